@@ -1,0 +1,15 @@
+# Flags that every target of the project is compiled with.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(wkvc_options INTERFACE)
+target_compile_options(wkvc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+target_include_directories(wkvc_options INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+
+set(WKVC_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
+if(WKVC_SANITIZE)
+  target_compile_options(wkvc_options INTERFACE -fsanitize=${WKVC_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(wkvc_options INTERFACE -fsanitize=${WKVC_SANITIZE})
+endif()

@@ -26,7 +26,7 @@ endif()
 
 add_library(wkvc_mlir INTERFACE)
 target_include_directories(wkvc_mlir SYSTEM INTERFACE ${WKVC_LLVM_ROOT}/include)
-target_link_libraries(wkvc_mlir INTERFACE -Wl,--start-group ${paths} -Wl,--end-group z zstd Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(wkvc_mlir INTERFACE -Wl,--start-group ${paths} -Wl,--end-group -l:libz.a -l:libzstd.a Threads::Threads ${CMAKE_DL_LIBS})
 
 # wkvc_tablegen(TARGET dir file.td): generates file{Ops,Types,Dialect}.{h,cpp}.inc beside the build of `dir`.
 function(wkvc_tablegen target td prefix dialect)

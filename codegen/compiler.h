@@ -1,0 +1,38 @@
+// The compiler as a library: from a recurrence or any stage's text to any later stage's text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "runtime/dtype.h"
+
+namespace wkvc {
+
+// What the command line's options say; empty or 0 means: as the recurrence declares, or the compiler's choice.
+struct Config {
+  int key_dim = 0, value_dim = 0;  // --head K[,V], multiples of 16
+  std::string io;                  // --io: storage of inputs and outputs: bf16, f16, f32
+  std::string mma;                 // --mma: operands of contractions: f16, bf16, f32
+  std::string state;               // --state: f32
+  int chunk = 0;                   // --chunk: tokens a step, a multiple of 16; 0 = auto
+  std::int64_t sram = 0;           // --sram: bytes of shared memory a block may use
+  std::string arch = "sm_90a";     // --arch
+};
+
+enum class Stage { rec, chunk, warp, cuda };  // the text stages, in order
+
+// Text of one stage. `stage_of` tells which it is from the text itself (throws UserError if it is none).
+struct Source {
+  Stage stage;
+  std::string text;
+};
+Source source_from(std::string text);
+
+// Carries `source` to `target`; throws UserError for what the user can mend. `target` may not come before the source.
+std::string lower_to(const Source& source, Stage target, const Config& config);
+
+// The emitted kernel's `explain` report as JSON: SRAM map with lifetimes, operand dtypes of every contraction, slices.
+std::string explain_json(const Source& source, const Config& config);
+
+}  // namespace wkvc

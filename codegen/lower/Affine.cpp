@@ -203,6 +203,11 @@ bool AffineAnalysis::visit_vector(Operation* op) {
       return true;
     }
   }
+  if (auto scale = llvm::dyn_cast<rec::ScaleOp>(op); scale && vectors_.contains(scale.getValue())) {
+    if (depends_on_state(scale.getScalar())) return false;
+    vectors_[result] = scaled(form_of(scale.getValue()), lifted(scale.getScalar()));
+    return true;
+  }
   bool any_form = llvm::any_of(op->getOperands(), [&](Value v) { return vectors_.contains(v); });
   bool any_late = llvm::any_of(op->getOperands(), [&](Value v) { return late_values_.contains(v); });
   if (!any_form || any_late) return false;
@@ -229,6 +234,14 @@ VectorForm AffineAnalysis::apply(rec::DotOp op) {
   for (const RankOne& term : matrix.rank)
     form.before.push_back(b_.mul(b_.widen(term.left), b_.row_dot(b_.widen(term.right), q)));
   for (const RankOne& term : matrix.input) form.products.push_back({term.left, term.right, q});
+  return form;
+}
+
+VectorForm AffineAnalysis::scaled(VectorForm form, Value token_scalar) {
+  for (Value& q : form.before) q = b_.mul(q, token_scalar);
+  for (Value& q : form.after) q = b_.mul(q, token_scalar);
+  for (auto& p : form.products) p.x = b_.mul(b_.widen(p.x), token_scalar);
+  if (form.plain) form.plain = b_.mul(b_.widen(form.plain), token_scalar);
   return form;
 }
 

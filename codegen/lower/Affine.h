@@ -60,6 +60,7 @@ class AffineAnalysis {
   MatrixForm scaled(mlir::Operation* op, MatrixForm x, mlir::Value token_factor);
   MatrixForm outer(rec::OuterOp op);
   VectorForm apply(rec::DotOp op);
+  VectorForm scaled(VectorForm form, mlir::Value token_scalar);
   VectorForm sum(VectorForm x, VectorForm y, bool negate);
   VectorForm form_of(mlir::Value token_value) const;
   bool depends_on_state(mlir::Value token_value) const;

@@ -56,10 +56,10 @@ TEST_P(Inverse, SurvivesRepeatedKeys) {
   }
 }
 
-// The inverse of beta = 2 alternates and does not decay: f32 substitution itself loses digits.
+// The inverse of beta = 2 alternates and does not decay: its size lets f32 lose a digit.
 TEST_P(Inverse, SurvivesBetaOfTwo) {
   for (const int c : {16, 32, 48, 64}) {
-    for (const double decay : {1.0, 0.99, 0.9}) check_inverse(GetParam(), repeated_keys(c, 2, decay), c, 1e-5);
+    for (const double decay : {1.0, 0.99, 0.9}) check_inverse(GetParam(), repeated_keys(c, 2, decay), c, 5e-5);
   }
 }
 

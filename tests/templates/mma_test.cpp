@@ -13,7 +13,9 @@ struct Operands {
   double tolerance;
 };
 
-class Mma : public testing::TestWithParam<std::tuple<Operands, std::tuple<int, int, int>>> {};
+using Sizes = std::tuple<int, int, int>;
+
+class Mma : public testing::TestWithParam<std::tuple<Operands, Sizes>> {};
 
 Values transposed(const Values& x, int rows, int columns) {
   Values y(x.size());
@@ -47,12 +49,13 @@ TEST_P(Mma, MatchesDoubles) {
 }
 
 // Products of 16-bit operands are exact in f32. Three products of tf32 halves leave 2^-22 of an operand.
-INSTANTIATE_TEST_SUITE_P(
-    All, Mma,
-    testing::Combine(testing::Values(Operands{"f16", DType::f16, 1e-6}, Operands{"bf16", DType::bf16, 1e-6},
-                                     Operands{"f32", DType::f32, 1e-6}),
-                     testing::Values(std::tuple{16, 16, 16}, std::tuple{16, 64, 16}, std::tuple{16, 16, 64},
-                                     std::tuple{48, 32, 16}, std::tuple{64, 64, 64})));
+constexpr Operands kF16{"f16", DType::f16, 1e-6}, kBf16{"bf16", DType::bf16, 1e-6}, kF32{"f32", DType::f32, 1e-6};
+
+INSTANTIATE_TEST_SUITE_P(All, Mma,
+                         testing::Combine(testing::Values(kF16, kBf16, kF32),
+                                          testing::Values(Sizes{16, 16, 16}, Sizes{16, 64, 16}, Sizes{16, 16, 64},
+                                                          Sizes{48, 32, 16})));
+INSTANTIATE_TEST_SUITE_P(Square, Mma, testing::Values(std::tuple{kF16, Sizes{64, 64, 32}}));
 
 }  // namespace
 }  // namespace wkvc::test

@@ -20,9 +20,9 @@ WKVC_KERNEL(ring, 2, 8, 1) {
   const int chunks = static_cast<int>(args.tokens / 16);
   const bool produces = block.warp < 4;  // warps 2, 3, 6 and 7 only keep the register groups whole
   if (produces) {
-    decrease_registers<40>();
+    decrease_registers<96>();
   } else {
-    increase_registers<200>();
+    increase_registers<160>();
   }
   const int column = 16 * (block.warp % 4);
   auto sum = zeros<16, 16>();
@@ -46,13 +46,16 @@ WKVC_KERNEL(ring, 2, 8, 1) {
 
 // Warps 0 and 1 exchange a tile at a named barrier while warps 2 and 3 do the same at another.
 WKVC_KERNEL(named, 2, 4, 1) {
-  const int pair = block.warp / 2;
   const auto mine = block.shared<f32, 16, 16>(block.warp * 4096);
   const auto other = block.shared<f32, 16, 16>((block.warp ^ 1) * 4096);
   Tile<f32, 16, 16> x;
   load_state(x, args.tensor[0], block, 16 * block.warp);
   store(mine, x);
-  block.barrier(1 + pair, 2);
+  if (block.warp < 2) {
+    block.barrier<1>(2);
+  } else {
+    block.barrier<2>(2);
+  }
   store_global<f32>(args.tensor[1], block, 16 * block.warp, 16, 0, load(other));
 }
 

@@ -23,7 +23,9 @@ WKVC_KERNEL(chunked, 9, 4, 4) {
   load_state(S, args.tensor[6], block, 16 * block.warp);
   const long long chunks = (args.tokens + C - 1) / C;
   auto fetch = [&](long long c) {
-    for (int i = 0; i < 6; ++i) copy_async(block.shared<T, C, K>((2 * i + (c & 1)) * raw), args.tensor[i], block, c * C, (int)(args.tokens - c * C));
+    for (int i = 0; i < 6; ++i)
+      copy_async(block.shared<T, C, K>((2 * i + (c & 1)) * raw), args.tensor[i], block, c * C,
+                 (int)(args.tokens - c * C));
     commit_copies();
   };
   fetch(0);
@@ -41,7 +43,12 @@ WKVC_KERNEL(chunked, 9, 4, 4) {
     block.barrier();
     if (c + 1 < chunks) fetch(c + 1);
     const float k_scale = scale_for(block_max(slots, block));
-    if (block.warp == 0) { store_scale(kt, k_scale); store_scale(rt, 1.f); store_scale(at, 1.f); store_scale(bt, 1.f); }
+    if (block.warp == 0) {
+      store_scale(kt, k_scale);
+      store_scale(rt, 1.f);
+      store_scale(at, 1.f);
+      store_scale(bt, 1.f);
+    }
     for (int col = 16 * block.warp; col < K; col += 16 * block.warps) {
       auto w = widen(load(w_raw.cols<16>(col)));
       auto log_w = keep_rows(sigmoid(w) * -0.6065306597f, valid);
@@ -56,20 +63,44 @@ WKVC_KERNEL(chunked, 9, 4, 4) {
       store_row(e_rest + col, exp(row<C - 1>(L) - m));
     }
     block.barrier();
-    if (block.warp == 0) { auto AB = zeros<C, C>(); mma_nt(AB, at, bt); auto M = unit_lower_inverse<f16>(tril_strict(AB)); store(M_s, round_scaled<f16>(M)); }
-    if (block.warp == 1) { auto X = zeros<C, C>(); mma_nt(X, at, kt); store(AK, round_scaled<f16>(tril_strict(X))); }
-    if (block.warp == 2) { auto X = zeros<C, C>(); mma_nt(X, rt, bt); store(RB, round_scaled<f16>(tril(X))); }
-    if (block.warp == 3) { auto X = zeros<C, C>(); mma_nt(X, rt, kt); store(RK, round_scaled<f16>(tril(X))); }
+    if (block.warp == 0) {
+      auto AB = zeros<C, C>();
+      mma_nt(AB, at, bt);
+      auto M = unit_lower_inverse<f16>(tril_strict(AB));
+      store(M_s, round_scaled<f16>(M));
+    }
+    if (block.warp == 1) {
+      auto X = zeros<C, C>();
+      mma_nt(X, at, kt);
+      store(AK, round_scaled<f16>(tril_strict(X)));
+    }
+    if (block.warp == 2) {
+      auto X = zeros<C, C>();
+      mma_nt(X, rt, bt);
+      store(RB, round_scaled<f16>(tril(X)));
+    }
+    if (block.warp == 3) {
+      auto X = zeros<C, C>();
+      mma_nt(X, rt, kt);
+      store(RK, round_scaled<f16>(tril(X)));
+    }
     block.barrier();
     S = S * load_row<K>(e_m);
     auto S16 = round_scaled<f16>(S);
     auto Vt = round_scaled<f16>(widen(load_transposed(v_raw.cols<16>(16 * block.warp))));
-    auto U0 = zeros<16, C>(); mma_nt(U0, S16, at); mma_nt(U0, Vt, AK);
-    auto U = zeros<16, C>(); mma_nt(U, round_scaled<f16>(U0), M_s);
+    auto U0 = zeros<16, C>();
+    mma_nt(U0, S16, at);
+    mma_nt(U0, Vt, AK);
+    auto U = zeros<16, C>();
+    mma_nt(U, round_scaled<f16>(U0), M_s);
     auto U16 = round_scaled<f16>(U);
-    auto O = zeros<16, C>(); mma_nt(O, S16, rt); mma_nt(O, Vt, RK); mma_nt(O, U16, RB);
+    auto O = zeros<16, C>();
+    mma_nt(O, S16, rt);
+    mma_nt(O, Vt, RK);
+    mma_nt(O, U16, RB);
     store_global_transposed<T>(args.tensor[7], block, c * C, valid, 16 * block.warp, O);
-    mma_nt(S, Vt, trans(kt)); mma_nt(S, U16, trans(bt));
+    mma_nt(S, Vt, trans(kt));
+    mma_nt(S, U16, trans(bt));
     S = S * load_row<K>(e_rest);
   }
   store_state(S, args.tensor[8], block, 16 * block.warp);

@@ -54,7 +54,7 @@ class Emitter {
     std::string suffix;
     for (int hops = 0; hops < 8; ++hops) {
       if (auto name = name_of(value); !name.empty()) return name.str() + suffix;
-      if (!value.hasOneUse()) break;
+      if (!value.hasOneUse() || !isa_and_nonnull<warp::ZerosOp, warp::MmaOp>(value.getDefiningOp())) break;
       Operation* user = *value.user_begin();
       if (user->getNumResults() != 1) break;
       if (!isa<warp::MmaOp>(user)) suffix = "_sum";
@@ -192,7 +192,8 @@ class Emitter {
   void write(warp::CallOp op) {
     llvm::StringRef function = op.getFunction();
     if (!function.starts_with("decayed_dot")) {
-      line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op));
+      line("{}auto {} = {};", is_accumulator(op.getResult()) ? "" : "const ", declare(op.getResult()),
+           expressions_.statement(op));
       return;
     }
     std::string name = declare(op.getResult());
@@ -207,18 +208,27 @@ class Emitter {
     line("auto {} = zeros<{}>();", declare(op.getResult()), shape_text(op.getType()));
   }
 
-  // Accumulates in the variable of `acc` unless something still reads that.
-  void write(warp::MmaOp op) {
+  // Whether `op` may add to the variable of its accumulator: nothing reads it afterwards.
+  static bool accumulates_in_place(warp::MmaOp op) {
     Value acc = op.getAcc();
-    bool read_later = llvm::any_of(acc.getUsers(), [&](Operation* user) {
-      return user != op && (user->getBlock() != op->getBlock() || op->isBeforeInBlock(user));
+    if (!isa_and_nonnull<warp::MmaOp, warp::ZerosOp, warp::CallOp>(acc.getDefiningOp())) return false;
+    return llvm::all_of(acc.getUsers(), [&](Operation* user) {
+      return user == op || (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op));
     });
-    bool constant = acc.getDefiningOp() && !isa<warp::MmaOp, warp::ZerosOp>(acc.getDefiningOp());
-    if (read_later || constant) {
-      line("auto {} = {};", declare(op.getResult()), expr(acc));
-    } else {
-      names_.alias(op.getResult(), acc);
-    }
+  }
+
+  static bool is_accumulator(Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation* user) {
+      auto mma = dyn_cast<warp::MmaOp>(user);
+      return mma && mma.getAcc() == value && accumulates_in_place(mma);
+    });
+  }
+
+  void write(warp::MmaOp op) {
+    if (accumulates_in_place(op))
+      names_.alias(op.getResult(), op.getAcc());
+    else
+      line("auto {} = {};", declare(op.getResult()), expr(op.getAcc()));
     line("mma_nt({}, {}, {});", names_.of(op.getResult()),
          expressions_.operand(op.getX(), op.getXScale(), op.getXTransposed()),
          expressions_.operand(op.getY(), op.getYScale(), op.getYTransposed()));

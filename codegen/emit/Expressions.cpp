@@ -32,6 +32,7 @@ bool Expressions::is_inlined(Operation* op) {
   if (isa<warp::RoundOp>(op)) return isa<warp::StoreOp>(*value.user_begin());
   auto call = dyn_cast<warp::CallOp>(op);
   if (!call || !name_of(value).empty() || call.getFunction().starts_with("decayed_dot")) return false;
+  if (isa<warp::MmaOp>(*value.user_begin())) return false;
   // Accumulators change under way, so what reads them is evaluated at once.
   return llvm::none_of(op->getOperands(), [](Value x) {
     return isa<BlockArgument>(x) || isa<warp::MmaOp, warp::ZerosOp>(x.getDefiningOp());

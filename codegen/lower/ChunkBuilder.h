@@ -66,6 +66,7 @@ class ChunkBuilder {
     return create<Op>(type, x, y);
   }
   bool fits_f16(mlir::Value x) const;
+  std::string operand_dtype(mlir::Value x, mlir::Value y, bool over_tokens) const;
   mlir::Value operand(mlir::Value x, const std::string& dtype);
 
   mlir::OpBuilder& builder_;

@@ -39,7 +39,7 @@ wkvc_apt_get() {
 # wkvc_install PACKAGE...: installs those that are missing.
 wkvc_install() {
   local installed missing=() package
-  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null)
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
   for package in "$@"; do
     grep -qxF "$package installed" <<<"$installed" || missing+=("$package")
   done
@@ -62,7 +62,10 @@ wkvc_find_nvrtc() {
   for lib in "${CUDA_HOME:-/usr/local/cuda}"/lib64/libnvrtc.so.1[23] \
     "$(/sbin/ldconfig -p 2>/dev/null | sed -n 's/^\tlibnvrtc\.so\.1[23] .*=> //p' | head -n 1)" \
     "$wkvc_root"/.venv/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1[23]; do
-    [ -f "$lib" ] && printf '%s\n' "$lib" && return
+    if [ -f "$lib" ]; then
+      printf '%s\n' "$lib"
+      break
+    fi
   done
 }
 

@@ -94,7 +94,7 @@ wkvc_setup_nvrtc() {
 wkvc_build() {
   local log=$wkvc_root/build/configure-$1.log
   mkdir -p "$wkvc_root/build"
-  if ! (cd "$wkvc_root" && cmake --preset "$1" -DWKVC_NVRTC="$WKVC_NVRTC") >"$log" 2>&1; then
+  if ! (cd "$wkvc_root" && cmake --preset "$1") >"$log" 2>&1; then
     cat "$log" >&2
     return 1
   fi

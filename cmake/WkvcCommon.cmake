@@ -6,7 +6,7 @@ endif()
 
 add_library(wkvc_options INTERFACE)
 target_compile_options(wkvc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
-target_include_directories(wkvc_options INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+target_include_directories(wkvc_options INTERFACE ${CMAKE_SOURCE_DIR})
 
 set(WKVC_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
 if(WKVC_SANITIZE)

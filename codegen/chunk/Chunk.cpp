@@ -1,0 +1,109 @@
+#include "codegen/chunk/Chunk.h"
+
+#include <llvm/ADT/StringSet.h>
+#include <mlir/IR/DialectImplementation.h>
+
+#include "codegen/chunk/ChunkDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "codegen/chunk/ChunkOps.cpp.inc"
+
+using namespace mlir;
+
+namespace wkvc::chunk {
+
+void ChunkDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/chunk/ChunkOps.cpp.inc"
+      >();
+}
+
+namespace {
+
+bool has_shape(Value x, int64_t r, int64_t c) { return rows(x) == r && columns(x) == c; }
+
+LogicalResult verify_broadcast(Operation* op, Value x, Value y, Value result) {
+  auto joined = [](int64_t a, int64_t b) { return a == b || b == 1 ? a : a == 1 ? b : -1; };
+  int64_t r = joined(rows(x), rows(y)), c = joined(columns(x), columns(y));
+  if (has_shape(result, r, c)) return success();
+  return op->emitOpError() << "operands " << x.getType() << " and " << y.getType() << " do not broadcast to "
+                           << result.getType();
+}
+
+LogicalResult verify_tokens_square(Operation* op, Value x, Value y, Value result) {
+  if (rows(x) == rows(y) && columns(x) == columns(y) && has_shape(result, rows(x), rows(x))) return success();
+  return op->emitOpError() << "needs two C×K operands and a C×C result, got " << x.getType() << ", " << y.getType()
+                           << " and " << result.getType();
+}
+
+}  // namespace
+
+LogicalResult AddOp::verify() { return verify_broadcast(*this, getX(), getY(), getResult()); }
+LogicalResult SubOp::verify() { return verify_broadcast(*this, getX(), getY(), getResult()); }
+LogicalResult MulOp::verify() { return verify_broadcast(*this, getX(), getY(), getResult()); }
+
+LogicalResult WidenOp::verify() {
+  if (has_shape(getResult(), rows(getX()), columns(getX()))) return success();
+  return emitOpError("keeps the shape: ") << getX().getType() << " became " << getResult().getType();
+}
+
+LogicalResult RoundOp::verify() {
+  if (!has_shape(getResult(), rows(getX()), columns(getX())))
+    return emitOpError("keeps the shape: ") << getX().getType() << " became " << getResult().getType();
+  if (getBound() && !element(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  return success();
+}
+
+LogicalResult RowOp::verify() {
+  int64_t index = getIndex();
+  if (index < 0 || index >= rows(getX()))
+    return emitOpError("row ") << index << " of a matrix with " << rows(getX()) << " rows";
+  if (!has_shape(getResult(), 1, columns(getX()))) return emitOpError("gives one row of ") << getX().getType();
+  return success();
+}
+
+LogicalResult DotOp::verify() {
+  int64_t i = getXDim(), j = getYDim();
+  if (i < 0 || i > 1 || j < 0 || j > 1) return emitOpError("contracts dimension 0 or 1");
+  auto size = [](Value v, int64_t dim) { return dim ? columns(v) : rows(v); };
+  if (size(getX(), i) != size(getY(), j))
+    return emitOpError("contracts ") << size(getX(), i) << " with " << size(getY(), j) << " elements";
+  if (element(getX()) != element(getY()))
+    return emitOpError("operands must have one dtype, got ") << getX().getType() << " and " << getY().getType();
+  if (!has_shape(getResult(), size(getX(), 1 - i), size(getY(), 1 - j)))
+    return emitOpError("gives ") << size(getX(), 1 - i) << "x" << size(getY(), 1 - j) << ", not "
+                                 << getResult().getType();
+  return success();
+}
+
+LogicalResult DiagonalDotOp::verify() { return verify_tokens_square(*this, getX(), getY(), getResult()); }
+
+LogicalResult RowDotOp::verify() {
+  if (columns(getX()) == columns(getY()) && has_shape(getResult(), std::max(rows(getX()), rows(getY())), 1))
+    return success();
+  return emitOpError("needs rows of one length and a column as result");
+}
+
+LogicalResult DecayedDotOp::verify() {
+  if (!has_shape(getLx(), rows(getX()), columns(getX())) || !has_shape(getLy(), rows(getY()), columns(getY())))
+    return emitOpError("needs one exponent for each element");
+  return verify_tokens_square(*this, getX(), getY(), getResult());
+}
+
+LogicalResult ProgramOp::verify() {
+  int updates = 0, states = 0;
+  llvm::StringSet<> names;
+  for (Operation& op : getBody().front()) {
+    updates += isa<UpdateOp>(op);
+    states += isa<StateOp>(op);
+    for (Value result : op.getResults())
+      if (rows(result) > 1 && rows(result) % 16) return op.emitOpError("sizes are 1 or multiples of 16");
+    if (auto sym = op.getAttrOfType<StringAttr>("sym"))
+      if (!names.insert(sym.getValue()).second) return op.emitOpError("the name \"") << sym.getValue() << "\" is taken";
+  }
+  if (updates != 1 || states != 1)
+    return emitOpError("needs one state and one update, has ") << states << " and " << updates;
+  return success();
+}
+
+}  // namespace wkvc::chunk

@@ -1,0 +1,24 @@
+// The chunk dialect: C tokens of one head as matrices. ChunkOps.td says what each operation means.
+#pragma once
+
+#include <mlir/Bytecode/BytecodeOpInterface.h>
+#include <mlir/IR/Builders.h>
+#include <mlir/IR/BuiltinOps.h>
+#include <mlir/IR/BuiltinTypes.h>
+#include <mlir/IR/Dialect.h>
+#include <mlir/IR/OpDefinition.h>
+#include <mlir/IR/OpImplementation.h>
+#include <mlir/Interfaces/InferTypeOpInterface.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+#include "codegen/chunk/ChunkDialect.h.inc"
+#define GET_OP_CLASSES
+#include "codegen/chunk/ChunkOps.h.inc"
+
+namespace wkvc::chunk {
+
+inline int64_t rows(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getDimSize(0); }
+inline int64_t columns(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getDimSize(1); }
+inline mlir::Type element(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getElementType(); }
+
+}  // namespace wkvc::chunk

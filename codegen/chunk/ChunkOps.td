@@ -1,0 +1,214 @@
+// The chunk dialect: one chunk of C tokens of one head, as matrices. No threads, no memory.
+//
+// Every value is a rank-2 tensor. Index spaces by size: C tokens, K keys, V values; 1 broadcasts.
+//
+//   chunk.program @example attributes {chunk = 16, compute = "f16", ...} {
+//     %w = chunk.input "w" dim "K" : tensor<16x64xbf16>
+//     %S0 = chunk.state "S" : tensor<64x64xf32>
+//     %L = chunk.cumsum %log_w : tensor<16x64xf32>
+//     %AB = chunk.tril %p strict : tensor<16x16xf32>
+//     chunk.update %S : tensor<64x64xf32>
+//     chunk.output "o" %O as "bf16" : tensor<16x64xf32>
+//   }
+#ifndef WKVC_CHUNK_OPS
+#define WKVC_CHUNK_OPS
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Chunk_Dialect : Dialect {
+  let name = "chunk";
+  let cppNamespace = "::wkvc::chunk";
+  let summary = "One chunk of tokens as matrices";
+}
+
+// A matrix in f32, the only dtype arithmetic happens in.
+def Chunk_F32 : 2DTensorOf<[F32]>;
+// A matrix as stored or as rounded for a contraction.
+def Chunk_Any : 2DTensorOf<[F32, F16, BF16]>;
+
+class Chunk_Op<string name, list<Trait> traits = []> : Op<Chunk_Dialect, name, traits>;
+class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listconcat([Pure], traits)>;
+
+def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
+  let summary = "The chunk program of one recurrence";
+  let arguments = (ins StrAttr:$sym_name, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
+                       I64Attr:$sram_budget);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+//===- What comes in -------------------------------------------------------------------------------------------===//
+
+def Chunk_InputOp : Chunk_Op<"input"> {
+  let summary = "C tokens of an input; rows past the tail are zero";
+  let arguments = (ins StrAttr:$sym, StrAttr:$dim);
+  let results = (outs Chunk_Any:$result);
+  let assemblyFormat = "$sym `dim` $dim attr-dict `:` type($result)";
+}
+
+def Chunk_ParameterOp : Chunk_Op<"parameter"> {
+  let summary = "A per-head vector, one row";
+  let arguments = (ins StrAttr:$sym, StrAttr:$dim);
+  let results = (outs Chunk_Any:$result);
+  let assemblyFormat = "$sym `dim` $dim attr-dict `:` type($result)";
+}
+
+def Chunk_StateOp : Chunk_Op<"state"> {
+  let summary = "The state before the chunk (V rows, K columns)";
+  let arguments = (ins StrAttr:$sym);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$sym attr-dict `:` type($result)";
+}
+
+def Chunk_ConstantOp : Chunk_Pure<"constant"> {
+  let summary = "One number; broadcasts";
+  let arguments = (ins F32Attr:$value);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+}
+
+//===- Elementwise, in f32 -------------------------------------------------------------------------------------===//
+
+class Chunk_Unary<string name> : Chunk_Pure<name, [SameOperandsAndResultType]> {
+  let arguments = (ins Chunk_F32:$x);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($result)";
+}
+def Chunk_NegOp : Chunk_Unary<"neg">;
+def Chunk_ExpOp : Chunk_Unary<"exp">;
+def Chunk_LogOp : Chunk_Unary<"log">;
+def Chunk_SigmoidOp : Chunk_Unary<"sigmoid">;
+def Chunk_TanhOp : Chunk_Unary<"tanh">;
+def Chunk_SoftplusOp : Chunk_Unary<"softplus">;
+def Chunk_ReluOp : Chunk_Unary<"relu">;
+def Chunk_SqrtOp : Chunk_Unary<"sqrt">;
+def Chunk_ReciprocalOp : Chunk_Unary<"reciprocal">;
+
+// Shapes broadcast from 1; the result has the larger of both sizes.
+class Chunk_Binary<string name> : Chunk_Pure<name> {
+  let arguments = (ins Chunk_F32:$x, Chunk_F32:$y);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y) `->` type($result)";
+  let hasVerifier = 1;
+}
+def Chunk_AddOp : Chunk_Binary<"add">;
+def Chunk_SubOp : Chunk_Binary<"sub">;
+def Chunk_MulOp : Chunk_Binary<"mul">;
+
+def Chunk_AtLeastOp : Chunk_Pure<"at_least", [SameOperandsAndResultType]> {
+  let summary = "max(x, bound)";
+  let arguments = (ins Chunk_F32:$x, F32Attr:$bound);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `,` $bound attr-dict `:` type($result)";
+}
+
+def Chunk_WidenOp : Chunk_Pure<"widen"> {
+  let summary = "A stored value as f32, exactly";
+  let arguments = (ins Chunk_Any:$x);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Chunk_RoundOp : Chunk_Pure<"round"> {
+  let summary = "An operand of contractions, rounded to their dtype";
+  let description = [{
+    Where an f16 operand's magnitude is not proven it carries a power-of-two scale. Each of its elements is at most
+    `factor` times the product over `bound` of the largest |element| of that input in the chunk; with no `bound` and a
+    factor of 0 the scale comes from the value's own maximum. No scale at all: the range is proven.
+  }];
+  let arguments = (ins Chunk_F32:$x, OptionalAttr<StrArrayAttr>:$bound, OptionalAttr<F32Attr>:$factor);
+  let results = (outs Chunk_Any:$result);
+  let assemblyFormat = "$x (`scale` $bound^ `times` $factor)? attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===- Along the tokens ----------------------------------------------------------------------------------------===//
+
+class Chunk_SameShape<string name> : Chunk_Pure<name, [SameOperandsAndResultType]> {
+  let arguments = (ins Chunk_F32:$x);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($result)";
+}
+def Chunk_KeepValidOp : Chunk_SameShape<"keep_valid"> {
+  let summary = "Rows past the sequence's end become 0, whatever they held";
+}
+def Chunk_CumsumOp : Chunk_SameShape<"cumsum"> { let summary = "Inclusive sum down the rows"; }
+
+def Chunk_RowOp : Chunk_Pure<"row"> {
+  let summary = "One row";
+  let arguments = (ins Chunk_F32:$x, I64Attr:$index);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `[` $index `]` attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===- Contractions --------------------------------------------------------------------------------------------===//
+
+def Chunk_DotOp : Chunk_Pure<"dot"> {
+  let summary = "Contraction of dimension `x_dim` of x with `y_dim` of y, f32 accumulator";
+  let description = "Operands have one dtype, which is the contraction's: `result[m,n] = Σ_c x[m,c]·y[n,c]` for dims 1, 1.";
+  let arguments = (ins Chunk_Any:$x, I64Attr:$x_dim, Chunk_Any:$y, I64Attr:$y_dim);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `over` $x_dim `,` $y `over` $y_dim attr-dict `:` type($x) `,` type($y) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Chunk_DiagonalDotOp : Chunk_Pure<"diagonal_dot"> {
+  let summary = "Diagonal matrix of x_t·y_t, token by token";
+  let arguments = (ins Chunk_Any:$x, Chunk_Any:$y);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Chunk_DecayedDotOp : Chunk_Pure<"decayed_dot"> {
+  let summary = "result[i,j] = Σ_k x[i,k]·y[j,k]·exp(Lx[i,k]−Ly[j,k]) for j ≤ i (j < i if strict), else 0";
+  let description = "The exact path for decays without a bound: no exponent is positive. f32 throughout.";
+  let arguments = (ins Chunk_Any:$x, Chunk_F32:$Lx, Chunk_Any:$y, Chunk_F32:$Ly, UnitAttr:$strict);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `,` $Lx `,` $y `,` $Ly (`strict` $strict^)? attr-dict `:` type($x) `,` type($Lx) `,` type($y) `,` type($Ly) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Chunk_RowDotOp : Chunk_Pure<"row_dot"> {
+  let summary = "x_t·y_t of every token, a column";
+  let arguments = (ins Chunk_F32:$x, Chunk_F32:$y);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Chunk_TrilOp : Chunk_Pure<"tril", [SameOperandsAndResultType]> {
+  let summary = "Lower triangle by selection, without the diagonal if strict";
+  let arguments = (ins Chunk_F32:$x, UnitAttr:$strict);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x (`strict` $strict^)? attr-dict `:` type($result)";
+}
+
+def Chunk_UnitLowerInverseOp : Chunk_Pure<"unit_lower_inverse", [SameOperandsAndResultType]> {
+  let summary = "(I − x)⁻¹ of a strictly lower triangular x, in the precision of `dtype`";
+  let arguments = (ins Chunk_F32:$x, StrAttr:$dtype);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `in` $dtype attr-dict `:` type($result)";
+}
+
+//===- What goes out -------------------------------------------------------------------------------------------===//
+
+def Chunk_UpdateOp : Chunk_Op<"update"> {
+  let summary = "The state after the chunk";
+  let arguments = (ins Chunk_F32:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Chunk_OutputOp : Chunk_Op<"output"> {
+  let summary = "C tokens of an output, rounded to its storage dtype";
+  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype);
+  let assemblyFormat = "$sym $x `as` $dtype attr-dict `:` type($x)";
+}
+
+#endif

@@ -1,0 +1,75 @@
+#include "codegen/ir/Text.h"
+
+#include <llvm/Support/SourceMgr.h>
+#include <mlir/AsmParser/AsmParser.h>
+#include <mlir/AsmParser/AsmParserState.h>
+#include <mlir/IR/Diagnostics.h>
+#include <mlir/IR/Verifier.h>
+
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+void set_name(Value value, llvm::StringRef name) {
+  value.setLoc(NameLoc::get(StringAttr::get(value.getContext(), name)));
+}
+
+llvm::StringRef name_of(Value value) {
+  if (auto loc = llvm::dyn_cast<NameLoc>(value.getLoc())) return loc.getName().getValue();
+  return {};
+}
+
+std::string print(Operation* op) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  op->print(out, OpPrintingFlags().printNameLocAsPrefix());
+  out << "\n";
+  return text;
+}
+
+namespace {
+
+// The parser forgets what values were called; its record of definitions still points into the text.
+void restore_names(const AsmParserState& state) {
+  for (const auto& definition : state.getOpDefs()) {
+    for (const auto& group : definition.resultGroups) {
+      SMRange range = group.definition.loc;
+      llvm::StringRef name(range.Start.getPointer(), range.End.getPointer() - range.Start.getPointer());
+      name.consume_front("%");
+      bool is_number = name.find_first_not_of("0123456789") == llvm::StringRef::npos;
+      if (!is_number) set_name(definition.op->getResult(group.startIndex), name);
+    }
+  }
+}
+
+std::string describe(const Diagnostic& diagnostic) {
+  std::string where;
+  if (auto loc = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+    where = fmt::format("line {}: ", loc.getLine());
+  std::string text = where + diagnostic.str();
+  for (const Diagnostic& note : diagnostic.getNotes()) text += "\n  " + note.str();
+  return text;
+}
+
+}  // namespace
+
+OwningOpRef<ModuleOp> parse(std::string_view text, MLIRContext& context) {
+  std::string first_error;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic& diagnostic) {
+    if (first_error.empty()) first_error = describe(diagnostic);
+    return success();
+  });
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size())), {});
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  AsmParserState state;
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  if (failed(parseAsmSourceFile(sources, module->getBody(), config, &state)) || failed(verify(*module)))
+    user_error("this text is not a stage wkvc can read: {}", first_error);
+  restore_names(state);
+  return module;
+}
+
+}  // namespace wkvc

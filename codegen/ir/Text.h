@@ -1,0 +1,22 @@
+// Stages as text: printing and parsing of a module, value names included.
+#pragma once
+
+#include <mlir/IR/BuiltinOps.h>
+#include <mlir/IR/MLIRContext.h>
+#include <mlir/IR/OwningOpRef.h>
+
+#include <string>
+#include <string_view>
+
+namespace wkvc {
+
+// Names the value for the printed text and the emitted kernel. MLIR keeps no names itself, so they live in locations.
+void set_name(mlir::Value value, llvm::StringRef name);
+llvm::StringRef name_of(mlir::Value value);  // empty if it has none
+
+std::string print(mlir::Operation* op);
+
+// Parses and verifies. Names of values are restored. Throws UserError with the parser's message and line.
+mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text, mlir::MLIRContext& context);
+
+}  // namespace wkvc

@@ -1,0 +1,80 @@
+// What a recurrence does to its state, read off the rec text as an affine map of the state S before the token:
+//   matrix forms   S·(diag(d) + Σ a bᵀ) + Σ v kᵀ       vector forms   Σ S·q + Σ S'·q' + Σ v·(x·y) + plain
+// where S' is the state after the token. Everything else a token computes (d, a, b, v, k, q, …) is lifted to a chunk
+// value on the way: vectors over keys become C×K, over values C×V.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+
+#include <vector>
+
+#include "codegen/lower/ChunkBuilder.h"
+#include "codegen/rec/Ranges.h"
+#include "codegen/rec/Rec.h"
+
+namespace wkvc {
+
+struct RankOne {
+  mlir::Value left, right;  // a, b over keys; or v over values, k over keys
+};
+
+struct MatrixForm {
+  bool has_state = false;
+  mlir::Value decay, log_decay;  // C×K; null: 1 and 0
+  rec::Interval log_range{0, 0};
+  std::vector<RankOne> rank;   // S·a bᵀ
+  std::vector<RankOne> input;  // v kᵀ
+};
+
+struct VectorForm {
+  struct Product {
+    mlir::Value v, x, y;  // v·(x·y), token by token
+  };
+  std::vector<mlir::Value> before, after;  // the q of S·q and S'·q
+  std::vector<Product> products;
+  mlir::Value plain;  // C×V, or null
+};
+
+class AffineAnalysis {
+ public:
+  AffineAnalysis(rec::RecurrenceOp recurrence, ChunkBuilder& builder, int64_t chunk);
+
+  // Lifts every operation up to outputs. Throws UserError naming the term that is not affine in the state.
+  void run();
+
+  const MatrixForm& next() const { return matrices_.find(next_)->second; }
+  mlir::Value lifted(mlir::Value token_value) const { return values_.lookup(token_value); }
+  const VectorForm* vector_form(mlir::Value token_value) const;
+  // Elementwise operations on reads of the state, allowed in outputs only, in program order.
+  const std::vector<mlir::Operation*>& late() const { return late_; }
+  // Lifts one elementwise operation on already lifted operands.
+  mlir::Value lift(mlir::Operation* op, llvm::ArrayRef<mlir::Value> operands);
+
+ private:
+  void visit(mlir::Operation* op);
+  void lift_source(mlir::Operation* op);
+  bool visit_matrix(mlir::Operation* op);
+  bool visit_vector(mlir::Operation* op);
+  MatrixForm sum(mlir::Operation* op, MatrixForm x, MatrixForm y, bool negate);
+  MatrixForm scaled(mlir::Operation* op, MatrixForm x, mlir::Value token_factor);
+  MatrixForm outer(rec::OuterOp op);
+  VectorForm apply(rec::DotOp op);
+  VectorForm scaled(VectorForm form, mlir::Value token_scalar);
+  VectorForm sum(VectorForm x, VectorForm y, bool negate);
+  VectorForm form_of(mlir::Value token_value) const;
+  bool depends_on_state(mlir::Value token_value) const;
+  [[noreturn]] void not_affine(mlir::Operation* op, const char* why) const;
+
+  rec::RecurrenceOp recurrence_;
+  ChunkBuilder& b_;
+  int64_t chunk_;
+  mlir::Value next_;
+  llvm::DenseMap<mlir::Value, mlir::Value> values_;
+  llvm::DenseMap<mlir::Value, MatrixForm> matrices_;
+  llvm::DenseMap<mlir::Value, VectorForm> vectors_;
+  llvm::DenseSet<mlir::Value> late_values_;
+  std::vector<mlir::Operation*> late_;
+};
+
+}  // namespace wkvc

@@ -1,0 +1,86 @@
+#include "codegen/lower/ChunkBuilder.h"
+
+#include "codegen/ir/Text.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+Type element_type(MLIRContext* context, llvm::StringRef dtype) {
+  if (dtype == "f32") return Float32Type::get(context);
+  if (dtype == "f16") return Float16Type::get(context);
+  if (dtype == "bf16") return BFloat16Type::get(context);
+  internal_error("no element type for dtype '{}'", dtype.str());
+}
+
+Value ChunkBuilder::tril(Value x, bool strict) { return create<chunk::TrilOp>(x.getType(), x, strict); }
+
+Value ChunkBuilder::row(Value x, int64_t index) {
+  return create<chunk::RowOp>(f32_type(1, chunk::columns(x)), x, index);
+}
+
+Value ChunkBuilder::row_dot(Value x, Value y) {
+  return create<chunk::RowDotOp>(f32_type(std::max(chunk::rows(x), chunk::rows(y)), 1), x, y);
+}
+
+Value ChunkBuilder::widen(Value x) {
+  if (chunk::element(x).isF32()) return x;
+  return create<chunk::WidenOp>(f32_type(chunk::rows(x), chunk::columns(x)), x);
+}
+
+std::optional<Bound> ChunkBuilder::bound_of(Value x) const {
+  if (auto it = bounds_.find(x); it != bounds_.end()) return it->second;
+  Operation* op = x.getDefiningOp();
+  if (auto input = llvm::dyn_cast<chunk::InputOp>(op)) return Bound{{input.getSym().str()}, 1};
+  if (auto constant = llvm::dyn_cast<chunk::ConstantOp>(op))
+    return Bound{{}, std::abs(constant.getValue().convertToDouble())};
+  if (llvm::isa<chunk::WidenOp, chunk::NegOp, chunk::KeepValidOp>(op)) return bound_of(op->getOperand(0));
+  if (llvm::isa<chunk::SigmoidOp, chunk::TanhOp>(op)) return Bound{{}, 1};
+  if (auto mul = llvm::dyn_cast<chunk::MulOp>(op)) {
+    auto a = bound_of(mul.getX()), b = bound_of(mul.getY());
+    if (!a || !b) return std::nullopt;
+    a->inputs.insert(a->inputs.end(), b->inputs.begin(), b->inputs.end());
+    a->factor *= b->factor;
+    return a;
+  }
+  return std::nullopt;
+}
+
+bool ChunkBuilder::fits_f16(Value x) const { return measurable_.contains(x) || bound_of(x).has_value(); }
+
+Value ChunkBuilder::operand(Value x, const std::string& dtype) {
+  Type element = element_type(builder_.getContext(), dtype);
+  if (element.isF32()) return x;
+  if (auto widen = x.getDefiningOp<chunk::WidenOp>(); widen && chunk::element(widen.getX()) == element && dtype != "f16")
+    return widen.getX();
+  Value& cached = operands_[{x, element}];
+  if (cached) return cached;
+  ArrayAttr inputs;
+  FloatAttr factor;
+  auto bound = bound_of(x);
+  bool proven = bound && bound->inputs.empty() && bound->factor < 32768;  // half of f16's largest
+  if (dtype == "f16" && !proven) {
+    llvm::SmallVector<llvm::StringRef> names;
+    if (bound) names.assign(bound->inputs.begin(), bound->inputs.end());
+    inputs = builder_.getStrArrayAttr(names);
+    factor = builder_.getF32FloatAttr(bound ? static_cast<float>(bound->factor) : 0.f);
+  }
+  auto type = RankedTensorType::get({chunk::rows(x), chunk::columns(x)}, element);
+  cached = create<chunk::RoundOp>(type, x, inputs, factor);
+  if (auto name = name_of(x); !name.empty()) set_name(cached, (name + "_" + dtype).str());
+  return cached;
+}
+
+Value ChunkBuilder::dot(Value x, int64_t i, Value y, int64_t j) {
+  bool raise = compute_ == "f16" && (!fits_f16(x) || !fits_f16(y));
+  const std::string dtype = raise ? "f32" : compute_;
+  Value a = operand(x, dtype), b = operand(y, dtype);
+  auto free_size = [](Value v, int64_t dim) { return dim ? chunk::rows(v) : chunk::columns(v); };
+  auto type = f32_type(free_size(a, i), free_size(b, j));
+  return create<chunk::DotOp>(type, a, i, b, j);
+}
+
+Value ChunkBuilder::inverse(Value x) { return create<chunk::UnitLowerInverseOp>(x.getType(), x, compute_); }
+
+}  // namespace wkvc

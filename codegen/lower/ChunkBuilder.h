@@ -1,0 +1,81 @@
+// Builds chunk operations: broadcasting, names, and the choice of operand dtypes for contractions.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/chunk/Chunk.h"
+
+namespace wkvc {
+
+// |x| ≤ factor · Π max|input|: what the power-of-two scale of an f16 operand is taken from.
+struct Bound {
+  std::vector<std::string> inputs;
+  double factor = 1;
+};
+
+class ChunkBuilder {
+ public:
+  ChunkBuilder(mlir::OpBuilder& builder, mlir::Location loc, std::string compute)
+      : builder_(builder), loc_(loc), compute_(std::move(compute)) {}
+
+  mlir::Value add(mlir::Value x, mlir::Value y) { return binary<chunk::AddOp>(x, y); }
+  mlir::Value sub(mlir::Value x, mlir::Value y) { return binary<chunk::SubOp>(x, y); }
+  mlir::Value mul(mlir::Value x, mlir::Value y) { return binary<chunk::MulOp>(x, y); }
+  mlir::Value neg(mlir::Value x) { return unary<chunk::NegOp>(x); }
+  mlir::Value exp(mlir::Value x) { return unary<chunk::ExpOp>(x); }
+  mlir::Value log(mlir::Value x) { return unary<chunk::LogOp>(x); }
+  mlir::Value cumsum(mlir::Value x) { return unary<chunk::CumsumOp>(x); }
+  mlir::Value keep_valid(mlir::Value x) { return unary<chunk::KeepValidOp>(x); }
+  mlir::Value tril(mlir::Value x, bool strict);
+  mlir::Value row(mlir::Value x, int64_t index);
+  mlir::Value row_dot(mlir::Value x, mlir::Value y);
+  mlir::Value widen(mlir::Value x);
+
+  // Σ over dimension i of x and j of y, both rounded to the compute dtype, or to f32 where f16 could overflow.
+  mlir::Value dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
+  mlir::Value inverse(mlir::Value x);
+
+  // Declares what is known of an f32 value's magnitude.
+  void set_bound(mlir::Value x, Bound bound) { bounds_[x] = std::move(bound); }
+  std::optional<Bound> bound_of(mlir::Value x) const;
+  // Declares that the warp that makes (its part of) this value sees the maximum its scale needs.
+  void set_measurable(mlir::Value x) { measurable_.insert(x); }
+
+  // A new operation of the dialect; takes any of its builders' arguments.
+  template <class Op, class... Args>
+  Op create(Args&&... args) {
+    return Op::create(builder_, loc_, std::forward<Args>(args)...);
+  }
+  mlir::RankedTensorType f32_type(int64_t rows, int64_t columns) const {
+    return mlir::RankedTensorType::get({rows, columns}, builder_.getF32Type());
+  }
+
+ private:
+  template <class Op>
+  mlir::Value unary(mlir::Value x) {
+    return create<Op>(x.getType(), x);
+  }
+  template <class Op>
+  mlir::Value binary(mlir::Value x, mlir::Value y) {
+    auto type = f32_type(std::max(chunk::rows(x), chunk::rows(y)), std::max(chunk::columns(x), chunk::columns(y)));
+    return create<Op>(type, x, y);
+  }
+  bool fits_f16(mlir::Value x) const;
+  mlir::Value operand(mlir::Value x, const std::string& dtype);
+
+  mlir::OpBuilder& builder_;
+  mlir::Location loc_;
+  std::string compute_;
+  llvm::DenseMap<mlir::Value, Bound> bounds_;
+  llvm::DenseSet<mlir::Value> measurable_;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> operands_;
+};
+
+mlir::Type element_type(mlir::MLIRContext* context, llvm::StringRef dtype);  // "f32", "f16", "bf16"
+
+}  // namespace wkvc

@@ -1,0 +1,33 @@
+// A shared library opened at run time. Internal to the runtime.
+#pragma once
+
+#include <string>
+
+namespace wkvc {
+
+class DynamicLibrary {
+ public:
+  // Empty, with the loader's reason in `why_not`, when it cannot be opened.
+  static DynamicLibrary open(const std::string& path, std::string* why_not);
+
+  DynamicLibrary() = default;
+  ~DynamicLibrary();
+  DynamicLibrary(DynamicLibrary&& other) noexcept;
+  DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;
+
+  explicit operator bool() const { return handle_ != nullptr; }
+
+  // Sets `function` to the named symbol; throws InternalError when the library lacks it.
+  template <class Function>
+  void find(const char* name, Function*& function) const {
+    function = reinterpret_cast<Function*>(symbol(name));
+  }
+
+ private:
+  void* symbol(const char* name) const;
+
+  void* handle_ = nullptr;
+  std::string path_;
+};
+
+}  // namespace wkvc

@@ -1,0 +1,134 @@
+#include "runtime/host_jit.h"
+
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <system_error>
+#include <vector>
+
+#include "runtime/dynamic_library.h"
+#include "runtime/embedded.h"
+#include "runtime/error.h"
+#include "runtime/files.h"
+#include "runtime/process.h"
+#include "runtime/source_listing.h"
+
+namespace wkvc {
+
+// The directory outlives loading: debuggers and sanitizers read the object and the text when they report.
+struct HostKernel::Object {
+  TemporaryDirectory directory;
+  DynamicLibrary library;
+};
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words words_of(const char* variable) {
+  const char* value = std::getenv(variable);
+  std::istringstream text(value != nullptr ? value : "");
+  Words words;
+  for (std::string word; text >> word;) words.push_back(word);
+  return words;
+}
+
+bool starts(const std::string& program) {
+  try {
+    return run_process({program, "--version"}).succeeded;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+Words compiler() {
+  if (Words named = words_of("CXX"); !named.empty()) return named;
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    if (starts(name)) return {name};
+  }
+  user_error("the host target needs a C++ compiler, and none of c++, g++, clang++ runs: install g++, or set CXX");
+}
+
+void write_text(const std::filesystem::path& path, std::string_view text) {
+  std::error_code ignored;  // writing says why, if it cannot be made
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  write_file_atomically(path, std::array{text});
+}
+
+Words command_for(const std::filesystem::path& directory) {
+  Words command = compiler();
+  for (const char* flag : {"-O1", "-std=c++20", "-shared", "-fPIC", "-pthread"}) command.emplace_back(flag);
+  for (const std::string& flag : words_of("WKVC_HOST_CXXFLAGS")) command.push_back(flag);
+  command.push_back("-I" + directory.string());
+  command.insert(command.end(), {"-o", (directory / "kernel.so").string(), (directory / "kernel.cpp").string()});
+  return command;
+}
+
+void build_object(const std::filesystem::path& directory, const std::string& source) {
+  for (const EmbeddedHeader& header : embedded_headers()) write_text(directory / header.name, header.text);
+  write_text(directory / "kernel.cpp", source);
+  const Words command = command_for(directory);
+  const ProcessResult result = run_process(command);
+  if (!result.succeeded) {
+    internal_error("the host compiler does not compile the kernel: {}\n{}\nkernel.cpp:\n{}", fmt::join(command, " "),
+                   result.output, numbered(source));
+  }
+}
+
+// Objects by what they were made from; they stay until the process ends.
+template <class Object>
+class Cache {
+ public:
+  std::shared_ptr<const Object> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(key);
+    return found != objects_.end() ? found->second : nullptr;
+  }
+  std::shared_ptr<const Object> add(const std::string& key, std::shared_ptr<const Object> object) {
+    const std::lock_guard lock(mutex_);
+    return objects_.try_emplace(key, std::move(object)).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Object>> objects_;
+};
+
+std::string cache_key(const std::string& source) {
+  return fmt::format("{}\n{}\n{}", fmt::join(words_of("CXX"), " "), fmt::join(words_of("WKVC_HOST_CXXFLAGS"), " "),
+                     source);
+}
+
+}  // namespace
+
+HostKernel HostKernel::compile(const std::string& kernel_source, const std::string& symbol) {
+  static Cache<Object> cache;
+  const std::string key = cache_key(kernel_source);
+  HostKernel kernel;
+  kernel.symbol_ = symbol;
+  kernel.object_ = cache.find(key);
+  if (!kernel.object_) {
+    auto object = std::make_shared<Object>();
+    build_object(object->directory.path(), kernel_source);
+    std::string why_not;
+    object->library = DynamicLibrary::open((object->directory.path() / "kernel.so").string(), &why_not);
+    if (!object->library) internal_error("the compiled kernel cannot be loaded: {}", why_not);
+    kernel.object_ = cache.add(key, std::move(object));
+  }
+  kernel.object_->library.find(symbol.c_str(), kernel.entry_);
+  return kernel;
+}
+
+void HostKernel::run(const void* kernel_args) const {
+  std::array<char, 4096> message{};
+  const int result = entry_(kernel_args, message.data(), message.size());
+  if (result == 0) return;
+  message.back() = '\0';
+  internal_error("kernel {} failed on the host target ({}): {}", symbol_, result, message.data());
+}
+
+}  // namespace wkvc

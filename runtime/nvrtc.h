@@ -1,0 +1,31 @@
+// Kernel text → cubin or PTX through NVRTC, which is opened at run time. Needs no GPU and no driver.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wkvc {
+
+struct CubinResult {
+  std::vector<char> cubin;
+  std::string log;  // warnings, and ptxas' report of each kernel (see cubin.h)
+};
+
+struct NvrtcOptions {
+  bool line_info = false;  // for profilers: relates instructions to lines of the kernel text
+};
+
+// True when NVRTC can be opened; else `why_not` (may be null) says what was tried and what to install.
+bool nvrtc_available(std::string* why_not);
+
+std::string nvrtc_version();  // "13.0"; throws UserError when there is no NVRTC
+
+// Compiles kernel text that may include any embedded header ("wkvc/abi.h"). `arch` is a real architecture: "sm_90a".
+// Throws UserError: no NVRTC, or one that does not know `arch`; InternalError: the text does not compile (log and
+// numbered source together). NVRTC is looked for in $WKVC_NVRTC (a path, then nowhere else), where the loader looks,
+// in $CUDA_HOME, $CUDA_PATH and /usr/local/cuda, and among the PyPI wheels of $VIRTUAL_ENV and ./.venv.
+CubinResult compile_cubin(const std::string& kernel_source, std::string_view arch, NvrtcOptions options = {});
+std::string compile_ptx(const std::string& kernel_source, std::string_view arch, NvrtcOptions options = {});
+
+}  // namespace wkvc

@@ -1,0 +1,39 @@
+// The functions of NVRTC that are used, declared here so that no CUDA toolkit is needed to build.
+// Internal to the runtime.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "runtime/dynamic_library.h"
+
+namespace wkvc {
+
+struct NvrtcLibrary {
+  using Program = void*;
+  using Result = int;  // 0: success
+  static constexpr Result compilation_failed = 6;
+
+  DynamicLibrary library;
+  Result (*version)(int* major, int* minor) = nullptr;
+  Result (*supported_arch_count)(int* count) = nullptr;
+  Result (*supported_archs)(int* archs) = nullptr;
+  Result (*create)(Program*, const char* source, const char* name, int headers, const char* const* texts,
+                   const char* const* names) = nullptr;
+  Result (*destroy)(Program*) = nullptr;
+  Result (*compile)(Program, int count, const char* const* options) = nullptr;
+  Result (*log_size)(Program, std::size_t*) = nullptr;
+  Result (*log)(Program, char*) = nullptr;
+  Result (*cubin_size)(Program, std::size_t*) = nullptr;
+  Result (*cubin)(Program, char*) = nullptr;
+  Result (*ptx_size)(Program, std::size_t*) = nullptr;
+  Result (*ptx)(Program, char*) = nullptr;
+  const char* (*error_text)(Result) = nullptr;
+
+  void check(Result result, const char* what) const;  // throws InternalError
+};
+
+// Opened at the first call; throws UserError when it cannot be found.
+const NvrtcLibrary& nvrtc_library();
+
+}  // namespace wkvc

@@ -1,0 +1,18 @@
+// Runs another program. Internal to the runtime.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace wkvc {
+
+struct ProcessResult {
+  bool succeeded = false;  // it exited by itself, with 0
+  std::string output;      // standard output and error, as they came, and how it ended unless it succeeded
+};
+
+// Starts arguments[0], looked up in PATH, without a shell, with nothing on its standard input, and waits for it.
+// Throws UserError when it cannot be started.
+ProcessResult run_process(const std::vector<std::string>& arguments);
+
+}  // namespace wkvc

@@ -1,0 +1,209 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "runtime/error.h"
+#include "runtime/safetensors.h"
+#include "runtime/strict_json.h"
+
+namespace wkvc {
+namespace {
+
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little, "tensors are copied as they lie in the file");
+
+constexpr std::uint64_t length_bytes = 8;
+constexpr std::uint64_t max_header = 100'000'000;  // the reference implementation's limit
+
+struct Entry {
+  std::string name;
+  std::string dtype;  // as the file spells it
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0, end = 0;  // bytes, from the end of the header
+};
+
+std::optional<DType> dtype_from_file(std::string_view name) {
+  if (name == "F32") return DType::f32;
+  if (name == "F16") return DType::f16;
+  if (name == "BF16") return DType::bf16;
+  return std::nullopt;
+}
+
+// The open file; every read is checked against its size.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : name_(path.string()), stream_(path, std::ios::binary) {
+    std::error_code error;
+    size_ = std::filesystem::file_size(path, error);
+    if (error) user_error("cannot read {}: {}", name_, error.message());
+    if (!stream_) user_error("cannot read {}: it does not open. Check its permissions", name_);
+  }
+
+  std::uint64_t size() const { return size_; }
+  const std::string& name() const { return name_; }
+
+  void read(std::uint64_t offset, std::span<std::byte> into) {
+    stream_.seekg(static_cast<std::streamoff>(offset));
+    stream_.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size()));
+    if (!stream_) user_error("cannot read {} bytes at offset {} of {}", into.size(), offset, name_);
+  }
+
+ private:
+  std::string name_;
+  std::ifstream stream_;
+  std::uint64_t size_ = 0;
+};
+
+std::uint64_t header_size(Reader& file) {
+  if (file.size() < length_bytes) {
+    user_error("{} is truncated: {} bytes, a safetensors file begins with 8 bytes of header length", file.name(),
+               file.size());
+  }
+  std::array<std::byte, length_bytes> bytes{};
+  file.read(0, bytes);
+  const auto size = std::bit_cast<std::uint64_t>(bytes);
+  if (size > file.size() - length_bytes) {
+    user_error("{} is truncated or no safetensors file: its header length is {}, but {} bytes follow", file.name(), size,
+               file.size() - length_bytes);
+  }
+  if (size > max_header) user_error("{} has a header of {} bytes, more than {}", file.name(), size, max_header);
+  return size;
+}
+
+std::uint64_t unsigned_from(const json& value, const std::string& what) {
+  constexpr auto max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > max) {
+    user_error("{} is {}, expected an integer from 0 to 2^63-1", what, value.dump());
+  }
+  return value.get<std::uint64_t>();
+}
+
+const json& field(const json& object, const char* key, json::value_t type, const std::string& what) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->type() != type) {
+    user_error("{} needs \"{}\" as a JSON {}", what, key, json(type).type_name());
+  }
+  return *found;
+}
+
+Entry entry_from(const std::string& name, const json& object, const std::string& file) {
+  const std::string what = fmt::format("{}: tensor \"{}\"", file, name);
+  if (!object.is_object()) user_error("{} is a JSON {}, expected an object", what, object.type_name());
+  Entry entry;
+  entry.name = name;
+  entry.dtype = field(object, "dtype", json::value_t::string, what).get<std::string>();
+  for (const json& size : field(object, "shape", json::value_t::array, what)) {
+    entry.shape.push_back(static_cast<std::int64_t>(unsigned_from(size, what + ": a size of its shape")));
+  }
+  const json& offsets = field(object, "data_offsets", json::value_t::array, what);
+  if (offsets.size() != 2) user_error("{} has {} data_offsets, expected begin and end", what, offsets.size());
+  entry.begin = unsigned_from(offsets[0], what + ": its first offset");
+  entry.end = unsigned_from(offsets[1], what + ": its last offset");
+  return entry;
+}
+
+Metadata metadata_from(const json& object, const std::string& file) {
+  if (!object.is_object()) user_error("{}: __metadata__ is a JSON {}, expected an object", file, object.type_name());
+  Metadata metadata;
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_string()) user_error("{}: __metadata__ \"{}\" is {}, expected a string", file, key, value.dump());
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+void check_size(const Entry& entry, const std::string& file) {
+  const std::optional<DType> dtype = dtype_from_file(entry.dtype);
+  if (!dtype) return;
+  std::uint64_t expected = 0;
+  try {
+    expected = static_cast<std::uint64_t>(byte_count(*dtype, entry.shape));
+  } catch (const UserError& error) {
+    user_error("{}: tensor \"{}\": {}", file, entry.name, error.what());
+  }
+  if (entry.end - entry.begin != expected) {
+    user_error("{}: tensor \"{}\" has {} bytes, but shape {} in {} takes {}", file, entry.name,
+               entry.end - entry.begin, shape_text(entry.shape), entry.dtype, expected);
+  }
+}
+
+// The format wants the tensors to cover the data exactly: in order of their offsets, each begins where the last ended.
+void check_coverage(std::vector<Entry>& entries, std::uint64_t data_size, const std::string& file) {
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  std::uint64_t covered = 0;
+  for (const Entry& entry : entries) {
+    if (entry.begin > entry.end || entry.end > data_size) {
+      user_error("{}: tensor \"{}\" has data_offsets [{}, {}], but the file holds {} bytes of data", file, entry.name,
+                 entry.begin, entry.end, data_size);
+    }
+    if (entry.begin != covered) {
+      user_error("{}: tensor \"{}\" begins at byte {} of the data, expected {}: tensors {}", file, entry.name,
+                 entry.begin, covered, entry.begin < covered ? "overlap" : "leave a gap");
+    }
+    covered = entry.end;
+    check_size(entry, file);
+  }
+  if (covered != data_size) {
+    user_error("{}: its tensors end at byte {} of the data, but it holds {} bytes of data", file, covered, data_size);
+  }
+}
+
+}  // namespace
+
+HostTensor& SafetensorsFile::at(const std::string& name) {
+  const auto found = tensors.find(name);
+  if (found != tensors.end()) return found->second;
+  const auto other = unsupported.find(name);
+  if (other != unsupported.end()) {
+    user_error("{}: tensor \"{}\" is {}, expected F32, F16 or BF16: convert it when the file is written",
+               path.string(), name, other->second);
+  }
+  std::vector<std::string> names;
+  for (const auto& [known, tensor] : tensors) names.push_back(known);
+  user_error("{} has no tensor \"{}\"; it has: {}", path.string(), name, fmt::join(names, ", "));
+}
+
+SafetensorsFile read_safetensors(const std::filesystem::path& path) {
+  Reader file(path);
+  std::string header(header_size(file), '\0');
+  file.read(length_bytes, std::as_writable_bytes(std::span(header)));
+  const json object = parse_object(header, fmt::format("the header of {}", file.name()));
+
+  SafetensorsFile result;
+  result.path = path;
+  std::vector<Entry> entries;
+  for (const auto& [name, value] : object.items()) {
+    if (name == "__metadata__") {
+      result.metadata = metadata_from(value, file.name());
+    } else {
+      entries.push_back(entry_from(name, value, file.name()));
+    }
+  }
+  const std::uint64_t data = length_bytes + header.size();
+  check_coverage(entries, file.size() - data, file.name());
+
+  for (Entry& entry : entries) {
+    const std::optional<DType> dtype = dtype_from_file(entry.dtype);
+    if (!dtype) {
+      result.unsupported[entry.name] = entry.dtype;
+      continue;
+    }
+    HostTensor tensor(*dtype, std::move(entry.shape));
+    file.read(data + entry.begin, tensor.bytes());
+    result.tensors.emplace(entry.name, std::move(tensor));
+  }
+  return result;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,14 @@
+// JSON that came from outside. Internal to the runtime: other parts see no JSON library.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+
+namespace wkvc {
+
+// Parses one JSON object; throws UserError, beginning with `what` ("the header of x.safetensors"), when the text is
+// malformed, is no object, or names a key twice (which parsers otherwise resolve silently, each in its own way).
+nlohmann::json parse_object(std::string_view text, std::string_view what);
+
+}  // namespace wkvc

@@ -1,0 +1,77 @@
+// wkvc emit: any stage, as text or (cubin) as bytes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "runtime/error.h"
+#include "runtime/files.h"
+#include "runtime/nvrtc.h"
+#include "tools/commands.h"
+#include "tools/subject.h"
+
+namespace wkvc {
+namespace {
+
+struct Options {
+  SubjectOptions subject;
+  ConfigOptions config;
+  std::string stage;
+  std::optional<std::string> output;
+};
+
+constexpr std::array<std::string_view, 6> stages{"rec", "chunk", "warp", "cuda", "ptx", "cubin"};
+
+std::string contents(const Subject& subject, std::size_t stage) {
+  const auto last_text = static_cast<std::size_t>(Stage::cuda);
+  if (stage < static_cast<std::size_t>(subject.source.stage)) {
+    user_error("--stage {}: {} is a text of a later stage, {}", stages[stage], subject.origin,
+               stages[static_cast<std::size_t>(subject.source.stage)]);
+  }
+  const std::string text = subject.text(static_cast<Stage>(std::min(stage, last_text)));
+  if (stage <= last_text) return text;
+  const std::string arch = manifest_from(text).arch;
+  if (stages[stage] == "ptx") return compile_ptx(text, arch);
+  const std::vector<char> cubin = compile_cubin(text, arch).cubin;
+  return {cubin.begin(), cubin.end()};
+}
+
+int emit(const Options& options) {
+  const auto* const stage = std::ranges::find(stages, options.stage);
+  if (stage == stages.end()) {
+    user_error("--stage {}: not known here; expected {}", options.stage, fmt::join(stages, ", "));
+  }
+  if (*stage == "cubin" && !options.output && isatty(STDOUT_FILENO) == 1) {
+    user_error("a cubin is no text for a terminal; name a file with -o");
+  }
+  const Subject subject = subject_from(options.subject, options.config);
+  const std::string text = contents(subject, static_cast<std::size_t>(stage - stages.begin()));
+  if (options.output) {
+    const std::string_view piece = text;
+    write_file_atomically(*options.output, {&piece, 1});
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+  return exit_passed;
+}
+
+}  // namespace
+
+void add_emit(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("emit", "A stage as text, or the cubin");
+  const auto options = std::make_shared<Options>();
+  options->subject.add_to(*command, /*with_source=*/true);
+  command->add_option("--stage", options->stage, "rec, chunk, warp, cuda, ptx or cubin")
+      ->required()
+      ->type_name("STAGE");
+  command->add_option("-o,--output", options->output, "Where to write it (standard output)")->type_name("FILE");
+  options->config.add_to(*command);
+  command->callback([&action, options] { action = [options] { return emit(*options); }; });
+}
+
+}  // namespace wkvc

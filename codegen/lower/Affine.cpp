@@ -34,7 +34,7 @@ void AffineAnalysis::not_affine(Operation* op, const char* why) const {
   user_error(
       "{}'{}': the term {} ({}) is not affine in the state: {}. A chunked kernel needs "
       "S·(diag(w) + Σ a bᵀ) + Σ v kᵀ, read with dot before or after the update.",
-      where, recurrence_.getSymName().str(), name.empty() ? "here" : "'" + name + "'", kind, why);
+      where, rec::RecurrenceOp(recurrence_).getSymName().str(), name.empty() ? "here" : "'" + name + "'", kind, why);
 }
 
 bool AffineAnalysis::depends_on_state(Value v) const {
@@ -88,7 +88,7 @@ void AffineAnalysis::lift_source(Operation* op) {
     value = b_.create<chunk::ParameterOp>(as(1), parameter.getName(), rec::stringifyDim(parameter.getDim()));
   set_name(value, rec_name(op));
   rec::Interval range = rec::range_of(token);
-  if (range.finite()) b_.set_bound(value, {{}, std::max(std::abs(range.lo), std::abs(range.hi))});
+  if (range.bounded()) b_.set_bound(value, {{}, range.magnitude()});
   values_[token] = value;
 }
 
@@ -116,7 +116,7 @@ Value AffineAnalysis::lift(Operation* op, llvm::ArrayRef<Value> x) {
   else if (llvm::isa<rec::DotOp>(op)) result = b_.row_dot(b_.widen(x[0]), b_.widen(x[1]));
   else internal_error("no chunk form of '{}'", op->getName().getStringRef().str());
   rec::Interval range = rec::range_of(op->getResult(0));
-  if (range.finite()) b_.set_bound(result, {{}, std::max(std::abs(range.lo), std::abs(range.hi))});
+  if (range.bounded()) b_.set_bound(result, {{}, range.magnitude()});
   return result;
 }
 

@@ -1,0 +1,130 @@
+#include "codegen/lower/Decay.h"
+
+#include <cmath>
+
+#include "codegen/ir/Text.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// The largest |L − L_middle| a factored operand may carry. In f16 the factors e^±x spread an operand over 2x/ln 2
+// bits of an exponent range of 30; beyond 7 its small end turns subnormal. bf16 and f32 have f32's exponents.
+double exponent_limit(const std::string& compute) { return compute == "f16" ? 7.0 : 40.0; }
+
+// Below e^-40 = 4e-18 a decay is nothing, but a running sum of such logs would cost f32 its fraction.
+constexpr double kFloor = -40.0;
+constexpr int kMaxExactChunk = 64;
+
+Value stored(Value x) {
+  auto widen = x.getDefiningOp<chunk::WidenOp>();
+  return widen ? widen.getX() : x;
+}
+
+std::string base_name(Value x) {
+  if (auto name = name_of(x); !name.empty()) return name.str();
+  Operation* op = x.getDefiningOp();
+  return op && op->getNumOperands() ? base_name(op->getOperand(0)) : "x";
+}
+
+Value called(Value x, const std::string& name) {
+  if (name_of(x).empty()) set_name(x, name);
+  return x;
+}
+
+}  // namespace
+
+DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string& compute, int requested) {
+  int chunk = requested ? requested : 16;
+  if (!has_decay) return {DecayPath::none, chunk, 0};
+  double steepest = log_range.bounded() ? log_range.magnitude() : INFINITY;
+  int largest = std::isinf(steepest) ? 0
+                                     : static_cast<int>(std::min(256.0, 2 * exponent_limit(compute) / steepest)) / 16 * 16;
+  if (largest < 16) {
+    if (chunk > kMaxExactChunk)
+      user_error("--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range "
+                 "with .in(lo, hi) or choose --chunk {}", chunk, kMaxExactChunk, kMaxExactChunk);
+    return {DecayPath::exact, chunk, 0};
+  }
+  if (chunk > largest)
+    user_error("--chunk {}: log decays reach {:.4g} a token, so e^±L over half a chunk leaves the range of {} operands; "
+               "the largest chunk that fits is {}", chunk, log_range.lo, compute, largest);
+  return {DecayPath::anchored, chunk, steepest * chunk / 2};
+}
+
+Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builder), plan_(plan) {
+  if (plan_.path == DecayPath::none) return;
+  Value log_w = log_decay;
+  if (plan_.path == DecayPath::exact)
+    log_w = b_.create<chunk::AtLeastOp>(log_w.getType(), log_w, llvm::APFloat(static_cast<float>(kFloor)));
+  log_w = called(b_.keep_valid(log_w), "log_w_valid");
+  L_ = called(b_.cumsum(log_w), "L");
+  L_before_ = called(b_.sub(L_, log_w), "L_before");
+  last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
+  if (plan_.path == DecayPath::exact) {
+    in_after_ = b_.exp(L_);
+    in_before_ = b_.exp(L_before_);
+    out_ = b_.exp(b_.sub(last_, L_));
+    return;
+  }
+  middle_ = called(b_.row(L_, plan_.chunk / 2 - 1), "L_middle");
+  in_after_ = b_.exp(b_.sub(L_, middle_));
+  in_before_ = b_.exp(b_.sub(L_before_, middle_));
+  out_ = b_.exp(b_.sub(middle_, L_));
+}
+
+Value Decay::factored(Value x, Value factor, const char* suffix) {
+  Value& cached = cache_[{x, factor}];
+  if (cached) return cached;
+  cached = b_.mul(x, factor);
+  set_name(cached, base_name(x) + suffix);
+  if (auto bound = b_.bound_of(x)) {
+    bound->factor *= std::exp(plan_.exponent);
+    b_.set_bound(cached, *bound);
+  }
+  return cached;
+}
+
+Value Decay::state(Value S0) {
+  if (state_) return state_;
+  state_ = plan_.path == DecayPath::anchored ? called(b_.mul(S0, b_.exp(middle_)), "S_middle") : S0;
+  b_.set_measurable(state_);
+  return state_;
+}
+
+Value Decay::read(Value q, bool after) {
+  if (plan_.path == DecayPath::none) return q;
+  return factored(q, after ? in_after_ : in_before_, "_in");
+}
+
+Value Decay::write(Value k) {
+  if (plan_.path == DecayPath::none) return k;
+  return factored(k, out_, "_out");
+}
+
+Value Decay::pair(Value q, bool after, Value k) {
+  Value result;
+  if (plan_.path == DecayPath::exact) {
+    int64_t C = plan_.chunk;
+    result = b_.create<chunk::DecayedDotOp>(b_.f32_type(C, C), stored(q), after ? L_ : L_before_, stored(k), L_, !after);
+  } else {
+    result = b_.tril(b_.dot(read(q, after), 1, write(k), 1), !after);
+  }
+  b_.set_measurable(result);
+  return result;
+}
+
+Value Decay::finish(Value S0, Value writes) {
+  if (plan_.path == DecayPath::none) return writes ? b_.add(S0, writes) : S0;
+  if (plan_.path == DecayPath::exact) {
+    Value decayed = b_.mul(S0, b_.exp(last_));
+    return writes ? b_.add(decayed, writes) : decayed;
+  }
+  Value sum = writes ? b_.add(state(S0), writes) : state(S0);
+  return b_.mul(sum, b_.exp(b_.sub(last_, middle_)));
+}
+
+}  // namespace wkvc

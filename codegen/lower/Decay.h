@@ -1,0 +1,41 @@
+// How decays enter a chunk program: e^±L factored around the chunk's middle where their range allows it, else exactly,
+// with factors that never exceed 1.
+#pragma once
+
+#include "codegen/lower/Affine.h"
+
+namespace wkvc {
+
+enum class DecayPath { none, anchored, exact };
+
+struct DecayPlan {
+  DecayPath path = DecayPath::none;
+  int chunk = 16;
+  double exponent = 0;  // anchored: the largest |L − L_middle|
+};
+
+// Chooses path and chunk. `log_range` is what is known of one token's log decay.
+DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string& compute, int requested_chunk);
+
+class Decay {
+ public:
+  Decay(ChunkBuilder& builder, DecayPlan plan, mlir::Value log_decay);
+
+  mlir::Value state(mlir::Value S0);           // what reads contract with
+  mlir::Value read(mlir::Value q, bool after); // q∘e^L (after the update) or q∘e^(L−log_w) (before)
+  mlir::Value write(mlir::Value k);            // k∘e^−L, up to the factor that `finish` applies
+  // Lower triangular read_i · write_j: inclusive for reads after the update, strict before.
+  mlir::Value pair(mlir::Value q, bool after, mlir::Value k);
+  mlir::Value finish(mlir::Value S0, mlir::Value writes);  // the state after the chunk
+
+ private:
+  mlir::Value factored(mlir::Value x, mlir::Value factor, const char* suffix);
+
+  ChunkBuilder& b_;
+  DecayPlan plan_;
+  mlir::Value L_, L_before_, middle_, last_;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> cache_;
+  mlir::Value in_after_, in_before_, out_, state_;
+};
+
+}  // namespace wkvc

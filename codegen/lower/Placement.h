@@ -1,0 +1,49 @@
+// Where and when each value of a chunk program is computed by the warps of one group, before any code exists.
+//
+// Owners: C×K values in slabs of 16 key columns dealt round to the warps; C×C matrices by one warp each; C×V and V×K
+// values by the warp that owns 16 value rows, in registers. A value that another owner reads crosses through shared
+// memory, which costs a barrier: phases are the stretches between barriers.
+#pragma once
+
+#include "codegen/lower/Axes.h"
+
+namespace wkvc {
+
+enum class Owner { anyone, slab, matrix, rows };
+
+struct Place {
+  Owner owner = Owner::anyone;
+  int phase = 0;
+  int warp = -1;            // of a matrix
+  bool shared = false;      // crosses through shared memory
+  int last_phase = 0;       // that reads it
+  bool transposed = false;  // rows: held as value rows × tokens, the operand order, instead of tokens × value columns
+};
+
+class Placement {
+ public:
+  Placement(chunk::ProgramOp program, int warps);
+
+  const Place& of(mlir::Value value) const { return places_.find(value)->second; }
+  const Place& of(mlir::Operation* op) const { return ops_.find(op)->second; }
+  const Space& space(mlir::Value value) const { return spaces_.find(value)->second; }
+  int phases() const { return phases_; }
+
+ private:
+  Owner owner_of(mlir::Operation* op) const;
+  bool crosses(mlir::Value operand, mlir::Operation* user) const;
+  void assign_phases(mlir::Block& body);
+  void assign_matrices(mlir::Block& body, int warps);
+  void find_shared(mlir::Block& body);
+  void orient(mlir::Block& body);
+
+  Spaces spaces_;
+  llvm::DenseMap<mlir::Value, Place> places_;
+  llvm::DenseMap<mlir::Operation*, Place> ops_;
+  int phases_ = 1;
+};
+
+// Inputs and parameters: not computed, but copied or read where they are used.
+bool is_source(mlir::Value value);
+
+}  // namespace wkvc

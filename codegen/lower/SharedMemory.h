@@ -1,0 +1,23 @@
+// Offsets of shared buffers. Buffers whose lifetimes (in phases of a chunk) do not overlap share space.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wkvc {
+
+struct SharedBuffer {
+  std::string name;
+  std::int64_t bytes = 0;
+  int from = 0, to = 0;  // first phase that writes it, last that reads it; rings live in all phases
+  std::int64_t offset = -1;
+};
+
+// Sets every offset (multiples of 16) and returns the bytes needed: first fit, largest first.
+std::int64_t allocate(std::vector<SharedBuffer*> buffers);
+
+// A table of the buffers by offset, for messages and the emitted header.
+std::string map_of(const std::vector<SharedBuffer>& buffers);
+
+}  // namespace wkvc

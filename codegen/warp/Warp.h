@@ -1,0 +1,26 @@
+// The warp dialect: what the warps of a block do. WarpOps.td says what each operation means.
+#pragma once
+
+#include <mlir/Bytecode/BytecodeOpInterface.h>
+#include <mlir/IR/Builders.h>
+#include <mlir/IR/BuiltinOps.h>
+#include <mlir/IR/BuiltinTypes.h>
+#include <mlir/IR/Dialect.h>
+#include <mlir/IR/OpDefinition.h>
+#include <mlir/IR/OpImplementation.h>
+#include <mlir/Interfaces/InferTypeOpInterface.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+#include "codegen/warp/WarpDialect.h.inc"
+#define GET_OP_CLASSES
+#include "codegen/warp/WarpOps.h.inc"
+
+namespace wkvc::warp {
+
+inline constexpr int kSharedSpace = 3;
+inline constexpr int kRowPadding = 8;  // elements after each row of a shared tile: no bank conflicts
+
+// Bytes of a shared tile, as templates/ lays it out.
+int64_t shared_bytes(mlir::MemRefType tile);
+
+}  // namespace wkvc::warp

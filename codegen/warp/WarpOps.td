@@ -1,0 +1,233 @@
+// The warp dialect: what each warp of a block does, in order. Register tiles are vectors of rank 2, shared tiles are
+// memrefs in memory space 3; every offset and barrier is explicit. One operation is one call into templates/.
+//
+//   warp.kernel "example_forward" warps 4 ... {
+//     %k_ring = warp.ring "k" offset 0 stages 2 : memref<16x64xbf16, 3>
+//     %S = warp.load_state "initial_state" : vector<16x64xf32>
+//     %last = warp.loop %S : vector<16x64xf32> {
+//     ^bb0(%S0: vector<16x64xf32>):
+//       warp.wait_copies 0
+//       warp.barrier
+//       ...
+//       warp.yield %S_next : vector<16x64xf32>
+//     }
+//     warp.store_state "final_state" %last : vector<16x64xf32>
+//   }
+#ifndef WKVC_WARP_OPS
+#define WKVC_WARP_OPS
+
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Warp_Dialect : Dialect {
+  let name = "warp";
+  let cppNamespace = "::wkvc::warp";
+  let summary = "Register tiles, shared tiles, copies and barriers of the warps of one block";
+}
+
+def Warp_Tile : VectorOfRankAndType<[2], [F32, F16, BF16]>;
+def Warp_Tile32 : VectorOfRankAndType<[2], [F32]>;
+def Warp_Shared : MemRefRankOf<[F32, F16, BF16], [2]>;
+def Warp_Floats : MemRefRankOf<[F32], [1]>;
+def Warp_Operand : AnyTypeOf<[Warp_Tile, Warp_Shared]>;
+
+class Warp_Op<string name, list<Trait> traits = []> : Op<Warp_Dialect, name, traits>;
+
+def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
+  let summary = "One kernel; a block of `warps` warps runs one head";
+  let description = "`tensors` lists the arguments in order, each \"role name dtype dims\", dims separated by commas.";
+  let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
+                       I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
+                       StrArrayAttr:$tensors, StrAttr:$arch);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `for` $op `warps` $warps `blocks` $blocks `chunk` $chunk `head` $key_dim `x` $value_dim
+    `shared` $shared_bytes `compute` $compute `arch` $arch `tensors` $tensors attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+//===- Shared memory -------------------------------------------------------------------------------------------===//
+
+// `from` and `to` are the phases between which the contents live.
+def Warp_RingOp : Warp_Op<"ring"> {
+  let summary = "Raw chunks of an input, `stages` of them in flight";
+  let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages);
+  let results = (outs Warp_Shared:$result);
+  let assemblyFormat = "$tensor `offset` $offset `stages` $stages attr-dict `:` type($result)";
+}
+
+def Warp_BufferOp : Warp_Op<"buffer"> {
+  let summary = "A tile that warps exchange; with `scale`, a float at that offset belongs to it";
+  let arguments = (ins I64Attr:$offset, OptionalAttr<I64Attr>:$scale, I64Attr:$from, I64Attr:$to);
+  let results = (outs Warp_Shared:$result);
+  let assemblyFormat = "`offset` $offset (`scale` $scale^)? `live` $from `to` $to attr-dict `:` type($result)";
+}
+
+def Warp_FloatsOp : Warp_Op<"floats"> {
+  let summary = "An array of f32 that warps exchange: a row over keys, or one maximum a warp";
+  let arguments = (ins I64Attr:$offset, I64Attr:$from, I64Attr:$to);
+  let results = (outs Warp_Floats:$result);
+  let assemblyFormat = "`offset` $offset `live` $from `to` $to attr-dict `:` type($result)";
+}
+
+//===- Control -------------------------------------------------------------------------------------------------===//
+
+def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]>]> {
+  let summary = "All chunks in order, carrying the state";
+  let arguments = (ins Warp_Tile32:$init);
+  let results = (outs Warp_Tile32:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$init attr-dict `:` type($result) $body";
+}
+
+def Warp_YieldOp : Warp_Op<"yield", [Terminator, HasParent<"LoopOp">]> {
+  let arguments = (ins Warp_Tile32:$next);
+  let assemblyFormat = "$next attr-dict `:` type($next)";
+}
+
+def Warp_SlabsOp : Warp_Op<"slabs", [SingleBlock, NoTerminator]> {
+  let summary = "Slabs of 16 of `columns` columns, dealt round to the warps; the argument is the first column";
+  let arguments = (ins I64Attr:$columns);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$columns attr-dict-with-keyword $body";
+}
+
+def Warp_OnWarpOp : Warp_Op<"on_warp", [SingleBlock, NoTerminator]> {
+  let summary = "Only one warp does this";
+  let arguments = (ins I64Attr:$warp);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$warp attr-dict-with-keyword $body";
+}
+
+def Warp_BarrierOp : Warp_Op<"barrier"> {
+  let summary = "All warps of the block; what precedes is visible to what follows";
+  let assemblyFormat = "attr-dict";
+}
+
+def Warp_NoteOp : Warp_Op<"note"> {
+  let summary = "A comment in the emitted text";
+  let arguments = (ins StrAttr:$text);
+  let assemblyFormat = "$text attr-dict";
+}
+
+//===- Copies of the inputs ------------------------------------------------------------------------------------===//
+
+def Warp_CopyOp : Warp_Op<"copy"> {
+  let summary = "Starts copying the chunk `ahead` of the current one into its ring; before the loop, chunk `ahead`";
+  let arguments = (ins Warp_Shared:$ring, I64Attr:$ahead);
+  let assemblyFormat = "$ring `ahead` $ahead attr-dict `:` type($ring)";
+}
+def Warp_CommitCopiesOp : Warp_Op<"commit_copies"> { let assemblyFormat = "attr-dict"; }
+def Warp_WaitCopiesOp : Warp_Op<"wait_copies"> {
+  let summary = "Waits until at most `pending` commits of this warp are under way";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+def Warp_CurrentOp : Warp_Op<"current", [Pure, AllTypesMatch<["ring", "result"]>]> {
+  let summary = "The tile of the current chunk in a ring";
+  let arguments = (ins Warp_Shared:$ring);
+  let results = (outs Warp_Shared:$result);
+  let assemblyFormat = "$ring attr-dict `:` type($result)";
+}
+
+//===- Scales --------------------------------------------------------------------------------------------------===//
+
+def Warp_PublishMaxOp : Warp_Op<"publish_max"> {
+  let summary = "The largest |x| among what this warp copied, to its slot";
+  let arguments = (ins Warp_Shared:$tile, Warp_Floats:$slots);
+  let assemblyFormat = "$tile `,` $slots attr-dict `:` type($tile) `,` type($slots)";
+}
+def Warp_ScaleForOp : Warp_Op<"scale_for"> {
+  let summary = "The power of two for a magnitude of `factor` times the product of the slots' maxima";
+  let arguments = (ins Variadic<Warp_Floats>:$slots, F32Attr:$factor);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$slots `times` $factor attr-dict `:` type($slots)";
+}
+
+//===- Between shared memory and registers ---------------------------------------------------------------------===//
+
+def Warp_LoadOp : Warp_Op<"load"> {
+  let summary = "A tile: of all columns, of the slab at `column`, or of this warp's own value columns, transposed or not";
+  let arguments = (ins Warp_Shared:$tile, Optional<Index>:$column, UnitAttr:$own, UnitAttr:$transposed);
+  let results = (outs Warp_Tile:$result);
+  let assemblyFormat = [{
+    $tile (`[` $column^ `]`)? (`own` $own^)? (`transposed` $transposed^)? attr-dict `:` type($tile) `->` type($result)
+  }];
+}
+def Warp_StoreOp : Warp_Op<"store"> {
+  let summary = "The converse of load";
+  let arguments = (ins Warp_Tile:$x, Warp_Shared:$tile, Optional<Index>:$column);
+  let assemblyFormat = "$x `,` $tile (`[` $column^ `]`)? attr-dict `:` type($x) `,` type($tile)";
+}
+def Warp_LoadRowOp : Warp_Op<"load_row"> {
+  let arguments = (ins Warp_Floats:$row, Optional<Index>:$column);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$row (`[` $column^ `]`)? attr-dict `:` type($row) `->` type($result)";
+}
+def Warp_StoreRowOp : Warp_Op<"store_row"> {
+  let arguments = (ins Warp_Tile32:$x, Warp_Floats:$row, Index:$column);
+  let assemblyFormat = "$x `,` $row `[` $column `]` attr-dict `:` type($x) `,` type($row)";
+}
+def Warp_ParameterOp : Warp_Op<"parameter"> {
+  let summary = "A slab of a per-head vector";
+  let arguments = (ins StrAttr:$tensor, Index:$column, TypeAttr:$dtype);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$tensor `[` $column `]` `as` $dtype attr-dict `:` type($result)";
+}
+
+//===- Tiles ---------------------------------------------------------------------------------------------------===//
+
+def Warp_CallOp : Warp_Op<"call", [Pure]> {
+  let summary = "A function of templates/ on f32 tiles; `constant` is a number it takes beside them";
+  let arguments = (ins StrAttr:$function, Variadic<AnyTypeOf<[Warp_Tile, Warp_Shared]>>:$x,
+                       OptionalAttr<F32Attr>:$constant);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$function `(` $x `)` (`with` $constant^)? attr-dict `:` functional-type($x, $result)";
+  let hasVerifier = 1;
+}
+
+def Warp_RoundOp : Warp_Op<"round", [Pure]> {
+  let summary = "An operand in its dtype; f16 with the scale given, with one of its own maximum, or without";
+  let arguments = (ins Warp_Tile32:$x, Optional<F32>:$scale, UnitAttr:$own);
+  let results = (outs Warp_Tile:$result);
+  let assemblyFormat = "$x (`scale` $scale^)? (`own` $own^)? attr-dict `:` type($x) `->` type($result)";
+}
+
+def Warp_ZerosOp : Warp_Op<"zeros", [Pure]> {
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc[m,n] + Σ_k x[m,k]·y[n,k], either operand read transposed if it says so, shared ones with a scale";
+  let arguments = (ins Warp_Tile32:$acc, Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale,
+                       Optional<F32>:$y_scale, UnitAttr:$x_transposed, UnitAttr:$y_transposed);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = [{
+    $acc `,` $x (`x_transposed` $x_transposed^)? (`x_scale` $x_scale^)? `,` $y (`y_transposed` $y_transposed^)?
+    (`y_scale` $y_scale^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
+  }];
+  let hasVerifier = 1;
+}
+
+//===- Global memory -------------------------------------------------------------------------------------------===//
+
+def Warp_LoadStateOp : Warp_Op<"load_state"> {
+  let summary = "This warp's 16 rows";
+  let arguments = (ins StrAttr:$tensor);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$tensor attr-dict `:` type($result)";
+}
+def Warp_StoreStateOp : Warp_Op<"store_state"> {
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x);
+  let assemblyFormat = "$tensor $x attr-dict `:` type($x)";
+}
+def Warp_StoreOutputOp : Warp_Op<"store_output"> {
+  let summary = "This warp's 16 columns of an output; `transposed`: the tile's rows are the columns";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype, UnitAttr:$transposed);
+  let assemblyFormat = "$tensor $x (`transposed` $transposed^)? `as` $dtype attr-dict `:` type($x)";
+}
+
+#endif

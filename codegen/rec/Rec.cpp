@@ -16,8 +16,6 @@ using llvm::LogicalResult;
 using llvm::StringRef;
 using llvm::success;
 
-bool is_compute(std::string_view name) { return llvm::is_contained(compute_names, name); }
-
 bool is_tensor(mlir::Type type, llvm::ArrayRef<std::int64_t> ranks, bool f32_only) {
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape() || !llvm::is_contained(ranks, tensor.getRank())) return false;
@@ -96,12 +94,12 @@ LogicalResult verify_declared(mlir::Operation* op, std::optional<llvm::ArrayRef<
 
 LogicalResult verify_compute(mlir::Operation* op, std::optional<StringRef> compute) {
   if (!compute || is_compute(*compute)) return success();
-  return op->emitOpError() << "has compute '" << *compute << "'; expected bf16, f16, tf32, bf16x3 or f32";
+  return op->emitOpError() << "has compute '" << *compute << "'; expected " << computes_text;
 }
 
 LogicalResult verify_extent(mlir::Operation* op, StringRef what, std::int64_t extent) {
-  if (extent >= 16 && extent <= 256 && extent % 16 == 0) return success();
-  return op->emitOpError() << what << " is " << extent << "; expected a multiple of 16 from 16 to 256";
+  if (is_extent(extent)) return success();
+  return op->emitOpError() << what << " is " << extent << "; expected " << extents_text;
 }
 
 }  // namespace
@@ -164,9 +162,8 @@ LogicalResult RecurrenceOp::verify() {
   if (failed(verify_extent(*this, "key_dim", getKeyDim()))) return failure();
   if (failed(verify_extent(*this, "value_dim", getValueDim()))) return failure();
   if (failed(verify_compute(*this, getCompute()))) return failure();
-  if (getSramBudget() >= 1 && getSramBudget() <= max_sram) return success();
-  return emitOpError() << "sram_budget is " << getSramBudget() << " bytes; expected 1 to " << max_sram
-                       << " (227 KiB, what a block of sm_90 can have)";
+  if (is_sram_budget(getSramBudget())) return success();
+  return emitOpError() << "sram_budget is " << getSramBudget() << " bytes; expected " << sram_budgets_text;
 }
 
 StateOp RecurrenceOp::state() { return *getBody().getOps<StateOp>().begin(); }

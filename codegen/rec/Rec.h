@@ -1,10 +1,10 @@
 // The rec dialect: one token of one head. RecOps.td describes the operations.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 
+#include "codegen/rec/Limits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -22,13 +22,6 @@ namespace wkvc::rec {
 
 class StateOp;
 class UpdateOp;
-
-// Operand dtypes a contraction may name.
-inline constexpr std::array<std::string_view, 5> compute_names = {"bf16", "f16", "tf32", "bf16x3", "f32"};
-bool is_compute(std::string_view name);
-
-// Bytes of shared memory a block of sm_90 can have (227 KiB).
-inline constexpr std::int64_t max_sram = 232448;
 
 // A tensor of f32, f16 or bf16 whose rank is one of `ranks`.
 bool is_tensor(mlir::Type type, llvm::ArrayRef<std::int64_t> ranks, bool f32_only);

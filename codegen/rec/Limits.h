@@ -1,0 +1,27 @@
+// What the rec dialect accepts as extents, shared memory budgets and compute dtypes. No MLIR here: the language checks
+// the same limits at the user's line.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace wkvc::rec {
+
+constexpr bool is_extent(std::int64_t extent) { return extent >= 16 && extent <= 256 && extent % 16 == 0; }
+inline constexpr std::string_view extents_text = "a multiple of 16 from 16 to 256";
+
+// What a block of sm_90 can have: 227 KiB.
+inline constexpr std::int64_t max_sram = 232448;
+constexpr bool is_sram_budget(std::int64_t bytes) { return bytes >= 1 && bytes <= max_sram; }
+inline constexpr std::string_view sram_budgets_text = "1 to 232448 (227 KiB, what a block of sm_90 can have)";
+
+// Operand dtypes of contractions.
+inline constexpr std::array<std::string_view, 5> compute_names = {"bf16", "f16", "tf32", "bf16x3", "f32"};
+constexpr bool is_compute(std::string_view name) {
+  return std::ranges::find(compute_names, name) != compute_names.end();
+}
+inline constexpr std::string_view computes_text = "bf16, f16, tf32, bf16x3 or f32";
+
+}  // namespace wkvc::rec

@@ -1,0 +1,82 @@
+#include "dsl/build.h"
+
+#include "dsl/lower.h"
+
+namespace wkvc {
+
+using namespace detail;
+
+namespace {
+
+template <class... Args>
+[[noreturn]] void config_error(const Definition& definition, fmt::format_string<Args...> text, Args&&... args) {
+  user_error("{}: {}", definition.name, fmt::format(text, std::forward<Args>(args)...));
+}
+
+void check(const Config& config, const Definition& definition) {
+  if (!config.mma.empty() && !rec::is_compute(config.mma))
+    config_error(definition, "mma is '{}'; expected {}", config.mma, rec::computes_text);
+  if (config.sram != 0 && !rec::is_sram_budget(config.sram))
+    config_error(definition, "sram is {} bytes; expected {}", config.sram, rec::sram_budgets_text);
+  if (!config.state.empty() && config.state != "f32")
+    config_error(definition, "state is '{}'; expected f32", config.state);
+  for (int extent : {config.key_dim, config.value_dim})
+    if (extent != 0 && !rec::is_extent(extent))
+      config_error(definition, "a head of {} is not supported; expected {}", extent, rec::extents_text);
+}
+
+std::optional<DType> io_of(const Config& config, const Definition& definition) {
+  if (config.io.empty()) return std::nullopt;
+  if (const auto io = dtype_from(config.io)) return io;
+  config_error(definition, "io is '{}'; expected bf16, f16 or f32", config.io);
+}
+
+void check_complete(const Declarations& declarations, const Definition& definition) {
+  const auto require = [&](bool given, std::string_view what) {
+    if (!given) error_at(definition.at, "recurrence '{}' lacks {}", definition.name, what);
+  };
+  require(declarations.key_dim != 0, "its key dimension: write op.key_dim(64)");
+  require(declarations.value_dim != 0, "its value dimension: write op.value_dim(64)");
+  require(!declarations.tensors.empty(), "inputs: write op.input(\"k\", K, bf16)");
+  require(declarations.compute.has_value(), "the dtype its contractions compute in: write op.compute(f16)");
+  require(declarations.state != nullptr, "a state: write op.state(\"S\", V, K, f32)");
+  require(declarations.next != nullptr, "an update: write op.update(S, next)");
+  require(!declarations.outputs.empty(), "outputs: write op.output(\"o\", x, bf16)");
+}
+
+// What the first input is stored as, and what it is to be stored as instead.
+std::optional<Restorage> restorage_of(const Declarations& declarations, std::optional<DType> io) {
+  for (const NodePtr& tensor : declarations.tensors)
+    if (io && tensor->kind == Kind::input) return Restorage{tensor->dtype, *io};
+  return std::nullopt;
+}
+
+}  // namespace
+
+mlir::OwningOpRef<mlir::ModuleOp> build(const Definition& definition, mlir::MLIRContext& context,
+                                        const Config& config) {
+  check(config, definition);
+  const auto io = io_of(config, definition);
+  if (const auto fault = rec::name_fault(definition.name)) error_at(definition.at, "{}", *fault);
+  if (!definition.body) error_at(definition.at, "recurrence '{}' has no body", definition.name);
+
+  Declarations declarations;
+  declarations.key_override = config.key_dim;
+  declarations.value_override = config.value_dim;
+  Recurrence op(declarations);
+  definition.body(op);
+  check_complete(declarations, definition);
+  if (!config.mma.empty()) declarations.compute = Compute(config.mma);
+  if (config.sram != 0) declarations.sram_budget = config.sram;
+
+  auto module = lower(definition, declarations, restorage_of(declarations, io), context);
+  rec::verify(*module);
+  return module;
+}
+
+std::string rec_text(const Definition& definition, const Config& config) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  return rec::print(*build(definition, context, config));
+}
+
+}  // namespace wkvc

@@ -1,0 +1,28 @@
+// Recurrences by name. A program adds its own to the built-in ones:
+//
+//   Registry registry = Registry::builtin();
+//   registry.add(my_op());
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dsl/wkvc.h"
+
+namespace wkvc {
+
+class Registry {
+ public:
+  static Registry builtin();
+
+  void add(Definition definition);  // throws UserError where the name is taken
+  std::vector<std::string> names() const;
+  const Definition& find(std::string_view name) const;  // throws UserError, with the closest name
+
+ private:
+  std::map<std::string, Definition, std::less<>> definitions_;
+};
+
+}  // namespace wkvc

@@ -101,8 +101,9 @@ void NvrtcLibrary::check(Result result, const char* what) const {
 }
 
 const NvrtcLibrary& nvrtc_library() {
-  static const NvrtcLibrary library = load();
-  return library;
+  // Never closed: objects that outlive this function's statics may still call into it while the process ends.
+  static const auto* library = new NvrtcLibrary(load());
+  return *library;
 }
 
 }  // namespace wkvc

@@ -1,0 +1,44 @@
+#include <utility>
+
+#include "runtime/backend.h"
+#include "runtime/nvrtc.h"
+
+namespace wkvc {
+namespace {
+
+constexpr unsigned warp_threads = 32;
+
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(const Device& device, const CubinResult& compiled, const Manifest& manifest)
+      : device_(device),
+        kernel_(device, compiled.cubin, manifest.kernel, manifest.shared_bytes),
+        threads_(static_cast<unsigned>(manifest.warps) * warp_threads),
+        usage_(usage_from(compiled.log, manifest.kernel)) {}
+
+  void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const override {
+    kernel_.launch(blocks, threads_, arguments, stream);
+  }
+  void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const override {
+    device_.copy(to, from, bytes, stream);
+  }
+  void set_zero(void* to, std::size_t bytes, StreamHandle stream) const override {
+    device_.set_bytes(to, 0, bytes, stream);
+  }
+  CubinUsage usage() const override { return usage_; }
+
+ private:
+  Device device_;
+  DeviceKernel kernel_;
+  unsigned threads_;
+  CubinUsage usage_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Backend> make_cuda_backend(const std::string& source, const Manifest& manifest) {
+  const Device device = Device::current();  // before compiling: without a GPU that is the first thing to say
+  return std::make_unique<CudaBackend>(device, compile_cubin(source, manifest.arch), manifest);
+}
+
+}  // namespace wkvc

@@ -1,0 +1,36 @@
+#include <cstring>
+#include <utility>
+
+#include "runtime/backend.h"
+#include "runtime/error.h"
+#include "runtime/host_jit.h"
+
+namespace wkvc {
+namespace {
+
+class HostBackend final : public Backend {
+ public:
+  explicit HostBackend(HostKernel kernel) : kernel_(std::move(kernel)) {}
+
+  void run(unsigned, std::span<const std::byte> arguments, StreamHandle) const override {
+    kernel_.run(arguments.data());
+  }
+  void copy(void* to, const void* from, std::size_t bytes, StreamHandle) const override {
+    std::memmove(to, from, bytes);
+  }
+  void set_zero(void* to, std::size_t bytes, StreamHandle) const override { std::memset(to, 0, bytes); }
+  CubinUsage usage() const override {
+    user_error("registers and spills are known for kernels of the cuda target only: load it for cuda");
+  }
+
+ private:
+  HostKernel kernel_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Backend> make_host_backend(const std::string& source, const Manifest& manifest) {
+  return std::make_unique<HostBackend>(HostKernel::compile(source, manifest.kernel));
+}
+
+}  // namespace wkvc

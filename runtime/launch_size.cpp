@@ -1,0 +1,67 @@
+#include "runtime/launch_size.h"
+
+#include <fmt/ranges.h>
+
+#include <charconv>
+
+#include "runtime/error.h"
+#include "runtime/tensor.h"
+
+namespace wkvc {
+namespace {
+
+std::int64_t resolve(const std::string& dim, const Manifest& manifest, LaunchSize size) {
+  if (dim == "B") return size.batches;
+  if (dim == "T") return size.tokens;
+  if (dim == "H") return size.heads;
+  if (dim == "K") return manifest.key_dim;
+  if (dim == "V") return manifest.value_dim;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
+  if (error != std::errc{} || end != dim.data() + dim.size()) internal_error("\"{}\" is no dimension", dim);
+  return value;
+}
+
+// One of B, T, H, and the tensor it was first read from.
+struct Found {
+  std::int64_t value = -1;
+  std::string tensor;
+};
+
+void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, std::map<std::string, Found>& sizes) {
+  if (shape.size() != spec.dims.size()) {
+    user_error("tensor \"{}\" has shape {}, expected [{}]", spec.name, shape_text(shape), fmt::join(spec.dims, ", "));
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto known = sizes.find(spec.dims[i]);
+    if (known == sizes.end()) continue;
+    Found& found = known->second;
+    if (found.value < 0) found = {shape[i], spec.name};
+    if (found.value != shape[i]) {
+      user_error("tensor \"{}\" has shape {}, so {} is {}, but it is {} in tensor \"{}\"", spec.name, shape_text(shape),
+                 spec.dims[i], shape[i], found.value, found.tensor);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
+  std::vector<std::int64_t> shape;
+  for (const std::string& dim : spec.dims) shape.push_back(resolve(dim, manifest, size));
+  return shape;
+}
+
+LaunchSize size_from(const Manifest& manifest, const std::map<std::string, std::vector<std::int64_t>>& shapes) {
+  std::map<std::string, Found> sizes{{"B", {}}, {"T", {}}, {"H", {}}};
+  for (const TensorSpec& spec : manifest.tensors) {
+    const auto shape = shapes.find(spec.name);
+    if (shape != shapes.end()) read_sizes(spec, shape->second, sizes);
+  }
+  for (const auto& [dim, found] : sizes) {
+    if (found.value < 0) user_error("{} follows from none of the tensors given: give one that has {}", dim, dim);
+  }
+  return {sizes["B"].value, sizes["T"].value, sizes["H"].value};
+}
+
+}  // namespace wkvc

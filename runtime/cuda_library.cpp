@@ -74,7 +74,8 @@ CudaLibrary load() {
   find_stream_functions(cuda.library, cuda);
   const CudaLibrary::Result result = cuda.init(0);
   if (result != 0) {
-    user_error("the NVIDIA driver does not start: {}. Check nvidia-smi, or use the host target", describe(cuda, result));
+    user_error("the NVIDIA driver does not start: {}. Check nvidia-smi, or use the host target",
+               describe(cuda, result));
   }
   return cuda;
 }

@@ -199,17 +199,18 @@ DeviceKernel::DeviceKernel(const Device& device, std::span<const char> cubin, co
     : device_(device), shared_bytes_(static_cast<unsigned>(shared_bytes)) {
   const DeviceProperties properties = device.properties();
   if (shared_bytes < 0 || shared_bytes > properties.max_shared_bytes) {
-    user_error("kernel {} needs {} bytes of shared memory, but a block of {} can have {}: compile it with a smaller budget",
-               symbol, shared_bytes, properties.name, properties.max_shared_bytes);
+    user_error(
+        "kernel {} needs {} bytes of shared memory, but a block of {} can have {}: compile it with a smaller budget",
+        symbol, shared_bytes, properties.name, properties.max_shared_bytes);
   }
   const ContextScope scope(device_);
   const CudaLibrary& cuda = cuda_library();
   cuda.check(cuda.module_load(&module_, cubin.data()), "load the kernel's cubin");
   try {
     cuda.check(cuda.module_function(&function_, module_, symbol.c_str()), "find the kernel in its cubin");
-    cuda.check(cuda.function_set_attribute(function_, function_attribute_max_dynamic_shared,
-                                           static_cast<int>(shared_bytes)),
-               "reserve the kernel's shared memory");
+    cuda.check(
+        cuda.function_set_attribute(function_, function_attribute_max_dynamic_shared, static_cast<int>(shared_bytes)),
+        "reserve the kernel's shared memory");
   } catch (...) {
     cuda.module_unload(module_);
     throw;
@@ -228,9 +229,9 @@ void DeviceKernel::launch(unsigned blocks, unsigned threads, std::span<const std
   std::array<void*, 5> extra{reinterpret_cast<void*>(1), const_cast<std::byte*>(arguments.data()),
                              reinterpret_cast<void*>(2), &size, nullptr};
   const ContextScope scope(device_);
-  cuda_library().check(cuda_library().launch(function_, blocks, 1, 1, threads, 1, 1, shared_bytes_, stream, nullptr,
-                                             extra.data()),
-                       "launch the kernel");
+  cuda_library().check(
+      cuda_library().launch(function_, blocks, 1, 1, threads, 1, 1, shared_bytes_, stream, nullptr, extra.data()),
+      "launch the kernel");
 }
 
 }  // namespace wkvc

@@ -31,6 +31,7 @@ struct SmallFloat {
     const int sign = std::signbit(value) ? 0x8000 : 0;
     if (std::isnan(value)) return static_cast<std::uint16_t>(sign | infinity | (1 << (M - 1)));
     if (std::isinf(value)) return static_cast<std::uint16_t>(sign | infinity);
+    if (value == 0) return static_cast<std::uint16_t>(sign);  // it has no exponent
     int exponent = 0;
     std::frexp(value, &exponent);
     const int above_min = std::max(exponent - 1 - min_exponent, 0);
@@ -62,18 +63,23 @@ void store(void* data, std::size_t i, T value) {
 
 std::size_t size_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return 4;
+    case DType::f32:
+      return 4;
     case DType::f16:
-    case DType::bf16: return 2;
+    case DType::bf16:
+      return 2;
   }
   not_a_dtype(dtype);
 }
 
 std::string_view name_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return "f32";
-    case DType::f16: return "f16";
-    case DType::bf16: return "bf16";
+    case DType::f32:
+      return "f32";
+    case DType::f16:
+      return "f16";
+    case DType::bf16:
+      return "bf16";
   }
   not_a_dtype(dtype);
 }
@@ -87,18 +93,24 @@ std::optional<DType> dtype_from(std::string_view name) {
 
 double load_element(DType dtype, const void* data, std::size_t i) {
   switch (dtype) {
-    case DType::f32: return load<float>(data, i);
-    case DType::f16: return F16::decode(load<std::uint16_t>(data, i));
-    case DType::bf16: return BF16::decode(load<std::uint16_t>(data, i));
+    case DType::f32:
+      return load<float>(data, i);
+    case DType::f16:
+      return F16::decode(load<std::uint16_t>(data, i));
+    case DType::bf16:
+      return BF16::decode(load<std::uint16_t>(data, i));
   }
   not_a_dtype(dtype);
 }
 
 void store_element(DType dtype, void* data, std::size_t i, double value) {
   switch (dtype) {
-    case DType::f32: return store(data, i, static_cast<float>(value));
-    case DType::f16: return store(data, i, F16::encode(value));
-    case DType::bf16: return store(data, i, BF16::encode(value));
+    case DType::f32:
+      return store(data, i, static_cast<float>(value));
+    case DType::f16:
+      return store(data, i, F16::encode(value));
+    case DType::bf16:
+      return store(data, i, BF16::encode(value));
   }
   not_a_dtype(dtype);
 }

@@ -10,8 +10,8 @@ namespace wkvc {
 
 enum class DType { f32, f16, bf16 };
 
-std::size_t size_of(DType dtype);                            // bytes
-std::string_view name_of(DType dtype);                       // "f32", "f16", "bf16"
+std::size_t size_of(DType dtype);       // bytes
+std::string_view name_of(DType dtype);  // "f32", "f16", "bf16"
 std::optional<DType> dtype_from(std::string_view name);
 
 // Element `i` of an array of `dtype`, widened exactly, and its inverse, rounded to nearest even.

@@ -85,8 +85,8 @@ void check_states_match(const Manifest& manifest) {
     const TensorSpec& from = manifest.tensors[initial[n]];
     const TensorSpec& to = manifest.tensors[finals[n]];
     if (from.dtype != to.dtype || from.dims != to.dims) {
-      user_error("the kernel manifest gives \"{}\" and \"{}\" different dtypes or dims: they hold the same state", from.name,
-                 to.name);
+      user_error("the kernel manifest gives \"{}\" and \"{}\" different dtypes or dims: they hold the same state",
+                 from.name, to.name);
     }
   }
 }

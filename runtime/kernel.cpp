@@ -26,7 +26,8 @@ Kernel::Kernel(std::string source, Target target)
     : source_(std::move(source)),
       target_(target),
       manifest_(checked_manifest(source_)),
-      backend_(target == Target::cuda ? make_cuda_backend(source_, manifest_) : make_host_backend(source_, manifest_)) {}
+      backend_(target == Target::cuda ? make_cuda_backend(source_, manifest_) : make_host_backend(source_, manifest_)) {
+}
 
 Kernel::Kernel(Kernel&&) noexcept = default;
 Kernel& Kernel::operator=(Kernel&&) noexcept = default;

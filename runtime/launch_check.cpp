@@ -68,8 +68,9 @@ void check_no_overlap(const TensorSpec& spec, const Tensor& tensor) {
   std::int64_t reach = 0;  // offset of the last element so far
   for (const auto& [stride, size] : dims) {
     if (stride <= reach) {
-      user_error("tensor \"{}\" is written, but with shape {} and strides {} elements share memory: pass one of its own",
-                 spec.name, shape_text(tensor.shape), shape_text(tensor.strides));
+      user_error(
+          "tensor \"{}\" is written, but with shape {} and strides {} elements share memory: pass one of its own",
+          spec.name, shape_text(tensor.shape), shape_text(tensor.strides));
     }
     reach += (size - 1) * stride;
   }
@@ -100,8 +101,9 @@ void check_sharing(const Manifest& manifest, std::span<const Tensor> tensors) {
       const TensorSpec& other = manifest.tensors[j];
       if (i == j || tensors[i].data != tensors[j].data || element_count(tensors[j].shape) == 0) continue;
       if (in_place_state(written, other, tensors[i], tensors[j])) continue;
-      user_error("tensors \"{}\" and \"{}\" begin at the same address, and the first is written: pass it memory of its own",
-                 written.name, other.name);
+      user_error(
+          "tensors \"{}\" and \"{}\" begin at the same address, and the first is written: pass it memory of its own",
+          written.name, other.name);
     }
   }
 }

@@ -203,25 +203,20 @@ std::string to_line(const Manifest& manifest) {
                                    {"dtype", std::string(name_of(spec.dtype))},
                                    {"dims", spec.dims}});
   }
-  const ordered_json object{{"op", manifest.op},
-                            {"kernel", manifest.kernel},
-                            {"config", manifest.config},
-                            {"arch", manifest.arch},
-                            {"key_dim", manifest.key_dim},
-                            {"value_dim", manifest.value_dim},
-                            {"chunk", manifest.chunk},
-                            {"warps", manifest.warps},
-                            {"shared_bytes", manifest.shared_bytes},
-                            {"tensors", tensors}};
+  const ordered_json object{
+      {"op", manifest.op},       {"kernel", manifest.kernel},   {"config", manifest.config},
+      {"arch", manifest.arch},   {"key_dim", manifest.key_dim}, {"value_dim", manifest.value_dim},
+      {"chunk", manifest.chunk}, {"warps", manifest.warps},     {"shared_bytes", manifest.shared_bytes},
+      {"tensors", tensors}};
   return fmt::format("{}{}\n", marker, object.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 Manifest manifest_from(std::string_view kernel_source) {
   constexpr std::int64_t max_int = std::numeric_limits<int>::max();
   const json object = parse_object(find_line(kernel_source), "the kernel manifest");
-  const Fields fields(object, "the kernel manifest",
-                      {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
-                       "tensors"});
+  const Fields fields(
+      object, "the kernel manifest",
+      {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");

@@ -22,8 +22,8 @@ struct SafetensorsFile {
   HostTensor& at(const std::string& name);
 };
 
-// Throws UserError when the file cannot be read or anything in it is inconsistent: a truncated or overlong file, offsets
-// that overlap, leave gaps or disagree with shape and dtype, sizes that overflow, a name twice.
+// Throws UserError when the file cannot be read or anything in it is inconsistent: a truncated or overlong file,
+// offsets that overlap, leave gaps or disagree with shape and dtype, sizes that overflow, a name twice.
 SafetensorsFile read_safetensors(const std::filesystem::path& path);
 
 // Throws UserError when the file cannot be written, a name is "__metadata__", or text is not UTF-8; then nothing is

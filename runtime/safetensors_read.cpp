@@ -73,8 +73,8 @@ std::uint64_t header_size(Reader& file) {
   file.read(0, bytes);
   const auto size = std::bit_cast<std::uint64_t>(bytes);
   if (size > file.size() - length_bytes) {
-    user_error("{} is truncated or no safetensors file: its header length is {}, but {} bytes follow", file.name(), size,
-               file.size() - length_bytes);
+    user_error("{} is truncated or no safetensors file: its header length is {}, but {} bytes follow", file.name(),
+               size, file.size() - length_bytes);
   }
   if (size > max_header) user_error("{} has a header of {} bytes, more than {}", file.name(), size, max_header);
   return size;
@@ -132,8 +132,8 @@ void check_size(const Entry& entry, const std::string& file) {
     user_error("{}: tensor \"{}\": {}", file, entry.name, error.what());
   }
   if (entry.end - entry.begin != expected) {
-    user_error("{}: tensor \"{}\" has {} bytes, but shape {} in {} takes {}", file, entry.name,
-               entry.end - entry.begin, shape_text(entry.shape), entry.dtype, expected);
+    user_error("{}: tensor \"{}\" has {} bytes, but shape {} in {} takes {}", file, entry.name, entry.end - entry.begin,
+               shape_text(entry.shape), entry.dtype, expected);
   }
 }
 
@@ -166,8 +166,8 @@ HostTensor& SafetensorsFile::at(const std::string& name) {
   if (found != tensors.end()) return found->second;
   const auto other = unsupported.find(name);
   if (other != unsupported.end()) {
-    user_error("{}: tensor \"{}\" is {}, expected F32, F16 or BF16: convert it when the file is written",
-               path.string(), name, other->second);
+    user_error("{}: tensor \"{}\" is {}, expected F32, F16 or BF16: convert it when the file is written", path.string(),
+               name, other->second);
   }
   std::vector<std::string> names;
   for (const auto& [known, tensor] : tensors) names.push_back(known);

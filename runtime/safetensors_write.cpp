@@ -16,9 +16,12 @@ using Item = std::pair<const std::string*, const HostTensor*>;
 
 const char* file_name_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return "F32";
-    case DType::f16: return "F16";
-    case DType::bf16: return "BF16";
+    case DType::f32:
+      return "F32";
+    case DType::f16:
+      return "F16";
+    case DType::bf16:
+      return "BF16";
   }
   internal_error("{} is no DType", static_cast<int>(dtype));
 }
@@ -44,9 +47,8 @@ std::string header_text(const std::vector<Item>& items, const Metadata& metadata
   for (const auto& [name, tensor] : items) {
     if (*name == "__metadata__") user_error("cannot write {}: no tensor can be named __metadata__", file);
     const std::size_t end = offset + tensor->bytes().size();
-    header[*name] = {{"dtype", file_name_of(tensor->dtype())},
-                     {"shape", tensor->shape()},
-                     {"data_offsets", {offset, end}}};
+    header[*name] = {
+        {"dtype", file_name_of(tensor->dtype())}, {"shape", tensor->shape()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text;

@@ -117,14 +117,10 @@ Value Decay::pair(Value q, bool after, Value k) {
   return result;
 }
 
-Value Decay::finish(Value S0, Value writes) {
-  if (plan_.path == DecayPath::none) return writes ? b_.add(S0, writes) : S0;
-  if (plan_.path == DecayPath::exact) {
-    Value decayed = b_.mul(S0, b_.exp(last_));
-    return writes ? b_.add(decayed, writes) : decayed;
-  }
-  Value sum = writes ? b_.add(state(S0), writes) : state(S0);
-  return b_.mul(sum, b_.exp(b_.sub(last_, middle_)));
+Value Decay::finish(Value S0, ValueRange writes) {
+  Value sum = plan_.path == DecayPath::exact ? b_.mul(S0, b_.exp(last_)) : state(S0);
+  for (Value term : writes) sum = b_.add(sum, term);
+  return plan_.path == DecayPath::anchored ? b_.mul(sum, b_.exp(b_.sub(last_, middle_))) : sum;
 }
 
 }  // namespace wkvc

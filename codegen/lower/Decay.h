@@ -26,7 +26,7 @@ class Decay {
   mlir::Value write(mlir::Value k);            // k∘e^−L, up to the factor that `finish` applies
   // Lower triangular read_i · write_j: inclusive for reads after the update, strict before.
   mlir::Value pair(mlir::Value q, bool after, mlir::Value k);
-  mlir::Value finish(mlir::Value S0, mlir::Value writes);  // the state after the chunk
+  mlir::Value finish(mlir::Value S0, mlir::ValueRange writes);  // the state after the chunk
 
  private:
   mlir::Value factored(mlir::Value x, mlir::Value factor, const char* suffix);

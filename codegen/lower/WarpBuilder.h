@@ -1,0 +1,98 @@
+// The state of chunk → warp while it builds a kernel: which warp value holds which chunk value, and where.
+#pragma once
+
+#include <llvm/ADT/MapVector.h>
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "codegen/lower/Placement.h"
+#include "codegen/lower/SharedMemory.h"
+#include "codegen/rec/Rec.h"
+#include "codegen/warp/Warp.h"
+
+namespace wkvc {
+
+// A shared buffer being planned; its operation exists once offsets are known.
+struct PlannedBuffer {
+  SharedBuffer* space = nullptr;
+  SharedBuffer* scale = nullptr;  // a float beside it, for the scale of an f16 tile
+  mlir::MemRefType type;
+  mlir::Value value;
+};
+
+// An operand of a contraction: a register tile or a shared tile, and its scale if it has one outside itself.
+struct Operand {
+  mlir::Value tile;
+  mlir::Value scale;
+};
+
+class WarpBuilder {
+ public:
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps);
+
+  void plan_buffers();
+  std::int64_t shared_bytes() const { return total_; }
+  std::string shared_map() const;
+  void declare_buffers();   // the operations of all buffers
+  void start_copies();      // before the loop
+  void begin_chunk();       // wait, publish maxima, barrier, copy ahead, scales
+  void phase(int number);   // everything of one phase
+  int phases() const { return placement_.phases(); }
+  void set_state(mlir::Value tile) { state_ = tile; }
+  mlir::Value next_state() const { return next_; }
+
+  static constexpr int kStages = 2;
+
+ private:
+  using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
+
+  void plan_rings();
+  void plan_values();
+  void plan_maxima();
+  SharedBuffer* reserve(const std::string& name, std::int64_t bytes, int from, int to);
+
+  void slabs(const std::vector<mlir::Operation*>& ops);
+  void matrices(const std::vector<mlir::Operation*>& ops);
+  void rows(const std::vector<mlir::Operation*>& ops);
+  void compute(mlir::Operation* op);
+  void publish(mlir::Value value);
+  mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
+  Operand operand(mlir::Value value, bool contracts_columns);
+  Operand shared_operand(mlir::Value value);
+  mlir::Value round(chunk::RoundOp op);
+  mlir::Value binary(mlir::Operation* op, const char* function);
+  mlir::Value tile(mlir::Value value);          // in registers, for elementwise use by the current owner
+  mlir::Value shared_tile(mlir::Value value);   // as a whole, in shared memory
+  mlir::Value scale_of(mlir::Value value);      // of a rounded value with a bound; null if none
+  mlir::Value call(llvm::StringRef function, mlir::ValueRange x, mlir::Type type, std::optional<float> constant = {});
+  mlir::VectorType type_of(mlir::Value value) const;
+  mlir::MemRefType shared_type(int64_t rows, int64_t columns, mlir::Type element) const;
+
+  // A new operation; takes any of its builders' arguments.
+  template <class Op, class... Args>
+  Op create(Args&&... args) {
+    return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  chunk::ProgramOp program_;
+  mlir::OpBuilder& b_;
+  int warps_;
+  Placement placement_;
+  std::deque<SharedBuffer> spaces_;
+  llvm::MapVector<mlir::Value, PlannedBuffer> rings_, buffers_;
+  std::map<std::string, PlannedBuffer> maxima_;
+  llvm::DenseMap<mlir::Value, mlir::Value> current_;  // input → its tile of this chunk
+  llvm::DenseMap<mlir::Value, mlir::Value> scales_;
+  std::int64_t total_ = 0;
+
+  Owner owner_ = Owner::rows;
+  mlir::Value column_;    // first column of the current slab
+  Registers local_;       // of the slab or matrix being built
+  Registers registers_;   // of value rows
+  mlir::Value state_, next_;
+};
+
+}  // namespace wkvc

@@ -1,0 +1,42 @@
+// Elementary functions of f32 tiles and vectors. Finite for every finite argument whose result is representable.
+#pragma once
+
+#include "wkvc/common/elementwise.h"
+
+namespace wkvc {
+
+namespace scalar {
+
+// exp(-x) may overflow to infinity, whose reciprocal is the right answer. tanh.approx would be shorter, but loses the
+// digits that an argument near -4 leaves.
+WKVC_INLINE float sigmoid(float x) { return reciprocal(1.f + exp(-x)); }
+WKVC_INLINE float softplus(float x) { return max(x, 0.f) + log1p(exp(-abs(x))); }
+WKVC_INLINE float relu(float x) { return x < 0.f ? 0.f : x; }  // keeps NaN
+
+}  // namespace scalar
+
+#define WKVC_UNARY(name)                                    \
+  template <class X>                                        \
+  WKVC_INLINE X name(const X& x) {                          \
+    return map(x, [](float a) { return scalar::name(a); }); \
+  }
+WKVC_UNARY(exp)
+WKVC_UNARY(log)
+WKVC_UNARY(sigmoid)
+WKVC_UNARY(tanh)
+WKVC_UNARY(softplus)
+WKVC_UNARY(relu)
+WKVC_UNARY(sqrt)
+WKVC_UNARY(reciprocal)
+#undef WKVC_UNARY
+
+template <class X>
+WKVC_INLINE X maximum(const X& x, float bound) {
+  return map(x, [=](float a) { return a < bound ? bound : a; });
+}
+template <class X>
+WKVC_INLINE X minimum(const X& x, float bound) {
+  return map(x, [=](float a) { return a > bound ? bound : a; });
+}
+
+}  // namespace wkvc

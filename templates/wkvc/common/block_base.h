@@ -1,0 +1,33 @@
+// The part of a block's identity that both targets share: which warp, which batch and head, and shared memory.
+#pragma once
+
+#include "wkvc/abi.h"
+#include "wkvc/common/shared_tile.h"
+
+namespace wkvc {
+
+struct BlockBase {
+  int warp;   // of this thread
+  int warps;  // in the block
+  long long batch;
+  long long head;
+  char* memory;  // shared memory; offsets into it are bytes
+
+  template <class T, int R, int C>
+  WKVC_INLINE Shared<T, R, C> shared(int offset) const {
+    return {reinterpret_cast<T*>(memory + offset)};
+  }
+  template <class T, int R, int C>
+  WKVC_INLINE ScaledShared<T, R, C> scaled_shared(int offset, int scale_offset) const {
+    return {shared<T, R, C>(offset), floats(scale_offset)};
+  }
+  WKVC_INLINE float* floats(int offset) const { return reinterpret_cast<float*>(memory + offset); }
+};
+
+// First element of row `row` of this block's batch and head.
+template <class T>
+WKVC_INLINE T* global_row(const TensorArg& t, const BlockBase& block, long long row) {
+  return static_cast<T*>(t.data) + block.batch * t.batch + block.head * t.head + row * t.row;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,67 @@
+// Registers to and from global memory.
+#pragma once
+
+#include "wkvc/common/block_base.h"
+
+namespace wkvc {
+
+// Calls f(block row, block column, element, row, column) for each run of kAdjacent elements of neighbouring columns.
+template <int R, int C, class F>
+WKVC_INLINE void for_each_run(F f) {
+  WKVC_UNROLL
+  for (int i = 0; i < R / 16; ++i) {
+    WKVC_UNROLL
+    for (int j = 0; j < C / 16; ++j) {
+      WKVC_UNROLL
+      for (int e = 0; e < layout::kElements; e += layout::kAdjacent) {
+        f(i, j, e, 16 * i + PerRow::position(PerRow::slot(e)), 16 * j + PerColumn::position(PerColumn::slot(e)));
+      }
+    }
+  }
+}
+
+// Rounds to T and writes rows token0 … token0+valid-1, columns from col0 on.
+template <class T, int R, int C>
+WKVC_INLINE void store_global(const TensorArg& t, const BlockBase& block, long long token0, int valid, int col0,
+                              const Tile<f32, R, C>& x) {
+  T* to = global_row<T>(t, block, token0) + col0;
+  for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
+    if (row < valid) memory::store_adjacent(to + row * t.row + column, x.block[i][j].unit + e, t.vector16 != 0);
+  });
+}
+
+// The same for a tile that holds [columns of the tensor x tokens].
+template <class T, int R, int C>
+WKVC_INLINE void store_global_transposed(const TensorArg& t, const BlockBase& block, long long token0, int valid,
+                                         int col0, const Tile<f32, R, C>& x) {
+  store_global<T>(t, block, token0, valid, col0, widen(transpose(round<T>(x))));
+}
+
+// Rows row0 … of the f32 state of this batch and head; an absent state is zero.
+template <int R, int K>
+WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, int row0) {
+  x = zeros<R, K>();
+  if (t.data == nullptr) return;
+  const float* from = global_row<const float>(t, block, row0);
+  for_each_run<R, K>([&](int i, int j, int e, int row, int column) {
+    memory::load_adjacent(from + row * t.row + column, x.block[i][j].unit + e, t.vector16 != 0);
+  });
+}
+
+// Writes nothing where nobody asked for the state.
+template <int R, int K>
+WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, int row0) {
+  if (t.data == nullptr) return;
+  store_global<f32>(t, block, row0, R, 0, x);
+}
+
+// C columns from col0 on of this head's parameters, a tensor [H, D].
+template <class T, int C>
+WKVC_INLINE RowVec<C> load_parameter_row(const TensorArg& t, const BlockBase& block, int col0) {
+  const T* from = static_cast<const T*>(t.data) + block.head * t.head + col0;
+  RowVec<C> x;
+  for_each_slot<PerColumn, C>([&](int j, int s) { x.v[j][s] = scalar::widen(from[16 * j + PerColumn::position(s)]); });
+  return x;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,29 @@
+// (I - X)^-1 of a strictly lower triangular X.
+#pragma once
+
+#include "wkvc/common/register_tile.h"
+
+namespace wkvc {
+
+// Block substitution below the diagonal: N_ij = N_ii · Σ_k X_ik·N_kj, over 16x16 blocks whose diagonal is inverted
+// exactly. The products of f32 tiles keep f32's accuracy, whatever the compute mode T: the inverse is where repeated
+// keys amplify rounding, and it is one matrix a chunk.
+template <class T, int C>
+WKVC_INLINE Tile<f32, C, C> unit_lower_inverse(const Tile<f32, C, C>& x) {
+  constexpr int kBlocks = C / 16;
+  Tile<f32, C, C> inverse{};
+  WKVC_UNROLL
+  for (int i = 0; i < kBlocks; ++i) {
+    inverse.block[i][i] = invert_block(x.block[i][i]);
+    WKVC_UNROLL
+    for (int j = 0; j < i; ++j) {
+      Fragment<f32> sum_t{};
+      WKVC_UNROLL
+      for (int k = j; k < i; ++k) mma_block(sum_t, fragment::transpose(inverse.block[k][j]), x.block[i][k]);
+      mma_block(inverse.block[i][j], inverse.block[i][i], sum_t);
+    }
+  }
+  return inverse;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,94 @@
+// Operations that know which row or column an element is in: prefix sums, sums, selections.
+#pragma once
+
+#include "wkvc/common/elementwise.h"
+
+namespace wkvc {
+
+// The running sum of one column, carried from one 16-row slab to the next.
+template <bool FromLast, int R, int C>
+WKVC_INLINE void scan_column(Tile<f32, R, C>& x, int j, int column_slot) {
+  constexpr int kLastGroup = FromLast ? 0 : layout::kRowGroups - 1;
+  float carry = 0.f;
+  WKVC_UNROLL
+  for (int n = 0; n < R / 16 * layout::kRowSlots; ++n) {
+    const int k = FromLast ? R / 16 * layout::kRowSlots - 1 - n : n;
+    float& value = x.block[k / layout::kRowSlots][j].unit[layout::element(k % layout::kRowSlots, column_slot)];
+    const float sum = lanes::scan_rows<FromLast>(value);
+    value = carry + sum;
+    carry += lanes::from_row_group(sum, kLastGroup);
+  }
+}
+
+template <bool FromLast, int R, int C>
+WKVC_INLINE Tile<f32, R, C> scan(Tile<f32, R, C> x) {
+  for_each_slot<PerColumn, C>([&](int j, int s) { scan_column<FromLast>(x, j, s); });
+  return x;
+}
+
+// Row i becomes the sum of rows 0 … i.
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> cumsum(const Tile<f32, R, C>& x) {
+  return scan<false>(x);
+}
+// Row i becomes the sum of rows i … R-1.
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> reverse_cumsum(const Tile<f32, R, C>& x) {
+  return scan<true>(x);
+}
+
+template <int I, int R, int C>
+WKVC_INLINE RowVec<C> row(const Tile<f32, R, C>& x) {
+  static_assert(I >= 0 && I < R, "no such row");
+  constexpr int kSlot = I % 16 / layout::kRowGroups;
+  RowVec<C> y;
+  for_each_slot<PerColumn, C>([&](int j, int s) {
+    y.v[j][s] = lanes::from_row_group(x.block[I / 16][j].unit[layout::element(kSlot, s)], I % layout::kRowGroups);
+  });
+  return y;
+}
+
+template <int R, int C>
+WKVC_INLINE RowVec<C> sum_rows(const Tile<f32, R, C>& x) {
+  RowVec<C> y{};
+  for_each_element<R, C>([&](int i, int j, int e) { y.v[j][PerColumn::slot(e)] += x.block[i][j].unit[e]; });
+  return map(y, [](float part) { return lanes::sum_row_groups(part); });
+}
+
+template <int R, int C>
+WKVC_INLINE ColVec<R> sum_columns(const Tile<f32, R, C>& x) {
+  ColVec<R> y{};
+  for_each_element<R, C>([&](int i, int j, int e) { y.v[i][PerRow::slot(e)] += x.block[i][j].unit[e]; });
+  return map(y, [](float part) { return lanes::sum_column_groups(part); });
+}
+
+// Keeps x where keep(row, column), zero elsewhere. A select: what is dropped may be NaN.
+template <int R, int C, class Keep>
+WKVC_INLINE Tile<f32, R, C> select(const Tile<f32, R, C>& x, Keep keep) {
+  Tile<f32, R, C> y;
+  for_each_element<R, C>([&](int i, int j, int e) {
+    const int row = 16 * i + PerRow::position(PerRow::slot(e));
+    const int column = 16 * j + PerColumn::position(PerColumn::slot(e));
+    y.block[i][j].unit[e] = keep(row, column) ? x.block[i][j].unit[e] : 0.f;
+  });
+  return y;
+}
+
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> keep_rows(const Tile<f32, R, C>& x, int rows) {
+  return select(x, [=](int row, int) { return row < rows; });
+}
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> tril(const Tile<f32, R, C>& x) {
+  return select(x, [](int row, int column) { return row >= column; });
+}
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> tril_strict(const Tile<f32, R, C>& x) {
+  return select(x, [](int row, int column) { return row > column; });
+}
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> diagonal(const Tile<f32, R, C>& x) {
+  return select(x, [](int row, int column) { return row == column; });
+}
+
+}  // namespace wkvc

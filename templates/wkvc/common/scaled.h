@@ -1,0 +1,45 @@
+// Operands with a power-of-two scale, so that f16 neither overflows nor loses small tiles.
+#pragma once
+
+#include "wkvc/common/elementwise.h"
+
+namespace wkvc {
+
+template <class X>
+struct Scaled {
+  X data;
+  float scale;  // a power of two; what is meant is data * scale
+};
+
+// The power of two s with max_abs / s in [2^7, 2^8): 2^8 below f16's largest number, 2^21 above its smallest normal
+// one, so a factor of up to 2^8 that was not measured still fits. Zero and tiny maxima get 2^-126, infinity and NaN
+// 2^121: s and 1/s are always finite and normal, and what was not finite stays so.
+WKVC_INLINE float scale_for(float max_abs) {
+  constexpr int kHeadroom = 7;
+  const int exponent = static_cast<int>(scalar::bits_of(max_abs) >> 23 & 0xffu) - kHeadroom;
+  return scalar::float_of(static_cast<u32>(exponent < 1 ? 1 : exponent) << 23);
+}
+
+// 1/s of a power of two: negates its exponent.
+WKVC_INLINE float inverse_scale(float scale) { return scalar::float_of((254u << 23) - scalar::bits_of(scale)); }
+
+// The largest |x| of a tile, known to every lane. NaN does not count; it survives in the tile itself.
+template <int R, int C>
+WKVC_INLINE float max_abs(const Tile<f32, R, C>& x) {
+  float largest = 0.f;
+  for_each_element<R, C>(
+      [&](int i, int j, int e) { largest = scalar::max(largest, scalar::abs(x.block[i][j].unit[e])); });
+  return lanes::max_non_negative(largest);
+}
+
+template <class T, int R, int C>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const Tile<f32, R, C>& x, float scale) {
+  return {round<T>(x * inverse_scale(scale)), scale};
+}
+
+template <class T, int R, int C>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const Tile<f32, R, C>& x) {
+  return round_scaled<T>(x, scale_for(max_abs(x)));
+}
+
+}  // namespace wkvc

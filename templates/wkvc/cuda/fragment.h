@@ -1,0 +1,109 @@
+// One 16x16 block of a register tile, and its ways to and from shared memory (leading dimension `ld`).
+#pragma once
+
+#include "wkvc/cuda/layout.h"
+#include "wkvc/cuda/ptx.h"
+
+namespace wkvc {
+
+template <class T>
+struct Fragment {
+  typename Unit<T>::type unit[layout::kElements / Unit<T>::elements];
+};
+
+namespace fragment {
+
+// ldmatrix and stmatrix read an address from each lane: the 8x8 quarters in the order of the four registers.
+template <class T>
+WKVC_INLINE T* matrix_row(T* block, int ld) {
+  return block + ptx::lane() % 16 * ld + ptx::lane() / 16 * 8;
+}
+// The same with the off-diagonal quarters exchanged: with .trans it reads or writes the transposed block.
+template <class T>
+WKVC_INLINE T* matrix_row_transposed(T* block, int ld) {
+  return block + (ptx::lane() % 8 + ptx::lane() / 16 * 8) * ld + ptx::lane() / 8 % 2 * 8;
+}
+
+template <class T>
+WKVC_INLINE Fragment<T> load(const T* block, int ld) {
+  Fragment<T> x;
+  ptx::ldmatrix(x.unit, matrix_row(block, ld));
+  return x;
+}
+template <class T>
+WKVC_INLINE Fragment<T> load_transposed(const T* block, int ld) {
+  Fragment<T> x;
+  ptx::ldmatrix_trans(x.unit, matrix_row_transposed(block, ld));
+  return x;
+}
+template <class T>
+WKVC_INLINE void store(T* block, int ld, const Fragment<T>& x) {
+  ptx::stmatrix(matrix_row(block, ld), x.unit);
+}
+template <class T>
+WKVC_INLINE void store_transposed(T* block, int ld, const Fragment<T>& x) {
+  ptx::stmatrix_trans(matrix_row_transposed(block, ld), x.unit);
+}
+
+// f32: two neighbouring columns at a time, conflict free with rows padded by 8.
+template <class F>
+WKVC_INLINE void for_each_pair(F f) {
+  WKVC_UNROLL
+  for (int e = 0; e < layout::kElements; e += 2) {
+    f(e, layout::row_of_slot(layout::row_slot(e)), layout::column_of_slot(layout::column_slot(e)));
+  }
+}
+WKVC_INLINE Fragment<f32> load(const float* block, int ld) {
+  Fragment<f32> x;
+  for_each_pair([&](int e, int row, int column) {
+    const float2 pair = *reinterpret_cast<const float2*>(block + row * ld + column);
+    x.unit[e] = pair.x;
+    x.unit[e + 1] = pair.y;
+  });
+  return x;
+}
+WKVC_INLINE void store(float* block, int ld, const Fragment<f32>& x) {
+  for_each_pair([&](int e, int row, int column) {
+    *reinterpret_cast<float2*>(block + row * ld + column) = make_float2(x.unit[e], x.unit[e + 1]);
+  });
+}
+WKVC_INLINE Fragment<f32> load_transposed(const float* block, int ld) {
+  Fragment<f32> x;
+  for_each_pair([&](int e, int row, int column) {
+    x.unit[e] = block[column * ld + row];
+    x.unit[e + 1] = block[(column + 1) * ld + row];
+  });
+  return x;
+}
+WKVC_INLINE void store_transposed(float* block, int ld, const Fragment<f32>& x) {
+  for_each_pair([&](int e, int row, int column) {
+    block[column * ld + row] = x.unit[e];
+    block[(column + 1) * ld + row] = x.unit[e + 1];
+  });
+}
+
+template <class T>
+WKVC_INLINE Fragment<T> transpose(const Fragment<T>& x) {
+  return Fragment<T>{{ptx::transpose_8x8(x.unit[0]), ptx::transpose_8x8(x.unit[2]), ptx::transpose_8x8(x.unit[1]),
+                      ptx::transpose_8x8(x.unit[3])}};
+}
+
+// An 8x8 matrix of f32, two columns a lane, goes through the 16-bit transpose in halves.
+WKVC_INLINE void transpose_8x8(const float* x, float* y) {
+  const u32 first = ptx::bits_of(x[0]), second = ptx::bits_of(x[1]);
+  const u32 low = ptx::transpose_8x8(ptx::low_halves(first, second));
+  const u32 high = ptx::transpose_8x8(ptx::high_halves(first, second));
+  y[0] = ptx::float_of(ptx::low_halves(low, high));
+  y[1] = ptx::float_of(ptx::high_halves(low, high));
+}
+WKVC_INLINE Fragment<f32> transpose(const Fragment<f32>& x) {
+  Fragment<f32> y;
+  transpose_8x8(x.unit + 0, y.unit + 0);
+  transpose_8x8(x.unit + 4, y.unit + 2);
+  transpose_8x8(x.unit + 2, y.unit + 4);
+  transpose_8x8(x.unit + 6, y.unit + 6);
+  return y;
+}
+
+}  // namespace fragment
+}  // namespace wkvc

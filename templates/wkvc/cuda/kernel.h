@@ -1,0 +1,29 @@
+// A kernel's entry: grid.x = batches * heads, one block each.
+#pragma once
+
+#include "wkvc/abi.h"
+#include "wkvc/cuda/block.h"
+
+namespace wkvc {
+
+WKVC_INLINE Block this_block(int warps, long long heads) {
+  Block block;
+  block.warp = ptx::shuffle(ptx::thread() / 32, 0);  // uniform, and known to be
+  block.warps = warps;
+  block.batch = ptx::block_index() / static_cast<u32>(heads);
+  block.head = ptx::block_index() % static_cast<u32>(heads);
+  block.memory = ptx::shared_memory();
+  return block;
+}
+
+}  // namespace wkvc
+
+// The body that follows sees `args` and `block`.
+#define WKVC_KERNEL(name, tensors, warps, blocks_per_sm)                                                \
+  static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block); \
+  extern "C" __global__ void __launch_bounds__((warps)*32, blocks_per_sm)                               \
+      name(const __grid_constant__ wkvc::KernelArgs<tensors> args) {                                    \
+    name##_body(args, wkvc::this_block(warps, args.heads));                                             \
+  }                                                                                                     \
+  static WKVC_INLINE void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,           \
+                                      [[maybe_unused]] const wkvc::Block& block)

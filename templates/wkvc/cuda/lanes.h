@@ -1,0 +1,47 @@
+// What crosses lanes. Rows of a block are spread over the lane groups g = lane/4, columns over t = lane%4.
+#pragma once
+
+#include "wkvc/cuda/ptx.h"
+
+namespace wkvc::lanes {
+
+WKVC_INLINE void sync() { ptx::sync_warp(); }
+WKVC_INLINE bool is_first() { return ptx::lane() == 0; }
+
+// Calls f with each of the 32 lane numbers that this thread stands for.
+template <class F>
+WKVC_INLINE void for_each(F f) {
+  f(ptx::lane());
+}
+
+// Inclusive prefix sum over the row groups, from the first row down or from the last row up.
+template <bool FromLast>
+WKVC_INLINE float scan_rows(float x) {
+  const int group = ptx::lane() / 4;
+  WKVC_UNROLL
+  for (int step = 1; step < 8; step *= 2) {
+    const float y = FromLast ? ptx::shuffle_down(x, 4 * step) : ptx::shuffle_up(x, 4 * step);
+    const bool inside = FromLast ? group + step < 8 : group >= step;
+    x += inside ? y : 0.f;
+  }
+  return x;
+}
+
+// The value that the lane of the same columns in row group `group` holds.
+WKVC_INLINE float from_row_group(float x, int group) { return ptx::shuffle(x, 4 * group + ptx::lane() % 4); }
+
+WKVC_INLINE float sum_row_groups(float x) {
+  x += ptx::shuffle_xor(x, 4);
+  x += ptx::shuffle_xor(x, 8);
+  return x + ptx::shuffle_xor(x, 16);
+}
+
+WKVC_INLINE float sum_column_groups(float x) {
+  x += ptx::shuffle_xor(x, 1);
+  return x + ptx::shuffle_xor(x, 2);
+}
+
+// Maximum over the warp of non-negative numbers, whose bit patterns are ordered like they are.
+WKVC_INLINE float max_non_negative(float x) { return ptx::float_of(ptx::reduce_max(ptx::bits_of(x))); }
+
+}  // namespace wkvc::lanes

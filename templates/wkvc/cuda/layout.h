@@ -1,0 +1,55 @@
+// How the 32 lanes share a 16x16 block: the accumulator order of mma.m16n8k16. With g = lane/4 and t = lane%4 a lane
+// holds, in this order, (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1) (g,2t+8) (g,2t+9) (g+8,2t+8) (g+8,2t+9).
+// So its 8 elements meet 2 rows ("row slots") and 4 columns ("column slots").
+#pragma once
+
+#include "wkvc/common/dtype.h"
+#include "wkvc/cuda/ptx.h"
+
+namespace wkvc {
+
+namespace layout {
+
+inline constexpr int kElements = 8;
+inline constexpr int kRowSlots = 2;
+inline constexpr int kColumnSlots = 4;
+inline constexpr int kRowGroups = 8;  // row = slot * kRowGroups + group
+inline constexpr int kAdjacent = 2;   // elements e, e+1, … of one row in neighbouring columns
+
+WKVC_INLINE constexpr int row_slot(int element) { return element / 2 % 2; }
+WKVC_INLINE constexpr int column_slot(int element) { return element / 4 * 2 + element % 2; }
+WKVC_INLINE constexpr int element(int row_slot, int column_slot) {
+  return column_slot / 2 * 4 + row_slot * 2 + column_slot % 2;
+}
+WKVC_INLINE int row_of_slot(int slot) { return ptx::lane() / 4 + 8 * slot; }
+WKVC_INLINE int column_of_slot(int slot) { return ptx::lane() % 4 * 2 + slot % 2 + slot / 2 * 8; }
+
+}  // namespace layout
+
+// A register: one f32, or two 16-bit elements of neighbouring columns.
+template <class T>
+struct Unit {
+  using type = u32;
+  static constexpr int elements = 2;
+};
+template <>
+struct Unit<f32> {
+  using type = float;
+  static constexpr int elements = 1;
+};
+
+WKVC_INLINE float pack(const float* x, f32) { return x[0]; }
+WKVC_INLINE u32 pack(const float* x, f16) { return ptx::pack_f16(x[0], x[1]); }
+WKVC_INLINE u32 pack(const float* x, bf16) { return ptx::pack_bf16(x[0], x[1]); }
+
+WKVC_INLINE void unpack(float unit, float* x, f32) { x[0] = unit; }
+WKVC_INLINE void unpack(u32 unit, float* x, f16) {
+  x[0] = ptx::widen_f16(static_cast<unsigned short>(unit));
+  x[1] = ptx::widen_f16(static_cast<unsigned short>(unit >> 16));
+}
+WKVC_INLINE void unpack(u32 unit, float* x, bf16) {
+  x[0] = ptx::float_of(unit << 16);
+  x[1] = ptx::float_of(unit & 0xffff0000u);
+}
+
+}  // namespace wkvc

@@ -1,0 +1,56 @@
+// acc[m,n] += Σ_k a[m,k]·b[n,k] for 16x16 blocks. The registers of a block are the A operand as they are; {0,2} and
+// {1,3} of them are the B operands of the two halves of n.
+#pragma once
+
+#include "wkvc/cuda/fragment.h"
+#include "wkvc/cuda/ptx.h"
+
+namespace wkvc {
+
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f16>& a, const Fragment<f16>& b) {
+  ptx::mma_f16(acc.unit, a.unit, b.unit[0], b.unit[2]);
+  ptx::mma_f16(acc.unit + 4, a.unit, b.unit[1], b.unit[3]);
+}
+
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16>& a, const Fragment<bf16>& b) {
+  ptx::mma_bf16(acc.unit, a.unit, b.unit[0], b.unit[2]);
+  ptx::mma_bf16(acc.unit + 4, a.unit, b.unit[1], b.unit[3]);
+}
+
+// x = high + low up to 2^-22 of x, both tf32.
+template <int N>
+struct SplitTf32 {
+  u32 high[N], low[N];
+
+  WKVC_INLINE void set(int i, float x) {
+    high[i] = ptx::round_tf32(x);
+    low[i] = ptx::round_tf32(x - ptx::float_of(high[i]));
+  }
+};
+
+// Three of the four products of the halves, the small ones first; low·low is below f32's own rounding.
+WKVC_INLINE void mma_split(float* acc, const SplitTf32<4>& a, const SplitTf32<2>& b) {
+  ptx::mma_tf32(acc, a.low, b.high);
+  ptx::mma_tf32(acc, a.high, b.low);
+  ptx::mma_tf32(acc, a.high, b.high);
+}
+
+// m16n8k8 wants k = t and k = t+4 from a lane that holds columns 2t and 2t+1. The order of the contraction is free:
+// both operands call column 2t "t" and column 2t+1 "t+4".
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f32>& a, const Fragment<f32>& b) {
+  WKVC_UNROLL
+  for (int k = 0; k < 8; k += 4) {  // the halves of the contraction
+    SplitTf32<4> rows;
+    WKVC_UNROLL
+    for (int i = 0; i < 4; ++i) rows.set(i, a.unit[k + i % 2 * 2 + i / 2]);
+    WKVC_UNROLL
+    for (int n = 0; n < 2; ++n) {
+      SplitTf32<2> columns;
+      columns.set(0, b.unit[k + 2 * n]);
+      columns.set(1, b.unit[k + 2 * n + 1]);
+      mma_split(acc.unit + 4 * n, rows, columns);
+    }
+  }
+}
+
+}  // namespace wkvc

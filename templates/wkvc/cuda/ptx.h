@@ -1,0 +1,174 @@
+// Every instruction and special register that the cuda target uses, one function each, and nothing else.
+#pragma once
+
+#include "wkvc/common/dtype.h"
+
+#define WKVC_INLINE __device__ __forceinline__
+#define WKVC_UNROLL _Pragma("unroll")
+
+namespace wkvc::ptx {
+
+inline constexpr u32 kAllLanes = 0xffffffffu;
+
+// ---- where this thread is
+WKVC_INLINE int thread() { return static_cast<int>(threadIdx.x); }
+WKVC_INLINE int lane() { return static_cast<int>(threadIdx.x % 32); }
+WKVC_INLINE u32 block_index() { return blockIdx.x; }
+
+WKVC_INLINE char* shared_memory() {
+  extern __shared__ __align__(128) char wkvc_shared_memory[];
+  return wkvc_shared_memory;
+}
+
+WKVC_INLINE u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
+
+// ---- lanes of a warp
+WKVC_INLINE float shuffle(float x, int source) { return __shfl_sync(kAllLanes, x, source); }
+WKVC_INLINE int shuffle(int x, int source) { return __shfl_sync(kAllLanes, x, source); }
+WKVC_INLINE float shuffle_up(float x, int lanes) { return __shfl_up_sync(kAllLanes, x, static_cast<u32>(lanes)); }
+WKVC_INLINE float shuffle_down(float x, int lanes) { return __shfl_down_sync(kAllLanes, x, static_cast<u32>(lanes)); }
+WKVC_INLINE float shuffle_xor(float x, int mask) { return __shfl_xor_sync(kAllLanes, x, mask); }
+WKVC_INLINE u32 reduce_max(u32 x) { return __reduce_max_sync(kAllLanes, x); }
+WKVC_INLINE void sync_warp() { __syncwarp(); }
+
+// Transposes an 8x8 matrix of 16-bit elements, two a lane.
+WKVC_INLINE u32 transpose_8x8(u32 x) {
+  u32 y;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(y) : "r"(x));
+  return y;
+}
+
+// ---- bits
+WKVC_INLINE u32 bits_of(float x) { return __float_as_uint(x); }
+WKVC_INLINE float float_of(u32 bits) { return __uint_as_float(bits); }
+WKVC_INLINE u32 low_halves(u32 x, u32 y) { return __byte_perm(x, y, 0x5410); }
+WKVC_INLINE u32 high_halves(u32 x, u32 y) { return __byte_perm(x, y, 0x7632); }
+
+// ---- conversions, round to nearest even; `low` lands in the low half
+WKVC_INLINE u32 pack_f16(float low, float high) {
+  u32 y;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
+  return y;
+}
+WKVC_INLINE u32 pack_bf16(float low, float high) {
+  u32 y;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
+  return y;
+}
+WKVC_INLINE float widen_f16(unsigned short bits) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(bits));
+  return y;
+}
+// Nearest tf32, ties away from zero: the tensor core itself would cut the low bits off.
+WKVC_INLINE u32 round_tf32(float x) {
+  u32 y;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+  return y;
+}
+
+// ---- arithmetic; the approximations are good to 2 ulp and flush subnormal numbers
+WKVC_INLINE float ex2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+WKVC_INLINE float rcp(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+WKVC_INLINE float sqrt(float x) {
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// ---- shared memory to registers and back; `row` is the address of the 8 elements this lane names
+WKVC_INLINE void ldmatrix(u32 (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row)));
+}
+WKVC_INLINE void ldmatrix_trans(u32 (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row)));
+}
+WKVC_INLINE void stmatrix(void* row, const u32 (&r)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)), "r"(r[0]),
+               "r"(r[1]), "r"(r[2]), "r"(r[3])
+               : "memory");
+}
+WKVC_INLINE void stmatrix_trans(void* row, const u32 (&r)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)),
+               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+               : "memory");
+}
+
+// ---- tensor cores: c (16x8) += a (16x16 or 16x8) · b
+WKVC_INLINE void mma_f16(float* c, const u32 (&a)[4], u32 b0, u32 b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+WKVC_INLINE void mma_bf16(float* c, const u32 (&a)[4], u32 b0, u32 b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+WKVC_INLINE void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// ---- asynchronous copies
+WKVC_INLINE void cp_async_16(void* shared, const void* global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(shared)), "l"(global) : "memory");
+}
+WKVC_INLINE void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int Pending>
+WKVC_INLINE void cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+// ---- barriers
+WKVC_INLINE void barrier() { __syncthreads(); }
+WKVC_INLINE void named_barrier(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+WKVC_INLINE void mbarrier_init(u64* word, int arrivals) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(word)), "r"(arrivals) : "memory");
+}
+WKVC_INLINE void mbarrier_arrive(u64* word) {
+  asm volatile("mbarrier.arrive.release.cta.shared.b64 _, [%0];" ::"r"(shared_address(word)) : "memory");
+}
+WKVC_INLINE bool mbarrier_try_wait(u64* word, int parity) {
+  u32 done;
+  asm volatile(
+      "{\n .reg .pred p;\n"
+      " mbarrier.try_wait.parity.acquire.cta.shared.b64 p, [%1], %2;\n"
+      " selp.u32 %0, 1, 0, p;\n}"
+      : "=r"(done)
+      : "r"(shared_address(word)), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
+template <int Registers>
+WKVC_INLINE void setmaxnreg_inc() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+template <int Registers>
+WKVC_INLINE void setmaxnreg_dec() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+
+}  // namespace wkvc::ptx

@@ -1,0 +1,41 @@
+// One 16x16 block of a register tile, and its ways to and from shared memory (leading dimension `ld`).
+#pragma once
+
+#include "wkvc/host/layout.h"
+
+namespace wkvc {
+
+template <class T>
+struct Fragment {
+  T unit[layout::kElements];
+};
+
+namespace fragment {
+
+template <class T>
+Fragment<T> load(const T* block, int ld) {
+  Fragment<T> x;
+  for (int e = 0; e < 256; ++e) x.unit[e] = block[e / 16 * ld + e % 16];
+  return x;
+}
+template <class T>
+void store(T* block, int ld, const Fragment<T>& x) {
+  for (int e = 0; e < 256; ++e) block[e / 16 * ld + e % 16] = x.unit[e];
+}
+template <class T>
+Fragment<T> transpose(const Fragment<T>& x) {
+  Fragment<T> y;
+  for (int e = 0; e < 256; ++e) y.unit[e] = x.unit[e % 16 * 16 + e / 16];
+  return y;
+}
+template <class T>
+Fragment<T> load_transposed(const T* block, int ld) {
+  return transpose(load(block, ld));
+}
+template <class T>
+void store_transposed(T* block, int ld, const Fragment<T>& x) {
+  store(block, ld, transpose(x));
+}
+
+}  // namespace fragment
+}  // namespace wkvc

@@ -1,0 +1,13 @@
+// What the caller of a host kernel passes and gets back. Includes nothing, so a runtime can share it.
+//   int kernel(const void* args, wkvc::host::Launch* launch);   // 0, or non-zero with launch->message set
+#pragma once
+
+namespace wkvc::host {
+
+struct Launch {
+  long long shared_bytes;     // shared memory of a block
+  double stall_seconds = 20;  // without any progress for so long, the launch is a deadlock
+  char message[256] = {};
+};
+
+}  // namespace wkvc::host

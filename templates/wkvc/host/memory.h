@@ -1,0 +1,22 @@
+// Neighbouring elements of a row.
+#pragma once
+
+#include "wkvc/host/layout.h"
+#include "wkvc/host/scalar.h"
+
+namespace wkvc::memory {
+
+template <class T>
+void load_adjacent(const T* from, float (&x)[2]) {
+  x[0] = scalar::widen(from[0]);
+  x[1] = scalar::widen(from[1]);
+}
+
+// Global memory: kAdjacent elements, which is one here.
+inline void load_adjacent(const float* from, float* x, bool) { *x = *from; }
+template <class T>
+void store_adjacent(T* to, const float* x, bool) {
+  *to = scalar::round<T>(*x);
+}
+
+}  // namespace wkvc::memory

@@ -1,0 +1,28 @@
+// acc[m,n] += Σ_k a[m,k]·b[n,k] for 16x16 blocks, in f32.
+#pragma once
+
+#include "wkvc/host/fragment.h"
+#include "wkvc/host/scalar.h"
+
+namespace wkvc {
+
+template <class T>
+void widen_into(const Fragment<T>& x, float (&y)[layout::kElements]) {
+  for (int e = 0; e < layout::kElements; ++e) y[e] = scalar::widen(x.unit[e]);
+}
+
+template <class T>
+void mma_block(Fragment<f32>& acc, const Fragment<T>& a, const Fragment<T>& b) {
+  float rows[layout::kElements], columns[layout::kElements];
+  widen_into(a, rows);
+  widen_into(b, columns);
+  for (int m = 0; m < 16; ++m) {
+    for (int n = 0; n < 16; ++n) {
+      float sum = 0.f;
+      for (int k = 0; k < 16; ++k) sum += rows[16 * m + k] * columns[16 * n + k];
+      acc.unit[16 * m + n] += sum;
+    }
+  }
+}
+
+}  // namespace wkvc

@@ -1,0 +1,43 @@
+// Scalars: conversions and the elementary functions. f32 throughout.
+#pragma once
+
+#include <bit>
+#include <cmath>
+
+#include "wkvc/common/dtype.h"
+#include "wkvc/host/convert.h"
+
+#define WKVC_INLINE inline
+#define WKVC_UNROLL
+
+namespace wkvc::scalar {
+
+inline u32 bits_of(float x) { return std::bit_cast<u32>(x); }
+inline float float_of(u32 bits) { return std::bit_cast<float>(bits); }
+
+inline float exp(float x) { return std::exp(x); }
+inline float log(float x) { return std::log(x); }
+inline float log1p(float x) { return std::log1p(x); }
+inline float tanh(float x) { return std::tanh(x); }
+inline float sqrt(float x) { return std::sqrt(x); }
+inline float reciprocal(float x) { return 1.f / x; }
+inline float abs(float x) { return std::fabs(x); }
+inline float max(float x, float y) { return std::fmax(x, y); }
+inline float min(float x, float y) { return std::fmin(x, y); }
+
+inline float widen(float x) { return x; }
+inline float widen(bf16 x) { return host::widen_bf16(x.bits); }
+inline float widen(f16 x) { return host::widen_f16(x.bits); }
+
+template <class T>
+T round(float x) {
+  if constexpr (is_same<T, f32>) {
+    return x;
+  } else if constexpr (is_same<T, f16>) {
+    return f16{host::round_f16(x)};
+  } else {
+    return bf16{host::round_bf16(x)};
+  }
+}
+
+}  // namespace wkvc::scalar

@@ -1,0 +1,45 @@
+#include "runtime/files.h"
+
+#include <array>
+#include <fstream>
+
+#include "tests/runtime/expect_error.h"
+
+namespace wkvc {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::literals;
+
+std::string contents(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(Files, AreWrittenWholeAndReplaced) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "file";
+  write_file_atomically(path, std::array{"one"sv, ""sv, "two"sv});
+  EXPECT_EQ(contents(path), "onetwo");
+  write_file_atomically(path, std::array{"new"sv});
+  EXPECT_EQ(contents(path), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), {}), 1);
+}
+
+TEST(Files, DevicesAreNotReplaced) {
+  expect_error([] { write_file_atomically("/dev/null", std::array{"x"sv}); }, {"/dev/null", "no regular file"});
+}
+
+TEST(Files, TemporaryDirectoriesArePrivateAndRemoved) {
+  fs::path path;
+  {
+    const TemporaryDirectory directory;
+    path = directory.path();
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
+    std::ofstream(path / "file") << "x";
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+}  // namespace
+}  // namespace wkvc

@@ -1,0 +1,135 @@
+// Everything that needs a GPU; ctest labels it gpu.
+#include <cmath>
+
+#include "runtime/device_tensor.h"
+#include "runtime/kernel.h"
+#include "runtime/measure.h"
+#include "runtime/nvrtc.h"
+#include "tests/runtime/expect_error.h"
+#include "tests/runtime/tiny_kernel.h"
+
+namespace wkvc {
+namespace {
+
+class Gpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why_not;
+    if (!cuda_available(&why_not)) GTEST_SKIP() << "no GPU: " << why_not;
+    if (!nvrtc_available(&why_not)) GTEST_SKIP() << why_not;
+  }
+};
+
+HostTensor counted(std::vector<std::int64_t> shape, double step) {
+  HostTensor tensor(DType::f32, std::move(shape));
+  for (std::size_t i = 0; i < tensor.size(); ++i) tensor.set(i, step * static_cast<double>(i));
+  return tensor;
+}
+
+// The tiny kernel's tensors on the GPU; results start poisoned.
+struct Problem {
+  Problem(const Device& device, LaunchSize given, StreamHandle stream)
+      : size(given),
+        host_x(counted({size.batches, size.tokens, size.heads, 8}, 1)),
+        host_s(counted({size.heads, 8}, 1000)),
+        host_initial(counted({size.batches, size.heads, 8, 8}, 0.5)),
+        x(DeviceTensor::upload(device, host_x)),
+        s(DeviceTensor::upload(device, host_s)),
+        initial(DeviceTensor::upload(device, host_initial)),
+        o(device, DType::f32, host_x.shape()),
+        last(device, DType::f32, host_initial.shape()) {
+    o.poison(stream);
+    last.poison(stream);
+  }
+  std::vector<Tensor> tensors() const { return {x.view(), s.view(), o.view(), initial.view(), last.view()}; }
+
+  LaunchSize size;
+  HostTensor host_x, host_s, host_initial;
+  DeviceTensor x, s, initial, o, last;
+};
+
+TEST_F(Gpu, TellsItsProperties) {
+  const DeviceProperties properties = Device::open(0).properties();
+  EXPECT_FALSE(properties.name.empty());
+  EXPECT_GT(properties.sm_count, 0);
+  EXPECT_GT(properties.l2_bytes, 0);
+  EXPECT_GT(properties.memory_bytes, 0);
+  EXPECT_GE(properties.max_shared_bytes, 48 * 1024);
+  EXPECT_GE(properties.compute_major, 5);
+}
+
+TEST_F(Gpu, UploadsAndDownloads) {
+  const Device device = Device::open(0);
+  const HostTensor host = counted({3, 5}, 2);
+  const HostTensor back = DeviceTensor::upload(device, host).download();
+  EXPECT_EQ(back.shape(), host.shape());
+  for (std::size_t i = 0; i < host.size(); ++i) EXPECT_EQ(back.get(i), host.get(i));
+  EXPECT_EQ(DeviceTensor::upload(device, HostTensor(DType::f16, {0, 4})).download().size(), 0U);
+}
+
+TEST_F(Gpu, RunsAKernelOnAStream) {
+  const Kernel kernel = Kernel::load(tiny_kernel(), Target::cuda);
+  EXPECT_GT(kernel.registers(), 0);
+  const Device device = Device::current();
+  const Stream stream(device);
+  const Problem p(device, {2, 3, 4}, stream.handle());
+  kernel.launch(p.tensors(), p.size, stream.handle());
+  const HostTensor o = p.o.download(stream.handle()), last = p.last.download(stream.handle());
+  for (std::size_t i = 0; i < o.size(); ++i) EXPECT_EQ(o.get(i), p.host_x.get(i) + p.host_s.get(i % 32));
+  for (std::size_t i = 0; i < last.size(); ++i) EXPECT_EQ(last.get(i), p.host_initial.get(i) + 3);
+}
+
+TEST_F(Gpu, WithoutTokensTheStateIsCarriedOver) {
+  const Kernel kernel = Kernel::load(tiny_kernel(), Target::cuda);
+  const Device device = Device::current();
+  const Problem p(device, {2, 0, 3}, nullptr);
+  std::vector<Tensor> tensors = p.tensors();
+  kernel.launch(tensors, p.size);
+  const HostTensor carried = p.last.download();
+  for (std::size_t i = 0; i < carried.size(); ++i) EXPECT_EQ(carried.get(i), p.host_initial.get(i));
+  tensors[3] = Tensor{};
+  kernel.launch(tensors, p.size);
+  const HostTensor zero = p.last.download();
+  for (std::size_t i = 0; i < zero.size(); ++i) EXPECT_EQ(zero.get(i), 0);
+}
+
+TEST_F(Gpu, TooMuchSharedMemoryIsRefusedAtLoad) {
+  std::string source = tiny_kernel();
+  const std::string shared = R"("shared_bytes":0)";
+  source.replace(source.find(shared), shared.size(), R"("shared_bytes":100000000)");
+  expect_error([&] { Kernel::load(source, Target::cuda); }, {"100000000", "shared memory", "smaller budget"});
+}
+
+TEST_F(Gpu, ManyBytesOfSharedMemoryCanBeAskedFor) {
+  std::string source = tiny_kernel();
+  const std::string shared = R"("shared_bytes":0)";
+  source.replace(source.find(shared), shared.size(), R"("shared_bytes":200000)");
+  const Kernel kernel = Kernel::load(source, Target::cuda);
+  const Problem p(Device::current(), {1, 1, 1}, nullptr);
+  kernel.launch(p.tensors(), p.size);
+  EXPECT_EQ(p.o.download().get(0), 0);
+}
+
+TEST_F(Gpu, MoreMemoryThanThereIsIsTheUsersError) {
+  expect_error([] { DeviceBuffer(Device::open(0), std::size_t{1} << 50); }, {"allocate 1125899906842624 bytes"});
+}
+
+TEST_F(Gpu, NoSuchDevice) {
+  expect_error([] { Device::open(1000); }, {"no GPU 1000"});
+}
+
+TEST_F(Gpu, MeasuresCopies) {
+  const Device device = Device::open(0);
+  const double ms = copy_bytes_ms(device, std::int64_t{1} << 28);
+  EXPECT_GT(ms, 0);
+  EXPECT_LT(ms, 1000);
+  expect_error(
+      [&] {
+        time_ms(
+            device, nullptr, [](StreamHandle) {}, 1, 0);
+      },
+      {"0 repetitions"});
+}
+
+}  // namespace
+}  // namespace wkvc

@@ -1,0 +1,165 @@
+#include "runtime/safetensors.h"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "runtime/files.h"
+#include "tests/runtime/expect_error.h"
+
+namespace wkvc {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Safetensors : public ::testing::Test {
+ protected:
+  fs::path path() const { return directory_.path() / "x.safetensors"; }
+
+  void write_bytes(std::string_view bytes) const { std::ofstream(path(), std::ios::binary) << bytes; }
+  std::string read_bytes() const {
+    std::ifstream stream(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  void write_header(std::string_view header, std::size_t data_bytes) const {
+    const std::uint64_t length = header.size();
+    std::string bytes(8, '\0');
+    std::memcpy(bytes.data(), &length, 8);
+    write_bytes(bytes + std::string(header) + std::string(data_bytes, '\0'));
+  }
+  void expect_refused(std::string_view header, std::size_t data_bytes, const std::vector<std::string>& parts) const {
+    write_header(header, data_bytes);
+    expect_error([&] { read_safetensors(path()); }, parts);
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TensorMap some_tensors() {
+  TensorMap tensors;
+  tensors.emplace("half", HostTensor(DType::f16, {3}));
+  tensors.emplace("wide", HostTensor(DType::f32, {2, 2}));
+  tensors.emplace("brain", HostTensor(DType::bf16, {1, 1, 5}));
+  tensors.emplace("empty", HostTensor(DType::f32, {0, 7}));
+  tensors.emplace("scalar", HostTensor(DType::f32, {}));
+  double next = 0.5;
+  for (auto& [name, tensor] : tensors) {
+    for (std::size_t i = 0; i < tensor.size(); ++i) tensor.set(i, next += 1);
+  }
+  return tensors;
+}
+
+TEST_F(Safetensors, RoundTrip) {
+  TensorMap tensors = some_tensors();
+  write_safetensors(path(), tensors, {{"made by", "a test"}});
+  SafetensorsFile file = read_safetensors(path());
+  EXPECT_EQ(file.metadata.at("made by"), "a test");
+  ASSERT_EQ(file.tensors.size(), tensors.size());
+  for (auto& [name, tensor] : tensors) {
+    const HostTensor& read = file.at(name);
+    EXPECT_EQ(read.dtype(), tensor.dtype()) << name;
+    EXPECT_EQ(read.shape(), tensor.shape()) << name;
+    for (std::size_t i = 0; i < tensor.size(); ++i) EXPECT_EQ(read.get(i), tensor.get(i)) << name;
+  }
+}
+
+TEST_F(Safetensors, DataIsAligned) {
+  write_safetensors(path(), some_tensors());
+  const std::string bytes = read_bytes();
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  EXPECT_EQ(length % 8, 0U);
+  EXPECT_LT(bytes.find("\"wide\""), bytes.find("\"brain\""));  // the widest dtype lies first
+}
+
+TEST_F(Safetensors, NoTensorsAtAll) {
+  write_safetensors(path(), {});
+  EXPECT_TRUE(read_safetensors(path()).tensors.empty());
+}
+
+TEST_F(Safetensors, EveryTruncationIsRefused) {
+  write_safetensors(path(), some_tensors());
+  const std::string bytes = read_bytes();
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    write_bytes(std::string_view(bytes).substr(0, size));
+    EXPECT_THROW(read_safetensors(path()), UserError) << size;
+  }
+  write_bytes(bytes + "x");
+  expect_error([&] { read_safetensors(path()); }, {"its tensors end at"});
+}
+
+TEST_F(Safetensors, FlippedBytesAreReadOrRefusedButNeverCrash) {
+  write_safetensors(path(), some_tensors());
+  const std::string bytes = read_bytes();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (const char flip : {'\x01', '\x10', '\x80', '\xff'}) {
+      std::string broken = bytes;
+      broken[i] = static_cast<char>(broken[i] ^ flip);
+      write_bytes(broken);
+      try {
+        read_safetensors(path());
+      } catch (const UserError&) {
+      }
+    }
+  }
+}
+
+TEST_F(Safetensors, InconsistentHeadersAreRefused) {
+  const std::string x = R"("x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
+  expect_refused("{" + x + "," + x + "}", 8, {"\"x\" twice"});
+  expect_refused("[]", 0, {"array", "expected an object"});
+  expect_refused("{", 0, {"not valid JSON"});
+  expect_refused(R"({"x":5})", 0, {"\"x\"", "number"});
+  expect_refused(R"({"x":{"shape":[2],"data_offsets":[0,8]}})", 8, {"\"x\"", "\"dtype\""});
+  expect_refused(R"({"x":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", 8, {"\"shape\"", "array"});
+  expect_refused(R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8, {"-2", "integer"});
+  expect_refused(R"({"x":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}})", 8, {"2.0", "integer"});
+  expect_refused(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8]}})", 8, {"1 data_offsets"});
+  expect_refused(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8, {"[8, 0]"});
+  expect_refused(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,16]}})", 8, {"[0, 16]", "8 bytes"});
+  expect_refused(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8, {"8 bytes", "[3]", "takes 12"});
+  expect_refused(R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0,
+                 {"\"x\"", "more elements"});
+  expect_refused(R"({"x":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,0]}})", 0, {"2^63-1"});
+  expect_refused("{" + x + R"(,"y":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12, {"\"y\"", "overlap"});
+  expect_refused("{" + x + R"(,"y":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}})", 16, {"\"y\"", "gap"});
+  expect_refused("{" + x + "}", 12, {"end at byte 8", "12 bytes"});
+  expect_refused(R"({"__metadata__":{"a":1}})", 0, {"__metadata__", "string"});
+  expect_refused(R"({"__metadata__":[]})", 0, {"__metadata__", "array"});
+}
+
+TEST_F(Safetensors, AHeaderLengthBeyondTheFileIsRefused) {
+  write_bytes("\xff\xff\xff\xff\xff\xff\xff\xff{}");
+  expect_error([&] { read_safetensors(path()); }, {"header length", "2 bytes follow"});
+}
+
+TEST_F(Safetensors, OtherDtypesAreRefusedOnlyWhenAskedFor) {
+  write_header(R"({"i":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},)"
+               R"("x":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
+               12);
+  SafetensorsFile file = read_safetensors(path());
+  EXPECT_EQ(file.at("x").size(), 1U);
+  expect_error([&] { file.at("i"); }, {"\"i\"", "I64", "expected F32, F16 or BF16"});
+  expect_error([&] { file.at("y"); }, {"no tensor \"y\"", "it has: x"});
+}
+
+TEST_F(Safetensors, FilesThatCannotBeReadAreNamed) {
+  expect_error([&] { read_safetensors(path()); }, {path().string(), "No such file"});
+  expect_error([&] { read_safetensors(directory_.path()); }, {directory_.path().string()});
+}
+
+TEST_F(Safetensors, NothingIsLeftWhenWritingFails) {
+  expect_error([&] { write_safetensors(directory_.path() / "no" / "x.safetensors", some_tensors()); },
+               {"cannot write", "No such file", "Nothing was written"});
+  expect_error([&] { write_safetensors(directory_.path(), some_tensors()); }, {"no regular file"});
+  TensorMap reserved;
+  reserved.emplace("__metadata__", HostTensor(DType::f32, {1}));
+  expect_error([&] { write_safetensors(path(), reserved); }, {"__metadata__"});
+  TensorMap not_utf8;
+  not_utf8.emplace("\xff", HostTensor(DType::f32, {1}));
+  expect_error([&] { write_safetensors(path(), not_utf8); }, {"UTF-8"});
+  EXPECT_TRUE(fs::is_empty(directory_.path()));
+}
+
+}  // namespace
+}  // namespace wkvc

@@ -1,0 +1,78 @@
+// A thread block on the CPU, lane by lane: each lane is a fiber, warp instructions are places where 32 of them meet.
+// It lets the cuda target run without a GPU, on the instruction semantics of the PTX manual (wkvc/cuda/ptx.h here).
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "wkvc/host/copy_queue.h"
+
+namespace wkvc::lanes_machine {
+
+inline constexpr int kMailbox = 8;  // registers a lane may show to its warp in one instruction
+using Mail = std::uint32_t[32][kMailbox];
+
+class Machine {
+ public:
+  Machine(int threads, long long shared_bytes);
+
+  // Runs `kernel` on every lane of one block. Throws std::runtime_error when the lanes wait for each other forever.
+  void run_block(unsigned block, const std::function<void()>& kernel);
+
+  static Machine& current();  // while a kernel runs
+
+  int thread() const { return running_; }
+  int threads() const { return static_cast<int>(lanes_.size()); }
+  unsigned block() const { return block_; }
+  char* shared_memory() { return shared_.data()->bytes; }
+  host::CopyQueue& copies() { return lanes_[running_].copies; }
+
+  // Shows `count` registers to the warp and returns those of all its lanes.
+  const Mail& exchange(const std::uint32_t* registers, int count);
+  void meet_block(int id, int threads);
+  void note_progress() { progressed_ = true; }
+  void yield();
+
+ private:
+  struct Lane {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    host::CopyQueue copies;
+    unsigned exchanges = 0;
+    bool done = false;
+  };
+  struct Meeting {
+    int arrived = 0;
+    unsigned generation = 0;
+  };
+  struct Warp {
+    Meeting meeting;
+    Mail mail[2];  // by turns: whoever writes one knows that all have read it
+  };
+
+  static void enter();
+  void start(Lane& lane);
+  bool run_round();
+  void meet(Meeting& meeting, int threads);
+
+  std::vector<Lane> lanes_;
+  std::vector<Warp> warps_;
+  Meeting barriers_[16];
+  struct alignas(128) Line {
+    char bytes[128];
+  };
+  std::vector<Line> shared_;
+  const std::function<void()>* kernel_ = nullptr;
+  ucontext_t scheduler_;
+  unsigned block_ = 0;
+  int running_ = 0;
+  bool progressed_ = false;
+  std::exception_ptr error_;
+};
+
+}  // namespace wkvc::lanes_machine

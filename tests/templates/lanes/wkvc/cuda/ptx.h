@@ -1,0 +1,188 @@
+// The functions of templates/wkvc/cuda/ptx.h, computed from what the PTX manual says each instruction does.
+// Found before the real one on the include path, it turns the cuda target into a program for lanes/machine.h.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "lanes/machine.h"
+#include "wkvc/common/dtype.h"
+#include "wkvc/host/barrier.h"
+#include "wkvc/host/convert.h"
+
+#define WKVC_INLINE inline
+#define WKVC_UNROLL
+#define __global__
+#define __grid_constant__
+#define __launch_bounds__(...)
+
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+
+namespace wkvc::ptx {
+
+using lanes_machine::Machine;
+using lanes_machine::Mail;
+
+inline int thread() { return Machine::current().thread(); }
+inline int lane() { return thread() % 32; }
+inline u32 block_index() { return Machine::current().block(); }
+inline char* shared_memory() { return Machine::current().shared_memory(); }
+
+template <int N>
+const Mail& exchange(const u32 (&registers)[N]) {
+  return Machine::current().exchange(registers, N);
+}
+
+inline u32 bits_of(float x) { return std::bit_cast<u32>(x); }
+inline float float_of(u32 bits) { return std::bit_cast<float>(bits); }
+
+// ---- lanes of a warp
+inline u32 shuffle(u32 x, int source) { return exchange({x})[source % 32][0]; }
+inline int shuffle(int x, int source) { return static_cast<int>(shuffle(static_cast<u32>(x), source)); }
+inline float shuffle(float x, int source) { return float_of(shuffle(bits_of(x), source)); }
+inline float shuffle_or_own(float x, int source) { return shuffle(x, source >= 0 && source < 32 ? source : lane()); }
+inline float shuffle_up(float x, int lanes) { return shuffle_or_own(x, lane() - lanes); }
+inline float shuffle_down(float x, int lanes) { return shuffle_or_own(x, lane() + lanes); }
+inline float shuffle_xor(float x, int mask) { return shuffle(x, lane() ^ mask); }
+inline void sync_warp() { exchange({0}); }
+inline u32 reduce_max(u32 x) {
+  const Mail& mail = exchange({x});
+  u32 largest = 0;
+  for (const auto& registers : mail) largest = std::max(largest, registers[0]);
+  return largest;
+}
+
+inline u32 low_halves(u32 x, u32 y) { return (x & 0xffffu) | y << 16; }
+inline u32 high_halves(u32 x, u32 y) { return x >> 16 | (y & 0xffff0000u); }
+inline unsigned short half(u32 x, int i) { return static_cast<unsigned short>(x >> 16 * i); }
+
+// Element (row, column) of an 8x8 matrix of 16-bit elements, two neighbours a lane, in register `r`.
+inline u32 element_8x8(const Mail& mail, int r, int row, int column) {
+  return half(mail[4 * row + column / 2][r], column % 2);
+}
+inline u32 transpose_8x8(u32 x) {
+  const Mail& mail = exchange({x});
+  const int g = lane() / 4, t = lane() % 4;
+  return element_8x8(mail, 0, 2 * t, g) | element_8x8(mail, 0, 2 * t + 1, g) << 16;
+}
+
+// ---- conversions
+inline u32 pack_f16(float low, float high) {
+  return host::round_f16(low) | static_cast<u32>(host::round_f16(high)) << 16;
+}
+inline u32 pack_bf16(float low, float high) {
+  return host::round_bf16(low) | static_cast<u32>(host::round_bf16(high)) << 16;
+}
+inline float widen_f16(unsigned short bits) { return host::widen_f16(bits); }
+inline u32 round_tf32(float x) { return std::isfinite(x) ? (bits_of(x) + 0x1000u) & ~0x1fffu : bits_of(x); }
+
+// ---- arithmetic, subnormal numbers flushed
+inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x) : x; }
+inline float ex2(float x) { return flush(std::exp2(flush(x))); }
+inline float rcp(float x) { return flush(1.f / flush(x)); }
+inline float sqrt(float x) { return std::sqrt(flush(x)); }
+
+// ---- shared memory: lane 8m+i names row i of matrix m, which lands in register m
+inline const Mail& exchange_addresses(const void* row) {
+  const auto address = reinterpret_cast<u64>(row);
+  if (address % 16 != 0) throw std::runtime_error("a matrix row is not aligned to 16 bytes");
+  return exchange({static_cast<u32>(address), static_cast<u32>(address >> 32)});
+}
+inline unsigned short* matrix_row(const Mail& addresses, int matrix, int row) {
+  const u32(&a)[lanes_machine::kMailbox] = addresses[8 * matrix + row];
+  return reinterpret_cast<unsigned short*>(a[0] | static_cast<u64>(a[1]) << 32);
+}
+inline void ldmatrix(u32 (&r)[4], const void* row) {
+  const Mail& rows = exchange_addresses(row);
+  const int g = lane() / 4, t = lane() % 4;
+  for (int m = 0; m < 4; ++m) std::memcpy(&r[m], matrix_row(rows, m, g) + 2 * t, 4);
+}
+inline void ldmatrix_trans(u32 (&r)[4], const void* row) {
+  const Mail& rows = exchange_addresses(row);
+  const int g = lane() / 4, t = lane() % 4;
+  for (int m = 0; m < 4; ++m) {
+    r[m] = matrix_row(rows, m, 2 * t)[g] | static_cast<u32>(matrix_row(rows, m, 2 * t + 1)[g]) << 16;
+  }
+}
+inline void stmatrix(void* row, const u32 (&r)[4]) {
+  const Mail& rows = exchange_addresses(row);
+  const int g = lane() / 4, t = lane() % 4;
+  for (int m = 0; m < 4; ++m) std::memcpy(matrix_row(rows, m, g) + 2 * t, &r[m], 4);
+}
+inline void stmatrix_trans(void* row, const u32 (&r)[4]) {
+  const Mail& rows = exchange_addresses(row);
+  const int g = lane() / 4, t = lane() % 4;
+  for (int m = 0; m < 4; ++m) {
+    matrix_row(rows, m, 2 * t)[g] = half(r[m], 0);
+    matrix_row(rows, m, 2 * t + 1)[g] = half(r[m], 1);
+  }
+}
+
+// ---- tensor cores. Fragments as the manual draws them; element(register, lane, half) of the operands.
+template <int K, class Element>
+void mma(float* c, const u32 (&a)[4], u32 b0, u32 b1, Element element) {
+  constexpr int kPerLane = K / 8;  // neighbouring k in one register
+  const Mail& mail = exchange({a[0], a[1], a[2], a[3], b0, b1});
+  const int g = lane() / 4, t = lane() % 4;
+  for (int i = 0; i < 4; ++i) {
+    const int m = g + i / 2 * 8, n = 2 * t + i % 2;
+    double sum = 0;
+    for (int k = 0; k < K; ++k) {
+      const int upper = k / (K / 2), holder = k % (K / 2) / kPerLane, part = k % kPerLane;
+      sum +=
+          element(mail[m % 8 * 4 + holder][m / 8 + 2 * upper], part) * element(mail[4 * n + holder][4 + upper], part);
+    }
+    c[i] = static_cast<float>(c[i] + sum);
+  }
+}
+inline void mma_f16(float* c, const u32 (&a)[4], u32 b0, u32 b1) {
+  mma<16>(c, a, b0, b1, [](u32 x, int part) { return double{host::widen_f16(half(x, part))}; });
+}
+inline void mma_bf16(float* c, const u32 (&a)[4], u32 b0, u32 b1) {
+  mma<16>(c, a, b0, b1, [](u32 x, int part) { return double{host::widen_bf16(half(x, part))}; });
+}
+inline void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
+  mma<8>(c, a, b[0], b[1], [](u32 x, int) { return double{float_of(x & ~0x1fffu)}; });
+}
+
+// ---- asynchronous copies
+inline void cp_async_16(void* shared, const void* global) { Machine::current().copies().add(shared, global); }
+inline void cp_async_commit() { Machine::current().copies().commit(); }
+template <int Pending>
+void cp_async_wait() {
+  Machine::current().copies().wait(Pending);
+}
+
+// ---- barriers
+inline void barrier_of(int id, int threads) { Machine::current().meet_block(id, threads); }
+inline void named_barrier(int id, int threads) { barrier_of(id, threads); }
+inline void barrier() { barrier_of(0, Machine::current().threads()); }
+inline void mbarrier_init(u64* word, int arrivals) { host::MbarrierWord(*word).init(arrivals); }
+inline void mbarrier_arrive(u64* word) {
+  host::MbarrierWord(*word).arrive();
+  Machine::current().note_progress();
+}
+inline bool mbarrier_try_wait(u64* word, int parity) {
+  const bool passed = host::MbarrierWord(*word).passed(parity);
+  if (!passed) Machine::current().yield();
+  return passed;
+}
+template <int Registers>
+void setmaxnreg_inc() {}
+template <int Registers>
+void setmaxnreg_dec() {}
+
+}  // namespace wkvc::ptx

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codegen/rec/Limits.h"
 #include "dsl/node.h"
 
 namespace wkvc {
@@ -16,10 +17,10 @@ std::string abridged(std::string text) {
 
 std::string text_of(float constant) { return fmt::format("{}f", constant); }
 
-// What the value runs over, for messages.
-std::string_view shape_of(const Node& node) {
-  if (!node.axis) return "a V×K matrix";
-  switch (*node.axis) {
+// What a value runs over, for messages.
+std::string_view shape_of(std::optional<Axis> axis) {
+  if (!axis) return "a V×K matrix";
+  switch (*axis) {
     case Axis::K:
       return "a vector over keys (K)";
     case Axis::V:
@@ -67,12 +68,12 @@ void require_same_dtype(std::string_view what, const Node& lhs, const Node& rhs,
 
 void require_axis(std::string_view what, const Node& x, Axis axis, At at) {
   if (x.axis == axis) return;
-  error_at(at, "'{}': '{}' is {}; expected {}", what, x.text, shape_of(x), shape_of({.kind = {}, .axis = axis}));
+  error_at(at, "'{}': '{}' is {}; expected {}", what, x.text, shape_of(x.axis), shape_of(axis));
 }
 
 [[noreturn]] void axes_differ(std::string_view what, const Node& lhs, const Node& rhs, At at) {
   const bool vectors = lhs.axis && rhs.axis && lhs.axis != Axis::one && rhs.axis != Axis::one;
-  error_at(at, "'{}': '{}' is {} but '{}' is {}{}", what, lhs.text, shape_of(lhs), rhs.text, shape_of(rhs),
+  error_at(at, "'{}': '{}' is {} but '{}' is {}{}", what, lhs.text, shape_of(lhs.axis), rhs.text, shape_of(rhs.axis),
            vectors ? "; K and V stay apart even where they are equal" : "");
 }
 
@@ -118,23 +119,28 @@ Expr product(const Operand& l, const Operand& r) {
   if (is_scalar(*rhs)) return Expr(make(Kind::scale, lhs->axis, {rhs, lhs}, text, at));
   if (lhs->axis && rhs->axis) axes_differ("*", *lhs, *rhs, at);
   error_at(at, "'*': '{}' is {} and '{}' {}; a matrix is multiplied as S * diag(d), by a scalar, or in dot(S, k)",
-           lhs->text, shape_of(*lhs), rhs->text, shape_of(*rhs));
+           lhs->text, shape_of(lhs->axis), rhs->text, shape_of(rhs->axis));
 }
 
 Expr unary(Kind kind, std::string_view name, const Expr& x, At at) {
   const NodePtr& operand = x.node();
   require_f32(name, *operand, at);
   if (!operand->axis)
-    error_at(at, "'{}': '{}' is {}; expected a vector or a scalar", name, operand->text, shape_of(*operand));
+    error_at(at, "'{}': '{}' is {}; expected a vector or a scalar", name, operand->text, shape_of(operand->axis));
   const std::string text = name == "-" ? "-" + factor(*operand) : fmt::format("{}({})", name, operand->text);
   return Expr(make(kind, operand->axis, {operand}, text, at));
 }
 
-}  // namespace
-
 void check_range(double lo, double hi, At at) {
   if (!std::isfinite(lo) || !std::isfinite(hi)) error_at(at, "the range [{}, {}] is not finite", lo, hi);
   if (lo > hi) error_at(at, "the range [{}, {}] is empty: lo must not exceed hi", lo, hi);
+}
+
+}  // namespace
+
+void check_compute(const std::optional<Compute>& compute, At at) {
+  if (!compute || rec::is_compute(compute->name)) return;
+  error_at(at, "compute is '{}'; expected {}", compute->name, rec::computes_text);
 }
 
 }  // namespace detail
@@ -179,6 +185,7 @@ Expr cast(DType dtype, const Expr& x, At at) {
 }
 
 Expr dot(const Expr& lhs, const Expr& rhs, std::optional<Compute> compute, At at) {
+  check_compute(compute, at);
   const NodePtr &l = lhs.node(), &r = rhs.node();
   const std::string text = fmt::format("dot({}, {})", l->text, r->text);
   if (l->axis && l->axis != r->axis) axes_differ("dot", *l, *r, at);
@@ -189,6 +196,7 @@ Expr dot(const Expr& lhs, const Expr& rhs, std::optional<Compute> compute, At at
 }
 
 Expr outer(const Expr& column, const Expr& row, std::optional<Compute> compute, At at) {
+  check_compute(compute, at);
   require_axis("outer", *column.node(), Axis::V, at);
   require_axis("outer", *row.node(), Axis::K, at);
   const std::string text = fmt::format("outer({}, {})", column.node()->text, row.node()->text);

@@ -81,6 +81,6 @@ template <class... Args>
   throw UserError(fmt::format("{}:{}: {}", at.file_name(), at.line(), fmt::format(text, std::forward<Args>(args)...)));
 }
 
-void check_range(double lo, double hi, At at);
+void check_compute(const std::optional<Compute>& compute, At at);
 
 }  // namespace wkvc::detail

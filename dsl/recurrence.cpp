@@ -92,6 +92,7 @@ void Recurrence::output(std::string_view name, const Expr& value, DType dtype, A
 
 void Recurrence::compute(Compute dtype, At at) {
   if (declarations_.compute) error_at(at, "'compute' is called twice");
+  check_compute(dtype, at);
   declarations_.compute = dtype;
 }
 

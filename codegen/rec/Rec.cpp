@@ -74,6 +74,26 @@ mlir::ParseResult parseResultName(mlir::OpAsmParser& parser, mlir::StringAttr& n
   return success();
 }
 
+// [lo, hi], keeping every bit: MLIR's own form prints six digits.
+mlir::ParseResult parseRange(mlir::OpAsmParser& parser, mlir::DenseF64ArrayAttr& range) {
+  llvm::SmallVector<double> bounds;
+  const auto bound = [&] { return parser.parseFloat(bounds.emplace_back()); };
+  if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square, bound)) return failure();
+  range = parser.getBuilder().getDenseF64ArrayAttr(bounds);
+  return success();
+}
+
+// The shortest text that reads back as the same number, with the point that MLIR's numbers have.
+std::string text_of(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find('.') == text.npos) text.insert(std::min(text.find('e'), text.size()), ".0");
+  return text;
+}
+
+void printRange(mlir::OpAsmPrinter& printer, mlir::Operation*, mlir::DenseF64ArrayAttr range) {
+  printer << '[' << llvm::join(llvm::map_range(range.asArrayRef(), text_of), ", ") << ']';
+}
+
 void printResultName(mlir::OpAsmPrinter&, mlir::Operation*, mlir::StringAttr) {}
 
 mlir::RankedTensorType tensor_of(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
@@ -163,7 +183,8 @@ LogicalResult RecurrenceOp::verify() {
   if (failed(verify_extent(*this, "value_dim", getValueDim()))) return failure();
   if (failed(verify_compute(*this, getCompute()))) return failure();
   if (is_sram_budget(getSramBudget())) return success();
-  return emitOpError() << "sram_budget is " << getSramBudget() << " bytes; expected " << sram_budgets_text;
+  return emitOpError() << "sram_budget is " << static_cast<std::int64_t>(getSramBudget()) << " bytes; expected "
+                       << sram_budgets_text;
 }
 
 StateOp RecurrenceOp::state() { return *getBody().getOps<StateOp>().begin(); }

@@ -43,8 +43,8 @@ defvar f32_only = " of f32 (dtypes are never promoted: write rec.cast)";
 
 def Rec_Any : Rec_Tensor<"::wkvc::rec::is_tensor($_self, {1, 2}, false)", "vector, scalar or matrix of f32, f16 or bf16">;
 def Rec_Vector : Rec_Tensor<"::wkvc::rec::is_tensor($_self, {1}, false)", "vector or scalar of f32, f16 or bf16">;
-def Rec_F32Any : Rec_Tensor<"::wkvc::rec::is_tensor($_self, {1, 2}, true)", "vector, scalar or matrix" # f32_only>;
-def Rec_F32Vector : Rec_Tensor<"::wkvc::rec::is_tensor($_self, {1}, true)", "vector or scalar" # f32_only>;
+def Rec_F32Any : Rec_Tensor<"::wkvc::rec::is_tensor($_self, {1, 2}, true)", !strconcat("vector, scalar or matrix", f32_only)>;
+def Rec_F32Vector : Rec_Tensor<"::wkvc::rec::is_tensor($_self, {1}, true)", !strconcat("vector or scalar", f32_only)>;
 def Rec_Matrix : Rec_Tensor<"::wkvc::rec::is_tensor($_self, {2}, true)", "matrix of f32">;
 def Rec_Scalar : Rec_Tensor<"::wkvc::rec::is_scalar($_self)", "scalar of f32, tensor<1xf32>">,
     BuildableType<"::wkvc::rec::scalar_type($_builder.getContext())">;
@@ -94,7 +94,7 @@ def Rec_InputOp : Rec_ValueOp<"input"> {
   let summary = "A per-token tensor [B,T,H,D], or [B,T,H] for a scalar; `in` declares the range of its elements";
   let arguments = (ins StrAttr:$name, Rec_Dim:$dim, OptionalAttr<DenseF64ArrayAttr>:$range);
   let results = (outs Rec_Vector:$result);
-  let assemblyFormat = "$name `dim` custom<Dim>($dim) (`in` $range^)? `:` type($result) attr-dict";
+  let assemblyFormat = "$name `dim` custom<Dim>($dim) (`in` custom<Range>($range)^)? `:` type($result) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -102,7 +102,7 @@ def Rec_ParameterOp : Rec_ValueOp<"parameter"> {
   let summary = "A per-head tensor [H,D], or [H] for a scalar";
   let arguments = (ins StrAttr:$name, Rec_Dim:$dim, OptionalAttr<DenseF64ArrayAttr>:$range);
   let results = (outs Rec_Vector:$result);
-  let assemblyFormat = "$name `dim` custom<Dim>($dim) (`in` $range^)? `:` type($result) attr-dict";
+  let assemblyFormat = "$name `dim` custom<Dim>($dim) (`in` custom<Range>($range)^)? `:` type($result) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -208,7 +208,7 @@ def Rec_AssumeOp : Rec_ValueOp<"assume", [Pure, SameOperandsAndResultType]> {
   let summary = "The operand, whose elements the user declares to lie in the range";
   let arguments = (ins Rec_F32Vector:$operand, DenseF64ArrayAttr:$range, OptionalAttr<StrAttr>:$name);
   let results = (outs Rec_F32Vector:$result);
-  let assemblyFormat = "custom<ResultName>($name) `` $operand `in` $range `:` type($operand) attr-dict";
+  let assemblyFormat = "custom<ResultName>($name) `` $operand `in` custom<Range>($range) `:` type($operand) attr-dict";
   let hasVerifier = 1;
 }
 

@@ -37,7 +37,7 @@ LogicalResult verify_name(mlir::Operation& op, std::map<llvm::StringRef, mlir::O
 
 LogicalResult RecurrenceOp::verifyRegions() {
   for (mlir::Operation& op : getBody().front())
-    if (!llvm::isa_and_nonnull<RecDialect>(op.getDialect()) || llvm::isa<RecurrenceOp>(op))
+    if (!llvm::isa_and_nonnull<RecDialect>(op.getDialect()))
       return op.emitOpError("does not belong in a rec.recurrence");
   if (failed(verify_single<StateOp>(*this, "rec.state"))) return failure();
   if (failed(verify_single<UpdateOp>(*this, "rec.update"))) return failure();

@@ -9,8 +9,9 @@
 namespace wkvc {
 
 struct CudaLibrary {
-  using Result = int;  // 0: success
-  using Address = unsigned long long;
+  using Result = int;     // 0: success
+  using Address = void*;  // CUdeviceptr, an integer that is passed as a pointer is
+  using ConstAddress = const void*;
   using Handle = void*;  // context, module, function, stream, event
 
   static constexpr Result out_of_memory = 2;
@@ -41,8 +42,8 @@ struct CudaLibrary {
   Result (*allocate)(Address*, std::size_t bytes) = nullptr;
   Result (*free)(Address) = nullptr;
   Result (*copy_to_device)(Address, const void*, std::size_t bytes, Handle stream) = nullptr;
-  Result (*copy_to_host)(void*, Address, std::size_t bytes, Handle stream) = nullptr;
-  Result (*copy)(Address to, Address from, std::size_t bytes, Handle stream) = nullptr;
+  Result (*copy_to_host)(void*, ConstAddress, std::size_t bytes, Handle stream) = nullptr;
+  Result (*copy)(Address to, ConstAddress from, std::size_t bytes, Handle stream) = nullptr;
   Result (*set_bytes)(Address, unsigned char value, std::size_t bytes, Handle stream) = nullptr;
   Result (*stream_create)(Handle*, unsigned flags) = nullptr;
   Result (*stream_destroy)(Handle) = nullptr;

@@ -18,8 +18,6 @@ constexpr int attribute_max_shared = 97;
 constexpr int function_attribute_max_dynamic_shared = 8;
 constexpr unsigned stream_non_blocking = 1;
 
-CudaLibrary::Address address_of(const void* pointer) { return reinterpret_cast<CudaLibrary::Address>(pointer); }
-
 int device_count() {
   int count = 0;
   cuda_library().check(cuda_library().device_count(&count), "count the GPUs");
@@ -96,25 +94,25 @@ DeviceProperties Device::properties() const {
 void Device::copy_to_device(void* to, const void* from, std::size_t bytes, StreamHandle stream) const {
   if (bytes == 0) return;
   const ContextScope scope(*this);
-  cuda_library().check(cuda_library().copy_to_device(address_of(to), from, bytes, stream), "copy to the GPU");
+  cuda_library().check(cuda_library().copy_to_device(to, from, bytes, stream), "copy to the GPU");
 }
 
 void Device::copy_to_host(void* to, const void* from, std::size_t bytes, StreamHandle stream) const {
   if (bytes == 0) return;
   const ContextScope scope(*this);
-  cuda_library().check(cuda_library().copy_to_host(to, address_of(from), bytes, stream), "copy from the GPU");
+  cuda_library().check(cuda_library().copy_to_host(to, from, bytes, stream), "copy from the GPU");
 }
 
 void Device::copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const {
   if (bytes == 0) return;
   const ContextScope scope(*this);
-  cuda_library().check(cuda_library().copy(address_of(to), address_of(from), bytes, stream), "copy on the GPU");
+  cuda_library().check(cuda_library().copy(to, from, bytes, stream), "copy on the GPU");
 }
 
 void Device::set_bytes(void* to, unsigned char value, std::size_t bytes, StreamHandle stream) const {
   if (bytes == 0) return;
   const ContextScope scope(*this);
-  cuda_library().check(cuda_library().set_bytes(address_of(to), value, bytes, stream), "fill memory of the GPU");
+  cuda_library().check(cuda_library().set_bytes(to, value, bytes, stream), "fill memory of the GPU");
 }
 
 void Device::synchronize(StreamHandle stream) const {
@@ -138,20 +136,20 @@ ContextScope::~ContextScope() {
 DeviceBuffer::DeviceBuffer(const Device& device, std::size_t bytes) : device_(device), bytes_(bytes) {
   if (bytes == 0) return;
   const ContextScope scope(device_);
-  CudaLibrary::Address address = 0;
   const std::string what = fmt::format("allocate {} bytes on the GPU", bytes);
-  cuda_library().check(cuda_library().allocate(&address, bytes), what.c_str());
-  data_ = reinterpret_cast<void*>(address);
+  cuda_library().check(cuda_library().allocate(&data_, bytes), what.c_str());
 }
 
 DeviceBuffer::~DeviceBuffer() {
   if (data_ == nullptr) return;
   const ContextScope scope(device_, std::nothrow);
-  cuda_library().free(address_of(data_));
+  cuda_library().free(data_);
 }
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
-    : device_(other.device_), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : device_(std::move(other.device_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
 
 DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   std::swap(device_, other.device_);

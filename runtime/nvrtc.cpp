@@ -34,6 +34,7 @@ class Program {
 
   NvrtcLibrary::Result compile(const std::vector<std::string>& options) {
     std::vector<const char*> texts;
+    texts.reserve(options.size());
     for (const std::string& option : options) texts.push_back(option.c_str());
     return nvrtc_.compile(program_, static_cast<int>(texts.size()), texts.data());
   }

@@ -65,10 +65,10 @@ Case small_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSi
 
 int bench(const Options& options) {
   const LaunchSize size = parse_shape(options.shape);
-  target_from("cuda");
   const Subject subject = subject_from(options.subject, options.config);
+  target_from("cuda");  // throws where there is none
   const std::string text = subject.text(Stage::cuda);
-  const Kernel kernel = Kernel::load(text, Target::cuda);
+  const Kernel kernel = load_kernel(subject, text, Target::cuda);
   const Manifest& manifest = kernel.manifest();
   const std::int64_t bytes = bytes_moved(manifest, size);
 

@@ -13,8 +13,6 @@
 namespace wkvc {
 namespace {
 
-bool is_result(Role role) { return role == Role::output || role == Role::final_state; }
-
 // The tensors and, beside them, the float64 copies of the reference: refused before memory runs out.
 void expect_enough_memory(const Manifest& manifest, LaunchSize size) {
   CheckedInt bytes = 0;

@@ -12,6 +12,9 @@
 
 namespace wkvc {
 
+// Written by the kernel.
+inline bool is_result(Role role) { return role == Role::output || role == Role::final_state; }
+
 // Everything a kernel reads and writes, by the manifest's names, stored in its dtypes.
 struct Case {
   LaunchSize size;

@@ -59,14 +59,15 @@ int check(const Options& options) {
   const Target target = target_from(options.device);
   const Subject subject = subject_from(options.subject, options.config);
   const std::string text = subject.text(Stage::cuda);
-  const Manifest manifest = manifest_from(text);
+  const Manifest manifest = subject.manifest_in(text);
 
   mlir::MLIRContext context;
   const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
   Case values =
       options.input ? case_from_file(manifest, *options.input) : random_case(recurrence, manifest, size, seed);
-  execute(Kernel::load(text, target), values);
+  const std::string failure = execute(subject, load_kernel(subject, text, target), values);
+  if (!failure.empty()) fmt::print(stderr, "wkvc: {}\n", failure);
   const std::vector<ResultError> errors = compare(recurrence, manifest, values);
 
   if (options.json) {

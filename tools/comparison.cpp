@@ -74,7 +74,7 @@ std::vector<ResultError> compare(rec::RecurrenceOp recurrence, const Manifest& m
   const rec::Result reference = reference_for(recurrence, manifest, values);
   std::vector<ResultError> errors;
   for (const TensorSpec& spec : manifest.tensors) {
-    if (spec.role != Role::output && spec.role != Role::final_state) continue;
+    if (!is_result(spec.role)) continue;
     const auto output = reference.outputs.find(spec.name);
     if (spec.role == Role::output && output == reference.outputs.end()) {
       user_error("the kernel has an output '{}' that the recurrence '{}' has not", spec.name,

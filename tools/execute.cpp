@@ -45,8 +45,14 @@ void execute_on_gpu(const Kernel& kernel, Case& values) {
   }
   kernel.launch(arguments, values.size, stream.handle());
   for (const TensorSpec& spec : kernel.manifest().tensors) {
-    if (spec.role != Role::output && spec.role != Role::final_state) continue;
+    if (!is_result(spec.role)) continue;
     values.tensors.at(spec.name) = uploaded.at(spec.name).download(stream.handle());
+  }
+}
+
+void poison_results(const Manifest& manifest, Case& values) {
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (is_result(spec.role)) values.tensors.at(spec.name).poison();
   }
 }
 
@@ -65,11 +71,23 @@ Target target_from(const std::optional<std::string>& device) {
 
 const char* device_name(Target target) { return target == Target::cuda ? "cuda" : "cpu"; }
 
-void execute(const Kernel& kernel, Case& values) {
-  if (kernel.target() == Target::cuda) {
-    execute_on_gpu(kernel, values);
-  } else {
-    execute_on_host(kernel, values);
+Kernel load_kernel(const Subject& subject, const std::string& text, Target target) {
+  try {
+    return Kernel::load(text, target);
+  } catch (const InternalError& error) {
+    if (subject.source.stage == Stage::cuda) user_error("{}: {}", subject.origin, error.what());
+    throw;
+  }
+}
+
+std::string execute(const Subject& subject, const Kernel& kernel, Case& values) {
+  try {
+    kernel.target() == Target::cuda ? execute_on_gpu(kernel, values) : execute_on_host(kernel, values);
+    return "";
+  } catch (const InternalError& error) {
+    if (!subject.from_file) throw;
+    poison_results(kernel.manifest(), values);
+    return fmt::format("{}: {}", subject.origin, error.what());
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/kernel.h"
 #include "tools/cases.h"
+#include "tools/subject.h"
 
 namespace wkvc {
 
@@ -14,7 +15,11 @@ namespace wkvc {
 Target target_from(const std::optional<std::string>& device);
 const char* device_name(Target target);  // "cpu", "cuda"
 
-// Fills the case's outputs.
-void execute(const Kernel& kernel, Case& values);
+// The kernel in a text that Subject::text gave. A text of the user's own that does not compile is the user's mistake.
+Kernel load_kernel(const Subject& subject, const std::string& text, Target target);
+
+// Fills the case's outputs. Returns why it could not, where a text of the user's own fails as it runs; then they hold
+// NaN.
+std::string execute(const Subject& subject, const Kernel& kernel, Case& values);
 
 }  // namespace wkvc

@@ -51,7 +51,7 @@ Json floor_report(const Manifest& manifest, const std::string& shape) {
 int explain(const Options& options) {
   const Subject subject = subject_from(options.subject, options.config);
   const std::string text = subject.text(Stage::cuda);
-  const Manifest manifest = manifest_from(text);
+  const Manifest manifest = subject.manifest_in(text);
   Json report{{"op", manifest.op}, {"config", manifest.config}};
   report.update(Json::parse(explain_json(subject.source, subject.config)));
   report["cubin"] = cubin_report(text, manifest);

@@ -22,7 +22,7 @@ struct Options {
 TensorMap results_of(const Manifest& manifest, Case& values) {
   TensorMap results;
   for (const TensorSpec& spec : manifest.tensors) {
-    if (spec.role != Role::output && spec.role != Role::final_state) continue;
+    if (!is_result(spec.role)) continue;
     results.emplace(spec.name, std::move(values.tensors.at(spec.name)));
   }
   return results;
@@ -32,9 +32,10 @@ int run(const Options& options) {
   const Target target = target_from(options.device);
   const Subject subject = subject_from(options.subject, options.config);
   const std::string text = subject.text(Stage::cuda);
-  const Manifest manifest = manifest_from(text);
+  const Manifest manifest = subject.manifest_in(text);
   Case values = case_from_file(manifest, options.input);
-  execute(Kernel::load(text, target), values);
+  const std::string failure = execute(subject, load_kernel(subject, text, target), values);
+  if (!failure.empty()) user_error("{}", failure);
   const TensorMap results = results_of(manifest, values);
   write_safetensors(options.output, results, {{"op", manifest.op}, {"config", manifest.config}});
   fmt::print("{} on {}, {}\n", manifest.op, device_name(target), manifest.config);

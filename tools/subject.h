@@ -12,11 +12,13 @@ namespace wkvc {
 struct Subject {
   Source source;
   Config config;
+  bool from_file = false;
   std::string op;      // as given; empty when only a file was
   std::string origin;  // what messages call it: the operator's or the file's name
 
-  // The text of a stage, for the user's mistakes with the file's name in front.
+  // The text of a stage, and what the manifest in the last one says. The user's mistakes get `origin` in front.
   std::string text(Stage stage) const;
+  Manifest manifest_in(const std::string& kernel_text) const;
 
   // The recurrence the subject has to agree with, as text of the rec stage. For a later stage that is the operator
   // given or the built-in one of the manifest's name; throws UserError when there is none.

@@ -32,6 +32,9 @@ Source source_from(std::string text);
 // Carries `source` to `target`; throws UserError for what the user can mend. `target` may not come before the source.
 std::string lower_to(const Source& source, Stage target, const Config& config);
 
+// The text after one pass, by name; throws UserError listing the passes if there is none of that name.
+std::string dump_after(const Source& source, const std::string& pass_name, const Config& config);
+
 // The emitted kernel's `explain` report as JSON: SRAM map with lifetimes, operand dtypes of every contraction, slices.
 std::string explain_json(const Source& source, const Config& config);
 

@@ -26,7 +26,9 @@ Value ChunkBuilder::row_dot(Value x, Value y) {
 
 Value ChunkBuilder::widen(Value x) {
   if (chunk::element(x).isF32()) return x;
-  return create<chunk::WidenOp>(f32_type(chunk::rows(x), chunk::columns(x)), x);
+  Value& cached = widened_[x];
+  if (!cached) cached = create<chunk::WidenOp>(f32_type(chunk::rows(x), chunk::columns(x)), x);
+  return cached;
 }
 
 std::optional<Bound> ChunkBuilder::bound_of(Value x) const {

@@ -73,6 +73,7 @@ class ChunkBuilder {
   std::string compute_;
   llvm::DenseMap<mlir::Value, Bound> bounds_;
   llvm::DenseSet<mlir::Value> measurable_;
+  llvm::DenseMap<mlir::Value, mlir::Value> widened_;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> operands_;
 };
 

@@ -90,7 +90,7 @@ Value Decay::factored(Value x, Value factor, const char* suffix) {
 
 Value Decay::state(Value S0) {
   if (state_) return state_;
-  state_ = plan_.path == DecayPath::anchored ? called(b_.mul(S0, b_.exp(middle_)), "S_middle") : S0;
+  state_ = plan_.path == DecayPath::anchored ? called(b_.mul(S0, called(b_.exp(middle_), "e_middle")), "S_middle") : S0;
   b_.set_measurable(state_);
   return state_;
 }
@@ -113,14 +113,15 @@ Value Decay::pair(Value q, bool after, Value k) {
   } else {
     result = b_.tril(b_.dot(read(q, after), 1, write(k), 1), !after);
   }
+  set_name(result, llvm::StringRef(base_name(q) + base_name(k)).upper());
   b_.set_measurable(result);
   return result;
 }
 
 Value Decay::finish(Value S0, ValueRange writes) {
-  Value sum = plan_.path == DecayPath::exact ? b_.mul(S0, b_.exp(last_)) : state(S0);
+  Value sum = plan_.path == DecayPath::exact ? called(b_.mul(S0, called(b_.exp(last_), "e_last")), "S_decayed") : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
-  return plan_.path == DecayPath::anchored ? b_.mul(sum, b_.exp(b_.sub(last_, middle_))) : sum;
+  return plan_.path == DecayPath::anchored ? b_.mul(sum, called(b_.exp(b_.sub(last_, middle_)), "e_last")) : sum;
 }
 
 }  // namespace wkvc

@@ -131,7 +131,9 @@ void WarpBuilder::begin_chunk() {
     llvm::SmallVector<Value> slots;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) slots.push_back(maxima_.at(name.str()).value);
     Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, round.getFactorAttr());
-    set_name(scale, (name_of(round.getResult()) + "_scale").str());
+    std::string name = name_of(round.getResult()).str();
+    for (auto input : round.getBound()->getAsValueRange<StringAttr>()) name = name.empty() ? input.str() : name;
+    set_name(scale, name + "_scale");
     scales_[round.getResult()] = scale;
   }
 }

@@ -33,12 +33,21 @@ LogicalResult verify_name(mlir::Operation& op, std::map<llvm::StringRef, mlir::O
   return op.emitOpError() << "reuses the name '" << name.getValue() << "': names are unique";
 }
 
+// MLIR checks this too, but only after the axes, which are followed from operand to operand, have been.
+LogicalResult verify_order(mlir::Operation& op) {
+  for (mlir::Value operand : op.getOperands())
+    if (!operand.getDefiningOp()->isBeforeInBlock(&op)) return op.emitOpError("uses a value that is defined later");
+  return success();
+}
+
 }  // namespace
 
 LogicalResult RecurrenceOp::verifyRegions() {
   for (mlir::Operation& op : getBody().front())
     if (!llvm::isa_and_nonnull<RecDialect>(op.getDialect()))
       return op.emitOpError("does not belong in a rec.recurrence");
+  for (mlir::Operation& op : getBody().front())
+    if (failed(verify_order(op))) return failure();
   if (failed(verify_single<StateOp>(*this, "rec.state"))) return failure();
   if (failed(verify_single<UpdateOp>(*this, "rec.update"))) return failure();
   if (getBody().getOps<OutputOp>().empty()) return emitOpError("has no rec.output; expected at least one");

@@ -48,7 +48,7 @@ class HostTarget : public Target {
 
   void run(Launch& launch) const override {
     const auto kernel = library_.find<int(const void*, host::Launch*)>(launch.entry);
-    host::Launch state{launch.shared_bytes};
+    host::Launch state{launch.shared_bytes, launch.stall_seconds};
     if (kernel(arguments_of(launch).data(), &state) != 0) throw std::runtime_error(state.message);
   }
 

@@ -15,7 +15,8 @@ struct Launch {
   int warps = 1;
   long long shared_bytes = 64 * 1024;
   long long batches = 1, tokens = 0, heads = 1;
-  std::vector<Tensor> tensors;
+  std::vector<Tensor> tensors = {};
+  double stall_seconds = 20;  // before the host calls it a deadlock
 };
 
 class Target {

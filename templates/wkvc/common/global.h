@@ -20,21 +20,29 @@ WKVC_INLINE void for_each_run(F f) {
   }
 }
 
-// Rounds to T and writes rows token0 … token0+valid-1, columns from col0 on.
+// Writes rows row0 … row0+valid-1 of the tensor, columns from col0 on.
+template <class T, int R, int C>
+WKVC_INLINE void store_rows(const TensorArg& t, const BlockBase& block, long long row0, int valid, int col0,
+                            const Tile<T, R, C>& x) {
+  T* to = global_row<T>(t, block, row0) + col0;
+  for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
+    const auto* units = x.block[i][j].unit + e / Unit<T>::elements;
+    if (row < valid) memory::store_adjacent(to + row * t.row + column, units, t.vector16 != 0);
+  });
+}
+
+// Rounds to T and writes the first `valid` tokens from token0 on.
 template <class T, int R, int C>
 WKVC_INLINE void store_global(const TensorArg& t, const BlockBase& block, long long token0, int valid, int col0,
                               const Tile<f32, R, C>& x) {
-  T* to = global_row<T>(t, block, token0) + col0;
-  for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
-    if (row < valid) memory::store_adjacent(to + row * t.row + column, x.block[i][j].unit + e, t.vector16 != 0);
-  });
+  store_rows(t, block, token0, valid, col0, round<T>(x));
 }
 
 // The same for a tile that holds [columns of the tensor x tokens].
 template <class T, int R, int C>
 WKVC_INLINE void store_global_transposed(const TensorArg& t, const BlockBase& block, long long token0, int valid,
                                          int col0, const Tile<f32, R, C>& x) {
-  store_global<T>(t, block, token0, valid, col0, widen(transpose(round<T>(x))));
+  store_rows(t, block, token0, valid, col0, transpose(round<T>(x)));
 }
 
 // Rows row0 … of the f32 state of this batch and head; an absent state is zero.
@@ -52,7 +60,7 @@ WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockB
 template <int R, int K>
 WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, int row0) {
   if (t.data == nullptr) return;
-  store_global<f32>(t, block, row0, R, 0, x);
+  store_rows(t, block, row0, R, 0, x);
 }
 
 // C columns from col0 on of this head's parameters, a tensor [H, D].

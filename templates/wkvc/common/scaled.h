@@ -11,6 +11,11 @@ struct Scaled {
   float scale;  // a power of two; what is meant is data * scale
 };
 
+template <class X>
+WKVC_INLINE Scaled<X> scaled(const X& data, float scale) {
+  return {data, scale};
+}
+
 // The power of two s with max_abs / s in [2^7, 2^8): 2^8 below f16's largest number, 2^21 above its smallest normal
 // one, so a factor of up to 2^8 that was not measured still fits. Zero and tiny maxima get 2^-126, infinity and NaN
 // 2^121: s and 1/s are always finite and normal, and what was not finite stays so.

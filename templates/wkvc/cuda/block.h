@@ -8,8 +8,11 @@ namespace wkvc {
 
 struct Block : BlockBase {
   WKVC_INLINE void barrier() const { ptx::barrier(); }
-  // Barrier `id` (1 … 15) among `count` warps, all of which call this.
-  WKVC_INLINE void barrier(int id, int count) const { ptx::named_barrier(id, 32 * count); }
+  // Barrier `Id` (1 … 15) among `count` warps, all of which call this.
+  template <int Id>
+  WKVC_INLINE void barrier(int count) const {
+    ptx::named_barrier<Id>(32 * count);
+  }
 
   // Arrivals are counted per warp. Each completed phase flips the parity that wait() asks for, starting with 0.
   struct Mbarrier {

@@ -17,7 +17,7 @@ WKVC_INLINE void load_adjacent(const T* from, float (&x)[2]) {
   unpack(*reinterpret_cast<const u32*>(from), x, T{});
 }
 
-// Global memory: kAdjacent elements, in one access where `aligned`.
+// Global memory: the elements of kAdjacent columns, in one access where `aligned`.
 WKVC_INLINE void load_adjacent(const float* from, float* x, bool aligned) {
   if (aligned) {
     const float2 pair = *reinterpret_cast<const float2*>(from);
@@ -29,18 +29,21 @@ WKVC_INLINE void load_adjacent(const float* from, float* x, bool aligned) {
   }
 }
 
-WKVC_INLINE void store_pair(float* to, const float* x) { *reinterpret_cast<float2*>(to) = make_float2(x[0], x[1]); }
-template <class T>
-WKVC_INLINE void store_pair(T* to, const float* x) {
-  *reinterpret_cast<u32*>(to) = pack(x, T{});
+WKVC_INLINE void store_adjacent(float* to, const float* units, bool aligned) {
+  if (aligned) {
+    *reinterpret_cast<float2*>(to) = make_float2(units[0], units[1]);
+  } else {
+    to[0] = units[0];
+    to[1] = units[1];
+  }
 }
 template <class T>
-WKVC_INLINE void store_adjacent(T* to, const float* x, bool aligned) {
+WKVC_INLINE void store_adjacent(T* to, const u32* units, bool aligned) {
   if (aligned) {
-    store_pair(to, x);
+    *reinterpret_cast<u32*>(to) = *units;
   } else {
-    to[0] = scalar::round<T>(x[0]);
-    to[1] = scalar::round<T>(x[1]);
+    to[0].bits = static_cast<unsigned short>(*units);
+    to[1].bits = static_cast<unsigned short>(*units >> 16);
   }
 }
 

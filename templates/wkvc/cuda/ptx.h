@@ -141,8 +141,10 @@ WKVC_INLINE void cp_async_wait() {
 
 // ---- barriers
 WKVC_INLINE void barrier() { __syncthreads(); }
-WKVC_INLINE void named_barrier(int id, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+// A constant id: with one in a register the kernel would reserve all 16 barriers.
+template <int Id>
+WKVC_INLINE void named_barrier(int threads) {
+  asm volatile("bar.sync %0, %1;" ::"n"(Id), "r"(threads) : "memory");
 }
 WKVC_INLINE void mbarrier_init(u64* word, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(word)), "r"(arrivals) : "memory");

@@ -26,8 +26,11 @@ struct Block : BlockBase {
   host::BlockSync* sync;
 
   void barrier() const { wait_at(0, warps, "waits at the block's barrier"); }
-  // Barrier `id` (1 … 15) among `count` warps, all of which call this.
-  void barrier(int id, int count) const { wait_at(id, count, "waits at a named barrier"); }
+  // Barrier `Id` (1 … 15) among `count` warps, all of which call this.
+  template <int Id>
+  void barrier(int count) const {
+    wait_at(Id, count, "waits at a named barrier");
+  }
 
   // Arrivals are counted per warp. Each completed phase flips the parity that wait() asks for, starting with 0.
   struct Mbarrier {

@@ -15,8 +15,8 @@ void load_adjacent(const T* from, float (&x)[2]) {
 // Global memory: kAdjacent elements, which is one here.
 inline void load_adjacent(const float* from, float* x, bool) { *x = *from; }
 template <class T>
-void store_adjacent(T* to, const float* x, bool) {
-  *to = scalar::round<T>(*x);
+void store_adjacent(T* to, const T* units, bool) {
+  *to = *units;
 }
 
 }  // namespace wkvc::memory

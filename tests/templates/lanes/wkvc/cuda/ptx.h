@@ -167,9 +167,11 @@ void cp_async_wait() {
 }
 
 // ---- barriers
-inline void barrier_of(int id, int threads) { Machine::current().meet_block(id, threads); }
-inline void named_barrier(int id, int threads) { barrier_of(id, threads); }
-inline void barrier() { barrier_of(0, Machine::current().threads()); }
+template <int Id>
+void named_barrier(int threads) {
+  Machine::current().meet_block(Id, threads);
+}
+inline void barrier() { Machine::current().meet_block(0, Machine::current().threads()); }
 inline void mbarrier_init(u64* word, int arrivals) { host::MbarrierWord(*word).init(arrivals); }
 inline void mbarrier_arrive(u64* word) {
   host::MbarrierWord(*word).arrive();

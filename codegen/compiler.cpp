@@ -1,0 +1,112 @@
+#include "codegen/compiler.h"
+
+#include <mlir/IR/MLIRContext.h>
+#include <mlir/IR/Verifier.h>
+
+#include "codegen/ir/Text.h"
+#include "codegen/passes.h"
+#include "codegen/chunk/Chunk.h"
+#include "codegen/rec/Rec.h"
+#include "codegen/warp/Warp.h"
+#include "runtime/error.h"
+#include "runtime/manifest.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+constexpr const char* kStageNames[] = {"rec", "chunk", "warp", "cuda"};
+
+// Overrides that apply to a recurrence already written down. Its shapes and storage are in its types.
+void apply(rec::RecurrenceOp op, const Config& config) {
+  OpBuilder b(op.getContext());
+  if (!config.mma.empty()) op.setComputeAttr(b.getStringAttr(config.mma));
+  if (config.sram) op.setSramBudgetAttr(b.getI64IntegerAttr(config.sram));
+}
+
+void apply(chunk::ProgramOp op, const Config& config) {
+  if (config.sram) op.setSramBudgetAttr(OpBuilder(op.getContext()).getI64IntegerAttr(config.sram));
+}
+
+OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRContext& context) {
+  context.loadDialect<rec::RecDialect, chunk::ChunkDialect, warp::WarpDialect>();
+  if (source.stage == Stage::rec) {
+    auto module = rec::parse(source.text, "source", context);
+    apply(rec::recurrence_of(*module), config);
+    return module;
+  }
+  auto module = parse(source.text, context);
+  module->walk([&](chunk::ProgramOp op) { apply(op, config); });
+  return module;
+}
+
+std::string text_of(Work& work, Stage stage) {
+  if (stage == Stage::cuda) return std::move(work.cuda);
+  return stage == Stage::rec ? rec::print(*work.module) : print(&work.module->getBody()->front());
+}
+
+void check_verifies(Work& work, const Pass& pass) {
+  std::string fault;
+  ScopedDiagnosticHandler handler(work.module->getContext(), [&](Diagnostic& d) {
+    fault += d.str() + "\n";
+    return success();
+  });
+  if (failed(verify(*work.module))) internal_error("what the pass {} built does not verify: {}", pass.name, fault);
+}
+
+// Runs passes until `done` says to stop after one.
+template <class Done>
+std::string run_passes(const Source& source, const Config& config, Done done) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  Work work{read(source, config, context), {}};
+  for (const Pass& pass : all_passes()) {
+    if (pass.input < source.stage) continue;
+    pass.run(work, config);
+    check_verifies(work, pass);
+    if (done(pass)) return text_of(work, pass.output);
+  }
+  return {};
+}
+
+}  // namespace
+
+Source source_from(std::string text) {
+  // The first word that is not in a comment says which stage this is.
+  if (text.find("// wkvc-manifest:") != std::string::npos) return {Stage::cuda, std::move(text)};
+  for (Stage stage : {Stage::rec, Stage::chunk, Stage::warp}) {
+    const char* heads[] = {"rec.recurrence", "chunk.program", "warp.kernel"};
+    if (text.find(heads[static_cast<int>(stage)]) != std::string::npos) return {stage, std::move(text)};
+  }
+  user_error("this text is none of wkvc's stages: expected rec.recurrence, chunk.program, warp.kernel, or emitted CUDA "
+             "C++ with its wkvc-manifest line");
+}
+
+std::string lower_to(const Source& source, Stage target, const Config& config) {
+  if (target < source.stage)
+    user_error("the source is a {} stage; it can't be turned back into {}", kStageNames[static_cast<int>(source.stage)],
+               kStageNames[static_cast<int>(target)]);
+  if (source.stage == Stage::cuda) return source.text;
+  if (target == source.stage) {
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    Work work{read(source, config, context), {}};
+    return text_of(work, target);
+  }
+  const Pass* last = nullptr;
+  for (const Pass& pass : all_passes())
+    if (pass.output == target) last = &pass;
+  return run_passes(source, config, [&](const Pass& pass) { return &pass == last; });
+}
+
+std::string dump_after(const Source& source, const std::string& pass_name, const Config& config) {
+  std::string known;
+  for (const Pass& pass : all_passes()) {
+    if (pass.name == pass_name && pass.input >= source.stage)
+      return run_passes(source, config, [&](const Pass& p) { return &p == &pass; });
+    known += (known.empty() ? "" : ", ") + std::string(pass.name);
+  }
+  user_error("no pass '{}' runs on this source; the passes are {}", pass_name, known);
+}
+
+}  // namespace wkvc

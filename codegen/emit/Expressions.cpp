@@ -1,0 +1,97 @@
+#include "codegen/emit/Expressions.h"
+
+#include <fmt/format.h>
+
+#include "codegen/ir/Text.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+std::string dtype_text(Type element) {
+  std::string text;
+  llvm::raw_string_ostream(text) << element;
+  return text;
+}
+
+std::string shape_text(Type shaped) {
+  auto shape = cast<ShapedType>(shaped).getShape();
+  return fmt::format("{}, {}", shape[0], shape[1]);
+}
+
+std::string float_text(const llvm::APFloat& number) {
+  std::string text = fmt::format("{:.9g}", number.convertToFloat());
+  bool integral = text.find_first_of(".e") == std::string::npos;
+  return text + (integral ? ".f" : "f");
+}
+
+bool Expressions::is_inlined(Operation* op) {
+  if (op->getNumResults() != 1) return false;
+  Value value = op->getResult(0);
+  if (!value.hasOneUse() || value.use_begin()->getOwner()->getBlock() != op->getBlock()) return false;
+  if (isa<warp::RoundOp>(op)) return isa<warp::StoreOp>(*value.user_begin());
+  auto call = dyn_cast<warp::CallOp>(op);
+  if (!call || !name_of(value).empty() || call.getFunction().starts_with("decayed_dot")) return false;
+  if (isa<warp::MmaOp>(*value.user_begin())) return false;
+  // Accumulators change under way, so what reads them is evaluated at once.
+  return llvm::none_of(op->getOperands(), [](Value x) {
+    return isa<BlockArgument>(x) || isa<warp::MmaOp, warp::ZerosOp>(x.getDefiningOp());
+  });
+}
+
+std::string Expressions::at(Value value, int level) const {
+  Operation* op = value.getDefiningOp();
+  if (!op || !is_inlined(op)) return names_.of(value);
+  if (auto rounded = dyn_cast<warp::RoundOp>(op)) return round(rounded);
+  return call(cast<warp::CallOp>(op), level);
+}
+
+std::string Expressions::infix(warp::CallOp op, const char* symbol, int level) const {
+  bool product = symbol[0] == '*';
+  std::string right = op.getConstant() ? float_text(*op.getConstant()) : at(op.getX()[1], product ? 2 : 1);
+  if (right[0] == '-') right = "(" + right + ")";
+  std::string text = fmt::format("{} {} {}", at(op.getX()[0], product ? 2 : 0), symbol, right);
+  return level > (product ? 1 : 0) ? "(" + text + ")" : text;
+}
+
+std::string Expressions::call(warp::CallOp op, int level) const {
+  llvm::StringRef function = op.getFunction();
+  auto x = [&](int i) { return of(op.getX()[i]); };
+  if (function == "add" || function == "add_constant") return infix(op, "+", level);
+  if (function == "sub") return infix(op, "-", level);
+  if (function == "mul" || function == "mul_constant") return infix(op, "*", level);
+  if (function == "neg") return "-" + at(op.getX()[0], 2);
+  if (function == "keep_valid") return fmt::format("keep_rows({}, valid)", x(0));
+  if (function == "maximum") return fmt::format("maximum({}, {})", x(0), float_text(*op.getConstant()));
+  if (function == "row") return fmt::format("row<{}>({})", static_cast<int>(op.getConstant()->convertToFloat()), x(0));
+  if (function.consume_front("unit_lower_inverse_")) return fmt::format("unit_lower_inverse<{}>({})", function.str(), x(0));
+  std::string arguments;
+  for (Value operand : op.getX()) arguments += (arguments.empty() ? "" : ", ") + of(operand);
+  return fmt::format("{}({})", op.getFunction().str(), arguments);
+}
+
+std::string Expressions::round(warp::RoundOp op) const {
+  auto type = cast<VectorType>(op.getType());
+  std::string element = dtype_text(type.getElementType());
+  if (op.getScale()) return fmt::format("round_scaled<{}>({}, {})", element, of(op.getX()), names_.of(op.getScale()));
+  return fmt::format("{}<{}>({})", op.getOwn() ? "round_scaled" : "round", element, of(op.getX()));
+}
+
+std::string Expressions::columns(Value tile, Value column, bool own) const {
+  std::string name = names_.of(tile);
+  if (column) return fmt::format("{}.cols<16>({})", name, names_.of(column));
+  return own ? name + ".cols<16>(row0)" : name;
+}
+
+std::string Expressions::load(warp::LoadOp op) const {
+  return fmt::format("{}({})", op.getTransposed() ? "load_transposed" : "load",
+                     columns(op.getTile(), op.getColumn(), op.getOwn()));
+}
+
+std::string Expressions::operand(Value tile, Value scale, bool transposed) const {
+  std::string text = of(tile);
+  if (scale) text = fmt::format("scaled({}, {})", text, names_.of(scale));
+  return transposed ? "trans(" + text + ")" : text;
+}
+
+}  // namespace wkvc

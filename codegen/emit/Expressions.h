@@ -1,0 +1,40 @@
+// Warp operations as C++ expressions.
+#pragma once
+
+#include <string>
+
+#include "codegen/emit/Identifiers.h"
+#include "codegen/warp/Warp.h"
+
+namespace wkvc {
+
+// "bf16", "16, 64" and a number that reads back as the same float.
+std::string dtype_text(mlir::Type element);
+std::string shape_text(mlir::Type shaped);
+std::string float_text(const llvm::APFloat& number);
+
+class Expressions {
+ public:
+  explicit Expressions(const Identifiers& names) : names_(names) {}
+
+  // Whether the operation is written where its only reader is, instead of getting a variable.
+  static bool is_inlined(mlir::Operation* op);
+
+  std::string of(mlir::Value value) const { return at(value, 0); }
+  std::string statement(warp::CallOp op) const { return call(op, 0); }  // of an operation with a variable of its own
+  std::string statement(warp::RoundOp op) const { return round(op); }
+  std::string operand(mlir::Value tile, mlir::Value scale, bool transposed) const;  // of a contraction
+  std::string load(warp::LoadOp op) const;
+  std::string columns(mlir::Value tile, mlir::Value column, bool own) const;  // a shared tile or a slab of it
+
+ private:
+  // `level`: what surrounds it binds at least as tightly as 1 a sum's right side or 2 a product.
+  std::string at(mlir::Value value, int level) const;
+  std::string call(warp::CallOp op, int level) const;
+  std::string infix(warp::CallOp op, const char* symbol, int level) const;
+  std::string round(warp::RoundOp op) const;
+
+  const Identifiers& names_;
+};
+
+}  // namespace wkvc

@@ -1,0 +1,59 @@
+#include "codegen/passes.h"
+
+#include <mlir/Pass/PassManager.h>
+#include <mlir/Transforms/Passes.h>
+
+#include "codegen/emit/Emit.h"
+#include "codegen/lower/ChunkToWarp.h"
+#include "codegen/lower/RecToChunk.h"
+#include "codegen/lower/Slice.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+template <class Op>
+Op only(Work& work, const char* what) {
+  auto& operations = work.module->getBody()->getOperations();
+  if (!llvm::hasSingleElement(operations) || !isa<Op>(operations.front()))
+    user_error("the text of this stage holds exactly one {}", what);
+  return cast<Op>(operations.front());
+}
+
+void lower_to_chunk(Work& work, const Config& config) {
+  work.module = rec_to_chunk(rec::recurrence_of(*work.module), config.chunk);
+}
+
+void merge_common(Work& work, const Config&) {
+  PassManager passes(work.module->getContext());
+  passes.addPass(createCSEPass());
+  if (failed(passes.run(*work.module))) internal_error("merge-common failed");
+}
+
+void slice_program(Work& work, const Config&) { slice(only<chunk::ProgramOp>(work, "chunk.program")); }
+
+void lower_to_warp(Work& work, const Config& config) {
+  work.module = chunk_to_warp(only<chunk::ProgramOp>(work, "chunk.program"), config.arch);
+}
+
+void emit_text(Work& work, const Config&) { work.cuda = emit_cuda(only<warp::KernelOp>(work, "warp.kernel")); }
+
+constexpr Pass kPasses[] = {
+    {"rec-to-chunk", "C tokens at once; decays factored where their range allows", Stage::rec, Stage::chunk,
+     lower_to_chunk},
+    {"merge-common", "common subexpressions and dead values; before slicing, so that each value has one slice",
+     Stage::chunk, Stage::chunk, merge_common},
+    {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_program},
+    {"chunk-to-warp", "owners, phases, shared memory and barriers of one group of warps", Stage::chunk, Stage::warp,
+     lower_to_warp},
+    {"emit-cuda", "text that calls templates/", Stage::warp, Stage::cuda, emit_text},
+};
+
+}  // namespace
+
+std::span<const Pass> all_passes() { return kPasses; }
+
+}  // namespace wkvc

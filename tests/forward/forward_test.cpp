@@ -1,0 +1,133 @@
+// The emitted forward kernels against the float64 recurrence, on the host target and, where there is one, on a GPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "dsl/builtin.h"
+#include "runtime/safetensors.h"
+#include "tests/forward/forward.h"
+
+namespace wkvc::test {
+namespace {
+
+// Bound of every relative error by operand dtype: the official fp32 kernel's with bf16 results, the best public bf16
+// kernel's, and f32 throughout.
+double bound_of(const Config& config) {
+  if (config.mma == "bf16") return 3.2e-3;
+  return config.mma == "f32" && config.io == "f32" ? 1e-5 : 1.8e-3;
+}
+
+void expect_within(const Errors& errors, const Config& config, const std::string& what) {
+  EXPECT_EQ(errors.size(), 2u);
+  for (const auto& [name, error] : errors) EXPECT_LE(error, bound_of(config)) << what << ": " << name;
+}
+
+Config config_of(const std::string& mma, const std::string& io, int key_dim = 0, int value_dim = 0) {
+  Config config;
+  config.mma = mma;
+  config.io = io;
+  config.key_dim = key_dim;
+  config.value_dim = value_dim;
+  return config;
+}
+
+class Forward : public testing::TestWithParam<Target> {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (GetParam() == Target::cuda && !cuda_available(&why)) GTEST_SKIP() << "no GPU: " << why;
+  }
+
+  void check(const Definition& definition, const Config& config, LaunchSize size,
+             const std::function<void(Problem&)>& change = {}) {
+    std::string cuda = cuda_text(definition, config);
+    Problem problem = random_problem(manifest_from(cuda), size, 17 * static_cast<unsigned>(size.tokens) + 1);
+    if (change) change(problem);
+    expect_within(run_and_compare(cuda, rec_text(definition, config), problem, GetParam()), config,
+                  manifest_from(cuda).op + ", " + manifest_from(cuda).config + ", T " + std::to_string(size.tokens));
+  }
+};
+
+const std::vector<Config> kDtypes = {config_of("f16", "bf16"), config_of("bf16", "bf16"), config_of("f32", "f32"),
+                                     config_of("f16", "f16"),  config_of("f16", "f32"),   config_of("f32", "bf16")};
+
+TEST_P(Forward, SequenceLengths) {
+  for (std::int64_t tokens : {1, 15, 16, 17, 63, 1000})
+    for (const Definition& definition : {rwkv7(), rwkv6()})
+      check(definition, config_of("f16", "bf16"), {1, tokens, 2});
+}
+
+TEST_P(Forward, Dtypes) {
+  for (const Config& config : kDtypes)
+    for (const Definition& definition : {rwkv7(), rwkv7_logw(), rwkv6()}) {
+      check(definition, config, {2, 50, 2}, [](Problem& problem) {
+        for (double& w : problem.values["w"]) w -= 4;  // log decays below 0 for either decay form
+      });
+    }
+}
+
+TEST_P(Forward, Heads) {
+  for (auto [K, V] : {std::pair{32, 32}, {128, 128}, {64, 128}, {48, 80}})
+    for (const char* mma : {"f16", "bf16"})
+      for (const Definition& definition : {rwkv7(), rwkv6()})
+        check(definition, config_of(mma, "bf16", K, V), {1, 40, 2});
+}
+
+TEST_P(Forward, HeadFirst) {
+  for (const Definition& definition : {rwkv7(), rwkv6()})
+    check(definition, config_of("f16", "bf16"), {2, 37, 3}, [](Problem& problem) { problem.head_first = true; });
+}
+
+// log_w from −40 a token to exactly 0.
+TEST_P(Forward, StrongDecays) {
+  for (const Config& config : kDtypes) {
+    check(rwkv6(), config, {1, 100, 2}, [&](Problem& problem) {
+      auto& w = problem.values["w"];
+      for (std::size_t i = 0; i < w.size(); ++i) {
+        double choices[] = {-200.0, std::log(40.0), 2.0, -1.0, -6.0};
+        w[i] = choices[(i * 7 + i / 64 * 3) % 5];
+      }
+    });
+  }
+}
+
+// One key again and again and hardly any decay: the hardest triangular solve.
+TEST_P(Forward, RepeatedKey) {
+  for (double beta : {0.9, 1.0}) {
+    for (const Config& config : kDtypes) {
+      check(rwkv7(), config, {1, 200, 1}, [&](Problem& problem) {
+        auto &a = problem.values["a"], &b = problem.values["b"], &w = problem.values["w"], &k = problem.values["k"];
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          a[i] = a[i % 64];
+          b[i] = -beta * a[i];
+          k[i] = -a[i];
+          w[i] = -6;
+        }
+      });
+    }
+  }
+}
+
+// Magnitudes far outside f16's range.
+TEST_P(Forward, Magnitudes) {
+  for (double scale : {1e-7, 1e7}) {
+    check(rwkv7(), config_of("f16", "bf16"), {1, 50, 1}, [&](Problem& problem) {
+      for (const char* name : {"v", "initial_state"})
+        for (double& x : problem.values[name]) x *= scale;
+    });
+  }
+}
+
+TEST_P(Forward, ManyHeads) {
+  Config config = config_of("f16", "bf16", 16, 16);
+  check(rwkv6(), config, {1, 3, GetParam() == Target::host ? 300 : 70000});
+}
+
+std::string target_name(const testing::TestParamInfo<Target>& info) {
+  return info.param == Target::host ? "Host" : "Cuda";
+}
+INSTANTIATE_TEST_SUITE_P(Targets, Forward, testing::Values(Target::host, Target::cuda), target_name);
+
+}  // namespace
+}  // namespace wkvc::test

@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "check.h"
+
+namespace wkvc::test {
+namespace {
+
+struct Copies {
+  const char* name;
+  DType dtype;
+  int chunk, columns, warps;
+};
+
+class CopiesTest : public testing::TestWithParam<std::tuple<Copies, long long, int>> {};
+
+// The largest |x| of each chunk, sixteen times.
+Values chunk_maxima(const Values& x, const Shape& shape, int chunk) {
+  const long long chunks = (shape.rows + chunk - 1) / chunk;
+  Values maxima(shape.batches * chunks * shape.heads * 16);
+  for (long long i = 0; i < shape.size(); ++i) {
+    const long long head = i / shape.columns % shape.heads, row = i / shape.columns / shape.heads % shape.rows;
+    const long long batch = i / shape.columns / shape.heads / shape.rows;
+    double* slot = &maxima[((batch * chunks + row / chunk) * shape.heads + head) * 16];
+    for (int n = 0; n < 16; ++n) slot[n] = std::max(slot[n], std::abs(x[i]));
+  }
+  return maxima;
+}
+
+TEST_P(CopiesTest, RoundTripWithTails) {
+  const auto& [copies, tokens, padding] = GetParam();
+  const Shape shape{2, tokens, 3, copies.columns};
+  const Values x = rounded(copies.dtype, normal(shape.size(), 1));
+  const Shape maxima{shape.batches, (tokens + copies.chunk - 1) / copies.chunk, shape.heads, 16};
+  Launch launch{"global", std::string("copies_") + copies.name, copies.warps, 64 * 1024, 2, tokens, 3, {}};
+  launch.tensors = {Tensor(copies.dtype, shape, padding).set(x), Tensor(copies.dtype, shape, padding),
+                    Tensor(copies.dtype, shape, padding), Tensor(DType::f32, maxima)};
+  check(launch, {{1, x, 0}, {2, x, 0}, {3, chunk_maxima(x, shape, copies.chunk), 0}});
+}
+
+// A padding of 3 elements leaves no row aligned: everything moves element by element.
+INSTANTIATE_TEST_SUITE_P(All, CopiesTest,
+                         testing::Combine(testing::Values(Copies{"f32_16_64_4", DType::f32, 16, 64, 4},
+                                                          Copies{"f16_16_64_1", DType::f16, 16, 64, 1},
+                                                          Copies{"bf16_16_64_4", DType::bf16, 16, 64, 4},
+                                                          Copies{"bf16_32_128_3", DType::bf16, 32, 128, 3}),
+                                          testing::Values(1LL, 16LL, 50LL), testing::Values(0, 8, 3)));
+
+// The last batch's tail lies at the end of the buffer, the other batches' tails before live rows: NaN behind `tokens`
+// rows of a longer tensor shows whether anything looks at them.
+TEST(Copies, NeverReadPastTheTail) {
+  const Shape shape{2, 64, 3, 64};
+  const long long tokens = 21;
+  Values x = rounded(DType::bf16, normal(shape.size(), 1)), expected = x, maxima;
+  for (long long i = 0; i < shape.size(); ++i) {
+    if (i / (shape.heads * shape.columns) % shape.rows < tokens) continue;
+    x[i] = std::numeric_limits<double>::quiet_NaN();
+    expected[i] = -1;  // what the output already holds
+  }
+  Launch launch{"global", "copies_bf16_16_64_4", 4, 64 * 1024, 2, tokens, 3, {}};
+  const Values before(shape.size(), -1);
+  launch.tensors = {Tensor(DType::bf16, shape).set(x), Tensor(DType::bf16, shape).set(before),
+                    Tensor(DType::bf16, shape).set(before), Tensor(DType::f32, {2, 2, 3, 16})};
+  check(launch, {{1, expected, 0}, {2, expected, 0}});
+}
+
+TEST(States, LoadMultiplyStore) {
+  const Shape shape{2, 64, 3, 64};
+  const Values state = rounded(DType::f32, normal(shape.size(), 1));
+  const Values parameters = rounded(DType::bf16, normal(3 * 64, 2));
+  for (const bool has_initial : {true, false}) {
+    Values expected;
+    for (long long i = 0; i < shape.size(); ++i) {
+      const double s = has_initial ? state[i] : 0;
+      expected.push_back((s + 1) * parameters[i / (64 * 64) % 3 * 64 + i % 64]);
+    }
+    Launch launch{"global", "states", 4, 1024, 2, 0, 3, {}};
+    launch.tensors = {has_initial ? Tensor::state(shape).set(state) : Tensor::absent(), Tensor::state(shape),
+                      Tensor(DType::bf16, {1, 1, 3, 64}).set(parameters)};
+    check(launch, {{1, expected, 1e-7}});
+    launch.tensors[1] = Tensor::absent();
+    check(launch, {});
+  }
+}
+
+}  // namespace
+}  // namespace wkvc::test

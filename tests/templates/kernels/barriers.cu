@@ -1,0 +1,73 @@
+#include "tile_io.h"
+
+using namespace wkvc;
+using namespace wkvc::test;
+
+// Two producer warps fill a ring of two slots, each half a slot; two consumer warps add up the other half.
+// Tensors: x [T,16] f32 in chunks of 16 tokens, sums [16,32] of x + 16 and x.
+WKVC_KERNEL(ring, 2, 8, 1) {
+  constexpr int kSlots = 2;
+  constexpr int kBytes = Shared<f32, 16, 32>::bytes;
+  const auto full = [&](int slot) { return block.mbarrier(kSlots * kBytes + 16 * slot); };
+  const auto empty = [&](int slot) { return block.mbarrier(kSlots * kBytes + 16 * slot + 8); };
+  if (block.warp == 0) {
+    for (int slot = 0; slot < kSlots; ++slot) {
+      full(slot).init(2);
+      empty(slot).init(2);
+    }
+  }
+  block.barrier();
+  const int chunks = static_cast<int>(args.tokens / 16);
+  const bool produces = block.warp < 4;  // warps 2, 3, 6 and 7 only keep the register groups whole
+  if (produces) {
+    decrease_registers<96>();
+  } else {
+    increase_registers<160>();
+  }
+  const int column = 16 * (block.warp % 4);
+  auto sum = zeros<16, 16>();
+  for (int c = 0; c < chunks && block.warp % 4 < 2; ++c) {
+    const int slot = c % kSlots, parity = c / kSlots % 2;
+    const auto half = block.shared<f32, 16, 32>(slot * kBytes).cols<16>(column);
+    if (produces) {
+      empty(slot).wait(parity ^ 1);
+      Tile<f32, 16, 16> x;
+      load_state(x, args.tensor[0], block, 16 * c);
+      store(half, x + static_cast<float>(column));
+      full(slot).arrive();
+    } else {
+      full(slot).wait(parity);
+      sum = sum + load(block.shared<f32, 16, 32>(slot * kBytes).cols<16>(16 - column));
+      empty(slot).arrive();
+    }
+  }
+  if (!produces && block.warp % 4 < 2) store_global<f32>(args.tensor[1], block, 0, 16, column, sum);
+}
+
+// Warps 0 and 1 exchange a tile at a named barrier while warps 2 and 3 do the same at another.
+WKVC_KERNEL(named, 2, 4, 1) {
+  const auto mine = block.shared<f32, 16, 16>(block.warp * 4096);
+  const auto other = block.shared<f32, 16, 16>((block.warp ^ 1) * 4096);
+  Tile<f32, 16, 16> x;
+  load_state(x, args.tensor[0], block, 16 * block.warp);
+  store(mine, x);
+  if (block.warp < 2) {
+    block.barrier<1>(2);
+  } else {
+    block.barrier<2>(2);
+  }
+  store_global<f32>(args.tensor[1], block, 16 * block.warp, 16, 0, load(other));
+}
+
+// Warp 0 waits for the others, which have left.
+WKVC_KERNEL(deadlock, 1, 4, 1) {
+  if (block.warp == 0) block.barrier();
+}
+
+// Nobody arrives.
+WKVC_KERNEL(forgotten_arrival, 1, 2, 1) {
+  const auto ready = block.mbarrier(0);
+  if (block.warp == 0) ready.init(1);
+  block.barrier();
+  ready.wait(0);
+}

@@ -1,0 +1,40 @@
+#include "tile_io.h"
+
+using namespace wkvc;
+using namespace wkvc::test;
+
+// Tensors: x [R,C], results.
+template <int R, int C>
+WKVC_INLINE void rows(const KernelArgs<2>& args, const Block& block) {
+  const auto x = read<f32, R, C>(args.tensor[0], block);
+  const TensorArg& out = args.tensor[1];
+  const auto z = zeros<R, C>();
+  write(out, block, 0, cumsum(x));
+  write(out, block, 1, reverse_cumsum(x));
+  write(out, block, 2, z + row<0>(x));
+  write(out, block, 3, z + row<R / 2 - 1>(x));
+  write(out, block, 4, z + row<R - 1>(x));
+  write(out, block, 5, z + sum_rows(x));
+  write(out, block, 6, z + sum_columns(x));
+  write(out, block, 7, tril(x));
+  write(out, block, 8, tril_strict(x));
+  write(out, block, 9, diagonal(x));
+  write(out, block, 10, transpose(transpose(x)));
+  float* vector = block.floats(R * (C + 8) * 4);
+  store_row(vector, row<1>(x));
+  write(out, block, 11, z + load_row<C>(vector));
+  store_column(vector, sum_columns(x));
+  write(out, block, 12, z + load_column<R>(vector));
+}
+
+#define CASE(R, C) \
+  WKVC_KERNEL(rows_##R##_##C, 2, 1, 1) { rows<R, C>(args, block); }
+CASE(16, 16)
+CASE(32, 64)
+CASE(64, 48)
+
+// x has NaN in the rows that are dropped; `tokens` of them are kept.
+WKVC_KERNEL(keep_rows_32_16, 2, 1, 1) {
+  const auto x = read<f32, 32, 16>(args.tensor[0], block);
+  write(args.tensor[1], block, 0, keep_rows(x, static_cast<int>(args.tokens)));
+}

@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "check.h"
+
+namespace wkvc::test {
+namespace {
+
+class Rows : public testing::TestWithParam<std::pair<int, int>> {};
+
+TEST_P(Rows, MatchesDoubles) {
+  const auto [rows, columns] = GetParam();
+  const Shape shape{1, rows, 1, columns};
+  const Values x = rounded(DType::f32, normal(shape.size(), 1));
+  const auto at = [&, c = columns](int m, int n) { return x[m * c + n]; };
+  const auto column_sum = [&](int first, int last, int n) {
+    double sum = 0;
+    for (int m = first; m <= last; ++m) sum += at(m, n);
+    return sum;
+  };
+  const auto row_sum = [&, c = columns](int m) {
+    double sum = 0;
+    for (int n = 0; n < c; ++n) sum += at(m, n);
+    return sum;
+  };
+  const int last = rows - 1, middle = rows / 2 - 1;
+  const std::function<double(int, int)> results[] = {
+      [&](int m, int n) { return column_sum(0, m, n); },
+      [&](int m, int n) { return column_sum(m, last, n); },
+      [&](int, int n) { return at(0, n); },
+      [&](int, int n) { return at(middle, n); },
+      [&](int, int n) { return at(last, n); },
+      [&](int, int n) { return column_sum(0, last, n); },
+      [&](int m, int) { return row_sum(m); },
+      [&](int m, int n) { return m >= n ? at(m, n) : 0; },
+      [&](int m, int n) { return m > n ? at(m, n) : 0; },
+      [&](int m, int n) { return m == n ? at(m, n) : 0; },
+      [&](int m, int n) { return at(m, n); },
+      [&](int, int n) { return at(1, n); },
+      [&](int m, int) { return row_sum(m); },
+  };
+  Values expected;
+  for (const auto& result : results) {
+    for (int i = 0; i < shape.size(); ++i) expected.push_back(result(i / columns, i % columns));
+  }
+  Launch launch{"rows", "rows_" + std::to_string(rows) + "_" + std::to_string(columns)};
+  launch.tensors = {Tensor(DType::f32, shape).set(x),
+                    Tensor(DType::f32, {1, rows * static_cast<long long>(std::size(results)), 1, columns})};
+  check(launch, {{1, expected, 1e-6}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Rows, testing::Values(std::pair{16, 16}, std::pair{32, 64}, std::pair{64, 48}));
+
+TEST(KeepRows, DropsNaN) {
+  const Shape shape{1, 32, 1, 16};
+  for (const int kept : {0, 1, 8, 15, 16, 21, 32}) {
+    Values x = rounded(DType::f32, normal(shape.size(), 1)), expected = x;
+    for (long long i = kept * shape.columns; i < shape.size(); ++i) {
+      x[i] = std::numeric_limits<double>::quiet_NaN();
+      expected[i] = 0;
+    }
+    Launch launch{"rows", "keep_rows_32_16"};
+    launch.tokens = kept;
+    launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(DType::f32, shape)};
+    check(launch, {{1, expected, 0}});
+  }
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -21,8 +21,7 @@ namespace {
 struct Options {
   SubjectOptions subject;
   ConfigOptions config;
-  std::string stage;
-  std::optional<std::string> output;
+  std::optional<std::string> stage, after, output;
 };
 
 constexpr std::array<std::string_view, 6> stages{"rec", "chunk", "warp", "cuda", "ptx", "cubin"};
@@ -41,16 +40,22 @@ std::string contents(const Subject& subject, std::size_t stage) {
   return {cubin.begin(), cubin.end()};
 }
 
+std::size_t stage_from(const std::string& name) {
+  const auto* const stage = std::ranges::find(stages, name);
+  if (stage == stages.end()) user_error("--stage {}: not known here; expected {}", name, fmt::join(stages, ", "));
+  return static_cast<std::size_t>(stage - stages.begin());
+}
+
 int emit(const Options& options) {
-  const auto* const stage = std::ranges::find(stages, options.stage);
-  if (stage == stages.end()) {
-    user_error("--stage {}: not known here; expected {}", options.stage, fmt::join(stages, ", "));
+  if (options.stage.has_value() == options.after.has_value()) {
+    user_error("emit takes either --stage ({}) or --after PASS", fmt::join(stages, ", "));
   }
-  if (*stage == "cubin" && !options.output && isatty(STDOUT_FILENO) == 1) {
+  if (options.stage == "cubin" && !options.output && isatty(STDOUT_FILENO) == 1) {
     user_error("a cubin is no text for a terminal; name a file with -o");
   }
+  const std::size_t stage = options.stage ? stage_from(*options.stage) : 0;
   const Subject subject = subject_from(options.subject, options.config);
-  const std::string text = contents(subject, static_cast<std::size_t>(stage - stages.begin()));
+  const std::string text = options.stage ? contents(subject, stage) : subject.after(*options.after);
   if (options.output) {
     const std::string_view piece = text;
     write_file_atomically(*options.output, {&piece, 1});
@@ -66,9 +71,8 @@ void add_emit(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("emit", "A stage as text, or the cubin");
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
-  command->add_option("--stage", options->stage, "rec, chunk, warp, cuda, ptx or cubin")
-      ->required()
-      ->type_name("STAGE");
+  command->add_option("--stage", options->stage, "rec, chunk, warp, cuda, ptx or cubin")->type_name("STAGE");
+  command->add_option("--after", options->after, "Or the text after this pass of the compiler")->type_name("PASS");
   command->add_option("-o,--output", options->output, "Where to write it (standard output)")->type_name("FILE");
   options->config.add_to(*command);
   command->callback([&action, options] { action = [options] { return emit(*options); }; });

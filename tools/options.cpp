@@ -138,10 +138,10 @@ std::vector<std::string> ConfigOptions::settled_in(Stage stage) const {
   const auto add = [&](Stage settled, const auto& given, const char* name) {
     if (given && stage >= settled) names.emplace_back(name);
   };
-  add(Stage::chunk, head, "--head");
-  add(Stage::chunk, io, "--io");
+  add(Stage::rec, head, "--head");
+  add(Stage::rec, io, "--io");
   add(Stage::chunk, mma, "--mma");
-  add(Stage::chunk, state, "--state");
+  add(Stage::rec, state, "--state");
   add(Stage::chunk, chunk, "--chunk");
   add(Stage::warp, sram, "--sram");
   return names;

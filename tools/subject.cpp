@@ -62,6 +62,10 @@ std::string Subject::text(Stage stage) const {
   return with_origin(origin, [&] { return lower_to(source, stage, config); });
 }
 
+std::string Subject::after(const std::string& pass) const {
+  return with_origin(origin, [&] { return dump_after(source, pass, config); });
+}
+
 Manifest Subject::manifest_in(const std::string& kernel_text) const {
   return with_origin(origin, [&] { return manifest_from(kernel_text); });
 }

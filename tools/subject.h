@@ -16,8 +16,10 @@ struct Subject {
   std::string op;      // as given; empty when only a file was
   std::string origin;  // what messages call it: the operator's or the file's name
 
-  // The text of a stage, and what the manifest in the last one says. The user's mistakes get `origin` in front.
+  // The text of a stage or after a pass, and what the manifest in the last one says. The user's mistakes get `origin`
+  // in front.
   std::string text(Stage stage) const;
+  std::string after(const std::string& pass) const;
   Manifest manifest_in(const std::string& kernel_text) const;
 
   // The recurrence the subject has to agree with, as text of the rec stage. For a later stage that is the operator

@@ -10,10 +10,10 @@ namespace {
 
 class HostBackend final : public Backend {
  public:
-  explicit HostBackend(HostKernel kernel) : kernel_(std::move(kernel)) {}
+  HostBackend(HostKernel kernel, std::int64_t shared_bytes) : kernel_(std::move(kernel)), shared_bytes_(shared_bytes) {}
 
   void run(unsigned, std::span<const std::byte> arguments, StreamHandle) const override {
-    kernel_.run(arguments.data());
+    kernel_.run(arguments.data(), shared_bytes_);
   }
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle) const override {
     std::memmove(to, from, bytes);
@@ -25,12 +25,13 @@ class HostBackend final : public Backend {
 
  private:
   HostKernel kernel_;
+  std::int64_t shared_bytes_;
 };
 
 }  // namespace
 
 std::unique_ptr<const Backend> make_host_backend(const std::string& source, const Manifest& manifest) {
-  return std::make_unique<HostBackend>(HostKernel::compile(source, manifest.kernel));
+  return std::make_unique<HostBackend>(HostKernel::compile(source, manifest.kernel), manifest.shared_bytes);
 }
 
 }  // namespace wkvc

@@ -123,12 +123,11 @@ HostKernel HostKernel::compile(const std::string& kernel_source, const std::stri
   return kernel;
 }
 
-void HostKernel::run(const void* kernel_args) const {
-  std::array<char, 4096> message{};
-  const int result = entry_(kernel_args, message.data(), message.size());
+void HostKernel::run(const void* kernel_args, std::int64_t shared_bytes) const {
+  host::Launch launch{shared_bytes};
+  const int result = entry_(kernel_args, &launch);
   if (result == 0) return;
-  message.back() = '\0';
-  internal_error("kernel {} failed on the host target ({}): {}", symbol_, result, message.data());
+  internal_error("kernel {} failed on the host target ({}): {}", symbol_, result, launch.message);
 }
 
 }  // namespace wkvc

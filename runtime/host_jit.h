@@ -1,11 +1,14 @@
 // The host target: the same kernel text, compiled by the system's C++ compiler.
 //
-// The templates give the text an entry point `extern "C" int NAME(const void* kernel_args, char* message,
-// unsigned long message_bytes)` that runs every block and returns 0, or another value with a message why not.
+// The templates give the text an entry point `extern "C" int NAME(const void* kernel_args, wkvc::host::Launch* launch)`
+// that runs every block (templates/wkvc/host/launch.h).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+
+#include "wkvc/host/launch.h"
 
 namespace wkvc {
 
@@ -16,11 +19,12 @@ class HostKernel {
   // compile (log and numbered source together) or lacks the symbol.
   static HostKernel compile(const std::string& kernel_source, const std::string& symbol);
 
-  // Runs the kernel on KernelArgs whose pointers are host pointers. Throws InternalError with the kernel's message.
-  void run(const void* kernel_args) const;
+  // Runs the kernel on KernelArgs whose pointers are host pointers, with `shared_bytes` of shared memory a block.
+  // Throws InternalError with the kernel's message.
+  void run(const void* kernel_args, std::int64_t shared_bytes) const;
 
  private:
-  using Entry = int(const void* kernel_args, char* message, unsigned long message_bytes);
+  using Entry = int(const void* kernel_args, host::Launch* launch);
   struct Object;
 
   std::shared_ptr<const Object> object_;

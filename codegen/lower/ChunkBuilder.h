@@ -45,6 +45,7 @@ class ChunkBuilder {
   std::optional<Bound> bound_of(mlir::Value x) const;
   // Declares that the warp that makes (its part of) this value sees the maximum its scale needs.
   void set_measurable(mlir::Value x) { measurable_.insert(x); }
+  void set_token_matrix(mlir::Value x);  // a C×C matrix; measurable
 
   // A new operation of the dialect; takes any of its builders' arguments.
   template <class Op, class... Args>
@@ -66,13 +67,14 @@ class ChunkBuilder {
     return create<Op>(type, x, y);
   }
   bool fits_f16(mlir::Value x) const;
+  std::string operand_dtype(mlir::Value x, mlir::Value y) const;
   mlir::Value operand(mlir::Value x, const std::string& dtype);
 
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
   std::string compute_;
   llvm::DenseMap<mlir::Value, Bound> bounds_;
-  llvm::DenseSet<mlir::Value> measurable_;
+  llvm::DenseSet<mlir::Value> measurable_, token_matrices_;
   llvm::DenseMap<mlir::Value, mlir::Value> widened_;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> operands_;
 };

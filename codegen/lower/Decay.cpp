@@ -114,7 +114,7 @@ Value Decay::pair(Value q, bool after, Value k) {
     result = b_.tril(b_.dot(read(q, after), 1, write(k), 1), !after);
   }
   set_name(result, llvm::StringRef(base_name(q) + base_name(k)).upper());
-  b_.set_measurable(result);
+  b_.set_token_matrix(result);
   return result;
 }
 

@@ -63,7 +63,7 @@ class Lowering {
   // Σ matrix · operand over a map, C×V.
   Value contract(const Matrices& matrices, Value sum = {}) {
     for (auto [operand, matrix] : matrices) {
-      b_.set_measurable(matrix);
+      b_.set_token_matrix(matrix);
       accumulate(b_, sum, b_.dot(matrix, 1, operand, 0));
     }
     return sum;
@@ -96,7 +96,7 @@ class Lowering {
     for (size_t p = 0; p < n; ++p) {
       M[p] = b_.inverse(AB[p][p]);
       set_name(M[p], numbered("M", p, n));
-      b_.set_measurable(M[p]);
+      b_.set_token_matrix(M[p]);
       for (size_t i = p + 1; i < n; ++i) eliminate(AB, X, M[p], p, i);
     }
     U_.resize(n);
@@ -113,10 +113,10 @@ class Lowering {
   // Row i minus what row p says of U_p.
   void eliminate(std::vector<std::vector<Value>>& AB, std::vector<Value>& X, Value M, size_t p, size_t i) {
     Value F = b_.dot(AB[i][p], 1, M, 0);
-    b_.set_measurable(F);
+    b_.set_token_matrix(F);
     for (size_t j = p + 1; j < AB.size(); ++j) {
       AB[i][j] = b_.add(AB[i][j], b_.dot(F, 1, AB[p][j], 0));
-      b_.set_measurable(AB[i][j]);
+      b_.set_token_matrix(AB[i][j]);
     }
     b_.set_measurable(X[p]);
     X[i] = b_.add(X[i], b_.dot(F, 1, X[p], 0));

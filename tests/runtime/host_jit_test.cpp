@@ -11,10 +11,11 @@ namespace {
 constexpr const char* text = R"(
 #include "wkvc/abi.h"
 #include <cstdio>
-extern "C" int twice(const void* kernel_args, char* message, unsigned long message_bytes) {
+#include "wkvc/host/launch.h"
+extern "C" int twice(const void* kernel_args, wkvc::host::Launch* launch) {
   const auto& args = *static_cast<const wkvc::KernelArgs<1>*>(kernel_args);
   if (args.tokens < 0) {
-    std::snprintf(message, message_bytes, "negative tokens");
+    std::snprintf(launch->message, sizeof launch->message, "negative tokens");
     return 7;
   }
   auto* data = static_cast<float*>(args.tensor[0].data);
@@ -45,7 +46,7 @@ class ScopedEnvironment {
 TEST(HostJit, CompilesAndRuns) {
   float data[3] = {1, 2, 3};
   const Args args{.tokens = 3, .data = data};
-  HostKernel::compile(text, "twice").run(&args);
+  HostKernel::compile(text, "twice").run(&args, 0);
   EXPECT_EQ(data[2], 6);
 }
 
@@ -59,7 +60,7 @@ TEST(HostJit, CompilesATextOnce) {
 
 TEST(HostJit, PassesOnTheKernelsMessage) {
   const Args args{.tokens = -1};
-  expect_error<InternalError>([&] { HostKernel::compile(text, "twice").run(&args); },
+  expect_error<InternalError>([&] { HostKernel::compile(text, "twice").run(&args, 0); },
                               {"twice", "negative tokens", "7"});
 }
 
@@ -74,8 +75,8 @@ TEST(HostJit, MissingSymbolsAreNamed) {
 
 TEST(HostJit, TakesExtraFlags) {
   const ScopedEnvironment flags("WKVC_HOST_CXXFLAGS", "-DONE=1 -Wno-such-flag-is-harmless");
-  const char* needs_flag = "extern \"C\" int f(const void*, char*, unsigned long) { return 1 - ONE; }\n";
-  EXPECT_NO_THROW(HostKernel::compile(needs_flag, "f").run(nullptr));
+  const char* needs_flag = "extern \"C\" int f(const void*, void*) { return 1 - ONE; }\n";
+  EXPECT_NO_THROW(HostKernel::compile(needs_flag, "f").run(nullptr, 0));
 }
 
 TEST(HostJit, ACompilerThatDoesNotStartIsNamed) {

@@ -24,6 +24,7 @@ inline std::string tiny_kernel() {
 #define TINY_HD __device__
 #else
 #include <cstdio>
+#include "wkvc/host/launch.h"
 #define TINY_HD
 #endif
 
@@ -51,10 +52,10 @@ extern "C" __global__ void tiny(const __grid_constant__ wkvc::KernelArgs<5> args
   if (threadIdx.x == 0) tiny_block(args, blockIdx.x);
 }
 #else
-extern "C" int tiny(const void* kernel_args, char* message, unsigned long message_bytes) {
+extern "C" int tiny(const void* kernel_args, wkvc::host::Launch* launch) {
   const auto& args = *static_cast<const wkvc::KernelArgs<5>*>(kernel_args);
   if (args.tokens == 13) {
-    std::snprintf(message, message_bytes, "the watchdog ended it at token %d", 13);
+    std::snprintf(launch->message, sizeof launch->message, "the watchdog ended it at token %d", 13);
     return 1;
   }
   for (long long block = 0; block < args.batches * args.heads; ++block) tiny_block(args, block);

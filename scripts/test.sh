@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Every check of the project: build, format, lint, sanitizers, tests. Exits non-zero when any of them fails.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+cd "$wkvc_root"
+
+failed=0
+report=()
+
+# step NAME COMMAND...: runs the command and remembers how it went.
+step() {
+  local name=$1 start=$SECONDS outcome=passed
+  shift
+  printf '\n== %s\n' "$name"
+  if ! "$@"; then
+    outcome=FAILED
+    failed=1
+  fi
+  report+=("$(printf '%-34s %s %4d s' "$name" "$outcome" $((SECONDS - start)))")
+}
+
+check_format() {
+  git ls-files -z '*.cpp' '*.h' '*.cu' '*.cuh' | xargs -0 -r clang-format-22 --dry-run -Werror
+}
+
+# A sanitizer build of everything that does without MLIR, and its tests.
+check_sanitized() {
+  local run=(ctest --preset "$1" --no-tests=error -j "$(nproc)")
+  # ThreadSanitizer of gcc 12 does not start where the kernel randomizes more address bits than it knows.
+  if setarch -R true 2>/dev/null; then run=(setarch -R "${run[@]}"); fi
+  wkvc_build "$1" && "${run[@]}"
+}
+
+step "build" wkvc_build dev
+[ $failed = 0 ] || exit 1
+step "format (clang-format)" check_format
+step "lint (clang-tidy)" scripts/tidy.py build
+step "address and undefined sanitizers" check_sanitized asan
+step "thread sanitizer" check_sanitized tsan
+step "tests" ctest --preset dev --no-tests=error -j "$(nproc)" --output-log build/ctest.log
+
+printf '\n'
+printf '%s\n' "${report[@]}"
+grep -E 'tests passed.* out of' build/ctest.log || true
+exit $failed

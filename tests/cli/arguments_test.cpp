@@ -1,0 +1,114 @@
+// Mistakes on the command line: each is one clear message and exit status 2, and nothing is written.
+#include "tests/cli/command.h"
+
+namespace wkvc::test {
+namespace {
+
+using Mistakes = CommandTest;
+
+TEST_F(Mistakes, Commands) {
+  expect_mistake({}, "no command given");
+  expect_mistake({"compile"}, "unknown command 'compile'");
+  expect_mistake({"list", "rwkv7"}, "rwkv7");
+  expect_mistake({"check"}, "no operator given");
+  expect_mistake({"emit", "--stage", "rec"}, "no operator given");
+}
+
+TEST_F(Mistakes, Operators) {
+  expect_mistake({"check", "rwkv8"}, "rwkv8");
+  expect_mistake({"emit", "rvkw7", "--stage", "cuda", "-o", "kernel.cu"}, "rwkv7");  // the closest one
+  expect_mistake({"explain", ""}, "''");
+  expect_mistake({"bench", std::string(10000, 'x'), "--shape", "1,16,1"}, "rwkv7");
+  expect_mistake({"emit", "rwkv7\n", "--stage", "rec"}, "rwkv7");
+}
+
+TEST_F(Mistakes, Options) {
+  expect_mistake({"check", "rwkv7", "--fast"}, "--fast");
+  expect_mistake({"check", "rwkv7", "--io"}, "--io");
+  expect_mistake({"check", "rwkv7", "--io", "bf16", "--io", "f16"}, "--io");
+  expect_mistake({"check", "rwkv7", "rwkv6"}, "rwkv6");
+  expect_mistake({"emit", "rwkv7"}, "--stage");
+  expect_mistake({"bench", "rwkv7"}, "--shape");
+  expect_mistake({"run", "rwkv7", "--output", "out.safetensors"}, "--input");
+  expect_mistake({"run", "rwkv7", "--input", activations}, "--output");
+}
+
+TEST_F(Mistakes, Dtypes) {
+  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--io", "f64"}, "bf16, f16, f32");
+  expect_mistake({"check", "rwkv7", "--io", ""}, "--io");
+  expect_mistake({"check", "rwkv7", "--io", "BF16"}, "BF16");
+  expect_mistake({"check", "rwkv7", "--mma", "int8"}, "f16, bf16, f32");
+  expect_mistake({"check", "rwkv7", "--state", "bf16"}, "f32");
+}
+
+TEST_F(Mistakes, Stages) {
+  expect_mistake({"emit", "rwkv7", "--stage", "sass"}, "rec, chunk, warp, cuda, ptx, cubin");
+  expect_mistake({"emit", "rwkv7", "--stage", "sass", "-o", "kernel"}, "sass");
+  expect_mistake({"emit", "rwkv7", "--stage", "rec", "--after", "x"}, "--after");
+  expect_mistake({"emit", "rwkv7", "--after", "no-such-pass"}, "no-such-pass");
+  expect_mistake({"emit", "--source", naive_kernel, "--stage", "chunk"}, "later stage");
+}
+
+TEST_F(Mistakes, Heads) {
+  for (const char* head :
+       {"17", "0", "-64", "64,", ",64", "64,64,64", "64.0", "0x40", "sixty", "", "99999999999999999999"})
+    expect_mistake({"check", "rwkv7", "--head", head}, "--head");
+  expect_mistake({"check", "rwkv7", "--head", "1048576"}, "1048576");
+}
+
+TEST_F(Mistakes, Chunks) {
+  for (const char* chunk : {"0", "-16", "17", "16.5", "automatic", "", "18446744073709551616"})
+    expect_mistake({"check", "rwkv7", "--chunk", chunk}, "--chunk");
+}
+
+TEST_F(Mistakes, Budgets) {
+  for (const char* sram : {"0", "-1", "-227KiB", "228KiB", "232449", "1GiB", "227kB", "227 parsecs", "KiB", "",
+                           "0.2MiB", "1MiB", "9223372036854775807KiB", "9223372036854775808"})
+    expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--sram", sram}, "--sram");
+}
+
+TEST_F(Mistakes, Architectures) {
+  for (const char* arch : {"sm_80", "sm_90", "compute_90a", "hopper", ""})
+    expect_mistake({"emit", "rwkv7", "--stage", "ptx", "--arch", arch}, "sm_90a");
+}
+
+TEST_F(Mistakes, Shapes) {
+  for (const char* shape : {"1,100", "1,100,2,64", "0,100,2", "1,-1,2", "1,100,2x", "1;100;2", "", ",,", "1, 100, 2",
+                            "9223372036854775808,1,1"})
+    expect_mistake({"check", "rwkv7", "--shape", shape}, "--shape");
+}
+
+TEST_F(Mistakes, SizesThatOverflow) {
+  expect_mistake({"check", "rwkv7", "--shape", "9223372036854775807,2,1"}, "63 bits");
+  expect_mistake({"check", "rwkv7", "--shape", "1,9223372036854775807,1"}, "63 bits");
+  expect_mistake({"check", "rwkv7", "--shape", "65536,1048576,1048576"}, "63 bits");
+  expect_mistake({"check", "rwkv7", "--shape", "1,1000000000000,1", "--device", "cpu"}, "memory");
+  expect_mistake({"explain", "rwkv7", "--shape", "1,9223372036854775807,1"}, "63 bits");
+}
+
+TEST_F(Mistakes, SeedsAndDevices) {
+  expect_mistake({"check", "rwkv7", "--seed", "-1"}, "--seed");
+  expect_mistake({"check", "rwkv7", "--seed", "18446744073709551616"}, "--seed");
+  expect_mistake({"check", "rwkv7", "--device", "tpu"}, "cpu, cuda");
+  expect_mistake({"check", "rwkv7", "--input", activations, "--shape", "1,100,2"}, "--shape");
+  expect_mistake({"check", "rwkv7", "--input", activations, "--seed", "1"}, "--seed");
+}
+
+TEST_F(Mistakes, TextThatHasSettledAnOption) {
+  expect_mistake({"check", "--source", naive_kernel, "--mma", "f16"}, "--mma");
+  expect_mistake({"check", "--source", naive_kernel, "--head", "64", "--sram", "64KiB"}, "--head, --sram");
+}
+
+// ---- What the compiler refuses --------------------------------------------------------------------------------------
+
+TEST_F(Mistakes, ChunkThatDoesNotFit) {
+  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--chunk", "4096"}, "4096");
+  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--sram", "1KiB"}, "1024");
+}
+
+TEST_F(Mistakes, HeadThatIsNotSupported) {
+  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--head", "65536"}, "65536");
+}
+
+}  // namespace
+}  // namespace wkvc::test

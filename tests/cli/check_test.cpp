@@ -1,0 +1,126 @@
+// wkvc check and run: what passes, what fails, and what they print. The kernel is a plain one, fed back as text.
+#include <nlohmann/json.hpp>
+
+#include "runtime/safetensors.h"
+#include "tests/cli/command.h"
+
+namespace wkvc::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Check : public CommandTest {
+ protected:
+  Outcome check(const std::string& source, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"check", "--source", source, "--device", "cpu"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return wkvc(arguments);
+  }
+
+  // The kernel with `from` replaced by `to` fails the check.
+  void expect_failure(const std::string& from, const std::string& to) {
+    SCOPED_TRACE(from + " -> " + to);
+    const Outcome outcome =
+        check(file("mutant.cu", edited(contents_of(naive_kernel), from, to)), {"--shape", "2,33,3"});
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+    EXPECT_NE(outcome.out.find("FAILED"), std::string::npos) << outcome.out;
+  }
+};
+
+TEST_F(Check, RandomInputs) {
+  for (const char* shape : {"1,1,1", "2,33,3", "1,100,2"}) {
+    const Outcome outcome = check(naive_kernel, {"--shape", shape, "--seed", "7"});
+    EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+    EXPECT_NE(outcome.out.find("passed"), std::string::npos);
+  }
+  EXPECT_FALSE(wrote_something());
+}
+
+TEST_F(Check, Json) {
+  const Outcome outcome = check(naive_kernel, {"--input", activations, "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : report.items()) keys.push_back(key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"op", "device", "config", "errors", "passed"}));
+  EXPECT_EQ(report["op"], "rwkv7");
+  EXPECT_EQ(report["device"], "cpu");
+  EXPECT_EQ(report["passed"], true);
+  EXPECT_EQ(report["errors"].size(), 2);
+  EXPECT_NEAR(report["errors"]["o"].get<double>(), 1.66e-3, 2e-5);  // rounding to bf16 alone
+  EXPECT_LT(report["errors"]["final_state"].get<double>(), 1e-5);
+}
+
+TEST_F(Check, SeedsDecide) {
+  const auto errors = [&](const char* seed) { return check(naive_kernel, {"--seed", seed, "--json"}).out; };
+  EXPECT_EQ(errors("1"), errors("1"));
+  EXPECT_NE(errors("1"), errors("2"));
+}
+
+TEST_F(Check, WrongKernelsFail) {
+  expect_failure("= narrow(sum)", "= 0");                                    // zeros
+  expect_failure("at(o, t)[i] = narrow(sum);", "");                          // nothing written
+  expect_failure("at(o, t)[i] = narrow(sum)", "at(o, 0)[i] = narrow(sum)");  // one row only
+  expect_failure("one_head(args, batch, head);", "one_head(args, batch, 0);");
+  expect_failure("t < args.tokens", "t + 1 < args.tokens");        // dropped tail
+  expect_failure("args.tensor[initial_state].data ?", "false ?");  // stale state
+  expect_failure("= S[i][j];", "= S[j][i];");                      // transposed final state
+  expect_failure("return 0;", "return 1;");                        // fails as it runs
+  expect_failure("narrow(float x) {", "narrow(float x) { x *= 1.01f;");
+}
+
+TEST_F(Check, FailureInJson) {
+  const std::string mutant = file("mutant.cu", edited(contents_of(naive_kernel), "at(o, t)[i] = narrow(sum);", ""));
+  const Outcome outcome = check(mutant, {"--json"});
+  EXPECT_EQ(outcome.status, 1);
+  const Json report = Json::parse(outcome.out);
+  EXPECT_EQ(report["passed"], false);
+  EXPECT_TRUE(report["errors"]["o"].is_null());  // not finite
+}
+
+TEST_F(Check, ComparesWithTheOperatorGiven) {
+  const Outcome other = wkvc({"check", "rwkv7_logw", "--source", naive_kernel, "--device", "cpu"});
+  EXPECT_EQ(other.status, 1) << other.err;
+}
+
+TEST_F(Check, RunWritesResults) {
+  const Outcome outcome =
+      wkvc({"run", "--source", naive_kernel, "--device", "cpu", "--input", activations, "--output", "out.safetensors"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  SafetensorsFile results = read_safetensors(directory() / "out.safetensors"), expected = read_safetensors(activations);
+  ASSERT_EQ(results.tensors.size(), 2);
+  EXPECT_EQ(results.at("o").dtype(), DType::bf16);
+  for (const char* name : {"o", "final_state"}) {
+    ASSERT_EQ(results.at(name).shape(), expected.at(name).shape());
+    for (std::size_t i = 0; i < results.at(name).size(); ++i) {
+      const double want = expected.at(name).get(i);
+      ASSERT_NEAR(results.at(name).get(i), want, 4e-3 * std::abs(want) + 1e-4) << name << " " << i;
+    }
+  }
+}
+
+// An initial state may come with the file: two halves, one after the other, are the whole.
+TEST_F(Check, RunContinuesFromAState) {
+  const auto half = [&](std::int64_t first, TensorMap more) {
+    SafetensorsFile whole = read_safetensors(activations);
+    for (const char* name : {"r", "w", "k", "v", "a", "b"}) {
+      HostTensor part(DType::bf16, {1, 500, 1, 64});
+      for (std::size_t i = 0; i < part.size(); ++i)
+        part.set(i, whole.at(name).get(i + static_cast<std::size_t>(first) * 64));
+      more[name] = part;
+    }
+    const std::string path = file("half.safetensors", "");
+    write_safetensors(path, more);
+    EXPECT_EQ(wkvc({"run", "--source", naive_kernel, "--device", "cpu", "--input", path, "--output", "out"}).status, 0);
+    return read_safetensors(directory() / "out").at("final_state");
+  };
+  const HostTensor middle = half(0, {}), end = half(500, {{"initial_state", middle}});
+  SafetensorsFile whole = read_safetensors(activations);
+  for (std::size_t i = 0; i < end.size(); ++i) {
+    const double want = whole.at("final_state").get(i);
+    ASSERT_NEAR(end.get(i), want, 1e-5 * (1 + std::abs(want)));
+  }
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -1,0 +1,123 @@
+// The parts of the command that can be called without it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "dsl/build.h"
+#include "dsl/builtin.h"
+#include "tools/cases.h"
+#include "tools/draw.h"
+#include "tools/occupancy.h"
+#include "tools/options.h"
+#include "tools/report.h"
+
+namespace wkvc {
+namespace {
+
+TEST(Options, Values) {
+  EXPECT_EQ(parse_sram("232448"), 232448);
+  EXPECT_EQ(parse_sram("227KiB"), 232448);
+  EXPECT_EQ(parse_sram("100 KB"), 100000);
+  EXPECT_EQ(parse_sram("1B"), 1);
+  EXPECT_EQ(parse_chunk("auto"), 0);
+  EXPECT_EQ(parse_chunk("32"), 32);
+  Config config;
+  parse_head("64,128", config);
+  EXPECT_EQ(config.key_dim, 64);
+  EXPECT_EQ(config.value_dim, 128);
+  const LaunchSize size = parse_shape("8,4096,64");
+  EXPECT_EQ(size.batches, 8);
+  EXPECT_EQ(size.tokens, 4096);
+  EXPECT_EQ(size.heads, 64);
+}
+
+TEST(Occupancy, WhatLimitsIt) {
+  EXPECT_EQ(occupancy_of(128, 4, 0).blocks, 4);
+  EXPECT_EQ(occupancy_of(128, 4, 0).limit, "registers");
+  EXPECT_EQ(occupancy_of(32, 4, 227 * 1024).blocks, 1);
+  EXPECT_EQ(occupancy_of(32, 4, 113 * 1024).blocks, 2);
+  EXPECT_EQ(occupancy_of(32, 4, 113 * 1024 + 1).limit, "shared memory");
+  EXPECT_EQ(occupancy_of(32, 1, 0).blocks, 32);
+  EXPECT_EQ(occupancy_of(32, 32, 0).blocks, 2);
+  EXPECT_EQ(occupancy_of(32, 32, 0).limit, "registers");  // 1024 threads of 32: both registers and warps are full
+}
+
+Distribution drawn(const Definition& definition, const std::string& name) {
+  mlir::MLIRContext context;
+  const auto module = build(definition, context);
+  return draw_of(rec::recurrence_of(*module), name).distribution;
+}
+
+TEST(Draw, FollowsTheUse) {
+  EXPECT_EQ(drawn(rwkv7(), "w"), Distribution::raw_decay);
+  EXPECT_EQ(drawn(rwkv6(), "w"), Distribution::raw_decay);
+  EXPECT_EQ(drawn(rwkv7_logw(), "w"), Distribution::log_decay);
+  EXPECT_EQ(drawn(rwkv7(), "k"), Distribution::unit_norm);
+  EXPECT_EQ(drawn(rwkv7(), "v"), Distribution::normal);
+  EXPECT_EQ(drawn(rwkv6(), "u"), Distribution::normal);
+}
+
+// A decay for the whole head, written as a scalar's factor, and keys whose size is declared.
+TEST(Draw, ScalarsAndRanges) {
+  const Definition gated = recurrence("gated", [](Recurrence& op) {
+    const Dim K = op.key_dim(32), V = op.value_dim(32);
+    auto k = op.input("k", K, bf16);
+    auto v = op.input("v", V, bf16);
+    auto g = op.input("g", scalar, f32), beta = op.input("beta", scalar, f32);
+    op.compute(f16);
+    auto S = op.state("S", V, K, f32);
+    auto bounded = cast<f32>(k).in(-0.25, 0.25);
+    op.update(S, g * S + outer(v, beta * bounded));
+    op.output("o", dot(S, bounded), bf16);
+  });
+  EXPECT_EQ(drawn(gated, "g"), Distribution::decay);
+  EXPECT_EQ(drawn(gated, "beta"), Distribution::unit_interval);
+  mlir::MLIRContext context;
+  const auto module = build(gated, context);
+  EXPECT_EQ(draw_of(rec::recurrence_of(*module), "k").range, (rec::Interval{-0.25, 0.25}));
+}
+
+TEST(Cases, NothingIsZeroAndNothingExplodes) {
+  Manifest manifest{.op = "rwkv7",
+                    .kernel = "x",
+                    .config = "",
+                    .arch = "sm_90a",
+                    .key_dim = 64,
+                    .value_dim = 64,
+                    .chunk = 16,
+                    .warps = 4,
+                    .shared_bytes = 0,
+                    .tensors = {}};
+  for (const char* name : {"r", "w", "k", "a", "b"}) {
+    manifest.tensors.push_back({name, Role::input, DType::bf16, {"B", "T", "H", "K"}});
+  }
+  manifest.tensors.push_back({"initial_state", Role::initial_state, DType::f32, {"B", "H", "V", "K"}});
+  manifest.tensors.push_back({"o", Role::output, DType::bf16, {"B", "T", "H", "V"}});
+  mlir::MLIRContext context;
+  const auto module = build(rwkv7(), context);
+  Case drawn = random_case(rec::recurrence_of(*module), manifest, {1, 20, 2}, 3);
+  double norm = 0;
+  for (std::size_t i = 0; i < 64; ++i) norm += std::pow(drawn.tensors.at("k").get(i), 2);
+  EXPECT_NEAR(norm, 1, 0.01);
+  for (std::size_t i = 0; i < drawn.tensors.at("w").size(); ++i) {
+    EXPECT_GE(drawn.tensors.at("w").get(i), -6);
+    EXPECT_LE(drawn.tensors.at("w").get(i), -1);
+  }
+  EXPECT_NE(drawn.tensors.at("initial_state").get(0), 0);
+  EXPECT_TRUE(std::isnan(drawn.tensors.at("o").get(0)));
+}
+
+TEST(Report, TablesAndNesting) {
+  const auto json = nlohmann::ordered_json::parse(R"({"op":"x","rows":[{"a":1,"b":"yy"},{"a":22}],"in":{"c":null}})");
+  EXPECT_EQ(readable(json),
+            "op               x\n"
+            "rows\n"
+            "  a   b\n"
+            "  1   yy\n"
+            "  22\n"
+            "in\n"
+            "  c                -\n");
+}
+
+}  // namespace
+}  // namespace wkvc

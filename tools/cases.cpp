@@ -1,0 +1,158 @@
+#include "tools/cases.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "runtime/checked.h"
+#include "runtime/error.h"
+#include "tools/draw.h"
+
+namespace wkvc {
+namespace {
+
+// The tensors and, beside them, the float64 copies of the reference: refused before memory runs out.
+void expect_enough_memory(const Manifest& manifest, LaunchSize size) {
+  CheckedInt bytes = 0;
+  for (const TensorSpec& spec : manifest.tensors) {
+    CheckedInt elements = 1;
+    for (const std::int64_t extent : shape_of(spec, manifest, size)) elements = checked_mul(elements, extent);
+    bytes = checked_add(bytes, checked_mul(elements, static_cast<std::int64_t>(size_of(spec.dtype) + sizeof(double))));
+  }
+  if (!bytes) user_error("shape {},{},{}: its tensors exceed 63 bits", size.batches, size.tokens, size.heads);
+  const std::int64_t memory = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  if (*bytes > memory) {
+    user_error("shape {},{},{}: its tensors take {:.1f} GiB; this machine has {:.1f} GiB of memory", size.batches,
+               size.tokens, size.heads, static_cast<double>(*bytes) / (1 << 30),
+               static_cast<double>(memory) / (1 << 30));
+  }
+}
+
+// ---- Random ---------------------------------------------------------------------------------------------------------
+
+class Sampler {
+ public:
+  explicit Sampler(std::uint64_t seed) : engine_(seed) {}
+
+  void fill(HostTensor& tensor, const Draw& draw) {
+    const std::size_t row = tensor.shape().empty() ? 1 : static_cast<std::size_t>(tensor.shape().back());
+    std::vector<double> values(row);
+    for (std::size_t first = 0; first < tensor.size(); first += row) {
+      for (double& value : values) value = one(draw.distribution);
+      if (draw.distribution == Distribution::unit_norm) normalize(values);
+      for (std::size_t i = 0; i < row; ++i) {
+        tensor.set(first + i, std::clamp(values[i], draw.range.lo, draw.range.hi));
+      }
+    }
+  }
+
+ private:
+  double one(Distribution distribution) {
+    switch (distribution) {
+      case Distribution::raw_decay:
+        return raw_decay_(engine_);
+      case Distribution::log_decay:
+        return -std::exp(raw_decay_(engine_));
+      case Distribution::decay:
+        return std::exp(-std::exp(raw_decay_(engine_)));
+      case Distribution::unit_interval:
+        return unit_interval_(engine_);
+      case Distribution::unit_norm:
+      case Distribution::normal:
+        return normal_(engine_);
+    }
+    internal_error("a distribution that is none");
+  }
+
+  static void normalize(std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += value * value;
+    for (double& value : values) value /= std::sqrt(sum);
+  }
+
+  std::mt19937_64 engine_;
+  std::uniform_real_distribution<double> raw_decay_{-6, -1};
+  std::uniform_real_distribution<double> unit_interval_{0, 1};
+  std::normal_distribution<double> normal_;
+};
+
+// ---- From a file ----------------------------------------------------------------------------------------------------
+
+// The file's tensor in the kernel's dtype, which has to hold every value exactly.
+HostTensor stored_as(DType dtype, const HostTensor& given, const std::string& name, const SafetensorsFile& file) {
+  HostTensor stored(dtype, given.shape());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const double value = given.get(i);
+    stored.set(i, value);
+    if (stored.get(i) == value || std::isnan(value)) continue;
+    user_error(
+        "{}: tensor '{}' is {} and the kernel reads {}, which would round element {} from {} to {}; convert it, or "
+        "choose another --io",
+        file.path.string(), name, name_of(given.dtype()), name_of(dtype), i, value, stored.get(i));
+  }
+  return stored;
+}
+
+bool holds(const SafetensorsFile& file, const std::string& name) {
+  return file.tensors.contains(name) || file.unsupported.contains(name);
+}
+
+LaunchSize size_in(SafetensorsFile& file, const Manifest& manifest) {
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (is_result(spec.role) || (spec.role == Role::initial_state && !holds(file, spec.name))) continue;
+    shapes[spec.name] = file.at(spec.name).shape();
+  }
+  try {
+    return size_from(manifest, shapes);
+  } catch (const UserError& error) {
+    user_error("{}: {}", file.path.string(), error.what());
+  }
+}
+
+void expect_shape(const SafetensorsFile& file, const TensorSpec& spec, const HostTensor& tensor,
+                  const std::vector<std::int64_t>& expected) {
+  if (tensor.shape() == expected) return;
+  user_error("{}: tensor '{}' has the shape {}; expected {}", file.path.string(), spec.name, shape_text(tensor.shape()),
+             shape_text(expected));
+}
+
+HostTensor poisoned(DType dtype, std::vector<std::int64_t> shape) {
+  HostTensor tensor(dtype, std::move(shape));
+  tensor.poison();
+  return tensor;
+}
+
+}  // namespace
+
+Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed) {
+  expect_enough_memory(manifest, size);
+  Sampler sampler(seed);
+  Case drawn{size, {}};
+  for (const TensorSpec& spec : manifest.tensors) {
+    HostTensor& tensor = drawn.tensors[spec.name] = poisoned(spec.dtype, shape_of(spec, manifest, size));
+    if (is_result(spec.role)) continue;
+    sampler.fill(tensor, spec.role == Role::initial_state ? Draw{} : draw_of(recurrence, spec.name));
+  }
+  return drawn;
+}
+
+Case case_from_file(const Manifest& manifest, const std::filesystem::path& path) {
+  SafetensorsFile file = read_safetensors(path);
+  Case given{size_in(file, manifest), {}};
+  expect_enough_memory(manifest, given.size);
+  for (const TensorSpec& spec : manifest.tensors) {
+    const auto shape = shape_of(spec, manifest, given.size);
+    if (is_result(spec.role)) {
+      given.tensors[spec.name] = poisoned(spec.dtype, shape);
+    } else if (spec.role != Role::initial_state || holds(file, spec.name)) {
+      expect_shape(file, spec, file.at(spec.name), shape);
+      given.tensors[spec.name] = stored_as(spec.dtype, file.at(spec.name), spec.name, file);
+    }
+  }
+  return given;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,38 @@
+// Tensors that a kernel is run on: drawn at random, or from a file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "codegen/rec/Rec.h"
+#include "runtime/launch_size.h"
+#include "runtime/manifest.h"
+#include "runtime/safetensors.h"
+
+namespace wkvc {
+
+// Written by the kernel.
+inline bool is_result(Role role) { return role == Role::output || role == Role::final_state; }
+
+// Everything a kernel reads and writes, by the manifest's names, stored in its dtypes.
+struct Case {
+  LaunchSize size;
+  TensorMap tensors;  // outputs hold NaN until a kernel has run; a missing initial state is zero
+};
+
+// Random tensors, the initial state among them. What is drawn follows from how the recurrence uses a tensor, never
+// from its name, so that no state grows without bound:
+// - what does nothing but decay the state: x uniform in [-6, -1] where activations lie between it and the decay's
+//   logarithm, else -exp(x) for the logarithm itself, exp(-exp(x)) for the factor itself;
+// - other vectors over keys: normal, divided by their norm;
+// - other scalars of a token: uniform in [0, 1];
+// - vectors over values, parameters and initial states: normal.
+// A declared range bounds what is drawn.
+Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed);
+
+// The tensors of a safetensors file; further ones in it are ignored. A file may lack initial states. Values may be
+// stored in another dtype if the kernel's holds every one of them exactly. Throws UserError naming file and tensor.
+Case case_from_file(const Manifest& manifest, const std::filesystem::path& path);
+
+}  // namespace wkvc

@@ -1,0 +1,27 @@
+// The subcommands. Each adds its options, and when it is chosen sets `action`, which runs it and returns the exit
+// status. Actions throw UserError and InternalError.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace wkvc {
+
+using Action = std::function<int()>;
+
+constexpr int exit_passed = 0;
+constexpr int exit_check_failed = 1;
+constexpr int exit_user_error = 2;
+constexpr int exit_internal_error = 3;  // a fault of wkvc
+
+void add_list(CLI::App& app, Action& action);
+void add_emit(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
+
+}  // namespace wkvc

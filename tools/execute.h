@@ -1,0 +1,25 @@
+// Runs a kernel on tensors in host memory.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/kernel.h"
+#include "tools/cases.h"
+#include "tools/subject.h"
+
+namespace wkvc {
+
+// "cpu" or "cuda"; when not given, cuda where there is a GPU the kernels are for. Throws UserError: another name, or
+// cuda where there is none.
+Target target_from(const std::optional<std::string>& device);
+const char* device_name(Target target);  // "cpu", "cuda"
+
+// The kernel in a text that Subject::text gave. A text of the user's own that does not compile is the user's mistake.
+Kernel load_kernel(const Subject& subject, const std::string& text, Target target);
+
+// Fills the case's outputs. Returns why it could not, where a text of the user's own fails as it runs; then they hold
+// NaN.
+std::string execute(const Subject& subject, const Kernel& kernel, Case& values);
+
+}  // namespace wkvc

@@ -1,0 +1,160 @@
+#include "tools/options.h"
+
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <span>
+
+#include "runtime/checked.h"
+#include "runtime/error.h"
+
+namespace wkvc {
+namespace {
+
+constexpr std::int64_t most_shared = 227 * 1024;  // of one block of sm_90
+
+template <class Integer>
+std::optional<Integer> whole_number(std::string_view text) {
+  Integer value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t comma = 0; (comma = text.find(',')) != std::string_view::npos; text.remove_prefix(comma + 1)) {
+    parts.push_back(text.substr(0, comma));
+  }
+  parts.push_back(text);
+  return parts;
+}
+
+// `given`, which has to be one of `known`; empty when the option was not given.
+std::string one_of(std::string_view option, const std::optional<std::string>& given,
+                   std::span<const std::string_view> known) {
+  if (!given) return "";
+  if (std::ranges::find(known, *given) == known.end()) {
+    user_error("{} {}: not known here; expected {}", option, *given, fmt::join(known, ", "));
+  }
+  return *given;
+}
+
+int multiple_of_16(std::string_view option, std::string_view given, std::string_view text) {
+  const auto value = whole_number<int>(text);
+  if (!value || *value <= 0 || *value % 16 != 0) {
+    user_error("{} {}: '{}' is not a positive multiple of 16", option, given, text);
+  }
+  return *value;
+}
+
+}  // namespace
+
+void parse_head(const std::string& text, Config& config) {
+  const auto parts = split(text);
+  if (parts.size() > 2) user_error("--head {}: expected K or K,V", text);
+  config.key_dim = multiple_of_16("--head", text, parts.front());
+  config.value_dim = multiple_of_16("--head", text, parts.back());
+}
+
+int parse_chunk(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--chunk", text, text); }
+
+std::int64_t parse_sram(const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    std::int64_t bytes;
+  };
+  static constexpr std::array<Unit, 6> units{
+      {{"", 1}, {"B", 1}, {"KB", 1000}, {"KiB", 1024}, {"MB", 1000 * 1000}, {"MiB", 1024 * 1024}}};
+  const std::size_t digits = std::min(text.find_first_not_of("-0123456789"), text.size());
+  std::string_view name = std::string_view(text).substr(digits);
+  if (name.starts_with(' ')) name.remove_prefix(1);
+  const auto* const unit = std::ranges::find(units, name, &Unit::name);
+  const auto number = whole_number<std::int64_t>(std::string_view(text).substr(0, digits));
+  if (!number || unit == units.end()) {
+    user_error("--sram {}: expected a whole number of bytes, KB, KiB, MB or MiB, such as 227KiB", text);
+  }
+  const CheckedInt bytes = checked_mul(*number, unit->bytes);
+  if (!bytes || *bytes < 1 || *bytes > most_shared) {
+    user_error("--sram {}: a block can have from 1 to {} bytes (227KiB) of shared memory", text, most_shared);
+  }
+  return *bytes;
+}
+
+LaunchSize parse_shape(const std::string& text) {
+  std::array<std::int64_t, 3> sizes{};
+  const auto parts = split(text);
+  if (parts.size() != sizes.size()) user_error("--shape {}: expected batch, tokens and heads, such as 1,100,2", text);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto size = whole_number<std::int64_t>(parts[i]);
+    if (!size || *size < 1) user_error("--shape {}: '{}' is not a size from 1 to 2^63 - 1", text, parts[i]);
+    sizes[i] = *size;
+  }
+  if (!checked_mul(checked_mul(sizes[0], sizes[1]), sizes[2])) {
+    user_error("--shape {}: batch x tokens x heads exceeds 63 bits", text);
+  }
+  return {sizes[0], sizes[1], sizes[2]};
+}
+
+std::uint64_t parse_seed(const std::string& text) {
+  const auto seed = whole_number<std::uint64_t>(text);
+  if (!seed) user_error("--seed {}: expected a whole number from 0 to 2^64 - 1", text);
+  return *seed;
+}
+
+void ConfigOptions::add_to(CLI::App& command) {
+  CLI::App* group = command.add_option_group("Configuration", "As the recurrence declares, unless given");
+  group->add_option("--head", head, "Keys and values per head, multiples of 16")->type_name("K[,V]");
+  group->add_option("--io", io, "Storage of inputs and outputs: bf16, f16, f32")->type_name("DTYPE");
+  group->add_option("--mma", mma, "Operands of contractions: f16, bf16, f32")->type_name("DTYPE");
+  group->add_option("--state", state, "Storage of the state: f32")->type_name("DTYPE");
+  group->add_option("--chunk", chunk, "Tokens a step, a multiple of 16, or auto")->type_name("N|auto");
+  group->add_option("--sram", sram, "Shared memory a block may use, such as 227KiB")->type_name("BYTES");
+  group->add_option("--arch", arch, "Real architecture: sm_90a")->type_name("ARCH");
+}
+
+Config ConfigOptions::parse() const {
+  static constexpr std::array<std::string_view, 3> io_dtypes{"bf16", "f16", "f32"};
+  static constexpr std::array<std::string_view, 3> mma_dtypes{"f16", "bf16", "f32"};
+  static constexpr std::array<std::string_view, 1> state_dtypes{"f32"};
+  static constexpr std::array<std::string_view, 1> arches{"sm_90a"};
+  Config config;
+  if (head) parse_head(*head, config);
+  config.io = one_of("--io", io, io_dtypes);
+  config.mma = one_of("--mma", mma, mma_dtypes);
+  config.state = one_of("--state", state, state_dtypes);
+  if (chunk) config.chunk = parse_chunk(*chunk);
+  if (sram) config.sram = parse_sram(*sram);
+  if (arch) config.arch = one_of("--arch", arch, arches);
+  return config;
+}
+
+std::vector<std::string> ConfigOptions::settled_in(Stage stage) const {
+  std::vector<std::string> names;
+  const auto add = [&](Stage settled, const auto& given, const char* name) {
+    if (given && stage >= settled) names.emplace_back(name);
+  };
+  add(Stage::rec, head, "--head");
+  add(Stage::rec, io, "--io");
+  add(Stage::chunk, mma, "--mma");
+  add(Stage::rec, state, "--state");
+  add(Stage::chunk, chunk, "--chunk");
+  add(Stage::warp, sram, "--sram");
+  return names;
+}
+
+void SubjectOptions::add_to(CLI::App& command, bool with_source) {
+  CLI::Option* name = command.add_option("op", op, "Operator, see wkvc list")->type_name("OP");
+  if (with_source) {
+    command.add_option("--source", source, "Text of a stage (rec, chunk, warp or cuda), as wkvc emit prints it")
+        ->type_name("FILE");
+  } else {
+    name->required();
+  }
+}
+
+}  // namespace wkvc

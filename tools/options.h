@@ -1,0 +1,51 @@
+// Options that several subcommands share, and their values' syntax. Everything here throws UserError.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/compiler.h"
+#include "runtime/launch_size.h"
+
+namespace CLI {
+class App;
+}
+
+namespace wkvc {
+
+// [config]: --head --io --mma --state --chunk --sram --arch.
+struct ConfigOptions {
+  std::optional<std::string> head, io, mma, state, chunk, sram, arch;
+
+  void add_to(CLI::App& command);
+  Config parse() const;
+
+  // Those given that are already decided in the text of a stage ("--io"); --arch never is.
+  std::vector<std::string> settled_in(Stage stage) const;
+};
+
+// OP|--source FILE. With both, the operator is what the text is compared with.
+struct SubjectOptions {
+  std::optional<std::string> op, source;
+
+  void add_to(CLI::App& command, bool with_source);
+};
+
+// "B,T,H", each at least 1.
+LaunchSize parse_shape(const std::string& text);
+
+// "64" or "64,128", multiples of 16.
+void parse_head(const std::string& text, Config& config);
+
+// "auto" (0) or a multiple of 16.
+int parse_chunk(const std::string& text);
+
+// "232448", "227KiB", "227 KiB", "0.2MiB" is refused: whole numbers with B, KB, KiB, MB or MiB.
+std::int64_t parse_sram(const std::string& text);
+
+std::uint64_t parse_seed(const std::string& text);
+
+}  // namespace wkvc

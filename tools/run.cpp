@@ -1,0 +1,63 @@
+// wkvc run: tensors by name in, results by name out.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "runtime/error.h"
+#include "tools/commands.h"
+#include "tools/execute.h"
+#include "tools/subject.h"
+
+namespace wkvc {
+namespace {
+
+struct Options {
+  SubjectOptions subject;
+  ConfigOptions config;
+  std::string input, output;
+  std::optional<std::string> device;
+};
+
+TensorMap results_of(const Manifest& manifest, Case& values) {
+  TensorMap results;
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (!is_result(spec.role)) continue;
+    results.emplace(spec.name, std::move(values.tensors.at(spec.name)));
+  }
+  return results;
+}
+
+int run(const Options& options) {
+  const Target target = target_from(options.device);
+  const Subject subject = subject_from(options.subject, options.config);
+  const std::string text = subject.text(Stage::cuda);
+  const Manifest manifest = subject.manifest_in(text);
+  Case values = case_from_file(manifest, options.input);
+  const std::string failure = execute(subject, load_kernel(subject, text, target), values);
+  if (!failure.empty()) user_error("{}", failure);
+  const TensorMap results = results_of(manifest, values);
+  write_safetensors(options.output, results, {{"op", manifest.op}, {"config", manifest.config}});
+  fmt::print("{} on {}, {}\n", manifest.op, device_name(target), manifest.config);
+  for (const auto& [name, tensor] : results) {
+    fmt::print("  {:<16} {} {}\n", name, name_of(tensor.dtype()), shape_text(tensor.shape()));
+  }
+  return exit_passed;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("run", "Runs the kernel on tensors of a file");
+  const auto options = std::make_shared<Options>();
+  options->subject.add_to(*command, /*with_source=*/true);
+  command->add_option("--input", options->input, "Tensors by name, in the safetensors format")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--output", options->output, "Where the results go, likewise")->required()->type_name("FILE");
+  command->add_option("--device", options->device, "cpu or cuda (cuda where there is a GPU)")->type_name("DEVICE");
+  options->config.add_to(*command);
+  command->callback([&action, options] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace wkvc

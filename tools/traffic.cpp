@@ -1,0 +1,18 @@
+#include "tools/traffic.h"
+
+#include "runtime/checked.h"
+#include "runtime/error.h"
+#include "runtime/tensor.h"
+
+namespace wkvc {
+
+std::int64_t bytes_moved(const Manifest& manifest, LaunchSize size) {
+  CheckedInt bytes = 0;
+  for (const TensorSpec& spec : manifest.tensors) {
+    bytes = checked_add(bytes, byte_count(spec.dtype, shape_of(spec, manifest, size)));
+  }
+  if (!bytes) user_error("shape {},{},{}: its tensors exceed 63 bits", size.batches, size.tokens, size.heads);
+  return *bytes;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,78 @@
+#include <mlir/IR/MLIRContext.h>
+
+#include <nlohmann/json.hpp>
+
+#include "codegen/chunk/Chunk.h"
+#include "codegen/compiler.h"
+#include "codegen/emit/Expressions.h"
+#include "codegen/ir/Text.h"
+#include "codegen/warp/Warp.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// How wkvc calls the operation in a report: its name, or its first named reader's.
+std::string called(Value value) {
+  for (int hops = 0; hops < 4 && name_of(value).empty() && value.hasOneUse(); ++hops) {
+    Operation* user = *value.user_begin();
+    if (user->getNumResults() != 1) break;
+    value = user->getResult(0);
+  }
+  return name_of(value).str();
+}
+
+Json contraction(chunk::DotOp op) {
+  auto shape = cast<RankedTensorType>(op.getType()).getShape();
+  int64_t depth = op.getXDim() ? chunk::columns(op.getX()) : chunk::rows(op.getX());
+  auto slice = op->getAttrOfType<StringAttr>("slice");
+  return {{"into", called(op.getResult())},
+          {"x", name_of(op.getX()).str()},
+          {"y", name_of(op.getY()).str()},
+          {"operands", dtype_text(chunk::element(op.getX()))},
+          {"accumulator", "f32"},
+          {"size", {shape[0], shape[1], depth}},
+          {"slice", slice ? slice.getValue().str() : ""}};
+}
+
+Json buffer(Operation* op) {
+  auto type = cast<MemRefType>(op->getResult(0).getType());
+  auto number = [&](const char* name) { return op->getAttrOfType<IntegerAttr>(name).getInt(); };
+  auto ring = dyn_cast<warp::RingOp>(op);
+  int64_t stages = ring ? ring.getStages() : 1;
+  Json entry{{"buffer", name_of(op->getResult(0)).str()},
+             {"offset", number("offset")},
+             {"bytes", stages * warp::shared_bytes(type)},
+             {"dtype", dtype_text(type.getElementType())},
+             {"shape", std::vector<int64_t>(type.getShape())}};
+  if (ring)
+    entry["lifetime"] = "all phases";
+  else
+    entry["lifetime"] = {number("from"), number("to")};
+  return entry;
+}
+
+}  // namespace
+
+std::string explain_json(const Source& source, const Config& config) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
+  Json report{{"sram", Json::array()}, {"contractions", Json::array()}};
+  if (source.stage <= Stage::chunk) {
+    auto chunk_stage = parse(lower_to(source, Stage::chunk, config), context);
+    chunk_stage->walk([&](chunk::DotOp op) { report["contractions"].push_back(contraction(op)); });
+  }
+  if (source.stage <= Stage::warp) {
+    auto warp_stage = parse(lower_to(source, Stage::warp, config), context);
+    warp_stage->walk([&](Operation* op) {
+      if (isa<warp::RingOp, warp::BufferOp, warp::FloatsOp>(op)) report["sram"].push_back(buffer(op));
+    });
+  }
+  return report.dump();
+}
+
+}  // namespace wkvc

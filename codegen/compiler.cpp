@@ -38,6 +38,10 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
     return module;
   }
   auto module = parse(source.text, context);
+  auto& operations = module->getBody()->getOperations();
+  const char* head = source.stage == Stage::chunk ? "chunk.program" : "warp.kernel";
+  if (!llvm::hasSingleElement(operations) || operations.front().getName().getStringRef() != head)
+    user_error("the text of this stage holds exactly one {}", head);
   module->walk([&](chunk::ProgramOp op) { apply(op, config); });
   return module;
 }

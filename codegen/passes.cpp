@@ -15,12 +15,10 @@ namespace wkvc {
 
 namespace {
 
+// The one operation of the module.
 template <class Op>
-Op only(Work& work, const char* what) {
-  auto& operations = work.module->getBody()->getOperations();
-  if (!llvm::hasSingleElement(operations) || !isa<Op>(operations.front()))
-    user_error("the text of this stage holds exactly one {}", what);
-  return cast<Op>(operations.front());
+Op only(Work& work) {
+  return cast<Op>(work.module->getBody()->front());
 }
 
 void lower_to_chunk(Work& work, const Config& config) {
@@ -33,13 +31,13 @@ void merge_common(Work& work, const Config&) {
   if (failed(passes.run(*work.module))) internal_error("merge-common failed");
 }
 
-void slice_program(Work& work, const Config&) { slice(only<chunk::ProgramOp>(work, "chunk.program")); }
+void slice_program(Work& work, const Config&) { slice(only<chunk::ProgramOp>(work)); }
 
 void lower_to_warp(Work& work, const Config& config) {
-  work.module = chunk_to_warp(only<chunk::ProgramOp>(work, "chunk.program"), config.arch);
+  work.module = chunk_to_warp(only<chunk::ProgramOp>(work), config.arch);
 }
 
-void emit_text(Work& work, const Config&) { work.cuda = emit_cuda(only<warp::KernelOp>(work, "warp.kernel")); }
+void emit_text(Work& work, const Config&) { work.cuda = emit_cuda(only<warp::KernelOp>(work)); }
 
 constexpr Pass kPasses[] = {
     {"rec-to-chunk", "C tokens at once; decays factored where their range allows", Stage::rec, Stage::chunk,

@@ -1,6 +1,5 @@
 #include "codegen/chunk/Chunk.h"
 
-#include <llvm/ADT/StringSet.h>
 #include <mlir/IR/DialectImplementation.h>
 
 #include "codegen/chunk/ChunkDialect.cpp.inc"
@@ -36,7 +35,23 @@ LogicalResult verify_tokens_square(Operation* op, Value x, Value y, Value result
                            << " and " << result.getType();
 }
 
+LogicalResult verify_finite(Operation* op, const llvm::APFloat& number) {
+  if (number.isFinite()) return success();
+  return op->emitOpError("needs a finite number");
+}
+
+// Of what is computed or stored: the dtypes that kernels have.
+LogicalResult verify_dtype(Operation* op, llvm::StringRef dtype) {
+  if (dtype == "f32" || dtype == "f16" || dtype == "bf16") return success();
+  return op->emitOpError() << "has the dtype \"" << dtype << "\"; expected f32, f16 or bf16";
+}
+
 }  // namespace
+
+LogicalResult ConstantOp::verify() { return verify_finite(*this, getValue()); }
+LogicalResult AtLeastOp::verify() { return verify_finite(*this, getBound()); }
+LogicalResult OutputOp::verify() { return verify_dtype(*this, getDtype()); }
+LogicalResult UnitLowerInverseOp::verify() { return verify_dtype(*this, getDtype()); }
 
 LogicalResult AddOp::verify() { return verify_broadcast(*this, getX(), getY(), getResult()); }
 LogicalResult SubOp::verify() { return verify_broadcast(*this, getX(), getY(), getResult()); }
@@ -50,12 +65,16 @@ LogicalResult WidenOp::verify() {
 LogicalResult RoundOp::verify() {
   if (!has_shape(getResult(), rows(getX()), columns(getX())))
     return emitOpError("keeps the shape: ") << getX().getType() << " became " << getResult().getType();
-  if (getBound() && !element(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
-  return success();
+  if (static_cast<bool>(getBound()) != static_cast<bool>(getFactor()))
+    return emitOpError("needs both or neither of bound and factor");
+  if (!getBound()) return success();
+  if (!element(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  if (getFactor()->isNegative()) return emitOpError("has a negative factor");
+  return verify_finite(*this, *getFactor());
 }
 
 LogicalResult RowOp::verify() {
-  int64_t index = getIndex();
+  auto index = static_cast<int64_t>(getIndex());
   if (index < 0 || index >= rows(getX()))
     return emitOpError("row ") << index << " of a matrix with " << rows(getX()) << " rows";
   if (!has_shape(getResult(), 1, columns(getX()))) return emitOpError("gives one row of ") << getX().getType();
@@ -63,7 +82,7 @@ LogicalResult RowOp::verify() {
 }
 
 LogicalResult DotOp::verify() {
-  int64_t i = getXDim(), j = getYDim();
+  auto i = static_cast<int64_t>(getXDim()), j = static_cast<int64_t>(getYDim());
   if (i < 0 || i > 1 || j < 0 || j > 1) return emitOpError("contracts dimension 0 or 1");
   auto size = [](Value v, int64_t dim) { return dim ? columns(v) : rows(v); };
   if (size(getX(), i) != size(getY(), j))
@@ -79,8 +98,9 @@ LogicalResult DotOp::verify() {
 LogicalResult DiagonalDotOp::verify() { return verify_tokens_square(*this, getX(), getY(), getResult()); }
 
 LogicalResult RowDotOp::verify() {
-  if (columns(getX()) == columns(getY()) && has_shape(getResult(), std::max(rows(getX()), rows(getY())), 1))
-    return success();
+  int64_t x = rows(getX()), y = rows(getY());
+  bool fit = columns(getX()) == columns(getY()) && (x == y || x == 1 || y == 1);
+  if (fit && has_shape(getResult(), std::max(x, y), 1)) return success();
   return emitOpError("needs rows of one length and a column as result");
 }
 
@@ -88,22 +108,6 @@ LogicalResult DecayedDotOp::verify() {
   if (!has_shape(getLx(), rows(getX()), columns(getX())) || !has_shape(getLy(), rows(getY()), columns(getY())))
     return emitOpError("needs one exponent for each element");
   return verify_tokens_square(*this, getX(), getY(), getResult());
-}
-
-LogicalResult ProgramOp::verify() {
-  int updates = 0, states = 0;
-  llvm::StringSet<> names;
-  for (Operation& op : getBody().front()) {
-    updates += isa<UpdateOp>(op);
-    states += isa<StateOp>(op);
-    for (Value result : op.getResults())
-      if (rows(result) > 1 && rows(result) % 16) return op.emitOpError("sizes are 1 or multiples of 16");
-    if (auto sym = op.getAttrOfType<StringAttr>("sym"))
-      if (!names.insert(sym.getValue()).second) return op.emitOpError("the name \"") << sym.getValue() << "\" is taken";
-  }
-  if (updates != 1 || states != 1)
-    return emitOpError("needs one state and one update, has ") << states << " and " << updates;
-  return success();
 }
 
 }  // namespace wkvc::chunk

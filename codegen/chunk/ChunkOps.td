@@ -39,6 +39,7 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 //===- What comes in -------------------------------------------------------------------------------------------===//
@@ -65,10 +66,11 @@ def Chunk_StateOp : Chunk_Op<"state"> {
 }
 
 def Chunk_ConstantOp : Chunk_Pure<"constant"> {
-  let summary = "One number; broadcasts";
+  let summary = "One number; 1x1, which broadcasts, or in every element of a matrix";
   let arguments = (ins F32Attr:$value);
   let results = (outs Chunk_F32:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 //===- Elementwise, in f32 -------------------------------------------------------------------------------------===//
@@ -104,6 +106,7 @@ def Chunk_AtLeastOp : Chunk_Pure<"at_least", [SameOperandsAndResultType]> {
   let arguments = (ins Chunk_F32:$x, F32Attr:$bound);
   let results = (outs Chunk_F32:$result);
   let assemblyFormat = "$x `,` $bound attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Chunk_WidenOp : Chunk_Pure<"widen"> {
@@ -195,6 +198,7 @@ def Chunk_UnitLowerInverseOp : Chunk_Pure<"unit_lower_inverse", [SameOperandsAnd
   let arguments = (ins Chunk_F32:$x, StrAttr:$dtype);
   let results = (outs Chunk_F32:$result);
   let assemblyFormat = "$x `in` $dtype attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 //===- What goes out -------------------------------------------------------------------------------------------===//
@@ -209,6 +213,7 @@ def Chunk_OutputOp : Chunk_Op<"output"> {
   let summary = "C tokens of an output, rounded to its storage dtype";
   let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype);
   let assemblyFormat = "$sym $x `as` $dtype attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 #endif

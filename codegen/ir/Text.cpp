@@ -31,17 +31,46 @@ std::string print(Operation* op) {
 
 namespace {
 
+// Brackets within brackets: the parser recurses into them, so text that nests without end would overflow its stack.
+constexpr int kMaxNesting = 64;
+
+// Where the string or comment that begins at `i` ends, or `i` where none begins.
+size_t after_quotation(llvm::StringRef text, size_t i) {
+  if (text.substr(i).starts_with("//")) return std::min(text.find('\n', i), text.size());
+  if (text[i] != '"') return i;
+  for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\';
+  return std::min(i + 1, text.size());
+}
+
+void check_nesting(llvm::StringRef text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    for (size_t end = 0; i < text.size() && (end = after_quotation(text, i)) != i;) i = end;
+    if (i == text.size()) return;
+    bool arrow = text[i] == '>' && i > 0 && text[i - 1] == '-';
+    if (llvm::StringRef("([{<").contains(text[i])) ++depth;
+    if (llvm::StringRef(")]}>").contains(text[i]) && !arrow) --depth;
+    if (depth > kMaxNesting)
+      user_error("this text is not a stage wkvc can read: it nests more than {} deep", kMaxNesting);
+  }
+}
+
+// What the value is called where the text defines it; numbers are no names.
+void restore_name(Value value, SMRange range) {
+  llvm::StringRef name(range.Start.getPointer(), range.End.getPointer() - range.Start.getPointer());
+  name.consume_front("%");
+  bool is_number = name.find_first_not_of("0123456789") == llvm::StringRef::npos;
+  if (!is_number) set_name(value, name);
+}
+
 // The parser forgets what values were called; its record of definitions still points into the text.
 void restore_names(const AsmParserState& state) {
-  for (const auto& definition : state.getOpDefs()) {
-    for (const auto& group : definition.resultGroups) {
-      SMRange range = group.definition.loc;
-      llvm::StringRef name(range.Start.getPointer(), range.End.getPointer() - range.Start.getPointer());
-      name.consume_front("%");
-      bool is_number = name.find_first_not_of("0123456789") == llvm::StringRef::npos;
-      if (!is_number) set_name(definition.op->getResult(group.startIndex), name);
-    }
-  }
+  for (const auto& definition : state.getOpDefs())
+    for (const auto& group : definition.resultGroups)
+      restore_name(definition.op->getResult(group.startIndex), group.definition.loc);
+  for (const auto& definition : state.getBlockDefs())
+    for (size_t i = 0; i < definition.arguments.size(); ++i)
+      restore_name(definition.block->getArgument(i), definition.arguments[i].loc);
 }
 
 std::string describe(const Diagnostic& diagnostic) {
@@ -56,6 +85,7 @@ std::string describe(const Diagnostic& diagnostic) {
 }  // namespace
 
 OwningOpRef<ModuleOp> parse(std::string_view text, MLIRContext& context) {
+  check_nesting({text.data(), text.size()});
   std::string first_error;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic& diagnostic) {
     if (first_error.empty()) first_error = describe(diagnostic);

@@ -1,5 +1,7 @@
 #include "codegen/lower/Affine.h"
 
+#include <cmath>
+
 #include "codegen/ir/Text.h"
 #include "runtime/error.h"
 
@@ -53,7 +55,25 @@ VectorForm AffineAnalysis::form_of(Value v) const {
   return form;
 }
 
+Value AffineAnalysis::full(Value x, Value token_value) {
+  int64_t extent = llvm::cast<RankedTensorType>(token_value.getType()).getDimSize(0);
+  if (chunk::rows(x) == chunk_ && chunk::columns(x) == extent) return x;
+  return b_.spread(b_.widen(x), chunk_, extent);
+}
+
+// Chunked contractions are not the token's: one of them may stand for several, so they share one dtype.
+void AffineAnalysis::check_compute(Operation* op) const {
+  auto pinned = op->getAttrOfType<StringAttr>("compute");
+  auto recurrence = rec::RecurrenceOp(recurrence_);
+  if (!pinned || pinned.getValue() == recurrence.getCompute()) return;
+  user_error(
+      "'{}': a contraction asks for {} operands but the recurrence for {}; operand dtypes of single contractions "
+      "are not supported yet, choose one for all with op.compute or --mma",
+      recurrence.getSymName().str(), pinned.getValue().str(), recurrence.getCompute().str());
+}
+
 void AffineAnalysis::visit(Operation* op) {
+  check_compute(op);
   if (llvm::isa<rec::UpdateOp, rec::OutputOp>(op)) return;
   if (llvm::isa<rec::InputOp, rec::ParameterOp, rec::ConstantOp>(op)) return lift_source(op);
   if (auto state = llvm::dyn_cast<rec::StateOp>(op)) {
@@ -98,23 +118,41 @@ Value AffineAnalysis::lift(Operation* op, llvm::ArrayRef<Value> x) {
   if (llvm::isa<rec::AssumeOp, rec::BroadcastOp>(op)) return x[0];
   if (llvm::isa<rec::CastOp>(op)) {
     if (llvm::cast<RankedTensorType>(op->getResult(0).getType()).getElementType().isF32()) return b_.widen(x[0]);
-    user_error("'{}': a cast to anything but f32 inside a recurrence is not supported; the storage dtypes belong to "
-               "inputs and outputs", recurrence_.getSymName().str());
+    user_error(
+        "'{}': a cast to anything but f32 inside a recurrence is not supported; the storage dtypes belong to "
+        "inputs and outputs",
+        recurrence_.getSymName().str());
   }
-  if (llvm::isa<rec::NegOp>(op)) result = unary(chunk::NegOp());
-  else if (llvm::isa<rec::ExpOp>(op)) result = unary(chunk::ExpOp());
-  else if (llvm::isa<rec::LogOp>(op)) result = unary(chunk::LogOp());
-  else if (llvm::isa<rec::SigmoidOp>(op)) result = unary(chunk::SigmoidOp());
-  else if (llvm::isa<rec::TanhOp>(op)) result = unary(chunk::TanhOp());
-  else if (llvm::isa<rec::SoftplusOp>(op)) result = unary(chunk::SoftplusOp());
-  else if (llvm::isa<rec::ReluOp>(op)) result = unary(chunk::ReluOp());
-  else if (llvm::isa<rec::SqrtOp>(op)) result = unary(chunk::SqrtOp());
-  else if (llvm::isa<rec::ReciprocalOp>(op)) result = unary(chunk::ReciprocalOp());
-  else if (llvm::isa<rec::AddOp>(op)) result = b_.add(x[0], x[1]);
-  else if (llvm::isa<rec::SubOp>(op)) result = b_.sub(x[0], x[1]);
-  else if (llvm::isa<rec::MulOp, rec::ScaleOp>(op)) result = b_.mul(x[0], x[1]);
-  else if (llvm::isa<rec::DotOp>(op)) result = b_.row_dot(b_.widen(x[0]), b_.widen(x[1]));
-  else internal_error("no chunk form of '{}'", op->getName().getStringRef().str());
+  if (llvm::isa<rec::NegOp>(op))
+    result = unary(chunk::NegOp());
+  else if (llvm::isa<rec::ExpOp>(op))
+    result = unary(chunk::ExpOp());
+  else if (llvm::isa<rec::LogOp>(op))
+    result = unary(chunk::LogOp());
+  else if (llvm::isa<rec::SigmoidOp>(op))
+    result = unary(chunk::SigmoidOp());
+  else if (llvm::isa<rec::TanhOp>(op))
+    result = unary(chunk::TanhOp());
+  else if (llvm::isa<rec::SoftplusOp>(op))
+    result = unary(chunk::SoftplusOp());
+  else if (llvm::isa<rec::ReluOp>(op))
+    result = unary(chunk::ReluOp());
+  else if (llvm::isa<rec::SqrtOp>(op))
+    result = unary(chunk::SqrtOp());
+  else if (llvm::isa<rec::ReciprocalOp>(op))
+    result = unary(chunk::ReciprocalOp());
+  else if (llvm::isa<rec::AddOp>(op))
+    result = b_.add(x[0], x[1]);
+  else if (llvm::isa<rec::SubOp>(op))
+    result = b_.sub(x[0], x[1]);
+  else if (llvm::isa<rec::MulOp, rec::ScaleOp>(op))
+    result = b_.mul(x[0], x[1]);
+  else if (llvm::isa<rec::DotOp>(op)) {
+    int64_t extent = llvm::cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(0);
+    auto row = [&](Value v) { return b_.spread(b_.widen(v), chunk::rows(v), extent); };
+    result = b_.row_dot(row(x[0]), row(x[1]));
+  } else
+    internal_error("no chunk form of '{}'", op->getName().getStringRef().str());
   rec::Interval range = rec::range_of(op->getResult(0));
   if (range.bounded()) b_.set_bound(result, {{}, range.magnitude()});
   return result;
@@ -152,13 +190,24 @@ MatrixForm AffineAnalysis::sum(Operation* op, MatrixForm x, MatrixForm y, bool n
   return x;
 }
 
+// The log of a factor of the state, and what is known of it.
+Value AffineAnalysis::log_of(Operation* op, Value token_factor, rec::Interval& range) {
+  if (auto exp = token_factor.getDefiningOp<rec::ExpOp>()) {
+    range = rec::range_of(exp.getOperand());
+    return b_.widen(lifted(exp.getOperand()));
+  }
+  rec::Interval factor = rec::range_of(token_factor);
+  if (factor.lo < 0) not_affine(op, "the decay may be negative; write exp(log_w), or declare its range with .in(0, 1)");
+  range = {std::log(factor.lo), std::log(factor.hi)};
+  return b_.log(lifted(token_factor));
+}
+
 MatrixForm AffineAnalysis::scaled(Operation* op, MatrixForm x, Value token_factor) {
   if (depends_on_state(token_factor)) not_affine(op, "the decay depends on the state");
   Value factor = lifted(token_factor);
   if (x.has_state) {
-    auto exp = token_factor.getDefiningOp<rec::ExpOp>();
-    Value log_factor = exp ? lifted(exp.getOperand()) : b_.log(factor);
-    rec::Interval range = exp ? rec::range_of(exp.getOperand()) : rec::Interval{};
+    rec::Interval range;
+    Value log_factor = log_of(op, token_factor, range);
     x.decay = x.decay ? b_.mul(x.decay, factor) : factor;
     x.log_decay = x.log_decay ? b_.add(x.log_decay, log_factor) : log_factor;
     x.log_range = {x.log_range.lo + range.lo, x.log_range.hi + range.hi};
@@ -175,9 +224,9 @@ MatrixForm AffineAnalysis::outer(rec::OuterOp op) {
   VectorForm form = form_of(column);
   if (!form.after.empty()) not_affine(op, "the state after the update feeds the update");
   MatrixForm result;
-  Value k = b_.widen(lifted(row));
+  Value k = b_.widen(full(row));
   for (Value q : form.before) result.rank.push_back({q, k});
-  if (form.plain) result.input.push_back({b_.widen(form.plain), k});
+  if (form.plain) result.input.push_back({b_.widen(full(form.plain, column)), k});
   for (const auto& p : form.products)
     result.input.push_back({b_.mul(b_.widen(p.v), b_.row_dot(b_.widen(p.x), b_.widen(p.y))), k});
   return result;
@@ -198,7 +247,7 @@ bool AffineAnalysis::visit_vector(Operation* op) {
     auto dot = scale.getScalar().getDefiningOp<rec::DotOp>();
     if (dot && !depends_on_state(scale.getScalar()) && !depends_on_state(scale.getValue())) {
       VectorForm form;
-      form.products.push_back({lifted(scale.getValue()), lifted(dot.getLhs()), lifted(dot.getRhs())});
+      form.products.push_back({full(scale.getValue()), full(dot.getLhs()), full(dot.getRhs())});
       vectors_[result] = form;
       return true;
     }
@@ -224,7 +273,7 @@ bool AffineAnalysis::visit_vector(Operation* op) {
 
 VectorForm AffineAnalysis::apply(rec::DotOp op) {
   const MatrixForm& matrix = matrices_.find(op.getLhs())->second;
-  Value q = b_.widen(lifted(op.getRhs()));
+  Value q = b_.widen(full(op.getRhs()));
   VectorForm form;
   if (op.getLhs() == next_) {
     form.after.push_back(q);

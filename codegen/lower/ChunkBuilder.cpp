@@ -31,6 +31,17 @@ Value ChunkBuilder::widen(Value x) {
   return cached;
 }
 
+Value ChunkBuilder::spread(Value x, int64_t rows, int64_t columns) {
+  RankedTensorType type = f32_type(rows, columns);
+  if (x.getType() == type) return x;
+  Value& cached = spread_[{x, type}];
+  if (cached) return cached;
+  Value zeros = create<chunk::ConstantOp>(type, llvm::APFloat(0.f));
+  cached = add(zeros, x);
+  if (auto bound = bound_of(x)) set_bound(cached, *bound);
+  return cached;
+}
+
 std::optional<Bound> ChunkBuilder::bound_of(Value x) const {
   if (auto it = bounds_.find(x); it != bounds_.end()) return it->second;
   Operation* op = x.getDefiningOp();
@@ -54,7 +65,8 @@ bool ChunkBuilder::fits_f16(Value x) const { return measurable_.contains(x) || b
 Value ChunkBuilder::operand(Value x, const std::string& dtype) {
   Type element = element_type(builder_.getContext(), dtype);
   if (element.isF32()) return x;
-  if (auto widen = x.getDefiningOp<chunk::WidenOp>(); widen && chunk::element(widen.getX()) == element && dtype != "f16")
+  if (auto widen = x.getDefiningOp<chunk::WidenOp>();
+      widen && chunk::element(widen.getX()) == element && dtype != "f16")
     return widen.getX();
   Value& cached = operands_[{x, element}];
   if (cached) return cached;

@@ -35,6 +35,8 @@ class ChunkBuilder {
   mlir::Value row(mlir::Value x, int64_t index);
   mlir::Value row_dot(mlir::Value x, mlir::Value y);
   mlir::Value widen(mlir::Value x);
+  // An f32 value broadcast to rows × columns, for operations that do not broadcast themselves.
+  mlir::Value spread(mlir::Value x, int64_t rows, int64_t columns);
 
   // Σ over dimension i of x and j of y, both rounded to the compute dtype, or to f32 where f16 could overflow.
   mlir::Value dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
@@ -75,6 +77,7 @@ class ChunkBuilder {
   llvm::DenseMap<mlir::Value, Bound> bounds_;
   llvm::DenseSet<mlir::Value> measurable_;
   llvm::DenseMap<mlir::Value, mlir::Value> widened_;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> spread_;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> operands_;
 };
 

@@ -52,6 +52,7 @@ class Lowering {
     S0_ = b_.create<chunk::StateOp>(type, recurrence_.state().getName());
     set_name(S0_, recurrence_.state().getName());
     next_ = analysis_.next();
+    if (next_.log_decay) next_.log_decay = b_.spread(next_.log_decay, plan_.chunk, recurrence_.getKeyDim());
     for (RankOne& term : next_.rank) term = {past_end_zero(term.left), past_end_zero(term.right)};
     for (RankOne& term : next_.input) term = {past_end_zero(term.left), past_end_zero(term.right)};
   }
@@ -157,7 +158,7 @@ class Lowering {
   }
 
   void lower_output(rec::OutputOp output) {
-    Value value = materialize(output.getValue());
+    Value value = analysis_.full(materialize(output.getValue()), output.getValue());
     set_name(value, output.getName().upper());
     b_.create<chunk::OutputOp>(output.getName(), value, name_of(rec::dtype_of(output.getDtype())));
   }
@@ -165,8 +166,7 @@ class Lowering {
   void update() {
     llvm::SmallVector<Value> writes;
     for (const RankOne& term : next_.input) writes.push_back(b_.dot(term.left, 0, decay_->write(term.right), 0));
-    for (size_t j = 0; j < U_.size(); ++j)
-      writes.push_back(b_.dot(U_[j], 0, decay_->write(next_.rank[j].right), 0));
+    for (size_t j = 0; j < U_.size(); ++j) writes.push_back(b_.dot(U_[j], 0, decay_->write(next_.rank[j].right), 0));
     Value next = decay_->finish(S0_, writes);
     set_name(next, (recurrence_.state().getName() + "_next").str());
     b_.create<chunk::UpdateOp>(next);
@@ -200,6 +200,10 @@ DecayPlan plan_for(rec::RecurrenceOp recurrence, int chunk) {
 OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk) {
   if (chunk < 0 || chunk % 16 || chunk > 256)
     user_error("--chunk {}: a chunk is a multiple of 16 tokens from 16 to 256, or auto", chunk);
+  if (llvm::StringRef compute = recurrence.getCompute(); compute == "tf32" || compute == "bf16x3")
+    user_error(
+        "'{}': {} operands of contractions are not supported yet; choose f16, bf16 or f32 with op.compute or --mma",
+        recurrence.getSymName().str(), compute.str());
   DecayPlan plan = plan_for(recurrence, chunk);
   OpBuilder builder(recurrence.getContext());
   OwningOpRef<ModuleOp> module = ModuleOp::create(recurrence.getLoc());

@@ -3,6 +3,10 @@
 #include <llvm/ADT/StringSwitch.h>
 #include <mlir/IR/DialectImplementation.h>
 
+#include <cmath>
+
+#include "codegen/rec/Limits.h"
+
 #include "codegen/warp/WarpDialect.cpp.inc"
 #define GET_OP_CLASSES
 #include "codegen/warp/WarpOps.cpp.inc"
@@ -26,53 +30,237 @@ int64_t shared_bytes(MemRefType tile) {
 
 namespace {
 
-// How many tiles a function of templates/ takes; -1: there is none of that name.
-int arity(llvm::StringRef function) {
-  return llvm::StringSwitch<int>(function)
-      .Cases({"neg", "exp", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"}, 1)
-      .Cases({"widen", "keep_valid", "cumsum", "row", "tril", "tril_strict", "unit_lower_inverse_f16"}, 1)
-      .Cases({"unit_lower_inverse_bf16", "unit_lower_inverse_f32", "maximum", "add_constant", "mul_constant"}, 1)
-      .Cases({"add", "sub", "mul", "diagonal_dot"}, 2)
-      .Cases({"decayed_dot", "decayed_dot_strict"}, 4)
-      .Default(-1);
-}
+//===- Shapes ----------------------------------------------------------------------------------------------------===//
 
 llvm::ArrayRef<int64_t> shape_of(Value x) { return llvm::cast<ShapedType>(x.getType()).getShape(); }
+Type element_of(Value x) { return llvm::cast<ShapedType>(x.getType()).getElementType(); }
+int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
+
+bool has_shape(Value x, int64_t rows, int64_t columns) {
+  auto shape = shape_of(x);
+  return shape.size() == 2 && shape[0] == rows && shape[1] == columns;
+}
+
+bool is_stored(Type element) { return element.isF32() || element.isF16() || element.isBF16(); }
+
+LogicalResult expect_shape(Operation* op, Value x, int64_t rows, int64_t columns) {
+  if (has_shape(x, rows, columns)) return success();
+  return op->emitOpError() << "has " << x.getType() << " where " << rows << "x" << columns << " is expected";
+}
+
+LogicalResult verify_number(Operation* op, const char* what, uint64_t attribute, int64_t lo, int64_t hi) {
+  int64_t number = signed_value(attribute);
+  if (number >= lo && number <= hi) return success();
+  return op->emitOpError() << what << " is " << number << "; expected " << lo << " to " << hi;
+}
+
+LogicalResult verify_finite(Operation* op, const llvm::APFloat& number) {
+  if (number.isFinite()) return success();
+  return op->emitOpError("needs a finite number");
+}
+
+//===- Calls -----------------------------------------------------------------------------------------------------===//
+
+enum class Form { none, elementwise, square, row, constant, binary, diagonal_dot, decayed_dot };
+
+Form form_of(llvm::StringRef function) {
+  return llvm::StringSwitch<Form>(function)
+      .Cases({"neg", "exp", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"}, Form::elementwise)
+      .Cases({"widen", "keep_valid", "cumsum"}, Form::elementwise)
+      .Cases({"tril", "tril_strict", "unit_lower_inverse_f16"}, Form::square)
+      .Cases({"unit_lower_inverse_bf16", "unit_lower_inverse_f32"}, Form::square)
+      .Case("row", Form::row)
+      .Cases({"maximum", "add_constant", "mul_constant"}, Form::constant)
+      .Cases({"add", "sub", "mul"}, Form::binary)
+      .Case("diagonal_dot", Form::diagonal_dot)
+      .Cases({"decayed_dot", "decayed_dot_strict"}, Form::decayed_dot)
+      .Default(Form::none);
+}
+
+bool takes_constant(Form form) { return form == Form::row || form == Form::constant; }
+bool takes_shared(Form form) { return form == Form::diagonal_dot || form == Form::decayed_dot; }
+size_t arity(Form form) { return form == Form::decayed_dot ? 4 : form == Form::binary || takes_shared(form) ? 2 : 1; }
+
+LogicalResult verify_operands(CallOp op, Form form) {
+  if (op.getX().size() != arity(form))
+    return op.emitOpError("\"") << op.getFunction() << "\" takes " << arity(form) << " tiles, not " << op.getX().size();
+  for (Value x : op.getX())
+    if (isa<MemRefType>(x.getType()) != takes_shared(form))
+      return op.emitOpError("\"") << op.getFunction() << "\" takes tiles in "
+                                  << (takes_shared(form) ? "shared memory" : "registers");
+  bool widens = op.getFunction() == "widen";
+  if (!takes_shared(form) && !widens && !llvm::all_of(op.getX(), [](Value x) { return element_of(x).isF32(); }))
+    return op.emitOpError("\"") << op.getFunction() << "\" takes tiles of f32";
+  if (op.getConstant().has_value() != takes_constant(form))
+    return op.emitOpError("\"") << op.getFunction() << "\" takes " << (takes_constant(form) ? "a" : "no")
+                                << " constant";
+  return op.getConstant() ? verify_finite(op, *op.getConstant()) : success();
+}
+
+LogicalResult verify_row(CallOp op) {
+  auto x = shape_of(op.getX()[0]);
+  double index = op.getConstant()->convertToFloat();
+  if (index < 0 || index >= static_cast<double>(x[0]) || index != std::floor(index))
+    return op.emitOpError("row ") << index << " of a tile with " << x[0] << " rows";
+  return expect_shape(op, op.getResult(), 1, x[1]);
+}
+
+LogicalResult verify_binary(CallOp op) {
+  auto x = shape_of(op.getX()[0]), y = shape_of(op.getX()[1]);
+  auto joined = [](int64_t a, int64_t b) { return a == b || b == 1 ? a : a == 1 ? b : -1; };
+  if (has_shape(op.getResult(), joined(x[0], y[0]), joined(x[1], y[1]))) return success();
+  return op.emitOpError() << op.getX()[0].getType() << " and " << op.getX()[1].getType() << " do not broadcast to "
+                          << op.getResult().getType();
+}
+
+LogicalResult verify_shapes(CallOp op, Form form) {
+  auto x = shape_of(op.getX()[0]);
+  if (form == Form::row) return verify_row(op);
+  if (form == Form::binary) return verify_binary(op);
+  if (takes_shared(form)) {
+    for (Value y : op.getX())
+      if (failed(expect_shape(op, y, x[0], x[1]))) return failure();
+    return expect_shape(op, op.getResult(), x[0], x[0]);
+  }
+  if (form == Form::square && x[0] != x[1])
+    return op.emitOpError("\"") << op.getFunction() << "\" takes a square tile, not " << op.getX()[0].getType();
+  return expect_shape(op, op.getResult(), x[0], x[1]);
+}
 
 }  // namespace
 
 LogicalResult CallOp::verify() {
-  int expected = arity(getFunction());
-  if (expected < 0) return emitOpError("templates/ has no function \"") << getFunction() << "\"";
-  if (static_cast<int>(getX().size()) != expected)
-    return emitOpError("\"") << getFunction() << "\" takes " << expected << " tiles, not " << getX().size();
-  return success();
+  Form form = form_of(getFunction());
+  if (form == Form::none) return emitOpError("templates/ has no function \"") << getFunction() << "\"";
+  if (failed(verify_operands(*this, form))) return failure();
+  return verify_shapes(*this, form);
+}
+
+LogicalResult RoundOp::verify() {
+  bool scaled = getScale() || getOwn();
+  if (getScale() && getOwn()) return emitOpError("has a scale given and one of its own; expected at most one");
+  if (scaled && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }
 
 LogicalResult MmaOp::verify() {
   auto x = shape_of(getX()), y = shape_of(getY()), acc = shape_of(getAcc());
+  if (element_of(getX()) != element_of(getY()))
+    return emitOpError("operands must have one dtype, got ") << getX().getType() << " and " << getY().getType();
+  auto in_registers = [](Value v) { return isa<VectorType>(v.getType()); };
+  if ((getXTransposed() && in_registers(getX())) || (getYTransposed() && in_registers(getY())))
+    return emitOpError("only operands in shared memory are read transposed");
+  if ((getXScale() && in_registers(getX())) || (getYScale() && in_registers(getY())))
+    return emitOpError("operands in registers carry their scales themselves");
   int64_t m = x[getXTransposed()], n = y[getYTransposed()];
   int64_t kx = x[1 - getXTransposed()], ky = y[1 - getYTransposed()];
   if (kx != ky) return emitOpError("contracts ") << kx << " with " << ky << " elements";
-  if (acc[0] != m || acc[1] != n || shape_of(getResult()) != acc)
+  if (acc[0] != m || acc[1] != n)
     return emitOpError("makes ") << m << "x" << n << ", the accumulator is " << getAcc().getType();
   return success();
 }
 
-LogicalResult KernelOp::verify() {
-  if (getWarps() < 1 || getWarps() > 32) return emitOpError("a block has 1 to 32 warps, not ") << getWarps();
-  LogicalResult result = success();
-  int64_t shared = getSharedBytes();
-  walk([&](Operation* op) {
-    auto offset = op->getAttrOfType<IntegerAttr>("offset");
-    if (!offset || op->getNumResults() != 1) return;
-    int64_t stages = isa<RingOp>(op) ? cast<RingOp>(op).getStages() : 1;
-    int64_t end = offset.getInt() + stages * shared_bytes(cast<MemRefType>(op->getResult(0).getType()));
-    if (offset.getInt() < 0 || offset.getInt() % 16 || end > shared)
-      result = op->emitOpError("bytes ") << offset.getInt() << " to " << end << " of " << shared
-                                         << ": offsets are multiples of 16 inside the kernel's shared memory";
-  });
-  return result;
+//===- Shared memory ---------------------------------------------------------------------------------------------===//
+
+namespace {
+
+constexpr int64_t kMaxOffset = rec::max_sram, kMaxStages = 16, kMaxPhases = 10000;
+
+LogicalResult verify_live(Operation* op, uint64_t from, uint64_t to) {
+  if (failed(verify_number(op, "the first phase", from, 0, kMaxPhases))) return failure();
+  return verify_number(op, "the last phase", to, signed_value(from), kMaxPhases);
+}
+
+}  // namespace
+
+LogicalResult RingOp::verify() {
+  if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
+  return verify_number(*this, "the number of stages", getStages(), 1, kMaxStages);
+}
+
+LogicalResult BufferOp::verify() {
+  if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
+  if (getScale() && failed(verify_number(*this, "the scale's offset", *getScale(), 0, kMaxOffset))) return failure();
+  if (getScale() && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  return verify_live(*this, getFrom(), getTo());
+}
+
+LogicalResult FloatsOp::verify() {
+  if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
+  return verify_live(*this, getFrom(), getTo());
+}
+
+LogicalResult CopyOp::verify() { return verify_number(*this, "ahead", getAhead(), 0, kMaxStages - 1); }
+LogicalResult WaitCopiesOp::verify() {
+  return verify_number(*this, "the number of pending copies", getPending(), 0, kMaxStages - 1);
+}
+
+LogicalResult ScaleForOp::verify() {
+  if (getSlots().empty()) return emitOpError("needs the maxima of at least one tensor");
+  if (getFactor().isNegative()) return emitOpError("has a negative factor");
+  return verify_finite(*this, getFactor());
+}
+
+LogicalResult LoadOp::verify() {
+  auto tile = shape_of(getTile());
+  if (element_of(getTile()) != element_of(getResult()))
+    return emitOpError() << "makes " << getResult().getType() << " of " << getTile().getType();
+  if (getColumn() && getOwn()) return emitOpError("loads the columns at an index or the warp's own, not both");
+  int64_t rows = tile[0], columns = getColumn() || getOwn() ? 16 : tile[1];
+  if (getTransposed()) std::swap(rows, columns);
+  return expect_shape(*this, getResult(), rows, columns);
+}
+
+LogicalResult StoreOp::verify() {
+  if (element_of(getTile()) != element_of(getX()))
+    return emitOpError() << "stores " << getX().getType() << " to " << getTile().getType();
+  return expect_shape(*this, getX(), shape_of(getTile())[0], getColumn() ? 16 : shape_of(getTile())[1]);
+}
+
+LogicalResult LoadRowOp::verify() {
+  return expect_shape(*this, getResult(), 1, getColumn() ? 16 : shape_of(getRow())[0]);
+}
+
+LogicalResult StoreRowOp::verify() { return expect_shape(*this, getX(), 1, 16); }
+
+//===- Global memory ---------------------------------------------------------------------------------------------===//
+
+LogicalResult ParameterOp::verify() {
+  if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
+  return expect_shape(*this, getResult(), 1, 16);
+}
+
+LogicalResult StoreOutputOp::verify() {
+  if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
+  if (shape_of(getX())[getTransposed() ? 0 : 1] == 16) return success();
+  return emitOpError() << "stores 16 columns, not " << getX().getType();
+}
+
+//===- Control ---------------------------------------------------------------------------------------------------===//
+
+LogicalResult LoopOp::verifyRegions() {
+  Block& body = getBody().front();
+  if (body.getNumArguments() != 1 || body.getArgument(0).getType() != getInit().getType())
+    return emitOpError() << "carries " << getInit().getType() << " in one argument of its body";
+  auto yield = dyn_cast<YieldOp>(body.back());
+  if (yield && yield.getNext().getType() == getInit().getType()) return success();
+  return emitOpError() << "ends with a warp.yield of " << getInit().getType();
+}
+
+LogicalResult SlabsOp::verify() {
+  if (rec::is_extent(signed_value(getColumns()))) return success();
+  return emitOpError() << "has " << signed_value(getColumns()) << " columns; expected " << rec::extents_text;
+}
+
+LogicalResult SlabsOp::verifyRegions() {
+  Block& body = getBody().front();
+  if (body.getNumArguments() == 1 && body.getArgument(0).getType().isIndex()) return success();
+  return emitOpError("has one argument, the index of the first column");
+}
+
+LogicalResult OnWarpOp::verifyRegions() {
+  if (getBody().front().getNumArguments() == 0) return success();
+  return emitOpError("takes no arguments");
 }
 
 }  // namespace wkvc::warp

@@ -46,6 +46,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     `shared` $shared_bytes `compute` $compute `arch` $arch `tensors` $tensors attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 //===- Shared memory -------------------------------------------------------------------------------------------===//
@@ -56,6 +57,7 @@ def Warp_RingOp : Warp_Op<"ring"> {
   let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = "$tensor `offset` $offset `stages` $stages attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Warp_BufferOp : Warp_Op<"buffer"> {
@@ -63,6 +65,7 @@ def Warp_BufferOp : Warp_Op<"buffer"> {
   let arguments = (ins I64Attr:$offset, OptionalAttr<I64Attr>:$scale, I64Attr:$from, I64Attr:$to);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = "`offset` $offset (`scale` $scale^)? `live` $from `to` $to attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Warp_FloatsOp : Warp_Op<"floats"> {
@@ -70,6 +73,7 @@ def Warp_FloatsOp : Warp_Op<"floats"> {
   let arguments = (ins I64Attr:$offset, I64Attr:$from, I64Attr:$to);
   let results = (outs Warp_Floats:$result);
   let assemblyFormat = "`offset` $offset `live` $from `to` $to attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 //===- Control -------------------------------------------------------------------------------------------------===//
@@ -80,6 +84,7 @@ def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]
   let results = (outs Warp_Tile32:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$init attr-dict `:` type($result) $body";
+  let hasRegionVerifier = 1;
 }
 
 def Warp_YieldOp : Warp_Op<"yield", [Terminator, HasParent<"LoopOp">]> {
@@ -92,6 +97,8 @@ def Warp_SlabsOp : Warp_Op<"slabs", [SingleBlock, NoTerminator]> {
   let arguments = (ins I64Attr:$columns);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$columns attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+  let hasVerifier = 1;
 }
 
 def Warp_OnWarpOp : Warp_Op<"on_warp", [SingleBlock, NoTerminator]> {
@@ -99,6 +106,7 @@ def Warp_OnWarpOp : Warp_Op<"on_warp", [SingleBlock, NoTerminator]> {
   let arguments = (ins I64Attr:$warp);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$warp attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
 }
 
 def Warp_BarrierOp : Warp_Op<"barrier"> {
@@ -118,12 +126,14 @@ def Warp_CopyOp : Warp_Op<"copy"> {
   let summary = "Starts copying the chunk `ahead` of the current one into its ring; before the loop, chunk `ahead`";
   let arguments = (ins Warp_Shared:$ring, I64Attr:$ahead);
   let assemblyFormat = "$ring `ahead` $ahead attr-dict `:` type($ring)";
+  let hasVerifier = 1;
 }
 def Warp_CommitCopiesOp : Warp_Op<"commit_copies"> { let assemblyFormat = "attr-dict"; }
 def Warp_WaitCopiesOp : Warp_Op<"wait_copies"> {
   let summary = "Waits until at most `pending` commits of this warp are under way";
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
+  let hasVerifier = 1;
 }
 def Warp_CurrentOp : Warp_Op<"current", [Pure, AllTypesMatch<["ring", "result"]>]> {
   let summary = "The tile of the current chunk in a ring";
@@ -144,6 +154,7 @@ def Warp_ScaleForOp : Warp_Op<"scale_for"> {
   let arguments = (ins Variadic<Warp_Floats>:$slots, F32Attr:$factor);
   let results = (outs F32:$result);
   let assemblyFormat = "$slots `times` $factor attr-dict `:` type($slots)";
+  let hasVerifier = 1;
 }
 
 //===- Between shared memory and registers ---------------------------------------------------------------------===//
@@ -155,26 +166,31 @@ def Warp_LoadOp : Warp_Op<"load"> {
   let assemblyFormat = [{
     $tile (`[` $column^ `]`)? (`own` $own^)? (`transposed` $transposed^)? attr-dict `:` type($tile) `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 def Warp_StoreOp : Warp_Op<"store"> {
   let summary = "The converse of load";
   let arguments = (ins Warp_Tile:$x, Warp_Shared:$tile, Optional<Index>:$column);
   let assemblyFormat = "$x `,` $tile (`[` $column^ `]`)? attr-dict `:` type($x) `,` type($tile)";
+  let hasVerifier = 1;
 }
 def Warp_LoadRowOp : Warp_Op<"load_row"> {
   let arguments = (ins Warp_Floats:$row, Optional<Index>:$column);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "$row (`[` $column^ `]`)? attr-dict `:` type($row) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Warp_StoreRowOp : Warp_Op<"store_row"> {
   let arguments = (ins Warp_Tile32:$x, Warp_Floats:$row, Index:$column);
   let assemblyFormat = "$x `,` $row `[` $column `]` attr-dict `:` type($x) `,` type($row)";
+  let hasVerifier = 1;
 }
 def Warp_ParameterOp : Warp_Op<"parameter"> {
   let summary = "A slab of a per-head vector";
   let arguments = (ins StrAttr:$tensor, Index:$column, TypeAttr:$dtype);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "$tensor `[` $column `]` `as` $dtype attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 //===- Tiles ---------------------------------------------------------------------------------------------------===//
@@ -193,6 +209,7 @@ def Warp_RoundOp : Warp_Op<"round", [Pure]> {
   let arguments = (ins Warp_Tile32:$x, Optional<F32>:$scale, UnitAttr:$own);
   let results = (outs Warp_Tile:$result);
   let assemblyFormat = "$x (`scale` $scale^)? (`own` $own^)? attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Warp_ZerosOp : Warp_Op<"zeros", [Pure]> {
@@ -228,6 +245,7 @@ def Warp_StoreOutputOp : Warp_Op<"store_output"> {
   let summary = "This warp's 16 columns of an output; `transposed`: the tile's rows are the columns";
   let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype, UnitAttr:$transposed);
   let assemblyFormat = "$tensor $x (`transposed` $transposed^)? `as` $dtype attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 #endif

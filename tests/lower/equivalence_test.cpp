@@ -6,7 +6,11 @@
 #include "tests/lower/compare.h"
 #include "tests/lower/recurrences.h"
 
-namespace wkvc::test {
+namespace wkvc {
+
+void PrintTo(const Definition& definition, std::ostream* stream) { *stream << definition.name; }
+
+namespace test {
 namespace {
 
 // bf16 operands have f32's exponents, so bounded decays allow long chunks; the interpreter rounds nothing.
@@ -77,4 +81,5 @@ TEST(Programs, InvertOnlyForRankOneTerms) {
 }
 
 }  // namespace
-}  // namespace wkvc::test
+}  // namespace test
+}  // namespace wkvc

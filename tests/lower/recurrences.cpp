@@ -134,7 +134,8 @@ Definition token_decay() {
 
 Definition sigmoid_decay() {
   return with_head("sigmoid_decay", [](Head& at) {
-    auto next = (at.S * diag(sigmoid(cast<f32>(at.key("gate")))) + outer(at.v, at.k)) * diag(exp(at.log_decay()));
+    auto decayed = at.S * diag(sigmoid(cast<f32>(at.key("gate")))) * diag(exp(at.log_decay()));
+    auto next = decayed + outer(at.v, at.k);
     at.finish(next, dot(next, at.r));
   });
 }

@@ -1,0 +1,136 @@
+// What a chunk program holds as a whole: sizes that follow from its attributes, one state, one update, usable names.
+#include <llvm/ADT/StringMap.h>
+
+#include "codegen/chunk/Chunk.h"
+#include "codegen/rec/Limits.h"
+#include "codegen/rec/Names.h"
+
+using namespace mlir;
+
+namespace wkvc::chunk {
+
+namespace {
+
+// More than any recurrence comes to; what goes on from here recurses along chains of operations.
+constexpr size_t kMaxOperations = 2000;
+
+int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
+
+LogicalResult verify_extent(ProgramOp program, const char* what, int64_t extent) {
+  if (rec::is_extent(extent)) return success();
+  return program.emitOpError() << what << " is " << extent << "; expected " << rec::extents_text;
+}
+
+class Structure {
+ public:
+  explicit Structure(ProgramOp program)
+      : C_(signed_value(program.getChunk())),
+        K_(signed_value(program.getKeyDim())),
+        V_(signed_value(program.getValueDim())) {}
+
+  LogicalResult verify(Operation& op) {
+    if (!isa_and_nonnull<ChunkDialect>(op.getDialect())) return op.emitOpError("does not belong in a chunk.program");
+    if (isa<ProgramOp>(op)) return op.emitOpError("can't be inside another chunk.program");
+    for (Value result : op.getResults())
+      if (failed(verify_type(op, cast<RankedTensorType>(result.getType())))) return failure();
+    if (failed(verify_shape(op))) return failure();
+    return verify_name(op);
+  }
+
+  // Scales are taken from inputs of this program. After all operations have been visited.
+  LogicalResult verify_bounds(ProgramOp program) const {
+    for (auto round : program.getBody().getOps<RoundOp>()) {
+      if (!round.getBound()) continue;
+      for (auto name : round.getBound()->getAsValueRange<StringAttr>())
+        if (!isa_and_nonnull<InputOp>(names_.lookup(name)))
+          return round.emitOpError() << "takes its scale from \"" << name << "\", which is no input";
+    }
+    return success();
+  }
+
+ private:
+  LogicalResult verify_type(Operation& op, RankedTensorType type) const {
+    if (type.getEncoding()) return op.emitOpError() << type << " has an encoding; expected a plain tensor";
+    for (int64_t size : type.getShape())
+      if (size != 1 && size != C_ && size != K_ && size != V_)
+        return op.emitOpError() << "has the type " << type << "; sizes here are 1, " << C_ << " tokens, " << K_
+                                << " keys and " << V_ << " values";
+    return success();
+  }
+
+  static LogicalResult expect(Operation& op, Value x, int64_t r, int64_t c) {
+    if (rows(x) == r && columns(x) == c) return success();
+    return op.emitOpError() << "is " << x.getType() << "; expected " << r << "x" << c;
+  }
+
+  LogicalResult expect_vector(Operation& op, llvm::StringRef dim, Value x, int64_t r) const {
+    int64_t size = dim == "K" ? K_ : dim == "V" ? V_ : dim == "1" ? 1 : 0;
+    if (size == 0) return op.emitOpError() << "has the dim \"" << dim << "\"; expected \"K\", \"V\" or \"1\"";
+    return expect(op, x, r, size);
+  }
+
+  LogicalResult expect_tokens(Operation& op, Value x) const {
+    if (rows(x) == C_) return success();
+    return op.emitOpError() << "is " << x.getType() << "; expected a row for each of the " << C_ << " tokens";
+  }
+
+  LogicalResult verify_shape(Operation& op) const {
+    if (auto input = dyn_cast<InputOp>(op)) return expect_vector(op, input.getDim(), input.getResult(), C_);
+    if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_vector(op, parameter.getDim(), parameter, 1);
+    if (auto state = dyn_cast<StateOp>(op)) return expect(op, state.getResult(), V_, K_);
+    if (auto update = dyn_cast<UpdateOp>(op)) return expect(op, update.getX(), V_, K_);
+    if (isa<KeepValidOp, CumsumOp, OutputOp>(op)) return expect_tokens(op, op.getOperand(0));
+    if (isa<TrilOp, UnitLowerInverseOp>(op)) return expect(op, op.getOperand(0), C_, C_);
+    if (isa<DiagonalDotOp, DecayedDotOp>(op)) return expect_tokens(op, op.getOperand(0));
+    return success();
+  }
+
+  LogicalResult verify_name(Operation& op) {
+    auto sym = op.getAttrOfType<StringAttr>("sym");
+    if (!sym) return success();
+    if (auto fault = rec::name_fault(sym.getValue())) return op.emitOpError() << *fault;
+    if (names_.try_emplace(sym.getValue(), &op).second) return success();
+    return op.emitOpError("the name \"") << sym.getValue() << "\" is taken";
+  }
+
+  int64_t C_, K_, V_;
+  llvm::StringMap<Operation*> names_;
+};
+
+template <class Op>
+LogicalResult verify_single(ProgramOp program, const char* what) {
+  auto ops = program.getBody().getOps<Op>();
+  auto count = std::distance(ops.begin(), ops.end());
+  if (count == 1) return success();
+  return program.emitOpError() << "has " << count << " " << what << "; expected exactly one";
+}
+
+}  // namespace
+
+LogicalResult ProgramOp::verify() {
+  if (auto fault = rec::name_fault(getSymName())) return emitOpError() << *fault;
+  if (!rec::is_extent(signed_value(getChunk())))
+    return emitOpError() << "chunk is " << signed_value(getChunk()) << "; expected " << rec::extents_text;
+  if (failed(verify_extent(*this, "key_dim", signed_value(getKeyDim())))) return failure();
+  if (failed(verify_extent(*this, "value_dim", signed_value(getValueDim())))) return failure();
+  if (!rec::is_compute(getCompute()))
+    return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
+  if (rec::is_sram_budget(signed_value(getSramBudget()))) return success();
+  return emitOpError() << "sram_budget is " << signed_value(getSramBudget()) << " bytes; expected "
+                       << rec::sram_budgets_text;
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  Block& body = getBody().front();
+  if (body.getNumArguments()) return emitOpError("takes no arguments");
+  if (body.getOperations().size() > kMaxOperations)
+    return emitOpError() << "has " << body.getOperations().size() << " operations; expected at most " << kMaxOperations;
+  Structure structure(*this);
+  for (Operation& op : body)
+    if (failed(structure.verify(op))) return failure();
+  if (failed(verify_single<StateOp>(*this, "states"))) return failure();
+  if (failed(verify_single<UpdateOp>(*this, "updates"))) return failure();
+  return structure.verify_bounds(*this);
+}
+
+}  // namespace wkvc::chunk

@@ -1,0 +1,238 @@
+// What a kernel holds as a whole: tiles that templates/ has, tensors of the right role, shared buffers that keep out of
+// each other's bytes, and barriers that all warps reach.
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringMap.h>
+
+#include <limits>
+#include <vector>
+
+#include "codegen/rec/Limits.h"
+#include "codegen/rec/Names.h"
+#include "codegen/warp/Warp.h"
+
+using namespace mlir;
+
+namespace wkvc::warp {
+
+namespace {
+
+constexpr int64_t kMaxWarps = 32;
+constexpr int64_t kMaxTile = 256;         // rows or columns
+constexpr size_t kMaxOperations = 10000;  // more than any kernel comes to
+
+int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
+bool in_range(uint64_t attribute, int64_t lo, int64_t hi) {
+  return signed_value(attribute) >= lo && signed_value(attribute) <= hi;
+}
+
+//===- Types -----------------------------------------------------------------------------------------------------===//
+
+bool is_tile_size(int64_t size) { return size == 1 || (size > 0 && size <= kMaxTile && size % 16 == 0); }
+
+bool is_tile(VectorType type) { return !type.isScalable() && llvm::all_of(type.getShape(), is_tile_size); }
+
+bool is_shared(MemRefType type) {
+  auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
+  if (!space || space.getValue() != kSharedSpace || !type.getLayout().isIdentity()) return false;
+  if (type.getRank() == 1) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile;
+  return llvm::all_of(type.getShape(), [](int64_t size) { return size != 1 && is_tile_size(size); });
+}
+
+LogicalResult verify_type(Operation* op, Type type) {
+  if (auto tile = dyn_cast<VectorType>(type); tile && !is_tile(tile))
+    return op->emitOpError() << "has the type " << type << "; sizes of tiles are 1 or multiples of 16 up to "
+                             << kMaxTile;
+  if (auto shared = dyn_cast<MemRefType>(type); shared && !is_shared(shared))
+    return op->emitOpError() << "has the type " << type << "; shared tiles are contiguous, in memory space "
+                             << kSharedSpace << ", their sizes multiples of 16 up to " << kMaxTile;
+  return success();
+}
+
+//===- Shared memory ---------------------------------------------------------------------------------------------===//
+
+// Bytes of shared memory and the phases they are in use.
+struct Span {
+  Operation* op;
+  int64_t begin, end;
+  int64_t from = 0, to = std::numeric_limits<int64_t>::max();
+
+  bool overlaps(const Span& other) const {
+    return begin < other.end && other.begin < end && from <= other.to && other.from <= to;
+  }
+};
+
+template <class Op>
+Span span_of(Op op, int64_t offset, int64_t bytes) {
+  return {op, offset, offset + bytes, signed_value(op.getFrom()), signed_value(op.getTo())};
+}
+
+void collect_spans(Operation* op, std::vector<Span>& spans) {
+  auto bytes = [](Value value) { return shared_bytes(cast<MemRefType>(value.getType())); };
+  if (auto ring = dyn_cast<RingOp>(op)) {
+    int64_t offset = signed_value(ring.getOffset());
+    spans.push_back({op, offset, offset + signed_value(ring.getStages()) * bytes(ring.getResult())});
+  }
+  if (auto floats = dyn_cast<FloatsOp>(op))
+    spans.push_back(span_of(floats, signed_value(floats.getOffset()), bytes(floats.getResult())));
+  if (auto buffer = dyn_cast<BufferOp>(op)) {
+    spans.push_back(span_of(buffer, signed_value(buffer.getOffset()), bytes(buffer.getResult())));
+    if (buffer.getScale()) spans.push_back(span_of(buffer, signed_value(*buffer.getScale()), sizeof(float)));
+  }
+}
+
+LogicalResult verify_span(const Span& span, int64_t shared) {
+  if (span.begin >= 0 && span.begin % 16 == 0 && span.end <= shared) return success();
+  return span.op->emitOpError("bytes ") << span.begin << " to " << span.end << " of " << shared
+                                        << ": offsets are multiples of 16 inside the kernel's shared memory";
+}
+
+LogicalResult verify_apart(const std::vector<Span>& spans) {
+  for (size_t i = 0; i < spans.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (spans[i].overlaps(spans[j]))
+        return spans[i].op->emitOpError("bytes ")
+               << spans[i].begin << " to " << spans[i].end << " overlap bytes " << spans[j].begin << " to "
+               << spans[j].end << " of another buffer that is in use in the same phase";
+  return success();
+}
+
+//===- Operations in their places --------------------------------------------------------------------------------===//
+
+class Structure {
+ public:
+  explicit Structure(KernelOp kernel) : kernel_(kernel) {
+    for (auto text : kernel.getTensors().getAsValueRange<StringAttr>()) {
+      auto [role, rest] = text.split(' ');
+      roles_[rest.split(' ').first] = role;
+    }
+  }
+
+  LogicalResult verify(Operation* op) {
+    if (!isa_and_nonnull<WarpDialect>(op->getDialect())) return op->emitOpError("does not belong in a warp.kernel");
+    if (isa<KernelOp>(op)) return op->emitOpError("can't be inside another warp.kernel");
+    if (failed(verify_types(op)) || failed(verify_place(op)) || failed(verify_rings(op))) return failure();
+    if (failed(verify_tensor(op)) || failed(verify_warps(op))) return failure();
+    collect_spans(op, spans_);
+    return success();
+  }
+
+  LogicalResult verify_spans() {
+    for (const Span& span : spans_)
+      if (failed(verify_span(span, signed_value(kernel_.getSharedBytes())))) return failure();
+    return verify_apart(spans_);
+  }
+
+ private:
+  static LogicalResult verify_types(Operation* op) {
+    for (Value result : op->getResults())
+      if (failed(verify_type(op, result.getType()))) return failure();
+    return success();
+  }
+
+  static LogicalResult verify_place(Operation* op) {
+    Operation* parent = op->getParentOp();
+    if (isa<RingOp, BufferOp, FloatsOp, LoopOp>(op) && !isa<KernelOp>(parent))
+      return op->emitOpError("belongs at the top of the kernel");
+    if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
+    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp>(parent))
+      return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
+    return success();
+  }
+
+  // Rings are read a chunk at a time, through `current`.
+  static LogicalResult verify_rings(Operation* op) {
+    bool takes_ring = isa<CopyOp, CurrentOp>(op);
+    for (Value operand : op->getOperands()) {
+      if (!isa<MemRefType>(operand.getType())) continue;
+      bool is_ring = static_cast<bool>(operand.getDefiningOp<RingOp>());
+      if (takes_ring && !is_ring) return op->emitOpError("needs a ring");
+      if (!takes_ring && is_ring) return op->emitOpError("can't take a ring: take its warp.current");
+    }
+    if (auto store = dyn_cast<StoreOp>(op); store && !store.getTile().getDefiningOp<BufferOp>())
+      return op->emitOpError("stores to a warp.buffer only");
+    return success();
+  }
+
+  LogicalResult expect_role(Operation* op, llvm::StringRef tensor, llvm::StringRef role) const {
+    auto found = roles_.find(tensor);
+    if (found == roles_.end()) return op->emitOpError("\"") << tensor << "\" is not among the kernel's tensors";
+    if (found->second == role) return success();
+    return op->emitOpError("\"") << tensor << "\" is of the role " << found->second << "; expected " << role;
+  }
+
+  LogicalResult verify_tensor(Operation* op) const {
+    if (auto ring = dyn_cast<RingOp>(op)) return expect_role(op, ring.getTensor(), "input");
+    if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_role(op, parameter.getTensor(), "parameter");
+    if (auto load = dyn_cast<LoadStateOp>(op)) return expect_role(op, load.getTensor(), "initial_state");
+    if (auto store = dyn_cast<StoreStateOp>(op)) return expect_role(op, store.getTensor(), "final_state");
+    if (auto store = dyn_cast<StoreOutputOp>(op)) return expect_role(op, store.getTensor(), "output");
+    return success();
+  }
+
+  // What depends on how many warps there are.
+  LogicalResult verify_warps(Operation* op) {
+    int64_t warps = signed_value(kernel_.getWarps());
+    if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, warps - 1))
+      return op->emitOpError("warp ") << signed_value(on.getWarp()) << " of a block of " << warps;
+    auto one_a_warp = [&](Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0) == warps; };
+    bool reads_slots = isa<PublishMaxOp, ScaleForOp>(op);
+    for (Value operand : op->getOperands())
+      if (auto type = dyn_cast<MemRefType>(operand.getType()))
+        if (reads_slots && type.getRank() == 1 && !one_a_warp(operand))
+          return op->emitOpError() << "takes one slot for each of the " << warps << " warps, not " << type;
+    return success();
+  }
+
+  KernelOp kernel_;
+  llvm::StringMap<llvm::StringRef> roles_;
+  std::vector<Span> spans_;
+};
+
+LogicalResult verify_architecture(KernelOp kernel) {
+  llvm::StringRef arch = kernel.getArch();
+  bool known = arch.consume_front("sm_") && !arch.empty() && arch.size() <= 4;
+  if (known && llvm::all_of(arch, llvm::isAlnum)) return success();
+  return kernel.emitOpError() << "arch is \"" << kernel.getArch() << "\"; expected for example sm_90a";
+}
+
+LogicalResult verify_numbers(KernelOp kernel) {
+  if (!in_range(kernel.getWarps(), 1, kMaxWarps))
+    return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
+  if (!in_range(kernel.getBlocks(), 1, 32))
+    return kernel.emitOpError("a multiprocessor holds 1 to 32 blocks, not ") << signed_value(kernel.getBlocks());
+  for (auto [what, extent] : {std::pair{"chunk", kernel.getChunk()}, std::pair{"key_dim", kernel.getKeyDim()},
+                              std::pair{"value_dim", kernel.getValueDim()}})
+    if (!rec::is_extent(signed_value(extent)))
+      return kernel.emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
+  if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
+    return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
+                                << " bytes of shared memory; a block has at most " << rec::max_sram;
+  return success();
+}
+
+}  // namespace
+
+LogicalResult KernelOp::verify() {
+  for (llvm::StringRef name : {getSymName(), getOp()})
+    if (auto fault = rec::name_fault(name)) return emitOpError() << *fault;
+  if (!rec::is_compute(getCompute()))
+    return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
+  if (failed(verify_architecture(*this))) return failure();
+  return verify_numbers(*this);
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  if (getBody().getNumArguments()) return emitOpError("takes no arguments");
+  auto loops = getBody().getOps<LoopOp>();
+  if (!llvm::hasSingleElement(loops)) return emitOpError("needs exactly one warp.loop");
+  Structure structure(*this);
+  size_t operations = 0;
+  WalkResult result = walk<WalkOrder::PreOrder>([&](Operation* op) {
+    if (op == getOperation()) return WalkResult::advance();
+    if (++operations > kMaxOperations) return emitOpError("has too many operations"), WalkResult::interrupt();
+    return failed(structure.verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted() ? failure() : structure.verify_spans();
+}
+
+}  // namespace wkvc::warp

@@ -1,0 +1,62 @@
+// Every operation of the chunk dialect prints as it was written.
+#include <gtest/gtest.h>
+
+#include "codegen/chunk/Chunk.h"
+#include "codegen/ir/Text.h"
+#include "tests/chunk/chunk_text.h"
+
+namespace wkvc::test {
+namespace {
+
+std::string reprinted(const std::string& text) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<chunk::ChunkDialect>();
+  return print(&parse(text, context)->getBody()->front());
+}
+
+TEST(RoundTrip, EveryOperation) {
+  const std::string text = with(R"(  %c = chunk.constant 5.000000e-01 : tensor<1x1xf32>
+  %zeros = chunk.constant 0.000000e+00 : tensor<16x32xf32>
+  %neg = chunk.neg %x : tensor<16x32xf32>
+  %exp = chunk.exp %x : tensor<16x32xf32>
+  %log = chunk.log %x : tensor<16x32xf32>
+  %sigmoid = chunk.sigmoid %x : tensor<16x32xf32>
+  %tanh = chunk.tanh %x : tensor<16x32xf32>
+  %softplus = chunk.softplus %x : tensor<16x32xf32>
+  %relu = chunk.relu %x : tensor<16x32xf32>
+  %sqrt = chunk.sqrt %x : tensor<16x32xf32>
+  %reciprocal = chunk.reciprocal %g : tensor<16x1xf32>
+  %sum = chunk.add %x, %u : tensor<16x32xf32>, tensor<1x32xf32> -> tensor<16x32xf32>
+  %difference = chunk.sub %c, %x : tensor<1x1xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
+  %product = chunk.mul %x, %g : tensor<16x32xf32>, tensor<16x1xf32> -> tensor<16x32xf32>
+  %bounded = chunk.at_least %x, -4.000000e+01 : tensor<16x32xf32>
+  %k_f32 = chunk.widen %k : tensor<16x32xbf16> -> tensor<16x32xf32>
+  %x_bf16 = chunk.round %x : tensor<16x32xf32> -> tensor<16x32xbf16>
+  %x_f16 = chunk.round %x scale ["k", "x"] times 1.280000e+02 : tensor<16x32xf32> -> tensor<16x32xf16>
+  %S_f16 = chunk.round %S scale [] times 0.000000e+00 : tensor<48x32xf32> -> tensor<48x32xf16>
+  %valid = chunk.keep_valid %x : tensor<16x32xf32>
+  %L = chunk.cumsum %x : tensor<16x32xf32>
+  %last = chunk.row %L[15] : tensor<16x32xf32> -> tensor<1x32xf32>
+  %0 = chunk.dot %x_f16 over 1, %S_f16 over 1 : tensor<16x32xf16>, tensor<48x32xf16> -> tensor<16x48xf32>
+  %1 = chunk.dot %v over 0, %x over 0 : tensor<16x48xf32>, tensor<16x32xf32> -> tensor<48x32xf32>
+  %2 = chunk.diagonal_dot %k, %x : tensor<16x32xbf16>, tensor<16x32xf32> -> tensor<16x16xf32>
+  %3 = chunk.decayed_dot %k, %L, %x, %L strict : tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
+  %4 = chunk.decayed_dot %k, %L, %x, %L : tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
+  %5 = chunk.row_dot %x, %u : tensor<16x32xf32>, tensor<1x32xf32> -> tensor<16x1xf32>
+  %6 = chunk.tril %2 : tensor<16x16xf32>
+  %7 = chunk.tril %2 strict : tensor<16x16xf32>
+  %M = chunk.unit_lower_inverse %7 in "f16" : tensor<16x16xf32>
+  %core = chunk.neg %M {slice = "core"} : tensor<16x16xf32>
+)");
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, NamesAreThoseOfTheText) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<chunk::ChunkDialect>();
+  auto module = parse(with("  %log_w = chunk.neg %x : tensor<16x32xf32>\n"), context);
+  module->walk([](chunk::NegOp neg) { EXPECT_EQ(name_of(neg.getResult()), "log_w"); });
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -1,0 +1,185 @@
+// What can't become a chunk program, and what the error says.
+#include "dsl/wkvc.h"
+#include "tests/expect_error.h"
+
+#include "dsl/builtin.h"
+
+namespace wkvc::test {
+namespace {
+
+// A recurrence over r, k, a (K), v (V), g (scalar), S with the update and the output that `body` makes.
+struct Values {
+  Recurrence& op;
+  Expr r, k, a, v, g, S;
+
+  void finish(const Expr& next, const Expr& output) const {
+    op.update(S, next);
+    op.output("o", output, f32);
+  }
+};
+
+Definition with(std::function<void(const Values&)> body) {
+  return recurrence("faulty", [body](Recurrence& op) {
+    Dim K = op.key_dim(32), V = op.value_dim(16);
+    op.compute(f16);
+    auto [r, k, a] = op.inputs(K, f32, "r", "k", "a");
+    auto v = op.input("v", V, f32), g = op.input("g", scalar, f32);
+    body({op, r, k, a, v, g, op.state("S", V, K, f32)});
+  });
+}
+
+std::string error_of(const Definition& definition, const Config& config = {}) {
+  return user_error_of([&] { lower_to(source_from(rec_text(definition, config)), Stage::chunk, config); });
+}
+
+// The body's update is refused; the error names the recurrence and `term`, and says `why`.
+void expect_not_affine(std::function<void(const Values&)> body, const std::string& term, const std::string& why) {
+  const std::string error = error_of(with(std::move(body)));
+  expect_contains(error, "'faulty'");
+  expect_contains(error, "the term " + term + " is not affine in the state: ");
+  expect_contains(error, why);
+}
+
+TEST(NotAffine, NonlinearFeedback) {
+  expect_not_affine(
+      [](const Values& at) {
+        auto read = exp(dot(at.S, at.a));
+        at.finish(at.S + at.op.let("fed_back", outer(read, at.k)), at.v);
+      },
+      "'fed_back' (outer)", "a nonlinear function of the state feeds the update");
+}
+
+TEST(NotAffine, ProductOfReads) {
+  expect_not_affine(
+      [](const Values& at) {
+        auto product = dot(at.S, at.a) * dot(at.S, at.k);
+        at.finish(at.S + at.op.let("quadratic", outer(product, at.k)), at.v);
+      },
+      "'quadratic' (outer)", "a nonlinear function of the state feeds the update");
+}
+
+TEST(NotAffine, DecayFromTheState) {
+  expect_not_affine(
+      [](const Values& at) {
+        auto strength = sigmoid(dot(dot(at.S, at.a), at.v));
+        at.finish(at.op.let("scaled", strength * at.S) + outer(at.v, at.k), at.v);
+      },
+      "'scaled' (scale)", "the decay depends on the state");
+}
+
+// dot(S, a) is over values; where keys and values are equally many it still does not fit a row.
+TEST(NotAffine, RowFromTheState) {
+  expect_not_affine(
+      [](const Values& at) {
+        auto strength = dot(dot(at.S, at.a), at.v);
+        at.finish(at.S + at.op.let("mixed", outer(at.v, strength * at.k)), at.v);
+      },
+      "'mixed' (outer)", "its row depends on the state, so it mixes key columns");
+}
+
+TEST(NotAffine, DiagonalFromTheState) {
+  expect_not_affine(
+      [](const Values& at) {
+        auto strength = dot(dot(at.S, at.a), at.v);
+        at.finish(at.op.let("scaled", at.S * diag(exp(strength * at.k))), at.v);
+      },
+      "'scaled' (diag_mul)", "the decay depends on the state");
+}
+
+TEST(NotAffine, ReadWithWhatDependsOnTheState) {
+  expect_not_affine(
+      [](const Values& at) {
+        auto query = dot(dot(at.S, at.a), at.v) * at.r;
+        at.finish(at.S + outer(at.v, at.k), at.op.let("twice_read", dot(at.S, query)));
+      },
+      "'twice_read' (dot)", "the state is read with a vector that depends on the state");
+}
+
+TEST(NotAffine, StateAddedToItself) {
+  expect_not_affine([](const Values& at) { at.finish(at.op.let("doubled", at.S + at.S), at.v); }, "'doubled' (add)",
+                    "the state is added to itself; scale it once with diag");
+}
+
+TEST(NotAffine, StateSubtracted) {
+  expect_not_affine([](const Values& at) { at.finish(at.op.let("flipped", outer(at.v, at.k) - at.S), at.v); },
+                    "'flipped' (sub)", "the state is subtracted");
+}
+
+TEST(NotAffine, NewStateFedBack) {
+  expect_not_affine(
+      [](const Values& at) {
+        auto next = at.S + outer(at.v, at.k);
+        at.finish(next, dot(next + at.op.let("again", outer(dot(next, at.a), at.k)), at.r));
+      },
+      "'again' (outer)", "the state after the update feeds the update");
+}
+
+TEST(NotAffine, WithoutTheOldState) {
+  expect_not_affine([](const Values& at) { at.finish(at.op.let("fresh", outer(at.v, at.k)), at.v); }, "'fresh' (outer)",
+                    "the new state does not contain the old one");
+}
+
+TEST(NotAffine, DecaysOfUnknownSign) {
+  expect_not_affine([](const Values& at) { at.finish(at.op.let("signed_a", at.S * diag(at.a)), at.v); },
+                    "'signed_a' (diag_mul)", "the decay may be negative; write exp(log_w), or declare its range");
+}
+
+TEST(NotAffine, SaysWhatAChunkedKernelNeeds) {
+  expect_contains(error_of(with([](const Values& at) { at.finish(at.S + at.S, at.v); })),
+                  "A chunked kernel needs S·(diag(w) + Σ a bᵀ) + Σ v kᵀ, read with dot before or after the update.");
+}
+
+// A state read before a later intermediate is a read all the same.
+TEST(Affine, ReadsOfIntermediateStates) {
+  const Definition definition = with([](const Values& at) {
+    auto next = at.S + outer(at.v, at.k);
+    auto corrected = next + outer(dot(next, at.a), at.k);
+    at.finish(corrected, dot(next, at.r) + dot(corrected, at.r));
+  });
+  EXPECT_NE(lower_to(source_from(rec_text(definition)), Stage::chunk, {}).find("chunk.program"), std::string::npos);
+}
+
+//===- Chunks
+//------------------------------------------------------------------------------------------------------===//
+
+Config with_chunk(int chunk, const char* mma = "") {
+  Config config;
+  config.chunk = chunk;
+  config.mma = mma;
+  return config;
+}
+
+TEST(Chunks, AreMultiplesOf16) {
+  for (int chunk : {24, -16, 8, 512, 272, 17})
+    expect_contains(
+        error_of(rwkv7(), with_chunk(chunk)),
+        "--chunk " + std::to_string(chunk) + ": a chunk is a multiple of 16 tokens from 16 to 256, or auto");
+}
+
+TEST(Chunks, FitTheRangeOfDecays) {
+  const std::string error = error_of(rwkv7(), with_chunk(32, "f16"));
+  expect_contains(error, "--chunk 32: log decays reach -0.6065 a token");
+  expect_contains(error, "the range of f16 operands; the largest chunk that fits is 16");
+  expect_contains(error_of(rwkv7(), with_chunk(256, "bf16")), "of bf16 operands; the largest chunk that fits is 128");
+}
+
+TEST(Chunks, OfTheExactPathAreShort) {
+  for (const Definition& definition : {rwkv6(), rwkv7_logw()})
+    expect_contains(error_of(definition, with_chunk(80)),
+                    "--chunk 80: decays without a bound take the exact path, whose chunk is at most 64");
+}
+
+TEST(Operands, ThatAreNotSupported) {
+  for (const char* mma : {"tf32", "bf16x3"})
+    expect_contains(error_of(rwkv7(), with_chunk(0, mma)), std::string(mma) + " operands of contractions are not");
+  const Definition pinned = with([](const Values& at) { at.finish(at.S, dot(at.S, at.r, f32)); });
+  expect_contains(error_of(pinned), "a contraction asks for f32 operands but the recurrence for f16");
+}
+
+TEST(Casts, ToNarrowDtypesAreRefused) {
+  const Definition definition = with([](const Values& at) { at.finish(at.S, cast<f32>(cast<bf16>(at.v))); });
+  expect_contains(error_of(definition), "a cast to anything but f32 inside a recurrence is not supported");
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -1,0 +1,84 @@
+// Stages that someone edited: a text either lowers, or a UserError says what is wrong with it.
+// More than these: --gtest_filter='*Hostile*' --gtest_shuffle --gtest_repeat=50 (each repetition has its own seed).
+#include "dsl/builtin.h"
+#include "runtime/error.h"
+#include "tests/expect_error.h"
+#include "tests/lower/mutate.h"
+
+namespace wkvc::test {
+namespace {
+
+Config config_of(const char* mma) {
+  Config config;
+  config.key_dim = 32;
+  config.value_dim = 48;
+  config.mma = mma;
+  return config;
+}
+
+std::string stage_text(const Definition& definition, Stage stage, const char* mma = "f16") {
+  return lower_to(source_from(rec_text(definition, config_of(mma))), stage, config_of(mma));
+}
+
+const std::vector<Definition> builtins = {rwkv7(), rwkv7_logw(), rwkv6()};
+
+class Stages : public testing::TestWithParam<Stage> {};
+
+TEST_P(Stages, PrintAsTheyWereRead) {
+  for (const Definition& definition : builtins)
+    for (const char* mma : {"f16", "bf16", "f32"}) {
+      const std::string text = stage_text(definition, GetParam(), mma);
+      EXPECT_EQ(lower_to(source_from(text), GetParam(), {}), text) << definition.name;
+    }
+}
+
+TEST_P(Stages, LowerToTheSameKernelWhenReadAgain) {
+  for (const Definition& definition : builtins)
+    for (const char* mma : {"f16", "bf16", "f32"}) {
+      const std::string text = stage_text(definition, GetParam(), mma);
+      EXPECT_EQ(lower_to(source_from(text), Stage::cuda, {}), stage_text(definition, Stage::cuda, mma))
+          << definition.name << " " << mma;
+    }
+}
+
+// Whether the text lowers to a kernel.
+bool lowers(const std::string& text) {
+  try {
+    lower_to(source_from(text), Stage::cuda, {});
+    return true;
+  } catch (const UserError&) {
+    return false;
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what() << "\nin\n" << text;
+    return false;
+  }
+}
+
+TEST_P(Stages, HostileTextsAreRefused) {
+  std::mt19937 random(static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed()));
+  int refused = 0;
+  for (const Definition& definition : builtins) {
+    const std::string text = stage_text(definition, GetParam());
+    for (int i = 0; i < 100; ++i) refused += !lowers(mutated(text, random));
+  }
+  EXPECT_GT(refused, 150);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Stages, testing::Values(Stage::chunk, Stage::warp),
+                         [](const auto& stage) { return stage.param == Stage::chunk ? "Chunk" : "Warp"; });
+
+TEST(Sources, HoldOneStage) {
+  auto error = [](const std::string& text) {
+    return user_error_of([&] { lower_to(source_from(text), Stage::cuda, {}); });
+  };
+  for (const char* text : {"// chunk.program", "// warp.kernel", "module {} // chunk.program"}) {
+    expect_contains(error(text), "holds exactly one");
+    expect_contains(user_error_of([&] { lower_to(source_from(text), source_from(text).stage, {}); }), "exactly one");
+  }
+  const std::string program = stage_text(rwkv6(), Stage::chunk);
+  expect_contains(error(program + program), "holds exactly one chunk.program");
+  expect_contains(error(stage_text(rwkv6(), Stage::warp) + "// chunk.program"), "holds exactly one chunk.program");
+}
+
+}  // namespace
+}  // namespace wkvc::test

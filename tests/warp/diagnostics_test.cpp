@@ -1,0 +1,243 @@
+// One case for every diagnostic of the warp dialect: the lines, and what the error says.
+#include "codegen/ir/Text.h"
+#include "codegen/warp/Warp.h"
+#include "tests/expect_error.h"
+#include "tests/warp/warp_text.h"
+
+namespace wkvc::test {
+namespace {
+
+std::string error_of(const std::string& text) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<warp::WarpDialect>();
+  return user_error_of([&] { parse(text, context); });
+}
+
+struct Case {
+  const char* name;
+  const char* lines;
+  const char* error;
+};
+
+void PrintTo(const Case& c, std::ostream* stream) { *stream << c.name; }
+
+std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+class LinesOfTheLoop : public testing::TestWithParam<Case> {};
+
+TEST_P(LinesOfTheLoop, AreRefused) { expect_contains(error_of(with(GetParam().lines)), GetParam().error); }
+
+const Case lines[] = {
+    {"Syntax", "warp.barrier 3\n", "line 14: "},
+    {"UnknownOperation", "warp.fence\n", "warp.fence"},
+    {"ForeignOperation", "%0 = \"builtin.unrealized_conversion_cast\"(%t) : (vector<16x32xf32>) -> i32\n",
+     "does not belong in a warp.kernel"},
+    {"UndefinedValue", "%0 = warp.call \"neg\"(%u) : (vector<16x32xf32>) -> vector<16x32xf32>\n",
+     "undeclared SSA value"},
+    {"TileDtype", "%0 = warp.zeros : vector<16x16xf64>\n", "must be vector of"},
+    {"TileRank", "%0 = warp.zeros : vector<16xf32>\n", "must be vector of"},
+    {"TileSize", "%0 = warp.zeros : vector<16x24xf32>\n", "sizes of tiles are 1 or multiples of 16 up to 256"},
+    {"TileHuge", "%0 = warp.zeros : vector<1600000000x1600000000xf32>\n", "sizes of tiles are 1 or multiples of 16"},
+    {"TileScalable", "%0 = warp.zeros : vector<[16]x16xf32>\n", "sizes of tiles are 1 or multiples of 16"},
+    {"CallUnknown", "%0 = warp.call \"cos\"(%t) : (vector<16x32xf32>) -> vector<16x32xf32>\n",
+     "templates/ has no function \"cos\""},
+    {"CallArity", "%0 = warp.call \"neg\"(%t, %t) : (vector<16x32xf32>, vector<16x32xf32>) -> vector<16x32xf32>\n",
+     "\"neg\" takes 1 tiles, not 2"},
+    {"CallNothing", "%0 = warp.call \"neg\"() : () -> vector<16x32xf32>\n", "\"neg\" takes 1 tiles, not 0"},
+    {"CallShared", "%0 = warp.call \"neg\"(%x) : (memref<16x32xf32, 3>) -> vector<16x32xf32>\n",
+     "\"neg\" takes tiles in registers"},
+    {"CallRegisters",
+     "%0 = warp.call \"diagonal_dot\"(%t, %t) : (vector<16x32xf32>, vector<16x32xf32>) -> vector<16x16xf32>\n",
+     "\"diagonal_dot\" takes tiles in shared memory"},
+    {"CallDtype",
+     "%b = warp.round %t : vector<16x32xf32> -> vector<16x32xbf16>\n"
+     "%0 = warp.call \"neg\"(%b) : (vector<16x32xbf16>) -> vector<16x32xf32>\n",
+     "\"neg\" takes tiles of f32"},
+    {"CallWithoutConstant", "%0 = warp.call \"maximum\"(%t) : (vector<16x32xf32>) -> vector<16x32xf32>\n",
+     "\"maximum\" takes a constant"},
+    {"CallWithConstant", "%0 = warp.call \"neg\"(%t) with 1.0 : (vector<16x32xf32>) -> vector<16x32xf32>\n",
+     "\"neg\" takes no constant"},
+    {"CallNotFinite", "%0 = warp.call \"maximum\"(%t) with 0x7FC00000 : (vector<16x32xf32>) -> vector<16x32xf32>\n",
+     "needs a finite number"},
+    {"CallShape", "%0 = warp.call \"neg\"(%t) : (vector<16x32xf32>) -> vector<32x16xf32>\n", "where 16x32 is expected"},
+    {"CallSquare", "%0 = warp.call \"tril\"(%t) : (vector<16x32xf32>) -> vector<16x32xf32>\n", "takes a square tile"},
+    {"CallRowOutside", "%0 = warp.call \"row\"(%t) with 16.0 : (vector<16x32xf32>) -> vector<1x32xf32>\n",
+     "of a tile with 16 rows"},
+    {"CallRowNegative", "%0 = warp.call \"row\"(%t) with -1.0 : (vector<16x32xf32>) -> vector<1x32xf32>\n",
+     "of a tile with 16 rows"},
+    {"CallRowFraction", "%0 = warp.call \"row\"(%t) with 0.5 : (vector<16x32xf32>) -> vector<1x32xf32>\n",
+     "of a tile with 16 rows"},
+    {"CallBroadcast",
+     "%0 = warp.call \"add\"(%t, %square) : (vector<16x32xf32>, vector<16x16xf32>) -> vector<16x32xf32>\n",
+     "do not broadcast to"},
+    {"CallDecayedDot",
+     "%0 = warp.call \"diagonal_dot\"(%k, %x) : (memref<16x32xbf16, 3>, memref<16x32xf32, 3>) -> vector<16x32xf32>\n",
+     "where 16x16 is expected"},
+    {"RoundScales",
+     "%s = warp.scale_for %k_max times 1.0 : memref<2xf32, 3>\n"
+     "%0 = warp.round %t scale %s own : vector<16x32xf32> -> vector<16x32xf16>\n",
+     "has a scale given and one of its own"},
+    {"RoundDtype", "%0 = warp.round %t own : vector<16x32xf32> -> vector<16x32xbf16>\n",
+     "only f16 operands carry a scale"},
+    {"RoundShape", "%0 = warp.round %t : vector<16x32xf32> -> vector<16x16xf16>\n", "where 16x32 is expected"},
+    {"MmaDtypes", "%0 = warp.mma %square, %t, %k : vector<16x16xf32>, vector<16x32xf32>, memref<16x32xbf16, 3>\n",
+     "operands must have one dtype"},
+    {"MmaTransposed",
+     "%0 = warp.mma %square, %t x_transposed, %t : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
+     "only operands in shared memory are read transposed"},
+    {"MmaScale",
+     "%s = warp.scale_for %k_max times 1.0 : memref<2xf32, 3>\n"
+     "%0 = warp.mma %square, %t x_scale %s, %t : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
+     "operands in registers carry their scales themselves"},
+    {"MmaContraction", "%0 = warp.mma %square, %t, %square : vector<16x16xf32>, vector<16x32xf32>, vector<16x16xf32>\n",
+     "contracts 32 with 16 elements"},
+    {"MmaAccumulator", "%0 = warp.mma %t, %t, %t : vector<16x32xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
+     "makes 16x16, the accumulator is"},
+    {"CopyOfABuffer", "warp.copy %x ahead 1 : memref<16x32xf32, 3>\n", "needs a ring"},
+    {"CopyBehind", "warp.copy %k_ring ahead -1 : memref<16x32xbf16, 3>\n", "ahead is -1; expected 0 to 15"},
+    {"CurrentOfABuffer", "%0 = warp.current %x : memref<16x32xf32, 3>\n", "needs a ring"},
+    {"LoadOfARing", "%0 = warp.load %k_ring : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n", "can't take a ring"},
+    {"WaitNegative", "warp.wait_copies -1\n", "the number of pending copies is -1"},
+    {"ScaleOfNothing", "%0 = warp.scale_for times 1.0 :\n", "needs the maxima of at least one tensor"},
+    {"ScaleNegative", "%0 = warp.scale_for %k_max times -1.0 : memref<2xf32, 3>\n", "has a negative factor"},
+    {"ScaleNotFinite", "%0 = warp.scale_for %k_max times 0x7F800000 : memref<2xf32, 3>\n", "needs a finite number"},
+    {"ScaleOfARow", "%0 = warp.scale_for %row times 1.0 : memref<32xf32, 3>\n", "one slot for each of the 2 warps"},
+    {"PublishToARow", "warp.publish_max %k, %row : memref<16x32xbf16, 3>, memref<32xf32, 3>\n",
+     "one slot for each of the 2 warps"},
+    {"LoadDtype", "%0 = warp.load %k : memref<16x32xbf16, 3> -> vector<16x32xf32>\n", "of memref<16x32xbf16, 3"},
+    {"LoadShape", "%0 = warp.load %k : memref<16x32xbf16, 3> -> vector<16x16xbf16>\n", "where 16x32 is expected"},
+    {"LoadOwnShape", "%0 = warp.load %k own : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n",
+     "where 16x16 is expected"},
+    {"LoadTransposedShape", "%0 = warp.load %k transposed : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n",
+     "where 32x16 is expected"},
+    {"StoreToCurrent", "warp.store %b, %k : vector<16x32xbf16>, memref<16x32xbf16, 3>\n", "undeclared SSA value"},
+    {"StoreToAnInput",
+     "%b = warp.round %t : vector<16x32xf32> -> vector<16x32xbf16>\n"
+     "warp.store %b, %k : vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
+     "stores to a warp.buffer only"},
+    {"StoreDtype", "warp.store %t, %h : vector<16x32xf32>, memref<16x32xf16, 3>\n", "stores vector<16x32xf32> to"},
+    {"StoreShape", "warp.store %square, %x : vector<16x16xf32>, memref<16x32xf32, 3>\n", "where 16x32 is expected"},
+    {"LoadRowShape", "%0 = warp.load_row %row : memref<32xf32, 3> -> vector<1x16xf32>\n", "where 1x32 is expected"},
+    {"StoreRowShape",
+     "warp.slabs 32 {\n^bb0(%c: index):\nwarp.store_row %t, %row[%c] : vector<16x32xf32>, memref<32xf32, 3>\n}\n",
+     "where 1x16 is expected"},
+    {"ParameterDtype", "warp.slabs 32 {\n^bb0(%c: index):\n%0 = warp.parameter \"u\"[%c] as i8 : vector<1x16xf32>\n}\n",
+     "is stored as 'i8'; expected f32, f16 or bf16"},
+    {"ParameterShape",
+     "warp.slabs 32 {\n^bb0(%c: index):\n%0 = warp.parameter \"u\"[%c] as bf16 : vector<1x32xf32>\n}\n",
+     "where 1x16 is expected"},
+    {"ParameterRole",
+     "warp.slabs 32 {\n^bb0(%c: index):\n%0 = warp.parameter \"k\"[%c] as bf16 : vector<1x16xf32>\n}\n",
+     "\"k\" is of the role input; expected parameter"},
+    {"OutputDtype", "warp.store_output \"o\" %square as f64 : vector<16x16xf32>\n", "is stored as 'f64'"},
+    {"OutputShape", "warp.store_output \"o\" %t as bf16 : vector<16x32xf32>\n", "stores 16 columns, not"},
+    {"OutputUnknown", "warp.store_output \"y\" %square as bf16 : vector<16x16xf32>\n",
+     "\"y\" is not among the kernel's tensors"},
+    {"OutputToAnInput", "warp.store_output \"k\" %square as bf16 : vector<16x16xf32>\n",
+     "\"k\" is of the role input; expected output"},
+    {"StateFromAnInput", "%0 = warp.load_state \"k\" : vector<16x32xf32>\n", "expected initial_state"},
+    {"StateToTheInitialOne", "warp.store_state \"initial_state\" %S : vector<16x32xf32>\n", "expected final_state"},
+    {"SlabColumns", "warp.slabs 40 {\n^bb0(%c: index):\n}\n", "has 40 columns; expected a multiple of 16"},
+    {"SlabArguments", "warp.slabs 32 {\n  warp.note \"nothing\"\n}\n",
+     "has one argument, the index of the first column"},
+    {"OnWarpArguments", "warp.on_warp 0 {\n^bb0(%c: index):\n  warp.note \"nothing\"\n}\n", "takes no arguments"},
+    {"OnWarpOutside", "warp.on_warp 2 {\n  warp.note \"nothing\"\n}\n", "warp 2 of a block of 2"},
+    {"OnWarpNegative", "warp.on_warp -1 {\n  warp.note \"nothing\"\n}\n", "warp -1 of a block of 2"},
+    {"BarrierOfOneWarp", "warp.on_warp 0 {\n  warp.barrier\n}\n", "barriers belong outside slabs and on_warp"},
+    {"BarrierInSlabs", "warp.slabs 32 {\n^bb0(%c: index):\n  warp.barrier\n}\n", "barriers belong outside slabs"},
+    {"BufferInTheLoop", "%0 = warp.buffer offset 0 live 0 to 1 : memref<16x16xf32, 3>\n",
+     "belongs at the top of the kernel"},
+    {"LoopInTheLoop",
+     "%0 = warp.loop %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n  warp.yield %Z : vector<16x32xf32>\n}\n",
+     "belongs at the top of the kernel"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Warp, LinesOfTheLoop, testing::ValuesIn(lines), name_of_case);
+
+class Buffers : public testing::TestWithParam<Case> {};
+
+TEST_P(Buffers, AreRefused) { expect_contains(error_of(with_buffers(GetParam().lines)), GetParam().error); }
+
+const Case declarations[] = {
+    {"Outside", "%0 = warp.buffer offset 7840 live 4 to 4 : memref<16x32xf32, 3>\n", "bytes 7840 to 10400 of 8192"},
+    {"Unaligned", "%0 = warp.buffer offset 7848 live 4 to 4 : memref<16x16xf16, 3>\n", "offsets are multiples of 16"},
+    {"Negative", "%0 = warp.buffer offset -16 live 4 to 4 : memref<16x16xf16, 3>\n", "the offset is -16"},
+    {"Huge", "%0 = warp.buffer offset 9223372036854775792 live 4 to 4 : memref<16x16xf16, 3>\n",
+     "expected 0 to 232448"},
+    {"ScaleOutside", "%0 = warp.buffer offset 2704 scale 8192 live 4 to 4 : memref<16x16xf16, 3>\n",
+     "bytes 8192 to 8196 of 8192"},
+    {"ScaleNegative", "%0 = warp.buffer offset 2704 scale -16 live 4 to 4 : memref<16x16xf16, 3>\n",
+     "the scale's offset is -16"},
+    {"ScaleOfF32", "%0 = warp.buffer offset 2704 scale 7840 live 4 to 4 : memref<16x16xf32, 3>\n",
+     "only f16 operands carry a scale"},
+    {"Overlapping", "%0 = warp.buffer offset 2704 live 1 to 4 : memref<16x16xf16, 3>\n", "overlap bytes 2704 to 5264"},
+    {"OverlappingARing", "%0 = warp.buffer offset 2544 live 9 to 9 : memref<16x16xf16, 3>\n",
+     "overlap bytes 0 to 2560"},
+    {"ScaleOverlapping", "%0 = warp.buffer offset 7840 scale 6544 live 0 to 0 : memref<16x16xf16, 3>\n", "bytes"},
+    {"Lifetime", "%0 = warp.buffer offset 7840 live 2 to 1 : memref<16x16xf16, 3>\n",
+     "the last phase is 1; expected 2"},
+    {"LifetimeNegative", "%0 = warp.floats offset 7840 live -1 to 1 : memref<16xf32, 3>\n", "the first phase is -1"},
+    {"Space", "%0 = warp.buffer offset 7840 live 4 to 4 : memref<16x16xf16>\n", "in memory space 3"},
+    {"Layout", "%0 = warp.buffer offset 7840 live 4 to 4 : memref<16x16xf16, strided<[1, 16]>, 3>\n",
+     "shared tiles are contiguous"},
+    {"Dynamic", "%0 = warp.buffer offset 7840 live 4 to 4 : memref<?x16xf16, 3>\n", "their sizes multiples of 16"},
+    {"Size", "%0 = warp.buffer offset 7840 live 4 to 4 : memref<16x8xf16, 3>\n", "their sizes multiples of 16"},
+    {"HugeSize", "%0 = warp.buffer offset 0 live 4 to 4 : memref<4294967296x4294967296xf16, 3>\n",
+     "their sizes multiples of 16 up to 256"},
+    {"FloatsHuge", "%0 = warp.floats offset 0 live 4 to 4 : memref<4611686018427387904xf32, 3>\n", "up to 256"},
+    {"FloatsDtype", "%0 = warp.floats offset 7840 live 4 to 4 : memref<16xf16, 3>\n", "memref of 32-bit float"},
+    {"RingOfAParameter", "%0 = warp.ring \"u\" offset 7840 stages 1 : memref<16x16xbf16, 3>\n", "expected input"},
+    {"RingWithoutStages", "%0 = warp.ring \"k\" offset 7840 stages 0 : memref<16x16xbf16, 3>\n",
+     "the number of stages is 0"},
+    {"RingOfManyStages", "%0 = warp.ring \"k\" offset 0 stages 4611686018427387904 : memref<16x16xbf16, 3>\n",
+     "expected 1 to 16"},
+    {"CurrentBeforeTheLoop", "%0 = warp.current %k_ring : memref<16x32xbf16, 3>\n", "needs a loop around it"},
+    {"KernelInAKernel",
+     "warp.kernel \"inner\" for \"inner\" warps 1 blocks 1 chunk 16 head 16 x 16 shared 0 compute \"f16\" "
+     "arch \"sm_90a\" tensors [] {\n  warp.note \"nothing\"\n}\n",
+     "needs exactly one warp.loop"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Warp, Buffers, testing::ValuesIn(declarations), name_of_case);
+
+TEST(Kernels, HaveUsableNumbers) {
+  auto error = [](const std::string& numbers) { return error_of(header(numbers) + buffers() + loop() + ending()); };
+  expect_contains(error("warps 0 blocks 1 chunk 16 head 32 x 32 shared 8192"), "a block has 1 to 32 warps, not 0");
+  expect_contains(error("warps 33 blocks 1 chunk 16 head 32 x 32 shared 8192"), "not 33");
+  expect_contains(error("warps 2 blocks 0 chunk 16 head 32 x 32 shared 8192"), "holds 1 to 32 blocks, not 0");
+  expect_contains(error("warps 2 blocks 1 chunk -16 head 32 x 32 shared 8192"), "chunk is -16; expected a multiple");
+  expect_contains(error("warps 2 blocks 1 chunk 16 head 0 x 32 shared 8192"), "key_dim is 0; expected a multiple");
+  expect_contains(error("warps 2 blocks 1 chunk 16 head 32 x 33 shared 8192"), "value_dim is 33; expected a multiple");
+  expect_contains(error("warps 2 blocks 1 chunk 16 head 32 x 32 shared -1"), "takes -1 bytes of shared memory");
+  expect_contains(error("warps 2 blocks 1 chunk 16 head 32 x 32 shared 232449"), "a block has at most 232448");
+  expect_contains(error("warps 2 blocks 1 chunk 16 head 32 x 32 shared 4096"), "of 4096: offsets are");
+}
+
+TEST(Kernels, HaveUsableNames) {
+  auto error = [](const std::string& from, const std::string& to) {
+    std::string text = header() + buffers() + loop() + ending();
+    return error_of(text.replace(text.find(from), from.size(), to));
+  };
+  expect_contains(error("\"example_forward\"", "\"a){\""), "is not an identifier");
+  expect_contains(error("\"example\"", "\"int\""), "is a C++ keyword");
+  expect_contains(error("\"f16\"", "\"f8\\0A#error\""), "expected bf16, f16, tf32, bf16x3 or f32");
+  for (const char* arch : {"\"\"", "\"sm_\"", "\"sm_90\\0A\"", "\"hopper\"", "\"sm_123456\""})
+    expect_contains(error("\"sm_90a\"", arch), "expected for example sm_90a");
+}
+
+TEST(Kernels, HaveOneLoopThatCarriesTheState) {
+  expect_contains(error_of(header() + buffers() + "}\n"), "needs exactly one warp.loop");
+  auto error = [](const std::string& from, const std::string& to) {
+    std::string text = header() + buffers() + loop() + ending();
+    return error_of(text.replace(text.find(from), from.size(), to));
+  };
+  expect_contains(error("^bb0(%S: vector<16x32xf32>)", "^bb0(%S: vector<16x32xf32>, %T: vector<16x32xf32>)"),
+                  "carries vector<16x32xf32> in one argument");
+  expect_contains(error("warp.yield %S : vector<16x32xf32>", "warp.yield %square : vector<16x16xf32>"),
+                  "ends with a warp.yield of vector<16x32xf32>");
+  expect_contains(error("    warp.yield %S : vector<16x32xf32>\n", ""), "terminator");
+  expect_contains(error("  %k_ring", "^bb0(%z: index):\n  %k_ring"), "takes no arguments");
+}
+
+}  // namespace
+}  // namespace wkvc::test

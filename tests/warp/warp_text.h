@@ -1,0 +1,53 @@
+// Kernels of the warp dialect as text, for tests.
+#pragma once
+
+#include <string>
+
+namespace wkvc::test {
+
+inline std::string tensors() {
+  return "[\"input k bf16 B,T,H,K\", \"parameter u bf16 H,K\", \"output o bf16 B,T,H,V\", \"initial_state "
+         "initial_state "
+         "f32 B,H,V,K\", \"final_state final_state f32 B,H,V,K\"]";
+}
+
+inline std::string header(const std::string& numbers = "warps 2 blocks 1 chunk 16 head 32 x 32 shared 8192",
+                          const std::string& rest = "compute \"f16\" arch \"sm_90a\"") {
+  return "warp.kernel \"example_forward\" for \"example\" " + numbers + " " + rest + " tensors " + tensors() + " {\n";
+}
+
+inline std::string buffers() {
+  return R"(  %k_ring = warp.ring "k" offset 0 stages 2 : memref<16x32xbf16, 3>
+  %k_max = warp.floats offset 2560 live 0 to 3 : memref<2xf32, 3>
+  %row = warp.floats offset 2576 live 0 to 1 : memref<32xf32, 3>
+  %x = warp.buffer offset 2704 live 0 to 1 : memref<16x32xf32, 3>
+  %h = warp.buffer offset 5264 scale 6544 live 0 to 1 : memref<16x32xf16, 3>
+  %k_early = warp.buffer offset 6560 live 0 to 1 : memref<16x32xbf16, 3>
+)";
+}
+
+inline std::string loop() {
+  return R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
+  %final = warp.loop %initial : vector<16x32xf32> {
+  ^bb0(%S: vector<16x32xf32>):
+    %k = warp.current %k_ring : memref<16x32xbf16, 3>
+    %t = warp.load %x : memref<16x32xf32, 3> -> vector<16x32xf32>
+    %square = warp.zeros : vector<16x16xf32>
+)";
+}
+
+inline std::string ending() {
+  return R"(    warp.yield %S : vector<16x32xf32>
+  }
+  warp.store_state "final_state" %final : vector<16x32xf32>
+}
+)";
+}
+
+// A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 14.
+inline std::string with(const std::string& lines) { return header() + buffers() + loop() + lines + ending(); }
+
+// A kernel with these lines among its buffers. They start at line 8.
+inline std::string with_buffers(const std::string& lines) { return header() + buffers() + lines + loop() + ending(); }
+
+}  // namespace wkvc::test

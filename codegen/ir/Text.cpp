@@ -6,6 +6,7 @@
 #include <mlir/IR/Diagnostics.h>
 #include <mlir/IR/Verifier.h>
 
+#include "codegen/ir/Scan.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -30,30 +31,6 @@ std::string print(Operation* op) {
 }
 
 namespace {
-
-// Brackets within brackets: the parser recurses into them, so text that nests without end would overflow its stack.
-constexpr int kMaxNesting = 64;
-
-// Where the string or comment that begins at `i` ends, or `i` where none begins.
-size_t after_quotation(llvm::StringRef text, size_t i) {
-  if (text.substr(i).starts_with("//")) return std::min(text.find('\n', i), text.size());
-  if (text[i] != '"') return i;
-  for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\';
-  return std::min(i + 1, text.size());
-}
-
-void check_nesting(llvm::StringRef text) {
-  int depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    for (size_t end = 0; i < text.size() && (end = after_quotation(text, i)) != i;) i = end;
-    if (i == text.size()) return;
-    bool arrow = text[i] == '>' && i > 0 && text[i - 1] == '-';
-    if (llvm::StringRef("([{<").contains(text[i])) ++depth;
-    if (llvm::StringRef(")]}>").contains(text[i]) && !arrow) --depth;
-    if (depth > kMaxNesting)
-      user_error("this text is not a stage wkvc can read: it nests more than {} deep", kMaxNesting);
-  }
-}
 
 // What the value is called where the text defines it; numbers are no names.
 void restore_name(Value value, SMRange range) {
@@ -85,7 +62,8 @@ std::string describe(const Diagnostic& diagnostic) {
 }  // namespace
 
 OwningOpRef<ModuleOp> parse(std::string_view text, MLIRContext& context) {
-  check_nesting({text.data(), text.size()});
+  check_parsable(text);
+  context.printOpOnDiagnostic(false);  // the line is enough
   std::string first_error;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic& diagnostic) {
     if (first_error.empty()) first_error = describe(diagnostic);

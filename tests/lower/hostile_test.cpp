@@ -75,8 +75,8 @@ TEST(Sources, HoldOneStage) {
     expect_contains(error(text), "holds exactly one");
     expect_contains(user_error_of([&] { lower_to(source_from(text), source_from(text).stage, {}); }), "exactly one");
   }
-  const std::string program = stage_text(rwkv6(), Stage::chunk);
-  expect_contains(error(program + program), "holds exactly one chunk.program");
+  const std::string rwkv6_program = stage_text(rwkv6(), Stage::chunk);
+  expect_contains(error(rwkv6_program + stage_text(rwkv7(), Stage::chunk)), "holds exactly one chunk.program");
   expect_contains(error(stage_text(rwkv6(), Stage::warp) + "// chunk.program"), "holds exactly one chunk.program");
 }
 

@@ -33,7 +33,11 @@ const Case lines[] = {
     {"ForeignOperation", "%0 = \"builtin.unrealized_conversion_cast\"(%t) : (vector<16x32xf32>) -> i32\n",
      "does not belong in a warp.kernel"},
     {"UndefinedValue", "%0 = warp.call \"neg\"(%u) : (vector<16x32xf32>) -> vector<16x32xf32>\n",
-     "undeclared SSA value"},
+     "the value %u is used before it is defined"},
+    {"UsedOutsideItsBlock",
+     "warp.on_warp 0 {\n%0 = warp.zeros : vector<16x16xf32>\n}\nwarp.store_output \"o\" %0 as bf16 : "
+     "vector<16x16xf32>\n",
+     "line 17: the value %0 is used before it is defined"},
     {"TileDtype", "%0 = warp.zeros : vector<16x16xf64>\n", "must be vector of"},
     {"TileRank", "%0 = warp.zeros : vector<16xf32>\n", "must be vector of"},
     {"TileSize", "%0 = warp.zeros : vector<16x24xf32>\n", "sizes of tiles are 1 or multiples of 16 up to 256"},
@@ -98,24 +102,26 @@ const Case lines[] = {
     {"CurrentOfABuffer", "%0 = warp.current %x : memref<16x32xf32, 3>\n", "needs a ring"},
     {"LoadOfARing", "%0 = warp.load %k_ring : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n", "can't take a ring"},
     {"WaitNegative", "warp.wait_copies -1\n", "the number of pending copies is -1"},
-    {"ScaleOfNothing", "%0 = warp.scale_for times 1.0 :\n", "needs the maxima of at least one tensor"},
+    {"ScaleOfNothing", "%0 = \"warp.scale_for\"() {factor = 1.0 : f32} : () -> f32\n",
+     "needs the maxima of at least one tensor"},
     {"ScaleNegative", "%0 = warp.scale_for %k_max times -1.0 : memref<2xf32, 3>\n", "has a negative factor"},
     {"ScaleNotFinite", "%0 = warp.scale_for %k_max times 0x7F800000 : memref<2xf32, 3>\n", "needs a finite number"},
     {"ScaleOfARow", "%0 = warp.scale_for %row times 1.0 : memref<32xf32, 3>\n", "one slot for each of the 2 warps"},
     {"PublishToARow", "warp.publish_max %k, %row : memref<16x32xbf16, 3>, memref<32xf32, 3>\n",
      "one slot for each of the 2 warps"},
-    {"LoadDtype", "%0 = warp.load %k : memref<16x32xbf16, 3> -> vector<16x32xf32>\n", "of memref<16x32xbf16, 3"},
+    {"LoadDtype", "%0 = warp.load %k : memref<16x32xbf16, 3> -> vector<16x32xf32>\n", "of 'memref<16x32xbf16, 3>'"},
     {"LoadShape", "%0 = warp.load %k : memref<16x32xbf16, 3> -> vector<16x16xbf16>\n", "where 16x32 is expected"},
     {"LoadOwnShape", "%0 = warp.load %k own : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n",
      "where 16x16 is expected"},
     {"LoadTransposedShape", "%0 = warp.load %k transposed : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n",
      "where 32x16 is expected"},
-    {"StoreToCurrent", "warp.store %b, %k : vector<16x32xbf16>, memref<16x32xbf16, 3>\n", "undeclared SSA value"},
+    {"StoreToCurrent", "warp.store %b, %k : vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
+     "the value %b is used before it is defined"},
     {"StoreToAnInput",
      "%b = warp.round %t : vector<16x32xf32> -> vector<16x32xbf16>\n"
      "warp.store %b, %k : vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
      "stores to a warp.buffer only"},
-    {"StoreDtype", "warp.store %t, %h : vector<16x32xf32>, memref<16x32xf16, 3>\n", "stores vector<16x32xf32> to"},
+    {"StoreDtype", "warp.store %t, %h : vector<16x32xf32>, memref<16x32xf16, 3>\n", "stores 'vector<16x32xf32>' to"},
     {"StoreShape", "warp.store %square, %x : vector<16x16xf32>, memref<16x32xf32, 3>\n", "where 16x32 is expected"},
     {"LoadRowShape", "%0 = warp.load_row %row : memref<32xf32, 3> -> vector<1x16xf32>\n", "where 1x32 is expected"},
     {"StoreRowShape",
@@ -232,9 +238,9 @@ TEST(Kernels, HaveOneLoopThatCarriesTheState) {
     return error_of(text.replace(text.find(from), from.size(), to));
   };
   expect_contains(error("^bb0(%S: vector<16x32xf32>)", "^bb0(%S: vector<16x32xf32>, %T: vector<16x32xf32>)"),
-                  "carries vector<16x32xf32> in one argument");
+                  "carries 'vector<16x32xf32>' in one argument");
   expect_contains(error("warp.yield %S : vector<16x32xf32>", "warp.yield %square : vector<16x16xf32>"),
-                  "ends with a warp.yield of vector<16x32xf32>");
+                  "ends with a warp.yield of 'vector<16x32xf32>'");
   expect_contains(error("    warp.yield %S : vector<16x32xf32>\n", ""), "terminator");
   expect_contains(error("  %k_ring", "^bb0(%z: index):\n  %k_ring"), "takes no arguments");
 }

@@ -69,6 +69,7 @@ std::string run_passes(const Source& source, const Config& config, Done done) {
     if (pass.input < source.stage) continue;
     pass.run(work, config);
     check_verifies(work, pass);
+    make_names_unique(*work.module);
     if (done(pass)) return text_of(work, pass.output);
   }
   return {};

@@ -1,5 +1,6 @@
 #include "codegen/ir/Text.h"
 
+#include <llvm/ADT/StringSet.h>
 #include <llvm/Support/SourceMgr.h>
 #include <mlir/AsmParser/AsmParser.h>
 #include <mlir/AsmParser/AsmParserState.h>
@@ -20,6 +21,22 @@ void set_name(Value value, llvm::StringRef name) {
 llvm::StringRef name_of(Value value) {
   if (auto loc = llvm::dyn_cast<NameLoc>(value.getLoc())) return loc.getName().getValue();
   return {};
+}
+
+void make_names_unique(Operation* root) {
+  llvm::StringSet<> taken;
+  auto visit = [&](Value value) {
+    llvm::StringRef name = name_of(value);
+    if (name.empty()) return;
+    std::string candidate = name.str();
+    for (int i = 2; !taken.insert(candidate).second; ++i) candidate = fmt::format("{}_{}", name.str(), i);
+    if (candidate != name) set_name(value, candidate);
+  };
+  root->walk<WalkOrder::PreOrder>([&](Operation* op) {
+    for (Value result : op->getResults()) visit(result);
+    for (Region& region : op->getRegions())
+      for (Value argument : region.getArguments()) visit(argument);
+  });
 }
 
 std::string print(Operation* op) {

@@ -27,9 +27,11 @@ Space space_of(Operation* op, const Spaces& spaces) {
   if (auto input = dyn_cast<chunk::InputOp>(op)) return {Axis::token, axis_of(input.getDim())};
   if (auto parameter = dyn_cast<chunk::ParameterOp>(op)) return {Axis::one, axis_of(parameter.getDim())};
   if (isa<chunk::StateOp>(op)) return {Axis::value, Axis::key};
-  // A constant with several rows has one for each token; what it is combined with says what its columns are.
-  if (auto constant = dyn_cast<chunk::ConstantOp>(op))
-    return {chunk::rows(constant.getResult()) == 1 ? Axis::one : Axis::token, Axis::one};
+  if (isa<chunk::ConstantOp>(op) && chunk::rows(op->getResult(0)) > 1)
+    user_error(
+        "'{}': a vector that all tokens share (a parameter or a constant) can't be mapped onto warps where each "
+        "token needs its own row yet; make it an input",
+        op->getParentOfType<chunk::ProgramOp>().getSymName().str());
   if (isa<chunk::DiagonalDotOp, chunk::DecayedDotOp>(op)) return {Axis::token, Axis::token};
   if (auto row = dyn_cast<chunk::RowOp>(op)) return {Axis::one, of(row.getX()).columns};
   if (auto dot = dyn_cast<chunk::RowDotOp>(op))

@@ -176,6 +176,19 @@ TEST(Operands, ThatAreNotSupported) {
   expect_contains(error_of(pinned), "a contraction asks for f32 operands but the recurrence for f16");
 }
 
+TEST(Warps, LackTilesOfOneRowForAllTokens) {
+  const Definition definition = recurrence("shared_row", [](Recurrence& op) {
+    Dim K = op.key_dim(32), V = op.value_dim(16);
+    op.compute(f16);
+    auto k = op.input("k", K, bf16), v = op.input("v", V, bf16), u = op.parameter("u", K, bf16);
+    auto S = op.state("S", V, K, f32);
+    op.update(S, S + outer(v, k));
+    op.output("o", dot(S, u), bf16);
+  });
+  const std::string error = user_error_of([&] { lower_to(source_from(rec_text(definition)), Stage::warp, {}); });
+  expect_contains(error, "'shared_row': a vector that all tokens share");
+}
+
 TEST(Casts, ToNarrowDtypesAreRefused) {
   const Definition definition = with([](const Values& at) { at.finish(at.S, cast<f32>(cast<bf16>(at.v))); });
   expect_contains(error_of(definition), "a cast to anything but f32 inside a recurrence is not supported");

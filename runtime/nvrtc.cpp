@@ -87,6 +87,8 @@ void compile(Program& program, const std::string& source, const std::string& arc
   if (options.line_info) texts.emplace_back("-lineinfo");
   // ptxas reports registers and spills into the log only when asked; PTX never reaches it.
   if (arch.starts_with("sm_")) texts.emplace_back("--ptxas-options=-v");
+  // Where there is a driver, NVRTC 13 keeps a cache of its own, and what comes out of it has no report.
+  if (std::stoi(nvrtc_version()) >= 13) texts.emplace_back("--no-cache");
   const NvrtcLibrary::Result result = program.compile(texts);
   if (result == 0) return;
   internal_error("NVRTC {} ({}) does not compile the kernel: {}\n{}\nkernel.cu:\n{}", nvrtc_version(),

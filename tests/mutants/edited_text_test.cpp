@@ -3,8 +3,8 @@
 
 #include <atomic>
 #include <future>
-#include <iostream>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "dsl/builtin.h"
@@ -55,7 +55,15 @@ const std::vector<Rule> kRules = {
 };
 
 // Mutants that compute the same, and why.
-const std::map<std::string, std::string> kEquivalent = {};
+const std::map<std::string, std::string> kEquivalent = {
+    {"read past the tail: copy_chunk(r_ring, c + 1, r_global, block, args.tokens);",
+     "row t of r enters row t of o alone, and rows past the tail are not stored"},
+    {"read past the tail: copy_chunk(w_ring, c + 1, w_global, block, args.tokens);", "keep_rows drops those decays"},
+    {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column);",
+     "parameters are the same for every batch"},
+    {"middle row: const auto L_middle = row<7>(L);", "any row serves as anchor: it cancels"},
+    {"measured scale 1: store(M_f16_shared, round_scaled<f16>(M));", "the inverse's elements are near 1"},
+};
 
 std::vector<Mutant> mutants_of(const std::string& kernel) {
   std::vector<Mutant> all;
@@ -91,18 +99,21 @@ void expect_all_wrong(const Definition& definition) {
   const auto outcomes = run_all(problem, kernels);
   EXPECT_EQ(fault_of(problem, outcomes[0].results), "");
   for (std::size_t i = 0; i < mutants.size(); ++i) {
-    const bool equivalent = kEquivalent.contains(definition.name + ": " + mutants[i].name);
+    const bool equivalent = kEquivalent.contains(mutants[i].name);
     EXPECT_EQ(fault_of(problem, outcomes[i + 1].results).empty(), equivalent) << mutants[i].name;
   }
-  std::cout << mutants.size() << " mutants\n";
 }
 
 TEST(EditedText, Rwkv7) { expect_all_wrong(rwkv7()); }
 TEST(EditedText, Rwkv6) { expect_all_wrong(rwkv6()); }
 
-TEST(EditedText, EveryRuleMatches) {
+// No rule and no exception outlives the text it was written for.
+TEST(EditedText, EverythingListedMatches) {
   const std::string kernels = mutant_problem(rwkv7(), {}).kernel + mutant_problem(rwkv6(), {}).kernel;
   for (const Rule& rule : kRules) EXPECT_FALSE(mutants_by(rule, kernels).empty()) << rule.name;
+  std::set<std::string> names;
+  for (const Mutant& mutant : mutants_of(kernels)) names.insert(mutant.name);
+  for (const auto& [name, reason] : kEquivalent) EXPECT_TRUE(names.contains(name)) << name << ": " << reason;
 }
 
 }  // namespace

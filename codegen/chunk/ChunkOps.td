@@ -80,6 +80,7 @@ class Chunk_Unary<string name> : Chunk_Pure<name, [SameOperandsAndResultType]> {
 }
 def Chunk_NegOp : Chunk_Unary<"neg">;
 def Chunk_ExpOp : Chunk_Unary<"exp">;
+def Chunk_Exp2Op : Chunk_Unary<"exp2">;  // 2^x: what the hardware has
 def Chunk_LogOp : Chunk_Unary<"log">;
 def Chunk_SigmoidOp : Chunk_Unary<"sigmoid">;
 def Chunk_TanhOp : Chunk_Unary<"tanh">;

@@ -43,7 +43,7 @@ ArrayAttr tensor_list(chunk::ProgramOp program, OpBuilder& b) {
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room.
 int64_t blocks_per_sm(chunk::ProgramOp program, int64_t warps, int64_t shared) {
   int64_t by_shared = kSharedPerSm / (shared + kSharedReserved);
-  int64_t registers = std::min<int64_t>(255, 96 + program.getKeyDim() / 2);  // a lane holds K/2 numbers of the state
+  int64_t registers = std::min<int64_t>(255, 96 + program.getKeyDim() / 4);
   int64_t by_registers = kRegistersPerSm / (registers * warps * 32);
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }

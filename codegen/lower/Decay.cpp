@@ -1,6 +1,7 @@
 #include "codegen/lower/Decay.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "codegen/ir/Text.h"
 #include "runtime/error.h"
@@ -60,6 +61,8 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builde
   Value log_w = log_decay;
   if (plan_.path == DecayPath::exact)
     log_w = b_.create<chunk::AtLeastOp>(log_w.getType(), log_w, llvm::APFloat(static_cast<float>(kFloor)));
+  // Anchored decays are summed in units of log 2, so that each factor is one exp2.
+  if (plan_.path == DecayPath::anchored) log_w = called(b_.scale(log_w, std::numbers::log2e), "log2_w");
   log_w = called(b_.keep_valid(log_w), "log_w_valid");
   L_ = called(b_.cumsum(log_w), "L");
   L_before_ = called(b_.sub(L_, log_w), "L_before");
@@ -71,9 +74,9 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builde
     return;
   }
   middle_ = called(b_.row(L_, plan_.chunk / 2 - 1), "L_middle");
-  in_after_ = b_.exp(b_.sub(L_, middle_));
-  in_before_ = b_.exp(b_.sub(L_before_, middle_));
-  out_ = b_.exp(b_.sub(middle_, L_));
+  in_after_ = b_.exp2(b_.sub(L_, middle_));
+  in_before_ = b_.exp2(b_.sub(L_before_, middle_));
+  out_ = b_.exp2(b_.sub(middle_, L_));
 }
 
 Value Decay::factored(Value x, Value factor, const char* suffix) {
@@ -90,7 +93,7 @@ Value Decay::factored(Value x, Value factor, const char* suffix) {
 
 Value Decay::state(Value S0) {
   if (state_) return state_;
-  state_ = plan_.path == DecayPath::anchored ? called(b_.mul(S0, called(b_.exp(middle_), "e_middle")), "S_middle") : S0;
+  state_ = plan_.path == DecayPath::anchored ? called(b_.mul(S0, called(b_.exp2(middle_), "e_middle")), "S_middle") : S0;
   b_.set_measurable(state_);
   return state_;
 }
@@ -121,7 +124,7 @@ Value Decay::pair(Value q, bool after, Value k) {
 Value Decay::finish(Value S0, ValueRange writes) {
   Value sum = plan_.path == DecayPath::exact ? called(b_.mul(S0, called(b_.exp(last_), "e_last")), "S_decayed") : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
-  return plan_.path == DecayPath::anchored ? b_.mul(sum, called(b_.exp(b_.sub(last_, middle_)), "e_last")) : sum;
+  return plan_.path == DecayPath::anchored ? b_.mul(sum, called(b_.exp2(b_.sub(last_, middle_)), "e_last")) : sum;
 }
 
 }  // namespace wkvc

@@ -29,7 +29,7 @@ namespace {
 // How many tiles a function of templates/ takes; -1: there is none of that name.
 int arity(llvm::StringRef function) {
   return llvm::StringSwitch<int>(function)
-      .Cases({"neg", "exp", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"}, 1)
+      .Cases({"neg", "exp", "exp2", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"}, 1)
       .Cases({"widen", "keep_valid", "cumsum", "row", "tril", "tril_strict", "unit_lower_inverse_f16"}, 1)
       .Cases({"unit_lower_inverse_bf16", "unit_lower_inverse_f32", "maximum", "add_constant", "mul_constant"}, 1)
       .Cases({"add", "sub", "mul", "diagonal_dot"}, 2)

@@ -159,8 +159,7 @@ Errors run_and_compare(const std::string& cuda, const std::string& rec, const Pr
   return errors;
 }
 
-std::map<std::string, std::vector<std::byte>> run_raw(const std::string& cuda, const Problem& problem, Target target) {
-  Kernel kernel = Kernel::load(cuda, target);
+std::map<std::string, std::vector<std::byte>> run_raw(const Kernel& kernel, const Problem& problem) {
   auto tensors = hold(kernel.manifest(), problem);
   launch(kernel, tensors, problem);
   std::map<std::string, std::vector<std::byte>> bytes;

@@ -14,6 +14,7 @@
 #include "wkvc/host/convert.h"
 
 #define WKVC_INLINE inline
+#define WKVC_OUTLINE inline
 #define WKVC_UNROLL
 #define __global__
 #define __grid_constant__
@@ -63,6 +64,10 @@ inline u32 reduce_max(u32 x) {
   u32 largest = 0;
   for (const auto& registers : mail) largest = std::max(largest, registers[0]);
   return largest;
+}
+
+inline u32 max_halves(u32 x, u32 y) {
+  return std::max(x & 0xffffu, y & 0xffffu) | std::max(x >> 16, y >> 16) << 16;
 }
 
 inline u32 low_halves(u32 x, u32 y) { return (x & 0xffffu) | y << 16; }
@@ -159,7 +164,9 @@ inline void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
 }
 
 // ---- asynchronous copies
-inline void cp_async_16(void* shared, const void* global) { Machine::current().copies().add(shared, global); }
+inline void cp_async_16(void* shared, const void* global, int bytes) {
+  Machine::current().copies().add(shared, bytes ? global : nullptr);
+}
 inline void cp_async_commit() { Machine::current().copies().commit(); }
 template <int Pending>
 void cp_async_wait() {

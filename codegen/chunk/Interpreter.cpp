@@ -1,0 +1,314 @@
+#include "codegen/chunk/Interpreter.h"
+
+#include <llvm/ADT/TypeSwitch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "runtime/error.h"
+
+namespace wkvc::chunk {
+namespace {
+
+using Array = std::vector<double>;
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+// ---- Matrices -------------------------------------------------------------------------------------------------------
+
+struct Matrix {
+  std::size_t rows = 0, columns = 0;
+  Array data;  // row after row
+
+  double& operator()(std::size_t i, std::size_t j) { return data[i * columns + j]; }
+  double operator()(std::size_t i, std::size_t j) const { return data[i * columns + j]; }
+  // The element that broadcasting puts at (i, j).
+  double spread(std::size_t i, std::size_t j) const { return (*this)(rows == 1 ? 0 : i, columns == 1 ? 0 : j); }
+};
+
+// Sets every element to f(i, j).
+template <class F>
+void fill(Matrix& result, F f) {
+  for (std::size_t i = 0; i < result.rows; ++i)
+    for (std::size_t j = 0; j < result.columns; ++j) result(i, j) = f(i, j);
+}
+
+template <class F>
+double sum(std::size_t count, F f) {
+  double total = 0;
+  for (std::size_t i = 0; i < count; ++i) total += f(i);
+  return total;
+}
+
+void cumsum(const Matrix& x, Matrix& result) {
+  fill(result, [&](std::size_t i, std::size_t j) { return x(i, j) + (i ? result(i - 1, j) : 0.0); });
+}
+
+// Σ over dimension x_dim of x and y_dim of y.
+void dot(const Matrix& x, bool x_dim, const Matrix& y, bool y_dim, Matrix& result) {
+  auto at = [](const Matrix& m, bool dim, std::size_t free, std::size_t c) { return dim ? m(free, c) : m(c, free); };
+  fill(result, [&](std::size_t i, std::size_t j) {
+    return sum(x_dim ? x.columns : x.rows, [&](std::size_t c) { return at(x, x_dim, i, c) * at(y, y_dim, j, c); });
+  });
+}
+
+double row_dot(const Matrix& x, const Matrix& y, std::size_t i) {
+  return sum(x.columns, [&](std::size_t c) { return x.spread(i, c) * y.spread(i, c); });
+}
+
+void decayed_dot(const Matrix& x, const Matrix& Lx, const Matrix& y, const Matrix& Ly, bool strict, Matrix& result) {
+  fill(result, [&](std::size_t i, std::size_t j) {
+    if (strict ? j >= i : j > i) return 0.0;
+    return sum(x.columns, [&](std::size_t c) { return x(i, c) * y(j, c) * std::exp(Lx(i, c) - Ly(j, c)); });
+  });
+}
+
+// (I − x)·result = I by forward substitution; only the strictly lower triangle of x is read.
+void unit_lower_inverse(const Matrix& x, Matrix& result) {
+  fill(result, [&](std::size_t i, std::size_t j) {
+    return (i == j ? 1.0 : 0.0) + sum(i, [&](std::size_t c) { return x(i, c) * result(c, j); });
+  });
+}
+
+// ---- One chunk of one head ------------------------------------------------------------------------------------------
+
+// The body of the program as a list of steps, and a matrix for every value.
+class Machine {
+ public:
+  explicit Machine(ProgramOp program) {
+    for (mlir::Operation& op : program.getBody().front()) {
+      for (mlir::Value result : op.getResults()) allocate(result);
+      if (Step step = step_of(op)) steps_.push_back(std::move(step));
+    }
+  }
+
+  Matrix& operator[](mlir::Value value) { return values_.at(value.getAsOpaquePointer()); }
+
+  void run(std::size_t valid) {
+    valid_ = valid;
+    for (const Step& step : steps_) step();
+  }
+
+ private:
+  using Step = std::function<void()>;
+
+  void allocate(mlir::Value value) {
+    const auto r = static_cast<std::size_t>(rows(value)), c = static_cast<std::size_t>(columns(value));
+    values_[value.getAsOpaquePointer()] = {r, c, Array(r * c)};
+  }
+
+  template <class F>
+  Step unary(mlir::Operation* op, F f) {
+    const Matrix& x = (*this)[op->getOperand(0)];
+    Matrix& result = (*this)[op->getResult(0)];
+    return [&x, &result, f] { std::ranges::transform(x.data, result.data.begin(), f); };
+  }
+
+  template <class F>
+  Step binary(mlir::Operation* op, F f) {
+    const Matrix &x = (*this)[op->getOperand(0)], &y = (*this)[op->getOperand(1)];
+    Matrix& result = (*this)[op->getResult(0)];
+    return [&x, &y, &result, f] {
+      fill(result, [&](std::size_t i, std::size_t j) { return f(x.spread(i, j), y.spread(i, j)); });
+    };
+  }
+
+  // A selection of x's elements: those where keep(i, j), else 0.
+  template <class F>
+  Step select(mlir::Operation* op, F keep) {
+    const Matrix& x = (*this)[op->getOperand(0)];
+    Matrix& result = (*this)[op->getResult(0)];
+    return
+        [&x, &result, keep] { fill(result, [&](std::size_t i, std::size_t j) { return keep(i, j) ? x(i, j) : 0.0; }); };
+  }
+
+  Step whole(mlir::Operation* op, void (*f)(const Matrix&, Matrix&)) {
+    const Matrix& x = (*this)[op->getOperand(0)];
+    Matrix& result = (*this)[op->getResult(0)];
+    return [&x, &result, f] { f(x, result); };
+  }
+
+  Step constant(ConstantOp op) {
+    std::ranges::fill((*this)[op.getResult()].data, static_cast<double>(op.getValue().convertToFloat()));
+    return {};
+  }
+
+  Step row(RowOp op) {
+    const Matrix& x = (*this)[op.getX()];
+    Matrix& result = (*this)[op.getResult()];
+    const auto index = static_cast<std::size_t>(op.getIndex());
+    return [&x, &result, index] { fill(result, [&](std::size_t, std::size_t j) { return x(index, j); }); };
+  }
+
+  Step contraction(DotOp op) {
+    const Matrix &x = (*this)[op.getX()], &y = (*this)[op.getY()];
+    Matrix& result = (*this)[op.getResult()];
+    const bool x_dim = op.getXDim(), y_dim = op.getYDim();
+    return [&x, &y, &result, x_dim, y_dim] { dot(x, x_dim, y, y_dim, result); };
+  }
+
+  Step diagonal(DiagonalDotOp op) {
+    const Matrix &x = (*this)[op.getX()], &y = (*this)[op.getY()];
+    Matrix& result = (*this)[op.getResult()];
+    return [&x, &y, &result] {
+      fill(result, [&](std::size_t i, std::size_t j) { return i == j ? row_dot(x, y, i) : 0.0; });
+    };
+  }
+
+  Step column_of_dots(RowDotOp op) {
+    const Matrix &x = (*this)[op.getX()], &y = (*this)[op.getY()];
+    Matrix& result = (*this)[op.getResult()];
+    return [&x, &y, &result] { fill(result, [&](std::size_t i, std::size_t) { return row_dot(x, y, i); }); };
+  }
+
+  Step decayed(DecayedDotOp op) {
+    const Matrix &x = (*this)[op.getX()], &Lx = (*this)[op.getLx()];
+    const Matrix &y = (*this)[op.getY()], &Ly = (*this)[op.getLy()];
+    Matrix& result = (*this)[op.getResult()];
+    const bool strict = op.getStrict();
+    return [&x, &Lx, &y, &Ly, &result, strict] { decayed_dot(x, Lx, y, Ly, strict, result); };
+  }
+
+  Step step_of(mlir::Operation& op) {
+    return llvm::TypeSwitch<mlir::Operation*, Step>(&op)
+        .Case<WidenOp, RoundOp>([&](auto same) { return unary(same, [](double x) { return x; }); })
+        .Case([&](ConstantOp value) { return constant(value); })
+        .Case([&](NegOp neg) { return unary(neg, [](double x) { return -x; }); })
+        .Case([&](ExpOp exp) { return unary(exp, [](double x) { return std::exp(x); }); })
+        .Case([&](LogOp log) { return unary(log, [](double x) { return std::log(x); }); })
+        .Case([&](SigmoidOp y) { return unary(y, sigmoid); })
+        .Case([&](TanhOp tanh) { return unary(tanh, [](double x) { return std::tanh(x); }); })
+        .Case([&](SoftplusOp y) { return unary(y, softplus); })
+        .Case([&](ReluOp relu) { return unary(relu, [](double x) { return std::max(x, 0.0); }); })
+        .Case([&](SqrtOp sqrt) { return unary(sqrt, [](double x) { return std::sqrt(x); }); })
+        .Case([&](ReciprocalOp y) { return unary(y, [](double x) { return 1 / x; }); })
+        .Case([&](AtLeastOp y) {
+          const double bound = y.getBound().convertToFloat();
+          return unary(y, [bound](double x) { return std::max(x, bound); });
+        })
+        .Case([&](AddOp add) { return binary(add, std::plus<>()); })
+        .Case([&](SubOp sub) { return binary(sub, std::minus<>()); })
+        .Case([&](MulOp mul) { return binary(mul, std::multiplies<>()); })
+        .Case([&](KeepValidOp y) { return select(y, [this](std::size_t i, std::size_t) { return i < valid_; }); })
+        .Case([&](TrilOp y) {
+          const bool strict = y.getStrict();
+          return select(y, [strict](std::size_t i, std::size_t j) { return strict ? j < i : j <= i; });
+        })
+        .Case([&](CumsumOp y) { return whole(y, cumsum); })
+        .Case([&](UnitLowerInverseOp y) { return whole(y, unit_lower_inverse); })
+        .Case([&](RowOp y) { return row(y); })
+        .Case([&](DotOp y) { return contraction(y); })
+        .Case([&](DiagonalDotOp y) { return diagonal(y); })
+        .Case([&](RowDotOp y) { return column_of_dots(y); })
+        .Case([&](DecayedDotOp y) { return decayed(y); })
+        .Default([](mlir::Operation*) { return Step(); });  // inputs, state, update, outputs: moved by the caller
+  }
+
+  std::size_t valid_ = 0;  // rows before the sequence's end
+  std::map<const void*, Matrix> values_;
+  std::vector<Step> steps_;
+};
+
+// ---- All heads ------------------------------------------------------------------------------------------------------
+
+struct Given {
+  const double* tensor;
+  Matrix* value;
+};
+
+struct Returned {
+  double* tensor;
+  const Matrix* value;
+};
+
+void expect_size(std::string_view what, std::size_t given, std::size_t expected) {
+  if (given != expected) user_error("'{}' has {} elements; expected {}", what, given, expected);
+}
+
+class Interpreter {
+ public:
+  Interpreter(ProgramOp program, rec::Shape shape, const rec::Tensors& inputs)
+      : chunk_(static_cast<std::size_t>(program.getChunk())), machine_(program) {
+    if (shape.batch < 1 || shape.tokens < 1 || shape.heads < 1)
+      user_error("the shape B,T,H is {},{},{}; expected positive sizes", shape.batch, shape.tokens, shape.heads);
+    batch_ = static_cast<std::size_t>(shape.batch);
+    tokens_ = static_cast<std::size_t>(shape.tokens);
+    heads_ = static_cast<std::size_t>(shape.heads);
+    for (mlir::Operation& op : program.getBody().front()) bind(op, inputs);
+  }
+
+  rec::Result run(const Array& initial_state) {
+    const std::size_t size = batch_ * heads_ * state_->data.size();
+    if (!initial_state.empty()) expect_size("initial_state", initial_state.size(), size);
+    result_.final_state = initial_state;
+    result_.final_state.resize(size);
+    for (std::size_t b = 0; b < batch_; ++b)
+      for (std::size_t h = 0; h < heads_; ++h) run_head(b, h);
+    return std::move(result_);
+  }
+
+ private:
+  void bind(mlir::Operation& op, const rec::Tensors& inputs) {
+    llvm::TypeSwitch<mlir::Operation*>(&op)
+        .Case([&](InputOp input) { inputs_.push_back(find(inputs, input.getSym(), input, batch_ * tokens_ * heads_)); })
+        .Case(
+            [&](ParameterOp parameter) { parameters_.push_back(find(inputs, parameter.getSym(), parameter, heads_)); })
+        .Case([&](StateOp state) { state_ = &machine_[state]; })
+        .Case([&](UpdateOp update) { next_ = &machine_[update.getX()]; })
+        .Case([&](OutputOp output) {
+          const Matrix& value = machine_[output.getX()];
+          Array& tensor = result_.outputs[output.getSym().str()];
+          tensor.resize(batch_ * tokens_ * heads_ * value.columns);
+          outputs_.push_back({tensor.data(), &value});
+        });
+  }
+
+  // A tensor the user gives: `count` rows of the length of the value's.
+  Given find(const rec::Tensors& inputs, llvm::StringRef name, mlir::Value value, std::size_t count) {
+    const auto tensor = inputs.find(name.str());
+    if (tensor == inputs.end()) user_error("tensor '{}' is missing", name.str());
+    Matrix& matrix = machine_[value];
+    expect_size(tensor->first, tensor->second.size(), count * matrix.columns);
+    return {tensor->second.data(), &matrix};
+  }
+
+  void run_head(std::size_t b, std::size_t h) {
+    double* head_state = result_.final_state.data() + (b * heads_ + h) * state_->data.size();
+    std::copy_n(head_state, state_->data.size(), state_->data.begin());
+    for (const auto& [tensor, value] : parameters_)
+      std::copy_n(tensor + h * value->columns, value->columns, value->data.begin());
+    for (std::size_t first = 0; first < tokens_; first += chunk_) run_chunk(b, first, h);
+    std::ranges::copy(state_->data, head_state);
+  }
+
+  void run_chunk(std::size_t b, std::size_t first, std::size_t h) {
+    const std::size_t valid = std::min(chunk_, tokens_ - first);
+    auto row = [&](std::size_t i) { return (b * tokens_ + first + i) * heads_ + h; };
+    for (const auto& [tensor, value] : inputs_)
+      fill(*value, [&](std::size_t i, std::size_t j) { return i < valid ? tensor[row(i) * value->columns + j] : 0.0; });
+    machine_.run(valid);
+    for (const auto& [tensor, value] : outputs_)
+      for (std::size_t i = 0; i < valid; ++i)
+        std::copy_n(&value->data[i * value->columns], value->columns, tensor + row(i) * value->columns);
+    if (next_ != state_) state_->data = next_->data;
+  }
+
+  std::size_t chunk_, batch_ = 0, tokens_ = 0, heads_ = 0;
+  Machine machine_;
+  std::vector<Given> inputs_, parameters_;
+  std::vector<Returned> outputs_;
+  Matrix* state_ = nullptr;
+  const Matrix* next_ = nullptr;
+  rec::Result result_;
+};
+
+}  // namespace
+
+rec::Result interpret(ProgramOp program, rec::Shape shape, const rec::Tensors& inputs, const Array& initial_state) {
+  return Interpreter(program, shape, inputs).run(initial_state);
+}
+
+}  // namespace wkvc::chunk

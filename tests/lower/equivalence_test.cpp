@@ -1,0 +1,80 @@
+// Chunk programs compute what their recurrences do, after every pass of the chunk stage.
+#include <gtest/gtest.h>
+
+#include "codegen/passes.h"
+#include "dsl/builtin.h"
+#include "tests/lower/compare.h"
+#include "tests/lower/recurrences.h"
+
+namespace wkvc::test {
+namespace {
+
+// bf16 operands have f32's exponents, so bounded decays allow long chunks; the interpreter rounds nothing.
+Config with_chunk(int chunk, const std::string& mma = "bf16") {
+  Config config;
+  config.key_dim = 32;
+  config.value_dim = 16;
+  config.chunk = chunk;
+  config.mma = mma;
+  return config;
+}
+
+std::vector<const char*> chunk_passes() {
+  std::vector<const char*> names;
+  for (const Pass& pass : all_passes())
+    if (pass.output == Stage::chunk) names.push_back(pass.name);
+  return names;
+}
+
+void expect_equal(const Definition& definition, const Config& config, rec::Shape shape,
+                  const std::vector<double>& log_decays) {
+  const std::string text = rec_text(definition, config);
+  const Problem problem = random_problem(text, shape, log_decays);
+  const rec::Result reference = run_rec(text, problem);
+  for (const char* pass : chunk_passes()) {
+    const std::string program = dump_after(source_from(text), pass, config);
+    EXPECT_LT(error_between(run_chunk(program, problem), reference), 1e-10)
+        << definition.name << " after " << pass << ", chunk " << config.chunk << ", T " << shape.tokens;
+  }
+}
+
+class Equivalence : public testing::TestWithParam<Definition> {};
+
+TEST_P(Equivalence, OfMildDecays) {
+  for (int chunk : {16, 32, 48})
+    for (std::int64_t tokens : {1, 15, 16, 17, 63})
+      expect_equal(GetParam(), with_chunk(chunk), {1, tokens, 2}, {-0.01, -0.1, -0.25});
+}
+
+TEST_P(Equivalence, OfBatchesAndHeads) { expect_equal(GetParam(), with_chunk(16), {2, 20, 3}, {-0.01, -0.2}); }
+
+TEST_P(Equivalence, OfF16Operands) { expect_equal(GetParam(), with_chunk(16, "f16"), {1, 40, 1}, {-0.01, -0.2}); }
+
+std::string name_of_definition(const testing::TestParamInfo<Definition>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(All, Equivalence, testing::ValuesIn(recurrences()), name_of_definition);
+
+class StrongDecays : public testing::TestWithParam<Definition> {};
+
+// From e^−40, the floor of chunk programs, to no decay at all.
+TEST_P(StrongDecays, AreExact) {
+  for (int chunk : {16, 32, 48, 64})
+    for (std::int64_t tokens : {1, 15, 16, 17, 63, 130})
+      expect_equal(GetParam(), with_chunk(chunk), {1, tokens, 1}, {-40, -20, -3, -0.1, -1e-3, 0});
+}
+
+TEST_P(StrongDecays, AtTheFloorEverywhere) { expect_equal(GetParam(), with_chunk(64), {1, 130, 1}, {-40}); }
+
+TEST_P(StrongDecays, NoDecayAnywhere) { expect_equal(GetParam(), with_chunk(64), {1, 130, 1}, {0}); }
+
+INSTANTIATE_TEST_SUITE_P(All, StrongDecays, testing::ValuesIn(unbounded_recurrences()), name_of_definition);
+
+TEST(Programs, InvertOnlyForRankOneTerms) {
+  auto program = [](const Definition& definition) {
+    return lower_to(source_from(rec_text(definition, with_chunk(16))), Stage::chunk, with_chunk(16));
+  };
+  EXPECT_EQ(program(rwkv6()).find("unit_lower_inverse"), std::string::npos);
+  EXPECT_NE(program(rwkv7()).find("unit_lower_inverse"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wkvc::test

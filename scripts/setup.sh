@@ -88,6 +88,10 @@ wkvc_setup_nvrtc() {
     fi
   fi
   export WKVC_NVRTC
+  # The wheel's libnvrtc does not look for its libnvrtc-builtins beside itself.
+  case $WKVC_NVRTC in
+    "$wkvc_root"/.venv/*) export LD_LIBRARY_PATH="$(dirname "$WKVC_NVRTC")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" ;;
+  esac
 }
 
 # wkvc_build PRESET: configures and builds it with all cores.

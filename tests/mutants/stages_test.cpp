@@ -53,14 +53,5 @@ TEST(Stages, InclusiveTrilInTheChunkTextIsWrong) {
   }
 }
 
-TEST(Stages, TenLaunchesWriteTheSameBytes) {
-  for (const Definition& definition : {rwkv7(), rwkv6()}) {
-    const std::string cuda = cuda_text(definition, {});
-    const Problem problem = random_problem(manifest_from(cuda), kSize, 4);
-    const auto first = run_raw(cuda, problem, Target::host);
-    for (int i = 1; i < 10; ++i) EXPECT_EQ(run_raw(cuda, problem, Target::host), first) << definition.name;
-  }
-}
-
 }  // namespace
 }  // namespace wkvc::test

@@ -5,7 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 cd "$wkvc_root"
 
 echo "demo: building"
-wkvc_build dev
+wkvc_build dev wkvc
 
 wkvc=build/bin/wkvc
 kernel=build/demo/rwkv7.cu

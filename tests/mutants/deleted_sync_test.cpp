@@ -13,6 +13,7 @@ struct Case {
   Definition (*definition)();
   std::string io, mma;
 };
+void PrintTo(const Case& kernel, std::ostream* out) { *out << kernel.name; }
 
 class DeletedSync : public testing::TestWithParam<Case> {};
 

@@ -15,7 +15,7 @@ namespace wkvc::test {
 namespace {
 
 std::string elsewhere(const std::string& change) {
-  return "$1[&] { Block other = block; " + change + "; return other; }(),";
+  return "$1[&] { Block other = block; " + change + "; return other; }()$2";
 }
 
 const std::vector<Rule> kRules = {
@@ -24,8 +24,8 @@ const std::vector<Rule> kRules = {
     {"state of zeros", R"((auto \w+ = \w+_initial);)", "$1 * 0.f;"},
     {"output of zeros", R"((store_global[^\n]*, \w+)\);)", "$1 * 0.f);"},
     {"final state of zeros", R"(store_state\((\w+),)", "store_state($1 * 0.f,"},
-    {"another head", R"((_global, )block,)", elsewhere("other.head = (block.head + 1) % args.heads")},
-    {"another batch", R"((_global, )block,)", elsewhere("other.batch = (block.batch + 1) % args.batches")},
+    {"another head", R"((_global, )block([,)]))", elsewhere("other.head = (block.head + 1) % args.heads")},
+    {"another batch", R"((_global, )block([,)]))", elsewhere("other.batch = (block.batch + 1) % args.batches")},
     {"first warp's rows", R"(\brow0\b(?! =))", "0"},
     {"first columns", R"(\bcolumn\b(?=\)|,|;))", "0"},
     {"no such warp", R"(block\.warp == \d)", "block.warp == 4"},
@@ -33,7 +33,7 @@ const std::vector<Rule> kRules = {
     {"last chunk full", R"(= valid_rows<16>\(args\.tokens, c\))", "= 16"},
     {"chunks rounded down", R"(\(args\.tokens \+ 15\) / 16)", "args.tokens / 16"},
     {"first chunk dropped", "c = 0;", "c = 1;"},
-    {"read past the tail", R"((c \+ 1, \w+, block, args\.tokens))", "$1 + 16"},
+    {"read past the tail", R"((copy\(c \+ 1, block, args\.tokens))", "$1 + 16"},
     {"one token late", R"(16 \* c, valid)", "16 * c + 1, valid"},
     {"next chunk's slot", R"(_ring\[c\])", "_ring[c + 1]"},
     {"tail kept", R"(keep_rows\((.*), valid\))", "$1"},
@@ -45,9 +45,9 @@ const std::vector<Rule> kRules = {
     {"middle row", "row<7>", "row<6>"},
     {"middle row in one place", R"(\bL_middle\b(?! =))", "row<6>(L)"},
     {"decay of its own token", R"(\bL_before\b(?! =))", "L"},
-    {"decay upside down", R"(exp\((\w+) - (\w+)\))", "exp($2 - $1)"},
+    {"decay upside down", R"((exp2?)\((\w+) - (\w+)\))", "$1($3 - $2)"},
     {"decay dropped", R"( \* e_\w+;)", ";"},
-    {"factor dropped", R"( \* exp\(.*\);)", ";"},
+    {"factor dropped", R"( \* exp2?\(.*\);)", ";"},
     {"tile's scale 1", R"(= scale_for\(.*\);)", "= 1.f;"},
     {"measured scale 1", R"((round_scaled<f16>\(\w+( \+ \w+\([^)]*\))?)\))", "$1, 1.f)"},
     {"writer's scale 1", R"(\w+_scale\)\.data)", "1.f).data"},
@@ -56,9 +56,9 @@ const std::vector<Rule> kRules = {
 
 // Mutants that compute the same, and why.
 const std::map<std::string, std::string> kEquivalent = {
-    {"read past the tail: copy_chunk(r_ring, c + 1, r_global, block, args.tokens);",
+    {"read past the tail: r_ring.copy(c + 1, block, args.tokens);",
      "row t of r enters row t of o alone, and rows past the tail are not stored"},
-    {"read past the tail: copy_chunk(w_ring, c + 1, w_global, block, args.tokens);", "keep_rows drops those decays"},
+    {"read past the tail: w_ring.copy(c + 1, block, args.tokens);", "keep_rows drops those decays"},
     {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column);",
      "parameters are the same for every batch"},
     {"middle row: const auto L_middle = row<7>(L);", "any row serves as anchor: it cancels"},

@@ -3,9 +3,9 @@
 #include <mlir/IR/MLIRContext.h>
 #include <mlir/IR/Verifier.h>
 
+#include "codegen/chunk/Chunk.h"
 #include "codegen/ir/Text.h"
 #include "codegen/passes.h"
-#include "codegen/chunk/Chunk.h"
 #include "codegen/rec/Rec.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/error.h"
@@ -79,8 +79,9 @@ Source source_from(std::string text) {
     const char* heads[] = {"rec.recurrence", "chunk.program", "warp.kernel"};
     if (text.find(heads[static_cast<int>(stage)]) != std::string::npos) return {stage, std::move(text)};
   }
-  user_error("this text is none of wkvc's stages: expected rec.recurrence, chunk.program, warp.kernel, or emitted CUDA "
-             "C++ with its wkvc-manifest line");
+  user_error(
+      "this text is none of wkvc's stages: expected rec.recurrence, chunk.program, warp.kernel, or emitted CUDA "
+      "C++ with its wkvc-manifest line");
 }
 
 std::string lower_to(const Source& source, Stage target, const Config& config) {

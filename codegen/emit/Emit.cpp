@@ -111,7 +111,9 @@ class Emitter {
       line("const auto {} = block.shared<{}>({});", name, shape, op.getOffset());
   }
 
-  void write(warp::FloatsOp op) { line("float* const {} = block.floats({});", declare(op.getResult()), op.getOffset()); }
+  void write(warp::FloatsOp op) {
+    line("float* const {} = block.floats({});", declare(op.getResult()), op.getOffset());
+  }
 
   void write(warp::LoopOp op) {
     Value state = op.getBody().getArgument(0);
@@ -203,9 +205,7 @@ class Emitter {
 
   void write(warp::RoundOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
 
-  void write(warp::ZerosOp op) {
-    line("auto {} = zeros<{}>();", declare(op.getResult()), shape_text(op.getType()));
-  }
+  void write(warp::ZerosOp op) { line("auto {} = zeros<{}>();", declare(op.getResult()), shape_text(op.getType())); }
 
   // Whether `op` may add to the variable of its accumulator: nothing reads it afterwards.
   static bool accumulates_in_place(warp::MmaOp op) {

@@ -98,23 +98,39 @@ Value AffineAnalysis::lift(Operation* op, llvm::ArrayRef<Value> x) {
   if (llvm::isa<rec::AssumeOp, rec::BroadcastOp>(op)) return x[0];
   if (llvm::isa<rec::CastOp>(op)) {
     if (llvm::cast<RankedTensorType>(op->getResult(0).getType()).getElementType().isF32()) return b_.widen(x[0]);
-    user_error("'{}': a cast to anything but f32 inside a recurrence is not supported; the storage dtypes belong to "
-               "inputs and outputs", recurrence_.getSymName().str());
+    user_error(
+        "'{}': a cast to anything but f32 inside a recurrence is not supported; the storage dtypes belong to "
+        "inputs and outputs",
+        recurrence_.getSymName().str());
   }
-  if (llvm::isa<rec::NegOp>(op)) result = unary(chunk::NegOp());
-  else if (llvm::isa<rec::ExpOp>(op)) result = unary(chunk::ExpOp());
-  else if (llvm::isa<rec::LogOp>(op)) result = unary(chunk::LogOp());
-  else if (llvm::isa<rec::SigmoidOp>(op)) result = unary(chunk::SigmoidOp());
-  else if (llvm::isa<rec::TanhOp>(op)) result = unary(chunk::TanhOp());
-  else if (llvm::isa<rec::SoftplusOp>(op)) result = unary(chunk::SoftplusOp());
-  else if (llvm::isa<rec::ReluOp>(op)) result = unary(chunk::ReluOp());
-  else if (llvm::isa<rec::SqrtOp>(op)) result = unary(chunk::SqrtOp());
-  else if (llvm::isa<rec::ReciprocalOp>(op)) result = unary(chunk::ReciprocalOp());
-  else if (llvm::isa<rec::AddOp>(op)) result = b_.add(x[0], x[1]);
-  else if (llvm::isa<rec::SubOp>(op)) result = b_.sub(x[0], x[1]);
-  else if (llvm::isa<rec::MulOp, rec::ScaleOp>(op)) result = b_.mul(x[0], x[1]);
-  else if (llvm::isa<rec::DotOp>(op)) result = b_.row_dot(b_.widen(x[0]), b_.widen(x[1]));
-  else internal_error("no chunk form of '{}'", op->getName().getStringRef().str());
+  if (llvm::isa<rec::NegOp>(op))
+    result = unary(chunk::NegOp());
+  else if (llvm::isa<rec::ExpOp>(op))
+    result = unary(chunk::ExpOp());
+  else if (llvm::isa<rec::LogOp>(op))
+    result = unary(chunk::LogOp());
+  else if (llvm::isa<rec::SigmoidOp>(op))
+    result = unary(chunk::SigmoidOp());
+  else if (llvm::isa<rec::TanhOp>(op))
+    result = unary(chunk::TanhOp());
+  else if (llvm::isa<rec::SoftplusOp>(op))
+    result = unary(chunk::SoftplusOp());
+  else if (llvm::isa<rec::ReluOp>(op))
+    result = unary(chunk::ReluOp());
+  else if (llvm::isa<rec::SqrtOp>(op))
+    result = unary(chunk::SqrtOp());
+  else if (llvm::isa<rec::ReciprocalOp>(op))
+    result = unary(chunk::ReciprocalOp());
+  else if (llvm::isa<rec::AddOp>(op))
+    result = b_.add(x[0], x[1]);
+  else if (llvm::isa<rec::SubOp>(op))
+    result = b_.sub(x[0], x[1]);
+  else if (llvm::isa<rec::MulOp, rec::ScaleOp>(op))
+    result = b_.mul(x[0], x[1]);
+  else if (llvm::isa<rec::DotOp>(op))
+    result = b_.row_dot(b_.widen(x[0]), b_.widen(x[1]));
+  else
+    internal_error("no chunk form of '{}'", op->getName().getStringRef().str());
   rec::Interval range = rec::range_of(op->getResult(0));
   if (range.bounded()) b_.set_bound(result, {{}, range.magnitude()});
   return result;

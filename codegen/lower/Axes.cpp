@@ -29,7 +29,8 @@ Space space_of(Operation* op, const Spaces& spaces) {
   if (isa<chunk::StateOp>(op)) return {Axis::value, Axis::key};
   if (isa<chunk::DiagonalDotOp, chunk::DecayedDotOp>(op)) return {Axis::token, Axis::token};
   if (auto row = dyn_cast<chunk::RowOp>(op)) return {Axis::one, of(row.getX()).columns};
-  if (auto dot = dyn_cast<chunk::RowDotOp>(op)) return {joined(op, of(dot.getX()).rows, of(dot.getY()).rows), Axis::one};
+  if (auto dot = dyn_cast<chunk::RowDotOp>(op))
+    return {joined(op, of(dot.getX()).rows, of(dot.getY()).rows), Axis::one};
   if (auto dot = dyn_cast<chunk::DotOp>(op)) {
     Space x = of(dot.getX()), y = of(dot.getY());
     joined(op, dot.getXDim() ? x.columns : x.rows, dot.getYDim() ? y.columns : y.rows);

@@ -65,7 +65,8 @@ bool ChunkBuilder::fits_f16(Value x) const { return measurable_.contains(x) || b
 Value ChunkBuilder::operand(Value x, const std::string& dtype) {
   Type element = element_type(builder_.getContext(), dtype);
   if (element.isF32()) return x;
-  if (auto widen = x.getDefiningOp<chunk::WidenOp>(); widen && chunk::element(widen.getX()) == element && dtype != "f16")
+  if (auto widen = x.getDefiningOp<chunk::WidenOp>();
+      widen && chunk::element(widen.getX()) == element && dtype != "f16")
     return widen.getX();
   Value& cached = operands_[{x, element}];
   if (cached) return cached;

@@ -51,10 +51,11 @@ int64_t blocks_per_sm(chunk::ProgramOp program, int64_t warps, int64_t shared) {
 void check_budget(chunk::ProgramOp program, const WarpBuilder& kernel) {
   int64_t budget = program.getSramBudget();
   if (kernel.shared_bytes() <= budget) return;
-  user_error("'{}' with chunk {} and head {}x{} needs {} bytes of shared memory, the budget is {}; use a smaller "
-             "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
-             program.getSymName().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(),
-             kernel.shared_bytes(), budget, kernel.shared_map());
+  user_error(
+      "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory, the budget is {}; use a smaller "
+      "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
+      program.getSymName().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), kernel.shared_bytes(),
+      budget, kernel.shared_map());
 }
 
 }  // namespace
@@ -69,10 +70,10 @@ OwningOpRef<ModuleOp> chunk_to_warp(chunk::ProgramOp program, llvm::StringRef ar
   check_budget(program, builder);
   b.setInsertionPointToEnd(module->getBody());
   int64_t shared = builder.shared_bytes();
-  auto kernel = warp::KernelOp::create(
-      b, loc, (program.getSymName() + "_forward").str(), program.getSymName(), warps,
-      blocks_per_sm(program, warps, shared), program.getChunk(), program.getKeyDim(), program.getValueDim(), shared,
-      program.getCompute(), tensor_list(program, b), arch);
+  auto kernel =
+      warp::KernelOp::create(b, loc, (program.getSymName() + "_forward").str(), program.getSymName(), warps,
+                             blocks_per_sm(program, warps, shared), program.getChunk(), program.getKeyDim(),
+                             program.getValueDim(), shared, program.getCompute(), tensor_list(program, b), arch);
   b.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
   builder.declare_buffers();
   builder.start_copies();

@@ -165,8 +165,7 @@ class Lowering {
   void update() {
     llvm::SmallVector<Value> writes;
     for (const RankOne& term : next_.input) writes.push_back(b_.dot(term.left, 0, decay_->write(term.right), 0));
-    for (size_t j = 0; j < U_.size(); ++j)
-      writes.push_back(b_.dot(U_[j], 0, decay_->write(next_.rank[j].right), 0));
+    for (size_t j = 0; j < U_.size(); ++j) writes.push_back(b_.dot(U_[j], 0, decay_->write(next_.rank[j].right), 0));
     Value next = decay_->finish(S0_, writes);
     set_name(next, (recurrence_.state().getName() + "_next").str());
     b_.create<chunk::UpdateOp>(next);

@@ -52,8 +52,7 @@ const std::vector<Config> kDtypes = {config_of("f16", "bf16"), config_of("bf16",
 
 TEST_P(Forward, SequenceLengths) {
   for (std::int64_t tokens : {1, 15, 16, 17, 63, 1000})
-    for (const Definition& definition : {rwkv7(), rwkv6()})
-      check(definition, config_of("f16", "bf16"), {1, tokens, 2});
+    for (const Definition& definition : {rwkv7(), rwkv6()}) check(definition, config_of("f16", "bf16"), {1, tokens, 2});
 }
 
 TEST_P(Forward, Dtypes) {

@@ -34,7 +34,8 @@ WKVC_OUTLINE void copy_elementwise(T* to, int ld, const T* from, long long row_s
   });
 }
 
-// Every warp of the block calls this, with the first row's address or its token. Rows from `valid` on become zero and their global memory is not touched.
+// Every warp of the block calls this, with the first row's address or its token. Rows from `valid` on become zero and
+// their global memory is not touched.
 template <class T, int R, int C, int LD>
 WKVC_INLINE void copy_async(const Shared<T, R, C, LD>& to, const TensorArg& t, const BlockBase& block, const T* from,
                             int valid) {
@@ -42,9 +43,8 @@ WKVC_INLINE void copy_async(const Shared<T, R, C, LD>& to, const TensorArg& t, c
     copy_elementwise<T, R, C>(to.data, LD, from, t.row, valid, block.warp, block.warps);
     return;
   }
-  for_each_own_piece<T, R, C>(block, [&](int row, int column) {
-    copy::piece(to.at(row, column), from + row * t.row + column, row < valid);
-  });
+  for_each_own_piece<T, R, C>(
+      block, [&](int row, int column) { copy::piece(to.at(row, column), from + row * t.row + column, row < valid); });
 }
 
 template <class T, int R, int C, int LD>

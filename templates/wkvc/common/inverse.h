@@ -19,7 +19,8 @@ WKVC_INLINE Tile<f32, C, C> unit_lower_inverse(const Tile<f32, C, C>& x) {
     for (int j = 0; j < i; ++j) {
       Fragment<f32> sum_t{};
       WKVC_UNROLL
-      for (int k = j; k < i; ++k) mma_block(sum_t, fragment::transpose(inverse.block[k][j]), fragment::columns(x.block[i][k]));
+      for (int k = j; k < i; ++k)
+        mma_block(sum_t, fragment::transpose(inverse.block[k][j]), fragment::columns(x.block[i][k]));
       mma_block(inverse.block[i][j], inverse.block[i][i], fragment::columns(sum_t));
     }
   }

@@ -24,7 +24,8 @@ class Ring {
     return {reinterpret_cast<T*>(memory_ + static_cast<int>(chunk % Stages) * Shared<T, R, C>::bytes)};
   }
 
-  // Starts copying `chunk`, the one after the last; rows past the sequence's end become zero, and so does a whole chunk.
+  // Starts copying `chunk`, the one after the last; rows past the sequence's end become zero, and so does a whole
+  // chunk.
   WKVC_INLINE void copy(long long chunk, const BlockBase& block, long long tokens) {
     copy_async((*this)[chunk], tensor_, block, next_, valid_rows<R>(tokens, chunk));
     next_ += R * tensor_.row;

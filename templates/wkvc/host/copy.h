@@ -30,7 +30,8 @@ template <class T>
 class Largest {
  public:
   void add(const T* piece) {
-    for (unsigned i = 0; i < 16 / sizeof(T); ++i) largest_ = scalar::max(largest_, scalar::abs(scalar::widen(piece[i])));
+    for (unsigned i = 0; i < 16 / sizeof(T); ++i)
+      largest_ = scalar::max(largest_, scalar::abs(scalar::widen(piece[i])));
   }
   float value() const { return largest_; }
 

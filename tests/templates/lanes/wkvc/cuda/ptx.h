@@ -66,9 +66,7 @@ inline u32 reduce_max(u32 x) {
   return largest;
 }
 
-inline u32 max_halves(u32 x, u32 y) {
-  return std::max(x & 0xffffu, y & 0xffffu) | std::max(x >> 16, y >> 16) << 16;
-}
+inline u32 max_halves(u32 x, u32 y) { return std::max(x & 0xffffu, y & 0xffffu) | std::max(x >> 16, y >> 16) << 16; }
 
 inline u32 low_halves(u32 x, u32 y) { return (x & 0xffffu) | y << 16; }
 inline u32 high_halves(u32 x, u32 y) { return x >> 16 | (y & 0xffff0000u); }

@@ -1,5 +1,7 @@
 #include "codegen/passes.h"
 
+#include <mlir/IR/Iterators.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Transforms/Passes.h>
 
@@ -29,6 +31,10 @@ void merge_common(Work& work, const Config&) {
   PassManager passes(work.module->getContext());
   passes.addPass(createCSEPass());
   if (failed(passes.run(*work.module))) internal_error("merge-common failed");
+  // It leaves what only became dead on the way.
+  work.module->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation* op) {
+    if (isOpTriviallyDead(op)) op->erase();
+  });
 }
 
 void slice_program(Work& work, const Config&) { slice(only<chunk::ProgramOp>(work)); }

@@ -61,11 +61,23 @@ std::vector<std::string> candidates() {
   return found;
 }
 
-DynamicLibrary open_library() {
+// A library that is loaded already is found by its name alone. The PyPI wheels need that.
+DynamicLibrary open_builtins(const fs::path& beside) {
+  for (const fs::path& entry : entries_of(beside.parent_path())) {
+    std::string ignored;
+    if (!entry.filename().string().starts_with("libnvrtc-builtins.so")) continue;
+    if (DynamicLibrary library = DynamicLibrary::open(entry.string(), &ignored)) return library;
+  }
+  return {};
+}
+
+void open_library(NvrtcLibrary& nvrtc) {
   std::string tried;
   for (const std::string& path : candidates()) {
     std::string why_not;
-    if (DynamicLibrary library = DynamicLibrary::open(path, &why_not)) return library;
+    if (path.find('/') != std::string::npos) nvrtc.builtins = open_builtins(path);
+    nvrtc.library = DynamicLibrary::open(path, &why_not);
+    if (nvrtc.library) return;
     tried += fmt::format("\n  {}", why_not);
   }
   user_error(
@@ -76,7 +88,7 @@ DynamicLibrary open_library() {
 
 NvrtcLibrary load() {
   NvrtcLibrary nvrtc;
-  nvrtc.library = open_library();
+  open_library(nvrtc);
   const DynamicLibrary& library = nvrtc.library;
   library.find("nvrtcVersion", nvrtc.version);
   library.find("nvrtcGetNumSupportedArchs", nvrtc.supported_arch_count);

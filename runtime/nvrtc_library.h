@@ -14,6 +14,7 @@ struct NvrtcLibrary {
   using Result = int;  // 0: success
   static constexpr Result compilation_failed = 6;
 
+  DynamicLibrary builtins;  // what `library` opens by itself, but does not look for beside itself
   DynamicLibrary library;
   Result (*version)(int* major, int* minor) = nullptr;
   Result (*supported_arch_count)(int* count) = nullptr;

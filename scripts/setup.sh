@@ -88,17 +88,22 @@ wkvc_setup_nvrtc() {
     fi
   fi
   export WKVC_NVRTC
+  # The wheel's libnvrtc does not look for its libnvrtc-builtins beside itself.
+  case $WKVC_NVRTC in
+    "$wkvc_root"/.venv/*) export LD_LIBRARY_PATH="$(dirname "$WKVC_NVRTC")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" ;;
+  esac
 }
 
-# wkvc_build PRESET: configures and builds it with all cores.
+# wkvc_build PRESET [TARGET...]: configures it and builds the targets, or everything, with all cores.
 wkvc_build() {
-  local log=$wkvc_root/build/configure-$1.log
+  local preset=$1 log=$wkvc_root/build/configure-$1.log
+  shift
   mkdir -p "$wkvc_root/build"
-  if ! (cd "$wkvc_root" && cmake --preset "$1") >"$log" 2>&1; then
+  if ! (cd "$wkvc_root" && cmake --preset "$preset") >"$log" 2>&1; then
     cat "$log" >&2
     return 1
   fi
-  (cd "$wkvc_root" && cmake --build --preset "$1" --parallel "$(nproc)" -- --quiet)
+  (cd "$wkvc_root" && cmake --build --preset "$preset" --parallel "$(nproc)" ${1:+--target "$@"} -- --quiet)
 }
 
 wkvc_install "${wkvc_packages[@]}" && wkvc_setup_nvrtc

@@ -36,7 +36,10 @@ HostTensor tiled(const HostTensor& small, const std::vector<std::int64_t>& shape
     for (std::size_t d = 0; d + 1 < rank; ++d) from = from * small.shape()[d] + index[d] % small.shape()[d];
     std::memcpy(large.bytes().data() + row * row_bytes,
                 small.bytes().data() + static_cast<std::size_t>(from) * row_bytes, row_bytes);
-    for (std::size_t d = rank - 1; d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+    for (std::size_t d = rank - 1; d > 0; --d) {
+      if (++index[d - 1] < shape[d - 1]) break;
+      index[d - 1] = 0;
+    }
   }
   return large;
 }

@@ -36,6 +36,13 @@ class Sampler {
  public:
   explicit Sampler(std::uint64_t seed) : engine_(seed) {}
 
+  // -`erased` times uniform in [0, 1].
+  void erase(HostTensor& tensor, const HostTensor& erased, const rec::Interval& range) {
+    for (std::size_t i = 0; i < tensor.size(); ++i) {
+      tensor.set(i, std::clamp(-erased.get(i) * unit_interval_(engine_), range.lo, range.hi));
+    }
+  }
+
   void fill(HostTensor& tensor, const Draw& draw) {
     const std::size_t row = tensor.shape().empty() ? 1 : static_cast<std::size_t>(tensor.shape().back());
     std::vector<double> values(row);
@@ -61,6 +68,7 @@ class Sampler {
         return unit_interval_(engine_);
       case Distribution::unit_norm:
       case Distribution::normal:
+      case Distribution::erasure:
         return normal_(engine_);
     }
     internal_error("a distribution that is none");
@@ -131,10 +139,16 @@ Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchS
   expect_enough_memory(manifest, size);
   Sampler sampler(seed);
   Case drawn{size, {}};
+  std::map<std::string, Draw> erasures;
   for (const TensorSpec& spec : manifest.tensors) {
     HostTensor& tensor = drawn.tensors[spec.name] = poisoned(spec.dtype, shape_of(spec, manifest, size));
     if (is_result(spec.role)) continue;
-    sampler.fill(tensor, spec.role == Role::initial_state ? Draw{} : draw_of(recurrence, spec.name));
+    const Draw draw = spec.role == Role::initial_state ? Draw{} : draw_of(recurrence, spec.name);
+    sampler.fill(tensor, draw);
+    if (draw.distribution == Distribution::erasure) erasures[spec.name] = draw;
+  }
+  for (const auto& [name, draw] : erasures) {
+    sampler.erase(drawn.tensors.at(name), drawn.tensors.at(draw.erased), draw.range);
   }
   return drawn;
 }

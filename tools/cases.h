@@ -25,6 +25,7 @@ struct Case {
 // from its name, so that no state grows without bound:
 // - what does nothing but decay the state: x uniform in [-6, -1] where activations lie between it and the decay's
 //   logarithm, else -exp(x) for the logarithm itself, exp(-exp(x)) for the factor itself;
+// - b of a term outer(dot(S, a), b): -a times uniform in [0, 1], so that the term takes away from what a reads;
 // - other vectors over keys: normal, divided by their norm;
 // - other scalars of a token: uniform in [0, 1];
 // - vectors over values, parameters and initial states: normal.

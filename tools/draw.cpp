@@ -92,16 +92,43 @@ rec::Interval declared_range(mlir::Value tensor, std::optional<llvm::ArrayRef<do
   return range;
 }
 
+mlir::Value without_casts(mlir::Value value) {
+  while (mlir::Operation* op = value.getDefiningOp()) {
+    if (!is_declaration(op)) break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+// The a of a term outer(dot(S, a), b), for the input b; null when b is in no such term.
+rec::InputOp read_before_writing(rec::InputOp b) {
+  for (auto outer : b->getParentOfType<rec::RecurrenceOp>().getBody().getOps<rec::OuterOp>()) {
+    if (without_casts(outer.getRow()) != b.getResult()) continue;
+    auto dot = without_casts(outer.getColumn()).getDefiningOp<rec::DotOp>();
+    if (!dot || !dot.getLhs().getDefiningOp<rec::StateOp>()) continue;
+    auto a = without_casts(dot.getRhs()).getDefiningOp<rec::InputOp>();
+    if (a && a != b) return a;
+  }
+  return {};
+}
+
 template <class Op>
 Draw draw_for(Op op) {
-  return {distribution_of(op, op.getDim()), declared_range(op.getResult(), op.getRange())};
+  return {distribution_of(op, op.getDim()), declared_range(op.getResult(), op.getRange()), {}};
 }
 
 }  // namespace
 
 Draw draw_of(rec::RecurrenceOp recurrence, const std::string& name) {
   for (auto op : recurrence.getBody().getOps<rec::InputOp>())
-    if (op.getName() == name) return draw_for(op);
+    if (op.getName() == name) {
+      Draw draw = draw_for(op);
+      if (rec::InputOp a = read_before_writing(op)) {
+        draw.distribution = Distribution::erasure;
+        draw.erased = a.getName().str();
+      }
+      return draw;
+    }
   for (auto op : recurrence.getBody().getOps<rec::ParameterOp>())
     if (op.getName() == name) return draw_for(op);
   user_error("the kernel has an input '{}' that the recurrence '{}' has not", name, recurrence.getSymName().str());

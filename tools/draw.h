@@ -8,11 +8,12 @@
 
 namespace wkvc {
 
-enum class Distribution { raw_decay, log_decay, decay, unit_norm, unit_interval, normal };
+enum class Distribution { raw_decay, log_decay, decay, unit_norm, unit_interval, normal, erasure };
 
 struct Draw {
   Distribution distribution = Distribution::normal;
-  rec::Interval range;  // declared
+  rec::Interval range;      // declared
+  std::string erased = {};  // of an erasure: the input it is drawn from
 };
 
 // For the input or parameter called `name`; throws UserError when the recurrence has none.

@@ -32,7 +32,7 @@ std::string contents(const Subject& subject, std::size_t stage) {
     user_error("--stage {}: {} is a text of a later stage, {}", stages[stage], subject.origin,
                stages[static_cast<std::size_t>(subject.source.stage)]);
   }
-  const std::string text = subject.text(static_cast<Stage>(std::min(stage, last_text)));
+  std::string text = subject.text(static_cast<Stage>(std::min(stage, last_text)));
   if (stage <= last_text) return text;
   const std::string arch = subject.manifest_in(text).arch;
   if (stages[stage] == "ptx") return compile_ptx(text, arch);

@@ -67,7 +67,8 @@ def Chunk_StateOp : Chunk_Op<"state"> {
 
 def Chunk_ConstantOp : Chunk_Pure<"constant"> {
   let summary = "One number; 1x1, which broadcasts, or in every element of a matrix";
-  let arguments = (ins F32Attr:$value);
+  let description = "In f64, so that what is computed of constants at compile time is exact; kernels round it to f32.";
+  let arguments = (ins F64Attr:$value);
   let results = (outs Chunk_F32:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -82,6 +83,7 @@ class Chunk_Unary<string name> : Chunk_Pure<name, [SameOperandsAndResultType]> {
 }
 def Chunk_NegOp : Chunk_Unary<"neg">;
 def Chunk_ExpOp : Chunk_Unary<"exp">;
+def Chunk_Exp2Op : Chunk_Unary<"exp2">;  // 2^x: what the hardware has
 def Chunk_LogOp : Chunk_Unary<"log">;
 def Chunk_SigmoidOp : Chunk_Unary<"sigmoid">;
 def Chunk_TanhOp : Chunk_Unary<"tanh">;

@@ -132,7 +132,7 @@ class Machine {
   }
 
   Step constant(ConstantOp op) {
-    std::ranges::fill((*this)[op.getResult()].data, static_cast<double>(op.getValue().convertToFloat()));
+    std::ranges::fill((*this)[op.getResult()].data, op.getValue().convertToDouble());
     return {};
   }
 
@@ -178,6 +178,7 @@ class Machine {
         .Case([&](ConstantOp value) { return constant(value); })
         .Case([&](NegOp neg) { return unary(neg, [](double x) { return -x; }); })
         .Case([&](ExpOp exp) { return unary(exp, [](double x) { return std::exp(x); }); })
+        .Case([&](Exp2Op y) { return unary(y, [](double x) { return std::exp2(x); }); })
         .Case([&](LogOp log) { return unary(log, [](double x) { return std::log(x); }); })
         .Case([&](SigmoidOp y) { return unary(y, sigmoid); })
         .Case([&](TanhOp tanh) { return unary(tanh, [](double x) { return std::tanh(x); }); })

@@ -97,9 +97,8 @@ class Emitter {
 
   void write(warp::RingOp op) {
     auto type = op.getType();
-    line("const Ring<{}, {}, {}> {}{{block.memory + {}}};", dtype_text(cast<MemRefType>(type).getElementType()),
-         shape_text(type), op.getStages(), declare(op.getResult()), op.getOffset());
-    ring_tensor_[op.getResult()] = tensor(op.getTensor());
+    line("Ring<{}, {}, {}> {}(block.memory + {}, {}, block);", dtype_text(cast<MemRefType>(type).getElementType()),
+         shape_text(type), op.getStages(), declare(op.getResult()), op.getOffset(), tensor(op.getTensor()));
   }
 
   void write(warp::BufferOp op) {
@@ -112,7 +111,9 @@ class Emitter {
       line("const auto {} = block.shared<{}>({});", name, shape, op.getOffset());
   }
 
-  void write(warp::FloatsOp op) { line("float* const {} = block.floats({});", declare(op.getResult()), op.getOffset()); }
+  void write(warp::FloatsOp op) {
+    line("float* const {} = block.floats({});", declare(op.getResult()), op.getOffset());
+  }
 
   void write(warp::LoopOp op) {
     Value state = op.getBody().getArgument(0);
@@ -147,7 +148,7 @@ class Emitter {
 
   void write(warp::CopyOp op) {
     std::string chunk = in_loop_ ? fmt::format("c + {}", op.getAhead()) : std::to_string(op.getAhead());
-    line("copy_chunk({}, {}, {}, block, args.tokens);", names_.of(op.getRing()), chunk, ring_tensor_.lookup(op.getRing()));
+    line("{}.copy({}, block, args.tokens);", names_.of(op.getRing()), chunk);
   }
 
   void write(warp::CurrentOp op) { line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing())); }
@@ -204,9 +205,7 @@ class Emitter {
 
   void write(warp::RoundOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
 
-  void write(warp::ZerosOp op) {
-    line("auto {} = zeros<{}>();", declare(op.getResult()), shape_text(op.getType()));
-  }
+  void write(warp::ZerosOp op) { line("auto {} = zeros<{}>();", declare(op.getResult()), shape_text(op.getType())); }
 
   // Whether `op` may add to the variable of its accumulator: nothing reads it afterwards.
   static bool accumulates_in_place(warp::MmaOp op) {
@@ -254,7 +253,6 @@ class Emitter {
   Identifiers names_;
   Expressions expressions_;
   std::map<std::string, std::string> tensors_;  // name → variable
-  llvm::DenseMap<Value, std::string> ring_tensor_;
   std::string text_;
   int indent_ = 0;
   bool in_loop_ = false;

@@ -64,7 +64,8 @@ std::string Expressions::call(warp::CallOp op, int level) const {
   if (function == "keep_valid") return fmt::format("keep_rows({}, valid)", x(0));
   if (function == "maximum") return fmt::format("maximum({}, {})", x(0), float_text(*op.getConstant()));
   if (function == "row") return fmt::format("row<{}>({})", static_cast<int>(op.getConstant()->convertToFloat()), x(0));
-  if (function.consume_front("unit_lower_inverse_")) return fmt::format("unit_lower_inverse<{}>({})", function.str(), x(0));
+  if (function.consume_front("unit_lower_inverse_"))
+    return fmt::format("unit_lower_inverse<{}>({})", function.str(), x(0));
   std::string arguments;
   for (Value operand : op.getX()) arguments += (arguments.empty() ? "" : ", ") + of(operand);
   return fmt::format("{}({})", op.getFunction().str(), arguments);

@@ -50,7 +50,8 @@ std::string shared_map(warp::KernelOp kernel) {
       llvm::raw_string_ostream(text) << " " << type.getElementType();
       return text + (copies > 1 ? fmt::format(" x {} stages", copies) : "");
     }());
-    buffers.push_back({name, copies * warp::shared_bytes(type), from, to, op.getAttrOfType<IntegerAttr>("offset").getInt()});
+    buffers.push_back(
+        {name, copies * warp::shared_bytes(type), from, to, op.getAttrOfType<IntegerAttr>("offset").getInt()});
   };
   int last = 0;
   for (auto buffer : kernel.getBody().getOps<warp::BufferOp>()) last = std::max<int>(last, buffer.getTo());

@@ -97,7 +97,8 @@ void AffineAnalysis::lift_source(Operation* op) {
   Value token = op->getResult(0);
   auto type = llvm::cast<RankedTensorType>(token.getType());
   if (auto constant = llvm::dyn_cast<rec::ConstantOp>(op)) {
-    values_[token] = b_.create<chunk::ConstantOp>(b_.f32_type(1, 1), constant.getValueAttr());
+    values_[token] =
+        b_.create<chunk::ConstantOp>(b_.f32_type(1, 1), llvm::APFloat(constant.getValue().convertToDouble()));
     return;
   }
   auto as = [&](int64_t rows) { return RankedTensorType::get({rows, type.getDimSize(0)}, type.getElementType()); };

@@ -14,6 +14,17 @@ Type element_type(MLIRContext* context, llvm::StringRef dtype) {
   internal_error("no element type for dtype '{}'", dtype.str());
 }
 
+Value ChunkBuilder::scale(Value x, double factor) {
+  if (auto product = x.getDefiningOp<chunk::MulOp>()) {
+    for (auto [number, rest] : {std::pair{product.getX(), product.getY()}, {product.getY(), product.getX()}}) {
+      if (auto constant = number.getDefiningOp<chunk::ConstantOp>())
+        return scale(rest, factor * constant.getValue().convertToDouble());
+    }
+  }
+  Value constant = create<chunk::ConstantOp>(f32_type(1, 1), llvm::APFloat(factor));
+  return mul(x, constant);
+}
+
 Value ChunkBuilder::tril(Value x, bool strict) { return create<chunk::TrilOp>(x.getType(), x, strict); }
 
 Value ChunkBuilder::row(Value x, int64_t index) {
@@ -36,7 +47,7 @@ Value ChunkBuilder::spread(Value x, int64_t rows, int64_t columns) {
   if (x.getType() == type) return x;
   Value& cached = spread_[{x, type}];
   if (cached) return cached;
-  Value zeros = create<chunk::ConstantOp>(type, llvm::APFloat(0.f));
+  Value zeros = create<chunk::ConstantOp>(type, llvm::APFloat(0.0));
   cached = add(zeros, x);
   if (auto bound = bound_of(x)) set_bound(cached, *bound);
   return cached;

@@ -28,9 +28,11 @@ class ChunkBuilder {
   mlir::Value mul(mlir::Value x, mlir::Value y) { return binary<chunk::MulOp>(x, y); }
   mlir::Value neg(mlir::Value x) { return unary<chunk::NegOp>(x); }
   mlir::Value exp(mlir::Value x) { return unary<chunk::ExpOp>(x); }
+  mlir::Value exp2(mlir::Value x) { return unary<chunk::Exp2Op>(x); }
   mlir::Value log(mlir::Value x) { return unary<chunk::LogOp>(x); }
   mlir::Value cumsum(mlir::Value x) { return unary<chunk::CumsumOp>(x); }
   mlir::Value keep_valid(mlir::Value x) { return unary<chunk::KeepValidOp>(x); }
+  mlir::Value scale(mlir::Value x, double factor);  // x·factor; meets a constant factor of x
   mlir::Value tril(mlir::Value x, bool strict);
   mlir::Value row(mlir::Value x, int64_t index);
   mlir::Value row_dot(mlir::Value x, mlir::Value y);

@@ -43,7 +43,7 @@ ArrayAttr tensor_list(chunk::ProgramOp program, OpBuilder& b) {
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room.
 int64_t blocks_per_sm(chunk::ProgramOp program, int64_t warps, int64_t shared) {
   int64_t by_shared = kSharedPerSm / (shared + kSharedReserved);
-  int64_t registers = std::min<int64_t>(255, 96 + program.getKeyDim() / 2);  // a lane holds K/2 numbers of the state
+  int64_t registers = std::min<int64_t>(255, 96 + program.getKeyDim() / 4);
   int64_t by_registers = kRegistersPerSm / (registers * warps * 32);
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
@@ -51,10 +51,11 @@ int64_t blocks_per_sm(chunk::ProgramOp program, int64_t warps, int64_t shared) {
 void check_budget(chunk::ProgramOp program, const WarpBuilder& kernel) {
   int64_t budget = program.getSramBudget();
   if (kernel.shared_bytes() <= budget) return;
-  user_error("'{}' with chunk {} and head {}x{} needs {} bytes of shared memory, the budget is {}; use a smaller "
-             "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
-             program.getSymName().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(),
-             kernel.shared_bytes(), budget, kernel.shared_map());
+  user_error(
+      "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory, the budget is {}; use a smaller "
+      "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
+      program.getSymName().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), kernel.shared_bytes(),
+      budget, kernel.shared_map());
 }
 
 }  // namespace
@@ -69,10 +70,10 @@ OwningOpRef<ModuleOp> chunk_to_warp(chunk::ProgramOp program, llvm::StringRef ar
   check_budget(program, builder);
   b.setInsertionPointToEnd(module->getBody());
   int64_t shared = builder.shared_bytes();
-  auto kernel = warp::KernelOp::create(
-      b, loc, (program.getSymName() + "_forward").str(), program.getSymName(), warps,
-      blocks_per_sm(program, warps, shared), program.getChunk(), program.getKeyDim(), program.getValueDim(), shared,
-      program.getCompute(), tensor_list(program, b), arch);
+  auto kernel =
+      warp::KernelOp::create(b, loc, (program.getSymName() + "_forward").str(), program.getSymName(), warps,
+                             blocks_per_sm(program, warps, shared), program.getChunk(), program.getKeyDim(),
+                             program.getValueDim(), shared, program.getCompute(), tensor_list(program, b), arch);
   b.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
   builder.declare_buffers();
   builder.start_copies();

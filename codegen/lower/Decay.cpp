@@ -1,6 +1,7 @@
 #include "codegen/lower/Decay.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "codegen/ir/Text.h"
 #include "runtime/error.h"
@@ -41,17 +42,21 @@ DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string&
   int chunk = requested ? requested : 16;
   if (!has_decay) return {DecayPath::none, chunk, 0};
   double steepest = log_range.bounded() ? log_range.magnitude() : INFINITY;
-  int largest = std::isinf(steepest) ? 0
-                                     : static_cast<int>(std::min(256.0, 2 * exponent_limit(compute) / steepest)) / 16 * 16;
+  int largest =
+      std::isinf(steepest) ? 0 : static_cast<int>(std::min(256.0, 2 * exponent_limit(compute) / steepest)) / 16 * 16;
   if (largest < 16) {
     if (chunk > kMaxExactChunk)
-      user_error("--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range "
-                 "with .in(lo, hi) or choose --chunk {}", chunk, kMaxExactChunk, kMaxExactChunk);
+      user_error(
+          "--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range "
+          "with .in(lo, hi) or choose --chunk {}",
+          chunk, kMaxExactChunk, kMaxExactChunk);
     return {DecayPath::exact, chunk, 0};
   }
   if (chunk > largest)
-    user_error("--chunk {}: log decays reach {:.4g} a token, so e^±L over half a chunk leaves the range of {} operands; "
-               "the largest chunk that fits is {}", chunk, log_range.lo, compute, largest);
+    user_error(
+        "--chunk {}: log decays reach {:.4g} a token, so e^±L over half a chunk leaves the range of {} operands; "
+        "the largest chunk that fits is {}",
+        chunk, log_range.lo, compute, largest);
   return {DecayPath::anchored, chunk, steepest * chunk / 2};
 }
 
@@ -60,6 +65,8 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builde
   Value log_w = log_decay;
   if (plan_.path == DecayPath::exact)
     log_w = b_.create<chunk::AtLeastOp>(log_w.getType(), log_w, llvm::APFloat(static_cast<float>(kFloor)));
+  // Anchored decays are summed in units of log 2, so that each factor is one exp2.
+  if (plan_.path == DecayPath::anchored) log_w = called(b_.scale(log_w, std::numbers::log2e), "log2_w");
   log_w = called(b_.keep_valid(log_w), "log_w_valid");
   L_ = called(b_.cumsum(log_w), "L");
   L_before_ = called(b_.sub(L_, log_w), "L_before");
@@ -71,9 +78,9 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builde
     return;
   }
   middle_ = called(b_.row(L_, plan_.chunk / 2 - 1), "L_middle");
-  in_after_ = b_.exp(b_.sub(L_, middle_));
-  in_before_ = b_.exp(b_.sub(L_before_, middle_));
-  out_ = b_.exp(b_.sub(middle_, L_));
+  in_after_ = b_.exp2(b_.sub(L_, middle_));
+  in_before_ = b_.exp2(b_.sub(L_before_, middle_));
+  out_ = b_.exp2(b_.sub(middle_, L_));
 }
 
 Value Decay::factored(Value x, Value factor, const char* suffix) {
@@ -90,7 +97,8 @@ Value Decay::factored(Value x, Value factor, const char* suffix) {
 
 Value Decay::state(Value S0) {
   if (state_) return state_;
-  state_ = plan_.path == DecayPath::anchored ? called(b_.mul(S0, called(b_.exp(middle_), "e_middle")), "S_middle") : S0;
+  state_ =
+      plan_.path == DecayPath::anchored ? called(b_.mul(S0, called(b_.exp2(middle_), "e_middle")), "S_middle") : S0;
   b_.set_measurable(state_);
   return state_;
 }
@@ -109,7 +117,8 @@ Value Decay::pair(Value q, bool after, Value k) {
   Value result;
   if (plan_.path == DecayPath::exact) {
     int64_t C = plan_.chunk;
-    result = b_.create<chunk::DecayedDotOp>(b_.f32_type(C, C), stored(q), after ? L_ : L_before_, stored(k), L_, !after);
+    result =
+        b_.create<chunk::DecayedDotOp>(b_.f32_type(C, C), stored(q), after ? L_ : L_before_, stored(k), L_, !after);
   } else {
     result = b_.tril(b_.dot(read(q, after), 1, write(k), 1), !after);
   }
@@ -119,9 +128,10 @@ Value Decay::pair(Value q, bool after, Value k) {
 }
 
 Value Decay::finish(Value S0, ValueRange writes) {
-  Value sum = plan_.path == DecayPath::exact ? called(b_.mul(S0, called(b_.exp(last_), "e_last")), "S_decayed") : state(S0);
+  Value sum =
+      plan_.path == DecayPath::exact ? called(b_.mul(S0, called(b_.exp(last_), "e_last")), "S_decayed") : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
-  return plan_.path == DecayPath::anchored ? b_.mul(sum, called(b_.exp(b_.sub(last_, middle_)), "e_last")) : sum;
+  return plan_.path == DecayPath::anchored ? b_.mul(sum, called(b_.exp2(b_.sub(last_, middle_)), "e_last")) : sum;
 }
 
 }  // namespace wkvc

@@ -21,9 +21,9 @@ class Decay {
  public:
   Decay(ChunkBuilder& builder, DecayPlan plan, mlir::Value log_decay);
 
-  mlir::Value state(mlir::Value S0);           // what reads contract with
-  mlir::Value read(mlir::Value q, bool after); // q∘e^L (after the update) or q∘e^(L−log_w) (before)
-  mlir::Value write(mlir::Value k);            // k∘e^−L, up to the factor that `finish` applies
+  mlir::Value state(mlir::Value S0);            // what reads contract with
+  mlir::Value read(mlir::Value q, bool after);  // q∘e^L (after the update) or q∘e^(L−log_w) (before)
+  mlir::Value write(mlir::Value k);             // k∘e^−L, up to the factor that `finish` applies
   // Lower triangular read_i · write_j: inclusive for reads after the update, strict before.
   mlir::Value pair(mlir::Value q, bool after, mlir::Value k);
   mlir::Value finish(mlir::Value S0, mlir::ValueRange writes);  // the state after the chunk

@@ -24,7 +24,6 @@ Placement::Placement(chunk::ProgramOp program, int warps) : spaces_(infer_spaces
   assign_phases(body);
   assign_matrices(body, warps);
   find_shared(body);
-  orient(body);
 }
 
 Owner Placement::owner_of(Operation* op) const {
@@ -53,6 +52,7 @@ void Placement::assign_phases(Block& body) {
     for (Value operand : op.getOperands())
       if (!is_source(operand)) place.phase = std::max(place.phase, of(operand).phase + crosses(operand, &op));
     place.last_phase = place.phase;
+    place.transposed = op.getNumResults() && spaces_.lookup(op.getResult(0)).columns == Axis::value;
     ops_[&op] = place;
     for (Value result : op.getResults()) places_[result] = place;
     phases_ = std::max(phases_, place.phase + 1);
@@ -87,18 +87,6 @@ void Placement::find_shared(Block& body) {
       bool outlived = place.owner != Owner::rows && place.phase != user.phase;
       place.shared |= crosses(operand, &op) || outlived;
     }
-  }
-}
-
-// A C×V value is held transposed wherever something contracts its tokens; only results on their way out are not.
-void Placement::orient(Block& body) {
-  for (Operation& op : llvm::reverse(body)) {
-    if (op.getNumResults() == 0) continue;
-    Value value = op.getResult(0);
-    if (space(value) != Space{Axis::token, Axis::value} && space(value) != Space{Axis::one, Axis::value}) continue;
-    places_[value].transposed = llvm::any_of(value.getUsers(), [&](Operation* user) {
-      return user->getNumResults() && (isa<chunk::DotOp>(user) || of(user->getResult(0)).transposed);
-    });
   }
 }
 

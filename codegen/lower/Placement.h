@@ -17,7 +17,7 @@ struct Place {
   int warp = -1;            // of a matrix
   bool shared = false;      // crosses through shared memory
   int last_phase = 0;       // that reads it
-  bool transposed = false;  // rows: held as value rows × tokens, the operand order, instead of tokens × value columns
+  bool transposed = false;  // rows: C×V values are held as value rows × tokens, the order of operands
 };
 
 class Placement {
@@ -35,7 +35,6 @@ class Placement {
   void assign_phases(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
-  void orient(mlir::Block& body);
 
   Spaces spaces_;
   llvm::DenseMap<mlir::Value, Place> places_;

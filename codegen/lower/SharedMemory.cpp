@@ -29,9 +29,9 @@ std::int64_t allocate(std::vector<SharedBuffer*> buffers) {
       offset = std::max(offset, aligned(other->offset + other->bytes));
     }
     buffer->offset = offset;
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), buffer,
-                                   [](auto* x, auto* y) { return x->offset < y->offset; }),
-                  buffer);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), buffer, [](auto* x, auto* y) { return x->offset < y->offset; }),
+        buffer);
     total = std::max(total, aligned(offset + buffer->bytes));
   }
   return total;

@@ -20,7 +20,8 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
 //===- Shared memory ---------------------------------------------------------------------------------------------===//
 
 MemRefType WarpBuilder::shared_type(int64_t rows, int64_t columns, Type element) const {
-  return MemRefType::get({rows, columns}, element, MemRefLayoutAttrInterface(), b_.getI64IntegerAttr(warp::kSharedSpace));
+  return MemRefType::get({rows, columns}, element, MemRefLayoutAttrInterface(),
+                         b_.getI64IntegerAttr(warp::kSharedSpace));
 }
 
 SharedBuffer* WarpBuilder::reserve(const std::string& name, std::int64_t bytes, int from, int to) {
@@ -48,8 +49,8 @@ void WarpBuilder::plan_rings() {
 }
 
 void WarpBuilder::plan_maxima() {
-  auto type = MemRefType::get({warps_}, b_.getF32Type(), MemRefLayoutAttrInterface(),
-                              b_.getI64IntegerAttr(warp::kSharedSpace));
+  auto type =
+      MemRefType::get({warps_}, b_.getF32Type(), MemRefLayoutAttrInterface(), b_.getI64IntegerAttr(warp::kSharedSpace));
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round)) continue;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
@@ -88,8 +89,7 @@ void WarpBuilder::declare_buffers() {
     set_name(ring.value, ring.space->name);
   }
   for (auto& [name, buffer] : maxima_) {
-    buffer.value =
-        create<warp::FloatsOp>(buffer.type, buffer.space->offset, buffer.space->from, buffer.space->to);
+    buffer.value = create<warp::FloatsOp>(buffer.type, buffer.space->offset, buffer.space->from, buffer.space->to);
     set_name(buffer.value, buffer.space->name);
   }
   for (auto& [value, buffer] : buffers_) {
@@ -245,7 +245,8 @@ Value WarpBuilder::scale_of(Value value) { return scales_.lookup(value); }
 
 Operand WarpBuilder::shared_operand(Value value) { return {shared_tile(value), scale_of(value)}; }
 
-// The value as an operand whose tile (after an optional transposition by the reader) has the contraction in its columns.
+// The value as an operand whose tile (after an optional transposition by the reader) has the contraction in its
+// columns.
 Operand WarpBuilder::operand(Value value, bool contracts_columns) {
   const Place& place = placement_.of(value);
   bool in_rows = place.owner == Owner::rows || placement_.space(value).columns == Axis::value;
@@ -290,8 +291,8 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   // The tile comes first, a row or column it is combined with second.
   if (!subtracts && chunk::rows(x) * chunk::columns(x) < chunk::rows(y) * chunk::columns(y)) std::swap(x, y);
   // A sum with a contraction that nothing else reads accumulates in place.
-  if (auto product = y.getDefiningOp<chunk::DotOp>(); isa<chunk::AddOp>(op) && product && local_.count(y) == 0 &&
-                                                      registers_.count(y) == 0 && y.hasOneUse())
+  if (auto product = y.getDefiningOp<chunk::DotOp>();
+      isa<chunk::AddOp>(op) && product && local_.count(y) == 0 && registers_.count(y) == 0 && y.hasOneUse())
     return dot(product, tile(x));
   return call(function, {tile(x), tile(y)}, type);
 }

@@ -36,10 +36,10 @@ class WarpBuilder {
   void plan_buffers();
   std::int64_t shared_bytes() const { return total_; }
   std::string shared_map() const;
-  void declare_buffers();   // the operations of all buffers
-  void start_copies();      // before the loop
-  void begin_chunk();       // wait, publish maxima, barrier, copy ahead, scales
-  void phase(int number);   // everything of one phase
+  void declare_buffers();  // the operations of all buffers
+  void start_copies();     // before the loop
+  void begin_chunk();      // wait, publish maxima, barrier, copy ahead, scales
+  void phase(int number);  // everything of one phase
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
   mlir::Value next_state() const { return next_; }
@@ -64,9 +64,9 @@ class WarpBuilder {
   Operand shared_operand(mlir::Value value);
   mlir::Value round(chunk::RoundOp op);
   mlir::Value binary(mlir::Operation* op, const char* function);
-  mlir::Value tile(mlir::Value value);          // in registers, for elementwise use by the current owner
-  mlir::Value shared_tile(mlir::Value value);   // as a whole, in shared memory
-  mlir::Value scale_of(mlir::Value value);      // of a rounded value with a bound; null if none
+  mlir::Value tile(mlir::Value value);         // in registers, for elementwise use by the current owner
+  mlir::Value shared_tile(mlir::Value value);  // as a whole, in shared memory
+  mlir::Value scale_of(mlir::Value value);     // of a rounded value with a bound; null if none
   mlir::Value call(llvm::StringRef function, mlir::ValueRange x, mlir::Type type, std::optional<float> constant = {});
   mlir::VectorType type_of(mlir::Value value) const;
   mlir::MemRefType shared_type(int64_t rows, int64_t columns, mlir::Type element) const;
@@ -89,9 +89,9 @@ class WarpBuilder {
   std::int64_t total_ = 0;
 
   Owner owner_ = Owner::rows;
-  mlir::Value column_;    // first column of the current slab
-  Registers local_;       // of the slab or matrix being built
-  Registers registers_;   // of value rows
+  mlir::Value column_;   // first column of the current slab
+  Registers local_;      // of the slab or matrix being built
+  Registers registers_;  // of value rows
   mlir::Value state_, next_;
 };
 

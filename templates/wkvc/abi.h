@@ -5,11 +5,12 @@
 namespace wkvc {
 
 // One tensor of a kernel; the last dimension is contiguous, strides count elements.
-// Token tensors [B,T,H,D]: all three strides. States [B,H,V,K]: `row` strides over V. Per-head parameters [H,D]: head only.
+// Token tensors [B,T,H,D]: all three strides. States [B,H,V,K]: `row` strides over V. Per-head parameters [H,D]: head
+// only.
 struct TensorArg {
-  void* data;        // null: absent (an initial state of zeros, a final state nobody asked for)
+  void* data;  // null: absent (an initial state of zeros, a final state nobody asked for)
   long long batch;
-  long long row;     // tokens, or rows of a state
+  long long row;  // tokens, or rows of a state
   long long head;
   long long vector16;  // 1: data and every stride are multiples of 16 bytes, so rows may be moved in 16-byte pieces
 };

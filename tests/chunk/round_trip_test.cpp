@@ -17,8 +17,10 @@ std::string reprinted(const std::string& text) {
 TEST(RoundTrip, EveryOperation) {
   const std::string text = with(R"(  %c = chunk.constant 5.000000e-01 : tensor<1x1xf32>
   %zeros = chunk.constant 0.000000e+00 : tensor<16x32xf32>
+  %log2e = chunk.constant 1.4426950408889634 : tensor<1x1xf32>
   %neg = chunk.neg %x : tensor<16x32xf32>
   %exp = chunk.exp %x : tensor<16x32xf32>
+  %exp2 = chunk.exp2 %x : tensor<16x32xf32>
   %log = chunk.log %x : tensor<16x32xf32>
   %sigmoid = chunk.sigmoid %x : tensor<16x32xf32>
   %tanh = chunk.tanh %x : tensor<16x32xf32>

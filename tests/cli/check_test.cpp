@@ -99,6 +99,32 @@ TEST_F(Check, RunWritesResults) {
   }
 }
 
+TEST_F(Check, EmittedTextsGoBackIn) {
+  for (const char* stage : {"rec", "chunk", "warp", "cuda"}) {
+    ASSERT_EQ(wkvc({"emit", "rwkv7", "--stage", stage, "-o", "stage"}).status, 0) << stage;
+    const Outcome outcome = check((directory() / "stage").string(), {"--json"});
+    EXPECT_EQ(outcome.status, 0) << stage << outcome.out << outcome.err;
+    EXPECT_EQ(outcome.out, wkvc({"check", "rwkv7", "--device", "cpu", "--json"}).out) << stage;
+  }
+}
+
+TEST_F(Check, Explain) {
+  const Outcome outcome = wkvc({"explain", "rwkv7", "--json", "--shape", "1,4096,64"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  for (const char* key : {"op", "config", "sram", "contractions", "cubin", "floor"})
+    EXPECT_TRUE(report.contains(key)) << key;
+  // r, w, k, a, b, v and o in bf16, and two states in f32, each once.
+  EXPECT_EQ(report["floor"]["bytes"], 7 * 4096 * 64 * 64 * 2 + 2 * 64 * 64 * 64 * 4);
+  EXPECT_EQ(report["floor"]["bound_by"], "memory");
+}
+
+TEST_F(Check, List) {
+  const Outcome outcome = wkvc({"list"});
+  EXPECT_EQ(outcome.status, 0);
+  for (const char* op : {"rwkv6", "rwkv7", "rwkv7_logw"}) EXPECT_NE(outcome.out.find(op), std::string::npos);
+}
+
 // An initial state may come with the file: two halves, one after the other, are the whole.
 TEST_F(Check, RunContinuesFromAState) {
   const auto half = [&](std::int64_t first, TensorMap more) {

@@ -68,7 +68,7 @@ extern "C" __global__ void naive_rwkv7(wkvc::KernelArgs<tensors> args) {
   if (threadIdx.x == 0) one_head(args, blockIdx.x / args.heads, blockIdx.x % args.heads);
 }
 #else
-extern "C" int naive_rwkv7(const void* given, char*, unsigned long) {
+extern "C" int naive_rwkv7(const void* given, void*) {
   const auto& args = *static_cast<const wkvc::KernelArgs<tensors>*>(given);
   for (long long batch = 0; batch < args.batches; ++batch)
     for (long long head = 0; head < args.heads; ++head) one_head(args, batch, head);

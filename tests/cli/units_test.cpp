@@ -53,6 +53,8 @@ TEST(Draw, FollowsTheUse) {
   EXPECT_EQ(drawn(rwkv6(), "w"), Distribution::raw_decay);
   EXPECT_EQ(drawn(rwkv7_logw(), "w"), Distribution::log_decay);
   EXPECT_EQ(drawn(rwkv7(), "k"), Distribution::unit_norm);
+  EXPECT_EQ(drawn(rwkv7(), "a"), Distribution::unit_norm);
+  EXPECT_EQ(drawn(rwkv7(), "b"), Distribution::erasure);
   EXPECT_EQ(drawn(rwkv7(), "v"), Distribution::normal);
   EXPECT_EQ(drawn(rwkv6(), "u"), Distribution::normal);
 }

@@ -142,7 +142,8 @@ Errors run_and_compare(const std::string& cuda, const std::string& rec, const Pr
   std::vector<double> initial_state;
   for (const Held& held : tensors) {
     if (held.spec.role == Role::initial_state) initial_state = logical_values(held);
-    if (held.spec.role == Role::input || held.spec.role == Role::parameter) inputs[held.spec.name] = logical_values(held);
+    if (held.spec.role == Role::input || held.spec.role == Role::parameter)
+      inputs[held.spec.name] = logical_values(held);
   }
   launch(kernel, tensors, problem);
   mlir::MLIRContext context;
@@ -159,8 +160,7 @@ Errors run_and_compare(const std::string& cuda, const std::string& rec, const Pr
   return errors;
 }
 
-std::map<std::string, std::vector<std::byte>> run_raw(const std::string& cuda, const Problem& problem, Target target) {
-  Kernel kernel = Kernel::load(cuda, target);
+std::map<std::string, std::vector<std::byte>> run_raw(const Kernel& kernel, const Problem& problem) {
   auto tensors = hold(kernel.manifest(), problem);
   launch(kernel, tensors, problem);
   std::map<std::string, std::vector<std::byte>> bytes;

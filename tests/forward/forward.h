@@ -32,6 +32,6 @@ Problem random_problem(const Manifest& manifest, LaunchSize size, unsigned seed)
 Errors run_and_compare(const std::string& cuda, const std::string& rec, const Problem& problem, Target target);
 
 // The raw bytes of every output, for bit-exact comparisons.
-std::map<std::string, std::vector<std::byte>> run_raw(const std::string& cuda, const Problem& problem, Target target);
+std::map<std::string, std::vector<std::byte>> run_raw(const Kernel& kernel, const Problem& problem);
 
 }  // namespace wkvc::test

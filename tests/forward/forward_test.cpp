@@ -2,10 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numbers>
 
 #include "dsl/builtin.h"
-#include "runtime/safetensors.h"
 #include "tests/forward/forward.h"
 
 namespace wkvc::test {
@@ -54,8 +52,7 @@ const std::vector<Config> kDtypes = {config_of("f16", "bf16"), config_of("bf16",
 
 TEST_P(Forward, SequenceLengths) {
   for (std::int64_t tokens : {1, 15, 16, 17, 63, 1000})
-    for (const Definition& definition : {rwkv7(), rwkv6()})
-      check(definition, config_of("f16", "bf16"), {1, tokens, 2});
+    for (const Definition& definition : {rwkv7(), rwkv6()}) check(definition, config_of("f16", "bf16"), {1, tokens, 2});
 }
 
 TEST_P(Forward, Dtypes) {
@@ -122,6 +119,16 @@ TEST_P(Forward, Magnitudes) {
 TEST_P(Forward, ManyHeads) {
   Config config = config_of("f16", "bf16", 16, 16);
   check(rwkv6(), config, {1, 3, GetParam() == Target::host ? 300 : 70000});
+}
+
+TEST_P(Forward, SameBytesEveryTime) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    std::string cuda = cuda_text(definition, config_of("f16", "bf16"));
+    Kernel kernel = Kernel::load(cuda, GetParam());
+    Problem problem = random_problem(kernel.manifest(), {2, 100, 8}, 5);
+    auto first = run_raw(kernel, problem);
+    for (int i = 1; i < (GetParam() == Target::host ? 10 : 100); ++i) ASSERT_EQ(run_raw(kernel, problem), first) << i;
+  }
 }
 
 std::string target_name(const testing::TestParamInfo<Target>& info) {

@@ -123,12 +123,7 @@ TEST_F(Gpu, MeasuresCopies) {
   const double ms = copy_bytes_ms(device, std::int64_t{1} << 28);
   EXPECT_GT(ms, 0);
   EXPECT_LT(ms, 1000);
-  expect_error(
-      [&] {
-        time_ms(
-            device, nullptr, [](StreamHandle) {}, 1, 0);
-      },
-      {"0 repetitions"});
+  expect_error([&] { time_ms(device, nullptr, [](StreamHandle) {}, 1, 0); }, {"0 repetitions"});
 }
 
 }  // namespace

@@ -220,11 +220,8 @@ TEST_F(Launch, SizesFollowFromShapes) {
 }
 
 TEST_F(Launch, SizesThatDisagreeNameBothTensors) {
-  expect_error(
-      [&] {
-        size_from(manifest, {{"x", {2, 3, 4, 8}}, {"s", {5, 8}}});
-      },
-      {"\"s\"", "H is 5", "4 in tensor \"x\""});
+  expect_error([&] { size_from(manifest, {{"x", {2, 3, 4, 8}}, {"s", {5, 8}}}); },
+               {"\"s\"", "H is 5", "4 in tensor \"x\""});
   expect_error([&] { size_from(manifest, {{"s", {5, 8}}}); }, {"B follows from none"});
   expect_error([&] { size_from(manifest, {{"x", {5, 8}}}); }, {"\"x\"", "[5, 8]", "[B, T, H, K]"});
 }

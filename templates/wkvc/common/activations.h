@@ -21,6 +21,7 @@ WKVC_INLINE float relu(float x) { return x < 0.f ? 0.f : x; }  // keeps NaN
     return map(x, [](float a) { return scalar::name(a); }); \
   }
 WKVC_UNARY(exp)
+WKVC_UNARY(exp2)
 WKVC_UNARY(log)
 WKVC_UNARY(sigmoid)
 WKVC_UNARY(tanh)

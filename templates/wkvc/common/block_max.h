@@ -11,8 +11,13 @@ WKVC_INLINE void publish_max(float* slots, const BlockBase& block, float value) 
 }
 
 WKVC_INLINE float block_max(const float* slots, const BlockBase& block) {
-  float largest = slots[0];
-  for (int i = 1; i < block.warps; ++i) largest = scalar::max(largest, slots[i]);
+  float largest = 0.f;
+  WKVC_UNROLL
+  for (int i = 0; i < block.warps; i += 2) {
+    float pair[2];
+    memory::load_adjacent(slots + i, pair);
+    largest = scalar::max(largest, i + 1 < block.warps ? scalar::max(pair[0], pair[1]) : pair[0]);
+  }
   return largest;
 }
 

@@ -25,10 +25,17 @@ template <class T, int R, int C>
 WKVC_INLINE void store_rows(const TensorArg& t, const BlockBase& block, long long row0, int valid, int col0,
                             const Tile<T, R, C>& x) {
   T* to = global_row<T>(t, block, row0) + col0;
-  for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
-    const auto* units = x.block[i][j].unit + e / Unit<T>::elements;
-    if (row < valid) memory::store_adjacent(to + row * t.row + column, units, t.vector16 != 0);
-  });
+  const auto store_run = [&](int i, int j, int e, int row, int column, bool aligned) {
+    memory::store_adjacent(to + row * t.row + column, x.block[i][j].unit + e / Unit<T>::elements, aligned);
+  };
+  // One test for the usual case, whole and aligned rows.
+  if (t.vector16 && valid >= R) {
+    for_each_run<R, C>([&](int i, int j, int e, int row, int column) { store_run(i, j, e, row, column, true); });
+  } else {
+    for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
+      if (row < valid) store_run(i, j, e, row, column, t.vector16 != 0);
+    });
+  }
 }
 
 // Rounds to T and writes the first `valid` tokens from token0 on.

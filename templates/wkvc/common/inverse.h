@@ -19,8 +19,9 @@ WKVC_INLINE Tile<f32, C, C> unit_lower_inverse(const Tile<f32, C, C>& x) {
     for (int j = 0; j < i; ++j) {
       Fragment<f32> sum_t{};
       WKVC_UNROLL
-      for (int k = j; k < i; ++k) mma_block(sum_t, fragment::transpose(inverse.block[k][j]), x.block[i][k]);
-      mma_block(inverse.block[i][j], inverse.block[i][i], sum_t);
+      for (int k = j; k < i; ++k)
+        mma_block(sum_t, fragment::transpose(inverse.block[k][j]), fragment::columns(x.block[i][k]));
+      mma_block(inverse.block[i][j], inverse.block[i][i], fragment::columns(sum_t));
     }
   }
   return inverse;

@@ -50,7 +50,7 @@ WKVC_INLINE void mma_unscaled(Tile<f32, M, N>& acc, const A& a, const B& b) {
     for (int i = 0; i < M / 16; ++i) column[i] = operand_block(a, i, k);
     WKVC_UNROLL
     for (int j = 0; j < N / 16; ++j) {
-      const auto block = operand_block(b, j, k);
+      const auto block = column_block(b, j, k);
       WKVC_UNROLL
       for (int i = 0; i < M / 16; ++i) mma_block(acc.block[i][j], column[i], block);
     }
@@ -66,7 +66,7 @@ WKVC_INLINE void mma_scaled(Tile<f32, M, N>& acc, const A& a, const B& b, float 
     Tile<f32, M, 16> product{};
     WKVC_UNROLL
     for (int k = 0; k < A::kColumns / 16; ++k) {
-      const auto block = operand_block(b, j, k);
+      const auto block = column_block(b, j, k);
       WKVC_UNROLL
       for (int i = 0; i < M / 16; ++i) mma_block(product.block[i][0], operand_block(a, i, k), block);
     }

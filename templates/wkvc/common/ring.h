@@ -5,16 +5,6 @@
 
 namespace wkvc {
 
-// `Stages` tiles one after the other; chunk c lives in tile c mod Stages.
-template <class T, int R, int C, int Stages>
-struct Ring {
-  char* memory;
-
-  WKVC_INLINE Shared<T, R, C> operator[](long long chunk) const {
-    return {reinterpret_cast<T*>(memory + chunk % Stages * Shared<T, R, C>::bytes)};
-  }
-};
-
 // Tokens of chunk `chunk` that the sequence has: 0 … C.
 template <int C>
 WKVC_INLINE int valid_rows(long long tokens, long long chunk) {
@@ -22,11 +12,29 @@ WKVC_INLINE int valid_rows(long long tokens, long long chunk) {
   return left >= C ? C : left > 0 ? static_cast<int>(left) : 0;
 }
 
-// Starts copying a chunk into its place; rows past the sequence's end become zero, a chunk past it altogether.
+// `Stages` tiles one after the other; chunk c lives in tile c mod Stages. Chunks are copied in order, so the ring keeps
+// where the next one starts.
 template <class T, int R, int C, int Stages>
-WKVC_INLINE void copy_chunk(const Ring<T, R, C, Stages>& ring, long long chunk, const TensorArg& t,
-                            const BlockBase& block, long long tokens) {
-  copy_async(ring[chunk], t, block, R * chunk, valid_rows<R>(tokens, chunk));
-}
+class Ring {
+ public:
+  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block)
+      : memory_(memory), tensor_(t), next_(global_row<const T>(t, block, 0)) {}
+
+  WKVC_INLINE Shared<T, R, C> operator[](long long chunk) const {
+    return {reinterpret_cast<T*>(memory_ + static_cast<int>(chunk % Stages) * Shared<T, R, C>::bytes)};
+  }
+
+  // Starts copying `chunk`, the one after the last; rows past the sequence's end become zero, and so does a whole
+  // chunk.
+  WKVC_INLINE void copy(long long chunk, const BlockBase& block, long long tokens) {
+    copy_async((*this)[chunk], tensor_, block, next_, valid_rows<R>(tokens, chunk));
+    next_ += R * tensor_.row;
+  }
+
+ private:
+  char* memory_;
+  const TensorArg& tensor_;
+  const T* next_;
+};
 
 }  // namespace wkvc

@@ -15,8 +15,9 @@ WKVC_INLINE void scan_column(Tile<f32, R, C>& x, int j, int column_slot) {
     const int k = FromLast ? R / 16 * layout::kRowSlots - 1 - n : n;
     float& value = x.block[k / layout::kRowSlots][j].unit[layout::element(k % layout::kRowSlots, column_slot)];
     const float sum = lanes::scan_rows<FromLast>(value);
-    value = carry + sum;
-    carry += lanes::from_row_group(sum, kLastGroup);
+    value = n == 0 ? sum : carry + sum;
+    const float total = lanes::from_row_group(sum, kLastGroup);
+    carry = n == 0 ? total : carry + total;
   }
 }
 

@@ -81,6 +81,20 @@ WKVC_INLINE Fragment<T> operand_block(const Transposed<Shared<T, R, C, LD>>& x, 
   return fragment::load_transposed(static_cast<const T*>(x.view.at(16 * j, 16 * i)), LD);
 }
 
+// The same as B operand.
+template <class T, int R, int C>
+WKVC_INLINE fragment::Columns<T> column_block(const Tile<T, R, C>& x, int i, int j) {
+  return fragment::columns(x.block[i][j]);
+}
+template <class T, int R, int C, int LD>
+WKVC_INLINE fragment::Columns<T> column_block(const Shared<T, R, C, LD>& x, int i, int j) {
+  return fragment::load_columns(static_cast<const T*>(x.at(16 * i, 16 * j)), LD);
+}
+template <class T, int R, int C, int LD>
+WKVC_INLINE fragment::Columns<T> column_block(const Transposed<Shared<T, R, C, LD>>& x, int i, int j) {
+  return fragment::load_columns_transposed(static_cast<const T*>(x.view.at(16 * j, 16 * i)), LD);
+}
+
 template <class Operand>
 WKVC_INLINE auto load_operand(const Operand& x) {
   Tile<typename Operand::Element, Operand::kRows, Operand::kColumns> tile;

@@ -3,18 +3,16 @@
 
 #include "wkvc/cuda/layout.h"
 #include "wkvc/cuda/ptx.h"
+#include "wkvc/cuda/scalar.h"
 
 namespace wkvc {
 
 namespace copy {
 
+// Zeros unless `present`; then `from` is not read.
 template <class T>
-WKVC_INLINE void piece(T* to, const T* from) {
-  if (from != nullptr) {
-    ptx::cp_async_16(to, from);
-  } else {
-    *reinterpret_cast<uint4*>(to) = make_uint4(0, 0, 0, 0);  // visible after the next barrier
-  }
+WKVC_INLINE void piece(T* to, const T* from, bool present) {
+  ptx::cp_async_16(to, from, present ? 16 : 0);
 }
 
 // Without alignment there is no cp.async.
@@ -24,21 +22,43 @@ WKVC_INLINE void piece_elementwise(T* to, const T* from) {
   for (int i = 0; i < 16 / static_cast<int>(sizeof(T)); ++i) to[i] = from != nullptr ? from[i] : T{};
 }
 
-WKVC_INLINE void load_piece(const float* from, float (&x)[4]) {
-  const float4 y = *reinterpret_cast<const float4*>(from);
-  x[0] = y.x;
-  x[1] = y.y;
-  x[2] = y.z;
-  x[3] = y.w;
-}
+// The largest |x| of pieces.
 template <class T>
-WKVC_INLINE void load_piece(const T* from, float (&x)[8]) {
-  const uint4 y = *reinterpret_cast<const uint4*>(from);
-  unpack(y.x, x + 0, T{});
-  unpack(y.y, x + 2, T{});
-  unpack(y.z, x + 4, T{});
-  unpack(y.w, x + 6, T{});
-}
+class Largest;
+
+template <>
+class Largest<float> {
+ public:
+  WKVC_INLINE void add(const float* piece) {
+    const float4 x = *reinterpret_cast<const float4*>(piece);
+    largest_ = fmaxf(fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w))), largest_);
+  }
+  WKVC_INLINE float value() const { return largest_; }
+
+ private:
+  float largest_ = 0.f;
+};
+
+// Without their signs, 16-bit floats are ordered like integers, two to a register.
+template <class T>
+class Largest {
+ public:
+  WKVC_INLINE void add(const T* piece) {
+    const uint4 x = *reinterpret_cast<const uint4*>(piece);
+    constexpr u32 kNoSigns = 0x7fff7fffu;
+    largest_ = ptx::max_halves(largest_, ptx::max_halves(ptx::max_halves(x.x & kNoSigns, x.y & kNoSigns),
+                                                         ptx::max_halves(x.z & kNoSigns, x.w & kNoSigns)));
+  }
+  WKVC_INLINE float value() const {
+    const u32 high = largest_ >> 16, low = largest_ & 0xffffu;
+    T largest;
+    largest.bits = static_cast<decltype(largest.bits)>(high > low ? high : low);
+    return scalar::widen(largest);
+  }
+
+ private:
+  u32 largest_ = 0;
+};
 
 }  // namespace copy
 

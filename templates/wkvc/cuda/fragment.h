@@ -45,6 +45,33 @@ WKVC_INLINE void store_transposed(T* block, int ld, const Fragment<T>& x) {
   ptx::stmatrix_trans(matrix_row_transposed(block, ld), x.unit);
 }
 
+// A block as B operand of a contraction: the registers of each half of its rows side by side, as mma wants them.
+template <class T>
+struct Columns {
+  u32 unit[4];
+};
+template <>
+struct Columns<f32> : Fragment<f32> {};
+
+template <class T>
+WKVC_INLINE Columns<T> columns(const Fragment<T>& x) {
+  return Columns<T>{{x.unit[0], x.unit[2], x.unit[1], x.unit[3]}};
+}
+WKVC_INLINE Columns<f32> columns(const Fragment<f32>& x) { return Columns<f32>{x}; }
+// Reading the quarters in that order costs nothing, moving registers would.
+template <class T>
+WKVC_INLINE Columns<T> load_columns(const T* block, int ld) {
+  Columns<T> x;
+  ptx::ldmatrix(x.unit, matrix_row_transposed(block, ld));
+  return x;
+}
+template <class T>
+WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
+  Columns<T> x;
+  ptx::ldmatrix_trans(x.unit, matrix_row(block, ld));
+  return x;
+}
+
 // f32: two neighbouring columns at a time, conflict free with rows padded by 8.
 template <class F>
 WKVC_INLINE void for_each_pair(F f) {
@@ -80,6 +107,11 @@ WKVC_INLINE void store_transposed(float* block, int ld, const Fragment<f32>& x) 
     block[column * ld + row] = x.unit[e];
     block[(column + 1) * ld + row] = x.unit[e + 1];
   });
+}
+
+WKVC_INLINE Columns<f32> load_columns(const float* block, int ld) { return columns(load(block, ld)); }
+WKVC_INLINE Columns<f32> load_columns_transposed(const float* block, int ld) {
+  return columns(load_transposed(block, ld));
 }
 
 template <class T>

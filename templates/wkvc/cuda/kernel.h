@@ -21,7 +21,7 @@ WKVC_INLINE Block this_block(int warps, long long heads) {
 // The body that follows sees `args` and `block`.
 #define WKVC_KERNEL(name, tensors, warps, blocks_per_sm)                                                \
   static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block); \
-  extern "C" __global__ void __launch_bounds__((warps)*32, blocks_per_sm)                               \
+  extern "C" __global__ void __launch_bounds__((warps) * 32, blocks_per_sm)                             \
       name(const __grid_constant__ wkvc::KernelArgs<tensors> args) {                                    \
     name##_body(args, wkvc::this_block(warps, args.heads));                                             \
   }                                                                                                     \

@@ -22,7 +22,7 @@ WKVC_INLINE float scan_rows(float x) {
   for (int step = 1; step < 8; step *= 2) {
     const float y = FromLast ? ptx::shuffle_down(x, 4 * step) : ptx::shuffle_up(x, 4 * step);
     const bool inside = FromLast ? group + step < 8 : group >= step;
-    x += inside ? y : 0.f;
+    if (inside) x += y;
   }
   return x;
 }

@@ -1,5 +1,4 @@
-// acc[m,n] += Σ_k a[m,k]·b[n,k] for 16x16 blocks. The registers of a block are the A operand as they are; {0,2} and
-// {1,3} of them are the B operands of the two halves of n.
+// acc[m,n] += Σ_k a[m,k]·b[n,k] for 16x16 blocks. The registers of a block are the A operand as they are.
 #pragma once
 
 #include "wkvc/cuda/fragment.h"
@@ -7,14 +6,14 @@
 
 namespace wkvc {
 
-WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f16>& a, const Fragment<f16>& b) {
-  ptx::mma_f16(acc.unit, a.unit, b.unit[0], b.unit[2]);
-  ptx::mma_f16(acc.unit + 4, a.unit, b.unit[1], b.unit[3]);
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f16>& a, const fragment::Columns<f16>& b) {
+  ptx::mma_f16(acc.unit, a.unit, b.unit[0], b.unit[1]);
+  ptx::mma_f16(acc.unit + 4, a.unit, b.unit[2], b.unit[3]);
 }
 
-WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16>& a, const Fragment<bf16>& b) {
-  ptx::mma_bf16(acc.unit, a.unit, b.unit[0], b.unit[2]);
-  ptx::mma_bf16(acc.unit + 4, a.unit, b.unit[1], b.unit[3]);
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16>& a, const fragment::Columns<bf16>& b) {
+  ptx::mma_bf16(acc.unit, a.unit, b.unit[0], b.unit[1]);
+  ptx::mma_bf16(acc.unit + 4, a.unit, b.unit[2], b.unit[3]);
 }
 
 // x = high + low up to 2^-22 of x, both tf32.
@@ -37,7 +36,7 @@ WKVC_INLINE void mma_split(float* acc, const SplitTf32<4>& a, const SplitTf32<2>
 
 // m16n8k8 wants k = t and k = t+4 from a lane that holds columns 2t and 2t+1. The order of the contraction is free:
 // both operands call column 2t "t" and column 2t+1 "t+4".
-WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f32>& a, const Fragment<f32>& b) {
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f32>& a, const fragment::Columns<f32>& b) {
   WKVC_UNROLL
   for (int k = 0; k < 8; k += 4) {  // the halves of the contraction
     SplitTf32<4> rows;

@@ -4,6 +4,7 @@
 #include "wkvc/common/dtype.h"
 
 #define WKVC_INLINE __device__ __forceinline__
+#define WKVC_OUTLINE __device__ __noinline__
 #define WKVC_UNROLL _Pragma("unroll")
 
 namespace wkvc::ptx {
@@ -29,6 +30,12 @@ WKVC_INLINE float shuffle_up(float x, int lanes) { return __shfl_up_sync(kAllLan
 WKVC_INLINE float shuffle_down(float x, int lanes) { return __shfl_down_sync(kAllLanes, x, static_cast<u32>(lanes)); }
 WKVC_INLINE float shuffle_xor(float x, int mask) { return __shfl_xor_sync(kAllLanes, x, mask); }
 WKVC_INLINE u32 reduce_max(u32 x) { return __reduce_max_sync(kAllLanes, x); }
+// The larger of each pair of unsigned 16-bit halves.
+WKVC_INLINE u32 max_halves(u32 x, u32 y) {
+  u32 z;
+  asm("max.u16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+  return z;
+}
 WKVC_INLINE void sync_warp() { __syncwarp(); }
 
 // Transposes an 8x8 matrix of 16-bit elements, two a lane.
@@ -130,8 +137,10 @@ WKVC_INLINE void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
 }
 
 // ---- asynchronous copies
-WKVC_INLINE void cp_async_16(void* shared, const void* global) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(shared)), "l"(global) : "memory");
+// Reads `bytes` (0 or 16) and fills up with zeros.
+WKVC_INLINE void cp_async_16(void* shared, const void* global, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
+               : "memory");
 }
 WKVC_INLINE void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int Pending>

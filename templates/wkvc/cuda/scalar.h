@@ -11,6 +11,7 @@ WKVC_INLINE float float_of(u32 bits) { return ptx::float_of(bits); }
 
 // The error is that of rounding x once more, which is how well the exponent was known.
 WKVC_INLINE float exp(float x) { return ptx::ex2(x * 1.44269504088896341f); }
+WKVC_INLINE float exp2(float x) { return ptx::ex2(x); }
 WKVC_INLINE float log(float x) { return ::logf(x); }
 WKVC_INLINE float log1p(float x) { return ::log1pf(x); }
 WKVC_INLINE float tanh(float x) { return ::tanhf(x); }

@@ -15,19 +15,29 @@ inline host::CopyQueue& queue() {
   return queue;
 }
 
+// Zeros unless `present`; then `from` is not read.
 template <class T>
-void piece(T* to, const T* from) {
-  queue().add(to, from);
+void piece(T* to, const T* from, bool present) {
+  queue().add(to, present ? from : nullptr);
 }
 template <class T>
 void piece_elementwise(T* to, const T* from) {
-  piece(to, from);
+  queue().add(to, from);
 }
 
-template <class T, int N>
-void load_piece(const T* from, float (&x)[N]) {
-  for (int i = 0; i < N; ++i) x[i] = scalar::widen(from[i]);
-}
+// The largest |x| of pieces.
+template <class T>
+class Largest {
+ public:
+  void add(const T* piece) {
+    for (unsigned i = 0; i < 16 / sizeof(T); ++i)
+      largest_ = scalar::max(largest_, scalar::abs(scalar::widen(piece[i])));
+  }
+  float value() const { return largest_; }
+
+ private:
+  float largest_ = 0.f;
+};
 
 }  // namespace copy
 

@@ -32,6 +32,23 @@ template <class T>
 Fragment<T> load_transposed(const T* block, int ld) {
   return transpose(load(block, ld));
 }
+
+// A block as B operand of a contraction: here like any other.
+template <class T>
+using Columns = Fragment<T>;
+template <class T>
+Columns<T> columns(const Fragment<T>& x) {
+  return x;
+}
+template <class T>
+Columns<T> load_columns(const T* block, int ld) {
+  return load(block, ld);
+}
+template <class T>
+Columns<T> load_columns_transposed(const T* block, int ld) {
+  return load_transposed(block, ld);
+}
+
 template <class T>
 void store_transposed(T* block, int ld, const Fragment<T>& x) {
   store(block, ld, transpose(x));

@@ -1,4 +1,5 @@
-// (I - X)^-1 of one 16x16 block, X strictly lower triangular, by substitution.
+// (I - X)^-1 of one 16x16 block, X lower triangular, by substitution. X has to be strictly so; the division makes a
+// diagonal that should not be there show in the result, as it does on the GPU.
 #pragma once
 
 #include "wkvc/host/fragment.h"
@@ -12,6 +13,7 @@ inline Fragment<f32> invert_block(const Fragment<f32>& x) {
     for (int k = 0; k < i; ++k) {
       for (int j = 0; j < i; ++j) inverse.unit[16 * i + j] += x.unit[16 * i + k] * inverse.unit[16 * k + j];
     }
+    for (int j = 0; j <= i; ++j) inverse.unit[16 * i + j] /= 1.f - x.unit[17 * i];
   }
   return inverse;
 }

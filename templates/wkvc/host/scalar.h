@@ -8,6 +8,7 @@
 #include "wkvc/host/convert.h"
 
 #define WKVC_INLINE inline
+#define WKVC_OUTLINE inline
 #define WKVC_UNROLL
 
 namespace wkvc::scalar {
@@ -16,6 +17,7 @@ inline u32 bits_of(float x) { return std::bit_cast<u32>(x); }
 inline float float_of(u32 bits) { return std::bit_cast<float>(bits); }
 
 inline float exp(float x) { return std::exp(x); }
+inline float exp2(float x) { return std::exp2(x); }
 inline float log(float x) { return std::log(x); }
 inline float log1p(float x) { return std::log1p(x); }
 inline float tanh(float x) { return std::tanh(x); }

@@ -14,6 +14,7 @@
 #include "wkvc/host/convert.h"
 
 #define WKVC_INLINE inline
+#define WKVC_OUTLINE inline
 #define WKVC_UNROLL
 #define __global__
 #define __grid_constant__
@@ -64,6 +65,8 @@ inline u32 reduce_max(u32 x) {
   for (const auto& registers : mail) largest = std::max(largest, registers[0]);
   return largest;
 }
+
+inline u32 max_halves(u32 x, u32 y) { return std::max(x & 0xffffu, y & 0xffffu) | std::max(x >> 16, y >> 16) << 16; }
 
 inline u32 low_halves(u32 x, u32 y) { return (x & 0xffffu) | y << 16; }
 inline u32 high_halves(u32 x, u32 y) { return x >> 16 | (y & 0xffff0000u); }
@@ -159,7 +162,9 @@ inline void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
 }
 
 // ---- asynchronous copies
-inline void cp_async_16(void* shared, const void* global) { Machine::current().copies().add(shared, global); }
+inline void cp_async_16(void* shared, const void* global, int bytes) {
+  Machine::current().copies().add(shared, bytes ? global : nullptr);
+}
 inline void cp_async_commit() { Machine::current().copies().commit(); }
 template <int Pending>
 void cp_async_wait() {

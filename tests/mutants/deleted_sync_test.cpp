@@ -1,0 +1,44 @@
+// Without any one of its barriers and waits a kernel computes something else, or races.
+#include <gtest/gtest.h>
+
+#include "dsl/builtin.h"
+#include "tests/mutants/batch.h"
+#include "tests/mutants/edits.h"
+
+namespace wkvc::test {
+namespace {
+
+struct Case {
+  std::string name;
+  Definition (*definition)();
+  std::string io, mma;
+};
+void PrintTo(const Case& kernel, std::ostream* out) { *out << kernel.name; }
+
+class DeletedSync : public testing::TestWithParam<Case> {};
+
+TEST_P(DeletedSync, IsNoticed) {
+  Config config;
+  config.io = GetParam().io;
+  config.mma = GetParam().mma;
+  const MutantProblem problem = mutant_problem(GetParam().definition(), config);
+  const auto mutants = mutants_by(kDeletedSync, problem.kernel);
+  ASSERT_GE(mutants.size(), 3u);
+  std::vector<std::string> kernels{problem.kernel};
+  for (const Mutant& mutant : mutants) kernels.push_back(mutant.text);
+  const auto outcomes = run_batch(problem, kernels, Races::reported);
+  EXPECT_EQ(fault_of(problem, outcomes[0].results), "");
+  EXPECT_FALSE(outcomes[0].raced);
+  for (std::size_t i = 0; i < mutants.size(); ++i) {
+    const Outcome& outcome = outcomes[i + 1];
+    EXPECT_TRUE(outcome.raced || !fault_of(problem, outcome.results).empty()) << mutants[i].name << ", number " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, DeletedSync,
+                         testing::Values(Case{"Rwkv7F16", rwkv7, "bf16", "f16"}, Case{"Rwkv7F32", rwkv7, "f32", "f32"},
+                                         Case{"Rwkv6F16", rwkv6, "bf16", "f16"}, Case{"Rwkv6F32", rwkv6, "f32", "f32"}),
+                         [](const auto& kernel) { return kernel.param.name; });
+
+}  // namespace
+}  // namespace wkvc::test

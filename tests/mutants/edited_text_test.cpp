@@ -1,0 +1,120 @@
+// Whatever is wrong in a kernel's text shows in its results.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "dsl/builtin.h"
+#include "tests/mutants/batch.h"
+#include "tests/mutants/edits.h"
+
+namespace wkvc::test {
+namespace {
+
+std::string elsewhere(const std::string& change) {
+  return "$1[&] { Block other = block; " + change + "; return other; }()$2";
+}
+
+const std::vector<Rule> kRules = {
+    {"call dropped", R"(\n +\w[\w.]*(<[^()\n]*>)?\([^\n]*\);(?=\n))", ""},
+    {"state not updated", R"(\n +\w+ = \w+;)", ""},
+    {"state of zeros", R"((auto \w+ = \w+_initial);)", "$1 * 0.f;"},
+    {"output of zeros", R"((store_global[^\n]*, \w+)\);)", "$1 * 0.f);"},
+    {"final state of zeros", R"(store_state\((\w+),)", "store_state($1 * 0.f,"},
+    {"another head", R"((_global, )block([,)]))", elsewhere("other.head = (block.head + 1) % args.heads")},
+    {"another batch", R"((_global, )block([,)]))", elsewhere("other.batch = (block.batch + 1) % args.batches")},
+    {"first warp's rows", R"(\brow0\b(?! =))", "0"},
+    {"first columns", R"(\bcolumn\b(?=\)|,|;))", "0"},
+    {"no such warp", R"(block\.warp == \d)", "block.warp == 4"},
+    {"last chunk dropped", R"(= valid_rows<16>\(args\.tokens, c\))", "= c + 1 < chunks ? 16 : 0"},
+    {"last chunk full", R"(= valid_rows<16>\(args\.tokens, c\))", "= 16"},
+    {"chunks rounded down", R"(\(args\.tokens \+ 15\) / 16)", "args.tokens / 16"},
+    {"first chunk dropped", "c = 0;", "c = 1;"},
+    {"read past the tail", R"((copy\(c \+ 1, block, args\.tokens))", "$1 + 16"},
+    {"one token late", R"(16 \* c, valid)", "16 * c + 1, valid"},
+    {"next chunk's slot", R"(_ring\[c\])", "_ring[c + 1]"},
+    {"tail kept", R"(keep_rows\((.*), valid\))", "$1"},
+    {"decay not bounded", R"(maximum\((\w+), -40\.f\))", "$1"},
+    {"made inclusive", R"(\btril_strict\()", "tril("},
+    {"made strict", R"(\btril\()", "tril_strict("},
+    {"another diagonal", "decayed_dot<false>", "decayed_dot<true>"},
+    {"last row", "row<15>", "row<14>"},
+    {"middle row", "row<7>", "row<6>"},
+    {"middle row in one place", R"(\bL_middle\b(?! =))", "row<6>(L)"},
+    {"decay of its own token", R"(\bL_before\b(?! =))", "L"},
+    {"decay upside down", R"((exp2?)\((\w+) - (\w+)\))", "$1($3 - $2)"},
+    {"decay dropped", R"( \* e_\w+;)", ";"},
+    {"factor dropped", R"( \* exp2?\(.*\);)", ";"},
+    {"tile's scale 1", R"(= scale_for\(.*\);)", "= 1.f;"},
+    {"measured scale 1", R"((round_scaled<f16>\(\w+( \+ \w+\([^)]*\))?)\))", "$1, 1.f)"},
+    {"writer's scale 1", R"(\w+_scale\)\.data)", "1.f).data"},
+    {"reader's scale 1", R"((\bscaled\(\w+), \w+\))", "$1, 1.f)"},
+};
+
+// Mutants that compute the same, and why.
+const std::map<std::string, std::string> kEquivalent = {
+    {"read past the tail: r_ring.copy(c + 1, block, args.tokens);",
+     "row t of r enters row t of o alone, and rows past the tail are not stored"},
+    {"read past the tail: w_ring.copy(c + 1, block, args.tokens);", "keep_rows drops those decays"},
+    {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column);",
+     "parameters are the same for every batch"},
+    {"middle row: const auto L_middle = row<7>(L);", "any row serves as anchor: it cancels"},
+    {"measured scale 1: store(M_f16_shared, round_scaled<f16>(M));", "the inverse's elements are near 1"},
+};
+
+std::vector<Mutant> mutants_of(const std::string& kernel) {
+  std::vector<Mutant> all;
+  for (const Rule& rule : kRules)
+    for (Mutant& mutant : mutants_by(rule, kernel)) all.push_back(std::move(mutant));
+  return all;
+}
+
+// The outcome of every kernel, a process for each batch, as many at a time as there are processors.
+std::vector<Outcome> run_all(const MutantProblem& problem, const std::vector<std::string>& kernels) {
+  constexpr std::size_t kBatch = 24;
+  std::vector<Outcome> outcomes(kernels.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t first = next.fetch_add(kBatch); first < kernels.size(); first = next.fetch_add(kBatch)) {
+      const std::size_t last = std::min(first + kBatch, kernels.size());
+      auto batch = run_batch(problem, {&kernels[first], &kernels[last]}, Races::ignored);
+      std::move(batch.begin(), batch.end(), outcomes.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+  };
+  std::vector<std::future<void>> workers;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
+    workers.push_back(std::async(std::launch::async, work));
+  for (auto& worker : workers) worker.get();
+  return outcomes;
+}
+
+void expect_all_wrong(const Definition& definition) {
+  const MutantProblem problem = mutant_problem(definition, {});
+  const auto mutants = mutants_of(problem.kernel);
+  std::vector<std::string> kernels{problem.kernel};
+  for (const Mutant& mutant : mutants) kernels.push_back(mutant.text);
+  const auto outcomes = run_all(problem, kernels);
+  EXPECT_EQ(fault_of(problem, outcomes[0].results), "");
+  for (std::size_t i = 0; i < mutants.size(); ++i) {
+    const bool equivalent = kEquivalent.contains(mutants[i].name);
+    EXPECT_EQ(fault_of(problem, outcomes[i + 1].results).empty(), equivalent) << mutants[i].name;
+  }
+}
+
+TEST(EditedText, Rwkv7) { expect_all_wrong(rwkv7()); }
+TEST(EditedText, Rwkv6) { expect_all_wrong(rwkv6()); }
+
+// No rule and no exception outlives the text it was written for.
+TEST(EditedText, EverythingListedMatches) {
+  const std::string kernels = mutant_problem(rwkv7(), {}).kernel + mutant_problem(rwkv6(), {}).kernel;
+  for (const Rule& rule : kRules) EXPECT_FALSE(mutants_by(rule, kernels).empty()) << rule.name;
+  std::set<std::string> names;
+  for (const Mutant& mutant : mutants_of(kernels)) names.insert(mutant.name);
+  for (const auto& [name, reason] : kEquivalent) EXPECT_TRUE(names.contains(name)) << name << ": " << reason;
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -1,0 +1,28 @@
+// A kernel and inputs that leave a mutant nowhere to hide: several batches and heads with data of their own, an initial
+// state, a tail with NaN behind it, and magnitudes at which every scale of an f16 operand matters.
+#pragma once
+
+#include <string>
+
+#include "codegen/rec/Interpreter.h"
+#include "dsl/wkvc.h"
+#include "runtime/safetensors.h"
+#include "tests/mutants/padded.h"
+
+namespace wkvc::test {
+
+struct MutantProblem {
+  std::string kernel;  // the emitted text from WKVC_KERNEL on
+  Manifest manifest;
+  LaunchSize size;
+  TensorMap memory;  // padded; what is to be written is NaN
+  rec::Result expected;
+  double bound;  // of every relative error
+};
+
+MutantProblem mutant_problem(const Definition& definition, const Config& config);
+
+// Why these results are wrong, or nothing when they are within the bound and nothing past the tail was written.
+std::string fault_of(const MutantProblem& problem, const TensorMap& results);
+
+}  // namespace wkvc::test

@@ -1,0 +1,57 @@
+// Every stage's text is what the next one consumes, and a launch always writes the same bytes.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <regex>
+
+#include "dsl/builtin.h"
+#include "tests/forward/forward.h"
+#include "tests/mutants/edits.h"
+
+namespace wkvc::test {
+namespace {
+
+const LaunchSize kSize{1, 70, 2};
+
+std::string fed_back(const std::string& text) { return lower_to(source_from(text), Stage::cuda, {}); }
+
+// The text with every word replaced by the number of words that came before it for the first time.
+std::string without_names(const std::string& text) {
+  std::map<std::string, std::size_t> numbers;
+  std::string numbered;
+  const std::regex word("\\w+");
+  for (std::sregex_iterator match(text.begin(), text.end(), word), end; match != end; ++match)
+    numbered += match->prefix().str() + std::to_string(numbers.try_emplace(match->str(), numbers.size()).first->second);
+  return numbered;
+}
+
+TEST(Stages, TextFedBackGivesTheSameKernel) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Source rec = source_from(rec_text(definition));
+    const std::string direct = lower_to(rec, Stage::cuda, {});
+    for (const Stage stage : {Stage::rec, Stage::chunk, Stage::cuda})
+      EXPECT_EQ(fed_back(lower_to(rec, stage, {})), direct) << definition.name << ", stage " << static_cast<int>(stage);
+    // Warp text has other names for arguments of blocks and for what one region calls like another.
+    EXPECT_EQ(without_names(fed_back(lower_to(rec, Stage::warp, {}))), without_names(direct)) << definition.name;
+  }
+}
+
+TEST(Stages, InclusiveTrilInTheChunkTextIsWrong) {
+  const std::string rec = rec_text(rwkv7());
+  const std::string chunk = lower_to(source_from(rec), Stage::chunk, {});
+  const std::string direct = fed_back(chunk);
+  const Problem problem = random_problem(manifest_from(direct), kSize, 3);
+  for (const auto& [name, error] : run_and_compare(direct, rec, problem, Target::host))
+    EXPECT_LE(error, 1.8e-3) << name;
+  const auto mutants = mutants_by({"made inclusive", "(chunk\\.tril %\\w+) strict", "$1"}, chunk);
+  EXPECT_EQ(mutants.size(), 2u);
+  for (const Mutant& mutant : mutants) {
+    const std::string changed = fed_back(mutant.text);
+    EXPECT_NE(changed, direct);
+    for (const auto& [name, error] : run_and_compare(changed, rec, problem, Target::host))
+      EXPECT_GT(error, 5e-2) << mutant.name << ", " << name;
+  }
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -280,13 +280,14 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   auto constant = [](Value v) { return v.getDefiningOp<chunk::ConstantOp>(); };
   bool multiplies = isa<chunk::MulOp>(op), subtracts = isa<chunk::SubOp>(op);
   if (auto c = constant(y)) {
-    float number = c.getValue().convertToFloat();
+    float number = static_cast<float>(c.getValue().convertToDouble());
     return call(multiplies ? "mul_constant" : "add_constant", tile(x), type, subtracts ? -number : number);
   }
   if (auto c = constant(x)) {
     Value rest = tile(y);
     if (subtracts) rest = call("neg", rest, rest.getType());
-    return call(multiplies ? "mul_constant" : "add_constant", rest, type, c.getValue().convertToFloat());
+    return call(multiplies ? "mul_constant" : "add_constant", rest, type,
+                static_cast<float>(c.getValue().convertToDouble()));
   }
   // The tile comes first, a row or column it is combined with second.
   if (!subtracts && chunk::rows(x) * chunk::columns(x) < chunk::rows(y) * chunk::columns(y)) std::swap(x, y);

@@ -65,7 +65,8 @@ enum class Form { none, elementwise, square, row, constant, binary, diagonal_dot
 
 Form form_of(llvm::StringRef function) {
   return llvm::StringSwitch<Form>(function)
-      .Cases({"neg", "exp", "exp2", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"}, Form::elementwise)
+      .Cases({"neg", "exp", "exp2", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"},
+             Form::elementwise)
       .Cases({"widen", "keep_valid", "cumsum"}, Form::elementwise)
       .Cases({"tril", "tril_strict", "unit_lower_inverse_f16"}, Form::square)
       .Cases({"unit_lower_inverse_bf16", "unit_lower_inverse_f32"}, Form::square)

@@ -7,6 +7,11 @@ using namespace mlir;
 
 namespace wkvc {
 
+Value stored(Value x) {
+  auto widen = x.getDefiningOp<chunk::WidenOp>();
+  return widen ? widen.getX() : x;
+}
+
 Type element_type(MLIRContext* context, llvm::StringRef dtype) {
   if (dtype == "f32") return Float32Type::get(context);
   if (dtype == "f16") return Float16Type::get(context);

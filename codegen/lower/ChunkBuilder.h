@@ -83,6 +83,7 @@ class ChunkBuilder {
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> operands_;
 };
 
+mlir::Value stored(mlir::Value x);  // what x was widened from, or x: as it lies in shared memory
 mlir::Type element_type(mlir::MLIRContext* context, llvm::StringRef dtype);  // "f32", "f16", "bf16"
 
 }  // namespace wkvc

@@ -20,11 +20,6 @@ double exponent_limit(const std::string& compute) { return compute == "f16" ? 7.
 constexpr double kFloor = -40.0;
 constexpr int kMaxExactChunk = 64;
 
-Value stored(Value x) {
-  auto widen = x.getDefiningOp<chunk::WidenOp>();
-  return widen ? widen.getX() : x;
-}
-
 std::string base_name(Value x) {
   if (auto name = name_of(x); !name.empty()) return name.str();
   Operation* op = x.getDefiningOp();

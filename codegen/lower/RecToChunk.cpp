@@ -143,10 +143,6 @@ class Lowering {
 
   // x·y of every token as a diagonal matrix.
   Value diagonal(Value x, Value y) {
-    auto stored = [&](Value v) {
-      auto widen = v.getDefiningOp<chunk::WidenOp>();
-      return widen ? widen.getX() : v;
-    };
     int64_t C = plan_.chunk;
     return b_.create<chunk::DiagonalDotOp>(b_.f32_type(C, C), stored(x), stored(y));
   }

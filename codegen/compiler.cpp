@@ -40,15 +40,19 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
   auto module = parse(source.text, context);
   auto& operations = module->getBody()->getOperations();
   const char* head = source.stage == Stage::chunk ? "chunk.program" : "warp.kernel";
-  if (!llvm::hasSingleElement(operations) || operations.front().getName().getStringRef() != head)
-    user_error("the text of this stage holds exactly one {}", head);
+  if (operations.empty() ||
+      !llvm::all_of(operations, [&](Operation& op) { return op.getName().getStringRef() == head; }))
+    user_error("the text of this stage holds nothing but {}", head);
   module->walk([&](chunk::ProgramOp op) { apply(op, config); });
   return module;
 }
 
 std::string text_of(Work& work, Stage stage) {
   if (stage == Stage::cuda) return std::move(work.cuda);
-  return stage == Stage::rec ? rec::print(*work.module) : print(&work.module->getBody()->front());
+  if (stage == Stage::rec) return rec::print(*work.module);
+  std::string text;
+  for (Operation& op : *work.module->getBody()) text += print(&op);
+  return text;
 }
 
 void check_verifies(Work& work, const Pass& pass) {
@@ -69,7 +73,7 @@ std::string run_passes(const Source& source, const Config& config, Done done) {
     if (pass.input < source.stage) continue;
     pass.run(work, config);
     check_verifies(work, pass);
-    make_names_unique(*work.module);
+    for (Operation& op : *work.module->getBody()) make_names_unique(&op);
     if (done(pass)) return text_of(work, pass.output);
   }
   return {};

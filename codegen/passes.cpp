@@ -5,6 +5,7 @@
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Transforms/Passes.h>
 
+#include "codegen/differentiate/Differentiate.h"
 #include "codegen/emit/Emit.h"
 #include "codegen/lower/ChunkToWarp.h"
 #include "codegen/lower/RecToChunk.h"
@@ -17,10 +18,10 @@ namespace wkvc {
 
 namespace {
 
-// The one operation of the module.
+// The programs or kernels of the module, in the order in which they run.
 template <class Op>
-Op only(Work& work) {
-  return cast<Op>(work.module->getBody()->front());
+auto all(Work& work) {
+  return llvm::to_vector(work.module->getBody()->getOps<Op>());
 }
 
 void lower_to_chunk(Work& work, const Config& config) {
@@ -37,20 +38,36 @@ void merge_common(Work& work, const Config&) {
   });
 }
 
-void slice_program(Work& work, const Config&) { slice(only<chunk::ProgramOp>(work)); }
-
-void lower_to_warp(Work& work, const Config& config) {
-  work.module = chunk_to_warp(only<chunk::ProgramOp>(work), config.arch);
+void differentiate_program(Work& work, const Config& config) {
+  auto programs = all<chunk::ProgramOp>(work);
+  if (config.pass == "forward" || programs.size() != 1 || programs.front().getBackward()) return;
+  differentiate(programs.front(), config.gradients);
+  if (config.pass == "backward") programs.front().erase();
 }
 
-void emit_text(Work& work, const Config&) { work.cuda = emit_cuda(only<warp::KernelOp>(work)); }
+void slice_programs(Work& work, const Config&) {
+  for (auto program : all<chunk::ProgramOp>(work)) slice(program);
+}
+
+void lower_to_warp(Work& work, const Config& config) {
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
+  for (auto program : all<chunk::ProgramOp>(work)) chunk_to_warp(program, config.arch, *kernels);
+  work.module = std::move(kernels);
+}
+
+void emit_text(Work& work, const Config&) {
+  for (auto kernel : all<warp::KernelOp>(work)) work.cuda += emit_cuda(kernel);
+}
 
 constexpr Pass kPasses[] = {
     {"rec-to-chunk", "C tokens at once; decays factored where their range allows", Stage::rec, Stage::chunk,
      lower_to_chunk},
     {"merge-common", "common subexpressions and dead values; before slicing, so that each value has one slice",
      Stage::chunk, Stage::chunk, merge_common},
-    {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_program},
+    {"differentiate", "the backward program, if one is asked for", Stage::chunk, Stage::chunk, differentiate_program},
+    {"merge-gradients", "merge-common again, of what differentiation repeats", Stage::chunk, Stage::chunk,
+     merge_common},
+    {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
     {"chunk-to-warp", "owners, phases, shared memory and barriers of one group of warps", Stage::chunk, Stage::warp,
      lower_to_warp},
     {"emit-cuda", "text that calls templates/", Stage::warp, Stage::cuda, emit_text},

@@ -43,6 +43,21 @@ LogicalResult verify_finite(Operation* op, const llvm::APFloat& number) {
   return op->emitOpError("needs a finite number");
 }
 
+LogicalResult verify_row_of(Operation* op, Value matrix, int64_t index) {
+  if (index >= 0 && index < rows(matrix)) return success();
+  return op->emitOpError("row ") << index << " of a matrix with " << rows(matrix) << " rows";
+}
+
+// A C×C matrix times C×K elements, one exponent for each.
+template <class Op>
+LogicalResult verify_decayed_product(Op op) {
+  int64_t C = rows(op.getX()), K = columns(op.getX());
+  if (has_shape(op.getG(), C, C) && has_shape(op.getLx(), C, K) && has_shape(op.getLy(), C, K) &&
+      has_shape(op.getResult(), C, K))
+    return success();
+  return op.emitOpError("needs a C×C matrix, and one shape for x, its exponents and the result");
+}
+
 // Of what is computed or stored: the dtypes that kernels have.
 LogicalResult verify_dtype(Operation* op, llvm::StringRef dtype) {
   if (dtype == "f32" || dtype == "f16" || dtype == "bf16") return success();
@@ -57,7 +72,9 @@ LogicalResult ConstantOp::verify() {
   return emitOpError("needs a finite number");
 }
 LogicalResult AtLeastOp::verify() { return verify_finite(*this, getBound()); }
+LogicalResult ExceedsOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult OutputOp::verify() { return verify_dtype(*this, getDtype()); }
+LogicalResult AccumulateOp::verify() { return verify_dtype(*this, getDtype()); }
 LogicalResult UnitLowerInverseOp::verify() { return verify_dtype(*this, getDtype()); }
 
 LogicalResult AddOp::verify() { return verify_broadcast(*this, getX(), getY(), getResult()); }
@@ -81,11 +98,30 @@ LogicalResult RoundOp::verify() {
 }
 
 LogicalResult RowOp::verify() {
-  auto index = static_cast<int64_t>(getIndex());
-  if (index < 0 || index >= rows(getX()))
-    return emitOpError("row ") << index << " of a matrix with " << rows(getX()) << " rows";
+  if (failed(verify_row_of(*this, getX(), static_cast<int64_t>(getIndex())))) return failure();
   if (!has_shape(getResult(), 1, columns(getX()))) return emitOpError("gives one row of ") << getX().getType();
   return success();
+}
+
+LogicalResult AtRowOp::verify() {
+  if (failed(verify_row_of(*this, getResult(), static_cast<int64_t>(getIndex())))) return failure();
+  if (!has_shape(getX(), 1, columns(getResult()))) return emitOpError("takes one row of ") << getResult().getType();
+  return success();
+}
+
+LogicalResult SumRowsOp::verify() {
+  if (has_shape(getResult(), 1, columns(getX()))) return success();
+  return emitOpError("gives one row of ") << getX().getType();
+}
+
+LogicalResult SumColumnsOp::verify() {
+  if (has_shape(getResult(), rows(getX()), 1)) return success();
+  return emitOpError("gives one column of ") << getX().getType();
+}
+
+LogicalResult DiagonalOp::verify() {
+  if (rows(getX()) == columns(getX()) && has_shape(getResult(), rows(getX()), 1)) return success();
+  return emitOpError("takes a square matrix and gives a column of its size");
 }
 
 LogicalResult DotOp::verify() {
@@ -116,5 +152,8 @@ LogicalResult DecayedDotOp::verify() {
     return emitOpError("needs one exponent for each element");
   return verify_tokens_square(*this, getX(), getY(), getResult());
 }
+
+LogicalResult DecayedLeftOp::verify() { return verify_decayed_product(*this); }
+LogicalResult DecayedRightOp::verify() { return verify_decayed_product(*this); }
 
 }  // namespace wkvc::chunk

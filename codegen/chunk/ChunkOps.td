@@ -10,6 +10,12 @@
 //     chunk.update %S : tensor<64x64xf32>
 //     chunk.output "o" %O as "bf16" : tensor<16x64xf32>
 //   }
+//
+// A backward program goes through the chunks from the last to the first. Its state is the gradient of the state, before
+// an iteration that of the state after the chunk; what the forward pass saved is chunk.saved_state.
+//
+// Any operation may say `at_most = x : f32`: no element of its result, past the sequence's end aside, is larger in
+// magnitude.
 #ifndef WKVC_CHUNK_OPS
 #define WKVC_CHUNK_OPS
 
@@ -35,7 +41,7 @@ class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listcon
 def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "The chunk program of one recurrence";
   let arguments = (ins StrAttr:$sym_name, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
-                       I64Attr:$sram_budget);
+                       I64Attr:$sram_budget, UnitAttr:$backward);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -46,9 +52,10 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
 
 def Chunk_InputOp : Chunk_Op<"input"> {
   let summary = "C tokens of an input; rows past the tail are zero";
-  let arguments = (ins StrAttr:$sym, StrAttr:$dim);
+  let description = "With `gradient_of`, the incoming gradient of that output of the forward program.";
+  let arguments = (ins StrAttr:$sym, StrAttr:$dim, OptionalAttr<StrAttr>:$gradient_of);
   let results = (outs Chunk_Any:$result);
-  let assemblyFormat = "$sym `dim` $dim attr-dict `:` type($result)";
+  let assemblyFormat = "$sym (`gradient_of` $gradient_of^)? `dim` $dim attr-dict `:` type($result)";
 }
 
 def Chunk_ParameterOp : Chunk_Op<"parameter"> {
@@ -58,11 +65,16 @@ def Chunk_ParameterOp : Chunk_Op<"parameter"> {
   let assemblyFormat = "$sym `dim` $dim attr-dict `:` type($result)";
 }
 
-def Chunk_StateOp : Chunk_Op<"state"> {
-  let summary = "The state before the chunk (V rows, K columns)";
+class Chunk_State<string name> : Chunk_Op<name> {
   let arguments = (ins StrAttr:$sym);
   let results = (outs Chunk_F32:$result);
   let assemblyFormat = "$sym attr-dict `:` type($result)";
+}
+def Chunk_StateOp : Chunk_State<"state"> {
+  let summary = "What the loop over chunks carries: the state before the chunk (V rows, K columns)";
+}
+def Chunk_SavedStateOp : Chunk_State<"saved_state"> {
+  let summary = "In a backward program: the state before the chunk, as the forward pass saved it";
 }
 
 def Chunk_ConstantOp : Chunk_Pure<"constant"> {
@@ -111,6 +123,14 @@ def Chunk_AtLeastOp : Chunk_Pure<"at_least", [SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
+def Chunk_ExceedsOp : Chunk_Pure<"exceeds", [SameOperandsAndResultType]> {
+  let summary = "1 where x > bound, else 0: the derivative of max(x, bound)";
+  let arguments = (ins Chunk_F32:$x, F32Attr:$bound);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `,` $bound attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def Chunk_WidenOp : Chunk_Pure<"widen"> {
   let summary = "A stored value as f32, exactly";
   let arguments = (ins Chunk_Any:$x);
@@ -142,13 +162,43 @@ class Chunk_SameShape<string name> : Chunk_Pure<name, [SameOperandsAndResultType
 def Chunk_KeepValidOp : Chunk_SameShape<"keep_valid"> {
   let summary = "Rows past the sequence's end become 0, whatever they held";
 }
-def Chunk_CumsumOp : Chunk_SameShape<"cumsum"> { let summary = "Inclusive sum down the rows"; }
+def Chunk_CumsumOp : Chunk_Pure<"cumsum", [SameOperandsAndResultType]> {
+  let summary = "Inclusive sum down the rows, or up from the last";
+  let arguments = (ins Chunk_F32:$x, UnitAttr:$reverse);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x (`reverse` $reverse^)? attr-dict `:` type($result)";
+}
 
 def Chunk_RowOp : Chunk_Pure<"row"> {
   let summary = "One row";
+  let description = "An `anchor` is a row that what the program gives does not depend on: it has no gradient.";
+  let arguments = (ins Chunk_F32:$x, I64Attr:$index, UnitAttr:$anchor);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `[` $index `]` (`anchor` $anchor^)? attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Chunk_AtRowOp : Chunk_Pure<"at_row"> {
+  let summary = "A matrix of zeros with x as one of its rows";
   let arguments = (ins Chunk_F32:$x, I64Attr:$index);
   let results = (outs Chunk_F32:$result);
   let assemblyFormat = "$x `[` $index `]` attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Chunk_SumRowsOp : Chunk_Pure<"sum_rows"> {
+  let summary = "The sum of all rows, one row";
+  let arguments = (ins Chunk_F32:$x);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Chunk_SumColumnsOp : Chunk_Pure<"sum_columns"> {
+  let summary = "The sum of all columns, one column";
+  let arguments = (ins Chunk_F32:$x);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -178,6 +228,28 @@ def Chunk_DecayedDotOp : Chunk_Pure<"decayed_dot"> {
   let results = (outs Chunk_F32:$result);
   let assemblyFormat = "$x `,` $Lx `,` $y `,` $Ly (`strict` $strict^)? attr-dict `:` type($x) `,` type($Lx) `,` type($y) `,` type($Ly) `->` type($result)";
   let hasVerifier = 1;
+}
+
+def Chunk_DiagonalOp : Chunk_Pure<"diagonal"> {
+  let summary = "The diagonal of a C×C matrix, a column";
+  let arguments = (ins Chunk_F32:$x);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+// The products of a C×C matrix g with what decayed_dot pairs: its gradients.
+class Chunk_DecayedProduct<string name> : Chunk_Pure<name> {
+  let arguments = (ins Chunk_F32:$g, Chunk_Any:$x, Chunk_F32:$Lx, Chunk_F32:$Ly, UnitAttr:$strict);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$g `,` $x `,` $Lx `,` $Ly (`strict` $strict^)? attr-dict `:` type($g) `,` type($x) `,` type($Lx) `,` type($Ly) `->` type($result)";
+  let hasVerifier = 1;
+}
+def Chunk_DecayedLeftOp : Chunk_DecayedProduct<"decayed_left"> {
+  let summary = "result[i,k] = Σ_j g[i,j]·x[j,k]·exp(Lx[i,k]−Ly[j,k]) over j ≤ i (j < i if strict)";
+}
+def Chunk_DecayedRightOp : Chunk_DecayedProduct<"decayed_right"> {
+  let summary = "result[j,k] = Σ_i g[i,j]·x[i,k]·exp(Lx[i,k]−Ly[j,k]) over i ≥ j (i > j if strict)";
 }
 
 def Chunk_RowDotOp : Chunk_Pure<"row_dot"> {
@@ -213,8 +285,16 @@ def Chunk_UpdateOp : Chunk_Op<"update"> {
 
 def Chunk_OutputOp : Chunk_Op<"output"> {
   let summary = "C tokens of an output, rounded to its storage dtype";
-  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype);
-  let assemblyFormat = "$sym $x `as` $dtype attr-dict `:` type($x)";
+  let description = "With `gradient_of`, the gradient of that input of the forward program.";
+  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype, OptionalAttr<StrAttr>:$gradient_of);
+  let assemblyFormat = "$sym $x (`gradient_of` $gradient_of^)? `as` $dtype attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def Chunk_AccumulateOp : Chunk_Op<"accumulate"> {
+  let summary = "One row, summed over chunks and batches: the gradient of a parameter, in its storage dtype";
+  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$gradient_of, StrAttr:$dtype);
+  let assemblyFormat = "$sym $x `gradient_of` $gradient_of `as` $dtype attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
 

@@ -47,6 +47,23 @@ void cumsum(const Matrix& x, Matrix& result) {
   fill(result, [&](std::size_t i, std::size_t j) { return x(i, j) + (i ? result(i - 1, j) : 0.0); });
 }
 
+void reverse_cumsum(const Matrix& x, Matrix& result) {
+  for (std::size_t i = x.rows; i-- > 0;)
+    for (std::size_t j = 0; j < x.columns; ++j) result(i, j) = x(i, j) + (i + 1 < x.rows ? result(i + 1, j) : 0.0);
+}
+
+void sum_rows(const Matrix& x, Matrix& result) {
+  fill(result, [&](std::size_t, std::size_t j) { return sum(x.rows, [&](std::size_t i) { return x(i, j); }); });
+}
+
+void sum_columns(const Matrix& x, Matrix& result) {
+  fill(result, [&](std::size_t i, std::size_t) { return sum(x.columns, [&](std::size_t j) { return x(i, j); }); });
+}
+
+void diagonal(const Matrix& x, Matrix& result) {
+  fill(result, [&](std::size_t i, std::size_t) { return x(i, i); });
+}
+
 // Σ over dimension x_dim of x and y_dim of y.
 void dot(const Matrix& x, bool x_dim, const Matrix& y, bool y_dim, Matrix& result) {
   auto at = [](const Matrix& m, bool dim, std::size_t free, std::size_t c) { return dim ? m(free, c) : m(c, free); };
@@ -63,6 +80,23 @@ void decayed_dot(const Matrix& x, const Matrix& Lx, const Matrix& y, const Matri
   fill(result, [&](std::size_t i, std::size_t j) {
     if (strict ? j >= i : j > i) return 0.0;
     return sum(x.columns, [&](std::size_t c) { return x(i, c) * y(j, c) * std::exp(Lx(i, c) - Ly(j, c)); });
+  });
+}
+
+// Row i of the left product sums over j ≤ i; that of the right one over i' ≥ i. Without equality if strict.
+void decayed_left(const Matrix& g, const Matrix& x, const Matrix& Lx, const Matrix& Ly, bool strict, Matrix& result) {
+  fill(result, [&](std::size_t i, std::size_t k) {
+    return sum(strict ? i : i + 1, [&](std::size_t j) { return g(i, j) * x(j, k) * std::exp(Lx(i, k) - Ly(j, k)); });
+  });
+}
+
+void decayed_right(const Matrix& g, const Matrix& x, const Matrix& Lx, const Matrix& Ly, bool strict, Matrix& result) {
+  fill(result, [&](std::size_t j, std::size_t k) {
+    const std::size_t first = strict ? j + 1 : j;
+    return sum(x.rows - first, [&](std::size_t n) {
+      const std::size_t i = first + n;
+      return g(i, j) * x(i, k) * std::exp(Lx(i, k) - Ly(j, k));
+    });
   });
 }
 
@@ -150,7 +184,7 @@ class Machine {
     return [&x, &y, &result, x_dim, y_dim] { dot(x, x_dim, y, y_dim, result); };
   }
 
-  Step diagonal(DiagonalDotOp op) {
+  Step diagonal_of_dots(DiagonalDotOp op) {
     const Matrix &x = (*this)[op.getX()], &y = (*this)[op.getY()];
     Matrix& result = (*this)[op.getResult()];
     return [&x, &y, &result] {
@@ -172,6 +206,24 @@ class Machine {
     return [&x, &Lx, &y, &Ly, &result, strict] { decayed_dot(x, Lx, y, Ly, strict, result); };
   }
 
+  Step at_row(AtRowOp op) {
+    const Matrix& x = (*this)[op.getX()];
+    Matrix& result = (*this)[op.getResult()];
+    const auto index = static_cast<std::size_t>(op.getIndex());
+    return [&x, &result, index] {
+      fill(result, [&](std::size_t i, std::size_t j) { return i == index ? x(0, j) : 0.0; });
+    };
+  }
+
+  template <class Op>
+  Step decayed_product(Op op, void (*f)(const Matrix&, const Matrix&, const Matrix&, const Matrix&, bool, Matrix&)) {
+    const Matrix &g = (*this)[op.getG()], &x = (*this)[op.getX()];
+    const Matrix &Lx = (*this)[op.getLx()], &Ly = (*this)[op.getLy()];
+    Matrix& result = (*this)[op.getResult()];
+    const bool strict = op.getStrict();
+    return [&g, &x, &Lx, &Ly, &result, strict, f] { f(g, x, Lx, Ly, strict, result); };
+  }
+
   Step step_of(mlir::Operation& op) {
     return llvm::TypeSwitch<mlir::Operation*, Step>(&op)
         .Case<WidenOp, RoundOp>([&](auto same) { return unary(same, [](double x) { return x; }); })
@@ -190,6 +242,10 @@ class Machine {
           const double bound = y.getBound().convertToFloat();
           return unary(y, [bound](double x) { return std::max(x, bound); });
         })
+        .Case([&](ExceedsOp y) {
+          const double bound = y.getBound().convertToFloat();
+          return unary(y, [bound](double x) { return x > bound ? 1.0 : 0.0; });
+        })
         .Case([&](AddOp add) { return binary(add, std::plus<>()); })
         .Case([&](SubOp sub) { return binary(sub, std::minus<>()); })
         .Case([&](MulOp mul) { return binary(mul, std::multiplies<>()); })
@@ -198,11 +254,17 @@ class Machine {
           const bool strict = y.getStrict();
           return select(y, [strict](std::size_t i, std::size_t j) { return strict ? j < i : j <= i; });
         })
-        .Case([&](CumsumOp y) { return whole(y, cumsum); })
+        .Case([&](CumsumOp y) { return whole(y, y.getReverse() ? reverse_cumsum : cumsum); })
+        .Case([&](SumRowsOp y) { return whole(y, sum_rows); })
+        .Case([&](SumColumnsOp y) { return whole(y, sum_columns); })
+        .Case([&](DiagonalOp y) { return whole(y, diagonal); })
+        .Case([&](AtRowOp y) { return at_row(y); })
+        .Case([&](DecayedLeftOp y) { return decayed_product(y, decayed_left); })
+        .Case([&](DecayedRightOp y) { return decayed_product(y, decayed_right); })
         .Case([&](UnitLowerInverseOp y) { return whole(y, unit_lower_inverse); })
         .Case([&](RowOp y) { return row(y); })
         .Case([&](DotOp y) { return contraction(y); })
-        .Case([&](DiagonalDotOp y) { return diagonal(y); })
+        .Case([&](DiagonalDotOp y) { return diagonal_of_dots(y); })
         .Case([&](RowDotOp y) { return column_of_dots(y); })
         .Case([&](DecayedDotOp y) { return decayed(y); })
         .Default([](mlir::Operation*) { return Step(); });  // inputs, state, update, outputs: moved by the caller
@@ -231,14 +293,19 @@ void expect_size(std::string_view what, std::size_t given, std::size_t expected)
 
 class Interpreter {
  public:
-  Interpreter(ProgramOp program, rec::Shape shape, const rec::Tensors& inputs)
-      : chunk_(static_cast<std::size_t>(program.getChunk())), machine_(program) {
+  Interpreter(ProgramOp program, rec::Shape shape, const rec::Tensors& inputs, Array* saved)
+      : chunk_(static_cast<std::size_t>(program.getChunk())),
+        backward_(program.getBackward()),
+        machine_(program),
+        saved_(saved) {
     if (shape.batch < 1 || shape.tokens < 1 || shape.heads < 1)
       user_error("the shape B,T,H is {},{},{}; expected positive sizes", shape.batch, shape.tokens, shape.heads);
     batch_ = static_cast<std::size_t>(shape.batch);
     tokens_ = static_cast<std::size_t>(shape.tokens);
     heads_ = static_cast<std::size_t>(shape.heads);
+    chunks_ = (tokens_ + chunk_ - 1) / chunk_;
     for (mlir::Operation& op : program.getBody().front()) bind(op, inputs);
+    bind_saved();
   }
 
   rec::Result run(const Array& initial_state) {
@@ -258,13 +325,28 @@ class Interpreter {
         .Case(
             [&](ParameterOp parameter) { parameters_.push_back(find(inputs, parameter.getSym(), parameter, heads_)); })
         .Case([&](StateOp state) { state_ = &machine_[state]; })
+        .Case([&](SavedStateOp state) { saved_state_ = &machine_[state]; })
         .Case([&](UpdateOp update) { next_ = &machine_[update.getX()]; })
         .Case([&](OutputOp output) {
           const Matrix& value = machine_[output.getX()];
           Array& tensor = result_.outputs[output.getSym().str()];
           tensor.resize(batch_ * tokens_ * heads_ * value.columns);
           outputs_.push_back({tensor.data(), &value});
+        })
+        .Case([&](AccumulateOp sum) {
+          const Matrix& value = machine_[sum.getX()];
+          Array& tensor = result_.outputs[sum.getSym().str()];
+          tensor.resize(heads_ * value.columns);
+          sums_.push_back({tensor.data(), &value});
         });
+  }
+
+  void bind_saved() {
+    const std::size_t size = batch_ * heads_ * chunks_ * state_->data.size();
+    if (saved_ && !backward_) saved_->assign(size, 0);
+    if (!saved_state_) return;
+    if (!saved_) user_error("the saved states of the forward pass are missing");
+    expect_size("saved_states", saved_->size(), size);
   }
 
   // A tensor the user gives: `count` rows of the length of the value's.
@@ -281,11 +363,15 @@ class Interpreter {
     std::copy_n(head_state, state_->data.size(), state_->data.begin());
     for (const auto& [tensor, value] : parameters_)
       std::copy_n(tensor + h * value->columns, value->columns, value->data.begin());
-    for (std::size_t first = 0; first < tokens_; first += chunk_) run_chunk(b, first, h);
+    for (std::size_t n = 0; n < chunks_; ++n) run_chunk(b, backward_ ? chunks_ - 1 - n : n, h);
     std::ranges::copy(state_->data, head_state);
   }
 
-  void run_chunk(std::size_t b, std::size_t first, std::size_t h) {
+  void run_chunk(std::size_t b, std::size_t chunk, std::size_t h) {
+    const std::size_t first = chunk * chunk_;
+    const std::size_t size = state_->data.size(), place = ((b * heads_ + h) * chunks_ + chunk) * size;
+    if (saved_ && !backward_) std::ranges::copy(state_->data, saved_->data() + place);
+    if (saved_state_) std::copy_n(saved_->data() + place, size, saved_state_->data.begin());
     const std::size_t valid = std::min(chunk_, tokens_ - first);
     auto row = [&](std::size_t i) { return (b * tokens_ + first + i) * heads_ + h; };
     for (const auto& [tensor, value] : inputs_)
@@ -294,22 +380,28 @@ class Interpreter {
     for (const auto& [tensor, value] : outputs_)
       for (std::size_t i = 0; i < valid; ++i)
         std::copy_n(&value->data[i * value->columns], value->columns, tensor + row(i) * value->columns);
+    for (const auto& [tensor, value] : sums_)
+      for (std::size_t j = 0; j < value->columns; ++j) tensor[h * value->columns + j] += value->data[j];
     if (next_ != state_) state_->data = next_->data;
   }
 
-  std::size_t chunk_, batch_ = 0, tokens_ = 0, heads_ = 0;
+  std::size_t chunk_, batch_ = 0, tokens_ = 0, heads_ = 0, chunks_ = 0;
+  bool backward_;
   Machine machine_;
+  Array* saved_;
   std::vector<Given> inputs_, parameters_;
-  std::vector<Returned> outputs_;
+  std::vector<Returned> outputs_, sums_;
   Matrix* state_ = nullptr;
+  Matrix* saved_state_ = nullptr;
   const Matrix* next_ = nullptr;
   rec::Result result_;
 };
 
 }  // namespace
 
-rec::Result interpret(ProgramOp program, rec::Shape shape, const rec::Tensors& inputs, const Array& initial_state) {
-  return Interpreter(program, shape, inputs).run(initial_state);
+rec::Result interpret(ProgramOp program, rec::Shape shape, const rec::Tensors& inputs, const Array& initial_state,
+                      Array* saved) {
+  return Interpreter(program, shape, inputs, saved).run(initial_state);
 }
 
 }  // namespace wkvc::chunk

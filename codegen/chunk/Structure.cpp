@@ -26,11 +26,13 @@ class Structure {
   explicit Structure(ProgramOp program)
       : C_(signed_value(program.getChunk())),
         K_(signed_value(program.getKeyDim())),
-        V_(signed_value(program.getValueDim())) {}
+        V_(signed_value(program.getValueDim())),
+        backward_(program.getBackward()) {}
 
   LogicalResult verify(Operation& op) {
     if (!isa_and_nonnull<ChunkDialect>(op.getDialect())) return op.emitOpError("does not belong in a chunk.program");
     if (isa<ProgramOp>(op)) return op.emitOpError("can't be inside another chunk.program");
+    if (!backward_ && isa<SavedStateOp, AccumulateOp>(op)) return op.emitOpError("belongs in a backward program");
     for (Value result : op.getResults())
       if (failed(verify_type(op, cast<RankedTensorType>(result.getType())))) return failure();
     if (failed(verify_shape(op))) return failure();
@@ -77,11 +79,13 @@ class Structure {
   LogicalResult verify_shape(Operation& op) const {
     if (auto input = dyn_cast<InputOp>(op)) return expect_vector(op, input.getDim(), input.getResult(), C_);
     if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_vector(op, parameter.getDim(), parameter, 1);
-    if (auto state = dyn_cast<StateOp>(op)) return expect(op, state.getResult(), V_, K_);
+    if (isa<StateOp, SavedStateOp>(op)) return expect(op, op.getResult(0), V_, K_);
+    if (auto sum = dyn_cast<AccumulateOp>(op)) return expect(op, sum.getX(), 1, columns(sum.getX()));
     if (auto update = dyn_cast<UpdateOp>(op)) return expect(op, update.getX(), V_, K_);
     if (isa<KeepValidOp, CumsumOp, OutputOp>(op)) return expect_tokens(op, op.getOperand(0));
-    if (isa<TrilOp, UnitLowerInverseOp>(op)) return expect(op, op.getOperand(0), C_, C_);
-    if (isa<DiagonalDotOp, DecayedDotOp>(op)) return expect_tokens(op, op.getOperand(0));
+    if (isa<TrilOp, UnitLowerInverseOp, DiagonalOp>(op)) return expect(op, op.getOperand(0), C_, C_);
+    if (isa<DiagonalDotOp, DecayedDotOp, DecayedLeftOp, DecayedRightOp>(op)) return expect_tokens(op, op.getOperand(0));
+    if (isa<AtRowOp>(op)) return expect_tokens(op, op.getResult(0));
     return success();
   }
 
@@ -94,6 +98,7 @@ class Structure {
   }
 
   int64_t C_, K_, V_;
+  bool backward_;
   llvm::StringMap<Operation*> names_;
 };
 

@@ -104,12 +104,12 @@ void AffineAnalysis::lift_source(Operation* op) {
   auto as = [&](int64_t rows) { return RankedTensorType::get({rows, type.getDimSize(0)}, type.getElementType()); };
   Value value;
   if (auto input = llvm::dyn_cast<rec::InputOp>(op))
-    value = b_.create<chunk::InputOp>(as(chunk_), input.getName(), rec::stringifyDim(input.getDim()));
+    value = b_.create<chunk::InputOp>(as(chunk_), input.getName(), rec::stringifyDim(input.getDim()), StringAttr());
   else if (auto parameter = llvm::dyn_cast<rec::ParameterOp>(op))
     value = b_.create<chunk::ParameterOp>(as(1), parameter.getName(), rec::stringifyDim(parameter.getDim()));
   set_name(value, rec_name(op));
   rec::Interval range = rec::range_of(token);
-  if (range.bounded()) b_.set_bound(value, {{}, range.magnitude()});
+  if (range.bounded()) b_.set_at_most(value, range.magnitude());
   values_[token] = value;
 }
 
@@ -155,7 +155,7 @@ Value AffineAnalysis::lift(Operation* op, llvm::ArrayRef<Value> x) {
   } else
     internal_error("no chunk form of '{}'", op->getName().getStringRef().str());
   rec::Interval range = rec::range_of(op->getResult(0));
-  if (range.bounded()) b_.set_bound(result, {{}, range.magnitude()});
+  if (range.bounded()) b_.set_at_most(result, range.magnitude());
   return result;
 }
 

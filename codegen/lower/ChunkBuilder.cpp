@@ -19,6 +19,45 @@ Type element_type(MLIRContext* context, llvm::StringRef dtype) {
   internal_error("no element type for dtype '{}'", dtype.str());
 }
 
+namespace {
+
+std::optional<Bound> product(std::optional<Bound> a, const std::optional<Bound>& b) {
+  if (!a || !b) return std::nullopt;
+  a->inputs.insert(a->inputs.end(), b->inputs.begin(), b->inputs.end());
+  a->factor *= b->factor;
+  return a;
+}
+
+bool is_zero(Value x) {
+  auto constant = x.getDefiningOp<chunk::ConstantOp>();
+  return constant && constant.getValue().isZero();
+}
+
+}  // namespace
+
+std::optional<Bound> bound_of(Value x) {
+  Operation* op = x.getDefiningOp();
+  if (auto at_most = op->getAttrOfType<FloatAttr>("at_most")) return Bound{{}, at_most.getValueAsDouble()};
+  if (auto input = llvm::dyn_cast<chunk::InputOp>(op)) return Bound{{input.getSym().str()}, 1};
+  if (auto constant = llvm::dyn_cast<chunk::ConstantOp>(op))
+    return Bound{{}, std::abs(constant.getValue().convertToDouble())};
+  if (llvm::isa<chunk::WidenOp, chunk::NegOp, chunk::KeepValidOp>(op)) return bound_of(op->getOperand(0));
+  if (llvm::isa<chunk::SigmoidOp, chunk::TanhOp, chunk::ExceedsOp>(op)) return Bound{{}, 1};
+  if (llvm::isa<chunk::MulOp>(op)) return product(bound_of(op->getOperand(0)), bound_of(op->getOperand(1)));
+  if (llvm::isa<chunk::AddOp>(op) && is_zero(op->getOperand(0))) return bound_of(op->getOperand(1));
+  return std::nullopt;
+}
+
+void ChunkBuilder::set_at_most(Value x, double magnitude) {
+  x.getDefiningOp()->setAttr("at_most", builder_.getF32FloatAttr(static_cast<float>(magnitude)));
+}
+
+std::string dtype_name(Type element) {
+  std::string text;
+  llvm::raw_string_ostream(text) << element;
+  return text;
+}
+
 Value ChunkBuilder::scale(Value x, double factor) {
   if (auto product = x.getDefiningOp<chunk::MulOp>()) {
     for (auto [number, rest] : {std::pair{product.getX(), product.getY()}, {product.getY(), product.getX()}}) {
@@ -26,14 +65,21 @@ Value ChunkBuilder::scale(Value x, double factor) {
         return scale(rest, factor * constant.getValue().convertToDouble());
     }
   }
-  Value constant = create<chunk::ConstantOp>(f32_type(1, 1), llvm::APFloat(factor));
-  return mul(x, constant);
+  return mul(x, number(factor));
+}
+
+Value ChunkBuilder::number(double value) { return create<chunk::ConstantOp>(f32_type(1, 1), llvm::APFloat(value)); }
+
+Value ChunkBuilder::zeros(int64_t rows, int64_t columns) {
+  return create<chunk::ConstantOp>(f32_type(rows, columns), llvm::APFloat(0.0));
 }
 
 Value ChunkBuilder::tril(Value x, bool strict) { return create<chunk::TrilOp>(x.getType(), x, strict); }
 
-Value ChunkBuilder::row(Value x, int64_t index) {
-  return create<chunk::RowOp>(f32_type(1, chunk::columns(x)), x, index);
+Value ChunkBuilder::cumsum(Value x, bool reverse) { return create<chunk::CumsumOp>(x.getType(), x, reverse); }
+
+Value ChunkBuilder::row(Value x, int64_t index, bool anchor) {
+  return create<chunk::RowOp>(f32_type(1, chunk::columns(x)), x, index, anchor);
 }
 
 Value ChunkBuilder::row_dot(Value x, Value y) {
@@ -52,28 +98,7 @@ Value ChunkBuilder::spread(Value x, int64_t rows, int64_t columns) {
   if (x.getType() == type) return x;
   Value& cached = spread_[{x, type}];
   if (cached) return cached;
-  Value zeros = create<chunk::ConstantOp>(type, llvm::APFloat(0.0));
-  cached = add(zeros, x);
-  if (auto bound = bound_of(x)) set_bound(cached, *bound);
-  return cached;
-}
-
-std::optional<Bound> ChunkBuilder::bound_of(Value x) const {
-  if (auto it = bounds_.find(x); it != bounds_.end()) return it->second;
-  Operation* op = x.getDefiningOp();
-  if (auto input = llvm::dyn_cast<chunk::InputOp>(op)) return Bound{{input.getSym().str()}, 1};
-  if (auto constant = llvm::dyn_cast<chunk::ConstantOp>(op))
-    return Bound{{}, std::abs(constant.getValue().convertToDouble())};
-  if (llvm::isa<chunk::WidenOp, chunk::NegOp, chunk::KeepValidOp>(op)) return bound_of(op->getOperand(0));
-  if (llvm::isa<chunk::SigmoidOp, chunk::TanhOp>(op)) return Bound{{}, 1};
-  if (auto mul = llvm::dyn_cast<chunk::MulOp>(op)) {
-    auto a = bound_of(mul.getX()), b = bound_of(mul.getY());
-    if (!a || !b) return std::nullopt;
-    a->inputs.insert(a->inputs.end(), b->inputs.begin(), b->inputs.end());
-    a->factor *= b->factor;
-    return a;
-  }
-  return std::nullopt;
+  return cached = add(zeros(rows, columns), x);
 }
 
 bool ChunkBuilder::fits_f16(Value x) const { return measurable_.contains(x) || bound_of(x).has_value(); }

@@ -18,6 +18,8 @@ struct Bound {
   double factor = 1;
 };
 
+std::optional<Bound> bound_of(mlir::Value x);  // what is known of an f32 value's magnitude
+
 class ChunkBuilder {
  public:
   ChunkBuilder(mlir::OpBuilder& builder, mlir::Location loc, std::string compute)
@@ -30,11 +32,27 @@ class ChunkBuilder {
   mlir::Value exp(mlir::Value x) { return unary<chunk::ExpOp>(x); }
   mlir::Value exp2(mlir::Value x) { return unary<chunk::Exp2Op>(x); }
   mlir::Value log(mlir::Value x) { return unary<chunk::LogOp>(x); }
-  mlir::Value cumsum(mlir::Value x) { return unary<chunk::CumsumOp>(x); }
+  mlir::Value cumsum(mlir::Value x, bool reverse = false);
   mlir::Value keep_valid(mlir::Value x) { return unary<chunk::KeepValidOp>(x); }
+  mlir::Value sigmoid(mlir::Value x) { return unary<chunk::SigmoidOp>(x); }
+  mlir::Value reciprocal(mlir::Value x) { return unary<chunk::ReciprocalOp>(x); }
+  mlir::Value exceeds(mlir::Value x, float bound) {
+    return create<chunk::ExceedsOp>(x.getType(), x, llvm::APFloat(bound));
+  }
+  mlir::Value sum_rows(mlir::Value x) { return create<chunk::SumRowsOp>(f32_type(1, chunk::columns(x)), x); }
+  mlir::Value sum_columns(mlir::Value x) { return create<chunk::SumColumnsOp>(f32_type(chunk::rows(x), 1), x); }
+  mlir::Value diagonal(mlir::Value x) { return create<chunk::DiagonalOp>(f32_type(chunk::rows(x), 1), x); }
+  mlir::Value decayed_left(mlir::Value g, mlir::Value x, mlir::Value Lx, mlir::Value Ly, bool strict) {
+    return create<chunk::DecayedLeftOp>(Lx.getType(), g, x, Lx, Ly, strict);
+  }
+  mlir::Value decayed_right(mlir::Value g, mlir::Value x, mlir::Value Lx, mlir::Value Ly, bool strict) {
+    return create<chunk::DecayedRightOp>(Lx.getType(), g, x, Lx, Ly, strict);
+  }
+  mlir::Value number(double value);  // 1x1
+  mlir::Value zeros(int64_t rows, int64_t columns);
   mlir::Value scale(mlir::Value x, double factor);  // x·factor; meets a constant factor of x
   mlir::Value tril(mlir::Value x, bool strict);
-  mlir::Value row(mlir::Value x, int64_t index);
+  mlir::Value row(mlir::Value x, int64_t index, bool anchor = false);
   mlir::Value row_dot(mlir::Value x, mlir::Value y);
   mlir::Value widen(mlir::Value x);
   // An f32 value broadcast to rows × columns, for operations that do not broadcast themselves.
@@ -44,12 +62,15 @@ class ChunkBuilder {
   mlir::Value dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
   mlir::Value inverse(mlir::Value x);
 
-  // Declares what is known of an f32 value's magnitude.
-  void set_bound(mlir::Value x, Bound bound) { bounds_[x] = std::move(bound); }
-  std::optional<Bound> bound_of(mlir::Value x) const;
+  // Declares that |x| ≤ magnitude: the attribute `at_most`.
+  void set_at_most(mlir::Value x, double magnitude);
   // Declares that the warp that makes (its part of) this value sees the maximum its scale needs.
   void set_measurable(mlir::Value x) { measurable_.insert(x); }
+  bool is_measurable(mlir::Value x) const { return measurable_.contains(x); }
+  // An operand that is there already serves all contractions of what it was rounded from.
+  void adopt(chunk::RoundOp op) { operands_[{op.getX(), chunk::element(op.getResult())}] = op.getResult(); }
 
+  mlir::OpBuilder& builder() { return builder_; }
   // A new operation of the dialect; takes any of its builders' arguments.
   template <class Op, class... Args>
   Op create(Args&&... args) {
@@ -76,7 +97,6 @@ class ChunkBuilder {
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
   std::string compute_;
-  llvm::DenseMap<mlir::Value, Bound> bounds_;
   llvm::DenseSet<mlir::Value> measurable_;
   llvm::DenseMap<mlir::Value, mlir::Value> widened_;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> spread_;
@@ -85,5 +105,6 @@ class ChunkBuilder {
 
 mlir::Value stored(mlir::Value x);  // what x was widened from, or x: as it lies in shared memory
 mlir::Type element_type(mlir::MLIRContext* context, llvm::StringRef dtype);  // "f32", "f16", "bf16"
+std::string dtype_name(mlir::Type element);
 
 }  // namespace wkvc

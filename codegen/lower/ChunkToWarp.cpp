@@ -1,6 +1,7 @@
 #include "codegen/lower/ChunkToWarp.h"
 
 #include "codegen/ir/Text.h"
+#include "codegen/lower/ChunkBuilder.h"
 #include "codegen/lower/WarpBuilder.h"
 #include "runtime/error.h"
 
@@ -19,11 +20,7 @@ ArrayAttr tensor_list(chunk::ProgramOp program, OpBuilder& b) {
   auto add = [&](const std::string& role, llvm::StringRef name, const std::string& dtype, const std::string& dims) {
     texts.push_back(fmt::format("{} {} {} {}", role, name.str(), dtype, dims));
   };
-  auto dtype = [](Value v) {
-    std::string text;
-    llvm::raw_string_ostream(text) << chunk::element(v);
-    return text;
-  };
+  auto dtype = [](Value v) { return dtype_name(chunk::element(v)); };
   Spaces spaces = infer_spaces(program);
   for (Operation& op : program.getBody().front()) {
     if (auto input = dyn_cast<chunk::InputOp>(&op))
@@ -60,15 +57,14 @@ void check_budget(chunk::ProgramOp program, const WarpBuilder& kernel) {
 
 }  // namespace
 
-OwningOpRef<ModuleOp> chunk_to_warp(chunk::ProgramOp program, llvm::StringRef arch) {
+void chunk_to_warp(chunk::ProgramOp program, llvm::StringRef arch, ModuleOp kernels) {
   OpBuilder b(program.getContext());
   Location loc = program.getLoc();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   int warps = static_cast<int>(program.getValueDim() / 16);
   WarpBuilder builder(program, b, warps);
   builder.plan_buffers();
   check_budget(program, builder);
-  b.setInsertionPointToEnd(module->getBody());
+  b.setInsertionPointToEnd(kernels.getBody());
   int64_t shared = builder.shared_bytes();
   auto kernel =
       warp::KernelOp::create(b, loc, (program.getSymName() + "_forward").str(), program.getSymName(), warps,
@@ -94,7 +90,6 @@ OwningOpRef<ModuleOp> chunk_to_warp(chunk::ProgramOp program, llvm::StringRef ar
     warp::YieldOp::create(b, loc, builder.next_state());
   }
   warp::StoreStateOp::create(b, loc, "final_state", loop.getResult());
-  return module;
 }
 
 }  // namespace wkvc

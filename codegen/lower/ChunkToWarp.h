@@ -9,7 +9,7 @@
 
 namespace wkvc {
 
-// Throws UserError where the program's buffers exceed its budget (with their map).
-mlir::OwningOpRef<mlir::ModuleOp> chunk_to_warp(chunk::ProgramOp program, llvm::StringRef arch);
+// Appends the kernel to `kernels`. Throws UserError where the program's buffers exceed its budget (with their map).
+void chunk_to_warp(chunk::ProgramOp program, llvm::StringRef arch, mlir::ModuleOp kernels);
 
 }  // namespace wkvc

@@ -67,15 +67,21 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builde
   L_before_ = called(b_.sub(L_, log_w), "L_before");
   last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
   if (plan_.path == DecayPath::exact) {
-    in_after_ = b_.exp(L_);
-    in_before_ = b_.exp(L_before_);
-    out_ = b_.exp(b_.sub(last_, L_));
+    in_after_ = at_most(b_.exp(L_), 1);
+    in_before_ = at_most(b_.exp(L_before_), 1);
+    out_ = at_most(b_.exp(b_.sub(last_, L_)), 1);
     return;
   }
-  middle_ = called(b_.row(L_, plan_.chunk / 2 - 1), "L_middle");
-  in_after_ = b_.exp2(b_.sub(L_, middle_));
-  in_before_ = b_.exp2(b_.sub(L_before_, middle_));
-  out_ = b_.exp2(b_.sub(middle_, L_));
+  middle_ = called(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true), "L_middle");
+  double largest = std::exp(plan_.exponent);
+  in_after_ = at_most(b_.exp2(b_.sub(L_, middle_)), largest);
+  in_before_ = at_most(b_.exp2(b_.sub(L_before_, middle_)), largest);
+  out_ = at_most(b_.exp2(b_.sub(middle_, L_)), largest);
+}
+
+Value Decay::at_most(Value x, double magnitude) {
+  b_.set_at_most(x, magnitude);
+  return x;
 }
 
 Value Decay::factored(Value x, Value factor, const char* suffix) {
@@ -83,10 +89,6 @@ Value Decay::factored(Value x, Value factor, const char* suffix) {
   if (cached) return cached;
   cached = b_.mul(x, factor);
   set_name(cached, base_name(x) + suffix);
-  if (auto bound = b_.bound_of(x)) {
-    bound->factor *= std::exp(plan_.exponent);
-    b_.set_bound(cached, *bound);
-  }
   return cached;
 }
 

@@ -29,6 +29,7 @@ class Decay {
   mlir::Value finish(mlir::Value S0, mlir::ValueRange writes);  // the state after the chunk
 
  private:
+  mlir::Value at_most(mlir::Value x, double magnitude);
   mlir::Value factored(mlir::Value x, mlir::Value factor, const char* suffix);
 
   ChunkBuilder& b_;

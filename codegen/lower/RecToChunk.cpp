@@ -156,7 +156,7 @@ class Lowering {
   void lower_output(rec::OutputOp output) {
     Value value = analysis_.full(materialize(output.getValue()), output.getValue());
     set_name(value, output.getName().upper());
-    b_.create<chunk::OutputOp>(output.getName(), value, name_of(rec::dtype_of(output.getDtype())));
+    b_.create<chunk::OutputOp>(output.getName(), value, name_of(rec::dtype_of(output.getDtype())), StringAttr());
   }
 
   void update() {
@@ -206,7 +206,7 @@ OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk) {
   builder.setInsertionPointToEnd(module->getBody());
   auto program = chunk::ProgramOp::create(builder, recurrence.getLoc(), recurrence.getSymName(), plan.chunk,
                                           recurrence.getKeyDim(), recurrence.getValueDim(), recurrence.getCompute(),
-                                          recurrence.getSramBudget());
+                                          recurrence.getSramBudget(), /*backward=*/false);
   builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
   Lowering(recurrence, builder, plan).run();
   return module;

@@ -1,0 +1,29 @@
+// Gradients of the values of a chunk program while it is differentiated: sums of terms, constants kept outside.
+#pragma once
+
+#include "codegen/lower/ChunkBuilder.h"
+
+namespace wkvc {
+
+// factor·value. Every vjp is linear in the incoming gradient, so constants travel beside it and are applied once.
+struct Term {
+  mlir::Value value;
+  double factor = 1;
+};
+
+class Adjoints {
+ public:
+  explicit Adjoints(ChunkBuilder& builder) : b_(builder) {}
+
+  // Adds to the gradient of `primal`. A term of one row counts for every row.
+  void add(mlir::Value primal, Term term);
+  // The gradient so far, in the primal's shape; a null value if nothing was added.
+  Term of(mlir::Value primal);
+  mlir::Value apply_factor(Term term) { return term.factor == 1 ? term.value : b_.scale(term.value, term.factor); }
+
+ private:
+  ChunkBuilder& b_;
+  llvm::DenseMap<mlir::Value, Term> terms_;
+};
+
+}  // namespace wkvc

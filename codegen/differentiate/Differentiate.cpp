@@ -1,0 +1,178 @@
+#include "codegen/differentiate/Differentiate.h"
+
+#include <mlir/IR/IRMapping.h>
+
+#include <algorithm>
+
+#include "codegen/differentiate/Vjp.h"
+#include "codegen/ir/Text.h"
+#include "codegen/lower/Axes.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+std::string gradient_name(llvm::StringRef name) { return "d" + name.str(); }
+
+const char* dim_of(Axis axis) { return axis == Axis::key ? "K" : axis == Axis::value ? "V" : "1"; }
+
+class Differentiation {
+ public:
+  Differentiation(chunk::ProgramOp forward, chunk::ProgramOp backward, OpBuilder& builder,
+                  const std::vector<std::string>& wanted)
+      : forward_(forward),
+        backward_(backward),
+        spaces_(infer_spaces(forward)),
+        b_(builder, forward.getLoc(), forward.getCompute().str()),
+        adjoints_(b_),
+        wanted_(wanted) {}
+
+  void run() {
+    clone_forward();
+    seed();
+    Vjp vjp(b_, adjoints_, active_);
+    for (Operation* op : llvm::reverse(cloned_)) {
+      Value result = op->getResult(0);
+      Term g = adjoints_.of(result);
+      if (!g.value || !active_.contains(result)) continue;
+      finish(result, g);
+      vjp(op, g);
+    }
+    for (Operation* op : cloned_) write_gradient(op);
+    drop_unused();
+  }
+
+ private:
+  // The forward program up to what it gives, from the saved state.
+  void clone_forward() {
+    for (Operation& op : forward_.getBody().front()) {
+      if (isa<chunk::OutputOp, chunk::UpdateOp>(op)) continue;
+      Operation* copy;
+      if (auto state = dyn_cast<chunk::StateOp>(op)) {
+        copy = b_.create<chunk::SavedStateOp>(state.getType(), state.getSym());
+        copies_.map(state.getResult(), copy->getResult(0));
+        set_name(copy->getResult(0), name_of(state.getResult()));
+      } else {
+        copy = b_.builder().clone(op, copies_);
+      }
+      cloned_.push_back(copy);
+      Value result = copy->getResult(0);
+      if (is_leaf(copy) ||
+          (!is_anchor(copy) && llvm::any_of(copy->getOperands(), [&](Value x) { return active_.contains(x); })))
+        active_.insert(result);
+      space_of_[result] = spaces_.lookup(op.getResult(0));
+      if (auto round = dyn_cast<chunk::RoundOp>(copy)) b_.adopt(round);
+      if (measurable(result)) b_.set_measurable(result);
+    }
+  }
+
+  static bool is_anchor(Operation* op) {
+    auto row = dyn_cast<chunk::RowOp>(op);
+    return row && row.getAnchor();
+  }
+
+  // What gradients are wanted of. The state's always is: it leads to earlier tokens.
+  bool is_leaf(Operation* op) const {
+    if (isa<chunk::SavedStateOp>(op)) return true;
+    if (!isa<chunk::InputOp, chunk::ParameterOp>(op)) return false;
+    auto name = op->getAttrOfType<StringAttr>("sym").getValue();
+    return wanted_.empty() || llvm::is_contained(wanted_, name.str());
+  }
+
+  // One warp makes each scaled part of a matrix over values or of a C×C one; C×K slabs of several warps share a scale.
+  bool measurable(Value x) const {
+    Space space = space_of_.lookup(x);
+    return space.rows == Axis::value || space.columns == Axis::value || space == Space{Axis::token, Axis::token};
+  }
+
+  void seed() {
+    auto state = *forward_.getBody().getOps<chunk::StateOp>().begin();
+    dS_ = b_.create<chunk::StateOp>(state.getType(), gradient_name(state.getSym()));
+    set_name(dS_, gradient_name(state.getSym()));
+    for (auto output : forward_.getBody().getOps<chunk::OutputOp>()) {
+      Value x = output.getX();
+      auto type = RankedTensorType::get({chunk::rows(x), chunk::columns(x)},
+                                        element_type(forward_.getContext(), output.getDtype()));
+      Value incoming = b_.create<chunk::InputOp>(type, gradient_name(output.getSym()),
+                                                 dim_of(spaces_.lookup(x).columns), output.getSymAttr());
+      set_name(incoming, gradient_name(output.getSym()));
+      adjoints_.add(copies_.lookup(x), {b_.widen(incoming)});
+    }
+    for (auto update : forward_.getBody().getOps<chunk::UpdateOp>())
+      adjoints_.add(copies_.lookup(update.getX()), {dS_});
+  }
+
+  // The gradient is complete when its operation is reached.
+  void finish(Value primal, Term g) {
+    if (measurable(primal)) b_.set_measurable(g.value);
+    auto name = name_of(primal);
+    if (!name.empty() && g.factor == 1 && name_of(g.value).empty()) set_name(g.value, gradient_name(name));
+  }
+
+  void write_gradient(Operation* op) {
+    if (!isa<chunk::SavedStateOp, chunk::InputOp, chunk::ParameterOp>(op) || !is_leaf(op)) return;
+    Value primal = op->getResult(0);
+    Term g = adjoints_.of(primal);
+    if (!g.value) g.value = b_.zeros(chunk::rows(primal), chunk::columns(primal));
+    Value gradient = adjoints_.apply_factor(g);
+    if (name_of(gradient).empty()) set_name(gradient, gradient_name(name_of(primal)));
+    if (isa<chunk::SavedStateOp>(op)) {
+      b_.create<chunk::UpdateOp>(gradient);
+      return;
+    }
+    auto name = op->getAttrOfType<StringAttr>("sym");
+    std::string dtype = dtype_name(chunk::element(primal));
+    if (isa<chunk::ParameterOp>(op))
+      b_.create<chunk::AccumulateOp>(gradient_name(name.getValue()), gradient, name.getValue(), dtype);
+    else
+      b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name);
+  }
+
+  // Inputs that no wanted gradient needs are not read.
+  void drop_unused() {
+    for (Operation& op : llvm::make_early_inc_range(llvm::reverse(backward_.getBody().front()))) {
+      bool source = isa<chunk::InputOp, chunk::ParameterOp, chunk::SavedStateOp>(op);
+      if (isOpTriviallyDead(&op) || (source && op.use_empty())) op.erase();
+    }
+  }
+
+  chunk::ProgramOp forward_, backward_;
+  Spaces spaces_;
+  ChunkBuilder b_;
+  Adjoints adjoints_;
+  const std::vector<std::string>& wanted_;
+  IRMapping copies_;
+  std::vector<Operation*> cloned_;
+  Spaces space_of_;  // of the copies
+  llvm::DenseSet<Value> active_;
+  Value dS_;
+};
+
+void expect_known(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
+  std::vector<std::string> known;
+  for (Operation& op : forward.getBody().front())
+    if (isa<chunk::InputOp, chunk::ParameterOp>(op)) known.push_back(op.getAttrOfType<StringAttr>("sym").str());
+  for (const std::string& name : wanted)
+    if (!llvm::is_contained(known, name))
+      user_error("--grad: '{}' has no input or parameter '{}'; there are {}", forward.getSymName().str(), name,
+                 fmt::join(known, ", "));
+}
+
+}  // namespace
+
+chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
+  expect_known(forward, wanted);
+  OpBuilder builder(forward.getContext());
+  builder.setInsertionPointAfter(forward);
+  auto backward =
+      chunk::ProgramOp::create(builder, forward.getLoc(), forward.getSymName(), forward.getChunk(), forward.getKeyDim(),
+                               forward.getValueDim(), forward.getCompute(), forward.getSramBudget(), /*backward=*/true);
+  builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
+  Differentiation(forward, backward, builder, wanted).run();
+  return backward;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,16 @@
+// Reverse-mode differentiation of a chunk program: from the gradients of its outputs and of the state after the chunk
+// to those of its inputs, its parameters and the state before the chunk.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/chunk/Chunk.h"
+
+namespace wkvc {
+
+// Appends the backward program after `forward`, which stays as it is. `wanted`: inputs and parameters by name, all if
+// empty. Throws UserError for a name that is neither.
+chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted);
+
+}  // namespace wkvc

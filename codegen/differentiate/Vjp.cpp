@@ -1,0 +1,201 @@
+#include "codegen/differentiate/Vjp.h"
+
+#include <llvm/ADT/TypeSwitch.h>
+
+#include <numbers>
+
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// An operand of a contraction before it was rounded.
+Value exact(ChunkBuilder& b, Value operand) {
+  if (auto round = operand.getDefiningOp<chunk::RoundOp>()) return round.getX();
+  return b.widen(operand);
+}
+
+// d exp(x) = exp(x)·rate·dx of x, or 0 for what is no exponential.
+double exponential_rate(Value x) {
+  if (x.getDefiningOp<chunk::ExpOp>()) return 1;
+  return x.getDefiningOp<chunk::Exp2Op>() ? std::numbers::ln2 : 0;
+}
+
+// Whether rows past the sequence's end, where inputs are zero, are surely finite.
+bool finite_past_end(Value x) {
+  Operation* op = x.getDefiningOp();
+  if (isa<chunk::LogOp, chunk::ReciprocalOp>(op)) return false;
+  if (isa<chunk::ExpOp, chunk::Exp2Op>(op) && !op->hasAttr("at_most")) return false;
+  return llvm::all_of(op->getOperands(), finite_past_end);
+}
+
+}  // namespace
+
+void Vjp::add(Value primal, Value value, double factor) {
+  if (is_active(primal)) adjoints_.add(primal, {value, factor});
+}
+
+// Sums over the dimensions along which the primal was broadcast.
+void Vjp::add_reduced(Value primal, Value value, double factor) {
+  if (!is_active(primal)) return;
+  if (chunk::rows(primal) == 1 && chunk::rows(value) > 1) value = b_.sum_rows(value);
+  if (chunk::columns(primal) == 1 && chunk::columns(value) > 1) value = b_.sum_columns(value);
+  add(primal, value, factor);
+}
+
+void Vjp::operator()(Operation* op, Term g) {
+  auto x = [&] { return op->getOperand(0); };
+  llvm::TypeSwitch<Operation*>(op)
+      .Case<chunk::InputOp, chunk::ParameterOp, chunk::SavedStateOp, chunk::ConstantOp>([](Operation*) {})
+      .Case<chunk::WidenOp, chunk::RoundOp>([&](Operation*) { add(x(), g.value, g.factor); })
+      .Case([&](chunk::NegOp) { add(x(), g.value, -g.factor); })
+      .Case([&](chunk::AddOp sum) {
+        add_reduced(sum.getX(), g.value, g.factor);
+        add_reduced(sum.getY(), g.value, g.factor);
+      })
+      .Case([&](chunk::SubOp difference) {
+        add_reduced(difference.getX(), g.value, g.factor);
+        add_reduced(difference.getY(), g.value, -g.factor);
+      })
+      .Case([&](chunk::MulOp product) { multiply(product, g); })
+      .Case([&](chunk::KeepValidOp) { add(x(), b_.keep_valid(g.value), g.factor); })
+      .Case([&](chunk::TrilOp tril) { add(x(), b_.tril(g.value, tril.getStrict()), g.factor); })
+      .Case([&](chunk::CumsumOp sum) { add(x(), b_.cumsum(g.value, !sum.getReverse()), g.factor); })
+      .Case([&](chunk::RowOp row_of) { row(row_of, g); })
+      .Case([&](chunk::DotOp dot) { contraction(dot, g); })
+      .Case([&](chunk::UnitLowerInverseOp inverse_of) { inverse(inverse_of, g); })
+      .Case([&](chunk::DiagonalDotOp dot) { diagonal_dot(dot, g); })
+      .Case([&](chunk::DecayedDotOp dot) { decayed_dot(dot, g); })
+      .Case([&](chunk::RowDotOp dot) { row_dot(dot, g); })
+      .Default([&](Operation*) { activation(op, g); });
+}
+
+void Vjp::activation(Operation* op, Term g) {
+  Value x = op->getOperand(0), y = op->getResult(0);
+  auto slope = [&](Value derivative, double factor = 1) { add(x, b_.mul(g.value, derivative), g.factor * factor); };
+  auto one_minus = [&](Value z) { return b_.add(b_.neg(z), b_.number(1)); };
+  llvm::TypeSwitch<Operation*>(op)
+      .Case([&](chunk::ExpOp) { slope(y); })
+      .Case([&](chunk::Exp2Op) { slope(y, std::numbers::ln2); })
+      .Case([&](chunk::LogOp) { slope(b_.reciprocal(x)); })
+      .Case([&](chunk::SigmoidOp) { slope(b_.mul(y, one_minus(y))); })
+      .Case([&](chunk::TanhOp) { slope(one_minus(b_.mul(y, y))); })
+      .Case([&](chunk::SoftplusOp) { slope(b_.sigmoid(x)); })
+      .Case([&](chunk::ReluOp) { slope(b_.exceeds(x, 0)); })
+      .Case([&](chunk::AtLeastOp largest) { slope(b_.exceeds(x, largest.getBound().convertToFloat())); })
+      .Case([&](chunk::SqrtOp) { slope(b_.reciprocal(y), 0.5); })
+      .Case([&](chunk::ReciprocalOp) { slope(b_.mul(y, y), -1); })
+      .Default([](Operation* other) { internal_error("no gradient of '{}'", other->getName().getStringRef().str()); });
+}
+
+void Vjp::multiply(chunk::MulOp op, Term g) {
+  factor_of_product(op, op.getX(), op.getY(), g);
+  factor_of_product(op, op.getY(), op.getX(), g);
+}
+
+// The gradient of the factor x of x∘y.
+void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
+  if (!is_active(x)) return;
+  if (auto constant = y.getDefiningOp<chunk::ConstantOp>(); constant && x.getType() == op.getResult().getType())
+    return add(x, g.value, g.factor * constant.getValue().convertToDouble());
+  // Of exp(l)∘y the gradient for l is g∘exp(l)∘y: the product that is there already.
+  if (double rate = exponential_rate(x)) {
+    Value exponent = x.getDefiningOp()->getOperand(0);
+    if (x.getType() == op.getResult().getType()) return add(exponent, b_.mul(g.value, op.getResult()), g.factor * rate);
+    if (chunk::rows(x) == 1 && chunk::columns(x) == chunk::columns(y))
+      return add(exponent, sum_of_products(b_.mul(g.value, x), y), g.factor * rate);
+  }
+  add_reduced(x, b_.mul(g.value, y), g.factor);
+}
+
+// The row Σ_m (gradient∘x)[m,n]. Inside a sum, and for a contraction x = Σ_c p[c,m]·q[c,n] as Σ_c
+// q[c,n]·(p·gradient)[c,n]: that product is q's own gradient.
+Value Vjp::sum_of_products(Value gradient, Value x) {
+  if (auto sum = x.getDefiningOp<chunk::AddOp>(); sum && sum.getX().getType() == sum.getY().getType())
+    return b_.add(sum_of_products(gradient, sum.getX()), sum_of_products(gradient, sum.getY()));
+  if (auto dot = x.getDefiningOp<chunk::DotOp>(); dot && dot.getXDim() == 0 && dot.getYDim() == 0)
+    return b_.sum_rows(b_.mul(b_.dot(exact(b_, dot.getX()), 1, gradient, 0), exact(b_, dot.getY())));
+  return b_.sum_rows(b_.mul(gradient, x));
+}
+
+void Vjp::row(chunk::RowOp op, Term g) {
+  if (!is_active(op.getX())) return;
+  auto sum = op.getX().getDefiningOp<chunk::CumsumOp>();
+  int64_t last = chunk::rows(op.getX()) - 1, index = static_cast<int64_t>(op.getIndex());
+  // The last row of a running sum is a sum of all rows.
+  if (sum && !sum.getReverse() && index == last) return add(sum.getX(), g.value, g.factor);
+  add(op.getX(), b_.create<chunk::AtRowOp>(op.getX().getType(), g.value, index), g.factor);
+}
+
+// The gradient as an operand: where the contraction runs over tokens, nothing from past the end may reach a token.
+Value Vjp::contracted(Value gradient) { return finite_past_end(gradient) ? gradient : b_.keep_valid(gradient); }
+
+// result[m,n] = Σ_c x·y: each operand's gradient contracts the result's with the other operand.
+void Vjp::contraction(chunk::DotOp op, Term g) {
+  g.value = contracted(g.value);
+  if (solve(op, g)) return;
+  auto xd = static_cast<int64_t>(op.getXDim()), yd = static_cast<int64_t>(op.getYDim());
+  Value x = exact(b_, op.getX()), y = exact(b_, op.getY());
+  if (is_active(op.getX()))
+    add(op.getX(), xd ? b_.dot(g.value, 1, y, 1 - yd) : b_.dot(y, 1 - yd, g.value, 1), g.factor);
+  if (is_active(op.getY()))
+    add(op.getY(), yd ? b_.dot(g.value, 0, x, 1 - xd) : b_.dot(x, 1 - xd, g.value, 0), g.factor);
+}
+
+// U = M·Y with M = (I − X)⁻¹: dY = Mᵀ·dU and dX = dY·Uᵀ, instead of the inverse's own Mᵀ·dM·Mᵀ. Likewise F = A·M.
+bool Vjp::solve(chunk::DotOp op, Term g) {
+  Value x = exact(b_, op.getX()), y = exact(b_, op.getY()), result = op.getResult();
+  if (auto M = x.getDefiningOp<chunk::UnitLowerInverseOp>(); M && op.getXDim() == 1 && op.getYDim() == 0) {
+    Value dY = b_.dot(x, 0, g.value, 0);
+    b_.set_measurable(dY);
+    add(op.getY(), dY, g.factor);
+    if (is_active(M.getX())) add(M.getX(), b_.dot(dY, 1, result, 1), g.factor);
+    return true;
+  }
+  if (auto M = y.getDefiningOp<chunk::UnitLowerInverseOp>(); M && op.getXDim() == 1 && op.getYDim() == 0) {
+    Value dA = b_.dot(g.value, 1, y, 1);
+    b_.set_measurable(dA);
+    add(op.getX(), dA, g.factor);
+    if (is_active(M.getX())) add(M.getX(), b_.dot(result, 0, dA, 0), g.factor);
+    return true;
+  }
+  return false;
+}
+
+// dX = Mᵀ·dM·Mᵀ of M = (I − X)⁻¹.
+void Vjp::inverse(chunk::UnitLowerInverseOp op, Term g) {
+  Value M = op.getResult(), left = b_.dot(M, 0, g.value, 0);
+  b_.set_measurable(left);
+  add(op.getX(), b_.dot(left, 1, M, 1), g.factor);
+}
+
+void Vjp::diagonal_dot(chunk::DiagonalDotOp op, Term g) {
+  Value weight = b_.diagonal(g.value);
+  add(op.getX(), b_.mul(weight, b_.widen(op.getY())), g.factor);
+  add(op.getY(), b_.mul(weight, b_.widen(op.getX())), g.factor);
+}
+
+// The exponents' gradients are x∘dx and −y∘dy.
+void Vjp::decayed_dot(chunk::DecayedDotOp op, Term g) {
+  Value x = op.getX(), y = op.getY();
+  if (is_active(x) || is_active(op.getLx())) {
+    Value dx = b_.decayed_left(g.value, y, op.getLx(), op.getLy(), op.getStrict());
+    add(x, dx, g.factor);
+    add(op.getLx(), b_.mul(b_.widen(x), dx), g.factor);
+  }
+  if (is_active(y) || is_active(op.getLy())) {
+    Value dy = b_.decayed_right(g.value, x, op.getLx(), op.getLy(), op.getStrict());
+    add(y, dy, g.factor);
+    add(op.getLy(), b_.mul(b_.widen(y), dy), -g.factor);
+  }
+}
+
+void Vjp::row_dot(chunk::RowDotOp op, Term g) {
+  add_reduced(op.getX(), b_.mul(g.value, op.getY()), g.factor);
+  add_reduced(op.getY(), b_.mul(g.value, op.getX()), g.factor);
+}
+
+}  // namespace wkvc

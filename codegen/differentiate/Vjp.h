@@ -1,0 +1,41 @@
+// The vector-Jacobian product of every chunk operation.
+#pragma once
+
+#include <llvm/ADT/DenseSet.h>
+
+#include "codegen/differentiate/Adjoints.h"
+
+namespace wkvc {
+
+class Vjp {
+ public:
+  // `active`: the values whose gradients are wanted or lead to some that are.
+  Vjp(ChunkBuilder& builder, Adjoints& adjoints, const llvm::DenseSet<mlir::Value>& active)
+      : b_(builder), adjoints_(adjoints), active_(active) {}
+
+  // Adds what the gradient g of the operation's result says of its operands' gradients.
+  void operator()(mlir::Operation* op, Term g);
+
+ private:
+  void add(mlir::Value primal, mlir::Value value, double factor);
+  void add_reduced(mlir::Value primal, mlir::Value value, double factor);
+  void multiply(chunk::MulOp op, Term g);
+  void factor_of_product(chunk::MulOp op, mlir::Value x, mlir::Value y, Term g);
+  void activation(mlir::Operation* op, Term g);
+  void row(chunk::RowOp op, Term g);
+  void contraction(chunk::DotOp op, Term g);
+  bool solve(chunk::DotOp op, Term g);
+  void inverse(chunk::UnitLowerInverseOp op, Term g);
+  void diagonal_dot(chunk::DiagonalDotOp op, Term g);
+  void decayed_dot(chunk::DecayedDotOp op, Term g);
+  void row_dot(chunk::RowDotOp op, Term g);
+  mlir::Value sum_of_products(mlir::Value gradient, mlir::Value x);
+  mlir::Value contracted(mlir::Value gradient);
+  bool is_active(mlir::Value x) const { return active_.contains(x); }
+
+  ChunkBuilder& b_;
+  Adjoints& adjoints_;
+  const llvm::DenseSet<mlir::Value>& active_;
+};
+
+}  // namespace wkvc

@@ -7,15 +7,14 @@
 #include <functional>
 #include <map>
 
+#include "codegen/rec/Activations.h"
 #include "runtime/error.h"
 
 namespace wkvc::chunk {
 namespace {
 
+using rec::sigmoid, rec::softplus;
 using Array = std::vector<double>;
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
 // ---- Matrices -------------------------------------------------------------------------------------------------------
 

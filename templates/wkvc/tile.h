@@ -13,11 +13,13 @@
 #include "wkvc/common/global.h"
 #include "wkvc/common/inverse.h"
 #include "wkvc/common/mma.h"
+#include "wkvc/common/partial_sums.h"
 #include "wkvc/common/register_tile.h"
 #include "wkvc/common/ring.h"
 #include "wkvc/common/rows.h"
 #include "wkvc/common/scaled.h"
 #include "wkvc/common/shared_tile.h"
+#include "wkvc/common/slabs.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include "wkvc/cuda/block.h"

@@ -3,11 +3,11 @@
 
 #include <chrono>
 #include <cmath>
-#include <random>
 
 #include "dsl/build.h"
 #include "dsl/builtin.h"
 #include "tests/expect_error.h"
+#include "tests/rec/random_array.h"
 #include "tests/rec/rec_text.h"
 
 namespace wkvc::test {
@@ -18,14 +18,6 @@ using rec::Shape;
 using rec::Tensors;
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-Array random_array(std::size_t size, unsigned seed, double scale = 1) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<double> normal(0, scale);
-  Array array(size);
-  for (double& x : array) x = normal(generator);
-  return array;
-}
 
 // One head of one sequence: pointers to token t's vectors.
 struct Head {

@@ -86,5 +86,70 @@ TEST(States, LoadMultiplyStore) {
   }
 }
 
+void check_backwards(DType dtype, const std::string& name, int warps, int columns, long long tokens, int padding) {
+  const Shape shape{2, tokens, 3, columns};
+  const Values x = rounded(dtype, normal(shape.size(), 1));
+  Launch launch{"global", "backwards_" + name, warps, 64 * 1024, 2, tokens, 3, {}};
+  launch.tensors = {Tensor(dtype, shape, padding).set(x), Tensor(dtype, shape, padding)};
+  check(launch, {{1, x, 0}});
+}
+
+TEST(BackwardRing, VisitsEveryChunk) {
+  for (const long long tokens : {1, 16, 50, 96, 117}) {
+    for (const int padding : {0, 3}) {
+      check_backwards(DType::f32, "f32_2", 4, 64, tokens, padding);
+      check_backwards(DType::bf16, "bf16_3", 1, 16, tokens, padding);
+    }
+  }
+}
+
+TEST(States, AreSavedInOtherDTypes) {
+  for (const auto& [name, dtype] : {std::pair{"f32", DType::f32}, {"f16", DType::f16}, {"bf16", DType::bf16}}) {
+    for (const int padding : {0, 3}) {
+      const Shape shape{2, 96, 3, 32};
+      Values x = rounded(dtype, normal(shape.size(), 1)), doubled = x;
+      for (double& v : doubled) v *= 2;
+      Launch launch{"global", std::string("saved_states_") + name, 2, 1024, 2, shape.rows, 3, {}};
+      launch.tensors = {Tensor(dtype, shape, padding).set(x), Tensor(dtype, shape, padding)};
+      check(launch, {{1, doubled, 0}});
+    }
+  }
+}
+
+void check_token_numbers(DType dtype, const std::string& name, int chunk, long long tokens) {
+  const long long chunks = (tokens + chunk - 1) / chunk;
+  const Shape shape{2, tokens, 3, 1}, whole{2, chunks * chunk, 3, 16};
+  const Values x = rounded(dtype, normal(shape.size(), 1));
+  Values doubled, repeated(whole.size());
+  for (long long i = 0; i < shape.size(); ++i) {
+    doubled.push_back(2 * x[i]);
+    const long long batch = i / (3 * tokens), in_batch = i % (3 * tokens);
+    std::fill_n(&repeated[(batch * 3 * whole.rows + in_batch) * 16], 16, x[i]);
+  }
+  Launch launch{"global", "token_numbers_" + name, 1, 1024, 2, tokens, 3, {}};
+  launch.tensors = {Tensor(dtype, shape).set(x), Tensor(dtype, shape), Tensor(dtype, shape), Tensor(DType::f32, whole),
+                    Tensor(DType::f32, whole)};
+  check(launch, {{1, doubled, 0}, {2, doubled, 0}, {3, repeated, 0}, {4, repeated, 0}});
+}
+
+TEST(TokenNumbers, LoadAndStoreWithTails) {
+  for (const long long tokens : {1, 16, 45, 64}) {
+    check_token_numbers(DType::f32, "f32_16", 16, tokens);
+    check_token_numbers(DType::bf16, "bf16_32", 32, tokens);
+  }
+}
+
+TEST(Parameters, GetGradients) {
+  for (const auto& [name, dtype] : {std::pair{"f32", DType::f32}, {"f16", DType::f16}, {"bf16", DType::bf16}}) {
+    const Shape shape{2, 16, 3, 64}, gradient{2, 1, 3, 64};
+    const Values x = rounded(DType::f32, normal(shape.size(), 1));
+    Values expected(gradient.size());
+    for (long long i = 0; i < shape.size(); ++i) expected[i / (16 * 3 * 64) * 3 * 64 + i % (3 * 64)] += x[i];
+    Launch launch{"global", std::string("parameter_gradient_") + name, 1, 64 * 1024, 2, 0, 3, {}};
+    launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(dtype, gradient)};
+    check(launch, {{1, expected, dtype == DType::f32 ? 1e-6 : dtype == DType::f16 ? 3e-4 : 2.5e-3}});
+  }
+}
+
 }  // namespace
 }  // namespace wkvc::test

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wkvc/abi.h"
-#include "wkvc/common/shared_tile.h"
+#include "wkvc/common/slabs.h"
 
 namespace wkvc {
 
@@ -20,6 +20,14 @@ struct BlockBase {
   template <class T, int R, int C>
   WKVC_INLINE ScaledShared<T, R, C> scaled_shared(int offset, int scale_offset) const {
     return {shared<T, R, C>(offset), floats(scale_offset)};
+  }
+  template <class T, int R, int C>
+  WKVC_INLINE ColumnSlabs<T, R, C> column_slabs(int offset, int scales_offset) const {
+    return {shared<T, R, C>(offset), floats(scales_offset)};
+  }
+  template <class T, int R, int C>
+  WKVC_INLINE RowSlabs<T, R, C> row_slabs(int offset, int scales_offset) const {
+    return {shared<T, R, C>(offset), floats(scales_offset)};
   }
   WKVC_INLINE float* floats(int offset) const { return reinterpret_cast<float*>(memory + offset); }
 };

@@ -52,22 +52,55 @@ WKVC_INLINE void store_global_transposed(const TensorArg& t, const BlockBase& bl
   store_rows(t, block, token0, valid, col0, transpose(round<T>(x)));
 }
 
-// Rows row0 … of the f32 state of this batch and head; an absent state is zero.
-template <int R, int K>
-WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, int row0) {
+// Rows row0 … of this batch's and head's states, stored as T; absent states are zero.
+template <class T = f32, int R, int K>
+WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
   x = zeros<R, K>();
   if (t.data == nullptr) return;
-  const float* from = global_row<const float>(t, block, row0);
+  const T* from = global_row<const T>(t, block, row0);
   for_each_run<R, K>([&](int i, int j, int e, int row, int column) {
     memory::load_adjacent(from + row * t.row + column, x.block[i][j].unit + e, t.vector16 != 0);
   });
 }
 
-// Writes nothing where nobody asked for the state.
-template <int R, int K>
-WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, int row0) {
+// Rounds to T; writes nothing where nobody asked for the state.
+template <class T = f32, int R, int K>
+WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
   if (t.data == nullptr) return;
-  store_rows(t, block, row0, R, 0, x);
+  store_rows(t, block, row0, R, 0, round<T>(x));
+}
+
+// One number a token, a tensor [B, T, H]: N tokens from token0 on, zero from `valid` on.
+template <class T, class Axis, int N>
+WKVC_INLINE Vector<Axis, N> load_token_vector(const TensorArg& t, const BlockBase& block, long long token0, int valid) {
+  const T* from = global_row<const T>(t, block, token0);
+  Vector<Axis, N> x;
+  for_each_slot<Axis, N>([&](int i, int s) {
+    const int token = 16 * i + Axis::position(s);
+    x.v[i][s] = token < valid ? scalar::widen(from[token * t.row]) : 0.f;
+  });
+  return x;
+}
+// Beside a tile whose rows, or whose columns, are tokens.
+template <class T, int R>
+WKVC_INLINE ColVec<R> load_tokens_column(const TensorArg& t, const BlockBase& block, long long token0, int valid) {
+  return load_token_vector<T, PerRow, R>(t, block, token0, valid);
+}
+template <class T, int C>
+WKVC_INLINE RowVec<C> load_tokens_row(const TensorArg& t, const BlockBase& block, long long token0, int valid) {
+  return load_token_vector<T, PerColumn, C>(t, block, token0, valid);
+}
+
+// Rounds to T and writes the first `valid` tokens from token0 on, each by one lane.
+template <class T, class Axis, int N>
+WKVC_INLINE void store_tokens(const TensorArg& t, const BlockBase& block, long long token0, int valid,
+                              const Vector<Axis, N>& x) {
+  if (!Axis::is_first_holder()) return;
+  T* to = global_row<T>(t, block, token0);
+  for_each_slot<Axis, N>([&](int i, int s) {
+    const int token = 16 * i + Axis::position(s);
+    if (token < valid) to[token * t.row] = scalar::round<T>(x.v[i][s]);
+  });
 }
 
 // C columns from col0 on of this head's parameters, a tensor [H, D].
@@ -77,6 +110,15 @@ WKVC_INLINE RowVec<C> load_parameter_row(const TensorArg& t, const BlockBase& bl
   RowVec<C> x;
   for_each_slot<PerColumn, C>([&](int j, int s) { x.v[j][s] = scalar::widen(from[16 * j + PerColumn::position(s)]); });
   return x;
+}
+
+// Rounds to T and writes C columns from col0 on of this batch's and head's part of a parameter's gradient, a tensor
+// [B, H, D].
+template <class T, int C>
+WKVC_INLINE void store_parameter_row(const TensorArg& t, const BlockBase& block, int col0, const RowVec<C>& x) {
+  if (!PerColumn::is_first_holder()) return;
+  T* to = global_row<T>(t, block, 0) + col0;
+  for_each_slot<PerColumn, C>([&](int j, int s) { to[16 * j + PerColumn::position(s)] = scalar::round<T>(x.v[j][s]); });
 }
 
 }  // namespace wkvc

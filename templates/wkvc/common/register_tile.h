@@ -20,11 +20,14 @@ struct PerColumn {
   static constexpr int kSlots = layout::kColumnSlots;
   static WKVC_INLINE constexpr int slot(int element) { return layout::column_slot(element); }
   static WKVC_INLINE int position(int slot) { return layout::column_of_slot(slot); }
+  // Of the lanes that hold the same values, one.
+  static WKVC_INLINE bool is_first_holder() { return lanes::is_first_row_group(); }
 };
 struct PerRow {
   static constexpr int kSlots = layout::kRowSlots;
   static WKVC_INLINE constexpr int slot(int element) { return layout::row_slot(element); }
   static WKVC_INLINE int position(int slot) { return layout::row_of_slot(slot); }
+  static WKVC_INLINE bool is_first_holder() { return lanes::is_first_column_group(); }
 };
 
 template <class Axis, int N>

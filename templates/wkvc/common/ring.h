@@ -12,23 +12,24 @@ WKVC_INLINE int valid_rows(long long tokens, long long chunk) {
   return left >= C ? C : left > 0 ? static_cast<int>(left) : 0;
 }
 
-// `Stages` tiles one after the other; chunk c lives in tile c mod Stages. Chunks are copied in order, so the ring keeps
-// where the next one starts.
-template <class T, int R, int C, int Stages>
+// `Stages` tiles one after the other; chunk c lives in tile c mod Stages. Chunks are copied in order, from `first` on
+// and `Step` (1 or -1) at a time, so the ring keeps where the next one starts.
+template <class T, int R, int C, int Stages, int Step = 1>
 class Ring {
  public:
-  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block)
-      : memory_(memory), tensor_(t), next_(global_row<const T>(t, block, 0)) {}
+  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block, long long first = 0)
+      : memory_(memory), tensor_(t), next_(global_row<const T>(t, block, first * R)) {}
 
   WKVC_INLINE Shared<T, R, C> operator[](long long chunk) const {
     return {reinterpret_cast<T*>(memory_ + static_cast<int>(chunk % Stages) * Shared<T, R, C>::bytes)};
   }
 
   // Starts copying `chunk`, the one after the last; rows past the sequence's end become zero, and so does a whole
-  // chunk.
+  // chunk. Before the first chunk there is nothing to copy; the caller commits all the same.
   WKVC_INLINE void copy(long long chunk, const BlockBase& block, long long tokens) {
+    if (Step < 0 && chunk < 0) return;
     copy_async((*this)[chunk], tensor_, block, next_, valid_rows<R>(tokens, chunk));
-    next_ += R * tensor_.row;
+    next_ += Step * R * tensor_.row;
   }
 
  private:
@@ -36,5 +37,9 @@ class Ring {
   const TensorArg& tensor_;
   const T* next_;
 };
+
+// From the last chunk, which is `first`, to chunk 0.
+template <class T, int R, int C, int Stages>
+using BackwardRing = Ring<T, R, C, Stages, -1>;
 
 }  // namespace wkvc

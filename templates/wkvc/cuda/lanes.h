@@ -7,6 +7,8 @@ namespace wkvc::lanes {
 
 WKVC_INLINE void sync() { ptx::sync_warp(); }
 WKVC_INLINE bool is_first() { return ptx::lane() == 0; }
+WKVC_INLINE bool is_first_row_group() { return ptx::lane() / 4 == 0; }
+WKVC_INLINE bool is_first_column_group() { return ptx::lane() % 4 == 0; }
 
 // Calls f with each of the 32 lane numbers that this thread stands for.
 template <class F>

@@ -28,6 +28,15 @@ WKVC_INLINE void load_adjacent(const float* from, float* x, bool aligned) {
     x[1] = from[1];
   }
 }
+template <class T>
+WKVC_INLINE void load_adjacent(const T* from, float* x, bool aligned) {
+  if (aligned) {
+    unpack(*reinterpret_cast<const u32*>(from), x, T{});
+  } else {
+    x[0] = scalar::widen(from[0]);
+    x[1] = scalar::widen(from[1]);
+  }
+}
 
 WKVC_INLINE void store_adjacent(float* to, const float* units, bool aligned) {
   if (aligned) {

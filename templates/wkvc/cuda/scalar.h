@@ -25,4 +25,15 @@ WKVC_INLINE float widen(float x) { return x; }
 WKVC_INLINE float widen(f16 x) { return ptx::widen_f16(x.bits); }
 WKVC_INLINE float widen(bf16 x) { return float_of(static_cast<u32>(x.bits) << 16); }
 
+template <class T>
+WKVC_INLINE T round(float x) {
+  if constexpr (is_same<T, f32>) {
+    return x;
+  } else if constexpr (is_same<T, f16>) {
+    return f16{static_cast<unsigned short>(ptx::pack_f16(x, 0.f))};
+  } else {
+    return bf16{static_cast<unsigned short>(ptx::pack_bf16(x, 0.f))};
+  }
+}
+
 }  // namespace wkvc::scalar

@@ -5,6 +5,8 @@ namespace wkvc::lanes {
 
 inline void sync() {}
 inline bool is_first() { return true; }
+inline bool is_first_row_group() { return true; }
+inline bool is_first_column_group() { return true; }
 
 // Calls f with each of the 32 lane numbers that this thread stands for.
 template <class F>

@@ -13,7 +13,10 @@ void load_adjacent(const T* from, float (&x)[2]) {
 }
 
 // Global memory: kAdjacent elements, which is one here.
-inline void load_adjacent(const float* from, float* x, bool) { *x = *from; }
+template <class T>
+void load_adjacent(const T* from, float* x, bool) {
+  *x = scalar::widen(*from);
+}
 template <class T>
 void store_adjacent(T* to, const T* units, bool) {
   *to = *units;

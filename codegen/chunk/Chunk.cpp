@@ -140,13 +140,6 @@ LogicalResult DotOp::verify() {
 
 LogicalResult DiagonalDotOp::verify() { return verify_tokens_square(*this, getX(), getY(), getResult()); }
 
-LogicalResult RowDotOp::verify() {
-  int64_t x = rows(getX()), y = rows(getY());
-  bool fit = columns(getX()) == columns(getY()) && (x == y || x == 1 || y == 1);
-  if (fit && has_shape(getResult(), std::max(x, y), 1)) return success();
-  return emitOpError("needs rows of one length and a column as result");
-}
-
 LogicalResult DecayedDotOp::verify() {
   if (!has_shape(getLx(), rows(getX()), columns(getX())) || !has_shape(getLy(), rows(getY()), columns(getY())))
     return emitOpError("needs one exponent for each element");

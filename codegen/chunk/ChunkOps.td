@@ -40,10 +40,10 @@ class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listcon
 
 def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "The chunk program of one recurrence";
-  let arguments = (ins StrAttr:$sym_name, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
+  let arguments = (ins StrAttr:$recurrence, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
                        I64Attr:$sram_budget, UnitAttr:$backward);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let assemblyFormat = "$recurrence attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
@@ -79,10 +79,10 @@ def Chunk_SavedStateOp : Chunk_State<"saved_state"> {
 
 def Chunk_ConstantOp : Chunk_Pure<"constant"> {
   let summary = "One number; 1x1, which broadcasts, or in every element of a matrix";
-  let description = "In f64, so that what is computed of constants at compile time is exact; kernels round it to f32.";
-  let arguments = (ins F64Attr:$value);
+  let description = "A matrix says what its rows and columns are: T tokens, K, V or 1. In f64, so that what is computed of constants at compile time is exact; kernels round it to f32.";
+  let arguments = (ins F64Attr:$value, OptionalAttr<StrAttr>:$dims);
   let results = (outs Chunk_F32:$result);
-  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let assemblyFormat = "$value (`dims` $dims^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -250,14 +250,6 @@ def Chunk_DecayedLeftOp : Chunk_DecayedProduct<"decayed_left"> {
 }
 def Chunk_DecayedRightOp : Chunk_DecayedProduct<"decayed_right"> {
   let summary = "result[j,k] = Σ_i g[i,j]·x[i,k]·exp(Lx[i,k]−Ly[j,k]) over i ≥ j (i > j if strict)";
-}
-
-def Chunk_RowDotOp : Chunk_Pure<"row_dot"> {
-  let summary = "x_t·y_t of every token, a column";
-  let arguments = (ins Chunk_F32:$x, Chunk_F32:$y);
-  let results = (outs Chunk_F32:$result);
-  let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y) `->` type($result)";
-  let hasVerifier = 1;
 }
 
 def Chunk_TrilOp : Chunk_Pure<"tril", [SameOperandsAndResultType]> {

@@ -191,12 +191,6 @@ class Machine {
     };
   }
 
-  Step column_of_dots(RowDotOp op) {
-    const Matrix &x = (*this)[op.getX()], &y = (*this)[op.getY()];
-    Matrix& result = (*this)[op.getResult()];
-    return [&x, &y, &result] { fill(result, [&](std::size_t i, std::size_t) { return row_dot(x, y, i); }); };
-  }
-
   Step decayed(DecayedDotOp op) {
     const Matrix &x = (*this)[op.getX()], &Lx = (*this)[op.getLx()];
     const Matrix &y = (*this)[op.getY()], &Ly = (*this)[op.getLy()];
@@ -264,7 +258,6 @@ class Machine {
         .Case([&](RowOp y) { return row(y); })
         .Case([&](DotOp y) { return contraction(y); })
         .Case([&](DiagonalDotOp y) { return diagonal_of_dots(y); })
-        .Case([&](RowDotOp y) { return column_of_dots(y); })
         .Case([&](DecayedDotOp y) { return decayed(y); })
         .Default([](mlir::Operation*) { return Step(); });  // inputs, state, update, outputs: moved by the caller
   }

@@ -79,6 +79,7 @@ class Structure {
   LogicalResult verify_shape(Operation& op) const {
     if (auto input = dyn_cast<InputOp>(op)) return expect_vector(op, input.getDim(), input.getResult(), C_);
     if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_vector(op, parameter.getDim(), parameter, 1);
+    if (auto constant = dyn_cast<ConstantOp>(op)) return verify_constant(constant);
     if (isa<StateOp, SavedStateOp>(op)) return expect(op, op.getResult(0), V_, K_);
     if (auto sum = dyn_cast<AccumulateOp>(op)) return expect(op, sum.getX(), 1, columns(sum.getX()));
     if (auto update = dyn_cast<UpdateOp>(op)) return expect(op, update.getX(), V_, K_);
@@ -89,10 +90,26 @@ class Structure {
     return success();
   }
 
+  // A matrix of one number says what its dimensions are.
+  LogicalResult verify_constant(ConstantOp op) const {
+    Value x = op.getResult();
+    if (!op.getDims()) return expect(*op, x, 1, 1);
+    llvm::StringRef dims = *op.getDims();
+    if (dims.size() != 2 || dims.find_first_not_of("TKV1") != llvm::StringRef::npos)
+      return op.emitOpError() << "has the dims \"" << dims << "\"; expected two of T, K, V and 1";
+    return expect(*op, x, extent(dims[0]), extent(dims[1]));
+  }
+
+  int64_t extent(char dim) const { return dim == 'T' ? C_ : dim == 'K' ? K_ : dim == 'V' ? V_ : 1; }
+
   LogicalResult verify_name(Operation& op) {
     auto sym = op.getAttrOfType<StringAttr>("sym");
     if (!sym) return success();
-    if (auto fault = rec::name_fault(sym.getValue())) return op.emitOpError() << *fault;
+    auto gradient_of = op.getAttrOfType<StringAttr>("gradient_of");
+    if (gradient_of && sym.getValue() != "d" + gradient_of.getValue().str())
+      return op.emitOpError() << "the gradient of \"" << gradient_of.getValue() << "\" is called \"d"
+                              << gradient_of.getValue() << "\"";
+    if (auto fault = rec::name_fault((gradient_of ? gradient_of : sym).getValue())) return op.emitOpError() << *fault;
     if (names_.try_emplace(sym.getValue(), &op).second) return success();
     return op.emitOpError("the name \"") << sym.getValue() << "\" is taken";
   }
@@ -113,7 +130,7 @@ LogicalResult verify_single(ProgramOp program, const char* what) {
 }  // namespace
 
 LogicalResult ProgramOp::verify() {
-  if (auto fault = rec::name_fault(getSymName())) return emitOpError() << *fault;
+  if (auto fault = rec::name_fault(getRecurrence())) return emitOpError() << *fault;
   if (!rec::is_extent(signed_value(getChunk())))
     return emitOpError() << "chunk is " << signed_value(getChunk()) << "; expected " << rec::extents_text;
   if (failed(verify_extent(*this, "key_dim", signed_value(getKeyDim())))) return failure();

@@ -24,7 +24,7 @@ Term Adjoints::of(Value primal) {
   auto it = terms_.find(primal);
   if (it == terms_.end()) return {};
   Term& term = it->second;
-  term.value = b_.spread(term.value, chunk::rows(primal), chunk::columns(primal));
+  term.value = b_.spread(term.value, chunk::rows(primal), chunk::columns(primal), dims_of(spaces_.lookup(primal)));
   return term;
 }
 

@@ -1,6 +1,7 @@
 // Gradients of the values of a chunk program while it is differentiated: sums of terms, constants kept outside.
 #pragma once
 
+#include "codegen/lower/Axes.h"
 #include "codegen/lower/ChunkBuilder.h"
 
 namespace wkvc {
@@ -13,9 +14,10 @@ struct Term {
 
 class Adjoints {
  public:
-  explicit Adjoints(ChunkBuilder& builder) : b_(builder) {}
+  // `spaces`: of the primals.
+  Adjoints(ChunkBuilder& builder, const Spaces& spaces) : b_(builder), spaces_(spaces) {}
 
-  // Adds to the gradient of `primal`. A term of one row counts for every row.
+  // Adds to the gradient of `primal`. A term of one row or column counts for every row or column.
   void add(mlir::Value primal, Term term);
   // The gradient so far, in the primal's shape; a null value if nothing was added.
   Term of(mlir::Value primal);
@@ -23,6 +25,7 @@ class Adjoints {
 
  private:
   ChunkBuilder& b_;
+  const Spaces& spaces_;
   llvm::DenseMap<mlir::Value, Term> terms_;
 };
 

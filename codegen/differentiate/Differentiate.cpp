@@ -17,8 +17,6 @@ namespace {
 
 std::string gradient_name(llvm::StringRef name) { return "d" + name.str(); }
 
-const char* dim_of(Axis axis) { return axis == Axis::key ? "K" : axis == Axis::value ? "V" : "1"; }
-
 class Differentiation {
  public:
   Differentiation(chunk::ProgramOp forward, chunk::ProgramOp backward, OpBuilder& builder,
@@ -27,13 +25,13 @@ class Differentiation {
         backward_(backward),
         spaces_(infer_spaces(forward)),
         b_(builder, forward.getLoc(), forward.getCompute().str()),
-        adjoints_(b_),
+        adjoints_(b_, space_of_),
         wanted_(wanted) {}
 
   void run() {
     clone_forward();
     seed();
-    Vjp vjp(b_, adjoints_, active_);
+    Vjp vjp(b_, adjoints_, active_, space_of_);
     for (Operation* op : llvm::reverse(cloned_)) {
       Value result = op->getResult(0);
       Term g = adjoints_.of(result);
@@ -97,7 +95,7 @@ class Differentiation {
       auto type = RankedTensorType::get({chunk::rows(x), chunk::columns(x)},
                                         element_type(forward_.getContext(), output.getDtype()));
       Value incoming = b_.create<chunk::InputOp>(type, gradient_name(output.getSym()),
-                                                 dim_of(spaces_.lookup(x).columns), output.getSymAttr());
+                                                 dims_of(spaces_.lookup(x)).substr(1), output.getSymAttr());
       set_name(incoming, gradient_name(output.getSym()));
       adjoints_.add(copies_.lookup(x), {b_.widen(incoming)});
     }
@@ -116,7 +114,8 @@ class Differentiation {
     if (!isa<chunk::SavedStateOp, chunk::InputOp, chunk::ParameterOp>(op) || !is_leaf(op)) return;
     Value primal = op->getResult(0);
     Term g = adjoints_.of(primal);
-    if (!g.value) g.value = b_.zeros(chunk::rows(primal), chunk::columns(primal));
+    if (!g.value)
+      g.value = b_.zeros(b_.f32_type(chunk::rows(primal), chunk::columns(primal)), dims_of(space_of_.lookup(primal)));
     Value gradient = adjoints_.apply_factor(g);
     if (name_of(gradient).empty()) set_name(gradient, gradient_name(name_of(primal)));
     if (isa<chunk::SavedStateOp>(op)) {
@@ -142,11 +141,11 @@ class Differentiation {
   chunk::ProgramOp forward_, backward_;
   Spaces spaces_;
   ChunkBuilder b_;
+  Spaces space_of_;  // of the copies
   Adjoints adjoints_;
   const std::vector<std::string>& wanted_;
   IRMapping copies_;
   std::vector<Operation*> cloned_;
-  Spaces space_of_;  // of the copies
   llvm::DenseSet<Value> active_;
   Value dS_;
 };
@@ -157,7 +156,7 @@ void expect_known(chunk::ProgramOp forward, const std::vector<std::string>& want
     if (isa<chunk::InputOp, chunk::ParameterOp>(op)) known.push_back(op.getAttrOfType<StringAttr>("sym").str());
   for (const std::string& name : wanted)
     if (!llvm::is_contained(known, name))
-      user_error("--grad: '{}' has no input or parameter '{}'; there are {}", forward.getSymName().str(), name,
+      user_error("--grad: '{}' has no input or parameter '{}'; there are {}", forward.getRecurrence().str(), name,
                  fmt::join(known, ", "));
 }
 
@@ -167,9 +166,9 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::
   expect_known(forward, wanted);
   OpBuilder builder(forward.getContext());
   builder.setInsertionPointAfter(forward);
-  auto backward =
-      chunk::ProgramOp::create(builder, forward.getLoc(), forward.getSymName(), forward.getChunk(), forward.getKeyDim(),
-                               forward.getValueDim(), forward.getCompute(), forward.getSramBudget(), /*backward=*/true);
+  auto backward = chunk::ProgramOp::create(builder, forward.getLoc(), forward.getRecurrence(), forward.getChunk(),
+                                           forward.getKeyDim(), forward.getValueDim(), forward.getCompute(),
+                                           forward.getSramBudget(), /*backward=*/true);
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
   Differentiation(forward, backward, builder, wanted).run();
   return backward;

@@ -69,7 +69,7 @@ void Vjp::operator()(Operation* op, Term g) {
       .Case([&](chunk::UnitLowerInverseOp inverse_of) { inverse(inverse_of, g); })
       .Case([&](chunk::DiagonalDotOp dot) { diagonal_dot(dot, g); })
       .Case([&](chunk::DecayedDotOp dot) { decayed_dot(dot, g); })
-      .Case([&](chunk::RowDotOp dot) { row_dot(dot, g); })
+      .Case<chunk::SumColumnsOp>([&](Operation*) { add(x(), g.value, g.factor); })
       .Default([&](Operation*) { activation(op, g); });
 }
 
@@ -130,12 +130,10 @@ void Vjp::row(chunk::RowOp op, Term g) {
   add(op.getX(), b_.create<chunk::AtRowOp>(op.getX().getType(), g.value, index), g.factor);
 }
 
-// The gradient as an operand: where the contraction runs over tokens, nothing from past the end may reach a token.
-Value Vjp::contracted(Value gradient) { return finite_past_end(gradient) ? gradient : b_.keep_valid(gradient); }
-
 // result[m,n] = Σ_c x·y: each operand's gradient contracts the result's with the other operand.
 void Vjp::contraction(chunk::DotOp op, Term g) {
-  g.value = contracted(g.value);
+  // What is contracted over tokens: nothing from past the end may reach a token.
+  if (spaces_.lookup(op.getResult()).rows == Axis::token && !finite_past_end(g.value)) g.value = b_.keep_valid(g.value);
   if (solve(op, g)) return;
   auto xd = static_cast<int64_t>(op.getXDim()), yd = static_cast<int64_t>(op.getYDim());
   Value x = exact(b_, op.getX()), y = exact(b_, op.getY());
@@ -191,11 +189,6 @@ void Vjp::decayed_dot(chunk::DecayedDotOp op, Term g) {
     add(y, dy, g.factor);
     add(op.getLy(), b_.mul(b_.widen(y), dy), -g.factor);
   }
-}
-
-void Vjp::row_dot(chunk::RowDotOp op, Term g) {
-  add_reduced(op.getX(), b_.mul(g.value, op.getY()), g.factor);
-  add_reduced(op.getY(), b_.mul(g.value, op.getX()), g.factor);
 }
 
 }  // namespace wkvc

@@ -9,9 +9,9 @@ namespace wkvc {
 
 class Vjp {
  public:
-  // `active`: the values whose gradients are wanted or lead to some that are.
-  Vjp(ChunkBuilder& builder, Adjoints& adjoints, const llvm::DenseSet<mlir::Value>& active)
-      : b_(builder), adjoints_(adjoints), active_(active) {}
+  // `active`: the values whose gradients are wanted or lead to some that are. `spaces`: of the primals.
+  Vjp(ChunkBuilder& builder, Adjoints& adjoints, const llvm::DenseSet<mlir::Value>& active, const Spaces& spaces)
+      : b_(builder), adjoints_(adjoints), active_(active), spaces_(spaces) {}
 
   // Adds what the gradient g of the operation's result says of its operands' gradients.
   void operator()(mlir::Operation* op, Term g);
@@ -28,14 +28,13 @@ class Vjp {
   void inverse(chunk::UnitLowerInverseOp op, Term g);
   void diagonal_dot(chunk::DiagonalDotOp op, Term g);
   void decayed_dot(chunk::DecayedDotOp op, Term g);
-  void row_dot(chunk::RowDotOp op, Term g);
   mlir::Value sum_of_products(mlir::Value gradient, mlir::Value x);
-  mlir::Value contracted(mlir::Value gradient);
   bool is_active(mlir::Value x) const { return active_.contains(x); }
 
   ChunkBuilder& b_;
   Adjoints& adjoints_;
   const llvm::DenseSet<mlir::Value>& active_;
+  const Spaces& spaces_;
 };
 
 }  // namespace wkvc

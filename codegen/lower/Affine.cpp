@@ -55,10 +55,16 @@ VectorForm AffineAnalysis::form_of(Value v) const {
   return form;
 }
 
-Value AffineAnalysis::full(Value x, Value token_value) {
+// x·y of every token.
+Value AffineAnalysis::row_dot(Value x, Value y) {
+  Value products = b_.mul(b_.widen(x), b_.widen(y));
+  return chunk::columns(products) == 1 ? products : b_.sum_columns(products);
+}
+
+Value AffineAnalysis::full(Value x, Value token_value, char dim) {
   int64_t extent = llvm::cast<RankedTensorType>(token_value.getType()).getDimSize(0);
   if (chunk::rows(x) == chunk_ && chunk::columns(x) == extent) return x;
-  return b_.spread(b_.widen(x), chunk_, extent);
+  return b_.spread(b_.widen(x), chunk_, extent, std::string("T") + dim);
 }
 
 // Chunked contractions are not the token's: one of them may stand for several, so they share one dtype.
@@ -97,8 +103,7 @@ void AffineAnalysis::lift_source(Operation* op) {
   Value token = op->getResult(0);
   auto type = llvm::cast<RankedTensorType>(token.getType());
   if (auto constant = llvm::dyn_cast<rec::ConstantOp>(op)) {
-    values_[token] =
-        b_.create<chunk::ConstantOp>(b_.f32_type(1, 1), llvm::APFloat(constant.getValue().convertToDouble()));
+    values_[token] = b_.number(constant.getValue().convertToDouble());
     return;
   }
   auto as = [&](int64_t rows) { return RankedTensorType::get({rows, type.getDimSize(0)}, type.getElementType()); };
@@ -150,8 +155,9 @@ Value AffineAnalysis::lift(Operation* op, llvm::ArrayRef<Value> x) {
     result = b_.mul(x[0], x[1]);
   else if (llvm::isa<rec::DotOp>(op)) {
     int64_t extent = llvm::cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(0);
-    auto row = [&](Value v) { return b_.spread(b_.widen(v), chunk::rows(v), extent); };
-    result = b_.row_dot(row(x[0]), row(x[1]));
+    Value products = b_.mul(b_.widen(x[0]), b_.widen(x[1]));
+    result =
+        chunk::columns(products) == extent ? b_.sum_columns(products) : b_.scale(products, static_cast<double>(extent));
   } else
     internal_error("no chunk form of '{}'", op->getName().getStringRef().str());
   rec::Interval range = rec::range_of(op->getResult(0));
@@ -225,11 +231,10 @@ MatrixForm AffineAnalysis::outer(rec::OuterOp op) {
   VectorForm form = form_of(column);
   if (!form.after.empty()) not_affine(op, "the state after the update feeds the update");
   MatrixForm result;
-  Value k = b_.widen(full(row));
+  Value k = b_.widen(full(row, 'K'));
   for (Value q : form.before) result.rank.push_back({q, k});
-  if (form.plain) result.input.push_back({b_.widen(full(form.plain, column)), k});
-  for (const auto& p : form.products)
-    result.input.push_back({b_.mul(b_.widen(p.v), b_.row_dot(b_.widen(p.x), b_.widen(p.y))), k});
+  if (form.plain) result.input.push_back({b_.widen(full(form.plain, column, 'V')), k});
+  for (const auto& p : form.products) result.input.push_back({b_.mul(b_.widen(p.v), row_dot(p.x, p.y)), k});
   return result;
 }
 
@@ -248,7 +253,7 @@ bool AffineAnalysis::visit_vector(Operation* op) {
     auto dot = scale.getScalar().getDefiningOp<rec::DotOp>();
     if (dot && !depends_on_state(scale.getScalar()) && !depends_on_state(scale.getValue())) {
       VectorForm form;
-      form.products.push_back({full(scale.getValue()), full(dot.getLhs()), full(dot.getRhs())});
+      form.products.push_back({full(scale.getValue(), 'V'), full(dot.getLhs(), 'K'), full(dot.getRhs(), 'K')});
       vectors_[result] = form;
       return true;
     }
@@ -274,15 +279,14 @@ bool AffineAnalysis::visit_vector(Operation* op) {
 
 VectorForm AffineAnalysis::apply(rec::DotOp op) {
   const MatrixForm& matrix = matrices_.find(op.getLhs())->second;
-  Value q = b_.widen(full(op.getRhs()));
+  Value q = b_.widen(full(op.getRhs(), 'K'));
   VectorForm form;
   if (op.getLhs() == next_) {
     form.after.push_back(q);
     return form;
   }
   if (matrix.has_state) form.before.push_back(matrix.decay ? b_.mul(matrix.decay, q) : q);
-  for (const RankOne& term : matrix.rank)
-    form.before.push_back(b_.mul(b_.widen(term.left), b_.row_dot(b_.widen(term.right), q)));
+  for (const RankOne& term : matrix.rank) form.before.push_back(b_.mul(b_.widen(term.left), row_dot(term.right, q)));
   for (const RankOne& term : matrix.input) form.products.push_back({term.left, term.right, q});
   return form;
 }

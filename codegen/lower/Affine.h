@@ -46,7 +46,7 @@ class AffineAnalysis {
   const MatrixForm& next() const { return matrices_.find(next_)->second; }
   mlir::Value lifted(mlir::Value token_value) const { return values_.lookup(token_value); }
   // A row for every token and a column for every element, whatever broadcasts in `x`, which stands for `token_value`.
-  mlir::Value full(mlir::Value x, mlir::Value token_value);
+  mlir::Value full(mlir::Value x, mlir::Value token_value, char dim);
   const VectorForm* vector_form(mlir::Value token_value) const;
   // Elementwise operations on reads of the state, allowed in outputs only, in program order.
   const std::vector<mlir::Operation*>& late() const { return late_; }
@@ -64,7 +64,8 @@ class AffineAnalysis {
   VectorForm apply(rec::DotOp op);
   VectorForm scaled(VectorForm form, mlir::Value token_scalar);
   VectorForm sum(VectorForm x, VectorForm y, bool negate);
-  mlir::Value full(mlir::Value token_value) { return full(lifted(token_value), token_value); }
+  mlir::Value full(mlir::Value token_value, char dim) { return full(lifted(token_value), token_value, dim); }
+  mlir::Value row_dot(mlir::Value x, mlir::Value y);
   mlir::Value log_of(mlir::Operation* op, mlir::Value token_factor, rec::Interval& range);
   void check_compute(mlir::Operation* op) const;
   VectorForm form_of(mlir::Value token_value) const;

@@ -15,6 +15,12 @@ Axis axis_of(llvm::StringRef dim) {
   return Axis::one;
 }
 
+Axis axis_of(char dim) { return dim == 'T' ? Axis::token : axis_of(llvm::StringRef(&dim, 1)); }
+
+char letter_of(Axis axis) {
+  return axis == Axis::token ? 'T' : axis == Axis::key ? 'K' : axis == Axis::value ? 'V' : '1';
+}
+
 Axis joined(Operation* op, Axis x, Axis y) {
   if (x == Axis::one || x == y) return y;
   if (y == Axis::one) return x;
@@ -26,16 +32,18 @@ Space space_of(Operation* op, const Spaces& spaces) {
   auto of = [&](Value v) { return spaces.lookup(v); };
   if (auto input = dyn_cast<chunk::InputOp>(op)) return {Axis::token, axis_of(input.getDim())};
   if (auto parameter = dyn_cast<chunk::ParameterOp>(op)) return {Axis::one, axis_of(parameter.getDim())};
-  if (isa<chunk::StateOp>(op)) return {Axis::value, Axis::key};
-  if (isa<chunk::ConstantOp>(op) && chunk::rows(op->getResult(0)) > 1)
-    user_error(
-        "'{}': a vector that all tokens share (a parameter or a constant) can't be mapped onto warps where each "
-        "token needs its own row yet; make it an input",
-        op->getParentOfType<chunk::ProgramOp>().getSymName().str());
+  if (isa<chunk::StateOp, chunk::SavedStateOp>(op)) return {Axis::value, Axis::key};
+  if (auto constant = dyn_cast<chunk::ConstantOp>(op)) {
+    if (!constant.getDims()) return {};
+    return {axis_of(constant.getDims()->front()), axis_of(constant.getDims()->back())};
+  }
+  if (auto at = dyn_cast<chunk::AtRowOp>(op)) return {Axis::token, of(at.getX()).columns};
+  if (auto sum = dyn_cast<chunk::SumRowsOp>(op)) return {Axis::one, of(sum.getX()).columns};
+  if (auto sum = dyn_cast<chunk::SumColumnsOp>(op)) return {of(sum.getX()).rows, Axis::one};
+  if (auto diagonal = dyn_cast<chunk::DiagonalOp>(op)) return {of(diagonal.getX()).rows, Axis::one};
+  if (isa<chunk::DecayedLeftOp, chunk::DecayedRightOp>(op)) return of(op->getOperand(1));
   if (isa<chunk::DiagonalDotOp, chunk::DecayedDotOp>(op)) return {Axis::token, Axis::token};
   if (auto row = dyn_cast<chunk::RowOp>(op)) return {Axis::one, of(row.getX()).columns};
-  if (auto dot = dyn_cast<chunk::RowDotOp>(op))
-    return {joined(op, of(dot.getX()).rows, of(dot.getY()).rows), Axis::one};
   if (auto dot = dyn_cast<chunk::DotOp>(op)) {
     Space x = of(dot.getX()), y = of(dot.getY());
     joined(op, dot.getXDim() ? x.columns : x.rows, dot.getYDim() ? y.columns : y.rows);
@@ -50,6 +58,8 @@ Space space_of(Operation* op, const Spaces& spaces) {
 }
 
 }  // namespace
+
+std::string dims_of(Space space) { return {letter_of(space.rows), letter_of(space.columns)}; }
 
 Spaces infer_spaces(chunk::ProgramOp program) {
   Spaces spaces;

@@ -17,6 +17,8 @@ struct Space {
 
 using Spaces = llvm::DenseMap<mlir::Value, Space>;
 
+std::string dims_of(Space space);  // "TK": tokens × keys; 1 for one
+
 Spaces infer_spaces(chunk::ProgramOp program);  // throws UserError where operations mix axes
 
 }  // namespace wkvc

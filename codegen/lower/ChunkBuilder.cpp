@@ -68,10 +68,12 @@ Value ChunkBuilder::scale(Value x, double factor) {
   return mul(x, number(factor));
 }
 
-Value ChunkBuilder::number(double value) { return create<chunk::ConstantOp>(f32_type(1, 1), llvm::APFloat(value)); }
+Value ChunkBuilder::number(double value) {
+  return create<chunk::ConstantOp>(f32_type(1, 1), llvm::APFloat(value), StringAttr());
+}
 
-Value ChunkBuilder::zeros(int64_t rows, int64_t columns) {
-  return create<chunk::ConstantOp>(f32_type(rows, columns), llvm::APFloat(0.0));
+Value ChunkBuilder::zeros(Type type, llvm::StringRef dims) {
+  return create<chunk::ConstantOp>(type, llvm::APFloat(0.0), builder_.getStringAttr(dims));
 }
 
 Value ChunkBuilder::tril(Value x, bool strict) { return create<chunk::TrilOp>(x.getType(), x, strict); }
@@ -82,10 +84,6 @@ Value ChunkBuilder::row(Value x, int64_t index, bool anchor) {
   return create<chunk::RowOp>(f32_type(1, chunk::columns(x)), x, index, anchor);
 }
 
-Value ChunkBuilder::row_dot(Value x, Value y) {
-  return create<chunk::RowDotOp>(f32_type(std::max(chunk::rows(x), chunk::rows(y)), 1), x, y);
-}
-
 Value ChunkBuilder::widen(Value x) {
   if (chunk::element(x).isF32()) return x;
   Value& cached = widened_[x];
@@ -93,12 +91,12 @@ Value ChunkBuilder::widen(Value x) {
   return cached;
 }
 
-Value ChunkBuilder::spread(Value x, int64_t rows, int64_t columns) {
+Value ChunkBuilder::spread(Value x, int64_t rows, int64_t columns, llvm::StringRef dims) {
   RankedTensorType type = f32_type(rows, columns);
   if (x.getType() == type) return x;
-  Value& cached = spread_[{x, type}];
-  if (cached) return cached;
-  return cached = add(zeros(rows, columns), x);
+  Value& cached = spread_[{x, builder_.getStringAttr(dims)}];
+  if (!cached) cached = add(zeros(type, dims), x);
+  return cached;
 }
 
 bool ChunkBuilder::fits_f16(Value x) const { return measurable_.contains(x) || bound_of(x).has_value(); }

@@ -48,15 +48,14 @@ class ChunkBuilder {
   mlir::Value decayed_right(mlir::Value g, mlir::Value x, mlir::Value Lx, mlir::Value Ly, bool strict) {
     return create<chunk::DecayedRightOp>(Lx.getType(), g, x, Lx, Ly, strict);
   }
-  mlir::Value number(double value);  // 1x1
-  mlir::Value zeros(int64_t rows, int64_t columns);
-  mlir::Value scale(mlir::Value x, double factor);  // x·factor; meets a constant factor of x
+  mlir::Value number(double value);                          // 1x1
+  mlir::Value zeros(mlir::Type type, llvm::StringRef dims);  // "TK": tokens × keys
+  mlir::Value scale(mlir::Value x, double factor);           // x·factor; meets a constant factor of x
   mlir::Value tril(mlir::Value x, bool strict);
   mlir::Value row(mlir::Value x, int64_t index, bool anchor = false);
-  mlir::Value row_dot(mlir::Value x, mlir::Value y);
   mlir::Value widen(mlir::Value x);
   // An f32 value broadcast to rows × columns, for operations that do not broadcast themselves.
-  mlir::Value spread(mlir::Value x, int64_t rows, int64_t columns);
+  mlir::Value spread(mlir::Value x, int64_t rows, int64_t columns, llvm::StringRef dims);
 
   // Σ over dimension i of x and j of y, both rounded to the compute dtype, or to f32 where f16 could overflow.
   mlir::Value dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
@@ -99,7 +98,7 @@ class ChunkBuilder {
   std::string compute_;
   llvm::DenseSet<mlir::Value> measurable_;
   llvm::DenseMap<mlir::Value, mlir::Value> widened_;
-  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> spread_;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> spread_;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> operands_;
 };
 

@@ -51,8 +51,8 @@ void check_budget(chunk::ProgramOp program, const WarpBuilder& kernel) {
   user_error(
       "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory, the budget is {}; use a smaller "
       "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
-      program.getSymName().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), kernel.shared_bytes(),
-      budget, kernel.shared_map());
+      program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(),
+      kernel.shared_bytes(), budget, kernel.shared_map());
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ void chunk_to_warp(chunk::ProgramOp program, llvm::StringRef arch, ModuleOp kern
   b.setInsertionPointToEnd(kernels.getBody());
   int64_t shared = builder.shared_bytes();
   auto kernel =
-      warp::KernelOp::create(b, loc, (program.getSymName() + "_forward").str(), program.getSymName(), warps,
+      warp::KernelOp::create(b, loc, (program.getRecurrence() + "_forward").str(), program.getRecurrence(), warps,
                              blocks_per_sm(program, warps, shared), program.getChunk(), program.getKeyDim(),
                              program.getValueDim(), shared, program.getCompute(), tensor_list(program, b), arch);
   b.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());

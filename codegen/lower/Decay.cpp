@@ -94,8 +94,9 @@ Value Decay::factored(Value x, Value factor, const char* suffix) {
 
 Value Decay::state(Value S0) {
   if (state_) return state_;
-  state_ =
-      plan_.path == DecayPath::anchored ? called(b_.mul(S0, called(b_.exp2(middle_), "e_middle")), "S_middle") : S0;
+  state_ = plan_.path == DecayPath::anchored
+               ? called(b_.mul(S0, at_most(called(b_.exp2(middle_), "e_middle"), std::exp(plan_.exponent))), "S_middle")
+               : S0;
   b_.set_measurable(state_);
   return state_;
 }
@@ -125,10 +126,13 @@ Value Decay::pair(Value q, bool after, Value k) {
 }
 
 Value Decay::finish(Value S0, ValueRange writes) {
-  Value sum =
-      plan_.path == DecayPath::exact ? called(b_.mul(S0, called(b_.exp(last_), "e_last")), "S_decayed") : state(S0);
+  Value sum = plan_.path == DecayPath::exact
+                  ? called(b_.mul(S0, at_most(called(b_.exp(last_), "e_last"), 1)), "S_decayed")
+                  : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
-  return plan_.path == DecayPath::anchored ? b_.mul(sum, called(b_.exp2(b_.sub(last_, middle_)), "e_last")) : sum;
+  return plan_.path == DecayPath::anchored
+             ? b_.mul(sum, at_most(called(b_.exp2(b_.sub(last_, middle_)), "e_last"), std::exp(plan_.exponent)))
+             : sum;
 }
 
 }  // namespace wkvc

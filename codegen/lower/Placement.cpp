@@ -34,7 +34,7 @@ Owner Placement::owner_of(Operation* op) const {
   if (space.columns == Axis::key && space.rows != Axis::value) return Owner::slab;
   if (space.columns == Axis::value || space.rows == Axis::value) return Owner::rows;
   user_error("'{}': a value with one number a token ({}) can't be mapped onto warps yet; write it as a vector",
-             op->getParentOfType<chunk::ProgramOp>().getSymName().str(), op->getName().getStringRef().str());
+             op->getParentOfType<chunk::ProgramOp>().getRecurrence().str(), op->getName().getStringRef().str());
 }
 
 bool Placement::crosses(Value operand, Operation* user) const {

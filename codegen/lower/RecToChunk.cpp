@@ -52,7 +52,7 @@ class Lowering {
     S0_ = b_.create<chunk::StateOp>(type, recurrence_.state().getName());
     set_name(S0_, recurrence_.state().getName());
     next_ = analysis_.next();
-    if (next_.log_decay) next_.log_decay = b_.spread(next_.log_decay, plan_.chunk, recurrence_.getKeyDim());
+    if (next_.log_decay) next_.log_decay = b_.spread(next_.log_decay, plan_.chunk, recurrence_.getKeyDim(), "TK");
     for (RankOne& term : next_.rank) term = {past_end_zero(term.left), past_end_zero(term.right)};
     for (RankOne& term : next_.input) term = {past_end_zero(term.left), past_end_zero(term.right)};
   }
@@ -154,7 +154,9 @@ class Lowering {
   }
 
   void lower_output(rec::OutputOp output) {
-    Value value = analysis_.full(materialize(output.getValue()), output.getValue());
+    rec::Dim dim = output.getDim();
+    Value value = b_.spread(b_.widen(materialize(output.getValue())), plan_.chunk, recurrence_.extent(dim),
+                            "T" + rec::stringifyDim(dim).str());
     set_name(value, output.getName().upper());
     b_.create<chunk::OutputOp>(output.getName(), value, name_of(rec::dtype_of(output.getDtype())), StringAttr());
   }

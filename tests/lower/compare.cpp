@@ -6,6 +6,7 @@
 
 #include "codegen/chunk/Interpreter.h"
 #include "codegen/ir/Text.h"
+#include "codegen/rec/Gradient.h"
 #include "codegen/rec/Rec.h"
 
 namespace wkvc::test {
@@ -74,6 +75,36 @@ rec::Result run_chunk(const std::string& chunk_text, const Problem& problem) {
   auto module = parse(chunk_text, context);
   auto program = llvm::cast<chunk::ProgramOp>(module->getBody()->front());
   return chunk::interpret(program, problem.shape, problem.inputs, problem.initial_state);
+}
+
+Incoming random_incoming(const rec::Result& forward) {
+  std::mt19937_64 random(1);
+  Incoming incoming{{}, normal(forward.final_state.size(), 1, random)};
+  for (const auto& [name, tensor] : forward.outputs) incoming.outputs[name] = normal(tensor.size(), 1, random);
+  return incoming;
+}
+
+rec::Result run_rec_gradient(const std::string& rec_text, const Problem& problem, const Incoming& incoming) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = rec::parse(rec_text, "test", context);
+  auto gradients = rec::differentiate(rec::recurrence_of(*module), problem.shape, problem.inputs, problem.initial_state,
+                                      incoming.outputs, incoming.final_state);
+  rec::Result result{{}, gradients.initial_state};
+  for (auto& [name, tensor] : gradients.inputs) result.outputs["d" + name] = tensor;
+  return result;
+}
+
+rec::Result run_chunk_gradient(const std::string& both, const Problem& problem, const Incoming& incoming) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<chunk::ChunkDialect>();
+  auto module = parse(both, context);
+  auto forward = llvm::cast<chunk::ProgramOp>(module->getBody()->front());
+  auto backward = llvm::cast<chunk::ProgramOp>(module->getBody()->back());
+  std::vector<double> saved;
+  chunk::interpret(forward, problem.shape, problem.inputs, problem.initial_state, &saved);
+  rec::Tensors inputs = problem.inputs;
+  for (const auto& [name, tensor] : incoming.outputs) inputs["d" + name] = tensor;
+  return chunk::interpret(backward, problem.shape, inputs, incoming.final_state, &saved);
 }
 
 namespace {

@@ -20,6 +20,16 @@ Problem random_problem(const std::string& rec_text, rec::Shape shape, const std:
 rec::Result run_rec(const std::string& rec_text, const Problem& problem);
 rec::Result run_chunk(const std::string& chunk_text, const Problem& problem);
 
+// Gradients of Σ o∘do + Σ final_state∘dfinal_state, as the results "dr", … and the final state "dinitial_state".
+struct Incoming {
+  rec::Tensors outputs;  // by the outputs' names
+  std::vector<double> final_state;
+};
+Incoming random_incoming(const rec::Result& forward);
+rec::Result run_rec_gradient(const std::string& rec_text, const Problem& problem, const Incoming& incoming);
+// `both` holds the forward and the backward program.
+rec::Result run_chunk_gradient(const std::string& both, const Problem& problem, const Incoming& incoming);
+
 // The largest relative error ‖x−ref‖/‖ref‖ among outputs and final state; infinity where anything is not finite.
 double error_between(const rec::Result& result, const rec::Result& reference);
 

@@ -1,0 +1,69 @@
+// Backward chunk programs give the gradients of their recurrences, after every pass of the chunk stage.
+#include <gtest/gtest.h>
+
+#include "codegen/passes.h"
+#include "dsl/builtin.h"
+#include "tests/lower/compare.h"
+#include "tests/lower/recurrences.h"
+
+namespace wkvc {
+
+void PrintTo(const Definition& definition, std::ostream* stream);
+
+namespace test {
+namespace {
+
+Config backward(int chunk, const std::string& mma = "bf16") {
+  Config config;
+  config.key_dim = 32;
+  config.value_dim = 16;
+  config.chunk = chunk;
+  config.mma = mma;
+  config.pass = "both";
+  return config;
+}
+
+void expect_gradients(const Definition& definition, const Config& config, rec::Shape shape,
+                      const std::vector<double>& log_decays) {
+  const std::string text = rec_text(definition, config);
+  const Problem problem = random_problem(text, shape, log_decays);
+  const Incoming incoming = random_incoming(run_rec(text, problem));
+  const rec::Result reference = run_rec_gradient(text, problem, incoming);
+  bool differentiated = false;
+  for (const Pass& pass : all_passes()) {
+    differentiated |= pass.name == std::string("differentiate");
+    if (pass.output != Stage::chunk || !differentiated) continue;
+    const std::string both = dump_after(source_from(text), pass.name, config);
+    EXPECT_LT(error_between(run_chunk_gradient(both, problem, incoming), reference), 1e-9)
+        << definition.name << " after " << pass.name << ", chunk " << config.chunk << ", T " << shape.tokens;
+  }
+}
+
+class Gradient : public testing::TestWithParam<Definition> {};
+
+TEST_P(Gradient, OfMildDecays) {
+  for (int chunk : {16, 32})
+    for (std::int64_t tokens : {1, 15, 16, 17, 63})
+      expect_gradients(GetParam(), backward(chunk), {1, tokens, 2}, {-0.01, -0.1, -0.25});
+}
+
+TEST_P(Gradient, OfBatchesAndHeads) { expect_gradients(GetParam(), backward(16), {2, 20, 3}, {-0.01, -0.2}); }
+
+TEST_P(Gradient, OfF16Operands) { expect_gradients(GetParam(), backward(16, "f16"), {1, 40, 1}, {-0.01, -0.2}); }
+
+std::string name_of_definition(const testing::TestParamInfo<Definition>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(All, Gradient, testing::ValuesIn(recurrences()), name_of_definition);
+
+class StrongDecayGradient : public testing::TestWithParam<Definition> {};
+
+// Above the floor of chunk programs, below which log decays have no gradient.
+TEST_P(StrongDecayGradient, IsExact) {
+  for (std::int64_t tokens : {1, 17, 63})
+    expect_gradients(GetParam(), backward(16), {1, tokens, 1}, {-39, -20, -3, -0.1, -1e-3, 0});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StrongDecayGradient, testing::ValuesIn(unbounded_recurrences()), name_of_definition);
+
+}  // namespace
+}  // namespace test
+}  // namespace wkvc

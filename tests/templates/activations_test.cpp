@@ -29,6 +29,7 @@ double reciprocal(double x) { return 1 / x; }
 
 TEST(Activations, AreAccurateNearZero) {
   check_function("exp", std::exp, -2, 2, 4);
+  check_function("exp2", std::exp2, -2, 2, 4);
   check_function("log", std::log, 0.5, 4, 4);
   check_function("sigmoid", sigmoid, -4, 4, 6);
   check_function("tanh", std::tanh, -1e-3, 1e-3, 4);
@@ -41,6 +42,7 @@ TEST(Activations, AreAccurateNearZero) {
 // exp(x) is as good as x·log2(e) in f32: relative error |x|·2^-23 and a little.
 TEST(Activations, AreAccurateFarOut) {
   check_function("exp", std::exp, -87, 88, 100);
+  check_function("exp2", std::exp2, -125, 127, 4);
   check_function("log", std::log, 1e-30, 1e30, 4);
   check_function("sigmoid", sigmoid, -80, 80, 100);
   check_function("tanh", std::tanh, -20, 20, 4);

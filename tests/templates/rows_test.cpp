@@ -41,6 +41,9 @@ TEST_P(Rows, MatchesDoubles) {
       [&](int m, int n) { return at(m, n); },
       [&](int, int n) { return at(1, n); },
       [&](int m, int) { return row_sum(m); },
+      [&](int m, int n) { return m == 0 ? at(1, n) : 0; },
+      [&](int m, int n) { return m == middle ? at(1, n) : 0; },
+      [&](int m, int n) { return m == last ? at(1, n) : 0; },
   };
   Values expected;
   for (const auto& result : results) {
@@ -52,7 +55,22 @@ TEST_P(Rows, MatchesDoubles) {
   check(launch, {{1, expected, 1e-6}});
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Rows, testing::Values(std::pair{16, 16}, std::pair{32, 64}, std::pair{64, 48}));
+INSTANTIATE_TEST_SUITE_P(Sizes, Rows,
+                         testing::Values(std::pair{16, 16}, std::pair{16, 64}, std::pair{32, 64}, std::pair{64, 48}));
+
+// What is not on the diagonal may be NaN.
+TEST(DiagonalColumn, IgnoresTheRest) {
+  for (const int c : {16, 48}) {
+    Values x(c * c, std::numeric_limits<double>::quiet_NaN()), expected;
+    for (int i = 0; i < c; ++i) {
+      x[i * c + i] = i + 1;
+      expected.insert(expected.end(), 16, i + 1);
+    }
+    Launch launch{"rows", "diagonal_column_" + std::to_string(c)};
+    launch.tensors = {Tensor(DType::f32, {1, c, 1, c}).set(x), Tensor(DType::f32, {1, c, 1, 16})};
+    check(launch, {{1, expected, 0}});
+  }
+}
 
 TEST(KeepRows, DropsNaN) {
   const Shape shape{1, 32, 1, 16};

@@ -39,5 +39,10 @@ template <class X>
 WKVC_INLINE X minimum(const X& x, float bound) {
   return map(x, [=](float a) { return a > bound ? bound : a; });
 }
+// 1 where x > bound, else 0: the derivative of relu and of maximum.
+template <class X>
+WKVC_INLINE X greater_than(const X& x, float bound) {
+  return map(x, [=](float a) { return a > bound ? 1.f : 0.f; });
+}
 
 }  // namespace wkvc

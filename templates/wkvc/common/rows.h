@@ -49,6 +49,18 @@ WKVC_INLINE RowVec<C> row(const Tile<f32, R, C>& x) {
   return y;
 }
 
+// The tile that has x as row I and is zero elsewhere.
+template <int I, int R, int C>
+WKVC_INLINE Tile<f32, R, C> at_row(const RowVec<C>& x) {
+  static_assert(I >= 0 && I < R, "no such row");
+  constexpr int kSlot = I % 16 / layout::kRowGroups;
+  Tile<f32, R, C> y{};
+  for_each_slot<PerColumn, C>([&](int j, int s) {
+    if (PerRow::position(kSlot) == I % 16) y.block[I / 16][j].unit[layout::element(kSlot, s)] = x.v[j][s];
+  });
+  return y;
+}
+
 template <int R, int C>
 WKVC_INLINE RowVec<C> sum_rows(const Tile<f32, R, C>& x) {
   RowVec<C> y{};
@@ -90,6 +102,17 @@ WKVC_INLINE Tile<f32, R, C> tril_strict(const Tile<f32, R, C>& x) {
 template <int R, int C>
 WKVC_INLINE Tile<f32, R, C> diagonal(const Tile<f32, R, C>& x) {
   return select(x, [](int row, int column) { return row == column; });
+}
+
+// The diagonal as a column.
+template <int C>
+WKVC_INLINE ColVec<C> diagonal_column(const Tile<f32, C, C>& x) {
+  ColVec<C> y{};
+  for_each_element<16, C>([&](int, int i, int e) {
+    const int row_slot = PerRow::slot(e), column_slot = PerColumn::slot(e);
+    if (PerRow::position(row_slot) == PerColumn::position(column_slot)) y.v[i][row_slot] += x.block[i][i].unit[e];
+  });
+  return map(y, [](float part) { return lanes::sum_column_groups(part); });
 }
 
 }  // namespace wkvc

@@ -8,6 +8,7 @@ using namespace wkvc::test;
     write(args.tensor[1], block, 0, name(read<f32, 16, 64>(args.tensor[0], block))); \
   }
 CASE(exp)
+CASE(exp2)
 CASE(log)
 CASE(sigmoid)
 CASE(tanh)

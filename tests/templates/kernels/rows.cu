@@ -25,13 +25,25 @@ WKVC_INLINE void rows(const KernelArgs<2>& args, const Block& block) {
   write(out, block, 11, z + load_row<C>(vector));
   store_column(vector, sum_columns(x));
   write(out, block, 12, z + load_column<R>(vector));
+  write(out, block, 13, at_row<0, R>(row<1>(x)));
+  write(out, block, 14, at_row<R / 2 - 1, R>(row<1>(x)));
+  write(out, block, 15, at_row<R - 1, R>(row<1>(x)));
 }
 
 #define CASE(R, C) \
   WKVC_KERNEL(rows_##R##_##C, 2, 1, 1) { rows<R, C>(args, block); }
 CASE(16, 16)
+CASE(16, 64)
 CASE(32, 64)
 CASE(64, 48)
+
+#define DIAGONAL(C)                                                       \
+  WKVC_KERNEL(diagonal_column_##C, 2, 1, 1) {                             \
+    const auto x = read<f32, C, C>(args.tensor[0], block);                \
+    write(args.tensor[1], block, 0, zeros<C, 16>() + diagonal_column(x)); \
+  }
+DIAGONAL(16)
+DIAGONAL(48)
 
 // x has NaN in the rows that are dropped; `tokens` of them are kept.
 WKVC_KERNEL(keep_rows_32_16, 2, 1, 1) {

@@ -44,7 +44,7 @@ WKVC_INLINE void slabs(const KernelArgs<7>& args, const Block& block) {
 }
 
 #define CASE(T, C, V, K) \
-  WKVC_KERNEL(slabs_##T##_##C##_##V##_##K, 7, V / 16, 1) { slabs<T, C, V, K>(args, block); }
+  WKVC_KERNEL(slabs_##T##_##C##_##V##_##K, 7, (V) / 16, 1) { slabs<T, C, V, K>(args, block); }
 CASE(f16, 16, 64, 64)
 CASE(f16, 32, 32, 16)
 CASE(bf16, 16, 32, 32)

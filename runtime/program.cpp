@@ -68,10 +68,10 @@ Program Program::only(Direction pass) const {
 }
 
 std::vector<TensorSpec> Program::internals() const {
-  const bool both = has(Direction::forward) && has(Direction::backward);
+  const bool saves = has(Direction::forward);
   std::vector<TensorSpec> specs;
   for (const TensorSpec& spec : manifest_.tensors) {
-    if (spec.role == Role::workspace || (spec.role == Role::saved_states && both)) specs.push_back(spec);
+    if (spec.role == Role::workspace || (spec.role == Role::saved_states && saves)) specs.push_back(spec);
   }
   return specs;
 }

@@ -26,9 +26,9 @@ class Program {
   // The kernels of one pass, sharing what was compiled; throws UserError when there is none.
   Program only(Direction pass) const;
 
-  // What one kernel writes and another one reads, and nobody else needs: workspaces, and the saved states where both
-  // passes are here. They are passed to a launch like other tensors, so that it allocates nothing; their contents
-  // before it do not matter.
+  // What these kernels write for each other or for the backward pass: workspaces, and the saved states unless the
+  // forward pass is elsewhere. They are passed to a launch like other tensors, so that it allocates nothing; their
+  // contents before it do not matter.
   std::vector<TensorSpec> internals() const;
 
   // Launches every kernel on `stream`, as Kernel::launch does one. Tensors come by name; states and gradients of states

@@ -19,10 +19,10 @@ struct Config {
   int chunk = 0;                       // --chunk: tokens a step, a multiple of 16; 0 = auto
   std::int64_t sram = 0;               // --sram: bytes of shared memory a block may use
   std::string arch = "sm_90a";         // --arch
-  std::string pass = "forward";        // --pass: forward, backward, both
-  int save_every = 0;                  // --save-every: tokens between the states saved for the backward pass
-  std::string saved;                   // --saved: their dtype: f32, bf16, f16
-  std::vector<std::string> gradients;  // --grad: of these inputs and parameters; empty = all
+  std::string pass = "forward";        // --pass: forward, backward, or both (the forward pass that saves states before)
+  int save_every = 0;                  // --save-every: tokens between saved states, a multiple of the chunk; 0 = auto
+  std::string saved;                   // --saved: storage of saved states: f32, bf16, f16
+  std::vector<std::string> gradients;  // --grad: what to differentiate by, by name; empty: by everything
 };
 
 enum class Stage { rec, chunk, warp, cuda };  // the text stages, in order

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/cubin.h"
 #include "runtime/driver.h"
@@ -22,7 +23,9 @@ class Backend {
   virtual CubinUsage usage() const = 0;
 };
 
-std::unique_ptr<const Backend> make_cuda_backend(const std::string& source, const Manifest& manifest);
-std::unique_ptr<const Backend> make_host_backend(const std::string& source, const Manifest& manifest);
+// One for every kernel of a text, which is compiled once.
+using Backends = std::vector<std::shared_ptr<const Backend>>;
+Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests);
+Backends make_host_backends(const std::string& source, std::span<const Manifest> manifests);
 
 }  // namespace wkvc

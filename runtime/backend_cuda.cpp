@@ -36,9 +36,14 @@ class CudaBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<const Backend> make_cuda_backend(const std::string& source, const Manifest& manifest) {
+Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests) {
   const Device device = Device::current();  // before compiling: without a GPU that is the first thing to say
-  return std::make_unique<CudaBackend>(device, compile_cubin(source, manifest.arch), manifest);
+  const CubinResult compiled = compile_cubin(source, manifests.front().arch);
+  Backends backends;
+  for (const Manifest& manifest : manifests) {
+    backends.push_back(std::make_shared<CudaBackend>(device, compiled, manifest));
+  }
+  return backends;
 }
 
 }  // namespace wkvc

@@ -12,8 +12,8 @@ class HostBackend final : public Backend {
  public:
   HostBackend(HostKernel kernel, std::int64_t shared_bytes) : kernel_(std::move(kernel)), shared_bytes_(shared_bytes) {}
 
-  void run(unsigned, std::span<const std::byte> arguments, StreamHandle) const override {
-    kernel_.run(arguments.data(), shared_bytes_);
+  void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle) const override {
+    kernel_.run(arguments.data(), shared_bytes_, blocks);
   }
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle) const override {
     std::memmove(to, from, bytes);
@@ -30,8 +30,13 @@ class HostBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<const Backend> make_host_backend(const std::string& source, const Manifest& manifest) {
-  return std::make_unique<HostBackend>(HostKernel::compile(source, manifest.kernel), manifest.shared_bytes);
+Backends make_host_backends(const std::string& source, std::span<const Manifest> manifests) {
+  Backends backends;
+  for (const Manifest& manifest : manifests) {
+    backends.push_back(
+        std::make_shared<HostBackend>(HostKernel::compile(source, manifest.kernel), manifest.shared_bytes));
+  }
+  return backends;
 }
 
 }  // namespace wkvc

@@ -1,6 +1,7 @@
 #include "runtime/empty_launch.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -8,6 +9,17 @@
 
 namespace wkvc {
 namespace {
+
+// Without tokens, `to` is `from`.
+struct Carried {
+  Role from, to;
+};
+constexpr std::array<Carried, 2> carried_roles{
+    {{Role::initial_state, Role::final_state}, {Role::final_state_gradient, Role::initial_state_gradient}}};
+
+bool is_carried(Role role) {
+  return std::ranges::any_of(carried_roles, [&](const Carried& carried) { return carried.to == role; });
+}
 
 std::vector<std::size_t> indices_of(const Manifest& manifest, Role role) {
   std::vector<std::size_t> indices;
@@ -55,40 +67,48 @@ void set_zero(const Backend& backend, const Tensor& tensor, StreamHandle stream)
                  [&](void* to, const void*, std::size_t bytes) { backend.set_zero(to, bytes, stream); });
 }
 
-void carry_over(const Backend& backend, const Tensor& initial, const Tensor& final_state, StreamHandle stream) {
-  if (final_state.data == nullptr || final_state.data == initial.data || element_count(final_state.shape) == 0) return;
-  for_each_piece(final_state, initial,
-                 [&](void* to, const void* from, std::size_t bytes) { backend.copy(to, from, bytes, stream); });
+void carry_over(const Backend& backend, const Tensor& from, const Tensor& to, StreamHandle stream) {
+  if (to.data == nullptr || to.data == from.data || element_count(to.shape) == 0) return;
+  for_each_piece(to, from,
+                 [&](void* into, const void* piece, std::size_t bytes) { backend.copy(into, piece, bytes, stream); });
+}
+
+void carry_over(const Backend& backend, const Manifest& manifest, Carried roles, std::span<const Tensor> tensors,
+                StreamHandle stream) {
+  const std::vector<std::size_t> from = indices_of(manifest, roles.from), to = indices_of(manifest, roles.to);
+  for (std::size_t n = 0; n < to.size(); ++n) {
+    const bool is_zero = n >= from.size() || tensors[from[n]].data == nullptr;
+    if (is_zero) {
+      set_zero(backend, tensors[to[n]], stream);
+    } else {
+      carry_over(backend, tensors[from[n]], tensors[to[n]], stream);
+    }
+  }
+}
+
+void check_match(const Manifest& manifest, Carried roles) {
+  const std::vector<std::size_t> from = indices_of(manifest, roles.from), to = indices_of(manifest, roles.to);
+  for (std::size_t n = 0; n < std::min(from.size(), to.size()); ++n) {
+    const TensorSpec &before = manifest.tensors[from[n]], &after = manifest.tensors[to[n]];
+    if (before.dtype == after.dtype && before.dims == after.dims) continue;
+    user_error("the kernel manifest gives \"{}\" and \"{}\" different dtypes or dims: they hold the same state",
+               before.name, after.name);
+  }
 }
 
 }  // namespace
 
 void finish_empty_launch(const Backend& backend, const Manifest& manifest, std::span<const Tensor> tensors,
                          StreamHandle stream) {
-  for (const std::size_t i : indices_of(manifest, Role::output)) set_zero(backend, tensors[i], stream);
-  const std::vector<std::size_t> initial = indices_of(manifest, Role::initial_state);
-  const std::vector<std::size_t> finals = indices_of(manifest, Role::final_state);
-  for (std::size_t n = 0; n < finals.size(); ++n) {
-    const bool starts_at_zero = n >= initial.size() || tensors[initial[n]].data == nullptr;
-    if (starts_at_zero) {
-      set_zero(backend, tensors[finals[n]], stream);
-    } else {
-      carry_over(backend, tensors[initial[n]], tensors[finals[n]], stream);
-    }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Role role = manifest.tensors[i].role;
+    if (is_result(role) && !is_carried(role)) set_zero(backend, tensors[i], stream);
   }
+  for (const Carried roles : carried_roles) carry_over(backend, manifest, roles, tensors, stream);
 }
 
 void check_states_match(const Manifest& manifest) {
-  const std::vector<std::size_t> initial = indices_of(manifest, Role::initial_state);
-  const std::vector<std::size_t> finals = indices_of(manifest, Role::final_state);
-  for (std::size_t n = 0; n < std::min(initial.size(), finals.size()); ++n) {
-    const TensorSpec& from = manifest.tensors[initial[n]];
-    const TensorSpec& to = manifest.tensors[finals[n]];
-    if (from.dtype != to.dtype || from.dims != to.dims) {
-      user_error("the kernel manifest gives \"{}\" and \"{}\" different dtypes or dims: they hold the same state",
-                 from.name, to.name);
-    }
-  }
+  for (const Carried roles : carried_roles) check_match(manifest, roles);
 }
 
 }  // namespace wkvc

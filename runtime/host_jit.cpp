@@ -123,8 +123,9 @@ HostKernel HostKernel::compile(const std::string& kernel_source, const std::stri
   return kernel;
 }
 
-void HostKernel::run(const void* kernel_args, std::int64_t shared_bytes) const {
+void HostKernel::run(const void* kernel_args, std::int64_t shared_bytes, std::int64_t blocks) const {
   host::Launch launch{shared_bytes};
+  launch.blocks = blocks;
   const int result = entry_(kernel_args, &launch);
   if (result == 0) return;
   internal_error("kernel {} failed on the host target ({}): {}", symbol_, result, launch.message);

@@ -19,9 +19,9 @@ class HostKernel {
   // compile (log and numbered source together) or lacks the symbol.
   static HostKernel compile(const std::string& kernel_source, const std::string& symbol);
 
-  // Runs the kernel on KernelArgs whose pointers are host pointers, with `shared_bytes` of shared memory a block.
-  // Throws InternalError with the kernel's message.
-  void run(const void* kernel_args, std::int64_t shared_bytes) const;
+  // Runs `blocks` blocks of the kernel (0: one for each batch and head) on KernelArgs whose pointers are host pointers,
+  // with `shared_bytes` of shared memory a block. Throws InternalError with the kernel's message.
+  void run(const void* kernel_args, std::int64_t shared_bytes, std::int64_t blocks = 0) const;
 
  private:
   using Entry = int(const void* kernel_args, host::Launch* launch);

@@ -10,41 +10,56 @@
 namespace wkvc {
 namespace {
 
-Manifest checked_manifest(const std::string& source) {
-  Manifest manifest = manifest_from(source);
+void check_manifest(const Manifest& manifest) {
   if (manifest.tensors.size() > LaunchArguments::max_tensors) {
     user_error("the kernel manifest has {} tensors, at most {} fit in a kernel's parameters", manifest.tensors.size(),
                LaunchArguments::max_tensors);
   }
   check_states_match(manifest);
-  return manifest;
+}
+
+unsigned blocks_of(const Manifest& manifest, LaunchSize size) {
+  return static_cast<unsigned>(manifest.grid == Grid::head ? size.heads : size.batches * size.heads);
 }
 
 }  // namespace
 
-Kernel::Kernel(std::string source, Target target)
-    : source_(std::move(source)),
-      target_(target),
-      manifest_(checked_manifest(source_)),
-      backend_(target == Target::cuda ? make_cuda_backend(source_, manifest_) : make_host_backend(source_, manifest_)) {
+Kernel::Kernel(std::shared_ptr<const std::string> source, Target target, Manifest manifest,
+               std::shared_ptr<const Backend> backend)
+    : source_(std::move(source)), target_(target), manifest_(std::move(manifest)), backend_(std::move(backend)) {}
+
+std::vector<Kernel> Kernel::load_all(std::string source, Target target) {
+  const auto text = std::make_shared<const std::string>(std::move(source));
+  std::vector<Manifest> manifests = manifests_from(*text);
+  for (const Manifest& manifest : manifests) check_manifest(manifest);
+  const Backends backends =
+      target == Target::cuda ? make_cuda_backends(*text, manifests) : make_host_backends(*text, manifests);
+  std::vector<Kernel> kernels;
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    kernels.push_back(Kernel(text, target, std::move(manifests[i]), backends[i]));
+  }
+  return kernels;
 }
 
-Kernel::Kernel(Kernel&&) noexcept = default;
-Kernel& Kernel::operator=(Kernel&&) noexcept = default;
-Kernel::~Kernel() = default;
-
-Kernel Kernel::load(std::string source, Target target) { return Kernel(std::move(source), target); }
+Kernel Kernel::load(std::string source, Target target) {
+  manifest_from(source);  // throws where there are several
+  return std::move(load_all(std::move(source), target).front());
+}
 
 CubinUsage Kernel::usage() const { return backend_->usage(); }
 
 void Kernel::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream) const {
   check_launch(manifest_, tensors, size);
-  if (size.batches == 0 || size.tokens == 0 || size.heads == 0) {
+  if (size.is_empty()) {
     finish_empty_launch(*backend_, manifest_, tensors, stream);
-    return;
+  } else {
+    run(tensors, size, stream);
   }
+}
+
+void Kernel::run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream) const {
   const LaunchArguments arguments(manifest_, tensors, size);
-  backend_->run(static_cast<unsigned>(size.batches * size.heads), arguments.bytes(), stream);
+  backend_->run(blocks_of(manifest_, size), arguments.bytes(), stream);
 }
 
 }  // namespace wkvc

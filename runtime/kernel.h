@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/cubin.h"
 #include "runtime/driver.h"
@@ -22,34 +23,39 @@ enum class Target {
 
 class Kernel {
  public:
-  // Compiles the text that wkvc emitted. Throws UserError: a manifest that is missing or malformed, no compiler for
+  // Compiles the text that wkvc emitted, which holds one kernel (for several, see Program). Copies share what was
+  // compiled. Throws UserError: a manifest that is missing or malformed, no compiler for
   // the target, no GPU, more shared memory than the GPU has; InternalError: the text does not compile.
   static Kernel load(std::string source, Target target);
 
-  Kernel(Kernel&&) noexcept;
-  Kernel& operator=(Kernel&&) noexcept;
-  ~Kernel();
-
   const Manifest& manifest() const { return manifest_; }
-  const std::string& source() const { return source_; }
+  const std::string& source() const { return *source_; }
   Target target() const { return target_; }
   CubinUsage usage() const;  // cuda only, else UserError
   int registers() const { return usage().registers; }
 
   // Launches on `stream` and returns: nothing is allocated and nothing waited for (the host target returns when the
-  // kernel has run). Tensors come in the manifest's order; Tensor{} leaves a state out: an initial state of zeros, a
-  // final state nobody asked for. The last dimension is contiguous, other strides are free; what is written has memory
-  // of its own, except that a final state may be its initial state. With T = 0 the final state is the initial one.
-  // Throws UserError naming the tensor, what was given and what was expected.
+  // kernel has run). Tensors come in the manifest's order; Tensor{} leaves a state or the gradient of one
+  // out: what is given is zero then, and what is a result nobody asked for. The last dimension is contiguous, other
+  // strides are free; what is written has memory of its own, except that a final state may be its initial state. With T
+  // = 0 the final state is the initial one, and the gradient of the initial state is that of the final one. Throws
+  // UserError naming the tensor, what was given and what was expected.
   void launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream = nullptr) const;
 
  private:
-  Kernel(std::string source, Target target);
+  friend class Program;
+  Kernel(std::shared_ptr<const std::string> source, Target target, Manifest manifest,
+         std::shared_ptr<const Backend> backend);
 
-  std::string source_;
+  // Of every kernel in the text.
+  static std::vector<Kernel> load_all(std::string source, Target target);
+  // Without checks, for sizes that are not empty.
+  void run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream) const;
+
+  std::shared_ptr<const std::string> source_;
   Target target_;
   Manifest manifest_;
-  std::unique_ptr<const Backend> backend_;
+  std::shared_ptr<const Backend> backend_;
 };
 
 }  // namespace wkvc

@@ -1,6 +1,7 @@
 #include "runtime/launch_arguments.h"
 
 #include "runtime/error.h"
+#include "runtime/layout.h"
 
 namespace wkvc {
 namespace {
@@ -30,7 +31,7 @@ TensorArg argument_for(const TensorSpec& spec, const Tensor& tensor) {
     } else if (spec.dims[dim] == "H") {
       arg.head = stride;
     } else {
-      arg.row = stride;  // T, or the rows of a state
+      arg.row = stride;  // T, or the innermost rows: of a state, of several behind each other
     }
   }
   arg.vector16 = rows_in_16_bytes(spec, tensor, arg) ? 1 : 0;

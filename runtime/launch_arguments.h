@@ -14,9 +14,6 @@
 
 namespace wkvc {
 
-// Whether the last dimension is a contiguous row; per-head scalars [B,T,H] have one element a row.
-inline bool has_rows(const TensorSpec& spec) { return spec.dims.back() != "H"; }
-
 // KernelArgs<N> for the N of a manifest, as bytes, in place: launching does not allocate.
 class LaunchArguments {
  public:
@@ -33,7 +30,8 @@ class LaunchArguments {
   std::size_t count_;
 };
 
-// Throws UserError unless `tensors` are what the manifest says, for this size. Absent states are let through.
+// Throws UserError unless `tensors` are what the manifest says, for this size. Absent states and
+// gradients of states are let through.
 void check_launch(const Manifest& manifest, std::span<const Tensor> tensors, LaunchSize size);
 
 }  // namespace wkvc

@@ -7,13 +7,16 @@
 #include "runtime/checked.h"
 #include "runtime/error.h"
 #include "runtime/launch_arguments.h"
+#include "runtime/layout.h"
 
 namespace wkvc {
 namespace {
 
 bool is_state(const TensorSpec& spec) { return spec.role == Role::initial_state || spec.role == Role::final_state; }
-bool is_written(const TensorSpec& spec) { return spec.role == Role::output || spec.role == Role::final_state; }
-bool is_absent(const TensorSpec& spec, const Tensor& tensor) { return is_state(spec) && tensor.data == nullptr; }
+bool is_written(const TensorSpec& spec) { return is_result(spec.role) || is_internal(spec.role); }
+bool is_absent(const TensorSpec& spec, const Tensor& tensor) {
+  return is_optional(spec.role) && tensor.data == nullptr;
+}
 
 void check_shape(const TensorSpec& spec, const Tensor& tensor, const std::vector<std::int64_t>& expected) {
   if (tensor.shape != expected) {
@@ -23,6 +26,16 @@ void check_shape(const TensorSpec& spec, const Tensor& tensor, const std::vector
   if (tensor.strides.size() != tensor.shape.size()) {
     user_error("tensor \"{}\" has {} strides, expected one for each of its {} dimensions", spec.name,
                tensor.strides.size(), tensor.shape.size());
+  }
+}
+
+// Kernels find the rest of what they keep for each other from the strides of its rows.
+void check_contiguous(const TensorSpec& spec, const Tensor& tensor) {
+  const std::vector<std::int64_t> expected = contiguous_strides(tensor.shape);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (tensor.shape[i] <= 1 || tensor.strides[i] == expected[i]) continue;
+    user_error("tensor \"{}\" has strides {}, expected {}: a {} tensor has to be contiguous", spec.name,
+               shape_text(tensor.strides), shape_text(expected), name_of(spec.role));
   }
 }
 
@@ -41,6 +54,7 @@ void check_strides(const TensorSpec& spec, const Tensor& tensor) {
     user_error("tensor \"{}\" with shape {} and strides {} reaches beyond 63 bits of memory", spec.name,
                shape_text(tensor.shape), shape_text(tensor.strides));
   }
+  if (is_internal(spec.role)) check_contiguous(spec, tensor);
   if (has_rows(spec) && tensor.shape.back() > 1 && tensor.strides.back() != 1) {
     user_error("tensor \"{}\" has strides {}: its last dimension has to be contiguous (stride 1), copy it", spec.name,
                shape_text(tensor.strides));
@@ -49,7 +63,7 @@ void check_strides(const TensorSpec& spec, const Tensor& tensor) {
 
 void check_pointer(const TensorSpec& spec, const Tensor& tensor) {
   if (tensor.data == nullptr) {
-    user_error("tensor \"{}\" is null: only initial_state and final_state tensors can be left out", spec.name);
+    user_error("tensor \"{}\" is null: only states and gradients of states can be left out", spec.name);
   }
   if (reinterpret_cast<std::uintptr_t>(tensor.data) % size_of(tensor.dtype) != 0) {
     user_error("tensor \"{}\" begins at {}, which is not aligned to its {}-byte elements", spec.name,

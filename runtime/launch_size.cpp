@@ -10,12 +10,21 @@
 namespace wkvc {
 namespace {
 
+std::int64_t groups_of(std::int64_t count, std::int64_t size) { return count == 0 ? 0 : (count - 1) / size + 1; }
+
+std::int64_t saved_states_of(const Manifest& manifest, std::int64_t tokens) {
+  if (manifest.saved_every < 1) internal_error("{} saves no states", manifest.kernel);
+  return groups_of(groups_of(tokens, manifest.chunk), manifest.saved_every);
+}
+
 std::int64_t resolve(const std::string& dim, const Manifest& manifest, LaunchSize size) {
   if (dim == "B") return size.batches;
   if (dim == "T") return size.tokens;
   if (dim == "H") return size.heads;
   if (dim == "K") return manifest.key_dim;
   if (dim == "V") return manifest.value_dim;
+  if (dim == "N") return saved_states_of(manifest, size.tokens);
+  if (dim == "G") return manifest.saved_every;
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
   if (error != std::errc{} || end != dim.data() + dim.size()) internal_error("\"{}\" is no dimension", dim);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/error.h"
+#include "runtime/layout.h"
 #include "runtime/strict_json.h"
 
 namespace wkvc {
@@ -19,18 +20,8 @@ using nlohmann::json;
 
 constexpr std::string_view marker = "// wkvc-manifest: ";
 
-constexpr std::array<std::pair<Role, const char*>, 5> roles{{{Role::input, "input"},
-                                                             {Role::parameter, "parameter"},
-                                                             {Role::output, "output"},
-                                                             {Role::initial_state, "initial_state"},
-                                                             {Role::final_state, "final_state"}}};
-
-const char* role_name(Role role) {
-  for (const auto& [known, name] : roles) {
-    if (known == role) return name;
-  }
-  internal_error("{} is no Role", static_cast<int>(role));
-}
+constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
+constexpr std::array<std::string_view, 2> grids{"BH", "H"};
 
 // ASCII only, whatever the locale: these names become symbols and file names.
 bool is_identifier(std::string_view text) {
@@ -49,25 +40,15 @@ bool is_arch(std::string_view text) {
 }
 
 bool is_dim(std::string_view text) {
-  constexpr std::array<std::string_view, 5> symbols{"B", "T", "H", "K", "V"};
+  constexpr std::array<std::string_view, 7> symbols{"B", "T", "H", "K", "V", "N", "G"};
   if (std::find(symbols.begin(), symbols.end(), text) != symbols.end()) return true;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() && value > 0;
 }
 
-// [B,T,H], [B,T,H,D], [B,H,V,K] or [H,D]: what TensorArg's three strides can describe.
-bool is_layout(const std::vector<std::string>& dims) {
-  const auto begins = [&](std::vector<std::string> front) {
-    return dims.size() >= front.size() && std::equal(front.begin(), front.end(), dims.begin());
-  };
-  const auto inner = [&](std::size_t from) {
-    return std::none_of(dims.begin() + static_cast<std::ptrdiff_t>(from), dims.end(),
-                        [](const std::string& d) { return d == "B" || d == "T" || d == "H"; });
-  };
-  if (begins({"B", "T", "H"})) return dims.size() <= 4 && inner(3);
-  if (begins({"B", "H"})) return dims.size() == 4 && inner(2);
-  return begins({"H"}) && dims.size() == 2 && inner(1);
+bool has_gradient_name(Role role) {
+  return is_gradient(role) || role == Role::output_gradient || role == Role::final_state_gradient;
 }
 
 // Reads the fields of one JSON object and names the object in every error.
@@ -98,6 +79,15 @@ class Fields {
     return value;
   }
 
+  // The place of the value among `known`; the first, when the key is absent.
+  template <std::size_t N>
+  std::size_t one_of(const char* key, const std::array<std::string_view, N>& known) const {
+    if (!has(key)) return 0;
+    const auto* const found = std::find(known.begin(), known.end(), text(key));
+    if (found == known.end()) wrong(key, at(key), fmt::format("{}", fmt::join(known, " or ")));
+    return static_cast<std::size_t>(found - known.begin());
+  }
+
   std::int64_t integer(const char* key, std::int64_t low, std::int64_t high) const {
     const json& value = at(key);
     const std::string expected = fmt::format("an integer from {} to {}", low, high);
@@ -109,6 +99,8 @@ class Fields {
     if (result < low || result > high) wrong(key, value, expected);
     return result;
   }
+
+  bool has(const char* key) const { return object_.contains(key); }
 
   const json& list(const char* key) const {
     const json& value = at(key);
@@ -131,16 +123,16 @@ class Fields {
   std::string what_;
 };
 
-std::vector<std::string> dims_from(const Fields& fields) {
+std::vector<std::string> dims_from(const Fields& fields, Role role) {
   const json& list = fields.list("dims");
   std::vector<std::string> dims;
   for (const json& dim : list) {
     if (!dim.is_string() || !is_dim(dim.get<std::string>())) {
-      fields.wrong("dims", list, "B, T, H, K, V or positive numbers, as strings");
+      fields.wrong("dims", list, "B, T, H, K, V, N, G or positive numbers, as strings");
     }
     dims.push_back(dim.get<std::string>());
   }
-  if (!is_layout(dims)) fields.wrong("dims", list, "the order B,T,H[,D], B,H,D,D or H,D");
+  if (!is_layout(role, dims)) fields.wrong("dims", list, layouts_text(role));
   return dims;
 }
 
@@ -149,15 +141,15 @@ TensorSpec tensor_from(const json& object, std::size_t index) {
   TensorSpec spec;
   spec.name = fields.identifier("name");
   const std::string role = fields.text("role");
-  const auto known = std::find_if(roles.begin(), roles.end(), [&](const auto& r) { return role == r.second; });
-  if (known == roles.end()) {
-    fields.wrong("role", json(role), "input, parameter, output, initial_state or final_state");
+  if (!role_from(role)) fields.wrong("role", json(role), "one of " + role_names());
+  spec.role = *role_from(role);
+  if (has_gradient_name(spec.role) && (spec.name.size() < 2 || spec.name.front() != 'd')) {
+    fields.wrong("name", json(spec.name), fmt::format("\"d\" and a name, as every {} has", role));
   }
-  spec.role = known->first;
   const std::string dtype = fields.text("dtype");
   if (!dtype_from(dtype)) fields.wrong("dtype", json(dtype), "f32, f16 or bf16");
   spec.dtype = *dtype_from(dtype);
-  spec.dims = dims_from(fields);
+  spec.dims = dims_from(fields, spec.role);
   return spec;
 }
 
@@ -172,51 +164,36 @@ std::vector<TensorSpec> tensors_from(const json& list) {
   return tensors;
 }
 
-// The JSON of the one manifest line.
-std::string_view find_line(std::string_view source) {
-  std::string_view found;
+// The JSON of every manifest line.
+std::vector<std::string_view> find_lines(std::string_view source) {
+  std::vector<std::string_view> found;
   while (!source.empty()) {
     const std::size_t end = source.find('\n');
-    std::string_view line = source.substr(0, end);
+    const std::string_view line = source.substr(0, end);
     source.remove_prefix(end == std::string_view::npos ? source.size() : end + 1);
-    if (!line.starts_with(marker)) continue;
-    if (found.data() != nullptr) user_error("the kernel has two lines that begin with \"{}\": keep one", marker);
-    found = line.substr(marker.size());
-  }
-  if (found.data() == nullptr) {
-    user_error(
-        "the kernel has no line that begins with \"{}\": its header comment says what it is launched with. "
-        "Pass the text as wkvc emitted it",
-        marker);
+    if (line.starts_with(marker)) found.push_back(line.substr(marker.size()));
   }
   return found;
 }
 
-}  // namespace
-
-std::string to_line(const Manifest& manifest) {
-  using nlohmann::ordered_json;
-  ordered_json tensors = ordered_json::array();
+// Sizes that depend on the distance of saved states need one.
+void check_saved_every(const Manifest& manifest) {
   for (const TensorSpec& spec : manifest.tensors) {
-    tensors.push_back(ordered_json{{"name", spec.name},
-                                   {"role", role_name(spec.role)},
-                                   {"dtype", std::string(name_of(spec.dtype))},
-                                   {"dims", spec.dims}});
+    for (const std::string& dim : spec.dims) {
+      if (manifest.saved_every > 0 || (dim != "N" && dim != "G")) continue;
+      user_error(
+          "the kernel manifest's tensor \"{}\" has the dimension {}, for which \"saved_every\" has to be positive",
+          spec.name, dim);
+    }
   }
-  const ordered_json object{
-      {"op", manifest.op},       {"kernel", manifest.kernel},   {"config", manifest.config},
-      {"arch", manifest.arch},   {"key_dim", manifest.key_dim}, {"value_dim", manifest.value_dim},
-      {"chunk", manifest.chunk}, {"warps", manifest.warps},     {"shared_bytes", manifest.shared_bytes},
-      {"tensors", tensors}};
-  return fmt::format("{}{}\n", marker, object.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-Manifest manifest_from(std::string_view kernel_source) {
+Manifest parsed(std::string_view line) {
   constexpr std::int64_t max_int = std::numeric_limits<int>::max();
-  const json object = parse_object(find_line(kernel_source), "the kernel manifest");
-  const Fields fields(
-      object, "the kernel manifest",
-      {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes", "tensors"});
+  const json object = parse_object(line, "the kernel manifest");
+  const Fields fields(object, "the kernel manifest",
+                      {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
+                       "pass", "saved_every", "grid", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
@@ -228,8 +205,59 @@ Manifest manifest_from(std::string_view kernel_source) {
   manifest.chunk = static_cast<int>(fields.integer("chunk", 1, max_int));
   manifest.warps = static_cast<int>(fields.integer("warps", 1, 32));
   manifest.shared_bytes = fields.integer("shared_bytes", 0, max_int);
+  manifest.pass = static_cast<Direction>(fields.one_of("pass", directions));
+  manifest.grid = static_cast<Grid>(fields.one_of("grid", grids));
+  if (fields.has("saved_every")) manifest.saved_every = static_cast<int>(fields.integer("saved_every", 0, max_int));
   manifest.tensors = tensors_from(fields.list("tensors"));
+  check_saved_every(manifest);
   return manifest;
+}
+
+}  // namespace
+
+std::string to_line(const Manifest& manifest) {
+  using nlohmann::ordered_json;
+  ordered_json tensors = ordered_json::array();
+  for (const TensorSpec& spec : manifest.tensors) {
+    tensors.push_back(ordered_json{{"name", spec.name},
+                                   {"role", std::string(name_of(spec.role))},
+                                   {"dtype", std::string(name_of(spec.dtype))},
+                                   {"dims", spec.dims}});
+  }
+  ordered_json object{
+      {"op", manifest.op},       {"kernel", manifest.kernel},   {"config", manifest.config},
+      {"arch", manifest.arch},   {"key_dim", manifest.key_dim}, {"value_dim", manifest.value_dim},
+      {"chunk", manifest.chunk}, {"warps", manifest.warps},     {"shared_bytes", manifest.shared_bytes}};
+  if (manifest.pass != Direction::forward) object["pass"] = directions[static_cast<std::size_t>(manifest.pass)];
+  if (manifest.saved_every != 0) object["saved_every"] = manifest.saved_every;
+  if (manifest.grid != Grid::batch_head) object["grid"] = grids[static_cast<std::size_t>(manifest.grid)];
+  object["tensors"] = tensors;
+  return fmt::format("{}{}\n", marker, object.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+std::vector<Manifest> manifests_from(std::string_view source) {
+  std::vector<Manifest> manifests;
+  std::set<std::string> kernels;
+  for (const std::string_view line : find_lines(source)) {
+    manifests.push_back(parsed(line));
+    const std::string& kernel = manifests.back().kernel;
+    if (!kernels.insert(kernel).second) user_error("the text has two manifests of the kernel \"{}\": keep one", kernel);
+  }
+  if (manifests.empty()) {
+    user_error(
+        "the kernel has no line that begins with \"{}\": its header comment says what it is launched with. "
+        "Pass the text as wkvc emitted it",
+        marker);
+  }
+  return manifests;
+}
+
+Manifest manifest_from(std::string_view kernel_source) {
+  std::vector<Manifest> manifests = manifests_from(kernel_source);
+  if (manifests.size() > 1) {
+    user_error("the text holds {} kernels, expected one; Program::load takes them all", manifests.size());
+  }
+  return std::move(manifests.front());
 }
 
 }  // namespace wkvc

@@ -1,8 +1,10 @@
 // What a caller of an emitted kernel has to know. It travels as one JSON line in the header comment of the emitted
-// text ("// wkvc-manifest: {...}"), so a kernel that is fed back as text is complete.
+// text ("// wkvc-manifest: {...}"), so a kernel that is fed back as text is complete. A text of several kernels has one
+// such line for each, in the order they are launched in.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,14 +13,45 @@
 
 namespace wkvc {
 
-enum class Role { input, parameter, output, initial_state, final_state };
+// Gradients are called "d" and the name of what they are the gradient of: "do", "dr", "dfinal_state".
+enum class Role {
+  input,
+  parameter,
+  output,
+  initial_state,
+  final_state,
+  output_gradient,         // given, in the layout of that output
+  final_state_gradient,    // given
+  input_gradient,          // a result, in the layout of that input
+  parameter_gradient,      // a result, summed over batches and tokens
+  initial_state_gradient,  // a result
+  saved_states,            // every saved_every chunks, written by a forward kernel and read by a backward one
+  workspace,               // written by one kernel and read by a later one
+};
+
+std::string_view name_of(Role role);  // as in the manifest: "output_gradient"
+std::optional<Role> role_from(std::string_view name);
+std::string role_names();  // all of them, for messages
+
+bool is_result(Role role);    // what the caller wants: outputs, the final state, gradients that come out
+bool is_gradient(Role role);  // of them, gradients
+bool is_internal(Role role);  // between kernels: saved states, workspaces
+bool is_optional(Role role);  // may be left out: states and their gradients
 
 struct TensorSpec {
   std::string name;  // as in files and messages: "r", "u", "o", "initial_state"
   Role role = Role::input;
   DType dtype = DType::f32;
-  std::vector<std::string> dims;  // {"B","T","H","K"}, {"H","K"}, {"B","H","V","K"}, {"B","T","H"}
+  // {"B","T","H","K"}, {"H","K"}, {"B","H","V","K"}, {"B","T","H"}. Saved states are {"B","H","N","V","K"}, where N =
+  // ⌈⌈T/chunk⌉/saved_every⌉; workspaces may have any dimensions behind B and H, among them G = saved_every.
+  std::vector<std::string> dims;
 };
+
+// What a gradient is the gradient of: "o" for "do".
+std::string_view differentiated(const TensorSpec& gradient);
+
+enum class Direction { forward, backward };
+enum class Grid { batch_head, head };  // one block for each batch and head, or for each head
 
 struct Manifest {
   std::string op;      // "rwkv7"
@@ -28,9 +61,16 @@ struct Manifest {
   int key_dim = 0, value_dim = 0, chunk = 0, warps = 0;
   std::int64_t shared_bytes = 0;    // dynamic shared memory of one block
   std::vector<TensorSpec> tensors;  // in the order of KernelArgs::tensor
+  Direction pass = Direction::forward;
+  int saved_every = 0;  // chunks between saved states; 0: none are saved
+  Grid grid = Grid::batch_head;
 };
 
-std::string to_line(const Manifest& manifest);           // "// wkvc-manifest: {…}\n"
-Manifest manifest_from(std::string_view kernel_source);  // throws UserError when the line is missing or malformed
+std::string to_line(const Manifest& manifest);  // "// wkvc-manifest: {…}\n"
+
+// Of every kernel of a text; throws UserError when there is none or one is malformed.
+std::vector<Manifest> manifests_from(std::string_view source);
+
+Manifest manifest_from(std::string_view kernel_source);  // of its only kernel; throws UserError when there are more
 
 }  // namespace wkvc

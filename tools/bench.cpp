@@ -4,10 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include "runtime/device_tensor.h"
 #include "runtime/error.h"
+#include "runtime/internals.h"
 #include "runtime/measure.h"
 #include "tools/commands.h"
 #include "tools/execute.h"
@@ -44,18 +46,24 @@ HostTensor tiled(const HostTensor& small, const std::vector<std::int64_t>& shape
   return large;
 }
 
-// The tensors of a kernel on the GPU.
+// Everything a program takes, on the GPU.
 struct Placed {
-  std::vector<DeviceTensor> tensors;
-  std::vector<Tensor> arguments;
+  std::map<std::string, DeviceTensor> tensors;
+
+  // Those that `program` takes, which may be a part of the whole.
+  NamedTensors arguments(const Program& program) const {
+    NamedTensors arguments;
+    for (const TensorSpec& spec : program.manifest().tensors) arguments[spec.name] = tensors.at(spec.name).view();
+    return arguments;
+  }
 };
 
-Placed place(const Device& device, const Manifest& manifest, LaunchSize size, const Case& small) {
-  Placed placed;
-  for (const TensorSpec& spec : manifest.tensors) {
-    const HostTensor tensor = tiled(small.tensors.at(spec.name), shape_of(spec, manifest, size));
-    placed.tensors.push_back(DeviceTensor::upload(device, tensor));
-    placed.arguments.push_back(placed.tensors.back().view());
+Placed place(const Device& device, const Program& program, LaunchSize size, const Case& small) {
+  Placed placed{device_internals(program, device, size)};
+  for (const TensorSpec& spec : program.manifest().tensors) {
+    if (is_internal(spec.role)) continue;
+    const HostTensor tensor = tiled(small.tensors.at(spec.name), shape_of(spec, program.manifest(), size));
+    placed.tensors.emplace(spec.name, DeviceTensor::upload(device, tensor));
   }
   return placed;
 }
@@ -66,37 +74,74 @@ Case small_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSi
   return random_case(recurrence, manifest, small, 0);
 }
 
+std::vector<Manifest> manifests_of(const Program& program) {
+  std::vector<Manifest> manifests;
+  for (const Kernel& kernel : program.kernels()) manifests.push_back(kernel.manifest());
+  return manifests;
+}
+
+// As many sets of tensors as overflow the L2 cache three times over, so that none is found there when its turn comes.
+std::vector<Placed> place_sets(const Device& device, const Program& program, LaunchSize size, const Case& small,
+                               std::int64_t bytes) {
+  const std::int64_t sets = std::min<std::int64_t>(64, 1 + 3 * device.properties().l2_bytes / bytes);
+  std::vector<Placed> placed;
+  for (std::int64_t i = 0; i < sets; ++i) placed.push_back(place(device, program, size, small));
+  return placed;
+}
+
+// Median milliseconds of `timed`, a part of `program`, which is run once before for what the part reads of the rest.
+double median_ms(const Device& device, const Program& program, const Program& timed, LaunchSize size,
+                 const std::vector<Placed>& placed) {
+  const Stream stream(device);
+  std::vector<NamedTensors> arguments;
+  for (const Placed& set : placed) {
+    program.launch(set.arguments(program), size, stream.handle());
+    arguments.push_back(set.arguments(timed));
+  }
+  std::size_t turn = 0;
+  return time_ms(
+      device, stream.handle(),
+      [&](StreamHandle handle) { timed.launch(arguments[turn++ % arguments.size()], size, handle); }, warmups,
+      repetitions);
+}
+
+double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+void print_internals(const Program& program, LaunchSize size) {
+  for (const TensorSpec& spec : program.internals()) {
+    const auto shape = shape_of(spec, program.manifest(), size);
+    fmt::print("  {:<16} {:.1f} MB, {} {}\n", spec.name, megabytes(byte_count(spec.dtype, shape)), name_of(spec.dtype),
+               shape_text(shape));
+  }
+  if (program.internals().empty()) return;
+  fmt::print("  extra memory     {:.1f} MB\n", megabytes(internal_bytes(program, size)));
+}
+
 int bench(const Options& options) {
   const LaunchSize size = parse_shape(options.shape);
   const Subject subject = subject_from(options.subject, options.config);
   target_from("cuda");  // throws where there is none
-  const std::string text = subject.text(Stage::cuda);
-  const Kernel kernel = load_kernel(subject, text, Target::cuda);
-  const Manifest& manifest = kernel.manifest();
-  const std::int64_t bytes = bytes_moved(manifest, size);
+  const Runnable runnable = runnable_from(subject);
+  const Program program = load_program(subject, runnable, Target::cuda);
+  const Program timed = runnable.passes == Passes::backward ? program.only(Direction::backward) : program;
+  const std::int64_t bytes = bytes_moved(manifests_of(timed), size);
 
   mlir::MLIRContext context;
-  const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
+  const auto module = rec::parse(subject.reference(runnable.manifest), subject.origin, context);
   const Device device = Device::current();
-  const Stream stream(device);
-  const Case small = small_case(rec::recurrence_of(*module), manifest, size);
-  // As many sets of tensors as overflow the L2 cache three times over, so that none is found there when its turn comes.
-  const std::int64_t sets = std::min<std::int64_t>(64, 1 + 3 * device.properties().l2_bytes / bytes);
-  std::vector<Placed> placed;
-  for (std::int64_t i = 0; i < sets; ++i) placed.push_back(place(device, manifest, size, small));
-
-  std::size_t turn = 0;
-  const double ms = time_ms(
-      device, stream.handle(),
-      [&](StreamHandle handle) { kernel.launch(placed[turn++ % placed.size()].arguments, size, handle); }, warmups,
-      repetitions);
+  const Case small = small_case(rec::recurrence_of(*module), runnable.manifest, size);
+  const std::vector<Placed> placed = place_sets(device, program, size, small, bytes);
+  const double ms = median_ms(device, program, timed, size, placed);
   const double copy_ms = copy_bytes_ms(device, bytes);
-  fmt::print("{} on {}, {}, shape {}\n", manifest.op, device.properties().name, manifest.config, options.shape);
+  fmt::print("{} on {}, {}, shape {}{}\n", runnable.manifest.op, device.properties().name, runnable.manifest.config,
+             options.shape, pass_text(runnable.passes));
   fmt::print("  median           {:.4f} ms of {} launches\n", ms, repetitions);
-  fmt::print("  bandwidth        {:.0f} GB/s of {:.1f} MB, every tensor moved once\n",
-             static_cast<double>(bytes) / ms / 1e6, static_cast<double>(bytes) / 1e6);
-  fmt::print("  copy             {:.4f} ms for as many bytes; the kernel takes {:.2f} times as long\n", copy_ms,
-             ms / copy_ms);
+  fmt::print("  bandwidth        {:.0f} GB/s of {:.1f} MB, every tensor moved once{}\n",
+             static_cast<double>(bytes) / ms / 1e6, megabytes(bytes),
+             timed.kernels().size() > 1 ? " by every kernel" : "");
+  fmt::print("  copy             {:.4f} ms for as many bytes; {} {:.2f} times as long\n", copy_ms,
+             timed.kernels().size() > 1 ? "the kernels take" : "the kernel takes", ms / copy_ms);
+  print_internals(program, size);
   return exit_passed;
 }
 

@@ -107,24 +107,30 @@ bool holds(const SafetensorsFile& file, const std::string& name) {
   return file.tensors.contains(name) || file.unsupported.contains(name);
 }
 
+bool is_given(Role role) { return !is_result(role) && !is_internal(role); }
+
+// A tensor that the file has to hold.
+HostTensor& required(SafetensorsFile& file, const TensorSpec& spec) {
+  if (spec.role == Role::output_gradient && !holds(file, spec.name)) {
+    user_error(
+        "{} has no tensor '{}', the gradient of '{}' that the backward pass starts from; add it, or run with "
+        "--pass forward",
+        file.path.string(), spec.name, differentiated(spec));
+  }
+  return file.at(spec.name);
+}
+
 LaunchSize size_in(SafetensorsFile& file, const Manifest& manifest) {
   std::map<std::string, std::vector<std::int64_t>> shapes;
   for (const TensorSpec& spec : manifest.tensors) {
-    if (is_result(spec.role) || (spec.role == Role::initial_state && !holds(file, spec.name))) continue;
-    shapes[spec.name] = file.at(spec.name).shape();
+    if (!is_given(spec.role) || (is_optional(spec.role) && !holds(file, spec.name))) continue;
+    shapes[spec.name] = required(file, spec).shape();
   }
   try {
     return size_from(manifest, shapes);
   } catch (const UserError& error) {
     user_error("{}: {}", file.path.string(), error.what());
   }
-}
-
-void expect_shape(const SafetensorsFile& file, const TensorSpec& spec, const HostTensor& tensor,
-                  const std::vector<std::int64_t>& expected) {
-  if (tensor.shape() == expected) return;
-  user_error("{}: tensor '{}' has the shape {}; expected {}", file.path.string(), spec.name, shape_text(tensor.shape()),
-             shape_text(expected));
 }
 
 HostTensor poisoned(DType dtype, std::vector<std::int64_t> shape) {
@@ -141,9 +147,11 @@ Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchS
   Case drawn{size, {}};
   std::map<std::string, Draw> erasures;
   for (const TensorSpec& spec : manifest.tensors) {
+    if (is_internal(spec.role)) continue;
     HostTensor& tensor = drawn.tensors[spec.name] = poisoned(spec.dtype, shape_of(spec, manifest, size));
     if (is_result(spec.role)) continue;
-    const Draw draw = spec.role == Role::initial_state ? Draw{} : draw_of(recurrence, spec.name);
+    const bool declared = spec.role == Role::input || spec.role == Role::parameter;
+    const Draw draw = declared ? draw_of(recurrence, spec.name) : Draw{};
     sampler.fill(tensor, draw);
     if (draw.distribution == Distribution::erasure) erasures[spec.name] = draw;
   }
@@ -151,6 +159,13 @@ Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchS
     sampler.erase(drawn.tensors.at(name), drawn.tensors.at(draw.erased), draw.range);
   }
   return drawn;
+}
+
+void expect_shape(const SafetensorsFile& file, const TensorSpec& spec, const HostTensor& tensor,
+                  const std::vector<std::int64_t>& expected) {
+  if (tensor.shape() == expected) return;
+  user_error("{}: tensor '{}' has the shape {}; expected {}", file.path.string(), spec.name, shape_text(tensor.shape()),
+             shape_text(expected));
 }
 
 Case case_from_file(const Manifest& manifest, const std::filesystem::path& path) {
@@ -161,7 +176,7 @@ Case case_from_file(const Manifest& manifest, const std::filesystem::path& path)
     const auto shape = shape_of(spec, manifest, given.size);
     if (is_result(spec.role)) {
       given.tensors[spec.name] = poisoned(spec.dtype, shape);
-    } else if (spec.role != Role::initial_state || holds(file, spec.name)) {
+    } else if (is_given(spec.role) && (!is_optional(spec.role) || holds(file, spec.name))) {
       expect_shape(file, spec, file.at(spec.name), shape);
       given.tensors[spec.name] = stored_as(spec.dtype, file.at(spec.name), spec.name, file);
     }

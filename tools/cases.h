@@ -1,4 +1,4 @@
-// Tensors that a kernel is run on: drawn at random, or from a file.
+// Tensors that kernels are run on: drawn at random, or from a file.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,11 @@
 
 namespace wkvc {
 
-// Written by the kernel.
-inline bool is_result(Role role) { return role == Role::output || role == Role::final_state; }
-
-// Everything a kernel reads and writes, by the manifest's names, stored in its dtypes.
+// Everything that kernels take and give, by the manifest's names, stored in its dtypes; not what they keep for each
+// other.
 struct Case {
   LaunchSize size;
-  TensorMap tensors;  // outputs hold NaN until a kernel has run; a missing initial state is zero
+  TensorMap tensors;  // results hold NaN until kernels have run; a missing state, or its gradient, is zero
 };
 
 // Random tensors, the initial state among them. What is drawn follows from how the recurrence uses a tensor, never
@@ -28,12 +26,17 @@ struct Case {
 // - b of a term outer(dot(S, a), b): -a times uniform in [0, 1], so that the term takes away from what a reads;
 // - other vectors over keys: normal, divided by their norm;
 // - other scalars of a token: uniform in [0, 1];
-// - vectors over values, parameters and initial states: normal.
+// - vectors over values, parameters, initial states and gradients: normal.
 // A declared range bounds what is drawn.
 Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed);
 
-// The tensors of a safetensors file; further ones in it are ignored. A file may lack initial states. Values may be
+// The tensors of a safetensors file; further ones in it are ignored. A file may lack initial states and
+// gradients of final states. Values may be
 // stored in another dtype if the kernel's holds every one of them exactly. Throws UserError naming file and tensor.
 Case case_from_file(const Manifest& manifest, const std::filesystem::path& path);
+
+// Throws UserError unless the file's tensor has this shape.
+void expect_shape(const SafetensorsFile& file, const TensorSpec& spec, const HostTensor& tensor,
+                  const std::vector<std::int64_t>& expected);
 
 }  // namespace wkvc

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -27,20 +28,20 @@ bool all_passed(const std::vector<ResultError>& errors) {
   return !errors.empty() && std::ranges::all_of(errors, &ResultError::passed);
 }
 
-void print_json(const Manifest& manifest, Target target, const std::vector<ResultError>& errors) {
+void print_json(const Runnable& runnable, Target target, const std::vector<ResultError>& errors) {
   nlohmann::ordered_json by_name = nlohmann::ordered_json::object();
   for (const ResultError& result : errors) by_name[result.tensor] = result.error;  // null when not finite
-  const nlohmann::ordered_json report{{"op", manifest.op},
-                                      {"device", device_name(target)},
-                                      {"config", manifest.config},
-                                      {"errors", by_name},
-                                      {"passed", all_passed(errors)}};
+  nlohmann::ordered_json report{
+      {"op", runnable.manifest.op}, {"device", device_name(target)}, {"config", runnable.manifest.config}};
+  if (runnable.passes != Passes::forward) report["pass"] = name_of(runnable.passes);
+  report["errors"] = by_name;
+  report["passed"] = all_passed(errors);
   fmt::print("{}\n", report.dump());
 }
 
-void print_text(const Manifest& manifest, Target target, LaunchSize size, const std::vector<ResultError>& errors) {
-  fmt::print("{} on {}, {}, shape {},{},{}\n", manifest.op, device_name(target), manifest.config, size.batches,
-             size.tokens, size.heads);
+void print_text(const Runnable& runnable, Target target, LaunchSize size, const std::vector<ResultError>& errors) {
+  fmt::print("{} on {}, {}, shape {},{},{}{}\n", runnable.manifest.op, device_name(target), runnable.manifest.config,
+             size.batches, size.tokens, size.heads, pass_text(runnable.passes));
   for (const ResultError& result : errors) {
     fmt::print("  {:<16} {}\n", result.tensor,
                std::isfinite(result.error) ? fmt::format("error {:.2e}, {} {:.1e}", result.error,
@@ -58,22 +59,25 @@ int check(const Options& options) {
   const std::uint64_t seed = parse_seed(options.seed.value_or("0"));
   const Target target = target_from(options.device);
   const Subject subject = subject_from(options.subject, options.config);
-  const std::string text = subject.text(Stage::cuda);
-  const Manifest manifest = subject.manifest_in(text);
+  const Runnable runnable = runnable_from(subject);
+  const Manifest& manifest = runnable.manifest;
 
   mlir::MLIRContext context;
   const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
   Case values =
       options.input ? case_from_file(manifest, *options.input) : random_case(recurrence, manifest, size, seed);
-  const std::string failure = execute(subject, load_kernel(subject, text, target), values);
+  const std::string failure = execute(subject, load_program(subject, runnable, target), values);
   if (!failure.empty()) fmt::print(stderr, "wkvc: {}\n", failure);
-  const std::vector<ResultError> errors = compare(recurrence, manifest, values);
+  std::vector<ResultError> errors = compare(recurrence, runnable, values);
+  if (options.input && runnable.passes != Passes::forward) {
+    std::ranges::move(compare_with_file(*options.input, runnable, values), std::back_inserter(errors));
+  }
 
   if (options.json) {
-    print_json(manifest, target, errors);
+    print_json(runnable, target, errors);
   } else {
-    print_text(manifest, target, values.size, errors);
+    print_text(runnable, target, values.size, errors);
   }
   return all_passed(errors) ? exit_passed : exit_check_failed;
 }

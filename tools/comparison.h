@@ -1,11 +1,13 @@
-// Results of a kernel against the recurrence in float64.
+// Results of kernels against the recurrence and its gradients in float64.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "codegen/rec/Rec.h"
 #include "tools/cases.h"
+#include "tools/passes.h"
 
 namespace wkvc {
 
@@ -16,8 +18,12 @@ struct ResultError {
   bool passed() const { return error <= bound; }  // false for NaN
 };
 
-// One for every result, in the manifest's order. `values` are as after execute. Throws UserError when the recurrence
-// and the kernel do not have the same tensors.
-std::vector<ResultError> compare(rec::RecurrenceOp recurrence, const Manifest& manifest, const Case& values);
+// One for every result of the passes, in the manifest's order. `values` are as after execute. Throws UserError when the
+// recurrence and the kernels do not have the same tensors.
+std::vector<ResultError> compare(rec::RecurrenceOp recurrence, const Runnable& runnable, const Case& values);
+
+// The same against what the file holds of the results, "dr (file)". Throws UserError for another shape than expected.
+std::vector<ResultError> compare_with_file(const std::filesystem::path& path, const Runnable& runnable,
+                                           const Case& values);
 
 }  // namespace wkvc

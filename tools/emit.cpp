@@ -34,7 +34,7 @@ std::string contents(const Subject& subject, std::size_t stage) {
   }
   std::string text = subject.text(static_cast<Stage>(std::min(stage, last_text)));
   if (stage <= last_text) return text;
-  const std::string arch = subject.manifest_in(text).arch;
+  const std::string arch = subject.manifests_in(text).front().arch;
   if (stages[stage] == "ptx") return compile_ptx(text, arch);
   const std::vector<char> cubin = compile_cubin(text, arch).cubin;
   return {cubin.begin(), cubin.end()};

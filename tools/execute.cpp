@@ -1,11 +1,11 @@
 #include "tools/execute.h"
 
 #include <map>
-#include <vector>
 
 #include "runtime/device_tensor.h"
 #include "runtime/driver.h"
 #include "runtime/error.h"
+#include "runtime/internals.h"
 
 namespace wkvc {
 namespace {
@@ -20,31 +20,27 @@ bool has_suitable_gpu(std::string* why_not) {
   return false;
 }
 
-void execute_on_host(const Kernel& kernel, Case& values) {
-  std::vector<Tensor> arguments;
-  for (const TensorSpec& spec : kernel.manifest().tensors) {
-    const auto found = values.tensors.find(spec.name);
-    arguments.push_back(found == values.tensors.end() ? Tensor{} : found->second.view());
+void execute_on_host(const Program& program, Case& values) {
+  std::map<std::string, HostTensor> internals = host_internals(program, values.size);
+  NamedTensors tensors;
+  for (auto& [name, tensor] : values.tensors) tensors[name] = tensor.view();
+  for (auto& [name, tensor] : internals) {
+    tensor.poison();
+    tensors[name] = tensor.view();
   }
-  kernel.launch(arguments, values.size);
+  program.launch(tensors, values.size);
 }
 
-void execute_on_gpu(const Kernel& kernel, Case& values) {
+void execute_on_gpu(const Program& program, Case& values) {
   const Device device = Device::current();
   const Stream stream(device);
-  std::map<std::string, DeviceTensor> uploaded;
-  std::vector<Tensor> arguments;
-  for (const TensorSpec& spec : kernel.manifest().tensors) {
-    const auto found = values.tensors.find(spec.name);
-    if (found == values.tensors.end()) {
-      arguments.emplace_back();
-      continue;
-    }
-    const auto& tensor = uploaded.emplace(spec.name, DeviceTensor::upload(device, found->second)).first->second;
-    arguments.push_back(tensor.view());
-  }
-  kernel.launch(arguments, values.size, stream.handle());
-  for (const TensorSpec& spec : kernel.manifest().tensors) {
+  std::map<std::string, DeviceTensor> uploaded = device_internals(program, device, values.size);
+  for (auto& [name, tensor] : uploaded) tensor.poison(stream.handle());
+  for (const auto& [name, tensor] : values.tensors) uploaded.emplace(name, DeviceTensor::upload(device, tensor));
+  NamedTensors tensors;
+  for (const auto& [name, tensor] : uploaded) tensors[name] = tensor.view();
+  program.launch(tensors, values.size, stream.handle());
+  for (const TensorSpec& spec : program.manifest().tensors) {
     if (!is_result(spec.role)) continue;
     values.tensors.at(spec.name) = uploaded.at(spec.name).download(stream.handle());
   }
@@ -71,22 +67,23 @@ Target target_from(const std::optional<std::string>& device) {
 
 const char* device_name(Target target) { return target == Target::cuda ? "cuda" : "cpu"; }
 
-Kernel load_kernel(const Subject& subject, const std::string& text, Target target) {
+Program load_program(const Subject& subject, const Runnable& runnable, Target target) {
   try {
-    return Kernel::load(text, target);
+    Program program = Program::load(runnable.text, target);
+    return runnable.passes == Passes::forward ? program.only(Direction::forward) : program;
   } catch (const InternalError& error) {
     if (subject.source.stage == Stage::cuda) user_error("{}: {}", subject.origin, error.what());
     throw;
   }
 }
 
-std::string execute(const Subject& subject, const Kernel& kernel, Case& values) {
+std::string execute(const Subject& subject, const Program& program, Case& values) {
   try {
-    kernel.target() == Target::cuda ? execute_on_gpu(kernel, values) : execute_on_host(kernel, values);
+    program.target() == Target::cuda ? execute_on_gpu(program, values) : execute_on_host(program, values);
     return "";
   } catch (const InternalError& error) {
     if (!subject.from_file) throw;
-    poison_results(kernel.manifest(), values);
+    poison_results(program.manifest(), values);
     return fmt::format("{}: {}", subject.origin, error.what());
   }
 }

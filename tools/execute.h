@@ -1,11 +1,12 @@
-// Runs a kernel on tensors in host memory.
+// Runs kernels on tensors in host memory.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "runtime/kernel.h"
+#include "runtime/program.h"
 #include "tools/cases.h"
+#include "tools/passes.h"
 #include "tools/subject.h"
 
 namespace wkvc {
@@ -15,11 +16,11 @@ namespace wkvc {
 Target target_from(const std::optional<std::string>& device);
 const char* device_name(Target target);  // "cpu", "cuda"
 
-// The kernel in a text that Subject::text gave. A text of the user's own that does not compile is the user's mistake.
-Kernel load_kernel(const Subject& subject, const std::string& text, Target target);
+// The kernels that run. A text of the user's own that does not compile is the user's mistake.
+Program load_program(const Subject& subject, const Runnable& runnable, Target target);
 
-// Fills the case's outputs. Returns why it could not, where a text of the user's own fails as it runs; then they hold
+// Fills the case's results. Returns why it could not, where a text of the user's own fails as it runs; then they hold
 // NaN.
-std::string execute(const Subject& subject, const Kernel& kernel, Case& values);
+std::string execute(const Subject& subject, const Program& program, Case& values);
 
 }  // namespace wkvc

@@ -31,15 +31,39 @@ struct Options {
 // Measured on an H200: a copy, bytes read and written, and a large matrix product; f32 products take the FMA units.
 constexpr double bytes_per_second = 4.30e12, tensor_flops = 790e12, fma_flops = 60e12;
 
-Json cubin_report(const std::string& text, const Manifest& manifest) {
-  std::string why_not;
-  if (!nvrtc_available(&why_not)) return {{"unknown", why_not}};
-  const CubinUsage usage = usage_from(compile_cubin(text, manifest.arch).log, manifest.kernel);
+Json kernel_report(const std::string& log, const Manifest& manifest) {
+  const CubinUsage usage = usage_from(log, manifest.kernel);
   const std::int64_t shared = manifest.shared_bytes + usage.static_shared;
   const Occupancy occupancy = occupancy_of(usage.registers, manifest.warps, shared);
   return {{"registers", usage.registers},      {"stack_bytes", usage.stack_bytes}, {"spill_stores", usage.spill_stores},
           {"spill_loads", usage.spill_loads},  {"shared_bytes", shared},           {"warps", manifest.warps},
           {"blocks_per_sm", occupancy.blocks}, {"limited_by", occupancy.limit}};
+}
+
+// Of the only kernel, or a row for each.
+Json cubin_report(const std::string& text, const std::vector<Manifest>& manifests) {
+  std::string why_not;
+  if (!nvrtc_available(&why_not)) return {{"unknown", why_not}};
+  const std::string log = compile_cubin(text, manifests.front().arch).log;
+  if (manifests.size() == 1) return kernel_report(log, manifests.front());
+  Json rows = Json::array();
+  for (const Manifest& manifest : manifests) {
+    rows.push_back({{"kernel", manifest.kernel}});
+    rows.back().update(kernel_report(log, manifest));
+  }
+  return rows;
+}
+
+// What saving states costs; null where none are saved.
+Json saved_report(const Manifest& manifest) {
+  const auto saved = std::ranges::find(manifest.tensors, Role::saved_states, &TensorSpec::role);
+  if (saved == manifest.tensors.end()) return nullptr;
+  const std::int64_t tokens = std::int64_t{manifest.saved_every} * manifest.chunk;
+  const double state = static_cast<double>(manifest.key_dim) * manifest.value_dim;
+  return {
+      {"every_tokens", tokens},
+      {"dtype", name_of(saved->dtype)},
+      {"bytes_per_token_and_head", state * static_cast<double>(size_of(saved->dtype)) / static_cast<double>(tokens)}};
 }
 
 // Seconds that one chunk's contractions take at least.
@@ -53,10 +77,10 @@ double arithmetic_seconds(const Json& contractions) {
   return seconds;
 }
 
-Json floor_report(const Manifest& manifest, const Json& contractions, const std::string& shape) {
+Json floor_report(const std::vector<Manifest>& manifests, const Json& contractions, const std::string& shape) {
   const LaunchSize size = parse_shape(shape);
-  const std::int64_t bytes = bytes_moved(manifest, size);
-  const double chunks = std::ceil(static_cast<double>(size.tokens) / manifest.chunk) *
+  const std::int64_t bytes = bytes_moved(manifests, size);
+  const double chunks = std::ceil(static_cast<double>(size.tokens) / manifests.front().chunk) *
                         static_cast<double>(size.batches) * static_cast<double>(size.heads);
   const double memory_ms = static_cast<double>(bytes) / bytes_per_second * 1e3;
   const double arithmetic_ms = chunks * arithmetic_seconds(contractions) * 1e3;
@@ -72,11 +96,13 @@ Json floor_report(const Manifest& manifest, const Json& contractions, const std:
 int explain(const Options& options) {
   const Subject subject = subject_from(options.subject, options.config);
   const std::string text = subject.text(Stage::cuda);
-  const Manifest manifest = subject.manifest_in(text);
+  const std::vector<Manifest> manifests = subject.manifests_in(text);
+  const Manifest manifest = subject.joint(manifests);
   Json report{{"op", manifest.op}, {"config", manifest.config}};
   report.update(Json::parse(explain_json(subject.source, subject.config)));
-  report["cubin"] = cubin_report(text, manifest);
-  report["floor"] = floor_report(manifest, report["contractions"], options.shape);
+  if (Json saved = saved_report(manifest); !saved.is_null()) report["saved_states"] = saved;
+  report["cubin"] = cubin_report(text, manifests);
+  report["floor"] = floor_report(manifests, report["contractions"], options.shape);
   fmt::print("{}\n", options.json ? report.dump() : readable(report));
   return exit_passed;
 }

@@ -63,6 +63,21 @@ void parse_head(const std::string& text, Config& config) {
 
 int parse_chunk(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--chunk", text, text); }
 
+int parse_save_every(const std::string& text) {
+  return text == "auto" || text == "0" ? 0 : multiple_of_16("--save-every", text, text);
+}
+
+std::vector<std::string> parse_gradients(const std::string& text) {
+  std::vector<std::string> names;
+  if (text == "all") return names;
+  for (const std::string_view name : split(text)) {
+    if (name.empty()) user_error("--grad {}: expected names such as r,w,k, or all", text);
+    if (std::ranges::find(names, name) != names.end()) user_error("--grad {}: '{}' is named twice", text, name);
+    names.emplace_back(name);
+  }
+  return names;
+}
+
 std::int64_t parse_sram(const std::string& text) {
   struct Unit {
     std::string_view name;
@@ -115,6 +130,11 @@ void ConfigOptions::add_to(CLI::App& command) {
   group->add_option("--chunk", chunk, "Tokens a step, a multiple of 16, or auto")->type_name("N|auto");
   group->add_option("--sram", sram, "Shared memory a block may use, such as 227KiB")->type_name("BYTES");
   group->add_option("--arch", arch, "Real architecture: sm_90a")->type_name("ARCH");
+  group->add_option("--pass", pass, "forward, backward (gradients), or both")->type_name("PASS");
+  group->add_option("--save-every", save_every, "Tokens between saved states, a multiple of the chunk, or auto")
+      ->type_name("TOKENS|auto");
+  group->add_option("--saved", saved, "Storage of saved states: f32, bf16, f16")->type_name("DTYPE");
+  group->add_option("--grad", gradients, "Gradients to compute, by input, or all")->type_name("NAMES|all");
 }
 
 Config ConfigOptions::parse() const {
@@ -122,6 +142,8 @@ Config ConfigOptions::parse() const {
   static constexpr std::array<std::string_view, 3> mma_dtypes{"f16", "bf16", "f32"};
   static constexpr std::array<std::string_view, 1> state_dtypes{"f32"};
   static constexpr std::array<std::string_view, 1> arches{"sm_90a"};
+  static constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
+  static constexpr std::array<std::string_view, 3> saved_dtypes{"f32", "bf16", "f16"};
   Config config;
   if (head) parse_head(*head, config);
   config.io = one_of("--io", io, io_dtypes);
@@ -130,7 +152,23 @@ Config ConfigOptions::parse() const {
   if (chunk) config.chunk = parse_chunk(*chunk);
   if (sram) config.sram = parse_sram(*sram);
   if (arch) config.arch = one_of("--arch", arch, arches);
+  if (pass) config.pass = one_of("--pass", pass, passes);
+  if (save_every) config.save_every = parse_save_every(*save_every);
+  config.saved = one_of("--saved", saved, saved_dtypes);
+  if (gradients) config.gradients = parse_gradients(*gradients);
+  check_backward(config);
   return config;
+}
+
+// Options of the backward pass say nothing without it.
+void ConfigOptions::check_backward(const Config& config) const {
+  const char* given = save_every ? "--save-every" : saved ? "--saved" : gradients ? "--grad" : nullptr;
+  if (config.pass == "forward" && given != nullptr) {
+    user_error("{} is an option of the backward pass: give --pass backward or --pass both, too", given);
+  }
+  if (config.chunk > 0 && config.save_every % config.chunk != 0) {
+    user_error("--save-every {}: not a multiple of --chunk {}", config.save_every, config.chunk);
+  }
 }
 
 std::vector<std::string> ConfigOptions::settled_in(Stage stage) const {
@@ -144,6 +182,9 @@ std::vector<std::string> ConfigOptions::settled_in(Stage stage) const {
   add(Stage::rec, state, "--state");
   add(Stage::chunk, chunk, "--chunk");
   add(Stage::warp, sram, "--sram");
+  add(Stage::warp, save_every, "--save-every");
+  add(Stage::warp, saved, "--saved");
+  add(Stage::warp, gradients, "--grad");
   return names;
 }
 

@@ -16,15 +16,19 @@ class App;
 
 namespace wkvc {
 
-// [config]: --head --io --mma --state --chunk --sram --arch.
+// [config]: --head --io --mma --state --chunk --sram --arch, and of the backward pass --pass --save-every --saved
+// --grad.
 struct ConfigOptions {
-  std::optional<std::string> head, io, mma, state, chunk, sram, arch;
+  std::optional<std::string> head, io, mma, state, chunk, sram, arch, pass, save_every, saved, gradients;
 
   void add_to(CLI::App& command);
   Config parse() const;
 
-  // Those given that are already decided in the text of a stage ("--io"); --arch never is.
+  // Those given that are already decided in the text of a stage ("--io"); --arch and --pass never are.
   std::vector<std::string> settled_in(Stage stage) const;
+
+ private:
+  void check_backward(const Config& config) const;
 };
 
 // OP|--source FILE. With both, the operator is what the text is compared with.
@@ -42,6 +46,12 @@ void parse_head(const std::string& text, Config& config);
 
 // "auto" (0) or a multiple of 16.
 int parse_chunk(const std::string& text);
+
+// "auto" (0), "0" or a multiple of 16: tokens.
+int parse_save_every(const std::string& text);
+
+// "r,w,u", or "all" (empty).
+std::vector<std::string> parse_gradients(const std::string& text);
 
 // "232448", "227KiB", "227 KiB", "0.2MiB" is refused: whole numbers with B, KB, KiB, MB or MiB.
 std::int64_t parse_sram(const std::string& text);

@@ -19,10 +19,10 @@ struct Options {
   std::optional<std::string> device;
 };
 
-TensorMap results_of(const Manifest& manifest, Case& values) {
+TensorMap results_of(const Runnable& runnable, Case& values) {
   TensorMap results;
-  for (const TensorSpec& spec : manifest.tensors) {
-    if (!is_result(spec.role)) continue;
+  for (const TensorSpec& spec : runnable.manifest.tensors) {
+    if (!gives(runnable.passes, spec.role)) continue;
     results.emplace(spec.name, std::move(values.tensors.at(spec.name)));
   }
   return results;
@@ -31,14 +31,14 @@ TensorMap results_of(const Manifest& manifest, Case& values) {
 int run(const Options& options) {
   const Target target = target_from(options.device);
   const Subject subject = subject_from(options.subject, options.config);
-  const std::string text = subject.text(Stage::cuda);
-  const Manifest manifest = subject.manifest_in(text);
+  const Runnable runnable = runnable_from(subject);
+  const Manifest& manifest = runnable.manifest;
   Case values = case_from_file(manifest, options.input);
-  const std::string failure = execute(subject, load_kernel(subject, text, target), values);
+  const std::string failure = execute(subject, load_program(subject, runnable, target), values);
   if (!failure.empty()) user_error("{}", failure);
-  const TensorMap results = results_of(manifest, values);
+  const TensorMap results = results_of(runnable, values);
   write_safetensors(options.output, results, {{"op", manifest.op}, {"config", manifest.config}});
-  fmt::print("{} on {}, {}\n", manifest.op, device_name(target), manifest.config);
+  fmt::print("{} on {}, {}{}\n", manifest.op, device_name(target), manifest.config, pass_text(runnable.passes));
   for (const auto& [name, tensor] : results) {
     fmt::print("  {:<16} {} {}\n", name, name_of(tensor.dtype()), shape_text(tensor.shape()));
   }
@@ -48,7 +48,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("run", "Runs the kernel on tensors of a file");
+  CLI::App* command = app.add_subcommand("run", "Runs the kernels on tensors of a file");
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--input", options->input, "Tensors by name, in the safetensors format")

@@ -10,6 +10,7 @@
 
 #include "dsl/registry.h"
 #include "runtime/error.h"
+#include "runtime/joint_manifest.h"
 
 namespace wkvc {
 namespace {
@@ -38,8 +39,12 @@ std::string builtin_text(const std::string& op, const Config& config) {
 }
 
 Subject from_file(const std::string& path, const SubjectOptions& given, const ConfigOptions& config) {
-  Subject subject{
-      .source = {}, .config = config.parse(), .from_file = true, .op = given.op.value_or(""), .origin = path};
+  Subject subject{.source = {},
+                  .config = config.parse(),
+                  .from_file = true,
+                  .pass_given = config.pass.has_value(),
+                  .op = given.op.value_or(""),
+                  .origin = path};
   subject.source = with_origin(path, [&] { return source_from(read_text(path)); });
   if (const auto settled = config.settled_in(subject.source.stage); !settled.empty()) {
     user_error("{}: a text of this stage has settled {}; leave it out, or start from an earlier stage", path,
@@ -53,7 +58,12 @@ Subject from_file(const std::string& path, const SubjectOptions& given, const Co
 Subject subject_from(const SubjectOptions& given, const ConfigOptions& config) {
   if (given.source) return from_file(*given.source, given, config);
   if (!given.op) user_error("no operator given; name one (wkvc list shows them) or a file with --source");
-  Subject subject{.source = {}, .config = config.parse(), .from_file = false, .op = *given.op, .origin = *given.op};
+  Subject subject{.source = {},
+                  .config = config.parse(),
+                  .from_file = false,
+                  .pass_given = config.pass.has_value(),
+                  .op = *given.op,
+                  .origin = *given.op};
   subject.source = {Stage::rec, builtin_text(*given.op, subject.config)};
   return subject;
 }
@@ -66,8 +76,18 @@ std::string Subject::after(const std::string& pass) const {
   return with_origin(origin, [&] { return dump_after(source, pass, config); });
 }
 
-Manifest Subject::manifest_in(const std::string& kernel_text) const {
-  return with_origin(origin, [&] { return manifest_from(kernel_text); });
+std::string Subject::program_text() const {
+  Config whole = config;
+  if (whole.pass == "backward") whole.pass = "both";
+  return with_origin(origin, [&] { return lower_to(source, Stage::cuda, whole); });
+}
+
+std::vector<Manifest> Subject::manifests_in(const std::string& text) const {
+  return with_origin(origin, [&] { return manifests_from(text); });
+}
+
+Manifest Subject::joint(const std::vector<Manifest>& manifests) const {
+  return with_origin(origin, [&] { return joint_manifest(manifests); });
 }
 
 std::string Subject::reference(const Manifest& manifest) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "codegen/compiler.h"
 #include "runtime/manifest.h"
@@ -13,14 +14,18 @@ struct Subject {
   Source source;
   Config config;
   bool from_file = false;
-  std::string op;      // as given; empty when only a file was
-  std::string origin;  // what messages call it: the operator's or the file's name
+  bool pass_given = false;  // config.pass is the user's word
+  std::string op;           // as given; empty when only a file was
+  std::string origin;       // what messages call it: the operator's or the file's name
 
-  // The text of a stage or after a pass, and what the manifest in the last one says. The user's mistakes get `origin`
-  // in front.
+  // The text of a stage, or after a pass of the compiler; the text of the last stage that runs as it is, which has the
+  // forward pass before a backward one; and what the manifests in such a text say. The user's mistakes get `origin` in
+  // front.
   std::string text(Stage stage) const;
   std::string after(const std::string& pass) const;
-  Manifest manifest_in(const std::string& kernel_text) const;
+  std::string program_text() const;
+  std::vector<Manifest> manifests_in(const std::string& text) const;
+  Manifest joint(const std::vector<Manifest>& manifests) const;
 
   // The recurrence the subject has to agree with, as text of the rec stage. For a later stage that is the operator
   // given or the built-in one of the manifest's name; throws UserError when there is none.

@@ -6,10 +6,12 @@
 
 namespace wkvc {
 
-std::int64_t bytes_moved(const Manifest& manifest, LaunchSize size) {
+std::int64_t bytes_moved(std::span<const Manifest> kernels, LaunchSize size) {
   CheckedInt bytes = 0;
-  for (const TensorSpec& spec : manifest.tensors) {
-    bytes = checked_add(bytes, byte_count(spec.dtype, shape_of(spec, manifest, size)));
+  for (const Manifest& manifest : kernels) {
+    for (const TensorSpec& spec : manifest.tensors) {
+      bytes = checked_add(bytes, byte_count(spec.dtype, shape_of(spec, manifest, size)));
+    }
   }
   if (!bytes) user_error("shape {},{},{}: its tensors exceed 63 bits", size.batches, size.tokens, size.heads);
   return *bytes;

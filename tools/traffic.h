@@ -1,14 +1,15 @@
-// The bytes a kernel cannot avoid to move.
+// The bytes kernels cannot avoid to move.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "runtime/launch_size.h"
 #include "runtime/manifest.h"
 
 namespace wkvc {
 
-// Every tensor once; throws UserError when the sum exceeds 63 bits.
-std::int64_t bytes_moved(const Manifest& manifest, LaunchSize size);
+// Every tensor of every kernel once; throws UserError when the sum exceeds 63 bits.
+std::int64_t bytes_moved(std::span<const Manifest> kernels, LaunchSize size);
 
 }  // namespace wkvc

@@ -2,11 +2,14 @@
 #include <cmath>
 
 #include "runtime/device_tensor.h"
+#include "runtime/internals.h"
 #include "runtime/kernel.h"
 #include "runtime/measure.h"
 #include "runtime/nvrtc.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"
+#include "tests/runtime/tiny_program.h"
+#include "tests/runtime/tiny_training.h"
 
 namespace wkvc {
 namespace {
@@ -91,6 +94,28 @@ TEST_F(Gpu, WithoutTokensTheStateIsCarriedOver) {
   kernel.launch(tensors, p.size);
   const HostTensor zero = p.last.download();
   for (std::size_t i = 0; i < zero.size(); ++i) EXPECT_EQ(zero.get(i), 0);
+}
+
+TEST_F(Gpu, RunsAProgramAsTheHostDoes) {
+  const LaunchSize size{2, 11, 3};
+  const Program on_gpu = Program::load(tiny_program(), Target::cuda);
+  const Program on_host = Program::load(tiny_program(), Target::host);
+  TinyTraining training(size);
+  std::map<std::string, DeviceTensor> uploaded = device_internals(on_gpu, Device::current(), size);
+  std::map<std::string, HostTensor> internals = host_internals(on_host, size);
+  NamedTensors gpu, host;
+  for (auto& [name, tensor] : training.tensors) {
+    uploaded.emplace(name, DeviceTensor::upload(Device::current(), tensor));
+    host[name] = tensor.view();
+  }
+  for (auto& [name, tensor] : uploaded) gpu[name] = tensor.view();
+  for (auto& [name, tensor] : internals) host[name] = tensor.view();
+  on_gpu.launch(gpu, size);
+  on_host.launch(host, size);
+  for (const auto& [name, tensor] : training.tensors) {
+    const HostTensor result = uploaded.at(name).download();
+    for (std::size_t i = 0; i < tensor.size(); ++i) EXPECT_NEAR(result.get(i), tensor.get(i), 1e-3) << name;
+  }
 }
 
 TEST_F(Gpu, TooMuchSharedMemoryIsRefusedAtLoad) {

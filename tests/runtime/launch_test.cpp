@@ -192,6 +192,52 @@ TEST_F(Launch, ScalarsHaveOneElementARow) {
   EXPECT_EQ(arg.vector16, 0);
 }
 
+TEST_F(Launch, SavedStatesStrideOverRowsOfAllOfThem) {
+  manifest.chunk = 2;
+  manifest.saved_every = 1;
+  manifest.tensors[x] = {"saved_states", Role::saved_states, DType::f32, {"B", "H", "N", "V", "K"}};
+  HostTensor memory{DType::f32, {2, 4, 2, 8, 8}};
+  tensors[x] = memory.view();
+  EXPECT_NO_THROW(check());
+  const TensorArg arg = argument(x);
+  EXPECT_EQ(arg.batch, 512);
+  EXPECT_EQ(arg.head, 128);
+  EXPECT_EQ(arg.row, 8);
+  EXPECT_EQ(arg.vector16, 1);
+  tensors[x].strides = {512, 128, 72, 8, 1};
+  refused({"\"saved_states\"", "[512, 128, 64, 8, 1]", "contiguous"});
+}
+
+TEST_F(Launch, WorkspacesStrideOverBatchAndHead) {
+  manifest.tensors[x] = {"parts", Role::workspace, DType::f32, {"B", "H", "K"}};
+  HostTensor memory{DType::f32, {2, 4, 8}};
+  tensors[x] = memory.view();
+  EXPECT_NO_THROW(check());
+  const TensorArg arg = argument(x);
+  EXPECT_EQ(arg.batch, 32);
+  EXPECT_EQ(arg.head, 8);
+  EXPECT_EQ(arg.row, 0);
+  tensors[x].data = tensors[s].data;
+  refused({"\"parts\" and \"s\"", "written"});
+}
+
+TEST_F(Launch, GradientsAreWritten) {
+  for (const Role role : {Role::input_gradient, Role::parameter_gradient, Role::initial_state_gradient}) {
+    manifest.tensors[o].role = role;
+    tensors[o].strides = {96, 0, 24, 1};
+    refused({"\"o\" is written"});
+  }
+  manifest.tensors[o].role = Role::output_gradient;
+  EXPECT_NO_THROW(check());
+  tensors[o].data = nullptr;
+  refused({"\"o\" is null"});
+  manifest.tensors[final_state].role = Role::initial_state_gradient;
+  manifest.tensors[initial_state].role = Role::final_state_gradient;
+  tensors[o] = memory_o.view();
+  tensors[initial_state] = tensors[final_state] = Tensor{};
+  EXPECT_NO_THROW(check());
+}
+
 TEST_F(Launch, StridesOfSingleElementsDoNotMatter) {
   tensors[x].shape[0] = 1;
   tensors[x].strides[0] = -7;

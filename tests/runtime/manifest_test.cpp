@@ -4,6 +4,7 @@
 
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"
+#include "tests/runtime/tiny_program.h"
 
 namespace wkvc {
 namespace {
@@ -38,6 +39,31 @@ TEST(Manifests, RoundTrip) {
   EXPECT_EQ(to_line(manifest), tiny_manifest_line());
 }
 
+TEST(Manifests, OfSeveralKernelsComeInOrder) {
+  const std::vector<Manifest> manifests = manifests_from(tiny_program());
+  ASSERT_EQ(manifests.size(), 3U);
+  EXPECT_EQ(manifests[0].pass, Direction::forward);
+  EXPECT_EQ(manifests[0].saved_every, 2);
+  EXPECT_EQ(manifests[0].grid, Grid::batch_head);
+  EXPECT_EQ(manifests[1].pass, Direction::backward);
+  EXPECT_EQ(manifests[2].kernel, "tiny_sum");
+  EXPECT_EQ(manifests[2].saved_every, 0);
+  EXPECT_EQ(manifests[2].grid, Grid::head);
+  std::string lines;
+  for (const Manifest& manifest : manifests) lines += to_line(manifest);
+  EXPECT_EQ(lines, tiny_forward_line() + tiny_backward_lines());
+  expect_error([] { manifest_from(tiny_program()); }, {"3 kernels"});
+}
+
+TEST(Manifests, RolesHaveNames) {
+  for (int role = 0; role <= static_cast<int>(Role::workspace); ++role) {
+    EXPECT_EQ(role_from(name_of(static_cast<Role>(role))), static_cast<Role>(role));
+  }
+  EXPECT_EQ(role_from("result"), std::nullopt);
+  const TensorSpec spec{"dfinal_state", Role::final_state_gradient, DType::f32, {}};
+  EXPECT_EQ(differentiated(spec), "final_state");
+}
+
 TEST(Manifests, StayOnOneLineWhateverTheTextsHold) {
   Manifest manifest = manifest_from(tiny_kernel());
   manifest.config = "two\nlines \\";
@@ -49,7 +75,7 @@ TEST(Manifests, StayOnOneLineWhateverTheTextsHold) {
 TEST(Manifests, AreNeededExactlyOnce) {
   expect_error([] { manifest_from("int x;\n"); }, {"no line that begins with", "wkvc-manifest"});
   expect_error([] { manifest_from(""); }, {"no line"});
-  expect_error([] { manifest_from(tiny_manifest_line() + tiny_manifest_line()); }, {"two lines"});
+  expect_error([] { manifest_from(tiny_manifest_line() + tiny_manifest_line()); }, {"two manifests", "\"tiny\""});
 }
 
 TEST(Manifests, RefuseBrokenJson) {
@@ -81,6 +107,10 @@ TEST(Manifests, RefuseWrongFields) {
   expect_refused({{"chunk", 18446744073709551615ULL}}, {"\"chunk\""});
   expect_refused({{"shared_bytes", -1}}, {"\"shared_bytes\" is -1"});
   expect_refused({{"tensors", json::array()}}, {"\"tensors\"", "not empty"});
+  expect_refused({{"pass", "both"}}, {"\"pass\" is \"both\"", "forward or backward"});
+  expect_refused({{"pass", 1}}, {"\"pass\" is 1", "a string"});
+  expect_refused({{"grid", "B"}}, {"\"grid\" is \"B\"", "BH or H"});
+  expect_refused({{"saved_every", -1}}, {"\"saved_every\" is -1"});
   expect_refused({{"tensors", {1}}}, {"tensor 0", "number", "expected an object"});
   json lacking = good();
   lacking.erase("chunk");
@@ -99,14 +129,44 @@ TEST(Manifests, RefuseWrongTensors) {
   expect_tensor_refused("dims", {"B", "T", "H", "H"}, {"the order"});
   expect_tensor_refused("dims", {"B", "H", "K"}, {"the order"});
   expect_tensor_refused("dims", {"K"}, {"the order"});
+  expect_tensor_refused("dims", {"B", "T", "H", "N"}, {"the order"});
+  expect_tensor_refused("role", "input_gradient", {"\"x\"", "\"d\" and a name", "input_gradient"});
+  expect_tensor_refused("role", "saved_states", {"B,H,N,D,D"});
+}
+
+void expect_taken(const char* role, const json& dims, int saved_every = 0) {
+  json object = good();
+  object["saved_every"] = saved_every;
+  object["tensors"][0]["role"] = role;
+  object["tensors"][0]["dims"] = dims;
+  EXPECT_NO_THROW(parse(object)) << dims;
 }
 
 TEST(Manifests, TakeEveryLayout) {
   for (const json& dims : {json{"B", "T", "H", "16"}, json{"B", "T", "H"}, json{"B", "H", "V", "K"}, json{"H", "K"}}) {
-    json object = good();
-    object["tensors"][0]["dims"] = dims;
-    EXPECT_NO_THROW(parse(object)) << dims;
+    expect_taken("input", dims);
+    expect_taken("workspace", dims);
   }
+  const json one = json::array({"3"});
+  for (const json& dims : {json{"B", "H", "K"}, json{"H", "16"}, json{"B", "H"}, one}) expect_taken("workspace", dims);
+  expect_taken("workspace", {"B", "H", "G", "V", "K"}, 1);
+  expect_taken("saved_states", {"B", "H", "N", "V", "K"}, 4);
+}
+
+TEST(Manifests, RefuseOtherWorkspaces) {
+  for (const json& dims : {json{"K", "B"}, json{"H", "B"}, json{"T", "K"}, json{"B", "H", "T"}}) {
+    json object = good();
+    object["tensors"][0]["role"] = "workspace";
+    object["tensors"][0]["dims"] = dims;
+    expect_error([&] { parse(object); }, {"as a workspace has"});
+  }
+}
+
+TEST(Manifests, SavedStatesNeedADistance) {
+  json object = good();
+  object["tensors"][0]["role"] = "workspace";
+  object["tensors"][0]["dims"] = {"B", "H", "G", "K"};
+  expect_error([&] { parse(object); }, {"\"x\" has the dimension G", "saved_every"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A kernel's entry: grid.x = batches * heads, one block each.
+// A kernel's entry: grid.x = batches * heads, one block each; or grid.x = heads, where the batch is always 0.
 #pragma once
 
 #include "wkvc/abi.h"

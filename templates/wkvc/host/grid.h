@@ -41,7 +41,11 @@ template <class Body>
 class Grid {
  public:
   Grid(const GridShape& shape, Launch& launch, const Body& body)
-      : shape_(shape), body_(body), memory_(launch.shared_bytes), sync_(launch) {}
+      : shape_(shape),
+        blocks_(launch.blocks > 0 ? launch.blocks : shape.batches * shape.heads),
+        body_(body),
+        memory_(launch.shared_bytes),
+        sync_(launch) {}
 
   // False when the launch failed; its message says why.
   bool run() {
@@ -59,7 +63,7 @@ class Grid {
   void run_warp(int warp) {
     Block block{};
     try {
-      for (long long index = 0; index < shape_.batches * shape_.heads; ++index) {
+      for (long long index = 0; index < blocks_; ++index) {
         block = block_at(index, warp);
         run_block(block);
       }
@@ -91,6 +95,7 @@ class Grid {
   }
 
   GridShape shape_;
+  long long blocks_;
   const Body& body_;
   SharedMemory memory_;
   BlockSync sync_;

@@ -1,0 +1,49 @@
+// The kernels of one text, launched one after another: a forward pass that saves states, a backward pass.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/kernel.h"
+
+namespace wkvc {
+
+using NamedTensors = std::map<std::string, Tensor>;
+
+class Program {
+ public:
+  // Compiles the text once. Throws as Kernel::load, and UserError where kernels disagree (see joint_manifest).
+  static Program load(std::string source, Target target);
+
+  std::span<const Kernel> kernels() const { return kernels_; }  // in the order they are launched in
+  const Manifest& manifest() const { return manifest_; }        // of all together, see joint_manifest
+  const std::string& source() const { return kernels_.front().source(); }
+  Target target() const { return kernels_.front().target(); }
+
+  bool has(Direction pass) const;
+  // The kernels of one pass, sharing what was compiled; throws UserError when there is none.
+  Program only(Direction pass) const;
+
+  // What these kernels write for each other or for the backward pass: workspaces, and the saved states unless the
+  // forward pass is elsewhere. They are passed to a launch like other tensors, so that it allocates nothing; their
+  // contents before it do not matter.
+  std::vector<TensorSpec> internals() const;
+
+  // Launches every kernel on `stream`, as Kernel::launch does one. Tensors come by name; states and gradients of states
+  // may be missing or Tensor{}. Nothing is launched when a tensor is not what it should be.
+  void launch(const NamedTensors& tensors, LaunchSize size, StreamHandle stream = nullptr) const;
+
+ private:
+  explicit Program(std::vector<Kernel> kernels);
+
+  std::vector<Tensor> in_order(const NamedTensors& tensors) const;
+  void check_states_in_place(std::span<const Tensor> tensors) const;
+
+  std::vector<Kernel> kernels_;
+  Manifest manifest_;
+  std::vector<std::vector<std::size_t>> indices_;  // of each kernel's tensors among those of manifest_
+};
+
+}  // namespace wkvc

@@ -1,5 +1,8 @@
 #include "codegen/rec/Gradient.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "codegen/rec/Adjoint.h"
 #include "codegen/rec/Replay.h"
 #include "runtime/error.h"
@@ -7,8 +10,9 @@
 namespace wkvc::rec {
 namespace {
 
-// One head after another: forwards, keeping the state before every token, then backwards, where every token is run
-// again from the state it began with.
+// One head after another: forwards, keeping the states that groups of tokens begin with, then backwards group by group,
+// where each is run again for the states of its tokens, and each token for its values. Groups are as long as there are
+// groups, so memory grows with the root of the tokens.
 class Differentiation {
  public:
   Differentiation(RecurrenceOp recurrence, Shape shape, const Tensors& inputs, const Tensors& output_gradients)
@@ -17,7 +21,10 @@ class Differentiation {
         adjoint_(recurrence, replay_.machine()),
         state_gradient_(adjoint_[recurrence.state().getResult()]),
         next_gradient_(adjoint_[recurrence.update().getNext()]),
-        states_(static_cast<std::size_t>(shape.tokens) * replay_.state().size()) {
+        group_(std::llround(std::ceil(std::sqrt(static_cast<double>(shape.tokens))))),
+        groups_((shape.tokens + group_ - 1) / group_),
+        group_states_(static_cast<std::size_t>(groups_) * replay_.state().size()),
+        states_(static_cast<std::size_t>(group_) * replay_.state().size()) {
     for (auto op : recurrence.getBody().getOps<OutputOp>()) add_output(op, output_gradients);
     for (auto op : recurrence.getBody().getOps<InputOp>())
       inputs_.push_back(result_for(op.getName(), op, replay_.token_count()));
@@ -58,28 +65,38 @@ class Differentiation {
     std::ranges::fill(replay_.state(), 0.0);
     if (!initial_state.empty()) Given{initial_state.data(), &replay_.state()}.load(replay_.state_index(b, h));
     forwards(b, h);
-    backwards(b, h);
-  }
-
-  void forwards(std::int64_t b, std::int64_t h) {
-    const Returned saved{states_.data(), &replay_.state()};
-    for (std::int64_t t = 0; t < shape_.tokens; ++t) {
-      saved.store(static_cast<std::size_t>(t));
-      replay_.run_token(replay_.token_index(b, t, h));
-      replay_.state() = replay_.next_state();
-    }
-  }
-
-  void backwards(std::int64_t b, std::int64_t h) {
-    const Returned saved{states_.data(), &replay_.state()};
     Array carried(replay_.state().size());  // the gradient of the state after the token
     const Returned ends{result_.initial_state.data(), &carried};
     ends.load(replay_.state_index(b, h));
-    for (std::int64_t t = shape_.tokens; t-- > 0;) {
-      saved.load(static_cast<std::size_t>(t));
+    for (std::int64_t group = groups_; group-- > 0;) run_group(b, h, group, carried);
+    ends.store(replay_.state_index(b, h));
+  }
+
+  void forwards(std::int64_t b, std::int64_t h) {
+    const Returned saved{group_states_.data(), &replay_.state()};
+    for (std::int64_t t = 0; t < shape_.tokens; ++t) {
+      if (t % group_ == 0) saved.store(static_cast<std::size_t>(t / group_));
+      advance(b, t, h);
+    }
+  }
+
+  void advance(std::int64_t b, std::int64_t t, std::int64_t h) {
+    replay_.run_token(replay_.token_index(b, t, h));
+    replay_.state() = replay_.next_state();
+  }
+
+  void run_group(std::int64_t b, std::int64_t h, std::int64_t group, Array& carried) {
+    const Returned saved{states_.data(), &replay_.state()};
+    const std::int64_t first = group * group_, end = std::min(first + group_, shape_.tokens);
+    Returned{group_states_.data(), &replay_.state()}.load(static_cast<std::size_t>(group));
+    for (std::int64_t t = first; t < end; ++t) {
+      saved.store(static_cast<std::size_t>(t - first));
+      advance(b, t, h);
+    }
+    for (std::int64_t t = end; t-- > first;) {
+      saved.load(static_cast<std::size_t>(t - first));
       run_token(replay_.token_index(b, t, h), static_cast<std::size_t>(h), carried);
     }
-    ends.store(replay_.state_index(b, h));
   }
 
   void run_token(std::size_t index, std::size_t head, Array& carried) {
@@ -97,7 +114,8 @@ class Differentiation {
   Replay replay_;
   Adjoint adjoint_;
   Array &state_gradient_, &next_gradient_;
-  Array states_;  // of one head, before each of its tokens
+  std::int64_t group_, groups_;  // tokens in a group, and groups
+  Array group_states_, states_;  // of one head: before each group, and before each token of one group
   std::vector<Given> outputs_;
   std::vector<Returned> inputs_, parameters_;
   Gradients result_;

@@ -3,9 +3,11 @@
 
 #include <cmath>
 
+#include "codegen/rec/Gradient.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
 #include "tools/cases.h"
+#include "tools/comparison.h"
 #include "tools/draw.h"
 #include "tools/occupancy.h"
 #include "tools/options.h"
@@ -107,6 +109,59 @@ TEST(Cases, NothingIsZeroAndNothingExplodes) {
   }
   EXPECT_NE(drawn.tensors.at("initial_state").get(0), 0);
   EXPECT_TRUE(std::isnan(drawn.tensors.at("o").get(0)));
+}
+
+// A parameter's gradient, and an output whose gradient comes in under its name.
+TEST(Comparison, GradientsOfParameters) {
+  Runnable runnable{"", Passes::backward, {}};
+  runnable.manifest.config = "mma f32";
+  runnable.manifest.key_dim = runnable.manifest.value_dim = 64;
+  std::vector<TensorSpec>& specs = runnable.manifest.tensors;
+  for (const char* name : {"r", "w", "k"}) specs.push_back({name, Role::input, DType::bf16, {"B", "T", "H", "K"}});
+  specs.push_back({"v", Role::input, DType::bf16, {"B", "T", "H", "V"}});
+  specs.push_back({"u", Role::parameter, DType::bf16, {"H", "K"}});
+  specs.push_back({"do", Role::output_gradient, DType::bf16, {"B", "T", "H", "V"}});
+  specs.push_back({"du_parts", Role::workspace, DType::f32, {"B", "H", "K"}});
+  specs.push_back({"du", Role::parameter_gradient, DType::f32, {"H", "K"}});
+  mlir::MLIRContext context;
+  const auto module = build(rwkv6(), context);
+  Case drawn = random_case(rec::recurrence_of(*module), runnable.manifest, {2, 5, 3}, 1);
+  EXPECT_FALSE(drawn.tensors.contains("du_parts"));
+  EXPECT_NE(drawn.tensors.at("do").get(0), 0);
+  EXPECT_FALSE(compare(rec::recurrence_of(*module), runnable, drawn)[0].passed());  // still NaN
+
+  rec::Tensors inputs;
+  for (const auto& [name, tensor] : drawn.tensors)
+    for (std::size_t i = 0; i < tensor.size(); ++i) inputs[name].push_back(tensor.get(i));
+  const auto expected =
+      rec::differentiate(rec::recurrence_of(*module), {2, 5, 3}, inputs, {}, {{"o", inputs.at("do")}}).inputs.at("u");
+  for (std::size_t i = 0; i < expected.size(); ++i) drawn.tensors.at("du").set(i, expected[i]);
+  const std::vector<ResultError> errors = compare(rec::recurrence_of(*module), runnable, drawn);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].tensor, "du");
+  EXPECT_LT(errors[0].error, 1e-7);
+  EXPECT_EQ(errors[0].bound, 2e-5);
+}
+
+TEST(Options, OfTheBackwardPass) {
+  EXPECT_EQ(parse_save_every("auto"), 0);
+  EXPECT_EQ(parse_save_every("0"), 0);
+  EXPECT_EQ(parse_save_every("128"), 128);
+  EXPECT_EQ(parse_gradients("all"), std::vector<std::string>{});
+  EXPECT_EQ(parse_gradients("r,w"), (std::vector<std::string>{"r", "w"}));
+  ConfigOptions options;
+  EXPECT_EQ(options.parse().pass, "forward");
+  options.pass = "both";
+  options.saved = "bf16";
+  options.save_every = "32";
+  options.gradients = "k";
+  const Config config = options.parse();
+  EXPECT_EQ(config.pass, "both");
+  EXPECT_EQ(config.saved, "bf16");
+  EXPECT_EQ(config.save_every, 32);
+  EXPECT_EQ(config.gradients, std::vector<std::string>{"k"});
+  EXPECT_EQ(options.settled_in(Stage::chunk), std::vector<std::string>{});
+  EXPECT_EQ(options.settled_in(Stage::cuda), (std::vector<std::string>{"--save-every", "--saved", "--grad"}));
 }
 
 TEST(Report, TablesAndNesting) {

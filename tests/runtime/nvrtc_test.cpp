@@ -6,6 +6,7 @@
 #include "runtime/cubin.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"
+#include "tests/runtime/tiny_program.h"
 
 namespace wkvc {
 namespace {
@@ -48,6 +49,13 @@ extern "C" __global__ void __launch_bounds__(1024, 2) spill(float* p) {
   EXPECT_GT(usage.spill_stores, 0);
   EXPECT_GT(usage.stack_bytes, 0);
   EXPECT_EQ(usage.static_shared, 256);
+}
+
+TEST_F(Nvrtc, CompilesSeveralKernelsOfOneText) {
+  const CubinResult result = compile_cubin(tiny_program(), "sm_90a");
+  for (const char* kernel : {"tiny_forward", "tiny_backward", "tiny_sum"}) {
+    EXPECT_GT(usage_from(result.log, kernel).registers, 0) << kernel;
+  }
 }
 
 TEST_F(Nvrtc, GivesPtx) {

@@ -49,14 +49,23 @@ void slice_programs(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) slice(program);
 }
 
+SavedStates saved_states(const Config& config) {
+  if (config.pass == "forward") return {};
+  return {1, config.saved.empty() ? "f32" : config.saved};
+}
+
 void lower_to_warp(Work& work, const Config& config) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
-  for (auto program : all<chunk::ProgramOp>(work)) chunk_to_warp(program, config.arch, *kernels);
+  for (auto program : all<chunk::ProgramOp>(work)) chunk_to_warp(program, config.arch, saved_states(config), *kernels);
   work.module = std::move(kernels);
 }
 
 void emit_text(Work& work, const Config&) {
-  for (auto kernel : all<warp::KernelOp>(work)) work.cuda += emit_cuda(kernel);
+  for (Operation& op : *work.module->getBody()) {
+    if (!work.cuda.empty()) work.cuda += "\n";
+    if (auto kernel = dyn_cast<warp::KernelOp>(op)) work.cuda += emit_cuda(kernel);
+    if (auto sum = dyn_cast<warp::BatchSumOp>(op)) work.cuda += emit_cuda(sum);
+  }
 }
 
 constexpr Pass kPasses[] = {

@@ -106,7 +106,7 @@ class Differentiation {
   // The gradient is complete when its operation is reached.
   void finish(Value primal, Term g) {
     if (measurable(primal)) b_.set_measurable(g.value);
-    auto name = name_of(primal);
+    auto name = isa<chunk::RoundOp>(primal.getDefiningOp()) ? llvm::StringRef() : name_of(primal);
     if (!name.empty() && g.factor == 1 && name_of(g.value).empty()) set_name(g.value, gradient_name(name));
   }
 

@@ -105,8 +105,11 @@ void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
   if (double rate = exponential_rate(x)) {
     Value exponent = x.getDefiningOp()->getOperand(0);
     if (x.getType() == op.getResult().getType()) return add(exponent, b_.mul(g.value, op.getResult()), g.factor * rate);
-    if (chunk::rows(x) == 1 && chunk::columns(x) == chunk::columns(y))
-      return add(exponent, sum_of_products(b_.mul(g.value, x), y), g.factor * rate);
+    if (chunk::rows(x) == 1 && chunk::columns(x) == chunk::columns(y)) {
+      Value gradient = b_.mul(g.value, x);
+      if (b_.is_measurable(y)) b_.set_measurable(gradient);
+      return add(exponent, sum_of_products(gradient, y), g.factor * rate);
+    }
   }
   add_reduced(x, b_.mul(g.value, y), g.factor);
 }

@@ -30,6 +30,7 @@ class Emitter {
       line("const TensorArg& {} = args.tensor[{}];", tensors_[manifest_.tensors[i].name], i);
     }
     line("const int row0 = 16 * block.warp;  // first of this warp's value rows");
+    line("const long long chunks = (args.tokens + {}) / {};", kernel_.getChunk() - 1, kernel_.getChunk());
     emit_block(kernel_.getBody().front());
     indent_ = 0;
     line("}}");
@@ -81,8 +82,10 @@ class Emitter {
     llvm::TypeSwitch<Operation*>(&op)
         .Case<warp::RingOp, warp::BufferOp, warp::FloatsOp, warp::LoopOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp,
               warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::LoadOp, warp::StoreOp,
-              warp::LoadRowOp, warp::StoreRowOp, warp::ParameterOp, warp::CallOp, warp::RoundOp, warp::ZerosOp,
-              warp::MmaOp, warp::LoadStateOp, warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
+              warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
+              warp::LoadSavedOp, warp::SaveStateOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::RoundOp,
+              warp::ZerosOp, warp::MmaOp, warp::LoadStateOp, warp::StoreStateOp, warp::StoreOutputOp>(
+            [&](auto o) { write(o); })
         .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
@@ -97,15 +100,19 @@ class Emitter {
 
   void write(warp::RingOp op) {
     auto type = op.getType();
-    line("Ring<{}, {}, {}> {}(block.memory + {}, {}, block);", dtype_text(cast<MemRefType>(type).getElementType()),
-         shape_text(type), op.getStages(), declare(op.getResult()), op.getOffset(), tensor(op.getTensor()));
+    line("{}<{}, {}, {}> {}(block.memory + {}, {}, block{});", kernel_.getBackward() ? "BackwardRing" : "Ring",
+         dtype_text(cast<MemRefType>(type).getElementType()), shape_text(type), op.getStages(), declare(op.getResult()),
+         op.getOffset(), tensor(op.getTensor()), kernel_.getBackward() ? ", chunks - 1" : "");
   }
 
   void write(warp::BufferOp op) {
     auto type = cast<MemRefType>(op.getType());
     std::string shape = dtype_text(type.getElementType()) + ", " + shape_text(type);
     std::string name = declare(op.getResult());
-    if (op.getScale())
+    if (op.getSlabs())
+      line("const auto {} = block.{}_slabs<{}>({}, {});", name, *op.getSlabs() == "rows" ? "row" : "column", shape,
+           op.getOffset(), *op.getScale());
+    else if (op.getScale())
       line("const auto {} = block.scaled_shared<{}>({}, {});", name, shape, op.getOffset(), *op.getScale());
     else
       line("const auto {} = block.shared<{}>({});", name, shape, op.getOffset());
@@ -119,8 +126,8 @@ class Emitter {
     Value state = op.getBody().getArgument(0);
     std::string name = names_.declare(state, name_of(state));
     line("auto {} = {};", name, expr(op.getInit()));
-    line("const long long chunks = (args.tokens + {}) / {};", kernel_.getChunk() - 1, kernel_.getChunk());
-    line("for (long long c = 0; c < chunks; ++c) {{");
+    line("{}", kernel_.getBackward() ? "for (long long c = chunks - 1; c >= 0; --c) {"
+                                     : "for (long long c = 0; c < chunks; ++c) {");
     indent_ += 2;
     line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     indent_ -= 2;
@@ -147,7 +154,9 @@ class Emitter {
   }
 
   void write(warp::CopyOp op) {
-    std::string chunk = in_loop_ ? fmt::format("c + {}", op.getAhead()) : std::to_string(op.getAhead());
+    const char* from = in_loop_ ? "c" : kernel_.getBackward() ? "chunks - 1" : "0";
+    std::string chunk =
+        op.getAhead() ? fmt::format("{} {} {}", from, kernel_.getBackward() ? '-' : '+', op.getAhead()) : from;
     line("{}.copy({}, block, args.tokens);", names_.of(op.getRing()), chunk);
   }
 
@@ -170,19 +179,76 @@ class Emitter {
     auto buffer = op.getTile().getDefiningOp<warp::BufferOp>();
     // A scale that every warp knows is not stored with the tile.
     bool data_only = round && (round.getScale() || round.getOwn()) && buffer && !buffer.getScale();
-    line("store({}, {}{});", expressions_.columns(op.getTile(), op.getColumn(), false), expr(op.getX()),
-         data_only ? ".data" : "");
+    std::string to = op.getOwnRows() ? names_.of(op.getTile()) + ".rows<16>(row0)"
+                                     : expressions_.columns(op.getTile(), op.getColumn(), op.getOwnColumns());
+    line("store{}({}, {}{});", op.getOwnColumns() ? "_transposed" : "", to, expr(op.getX()), data_only ? ".data" : "");
   }
 
-  void write(warp::LoadRowOp op) {
-    int64_t width = cast<VectorType>(op.getType()).getDimSize(1);
-    std::string from = names_.of(op.getRow());
+  // A row has its numbers side by side.
+  static bool is_row(Type vector) { return cast<VectorType>(vector).getDimSize(0) == 1; }
+  static int64_t length(Type vector) { return cast<VectorType>(vector).getNumElements(); }
+
+  void write(warp::LoadVectorOp op) {
+    std::string from = names_.of(op.getFrom());
     if (op.getColumn()) from += " + " + names_.of(op.getColumn());
-    line("const auto {} = load_row<{}>({});", declare(op.getResult()), width, from);
+    const char* kind = is_row(op.getType()) ? "row" : "column";
+    if (op.getParts())
+      line("const auto {} = load_{}_sum<{}>({}, {}, {});", declare(op.getResult()), kind, length(op.getType()), from,
+           *op.getParts(), cast<MemRefType>(op.getFrom().getType()).getDimSize(0) / static_cast<int64_t>(*op.getParts()));
+    else
+      line("const auto {} = load_{}<{}>({});", declare(op.getResult()), kind, length(op.getType()), from);
   }
 
-  void write(warp::StoreRowOp op) {
-    line("store_row({} + {}, {});", names_.of(op.getRow()), names_.of(op.getColumn()), expr(op.getX()));
+  void write(warp::StoreVectorOp op) {
+    std::string to = names_.of(op.getTo());
+    int64_t count = length(op.getX().getType());
+    if (op.getPart())
+      to += op.getColumn() ? fmt::format(" + {} * ({} / 16)", count, names_.of(op.getColumn()))
+                           : fmt::format(" + {} * block.warp", count);
+    else if (op.getColumn())
+      to += " + " + names_.of(op.getColumn());
+    line("store_{}({}, {});", is_row(op.getX().getType()) ? "row" : "column", to, expr(op.getX()));
+  }
+
+  void write(warp::AddVectorOp op) {
+    std::string to = names_.of(op.getTo()) + " + " + names_.of(op.getColumn());
+    line("store_row({}, load_row<16>({}) + {});", to, to, expr(op.getX()));
+  }
+
+  void write(warp::TokensOp op) {
+    line("const auto {} = load_tokens_{}<{}, {}>({}, block, {} * c, valid);", declare(op.getResult()),
+         is_row(op.getType()) ? "row" : "column", dtype_text(op.getDtype()), length(op.getType()),
+         tensor(op.getTensor()), kernel_.getChunk());
+  }
+
+  void write(warp::StoreTokensOp op) {
+    line("store_tokens<{}>({}, block, {} * c, valid, {});", dtype_text(op.getDtype()), tensor(op.getTensor()),
+         kernel_.getChunk(), expr(op.getX()));
+  }
+
+  void write(warp::StoreSumOp op) {
+    std::string column = names_.of(op.getColumn());
+    line("store_parameter_row<f32>({}, block, {}, load_row<16>({} + {}));", tensor(op.getTensor()), column,
+         names_.of(op.getFrom()), column);
+  }
+
+  // The row of the saved states [N,V,K] where those before chunk c begin.
+  std::string saved_row() {
+    std::string index = kernel_.getSavedEvery() == 1 ? "c" : fmt::format("(c / {})", kernel_.getSavedEvery());
+    return fmt::format("{} * {} + row0", kernel_.getValueDim(), index);
+  }
+
+  void write(warp::LoadSavedOp op) {
+    std::string name = declare(op.getResult());
+    line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
+    line("load_state<{}>({}, {}, block, {});", dtype_text(op.getDtype()), name, tensor(op.getTensor()), saved_row());
+  }
+
+  void write(warp::SaveStateOp op) {
+    std::string condition =
+        kernel_.getSavedEvery() == 1 ? "" : fmt::format("if (c % {} == 0) ", kernel_.getSavedEvery());
+    line("{}store_state<{}>({}, {}, block, {});", condition, dtype_text(op.getDtype()), expr(op.getX()),
+         tensor(op.getTensor()), saved_row());
   }
 
   void write(warp::ParameterOp op) {
@@ -192,15 +258,16 @@ class Emitter {
 
   void write(warp::CallOp op) {
     llvm::StringRef function = op.getFunction();
-    if (!function.starts_with("decayed_dot")) {
+    if (!function.starts_with("decayed_")) {
       line("{}auto {} = {};", is_accumulator(op.getResult()) ? "" : "const ", declare(op.getResult()),
            expressions_.statement(op));
       return;
     }
     std::string name = declare(op.getResult());
     line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
-    line("decayed_dot<{}>({}, {}, {}, {}, {});", function == "decayed_dot", name, expr(op.getX()[0]),
-         expr(op.getX()[1]), expr(op.getX()[2]), expr(op.getX()[3]));
+    bool strict = function.consume_back("_strict");
+    auto slab = [&](int i) { return expressions_.columns(op.getX()[i], op.getColumn(), false); };
+    line("{}<{}>({}, {}, {}, {}, {});", function.str(), !strict, name, expr(op.getX()[0]), slab(1), slab(2), slab(3));
   }
 
   void write(warp::RoundOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
@@ -229,8 +296,8 @@ class Emitter {
     else
       line("auto {} = {};", declare(op.getResult()), expr(op.getAcc()));
     line("mma_nt({}, {}, {});", names_.of(op.getResult()),
-         expressions_.operand(op.getX(), op.getXScale(), op.getXTransposed()),
-         expressions_.operand(op.getY(), op.getYScale(), op.getYTransposed()));
+         expressions_.operand(op.getX(), {}, op.getXScale(), op.getXTransposed()),
+         expressions_.operand(op.getY(), op.getYColumn(), op.getYScale(), op.getYTransposed()));
   }
 
   void write(warp::LoadStateOp op) {
@@ -244,8 +311,9 @@ class Emitter {
   }
 
   void write(warp::StoreOutputOp op) {
-    line("store_global{}<{}>({}, block, {} * c, valid, row0, {});", op.getTransposed() ? "_transposed" : "",
-         dtype_text(op.getDtype()), tensor(op.getTensor()), kernel_.getChunk(), expr(op.getX()));
+    line("store_global{}<{}>({}, block, {} * c, valid, {}, {});", op.getTransposed() ? "_transposed" : "",
+         dtype_text(op.getDtype()), tensor(op.getTensor()), kernel_.getChunk(),
+         op.getColumn() ? names_.of(op.getColumn()) : "row0", expr(op.getX()));
   }
 
   warp::KernelOp kernel_;
@@ -261,5 +329,15 @@ class Emitter {
 }  // namespace
 
 std::string emit_cuda(warp::KernelOp kernel) { return Emitter(kernel).run(); }
+
+std::string emit_cuda(warp::BatchSumOp kernel) {
+  std::string manifest = to_line(manifest_of(kernel));
+  int64_t extent = kernel.getDim() == "K" ? kernel.getKeyDim() : kernel.getValueDim();
+  return fmt::format(
+      "// {}: sums gradients of a parameter over the batches, one block a head.\n{}#include \"wkvc/tile.h\"\n\n"
+      "using namespace wkvc;\n\nWKVC_KERNEL({}, 2, 1, 1) {{\n  sum_batches<{}, {}>(args.tensor[1], args.tensor[0], "
+      "block, args.batches);\n}}\n",
+      kernel.getSymName().str(), manifest, kernel.getSymName().str(), dtype_text(kernel.getDtype()), extent);
+}
 
 }  // namespace wkvc

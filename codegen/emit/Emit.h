@@ -8,6 +8,7 @@
 
 namespace wkvc {
 
+std::string emit_cuda(warp::BatchSumOp kernel);
 std::string emit_cuda(warp::KernelOp kernel);  // throws UserError for names no C++ text can hold
 
 }  // namespace wkvc

@@ -31,7 +31,7 @@ bool Expressions::is_inlined(Operation* op) {
   if (!value.hasOneUse() || value.use_begin()->getOwner()->getBlock() != op->getBlock()) return false;
   if (isa<warp::RoundOp>(op)) return isa<warp::StoreOp>(*value.user_begin());
   auto call = dyn_cast<warp::CallOp>(op);
-  if (!call || !name_of(value).empty() || call.getFunction().starts_with("decayed_dot")) return false;
+  if (!call || !name_of(value).empty() || call.getFunction().starts_with("decayed_")) return false;
   if (isa<warp::MmaOp>(*value.user_begin())) return false;
   // Accumulators change under way, so what reads them is evaluated at once.
   return llvm::none_of(op->getOperands(), [](Value x) {
@@ -62,7 +62,12 @@ std::string Expressions::call(warp::CallOp op, int level) const {
   if (function == "mul" || function == "mul_constant") return infix(op, "*", level);
   if (function == "neg") return "-" + at(op.getX()[0], 2);
   if (function == "keep_valid") return fmt::format("keep_rows({}, valid)", x(0));
-  if (function == "maximum") return fmt::format("maximum({}, {})", x(0), float_text(*op.getConstant()));
+  if (function == "keep_valid_columns") return fmt::format("keep_columns({}, valid)", x(0));
+  if (function == "maximum" || function == "greater_than")
+    return fmt::format("{}({}, {})", function.str(), x(0), float_text(*op.getConstant()));
+  if (function == "at_row")
+    return fmt::format("at_row<{}, {}>({})", static_cast<int>(op.getConstant()->convertToFloat()),
+                       cast<VectorType>(op.getType()).getDimSize(0), x(0));
   if (function == "row") return fmt::format("row<{}>({})", static_cast<int>(op.getConstant()->convertToFloat()), x(0));
   if (function.consume_front("unit_lower_inverse_"))
     return fmt::format("unit_lower_inverse<{}>({})", function.str(), x(0));
@@ -89,8 +94,8 @@ std::string Expressions::load(warp::LoadOp op) const {
                      columns(op.getTile(), op.getColumn(), op.getOwn()));
 }
 
-std::string Expressions::operand(Value tile, Value scale, bool transposed) const {
-  std::string text = of(tile);
+std::string Expressions::operand(Value tile, Value column, Value scale, bool transposed) const {
+  std::string text = column ? columns(tile, column, false) : of(tile);
   if (scale) text = fmt::format("scaled({}, {})", text, names_.of(scale));
   return transposed ? "trans(" + text + ")" : text;
 }

@@ -23,7 +23,8 @@ class Expressions {
   std::string of(mlir::Value value) const { return at(value, 0); }
   std::string statement(warp::CallOp op) const { return call(op, 0); }  // of an operation with a variable of its own
   std::string statement(warp::RoundOp op) const { return round(op); }
-  std::string operand(mlir::Value tile, mlir::Value scale, bool transposed) const;  // of a contraction
+  std::string operand(mlir::Value tile, mlir::Value column, mlir::Value scale,
+                      bool transposed) const;  // of a contraction
   std::string load(warp::LoadOp op) const;
   std::string columns(mlir::Value tile, mlir::Value column, bool own) const;  // a shared tile or a slab of it
 

@@ -1,5 +1,6 @@
 #include "codegen/emit/Header.h"
 
+#include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
 #include "codegen/lower/SharedMemory.h"
 #include "codegen/rec/Names.h"
@@ -11,14 +12,9 @@ namespace wkvc {
 
 namespace {
 
-Role role_from(llvm::StringRef text) {
-  if (text == "input") return Role::input;
-  if (text == "parameter") return Role::parameter;
-  if (text == "output") return Role::output;
-  if (text == "initial_state") return Role::initial_state;
-  if (text == "final_state") return Role::final_state;
-  user_error("kernel: '{}' is no role of a tensor; expected input, parameter, output, initial_state or final_state",
-             text.str());
+Role role_of(llvm::StringRef text) {
+  if (auto role = role_from(text.str())) return *role;
+  user_error("kernel: '{}' is no role of a tensor; expected one of {}", text.str(), role_names());
 }
 
 TensorSpec tensor_from(llvm::StringRef text) {
@@ -27,12 +23,16 @@ TensorSpec tensor_from(llvm::StringRef text) {
   if (parts.size() != 4) user_error("kernel: a tensor is \"role name dtype dims\", got \"{}\"", text.str());
   auto dtype = dtype_from(parts[2].str());
   if (!dtype) user_error("kernel: tensor '{}' has the unknown dtype '{}'", parts[1].str(), parts[2].str());
-  TensorSpec spec{parts[1].str(), role_from(parts[0]), *dtype, {}};
-  bool state = spec.role == Role::initial_state || spec.role == Role::final_state;
-  if (auto fault = state ? std::nullopt : rec::name_fault(spec.name)) user_error("kernel: {}", *fault);
+  TensorSpec spec{parts[1].str(), role_of(parts[0]), *dtype, {}};
+  // The recurrence's own names; a gradient is called after what it is the gradient of.
+  bool own = !is_optional(spec.role) && !is_internal(spec.role);
+  bool gradient = is_gradient(spec.role) || spec.role == Role::output_gradient;
+  if (auto fault =
+          own ? rec::name_fault(gradient && !spec.name.empty() ? spec.name.substr(1) : spec.name) : std::nullopt)
+    user_error("kernel: {}", *fault);
   parts[3].split(dims, ',');
   for (llvm::StringRef dim : dims) {
-    if (dim != "1" && dim != "B" && dim != "T" && dim != "H" && dim != "K" && dim != "V")
+    if (dim != "1" && dim != "B" && dim != "T" && dim != "H" && dim != "K" && dim != "V" && dim != "N" && dim != "G")
       user_error("kernel: tensor '{}' has the unknown dimension '{}'", spec.name, dim.str());
     spec.dims.push_back(dim.str());
   }
@@ -77,12 +77,34 @@ Manifest manifest_of(warp::KernelOp kernel) {
   manifest.chunk = static_cast<int>(kernel.getChunk());
   manifest.warps = static_cast<int>(kernel.getWarps());
   manifest.shared_bytes = kernel.getSharedBytes();
+  manifest.pass = kernel.getBackward() ? Direction::backward : Direction::forward;
+  manifest.saved_every = static_cast<int>(kernel.getSavedEvery());
   for (auto text : kernel.getTensors().getAsValueRange<StringAttr>()) manifest.tensors.push_back(tensor_from(text));
   std::string io = "f32";
   for (const TensorSpec& tensor : manifest.tensors)
-    if (tensor.role == Role::output) io = name_of(tensor.dtype);
+    if (tensor.role == Role::output || tensor.role == Role::output_gradient) io = name_of(tensor.dtype);
   manifest.config = fmt::format("head {}x{} chunk {} io {} mma {} state f32", manifest.key_dim, manifest.value_dim,
                                 manifest.chunk, io, kernel.getCompute().str());
+  return manifest;
+}
+
+Manifest manifest_of(warp::BatchSumOp kernel) {
+  Manifest manifest;
+  manifest.op = kernel.getOp().str();
+  manifest.kernel = kernel.getSymName().str();
+  manifest.arch = kernel.getArch().str();
+  manifest.key_dim = static_cast<int>(kernel.getKeyDim());
+  manifest.value_dim = static_cast<int>(kernel.getValueDim());
+  manifest.chunk = static_cast<int>(kernel.getChunk());
+  manifest.warps = 1;
+  manifest.pass = Direction::backward;
+  manifest.grid = Grid::head;
+  std::string dim = kernel.getDim().str();
+  manifest.tensors = {
+      {kernel.getFrom().str(), Role::workspace, DType::f32, {"B", "H", dim}},
+      {kernel.getTo().str(), Role::parameter_gradient, *dtype_from(dtype_text(kernel.getDtype())), {"H", dim}}};
+  manifest.config = fmt::format("head {}x{} chunk {} mma {} state f32", manifest.key_dim, manifest.value_dim,
+                                manifest.chunk, kernel.getCompute().str());
   return manifest;
 }
 

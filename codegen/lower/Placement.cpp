@@ -13,34 +13,57 @@ bool is_source(Value value) {
   return isa<chunk::InputOp, chunk::ParameterOp, chunk::ConstantOp, chunk::StateOp>(value.getDefiningOp());
 }
 
+bool is_partial_sum(Operation* op, const Placement& placement) {
+  if (isa<chunk::SumColumnsOp>(op)) return true;
+  return isa<chunk::SumRowsOp>(op) && placement.of(op).owner == Owner::rows;
+}
+
 namespace {
 
-bool is_contraction(Operation* op) { return isa<chunk::DotOp, chunk::DiagonalDotOp, chunk::DecayedDotOp>(op); }
+// Operations that read whole operands from shared memory.
+bool is_contraction(Operation* op) {
+  return isa<chunk::DotOp, chunk::DiagonalDotOp, chunk::DecayedDotOp, chunk::DecayedLeftOp, chunk::DecayedRightOp>(op);
+}
+
+// Slab values that are computed again rather than kept in shared memory.
+bool is_cheap(Operation* op) { return !is_contraction(op) && !isa<chunk::CumsumOp, chunk::SumRowsOp>(op); }
 
 }  // namespace
 
 Placement::Placement(chunk::ProgramOp program, int warps) : spaces_(infer_spaces(program)) {
   Block& body = program.getBody().front();
   assign_phases(body);
+  delay_slabs(body);
   assign_matrices(body, warps);
   find_shared(body);
 }
 
+// One number a token: of such inputs alone everyone computes it, else one warp.
+Owner Placement::owner_of_column(Operation* op) const {
+  if (isa<chunk::DiagonalOp>(op)) return Owner::matrix;
+  if (isa<chunk::SumColumnsOp>(op)) return of(op->getOperand(0)).owner;
+  bool everyone = llvm::all_of(op->getOperands(), [&](Value x) {
+    return is_source(x) || (of(x).owner == Owner::anyone && !x.getDefiningOp<chunk::SumColumnsOp>());
+  });
+  return everyone ? Owner::anyone : Owner::matrix;
+}
+
 Owner Placement::owner_of(Operation* op) const {
-  if (isa<chunk::OutputOp, chunk::UpdateOp>(op)) return Owner::rows;
+  bool stores = isa<chunk::OutputOp, chunk::AccumulateOp>(op);
+  if (isa<chunk::UpdateOp>(op)) return Owner::rows;
   if (isa<chunk::ConstantOp>(op)) return Owner::anyone;
-  Space space = spaces_.lookup(op->getResult(0));
+  Space space = spaces_.lookup(stores ? op->getOperand(0) : op->getResult(0));
   if (space == Space{Axis::token, Axis::token}) return Owner::matrix;
+  if (auto sum = dyn_cast<chunk::SumRowsOp>(op)) return is_source(sum.getX()) ? Owner::slab : of(sum.getX()).owner;
   if (space.columns == Axis::key && space.rows != Axis::value) return Owner::slab;
   if (space.columns == Axis::value || space.rows == Axis::value) return Owner::rows;
-  user_error("'{}': a value with one number a token ({}) can't be mapped onto warps yet; write it as a vector",
-             op->getParentOfType<chunk::ProgramOp>().getRecurrence().str(), op->getName().getStringRef().str());
+  return stores ? Owner::matrix : owner_of_column(op);
 }
 
 bool Placement::crosses(Value operand, Operation* user) const {
-  if (is_source(operand)) return false;
+  if (is_source(operand) || of(operand).owner == Owner::anyone) return false;
   Owner from = of(operand).owner, to = ops_.lookup(user).owner;
-  if (from != to) return true;
+  if (from != to || is_partial_sum(operand.getDefiningOp(), *this)) return true;
   return from == Owner::matrix && is_contraction(user);
 }
 
@@ -59,11 +82,25 @@ void Placement::assign_phases(Block& body) {
   }
 }
 
+// Slab registers end with their phase, so what only later slabs read is computed there.
+void Placement::delay_slabs(Block& body) {
+  for (Operation& op : llvm::reverse(body)) {
+    if (op.getNumResults() == 0 || of(&op).owner != Owner::slab || op.use_empty()) continue;
+    int phase = phases_;
+    for (Operation* user : op.getUsers()) {
+      bool local = of(user).owner == Owner::slab && !crosses(op.getResult(0), user);
+      phase = std::min(phase, local ? of(user).phase : of(&op).phase);
+    }
+    ops_[&op].phase = ops_[&op].last_phase = phase;
+    places_[op.getResult(0)].phase = places_[op.getResult(0)].last_phase = phase;
+  }
+}
+
 void Placement::assign_matrices(Block& body, int warps) {
   llvm::EquivalenceClasses<Operation*> groups;
   std::vector<Operation*> matrices;
   for (Operation& op : body) {
-    if (op.getNumResults() == 0 || of(&op).owner != Owner::matrix) continue;
+    if (of(&op).owner != Owner::matrix) continue;
     matrices.push_back(&op);
     groups.insert(&op);
     for (Value operand : op.getOperands())
@@ -72,22 +109,30 @@ void Placement::assign_matrices(Block& body, int warps) {
   llvm::DenseMap<Operation*, int> numbers;
   for (Operation* op : matrices) {
     auto [it, fresh] = numbers.try_emplace(groups.getLeaderValue(op), static_cast<int>(numbers.size()) % warps);
-    ops_[op].warp = places_[op->getResult(0)].warp = it->second;
+    ops_[op].warp = it->second;
+    if (op->getNumResults()) places_[op->getResult(0)].warp = it->second;
   }
 }
 
-void Placement::find_shared(Block& body) {
-  for (Operation& op : body) {
-    const Place& user = of(&op);
-    for (Value operand : op.getOperands()) {
-      Place& place = places_[operand];
-      place.last_phase = std::max(place.last_phase, user.phase);
-      if (is_source(operand)) continue;
-      // Registers of slab loops and of one warp's matrices end with their phase; those of value rows stay.
-      bool outlived = place.owner != Owner::rows && place.phase != user.phase;
-      place.shared |= crosses(operand, &op) || outlived;
-    }
+void Placement::use(Value operand, Operation* user, int phase) {
+  Place& place = places_[operand];
+  place.last_phase = std::max(place.last_phase, phase);
+  if (is_source(operand)) return;
+  Operation* op = operand.getDefiningOp();
+  bool slab = place.owner == Owner::slab && !crosses(operand, user);
+  bool again = place.owner == Owner::anyone || (slab && is_cheap(op) && !is_contraction(user));
+  if (again && place.phase != phase) {
+    for (Value x : op->getOperands()) use(x, op, phase);
+    return;
   }
+  // Registers of slab loops and of one warp's matrices end with their phase; those of value rows stay.
+  bool outlived = place.owner != Owner::rows && place.phase != phase;
+  place.shared |= crosses(operand, user) || outlived || (slab && is_contraction(user));
+}
+
+void Placement::find_shared(Block& body) {
+  for (Operation& op : body)
+    for (Value operand : op.getOperands()) use(operand, &op, of(&op).phase);
 }
 
 }  // namespace wkvc

@@ -1,8 +1,9 @@
 // Where and when each value of a chunk program is computed by the warps of one group, before any code exists.
 //
-// Owners: C×K values in slabs of 16 key columns dealt round to the warps; C×C matrices by one warp each; C×V and V×K
-// values by the warp that owns 16 value rows, in registers. A value that another owner reads crosses through shared
-// memory, which costs a barrier: phases are the stretches between barriers.
+// Owners: C×K values in slabs of 16 key columns dealt round to the warps; C×C matrices and columns of one number a
+// token by one warp each; C×V and V×K values by the warp that owns 16 value rows, in registers. A value that another
+// owner reads crosses through shared memory, which costs a barrier: phases are the stretches between barriers. What
+// costs little is computed again wherever it is needed in a later phase.
 #pragma once
 
 #include "codegen/lower/Axes.h"
@@ -31,10 +32,13 @@ class Placement {
 
  private:
   Owner owner_of(mlir::Operation* op) const;
+  Owner owner_of_column(mlir::Operation* op) const;
   bool crosses(mlir::Value operand, mlir::Operation* user) const;
   void assign_phases(mlir::Block& body);
+  void delay_slabs(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
+  void use(mlir::Value operand, mlir::Operation* user, int phase);
 
   Spaces spaces_;
   llvm::DenseMap<mlir::Value, Place> places_;
@@ -42,7 +46,10 @@ class Placement {
   int phases_ = 1;
 };
 
-// Inputs and parameters: not computed, but copied or read where they are used.
+// Not computed, but copied or read where they are used.
 bool is_source(mlir::Value value);
+
+// Each warp, or slab, has its own part of these sums.
+bool is_partial_sum(mlir::Operation* op, const Placement& placement);
 
 }  // namespace wkvc

@@ -1,5 +1,7 @@
 #include "codegen/lower/WarpBuilder.h"
 
+#include <llvm/ADT/TypeSwitch.h>
+
 #include "codegen/ir/Text.h"
 #include "runtime/error.h"
 
@@ -14,8 +16,10 @@ bool has_own_scale(chunk::RoundOp op) { return op.getBound() && op.getBound()->e
 
 }  // namespace
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps)
-    : program_(program), b_(builder), warps_(warps), placement_(program, warps) {}
+std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
+
+WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved)
+    : program_(program), b_(builder), warps_(warps), saved_(saved), placement_(program, warps) {}
 
 //===- Shared memory ---------------------------------------------------------------------------------------------===//
 
@@ -31,6 +35,7 @@ SharedBuffer* WarpBuilder::reserve(const std::string& name, std::int64_t bytes, 
 void WarpBuilder::plan_buffers() {
   plan_rings();
   plan_maxima();
+  plan_sums();
   plan_values();
   std::vector<SharedBuffer*> all;
   for (SharedBuffer& space : spaces_) all.push_back(&space);
@@ -42,65 +47,95 @@ std::string WarpBuilder::shared_map() const { return map_of({spaces_.begin(), sp
 void WarpBuilder::plan_rings() {
   for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
     Value value = input.getResult();
+    if (chunk::columns(value) == 1) continue;  // read from global memory
     MemRefType type = shared_type(chunk::rows(value), chunk::columns(value), chunk::element(value));
     auto* space = reserve(input.getSym().str() + "_ring", kStages * warp::shared_bytes(type), 0, placement_.phases());
-    rings_[value] = {space, nullptr, type, {}};
+    rings_[value].space = space;
+    rings_[value].type = type;
   }
 }
 
+MemRefType WarpBuilder::floats_type(int64_t count) const {
+  return MemRefType::get({count}, b_.getF32Type(), MemRefLayoutAttrInterface(),
+                         b_.getI64IntegerAttr(warp::kSharedSpace));
+}
+
 void WarpBuilder::plan_maxima() {
-  auto type =
-      MemRefType::get({warps_}, b_.getF32Type(), MemRefLayoutAttrInterface(), b_.getI64IntegerAttr(warp::kSharedSpace));
+  MemRefType type = floats_type(warps_);
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round)) continue;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
       PlannedBuffer& maximum = maxima_[name.str()];
       if (maximum.space) continue;
       // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.
-      maximum = {reserve(name.str() + "_max", warp::shared_bytes(type), 0, placement_.phases()), nullptr, type, {}};
+      maximum.type = type;
+      maximum.space = reserve(name.str() + "_max", warp::shared_bytes(type), 0, placement_.phases());
     }
   }
 }
 
-void WarpBuilder::plan_values() {
-  for (Operation& op : program_.getBody().front()) {
-    if (op.getNumResults() == 0) continue;
-    Value value = op.getResult(0);
-    const Place& place = placement_.of(value);
-    if (!place.shared) continue;
-    std::string name = name_of(value).empty() ? "x" : name_of(value).str();
-    PlannedBuffer buffer;
-    if (chunk::rows(value) == 1)
-      buffer.type = MemRefType::get({chunk::columns(value)}, b_.getF32Type(), MemRefLayoutAttrInterface(),
-                                    b_.getI64IntegerAttr(warp::kSharedSpace));
-    else
-      buffer.type = shared_type(chunk::rows(value), chunk::columns(value), chunk::element(value));
-    buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, place.last_phase);
-    if (auto round = dyn_cast<chunk::RoundOp>(&op); round && has_own_scale(round))
-      buffer.scale = reserve(name + "_scale", sizeof(float), place.phase, place.last_phase);
-    buffers_[value] = buffer;
+// Running sums live as long as the kernel.
+void WarpBuilder::plan_sums() {
+  for (auto sum : program_.getBody().getOps<chunk::AccumulateOp>()) {
+    if (placement_.of(sum).owner != Owner::slab)
+      user_error("'{}': the gradient of the parameter '{}' over values can't be mapped onto warps yet",
+                 program_.getRecurrence().str(), sum.getGradientOf().str());
+    PlannedBuffer& buffer = sums_[sum];
+    buffer.type = floats_type(program_.getKeyDim());
+    buffer.space = reserve(sum.getSym().str() + "_sum", warp::shared_bytes(buffer.type), 0, placement_.phases());
   }
 }
 
+PlannedBuffer WarpBuilder::planned(Operation* op) {
+  Value value = op->getResult(0);
+  const Place& place = placement_.of(value);
+  const Space& space = placement_.space(value);
+  int64_t r = chunk::rows(value), c = chunk::columns(value);
+  std::string name = name_of(value).empty() ? "x" : name_of(value).str();
+  PlannedBuffer buffer;
+  if (r == 1 || c == 1) {
+    int64_t parts = !is_partial(value) ? 1 : place.owner == Owner::rows ? warps_ : program_.getKeyDim() / 16;
+    buffer.type = floats_type(parts * r * c);
+  } else {
+    buffer.type = shared_type(r, c, chunk::element(value));
+  }
+  buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, place.last_phase);
+  if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
+    if (place.owner == Owner::rows) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
+    int64_t scales = buffer.slabs.empty() ? 1 : warps_;
+    buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
+  }
+  return buffer;
+}
+
+void WarpBuilder::plan_values() {
+  for (Operation& op : program_.getBody().front())
+    if (op.getNumResults() && placement_.of(op.getResult(0)).shared) buffers_[op.getResult(0)] = planned(&op);
+}
+
 void WarpBuilder::declare_buffers() {
+  auto declare_floats = [&](PlannedBuffer& buffer, const std::string& name) {
+    const SharedBuffer& space = *buffer.space;
+    buffer.value = create<warp::FloatsOp>(buffer.type, space.offset, space.from, space.to);
+    set_name(buffer.value, name);
+  };
   for (auto& [value, ring] : rings_) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     ring.value = create<warp::RingOp>(ring.type, input.getSym(), ring.space->offset, kStages);
     set_name(ring.value, ring.space->name);
   }
-  for (auto& [name, buffer] : maxima_) {
-    buffer.value = create<warp::FloatsOp>(buffer.type, buffer.space->offset, buffer.space->from, buffer.space->to);
-    set_name(buffer.value, buffer.space->name);
-  }
+  for (auto& [name, buffer] : maxima_) declare_floats(buffer, buffer.space->name);
+  for (auto& [op, buffer] : sums_) declare_floats(buffer, buffer.space->name);
   for (auto& [value, buffer] : buffers_) {
     const SharedBuffer& space = *buffer.space;
     if (buffer.type.getRank() == 1) {
-      buffer.value = create<warp::FloatsOp>(buffer.type, space.offset, space.from, space.to);
-    } else {
-      auto scale = buffer.scale ? b_.getI64IntegerAttr(buffer.scale->offset) : IntegerAttr();
-      buffer.value = create<warp::BufferOp>(buffer.type, b_.getI64IntegerAttr(space.offset), scale,
-                                            b_.getI64IntegerAttr(space.from), b_.getI64IntegerAttr(space.to));
+      declare_floats(buffer, space.name + "_shared");
+      continue;
     }
+    auto scale = buffer.scale ? b_.getI64IntegerAttr(buffer.scale->offset) : IntegerAttr();
+    auto slabs = buffer.slabs.empty() ? StringAttr() : b_.getStringAttr(buffer.slabs);
+    buffer.value = create<warp::BufferOp>(buffer.type, b_.getI64IntegerAttr(space.offset), scale, slabs,
+                                          b_.getI64IntegerAttr(space.from), b_.getI64IntegerAttr(space.to));
     set_name(buffer.value, space.name + "_shared");
   }
 }
@@ -141,6 +176,7 @@ void WarpBuilder::begin_chunk() {
 //===- Phases ----------------------------------------------------------------------------------------------------===//
 
 void WarpBuilder::phase(int number) {
+  phase_ = number;
   std::vector<Operation*> slab_ops, matrix_ops, row_ops;
   for (Operation& op : program_.getBody().front()) {
     bool source = op.getNumResults() && is_source(op.getResult(0));
@@ -191,11 +227,19 @@ void WarpBuilder::rows(const std::vector<Operation*>& ops) {
 
 //===- One operation ---------------------------------------------------------------------------------------------===//
 
+// One number for each token.
+bool WarpBuilder::is_column_vector(Value value) const {
+  Space space = placement_.space(value);
+  return space.rows == Axis::token && space.columns == Axis::one;
+}
+
 VectorType WarpBuilder::type_of(Value value) const {
   int64_t r = chunk::rows(value), c = chunk::columns(value);
   const Place& place = placement_.of(value);
   Space space = placement_.space(value);
-  if (place.owner == Owner::slab) c = 16;
+  // Beside tiles of value rows × tokens the tokens lie in a row.
+  if (is_column_vector(value) && owner_ == Owner::rows) std::swap(r, c);
+  if (space.columns == Axis::key && owner_ == Owner::slab) c = 16;
   if (space.rows == Axis::value) r = 16;
   if (space.columns == Axis::value) {
     c = 16;
@@ -205,7 +249,7 @@ VectorType WarpBuilder::type_of(Value value) const {
 }
 
 Value WarpBuilder::call(llvm::StringRef function, ValueRange x, Type type, std::optional<float> constant) {
-  return create<warp::CallOp>(type, function, x, constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
+  return create<warp::CallOp>(type, function, x, Value(), constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
 }
 
 Value WarpBuilder::shared_tile(Value value) {
@@ -216,34 +260,48 @@ Value WarpBuilder::shared_tile(Value value) {
 
 Value WarpBuilder::tile(Value value) {
   if (auto found = local_.lookup(value)) return found;
-  if (auto found = registers_.lookup(value)) return found;
-  if (isa<chunk::StateOp>(value.getDefiningOp())) return state_;
-  VectorType type = type_of(value);
-  Value result;
-  if (auto parameter = value.getDefiningOp<chunk::ParameterOp>()) {
-    auto row = VectorType::get(type.getShape(), b_.getF32Type());
-    result = create<warp::ParameterOp>(row, parameter.getSym(), column_, type.getElementType());
-  } else {
-    Value shared = shared_tile(value);
-    if (auto memref = cast<MemRefType>(shared.getType()); memref.getRank() == 1) {
-      int64_t width = owner_ == Owner::slab ? 16 : memref.getDimSize(0);
-      auto row = VectorType::get({1, width}, b_.getF32Type());
-      result = create<warp::LoadRowOp>(row, shared, owner_ == Owner::slab ? column_ : Value());
-    } else {
-      bool own = placement_.space(value).columns == Axis::value;
-      Value column = owner_ == Owner::slab ? column_ : Value();
-      bool transposed = own && placement_.of(value).transposed;
-      result = create<warp::LoadOp>(type, shared, column, own, transposed);
-    }
+  if (auto found = registers_.lookup(value); found && owner_ == Owner::rows) return found;
+  Operation* op = value.getDefiningOp();
+  if (isa<chunk::StateOp>(op)) return state_;
+  const Place& place = placement_.of(value);
+  bool again =
+      !is_source(value) && !buffers_.contains(value) && (place.owner == Owner::anyone || place.owner == owner_);
+  if (again) {
+    compute(op);
+    return tile(value);
   }
+  Value result = loaded(value);
   set_name(result, name_of(value));
   (owner_ == Owner::rows ? registers_ : local_)[value] = result;
   return result;
 }
 
+// What lies in shared or global memory.
+Value WarpBuilder::loaded(Value value) {
+  VectorType type = type_of(value);
+  auto f32 = VectorType::get(type.getShape(), b_.getF32Type());
+  Value column = owner_ == Owner::slab && placement_.space(value).columns == Axis::key ? column_ : Value();
+  if (auto parameter = value.getDefiningOp<chunk::ParameterOp>())
+    return create<warp::ParameterOp>(f32, parameter.getSym(), column_, type.getElementType());
+  if (auto input = value.getDefiningOp<chunk::InputOp>(); input && chunk::columns(value) == 1)
+    return create<warp::TokensOp>(f32, input.getSym(), type.getElementType());
+  if (value.getDefiningOp<chunk::ConstantOp>()) return create<warp::ZerosOp>(f32);
+  Value shared = shared_tile(value);
+  if (cast<MemRefType>(shared.getType()).getRank() == 1) {
+    int64_t parts = cast<MemRefType>(shared.getType()).getDimSize(0) / (chunk::rows(value) * chunk::columns(value));
+    return create<warp::LoadVectorOp>(f32, shared, column,
+                                      is_partial(value) ? b_.getI64IntegerAttr(parts) : IntegerAttr());
+  }
+  bool own = placement_.space(value).columns == Axis::value;
+  return create<warp::LoadOp>(type, shared, column, own, own && placement_.of(value).transposed);
+}
+
 Value WarpBuilder::scale_of(Value value) { return scales_.lookup(value); }
 
-Operand WarpBuilder::shared_operand(Value value) { return {shared_tile(value), scale_of(value)}; }
+Operand WarpBuilder::shared_operand(Value value) {
+  bool slab = owner_ == Owner::slab && placement_.space(value).columns == Axis::key;
+  return {shared_tile(value), scale_of(value), slab ? column_ : Value()};
+}
 
 // The value as an operand whose tile (after an optional transposition by the reader) has the contraction in its
 // columns.
@@ -253,7 +311,7 @@ Operand WarpBuilder::operand(Value value, bool contracts_columns) {
   if (owner_ != Owner::rows || !in_rows) return shared_operand(value);
   if (contracts_columns == place.transposed && placement_.space(value).rows == Axis::token)
     internal_error("'{}' is held in the wrong orientation", name_of(value).str());
-  return {tile(value), {}};  // a register tile carries its scale
+  return {tile(value), {}, {}};  // a register tile carries its scale
 }
 
 Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
@@ -265,8 +323,8 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
     std::swap(x, y);
     std::swap(x_transposed, y_transposed);
   }
-  return create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, x_transposed,
-                             y_transposed);
+  return create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
+                             x_transposed, y_transposed);
 }
 
 Value WarpBuilder::round(chunk::RoundOp op) {
@@ -277,13 +335,16 @@ Value WarpBuilder::round(chunk::RoundOp op) {
 Value WarpBuilder::binary(Operation* op, const char* function) {
   Value x = op->getOperand(0), y = op->getOperand(1);
   Type type = type_of(op->getResult(0));
-  auto constant = [](Value v) { return v.getDefiningOp<chunk::ConstantOp>(); };
+  auto number = [](Value v) {
+    auto constant = v.getDefiningOp<chunk::ConstantOp>();
+    return constant && !constant.getDims() ? constant : chunk::ConstantOp();
+  };
   bool multiplies = isa<chunk::MulOp>(op), subtracts = isa<chunk::SubOp>(op);
-  if (auto c = constant(y)) {
-    float number = static_cast<float>(c.getValue().convertToDouble());
-    return call(multiplies ? "mul_constant" : "add_constant", tile(x), type, subtracts ? -number : number);
+  if (auto c = number(y)) {
+    float constant = static_cast<float>(c.getValue().convertToDouble());
+    return call(multiplies ? "mul_constant" : "add_constant", tile(x), type, subtracts ? -constant : constant);
   }
-  if (auto c = constant(x)) {
+  if (auto c = number(x)) {
     Value rest = tile(y);
     if (subtracts) rest = call("neg", rest, rest.getType());
     return call(multiplies ? "mul_constant" : "add_constant", rest, type,
@@ -298,68 +359,113 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   return call(function, {tile(x), tile(y)}, type);
 }
 
+// Left to the sum that is its only reader, if that comes in the same place and phase.
+bool WarpBuilder::left_to_sum(chunk::DotOp op) const {
+  Value value = op.getResult();
+  Operation* user = value.hasOneUse() ? *value.user_begin() : nullptr;
+  return isa_and_nonnull<chunk::AddOp>(user) && user->getOperand(1) == value &&
+         placement_.of(user).phase == placement_.of(op.getOperation()).phase &&
+         !isa<chunk::ConstantOp>(user->getOperand(0).getDefiningOp()) && type_of(user->getOperand(0)) == type_of(value);
+}
+
+void WarpBuilder::store(chunk::OutputOp op) {
+  Type element = rec::mlir_type(*dtype_from(op.getDtype().str()), op->getContext());
+  Value x = tile(op.getX());
+  if (is_column_vector(op.getX()))
+    create<warp::StoreTokensOp>(op.getSym(), x, element);
+  else
+    create<warp::StoreOutputOp>(op.getSym(), x, element, owner_ == Owner::slab ? column_ : Value(),
+                                placement_.of(op.getX()).transposed);
+}
+
 void WarpBuilder::compute(Operation* op) {
   if (auto update = dyn_cast<chunk::UpdateOp>(op)) {
     next_ = tile(update.getX());
-    return;
-  }
-  if (auto output = dyn_cast<chunk::OutputOp>(op)) {
-    Type element = rec::mlir_type(*dtype_from(output.getDtype().str()), op->getContext());
-    create<warp::StoreOutputOp>(output.getSym(), tile(output.getX()), element, placement_.of(output.getX()).transposed);
-    return;
-  }
-  Value value = op->getResult(0), result;
-  Type type = type_of(value);
-  auto unary = [&] { return call(op->getName().stripDialect(), tile(op->getOperand(0)), type); };
-  if (auto product = dyn_cast<chunk::DotOp>(op)) {
-    // Left to the sum that is its only reader, if that comes in the same place and phase.
-    Operation* user = value.hasOneUse() ? *value.user_begin() : nullptr;
-    bool accumulates = isa_and_nonnull<chunk::AddOp>(user) && user->getOperand(1) == value &&
-                       placement_.of(user).phase == placement_.of(op).phase &&
-                       !isa<chunk::ConstantOp>(user->getOperand(0).getDefiningOp()) &&
-                       type_of(user->getOperand(0)) == type;
-    if (accumulates) return;
-    result = dot(product, {});
-  } else if (auto rounded = dyn_cast<chunk::RoundOp>(op)) {
-    result = round(rounded);
-  } else if (isa<chunk::WidenOp>(op)) {
-    Value x = tile(op->getOperand(0));
-    result = cast<VectorType>(x.getType()).getElementType().isF32() ? x : call("widen", x, type);
-  } else if (auto row = dyn_cast<chunk::RowOp>(op)) {
-    result = call("row", tile(row.getX()), type, static_cast<float>(row.getIndex()));
-  } else if (auto bound = dyn_cast<chunk::AtLeastOp>(op)) {
-    result = call("maximum", tile(bound.getX()), type, bound.getBound().convertToFloat());
-  } else if (auto tril = dyn_cast<chunk::TrilOp>(op)) {
-    result = call(tril.getStrict() ? "tril_strict" : "tril", tile(tril.getX()), type);
-  } else if (auto inverse = dyn_cast<chunk::UnitLowerInverseOp>(op)) {
-    result = call(("unit_lower_inverse_" + inverse.getDtype()).str(), tile(inverse.getX()), type);
-  } else if (auto diagonal = dyn_cast<chunk::DiagonalDotOp>(op)) {
-    result = call("diagonal_dot", {shared_tile(diagonal.getX()), shared_tile(diagonal.getY())}, type);
-  } else if (auto pair = dyn_cast<chunk::DecayedDotOp>(op)) {
-    llvm::SmallVector<Value> x;
-    for (Value v : op->getOperands()) x.push_back(shared_tile(v));
-    result = call(pair.getStrict() ? "decayed_dot_strict" : "decayed_dot", x, type);
-  } else if (isa<chunk::AddOp>(op)) {
-    result = binary(op, "add");
-  } else if (isa<chunk::SubOp>(op)) {
-    result = binary(op, "sub");
-  } else if (isa<chunk::MulOp>(op)) {
-    result = binary(op, "mul");
+  } else if (auto output = dyn_cast<chunk::OutputOp>(op)) {
+    store(output);
+  } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
+    create<warp::AddVectorOp>(tile(sum.getX()), sums_.find(op)->second.value, column_);
   } else {
-    result = unary();
+    if (auto product = dyn_cast<chunk::DotOp>(op); product && left_to_sum(product)) return;
+    Value value = op->getResult(0), result = computed(op);
+    if (name_of(result).empty()) set_name(result, name_of(value));
+    (owner_ == Owner::rows ? registers_ : local_)[value] = result;
+    const Place& place = placement_.of(value);
+    if (place.shared && place.phase == phase_) publish(value);
   }
-  if (name_of(result).empty()) set_name(result, name_of(value));
-  (owner_ == Owner::rows ? registers_ : local_)[value] = result;
-  if (placement_.of(value).shared) publish(value);
 }
 
+Value WarpBuilder::computed(Operation* op) {
+  Value value = op->getResult(0);
+  Type type = type_of(value);
+  bool transposed = placement_.of(value).transposed;
+  auto function = [&](llvm::StringRef name, std::optional<float> constant = {}) {
+    return call(name, tile(op->getOperand(0)), type, constant);
+  };
+  auto shared = [&](llvm::StringRef name, Value column = {}) -> Value {
+    llvm::SmallVector<Value> x;
+    for (Value v : op->getOperands()) x.push_back(shared_tile(v));
+    return create<warp::CallOp>(type, name, x, column, FloatAttr());
+  };
+  auto strictly = [&](const char* name, bool strict) { return std::string(name) + (strict ? "_strict" : ""); };
+  auto widened = [&](Value x) {
+    return cast<VectorType>(x.getType()).getElementType().isF32() ? x : call("widen", x, type);
+  };
+  bool of_values = op->getNumOperands() && placement_.space(op->getOperand(0)).columns == Axis::value;
+  return llvm::TypeSwitch<Operation*, Value>(op)
+      .Case([&](chunk::SavedStateOp) { return create<warp::LoadSavedOp>(type, "saved_states", saved_); })
+      .Case([&](chunk::DotOp x) { return dot(x, {}); })
+      .Case([&](chunk::RoundOp x) { return round(x); })
+      .Case([&](chunk::WidenOp x) { return widened(tile(x.getX())); })
+      .Case([&](chunk::KeepValidOp) { return function(transposed ? "keep_valid_columns" : "keep_valid"); })
+      .Case([&](chunk::CumsumOp x) { return function(x.getReverse() ? "reverse_cumsum" : "cumsum"); })
+      .Case([&](chunk::RowOp x) { return function("row", static_cast<float>(x.getIndex())); })
+      .Case([&](chunk::AtRowOp x) { return function("at_row", static_cast<float>(x.getIndex())); })
+      // Value rows × tokens: the sum of all columns is one of the tile's rows.
+      .Case([&](chunk::SumColumnsOp) { return function(of_values ? "sum_rows" : "sum_columns"); })
+      .Case([&](chunk::DiagonalOp) { return function("diagonal_column"); })
+      .Case([&](chunk::AtLeastOp x) { return function("maximum", x.getBound().convertToFloat()); })
+      .Case([&](chunk::ExceedsOp x) { return function("greater_than", x.getBound().convertToFloat()); })
+      .Case([&](chunk::TrilOp x) { return function(strictly("tril", x.getStrict())); })
+      .Case([&](chunk::UnitLowerInverseOp x) { return function(("unit_lower_inverse_" + x.getDtype()).str()); })
+      .Case([&](chunk::DiagonalDotOp) { return shared("diagonal_dot"); })
+      .Case([&](chunk::DecayedDotOp x) { return shared(strictly("decayed_dot", x.getStrict())); })
+      .Case([&](chunk::DecayedLeftOp x) { return shared(strictly("decayed_left", x.getStrict()), column_); })
+      .Case([&](chunk::DecayedRightOp x) { return shared(strictly("decayed_right", x.getStrict()), column_); })
+      .Case([&](chunk::AddOp) { return binary(op, "add"); })
+      .Case([&](chunk::SubOp) { return binary(op, "sub"); })
+      .Case([&](chunk::MulOp) { return binary(op, "mul"); })
+      .Default([&](Operation*) { return function(op->getName().stripDialect()); });
+}
+
+// To shared memory, for another owner or a later phase.
 void WarpBuilder::publish(Value value) {
   const PlannedBuffer& buffer = buffers_.find(value)->second;
   Value x = tile(value);
-  if (buffer.type.getRank() == 1)
-    create<warp::StoreRowOp>(x, buffer.value, column_);
-  else
-    create<warp::StoreOp>(x, buffer.value, owner_ == Owner::slab ? column_ : Value());
+  Value column = owner_ == Owner::slab ? column_ : Value();
+  Space space = placement_.space(value);
+  if (buffer.type.getRank() == 1) {
+    bool part = is_partial(value);
+    create<warp::StoreVectorOp>(x, buffer.value, column, part);
+  } else {
+    bool rows = owner_ == Owner::rows;
+    create<warp::StoreOp>(x, buffer.value, column, rows && space.rows == Axis::value,
+                          rows && space.columns == Axis::value);
+  }
+}
+
+//===- Sums over all chunks --------------------------------------------------------------------------------------===//
+
+void WarpBuilder::end_sums() {
+  if (sums_.empty()) return;
+  auto loop = create<warp::SlabsOp>(program_.getKeyDim());
+  OpBuilder::InsertionGuard guard(b_);
+  Block& block = loop.getBody().emplaceBlock();
+  Value column = block.addArgument(b_.getIndexType(), program_.getLoc());
+  set_name(column, "column");
+  b_.setInsertionPointToEnd(&block);
+  for (auto& [op, buffer] : sums_)
+    create<warp::StoreSumOp>(parts_name(cast<chunk::AccumulateOp>(op)), buffer.value, column);
 }
 
 }  // namespace wkvc

@@ -18,7 +18,8 @@ namespace wkvc {
 // A shared buffer being planned; its operation exists once offsets are known.
 struct PlannedBuffer {
   SharedBuffer* space = nullptr;
-  SharedBuffer* scale = nullptr;  // a float beside it, for the scale of an f16 tile
+  SharedBuffer* scale = nullptr;  // floats beside it, for the scale of an f16 tile or of each of its slabs
+  llvm::StringRef slabs;          // "rows" or "columns" if it has one for each
   mlir::MemRefType type;
   mlir::Value value;
 };
@@ -27,11 +28,13 @@ struct PlannedBuffer {
 struct Operand {
   mlir::Value tile;
   mlir::Value scale;
+  mlir::Value column;  // of a shared tile: the first of the 16 meant
 };
 
 class WarpBuilder {
  public:
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps);
+  // `saved`: the dtype of saved states.
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved);
 
   void plan_buffers();
   std::int64_t shared_bytes() const { return total_; }
@@ -43,6 +46,7 @@ class WarpBuilder {
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
   mlir::Value next_state() const { return next_; }
+  void end_sums();  // after the loop: running sums to their workspaces
 
   static constexpr int kStages = 2;
 
@@ -52,13 +56,20 @@ class WarpBuilder {
   void plan_rings();
   void plan_values();
   void plan_maxima();
+  void plan_sums();
+  PlannedBuffer planned(mlir::Operation* op);
+  mlir::MemRefType floats_type(int64_t count) const;
   SharedBuffer* reserve(const std::string& name, std::int64_t bytes, int from, int to);
 
   void slabs(const std::vector<mlir::Operation*>& ops);
   void matrices(const std::vector<mlir::Operation*>& ops);
   void rows(const std::vector<mlir::Operation*>& ops);
   void compute(mlir::Operation* op);
+  mlir::Value computed(mlir::Operation* op);
+  void store(chunk::OutputOp op);
+  bool left_to_sum(chunk::DotOp op) const;
   void publish(mlir::Value value);
+  mlir::Value loaded(mlir::Value value);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
@@ -69,6 +80,8 @@ class WarpBuilder {
   mlir::Value scale_of(mlir::Value value);     // of a rounded value with a bound; null if none
   mlir::Value call(llvm::StringRef function, mlir::ValueRange x, mlir::Type type, std::optional<float> constant = {});
   mlir::VectorType type_of(mlir::Value value) const;
+  bool is_column_vector(mlir::Value value) const;
+  bool is_partial(mlir::Value value) const { return is_partial_sum(value.getDefiningOp(), placement_); }
   mlir::MemRefType shared_type(int64_t rows, int64_t columns, mlir::Type element) const;
 
   // A new operation; takes any of its builders' arguments.
@@ -80,19 +93,25 @@ class WarpBuilder {
   chunk::ProgramOp program_;
   mlir::OpBuilder& b_;
   int warps_;
+  mlir::Type saved_;
   Placement placement_;
   std::deque<SharedBuffer> spaces_;
   llvm::MapVector<mlir::Value, PlannedBuffer> rings_, buffers_;
   std::map<std::string, PlannedBuffer> maxima_;
-  llvm::DenseMap<mlir::Value, mlir::Value> current_;  // input → its tile of this chunk
+  llvm::MapVector<mlir::Operation*, PlannedBuffer> sums_;  // of parameters' gradients
+  llvm::DenseMap<mlir::Value, mlir::Value> current_;       // input → its tile of this chunk
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
   std::int64_t total_ = 0;
 
   Owner owner_ = Owner::rows;
+  int phase_ = 0;
   mlir::Value column_;   // first column of the current slab
   Registers local_;      // of the slab or matrix being built
   Registers registers_;  // of value rows
   mlir::Value state_, next_;
 };
+
+// The workspace of a parameter's gradient before it is summed over batches.
+std::string parts_name(chunk::AccumulateOp op);
 
 }  // namespace wkvc

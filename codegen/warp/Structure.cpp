@@ -34,7 +34,7 @@ bool is_tile(VectorType type) { return !type.isScalable() && llvm::all_of(type.g
 bool is_shared(MemRefType type) {
   auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
   if (!space || space.getValue() != kSharedSpace || !type.getLayout().isIdentity()) return false;
-  if (type.getRank() == 1) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile;
+  if (type.getRank() == 1) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile * kMaxWarps;
   return llvm::all_of(type.getShape(), [](int64_t size) { return size != 1 && is_tile_size(size); });
 }
 
@@ -66,6 +66,12 @@ Span span_of(Op op, int64_t offset, int64_t bytes) {
   return {op, offset, offset + bytes, signed_value(op.getFrom()), signed_value(op.getTo())};
 }
 
+// One, or one for each slab of 16 rows or columns.
+int64_t scales_of(BufferOp buffer) {
+  if (!buffer.getSlabs()) return 1;
+  return cast<MemRefType>(buffer.getType()).getDimSize(*buffer.getSlabs() == "rows" ? 0 : 1) / 16;
+}
+
 void collect_spans(Operation* op, std::vector<Span>& spans) {
   auto bytes = [](Value value) { return shared_bytes(cast<MemRefType>(value.getType())); };
   if (auto ring = dyn_cast<RingOp>(op)) {
@@ -76,7 +82,8 @@ void collect_spans(Operation* op, std::vector<Span>& spans) {
     spans.push_back(span_of(floats, signed_value(floats.getOffset()), bytes(floats.getResult())));
   if (auto buffer = dyn_cast<BufferOp>(op)) {
     spans.push_back(span_of(buffer, signed_value(buffer.getOffset()), bytes(buffer.getResult())));
-    if (buffer.getScale()) spans.push_back(span_of(buffer, signed_value(*buffer.getScale()), sizeof(float)));
+    if (buffer.getScale())
+      spans.push_back(span_of(buffer, signed_value(*buffer.getScale()), sizeof(float) * scales_of(buffer)));
   }
 }
 
@@ -153,19 +160,27 @@ class Structure {
     return success();
   }
 
-  LogicalResult expect_role(Operation* op, llvm::StringRef tensor, llvm::StringRef role) const {
+  LogicalResult expect_role(Operation* op, llvm::StringRef tensor, llvm::StringRef role,
+                            llvm::StringRef alternative = "") const {
     auto found = roles_.find(tensor);
     if (found == roles_.end()) return op->emitOpError("\"") << tensor << "\" is not among the kernel's tensors";
-    if (found->second == role) return success();
+    if (found->second == role || (!alternative.empty() && found->second == alternative)) return success();
     return op->emitOpError("\"") << tensor << "\" is of the role " << found->second << "; expected " << role;
   }
 
   LogicalResult verify_tensor(Operation* op) const {
-    if (auto ring = dyn_cast<RingOp>(op)) return expect_role(op, ring.getTensor(), "input");
+    if (auto ring = dyn_cast<RingOp>(op)) return expect_role(op, ring.getTensor(), "input", "output_gradient");
     if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_role(op, parameter.getTensor(), "parameter");
-    if (auto load = dyn_cast<LoadStateOp>(op)) return expect_role(op, load.getTensor(), "initial_state");
-    if (auto store = dyn_cast<StoreStateOp>(op)) return expect_role(op, store.getTensor(), "final_state");
-    if (auto store = dyn_cast<StoreOutputOp>(op)) return expect_role(op, store.getTensor(), "output");
+    if (auto load = dyn_cast<LoadStateOp>(op))
+      return expect_role(op, load.getTensor(), "initial_state", "final_state_gradient");
+    if (auto store = dyn_cast<StoreStateOp>(op))
+      return expect_role(op, store.getTensor(), "final_state", "initial_state_gradient");
+    if (auto store = dyn_cast<StoreOutputOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
+    if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
+    if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), "input", "output_gradient");
+    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), "saved_states");
+    if (auto save = dyn_cast<SaveStateOp>(op)) return expect_role(op, save.getTensor(), "saved_states");
+    if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), "workspace");
     return success();
   }
 

@@ -61,26 +61,48 @@ LogicalResult verify_finite(Operation* op, const llvm::APFloat& number) {
 
 //===- Calls -----------------------------------------------------------------------------------------------------===//
 
-enum class Form { none, elementwise, square, row, constant, binary, diagonal_dot, decayed_dot };
+enum class Form {
+  none,
+  elementwise,
+  square,
+  row,
+  at_row,
+  sum,
+  diagonal,
+  constant,
+  binary,
+  diagonal_dot,
+  decayed_dot,
+  decayed_product
+};
 
 Form form_of(llvm::StringRef function) {
   return llvm::StringSwitch<Form>(function)
       .Cases({"neg", "exp", "exp2", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"},
              Form::elementwise)
-      .Cases({"widen", "keep_valid", "cumsum"}, Form::elementwise)
+      .Cases({"widen", "keep_valid", "keep_valid_columns", "cumsum", "reverse_cumsum"}, Form::elementwise)
+      .Cases({"sum_rows", "sum_columns"}, Form::sum)
+      .Case("diagonal_column", Form::diagonal)
+      .Case("at_row", Form::at_row)
       .Cases({"tril", "tril_strict", "unit_lower_inverse_f16"}, Form::square)
       .Cases({"unit_lower_inverse_bf16", "unit_lower_inverse_f32"}, Form::square)
       .Case("row", Form::row)
-      .Cases({"maximum", "add_constant", "mul_constant"}, Form::constant)
+      .Cases({"maximum", "greater_than", "add_constant", "mul_constant"}, Form::constant)
       .Cases({"add", "sub", "mul"}, Form::binary)
       .Case("diagonal_dot", Form::diagonal_dot)
       .Cases({"decayed_dot", "decayed_dot_strict"}, Form::decayed_dot)
+      .Cases({"decayed_left", "decayed_left_strict", "decayed_right", "decayed_right_strict"}, Form::decayed_product)
       .Default(Form::none);
 }
 
-bool takes_constant(Form form) { return form == Form::row || form == Form::constant; }
-bool takes_shared(Form form) { return form == Form::diagonal_dot || form == Form::decayed_dot; }
-size_t arity(Form form) { return form == Form::decayed_dot ? 4 : form == Form::binary || takes_shared(form) ? 2 : 1; }
+bool takes_constant(Form form) { return form == Form::row || form == Form::at_row || form == Form::constant; }
+bool takes_shared(Form form) {
+  return form == Form::diagonal_dot || form == Form::decayed_dot || form == Form::decayed_product;
+}
+size_t arity(Form form) {
+  if (form == Form::decayed_dot || form == Form::decayed_product) return 4;
+  return form == Form::binary || form == Form::diagonal_dot ? 2 : 1;
+}
 
 LogicalResult verify_operands(CallOp op, Form form) {
   if (op.getX().size() != arity(form))
@@ -98,12 +120,23 @@ LogicalResult verify_operands(CallOp op, Form form) {
   return op.getConstant() ? verify_finite(op, *op.getConstant()) : success();
 }
 
-LogicalResult verify_row(CallOp op) {
-  auto x = shape_of(op.getX()[0]);
+// `matrix` has the row, `row` is it.
+LogicalResult verify_row(CallOp op, Value matrix, Value row) {
+  auto x = shape_of(matrix);
   double index = op.getConstant()->convertToFloat();
   if (index < 0 || index >= static_cast<double>(x[0]) || index != std::floor(index))
     return op.emitOpError("row ") << index << " of a tile with " << x[0] << " rows";
-  return expect_shape(op, op.getResult(), 1, x[1]);
+  return expect_shape(op, row, 1, x[1]);
+}
+
+// A C×C matrix, and three operands as wide as the head of which one slab is meant.
+LogicalResult verify_decayed_product(CallOp op) {
+  auto g = shape_of(op.getX()[0]), x = shape_of(op.getX()[1]);
+  if (!op.getColumn()) return op.emitOpError("takes the slab at a column");
+  if (g[0] != g[1] || g[0] != x[0]) return op.emitOpError() << "takes a C×C matrix, not " << op.getX()[0].getType();
+  for (Value y : op.getX().drop_front())
+    if (failed(expect_shape(op, y, x[0], x[1]))) return failure();
+  return expect_shape(op, op.getResult(), x[0], 16);
 }
 
 LogicalResult verify_binary(CallOp op) {
@@ -116,7 +149,13 @@ LogicalResult verify_binary(CallOp op) {
 
 LogicalResult verify_shapes(CallOp op, Form form) {
   auto x = shape_of(op.getX()[0]);
-  if (form == Form::row) return verify_row(op);
+  if (form == Form::row) return verify_row(op, op.getX()[0], op.getResult());
+  if (form == Form::at_row) return verify_row(op, op.getResult(), op.getX()[0]);
+  if (form == Form::diagonal) return expect_shape(op, op.getResult(), x[0], 1);
+  if (form == Form::sum)
+    return op.getFunction() == "sum_rows" ? expect_shape(op, op.getResult(), 1, x[1])
+                                          : expect_shape(op, op.getResult(), x[0], 1);
+  if (form == Form::decayed_product) return verify_decayed_product(op);
   if (form == Form::binary) return verify_binary(op);
   if (takes_shared(form)) {
     for (Value y : op.getX())
@@ -145,7 +184,9 @@ LogicalResult RoundOp::verify() {
 }
 
 LogicalResult MmaOp::verify() {
-  auto x = shape_of(getX()), y = shape_of(getY()), acc = shape_of(getAcc());
+  auto x = shape_of(getX()), acc = shape_of(getAcc());
+  llvm::SmallVector<int64_t> y(shape_of(getY()));
+  if (getYColumn()) y[1] = 16;
   if (element_of(getX()) != element_of(getY()))
     return emitOpError("operands must have one dtype, got ") << getX().getType() << " and " << getY().getType();
   auto in_registers = [](Value v) { return isa<VectorType>(v.getType()); };
@@ -183,6 +224,9 @@ LogicalResult BufferOp::verify() {
   if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
   if (getScale() && failed(verify_number(*this, "the scale's offset", *getScale(), 0, kMaxOffset))) return failure();
   if (getScale() && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  if (getSlabs() && *getSlabs() != "rows" && *getSlabs() != "columns")
+    return emitOpError() << "has slabs of \"" << *getSlabs() << "\"; expected rows or columns";
+  if (getSlabs() && !getScale()) return emitOpError("has slabs but no scales");
   return verify_live(*this, getFrom(), getTo());
 }
 
@@ -215,14 +259,36 @@ LogicalResult LoadOp::verify() {
 LogicalResult StoreOp::verify() {
   if (element_of(getTile()) != element_of(getX()))
     return emitOpError() << "stores " << getX().getType() << " to " << getTile().getType();
-  return expect_shape(*this, getX(), shape_of(getTile())[0], getColumn() ? 16 : shape_of(getTile())[1]);
+  if ((getColumn() ? 1 : 0) + getOwnRows() + getOwnColumns() > 1)
+    return emitOpError("stores at a column, to own rows or to own columns, only one of them");
+  auto tile = shape_of(getTile());
+  if (getOwnRows()) return expect_shape(*this, getX(), 16, tile[1]);
+  if (getOwnColumns()) return expect_shape(*this, getX(), 16, tile[0]);
+  return expect_shape(*this, getX(), tile[0], getColumn() ? 16 : tile[1]);
 }
 
-LogicalResult LoadRowOp::verify() {
-  return expect_shape(*this, getResult(), 1, getColumn() ? 16 : shape_of(getRow())[0]);
+LogicalResult LoadVectorOp::verify() {
+  int64_t parts = getParts() ? signed_value(*getParts()) : 1, size = shape_of(getFrom())[0];
+  if (parts < 1 || size % parts) return emitOpError() << parts << " parts of " << getFrom().getType();
+  auto shape = shape_of(getResult());
+  int64_t expected = getColumn() ? 16 : size / parts;
+  if (std::min(shape[0], shape[1]) == 1 && std::max(shape[0], shape[1]) == expected) return success();
+  return emitOpError() << "makes " << getResult().getType() << " where " << expected << " numbers are expected";
 }
 
-LogicalResult StoreRowOp::verify() { return expect_shape(*this, getX(), 1, 16); }
+LogicalResult StoreVectorOp::verify() {
+  auto shape = shape_of(getX());
+  int64_t count = shape[0] * shape[1], size = shape_of(getTo())[0];
+  if (std::min(shape[0], shape[1]) == 1 && (getPart() ? size % count == 0 : getColumn() ? count == 16 : count == size))
+    return success();
+  return emitOpError() << "stores " << getX().getType() << " to " << getTo().getType();
+}
+
+LogicalResult BatchSumOp::verify() {
+  if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
+  if (getDim() == "K" || getDim() == "V") return success();
+  return emitOpError() << "sums over \"" << getDim() << "\"; expected \"K\" or \"V\"";
+}
 
 //===- Global memory ---------------------------------------------------------------------------------------------===//
 

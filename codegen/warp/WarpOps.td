@@ -36,10 +36,15 @@ class Warp_Op<string name, list<Trait> traits = []> : Op<Warp_Dialect, name, tra
 
 def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "One kernel; a block of `warps` warps runs one head";
-  let description = "`tensors` lists the arguments in order, each \"role name dtype dims\", dims separated by commas.";
+  let description = [{
+    `tensors` lists the arguments in order, each "role name dtype dims", dims separated by commas. A `backward` kernel
+    goes through the chunks from the last to the first. The state before every `saved_every`-th chunk is saved by the
+    forward kernel for the backward one; 0: none is.
+  }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
-                       StrArrayAttr:$tensors, StrAttr:$arch);
+                       StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward,
+                       DefaultValuedAttr<I64Attr, "0">:$saved_every);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `for` $op `warps` $warps `blocks` $blocks `chunk` $chunk `head` $key_dim `x` $value_dim
@@ -47,6 +52,17 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+}
+
+def Warp_BatchSumOp : Warp_Op<"batch_sum"> {
+  let summary = "A kernel that sums rows of a workspace [B,H,D] over the batches, one block a head";
+  let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
+                       StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch);
+  let assemblyFormat = [{
+    $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $from `to`
+    $to `over` $dim `as` $dtype attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 //===- Shared memory -------------------------------------------------------------------------------------------===//
@@ -62,14 +78,20 @@ def Warp_RingOp : Warp_Op<"ring"> {
 
 def Warp_BufferOp : Warp_Op<"buffer"> {
   let summary = "A tile that warps exchange; with `scale`, a float at that offset belongs to it";
-  let arguments = (ins I64Attr:$offset, OptionalAttr<I64Attr>:$scale, I64Attr:$from, I64Attr:$to);
+  let description = [{
+    With `slabs "rows"` or `slabs "columns"` each warp makes 16 of its rows or columns, and there is one scale for each.
+  }];
+  let arguments = (ins I64Attr:$offset, OptionalAttr<I64Attr>:$scale, OptionalAttr<StrAttr>:$slabs, I64Attr:$from,
+                       I64Attr:$to);
   let results = (outs Warp_Shared:$result);
-  let assemblyFormat = "`offset` $offset (`scale` $scale^)? `live` $from `to` $to attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    `offset` $offset (`scale` $scale^)? (`slabs` $slabs^)? `live` $from `to` $to attr-dict `:` type($result)
+  }];
   let hasVerifier = 1;
 }
 
 def Warp_FloatsOp : Warp_Op<"floats"> {
-  let summary = "An array of f32 that warps exchange: a row over keys, or one maximum a warp";
+  let summary = "An array of f32 that warps exchange: a row or a column, parts of one, or one maximum a warp";
   let arguments = (ins I64Attr:$offset, I64Attr:$from, I64Attr:$to);
   let results = (outs Warp_Floats:$result);
   let assemblyFormat = "`offset` $offset `live` $from `to` $to attr-dict `:` type($result)";
@@ -169,21 +191,37 @@ def Warp_LoadOp : Warp_Op<"load"> {
   let hasVerifier = 1;
 }
 def Warp_StoreOp : Warp_Op<"store"> {
-  let summary = "The converse of load";
-  let arguments = (ins Warp_Tile:$x, Warp_Shared:$tile, Optional<Index>:$column);
-  let assemblyFormat = "$x `,` $tile (`[` $column^ `]`)? attr-dict `:` type($x) `,` type($tile)";
+  let summary = "The converse of load: everything, the slab at `column`, the warp's own rows, or its own columns";
+  let description = "Own columns come transposed: the tile's rows are the columns.";
+  let arguments = (ins Warp_Tile:$x, Warp_Shared:$tile, Optional<Index>:$column, UnitAttr:$own_rows,
+                       UnitAttr:$own_columns);
+  let assemblyFormat = [{
+    $x `,` $tile (`[` $column^ `]`)? (`own_rows` $own_rows^)? (`own_columns` $own_columns^)? attr-dict `:` type($x) `,`
+    type($tile)
+  }];
   let hasVerifier = 1;
 }
-def Warp_LoadRowOp : Warp_Op<"load_row"> {
-  let arguments = (ins Warp_Floats:$row, Optional<Index>:$column);
+def Warp_LoadVectorOp : Warp_Op<"load_vector"> {
+  let summary = "A row or a column, or 16 numbers of it; the sum of several if there are `parts`, one after the other";
+  let arguments = (ins Warp_Floats:$from, Optional<Index>:$column, OptionalAttr<I64Attr>:$parts);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$row (`[` $column^ `]`)? attr-dict `:` type($row) `->` type($result)";
+  let assemblyFormat = [{
+    $from (`[` $column^ `]`)? (`parts` $parts^)? attr-dict `:` type($from) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
-def Warp_StoreRowOp : Warp_Op<"store_row"> {
-  let arguments = (ins Warp_Tile32:$x, Warp_Floats:$row, Index:$column);
-  let assemblyFormat = "$x `,` $row `[` $column `]` attr-dict `:` type($x) `,` type($row)";
+def Warp_StoreVectorOp : Warp_Op<"store_vector"> {
+  let summary = "A row or a column: at `column`, or as this warp's or this slab's part of a sum";
+  let arguments = (ins Warp_Tile32:$x, Warp_Floats:$to, Optional<Index>:$column, UnitAttr:$part);
+  let assemblyFormat = [{
+    $x `,` $to (`[` $column^ `]`)? (`part` $part^)? attr-dict `:` type($x) `,` type($to)
+  }];
   let hasVerifier = 1;
+}
+def Warp_AddVectorOp : Warp_Op<"add_vector"> {
+  let summary = "Adds 16 numbers to a running sum that one warp owns";
+  let arguments = (ins Warp_Tile32:$x, Warp_Floats:$to, Index:$column);
+  let assemblyFormat = "$x `,` $to `[` $column `]` attr-dict `:` type($x) `,` type($to)";
 }
 def Warp_ParameterOp : Warp_Op<"parameter"> {
   let summary = "A slab of a per-head vector";
@@ -193,14 +231,24 @@ def Warp_ParameterOp : Warp_Op<"parameter"> {
   let hasVerifier = 1;
 }
 
+def Warp_TokensOp : Warp_Op<"tokens", [Pure]> {
+  let summary = "One number for each token of the chunk, as a column or as a row";
+  let arguments = (ins StrAttr:$tensor, TypeAttr:$dtype);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$tensor `as` $dtype attr-dict `:` type($result)";
+}
+
 //===- Tiles ---------------------------------------------------------------------------------------------------===//
 
-def Warp_CallOp : Warp_Op<"call", [Pure]> {
+def Warp_CallOp : Warp_Op<"call", [Pure, AttrSizedOperandSegments]> {
   let summary = "A function of templates/ on f32 tiles; `constant` is a number it takes beside them";
+  let description = "Of shared operands as wide as the head, the slab at `column` is meant.";
   let arguments = (ins StrAttr:$function, Variadic<AnyTypeOf<[Warp_Tile, Warp_Shared]>>:$x,
-                       OptionalAttr<F32Attr>:$constant);
+                       Optional<Index>:$column, OptionalAttr<F32Attr>:$constant);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$function `(` $x `)` (`with` $constant^)? attr-dict `:` functional-type($x, $result)";
+  let assemblyFormat = [{
+    $function `(` $x `)` (`at` $column^)? (`with` $constant^)? attr-dict `:` functional-type($x, $result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -220,11 +268,12 @@ def Warp_ZerosOp : Warp_Op<"zeros", [Pure]> {
 def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc[m,n] + Σ_k x[m,k]·y[n,k], either operand read transposed if it says so, shared ones with a scale";
   let arguments = (ins Warp_Tile32:$acc, Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale,
-                       Optional<F32>:$y_scale, UnitAttr:$x_transposed, UnitAttr:$y_transposed);
+                       Optional<F32>:$y_scale, Optional<Index>:$y_column, UnitAttr:$x_transposed,
+                       UnitAttr:$y_transposed);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
-    $acc `,` $x (`x_transposed` $x_transposed^)? (`x_scale` $x_scale^)? `,` $y (`y_transposed` $y_transposed^)?
-    (`y_scale` $y_scale^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
+    $acc `,` $x (`x_transposed` $x_transposed^)? (`x_scale` $x_scale^)? `,` $y (`[` $y_column^ `]`)?
+    (`y_transposed` $y_transposed^)? (`y_scale` $y_scale^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
   }];
   let hasVerifier = 1;
 }
@@ -241,11 +290,34 @@ def Warp_StoreStateOp : Warp_Op<"store_state"> {
   let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x);
   let assemblyFormat = "$tensor $x attr-dict `:` type($x)";
 }
+def Warp_LoadSavedOp : Warp_Op<"load_saved"> {
+  let summary = "This warp's 16 rows of the state before the current chunk, as the forward pass saved it";
+  let arguments = (ins StrAttr:$tensor, TypeAttr:$dtype);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$tensor `as` $dtype attr-dict `:` type($result)";
+}
+def Warp_SaveStateOp : Warp_Op<"save_state"> {
+  let summary = "Saves this warp's 16 rows of the state before the current chunk, if it is one that is saved";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype);
+  let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
+}
 def Warp_StoreOutputOp : Warp_Op<"store_output"> {
-  let summary = "This warp's 16 columns of an output; `transposed`: the tile's rows are the columns";
-  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype, UnitAttr:$transposed);
-  let assemblyFormat = "$tensor $x (`transposed` $transposed^)? `as` $dtype attr-dict `:` type($x)";
+  let summary = "16 columns of an output: at `column`, or this warp's own; `transposed`: the tile's rows are the columns";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype, Optional<Index>:$column, UnitAttr:$transposed);
+  let assemblyFormat = [{
+    $tensor $x (`[` $column^ `]`)? (`transposed` $transposed^)? `as` $dtype attr-dict `:` type($x)
+  }];
   let hasVerifier = 1;
+}
+def Warp_StoreTokensOp : Warp_Op<"store_tokens"> {
+  let summary = "One number for each token of the chunk; for one warp to do";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype);
+  let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
+}
+def Warp_StoreSumOp : Warp_Op<"store_sum"> {
+  let summary = "A running sum of 16 numbers to a workspace [B,H,D]";
+  let arguments = (ins StrAttr:$tensor, Warp_Floats:$from, Index:$column);
+  let assemblyFormat = "$tensor $from `[` $column `]` attr-dict `:` type($from)";
 }
 
 #endif

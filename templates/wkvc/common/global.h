@@ -121,4 +121,15 @@ WKVC_INLINE void store_parameter_row(const TensorArg& t, const BlockBase& block,
   for_each_slot<PerColumn, C>([&](int j, int s) { to[16 * j + PerColumn::position(s)] = scalar::round<T>(x.v[j][s]); });
 }
 
+// The sum over all batches of this head's row of a tensor [B,H,D], to a tensor [H,D]. For one warp.
+template <class T, int N>
+WKVC_INLINE void sum_batches(const TensorArg& to, const TensorArg& from, const BlockBase& block, long long batches) {
+  RowVec<N> sum{};
+  for (long long b = 0; b < batches; ++b) {
+    const float* row = static_cast<const float*>(from.data) + b * from.batch + block.head * from.head;
+    for_each_slot<PerColumn, N>([&](int j, int s) { sum.v[j][s] += row[16 * j + PerColumn::position(s)]; });
+  }
+  store_parameter_row<T>(to, block, 0, sum);
+}
+
 }  // namespace wkvc

@@ -92,6 +92,10 @@ WKVC_INLINE Tile<f32, R, C> keep_rows(const Tile<f32, R, C>& x, int rows) {
   return select(x, [=](int row, int) { return row < rows; });
 }
 template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> keep_columns(const Tile<f32, R, C>& x, int columns) {
+  return select(x, [=](int, int column) { return column < columns; });
+}
+template <int R, int C>
 WKVC_INLINE Tile<f32, R, C> tril(const Tile<f32, R, C>& x) {
   return select(x, [](int row, int column) { return row >= column; });
 }

@@ -194,7 +194,8 @@ class Emitter {
     const char* kind = is_row(op.getType()) ? "row" : "column";
     if (op.getParts())
       line("const auto {} = load_{}_sum<{}>({}, {}, {});", declare(op.getResult()), kind, length(op.getType()), from,
-           *op.getParts(), cast<MemRefType>(op.getFrom().getType()).getDimSize(0) / static_cast<int64_t>(*op.getParts()));
+           *op.getParts(),
+           cast<MemRefType>(op.getFrom().getType()).getDimSize(0) / static_cast<int64_t>(*op.getParts()));
     else
       line("const auto {} = load_{}<{}>({});", declare(op.getResult()), kind, length(op.getType()), from);
   }
@@ -272,7 +273,14 @@ class Emitter {
 
   void write(warp::RoundOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
 
-  void write(warp::ZerosOp op) { line("auto {} = zeros<{}>();", declare(op.getResult()), shape_text(op.getType())); }
+  void write(warp::ZerosOp op) {
+    auto shape = cast<VectorType>(op.getType()).getShape();
+    std::string name = declare(op.getResult());
+    if (shape[0] == 1 || shape[1] == 1)
+      line("const {}<{}> {}{{}};", shape[0] == 1 ? "RowVec" : "ColVec", shape[0] * shape[1], name);
+    else
+      line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
+  }
 
   // Whether `op` may add to the variable of its accumulator: nothing reads it afterwards.
   static bool accumulates_in_place(warp::MmaOp op) {

@@ -112,6 +112,7 @@ void chunk_to_warp(chunk::ProgramOp program, llvm::StringRef arch, const SavedSt
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     builder.declare_buffers();
+    builder.start_sums();
     builder.start_copies();
     auto tile = VectorType::get({16, static_cast<int64_t>(program.getKeyDim())}, b.getF32Type());
     Value initial = warp::LoadStateOp::create(b, loc, tile, backward ? "dfinal_state" : "initial_state");

@@ -10,7 +10,7 @@ using namespace mlir;
 namespace wkvc {
 
 bool is_source(Value value) {
-  return isa<chunk::InputOp, chunk::ParameterOp, chunk::ConstantOp, chunk::StateOp>(value.getDefiningOp());
+  return isa<chunk::InputOp, chunk::ParameterOp, chunk::ConstantOp>(value.getDefiningOp());
 }
 
 bool is_partial_sum(Operation* op, const Placement& placement) {

@@ -192,13 +192,19 @@ void WarpBuilder::phase(int number) {
   rows(row_ops);
 }
 
+// The first column, for operations that are built next.
+Value WarpBuilder::begin_slab(warp::SlabsOp loop) {
+  Block& block = loop.getBody().emplaceBlock();
+  Value column = block.addArgument(b_.getIndexType(), program_.getLoc());
+  set_name(column, "column");
+  b_.setInsertionPointToEnd(&block);
+  return column;
+}
+
 void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   auto loop = create<warp::SlabsOp>(program_.getKeyDim());
   OpBuilder::InsertionGuard guard(b_);
-  Block& block = loop.getBody().emplaceBlock();
-  column_ = block.addArgument(b_.getIndexType(), program_.getLoc());
-  set_name(column_, "column");
-  b_.setInsertionPointToEnd(&block);
+  column_ = begin_slab(loop);
   owner_ = Owner::slab;
   local_.clear();
   for (Operation* op : ops) compute(op);
@@ -262,7 +268,6 @@ Value WarpBuilder::tile(Value value) {
   if (auto found = local_.lookup(value)) return found;
   if (auto found = registers_.lookup(value); found && owner_ == Owner::rows) return found;
   Operation* op = value.getDefiningOp();
-  if (isa<chunk::StateOp>(op)) return state_;
   const Place& place = placement_.of(value);
   bool again =
       !is_source(value) && !buffers_.contains(value) && (place.owner == Owner::anyone || place.owner == owner_);
@@ -414,6 +419,7 @@ Value WarpBuilder::computed(Operation* op) {
   bool of_values = op->getNumOperands() && placement_.space(op->getOperand(0)).columns == Axis::value;
   return llvm::TypeSwitch<Operation*, Value>(op)
       .Case([&](chunk::SavedStateOp) { return create<warp::LoadSavedOp>(type, "saved_states", saved_); })
+      .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
       .Case([&](chunk::RoundOp x) { return round(x); })
       .Case([&](chunk::WidenOp x) { return widened(tile(x.getX())); })
@@ -456,16 +462,25 @@ void WarpBuilder::publish(Value value) {
 
 //===- Sums over all chunks --------------------------------------------------------------------------------------===//
 
-void WarpBuilder::end_sums() {
+template <class F>
+void WarpBuilder::for_each_sum(F f) {
   if (sums_.empty()) return;
   auto loop = create<warp::SlabsOp>(program_.getKeyDim());
   OpBuilder::InsertionGuard guard(b_);
-  Block& block = loop.getBody().emplaceBlock();
-  Value column = block.addArgument(b_.getIndexType(), program_.getLoc());
-  set_name(column, "column");
-  b_.setInsertionPointToEnd(&block);
-  for (auto& [op, buffer] : sums_)
-    create<warp::StoreSumOp>(parts_name(cast<chunk::AccumulateOp>(op)), buffer.value, column);
+  Value column = begin_slab(loop);
+  for (auto& [op, buffer] : sums_) f(cast<chunk::AccumulateOp>(op), buffer.value, column);
+}
+
+void WarpBuilder::start_sums() {
+  for_each_sum([&](chunk::AccumulateOp, Value sum, Value column) {
+    Value zero = create<warp::ZerosOp>(VectorType::get({1, 16}, b_.getF32Type()));
+    create<warp::StoreVectorOp>(zero, sum, column, /*part=*/false);
+  });
+}
+
+void WarpBuilder::end_sums() {
+  for_each_sum(
+      [&](chunk::AccumulateOp op, Value sum, Value column) { create<warp::StoreSumOp>(parts_name(op), sum, column); });
 }
 
 }  // namespace wkvc

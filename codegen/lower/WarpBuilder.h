@@ -46,7 +46,8 @@ class WarpBuilder {
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
   mlir::Value next_state() const { return next_; }
-  void end_sums();  // after the loop: running sums to their workspaces
+  void start_sums();  // before the loop: sums over all chunks begin with zero
+  void end_sums();    // after it: to their workspaces
 
   static constexpr int kStages = 2;
 
@@ -61,6 +62,9 @@ class WarpBuilder {
   mlir::MemRefType floats_type(int64_t count) const;
   SharedBuffer* reserve(const std::string& name, std::int64_t bytes, int from, int to);
 
+  template <class F>
+  void for_each_sum(F f);
+  mlir::Value begin_slab(warp::SlabsOp loop);
   void slabs(const std::vector<mlir::Operation*>& ops);
   void matrices(const std::vector<mlir::Operation*>& ops);
   void rows(const std::vector<mlir::Operation*>& ops);

@@ -7,6 +7,7 @@
 
 #include "codegen/differentiate/Differentiate.h"
 #include "codegen/emit/Emit.h"
+#include "codegen/lower/ChainSums.h"
 #include "codegen/lower/ChunkToWarp.h"
 #include "codegen/lower/RecToChunk.h"
 #include "codegen/lower/Slice.h"
@@ -38,25 +39,47 @@ void merge_common(Work& work, const Config&) {
   });
 }
 
+// By default every 64 tokens: with f32 states a tenth of what the tensors of a head of 64 take.
+SavedStates saved_states(chunk::ProgramOp program, const Config& config) {
+  if (config.pass == "forward") return {};
+  int chunk = static_cast<int>(program.getChunk());
+  int tokens = config.save_every ? config.save_every : std::max(64 / chunk, 1) * chunk;
+  if (tokens < chunk || tokens % chunk)
+    user_error("--save-every {}: states are saved at the ends of chunks; expected a multiple of {} tokens", tokens,
+               chunk);
+  return {tokens / chunk, config.saved.empty() ? "f32" : config.saved};
+}
+
 void differentiate_program(Work& work, const Config& config) {
   auto programs = all<chunk::ProgramOp>(work);
   if (config.pass == "forward" || programs.size() != 1 || programs.front().getBackward()) return;
-  differentiate(programs.front(), config.gradients);
-  if (config.pass == "backward") programs.front().erase();
+  auto forward = programs.front();
+  auto backward = differentiate(forward, config.gradients);
+  if (saved_states(forward, config).every > 1) recompute_program(forward, backward);
+  if (config.pass == "backward") forward.erase();
+}
+
+// x + (y + p) becomes (x + y) + p where p is a contraction: each accumulates on what is there.
+void chain_all_sums(Work& work, const Config&) {
+  for (auto program : all<chunk::ProgramOp>(work)) chain_sums(program);
 }
 
 void slice_programs(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) slice(program);
 }
 
-SavedStates saved_states(const Config& config) {
-  if (config.pass == "forward") return {};
-  return {1, config.saved.empty() ? "f32" : config.saved};
-}
-
 void lower_to_warp(Work& work, const Config& config) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
-  for (auto program : all<chunk::ProgramOp>(work)) chunk_to_warp(program, config.arch, saved_states(config), *kernels);
+  chunk::ProgramOp recompute;
+  for (auto program : all<chunk::ProgramOp>(work)) {
+    if (program.getRecompute()) {
+      recompute = program;
+      continue;
+    }
+    SavedStates saved = saved_states(program, config);
+    if (program.getBackward() && !recompute) saved.every = 1;
+    chunk_to_warp(program, program.getBackward() ? recompute : chunk::ProgramOp(), config.arch, saved, *kernels);
+  }
   work.module = std::move(kernels);
 }
 
@@ -76,6 +99,8 @@ constexpr Pass kPasses[] = {
     {"differentiate", "the backward program, if one is asked for", Stage::chunk, Stage::chunk, differentiate_program},
     {"merge-gradients", "merge-common again, of what differentiation repeats", Stage::chunk, Stage::chunk,
      merge_common},
+    {"chain-sums", "sums of contractions as chains, so that each accumulates on the last", Stage::chunk, Stage::chunk,
+     chain_all_sums},
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
     {"chunk-to-warp", "owners, phases, shared memory and barriers of one group of warps", Stage::chunk, Stage::warp,
      lower_to_warp},

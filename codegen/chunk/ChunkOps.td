@@ -41,7 +41,7 @@ class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listcon
 def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "The chunk program of one recurrence";
   let arguments = (ins StrAttr:$recurrence, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
-                       I64Attr:$sram_budget, UnitAttr:$backward);
+                       I64Attr:$sram_budget, UnitAttr:$backward, UnitAttr:$recompute);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$recurrence attr-dict-with-keyword $body";
   let hasVerifier = 1;

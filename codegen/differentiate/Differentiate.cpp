@@ -17,6 +17,14 @@ namespace {
 
 std::string gradient_name(llvm::StringRef name) { return "d" + name.str(); }
 
+// Inputs that nothing needs are not read.
+void drop_unused(chunk::ProgramOp program) {
+  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(program.getBody().front()))) {
+    bool source = isa<chunk::InputOp, chunk::ParameterOp, chunk::SavedStateOp>(op);
+    if (isOpTriviallyDead(&op) || (source && op.use_empty())) op.erase();
+  }
+}
+
 class Differentiation {
  public:
   Differentiation(chunk::ProgramOp forward, chunk::ProgramOp backward, OpBuilder& builder,
@@ -40,7 +48,7 @@ class Differentiation {
       vjp(op, g);
     }
     for (Operation* op : cloned_) write_gradient(op);
-    drop_unused();
+    drop_unused(backward_);
   }
 
  private:
@@ -130,14 +138,6 @@ class Differentiation {
       b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name);
   }
 
-  // Inputs that no wanted gradient needs are not read.
-  void drop_unused() {
-    for (Operation& op : llvm::make_early_inc_range(llvm::reverse(backward_.getBody().front()))) {
-      bool source = isa<chunk::InputOp, chunk::ParameterOp, chunk::SavedStateOp>(op);
-      if (isOpTriviallyDead(&op) || (source && op.use_empty())) op.erase();
-    }
-  }
-
   chunk::ProgramOp forward_, backward_;
   Spaces spaces_;
   ChunkBuilder b_;
@@ -168,10 +168,18 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::
   builder.setInsertionPointAfter(forward);
   auto backward = chunk::ProgramOp::create(builder, forward.getLoc(), forward.getRecurrence(), forward.getChunk(),
                                            forward.getKeyDim(), forward.getValueDim(), forward.getCompute(),
-                                           forward.getSramBudget(), /*backward=*/true);
+                                           forward.getSramBudget(), /*backward=*/true, /*recompute=*/false);
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
   Differentiation(forward, backward, builder, wanted).run();
   return backward;
+}
+
+void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward) {
+  OpBuilder builder(backward);
+  auto program = cast<chunk::ProgramOp>(builder.clone(*forward));
+  program.setRecompute(true);
+  for (auto output : llvm::make_early_inc_range(program.getBody().getOps<chunk::OutputOp>())) output.erase();
+  drop_unused(program);
 }
 
 }  // namespace wkvc

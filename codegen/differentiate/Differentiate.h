@@ -13,4 +13,7 @@ namespace wkvc {
 // empty. Throws UserError for a name that is neither.
 chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted);
 
+// Inserts, before `backward`, what of `forward` brings the state on.
+void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward);
+
 }  // namespace wkvc

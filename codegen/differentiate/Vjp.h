@@ -28,6 +28,7 @@ class Vjp {
   void inverse(chunk::UnitLowerInverseOp op, Term g);
   void diagonal_dot(chunk::DiagonalDotOp op, Term g);
   void decayed_dot(chunk::DecayedDotOp op, Term g);
+  mlir::Value as_contracted(mlir::Value x);
   mlir::Value sum_of_products(mlir::Value gradient, mlir::Value x);
   bool is_active(mlir::Value x) const { return active_.contains(x); }
 

@@ -83,9 +83,9 @@ class Emitter {
         .Case<warp::RingOp, warp::BufferOp, warp::FloatsOp, warp::LoopOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp,
               warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::LoadOp, warp::StoreOp,
               warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
-              warp::LoadSavedOp, warp::SaveStateOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::RoundOp,
-              warp::ZerosOp, warp::MmaOp, warp::LoadStateOp, warp::StoreStateOp, warp::StoreOutputOp>(
-            [&](auto o) { write(o); })
+              warp::LoadSavedOp, warp::SaveStateOp, warp::KeepStateOp, warp::StoreTokensOp, warp::StoreSumOp,
+              warp::CallOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp, warp::MmaOp, warp::LoadStateOp,
+              warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
         .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
@@ -100,9 +100,13 @@ class Emitter {
 
   void write(warp::RingOp op) {
     auto type = op.getType();
-    line("{}<{}, {}, {}> {}(block.memory + {}, {}, block{});", kernel_.getBackward() ? "BackwardRing" : "Ring",
+    bool backward = op.getBackward();
+    const char* range = in_groups_ ? (backward ? ", last, first - 1" : ", first, last")
+                        : backward ? ", chunks - 1"
+                                   : "";
+    line("{}<{}, {}, {}> {}(block.memory + {}, {}, block{});", backward ? "BackwardRing" : "Ring",
          dtype_text(cast<MemRefType>(type).getElementType()), shape_text(type), op.getStages(), declare(op.getResult()),
-         op.getOffset(), tensor(op.getTensor()), kernel_.getBackward() ? ", chunks - 1" : "");
+         op.getOffset(), tensor(op.getTensor()), range);
   }
 
   void write(warp::BufferOp op) {
@@ -126,19 +130,37 @@ class Emitter {
     Value state = op.getBody().getArgument(0);
     std::string name = names_.declare(state, name_of(state));
     line("auto {} = {};", name, expr(op.getInit()));
-    line("{}", kernel_.getBackward() ? "for (long long c = chunks - 1; c >= 0; --c) {"
-                                     : "for (long long c = 0; c < chunks; ++c) {");
-    indent_ += 2;
-    line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
-    indent_ -= 2;
-    in_loop_ = true;
-    emit_region(op.getBody());
-    in_loop_ = false;
+    if (op.getOver() == "groups")
+      write_groups(op);
+    else
+      write_chunks(op);
     names_.alias(op.getResult(), state);
   }
 
+  void write_groups(warp::LoopOp op) {
+    auto every = kernel_.getSavedEvery();
+    line("for (long long g = (chunks + {}) / {} - 1; g >= 0; --g) {{", every - 1, every);
+    line("  const long long first = {} * g, last = (first + {} < chunks ? first + {} : chunks) - 1;  // chunks", every,
+         every, every);
+    in_groups_ = true;
+    emit_region(op.getBody());
+    in_groups_ = false;
+  }
+
+  void write_chunks(warp::LoopOp op) {
+    bool group = op.getOver() == "group";
+    if (op.getBackward())
+      line("for (long long c = {}; c >= {}; --c) {{", group ? "last" : "chunks - 1", group ? "first" : "0");
+    else
+      line("for (long long c = {}; c < {}; ++c) {{", group ? "first" : "0", group ? "last" : "chunks");
+    line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
+    loop_ = op;
+    emit_region(op.getBody());
+    loop_ = {};
+  }
+
   void write(warp::YieldOp op) {
-    std::string state = names_.of(op->getParentOfType<warp::LoopOp>().getBody().getArgument(0));
+    std::string state = names_.of(cast<warp::LoopOp>(op->getParentOp()).getBody().getArgument(0));
     if (expr(op.getNext()) != state) line("{} = {};", state, expr(op.getNext()));
   }
 
@@ -154,9 +176,10 @@ class Emitter {
   }
 
   void write(warp::CopyOp op) {
-    const char* from = in_loop_ ? "c" : kernel_.getBackward() ? "chunks - 1" : "0";
-    std::string chunk =
-        op.getAhead() ? fmt::format("{} {} {}", from, kernel_.getBackward() ? '-' : '+', op.getAhead()) : from;
+    bool backward = op.getRing().getDefiningOp<warp::RingOp>().getBackward();
+    const char* start = in_groups_ ? (backward ? "last" : "first") : backward ? "chunks - 1" : "0";
+    std::string chunk = loop_ ? "c" : start;
+    if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
     line("{}.copy({}, block, args.tokens);", names_.of(op.getRing()), chunk);
   }
 
@@ -241,8 +264,25 @@ class Emitter {
 
   void write(warp::LoadSavedOp op) {
     std::string name = declare(op.getResult());
+    auto every = kernel_.getSavedEvery();
     line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
-    line("load_state<{}>({}, {}, block, {});", dtype_text(op.getDtype()), name, tensor(op.getTensor()), saved_row());
+    std::string row = in_groups_ && !loop_ ? fmt::format("{} * g + row0", kernel_.getValueDim()) : saved_row();
+    std::string load =
+        fmt::format("load_state<{}>({}, {}, block, {});", dtype_text(op.getDtype()), name, tensor(op.getTensor()), row);
+    if (!op.getRecomputed()) {
+      line("{}", load);
+      return;
+    }
+    line("if (c == first)");
+    line("  {}", load);
+    line("else");
+    line("  load_state({}, {}, block, {} * (c % {}) + row0);", name, tensor(*op.getRecomputed()), kernel_.getValueDim(),
+         every);
+  }
+
+  void write(warp::KeepStateOp op) {
+    line("store_state({}, {}, block, {} * ((c + 1) % {}) + row0);", expr(op.getX()), tensor(op.getTensor()),
+         kernel_.getValueDim(), kernel_.getSavedEvery());
   }
 
   void write(warp::SaveStateOp op) {
@@ -272,6 +312,12 @@ class Emitter {
   }
 
   void write(warp::RoundOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
+
+  void write(warp::WidenOp op) {
+    std::string x = expr(op.getX());
+    if (op.getScale()) x = fmt::format("scaled({}, {})", x, expr(op.getScale()));
+    line("const auto {} = widen({});", declare(op.getResult()), x);
+  }
 
   void write(warp::ZerosOp op) {
     auto shape = cast<VectorType>(op.getType()).getShape();
@@ -331,7 +377,8 @@ class Emitter {
   std::map<std::string, std::string> tensors_;  // name → variable
   std::string text_;
   int indent_ = 0;
-  bool in_loop_ = false;
+  warp::LoopOp loop_;  // over chunks, around what is written
+  bool in_groups_ = false;
 };
 
 }  // namespace

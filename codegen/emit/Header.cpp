@@ -56,10 +56,12 @@ std::string shared_map(warp::KernelOp kernel) {
   int last = 0;
   for (auto buffer : kernel.getBody().getOps<warp::BufferOp>()) last = std::max<int>(last, buffer.getTo());
   for (Operation& op : kernel.getBody().front()) {
-    if (auto ring = dyn_cast<warp::RingOp>(&op)) add(op, ring.getStages(), 0, last);
     if (auto buffer = dyn_cast<warp::BufferOp>(&op)) add(op, 1, buffer.getFrom(), buffer.getTo());
     if (auto floats = dyn_cast<warp::FloatsOp>(&op)) add(op, 1, floats.getFrom(), floats.getTo());
   }
+  kernel.walk([&](warp::RingOp ring) {
+    add(*ring, ring.getStages(), ring.getFrom().value_or(0), ring.getTo().value_or(last));
+  });
   return map_of(buffers);
 }
 

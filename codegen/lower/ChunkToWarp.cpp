@@ -13,16 +13,17 @@ namespace {
 
 constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536;  // sm_90
 
+constexpr const char* kRecomputed = "chunk_states";
+
 // The kernel's arguments in order: "role name dtype dims".
 class TensorList {
  public:
-  explicit TensorList(chunk::ProgramOp program, const SavedStates& saved)
-      : program_(program), saved_(saved), spaces_(infer_spaces(program)) {}
-
-  ArrayAttr run(OpBuilder& b) {
-    bool backward = program_.getBackward();
-    for (Operation& op : program_.getBody().front()) add(op);
-    if (backward || saved_.every) add("saved_states", "saved_states", saved_.dtype, "B,H,N,V,K");
+  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, const SavedStates& saved) {
+    add_all(program);
+    if (recompute) add_all(recompute);
+    bool backward = program.getBackward();
+    if (backward || saved.every) add("saved_states", "saved_states", saved.dtype, "B,H,N,V,K");
+    if (recompute) add("workspace", kRecomputed, "f32", "B,H,G,V,K");
     if (backward) {
       add("final_state_gradient", "dfinal_state", "f32", "B,H,V,K");
       add("initial_state_gradient", "dinitial_state", "f32", "B,H,V,K");
@@ -30,16 +31,25 @@ class TensorList {
       add("initial_state", "initial_state", "f32", "B,H,V,K");
       add("final_state", "final_state", "f32", "B,H,V,K");
     }
+  }
+
+  ArrayAttr attribute(OpBuilder& b) const {
     llvm::SmallVector<llvm::StringRef> list(texts_.begin(), texts_.end());
     return b.getStrArrayAttr(list);
   }
 
  private:
   void add(llvm::StringRef role, llvm::StringRef name, const std::string& dtype, const std::string& dims) {
-    texts_.push_back(fmt::format("{} {} {} {}", role.str(), name.str(), dtype, dims));
+    std::string text = fmt::format("{} {} {} {}", role.str(), name.str(), dtype, dims);
+    if (!llvm::is_contained(texts_, text)) texts_.push_back(text);
   }
 
-  void add(Operation& op) {
+  void add_all(chunk::ProgramOp program) {
+    Spaces spaces = infer_spaces(program);
+    for (Operation& op : program.getBody().front()) add(op, spaces);
+  }
+
+  void add(Operation& op, const Spaces& spaces) {
     auto per_token = [](char dim) { return dim == '1' ? std::string("B,T,H") : std::string("B,T,H,") + dim; };
     if (auto input = dyn_cast<chunk::InputOp>(op))
       add(input.getGradientOf() ? "output_gradient" : "input", input.getSym(),
@@ -49,33 +59,31 @@ class TensorList {
           "H," + parameter.getDim().str());
     if (auto output = dyn_cast<chunk::OutputOp>(op))
       add(output.getGradientOf() ? "input_gradient" : "output", output.getSym(), output.getDtype().str(),
-          per_token(dims_of(spaces_.lookup(output.getX()))[1]));
+          per_token(dims_of(spaces.lookup(output.getX()))[1]));
     if (auto sum = dyn_cast<chunk::AccumulateOp>(op))
-      add("workspace", parts_name(sum), "f32", "B,H," + dims_of(spaces_.lookup(sum.getX())).substr(1));
+      add("workspace", parts_name(sum), "f32", "B,H," + dims_of(spaces.lookup(sum.getX())).substr(1));
   }
 
-  chunk::ProgramOp program_;
-  const SavedStates& saved_;
-  Spaces spaces_;
   std::deque<std::string> texts_;
 };
 
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room.
 int64_t blocks_per_sm(chunk::ProgramOp program, int64_t warps, int64_t shared) {
   int64_t by_shared = kSharedPerSm / (shared + kSharedReserved);
-  int64_t registers = std::min<int64_t>(255, 96 + program.getKeyDim() / 4);
+  int64_t registers =
+      std::min<int64_t>(255, program.getBackward() ? 128 + program.getKeyDim() / 2 : 96 + program.getKeyDim() / 4);
   int64_t by_registers = kRegistersPerSm / (registers * warps * 32);
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
 
-void check_budget(chunk::ProgramOp program, const WarpBuilder& kernel) {
+void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes) {
   int64_t budget = program.getSramBudget();
-  if (kernel.shared_bytes() <= budget) return;
+  if (bytes <= budget) return;
   user_error(
       "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory, the budget is {}; use a smaller "
       "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
-      program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(),
-      kernel.shared_bytes(), budget, kernel.shared_map());
+      program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes, budget,
+      map_of({spaces.begin(), spaces.end()}));
 }
 
 // Kernels that sum the gradients of parameters over the batches.
@@ -90,51 +98,120 @@ void add_batch_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch
   }
 }
 
+// One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
+class KernelBuilder {
+ public:
+  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, const SavedStates& saved, OpBuilder& b)
+      : program_(program),
+        saved_(saved),
+        b_(b),
+        warps_(static_cast<int>(program.getValueDim() / 16)),
+        saved_type_(element_type(program.getContext(), saved.dtype)),
+        main_(program, b, warps_, saved_type_, spaces_, 0) {
+    main_.plan_buffers();
+    if (recompute) {
+      again_.emplace(recompute, b, warps_, saved_type_, spaces_, main_.phases() + 1);
+      again_->plan_buffers();
+      main_.set_recomputed(kRecomputed);
+    }
+    std::vector<SharedBuffer*> all;
+    for (SharedBuffer& space : spaces_) all.push_back(&space);
+    shared_ = allocate(all);
+    check_budget(program, spaces_, shared_);
+    tensors_ = TensorList(program, recompute, saved).attribute(b);
+  }
+
+  void run(llvm::StringRef arch) {
+    bool backward = program_.getBackward();
+    std::string name = fmt::format("{}_{}", program_.getRecurrence().str(), backward ? "backward" : "forward");
+    auto kernel =
+        create<warp::KernelOp>(name, program_.getRecurrence(), warps_, blocks_per_sm(program_, warps_, shared_),
+                               program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), shared_,
+                               program_.getCompute(), tensors_, arch, backward, saved_.every);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
+    main_.declare_buffers();
+    if (again_) again_->declare_buffers();
+    main_.start_sums();
+    Value initial = create<warp::LoadStateOp>(tile(), backward ? "dfinal_state" : "initial_state");
+    set_name(initial, (carried() + "_initial").str());
+    Value last = again_ ? groups(initial) : chunks(main_, initial, "chunks");
+    create<warp::StoreStateOp>(backward ? "dinitial_state" : "final_state", last);
+    main_.end_sums();
+  }
+
+ private:
+  template <class Op, class... Args>
+  Op create(Args&&... args) {
+    return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  VectorType tile() const {
+    return VectorType::get({16, static_cast<int64_t>(chunk::ProgramOp(program_).getKeyDim())}, b_.getF32Type());
+  }
+
+  llvm::StringRef carried() { return name_of(*program_.getBody().getOps<chunk::StateOp>().begin()); }
+
+  // The body of a loop, with its carried value.
+  Value begin(warp::LoopOp loop, llvm::StringRef name) {
+    Block& body = loop.getBody().emplaceBlock();
+    Value S = body.addArgument(tile(), program_.getLoc());
+    set_name(S, name);
+    b_.setInsertionPointToEnd(&body);
+    return S;
+  }
+
+  Value groups(Value initial) {
+    auto loop = create<warp::LoopOp>(tile(), initial, "groups", true);
+    OpBuilder::InsertionGuard guard(b_);
+    Value dS = begin(loop, (carried() + "_group").str());
+    create<warp::NoteOp>("The states before the chunks of this group.");
+    create<warp::BarrierOp>();
+    Value S = again_->load_saved();
+    set_name(S, "S_group");
+    chunks(*again_, S, "group");
+    create<warp::NoteOp>("Backward through the group.");
+    create<warp::BarrierOp>();
+    create<warp::YieldOp>(chunks(main_, dS, "group"));
+    return loop.getResult();
+  }
+
+  // A loop over chunks and what has to come before it.
+  Value chunks(WarpBuilder& builder, Value initial, llvm::StringRef over) {
+    builder.declare_rings(/*everywhere=*/over == "chunks");
+    builder.start_copies();
+    bool recomputes = &builder != &main_;
+    auto loop = create<warp::LoopOp>(tile(), initial, over, program_.getBackward() && !recomputes);
+    OpBuilder::InsertionGuard guard(b_);
+    Value S = begin(loop, recomputes ? "S_before" : carried());
+    builder.set_state(S);
+    if (!program_.getBackward() && saved_.every) create<warp::SaveStateOp>("saved_states", S, saved_type_);
+    builder.begin_chunk();
+    for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
+    if (recomputes) create<warp::KeepStateOp>(kRecomputed, builder.next_state());
+    create<warp::YieldOp>(builder.next_state());
+    return loop.getResult();
+  }
+
+  chunk::ProgramOp program_;
+  SavedStates saved_;
+  OpBuilder& b_;
+  int warps_;
+  Type saved_type_;
+  std::deque<SharedBuffer> spaces_;
+  WarpBuilder main_;
+  std::optional<WarpBuilder> again_;
+  std::int64_t shared_ = 0;
+  ArrayAttr tensors_;
+};
+
 }  // namespace
 
-void chunk_to_warp(chunk::ProgramOp program, llvm::StringRef arch, const SavedStates& saved, ModuleOp kernels) {
+void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, llvm::StringRef arch, const SavedStates& saved,
+                   ModuleOp kernels) {
   OpBuilder b(program.getContext());
-  Location loc = program.getLoc();
-  bool backward = program.getBackward();
-  int warps = static_cast<int>(program.getValueDim() / 16);
-  Type saved_type = element_type(program.getContext(), saved.dtype);
-  WarpBuilder builder(program, b, warps, saved_type);
-  builder.plan_buffers();
-  check_budget(program, builder);
   b.setInsertionPointToEnd(kernels.getBody());
-  int64_t shared = builder.shared_bytes();
-  auto kernel = warp::KernelOp::create(
-      b, loc, fmt::format("{}_{}", program.getRecurrence().str(), backward ? "backward" : "forward"),
-      program.getRecurrence(), warps, blocks_per_sm(program, warps, shared), program.getChunk(), program.getKeyDim(),
-      program.getValueDim(), shared, program.getCompute(), TensorList(program, saved).run(b), arch, backward,
-      saved.every);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
-    builder.declare_buffers();
-    builder.start_sums();
-    builder.start_copies();
-    auto tile = VectorType::get({16, static_cast<int64_t>(program.getKeyDim())}, b.getF32Type());
-    Value initial = warp::LoadStateOp::create(b, loc, tile, backward ? "dfinal_state" : "initial_state");
-    auto loop = warp::LoopOp::create(b, loc, tile, initial);
-    {
-      OpBuilder::InsertionGuard inside(b);
-      Block& body = loop.getBody().emplaceBlock();
-      auto carried = *program.getBody().getOps<chunk::StateOp>().begin();
-      Value S = body.addArgument(tile, loc);
-      set_name(S, name_of(carried));
-      set_name(initial, (name_of(carried) + "_initial").str());
-      set_name(loop.getResult(), (name_of(carried) + "_final").str());
-      b.setInsertionPointToEnd(&body);
-      builder.set_state(S);
-      if (!backward && saved.every) warp::SaveStateOp::create(b, loc, "saved_states", S, saved_type);
-      builder.begin_chunk();
-      for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
-      warp::YieldOp::create(b, loc, builder.next_state());
-    }
-    warp::StoreStateOp::create(b, loc, backward ? "dinitial_state" : "final_state", loop.getResult());
-    builder.end_sums();
-  }
+  KernelBuilder(program, recompute, saved, b).run(arch);
   add_batch_sums(program, b, arch);
 }
 

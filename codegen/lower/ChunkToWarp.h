@@ -16,6 +16,7 @@ struct SavedStates {
 };
 
 // Appends the kernel to `kernels`. Throws UserError where the program's buffers exceed its budget (with their map).
-void chunk_to_warp(chunk::ProgramOp program, llvm::StringRef arch, const SavedStates& saved, mlir::ModuleOp kernels);
+void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, llvm::StringRef arch, const SavedStates& saved,
+                   mlir::ModuleOp kernels);
 
 }  // namespace wkvc

@@ -18,8 +18,15 @@ bool has_own_scale(chunk::RoundOp op) { return op.getBound() && op.getBound()->e
 
 std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved)
-    : program_(program), b_(builder), warps_(warps), saved_(saved), placement_(program, warps) {}
+WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved,
+                         std::deque<SharedBuffer>& spaces, int first_phase)
+    : program_(program),
+      b_(builder),
+      warps_(warps),
+      saved_(saved),
+      placement_(program, warps),
+      spaces_(spaces),
+      first_phase_(first_phase) {}
 
 //===- Shared memory ---------------------------------------------------------------------------------------------===//
 
@@ -29,7 +36,7 @@ MemRefType WarpBuilder::shared_type(int64_t rows, int64_t columns, Type element)
 }
 
 SharedBuffer* WarpBuilder::reserve(const std::string& name, std::int64_t bytes, int from, int to) {
-  return &spaces_.emplace_back(SharedBuffer{name, bytes, from, to, -1});
+  return &spaces_.emplace_back(SharedBuffer{name, bytes, first_phase_ + from, first_phase_ + to, -1});
 }
 
 void WarpBuilder::plan_buffers() {
@@ -37,21 +44,19 @@ void WarpBuilder::plan_buffers() {
   plan_maxima();
   plan_sums();
   plan_values();
-  std::vector<SharedBuffer*> all;
-  for (SharedBuffer& space : spaces_) all.push_back(&space);
-  total_ = allocate(all);
 }
-
-std::string WarpBuilder::shared_map() const { return map_of({spaces_.begin(), spaces_.end()}); }
 
 void WarpBuilder::plan_rings() {
   for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
     Value value = input.getResult();
     if (chunk::columns(value) == 1) continue;  // read from global memory
     MemRefType type = shared_type(chunk::rows(value), chunk::columns(value), chunk::element(value));
-    auto* space = reserve(input.getSym().str() + "_ring", kStages * warp::shared_bytes(type), 0, placement_.phases());
+    // What only the first phase reads may be overwritten in the second.
+    int stages = placement_.phases() > 1 && placement_.of(value).last_phase == 0 ? 1 : 2;
+    auto* space = reserve(input.getSym().str() + "_ring", stages * warp::shared_bytes(type), 0, placement_.phases());
     rings_[value].space = space;
     rings_[value].type = type;
+    rings_[value].stages = stages;
   }
 }
 
@@ -119,11 +124,6 @@ void WarpBuilder::declare_buffers() {
     buffer.value = create<warp::FloatsOp>(buffer.type, space.offset, space.from, space.to);
     set_name(buffer.value, name);
   };
-  for (auto& [value, ring] : rings_) {
-    auto input = cast<chunk::InputOp>(value.getDefiningOp());
-    ring.value = create<warp::RingOp>(ring.type, input.getSym(), ring.space->offset, kStages);
-    set_name(ring.value, ring.space->name);
-  }
   for (auto& [name, buffer] : maxima_) declare_floats(buffer, buffer.space->name);
   for (auto& [op, buffer] : sums_) declare_floats(buffer, buffer.space->name);
   for (auto& [value, buffer] : buffers_) {
@@ -140,17 +140,37 @@ void WarpBuilder::declare_buffers() {
   }
 }
 
-//===- Inputs ----------------------------------------------------------------------------------------------------===//
-
-void WarpBuilder::start_copies() {
-  for (int ahead = 0; ahead < kStages - 1; ++ahead) {
-    for (auto& [value, ring] : rings_) create<warp::CopyOp>(ring.value, ahead);
-    create<warp::CommitCopiesOp>();
+void WarpBuilder::declare_rings(bool everywhere) {
+  for (auto& [value, ring] : rings_) {
+    auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
+    auto input = cast<chunk::InputOp>(value.getDefiningOp());
+    ring.value = create<warp::RingOp>(
+        ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset), b_.getI64IntegerAttr(ring.stages),
+        program_.getBackward() ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from), phase(ring.space->to));
+    set_name(ring.value, ring.space->name);
   }
 }
 
+//===- Inputs ----------------------------------------------------------------------------------------------------===//
+
+void WarpBuilder::start_copies() {
+  for (auto& [value, ring] : rings_) create<warp::CopyOp>(ring.value, 0);
+  create<warp::CommitCopiesOp>();
+}
+
+// The next chunk's, into the rings of that many stages.
+void WarpBuilder::copy_ahead(int stages) {
+  bool any = false;
+  for (auto& [value, ring] : rings_) {
+    if (ring.stages != stages) continue;
+    create<warp::CopyOp>(ring.value, 1);
+    any = true;
+  }
+  if (any) create<warp::CommitCopiesOp>();
+}
+
 void WarpBuilder::begin_chunk() {
-  create<warp::WaitCopiesOp>(kStages - 2);
+  create<warp::WaitCopiesOp>(0);
   for (auto& [value, ring] : rings_) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     current_[value] = create<warp::CurrentOp>(ring.type, ring.value);
@@ -159,8 +179,7 @@ void WarpBuilder::begin_chunk() {
       create<warp::PublishMaxOp>(current_[value], it->second.value);
   }
   create<warp::BarrierOp>();
-  for (auto& [value, ring] : rings_) create<warp::CopyOp>(ring.value, kStages - 1);
-  create<warp::CommitCopiesOp>();
+  copy_ahead(2);
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round)) continue;
     llvm::SmallVector<Value> slots;
@@ -187,6 +206,7 @@ void WarpBuilder::phase(int number) {
     if (place.owner == Owner::rows) row_ops.push_back(&op);
   }
   if (number) create<warp::BarrierOp>();
+  if (number == 1) copy_ahead(1);
   if (!slab_ops.empty()) slabs(slab_ops);
   if (!matrix_ops.empty()) matrices(matrix_ops);
   rows(row_ops);
@@ -279,6 +299,12 @@ Value WarpBuilder::tile(Value value) {
   set_name(result, name_of(value));
   (owner_ == Owner::rows ? registers_ : local_)[value] = result;
   return result;
+}
+
+Value WarpBuilder::load_saved() {
+  auto tile = VectorType::get({16, static_cast<int64_t>(program_.getKeyDim())}, b_.getF32Type());
+  return create<warp::LoadSavedOp>(tile, b_.getStringAttr("saved_states"), TypeAttr::get(saved_),
+                                   recomputed_.empty() ? StringAttr() : b_.getStringAttr(recomputed_));
 }
 
 // What lies in shared or global memory.
@@ -413,16 +439,22 @@ Value WarpBuilder::computed(Operation* op) {
     return create<warp::CallOp>(type, name, x, column, FloatAttr());
   };
   auto strictly = [&](const char* name, bool strict) { return std::string(name) + (strict ? "_strict" : ""); };
-  auto widened = [&](Value x) {
-    return cast<VectorType>(x.getType()).getElementType().isF32() ? x : call("widen", x, type);
+  auto widened = [&](chunk::WidenOp widen) -> Value {
+    Value x = tile(widen.getX());
+    if (cast<VectorType>(x.getType()).getElementType().isF32()) return x;
+    auto round = widen.getX().getDefiningOp<chunk::RoundOp>();
+    if (!round || !round.getBound()) return call("widen", x, type);
+    // A tile that was rounded here, or whose scale lies beside it, carries it.
+    bool carried = !isa<warp::LoadOp>(x.getDefiningOp()) || has_own_scale(round);
+    return create<warp::WidenOp>(type, x, carried ? Value() : scale_of(widen.getX()));
   };
   bool of_values = op->getNumOperands() && placement_.space(op->getOperand(0)).columns == Axis::value;
   return llvm::TypeSwitch<Operation*, Value>(op)
-      .Case([&](chunk::SavedStateOp) { return create<warp::LoadSavedOp>(type, "saved_states", saved_); })
+      .Case([&](chunk::SavedStateOp) { return load_saved(); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
       .Case([&](chunk::RoundOp x) { return round(x); })
-      .Case([&](chunk::WidenOp x) { return widened(tile(x.getX())); })
+      .Case([&](chunk::WidenOp x) { return widened(x); })
       .Case([&](chunk::KeepValidOp) { return function(transposed ? "keep_valid_columns" : "keep_valid"); })
       .Case([&](chunk::CumsumOp x) { return function(x.getReverse() ? "reverse_cumsum" : "cumsum"); })
       .Case([&](chunk::RowOp x) { return function("row", static_cast<float>(x.getIndex())); })

@@ -20,6 +20,7 @@ struct PlannedBuffer {
   SharedBuffer* space = nullptr;
   SharedBuffer* scale = nullptr;  // floats beside it, for the scale of an f16 tile or of each of its slabs
   llvm::StringRef slabs;          // "rows" or "columns" if it has one for each
+  int stages = 1;                 // of a ring
   mlir::MemRefType type;
   mlir::Value value;
 };
@@ -34,27 +35,29 @@ struct Operand {
 class WarpBuilder {
  public:
   // `saved`: the dtype of saved states.
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved);
+  // `spaces`: of the whole kernel, in which this program's phases begin with `first_phase`.
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved,
+              std::deque<SharedBuffer>& spaces, int first_phase);
 
   void plan_buffers();
-  std::int64_t shared_bytes() const { return total_; }
-  std::string shared_map() const;
-  void declare_buffers();  // the operations of all buffers
-  void start_copies();     // before the loop
-  void begin_chunk();      // wait, publish maxima, barrier, copy ahead, scales
-  void phase(int number);  // everything of one phase
+  void declare_buffers();               // the operations of all buffers but rings
+  void declare_rings(bool everywhere);  // of one loop, or living in all phases
+  void start_copies();                  // before the loop
+  mlir::Value load_saved();             // the state that the forward pass saved
+  void begin_chunk();                   // wait, publish maxima, barrier, copy ahead, scales
+  void phase(int number);               // everything of one phase
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
+  void set_recomputed(llvm::StringRef workspace) { recomputed_ = workspace; }  // holds states that are not saved
   mlir::Value next_state() const { return next_; }
   void start_sums();  // before the loop: sums over all chunks begin with zero
   void end_sums();    // after it: to their workspaces
-
-  static constexpr int kStages = 2;
 
  private:
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
   void plan_rings();
+  void copy_ahead(int stages);
   void plan_values();
   void plan_maxima();
   void plan_sums();
@@ -98,14 +101,15 @@ class WarpBuilder {
   mlir::OpBuilder& b_;
   int warps_;
   mlir::Type saved_;
+  llvm::StringRef recomputed_;
   Placement placement_;
-  std::deque<SharedBuffer> spaces_;
+  std::deque<SharedBuffer>& spaces_;
+  int first_phase_;
   llvm::MapVector<mlir::Value, PlannedBuffer> rings_, buffers_;
   std::map<std::string, PlannedBuffer> maxima_;
   llvm::MapVector<mlir::Operation*, PlannedBuffer> sums_;  // of parameters' gradients
   llvm::DenseMap<mlir::Value, mlir::Value> current_;       // input → its tile of this chunk
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
-  std::int64_t total_ = 0;
 
   Owner owner_ = Owner::rows;
   int phase_ = 0;

@@ -76,7 +76,10 @@ void collect_spans(Operation* op, std::vector<Span>& spans) {
   auto bytes = [](Value value) { return shared_bytes(cast<MemRefType>(value.getType())); };
   if (auto ring = dyn_cast<RingOp>(op)) {
     int64_t offset = signed_value(ring.getOffset());
-    spans.push_back({op, offset, offset + signed_value(ring.getStages()) * bytes(ring.getResult())});
+    Span span{op, offset, offset + signed_value(ring.getStages()) * bytes(ring.getResult())};
+    if (ring.getFrom()) span.from = signed_value(*ring.getFrom());
+    if (ring.getTo()) span.to = signed_value(*ring.getTo());
+    spans.push_back(span);
   }
   if (auto floats = dyn_cast<FloatsOp>(op))
     spans.push_back(span_of(floats, signed_value(floats.getOffset()), bytes(floats.getResult())));
@@ -138,7 +141,10 @@ class Structure {
 
   static LogicalResult verify_place(Operation* op) {
     Operation* parent = op->getParentOp();
-    if (isa<RingOp, BufferOp, FloatsOp, LoopOp>(op) && !isa<KernelOp>(parent))
+    auto loop = dyn_cast<LoopOp>(parent);
+    bool in_groups = loop && loop.getOver() == "groups";
+    bool in_place = isa<KernelOp>(parent) || (in_groups && isa<RingOp, LoopOp>(op));
+    if (isa<RingOp, BufferOp, FloatsOp, LoopOp>(op) && !in_place)
       return op->emitOpError("belongs at the top of the kernel");
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
     if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp>(parent))
@@ -178,7 +184,11 @@ class Structure {
     if (auto store = dyn_cast<StoreOutputOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
     if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
     if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), "input", "output_gradient");
-    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), "saved_states");
+    if (auto load = dyn_cast<LoadSavedOp>(op)) {
+      if (load.getRecomputed() && failed(expect_role(op, *load.getRecomputed(), "workspace"))) return failure();
+      return expect_role(op, load.getTensor(), "saved_states");
+    }
+    if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_role(op, keep.getTensor(), "workspace");
     if (auto save = dyn_cast<SaveStateOp>(op)) return expect_role(op, save.getTensor(), "saved_states");
     if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), "workspace");
     return success();

@@ -183,6 +183,8 @@ LogicalResult RoundOp::verify() {
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }
 
+LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]); }
+
 LogicalResult MmaOp::verify() {
   auto x = shape_of(getX()), acc = shape_of(getAcc());
   llvm::SmallVector<int64_t> y(shape_of(getY()));
@@ -304,6 +306,15 @@ LogicalResult StoreOutputOp::verify() {
 }
 
 //===- Control ---------------------------------------------------------------------------------------------------===//
+
+LogicalResult LoopOp::verify() {
+  llvm::StringRef over = getOver();
+  bool inside = static_cast<bool>(getOperation()->getParentOfType<LoopOp>());
+  if (over != "chunks" && over != "groups" && over != "group")
+    return emitOpError() << "is over \"" << over << "\"; expected chunks, groups or group";
+  if ((over == "group") == inside) return success();
+  return emitOpError("a loop over one group belongs inside a loop over groups, and nothing else does");
+}
 
 LogicalResult LoopOp::verifyRegions() {
   Block& body = getBody().front();

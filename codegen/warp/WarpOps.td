@@ -70,9 +70,13 @@ def Warp_BatchSumOp : Warp_Op<"batch_sum"> {
 // `from` and `to` are the phases between which the contents live.
 def Warp_RingOp : Warp_Op<"ring"> {
   let summary = "Raw chunks of an input, `stages` of them in flight";
-  let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages);
+  let description = "In use between the phases given, or in all. The copies go on from one before the loop that reads it.";
+  let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages, UnitAttr:$backward, OptionalAttr<I64Attr>:$from,
+                       OptionalAttr<I64Attr>:$to);
   let results = (outs Warp_Shared:$result);
-  let assemblyFormat = "$tensor `offset` $offset `stages` $stages attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $tensor `offset` $offset `stages` $stages (`backward` $backward^)? (`live` $from^ `to` $to)? attr-dict `:` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -101,11 +105,16 @@ def Warp_FloatsOp : Warp_Op<"floats"> {
 //===- Control -------------------------------------------------------------------------------------------------===//
 
 def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]>]> {
-  let summary = "All chunks in order, carrying the state";
-  let arguments = (ins Warp_Tile32:$init);
+  let summary = "Chunks in order, carrying the state";
+  let description = [{
+    Over all "chunks", from the first or `backward` from the last. Over "groups" of `saved_every` chunks from the last to
+    the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it.
+  }];
+  let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward);
   let results = (outs Warp_Tile32:$result);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$init attr-dict `:` type($result) $body";
+  let assemblyFormat = "$init (`over` $over^)? (`backward` $backward^)? attr-dict `:` type($result) $body";
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 
@@ -260,6 +269,14 @@ def Warp_RoundOp : Warp_Op<"round", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Warp_WidenOp : Warp_Op<"widen", [Pure]> {
+  let summary = "An operand as f32, times the scale given or the one that a register tile carries";
+  let arguments = (ins Warp_Tile:$x, Optional<F32>:$scale);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x (`scale` $scale^)? attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Warp_ZerosOp : Warp_Op<"zeros", [Pure]> {
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
@@ -291,15 +308,20 @@ def Warp_StoreStateOp : Warp_Op<"store_state"> {
   let assemblyFormat = "$tensor $x attr-dict `:` type($x)";
 }
 def Warp_LoadSavedOp : Warp_Op<"load_saved"> {
-  let summary = "This warp's 16 rows of the state before the current chunk, as the forward pass saved it";
-  let arguments = (ins StrAttr:$tensor, TypeAttr:$dtype);
+  let summary = "This warp's 16 rows of the state before the current chunk or group, as saved or recomputed";
+  let arguments = (ins StrAttr:$tensor, TypeAttr:$dtype, OptionalAttr<StrAttr>:$recomputed);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$tensor `as` $dtype attr-dict `:` type($result)";
+  let assemblyFormat = "$tensor `as` $dtype (`or` $recomputed^)? attr-dict `:` type($result)";
 }
 def Warp_SaveStateOp : Warp_Op<"save_state"> {
   let summary = "Saves this warp's 16 rows of the state before the current chunk, if it is one that is saved";
   let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype);
   let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
+}
+def Warp_KeepStateOp : Warp_Op<"keep_state"> {
+  let summary = "Keeps this warp's 16 rows of the recomputed state after the current chunk, for the loop backward";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x);
+  let assemblyFormat = "$tensor $x attr-dict `:` type($x)";
 }
 def Warp_StoreOutputOp : Warp_Op<"store_output"> {
   let summary = "16 columns of an output: at `column`, or this warp's own; `transposed`: the tile's rows are the columns";

@@ -58,9 +58,14 @@ WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockB
   x = zeros<R, K>();
   if (t.data == nullptr) return;
   const T* from = global_row<const T>(t, block, row0);
-  for_each_run<R, K>([&](int i, int j, int e, int row, int column) {
-    memory::load_adjacent(from + row * t.row + column, x.block[i][j].unit + e, t.vector16 != 0);
-  });
+  const auto load_run = [&](int i, int j, int e, int row, int column, bool aligned) {
+    memory::load_adjacent(from + row * t.row + column, x.block[i][j].unit + e, aligned);
+  };
+  if (t.vector16) {
+    for_each_run<R, K>([&](int i, int j, int e, int row, int column) { load_run(i, j, e, row, column, true); });
+  } else {
+    for_each_run<R, K>([&](int i, int j, int e, int row, int column) { load_run(i, j, e, row, column, false); });
+  }
 }
 
 // Rounds to T; writes nothing where nobody asked for the state.

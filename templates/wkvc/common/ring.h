@@ -17,17 +17,19 @@ WKVC_INLINE int valid_rows(long long tokens, long long chunk) {
 template <class T, int R, int C, int Stages, int Step = 1>
 class Ring {
  public:
-  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block, long long first = 0)
-      : memory_(memory), tensor_(t), next_(global_row<const T>(t, block, first * R)) {}
+  // `end`: the chunk after the last, in the direction of the steps.
+  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block, long long first = 0,
+                   long long end = Step > 0 ? 0x7fffffffffffffff : -1)
+      : memory_(memory), tensor_(t), next_(global_row<const T>(t, block, first * R)), end_(end) {}
 
   WKVC_INLINE Shared<T, R, C> operator[](long long chunk) const {
     return {reinterpret_cast<T*>(memory_ + static_cast<int>(chunk % Stages) * Shared<T, R, C>::bytes)};
   }
 
   // Starts copying `chunk`, the one after the last; rows past the sequence's end become zero, and so does a whole
-  // chunk. Before the first chunk there is nothing to copy; the caller commits all the same.
+  // chunk. From the end on there is nothing to copy; the caller commits all the same.
   WKVC_INLINE void copy(long long chunk, const BlockBase& block, long long tokens) {
-    if (Step < 0 && chunk < 0) return;
+    if (Step > 0 ? chunk >= end_ : chunk <= end_) return;
     copy_async((*this)[chunk], tensor_, block, next_, valid_rows<R>(tokens, chunk));
     next_ += Step * R * tensor_.row;
   }
@@ -36,6 +38,7 @@ class Ring {
   char* memory_;
   const TensorArg& tensor_;
   const T* next_;
+  long long end_;
 };
 
 // From the last chunk, which is `first`, to chunk 0.

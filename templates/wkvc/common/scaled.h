@@ -47,4 +47,9 @@ WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const Tile<f32, R, C>& x) {
   return round_scaled<T>(x, scale_for(max_abs(x)));
 }
 
+template <class T, int R, int C>
+WKVC_INLINE Tile<f32, R, C> widen(const Scaled<Tile<T, R, C>>& x) {
+  return widen(x.data) * x.scale;
+}
+
 }  // namespace wkvc

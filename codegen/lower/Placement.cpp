@@ -114,25 +114,30 @@ void Placement::assign_matrices(Block& body, int warps) {
   }
 }
 
-void Placement::use(Value operand, Operation* user, int phase) {
+// A value read in `phase`.
+void Placement::use(Value operand, int phase) {
   Place& place = places_[operand];
   place.last_phase = std::max(place.last_phase, phase);
   if (is_source(operand)) return;
   Operation* op = operand.getDefiningOp();
-  bool slab = place.owner == Owner::slab && !crosses(operand, user);
-  bool again = place.owner == Owner::anyone || (slab && is_cheap(op) && !is_contraction(user));
-  if (again && place.phase != phase) {
-    for (Value x : op->getOperands()) use(x, op, phase);
+  if (place.shared || place.phase == phase) return;
+  if (place.owner == Owner::anyone || (place.owner == Owner::slab && is_cheap(op))) {
+    for (Value x : op->getOperands()) use(x, phase);
     return;
   }
   // Registers of slab loops and of one warp's matrices end with their phase; those of value rows stay.
-  bool outlived = place.owner != Owner::rows && place.phase != phase;
-  place.shared |= crosses(operand, user) || outlived || (slab && is_contraction(user));
+  place.shared = place.owner != Owner::rows;
 }
 
+// What crosses first: it need not be computed again.
 void Placement::find_shared(Block& body) {
   for (Operation& op : body)
-    for (Value operand : op.getOperands()) use(operand, &op, of(&op).phase);
+    for (Value operand : op.getOperands()) {
+      bool slab = !is_source(operand) && of(operand).owner == Owner::slab;
+      places_[operand].shared |= crosses(operand, &op) || (slab && is_contraction(&op));
+    }
+  for (Operation& op : body)
+    for (Value operand : op.getOperands()) use(operand, of(&op).phase);
 }
 
 }  // namespace wkvc

@@ -38,7 +38,7 @@ class Placement {
   void delay_slabs(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
-  void use(mlir::Value operand, mlir::Operation* user, int phase);
+  void use(mlir::Value operand, int phase);
 
   Spaces spaces_;
   llvm::DenseMap<mlir::Value, Place> places_;

@@ -80,12 +80,12 @@ class Emitter {
 
   void emit(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
-        .Case<warp::RingOp, warp::BufferOp, warp::FloatsOp, warp::LoopOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp,
-              warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::LoadOp, warp::StoreOp,
-              warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
-              warp::LoadSavedOp, warp::SaveStateOp, warp::KeepStateOp, warp::StoreTokensOp, warp::StoreSumOp,
-              warp::CallOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp, warp::MmaOp, warp::LoadStateOp,
-              warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
+        .Case<warp::RingOp, warp::BufferOp, warp::FloatsOp, warp::RoleOp, warp::OwnColumnOp, warp::LoopOp,
+              warp::YieldOp, warp::SlabsOp, warp::OnWarpOp, warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp,
+              warp::ScaleForOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp,
+              warp::ParameterOp, warp::TokensOp, warp::LoadSavedOp, warp::SaveStateOp, warp::KeepStateOp,
+              warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp,
+              warp::MmaOp, warp::LoadStateOp, warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
         .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
@@ -126,15 +126,27 @@ class Emitter {
     line("float* const {} = block.floats({});", declare(op.getResult()), op.getOffset());
   }
 
+  void write(warp::RoleOp op) {
+    if (op.getFirst() == 0)
+      line("if (block.warp <= {}) {{", op.getLast());
+    else
+      line("if (block.warp >= {} && block.warp <= {}) {{", op.getFirst(), op.getLast());
+    emit_region(op.getBody());
+  }
+
+  void write(warp::OwnColumnOp op) {
+    line("const int {} = 16 * (block.warp - {});", declare(op.getResult()), op.getFirst());
+  }
+
   void write(warp::LoopOp op) {
-    Value state = op.getBody().getArgument(0);
-    std::string name = names_.declare(state, name_of(state));
-    line("auto {} = {};", name, expr(op.getInit()));
+    for (auto [state, init] : llvm::zip_equal(op.getBody().getArguments(), op.getInit()))
+      line("auto {} = {};", names_.declare(state, name_of(state)), expr(init));
     if (op.getOver() == "groups")
       write_groups(op);
     else
       write_chunks(op);
-    names_.alias(op.getResult(), state);
+    for (auto [state, result] : llvm::zip_equal(op.getBody().getArguments(), op.getResults()))
+      names_.alias(result, state);
   }
 
   void write_groups(warp::LoopOp op) {
@@ -160,8 +172,9 @@ class Emitter {
   }
 
   void write(warp::YieldOp op) {
-    std::string state = names_.of(cast<warp::LoopOp>(op->getParentOp()).getBody().getArgument(0));
-    if (expr(op.getNext()) != state) line("{} = {};", state, expr(op.getNext()));
+    auto arguments = cast<warp::LoopOp>(op->getParentOp()).getBody().getArguments();
+    for (auto [argument, next] : llvm::zip_equal(arguments, op.getNext()))
+      if (expr(next) != names_.of(argument)) line("{} = {};", names_.of(argument), expr(next));
   }
 
   void write(warp::SlabsOp op) {

@@ -67,11 +67,17 @@ class TensorList {
   std::deque<std::string> texts_;
 };
 
+// Backward programs have as much to do for keys as for values, and too much for the registers of one warp.
+Mapping mapping_of(chunk::ProgramOp program) {
+  auto slabs = [](int64_t extent) { return static_cast<int>(extent / 16); };
+  return {slabs(program.getValueDim()), slabs(program.getKeyDim()), program.getBackward()};
+}
+
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room.
 int64_t blocks_per_sm(chunk::ProgramOp program, int64_t warps, int64_t shared) {
   int64_t by_shared = kSharedPerSm / (shared + kSharedReserved);
   int64_t registers =
-      std::min<int64_t>(255, program.getBackward() ? 128 + program.getKeyDim() / 2 : 96 + program.getKeyDim() / 4);
+      std::min<int64_t>(255, 96 + program.getKeyDim() / (program.getBackward() ? 2 : 4));
   int64_t by_registers = kRegistersPerSm / (registers * warps * 32);
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
@@ -105,12 +111,12 @@ class KernelBuilder {
       : program_(program),
         saved_(saved),
         b_(b),
-        warps_(static_cast<int>(program.getValueDim() / 16)),
+        mapping_(mapping_of(program)),
         saved_type_(element_type(program.getContext(), saved.dtype)),
-        main_(program, b, warps_, saved_type_, spaces_, 0) {
+        main_(program, b, mapping_, saved_type_, spaces_, 0) {
     main_.plan_buffers();
     if (recompute) {
-      again_.emplace(recompute, b, warps_, saved_type_, spaces_, main_.phases() + 1);
+      again_.emplace(recompute, b, mapping_, saved_type_, spaces_, main_.phases() + 1);
       again_->plan_buffers();
       main_.set_recomputed(kRecomputed);
     }
@@ -122,22 +128,21 @@ class KernelBuilder {
   }
 
   void run(llvm::StringRef arch) {
-    bool backward = program_.getBackward();
-    std::string name = fmt::format("{}_{}", program_.getRecurrence().str(), backward ? "backward" : "forward");
-    auto kernel =
-        create<warp::KernelOp>(name, program_.getRecurrence(), warps_, blocks_per_sm(program_, warps_, shared_),
-                               program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), shared_,
-                               program_.getCompute(), tensors_, arch, backward, saved_.every);
+    std::string name = fmt::format("{}_{}", program_.getRecurrence().str(), backward() ? "backward" : "forward");
+    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), mapping_.warps(),
+                                         blocks_per_sm(program_, mapping_.warps(), shared_), program_.getChunk(),
+                                         program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
+                                         tensors_, arch, backward(), saved_.every);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_.declare_buffers();
     if (again_) again_->declare_buffers();
-    main_.start_sums();
-    Value initial = create<warp::LoadStateOp>(tile(), backward ? "dfinal_state" : "initial_state");
-    set_name(initial, (carried() + "_initial").str());
-    Value last = again_ ? groups(initial) : chunks(main_, initial, "chunks");
-    create<warp::StoreStateOp>(backward ? "dinitial_state" : "final_state", last);
-    main_.end_sums();
+    if (mapping_.split) {
+      role_of(Role::rows, 0, mapping_.row_warps - 1);
+      role_of(Role::slabs_and_matrices, mapping_.row_warps, mapping_.warps() - 1);
+    } else {
+      role(Role::all);
+    }
   }
 
  private:
@@ -152,28 +157,69 @@ class KernelBuilder {
 
   llvm::StringRef carried() { return name_of(*program_.getBody().getOps<chunk::StateOp>().begin()); }
 
-  // The body of a loop, with its carried value.
+  bool backward() { return program_.getBackward(); }
+
+  void role_of(Role which, int first, int last) {
+    auto op = create<warp::RoleOp>(first, last);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&op.getBody().emplaceBlock());
+    role(which);
+  }
+
+  // The whole kernel for the warps of one role. Those of value rows hold the state.
+  void role(Role which) {
+    role_ = which;
+    main_.begin_role(which);
+    if (again_) again_->begin_role(which);
+    if (which != Role::rows) main_.start_sums();
+    Value state;
+    if (holds_state()) {
+      state = create<warp::LoadStateOp>(tile(), backward() ? "dfinal_state" : "initial_state");
+      set_name(state, (carried() + "_initial").str());
+    }
+    state = again_ ? groups(state) : chunks(main_, state, "chunks");
+    if (holds_state()) create<warp::StoreStateOp>(backward() ? "dinitial_state" : "final_state", state);
+    if (which != Role::rows) main_.end_sums();
+  }
+
+  bool holds_state() const { return role_ != Role::slabs_and_matrices; }
+
+  warp::LoopOp loop(Value carried, llvm::StringRef over, bool reverse) {
+    llvm::SmallVector<Value, 1> init;
+    if (carried) init.push_back(carried);
+    return create<warp::LoopOp>(ValueRange(init).getTypes(), init, over, reverse);
+  }
+
+  // The body of a loop, with its carried value, if any.
   Value begin(warp::LoopOp loop, llvm::StringRef name) {
     Block& body = loop.getBody().emplaceBlock();
+    b_.setInsertionPointToEnd(&body);
+    if (loop.getInit().empty()) return {};
     Value S = body.addArgument(tile(), program_.getLoc());
     set_name(S, name);
-    b_.setInsertionPointToEnd(&body);
     return S;
   }
 
+  void yield(Value state) { create<warp::YieldOp>(holds_state() ? ValueRange(state) : ValueRange()); }
+
+  static Value result(warp::LoopOp loop) { return loop.getResults().empty() ? Value() : loop.getResults().front(); }
+
   Value groups(Value initial) {
-    auto loop = create<warp::LoopOp>(tile(), initial, "groups", true);
+    auto over_groups = loop(initial, "groups", true);
     OpBuilder::InsertionGuard guard(b_);
-    Value dS = begin(loop, (carried() + "_group").str());
+    Value dS = begin(over_groups, (carried() + "_group").str());
     create<warp::NoteOp>("The states before the chunks of this group.");
     create<warp::BarrierOp>();
-    Value S = again_->load_saved();
-    set_name(S, "S_group");
+    Value S;
+    if (holds_state()) {
+      S = again_->load_saved();
+      set_name(S, "S_group");
+    }
     chunks(*again_, S, "group");
     create<warp::NoteOp>("Backward through the group.");
     create<warp::BarrierOp>();
-    create<warp::YieldOp>(chunks(main_, dS, "group"));
-    return loop.getResult();
+    yield(chunks(main_, dS, "group"));
+    return result(over_groups);
   }
 
   // A loop over chunks and what has to come before it.
@@ -181,22 +227,23 @@ class KernelBuilder {
     builder.declare_rings(/*everywhere=*/over == "chunks");
     builder.start_copies();
     bool recomputes = &builder != &main_;
-    auto loop = create<warp::LoopOp>(tile(), initial, over, program_.getBackward() && !recomputes);
+    auto over_chunks = loop(initial, over, backward() && !recomputes);
     OpBuilder::InsertionGuard guard(b_);
-    Value S = begin(loop, recomputes ? "S_before" : carried());
+    Value S = begin(over_chunks, recomputes ? "S_before" : carried());
     builder.set_state(S);
-    if (!program_.getBackward() && saved_.every) create<warp::SaveStateOp>("saved_states", S, saved_type_);
+    if (S && !backward() && saved_.every) create<warp::SaveStateOp>("saved_states", S, saved_type_);
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
-    if (recomputes) create<warp::KeepStateOp>(kRecomputed, builder.next_state());
-    create<warp::YieldOp>(builder.next_state());
-    return loop.getResult();
+    if (S && recomputes) create<warp::KeepStateOp>(kRecomputed, builder.next_state());
+    yield(builder.next_state());
+    return result(over_chunks);
   }
 
   chunk::ProgramOp program_;
   SavedStates saved_;
   OpBuilder& b_;
-  int warps_;
+  Mapping mapping_;
+  Role role_ = Role::all;
   Type saved_type_;
   std::deque<SharedBuffer> spaces_;
   WarpBuilder main_;

@@ -30,10 +30,10 @@ bool is_cheap(Operation* op) { return !is_contraction(op) && !isa<chunk::CumsumO
 
 }  // namespace
 
-Placement::Placement(chunk::ProgramOp program, int warps) : spaces_(infer_spaces(program)) {
+Placement::Placement(chunk::ProgramOp program, int warps, bool split) : spaces_(infer_spaces(program)), split_(split) {
   Block& body = program.getBody().front();
   assign_phases(body);
-  delay_slabs(body);
+  if (!split_) delay_slabs(body);
   assign_matrices(body, warps);
   find_shared(body);
 }
@@ -120,7 +120,7 @@ void Placement::use(Value operand, int phase) {
   place.last_phase = std::max(place.last_phase, phase);
   if (is_source(operand)) return;
   Operation* op = operand.getDefiningOp();
-  if (place.shared || place.phase == phase) return;
+  if (place.shared || place.phase == phase || (split_ && place.owner == Owner::slab)) return;
   if (place.owner == Owner::anyone || (place.owner == Owner::slab && is_cheap(op))) {
     for (Value x : op->getOperands()) use(x, phase);
     return;

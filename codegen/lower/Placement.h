@@ -23,7 +23,8 @@ struct Place {
 
 class Placement {
  public:
-  Placement(chunk::ProgramOp program, int warps);
+  // `split`: slabs and matrices have warps of their own, one for each slab, which keep their registers.
+  Placement(chunk::ProgramOp program, int warps, bool split);
 
   const Place& of(mlir::Value value) const { return places_.find(value)->second; }
   const Place& of(mlir::Operation* op) const { return ops_.find(op)->second; }
@@ -44,6 +45,7 @@ class Placement {
   llvm::DenseMap<mlir::Value, Place> places_;
   llvm::DenseMap<mlir::Operation*, Place> ops_;
   int phases_ = 1;
+  bool split_;
 };
 
 // Not computed, but copied or read where they are used.

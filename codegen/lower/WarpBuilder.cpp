@@ -18,13 +18,13 @@ bool has_own_scale(chunk::RoundOp op) { return op.getBound() && op.getBound()->e
 
 std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved,
+WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, Mapping mapping, Type saved,
                          std::deque<SharedBuffer>& spaces, int first_phase)
     : program_(program),
       b_(builder),
-      warps_(warps),
+      mapping_(mapping),
       saved_(saved),
-      placement_(program, warps),
+      placement_(program, mapping.split ? mapping.slab_warps : mapping.row_warps, mapping.split),
       spaces_(spaces),
       first_phase_(first_phase) {}
 
@@ -66,7 +66,7 @@ MemRefType WarpBuilder::floats_type(int64_t count) const {
 }
 
 void WarpBuilder::plan_maxima() {
-  MemRefType type = floats_type(warps_);
+  MemRefType type = floats_type(mapping_.warps());
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round)) continue;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
@@ -99,7 +99,9 @@ PlannedBuffer WarpBuilder::planned(Operation* op) {
   std::string name = name_of(value).empty() ? "x" : name_of(value).str();
   PlannedBuffer buffer;
   if (r == 1 || c == 1) {
-    int64_t parts = !is_partial(value) ? 1 : place.owner == Owner::rows ? warps_ : program_.getKeyDim() / 16;
+    int64_t parts = !is_partial(value)           ? 1
+                    : place.owner == Owner::rows ? mapping_.row_warps
+                                                 : program_.getKeyDim() / 16;
     buffer.type = floats_type(parts * r * c);
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
@@ -107,7 +109,7 @@ PlannedBuffer WarpBuilder::planned(Operation* op) {
   buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, place.last_phase);
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
     if (place.owner == Owner::rows) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
-    int64_t scales = buffer.slabs.empty() ? 1 : warps_;
+    int64_t scales = buffer.slabs.empty() ? 1 : mapping_.row_warps;
     buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
   }
   return buffer;
@@ -170,6 +172,12 @@ void WarpBuilder::copy_ahead(int stages) {
 }
 
 void WarpBuilder::begin_chunk() {
+  if (mapping_.split && role_ == Role::slabs_and_matrices) {
+    column_ = create<warp::OwnColumnOp>(b_.getIndexType(), mapping_.row_warps);
+    set_name(column_, "column");
+  }
+  registers_.clear();
+  slab_registers_.clear();
   create<warp::WaitCopiesOp>(0);
   for (auto& [value, ring] : rings_) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
@@ -207,9 +215,17 @@ void WarpBuilder::phase(int number) {
   }
   if (number) create<warp::BarrierOp>();
   if (number == 1) copy_ahead(1);
-  if (!slab_ops.empty()) slabs(slab_ops);
-  if (!matrix_ops.empty()) matrices(matrix_ops);
-  rows(row_ops);
+  if (role_ != Role::rows) {
+    if (!slab_ops.empty()) slabs(slab_ops);
+    if (!matrix_ops.empty()) matrices(matrix_ops);
+  }
+  if (role_ != Role::slabs_and_matrices) rows(row_ops);
+}
+
+void WarpBuilder::begin_role(Role role) {
+  role_ = role;
+  registers_.clear();
+  slab_registers_.clear();
 }
 
 // The first column, for operations that are built next.
@@ -222,21 +238,27 @@ Value WarpBuilder::begin_slab(warp::SlabsOp loop) {
 }
 
 void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
+  owner_ = Owner::slab;
+  if (mapping_.split) {
+    for (Operation* op : ops) compute(op);
+    return;
+  }
   auto loop = create<warp::SlabsOp>(program_.getKeyDim());
   OpBuilder::InsertionGuard guard(b_);
   column_ = begin_slab(loop);
-  owner_ = Owner::slab;
   local_.clear();
   for (Operation* op : ops) compute(op);
 }
 
 void WarpBuilder::matrices(const std::vector<Operation*>& ops) {
-  for (int warp = 0; warp < warps_; ++warp) {
+  int first = mapping_.split ? mapping_.row_warps : 0;
+  int count = mapping_.split ? mapping_.slab_warps : mapping_.row_warps;
+  for (int warp = 0; warp < count; ++warp) {
     std::vector<Operation*> own;
     for (Operation* op : ops)
       if (placement_.of(op).warp == warp) own.push_back(op);
     if (own.empty()) continue;
-    auto on = create<warp::OnWarpOp>(warp);
+    auto on = create<warp::OnWarpOp>(first + warp);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
     owner_ = Owner::matrix;
@@ -285,8 +307,7 @@ Value WarpBuilder::shared_tile(Value value) {
 }
 
 Value WarpBuilder::tile(Value value) {
-  if (auto found = local_.lookup(value)) return found;
-  if (auto found = registers_.lookup(value); found && owner_ == Owner::rows) return found;
+  if (auto found = registers().lookup(value)) return found;
   Operation* op = value.getDefiningOp();
   const Place& place = placement_.of(value);
   bool again =
@@ -297,8 +318,14 @@ Value WarpBuilder::tile(Value value) {
   }
   Value result = loaded(value);
   set_name(result, name_of(value));
-  (owner_ == Owner::rows ? registers_ : local_)[value] = result;
+  registers()[value] = result;
   return result;
+}
+
+// Where values that are being computed go: with what their warps keep, or with what ends with a slab or a matrix.
+WarpBuilder::Registers& WarpBuilder::registers() {
+  if (owner_ == Owner::rows) return registers_;
+  return owner_ == Owner::slab && mapping_.split ? slab_registers_ : local_;
 }
 
 Value WarpBuilder::load_saved() {
@@ -385,7 +412,7 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   if (!subtracts && chunk::rows(x) * chunk::columns(x) < chunk::rows(y) * chunk::columns(y)) std::swap(x, y);
   // A sum with a contraction that nothing else reads accumulates in place.
   if (auto product = y.getDefiningOp<chunk::DotOp>();
-      isa<chunk::AddOp>(op) && product && local_.count(y) == 0 && registers_.count(y) == 0 && y.hasOneUse())
+      isa<chunk::AddOp>(op) && product && registers().count(y) == 0 && y.hasOneUse())
     return dot(product, tile(x));
   return call(function, {tile(x), tile(y)}, type);
 }
@@ -420,7 +447,7 @@ void WarpBuilder::compute(Operation* op) {
     if (auto product = dyn_cast<chunk::DotOp>(op); product && left_to_sum(product)) return;
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));
-    (owner_ == Owner::rows ? registers_ : local_)[value] = result;
+    registers()[value] = result;
     const Place& place = placement_.of(value);
     if (place.shared && place.phase == phase_) publish(value);
   }
@@ -497,9 +524,14 @@ void WarpBuilder::publish(Value value) {
 template <class F>
 void WarpBuilder::for_each_sum(F f) {
   if (sums_.empty()) return;
-  auto loop = create<warp::SlabsOp>(program_.getKeyDim());
   OpBuilder::InsertionGuard guard(b_);
-  Value column = begin_slab(loop);
+  Value column;
+  if (mapping_.split) {
+    column = create<warp::OwnColumnOp>(b_.getIndexType(), mapping_.row_warps);
+    set_name(column, "column");
+  } else {
+    column = begin_slab(create<warp::SlabsOp>(program_.getKeyDim()));
+  }
   for (auto& [op, buffer] : sums_) f(cast<chunk::AccumulateOp>(op), buffer.value, column);
 }
 

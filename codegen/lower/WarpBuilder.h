@@ -32,11 +32,22 @@ struct Operand {
   mlir::Value column;  // of a shared tile: the first of the 16 meant
 };
 
+// Which of a program's values a group of warps computes.
+enum class Role { all, rows, slabs_and_matrices };
+
+// How a program is dealt out to warps: each does all three kinds of values, or there are some for value rows and, after
+// them, some for slabs and matrices.
+struct Mapping {
+  int row_warps = 0, slab_warps = 0;
+  bool split = false;
+  int warps() const { return split ? row_warps + slab_warps : row_warps; }
+};
+
 class WarpBuilder {
  public:
   // `saved`: the dtype of saved states.
   // `spaces`: of the whole kernel, in which this program's phases begin with `first_phase`.
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved,
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, Mapping mapping, mlir::Type saved,
               std::deque<SharedBuffer>& spaces, int first_phase);
 
   void plan_buffers();
@@ -47,6 +58,7 @@ class WarpBuilder {
   void begin_chunk();                   // wait, publish maxima, barrier, copy ahead, scales
   void phase(int number);               // everything of one phase
   int phases() const { return placement_.phases(); }
+  void begin_role(Role role);  // what follows is built for its warps
   void set_state(mlir::Value tile) { state_ = tile; }
   void set_recomputed(llvm::StringRef workspace) { recomputed_ = workspace; }  // holds states that are not saved
   mlir::Value next_state() const { return next_; }
@@ -67,6 +79,7 @@ class WarpBuilder {
 
   template <class F>
   void for_each_sum(F f);
+  Registers& registers();
   mlir::Value begin_slab(warp::SlabsOp loop);
   void slabs(const std::vector<mlir::Operation*>& ops);
   void matrices(const std::vector<mlir::Operation*>& ops);
@@ -99,7 +112,7 @@ class WarpBuilder {
 
   chunk::ProgramOp program_;
   mlir::OpBuilder& b_;
-  int warps_;
+  Mapping mapping_;
   mlir::Type saved_;
   llvm::StringRef recomputed_;
   Placement placement_;
@@ -112,10 +125,12 @@ class WarpBuilder {
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;
+  Role role_ = Role::all;
   int phase_ = 0;
-  mlir::Value column_;   // first column of the current slab
-  Registers local_;      // of the slab or matrix being built
-  Registers registers_;  // of value rows
+  mlir::Value column_;        // first column of the current slab
+  Registers local_;           // of the slab or matrix being built
+  Registers registers_;       // of value rows
+  Registers slab_registers_;  // of slabs that one warp keeps
   mlir::Value state_, next_;
 };
 

@@ -56,10 +56,19 @@ struct Span {
   int64_t begin, end;
   int64_t from = 0, to = std::numeric_limits<int64_t>::max();
 
+  bool same_ring(const Span& other) const;
+
   bool overlaps(const Span& other) const {
+    if (same_ring(other)) return false;
     return begin < other.end && other.begin < end && from <= other.to && other.from <= to;
   }
 };
+
+// Each role has its own view of a ring.
+bool Span::same_ring(const Span& other) const {
+  auto x = dyn_cast<RingOp>(op), y = dyn_cast<RingOp>(other.op);
+  return x && y && x->getAttrs() == y->getAttrs() && x->getParentOfType<RoleOp>() != y->getParentOfType<RoleOp>();
+}
 
 template <class Op>
 Span span_of(Op op, int64_t offset, int64_t bytes) {
@@ -143,11 +152,13 @@ class Structure {
     Operation* parent = op->getParentOp();
     auto loop = dyn_cast<LoopOp>(parent);
     bool in_groups = loop && loop.getOver() == "groups";
-    bool in_place = isa<KernelOp>(parent) || (in_groups && isa<RingOp, LoopOp>(op));
+    bool moving = isa<RingOp, LoopOp>(op);  // of one role, or of one group of chunks
+    bool in_place = isa<KernelOp>(parent) || (moving && (in_groups || isa<RoleOp>(parent)));
     if (isa<RingOp, BufferOp, FloatsOp, LoopOp>(op) && !in_place)
       return op->emitOpError("belongs at the top of the kernel");
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
-    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp>(parent))
+    if (isa<RoleOp>(op) && !isa<KernelOp>(parent)) return op->emitOpError("belongs at the top of the kernel");
+    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp, RoleOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     return success();
   }
@@ -197,6 +208,9 @@ class Structure {
   // What depends on how many warps there are.
   LogicalResult verify_warps(Operation* op) {
     int64_t warps = signed_value(kernel_.getWarps());
+    if (auto role = dyn_cast<RoleOp>(op); role && (!in_range(role.getFirst(), 0, warps - 1) ||
+                                                   !in_range(role.getLast(), signed_value(role.getFirst()), warps - 1)))
+      return op->emitOpError("is of warps that a block of ") << warps << " does not have";
     if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, warps - 1))
       return op->emitOpError("warp ") << signed_value(on.getWarp()) << " of a block of " << warps;
     auto one_a_warp = [&](Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0) == warps; };
@@ -249,7 +263,8 @@ LogicalResult KernelOp::verify() {
 LogicalResult KernelOp::verifyRegions() {
   if (getBody().getNumArguments()) return emitOpError("takes no arguments");
   auto loops = getBody().getOps<LoopOp>();
-  if (!llvm::hasSingleElement(loops)) return emitOpError("needs exactly one warp.loop");
+  if (getBody().getOps<RoleOp>().empty() && !llvm::hasSingleElement(loops))
+    return emitOpError("needs exactly one warp.loop, or roles");
   Structure structure(*this);
   size_t operations = 0;
   WalkResult result = walk<WalkOrder::PreOrder>([&](Operation* op) {

@@ -318,11 +318,17 @@ LogicalResult LoopOp::verify() {
 
 LogicalResult LoopOp::verifyRegions() {
   Block& body = getBody().front();
-  if (body.getNumArguments() != 1 || body.getArgument(0).getType() != getInit().getType())
-    return emitOpError() << "carries " << getInit().getType() << " in one argument of its body";
+  auto carried = getInit().getTypes();
+  if (carried.size() > 1 || body.getArgumentTypes() != carried || getResultTypes() != carried)
+    return emitOpError("carries one tile, or nothing, in an argument of its body, and results in it");
   auto yield = dyn_cast<YieldOp>(body.back());
-  if (yield && yield.getNext().getType() == getInit().getType()) return success();
-  return emitOpError() << "ends with a warp.yield of " << getInit().getType();
+  if (yield && yield.getNext().getTypes() == carried) return success();
+  return emitOpError() << "ends with a warp.yield of " << carried;
+}
+
+LogicalResult RoleOp::verifyRegions() {
+  if (getBody().front().getNumArguments() == 0) return success();
+  return emitOpError("takes no arguments");
 }
 
 LogicalResult SlabsOp::verify() {

@@ -104,23 +104,38 @@ def Warp_FloatsOp : Warp_Op<"floats"> {
 
 //===- Control -------------------------------------------------------------------------------------------------===//
 
-def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]>]> {
-  let summary = "Chunks in order, carrying the state";
+def Warp_RoleOp : Warp_Op<"role", [SingleBlock, NoTerminator]> {
+  let summary = "What the warps from `first` to `last` do; all roles of a kernel pass the same barriers";
+  let arguments = (ins I64Attr:$first, I64Attr:$last);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$first `to` $last attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Warp_OwnColumnOp : Warp_Op<"own_column", [Pure]> {
+  let summary = "The first of the 16 key columns of this warp, of those from the warp `first` on";
+  let arguments = (ins I64Attr:$first);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$first attr-dict";
+}
+
+def Warp_LoopOp : Warp_Op<"loop", [SingleBlock]> {
+  let summary = "Chunks in order, carrying the state, if this role holds it";
   let description = [{
     Over all "chunks", from the first or `backward` from the last. Over "groups" of `saved_every` chunks from the last to
     the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it.
   }];
-  let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward);
-  let results = (outs Warp_Tile32:$result);
+  let arguments = (ins Variadic<Warp_Tile32>:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward);
+  let results = (outs Variadic<Warp_Tile32>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$init (`over` $over^)? (`backward` $backward^)? attr-dict `:` type($result) $body";
+  let assemblyFormat = "($init^)? (`over` $over^)? (`backward` $backward^)? attr-dict-with-keyword (`:` type($init)^ `->` type($results))? $body";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 
 def Warp_YieldOp : Warp_Op<"yield", [Terminator, HasParent<"LoopOp">]> {
-  let arguments = (ins Warp_Tile32:$next);
-  let assemblyFormat = "$next attr-dict `:` type($next)";
+  let arguments = (ins Variadic<Warp_Tile32>:$next);
+  let assemblyFormat = "($next^ `:` type($next))? attr-dict";
 }
 
 def Warp_SlabsOp : Warp_Op<"slabs", [SingleBlock, NoTerminator]> {

@@ -20,7 +20,7 @@ class Emitter {
   explicit Emitter(warp::KernelOp kernel) : kernel_(kernel), manifest_(manifest_of(kernel)), expressions_(names_) {}
 
   std::string run() {
-    for (const char* used : {"args", "block", "c", "chunks", "valid", "row0"}) names_.unique(used);
+    for (const char* used : {"args", "block", "c", "chunks", "copiers", "valid", "row0"}) names_.unique(used);
     text_ = header_comment(kernel_) + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
     line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
          kernel_.getBlocks());
@@ -31,6 +31,9 @@ class Emitter {
     }
     line("const int row0 = 16 * block.warp;  // first of this warp's value rows");
     line("const long long chunks = (args.tokens + {}) / {};", kernel_.getChunk() - 1, kernel_.getChunk());
+    if (kernel_.getCopiers())
+      line("const BlockBase copiers = block.team({}, {});  // warps that copy inputs",
+           kernel_.getWarps() - *kernel_.getCopiers(), *kernel_.getCopiers());
     emit_block(kernel_.getBody().front());
     indent_ = 0;
     line("}}");
@@ -98,15 +101,17 @@ class Emitter {
     line("// {}", note.str());
   }
 
+  const char* copiers() { return kernel_.getCopiers() ? "copiers" : "block"; }
+
   void write(warp::RingOp op) {
     auto type = op.getType();
     bool backward = op.getBackward();
     const char* range = in_groups_ ? (backward ? ", last, first - 1" : ", first, last")
                         : backward ? ", chunks - 1"
                                    : "";
-    line("{}<{}, {}, {}> {}(block.memory + {}, {}, block{});", backward ? "BackwardRing" : "Ring",
+    line("{}<{}, {}, {}> {}(block.memory + {}, {}, {}{});", backward ? "BackwardRing" : "Ring",
          dtype_text(cast<MemRefType>(type).getElementType()), shape_text(type), op.getStages(), declare(op.getResult()),
-         op.getOffset(), tensor(op.getTensor()), range);
+         op.getOffset(), tensor(op.getTensor()), copiers(), range);
   }
 
   void write(warp::BufferOp op) {
@@ -193,18 +198,19 @@ class Emitter {
     const char* start = in_groups_ ? (backward ? "last" : "first") : backward ? "chunks - 1" : "0";
     std::string chunk = loop_ ? "c" : start;
     if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
-    line("{}.copy({}, block, args.tokens);", names_.of(op.getRing()), chunk);
+    line("{}.copy({}, {}, args.tokens);", names_.of(op.getRing()), chunk, copiers());
   }
 
   void write(warp::CurrentOp op) { line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing())); }
 
   void write(warp::PublishMaxOp op) {
-    line("publish_max({}, block, copied_max({}, block));", names_.of(op.getSlots()), names_.of(op.getTile()));
+    line("publish_max({}, {}, copied_max({}, {}));", names_.of(op.getSlots()), copiers(), names_.of(op.getTile()),
+         copiers());
   }
 
   void write(warp::ScaleForOp op) {
     std::string product;
-    for (Value slots : op.getSlots()) product += fmt::format("block_max({}, block) * ", names_.of(slots));
+    for (Value slots : op.getSlots()) product += fmt::format("block_max({}, {}) * ", names_.of(slots), copiers());
     line("const float {} = scale_for({}{});", declare(op.getResult()), product, float_text(op.getFactor()));
   }
 

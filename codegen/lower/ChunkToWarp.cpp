@@ -76,8 +76,7 @@ Mapping mapping_of(chunk::ProgramOp program) {
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room.
 int64_t blocks_per_sm(chunk::ProgramOp program, int64_t warps, int64_t shared) {
   int64_t by_shared = kSharedPerSm / (shared + kSharedReserved);
-  int64_t registers =
-      std::min<int64_t>(255, 96 + program.getKeyDim() / (program.getBackward() ? 2 : 4));
+  int64_t registers = std::min<int64_t>(255, 96 + program.getKeyDim() / (program.getBackward() ? 2 : 4));
   int64_t by_registers = kRegistersPerSm / (registers * warps * 32);
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
@@ -132,7 +131,7 @@ class KernelBuilder {
     auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), mapping_.warps(),
                                          blocks_per_sm(program_, mapping_.warps(), shared_), program_.getChunk(),
                                          program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
-                                         tensors_, arch, backward(), saved_.every);
+                                         tensors_, arch, copiers(), backward(), saved_.every);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_.declare_buffers();
@@ -158,6 +157,7 @@ class KernelBuilder {
   llvm::StringRef carried() { return name_of(*program_.getBody().getOps<chunk::StateOp>().begin()); }
 
   bool backward() { return program_.getBackward(); }
+  IntegerAttr copiers() { return mapping_.split ? b_.getI64IntegerAttr(mapping_.copiers()) : IntegerAttr(); }
 
   void role_of(Role which, int first, int last) {
     auto op = create<warp::RoleOp>(first, last);

@@ -30,10 +30,11 @@ bool is_cheap(Operation* op) { return !is_contraction(op) && !isa<chunk::CumsumO
 
 }  // namespace
 
-Placement::Placement(chunk::ProgramOp program, int warps, bool split) : spaces_(infer_spaces(program)), split_(split) {
+Placement::Placement(chunk::ProgramOp program, int warps, bool split) : spaces_(infer_spaces(program)) {
   Block& body = program.getBody().front();
   assign_phases(body);
-  if (!split_) delay_slabs(body);
+  if (split) find_kept(body);
+  delay_slabs(body);
   assign_matrices(body, warps);
   find_shared(body);
 }
@@ -82,10 +83,20 @@ void Placement::assign_phases(Block& body) {
   }
 }
 
+void Placement::find_kept(Block& body) {
+  for (Operation& op : body) {
+    if (op.getNumResults() == 0 || of(&op).owner != Owner::slab) continue;
+    bool kept = is_contraction(&op) || llvm::any_of(op.getOperands(), [&](Value x) {
+                  return kept_.contains(x.getDefiningOp()) || crosses(x, &op);
+                });
+    if (kept) kept_.insert(&op);
+  }
+}
+
 // Slab registers end with their phase, so what only later slabs read is computed there.
 void Placement::delay_slabs(Block& body) {
   for (Operation& op : llvm::reverse(body)) {
-    if (op.getNumResults() == 0 || of(&op).owner != Owner::slab || op.use_empty()) continue;
+    if (op.getNumResults() == 0 || of(&op).owner != Owner::slab || op.use_empty() || kept_.contains(&op)) continue;
     int phase = phases_;
     for (Operation* user : op.getUsers()) {
       bool local = of(user).owner == Owner::slab && !crosses(op.getResult(0), user);
@@ -120,7 +131,7 @@ void Placement::use(Value operand, int phase) {
   place.last_phase = std::max(place.last_phase, phase);
   if (is_source(operand)) return;
   Operation* op = operand.getDefiningOp();
-  if (place.shared || place.phase == phase || (split_ && place.owner == Owner::slab)) return;
+  if (place.shared || place.phase == phase || kept_.contains(op)) return;
   if (place.owner == Owner::anyone || (place.owner == Owner::slab && is_cheap(op))) {
     for (Value x : op->getOperands()) use(x, phase);
     return;

@@ -66,7 +66,7 @@ MemRefType WarpBuilder::floats_type(int64_t count) const {
 }
 
 void WarpBuilder::plan_maxima() {
-  MemRefType type = floats_type(mapping_.warps());
+  MemRefType type = floats_type(mapping_.copiers());
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round)) continue;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
@@ -156,12 +156,14 @@ void WarpBuilder::declare_rings(bool everywhere) {
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
 
 void WarpBuilder::start_copies() {
+  if (role_ == Role::rows) return;
   for (auto& [value, ring] : rings_) create<warp::CopyOp>(ring.value, 0);
   create<warp::CommitCopiesOp>();
 }
 
 // The next chunk's, into the rings of that many stages.
 void WarpBuilder::copy_ahead(int stages) {
+  if (role_ == Role::rows) return;
   bool any = false;
   for (auto& [value, ring] : rings_) {
     if (ring.stages != stages) continue;
@@ -178,12 +180,13 @@ void WarpBuilder::begin_chunk() {
   }
   registers_.clear();
   slab_registers_.clear();
-  create<warp::WaitCopiesOp>(0);
+  bool copies = role_ != Role::rows;
+  if (copies) create<warp::WaitCopiesOp>(0);
   for (auto& [value, ring] : rings_) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     current_[value] = create<warp::CurrentOp>(ring.type, ring.value);
     set_name(current_[value], (input.getSym() + "_raw").str());
-    if (auto it = maxima_.find(input.getSym().str()); it != maxima_.end())
+    if (auto it = maxima_.find(input.getSym().str()); copies && it != maxima_.end())
       create<warp::PublishMaxOp>(current_[value], it->second.value);
   }
   create<warp::BarrierOp>();
@@ -239,6 +242,7 @@ Value WarpBuilder::begin_slab(warp::SlabsOp loop) {
 
 void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   owner_ = Owner::slab;
+  local_.clear();
   if (mapping_.split) {
     for (Operation* op : ops) compute(op);
     return;
@@ -246,7 +250,6 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   auto loop = create<warp::SlabsOp>(program_.getKeyDim());
   OpBuilder::InsertionGuard guard(b_);
   column_ = begin_slab(loop);
-  local_.clear();
   for (Operation* op : ops) compute(op);
 }
 
@@ -307,7 +310,7 @@ Value WarpBuilder::shared_tile(Value value) {
 }
 
 Value WarpBuilder::tile(Value value) {
-  if (auto found = registers().lookup(value)) return found;
+  if (auto found = registers_for(value).lookup(value)) return found;
   Operation* op = value.getDefiningOp();
   const Place& place = placement_.of(value);
   bool again =
@@ -318,14 +321,14 @@ Value WarpBuilder::tile(Value value) {
   }
   Value result = loaded(value);
   set_name(result, name_of(value));
-  registers()[value] = result;
+  registers_for(value)[value] = result;
   return result;
 }
 
-// Where values that are being computed go: with what their warps keep, or with what ends with a slab or a matrix.
-WarpBuilder::Registers& WarpBuilder::registers() {
+// Where the value goes when it is computed: with what its warps keep, or with what ends with a slab or a matrix.
+WarpBuilder::Registers& WarpBuilder::registers_for(Value value) {
   if (owner_ == Owner::rows) return registers_;
-  return owner_ == Owner::slab && mapping_.split ? slab_registers_ : local_;
+  return owner_ == Owner::slab && placement_.keeps(value) ? slab_registers_ : local_;
 }
 
 Value WarpBuilder::load_saved() {
@@ -408,22 +411,24 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
     return call(multiplies ? "mul_constant" : "add_constant", rest, type,
                 static_cast<float>(c.getValue().convertToDouble()));
   }
+  if (Value product = accumulated(op)) return dot(product.getDefiningOp<chunk::DotOp>(), tile(product == y ? x : y));
   // The tile comes first, a row or column it is combined with second.
   if (!subtracts && chunk::rows(x) * chunk::columns(x) < chunk::rows(y) * chunk::columns(y)) std::swap(x, y);
-  // A sum with a contraction that nothing else reads accumulates in place.
-  if (auto product = y.getDefiningOp<chunk::DotOp>();
-      isa<chunk::AddOp>(op) && product && registers().count(y) == 0 && y.hasOneUse())
-    return dot(product, tile(x));
   return call(function, {tile(x), tile(y)}, type);
 }
 
-// Left to the sum that is its only reader, if that comes in the same place and phase.
-bool WarpBuilder::left_to_sum(chunk::DotOp op) const {
-  Value value = op.getResult();
-  Operation* user = value.hasOneUse() ? *value.user_begin() : nullptr;
-  return isa_and_nonnull<chunk::AddOp>(user) && user->getOperand(1) == value &&
-         placement_.of(user).phase == placement_.of(op.getOperation()).phase &&
-         !isa<chunk::ConstantOp>(user->getOperand(0).getDefiningOp()) && type_of(user->getOperand(0)) == type_of(value);
+// The operand of a sum that accumulates on the other one: a contraction that nothing else reads, made in the same place
+// and phase. Of two, the second; the first only where the other is there before.
+Value WarpBuilder::accumulated(Operation* sum) const {
+  if (!isa<chunk::AddOp>(sum)) return {};
+  const Place& place = placement_.of(sum);
+  for (int i : {1, 0}) {
+    Value x = sum->getOperand(i), other = sum->getOperand(1 - i);
+    if (!x.getDefiningOp<chunk::DotOp>() || !x.hasOneUse() || placement_.of(x).phase != place.phase) continue;
+    if (other.getDefiningOp<chunk::ConstantOp>() || type_of(other) != type_of(x)) continue;
+    if (i == 1 || is_source(other) || placement_.of(other).phase < place.phase) return x;
+  }
+  return {};
 }
 
 void WarpBuilder::store(chunk::OutputOp op) {
@@ -444,10 +449,11 @@ void WarpBuilder::compute(Operation* op) {
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
     create<warp::AddVectorOp>(tile(sum.getX()), sums_.find(op)->second.value, column_);
   } else {
-    if (auto product = dyn_cast<chunk::DotOp>(op); product && left_to_sum(product)) return;
+    Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
+    if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));
-    registers()[value] = result;
+    registers_for(value)[value] = result;
     const Place& place = placement_.of(value);
     if (place.shared && place.phase == phase_) publish(value);
   }

@@ -41,6 +41,7 @@ struct Mapping {
   int row_warps = 0, slab_warps = 0;
   bool split = false;
   int warps() const { return split ? row_warps + slab_warps : row_warps; }
+  int copiers() const { return split ? slab_warps : row_warps; }  // warps that copy inputs, the last ones
 };
 
 class WarpBuilder {
@@ -79,7 +80,7 @@ class WarpBuilder {
 
   template <class F>
   void for_each_sum(F f);
-  Registers& registers();
+  Registers& registers_for(mlir::Value value);
   mlir::Value begin_slab(warp::SlabsOp loop);
   void slabs(const std::vector<mlir::Operation*>& ops);
   void matrices(const std::vector<mlir::Operation*>& ops);
@@ -87,7 +88,7 @@ class WarpBuilder {
   void compute(mlir::Operation* op);
   mlir::Value computed(mlir::Operation* op);
   void store(chunk::OutputOp op);
-  bool left_to_sum(chunk::DotOp op) const;
+  mlir::Value accumulated(mlir::Operation* sum) const;
   void publish(mlir::Value value);
   mlir::Value loaded(mlir::Value value);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
@@ -130,7 +131,7 @@ class WarpBuilder {
   mlir::Value column_;        // first column of the current slab
   Registers local_;           // of the slab or matrix being built
   Registers registers_;       // of value rows
-  Registers slab_registers_;  // of slabs that one warp keeps
+  Registers slab_registers_;  // of slab values that their warp keeps
   mlir::Value state_, next_;
 };
 

@@ -213,12 +213,13 @@ class Structure {
       return op->emitOpError("is of warps that a block of ") << warps << " does not have";
     if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, warps - 1))
       return op->emitOpError("warp ") << signed_value(on.getWarp()) << " of a block of " << warps;
-    auto one_a_warp = [&](Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0) == warps; };
+    int64_t copiers = kernel_.getCopiers() ? signed_value(*kernel_.getCopiers()) : warps;
+    auto one_a_warp = [&](Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0) == copiers; };
     bool reads_slots = isa<PublishMaxOp, ScaleForOp>(op);
     for (Value operand : op->getOperands())
       if (auto type = dyn_cast<MemRefType>(operand.getType()))
         if (reads_slots && type.getRank() == 1 && !one_a_warp(operand))
-          return op->emitOpError() << "takes one slot for each of the " << warps << " warps, not " << type;
+          return op->emitOpError() << "takes one slot for each of the " << copiers << " warps that copy, not " << type;
     return success();
   }
 
@@ -237,6 +238,8 @@ LogicalResult verify_architecture(KernelOp kernel) {
 LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getWarps(), 1, kMaxWarps))
     return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
+  if (kernel.getCopiers() && !in_range(*kernel.getCopiers(), 1, signed_value(kernel.getWarps())))
+    return kernel.emitOpError("copies with 1 to all of its warps, not ") << signed_value(*kernel.getCopiers());
   if (!in_range(kernel.getBlocks(), 1, 32))
     return kernel.emitOpError("a multiprocessor holds 1 to 32 blocks, not ") << signed_value(kernel.getBlocks());
   for (auto [what, extent] : {std::pair{"chunk", kernel.getChunk()}, std::pair{"key_dim", kernel.getKeyDim()},

@@ -38,12 +38,12 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
   let summary = "One kernel; a block of `warps` warps runs one head";
   let description = [{
     `tensors` lists the arguments in order, each "role name dtype dims", dims separated by commas. A `backward` kernel
-    goes through the chunks from the last to the first. The state before every `saved_every`-th chunk is saved by the
+    goes through the chunks from the last to the first. Inputs are copied by the last `copiers` warps, or by all. The state before every `saved_every`-th chunk is saved by the
     forward kernel for the backward one; 0: none is.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
-                       StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward,
+                       StrArrayAttr:$tensors, StrAttr:$arch, OptionalAttr<I64Attr>:$copiers, UnitAttr:$backward,
                        DefaultValuedAttr<I64Attr, "0">:$saved_every);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

@@ -13,6 +13,9 @@ struct BlockBase {
   long long head;
   char* memory;  // shared memory; offsets into it are bytes
 
+  // `count` warps from `first` on, as if they were a block of their own, to share work among them.
+  WKVC_INLINE BlockBase team(int first, int count) const { return {warp - first, count, batch, head, memory}; }
+
   template <class T, int R, int C>
   WKVC_INLINE Shared<T, R, C> shared(int offset) const {
     return {reinterpret_cast<T*>(memory + offset)};

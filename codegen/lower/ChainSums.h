@@ -1,5 +1,5 @@
-// Sums of contractions as chains: x + (y + p) becomes (x + y) + p where p is a contraction that nothing else reads, so
-// that mma adds each contraction to the registers of the sum before it.
+// Sums as chains in the order in which their terms are there, contractions last among those of one phase, so that each
+// contraction accumulates in the registers of the sum before it: x + (p + y) becomes (x + y) + p.
 #pragma once
 
 #include "codegen/chunk/Chunk.h"

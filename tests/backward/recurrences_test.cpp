@@ -1,0 +1,32 @@
+// Recurrences that exist only in tests, forward and backward through emitted kernels.
+#include "tests/lower/recurrences.h"
+
+#include <gtest/gtest.h>
+
+#include "dsl/builtin.h"
+#include "tests/run/run.h"
+
+namespace wkvc {
+
+void PrintTo(const Definition& definition, std::ostream* stream) { *stream << definition.name; }
+
+namespace test {
+namespace {
+
+class HostRecurrence : public testing::TestWithParam<Definition> {};
+
+TEST_P(HostRecurrence, ForwardAndBackward) {
+  Config config;
+  config.pass = "both";
+  const std::string rec = rec_text(GetParam(), config);
+  const Program program = Program::load(cuda_text(GetParam(), config), Target::host);
+  const Problem problem = random_problem(program.manifest(), rec, {2, 37, 2}, 1);
+  for (const auto& [name, error] : run_and_compare(program, rec, problem)) EXPECT_LE(error, 2e-3) << name;
+}
+
+std::string name_of_definition(const testing::TestParamInfo<Definition>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(All, HostRecurrence, testing::ValuesIn(recurrences()), name_of_definition);
+
+}  // namespace
+}  // namespace test
+}  // namespace wkvc

@@ -25,8 +25,17 @@ bool is_contraction(Operation* op) {
   return isa<chunk::DotOp, chunk::DiagonalDotOp, chunk::DecayedDotOp, chunk::DecayedLeftOp, chunk::DecayedRightOp>(op);
 }
 
+// Sums that contractions accumulate into, in place.
+bool is_accumulator(Operation* op) {
+  return isa<chunk::AddOp>(op) && llvm::any_of(op->getOperands(), [](Value x) {
+           return x.getDefiningOp<chunk::DotOp>() && x.hasOneUse();
+         });
+}
+
 // Slab values that are computed again rather than kept in shared memory.
-bool is_cheap(Operation* op) { return !is_contraction(op) && !isa<chunk::CumsumOp, chunk::SumRowsOp>(op); }
+bool is_cheap(Operation* op) {
+  return !is_contraction(op) && !is_accumulator(op) && !isa<chunk::CumsumOp, chunk::SumRowsOp>(op);
+}
 
 }  // namespace
 

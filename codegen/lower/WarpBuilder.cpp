@@ -258,6 +258,10 @@ Value WarpBuilder::call(llvm::StringRef function, ValueRange x, Type type, std::
   return create<warp::CallOp>(type, function, x, Value(), constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
 }
 
+bool WarpBuilder::is_computed(Value value) const {
+  return local_.contains(value) || registers_.contains(value) || buffers_.contains(value);
+}
+
 Value WarpBuilder::shared_tile(Value value) {
   if (auto it = current_.find(value); it != current_.end()) return it->second;
   if (auto it = buffers_.find(value); it != buffers_.end()) return it->second.value;
@@ -281,6 +285,14 @@ Value WarpBuilder::tile(Value value) {
   return result;
 }
 
+Value WarpBuilder::filled(chunk::ConstantOp op, VectorType type) {
+  if (!op.getDims())
+    user_error("'{}': a number alone can't be an operand here; compute it beforehand", program_.getRecurrence().str());
+  Value zeros = create<warp::ZerosOp>(type);
+  if (op.getValue().isZero()) return zeros;
+  return call("add_constant", zeros, type, static_cast<float>(op.getValue().convertToDouble()));
+}
+
 // What lies in shared or global memory.
 Value WarpBuilder::loaded(Value value) {
   VectorType type = type_of(value);
@@ -290,7 +302,7 @@ Value WarpBuilder::loaded(Value value) {
     return create<warp::ParameterOp>(f32, parameter.getSym(), column_, type.getElementType());
   if (auto input = value.getDefiningOp<chunk::InputOp>(); input && chunk::columns(value) == 1)
     return create<warp::TokensOp>(f32, input.getSym(), type.getElementType());
-  if (value.getDefiningOp<chunk::ConstantOp>()) return create<warp::ZerosOp>(f32);
+  if (auto constant = value.getDefiningOp<chunk::ConstantOp>()) return filled(constant, f32);
   Value shared = shared_tile(value);
   if (cast<MemRefType>(shared.getType()).getRank() == 1) {
     int64_t parts = cast<MemRefType>(shared.getType()).getDimSize(0) / (chunk::rows(value) * chunk::columns(value));
@@ -359,9 +371,12 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   if (!subtracts && chunk::rows(x) * chunk::columns(x) < chunk::rows(y) * chunk::columns(y)) std::swap(x, y);
   // A sum with a contraction that nothing else reads accumulates in place.
   if (auto product = y.getDefiningOp<chunk::DotOp>();
-      isa<chunk::AddOp>(op) && product && local_.count(y) == 0 && registers_.count(y) == 0 && y.hasOneUse())
+      isa<chunk::AddOp>(op) && product && y.hasOneUse() && !is_computed(y))
     return dot(product, tile(x));
-  return call(function, {tile(x), tile(y)}, type);
+  Value a = tile(x), b = tile(y);
+  // A row beside a column makes a tile.
+  if (a.getType() != type && b.getType() != type) a = call("add", {create<warp::ZerosOp>(type), a}, type);
+  return call(function, {a, b}, type);
 }
 
 // Left to the sum that is its only reader, if that comes in the same place and phase.

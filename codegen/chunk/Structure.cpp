@@ -44,8 +44,9 @@ class Structure {
     for (auto round : program.getBody().getOps<RoundOp>()) {
       if (!round.getBound()) continue;
       for (auto name : round.getBound()->getAsValueRange<StringAttr>())
-        if (!isa_and_nonnull<InputOp>(names_.lookup(name)))
-          return round.emitOpError() << "takes its scale from \"" << name << "\", which is no input";
+        if (auto input = dyn_cast_or_null<InputOp>(names_.lookup(name)); !input || columns(input.getResult()) == 1)
+          return round.emitOpError() << "takes its scale from \"" << name
+                                     << "\", which is no input over keys or values";
     }
     return success();
   }

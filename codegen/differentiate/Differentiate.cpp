@@ -3,6 +3,7 @@
 #include <mlir/IR/IRMapping.h>
 
 #include <algorithm>
+#include <map>
 
 #include "codegen/differentiate/Vjp.h"
 #include "codegen/ir/Text.h"
@@ -160,10 +161,38 @@ void expect_known(chunk::ProgramOp forward, const std::vector<std::string>& want
                  fmt::join(known, ", "));
 }
 
+// The names that a backward pass adds, and what they are of.
+std::map<std::string, std::string> added_names(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
+  std::map<std::string, std::string> names{{"saved_states", "the states that the forward pass saves"},
+                                           {"dinitial_state", "the gradient of the initial state"},
+                                           {"dfinal_state", "the gradient of the final state"}};
+  for (Operation& op : forward.getBody().front()) {
+    auto sym = op.getAttrOfType<StringAttr>("sym");
+    bool source = isa<chunk::InputOp, chunk::ParameterOp>(op);
+    if (!sym || (source && !wanted.empty() && !llvm::is_contained(wanted, sym.str()))) continue;
+    std::string name = gradient_name(sym), gradient = fmt::format("the gradient of '{}'", sym.str());
+    names[name] = gradient;
+    if (isa<chunk::ParameterOp>(op)) names[name + "_parts"] = gradient + " before it is summed";
+  }
+  return names;
+}
+
+void expect_names_apart(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
+  const auto added = added_names(forward, wanted);
+  for (Operation& op : forward.getBody().front()) {
+    auto sym = op.getAttrOfType<StringAttr>("sym");
+    auto found = sym ? added.find(sym.str()) : added.end();
+    if (found != added.end())
+      user_error("'{}' has '{}', which is the name of {}: choose another", forward.getRecurrence().str(), found->first,
+                 found->second);
+  }
+}
+
 }  // namespace
 
 chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
   expect_known(forward, wanted);
+  expect_names_apart(forward, wanted);
   OpBuilder builder(forward.getContext());
   builder.setInsertionPointAfter(forward);
   auto backward = chunk::ProgramOp::create(builder, forward.getLoc(), forward.getRecurrence(), forward.getChunk(),

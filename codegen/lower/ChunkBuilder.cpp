@@ -1,5 +1,7 @@
 #include "codegen/lower/ChunkBuilder.h"
 
+#include <cmath>
+
 #include "codegen/ir/Text.h"
 #include "runtime/error.h"
 
@@ -38,7 +40,9 @@ bool is_zero(Value x) {
 std::optional<Bound> bound_of(Value x) {
   Operation* op = x.getDefiningOp();
   if (auto at_most = op->getAttrOfType<FloatAttr>("at_most")) return Bound{{}, at_most.getValueAsDouble()};
-  if (auto input = llvm::dyn_cast<chunk::InputOp>(op)) return Bound{{input.getSym().str()}, 1};
+  // The maxima of whole chunks are known; of one number a token nobody takes any.
+  if (auto input = llvm::dyn_cast<chunk::InputOp>(op); input && chunk::columns(x) > 1)
+    return Bound{{input.getSym().str()}, 1};
   if (auto constant = llvm::dyn_cast<chunk::ConstantOp>(op))
     return Bound{{}, std::abs(constant.getValue().convertToDouble())};
   if (llvm::isa<chunk::WidenOp, chunk::NegOp, chunk::KeepValidOp>(op)) return bound_of(op->getOperand(0));
@@ -70,6 +74,12 @@ Value ChunkBuilder::scale(Value x, double factor) {
 
 Value ChunkBuilder::number(double value) {
   return create<chunk::ConstantOp>(f32_type(1, 1), llvm::APFloat(value), StringAttr());
+}
+
+Value ChunkBuilder::log(Value x) {
+  if (auto constant = x.getDefiningOp<chunk::ConstantOp>())
+    return number(std::log(constant.getValue().convertToDouble()));
+  return unary<chunk::LogOp>(x);
 }
 
 Value ChunkBuilder::zeros(Type type, llvm::StringRef dims) {

@@ -31,7 +31,7 @@ class ChunkBuilder {
   mlir::Value neg(mlir::Value x) { return unary<chunk::NegOp>(x); }
   mlir::Value exp(mlir::Value x) { return unary<chunk::ExpOp>(x); }
   mlir::Value exp2(mlir::Value x) { return unary<chunk::Exp2Op>(x); }
-  mlir::Value log(mlir::Value x) { return unary<chunk::LogOp>(x); }
+  mlir::Value log(mlir::Value x);
   mlir::Value cumsum(mlir::Value x, bool reverse = false);
   mlir::Value keep_valid(mlir::Value x) { return unary<chunk::KeepValidOp>(x); }
   mlir::Value sigmoid(mlir::Value x) { return unary<chunk::SigmoidOp>(x); }

@@ -171,7 +171,7 @@ class KernelBuilder {
     role_ = which;
     main_.begin_role(which);
     if (again_) again_->begin_role(which);
-    if (which != Role::rows) main_.start_sums();
+    main_.start_sums();
     Value state;
     if (holds_state()) {
       state = create<warp::LoadStateOp>(tile(), backward() ? "dfinal_state" : "initial_state");
@@ -179,7 +179,7 @@ class KernelBuilder {
     }
     state = again_ ? groups(state) : chunks(main_, state, "chunks");
     if (holds_state()) create<warp::StoreStateOp>(backward() ? "dinitial_state" : "final_state", state);
-    if (which != Role::rows) main_.end_sums();
+    main_.end_sums();
   }
 
   bool holds_state() const { return role_ != Role::slabs_and_matrices; }

@@ -82,11 +82,8 @@ void WarpBuilder::plan_maxima() {
 // Running sums live as long as the kernel.
 void WarpBuilder::plan_sums() {
   for (auto sum : program_.getBody().getOps<chunk::AccumulateOp>()) {
-    if (placement_.of(sum).owner != Owner::slab)
-      user_error("'{}': the gradient of the parameter '{}' over values can't be mapped onto warps yet",
-                 program_.getRecurrence().str(), sum.getGradientOf().str());
     PlannedBuffer& buffer = sums_[sum];
-    buffer.type = floats_type(program_.getKeyDim());
+    buffer.type = floats_type(chunk::columns(sum.getX()));
     buffer.space = reserve(sum.getSym().str() + "_sum", warp::shared_bytes(buffer.type), 0, placement_.phases());
   }
 }
@@ -175,8 +172,7 @@ void WarpBuilder::copy_ahead(int stages) {
 
 void WarpBuilder::begin_chunk() {
   if (mapping_.split && role_ == Role::slabs_and_matrices) {
-    column_ = create<warp::OwnColumnOp>(b_.getIndexType(), mapping_.row_warps);
-    set_name(column_, "column");
+    column_ = own_column();
   }
   registers_.clear();
   slab_registers_.clear();
@@ -229,6 +225,13 @@ void WarpBuilder::begin_role(Role role) {
   role_ = role;
   registers_.clear();
   slab_registers_.clear();
+}
+
+// Of the slab that this warp has for itself.
+Value WarpBuilder::own_column() {
+  Value column = create<warp::OwnColumnOp>(b_.getIndexType(), mapping_.row_warps);
+  set_name(column, "column");
+  return column;
 }
 
 // The first column, for operations that are built next.
@@ -303,6 +306,10 @@ Value WarpBuilder::call(llvm::StringRef function, ValueRange x, Type type, std::
   return create<warp::CallOp>(type, function, x, Value(), constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
 }
 
+bool WarpBuilder::is_computed(Value value) const {
+  return local_.contains(value) || registers_.contains(value) || buffers_.contains(value);
+}
+
 Value WarpBuilder::shared_tile(Value value) {
   if (auto it = current_.find(value); it != current_.end()) return it->second;
   if (auto it = buffers_.find(value); it != buffers_.end()) return it->second.value;
@@ -337,16 +344,24 @@ Value WarpBuilder::load_saved() {
                                    recomputed_.empty() ? StringAttr() : b_.getStringAttr(recomputed_));
 }
 
+Value WarpBuilder::filled(chunk::ConstantOp op, VectorType type) {
+  if (!op.getDims())
+    user_error("'{}': a number alone can't be an operand here; compute it beforehand", program_.getRecurrence().str());
+  Value zeros = create<warp::ZerosOp>(type);
+  if (op.getValue().isZero()) return zeros;
+  return call("add_constant", zeros, type, static_cast<float>(op.getValue().convertToDouble()));
+}
+
 // What lies in shared or global memory.
 Value WarpBuilder::loaded(Value value) {
   VectorType type = type_of(value);
   auto f32 = VectorType::get(type.getShape(), b_.getF32Type());
   Value column = owner_ == Owner::slab && placement_.space(value).columns == Axis::key ? column_ : Value();
   if (auto parameter = value.getDefiningOp<chunk::ParameterOp>())
-    return create<warp::ParameterOp>(f32, parameter.getSym(), column_, type.getElementType());
+    return create<warp::ParameterOp>(f32, parameter.getSym(), column, type.getElementType());
   if (auto input = value.getDefiningOp<chunk::InputOp>(); input && chunk::columns(value) == 1)
     return create<warp::TokensOp>(f32, input.getSym(), type.getElementType());
-  if (value.getDefiningOp<chunk::ConstantOp>()) return create<warp::ZerosOp>(f32);
+  if (auto constant = value.getDefiningOp<chunk::ConstantOp>()) return filled(constant, f32);
   Value shared = shared_tile(value);
   if (cast<MemRefType>(shared.getType()).getRank() == 1) {
     int64_t parts = cast<MemRefType>(shared.getType()).getDimSize(0) / (chunk::rows(value) * chunk::columns(value));
@@ -411,10 +426,14 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
     return call(multiplies ? "mul_constant" : "add_constant", rest, type,
                 static_cast<float>(c.getValue().convertToDouble()));
   }
-  if (Value product = accumulated(op)) return dot(product.getDefiningOp<chunk::DotOp>(), tile(product == y ? x : y));
+  if (Value product = accumulated(op); product && !is_computed(product))
+    return dot(product.getDefiningOp<chunk::DotOp>(), tile(product == y ? x : y));
   // The tile comes first, a row or column it is combined with second.
   if (!subtracts && chunk::rows(x) * chunk::columns(x) < chunk::rows(y) * chunk::columns(y)) std::swap(x, y);
-  return call(function, {tile(x), tile(y)}, type);
+  Value a = tile(x), b = tile(y);
+  // A row beside a column makes a tile.
+  if (a.getType() != type && b.getType() != type) a = call("add", {create<warp::ZerosOp>(type), a}, type);
+  return call(function, {a, b}, type);
 }
 
 // The operand of a sum that accumulates on the other one: a contraction that nothing else reads, made in the same place
@@ -447,7 +466,8 @@ void WarpBuilder::compute(Operation* op) {
   } else if (auto output = dyn_cast<chunk::OutputOp>(op)) {
     store(output);
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
-    create<warp::AddVectorOp>(tile(sum.getX()), sums_.find(op)->second.value, column_);
+    create<warp::AddVectorOp>(tile(sum.getX()), sums_.find(op)->second.value,
+                              owner_ == Owner::slab ? column_ : Value());
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
@@ -492,8 +512,9 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::CumsumOp x) { return function(x.getReverse() ? "reverse_cumsum" : "cumsum"); })
       .Case([&](chunk::RowOp x) { return function("row", static_cast<float>(x.getIndex())); })
       .Case([&](chunk::AtRowOp x) { return function("at_row", static_cast<float>(x.getIndex())); })
-      // Value rows × tokens: the sum of all columns is one of the tile's rows.
+      // Value rows × tokens: the sum of all columns is one of the tile's rows, and the other way round.
       .Case([&](chunk::SumColumnsOp) { return function(of_values ? "sum_rows" : "sum_columns"); })
+      .Case([&](chunk::SumRowsOp) { return function(of_values ? "sum_columns" : "sum_rows"); })
       .Case([&](chunk::DiagonalOp) { return function("diagonal_column"); })
       .Case([&](chunk::AtLeastOp x) { return function("maximum", x.getBound().convertToFloat()); })
       .Case([&](chunk::ExceedsOp x) { return function("greater_than", x.getBound().convertToFloat()); })
@@ -527,24 +548,24 @@ void WarpBuilder::publish(Value value) {
 
 //===- Sums over all chunks --------------------------------------------------------------------------------------===//
 
+// Those over values first: each warp has its own rows of them. Those over keys are dealt in slabs.
 template <class F>
 void WarpBuilder::for_each_sum(F f) {
-  if (sums_.empty()) return;
+  auto each = [&](Owner owner, Value column) {
+    for (auto& [op, buffer] : sums_)
+      if (placement_.of(op).owner == owner) f(cast<chunk::AccumulateOp>(op), buffer.value, column);
+  };
+  if (role_ != Role::slabs_and_matrices) each(Owner::rows, {});
+  bool any = llvm::any_of(sums_, [&](auto& sum) { return placement_.of(sum.first).owner == Owner::slab; });
+  if (!any || role_ == Role::rows) return;
   OpBuilder::InsertionGuard guard(b_);
-  Value column;
-  if (mapping_.split) {
-    column = create<warp::OwnColumnOp>(b_.getIndexType(), mapping_.row_warps);
-    set_name(column, "column");
-  } else {
-    column = begin_slab(create<warp::SlabsOp>(program_.getKeyDim()));
-  }
-  for (auto& [op, buffer] : sums_) f(cast<chunk::AccumulateOp>(op), buffer.value, column);
+  each(Owner::slab, mapping_.split ? own_column() : begin_slab(create<warp::SlabsOp>(program_.getKeyDim())));
 }
 
 void WarpBuilder::start_sums() {
   for_each_sum([&](chunk::AccumulateOp, Value sum, Value column) {
-    Value zero = create<warp::ZerosOp>(VectorType::get({1, 16}, b_.getF32Type()));
-    create<warp::StoreVectorOp>(zero, sum, column, /*part=*/false);
+    Value zero = create<warp::ZerosOp>(VectorType::get({column ? 1 : 16, column ? 16 : 1}, b_.getF32Type()));
+    create<warp::StoreVectorOp>(zero, sum, column, /*part=*/!column);
   });
 }
 

@@ -81,6 +81,7 @@ class WarpBuilder {
   template <class F>
   void for_each_sum(F f);
   Registers& registers_for(mlir::Value value);
+  mlir::Value own_column();
   mlir::Value begin_slab(warp::SlabsOp loop);
   void slabs(const std::vector<mlir::Operation*>& ops);
   void matrices(const std::vector<mlir::Operation*>& ops);
@@ -90,13 +91,15 @@ class WarpBuilder {
   void store(chunk::OutputOp op);
   mlir::Value accumulated(mlir::Operation* sum) const;
   void publish(mlir::Value value);
+  mlir::Value filled(chunk::ConstantOp op, mlir::VectorType type);
   mlir::Value loaded(mlir::Value value);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
   mlir::Value round(chunk::RoundOp op);
   mlir::Value binary(mlir::Operation* op, const char* function);
-  mlir::Value tile(mlir::Value value);         // in registers, for elementwise use by the current owner
+  mlir::Value tile(mlir::Value value);  // in registers, for elementwise use by the current owner
+  bool is_computed(mlir::Value value) const;
   mlir::Value shared_tile(mlir::Value value);  // as a whole, in shared memory
   mlir::Value scale_of(mlir::Value value);     // of a rounded value with a bound; null if none
   mlir::Value call(llvm::StringRef function, mlir::ValueRange x, mlir::Type type, std::optional<float> constant = {});

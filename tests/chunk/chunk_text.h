@@ -31,4 +31,11 @@ inline std::string ending() {
 // A program over k, x, v, g, u and S with these lines among its operations. They start at line 8.
 inline std::string with(const std::string& lines) { return header() + inputs() + lines + ending(); }
 
+// The same of a backward program.
+inline std::string with_backward(const std::string& lines) {
+  std::string text = with(lines);
+  const std::string attributes = "attributes {";
+  return text.insert(text.find(attributes) + attributes.size(), "backward, ");
+}
+
 }  // namespace wkvc::test

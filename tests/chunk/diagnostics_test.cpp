@@ -29,6 +29,24 @@ TEST_P(Lines, AreRefused) {
   expect_contains(error, "line 8: ");
 }
 
+class BackwardLines : public testing::TestWithParam<Case> {};
+
+TEST_P(BackwardLines, AreRefused) {
+  const std::string error = error_of(with_backward(GetParam().lines));
+  expect_contains(error, GetParam().error);
+  expect_contains(error, "line 8: ");
+}
+
+const Case backward_cases[] = {
+    {"SavedStateShape", "  %Z = chunk.saved_state \"Z\" : tensor<32x48xf32>\n", "expected 48x32"},
+    {"AccumulateRows", "  chunk.accumulate \"dk\" %x gradient_of \"k\" as \"bf16\" : tensor<16x32xf32>\n",
+     "expected 1x32"},
+    {"AccumulateDtype", "  chunk.accumulate \"du\" %u gradient_of \"u\" as \"f8\" : tensor<1x32xf32>\n",
+     "has the dtype \"f8\""},
+    {"AccumulateName", "  chunk.accumulate \"u_sum\" %u gradient_of \"u\" as \"f32\" : tensor<1x32xf32>\n",
+     "the gradient of \"u\" is called \"du\""},
+};
+
 const Case cases[] = {
     {"Syntax", "  %0 = chunk.neg %x\n", "expected ':'"},
     {"UnknownOperation", "  %0 = chunk.cos %x : tensor<16x32xf32>\n", "chunk.cos"},
@@ -73,6 +91,8 @@ const Case cases[] = {
      "takes its scale from \"y\", which is no input"},
     {"RoundOfParameter", "  %0 = chunk.round %x scale [\"u\"] times 1.0 : tensor<16x32xf32> -> tensor<16x32xf16>\n",
      "takes its scale from \"u\", which is no input"},
+    {"RoundOfNumbers", "  %0 = chunk.round %x scale [\"g\"] times 1.0 : tensor<16x32xf32> -> tensor<16x32xf16>\n",
+     "takes its scale from \"g\", which is no input over keys or values"},
     {"RoundFactorNegative", "  %0 = chunk.round %x scale [\"x\"] times -1.0 : tensor<16x32xf32> -> tensor<16x32xf16>\n",
      "has a negative factor"},
     {"RoundFactorNotFinite",
@@ -106,10 +126,36 @@ const Case cases[] = {
      "  %0 = chunk.decayed_dot %x, %g, %x, %x : tensor<16x32xf32>, tensor<16x1xf32>, tensor<16x32xf32>, "
      "tensor<16x32xf32> -> tensor<16x16xf32>\n",
      "needs one exponent for each element"},
-    {"RowDot", "  %0 = chunk.row_dot %x, %v : tensor<16x32xf32>, tensor<16x48xf32> -> tensor<16x1xf32>\n",
-     "needs rows of one length"},
-    {"RowDotRows", "  %0 = chunk.row_dot %x, %S : tensor<16x32xf32>, tensor<48x32xf32> -> tensor<48x1xf32>\n",
-     "needs rows of one length"},
+    {"AtRowOutside", "  %0 = chunk.at_row %u[16] : tensor<1x32xf32> -> tensor<16x32xf32>\n",
+     "row 16 of a matrix with 16"},
+    {"AtRowOfAMatrix", "  %0 = chunk.at_row %x[0] : tensor<16x32xf32> -> tensor<16x32xf32>\n", "takes one row of"},
+    {"AtRowOfTheState", "  %0 = chunk.at_row %u[0] : tensor<1x32xf32> -> tensor<48x32xf32>\n",
+     "expected a row for each of the 16 tokens"},
+    {"SumRows", "  %0 = chunk.sum_rows %x : tensor<16x32xf32> -> tensor<16x1xf32>\n", "gives one row of"},
+    {"SumColumns", "  %0 = chunk.sum_columns %x : tensor<16x32xf32> -> tensor<1x32xf32>\n", "gives one column of"},
+    {"DiagonalOfKeys", "  %0 = chunk.diagonal %x : tensor<16x32xf32> -> tensor<16x1xf32>\n", "takes a square matrix"},
+    {"DecayedLeftMatrix",
+     "  %0 = chunk.decayed_left %x, %x, %x, %x : tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>, "
+     "tensor<16x32xf32> -> tensor<16x32xf32>\n",
+     "needs a C×C matrix"},
+    {"DecayedRightExponents",
+     "  %m = chunk.diagonal_dot %x, %x : tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32> "
+     "%0 = chunk.decayed_right %m, %x, %x, %u : tensor<16x16xf32>, tensor<16x32xf32>, tensor<16x32xf32>, "
+     "tensor<1x32xf32> -> tensor<16x32xf32>\n",
+     "one shape for x, its exponents and the result"},
+    {"ExceedsNotFinite", "  %0 = chunk.exceeds %x, 0x7FC00000 : tensor<16x32xf32>\n", "needs a finite number"},
+    {"ConstantWithoutDims", "  %c = chunk.constant 1.0 : tensor<16x32xf32>\n", "expected 1x1"},
+    {"ConstantDims", "  %c = chunk.constant 1.0 dims \"TX\" : tensor<16x32xf32>\n",
+     "has the dims \"TX\"; expected two of T, K, V and 1"},
+    {"ConstantShape", "  %c = chunk.constant 1.0 dims \"TV\" : tensor<16x32xf32>\n", "expected 16x48"},
+    {"SavedStateOfAForwardProgram", "  %Z = chunk.saved_state \"Z\" : tensor<48x32xf32>\n",
+     "belongs in a backward program"},
+    {"AccumulateOfAForwardProgram", "  chunk.accumulate \"du\" %u gradient_of \"u\" as \"bf16\" : tensor<1x32xf32>\n",
+     "belongs in a backward program"},
+    {"GradientName", "  chunk.output \"gk\" %x gradient_of \"k\" as \"bf16\" : tensor<16x32xf32>\n",
+     "the gradient of \"k\" is called \"dk\""},
+    {"IncomingGradientName", "  %z = chunk.input \"z\" gradient_of \"o\" dim \"V\" : tensor<16x48xf32>\n",
+     "the gradient of \"o\" is called \"do\""},
     {"TrilOfKeys", "  %0 = chunk.tril %x : tensor<16x32xf32>\n", "expected 16x16"},
     {"InverseOfKeys", "  %0 = chunk.unit_lower_inverse %x in \"f32\" : tensor<16x32xf32>\n", "expected 16x16"},
     {"InverseDtype", "  %0 = chunk.unit_lower_inverse %x in \"f64\" : tensor<16x32xf32>\n", "has the dtype \"f64\""},
@@ -120,6 +166,7 @@ const Case cases[] = {
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Chunk, Lines, testing::ValuesIn(cases), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Chunk, BackwardLines, testing::ValuesIn(backward_cases), name_of_case);
 
 TEST(Programs, HaveOneStateAndOneUpdate) {
   const char* state = "  %Z = chunk.state \"Z\" : tensor<48x32xf32>\n";

@@ -16,7 +16,8 @@ std::string reprinted(const std::string& text) {
 
 TEST(RoundTrip, EveryOperation) {
   const std::string text = with(R"(  %c = chunk.constant 5.000000e-01 : tensor<1x1xf32>
-  %zeros = chunk.constant 0.000000e+00 : tensor<16x32xf32>
+  %zeros = chunk.constant 0.000000e+00 dims "TK" : tensor<16x32xf32>
+  %do = chunk.input "do" gradient_of "o" dim "V" : tensor<16x48xbf16>
   %log2e = chunk.constant 1.4426950408889634 : tensor<1x1xf32>
   %neg = chunk.neg %x : tensor<16x32xf32>
   %exp = chunk.exp %x : tensor<16x32xf32>
@@ -32,23 +33,40 @@ TEST(RoundTrip, EveryOperation) {
   %difference = chunk.sub %c, %x : tensor<1x1xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
   %product = chunk.mul %x, %g : tensor<16x32xf32>, tensor<16x1xf32> -> tensor<16x32xf32>
   %bounded = chunk.at_least %x, -4.000000e+01 : tensor<16x32xf32>
+  %above = chunk.exceeds %x, -4.000000e+01 : tensor<16x32xf32>
   %k_f32 = chunk.widen %k : tensor<16x32xbf16> -> tensor<16x32xf32>
   %x_bf16 = chunk.round %x : tensor<16x32xf32> -> tensor<16x32xbf16>
   %x_f16 = chunk.round %x scale ["k", "x"] times 1.280000e+02 : tensor<16x32xf32> -> tensor<16x32xf16>
   %S_f16 = chunk.round %S scale [] times 0.000000e+00 : tensor<48x32xf32> -> tensor<48x32xf16>
   %valid = chunk.keep_valid %x : tensor<16x32xf32>
   %L = chunk.cumsum %x : tensor<16x32xf32>
+  %above_L = chunk.cumsum %x reverse : tensor<16x32xf32>
   %last = chunk.row %L[15] : tensor<16x32xf32> -> tensor<1x32xf32>
+  %middle = chunk.row %L[7] anchor : tensor<16x32xf32> -> tensor<1x32xf32>
+  %at_middle = chunk.at_row %middle[7] : tensor<1x32xf32> -> tensor<16x32xf32>
+  %all = chunk.sum_rows %x : tensor<16x32xf32> -> tensor<1x32xf32>
   %0 = chunk.dot %x_f16 over 1, %S_f16 over 1 : tensor<16x32xf16>, tensor<48x32xf16> -> tensor<16x48xf32>
   %1 = chunk.dot %v over 0, %x over 0 : tensor<16x48xf32>, tensor<16x32xf32> -> tensor<48x32xf32>
   %2 = chunk.diagonal_dot %k, %x : tensor<16x32xbf16>, tensor<16x32xf32> -> tensor<16x16xf32>
   %3 = chunk.decayed_dot %k, %L, %x, %L strict : tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
   %4 = chunk.decayed_dot %k, %L, %x, %L : tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
-  %5 = chunk.row_dot %x, %u : tensor<16x32xf32>, tensor<1x32xf32> -> tensor<16x1xf32>
+  %5 = chunk.sum_columns %x : tensor<16x32xf32> -> tensor<16x1xf32>
+  %diagonal = chunk.diagonal %2 : tensor<16x16xf32> -> tensor<16x1xf32>
+  %left = chunk.decayed_left %2, %k, %L, %L strict : tensor<16x16xf32>, tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
+  %right = chunk.decayed_right %2, %x, %L, %L : tensor<16x16xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
   %6 = chunk.tril %2 : tensor<16x16xf32>
   %7 = chunk.tril %2 strict : tensor<16x16xf32>
   %M = chunk.unit_lower_inverse %7 in "f16" : tensor<16x16xf32>
   %core = chunk.neg %M {slice = "core"} : tensor<16x16xf32>
+  %small = chunk.exp %x {at_most = 1.000000e+00 : f32} : tensor<16x32xf32>
+  chunk.output "dk" %x gradient_of "k" as "bf16" : tensor<16x32xf32>
+)");
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, OperationsOfBackwardPrograms) {
+  const std::string text = with_backward(R"(  %before = chunk.saved_state "before" : tensor<48x32xf32>
+  chunk.accumulate "du" %u gradient_of "u" as "bf16" : tensor<1x32xf32>
 )");
   EXPECT_EQ(reprinted(text), text);
 }

@@ -38,7 +38,8 @@ TEST(Builtin, TextsParseBackToThemselvesAtEveryHead) {
   for (const std::string& name : registry.names())
     for (int head : {16, 32, 64, 128, 256}) {
       const std::string text =
-          rec_text(registry.find(name), {.key_dim = head, .value_dim = 64, .io = {}, .mma = {}, .state = {}});
+          rec_text(registry.find(name),
+                   {.key_dim = head, .value_dim = 64, .io = {}, .mma = {}, .state = {}, .saved = {}, .gradients = {}});
       mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
       EXPECT_EQ(rec::print(*rec::parse(text, "test.mlir", context)), text);
     }

@@ -21,7 +21,8 @@ Definition decay() {
 }
 
 TEST(Config, OverridesTheHead) {
-  const std::string text = rec_text(decay(), {.key_dim = 32, .value_dim = 128, .io = {}, .mma = {}, .state = {}});
+  const std::string text = rec_text(
+      decay(), {.key_dim = 32, .value_dim = 128, .io = {}, .mma = {}, .state = {}, .saved = {}, .gradients = {}});
   expect_contains(text, "{key_dim = 32, value_dim = 128,");
   expect_contains(text, "%S = rec.state \"S\" : tensor<128x32xf32>");
 }

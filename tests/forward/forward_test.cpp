@@ -4,21 +4,14 @@
 #include <cmath>
 
 #include "dsl/builtin.h"
-#include "tests/forward/forward.h"
+#include "tests/run/run.h"
 
 namespace wkvc::test {
 namespace {
 
-// Bound of every relative error by operand dtype: the official fp32 kernel's with bf16 results, the best public bf16
-// kernel's, and f32 throughout.
-double bound_of(const Config& config) {
-  if (config.mma == "bf16") return 3.2e-3;
-  return config.mma == "f32" && config.io == "f32" ? 1e-5 : 1.8e-3;
-}
-
 void expect_within(const Errors& errors, const Config& config, const std::string& what) {
   EXPECT_EQ(errors.size(), 2u);
-  for (const auto& [name, error] : errors) EXPECT_LE(error, bound_of(config)) << what << ": " << name;
+  for (const auto& [name, error] : errors) EXPECT_LE(error, bound_of(config, Role::output)) << what << ": " << name;
 }
 
 Config config_of(const std::string& mma, const std::string& io, int key_dim = 0, int value_dim = 0) {
@@ -33,17 +26,17 @@ Config config_of(const std::string& mma, const std::string& io, int key_dim = 0,
 class Forward : public testing::TestWithParam<Target> {
  protected:
   void SetUp() override {
-    std::string why;
-    if (GetParam() == Target::cuda && !cuda_available(&why)) GTEST_SKIP() << "no GPU: " << why;
+    if (std::string why = why_not(GetParam()); !why.empty()) GTEST_SKIP() << why;
   }
 
   void check(const Definition& definition, const Config& config, LaunchSize size,
              const std::function<void(Problem&)>& change = {}) {
-    std::string cuda = cuda_text(definition, config);
-    Problem problem = random_problem(manifest_from(cuda), size, 17 * static_cast<unsigned>(size.tokens) + 1);
+    const Program program = Program::load(cuda_text(definition, config), GetParam());
+    const Manifest& manifest = program.manifest();
+    Problem problem = random_problem(manifest, size, 17 * static_cast<unsigned>(size.tokens) + 1);
     if (change) change(problem);
-    expect_within(run_and_compare(cuda, rec_text(definition, config), problem, GetParam()), config,
-                  manifest_from(cuda).op + ", " + manifest_from(cuda).config + ", T " + std::to_string(size.tokens));
+    expect_within(run_and_compare(program, rec_text(definition, config), problem), config,
+                  manifest.op + ", " + manifest.config + ", T " + std::to_string(size.tokens));
   }
 };
 
@@ -123,11 +116,10 @@ TEST_P(Forward, ManyHeads) {
 
 TEST_P(Forward, SameBytesEveryTime) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
-    std::string cuda = cuda_text(definition, config_of("f16", "bf16"));
-    Kernel kernel = Kernel::load(cuda, GetParam());
-    Problem problem = random_problem(kernel.manifest(), {2, 100, 8}, 5);
-    auto first = run_raw(kernel, problem);
-    for (int i = 1; i < (GetParam() == Target::host ? 10 : 100); ++i) ASSERT_EQ(run_raw(kernel, problem), first) << i;
+    const Program program = Program::load(cuda_text(definition, config_of("f16", "bf16")), GetParam());
+    const Problem problem = random_problem(program.manifest(), {2, 100, 8}, 5);
+    auto first = run_raw(program, problem);
+    for (int i = 1; i < (GetParam() == Target::host ? 10 : 100); ++i) ASSERT_EQ(run_raw(program, problem), first) << i;
   }
 }
 

@@ -28,8 +28,12 @@ Definition with(std::function<void(const Values&)> body) {
   });
 }
 
+std::string chunk_text(const Definition& definition, const Config& config = {}) {
+  return dump_after(source_from(rec_text(definition, config)), "merge-gradients", config);
+}
+
 std::string error_of(const Definition& definition, const Config& config = {}) {
-  return user_error_of([&] { lower_to(source_from(rec_text(definition, config)), Stage::chunk, config); });
+  return user_error_of([&] { chunk_text(definition, config); });
 }
 
 // The body's update is refused; the error names the recurrence and `term`, and says `why`.
@@ -176,17 +180,53 @@ TEST(Operands, ThatAreNotSupported) {
   expect_contains(error_of(pinned), "a contraction asks for f32 operands but the recurrence for f16");
 }
 
-TEST(Warps, LackTilesOfOneRowForAllTokens) {
-  const Definition definition = recurrence("shared_row", [](Recurrence& op) {
+//===- Gradients
+//---------------------------------------------------------------------------------------------------===//
+
+Config backward(std::vector<std::string> gradients = {}) {
+  Config config;
+  config.pass = "both";
+  config.gradients = std::move(gradients);
+  return config;
+}
+
+// Inputs k (K) and one more of that name (K), a parameter u (K), v (V), a state S.
+Definition with_input(const std::string& name) {
+  return recurrence("twice", [name](Recurrence& op) {
     Dim K = op.key_dim(32), V = op.value_dim(16);
-    op.compute(f16);
-    auto k = op.input("k", K, bf16), v = op.input("v", V, bf16), u = op.parameter("u", K, bf16);
+    auto k = op.input("k", K, f32), more = op.input(name, K, f32), u = op.parameter("u", K, f32);
+    auto v = op.input("v", V, f32);
     auto S = op.state("S", V, K, f32);
-    op.update(S, S + outer(v, k));
-    op.output("o", dot(S, u), bf16);
+    op.update(S, S + outer(v, k * u));
+    op.output("o", dot(S, more), f32);
   });
-  const std::string error = user_error_of([&] { lower_to(source_from(rec_text(definition)), Stage::warp, {}); });
-  expect_contains(error, "'shared_row': a vector that all tokens share");
+}
+
+TEST(Gradients, AreOfWhatThereIs) {
+  expect_contains(error_of(rwkv6(), backward({"r", "z"})),
+                  "--grad: 'rwkv6' has no input or parameter 'z'; there are r, w, k, v, u");
+  expect_contains(error_of(rwkv6(), backward({"o"})), "has no input or parameter 'o'");
+  expect_contains(error_of(rwkv6(), backward({""})), "has no input or parameter ''");
+}
+
+TEST(Gradients, HaveNamesOfTheirOwn) {
+  for (const auto& [name, of] : {std::pair{"dk", "the gradient of 'k'"},
+                                 {"du", "the gradient of 'u'"},
+                                 {"du_parts", "the gradient of 'u' before it is summed"},
+                                 {"dS", "the gradient of 'S'"},
+                                 {"dfinal_state", "the gradient of the final state"},
+                                 {"dinitial_state", "the gradient of the initial state"},
+                                 {"saved_states", "the states that the forward pass saves"}}) {
+    EXPECT_NO_THROW(chunk_text(with_input(name))) << name;
+    expect_contains(error_of(with_input(name), backward()),
+                    "'twice' has '" + std::string(name) + "', which is the name of " + of + ": choose another");
+  }
+}
+
+// A gradient that nobody asks for takes no name.
+TEST(Gradients, ThatAreNotWantedTakeNoNames) {
+  EXPECT_NO_THROW(chunk_text(with_input("dk"), backward({"dk", "v"})));
+  EXPECT_NO_THROW(chunk_text(with_input("du_parts"), backward({"k"})));
 }
 
 TEST(Casts, ToNarrowDtypesAreRefused) {

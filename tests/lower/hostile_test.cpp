@@ -67,17 +67,24 @@ TEST_P(Stages, HostileTextsAreRefused) {
 INSTANTIATE_TEST_SUITE_P(All, Stages, testing::Values(Stage::chunk, Stage::warp),
                          [](const auto& stage) { return stage.param == Stage::chunk ? "Chunk" : "Warp"; });
 
-TEST(Sources, HoldOneStage) {
-  auto error = [](const std::string& text) {
-    return user_error_of([&] { lower_to(source_from(text), Stage::cuda, {}); });
+TEST(Sources, HoldNothingButTheirStage) {
+  auto expect_refused = [](const std::string& text, const std::string& head) {
+    for (Stage stage : {source_from(text).stage, Stage::cuda})
+      expect_contains(user_error_of([&] { lower_to(source_from(text), stage, {}); }), "holds nothing but " + head);
   };
-  for (const char* text : {"// chunk.program", "// warp.kernel", "module {} // chunk.program"}) {
-    expect_contains(error(text), "holds exactly one");
-    expect_contains(user_error_of([&] { lower_to(source_from(text), source_from(text).stage, {}); }), "exactly one");
+  expect_refused("// chunk.program", "chunk.program");
+  expect_refused("// warp.kernel", "warp.kernel");
+  expect_refused("module {} // chunk.program", "chunk.program");
+  expect_refused(stage_text(rwkv6(), Stage::chunk) + stage_text(rwkv7(), Stage::warp), "chunk.program");
+}
+
+TEST(Sources, MayHoldSeveralPrograms) {
+  for (Stage stage : {Stage::chunk, Stage::warp}) {
+    const std::string cuda =
+        lower_to(source_from(stage_text(rwkv6(), stage) + stage_text(rwkv7(), stage)), Stage::cuda, {});
+    EXPECT_LT(cuda.find("WKVC_KERNEL(rwkv6_forward"), cuda.find("WKVC_KERNEL(rwkv7_forward"));
+    EXPECT_NE(cuda.find("WKVC_KERNEL(rwkv7_forward"), std::string::npos);
   }
-  const std::string rwkv6_program = stage_text(rwkv6(), Stage::chunk);
-  expect_contains(error(rwkv6_program + stage_text(rwkv7(), Stage::chunk)), "holds exactly one chunk.program");
-  expect_contains(error(stage_text(rwkv6(), Stage::warp) + "// chunk.program"), "holds exactly one chunk.program");
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "tests/mutants/problem.h"
 
 #include <fmt/core.h>
-#include <mlir/IR/MLIRContext.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "tests/forward/forward.h"
+#include "tests/mutants/written.h"
 
 namespace wkvc::test {
 namespace {
@@ -17,92 +17,82 @@ void scale(Problem& problem, const std::string& name, int exponent) {
 }
 
 // Powers of two beyond f16's range, such that products of the same kind stay of one magnitude: v kᵀ and the state, a bᵀ
-// and one.
+// and one, r doᵀ and the state's gradient.
 void spread_magnitudes(Problem& problem) {
-  for (auto [name, exponent] : {std::pair{"r", 40}, {"k", 20}, {"v", 20}, {"initial_state", 40}, {"a", 16}, {"b", -16}})
+  for (auto [name, exponent] : {std::pair{"r", 40},
+                                {"k", 20},
+                                {"v", 20},
+                                {"initial_state", 40},
+                                {"a", 16},
+                                {"b", -16},
+                                {"do", -110},
+                                {"dfinal_state", -70}})
     scale(problem, name, exponent);
 }
 
 // Raw decays of -exp(w): mild ones, through which the state lives on, and now and then one that forgets everything.
 void mix_decays(std::vector<double>& w) {
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] = i % 997 == 0 ? 200 : w[i] - 4;
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = i % 997 == 0 ? 80 : w[i] - 4;
 }
 
-bool has_tokens(const TensorSpec& spec) { return spec.dims.size() > 1 && spec.dims[1] == "T"; }
-
-// Where element i of a [B,T,H,D] tensor lies in memory.
-std::size_t place_of(std::size_t i, std::size_t token_size, LaunchSize size) {
-  const auto tokens = static_cast<std::size_t>(size.tokens);
-  return i + i / (tokens * token_size) * kTokensPastTail * token_size;
+// From WKVC_KERNEL on, of one of the kernels of a text.
+std::string kernel_in(const std::string& text, const std::string& symbol) {
+  const std::size_t first = text.find("WKVC_KERNEL(" + symbol + ",");
+  const std::string end = "\n}\n";
+  return text.substr(first, text.find(end, first) + end.size() - first);
 }
 
-std::size_t token_size(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
-  const auto shape = shape_of(spec, manifest, size);
-  return static_cast<std::size_t>(element_count(shape) / shape[0] / shape[1]);
-}
-
-std::vector<std::size_t> places_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
-  std::vector<std::size_t> places(static_cast<std::size_t>(element_count(shape_of(spec, manifest, size))));
-  for (std::size_t i = 0; i < places.size(); ++i)
-    places[i] = has_tokens(spec) ? place_of(i, token_size(spec, manifest, size), size) : i;
-  return places;
-}
-
-HostTensor in_memory(const TensorSpec& spec, const Manifest& manifest, const Problem& problem) {
-  HostTensor tensor(spec.dtype, shape_of(spec, manifest, padded(problem.size)));
-  tensor.poison();
-  if (is_written(spec)) return tensor;
-  const auto places = places_of(spec, manifest, problem.size);
-  for (std::size_t i = 0; i < places.size(); ++i) tensor.set(places[i], problem.values.at(spec.name)[i]);
-  return tensor;
-}
-
-std::vector<double> logical_values(const HostTensor& tensor, const std::vector<std::size_t>& places) {
-  std::vector<double> values;
-  values.reserve(places.size());
-  for (const std::size_t place : places) values.push_back(tensor.get(place));
+Problem values_for(const Definition& definition, const Manifest& manifest, LaunchSize size) {
+  Problem values = random_problem(manifest, size, 5);
+  spread_magnitudes(values);
+  if (definition.name == "rwkv6") mix_decays(values.values.at("w"));
   return values;
 }
 
-rec::Result expected_of(const std::string& rec, const MutantProblem& problem) {
-  rec::Tensors inputs;
-  for (const TensorSpec& spec : problem.manifest.tensors)
-    inputs[spec.name] = logical_values(problem.memory.at(spec.name), places_of(spec, problem.manifest, problem.size));
-  mlir::MLIRContext context;
-  const auto module = rec::parse(rec, "test", context);
-  const rec::Shape shape{problem.size.batches, problem.size.tokens, problem.size.heads};
-  return rec::interpret(rec::recurrence_of(*module), shape, inputs, inputs.at("initial_state"));
-}
-
-double relative_error(const std::vector<double>& x, const std::vector<double>& expected) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    difference += (x[i] - expected[i]) * (x[i] - expected[i]);
-    norm += expected[i] * expected[i];
+// The kernel called `symbol` of the text, as though the others had run.
+MutantProblem problem_of(const Definition& definition, const Config& config, LaunchSize size,
+                         const std::string& symbol) {
+  const Program program = Program::load(cuda_text(definition, config), Target::host);
+  const auto is_it = [&](const Kernel& kernel) { return kernel.manifest().kernel == symbol; };
+  const Manifest& manifest = std::ranges::find_if(program.kernels(), is_it)->manifest();
+  const Problem values = values_for(definition, program.manifest(), size);
+  MutantProblem problem{kernel_in(program.source(), symbol), manifest, values.size, {}, {}, 0};
+  TensorMap memory = run_in_memory(program, values);
+  for (const TensorSpec& spec : manifest.tensors) {
+    HostTensor& tensor = problem.memory[spec.name] = std::move(memory.at(spec.name));
+    if (is_written(spec)) tensor.poison();
   }
-  return std::sqrt(difference / norm);
+  problem.expected =
+      reference_of(program.manifest(), rec_text(definition, config), values.size, rounded(program.manifest(), values));
+  return problem;
 }
 
-// Elements that are not NaN, which a result is before the kernel runs.
-std::size_t written(const HostTensor& tensor) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < tensor.size(); ++i) count += std::isnan(tensor.get(i)) ? 0 : 1;
-  return count;
+// The sums of a workspace's rows over the batches.
+std::vector<double> summed(const std::vector<double>& parts, LaunchSize size) {
+  std::vector<double> sum(parts.size() / static_cast<std::size_t>(size.batches));
+  for (std::size_t i = 0; i < parts.size(); ++i) sum[i % sum.size()] += parts[i];
+  return sum;
+}
+
+double error_of(const MutantProblem& problem, const TensorSpec& spec, const std::vector<double>& values) {
+  if (spec.role != Role::workspace) return relative_error(values, problem.expected.at(spec.name));
+  const std::string name = spec.name.substr(0, spec.name.find("_parts"));
+  return relative_error(summed(values, problem.size), problem.expected.at(name));
 }
 
 }  // namespace
 
-MutantProblem mutant_problem(const Definition& definition, const Config& config) {
-  const std::string cuda = cuda_text(definition, config);
-  const LaunchSize size{2, 70, 3};
-  MutantProblem problem{cuda.substr(cuda.find("WKVC_KERNEL(")), manifest_from(cuda), size, {}, {}, 0};
-  Problem values = random_problem(problem.manifest, size, 5);
-  spread_magnitudes(values);
-  if (definition.name == "rwkv6") mix_decays(values.values.at("w"));
-  for (const TensorSpec& spec : problem.manifest.tensors)
-    problem.memory[spec.name] = in_memory(spec, problem.manifest, values);
-  problem.expected = expected_of(rec_text(definition, config), problem);
+MutantProblem mutant_problem(const Definition& definition, Config config) {
+  MutantProblem problem = problem_of(definition, config, {2, 70, 3}, definition.name + "_forward");
   problem.bound = config.io == "f32" ? 1e-5 : 1.8e-3;
+  return problem;
+}
+
+MutantProblem backward_problem(const Definition& definition, Config config) {
+  config.pass = "both";
+  config.key_dim = config.value_dim = 32;
+  MutantProblem problem = problem_of(definition, config, {2, 40, 2}, definition.name + "_backward");
+  problem.bound = config.io == "f32" ? 2e-5 : 2e-3;
   return problem;
 }
 
@@ -111,12 +101,10 @@ std::string fault_of(const MutantProblem& problem, const TensorMap& results) {
   for (const TensorSpec& spec : problem.manifest.tensors) {
     if (!is_written(spec)) continue;
     const HostTensor& tensor = results.at(spec.name);
-    const auto& expected =
-        spec.role == Role::output ? problem.expected.outputs.at(spec.name) : problem.expected.final_state;
-    const double error =
-        relative_error(logical_values(tensor, places_of(spec, problem.manifest, problem.size)), expected);
+    const Layout layout = layout_of(spec, problem.manifest, problem.size);
+    const double error = error_of(problem, spec, read(tensor, layout));
     if (!(error <= problem.bound)) fault += fmt::format("{}: error {:.2e}. ", spec.name, error);
-    if (written(tensor) > expected.size()) fault += spec.name + ": written past the tail. ";
+    if (written_past_tail(tensor, layout)) fault += spec.name + ": written past the tail. ";
   }
   return fault;
 }

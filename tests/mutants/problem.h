@@ -4,10 +4,8 @@
 
 #include <string>
 
-#include "codegen/rec/Interpreter.h"
 #include "dsl/wkvc.h"
-#include "runtime/safetensors.h"
-#include "tests/mutants/padded.h"
+#include "tests/run/run.h"
 
 namespace wkvc::test {
 
@@ -15,12 +13,15 @@ struct MutantProblem {
   std::string kernel;  // the emitted text from WKVC_KERNEL on
   Manifest manifest;
   LaunchSize size;
-  TensorMap memory;  // padded; what is to be written is NaN
-  rec::Result expected;
-  double bound;  // of every relative error
+  TensorMap memory;  // what is to be written is NaN
+  Values expected;   // of every result; a workspace holds parts of one for each batch
+  double bound;      // of every relative error
 };
 
-MutantProblem mutant_problem(const Definition& definition, const Config& config);
+MutantProblem mutant_problem(const Definition& definition, Config config);
+
+// The kernel of the backward pass, for small heads, with the states that the forward kernel saved.
+MutantProblem backward_problem(const Definition& definition, Config config);
 
 // Why these results are wrong, or nothing when they are within the bound and nothing past the tail was written.
 std::string fault_of(const MutantProblem& problem, const TensorMap& results);

@@ -7,7 +7,8 @@
 #include "runtime/error.h"
 #include "runtime/host_jit.h"
 #include "runtime/launch_arguments.h"
-#include "tests/mutants/padded.h"
+#include "tests/mutants/written.h"
+#include "tests/run/memory.h"
 
 namespace wkvc::test {
 namespace {
@@ -16,6 +17,14 @@ std::string text_of(const std::filesystem::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
+}
+
+// In the manifest's order.
+std::vector<Tensor> views_of(TensorMap& memory, const Manifest& manifest, LaunchSize size) {
+  std::vector<Tensor> views;
+  for (const TensorSpec& spec : manifest.tensors)
+    views.push_back(layout_of(spec, manifest, size).view(memory.at(spec.name).view()));
+  return views;
 }
 
 // What a failed launch leaves unwritten is NaN, which is its result.

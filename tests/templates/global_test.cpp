@@ -139,15 +139,51 @@ TEST(TokenNumbers, LoadAndStoreWithTails) {
   }
 }
 
+struct Rounding {
+  const char* name;
+  DType dtype;
+  double error;
+};
+constexpr Rounding kRoundings[] = {{"f32", DType::f32, 1e-6}, {"f16", DType::f16, 3e-4}, {"bf16", DType::bf16, 2.5e-3}};
+
 TEST(Parameters, GetGradients) {
-  for (const auto& [name, dtype] : {std::pair{"f32", DType::f32}, {"f16", DType::f16}, {"bf16", DType::bf16}}) {
+  for (const auto& [name, dtype, error] : kRoundings) {
     const Shape shape{2, 16, 3, 64}, gradient{2, 1, 3, 64};
     const Values x = rounded(DType::f32, normal(shape.size(), 1));
     Values expected(gradient.size());
     for (long long i = 0; i < shape.size(); ++i) expected[i / (16 * 3 * 64) * 3 * 64 + i % (3 * 64)] += x[i];
     Launch launch{"global", std::string("parameter_gradient_") + name, 1, 64 * 1024, 2, 0, 3, {}};
     launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(dtype, gradient)};
-    check(launch, {{1, expected, dtype == DType::f32 ? 1e-6 : dtype == DType::f16 ? 3e-4 : 2.5e-3}});
+    check(launch, {{1, expected, error}});
+  }
+}
+
+TEST(Parameters, LieInColumnsToo) {
+  for (const auto& [name, dtype, error] : kRoundings) {
+    const Shape shape{1, 1, 3, 48};
+    const Values x = rounded(dtype, normal(shape.size(), 1));
+    Values doubled;
+    for (const double value : x) doubled.push_back(2 * value);
+    Launch launch{"global", std::string("parameter_column_") + name, 1, 1024, 1, 0, 3, {}};
+    launch.tensors = {Tensor(dtype, shape).set(x), Tensor(dtype, shape)};
+    check(launch, {{1, doubled, 0}});
+  }
+}
+
+// Rows of 48 columns, padded or not, in the order of the batches: the same bytes every time.
+TEST(Parameters, AreSummedOverBatches) {
+  for (const auto& [name, dtype, error] : kRoundings) {
+    for (const long long batches : {1, 2, 7}) {
+      for (const int padding : {0, 3}) {
+        const Shape parts{batches, 1, 3, 48}, sum{1, 1, 3, 48};
+        const Values x = rounded(DType::f32, normal(parts.size(), 1));
+        Values expected(sum.size());
+        for (long long i = 0; i < parts.size(); ++i) expected[i % sum.size()] += x[i];
+        Launch launch{"global", std::string("batch_sum_") + name, 1, 1024, batches, 0, 3, {}};
+        launch.tensors = {Tensor(DType::f32, parts, padding).set(x), Tensor(dtype, sum, padding)};
+        check(launch, {{1, expected, error}});
+      }
+    }
   }
 }
 

@@ -72,19 +72,29 @@ TEST(DiagonalColumn, IgnoresTheRest) {
   }
 }
 
-TEST(KeepRows, DropsNaN) {
-  const Shape shape{1, 32, 1, 16};
-  for (const int kept : {0, 1, 8, 15, 16, 21, 32}) {
-    Values x = rounded(DType::f32, normal(shape.size(), 1)), expected = x;
-    for (long long i = kept * shape.columns; i < shape.size(); ++i) {
-      x[i] = std::numeric_limits<double>::quiet_NaN();
-      expected[i] = 0;
-    }
-    Launch launch{"rows", "keep_rows_32_16"};
-    launch.tokens = kept;
-    launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(DType::f32, shape)};
-    check(launch, {{1, expected, 0}});
+// What `is_kept` says of a row and column stays, the rest is NaN and becomes 0.
+void check_kept(const std::string& entry, const Shape& shape, int kept,
+                const std::function<bool(long long, long long)>& is_kept) {
+  Values x = rounded(DType::f32, normal(shape.size(), 1)), expected = x;
+  for (long long i = 0; i < shape.size(); ++i) {
+    if (is_kept(i / shape.columns, i % shape.columns)) continue;
+    x[i] = std::numeric_limits<double>::quiet_NaN();
+    expected[i] = 0;
   }
+  Launch launch{"rows", entry};
+  launch.tokens = kept;
+  launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(DType::f32, shape)};
+  check(launch, {{1, expected, 0}});
+}
+
+TEST(KeepRows, DropsNaN) {
+  for (const int kept : {0, 1, 8, 15, 16, 21, 32})
+    check_kept("keep_rows_32_16", {1, 32, 1, 16}, kept, [&](long long row, long long) { return row < kept; });
+}
+
+TEST(KeepColumns, DropsNaN) {
+  for (const int kept : {0, 1, 8, 15, 16, 21, 32})
+    check_kept("keep_columns_16_32", {1, 16, 1, 32}, kept, [&](long long, long long column) { return column < kept; });
 }
 
 }  // namespace

@@ -71,6 +71,27 @@ const Case lines[] = {
      "of a tile with 16 rows"},
     {"CallRowFraction", "%0 = warp.call \"row\"(%t) with 0.5 : (vector<16x32xf32>) -> vector<1x32xf32>\n",
      "of a tile with 16 rows"},
+    {"CallAtRowOutside",
+     "%z = warp.zeros : vector<1x32xf32>\n"
+     "%0 = warp.call \"at_row\"(%z) with 16.0 : (vector<1x32xf32>) -> vector<16x32xf32>\n",
+     "of a tile with 16 rows"},
+    {"CallAtRowOfATile", "%0 = warp.call \"at_row\"(%t) with 0.0 : (vector<16x32xf32>) -> vector<16x32xf32>\n",
+     "where 1x32 is expected"},
+    {"CallSumColumns", "%0 = warp.call \"sum_columns\"(%t) : (vector<16x32xf32>) -> vector<1x32xf32>\n",
+     "where 16x1 is expected"},
+    {"CallSumRows", "%0 = warp.call \"sum_rows\"(%t) : (vector<16x32xf32>) -> vector<16x1xf32>\n",
+     "where 1x32 is expected"},
+    {"CallDiagonal", "%0 = warp.call \"diagonal_column\"(%square) : (vector<16x16xf32>) -> vector<1x16xf32>\n",
+     "where 16x1 is expected"},
+    {"CallDecayedLeftWhole",
+     "%0 = warp.call \"decayed_left\"(%x, %x, %x, %x) : (memref<16x32xf32, 3>, memref<16x32xf32, 3>, "
+     "memref<16x32xf32, 3>, memref<16x32xf32, 3>) -> vector<16x16xf32>\n",
+     "takes the slab at a column"},
+    {"CallDecayedRightMatrix",
+     "warp.slabs 32 {\n^bb0(%c: index):\n"
+     "%0 = warp.call \"decayed_right\"(%x, %x, %x, %x) at %c : (memref<16x32xf32, 3>, memref<16x32xf32, 3>, "
+     "memref<16x32xf32, 3>, memref<16x32xf32, 3>) -> vector<16x16xf32>\n}\n",
+     "takes a C×C matrix"},
     {"CallBroadcast",
      "%0 = warp.call \"add\"(%t, %square) : (vector<16x32xf32>, vector<16x16xf32>) -> vector<16x32xf32>\n",
      "do not broadcast to"},
@@ -123,10 +144,18 @@ const Case lines[] = {
      "stores to a warp.buffer only"},
     {"StoreDtype", "warp.store %t, %h : vector<16x32xf32>, memref<16x32xf16, 3>\n", "stores 'vector<16x32xf32>' to"},
     {"StoreShape", "warp.store %square, %x : vector<16x16xf32>, memref<16x32xf32, 3>\n", "where 16x32 is expected"},
-    {"LoadRowShape", "%0 = warp.load_row %row : memref<32xf32, 3> -> vector<1x16xf32>\n", "where 1x32 is expected"},
-    {"StoreRowShape",
-     "warp.slabs 32 {\n^bb0(%c: index):\nwarp.store_row %t, %row[%c] : vector<16x32xf32>, memref<32xf32, 3>\n}\n",
-     "where 1x16 is expected"},
+    {"LoadVectorShape", "%0 = warp.load_vector %row : memref<32xf32, 3> -> vector<1x16xf32>\n",
+     "where 32 numbers are expected"},
+    {"LoadVectorOfAMatrix", "%0 = warp.load_vector %row : memref<32xf32, 3> -> vector<16x16xf32>\n",
+     "where 32 numbers are expected"},
+    {"LoadVectorParts", "%0 = warp.load_vector %row parts 3 : memref<32xf32, 3> -> vector<1x16xf32>\n", "3 parts of"},
+    {"LoadVectorNoParts", "%0 = warp.load_vector %row parts 0 : memref<32xf32, 3> -> vector<1x16xf32>\n", "0 parts of"},
+    {"StoreVectorShape",
+     "warp.slabs 32 {\n^bb0(%c: index):\nwarp.store_vector %t, %row[%c] : vector<16x32xf32>, memref<32xf32, 3>\n}\n",
+     "stores 'vector<16x32xf32>' to"},
+    {"StoreVectorPart",
+     "%0 = warp.zeros : vector<1x48xf32>\nwarp.store_vector %0, %row part : vector<1x48xf32>, memref<32xf32, 3>\n",
+     "stores 'vector<1x48xf32>' to"},
     {"ParameterDtype", "warp.slabs 32 {\n^bb0(%c: index):\n%0 = warp.parameter \"u\"[%c] as i8 : vector<1x16xf32>\n}\n",
      "is stored as 'i8'; expected f32, f16 or bf16"},
     {"ParameterShape",
@@ -141,6 +170,14 @@ const Case lines[] = {
      "\"y\" is not among the kernel's tensors"},
     {"OutputToAnInput", "warp.store_output \"k\" %square as bf16 : vector<16x16xf32>\n",
      "\"k\" is of the role input; expected output"},
+    {"TokensOfAParameter", "%0 = warp.tokens \"u\" as bf16 : vector<16x1xf32>\n", "expected input"},
+    {"TokensToAnInput", "%0 = warp.zeros : vector<16x1xf32>\nwarp.store_tokens \"gate\" %0 as f32 : vector<16x1xf32>\n",
+     "expected output"},
+    {"SumToAnOutput", "warp.slabs 32 {\n^bb0(%c: index):\nwarp.store_sum \"o\" %row[%c] : memref<32xf32, 3>\n}\n",
+     "expected workspace"},
+    {"SavedFromAnInput", "%0 = warp.load_saved \"k\" as f32 : vector<16x32xf32>\n", "expected saved_states"},
+    {"SavedToTheFinalState", "warp.save_state \"final_state\" %S as f32 : vector<16x32xf32>\n",
+     "expected saved_states"},
     {"StateFromAnInput", "%0 = warp.load_state \"k\" : vector<16x32xf32>\n", "expected initial_state"},
     {"StateToTheInitialOne", "warp.store_state \"initial_state\" %S : vector<16x32xf32>\n", "expected final_state"},
     {"SlabColumns", "warp.slabs 40 {\n^bb0(%c: index):\n}\n", "has 40 columns; expected a multiple of 16"},
@@ -176,6 +213,13 @@ const Case declarations[] = {
      "the scale's offset is -16"},
     {"ScaleOfF32", "%0 = warp.buffer offset 2704 scale 7840 live 4 to 4 : memref<16x16xf32, 3>\n",
      "only f16 operands carry a scale"},
+    {"SlabsOfNothing", "%0 = warp.buffer offset 2704 scale 7840 slabs \"tiles\" live 4 to 4 : memref<16x16xf16, 3>\n",
+     "has slabs of \"tiles\"; expected rows or columns"},
+    {"SlabsWithoutScales", "%0 = warp.buffer offset 2704 slabs \"rows\" live 4 to 4 : memref<16x16xf16, 3>\n",
+     "has slabs but no scales"},
+    {"SlabScalesOverlapping",
+     "%0 = warp.buffer offset 2704 scale 8176 slabs \"rows\" live 4 to 4 : memref<96x16xf16, 3>\n",
+     "bytes 8176 to 8200 of 8192"},
     {"Overlapping", "%0 = warp.buffer offset 2704 live 1 to 4 : memref<16x16xf16, 3>\n", "overlap bytes 2704 to 5264"},
     {"OverlappingARing", "%0 = warp.buffer offset 2544 live 9 to 9 : memref<16x16xf16, 3>\n",
      "overlap bytes 0 to 2560"},
@@ -229,6 +273,18 @@ TEST(Kernels, HaveUsableNames) {
   expect_contains(error("\"f16\"", "\"f8\\0A#error\""), "expected bf16, f16, tf32, bf16x3 or f32");
   for (const char* arch : {"\"\"", "\"sm_\"", "\"sm_90\\0A\"", "\"hopper\"", "\"sm_123456\""})
     expect_contains(error("\"sm_90a\"", arch), "expected for example sm_90a");
+}
+
+TEST(BatchSums, AreOfRowsThatAreStored) {
+  auto error = [](const std::string& over, const std::string& dtype) {
+    return error_of(
+        "warp.batch_sum \"sum\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch \"sm_90a\" from "
+        "\"du_parts\" "
+        "to \"du\" over \"" +
+        over + "\" as " + dtype + "\n");
+  };
+  expect_contains(error("T", "f32"), "sums over \"T\"; expected \"K\" or \"V\"");
+  expect_contains(error("K", "i8"), "is stored as 'i8'; expected f32, f16 or bf16");
 }
 
 TEST(Kernels, HaveOneLoopThatCarriesTheState) {

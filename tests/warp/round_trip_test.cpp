@@ -15,7 +15,10 @@ std::string reprinted(const std::string& text) {
 }
 
 TEST(RoundTrip, EveryOperation) {
-  const std::string text = with(R"(    warp.note "what comes now"
+  const std::string more = R"(  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
+  %slabs = warp.buffer offset 5264 scale 7840 slabs "rows" live 2 to 3 : memref<32x16xf16, 3>
+)";
+  const std::string text = header() + buffers() + more + loop() + R"(    warp.note "what comes now"
     warp.wait_copies 0
     warp.publish_max %k, %k_max : memref<16x32xbf16, 3>, memref<2xf32, 3>
     warp.barrier
@@ -27,7 +30,13 @@ TEST(RoundTrip, EveryOperation) {
       %slab = warp.load %k[%column] : memref<16x32xbf16, 3> -> vector<16x16xbf16>
       %wide = warp.call "widen"(%slab) : (vector<16x16xbf16>) -> vector<16x16xf32>
       %last = warp.call "row"(%wide) with 1.500000e+01 : (vector<16x16xf32>) -> vector<1x16xf32>
-      warp.store_row %last, %row[%column] : vector<1x16xf32>, memref<32xf32, 3>
+      warp.store_vector %last, %row[%column] : vector<1x16xf32>, memref<32xf32, 3>
+      %numbers = warp.load_vector %row[%column] : memref<32xf32, 3> -> vector<1x16xf32>
+      %column_sum = warp.call "sum_columns"(%wide) : (vector<16x16xf32>) -> vector<16x1xf32>
+      warp.store_vector %column_sum, %row[%column] part : vector<16x1xf32>, memref<32xf32, 3>
+      warp.add_vector %last, %row[%column] : vector<1x16xf32>, memref<32xf32, 3>
+      warp.store_sum "du_parts" %row[%column] : memref<32xf32, 3>
+      %left = warp.call "decayed_left_strict"(%g, %k, %x, %x) at %column : (memref<16x16xf32, 3>, memref<16x32xbf16, 3>, memref<16x32xf32, 3>, memref<16x32xf32, 3>) -> vector<16x16xf32>
       %u = warp.parameter "u"[%column] as bf16 : vector<1x16xf32>
       %sum = warp.call "add"(%wide, %u) : (vector<16x16xf32>, vector<1x16xf32>) -> vector<16x16xf32>
       %sum_f16 = warp.round %sum scale %scale : vector<16x16xf32> -> vector<16x16xf16>
@@ -39,13 +48,33 @@ TEST(RoundTrip, EveryOperation) {
       %pair = warp.call "decayed_dot"(%k, %x, %k, %x) : (memref<16x32xbf16, 3>, memref<16x32xf32, 3>, memref<16x32xbf16, 3>, memref<16x32xf32, 3>) -> vector<16x16xf32>
     }
     %own = warp.load %x own transposed : memref<16x32xf32, 3> -> vector<16x16xf32>
-    %whole = warp.load_row %row : memref<32xf32, 3> -> vector<1x32xf32>
+    %whole = warp.load_vector %row : memref<32xf32, 3> -> vector<1x32xf32>
+    %total = warp.load_vector %row parts 2 : memref<32xf32, 3> -> vector<16x1xf32>
+    %at_middle = warp.call "at_row"(%whole) with 7.000000e+00 : (vector<1x32xf32>) -> vector<16x32xf32>
+    %gate = warp.tokens "gate" as f32 : vector<16x1xf32>
+    warp.store_tokens "number" %gate as f32 : vector<16x1xf32>
+    warp.save_state "saved_states" %S as bf16 : vector<16x32xf32>
+    %before = warp.load_saved "saved_states" as bf16 : vector<16x32xf32>
     %S_f16 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>
     %plain = warp.round %own : vector<16x16xf32> -> vector<16x16xbf16>
     %read = warp.mma %square, %S_f16, %h : vector<16x16xf32>, vector<16x32xf16>, memref<16x32xf16, 3>
     %wrote = warp.mma %S, %plain, %k_early y_transposed : vector<16x32xf32>, vector<16x16xbf16>, memref<16x32xbf16, 3>
     warp.store_output "o" %read transposed as bf16 : vector<16x16xf32>
-)");
+)" + ending();
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, BackwardKernels) {
+  std::string text = with("");
+  text.insert(text.find("{"), "attributes {backward, saved_every = 4 : i64} ");
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, BatchSums) {
+  const std::string text =
+      "warp.batch_sum \"example_backward_du\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch \"sm_90a\" "
+      "from "
+      "\"du_parts\" to \"du\" over \"K\" as bf16\n";
   EXPECT_EQ(reprinted(text), text);
 }
 

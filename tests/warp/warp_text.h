@@ -6,9 +6,9 @@
 namespace wkvc::test {
 
 inline std::string tensors() {
-  return "[\"input k bf16 B,T,H,K\", \"parameter u bf16 H,K\", \"output o bf16 B,T,H,V\", \"initial_state "
-         "initial_state "
-         "f32 B,H,V,K\", \"final_state final_state f32 B,H,V,K\"]";
+  return R"(["input k bf16 B,T,H,K", "input gate f32 B,T,H", "parameter u bf16 H,K", "output o bf16 B,T,H,V", )"
+         R"("output number f32 B,T,H", "workspace du_parts f32 B,H,K", "saved_states saved_states bf16 B,H,N,V,K", )"
+         R"("initial_state initial_state f32 B,H,V,K", "final_state final_state f32 B,H,V,K"])";
 }
 
 inline std::string header(const std::string& numbers = "warps 2 blocks 1 chunk 16 head 32 x 32 shared 8192",

@@ -45,8 +45,12 @@ CASE(64, 48)
 DIAGONAL(16)
 DIAGONAL(48)
 
-// x has NaN in the rows that are dropped; `tokens` of them are kept.
+// x has NaN in the rows, or columns, that are dropped; `tokens` of them are kept.
 WKVC_KERNEL(keep_rows_32_16, 2, 1, 1) {
   const auto x = read<f32, 32, 16>(args.tensor[0], block);
   write(args.tensor[1], block, 0, keep_rows(x, static_cast<int>(args.tokens)));
+}
+WKVC_KERNEL(keep_columns_16_32, 2, 1, 1) {
+  const auto x = read<f32, 16, 32>(args.tensor[0], block);
+  write(args.tensor[1], block, 0, keep_columns(x, static_cast<int>(args.tokens)));
 }

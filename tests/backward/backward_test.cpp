@@ -1,0 +1,246 @@
+// The emitted forward and backward kernels against the recurrence and its gradients in float64, on the host target and,
+// where there is one, on a GPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "dsl/builtin.h"
+#include "tests/run/run.h"
+
+namespace wkvc::test {
+namespace {
+
+Config config_of(const std::string& mma, const std::string& io, int key_dim = 0, int value_dim = 0) {
+  Config config;
+  config.pass = "both";
+  config.mma = mma;
+  config.io = io;
+  config.key_dim = key_dim;
+  config.value_dim = value_dim;
+  return config;
+}
+
+const std::vector<Config> kDtypes = {config_of("f16", "bf16"), config_of("bf16", "bf16"), config_of("f32", "f32"),
+                                     config_of("f16", "f16"),  config_of("f16", "f32"),   config_of("f32", "bf16")};
+
+using Change = std::function<void(Problem&)>;
+
+void scale(std::vector<double>& x, double factor) {
+  for (double& value : x) value *= factor;
+}
+
+// Mild decays for either form: log decays below 0.
+void lower_decays(Problem& problem) {
+  for (double& w : problem.values["w"]) w -= 4;
+}
+
+void choose_decays(Problem& problem, const std::vector<double>& choices) {
+  auto& w = problem.values["w"];
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = choices[(i * 7 + i / 64 * 3) % choices.size()];
+}
+
+// One program and what it is compared with.
+struct Subject {
+  Subject(const Definition& definition, const Config& given, Target target)
+      : config(given),
+        rec(rec_text(definition, given)),
+        program(Program::load(cuda_text(definition, given), target)),
+        manifest(program.manifest()) {}
+
+  Problem problem(LaunchSize size) const {
+    return random_problem(manifest, size, 17 * static_cast<unsigned>(size.tokens) + 1);
+  }
+
+  void expect_within(const Problem& problem, double looser = 1) const {
+    const Errors errors = run_and_compare(program, rec, problem);
+    for (const TensorSpec& spec : manifest.tensors) {
+      if (!is_result(spec.role) || problem.absent.contains(spec.name)) continue;
+      ASSERT_TRUE(errors.contains(spec.name)) << spec.name;
+      EXPECT_LE(errors.at(spec.name), looser * bound_of(config, spec.role))
+          << manifest.op << ", " << manifest.config << ", T " << problem.size.tokens << ": " << spec.name;
+    }
+  }
+
+  void check(LaunchSize size, const Change& change = {}) const {
+    Problem drawn = problem(size);
+    if (change) change(drawn);
+    expect_within(drawn);
+  }
+
+  Config config;
+  std::string rec;
+  Program program;
+  const Manifest& manifest;
+};
+
+class Backward : public testing::TestWithParam<Target> {
+ protected:
+  void SetUp() override {
+    if (std::string why = why_not(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  }
+
+  Subject subject(const Definition& definition, const Config& config = config_of("f16", "bf16")) const {
+    return Subject(definition, config, GetParam());
+  }
+};
+
+TEST_P(Backward, SequenceLengths) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Subject at = subject(definition);
+    for (std::int64_t tokens : {1, 15, 16, 17, 63, 1000}) at.check({1, tokens, tokens < 15 ? 30 : 2});
+    at.check({2, 37, 3}, [](Problem& problem) { problem.head_first = true; });
+  }
+}
+
+TEST_P(Backward, Dtypes) {
+  for (const Config& config : kDtypes)
+    for (const Definition& definition : {rwkv7(), rwkv7_logw(), rwkv6()})
+      subject(definition, config).check({2, 50, 2}, lower_decays);
+}
+
+TEST_P(Backward, Heads) {
+  for (auto [K, V] : {std::pair{32, 32}, {128, 128}, {64, 128}, {48, 80}})
+    for (const Definition& definition : {rwkv7(), rwkv6()})
+      subject(definition, config_of("f16", "bf16", K, V)).check({1, 40, 2});
+}
+
+// log_w from −40 a token, below which the chunk program has no gradient, to exactly 0.
+TEST_P(Backward, StrongDecays) {
+  for (const Config& config : kDtypes) {
+    subject(rwkv6(), config).check({1, 100, 2}, [](Problem& problem) {
+      choose_decays(problem, {-200, std::log(40.0), 2, -1, -6});
+    });
+    subject(rwkv7_logw(), config).check({1, 100, 2}, [](Problem& problem) {
+      choose_decays(problem, {0, -40, -7, -0.4, -0.0025});
+    });
+  }
+}
+
+// One key again and again and hardly any decay: the hardest triangular solve.
+TEST_P(Backward, RepeatedKey) {
+  for (const Config& config : kDtypes) {
+    const Subject at = subject(rwkv7(), config);
+    for (double beta : {0.9, 1.0}) {
+      at.check({1, 200, 1}, [&](Problem& problem) {
+        auto &a = problem.values["a"], &b = problem.values["b"], &w = problem.values["w"], &k = problem.values["k"];
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          a[i] = a[i % 64];
+          b[i] = -beta * a[i];
+          k[i] = -a[i];
+          w[i] = -6;
+        }
+      });
+    }
+  }
+}
+
+TEST_P(Backward, IncomingGradientsOfAnyMagnitude) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Subject at = subject(definition);
+    for (double factor : {1e-6, 1e3}) {
+      at.check({1, 50, 1}, [&](Problem& problem) {
+        for (const char* name : {"do", "dfinal_state"}) scale(problem.values[name], factor);
+      });
+      at.check({1, 50, 1}, [&](Problem& problem) { scale(problem.values["do"], factor); });
+    }
+  }
+}
+
+TEST_P(Backward, WithoutStates) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Subject at = subject(definition);
+    const std::vector<std::set<std::string>> choices = {
+        {"initial_state"},
+        {"dfinal_state"},
+        {"dinitial_state"},
+        {"initial_state", "final_state", "dfinal_state", "dinitial_state"}};
+    for (const auto& absent : choices) at.check({1, 37, 2}, [&](Problem& problem) { problem.absent = absent; });
+  }
+}
+
+std::set<std::string> gradients_of(const Manifest& manifest) {
+  std::set<std::string> names;
+  for (const TensorSpec& spec : manifest.tensors)
+    if (is_result(spec.role) && is_gradient(spec.role)) names.insert(spec.name);
+  return names;
+}
+
+// Those that are asked for, in the same bytes as among all of them, and no others.
+TEST_P(Backward, SomeGradients) {
+  using Names = std::vector<std::string>;
+  for (const auto& [definition, subsets] : {std::pair{rwkv7(), std::vector<Names>{{"r"}, {"w", "k"}, {"a", "b"}}},
+                                            {rwkv6(), std::vector<Names>{{"v"}, {"u"}, {"w", "k"}}}}) {
+    const Subject all = subject(definition);
+    const Problem problem = all.problem({2, 37, 2});
+    const auto bytes = run_raw(all.program, problem);
+    for (const Names& names : subsets) {
+      Config config = all.config;
+      config.gradients = names;
+      const Subject some = subject(definition, config);
+      std::set<std::string> expected{"dinitial_state"};
+      for (const std::string& name : names) expected.insert("d" + name);
+      EXPECT_EQ(gradients_of(some.manifest), expected);
+      for (const auto& [name, raw] : run_raw(some.program, problem))
+        EXPECT_EQ(raw, bytes.at(name)) << definition.name << ": " << name << " among " << names.size();
+    }
+  }
+}
+
+// Every so many tokens; those between are computed again.
+TEST_P(Backward, SavedStates) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    for (int interval : {16, 64, 128}) {
+      Config config = config_of("f16", "bf16");
+      config.save_every = interval;
+      const Subject at = subject(definition, config);
+      for (std::int64_t tokens : {17, 150}) at.check({2, tokens, 2});
+    }
+  }
+}
+
+// Gradients through the state lose what its rounding loses.
+TEST_P(Backward, SavedStatesInBf16) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    Config config = config_of("f16", "bf16");
+    config.saved = "bf16";
+    const Subject at = subject(definition, config);
+    at.expect_within(at.problem({2, 100, 2}), 2);
+  }
+}
+
+TEST_P(Backward, SameBytesEveryTime) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Subject at = subject(definition);
+    const Problem problem = at.problem({2, 100, 4});
+    const auto first = run_raw(at.program, problem);
+    for (int i = 1; i < (GetParam() == Target::host ? 3 : 100); ++i)
+      ASSERT_EQ(run_raw(at.program, problem), first) << i;
+  }
+}
+
+// Real ones, beside float64 results of another program too.
+TEST_P(Backward, Activations) {
+  const Subject at = subject(rwkv7());
+  const SafetensorsFile file = read_safetensors(WKVC_TEST_DATA "/rwkv7_layer1_head0.safetensors");
+  Problem problem{{1, 1000, 1}, {}, false, {"initial_state", "dfinal_state"}};
+  Values recorded;
+  for (const TensorSpec& spec : at.manifest.tensors) {
+    const auto found = file.tensors.find(spec.name);
+    if (found == file.tensors.end()) continue;
+    auto& values = is_result(spec.role) ? recorded[spec.name] : problem.values[spec.name];
+    for (std::size_t i = 0; i < found->second.size(); ++i) values.push_back(found->second.get(i));
+  }
+  at.expect_within(problem);
+  const Errors errors = run_and_compare(at.program, problem, recorded);
+  EXPECT_EQ(errors.size(), 8u);
+  for (const auto& [name, error] : errors) EXPECT_LE(error, name[0] == 'd' ? 2e-3 : 1.8e-3) << name;
+}
+
+std::string target_name(const testing::TestParamInfo<Target>& info) {
+  return info.param == Target::host ? "Host" : "Cuda";
+}
+INSTANTIATE_TEST_SUITE_P(Targets, Backward, testing::Values(Target::host, Target::cuda), target_name);
+
+}  // namespace
+}  // namespace wkvc::test

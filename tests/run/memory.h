@@ -1,0 +1,36 @@
+// Tensors in memory with more tokens than a launch has: what lies past the tail is there, and is NaN.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/launch_size.h"
+#include "runtime/safetensors.h"
+
+namespace wkvc::test {
+
+inline constexpr std::int64_t kTokensPastTail = 32;
+
+// Where the elements of a launch's tensor lie.
+struct Layout {
+  std::vector<std::int64_t> shape;    // what the launch sees
+  std::vector<std::int64_t> strides;  // of its dimensions in memory
+  std::vector<std::int64_t> stored;   // what is in memory
+
+  std::size_t size() const { return static_cast<std::size_t>(element_count(shape)); }
+  std::size_t place(std::size_t i) const;  // of element i
+  Tensor view(Tensor memory) const;
+};
+
+// `head_first`: tensors [B,T,H,D] lie as [B,H,T,D].
+Layout layout_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size, bool head_first = false);
+
+HostTensor poisoned(DType dtype, const Layout& layout);
+void write(HostTensor& memory, const Layout& layout, const std::vector<double>& values);
+std::vector<double> read(const HostTensor& memory, const Layout& layout);
+
+// Whether there is something other than NaN past the tail.
+bool written_past_tail(const HostTensor& memory, const Layout& layout);
+
+}  // namespace wkvc::test

@@ -40,22 +40,23 @@ void merge_common(Work& work, const Config&) {
 }
 
 // By default every 64 tokens: with f32 states a tenth of what the tensors of a head of 64 take.
-SavedStates saved_states(chunk::ProgramOp program, const Config& config) {
-  if (config.pass == "forward") return {};
+int chunks_between_states(chunk::ProgramOp program, const Config& config) {
   int chunk = static_cast<int>(program.getChunk());
   int tokens = config.save_every ? config.save_every : std::max(64 / chunk, 1) * chunk;
   if (tokens < chunk || tokens % chunk)
     user_error("--save-every {}: states are saved at the ends of chunks; expected a multiple of {} tokens", tokens,
                chunk);
-  return {tokens / chunk, config.saved.empty() ? "f32" : config.saved};
+  return tokens / chunk;
 }
 
 void differentiate_program(Work& work, const Config& config) {
   auto programs = all<chunk::ProgramOp>(work);
   if (config.pass == "forward" || programs.size() != 1 || programs.front().getBackward()) return;
   auto forward = programs.front();
+  forward.setSavedEvery(chunks_between_states(forward, config));
+  if (!config.saved.empty()) forward.setSaved(config.saved);
   auto backward = differentiate(forward, config.gradients);
-  if (saved_states(forward, config).every > 1) recompute_program(forward, backward);
+  if (forward.getSavedEvery() > 1) recompute_program(forward, backward);
   if (config.pass == "backward") forward.erase();
 }
 
@@ -72,13 +73,10 @@ void lower_to_warp(Work& work, const Config& config) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
   chunk::ProgramOp recompute;
   for (auto program : all<chunk::ProgramOp>(work)) {
-    if (program.getRecompute()) {
+    if (program.getRecompute())
       recompute = program;
-      continue;
-    }
-    SavedStates saved = saved_states(program, config);
-    if (program.getBackward() && !recompute) saved.every = 1;
-    chunk_to_warp(program, program.getBackward() ? recompute : chunk::ProgramOp(), config.arch, saved, *kernels);
+    else
+      chunk_to_warp(program, program.getBackward() ? recompute : chunk::ProgramOp(), config.arch, *kernels);
   }
   work.module = std::move(kernels);
 }

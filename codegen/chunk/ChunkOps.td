@@ -40,8 +40,13 @@ class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listcon
 
 def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "The chunk program of one recurrence";
+  let description = [{
+    The forward program saves the state before every `saved_every`-th chunk in the dtype `saved`; 0: none. A backward
+    program has the same attributes.
+  }];
   let arguments = (ins StrAttr:$recurrence, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
-                       I64Attr:$sram_budget, UnitAttr:$backward, UnitAttr:$recompute);
+                       I64Attr:$sram_budget, UnitAttr:$backward, UnitAttr:$recompute,
+                       DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<StrAttr, "\"f32\"">:$saved);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$recurrence attr-dict-with-keyword $body";
   let hasVerifier = 1;

@@ -138,6 +138,10 @@ LogicalResult ProgramOp::verify() {
   if (failed(verify_extent(*this, "value_dim", signed_value(getValueDim())))) return failure();
   if (!rec::is_compute(getCompute()))
     return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
+  if (int64_t every = signed_value(getSavedEvery()); every < 0 || every > (1 << 20))
+    return emitOpError() << "saves the state every " << every << " chunks; expected 0 to " << (1 << 20);
+  if (getSaved() != "f32" && getSaved() != "bf16" && getSaved() != "f16")
+    return emitOpError() << "saves states as \"" << getSaved() << "\"; expected f32, bf16 or f16";
   if (rec::is_sram_budget(signed_value(getSramBudget()))) return success();
   return emitOpError() << "sram_budget is " << signed_value(getSramBudget()) << " bytes; expected "
                        << rec::sram_budgets_text;

@@ -197,7 +197,8 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::
   builder.setInsertionPointAfter(forward);
   auto backward = chunk::ProgramOp::create(builder, forward.getLoc(), forward.getRecurrence(), forward.getChunk(),
                                            forward.getKeyDim(), forward.getValueDim(), forward.getCompute(),
-                                           forward.getSramBudget(), /*backward=*/true, /*recompute=*/false);
+                                           forward.getSramBudget(), /*backward=*/true, /*recompute=*/false,
+                                           forward.getSavedEvery(), forward.getSaved());
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
   Differentiation(forward, backward, builder, wanted).run();
   return backward;

@@ -18,11 +18,11 @@ constexpr const char* kRecomputed = "chunk_states";
 // The kernel's arguments in order: "role name dtype dims".
 class TensorList {
  public:
-  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, const SavedStates& saved) {
+  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute) {
     add_all(program);
     if (recompute) add_all(recompute);
     bool backward = program.getBackward();
-    if (backward || saved.every) add("saved_states", "saved_states", saved.dtype, "B,H,N,V,K");
+    if (backward || program.getSavedEvery()) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
     if (recompute) add("workspace", kRecomputed, "f32", "B,H,G,V,K");
     if (backward) {
       add("final_state_gradient", "dfinal_state", "f32", "B,H,V,K");
@@ -106,12 +106,11 @@ void add_batch_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch
 // One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
 class KernelBuilder {
  public:
-  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, const SavedStates& saved, OpBuilder& b)
+  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, OpBuilder& b)
       : program_(program),
-        saved_(saved),
         b_(b),
         mapping_(mapping_of(program)),
-        saved_type_(element_type(program.getContext(), saved.dtype)),
+        saved_type_(element_type(program.getContext(), program.getSaved())),
         main_(program, b, mapping_, saved_type_, spaces_, 0) {
     main_.plan_buffers();
     if (recompute) {
@@ -123,7 +122,7 @@ class KernelBuilder {
     for (SharedBuffer& space : spaces_) all.push_back(&space);
     shared_ = allocate(all);
     check_budget(program, spaces_, shared_);
-    tensors_ = TensorList(program, recompute, saved).attribute(b);
+    tensors_ = TensorList(program, recompute).attribute(b);
   }
 
   void run(llvm::StringRef arch) {
@@ -131,7 +130,7 @@ class KernelBuilder {
     auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), mapping_.warps(),
                                          blocks_per_sm(program_, mapping_.warps(), shared_), program_.getChunk(),
                                          program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
-                                         tensors_, arch, copiers(), backward(), saved_.every);
+                                         tensors_, arch, copiers(), backward(), program_.getSavedEvery());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_.declare_buffers();
@@ -231,7 +230,7 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     Value S = begin(over_chunks, recomputes ? "S_before" : carried());
     builder.set_state(S);
-    if (S && !backward() && saved_.every) create<warp::SaveStateOp>("saved_states", S, saved_type_);
+    if (S && !backward() && program_.getSavedEvery()) create<warp::SaveStateOp>("saved_states", S, saved_type_);
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
     if (S && recomputes) create<warp::KeepStateOp>(kRecomputed, builder.next_state());
@@ -240,7 +239,6 @@ class KernelBuilder {
   }
 
   chunk::ProgramOp program_;
-  SavedStates saved_;
   OpBuilder& b_;
   Mapping mapping_;
   Role role_ = Role::all;
@@ -254,11 +252,10 @@ class KernelBuilder {
 
 }  // namespace
 
-void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, llvm::StringRef arch, const SavedStates& saved,
-                   ModuleOp kernels) {
+void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, llvm::StringRef arch, ModuleOp kernels) {
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  KernelBuilder(program, recompute, saved, b).run(arch);
+  KernelBuilder(program, recompute, b).run(arch);
   add_batch_sums(program, b, arch);
 }
 

@@ -208,7 +208,8 @@ OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk) {
   builder.setInsertionPointToEnd(module->getBody());
   auto program = chunk::ProgramOp::create(builder, recurrence.getLoc(), recurrence.getSymName(), plan.chunk,
                                           recurrence.getKeyDim(), recurrence.getValueDim(), recurrence.getCompute(),
-                                          recurrence.getSramBudget(), /*backward=*/false, /*recompute=*/false);
+                                          recurrence.getSramBudget(), /*backward=*/false, /*recompute=*/false,
+                                          /*saved_every=*/0, /*saved=*/"f32");
   builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
   Lowering(recurrence, builder, plan).run();
   return module;

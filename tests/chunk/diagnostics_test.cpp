@@ -91,6 +91,8 @@ const Case cases[] = {
      "takes its scale from \"y\", which is no input"},
     {"RoundOfParameter", "  %0 = chunk.round %x scale [\"u\"] times 1.0 : tensor<16x32xf32> -> tensor<16x32xf16>\n",
      "takes its scale from \"u\", which is no input"},
+    {"RoundOfNumbers", "  %0 = chunk.round %x scale [\"g\"] times 1.0 : tensor<16x32xf32> -> tensor<16x32xf16>\n",
+     "takes its scale from \"g\", which is no input over keys or values"},
     {"RoundFactorNegative", "  %0 = chunk.round %x scale [\"x\"] times -1.0 : tensor<16x32xf32> -> tensor<16x32xf16>\n",
      "has a negative factor"},
     {"RoundFactorNotFinite",

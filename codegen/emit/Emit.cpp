@@ -211,9 +211,13 @@ class Emitter {
     line("store_{}({}, {});", is_row(op.getX().getType()) ? "row" : "column", to, expr(op.getX()));
   }
 
+  // The first of 16 numbers: those of a slab, or of this warp's value rows.
+  std::string place(Value column) const { return column ? names_.of(column) : "row0"; }
+
   void write(warp::AddVectorOp op) {
-    std::string to = names_.of(op.getTo()) + " + " + names_.of(op.getColumn());
-    line("store_row({}, load_row<16>({}) + {});", to, to, expr(op.getX()));
+    std::string to = names_.of(op.getTo()) + " + " + place(op.getColumn());
+    const char* kind = op.getColumn() ? "row" : "column";
+    line("store_{}({}, load_{}<16>({}) + {});", kind, to, kind, to, expr(op.getX()));
   }
 
   void write(warp::TokensOp op) {
@@ -228,8 +232,9 @@ class Emitter {
   }
 
   void write(warp::StoreSumOp op) {
-    std::string column = names_.of(op.getColumn());
-    line("store_parameter_row<f32>({}, block, {}, load_row<16>({} + {}));", tensor(op.getTensor()), column,
+    std::string column = place(op.getColumn());
+    const char* kind = op.getColumn() ? "row" : "column";
+    line("store_parameter_{}<f32>({}, block, {}, load_{}<16>({} + {}));", kind, tensor(op.getTensor()), column, kind,
          names_.of(op.getFrom()), column);
   }
 
@@ -253,8 +258,8 @@ class Emitter {
   }
 
   void write(warp::ParameterOp op) {
-    line("const auto {} = load_parameter_row<{}, 16>({}, block, {});", declare(op.getResult()),
-         dtype_text(op.getDtype()), tensor(op.getTensor()), names_.of(op.getColumn()));
+    line("const auto {} = load_parameter_{}<{}, 16>({}, block, {});", declare(op.getResult()),
+         op.getColumn() ? "row" : "column", dtype_text(op.getDtype()), tensor(op.getTensor()), place(op.getColumn()));
   }
 
   void write(warp::CallOp op) {
@@ -320,8 +325,7 @@ class Emitter {
 
   void write(warp::StoreOutputOp op) {
     line("store_global{}<{}>({}, block, {} * c, valid, {}, {});", op.getTransposed() ? "_transposed" : "",
-         dtype_text(op.getDtype()), tensor(op.getTensor()), kernel_.getChunk(),
-         op.getColumn() ? names_.of(op.getColumn()) : "row0", expr(op.getX()));
+         dtype_text(op.getDtype()), tensor(op.getTensor()), kernel_.getChunk(), place(op.getColumn()), expr(op.getX()));
   }
 
   warp::KernelOp kernel_;

@@ -15,7 +15,7 @@ bool is_source(Value value) {
 
 bool is_partial_sum(Operation* op, const Placement& placement) {
   if (isa<chunk::SumColumnsOp>(op)) return true;
-  return isa<chunk::SumRowsOp>(op) && placement.of(op).owner == Owner::rows;
+  return isa<chunk::SumRowsOp>(op) && placement.space(op->getOperand(0)).rows == Axis::value;
 }
 
 namespace {
@@ -27,9 +27,8 @@ bool is_contraction(Operation* op) {
 
 // Sums that contractions accumulate into, in place.
 bool is_accumulator(Operation* op) {
-  return isa<chunk::AddOp>(op) && llvm::any_of(op->getOperands(), [](Value x) {
-           return x.getDefiningOp<chunk::DotOp>() && x.hasOneUse();
-         });
+  return isa<chunk::AddOp>(op) &&
+         llvm::any_of(op->getOperands(), [](Value x) { return x.getDefiningOp<chunk::DotOp>() && x.hasOneUse(); });
 }
 
 // Slab values that are computed again rather than kept in shared memory.
@@ -63,7 +62,7 @@ Owner Placement::owner_of(Operation* op) const {
   if (isa<chunk::ConstantOp>(op)) return Owner::anyone;
   Space space = spaces_.lookup(stores ? op->getOperand(0) : op->getResult(0));
   if (space == Space{Axis::token, Axis::token}) return Owner::matrix;
-  if (auto sum = dyn_cast<chunk::SumRowsOp>(op)) return is_source(sum.getX()) ? Owner::slab : of(sum.getX()).owner;
+  if (auto sum = dyn_cast<chunk::SumRowsOp>(op); sum && !is_source(sum.getX())) return of(sum.getX()).owner;
   if (space.columns == Axis::key && space.rows != Axis::value) return Owner::slab;
   if (space.columns == Axis::value || space.rows == Axis::value) return Owner::rows;
   return stores ? Owner::matrix : owner_of_column(op);

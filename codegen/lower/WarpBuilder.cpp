@@ -77,11 +77,8 @@ void WarpBuilder::plan_maxima() {
 // Running sums live as long as the kernel.
 void WarpBuilder::plan_sums() {
   for (auto sum : program_.getBody().getOps<chunk::AccumulateOp>()) {
-    if (placement_.of(sum).owner != Owner::slab)
-      user_error("'{}': the gradient of the parameter '{}' over values can't be mapped onto warps yet",
-                 program_.getRecurrence().str(), sum.getGradientOf().str());
     PlannedBuffer& buffer = sums_[sum];
-    buffer.type = floats_type(program_.getKeyDim());
+    buffer.type = floats_type(chunk::columns(sum.getX()));
     buffer.space = reserve(sum.getSym().str() + "_sum", warp::shared_bytes(buffer.type), 0, placement_.phases());
   }
 }
@@ -299,7 +296,7 @@ Value WarpBuilder::loaded(Value value) {
   auto f32 = VectorType::get(type.getShape(), b_.getF32Type());
   Value column = owner_ == Owner::slab && placement_.space(value).columns == Axis::key ? column_ : Value();
   if (auto parameter = value.getDefiningOp<chunk::ParameterOp>())
-    return create<warp::ParameterOp>(f32, parameter.getSym(), column_, type.getElementType());
+    return create<warp::ParameterOp>(f32, parameter.getSym(), column, type.getElementType());
   if (auto input = value.getDefiningOp<chunk::InputOp>(); input && chunk::columns(value) == 1)
     return create<warp::TokensOp>(f32, input.getSym(), type.getElementType());
   if (auto constant = value.getDefiningOp<chunk::ConstantOp>()) return filled(constant, f32);
@@ -404,7 +401,8 @@ void WarpBuilder::compute(Operation* op) {
   } else if (auto output = dyn_cast<chunk::OutputOp>(op)) {
     store(output);
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
-    create<warp::AddVectorOp>(tile(sum.getX()), sums_.find(op)->second.value, column_);
+    create<warp::AddVectorOp>(tile(sum.getX()), sums_.find(op)->second.value,
+                              owner_ == Owner::slab ? column_ : Value());
   } else {
     if (auto product = dyn_cast<chunk::DotOp>(op); product && left_to_sum(product)) return;
     Value value = op->getResult(0), result = computed(op);
@@ -442,8 +440,9 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::CumsumOp x) { return function(x.getReverse() ? "reverse_cumsum" : "cumsum"); })
       .Case([&](chunk::RowOp x) { return function("row", static_cast<float>(x.getIndex())); })
       .Case([&](chunk::AtRowOp x) { return function("at_row", static_cast<float>(x.getIndex())); })
-      // Value rows × tokens: the sum of all columns is one of the tile's rows.
+      // Value rows × tokens: the sum of all columns is one of the tile's rows, and the other way round.
       .Case([&](chunk::SumColumnsOp) { return function(of_values ? "sum_rows" : "sum_columns"); })
+      .Case([&](chunk::SumRowsOp) { return function(of_values ? "sum_columns" : "sum_rows"); })
       .Case([&](chunk::DiagonalOp) { return function("diagonal_column"); })
       .Case([&](chunk::AtLeastOp x) { return function("maximum", x.getBound().convertToFloat()); })
       .Case([&](chunk::ExceedsOp x) { return function("greater_than", x.getBound().convertToFloat()); })
@@ -477,19 +476,24 @@ void WarpBuilder::publish(Value value) {
 
 //===- Sums over all chunks --------------------------------------------------------------------------------------===//
 
+// Those over values first: each warp has its own rows of them. Those over keys are dealt in slabs.
 template <class F>
 void WarpBuilder::for_each_sum(F f) {
-  if (sums_.empty()) return;
+  auto each = [&](Owner owner, Value column) {
+    for (auto& [op, buffer] : sums_)
+      if (placement_.of(op).owner == owner) f(cast<chunk::AccumulateOp>(op), buffer.value, column);
+  };
+  each(Owner::rows, {});
+  if (llvm::none_of(sums_, [&](auto& sum) { return placement_.of(sum.first).owner == Owner::slab; })) return;
   auto loop = create<warp::SlabsOp>(program_.getKeyDim());
   OpBuilder::InsertionGuard guard(b_);
-  Value column = begin_slab(loop);
-  for (auto& [op, buffer] : sums_) f(cast<chunk::AccumulateOp>(op), buffer.value, column);
+  each(Owner::slab, begin_slab(loop));
 }
 
 void WarpBuilder::start_sums() {
   for_each_sum([&](chunk::AccumulateOp, Value sum, Value column) {
-    Value zero = create<warp::ZerosOp>(VectorType::get({1, 16}, b_.getF32Type()));
-    create<warp::StoreVectorOp>(zero, sum, column, /*part=*/false);
+    Value zero = create<warp::ZerosOp>(VectorType::get({column ? 1 : 16, column ? 16 : 1}, b_.getF32Type()));
+    create<warp::StoreVectorOp>(zero, sum, column, /*part=*/!column);
   });
 }
 

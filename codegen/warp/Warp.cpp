@@ -284,6 +284,8 @@ LogicalResult StoreVectorOp::verify() {
   return emitOpError() << "stores " << getX().getType() << " to " << getTo().getType();
 }
 
+LogicalResult AddVectorOp::verify() { return expect_shape(*this, getX(), getColumn() ? 1 : 16, getColumn() ? 16 : 1); }
+
 LogicalResult BatchSumOp::verify() {
   if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
   if (getDim() == "K" || getDim() == "V") return success();
@@ -294,7 +296,7 @@ LogicalResult BatchSumOp::verify() {
 
 LogicalResult ParameterOp::verify() {
   if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
-  return expect_shape(*this, getResult(), 1, 16);
+  return expect_shape(*this, getResult(), getColumn() ? 1 : 16, getColumn() ? 16 : 1);
 }
 
 LogicalResult StoreOutputOp::verify() {

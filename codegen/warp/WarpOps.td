@@ -219,15 +219,16 @@ def Warp_StoreVectorOp : Warp_Op<"store_vector"> {
   let hasVerifier = 1;
 }
 def Warp_AddVectorOp : Warp_Op<"add_vector"> {
-  let summary = "Adds 16 numbers to a running sum that one warp owns";
-  let arguments = (ins Warp_Tile32:$x, Warp_Floats:$to, Index:$column);
-  let assemblyFormat = "$x `,` $to `[` $column `]` attr-dict `:` type($x) `,` type($to)";
+  let summary = "Adds 16 numbers to a running sum that one warp owns: at `column`, or of this warp's value rows";
+  let arguments = (ins Warp_Tile32:$x, Warp_Floats:$to, Optional<Index>:$column);
+  let assemblyFormat = "$x `,` $to (`[` $column^ `]`)? attr-dict `:` type($x) `,` type($to)";
+  let hasVerifier = 1;
 }
 def Warp_ParameterOp : Warp_Op<"parameter"> {
-  let summary = "A slab of a per-head vector";
-  let arguments = (ins StrAttr:$tensor, Index:$column, TypeAttr:$dtype);
+  let summary = "16 numbers of a per-head vector: a row at `column`, or a column beside this warp's value rows";
+  let arguments = (ins StrAttr:$tensor, Optional<Index>:$column, TypeAttr:$dtype);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$tensor `[` $column `]` `as` $dtype attr-dict `:` type($result)";
+  let assemblyFormat = "$tensor (`[` $column^ `]`)? `as` $dtype attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -315,9 +316,9 @@ def Warp_StoreTokensOp : Warp_Op<"store_tokens"> {
   let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
 }
 def Warp_StoreSumOp : Warp_Op<"store_sum"> {
-  let summary = "A running sum of 16 numbers to a workspace [B,H,D]";
-  let arguments = (ins StrAttr:$tensor, Warp_Floats:$from, Index:$column);
-  let assemblyFormat = "$tensor $from `[` $column `]` attr-dict `:` type($from)";
+  let summary = "16 numbers of a running sum to a workspace [B,H,D]: at `column`, or of this warp's value rows";
+  let arguments = (ins StrAttr:$tensor, Warp_Floats:$from, Optional<Index>:$column);
+  let assemblyFormat = "$tensor $from (`[` $column^ `]`)? attr-dict `:` type($from)";
 }
 
 #endif

@@ -144,8 +144,7 @@ struct Rounding {
   DType dtype;
   double error;
 };
-constexpr Rounding kRoundings[] = {
-    {"f32", DType::f32, 1e-6}, {"f16", DType::f16, 3e-4}, {"bf16", DType::bf16, 2.5e-3}};
+constexpr Rounding kRoundings[] = {{"f32", DType::f32, 1e-6}, {"f16", DType::f16, 3e-4}, {"bf16", DType::bf16, 2.5e-3}};
 
 TEST(Parameters, GetGradients) {
   for (const auto& [name, dtype, error] : kRoundings) {
@@ -156,6 +155,18 @@ TEST(Parameters, GetGradients) {
     Launch launch{"global", std::string("parameter_gradient_") + name, 1, 64 * 1024, 2, 0, 3, {}};
     launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(dtype, gradient)};
     check(launch, {{1, expected, error}});
+  }
+}
+
+TEST(Parameters, LieInColumnsToo) {
+  for (const auto& [name, dtype, error] : kRoundings) {
+    const Shape shape{1, 1, 3, 48};
+    const Values x = rounded(dtype, normal(shape.size(), 1));
+    Values doubled;
+    for (const double value : x) doubled.push_back(2 * value);
+    Launch launch{"global", std::string("parameter_column_") + name, 1, 1024, 1, 0, 3, {}};
+    launch.tensors = {Tensor(dtype, shape).set(x), Tensor(dtype, shape)};
+    check(launch, {{1, doubled, 0}});
   }
 }
 

@@ -171,11 +171,9 @@ const Case lines[] = {
     {"OutputToAnInput", "warp.store_output \"k\" %square as bf16 : vector<16x16xf32>\n",
      "\"k\" is of the role input; expected output"},
     {"TokensOfAParameter", "%0 = warp.tokens \"u\" as bf16 : vector<16x1xf32>\n", "expected input"},
-    {"TokensToAnInput",
-     "%0 = warp.zeros : vector<16x1xf32>\nwarp.store_tokens \"gate\" %0 as f32 : vector<16x1xf32>\n",
+    {"TokensToAnInput", "%0 = warp.zeros : vector<16x1xf32>\nwarp.store_tokens \"gate\" %0 as f32 : vector<16x1xf32>\n",
      "expected output"},
-    {"SumToAnOutput",
-     "warp.slabs 32 {\n^bb0(%c: index):\nwarp.store_sum \"o\" %row[%c] : memref<32xf32, 3>\n}\n",
+    {"SumToAnOutput", "warp.slabs 32 {\n^bb0(%c: index):\nwarp.store_sum \"o\" %row[%c] : memref<32xf32, 3>\n}\n",
      "expected workspace"},
     {"SavedFromAnInput", "%0 = warp.load_saved \"k\" as f32 : vector<16x32xf32>\n", "expected saved_states"},
     {"SavedToTheFinalState", "warp.save_state \"final_state\" %S as f32 : vector<16x32xf32>\n",
@@ -280,7 +278,8 @@ TEST(Kernels, HaveUsableNames) {
 TEST(BatchSums, AreOfRowsThatAreStored) {
   auto error = [](const std::string& over, const std::string& dtype) {
     return error_of(
-        "warp.batch_sum \"sum\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch \"sm_90a\" from \"du_parts\" "
+        "warp.batch_sum \"sum\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch \"sm_90a\" from "
+        "\"du_parts\" "
         "to \"du\" over \"" +
         over + "\" as " + dtype + "\n");
   };

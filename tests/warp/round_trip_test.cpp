@@ -72,7 +72,8 @@ TEST(RoundTrip, BackwardKernels) {
 
 TEST(RoundTrip, BatchSums) {
   const std::string text =
-      "warp.batch_sum \"example_backward_du\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch \"sm_90a\" from "
+      "warp.batch_sum \"example_backward_du\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch \"sm_90a\" "
+      "from "
       "\"du_parts\" to \"du\" over \"K\" as bf16\n";
   EXPECT_EQ(reprinted(text), text);
 }

@@ -103,22 +103,39 @@ WKVC_INLINE void store_tokens(const TensorArg& t, const BlockBase& block, long l
   });
 }
 
-// C columns from col0 on of this head's parameters, a tensor [H, D].
-template <class T, int C>
-WKVC_INLINE RowVec<C> load_parameter_row(const TensorArg& t, const BlockBase& block, int col0) {
+// N columns from col0 on of this head's parameters, a tensor [H, D].
+template <class T, class Axis, int N>
+WKVC_INLINE Vector<Axis, N> load_parameter(const TensorArg& t, const BlockBase& block, int col0) {
   const T* from = static_cast<const T*>(t.data) + block.head * t.head + col0;
-  RowVec<C> x;
-  for_each_slot<PerColumn, C>([&](int j, int s) { x.v[j][s] = scalar::widen(from[16 * j + PerColumn::position(s)]); });
+  Vector<Axis, N> x;
+  for_each_slot<Axis, N>([&](int i, int s) { x.v[i][s] = scalar::widen(from[16 * i + Axis::position(s)]); });
   return x;
 }
+// Beside a tile whose columns, or whose rows, are those of the parameters.
+template <class T, int C>
+WKVC_INLINE RowVec<C> load_parameter_row(const TensorArg& t, const BlockBase& block, int col0) {
+  return load_parameter<T, PerColumn, C>(t, block, col0);
+}
+template <class T, int R>
+WKVC_INLINE ColVec<R> load_parameter_column(const TensorArg& t, const BlockBase& block, int col0) {
+  return load_parameter<T, PerRow, R>(t, block, col0);
+}
 
-// Rounds to T and writes C columns from col0 on of this batch's and head's part of a parameter's gradient, a tensor
+// Rounds to T and writes N columns from col0 on of this batch's and head's part of a parameter's gradient, a tensor
 // [B, H, D].
+template <class T, class Axis, int N>
+WKVC_INLINE void store_parameter(const TensorArg& t, const BlockBase& block, int col0, const Vector<Axis, N>& x) {
+  if (!Axis::is_first_holder()) return;
+  T* to = global_row<T>(t, block, 0) + col0;
+  for_each_slot<Axis, N>([&](int i, int s) { to[16 * i + Axis::position(s)] = scalar::round<T>(x.v[i][s]); });
+}
 template <class T, int C>
 WKVC_INLINE void store_parameter_row(const TensorArg& t, const BlockBase& block, int col0, const RowVec<C>& x) {
-  if (!PerColumn::is_first_holder()) return;
-  T* to = global_row<T>(t, block, 0) + col0;
-  for_each_slot<PerColumn, C>([&](int j, int s) { to[16 * j + PerColumn::position(s)] = scalar::round<T>(x.v[j][s]); });
+  store_parameter<T>(t, block, col0, x);
+}
+template <class T, int R>
+WKVC_INLINE void store_parameter_column(const TensorArg& t, const BlockBase& block, int col0, const ColVec<R>& x) {
+  store_parameter<T>(t, block, col0, x);
 }
 
 // The sum over all batches of this head's row of a tensor [B,H,D], to a tensor [H,D]. For one warp.

@@ -125,6 +125,20 @@ WKVC_INLINE void parameter_gradient(const KernelArgs<2>& args, const Block& bloc
   store_parameter_row<T, 32>(args.tensor[1], block, 32, load_row<32>(block.floats(16384) + 32));
 }
 
+// Tensors: parameters [1,1,H,D] in T, twice as much of each, through columns.
+template <class T>
+WKVC_INLINE void parameter_column(const KernelArgs<2>& args, const Block& block) {
+  const ColVec<48> x = load_parameter_column<T, 48>(args.tensor[0], block, 0);
+  store_parameter_column<T, 32>(args.tensor[1], block, 0, load_parameter_column<T, 32>(args.tensor[0], block, 0) * 2.f);
+  store_column(block.floats(0), x + x);
+  block.barrier();
+  store_parameter_column<T, 16>(args.tensor[1], block, 32, load_column<16>(block.floats(0) + 32));
+}
+
+WKVC_KERNEL(parameter_column_f32, 2, 1, 1) { parameter_column<f32>(args, block); }
+WKVC_KERNEL(parameter_column_f16, 2, 1, 1) { parameter_column<f16>(args, block); }
+WKVC_KERNEL(parameter_column_bf16, 2, 1, 1) { parameter_column<bf16>(args, block); }
+
 WKVC_KERNEL(parameter_gradient_f32, 2, 1, 1) { parameter_gradient<f32>(args, block); }
 WKVC_KERNEL(parameter_gradient_f16, 2, 1, 1) { parameter_gradient<f16>(args, block); }
 WKVC_KERNEL(parameter_gradient_bf16, 2, 1, 1) { parameter_gradient<bf16>(args, block); }

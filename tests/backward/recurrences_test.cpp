@@ -13,6 +13,10 @@ void PrintTo(const Definition& definition, std::ostream* stream) { *stream << de
 namespace test {
 namespace {
 
+void scale(std::vector<double>& x, double factor) {
+  for (double& value : x) value *= factor;
+}
+
 class HostRecurrence : public testing::TestWithParam<Definition> {};
 
 TEST_P(HostRecurrence, ForwardAndBackward) {
@@ -20,10 +24,14 @@ TEST_P(HostRecurrence, ForwardAndBackward) {
   config.pass = "both";
   const std::string rec = rec_text(GetParam(), config);
   const Program program = Program::load(cuda_text(GetParam(), config), Target::host);
-  const Problem problem = random_problem(program.manifest(), rec, {2, 37, 2}, 1);
+  Problem problem = random_problem(program.manifest(), rec, {2, 37, 2}, 1);
+  for (const TensorSpec& spec : program.manifest().tensors)  // as keys, they let states grow
+    if (spec.role == Role::parameter && spec.dtype == DType::bf16) scale(problem.values.at(spec.name), 0.1);
   const Errors errors = run_and_compare(program, rec, problem);
   for (const TensorSpec& spec : program.manifest().tensors)
-    if (is_result(spec.role)) EXPECT_LE(errors.at(spec.name), bound_of(config, spec.role)) << spec.name;
+    if (is_result(spec.role)) {
+      EXPECT_LE(errors.at(spec.name), bound_of(config, spec.role)) << spec.name;
+    }
 }
 
 std::string name_of_definition(const testing::TestParamInfo<Definition>& info) { return info.param.name; }

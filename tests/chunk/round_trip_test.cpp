@@ -52,8 +52,8 @@ TEST(RoundTrip, EveryOperation) {
   %4 = chunk.decayed_dot %k, %L, %x, %L : tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
   %5 = chunk.sum_columns %x : tensor<16x32xf32> -> tensor<16x1xf32>
   %diagonal = chunk.diagonal %2 : tensor<16x16xf32> -> tensor<16x1xf32>
-  %8 = chunk.decayed_left %2, %k, %L, %L strict : tensor<16x16xf32>, tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
-  %9 = chunk.decayed_right %2, %x, %L, %L : tensor<16x16xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
+  %left = chunk.decayed_left %2, %k, %L, %L strict : tensor<16x16xf32>, tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
+  %right = chunk.decayed_right %2, %x, %L, %L : tensor<16x16xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
   %6 = chunk.tril %2 : tensor<16x16xf32>
   %7 = chunk.tril %2 strict : tensor<16x16xf32>
   %M = chunk.unit_lower_inverse %7 in "f16" : tensor<16x16xf32>

@@ -80,7 +80,8 @@ TEST(Sources, HoldNothingButTheirStage) {
 
 TEST(Sources, MayHoldSeveralPrograms) {
   for (Stage stage : {Stage::chunk, Stage::warp}) {
-    const std::string cuda = lower_to(source_from(stage_text(rwkv6(), stage) + stage_text(rwkv7(), stage)), Stage::cuda, {});
+    const std::string cuda =
+        lower_to(source_from(stage_text(rwkv6(), stage) + stage_text(rwkv7(), stage)), Stage::cuda, {});
     EXPECT_LT(cuda.find("WKVC_KERNEL(rwkv6_forward"), cuda.find("WKVC_KERNEL(rwkv7_forward"));
     EXPECT_NE(cuda.find("WKVC_KERNEL(rwkv7_forward"), std::string::npos);
   }

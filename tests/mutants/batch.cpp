@@ -29,7 +29,7 @@ Metadata metadata_of(LaunchSize size, std::size_t variants) {
 std::vector<std::string> command_for(const std::filesystem::path& directory, Races races) {
   std::vector<std::string> command{
       "env", "CXX=" WKVC_RUNNER_CXX, "TSAN_OPTIONS=halt_on_error=0 exitcode=0 symbolize=0 suppress_equal_addresses=0",
-      races == Races::reported ? "WKVC_HOST_CXXFLAGS=-fsanitize=thread" : "WKVC_HOST_CXXFLAGS="};
+      races == Races::reported ? "WKVC_HOST_CXXFLAGS=-fsanitize=thread" : "WKVC_HOST_CXXFLAGS=-O0"};
   // ThreadSanitizer of gcc 12 does not start where the kernel randomizes more address bits than it knows.
   if (run_process({"setarch", "-R", "true"}).succeeded) command.insert(command.end(), {"setarch", "-R"});
   command.insert(command.end(), {WKVC_MUTANTS_RUNNER, directory.string()});

@@ -12,6 +12,7 @@ struct Case {
   std::string name;
   Definition (*definition)();
   std::string io, mma;
+  MutantProblem (*problem)(const Definition& definition, Config config);
 };
 void PrintTo(const Case& kernel, std::ostream* out) { *out << kernel.name; }
 
@@ -21,7 +22,7 @@ TEST_P(DeletedSync, IsNoticed) {
   Config config;
   config.io = GetParam().io;
   config.mma = GetParam().mma;
-  const MutantProblem problem = mutant_problem(GetParam().definition(), config);
+  const MutantProblem problem = GetParam().problem(GetParam().definition(), config);
   const auto mutants = mutants_by(kDeletedSync, problem.kernel);
   ASSERT_GE(mutants.size(), 3u);
   std::vector<std::string> kernels{problem.kernel};
@@ -36,8 +37,12 @@ TEST_P(DeletedSync, IsNoticed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, DeletedSync,
-                         testing::Values(Case{"Rwkv7F16", rwkv7, "bf16", "f16"}, Case{"Rwkv7F32", rwkv7, "f32", "f32"},
-                                         Case{"Rwkv6F16", rwkv6, "bf16", "f16"}, Case{"Rwkv6F32", rwkv6, "f32", "f32"}),
+                         testing::Values(Case{"Rwkv7F16", rwkv7, "bf16", "f16", mutant_problem},
+                                         Case{"Rwkv7F32", rwkv7, "f32", "f32", mutant_problem},
+                                         Case{"Rwkv6F16", rwkv6, "bf16", "f16", mutant_problem},
+                                         Case{"Rwkv6F32", rwkv6, "f32", "f32", mutant_problem},
+                                         Case{"Rwkv7Backward", rwkv7, "bf16", "f16", backward_problem},
+                                         Case{"Rwkv6Backward", rwkv6, "bf16", "f16", backward_problem}),
                          [](const auto& kernel) { return kernel.param.name; });
 
 }  // namespace

@@ -25,14 +25,14 @@ void spread_magnitudes(Problem& problem) {
                                 {"initial_state", 40},
                                 {"a", 16},
                                 {"b", -16},
-                                {"do", -60},
-                                {"dfinal_state", -20}})
+                                {"do", -110},
+                                {"dfinal_state", -70}})
     scale(problem, name, exponent);
 }
 
 // Raw decays of -exp(w): mild ones, through which the state lives on, and now and then one that forgets everything.
 void mix_decays(std::vector<double>& w) {
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] = i % 997 == 0 ? 200 : w[i] - 4;
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = i % 997 == 0 ? 80 : w[i] - 4;
 }
 
 // From WKVC_KERNEL on, of one of the kernels of a text.
@@ -42,27 +42,28 @@ std::string kernel_in(const std::string& text, const std::string& symbol) {
   return text.substr(first, text.find(end, first) + end.size() - first);
 }
 
-Problem values_for(const Definition& definition, const Manifest& manifest) {
-  Problem values = random_problem(manifest, {2, 70, 3}, 5);
+Problem values_for(const Definition& definition, const Manifest& manifest, LaunchSize size) {
+  Problem values = random_problem(manifest, size, 5);
   spread_magnitudes(values);
   if (definition.name == "rwkv6") mix_decays(values.values.at("w"));
   return values;
 }
 
 // The kernel called `symbol` of the text, as though the others had run.
-MutantProblem problem_of(const Definition& definition, const Config& config, const std::string& symbol) {
+MutantProblem problem_of(const Definition& definition, const Config& config, LaunchSize size,
+                         const std::string& symbol) {
   const Program program = Program::load(cuda_text(definition, config), Target::host);
   const auto is_it = [&](const Kernel& kernel) { return kernel.manifest().kernel == symbol; };
   const Manifest& manifest = std::ranges::find_if(program.kernels(), is_it)->manifest();
-  const Problem values = values_for(definition, program.manifest());
+  const Problem values = values_for(definition, program.manifest(), size);
   MutantProblem problem{kernel_in(program.source(), symbol), manifest, values.size, {}, {}, 0};
   TensorMap memory = run_in_memory(program, values);
   for (const TensorSpec& spec : manifest.tensors) {
     HostTensor& tensor = problem.memory[spec.name] = std::move(memory.at(spec.name));
     if (is_written(spec)) tensor.poison();
   }
-  problem.expected = reference_of(program.manifest(), rec_text(definition, config), values.size,
-                                  rounded(program.manifest(), values));
+  problem.expected =
+      reference_of(program.manifest(), rec_text(definition, config), values.size, rounded(program.manifest(), values));
   return problem;
 }
 
@@ -81,15 +82,16 @@ double error_of(const MutantProblem& problem, const TensorSpec& spec, const std:
 
 }  // namespace
 
-MutantProblem mutant_problem(const Definition& definition, const Config& config) {
-  MutantProblem problem = problem_of(definition, config, definition.name + "_forward");
+MutantProblem mutant_problem(const Definition& definition, Config config) {
+  MutantProblem problem = problem_of(definition, config, {2, 70, 3}, definition.name + "_forward");
   problem.bound = config.io == "f32" ? 1e-5 : 1.8e-3;
   return problem;
 }
 
 MutantProblem backward_problem(const Definition& definition, Config config) {
   config.pass = "both";
-  MutantProblem problem = problem_of(definition, config, definition.name + "_backward");
+  config.key_dim = config.value_dim = 32;
+  MutantProblem problem = problem_of(definition, config, {2, 40, 2}, definition.name + "_backward");
   problem.bound = config.io == "f32" ? 2e-5 : 2e-3;
   return problem;
 }

@@ -18,9 +18,9 @@ struct MutantProblem {
   double bound;      // of every relative error
 };
 
-MutantProblem mutant_problem(const Definition& definition, const Config& config);
+MutantProblem mutant_problem(const Definition& definition, Config config);
 
-// The kernel of the backward pass, with the states that the forward kernel saved.
+// The kernel of the backward pass, for small heads, with the states that the forward kernel saved.
 MutantProblem backward_problem(const Definition& definition, Config config);
 
 // Why these results are wrong, or nothing when they are within the bound and nothing past the tail was written.

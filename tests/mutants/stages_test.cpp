@@ -44,15 +44,13 @@ TEST(Stages, InclusiveTrilInTheChunkTextIsWrong) {
   const auto errors_of = [&](const std::string& cuda) {
     return run_and_compare(Program::load(cuda, Target::host), rec, problem);
   };
-  for (const auto& [name, error] : errors_of(direct))
-    EXPECT_LE(error, 1.8e-3) << name;
+  for (const auto& [name, error] : errors_of(direct)) EXPECT_LE(error, 1.8e-3) << name;
   const auto mutants = mutants_by({"made inclusive", "(chunk\\.tril %\\w+) strict", "$1"}, chunk);
   EXPECT_EQ(mutants.size(), 2u);
   for (const Mutant& mutant : mutants) {
     const std::string changed = fed_back(mutant.text);
     EXPECT_NE(changed, direct);
-    for (const auto& [name, error] : errors_of(changed))
-      EXPECT_GT(error, 5e-2) << mutant.name << ", " << name;
+    for (const auto& [name, error] : errors_of(changed)) EXPECT_GT(error, 5e-2) << mutant.name << ", " << name;
   }
 }
 

@@ -39,10 +39,12 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
   }
   auto module = parse(source.text, context);
   auto& operations = module->getBody()->getOperations();
-  const char* head = source.stage == Stage::chunk ? "chunk.program" : "warp.kernel";
-  if (operations.empty() ||
-      !llvm::all_of(operations, [&](Operation& op) { return op.getName().getStringRef() == head; }))
-    user_error("the text of this stage holds nothing but {}", head);
+  bool chunk = source.stage == Stage::chunk;
+  auto belongs = [&](Operation& op) {
+    return chunk ? isa<chunk::ProgramOp>(op) : isa<warp::KernelOp, warp::BatchSumOp>(op);
+  };
+  if (operations.empty() || !llvm::all_of(operations, belongs))
+    user_error("the text of this stage holds nothing but {}", chunk ? "chunk.program" : "warp.kernel");
   module->walk([&](chunk::ProgramOp op) { apply(op, config); });
   return module;
 }

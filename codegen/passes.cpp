@@ -49,14 +49,17 @@ void slice_programs(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) slice(program);
 }
 
-SavedStates saved_states(const Config& config) {
-  if (config.pass == "forward") return {};
+// A backward program, in this text or elsewhere, needs them.
+SavedStates saved_states(Work& work, const Config& config) {
+  bool backward = llvm::any_of(all<chunk::ProgramOp>(work), [](auto program) { return program.getBackward(); });
+  if (config.pass == "forward" && !backward) return {};
   return {1, config.saved.empty() ? "f32" : config.saved};
 }
 
 void lower_to_warp(Work& work, const Config& config) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
-  for (auto program : all<chunk::ProgramOp>(work)) chunk_to_warp(program, config.arch, saved_states(config), *kernels);
+  const SavedStates saved = saved_states(work, config);
+  for (auto program : all<chunk::ProgramOp>(work)) chunk_to_warp(program, config.arch, saved, *kernels);
   work.module = std::move(kernels);
 }
 

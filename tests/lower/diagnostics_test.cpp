@@ -194,6 +194,7 @@ Config backward(std::vector<std::string> gradients = {}) {
 Definition with_input(const std::string& name) {
   return recurrence("twice", [name](Recurrence& op) {
     Dim K = op.key_dim(32), V = op.value_dim(16);
+    op.compute(f16);
     auto k = op.input("k", K, f32), more = op.input(name, K, f32), u = op.parameter("u", K, f32);
     auto v = op.input("v", V, f32);
     auto S = op.state("S", V, K, f32);

@@ -41,6 +41,18 @@ TEST_P(Stages, LowerToTheSameKernelWhenReadAgain) {
     }
 }
 
+// Texts of both passes say themselves that they are.
+TEST_P(Stages, OfBothPassesLowerToTheSameKernels) {
+  for (const Definition& definition : builtins) {
+    Config config = config_of("f16");
+    config.pass = "both";
+    const Source rec = source_from(rec_text(definition, config));
+    const std::string text = lower_to(rec, GetParam(), config);
+    EXPECT_EQ(lower_to(source_from(text), GetParam(), {}), text) << definition.name;
+    EXPECT_EQ(lower_to(source_from(text), Stage::cuda, {}), lower_to(rec, Stage::cuda, config)) << definition.name;
+  }
+}
+
 // Whether the text lowers to a kernel.
 bool lowers(const std::string& text) {
   try {

@@ -8,16 +8,18 @@
 namespace wkvc::test {
 namespace {
 
-Config config_of(const char* mma) {
+Config config_of(const char* mma, const char* pass = "forward") {
   Config config;
+  config.pass = pass;
   config.key_dim = 32;
   config.value_dim = 48;
   config.mma = mma;
   return config;
 }
 
-std::string stage_text(const Definition& definition, Stage stage, const char* mma = "f16") {
-  return lower_to(source_from(rec_text(definition, config_of(mma))), stage, config_of(mma));
+std::string stage_text(const Definition& definition, Stage stage, const char* mma = "f16",
+                       const char* pass = "forward") {
+  return lower_to(source_from(rec_text(definition, config_of(mma))), stage, config_of(mma, pass));
 }
 
 const std::vector<Definition> builtins = {rwkv7(), rwkv7_logw(), rwkv6()};
@@ -44,12 +46,10 @@ TEST_P(Stages, LowerToTheSameKernelWhenReadAgain) {
 // Texts of both passes say themselves that they are.
 TEST_P(Stages, OfBothPassesLowerToTheSameKernels) {
   for (const Definition& definition : builtins) {
-    Config config = config_of("f16");
-    config.pass = "both";
-    const Source rec = source_from(rec_text(definition, config));
-    const std::string text = lower_to(rec, GetParam(), config);
+    const std::string text = stage_text(definition, GetParam(), "f16", "both");
     EXPECT_EQ(lower_to(source_from(text), GetParam(), {}), text) << definition.name;
-    EXPECT_EQ(lower_to(source_from(text), Stage::cuda, {}), lower_to(rec, Stage::cuda, config)) << definition.name;
+    EXPECT_EQ(lower_to(source_from(text), Stage::cuda, {}), stage_text(definition, Stage::cuda, "f16", "both"))
+        << definition.name;
   }
 }
 
@@ -68,12 +68,14 @@ bool lowers(const std::string& text) {
 
 TEST_P(Stages, HostileTextsAreRefused) {
   std::mt19937 random(static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed()));
-  int refused = 0;
-  for (const Definition& definition : builtins) {
-    const std::string text = stage_text(definition, GetParam());
-    for (int i = 0; i < 100; ++i) refused += !lowers(mutated(text, random));
+  for (const char* pass : {"forward", "backward"}) {
+    int refused = 0;
+    for (const Definition& definition : builtins) {
+      const std::string text = stage_text(definition, GetParam(), "f16", pass);
+      for (int i = 0; i < 100; ++i) refused += !lowers(mutated(text, random));
+    }
+    EXPECT_GT(refused, 150) << pass;
   }
-  EXPECT_GT(refused, 150);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Stages, testing::Values(Stage::chunk, Stage::warp),

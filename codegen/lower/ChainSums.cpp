@@ -42,7 +42,7 @@ void rebuild(chunk::AddOp sum, const Placement& placement) {
   OpBuilder b(sum);
   Value partial = terms[0];
   for (size_t i = 1; i + 1 < terms.size(); ++i)
-    partial = chunk::AddOp::create(b, sum.getLoc(), sum.getType(), partial, terms[i]);
+    partial = chunk::AddOp::create(b, b.getUnknownLoc(), sum.getType(), partial, terms[i]);
   sum.getXMutable().assign(partial);
   sum.getYMutable().assign(terms.back());
 }

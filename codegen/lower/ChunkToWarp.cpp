@@ -116,6 +116,7 @@ class KernelBuilder {
     if (recompute) {
       again_.emplace(recompute, b, mapping_, saved_type_, spaces_, main_.phases() + 1);
       again_->plan_buffers();
+      main_.keep_sums_until(main_.phases() + 1 + again_->phases());
       main_.set_recomputed(kRecomputed);
     }
     std::vector<SharedBuffer*> all;

@@ -51,8 +51,10 @@ void WarpBuilder::plan_rings() {
     Value value = input.getResult();
     if (chunk::columns(value) == 1) continue;  // read from global memory
     MemRefType type = shared_type(chunk::rows(value), chunk::columns(value), chunk::element(value));
-    // What only the first phase reads may be overwritten in the second.
-    int stages = placement_.phases() > 1 && placement_.of(value).last_phase == 0 ? 1 : 2;
+    // What only the first phase reads may be overwritten in the second, where shared memory is short: next to the
+    // backward pass's other buffers. A forward pass copies further ahead instead.
+    bool once = placement_.phases() > 1 && placement_.of(value).last_phase == 0;
+    int stages = once && (program_.getBackward() || program_.getRecompute()) ? 1 : 2;
     auto* space = reserve(input.getSym().str() + "_ring", stages * warp::shared_bytes(type), 0, placement_.phases());
     rings_[value].space = space;
     rings_[value].type = type;
@@ -473,9 +475,10 @@ void WarpBuilder::compute(Operation* op) {
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));
-    registers_for(value)[value] = result;
+    // A part of a sum is not the sum: that is read once all parts are there.
+    if (!is_partial(value)) registers_for(value)[value] = result;
     const Place& place = placement_.of(value);
-    if (place.shared && place.phase == phase_) publish(value);
+    if (place.shared && place.phase == phase_) publish(value, result);
   }
 }
 
@@ -531,9 +534,8 @@ Value WarpBuilder::computed(Operation* op) {
 }
 
 // To shared memory, for another owner or a later phase.
-void WarpBuilder::publish(Value value) {
+void WarpBuilder::publish(Value value, Value x) {
   const PlannedBuffer& buffer = buffers_.find(value)->second;
-  Value x = tile(value);
   Value column = owner_ == Owner::slab ? column_ : Value();
   Space space = placement_.space(value);
   if (buffer.type.getRank() == 1) {
@@ -560,6 +562,10 @@ void WarpBuilder::for_each_sum(F f) {
   if (!any || role_ == Role::rows) return;
   OpBuilder::InsertionGuard guard(b_);
   each(Owner::slab, mapping_.split ? own_column() : begin_slab(create<warp::SlabsOp>(program_.getKeyDim())));
+}
+
+void WarpBuilder::keep_sums_until(int phase) {
+  for (auto& [op, buffer] : sums_) buffer.space->to = phase;
 }
 
 void WarpBuilder::start_sums() {

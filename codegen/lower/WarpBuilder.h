@@ -63,8 +63,9 @@ class WarpBuilder {
   void set_state(mlir::Value tile) { state_ = tile; }
   void set_recomputed(llvm::StringRef workspace) { recomputed_ = workspace; }  // holds states that are not saved
   mlir::Value next_state() const { return next_; }
-  void start_sums();  // before the loop: sums over all chunks begin with zero
-  void end_sums();    // after it: to their workspaces
+  void keep_sums_until(int phase);  // of the kernel's last program
+  void start_sums();                // before the loop: sums over all chunks begin with zero
+  void end_sums();                  // after it: to their workspaces
 
  private:
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
@@ -90,7 +91,7 @@ class WarpBuilder {
   mlir::Value computed(mlir::Operation* op);
   void store(chunk::OutputOp op);
   mlir::Value accumulated(mlir::Operation* sum) const;
-  void publish(mlir::Value value);
+  void publish(mlir::Value value, mlir::Value x);
   mlir::Value filled(chunk::ConstantOp op, mlir::VectorType type);
   mlir::Value loaded(mlir::Value value);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);

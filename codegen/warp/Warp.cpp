@@ -7,6 +7,18 @@
 
 #include "codegen/rec/Limits.h"
 
+using namespace mlir;
+
+// What a loop carries comes out of it in the same type.
+static ParseResult parseCarried(OpAsmParser& parser, SmallVectorImpl<Type>& init, SmallVectorImpl<Type>& results) {
+  if (succeeded(parser.parseOptionalColon()) && failed(parser.parseTypeList(init))) return failure();
+  results.assign(init.begin(), init.end());
+  return success();
+}
+static void printCarried(OpAsmPrinter& printer, Operation*, TypeRange init, TypeRange) {
+  if (!init.empty()) printer << ": " << init;
+}
+
 #include "codegen/warp/WarpDialect.cpp.inc"
 #define GET_OP_CLASSES
 #include "codegen/warp/WarpOps.cpp.inc"

@@ -128,7 +128,7 @@ def Warp_LoopOp : Warp_Op<"loop", [SingleBlock]> {
   let arguments = (ins Variadic<Warp_Tile32>:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward);
   let results = (outs Variadic<Warp_Tile32>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "($init^)? (`over` $over^)? (`backward` $backward^)? attr-dict-with-keyword (`:` type($init)^ `->` type($results))? $body";
+  let assemblyFormat = "($init^)? (`over` $over^)? (`backward` $backward^)? attr-dict-with-keyword custom<Carried>(type($init), type($results)) $body";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }

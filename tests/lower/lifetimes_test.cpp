@@ -18,20 +18,39 @@ struct Life {
   int from, to;
 };
 
-// Reads a text of warp kernels line by line. Barriers in a kernel's loop end phases, the first one the copies'.
+// Reads a text of warp kernels line by line. The barriers in a loop over chunks end phases, the first one the copies'.
+// The phases of a loop that recomputes states come after those of the loop backward, with one between them.
 class Reader {
  public:
   std::string read(const std::string& text) {
     std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) count_phases(line);
+    lines = std::istringstream(text);
     for (std::string line; std::getline(lines, line);) read_line(line);
     return faults_;
   }
 
  private:
+  static bool begins_chunks(const std::string& line) {
+    return line.find("warp.loop") != std::string::npos && line.find("\"groups\"") == std::string::npos;
+  }
+  static bool goes_backward(const std::string& line) { return line.find(" backward") != std::string::npos; }
+
+  void count_phases(const std::string& line) {
+    if (begins_chunks(line)) counting_ = goes_backward(line), phases_ = counting_ ? 0 : phases_;
+    if (line.find("warp.yield") != std::string::npos) counting_ = false;
+    if (counting_ && line.find("warp.barrier") != std::string::npos) ++phases_;
+  }
+
   void read_line(const std::string& line) {
     static const std::regex declaration(R"(%(\w+) = warp\.(buffer|floats) .*live (\d+) to (\d+))");
-    if (line.starts_with("warp.kernel")) lives_.clear(), phase_ = -1, in_loop_ = false;
-    if (line.find("warp.loop") != std::string::npos) in_loop_ = true;
+    if (line.starts_with("warp.kernel")) lives_.clear();
+    if (begins_chunks(line)) {
+      bool recomputes = line.find("\"group\"") != std::string::npos && !goes_backward(line);
+      phase_ = recomputes ? phases_ : -1;
+      in_loop_ = true;
+    }
+    if (line.find("warp.yield") != std::string::npos) in_loop_ = false;
     if (line.find("warp.barrier") != std::string::npos) ++phase_;
     if (std::smatch match; std::regex_search(line, match, declaration))
       lives_[match[1]] = {std::stoi(match[3]), std::stoi(match[4])};
@@ -50,7 +69,8 @@ class Reader {
   }
 
   std::map<std::string, Life> lives_;
-  int phase_ = -1;
+  int phase_ = -1, phases_ = 0;
+  bool counting_ = false;
   bool in_loop_ = false;
   std::string faults_;
 };

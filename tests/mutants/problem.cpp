@@ -91,6 +91,7 @@ MutantProblem mutant_problem(const Definition& definition, Config config) {
 MutantProblem backward_problem(const Definition& definition, Config config) {
   config.pass = "both";
   config.key_dim = config.value_dim = 32;
+  config.save_every = 16;  // every state: the loop over the chunks is the whole kernel
   MutantProblem problem = problem_of(definition, config, {2, 40, 2}, definition.name + "_backward");
   problem.bound = config.io == "f32" ? 2e-5 : 2e-3;
   return problem;

@@ -192,7 +192,7 @@ const Case lines[] = {
      "belongs at the top of the kernel"},
     {"LoopInTheLoop",
      "%0 = warp.loop %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n  warp.yield %Z : vector<16x32xf32>\n}\n",
-     "belongs at the top of the kernel"},
+     "a loop over one group belongs inside a loop over groups"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Warp, LinesOfTheLoop, testing::ValuesIn(lines), name_of_case);
@@ -294,7 +294,7 @@ TEST(Kernels, HaveOneLoopThatCarriesTheState) {
     return error_of(text.replace(text.find(from), from.size(), to));
   };
   expect_contains(error("^bb0(%S: vector<16x32xf32>)", "^bb0(%S: vector<16x32xf32>, %T: vector<16x32xf32>)"),
-                  "carries 'vector<16x32xf32>' in one argument");
+                  "carries one tile, or nothing, in an argument");
   expect_contains(error("warp.yield %S : vector<16x32xf32>", "warp.yield %square : vector<16x16xf32>"),
                   "ends with a warp.yield of 'vector<16x32xf32>'");
   expect_contains(error("    warp.yield %S : vector<16x32xf32>\n", ""), "terminator");

@@ -123,8 +123,9 @@ HostKernel HostKernel::compile(const std::string& kernel_source, const std::stri
   return kernel;
 }
 
-void HostKernel::run(const void* kernel_args, std::int64_t shared_bytes, std::int64_t blocks) const {
-  host::Launch launch{shared_bytes};
+void HostKernel::run(const void* kernel_args, std::int64_t shared_bytes, std::int64_t blocks,
+                     double stall_seconds) const {
+  host::Launch launch{shared_bytes, stall_seconds};
   launch.blocks = blocks;
   const int result = entry_(kernel_args, &launch);
   if (result == 0) return;

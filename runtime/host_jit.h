@@ -20,8 +20,10 @@ class HostKernel {
   static HostKernel compile(const std::string& kernel_source, const std::string& symbol);
 
   // Runs `blocks` blocks of the kernel (0: one for each batch and head) on KernelArgs whose pointers are host pointers,
-  // with `shared_bytes` of shared memory a block. Throws InternalError with the kernel's message.
-  void run(const void* kernel_args, std::int64_t shared_bytes, std::int64_t blocks = 0) const;
+  // with `shared_bytes` of shared memory a block. Throws InternalError with the kernel's message, which it also gives
+  // when warps have been waiting for each other for `stall_seconds`.
+  void run(const void* kernel_args, std::int64_t shared_bytes, std::int64_t blocks = 0,
+           double stall_seconds = 20) const;
 
  private:
   using Entry = int(const void* kernel_args, host::Launch* launch);

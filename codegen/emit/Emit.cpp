@@ -109,7 +109,10 @@ class Emitter {
     const char* range = in_groups_ ? (backward ? ", last, first - 1" : ", first, last")
                         : backward ? ", chunks - 1"
                                    : "";
-    line("{}<{}, {}, {}> {}(block.memory + {}, {}, {}{});", backward ? "BackwardRing" : "Ring",
+    line("{}<{}, {}, {}> {}(block.memory + {}, {}, {}{});",
+         backward     ? "BackwardRing"
+         : in_groups_ ? "BoundedRing"
+                      : "Ring",
          dtype_text(cast<MemRefType>(type).getElementType()), shape_text(type), op.getStages(), declare(op.getResult()),
          op.getOffset(), tensor(op.getTensor()), copiers(), range);
   }

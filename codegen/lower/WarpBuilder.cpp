@@ -163,13 +163,12 @@ void WarpBuilder::start_copies() {
 // The next chunk's, into the rings of that many stages.
 void WarpBuilder::copy_ahead(int stages) {
   if (role_ == Role::rows) return;
-  bool any = false;
-  for (auto& [value, ring] : rings_) {
-    if (ring.stages != stages) continue;
-    create<warp::CopyOp>(ring.value, 1);
-    any = true;
-  }
-  if (any) create<warp::CommitCopiesOp>();
+  for (auto& [value, ring] : rings_)
+    if (ring.stages == stages) create<warp::CopyOp>(ring.value, 1);
+  // One commit for all of them, after the last.
+  bool more = stages == 2 && llvm::any_of(rings_, [](auto& ring) { return ring.second.stages == 1; });
+  bool any = llvm::any_of(rings_, [&](auto& ring) { return ring.second.stages == stages; });
+  if (any && !more) create<warp::CommitCopiesOp>();
 }
 
 void WarpBuilder::begin_chunk() {

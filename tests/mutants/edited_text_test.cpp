@@ -72,8 +72,16 @@ const Reasons kEquivalent = {
     {"measured scale 1: store(M_f16_shared, round_scaled<f16>(M));", "the inverse's elements are near 1"},
 };
 
+const char* const kOneStage = "the ring has one slot";
+
 const Reasons kEquivalentBackward = {
-    {"read past the tail: w_ring.copy(chunks - 1, block, args.tokens);", "keep_rows drops those decays"},
+    {"next chunk's slot: const auto r_raw = r_ring[c];", kOneStage},
+    {"next chunk's slot: const auto w_raw = w_ring[c];", kOneStage},
+    {"next chunk's slot: const auto k_raw = k_ring[c];", kOneStage},
+    {"next chunk's slot: const auto a_raw = a_ring[c];", kOneStage},
+    {"next chunk's slot: const auto b_raw = b_ring[c];", kOneStage},
+    {"next chunk's slot: const auto v_raw = v_ring[c];", kOneStage},
+    {"next chunk's slot: const auto do_raw = do_ring[c];", kOneStage},
     {"tail kept: const auto log_w_valid_2 = keep_rows(log2_w_2, valid);",
      "a is zero past the tail, and rows there are not stored"},
     {"tail kept: const auto dlog_w = keep_rows(dlog_w_valid, valid) * greater_than(log_w_2, -40.f);",
@@ -81,9 +89,9 @@ const Reasons kEquivalentBackward = {
     {"measured scale 1: store(M_f16_shared, round_scaled<f16>(M));", "the inverse's elements are near 1"},
     {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column_2);",
      "parameters are the same for every batch"},
-    {"another batch: const auto u_2 = load_parameter_row<bf16, 16>(u_global, block, column_3);",
+    {"another batch: const auto u_2 = load_parameter_row<bf16, 16>(u_global, block, column_2);",
      "parameters are the same for every batch"},
-    {"another batch: store_parameter_row<f32>(du_parts_global, block, column_4, load_row<16>(du_sum + column_4));",
+    {"another batch: store_parameter_row<f32>(du_parts_global, block, column_3, load_row<16>(du_sum + column_3));",
      "batches are summed"},
 };
 

@@ -14,12 +14,12 @@ WKVC_INLINE int valid_rows(long long tokens, long long chunk) {
 
 // `Stages` tiles one after the other; chunk c lives in tile c mod Stages. Chunks are copied in order, from `first` on
 // and `Step` (1 or -1) at a time, so the ring keeps where the next one starts.
-template <class T, int R, int C, int Stages, int Step = 1>
+// Those before `end` only where the ring is Bounded: every copy looks whether it is one of them.
+template <class T, int R, int C, int Stages, int Step = 1, bool Bounded = (Step < 0)>
 class Ring {
  public:
   // `end`: the chunk after the last, in the direction of the steps.
-  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block, long long first = 0,
-                   long long end = Step > 0 ? 0x7fffffffffffffff : -1)
+  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block, long long first = 0, long long end = -1)
       : memory_(memory), tensor_(t), next_(global_row<const T>(t, block, first * R)), end_(end) {}
 
   WKVC_INLINE Shared<T, R, C> operator[](long long chunk) const {
@@ -29,7 +29,7 @@ class Ring {
   // Starts copying `chunk`, the one after the last; rows past the sequence's end become zero, and so does a whole
   // chunk. From the end on there is nothing to copy; the caller commits all the same.
   WKVC_INLINE void copy(long long chunk, const BlockBase& block, long long tokens) {
-    if (Step > 0 ? chunk >= end_ : chunk <= end_) return;
+    if (Bounded && (Step > 0 ? chunk >= end_ : chunk <= end_)) return;
     copy_async((*this)[chunk], tensor_, block, next_, valid_rows<R>(tokens, chunk));
     next_ += Step * R * tensor_.row;
   }
@@ -40,6 +40,10 @@ class Ring {
   const T* next_;
   long long end_;
 };
+
+// Of a part of the sequence.
+template <class T, int R, int C, int Stages>
+using BoundedRing = Ring<T, R, C, Stages, 1, true>;
 
 // From the last chunk, which is `first`, to chunk 0.
 template <class T, int R, int C, int Stages>

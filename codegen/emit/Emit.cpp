@@ -89,7 +89,7 @@ class Emitter {
               warp::ParameterOp, warp::TokensOp, warp::LoadSavedOp, warp::SaveStateOp, warp::KeepStateOp,
               warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp,
               warp::MmaOp, warp::LoadStateOp, warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
-        .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
+        .Case<warp::BarrierOp>([&](auto o) { write(o); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
         .Case<warp::NoteOp>([&](auto o) { write_note(o.getText()); })
@@ -132,6 +132,14 @@ class Emitter {
 
   void write(warp::FloatsOp op) {
     line("float* const {} = block.floats({});", declare(op.getResult()), op.getOffset());
+  }
+
+  // Roles meet at a barrier from different places in the text, which the block's own does not allow.
+  void write(warp::BarrierOp op) {
+    if (op->getParentOfType<warp::RoleOp>())
+      line("block.barrier<1>({});", kernel_.getWarps());
+    else
+      line("block.barrier();");
   }
 
   void write(warp::RoleOp op) {

@@ -97,8 +97,8 @@ class Differentiation {
 
   void seed() {
     auto state = *forward_.getBody().getOps<chunk::StateOp>().begin();
-    dS_ = b_.create<chunk::StateOp>(state.getType(), gradient_name(state.getSym()));
-    set_name(dS_, gradient_name(state.getSym()));
+    Value dS = b_.create<chunk::StateOp>(state.getType(), gradient_name(state.getSym()));
+    set_name(dS, gradient_name(state.getSym()));
     for (auto output : forward_.getBody().getOps<chunk::OutputOp>()) {
       Value x = output.getX();
       auto type = RankedTensorType::get({chunk::rows(x), chunk::columns(x)},
@@ -108,8 +108,7 @@ class Differentiation {
       set_name(incoming, gradient_name(output.getSym()));
       adjoints_.add(copies_.lookup(x), {b_.widen(incoming)});
     }
-    for (auto update : forward_.getBody().getOps<chunk::UpdateOp>())
-      adjoints_.add(copies_.lookup(update.getX()), {dS_});
+    for (auto update : forward_.getBody().getOps<chunk::UpdateOp>()) adjoints_.add(copies_.lookup(update.getX()), {dS});
   }
 
   // The gradient is complete when its operation is reached.
@@ -148,7 +147,6 @@ class Differentiation {
   IRMapping copies_;
   std::vector<Operation*> cloned_;
   llvm::DenseSet<Value> active_;
-  Value dS_;
 };
 
 void expect_known(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {

@@ -24,15 +24,19 @@ double exponential_rate(Value x) {
   return x.getDefiningOp<chunk::Exp2Op>() ? std::numbers::ln2 : 0;
 }
 
-// Whether rows past the sequence's end, where inputs are zero, are surely finite.
-bool finite_past_end(Value x) {
-  Operation* op = x.getDefiningOp();
-  if (isa<chunk::LogOp, chunk::ReciprocalOp>(op)) return false;
-  if (isa<chunk::ExpOp, chunk::Exp2Op>(op) && !op->hasAttr("at_most")) return false;
-  return llvm::all_of(op->getOperands(), finite_past_end);
-}
-
 }  // namespace
+
+// Whether rows past the sequence's end, where inputs are zero, are surely finite. Values share operands, so what is
+// found is remembered: following every path takes exponential time.
+bool Vjp::finite_past_end(Value x) {
+  if (auto known = finite_.find(x); known != finite_.end()) return known->second;
+  Operation* op = x.getDefiningOp();
+  bool may_overflow =
+      isa<chunk::LogOp, chunk::ReciprocalOp>(op) || (isa<chunk::ExpOp, chunk::Exp2Op>(op) && !op->hasAttr("at_most"));
+  bool finite =
+      !may_overflow && llvm::all_of(op->getOperands(), [&](Value operand) { return finite_past_end(operand); });
+  return finite_[x] = finite;
+}
 
 void Vjp::add(Value primal, Value value, double factor) {
   if (is_active(primal)) adjoints_.add(primal, {value, factor});

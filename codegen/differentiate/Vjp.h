@@ -30,12 +30,14 @@ class Vjp {
   void decayed_dot(chunk::DecayedDotOp op, Term g);
   mlir::Value as_contracted(mlir::Value x);
   mlir::Value sum_of_products(mlir::Value gradient, mlir::Value x);
+  bool finite_past_end(mlir::Value x);
   bool is_active(mlir::Value x) const { return active_.contains(x); }
 
   ChunkBuilder& b_;
   Adjoints& adjoints_;
   const llvm::DenseSet<mlir::Value>& active_;
   const Spaces& spaces_;
+  llvm::DenseMap<mlir::Value, bool> finite_;
 };
 
 }  // namespace wkvc

@@ -1,5 +1,7 @@
 #include "codegen/compiler.h"
 
+#include <set>
+
 #include <mlir/IR/MLIRContext.h>
 #include <mlir/IR/Verifier.h>
 
@@ -30,6 +32,21 @@ void apply(chunk::ProgramOp op, const Config& config) {
   if (config.sram) op.setSramBudgetAttr(OpBuilder(op.getContext()).getI64IntegerAttr(config.sram));
 }
 
+// The passes of one recurrence, each once.
+void check_distinct(ModuleOp module) {
+  std::set<std::string> kinds;
+  for (Operation& op : *module.getBody()) {
+    std::string kind;
+    if (auto program = dyn_cast<chunk::ProgramOp>(op))
+      kind = program.getRecurrence().str() + (program.getRecompute()  ? " recompute"
+                                              : program.getBackward() ? " backward"
+                                                                      : " forward");
+    if (auto kernel = dyn_cast<warp::KernelOp>(op)) kind = kernel.getSymName().str();
+    if (!kind.empty() && !kinds.insert(kind).second)
+      user_error("the text holds '{}' twice; expected each pass of one recurrence once", kind);
+  }
+}
+
 OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRContext& context) {
   context.loadDialect<rec::RecDialect, chunk::ChunkDialect, warp::WarpDialect>();
   if (source.stage == Stage::rec) {
@@ -45,6 +62,7 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
   };
   if (operations.empty() || !llvm::all_of(operations, belongs))
     user_error("the text of this stage holds nothing but {}", chunk ? "chunk.program" : "warp.kernel");
+  check_distinct(*module);
   module->walk([&](chunk::ProgramOp op) { apply(op, config); });
   return module;
 }
@@ -55,6 +73,19 @@ std::string text_of(Work& work, Stage stage) {
   std::string text;
   for (Operation& op : *work.module->getBody()) text += print(&op);
   return text;
+}
+
+// What a user writes can come to more than the next stage takes.
+void check_size(Work& work, const Pass& pass) {
+  for (Operation& op : *work.module->getBody()) {
+    size_t limit = isa<chunk::ProgramOp>(op) ? chunk::kMaxOperations : warp::kMaxOperations, count = 0;
+    op.walk([&](Operation*) { ++count; });
+    if (!isa<rec::RecurrenceOp>(op) && count > limit)
+      user_error(
+          "the recurrence comes to {} operations after the pass {}, at most {} are supported: use fewer rank-one terms "
+          "or shorter expressions",
+          count, pass.name, limit);
+  }
 }
 
 void check_verifies(Work& work, const Pass& pass) {
@@ -74,6 +105,7 @@ std::string run_passes(const Source& source, const Config& config, Done done) {
   for (const Pass& pass : all_passes()) {
     if (pass.input < source.stage) continue;
     pass.run(work, config);
+    check_size(work, pass);
     check_verifies(work, pass);
     for (Operation& op : *work.module->getBody()) make_names_unique(&op);
     if (done(pass)) return text_of(work, pass.output);

@@ -4,6 +4,7 @@
 
 #include "codegen/chunk/Chunk.h"
 #include "codegen/compiler.h"
+#include "codegen/emit/Buffers.h"
 #include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
 #include "codegen/warp/Warp.h"
@@ -39,21 +40,15 @@ Json contraction(chunk::DotOp op) {
           {"slice", slice ? slice.getValue().str() : ""}};
 }
 
-Json buffer(Operation* op) {
-  auto type = cast<MemRefType>(op->getResult(0).getType());
-  auto number = [&](const char* name) { return op->getAttrOfType<IntegerAttr>(name).getInt(); };
-  auto ring = dyn_cast<warp::RingOp>(op);
-  int64_t stages = ring ? ring.getStages() : 1;
-  Json entry{{"buffer", name_of(op->getResult(0)).str()},
-             {"offset", number("offset")},
-             {"bytes", stages * warp::shared_bytes(type)},
-             {"dtype", dtype_text(type.getElementType())},
-             {"shape", std::vector<int64_t>(type.getShape())}};
-  if (ring)
-    entry["lifetime"] = "all phases";
-  else
-    entry["lifetime"] = {number("from"), number("to")};
-  return entry;
+Json entry_of(const Buffer& buffer, warp::KernelOp kernel) {
+  auto shape = buffer.type ? buffer.type.getShape().vec() : std::vector<int64_t>();
+  return {{"kernel", kernel.getSymName().str()},
+          {"buffer", buffer.name},
+          {"offset", buffer.offset},
+          {"bytes", buffer.bytes},
+          {"dtype", buffer.type ? dtype_text(buffer.type.getElementType()) : "f32"},
+          {"shape", shape},
+          {"lifetime", {buffer.from, buffer.to}}};
 }
 
 }  // namespace
@@ -68,8 +63,8 @@ std::string explain_json(const Source& source, const Config& config) {
   }
   if (source.stage <= Stage::warp) {
     auto warp_stage = parse(lower_to(source, Stage::warp, config), context);
-    warp_stage->walk([&](Operation* op) {
-      if (isa<warp::RingOp, warp::BufferOp, warp::FloatsOp>(op)) report["sram"].push_back(buffer(op));
+    warp_stage->walk([&](warp::KernelOp kernel) {
+      for (const Buffer& buffer : buffers_of(kernel)) report["sram"].push_back(entry_of(buffer, kernel));
     });
   }
   return report.dump();

@@ -9,8 +9,10 @@
 #include "codegen/emit/Emit.h"
 #include "codegen/lower/ChainSums.h"
 #include "codegen/lower/ChunkToWarp.h"
+#include "codegen/lower/ColumnDots.h"
 #include "codegen/lower/RecToChunk.h"
 #include "codegen/lower/Slice.h"
+#include "codegen/lower/StateScales.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -65,6 +67,14 @@ void chain_all_sums(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) chain_sums(program);
 }
 
+void contract_all_columns(Work& work, const Config&) {
+  for (auto program : all<chunk::ProgramOp>(work)) contract_columns(program);
+}
+
+void scale_all_by_states(Work& work, const Config&) {
+  for (auto program : all<chunk::ProgramOp>(work)) scale_by_states(program);
+}
+
 void slice_programs(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) slice(program);
 }
@@ -99,6 +109,10 @@ constexpr Pass kPasses[] = {
      merge_common},
     {"chain-sums", "sums of contractions as chains, so that each accumulates on the last", Stage::chunk, Stage::chunk,
      chain_all_sums},
+    {"column-dots", "sums over values of products of two operands as contractions", Stage::chunk, Stage::chunk,
+     contract_all_columns},
+    {"state-scales", "in backward programs, one scale for all rows of operands made of a state", Stage::chunk,
+     Stage::chunk, scale_all_by_states},
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
     {"chunk-to-warp", "owners, phases, shared memory and barriers of one group of warps", Stage::chunk, Stage::warp,
      lower_to_warp},

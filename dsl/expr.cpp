@@ -35,7 +35,10 @@ bool is_sum(const Node& node) { return node.name.empty() && (node.kind == Kind::
 std::string factor(const Node& node) { return is_sum(node) ? "(" + node.text + ")" : node.text; }
 
 NodePtr make(Kind kind, std::optional<Axis> axis, std::vector<NodePtr> operands, std::string text, At at) {
+  constexpr int kMaxDepth = 2000;  // an expression is walked by recursion
   auto node = std::make_shared<Node>();
+  for (const NodePtr& operand : operands) node->depth = std::max(node->depth, operand->depth + 1);
+  if (node->depth > kMaxDepth) error_at(at, "the expression is more than {} operators deep: shorten it", kMaxDepth);
   node->kind = kind;
   node->axis = axis;
   node->operands = std::move(operands);

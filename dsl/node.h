@@ -52,6 +52,7 @@ struct Node {
   std::string name;                                // declared, or given with let
   std::optional<std::pair<double, double>> range;  // of inputs, parameters and assumptions
   float constant = 0;
+  int depth = 1;                   // of the expression
   std::optional<Compute> compute;  // of contractions, where pinned
 };
 using NodePtr = std::shared_ptr<Node>;

@@ -1,12 +1,14 @@
 #include "runtime/launch_arguments.h"
 
+#include <algorithm>
+
 #include "runtime/error.h"
 #include "runtime/layout.h"
 
 namespace wkvc {
 namespace {
 
-static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 24,
+static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 32,
               "emitted kernels and the runtime agree on this layout");
 
 // The stride of a dimension, or 0 when it is never stepped over and so may hold anything.
@@ -17,6 +19,11 @@ bool rows_in_16_bytes(const TensorSpec& spec, const Tensor& tensor, const Tensor
   const long long row_elements = has_rows(spec) ? tensor.shape.back() : 1;
   const long long steps = (row_elements * bytes) | (arg.batch * bytes) | (arg.row * bytes) | (arg.head * bytes);
   return steps % 16 == 0 && reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
+}
+
+// Rows of tokens: states look at their own flag, and numbers are read one by one.
+bool moves_in_pieces(const TensorSpec& spec) {
+  return has_rows(spec) && std::find(spec.dims.begin(), spec.dims.end(), "T") != spec.dims.end();
 }
 
 TensorArg argument_for(const TensorSpec& spec, const Tensor& tensor) {
@@ -46,7 +53,11 @@ LaunchArguments::LaunchArguments(const Manifest& manifest, std::span<const Tenso
   args_.batches = size.batches;
   args_.tokens = size.tokens;
   args_.heads = size.heads;
-  for (std::size_t i = 0; i < count_; ++i) args_.tensor[i] = argument_for(manifest.tensors[i], tensors[i]);
+  args_.vector16 = 1;
+  for (std::size_t i = 0; i < count_; ++i) {
+    args_.tensor[i] = argument_for(manifest.tensors[i], tensors[i]);
+    if (moves_in_pieces(manifest.tensors[i])) args_.vector16 &= args_.tensor[i].vector16;
+  }
 }
 
 }  // namespace wkvc

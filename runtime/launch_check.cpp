@@ -61,6 +61,16 @@ void check_strides(const TensorSpec& spec, const Tensor& tensor) {
   }
 }
 
+// Offsets inside a chunk are 32 bits in kernels.
+void check_row_stride(const TensorSpec& spec, const Tensor& tensor) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 24;
+  for (std::size_t i = 0; i < spec.dims.size(); ++i) {
+    if (spec.dims[i] == "B" || spec.dims[i] == "H" || tensor.shape[i] <= 1 || tensor.strides[i] < kLimit) continue;
+    user_error("tensor \"{}\" has strides {}: neighbouring rows ({}) are at most {} elements apart, copy it", spec.name,
+               shape_text(tensor.strides), spec.dims[i], kLimit - 1);
+  }
+}
+
 void check_pointer(const TensorSpec& spec, const Tensor& tensor) {
   if (tensor.data == nullptr) {
     user_error("tensor \"{}\" is null: only states and gradients of states can be left out", spec.name);
@@ -69,6 +79,13 @@ void check_pointer(const TensorSpec& spec, const Tensor& tensor) {
     user_error("tensor \"{}\" begins at {}, which is not aligned to its {}-byte elements", spec.name,
                fmt::ptr(tensor.data), size_of(tensor.dtype));
   }
+}
+
+// Kernels move what they keep for each other in pieces of 16 bytes.
+void check_alignment(const TensorSpec& spec, const Tensor& tensor) {
+  if (!is_internal(spec.role) || reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0) return;
+  user_error("tensor \"{}\" begins at {}, which is not a multiple of 16 bytes: a {} tensor has to be aligned",
+             spec.name, fmt::ptr(tensor.data), name_of(spec.role));
 }
 
 // Dimensions from the smallest stride: each has to step over all that the ones before it reach. It refuses a few
@@ -98,7 +115,9 @@ void check_tensor(const TensorSpec& spec, const Tensor& tensor, const std::vecto
   check_shape(spec, tensor, expected);
   if (element_count(tensor.shape) == 0) return;
   check_strides(spec, tensor);
+  check_row_stride(spec, tensor);
   check_pointer(spec, tensor);
+  check_alignment(spec, tensor);
   if (is_written(spec)) check_no_overlap(spec, tensor);
 }
 
@@ -125,6 +144,10 @@ void check_sharing(const Manifest& manifest, std::span<const Tensor> tensors) {
 void check_size(LaunchSize size) {
   if (size.batches < 0 || size.tokens < 0 || size.heads < 0) {
     user_error("B = {}, T = {}, H = {}: sizes cannot be negative", size.batches, size.tokens, size.heads);
+  }
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 34;  // chunks of at least 16 are counted in 32 bits
+  if (size.tokens > kMostTokens) {
+    user_error("T = {} is more than {}, the most tokens a kernel counts: split the sequence", size.tokens, kMostTokens);
   }
   const CheckedInt blocks = checked_mul(size.batches, size.heads);
   if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {

@@ -138,6 +138,13 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
+LogicalResult ColumnDotsOp::verify() {
+  if (getX().getType() != getY().getType())
+    return emitOpError("operands must have one type, got ") << getX().getType() << " and " << getY().getType();
+  if (has_shape(getResult(), 1, columns(getX()))) return success();
+  return emitOpError("gives one row of ") << getX().getType();
+}
+
 LogicalResult DiagonalDotOp::verify() { return verify_tokens_square(*this, getX(), getY(), getResult()); }
 
 LogicalResult DecayedDotOp::verify() {

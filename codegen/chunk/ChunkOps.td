@@ -148,7 +148,7 @@ def Chunk_RoundOp : Chunk_Pure<"round"> {
   let summary = "An operand of contractions, rounded to their dtype";
   let description = [{
     Where an f16 operand's magnitude is not proven it carries a power-of-two scale. Each of its elements is at most
-    `factor` times the product over `bound` of the largest |element| of that input in the chunk; with no `bound` and a
+    `factor` times the product over `bound` of the largest |element| of that input in the chunk, or of that state; with no `bound` and a
     factor of 0 the scale comes from the value's own maximum. No scale at all: the range is proven.
   }];
   let arguments = (ins Chunk_F32:$x, OptionalAttr<StrArrayAttr>:$bound, OptionalAttr<F32Attr>:$factor);
@@ -215,6 +215,14 @@ def Chunk_DotOp : Chunk_Pure<"dot"> {
   let arguments = (ins Chunk_Any:$x, I64Attr:$x_dim, Chunk_Any:$y, I64Attr:$y_dim);
   let results = (outs Chunk_F32:$result);
   let assemblyFormat = "$x `over` $x_dim `,` $y `over` $y_dim attr-dict `:` type($x) `,` type($y) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Chunk_ColumnDotsOp : Chunk_Pure<"column_dots"> {
+  let summary = "A row of the contractions of each column of x with the same one of y: Σ_v x[v,k]·y[v,k]";
+  let arguments = (ins Chunk_Any:$x, Chunk_Any:$y);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y) `->` type($result)";
   let hasVerifier = 1;
 }
 

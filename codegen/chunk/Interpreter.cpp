@@ -183,6 +183,18 @@ class Machine {
     return [&x, &y, &result, x_dim, y_dim] { dot(x, x_dim, y, y_dim, result); };
   }
 
+  Step dots_of_columns(ColumnDotsOp op) {
+    const Matrix &x = (*this)[op.getX()], &y = (*this)[op.getY()];
+    Matrix& result = (*this)[op.getResult()];
+    return [&x, &y, &result] {
+      fill(result, [&](std::size_t, std::size_t j) {
+        double sum = 0;
+        for (std::size_t i = 0; i < x.rows; ++i) sum += x(i, j) * y(i, j);
+        return sum;
+      });
+    };
+  }
+
   Step diagonal_of_dots(DiagonalDotOp op) {
     const Matrix &x = (*this)[op.getX()], &y = (*this)[op.getY()];
     Matrix& result = (*this)[op.getResult()];
@@ -257,6 +269,7 @@ class Machine {
         .Case([&](UnitLowerInverseOp y) { return whole(y, unit_lower_inverse); })
         .Case([&](RowOp y) { return row(y); })
         .Case([&](DotOp y) { return contraction(y); })
+        .Case([&](ColumnDotsOp y) { return dots_of_columns(y); })
         .Case([&](DiagonalDotOp y) { return diagonal_of_dots(y); })
         .Case([&](DecayedDotOp y) { return decayed(y); })
         .Default([](mlir::Operation*) { return Step(); });  // inputs, state, update, outputs: moved by the caller

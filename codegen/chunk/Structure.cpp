@@ -12,7 +12,6 @@ namespace wkvc::chunk {
 namespace {
 
 // More than any recurrence comes to; what goes on from here recurses along chains of operations.
-constexpr size_t kMaxOperations = 2000;
 
 int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
 
@@ -39,16 +38,21 @@ class Structure {
     return verify_name(op);
   }
 
-  // Scales are taken from inputs of this program. After all operations have been visited.
+  // Scales are taken from inputs and states of this program. After all operations have been visited.
   LogicalResult verify_bounds(ProgramOp program) const {
     for (auto round : program.getBody().getOps<RoundOp>()) {
       if (!round.getBound()) continue;
       for (auto name : round.getBound()->getAsValueRange<StringAttr>())
-        if (auto input = dyn_cast_or_null<InputOp>(names_.lookup(name)); !input || columns(input.getResult()) == 1)
+        if (!has_maximum(names_.lookup(name)))
           return round.emitOpError() << "takes its scale from \"" << name
-                                     << "\", which is no input over keys or values";
+                                     << "\", which is no input over keys or values and no state";
     }
     return success();
+  }
+
+  static bool has_maximum(Operation* op) {
+    if (auto input = dyn_cast_or_null<InputOp>(op)) return columns(input.getResult()) > 1;
+    return isa_and_nonnull<StateOp, SavedStateOp>(op);
   }
 
  private:
@@ -87,6 +91,7 @@ class Structure {
     if (isa<KeepValidOp, CumsumOp, OutputOp>(op)) return expect_tokens(op, op.getOperand(0));
     if (isa<TrilOp, UnitLowerInverseOp, DiagonalOp>(op)) return expect(op, op.getOperand(0), C_, C_);
     if (isa<DiagonalDotOp, DecayedDotOp, DecayedLeftOp, DecayedRightOp>(op)) return expect_tokens(op, op.getOperand(0));
+    if (isa<ColumnDotsOp>(op)) return expect(op, op.getOperand(0), V_, K_);
     if (isa<AtRowOp>(op)) return expect_tokens(op, op.getResult(0));
     return success();
   }

@@ -77,14 +77,20 @@ void Vjp::operator()(Operation* op, Term g) {
       .Default([&](Operation*) { activation(op, g); });
 }
 
+// exp may overflow where nothing comes of it (decays below the floor): there 0·inf must be 0.
+Value Vjp::finite(Value exponential) {
+  if (exponential.getDefiningOp()->hasAttr("at_most")) return exponential;
+  return b_.neg(b_.at_least(b_.neg(exponential), std::numeric_limits<float>::lowest()));
+}
+
 void Vjp::activation(Operation* op, Term g) {
   Value x = op->getOperand(0), y = op->getResult(0);
   auto slope = [&](Value derivative, double factor = 1) { add(x, b_.mul(g.value, derivative), g.factor * factor); };
   auto one_minus = [&](Value z) { return b_.add(b_.neg(z), b_.number(1)); };
   llvm::TypeSwitch<Operation*>(op)
-      .Case([&](chunk::ExpOp) { slope(y); })
+      .Case([&](chunk::ExpOp) { slope(finite(y)); })
       .Case([&](chunk::Exp2Op) { slope(y, std::numbers::ln2); })
-      .Case([&](chunk::LogOp) { slope(b_.reciprocal(x)); })
+      .Case([&](chunk::LogOp) { slope(b_.reciprocal(b_.at_least(x, std::numeric_limits<float>::min()))); })
       .Case([&](chunk::SigmoidOp) { slope(b_.mul(y, one_minus(y))); })
       .Case([&](chunk::TanhOp) { slope(one_minus(b_.mul(y, y))); })
       .Case([&](chunk::SoftplusOp) { slope(b_.sigmoid(x)); })

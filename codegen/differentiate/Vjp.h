@@ -21,6 +21,7 @@ class Vjp {
   void add_reduced(mlir::Value primal, mlir::Value value, double factor);
   void multiply(chunk::MulOp op, Term g);
   void factor_of_product(chunk::MulOp op, mlir::Value x, mlir::Value y, Term g);
+  mlir::Value finite(mlir::Value exponential);
   void activation(mlir::Operation* op, Term g);
   void row(chunk::RowOp op, Term g);
   void contraction(chunk::DotOp op, Term g);

@@ -20,7 +20,7 @@ class Emitter {
   explicit Emitter(warp::KernelOp kernel) : kernel_(kernel), manifest_(manifest_of(kernel)), expressions_(names_) {}
 
   std::string run() {
-    for (const char* used : {"args", "block", "c", "chunks", "copiers", "valid", "row0"}) names_.unique(used);
+    for (const char* used : {"args", "block", "c", "chunks", "valid", "row0"}) names_.unique(used);
     text_ = header_comment(kernel_) + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
     line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
          kernel_.getBlocks());
@@ -30,10 +30,7 @@ class Emitter {
       line("const TensorArg& {} = args.tensor[{}];", tensors_[manifest_.tensors[i].name], i);
     }
     line("const int row0 = 16 * block.warp;  // first of this warp's value rows");
-    line("const long long chunks = (args.tokens + {}) / {};", kernel_.getChunk() - 1, kernel_.getChunk());
-    if (kernel_.getCopiers())
-      line("const BlockBase copiers = block.team({}, {});  // warps that copy inputs",
-           kernel_.getWarps() - *kernel_.getCopiers(), *kernel_.getCopiers());
+    line("const int chunks = chunk_count<{}>(args.tokens);", kernel_.getChunk());
     emit_block(kernel_.getBody().front());
     indent_ = 0;
     line("}}");
@@ -70,8 +67,33 @@ class Emitter {
   std::string declare(Value value) { return names_.declare(value, wish(value)); }
 
   void emit_block(Block& block) {
-    for (Operation& op : block)
-      if (!Expressions::is_inlined(&op)) emit(op);
+    for (Operation& op : block) {
+      if (Expressions::is_inlined(&op) || joins_last(op)) continue;
+      emit(op);
+    }
+  }
+
+  // Copies, maxima and outputs in a row are one call each: what follows does not wait for what precedes.
+  template <class Op>
+  static bool joins_last(Operation& op) {
+    return isa<Op>(op) && isa_and_nonnull<Op>(op.getPrevNode());
+  }
+  static bool joins_last(Operation& op) {
+    return joins_last<warp::CopyOp>(op) || joins_last<warp::PublishMaxOp>(op) || joins_last<warp::StoreOutputOp>(op);
+  }
+
+  template <class Op>
+  static std::vector<Op> row_from(Op first) {
+    std::vector<Op> row;
+    for (Operation* op = first; isa_and_nonnull<Op>(op); op = op->getNextNode()) row.push_back(cast<Op>(op));
+    return row;
+  }
+
+  // A call with each of the last arguments in a line of its own.
+  void call(const std::string& start, const std::vector<std::string>& arguments) {
+    line("{}", start);
+    for (const std::string& argument : arguments)
+      line("    {}{}", argument, &argument == &arguments.back() ? ");" : ",");
   }
 
   void emit_region(Region& region) {
@@ -83,13 +105,14 @@ class Emitter {
 
   void emit(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
-        .Case<warp::RingOp, warp::BufferOp, warp::FloatsOp, warp::RoleOp, warp::OwnColumnOp, warp::LoopOp,
-              warp::YieldOp, warp::SlabsOp, warp::OnWarpOp, warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp,
-              warp::ScaleForOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp,
-              warp::ParameterOp, warp::TokensOp, warp::LoadSavedOp, warp::SaveStateOp, warp::KeepStateOp,
-              warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp,
-              warp::MmaOp, warp::LoadStateOp, warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
-        .Case<warp::BarrierOp>([&](auto o) { write(o); })
+        .Case<warp::RingOp, warp::BufferOp, warp::FloatsOp, warp::LoopOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp,
+              warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::LoadOp, warp::StoreOp,
+              warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
+              warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
+              warp::KeepStateOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::RoundOp, warp::WidenOp,
+              warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StoreStateOp,
+              warp::StoreOutputOp>([&](auto o) { write(o); })
+        .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
         .Case<warp::NoteOp>([&](auto o) { write_note(o.getText()); })
@@ -101,20 +124,23 @@ class Emitter {
     line("// {}", note.str());
   }
 
-  const char* copiers() { return kernel_.getCopiers() ? "copiers" : "block"; }
-
   void write(warp::RingOp op) {
     auto type = op.getType();
     bool backward = op.getBackward();
-    const char* range = in_groups_ ? (backward ? ", last, first - 1" : ", first, last")
-                        : backward ? ", chunks - 1"
-                                   : "";
-    line("{}<{}, {}, {}> {}(block.memory + {}, {}, {}{});",
-         backward     ? "BackwardRing"
-         : in_groups_ ? "BoundedRing"
-                      : "Ring",
+    std::string start = first_chunk(backward);
+    line("{}<{}, {}, {}> {}(block.memory + {}, {}, block{});", backward ? "BackwardRing" : "Ring",
          dtype_text(cast<MemRefType>(type).getElementType()), shape_text(type), op.getStages(), declare(op.getResult()),
-         op.getOffset(), tensor(op.getTensor()), copiers(), range);
+         op.getOffset(), tensor(op.getTensor()), start == "0" ? "" : ", " + start);
+  }
+
+  // That of the loop being written, and what the chunks after it are compared with.
+  std::string first_chunk(bool backward) const {
+    if (in_groups_) return backward ? "last" : "first";
+    return backward ? "chunks - 1" : "0";
+  }
+  std::string is_in_loop(const std::string& chunk, bool backward) const {
+    if (backward) return fmt::format("{} >= {}", chunk, in_groups_ ? "first" : "0");
+    return fmt::format("{} < {}", chunk, in_groups_ ? "last" : "chunks");
   }
 
   void write(warp::BufferOp op) {
@@ -134,42 +160,21 @@ class Emitter {
     line("float* const {} = block.floats({});", declare(op.getResult()), op.getOffset());
   }
 
-  // Roles meet at a barrier from different places in the text, which the block's own does not allow.
-  void write(warp::BarrierOp op) {
-    if (op->getParentOfType<warp::RoleOp>())
-      line("block.barrier<1>({});", kernel_.getWarps());
-    else
-      line("block.barrier();");
-  }
-
-  void write(warp::RoleOp op) {
-    if (op.getFirst() == 0)
-      line("if (block.warp <= {}) {{", op.getLast());
-    else
-      line("if (block.warp >= {} && block.warp <= {}) {{", op.getFirst(), op.getLast());
-    emit_region(op.getBody());
-  }
-
-  void write(warp::OwnColumnOp op) {
-    line("const int {} = 16 * (block.warp - {});", declare(op.getResult()), op.getFirst());
-  }
-
   void write(warp::LoopOp op) {
-    for (auto [state, init] : llvm::zip_equal(op.getBody().getArguments(), op.getInit()))
-      line("auto {} = {};", names_.declare(state, name_of(state)), expr(init));
+    Value state = op.getBody().getArgument(0);
+    line("auto {} = {};", names_.declare(state, name_of(state)), expr(op.getInit()));
     if (op.getOver() == "groups")
       write_groups(op);
     else
       write_chunks(op);
-    for (auto [state, result] : llvm::zip_equal(op.getBody().getArguments(), op.getResults()))
-      names_.alias(result, state);
+    names_.alias(op.getResult(), state);
   }
 
   void write_groups(warp::LoopOp op) {
     auto every = kernel_.getSavedEvery();
-    line("for (long long g = (chunks + {}) / {} - 1; g >= 0; --g) {{", every - 1, every);
-    line("  const long long first = {} * g, last = (first + {} < chunks ? first + {} : chunks) - 1;  // chunks", every,
-         every, every);
+    line("for (int g = (chunks + {}) / {} - 1; g >= 0; --g) {{", every - 1, every);
+    line("  const int first = {} * g, last = (first + {} < chunks ? first + {} : chunks) - 1;  // chunks", every, every,
+         every);
     in_groups_ = true;
     emit_region(op.getBody());
     in_groups_ = false;
@@ -178,9 +183,9 @@ class Emitter {
   void write_chunks(warp::LoopOp op) {
     bool group = op.getOver() == "group";
     if (op.getBackward())
-      line("for (long long c = {}; c >= {}; --c) {{", group ? "last" : "chunks - 1", group ? "first" : "0");
+      line("for (int c = {}; c >= {}; --c) {{", group ? "last" : "chunks - 1", group ? "first" : "0");
     else
-      line("for (long long c = {}; c < {}; ++c) {{", group ? "first" : "0", group ? "last" : "chunks");
+      line("for (int c = {}; c < {}; ++c) {{", group ? "first" : "0", group ? "last" : "chunks");
     line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     loop_ = op;
     emit_region(op.getBody());
@@ -188,9 +193,8 @@ class Emitter {
   }
 
   void write(warp::YieldOp op) {
-    auto arguments = cast<warp::LoopOp>(op->getParentOp()).getBody().getArguments();
-    for (auto [argument, next] : llvm::zip_equal(arguments, op.getNext()))
-      if (expr(next) != names_.of(argument)) line("{} = {};", names_.of(argument), expr(next));
+    Value state = cast<warp::LoopOp>(op->getParentOp()).getBody().getArgument(0);
+    if (expr(op.getNext()) != names_.of(state)) line("{} = {};", names_.of(state), expr(op.getNext()));
   }
 
   void write(warp::SlabsOp op) {
@@ -206,22 +210,25 @@ class Emitter {
 
   void write(warp::CopyOp op) {
     bool backward = op.getRing().getDefiningOp<warp::RingOp>().getBackward();
-    const char* start = in_groups_ ? (backward ? "last" : "first") : backward ? "chunks - 1" : "0";
-    std::string chunk = loop_ ? "c" : start;
+    std::string chunk = loop_ ? "c" : first_chunk(backward);
     if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
-    line("{}.copy({}, {}, args.tokens);", names_.of(op.getRing()), chunk, copiers());
+    std::vector<std::string> rings;
+    for (warp::CopyOp copy : row_from(op)) rings.push_back(names_.of(copy.getRing()));
+    line("if ({}) copy_chunk(args, block, {}, {});", is_in_loop(chunk, backward), chunk, fmt::join(rings, ", "));
   }
 
   void write(warp::CurrentOp op) { line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing())); }
 
   void write(warp::PublishMaxOp op) {
-    line("publish_max({}, {}, copied_max({}, {}));", names_.of(op.getSlots()), copiers(), names_.of(op.getTile()),
-         copiers());
+    std::vector<std::string> maxima;
+    for (warp::PublishMaxOp x : row_from(op))
+      maxima.push_back(fmt::format("maximum({}, {})", expr(x.getX()), names_.of(x.getSlots())));
+    call("publish_maxima(block,", maxima);
   }
 
   void write(warp::ScaleForOp op) {
     std::string product;
-    for (Value slots : op.getSlots()) product += fmt::format("block_max({}, {}) * ", names_.of(slots), copiers());
+    for (Value slots : op.getSlots()) product += fmt::format("block_max({}, block) * ", names_.of(slots));
     line("const float {} = scale_for({}{});", declare(op.getResult()), product, float_text(op.getFactor()));
   }
 
@@ -274,13 +281,13 @@ class Emitter {
   }
 
   void write(warp::TokensOp op) {
-    line("const auto {} = load_tokens_{}<{}, {}>({}, block, {} * c, valid);", declare(op.getResult()),
+    line("const auto {} = load_tokens_{}<{}, {}>({}, block, {}LL * c, valid);", declare(op.getResult()),
          is_row(op.getType()) ? "row" : "column", dtype_text(op.getDtype()), length(op.getType()),
          tensor(op.getTensor()), kernel_.getChunk());
   }
 
   void write(warp::StoreTokensOp op) {
-    line("store_tokens<{}>({}, block, {} * c, valid, {});", dtype_text(op.getDtype()), tensor(op.getTensor()),
+    line("store_tokens<{}>({}, block, {}LL * c, valid, {});", dtype_text(op.getDtype()), tensor(op.getTensor()),
          kernel_.getChunk(), expr(op.getX()));
   }
 
@@ -291,40 +298,60 @@ class Emitter {
          names_.of(op.getFrom()), column);
   }
 
-  // The row of the saved states [N,V,K] where those before chunk c begin.
-  std::string saved_row() {
-    std::string index = kernel_.getSavedEvery() == 1 ? "c" : fmt::format("(c / {})", kernel_.getSavedEvery());
-    return fmt::format("{} * {} + row0", kernel_.getValueDim(), index);
+  // The first of this warp's rows of the state before `chunk`, among those that every group keeps in a workspace, or
+  // among all that were saved.
+  std::string kept_row(llvm::StringRef name, const std::string& chunk) {
+    auto every = kernel_.getSavedEvery();
+    std::string index = chunk;
+    if (role_of(name) == Role::workspace)
+      index = fmt::format("(({}) % {})", chunk, every);
+    else if (every > 1)
+      index = in_groups_ ? "g" : fmt::format("({} / {})", chunk, every);
+    else if (chunk != "c")
+      index = "(" + chunk + ")";
+    return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);
+  }
+
+  Role role_of(llvm::StringRef name) const {
+    for (const TensorSpec& spec : manifest_.tensors)
+      if (spec.name == name) return spec.role;
+    user_error("kernel: '{}' is not among its tensors", name.str());
+  }
+
+  void write(warp::StagedOp op) {
+    auto type = cast<MemRefType>(op.getType());
+    line("const auto {} = block.staged<{}, {}>({}, row0);", declare(op.getResult()), dtype_text(type.getElementType()),
+         type.getDimSize(1), op.getOffset());
+  }
+
+  void write(warp::CopySavedOp op) {
+    bool backward = kernel_.getBackward();
+    std::string chunk = loop_ ? "c" : first_chunk(backward);
+    if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
+    line("if ({}) copy_kept_state({}, {}, block, {});", is_in_loop(chunk, backward), names_.of(op.getStaged()),
+         tensor(op.getTensor()), kept_row(op.getTensor(), chunk));
+  }
+
+  void write(warp::LoadStagedOp op) {
+    line("const auto {} = load_kept_state({});", declare(op.getResult()), names_.of(op.getStaged()));
   }
 
   void write(warp::LoadSavedOp op) {
-    std::string name = declare(op.getResult());
-    auto every = kernel_.getSavedEvery();
-    line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
-    std::string row = in_groups_ && !loop_ ? fmt::format("{} * g + row0", kernel_.getValueDim()) : saved_row();
-    std::string load =
-        fmt::format("load_state<{}>({}, {}, block, {});", dtype_text(op.getDtype()), name, tensor(op.getTensor()), row);
-    if (!op.getRecomputed()) {
-      line("{}", load);
-      return;
-    }
-    line("if (c == first)");
-    line("  {}", load);
-    line("else");
-    line("  load_state({}, {}, block, {} * (c % {}) + row0);", name, tensor(*op.getRecomputed()), kernel_.getValueDim(),
-         every);
+    int64_t columns = cast<VectorType>(op.getType()).getDimSize(1);
+    line("const auto {} = load_kept_state<{}, {}>({}, block, {});", declare(op.getResult()), dtype_text(op.getDtype()),
+         columns, tensor(op.getTensor()), kept_row(op.getTensor(), "c"));
   }
 
   void write(warp::KeepStateOp op) {
-    line("store_state({}, {}, block, {} * ((c + 1) % {}) + row0);", expr(op.getX()), tensor(op.getTensor()),
-         kernel_.getValueDim(), kernel_.getSavedEvery());
+    line("keep_state<{}>({}, {}, block, {});", dtype_text(op.getDtype()), expr(op.getX()), tensor(op.getTensor()),
+         kept_row(op.getTensor(), loop_ ? "c + 1" : "first"));
   }
 
   void write(warp::SaveStateOp op) {
     std::string condition =
         kernel_.getSavedEvery() == 1 ? "" : fmt::format("if (c % {} == 0) ", kernel_.getSavedEvery());
-    line("{}store_state<{}>({}, {}, block, {});", condition, dtype_text(op.getDtype()), expr(op.getX()),
-         tensor(op.getTensor()), saved_row());
+    line("{}keep_state<{}>({}, {}, block, {});", condition, dtype_text(op.getDtype()), expr(op.getX()),
+         tensor(op.getTensor()), kept_row(op.getTensor(), "c"));
   }
 
   void write(warp::ParameterOp op) {
@@ -389,6 +416,12 @@ class Emitter {
          expressions_.operand(op.getY(), op.getYColumn(), op.getYScale(), op.getYTransposed()));
   }
 
+  void write(warp::ColumnDotsOp op) {
+    line("const auto {} = column_dots({}, {});", declare(op.getResult()),
+         expressions_.operand(op.getX(), op.getColumn(), op.getXScale(), false),
+         expressions_.operand(op.getY(), op.getColumn(), op.getYScale(), false));
+  }
+
   void write(warp::LoadStateOp op) {
     std::string name = declare(op.getResult());
     line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
@@ -400,8 +433,12 @@ class Emitter {
   }
 
   void write(warp::StoreOutputOp op) {
-    line("store_global{}<{}>({}, block, {} * c, valid, {}, {});", op.getTransposed() ? "_transposed" : "",
-         dtype_text(op.getDtype()), tensor(op.getTensor()), kernel_.getChunk(), place(op.getColumn()), expr(op.getX()));
+    std::vector<std::string> outputs;
+    for (warp::StoreOutputOp out : row_from(op))
+      outputs.push_back(fmt::format("output{}<{}>({}, {}, {})", out.getTransposed() ? "_transposed" : "",
+                                    dtype_text(out.getDtype()), tensor(out.getTensor()), place(out.getColumn()),
+                                    expr(out.getX())));
+    call("store_outputs(args, block, c, valid,", outputs);
   }
 
   warp::KernelOp kernel_;

@@ -1,5 +1,6 @@
 #include "codegen/emit/Header.h"
 
+#include "codegen/emit/Buffers.h"
 #include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
 #include "codegen/lower/SharedMemory.h"
@@ -39,30 +40,21 @@ TensorSpec tensor_from(llvm::StringRef text) {
   return spec;
 }
 
-// The buffers as they stand in the warp text.
+// "k_ring 16x64 bf16 x 2 stages": the name and what is in it.
+std::string label_of(const Buffer& buffer) {
+  if (!buffer.type) return buffer.name;
+  std::string shape;
+  for (int64_t size : buffer.type.getShape()) shape += (shape.empty() ? "" : "x") + std::to_string(size);
+  std::string stages = buffer.stages > 1 ? fmt::format(" x {} stages", buffer.stages) : "";
+  return fmt::format("{} {} {}{}", buffer.name, shape, dtype_text(buffer.type.getElementType()), stages);
+}
+
 std::string shared_map(warp::KernelOp kernel) {
-  std::vector<SharedBuffer> buffers;
-  auto add = [&](Operation& op, int64_t copies, int from, int to) {
-    auto type = cast<MemRefType>(op.getResult(0).getType());
-    std::string name = fmt::format("{} {}", name_of(op.getResult(0)).str(), [&] {
-      std::string text;
-      for (int64_t size : type.getShape()) text += (text.empty() ? "" : "x") + std::to_string(size);
-      llvm::raw_string_ostream(text) << " " << type.getElementType();
-      return text + (copies > 1 ? fmt::format(" x {} stages", copies) : "");
-    }());
-    buffers.push_back(
-        {name, copies * warp::shared_bytes(type), from, to, op.getAttrOfType<IntegerAttr>("offset").getInt()});
-  };
-  int last = 0;
-  for (auto buffer : kernel.getBody().getOps<warp::BufferOp>()) last = std::max<int>(last, buffer.getTo());
-  for (Operation& op : kernel.getBody().front()) {
-    if (auto buffer = dyn_cast<warp::BufferOp>(&op)) add(op, 1, buffer.getFrom(), buffer.getTo());
-    if (auto floats = dyn_cast<warp::FloatsOp>(&op)) add(op, 1, floats.getFrom(), floats.getTo());
-  }
-  kernel.walk([&](warp::RingOp ring) {
-    add(*ring, ring.getStages(), ring.getFrom().value_or(0), ring.getTo().value_or(last));
-  });
-  return map_of(buffers);
+  std::vector<SharedBuffer> spaces;
+  for (const Buffer& buffer : buffers_of(kernel))
+    spaces.push_back(
+        {label_of(buffer), buffer.bytes, static_cast<int>(buffer.from), static_cast<int>(buffer.to), buffer.offset});
+  return map_of(spaces);
 }
 
 }  // namespace

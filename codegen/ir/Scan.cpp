@@ -19,7 +19,7 @@ bool is_name(char c) {
 
 class Scan {
  public:
-  explicit Scan(std::string_view text) : text_(text) {}
+  Scan(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
   void run() {
     while (at_ < text_.size())
@@ -32,8 +32,9 @@ class Scan {
   template <class... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
     auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
-    user_error("this text is not a stage wkvc can read: line {}: {}", line,
-               fmt::format(format, std::forward<Args>(args)...));
+    std::string what = fmt::format(format, std::forward<Args>(args)...);
+    if (!file_.empty()) user_error("{}:{}: {}", file_, line, what);
+    user_error("this text is not a stage wkvc can read: line {}: {}", line, what);
   }
 
   // Strings and comments.
@@ -93,7 +94,7 @@ class Scan {
       fail("the value %{} is used before it is defined", used);
   }
 
-  std::string_view text_;
+  std::string_view text_, file_;
   std::size_t at_ = 0;
   std::vector<std::set<std::string_view>> scopes_{1};  // a scope for each open bracket
   std::size_t arguments_ = 0;                          // inside the brackets of a block's arguments: scopes around them
@@ -101,6 +102,6 @@ class Scan {
 
 }  // namespace
 
-void check_parsable(std::string_view text) { Scan(text).run(); }
+void check_parsable(std::string_view text, std::string_view file) { Scan(text, file).run(); }
 
 }  // namespace wkvc

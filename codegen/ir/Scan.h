@@ -8,7 +8,7 @@
 namespace wkvc {
 
 // Throws UserError, with the line, for brackets nested too deep and for values used before or outside of the block
-// that defines them.
-void check_parsable(std::string_view text);
+// that defines them. `file`: what the text is called in messages.
+void check_parsable(std::string_view text, std::string_view file = {});
 
 }  // namespace wkvc

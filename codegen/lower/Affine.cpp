@@ -108,10 +108,14 @@ void AffineAnalysis::lift_source(Operation* op) {
   }
   auto as = [&](int64_t rows) { return RankedTensorType::get({rows, type.getDimSize(0)}, type.getElementType()); };
   Value value;
-  if (auto input = llvm::dyn_cast<rec::InputOp>(op))
+  if (auto input = llvm::dyn_cast<rec::InputOp>(op)) {
     value = b_.create<chunk::InputOp>(as(chunk_), input.getName(), rec::stringifyDim(input.getDim()), StringAttr());
-  else if (auto parameter = llvm::dyn_cast<rec::ParameterOp>(op))
+  } else if (auto parameter = llvm::dyn_cast<rec::ParameterOp>(op)) {
+    if (parameter.getDim() == rec::Dim::One)
+      user_error("parameter '{}' is one number a head; expected one for each key or value: declare it over K or V",
+                 parameter.getName().str());
     value = b_.create<chunk::ParameterOp>(as(1), parameter.getName(), rec::stringifyDim(parameter.getDim()));
+  }
   set_name(value, rec_name(op));
   rec::Interval range = rec::range_of(token);
   if (range.bounded()) b_.set_at_most(value, range.magnitude());

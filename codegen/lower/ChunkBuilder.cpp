@@ -37,18 +37,21 @@ bool is_zero(Value x) {
 
 }  // namespace
 
-std::optional<Bound> bound_of(Value x) {
+std::optional<Bound> bound_of(Value x, bool of_states) {
   Operation* op = x.getDefiningOp();
+  auto operand = [&](int i) { return bound_of(op->getOperand(i), of_states); };
   if (auto at_most = op->getAttrOfType<FloatAttr>("at_most")) return Bound{{}, at_most.getValueAsDouble()};
   // The maxima of whole chunks are known; of one number a token nobody takes any.
   if (auto input = llvm::dyn_cast<chunk::InputOp>(op); input && chunk::columns(x) > 1)
     return Bound{{input.getSym().str()}, 1};
+  if (of_states && llvm::isa<chunk::StateOp, chunk::SavedStateOp>(op))
+    return Bound{{op->getAttrOfType<StringAttr>("sym").str()}, 1};
   if (auto constant = llvm::dyn_cast<chunk::ConstantOp>(op))
     return Bound{{}, std::abs(constant.getValue().convertToDouble())};
-  if (llvm::isa<chunk::WidenOp, chunk::NegOp, chunk::KeepValidOp>(op)) return bound_of(op->getOperand(0));
+  if (llvm::isa<chunk::WidenOp, chunk::NegOp, chunk::KeepValidOp>(op)) return operand(0);
   if (llvm::isa<chunk::SigmoidOp, chunk::TanhOp, chunk::ExceedsOp>(op)) return Bound{{}, 1};
-  if (llvm::isa<chunk::MulOp>(op)) return product(bound_of(op->getOperand(0)), bound_of(op->getOperand(1)));
-  if (llvm::isa<chunk::AddOp>(op) && is_zero(op->getOperand(0))) return bound_of(op->getOperand(1));
+  if (llvm::isa<chunk::MulOp>(op)) return product(operand(0), operand(1));
+  if (llvm::isa<chunk::AddOp>(op) && is_zero(op->getOperand(0))) return operand(1);
   return std::nullopt;
 }
 
@@ -77,8 +80,11 @@ Value ChunkBuilder::number(double value) {
 }
 
 Value ChunkBuilder::log(Value x) {
-  if (auto constant = x.getDefiningOp<chunk::ConstantOp>())
-    return number(std::log(constant.getValue().convertToDouble()));
+  if (auto constant = x.getDefiningOp<chunk::ConstantOp>()) {
+    double value = constant.getValue().convertToDouble();
+    if (value <= 0) user_error("the constant {} has no logarithm: a decay is above 0", value);
+    return number(std::log(value));
+  }
   return unary<chunk::LogOp>(x);
 }
 

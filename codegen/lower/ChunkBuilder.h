@@ -18,7 +18,8 @@ struct Bound {
   double factor = 1;
 };
 
-std::optional<Bound> bound_of(mlir::Value x);  // what is known of an f32 value's magnitude
+// What is known of an f32 value's magnitude from the inputs; with `of_states`, from the state's maximum, too.
+std::optional<Bound> bound_of(mlir::Value x, bool of_states = false);
 
 class ChunkBuilder {
  public:
@@ -36,6 +37,9 @@ class ChunkBuilder {
   mlir::Value keep_valid(mlir::Value x) { return unary<chunk::KeepValidOp>(x); }
   mlir::Value sigmoid(mlir::Value x) { return unary<chunk::SigmoidOp>(x); }
   mlir::Value reciprocal(mlir::Value x) { return unary<chunk::ReciprocalOp>(x); }
+  mlir::Value at_least(mlir::Value x, float bound) {
+    return create<chunk::AtLeastOp>(x.getType(), x, llvm::APFloat(bound));
+  }
   mlir::Value exceeds(mlir::Value x, float bound) {
     return create<chunk::ExceedsOp>(x.getType(), x, llvm::APFloat(bound));
   }

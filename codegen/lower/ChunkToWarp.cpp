@@ -23,7 +23,7 @@ class TensorList {
     if (recompute) add_all(recompute);
     bool backward = program.getBackward();
     if (backward || program.getSavedEvery()) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
-    if (recompute) add("workspace", kRecomputed, "f32", "B,H,G,V,K");
+    if (recompute) add("workspace", kRecomputed, program.getSaved().str(), "B,H,G,V,K");
     if (backward) {
       add("final_state_gradient", "dfinal_state", "f32", "B,H,V,K");
       add("initial_state_gradient", "dinitial_state", "f32", "B,H,V,K");
@@ -67,17 +67,14 @@ class TensorList {
   std::deque<std::string> texts_;
 };
 
-// Backward programs have as much to do for keys as for values, and too much for the registers of one warp.
-Mapping mapping_of(chunk::ProgramOp program) {
-  auto slabs = [](int64_t extent) { return static_cast<int>(extent / 16); };
-  return {slabs(program.getValueDim()), slabs(program.getKeyDim()), program.getBackward()};
-}
+int warps_of(chunk::ProgramOp program) { return static_cast<int>(program.getValueDim() / 16); }
 
-// Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room.
-int64_t blocks_per_sm(chunk::ProgramOp program, int64_t warps, int64_t shared) {
+// Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room, and in the
+// backward pass a second one.
+int64_t blocks_per_sm(chunk::ProgramOp program, int64_t shared) {
   int64_t by_shared = kSharedPerSm / (shared + kSharedReserved);
-  int64_t registers = std::min<int64_t>(255, 96 + program.getKeyDim() / (program.getBackward() ? 2 : 4));
-  int64_t by_registers = kRegistersPerSm / (registers * warps * 32);
+  int64_t states = program.getBackward() ? 2 * program.getKeyDim() : program.getKeyDim() / 4;
+  int64_t by_registers = kRegistersPerSm / (std::min<int64_t>(255, 96 + states) * warps_of(program) * 32);
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
 
@@ -109,15 +106,14 @@ class KernelBuilder {
   KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, OpBuilder& b)
       : program_(program),
         b_(b),
-        mapping_(mapping_of(program)),
         saved_type_(element_type(program.getContext(), program.getSaved())),
-        main_(program, b, mapping_, saved_type_, spaces_, 0) {
+        main_(program, b, warps_of(program), saved_type_, spaces_, 0) {
     main_.plan_buffers();
     if (recompute) {
-      again_.emplace(recompute, b, mapping_, saved_type_, spaces_, main_.phases() + 1);
+      again_.emplace(recompute, b, warps_of(program), saved_type_, spaces_, main_.phases() + 1);
       again_->plan_buffers();
       main_.keep_sums_until(main_.phases() + 1 + again_->phases());
-      main_.set_recomputed(kRecomputed);
+      main_.read_states_from(kRecomputed);
     }
     std::vector<SharedBuffer*> all;
     for (SharedBuffer& space : spaces_) all.push_back(&space);
@@ -128,20 +124,20 @@ class KernelBuilder {
 
   void run(llvm::StringRef arch) {
     std::string name = fmt::format("{}_{}", program_.getRecurrence().str(), backward() ? "backward" : "forward");
-    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), mapping_.warps(),
-                                         blocks_per_sm(program_, mapping_.warps(), shared_), program_.getChunk(),
-                                         program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
-                                         tensors_, arch, copiers(), backward(), program_.getSavedEvery());
+    auto kernel =
+        create<warp::KernelOp>(name, program_.getRecurrence(), warps_of(program_), blocks_per_sm(program_, shared_),
+                               program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), shared_,
+                               program_.getCompute(), tensors_, arch, backward(), program_.getSavedEvery());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_.declare_buffers();
     if (again_) again_->declare_buffers();
-    if (mapping_.split) {
-      role_of(Role::rows, 0, mapping_.row_warps - 1);
-      role_of(Role::slabs_and_matrices, mapping_.row_warps, mapping_.warps() - 1);
-    } else {
-      role(Role::all);
-    }
+    main_.start_sums();
+    Value state = create<warp::LoadStateOp>(tile(), backward() ? "dfinal_state" : "initial_state");
+    set_name(state, (carried() + "_initial").str());
+    state = again_ ? groups(state) : chunks(main_, state, "chunks");
+    create<warp::StoreStateOp>(backward() ? "dinitial_state" : "final_state", state);
+    main_.end_sums();
   }
 
  private:
@@ -157,69 +153,30 @@ class KernelBuilder {
   llvm::StringRef carried() { return name_of(*program_.getBody().getOps<chunk::StateOp>().begin()); }
 
   bool backward() { return program_.getBackward(); }
-  IntegerAttr copiers() { return mapping_.split ? b_.getI64IntegerAttr(mapping_.copiers()) : IntegerAttr(); }
 
-  void role_of(Role which, int first, int last) {
-    auto op = create<warp::RoleOp>(first, last);
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToEnd(&op.getBody().emplaceBlock());
-    role(which);
-  }
-
-  // The whole kernel for the warps of one role. Those of value rows hold the state.
-  void role(Role which) {
-    role_ = which;
-    main_.begin_role(which);
-    if (again_) again_->begin_role(which);
-    main_.start_sums();
-    Value state;
-    if (holds_state()) {
-      state = create<warp::LoadStateOp>(tile(), backward() ? "dfinal_state" : "initial_state");
-      set_name(state, (carried() + "_initial").str());
-    }
-    state = again_ ? groups(state) : chunks(main_, state, "chunks");
-    if (holds_state()) create<warp::StoreStateOp>(backward() ? "dinitial_state" : "final_state", state);
-    main_.end_sums();
-  }
-
-  bool holds_state() const { return role_ != Role::slabs_and_matrices; }
-
-  warp::LoopOp loop(Value carried, llvm::StringRef over, bool reverse) {
-    llvm::SmallVector<Value, 1> init;
-    if (carried) init.push_back(carried);
-    return create<warp::LoopOp>(ValueRange(init).getTypes(), init, over, reverse);
-  }
-
-  // The body of a loop, with its carried value, if any.
-  Value begin(warp::LoopOp loop, llvm::StringRef name) {
+  // Begins a loop that carries a state, and the body that follows.
+  std::pair<warp::LoopOp, Value> begin_loop(Value initial, llvm::StringRef over, bool reverse, llvm::StringRef name) {
+    auto loop = create<warp::LoopOp>(initial.getType(), initial, over, reverse);
     Block& body = loop.getBody().emplaceBlock();
     b_.setInsertionPointToEnd(&body);
-    if (loop.getInit().empty()) return {};
-    Value S = body.addArgument(tile(), program_.getLoc());
-    set_name(S, name);
-    return S;
+    Value state = body.addArgument(tile(), program_.getLoc());
+    set_name(state, name);
+    return {loop, state};
   }
 
-  void yield(Value state) { create<warp::YieldOp>(holds_state() ? ValueRange(state) : ValueRange()); }
-
-  static Value result(warp::LoopOp loop) { return loop.getResults().empty() ? Value() : loop.getResults().front(); }
-
   Value groups(Value initial) {
-    auto over_groups = loop(initial, "groups", true);
     OpBuilder::InsertionGuard guard(b_);
-    Value dS = begin(over_groups, (carried() + "_group").str());
+    auto [loop, dS] = begin_loop(initial, "groups", /*reverse=*/true, (carried() + "_group").str());
     create<warp::NoteOp>("The states before the chunks of this group.");
     create<warp::BarrierOp>();
-    Value S;
-    if (holds_state()) {
-      S = again_->load_saved();
-      set_name(S, "S_group");
-    }
+    Value S = again_->load_saved();
+    set_name(S, "S_group");
+    create<warp::KeepStateOp>(kRecomputed, S, saved_type_);
     chunks(*again_, S, "group");
     create<warp::NoteOp>("Backward through the group.");
     create<warp::BarrierOp>();
-    yield(chunks(main_, dS, "group"));
-    return result(over_groups);
+    create<warp::YieldOp>(chunks(main_, dS, "group"));
+    return loop.getResult();
   }
 
   // A loop over chunks and what has to come before it.
@@ -227,22 +184,19 @@ class KernelBuilder {
     builder.declare_rings(/*everywhere=*/over == "chunks");
     builder.start_copies();
     bool recomputes = &builder != &main_;
-    auto over_chunks = loop(initial, over, backward() && !recomputes);
     OpBuilder::InsertionGuard guard(b_);
-    Value S = begin(over_chunks, recomputes ? "S_before" : carried());
+    auto [loop, S] = begin_loop(initial, over, backward() && !recomputes, recomputes ? "S_before" : carried());
     builder.set_state(S);
-    if (S && !backward() && program_.getSavedEvery()) create<warp::SaveStateOp>("saved_states", S, saved_type_);
+    if (!backward() && program_.getSavedEvery()) create<warp::SaveStateOp>("saved_states", S, saved_type_);
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
-    if (S && recomputes) create<warp::KeepStateOp>(kRecomputed, builder.next_state());
-    yield(builder.next_state());
-    return result(over_chunks);
+    if (recomputes) create<warp::KeepStateOp>(kRecomputed, builder.next_state(), saved_type_);
+    create<warp::YieldOp>(builder.next_state());
+    return loop.getResult();
   }
 
   chunk::ProgramOp program_;
   OpBuilder& b_;
-  Mapping mapping_;
-  Role role_ = Role::all;
   Type saved_type_;
   std::deque<SharedBuffer> spaces_;
   WarpBuilder main_;

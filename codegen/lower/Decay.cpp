@@ -40,6 +40,13 @@ DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string&
   int largest =
       std::isinf(steepest) ? 0 : static_cast<int>(std::min(256.0, 2 * exponent_limit(compute) / steepest)) / 16 * 16;
   if (largest < 16) {
+    if (log_range.hi > 0)
+      user_error(
+          "a decay may exceed 1: its log is in [{:.4g}, {:.4g}] a token. The exact path, which decays without a bound "
+          "or "
+          "with a steep one take, has factors of at most 1; declare the range with .in(lo, 0) on the log of the decay, "
+          "or .in(0, 1) on the decay",
+          log_range.lo, log_range.hi);
     if (chunk > kMaxExactChunk)
       user_error(
           "--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range "
@@ -58,8 +65,7 @@ DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string&
 Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builder), plan_(plan) {
   if (plan_.path == DecayPath::none) return;
   Value log_w = log_decay;
-  if (plan_.path == DecayPath::exact)
-    log_w = b_.create<chunk::AtLeastOp>(log_w.getType(), log_w, llvm::APFloat(static_cast<float>(kFloor)));
+  if (plan_.path == DecayPath::exact) log_w = b_.at_least(log_w, static_cast<float>(kFloor));
   // Anchored decays are summed in units of log 2, so that each factor is one exp2.
   if (plan_.path == DecayPath::anchored) log_w = called(b_.scale(log_w, std::numbers::log2e), "log2_w");
   log_w = called(b_.keep_valid(log_w), "log_w_valid");

@@ -18,11 +18,21 @@ bool is_partial_sum(Operation* op, const Placement& placement) {
   return isa<chunk::SumRowsOp>(op) && placement.space(op->getOperand(0)).rows == Axis::value;
 }
 
+bool takes_scale_of_state(chunk::RoundOp round) {
+  if (!round.getBound()) return false;
+  auto program = round->getParentOfType<chunk::ProgramOp>();
+  auto names = round.getBound()->getAsValueRange<StringAttr>();
+  auto named = [&](auto state) { return llvm::is_contained(names, state.getSym()); };
+  return llvm::any_of(program.getBody().getOps<chunk::StateOp>(), named) ||
+         llvm::any_of(program.getBody().getOps<chunk::SavedStateOp>(), named);
+}
+
 namespace {
 
 // Operations that read whole operands from shared memory.
 bool is_contraction(Operation* op) {
-  return isa<chunk::DotOp, chunk::DiagonalDotOp, chunk::DecayedDotOp, chunk::DecayedLeftOp, chunk::DecayedRightOp>(op);
+  return isa<chunk::DotOp, chunk::ColumnDotsOp, chunk::DiagonalDotOp, chunk::DecayedDotOp, chunk::DecayedLeftOp,
+             chunk::DecayedRightOp>(op);
 }
 
 // Sums that contractions accumulate into, in place.
@@ -38,10 +48,9 @@ bool is_cheap(Operation* op) {
 
 }  // namespace
 
-Placement::Placement(chunk::ProgramOp program, int warps, bool split) : spaces_(infer_spaces(program)) {
+Placement::Placement(chunk::ProgramOp program, int warps) : spaces_(infer_spaces(program)) {
   Block& body = program.getBody().front();
   assign_phases(body);
-  if (split) find_kept(body);
   delay_slabs(body);
   assign_matrices(body, warps);
   find_shared(body);
@@ -83,6 +92,8 @@ void Placement::assign_phases(Block& body) {
     ops_[&op].owner = place.owner;
     for (Value operand : op.getOperands())
       if (!is_source(operand)) place.phase = std::max(place.phase, of(operand).phase + crosses(operand, &op));
+    if (auto round = dyn_cast<chunk::RoundOp>(op); round && takes_scale_of_state(round))
+      place.phase = std::max(place.phase, 1);  // the state's maximum crosses
     place.last_phase = place.phase;
     place.transposed = op.getNumResults() && spaces_.lookup(op.getResult(0)).columns == Axis::value;
     ops_[&op] = place;
@@ -91,20 +102,10 @@ void Placement::assign_phases(Block& body) {
   }
 }
 
-void Placement::find_kept(Block& body) {
-  for (Operation& op : body) {
-    if (op.getNumResults() == 0 || of(&op).owner != Owner::slab) continue;
-    bool kept = is_contraction(&op) || llvm::any_of(op.getOperands(), [&](Value x) {
-                  return kept_.contains(x.getDefiningOp()) || crosses(x, &op);
-                });
-    if (kept) kept_.insert(&op);
-  }
-}
-
 // Slab registers end with their phase, so what only later slabs read is computed there.
 void Placement::delay_slabs(Block& body) {
   for (Operation& op : llvm::reverse(body)) {
-    if (op.getNumResults() == 0 || of(&op).owner != Owner::slab || op.use_empty() || kept_.contains(&op)) continue;
+    if (op.getNumResults() == 0 || of(&op).owner != Owner::slab || op.use_empty()) continue;
     int phase = phases_;
     for (Operation* user : op.getUsers()) {
       bool local = of(user).owner == Owner::slab && !crosses(op.getResult(0), user);
@@ -139,7 +140,7 @@ void Placement::use(Value operand, int phase) {
   place.last_phase = std::max(place.last_phase, phase);
   if (is_source(operand)) return;
   Operation* op = operand.getDefiningOp();
-  if (place.shared || place.phase == phase || kept_.contains(op)) return;
+  if (place.shared || place.phase == phase) return;
   if (place.owner == Owner::anyone || (place.owner == Owner::slab && is_cheap(op))) {
     for (Value x : op->getOperands()) use(x, phase);
     return;

@@ -6,7 +6,7 @@
 // costs little is computed again wherever it is needed in a later phase.
 #pragma once
 
-#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/DenseMap.h>
 
 #include "codegen/lower/Axes.h"
 
@@ -25,22 +25,18 @@ struct Place {
 
 class Placement {
  public:
-  // `split`: slabs and matrices have warps of their own, one for each slab.
-  Placement(chunk::ProgramOp program, int warps, bool split);
+  Placement(chunk::ProgramOp program, int warps);
 
   const Place& of(mlir::Value value) const { return places_.find(value)->second; }
   const Place& of(mlir::Operation* op) const { return ops_.find(op)->second; }
   const Space& space(mlir::Value value) const { return spaces_.find(value)->second; }
   int phases() const { return phases_; }
-  // Slab values that their warps keep in registers: what comes of contractions, where each warp has one slab.
-  bool keeps(mlir::Value value) const { return kept_.contains(value.getDefiningOp()); }
 
  private:
   Owner owner_of(mlir::Operation* op) const;
   Owner owner_of_column(mlir::Operation* op) const;
   bool crosses(mlir::Value operand, mlir::Operation* user) const;
   void assign_phases(mlir::Block& body);
-  void find_kept(mlir::Block& body);
   void delay_slabs(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
@@ -49,12 +45,14 @@ class Placement {
   Spaces spaces_;
   llvm::DenseMap<mlir::Value, Place> places_;
   llvm::DenseMap<mlir::Operation*, Place> ops_;
-  llvm::DenseSet<mlir::Operation*> kept_;
   int phases_ = 1;
 };
 
 // Not computed, but copied or read where they are used.
 bool is_source(mlir::Value value);
+
+// Its maximum is known when all warps have their rows of the state, one barrier later than those of inputs.
+bool takes_scale_of_state(chunk::RoundOp round);
 
 // Each warp, or slab, has its own part of these sums.
 bool is_partial_sum(mlir::Operation* op, const Placement& placement);

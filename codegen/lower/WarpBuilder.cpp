@@ -18,13 +18,13 @@ bool has_own_scale(chunk::RoundOp op) { return op.getBound() && op.getBound()->e
 
 std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, Mapping mapping, Type saved,
+WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved,
                          std::deque<SharedBuffer>& spaces, int first_phase)
     : program_(program),
       b_(builder),
-      mapping_(mapping),
+      warps_(warps),
       saved_(saved),
-      placement_(program, mapping.split ? mapping.slab_warps : mapping.row_warps, mapping.split),
+      placement_(program, warps),
       spaces_(spaces),
       first_phase_(first_phase) {}
 
@@ -42,6 +42,7 @@ SharedBuffer* WarpBuilder::reserve(const std::string& name, std::int64_t bytes, 
 void WarpBuilder::plan_buffers() {
   plan_rings();
   plan_maxima();
+  plan_staged_state();
   plan_sums();
   plan_values();
 }
@@ -68,7 +69,7 @@ MemRefType WarpBuilder::floats_type(int64_t count) const {
 }
 
 void WarpBuilder::plan_maxima() {
-  MemRefType type = floats_type(mapping_.copiers());
+  MemRefType type = floats_type(warps_);
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round)) continue;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
@@ -79,6 +80,15 @@ void WarpBuilder::plan_maxima() {
       maximum.space = reserve(name.str() + "_max", warp::shared_bytes(type), 0, placement_.phases());
     }
   }
+}
+
+// It is copied again when it has been read: in the second phase, if there is one.
+void WarpBuilder::plan_staged_state() {
+  if (program_.getBody().getOps<chunk::SavedStateOp>().empty() || placement_.phases() == 1) return;
+  int64_t V = program_.getValueDim(), K = program_.getKeyDim();
+  staged_.emplace();
+  staged_->type = shared_type(V, K, saved_);
+  staged_->space = reserve("S_staged", V * K * saved_.getIntOrFloatBitWidth() / 8, 0, placement_.phases());
 }
 
 // Running sums live as long as the kernel.
@@ -98,9 +108,7 @@ PlannedBuffer WarpBuilder::planned(Operation* op) {
   std::string name = name_of(value).empty() ? "x" : name_of(value).str();
   PlannedBuffer buffer;
   if (r == 1 || c == 1) {
-    int64_t parts = !is_partial(value)           ? 1
-                    : place.owner == Owner::rows ? mapping_.row_warps
-                                                 : program_.getKeyDim() / 16;
+    int64_t parts = !is_partial(value) ? 1 : place.owner == Owner::rows ? warps_ : program_.getKeyDim() / 16;
     buffer.type = floats_type(parts * r * c);
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
@@ -108,7 +116,7 @@ PlannedBuffer WarpBuilder::planned(Operation* op) {
   buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, place.last_phase);
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
     if (place.owner == Owner::rows) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
-    int64_t scales = buffer.slabs.empty() ? 1 : mapping_.row_warps;
+    int64_t scales = buffer.slabs.empty() ? 1 : warps_;
     buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
   }
   return buffer;
@@ -127,6 +135,11 @@ void WarpBuilder::declare_buffers() {
   };
   for (auto& [name, buffer] : maxima_) declare_floats(buffer, buffer.space->name);
   for (auto& [op, buffer] : sums_) declare_floats(buffer, buffer.space->name);
+  if (staged_) {
+    const SharedBuffer& space = *staged_->space;
+    staged_->value = create<warp::StagedOp>(staged_->type, space.offset, space.from, space.to);
+    set_name(staged_->value, space.name);
+  }
   for (auto& [value, buffer] : buffers_) {
     const SharedBuffer& space = *buffer.space;
     if (buffer.type.getRank() == 1) {
@@ -155,41 +168,45 @@ void WarpBuilder::declare_rings(bool everywhere) {
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
 
 void WarpBuilder::start_copies() {
-  if (role_ == Role::rows) return;
   for (auto& [value, ring] : rings_) create<warp::CopyOp>(ring.value, 0);
+  if (staged_) create<warp::CopySavedOp>(kept_states_, staged_->value, 0);
   create<warp::CommitCopiesOp>();
 }
 
 // The next chunk's, into the rings of that many stages.
 void WarpBuilder::copy_ahead(int stages) {
-  if (role_ == Role::rows) return;
   for (auto& [value, ring] : rings_)
     if (ring.stages == stages) create<warp::CopyOp>(ring.value, 1);
+  if (staged_ && stages == 1) create<warp::CopySavedOp>(kept_states_, staged_->value, 1);
   // One commit for all of them, after the last.
-  bool more = stages == 2 && llvm::any_of(rings_, [](auto& ring) { return ring.second.stages == 1; });
-  bool any = llvm::any_of(rings_, [&](auto& ring) { return ring.second.stages == stages; });
+  auto some = [&](int count) {
+    return (staged_ && count == 1) || llvm::any_of(rings_, [=](auto& ring) { return ring.second.stages == count; });
+  };
+  bool more = stages == 2 && some(1), any = some(stages);
   if (any && !more) create<warp::CommitCopiesOp>();
 }
 
 void WarpBuilder::begin_chunk() {
-  if (mapping_.split && role_ == Role::slabs_and_matrices) {
-    column_ = own_column();
-  }
   registers_.clear();
-  slab_registers_.clear();
-  bool copies = role_ != Role::rows;
-  if (copies) create<warp::WaitCopiesOp>(0);
+  create<warp::WaitCopiesOp>(0);
   for (auto& [value, ring] : rings_) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     current_[value] = create<warp::CurrentOp>(ring.type, ring.value);
     set_name(current_[value], (input.getSym() + "_raw").str());
-    if (auto it = maxima_.find(input.getSym().str()); copies && it != maxima_.end())
+  }
+  for (auto& [value, ring] : rings_) {
+    auto input = cast<chunk::InputOp>(value.getDefiningOp());
+    if (auto it = maxima_.find(input.getSym().str()); it != maxima_.end())
       create<warp::PublishMaxOp>(current_[value], it->second.value);
   }
   create<warp::BarrierOp>();
   copy_ahead(2);
+  create_scales(/*of_states=*/false);
+}
+
+void WarpBuilder::create_scales(bool of_states) {
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    if (!has_bound(round)) continue;
+    if (!has_bound(round) || takes_scale_of_state(round) != of_states) continue;
     llvm::SmallVector<Value> slots;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) slots.push_back(maxima_.at(name.str()).value);
     Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, round.getFactorAttr());
@@ -197,6 +214,16 @@ void WarpBuilder::begin_chunk() {
     for (auto input : round.getBound()->getAsValueRange<StringAttr>()) name = name.empty() ? input.str() : name;
     set_name(scale, name + "_scale");
     scales_[round.getResult()] = scale;
+  }
+}
+
+// Of states whose maxima are scales.
+void WarpBuilder::publish_states() {
+  owner_ = Owner::rows;
+  for (Operation& op : program_.getBody().front()) {
+    if (!isa<chunk::StateOp, chunk::SavedStateOp>(op)) continue;
+    auto it = maxima_.find(op.getAttrOfType<StringAttr>("sym").str());
+    if (it != maxima_.end()) create<warp::PublishMaxOp>(tile(op.getResult(0)), it->second.value);
   }
 }
 
@@ -214,25 +241,14 @@ void WarpBuilder::phase(int number) {
     if (place.owner == Owner::rows) row_ops.push_back(&op);
   }
   if (number) create<warp::BarrierOp>();
-  if (number == 1) copy_ahead(1);
-  if (role_ != Role::rows) {
-    if (!slab_ops.empty()) slabs(slab_ops);
-    if (!matrix_ops.empty()) matrices(matrix_ops);
+  if (number == 1) {
+    copy_ahead(1);
+    create_scales(/*of_states=*/true);
   }
-  if (role_ != Role::slabs_and_matrices) rows(row_ops);
-}
-
-void WarpBuilder::begin_role(Role role) {
-  role_ = role;
-  registers_.clear();
-  slab_registers_.clear();
-}
-
-// Of the slab that this warp has for itself.
-Value WarpBuilder::own_column() {
-  Value column = create<warp::OwnColumnOp>(b_.getIndexType(), mapping_.row_warps);
-  set_name(column, "column");
-  return column;
+  if (!slab_ops.empty()) slabs(slab_ops);
+  if (!matrix_ops.empty()) matrices(matrix_ops);
+  rows(row_ops);
+  if (number == 0) publish_states();
 }
 
 // The first column, for operations that are built next.
@@ -247,37 +263,44 @@ Value WarpBuilder::begin_slab(warp::SlabsOp loop) {
 void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   owner_ = Owner::slab;
   local_.clear();
-  if (mapping_.split) {
-    for (Operation* op : ops) compute(op);
-    return;
-  }
   auto loop = create<warp::SlabsOp>(program_.getKeyDim());
   OpBuilder::InsertionGuard guard(b_);
   column_ = begin_slab(loop);
-  for (Operation* op : ops) compute(op);
+  compute_all(ops);
 }
 
 void WarpBuilder::matrices(const std::vector<Operation*>& ops) {
-  int first = mapping_.split ? mapping_.row_warps : 0;
-  int count = mapping_.split ? mapping_.slab_warps : mapping_.row_warps;
-  for (int warp = 0; warp < count; ++warp) {
+  for (int warp = 0; warp < warps_; ++warp) {
     std::vector<Operation*> own;
     for (Operation* op : ops)
       if (placement_.of(op).warp == warp) own.push_back(op);
     if (own.empty()) continue;
-    auto on = create<warp::OnWarpOp>(first + warp);
+    auto on = create<warp::OnWarpOp>(warp);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
     owner_ = Owner::matrix;
     local_.clear();
-    for (Operation* op : own) compute(op);
+    compute_all(own);
   }
 }
 
 void WarpBuilder::rows(const std::vector<Operation*>& ops) {
   owner_ = Owner::rows;
   local_.clear();
-  for (Operation* op : ops) compute(op);
+  compute_all(ops);
+}
+
+// Outputs come last and together, so that they are stored in one go.
+void WarpBuilder::compute_all(const std::vector<Operation*>& ops) {
+  std::vector<std::pair<chunk::OutputOp, Value>> outputs;
+  for (Operation* op : ops) {
+    if (auto output = dyn_cast<chunk::OutputOp>(op))
+      outputs.emplace_back(output, Value());
+    else
+      compute(op);
+  }
+  for (auto& [output, x] : outputs) x = tile(output.getX());
+  for (auto& [output, x] : outputs) store(output, x);
 }
 
 //===- One operation ---------------------------------------------------------------------------------------------===//
@@ -318,7 +341,7 @@ Value WarpBuilder::shared_tile(Value value) {
 }
 
 Value WarpBuilder::tile(Value value) {
-  if (auto found = registers_for(value).lookup(value)) return found;
+  if (auto found = current_registers().lookup(value)) return found;
   Operation* op = value.getDefiningOp();
   const Place& place = placement_.of(value);
   bool again =
@@ -329,20 +352,17 @@ Value WarpBuilder::tile(Value value) {
   }
   Value result = loaded(value);
   set_name(result, name_of(value));
-  registers_for(value)[value] = result;
+  current_registers()[value] = result;
   return result;
 }
 
-// Where the value goes when it is computed: with what its warps keep, or with what ends with a slab or a matrix.
-WarpBuilder::Registers& WarpBuilder::registers_for(Value value) {
-  if (owner_ == Owner::rows) return registers_;
-  return owner_ == Owner::slab && placement_.keeps(value) ? slab_registers_ : local_;
-}
+// Where a value goes when it is computed: with what lasts for the chunk, or with what ends with a slab or a matrix.
+WarpBuilder::Registers& WarpBuilder::current_registers() { return owner_ == Owner::rows ? registers_ : local_; }
 
 Value WarpBuilder::load_saved() {
   auto tile = VectorType::get({16, static_cast<int64_t>(program_.getKeyDim())}, b_.getF32Type());
-  return create<warp::LoadSavedOp>(tile, b_.getStringAttr("saved_states"), TypeAttr::get(saved_),
-                                   recomputed_.empty() ? StringAttr() : b_.getStringAttr(recomputed_));
+  if (staged_) return create<warp::LoadStagedOp>(tile, staged_->value);
+  return create<warp::LoadSavedOp>(tile, kept_states_, saved_);
 }
 
 Value WarpBuilder::filled(chunk::ConstantOp op, VectorType type) {
@@ -451,9 +471,8 @@ Value WarpBuilder::accumulated(Operation* sum) const {
   return {};
 }
 
-void WarpBuilder::store(chunk::OutputOp op) {
+void WarpBuilder::store(chunk::OutputOp op, Value x) {
   Type element = rec::mlir_type(*dtype_from(op.getDtype().str()), op->getContext());
-  Value x = tile(op.getX());
   if (is_column_vector(op.getX()))
     create<warp::StoreTokensOp>(op.getSym(), x, element);
   else
@@ -464,8 +483,6 @@ void WarpBuilder::store(chunk::OutputOp op) {
 void WarpBuilder::compute(Operation* op) {
   if (auto update = dyn_cast<chunk::UpdateOp>(op)) {
     next_ = tile(update.getX());
-  } else if (auto output = dyn_cast<chunk::OutputOp>(op)) {
-    store(output);
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
     create<warp::AddVectorOp>(tile(sum.getX()), sums_.find(op)->second.value,
                               owner_ == Owner::slab ? column_ : Value());
@@ -475,7 +492,7 @@ void WarpBuilder::compute(Operation* op) {
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));
     // A part of a sum is not the sum: that is read once all parts are there.
-    if (!is_partial(value)) registers_for(value)[value] = result;
+    if (!is_partial(value)) current_registers()[value] = result;
     const Place& place = placement_.of(value);
     if (place.shared && place.phase == phase_) publish(value, result);
   }
@@ -508,6 +525,10 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::SavedStateOp) { return load_saved(); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
+      .Case([&](chunk::ColumnDotsOp x) -> Value {
+        return create<warp::ColumnDotsOp>(type, shared_tile(x.getX()), shared_tile(x.getY()), scale_of(x.getX()),
+                                          scale_of(x.getY()), column_);
+      })
       .Case([&](chunk::RoundOp x) { return round(x); })
       .Case([&](chunk::WidenOp x) { return widened(x); })
       .Case([&](chunk::KeepValidOp) { return function(transposed ? "keep_valid_columns" : "keep_valid"); })
@@ -556,11 +577,11 @@ void WarpBuilder::for_each_sum(F f) {
     for (auto& [op, buffer] : sums_)
       if (placement_.of(op).owner == owner) f(cast<chunk::AccumulateOp>(op), buffer.value, column);
   };
-  if (role_ != Role::slabs_and_matrices) each(Owner::rows, {});
+  each(Owner::rows, {});
   bool any = llvm::any_of(sums_, [&](auto& sum) { return placement_.of(sum.first).owner == Owner::slab; });
-  if (!any || role_ == Role::rows) return;
+  if (!any) return;
   OpBuilder::InsertionGuard guard(b_);
-  each(Owner::slab, mapping_.split ? own_column() : begin_slab(create<warp::SlabsOp>(program_.getKeyDim())));
+  each(Owner::slab, begin_slab(create<warp::SlabsOp>(program_.getKeyDim())));
 }
 
 void WarpBuilder::keep_sums_until(int phase) {

@@ -32,23 +32,11 @@ struct Operand {
   mlir::Value column;  // of a shared tile: the first of the 16 meant
 };
 
-// Which of a program's values a group of warps computes.
-enum class Role { all, rows, slabs_and_matrices };
-
-// How a program is dealt out to warps: each does all three kinds of values, or there are some for value rows and, after
-// them, some for slabs and matrices.
-struct Mapping {
-  int row_warps = 0, slab_warps = 0;
-  bool split = false;
-  int warps() const { return split ? row_warps + slab_warps : row_warps; }
-  int copiers() const { return split ? slab_warps : row_warps; }  // warps that copy inputs, the last ones
-};
-
 class WarpBuilder {
  public:
-  // `saved`: the dtype of saved states.
+  // `warps`: of a block, one for each 16 value rows. `saved`: the dtype of saved states.
   // `spaces`: of the whole kernel, in which this program's phases begin with `first_phase`.
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, Mapping mapping, mlir::Type saved,
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved,
               std::deque<SharedBuffer>& spaces, int first_phase);
 
   void plan_buffers();
@@ -59,9 +47,8 @@ class WarpBuilder {
   void begin_chunk();                   // wait, publish maxima, barrier, copy ahead, scales
   void phase(int number);               // everything of one phase
   int phases() const { return placement_.phases(); }
-  void begin_role(Role role);  // what follows is built for its warps
   void set_state(mlir::Value tile) { state_ = tile; }
-  void set_recomputed(llvm::StringRef workspace) { recomputed_ = workspace; }  // holds states that are not saved
+  void read_states_from(llvm::StringRef tensor) { kept_states_ = tensor; }
   mlir::Value next_state() const { return next_; }
   void keep_sums_until(int phase);  // of the kernel's last program
   void start_sums();                // before the loop: sums over all chunks begin with zero
@@ -71,9 +58,12 @@ class WarpBuilder {
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
   void plan_rings();
+  void create_scales(bool of_states);  // of this chunk, or of its states
+  void publish_states();
   void copy_ahead(int stages);
   void plan_values();
   void plan_maxima();
+  void plan_staged_state();
   void plan_sums();
   PlannedBuffer planned(mlir::Operation* op);
   mlir::MemRefType floats_type(int64_t count) const;
@@ -81,15 +71,15 @@ class WarpBuilder {
 
   template <class F>
   void for_each_sum(F f);
-  Registers& registers_for(mlir::Value value);
-  mlir::Value own_column();
+  Registers& current_registers();
   mlir::Value begin_slab(warp::SlabsOp loop);
   void slabs(const std::vector<mlir::Operation*>& ops);
   void matrices(const std::vector<mlir::Operation*>& ops);
   void rows(const std::vector<mlir::Operation*>& ops);
+  void compute_all(const std::vector<mlir::Operation*>& ops);
   void compute(mlir::Operation* op);
   mlir::Value computed(mlir::Operation* op);
-  void store(chunk::OutputOp op);
+  void store(chunk::OutputOp op, mlir::Value x);
   mlir::Value accumulated(mlir::Operation* sum) const;
   void publish(mlir::Value value, mlir::Value x);
   mlir::Value filled(chunk::ConstantOp op, mlir::VectorType type);
@@ -117,25 +107,24 @@ class WarpBuilder {
 
   chunk::ProgramOp program_;
   mlir::OpBuilder& b_;
-  Mapping mapping_;
+  int warps_;
   mlir::Type saved_;
-  llvm::StringRef recomputed_;
+  llvm::StringRef kept_states_ = "saved_states";
   Placement placement_;
   std::deque<SharedBuffer>& spaces_;
   int first_phase_;
   llvm::MapVector<mlir::Value, PlannedBuffer> rings_, buffers_;
   std::map<std::string, PlannedBuffer> maxima_;
+  std::optional<PlannedBuffer> staged_;                    // the state before the chunk, in backward programs
   llvm::MapVector<mlir::Operation*, PlannedBuffer> sums_;  // of parameters' gradients
   llvm::DenseMap<mlir::Value, mlir::Value> current_;       // input → its tile of this chunk
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;
-  Role role_ = Role::all;
   int phase_ = 0;
-  mlir::Value column_;        // first column of the current slab
-  Registers local_;           // of the slab or matrix being built
-  Registers registers_;       // of value rows
-  Registers slab_registers_;  // of slab values that their warp keeps
+  mlir::Value column_;   // first column of the current slab
+  Registers local_;      // of the slab or matrix being built
+  Registers registers_;  // of value rows
   mlir::Value state_, next_;
 };
 

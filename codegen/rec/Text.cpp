@@ -1,4 +1,5 @@
 // Text of the rec dialect: parsing, printing, and diagnostics as exceptions.
+#include "codegen/ir/Scan.h"
 #include "codegen/rec/Rec.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/Diagnostics.h"
@@ -36,6 +37,7 @@ class Errors {
 
 mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text, std::string_view file, mlir::MLIRContext& context) {
   context.loadDialect<RecDialect>();
+  check_parsable(text, file);
   Errors errors(context);
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, file);
   if (!module) errors.raise();

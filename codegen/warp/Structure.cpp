@@ -17,8 +17,7 @@ namespace wkvc::warp {
 namespace {
 
 constexpr int64_t kMaxWarps = 32;
-constexpr int64_t kMaxTile = 256;         // rows or columns
-constexpr size_t kMaxOperations = 10000;  // more than any kernel comes to
+constexpr int64_t kMaxTile = 256;  // rows or columns
 
 int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
 bool in_range(uint64_t attribute, int64_t lo, int64_t hi) {
@@ -56,46 +55,32 @@ struct Span {
   int64_t begin, end;
   int64_t from = 0, to = std::numeric_limits<int64_t>::max();
 
-  bool same_ring(const Span& other) const;
-
   bool overlaps(const Span& other) const {
-    if (same_ring(other)) return false;
     return begin < other.end && other.begin < end && from <= other.to && other.from <= to;
   }
 };
-
-// Each role has its own view of a ring.
-bool Span::same_ring(const Span& other) const {
-  auto x = dyn_cast<RingOp>(op), y = dyn_cast<RingOp>(other.op);
-  return x && y && x->getAttrs() == y->getAttrs() && x->getParentOfType<RoleOp>() != y->getParentOfType<RoleOp>();
-}
 
 template <class Op>
 Span span_of(Op op, int64_t offset, int64_t bytes) {
   return {op, offset, offset + bytes, signed_value(op.getFrom()), signed_value(op.getTo())};
 }
 
-// One, or one for each slab of 16 rows or columns.
-int64_t scales_of(BufferOp buffer) {
-  if (!buffer.getSlabs()) return 1;
-  return cast<MemRefType>(buffer.getType()).getDimSize(*buffer.getSlabs() == "rows" ? 0 : 1) / 16;
-}
-
 void collect_spans(Operation* op, std::vector<Span>& spans) {
   auto bytes = [](Value value) { return shared_bytes(cast<MemRefType>(value.getType())); };
   if (auto ring = dyn_cast<RingOp>(op)) {
     int64_t offset = signed_value(ring.getOffset());
-    Span span{op, offset, offset + signed_value(ring.getStages()) * bytes(ring.getResult())};
+    Span span{op, offset, offset + shared_bytes(ring)};
     if (ring.getFrom()) span.from = signed_value(*ring.getFrom());
     if (ring.getTo()) span.to = signed_value(*ring.getTo());
     spans.push_back(span);
   }
   if (auto floats = dyn_cast<FloatsOp>(op))
     spans.push_back(span_of(floats, signed_value(floats.getOffset()), bytes(floats.getResult())));
+  if (auto staged = dyn_cast<StagedOp>(op))
+    spans.push_back(span_of(staged, signed_value(staged.getOffset()), shared_bytes(staged)));
   if (auto buffer = dyn_cast<BufferOp>(op)) {
     spans.push_back(span_of(buffer, signed_value(buffer.getOffset()), bytes(buffer.getResult())));
-    if (buffer.getScale())
-      spans.push_back(span_of(buffer, signed_value(*buffer.getScale()), sizeof(float) * scales_of(buffer)));
+    if (buffer.getScale()) spans.push_back(span_of(buffer, signed_value(*buffer.getScale()), scale_bytes(buffer)));
   }
 }
 
@@ -122,7 +107,9 @@ class Structure {
   explicit Structure(KernelOp kernel) : kernel_(kernel) {
     for (auto text : kernel.getTensors().getAsValueRange<StringAttr>()) {
       auto [role, rest] = text.split(' ');
-      roles_[rest.split(' ').first] = role;
+      auto [name, type] = rest.split(' ');
+      roles_[name] = role;
+      dims_[name] = type.split(' ').second;
     }
   }
 
@@ -130,7 +117,7 @@ class Structure {
     if (!isa_and_nonnull<WarpDialect>(op->getDialect())) return op->emitOpError("does not belong in a warp.kernel");
     if (isa<KernelOp>(op)) return op->emitOpError("can't be inside another warp.kernel");
     if (failed(verify_types(op)) || failed(verify_place(op)) || failed(verify_rings(op))) return failure();
-    if (failed(verify_tensor(op)) || failed(verify_warps(op))) return failure();
+    if (failed(verify_tensor(op)) || failed(verify_warps(op)) || failed(verify_extents(op))) return failure();
     collect_spans(op, spans_);
     return success();
   }
@@ -152,13 +139,12 @@ class Structure {
     Operation* parent = op->getParentOp();
     auto loop = dyn_cast<LoopOp>(parent);
     bool in_groups = loop && loop.getOver() == "groups";
-    bool moving = isa<RingOp, LoopOp>(op);  // of one role, or of one group of chunks
-    bool in_place = isa<KernelOp>(parent) || (moving && (in_groups || isa<RoleOp>(parent)));
-    if (isa<RingOp, BufferOp, FloatsOp, LoopOp>(op) && !in_place)
+    bool of_group = in_groups && isa<RingOp, LoopOp>(op);
+    bool in_place = isa<KernelOp>(parent) || of_group;
+    if (isa<RingOp, BufferOp, FloatsOp, StagedOp, LoopOp>(op) && !in_place)
       return op->emitOpError("belongs at the top of the kernel");
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
-    if (isa<RoleOp>(op) && !isa<KernelOp>(parent)) return op->emitOpError("belongs at the top of the kernel");
-    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp, RoleOp>(parent))
+    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     return success();
   }
@@ -195,57 +181,93 @@ class Structure {
     if (auto store = dyn_cast<StoreOutputOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
     if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
     if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), "input", "output_gradient");
-    if (auto load = dyn_cast<LoadSavedOp>(op)) {
-      if (load.getRecomputed() && failed(expect_role(op, *load.getRecomputed(), "workspace"))) return failure();
-      return expect_role(op, load.getTensor(), "saved_states");
-    }
+    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), "saved_states", "workspace");
+    if (auto copy = dyn_cast<CopySavedOp>(op)) return expect_role(op, copy.getTensor(), "saved_states", "workspace");
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_role(op, keep.getTensor(), "workspace");
     if (auto save = dyn_cast<SaveStateOp>(op)) return expect_role(op, save.getTensor(), "saved_states");
     if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), "workspace");
     return success();
   }
 
+  int64_t key_dim() const { return signed_value(kernel_.getKeyDim()); }
+
+  LogicalResult expect_dims(Operation* op, llvm::StringRef tensor, llvm::StringRef dims) const {
+    if (dims_.lookup(tensor) == dims) return success();
+    return op->emitOpError("\"") << tensor << "\" has the dims " << dims_.lookup(tensor) << "; expected " << dims;
+  }
+
+  // A tile of states: all keys of 16 rows.
+  LogicalResult expect_state(Operation* op, Value tile) const {
+    auto type = cast<VectorType>(tile.getType());
+    if (type.getShape() == llvm::ArrayRef<int64_t>{16, key_dim()}) return success();
+    return op->emitOpError() << "moves states as " << type << "; expected 16 rows of " << key_dim() << " keys";
+  }
+
+  // Sizes of what lies in tensors: offsets follow from them.
+  LogicalResult verify_extents(Operation* op) const {
+    int64_t C = signed_value(kernel_.getChunk()), V = signed_value(kernel_.getValueDim());
+    if (auto ring = dyn_cast<RingOp>(op)) {
+      bool keys = dims_.lookup(ring.getTensor()).ends_with(",K");
+      auto type = cast<MemRefType>(ring.getType());
+      if (failed(expect_dims(op, ring.getTensor(), keys ? "B,T,H,K" : "B,T,H,V"))) return failure();
+      if (type.getShape() != llvm::ArrayRef<int64_t>{C, keys ? key_dim() : V})
+        return op->emitOpError() << "holds chunks as " << type << "; expected " << C << "x" << (keys ? key_dim() : V);
+    }
+    if (auto slabs = dyn_cast<SlabsOp>(op); slabs && signed_value(slabs.getColumns()) != key_dim())
+      return op->emitOpError() << "is over " << signed_value(slabs.getColumns()) << " columns; expected " << key_dim();
+    if (auto store = dyn_cast<StoreOutputOp>(op))
+      return expect_dims(op, store.getTensor(), store.getColumn() ? "B,T,H,K" : "B,T,H,V");
+    if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_dims(op, store.getTensor(), "B,T,H");
+    if (auto load = dyn_cast<TokensOp>(op)) return expect_dims(op, load.getTensor(), "B,T,H");
+    if (auto load = dyn_cast<LoadStateOp>(op)) return expect_state(op, load.getResult());
+    if (auto store = dyn_cast<StoreStateOp>(op)) return expect_state(op, store.getX());
+    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_state(op, load.getResult());
+    if (auto load = dyn_cast<LoadStagedOp>(op)) return expect_state(op, load.getResult());
+    if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_state(op, keep.getX());
+    if (auto save = dyn_cast<SaveStateOp>(op)) return expect_state(op, save.getX());
+    return success();
+  }
+
   // What depends on how many warps there are.
   LogicalResult verify_warps(Operation* op) {
     int64_t warps = signed_value(kernel_.getWarps());
-    if (auto role = dyn_cast<RoleOp>(op); role && (!in_range(role.getFirst(), 0, warps - 1) ||
-                                                   !in_range(role.getLast(), signed_value(role.getFirst()), warps - 1)))
-      return op->emitOpError("is of warps that a block of ") << warps << " does not have";
     if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, warps - 1))
       return op->emitOpError("warp ") << signed_value(on.getWarp()) << " of a block of " << warps;
-    int64_t copiers = kernel_.getCopiers() ? signed_value(*kernel_.getCopiers()) : warps;
-    auto one_a_warp = [&](Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0) == copiers; };
+    auto one_a_warp = [&](Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0) == warps; };
     bool reads_slots = isa<PublishMaxOp, ScaleForOp>(op);
     for (Value operand : op->getOperands())
       if (auto type = dyn_cast<MemRefType>(operand.getType()))
         if (reads_slots && type.getRank() == 1 && !one_a_warp(operand))
-          return op->emitOpError() << "takes one slot for each of the " << copiers << " warps that copy, not " << type;
+          return op->emitOpError() << "takes one slot for each of the " << warps << " warps, not " << type;
     return success();
   }
 
-  KernelOp kernel_;
-  llvm::StringMap<llvm::StringRef> roles_;
+  mutable KernelOp kernel_;  // whose accessors are not const
+  llvm::StringMap<llvm::StringRef> roles_, dims_;
   std::vector<Span> spans_;
 };
 
 LogicalResult verify_architecture(KernelOp kernel) {
   llvm::StringRef arch = kernel.getArch();
-  bool known = arch.consume_front("sm_") && !arch.empty() && arch.size() <= 4;
-  if (known && llvm::all_of(arch, llvm::isAlnum)) return success();
+  int major_minor = 0;
+  bool known =
+      arch.consume_front("sm_") && !arch.consumeInteger(10, major_minor) && major_minor >= 90 && major_minor < 1000;
+  if (known && arch.size() <= 1 && llvm::all_of(arch, llvm::isAlpha)) return success();
   return kernel.emitOpError() << "arch is \"" << kernel.getArch() << "\"; expected for example sm_90a";
 }
 
 LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getWarps(), 1, kMaxWarps))
     return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
-  if (kernel.getCopiers() && !in_range(*kernel.getCopiers(), 1, signed_value(kernel.getWarps())))
-    return kernel.emitOpError("copies with 1 to all of its warps, not ") << signed_value(*kernel.getCopiers());
   if (!in_range(kernel.getBlocks(), 1, 32))
     return kernel.emitOpError("a multiprocessor holds 1 to 32 blocks, not ") << signed_value(kernel.getBlocks());
   for (auto [what, extent] : {std::pair{"chunk", kernel.getChunk()}, std::pair{"key_dim", kernel.getKeyDim()},
                               std::pair{"value_dim", kernel.getValueDim()}})
     if (!rec::is_extent(signed_value(extent)))
       return kernel.emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
+  if (signed_value(kernel.getValueDim()) != 16 * signed_value(kernel.getWarps()))
+    return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for "
+                                      << signed_value(kernel.getValueDim()) << " value rows; expected one for each 16";
   if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
                                 << " bytes of shared memory; a block has at most " << rec::max_sram;
@@ -266,13 +288,13 @@ LogicalResult KernelOp::verify() {
 LogicalResult KernelOp::verifyRegions() {
   if (getBody().getNumArguments()) return emitOpError("takes no arguments");
   auto loops = getBody().getOps<LoopOp>();
-  if (getBody().getOps<RoleOp>().empty() && !llvm::hasSingleElement(loops))
-    return emitOpError("needs exactly one warp.loop, or roles");
+  if (!llvm::hasSingleElement(loops)) return emitOpError("needs exactly one warp.loop");
   Structure structure(*this);
   size_t operations = 0;
   WalkResult result = walk<WalkOrder::PreOrder>([&](Operation* op) {
     if (op == getOperation()) return WalkResult::advance();
-    if (++operations > kMaxOperations) return emitOpError("has too many operations"), WalkResult::interrupt();
+    if (++operations > kMaxOperations)
+      return emitOpError() << "has more than " << kMaxOperations << " operations", WalkResult::interrupt();
     return failed(structure.verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted() ? failure() : structure.verify_spans();

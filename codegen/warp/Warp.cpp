@@ -9,16 +9,6 @@
 
 using namespace mlir;
 
-// What a loop carries comes out of it in the same type.
-static ParseResult parseCarried(OpAsmParser& parser, SmallVectorImpl<Type>& init, SmallVectorImpl<Type>& results) {
-  if (succeeded(parser.parseOptionalColon()) && failed(parser.parseTypeList(init))) return failure();
-  results.assign(init.begin(), init.end());
-  return success();
-}
-static void printCarried(OpAsmPrinter& printer, Operation*, TypeRange init, TypeRange) {
-  if (!init.empty()) printer << ": " << init;
-}
-
 #include "codegen/warp/WarpDialect.cpp.inc"
 #define GET_OP_CLASSES
 #include "codegen/warp/WarpOps.cpp.inc"
@@ -38,6 +28,21 @@ int64_t shared_bytes(MemRefType tile) {
   int64_t element = tile.getElementTypeBitWidth() / 8;
   if (tile.getRank() == 1) return tile.getDimSize(0) * element;
   return tile.getDimSize(0) * (tile.getDimSize(1) + kRowPadding) * element;
+}
+
+int64_t shared_bytes(RingOp ring) {
+  return static_cast<int64_t>(ring.getStages()) * shared_bytes(cast<MemRefType>(ring.getType()));
+}
+
+int64_t shared_bytes(StagedOp staged) {
+  auto type = cast<MemRefType>(staged.getType());
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+int64_t scale_bytes(BufferOp buffer) {
+  if (!buffer.getSlabs()) return sizeof(float);
+  int64_t slabs = cast<MemRefType>(buffer.getType()).getDimSize(*buffer.getSlabs() == "rows" ? 0 : 1) / 16;
+  return slabs * static_cast<int64_t>(sizeof(float));
 }
 
 namespace {
@@ -249,6 +254,8 @@ LogicalResult FloatsOp::verify() {
   return verify_live(*this, getFrom(), getTo());
 }
 
+LogicalResult CopySavedOp::verify() { return verify_number(*this, "ahead", getAhead(), 0, kMaxStages - 1); }
+
 LogicalResult CopyOp::verify() { return verify_number(*this, "ahead", getAhead(), 0, kMaxStages - 1); }
 LogicalResult WaitCopiesOp::verify() {
   return verify_number(*this, "the number of pending copies", getPending(), 0, kMaxStages - 1);
@@ -319,6 +326,12 @@ LogicalResult StoreOutputOp::verify() {
   return emitOpError() << "stores 16 columns, not " << getX().getType();
 }
 
+LogicalResult ColumnDotsOp::verify() {
+  if (getX().getType() != getY().getType())
+    return emitOpError("operands must have one type, got ") << getX().getType() << " and " << getY().getType();
+  return expect_shape(*this, getResult(), 1, 16);
+}
+
 //===- Control ---------------------------------------------------------------------------------------------------===//
 
 LogicalResult LoopOp::verify() {
@@ -332,17 +345,12 @@ LogicalResult LoopOp::verify() {
 
 LogicalResult LoopOp::verifyRegions() {
   Block& body = getBody().front();
-  auto carried = getInit().getTypes();
-  if (carried.size() > 1 || body.getArgumentTypes() != carried || getResultTypes() != carried)
-    return emitOpError("carries one tile, or nothing, in an argument of its body, and results in it");
+  Type carried = getInit().getType();
+  if (body.getNumArguments() != 1 || body.getArgument(0).getType() != carried)
+    return emitOpError() << "carries its state in one argument of its body, of " << carried;
   auto yield = dyn_cast<YieldOp>(body.back());
-  if (yield && yield.getNext().getTypes() == carried) return success();
+  if (yield && yield.getNext().getType() == carried) return success();
   return emitOpError() << "ends with a warp.yield of " << carried;
-}
-
-LogicalResult RoleOp::verifyRegions() {
-  if (getBody().front().getNumArguments() == 0) return success();
-  return emitOpError("takes no arguments");
 }
 
 LogicalResult SlabsOp::verify() {

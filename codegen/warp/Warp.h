@@ -17,10 +17,15 @@
 
 namespace wkvc::warp {
 
+inline constexpr size_t kMaxOperations = 40000;  // of a kernel
+
 inline constexpr int kSharedSpace = 3;
 inline constexpr int kRowPadding = 8;  // elements after each row of a shared tile: no bank conflicts
 
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(mlir::MemRefType tile);
+int64_t shared_bytes(RingOp ring);      // of all its stages
+int64_t shared_bytes(StagedOp staged);  // whose rows are not padded
+int64_t scale_bytes(BufferOp buffer);   // of its scale, or of one for each slab of 16 rows or columns
 
 }  // namespace wkvc::warp

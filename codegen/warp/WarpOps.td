@@ -38,12 +38,12 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
   let summary = "One kernel; a block of `warps` warps runs one head";
   let description = [{
     `tensors` lists the arguments in order, each "role name dtype dims", dims separated by commas. A `backward` kernel
-    goes through the chunks from the last to the first. Inputs are copied by the last `copiers` warps, or by all. The state before every `saved_every`-th chunk is saved by the
+    goes through the chunks from the last to the first. The state before every `saved_every`-th chunk is saved by the
     forward kernel for the backward one; 0: none is.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
-                       StrArrayAttr:$tensors, StrAttr:$arch, OptionalAttr<I64Attr>:$copiers, UnitAttr:$backward,
+                       StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward,
                        DefaultValuedAttr<I64Attr, "0">:$saved_every);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -102,40 +102,32 @@ def Warp_FloatsOp : Warp_Op<"floats"> {
   let hasVerifier = 1;
 }
 
+def Warp_StagedOp : Warp_Op<"staged"> {
+  let summary = "A state on its way to registers: each warp its own 16 rows, in the order of its registers";
+  let arguments = (ins I64Attr:$offset, I64Attr:$from, I64Attr:$to);
+  let results = (outs Warp_Shared:$result);
+  let assemblyFormat = "`offset` $offset `live` $from `to` $to attr-dict `:` type($result)";
+}
+
 //===- Control -------------------------------------------------------------------------------------------------===//
 
-def Warp_RoleOp : Warp_Op<"role", [SingleBlock, NoTerminator]> {
-  let summary = "What the warps from `first` to `last` do; all roles of a kernel pass the same barriers";
-  let arguments = (ins I64Attr:$first, I64Attr:$last);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$first `to` $last attr-dict-with-keyword $body";
-  let hasRegionVerifier = 1;
-}
-
-def Warp_OwnColumnOp : Warp_Op<"own_column", [Pure]> {
-  let summary = "The first of the 16 key columns of this warp, of those from the warp `first` on";
-  let arguments = (ins I64Attr:$first);
-  let results = (outs Index:$result);
-  let assemblyFormat = "$first attr-dict";
-}
-
-def Warp_LoopOp : Warp_Op<"loop", [SingleBlock]> {
-  let summary = "Chunks in order, carrying the state, if this role holds it";
+def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]>]> {
+  let summary = "Chunks in order, carrying the state";
   let description = [{
     Over all "chunks", from the first or `backward` from the last. Over "groups" of `saved_every` chunks from the last to
     the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it.
   }];
-  let arguments = (ins Variadic<Warp_Tile32>:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward);
-  let results = (outs Variadic<Warp_Tile32>:$results);
+  let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward);
+  let results = (outs Warp_Tile32:$result);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "($init^)? (`over` $over^)? (`backward` $backward^)? attr-dict-with-keyword custom<Carried>(type($init), type($results)) $body";
+  let assemblyFormat = "$init (`over` $over^)? (`backward` $backward^)? attr-dict-with-keyword `:` type($init) $body";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 
 def Warp_YieldOp : Warp_Op<"yield", [Terminator, HasParent<"LoopOp">]> {
-  let arguments = (ins Variadic<Warp_Tile32>:$next);
-  let assemblyFormat = "($next^ `:` type($next))? attr-dict";
+  let arguments = (ins Warp_Tile32:$next);
+  let assemblyFormat = "$next attr-dict `:` type($next)";
 }
 
 def Warp_SlabsOp : Warp_Op<"slabs", [SingleBlock, NoTerminator]> {
@@ -191,9 +183,9 @@ def Warp_CurrentOp : Warp_Op<"current", [Pure, AllTypesMatch<["ring", "result"]>
 //===- Scales --------------------------------------------------------------------------------------------------===//
 
 def Warp_PublishMaxOp : Warp_Op<"publish_max"> {
-  let summary = "The largest |x| among what this warp copied, to its slot";
-  let arguments = (ins Warp_Shared:$tile, Warp_Floats:$slots);
-  let assemblyFormat = "$tile `,` $slots attr-dict `:` type($tile) `,` type($slots)";
+  let summary = "The largest |x| of a register tile, or among what this warp copied of a shared one, to its slot";
+  let arguments = (ins AnyTypeOf<[Warp_Tile32, Warp_Shared]>:$x, Warp_Floats:$slots);
+  let assemblyFormat = "$x `,` $slots attr-dict `:` type($x) `,` type($slots)";
 }
 def Warp_ScaleForOp : Warp_Op<"scale_for"> {
   let summary = "The power of two for a magnitude of `factor` times the product of the slots' maxima";
@@ -311,6 +303,17 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
   let hasVerifier = 1;
 }
 
+def Warp_ColumnDotsOp : Warp_Op<"column_dots", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Σ_v x[v,k]·y[v,k] for the 16 columns k of the slab at `column`, a row; operands with a scale each";
+  let arguments = (ins Warp_Shared:$x, Warp_Shared:$y, Optional<F32>:$x_scale, Optional<F32>:$y_scale, Index:$column);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = [{
+    $x (`x_scale` $x_scale^)? `,` $y (`y_scale` $y_scale^)? `[` $column `]` attr-dict `:` type($x) `,` type($y) `->`
+    type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 //===- Global memory -------------------------------------------------------------------------------------------===//
 
 def Warp_LoadStateOp : Warp_Op<"load_state"> {
@@ -325,9 +328,21 @@ def Warp_StoreStateOp : Warp_Op<"store_state"> {
 }
 def Warp_LoadSavedOp : Warp_Op<"load_saved"> {
   let summary = "This warp's 16 rows of the state before the current chunk or group, as saved or recomputed";
-  let arguments = (ins StrAttr:$tensor, TypeAttr:$dtype, OptionalAttr<StrAttr>:$recomputed);
+  let arguments = (ins StrAttr:$tensor, TypeAttr:$dtype);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$tensor `as` $dtype (`or` $recomputed^)? attr-dict `:` type($result)";
+  let assemblyFormat = "$tensor `as` $dtype attr-dict `:` type($result)";
+}
+def Warp_CopySavedOp : Warp_Op<"copy_saved"> {
+  let summary = "Starts copying them for the chunk `ahead` of the current one; before the loop, its first one";
+  let arguments = (ins StrAttr:$tensor, Warp_Shared:$staged, I64Attr:$ahead);
+  let assemblyFormat = "$tensor `,` $staged `ahead` $ahead attr-dict `:` type($staged)";
+  let hasVerifier = 1;
+}
+def Warp_LoadStagedOp : Warp_Op<"load_staged"> {
+  let summary = "This warp's 16 rows, once they are copied";
+  let arguments = (ins Warp_Shared:$staged);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$staged attr-dict `:` type($staged) `->` type($result)";
 }
 def Warp_SaveStateOp : Warp_Op<"save_state"> {
   let summary = "Saves this warp's 16 rows of the state before the current chunk, if it is one that is saved";
@@ -335,9 +350,9 @@ def Warp_SaveStateOp : Warp_Op<"save_state"> {
   let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
 }
 def Warp_KeepStateOp : Warp_Op<"keep_state"> {
-  let summary = "Keeps this warp's 16 rows of the recomputed state after the current chunk, for the loop backward";
-  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x);
-  let assemblyFormat = "$tensor $x attr-dict `:` type($x)";
+  let summary = "Keeps this warp's 16 rows for the loop backward: before the group, or after the current chunk in it";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype);
+  let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
 }
 def Warp_StoreOutputOp : Warp_Op<"store_output"> {
   let summary = "16 columns of an output: at `column`, or this warp's own; `transposed`: the tile's rows are the columns";

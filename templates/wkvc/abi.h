@@ -10,7 +10,7 @@ namespace wkvc {
 struct TensorArg {
   void* data;  // null: absent (an initial state of zeros, a final state nobody asked for)
   long long batch;
-  long long row;  // tokens, or rows of a state
+  long long row;  // tokens, or rows of a state; within ±2^24, so that offsets in a chunk fit 32 bits
   long long head;
   long long vector16;  // 1: data and every stride are multiples of 16 bytes, so rows may be moved in 16-byte pieces
 };
@@ -20,6 +20,7 @@ struct KernelArgs {
   long long batches;
   long long tokens;
   long long heads;
+  long long vector16;  // 1: that of every tensor [B,T,H,D] is
   TensorArg tensor[N];
 };
 

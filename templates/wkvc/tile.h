@@ -6,6 +6,7 @@
 #include "wkvc/abi.h"
 #include "wkvc/common/activations.h"
 #include "wkvc/common/block_max.h"
+#include "wkvc/common/column_dots.h"
 #include "wkvc/common/copy_async.h"
 #include "wkvc/common/decayed_dot.h"
 #include "wkvc/common/decayed_vjp.h"

@@ -202,8 +202,8 @@ TEST(Programs, AreOneBlockWithoutArguments) {
 
 TEST(Programs, AreOfASensibleLength) {
   std::string lines;
-  for (int i = 0; i < 2000; ++i) lines += "  %z" + std::to_string(i) + " = chunk.neg %x : tensor<16x32xf32>\n";
-  expect_contains(error_of(with(lines)), "operations; expected at most 2000");
+  for (int i = 0; i < 10000; ++i) lines += "  %z" + std::to_string(i) + " = chunk.neg %x : tensor<16x32xf32>\n";
+  expect_contains(error_of(with(lines)), "operations; expected at most 10000");
 }
 
 TEST(Texts, ThatNestWithoutEnd) {

@@ -43,7 +43,7 @@ class Reader {
   }
 
   void read_line(const std::string& line) {
-    static const std::regex declaration(R"(%(\w+) = warp\.(buffer|floats) .*live (\d+) to (\d+))");
+    static const std::regex declaration(R"(%(\w+) = warp\.(buffer|floats|staged) .*live (\d+) to (\d+))");
     if (line.starts_with("warp.kernel")) lives_.clear();
     if (begins_chunks(line)) {
       bool recomputes = line.find("\"group\"") != std::string::npos && !goes_backward(line);

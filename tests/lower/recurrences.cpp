@@ -12,7 +12,7 @@ struct Head {
   Expr key(const char* name) { return op.input(name, K, bf16); }
   Expr value(const char* name) { return op.input(name, V, bf16); }
   Expr number(const char* name) { return op.input(name, scalar, f32); }
-  Expr log_decay() { return op.input("log_w", K, f32); }
+  Expr log_decay() { return op.input("log_w", K, f32).in(-1e6, 0); }
   void finish(const Expr& next, const Expr& output) {
     op.update(S, next);
     op.output("o", output, bf16);
@@ -48,7 +48,7 @@ Definition delta_net() {
 Definition gated_delta_net() {
   return with_head("gated_delta_net", [](Head& at) {
     auto beta = sigmoid(at.number("gate"));
-    auto decayed = exp(at.number("log_w")) * at.S;
+    auto decayed = exp(at.number("log_w").in(-1e6, 0)) * at.S;
     auto next = decayed + outer(beta * (cast<f32>(at.v) - dot(decayed, at.k)), at.k);
     at.finish(next, dot(next, at.r));
   });
@@ -113,7 +113,7 @@ Definition constant_decay() {
 
 Definition head_decay() {
   return with_head("head_decay", [](Head& at) {
-    auto next = at.S * diag(exp(at.op.parameter("log_w", at.K, f32))) + outer(at.v, at.k);
+    auto next = at.S * diag(exp(at.op.parameter("log_w", at.K, f32).in(-1e6, 0))) + outer(at.v, at.k);
     at.finish(next, dot(next, at.r));
   });
 }
@@ -127,7 +127,7 @@ Definition head_decay_in_range() {
 
 Definition token_decay() {
   return with_head("token_decay", [](Head& at) {
-    auto next = exp(at.number("log_w")) * at.S + outer(at.v, at.k);
+    auto next = exp(at.number("log_w").in(-1e6, 0)) * at.S + outer(at.v, at.k);
     at.finish(next, dot(next, at.r));
   });
 }

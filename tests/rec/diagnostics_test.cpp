@@ -76,7 +76,7 @@ const Case cases[] = {
     {"OutputPromoted", "  rec.output \"p\" %k dim K : tensor<64xbf16> as f32\n", "write rec.cast"},
     {"OutputAxis", "  rec.output \"p\" %x dim V : tensor<64xf32> as f32\n", "takes a vector of dim V, not dim K"},
     {"UseOfItself", "  %0 = rec.neg %0 : tensor<64xf32>\n", "uses a value that is defined later"},
-    {"Cycle", "  %0 = rec.neg %1 : tensor<64xf32>\n  %1 = rec.neg %0 : tensor<64xf32>\n", "defined later"},
+    {"Cycle", "  %0 = rec.neg %1 : tensor<64xf32>\n  %1 = rec.neg %0 : tensor<64xf32>\n", "used before it is defined"},
     {"NameTwice", "  %z = rec.input \"k\" dim K : tensor<64xbf16>\n", "reuses the name 'k'"},
     {"NameKeyword", "  %z = rec.input \"float\" dim K : tensor<64xbf16>\n", "'float' is a C++ keyword"},
     {"NameReserved", "  %threadIdx = rec.neg %x : tensor<64xf32>\n", "'threadIdx' is used by emitted kernels"},

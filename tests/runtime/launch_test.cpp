@@ -22,7 +22,7 @@ class Launch : public ::testing::Test {
   TensorArg argument(Index i) const {
     const LaunchArguments arguments(manifest, tensors, given);
     TensorArg arg{};
-    std::memcpy(&arg, arguments.bytes().data() + 24 + i * sizeof(TensorArg), sizeof(arg));
+    std::memcpy(&arg, arguments.bytes().data() + offsetof(KernelArgs<1>, tensor) + i * sizeof(TensorArg), sizeof(arg));
     return arg;
   }
 

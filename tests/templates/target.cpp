@@ -33,9 +33,10 @@ class Library {
 std::vector<long long> arguments_of(Launch& launch) {
   static_assert(sizeof(TensorArg) % sizeof(long long) == 0);
   const std::size_t words = sizeof(TensorArg) / sizeof(long long);
-  std::vector<long long> args{launch.batches, launch.tokens, launch.heads};
+  std::vector<long long> args{launch.batches, launch.tokens, launch.heads, 1};
   for (Tensor& tensor : launch.tensors) {
     const TensorArg argument = tensor.argument(tensor.bytes().data());
+    if (argument.data != nullptr) args[3] &= argument.vector16;
     args.resize(args.size() + words);
     std::memcpy(&args[args.size() - words], &argument, sizeof(argument));
   }

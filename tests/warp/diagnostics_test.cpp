@@ -294,7 +294,7 @@ TEST(Kernels, HaveOneLoopThatCarriesTheState) {
     return error_of(text.replace(text.find(from), from.size(), to));
   };
   expect_contains(error("^bb0(%S: vector<16x32xf32>)", "^bb0(%S: vector<16x32xf32>, %T: vector<16x32xf32>)"),
-                  "carries one tile, or nothing, in an argument");
+                  "carries its state in one argument");
   expect_contains(error("warp.yield %S : vector<16x32xf32>", "warp.yield %square : vector<16x16xf32>"),
                   "ends with a warp.yield of 'vector<16x32xf32>'");
   expect_contains(error("    warp.yield %S : vector<16x32xf32>\n", ""), "terminator");

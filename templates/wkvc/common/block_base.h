@@ -6,15 +6,18 @@
 
 namespace wkvc {
 
+// A warp's 16 rows of a state on their way to its registers, in shared memory.
+template <class T, int K>
+struct StagedState {
+  T* rows;
+};
+
 struct BlockBase {
   int warp;   // of this thread
   int warps;  // in the block
   long long batch;
   long long head;
   char* memory;  // shared memory; offsets into it are bytes
-
-  // `count` warps from `first` on, as if they were a block of their own, to share work among them.
-  WKVC_INLINE BlockBase team(int first, int count) const { return {warp - first, count, batch, head, memory}; }
 
   template <class T, int R, int C>
   WKVC_INLINE Shared<T, R, C> shared(int offset) const {
@@ -32,13 +35,19 @@ struct BlockBase {
   WKVC_INLINE RowSlabs<T, R, C> row_slabs(int offset, int scales_offset) const {
     return {shared<T, R, C>(offset), floats(scales_offset)};
   }
+  template <class T, int K>
+  WKVC_INLINE StagedState<T, K> staged(int offset, int row0) const {
+    return {reinterpret_cast<T*>(memory + offset) + row0 * K};
+  }
   WKVC_INLINE float* floats(int offset) const { return reinterpret_cast<float*>(memory + offset); }
 };
+
+WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row); }
 
 // First element of row `row` of this block's batch and head.
 template <class T>
 WKVC_INLINE T* global_row(const TensorArg& t, const BlockBase& block, long long row) {
-  return static_cast<T*>(t.data) + block.batch * t.batch + block.head * t.head + row * t.row;
+  return static_cast<T*>(t.data) + block.batch * t.batch + block.head * t.head + row * row_stride(t);
 }
 
 }  // namespace wkvc

@@ -20,44 +20,66 @@ WKVC_INLINE void for_each_run(F f) {
   }
 }
 
-// Writes rows row0 … row0+valid-1 of the tensor, columns from col0 on.
+// Rows of a tensor, from `to` on.
 template <class T, int R, int C>
-WKVC_INLINE void store_rows(const TensorArg& t, const BlockBase& block, long long row0, int valid, int col0,
-                            const Tile<T, R, C>& x) {
-  T* to = global_row<T>(t, block, row0) + col0;
-  const auto store_run = [&](int i, int j, int e, int row, int column, bool aligned) {
-    memory::store_adjacent(to + row * t.row + column, x.block[i][j].unit + e / Unit<T>::elements, aligned);
-  };
-  // One test for the usual case, whole and aligned rows.
-  if (t.vector16 && valid >= R) {
-    for_each_run<R, C>([&](int i, int j, int e, int row, int column) { store_run(i, j, e, row, column, true); });
+WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x) {
+  for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
+    memory::store_adjacent(to + row * stride + column, x.block[i][j].unit + e / Unit<T>::elements, true);
+  });
+}
+
+// The first `valid` of them, aligned or not. Out of line: it is rare, and would fill the chunk loop.
+template <class T, int R, int C>
+WKVC_OUTLINE void store_some_rows(T* to, int stride, Tile<T, R, C> x, int valid) {
+  for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
+    if (row >= valid) return;
+    memory::store_adjacent(to + row * stride + column, x.block[i][j].unit + e / Unit<T>::elements, false);
+  });
+}
+
+// What the tokens of a chunk have in columns from col0 on.
+template <class T, int R, int C>
+struct Output {
+  static constexpr int kRows = R;
+
+  const TensorArg& tensor;
+  int col0;
+  Tile<T, R, C> x;
+
+  WKVC_INLINE T* to(const BlockBase& block, int chunk) const {
+    return global_row<T>(tensor, block, 0) + static_cast<long long>(chunk) * (R * row_stride(tensor)) + col0;
+  }
+};
+
+// Rounds to T.
+template <class T, int R, int C>
+WKVC_INLINE Output<T, R, C> output(const TensorArg& t, int col0, const Tile<f32, R, C>& x) {
+  return {t, col0, round<T>(x)};
+}
+// The same for a tile that holds [columns of the tensor x tokens].
+template <class T, int R, int C>
+WKVC_INLINE Output<T, C, R> output_transposed(const TensorArg& t, int col0, const Tile<f32, R, C>& x) {
+  return {t, col0, transpose(round<T>(x))};
+}
+
+// Writes the first `valid` tokens of a chunk.
+template <int N, class... Outputs>
+WKVC_INLINE void store_outputs(const KernelArgs<N>& args, const BlockBase& block, int chunk, int valid,
+                               const Outputs&... outputs) {
+  // One test for all of them, of which one side is rare.
+  if (args.vector16 && ((valid >= Outputs::kRows) && ...)) {
+    (store_rows(outputs.to(block, chunk), row_stride(outputs.tensor), outputs.x), ...);
   } else {
-    for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
-      if (row < valid) store_run(i, j, e, row, column, t.vector16 != 0);
-    });
+    (store_some_rows(outputs.to(block, chunk), row_stride(outputs.tensor), outputs.x, valid), ...);
   }
 }
 
-// Rounds to T and writes the first `valid` tokens from token0 on.
-template <class T, int R, int C>
-WKVC_INLINE void store_global(const TensorArg& t, const BlockBase& block, long long token0, int valid, int col0,
-                              const Tile<f32, R, C>& x) {
-  store_rows(t, block, token0, valid, col0, round<T>(x));
-}
-
-// The same for a tile that holds [columns of the tensor x tokens].
-template <class T, int R, int C>
-WKVC_INLINE void store_global_transposed(const TensorArg& t, const BlockBase& block, long long token0, int valid,
-                                         int col0, const Tile<f32, R, C>& x) {
-  store_rows(t, block, token0, valid, col0, transpose(round<T>(x)));
-}
-
-// Rows row0 … of this batch's and head's states, stored as T; absent states are zero.
-template <class T = f32, int R, int K>
+// Rows row0 … of this batch's and head's states; absent states are zero.
+template <int R, int K>
 WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
   x = zeros<R, K>();
   if (t.data == nullptr) return;
-  const T* from = global_row<const T>(t, block, row0);
+  const f32* from = global_row<const f32>(t, block, row0);
   const auto load_run = [&](int i, int j, int e, int row, int column, bool aligned) {
     memory::load_adjacent(from + row * t.row + column, x.block[i][j].unit + e, aligned);
   };
@@ -68,11 +90,51 @@ WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockB
   }
 }
 
-// Rounds to T; writes nothing where nobody asked for the state.
-template <class T = f32, int R, int K>
+// Writes nothing where nobody asked for the state.
+template <int R, int K>
 WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
   if (t.data == nullptr) return;
-  store_rows(t, block, row0, R, 0, round<T>(x));
+  f32* to = global_row<f32>(t, block, row0);
+  if (t.vector16) {
+    store_rows(to, row_stride(t), x);
+  } else {
+    store_some_rows(to, row_stride(t), x, R);
+  }
+}
+
+// States that kernels keep for each other, rounded to T: 16 rows lie together, in the order of the registers that hold
+// them. Nobody else reads them. Nothing is written where nobody asked for them.
+template <class T, int K>
+WKVC_INLINE void keep_state(const Tile<f32, 16, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
+  if (t.data == nullptr) return;
+  T* to = global_row<T>(t, block, row0);
+  WKVC_UNROLL
+  for (int j = 0; j < K / 16; ++j) memory::store_block(to + 256 * j, round_block<T>(x.block[0][j]));
+}
+template <class T, int K>
+WKVC_INLINE Tile<f32, 16, K> load_kept_rows(const T* from) {
+  Tile<f32, 16, K> x;
+  WKVC_UNROLL
+  for (int j = 0; j < K / 16; ++j) x.block[0][j] = widen_block(memory::load_block(from + 256 * j));
+  return x;
+}
+template <class T, int K>
+WKVC_INLINE Tile<f32, 16, K> load_kept_state(const TensorArg& t, const BlockBase& block, long long row0) {
+  return load_kept_rows<T, K>(global_row<const T>(t, block, row0));
+}
+
+// Ahead of their use, through shared memory, which each lane reads as it wrote it: after wait_copies, without a
+// barrier.
+template <class T, int K>
+WKVC_INLINE void copy_kept_state(const StagedState<T, K>& to, const TensorArg& t, const BlockBase& block,
+                                 long long row0) {
+  const T* from = global_row<const T>(t, block, row0);
+  WKVC_UNROLL
+  for (int j = 0; j < K / 16; ++j) copy::block(to.rows + 256 * j, from + 256 * j);
+}
+template <class T, int K>
+WKVC_INLINE Tile<f32, 16, K> load_kept_state(const StagedState<T, K>& from) {
+  return load_kept_rows<T, K>(from.rows);
 }
 
 // One number a token, a tensor [B, T, H]: N tokens from token0 on, zero from `valid` on.

@@ -5,48 +5,57 @@
 
 namespace wkvc {
 
+template <int C>
+WKVC_INLINE int chunk_count(long long tokens) {
+  return static_cast<int>((tokens + C - 1) / C);
+}
+
 // Tokens of chunk `chunk` that the sequence has: 0 … C.
 template <int C>
-WKVC_INLINE int valid_rows(long long tokens, long long chunk) {
-  const long long left = tokens - C * chunk;
-  return left >= C ? C : left > 0 ? static_cast<int>(left) : 0;
+WKVC_INLINE int valid_rows(long long tokens, int chunk) {
+  const int whole = static_cast<int>(tokens / C);
+  return chunk < whole ? C : chunk == whole ? static_cast<int>(tokens % C) : 0;
 }
 
 // `Stages` tiles one after the other; chunk c lives in tile c mod Stages. Chunks are copied in order, from `first` on
 // and `Step` (1 or -1) at a time, so the ring keeps where the next one starts.
-// Those before `end` only where the ring is Bounded: every copy looks whether it is one of them.
-template <class T, int R, int C, int Stages, int Step = 1, bool Bounded = (Step < 0)>
+template <class T, int R, int C, int Stages, int Step = 1>
 class Ring {
  public:
-  // `end`: the chunk after the last, in the direction of the steps.
-  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block, long long first = 0, long long end = -1)
-      : memory_(memory), tensor_(t), next_(global_row<const T>(t, block, first * R)), end_(end) {}
+  static constexpr int kRows = R;
 
-  WKVC_INLINE Shared<T, R, C> operator[](long long chunk) const {
-    return {reinterpret_cast<T*>(memory_ + static_cast<int>(chunk % Stages) * Shared<T, R, C>::bytes)};
+  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block, int first = 0)
+      : memory_(memory), next_(t, block, static_cast<long long>(R) * first) {}
+
+  WKVC_INLINE Shared<T, R, C> operator[](int chunk) const {
+    const int stage = static_cast<int>(static_cast<u32>(chunk) % Stages);
+    return {reinterpret_cast<T*>(memory_ + stage * Shared<T, R, C>::bytes)};
   }
 
-  // Starts copying `chunk`, the one after the last; rows past the sequence's end become zero, and so does a whole
-  // chunk. From the end on there is nothing to copy; the caller commits all the same.
-  WKVC_INLINE void copy(long long chunk, const BlockBase& block, long long tokens) {
-    if (Bounded && (Step > 0 ? chunk >= end_ : chunk <= end_)) return;
-    copy_async((*this)[chunk], tensor_, block, next_, valid_rows<R>(tokens, chunk));
-    next_ += Step * R * tensor_.row;
+  // Starts copying `chunk`, the one after the last; rows from `valid` on become zero.
+  WKVC_INLINE void copy(int chunk, const BlockBase& block, int valid, bool aligned) {
+    copy_async((*this)[chunk], next_, block, valid, aligned);
+    next_.advance(Step * R);
   }
 
  private:
   char* memory_;
-  const TensorArg& tensor_;
-  const T* next_;
-  long long end_;
+  Source<T, R, C> next_;
 };
-
-// Of a part of the sequence.
-template <class T, int R, int C, int Stages>
-using BoundedRing = Ring<T, R, C, Stages, 1, true>;
 
 // From the last chunk, which is `first`, to chunk 0.
 template <class T, int R, int C, int Stages>
 using BackwardRing = Ring<T, R, C, Stages, -1>;
+
+// Starts copying `chunk` of several tensors. The caller commits.
+template <int N, class... Rings>
+WKVC_INLINE void copy_chunk(const KernelArgs<N>& args, const BlockBase& block, int chunk, Rings&... rings) {
+  // One test for all of them, of which one side is rare.
+  if (args.vector16) {
+    (rings.copy(chunk, block, valid_rows<Rings::kRows>(args.tokens, chunk), true), ...);
+  } else {
+    (rings.copy(chunk, block, valid_rows<Rings::kRows>(args.tokens, chunk), false), ...);
+  }
+}
 
 }  // namespace wkvc

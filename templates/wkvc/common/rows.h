@@ -119,4 +119,15 @@ WKVC_INLINE ColVec<C> diagonal_column(const Tile<f32, C, C>& x) {
   return map(y, [](float part) { return lanes::sum_column_groups(part); });
 }
 
+// The diagonal as a row.
+template <int C>
+WKVC_INLINE RowVec<C> diagonal_row(const Tile<f32, C, C>& x) {
+  RowVec<C> y{};
+  for_each_element<16, C>([&](int, int i, int e) {
+    const int row_slot = PerRow::slot(e), column_slot = PerColumn::slot(e);
+    if (PerRow::position(row_slot) == PerColumn::position(column_slot)) y.v[i][column_slot] += x.block[i][i].unit[e];
+  });
+  return map(y, [](float part) { return lanes::sum_row_groups(part); });
+}
+
 }  // namespace wkvc

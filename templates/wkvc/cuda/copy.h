@@ -15,6 +15,15 @@ WKVC_INLINE void piece(T* to, const T* from, bool present) {
   ptx::cp_async_16(to, from, present ? 16 : 0);
 }
 
+// A 16x16 block in the order of registers, each lane the bytes it will load.
+template <class T>
+WKVC_INLINE void block(T* to, const T* from) {
+  constexpr int kStep = 32 * 16 / static_cast<int>(sizeof(T));
+  const int own = ptx::lane() * 16 / static_cast<int>(sizeof(T));
+  WKVC_UNROLL
+  for (int i = own; i < 256; i += kStep) ptx::cp_async_16(to + i, from + i, 16);
+}
+
 // Without alignment there is no cp.async.
 template <class T>
 WKVC_INLINE void piece_elementwise(T* to, const T* from) {

@@ -10,6 +10,9 @@ WKVC_INLINE bool is_first() { return ptx::lane() == 0; }
 WKVC_INLINE bool is_first_row_group() { return ptx::lane() / 4 == 0; }
 WKVC_INLINE bool is_first_column_group() { return ptx::lane() % 4 == 0; }
 
+// One of them: on the GPU, the only one.
+WKVC_INLINE int own() { return ptx::lane(); }
+
 // Calls f with each of the 32 lane numbers that this thread stands for.
 template <class F>
 WKVC_INLINE void for_each(F f) {

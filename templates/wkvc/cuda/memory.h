@@ -1,6 +1,7 @@
-// Neighbouring elements of a row, as wide as they may be moved.
+// Neighbouring elements of a row, and blocks in the order of registers, as wide as they may be moved.
 #pragma once
 
+#include "wkvc/cuda/fragment.h"
 #include "wkvc/cuda/layout.h"
 #include "wkvc/cuda/scalar.h"
 
@@ -54,6 +55,35 @@ WKVC_INLINE void store_adjacent(T* to, const u32* units, bool aligned) {
     to[0].bits = static_cast<unsigned short>(*units);
     to[1].bits = static_cast<unsigned short>(*units >> 16);
   }
+}
+
+WKVC_INLINE u32 bits_of(u32 unit) { return unit; }
+WKVC_INLINE u32 bits_of(float unit) { return ptx::bits_of(unit); }
+WKVC_INLINE void set_bits(u32& unit, u32 bits) { unit = bits; }
+WKVC_INLINE void set_bits(float& unit, u32 bits) { unit = ptx::float_of(bits); }
+
+// A 16x16 block as the lanes hold it, 16 bytes a lane at a time: `at` is aligned to that.
+template <class T>
+WKVC_INLINE void store_block(T* at, const Fragment<T>& x) {
+  uint4* const pieces = reinterpret_cast<uint4*>(at) + ptx::lane();
+  WKVC_UNROLL
+  for (int i = 0; i < layout::kElements / Unit<T>::elements; i += 4)
+    pieces[8 * i] =
+        make_uint4(bits_of(x.unit[i]), bits_of(x.unit[i + 1]), bits_of(x.unit[i + 2]), bits_of(x.unit[i + 3]));
+}
+template <class T>
+WKVC_INLINE Fragment<T> load_block(const T* at) {
+  const uint4* const pieces = reinterpret_cast<const uint4*>(at) + ptx::lane();
+  Fragment<T> x;
+  WKVC_UNROLL
+  for (int i = 0; i < layout::kElements / Unit<T>::elements; i += 4) {
+    const uint4 piece = pieces[8 * i];
+    set_bits(x.unit[i], piece.x);
+    set_bits(x.unit[i + 1], piece.y);
+    set_bits(x.unit[i + 2], piece.z);
+    set_bits(x.unit[i + 3], piece.w);
+  }
+  return x;
 }
 
 }  // namespace wkvc::memory

@@ -20,6 +20,11 @@ template <class T>
 void piece(T* to, const T* from, bool present) {
   queue().add(to, present ? from : nullptr);
 }
+// A 16x16 block.
+template <class T>
+void block(T* to, const T* from) {
+  for (unsigned i = 0; i < 256; i += 16 / sizeof(T)) queue().add(to + i, from + i);
+}
 template <class T>
 void piece_elementwise(T* to, const T* from) {
   queue().add(to, from);

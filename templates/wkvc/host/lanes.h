@@ -8,6 +8,9 @@ inline bool is_first() { return true; }
 inline bool is_first_row_group() { return true; }
 inline bool is_first_column_group() { return true; }
 
+// One of them.
+inline int own() { return 0; }
+
 // Calls f with each of the 32 lane numbers that this thread stands for.
 template <class F>
 void for_each(F f) {

@@ -1,6 +1,9 @@
-// Neighbouring elements of a row.
+// Neighbouring elements of a row, and whole blocks.
 #pragma once
 
+#include <cstring>
+
+#include "wkvc/host/fragment.h"
 #include "wkvc/host/layout.h"
 #include "wkvc/host/scalar.h"
 
@@ -20,6 +23,18 @@ void load_adjacent(const T* from, float* x, bool) {
 template <class T>
 void store_adjacent(T* to, const T* units, bool) {
   *to = *units;
+}
+
+// A 16x16 block as the thread holds it.
+template <class T>
+void store_block(T* at, const Fragment<T>& x) {
+  std::memcpy(at, x.unit, sizeof(x.unit));
+}
+template <class T>
+Fragment<T> load_block(const T* at) {
+  Fragment<T> x;
+  std::memcpy(x.unit, at, sizeof(x.unit));
+  return x;
 }
 
 }  // namespace wkvc::memory

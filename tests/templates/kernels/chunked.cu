@@ -34,7 +34,10 @@ struct Buffers {
 template <class Storage, class T>
 WKVC_INLINE void fetch(const KernelArgs<9>& args, const Buffers<Storage, T>& buffers, long long chunk) {
   const int valid = static_cast<int>(args.tokens - chunk * C);
-  for (int i = 0; i < 6; ++i) copy_async(buffers.raw(i, chunk), args.tensor[i], buffers.block, chunk * C, valid);
+  for (int i = 0; i < 6; ++i) {
+    const Source<Storage, C, K> from(args.tensor[i], buffers.block, chunk * C);
+    copy_async(buffers.raw(i, chunk), from, buffers.block, valid, args.tensor[i].vector16 != 0);
+  }
   commit_copies();
 }
 
@@ -73,7 +76,7 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
   for (long long c = 0; c < chunks; ++c) {
     const int valid = static_cast<int>(args.tokens - c * C);
     wait_copies<0>();
-    publish_max(buffers.maxima(), block, copied_max(buffers.raw(2, c), block));
+    publish_maxima(block, maximum(buffers.raw(2, c), buffers.maxima()));
     block.barrier();
     if (c + 1 < chunks) fetch(args, buffers, c + 1);
     const float k_scale = scale_for(block_max(buffers.maxima(), block));
@@ -103,7 +106,7 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
     mma_nt(O, S16, rt);
     mma_nt(O, Vt, RK);
     mma_nt(O, U16, RB);
-    store_global_transposed<Storage>(args.tensor[7], block, c * C, valid, v, O);
+    store_outputs(args, block, static_cast<int>(c), valid, output_transposed<Storage>(args.tensor[7], v, O));
     mma_nt(S, Vt, trans(kt));
     mma_nt(S, U16, trans(bt));
     S = S * load_row<K>(buffers.e_rest());

@@ -35,10 +35,10 @@ WKVC_INLINE void products_both_ways(const KernelArgs<6>& args, const Block& bloc
     decayed_right<false>(right, g, xk, lxk, lyk);
     decayed_left<true>(inclusive_left, g, yk, lxk, lyk);
     decayed_right<true>(inclusive_right, g, xk, lxk, lyk);
-    store_global<f32>(args.tensor[5], block, 0, C, k, left);
-    store_global<f32>(args.tensor[5], block, C, C, k, right);
-    store_global<f32>(args.tensor[5], block, 2 * C, C, k, inclusive_left);
-    store_global<f32>(args.tensor[5], block, 3 * C, C, k, inclusive_right);
+    store_outputs(args, block, 0, C, output<f32>(args.tensor[5], k, left));
+    store_outputs(args, block, 1, C, output<f32>(args.tensor[5], k, right));
+    store_outputs(args, block, 2, C, output<f32>(args.tensor[5], k, inclusive_left));
+    store_outputs(args, block, 3, C, output<f32>(args.tensor[5], k, inclusive_right));
   }
 }
 

@@ -3,7 +3,7 @@
 using namespace wkvc;
 using namespace wkvc::test;
 
-// Copies x chunk by chunk to y, and its transpose through store_global_transposed to z; m gets the block's maximum.
+// Copies x chunk by chunk to y, and its transpose through output_transposed to z; m gets the block's maximum.
 // Tensors: x [B,T,H,D] in T, y and z alike, m [B,chunks,H,16] f32.
 template <class T, int C, int D>
 WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
@@ -11,13 +11,13 @@ WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
   float* slots = block.floats(2 * kBytes);
   const auto fetch_chunk = [&](long long chunk) {
     const long long left = args.tokens - chunk * C;
-    copy_async(block.shared<T, C, D>(chunk % 2 * kBytes), args.tensor[0], block, chunk * C,
-               static_cast<int>(left < C ? left : C));
+    copy_async(block.shared<T, C, D>(chunk % 2 * kBytes), Source<T, C, D>(args.tensor[0], block, chunk * C), block,
+               static_cast<int>(left < C ? left : C), args.vector16 != 0);
     commit_copies();
   };
-  const long long chunks = (args.tokens + C - 1) / C;
+  const int chunks = chunk_count<C>(args.tokens);
   fetch_chunk(0);
-  for (long long chunk = 0; chunk < chunks; ++chunk) {
+  for (int chunk = 0; chunk < chunks; ++chunk) {
     if (chunk + 1 < chunks) {
       fetch_chunk(chunk + 1);
       wait_copies<1>();
@@ -25,16 +25,19 @@ WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
       wait_copies<0>();
     }
     const auto x = block.shared<T, C, D>(chunk % 2 * kBytes);
-    publish_max(slots, block, copied_max(x, block));
+    publish_maxima(block, maximum(x, slots));
     block.barrier();
     const float largest = block_max(slots, block);
-    const int valid = static_cast<int>(args.tokens - chunk * C);
+    const int valid = valid_rows<C>(args.tokens, chunk);
     for (int column = 16 * block.warp; column < D; column += 16 * block.warps) {
       const auto slab = x.template cols<16>(column);
-      store_global<T>(args.tensor[1], block, chunk * C, valid, column, widen(load(slab)));
-      store_global_transposed<T>(args.tensor[2], block, chunk * C, valid, column, widen(load_transposed(slab)));
+      store_outputs(args, block, chunk, valid, output<T>(args.tensor[1], column, widen(load(slab))),
+                    output_transposed<T>(args.tensor[2], column, widen(load_transposed(slab))));
     }
-    if (block.warp == 0) store_global<f32>(args.tensor[3], block, chunk, 1, 0, zeros<16, 16>() + largest);
+    if (block.warp == 0) {
+      const TensorArg& m = args.tensor[3];
+      store_some_rows(global_row<f32>(m, block, chunk), row_stride(m), zeros<16, 16>() + largest, 1);
+    }
     block.barrier();
   }
 }
@@ -49,25 +52,23 @@ CASE(bf16, 32, 128, 3)
 // Copies x to y through a ring, from the last chunk to the first. Tensors: x [B,T,H,D] in T, y alike.
 template <class T, int C, int D, int STAGES>
 WKVC_INLINE void backwards(const KernelArgs<2>& args, const Block& block) {
-  const long long chunks = (args.tokens + C - 1) / C;
+  const int chunks = chunk_count<C>(args.tokens);
   BackwardRing<T, C, D, STAGES> ring(block.memory, args.tensor[0], block, chunks - 1);
-  long long next = chunks - 1;
-  for (int stage = 0; stage < STAGES; ++stage, --next) {
-    ring.copy(next, block, args.tokens);
+  const auto fetch_chunk = [&](int chunk) {
+    if (chunk >= 0) copy_chunk(args, block, chunk, ring);
     commit_copies();
-  }
-  for (long long chunk = chunks - 1; chunk >= 0; --chunk, --next) {
+  };
+  for (int stage = 0; stage < STAGES; ++stage) fetch_chunk(chunks - 1 - stage);
+  for (int chunk = chunks - 1; chunk >= 0; --chunk) {
     wait_copies<STAGES - 1>();
     block.barrier();
     // Rows past the end are zero: their sum changes nothing.
     const auto x = widen(load(ring[chunk]));
-    const auto past = x - keep_rows(x, valid_rows<C>(args.tokens, chunk));
-    if (block.warp == 0) {
-      store_global<T>(args.tensor[1], block, chunk * C, valid_rows<C>(args.tokens, chunk), 0, x + sum_rows(past));
-    }
+    const int valid = valid_rows<C>(args.tokens, chunk);
+    const auto past = x - keep_rows(x, valid);
+    if (block.warp == 0) store_outputs(args, block, chunk, valid, output<T>(args.tensor[1], 0, x + sum_rows(past)));
     block.barrier();
-    ring.copy(next, block, args.tokens);
-    commit_copies();
+    fetch_chunk(chunk - STAGES);
   }
   wait_copies<0>();
 }
@@ -84,32 +85,39 @@ WKVC_KERNEL(states, 3, 4, 1) {
   store_state((state + 1.f) * parameters, args.tensor[1], block, 16 * block.warp);
 }
 
-// Tensors: states [B,H,N*V,K] stored as T, twice as much of each.
+// Tensors: states [B,H,N*V,K] f32, the same as they are kept, in T, and the sum of two ways to load those, in f32.
 template <class T>
-WKVC_INLINE void saved_states(const KernelArgs<2>& args, const Block& block) {
+WKVC_INLINE void kept_states(const KernelArgs<3>& args, const Block& block) {
+  const auto staged = block.staged<T, 32>(0, 16 * block.warp);
   for (long long row = 16 * block.warp; row < args.tokens; row += 16 * block.warps) {
     Tile<f32, 16, 32> state;
-    load_state<T>(state, args.tensor[0], block, row);
-    store_state<T>(state + state, args.tensor[1], block, row);
+    load_state(state, args.tensor[0], block, row);
+    keep_state<T>(state, args.tensor[1], block, row);
+    copy_kept_state(staged, args.tensor[1], block, row);
+    commit_copies();
+    wait_copies<0>();
+    store_state(load_kept_state<T, 32>(args.tensor[1], block, row) + load_kept_state(staged), args.tensor[2], block,
+                row);
   }
 }
 
-WKVC_KERNEL(saved_states_f32, 2, 2, 1) { saved_states<f32>(args, block); }
-WKVC_KERNEL(saved_states_f16, 2, 2, 1) { saved_states<f16>(args, block); }
-WKVC_KERNEL(saved_states_bf16, 2, 2, 1) { saved_states<bf16>(args, block); }
+WKVC_KERNEL(kept_states_f32, 3, 2, 1) { kept_states<f32>(args, block); }
+WKVC_KERNEL(kept_states_f16, 3, 2, 1) { kept_states<f16>(args, block); }
+WKVC_KERNEL(kept_states_bf16, 3, 2, 1) { kept_states<bf16>(args, block); }
 
 // Tensors: x [B,T,H] in T, twice as much through columns and through rows, and, for whole chunks, x repeated 16 times
 // by a tile of tokens x 16 and by one of 16 x tokens.
 template <class T, int C>
 WKVC_INLINE void token_numbers(const KernelArgs<5>& args, const Block& block) {
-  for (long long token = 0; token < args.tokens; token += C) {
-    const int valid = static_cast<int>(args.tokens - token);
+  for (int chunk = 0; chunk < chunk_count<C>(args.tokens); ++chunk) {
+    const long long token = static_cast<long long>(C) * chunk;
+    const int valid = valid_rows<C>(args.tokens, chunk);
     const ColVec<C> column = load_tokens_column<T, C>(args.tensor[0], block, token, valid);
     const RowVec<C> row = load_tokens_row<T, C>(args.tensor[0], block, token, valid);
     store_tokens<T>(args.tensor[1], block, token, valid, column + column);
     store_tokens<T>(args.tensor[2], block, token, valid, row + row);
-    store_global<f32>(args.tensor[3], block, token, C, 0, zeros<C, 16>() + column);
-    store_global_transposed<f32>(args.tensor[4], block, token, C, 0, zeros<16, C>() + row);
+    store_outputs(args, block, chunk, C, output<f32>(args.tensor[3], 0, zeros<C, 16>() + column),
+                  output_transposed<f32>(args.tensor[4], 0, zeros<16, C>() + row));
   }
 }
 

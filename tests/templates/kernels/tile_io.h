@@ -9,7 +9,7 @@ namespace wkvc::test {
 template <class T, int R, int C>
 WKVC_INLINE Shared<T, R, C> fetch(const TensorArg& t, const Block& block, int offset = 0) {
   const auto shared = block.shared<T, R, C>(offset);
-  copy_async(shared, t, block, 0, R);
+  copy_async(shared, Source<T, R, C>(t, block, 0), block, R, t.vector16 != 0);
   commit_copies();
   wait_copies<0>();
   block.barrier();
@@ -24,7 +24,7 @@ WKVC_INLINE Tile<T, R, C> read(const TensorArg& t, const Block& block, int offse
 // Results are stacked: the n-th one starts at row n * R of the output tensor.
 template <int R, int C>
 WKVC_INLINE void write(const TensorArg& t, const Block& block, int n, const Tile<f32, R, C>& x) {
-  store_global<f32>(t, block, n * R, R, 0, x);
+  store_some_rows(global_row<f32>(t, block, n * R), row_stride(t), x, R);
 }
 
 }  // namespace wkvc::test

@@ -1,0 +1,25 @@
+#include "codegen/lower/StateScales.h"
+
+#include "codegen/lower/Axes.h"
+#include "codegen/lower/ChunkBuilder.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+void scale_by_states(chunk::ProgramOp program) {
+  if (!program.getBackward()) return;
+  Builder b(program.getContext());
+  Spaces spaces = infer_spaces(program);
+  for (auto round : program.getBody().getOps<chunk::RoundOp>()) {
+    bool own = round.getBound() && round.getBound()->empty();
+    if (!own || spaces.lookup(round.getX()) != Space{Axis::value, Axis::key}) continue;
+    auto bound = bound_of(round.getX(), /*of_states=*/true);
+    if (!bound) continue;
+    llvm::SmallVector<llvm::StringRef> names(bound->inputs.begin(), bound->inputs.end());
+    round.setBoundAttr(b.getStrArrayAttr(names));
+    round.setFactorAttr(b.getF32FloatAttr(static_cast<float>(bound->factor)));
+  }
+}
+
+}  // namespace wkvc

@@ -7,15 +7,60 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <string>
 #include <system_error>
 
 #include "runtime/error.h"
+#include "runtime/process.h"
 
 namespace wkvc {
 namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
+
+// For the reason in errno.
+[[noreturn]] void fail_to_write(const std::filesystem::path& path) {
+  user_error("cannot write {}: {}. Nothing was written; check that the folder exists and is writable", path.string(),
+             reason(errno));
+}
+
+// Renaming over a device or a folder would replace it.
+void expect_replaceable(const std::filesystem::path& path) {
+  const std::string fault = why_irregular(path);
+  if (!fault.empty()) user_error("cannot write {}: it {}. Name a file", path.string(), fault);
+}
+
+const char* kind_of(std::filesystem::file_type type) {
+  switch (type) {
+    case std::filesystem::file_type::directory:
+      return "directory";
+    case std::filesystem::file_type::fifo:
+      return "FIFO";
+    case std::filesystem::file_type::socket:
+      return "socket";
+    default:
+      return "device";
+  }
+}
+
+// What a process that ends early would leave behind.
+struct Leftovers {
+  std::mutex mutex;
+  std::set<std::filesystem::path> paths;
+
+  void forget(const std::filesystem::path& path) {
+    const std::lock_guard lock(mutex);
+    paths.erase(path);
+  }
+};
+
+Leftovers& leftovers() {
+  // Never destroyed: other statics own directories until the process ends.
+  static auto* const all = new Leftovers;
+  return *all;
+}
 
 // A file that is removed unless it was renamed to its real name.
 class PendingFile {
@@ -23,12 +68,15 @@ class PendingFile {
   explicit PendingFile(const std::filesystem::path& target) : target_(target), temporary_(target) {
     static std::atomic<int> counter = 0;
     temporary_ += fmt::format(".{}.{}.tmp", ::getpid(), ++counter);
+    const std::lock_guard lock(leftovers().mutex);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail();
+    leftovers().paths.insert(temporary_);
   }
   ~PendingFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
     if (!renamed_) ::unlink(temporary_.c_str());
+    leftovers().forget(temporary_);
   }
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
@@ -51,10 +99,7 @@ class PendingFile {
   }
 
  private:
-  [[noreturn]] void fail() const {
-    user_error("cannot write {}: {}. Nothing was written; check that the folder exists and is writable",
-               target_.string(), reason(errno));
-  }
+  [[noreturn]] void fail() const { fail_to_write(target_); }
 
   std::filesystem::path target_, temporary_;
   int descriptor_ = -1;
@@ -64,30 +109,62 @@ class PendingFile {
 }  // namespace
 
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces) {
-  std::error_code ignored;
-  const auto status = std::filesystem::status(path, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    // Renaming over a device or a folder would replace it.
-    user_error("cannot write {}: it exists and is no regular file. Name a file", path.string());
-  }
+  expect_replaceable(path);
   PendingFile file(path);
   for (const std::string_view piece : pieces) file.write(piece);
   file.finish();
+}
+
+void expect_writable(const std::filesystem::path& path) {
+  expect_replaceable(path);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code error;
+  const auto status = std::filesystem::status(folder, error);
+  if (!std::filesystem::is_directory(status)) {
+    errno = error ? error.value() : ENOTDIR;
+    fail_to_write(path);
+  }
+  // A new file takes the place of an old one, so that it is the folder that has to be writable.
+  if (path.filename().empty()) errno = ENOENT;
+  if (path.filename().empty() || ::access(folder.c_str(), W_OK | X_OK) != 0) fail_to_write(path);
+}
+
+std::string why_irregular(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return "";
+  return fmt::format("is no regular file but a {}", kind_of(status.type()));
+}
+
+void leave_nothing_behind() {
+  end_processes();
+  leftovers().mutex.lock();  // for good
+  for (const std::filesystem::path& path : leftovers().paths) {
+    // A program or thread that was writing there may have added a file while the others were removed.
+    std::error_code error;
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      std::filesystem::remove_all(path, error);
+      if (!error) break;
+    }
+  }
 }
 
 TemporaryDirectory::TemporaryDirectory() {
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
   std::string name = ((error ? "/tmp" : parent) / "wkvc-XXXXXX").string();
+  const std::lock_guard lock(leftovers().mutex);
   if (::mkdtemp(name.data()) == nullptr) {
     user_error("cannot make a temporary directory {}: {}. Set TMPDIR to a folder you can write", name, reason(errno));
   }
   path_ = name;
+  leftovers().paths.insert(path_);
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+  leftovers().forget(path_);
 }
 
 }  // namespace wkvc

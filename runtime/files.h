@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace wkvc {
@@ -10,6 +11,17 @@ namespace wkvc {
 // Writes the pieces one after another under a temporary name beside `path`, then renames: `path` holds the whole
 // contents or what it held before. Throws UserError when it cannot be written; then no file is left behind.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces);
+
+// Throws UserError where it can be told beforehand that `path` cannot be written. Creates and changes nothing.
+void expect_writable(const std::filesystem::path& path);
+
+// "is no regular file but a directory"; empty for a regular file and where there is none. It opens nothing: opening a
+// FIFO waits, and a device may have no end.
+std::string why_irregular(const std::filesystem::path& path);
+
+// For a process that a signal is about to end: ends the programs it waits for and removes its temporary directories and
+// the files it has not finished. Other threads that would make or remove more of them stop there from then on.
+void leave_nothing_behind();
 
 // A directory only this user can read, removed with its contents at destruction.
 class TemporaryDirectory {

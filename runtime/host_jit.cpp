@@ -53,10 +53,15 @@ Words compiler() {
   user_error("the host target needs a C++ compiler, and none of c++, g++, clang++ runs: install g++, or set CXX");
 }
 
-void write_text(const std::filesystem::path& path, std::string_view text) {
-  std::error_code ignored;  // writing says why, if it cannot be made
-  std::filesystem::create_directories(path.parent_path(), ignored);
-  write_file_atomically(path, std::array{text});
+// Writes `text` as `name` in `directory`, which has to be there: should it be removed (leave_nothing_behind), it stays
+// so.
+void write_text(const std::filesystem::path& directory, const std::filesystem::path& name, std::string_view text) {
+  std::error_code ignored;  // writing says why, if one cannot be made
+  std::filesystem::path folder = directory;
+  for (const std::filesystem::path& part : name.parent_path()) {
+    std::filesystem::create_directory(folder /= part, ignored);
+  }
+  write_file_atomically(directory / name, std::array{text});
 }
 
 Words command_for(const std::filesystem::path& directory) {
@@ -69,8 +74,8 @@ Words command_for(const std::filesystem::path& directory) {
 }
 
 void build_object(const std::filesystem::path& directory, const std::string& source) {
-  for (const EmbeddedHeader& header : embedded_headers()) write_text(directory / header.name, header.text);
-  write_text(directory / "kernel.cpp", source);
+  for (const EmbeddedHeader& header : embedded_headers()) write_text(directory, header.name, header.text);
+  write_text(directory, "kernel.cpp", source);
   const Words command = command_for(directory);
   const ProcessResult result = run_process(command);
   if (!result.succeeded) {

@@ -1,12 +1,15 @@
 #include "runtime/process.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <mutex>
+#include <set>
 #include <system_error>
 
 #include "runtime/error.h"
@@ -50,6 +53,37 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
+// Programs that have been started and not yet waited for.
+struct Running {
+  std::mutex mutex;
+  std::set<pid_t> children;
+};
+
+Running& running() {
+  static auto* const all = new Running;  // never destroyed: a thread may be in end_processes as the process ends
+  return *all;
+}
+
+// No signal is blocked in a program that is started, whatever its caller blocks: Ctrl-C has to reach a compiler.
+class SpawnAttributes {
+ public:
+  SpawnAttributes() {
+    sigset_t none;
+    sigemptyset(&none);
+    ::posix_spawnattr_init(&attributes_);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+  }
+  ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
 pid_t spawn(const std::vector<std::string>& arguments, int output) {
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
@@ -60,11 +94,29 @@ pid_t spawn(const std::vector<std::string>& arguments, int output) {
   ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  const SpawnAttributes attributes;
+  const std::lock_guard lock(running().mutex);
   pid_t child = 0;
-  const int error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = ::posix_spawnp(&child, argv[0], &actions, attributes.get(), argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) user_error("cannot start {}: {}", arguments[0], reason(error));
+  running().children.insert(child);
   return child;
+}
+
+// How the program ended. Its number is free for another one only after it was taken off the list.
+int wait_for(pid_t child, const std::string& name) {
+  siginfo_t ended{};
+  while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) != 0) {
+    if (errno != EINTR) internal_error("cannot wait for {}: {}", name, reason(errno));
+  }
+  const std::lock_guard lock(running().mutex);
+  running().children.erase(child);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) internal_error("cannot wait for {}: {}", name, reason(errno));
+  }
+  return status;
 }
 
 }  // namespace
@@ -75,16 +127,18 @@ ProcessResult run_process(const std::vector<std::string>& arguments) {
   pipe.close_writer();
   ProcessResult result;
   result.output = pipe.read_all();
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) internal_error("cannot wait for {}: {}", arguments[0], reason(errno));
-  }
+  const int status = wait_for(child, arguments[0]);
   result.succeeded = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (WIFSIGNALED(status)) result.output += fmt::format("{} was ended by signal {}\n", arguments[0], WTERMSIG(status));
   if (WIFEXITED(status) && !result.succeeded) {
     result.output += fmt::format("{} exited with {}\n", arguments[0], WEXITSTATUS(status));
   }
   return result;
+}
+
+void end_processes() {
+  running().mutex.lock();  // for good
+  for (const pid_t child : running().children) ::kill(child, SIGTERM);
 }
 
 }  // namespace wkvc

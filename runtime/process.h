@@ -15,4 +15,8 @@ struct ProcessResult {
 // Throws UserError when it cannot be started.
 ProcessResult run_process(const std::vector<std::string>& arguments);
 
+// Ends the programs that are running; from then on run_process neither starts one nor returns. For a process that is
+// about to end.
+void end_processes();
+
 }  // namespace wkvc

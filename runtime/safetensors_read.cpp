@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/error.h"
+#include "runtime/files.h"
 #include "runtime/safetensors.h"
 #include "runtime/strict_json.h"
 
@@ -42,10 +43,13 @@ std::optional<DType> dtype_from_file(std::string_view name) {
 // The open file; every read is checked against its size.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : name_(path.string()), stream_(path, std::ios::binary) {
+  explicit Reader(const std::filesystem::path& path) : name_(path.string()) {
+    const std::string fault = why_irregular(path);
+    if (!fault.empty()) user_error("cannot read {}: it {}. Name a file", name_, fault);
     std::error_code error;
     size_ = std::filesystem::file_size(path, error);
     if (error) user_error("cannot read {}: {}", name_, error.message());
+    stream_.open(path, std::ios::binary);
     if (!stream_) user_error("cannot read {}: it does not open. Check its permissions", name_);
   }
 

@@ -13,6 +13,7 @@
 #include "runtime/measure.h"
 #include "tools/commands.h"
 #include "tools/execute.h"
+#include "tools/output.h"
 #include "tools/subject.h"
 #include "tools/traffic.h"
 
@@ -110,17 +111,17 @@ double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1e6; 
 void print_internals(const Program& program, LaunchSize size) {
   for (const TensorSpec& spec : program.internals()) {
     const auto shape = shape_of(spec, program.manifest(), size);
-    fmt::print("  {:<16} {:.1f} MB, {} {}\n", spec.name, megabytes(byte_count(spec.dtype, shape)), name_of(spec.dtype),
-               shape_text(shape));
+    print("  {:<16} {:.1f} MB, {} {}\n", spec.name, megabytes(byte_count(spec.dtype, shape)), name_of(spec.dtype),
+          shape_text(shape));
   }
   if (program.internals().empty()) return;
-  fmt::print("  extra memory     {:.1f} MB\n", megabytes(internal_bytes(program, size)));
+  print("  extra memory     {:.1f} MB\n", megabytes(internal_bytes(program, size)));
 }
 
 int bench(const Options& options) {
   const LaunchSize size = parse_shape(options.shape);
   const Subject subject = subject_from(options.subject, options.config);
-  target_from("cuda");  // throws where there is none
+  expect_gpu("bench");
   const Runnable runnable = runnable_from(subject);
   const Program program = load_program(subject, runnable, Target::cuda);
   const Program timed = runnable.passes == Passes::backward ? program.only(Direction::backward) : program;
@@ -133,14 +134,13 @@ int bench(const Options& options) {
   const std::vector<Placed> placed = place_sets(device, program, size, small, bytes);
   const double ms = median_ms(device, program, timed, size, placed);
   const double copy_ms = copy_bytes_ms(device, bytes);
-  fmt::print("{} on {}, {}, shape {}{}\n", runnable.manifest.op, device.properties().name, runnable.manifest.config,
-             options.shape, pass_text(runnable.passes));
-  fmt::print("  median           {:.4f} ms of {} launches\n", ms, repetitions);
-  fmt::print("  bandwidth        {:.0f} GB/s of {:.1f} MB, every tensor moved once{}\n",
-             static_cast<double>(bytes) / ms / 1e6, megabytes(bytes),
-             timed.kernels().size() > 1 ? " by every kernel" : "");
-  fmt::print("  copy             {:.4f} ms for as many bytes; {} {:.2f} times as long\n", copy_ms,
-             timed.kernels().size() > 1 ? "the kernels take" : "the kernel takes", ms / copy_ms);
+  print("{} on {}, {}, shape {}{}\n", runnable.manifest.op, device.properties().name, runnable.manifest.config,
+        options.shape, pass_text(runnable.passes));
+  print("  median           {:.4f} ms of {} launches\n", ms, repetitions);
+  print("  bandwidth        {:.0f} GB/s of {:.1f} MB, every tensor moved once{}\n",
+        static_cast<double>(bytes) / ms / 1e6, megabytes(bytes), timed.kernels().size() > 1 ? " by every kernel" : "");
+  print("  copy             {:.4f} ms for as many bytes; {} {:.2f} times as long\n", copy_ms,
+        timed.kernels().size() > 1 ? "the kernels take" : "the kernel takes", ms / copy_ms);
   print_internals(program, size);
   return exit_passed;
 }

@@ -1,14 +1,17 @@
 #include "tools/cases.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "runtime/checked.h"
 #include "runtime/error.h"
 #include "tools/draw.h"
+#include "tools/output.h"
 
 namespace wkvc {
 namespace {
@@ -133,6 +136,27 @@ LaunchSize size_in(SafetensorsFile& file, const Manifest& manifest) {
   }
 }
 
+// Names that the kernels take or give, or gradients of such, which a file may hold for comparison in other passes.
+std::set<std::string> known_names(const Manifest& manifest) {
+  std::set<std::string> names;
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (!is_internal(spec.role)) names.insert({spec.name, "d" + spec.name});
+  }
+  return names;
+}
+
+std::vector<std::string> unused_in(const SafetensorsFile& file, const Manifest& manifest) {
+  const std::set<std::string> known = known_names(manifest);
+  std::vector<std::string> unused;
+  for (const auto& [name, tensor] : file.tensors) {
+    if (!known.contains(name)) unused.push_back(name);
+  }
+  for (const auto& [name, dtype] : file.unsupported) {
+    if (!known.contains(name)) unused.push_back(name);
+  }
+  return unused;
+}
+
 HostTensor poisoned(DType dtype, std::vector<std::int64_t> shape) {
   HostTensor tensor(dtype, std::move(shape));
   tensor.poison();
@@ -170,7 +194,7 @@ void expect_shape(const SafetensorsFile& file, const TensorSpec& spec, const Hos
 
 Case case_from_file(const Manifest& manifest, const std::filesystem::path& path) {
   SafetensorsFile file = read_safetensors(path);
-  Case given{size_in(file, manifest), {}};
+  Case given{size_in(file, manifest), {}, unused_in(file, manifest)};
   expect_enough_memory(manifest, given.size);
   for (const TensorSpec& spec : manifest.tensors) {
     const auto shape = shape_of(spec, manifest, given.size);
@@ -182,6 +206,17 @@ Case case_from_file(const Manifest& manifest, const std::filesystem::path& path)
     }
   }
   return given;
+}
+
+void complain_of_unused(const Case& given, const Manifest& manifest, const std::filesystem::path& path) {
+  if (given.unused.empty()) return;
+  std::vector<std::string> taken;
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (is_given(spec.role)) taken.push_back(spec.name);
+  }
+  const std::string message = fmt::format("{}: nothing uses '{}'; the kernels of {} take {}", path.string(),
+                                          fmt::join(given.unused, "', '"), manifest.op, fmt::join(taken, ", "));
+  complain(message.c_str());
 }
 
 }  // namespace wkvc

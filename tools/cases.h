@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "codegen/rec/Rec.h"
 #include "runtime/launch_size.h"
@@ -17,6 +18,7 @@ namespace wkvc {
 struct Case {
   LaunchSize size;
   TensorMap tensors;  // results hold NaN until kernels have run; a missing state, or its gradient, is zero
+  std::vector<std::string> unused = {};  // tensors of the file that are neither given to the kernels nor results
 };
 
 // Random tensors, the initial state among them. What is drawn follows from how the recurrence uses a tensor, never
@@ -30,10 +32,14 @@ struct Case {
 // A declared range bounds what is drawn.
 Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed);
 
-// The tensors of a safetensors file; further ones in it are ignored. A file may lack initial states and
-// gradients of final states. Values may be
-// stored in another dtype if the kernel's holds every one of them exactly. Throws UserError naming file and tensor.
+// The tensors of a safetensors file; further ones in it are ignored. A file may lack initial states and gradients of
+// final states. Values may be stored in another dtype if the kernel's holds every one of them exactly. Throws UserError
+// naming file and tensor.
 Case case_from_file(const Manifest& manifest, const std::filesystem::path& path);
+
+// One line to the standard error where the file holds tensors that nothing uses: the name of one that may be missing
+// could be misspelt.
+void complain_of_unused(const Case& given, const Manifest& manifest, const std::filesystem::path& path);
 
 // Throws UserError unless the file's tensor has this shape.
 void expect_shape(const SafetensorsFile& file, const TensorSpec& spec, const HostTensor& tensor,

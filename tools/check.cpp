@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/comparison.h"
 #include "tools/execute.h"
+#include "tools/output.h"
 #include "tools/subject.h"
 
 namespace wkvc {
@@ -24,31 +25,58 @@ struct Options {
   bool json = false;
 };
 
-bool all_passed(const std::vector<ResultError>& errors) {
-  return !errors.empty() && std::ranges::all_of(errors, &ResultError::passed);
-}
+struct Findings {
+  LaunchSize size;
+  std::vector<ResultError> errors;
+  std::vector<std::string> missing;  // results that the kernels do not give
 
-void print_json(const Runnable& runnable, Target target, const std::vector<ResultError>& errors) {
-  nlohmann::ordered_json by_name = nlohmann::ordered_json::object();
-  for (const ResultError& result : errors) by_name[result.tensor] = result.error;  // null when not finite
-  nlohmann::ordered_json report{
-      {"op", runnable.manifest.op}, {"device", device_name(target)}, {"config", runnable.manifest.config}};
-  if (runnable.passes != Passes::forward) report["pass"] = name_of(runnable.passes);
-  report["errors"] = by_name;
-  report["passed"] = all_passed(errors);
-  fmt::print("{}\n", report.dump());
-}
-
-void print_text(const Runnable& runnable, Target target, LaunchSize size, const std::vector<ResultError>& errors) {
-  fmt::print("{} on {}, {}, shape {},{},{}{}\n", runnable.manifest.op, device_name(target), runnable.manifest.config,
-             size.batches, size.tokens, size.heads, pass_text(runnable.passes));
-  for (const ResultError& result : errors) {
-    fmt::print("  {:<16} {}\n", result.tensor,
-               std::isfinite(result.error) ? fmt::format("error {:.2e}, {} {:.1e}", result.error,
-                                                         result.passed() ? "within" : "ABOVE", result.bound)
-                                           : "NOT FINITE");
+  bool passed() const {
+    return missing.empty() && !errors.empty() && std::ranges::all_of(errors, &ResultError::passed);
   }
-  fmt::print("{}\n", all_passed(errors) ? "passed" : "FAILED");
+  std::string shape() const { return fmt::format("{},{},{}", size.batches, size.tokens, size.heads); }
+};
+
+void print_json(const Runnable& runnable, Target target, const Findings& findings) {
+  nlohmann::ordered_json errors = nlohmann::ordered_json::object(), bounds = errors;
+  for (const ResultError& result : findings.errors) {
+    errors[result.tensor] = result.error;  // null when not finite
+    bounds[result.tensor] = result.bound;
+  }
+  nlohmann::ordered_json report{{"op", runnable.manifest.op},
+                                {"device", device_name(target)},
+                                {"config", runnable.manifest.config},
+                                {"shape", findings.shape()}};
+  if (runnable.passes != Passes::forward) report["pass"] = name_of(runnable.passes);
+  report["errors"] = errors;
+  report["bounds"] = bounds;
+  report["missing"] = findings.missing;
+  report["passed"] = findings.passed();
+  print("{}\n", report.dump());
+}
+
+void print_rows(const Runnable& runnable, Target target, const Findings& findings) {
+  print("{} on {}, {}, shape {}{}\n", runnable.manifest.op, device_name(target), runnable.manifest.config,
+        findings.shape(), pass_text(runnable.passes));
+  std::size_t width = 16;
+  for (const ResultError& result : findings.errors) width = std::max(width, result.tensor.size());
+  for (const ResultError& result : findings.errors) {
+    print("  {:<{}} {}\n", result.tensor, width,
+          std::isfinite(result.error)
+              ? fmt::format("error {:.2e}, {} {:.1e}", result.error, result.passed() ? "within" : "ABOVE", result.bound)
+              : "NOT FINITE");
+  }
+  for (const std::string& name : findings.missing) {
+    print("  {:<{}} MISSING: the recurrence has it, the kernels do not give it\n", name, width);
+  }
+  print("{}\n", findings.passed() ? "passed" : "FAILED");
+}
+
+Findings compared(rec::RecurrenceOp recurrence, const Subject& subject, const Runnable& runnable, const Case& values,
+                  const std::optional<std::string>& file) {
+  Findings findings{values.size, compare(recurrence, runnable, values),
+                    missing_results(recurrence, runnable, subject.config.gradients)};
+  if (file) std::ranges::move(compare_with_file(*file, runnable, values), std::back_inserter(findings.errors));
+  return findings;
 }
 
 int check(const Options& options) {
@@ -58,7 +86,7 @@ int check(const Options& options) {
   const LaunchSize size = parse_shape(options.shape.value_or("1,100,2"));
   const std::uint64_t seed = parse_seed(options.seed.value_or("0"));
   const Target target = target_from(options.device);
-  const Subject subject = subject_from(options.subject, options.config);
+  const Subject subject = subject_from(options.subject, options.config, /*may_name_gradients=*/true);
   const Runnable runnable = runnable_from(subject);
   const Manifest& manifest = runnable.manifest;
 
@@ -67,19 +95,13 @@ int check(const Options& options) {
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
   Case values =
       options.input ? case_from_file(manifest, *options.input) : random_case(recurrence, manifest, size, seed);
+  if (options.input) complain_of_unused(values, manifest, *options.input);
   const std::string failure = execute(subject, load_program(subject, runnable, target), values);
-  if (!failure.empty()) fmt::print(stderr, "wkvc: {}\n", failure);
-  std::vector<ResultError> errors = compare(recurrence, runnable, values);
-  if (options.input && runnable.passes != Passes::forward) {
-    std::ranges::move(compare_with_file(*options.input, runnable, values), std::back_inserter(errors));
-  }
+  if (!failure.empty()) complain(failure.c_str());
+  const Findings findings = compared(recurrence, subject, runnable, values, options.input);
 
-  if (options.json) {
-    print_json(runnable, target, errors);
-  } else {
-    print_text(runnable, target, values.size, errors);
-  }
-  return all_passed(errors) ? exit_passed : exit_check_failed;
+  options.json ? print_json(runnable, target, findings) : print_rows(runnable, target, findings);
+  return findings.passed() ? exit_passed : exit_check_failed;
 }
 
 }  // namespace

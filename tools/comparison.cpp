@@ -1,8 +1,11 @@
 #include "tools/comparison.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <sstream>
 
@@ -39,11 +42,30 @@ std::string setting(const Manifest& manifest, std::string_view key) {
   user_error("the configuration in the kernel's manifest, \"{}\", does not say \"{}\"", manifest.config, key);
 }
 
-// What storing a result costs by itself.
-double rounding_of(DType dtype) { return dtype == DType::bf16 ? 1.8e-3 : dtype == DType::f16 ? 2.5e-4 : 0; }
+// What storing a result costs by itself: over many elements the mean of their roundings; over few, which may all be
+// rounded badly, what it may cost one of them, half a unit in the last place: 2^-8 in bf16, 2^-11 in f16.
+double rounding_of(DType dtype, std::size_t elements) {
+  const bool few = elements < 1024;
+  switch (dtype) {
+    case DType::bf16:
+      return few ? 0x1p-8 : 1.8e-3;
+    case DType::f16:
+      return few ? 0x1p-11 : 2.5e-4;
+    case DType::f32:
+      return 0;
+  }
+  internal_error("{} is no DType", static_cast<int>(dtype));
+}
 
-// What the operands' rounding may cost a result, and what storing it costs.
-double bound_for(const Manifest& manifest, const TensorSpec& spec) {
+// What the states cost gradients when they are saved in 16 bits.
+double saving_of(const Manifest& manifest) {
+  const auto saved = std::ranges::find(manifest.tensors, Role::saved_states, &TensorSpec::role);
+  if (saved == manifest.tensors.end()) return 0;
+  return saved->dtype == DType::bf16 ? 2.5e-3 : saved->dtype == DType::f16 ? 3.2e-4 : 0;
+}
+
+// What the operands' rounding may cost a result, and what storing it or the states it is made from costs.
+double bound_for(const Manifest& manifest, const TensorSpec& spec, std::size_t elements) {
   struct Bound {
     std::string_view dtype;
     double of_result, of_gradient;
@@ -57,7 +79,9 @@ double bound_for(const Manifest& manifest, const TensorSpec& spec) {
   const auto* const bound = std::ranges::find(operands, mma, &Bound::dtype);
   if (bound == operands.end())
     user_error("the kernel's manifest names operands of '{}', for which no bound is known", mma);
-  return std::max(is_gradient(spec.role) ? bound->of_gradient : bound->of_result, rounding_of(spec.dtype));
+  const double rounding = rounding_of(spec.dtype, elements);
+  if (!is_gradient(spec.role)) return std::max(bound->of_result, rounding);
+  return std::max({bound->of_gradient, rounding, saving_of(manifest)});
 }
 
 // ---- The reference --------------------------------------------------------------------------------------------------
@@ -122,15 +146,58 @@ class Reference {
   rec::Gradients gradients_;
 };
 
+// ---- What there should be -------------------------------------------------------------------------------------------
+
+std::vector<std::string> outputs_of(rec::RecurrenceOp recurrence) {
+  std::vector<std::string> names;
+  for (auto op : recurrence.getBody().getOps<rec::OutputOp>()) names.push_back(op.getName().str());
+  names.emplace_back("final_state");
+  return names;
+}
+
+std::vector<std::string> givens_of(rec::RecurrenceOp recurrence) {
+  std::vector<std::string> names;
+  for (auto op : recurrence.getBody().getOps<rec::InputOp>()) names.push_back(op.getName().str());
+  for (auto op : recurrence.getBody().getOps<rec::ParameterOp>()) names.push_back(op.getName().str());
+  return names;
+}
+
+std::vector<std::string> gradients_of(rec::RecurrenceOp recurrence, const std::vector<std::string>& wanted) {
+  const std::vector<std::string> all = givens_of(recurrence);
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(all, name) != all.end()) continue;
+    user_error("--grad: '{}' has no input '{}'; it has {}", recurrence.getSymName().str(), name, fmt::join(all, ", "));
+  }
+  std::vector<std::string> names;
+  for (const std::string& name : wanted.empty() ? all : wanted) names.push_back("d" + name);
+  names.emplace_back("dinitial_state");
+  return names;
+}
+
 }  // namespace
+
+std::vector<std::string> missing_results(rec::RecurrenceOp recurrence, const Runnable& runnable,
+                                         const std::vector<std::string>& gradients) {
+  std::vector<std::string> names;
+  if (runnable.passes != Passes::backward) names = outputs_of(recurrence);
+  if (runnable.passes != Passes::forward)
+    std::ranges::move(gradients_of(recurrence, gradients), std::back_inserter(names));
+  std::erase_if(names, [&](const std::string& name) {
+    const auto& specs = runnable.manifest.tensors;
+    const auto spec = std::ranges::find(specs, name, &TensorSpec::name);
+    return spec != specs.end() && gives(runnable.passes, spec->role);
+  });
+  return names;
+}
 
 std::vector<ResultError> compare(rec::RecurrenceOp recurrence, const Runnable& runnable, const Case& values) {
   const Reference reference(recurrence, runnable, values);
   std::vector<ResultError> errors;
   for (const TensorSpec& spec : runnable.manifest.tensors) {
     if (!gives(runnable.passes, spec.role)) continue;
-    errors.push_back({spec.name, relative_error(values.tensors.at(spec.name), reference.of(spec)),
-                      bound_for(runnable.manifest, spec)});
+    const HostTensor& given = values.tensors.at(spec.name);
+    errors.push_back(
+        {spec.name, relative_error(given, reference.of(spec)), bound_for(runnable.manifest, spec, given.size())});
   }
   return errors;
 }
@@ -143,8 +210,10 @@ std::vector<ResultError> compare_with_file(const std::filesystem::path& path, co
     const auto found = file.tensors.find(spec.name);
     if (!gives(runnable.passes, spec.role) || found == file.tensors.end()) continue;
     expect_shape(file, spec, found->second, shape_of(spec, runnable.manifest, values.size));
-    errors.push_back({spec.name + " (file)", relative_error(values.tensors.at(spec.name), widened(found->second)),
-                      bound_for(runnable.manifest, spec) + rounding_of(found->second.dtype())});
+    const HostTensor& given = values.tensors.at(spec.name);
+    errors.push_back(
+        {spec.name + " (file)", relative_error(given, widened(found->second)),
+         bound_for(runnable.manifest, spec, given.size()) + rounding_of(found->second.dtype(), given.size())});
   }
   return errors;
 }

@@ -22,7 +22,13 @@ struct ResultError {
 // recurrence and the kernels do not have the same tensors.
 std::vector<ResultError> compare(rec::RecurrenceOp recurrence, const Runnable& runnable, const Case& values);
 
-// The same against what the file holds of the results, "dr (file)". Throws UserError for another shape than expected.
+// Results that the recurrence has and the kernels have not, by name. `gradients` are what gradients are wanted by;
+// empty: by everything. Throws UserError where the recurrence has none of such a name.
+std::vector<std::string> missing_results(rec::RecurrenceOp recurrence, const Runnable& runnable,
+                                         const std::vector<std::string>& gradients);
+
+// The same as compare against what the file holds of the results, "dr (file)". Throws UserError for another shape than
+// expected.
 std::vector<ResultError> compare_with_file(const std::filesystem::path& path, const Runnable& runnable,
                                            const Case& values);
 

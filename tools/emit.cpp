@@ -13,6 +13,7 @@
 #include "runtime/files.h"
 #include "runtime/nvrtc.h"
 #include "tools/commands.h"
+#include "tools/output.h"
 #include "tools/subject.h"
 
 namespace wkvc {
@@ -53,6 +54,7 @@ int emit(const Options& options) {
   if (options.stage == "cubin" && !options.output && isatty(STDOUT_FILENO) == 1) {
     user_error("a cubin is no text for a terminal; name a file with -o");
   }
+  if (options.output) expect_output(*options.output, {options.subject.source});
   const std::size_t stage = options.stage ? stage_from(*options.stage) : 0;
   const Subject subject = subject_from(options.subject, options.config);
   const std::string text = options.stage ? contents(subject, stage) : subject.after(*options.after);
@@ -60,7 +62,7 @@ int emit(const Options& options) {
     const std::string_view piece = text;
     write_file_atomically(*options.output, {&piece, 1});
   } else {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print_text(text);
   }
   return exit_passed;
 }

@@ -20,6 +20,13 @@ bool has_suitable_gpu(std::string* why_not) {
   return false;
 }
 
+// The runtime knows of a host target; here it is called --device cpu, or there is none.
+std::string offering(std::string why_not, std::string_view instead) {
+  static constexpr std::string_view known = ", or use the host target";
+  if (why_not.ends_with(known)) why_not.replace(why_not.size() - known.size(), known.size(), instead);
+  return why_not;
+}
+
 void execute_on_host(const Program& program, Case& values) {
   std::map<std::string, HostTensor> internals = host_internals(program, values.size);
   NamedTensors tensors;
@@ -61,8 +68,13 @@ Target target_from(const std::optional<std::string>& device) {
   if (device == "cpu") return Target::host;
   std::string why_not;
   if (has_suitable_gpu(&why_not)) return Target::cuda;
-  if (device) user_error("--device cuda: {}", why_not);
+  if (device) user_error("--device cuda: {}", offering(why_not, ", or use --device cpu"));
   return Target::host;
+}
+
+void expect_gpu(std::string_view command) {
+  std::string why_not;
+  if (!has_suitable_gpu(&why_not)) user_error("{} needs a GPU: {}", command, offering(why_not, ""));
 }
 
 const char* device_name(Target target) { return target == Target::cuda ? "cuda" : "cpu"; }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/program.h"
 #include "tools/cases.h"
@@ -14,6 +15,8 @@ namespace wkvc {
 // "cpu" or "cuda"; when not given, cuda where there is a GPU the kernels are for. Throws UserError: another name, or
 // cuda where there is none.
 Target target_from(const std::optional<std::string>& device);
+// Throws UserError, "bench needs a GPU: …", where there is none the kernels are for.
+void expect_gpu(std::string_view command);
 const char* device_name(Target target);  // "cpu", "cuda"
 
 // The kernels that run. A text of the user's own that does not compile is the user's mistake.

@@ -12,6 +12,7 @@
 #include "runtime/nvrtc.h"
 #include "tools/commands.h"
 #include "tools/occupancy.h"
+#include "tools/output.h"
 #include "tools/report.h"
 #include "tools/subject.h"
 #include "tools/traffic.h"
@@ -103,7 +104,7 @@ int explain(const Options& options) {
   if (Json saved = saved_report(manifest); !saved.is_null()) report["saved_states"] = saved;
   report["cubin"] = cubin_report(text, manifests);
   report["floor"] = floor_report(manifests, report["contractions"], options.shape);
-  fmt::print("{}\n", options.json ? report.dump() : readable(report));
+  print("{}\n", options.json ? report.dump() : readable(report));
   return exit_passed;
 }
 

@@ -7,6 +7,7 @@
 #include "dsl/build.h"
 #include "dsl/registry.h"
 #include "tools/commands.h"
+#include "tools/output.h"
 
 namespace wkvc {
 namespace {
@@ -30,7 +31,7 @@ std::string described(const Definition& definition) {
 
 int list() {
   const Registry registry = Registry::builtin();
-  for (const std::string& name : registry.names()) fmt::print("{:<12} {}\n", name, described(registry.find(name)));
+  for (const std::string& name : registry.names()) print("{:<12} {}\n", name, described(registry.find(name)));
   return exit_passed;
 }
 

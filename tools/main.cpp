@@ -14,6 +14,8 @@
 
 #include "runtime/error.h"
 #include "tools/commands.h"
+#include "tools/output.h"
+#include "tools/signals.h"
 
 namespace wkvc {
 namespace {
@@ -61,7 +63,7 @@ int run(int argc, char** argv) {
 }
 
 int report(int status, const char* what) {
-  fmt::print(stderr, "wkvc: {}\n", what);
+  complain(what);
   return status;
 }
 
@@ -69,6 +71,8 @@ int report(int status, const char* what) {
 }  // namespace wkvc
 
 int main(int argc, char** argv) {
+  wkvc::reserve_standard_descriptors();
+  wkvc::clean_up_on_signals();
   wkvc::find_own_environment();
   try {
     return wkvc::run(argc, argv);
@@ -77,7 +81,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return wkvc::report(wkvc::exit_user_error, "there is not enough memory for tensors of these sizes");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "wkvc: a fault of wkvc itself, please report it: {}\n", error.what());
-    return wkvc::exit_internal_error;
+    const std::string what = fmt::format("a fault of wkvc itself, please report it: {}", error.what());
+    return wkvc::report(wkvc::exit_internal_error, what.c_str());
   }
 }

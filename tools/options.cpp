@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 
+#include "codegen/rec/Limits.h"
 #include "runtime/checked.h"
 #include "runtime/error.h"
 
@@ -44,10 +45,19 @@ std::string one_of(std::string_view option, const std::optional<std::string>& gi
   return *given;
 }
 
-int multiple_of_16(std::string_view option, std::string_view given, std::string_view text) {
+int extent_of_head(std::string_view given, std::string_view text) {
+  const auto value = whole_number<int>(text);
+  if (!value || !rec::is_extent(*value)) {
+    user_error("--head {}: '{}' is not supported; expected {}", given, text, rec::extents_text);
+  }
+  return *value;
+}
+
+int multiple_of_16(std::string_view option, std::string_view text) {
+  constexpr int most = std::numeric_limits<int>::max() / 16 * 16;
   const auto value = whole_number<int>(text);
   if (!value || *value <= 0 || *value % 16 != 0) {
-    user_error("{} {}: '{}' is not a positive multiple of 16", option, given, text);
+    user_error("{} {}: expected auto or a multiple of 16 from 16 to {}", option, text, most);
   }
   return *value;
 }
@@ -57,15 +67,13 @@ int multiple_of_16(std::string_view option, std::string_view given, std::string_
 void parse_head(const std::string& text, Config& config) {
   const auto parts = split(text);
   if (parts.size() > 2) user_error("--head {}: expected K or K,V", text);
-  config.key_dim = multiple_of_16("--head", text, parts.front());
-  config.value_dim = multiple_of_16("--head", text, parts.back());
+  config.key_dim = extent_of_head(text, parts.front());
+  config.value_dim = extent_of_head(text, parts.back());
 }
 
-int parse_chunk(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--chunk", text, text); }
+int parse_chunk(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--chunk", text); }
 
-int parse_save_every(const std::string& text) {
-  return text == "auto" || text == "0" ? 0 : multiple_of_16("--save-every", text, text);
-}
+int parse_save_every(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--save-every", text); }
 
 std::vector<std::string> parse_gradients(const std::string& text) {
   std::vector<std::string> names;
@@ -123,7 +131,7 @@ std::uint64_t parse_seed(const std::string& text) {
 
 void ConfigOptions::add_to(CLI::App& command) {
   CLI::App* group = command.add_option_group("Configuration", "As the recurrence declares, unless given");
-  group->add_option("--head", head, "Keys and values per head, multiples of 16")->type_name("K[,V]");
+  group->add_option("--head", head, "Keys and values per head, multiples of 16 up to 256")->type_name("K[,V]");
   group->add_option("--io", io, "Storage of inputs and outputs: bf16, f16, f32")->type_name("DTYPE");
   group->add_option("--mma", mma, "Operands of contractions: f16, bf16, f32")->type_name("DTYPE");
   group->add_option("--state", state, "Storage of the state: f32")->type_name("DTYPE");

@@ -31,7 +31,7 @@ struct ConfigOptions {
   void check_backward(const Config& config) const;
 };
 
-// OP|--source FILE. With both, the operator is what the text is compared with.
+// OP|--source FILE. With both, the text has to be of that operator.
 struct SubjectOptions {
   std::optional<std::string> op, source;
 
@@ -41,13 +41,13 @@ struct SubjectOptions {
 // "B,T,H", each at least 1.
 LaunchSize parse_shape(const std::string& text);
 
-// "64" or "64,128", multiples of 16.
+// "64" or "64,128", multiples of 16 up to 256.
 void parse_head(const std::string& text, Config& config);
 
 // "auto" (0) or a multiple of 16.
 int parse_chunk(const std::string& text);
 
-// "auto" (0), "0" or a multiple of 16: tokens.
+// "auto" (0) or a multiple of 16: tokens.
 int parse_save_every(const std::string& text);
 
 // "r,w,u", or "all" (empty).

@@ -7,6 +7,7 @@
 #include "runtime/error.h"
 #include "tools/commands.h"
 #include "tools/execute.h"
+#include "tools/output.h"
 #include "tools/subject.h"
 
 namespace wkvc {
@@ -29,18 +30,20 @@ TensorMap results_of(const Runnable& runnable, Case& values) {
 }
 
 int run(const Options& options) {
+  expect_output(options.output, {options.input, options.subject.source});
   const Target target = target_from(options.device);
   const Subject subject = subject_from(options.subject, options.config);
   const Runnable runnable = runnable_from(subject);
   const Manifest& manifest = runnable.manifest;
   Case values = case_from_file(manifest, options.input);
+  complain_of_unused(values, manifest, options.input);
   const std::string failure = execute(subject, load_program(subject, runnable, target), values);
   if (!failure.empty()) user_error("{}", failure);
   const TensorMap results = results_of(runnable, values);
   write_safetensors(options.output, results, {{"op", manifest.op}, {"config", manifest.config}});
-  fmt::print("{} on {}, {}{}\n", manifest.op, device_name(target), manifest.config, pass_text(runnable.passes));
+  print("{} on {}, {}{}\n", manifest.op, device_name(target), manifest.config, pass_text(runnable.passes));
   for (const auto& [name, tensor] : results) {
-    fmt::print("  {:<16} {} {}\n", name, name_of(tensor.dtype()), shape_text(tensor.shape()));
+    print("  {:<16} {} {}\n", name, name_of(tensor.dtype()), shape_text(tensor.shape()));
   }
   return exit_passed;
 }

@@ -2,14 +2,18 @@
 
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 
+#include "codegen/chunk/Chunk.h"
+#include "codegen/ir/Text.h"
+#include "codegen/rec/Rec.h"
+#include "codegen/warp/Warp.h"
 #include "dsl/registry.h"
 #include "runtime/error.h"
+#include "runtime/files.h"
 #include "runtime/joint_manifest.h"
 
 namespace wkvc {
@@ -25,44 +29,78 @@ auto with_origin(const std::string& origin, F f) {
   }
 }
 
+constexpr std::size_t most_text = std::size_t{64} << 20;
+
 std::string read_text(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) user_error("is a directory; expected text of a stage");
+  if (const std::string fault = why_irregular(path); !fault.empty()) user_error("{}; expected text of a stage", fault);
   std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) user_error("cannot be read: {}", std::strerror(errno));
+  std::string text;
+  std::array<char, 1 << 16> piece{};
+  while (file.read(piece.data(), piece.size()), file.gcount() > 0) {
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > most_text) user_error("has more than 64 MiB, which no text of a stage needs");
+  }
+  if (!file.eof()) user_error("cannot be read: {}", std::strerror(errno));
   return text;
+}
+
+// The recurrence that a text is of; empty where it holds none, which carrying it further says better.
+std::string recurrence_in(const Source& source) {
+  if (source.stage == Stage::cuda) return manifests_from(source.text).front().op;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  if (source.stage == Stage::rec) {
+    const auto module = rec::parse(source.text, "source", context);
+    return rec::recurrence_of(*module).getSymName().str();
+  }
+  context.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
+  auto module = parse(source.text, context);
+  for (mlir::Operation& op : *module->getBody()) {
+    if (auto program = mlir::dyn_cast<chunk::ProgramOp>(op)) return program.getRecurrence().str();
+    if (auto kernel = mlir::dyn_cast<warp::KernelOp>(op)) return kernel.getOp().str();
+  }
+  return "";
+}
+
+void expect_operator(const std::string& op, const Source& source) {
+  const std::string found = recurrence_in(source);
+  if (found.empty() || found == op) return;
+  user_error("the text is of the recurrence '{}', and the operator named is '{}'; name '{}', or none", found, op,
+             found);
 }
 
 std::string builtin_text(const std::string& op, const Config& config) {
   return rec_text(Registry::builtin().find(op), config);
 }
 
+void expect_unsettled(const Subject& subject, const ConfigOptions& config, bool may_name_gradients) {
+  std::vector<std::string> settled = config.settled_in(subject.source.stage);
+  if (may_name_gradients) std::erase(settled, "--grad");
+  if (settled.empty()) return;
+  user_error("{}: a text of this stage has settled {}; leave it out, or start from an earlier stage", subject.origin,
+             fmt::join(settled, ", "));
+}
+
 Subject from_file(const std::string& path, const SubjectOptions& given, const ConfigOptions& config) {
-  Subject subject{.source = {},
-                  .config = config.parse(),
-                  .from_file = true,
-                  .pass_given = config.pass.has_value(),
-                  .op = given.op.value_or(""),
-                  .origin = path};
+  Subject subject{
+      .source = {}, .config = config.parse(), .from_file = true, .pass_given = config.pass.has_value(), .origin = path};
   subject.source = with_origin(path, [&] { return source_from(read_text(path)); });
-  if (const auto settled = config.settled_in(subject.source.stage); !settled.empty()) {
-    user_error("{}: a text of this stage has settled {}; leave it out, or start from an earlier stage", path,
-               fmt::join(settled, ", "));
-  }
+  if (given.op) with_origin(path, [&] { expect_operator(*given.op, subject.source); });
   return subject;
 }
 
 }  // namespace
 
-Subject subject_from(const SubjectOptions& given, const ConfigOptions& config) {
-  if (given.source) return from_file(*given.source, given, config);
+Subject subject_from(const SubjectOptions& given, const ConfigOptions& config, bool may_name_gradients) {
+  if (given.source) {
+    Subject subject = from_file(*given.source, given, config);
+    expect_unsettled(subject, config, may_name_gradients);
+    return subject;
+  }
   if (!given.op) user_error("no operator given; name one (wkvc list shows them) or a file with --source");
   Subject subject{.source = {},
                   .config = config.parse(),
                   .from_file = false,
                   .pass_given = config.pass.has_value(),
-                  .op = *given.op,
                   .origin = *given.op};
   subject.source = {Stage::rec, builtin_text(*given.op, subject.config)};
   return subject;
@@ -95,8 +133,7 @@ std::string Subject::reference(const Manifest& manifest) const {
   Config dims;
   dims.key_dim = manifest.key_dim;
   dims.value_dim = manifest.value_dim;
-  if (!op.empty()) return builtin_text(op, dims);
-  return with_origin(origin + ": name an operator beside --source to compare with",
+  return with_origin(origin + ": a text of this stage is compared with the built-in operator of its name",
                      [&] { return builtin_text(manifest.op, dims); });
 }
 

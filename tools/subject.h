@@ -15,7 +15,6 @@ struct Subject {
   Config config;
   bool from_file = false;
   bool pass_given = false;  // config.pass is the user's word
-  std::string op;           // as given; empty when only a file was
   std::string origin;       // what messages call it: the operator's or the file's name
 
   // The text of a stage, or after a pass of the compiler; the text of the last stage that runs as it is, which has the
@@ -27,12 +26,13 @@ struct Subject {
   std::vector<Manifest> manifests_in(const std::string& text) const;
   Manifest joint(const std::vector<Manifest>& manifests) const;
 
-  // The recurrence the subject has to agree with, as text of the rec stage. For a later stage that is the operator
-  // given or the built-in one of the manifest's name; throws UserError when there is none.
+  // The recurrence the subject has to agree with, as text of the rec stage. For a later stage that is the built-in one
+  // of the manifest's name; throws UserError when there is none.
   std::string reference(const Manifest& manifest) const;
 };
 
-// Throws UserError: neither operator nor file, a file that is no stage's text, options that the text has settled.
-Subject subject_from(const SubjectOptions& given, const ConfigOptions& config);
+// Throws UserError: neither operator nor file, a file that is no stage's text or one of another operator, options that
+// the text has settled. With `may_name_gradients`, --grad is none of those: it tells which gradients a text has.
+Subject subject_from(const SubjectOptions& given, const ConfigOptions& config, bool may_name_gradients = false);
 
 }  // namespace wkvc

@@ -1,4 +1,6 @@
 // Mistakes on the command line: each is one clear message and exit status 2, and nothing is written.
+#include <cstdlib>
+
 #include "tests/cli/command.h"
 
 namespace wkvc::test {
@@ -54,11 +56,18 @@ TEST_F(Mistakes, Heads) {
        {"17", "0", "-64", "64,", ",64", "64,64,64", "64.0", "0x40", "sixty", "", "99999999999999999999"})
     expect_mistake({"check", "rwkv7", "--head", head}, "--head");
   expect_mistake({"check", "rwkv7", "--head", "1048576"}, "1048576");
+  for (const char* head : {"272", "4294967360", "64,99999999999999999984"})
+    expect_mistake({"check", "rwkv7", "--head", head}, "a multiple of 16 from 16 to 256");
 }
 
 TEST_F(Mistakes, Chunks) {
   for (const char* chunk : {"0", "-16", "17", "16.5", "automatic", "", "18446744073709551616"})
     expect_mistake({"check", "rwkv7", "--chunk", chunk}, "--chunk");
+}
+
+TEST_F(Mistakes, DistancesOfSavedStates) {
+  for (const char* tokens : {"0", "-16", "17", "9223372036854775792", "99999999999999999984", ""})
+    expect_mistake({"check", "rwkv7", "--pass", "both", "--save-every", tokens}, "from 16 to 2147483632");
 }
 
 TEST_F(Mistakes, Budgets) {
@@ -92,6 +101,24 @@ TEST_F(Mistakes, SeedsAndDevices) {
   expect_mistake({"check", "rwkv7", "--device", "tpu"}, "cpu, cuda");
   expect_mistake({"check", "rwkv7", "--input", activations, "--shape", "1,100,2"}, "--shape");
   expect_mistake({"check", "rwkv7", "--input", activations, "--seed", "1"}, "--seed");
+}
+
+TEST_F(Mistakes, TextOfAnotherOperator) {
+  for (const char* stage : {"rec", "chunk", "warp", "cuda"}) {
+    const std::string text = file(stage, wkvc({"emit", "rwkv7", "--stage", stage}).out);
+    const std::string named = "recurrence 'rwkv7', and the operator named is 'rwkv6'";
+    expect_mistake({"check", "rwkv6", "--source", text}, named);
+    expect_mistake({"emit", "rwkv6", "--source", text, "--stage", "cuda"}, named);
+    EXPECT_EQ(wkvc({"emit", "rwkv7", "--source", text, "--stage", "cuda"}).status, 0) << stage;
+  }
+}
+
+TEST_F(Mistakes, BenchWithoutAGpu) {
+  const Outcome outcome = wkvc({"bench", "rwkv7", "--shape", "1,16,1"}, [] { setenv("CUDA_VISIBLE_DEVICES", "", 1); });
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(outcome.err.starts_with("wkvc: bench needs a GPU: ")) << outcome.err;
+  EXPECT_EQ(outcome.err.find("--device"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("host target"), std::string::npos) << outcome.err;
 }
 
 TEST_F(Mistakes, TextThatHasSettledAnOption) {

@@ -143,7 +143,9 @@ TEST_F(Backward, Mistakes) {
   check_mistake({"--source", alone, "--pass", "backward"}, "the backward pass alone");
   check_mistake({"--source", naive_kernel, "--pass", "backward"}, "no backward pass");
   check_mistake({"--source", both, "--grad", "r"}, "--pass backward or --pass both");
-  check_mistake({"--source", both, "--pass", "both", "--grad", "r"}, "settled --grad");
+  check_mistake({"--source", both, "--pass", "both", "--saved", "f32"}, "settled --saved");
+  check_mistake({"--source", both, "--pass", "both", "--grad", "x"}, "'rwkv7' has no input 'x'; it has r, w, k");
+  expect_mistake({"explain", "--source", both, "--pass", "both", "--grad", "r"}, "settled --grad");
   check_mistake({"rwkv7", "--pass", "sideways"}, "forward, backward, both");
   check_mistake({"rwkv7", "--save-every", "64"}, "--save-every is an option of the backward pass");
   check_mistake({"rwkv7", "--saved", "bf16"}, "--saved is an option of the backward pass");
@@ -152,6 +154,24 @@ TEST_F(Backward, Mistakes) {
   check_mistake({"rwkv7", "--pass", "both", "--save-every", "48", "--chunk", "32"}, "not a multiple of --chunk 32");
   check_mistake({"rwkv7", "--pass", "both", "--grad", "r,,w"}, "--grad r,,w");
   check_mistake({"rwkv7", "--pass", "both", "--grad", "r,r"}, "'r' is named twice");
+}
+
+// A text with some gradients only, which the command has to be told.
+TEST_F(Backward, SomeGradients) {
+  const std::string some =
+      file("some.cu", wkvc({"emit", "rwkv7", "--pass", "both", "--grad", "r,k", "--stage", "cuda"}).out);
+  const Arguments check{"check", "--source", some, "--device", "cpu", "--shape", "1,16,1", "--json", "--pass", "both"};
+  const auto outcome_with = [&](const Arguments& more) {
+    Arguments arguments = check;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return wkvc(arguments);
+  };
+  const Outcome all = outcome_with({});
+  EXPECT_EQ(all.status, 1) << all.err;
+  EXPECT_EQ(Json::parse(all.out)["missing"], (Arguments{"dw", "da", "db", "dv"}));
+  const Outcome told = outcome_with({"--grad", "r,k"});
+  EXPECT_EQ(told.status, 0) << told.out << told.err;
+  EXPECT_EQ(Json::parse(outcome_with({"--grad", "r,k,v"}).out)["missing"], Arguments{"dv"});
 }
 
 TEST_F(Backward, Explain) {

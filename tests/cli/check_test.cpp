@@ -1,4 +1,6 @@
 // wkvc check and run: what passes, what fails, and what they print. The kernel is a plain one, fed back as text.
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "runtime/safetensors.h"
@@ -8,6 +10,7 @@ namespace wkvc::test {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Names = std::vector<std::string>;
 
 class Check : public CommandTest {
  protected:
@@ -15,6 +18,14 @@ class Check : public CommandTest {
     std::vector<std::string> arguments{"check", "--source", source, "--device", "cpu"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return wkvc(arguments);
+  }
+
+  std::string changed_activations(const std::function<void(TensorMap&)>& change) {
+    TensorMap tensors = read_safetensors(activations).tensors;
+    change(tensors);
+    const std::string path = file("input.safetensors", "");
+    write_safetensors(path, tensors);
+    return path;
   }
 
   // The kernel with `from` replaced by `to` fails the check.
@@ -42,11 +53,20 @@ TEST_F(Check, Json) {
   const Json report = Json::parse(outcome.out);
   std::vector<std::string> keys;
   for (const auto& [key, value] : report.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"op", "device", "config", "errors", "passed"}));
+  EXPECT_EQ(keys, (Names{"op", "device", "config", "shape", "errors", "bounds", "missing", "passed"}));
   EXPECT_EQ(report["op"], "rwkv7");
   EXPECT_EQ(report["device"], "cpu");
   EXPECT_EQ(report["passed"], true);
-  EXPECT_EQ(report["errors"].size(), 2);
+  EXPECT_EQ(report["shape"], "1,1000,1");
+  EXPECT_EQ(report["missing"], Json::array());
+  EXPECT_EQ(report["errors"].size(), 4);
+  for (const char* name : {"o", "final_state"}) {
+    const double error = report["errors"][name];
+    EXPECT_NEAR(error, report["errors"][std::string(name) + " (file)"].get<double>(), 1e-6) << name;
+  }
+  EXPECT_EQ(report["bounds"].size(), 4);
+  EXPECT_EQ(report["bounds"]["o"], 1.8e-3);  // of bf16, for many elements
+  EXPECT_EQ(report["bounds"]["final_state"], 1e-5);
   EXPECT_NEAR(report["errors"]["o"].get<double>(), 1.66e-3, 2e-5);  // rounding to bf16 alone
   EXPECT_LT(report["errors"]["final_state"].get<double>(), 1e-5);
 }
@@ -78,9 +98,52 @@ TEST_F(Check, FailureInJson) {
   EXPECT_TRUE(report["errors"]["o"].is_null());  // not finite
 }
 
-TEST_F(Check, ComparesWithTheOperatorGiven) {
-  const Outcome other = wkvc({"check", "rwkv7_logw", "--source", naive_kernel, "--device", "cpu"});
-  EXPECT_EQ(other.status, 1) << other.err;
+TEST_F(Check, FileThatDisagreesFails) {
+  const Outcome outcome = check(naive_kernel, {"--input", changed_activations([](TensorMap& tensors) {
+                                                 tensors.at("o").set(5, tensors.at("o").get(5) + 1e6);
+                                               })});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("o (file)"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Check, MissingResultsFail) {
+  std::string text = wkvc({"emit", "rwkv7", "--pass", "both", "--stage", "chunk"}).out;
+  for (const char* output : {"chunk.output \"o\"", "chunk.output \"dr\""}) {
+    const std::size_t at = text.find(output);
+    ASSERT_NE(at, std::string::npos) << output;
+    text.erase(at, text.find('\n', at) - at);
+  }
+  const std::string source = file("less.mlir", text);
+  const Outcome outcome = check(source, {"--shape", "1,16,1", "--json"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  EXPECT_EQ(report["missing"], (Names{"o", "dr"}));
+  EXPECT_EQ(report["passed"], false);
+  const Outcome readable = check(source, {"--shape", "1,16,1"});
+  EXPECT_EQ(readable.status, 1);
+  EXPECT_NE(readable.out.find("dr               MISSING"), std::string::npos) << readable.out;
+}
+
+// With few elements, rounding alone may cost more than it does on average.
+TEST_F(Check, FewElements) {
+  for (const char* seed : {"1", "2", "3", "4"}) {
+    const Outcome outcome = check(naive_kernel, {"--shape", "1,1,1", "--seed", seed, "--json"});
+    EXPECT_EQ(outcome.status, 0) << outcome.out;
+    EXPECT_EQ(Json::parse(outcome.out)["bounds"]["o"], 0x1p-8);
+  }
+}
+
+TEST_F(Check, UnusedTensorsAreNamed) {
+  const auto run = [&](const std::string& input) {
+    return wkvc({"run", "--source", naive_kernel, "--device", "cpu", "--input", input, "--output", "out"});
+  };
+  const Outcome misspelt = run(changed_activations(
+      [](TensorMap& tensors) { tensors["initial_stat"] = HostTensor(DType::f32, {1, 1, 64, 64}); }));
+  EXPECT_EQ(misspelt.status, 0);
+  EXPECT_NE(misspelt.err.find("nothing uses 'initial_stat'"), std::string::npos) << misspelt.err;
+  EXPECT_NE(misspelt.err.find("initial_state"), std::string::npos) << misspelt.err;
+  EXPECT_EQ(std::ranges::count(misspelt.err, '\n'), 1) << misspelt.err;
+  EXPECT_EQ(run(activations).err, "");  // which hold results and gradients, too
 }
 
 TEST_F(Check, RunWritesResults) {

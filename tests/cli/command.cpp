@@ -18,9 +18,14 @@ void redirect(int descriptor, const char* path, int flags) {
 
 }  // namespace
 
-Outcome CommandTest::wkvc(const std::vector<std::string>& arguments) {
+Outcome CommandTest::wkvc(const std::vector<std::string>& arguments, const Prepare& prepare) {
+  return finish(start(WKVC_COMMAND, arguments, prepare));
+}
+
+pid_t CommandTest::start(const std::string& program, const std::vector<std::string>& arguments,
+                         const Prepare& prepare) {
   const std::string out = home_.path() / "stdout", err = home_.path() / "stderr";
-  std::vector<char*> argv{const_cast<char*>(WKVC_COMMAND)};
+  std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   const std::string work = directory();
@@ -30,9 +35,16 @@ Outcome CommandTest::wkvc(const std::vector<std::string>& arguments) {
     redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
     redirect(STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
     redirect(STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+    alarm(300);
+    if (prepare) prepare();
     execv(argv[0], argv.data());
     _exit(127);
   }
+  return child;
+}
+
+Outcome CommandTest::finish(pid_t child) {
+  const std::string out = home_.path() / "stdout", err = home_.path() / "stderr";
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) ADD_FAILURE() << "wkvc cannot be started";
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents_of(out), contents_of(err)};

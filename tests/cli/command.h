@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/types.h>
+
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,8 +25,14 @@ struct Outcome {
 
 class CommandTest : public testing::Test {
  protected:
+  using Prepare = std::function<void()>;  // run in the new process before the program starts
+
   // What the command reads may lie beside `directory_`, which stays for what it writes.
-  Outcome wkvc(const std::vector<std::string>& arguments);
+  Outcome wkvc(const std::vector<std::string>& arguments, const Prepare& prepare = {});
+
+  // The same in two steps, for any program. One that hangs is ended after five minutes.
+  pid_t start(const std::string& program, const std::vector<std::string>& arguments, const Prepare& prepare = {});
+  Outcome finish(pid_t child);
 
   // A file outside the directory the command runs in.
   std::string file(const std::string& name, const std::string& contents);

@@ -1,4 +1,6 @@
 // Files that are not what they should be: each is one clear message and exit status 2, and nothing is written.
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <functional>
 
@@ -36,6 +38,23 @@ TEST_F(Files, Unreadable) {
   expect_bad_input(source_directory, "director");
   expect_mistake({"check", "--source", "nowhere.cu"}, "nowhere.cu");
   expect_mistake({"check", "--source", source_directory}, "director");
+}
+
+// Neither is opened: a FIFO would wait for somebody to write into it, and a device may have no end.
+TEST_F(Files, NoRegularFiles) {
+  const std::filesystem::path fifo = directory().parent_path() / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const auto& [path, kind] :
+       {std::pair<std::string, std::string>{fifo, "FIFO"}, {"/dev/zero", "device"}, {source_directory, "directory"}}) {
+    expect_bad_input(path, "is no regular file but a " + kind);
+    expect_mistake({"check", "--source", path}, "is no regular file but a " + kind);
+  }
+}
+
+TEST_F(Files, SourceWithoutEnd) {
+  const std::string path = file("long.mlir", "rec.recurrence");
+  std::filesystem::resize_file(path, (std::size_t{64} << 20) + 1);  // a hole
+  expect_mistake({"emit", "--source", path, "--stage", "cuda"}, "64 MiB");
 }
 
 TEST_F(Files, Truncated) {
@@ -84,6 +103,28 @@ TEST_F(Files, OutputsThatCannotBeWritten) {
     expect_mistake({"emit", "rwkv7", "--stage", "rec", "-o", path}, path);
   }
   expect_mistake({"emit", "rwkv7", "--stage", "rec", "-o", ""}, "");
+}
+
+// Before the work, so that the first complaint is of the output.
+TEST_F(Files, OutputsAreTriedFirst) {
+  for (const std::string path : {"no/such/folder/out", "", "."}) {
+    expect_mistake({"run", "rwkv7", "--input", "nowhere", "--output", path}, "cannot write " + path);
+    expect_mistake({"emit", "--source", "nowhere", "--stage", "cuda", "-o", path}, "cannot write " + path);
+  }
+}
+
+TEST_F(Files, OutputThatIsTheInput) {
+  const std::string input = changed("input.safetensors", [](TensorMap&) {});
+  const std::filesystem::path link = directory().parent_path() / "link";
+  std::filesystem::create_symlink(input, link);
+  const std::string before = contents_of(input);
+  for (const std::string& output : {input, link.string()}) {
+    expect_mistake({"run", "--source", naive_kernel, "--device", "cpu", "--input", input, "--output", output},
+                   "that is the file " + input);
+  }
+  EXPECT_EQ(contents_of(input), before);
+  const std::string source = file("step.mlir", wkvc({"emit", "rwkv7", "--stage", "rec"}).out);
+  expect_mistake({"emit", "--source", source, "--stage", "chunk", "-o", source}, "that is the file " + source);
 }
 
 TEST_F(Files, FailedRunLeavesTheOldOutput) {

@@ -6,6 +6,7 @@
 #include "codegen/rec/Gradient.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
+#include "runtime/error.h"
 #include "tools/cases.h"
 #include "tools/comparison.h"
 #include "tools/draw.h"
@@ -111,15 +112,77 @@ TEST(Cases, NothingIsZeroAndNothingExplodes) {
   EXPECT_TRUE(std::isnan(drawn.tensors.at("o").get(0)));
 }
 
-// A parameter's gradient, and an output whose gradient comes in under its name.
-TEST(Comparison, GradientsOfParameters) {
-  Runnable runnable{"", Passes::backward, {}};
+// Kernels of rwkv6 with the tensors they take.
+Runnable rwkv6_kernels(Passes passes) {
+  Runnable runnable{"", passes, {}};
   runnable.manifest.config = "mma f32";
   runnable.manifest.key_dim = runnable.manifest.value_dim = 64;
   std::vector<TensorSpec>& specs = runnable.manifest.tensors;
   for (const char* name : {"r", "w", "k"}) specs.push_back({name, Role::input, DType::bf16, {"B", "T", "H", "K"}});
   specs.push_back({"v", Role::input, DType::bf16, {"B", "T", "H", "V"}});
   specs.push_back({"u", Role::parameter, DType::bf16, {"H", "K"}});
+  return runnable;
+}
+
+TEST(Comparison, FewElementsMayRoundBadly) {
+  Runnable runnable = rwkv6_kernels(Passes::forward);
+  runnable.manifest.tensors.push_back({"o", Role::output, DType::bf16, {"B", "T", "H", "V"}});
+  mlir::MLIRContext context;
+  const auto module = build(rwkv6(), context);
+  const auto bound = [&](DType stored, std::int64_t tokens) {
+    runnable.manifest.tensors.back().dtype = stored;
+    const Case drawn = random_case(rec::recurrence_of(*module), runnable.manifest, {1, tokens, 1}, 0);
+    return compare(rec::recurrence_of(*module), runnable, drawn).at(0).bound;
+  };
+  EXPECT_EQ(bound(DType::bf16, 15), 0x1p-8);
+  EXPECT_EQ(bound(DType::bf16, 16), 1.8e-3);  // 1024 elements
+  EXPECT_EQ(bound(DType::f16, 15), 0x1p-11);
+  EXPECT_EQ(bound(DType::f16, 16), 2.5e-4);
+  EXPECT_EQ(bound(DType::f32, 1), 1e-5);
+}
+
+TEST(Comparison, StatesSavedIn16Bits) {
+  Runnable runnable = rwkv6_kernels(Passes::backward);
+  std::vector<TensorSpec>& specs = runnable.manifest.tensors;
+  specs.push_back({"do", Role::output_gradient, DType::bf16, {"B", "T", "H", "V"}});
+  specs.push_back({"dr", Role::input_gradient, DType::f32, {"B", "T", "H", "K"}});
+  specs.push_back({"saved_states", Role::saved_states, DType::f32, {"B", "H", "V", "K"}});
+  mlir::MLIRContext context;
+  const auto module = build(rwkv6(), context);
+  const auto bound = [&](DType saved, const char* mma) {
+    specs.back().dtype = saved;
+    runnable.manifest.config = fmt::format("mma {}", mma);
+    const Case drawn = random_case(rec::recurrence_of(*module), runnable.manifest, {1, 5, 1}, 0);
+    return compare(rec::recurrence_of(*module), runnable, drawn).at(0).bound;
+  };
+  EXPECT_EQ(bound(DType::f32, "f16"), 2e-3);
+  EXPECT_EQ(bound(DType::bf16, "f16"), 2.5e-3);
+  EXPECT_EQ(bound(DType::bf16, "bf16"), 4.5e-3);
+  EXPECT_EQ(bound(DType::f16, "f16"), 2e-3);
+  EXPECT_EQ(bound(DType::f16, "f32"), 3.2e-4);
+}
+
+TEST(Comparison, MissingResults) {
+  Runnable runnable = rwkv6_kernels(Passes::both);
+  runnable.manifest.tensors.push_back({"o", Role::output, DType::bf16, {"B", "T", "H", "V"}});
+  runnable.manifest.tensors.push_back({"dr", Role::input_gradient, DType::bf16, {"B", "T", "H", "K"}});
+  mlir::MLIRContext context;
+  const auto module = build(rwkv6(), context);
+  const auto missing = [&](Passes passes, const std::vector<std::string>& gradients) {
+    runnable.passes = passes;
+    return missing_results(rec::recurrence_of(*module), runnable, gradients);
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(missing(Passes::forward, {}), Names{"final_state"});
+  EXPECT_EQ(missing(Passes::backward, {}), (Names{"dw", "dk", "dv", "du", "dinitial_state"}));
+  EXPECT_EQ(missing(Passes::both, {"r", "u"}), (Names{"final_state", "du", "dinitial_state"}));
+  EXPECT_THROW(missing(Passes::both, {"x"}), UserError);
+}
+
+// A parameter's gradient, and an output whose gradient comes in under its name.
+TEST(Comparison, GradientsOfParameters) {
+  Runnable runnable = rwkv6_kernels(Passes::backward);
+  std::vector<TensorSpec>& specs = runnable.manifest.tensors;
   specs.push_back({"do", Role::output_gradient, DType::bf16, {"B", "T", "H", "V"}});
   specs.push_back({"du_parts", Role::workspace, DType::f32, {"B", "H", "K"}});
   specs.push_back({"du", Role::parameter_gradient, DType::f32, {"H", "K"}});
@@ -145,7 +208,7 @@ TEST(Comparison, GradientsOfParameters) {
 
 TEST(Options, OfTheBackwardPass) {
   EXPECT_EQ(parse_save_every("auto"), 0);
-  EXPECT_EQ(parse_save_every("0"), 0);
+  EXPECT_THROW(parse_save_every("0"), UserError);
   EXPECT_EQ(parse_save_every("128"), 128);
   EXPECT_EQ(parse_gradients("all"), std::vector<std::string>{});
   EXPECT_EQ(parse_gradients("r,w"), (std::vector<std::string>{"r", "w"}));

@@ -1,0 +1,37 @@
+// A recurrence of one's own, Gated DeltaNet: the state decays, and what it holds under the key k moves towards v. The
+// program prints it as text of the rec stage, which wkvc --source takes.
+#include <cstdio>
+
+#include "dsl/wkvc.h"
+#include "runtime/error.h"
+
+namespace {
+
+using namespace wkvc;
+
+Definition gated_delta_net() {
+  return recurrence("gated_delta_net", [](Recurrence& op) {
+    Dim K = op.key_dim(64), V = op.value_dim(64);
+    auto [q, k] = op.inputs(K, bf16, "q", "k");
+    auto v = op.input("v", V, bf16);
+    auto decay = op.input("decay", scalar, f32), gate = op.input("gate", scalar, f32);
+    op.compute(f16);
+    auto S = op.state("S", V, K, f32);
+    auto decayed = op.let("decayed", exp(-softplus(decay)) * S);  // softplus is positive, so that S never grows
+    auto change = op.let("change", sigmoid(gate) * (cast<f32>(v) - dot(decayed, k)));
+    auto next = decayed + outer(change, k);
+    op.update(S, next);
+    op.output("o", dot(next, q), bf16);
+  });
+}
+
+}  // namespace
+
+int main() {
+  try {
+    return std::fputs(rec_text(gated_delta_net()).c_str(), stdout) < 0 ? 1 : 0;
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "%s\n", error.what());  // with the line of the mistake
+    return 2;
+  }
+}

@@ -1,0 +1,97 @@
+// The command among other processes: standard streams that are closed or full, and signals that end it.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "tests/cli/command.h"
+
+namespace wkvc::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Process : public CommandTest {
+ protected:
+  fs::path beside(const char* name) const { return directory().parent_path() / name; }
+
+  // Starts a check whose host compiler does nothing but wait; returns once it does.
+  pid_t start_compiling() {
+    fs::create_directory(beside("temporary"));
+    const std::string compiler = file("compiler", "#!/bin/sh\n: > " + started().string() + "\nexec sleep 300\n");
+    fs::permissions(compiler, fs::perms::owner_all);
+    const std::string temporary = beside("temporary");
+    const pid_t child = start(WKVC_COMMAND, {"check", "--source", naive_kernel, "--device", "cpu"}, [&] {
+      setenv("TMPDIR", temporary.c_str(), 1);
+      setenv("CXX", compiler.c_str(), 1);
+      for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);  // whatever the tests run under
+    });
+    for (int i = 0; i < 6000 && !fs::exists(started()); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return child;
+  }
+  fs::path started() const { return beside("started"); }
+};
+
+void fill(int descriptor) { dup2(open("/dev/full", O_WRONLY | O_CLOEXEC), descriptor); }
+
+TEST_F(Process, ErrorsThatNobodyCanRead) {
+  EXPECT_EQ(wkvc({"check", "rwkv9"}, [] { close(STDERR_FILENO); }).status, 2);
+  EXPECT_EQ(wkvc({"check", "rwkv9"}, [] { fill(STDERR_FILENO); }).status, 2);
+  const std::string failing = file("failing.cu", edited(contents_of(naive_kernel), "return 0;", "return 1;"));
+  const std::vector<std::string> check{"check", "--source", failing, "--device", "cpu", "--shape", "1,1,1"};
+  EXPECT_EQ(wkvc(check, [] { close(STDERR_FILENO); }).status, 1);
+  EXPECT_EQ(wkvc(check, [] { fill(STDERR_FILENO); }).status, 1);
+}
+
+TEST_F(Process, OutputThatNobodyCanRead) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"list"}, {"emit", "rwkv7", "--stage", "cuda"}, {"explain", "rwkv7", "--json"}}) {
+    for (const bool closed : {true, false}) {
+      const Outcome outcome = wkvc(arguments, [&] { closed ? (void)close(STDOUT_FILENO) : fill(STDOUT_FILENO); });
+      EXPECT_EQ(outcome.status, 2) << arguments[0] << closed;
+      EXPECT_NE(outcome.err.find("standard output"), std::string::npos) << outcome.err;
+    }
+  }
+}
+
+// No file that the command writes takes the place of a closed stream.
+TEST_F(Process, EveryStreamClosed) {
+  const Outcome outcome =
+      wkvc({"run", "--source", naive_kernel, "--device", "cpu", "--input", activations, "--output", "out"}, [] {
+        for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(descriptor);
+      });
+  EXPECT_EQ(outcome.status, 2);  // its report cannot be written
+  EXPECT_EQ(outcome.out + outcome.err, "");
+  EXPECT_EQ(contents_of(directory() / "out").find("rwkv7 on cpu"), std::string::npos);
+}
+
+TEST_F(Process, SignalsLeaveNothingBehind) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const pid_t child = start_compiling();
+    EXPECT_FALSE(fs::is_empty(beside("temporary")));
+    kill(child, signal);
+    const Outcome outcome = finish(child);
+    EXPECT_EQ(outcome.status, 128 + signal);
+    EXPECT_EQ(outcome.out + outcome.err, "");
+    EXPECT_TRUE(fs::is_empty(beside("temporary"))) << signal;
+    fs::remove(started());
+  }
+}
+
+// As nohup starts it.
+TEST_F(Process, IgnoredSignalsStayIgnored) {
+  auto* const before = signal(SIGHUP, SIG_IGN);  // which a new process inherits
+  const pid_t child = start(WKVC_COMMAND, {"check", "rwkv7", "--device", "cpu", "--shape", "1,16,1"});
+  signal(SIGHUP, before);
+  for (int i = 0; i < 20; ++i) {
+    kill(child, SIGHUP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(finish(child).status, 0);
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -149,14 +149,17 @@ class Structure {
     return success();
   }
 
-  // Rings are read a chunk at a time, through `current`.
+  // Rings are read a chunk at a time, through `current`; staged states are copied and loaded.
   static LogicalResult verify_rings(Operation* op) {
-    bool takes_ring = isa<CopyOp, CurrentOp>(op);
+    bool takes_ring = isa<CopyOp, CurrentOp>(op), takes_staged = isa<CopySavedOp, LoadStagedOp>(op);
     for (Value operand : op->getOperands()) {
       if (!isa<MemRefType>(operand.getType())) continue;
       bool is_ring = static_cast<bool>(operand.getDefiningOp<RingOp>());
       if (takes_ring && !is_ring) return op->emitOpError("needs a ring");
       if (!takes_ring && is_ring) return op->emitOpError("can't take a ring: take its warp.current");
+      bool is_staged = static_cast<bool>(operand.getDefiningOp<StagedOp>());
+      if (takes_staged && !is_staged) return op->emitOpError("needs a warp.staged state");
+      if (!takes_staged && is_staged) return op->emitOpError("can't take a staged state: take what load_staged gives");
     }
     if (auto store = dyn_cast<StoreOp>(op); store && !store.getTile().getDefiningOp<BufferOp>())
       return op->emitOpError("stores to a warp.buffer only");
@@ -212,6 +215,11 @@ class Structure {
       if (failed(expect_dims(op, ring.getTensor(), keys ? "B,T,H,K" : "B,T,H,V"))) return failure();
       if (type.getShape() != llvm::ArrayRef<int64_t>{C, keys ? key_dim() : V})
         return op->emitOpError() << "holds chunks as " << type << "; expected " << C << "x" << (keys ? key_dim() : V);
+    }
+    if (auto staged = dyn_cast<StagedOp>(op)) {
+      auto type = cast<MemRefType>(staged.getType());
+      if (type.getShape() != llvm::ArrayRef<int64_t>{V, key_dim()})
+        return op->emitOpError() << "holds states as " << type << "; expected " << V << "x" << key_dim();
     }
     if (auto slabs = dyn_cast<SlabsOp>(op); slabs && signed_value(slabs.getColumns()) != key_dim())
       return op->emitOpError() << "is over " << signed_value(slabs.getColumns()) << " columns; expected " << key_dim();

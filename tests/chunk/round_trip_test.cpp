@@ -38,6 +38,8 @@ TEST(RoundTrip, EveryOperation) {
   %x_bf16 = chunk.round %x : tensor<16x32xf32> -> tensor<16x32xbf16>
   %x_f16 = chunk.round %x scale ["k", "x"] times 1.280000e+02 : tensor<16x32xf32> -> tensor<16x32xf16>
   %S_f16 = chunk.round %S scale [] times 0.000000e+00 : tensor<48x32xf32> -> tensor<48x32xf16>
+  %S_by_S = chunk.round %S scale ["S"] times 1.280000e+02 : tensor<48x32xf32> -> tensor<48x32xf16>
+  %dots = chunk.column_dots %S_f16, %S_by_S : tensor<48x32xf16>, tensor<48x32xf16> -> tensor<1x32xf32>
   %valid = chunk.keep_valid %x : tensor<16x32xf32>
   %L = chunk.cumsum %x : tensor<16x32xf32>
   %above_L = chunk.cumsum %x reverse : tensor<16x32xf32>

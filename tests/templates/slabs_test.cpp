@@ -93,5 +93,21 @@ TEST(PartialSums, AddUp) {
   check_partial_sums(64, 3);
 }
 
+void check_column_products(DType dtype, const std::string& name, int rows, int columns) {
+  const Shape shape{1, rows, 1, columns};
+  const Values x = rounded(dtype, normal(shape.size(), 1)), y = rounded(dtype, normal(shape.size(), 2));
+  Values sums(columns), expected;
+  for (long long i = 0; i < shape.size(); ++i) sums[i % columns] += 3 * x[i] * y[i];  // once plain, once times 2
+  for (int i = 0; i < 16; ++i) expected.insert(expected.end(), sums.begin(), sums.end());
+  Launch launch{"slabs", "column_products_" + name, 1, 0x10000};
+  launch.tensors = {Tensor(dtype, shape).set(x), Tensor(dtype, shape).set(y), Tensor(DType::f32, {1, 16, 1, columns})};
+  check(launch, {{2, expected, 1e-6}});
+}
+
+TEST(ColumnDots, AreThoseOfEveryColumn) {
+  check_column_products(DType::f16, "f16", 64, 32);
+  check_column_products(DType::bf16, "bf16", 32, 48);
+}
+
 }  // namespace
 }  // namespace wkvc::test

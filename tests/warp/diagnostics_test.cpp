@@ -28,7 +28,7 @@ class LinesOfTheLoop : public testing::TestWithParam<Case> {};
 TEST_P(LinesOfTheLoop, AreRefused) { expect_contains(error_of(with(GetParam().lines)), GetParam().error); }
 
 const Case lines[] = {
-    {"Syntax", "warp.barrier 3\n", "line 14: "},
+    {"Syntax", "warp.barrier 3\n", "line 15: "},
     {"UnknownOperation", "warp.fence\n", "warp.fence"},
     {"ForeignOperation", "%0 = \"builtin.unrealized_conversion_cast\"(%t) : (vector<16x32xf32>) -> i32\n",
      "does not belong in a warp.kernel"},
@@ -37,7 +37,7 @@ const Case lines[] = {
     {"UsedOutsideItsBlock",
      "warp.on_warp 0 {\n%0 = warp.zeros : vector<16x16xf32>\n}\nwarp.store_output \"o\" %0 as bf16 : "
      "vector<16x16xf32>\n",
-     "line 17: the value %0 is used before it is defined"},
+     "line 18: the value %0 is used before it is defined"},
     {"TileDtype", "%0 = warp.zeros : vector<16x16xf64>\n", "must be vector of"},
     {"TileRank", "%0 = warp.zeros : vector<16xf32>\n", "must be vector of"},
     {"TileSize", "%0 = warp.zeros : vector<16x24xf32>\n", "sizes of tiles are 1 or multiples of 16 up to 256"},
@@ -180,6 +180,25 @@ const Case lines[] = {
      "expected saved_states"},
     {"StateFromAnInput", "%0 = warp.load_state \"k\" : vector<16x32xf32>\n", "expected initial_state"},
     {"StateToTheInitialOne", "warp.store_state \"initial_state\" %S : vector<16x32xf32>\n", "expected final_state"},
+    {"SavedOfOtherSize", "%0 = warp.load_saved \"saved_states\" as f32 : vector<16x16xf32>\n",
+     "expected 16 rows of 32 keys"},
+    {"CopySavedToABuffer", "warp.copy_saved \"saved_states\", %x ahead 1 : memref<16x32xf32, 3>\n",
+     "needs a warp.staged state"},
+    {"LoadOfAStagedState", "%0 = warp.load %staged : memref<32x32xbf16, 3> -> vector<32x32xbf16>\n",
+     "can't take a staged state"},
+    {"ColumnDotsTypes",
+     "warp.slabs 32 {\n^bb0(%c: index):\n%0 = warp.column_dots %h, %x[%c] : memref<16x32xf16, 3>, memref<16x32xf32, 3> "
+     "-> "
+     "vector<1x16xf32>\n}\n",
+     "operands must have one type"},
+    {"ColumnDotsShape",
+     "warp.slabs 32 {\n^bb0(%c: index):\n%0 = warp.column_dots %h, %h[%c] : memref<16x32xf16, 3>, memref<16x32xf16, 3> "
+     "-> "
+     "vector<1x32xf32>\n}\n",
+     "where 1x16 is expected"},
+    {"OutputOfKeysByRows", "warp.store_output \"number\" %square as f32 : vector<16x16xf32>\n",
+     "\"number\" has the dims B,T,H; expected B,T,H,V"},
+    {"SlabsOfFewerColumns", "warp.slabs 16 {\n^bb0(%c: index):\n}\n", "is over 16 columns; expected 32"},
     {"SlabColumns", "warp.slabs 40 {\n^bb0(%c: index):\n}\n", "has 40 columns; expected a multiple of 16"},
     {"SlabArguments", "warp.slabs 32 {\n  warp.note \"nothing\"\n}\n",
      "has one argument, the index of the first column"},
@@ -202,13 +221,13 @@ class Buffers : public testing::TestWithParam<Case> {};
 TEST_P(Buffers, AreRefused) { expect_contains(error_of(with_buffers(GetParam().lines)), GetParam().error); }
 
 const Case declarations[] = {
-    {"Outside", "%0 = warp.buffer offset 7840 live 4 to 4 : memref<16x32xf32, 3>\n", "bytes 7840 to 10400 of 8192"},
+    {"Outside", "%0 = warp.buffer offset 7840 live 4 to 4 : memref<16x32xf32, 3>\n", "bytes 7840 to 10400 of 10240"},
     {"Unaligned", "%0 = warp.buffer offset 7848 live 4 to 4 : memref<16x16xf16, 3>\n", "offsets are multiples of 16"},
     {"Negative", "%0 = warp.buffer offset -16 live 4 to 4 : memref<16x16xf16, 3>\n", "the offset is -16"},
     {"Huge", "%0 = warp.buffer offset 9223372036854775792 live 4 to 4 : memref<16x16xf16, 3>\n",
      "expected 0 to 232448"},
-    {"ScaleOutside", "%0 = warp.buffer offset 2704 scale 8192 live 4 to 4 : memref<16x16xf16, 3>\n",
-     "bytes 8192 to 8196 of 8192"},
+    {"ScaleOutside", "%0 = warp.buffer offset 2704 scale 10240 live 4 to 4 : memref<16x16xf16, 3>\n",
+     "bytes 10240 to 10244 of 10240"},
     {"ScaleNegative", "%0 = warp.buffer offset 2704 scale -16 live 4 to 4 : memref<16x16xf16, 3>\n",
      "the scale's offset is -16"},
     {"ScaleOfF32", "%0 = warp.buffer offset 2704 scale 7840 live 4 to 4 : memref<16x16xf32, 3>\n",
@@ -218,8 +237,8 @@ const Case declarations[] = {
     {"SlabsWithoutScales", "%0 = warp.buffer offset 2704 slabs \"rows\" live 4 to 4 : memref<16x16xf16, 3>\n",
      "has slabs but no scales"},
     {"SlabScalesOverlapping",
-     "%0 = warp.buffer offset 2704 scale 8176 slabs \"rows\" live 4 to 4 : memref<96x16xf16, 3>\n",
-     "bytes 8176 to 8200 of 8192"},
+     "%0 = warp.buffer offset 2704 scale 10224 slabs \"rows\" live 4 to 4 : memref<96x16xf16, 3>\n",
+     "bytes 10224 to 10248 of 10240"},
     {"Overlapping", "%0 = warp.buffer offset 2704 live 1 to 4 : memref<16x16xf16, 3>\n", "overlap bytes 2704 to 5264"},
     {"OverlappingARing", "%0 = warp.buffer offset 2544 live 9 to 9 : memref<16x16xf16, 3>\n",
      "overlap bytes 0 to 2560"},

@@ -41,6 +41,7 @@ TEST(RoundTrip, EveryOperation) {
       %sum = warp.call "add"(%wide, %u) : (vector<16x16xf32>, vector<1x16xf32>) -> vector<16x16xf32>
       %sum_f16 = warp.round %sum scale %scale : vector<16x16xf32> -> vector<16x16xf16>
       warp.store %sum_f16, %h[%column] : vector<16x16xf16>, memref<16x32xf16, 3>
+      %dots = warp.column_dots %h x_scale %scale, %h y_scale %scale[%column] : memref<16x32xf16, 3>, memref<16x32xf16, 3> -> vector<1x16xf32>
     }
     warp.on_warp 1 {
       %AB = warp.mma %square, %h x_scale %scale, %h y_scale %scale : vector<16x16xf32>, memref<16x32xf16, 3>, memref<16x32xf16, 3>
@@ -55,6 +56,9 @@ TEST(RoundTrip, EveryOperation) {
     warp.store_tokens "number" %gate as f32 : vector<16x1xf32>
     warp.save_state "saved_states" %S as bf16 : vector<16x32xf32>
     %before = warp.load_saved "saved_states" as bf16 : vector<16x32xf32>
+    warp.copy_saved "saved_states", %staged ahead 1 : memref<32x32xbf16, 3>
+    %copied = warp.load_staged %staged : memref<32x32xbf16, 3> -> vector<16x32xf32>
+    warp.publish_max %S, %k_max : vector<16x32xf32>, memref<2xf32, 3>
     %S_f16 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>
     %plain = warp.round %own : vector<16x16xf32> -> vector<16x16xbf16>
     %read = warp.mma %square, %S_f16, %h : vector<16x16xf32>, vector<16x32xf16>, memref<16x32xf16, 3>

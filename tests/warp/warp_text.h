@@ -11,7 +11,7 @@ inline std::string tensors() {
          R"("initial_state initial_state f32 B,H,V,K", "final_state final_state f32 B,H,V,K"])";
 }
 
-inline std::string header(const std::string& numbers = "warps 2 blocks 1 chunk 16 head 32 x 32 shared 8192",
+inline std::string header(const std::string& numbers = "warps 2 blocks 1 chunk 16 head 32 x 32 shared 10240",
                           const std::string& rest = "compute \"f16\" arch \"sm_90a\"") {
   return "warp.kernel \"example_forward\" for \"example\" " + numbers + " " + rest + " tensors " + tensors() + " {\n";
 }
@@ -23,6 +23,7 @@ inline std::string buffers() {
   %x = warp.buffer offset 2704 live 0 to 1 : memref<16x32xf32, 3>
   %h = warp.buffer offset 5264 scale 6544 live 0 to 1 : memref<16x32xf16, 3>
   %k_early = warp.buffer offset 6560 live 0 to 1 : memref<16x32xbf16, 3>
+  %staged = warp.staged offset 8192 live 0 to 3 : memref<32x32xbf16, 3>
 )";
 }
 
@@ -44,7 +45,7 @@ inline std::string ending() {
 )";
 }
 
-// A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 14.
+// A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 15.
 inline std::string with(const std::string& lines) { return header() + buffers() + loop() + lines + ending(); }
 
 // A kernel with these lines among its buffers. They start at line 8.

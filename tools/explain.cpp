@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,15 @@ struct Options {
 
 // Measured on an H200: a copy, bytes read and written, and a large matrix product; f32 products take the FMA units.
 constexpr double bytes_per_second = 4.30e12, tensor_flops = 790e12, fma_flops = 60e12;
+
+// What f gives, and how long it takes.
+template <class F>
+auto timed(F f) {
+  const auto start = std::chrono::steady_clock::now();
+  auto result = f();
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  return std::pair(std::move(result), took.count());
+}
 
 Json kernel_report(const std::string& log, const Manifest& manifest) {
   const CubinUsage usage = usage_from(log, manifest.kernel);
@@ -96,13 +106,15 @@ Json floor_report(const std::vector<Manifest>& manifests, const Json& contractio
 
 int explain(const Options& options) {
   const Subject subject = subject_from(options.subject, options.config);
-  const std::string text = subject.text(Stage::cuda);
+  const auto [text, lowering_ms] = timed([&] { return subject.text(Stage::cuda); });
   const std::vector<Manifest> manifests = subject.manifests_in(text);
   const Manifest manifest = subject.joint(manifests);
   Json report{{"op", manifest.op}, {"config", manifest.config}};
   report.update(Json::parse(explain_json(subject.source, subject.config)));
   if (Json saved = saved_report(manifest); !saved.is_null()) report["saved_states"] = saved;
-  report["cubin"] = cubin_report(text, manifests);
+  const auto [cubin, nvrtc_ms] = timed([&, &source = text] { return cubin_report(source, manifests); });
+  report["cubin"] = cubin;
+  report["compile"] = {{"to_cuda_ms", lowering_ms}, {"to_cubin_ms", nvrtc_ms}};
   report["floor"] = floor_report(manifests, report["contractions"], options.shape);
   print("{}\n", options.json ? report.dump() : readable(report));
   return exit_passed;
@@ -111,7 +123,7 @@ int explain(const Options& options) {
 }  // namespace
 
 void add_explain(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("explain", "Shared memory, dtypes, occupancy and floor time of the kernel");
+  CLI::App* command = app.add_subcommand("explain", "Shared memory, dtypes, occupancy, compile and floor times");
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--shape", options->shape, "Batch, tokens, heads of the floor time (8,4096,64)")

@@ -175,7 +175,7 @@ TEST_F(Check, Explain) {
   const Outcome outcome = wkvc({"explain", "rwkv7", "--json", "--shape", "1,4096,64"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json report = Json::parse(outcome.out);
-  for (const char* key : {"op", "config", "sram", "contractions", "cubin", "floor"})
+  for (const char* key : {"op", "config", "sram", "contractions", "cubin", "compile", "floor"})
     EXPECT_TRUE(report.contains(key)) << key;
   // r, w, k, a, b, v and o in bf16, and two states in f32, each once.
   EXPECT_EQ(report["floor"]["bytes"], 7 * 4096 * 64 * 64 * 2 + 2 * 64 * 64 * 64 * 4);

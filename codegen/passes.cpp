@@ -85,8 +85,10 @@ void lower_to_warp(Work& work, const Config& config) {
   for (auto program : all<chunk::ProgramOp>(work)) {
     if (program.getRecompute())
       recompute = program;
+    else if (program.getBackward())
+      chunk_to_warp(program, recompute, config.arch, config.backward_blocks, *kernels);
     else
-      chunk_to_warp(program, program.getBackward() ? recompute : chunk::ProgramOp(), config.arch, *kernels);
+      chunk_to_warp(program, chunk::ProgramOp(), config.arch, config.blocks, *kernels);
   }
   work.module = std::move(kernels);
 }

@@ -38,6 +38,11 @@ Registry Registry::builtin() {
   return registry;
 }
 
+Registry& Registry::known() {
+  static Registry registry = builtin();
+  return registry;
+}
+
 void Registry::add(Definition definition) {
   if (const auto fault = rec::name_fault(definition.name)) detail::error_at(definition.at, "{}", *fault);
   const auto [first, is_new] = definitions_.try_emplace(definition.name, definition);

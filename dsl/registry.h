@@ -1,7 +1,4 @@
-// Recurrences by name. A program adds its own to the built-in ones:
-//
-//   Registry registry = Registry::builtin();
-//   registry.add(my_op());
+// Recurrences by name.
 #pragma once
 
 #include <map>
@@ -16,6 +13,8 @@ namespace wkvc {
 class Registry {
  public:
   static Registry builtin();
+  // Those of this process: the built-in ones and what the program adds, before other threads look for any.
+  static Registry& known();
 
   void add(Definition definition);  // throws UserError where the name is taken
   std::vector<std::string> names() const;

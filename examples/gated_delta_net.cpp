@@ -1,9 +1,6 @@
 // A recurrence of one's own, Gated DeltaNet: the state decays, and what it holds under the key k moves towards v. The
-// program prints it as text of the rec stage, which wkvc --source takes.
-#include <cstdio>
-
-#include "dsl/wkvc.h"
-#include "runtime/error.h"
+// program is the wkvc command with this operator added.
+#include "tools/command.h"
 
 namespace {
 
@@ -27,11 +24,4 @@ Definition gated_delta_net() {
 
 }  // namespace
 
-int main() {
-  try {
-    return std::fputs(rec_text(gated_delta_net()).c_str(), stdout) < 0 ? 1 : 0;
-  } catch (const UserError& error) {
-    std::fprintf(stderr, "%s\n", error.what());  // with the line of the mistake
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return wkvc::command_main(argc, argv, {gated_delta_net}); }

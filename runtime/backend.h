@@ -10,6 +10,7 @@
 #include "runtime/cubin.h"
 #include "runtime/driver.h"
 #include "runtime/manifest.h"
+#include "runtime/nvrtc.h"
 
 namespace wkvc {
 
@@ -26,6 +27,7 @@ class Backend {
 // One for every kernel of a text, which is compiled once.
 using Backends = std::vector<std::shared_ptr<const Backend>>;
 Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests);
+Backends make_cuda_backends(const CubinResult& compiled, std::span<const Manifest> manifests);
 Backends make_host_backends(const std::string& source, std::span<const Manifest> manifests);
 
 }  // namespace wkvc

@@ -37,8 +37,12 @@ class CudaBackend final : public Backend {
 }  // namespace
 
 Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests) {
-  const Device device = Device::current();  // before compiling: without a GPU that is the first thing to say
-  const CubinResult compiled = compile_cubin(source, manifests.front().arch);
+  Device::current();  // before compiling: without a GPU that is the first thing to say
+  return make_cuda_backends(compile_cubin(source, manifests.front().arch), manifests);
+}
+
+Backends make_cuda_backends(const CubinResult& compiled, std::span<const Manifest> manifests) {
+  const Device device = Device::current();
   Backends backends;
   for (const Manifest& manifest : manifests) {
     backends.push_back(std::make_shared<CudaBackend>(device, compiled, manifest));

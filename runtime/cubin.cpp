@@ -1,6 +1,9 @@
 #include "runtime/cubin.h"
 
+#include <elf.h>
+
 #include <charconv>
+#include <cstring>
 #include <optional>
 
 #include "runtime/error.h"
@@ -28,6 +31,16 @@ std::optional<std::int64_t> number_before(std::string_view report, std::string_v
   return value;
 }
 
+// What lies at `offset` of an ELF file.
+template <class T>
+T at(std::span<const char> file, std::uint64_t offset) {
+  T value;
+  if (offset > file.size() || file.size() - offset < sizeof(T))
+    internal_error("a cubin of {} bytes is cut short", file.size());
+  std::memcpy(&value, file.data() + offset, sizeof(T));
+  return value;
+}
+
 }  // namespace
 
 CubinUsage usage_from(std::string_view log, const std::string& kernel) {
@@ -44,6 +57,26 @@ CubinUsage usage_from(std::string_view log, const std::string& kernel) {
   usage.spill_loads = needed(" bytes spill loads");
   usage.static_shared = number_before(report, " bytes smem").value_or(0);  // left out when there is none
   return usage;
+}
+
+// A cubin is an ELF file with one section of code for each kernel.
+std::int64_t code_bytes(std::span<const char> cubin, const std::string& kernel) {
+  const auto header = at<Elf64_Ehdr>(cubin, 0);
+  const auto section = [&](std::uint64_t index) {
+    return at<Elf64_Shdr>(cubin, header.e_shoff + index * header.e_shentsize);
+  };
+  const Elf64_Shdr names = section(header.e_shstrndx);
+  const std::string wanted = ".text." + kernel;
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr found = section(i);
+    const std::uint64_t name = names.sh_offset + found.sh_name;
+    if (name + wanted.size() >= cubin.size()) continue;
+    if (std::string_view(cubin.data() + name, wanted.size() + 1) ==
+        std::string_view(wanted.c_str(), wanted.size() + 1)) {
+      return static_cast<std::int64_t>(found.sh_size);
+    }
+  }
+  internal_error("the cubin has no code of kernel {}", kernel);
 }
 
 }  // namespace wkvc

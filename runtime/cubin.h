@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,8 @@ struct CubinUsage {
 
 // Throws InternalError when `log` has no report of `kernel`.
 CubinUsage usage_from(std::string_view log, const std::string& kernel);
+
+// Bytes of a kernel's machine code, 16 an instruction; throws InternalError when the cubin has no such kernel.
+std::int64_t code_bytes(std::span<const char> cubin, const std::string& kernel);
 
 }  // namespace wkvc

@@ -22,18 +22,23 @@ unsigned blocks_of(const Manifest& manifest, LaunchSize size) {
   return static_cast<unsigned>(manifest.grid == Grid::head ? size.heads : size.batches * size.heads);
 }
 
+Backends backends_for(Target target, const std::string& text, std::span<const Manifest> manifests,
+                      const CubinResult* compiled) {
+  if (target == Target::host) return make_host_backends(text, manifests);
+  return compiled != nullptr ? make_cuda_backends(*compiled, manifests) : make_cuda_backends(text, manifests);
+}
+
 }  // namespace
 
 Kernel::Kernel(std::shared_ptr<const std::string> source, Target target, Manifest manifest,
                std::shared_ptr<const Backend> backend)
     : source_(std::move(source)), target_(target), manifest_(std::move(manifest)), backend_(std::move(backend)) {}
 
-std::vector<Kernel> Kernel::load_all(std::string source, Target target) {
+std::vector<Kernel> Kernel::load_all(std::string source, Target target, const CubinResult* compiled) {
   const auto text = std::make_shared<const std::string>(std::move(source));
   std::vector<Manifest> manifests = manifests_from(*text);
   for (const Manifest& manifest : manifests) check_manifest(manifest);
-  const Backends backends =
-      target == Target::cuda ? make_cuda_backends(*text, manifests) : make_host_backends(*text, manifests);
+  const Backends backends = backends_for(target, *text, manifests, compiled);
   std::vector<Kernel> kernels;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     kernels.push_back(Kernel(text, target, std::move(manifests[i]), backends[i]));

@@ -10,6 +10,7 @@
 #include "runtime/driver.h"
 #include "runtime/launch_size.h"
 #include "runtime/manifest.h"
+#include "runtime/nvrtc.h"
 #include "runtime/tensor.h"
 
 namespace wkvc {
@@ -47,8 +48,8 @@ class Kernel {
   Kernel(std::shared_ptr<const std::string> source, Target target, Manifest manifest,
          std::shared_ptr<const Backend> backend);
 
-  // Of every kernel in the text.
-  static std::vector<Kernel> load_all(std::string source, Target target);
+  // Of every kernel in the text; with `compiled`, which was made of it, cuda compiles nothing.
+  static std::vector<Kernel> load_all(std::string source, Target target, const CubinResult* compiled = nullptr);
   // Without checks, for sizes that are not empty.
   void run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream) const;
 

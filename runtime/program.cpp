@@ -51,6 +51,12 @@ Program Program::load(std::string source, Target target) {
   return Program(Kernel::load_all(std::move(source), target));
 }
 
+Program Program::load(const PackedProgram& packed, Target target) {
+  const CubinResult compiled{{packed.cubin.begin(), packed.cubin.end()}, std::string(packed.log)};
+  joint_manifest(manifests_from(packed.text));
+  return Program(Kernel::load_all(std::string(packed.text), target, &compiled));
+}
+
 bool Program::has(Direction pass) const {
   return std::ranges::any_of(kernels_, [&](const Kernel& kernel) { return kernel.manifest().pass == pass; });
 }

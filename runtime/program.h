@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/kernel.h"
+#include "runtime/packed.h"
 
 namespace wkvc {
 
@@ -16,6 +17,8 @@ class Program {
  public:
   // Compiles the text once. Throws as Kernel::load, and UserError where kernels disagree (see joint_manifest).
   static Program load(std::string source, Target target);
+  // Without compiling for cuda; the host target compiles the text as it does any other.
+  static Program load(const PackedProgram& packed, Target target);
 
   std::span<const Kernel> kernels() const { return kernels_; }  // in the order they are launched in
   const Manifest& manifest() const { return manifest_; }        // of all together, see joint_manifest

@@ -9,7 +9,6 @@
 #include <limits>
 #include <sstream>
 
-#include "codegen/rec/Gradient.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -111,40 +110,12 @@ Givens givens_of(const Manifest& manifest, const Case& values) {
   return givens;
 }
 
-// Every result by the manifest's name.
-class Reference {
- public:
-  Reference(rec::RecurrenceOp recurrence, const Runnable& runnable, const Case& values)
-      : op_(recurrence.getSymName().str()) {
-    const Givens givens = givens_of(runnable.manifest, values);
-    if (runnable.passes != Passes::backward) {
-      results_ = rec::interpret(recurrence, givens.shape, givens.inputs, givens.initial_state);
-    }
-    if (runnable.passes != Passes::forward) {
-      gradients_ = rec::differentiate(recurrence, givens.shape, givens.inputs, givens.initial_state,
-                                      givens.output_gradients, givens.final_gradient);
-    }
-  }
-
-  const std::vector<double>& of(const TensorSpec& spec) const {
-    if (spec.role == Role::final_state) return results_.final_state;
-    if (spec.role == Role::initial_state_gradient) return gradients_.initial_state;
-    if (spec.role == Role::output) return find(results_.outputs, spec.name, "an output", spec.name);
-    return find(gradients_.inputs, std::string(differentiated(spec)), "a gradient", spec.name);
-  }
-
- private:
-  const std::vector<double>& find(const rec::Tensors& tensors, const std::string& name, const char* what,
-                                  const std::string& called) const {
-    const auto found = tensors.find(name);
-    if (found != tensors.end()) return found->second;
-    user_error("the kernel has {} '{}' that the recurrence '{}' has not", what, called, op_);
-  }
-
-  std::string op_;
-  rec::Result results_;
-  rec::Gradients gradients_;
-};
+const std::vector<double>& found_in(const rec::Tensors& tensors, const std::string& name, const char* what,
+                                    const std::string& called, const std::string& op) {
+  const auto found = tensors.find(name);
+  if (found != tensors.end()) return found->second;
+  user_error("the kernel has {} '{}' that the recurrence '{}' has not", what, called, op);
+}
 
 // ---- What there should be -------------------------------------------------------------------------------------------
 
@@ -190,8 +161,30 @@ std::vector<std::string> missing_results(rec::RecurrenceOp recurrence, const Run
   return names;
 }
 
+Reference::Reference(rec::RecurrenceOp recurrence, const Runnable& runnable, const Case& values)
+    : op_(recurrence.getSymName().str()) {
+  const Givens givens = givens_of(runnable.manifest, values);
+  if (runnable.passes != Passes::backward) {
+    results_ = rec::interpret(recurrence, givens.shape, givens.inputs, givens.initial_state);
+  }
+  if (runnable.passes != Passes::forward) {
+    gradients_ = rec::differentiate(recurrence, givens.shape, givens.inputs, givens.initial_state,
+                                    givens.output_gradients, givens.final_gradient);
+  }
+}
+
+const std::vector<double>& Reference::of(const TensorSpec& spec) const {
+  if (spec.role == Role::final_state) return results_.final_state;
+  if (spec.role == Role::initial_state_gradient) return gradients_.initial_state;
+  if (spec.role == Role::output) return found_in(results_.outputs, spec.name, "an output", spec.name, op_);
+  return found_in(gradients_.inputs, std::string(differentiated(spec)), "a gradient", spec.name, op_);
+}
+
 std::vector<ResultError> compare(rec::RecurrenceOp recurrence, const Runnable& runnable, const Case& values) {
-  const Reference reference(recurrence, runnable, values);
+  return compare(Reference(recurrence, runnable, values), runnable, values);
+}
+
+std::vector<ResultError> compare(const Reference& reference, const Runnable& runnable, const Case& values) {
   std::vector<ResultError> errors;
   for (const TensorSpec& spec : runnable.manifest.tensors) {
     if (!gives(runnable.passes, spec.role)) continue;

@@ -27,30 +27,34 @@ std::string offering(std::string why_not, std::string_view instead) {
   return why_not;
 }
 
-void execute_on_host(const Program& program, Case& values) {
-  std::map<std::string, HostTensor> internals = host_internals(program, values.size);
+TensorMap executed_on_host(const Program& program, TensorMap values, LaunchSize size) {
+  std::map<std::string, HostTensor> internals = host_internals(program, size);
   NamedTensors tensors;
-  for (auto& [name, tensor] : values.tensors) tensors[name] = tensor.view();
+  for (auto& [name, tensor] : values) tensors[name] = tensor.view();
   for (auto& [name, tensor] : internals) {
     tensor.poison();
     tensors[name] = tensor.view();
   }
-  program.launch(tensors, values.size);
+  program.launch(tensors, size);
+  return values;
 }
 
-void execute_on_gpu(const Program& program, Case& values) {
+TensorMap executed_on_gpu(const Program& program, const TensorMap& values, LaunchSize size) {
   const Device device = Device::current();
   const Stream stream(device);
-  std::map<std::string, DeviceTensor> uploaded = device_internals(program, device, values.size);
-  for (auto& [name, tensor] : uploaded) tensor.poison(stream.handle());
-  for (const auto& [name, tensor] : values.tensors) uploaded.emplace(name, DeviceTensor::upload(device, tensor));
+  std::map<std::string, DeviceTensor> internals = device_internals(program, device, size), uploaded;
   NamedTensors tensors;
-  for (const auto& [name, tensor] : uploaded) tensors[name] = tensor.view();
-  program.launch(tensors, values.size, stream.handle());
-  for (const TensorSpec& spec : program.manifest().tensors) {
-    if (!is_result(spec.role)) continue;
-    values.tensors.at(spec.name) = uploaded.at(spec.name).download(stream.handle());
+  for (auto& [name, tensor] : internals) {
+    tensor.poison(stream.handle());
+    tensors[name] = tensor.view();
   }
+  for (const auto& [name, tensor] : values) {
+    tensors[name] = uploaded.emplace(name, DeviceTensor::upload(device, tensor)).first->second.view();
+  }
+  program.launch(tensors, size, stream.handle());
+  TensorMap after;
+  for (const auto& [name, tensor] : uploaded) after[name] = tensor.download(stream.handle());
+  return after;
 }
 
 void poison_results(const Manifest& manifest, Case& values) {
@@ -89,9 +93,21 @@ Program load_program(const Subject& subject, const Runnable& runnable, Target ta
   }
 }
 
+TensorMap executed(const Program& program, const Case& values) {
+  TensorMap poisoned = values.tensors;
+  for (const TensorSpec& spec : program.manifest().tensors) {
+    if (is_result(spec.role)) poisoned.at(spec.name).poison();
+  }
+  return program.target() == Target::cuda ? executed_on_gpu(program, poisoned, values.size)
+                                          : executed_on_host(program, std::move(poisoned), values.size);
+}
+
 std::string execute(const Subject& subject, const Program& program, Case& values) {
   try {
-    program.target() == Target::cuda ? execute_on_gpu(program, values) : execute_on_host(program, values);
+    TensorMap after = executed(program, values);
+    for (const TensorSpec& spec : program.manifest().tensors) {
+      if (is_result(spec.role)) values.tensors.at(spec.name) = std::move(after.at(spec.name));
+    }
     return "";
   } catch (const InternalError& error) {
     if (!subject.from_file) throw;

@@ -22,6 +22,10 @@ const char* device_name(Target target);  // "cpu", "cuda"
 // The kernels that run. A text of the user's own that does not compile is the user's mistake.
 Program load_program(const Subject& subject, const Runnable& runnable, Target target);
 
+// Every tensor of the case as it is after a launch on poisoned results: inputs, too, which nothing should have changed.
+// Throws what launching throws.
+TensorMap executed(const Program& program, const Case& values);
+
 // Fills the case's results. Returns why it could not, where a text of the user's own fails as it runs; then they hold
 // NaN.
 std::string execute(const Subject& subject, const Program& program, Case& values);

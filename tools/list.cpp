@@ -30,7 +30,7 @@ std::string described(const Definition& definition) {
 }
 
 int list() {
-  const Registry registry = Registry::builtin();
+  const Registry& registry = Registry::known();
   for (const std::string& name : registry.names()) print("{:<12} {}\n", name, described(registry.find(name)));
   return exit_passed;
 }

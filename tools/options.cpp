@@ -73,6 +73,19 @@ void parse_head(const std::string& text, Config& config) {
 
 int parse_chunk(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--chunk", text); }
 
+void parse_blocks(const std::string& text, Config& config) {
+  const auto parts = split(text);
+  if (parts.size() > 2) user_error("--blocks {}: expected N, or N,M where the backward kernel's differ", text);
+  const auto number = [&](std::string_view part) {
+    if (part == "auto") return 0;
+    const auto value = whole_number<int>(part);
+    if (!value || *value < 1 || *value > 32) user_error("--blocks {}: expected auto or numbers from 1 to 32", text);
+    return *value;
+  };
+  config.blocks = number(parts.front());
+  config.backward_blocks = number(parts.back());
+}
+
 int parse_save_every(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--save-every", text); }
 
 std::vector<std::string> parse_gradients(const std::string& text) {
@@ -138,6 +151,8 @@ void ConfigOptions::add_to(CLI::App& command) {
   group->add_option("--chunk", chunk, "Tokens a step, a multiple of 16, or auto")->type_name("N|auto");
   group->add_option("--sram", sram, "Shared memory a block may use, such as 227KiB")->type_name("BYTES");
   group->add_option("--arch", arch, "Real architecture: sm_90a")->type_name("ARCH");
+  group->add_option("--blocks", blocks, "Blocks an SM is to hold at once, and of the backward kernel, or auto")
+      ->type_name("N[,M]|auto");
   group->add_option("--pass", pass, "forward, backward (gradients), or both")->type_name("PASS");
   group->add_option("--save-every", save_every, "Tokens between saved states, a multiple of the chunk, or auto")
       ->type_name("TOKENS|auto");
@@ -160,6 +175,7 @@ Config ConfigOptions::parse() const {
   if (chunk) config.chunk = parse_chunk(*chunk);
   if (sram) config.sram = parse_sram(*sram);
   if (arch) config.arch = one_of("--arch", arch, arches);
+  if (blocks) parse_blocks(*blocks, config);
   if (pass) config.pass = one_of("--pass", pass, passes);
   if (save_every) config.save_every = parse_save_every(*save_every);
   config.saved = one_of("--saved", saved, saved_dtypes);
@@ -190,6 +206,7 @@ std::vector<std::string> ConfigOptions::settled_in(Stage stage) const {
   add(Stage::rec, state, "--state");
   add(Stage::chunk, chunk, "--chunk");
   add(Stage::warp, sram, "--sram");
+  add(Stage::warp, blocks, "--blocks");
   add(Stage::warp, save_every, "--save-every");
   add(Stage::warp, saved, "--saved");
   add(Stage::warp, gradients, "--grad");

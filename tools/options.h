@@ -16,10 +16,11 @@ class App;
 
 namespace wkvc {
 
-// [config]: --head --io --mma --state --chunk --sram --arch, and of the backward pass --pass --save-every --saved
+// [config]: --head --io --mma --state --chunk --sram --arch --blocks, and of the backward pass --pass --save-every
+// --saved
 // --grad.
 struct ConfigOptions {
-  std::optional<std::string> head, io, mma, state, chunk, sram, arch, pass, save_every, saved, gradients;
+  std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, pass, save_every, saved, gradients;
 
   void add_to(CLI::App& command);
   Config parse() const;
@@ -46,6 +47,9 @@ void parse_head(const std::string& text, Config& config);
 
 // "auto" (0) or a multiple of 16.
 int parse_chunk(const std::string& text);
+
+// "auto" (0), "2", or "2,1" where the backward kernel's differ: from 1 to 32.
+void parse_blocks(const std::string& text, Config& config);
 
 // "auto" (0) or a multiple of 16: tokens.
 int parse_save_every(const std::string& text);

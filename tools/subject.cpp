@@ -69,7 +69,7 @@ void expect_operator(const std::string& op, const Source& source) {
 }
 
 std::string builtin_text(const std::string& op, const Config& config) {
-  return rec_text(Registry::builtin().find(op), config);
+  return rec_text(Registry::known().find(op), config);
 }
 
 void expect_unsettled(const Subject& subject, const ConfigOptions& config, bool may_name_gradients) {

@@ -11,7 +11,7 @@ namespace wkvc {
 
 namespace {
 
-constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536;  // sm_90
+constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536, kWarpsPerSm = 64;  // sm_90
 
 constexpr const char* kRecomputed = "chunk_states";
 
@@ -78,6 +78,17 @@ int64_t blocks_per_sm(chunk::ProgramOp program, int64_t shared) {
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
 
+void check_blocks(chunk::ProgramOp program, int64_t blocks, int64_t shared) {
+  int64_t most = std::min(kSharedPerSm / (shared + kSharedReserved), kWarpsPerSm / warps_of(program));
+  if (blocks <= most) return;
+  user_error(
+      "--blocks {}: a multiprocessor holds at most {} blocks of the {} kernel of '{}', which have {} warps and {} "
+      "bytes "
+      "of shared memory each",
+      blocks, most, program.getBackward() ? "backward" : "forward", program.getRecurrence().str(), warps_of(program),
+      shared);
+}
+
 void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes) {
   int64_t budget = program.getSramBudget();
   if (bytes <= budget) return;
@@ -122,12 +133,13 @@ class KernelBuilder {
     tensors_ = TensorList(program, recompute).attribute(b);
   }
 
-  void run(llvm::StringRef arch) {
+  void run(llvm::StringRef arch, int64_t blocks) {
+    check_blocks(program_, blocks, shared_);
     std::string name = fmt::format("{}_{}", program_.getRecurrence().str(), backward() ? "backward" : "forward");
-    auto kernel =
-        create<warp::KernelOp>(name, program_.getRecurrence(), warps_of(program_), blocks_per_sm(program_, shared_),
-                               program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), shared_,
-                               program_.getCompute(), tensors_, arch, backward(), program_.getSavedEvery());
+    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), warps_of(program_),
+                                         blocks ? blocks : blocks_per_sm(program_, shared_), program_.getChunk(),
+                                         program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
+                                         tensors_, arch, backward(), program_.getSavedEvery());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_.declare_buffers();
@@ -207,10 +219,11 @@ class KernelBuilder {
 
 }  // namespace
 
-void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, llvm::StringRef arch, ModuleOp kernels) {
+void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, llvm::StringRef arch, int blocks,
+                   ModuleOp kernels) {
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  KernelBuilder(program, recompute, b).run(arch);
+  KernelBuilder(program, recompute, b).run(arch, blocks);
   add_batch_sums(program, b, arch);
 }
 

@@ -76,6 +76,14 @@ TEST_F(Mistakes, Budgets) {
     expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--sram", sram}, "--sram");
 }
 
+TEST_F(Mistakes, BlocksOfAMultiprocessor) {
+  for (const char* blocks : {"0", "-1", "33", "2,", "2,0", "1,2,3", "two", ""})
+    expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--blocks", blocks}, "--blocks");
+  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--blocks", "17"}, "at most");
+  expect_mistake({"emit", "rwkv7", "--pass", "both", "--stage", "cuda", "-o", "kernel.cu", "--blocks", "2,16"},
+                 "blocks of the backward kernel");
+}
+
 TEST_F(Mistakes, Architectures) {
   for (const char* arch : {"sm_80", "sm_90", "compute_90a", "hopper", ""})
     expect_mistake({"emit", "rwkv7", "--stage", "ptx", "--arch", arch}, "sm_90a");
@@ -124,6 +132,7 @@ TEST_F(Mistakes, BenchWithoutAGpu) {
 TEST_F(Mistakes, TextThatHasSettledAnOption) {
   expect_mistake({"check", "--source", naive_kernel, "--mma", "f16"}, "--mma");
   expect_mistake({"check", "--source", naive_kernel, "--head", "64", "--sram", "64KiB"}, "--head, --sram");
+  expect_mistake({"check", "--source", naive_kernel, "--blocks", "2"}, "--blocks");
 }
 
 // ---- What the compiler refuses --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// A recurrence of one's own, as README.md shows it: built, printed and checked.
+// A recurrence of one's own, as README.md shows it: the command with one more operator.
 #include <algorithm>
 #include <sstream>
 
@@ -10,15 +10,23 @@ namespace {
 using Example = CommandTest;
 
 TEST_F(Example, ChecksForwardAndBackward) {
-  const Outcome printed = finish(start(WKVC_EXAMPLE, {}));
-  ASSERT_EQ(printed.status, 0) << printed.err;
-  const std::string source = file("gated_delta_net.mlir", printed.out);
   for (const char* pass : {"forward", "both"}) {
-    const Outcome outcome = wkvc({"check", "--source", source, "--device", "cpu", "--shape", "1,33,2", "--pass", pass});
+    const Outcome outcome = finish(
+        start(WKVC_EXAMPLE, {"check", "gated_delta_net", "--device", "cpu", "--shape", "1,33,2", "--pass", pass}));
     EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
     EXPECT_TRUE(outcome.out.starts_with("gated_delta_net on cpu")) << outcome.out;
     EXPECT_EQ(outcome.out.find("dgate") != std::string::npos, pass == std::string("both")) << outcome.out;
   }
+}
+
+// What it prints is taken by the command that does not know it.
+TEST_F(Example, PrintsStages) {
+  const Outcome printed = finish(start(WKVC_EXAMPLE, {"emit", "gated_delta_net", "--stage", "rec"}));
+  ASSERT_EQ(printed.status, 0) << printed.err;
+  const std::string source = file("gated_delta_net.mlir", printed.out);
+  const Outcome emitted = wkvc({"emit", "--source", source, "--stage", "cuda"});
+  EXPECT_EQ(emitted.status, 0) << emitted.err;
+  EXPECT_NE(emitted.out.find("gated_delta_net_forward"), std::string::npos);
 }
 
 // Lines without the spaces in front of them.

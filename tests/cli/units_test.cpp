@@ -28,6 +28,12 @@ TEST(Options, Values) {
   parse_head("64,128", config);
   EXPECT_EQ(config.key_dim, 64);
   EXPECT_EQ(config.value_dim, 128);
+  parse_blocks("3", config);
+  EXPECT_EQ(config.blocks, 3);
+  EXPECT_EQ(config.backward_blocks, 3);
+  parse_blocks("auto,2", config);
+  EXPECT_EQ(config.blocks, 0);
+  EXPECT_EQ(config.backward_blocks, 2);
   const LaunchSize size = parse_shape("8,4096,64");
   EXPECT_EQ(size.batches, 8);
   EXPECT_EQ(size.tokens, 4096);

@@ -1,0 +1,39 @@
+#include "autotune/model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tools/occupancy.h"
+#include "tools/traffic.h"
+
+namespace wkvc {
+namespace {
+
+constexpr double instruction_bytes = 16, schedulers = 4, cycles_alone = 4, cycles_together = 2.2;
+
+double kernel_ms(const KernelFacts& kernel, LaunchSize size, const GpuFacts& gpu) {
+  const Manifest& manifest = kernel.manifest;
+  const std::int64_t shared = manifest.shared_bytes + kernel.usage.static_shared;
+  const int resident = std::max(1, occupancy_of(kernel.usage.registers, manifest.warps, shared).blocks);
+  const double blocks = static_cast<double>(manifest.grid == Grid::head ? size.heads : size.batches * size.heads);
+  const double slots = static_cast<double>(resident) * gpu.sm_count;
+  const double waves = std::ceil(blocks / slots);
+  const double together = std::min<double>(resident, std::ceil(blocks / gpu.sm_count));
+  const double warps = std::max(1.0, together * manifest.warps / schedulers);
+  const double instructions = static_cast<double>(kernel.code_bytes) / instruction_bytes;
+  const double chunks = std::ceil(static_cast<double>(size.tokens) / manifest.chunk);
+  const double cycles = waves * chunks * instructions * std::max(cycles_alone, cycles_together * warps);
+  const double bytes = static_cast<double>(bytes_moved(std::array{manifest}, size));
+  return 1e3 * std::max(cycles / gpu.clock_hz, bytes / gpu.bytes_per_second);
+}
+
+}  // namespace
+
+double predicted_ms(std::span<const KernelFacts> kernels, LaunchSize size, const GpuFacts& gpu) {
+  double ms = 0;
+  for (const KernelFacts& kernel : kernels) ms += kernel_ms(kernel, size, gpu);
+  return ms;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,27 @@
+// Which configurations of a recurrence are worth trying.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codegen/compiler.h"
+
+namespace wkvc {
+
+// What the search may cost beside time.
+struct SpaceLimits {
+  // Bytes of saved states a token and head. 0: as many as the default (every 64 tokens in f32).
+  double saved_bytes = 0;
+};
+
+// `base` with every combination of what it leaves open: the chunk, the blocks of a multiprocessor and, where it has a
+// backward pass, the distance and dtype of saved states. Storage of tensors and operands of contractions stay as they
+// are, since they decide how exact results are; bf16 is not tried for saved states for the same reason. Some of these
+// do not fit the range of decays or shared memory: lowering tells. Head sizes have to be set.
+std::vector<Config> search_space(const Config& base, const SpaceLimits& limits);
+
+// "chunk 16 blocks 3,2 save every 32 f16": what distinguishes the points of a space.
+std::string label_of(const Config& config);
+
+}  // namespace wkvc

@@ -1,0 +1,103 @@
+#include "autotune/task.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "autotune/config_json.h"
+#include "runtime/driver.h"
+#include "runtime/error.h"
+#include "runtime/hash.h"
+#include "runtime/joint_manifest.h"
+#include "runtime/nvrtc.h"
+#include "runtime/version.h"
+
+namespace wkvc {
+namespace {
+
+std::string hash_of(std::string_view text) { return hex(hash128(text)); }
+
+std::string driver_text(const Gpu& gpu) { return gpu.name.empty() ? "" : driver_version(); }
+
+Runnable runnable_of(const Trial& trial, Passes passes) {
+  return {trial.text, passes, joint_manifest(manifests_from(trial.text))};
+}
+
+// The dtype that outputs are stored in.
+DType io_of(rec::RecurrenceOp recurrence) {
+  for (auto output : recurrence.getBody().getOps<rec::OutputOp>()) return *dtype_from(output.getDtype().str());
+  user_error("'{}' has no output to tune for", recurrence.getSymName().str());
+}
+
+}  // namespace
+
+Gpu gpu_here(Target target, const std::string& arch) {
+  if (target == Target::host) return {.name = "", .arch = arch, .sm_count = GpuFacts().sm_count};
+  const DeviceProperties properties = Device::current().properties();
+  return {.name = properties.name, .arch = arch, .sm_count = properties.sm_count};
+}
+
+TuningTask::TuningTask(TuningRequest request)
+    : request_(std::move(request)), context_(std::make_unique<mlir::MLIRContext>()) {
+  if (request_.source.stage != Stage::rec) user_error("tune takes an operator or a text of the rec stage");
+  if (request_.sizes.empty()) user_error("no shape to tune for: give --shapes B,T,H");
+  if (request_.config.pass == "backward") request_.config.pass = "both";
+  module_ = rec::parse(request_.source.text, "source", *context_);
+  request_.config.key_dim = static_cast<int>(recurrence().getKeyDim());
+  request_.config.value_dim = static_cast<int>(recurrence().getValueDim());
+  space_ = search_space(request_.config, request_.limits);
+}
+
+rec::RecurrenceOp TuningTask::recurrence() const { return rec::recurrence_of(**const_cast<decltype(module_)*>(&module_)); }
+
+ShapeClass TuningTask::shape_class(LaunchSize size) const {
+  const rec::RecurrenceOp op = recurrence();
+  ShapeClass shape_class;
+  shape_class.op = rec::RecurrenceOp(op).getSymName().str();
+  shape_class.pass = request_.config.pass;
+  shape_class.io = io_of(op);
+  shape_class.key_dim = request_.config.key_dim;
+  shape_class.value_dim = request_.config.value_dim;
+  shape_class.accuracy = rec::RecurrenceOp(op).getCompute().str();
+  shape_class.size = size;
+  return shape_class;
+}
+
+TuningRun TuningTask::run_on(const Gpu& gpu) const {
+  TuningRun run;
+  for (const LaunchSize size : request_.sizes) run.shape_classes.push_back(shape_class(size));
+  std::string space;
+  for (const Config& config : space_) space += config_text(config) + "\n";
+  run.recurrence = hash_of(request_.source.text);
+  run.space = hash_of(space);
+  run.gpu = gpu;
+  run.wkvc = wkvc_version();
+  run.nvrtc = nvrtc_version();
+  run.driver = driver_text(gpu);
+  run.seed = request_.seed;
+  return run;
+}
+
+Validation TuningTask::validation(const Trial& trial) const {
+  return {recurrence(), runnable_of(trial, passes()), request_.seed};
+}
+
+LockEntry TuningTask::entry(const Candidate& best, const Gpu& gpu, double copy_ms, std::size_t tried) const {
+  LockEntry entry;
+  entry.shape_class = shape_class(best.size);
+  entry.gpu = gpu;
+  entry.recurrence = hash_of(request_.source.text);
+  entry.config = best.config;
+  entry.ms = best.ms.value_or(0);
+  entry.ratio_to_copy = entry.ms / copy_ms;
+  entry.errors = best.errors;
+  entry.evidence = {.wkvc = std::string(wkvc_version()),
+                    .nvrtc = nvrtc_version(),
+                    .driver = driver_text(gpu),
+                    .date = timestamp(std::chrono::system_clock::now()),
+                    .candidates = static_cast<std::int64_t>(tried),
+                    .seed = request_.seed,
+                    .outputs = best.outputs};
+  return entry;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,92 @@
+#include "autotune/trial.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "runtime/error.h"
+#include "tools/occupancy.h"
+
+namespace wkvc {
+namespace {
+
+std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of(";\n")); }
+
+Trial tried(const Source& source, const Config& config) {
+  try {
+    return trial_of(config, lower_to(source, Stage::cuda, config));
+  } catch (const UserError& error) {
+    Trial trial;
+    trial.config = config;
+    trial.fault = first_sentence(error.what());
+    return trial;
+  }
+}
+
+}  // namespace
+
+KernelUse Trial::use() const {
+  KernelUse use;
+  use.blocks_per_sm = kernels.empty() ? 0 : 32;
+  for (const KernelFacts& kernel : kernels) {
+    const std::int64_t shared = kernel.manifest.shared_bytes + kernel.usage.static_shared;
+    use.shared_bytes = std::max(use.shared_bytes, shared);
+    use.registers = std::max(use.registers, kernel.usage.registers);
+    use.spill_bytes = std::max(use.spill_bytes, kernel.usage.spill_stores);
+    use.blocks_per_sm =
+        std::min(use.blocks_per_sm, occupancy_of(kernel.usage.registers, kernel.manifest.warps, shared).blocks);
+  }
+  return use;
+}
+
+Program Trial::load(Target target) const { return Program::load({text, compiled.cubin, compiled.log}, target); }
+
+Trial trial_of(Config config, std::string text) {
+  Trial trial;
+  trial.config = std::move(config);
+  trial.text = std::move(text);
+  const std::vector<Manifest> manifests = manifests_from(trial.text);
+  trial.compiled = compile_cubin(trial.text, manifests.front().arch);
+  for (const Manifest& manifest : manifests) {
+    trial.kernels.push_back(
+        {manifest, usage_from(trial.compiled.log, manifest.kernel), code_bytes(trial.compiled.cubin, manifest.kernel)});
+  }
+  return trial;
+}
+
+std::vector<Trial> compile_all(const Source& source, std::span<const Config> space, unsigned threads,
+                               const std::function<bool(std::size_t)>& done) {
+  std::vector<std::optional<Trial>> trials(space.size());
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> going_on = true;
+  std::mutex mutex;  // of what follows
+  std::size_t finished = 0;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < space.size() && going_on; i = next++) {
+      try {
+        trials[i] = tried(source, space[i]);
+        const std::lock_guard lock(mutex);
+        if (!done(++finished)) going_on = false;
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        failure = std::current_exception();
+        going_on = false;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (unsigned i = 0; i < std::max(1U, threads); ++i) workers.emplace_back(work);
+  }
+  if (failure) std::rethrow_exception(failure);
+  std::vector<Trial> result;
+  for (std::optional<Trial>& trial : trials) {
+    if (trial) result.push_back(std::move(*trial));
+  }
+  return result;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,27 @@
+# cmake --install: the command, the runtime (wkvc::runtime), the compiler as a library (wkvc::jit) and the package that
+# find_package(wkvc) reads. Everything is found relative to where it lies.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/wkvc)
+set(include_dir ${CMAKE_INSTALL_INCLUDEDIR}/wkvc)
+
+set_target_properties(wkvc_runtime PROPERTIES EXPORT_NAME runtime)
+install(TARGETS wkvc_runtime EXPORT wkvcTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY runtime DESTINATION ${include_dir} FILES_MATCHING PATTERN "*.h")
+if(WKVC_COMPILER)
+  set_target_properties(wkvc PROPERTIES EXPORT_NAME command)
+  install(TARGETS wkvc wkvc_shared EXPORT wkvcTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES dsl/wkvc.h dsl/registry.h dsl/builtin.h DESTINATION ${include_dir}/dsl)
+  install(FILES codegen/compiler.h DESTINATION ${include_dir}/codegen)
+  install(FILES tools/command.h DESTINATION ${include_dir}/tools)
+  install(FILES jit/jit.h jit/wkvc.h DESTINATION ${include_dir}/jit)
+endif()
+install(EXPORT wkvcTargets NAMESPACE wkvc:: DESTINATION ${package_dir})
+
+configure_package_config_file(cmake/wkvcConfig.cmake.in ${CMAKE_BINARY_DIR}/wkvcConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/wkvcConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/wkvcConfig.cmake ${CMAKE_BINARY_DIR}/wkvcConfigVersion.cmake
+              cmake/WkvcKernels.cmake DESTINATION ${package_dir})

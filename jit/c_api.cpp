@@ -1,0 +1,183 @@
+// The C interface: exceptions become statuses, and what they say a message of the calling thread.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/jit.h"
+#include "jit/wkvc.h"
+#include "runtime/error.h"
+#include "runtime/version.h"
+#include "tools/options.h"
+
+struct wkvc_operator {
+  std::shared_ptr<const wkvc::Operator> kernels;
+  std::vector<std::string> dims[2];  // of each pass' tensors, as wkvc_tensor_info has them
+};
+
+namespace wkvc {
+namespace {
+
+thread_local std::string message;
+
+// Runs f; never throws.
+template <class F>
+wkvc_status guarded(const F& f) noexcept {
+  const auto failed = [](wkvc_status status, const char* what) {
+    try {
+      message = what;
+    } catch (...) {
+      message.clear();
+    }
+    return status;
+  };
+  try {
+    f();
+    return WKVC_OK;
+  } catch (const UserError& error) {
+    return failed(WKVC_USER_ERROR, error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(WKVC_OUT_OF_MEMORY, "there is not enough memory on the host");
+  } catch (const std::exception& error) {
+    return failed(WKVC_INTERNAL_ERROR, error.what());
+  }
+}
+
+Direction direction_of(wkvc_pass pass) {
+  if (pass != WKVC_FORWARD && pass != WKVC_BACKWARD) {
+    user_error("the pass is {}, expected WKVC_FORWARD or WKVC_BACKWARD", static_cast<int>(pass));
+  }
+  return pass == WKVC_FORWARD ? Direction::forward : Direction::backward;
+}
+
+Target target_of(wkvc_target target) {
+  if (target != WKVC_CUDA && target != WKVC_HOST) {
+    user_error("the target is {}, expected WKVC_CUDA or WKVC_HOST", static_cast<int>(target));
+  }
+  return target == WKVC_CUDA ? Target::cuda : Target::host;
+}
+
+void expect_given(const void* pointer, const char* name) {
+  if (pointer == nullptr) user_error("{} is null", name);
+}
+
+constexpr std::array<DType, 3> dtypes{DType::f32, DType::f16, DType::bf16};  // by wkvc_dtype
+
+wkvc_dtype code_of(DType dtype) { return static_cast<wkvc_dtype>(std::ranges::find(dtypes, dtype) - dtypes.begin()); }
+
+// As the command line parses them.
+Config config_from(const char* options) {
+  CLI::App app;
+  ConfigOptions parsed;
+  parsed.add_to(app);
+  try {
+    app.parse(options == nullptr ? "" : options, /*program_name_included=*/false);
+  } catch (const CLI::ParseError& error) {
+    user_error("the options \"{}\": {}", options, error.what());
+  }
+  return parsed.parse();
+}
+
+std::shared_ptr<const Operator> prepared(std::string_view recurrence, const Config& config, Target target) {
+  if (recurrence.find('\n') == std::string_view::npos) return prepare(recurrence, config, target);
+  return prepare(source_from(std::string(recurrence)), config, target);
+}
+
+std::vector<std::string> dims_of(const Operator& op, Direction pass) {
+  std::vector<std::string> texts;
+  if (!op.has(pass)) return texts;
+  for (const TensorSpec& spec : op.tensors(pass)) texts.push_back(fmt::format("{}", fmt::join(spec.dims, " ")));
+  return texts;
+}
+
+Tensor tensor_from(const wkvc_tensor& given, std::size_t index) {
+  if (given.data == nullptr) return {};
+  if (given.rank < 0 || given.rank > static_cast<int>(Extents::capacity)) {
+    user_error("tensor {} has rank {}, expected at most {}", index, given.rank, Extents::capacity);
+  }
+  if (given.dtype < 0 || given.dtype >= static_cast<int>(dtypes.size())) {
+    user_error("tensor {} has dtype {}, expected WKVC_F32, WKVC_F16 or WKVC_BF16", index, given.dtype);
+  }
+  if (given.rank > 0) expect_given(given.shape, "a tensor's shape");
+  const auto rank = static_cast<std::size_t>(given.rank);
+  Tensor tensor{given.data, dtypes[static_cast<std::size_t>(given.dtype)], Extents(std::span(given.shape, rank)), {}};
+  tensor.strides =
+      given.strides == nullptr ? contiguous_strides(tensor.shape) : Extents(std::span(given.strides, rank));
+  return tensor;
+}
+
+}  // namespace
+}  // namespace wkvc
+
+using namespace wkvc;
+
+const char* wkvc_version() { return version; }
+
+const char* wkvc_message() { return message.c_str(); }
+
+wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_target target, wkvc_operator** result) {
+  return guarded([&] {
+    expect_given(recurrence, "recurrence");
+    expect_given(result, "result");
+    auto op = std::make_unique<wkvc_operator>();
+    op->kernels = prepared(recurrence, config_from(options), target_of(target));
+    for (const Direction pass : {Direction::forward, Direction::backward}) {
+      op->dims[static_cast<std::size_t>(pass)] = dims_of(*op->kernels, pass);
+    }
+    *result = op.release();
+  });
+}
+
+void wkvc_release(wkvc_operator* op) { delete op; }
+
+int32_t wkvc_tensor_count(const wkvc_operator* op, wkvc_pass pass) {
+  if (op == nullptr || (pass != WKVC_FORWARD && pass != WKVC_BACKWARD)) return 0;
+  return static_cast<int32_t>(op->dims[pass].size());
+}
+
+wkvc_status wkvc_tensor_at(const wkvc_operator* op, wkvc_pass pass, int32_t index, wkvc_tensor_info* result) {
+  return guarded([&] {
+    expect_given(op, "op");
+    expect_given(result, "result");
+    const auto tensors = op->kernels->tensors(direction_of(pass));
+    if (index < 0 || static_cast<std::size_t>(index) >= tensors.size()) {
+      user_error("there is no tensor {}: the pass has {}", index, tensors.size());
+    }
+    const TensorSpec& spec = tensors[static_cast<std::size_t>(index)];
+    *result = {spec.name.c_str(),
+               op->dims[pass][static_cast<std::size_t>(index)].c_str(),
+               static_cast<int32_t>(spec.dims.size()),
+               code_of(spec.dtype),
+               is_result(spec.role),
+               is_optional(spec.role)};
+  });
+}
+
+wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64_t tokens, int64_t heads,
+                                 int64_t* result) {
+  return guarded([&] {
+    expect_given(op, "op");
+    expect_given(result, "result");
+    *result = op->kernels->workspace_bytes({batches, tokens, heads});
+  });
+}
+
+wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
+                        const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream) {
+  return guarded([&] {
+    expect_given(op, "op");
+    const Direction direction = direction_of(pass);
+    const std::size_t expected = op->kernels->tensors(direction).size();
+    if (count < 0 || static_cast<std::size_t>(count) != expected) {
+      user_error("{} tensors were given, the pass takes {}", count, expected);
+    }
+    if (expected > 0) expect_given(tensors, "tensors");
+    std::array<Tensor, Operator::max_tensors> given;
+    for (std::size_t i = 0; i < expected; ++i) given[i] = tensor_from(tensors[i], i);
+    op->kernels->launch(direction, std::span(given).first(expected), {batches, tokens, heads}, workspace, stream);
+  });
+}

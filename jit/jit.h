@@ -1,0 +1,29 @@
+// Kernels compiled while a program runs.
+//
+//   const auto op = prepare("rwkv7", {.key_dim = 64, .value_dim = 64, .pass = "both"});
+//   op->launch(Direction::forward, tensors, {batches, tokens, heads}, workspace, stream);
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "dsl/wkvc.h"
+#include "runtime/operator.h"
+
+namespace wkvc {
+
+// What is ready to launch, from memory, from the disk cache (runtime/disk_cache.h) or compiled now. Whatever the number
+// of threads that ask, each recurrence, configuration and target is compiled once in a process. With pass "backward"
+// the forward pass that saves its states comes with it. Throws UserError: the recurrence or configuration is not
+// possible, there is no GPU, or no NVRTC.
+std::shared_ptr<const Operator> prepare(const Definition& recurrence, const Config& config = {},
+                                        Target target = Target::cuda);
+
+// The same for a recurrence that Registry::known() knows by name.
+std::shared_ptr<const Operator> prepare(std::string_view recurrence, const Config& config = {},
+                                        Target target = Target::cuda);
+
+// The same for the text of any stage.
+std::shared_ptr<const Operator> prepare(const Source& source, const Config& config = {}, Target target = Target::cuda);
+
+}  // namespace wkvc

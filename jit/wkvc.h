@@ -1,0 +1,78 @@
+/* wkvc for C and for whatever calls C: kernels compiled while a program runs, launched on raw pointers.
+ *
+ *   wkvc_operator* op = NULL;
+ *   if (wkvc_prepare("rwkv7", "--head 64 --io bf16 --pass both", WKVC_CUDA, &op) != WKVC_OK) puts(wkvc_message());
+ *   wkvc_launch(op, WKVC_FORWARD, B, T, H, tensors, count, workspace, stream);
+ *
+ * Every function may be called from any thread. None prints, aborts or throws. */
+#ifndef WKVC_JIT_WKVC_H
+#define WKVC_JIT_WKVC_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wkvc_status {
+  WKVC_OK = 0,
+  WKVC_USER_ERROR = 2,     /* what was given: wkvc_message says what was expected */
+  WKVC_INTERNAL_ERROR = 3, /* a fault of wkvc, or of the driver */
+  WKVC_OUT_OF_MEMORY = 4   /* of the host's */
+} wkvc_status;
+
+typedef enum wkvc_target { WKVC_CUDA = 0, WKVC_HOST = 1 } wkvc_target;
+typedef enum wkvc_pass { WKVC_FORWARD = 0, WKVC_BACKWARD = 1 } wkvc_pass;
+typedef enum wkvc_dtype { WKVC_F32 = 0, WKVC_F16 = 1, WKVC_BF16 = 2 } wkvc_dtype;
+
+/* Compiled kernels, ready to launch. */
+typedef struct wkvc_operator wkvc_operator;
+
+/* A tensor in the target's memory. Strides count elements, the last dimension is contiguous. data NULL: left out. */
+typedef struct wkvc_tensor {
+  void* data;
+  const int64_t* shape;
+  const int64_t* strides; /* NULL: contiguous */
+  int32_t rank;
+  int32_t dtype; /* a wkvc_dtype */
+} wkvc_tensor;
+
+/* What a pass expects of a tensor. The texts live as long as the operator. */
+typedef struct wkvc_tensor_info {
+  const char* name; /* "r", "o", "initial_state", "dr" */
+  const char* dims; /* "B T H K", "H K", "B H V K", "B T H" */
+  int32_t rank;
+  int32_t dtype;       /* a wkvc_dtype */
+  int32_t is_result;   /* 1: written */
+  int32_t is_optional; /* 1: may be left out */
+} wkvc_tensor_info;
+
+const char* wkvc_version(void); /* "0.1.0" */
+
+/* What went wrong in this thread's last call that did not return WKVC_OK; valid until its next one. */
+const char* wkvc_message(void);
+
+/* Compiles an operator, or finds it in memory or in the disk cache. `recurrence` is a name that `wkvc list` shows, or
+ * the text of a stage as `wkvc emit` prints it; `options` are those of the command line that configure a kernel
+ * ("--head 64 --mma bf16"), NULL for none. Takes seconds where nothing is cached; do it before anything is timed. */
+wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_target target, wkvc_operator** result);
+void wkvc_release(wkvc_operator* op); /* NULL is let through */
+
+int32_t wkvc_tensor_count(const wkvc_operator* op, wkvc_pass pass); /* 0 where there is no such pass */
+wkvc_status wkvc_tensor_at(const wkvc_operator* op, wkvc_pass pass, int32_t index, wkvc_tensor_info* result);
+
+/* Bytes of memory, aligned to 256, that launches at this size need beside the tensors. A backward pass reads there what
+ * the forward pass of the same inputs has left. */
+wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64_t tokens, int64_t heads,
+                                 int64_t* result);
+
+/* Launches a pass on `stream` (a CUstream or cudaStream_t; NULL: the default stream) of the current device. `tensors`
+ * are in the order of wkvc_tensor_at. Allocates nothing, waits for nothing, and can be captured in a CUDA graph. */
+wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
+                        const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

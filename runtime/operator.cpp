@@ -1,0 +1,114 @@
+#include "runtime/operator.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "runtime/checked.h"
+#include "runtime/error.h"
+
+namespace wkvc {
+namespace {
+
+constexpr std::int64_t alignment = 256;  // bytes, of every tensor in the workspace
+
+std::vector<TensorSpec> internals_of(const Manifest& manifest) {
+  std::vector<TensorSpec> specs;
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (is_internal(spec.role)) specs.push_back(spec);
+  }
+  return specs;
+}
+
+// Bytes of a tensor in the workspace, rounded up to where the next one may begin.
+CheckedInt padded_bytes(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
+  const CheckedInt padded = checked_add(byte_count(spec.dtype, shape_of(spec, manifest, size)), alignment - 1);
+  return padded ? CheckedInt(*padded / alignment * alignment) : padded;
+}
+
+Tensor contiguous(void* data, const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
+  const auto shape = shape_of(spec, manifest, size);
+  return {data, spec.dtype, shape, contiguous_strides(shape)};
+}
+
+const char* name_of(Direction pass) { return pass == Direction::forward ? "forward" : "backward"; }
+
+void check_count(Direction pass, std::size_t expected, std::size_t given) {
+  if (given == expected) return;
+  user_error("the {} pass takes {} tensors, and {} were given: pass Tensor{{}} for what is left out", name_of(pass),
+             expected, given);
+}
+
+void check_workspace(const void* workspace, std::int64_t bytes) {
+  if (bytes == 0) return;
+  if (workspace == nullptr) user_error("the workspace is null, but {} bytes are needed (workspace_bytes)", bytes);
+  if (reinterpret_cast<std::uintptr_t>(workspace) % alignment == 0) return;
+  user_error("the workspace begins at {}, which is not a multiple of {} bytes", fmt::ptr(workspace), alignment);
+}
+
+}  // namespace
+
+Operator::Pass::Pass(Program whole, std::span<const TensorSpec> internals) : program(std::move(whole)) {
+  for (const TensorSpec& spec : program.manifest().tensors) {
+    if (!is_internal(spec.role)) given.push_back(spec);
+    const auto found = std::ranges::find(internals, spec.name, &TensorSpec::name);
+    internal.push_back(static_cast<std::size_t>(found - internals.begin()));
+  }
+}
+
+Operator::Operator(const Program& program)
+    : manifest_(program.manifest()), target_(program.target()), internals_(internals_of(manifest_)) {
+  if (manifest_.tensors.size() > max_tensors) {
+    user_error("{} has {} tensors, at most {} are supported", manifest_.op, manifest_.tensors.size(), max_tensors);
+  }
+  if (program.has(Direction::forward)) forward_.emplace(program.only(Direction::forward), internals_);
+  if (program.has(Direction::backward)) backward_.emplace(program.only(Direction::backward), internals_);
+}
+
+bool Operator::has(Direction pass) const {
+  return pass == Direction::forward ? forward_.has_value() : backward_.has_value();
+}
+
+const Operator::Pass& Operator::pass(Direction direction) const {
+  const std::optional<Pass>& found = direction == Direction::forward ? forward_ : backward_;
+  if (!found) {
+    user_error("{} was prepared without its {} pass: prepare it with --pass both", manifest_.op, name_of(direction));
+  }
+  return *found;
+}
+
+std::span<const TensorSpec> Operator::tensors(Direction direction) const { return pass(direction).given; }
+
+std::int64_t Operator::workspace_bytes(LaunchSize size) const {
+  CheckedInt bytes = 0;
+  for (const TensorSpec& spec : internals_) {
+    const CheckedInt padded = padded_bytes(spec, manifest_, size);
+    bytes = padded ? checked_add(bytes, *padded) : padded;
+  }
+  if (bytes) return *bytes;
+  user_error("B, T, H = {}, {}, {}: what the kernels keep for each other exceeds 63 bits", size.batches, size.tokens,
+             size.heads);
+}
+
+void Operator::launch(Direction direction, std::span<const Tensor> tensors, LaunchSize size, void* workspace,
+                      StreamHandle stream) const {
+  const Pass& pass = this->pass(direction);
+  check_count(direction, pass.given.size(), tensors.size());
+  check_workspace(workspace, workspace_bytes(size));
+  std::array<std::byte*, max_tensors> places{};  // of the internals in the workspace
+  auto* next = static_cast<std::byte*>(workspace);
+  for (std::size_t i = 0; i < internals_.size(); ++i) {
+    places[i] = next;
+    if (next != nullptr) next += *padded_bytes(internals_[i], manifest_, size);
+  }
+  std::array<Tensor, max_tensors> all;
+  const std::size_t count = pass.internal.size();
+  for (std::size_t i = 0, given = 0; i < count; ++i) {
+    const std::size_t internal = pass.internal[i];
+    all[i] = internal < internals_.size() ? contiguous(places[internal], internals_[internal], manifest_, size)
+                                          : tensors[given++];
+  }
+  pass.program.launch(std::span(all).first(count), size, stream);
+}
+
+}  // namespace wkvc

@@ -1,0 +1,93 @@
+// Subcommands are in files of their own; here are the exit statuses.
+#include "tools/command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include "dsl/registry.h"
+#include "runtime/error.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+#include "tools/signals.h"
+
+namespace wkvc {
+namespace {
+
+// The project's own virtual environment, where setup puts NVRTC, for calls from another directory.
+void find_own_environment() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path venv = program.parent_path().parent_path().parent_path() / ".venv";
+  if (!error && fs::is_directory(venv, error)) setenv("VIRTUAL_ENV", venv.c_str(), 0);
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Compiles recurrences to CUDA kernels.", "wkvc");
+  Action action;
+  add_list(app, action);
+  add_emit(app, action);
+  add_explain(app, action);
+  add_check(app, action);
+  add_run(app, action);
+  add_bench(app, action);
+  add_pack(app, action);
+
+  const auto names = command_names(app);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (!first.starts_with('-') && std::ranges::find(names, first) == names.end()) {
+    user_error("{}: expected {}; wkvc --help describes them",
+               first.empty() ? "no command given" : fmt::format("unknown command '{}'", first), fmt::join(names, ", "));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    user_error("{}; see wkvc {} --help", error.what(), first.starts_with('-') ? "" : first);
+  }
+  const int status = action ? action() : exit_user_error;
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) user_error("the standard output cannot be written");
+  return status;
+}
+
+int report(int status, const char* what) {
+  complain(what);
+  return status;
+}
+
+}  // namespace
+
+int command_main(int argc, char** argv, std::initializer_list<Definition (*)()> recurrences) {
+  reserve_standard_descriptors();
+  clean_up_on_signals();
+  find_own_environment();
+  try {
+    for (const auto recurrence : recurrences) Registry::known().add(recurrence());
+    return run(argc, argv);
+  } catch (const UserError& error) {
+    return report(exit_user_error, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(exit_user_error, "there is not enough memory for tensors of these sizes");
+  } catch (const std::exception& error) {
+    const std::string what = fmt::format("a fault of wkvc itself, please report it: {}", error.what());
+    return report(exit_internal_error, what.c_str());
+  }
+}
+
+}  // namespace wkvc

@@ -1,0 +1,220 @@
+// wkvc tune: the fastest configuration that is right, for this GPU, into a lockfile.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <thread>
+
+#include "autotune/lockfile.h"
+#include "autotune/space.h"
+#include "autotune/task.h"
+#include "autotune/tuner.h"
+#include "runtime/error.h"
+#include "runtime/joint_manifest.h"
+#include "runtime/measure.h"
+#include "tools/commands.h"
+#include "tools/execute.h"
+#include "tools/output.h"
+#include "tools/subject.h"
+#include "tools/timing.h"
+#include "tools/traffic.h"
+
+namespace wkvc {
+namespace {
+
+struct Options {
+  SubjectOptions subject;
+  ConfigOptions config;
+  std::vector<std::string> shapes;
+  std::string budget = "60s", output = "wkvc.lock.json";
+  std::optional<std::string> report, seed;
+  double saved_bytes = 0;
+};
+
+double seconds_from(const std::string& text) {
+  std::size_t end = 0;
+  double value = -1;
+  try {
+    value = std::stod(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  const std::string unit = text.substr(end);
+  const double scale = unit == "s" || unit.empty() ? 1 : unit == "m" || unit == "min" ? 60 : 0;
+  if (end == 0 || scale == 0 || !(value > 0) || value * scale > 86400) {
+    user_error("--budget {}: expected a time from above 0 to a day, such as 60s or 5min", text);
+  }
+  return value * scale;
+}
+
+// One line that is written over, where a person looks at it.
+class ProgressLine {
+ public:
+  void show(const TunerProgress& progress) {
+    if (!isatty(STDERR_FILENO)) return;
+    const std::string line = fmt::format("{} {} of {}, {:.0f} s left", progress.doing, progress.done, progress.total,
+                                         progress.seconds_left);
+    fmt::print(stderr, "\r{:<78}", line);
+    std::fflush(stderr);
+    shown_ = true;
+  }
+  ~ProgressLine() {
+    if (shown_) fmt::print(stderr, "\r{:78}\r", "");
+  }
+
+ private:
+  bool shown_ = false;
+};
+
+// Tensors of every size in turn, made when they are first needed.
+class Stopwatch {
+ public:
+  Stopwatch(rec::RecurrenceOp recurrence, Manifest manifest)
+      : device_(Device::current()), recurrence_(recurrence), manifest_(std::move(manifest)) {}
+
+  double ms(const Program& program, LaunchSize size, int repetitions) {
+    return tensors(size).median_ms(program, program, /*warmups=*/3, repetitions);
+  }
+
+ private:
+  struct Entry {
+    LaunchSize size;
+    TimedTensors tensors;
+  };
+
+  const TimedTensors& tensors(LaunchSize size) {
+    for (const Entry& entry : entries_) {
+      if (text_of(entry.size) == text_of(size)) return entry.tensors;
+    }
+    return entries_.emplace_back(Entry{size, {device_, recurrence_, manifest_, size}}).tensors;
+  }
+
+  Device device_;
+  rec::RecurrenceOp recurrence_;
+  Manifest manifest_;
+  std::list<Entry> entries_;
+};
+
+void print_findings(std::span<const Candidate> candidates, LaunchSize size) {
+  const auto count = [&](Outcome outcome) {
+    return std::ranges::count_if(candidates, [&](const Candidate& candidate) {
+      return text_of(candidate.size) == text_of(size) && candidate.outcome == outcome;
+    });
+  };
+  print("shape {}: {} measured, {} rejected, {} skipped\n", text_of(size), count(Outcome::timed),
+        count(Outcome::rejected), count(Outcome::skipped));
+  const Candidate* const best = fastest(candidates, size);
+  const Candidate* const guess = likeliest(candidates, size);
+  if (best != nullptr) print("  fastest       {:.4f} ms   {}\n", *best->ms, label_of(best->config));
+  if (guess == nullptr) return;
+  print("  model's pick  {}   {}\n", guess->ms ? fmt::format("{:.4f} ms", *guess->ms) : "not measured",
+        label_of(guess->config));
+  if (best != nullptr && guess->ms) print("  the pick is {:.1f} % from the fastest\n", 100 * (*guess->ms / *best->ms - 1));
+}
+
+std::vector<Trial> compiled(const TuningTask& task, double budget, ProgressLine& line) {
+  const auto begin = Tuner::Clock::now();
+  return compile_all(task.source(), task.space(), std::thread::hardware_concurrency(), [&](std::size_t done) {
+    const double spent = std::chrono::duration<double>(Tuner::Clock::now() - begin).count();
+    line.show({"compiling", done, task.space().size(), std::max(0.0, budget - spent)});
+    return spent < budget;
+  });
+}
+
+// A trial with kernels, of which all have the same tensors.
+const Trial& any_of(const std::vector<Trial>& trials) {
+  const auto found = std::ranges::find(trials, std::string(), &Trial::fault);
+  if (found != trials.end()) return *found;
+  user_error("no configuration has kernels; the first one: {}", trials.empty() ? "none was tried" : trials.front().fault);
+}
+
+// The winners, into the lockfile.
+void lock(const Options& options, const TuningTask& task, const Gpu& gpu, const std::vector<Candidate>& candidates,
+          const std::vector<Manifest>& manifests) {
+  Lockfile lockfile;
+  if (std::filesystem::exists(options.output)) lockfile = Lockfile::read(options.output);
+  for (const LaunchSize size : task.sizes()) {
+    const Candidate* const best = fastest(candidates, size);
+    if (best == nullptr) continue;
+    const double copy_ms = copy_bytes_ms(Device::current(), bytes_moved(manifests, size));
+    lockfile.merge(task.entry(*best, gpu, copy_ms, candidates.size()));
+  }
+  lockfile.write(options.output);
+}
+
+GpuFacts facts_of(const Gpu& gpu) {
+  GpuFacts facts;
+  facts.sm_count = gpu.sm_count;
+  return facts;
+}
+
+int tune(const Options& options) {
+  const double budget = seconds_from(options.budget);
+  const auto begin = Tuner::Clock::now();
+  std::vector<LaunchSize> sizes;
+  for (const std::string& shape : options.shapes) sizes.push_back(parse_shape(shape));
+  expect_output(options.output, {});
+  const Target target = target_from(std::nullopt);
+  const Subject subject = subject_from(options.subject, options.config);
+  const TuningTask task({.source = subject.source,
+                         .config = subject.config,
+                         .sizes = sizes,
+                         .seed = parse_seed(options.seed.value_or("0")),
+                         .limits = {.saved_bytes = options.saved_bytes}});
+  const Gpu gpu = gpu_here(target, subject.config.arch);
+
+  ProgressLine line;
+  const std::vector<Trial> trials = compiled(task, budget, line);
+  const Trial& any = any_of(trials);
+  const Validation validation = task.validation(any);
+  const std::filesystem::path journal_path = options.output + ".journal";
+  std::optional<Journal> journal;
+  if (target == Target::cuda) journal.emplace(journal_path, task.run_on(gpu));
+
+  Tuner::Setup setup{.target = target, .gpu = facts_of(gpu), .timer = {}, .budget = {}, .progress = {}};
+  setup.progress = [&](const TunerProgress& progress) { line.show(progress); };
+  setup.budget = std::chrono::duration_cast<Tuner::Clock::duration>(std::chrono::duration<double>(budget)) -
+                 (Tuner::Clock::now() - begin);
+  std::optional<Stopwatch> stopwatch;
+  if (target == Target::cuda) {
+    stopwatch.emplace(task.recurrence(), joint_manifest(manifests_from(any.text)));
+    setup.timer = [&](const Program& program, LaunchSize size, int repetitions) {
+      return stopwatch->ms(program, size, repetitions);
+    };
+  }
+  Tuner tuner(setup, validation, task.passes(), journal ? &*journal : nullptr);
+  const std::vector<Candidate> candidates = tuner.run(trials, sizes);
+  for (const LaunchSize size : sizes) print_findings(candidates, size);
+  if (target == Target::host) {
+    print("There is no GPU here that the kernels are for: nothing was measured and no lockfile written.\n");
+    return exit_passed;
+  }
+  lock(options, task, gpu, candidates, manifests_from(any.text));
+  std::filesystem::remove(journal_path);
+  return exit_passed;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("tune", "The fastest configuration that is right, into a lockfile");
+  const auto options = std::make_shared<Options>();
+  options->subject.add_to(*command, /*with_source=*/true);
+  command->add_option("--shapes", options->shapes, "Each batch, tokens, heads")->required()->type_name("B,T,H");
+  command->add_option("--budget", options->budget, "Time that it may take (60s)")->type_name("TIME");
+  command->add_option("-o,--output", options->output, "The lockfile, new or to be added to (wkvc.lock.json)");
+  command->add_option("--report", options->report, "A page that shows why the winner won")->type_name("FILE.html");
+  command->add_option("--saved-bytes", options->saved_bytes,
+                      "Memory for saved states, bytes a token and head (as every 64 tokens in f32 take)");
+  command->add_option("--seed", options->seed, "Of the inputs that kernels are validated on (0)")->type_name("N");
+  options->config.add_to(*command);
+  command->callback([&action, options] { action = [options] { return tune(*options); }; });
+}
+
+}  // namespace wkvc

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "runtime/backend.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cubin_cache.h"
 
 namespace wkvc {
 namespace {
@@ -38,7 +38,7 @@ class CudaBackend final : public Backend {
 
 Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests) {
   const Device device = Device::current();  // before compiling: without a GPU that is the first thing to say
-  const CubinResult compiled = compile_cubin(source, manifests.front().arch);
+  const CubinResult compiled = cached_cubin(source, manifests.front());
   Backends backends;
   for (const Manifest& manifest : manifests) {
     backends.push_back(std::make_shared<CudaBackend>(device, compiled, manifest));

@@ -10,9 +10,11 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "runtime/error.h"
+#include "runtime/warnings.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 #include "tools/signals.h"
@@ -44,6 +46,7 @@ int run(int argc, char** argv) {
   add_check(app, action);
   add_run(app, action);
   add_bench(app, action);
+  add_cache(app, action);
 
   const auto names = command_names(app);
   const std::string first = argc > 1 ? argv[1] : "";
@@ -74,6 +77,7 @@ int main(int argc, char** argv) {
   wkvc::reserve_standard_descriptors();
   wkvc::clean_up_on_signals();
   wkvc::find_own_environment();
+  wkvc::on_warning([](std::string_view text) { wkvc::complain(std::string(text).c_str()); });
   try {
     return wkvc::run(argc, argv);
   } catch (const wkvc::UserError& error) {

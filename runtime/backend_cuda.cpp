@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "runtime/backend.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cubin_cache.h"
 
 namespace wkvc {
 namespace {
@@ -38,7 +38,7 @@ class CudaBackend final : public Backend {
 
 Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests) {
   Device::current();  // before compiling: without a GPU that is the first thing to say
-  return make_cuda_backends(compile_cubin(source, manifests.front().arch), manifests);
+  return make_cuda_backends(cached_cubin(source, manifests.front()), manifests);
 }
 
 Backends make_cuda_backends(const CubinResult& compiled, std::span<const Manifest> manifests) {

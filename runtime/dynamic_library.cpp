@@ -1,6 +1,7 @@
 #include "runtime/dynamic_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <utility>
 
@@ -27,6 +28,14 @@ DynamicLibrary& DynamicLibrary::operator=(DynamicLibrary&& other) noexcept {
   std::swap(handle_, other.handle_);
   std::swap(path_, other.path_);
   return *this;
+}
+
+std::string DynamicLibrary::file() const {
+  const link_map* loaded = nullptr;
+  if (::dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&loaded)) != 0) {
+    internal_error("{} is loaded from an unknown place: {}", path_, ::dlerror());
+  }
+  return loaded->l_name;
 }
 
 void* DynamicLibrary::symbol(const char* name) const {

@@ -17,6 +17,8 @@ class DynamicLibrary {
 
   explicit operator bool() const { return handle_ != nullptr; }
 
+  std::string file() const;  // where the loader found it
+
   // Sets `function` to the named symbol; throws InternalError when the library lacks it.
   template <class Function>
   void find(const char* name, Function*& function) const {

@@ -18,8 +18,6 @@
 namespace wkvc {
 namespace {
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
 // For the reason in errno.
 [[noreturn]] void fail_to_write(const std::filesystem::path& path) {
   user_error("cannot write {}: {}. Nothing was written; check that the folder exists and is writable", path.string(),
@@ -65,11 +63,14 @@ Leftovers& leftovers() {
 // A file that is removed unless it was renamed to its real name.
 class PendingFile {
  public:
-  explicit PendingFile(const std::filesystem::path& target) : target_(target), temporary_(target) {
-    static std::atomic<int> counter = 0;
-    temporary_ += fmt::format(".{}.{}.tmp", ::getpid(), ++counter);
+  PendingFile(const std::filesystem::path& target, mode_t mode) : target_(target) {
     const std::lock_guard lock(leftovers().mutex);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    // A process that was killed, or one of another container, may have left a file of the same name.
+    for (int attempt = 0; attempt < 100 && descriptor_ < 0; ++attempt) {
+      temporary_ = new_temporary();
+      descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      if (descriptor_ < 0 && errno != EEXIST) break;
+    }
     if (descriptor_ < 0) fail();
     leftovers().paths.insert(temporary_);
   }
@@ -101,6 +102,12 @@ class PendingFile {
  private:
   [[noreturn]] void fail() const { fail_to_write(target_); }
 
+  std::filesystem::path new_temporary() const {
+    static std::atomic<int> counter = 0;
+    std::filesystem::path path = target_;
+    return path += fmt::format(".{}.{}.tmp", ::getpid(), ++counter);
+  }
+
   std::filesystem::path target_, temporary_;
   int descriptor_ = -1;
   bool renamed_ = false;
@@ -108,9 +115,10 @@ class PendingFile {
 
 }  // namespace
 
-void write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces) {
+void write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces,
+                           Readers readers) {
   expect_replaceable(path);
-  PendingFile file(path);
+  PendingFile file(path, readers == Readers::owner ? 0600 : 0666);
   for (const std::string_view piece : pieces) file.write(piece);
   file.finish();
 }

@@ -8,9 +8,12 @@
 
 namespace wkvc {
 
-// Writes the pieces one after another under a temporary name beside `path`, then renames: `path` holds the whole
-// contents or what it held before. Throws UserError when it cannot be written; then no file is left behind.
-void write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces);
+enum class Readers { as_umask_has_it, owner };
+
+// Writes the pieces one after another under a temporary name beside `path` (PATH.….tmp), then renames: `path` holds the
+// whole contents or what it held before. Throws UserError when it cannot be written; then no file is left behind.
+void write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces,
+                           Readers readers = Readers::as_umask_has_it);
 
 // Throws UserError where it can be told beforehand that `path` cannot be written. Creates and changes nothing.
 void expect_writable(const std::filesystem::path& path);

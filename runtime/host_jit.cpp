@@ -4,8 +4,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <map>
-#include <mutex>
 #include <sstream>
 #include <system_error>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "runtime/embedded.h"
 #include "runtime/error.h"
 #include "runtime/files.h"
+#include "runtime/once_map.h"
 #include "runtime/process.h"
 #include "runtime/source_listing.h"
 
@@ -84,26 +83,7 @@ void build_object(const std::filesystem::path& directory, const std::string& sou
   }
 }
 
-// Objects by what they were made from; they stay until the process ends.
-template <class Object>
-class Cache {
- public:
-  std::shared_ptr<const Object> find(const std::string& key) {
-    const std::lock_guard lock(mutex_);
-    const auto found = objects_.find(key);
-    return found != objects_.end() ? found->second : nullptr;
-  }
-  std::shared_ptr<const Object> add(const std::string& key, std::shared_ptr<const Object> object) {
-    const std::lock_guard lock(mutex_);
-    return objects_.try_emplace(key, std::move(object)).first->second;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const Object>> objects_;
-};
-
-std::string cache_key(const std::string& source) {
+std::string key_of(const std::string& source) {
   return fmt::format("{}\n{}\n{}", fmt::join(words_of("CXX"), " "), fmt::join(words_of("WKVC_HOST_CXXFLAGS"), " "),
                      source);
 }
@@ -111,19 +91,17 @@ std::string cache_key(const std::string& source) {
 }  // namespace
 
 HostKernel HostKernel::compile(const std::string& kernel_source, const std::string& symbol) {
-  static Cache<Object> cache;
-  const std::string key = cache_key(kernel_source);
+  static OnceMap<Object> objects;
   HostKernel kernel;
   kernel.symbol_ = symbol;
-  kernel.object_ = cache.find(key);
-  if (!kernel.object_) {
+  kernel.object_ = objects.find_or_make(key_of(kernel_source), [&] {
     auto object = std::make_shared<Object>();
     build_object(object->directory.path(), kernel_source);
     std::string why_not;
     object->library = DynamicLibrary::open((object->directory.path() / "kernel.so").string(), &why_not);
     if (!object->library) internal_error("the compiled kernel cannot be loaded: {}", why_not);
-    kernel.object_ = cache.add(key, std::move(object));
-  }
+    return object;
+  });
   kernel.object_->library.find(symbol.c_str(), kernel.entry_);
   return kernel;
 }

@@ -83,12 +83,7 @@ std::string_view arch_suffix(std::string_view arch) {
 }
 
 void compile(Program& program, const std::string& source, const std::string& arch, NvrtcOptions options) {
-  std::vector<std::string> texts{"--gpu-architecture=" + arch, "-std=c++17"};
-  if (options.line_info) texts.emplace_back("-lineinfo");
-  // ptxas reports registers and spills into the log only when asked; PTX never reaches it.
-  if (arch.starts_with("sm_")) texts.emplace_back("--ptxas-options=-v");
-  // Where there is a driver, NVRTC 13 keeps a cache of its own, and what comes out of it has no report.
-  if (std::stoi(nvrtc_version()) >= 13) texts.emplace_back("--no-cache");
+  const std::vector<std::string> texts = nvrtc_options(arch, options, nvrtc_version());
   const NvrtcLibrary::Result result = program.compile(texts);
   if (result == 0) return;
   internal_error("NVRTC {} ({}) does not compile the kernel: {}\n{}\nkernel.cu:\n{}", nvrtc_version(),
@@ -111,6 +106,16 @@ std::string nvrtc_version() {
   int major = 0, minor = 0;
   nvrtc_library().check(nvrtc_library().version(&major, &minor), "tell its version");
   return fmt::format("{}.{}", major, minor);
+}
+
+std::vector<std::string> nvrtc_options(const std::string& arch, NvrtcOptions options, const std::string& version) {
+  std::vector<std::string> texts{"--gpu-architecture=" + arch, "-std=c++17"};
+  if (options.line_info) texts.emplace_back("-lineinfo");
+  // ptxas reports registers and spills into the log only when asked; PTX never reaches it.
+  if (arch.starts_with("sm_")) texts.emplace_back("--ptxas-options=-v");
+  // Where there is a driver, NVRTC 13 keeps a cache of its own, and what comes out of it has no report.
+  if (std::stoi(version) >= 13) texts.emplace_back("--no-cache");
+  return texts;
 }
 
 CubinResult compile_cubin(const std::string& kernel_source, std::string_view arch, NvrtcOptions options) {

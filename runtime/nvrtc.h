@@ -28,4 +28,7 @@ std::string nvrtc_version();  // "13.0"; throws UserError when there is no NVRTC
 CubinResult compile_cubin(const std::string& kernel_source, std::string_view arch, NvrtcOptions options = {});
 std::string compile_ptx(const std::string& kernel_source, std::string_view arch, NvrtcOptions options = {});
 
+// What NVRTC of this version is given to compile for `arch`: "sm_90a", or "compute_90a" for PTX.
+std::vector<std::string> nvrtc_options(const std::string& arch, NvrtcOptions options, const std::string& version);
+
 }  // namespace wkvc

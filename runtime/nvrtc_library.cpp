@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
-#include <vector>
 
 #include "runtime/error.h"
 
@@ -47,20 +46,6 @@ void add_wheels(std::vector<std::string>& candidates, const fs::path& venv) {
   }
 }
 
-std::vector<std::string> candidates() {
-  if (const char* path = environment("WKVC_NVRTC")) return {path};
-  std::vector<std::string> found(names.begin(), names.end());
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* home = environment(variable)) add_names(found, fs::path(home) / "lib64");
-  }
-  add_names(found, "/usr/local/cuda/lib64");
-  if (const char* venv = environment("VIRTUAL_ENV")) add_wheels(found, venv);
-  std::error_code error;
-  const fs::path here = fs::current_path(error);
-  if (!error) add_wheels(found, here / ".venv");
-  return found;
-}
-
 // A library that is loaded already is found by its name alone. The PyPI wheels need that.
 DynamicLibrary open_builtins(const fs::path& beside) {
   for (const fs::path& entry : entries_of(beside.parent_path())) {
@@ -73,7 +58,7 @@ DynamicLibrary open_builtins(const fs::path& beside) {
 
 void open_library(NvrtcLibrary& nvrtc) {
   std::string tried;
-  for (const std::string& path : candidates()) {
+  for (const std::string& path : nvrtc_candidates()) {
     std::string why_not;
     if (path.find('/') != std::string::npos) nvrtc.builtins = open_builtins(path);
     nvrtc.library = DynamicLibrary::open(path, &why_not);
@@ -110,6 +95,20 @@ NvrtcLibrary load() {
 
 void NvrtcLibrary::check(Result result, const char* what) const {
   if (result != 0) internal_error("NVRTC cannot {}: {}", what, error_text(result));
+}
+
+std::vector<std::string> nvrtc_candidates() {
+  if (const char* path = environment("WKVC_NVRTC")) return {path};
+  std::vector<std::string> found(names.begin(), names.end());
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* home = environment(variable)) add_names(found, fs::path(home) / "lib64");
+  }
+  add_names(found, "/usr/local/cuda/lib64");
+  if (const char* venv = environment("VIRTUAL_ENV")) add_wheels(found, venv);
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (!error) add_wheels(found, here / ".venv");
+  return found;
 }
 
 const NvrtcLibrary& nvrtc_library() {

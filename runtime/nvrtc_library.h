@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "runtime/dynamic_library.h"
 
@@ -36,5 +37,8 @@ struct NvrtcLibrary {
 
 // Opened at the first call; throws UserError when it cannot be found.
 const NvrtcLibrary& nvrtc_library();
+
+// What it tries to open, one after another: paths, and names where the loader looks. They follow from the environment.
+std::vector<std::string> nvrtc_candidates();
 
 }  // namespace wkvc

@@ -19,8 +19,6 @@ extern char** environ;
 namespace wkvc {
 namespace {
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
 class Pipe {
  public:
   Pipe() {

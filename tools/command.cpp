@@ -12,10 +12,12 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "dsl/registry.h"
 #include "runtime/error.h"
+#include "runtime/warnings.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 #include "tools/signals.h"
@@ -48,6 +50,7 @@ int run(int argc, char** argv) {
   add_run(app, action);
   add_bench(app, action);
   add_pack(app, action);
+  add_cache(app, action);
 
   const auto names = command_names(app);
   const std::string first = argc > 1 ? argv[1] : "";
@@ -77,6 +80,7 @@ int command_main(int argc, char** argv, std::initializer_list<Definition (*)()> 
   reserve_standard_descriptors();
   clean_up_on_signals();
   find_own_environment();
+  on_warning([](std::string_view text) { complain(std::string(text).c_str()); });
   try {
     for (const auto recurrence : recurrences) Registry::known().add(recurrence());
     return run(argc, argv);

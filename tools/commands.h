@@ -24,5 +24,6 @@ void add_check(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_pack(CLI::App& app, Action& action);
+void add_cache(CLI::App& app, Action& action);
 
 }  // namespace wkvc

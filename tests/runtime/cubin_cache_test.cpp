@@ -1,0 +1,104 @@
+#include "runtime/cubin_cache.h"
+
+#include <cstdlib>
+#include <sstream>
+
+#include "runtime/cache_upkeep.h"
+#include "runtime/cubin.h"
+#include "runtime/process.h"
+#include "tests/runtime/cache_test.h"
+#include "tests/runtime/expect_error.h"
+#include "tests/runtime/tiny_kernel.h"
+#include "tests/runtime/tiny_program.h"
+
+namespace wkvc {
+namespace {
+
+class CachedCubins : public CacheTest {
+ protected:
+  void SetUp() override {
+    std::string why_not;
+    if (!nvrtc_available(&why_not)) GTEST_SKIP() << why_not;
+  }
+
+  struct Got {
+    std::string nvrtc, hash;
+  };
+  // In a process of its own.
+  Got get() const {
+    const ProcessResult result = run_process({WKVC_CACHED_PROCESS, settings.directory.string()});
+    EXPECT_TRUE(result.succeeded) << result.output;
+    Got got;
+    std::istringstream(result.output) >> got.nvrtc >> got.hash;
+    return got;
+  }
+  std::vector<std::string> cubins() const {
+    std::vector<std::string> names;
+    for (const ListedEntry& entry : list_cache(settings)) {
+      if (entry.label.step == "cubin") names.push_back(entry.name);
+    }
+    return names;
+  }
+};
+
+TEST_F(CachedCubins, AreWhatNvrtcGives) {
+  const std::string source = tiny_program();
+  const Manifest manifest = manifests_from(source).front();
+  DiskCache cache(settings);
+  const CubinResult compiled = compile_cubin(source, manifest.arch);
+  for (int i = 0; i < 2; ++i) {
+    const CubinResult cached = cached_cubin(source, manifest, cache);
+    EXPECT_EQ(cached.cubin, compiled.cubin);
+    EXPECT_EQ(usage_from(cached.log, "tiny_sum").registers, usage_from(compiled.log, "tiny_sum").registers);
+  }
+  ASSERT_EQ(cubins().size(), 1U);
+  const ListedEntry entry = list_cache(settings).front();
+  EXPECT_EQ(entry.label.op, manifest.op);
+  EXPECT_EQ(entry.label.config, manifest.config);
+  EXPECT_EQ(entry.label.arch, "sm_90a");
+  EXPECT_EQ(entry.label.tool, "NVRTC " + nvrtc_version());
+  cached_cubin(source + "\n", manifest, cache);
+  EXPECT_EQ(cubins().size(), 2U);
+}
+
+TEST_F(CachedCubins, ComeFromDiskWithoutNvrtc) {
+  const Got first = get(), second = get();
+  EXPECT_EQ(first.nvrtc, "opened");
+  EXPECT_EQ(second.nvrtc, "unopened");
+  EXPECT_EQ(first.hash, second.hash);
+  const std::string name = cubins().at(0);
+  std::filesystem::resize_file(settings.directory / name, 1000);
+  const Got rebuilt = get();
+  EXPECT_EQ(rebuilt.nvrtc, "opened");
+  EXPECT_EQ(cubins(), std::vector<std::string>{name});
+  EXPECT_EQ(get().nvrtc, "unopened");
+}
+
+// Where another NVRTC may be found now, the answer of the last search counts no longer; the cubin is the same still.
+TEST_F(CachedCubins, NvrtcIsLookedForAgainWhereTheSearchChanged) {
+  get();
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  const std::string paths = before != nullptr ? before : "";
+  ::setenv("LD_LIBRARY_PATH", (parent.path().string() + ":" + paths).c_str(), 1);
+  const std::string in_front = get().nvrtc, again = get().nvrtc;
+  std::filesystem::create_directory(parent.path() / "changes its time");
+  const std::string changed = get().nvrtc;
+  before != nullptr ? ::setenv("LD_LIBRARY_PATH", paths.c_str(), 1) : ::unsetenv("LD_LIBRARY_PATH");
+  EXPECT_EQ(in_front, "opened");
+  EXPECT_EQ(again, "unopened");
+  EXPECT_EQ(changed, "opened");
+  EXPECT_EQ(cubins().size(), 1U);
+}
+
+TEST_F(CachedCubins, TextsThatDoNotCompileAreNotKept) {
+  DiskCache cache(settings);
+  const std::string source = tiny_kernel() + "int wrong = missing;\n";
+  for (int i = 0; i < 2; ++i) {
+    expect_error<InternalError>([&] { cached_cubin(source, manifest_from(source), cache); },
+                                {"\"missing\" is undefined", "int wrong = missing;"});
+  }
+  EXPECT_THAT(cubins(), ::testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace wkvc

@@ -1,0 +1,108 @@
+// wkvc cache: what was compiled and is kept on disk (runtime/disk_cache.h).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "runtime/cache_settings.h"
+#include "runtime/cache_upkeep.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+
+namespace wkvc {
+namespace {
+
+using Row = std::array<std::string, 8>;
+
+// "35 s", "12 min", "7 h", "3 d"; a time that is yet to come counts as now.
+std::string age(std::chrono::system_clock::time_point then) {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now() - then).count();
+  if (seconds < 60) return fmt::format("{} s", std::max<std::int64_t>(seconds, 0));
+  if (seconds < 3600) return fmt::format("{} min", seconds / 60);
+  return seconds < 48 * 3600 ? fmt::format("{} h", seconds / 3600) : fmt::format("{} d", seconds / (24 * 3600));
+}
+
+// Configurations come from texts that users may have written: none of them steers the terminal.
+std::string printable(std::string text) {
+  const auto steers = [](unsigned char c) { return c < ' ' || c == 0x7f; };
+  std::ranges::replace_if(text, steers, '?');
+  return text.empty() ? "-" : text;
+}
+
+Row row_of(const ListedEntry& entry) {
+  const CacheLabel& label = entry.label;
+  Row row{age(entry.used), std::to_string(entry.bytes)};
+  if (!entry.fault.empty()) {
+    row[2] = "corrupt: " + entry.name + " " + entry.fault;
+    return row;
+  }
+  std::ranges::transform(std::array{label.step, label.op, label.config, label.arch, label.tool, label.wkvc}, &row[2],
+                         printable);
+  return row;
+}
+
+// Columns as wide as what is in them; a corrupt entry's words go on over the columns that it lacks.
+void print_table(const std::vector<Row>& rows) {
+  std::array<std::size_t, std::tuple_size_v<Row>> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i < 2 || !row[3].empty()) widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    print("{}\n", line);
+  }
+}
+
+// Whether there is a directory; else it says why the cache is off.
+bool is_on(const CacheSettings& settings) {
+  if (!settings.directory.empty()) return true;
+  complain(fmt::format("the cache is off: {}", settings.why_off).c_str());
+  return false;
+}
+
+int list(const CacheSettings& settings) {
+  std::vector<Row> rows{{"used", "bytes", "what", "operator", "configuration", "arch", "made by", "wkvc"}};
+  for (const ListedEntry& entry : list_cache(settings)) rows.push_back(row_of(entry));
+  if (rows.size() > 1) print_table(rows);
+  return exit_passed;
+}
+
+int clear(const CacheSettings& settings) {
+  const Removed removed = clear_cache(settings.directory);
+  print("removed {} {}, {} bytes\n", removed.entries, removed.entries == 1 ? "entry" : "entries", removed.bytes);
+  return exit_passed;
+}
+
+int path(const CacheSettings& settings) {
+  print("{}\n", settings.directory.string());
+  return exit_passed;
+}
+
+}  // namespace
+
+void add_cache(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("cache", "Compiled kernels that are kept on disk");
+  command->require_subcommand(1);
+  const auto add = [&](const char* name, const char* what, int (*run)(const CacheSettings&)) {
+    command->add_subcommand(name, what)->callback([&action, run] {
+      action = [run] {
+        const CacheSettings settings = cache_settings_from_environment();
+        return is_on(settings) ? run(settings) : exit_passed;
+      };
+    });
+  };
+  add("list", "The entries, the last used first", list);
+  add("clear", "Removes them", clear);
+  add("path", "The directory", path);
+}
+
+}  // namespace wkvc

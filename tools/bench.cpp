@@ -94,10 +94,10 @@ std::vector<Placed> place_sets(const Device& device, const Program& program, Lau
 double median_ms(const Device& device, const Program& program, const Program& timed, LaunchSize size,
                  const std::vector<Placed>& placed) {
   const Stream stream(device);
-  std::vector<NamedTensors> arguments;
+  std::vector<std::vector<Tensor>> arguments;
   for (const Placed& set : placed) {
     program.launch(set.arguments(program), size, stream.handle());
-    arguments.push_back(set.arguments(timed));
+    arguments.push_back(timed.in_order(set.arguments(timed)));
   }
   std::size_t turn = 0;
   return time_ms(

@@ -25,6 +25,7 @@ class CudaBackend final : public Backend {
   void set_zero(void* to, std::size_t bytes, StreamHandle stream) const override {
     device_.set_bytes(to, 0, bytes, stream);
   }
+  std::string why_unreachable(const void* data) const override { return device_.why_unreachable(data); }
   CubinUsage usage() const override { return usage_; }
 
  private:

@@ -39,6 +39,7 @@ void find_memory_functions(const DynamicLibrary& library, CudaLibrary& cuda) {
   library.find("cuMemcpyDtoHAsync_v2", cuda.copy_to_host);
   library.find("cuMemcpyDtoDAsync_v2", cuda.copy);
   library.find("cuMemsetD8Async", cuda.set_bytes);
+  library.find("cuPointerGetAttributes", cuda.pointer_attributes);
 }
 
 void find_stream_functions(const DynamicLibrary& library, CudaLibrary& cuda) {

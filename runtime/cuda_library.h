@@ -45,6 +45,7 @@ struct CudaLibrary {
   Result (*copy_to_host)(void*, ConstAddress, std::size_t bytes, Handle stream) = nullptr;
   Result (*copy)(Address to, ConstAddress from, std::size_t bytes, Handle stream) = nullptr;
   Result (*set_bytes)(Address, unsigned char value, std::size_t bytes, Handle stream) = nullptr;
+  Result (*pointer_attributes)(unsigned count, const int* attributes, void** values, ConstAddress) = nullptr;
   Result (*stream_create)(Handle*, unsigned flags) = nullptr;
   Result (*stream_destroy)(Handle) = nullptr;
   Result (*stream_synchronize)(Handle) = nullptr;

@@ -29,6 +29,9 @@ void DeviceTensor::poison(StreamHandle stream) {
   device_.set_bytes(buffer_.data(), 0xff, buffer_.bytes(), stream);
 }
 
-Tensor DeviceTensor::view() const { return {buffer_.data(), dtype_, shape_, contiguous_strides(shape_)}; }
+Tensor DeviceTensor::view() const {
+  const Extents shape(shape_);
+  return {buffer_.data(), dtype_, shape, contiguous_strides(shape)};
+}
 
 }  // namespace wkvc

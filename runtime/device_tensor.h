@@ -20,7 +20,7 @@ class DeviceTensor {
   HostTensor download(StreamHandle stream = nullptr) const;
 
   void poison(StreamHandle stream = nullptr);  // NaN everywhere, in the order of the stream
-  Tensor view() const;                         // valid while this tensor lives
+  Tensor view() const;                         // valid while this tensor lives; throws as HostTensor::view does
 
  private:
   Device device_;

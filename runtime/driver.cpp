@@ -14,7 +14,14 @@ constexpr int attribute_sm_count = 16;
 constexpr int attribute_l2_bytes = 38;
 constexpr int attribute_compute_major = 75;
 constexpr int attribute_compute_minor = 76;
+constexpr int attribute_pageable_access = 88;
 constexpr int attribute_max_shared = 97;
+constexpr int pointer_attribute_memory_type = 2;
+constexpr int pointer_attribute_device_pointer = 3;
+constexpr int pointer_attribute_is_managed = 8;
+constexpr int pointer_attribute_device = 9;
+constexpr unsigned memory_type_host = 1;
+constexpr unsigned memory_type_device = 2;
 constexpr int function_attribute_max_dynamic_shared = 8;
 constexpr unsigned stream_non_blocking = 1;
 
@@ -28,6 +35,25 @@ int attribute(int device, int which) {
   int value = 0;
   cuda_library().check(cuda_library().device_attribute(&value, which, device), "read a GPU's attribute");
   return value;
+}
+
+// What the driver knows of memory; nothing but zeros, when it is pageable memory of the host or none at all.
+struct MemoryFacts {
+  unsigned type = 0;
+  void* seen_by_kernels = nullptr;
+  unsigned is_managed = 0;
+  int device = 0;
+};
+
+MemoryFacts facts_of(const void* data) {
+  MemoryFacts facts;
+  const std::array<int, 4> attributes{pointer_attribute_memory_type, pointer_attribute_device_pointer,
+                                      pointer_attribute_is_managed, pointer_attribute_device};
+  std::array<void*, 4> values{&facts.type, &facts.seen_by_kernels, &facts.is_managed, &facts.device};
+  const CudaLibrary& cuda = cuda_library();
+  cuda.check(cuda.pointer_attributes(attributes.size(), attributes.data(), values.data(), data),
+             "tell what memory a pointer is to");
+  return facts;
 }
 
 }  // namespace
@@ -46,6 +72,7 @@ struct Device::Primary {
   explicit Primary(int ordinal) {
     const CudaLibrary& cuda = cuda_library();
     cuda.check(cuda.device_get(&device, ordinal), "find the GPU");
+    reaches_pageable = attribute(device, attribute_pageable_access) != 0;
     cuda.check(cuda.primary_retain(&context, device), "make a context");
   }
   ~Primary() { cuda_library().primary_release(device); }
@@ -53,6 +80,7 @@ struct Device::Primary {
   Primary& operator=(const Primary&) = delete;
 
   int device = 0;
+  bool reaches_pageable = false;  // kernels may read and write memory of the host that is not pinned
   void* context = nullptr;
 };
 
@@ -118,6 +146,22 @@ void Device::set_bytes(void* to, unsigned char value, std::size_t bytes, StreamH
 void Device::synchronize(StreamHandle stream) const {
   const ContextScope scope(*this);
   cuda_library().check(cuda_library().stream_synchronize(stream), "finish the work of a stream");
+}
+
+std::string Device::why_unreachable(const void* data) const {
+  const ContextScope scope(*this);
+  const MemoryFacts facts = facts_of(data);
+  if (facts.is_managed != 0) return {};
+  const int own = primary_->device;
+  if (facts.type == memory_type_device) {
+    if (facts.device == own) return {};
+    return fmt::format("is memory of GPU {}, but the kernel was loaded for GPU {}: copy it there, or load another",
+                       facts.device, own);
+  }
+  const bool reached = facts.type == memory_type_host ? facts.seen_by_kernels == data : primary_->reaches_pageable;
+  if (reached) return {};
+  return fmt::format("is no memory that GPU {} reaches, but pageable memory of the host, or none: copy it to the GPU",
+                     own);
 }
 
 ContextScope::ContextScope(const Device& device) {

@@ -44,6 +44,10 @@ class Device {
 
   void synchronize(StreamHandle stream) const;
 
+  // Why a kernel of this GPU cannot reach the memory at `data`, to go behind "which"; empty when it can. Managed memory
+  // and pinned host memory can be reached; memory of another GPU counts as out of reach even where the two are peers.
+  std::string why_unreachable(const void* data) const;
+
  private:
   friend class ContextScope;
   struct Primary;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <vector>
 
 #include "runtime/error.h"
 
@@ -21,12 +19,13 @@ bool is_carried(Role role) {
   return std::ranges::any_of(carried_roles, [&](const Carried& carried) { return carried.to == role; });
 }
 
-std::vector<std::size_t> indices_of(const Manifest& manifest, Role role) {
-  std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < manifest.tensors.size(); ++i) {
-    if (manifest.tensors[i].role == role) indices.push_back(i);
+// The index of the n-th tensor of a role; that of none, when there are fewer.
+std::size_t index_of(const Manifest& manifest, Role role, std::size_t n) {
+  std::size_t i = 0;
+  for (; i < manifest.tensors.size(); ++i) {
+    if (manifest.tensors[i].role == role && n-- == 0) break;
   }
-  return indices;
+  return i;
 }
 
 std::byte* address(const Tensor& tensor, std::int64_t element) {
@@ -46,8 +45,8 @@ std::size_t contiguous_dims(const Tensor& tensor) {
 
 // Calls `visit` with the bytes of every contiguous piece of `to`, and where the same piece begins in `from`, which may
 // be `to` itself. A whole contiguous tensor is one piece.
-void for_each_piece(const Tensor& to, const Tensor& from,
-                    const std::function<void(void*, const void*, std::size_t)>& visit) {
+template <class Visit>
+void for_each_piece(const Tensor& to, const Tensor& from, const Visit& visit) {
   const std::size_t outer = to.shape.size() - std::min(contiguous_dims(to), contiguous_dims(from));
   std::int64_t pieces = 1, elements = 1;
   for (std::size_t i = 0; i < to.shape.size(); ++i) (i < outer ? pieces : elements) *= to.shape[i];
@@ -75,21 +74,23 @@ void carry_over(const Backend& backend, const Tensor& from, const Tensor& to, St
 
 void carry_over(const Backend& backend, const Manifest& manifest, Carried roles, std::span<const Tensor> tensors,
                 StreamHandle stream) {
-  const std::vector<std::size_t> from = indices_of(manifest, roles.from), to = indices_of(manifest, roles.to);
-  for (std::size_t n = 0; n < to.size(); ++n) {
-    const bool is_zero = n >= from.size() || tensors[from[n]].data == nullptr;
-    if (is_zero) {
-      set_zero(backend, tensors[to[n]], stream);
+  for (std::size_t n = 0;; ++n) {
+    const std::size_t from = index_of(manifest, roles.from, n), to = index_of(manifest, roles.to, n);
+    if (to == tensors.size()) return;
+    if (from == tensors.size() || tensors[from].data == nullptr) {
+      set_zero(backend, tensors[to], stream);
     } else {
-      carry_over(backend, tensors[from[n]], tensors[to[n]], stream);
+      carry_over(backend, tensors[from], tensors[to], stream);
     }
   }
 }
 
 void check_match(const Manifest& manifest, Carried roles) {
-  const std::vector<std::size_t> from = indices_of(manifest, roles.from), to = indices_of(manifest, roles.to);
-  for (std::size_t n = 0; n < std::min(from.size(), to.size()); ++n) {
-    const TensorSpec &before = manifest.tensors[from[n]], &after = manifest.tensors[to[n]];
+  const std::size_t none = manifest.tensors.size();
+  for (std::size_t n = 0;; ++n) {
+    const std::size_t from = index_of(manifest, roles.from, n), to = index_of(manifest, roles.to, n);
+    if (from == none || to == none) return;
+    const TensorSpec &before = manifest.tensors[from], &after = manifest.tensors[to];
     if (before.dtype == after.dtype && before.dims == after.dims) continue;
     user_error("the kernel manifest gives \"{}\" and \"{}\" different dtypes or dims: they hold the same state",
                before.name, after.name);

@@ -6,6 +6,7 @@
 #include "runtime/empty_launch.h"
 #include "runtime/error.h"
 #include "runtime/launch_arguments.h"
+#include "runtime/memory_check.h"
 
 namespace wkvc {
 namespace {
@@ -32,7 +33,11 @@ Backends backends_for(Target target, const std::string& text, std::span<const Ma
 
 Kernel::Kernel(std::shared_ptr<const std::string> source, Target target, Manifest manifest,
                std::shared_ptr<const Backend> backend)
-    : source_(std::move(source)), target_(target), manifest_(std::move(manifest)), backend_(std::move(backend)) {}
+    : source_(std::move(source)),
+      target_(target),
+      manifest_(std::move(manifest)),
+      plan_(manifest_),
+      backend_(std::move(backend)) {}
 
 std::vector<Kernel> Kernel::load_all(std::string source, Target target, const CubinResult* compiled) {
   const auto text = std::make_shared<const std::string>(std::move(source));
@@ -53,8 +58,9 @@ Kernel Kernel::load(std::string source, Target target) {
 
 CubinUsage Kernel::usage() const { return backend_->usage(); }
 
-void Kernel::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream) const {
-  check_launch(manifest_, tensors, size);
+void Kernel::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream, Checks checks) const {
+  check_launch(plan_, tensors, size);
+  if (checks == Checks::memory) check_memory(*backend_, plan_, tensors);
   if (size.is_empty()) {
     finish_empty_launch(*backend_, manifest_, tensors, stream);
   } else {
@@ -62,8 +68,9 @@ void Kernel::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHand
   }
 }
 
-void Kernel::run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream) const {
-  const LaunchArguments arguments(manifest_, tensors, size);
+void Kernel::run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream,
+                 std::span<const std::size_t> places) const {
+  const LaunchArguments arguments(plan_, tensors, size, places);
   backend_->run(blocks_of(manifest_, size), arguments.bytes(), stream);
 }
 

@@ -8,6 +8,7 @@
 
 #include "runtime/cubin.h"
 #include "runtime/driver.h"
+#include "runtime/launch_plan.h"
 #include "runtime/launch_size.h"
 #include "runtime/manifest.h"
 #include "runtime/nvrtc.h"
@@ -20,6 +21,12 @@ class Backend;
 enum class Target {
   cuda,  // NVRTC; tensors in the memory of the GPU that is current at load (GPU 0 if none is)
   host,  // the system's C++ compiler; tensors in host memory
+};
+
+// What is looked at before a launch. Nothing is launched when it is not what it should be.
+enum class Checks {
+  layout,  // the number of tensors, dtypes, shapes, strides, alignment, overlaps: no call of the driver
+  memory,  // also that the kernel's GPU reaches the memory: a call of the driver for each tensor, of 0.1 to 0.5 µs
 };
 
 class Kernel {
@@ -40,8 +47,10 @@ class Kernel {
   // out: what is given is zero then, and what is a result nobody asked for. The last dimension is contiguous, other
   // strides are free; what is written has memory of its own, except that a final state may be its initial state. With T
   // = 0 the final state is the initial one, and the gradient of the initial state is that of the final one. Throws
-  // UserError naming the tensor, what was given and what was expected.
-  void launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream = nullptr) const;
+  // UserError naming the tensor, what was given and what was expected. Memory that the GPU cannot reach is an error
+  // only with Checks::memory; else it is a fault of the kernel.
+  void launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream = nullptr,
+              Checks checks = Checks::layout) const;
 
  private:
   friend class Program;
@@ -50,12 +59,14 @@ class Kernel {
 
   // Of every kernel in the text; with `compiled`, which was made of it, cuda compiles nothing.
   static std::vector<Kernel> load_all(std::string source, Target target, const CubinResult* compiled = nullptr);
-  // Without checks, for sizes that are not empty.
-  void run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream) const;
+  // Without checks, for sizes that are not empty; `places` as LaunchArguments have them.
+  void run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream,
+           std::span<const std::size_t> places = {}) const;
 
   std::shared_ptr<const std::string> source_;
   Target target_;
   Manifest manifest_;
+  LaunchPlan plan_;
   std::shared_ptr<const Backend> backend_;
 };
 

@@ -1,24 +1,24 @@
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <array>
 #include <limits>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "runtime/checked.h"
 #include "runtime/error.h"
 #include "runtime/launch_arguments.h"
-#include "runtime/layout.h"
+#include "runtime/overlap.h"
 
 namespace wkvc {
 namespace {
 
-bool is_state(const TensorSpec& spec) { return spec.role == Role::initial_state || spec.role == Role::final_state; }
-bool is_written(const TensorSpec& spec) { return is_result(spec.role) || is_internal(spec.role); }
-bool is_absent(const TensorSpec& spec, const Tensor& tensor) {
-  return is_optional(spec.role) && tensor.data == nullptr;
-}
+constexpr MemoryRange no_memory{0, 0};
 
-void check_shape(const TensorSpec& spec, const Tensor& tensor, const std::vector<std::int64_t>& expected) {
+// `bytes` is a power of two.
+bool is_aligned(const Tensor& tensor, std::size_t bytes) { return (address_of(tensor) & (bytes - 1)) == 0; }
+
+void check_shape(const TensorSpec& spec, const Tensor& tensor, const Extents& expected) {
   if (tensor.shape != expected) {
     user_error("tensor \"{}\" has shape {}, expected [{}] = {}", spec.name, shape_text(tensor.shape),
                fmt::join(spec.dims, ", "), shape_text(expected));
@@ -31,7 +31,7 @@ void check_shape(const TensorSpec& spec, const Tensor& tensor, const std::vector
 
 // Kernels find the rest of what they keep for each other from the strides of its rows.
 void check_contiguous(const TensorSpec& spec, const Tensor& tensor) {
-  const std::vector<std::int64_t> expected = contiguous_strides(tensor.shape);
+  const Extents expected = contiguous_strides(tensor.shape);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (tensor.shape[i] <= 1 || tensor.strides[i] == expected[i]) continue;
     user_error("tensor \"{}\" has strides {}, expected {}: a {} tensor has to be contiguous", spec.name,
@@ -39,33 +39,38 @@ void check_contiguous(const TensorSpec& spec, const Tensor& tensor) {
   }
 }
 
-void check_strides(const TensorSpec& spec, const Tensor& tensor) {
-  CheckedInt last_byte = static_cast<std::int64_t>(size_of(tensor.dtype));
+// The bytes from the tensor's first to past its last, of one that is not empty.
+std::int64_t check_reach(const TensorSpec& spec, const Tensor& tensor) {
+  const auto element = static_cast<std::int64_t>(size_of(tensor.dtype));
+  CheckedInt reach = element;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     if (tensor.shape[i] <= 1) continue;  // the stride of a single element is never used
     if (tensor.strides[i] < 0) {
       user_error("tensor \"{}\" has strides {}: negative strides are not supported, copy it", spec.name,
                  shape_text(tensor.strides));
     }
-    last_byte = checked_add(last_byte, checked_mul(checked_mul(tensor.shape[i] - 1, tensor.strides[i]),
-                                                   static_cast<std::int64_t>(size_of(tensor.dtype))));
+    reach = checked_add(reach, checked_mul(checked_mul(tensor.shape[i] - 1, tensor.strides[i]), element));
   }
-  if (!last_byte) {
+  const std::uint64_t behind = std::numeric_limits<std::uintptr_t>::max() - address_of(tensor);
+  if (!reach || static_cast<std::uint64_t>(*reach) > behind) {
     user_error("tensor \"{}\" with shape {} and strides {} reaches beyond 63 bits of memory", spec.name,
                shape_text(tensor.shape), shape_text(tensor.strides));
   }
-  if (is_internal(spec.role)) check_contiguous(spec, tensor);
-  if (has_rows(spec) && tensor.shape.back() > 1 && tensor.strides.back() != 1) {
+  return *reach;
+}
+
+void check_strides(const PlannedTensor& planned, const Tensor& tensor) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 24;  // offsets inside a chunk are 32 bits in kernels
+  const TensorSpec& spec = planned.spec;
+  if (planned.keeps_for_kernels) check_contiguous(spec, tensor);
+  if (planned.has_rows && tensor.shape.back() > 1 && tensor.strides.back() != 1) {
     user_error("tensor \"{}\" has strides {}: its last dimension has to be contiguous (stride 1), copy it", spec.name,
                shape_text(tensor.strides));
   }
-}
-
-// Offsets inside a chunk are 32 bits in kernels.
-void check_row_stride(const TensorSpec& spec, const Tensor& tensor) {
-  constexpr std::int64_t kLimit = std::int64_t{1} << 24;
-  for (std::size_t i = 0; i < spec.dims.size(); ++i) {
-    if (spec.dims[i] == "B" || spec.dims[i] == "H" || tensor.shape[i] <= 1 || tensor.strides[i] < kLimit) continue;
+  for (std::size_t i = 0; i < planned.dims.size(); ++i) {
+    const Dimension::Of of = planned.dims[i].of;
+    if (of == Dimension::Of::batches || of == Dimension::Of::heads) continue;
+    if (tensor.shape[i] <= 1 || tensor.strides[i] < kLimit) continue;
     user_error("tensor \"{}\" has strides {}: neighbouring rows ({}) are at most {} elements apart, copy it", spec.name,
                shape_text(tensor.strides), spec.dims[i], kLimit - 1);
   }
@@ -75,68 +80,67 @@ void check_pointer(const TensorSpec& spec, const Tensor& tensor) {
   if (tensor.data == nullptr) {
     user_error("tensor \"{}\" is null: only states and gradients of states can be left out", spec.name);
   }
-  if (reinterpret_cast<std::uintptr_t>(tensor.data) % size_of(tensor.dtype) != 0) {
+  if (!is_aligned(tensor, size_of(tensor.dtype))) {
     user_error("tensor \"{}\" begins at {}, which is not aligned to its {}-byte elements", spec.name,
                fmt::ptr(tensor.data), size_of(tensor.dtype));
   }
 }
 
 // Kernels move what they keep for each other in pieces of 16 bytes.
-void check_alignment(const TensorSpec& spec, const Tensor& tensor) {
-  if (!is_internal(spec.role) || reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0) return;
+void check_alignment(const PlannedTensor& planned, const Tensor& tensor) {
+  if (!planned.keeps_for_kernels || is_aligned(tensor, 16)) return;
   user_error("tensor \"{}\" begins at {}, which is not a multiple of 16 bytes: a {} tensor has to be aligned",
-             spec.name, fmt::ptr(tensor.data), name_of(spec.role));
+             planned.spec.name, fmt::ptr(tensor.data), name_of(planned.spec.role));
 }
 
-// Dimensions from the smallest stride: each has to step over all that the ones before it reach. It refuses a few
-// layouts that interleave without overlapping; no framework makes those.
-void check_no_overlap(const TensorSpec& spec, const Tensor& tensor) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> dims;  // stride, size
-  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
-    if (tensor.shape[i] > 1) dims.emplace_back(tensor.strides[i], tensor.shape[i]);
-  }
-  std::sort(dims.begin(), dims.end());
-  std::int64_t reach = 0;  // offset of the last element so far
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) {
-      user_error(
-          "tensor \"{}\" is written, but with shape {} and strides {} elements share memory: pass one of its own",
-          spec.name, shape_text(tensor.shape), shape_text(tensor.strides));
-    }
-    reach += (size - 1) * stride;
-  }
+void check_own_memory(const PlannedTensor& planned, const Tensor& tensor) {
+  if (!planned.is_written || !overlaps_itself(tensor)) return;
+  user_error("tensor \"{}\" is written, but with shape {} and strides {} elements share memory: pass one of its own",
+             planned.spec.name, shape_text(tensor.shape), shape_text(tensor.strides));
 }
 
-void check_tensor(const TensorSpec& spec, const Tensor& tensor, const std::vector<std::int64_t>& expected) {
+// What the tensor reaches over.
+MemoryRange check_tensor(const PlannedTensor& planned, const Tensor& tensor, LaunchSize size) {
+  const TensorSpec& spec = planned.spec;
+  if (tensor.data == nullptr && planned.may_be_absent) return no_memory;
   if (tensor.dtype != spec.dtype) {
     user_error("tensor \"{}\" is {}, but the kernel was compiled for {}: convert it, or compile for {}", spec.name,
                name_of(tensor.dtype), name_of(spec.dtype), name_of(tensor.dtype));
   }
+  Extents expected;
+  for (const Dimension& dim : planned.dims) expected.push_back(dim.length(size));
   check_shape(spec, tensor, expected);
-  if (element_count(tensor.shape) == 0) return;
-  check_strides(spec, tensor);
-  check_row_stride(spec, tensor);
+  if (element_count(tensor.shape) == 0) return no_memory;
+  const std::int64_t reach = check_reach(spec, tensor);
+  check_strides(planned, tensor);
   check_pointer(spec, tensor);
-  check_alignment(spec, tensor);
-  if (is_written(spec)) check_no_overlap(spec, tensor);
+  check_alignment(planned, tensor);
+  check_own_memory(planned, tensor);
+  return {address_of(tensor), address_of(tensor) + static_cast<std::uintptr_t>(reach)};
 }
 
 // A state may be updated in place: each block reads its own before it writes it.
-bool in_place_state(const TensorSpec& a, const TensorSpec& b, const Tensor& ta, const Tensor& tb) {
-  return is_state(a) && is_state(b) && a.role != b.role && ta.strides == tb.strides;
+bool in_place_state(const PlannedTensor& a, const PlannedTensor& b, const Tensor& ta, const Tensor& tb) {
+  if (!a.is_state || !b.is_state || a.spec.role == b.spec.role || ta.data != tb.data) return false;
+  for (std::size_t i = 0; i < ta.shape.size(); ++i) {
+    if (ta.shape[i] > 1 && ta.strides[i] != tb.strides[i]) return false;
+  }
+  return true;
 }
 
-void check_sharing(const Manifest& manifest, std::span<const Tensor> tensors) {
+void check_pair(const PlannedTensor& written, const PlannedTensor& other, const Tensor& a, const Tensor& b) {
+  if (in_place_state(written, other, a, b) || never_meet(a, b)) return;
+  user_error("tensors \"{}\" and \"{}\" {}, and the first is written: pass it memory of its own", written.spec.name,
+             other.spec.name, a.data == b.data ? "begin at the same address" : "overlap in memory");
+}
+
+// Every pair once of which one is written; `ranges` are what the tensors reach over.
+void check_sharing(const LaunchPlan& plan, std::span<const Tensor> tensors, std::span<const MemoryRange> ranges) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const TensorSpec& written = manifest.tensors[i];
-    if (!is_written(written) || tensors[i].data == nullptr || element_count(tensors[i].shape) == 0) continue;
+    if (!plan.tensors[i].is_written) continue;
     for (std::size_t j = 0; j < tensors.size(); ++j) {
-      const TensorSpec& other = manifest.tensors[j];
-      if (i == j || tensors[i].data != tensors[j].data || element_count(tensors[j].shape) == 0) continue;
-      if (in_place_state(written, other, tensors[i], tensors[j])) continue;
-      user_error(
-          "tensors \"{}\" and \"{}\" begin at the same address, and the first is written: pass it memory of its own",
-          written.name, other.name);
+      if (i == j || !ranges[i].meets(ranges[j]) || (j < i && plan.tensors[j].is_written)) continue;
+      check_pair(plan.tensors[i], plan.tensors[j], tensors[i], tensors[j]);
     }
   }
 }
@@ -156,20 +160,21 @@ void check_size(LaunchSize size) {
   }
 }
 
+void check_count(const LaunchPlan& plan, std::size_t count) {
+  if (count == plan.tensors.size()) return;
+  std::vector<std::string> names;
+  for (const PlannedTensor& planned : plan.tensors) names.push_back(planned.spec.name);
+  user_error("{} tensors were given, expected {}: {}", count, names.size(), fmt::join(names, ", "));
+}
+
 }  // namespace
 
-void check_launch(const Manifest& manifest, std::span<const Tensor> tensors, LaunchSize size) {
+void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size) {
   check_size(size);
-  if (tensors.size() != manifest.tensors.size()) {
-    std::vector<std::string> names;
-    for (const TensorSpec& spec : manifest.tensors) names.push_back(spec.name);
-    user_error("{} tensors were given, expected {}: {}", tensors.size(), names.size(), fmt::join(names, ", "));
-  }
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const TensorSpec& spec = manifest.tensors[i];
-    if (!is_absent(spec, tensors[i])) check_tensor(spec, tensors[i], shape_of(spec, manifest, size));
-  }
-  check_sharing(manifest, tensors);
+  check_count(plan, tensors.size());
+  std::array<MemoryRange, LaunchPlan::max_tensors> ranges;
+  for (std::size_t i = 0; i < tensors.size(); ++i) ranges[i] = check_tensor(plan.tensors[i], tensors[i], size);
+  check_sharing(plan, tensors, std::span(ranges).first(tensors.size()));
 }
 
 }  // namespace wkvc

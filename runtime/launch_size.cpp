@@ -10,25 +10,9 @@
 namespace wkvc {
 namespace {
 
-std::int64_t groups_of(std::int64_t count, std::int64_t size) { return count == 0 ? 0 : (count - 1) / size + 1; }
-
-std::int64_t saved_states_of(const Manifest& manifest, std::int64_t tokens) {
+std::int64_t tokens_between_states(const Manifest& manifest) {
   if (manifest.saved_every < 1) internal_error("{} saves no states", manifest.kernel);
-  return groups_of(groups_of(tokens, manifest.chunk), manifest.saved_every);
-}
-
-std::int64_t resolve(const std::string& dim, const Manifest& manifest, LaunchSize size) {
-  if (dim == "B") return size.batches;
-  if (dim == "T") return size.tokens;
-  if (dim == "H") return size.heads;
-  if (dim == "K") return manifest.key_dim;
-  if (dim == "V") return manifest.value_dim;
-  if (dim == "N") return saved_states_of(manifest, size.tokens);
-  if (dim == "G") return manifest.saved_every;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
-  if (error != std::errc{} || end != dim.data() + dim.size()) internal_error("\"{}\" is no dimension", dim);
-  return value;
+  return std::int64_t{manifest.chunk} * manifest.saved_every;
 }
 
 // One of B, T, H, and the tensor it was first read from.
@@ -55,9 +39,24 @@ void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, 
 
 }  // namespace
 
-std::vector<std::int64_t> shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
-  std::vector<std::int64_t> shape;
-  for (const std::string& dim : spec.dims) shape.push_back(resolve(dim, manifest, size));
+Dimension dimension_from(const std::string& dim, const Manifest& manifest) {
+  using Of = Dimension::Of;
+  if (dim == "B") return {Of::batches};
+  if (dim == "T") return {Of::tokens};
+  if (dim == "H") return {Of::heads};
+  if (dim == "N") return {Of::tokens, tokens_between_states(manifest)};
+  if (dim == "K") return {Of::constant, manifest.key_dim};
+  if (dim == "V") return {Of::constant, manifest.value_dim};
+  if (dim == "G") return {Of::constant, manifest.saved_every};
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
+  if (error != std::errc{} || end != dim.data() + dim.size()) internal_error("\"{}\" is no dimension", dim);
+  return {Of::constant, value};
+}
+
+Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
+  Extents shape;
+  for (const std::string& dim : spec.dims) shape.push_back(dimension_from(dim, manifest).length(size));
   return shape;
 }
 

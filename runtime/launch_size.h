@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/extents.h"
 #include "runtime/manifest.h"
 
 namespace wkvc {
@@ -15,8 +16,26 @@ struct LaunchSize {
   bool is_empty() const { return batches == 0 || tokens == 0 || heads == 0; }
 };
 
+// One dimension of a tensor, in numbers: a launch compares no text.
+struct Dimension {
+  enum class Of : std::uint8_t { constant, batches, tokens, heads };
+
+  Of of = Of::constant;
+  std::int64_t each =
+      1;  // the length, of a constant; else it is one for every so many batches, tokens or heads, or part
+
+  std::int64_t length(LaunchSize size) const {
+    if (of == Of::constant) return each;
+    const std::int64_t count = of == Of::batches ? size.batches : of == Of::tokens ? size.tokens : size.heads;
+    return each == 1 || count == 0 ? count : (count - 1) / each + 1;
+  }
+};
+
+// What `dim` of TensorSpec::dims stands for in `manifest`.
+Dimension dimension_from(const std::string& dim, const Manifest& manifest);
+
 // The shape a tensor of `manifest` has at `size`.
-std::vector<std::int64_t> shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size);
+Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size);
 
 // The size that follows from the shapes of tensors by name (those of the manifest's names count). Throws UserError when
 // two disagree (naming both), a rank is wrong, or B, T or H follows from none.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/error.h"
+#include "runtime/extents.h"
 #include "runtime/layout.h"
 #include "runtime/strict_json.h"
 
@@ -133,6 +134,7 @@ std::vector<std::string> dims_from(const Fields& fields, Role role) {
     dims.push_back(dim.get<std::string>());
   }
   if (!is_layout(role, dims)) fields.wrong("dims", list, layouts_text(role));
+  if (dims.size() > Extents::max_rank) fields.wrong("dims", list, fmt::format("at most {}", Extents::max_rank));
   return dims;
 }
 

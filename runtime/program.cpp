@@ -10,6 +10,7 @@
 #include "runtime/error.h"
 #include "runtime/joint_manifest.h"
 #include "runtime/launch_arguments.h"
+#include "runtime/memory_check.h"
 
 namespace wkvc {
 namespace {
@@ -25,25 +26,25 @@ Manifest joint(std::span<const Kernel> kernels) {
   return joint_manifest(manifests);
 }
 
-bool has_role(const Manifest& manifest, Role role) {
-  return std::ranges::find(manifest.tensors, role, &TensorSpec::role) != manifest.tensors.end();
-}
-
-const Tensor* first_of(const Manifest& manifest, Role role, std::span<const Tensor> tensors) {
-  const auto found = std::ranges::find(manifest.tensors, role, &TensorSpec::role);
-  if (found == manifest.tensors.end()) return nullptr;
-  const Tensor& tensor = tensors[static_cast<std::size_t>(found - manifest.tensors.begin())];
-  return tensor.data == nullptr ? nullptr : &tensor;
+// Where the tensors of a role, among a kernel's, are in the joint manifest.
+std::vector<std::size_t> places_of(Role role, const Manifest& kernel, std::span<const std::size_t> places) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (kernel.tensors[i].role == role) found.push_back(places[i]);
+  }
+  return found;
 }
 
 }  // namespace
 
-Program::Program(std::vector<Kernel> kernels) : kernels_(std::move(kernels)), manifest_(joint(kernels_)) {
+Program::Program(std::vector<Kernel> kernels)
+    : kernels_(std::move(kernels)), manifest_(joint(kernels_)), plan_(manifest_) {
   check_states_match(manifest_);
   for (const Kernel& kernel : kernels_) {
-    std::vector<std::size_t>& indices = indices_.emplace_back();
-    for (const TensorSpec& spec : kernel.manifest().tensors) indices.push_back(index_of(manifest_, spec.name));
+    std::vector<std::size_t>& places = places_.emplace_back();
+    for (const TensorSpec& spec : kernel.manifest().tensors) places.push_back(index_of(manifest_, spec.name));
   }
+  late_readers_ = find_late_readers();
 }
 
 Program Program::load(std::string source, Target target) {
@@ -82,22 +83,22 @@ std::vector<TensorSpec> Program::internals() const {
   return specs;
 }
 
-void Program::launch(const NamedTensors& tensors, LaunchSize size, StreamHandle stream) const {
-  const std::vector<Tensor> ordered = in_order(tensors);
-  check_launch(manifest_, ordered, size);
-  check_states_in_place(ordered);
-  if (size.is_empty()) {
-    finish_empty_launch(*kernels_.front().backend_, manifest_, ordered, stream);
-    return;
-  }
-  for (std::size_t i = 0; i < kernels_.size(); ++i) {
-    std::vector<Tensor> arguments;
-    for (const std::size_t index : indices_[i]) arguments.push_back(ordered[index]);
-    kernels_[i].run(arguments, size, stream);
-  }
+void Program::launch(const NamedTensors& tensors, LaunchSize size, StreamHandle stream, Checks checks) const {
+  launch(in_order(tensors), size, stream, checks);
 }
 
-// Those of the joint manifest; a name that is none of its tensors is a mistake.
+void Program::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream, Checks checks) const {
+  const Backend& backend = *kernels_.front().backend_;
+  check_launch(plan_, tensors, size);
+  check_states_in_place(tensors);
+  if (checks == Checks::memory) check_memory(backend, plan_, tensors);
+  if (size.is_empty()) {
+    finish_empty_launch(backend, manifest_, tensors, stream);
+    return;
+  }
+  for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].run(tensors, size, stream, places_[i]);
+}
+
 std::vector<Tensor> Program::in_order(const NamedTensors& tensors) const {
   std::vector<Tensor> ordered(manifest_.tensors.size());
   for (const auto& [name, tensor] : tensors) {
@@ -117,20 +118,28 @@ std::vector<Tensor> Program::in_order(const NamedTensors& tensors) const {
   return ordered;
 }
 
-// A later kernel would find the final state where it expects the initial one.
-void Program::check_states_in_place(std::span<const Tensor> tensors) const {
-  const Tensor* initial = first_of(manifest_, Role::initial_state, tensors);
-  const Tensor* last = first_of(manifest_, Role::final_state, tensors);
-  if (initial == nullptr || last == nullptr || initial->data != last->data) return;
-  bool written = false;
-  for (const Kernel& kernel : kernels_) {
-    if (written && has_role(kernel.manifest(), Role::initial_state)) {
-      user_error(
-          "the final state is the initial one in place, but the kernel \"{}\" reads the initial state later: pass the "
-          "final state memory of its own",
-          kernel.manifest().kernel);
+std::vector<Program::LateReader> Program::find_late_readers() const {
+  std::vector<LateReader> readers;
+  std::vector<std::size_t> written;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    const Manifest& manifest = kernels_[i].manifest();
+    for (const std::size_t read : places_of(Role::initial_state, manifest, places_[i])) {
+      for (const std::size_t state : written) readers.push_back({manifest.kernel, read, state});
     }
-    written = written || has_role(kernel.manifest(), Role::final_state);
+    const std::vector<std::size_t> writes = places_of(Role::final_state, manifest, places_[i]);
+    written.insert(written.end(), writes.begin(), writes.end());
+  }
+  return readers;
+}
+
+void Program::check_states_in_place(std::span<const Tensor> tensors) const {
+  for (const LateReader& reader : late_readers_) {
+    const void* initial = tensors[reader.initial_state].data;
+    if (initial == nullptr || initial != tensors[reader.final_state].data) continue;
+    user_error(
+        "the final state is the initial one in place, but the kernel \"{}\" reads the initial state later: pass the "
+        "final state memory of its own",
+        reader.kernel);
   }
 }
 

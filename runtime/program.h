@@ -34,19 +34,38 @@ class Program {
   // contents before it do not matter.
   std::vector<TensorSpec> internals() const;
 
-  // Launches every kernel on `stream`, as Kernel::launch does one. Tensors come by name; states and gradients of states
-  // may be missing or Tensor{}. Nothing is launched when a tensor is not what it should be.
-  void launch(const NamedTensors& tensors, LaunchSize size, StreamHandle stream = nullptr) const;
+  // Launches every kernel on `stream`, as Kernel::launch does one: nothing is allocated and nothing waited for, and a
+  // stream may be capturing. Tensors come in the order of manifest().tensors. Nothing is launched when one of them is
+  // not what it should be.
+  void launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream = nullptr,
+              Checks checks = Checks::layout) const;
+
+  // The same for tensors by name, put in order at every launch.
+  void launch(const NamedTensors& tensors, LaunchSize size, StreamHandle stream = nullptr,
+              Checks checks = Checks::memory) const;
+
+  // Tensors by name in the order that a launch takes them in. States and gradients of states may be missing or
+  // Tensor{}; throws UserError when another is missing, or a name is none of the manifest's.
+  std::vector<Tensor> in_order(const NamedTensors& tensors) const;
 
  private:
+  // A kernel that reads an initial state when an earlier one has written a final state, which is therefore not the
+  // same.
+  struct LateReader {
+    std::string kernel;
+    std::size_t initial_state, final_state;  // among the tensors of manifest_
+  };
+
   explicit Program(std::vector<Kernel> kernels);
 
-  std::vector<Tensor> in_order(const NamedTensors& tensors) const;
+  std::vector<LateReader> find_late_readers() const;
   void check_states_in_place(std::span<const Tensor> tensors) const;
 
   std::vector<Kernel> kernels_;
   Manifest manifest_;
-  std::vector<std::vector<std::size_t>> indices_;  // of each kernel's tensors among those of manifest_
+  LaunchPlan plan_;                               // of manifest_
+  std::vector<std::vector<std::size_t>> places_;  // of each kernel's tensors among those of manifest_
+  std::vector<LateReader> late_readers_;
 };
 
 }  // namespace wkvc

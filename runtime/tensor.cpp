@@ -30,8 +30,8 @@ std::int64_t byte_count(DType dtype, std::span<const std::int64_t> shape) {
   return *bytes;
 }
 
-std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape) {
-  std::vector<std::int64_t> strides(shape.size());
+Extents contiguous_strides(const Extents& shape) {
+  Extents strides = shape;
   std::int64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
     strides[i] = stride;
@@ -48,6 +48,9 @@ void HostTensor::poison() {
   std::fill(bytes_.begin(), bytes_.end(), std::byte{0xff});
 }
 
-Tensor HostTensor::view() { return {bytes_.data(), dtype_, shape_, contiguous_strides(shape_)}; }
+Tensor HostTensor::view() {
+  const Extents shape(shape_);
+  return {bytes_.data(), dtype_, shape, contiguous_strides(shape)};
+}
 
 }  // namespace wkvc

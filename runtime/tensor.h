@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/dtype.h"
+#include "runtime/extents.h"
 
 namespace wkvc {
 
@@ -16,8 +17,8 @@ namespace wkvc {
 struct Tensor {
   void* data = nullptr;
   DType dtype = DType::f32;
-  std::vector<std::int64_t> shape;
-  std::vector<std::int64_t> strides;
+  Extents shape;
+  Extents strides;
 };
 
 std::string shape_text(std::span<const std::int64_t> shape);  // "[2, 4, 64]"
@@ -27,9 +28,9 @@ std::int64_t element_count(std::span<const std::int64_t> shape);
 std::int64_t byte_count(DType dtype, std::span<const std::int64_t> shape);
 
 // Strides of a shape that element_count accepts, last dimension fastest.
-std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape);
+Extents contiguous_strides(const Extents& shape);
 
-// A contiguous array, last dimension fastest; starts as zeros.
+// A contiguous array of any rank, last dimension fastest; starts as zeros.
 class HostTensor {
  public:
   HostTensor() : HostTensor(DType::f32, {0}) {}
@@ -45,7 +46,9 @@ class HostTensor {
   void set(std::size_t i, double value) { store_element(dtype_, bytes_.data(), i, value); }
 
   void poison();  // NaN everywhere, so that what a kernel leaves unwritten shows
-  Tensor view();  // valid while this tensor lives and is not moved from or assigned
+  // Valid while this tensor lives and is not moved from or assigned. Throws UserError when it has more dimensions than
+  // Extents hold.
+  Tensor view();
 
  private:
   DType dtype_;

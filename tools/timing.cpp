@@ -67,11 +67,11 @@ TimedTensors::TimedTensors(const Device& device, rec::RecurrenceOp recurrence, c
 double TimedTensors::median_ms(const Program& program, const Program& timed, int warmups, int repetitions) const {
   const Stream stream(device_);
   std::vector<std::map<std::string, DeviceTensor>> internals;
-  std::vector<NamedTensors> arguments;
+  std::vector<std::vector<Tensor>> arguments;
   for (const auto& given : sets_) {
     const auto& kept = internals.emplace_back(device_internals(program, device_, size_));
     program.launch(arguments_of(program, given, kept), size_, stream.handle());
-    arguments.push_back(arguments_of(timed, given, kept));
+    arguments.push_back(timed.in_order(arguments_of(timed, given, kept)));
   }
   std::size_t turn = 0;
   return time_ms(

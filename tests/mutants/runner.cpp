@@ -29,7 +29,7 @@ std::vector<Tensor> views_of(TensorMap& memory, const Manifest& manifest, Launch
 
 // What a failed launch leaves unwritten is NaN, which is its result.
 void launch(const HostKernel& kernel, const Manifest& manifest, TensorMap& memory, LaunchSize size) {
-  const LaunchArguments arguments(manifest, views_of(memory, manifest, size), size);
+  const LaunchArguments arguments(LaunchPlan(manifest), views_of(memory, manifest, size), size);
   try {
     kernel.run(arguments.bytes().data(), manifest.shared_bytes, /*blocks=*/0, /*stall_seconds=*/2);
   } catch (const InternalError& error) {

@@ -14,9 +14,9 @@ inline constexpr std::int64_t kTokensPastTail = 32;
 
 // Where the elements of a launch's tensor lie.
 struct Layout {
-  std::vector<std::int64_t> shape;    // what the launch sees
-  std::vector<std::int64_t> strides;  // of its dimensions in memory
-  std::vector<std::int64_t> stored;   // what is in memory
+  Extents shape;    // what the launch sees
+  Extents strides;  // of its dimensions in memory
+  Extents stored;   // what is in memory
 
   std::size_t size() const { return static_cast<std::size_t>(element_count(shape)); }
   std::size_t place(std::size_t i) const;  // of element i

@@ -1,55 +1,13 @@
-// Everything that needs a GPU; ctest labels it gpu.
-#include <cmath>
-
-#include "runtime/device_tensor.h"
+// The driver, kernels and programs on a GPU; ctest labels it gpu.
 #include "runtime/internals.h"
-#include "runtime/kernel.h"
 #include "runtime/measure.h"
-#include "runtime/nvrtc.h"
 #include "tests/runtime/expect_error.h"
-#include "tests/runtime/tiny_kernel.h"
+#include "tests/runtime/gpu_problem.h"
 #include "tests/runtime/tiny_program.h"
 #include "tests/runtime/tiny_training.h"
 
 namespace wkvc {
 namespace {
-
-class Gpu : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string why_not;
-    if (!cuda_available(&why_not)) GTEST_SKIP() << "no GPU: " << why_not;
-    if (!nvrtc_available(&why_not)) GTEST_SKIP() << why_not;
-  }
-};
-
-HostTensor counted(std::vector<std::int64_t> shape, double step) {
-  HostTensor tensor(DType::f32, std::move(shape));
-  for (std::size_t i = 0; i < tensor.size(); ++i) tensor.set(i, step * static_cast<double>(i));
-  return tensor;
-}
-
-// The tiny kernel's tensors on the GPU; results start poisoned.
-struct Problem {
-  Problem(const Device& device, LaunchSize given, StreamHandle stream)
-      : size(given),
-        host_x(counted({size.batches, size.tokens, size.heads, 8}, 1)),
-        host_s(counted({size.heads, 8}, 1000)),
-        host_initial(counted({size.batches, size.heads, 8, 8}, 0.5)),
-        x(DeviceTensor::upload(device, host_x)),
-        s(DeviceTensor::upload(device, host_s)),
-        initial(DeviceTensor::upload(device, host_initial)),
-        o(device, DType::f32, host_x.shape()),
-        last(device, DType::f32, host_initial.shape()) {
-    o.poison(stream);
-    last.poison(stream);
-  }
-  std::vector<Tensor> tensors() const { return {x.view(), s.view(), o.view(), initial.view(), last.view()}; }
-
-  LaunchSize size;
-  HostTensor host_x, host_s, host_initial;
-  DeviceTensor x, s, initial, o, last;
-};
 
 TEST_F(Gpu, TellsItsProperties) {
   const DeviceProperties properties = Device::open(0).properties();

@@ -1,44 +1,21 @@
-// One test a mistake: what a launch refuses, and what it makes of what it takes.
-#include <cstring>
+// One test a mistake: what a launch refuses.
 #include <limits>
 
-#include "runtime/launch_arguments.h"
-#include "tests/runtime/expect_error.h"
-#include "tests/runtime/tiny_kernel.h"
+#include "tests/runtime/launch_problem.h"
 
 namespace wkvc {
 namespace {
-
-enum Index { x, s, o, initial_state, final_state };
-
-class Launch : public ::testing::Test {
- protected:
-  static constexpr LaunchSize size{2, 3, 4};
-
-  void check() const { check_launch(manifest, tensors, given); }
-  void refused(const std::vector<std::string>& parts) const {
-    expect_error([&] { check(); }, parts);
-  }
-  TensorArg argument(Index i) const {
-    const LaunchArguments arguments(manifest, tensors, given);
-    TensorArg arg{};
-    std::memcpy(&arg, arguments.bytes().data() + offsetof(KernelArgs<1>, tensor) + i * sizeof(TensorArg), sizeof(arg));
-    return arg;
-  }
-
-  Manifest manifest = manifest_from(tiny_kernel());
-  LaunchSize given = size;
-  HostTensor memory_x{DType::f32, {2, 3, 4, 8}}, memory_s{DType::f32, {4, 8}}, memory_o{DType::f32, {2, 3, 4, 8}},
-      memory_initial{DType::f32, {2, 4, 8, 8}}, memory_final{DType::f32, {2, 4, 8, 8}};
-  std::vector<Tensor> tensors{memory_x.view(), memory_s.view(), memory_o.view(), memory_initial.view(),
-                              memory_final.view()};
-};
 
 TEST_F(Launch, TakesWhatTheManifestSays) { EXPECT_NO_THROW(check()); }
 
 TEST_F(Launch, NegativeSize) {
   given.tokens = -1;
   refused({"T = -1", "negative"});
+}
+
+TEST_F(Launch, TooManyTokens) {
+  given.tokens = (std::int64_t{1} << 34) + 1;
+  refused({"T = 17179869185", "17179869184", "split the sequence"});
 }
 
 TEST_F(Launch, TooManyBlocks) {
@@ -62,6 +39,17 @@ TEST_F(Launch, WrongRank) {
   tensors[s].shape = {4};
   tensors[s].strides = {1};
   refused({"\"s\"", "[4]", "expected [H, K] = [4, 8]"});
+}
+
+TEST_F(Launch, TooHighARank) {
+  expect_error([&] { tensors[x].shape = {1, 1, 1, 1, 1, 1, 1}; }, {"7 dimensions", "at most 6"});
+  tensors[x].shape = {2, 3, 4, 8, 1, 1};
+  refused({"\"x\" has shape [2, 3, 4, 8, 1, 1]", "[B, T, H, K]"});
+}
+
+TEST_F(Launch, TooManyTensors) {
+  manifest.tensors.resize(LaunchPlan::max_tensors + 1, manifest.tensors.front());
+  refused({"257 tensors", "at most 256"});
 }
 
 TEST_F(Launch, WrongLength) {
@@ -91,6 +79,16 @@ TEST_F(Launch, NegativeStride) {
 
 TEST_F(Launch, StridesBeyondMemory) {
   tensors[x].strides[0] = std::numeric_limits<std::int64_t>::max() / 2;
+  refused({"\"x\"", "63 bits"});
+}
+
+TEST_F(Launch, RowsTooFarApart) {
+  tensors[x].strides[1] = 1 << 24;
+  refused({"\"x\"", "neighbouring rows (T)", "16777215"});
+}
+
+TEST_F(Launch, AddressBeyondMemory) {
+  tensors[x].data = reinterpret_cast<void*>(std::numeric_limits<std::uintptr_t>::max() - 31);
   refused({"\"x\"", "63 bits"});
 }
 
@@ -124,6 +122,49 @@ TEST_F(Launch, OutputOnTopOfAnInput) {
   refused({"\"o\" and \"x\"", "same address"});
 }
 
+TEST_F(Launch, OutputOverAnInputInPart) {
+  tensors[o].data = static_cast<float*>(tensors[x].data) + 32;
+  refused({"\"o\" and \"x\" overlap in memory", "the first is written"});
+  tensors[x].data = tensors[o].data;
+  tensors[o].data = static_cast<float*>(tensors[x].data) - 32;
+  refused({"\"o\" and \"x\" overlap in memory"});
+}
+
+TEST_F(Launch, OutputsOverEachOther) {
+  tensors[o].data = static_cast<float*>(tensors[final_state].data) + 511;
+  refused({"\"o\" and \"final_state\" overlap in memory"});
+}
+
+TEST_F(Launch, StatesOverEachOtherInPart) {
+  tensors[final_state].data = static_cast<float*>(tensors[initial_state].data) + 8;
+  refused({"\"final_state\" and \"initial_state\" overlap in memory"});
+}
+
+TEST_F(Launch, InputsMayShareMemory) {
+  tensors[initial_state].data = static_cast<float*>(tensors[x].data) + 8;
+  tensors[s].data = tensors[x].data;
+  EXPECT_NO_THROW(check());
+}
+
+TEST_F(Launch, SlicesOfOneTensorAreApart) {
+  HostTensor fused{DType::f32, {2, 3, 2, 4, 8}};  // x and o of each token behind each other
+  tensors[x].data = fused.view().data;
+  tensors[o].data = static_cast<float*>(tensors[x].data) + 32;
+  tensors[x].strides = tensors[o].strides = {192, 64, 8, 1};
+  EXPECT_NO_THROW(check());
+  tensors[o].data = static_cast<float*>(tensors[o].data) - 1;
+  refused({"\"o\" and \"x\" overlap in memory"});
+}
+
+TEST_F(Launch, EmptyTensorsNeedNoMemory) {
+  given.tokens = 0;
+  tensors[x].shape[1] = tensors[o].shape[1] = 0;
+  tensors[x].data = tensors[o].data = nullptr;
+  EXPECT_NO_THROW(check());
+  tensors[s].data = nullptr;
+  refused({"\"s\" is null"});
+}
+
 TEST_F(Launch, StateInPlaceWithOtherStrides) {
   tensors[final_state].data = tensors[initial_state].data;
   tensors[final_state].strides = {256, 8, 32, 1};
@@ -132,6 +173,14 @@ TEST_F(Launch, StateInPlaceWithOtherStrides) {
 
 TEST_F(Launch, StateInPlaceIsFine) {
   tensors[final_state].data = tensors[initial_state].data;
+  EXPECT_NO_THROW(check());
+}
+
+TEST_F(Launch, StateInPlaceOfOneBatchHasItsStrides) {
+  given.batches = 1;
+  for (const Index i : {x, o, initial_state, final_state}) tensors[i].shape[0] = 1;
+  tensors[final_state].data = tensors[initial_state].data;
+  tensors[final_state].strides[0] = 7;
   EXPECT_NO_THROW(check());
 }
 
@@ -144,81 +193,6 @@ TEST_F(Launch, AbsentStatesAreFine) {
 TEST_F(Launch, BroadcastInputIsFine) {
   tensors[x].strides = {0, 0, 0, 1};
   EXPECT_NO_THROW(check());
-}
-
-TEST_F(Launch, ArgumentsBeginWithTheSizes) {
-  const LaunchArguments arguments(manifest, tensors, given);
-  long long sizes[3];
-  ASSERT_EQ(arguments.bytes().size(), sizeof(KernelArgs<5>));
-  std::memcpy(sizes, arguments.bytes().data(), sizeof(sizes));
-  EXPECT_EQ(sizes[0], 2);
-  EXPECT_EQ(sizes[1], 3);
-  EXPECT_EQ(sizes[2], 4);
-}
-
-TEST_F(Launch, TokensStrideOverBatchRowAndHead) {
-  tensors[x].strides = {96, 8, 24, 1};  // head first
-  const TensorArg arg = argument(x);
-  EXPECT_EQ(arg.data, tensors[x].data);
-  EXPECT_EQ(arg.batch, 96);
-  EXPECT_EQ(arg.row, 8);
-  EXPECT_EQ(arg.head, 24);
-  EXPECT_EQ(arg.vector16, 1);
-}
-
-TEST_F(Launch, StatesStrideOverBatchHeadAndRow) {
-  const TensorArg arg = argument(final_state);
-  EXPECT_EQ(arg.batch, 256);
-  EXPECT_EQ(arg.head, 64);
-  EXPECT_EQ(arg.row, 8);
-}
-
-TEST_F(Launch, ParametersStrideOverHeads) {
-  const TensorArg arg = argument(s);
-  EXPECT_EQ(arg.batch, 0);
-  EXPECT_EQ(arg.row, 0);
-  EXPECT_EQ(arg.head, 8);
-}
-
-TEST_F(Launch, ScalarsHaveOneElementARow) {
-  manifest.tensors[x].dims = {"B", "T", "H"};
-  tensors[x].shape = {2, 3, 4};
-  tensors[x].strides = {1, 2, 16};
-  EXPECT_NO_THROW(check());
-  const TensorArg arg = argument(x);
-  EXPECT_EQ(arg.batch, 1);
-  EXPECT_EQ(arg.row, 2);
-  EXPECT_EQ(arg.head, 16);
-  EXPECT_EQ(arg.vector16, 0);
-}
-
-TEST_F(Launch, SavedStatesStrideOverRowsOfAllOfThem) {
-  manifest.chunk = 2;
-  manifest.saved_every = 1;
-  manifest.tensors[x] = {"saved_states", Role::saved_states, DType::f32, {"B", "H", "N", "V", "K"}};
-  HostTensor memory{DType::f32, {2, 4, 2, 8, 8}};
-  tensors[x] = memory.view();
-  EXPECT_NO_THROW(check());
-  const TensorArg arg = argument(x);
-  EXPECT_EQ(arg.batch, 512);
-  EXPECT_EQ(arg.head, 128);
-  EXPECT_EQ(arg.row, 8);
-  EXPECT_EQ(arg.vector16, 1);
-  tensors[x].strides = {512, 128, 72, 8, 1};
-  refused({"\"saved_states\"", "[512, 128, 64, 8, 1]", "contiguous"});
-}
-
-TEST_F(Launch, WorkspacesStrideOverBatchAndHead) {
-  manifest.tensors[x] = {"parts", Role::workspace, DType::f32, {"B", "H", "K"}};
-  HostTensor memory{DType::f32, {2, 4, 8}};
-  tensors[x] = memory.view();
-  EXPECT_NO_THROW(check());
-  const TensorArg arg = argument(x);
-  EXPECT_EQ(arg.batch, 32);
-  EXPECT_EQ(arg.head, 8);
-  EXPECT_EQ(arg.row, 0);
-  tensors[x].data = tensors[s].data;
-  refused({"\"parts\" and \"s\"", "written"});
 }
 
 TEST_F(Launch, GradientsAreWritten) {
@@ -236,40 +210,6 @@ TEST_F(Launch, GradientsAreWritten) {
   tensors[o] = memory_o.view();
   tensors[initial_state] = tensors[final_state] = Tensor{};
   EXPECT_NO_THROW(check());
-}
-
-TEST_F(Launch, StridesOfSingleElementsDoNotMatter) {
-  tensors[x].shape[0] = 1;
-  tensors[x].strides[0] = -7;
-  given.batches = 1;
-  for (const Index i : {o, initial_state, final_state}) tensors[i].shape[0] = 1;
-  EXPECT_NO_THROW(check());
-  EXPECT_EQ(argument(x).batch, 0);
-  EXPECT_EQ(argument(x).vector16, 1);
-}
-
-TEST_F(Launch, Vector16NeedsEveryStrideAndTheAddress) {
-  tensors[x].strides[1] = 34;
-  EXPECT_EQ(argument(x).vector16, 0);
-  tensors[x].strides[1] = 36;
-  EXPECT_EQ(argument(x).vector16, 1);
-  tensors[x].data = static_cast<float*>(tensors[x].data) + 1;
-  EXPECT_EQ(argument(x).vector16, 0);
-}
-
-TEST_F(Launch, SizesFollowFromShapes) {
-  const LaunchSize found = size_from(manifest, {{"x", {2, 3, 4, 8}}, {"unrelated", {1}}});
-  EXPECT_EQ(found.batches, 2);
-  EXPECT_EQ(found.tokens, 3);
-  EXPECT_EQ(found.heads, 4);
-  EXPECT_EQ(shape_of(manifest.tensors[final_state], manifest, found), (std::vector<std::int64_t>{2, 4, 8, 8}));
-}
-
-TEST_F(Launch, SizesThatDisagreeNameBothTensors) {
-  expect_error([&] { size_from(manifest, {{"x", {2, 3, 4, 8}}, {"s", {5, 8}}}); },
-               {"\"s\"", "H is 5", "4 in tensor \"x\""});
-  expect_error([&] { size_from(manifest, {{"s", {5, 8}}}); }, {"B follows from none"});
-  expect_error([&] { size_from(manifest, {{"x", {5, 8}}}); }, {"\"x\"", "[5, 8]", "[B, T, H, K]"});
 }
 
 }  // namespace

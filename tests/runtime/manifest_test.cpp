@@ -162,6 +162,15 @@ TEST(Manifests, RefuseOtherWorkspaces) {
   }
 }
 
+TEST(Manifests, RefuseManyDimensions) {
+  json object = good();
+  object["tensors"][0]["role"] = "workspace";
+  object["tensors"][0]["dims"] = {"B", "H", "2", "3", "4", "5"};
+  EXPECT_NO_THROW(parse(object));
+  object["tensors"][0]["dims"].push_back("6");
+  expect_error([&] { parse(object); }, {"\"dims\"", "at most 6"});
+}
+
 TEST(Manifests, SavedStatesNeedADistance) {
   json object = good();
   object["tensors"][0]["role"] = "workspace";

@@ -75,6 +75,20 @@ TEST_F(Programs, RunForwardsAndBackwards) {
   }
 }
 
+TEST_F(Programs, TakeTensorsInOrder) {
+  const LaunchSize size{2, 5, 2};
+  TinyTraining by_name(size), in_order(size);
+  auto internals = host_internals(program, size);
+  program.launch(views(by_name, internals), size);
+  std::vector<Tensor> tensors = program.in_order(views(in_order, internals));
+  program.launch(tensors, size);
+  for (const auto& [name, tensor] : by_name.tensors) {
+    for (std::size_t i = 0; i < tensor.size(); ++i) EXPECT_EQ(in_order.tensors.at(name).get(i), tensor.get(i)) << name;
+  }
+  tensors.pop_back();
+  expect_error([&] { program.launch(tensors, size); }, {"11 tensors were given, expected 12: x, u, initial_state"});
+}
+
 TEST_F(Programs, SayWhatTheyKeep) {
   const LaunchSize size{2, 11, 3};  // 6 chunks, 3 states
   EXPECT_EQ(shape_of(program.internals()[0], program.manifest(), size), (std::vector<std::int64_t>{2, 3, 3, 8, 8}));
@@ -167,6 +181,13 @@ TEST_F(Programs, MistakesAreRefusedBeforeAnythingRuns) {
   refused([](NamedTensors& t) { t["dx"].data = t["x"].data; }, {"\"dx\" and \"x\"", "same address"});
   refused([](NamedTensors& t) { t["dx"].data = t["o"].data; }, {"\"o\" and \"dx\"", "same address"});
   refused([](NamedTensors& t) { t["du_parts"].data = t["u"].data; }, {"\"du_parts\" and \"u\"", "same address"});
+  refused([](NamedTensors& t) { t["dx"].data = static_cast<float*>(t["x"].data) - 8; }, {"\"dx\" and \"x\" overlap"});
+  refused([](NamedTensors& t) { t["saved_states"].data = static_cast<float*>(t["u"].data) + 4; },
+          {"\"saved_states\" and \"u\" overlap"});
+  refused([](NamedTensors& t) { t["du_parts"].data = static_cast<float*>(t["du_parts"].data) + 1; },
+          {"\"du_parts\"", "not a multiple of 16 bytes"});
+  refused([](NamedTensors& t) { t["do"].data = static_cast<char*>(t["do"].data) + 1; }, {"\"do\"", "not aligned"});
+  refused([](NamedTensors& t) { t["do"].strides[3] = 2; }, {"\"do\"", "contiguous"});
   refused([](NamedTensors& t) { t["dinitial_state"].data = t["dfinal_state"].data; }, {"same address"});
   refused([](NamedTensors& t) { t["saved_states"].strides[2] = 72; },
           {"\"saved_states\" has strides", "has to be contiguous"});

@@ -39,5 +39,34 @@ TEST(HostTensors, MayBeEmpty) {
   EXPECT_EQ(tensor.view().strides, (std::vector<std::int64_t>{4, 1}));
 }
 
+TEST(HostTensors, OfManyDimensionsHaveNoView) {
+  HostTensor tensor(DType::f32, {1, 1, 1, 1, 1, 1, 2});
+  EXPECT_EQ(tensor.size(), 2U);
+  expect_error([&] { tensor.view(); }, {"7 dimensions", "at most 6"});
+}
+
+TEST(Extents, AreLikeVectorsOfAFewNumbers) {
+  Extents extents{2, 3};
+  extents.push_back(4);
+  extents[0] = 5;
+  EXPECT_EQ(extents, (Extents{5, 3, 4}));
+  EXPECT_EQ(extents, (std::vector<std::int64_t>{5, 3, 4}));
+  EXPECT_NE(extents, (std::vector<std::int64_t>{5, 3, 4, 1}));
+  EXPECT_NE(extents, (Extents{5, 3, 1}));
+  EXPECT_EQ(extents.back(), 4);
+  extents.pop_back();
+  const std::vector<std::int64_t> copied = extents;
+  EXPECT_EQ(copied, (std::vector<std::int64_t>{5, 3}));
+  EXPECT_EQ(Extents(copied), extents);
+  EXPECT_TRUE(Extents{}.empty());
+}
+
+TEST(Extents, HoldSix) {
+  Extents extents{1, 2, 3, 4, 5, 6};
+  expect_error([&] { extents.push_back(7); }, {"7 dimensions", "at most 6"});
+  expect_error([&] { Extents(std::vector<std::int64_t>(9)); }, {"9 dimensions"});
+  EXPECT_EQ(extents.size(), 6U);
+}
+
 }  // namespace
 }  // namespace wkvc

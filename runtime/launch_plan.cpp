@@ -1,0 +1,48 @@
+#include "runtime/launch_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/error.h"
+#include "runtime/layout.h"
+
+namespace wkvc {
+namespace {
+
+bool holds_state(Role role) { return role == Role::initial_state || role == Role::final_state; }
+
+bool has_tokens(const TensorSpec& spec) { return std::ranges::find(spec.dims, "T") != spec.dims.end(); }
+
+}  // namespace
+
+PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
+    : spec(std::move(given)),
+      is_written(is_result(spec.role) || is_internal(spec.role)),
+      is_state(holds_state(spec.role)),
+      may_be_absent(is_optional(spec.role)),
+      keeps_for_kernels(is_internal(spec.role)),
+      has_rows(wkvc::has_rows(spec)),
+      moves_in_pieces(has_rows && has_tokens(spec)) {
+  for (const std::string& dim : spec.dims) dims.push_back(dimension_from(dim, manifest));
+  const std::size_t outer = dims.size() - (has_rows ? 1 : 0);
+  for (std::size_t i = 0; i < outer; ++i) {
+    if (dims[i].of == Dimension::Of::batches) {
+      batch = i;
+    } else if (dims[i].of == Dimension::Of::heads) {
+      head = i;
+    } else {
+      row = i;  // T, or the innermost rows: of a state, of several behind each other
+    }
+  }
+}
+
+LaunchPlan::LaunchPlan(const Manifest& manifest) {
+  if (manifest.tensors.size() > max_tensors) {
+    user_error("the kernels of the text have {} tensors, at most {} can be launched with", manifest.tensors.size(),
+               max_tensors);
+  }
+  tensors.reserve(manifest.tensors.size());
+  for (const TensorSpec& spec : manifest.tensors) tensors.emplace_back(spec, manifest);
+}
+
+}  // namespace wkvc

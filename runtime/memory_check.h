@@ -1,0 +1,16 @@
+// Whether a kernel reaches the memory it is launched with. Internal to the runtime.
+#pragma once
+
+#include <span>
+
+#include "runtime/backend.h"
+#include "runtime/launch_plan.h"
+#include "runtime/tensor.h"
+
+namespace wkvc {
+
+// Throws UserError when a tensor that has elements begins in memory that kernels of `backend` cannot reach. `tensors`
+// have passed check_launch.
+void check_memory(const Backend& backend, const LaunchPlan& plan, std::span<const Tensor> tensors);
+
+}  // namespace wkvc

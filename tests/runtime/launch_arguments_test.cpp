@@ -1,0 +1,117 @@
+// What a launch makes of the tensors and sizes that it takes.
+#include "tests/runtime/launch_problem.h"
+
+namespace wkvc {
+namespace {
+
+TEST_F(Launch, ArgumentsBeginWithTheSizes) {
+  const LaunchArguments arguments(LaunchPlan(manifest), tensors, given);
+  long long sizes[3];
+  ASSERT_EQ(arguments.bytes().size(), sizeof(KernelArgs<5>));
+  std::memcpy(sizes, arguments.bytes().data(), sizeof(sizes));
+  EXPECT_EQ(sizes[0], 2);
+  EXPECT_EQ(sizes[1], 3);
+  EXPECT_EQ(sizes[2], 4);
+}
+
+TEST_F(Launch, TokensStrideOverBatchRowAndHead) {
+  tensors[x].strides = {96, 8, 24, 1};  // head first
+  const TensorArg arg = argument(x);
+  EXPECT_EQ(arg.data, tensors[x].data);
+  EXPECT_EQ(arg.batch, 96);
+  EXPECT_EQ(arg.row, 8);
+  EXPECT_EQ(arg.head, 24);
+  EXPECT_EQ(arg.vector16, 1);
+}
+
+TEST_F(Launch, StatesStrideOverBatchHeadAndRow) {
+  const TensorArg arg = argument(final_state);
+  EXPECT_EQ(arg.batch, 256);
+  EXPECT_EQ(arg.head, 64);
+  EXPECT_EQ(arg.row, 8);
+}
+
+TEST_F(Launch, ParametersStrideOverHeads) {
+  const TensorArg arg = argument(s);
+  EXPECT_EQ(arg.batch, 0);
+  EXPECT_EQ(arg.row, 0);
+  EXPECT_EQ(arg.head, 8);
+}
+
+TEST_F(Launch, ScalarsHaveOneElementARow) {
+  manifest.tensors[x].dims = {"B", "T", "H"};
+  tensors[x].shape = {2, 3, 4};
+  tensors[x].strides = {1, 2, 16};
+  EXPECT_NO_THROW(check());
+  const TensorArg arg = argument(x);
+  EXPECT_EQ(arg.batch, 1);
+  EXPECT_EQ(arg.row, 2);
+  EXPECT_EQ(arg.head, 16);
+  EXPECT_EQ(arg.vector16, 0);
+}
+
+TEST_F(Launch, SavedStatesStrideOverRowsOfAllOfThem) {
+  manifest.chunk = 2;
+  manifest.saved_every = 1;
+  manifest.tensors[x] = {"saved_states", Role::saved_states, DType::f32, {"B", "H", "N", "V", "K"}};
+  HostTensor memory{DType::f32, {2, 4, 2, 8, 8}};
+  tensors[x] = memory.view();
+  EXPECT_NO_THROW(check());
+  const TensorArg arg = argument(x);
+  EXPECT_EQ(arg.batch, 512);
+  EXPECT_EQ(arg.head, 128);
+  EXPECT_EQ(arg.row, 8);
+  EXPECT_EQ(arg.vector16, 1);
+  tensors[x].strides = {512, 128, 72, 8, 1};
+  refused({"\"saved_states\"", "[512, 128, 64, 8, 1]", "contiguous"});
+}
+
+TEST_F(Launch, WorkspacesStrideOverBatchAndHead) {
+  manifest.tensors[x] = {"parts", Role::workspace, DType::f32, {"B", "H", "K"}};
+  HostTensor memory{DType::f32, {2, 4, 8}};
+  tensors[x] = memory.view();
+  EXPECT_NO_THROW(check());
+  const TensorArg arg = argument(x);
+  EXPECT_EQ(arg.batch, 32);
+  EXPECT_EQ(arg.head, 8);
+  EXPECT_EQ(arg.row, 0);
+  tensors[x].data = tensors[s].data;
+  refused({"\"parts\" and \"s\"", "written"});
+}
+
+TEST_F(Launch, StridesOfSingleElementsDoNotMatter) {
+  tensors[x].shape[0] = 1;
+  tensors[x].strides[0] = -7;
+  given.batches = 1;
+  for (const Index i : {o, initial_state, final_state}) tensors[i].shape[0] = 1;
+  EXPECT_NO_THROW(check());
+  EXPECT_EQ(argument(x).batch, 0);
+  EXPECT_EQ(argument(x).vector16, 1);
+}
+
+TEST_F(Launch, Vector16NeedsEveryStrideAndTheAddress) {
+  tensors[x].strides[1] = 34;
+  EXPECT_EQ(argument(x).vector16, 0);
+  tensors[x].strides[1] = 36;
+  EXPECT_EQ(argument(x).vector16, 1);
+  tensors[x].data = static_cast<float*>(tensors[x].data) + 1;
+  EXPECT_EQ(argument(x).vector16, 0);
+}
+
+TEST_F(Launch, SizesFollowFromShapes) {
+  const LaunchSize found = size_from(manifest, {{"x", {2, 3, 4, 8}}, {"unrelated", {1}}});
+  EXPECT_EQ(found.batches, 2);
+  EXPECT_EQ(found.tokens, 3);
+  EXPECT_EQ(found.heads, 4);
+  EXPECT_EQ(shape_of(manifest.tensors[final_state], manifest, found), (std::vector<std::int64_t>{2, 4, 8, 8}));
+}
+
+TEST_F(Launch, SizesThatDisagreeNameBothTensors) {
+  expect_error([&] { size_from(manifest, {{"x", {2, 3, 4, 8}}, {"s", {5, 8}}}); },
+               {"\"s\"", "H is 5", "4 in tensor \"x\""});
+  expect_error([&] { size_from(manifest, {{"s", {5, 8}}}); }, {"B follows from none"});
+  expect_error([&] { size_from(manifest, {{"x", {5, 8}}}); }, {"\"x\"", "[5, 8]", "[B, T, H, K]"});
+}
+
+}  // namespace
+}  // namespace wkvc

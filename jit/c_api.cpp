@@ -1,5 +1,9 @@
 // The C interface: exceptions become statuses, and what they say a message of the calling thread.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <new>
@@ -96,8 +100,8 @@ std::vector<std::string> dims_of(const Operator& op, Direction pass) {
 
 Tensor tensor_from(const wkvc_tensor& given, std::size_t index) {
   if (given.data == nullptr) return {};
-  if (given.rank < 0 || given.rank > static_cast<int>(Extents::capacity)) {
-    user_error("tensor {} has rank {}, expected at most {}", index, given.rank, Extents::capacity);
+  if (given.rank < 0 || given.rank > static_cast<int>(Extents::max_rank)) {
+    user_error("tensor {} has rank {}, expected at most {}", index, given.rank, Extents::max_rank);
   }
   if (given.dtype < 0 || given.dtype >= static_cast<int>(dtypes.size())) {
     user_error("tensor {} has dtype {}, expected WKVC_F32, WKVC_F16 or WKVC_BF16", index, given.dtype);
@@ -115,7 +119,7 @@ Tensor tensor_from(const wkvc_tensor& given, std::size_t index) {
 
 using namespace wkvc;
 
-const char* wkvc_version() { return version; }
+const char* wkvc_version() { return wkvc::wkvc_version().data(); }  // ends with a NUL
 
 const char* wkvc_message() { return message.c_str(); }
 
@@ -167,7 +171,7 @@ wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64
 }
 
 wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
-                        const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream) {
+                        const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream, wkvc_checks checks) {
   return guarded([&] {
     expect_given(op, "op");
     const Direction direction = direction_of(pass);
@@ -178,6 +182,7 @@ wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches
     if (expected > 0) expect_given(tensors, "tensors");
     std::array<Tensor, Operator::max_tensors> given;
     for (std::size_t i = 0; i < expected; ++i) given[i] = tensor_from(tensors[i], i);
-    op->kernels->launch(direction, std::span(given).first(expected), {batches, tokens, heads}, workspace, stream);
+    op->kernels->launch(direction, std::span(given).first(expected), {batches, tokens, heads}, workspace, stream,
+                        checks == WKVC_CHECK_MEMORY ? Checks::memory : Checks::layout);
   });
 }

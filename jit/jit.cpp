@@ -1,5 +1,8 @@
 #include "jit/jit.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "dsl/registry.h"
 #include "jit/fingerprint.h"
 #include "runtime/disk_cache.h"

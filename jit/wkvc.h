@@ -2,7 +2,7 @@
  *
  *   wkvc_operator* op = NULL;
  *   if (wkvc_prepare("rwkv7", "--head 64 --io bf16 --pass both", WKVC_CUDA, &op) != WKVC_OK) puts(wkvc_message());
- *   wkvc_launch(op, WKVC_FORWARD, B, T, H, tensors, count, workspace, stream);
+ *   wkvc_launch(op, WKVC_FORWARD, B, T, H, tensors, count, workspace, stream, WKVC_CHECK_LAYOUT);
  *
  * Every function may be called from any thread. None prints, aborts or throws. */
 #ifndef WKVC_JIT_WKVC_H
@@ -22,6 +22,9 @@ typedef enum wkvc_status {
 } wkvc_status;
 
 typedef enum wkvc_target { WKVC_CUDA = 0, WKVC_HOST = 1 } wkvc_target;
+/* What a launch checks: dtypes, shapes, strides, alignment and overlaps; and that the GPU reaches the memory, which
+ * costs the host about a microsecond more for every few tensors. */
+typedef enum wkvc_checks { WKVC_CHECK_LAYOUT = 0, WKVC_CHECK_MEMORY = 1 } wkvc_checks;
 typedef enum wkvc_pass { WKVC_FORWARD = 0, WKVC_BACKWARD = 1 } wkvc_pass;
 typedef enum wkvc_dtype { WKVC_F32 = 0, WKVC_F16 = 1, WKVC_BF16 = 2 } wkvc_dtype;
 
@@ -69,7 +72,7 @@ wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64
 /* Launches a pass on `stream` (a CUstream or cudaStream_t; NULL: the default stream) of the current device. `tensors`
  * are in the order of wkvc_tensor_at. Allocates nothing, waits for nothing, and can be captured in a CUDA graph. */
 wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
-                        const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream);
+                        const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream, wkvc_checks checks);
 
 #ifdef __cplusplus
 }

@@ -27,7 +27,7 @@ CheckedInt padded_bytes(const TensorSpec& spec, const Manifest& manifest, Launch
 }
 
 Tensor contiguous(void* data, const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
-  const auto shape = shape_of(spec, manifest, size);
+  const Extents shape = shape_of(spec, manifest, size);
   return {data, spec.dtype, shape, contiguous_strides(shape)};
 }
 
@@ -91,7 +91,7 @@ std::int64_t Operator::workspace_bytes(LaunchSize size) const {
 }
 
 void Operator::launch(Direction direction, std::span<const Tensor> tensors, LaunchSize size, void* workspace,
-                      StreamHandle stream) const {
+                      StreamHandle stream, Checks checks) const {
   const Pass& pass = this->pass(direction);
   check_count(direction, pass.given.size(), tensors.size());
   check_workspace(workspace, workspace_bytes(size));
@@ -108,7 +108,7 @@ void Operator::launch(Direction direction, std::span<const Tensor> tensors, Laun
     all[i] = internal < internals_.size() ? contiguous(places[internal], internals_[internal], manifest_, size)
                                           : tensors[given++];
   }
-  pass.program.launch(std::span(all).first(count), size, stream);
+  pass.program.launch(std::span<const Tensor>(all).first(count), size, stream, checks);
 }
 
 }  // namespace wkvc

@@ -14,7 +14,7 @@ namespace wkvc {
 
 class Operator {
  public:
-  static constexpr std::size_t max_tensors = 96;
+  static constexpr std::size_t max_tensors = 48;
 
   // Throws UserError where the program has more than max_tensors.
   explicit Operator(const Program& program);
@@ -35,7 +35,7 @@ class Operator {
   // `tensors` are those of tensors(pass), Tensor{} for what is left out; `workspace` is memory of the target's, aligned
   // to 256 bytes (cudaMalloc's and PyTorch's is), and may be null where workspace_bytes is 0.
   void launch(Direction pass, std::span<const Tensor> tensors, LaunchSize size, void* workspace = nullptr,
-              StreamHandle stream = nullptr) const;
+              StreamHandle stream = nullptr, Checks checks = Checks::layout) const;
 
  private:
   // One pass, and where its kernels' tensors come from.

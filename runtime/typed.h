@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "runtime/tensor.h"
@@ -43,7 +44,7 @@ class TypedTensor {
 
   operator Tensor() const {
     if (data_ == nullptr) return {};
-    return {data_, dtype, {shape_.begin(), shape_.end()}, {strides_.begin(), strides_.end()}};
+    return {data_, dtype, Extents(std::span(shape_)), Extents(std::span(strides_))};
   }
 
  private:

@@ -58,8 +58,8 @@ class ProgressLine {
  public:
   void show(const TunerProgress& progress) {
     if (!isatty(STDERR_FILENO)) return;
-    const std::string line = fmt::format("{} {} of {}, {:.0f} s left", progress.doing, progress.done, progress.total,
-                                         progress.seconds_left);
+    const std::string line =
+        fmt::format("{} {} of {}, {:.0f} s left", progress.doing, progress.done, progress.total, progress.seconds_left);
     fmt::print(stderr, "\r{:<78}", line);
     std::fflush(stderr);
     shown_ = true;
@@ -115,7 +115,8 @@ void print_findings(std::span<const Candidate> candidates, LaunchSize size) {
   if (guess == nullptr) return;
   print("  model's pick  {}   {}\n", guess->ms ? fmt::format("{:.4f} ms", *guess->ms) : "not measured",
         label_of(guess->config));
-  if (best != nullptr && guess->ms) print("  the pick is {:.1f} % from the fastest\n", 100 * (*guess->ms / *best->ms - 1));
+  if (best != nullptr && guess->ms)
+    print("  the pick is {:.1f} % from the fastest\n", 100 * (*guess->ms / *best->ms - 1));
 }
 
 std::vector<Trial> compiled(const TuningTask& task, double budget, ProgressLine& line) {
@@ -131,7 +132,8 @@ std::vector<Trial> compiled(const TuningTask& task, double budget, ProgressLine&
 const Trial& any_of(const std::vector<Trial>& trials) {
   const auto found = std::ranges::find(trials, std::string(), &Trial::fault);
   if (found != trials.end()) return *found;
-  user_error("no configuration has kernels; the first one: {}", trials.empty() ? "none was tried" : trials.front().fault);
+  user_error("no configuration has kernels; the first one: {}",
+             trials.empty() ? "none was tried" : trials.front().fault);
 }
 
 // The winners, into the lockfile.

@@ -26,7 +26,8 @@ int main(void) {
     if (info.is_result) o = data;
     tensors[i] = (wkvc_tensor){data, shape, NULL, 4, WKVC_F32};
   }
-  const wkvc_status status = wkvc_launch(op, WKVC_FORWARD, 1, tokens, 1, tensors, count, NULL, NULL);
+  const wkvc_status status = wkvc_launch(op, WKVC_FORWARD, 1, tokens, 1, tensors, count, NULL, NULL,
+                                         WKVC_CHECK_MEMORY);
   if (status != WKVC_OK) {
     fprintf(stderr, "%s\n", wkvc_message());
     return 2;

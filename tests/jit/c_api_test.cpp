@@ -1,0 +1,116 @@
+// The C interface: statuses and messages, and one launch.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "jit/wkvc.h"
+
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Prepared {
+  Prepared() { status = wkvc_prepare("rwkv7", "--head 16 --io f32 --mma f32 --pass both", WKVC_HOST, &op); }
+  ~Prepared() { wkvc_release(op); }
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  wkvc_operator* op = nullptr;
+  wkvc_status status;
+};
+
+constexpr std::array<std::int64_t, 4> shape{1, 5, 1, 16};
+
+// Inputs of 0.1 and results of NaN, without states.
+struct Forward {
+  explicit Forward(const wkvc_operator* op) {
+    const std::int32_t count = wkvc_tensor_count(op, WKVC_FORWARD);
+    tensors.resize(static_cast<std::size_t>(count));
+    values.resize(tensors.size());
+    for (std::int32_t i = 0; i < count; ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      wkvc_tensor_info info;
+      EXPECT_EQ(wkvc_tensor_at(op, WKVC_FORWARD, i, &info), WKVC_OK);
+      if (info.is_optional != 0) continue;
+      EXPECT_STREQ(info.dims, std::strchr("vo", info.name[0]) != nullptr ? "B T H V" : "B T H K");
+      values[place].assign(80, info.is_result != 0 ? NAN : 0.1F);
+      tensors[place] = {values[place].data(), shape.data(), nullptr, info.rank, info.dtype};
+      if (info.is_result != 0) o = place;
+    }
+    std::int64_t bytes = 0;
+    EXPECT_EQ(wkvc_workspace_bytes(op, 1, 5, 1, &bytes), WKVC_OK);
+    EXPECT_GT(bytes, 0);
+    memory.resize(static_cast<std::size_t>(bytes) + 256);
+  }
+  wkvc_status launch(const wkvc_operator* op) {
+    auto* const aligned = memory.data() + (256 - reinterpret_cast<std::uintptr_t>(memory.data()) % 256);
+    return wkvc_launch(op, WKVC_FORWARD, 1, 5, 1, tensors.data(), static_cast<std::int32_t>(tensors.size()), aligned,
+                       nullptr, WKVC_CHECK_MEMORY);
+  }
+
+  std::vector<wkvc_tensor> tensors;
+  std::vector<std::vector<float>> values;
+  std::vector<char> memory;
+  std::size_t o = 0;
+};
+
+TEST(CApi, Launches) {
+  const Prepared prepared;
+  ASSERT_EQ(prepared.status, WKVC_OK) << wkvc_message();
+  Forward forward(prepared.op);
+  ASSERT_EQ(forward.launch(prepared.op), WKVC_OK) << wkvc_message();
+  EXPECT_NEAR(forward.values[forward.o][0], 16 * 0.001, 1e-6);  // of the first token: v·(k·r)
+  for (const float value : forward.values[forward.o]) EXPECT_TRUE(std::isfinite(value));
+  EXPECT_GT(wkvc_tensor_count(prepared.op, WKVC_BACKWARD), wkvc_tensor_count(prepared.op, WKVC_FORWARD));
+}
+
+TEST(CApi, SaysWhatIsWrongWithALaunch) {
+  const Prepared prepared;
+  ASSERT_EQ(prepared.status, WKVC_OK) << wkvc_message();
+  const auto expect = [&](const auto& spoil, const char* part) {
+    Forward forward(prepared.op);
+    spoil(forward);
+    EXPECT_EQ(forward.launch(prepared.op), WKVC_USER_ERROR) << part;
+    EXPECT_THAT(wkvc_message(), HasSubstr(part));
+  };
+  static constexpr std::array<std::int64_t, 4> other{1, 6, 1, 16}, strides{80, 16, 16, 2};
+  expect([](Forward& f) { f.tensors.pop_back(); }, "tensors were given");
+  expect([](Forward& f) { f.tensors[0].shape = other.data(); }, "has shape [1, 6, 1, 16]");
+  expect([](Forward& f) { f.tensors[0].shape = nullptr; }, "shape is null");
+  expect([](Forward& f) { f.tensors[0].strides = strides.data(); }, "contiguous");
+  expect([](Forward& f) { f.tensors[0].rank = 77; }, "rank 77");
+  expect([](Forward& f) { f.tensors[0].rank = -1; }, "rank -1");
+  expect([](Forward& f) { f.tensors[0].dtype = WKVC_BF16; }, "bf16");
+  expect([](Forward& f) { f.tensors[0].dtype = 9; }, "dtype 9");
+  expect([](Forward& f) { f.tensors[0].data = nullptr; }, "is null");
+  expect([](Forward& f) { f.tensors[0].data = static_cast<char*>(f.tensors[0].data) + 1; }, "aligned");
+  expect([](Forward& f) { f.tensors[f.o].data = f.tensors[0].data; }, "memory");
+}
+
+TEST(CApi, SaysWhatIsWrongWithPreparing) {
+  wkvc_operator* op = nullptr;
+  EXPECT_EQ(wkvc_prepare("rwkv9", nullptr, WKVC_HOST, &op), WKVC_USER_ERROR);
+  EXPECT_THAT(wkvc_message(), HasSubstr("rwkv9"));
+  EXPECT_EQ(wkvc_prepare("rwkv7", "--heads 16", WKVC_HOST, &op), WKVC_USER_ERROR);
+  EXPECT_THAT(wkvc_message(), HasSubstr("--heads"));
+  EXPECT_EQ(wkvc_prepare("rwkv7", "--head 17", WKVC_HOST, &op), WKVC_USER_ERROR);
+  EXPECT_THAT(wkvc_message(), HasSubstr("17"));
+  EXPECT_EQ(wkvc_prepare("a\nb", nullptr, WKVC_HOST, &op), WKVC_USER_ERROR);
+  EXPECT_EQ(wkvc_prepare(nullptr, nullptr, WKVC_HOST, &op), WKVC_USER_ERROR);
+  EXPECT_EQ(wkvc_prepare("rwkv7", nullptr, WKVC_HOST, nullptr), WKVC_USER_ERROR);
+  EXPECT_EQ(wkvc_prepare("rwkv7", nullptr, static_cast<wkvc_target>(7), &op), WKVC_USER_ERROR);
+  EXPECT_EQ(op, nullptr);
+  EXPECT_EQ(wkvc_tensor_count(nullptr, WKVC_FORWARD), 0);
+  wkvc_release(nullptr);
+}
+
+TEST(CApi, TellsItsVersion) {
+  EXPECT_THAT(std::string(wkvc_version()), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+}
+
+}  // namespace

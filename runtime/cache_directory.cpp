@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/error.h"
+#include "runtime/reason.h"
 
 namespace wkvc {
 namespace {

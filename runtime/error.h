@@ -5,7 +5,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <system_error>
 
 namespace wkvc {
 
@@ -30,8 +29,5 @@ template <class... Args>
 [[noreturn]] void internal_error(fmt::format_string<Args...> text, Args&&... args) {
   throw InternalError(fmt::format(text, std::forward<Args>(args)...));
 }
-
-// What the operating system says of a value of errno: "No such file or directory".
-inline std::string reason(int error) { return std::generic_category().message(error); }
 
 }  // namespace wkvc

@@ -14,6 +14,7 @@
 
 #include "runtime/error.h"
 #include "runtime/process.h"
+#include "runtime/reason.h"
 
 namespace wkvc {
 namespace {

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <mutex>
 #include <set>
-#include <system_error>
 
 #include "runtime/error.h"
+#include "runtime/reason.h"
 
 extern char** environ;
 

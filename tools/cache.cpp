@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/cache_settings.h"
 #include "runtime/cache_upkeep.h"
+#include "runtime/error.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 
@@ -62,28 +65,29 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
-// Whether there is a directory; else it says why the cache is off.
-bool is_on(const CacheSettings& settings) {
-  if (!settings.directory.empty()) return true;
-  complain(fmt::format("the cache is off: {}", settings.why_off).c_str());
-  return false;
-}
-
-int list(const CacheSettings& settings) {
+void list(const CacheSettings& settings) {
   std::vector<Row> rows{{"used", "bytes", "what", "operator", "configuration", "arch", "made by", "wkvc"}};
   for (const ListedEntry& entry : list_cache(settings)) rows.push_back(row_of(entry));
   if (rows.size() > 1) print_table(rows);
-  return exit_passed;
 }
 
-int clear(const CacheSettings& settings) {
+void clear(const CacheSettings& settings) {
   const Removed removed = clear_cache(settings.directory);
   print("removed {} {}, {} bytes\n", removed.entries, removed.entries == 1 ? "entry" : "entries", removed.bytes);
-  return exit_passed;
 }
 
-int path(const CacheSettings& settings) {
-  print("{}\n", settings.directory.string());
+void path(const CacheSettings& settings) { print("{}\n", settings.directory.string()); }
+
+int cache(const std::string& what) {
+  const std::map<std::string, void (*)(const CacheSettings&)> actions{{"list", list}, {"clear", clear}, {"path", path}};
+  const auto action = actions.find(what);
+  if (action == actions.end()) user_error("cache {}: not known here; expected list, clear or path", what);
+  const CacheSettings settings = cache_settings_from_environment();
+  if (settings.directory.empty()) {
+    complain(fmt::format("the cache is off: {}", settings.why_off).c_str());
+  } else {
+    action->second(settings);
+  }
   return exit_passed;
 }
 
@@ -91,18 +95,9 @@ int path(const CacheSettings& settings) {
 
 void add_cache(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("cache", "Compiled kernels that are kept on disk");
-  command->require_subcommand(1);
-  const auto add = [&](const char* name, const char* what, int (*run)(const CacheSettings&)) {
-    command->add_subcommand(name, what)->callback([&action, run] {
-      action = [run] {
-        const CacheSettings settings = cache_settings_from_environment();
-        return is_on(settings) ? run(settings) : exit_passed;
-      };
-    });
-  };
-  add("list", "The entries, the last used first", list);
-  add("clear", "Removes them", clear);
-  add("path", "The directory", path);
+  const auto what = std::make_shared<std::string>();
+  command->add_option("ACTION", *what, "list (the last used first), clear or path")->required();
+  command->callback([&action, what] { action = [what] { return cache(*what); }; });
 }
 
 }  // namespace wkvc

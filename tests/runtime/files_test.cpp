@@ -1,5 +1,8 @@
 #include "runtime/files.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <fstream>
 
@@ -24,6 +27,25 @@ TEST(Files, AreWrittenWholeAndReplaced) {
   write_file_atomically(path, std::array{"new"sv});
   EXPECT_EQ(contents(path), "new");
   EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), {}), 1);
+}
+
+TEST(Files, OfTheirOwnerOnly) {
+  const TemporaryDirectory directory;
+  const mode_t before = ::umask(0);
+  write_file_atomically(directory.path() / "private", std::array{"x"sv}, Readers::owner);
+  write_file_atomically(directory.path() / "public", std::array{"x"sv});
+  ::umask(before);
+  EXPECT_EQ(fs::status(directory.path() / "private").permissions(), fs::perms(0600));
+  EXPECT_EQ(fs::status(directory.path() / "public").permissions(), fs::perms(0666));
+}
+
+// As processes with the same number leave them that were killed.
+TEST(Files, LeftOversDoNotMatter) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "file";
+  for (int i = 1; i <= 50; ++i) std::ofstream(path.string() + fmt::format(".{}.{}.tmp", ::getpid(), i)) << "x";
+  write_file_atomically(path, std::array{"whole"sv});
+  EXPECT_EQ(contents(path), "whole");
 }
 
 TEST(Files, DevicesAreNotReplaced) {

@@ -22,6 +22,7 @@ struct Config {
   std::string pass = "forward";        // --pass: forward, backward, or both (the forward pass that saves states before)
   int save_every = 0;                  // --save-every: tokens between saved states, a multiple of the chunk; 0 = auto
   std::string saved;                   // --saved: storage of saved states: f32, bf16, f16
+  int blocks = 0;                      // --blocks: blocks an SM must hold at once; 0 = auto
   std::vector<std::string> gradients;  // --grad: what to differentiate by, by name; empty: by everything
 };
 

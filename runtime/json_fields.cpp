@@ -47,10 +47,11 @@ std::int64_t JsonFields::integer(const char* key, std::int64_t low, std::int64_t
 
 double JsonFields::number(const char* key, double low, double high) const {
   const json& value = at(key);
-  if (!value.is_number() || value.get<double>() < low || value.get<double>() > high) {
-    wrong(key, value, fmt::format("a number from {} to {}", low, high));
-  }
-  return value.get<double>();
+  const std::string expected = fmt::format("a number from {} to {}", low, high);
+  if (!value.is_number()) wrong(key, value, expected);
+  const auto result = value.get<double>();
+  if (!(low <= result && result <= high)) wrong(key, value, expected);  // NaN neither
+  return result;
 }
 
 const json& JsonFields::list(const char* key) const {

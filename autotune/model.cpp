@@ -22,7 +22,9 @@ double kernel_ms(const KernelFacts& kernel, LaunchSize size, const GpuFacts& gpu
   const double together = std::min<double>(resident, std::ceil(blocks / gpu.sm_count));
   const double warps = std::max(1.0, together * manifest.warps / schedulers);
   const double instructions = static_cast<double>(kernel.code_bytes) / instruction_bytes;
-  const double chunks = std::ceil(static_cast<double>(size.tokens) / manifest.chunk);
+  // A kernel that sums over batches has one turn for each.
+  const double chunks = manifest.grid == Grid::head ? static_cast<double>(size.batches)
+                                                    : std::ceil(static_cast<double>(size.tokens) / manifest.chunk);
   const double cycles = waves * chunks * instructions * std::max(cycles_alone, cycles_together * warps);
   const double bytes = static_cast<double>(bytes_moved(std::array{manifest}, size));
   return 1e3 * std::max(cycles / gpu.clock_hz, bytes / gpu.bytes_per_second);

@@ -45,10 +45,4 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   return space;
 }
 
-std::string label_of(const Config& config) {
-  std::string label = fmt::format("chunk {} blocks {}", config.chunk, config.blocks);
-  if (config.pass == "forward") return label;
-  return label + fmt::format(",{} save every {} {}", config.backward_blocks, config.save_every, config.saved);
-}
-
 }  // namespace wkvc

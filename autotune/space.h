@@ -21,7 +21,4 @@ struct SpaceLimits {
 // do not fit the range of decays or shared memory: lowering tells. Head sizes have to be set.
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits);
 
-// "chunk 16 blocks 3,2 save every 32 f16": what distinguishes the points of a space.
-std::string label_of(const Config& config);
-
 }  // namespace wkvc

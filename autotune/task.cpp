@@ -14,8 +14,6 @@
 namespace wkvc {
 namespace {
 
-std::string hash_of(std::string_view text) { return hex(hash128(text)); }
-
 std::string driver_text(const Gpu& gpu) { return gpu.name.empty() ? "" : driver_version(); }
 
 Runnable runnable_of(const Trial& trial, Passes passes) {
@@ -47,17 +45,17 @@ TuningTask::TuningTask(TuningRequest request)
   space_ = search_space(request_.config, request_.limits);
 }
 
-rec::RecurrenceOp TuningTask::recurrence() const { return rec::recurrence_of(**const_cast<decltype(module_)*>(&module_)); }
+rec::RecurrenceOp TuningTask::recurrence() const { return rec::recurrence_of(*module_); }
 
 ShapeClass TuningTask::shape_class(LaunchSize size) const {
-  const rec::RecurrenceOp op = recurrence();
+  rec::RecurrenceOp op = recurrence();
   ShapeClass shape_class;
-  shape_class.op = rec::RecurrenceOp(op).getSymName().str();
+  shape_class.op = op.getSymName().str();
   shape_class.pass = request_.config.pass;
   shape_class.io = io_of(op);
   shape_class.key_dim = request_.config.key_dim;
   shape_class.value_dim = request_.config.value_dim;
-  shape_class.accuracy = rec::RecurrenceOp(op).getCompute().str();
+  shape_class.accuracy = op.getCompute().str();
   shape_class.size = size;
   return shape_class;
 }
@@ -67,8 +65,8 @@ TuningRun TuningTask::run_on(const Gpu& gpu) const {
   for (const LaunchSize size : request_.sizes) run.shape_classes.push_back(shape_class(size));
   std::string space;
   for (const Config& config : space_) space += config_text(config) + "\n";
-  run.recurrence = hash_of(request_.source.text);
-  run.space = hash_of(space);
+  run.recurrence = hex_hash(request_.source.text);
+  run.space = hex_hash(space);
   run.gpu = gpu;
   run.wkvc = wkvc_version();
   run.nvrtc = nvrtc_version();
@@ -81,22 +79,27 @@ Validation TuningTask::validation(const Trial& trial) const {
   return {recurrence(), runnable_of(trial, passes()), request_.seed};
 }
 
+Evidence TuningTask::evidence(const Gpu& gpu, std::size_t tried) const {
+  return {.wkvc = std::string(wkvc_version()),
+          .nvrtc = nvrtc_version(),
+          .driver = driver_text(gpu),
+          .date = timestamp(std::chrono::system_clock::now()),
+          .candidates = static_cast<std::int64_t>(tried),
+          .seed = request_.seed,
+          .outputs = ""};
+}
+
 LockEntry TuningTask::entry(const Candidate& best, const Gpu& gpu, double copy_ms, std::size_t tried) const {
   LockEntry entry;
   entry.shape_class = shape_class(best.size);
   entry.gpu = gpu;
-  entry.recurrence = hash_of(request_.source.text);
+  entry.recurrence = hex_hash(request_.source.text);
   entry.config = best.config;
   entry.ms = best.ms.value_or(0);
   entry.ratio_to_copy = entry.ms / copy_ms;
   entry.errors = best.errors;
-  entry.evidence = {.wkvc = std::string(wkvc_version()),
-                    .nvrtc = nvrtc_version(),
-                    .driver = driver_text(gpu),
-                    .date = timestamp(std::chrono::system_clock::now()),
-                    .candidates = static_cast<std::int64_t>(tried),
-                    .seed = request_.seed,
-                    .outputs = best.outputs};
+  entry.evidence = evidence(gpu, tried);
+  entry.evidence.outputs = best.outputs;
   return entry;
 }
 

@@ -45,6 +45,8 @@ class TuningTask {
   TuningRun run_on(const Gpu& gpu) const;
   // The case that every trial is validated on; `trial` has kernels.
   Validation validation(const Trial& trial) const;
+  // Where results that were found here and now come from.
+  Evidence evidence(const Gpu& gpu, std::size_t tried) const;
   // The result for a lockfile; `best` was timed.
   LockEntry entry(const Candidate& best, const Gpu& gpu, double copy_ms, std::size_t tried) const;
 

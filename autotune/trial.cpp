@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/cubin_cache.h"
 #include "runtime/error.h"
 #include "tools/occupancy.h"
 
@@ -48,7 +49,7 @@ Trial trial_of(Config config, std::string text) {
   trial.config = std::move(config);
   trial.text = std::move(text);
   const std::vector<Manifest> manifests = manifests_from(trial.text);
-  trial.compiled = compile_cubin(trial.text, manifests.front().arch);
+  trial.compiled = cached_cubin(trial.text, manifests.front());
   for (const Manifest& manifest : manifests) {
     trial.kernels.push_back(
         {manifest, usage_from(trial.compiled.log, manifest.kernel), code_bytes(trial.compiled.cubin, manifest.kernel)});

@@ -32,7 +32,7 @@ std::string hash_of(const Manifest& manifest, const TensorMap& tensors) {
     const auto part = tensors.at(spec.name).bytes();
     bytes.append(reinterpret_cast<const char*>(part.data()), part.size());
   }
-  return hex(hash128(bytes));
+  return hex_hash(bytes);
 }
 
 // Of runs of one program on one case.

@@ -11,6 +11,7 @@ void find_device_functions(const DynamicLibrary& library, CudaLibrary& cuda) {
   library.find("cuInit", cuda.init);
   library.find("cuGetErrorString", cuda.error_text);
   library.find("cuGetErrorName", cuda.error_name);
+  library.find("cuDriverGetVersion", cuda.driver_version);
   library.find("cuDeviceGetCount", cuda.device_count);
   library.find("cuDeviceGet", cuda.device_get);
   library.find("cuDeviceGetName", cuda.device_name);

@@ -21,6 +21,7 @@ struct CudaLibrary {
   Result (*init)(unsigned flags) = nullptr;
   Result (*error_text)(Result, const char**) = nullptr;
   Result (*error_name)(Result, const char**) = nullptr;
+  Result (*driver_version)(int*) = nullptr;  // 13000: of CUDA 13.0
   Result (*device_count)(int*) = nullptr;
   Result (*device_get)(int* device, int ordinal) = nullptr;
   Result (*device_name)(char*, int bytes, int device) = nullptr;

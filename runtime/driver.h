@@ -18,6 +18,8 @@ using StreamHandle = void*;  // a CUstream or cudaStream_t; null: the default st
 
 bool cuda_available(std::string* why_not);  // a driver and at least one GPU; `why_not` may be null
 
+std::string driver_version();  // "13.0": the CUDA that the driver is of
+
 struct DeviceProperties {
   std::string name;
   int compute_major = 0, compute_minor = 0;  // 9, 0

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <string>
@@ -122,6 +124,24 @@ void write_file_atomically(const std::filesystem::path& path, std::span<const st
   PendingFile file(path, readers == Readers::owner ? 0600 : 0666);
   for (const std::string_view piece : pieces) file.write(piece);
   file.finish();
+}
+
+std::string read_text(const std::filesystem::path& path, std::string_view expected) {
+  constexpr std::size_t most = std::size_t{64} << 20;
+  const std::string name = path.string();
+  if (const std::string fault = why_irregular(path); !fault.empty()) {
+    user_error("{}: {}; expected {}", name, fault, expected);
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::array<char, 1 << 16> piece{};
+  while (file.read(piece.data(), piece.size()), file.gcount() > 0) {
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > most) user_error("{}: has more than 64 MiB; expected {}", name, expected);
+  }
+  if (!file.eof()) user_error("{}: cannot be read: {}", name, reason(errno));
+  return text;
 }
 
 void expect_writable(const std::filesystem::path& path) {

@@ -14,6 +14,7 @@ namespace wkvc {
 struct LaunchSize {
   std::int64_t batches = 0, tokens = 0, heads = 0;  // B, T, H
   bool is_empty() const { return batches == 0 || tokens == 0 || heads == 0; }
+  bool operator==(const LaunchSize&) const = default;
 };
 
 // One dimension of a tensor, in numbers: a launch compares no text.

@@ -1,7 +1,5 @@
 #include "runtime/manifest.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,7 +9,9 @@
 
 #include "runtime/error.h"
 #include "runtime/extents.h"
+#include "runtime/json_fields.h"
 #include "runtime/layout.h"
+#include "runtime/names.h"
 #include "runtime/strict_json.h"
 
 namespace wkvc {
@@ -23,22 +23,6 @@ constexpr std::string_view marker = "// wkvc-manifest: ";
 
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 2> grids{"BH", "H"};
-
-// ASCII only, whatever the locale: these names become symbols and file names.
-bool is_identifier(std::string_view text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !text.empty() && letter(text.front()) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || digit(c); });
-}
-
-bool is_arch(std::string_view text) {
-  if (!text.starts_with("sm_")) return false;
-  text.remove_prefix(3);
-  if (text.ends_with('a') || text.ends_with('f')) text.remove_suffix(1);
-  return (text.size() == 2 || text.size() == 3) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 bool is_dim(std::string_view text) {
   constexpr std::array<std::string_view, 7> symbols{"B", "T", "H", "K", "V", "N", "G"};
@@ -52,79 +36,7 @@ bool has_gradient_name(Role role) {
   return is_gradient(role) || role == Role::output_gradient || role == Role::final_state_gradient;
 }
 
-// Reads the fields of one JSON object and names the object in every error.
-class Fields {
- public:
-  Fields(const json& object, std::string what, std::vector<std::string_view> keys)
-      : object_(object), what_(std::move(what)) {
-    if (!object.is_object()) user_error("{} is a JSON {}, expected an object", what_, object.type_name());
-    for (const auto& [key, value] : object.items()) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-        user_error("{} has the unknown key \"{}\": the keys are {}", what_, key, fmt::join(keys, ", "));
-      }
-    }
-  }
-
-  std::string text(const char* key) const {
-    const json& value = at(key);
-    if (!value.is_string()) wrong(key, value, "a string");
-    return value.get<std::string>();
-  }
-
-  std::string identifier(const char* key) const {
-    std::string value = text(key);
-    if (!is_identifier(value)) {
-      user_error("{}: \"{}\" is \"{}\", expected a C identifier (letters, digits and _, no digit first)", what_, key,
-                 value);
-    }
-    return value;
-  }
-
-  // The place of the value among `known`; the first, when the key is absent.
-  template <std::size_t N>
-  std::size_t one_of(const char* key, const std::array<std::string_view, N>& known) const {
-    if (!has(key)) return 0;
-    const auto* const found = std::find(known.begin(), known.end(), text(key));
-    if (found == known.end()) wrong(key, at(key), fmt::format("{}", fmt::join(known, " or ")));
-    return static_cast<std::size_t>(found - known.begin());
-  }
-
-  std::int64_t integer(const char* key, std::int64_t low, std::int64_t high) const {
-    const json& value = at(key);
-    const std::string expected = fmt::format("an integer from {} to {}", low, high);
-    if (!value.is_number_integer()) wrong(key, value, expected);
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high)) {
-      wrong(key, value, expected);
-    }
-    const auto result = value.get<std::int64_t>();
-    if (result < low || result > high) wrong(key, value, expected);
-    return result;
-  }
-
-  bool has(const char* key) const { return object_.contains(key); }
-
-  const json& list(const char* key) const {
-    const json& value = at(key);
-    if (!value.is_array() || value.empty()) wrong(key, value, "a list that is not empty");
-    return value;
-  }
-
-  [[noreturn]] void wrong(const char* key, const json& value, std::string_view expected) const {
-    user_error("{}: \"{}\" is {}, expected {}", what_, key, value.dump(), expected);
-  }
-
- private:
-  const json& at(const char* key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end()) user_error("{} lacks the key \"{}\"", what_, key);
-    return *found;
-  }
-
-  const json& object_;
-  std::string what_;
-};
-
-std::vector<std::string> dims_from(const Fields& fields, Role role) {
+std::vector<std::string> dims_from(const JsonFields& fields, Role role) {
   const json& list = fields.list("dims");
   std::vector<std::string> dims;
   for (const json& dim : list) {
@@ -139,7 +51,8 @@ std::vector<std::string> dims_from(const Fields& fields, Role role) {
 }
 
 TensorSpec tensor_from(const json& object, std::size_t index) {
-  const Fields fields(object, fmt::format("the kernel manifest's tensor {}", index), {"name", "role", "dtype", "dims"});
+  const JsonFields fields(object, fmt::format("the kernel manifest's tensor {}", index),
+                          {"name", "role", "dtype", "dims"});
   TensorSpec spec;
   spec.name = fields.identifier("name");
   const std::string role = fields.text("role");
@@ -193,9 +106,9 @@ void check_saved_every(const Manifest& manifest) {
 Manifest parsed(std::string_view line) {
   constexpr std::int64_t max_int = std::numeric_limits<int>::max();
   const json object = parse_object(line, "the kernel manifest");
-  const Fields fields(object, "the kernel manifest",
-                      {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
-                       "pass", "saved_every", "grid", "tensors"});
+  const JsonFields fields(object, "the kernel manifest",
+                          {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
+                           "pass", "saved_every", "grid", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
@@ -207,8 +120,8 @@ Manifest parsed(std::string_view line) {
   manifest.chunk = static_cast<int>(fields.integer("chunk", 1, max_int));
   manifest.warps = static_cast<int>(fields.integer("warps", 1, 32));
   manifest.shared_bytes = fields.integer("shared_bytes", 0, max_int);
-  manifest.pass = static_cast<Direction>(fields.one_of("pass", directions));
-  manifest.grid = static_cast<Grid>(fields.one_of("grid", grids));
+  if (fields.has("pass")) manifest.pass = static_cast<Direction>(fields.one_of("pass", directions));
+  if (fields.has("grid")) manifest.grid = static_cast<Grid>(fields.one_of("grid", grids));
   if (fields.has("saved_every")) manifest.saved_every = static_cast<int>(fields.integer("saved_every", 0, max_int));
   manifest.tensors = tensors_from(fields.list("tensors"));
   check_saved_every(manifest);

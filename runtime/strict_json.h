@@ -1,4 +1,4 @@
-// JSON that came from outside. Internal to the runtime: other parts see no JSON library.
+// JSON that came from outside. For the inside of libraries: their users see no JSON library.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -49,6 +49,8 @@ int run(int argc, char** argv) {
   add_check(app, action);
   add_run(app, action);
   add_bench(app, action);
+  add_fit(app, action);
+  add_tune(app, action);
   add_pack(app, action);
   add_cache(app, action);
 

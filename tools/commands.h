@@ -23,6 +23,8 @@ void add_explain(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_fit(CLI::App& app, Action& action);
+void add_tune(CLI::App& app, Action& action);
 void add_pack(CLI::App& app, Action& action);
 void add_cache(CLI::App& app, Action& action);
 

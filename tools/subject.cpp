@@ -2,10 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <utility>
 
 #include "codegen/chunk/Chunk.h"
 #include "codegen/ir/Text.h"
@@ -27,21 +24,6 @@ auto with_origin(const std::string& origin, F f) {
   } catch (const UserError& error) {
     user_error("{}: {}", origin, error.what());
   }
-}
-
-constexpr std::size_t most_text = std::size_t{64} << 20;
-
-std::string read_text(const std::string& path) {
-  if (const std::string fault = why_irregular(path); !fault.empty()) user_error("{}; expected text of a stage", fault);
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  std::array<char, 1 << 16> piece{};
-  while (file.read(piece.data(), piece.size()), file.gcount() > 0) {
-    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-    if (text.size() > most_text) user_error("has more than 64 MiB, which no text of a stage needs");
-  }
-  if (!file.eof()) user_error("cannot be read: {}", std::strerror(errno));
-  return text;
 }
 
 // The recurrence that a text is of; empty where it holds none, which carrying it further says better.
@@ -83,7 +65,8 @@ void expect_unsettled(const Subject& subject, const ConfigOptions& config, bool 
 Subject from_file(const std::string& path, const SubjectOptions& given, const ConfigOptions& config) {
   Subject subject{
       .source = {}, .config = config.parse(), .from_file = true, .pass_given = config.pass.has_value(), .origin = path};
-  subject.source = with_origin(path, [&] { return source_from(read_text(path)); });
+  std::string text = read_text(path, "text of a stage");
+  subject.source = with_origin(path, [&] { return source_from(std::move(text)); });
   if (given.op) with_origin(path, [&] { expect_operator(*given.op, subject.source); });
   return subject;
 }

@@ -7,15 +7,20 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <thread>
 
+#include "autotune/config_json.h"
+#include "autotune/html_report.h"
 #include "autotune/lockfile.h"
+#include "autotune/shape_report.h"
 #include "autotune/space.h"
 #include "autotune/task.h"
 #include "autotune/tuner.h"
 #include "runtime/error.h"
+#include "runtime/files.h"
 #include "runtime/joint_manifest.h"
 #include "runtime/measure.h"
 #include "tools/commands.h"
@@ -111,10 +116,10 @@ void print_findings(std::span<const Candidate> candidates, LaunchSize size) {
         count(Outcome::rejected), count(Outcome::skipped));
   const Candidate* const best = fastest(candidates, size);
   const Candidate* const guess = likeliest(candidates, size);
-  if (best != nullptr) print("  fastest       {:.4f} ms   {}\n", *best->ms, label_of(best->config));
+  if (best != nullptr) print("  fastest       {:.4f} ms   {}\n", *best->ms, config_label(best->config));
   if (guess == nullptr) return;
   print("  model's pick  {}   {}\n", guess->ms ? fmt::format("{:.4f} ms", *guess->ms) : "not measured",
-        label_of(guess->config));
+        config_label(guess->config));
   if (best != nullptr && guess->ms)
     print("  the pick is {:.1f} % from the fastest\n", 100 * (*guess->ms / *best->ms - 1));
 }
@@ -136,18 +141,40 @@ const Trial& any_of(const std::vector<Trial>& trials) {
              trials.empty() ? "none was tried" : trials.front().fault);
 }
 
-// The winners, into the lockfile.
-void lock(const Options& options, const TuningTask& task, const Gpu& gpu, const std::vector<Candidate>& candidates,
-          const std::vector<Manifest>& manifests) {
-  Lockfile lockfile;
-  if (std::filesystem::exists(options.output)) lockfile = Lockfile::read(options.output);
+// What became of each size, with the time of a copy where there is a GPU.
+std::vector<ShapeReport> reports_of(const TuningTask& task, const std::vector<Candidate>& candidates, Target target,
+                                    const std::vector<Manifest>& manifests) {
+  std::vector<ShapeReport> reports;
   for (const LaunchSize size : task.sizes()) {
-    const Candidate* const best = fastest(candidates, size);
-    if (best == nullptr) continue;
-    const double copy_ms = copy_bytes_ms(Device::current(), bytes_moved(manifests, size));
-    lockfile.merge(task.entry(*best, gpu, copy_ms, candidates.size()));
+    ShapeReport& report = reports.emplace_back(ShapeReport{.shape_class = task.shape_class(size)});
+    std::ranges::copy_if(candidates, std::back_inserter(report.candidates),
+                         [&](const Candidate& candidate) { return text_of(candidate.size) == text_of(size); });
+    if (const Candidate* best = fastest(candidates, size)) report.winner = best->config;
+    if (const Candidate* guess = likeliest(candidates, size)) report.model_pick = guess->config;
+    if (target == Target::cuda) report.copy_ms = copy_bytes_ms(Device::current(), bytes_moved(manifests, size));
   }
-  lockfile.write(options.output);
+  return reports;
+}
+
+// The winners, into the lockfile.
+void lock(const std::string& path, const TuningTask& task, const Gpu& gpu, const std::vector<ShapeReport>& reports) {
+  Lockfile lockfile;
+  if (std::filesystem::exists(path)) lockfile = Lockfile::read(path);
+  for (const ShapeReport& report : reports) {
+    if (const Candidate* best = winner_of(report)) {
+      lockfile.merge(task.entry(*best, gpu, report.copy_ms, report.candidates.size()));
+    }
+  }
+  lockfile.write(path);
+}
+
+void write_report(const std::string& path, const TuningTask& task, const Gpu& gpu,
+                  const std::vector<ShapeReport>& reports, std::size_t tried) {
+  const ShapeClass& shape_class = reports.front().shape_class;
+  const std::string page =
+      html_report({shape_class.op + " " + shape_class.pass, gpu, task.evidence(gpu, tried)}, reports);
+  const std::string_view piece = page;
+  write_file_atomically(path, {&piece, 1});
 }
 
 GpuFacts facts_of(const Gpu& gpu) {
@@ -162,6 +189,7 @@ int tune(const Options& options) {
   std::vector<LaunchSize> sizes;
   for (const std::string& shape : options.shapes) sizes.push_back(parse_shape(shape));
   expect_output(options.output, {});
+  if (options.report) expect_output(*options.report, {options.output});
   const Target target = target_from(std::nullopt);
   const Subject subject = subject_from(options.subject, options.config);
   const TuningTask task({.source = subject.source,
@@ -193,11 +221,13 @@ int tune(const Options& options) {
   Tuner tuner(setup, validation, task.passes(), journal ? &*journal : nullptr);
   const std::vector<Candidate> candidates = tuner.run(trials, sizes);
   for (const LaunchSize size : sizes) print_findings(candidates, size);
+  const std::vector<ShapeReport> reports = reports_of(task, candidates, target, manifests_from(any.text));
+  if (options.report) write_report(*options.report, task, gpu, reports, candidates.size());
   if (target == Target::host) {
     print("There is no GPU here that the kernels are for: nothing was measured and no lockfile written.\n");
     return exit_passed;
   }
-  lock(options, task, gpu, candidates, manifests_from(any.text));
+  lock(options.output, task, gpu, reports);
   std::filesystem::remove(journal_path);
   return exit_passed;
 }

@@ -48,6 +48,17 @@ TEST(Files, LeftOversDoNotMatter) {
   EXPECT_EQ(contents(path), "whole");
 }
 
+TEST(Files, TextsAreReadWhole) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "text";
+  std::ofstream(path, std::ios::binary) << "one\n\0two"s;
+  EXPECT_EQ(read_text(path, "text"), "one\n\0two"s);
+  expect_error([&] { read_text(directory.path(), "a poem"); }, {"no regular file", "directory", "expected a poem"});
+  expect_error([&] { read_text(directory.path() / "none", "a poem"); }, {"none", "cannot be read", "No such file"});
+  fs::resize_file(path, (64 << 20) + 1);
+  expect_error([&] { read_text(path, "a poem"); }, {path.string(), "more than 64 MiB"});
+}
+
 TEST(Files, DevicesAreNotReplaced) {
   expect_error([] { write_file_atomically("/dev/null", std::array{"x"sv}); }, {"/dev/null", "no regular file"});
 }

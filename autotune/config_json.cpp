@@ -1,0 +1,74 @@
+#include "autotune/config_json.h"
+
+#include <array>
+#include <limits>
+#include <string_view>
+
+#include "runtime/json_fields.h"
+
+namespace wkvc {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 3> dtypes{"f16", "bf16", "f32"};
+constexpr int most_blocks = 32;  // an SM of sm_90 holds no more
+
+std::string dtype(const JsonFields& fields, const char* key) { return std::string(dtypes[fields.one_of(key, dtypes)]); }
+
+int multiple_of_16(const JsonFields& fields, const char* key) {
+  const std::int64_t value = fields.integer(key, 16, std::numeric_limits<int>::max());
+  if (value % 16 != 0) fields.wrong(key, fields.at(key), "a multiple of 16");
+  return static_cast<int>(value);
+}
+
+}  // namespace
+
+ordered_json config_json(const Config& config) {
+  ordered_json object = ordered_json::object();
+  if (!config.mma.empty()) object["mma"] = config.mma;
+  if (config.chunk != 0) object["chunk"] = config.chunk;
+  if (config.save_every != 0) object["save_every"] = config.save_every;
+  if (!config.saved.empty()) object["saved"] = config.saved;
+  if (config.blocks != 0) object["blocks"] = config.blocks;
+  if (config.backward_blocks != 0) object["backward_blocks"] = config.backward_blocks;
+  return object;
+}
+
+Config config_from(const json& object, const std::string& what) {
+  const JsonFields fields(object, what, {"mma", "chunk", "save_every", "saved", "blocks", "backward_blocks"});
+  Config config;
+  if (fields.has("mma")) config.mma = dtype(fields, "mma");
+  if (fields.has("chunk")) config.chunk = multiple_of_16(fields, "chunk");
+  if (fields.has("save_every")) config.save_every = multiple_of_16(fields, "save_every");
+  if (fields.has("saved")) config.saved = dtype(fields, "saved");
+  if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, most_blocks));
+  if (fields.has("backward_blocks")) {
+    config.backward_blocks = static_cast<int>(fields.integer("backward_blocks", 1, most_blocks));
+  }
+  if (config.chunk != 0 && config.save_every % config.chunk != 0) {
+    fields.wrong("save_every", fields.at("save_every"), fmt::format("a multiple of the chunk, {}", config.chunk));
+  }
+  return config;
+}
+
+std::string config_text(const Config& config) {
+  return config_json(config).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string config_label(const Config& config) {
+  std::string label;
+  const auto add = [&](std::string_view name, const auto& value) {
+    label += fmt::format("{}{} {}", label.empty() ? "" : ", ", name, value);
+  };
+  if (!config.mma.empty()) add("mma", config.mma);
+  if (config.chunk != 0) add("chunk", config.chunk);
+  if (config.save_every != 0) add("save every", config.save_every);
+  if (!config.saved.empty()) add("saved", config.saved);
+  if (config.blocks != 0) add("blocks", config.blocks);
+  if (config.backward_blocks != 0) add("backward blocks", config.backward_blocks);
+  return label.empty() ? "defaults" : label;
+}
+
+}  // namespace wkvc

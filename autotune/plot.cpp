@@ -1,0 +1,88 @@
+#include "autotune/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace wkvc {
+namespace {
+
+// 1, 2 or 5 times a power of ten, at least `value`.
+double round_step(double value) {
+  const double power = std::pow(10, std::floor(std::log10(value)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= value * (1 - 1e-9)) return factor * power;
+  }
+  return 10 * power;
+}
+
+std::vector<double> linear_ticks(const Scale& scale, int about) {
+  const double step = round_step((scale.high - scale.low) / about);
+  std::vector<double> values;
+  for (double i = std::ceil(scale.low / step); i * step <= scale.high; ++i) values.push_back(i * step);
+  return values;
+}
+
+std::vector<double> logarithmic_ticks(const Scale& scale, const std::vector<double>& factors) {
+  std::vector<double> values;
+  for (double power = std::floor(std::log10(scale.low)); power <= std::log10(scale.high); ++power) {
+    for (const double factor : factors) {
+      const double value = factor * std::pow(10, power);
+      if (value >= scale.low && value <= scale.high) values.push_back(value);
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+double Scale::at(double value) const {
+  const auto place = [&](double x) { return logarithmic ? std::log(x) : x; };
+  return from + (to - from) * (place(value) - place(low)) / (place(high) - place(low));
+}
+
+Scale scale_for(const std::vector<double>& values, double from, double to) {
+  const auto [low, high] = std::ranges::minmax(values);
+  if (low > 0 && high / low > 20) return {low / 1.3, high * 1.3, from, to, true};
+  // One value alone gets a range, too.
+  const double margin = high > low ? 0.08 * (high - low) : std::max(std::abs(high) * 0.1, 1e-12);
+  return {low >= 0 ? std::max(0.0, low - margin) : low - margin, high + margin, from, to, false};
+}
+
+std::vector<double> ticks(const Scale& scale, int about) {
+  if (!scale.logarithmic) return linear_ticks(scale, about);
+  std::vector<double> values = logarithmic_ticks(scale, {1, 2, 5});
+  if (values.size() > static_cast<std::size_t>(about) + 2) values = logarithmic_ticks(scale, {1});
+  return values;
+}
+
+void draw_x_axis(Svg& svg, const Frame& frame, const Scale& scale, std::string_view label) {
+  for (const double value : ticks(scale, 8)) {
+    const double x = scale.at(value);
+    svg.line(x, frame.top, x, frame.bottom, "grid");
+    svg.text(x, frame.bottom + 16, Anchor::middle, "tick", number_text(value));
+  }
+  svg.line(frame.left, frame.bottom, frame.right, frame.bottom, "axis");
+  svg.text((frame.left + frame.right) / 2, frame.bottom + 36, Anchor::middle, "label", label);
+}
+
+void draw_y_axis(Svg& svg, const Frame& frame, const Scale& scale, std::string_view label) {
+  for (const double value : ticks(scale, 6)) {
+    const double y = scale.at(value);
+    svg.line(frame.left, y, frame.right, y, "grid");
+    svg.text(frame.left - 8, y + 4, Anchor::end, "tick", number_text(value));
+  }
+  svg.line(frame.left, frame.top, frame.left, frame.bottom, "axis");
+  svg.text(8, frame.top - 12, Anchor::start, "label", label);
+}
+
+std::string number_text(double value) {
+  if (value == 0 || (std::abs(value) >= 0.01 && std::abs(value) < 1e5)) return fmt::format("{:.4g}", value);
+  const std::string text = fmt::format("{:.3g}", value);
+  const int power = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
+  if (!std::isfinite(value)) return text;
+  return fmt::format("{:.3g}e{}", value / std::pow(10, power), power);
+}
+
+}  // namespace wkvc

@@ -1,0 +1,56 @@
+#include "autotune/config_json.h"
+
+#include "tests/autotune/samples.h"
+#include "tests/runtime/expect_error.h"
+
+namespace wkvc {
+namespace {
+
+using nlohmann::json;
+
+TEST(ConfigJson, HoldsOnlyWhatIsSet) {
+  EXPECT_EQ(config_text({}), "{}");
+  EXPECT_EQ(config_text(settings(32)), R"({"chunk":32})");
+  EXPECT_EQ(config_text(settings(16, 64, "f16", "bf16", 2)),
+            R"({"mma":"bf16","chunk":16,"save_every":64,"saved":"f16","blocks":2})");
+  Config others;
+  others.io = "f32";
+  others.arch = "sm_100a";
+  EXPECT_EQ(config_text(others), "{}");
+}
+
+TEST(ConfigJson, RoundTrips) {
+  for (const Config& config : {settings(0), settings(48), settings(16, 64, "f16", "bf16", 2), settings(0, 32)}) {
+    EXPECT_EQ(config_text(config_from(json::parse(config_text(config)), "it")), config_text(config));
+  }
+}
+
+TEST(ConfigJson, IsReadable) {
+  EXPECT_EQ(config_label({}), "defaults");
+  EXPECT_EQ(config_label(settings(16, 64, "f16", "bf16", 2)), "mma bf16, chunk 16, save every 64, saved f16, blocks 2");
+}
+
+TEST(ConfigJson, RefusesMistakes) {
+  const auto refused = [](const char* text, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(text);
+    expect_error([&] { config_from(json::parse(text), "a.json: entry 2"); }, parts);
+  };
+  refused("[]", {"a.json: entry 2 is a JSON array", "expected an object"});
+  refused(R"({"chunks":16})", {"a.json: entry 2", "unknown key \"chunks\"", "save_every"});
+  refused(R"({"io":"f32"})", {"unknown key \"io\""});
+  refused(R"({"chunk":"16"})", {"\"chunk\" is \"16\"", "an integer from 16"});
+  refused(R"({"chunk":16.0})", {"\"chunk\" is 16.0", "an integer"});
+  refused(R"({"chunk":17})", {"\"chunk\" is 17", "a multiple of 16"});
+  refused(R"({"chunk":0})", {"\"chunk\" is 0", "from 16"});
+  refused(R"({"chunk":4294967312})", {"\"chunk\" is 4294967312", "to 2147483647"});
+  refused(R"({"save_every":-16})", {"\"save_every\" is -16"});
+  refused(R"({"chunk":32,"save_every":48})", {"\"save_every\" is 48", "a multiple of the chunk, 32"});
+  refused(R"({"mma":"f64"})", {"\"mma\" is \"f64\"", "f16 or bf16 or f32"});
+  refused(R"({"mma":16})", {"\"mma\" is 16", "a string"});
+  refused(R"({"saved":""})", {"\"saved\" is \"\"", "f16 or bf16 or f32"});
+  refused(R"({"blocks":33})", {"\"blocks\" is 33", "from 1 to 32"});
+  refused(R"({"blocks":true})", {"\"blocks\" is true"});
+}
+
+}  // namespace
+}  // namespace wkvc

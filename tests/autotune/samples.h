@@ -1,0 +1,25 @@
+// Plausible results of tuning.
+#pragma once
+
+#include "autotune/candidate.h"
+#include "autotune/html_report.h"
+#include "autotune/lock_entry.h"
+#include "autotune/shape_report.h"
+
+namespace wkvc {
+
+inline const Gpu h200{"NVIDIA H200", "sm_90a", 132};
+
+Config settings(int chunk, int save_every = 0, const std::string& saved = "", const std::string& mma = "",
+                int blocks = 0);
+
+LockEntry sample_entry(LaunchSize size = {8, 4096, 64});  // of rwkv7, forward and backward, not sealed
+
+Candidate sample_candidate(int chunk = 32, double ms = 4.45);  // timed, at the same size
+
+// As many candidates as a search may have: timed ones of several settings, rejected and skipped ones. Always the same.
+ShapeReport sample_report(int candidates = 80);
+
+RunFacts sample_facts();
+
+}  // namespace wkvc

@@ -16,7 +16,7 @@ constexpr int rows_of_a_warp = 16;                 // of the state
 void read_kernel(const std::string& warp_text, bool backward, FitRow& row) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<warp::WarpDialect>();
-  const auto module = parse(warp_text, context);
+  auto module = parse(warp_text, context);
   module->walk([&](warp::KernelOp kernel) {
     if (kernel.getBackward() != backward) return;
     row.chunk = static_cast<int>(kernel.getChunk());
@@ -39,7 +39,10 @@ const std::vector<std::string>& fit_precisions() {
 
 FitRow fit(const Definition& recurrence, const Config& config) {
   const Source source{Stage::rec, rec_text(recurrence, config)};
-  FitRow row{.mma = config.mma, .io = config.io, .pass = config.pass};
+  FitRow row;
+  row.mma = config.mma;
+  row.io = config.io;
+  row.pass = config.pass;
   row.key_dim = config.key_dim;
   row.value_dim = config.value_dim;
   for (int chunk = chunk_step; chunk <= most_tokens; chunk += chunk_step) {

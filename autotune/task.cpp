@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "autotune/config_json.h"
+#include "autotune/settings.h"
 #include "runtime/driver.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
@@ -18,12 +19,6 @@ std::string driver_text(const Gpu& gpu) { return gpu.name.empty() ? "" : driver_
 
 Runnable runnable_of(const Trial& trial, Passes passes) {
   return {trial.text, passes, joint_manifest(manifests_from(trial.text))};
-}
-
-// The dtype that outputs are stored in.
-DType io_of(rec::RecurrenceOp recurrence) {
-  for (auto output : recurrence.getBody().getOps<rec::OutputOp>()) return *dtype_from(output.getDtype().str());
-  user_error("'{}' has no output to tune for", recurrence.getSymName().str());
 }
 
 }  // namespace
@@ -42,22 +37,13 @@ TuningTask::TuningTask(TuningRequest request)
   module_ = rec::parse(request_.source.text, "source", *context_);
   request_.config.key_dim = static_cast<int>(recurrence().getKeyDim());
   request_.config.value_dim = static_cast<int>(recurrence().getValueDim());
-  space_ = search_space(request_.config, request_.limits);
+  space_ = request_.alone ? std::vector{request_.config} : search_space(request_.config, request_.limits);
 }
 
 rec::RecurrenceOp TuningTask::recurrence() const { return rec::recurrence_of(*module_); }
 
 ShapeClass TuningTask::shape_class(LaunchSize size) const {
-  rec::RecurrenceOp op = recurrence();
-  ShapeClass shape_class;
-  shape_class.op = op.getSymName().str();
-  shape_class.pass = request_.config.pass;
-  shape_class.io = io_of(op);
-  shape_class.key_dim = request_.config.key_dim;
-  shape_class.value_dim = request_.config.value_dim;
-  shape_class.accuracy = op.getCompute().str();
-  shape_class.size = size;
-  return shape_class;
+  return shape_class_of(recurrence(), request_.config, size);
 }
 
 TuningRun TuningTask::run_on(const Gpu& gpu) const {

@@ -19,8 +19,9 @@
 namespace wkvc {
 
 struct TuningRequest {
-  Source source;  // of the rec stage
-  Config config;  // what is settled; the rest is searched
+  Source source;       // of the rec stage
+  Config config;       // what is settled; the rest is searched
+  bool alone = false;  // the configuration is all there is to try
   std::vector<LaunchSize> sizes;
   std::uint64_t seed = 0;  // of the inputs that are validated on
   SpaceLimits limits;

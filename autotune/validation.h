@@ -6,6 +6,7 @@
 
 #include "autotune/accuracy.h"
 #include "codegen/rec/Rec.h"
+#include "runtime/program.h"
 #include "tools/cases.h"
 #include "tools/comparison.h"
 #include "tools/passes.h"

@@ -87,8 +87,8 @@ Config config_from(const char* options) {
 }
 
 std::shared_ptr<const Operator> prepared(std::string_view recurrence, const Config& config, Target target) {
-  if (recurrence.find('\n') == std::string_view::npos) return prepare(recurrence, config, target);
-  return prepare(source_from(std::string(recurrence)), config, target);
+  if (recurrence.find('\n') == std::string_view::npos) return prepare(recurrence, config, {.target = target});
+  return prepare(source_from(std::string(recurrence)), config, {.target = target});
 }
 
 std::vector<std::string> dims_of(const Operator& op, Direction pass) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "autotune/settings.h"
+#include "autotune/task.h"
 #include "dsl/registry.h"
 #include "jit/fingerprint.h"
 #include "runtime/disk_cache.h"
@@ -29,8 +31,9 @@ std::string cuda_text(const Source& source, const Config& config) {
   return DiskCache::shared().find_or_make(key, [&] { return lower_to(source, Stage::cuda, config); });
 }
 
-std::string key_of(std::string_view what, const std::string& text, const Config& config, Target target) {
-  return fmt::format("{}\n{}\n{}\n{}", what, target == Target::cuda ? "cuda" : "host", text_of(config), text);
+std::string key_of(std::string_view what, const std::string& text, const Config& config, PrepareOptions options) {
+  return fmt::format("{}\n{} {},{},{}\n{}\n{}", what, options.target == Target::cuda ? "cuda" : "host",
+                     options.size.batches, options.size.tokens, options.size.heads, text_of(config), text);
 }
 
 OnceMap<Operator>& operators() {
@@ -44,28 +47,31 @@ Config with_forward(Config config) {
   return config;
 }
 
-std::shared_ptr<const Operator> loaded(const Source& source, const Config& config, Target target) {
-  return std::make_shared<const Operator>(Program::load(cuda_text(source, config), target));
+std::shared_ptr<const Operator> loaded(const Source& source, Config config, PrepareOptions options) {
+  if (options.target == Target::cuda) {
+    config = settle(config, source, options.size, gpu_here(options.target, config.arch), shipped_lockfile()).config;
+  }
+  return std::make_shared<const Operator>(Program::load(cuda_text(source, config), options.target));
 }
 
 }  // namespace
 
-std::shared_ptr<const Operator> prepare(const Source& source, const Config& config, Target target) {
+std::shared_ptr<const Operator> prepare(const Source& source, const Config& config, PrepareOptions options) {
   const Config whole = with_forward(config);
-  return operators().find_or_make(key_of("source", source.text, whole, target),
-                                  [&] { return loaded(source, whole, target); });
+  return operators().find_or_make(key_of("source", source.text, whole, options),
+                                  [&] { return loaded(source, whole, options); });
 }
 
-std::shared_ptr<const Operator> prepare(const Definition& recurrence, const Config& config, Target target) {
-  return prepare({Stage::rec, rec_text(recurrence, config)}, config, target);
+std::shared_ptr<const Operator> prepare(const Definition& recurrence, const Config& config, PrepareOptions options) {
+  return prepare(Source{Stage::rec, rec_text(recurrence, config)}, config, options);
 }
 
-std::shared_ptr<const Operator> prepare(std::string_view recurrence, const Config& config, Target target) {
+std::shared_ptr<const Operator> prepare(std::string_view recurrence, const Config& config, PrepareOptions options) {
   // By its name, so that a second call builds no expressions.
   const Config whole = with_forward(config);
   const Definition& definition = Registry::known().find(recurrence);
-  return operators().find_or_make(key_of("name", definition.name, whole, target),
-                                  [&] { return prepare(definition, whole, target); });
+  return operators().find_or_make(key_of("name", definition.name, whole, options),
+                                  [&] { return prepare(definition, whole, options); });
 }
 
 }  // namespace wkvc

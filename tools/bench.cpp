@@ -4,11 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "autotune/task.h"
 #include "runtime/error.h"
 #include "runtime/internals.h"
 #include "runtime/measure.h"
 #include "tools/commands.h"
 #include "tools/execute.h"
+#include "tools/lockfile_option.h"
 #include "tools/output.h"
 #include "tools/subject.h"
 #include "tools/timing.h"
@@ -20,6 +22,7 @@ namespace {
 struct Options {
   SubjectOptions subject;
   ConfigOptions config;
+  LockfileOption lockfile;
   std::string shape;
 };
 
@@ -45,8 +48,9 @@ void print_internals(const Program& program, LaunchSize size) {
 
 int bench(const Options& options) {
   const LaunchSize size = parse_shape(options.shape);
-  const Subject subject = subject_from(options.subject, options.config);
+  Subject subject = subject_from(options.subject, options.config);
   expect_gpu("bench");
+  const std::string settings = options.lockfile.settle(subject, size, gpu_here(Target::cuda, subject.config.arch));
   const Runnable runnable = runnable_from(subject);
   const Program program = load_program(subject, runnable, Target::cuda);
   const Program timed = runnable.passes == Passes::backward ? program.only(Direction::backward) : program;
@@ -60,6 +64,7 @@ int bench(const Options& options) {
   const double copy_ms = copy_bytes_ms(device, bytes);
   print("{} on {}, {}, shape {}{}\n", runnable.manifest.op, device.properties().name, runnable.manifest.config,
         options.shape, pass_text(runnable.passes));
+  print("  settings         {}\n", settings);
   print("  median           {:.4f} ms of {} launches\n", ms, repetitions);
   print("  bandwidth        {:.0f} GB/s of {:.1f} MB, every tensor moved once{}\n",
         static_cast<double>(bytes) / ms / 1e6, megabytes(bytes), timed.kernels().size() > 1 ? " by every kernel" : "");
@@ -76,6 +81,7 @@ void add_bench(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--shape", options->shape, "Batch, tokens, heads")->required()->type_name("B,T,H");
+  options->lockfile.add_to(*command);
   options->config.add_to(*command);
   command->callback([&action, options] { action = [options] { return bench(*options); }; });
 }

@@ -13,6 +13,7 @@
 #include "runtime/error.h"
 #include "runtime/files.h"
 #include "tools/commands.h"
+#include "tools/lockfile_option.h"
 #include "tools/output.h"
 #include "tools/packed_source.h"
 #include "tools/subject.h"
@@ -23,8 +24,12 @@ namespace {
 struct Options {
   std::vector<std::string> ops, heads{"64"}, passes{"forward"};
   ConfigOptions config;
-  std::string name, directory = ".";
+  LockfileOption lockfile;
+  std::string shape = "8,4096,64", name, directory = ".";
 };
+
+// The GPU that kernels are compiled for is not here: an H200.
+Gpu gpu_without_driver(const std::string& arch) { return {.name = "NVIDIA H200", .arch = arch, .sm_count = 132}; }
 
 // What one class holds.
 struct Item {
@@ -44,7 +49,8 @@ Item item_of(const Options& options, const std::string& op, const std::string& h
   config.head = head;
   config.pass = pass == "backward" ? "both" : "forward";
   if (pass == "forward") config.save_every = config.saved = config.gradients = std::nullopt;
-  const Subject subject = subject_from({.op = op, .source = {}}, config);
+  Subject subject = subject_from({.op = op, .source = {}}, config);
+  options.lockfile.settle(subject, parse_shape(options.shape), gpu_without_driver(subject.config.arch));
   Item item{"", subject.program_text(), ""};
   const Manifest manifest = subject.joint(subject.manifests_in(item.text));
   item.name = class_name(manifest, pass);
@@ -114,6 +120,8 @@ void add_pack(CLI::App& app, Action& action) {
   command->add_option("--heads", options->heads, "Each K or K,V (64)")->type_name("K[,V]");
   command->add_option("--passes", options->passes, "forward, and backward for training (forward)")->delimiter(',');
   command->add_option("-o,--output", options->directory, "The folder to write to (this one)")->type_name("DIR");
+  command->add_option("--shape", options->shape, "That the kernels are mostly used at (8,4096,64)")->type_name("B,T,H");
+  options->lockfile.add_to(*command);
   options->config.add_to(*command);
   command->callback([&action, options] { action = [options] { return pack(*options); }; });
 }

@@ -19,6 +19,7 @@
 #include "autotune/space.h"
 #include "autotune/task.h"
 #include "autotune/tuner.h"
+#include "dsl/registry.h"
 #include "runtime/error.h"
 #include "runtime/files.h"
 #include "runtime/joint_manifest.h"
@@ -38,7 +39,7 @@ struct Options {
   ConfigOptions config;
   std::vector<std::string> shapes;
   std::string budget = "60s", output = "wkvc.lock.json";
-  std::optional<std::string> report, seed;
+  std::optional<std::string> report, seed, revalidate;
   double saved_bytes = 0;
 };
 
@@ -183,29 +184,21 @@ GpuFacts facts_of(const Gpu& gpu) {
   return facts;
 }
 
-int tune(const Options& options) {
-  const double budget = seconds_from(options.budget);
-  const auto begin = Tuner::Clock::now();
-  std::vector<LaunchSize> sizes;
-  for (const std::string& shape : options.shapes) sizes.push_back(parse_shape(shape));
-  expect_output(options.output, {});
-  if (options.report) expect_output(*options.report, {options.output});
-  const Target target = target_from(std::nullopt);
-  const Subject subject = subject_from(options.subject, options.config);
-  const TuningTask task({.source = subject.source,
-                         .config = subject.config,
-                         .sizes = sizes,
-                         .seed = parse_seed(options.seed.value_or("0")),
-                         .limits = {.saved_bytes = options.saved_bytes}});
-  const Gpu gpu = gpu_here(target, subject.config.arch);
+struct Tuned {
+  std::vector<ShapeReport> reports;  // of every size
+  std::size_t tried = 0;
+};
 
+// Compiles, validates and times. `journal`: where a run that is interrupted goes on; empty: nowhere.
+Tuned tuned(const TuningTask& task, Target target, const Gpu& gpu, double budget,
+            const std::filesystem::path& journal) {
+  const auto begin = Tuner::Clock::now();
   ProgressLine line;
   const std::vector<Trial> trials = compiled(task, budget, line);
   const Trial& any = any_of(trials);
   const Validation validation = task.validation(any);
-  const std::filesystem::path journal_path = options.output + ".journal";
-  std::optional<Journal> journal;
-  if (target == Target::cuda) journal.emplace(journal_path, task.run_on(gpu));
+  std::optional<Journal> finished;
+  if (!journal.empty()) finished.emplace(journal, task.run_on(gpu));
 
   Tuner::Setup setup{.target = target, .gpu = facts_of(gpu), .timer = {}, .budget = {}, .progress = {}};
   setup.progress = [&](const TunerProgress& progress) { line.show(progress); };
@@ -218,18 +211,82 @@ int tune(const Options& options) {
       return stopwatch->ms(program, size, repetitions);
     };
   }
-  Tuner tuner(setup, validation, task.passes(), journal ? &*journal : nullptr);
-  const std::vector<Candidate> candidates = tuner.run(trials, sizes);
-  for (const LaunchSize size : sizes) print_findings(candidates, size);
-  const std::vector<ShapeReport> reports = reports_of(task, candidates, target, manifests_from(any.text));
-  if (options.report) write_report(*options.report, task, gpu, reports, candidates.size());
+  Tuner tuner(setup, validation, task.passes(), finished ? &*finished : nullptr);
+  const std::vector<Candidate> candidates = tuner.run(trials, task.sizes());
+  return {reports_of(task, candidates, target, manifests_from(any.text)), candidates.size()};
+}
+
+int tune(const Options& options) {
+  const double budget = seconds_from(options.budget);
+  std::vector<LaunchSize> sizes;
+  for (const std::string& shape : options.shapes) sizes.push_back(parse_shape(shape));
+  if (sizes.empty()) user_error("no shape to tune for: give --shapes B,T,H");
+  expect_output(options.output, {});
+  if (options.report) expect_output(*options.report, {options.output});
+  const Target target = target_from(std::nullopt);
+  const Subject subject = subject_from(options.subject, options.config);
+  const TuningTask task({.source = subject.source,
+                         .config = subject.config,
+                         .alone = false,
+                         .sizes = sizes,
+                         .seed = parse_seed(options.seed.value_or("0")),
+                         .limits = {.saved_bytes = options.saved_bytes}});
+  const Gpu gpu = gpu_here(target, subject.config.arch);
+  const std::filesystem::path journal = target == Target::cuda ? options.output + ".journal" : "";
+  const Tuned found = tuned(task, target, gpu, budget, journal);
+  for (const ShapeReport& report : found.reports) print_findings(report.candidates, report.shape_class.size);
+  if (options.report) write_report(*options.report, task, gpu, found.reports, found.tried);
   if (target == Target::host) {
     print("There is no GPU here that the kernels are for: nothing was measured and no lockfile written.\n");
     return exit_passed;
   }
-  lock(options.output, task, gpu, reports);
-  std::filesystem::remove(journal_path);
+  lock(options.output, task, gpu, found.reports);
+  std::filesystem::remove(journal);
   return exit_passed;
+}
+
+// The task of measuring one entry again.
+TuningTask task_of(const LockEntry& entry) {
+  Config config = entry.config;
+  config.key_dim = entry.shape_class.key_dim;
+  config.value_dim = entry.shape_class.value_dim;
+  config.io = name_of(entry.shape_class.io);
+  config.mma = entry.shape_class.accuracy;
+  config.pass = entry.shape_class.pass;
+  config.arch = entry.gpu.arch;
+  return TuningTask({.source = {Stage::rec, rec_text(Registry::known().find(entry.shape_class.op), config)},
+                     .config = config,
+                     .alone = true,
+                     .sizes = {entry.shape_class.size},
+                     .seed = entry.evidence.seed,
+                     .limits = {}});
+}
+
+// Measures every entry of this GPU again, whatever its seal says, and drops those that are not valid.
+int revalidate(const std::string& path) {
+  expect_gpu("tune --revalidate");
+  Lockfile lockfile = Lockfile::read(path, Seals::ignored);
+  const std::vector<LockEntry> entries(lockfile.entries().begin(), lockfile.entries().end());
+  bool all_valid = true;
+  for (const LockEntry& entry : entries) {
+    const Gpu gpu = gpu_here(Target::cuda, entry.gpu.arch);
+    if (gpu.name != entry.gpu.name) {
+      print("{}: of another GPU, left as it is\n", subject_text(entry));
+      continue;
+    }
+    const TuningTask task = task_of(entry);
+    const std::vector<ShapeReport> reports = tuned(task, Target::cuda, gpu, 3600, {}).reports;
+    lockfile.remove(entry);
+    if (const Candidate* valid = winner_of(reports.front())) {
+      lockfile.merge(task.entry(*valid, gpu, reports.front().copy_ms, 1));
+      print("{}: valid, {:.4f} ms\n", subject_text(entry), *valid->ms);
+    } else {
+      print("{}: taken out: {}\n", subject_text(entry), reports.front().candidates.front().reason);
+      all_valid = false;
+    }
+  }
+  lockfile.write(path);
+  return all_valid ? exit_passed : exit_check_failed;
 }
 
 }  // namespace
@@ -238,15 +295,19 @@ void add_tune(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("tune", "The fastest configuration that is right, into a lockfile");
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
-  command->add_option("--shapes", options->shapes, "Each batch, tokens, heads")->required()->type_name("B,T,H");
+  command->add_option("--shapes", options->shapes, "Each batch, tokens, heads")->type_name("B,T,H");
   command->add_option("--budget", options->budget, "Time that it may take (60s)")->type_name("TIME");
   command->add_option("-o,--output", options->output, "The lockfile, new or to be added to (wkvc.lock.json)");
   command->add_option("--report", options->report, "A page that shows why the winner won")->type_name("FILE.html");
   command->add_option("--saved-bytes", options->saved_bytes,
                       "Memory for saved states, bytes a token and head (as every 64 tokens in f32 take)");
   command->add_option("--seed", options->seed, "Of the inputs that kernels are validated on (0)")->type_name("N");
+  command->add_option("--revalidate", options->revalidate, "Measure the entries of this lockfile again instead")
+      ->type_name("FILE");
   options->config.add_to(*command);
-  command->callback([&action, options] { action = [options] { return tune(*options); }; });
+  command->callback([&action, options] {
+    action = [options] { return options->revalidate ? revalidate(*options->revalidate) : tune(*options); };
+  });
 }
 
 }  // namespace wkvc

@@ -14,7 +14,7 @@ int main() {
   using namespace wkvc;
   try {
     const Target target = cuda_available(nullptr) ? Target::cuda : Target::host;
-    const auto op = prepare("rwkv7", {.key_dim = 32, .value_dim = 32, .io = "f32", .mma = "f32"}, target);
+    const auto op = prepare("rwkv7", {.key_dim = 32, .value_dim = 32, .io = "f32", .mma = "f32"}, {.target = target});
     const LaunchSize size{1, 20, 1};
 
     // Inputs of 0.1, no initial state; results are NaN until the kernel has run.

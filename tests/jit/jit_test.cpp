@@ -27,27 +27,27 @@ TEST(Jit, HundredsOfThreadsCompileOnce) {
   std::vector<std::shared_ptr<const Operator>> found(200);
   {
     std::vector<std::jthread> threads;
-    for (auto& op : found) threads.emplace_back([&op] { op = prepare("rwkv7", small, Target::host); });
+    for (auto& op : found) threads.emplace_back([&op] { op = prepare("rwkv7", small, {.target = Target::host}); });
   }
   for (const auto& op : found) EXPECT_EQ(op, found.front());
   EXPECT_NE(found.front(), nullptr);
 }
 
 TEST(Jit, TellsConfigurationsApart) {
-  const auto op = prepare(leaky(), small, Target::host);
-  EXPECT_EQ(op, prepare(leaky(), small, Target::host));
+  const auto op = prepare(leaky(), small, {.target = Target::host});
+  EXPECT_EQ(op, prepare(leaky(), small, {.target = Target::host}));
   EXPECT_EQ(op->manifest().key_dim, 16);
   EXPECT_FALSE(op->has(Direction::backward));
   Config other = small;
   other.pass = "backward";
-  const auto training = prepare(leaky(), other, Target::host);
+  const auto training = prepare(leaky(), other, {.target = Target::host});
   EXPECT_NE(op, training);
   EXPECT_TRUE(training->has(Direction::forward));  // nobody else would save the states
   EXPECT_TRUE(training->has(Direction::backward));
 }
 
 TEST(Jit, RunsARecurrenceOfOnesOwn) {
-  const auto op = prepare(leaky(), small, Target::host);
+  const auto op = prepare(leaky(), small, {.target = Target::host});
   const LaunchSize size{1, 3, 1};
   HostTensor q(DType::f32, {1, 3, 1, 16}), k = q, v = q, o = q;
   o.poison();
@@ -73,11 +73,11 @@ TEST(Jit, RunsARecurrenceOfOnesOwn) {
 }
 
 TEST(Jit, SaysWhatIsWrong) {
-  expect_error([] { prepare("rwkv8", small, Target::host); }, {"'rwkv8'", "rwkv7"});
+  expect_error([] { prepare("rwkv8", small, {.target = Target::host}); }, {"'rwkv8'", "rwkv7"});
   Config wrong = small;
   wrong.chunk = 17;
-  expect_error([&] { prepare("rwkv7", wrong, Target::host); }, {"17"});
-  expect_error([&] { prepare("rwkv7", wrong, Target::host); }, {"17"});  // what failed is not kept
+  expect_error([&] { prepare("rwkv7", wrong, {.target = Target::host}); }, {"17"});
+  expect_error([&] { prepare("rwkv7", wrong, {.target = Target::host}); }, {"17"});  // what failed is not kept
 }
 
 }  // namespace

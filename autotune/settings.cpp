@@ -1,0 +1,63 @@
+#include "autotune/settings.h"
+
+#include <mlir/IR/MLIRContext.h>
+
+#include "autotune/shipped.h"
+#include "runtime/error.h"
+#include "runtime/hash.h"
+#include "runtime/version.h"
+
+namespace wkvc {
+namespace {
+
+// The dtype that outputs are stored in.
+DType io_of(rec::RecurrenceOp recurrence) {
+  for (auto output : recurrence.getBody().getOps<rec::OutputOp>()) return *dtype_from(output.getDtype().str());
+  user_error("'{}' has no output to tune for", recurrence.getSymName().str());
+}
+
+bool leaves_open(const Config& config) {
+  return config.chunk == 0 && config.blocks == 0 && config.backward_blocks == 0 && config.save_every == 0 &&
+         config.saved.empty();
+}
+
+}  // namespace
+
+const Lockfile& shipped_lockfile() {
+  static const Lockfile lockfile = Lockfile::parse(shipped_lockfile_text, "the lockfile that wkvc comes with");
+  return lockfile;
+}
+
+ShapeClass shape_class_of(rec::RecurrenceOp recurrence, const Config& config, LaunchSize size) {
+  ShapeClass shape_class;
+  shape_class.op = recurrence.getSymName().str();
+  shape_class.pass = config.pass == "forward" ? "forward" : "both";
+  shape_class.io = io_of(recurrence);
+  shape_class.key_dim = static_cast<int>(recurrence.getKeyDim());
+  shape_class.value_dim = static_cast<int>(recurrence.getValueDim());
+  shape_class.accuracy = recurrence.getCompute().str();
+  shape_class.size = size;
+  return shape_class;
+}
+
+Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile) {
+  if (source.stage != Stage::rec) return {config, "the text has settled its configuration"};
+  if (!leaves_open(config)) return {config, "the configuration was given"};
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  const auto module = rec::parse(source.text, "source", context);
+  const Wanted wanted{.shape_class = shape_class_of(rec::recurrence_of(*module), config, size),
+                      .recurrence = hex_hash(source.text),
+                      .gpu = gpu,
+                      .wkvc = std::string(wkvc_version())};
+  const Found found = lockfile.find(wanted);
+  Settings settings{config, explanation(wanted, found)};
+  if (found.entry == nullptr) return settings;
+  settings.config.chunk = found.entry->config.chunk;
+  settings.config.blocks = found.entry->config.blocks;
+  settings.config.backward_blocks = found.entry->config.backward_blocks;
+  settings.config.save_every = found.entry->config.save_every;
+  settings.config.saved = found.entry->config.saved;
+  return settings;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,84 @@
+// What a lockfile settles, and what it leaves alone.
+#include "autotune/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "autotune/config_json.h"
+#include "dsl/builtin.h"
+#include "dsl/wkvc.h"
+#include "runtime/hash.h"
+
+namespace wkvc {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Gpu h200{.name = "NVIDIA H200", .arch = "sm_90a", .sm_count = 132};
+const Config training{.key_dim = 64, .value_dim = 64, .pass = "both"};
+
+Source source_of(const Config& config) { return {Stage::rec, rec_text(rwkv7(), config)}; }
+
+Lockfile tuned_for(const Config& config, LaunchSize size) {
+  LockEntry entry;
+  entry.shape_class = {.op = "rwkv7",
+                       .pass = "both",
+                       .io = DType::bf16,
+                       .key_dim = 64,
+                       .value_dim = 64,
+                       .accuracy = "f16",
+                       .size = size};
+  entry.gpu = h200;
+  entry.recurrence = hex_hash(source_of(training).text);
+  entry.config = config;
+  entry.ms = 5;
+  entry.ratio_to_copy = 3;
+  entry.errors["o"] = {1e-3, 1.8e-3};
+  entry.evidence = {.wkvc = "0.1.0",
+                    .nvrtc = "13.0",
+                    .driver = "13.0",
+                    .date = "2026-11-21T20:00:00Z",
+                    .candidates = 60,
+                    .seed = 0,
+                    .outputs = hex_hash("o")};
+  Lockfile lockfile;
+  lockfile.merge(entry);
+  return lockfile;
+}
+
+const Config best{.chunk = 16, .blocks = 4, .backward_blocks = 2, .save_every = 32, .saved = "f16"};
+
+TEST(Settings, AreThoseOfTheNearestShape) {
+  const Settings settings = settle(training, source_of(training), {4, 2048, 64}, h200, tuned_for(best, {8, 4096, 64}));
+  EXPECT_EQ(config_text(settings.config), config_text(best));
+  EXPECT_EQ(settings.config.pass, "both");
+  EXPECT_THAT(settings.because, HasSubstr("8,4096,64"));
+}
+
+TEST(Settings, LeaveAloneWhatIsGiven) {
+  Config given = training;
+  given.save_every = 64;
+  const Settings settings = settle(given, source_of(given), {8, 4096, 64}, h200, tuned_for(best, {8, 4096, 64}));
+  EXPECT_EQ(config_text(settings.config), config_text(given));
+  EXPECT_THAT(settings.because, HasSubstr("given"));
+}
+
+TEST(Settings, AreNotThoseOfAnotherTextOrPass) {
+  const Lockfile lockfile = tuned_for(best, {8, 4096, 64});
+  Config other = training;
+  other.sram = 100000;  // in the text
+  EXPECT_EQ(config_text(settle(other, source_of(other), {8, 4096, 64}, h200, lockfile).config), config_text(other));
+  other = training;
+  other.pass = "forward";
+  EXPECT_EQ(config_text(settle(other, source_of(other), {8, 4096, 64}, h200, lockfile).config), config_text(other));
+}
+
+TEST(Settings, ShippedOnesAreWhole) {
+  for (const LockEntry& entry : shipped_lockfile().entries()) {
+    EXPECT_TRUE(within_bounds(entry.errors)) << subject_text(entry);
+    EXPECT_GE(entry.evidence.candidates, 10) << subject_text(entry);
+  }
+}
+
+}  // namespace
+}  // namespace wkvc

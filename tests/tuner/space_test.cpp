@@ -1,0 +1,76 @@
+// Which configurations are tried, and how the model ranks them.
+#include "autotune/space.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "autotune/config_json.h"
+#include "autotune/model.h"
+
+namespace wkvc {
+namespace {
+
+const Config training{.key_dim = 64, .value_dim = 64, .pass = "both"};
+
+TEST(Space, HasEveryCombinationOnce) {
+  const std::vector<Config> space = search_space(training, {});
+  std::set<std::string> texts;
+  for (const Config& config : space) texts.insert(config_text(config));
+  EXPECT_EQ(texts.size(), space.size());
+  EXPECT_GE(space.size(), 200U);
+  for (const Config& config : space) EXPECT_EQ(config.save_every % config.chunk, 0);
+}
+
+TEST(Space, TakesNoMoreMemoryThanTheDefaultUnlessAllowed) {
+  const auto dense = [](const Config& config) { return config.save_every == 16; };
+  const auto per_token = [](const Config& config) {
+    return 64.0 * 64 * (config.saved == "f32" ? 4 : 2) / config.save_every;
+  };
+  for (const Config& config : search_space(training, {})) EXPECT_LE(per_token(config), 64 * 64 * 4 / 64.0);
+  EXPECT_TRUE(std::ranges::none_of(search_space(training, {}), dense));
+  EXPECT_TRUE(std::ranges::any_of(search_space(training, {.saved_bytes = 1024}), dense));
+}
+
+TEST(Space, LeavesAloneWhatIsSettled) {
+  Config config = training;
+  config.chunk = 32;
+  config.blocks = 2;
+  config.backward_blocks = 1;
+  config.saved = "bf16";
+  config.save_every = 32;
+  const std::vector<Config> space = search_space(config, {});
+  ASSERT_EQ(space.size(), 1U);
+  EXPECT_EQ(config_text(space.front()), config_text(config));
+  config.pass = "forward";
+  EXPECT_EQ(search_space(config, {}).size(), 1U);
+}
+
+// Numbers as they are for the forward kernel of a head of 64.
+KernelFacts facts(int registers, std::int64_t shared) {
+  KernelFacts kernel;
+  kernel.manifest.warps = 4;
+  kernel.manifest.chunk = 16;
+  kernel.manifest.key_dim = kernel.manifest.value_dim = 64;
+  kernel.manifest.shared_bytes = shared;
+  kernel.usage.registers = registers;
+  kernel.code_bytes = 1000 * 16;
+  return kernel;
+}
+
+TEST(Model, CountsWaves) {
+  const auto ms = [](const KernelFacts& kernel, LaunchSize size) {
+    return predicted_ms(std::vector{kernel}, size, GpuFacts());
+  };
+  const KernelFacts kernel = facts(128, 40000);                                   // four blocks an SM
+  EXPECT_NEAR(ms(kernel, {1, 4096, 132}) / ms(kernel, {1, 2048, 132}), 2, 1e-9);  // chunks one after another
+  EXPECT_NEAR(ms(kernel, {1, 4096, 64}), ms(kernel, {1, 4096, 132}), 1e-9);       // idle SMs gain nothing
+  EXPECT_NEAR(ms(kernel, {8, 4096, 132}) / ms(kernel, {4, 4096, 132}), 2, 1e-9);  // two waves
+  EXPECT_LT(ms(kernel, {4, 4096, 132}), 4 * ms(kernel, {1, 4096, 132}));          // blocks fill each other's gaps
+  EXPECT_LT(ms(kernel, {4, 4096, 132}), ms(facts(255, 40000), {4, 4096, 132}));   // and fewer fit with more registers
+  EXPECT_LT(ms(kernel, {4, 4096, 132}), ms(facts(128, 200000), {4, 4096, 132}));  // or more shared memory
+}
+
+}  // namespace
+}  // namespace wkvc

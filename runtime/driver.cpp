@@ -49,7 +49,8 @@ MemoryFacts facts_of(const void* data) {
   MemoryFacts facts;
   const std::array<int, 4> attributes{pointer_attribute_memory_type, pointer_attribute_device_pointer,
                                       pointer_attribute_is_managed, pointer_attribute_device};
-  std::array<void*, 4> values{&facts.type, &facts.seen_by_kernels, &facts.is_managed, &facts.device};
+  std::array<void*, 4> values{&facts.type, static_cast<void*>(&facts.seen_by_kernels), &facts.is_managed,
+                              &facts.device};
   const CudaLibrary& cuda = cuda_library();
   cuda.check(cuda.pointer_attributes(attributes.size(), attributes.data(), values.data(), data),
              "tell what memory a pointer is to");

@@ -1,0 +1,119 @@
+// What is asked of the CUDA driver in a launch, and what is made of its answers: with a driver that does nothing.
+#include "runtime/driver.h"
+
+#include <array>
+
+#include "runtime/dynamic_library.h"
+#include "runtime/memory_check.h"
+#include "tests/runtime/counted_new.h"
+#include "tests/runtime/expect_error.h"
+#include "tests/runtime/tiny_kernel.h"
+
+namespace wkvc {
+namespace {
+
+// Opened before the runtime looks for a driver, which then finds this one by its name.
+struct FakeDriver {
+  FakeDriver() {
+    std::string why_not;
+    library = DynamicLibrary::open(WKVC_FAKE_DRIVER, &why_not);
+    if (!library) user_error("{}", why_not);
+    library.find("fake_take_calls", take_calls);
+    library.find("fake_memory", memory);
+    library.find("fake_pageable_access", pageable_access);
+  }
+
+  DynamicLibrary library;
+  void (*take_calls)(char* taken, std::size_t bytes) = nullptr;
+  void (*memory)(unsigned type, int mapped, int managed, int device) = nullptr;
+  void (*pageable_access)(int access) = nullptr;
+};
+
+class Driver : public ::testing::Test {
+ protected:
+  static const FakeDriver& fake() {
+    static const FakeDriver driver;
+    return driver;
+  }
+
+  Driver() { fake().pageable_access(0); }
+
+  static std::string calls() {
+    std::array<char, 4096> taken{};
+    fake().take_calls(taken.data(), taken.size());
+    return taken.data();
+  }
+
+  static constexpr unsigned nothing = 0, host = 1, device = 2;  // types of memory
+};
+
+TEST_F(Driver, ALaunchNeitherAllocatesNorWaits) {
+  const Device gpu = Device::open(0);
+  const DeviceKernel kernel(gpu, std::array<char, 4>{}, "kernel", 1024);
+  const std::array<std::byte, 64> arguments{};
+  calls();
+  const long before = allocations();
+  kernel.launch(1, 32, arguments, nullptr);
+  const long after = allocations();
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(calls(), "cuCtxPushCurrent_v2 cuLaunchKernel cuCtxPopCurrent_v2 ");
+}
+
+// What launches without tokens are made of.
+TEST_F(Driver, CopiesOnTheGpuDoNotWait) {
+  const Device gpu = Device::open(0);
+  calls();
+  int memory = 0;
+  gpu.copy(&memory, &memory, sizeof memory, nullptr);
+  gpu.set_bytes(&memory, 0, sizeof memory, nullptr);
+  EXPECT_EQ(calls(),
+            "cuCtxPushCurrent_v2 cuMemcpyDtoDAsync_v2 cuCtxPopCurrent_v2 "
+            "cuCtxPushCurrent_v2 cuMemsetD8Async cuCtxPopCurrent_v2 ");
+}
+
+TEST_F(Driver, TellsWhatMemoryAGpuReaches) {
+  const Device gpu = Device::open(1);
+  const int memory = 0;
+  const auto why_not = [&](unsigned type, int mapped, int managed, int of) {
+    fake().memory(type, mapped, managed, of);
+    return gpu.why_unreachable(&memory);
+  };
+  EXPECT_EQ(why_not(device, 1, 0, 1), "");
+  EXPECT_EQ(why_not(host, 1, 0, 0), "");    // pinned
+  EXPECT_EQ(why_not(host, 0, 1, 0), "");    // managed, wherever it is now
+  EXPECT_EQ(why_not(device, 0, 1, 0), "");  // managed
+  EXPECT_THAT(why_not(device, 1, 0, 0), ::testing::HasSubstr("memory of GPU 0, but the kernel was loaded for GPU 1"));
+  EXPECT_THAT(why_not(host, 0, 0, 1), ::testing::HasSubstr("no memory that GPU 1 reaches"));
+  EXPECT_THAT(why_not(nothing, 0, 0, 0), ::testing::HasSubstr("copy it to the GPU"));
+  fake().pageable_access(1);
+  EXPECT_EQ(Device::open(1).why_unreachable(&memory), "");
+}
+
+class Reaching final : public Backend {
+ public:
+  void run(unsigned, std::span<const std::byte>, StreamHandle) const override {}
+  void copy(void*, const void*, std::size_t, StreamHandle) const override {}
+  void set_zero(void*, std::size_t, StreamHandle) const override {}
+  std::string why_unreachable(const void* data) const override { return gpu_.why_unreachable(data); }
+  CubinUsage usage() const override { return {}; }
+
+ private:
+  Device gpu_ = Device::open(0);
+};
+
+TEST_F(Driver, TensorsOutOfReachAreTheUsersError) {
+  const LaunchPlan plan(manifest_from(tiny_kernel()));
+  HostTensor x(DType::f32, {1, 2, 1, 8}), s(DType::f32, {1, 8});
+  const std::vector<Tensor> tensors{x.view(), s.view(), x.view(), Tensor{}, Tensor{}};
+  const Reaching backend;
+  fake().memory(device, 1, 0, 0);
+  EXPECT_NO_THROW(check_memory(backend, plan, tensors));
+  fake().memory(device, 1, 0, 1);
+  expect_error([&] { check_memory(backend, plan, tensors); }, {"tensor \"x\" begins at 0x", "memory of GPU 1"});
+  const Tensor without_tokens{x.view().data, DType::f32, {1, 0, 1, 8}, {8, 8, 8, 1}};
+  const std::vector<Tensor> empty{without_tokens, without_tokens, without_tokens, Tensor{}, Tensor{}};
+  EXPECT_NO_THROW(check_memory(backend, plan, empty));
+}
+
+}  // namespace
+}  // namespace wkvc

@@ -1,0 +1,104 @@
+// A CUDA driver for machines without one, as libcuda.so.1: it speaks of two GPUs, does nothing, and remembers its
+// calls.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace {
+
+char calls[4096];
+unsigned memory_type;
+bool memory_is_mapped, memory_is_managed;
+int memory_device, pageable_access;
+
+int note(const char* name) {
+  std::strncat(calls, name, sizeof calls - std::strlen(calls) - 2);
+  std::strcat(calls, " ");
+  return 0;
+}
+
+}  // namespace
+
+// What a test asks of it: the calls since the last question, and what it says of memory from now on.
+extern "C" void fake_take_calls(char* taken, std::size_t bytes) {
+  std::strncpy(taken, calls, bytes - 1);
+  calls[0] = '\0';
+}
+extern "C" void fake_memory(unsigned type, int mapped, int managed, int device) {
+  memory_type = type;
+  memory_is_mapped = mapped != 0;
+  memory_is_managed = managed != 0;
+  memory_device = device;
+}
+extern "C" void fake_pageable_access(int access) { pageable_access = access; }
+
+extern "C" int cuDeviceGetCount(int* count) {
+  *count = 2;
+  return note("cuDeviceGetCount");
+}
+extern "C" int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return note("cuDeviceGet");
+}
+extern "C" int cuDeviceGetAttribute(int* value, int attribute, int) {
+  constexpr int is_pageable_access = 88, max_shared_bytes = 97;
+  *value = attribute == is_pageable_access ? pageable_access : attribute == max_shared_bytes ? 1 << 16 : 0;
+  return note("cuDeviceGetAttribute");
+}
+extern "C" int cuPointerGetAttributes(unsigned count, const int* attributes, void** values, void* data) {
+  for (unsigned i = 0; i < count; ++i) {
+    switch (attributes[i]) {
+      case 2:
+        std::memcpy(values[i], &memory_type, sizeof memory_type);
+        break;
+      case 3:
+        if (!memory_is_mapped) data = nullptr;
+        std::memcpy(values[i], &data, sizeof data);
+        break;
+      case 8: {
+        const unsigned managed = memory_is_managed ? 1 : 0;
+        std::memcpy(values[i], &managed, sizeof managed);
+        break;
+      }
+      case 9:
+        std::memcpy(values[i], &memory_device, sizeof memory_device);
+        break;
+      default:
+        return 1;
+    }
+  }
+  return note("cuPointerGetAttributes");
+}
+
+#define FAKE_CALL(name) \
+  extern "C" int name() { return note(#name); }
+FAKE_CALL(cuInit)
+FAKE_CALL(cuGetErrorString)
+FAKE_CALL(cuGetErrorName)
+FAKE_CALL(cuDeviceGetName)
+FAKE_CALL(cuDeviceTotalMem_v2)
+FAKE_CALL(cuDevicePrimaryCtxRetain)
+FAKE_CALL(cuDevicePrimaryCtxRelease_v2)
+FAKE_CALL(cuCtxGetCurrent)
+FAKE_CALL(cuCtxGetDevice)
+FAKE_CALL(cuCtxPushCurrent_v2)
+FAKE_CALL(cuCtxPopCurrent_v2)
+FAKE_CALL(cuModuleLoadData)
+FAKE_CALL(cuModuleUnload)
+FAKE_CALL(cuModuleGetFunction)
+FAKE_CALL(cuFuncSetAttribute)
+FAKE_CALL(cuLaunchKernel)
+FAKE_CALL(cuMemAlloc_v2)
+FAKE_CALL(cuMemFree_v2)
+FAKE_CALL(cuMemcpyHtoDAsync_v2)
+FAKE_CALL(cuMemcpyDtoHAsync_v2)
+FAKE_CALL(cuMemcpyDtoDAsync_v2)
+FAKE_CALL(cuMemsetD8Async)
+FAKE_CALL(cuStreamCreate)
+FAKE_CALL(cuStreamDestroy_v2)
+FAKE_CALL(cuStreamSynchronize)
+FAKE_CALL(cuEventCreate)
+FAKE_CALL(cuEventDestroy_v2)
+FAKE_CALL(cuEventRecord)
+FAKE_CALL(cuEventSynchronize)
+FAKE_CALL(cuEventElapsedTime)

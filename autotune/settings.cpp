@@ -12,7 +12,7 @@ namespace {
 
 // The dtype that outputs are stored in.
 DType io_of(rec::RecurrenceOp recurrence) {
-  for (auto output : recurrence.getBody().getOps<rec::OutputOp>()) return *dtype_from(output.getDtype().str());
+  for (auto output : recurrence.getBody().getOps<rec::OutputOp>()) return rec::dtype_of(output.getDtype());
   user_error("'{}' has no output to tune for", recurrence.getSymName().str());
 }
 

@@ -12,19 +12,19 @@ namespace wkvc {
 
 // What the command line's options say; empty or 0 means: as the recurrence declares, or the compiler's choice.
 struct Config {
-  int key_dim = 0, value_dim = 0;      // --head K[,V], multiples of 16
-  std::string io;                      // --io: storage of inputs and outputs: bf16, f16, f32
-  std::string mma;                     // --mma: operands of contractions: f16, bf16, f32
-  std::string state;                   // --state: f32
-  int chunk = 0;                       // --chunk: tokens a step, a multiple of 16; 0 = auto
-  std::int64_t sram = 0;               // --sram: bytes of shared memory a block may use
-  std::string arch = "sm_90a";         // --arch
-  int blocks = 0;                      // --blocks: blocks a multiprocessor holds at once, forward kernel; 0 = auto
-  int backward_blocks = 0;             // the same of the backward kernel
-  std::string pass = "forward";        // --pass: forward, backward, or both (the forward pass that saves states before)
-  int save_every = 0;                  // --save-every: tokens between saved states, a multiple of the chunk; 0 = auto
-  std::string saved;                   // --saved: storage of saved states: f32, bf16, f16
-  std::vector<std::string> gradients;  // --grad: what to differentiate by, by name; empty: by everything
+  int key_dim = 0, value_dim = 0;  // --head K[,V], multiples of 16
+  std::string io = {};             // --io: storage of inputs and outputs: bf16, f16, f32
+  std::string mma = {};            // --mma: operands of contractions: f16, bf16, f32
+  std::string state = {};          // --state: f32
+  int chunk = 0;                   // --chunk: tokens a step, a multiple of 16; 0 = auto
+  std::int64_t sram = 0;           // --sram: bytes of shared memory a block may use
+  std::string arch = "sm_90a";     // --arch
+  int blocks = 0;                  // --blocks: blocks a multiprocessor holds at once, forward kernel; 0 = auto
+  int backward_blocks = 0;         // the same of the backward kernel
+  std::string pass = "forward";    // --pass: forward, backward, or both (the forward pass that saves states before)
+  int save_every = 0;              // --save-every: tokens between saved states, a multiple of the chunk; 0 = auto
+  std::string saved = {};          // --saved: storage of saved states: f32, bf16, f16
+  std::vector<std::string> gradients = {};  // --grad: what to differentiate by, by name; empty: by everything
 };
 
 enum class Stage { rec, chunk, warp, cuda };  // the text stages, in order

@@ -31,6 +31,6 @@ std::shared_ptr<const Operator> prepare(std::string_view recurrence, const Confi
                                         PrepareOptions options = {});
 
 // The same for the text of any stage.
-std::shared_ptr<const Operator> prepare(const Source& source, const Config& config = {}, Target target = Target::cuda);
+std::shared_ptr<const Operator> prepare(const Source& source, const Config& config = {}, PrepareOptions options = {});
 
 }  // namespace wkvc

@@ -147,7 +147,8 @@ std::vector<ShapeReport> reports_of(const TuningTask& task, const std::vector<Ca
                                     const std::vector<Manifest>& manifests) {
   std::vector<ShapeReport> reports;
   for (const LaunchSize size : task.sizes()) {
-    ShapeReport& report = reports.emplace_back(ShapeReport{.shape_class = task.shape_class(size)});
+    ShapeReport& report = reports.emplace_back();
+    report.shape_class = task.shape_class(size);
     std::ranges::copy_if(candidates, std::back_inserter(report.candidates),
                          [&](const Candidate& candidate) { return text_of(candidate.size) == text_of(size); });
     if (const Candidate* best = fastest(candidates, size)) report.winner = best->config;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "runtime/error.h"
 #include "runtime/sized_bytes.h"
@@ -25,7 +24,7 @@ template <class T>
 T take_raw(std::string_view& bytes) {
   T value{};
   if (bytes.size() < sizeof value) fail_cut_short();
-  std::memcpy(&value, bytes.data(), sizeof value);
+  bytes.copy(reinterpret_cast<char*>(&value), sizeof value);
   bytes.remove_prefix(sizeof value);
   return value;
 }

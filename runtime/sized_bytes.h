@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +18,7 @@ inline void append_sized(std::string& bytes, std::string_view piece) {
 inline std::optional<std::string_view> take_sized(std::string_view& bytes) {
   std::uint64_t size = 0;
   if (bytes.size() < sizeof size) return std::nullopt;
-  std::memcpy(&size, bytes.data(), sizeof size);
+  bytes.copy(reinterpret_cast<char*>(&size), sizeof size);
   if (size > bytes.size() - sizeof size) return std::nullopt;
   const std::string_view piece = bytes.substr(sizeof size, size);
   bytes.remove_prefix(sizeof size + size);

@@ -181,9 +181,10 @@ TEST_F(Programs, MistakesAreRefusedBeforeAnythingRuns) {
   refused([](NamedTensors& t) { t["dx"].data = t["x"].data; }, {"\"dx\" and \"x\"", "same address"});
   refused([](NamedTensors& t) { t["dx"].data = t["o"].data; }, {"\"o\" and \"dx\"", "same address"});
   refused([](NamedTensors& t) { t["du_parts"].data = t["u"].data; }, {"\"du_parts\" and \"u\"", "same address"});
-  refused([](NamedTensors& t) { t["dx"].data = static_cast<float*>(t["x"].data) - 8; }, {"\"dx\" and \"x\" overlap"});
-  refused([](NamedTensors& t) { t["saved_states"].data = static_cast<float*>(t["u"].data) + 4; },
-          {"\"saved_states\" and \"u\" overlap"});
+  refused([](NamedTensors& t) { t["dx"].data = static_cast<float*>(t["initial_state"].data) + 8; },
+          {"\"dx\" and \"initial_state\" overlap"});
+  refused([](NamedTensors& t) { t["du_parts"].data = static_cast<float*>(t["x"].data) + 4; },
+          {"\"du_parts\" and \"x\" overlap"});
   refused([](NamedTensors& t) { t["du_parts"].data = static_cast<float*>(t["du_parts"].data) + 1; },
           {"\"du_parts\"", "not a multiple of 16 bytes"});
   refused([](NamedTensors& t) { t["do"].data = static_cast<char*>(t["do"].data) + 1; }, {"\"do\"", "not aligned"});

@@ -3,21 +3,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <span>
 
-#include "codegen/rec/Names.h"
 #include "runtime/joint_manifest.h"
 
 namespace wkvc {
 namespace {
 
-// A tensor's name as a member's: "do" is a keyword.
-std::string member(const std::string& name) { return rec::name_fault(name) ? name + "_" : name; }
+// A tensor's name as a member's: only a gradient's, "d" and a name, can be a keyword.
+std::string member(const std::string& name) {
+  constexpr std::array<std::string_view, 6> keywords{"decltype", "default", "delete", "do", "double", "dynamic_cast"};
+  return std::ranges::find(keywords, name) == keywords.end() ? name : name + "_";
+}
 
 std::string field(const TensorSpec& spec) {
-  return fmt::format("    wkvc::{}<wkvc::DType::{}, {}> {};  // [{}]{}\n", is_result(spec.role) ? "Result" : "Input",
-                     name_of(spec.dtype), spec.dims.size(), member(spec.name), fmt::join(spec.dims, ", "),
-                     is_optional(spec.role) ? ", may be left out" : "");
+  return fmt::format("    wkvc::{}<wkvc::DType::{}, {}> {}{{}};  // [{}]{}\n",
+                     is_result(spec.role) ? "Result" : "Input", name_of(spec.dtype), spec.dims.size(),
+                     member(spec.name), fmt::join(spec.dims, ", "), is_optional(spec.role) ? ", may be left out" : "");
 }
 
 // What a caller gives the kernels of one pass.

@@ -142,6 +142,10 @@ const Trial& any_of(const std::vector<Trial>& trials) {
              trials.empty() ? "none was tried" : trials.front().fault);
 }
 
+std::size_t measured_in(std::span<const Candidate> candidates) {
+  return static_cast<std::size_t>(std::ranges::count(candidates, Outcome::timed, &Candidate::outcome));
+}
+
 // What became of each size, with the time of a copy where there is a GPU.
 std::vector<ShapeReport> reports_of(const TuningTask& task, const std::vector<Candidate>& candidates, Target target,
                                     const std::vector<Manifest>& manifests) {
@@ -164,7 +168,7 @@ void lock(const std::string& path, const TuningTask& task, const Gpu& gpu, const
   if (std::filesystem::exists(path)) lockfile = Lockfile::read(path);
   for (const ShapeReport& report : reports) {
     if (const Candidate* best = winner_of(report)) {
-      lockfile.merge(task.entry(*best, gpu, report.copy_ms, report.candidates.size()));
+      lockfile.merge(task.entry(*best, gpu, report.copy_ms, measured_in(report.candidates)));
     }
   }
   lockfile.write(path);
@@ -214,7 +218,7 @@ Tuned tuned(const TuningTask& task, Target target, const Gpu& gpu, double budget
   }
   Tuner tuner(setup, validation, task.passes(), finished ? &*finished : nullptr);
   const std::vector<Candidate> candidates = tuner.run(trials, task.sizes());
-  return {reports_of(task, candidates, target, manifests_from(any.text)), candidates.size()};
+  return {reports_of(task, candidates, target, manifests_from(any.text)), measured_in(candidates)};
 }
 
 int tune(const Options& options) {

@@ -24,7 +24,7 @@ struct TuningRequest {
   bool alone = false;  // the configuration is all there is to try
   std::vector<LaunchSize> sizes;
   std::uint64_t seed = 0;  // of the inputs that are validated on
-  SpaceLimits limits;
+  SpaceLimits limits = {};
 };
 
 // The GPU's facts, or those of an H200 where there is none.

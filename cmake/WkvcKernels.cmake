@@ -8,6 +8,12 @@
 # of its own (tools/command.h); OPS may name those.
 function(wkvc_add_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;IO;MMA;ARCH;LOCKFILE" "OPS;HEADS;PASSES;OPTIONS;RECURRENCES")
+  # A keyword that is none of ours follows a list as though it were a value of it.
+  foreach(value IN LISTS arg_OPS arg_HEADS arg_PASSES arg_RECURRENCES)
+    if(value MATCHES "^[A-Z_]+$")
+      list(APPEND arg_UNPARSED_ARGUMENTS ${value})
+    endif()
+  endforeach()
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "wkvc_add_kernels: unknown arguments: ${arg_UNPARSED_ARGUMENTS}. Expected TARGET, OPS, HEADS, "
                         "PASSES, IO, MMA, ARCH, OPTIONS, RECURRENCES, LOCKFILE")

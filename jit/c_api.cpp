@@ -99,7 +99,7 @@ std::vector<std::string> dims_of(const Operator& op, Direction pass) {
 }
 
 Tensor tensor_from(const wkvc_tensor& given, std::size_t index) {
-  if (given.data == nullptr) return {};
+  if (given.data == nullptr && given.rank == 0) return {};
   if (given.rank < 0 || given.rank > static_cast<int>(Extents::max_rank)) {
     user_error("tensor {} has rank {}, expected at most {}", index, given.rank, Extents::max_rank);
   }

@@ -32,6 +32,10 @@ extern "C" void fake_memory(unsigned type, int mapped, int managed, int device) 
 }
 extern "C" void fake_pageable_access(int access) { pageable_access = access; }
 
+extern "C" int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return note("cuDriverGetVersion");
+}
 extern "C" int cuDeviceGetCount(int* count) {
   *count = 2;
   return note("cuDeviceGetCount");

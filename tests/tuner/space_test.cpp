@@ -68,7 +68,7 @@ TEST(Model, CountsWaves) {
   EXPECT_NEAR(ms(kernel, {1, 4096, 64}), ms(kernel, {1, 4096, 132}), 1e-9);       // idle SMs gain nothing
   EXPECT_NEAR(ms(kernel, {8, 4096, 132}) / ms(kernel, {4, 4096, 132}), 2, 1e-9);  // two waves
   EXPECT_LT(ms(kernel, {4, 4096, 132}), 4 * ms(kernel, {1, 4096, 132}));          // blocks fill each other's gaps
-  EXPECT_LT(ms(kernel, {4, 4096, 132}), ms(facts(255, 40000), {4, 4096, 132}));   // and fewer fit with more registers
+  EXPECT_LT(ms(kernel, {3, 4096, 132}), ms(facts(255, 40000), {3, 4096, 132}));   // and fewer fit with more registers
   EXPECT_LT(ms(kernel, {4, 4096, 132}), ms(facts(128, 200000), {4, 4096, 132}));  // or more shared memory
 }
 

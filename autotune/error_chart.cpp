@@ -45,17 +45,23 @@ void note(Svg& svg, double x, double y, bool above, const std::string& text) {
   svg.text(x, above ? y - 11 : y + 21, anchor, "note halo", text);
 }
 
+// Short: longer names would cover other marks. The configuration is in the mark's title.
+const char* name_of_mark(const ShapeReport& report, const Candidate& candidate) {
+  if (!is_winner(report, candidate)) return "◆ model's pick";
+  return is_model_pick(report, candidate) ? "★◆ winner and model's pick" : "★ winner";
+}
+
 // Of the winner and the model's pick, the upper one's name is above it and the lower one's below.
 void draw_notes(Svg& svg, const ShapeReport& report, const std::vector<const Candidate*>& candidates,
                 const Scale& times, const Scale& errors) {
-  std::vector<const Candidate*> named;
+  std::vector<const Candidate*> named;  // at most two
   for (const Candidate* it : candidates) {
     if (is_winner(report, *it) || is_model_pick(report, *it)) named.push_back(it);
   }
   std::ranges::stable_sort(named, std::greater(), [](const Candidate* it) { return shown(*it).error; });
   bool above = true;
   for (const Candidate* it : named) {
-    note(svg, times.at(*it->ms), errors.at(shown(*it).error), above, marked_label(report, *it));
+    note(svg, times.at(*it->ms), errors.at(shown(*it).error), above, name_of_mark(report, *it));
     above = false;
   }
 }

@@ -21,10 +21,10 @@ std::string counts(const ShapeReport& report) {
 }
 
 std::string time_of(const ShapeReport& report, const Candidate& winner) {
-  std::string text = fmt::format("{} is the fastest with {} ms", config_label(winner.config), number_text(*winner.ms));
+  std::string text = fmt::format("{} is the fastest with {} ms", config_label(winner.config), time_text(*winner.ms));
   if (report.copy_ms > 0) {
     text += fmt::format(", {:.2f} times as long as a copy of as many bytes ({} ms)", *winner.ms / report.copy_ms,
-                        number_text(report.copy_ms));
+                        time_text(report.copy_ms));
   }
   return text + ".";
 }
@@ -55,7 +55,7 @@ std::string against_model(const ShapeReport& report, const Candidate& winner) {
   if (pick == nullptr) return "";
   const std::string label = config_label(pick->config);
   if (!pick->ms) return fmt::format(" The model's pick, {}, was {}: {}.", label, name_of(pick->outcome), pick->reason);
-  return fmt::format(" The model's pick, {}, takes {} ms, {}{}.", label, number_text(*pick->ms),
+  return fmt::format(" The model's pick, {}, takes {} ms, {}{}.", label, time_text(*pick->ms),
                      longer(*pick->ms, *winner.ms), winner.use && pick->use ? advantages(*winner.use, *pick->use) : "");
 }
 
@@ -63,7 +63,7 @@ std::string against_model(const ShapeReport& report, const Candidate& winner) {
 std::string against_next(const ShapeReport& report, const Candidate& winner) {
   for (const Candidate* next : timed(report)) {
     if (next == &winner || is_model_pick(report, *next)) continue;
-    return fmt::format(" Next is {} with {} ms, {}{}.", config_label(next->config), number_text(*next->ms),
+    return fmt::format(" Next is {} with {} ms, {}{}.", config_label(next->config), time_text(*next->ms),
                        longer(*next->ms, *winner.ms),
                        winner.use && next->use ? advantages(*winner.use, *next->use) : "");
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "autotune/charts.h"
-#include "autotune/config_json.h"
 #include "autotune/headline.h"
 #include "autotune/html_style.h"
 #include "autotune/plot.h"
@@ -15,7 +14,7 @@ std::string cell(const std::string& text) { return fmt::format("<td>{}</td>", es
 
 std::string number_cell(const std::string& text) { return fmt::format("<td class=\"number\">{}</td>", text); }
 
-std::string time_cell(const std::optional<double>& ms) { return number_cell(ms ? number_text(*ms) : ""); }
+std::string time_cell(const std::optional<double>& ms) { return number_cell(ms ? time_text(*ms) : ""); }
 
 std::string error_cells(const Candidate& candidate) {
   if (candidate.errors.empty()) return cell("") + number_cell("") + number_cell("");

@@ -23,7 +23,7 @@ h4 { font-size: 1em; margin: 1em 0 0.2em; }
 .headline { font-size: 1.05em; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1.5em; color: var(--soft); }
 dd { margin: 0; color: var(--text); }
-ul { columns: 2 26em; padding-left: 1.2em; font-size: 0.87em; }
+ul { columns: 2 24em; column-gap: 2.5em; padding-left: 1.2em; font-size: 0.87em; }
 li { break-inside: avoid; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 svg { display: block; width: 100%; min-width: 640px; height: auto; font: 12px system-ui, sans-serif; }

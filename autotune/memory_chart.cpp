@@ -52,7 +52,7 @@ void spread(std::vector<Mark*>& band) {
 
 double half_height(const std::vector<Mark*>& band) {
   double height = 16;
-  for (const Mark* mark : band) height = std::max(height, std::abs(mark->offset) + mark->radius + 4);
+  for (const Mark* mark : band) height = std::max(height, std::abs(mark->offset) + mark->radius + 10);
   return height;
 }
 

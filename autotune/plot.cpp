@@ -20,13 +20,15 @@ double round_step(double value) {
 std::vector<double> linear_ticks(const Scale& scale, int about) {
   const double step = round_step((scale.high - scale.low) / about);
   std::vector<double> values;
-  for (double i = std::ceil(scale.low / step); i * step <= scale.high; ++i) values.push_back(i * step);
+  const auto first = static_cast<int>(std::ceil(scale.low / step));
+  for (int i = first; i * step <= scale.high; ++i) values.push_back(i * step);
   return values;
 }
 
 std::vector<double> logarithmic_ticks(const Scale& scale, const std::vector<double>& factors) {
   std::vector<double> values;
-  for (double power = std::floor(std::log10(scale.low)); power <= std::log10(scale.high); ++power) {
+  const auto first = static_cast<int>(std::floor(std::log10(scale.low)));
+  for (int power = first; power <= std::log10(scale.high); ++power) {
     for (const double factor : factors) {
       const double value = factor * std::pow(10, power);
       if (value >= scale.low && value <= scale.high) values.push_back(value);
@@ -77,12 +79,13 @@ void draw_y_axis(Svg& svg, const Frame& frame, const Scale& scale, std::string_v
   svg.text(8, frame.top - 12, Anchor::start, "label", label);
 }
 
+std::string time_text(double ms) { return fmt::format("{:#.4g}", ms); }
+
 std::string number_text(double value) {
-  if (value == 0 || (std::abs(value) >= 0.01 && std::abs(value) < 1e5)) return fmt::format("{:.4g}", value);
-  const std::string text = fmt::format("{:.3g}", value);
-  const int power = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
-  if (!std::isfinite(value)) return text;
-  return fmt::format("{:.3g}e{}", value / std::pow(10, power), power);
+  if (value == 0 || (std::abs(value) >= 0.01 && std::abs(value) < 1e4)) return fmt::format("{:.4g}", value);
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  const int power = static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
+  return fmt::format("{:.4g}e{}", value / std::pow(10, power), power);
 }
 
 }  // namespace wkvc

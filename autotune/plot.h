@@ -33,5 +33,6 @@ void draw_x_axis(Svg& svg, const Frame& frame, const Scale& scale, std::string_v
 void draw_y_axis(Svg& svg, const Frame& frame, const Scale& scale, std::string_view label);
 
 std::string number_text(double value);  // "4.451", "1.68e-3": four digits at most
+std::string time_text(double ms);       // "4.400": always four digits, as times stand below each other
 
 }  // namespace wkvc

@@ -60,8 +60,8 @@ std::string marked_label(const ShapeReport& report, const Candidate& candidate) 
 
 std::string facts_of(const Candidate& candidate) {
   std::string text = fmt::format("{}: {}", config_label(candidate.config), name_of(candidate.outcome));
-  if (candidate.ms) text += fmt::format("\n{} ms", number_text(*candidate.ms));
-  if (candidate.predicted_ms) text += fmt::format("\npredicted {} ms", number_text(*candidate.predicted_ms));
+  if (candidate.ms) text += fmt::format("\n{} ms", time_text(*candidate.ms));
+  if (candidate.predicted_ms) text += fmt::format("\npredicted {} ms", time_text(*candidate.predicted_ms));
   for (const auto& [result, accuracy] : candidate.errors) {
     text += fmt::format("\nerror of {} {}, bound {}", result, number_text(accuracy.error), number_text(accuracy.bound));
   }

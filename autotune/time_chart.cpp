@@ -36,7 +36,7 @@ void draw_row(Svg& svg, const ShapeReport& report, const Candidate& candidate, c
     if (x <= scale.to) svg.line(x, y - 1, x, y + bar_height + 1, "predicted");
     if (x <= scale.to && x > end - 2 && x < end + 60) text_at = x;  // the number goes behind it
   }
-  svg.text(text_at + 6, base, Anchor::start, "tick halo", number_text(*candidate.ms));
+  svg.text(text_at + 6, base, Anchor::start, "tick halo", time_text(*candidate.ms));
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ std::string time_chart(const ShapeReport& report) {
     const double x = scale.at(report.copy_ms);
     svg.line(x, top - 6, x, bottom, "bound");
     svg.text(x, top - 12, x > (left + right) / 2 ? Anchor::end : Anchor::start, "tick",
-             "copy of as many bytes: " + number_text(report.copy_ms) + " ms");
+             "copy of as many bytes: " + time_text(report.copy_ms) + " ms");
   }
   return svg.finished();
 }

@@ -126,7 +126,7 @@ const char* wkvc_message() { return message.c_str(); }
 wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_target target, wkvc_operator** result) {
   return guarded([&] {
     expect_given(recurrence, "recurrence");
-    expect_given(result, "result");
+    expect_given(static_cast<const void*>(result), "result");
     auto op = std::make_unique<wkvc_operator>();
     op->kernels = prepared(recurrence, config_from(options), target_of(target));
     for (const Direction pass : {Direction::forward, Direction::backward}) {

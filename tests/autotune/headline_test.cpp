@@ -29,10 +29,11 @@ ShapeReport small_report() {
 TEST(Headlines, SayWhyTheWinnerWon) {
   EXPECT_EQ(
       headline(small_report()),
-      "chunk 16, save every 16, saved f16 is the fastest with 4 ms, 2.00 times as long as a copy of as many bytes "
-      "(2 ms). The model's pick, chunk 32, save every 32, saved f16, takes 5 ms, 25.0 % longer; the winner has 2 "
+      "chunk 16, save every 16, saved f16 is the fastest with 4.000 ms, 2.00 times as long as a copy of as many bytes "
+      "(2.000 ms). The model's pick, chunk 32, save every 32, saved f16, takes 5.000 ms, 25.0 % longer; the winner has "
+      "2 "
       "blocks an SM instead of 1, 0 bytes spilled instead of 120, 96.0 KiB of shared memory instead of 128.0. "
-      "Next is chunk 48, save every 48, saved f16 with 4.4 ms, 10.0 % longer. Of its results o is nearest to its "
+      "Next is chunk 48, save every 48, saved f16 with 4.400 ms, 10.0 % longer. Of its results o is nearest to its "
       "bound: an error of 1.7e-3, 94 % of 1.8e-3. Of 4 candidates 3 were timed, 1 rejected and 0 skipped.");
 }
 
@@ -65,10 +66,10 @@ TEST(Headlines, LeaveOutWhatIsNotKnown) {
     candidate.use.reset();
     candidate.errors.clear();
   }
-  EXPECT_EQ(
-      headline(report),
-      "chunk 16, save every 16, saved f16 is the fastest with 4 ms. Next is chunk 48, save every 48, saved f16 with "
-      "4.4 ms, 10.0 % longer. Of 4 candidates 3 were timed, 1 rejected and 0 skipped.");
+  EXPECT_EQ(headline(report),
+            "chunk 16, save every 16, saved f16 is the fastest with 4.000 ms. Next is chunk 48, save every 48, saved "
+            "f16 with "
+            "4.400 ms, 10.0 % longer. Of 4 candidates 3 were timed, 1 rejected and 0 skipped.");
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
 #include "autotune/charts.h"
 #include "autotune/config_json.h"

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace wkvc {
 namespace {
 
@@ -38,10 +40,13 @@ TEST(Plots, TicksAreRoundAndInside) {
 TEST(Plots, NumbersAreShort) {
   EXPECT_EQ(number_text(4.451234), "4.451");
   EXPECT_EQ(number_text(0), "0");
-  EXPECT_EQ(number_text(12345.6), "1.235e+04");
+  EXPECT_EQ(number_text(12345.6), "1.235e4");
   EXPECT_EQ(number_text(1.68e-3), "1.68e-3");
   EXPECT_EQ(number_text(1e-5), "1e-5");
   EXPECT_EQ(number_text(2e6), "2e6");
+  EXPECT_EQ(number_text(std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(time_text(4.4), "4.400");
+  EXPECT_EQ(time_text(0.0634128), "0.06341");
 }
 
 TEST(Svgs, EscapeTexts) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace wkvc {
 namespace {
@@ -20,8 +21,10 @@ double round_step(double value) {
 std::vector<double> linear_ticks(const Scale& scale, int about) {
   const double step = round_step((scale.high - scale.low) / about);
   std::vector<double> values;
-  const auto first = static_cast<int>(std::ceil(scale.low / step));
-  for (int i = first; i * step <= scale.high; ++i) values.push_back(i * step);
+  const auto first = static_cast<std::int64_t>(std::ceil(scale.low / step));
+  for (std::int64_t i = first; static_cast<double>(i) * step <= scale.high; ++i) {
+    values.push_back(static_cast<double>(i) * step);
+  }
   return values;
 }
 
@@ -37,6 +40,13 @@ std::vector<double> logarithmic_ticks(const Scale& scale, const std::vector<doub
   return values;
 }
 
+constexpr double margins = 0.08;  // of the range, on both sides
+
+Scale logarithmic_scale(double low, double high, double from, double to) {
+  const double factor = std::pow(high / low, margins);
+  return {low / factor, high * factor, from, to, true};
+}
+
 }  // namespace
 
 double Scale::at(double value) const {
@@ -46,9 +56,9 @@ double Scale::at(double value) const {
 
 Scale scale_for(const std::vector<double>& values, double from, double to) {
   const auto [low, high] = std::ranges::minmax(values);
-  if (low > 0 && high / low > 20) return {low / 1.3, high * 1.3, from, to, true};
+  if (low > 0 && high / low > 20) return logarithmic_scale(low, high, from, to);
   // One value alone gets a range, too.
-  const double margin = high > low ? 0.08 * (high - low) : std::max(std::abs(high) * 0.1, 1e-12);
+  const double margin = high > low ? margins * (high - low) : std::max(std::abs(high) * 0.1, 1e-12);
   return {low >= 0 ? std::max(0.0, low - margin) : low - margin, high + margin, from, to, false};
 }
 

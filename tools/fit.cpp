@@ -59,21 +59,29 @@ void print_row(const FitRow& row, bool with_map) {
   }
 }
 
+// Of every precision, head and pass.
+std::vector<Config> all_configs(const std::vector<std::string>& heads) {
+  std::vector<Config> configs;
+  for (const std::string& precision : fit_precisions()) {
+    for (const std::string& head : heads) {
+      for (const char* pass : {"forward", "backward"}) configs.push_back(config_of(head, precision, pass));
+    }
+  }
+  return configs;
+}
+
 int run_fit(const Options& options) {
   const Definition& recurrence = Registry::known().find(options.op);
+  const std::vector<Config> configs = all_configs(options.heads);
   if (!options.json) {
     print(
         "| mma | head | pass | chunk | tile | bytes | blocks/SM | larger chunks "
         "|\n|---|---|---|---|---|---|---|---|\n");
   }
   Json rows = Json::array();
-  for (const std::string& precision : fit_precisions()) {
-    for (const std::string& head : options.heads) {
-      for (const char* pass : {"forward", "backward"}) {
-        const FitRow row = fit(recurrence, config_of(head, precision, pass));
-        options.json ? rows.push_back(json_of(row)) : print_row(row, options.map);
-      }
-    }
+  for (const Config& config : configs) {
+    const FitRow row = fit(recurrence, config);
+    options.json ? rows.push_back(json_of(row)) : print_row(row, options.map);
   }
   if (options.json) print("{}\n", Json{{"op", options.op}, {"rows", rows}}.dump());
   return exit_passed;

@@ -129,6 +129,32 @@ TEST_F(Mistakes, BenchWithoutAGpu) {
   EXPECT_EQ(outcome.err.find("host target"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Mistakes, Packing) {
+  expect_mistake({"pack", "rwkv8", "--name", "k"}, "'rwkv8'");
+  expect_mistake({"pack", "rwkv7", "--name", "while"}, "--name");
+  expect_mistake({"pack", "rwkv7", "--name", "k*/"}, "--name");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--head", "64"}, "--heads 64");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--pass", "both"}, "--passes");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--passes", "sideways"}, "forward, backward");
+  expect_mistake({"pack", "rwkv7", "rwkv7", "--name", "k"}, "rwkv7_bf16_64 is asked for twice");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--heads", "65"}, "65");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--lockfile", "none.json"}, "none.json");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--lockfile", naive_kernel}, "naive_rwkv7.cu");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--output", "/nowhere"}, "/nowhere");
+}
+
+TEST_F(Mistakes, Tuning) {
+  for (const char* budget : {"0s", "-1s", "soon", "1h", "", "99999min"})
+    expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "--budget", budget}, "--budget");
+  expect_mistake({"tune", "rwkv7"}, "--shapes");
+  expect_mistake({"tune", "rwkv7", "--shapes", "1,16"}, "--shape 1,16");
+  expect_mistake({"tune", "rwkv8", "--shapes", "1,16,1"}, "'rwkv8'");
+  expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "-o", "/nowhere/lock.json"}, "/nowhere");
+  expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "--chunk", "240"}, "no configuration has kernels");
+  expect_mistake({"fit", "rwkv8"}, "'rwkv8'");
+  expect_mistake({"fit", "rwkv7", "--heads", "65"}, "65");
+}
+
 TEST_F(Mistakes, TextThatHasSettledAnOption) {
   expect_mistake({"check", "--source", naive_kernel, "--mma", "f16"}, "--mma");
   expect_mistake({"check", "--source", naive_kernel, "--head", "64", "--sram", "64KiB"}, "--head, --sram");

@@ -8,7 +8,6 @@
 #include "runtime/driver.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
-#include "runtime/joint_manifest.h"
 #include "runtime/nvrtc.h"
 #include "runtime/version.h"
 
@@ -16,10 +15,6 @@ namespace wkvc {
 namespace {
 
 std::string driver_text(const Gpu& gpu) { return gpu.name.empty() ? "" : driver_version(); }
-
-Runnable runnable_of(const Trial& trial, Passes passes) {
-  return {trial.text, passes, joint_manifest(manifests_from(trial.text))};
-}
 
 }  // namespace
 
@@ -62,7 +57,7 @@ TuningRun TuningTask::run_on(const Gpu& gpu) const {
 }
 
 Validation TuningTask::validation(const Trial& trial) const {
-  return {recurrence(), runnable_of(trial, passes()), request_.seed};
+  return {recurrence(), trial.runnable(passes()), request_.seed};
 }
 
 Evidence TuningTask::evidence(const Gpu& gpu, std::size_t tried) const {

@@ -6,14 +6,14 @@
 #include <thread>
 #include <utility>
 
+#include "autotune/first_sentence.h"
 #include "runtime/cubin_cache.h"
 #include "runtime/error.h"
+#include "runtime/joint_manifest.h"
 #include "tools/occupancy.h"
 
 namespace wkvc {
 namespace {
-
-std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of(";\n")); }
 
 Trial tried(const Source& source, const Config& config) {
   try {
@@ -43,6 +43,8 @@ KernelUse Trial::use() const {
 }
 
 Program Trial::load(Target target) const { return Program::load({text, compiled.cubin, compiled.log}, target); }
+
+Runnable Trial::runnable(Passes passes) const { return {text, passes, joint_manifest(manifests_from(text))}; }
 
 Trial trial_of(Config config, std::string text) {
   Trial trial;

@@ -13,6 +13,7 @@
 #include "codegen/compiler.h"
 #include "runtime/nvrtc.h"
 #include "runtime/program.h"
+#include "tools/passes.h"
 
 namespace wkvc {
 
@@ -26,6 +27,8 @@ struct Trial {
   // The largest of what the kernels use, for records.
   KernelUse use() const;
   Program load(Target target) const;
+  // What checking them takes; there have to be kernels.
+  Runnable runnable(Passes passes) const;
 };
 
 // A text of the cuda stage as a trial. Throws what compiling throws.

@@ -10,20 +10,11 @@
 
 #include "autotune/config_json.h"
 #include "runtime/error.h"
-#include "runtime/joint_manifest.h"
 
 namespace wkvc {
 namespace {
 
 constexpr int repetitions = 20, final_repetitions = 100, finalists = 5;
-
-bool same_size(LaunchSize a, LaunchSize b) {
-  return a.batches == b.batches && a.tokens == b.tokens && a.heads == b.heads;
-}
-
-Runnable runnable_of(const Trial& trial, Passes passes) {
-  return {trial.text, passes, joint_manifest(manifests_from(trial.text))};
-}
 
 // The trial of a record.
 const Trial* find_trial(std::span<const Trial> trials, const Candidate& candidate) {
@@ -37,7 +28,7 @@ template <class Value>
 const Candidate* least(std::span<const Candidate> candidates, LaunchSize size, const Value& value) {
   const Candidate* best = nullptr;
   for (const Candidate& candidate : candidates) {
-    if (!same_size(candidate.size, size) || !value(candidate)) continue;
+    if (candidate.size != size || !value(candidate)) continue;
     if (best == nullptr || *value(candidate) < *value(*best)) best = &candidate;
   }
   return best;
@@ -82,7 +73,7 @@ Candidate Tuner::measured(const Trial& trial, LaunchSize size, Judged& judged) {
   Candidate record = record_of(trial, size);
   if (record.outcome == Outcome::rejected) return record;
   if (!judged.program) judged.program = trial.load(setup_.target);
-  if (!judged.verdict) judged.verdict = validation_.of(*judged.program, runnable_of(trial, passes_));
+  if (!judged.verdict) judged.verdict = validation_.of(*judged.program, trial.runnable(passes_));
   record.errors = judged.verdict->errors;
   record.outputs = judged.verdict->outputs;
   if (!judged.verdict->fault.empty()) {
@@ -131,7 +122,7 @@ std::vector<Candidate> Tuner::run(std::span<const Trial> trials, std::span<const
 void Tuner::measure_best_again(std::vector<Candidate>& candidates, std::span<const Trial> trials, LaunchSize size) {
   std::vector<Candidate*> best;
   for (Candidate& candidate : candidates) {
-    if (same_size(candidate.size, size) && candidate.outcome == Outcome::timed) best.push_back(&candidate);
+    if (candidate.size == size && candidate.outcome == Outcome::timed) best.push_back(&candidate);
   }
   std::ranges::stable_sort(best, {}, [](const Candidate* candidate) { return *candidate->ms; });
   if (best.size() > finalists) best.resize(finalists);

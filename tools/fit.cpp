@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "autotune/first_sentence.h"
 #include "autotune/fit.h"
 #include "dsl/registry.h"
 #include "runtime/error.h"
@@ -22,8 +23,6 @@ struct Options {
   std::vector<std::string> heads{"32", "64", "96", "128", "192", "256"};
   bool json = false, map = false;
 };
-
-std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of(";\n")); }
 
 // Storage is f32 where operands are: it is what f32 operands are for.
 Config config_of(const std::string& head, const std::string& precision, const char* pass) {

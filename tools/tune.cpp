@@ -96,7 +96,7 @@ class Stopwatch {
 
   const TimedTensors& tensors(LaunchSize size) {
     for (const Entry& entry : entries_) {
-      if (text_of(entry.size) == text_of(size)) return entry.tensors;
+      if (entry.size == size) return entry.tensors;
     }
     return entries_.emplace_back(Entry{size, {device_, recurrence_, manifest_, size}}).tensors;
   }
@@ -109,9 +109,8 @@ class Stopwatch {
 
 void print_findings(std::span<const Candidate> candidates, LaunchSize size) {
   const auto count = [&](Outcome outcome) {
-    return std::ranges::count_if(candidates, [&](const Candidate& candidate) {
-      return text_of(candidate.size) == text_of(size) && candidate.outcome == outcome;
-    });
+    return std::ranges::count_if(
+        candidates, [&](const Candidate& candidate) { return candidate.size == size && candidate.outcome == outcome; });
   };
   print("shape {}: {} measured, {} rejected, {} skipped\n", text_of(size), count(Outcome::timed),
         count(Outcome::rejected), count(Outcome::skipped));
@@ -154,7 +153,7 @@ std::vector<ShapeReport> reports_of(const TuningTask& task, const std::vector<Ca
     ShapeReport& report = reports.emplace_back();
     report.shape_class = task.shape_class(size);
     std::ranges::copy_if(candidates, std::back_inserter(report.candidates),
-                         [&](const Candidate& candidate) { return text_of(candidate.size) == text_of(size); });
+                         [&](const Candidate& candidate) { return candidate.size == size; });
     if (const Candidate* best = fastest(candidates, size)) report.winner = best->config;
     if (const Candidate* guess = likeliest(candidates, size)) report.model_pick = guess->config;
     if (target == Target::cuda) report.copy_ms = copy_bytes_ms(Device::current(), bytes_moved(manifests, size));

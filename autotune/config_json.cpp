@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "codegen/rec/Limits.h"
 #include "runtime/json_fields.h"
 
 namespace wkvc {
@@ -31,18 +32,23 @@ ordered_json config_json(const Config& config) {
   if (config.chunk != 0) object["chunk"] = config.chunk;
   if (config.save_every != 0) object["save_every"] = config.save_every;
   if (!config.saved.empty()) object["saved"] = config.saved;
+  if (config.segments != 0) object["segments"] = config.segments;
   if (config.blocks != 0) object["blocks"] = config.blocks;
   if (config.backward_blocks != 0) object["backward_blocks"] = config.backward_blocks;
   return object;
 }
 
 Config config_from(const json& object, const std::string& what) {
-  const JsonFields fields(object, what, {"mma", "chunk", "save_every", "saved", "blocks", "backward_blocks"});
+  const JsonFields fields(object, what,
+                          {"mma", "chunk", "save_every", "saved", "segments", "blocks", "backward_blocks"});
   Config config;
   if (fields.has("mma")) config.mma = dtype(fields, "mma");
   if (fields.has("chunk")) config.chunk = multiple_of_16(fields, "chunk");
   if (fields.has("save_every")) config.save_every = multiple_of_16(fields, "save_every");
   if (fields.has("saved")) config.saved = dtype(fields, "saved");
+  if (fields.has("segments")) {
+    config.segments = static_cast<int>(fields.integer("segments", 1, rec::max_segments));
+  }
   if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, most_blocks));
   if (fields.has("backward_blocks")) {
     config.backward_blocks = static_cast<int>(fields.integer("backward_blocks", 1, most_blocks));
@@ -66,6 +72,7 @@ std::string config_label(const Config& config) {
   if (config.chunk != 0) add("chunk", config.chunk);
   if (config.save_every != 0) add("save every", config.save_every);
   if (!config.saved.empty()) add("saved", config.saved);
+  if (config.segments != 0) add("segments", config.segments);
   if (config.blocks != 0) add("blocks", config.blocks);
   if (config.backward_blocks != 0) add("backward blocks", config.backward_blocks);
   return label.empty() ? "defaults" : label;

@@ -12,20 +12,28 @@ namespace {
 
 constexpr double instruction_bytes = 16, schedulers = 4, cycles_alone = 4, cycles_together = 2.2;
 
+// What one block goes through in its loop: chunks of its segment; segments, where a kernel combines their summaries; or
+// batches, where one sums over them.
+double turns(const Manifest& manifest, LaunchSize size) {
+  if (manifest.grid == Grid::head) return static_cast<double>(size.batches);
+  const bool reads_tokens = std::ranges::any_of(
+      manifest.tensors, [](const TensorSpec& spec) { return std::ranges::find(spec.dims, "T") != spec.dims.end(); });
+  if (!reads_tokens) return manifest.segments;
+  return std::ceil(static_cast<double>(size.tokens) / manifest.chunk / manifest.segments);
+}
+
 double kernel_ms(const KernelFacts& kernel, LaunchSize size, const GpuFacts& gpu) {
   const Manifest& manifest = kernel.manifest;
   const std::int64_t shared = manifest.shared_bytes + kernel.usage.static_shared;
   const int resident = std::max(1, occupancy_of(kernel.usage.registers, manifest.warps, shared).blocks);
-  const double blocks = static_cast<double>(manifest.grid == Grid::head ? size.heads : size.batches * size.heads);
+  const std::int64_t sequences = manifest.grid == Grid::head ? size.heads : size.batches * size.heads;
+  const double blocks = static_cast<double>(sequences * manifest.segments);
   const double slots = static_cast<double>(resident) * gpu.sm_count;
   const double waves = std::ceil(blocks / slots);
   const double together = std::min<double>(resident, std::ceil(blocks / gpu.sm_count));
   const double warps = std::max(1.0, together * manifest.warps / schedulers);
   const double instructions = static_cast<double>(kernel.code_bytes) / instruction_bytes;
-  // A kernel that sums over batches has one turn for each.
-  const double chunks = manifest.grid == Grid::head ? static_cast<double>(size.batches)
-                                                    : std::ceil(static_cast<double>(size.tokens) / manifest.chunk);
-  const double cycles = waves * chunks * instructions * std::max(cycles_alone, cycles_together * warps);
+  const double cycles = waves * turns(manifest, size) * instructions * std::max(cycles_alone, cycles_together * warps);
   const double bytes = static_cast<double>(bytes_moved(std::array{manifest}, size));
   return 1e3 * std::max(cycles / gpu.clock_hz, bytes / gpu.bytes_per_second);
 }

@@ -18,7 +18,7 @@ DType io_of(rec::RecurrenceOp recurrence) {
 
 bool leaves_open(const Config& config) {
   return config.chunk == 0 && config.blocks == 0 && config.backward_blocks == 0 && config.save_every == 0 &&
-         config.saved.empty();
+         config.saved.empty() && config.segments == 0;
 }
 
 }  // namespace
@@ -56,6 +56,7 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   settings.config.blocks = found.entry->config.blocks;
   settings.config.backward_blocks = found.entry->config.backward_blocks;
   settings.config.save_every = found.entry->config.save_every;
+  settings.config.segments = found.entry->config.segments;
   settings.config.saved = found.entry->config.saved;
   return settings;
 }

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <initializer_list>
 
 namespace wkvc {
 namespace {
@@ -15,27 +15,44 @@ double saved_bytes(const Config& config, int distance, std::string_view dtype) {
 }
 
 // What is left open, for every configuration so far.
-template <class Value, class Set>
-void vary(std::vector<Config>& space, bool open, std::initializer_list<Value> values, const Set& set) {
+template <class Values, class Set>
+void vary(std::vector<Config>& space, bool open, const Values& values, const Set& set) {
   if (!open) return;
   std::vector<Config> varied;
   for (const Config& config : space) {
-    for (const Value& value : values) set(varied.emplace_back(config), value);
+    for (const auto& value : values) set(varied.emplace_back(config), value);
   }
   space = std::move(varied);
+}
+
+// Powers of two that leave each segment some chunks, as long as there are blocks for a multiprocessor to hold.
+std::vector<int> segment_counts(const SpaceLimits& limits) {
+  constexpr std::int64_t most_blocks_per_sm = 8, least_tokens = 128;
+  std::vector<int> counts{1};
+  for (int count = 2; count <= 64; count *= 2) {
+    const bool useful = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
+      return size.batches * size.heads * count <= most_blocks_per_sm * limits.sm_count &&
+             size.tokens / count >= least_tokens;
+    });
+    if (useful) counts.push_back(count);
+  }
+  return counts;
 }
 
 }  // namespace
 
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) {
   std::vector<Config> space{base};
-  vary(space, base.chunk == 0, {16, 32, 48, 64}, [](Config& config, int chunk) { config.chunk = chunk; });
-  vary(space, base.blocks == 0, {1, 2, 3, 4, 5, 6}, [](Config& config, int blocks) { config.blocks = blocks; });
+  vary(space, base.chunk == 0, std::array{16, 32, 48, 64}, [](Config& config, int chunk) { config.chunk = chunk; });
+  vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
+  vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
+       [](Config& config, int blocks) { config.blocks = blocks; });
   if (base.pass == "forward") return space;
-  vary(space, base.backward_blocks == 0, {1, 2, 3},
+  vary(space, base.backward_blocks == 0, std::array{1, 2, 3},
        [](Config& config, int blocks) { config.backward_blocks = blocks; });
-  vary(space, base.saved.empty(), {"f32", "f16"}, [](Config& config, const char* dtype) { config.saved = dtype; });
-  vary(space, base.save_every == 0, {16, 32, 48, 64, 96, 128, 192},
+  vary(space, base.saved.empty(), std::array{"f32", "f16"},
+       [](Config& config, const char* dtype) { config.saved = dtype; });
+  vary(space, base.save_every == 0, std::array{16, 32, 48, 64, 96, 128, 192},
        [](Config& config, int distance) { config.save_every = distance; });
   const double most = limits.saved_bytes > 0 ? limits.saved_bytes : saved_bytes(base, default_distance, "f32");
   std::erase_if(space, [&](const Config& config) {

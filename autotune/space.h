@@ -6,19 +6,25 @@
 #include <vector>
 
 #include "codegen/compiler.h"
+#include "runtime/launch_size.h"
 
 namespace wkvc {
 
 // What the search may cost beside time.
 struct SpaceLimits {
+  // Sizes to be fast at, and multiprocessors there are: where sequences are many, none is cut into segments.
+  std::vector<LaunchSize> sizes = {};
+  int sm_count = 132;
+
   // Bytes of saved states a token and head. 0: as many as the default (every 64 tokens in f32).
   double saved_bytes = 0;
 };
 
-// `base` with every combination of what it leaves open: the chunk, the blocks of a multiprocessor and, where it has a
-// backward pass, the distance and dtype of saved states. Storage of tensors and operands of contractions stay as they
-// are, since they decide how exact results are; bf16 is not tried for saved states for the same reason. Some of these
-// do not fit the range of decays or shared memory: lowering tells. Head sizes have to be set.
+// `base` with every combination of what it leaves open: the chunk, the segments of a sequence, the blocks of a
+// multiprocessor and, where it has a backward pass, the distance and dtype of saved states. Storage of tensors and
+// operands of contractions stay as they are, since they decide how exact results are; bf16 is not tried for saved
+// states for the same reason. Some of these do not fit the range of decays or shared memory: lowering tells. Head sizes
+// have to be set.
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits);
 
 }  // namespace wkvc

@@ -38,9 +38,11 @@ void check_distinct(ModuleOp module) {
   for (Operation& op : *module.getBody()) {
     std::string kind;
     if (auto program = dyn_cast<chunk::ProgramOp>(op))
-      kind = program.getRecurrence().str() + (program.getRecompute()  ? " recompute"
-                                              : program.getBackward() ? " backward"
-                                                                      : " forward");
+      kind = program.getRecurrence().str() +
+             (program.getRecompute()  ? " recompute"
+              : program.getBackward() ? " backward"
+                                      : " forward") +
+             (program.getSummary() ? " summary" : "");
     if (auto kernel = dyn_cast<warp::KernelOp>(op)) kind = kernel.getSymName().str();
     if (!kind.empty() && !kinds.insert(kind).second)
       user_error("the text holds '{}' twice; expected each pass of one recurrence once", kind);
@@ -58,7 +60,7 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
   auto& operations = module->getBody()->getOperations();
   bool chunk = source.stage == Stage::chunk;
   auto belongs = [&](Operation& op) {
-    return chunk ? isa<chunk::ProgramOp>(op) : isa<warp::KernelOp, warp::BatchSumOp>(op);
+    return chunk ? isa<chunk::ProgramOp>(op) : isa<warp::KernelOp, warp::BatchSumOp, warp::CombineOp>(op);
   };
   if (operations.empty() || !llvm::all_of(operations, belongs))
     user_error("the text of this stage holds nothing but {}", chunk ? "chunk.program" : "warp.kernel");

@@ -13,6 +13,8 @@
 #include "codegen/lower/RecToChunk.h"
 #include "codegen/lower/Slice.h"
 #include "codegen/lower/StateScales.h"
+#include "codegen/lower/Summary.h"
+#include "codegen/rec/Limits.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -62,6 +64,21 @@ void differentiate_program(Work& work, const Config& config) {
   if (config.pass == "backward") forward.erase();
 }
 
+// A text that was cut before stays as it is.
+void cut_into_segments(Work& work, const Config& config) {
+  if (config.segments && !rec::is_segment_count(config.segments))
+    user_error("--segments {}: expected {}, or auto", config.segments, rec::segment_counts_text);
+  auto programs = all<chunk::ProgramOp>(work);
+  bool cut = llvm::any_of(programs, [](auto program) { return program.getSegments() > 1; });
+  if (cut || config.segments <= 1) return;
+  for (auto program : programs) {
+    if (program.getRecompute())
+      program.setSegments(config.segments);
+    else
+      summarize(program, config.segments);
+  }
+}
+
 // x + (y + p) becomes (x + y) + p where p is a contraction: each accumulates on what is there.
 void chain_all_sums(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) chain_sums(program);
@@ -81,14 +98,18 @@ void slice_programs(Work& work, const Config&) {
 
 void lower_to_warp(Work& work, const Config& config) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
-  chunk::ProgramOp recompute;
+  chunk::ProgramOp none, recompute;
+  int64_t maps = 0;  // of the last summary, which comes before its program
   for (auto program : all<chunk::ProgramOp>(work)) {
+    if (program.getSummary()) maps = map_rows(program);
     if (program.getRecompute())
       recompute = program;
+    else if (program.getSummary())
+      chunk_to_warp(program, none, maps, config.arch, 0, *kernels);
     else if (program.getBackward())
-      chunk_to_warp(program, recompute, config.arch, config.backward_blocks, *kernels);
+      chunk_to_warp(program, recompute, maps, config.arch, config.backward_blocks, *kernels);
     else
-      chunk_to_warp(program, chunk::ProgramOp(), config.arch, config.blocks, *kernels);
+      chunk_to_warp(program, none, maps, config.arch, config.blocks, *kernels);
   }
   work.module = std::move(kernels);
 }
@@ -98,6 +119,7 @@ void emit_text(Work& work, const Config&) {
     if (!work.cuda.empty()) work.cuda += "\n";
     if (auto kernel = dyn_cast<warp::KernelOp>(op)) work.cuda += emit_cuda(kernel);
     if (auto sum = dyn_cast<warp::BatchSumOp>(op)) work.cuda += emit_cuda(sum);
+    if (auto combine = dyn_cast<warp::CombineOp>(op)) work.cuda += emit_cuda(combine);
   }
 }
 
@@ -109,6 +131,8 @@ constexpr Pass kPasses[] = {
     {"differentiate", "the backward program, if one is asked for", Stage::chunk, Stage::chunk, differentiate_program},
     {"merge-gradients", "merge-common again, of what differentiation repeats", Stage::chunk, Stage::chunk,
      merge_common},
+    {"segments", "a summary of each segment's influence on the state, if the sequence is cut", Stage::chunk,
+     Stage::chunk, cut_into_segments},
     {"chain-sums", "sums of contractions as chains, so that each accumulates on the last", Stage::chunk, Stage::chunk,
      chain_all_sums},
     {"column-dots", "sums over values of products of two operands as contractions", Stage::chunk, Stage::chunk,

@@ -73,22 +73,32 @@ constexpr std::array<DType, 3> dtypes{DType::f32, DType::f16, DType::bf16};  // 
 
 wkvc_dtype code_of(DType dtype) { return static_cast<wkvc_dtype>(std::ranges::find(dtypes, dtype) - dtypes.begin()); }
 
+struct Options {
+  Config config;
+  LaunchSize size = PrepareOptions{}.size;
+};
+
 // As the command line parses them.
-Config config_from(const char* options) {
+Options options_from(const char* options) {
   CLI::App app;
   ConfigOptions parsed;
   parsed.add_to(app);
+  std::string shape;
+  app.add_option("--shape", shape, "Batch, tokens and heads that settings are chosen for")->type_name("B,T,H");
   try {
     app.parse(options == nullptr ? "" : options, /*program_name_included=*/false);
   } catch (const CLI::ParseError& error) {
     user_error("the options \"{}\": {}", options, error.what());
   }
-  return parsed.parse();
+  Options result{.config = parsed.parse()};
+  if (!shape.empty()) result.size = parse_shape(shape);
+  return result;
 }
 
-std::shared_ptr<const Operator> prepared(std::string_view recurrence, const Config& config, Target target) {
-  if (recurrence.find('\n') == std::string_view::npos) return prepare(recurrence, config, {.target = target});
-  return prepare(source_from(std::string(recurrence)), config, {.target = target});
+std::shared_ptr<const Operator> prepared(std::string_view recurrence, const Options& options, Target target) {
+  const PrepareOptions how{.target = target, .size = options.size};
+  if (recurrence.find('\n') == std::string_view::npos) return prepare(recurrence, options.config, how);
+  return prepare(source_from(std::string(recurrence)), options.config, how);
 }
 
 std::vector<std::string> dims_of(const Operator& op, Direction pass) {
@@ -128,7 +138,7 @@ wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_targe
     expect_given(recurrence, "recurrence");
     expect_given(static_cast<const void*>(result), "result");
     auto op = std::make_unique<wkvc_operator>();
-    op->kernels = prepared(recurrence, config_from(options), target_of(target));
+    op->kernels = prepared(recurrence, options_from(options), target_of(target));
     for (const Direction pass : {Direction::forward, Direction::backward}) {
       op->dims[static_cast<std::size_t>(pass)] = dims_of(*op->kernels, pass);
     }

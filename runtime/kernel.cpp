@@ -20,7 +20,8 @@ void check_manifest(const Manifest& manifest) {
 }
 
 unsigned blocks_of(const Manifest& manifest, LaunchSize size) {
-  return static_cast<unsigned>(manifest.grid == Grid::head ? size.heads : size.batches * size.heads);
+  const std::int64_t sequences = manifest.grid == Grid::head ? size.heads : size.batches * size.heads;
+  return static_cast<unsigned>(sequences * manifest.segments);
 }
 
 Backends backends_for(Target target, const std::string& text, std::span<const Manifest> manifests,

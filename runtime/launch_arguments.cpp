@@ -5,7 +5,7 @@
 namespace wkvc {
 namespace {
 
-static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 32,
+static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 40,
               "emitted kernels and the runtime agree on this layout");
 
 // The stride of a dimension, or 0 when there is none, or it is never stepped over and so may hold anything.
@@ -41,6 +41,7 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, std::span<const Tensor>
   args_.tokens = size.tokens;
   args_.heads = size.heads;
   args_.vector16 = 1;
+  args_.segments = plan.segments;
   for (std::size_t i = 0; i < count_; ++i) {
     args_.tensor[i] = argument_for(plan.tensors[i], tensors[places.empty() ? i : places[i]]);
     if (plan.tensors[i].moves_in_pieces) args_.vector16 &= args_.tensor[i].vector16;

@@ -145,7 +145,7 @@ void check_sharing(const LaunchPlan& plan, std::span<const Tensor> tensors, std:
   }
 }
 
-void check_size(LaunchSize size) {
+void check_size(LaunchSize size, int segments) {
   if (size.batches < 0 || size.tokens < 0 || size.heads < 0) {
     user_error("B = {}, T = {}, H = {}: sizes cannot be negative", size.batches, size.tokens, size.heads);
   }
@@ -153,10 +153,11 @@ void check_size(LaunchSize size) {
   if (size.tokens > kMostTokens) {
     user_error("T = {} is more than {}, the most tokens a kernel counts: split the sequence", size.tokens, kMostTokens);
   }
-  const CheckedInt blocks = checked_mul(size.batches, size.heads);
+  const CheckedInt blocks = checked_mul(checked_mul(size.batches, size.heads), segments);
   if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
-    user_error("B·H = {}·{} is more than 2^31-1, the most blocks a launch can have: split the batch", size.batches,
-               size.heads);
+    const std::string cut = segments == 1 ? "" : fmt::format(", for each of {} segments,", segments);
+    user_error("B·H = {}·{}{} is more than 2^31-1, the most blocks a launch can have: split the batch", size.batches,
+               size.heads, cut);
   }
 }
 
@@ -170,7 +171,7 @@ void check_count(const LaunchPlan& plan, std::size_t count) {
 }  // namespace
 
 void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size) {
-  check_size(size);
+  check_size(size, plan.segments);
   check_count(plan, tensors.size());
   std::array<MemoryRange, LaunchPlan::max_tensors> ranges;
   for (std::size_t i = 0; i < tensors.size(); ++i) ranges[i] = check_tensor(plan.tensors[i], tensors[i], size);

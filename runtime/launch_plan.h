@@ -32,6 +32,7 @@ struct LaunchPlan {
   explicit LaunchPlan(const Manifest& manifest);  // throws UserError when there are more tensors
 
   std::vector<PlannedTensor> tensors;  // in the manifest's order
+  int segments;
 };
 
 }  // namespace wkvc

@@ -23,6 +23,7 @@ constexpr std::string_view marker = "// wkvc-manifest: ";
 
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 2> grids{"BH", "H"};
+constexpr std::int64_t max_segments = 65536;  // beyond what any sequence is cut into
 
 bool is_dim(std::string_view text) {
   constexpr std::array<std::string_view, 7> symbols{"B", "T", "H", "K", "V", "N", "G"};
@@ -108,7 +109,7 @@ Manifest parsed(std::string_view line) {
   const json object = parse_object(line, "the kernel manifest");
   const JsonFields fields(object, "the kernel manifest",
                           {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
-                           "pass", "saved_every", "grid", "tensors"});
+                           "pass", "saved_every", "grid", "segments", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
@@ -123,6 +124,7 @@ Manifest parsed(std::string_view line) {
   if (fields.has("pass")) manifest.pass = static_cast<Direction>(fields.one_of("pass", directions));
   if (fields.has("grid")) manifest.grid = static_cast<Grid>(fields.one_of("grid", grids));
   if (fields.has("saved_every")) manifest.saved_every = static_cast<int>(fields.integer("saved_every", 0, max_int));
+  if (fields.has("segments")) manifest.segments = static_cast<int>(fields.integer("segments", 1, max_segments));
   manifest.tensors = tensors_from(fields.list("tensors"));
   check_saved_every(manifest);
   return manifest;
@@ -146,6 +148,7 @@ std::string to_line(const Manifest& manifest) {
   if (manifest.pass != Direction::forward) object["pass"] = directions[static_cast<std::size_t>(manifest.pass)];
   if (manifest.saved_every != 0) object["saved_every"] = manifest.saved_every;
   if (manifest.grid != Grid::batch_head) object["grid"] = grids[static_cast<std::size_t>(manifest.grid)];
+  if (manifest.segments != 1) object["segments"] = manifest.segments;
   object["tensors"] = tensors;
   return fmt::format("{}{}\n", marker, object.dump(-1, ' ', false, json::error_handler_t::replace));
 }

@@ -64,6 +64,7 @@ struct Manifest {
   Direction pass = Direction::forward;
   int saved_every = 0;  // chunks between saved states; 0: none are saved
   Grid grid = Grid::batch_head;
+  int segments = 1;  // of each sequence, with a block for each
 };
 
 std::string to_line(const Manifest& manifest);  // "// wkvc-manifest: {…}\n"

@@ -86,6 +86,15 @@ void parse_blocks(const std::string& text, Config& config) {
   config.backward_blocks = number(parts.back());
 }
 
+int parse_segments(const std::string& text) {
+  if (text == "auto") return 0;
+  const auto value = whole_number<int>(text);
+  if (!value || !rec::is_segment_count(*value)) {
+    user_error("--segments {}: expected auto or {}", text, rec::segment_counts_text);
+  }
+  return *value;
+}
+
 int parse_save_every(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--save-every", text); }
 
 std::vector<std::string> parse_gradients(const std::string& text) {
@@ -153,6 +162,8 @@ void ConfigOptions::add_to(CLI::App& command) {
   group->add_option("--arch", arch, "Real architecture: sm_90a")->type_name("ARCH");
   group->add_option("--blocks", blocks, "Blocks an SM is to hold at once, and of the backward kernel, or auto")
       ->type_name("N[,M]|auto");
+  group->add_option("--segments", segments, "Segments of a sequence that run side by side, or auto")
+      ->type_name("N|auto");
   group->add_option("--pass", pass, "forward, backward (gradients), or both")->type_name("PASS");
   group->add_option("--save-every", save_every, "Tokens between saved states, a multiple of the chunk, or auto")
       ->type_name("TOKENS|auto");
@@ -176,6 +187,7 @@ Config ConfigOptions::parse() const {
   if (sram) config.sram = parse_sram(*sram);
   if (arch) config.arch = one_of("--arch", arch, arches);
   if (blocks) parse_blocks(*blocks, config);
+  if (segments) config.segments = parse_segments(*segments);
   if (pass) config.pass = one_of("--pass", pass, passes);
   if (save_every) config.save_every = parse_save_every(*save_every);
   config.saved = one_of("--saved", saved, saved_dtypes);
@@ -207,6 +219,7 @@ std::vector<std::string> ConfigOptions::settled_in(Stage stage) const {
   add(Stage::chunk, chunk, "--chunk");
   add(Stage::warp, sram, "--sram");
   add(Stage::warp, blocks, "--blocks");
+  add(Stage::warp, segments, "--segments");
   add(Stage::warp, save_every, "--save-every");
   add(Stage::warp, saved, "--saved");
   add(Stage::warp, gradients, "--grad");

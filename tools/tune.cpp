@@ -229,13 +229,13 @@ int tune(const Options& options) {
   if (options.report) expect_output(*options.report, {options.output});
   const Target target = target_from(std::nullopt);
   const Subject subject = subject_from(options.subject, options.config);
+  const Gpu gpu = gpu_here(target, subject.config.arch);
   const TuningTask task({.source = subject.source,
                          .config = subject.config,
                          .alone = false,
                          .sizes = sizes,
                          .seed = parse_seed(options.seed.value_or("0")),
-                         .limits = {.saved_bytes = options.saved_bytes}});
-  const Gpu gpu = gpu_here(target, subject.config.arch);
+                         .limits = {.sizes = sizes, .sm_count = gpu.sm_count, .saved_bytes = options.saved_bytes}});
   const std::filesystem::path journal = target == Target::cuda ? options.output + ".journal" : "";
   const Tuned found = tuned(task, target, gpu, budget, journal);
   for (const ShapeReport& report : found.reports) print_findings(report.candidates, report.shape_class.size);

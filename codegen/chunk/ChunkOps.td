@@ -43,10 +43,15 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
   let description = [{
     The forward program saves the state before every `saved_every`-th chunk in the dtype `saved`; 0: none. A backward
     program has the same attributes.
+
+    A sequence may be cut into `segments` that run side by side. Each then has a `summary` program first, which brings
+    the state of a segment on from zero and finds the map by which the state before the segment counts: a "full" matrix
+    of keys by keys, or a "diagonal" one.
   }];
   let arguments = (ins StrAttr:$recurrence, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
                        I64Attr:$sram_budget, UnitAttr:$backward, UnitAttr:$recompute,
-                       DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<StrAttr, "\"f32\"">:$saved);
+                       DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<StrAttr, "\"f32\"">:$saved,
+                       DefaultValuedAttr<I64Attr, "1">:$segments, OptionalAttr<StrAttr>:$summary);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$recurrence attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -155,6 +160,13 @@ def Chunk_RoundOp : Chunk_Pure<"round"> {
   let results = (outs Chunk_Any:$result);
   let assemblyFormat = "$x (`scale` $bound^ `times` $factor)? attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
+}
+
+def Chunk_OffsetOp : Chunk_Pure<"offset", [SameOperandsAndResultType]> {
+  let summary = "In a summary: x for the state, and zero for the map, on which it has no influence";
+  let arguments = (ins Chunk_F32:$x);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($result)";
 }
 
 //===- Along the tokens ----------------------------------------------------------------------------------------===//

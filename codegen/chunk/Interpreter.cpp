@@ -231,7 +231,7 @@ class Machine {
 
   Step step_of(mlir::Operation& op) {
     return llvm::TypeSwitch<mlir::Operation*, Step>(&op)
-        .Case<WidenOp, RoundOp>([&](auto same) { return unary(same, [](double x) { return x; }); })
+        .Case<WidenOp, RoundOp, OffsetOp>([&](auto same) { return unary(same, [](double x) { return x; }); })
         .Case([&](ConstantOp value) { return constant(value); })
         .Case([&](NegOp neg) { return unary(neg, [](double x) { return -x; }); })
         .Case([&](ExpOp exp) { return unary(exp, [](double x) { return std::exp(x); }); })

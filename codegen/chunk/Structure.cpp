@@ -26,12 +26,16 @@ class Structure {
       : C_(signed_value(program.getChunk())),
         K_(signed_value(program.getKeyDim())),
         V_(signed_value(program.getValueDim())),
-        backward_(program.getBackward()) {}
+        backward_(program.getBackward()),
+        summary_(program.getSummary().has_value()) {}
 
   LogicalResult verify(Operation& op) {
     if (!isa_and_nonnull<ChunkDialect>(op.getDialect())) return op.emitOpError("does not belong in a chunk.program");
     if (isa<ProgramOp>(op)) return op.emitOpError("can't be inside another chunk.program");
     if (!backward_ && isa<SavedStateOp, AccumulateOp>(op)) return op.emitOpError("belongs in a backward program");
+    if (summary_ && isa<OutputOp, AccumulateOp, SavedStateOp>(op))
+      return op.emitOpError("does not belong in a summary, which gives the state alone");
+    if (!summary_ && isa<OffsetOp>(op)) return op.emitOpError("belongs in a summary");
     for (Value result : op.getResults())
       if (failed(verify_type(op, cast<RankedTensorType>(result.getType())))) return failure();
     if (failed(verify_shape(op))) return failure();
@@ -121,7 +125,7 @@ class Structure {
   }
 
   int64_t C_, K_, V_;
-  bool backward_;
+  bool backward_, summary_;
   llvm::StringMap<Operation*> names_;
 };
 
@@ -147,6 +151,10 @@ LogicalResult ProgramOp::verify() {
     return emitOpError() << "saves the state every " << every << " chunks; expected 0 to " << (1 << 20);
   if (getSaved() != "f32" && getSaved() != "bf16" && getSaved() != "f16")
     return emitOpError() << "saves states as \"" << getSaved() << "\"; expected f32, bf16 or f16";
+  if (int64_t segments = signed_value(getSegments()); !rec::is_segment_count(segments))
+    return emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
+  if (getSummary() && *getSummary() != "full" && *getSummary() != "diagonal")
+    return emitOpError() << "is a summary with a \"" << *getSummary() << "\" map; expected full or diagonal";
   if (rec::is_sram_budget(signed_value(getSramBudget()))) return success();
   return emitOpError() << "sram_budget is " << signed_value(getSramBudget()) << " bytes; expected "
                        << rec::sram_budgets_text;

@@ -8,6 +8,7 @@
 #include "codegen/differentiate/Vjp.h"
 #include "codegen/ir/Text.h"
 #include "codegen/lower/Axes.h"
+#include "codegen/lower/DropUnused.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -17,14 +18,6 @@ namespace wkvc {
 namespace {
 
 std::string gradient_name(llvm::StringRef name) { return "d" + name.str(); }
-
-// Inputs that nothing needs are not read.
-void drop_unused(chunk::ProgramOp program) {
-  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(program.getBody().front()))) {
-    bool source = isa<chunk::InputOp, chunk::ParameterOp, chunk::SavedStateOp>(op);
-    if (isOpTriviallyDead(&op) || (source && op.use_empty())) op.erase();
-  }
-}
 
 class Differentiation {
  public:
@@ -196,7 +189,8 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::
   auto backward = chunk::ProgramOp::create(builder, forward.getLoc(), forward.getRecurrence(), forward.getChunk(),
                                            forward.getKeyDim(), forward.getValueDim(), forward.getCompute(),
                                            forward.getSramBudget(), /*backward=*/true, /*recompute=*/false,
-                                           forward.getSavedEvery(), forward.getSaved());
+                                           forward.getSavedEvery(), forward.getSaved(), forward.getSegments(),
+                                           /*summary=*/nullptr);
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
   Differentiation(forward, backward, builder, wanted).run();
   return backward;

@@ -15,12 +15,16 @@ namespace wkvc {
 
 namespace {
 
+const char* map_text(llvm::StringRef kind) { return kind == "full" ? "Map::full" : "Map::diagonal"; }
+
 class Emitter {
  public:
-  explicit Emitter(warp::KernelOp kernel) : kernel_(kernel), manifest_(manifest_of(kernel)), expressions_(names_) {}
+  explicit Emitter(warp::KernelOp kernel)
+      : kernel_(kernel), manifest_(manifest_of(kernel)), expressions_(names_, value_row()) {}
 
   std::string run() {
-    for (const char* used : {"args", "block", "c", "chunks", "valid", "row0"}) names_.unique(used);
+    for (const char* used : {"args", "block", "c", "chunks", "begin", "end", "valid", "row0", "of_state", "value_row0"})
+      names_.unique(used);
     text_ = header_comment(kernel_) + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
     line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
          kernel_.getBlocks());
@@ -29,8 +33,8 @@ class Emitter {
       tensors_[manifest_.tensors[i].name] = names_.unique(manifest_.tensors[i].name + "_global");
       line("const TensorArg& {} = args.tensor[{}];", tensors_[manifest_.tensors[i].name], i);
     }
-    line("const int row0 = 16 * block.warp;  // first of this warp's value rows");
-    line("const int chunks = chunk_count<{}>(args.tokens);", kernel_.getChunk());
+    write_rows();
+    write_chunk_range();
     emit_block(kernel_.getBody().front());
     indent_ = 0;
     line("}}");
@@ -38,6 +42,35 @@ class Emitter {
   }
 
  private:
+  bool is_cut() { return kernel_.getSegments() > 1; }
+  const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
+
+  void write_rows() {
+    if (!kernel_.getSummary()) {
+      line("const int row0 = 16 * block.warp;  // first of this warp's value rows");
+      return;
+    }
+    line("const int row0 = 16 * block.warp;  // first of this warp's rows, of the state or of the map behind it");
+    line("const bool of_state = row0 < {};", kernel_.getValueDim());
+    line("const int value_row0 = of_state ? row0 : 0;  // what rows of the map read is not used");
+  }
+
+  // A segment that none follows needs no summary.
+  void write_chunk_range() {
+    if (!is_cut()) {
+      line("const int chunks = chunk_count<{}>(args.tokens);", kernel_.getChunk());
+      return;
+    }
+    if (kernel_.getSummary()) line("if (block.segment == {}) return;  // no segment follows", last_segment());
+    std::string unit = fmt::format("{}, {}", kernel_.getChunk(), std::max<uint64_t>(kernel_.getSavedEvery(), 1));
+    line("const int begin = segment_begin<{}>(args.tokens, block, block.segment);", unit);
+    line("const int end = segment_begin<{}>(args.tokens, block, block.segment + 1);", unit);
+  }
+
+  std::string begin() { return is_cut() ? "begin" : "0"; }
+  std::string end() { return is_cut() ? "end" : "chunks"; }
+  std::string last_segment() { return kernel_.getBackward() ? "0" : "block.segments - 1"; }
+
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += std::string(indent_, ' ') + fmt::format(format, std::forward<Args>(args)...) + "\n";
@@ -110,8 +143,8 @@ class Emitter {
               warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
               warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
               warp::KeepStateOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::RoundOp, warp::WidenOp,
-              warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StoreStateOp,
-              warp::StoreOutputOp>([&](auto o) { write(o); })
+              warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp,
+              warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
         .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
@@ -134,13 +167,13 @@ class Emitter {
   }
 
   // That of the loop being written, and what the chunks after it are compared with.
-  std::string first_chunk(bool backward) const {
+  std::string first_chunk(bool backward) {
     if (in_groups_) return backward ? "last" : "first";
-    return backward ? "chunks - 1" : "0";
+    return backward ? end() + " - 1" : begin();
   }
-  std::string is_in_loop(const std::string& chunk, bool backward) const {
-    if (backward) return fmt::format("{} >= {}", chunk, in_groups_ ? "first" : "0");
-    return fmt::format("{} < {}", chunk, in_groups_ ? "last" : "chunks");
+  std::string is_in_loop(const std::string& chunk, bool backward) {
+    if (backward) return fmt::format("{} >= {}", chunk, in_groups_ ? "first" : begin());
+    return fmt::format("{} < {}", chunk, in_groups_ ? "last" : end());
   }
 
   void write(warp::BufferOp op) {
@@ -172,9 +205,9 @@ class Emitter {
 
   void write_groups(warp::LoopOp op) {
     auto every = kernel_.getSavedEvery();
-    line("for (int g = (chunks + {}) / {} - 1; g >= 0; --g) {{", every - 1, every);
-    line("  const int first = {} * g, last = (first + {} < chunks ? first + {} : chunks) - 1;  // chunks", every, every,
-         every);
+    std::string lowest = is_cut() ? fmt::format("begin / {}", every) : "0";
+    line("for (int g = ({} + {}) / {} - 1; g >= {}; --g) {{", end(), every - 1, every, lowest);
+    line("  const int first = {0} * g, last = (first + {0} < {1} ? first + {0} : {1}) - 1;  // chunks", every, end());
     in_groups_ = true;
     emit_region(op.getBody());
     in_groups_ = false;
@@ -183,9 +216,9 @@ class Emitter {
   void write_chunks(warp::LoopOp op) {
     bool group = op.getOver() == "group";
     if (op.getBackward())
-      line("for (int c = {}; c >= {}; --c) {{", group ? "last" : "chunks - 1", group ? "first" : "0");
+      line("for (int c = {}; c >= {}; --c) {{", group ? "last" : end() + " - 1", group ? "first" : begin());
     else
-      line("for (int c = {}; c < {}; ++c) {{", group ? "first" : "0", group ? "last" : "chunks");
+      line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
     line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     loop_ = op;
     emit_region(op.getBody());
@@ -272,7 +305,7 @@ class Emitter {
   }
 
   // The first of 16 numbers: those of a slab, or of this warp's value rows.
-  std::string place(Value column) const { return column ? names_.of(column) : "row0"; }
+  std::string place(Value column) { return column ? names_.of(column) : value_row(); }
 
   void write(warp::AddVectorOp op) {
     std::string to = names_.of(op.getTo()) + " + " + place(op.getColumn());
@@ -303,7 +336,7 @@ class Emitter {
   std::string kept_row(llvm::StringRef name, const std::string& chunk) {
     auto every = kernel_.getSavedEvery();
     std::string index = chunk;
-    if (role_of(name) == Role::workspace)
+    if (spec_of(name).role == Role::workspace)
       index = fmt::format("(({}) % {})", chunk, every);
     else if (every > 1)
       index = in_groups_ ? "g" : fmt::format("({} / {})", chunk, every);
@@ -312,9 +345,9 @@ class Emitter {
     return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);
   }
 
-  Role role_of(llvm::StringRef name) const {
+  const TensorSpec& spec_of(llvm::StringRef name) const {
     for (const TensorSpec& spec : manifest_.tensors)
-      if (spec.name == name) return spec.role;
+      if (spec.name == name) return spec;
     user_error("kernel: '{}' is not among its tensors", name.str());
   }
 
@@ -425,11 +458,25 @@ class Emitter {
   void write(warp::LoadStateOp op) {
     std::string name = declare(op.getResult());
     line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
-    line("load_state({}, {}, block, row0);", name, tensor(op.getTensor()));
+    line("load_state({}, {}, block, {});", name, tensor(op.getTensor()), state_row(op.getTensor()));
+  }
+
+  // The first of this warp's rows: of the sequence's state, or in a workspace of the segment's.
+  std::string state_row(llvm::StringRef name) const {
+    const TensorSpec& spec = spec_of(name);
+    if (spec.role != Role::workspace) return "row0";
+    return fmt::format("{}LL * block.segment + row0", spec.dims[3]);
+  }
+
+  void write(warp::StartSummaryOp op) {
+    line("const auto {} = start_summary<{}, {}, {}>(row0);", declare(op.getResult()), map_text(*kernel_.getSummary()),
+         kernel_.getValueDim(), kernel_.getKeyDim());
   }
 
   void write(warp::StoreStateOp op) {
-    line("store_state({}, {}, block, row0);", expr(op.getX()), tensor(op.getTensor()));
+    bool whole = is_cut() && !kernel_.getSummary();
+    line("{}store_state({}, {}, block, {});", whole ? fmt::format("if (block.segment == {}) ", last_segment()) : "",
+         expr(op.getX()), tensor(op.getTensor()), state_row(op.getTensor()));
   }
 
   void write(warp::StoreOutputOp op) {
@@ -457,13 +504,23 @@ class Emitter {
 std::string emit_cuda(warp::KernelOp kernel) { return Emitter(kernel).run(); }
 
 std::string emit_cuda(warp::BatchSumOp kernel) {
-  std::string manifest = to_line(manifest_of(kernel));
+  Manifest manifest = manifest_of(kernel);
   int64_t extent = kernel.getDim() == "K" ? kernel.getKeyDim() : kernel.getValueDim();
   return fmt::format(
-      "// {}: sums gradients of a parameter over the batches, one block a head.\n{}#include \"wkvc/tile.h\"\n\n"
-      "using namespace wkvc;\n\nWKVC_KERNEL({}, 2, 1, 1) {{\n  sum_batches<{}, {}>(args.tensor[1], args.tensor[0], "
-      "block, args.batches);\n}}\n",
-      kernel.getSymName().str(), manifest, kernel.getSymName().str(), dtype_text(kernel.getDtype()), extent);
+      "// {0}: sums gradients of a parameter over the batches, one block a head.\n{1}#include \"wkvc/tile.h\"\n\n"
+      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, 1, 1) {{\n  sum_batches<{2}, {3}>(args.tensor[1], args.tensor[0], "
+      "block, args.batches, {4});\n}}\n",
+      manifest.kernel, to_line(manifest), dtype_text(kernel.getDtype()), extent, kernel.getSegments());
+}
+
+std::string emit_cuda(warp::CombineOp kernel) {
+  Manifest manifest = manifest_of(kernel);
+  return fmt::format(
+      "// {0}: the state before each of {1} segments, from their summaries.\n{2}#include \"wkvc/tile.h\"\n\n"
+      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, {3}, 1) {{\n  combine_segments<{4}, {5}, {6}, {7}>(args.tensor[1], "
+      "args.tensor[0], block);\n}}\n",
+      manifest.kernel, kernel.getSegments(), to_line(manifest), manifest.warps, map_text(kernel.getMap()),
+      manifest.value_dim, manifest.key_dim, kernel.getBackward() ? "true" : "false");
 }
 
 }  // namespace wkvc

@@ -63,6 +63,7 @@ std::string Expressions::call(warp::CallOp op, int level) const {
   if (function == "neg") return "-" + at(op.getX()[0], 2);
   if (function == "keep_valid") return fmt::format("keep_rows({}, valid)", x(0));
   if (function == "keep_valid_columns") return fmt::format("keep_columns({}, valid)", x(0));
+  if (function == "offset") return fmt::format("offset({}, of_state)", x(0));
   if (function == "maximum" || function == "greater_than")
     return fmt::format("{}({}, {})", function.str(), x(0), float_text(*op.getConstant()));
   if (function == "at_row")
@@ -86,7 +87,7 @@ std::string Expressions::round(warp::RoundOp op) const {
 std::string Expressions::columns(Value tile, Value column, bool own) const {
   std::string name = names_.of(tile);
   if (column) return fmt::format("{}.cols<16>({})", name, names_.of(column));
-  return own ? name + ".cols<16>(row0)" : name;
+  return own ? fmt::format("{}.cols<16>({})", name, value_row_) : name;
 }
 
 std::string Expressions::load(warp::LoadOp op) const {

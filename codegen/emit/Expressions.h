@@ -15,7 +15,8 @@ std::string float_text(const llvm::APFloat& number);
 
 class Expressions {
  public:
-  explicit Expressions(const Identifiers& names) : names_(names) {}
+  // `value_row`: the variable for the first of a warp's own value rows.
+  Expressions(const Identifiers& names, std::string value_row) : names_(names), value_row_(std::move(value_row)) {}
 
   // Whether the operation is written where its only reader is, instead of getting a variable.
   static bool is_inlined(mlir::Operation* op);
@@ -36,6 +37,7 @@ class Expressions {
   std::string round(warp::RoundOp op) const;
 
   const Identifiers& names_;
+  std::string value_row_;
 };
 
 }  // namespace wkvc

@@ -33,7 +33,9 @@ TensorSpec tensor_from(llvm::StringRef text) {
     user_error("kernel: {}", *fault);
   parts[3].split(dims, ',');
   for (llvm::StringRef dim : dims) {
-    if (dim != "1" && dim != "B" && dim != "T" && dim != "H" && dim != "K" && dim != "V" && dim != "N" && dim != "G")
+    int64_t count = 0;
+    bool is_count = !dim.getAsInteger(10, count) && count > 0;
+    if (!is_count && !llvm::is_contained({"B", "T", "H", "K", "V", "N", "G"}, dim))
       user_error("kernel: tensor '{}' has the unknown dimension '{}'", spec.name, dim.str());
     spec.dims.push_back(dim.str());
   }
@@ -73,10 +75,14 @@ Manifest manifest_of(warp::KernelOp kernel) {
   manifest.shared_bytes = kernel.getSharedBytes();
   manifest.pass = kernel.getBackward() ? Direction::backward : Direction::forward;
   manifest.saved_every = static_cast<int>(kernel.getSavedEvery());
+  manifest.segments = static_cast<int>(kernel.getSegments());
   for (auto text : kernel.getTensors().getAsValueRange<StringAttr>()) manifest.tensors.push_back(tensor_from(text));
   std::string io = "f32";
-  for (const TensorSpec& tensor : manifest.tensors)
-    if (tensor.role == Role::output || tensor.role == Role::output_gradient) io = name_of(tensor.dtype);
+  for (const TensorSpec& tensor : manifest.tensors) {
+    // A summary has no output: as its inputs then.
+    bool first = &tensor == &manifest.tensors.front() && tensor.role == Role::input;
+    if (first || tensor.role == Role::output || tensor.role == Role::output_gradient) io = name_of(tensor.dtype);
+  }
   manifest.config = fmt::format("head {}x{} chunk {} io {} mma {} state f32", manifest.key_dim, manifest.value_dim,
                                 manifest.chunk, io, kernel.getCompute().str());
   return manifest;
@@ -94,9 +100,37 @@ Manifest manifest_of(warp::BatchSumOp kernel) {
   manifest.pass = Direction::backward;
   manifest.grid = Grid::head;
   std::string dim = kernel.getDim().str();
+  std::vector<std::string> parts{"B", "H", dim};
+  if (kernel.getSegments() > 1) parts.insert(parts.end() - 1, std::to_string(kernel.getSegments()));
   manifest.tensors = {
-      {kernel.getFrom().str(), Role::workspace, DType::f32, {"B", "H", dim}},
+      {kernel.getFrom().str(), Role::workspace, DType::f32, parts},
       {kernel.getTo().str(), Role::parameter_gradient, *dtype_from(dtype_text(kernel.getDtype())), {"H", dim}}};
+  manifest.config = fmt::format("head {}x{} chunk {} mma {} state f32", manifest.key_dim, manifest.value_dim,
+                                manifest.chunk, kernel.getCompute().str());
+  return manifest;
+}
+
+Manifest manifest_of(warp::CombineOp kernel) {
+  bool full = kernel.getMap() == "full", backward = kernel.getBackward();
+  Manifest manifest;
+  manifest.op = kernel.getOp().str();
+  manifest.kernel = kernel.getSymName().str();
+  manifest.arch = kernel.getArch().str();
+  manifest.key_dim = static_cast<int>(kernel.getKeyDim());
+  manifest.value_dim = static_cast<int>(kernel.getValueDim());
+  manifest.chunk = static_cast<int>(kernel.getChunk());
+  manifest.warps = manifest.key_dim / 16;
+  manifest.segments = static_cast<int>(kernel.getSegments());
+  manifest.pass = backward ? Direction::backward : Direction::forward;
+  // A block's rows of the state, for all its warps.
+  if (full) manifest.shared_bytes = 16LL * (manifest.key_dim + warp::kRowPadding) * static_cast<int64_t>(sizeof(float));
+  int64_t rows = manifest.value_dim + (full ? manifest.key_dim : 16);
+  Role initial = backward ? Role::final_state_gradient : Role::initial_state;
+  manifest.tensors = {{kernel.getInitial().str(), initial, DType::f32, {"B", "H", "V", "K"}},
+                      {kernel.getWorkspace().str(),
+                       Role::workspace,
+                       DType::f32,
+                       {"B", "H", std::to_string(manifest.segments), std::to_string(rows), "K"}}};
   manifest.config = fmt::format("head {}x{} chunk {} mma {} state f32", manifest.key_dim, manifest.value_dim,
                                 manifest.chunk, kernel.getCompute().str());
   return manifest;
@@ -106,9 +140,11 @@ std::string header_comment(warp::KernelOp kernel) {
   Manifest manifest = manifest_of(kernel);
   std::string text = fmt::format(
       "// {}: emitted by wkvc from its recurrence.\n//   {}, {}\n"
-      "//   launch: one block of {} warps for each of the B·H heads, {} bytes of shared memory, at least {} blocks a "
+      "//   launch: one block of {} warps for each of the B·H heads{}, {} bytes of shared memory, at least {} blocks a "
       "multiprocessor\n//\n",
-      manifest.kernel, manifest.config, manifest.arch, manifest.warps, manifest.shared_bytes, kernel.getBlocks());
+      manifest.kernel, manifest.config, manifest.arch, manifest.warps,
+      manifest.segments > 1 ? fmt::format(" and {} segments", manifest.segments) : "", manifest.shared_bytes,
+      kernel.getBlocks());
   std::string map = shared_map(kernel);
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(map).split(lines, '\n', -1, false);

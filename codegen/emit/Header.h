@@ -9,6 +9,7 @@
 namespace wkvc {
 
 Manifest manifest_of(warp::BatchSumOp kernel);
+Manifest manifest_of(warp::CombineOp kernel);
 Manifest manifest_of(warp::KernelOp kernel);  // throws UserError for a malformed list of tensors
 std::string header_comment(warp::KernelOp kernel);
 

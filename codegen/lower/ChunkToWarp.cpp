@@ -2,6 +2,7 @@
 
 #include "codegen/ir/Text.h"
 #include "codegen/lower/ChunkBuilder.h"
+#include "codegen/lower/Summary.h"
 #include "codegen/lower/WarpBuilder.h"
 #include "runtime/error.h"
 
@@ -14,23 +15,35 @@ namespace {
 constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536, kWarpsPerSm = 64;  // sm_90
 
 constexpr const char* kRecomputed = "chunk_states";
+constexpr const char* kSegments = "segment_states";
+
+llvm::StringRef first_state(chunk::ProgramOp program) {
+  return program.getBackward() ? "dfinal_state" : "initial_state";
+}
+llvm::StringRef last_state(chunk::ProgramOp program) {
+  return program.getBackward() ? "dinitial_state" : "final_state";
+}
+
+// Of what segments leave each other, per sequence: the maps of their summaries are behind the states.
+std::string segment_dims(chunk::ProgramOp program, int64_t maps) {
+  return fmt::format("B,H,{},{},K", program.getSegments(), program.getValueDim() + maps);
+}
 
 // The kernel's arguments in order: "role name dtype dims".
 class TensorList {
  public:
-  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute) {
+  // `maps`: rows of the map in summaries of segments.
+  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps) {
     add_all(program);
     if (recompute) add_all(recompute);
-    bool backward = program.getBackward();
-    if (backward || program.getSavedEvery()) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
+    bool backward = program.getBackward(), cut = program.getSegments() > 1;
+    bool saves = backward || program.getSavedEvery();
+    if (cut) add("workspace", kSegments, "f32", segment_dims(program, maps));
+    if (program.getSummary()) return;
+    if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
     if (recompute) add("workspace", kRecomputed, program.getSaved().str(), "B,H,G,V,K");
-    if (backward) {
-      add("final_state_gradient", "dfinal_state", "f32", "B,H,V,K");
-      add("initial_state_gradient", "dinitial_state", "f32", "B,H,V,K");
-    } else {
-      add("initial_state", "initial_state", "f32", "B,H,V,K");
-      add("final_state", "final_state", "f32", "B,H,V,K");
-    }
+    if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), "f32", "B,H,V,K");
+    add(backward ? "initial_state_gradient" : "final_state", last_state(program), "f32", "B,H,V,K");
   }
 
   ArrayAttr attribute(OpBuilder& b) const {
@@ -44,12 +57,17 @@ class TensorList {
     if (!llvm::is_contained(texts_, text)) texts_.push_back(text);
   }
 
-  void add_all(chunk::ProgramOp program) {
-    Spaces spaces = infer_spaces(program);
-    for (Operation& op : program.getBody().front()) add(op, spaces);
+  static std::string parts_dims(chunk::ProgramOp program, llvm::StringRef dim) {
+    if (program.getSegments() == 1) return "B,H," + dim.str();
+    return fmt::format("B,H,{},{}", program.getSegments(), dim.str());
   }
 
-  void add(Operation& op, const Spaces& spaces) {
+  void add_all(chunk::ProgramOp program) {
+    Spaces spaces = infer_spaces(program);
+    for (Operation& op : program.getBody().front()) add(program, op, spaces);
+  }
+
+  void add(chunk::ProgramOp program, Operation& op, const Spaces& spaces) {
     auto per_token = [](char dim) { return dim == '1' ? std::string("B,T,H") : std::string("B,T,H,") + dim; };
     if (auto input = dyn_cast<chunk::InputOp>(op))
       add(input.getGradientOf() ? "output_gradient" : "input", input.getSym(),
@@ -61,13 +79,15 @@ class TensorList {
       add(output.getGradientOf() ? "input_gradient" : "output", output.getSym(), output.getDtype().str(),
           per_token(dims_of(spaces.lookup(output.getX()))[1]));
     if (auto sum = dyn_cast<chunk::AccumulateOp>(op))
-      add("workspace", parts_name(sum), "f32", "B,H," + dims_of(spaces.lookup(sum.getX())).substr(1));
+      add("workspace", parts_name(sum), "f32", parts_dims(program, dims_of(spaces.lookup(sum.getX())).substr(1)));
   }
 
   std::deque<std::string> texts_;
 };
 
-int warps_of(chunk::ProgramOp program) { return static_cast<int>(program.getValueDim() / 16); }
+int warps_of(chunk::ProgramOp program) {
+  return static_cast<int>((static_cast<int64_t>(program.getValueDim()) + map_rows(program)) / 16);
+}
 
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room, and in the
 // backward pass a second one.
@@ -107,14 +127,27 @@ void add_batch_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch
     warp::BatchSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(),
                              program.getKeyDim(), program.getValueDim(), program.getCompute(), parts_name(sum),
                              sum.getSym(), element_type(program.getContext(), sum.getDtype()),
-                             dims_of(spaces.lookup(sum.getX())).substr(1), arch);
+                             dims_of(spaces.lookup(sum.getX())).substr(1), arch, program.getSegments());
   }
+}
+
+std::string kernel_name(chunk::ProgramOp program, llvm::StringRef suffix = "") {
+  return fmt::format("{}_{}{}", program.getRecurrence().str(), program.getBackward() ? "backward" : "forward",
+                     suffix.str());
+}
+
+// The kernel that combines what a summary kernel leaves.
+void add_combine(chunk::ProgramOp summary, OpBuilder& b, llvm::StringRef arch) {
+  warp::CombineOp::create(b, summary.getLoc(), kernel_name(summary, "_combine"), summary.getRecurrence(),
+                          summary.getChunk(), summary.getKeyDim(), summary.getValueDim(), summary.getCompute(),
+                          first_state(summary), kSegments, summary.getSegments(), *summary.getSummary(),
+                          summary.getBackward(), arch);
 }
 
 // One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
 class KernelBuilder {
  public:
-  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, OpBuilder& b)
+  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, OpBuilder& b)
       : program_(program),
         b_(b),
         saved_type_(element_type(program.getContext(), program.getSaved())),
@@ -130,25 +163,25 @@ class KernelBuilder {
     for (SharedBuffer& space : spaces_) all.push_back(&space);
     shared_ = allocate(all);
     check_budget(program, spaces_, shared_);
-    tensors_ = TensorList(program, recompute).attribute(b);
+    tensors_ = TensorList(program, recompute, maps).attribute(b);
   }
 
   void run(llvm::StringRef arch, int64_t blocks) {
     check_blocks(program_, blocks, shared_);
-    std::string name = fmt::format("{}_{}", program_.getRecurrence().str(), backward() ? "backward" : "forward");
-    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), warps_of(program_),
-                                         blocks ? blocks : blocks_per_sm(program_, shared_), program_.getChunk(),
-                                         program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
-                                         tensors_, arch, backward(), program_.getSavedEvery());
+    std::string name = kernel_name(program_, program_.getSummary() ? "_summary" : "");
+    auto kernel = create<warp::KernelOp>(
+        name, program_.getRecurrence(), warps_of(program_), blocks ? blocks : blocks_per_sm(program_, shared_),
+        program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(), tensors_,
+        arch, backward(), program_.getSavedEvery(), program_.getSegments(), program_.getSummaryAttr());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_.declare_buffers();
     if (again_) again_->declare_buffers();
     main_.start_sums();
-    Value state = create<warp::LoadStateOp>(tile(), backward() ? "dfinal_state" : "initial_state");
+    Value state = start();
     set_name(state, (carried() + "_initial").str());
     state = again_ ? groups(state) : chunks(main_, state, "chunks");
-    create<warp::StoreStateOp>(backward() ? "dinitial_state" : "final_state", state);
+    create<warp::StoreStateOp>(program_.getSummary() ? kSegments : last_state(program_), state);
     main_.end_sums();
   }
 
@@ -163,6 +196,11 @@ class KernelBuilder {
   }
 
   llvm::StringRef carried() { return name_of(*program_.getBody().getOps<chunk::StateOp>().begin()); }
+
+  Value start() {
+    if (program_.getSummary()) return create<warp::StartSummaryOp>(tile());
+    return create<warp::LoadStateOp>(tile(), program_.getSegments() > 1 ? kSegments : first_state(program_));
+  }
 
   bool backward() { return program_.getBackward(); }
 
@@ -199,7 +237,8 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, over, backward() && !recomputes, recomputes ? "S_before" : carried());
     builder.set_state(S);
-    if (!backward() && program_.getSavedEvery()) create<warp::SaveStateOp>("saved_states", S, saved_type_);
+    bool saves = !backward() && program_.getSavedEvery() && !program_.getSummary();
+    if (saves) create<warp::SaveStateOp>("saved_states", S, saved_type_);
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
     if (recomputes) create<warp::KeepStateOp>(kRecomputed, builder.next_state(), saved_type_);
@@ -219,11 +258,12 @@ class KernelBuilder {
 
 }  // namespace
 
-void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, llvm::StringRef arch, int blocks,
+void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, llvm::StringRef arch, int blocks,
                    ModuleOp kernels) {
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  KernelBuilder(program, recompute, b).run(arch, blocks);
+  KernelBuilder(program, recompute, maps, b).run(arch, blocks);
+  if (program.getSummary()) add_combine(program, b, arch);
   add_batch_sums(program, b, arch);
 }
 

@@ -7,11 +7,12 @@
 
 namespace wkvc {
 
-// Appends the kernel to `kernels`, and those that sum its gradients of parameters. `recompute` brings states on from
-// those that are saved; null: all are. `blocks` is how many blocks of the kernel a multiprocessor is to hold at once,
-// which bounds the registers of each; 0: a guess. Throws UserError where the program's buffers exceed its budget (with
-// their map), or those of so many blocks what there is.
-void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, llvm::StringRef arch, int blocks,
+// Appends the kernel to `kernels`, and those that sum its gradients of parameters or combine its summaries. `recompute`
+// brings states on from those that are saved; null: all are. `maps`: rows of the map in summaries of segments. `blocks`
+// is how many blocks of the kernel a multiprocessor is to hold at once, which bounds the registers of each; 0: a guess.
+// Throws UserError where the program's buffers exceed its budget (with their map), or those of so many blocks what
+// there is.
+void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, llvm::StringRef arch, int blocks,
                    mlir::ModuleOp kernels);
 
 }  // namespace wkvc

@@ -8,7 +8,7 @@ using namespace mlir;
 namespace wkvc {
 
 void scale_by_states(chunk::ProgramOp program) {
-  if (!program.getBackward()) return;
+  if (!program.getBackward() || program.getSummary()) return;  // the rows of a map have another magnitude
   Builder b(program.getContext());
   Spaces spaces = infer_spaces(program);
   for (auto round : program.getBody().getOps<chunk::RoundOp>()) {

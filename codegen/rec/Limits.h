@@ -17,6 +17,11 @@ inline constexpr std::int64_t max_sram = 232448;
 constexpr bool is_sram_budget(std::int64_t bytes) { return bytes >= 1 && bytes <= max_sram; }
 inline constexpr std::string_view sram_budgets_text = "1 to 232448 (227 KiB, what a block of sm_90 can have)";
 
+// Of a sequence that blocks go through side by side.
+inline constexpr std::int64_t max_segments = 256;
+constexpr bool is_segment_count(std::int64_t count) { return count >= 1 && count <= max_segments; }
+inline constexpr std::string_view segment_counts_text = "1 to 256";
+
 // Operand dtypes of contractions.
 inline constexpr std::array<std::string_view, 5> compute_names = {"bf16", "f16", "tf32", "bf16x3", "f32"};
 constexpr bool is_compute(std::string_view name) {

@@ -20,6 +20,12 @@ constexpr int64_t kMaxWarps = 32;
 constexpr int64_t kMaxTile = 256;  // rows or columns
 
 int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
+constexpr const char* maps_text = "full or diagonal";
+bool is_map(llvm::StringRef kind) { return kind == "full" || kind == "diagonal"; }
+
+// Of tensors that are no recurrence's own.
+bool is_own_name(llvm::StringRef name) { return name == "initial_state" || name == "segment_states"; }
+
 bool in_range(uint64_t attribute, int64_t lo, int64_t hi) {
   return signed_value(attribute) >= lo && signed_value(attribute) <= hi;
 }
@@ -143,6 +149,8 @@ class Structure {
     bool in_place = isa<KernelOp>(parent) || of_group;
     if (isa<RingOp, BufferOp, FloatsOp, StagedOp, LoopOp>(op) && !in_place)
       return op->emitOpError("belongs at the top of the kernel");
+    if (isa<StartSummaryOp>(op) && !op->getParentOfType<KernelOp>().getSummary())
+      return op->emitOpError("belongs in a summary kernel");
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
     if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
@@ -178,9 +186,11 @@ class Structure {
     if (auto ring = dyn_cast<RingOp>(op)) return expect_role(op, ring.getTensor(), "input", "output_gradient");
     if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_role(op, parameter.getTensor(), "parameter");
     if (auto load = dyn_cast<LoadStateOp>(op))
-      return expect_role(op, load.getTensor(), "initial_state", "final_state_gradient");
+      return expect_role(op, load.getTensor(), carries_segments() ? "workspace" : "initial_state",
+                         carries_segments() ? "" : "final_state_gradient");
     if (auto store = dyn_cast<StoreStateOp>(op))
-      return expect_role(op, store.getTensor(), "final_state", "initial_state_gradient");
+      return expect_role(op, store.getTensor(), kernel_.getSummary() ? "workspace" : "final_state",
+                         kernel_.getSummary() ? "" : "initial_state_gradient");
     if (auto store = dyn_cast<StoreOutputOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
     if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
     if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), "input", "output_gradient");
@@ -191,6 +201,8 @@ class Structure {
     if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), "workspace");
     return success();
   }
+
+  bool carries_segments() const { return signed_value(kernel_.getSegments()) > 1; }
 
   int64_t key_dim() const { return signed_value(kernel_.getKeyDim()); }
 
@@ -227,6 +239,7 @@ class Structure {
       return expect_dims(op, store.getTensor(), store.getColumn() ? "B,T,H,K" : "B,T,H,V");
     if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_dims(op, store.getTensor(), "B,T,H");
     if (auto load = dyn_cast<TokensOp>(op)) return expect_dims(op, load.getTensor(), "B,T,H");
+    if (auto start = dyn_cast<StartSummaryOp>(op)) return expect_state(op, start.getResult());
     if (auto load = dyn_cast<LoadStateOp>(op)) return expect_state(op, load.getResult());
     if (auto store = dyn_cast<StoreStateOp>(op)) return expect_state(op, store.getX());
     if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_state(op, load.getResult());
@@ -264,6 +277,11 @@ LogicalResult verify_architecture(KernelOp kernel) {
   return kernel.emitOpError() << "arch is \"" << kernel.getArch() << "\"; expected for example sm_90a";
 }
 
+int64_t map_rows(KernelOp kernel) {
+  if (!kernel.getSummary()) return 0;
+  return *kernel.getSummary() == "full" ? signed_value(kernel.getKeyDim()) : 16;
+}
+
 LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getWarps(), 1, kMaxWarps))
     return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
@@ -273,9 +291,14 @@ LogicalResult verify_numbers(KernelOp kernel) {
                               std::pair{"value_dim", kernel.getValueDim()}})
     if (!rec::is_extent(signed_value(extent)))
       return kernel.emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
-  if (signed_value(kernel.getValueDim()) != 16 * signed_value(kernel.getWarps()))
-    return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for "
-                                      << signed_value(kernel.getValueDim()) << " value rows; expected one for each 16";
+  int64_t rows = signed_value(kernel.getValueDim()) + map_rows(kernel);
+  if (rows != 16 * signed_value(kernel.getWarps()))
+    return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for " << rows
+                                      << " rows of states and maps; expected one for each 16";
+  if (int64_t segments = signed_value(kernel.getSegments()); !rec::is_segment_count(segments))
+    return kernel.emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
+  if (kernel.getSummary() && !is_map(*kernel.getSummary()))
+    return kernel.emitOpError() << "has a \"" << *kernel.getSummary() << "\" map; expected " << maps_text;
   if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
                                 << " bytes of shared memory; a block has at most " << rec::max_sram;
@@ -283,6 +306,18 @@ LogicalResult verify_numbers(KernelOp kernel) {
 }
 
 }  // namespace
+
+LogicalResult CombineOp::verify() {
+  for (llvm::StringRef name : {getSymName(), getOp(), getInitial(), getWorkspace()})
+    if (auto fault = rec::name_fault(name); fault && !is_own_name(name)) return emitOpError() << *fault;
+  if (!is_map(getMap())) return emitOpError() << "has a \"" << getMap() << "\" map; expected " << maps_text;
+  if (int64_t segments = signed_value(getSegments()); segments < 2 || !rec::is_segment_count(segments))
+    return emitOpError() << "combines " << segments << " segments; expected 2 to " << rec::max_segments;
+  for (auto [what, extent] : {std::pair{"key_dim", getKeyDim()}, std::pair{"value_dim", getValueDim()}})
+    if (!rec::is_extent(signed_value(extent)))
+      return emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
+  return success();
+}
 
 LogicalResult KernelOp::verify() {
   for (llvm::StringRef name : {getSymName(), getOp()})

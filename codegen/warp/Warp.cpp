@@ -97,7 +97,7 @@ Form form_of(llvm::StringRef function) {
   return llvm::StringSwitch<Form>(function)
       .Cases({"neg", "exp", "exp2", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"},
              Form::elementwise)
-      .Cases({"widen", "keep_valid", "keep_valid_columns", "cumsum", "reverse_cumsum"}, Form::elementwise)
+      .Cases({"widen", "keep_valid", "keep_valid_columns", "cumsum", "reverse_cumsum", "offset"}, Form::elementwise)
       .Cases({"sum_rows", "sum_columns"}, Form::sum)
       .Case("diagonal_column", Form::diagonal)
       .Case("at_row", Form::at_row)

@@ -40,11 +40,15 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     `tensors` lists the arguments in order, each "role name dtype dims", dims separated by commas. A `backward` kernel
     goes through the chunks from the last to the first. The state before every `saved_every`-th chunk is saved by the
     forward kernel for the backward one; 0: none is.
+
+    Sequences may be cut into `segments`, a block for each. A `summary` kernel then comes first, which carries rows of a
+    "full" or "diagonal" map behind the value rows, and warp.combine; both leave states in a workspace.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
                        StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward,
-                       DefaultValuedAttr<I64Attr, "0">:$saved_every);
+                       DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<I64Attr, "1">:$segments,
+                       OptionalAttr<StrAttr>:$summary);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `for` $op `warps` $warps `blocks` $blocks `chunk` $chunk `head` $key_dim `x` $value_dim
@@ -55,12 +59,26 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
 }
 
 def Warp_BatchSumOp : Warp_Op<"batch_sum"> {
-  let summary = "A kernel that sums rows of a workspace [B,H,D] over the batches, one block a head";
+  let summary = "A kernel that sums rows of a workspace [B,H,D] or [B,H,segments,D] over all but heads, a block for each";
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
-                       StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch);
+                       StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch,
+                       DefaultValuedAttr<I64Attr, "1">:$segments);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $from `to`
     $to `over` $dim `as` $dtype attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_CombineOp : Warp_Op<"combine"> {
+  let summary = "A kernel that turns the summaries of segments into the state before each, from that of the sequence";
+  let description = "Blocks of a sequence share its rows of the state; `initial` and `workspace` are tensors by name.";
+  let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
+                       StrAttr:$compute, StrAttr:$initial, StrAttr:$workspace, I64Attr:$segments, StrAttr:$map,
+                       UnitAttr:$backward, StrAttr:$arch);
+  let assemblyFormat = [{
+    $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $initial `in`
+    $workspace `segments` $segments `map` $map (`backward` $backward^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -316,13 +334,20 @@ def Warp_ColumnDotsOp : Warp_Op<"column_dots", [Pure, AttrSizedOperandSegments]>
 
 //===- Global memory -------------------------------------------------------------------------------------------===//
 
+def Warp_StartSummaryOp : Warp_Op<"start_summary", [Pure]> {
+  let summary = "This warp's 16 rows of what a summary begins with: zero, or those of the map that changes nothing";
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 def Warp_LoadStateOp : Warp_Op<"load_state"> {
-  let summary = "This warp's 16 rows";
+  let summary = "This warp's 16 rows: of the sequence's state, or in a workspace of the segment's";
   let arguments = (ins StrAttr:$tensor);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "$tensor attr-dict `:` type($result)";
 }
 def Warp_StoreStateOp : Warp_Op<"store_state"> {
+  let summary = "The converse; what the last segment leaves is the sequence's state";
   let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x);
   let assemblyFormat = "$tensor $x attr-dict `:` type($x)";
 }

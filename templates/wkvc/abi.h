@@ -6,7 +6,8 @@ namespace wkvc {
 
 // One tensor of a kernel; the last dimension is contiguous, strides count elements.
 // Token tensors [B,T,H,D]: all three strides; so with one number a token, [B,T,H]. States [B,H,V,K] and [B,H,N,V,K]:
-// `row` strides over V. Per-head parameters [H,D]: head only; their gradients [B,H,D] also batch.
+// `row` strides over V. Per-head parameters [H,D]: head only; their gradients [B,H,D] also batch, [B,H,S,D] row as
+// well.
 struct TensorArg {
   void* data;  // null: absent (an initial state of zeros, a final state nobody asked for)
   long long batch;
@@ -21,6 +22,7 @@ struct KernelArgs {
   long long tokens;
   long long heads;
   long long vector16;  // 1: that of every tensor [B,T,H,D] is
+  long long segments;  // of each sequence, a block for each; at least 1
   TensorArg tensor[N];
 };
 

@@ -211,6 +211,32 @@ TEST_P(Backward, SavedStates) {
   }
 }
 
+// Segments of a sequence side by side, some of them empty, whole groups of saved states each.
+TEST_P(Backward, Segments) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    for (Config config : kOperands) {
+      config.segments = config.mma == "f16" ? 2 : 5;
+      config.save_every = 32;
+      const Subject at = subject(definition, config);
+      for (std::int64_t tokens : {1, 17, 63, 300}) at.check({2, tokens, 2}, lower_decays);
+    }
+  }
+}
+
+// What a segment's summary carries beside its map may be far smaller than the map.
+TEST_P(Backward, SegmentsOfIncomingGradientsOfAnyMagnitude) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    Config config = config_of("f16", "bf16");
+    config.segments = 3;
+    const Subject at = subject(definition, config);
+    for (double factor : {1e-9, 1e3}) {
+      at.check({1, 100, 2}, [&](Problem& problem) {
+        for (const char* name : {"do", "dfinal_state"}) scale(problem.values[name], factor);
+      });
+    }
+  }
+}
+
 // Gradients through the state lose what its rounding loses.
 TEST_P(Backward, SavedStatesInBf16) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {

@@ -64,6 +64,29 @@ TEST_P(Forward, Heads) {
         check(definition, config_of(mma, "bf16", K, V), {1, 40, 2});
 }
 
+// Segments of a sequence side by side, some of them empty.
+TEST_P(Forward, Segments) {
+  const auto mild = [](Problem& problem) {
+    for (double& w : problem.values["w"]) w -= 4;  // what came long before still counts
+  };
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    for (Config config : {kDtypes[0], kDtypes[1], kDtypes[2]}) {
+      config.segments = config.mma == "f16" ? 8 : 3;
+      for (std::int64_t tokens : {1, 17, 63, 300}) check(definition, config, {2, tokens, 2}, mild);
+    }
+  }
+}
+
+TEST_P(Forward, SegmentsOfOtherHeads) {
+  for (auto [K, V] : {std::pair{16, 16}, {48, 80}, {128, 64}}) {
+    for (const Definition& definition : {rwkv7(), rwkv6()}) {
+      Config config = config_of("f16", "bf16", K, V);
+      config.segments = 3;
+      check(definition, config, {1, 100, 2});
+    }
+  }
+}
+
 TEST_P(Forward, HeadFirst) {
   for (const Definition& definition : {rwkv7(), rwkv6()})
     check(definition, config_of("f16", "bf16"), {2, 37, 3}, [](Problem& problem) { problem.head_first = true; });

@@ -164,7 +164,8 @@ TEST(Chunks, FitTheRangeOfDecays) {
   const std::string error = error_of(rwkv7(), with_chunk(32, "f16"));
   expect_contains(error, "--chunk 32: log decays reach -0.6065 a token");
   expect_contains(error, "the range of f16 operands; the largest chunk that fits is 16");
-  expect_contains(error_of(rwkv7(), with_chunk(256, "bf16")), "of bf16 operands; the largest chunk that fits is 128");
+  expect_contains(error_of(rwkv7(), with_chunk(256, "bf16")), "of bf16 operands; the largest chunk that fits is 32");
+  expect_contains(error_of(rwkv7(), with_chunk(256, "f32")), "of f32 operands; the largest chunk that fits is 128");
 }
 
 TEST(Chunks, OfTheExactPathAreShort) {

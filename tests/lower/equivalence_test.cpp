@@ -13,8 +13,8 @@ void PrintTo(const Definition& definition, std::ostream* stream) { *stream << de
 namespace test {
 namespace {
 
-// bf16 operands have f32's exponents, so bounded decays allow long chunks; the interpreter rounds nothing.
-Config with_chunk(int chunk, const std::string& mma = "bf16") {
+// f32 operands allow long chunks of bounded decays; the interpreter rounds nothing.
+Config with_chunk(int chunk, const std::string& mma = "f32") {
   Config config;
   config.key_dim = 32;
   config.value_dim = 16;

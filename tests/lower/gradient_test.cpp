@@ -13,7 +13,7 @@ void PrintTo(const Definition& definition, std::ostream* stream);
 namespace test {
 namespace {
 
-Config backward(int chunk, const std::string& mma = "bf16") {
+Config backward(int chunk, const std::string& mma = "f32") {
   Config config;
   config.key_dim = 32;
   config.value_dim = 16;

@@ -33,7 +33,7 @@ class Library {
 std::vector<long long> arguments_of(Launch& launch) {
   static_assert(sizeof(TensorArg) % sizeof(long long) == 0);
   const std::size_t words = sizeof(TensorArg) / sizeof(long long);
-  std::vector<long long> args{launch.batches, launch.tokens, launch.heads, 1};
+  std::vector<long long> args{launch.batches, launch.tokens, launch.heads, 1, launch.segments};
   for (Tensor& tensor : launch.tensors) {
     const TensorArg argument = tensor.argument(tensor.bytes().data());
     if (argument.data != nullptr) args[3] &= argument.vector16;
@@ -66,7 +66,7 @@ class LanesTarget : public Target {
     using Run = const char*(void*, int, const void*, unsigned, int, long long);
     const char* error = library_.find<Run>("wkvc_lanes_launch")(
         library_.find<void>(launch.entry), static_cast<int>(launch.tensors.size()), arguments_of(launch).data(),
-        static_cast<unsigned>(launch.batches * launch.heads), 32 * launch.warps, launch.shared_bytes);
+        static_cast<unsigned>(launch.batches * launch.heads * launch.segments), 32 * launch.warps, launch.shared_bytes);
     if (error != nullptr) throw std::runtime_error(error);
   }
 

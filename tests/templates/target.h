@@ -16,6 +16,7 @@ struct Launch {
   long long shared_bytes = 64 * 1024;
   long long batches = 1, tokens = 0, heads = 1;
   std::vector<Tensor> tensors = {};
+  long long segments = 1;
   double stall_seconds = 20;  // before the host calls it a deadlock
 };
 

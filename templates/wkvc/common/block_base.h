@@ -17,6 +17,8 @@ struct BlockBase {
   int warps;  // in the block
   long long batch;
   long long head;
+  int segment;   // of the sequence, 0 …
+  int segments;  // that the sequence is cut into, one block each
   char* memory;  // shared memory; offsets into it are bytes
 
   template <class T, int R, int C>

@@ -74,12 +74,13 @@ WKVC_INLINE void store_outputs(const KernelArgs<N>& args, const BlockBase& block
   }
 }
 
-// Rows row0 … of this batch's and head's states; absent states are zero.
+// Rows row0 … and columns col0 … of this batch's and head's states; absent states are zero.
 template <int R, int K>
-WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
+WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0,
+                            int col0 = 0) {
   x = zeros<R, K>();
   if (t.data == nullptr) return;
-  const f32* from = global_row<const f32>(t, block, row0);
+  const f32* from = global_row<const f32>(t, block, row0) + col0;
   const auto load_run = [&](int i, int j, int e, int row, int column, bool aligned) {
     memory::load_adjacent(from + row * t.row + column, x.block[i][j].unit + e, aligned);
   };
@@ -92,9 +93,10 @@ WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockB
 
 // Writes nothing where nobody asked for the state.
 template <int R, int K>
-WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
+WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0,
+                             int col0 = 0) {
   if (t.data == nullptr) return;
-  f32* to = global_row<f32>(t, block, row0);
+  f32* to = global_row<f32>(t, block, row0) + col0;
   if (t.vector16) {
     store_rows(to, row_stride(t), x);
   } else {
@@ -188,12 +190,12 @@ WKVC_INLINE ColVec<R> load_parameter_column(const TensorArg& t, const BlockBase&
   return load_parameter<T, PerRow, R>(t, block, col0);
 }
 
-// Rounds to T and writes N columns from col0 on of this batch's and head's part of a parameter's gradient, a tensor
-// [B, H, D].
+// Rounds to T and writes N columns from col0 on of this batch's, head's and segment's part of a parameter's gradient, a
+// tensor [B, H, segments, D]; or of the gradient, a tensor [H, D].
 template <class T, class Axis, int N>
 WKVC_INLINE void store_parameter(const TensorArg& t, const BlockBase& block, int col0, const Vector<Axis, N>& x) {
   if (!Axis::is_first_holder()) return;
-  T* to = global_row<T>(t, block, 0) + col0;
+  T* to = global_row<T>(t, block, block.segment) + col0;
   for_each_slot<Axis, N>([&](int i, int s) { to[16 * i + Axis::position(s)] = scalar::round<T>(x.v[i][s]); });
 }
 template <class T, int C>
@@ -205,13 +207,16 @@ WKVC_INLINE void store_parameter_column(const TensorArg& t, const BlockBase& blo
   store_parameter<T>(t, block, col0, x);
 }
 
-// The sum over all batches of this head's row of a tensor [B,H,D], to a tensor [H,D]. For one warp.
+// The sum over all batches and segments of this head's rows of a tensor [B,H,segments,D], to a tensor [H,D]. For one
+// warp.
 template <class T, int N>
-WKVC_INLINE void sum_batches(const TensorArg& to, const TensorArg& from, const BlockBase& block, long long batches) {
+WKVC_INLINE void sum_batches(const TensorArg& to, const TensorArg& from, const BlockBase& block, long long batches,
+                             int segments) {
   RowVec<N> sum{};
   for (long long b = 0; b < batches; ++b) {
     const float* row = static_cast<const float*>(from.data) + b * from.batch + block.head * from.head;
-    for_each_slot<PerColumn, N>([&](int j, int s) { sum.v[j][s] += row[16 * j + PerColumn::position(s)]; });
+    for (int segment = 0; segment < segments; ++segment, row += from.row)
+      for_each_slot<PerColumn, N>([&](int j, int s) { sum.v[j][s] += row[16 * j + PerColumn::position(s)]; });
   }
   store_parameter_row<T>(to, block, 0, sum);
 }

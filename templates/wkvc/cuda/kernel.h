@@ -1,4 +1,5 @@
-// A kernel's entry: grid.x = batches * heads, one block each; or grid.x = heads, where the batch is always 0.
+// A kernel's entry: grid.x = batches * heads * segments, one block each; or grid.x = heads, where the batch is always
+// 0.
 #pragma once
 
 #include "wkvc/abi.h"
@@ -6,12 +7,15 @@
 
 namespace wkvc {
 
-WKVC_INLINE Block this_block(int warps, long long heads) {
+WKVC_INLINE Block this_block(int warps, u32 heads, u32 segments) {
+  const u32 sequence = ptx::block_index() / segments;
   Block block;
   block.warp = ptx::shuffle(ptx::thread() / 32, 0);  // uniform, and known to be
   block.warps = warps;
-  block.batch = ptx::block_index() / static_cast<u32>(heads);
-  block.head = ptx::block_index() % static_cast<u32>(heads);
+  block.batch = sequence / heads;
+  block.head = sequence % heads;
+  block.segment = static_cast<int>(ptx::block_index() % segments);
+  block.segments = static_cast<int>(segments);
   block.memory = ptx::shared_memory();
   return block;
 }
@@ -19,11 +23,12 @@ WKVC_INLINE Block this_block(int warps, long long heads) {
 }  // namespace wkvc
 
 // The body that follows sees `args` and `block`.
-#define WKVC_KERNEL(name, tensors, warps, blocks_per_sm)                                                \
-  static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block); \
-  extern "C" __global__ void __launch_bounds__((warps) * 32, blocks_per_sm)                             \
-      name(const __grid_constant__ wkvc::KernelArgs<tensors> args) {                                    \
-    name##_body(args, wkvc::this_block(warps, args.heads));                                             \
-  }                                                                                                     \
-  static WKVC_INLINE void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,           \
+#define WKVC_KERNEL(name, tensors, warps, blocks_per_sm)                                                             \
+  static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block);              \
+  extern "C" __global__ void __launch_bounds__((warps) * 32, blocks_per_sm)                                          \
+      name(const __grid_constant__ wkvc::KernelArgs<tensors> args) {                                                 \
+    name##_body(args,                                                                                                \
+                wkvc::this_block(warps, static_cast<wkvc::u32>(args.heads), static_cast<wkvc::u32>(args.segments))); \
+  }                                                                                                                  \
+  static WKVC_INLINE void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,                        \
                                       [[maybe_unused]] const wkvc::Block& block)

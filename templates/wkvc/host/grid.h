@@ -33,7 +33,7 @@ class SharedMemory {
 };
 
 struct GridShape {
-  long long batches, heads;
+  long long batches, heads, segments;
   int warps;
 };
 
@@ -42,7 +42,7 @@ class Grid {
  public:
   Grid(const GridShape& shape, Launch& launch, const Body& body)
       : shape_(shape),
-        blocks_(launch.blocks > 0 ? launch.blocks : shape.batches * shape.heads),
+        blocks_(launch.blocks > 0 ? launch.blocks : shape.batches * shape.heads * shape.segments),
         body_(body),
         memory_(launch.shared_bytes),
         sync_(launch) {}
@@ -78,8 +78,10 @@ class Grid {
     Block block{};
     block.warp = warp;
     block.warps = shape_.warps;
-    block.batch = index / shape_.heads;
-    block.head = index % shape_.heads;
+    block.batch = index / shape_.segments / shape_.heads;
+    block.head = index / shape_.segments % shape_.heads;
+    block.segment = static_cast<int>(index % shape_.segments);
+    block.segments = static_cast<int>(shape_.segments);
     block.memory = memory_.data();
     block.index = index;
     block.sync = &sync_;

@@ -9,7 +9,7 @@
   static void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block);                   \
   extern "C" int name(const void* arguments, wkvc::host::Launch* launch) {                                    \
     const auto& args = *static_cast<const wkvc::KernelArgs<tensors>*>(arguments);                             \
-    const wkvc::host::GridShape shape{args.batches, args.heads, warps};                                       \
+    const wkvc::host::GridShape shape{args.batches, args.heads, args.segments, warps};                        \
     return wkvc::host::run_grid(shape, *launch, [&](const wkvc::Block& block) { name##_body(args, block); }); \
   }                                                                                                           \
   static void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,                             \

@@ -8,7 +8,7 @@ struct Launch {
   long long shared_bytes;     // shared memory of a block
   double stall_seconds = 20;  // without any progress for so long, the launch is a deadlock
   char message[256] = {};
-  long long blocks = 0;  // as many, in the order of batches, then heads; 0: one for each batch and head
+  long long blocks = 0;  // as many, in the order of batches, heads, segments; 0: one for each of them
 };
 
 }  // namespace wkvc::host

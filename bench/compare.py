@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Times wkvc, flash-linear-attention and a copy of as many bytes in one run, interleaved, with errors beside the times.
+
+    bench/compare.py --library build/jit/libwkvc.so --json times.json --plot times.svg
+
+Needs a GPU, PyTorch and flash-linear-attention (which tunes itself for minutes on its first call). Times are medians of
+GPU events around one call, behind a kernel that keeps the GPU busy until the call is queued; inputs are larger than the
+L2. Errors are ‖x−ref‖/‖ref‖ of one head, against the float64 recurrence and its gradients token by token.
+"""
+import argparse
+import ctypes
+import json
+import math
+import statistics
+import sys
+
+import torch
+
+ROWS = [("rwkv7", 8, 4096, 64, 64), ("rwkv7", 1, 4096, 64, 64), ("rwkv7", 1, 32768, 32, 64), ("rwkv7", 8, 4096, 32, 128),
+        ("rwkv7", 4, 2048, 12, 64), ("rwkv6", 8, 4096, 64, 64), ("rwkv6", 1, 4096, 64, 64)]
+TOKEN_INPUTS = {"rwkv7": ["r", "w", "k", "a", "b", "v"], "rwkv6": ["r", "w", "k", "v"]}
+L2_BYTES = 60 << 20
+
+
+class Info(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("dims", ctypes.c_char_p)] + [
+        (name, ctypes.c_int32) for name in ("rank", "dtype", "is_result", "is_optional")]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("rank", ctypes.c_int32), ("dtype", ctypes.c_int32)]
+
+
+class Wkvc:
+    """An operator, forward and backward, through the C interface."""
+
+    DTYPES = {0: torch.float32, 1: torch.float16, 2: torch.bfloat16}
+
+    def __init__(self, library, op, options, size):
+        self.c, self.size = library, size
+        library.wkvc_message.restype = ctypes.c_char_p
+        self.op = ctypes.c_void_p()
+        self.check(library.wkvc_prepare(op.encode(), options.encode(), 0, ctypes.byref(self.op)))
+        bytes_ = ctypes.c_int64()
+        self.check(library.wkvc_workspace_bytes(self.op, *map(ctypes.c_int64, size), ctypes.byref(bytes_)))
+        self.workspace = torch.empty(bytes_.value, dtype=torch.uint8, device="cuda")
+
+    def check(self, status):
+        if status != 0:
+            sys.exit("wkvc: " + self.c.wkvc_message().decode())
+
+    def infos(self, direction):
+        for i in range(self.c.wkvc_tensor_count(self.op, direction)):
+            info = Info()
+            self.check(self.c.wkvc_tensor_at(self.op, direction, i, ctypes.byref(info)))
+            yield info
+
+    def bind(self, direction, tensors, dim):
+        """A call that launches the pass on `tensors`, to which results are added."""
+        extents = dict(zip("BTH", self.size), K=dim, V=dim)
+        infos = list(self.infos(direction))
+        array, keep = (Tensor * len(infos))(), []
+        for slot, info in zip(array, infos):
+            name = info.name.decode()
+            if name not in tensors and info.is_result:
+                shape = [extents[d] for d in info.dims.decode().split()]
+                tensors[name] = torch.full(shape, math.nan, dtype=self.DTYPES[info.dtype], device="cuda")
+            if name not in tensors:
+                continue  # a state that is left out
+            x = tensors[name]
+            shape = (ctypes.c_int64 * x.dim())(*x.shape)
+            slot.data, slot.shape, slot.rank, slot.dtype = x.data_ptr(), shape, x.dim(), info.dtype
+            keep.append(shape)
+        size = [ctypes.c_int64(n) for n in self.size]
+
+        def launch(_keep=keep):
+            self.check(self.c.wkvc_launch(self.op, direction, *size, array, len(infos),
+                                          ctypes.c_void_p(self.workspace.data_ptr()),
+                                          ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), 0))
+        return launch
+
+
+def draw(op, B, T, H, D, seed):
+    g = torch.Generator("cuda").manual_seed(seed)
+    normal = lambda *shape: torch.randn(*shape, generator=g, device="cuda")
+    x = {name: normal(B, T, H, D) for name in TOKEN_INPUTS[op] + ["do"]}
+    if op == "rwkv7":
+        key = torch.nn.functional.normalize(x["k"], dim=-1)
+        x["a"], x["b"] = -key, key * torch.sigmoid(x["b"])
+    else:
+        x["w"] = x["w"] * 0.5 - 3  # log_w = −exp(w)
+        x["u"] = normal(H, D)
+    x["do"] *= 1e-3
+    return {name: tensor.bfloat16() for name, tensor in x.items()}
+
+
+def log_decay(op, w):
+    return -math.exp(-0.5) * torch.sigmoid(w) if op == "rwkv7" else -torch.exp(w)
+
+
+def reference(op, x, heads):
+    """Of some heads of the first batch, in float64: o and the gradients of what is given."""
+    leaves = {name: (t[:1, :, heads] if t.dim() == 4 else t[heads]).double().requires_grad_(name != "do")
+              for name, t in x.items()}
+    at = {name: t[0].unbind(0) if t.dim() == 4 else t for name, t in leaves.items()}
+    decay = torch.exp(log_decay(op, leaves["w"]))[0].unbind(0)
+    D = x["v"].shape[-1]
+    S = torch.zeros(len(heads), D, D, dtype=torch.float64, device="cuda")
+    outputs = []
+    for t, w in enumerate(decay):
+        row = lambda y: y[:, None, :]
+        column = lambda y: y[:, :, None]
+        write = column(at["v"][t]) * row(at["k"][t])
+        if op == "rwkv7":
+            S = S * row(w) + (S @ column(at["a"][t])) * row(at["b"][t]) + write
+            outputs.append((S @ column(at["r"][t])).squeeze(-1))
+        else:
+            outputs.append(((S + row(at["u"]) * write) @ column(at["r"][t])).squeeze(-1))
+            S = S * row(w) + write
+    o = torch.stack(outputs)[None]
+    names = [name for name in leaves if name not in ("do", "u")]  # du is a sum over all batches
+    gradients = torch.autograd.grad(o, [leaves[name] for name in names], leaves["do"])
+    return {"o": o.detach(), **{"d" + name: g for name, g in zip(names, gradients)}}
+
+
+def errors_of(results, expected, heads):
+    error = lambda x, ref: ((x[:1, :, heads].double() - ref).norm() / ref.norm()).item()
+    return {name: error(results[name], ref) for name, ref in expected.items() if name in results}
+
+
+def contestants(args, library, op, B, T, H, D, sets):
+    """For each pass a call per contestant that takes which set of inputs to use, and the results of set 0."""
+    calls, results, memory = {"forward": {}, "both": {}}, {}, {}
+    shape = f"--shape {B},{T},{H} --head {D}"
+    forward_only, training = (Wkvc(library, op, f"{shape} --pass {p} {args.options}", (B, T, H))
+                              for p in ("forward", "both"))
+    outputs = [dict(x) for x in sets]
+    f = [forward_only.bind(0, x, D) for x in outputs]
+    tf = [training.bind(0, x, D) for x in outputs]
+    tb = [training.bind(1, x, D) for x in outputs]
+    calls["forward"]["wkvc"] = lambda i: f[i]()
+    calls["both"]["wkvc"] = lambda i: (tf[i](), tb[i]())
+    results["wkvc"] = outputs[0]
+    memory["wkvc"] = training.workspace.numel()
+    if not args.no_fla:
+        from fla.ops.rwkv6 import chunk_rwkv6
+        from fla.ops.rwkv7 import chunk_rwkv7
+        fla_sets = []
+        for x in sets:
+            y = {name: t.detach().clone() for name, t in x.items()}
+            y["w"] = log_decay(op, x["w"].float()).bfloat16()
+            fla_sets.append({name: t.requires_grad_(name != "do") for name, t in y.items()})
+
+        def run(x):
+            if op == "rwkv7":
+                return chunk_rwkv7(*(x[n] for n in ("r", "w", "k", "v", "a", "b")), scale=1.0, safe_gate=True)[0]
+            return chunk_rwkv6(*(x[n] for n in ("r", "k", "v", "w", "u")), scale=1.0)[0]
+
+        def both(x):
+            o = run(x)
+            names = [name for name in x if name != "do"]
+            return o, dict(zip(names, torch.autograd.grad(o, [x[name] for name in names], x["do"])))
+
+        with torch.no_grad():
+            run(fla_sets[0])
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        o, gradients = both(fla_sets[0])
+        memory["fla"] = torch.cuda.max_memory_allocated() - before - sum(
+            t.numel() * t.element_size() for t in (o, *gradients.values()))
+        # Its gradient of w is that of the log decay: not compared.
+        results["fla"] = {"o": o.detach(), **{"d" + n: g for n, g in gradients.items() if n != "w"}}
+
+        def forward(i):
+            with torch.no_grad():
+                run(fla_sets[i])
+        calls["forward"]["fla"] = forward
+        calls["both"]["fla"] = lambda i: both(fla_sets[i])
+    return calls, results, memory
+
+
+def add_copies(calls, op, sets):
+    tokens = sum(t.numel() * t.element_size() for name, t in sets[0].items() if name in TOKEN_INPUTS[op])
+    output = sets[0]["do"].numel() * sets[0]["do"].element_size()
+    # Forward: inputs and o. Backward: those again with do, and a gradient for each input.
+    for name, moved in (("forward", tokens + output), ("both", 3 * tokens + 2 * output)):
+        half = torch.empty(moved // 2, dtype=torch.uint8, device="cuda"), torch.empty(moved // 2, dtype=torch.uint8,
+                                                                                   device="cuda")
+        calls[name]["copy"] = lambda i, half=half: half[1].copy_(half[0])
+
+
+def times_of(calls, sets, rounds):
+    """Median milliseconds of each contestant, all of them in turn in every round."""
+    for call in calls.values():
+        for i in range(sets):
+            call(i)
+    torch.cuda.synchronize()
+    spans = {name: [] for name in calls}
+    for n in range(rounds):
+        for name, call in calls.items():
+            torch.cuda._sleep(4_000_000)  # about 2 ms, in which the host queues what is timed
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            call(n % sets)
+            end.record()
+            spans[name].append((begin, end))
+        torch.cuda.synchronize()
+    return {name: statistics.median(b.elapsed_time(e) for b, e in pairs) for name, pairs in spans.items()}
+
+
+def measure(args, library, row):
+    op, B, T, H, D = row
+    bytes_of_set = B * T * H * D * 2 * len(TOKEN_INPUTS[op])
+    count = max(1, min(8, math.ceil(2 * L2_BYTES / bytes_of_set)))
+    sets = [draw(op, B, T, H, D, seed) for seed in range(count)]
+    calls, results, memory = contestants(args, library, op, B, T, H, D, sets)
+    for passes in calls.values():
+        passes["wkvc"](0)
+    heads = [0, H - 1]
+    expected = reference(op, sets[0], heads)
+    errors = {name: errors_of(found, expected, heads) for name, found in results.items()}
+    add_copies(calls, op, sets)
+    times = {name: times_of(passes, count, args.rounds) for name, passes in calls.items()}
+    return {"op": op, "shape": [B, T, H, D], "ms": times, "errors": errors, "extra_bytes": memory}
+
+
+def report(row):
+    ms, name = row["ms"], f"{row['op']} {','.join(map(str, row['shape']))}"
+    for what, times in ms.items():
+        ratios = ", ".join(f"{other} {t:.3f} ms ({t / times['wkvc']:.2f} x)" for other, t in times.items()
+                           if other != "wkvc")
+        print(f"{name:26} {what:8} wkvc {times['wkvc']:.3f} ms; {ratios}", flush=True)
+    for who, errors in row["errors"].items():
+        worst = max((e for n, e in errors.items() if n != "o"), default=math.nan)
+        extra = row["extra_bytes"].get(who, 0) / 1e6
+        print(f"{'':26} {who}: error of o {errors['o']:.2e}, worst gradient {worst:.2e}, extra memory {extra:.0f} MB",
+              flush=True)
+
+
+def plot(rows, path):
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(1, 2, figsize=(12, 0.6 * len(rows) + 1.5), sharey=True)
+    for axis, what in zip(axes, ("forward", "both")):
+        for n, who in enumerate(("wkvc", "fla", "copy")):
+            known = [(i, row["ms"][what][who]) for i, row in enumerate(rows) if who in row["ms"][what]]
+            axis.barh([i + 0.27 * (n - 1) for i, _ in known], [t for _, t in known], height=0.25, label=who)
+        axis.set(xscale="log", xlabel="ms", title="forward" if what == "forward" else "forward + backward")
+        axis.set_yticks(range(len(rows)), [f"{row['op']} {','.join(map(str, row['shape']))}" for row in rows])
+        axis.legend()
+    axes[0].invert_yaxis()
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--library", default="build/jit/libwkvc.so", help="the shared library of wkvc")
+    parser.add_argument("--rows", default="", help="numbers of rows to measure, such as 0,1 (default: all)")
+    parser.add_argument("--options", default="", help="of wkvc, such as '--segments 4'")
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--no-fla", action="store_true", help="without flash-linear-attention")
+    parser.add_argument("--json", help="file to write")
+    parser.add_argument("--plot", help="file to draw, such as times.svg")
+    args = parser.parse_args()
+    library = ctypes.CDLL(args.library)
+    chosen = [ROWS[int(i)] for i in args.rows.split(",")] if args.rows else ROWS
+    rows = []
+    for row in chosen:
+        rows.append(measure(args, library, row))
+        report(rows[-1])
+        torch.cuda.empty_cache()
+    result = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}
+    if args.json:
+        with open(args.json, "w") as file:
+            json.dump(result, file, indent=1)
+    if args.plot:
+        plot(rows, args.plot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+// Summaries of segments in float64: what they say of a segment is what the program does to any state.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "codegen/chunk/Chunk.h"
+#include "codegen/chunk/Interpreter.h"
+#include "codegen/compiler.h"
+#include "codegen/ir/Text.h"
+#include "dsl/builtin.h"
+#include "tests/expect_error.h"
+#include "tests/lower/compare.h"
+#include "tests/lower/recurrences.h"
+
+namespace wkvc::test {
+namespace {
+
+using Array = std::vector<double>;
+
+Config with_segments(int segments) {
+  Config config;
+  config.key_dim = 32;
+  config.value_dim = 16;
+  config.chunk = 16;
+  config.segments = segments;
+  return config;
+}
+
+std::string chunk_text(const Definition& definition, const Config& config) {
+  return lower_to({Stage::rec, rec_text(definition, config)}, Stage::chunk, config);
+}
+
+struct Programs {
+  Programs(const Definition& definition, const std::string& pass) {
+    Config config = with_segments(4);
+    config.pass = pass;
+    text = rec_text(definition, config);
+    context.loadDialect<chunk::ChunkDialect>();
+    module = parse(chunk_text(definition, config), context);
+    for (auto program : module->getBody()->getOps<chunk::ProgramOp>()) {
+      if (program.getRecompute()) continue;
+      (program.getSummary() ? summary : whole) = program;
+    }
+  }
+
+  // The summary as its rows of the map have it: offsets are zero.
+  chunk::ProgramOp map() {
+    mlir::OpBuilder builder(summary);
+    auto copy = llvm::cast<chunk::ProgramOp>(builder.clone(*summary));
+    copy.walk([](chunk::OffsetOp op) {
+      mlir::OpBuilder b(op);
+      auto type = mlir::RankedTensorType::get({1, 1}, b.getF32Type());
+      mlir::Value zero = chunk::ConstantOp::create(b, op.getLoc(), type, b.getF64FloatAttr(0), mlir::StringAttr());
+      op.replaceAllUsesWith(chunk::MulOp::create(b, op.getLoc(), op.getType(), op.getX(), zero).getResult());
+    });
+    return copy;
+  }
+
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string text;  // of the recurrence
+  chunk::ProgramOp whole, summary;
+};
+
+double largest_difference(const Array& x, const Array& y) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    difference += (x[i] - y[i]) * (x[i] - y[i]);
+    size += y[i] * y[i];
+  }
+  return std::sqrt(difference / size);
+}
+
+// The state after the segment, from the one before it, is what the map makes of that one plus the offset.
+void expect_composes(const Definition& definition, const std::string& pass) {
+  Programs programs(definition, pass);
+  ASSERT_TRUE(programs.summary) << definition.name;
+  const rec::Shape shape{1, 40, 1};
+  Problem problem = random_problem(programs.text, shape, {-0.01, -0.5, -1});
+  Array saved;
+  if (pass == "backward") {
+    const rec::Result forward = run_rec(programs.text, problem);
+    for (const auto& [name, values] : random_incoming(forward).outputs) problem.inputs["d" + name] = values;
+    // States count for gradients of inputs alone.
+    saved.assign((shape.tokens + 15) / 16 * problem.initial_state.size(), 1);
+  }
+  auto state_after = [&](chunk::ProgramOp program, const Array& before) {
+    return chunk::interpret(program, shape, problem.inputs, before, saved.empty() ? nullptr : &saved).final_state;
+  };
+  const Array expected = state_after(programs.whole, problem.initial_state);
+  Array composed = state_after(programs.map(), problem.initial_state);
+  const Array offset = state_after(programs.summary, {});
+  ASSERT_TRUE(std::ranges::any_of(offset, [](double x) { return x != 0; })) << definition.name;
+  for (std::size_t i = 0; i < composed.size(); ++i) composed[i] += offset[i];
+  EXPECT_LT(largest_difference(composed, expected), 1e-10) << definition.name << " " << pass;
+}
+
+TEST(Summary, ComposesForward) {
+  for (const Definition& definition : recurrences()) expect_composes(definition, "forward");
+}
+
+TEST(Summary, ComposesBackward) {
+  for (const Definition& definition : recurrences()) expect_composes(definition, "backward");
+}
+
+std::string map_of(const Definition& definition) { return Programs(definition, "forward").summary.getSummary()->str(); }
+
+TEST(Summary, IsDiagonalWhereNothingContractsTheState) {
+  EXPECT_EQ(map_of(rwkv6()), "diagonal");
+  EXPECT_EQ(map_of(rwkv7()), "full");
+}
+
+// A function of v that is not zero at zero must not reach the map.
+TEST(Summary, OffsetsComeAfterFunctionsThatAreNotZeroAtZero) {
+  expect_composes(recurrence("shifted",
+                             [](Recurrence& op) {
+                               Dim K = op.key_dim(64), V = op.value_dim(64);
+                               auto [q, k] = op.inputs(K, f32, "q", "k");
+                               auto v = op.input("v", V, f32), gain = op.parameter("gain", V, f32);
+                               op.compute(f32);
+                               auto S = op.state("S", V, K, f32);
+                               auto next = 0.5f * S + outer(sigmoid(v) + gain, k);
+                               op.update(S, next);
+                               op.output("o", dot(next, q), f32);
+                             }),
+                  "forward");
+}
+
+TEST(Summary, ASequenceThatIsWholeHasNone) {
+  const std::string text = chunk_text(rwkv7(), with_segments(0));
+  EXPECT_EQ(text.find("summary"), std::string::npos);
+  EXPECT_EQ(text.find("segments"), std::string::npos);
+}
+
+TEST(Summary, RefusesCountsThatAreNone) {
+  expect_contains(user_error_of([] { chunk_text(rwkv7(), with_segments(1000)); }),
+                  "--segments 1000: expected 1 to 256, or auto");
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include "check.h"
+
+namespace wkvc::test {
+namespace {
+
+struct Kind {
+  const char* name;
+  bool full;
+  int V, K;
+  bool backward;
+
+  int rows() const { return V + (full ? K : 16); }
+  std::string text() const {
+    return std::string(full ? "full" : "diagonal") + "_" + std::to_string(V) + "_" + std::to_string(K);
+  }
+};
+
+// A state [batches, rows, heads, columns] by its place.
+long long at(const Shape& shape, long long batch, long long row, long long head, long long column) {
+  return ((batch * shape.rows + row) * shape.heads + head) * shape.columns + column;
+}
+
+void expect_start(bool full) {
+  const Kind kind{"", full, 32, 48, false};
+  const Shape shape{1, kind.rows(), 1, kind.K};
+  Values expected(shape.size());
+  for (int i = kind.V; i < kind.rows(); ++i)
+    for (int j = 0; j < kind.K; ++j) expected[at(shape, 0, i, 0, j)] = !full || i - kind.V == j ? 1 : 0;
+  Launch launch{"segments", "start_" + kind.text(), kind.rows() / 16};
+  launch.tensors = {Tensor::state(shape)};
+  check(launch, {{0, expected, 0}});
+}
+
+TEST(Summaries, BeginWithZeroAndTheIdentity) { expect_start(true); }
+TEST(Summaries, BeginWithZeroAndOnes) { expect_start(false); }
+
+class CombineTest : public testing::TestWithParam<std::tuple<Kind, long long>> {};
+
+// What combining leaves: states in the first V rows of each segment, maps as they were.
+Values combined(const Kind& kind, const Values& summaries, const Values& initial, const Shape& shape,
+                long long segments) {
+  Values result = summaries;
+  const Shape state{shape.batches, kind.V, shape.heads, kind.K};
+  for (long long b = 0; b < shape.batches; ++b)
+    for (long long h = 0; h < shape.heads; ++h)
+      for (int v = 0; v < kind.V; ++v) {
+        Values S(kind.K);
+        for (int j = 0; j < kind.K; ++j) S[j] = initial[at(state, b, v, h, j)];
+        for (long long n = 0; n < segments; ++n) {
+          const long long row0 = kind.rows() * (kind.backward ? segments - 1 - n : n);
+          Values next(kind.K);
+          for (int j = 0; j < kind.K; ++j) {
+            result[at(shape, b, row0 + v, h, j)] = S[j];
+            next[j] = summaries[at(shape, b, row0 + v, h, j)];
+            for (int i = 0; i < (kind.full ? kind.K : 0); ++i)
+              next[j] += S[i] * summaries[at(shape, b, row0 + kind.V + i, h, j)];
+            if (!kind.full) next[j] += S[j] * summaries[at(shape, b, row0 + kind.V, h, j)];
+          }
+          S = next;
+        }
+      }
+  return result;
+}
+
+TEST_P(CombineTest, GivesTheStateBeforeEachSegment) {
+  const auto& [kind, segments] = GetParam();
+  const Shape shape{2, segments * kind.rows(), 3, kind.K}, state{2, kind.V, 3, kind.K};
+  Values summaries = rounded(DType::f32, normal(shape.size(), 1));
+  const Values initial = rounded(DType::f32, normal(state.size(), 2));
+  for (double& x : summaries) x *= 0.1;
+  Launch launch{
+      "segments", "combine_" + kind.text() + (kind.backward ? "_true" : "_false"), kind.K / 16, 64 * 1024, 2, 0, 3, {}};
+  launch.segments = segments;
+  launch.tensors = {Tensor::state(state).set(initial), Tensor::state(shape).set(summaries)};
+  check(launch, {{1, combined(kind, summaries, initial, shape, segments), 1e-6}});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, CombineTest,
+    testing::Combine(testing::Values(Kind{"full", true, 32, 48, false}, Kind{"full_backward", true, 32, 48, true},
+                                     Kind{"square", true, 64, 64, false}, Kind{"diagonal", false, 32, 48, false},
+                                     Kind{"diagonal_backward", false, 32, 48, true}),
+                     testing::Values(2LL, 3LL, 9LL)),
+    [](const auto& info) {
+      return std::string(std::get<0>(info.param).name) + "_" + std::to_string(std::get<1>(info.param));
+    });
+
+}  // namespace
+}  // namespace wkvc::test

@@ -16,10 +16,11 @@ constexpr double instruction_bytes = 16, schedulers = 4, cycles_alone = 4, cycle
 // batches, where one sums over them.
 double turns(const Manifest& manifest, LaunchSize size) {
   if (manifest.grid == Grid::head) return static_cast<double>(size.batches);
+  const double chunks = std::ceil(static_cast<double>(size.tokens) / manifest.chunk / manifest.segments);
+  if (manifest.segments == 1) return chunks;
   const bool reads_tokens = std::ranges::any_of(
       manifest.tensors, [](const TensorSpec& spec) { return std::ranges::find(spec.dims, "T") != spec.dims.end(); });
-  if (!reads_tokens) return manifest.segments;
-  return std::ceil(static_cast<double>(size.tokens) / manifest.chunk / manifest.segments);
+  return reads_tokens ? chunks : manifest.segments;
 }
 
 double kernel_ms(const KernelFacts& kernel, LaunchSize size, const GpuFacts& gpu) {

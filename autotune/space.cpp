@@ -25,10 +25,10 @@ void vary(std::vector<Config>& space, bool open, const Values& values, const Set
   space = std::move(varied);
 }
 
-// Powers of two that leave each segment some chunks, as long as there are blocks for a multiprocessor to hold.
+// None, and powers of two that leave each segment some chunks, as long as multiprocessors can hold the blocks.
 std::vector<int> segment_counts(const SpaceLimits& limits) {
   constexpr std::int64_t most_blocks_per_sm = 8, least_tokens = 128;
-  std::vector<int> counts{1};
+  std::vector<int> counts{0};
   for (int count = 2; count <= 64; count *= 2) {
     const bool useful = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
       return size.batches * size.heads * count <= most_blocks_per_sm * limits.sm_count &&

@@ -331,13 +331,14 @@ class Emitter {
          names_.of(op.getFrom()), column);
   }
 
-  // The first of this warp's rows of the state before `chunk`, among those that every group keeps in a workspace, or
-  // among all that were saved.
+  // The first of this warp's rows of the state before `chunk`, among those that the block keeps for a group in a
+  // workspace, or among all that were saved.
   std::string kept_row(llvm::StringRef name, const std::string& chunk) {
     auto every = kernel_.getSavedEvery();
     std::string index = chunk;
     if (spec_of(name).role == Role::workspace)
-      index = fmt::format("(({}) % {})", chunk, every);
+      index = is_cut() ? fmt::format("({0} * block.segment + ({1}) % {0})", every, chunk)
+                       : fmt::format("(({}) % {})", chunk, every);
     else if (every > 1)
       index = in_groups_ ? "g" : fmt::format("({} / {})", chunk, every);
     else if (chunk != "c")

@@ -41,7 +41,7 @@ class TensorList {
     if (cut) add("workspace", kSegments, "f32", segment_dims(program, maps));
     if (program.getSummary()) return;
     if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
-    if (recompute) add("workspace", kRecomputed, program.getSaved().str(), "B,H,G,V,K");
+    if (recompute) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
     if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), "f32", "B,H,V,K");
     add(backward ? "initial_state_gradient" : "final_state", last_state(program), "f32", "B,H,V,K");
   }
@@ -57,9 +57,10 @@ class TensorList {
     if (!llvm::is_contained(texts_, text)) texts_.push_back(text);
   }
 
-  static std::string parts_dims(chunk::ProgramOp program, llvm::StringRef dim) {
-    if (program.getSegments() == 1) return "B,H," + dim.str();
-    return fmt::format("B,H,{},{}", program.getSegments(), dim.str());
+  // What a block has for itself.
+  static std::string of_each_segment(chunk::ProgramOp program, llvm::StringRef dims) {
+    if (program.getSegments() == 1) return "B,H," + dims.str();
+    return fmt::format("B,H,{},{}", program.getSegments(), dims.str());
   }
 
   void add_all(chunk::ProgramOp program) {
@@ -79,7 +80,7 @@ class TensorList {
       add(output.getGradientOf() ? "input_gradient" : "output", output.getSym(), output.getDtype().str(),
           per_token(dims_of(spaces.lookup(output.getX()))[1]));
     if (auto sum = dyn_cast<chunk::AccumulateOp>(op))
-      add("workspace", parts_name(sum), "f32", parts_dims(program, dims_of(spaces.lookup(sum.getX())).substr(1)));
+      add("workspace", parts_name(sum), "f32", of_each_segment(program, dims_of(spaces.lookup(sum.getX())).substr(1)));
   }
 
   std::deque<std::string> texts_;

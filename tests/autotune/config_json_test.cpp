@@ -20,7 +20,8 @@ TEST(ConfigJson, HoldsOnlyWhatIsSet) {
 }
 
 TEST(ConfigJson, RoundTrips) {
-  for (const Config& config : {settings(0), settings(48), settings(16, 64, "f16", "bf16", 2), settings(0, 32)}) {
+  for (const Config& config :
+       {settings(0), settings(48), settings(16, 64, "f16", "bf16", 2), settings(0, 32), Config{.segments = 8}}) {
     EXPECT_EQ(config_text(config_from(json::parse(config_text(config)), "it")), config_text(config));
   }
 }
@@ -28,6 +29,7 @@ TEST(ConfigJson, RoundTrips) {
 TEST(ConfigJson, IsReadable) {
   EXPECT_EQ(config_label({}), "defaults");
   EXPECT_EQ(config_label(settings(16, 64, "f16", "bf16", 2)), "mma bf16, chunk 16, save every 64, saved f16, blocks 2");
+  EXPECT_EQ(config_label({.segments = 8}), "segments 8");
 }
 
 TEST(ConfigJson, RefusesMistakes) {
@@ -45,6 +47,8 @@ TEST(ConfigJson, RefusesMistakes) {
   refused(R"({"chunk":4294967312})", {"\"chunk\" is 4294967312", "to 2147483647"});
   refused(R"({"save_every":-16})", {"\"save_every\" is -16"});
   refused(R"({"chunk":32,"save_every":48})", {"\"save_every\" is 48", "a multiple of the chunk, 32"});
+  refused(R"({"segments":0})", {"\"segments\" is 0", "from 1 to 256"});
+  refused(R"({"segments":257})", {"\"segments\" is 257"});
   refused(R"({"mma":"f64"})", {"\"mma\" is \"f64\"", "f16 or bf16 or f32"});
   refused(R"({"mma":16})", {"\"mma\" is 16", "a string"});
   refused(R"({"saved":""})", {"\"saved\" is \"\"", "f16 or bf16 or f32"});

@@ -223,6 +223,20 @@ TEST_P(Backward, Segments) {
   }
 }
 
+// Blocks of different segments run at once on a GPU, though not on the host.
+TEST(Segments, HaveWorkspacesOfTheirOwn) {
+  Config config = config_of("f16", "bf16");
+  config.segments = 7;
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    for (const Manifest& manifest : manifests_from(cuda_text(definition, config))) {
+      for (const TensorSpec& spec : manifest.tensors) {
+        if (spec.role != Role::workspace) continue;
+        EXPECT_EQ(spec.dims.at(2), "7") << manifest.kernel << ": " << spec.name;
+      }
+    }
+  }
+}
+
 // What a segment's summary carries beside its map may be far smaller than the map.
 TEST_P(Backward, SegmentsOfIncomingGradientsOfAnyMagnitude) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {

@@ -174,6 +174,17 @@ std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info
 INSTANTIATE_TEST_SUITE_P(Chunk, Lines, testing::ValuesIn(cases), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Chunk, BackwardLines, testing::ValuesIn(backward_cases), name_of_case);
 
+TEST(Summaries, GiveTheStateAlone) {
+  const std::string summary = header("16", "key_dim = 32 : i64, segments = 4 : i64, summary = \"full\"");
+  auto error = [&](const std::string& lines) { return error_of(summary + inputs() + lines + ending()); };
+  expect_contains(error(""), "does not belong in a summary, which gives the state alone");
+  expect_contains(error_of(with("  %0 = chunk.offset %x : tensor<16x32xf32>\n")), "belongs in a summary");
+  expect_contains(error_of(header("16", "key_dim = 32 : i64, summary = \"some\"") + inputs() + ending()),
+                  "is a summary with a \"some\" map; expected full or diagonal");
+  expect_contains(error_of(header("16", "key_dim = 32 : i64, segments = 0 : i64") + inputs() + ending()),
+                  "has 0 segments; expected 1 to 256");
+}
+
 TEST(Programs, HaveOneStateAndOneUpdate) {
   const char* state = "  %Z = chunk.state \"Z\" : tensor<48x32xf32>\n";
   expect_contains(error_of(with(state)), "has 2 states; expected exactly one");

@@ -233,6 +233,17 @@ TEST(Options, OfTheBackwardPass) {
   EXPECT_EQ(options.settled_in(Stage::cuda), (std::vector<std::string>{"--save-every", "--saved", "--grad"}));
 }
 
+TEST(Options, OfSegments) {
+  EXPECT_EQ(parse_segments("auto"), 0);
+  EXPECT_EQ(parse_segments("16"), 16);
+  for (const char* wrong : {"0", "-1", "257", "4.0", "", "many"})
+    EXPECT_THROW(parse_segments(wrong), UserError) << wrong;
+  ConfigOptions options;
+  options.segments = "4";
+  EXPECT_EQ(options.parse().segments, 4);
+  EXPECT_EQ(options.settled_in(Stage::warp), std::vector<std::string>{"--segments"});
+}
+
 TEST(Report, TablesAndNesting) {
   const auto json = nlohmann::ordered_json::parse(R"({"op":"x","rows":[{"a":1,"b":"yy"},{"a":22}],"in":{"c":null}})");
   EXPECT_EQ(readable(json),

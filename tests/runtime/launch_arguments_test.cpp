@@ -6,12 +6,21 @@ namespace {
 
 TEST_F(Launch, ArgumentsBeginWithTheSizes) {
   const LaunchArguments arguments(LaunchPlan(manifest), tensors, given);
-  long long sizes[3];
+  long long sizes[5];
   ASSERT_EQ(arguments.bytes().size(), sizeof(KernelArgs<5>));
   std::memcpy(sizes, arguments.bytes().data(), sizeof(sizes));
   EXPECT_EQ(sizes[0], 2);
   EXPECT_EQ(sizes[1], 3);
   EXPECT_EQ(sizes[2], 4);
+  EXPECT_EQ(sizes[4], 1);
+}
+
+TEST_F(Launch, ArgumentsHoldTheSegments) {
+  manifest.segments = 8;
+  const LaunchArguments arguments(LaunchPlan(manifest), tensors, given);
+  KernelArgs<1> args;
+  std::memcpy(&args, arguments.bytes().data(), sizeof(args));
+  EXPECT_EQ(args.segments, 8);
 }
 
 TEST_F(Launch, TokensStrideOverBatchRowAndHead) {

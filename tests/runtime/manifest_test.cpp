@@ -39,6 +39,16 @@ TEST(Manifests, RoundTrip) {
   EXPECT_EQ(to_line(manifest), tiny_manifest_line());
 }
 
+TEST(Manifests, HaveSegments) {
+  json object = good();
+  object["segments"] = 8;
+  const Manifest manifest = parse(object);
+  EXPECT_EQ(manifest.segments, 8);
+  EXPECT_EQ(manifest_from(to_line(manifest)).segments, 8);
+  expect_refused({{"segments", 0}}, {"\"segments\" is 0", "from 1"});
+  expect_refused({{"segments", "8"}}, {"\"segments\" is \"8\"", "an integer"});
+}
+
 TEST(Manifests, OfSeveralKernelsComeInOrder) {
   const std::vector<Manifest> manifests = manifests_from(tiny_program());
   ASSERT_EQ(manifests.size(), 3U);

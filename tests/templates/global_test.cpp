@@ -170,15 +170,15 @@ TEST(Parameters, LieInColumnsToo) {
 }
 
 // Rows of 48 columns, padded or not, in the order of the batches: the same bytes every time.
-TEST(Parameters, AreSummedOverBatches) {
+TEST(Parameters, AreSummedOverBatchesAndSegments) {
   for (const auto& [name, dtype, error] : kRoundings) {
     for (const long long batches : {1, 2, 7}) {
-      for (const int padding : {0, 3}) {
-        const Shape parts{batches, 1, 3, 48}, sum{1, 1, 3, 48};
+      for (const auto& [segments, padding] : {std::pair{1LL, 0}, {1, 3}, {5, 0}}) {
+        const Shape parts{batches, segments, 3, 48}, sum{1, 1, 3, 48};
         const Values x = rounded(DType::f32, normal(parts.size(), 1));
         Values expected(sum.size());
         for (long long i = 0; i < parts.size(); ++i) expected[i % sum.size()] += x[i];
-        Launch launch{"global", std::string("batch_sum_") + name, 1, 1024, batches, 0, 3, {}};
+        Launch launch{"global", std::string("batch_sum_") + name, 1, 1024, batches, segments, 3, {}};
         launch.tensors = {Tensor(DType::f32, parts, padding).set(x), Tensor(dtype, sum, padding)};
         check(launch, {{1, expected, error}});
       }

@@ -83,8 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      Kind{"square", true, 64, 64, false}, Kind{"diagonal", false, 32, 48, false},
                                      Kind{"diagonal_backward", false, 32, 48, true}),
                      testing::Values(2LL, 3LL, 9LL)),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) + "_" + std::to_string(std::get<1>(info.param));
+    [](const auto& chosen) {
+      return std::string(std::get<0>(chosen.param).name) + "_" + std::to_string(std::get<1>(chosen.param));
     });
 
 }  // namespace

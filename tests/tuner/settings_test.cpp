@@ -73,6 +73,21 @@ TEST(Settings, AreNotThoseOfAnotherTextOrPass) {
   EXPECT_EQ(config_text(settle(other, source_of(other), {8, 4096, 64}, h200, lockfile).config), config_text(other));
 }
 
+TEST(Settings, CutSequencesWhereThereAreFew) {
+  const Lockfile none;
+  const auto segments = [&](LaunchSize size) {
+    return settle(training, source_of(training), size, h200, none).config.segments;
+  };
+  EXPECT_EQ(segments({8, 4096, 64}), 0);
+  EXPECT_EQ(segments({1, 4096, 64}), 8);
+  EXPECT_EQ(segments({1, 32768, 32}), 16);
+  EXPECT_EQ(segments({1, 32768, 1}), 64);
+  EXPECT_EQ(segments({1, 128, 1}), 0);  // nothing to share out
+  Config given = training;
+  given.segments = 1;
+  EXPECT_EQ(settle(given, source_of(given), {1, 4096, 64}, h200, none).config.segments, 1);
+}
+
 TEST(Settings, ShippedOnesAreWhole) {
   for (const LockEntry& entry : shipped_lockfile().entries()) {
     EXPECT_TRUE(within_bounds(entry.errors)) << subject_text(entry);

@@ -33,6 +33,18 @@ TEST(Space, TakesNoMoreMemoryThanTheDefaultUnlessAllowed) {
   EXPECT_TRUE(std::ranges::any_of(search_space(training, {.saved_bytes = 1024}), dense));
 }
 
+TEST(Space, CutsSequencesWhereThereAreFew) {
+  const auto counts = [](const std::vector<LaunchSize>& sizes) {
+    std::set<int> all;
+    for (const Config& config : search_space(training, {.sizes = sizes})) all.insert(config.segments);
+    return all;
+  };
+  EXPECT_EQ(counts({{8, 4096, 64}}), (std::set<int>{0, 2}));
+  EXPECT_EQ(counts({{8, 4096, 64}, {1, 4096, 64}}), (std::set<int>{0, 2, 4, 8, 16}));
+  EXPECT_EQ(counts({{32, 4096, 64}}), (std::set<int>{0}));
+  EXPECT_EQ(counts({{1, 300, 1}}), (std::set<int>{0, 2}));
+}
+
 TEST(Space, LeavesAloneWhatIsSettled) {
   Config config = training;
   config.chunk = 32;
@@ -70,6 +82,10 @@ TEST(Model, CountsWaves) {
   EXPECT_LT(ms(kernel, {4, 4096, 132}), 4 * ms(kernel, {1, 4096, 132}));          // blocks fill each other's gaps
   EXPECT_LT(ms(kernel, {3, 4096, 132}), ms(facts(255, 40000), {3, 4096, 132}));   // and fewer fit with more registers
   EXPECT_LT(ms(kernel, {4, 4096, 132}), ms(facts(128, 200000), {4, 4096, 132}));  // or more shared memory
+  KernelFacts cut = kernel;
+  cut.manifest.segments = 4;
+  cut.manifest.tensors = {{"k", Role::input, DType::bf16, {"B", "T", "H", "K"}}};
+  EXPECT_LT(ms(cut, {1, 4096, 64}), ms(kernel, {1, 4096, 64}));  // idle SMs get segments
 }
 
 }  // namespace

@@ -320,5 +320,32 @@ TEST(Kernels, HaveOneLoopThatCarriesTheState) {
   expect_contains(error("  %k_ring", "^bb0(%z: index):\n  %k_ring"), "takes no arguments");
 }
 
+TEST(Summaries, HaveRowsForTheirMaps) {
+  const std::string two = "warps 2 blocks 1 chunk 16 head 32 x 32 shared 0";
+  expect_contains(error_of(summary(two)), "has 2 warps for 48 rows of states and maps; expected one for each 16");
+  expect_contains(error_of(summary("warps 3 blocks 1 chunk 16 head 32 x 32 shared 0", "full")),
+                  "has 3 warps for 64 rows of states and maps");
+  expect_contains(error_of(summary("warps 3 blocks 1 chunk 16 head 32 x 32 shared 0", "square")),
+                  "has a \"square\" map; expected full or diagonal");
+  expect_contains(error_of(summary("warps 3 blocks 1 chunk 16 head 32 x 32 shared 0", "diagonal", "257")),
+                  "has 257 segments; expected 1 to 256");
+}
+
+TEST(Summaries, AloneStartFromMaps) {
+  expect_contains(error_of(with("%0 = warp.start_summary : vector<16x32xf32>\n")), "belongs in a summary kernel");
+}
+
+TEST(Combinations, AreOfSeveralSegments) {
+  auto combine = [](const char* segments, const char* map, const char* initial = "initial_state") {
+    return std::string(
+               "warp.combine \"example_combine\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch "
+               "\"sm_90a\" from \"") +
+           initial + "\" in \"segment_states\" segments " + segments + " map \"" + map + "\"\n";
+  };
+  expect_contains(error_of(combine("1", "full")), "combines 1 segments; expected 2 to 256");
+  expect_contains(error_of(combine("4", "round")), "has a \"round\" map; expected full or diagonal");
+  expect_contains(error_of(combine("4", "full", "a b")), "is not an identifier");
+}
+
 }  // namespace
 }  // namespace wkvc::test

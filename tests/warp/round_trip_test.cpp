@@ -82,6 +82,19 @@ TEST(RoundTrip, BatchSums) {
   EXPECT_EQ(reprinted(text), text);
 }
 
+TEST(RoundTrip, Combinations) {
+  for (const char* rest : {"\"diagonal\" backward", "\"full\""}) {
+    const std::string text =
+        std::string(
+            "warp.combine \"example_forward_combine\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch "
+            "\"sm_90a\" from \"initial_state\" in \"segment_states\" segments 8 map ") +
+        rest + "\n";
+    EXPECT_EQ(reprinted(text), text);
+  }
+}
+
+TEST(RoundTrip, Summaries) { EXPECT_EQ(reprinted(summary()), summary()); }
+
 TEST(RoundTrip, NamesOfArgumentsAreThoseOfTheText) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<warp::WarpDialect>();

@@ -51,4 +51,21 @@ inline std::string with(const std::string& lines) { return header() + buffers() 
 // A kernel with these lines among its buffers. They start at line 8.
 inline std::string with_buffers(const std::string& lines) { return header() + buffers() + lines + loop() + ending(); }
 
+// A kernel that summarizes segments.
+inline std::string summary(const std::string& numbers = "warps 3 blocks 1 chunk 16 head 32 x 32 shared 0",
+                           const std::string& map = "diagonal", const std::string& segments = "4") {
+  return "warp.kernel \"example_forward_summary\" for \"example\" " + numbers +
+         R"( compute "f16" arch "sm_90a" tensors ["workspace segment_states f32 B,H,4,48,K"] attributes {segments = )" +
+         segments + " : i64, summary = \"" + map + R"("} {
+  %initial = warp.start_summary : vector<16x32xf32>
+  %final = warp.loop %initial : vector<16x32xf32> {
+  ^bb0(%S: vector<16x32xf32>):
+    %offset = warp.call "offset"(%S) : (vector<16x32xf32>) -> vector<16x32xf32>
+    warp.yield %offset : vector<16x32xf32>
+  }
+  warp.store_state "segment_states" %final : vector<16x32xf32>
+}
+)";
+}
+
 }  // namespace wkvc::test

@@ -151,10 +151,12 @@ WKVC_KERNEL(parameter_gradient_f32, 2, 1, 1) { parameter_gradient<f32>(args, blo
 WKVC_KERNEL(parameter_gradient_f16, 2, 1, 1) { parameter_gradient<f16>(args, block); }
 WKVC_KERNEL(parameter_gradient_bf16, 2, 1, 1) { parameter_gradient<bf16>(args, block); }
 
-// Tensors: parts [B,1,H,D] f32, their sum over the batches [1,1,H,D] in T.
+// Tensors: parts [B,segments,H,D] f32 of as many segments as tokens, their sum [1,1,H,D] in T.
 template <class T>
 WKVC_INLINE void batch_sum(const KernelArgs<2>& args, const Block& block) {
-  if (block.batch == 0) sum_batches<T, 48>(args.tensor[1], args.tensor[0], block, args.batches);
+  if (block.batch == 0) {
+    sum_batches<T, 48>(args.tensor[1], args.tensor[0], block, args.batches, static_cast<int>(args.tokens));
+  }
 }
 
 WKVC_KERNEL(batch_sum_f32, 2, 1, 1) { batch_sum<f32>(args, block); }

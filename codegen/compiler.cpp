@@ -6,6 +6,7 @@
 #include <mlir/IR/Verifier.h>
 
 #include "codegen/chunk/Chunk.h"
+#include "codegen/config.h"
 #include "codegen/ir/Text.h"
 #include "codegen/passes.h"
 #include "codegen/rec/Rec.h"
@@ -102,6 +103,7 @@ void check_verifies(Work& work, const Pass& pass) {
 // Runs passes until `done` says to stop after one.
 template <class Done>
 std::string run_passes(const Source& source, const Config& config, Done done) {
+  check_config(config);
   MLIRContext context(MLIRContext::Threading::DISABLED);
   Work work{read(source, config, context), {}};
   for (const Pass& pass : all_passes()) {
@@ -130,6 +132,8 @@ Source source_from(std::string text) {
 }
 
 std::string lower_to(const Source& source, Stage target, const Config& config) {
+  if (source.stage < Stage::rec || source.stage > Stage::cuda)
+    user_error("the source's stage is {}; expected rec, chunk, warp or cuda", static_cast<int>(source.stage));
   if (target < source.stage)
     user_error("the source is a {} stage; it can't be turned back into {}", kStageNames[static_cast<int>(source.stage)],
                kStageNames[static_cast<int>(target)]);

@@ -14,7 +14,6 @@
 #include "codegen/lower/Slice.h"
 #include "codegen/lower/StateScales.h"
 #include "codegen/lower/Summary.h"
-#include "codegen/rec/Limits.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -66,8 +65,6 @@ void differentiate_program(Work& work, const Config& config) {
 
 // A text that was cut before stays as it is.
 void cut_into_segments(Work& work, const Config& config) {
-  if (config.segments && !rec::is_segment_count(config.segments))
-    user_error("--segments {}: expected {}, or auto", config.segments, rec::segment_counts_text);
   auto programs = all<chunk::ProgramOp>(work);
   bool cut = llvm::any_of(programs, [](auto program) { return program.getSegments() > 1; });
   if (cut || config.segments <= 1) return;

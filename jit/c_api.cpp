@@ -48,6 +48,8 @@ wkvc_status guarded(const F& f) noexcept {
     return failed(WKVC_OUT_OF_MEMORY, "there is not enough memory on the host");
   } catch (const std::exception& error) {
     return failed(WKVC_INTERNAL_ERROR, error.what());
+  } catch (...) {  // a recurrence's body may throw anything
+    return failed(WKVC_INTERNAL_ERROR, "something was thrown that is no exception of the standard library");
   }
 }
 
@@ -69,6 +71,26 @@ void expect_given(const void* pointer, const char* name) {
   if (pointer == nullptr) user_error("{} is null", name);
 }
 
+Checks checks_of(wkvc_checks checks) {
+  if (checks != WKVC_CHECK_LAYOUT && checks != WKVC_CHECK_MEMORY) {
+    user_error("the checks are {}, expected WKVC_CHECK_LAYOUT or WKVC_CHECK_MEMORY", static_cast<int>(checks));
+  }
+  return checks == WKVC_CHECK_MEMORY ? Checks::memory : Checks::layout;
+}
+
+// Quotes hold values with blanks together; one that does not end would be dropped.
+void expect_closed_quotes(std::string_view options) {
+  char open = 0;
+  for (const char c : options) {
+    if (open == 0 && (c == '"' || c == '\'')) {
+      open = c;
+    } else if (c == open) {
+      open = 0;
+    }
+  }
+  if (open != 0) user_error("the options \"{}\" have a quote, {}, that does not end", options, open);
+}
+
 constexpr std::array<DType, 3> dtypes{DType::f32, DType::f16, DType::bf16};  // by wkvc_dtype
 
 wkvc_dtype code_of(DType dtype) { return static_cast<wkvc_dtype>(std::ranges::find(dtypes, dtype) - dtypes.begin()); }
@@ -80,7 +102,9 @@ struct Options {
 
 // As the command line parses them.
 Options options_from(const char* options) {
+  if (options != nullptr) expect_closed_quotes(options);
   CLI::App app;
+  app.set_help_flag();  // nobody to show it to
   ConfigOptions parsed;
   parsed.add_to(app);
   std::string shape;
@@ -135,8 +159,9 @@ const char* wkvc_message() { return message.c_str(); }
 
 wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_target target, wkvc_operator** result) {
   return guarded([&] {
-    expect_given(recurrence, "recurrence");
     expect_given(static_cast<const void*>(result), "result");
+    *result = nullptr;
+    expect_given(recurrence, "recurrence");
     auto op = std::make_unique<wkvc_operator>();
     op->kernels = prepared(recurrence, options_from(options), target_of(target));
     for (const Direction pass : {Direction::forward, Direction::backward}) {
@@ -193,6 +218,6 @@ wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches
     std::array<Tensor, Operator::max_tensors> given;
     for (std::size_t i = 0; i < expected; ++i) given[i] = tensor_from(tensors[i], i);
     op->kernels->launch(direction, std::span(given).first(expected), {batches, tokens, heads}, workspace, stream,
-                        checks == WKVC_CHECK_MEMORY ? Checks::memory : Checks::layout);
+                        checks_of(checks));
   });
 }

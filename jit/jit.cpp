@@ -5,9 +5,11 @@
 
 #include "autotune/settings.h"
 #include "autotune/task.h"
+#include "codegen/config.h"
 #include "dsl/registry.h"
 #include "jit/fingerprint.h"
 #include "runtime/disk_cache.h"
+#include "runtime/error.h"
 #include "runtime/once_map.h"
 
 namespace wkvc {
@@ -47,23 +49,54 @@ Config with_forward(Config config) {
   return config;
 }
 
+// What a text holds is not the configuration's to choose.
+void expect_unsettled(const Source& source, const Config& config) {
+  const std::vector<std::string> settled = settled_options(config, source.stage);
+  if (settled.empty()) return;
+  user_error("the text has settled {}; leave it out, or start from the text of an earlier stage",
+             fmt::join(settled, ", "));
+}
+
+// A text of a user's that does not compile is the user's to mend.
+Program program_of(const Source& source, const Config& config, Target target) {
+  try {
+    return Program::load(cuda_text(source, config), target);
+  } catch (const InternalError& error) {
+    if (source.stage != Stage::cuda) throw;
+    user_error("{}", error.what());
+  }
+}
+
+void expect_pass(const Operator& op, const Config& config) {
+  if (config.pass == "forward" || op.has(Direction::backward)) return;
+  user_error("--pass {}: the text has no backward pass; start from one of the rec or chunk stage", config.pass);
+}
+
 std::shared_ptr<const Operator> loaded(const Source& source, Config config, PrepareOptions options) {
   if (options.target == Target::cuda) {
     config = settle(config, source, options.size, gpu_here(options.target, config.arch), shipped_lockfile()).config;
   }
-  return std::make_shared<const Operator>(Program::load(cuda_text(source, config), options.target));
+  auto op = std::make_shared<const Operator>(program_of(source, config, options.target));
+  expect_pass(*op, config);
+  return op;
 }
 
-}  // namespace
-
-std::shared_ptr<const Operator> prepare(const Source& source, const Config& config, PrepareOptions options) {
+std::shared_ptr<const Operator> find_or_load(const Source& source, const Config& config, PrepareOptions options) {
+  check_config(config);
   const Config whole = with_forward(config);
   return operators().find_or_make(key_of("source", source.text, whole, options),
                                   [&] { return loaded(source, whole, options); });
 }
 
+}  // namespace
+
+std::shared_ptr<const Operator> prepare(const Source& source, const Config& config, PrepareOptions options) {
+  expect_unsettled(source, config);
+  return find_or_load(source, config, options);
+}
+
 std::shared_ptr<const Operator> prepare(const Definition& recurrence, const Config& config, PrepareOptions options) {
-  return prepare(Source{Stage::rec, rec_text(recurrence, config)}, config, options);
+  return find_or_load(Source{Stage::rec, rec_text(recurrence, config)}, config, options);
 }
 
 std::shared_ptr<const Operator> prepare(std::string_view recurrence, const Config& config, PrepareOptions options) {

@@ -178,7 +178,19 @@ void leave_nothing_behind() {
   }
 }
 
+namespace {
+
+// At a normal end: statics that are never destroyed, such as kernels that threads may still launch, own directories.
+void remove_leftovers() {
+  const std::lock_guard lock(leftovers().mutex);
+  std::error_code ignored;
+  for (const std::filesystem::path& path : leftovers().paths) std::filesystem::remove_all(path, ignored);
+}
+
+}  // namespace
+
 TemporaryDirectory::TemporaryDirectory() {
+  [[maybe_unused]] static const int registered = std::atexit(remove_leftovers);
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
   std::string name = ((error ? "/tmp" : parent) / "wkvc-XXXXXX").string();

@@ -30,7 +30,7 @@ std::string why_irregular(const std::filesystem::path& path);
 // the files it has not finished. Other threads that would make or remove more of them stop there from then on.
 void leave_nothing_behind();
 
-// A directory only this user can read, removed with its contents at destruction.
+// A directory only this user can read, removed with its contents at destruction, or when the process ends normally.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();  // under $TMPDIR or /tmp; throws UserError

@@ -145,22 +145,6 @@ void check_sharing(const LaunchPlan& plan, std::span<const Tensor> tensors, std:
   }
 }
 
-void check_size(LaunchSize size, int segments) {
-  if (size.batches < 0 || size.tokens < 0 || size.heads < 0) {
-    user_error("B = {}, T = {}, H = {}: sizes cannot be negative", size.batches, size.tokens, size.heads);
-  }
-  constexpr std::int64_t kMostTokens = std::int64_t{1} << 34;  // chunks of at least 16 are counted in 32 bits
-  if (size.tokens > kMostTokens) {
-    user_error("T = {} is more than {}, the most tokens a kernel counts: split the sequence", size.tokens, kMostTokens);
-  }
-  const CheckedInt blocks = checked_mul(checked_mul(size.batches, size.heads), segments);
-  if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
-    const std::string cut = segments == 1 ? "" : fmt::format(", for each of {} segments,", segments);
-    user_error("B·H = {}·{}{} is more than 2^31-1, the most blocks a launch can have: split the batch", size.batches,
-               size.heads, cut);
-  }
-}
-
 void check_count(const LaunchPlan& plan, std::size_t count) {
   if (count == plan.tensors.size()) return;
   std::vector<std::string> names;

@@ -3,7 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cstdint>
+#include <limits>
 
+#include "runtime/checked.h"
 #include "runtime/error.h"
 #include "runtime/tensor.h"
 
@@ -38,6 +41,22 @@ void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, 
 }
 
 }  // namespace
+
+void check_size(LaunchSize size, int segments) {
+  if (size.batches < 0 || size.tokens < 0 || size.heads < 0) {
+    user_error("B = {}, T = {}, H = {}: sizes cannot be negative", size.batches, size.tokens, size.heads);
+  }
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 34;  // chunks of at least 16 are counted in 32 bits
+  if (size.tokens > kMostTokens) {
+    user_error("T = {} is more than {}, the most tokens a kernel counts: split the sequence", size.tokens, kMostTokens);
+  }
+  const CheckedInt blocks = checked_mul(checked_mul(size.batches, size.heads), segments);
+  if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
+    const std::string cut = segments == 1 ? "" : fmt::format(", for each of {} segments,", segments);
+    user_error("B·H = {}·{}{} is more than 2^31-1, the most blocks a launch can have: split the batch", size.batches,
+               size.heads, cut);
+  }
+}
 
 Dimension dimension_from(const std::string& dim, const Manifest& manifest) {
   using Of = Dimension::Of;

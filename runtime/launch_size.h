@@ -17,6 +17,9 @@ struct LaunchSize {
   bool operator==(const LaunchSize&) const = default;
 };
 
+// Throws UserError unless a launch can have this size, with a block for each of so many segments of a sequence.
+void check_size(LaunchSize size, int segments);
+
 // One dimension of a tensor, in numbers: a launch compares no text.
 struct Dimension {
   enum class Of : std::uint8_t { constant, batches, tokens, heads };

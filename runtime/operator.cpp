@@ -70,6 +70,9 @@ bool Operator::has(Direction pass) const {
 }
 
 const Operator::Pass& Operator::pass(Direction direction) const {
+  if (direction != Direction::forward && direction != Direction::backward) {
+    user_error("the pass is {}; expected Direction::forward or Direction::backward", static_cast<int>(direction));
+  }
   const std::optional<Pass>& found = direction == Direction::forward ? forward_ : backward_;
   if (!found) {
     user_error("{} was prepared without its {} pass: prepare it with --pass both", manifest_.op, name_of(direction));
@@ -80,6 +83,7 @@ const Operator::Pass& Operator::pass(Direction direction) const {
 std::span<const TensorSpec> Operator::tensors(Direction direction) const { return pass(direction).given; }
 
 std::int64_t Operator::workspace_bytes(LaunchSize size) const {
+  check_size(size, manifest_.segments);
   CheckedInt bytes = 0;
   for (const TensorSpec& spec : internals_) {
     const CheckedInt padded = padded_bytes(spec, manifest_, size);

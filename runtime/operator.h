@@ -28,7 +28,8 @@ class Operator {
   std::span<const TensorSpec> tensors(Direction pass) const;
 
   // Bytes of memory that launches at this size need beside the tensors; 0 where nothing is kept. A backward pass reads
-  // there what the forward pass of the same inputs has left. Throws UserError beyond 63 bits.
+  // there what the forward pass of the same inputs has left. Throws UserError for sizes that no launch has, and beyond
+  // 63 bits.
   std::int64_t workspace_bytes(LaunchSize size) const;
 
   // Launches the kernels of a pass on `stream`, as Program::launch does: nothing is allocated and nothing waited for.

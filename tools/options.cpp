@@ -196,7 +196,7 @@ Config ConfigOptions::parse() const {
   return config;
 }
 
-// Options of the backward pass say nothing without it.
+// Also those that ask for the default.
 void ConfigOptions::check_backward(const Config& config) const {
   const char* given = save_every ? "--save-every" : saved ? "--saved" : gradients ? "--grad" : nullptr;
   if (config.pass == "forward" && given != nullptr) {
@@ -205,25 +205,6 @@ void ConfigOptions::check_backward(const Config& config) const {
   if (config.chunk > 0 && config.save_every % config.chunk != 0) {
     user_error("--save-every {}: not a multiple of --chunk {}", config.save_every, config.chunk);
   }
-}
-
-std::vector<std::string> ConfigOptions::settled_in(Stage stage) const {
-  std::vector<std::string> names;
-  const auto add = [&](Stage settled, const auto& given, const char* name) {
-    if (given && stage >= settled) names.emplace_back(name);
-  };
-  add(Stage::rec, head, "--head");
-  add(Stage::rec, io, "--io");
-  add(Stage::chunk, mma, "--mma");
-  add(Stage::rec, state, "--state");
-  add(Stage::chunk, chunk, "--chunk");
-  add(Stage::warp, sram, "--sram");
-  add(Stage::warp, blocks, "--blocks");
-  add(Stage::warp, segments, "--segments");
-  add(Stage::warp, save_every, "--save-every");
-  add(Stage::warp, saved, "--saved");
-  add(Stage::warp, gradients, "--grad");
-  return names;
 }
 
 void SubjectOptions::add_to(CLI::App& command, bool with_source) {

@@ -27,9 +27,6 @@ struct ConfigOptions {
   void add_to(CLI::App& command);
   Config parse() const;
 
-  // Those given that are already decided in the text of a stage ("--io"); --arch and --pass never are.
-  std::vector<std::string> settled_in(Stage stage) const;
-
  private:
   void check_backward(const Config& config) const;
 };

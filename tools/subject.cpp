@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codegen/chunk/Chunk.h"
+#include "codegen/config.h"
 #include "codegen/ir/Text.h"
 #include "codegen/rec/Rec.h"
 #include "codegen/warp/Warp.h"
@@ -54,8 +55,8 @@ std::string builtin_text(const std::string& op, const Config& config) {
   return rec_text(Registry::known().find(op), config);
 }
 
-void expect_unsettled(const Subject& subject, const ConfigOptions& config, bool may_name_gradients) {
-  std::vector<std::string> settled = config.settled_in(subject.source.stage);
+void expect_unsettled(const Subject& subject, bool may_name_gradients) {
+  std::vector<std::string> settled = settled_options(subject.config, subject.source.stage);
   if (may_name_gradients) std::erase(settled, "--grad");
   if (settled.empty()) return;
   user_error("{}: a text of this stage has settled {}; leave it out, or start from an earlier stage", subject.origin,
@@ -76,7 +77,7 @@ Subject from_file(const std::string& path, const SubjectOptions& given, const Co
 Subject subject_from(const SubjectOptions& given, const ConfigOptions& config, bool may_name_gradients) {
   if (given.source) {
     Subject subject = from_file(*given.source, given, config);
-    expect_unsettled(subject, config, may_name_gradients);
+    expect_unsettled(subject, may_name_gradients);
     return subject;
   }
   if (!given.op) user_error("no operator given; name one (wkvc list shows them) or a file with --source");

@@ -92,6 +92,11 @@ void summarize(chunk::ProgramOp program, int segments) {
   for (Operation& op : llvm::make_early_inc_range(summary.getBody().front()))
     if (isa<chunk::OutputOp, chunk::AccumulateOp>(op)) op.erase();
   drop_unused(summary);
+  if (!summary.getBody().getOps<chunk::SavedStateOp>().empty())
+    user_error(
+        "--segments: gradients of '{}' go through an output that is no linear function of the state, so that what a "
+        "segment does to them is not known without its states; use --segments 1",
+        program.getRecurrence().str());
   Summary(summary).run();
 }
 

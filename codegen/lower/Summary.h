@@ -12,7 +12,7 @@
 namespace wkvc {
 
 // Marks `program` as one of so many segments and inserts its summary before it. Throws UserError where the program's
-// rows of the state are not brought on alike.
+// rows of the state are not brought on alike, or what it carries depends on saved states.
 void summarize(chunk::ProgramOp program, int segments);
 
 // Rows of the map that a summary carries beside those of the state; 0 for other programs.

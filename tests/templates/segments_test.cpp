@@ -17,9 +17,9 @@ struct Kind {
   }
 };
 
-// A state [batches, rows, heads, columns] by its place.
+// An element of Tensor::state.
 long long at(const Shape& shape, long long batch, long long row, long long head, long long column) {
-  return ((batch * shape.rows + row) * shape.heads + head) * shape.columns + column;
+  return ((batch * shape.heads + head) * shape.rows + row) * shape.columns + column;
 }
 
 void expect_start(bool full) {

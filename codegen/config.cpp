@@ -1,0 +1,68 @@
+#include "codegen/config.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "codegen/rec/Limits.h"
+#include "runtime/error.h"
+
+namespace wkvc {
+
+namespace {
+
+constexpr int kMaxBlocks = 32;  // of a multiprocessor
+
+void expect_one_of(const char* option, const std::string& given, const std::vector<std::string_view>& known) {
+  if (std::ranges::find(known, given) != known.end()) return;
+  user_error("{} '{}': expected {}", option, given, fmt::join(known, " or "));
+}
+
+void expect_range(const char* option, int given, int lowest, int highest) {
+  if (given >= lowest && given <= highest) return;
+  user_error("{} {}: expected {} to {}, or 0 for the compiler's choice", option, given, std::max(lowest, 1), highest);
+}
+
+// Options of the backward pass say nothing without it.
+void check_backward(const Config& config) {
+  const char* given = config.save_every           ? "--save-every"
+                      : !config.saved.empty()     ? "--saved"
+                      : !config.gradients.empty() ? "--grad"
+                                                  : nullptr;
+  if (config.pass == "forward" && given)
+    user_error("{} is an option of the backward pass: give --pass backward or --pass both, too", given);
+}
+
+}  // namespace
+
+void check_config(const Config& config) {
+  expect_one_of("--pass", config.pass, {"forward", "backward", "both"});
+  expect_one_of("--arch", config.arch, {"sm_90a"});
+  if (!config.saved.empty()) expect_one_of("--saved", config.saved, {"f32", "bf16", "f16"});
+  expect_range("--blocks", config.blocks, 0, kMaxBlocks);
+  expect_range("--blocks", config.backward_blocks, 0, kMaxBlocks);
+  expect_range("--segments", config.segments, 0, rec::max_segments);
+  check_backward(config);
+}
+
+std::vector<std::string> settled_options(const Config& config, Stage stage) {
+  std::vector<std::string> names;
+  auto add = [&](Stage settled, bool given, const char* name) {
+    if (given && stage >= settled) names.emplace_back(name);
+  };
+  add(Stage::rec, config.key_dim || config.value_dim, "--head");
+  add(Stage::rec, !config.io.empty(), "--io");
+  add(Stage::chunk, !config.mma.empty(), "--mma");
+  add(Stage::rec, !config.state.empty(), "--state");
+  add(Stage::chunk, config.chunk, "--chunk");
+  add(Stage::warp, config.sram, "--sram");
+  add(Stage::warp, config.blocks || config.backward_blocks, "--blocks");
+  add(Stage::warp, config.segments, "--segments");
+  add(Stage::warp, config.save_every, "--save-every");
+  add(Stage::warp, !config.saved.empty(), "--saved");
+  add(Stage::warp, !config.gradients.empty(), "--grad");
+  return names;
+}
+
+}  // namespace wkvc

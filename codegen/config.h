@@ -1,0 +1,18 @@
+// What can be said of a configuration by itself. Messages call its fields by the options of the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/compiler.h"
+
+namespace wkvc {
+
+// Throws UserError for a value that its field doesn't take, and for options of the backward pass without one. Heads,
+// chunks and dtypes of tensors are checked where recurrences are lowered.
+void check_config(const Config& config);
+
+// The options among those set that a text of this stage has settled already: "--head".
+std::vector<std::string> settled_options(const Config& config, Stage stage);
+
+}  // namespace wkvc

@@ -1,6 +1,7 @@
 // Mistakes on the command line: each is one clear message and exit status 2, and nothing is written.
 #include <cstdlib>
 
+#include "runtime/version.h"
 #include "tests/cli/command.h"
 
 namespace wkvc::test {
@@ -14,6 +15,13 @@ TEST_F(Mistakes, Commands) {
   expect_mistake({"list", "rwkv7"}, "rwkv7");
   expect_mistake({"check"}, "no operator given");
   expect_mistake({"emit", "--stage", "rec"}, "no operator given");
+}
+
+TEST_F(Mistakes, NoneInAskingForTheVersion) {
+  const Outcome outcome = wkvc({"--version"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out, "wkvc " + std::string(wkvc_version()) + "\n");
+  EXPECT_EQ(outcome.err, "");
 }
 
 TEST_F(Mistakes, Operators) {

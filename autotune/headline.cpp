@@ -20,6 +20,14 @@ std::string counts(const ShapeReport& report) {
                      count(Outcome::timed), count(Outcome::rejected), count(Outcome::skipped));
 }
 
+// What is left to go by where nothing was timed.
+std::string by_the_model(const ShapeReport& report) {
+  const Candidate* pick = model_pick_of(report);
+  if (pick == nullptr || !pick->predicted_ms || !timed(report).empty()) return "";
+  return fmt::format(" The model's pick is {}, which it expects to take {} ms.", config_label(pick->config),
+                     time_text(*pick->predicted_ms));
+}
+
 std::string time_of(const ShapeReport& report, const Candidate& winner) {
   std::string text = fmt::format("{} is the fastest with {} ms", config_label(winner.config), time_text(*winner.ms));
   if (report.copy_ms > 0) {
@@ -81,7 +89,9 @@ std::string error_of(const Candidate& winner) {
 
 std::string headline(const ShapeReport& report) {
   const Candidate* winner = winner_of(report);
-  if (winner == nullptr || !winner->ms) return "No configuration won. " + counts(report);
+  if (winner == nullptr || !winner->ms) {
+    return "No configuration won. " + counts(report) + by_the_model(report);
+  }
   return time_of(report, *winner) + against_model(report, *winner) + against_next(report, *winner) + error_of(*winner) +
          " " + counts(report);
 }

@@ -5,6 +5,7 @@
 #include "autotune/charts.h"
 #include "autotune/headline.h"
 #include "autotune/html_style.h"
+#include "autotune/legend.h"
 #include "autotune/plot.h"
 
 namespace wkvc {
@@ -60,42 +61,42 @@ std::string reasons(const ShapeReport& report) {
   return text + "</ul>\n";
 }
 
-std::string chart(std::string_view heading, std::string_view legend, const std::string& drawing) {
+std::string chart(std::string_view heading, std::string (*legend)(std::string_view), const std::string& drawing) {
   if (drawing.empty()) return "";
-  return fmt::format("<h3>{}</h3>\n<p class=\"legend\">{}</p>\n<div class=\"wide\">{}</div>\n", heading, legend,
-                     drawing);
+  return fmt::format("<h3>{}</h3>\n<p class=\"legend\">{}</p>\n<div class=\"wide\">{}</div>\n", heading,
+                     legend(drawing), drawing);
 }
 
-constexpr std::string_view marks_legend =
-    "<span class=\"key winner\"></span>★ winner <span class=\"key model\"></span>◆ the model's pick ";
-
 std::string section(const ShapeReport& report) {
-  const std::string legend(marks_legend);
   return fmt::format("<section>\n<h2>{}</h2>\n<p class=\"headline\">{}</p>\n", escaped(text_of(report.shape_class)),
                      escaped(headline(report))) +
-         chart("Time by configuration", legend + "<span class=\"key predicted\"></span>predicted by the model",
-               time_chart(report)) +
-         reasons(report) +
-         chart("Error against time", legend + "<span class=\"key rejected\"></span>rejected", error_chart(report)) +
-         chart("Shared memory against occupancy", shades_legend(), memory_chart(report)) + table(report) +
-         "</section>\n";
+         chart("Time by configuration", time_legend, time_chart(report)) + reasons(report) +
+         chart("Error against time", error_legend, error_chart(report)) +
+         chart("Shared memory against occupancy", memory_legend, memory_chart(report)) + table(report) + "</section>\n";
 }
 
 std::string fact(std::string_view name, const std::string& value) {
   return fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, escaped(value));
 }
 
+bool has_gpu(const RunFacts& facts) { return !facts.gpu.name.empty(); }
+
 std::string facts_list(const RunFacts& facts) {
   const Evidence& evidence = facts.evidence;
-  return "<dl>\n" + fact("GPU", fmt::format("{}, {}, {} SMs", facts.gpu.name, facts.gpu.arch, facts.gpu.sm_count)) +
-         fact("wkvc", evidence.wkvc) + fact("NVRTC", evidence.nvrtc) + fact("driver", evidence.driver) +
-         fact("measured", evidence.date) + fact("seed", fmt::to_string(evidence.seed)) + "</dl>\n";
+  const std::string device = fmt::format("{}, {} SMs", facts.gpu.arch, facts.gpu.sm_count);
+  const std::string programs = fact("wkvc", evidence.wkvc) + fact("NVRTC", evidence.nvrtc);
+  const std::string gpu = has_gpu(facts) ? fact("GPU", facts.gpu.name + ", " + device) + programs +
+                                               fact("driver", evidence.driver) + fact("measured", evidence.date)
+                                         : fact("GPU", "there was none: nothing was measured") +
+                                               fact("assumed", "a device like an H200, " + device) + programs +
+                                               fact("written", evidence.date);
+  return "<dl>\n" + gpu + fact("seed", fmt::to_string(evidence.seed)) + "</dl>\n";
 }
 
 }  // namespace
 
 std::string html_report(const RunFacts& facts, std::span<const ShapeReport> reports) {
-  const std::string title = escaped(fmt::format("{} on {}", facts.title, facts.gpu.name));
+  const std::string title = escaped(facts.title + (has_gpu(facts) ? " on " + facts.gpu.name : ", without a GPU"));
   std::string text = fmt::format(
       "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n"

@@ -11,7 +11,7 @@ namespace wkvc {
 
 struct RunFacts {
   std::string title;  // "rwkv7 both"
-  Gpu gpu;
+  Gpu gpu;            // without a name where there was none
   Evidence evidence;
 };
 

@@ -58,11 +58,4 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 )";
 }
 
-std::string shades_legend() {
-  return "<span class=\"key shade0\"></span>the fastest fifth <span class=\"key shade1\"></span>"
-         "<span class=\"key shade2\"></span><span class=\"key shade3\"></span><span class=\"key shade4\"></span>"
-         "the slowest <span class=\"key rejected\"></span>not timed <span class=\"key ring-winner\"></span>★ winner "
-         "<span class=\"key ring-model\"></span>◆ the model's pick. Marks of equal memory and blocks are moved apart.";
-}
-
 }  // namespace wkvc

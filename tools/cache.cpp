@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/cache_settings.h"
@@ -37,6 +38,29 @@ std::string printable(std::string text) {
   return text.empty() ? "-" : text;
 }
 
+bool says_nothing(std::string_view value) { return value.empty() || value == "0" || value == "0x0" || value == "0,0"; }
+
+// What is set in a configuration such as "head 0x0 io  mma f32 save every 16": a value follows its name of one word or,
+// "save every", of two, and an empty one leaves two spaces. The architecture has a column of its own; what is too long
+// is cut.
+std::string set_in(std::string_view config) {
+  constexpr std::size_t most = 100;
+  constexpr std::string_view two_words = "save every ";
+  std::string shown;
+  while (!config.empty()) {
+    const std::size_t space = config.starts_with(two_words) ? two_words.size() - 1 : config.find(' ');
+    const std::size_t end = space == config.npos ? config.size() : std::min(config.find(' ', space + 1), config.size());
+    const bool skipped = space != config.npos &&
+                         (config.starts_with("arch ") || says_nothing(config.substr(space + 1, end - space - 1)));
+    if (!skipped) {
+      shown += shown.empty() ? "" : " ";
+      shown += config.substr(0, end);
+    }
+    config.remove_prefix(std::min(end + 1, config.size()));
+  }
+  return shown.size() <= most ? shown : shown.substr(0, most - 3) + "...";
+}
+
 Row row_of(const ListedEntry& entry) {
   const CacheLabel& label = entry.label;
   Row row{age(entry.used), std::to_string(entry.bytes)};
@@ -44,8 +68,8 @@ Row row_of(const ListedEntry& entry) {
     row[2] = "corrupt: " + entry.name + " " + entry.fault;
     return row;
   }
-  std::ranges::transform(std::array{label.step, label.op, label.config, label.arch, label.tool, label.wkvc}, &row[2],
-                         printable);
+  std::ranges::transform(std::array{label.step, label.op, set_in(label.config), label.arch, label.tool, label.wkvc},
+                         &row[2], printable);
   return row;
 }
 

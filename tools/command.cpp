@@ -17,6 +17,7 @@
 
 #include "dsl/registry.h"
 #include "runtime/error.h"
+#include "runtime/version.h"
 #include "runtime/warnings.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -42,6 +43,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 int run(int argc, char** argv) {
   CLI::App app("Compiles recurrences to CUDA kernels.", "wkvc");
+  app.set_version_flag("--version", "wkvc " + std::string(wkvc_version()));
   Action action;
   add_list(app, action);
   add_emit(app, action);
@@ -63,12 +65,21 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     user_error("{}; see wkvc {} --help", error.what(), first.starts_with('-') ? "" : first);
   }
   const int status = action ? action() : exit_user_error;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) user_error("the standard output cannot be written");
   return status;
+}
+
+void add_all(std::initializer_list<Definition (*)()> recurrences) {
+  for (const auto recurrence : recurrences) {
+    if (recurrence == nullptr) {
+      user_error("command_main was given a null function as a recurrence: expected functions that return a Definition");
+    }
+    Registry::known().add(recurrence());
+  }
 }
 
 int report(int status, const char* what) {
@@ -84,7 +95,7 @@ int command_main(int argc, char** argv, std::initializer_list<Definition (*)()> 
   find_own_environment();
   on_warning([](std::string_view text) { complain(std::string(text).c_str()); });
   try {
-    for (const auto recurrence : recurrences) Registry::known().add(recurrence());
+    add_all(recurrences);
     return run(argc, argv);
   } catch (const UserError& error) {
     return report(exit_user_error, error.what());
@@ -93,6 +104,11 @@ int command_main(int argc, char** argv, std::initializer_list<Definition (*)()> 
   } catch (const std::exception& error) {
     const std::string what = fmt::format("a fault of wkvc itself, please report it: {}", error.what());
     return report(exit_internal_error, what.c_str());
+  } catch (...) {  // what a recurrence's body throws may be anything
+    return report(
+        exit_internal_error,
+        "something was thrown that is no std::exception: if no recurrence given to the command throws it, it is "
+        "a fault of wkvc itself, please report it");
   }
 }
 

@@ -5,12 +5,18 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <list>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "autotune/config_json.h"
 #include "autotune/html_report.h"
@@ -40,7 +46,7 @@ struct Options {
   std::vector<std::string> shapes;
   std::string budget = "60s", output = "wkvc.lock.json";
   std::optional<std::string> report, seed, revalidate;
-  double saved_bytes = 0;
+  std::optional<double> saved_bytes;
 };
 
 double seconds_from(const std::string& text) {
@@ -57,6 +63,63 @@ double seconds_from(const std::string& text) {
     user_error("--budget {}: expected a time from above 0 to a day, such as 60s or 5min", text);
   }
   return value * scale;
+}
+
+// As parse_shape, whose messages are of an option called --shape.
+LaunchSize one_of_shapes(const std::string& text) {
+  try {
+    return parse_shape(text);
+  } catch (const UserError& error) {
+    constexpr std::string_view singular = "--shape ";
+    const std::string_view what = error.what();
+    if (!what.starts_with(singular)) throw;
+    user_error("--shapes {}", what.substr(singular.size()));
+  }
+}
+
+// Each size once, however often it was given.
+std::vector<LaunchSize> sizes_from(const std::vector<std::string>& shapes) {
+  if (shapes.empty()) user_error("no shape to tune for: give --shapes B,T,H");
+  std::vector<LaunchSize> sizes;
+  for (const std::string& shape : shapes) {
+    const LaunchSize size = one_of_shapes(shape);
+    if (std::ranges::find(sizes, size) == sizes.end()) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// 0: as the search has it where nothing is said.
+double saved_bytes_from(const std::optional<double>& given) {
+  if (given && !(std::isfinite(*given) && *given > 0)) {
+    user_error("--saved-bytes {}: expected a number of bytes above 0, such as 256", *given);
+  }
+  return given.value_or(0);
+}
+
+std::string journal_of(const std::string& lockfile) { return lockfile + ".journal"; }
+
+// Whether both are names of one file, which need not be there yet.
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  const auto full = [&](const std::filesystem::path& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  };
+  return full(a) == full(b);
+}
+
+// Before anything starts: nothing that is written replaces anything else that the command reads or writes.
+void expect_outputs(const Options& options) {
+  expect_output(options.output, {options.subject.source});
+  if (!options.report) return;
+  const std::string& report = *options.report;
+  expect_writable(report);
+  const auto expect_other = [&](const std::string& path, std::string_view what) {
+    if (same_file(report, path)) user_error("--report {}: that is {}, too: give it a name of its own", report, what);
+  };
+  expect_other(options.output, "where the lockfile is written");
+  expect_other(journal_of(options.output), "where the journal of an interrupted run is written");
+  if (options.subject.source) expect_other(*options.subject.source, "the file that is read");
 }
 
 // One line that is written over, where a person looks at it.
@@ -222,11 +285,9 @@ Tuned tuned(const TuningTask& task, Target target, const Gpu& gpu, double budget
 
 int tune(const Options& options) {
   const double budget = seconds_from(options.budget);
-  std::vector<LaunchSize> sizes;
-  for (const std::string& shape : options.shapes) sizes.push_back(parse_shape(shape));
-  if (sizes.empty()) user_error("no shape to tune for: give --shapes B,T,H");
-  expect_output(options.output, {});
-  if (options.report) expect_output(*options.report, {options.output});
+  const std::vector<LaunchSize> sizes = sizes_from(options.shapes);
+  const double saved_bytes = saved_bytes_from(options.saved_bytes);
+  expect_outputs(options);
   const Target target = target_from(std::nullopt);
   const Subject subject = subject_from(options.subject, options.config);
   const Gpu gpu = gpu_here(target, subject.config.arch);
@@ -235,8 +296,8 @@ int tune(const Options& options) {
                          .alone = false,
                          .sizes = sizes,
                          .seed = parse_seed(options.seed.value_or("0")),
-                         .limits = {.sizes = sizes, .sm_count = gpu.sm_count, .saved_bytes = options.saved_bytes}});
-  const std::filesystem::path journal = target == Target::cuda ? options.output + ".journal" : "";
+                         .limits = {.sizes = sizes, .sm_count = gpu.sm_count, .saved_bytes = saved_bytes}});
+  const std::filesystem::path journal = target == Target::cuda ? journal_of(options.output) : "";
   const Tuned found = tuned(task, target, gpu, budget, journal);
   for (const ShapeReport& report : found.reports) print_findings(report.candidates, report.shape_class.size);
   if (options.report) write_report(*options.report, task, gpu, found.reports, found.tried);

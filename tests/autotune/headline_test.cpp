@@ -58,6 +58,19 @@ TEST(Headlines, SayWhenNothingWon) {
   EXPECT_EQ(headline(report), "No configuration won. Of 4 candidates 3 were timed, 1 rejected and 0 skipped.");
 }
 
+TEST(Headlines, GoByTheModelWhereNothingWasTimed) {
+  ShapeReport report = small_report();
+  report.winner.reset();
+  for (Candidate& candidate : report.candidates) {
+    candidate.outcome = Outcome::skipped;
+    candidate.ms.reset();
+  }
+  EXPECT_EQ(
+      headline(report),
+      "No configuration won. Of 4 candidates 0 were timed, 0 rejected and 4 skipped. The model's pick is chunk 32, "
+      "save every 32, saved f16, which it expects to take 4.500 ms.");
+}
+
 TEST(Headlines, LeaveOutWhatIsNotKnown) {
   ShapeReport report = small_report();
   report.copy_ms = 0;

@@ -10,6 +10,7 @@
 
 #include "autotune/charts.h"
 #include "autotune/config_json.h"
+#include "autotune/legend.h"
 #include "runtime/files.h"
 #include "runtime/process.h"
 #include "tests/autotune/samples.h"
@@ -118,6 +119,48 @@ TEST(HtmlReports, ManageWithoutWhatIsNotKnown) {
   report.winner.reset();
   EXPECT_EQ(time_chart(report), "");
   EXPECT_THAT(page(report), HasSubstr("No configuration won."));
+}
+
+// As tune makes it on the host target.
+TEST(HtmlReports, SayThatThereWasNoGpu) {
+  ShapeReport report = sample_report();
+  for (Candidate& it : report.candidates) {
+    it.outcome = Outcome::skipped;
+    it.ms.reset();
+  }
+  report.winner.reset();
+  report.copy_ms = 0;
+  RunFacts facts = sample_facts();
+  facts.gpu.name = facts.evidence.driver = "";
+  const std::string text = html_report(facts, std::array{report});
+  EXPECT_THAT(text, HasSubstr("<h1>rwkv7 both, without a GPU</h1>"));
+  EXPECT_THAT(text, HasSubstr("<dt>GPU</dt><dd>there was none: nothing was measured</dd>"));
+  EXPECT_THAT(text, HasSubstr("<dt>assumed</dt><dd>a device like an H200, sm_90a, 132 SMs</dd>"));
+  for (const char* part : {"<dd></dd>", "<dd>,", "<dt>measured", "<dt>driver"}) EXPECT_THAT(text, Not(HasSubstr(part)));
+  expect_well_formed(text);
+}
+
+TEST(HtmlReports, ExplainTheMarksThatAreDrawn) {
+  const auto has_key = [](const std::string& legend, const std::string& kind) {
+    return legend.find("class=\"key " + kind + "\"") != std::string::npos;
+  };
+  ShapeReport report = sample_report();
+  for (const char* kind : {"winner", "model", "predicted"}) EXPECT_TRUE(has_key(time_legend(time_chart(report)), kind));
+  EXPECT_FALSE(has_key(error_legend(error_chart(report)), "rejected"));  // they have no time
+  for (const char* kind : {"shade0", "shade4", "rejected", "ring-winner", "ring-model"}) {
+    EXPECT_TRUE(has_key(memory_legend(memory_chart(report)), kind)) << kind;
+  }
+  report.model_pick = report.winner;
+  EXPECT_THAT(time_legend(time_chart(report)), HasSubstr("★◆ winner"));
+  EXPECT_THAT(time_legend(time_chart(report)), Not(HasSubstr("★ winner")));
+  report.model_pick.reset();
+  for (Candidate& it : report.candidates) it.predicted_ms.reset();
+  const std::string times = time_legend(time_chart(report)), memory = memory_legend(memory_chart(report));
+  EXPECT_TRUE(has_key(times, "winner"));
+  for (const char* kind : {"model", "predicted"}) EXPECT_FALSE(has_key(times, kind)) << kind;
+  EXPECT_FALSE(has_key(memory, "ring-model"));
+  for (Candidate& it : report.candidates) it.outcome = Outcome::skipped;
+  EXPECT_THAT(memory_legend(memory_chart(report)), Not(HasSubstr("shade")));
 }
 
 TEST(HtmlReports, LeaveOutErrorsThatHaveNoPlace) {

@@ -1,6 +1,7 @@
 // Mistakes on the command line: each is one clear message and exit status 2, and nothing is written.
 #include <cstdlib>
 
+#include "runtime/version.h"
 #include "tests/cli/command.h"
 
 namespace wkvc::test {
@@ -14,6 +15,13 @@ TEST_F(Mistakes, Commands) {
   expect_mistake({"list", "rwkv7"}, "rwkv7");
   expect_mistake({"check"}, "no operator given");
   expect_mistake({"emit", "--stage", "rec"}, "no operator given");
+}
+
+TEST_F(Mistakes, NoneInAskingForTheVersion) {
+  const Outcome outcome = wkvc({"--version"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out, "wkvc " + std::string(wkvc_version()) + "\n");
+  EXPECT_EQ(outcome.err, "");
 }
 
 TEST_F(Mistakes, Operators) {
@@ -147,12 +155,42 @@ TEST_F(Mistakes, Tuning) {
   for (const char* budget : {"0s", "-1s", "soon", "1h", "", "99999min"})
     expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "--budget", budget}, "--budget");
   expect_mistake({"tune", "rwkv7"}, "--shapes");
-  expect_mistake({"tune", "rwkv7", "--shapes", "1,16"}, "--shape 1,16");
+  expect_mistake({"tune", "rwkv7", "--shapes", "1,16"}, "--shapes 1,16: expected batch, tokens and heads");
+  expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "1,0,1"}, "--shapes 1,0,1");
+  for (const char* bytes : {"nan", "-1", "0", "inf"}) {
+    expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "--saved-bytes", bytes},
+                   "expected a number of bytes above 0");
+  }
   expect_mistake({"tune", "rwkv8", "--shapes", "1,16,1"}, "'rwkv8'");
   expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "-o", "/nowhere/lock.json"}, "/nowhere");
   expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "--chunk", "240"}, "no configuration has kernels");
   expect_mistake({"fit", "rwkv8"}, "'rwkv8'");
   expect_mistake({"fit", "rwkv7", "--heads", "65"}, "65");
+}
+
+// Under any name, and whether it is there or not.
+TEST_F(Mistakes, ReportsThatWouldReplaceAnotherFile) {
+  const std::string lockfile = file("lock.json", "precious"), journal = lockfile + ".journal";
+  const std::filesystem::path folder = directory().parent_path(), link = folder / "link";
+  std::filesystem::create_symlink(lockfile, link);
+  const auto expect_refused = [&](const std::string& output, const std::string& report, const std::string& what) {
+    expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "-o", output, "--report", report},
+                   "--report " + report + ": that is " + what);
+  };
+  const std::string of_lockfile = "where the lockfile is written, too: give it a name of its own";
+  for (const std::string& report : {lockfile, link.string(), std::string("../lock.json")}) {
+    expect_refused(lockfile, report, of_lockfile);
+  }
+  EXPECT_EQ(contents_of(lockfile), "precious");
+  expect_refused("new.json", "./new.json", of_lockfile);
+  expect_refused("../new.json", folder / "new.json", of_lockfile);
+  for (const std::string& report : {journal, std::string("../lock.json.journal")}) {
+    expect_refused(lockfile, report, "where the journal of an interrupted run is written, too");
+  }
+  const std::string source = file("step.mlir", wkvc({"emit", "rwkv7", "--stage", "rec"}).out);
+  expect_mistake({"tune", "--source", source, "--shapes", "1,16,1", "--report", source},
+                 "that is the file that is read");
+  expect_mistake({"tune", "--source", source, "--shapes", "1,16,1", "-o", source}, "that is the file " + source);
 }
 
 TEST_F(Mistakes, TextThatHasSettledAnOption) {

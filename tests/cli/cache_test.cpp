@@ -68,6 +68,26 @@ TEST_F(Cache, IsListedAndCleared) {
   EXPECT_EQ(cache("list").out, "");
 }
 
+// As the library stores it, with what nobody asked for.
+TEST_F(Cache, ListsWhatIsSetInAConfiguration) {
+  store("",
+        "head 0x0 io  mma f32 state  chunk 0 sram 0 arch sm_90a blocks 0,0 segments 0 pass both save every 0 saved  "
+        "gradients ",
+        100);
+  store("",
+        "head 64x128 io bf16 mma  state  chunk 16 sram 0 arch sm_90a blocks 2,1 segments 8 pass both save every 32 "
+        "saved f16 gradients r,w",
+        100);
+  store("", "head 64x64 gradients " + std::string(500, 'x'), 100);
+  const std::string listed = cache("list").out;
+  EXPECT_NE(listed.find("  mma f32 pass both  "), std::string::npos) << listed;
+  const std::string whole =
+      "  head 64x128 io bf16 chunk 16 blocks 2,1 segments 8 pass both save every 32 saved f16 gradients r,w  ";
+  EXPECT_NE(listed.find(whole), std::string::npos) << listed;
+  EXPECT_NE(listed.find("xxx...  "), std::string::npos) << listed;
+  EXPECT_EQ(listed.find(std::string(80, 'x')), std::string::npos) << listed;
+}
+
 TEST_F(Cache, ThatOthersCanEnterIsRefused) {
   fs::create_directory(caches());
   ASSERT_EQ(chmod(caches().c_str(), 0755), 0);

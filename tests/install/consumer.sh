@@ -34,7 +34,7 @@ if nm -D --defined-only -C "$work"/moved/lib*/libwkvc.so | grep -E ' [TWVBDR] .*
   fail "the shared library shows LLVM's names"
 fi
 # A wrong argument is said where it is written.
-printf 'find_package(wkvc REQUIRED)\nwkvc_add_kernels(TARGET x OPS rwkv7 HEAD 64)\n' >"$work/wrong.txt"
+printf 'find_package(wkvc REQUIRED)\nwkvc_add_kernels(TARGET x HEAD 64 OPS rwkv7)\n' >"$work/wrong.txt"
 mkdir "$work/wrong"
 { printf 'cmake_minimum_required(VERSION 3.25)\nproject(wrong CXX)\n'; cat "$work/wrong.txt"; } >"$work/wrong/CMakeLists.txt"
 if "$cmake" -S "$work/wrong" -B "$work/wrong/build" -DCMAKE_PREFIX_PATH="$work/moved" >"$work/wrong.log" 2>&1; then

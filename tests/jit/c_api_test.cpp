@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "codegen/compiler.h"
+#include "dsl/registry.h"
 #include "jit/wkvc.h"
 
 namespace {
@@ -105,6 +107,25 @@ TEST(CApi, SaysWhatIsWrongWithPreparing) {
   EXPECT_EQ(wkvc_prepare("rwkv7", nullptr, WKVC_HOST, nullptr), WKVC_USER_ERROR);
   EXPECT_EQ(wkvc_prepare("rwkv7", nullptr, static_cast<wkvc_target>(7), &op), WKVC_USER_ERROR);
   EXPECT_EQ(op, nullptr);
+  const auto refused = [](const char* recurrence, const char* options, const char* part) {
+    auto* result = reinterpret_cast<wkvc_operator*>(1);
+    EXPECT_EQ(wkvc_prepare(recurrence, options, WKVC_HOST, &result), WKVC_USER_ERROR) << options;
+    EXPECT_THAT(wkvc_message(), HasSubstr(part));
+    EXPECT_EQ(result, nullptr);  // nothing to release by mistake
+  };
+  refused("rwkv7", "--mma 'f16", "a quote, ', that does not end");
+  refused("rwkv7", "--mma \"f16", "that does not end");
+  refused("rwkv7", "--help", "--help");
+  refused("rwkv7", "--shape 1,64", "--shape 1,64");
+  wkvc::Config config{.key_dim = 16, .value_dim = 16};
+  const std::string rec = wkvc::rec_text(wkvc::Registry::builtin().find("rwkv7"), config);
+  refused(rec.c_str(), "--head 32", "the text has settled --head");
+  const std::string chunk = wkvc::lower_to(wkvc::source_from(rec), wkvc::Stage::chunk, {});
+  refused(chunk.c_str(), "--mma f16 --chunk 32", "the text has settled --mma, --chunk");
+  std::string cuda = wkvc::lower_to(wkvc::source_from(rec), wkvc::Stage::cuda, {});
+  refused(cuda.c_str(), "--blocks 2", "the text has settled --blocks");
+  cuda.replace(cuda.find("WKVC_KERNEL"), 11, "WKVC_KERNAL");
+  refused(cuda.c_str(), "", "WKVC_KERNAL");  // the user's text, so the user's to mend
   EXPECT_EQ(wkvc_tensor_count(nullptr, WKVC_FORWARD), 0);
   wkvc_release(nullptr);
 }

@@ -46,6 +46,39 @@ TEST(Jit, TellsConfigurationsApart) {
   EXPECT_TRUE(training->has(Direction::backward));
 }
 
+TEST(Jit, RefusesConfigurationsThatAreNone) {
+  const auto refused = [](Config config, const std::vector<std::string>& parts) {
+    expect_error([&] { prepare("rwkv7", config, {.target = Target::host}); }, parts);
+  };
+  for (const char* pass : {"Forward", "both ", "", "backwards"}) {
+    Config config = small;
+    config.pass = pass;
+    refused(config, {std::string("--pass '") + pass + "'", "forward or backward or both"});
+  }
+  Config config = small;
+  config.arch = "sm_100";
+  refused(config, {"--arch 'sm_100'", "expected sm_90a"});
+  config = small;
+  config.blocks = -5;
+  refused(config, {"--blocks -5", "1 to 32"});
+  config = small;
+  config.saved = "f16";
+  refused(config, {"--saved is an option of the backward pass"});
+  config = small;
+  config.gradients = {"zz"};
+  refused(config, {"--grad is an option of the backward pass"});
+  config.pass = "both";
+  config.saved = "f99";
+  refused(config, {"--saved 'f99'"});
+  expect_error([] { prepare(Source{static_cast<Stage>(9), "x"}, {}, {.target = Target::host}); }, {"stage is 9"});
+}
+
+TEST(Jit, NeedsATextWithTheBackwardPass) {
+  const Source forward{Stage::cuda, lower_to({Stage::rec, rec_text(leaky(), small)}, Stage::cuda, {})};
+  expect_error([&] { prepare(forward, {.pass = "both"}, {.target = Target::host}); },
+               {"--pass both", "the text has no backward pass"});
+}
+
 TEST(Jit, RunsARecurrenceOfOnesOwn) {
   const auto op = prepare(leaky(), small, {.target = Target::host});
   const LaunchSize size{1, 3, 1};

@@ -71,7 +71,12 @@ TEST_F(Operators, RefuseWhatIsWrong) {
   const Operator forward(program.only(Direction::forward));
   EXPECT_FALSE(forward.has(Direction::backward));
   expect_error([&] { forward.launch(Direction::backward, {}, size); }, {"without its backward pass", "--pass both"});
-  expect_error([&] { op.workspace_bytes({1 << 30, std::int64_t{1} << 40, 1 << 30}); }, {"63 bits"});
+  expect_error([&] { op.workspace_bytes({1 << 15, std::int64_t{1} << 34, 1 << 15}); }, {"63 bits"});
+  for (const Operator* any : std::array<const Operator*, 2>{&op, &forward}) {
+    expect_error([&] { any->workspace_bytes({-1, 1, 1}); }, {"B = -1", "cannot be negative"});
+    expect_error([&] { any->workspace_bytes({1 << 20, 1, 1 << 20}); }, {"B·H", "2^31-1"});
+  }
+  expect_error([&] { op.tensors(static_cast<Direction>(7)); }, {"the pass is 7"});
 }
 
 TEST_F(Operators, ArePackedWithoutAnotherWord) {

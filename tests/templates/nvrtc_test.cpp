@@ -103,7 +103,7 @@ TEST_P(NvrtcTest, Compiles) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, NvrtcTest,
                          testing::Values("activations", "arithmetic", "barriers", "chunked", "decayed_dot", "global",
-                                         "inverse", "mma", "rows", "shared", "slabs"));
+                                         "inverse", "mma", "rows", "segments", "shared", "slabs"));
 
 // What the speed of a realistic kernel rests on.
 TEST(NvrtcCode, UsesTensorCoresAndMatrixMovesAndNoLocalMemory) {

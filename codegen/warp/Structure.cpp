@@ -211,6 +211,21 @@ class Structure {
     return op->emitOpError("\"") << tensor << "\" has the dims " << dims_.lookup(tensor) << "; expected " << dims;
   }
 
+  // States of segments, with the rows of a map behind each.
+  LogicalResult expect_segments(Operation* op, llvm::StringRef tensor) const {
+    if (roles_.lookup(tensor) != "workspace") return success();
+    llvm::SmallVector<llvm::StringRef> parts;
+    dims_.lookup(tensor).split(parts, ',');
+    int64_t segments = 0, rows = 0, V = signed_value(kernel_.getValueDim());
+    bool fits = parts.size() == 5 && parts[0] == "B" && parts[1] == "H" && parts[4] == "K" &&
+                !parts[2].getAsInteger(10, segments) && !parts[3].getAsInteger(10, rows);
+    if (fits && segments == signed_value(kernel_.getSegments()) && (rows == V + 16 || rows == V + key_dim()))
+      return success();
+    return op->emitOpError("\"") << tensor << "\" has the dims " << dims_.lookup(tensor) << "; expected B,H,"
+                                 << signed_value(kernel_.getSegments()) << "," << V + key_dim() << ",K, or " << V + 16
+                                 << " rows with diagonal maps";
+  }
+
   // A tile of states: all keys of 16 rows.
   LogicalResult expect_state(Operation* op, Value tile) const {
     auto type = cast<VectorType>(tile.getType());
@@ -240,8 +255,14 @@ class Structure {
     if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_dims(op, store.getTensor(), "B,T,H");
     if (auto load = dyn_cast<TokensOp>(op)) return expect_dims(op, load.getTensor(), "B,T,H");
     if (auto start = dyn_cast<StartSummaryOp>(op)) return expect_state(op, start.getResult());
-    if (auto load = dyn_cast<LoadStateOp>(op)) return expect_state(op, load.getResult());
-    if (auto store = dyn_cast<StoreStateOp>(op)) return expect_state(op, store.getX());
+    if (auto load = dyn_cast<LoadStateOp>(op)) {
+      if (failed(expect_segments(op, load.getTensor()))) return failure();
+      return expect_state(op, load.getResult());
+    }
+    if (auto store = dyn_cast<StoreStateOp>(op)) {
+      if (failed(expect_segments(op, store.getTensor()))) return failure();
+      return expect_state(op, store.getX());
+    }
     if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_state(op, load.getResult());
     if (auto load = dyn_cast<LoadStagedOp>(op)) return expect_state(op, load.getResult());
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_state(op, keep.getX());

@@ -331,6 +331,15 @@ TEST(Summaries, HaveRowsForTheirMaps) {
                   "has 257 segments; expected 1 to 256");
 }
 
+TEST(Summaries, GoToSegmentsOfTheirSize) {
+  for (const char* dims : {"B,H,4,K", "B,H,3,48,K", "B,H,4,40,K", "B,H,4,V,K", "B,T,4,48,K", "B,H,4,48,V"}) {
+    std::string text = summary();
+    text.replace(text.find("B,H,4,48,K"), 10, dims);
+    expect_contains(error_of(text), std::string("\"segment_states\" has the dims ") + dims +
+                                        "; expected B,H,4,64,K, or 48 rows with diagonal maps");
+  }
+}
+
 TEST(Summaries, AloneStartFromMaps) {
   expect_contains(error_of(with("%0 = warp.start_summary : vector<16x32xf32>\n")), "belongs in a summary kernel");
 }

@@ -3,16 +3,16 @@
 
 using namespace wkvc;
 
-#define START(kind, V, K)                                                           \
-  WKVC_KERNEL(start_##kind##_##V##_##K, 1, (V + kMapRows<Map::kind, K>) / 16, 1) {  \
-    const int row0 = 16 * block.warp;                                               \
-    store_state(start_summary<Map::kind, V, K>(row0), args.tensor[0], block, row0); \
+#define START(kind, V, K)                                                            \
+  WKVC_KERNEL(start_##kind##_##V##_##K, 1, ((V) + kMapRows<Map::kind, K>) / 16, 1) { \
+    const int row0 = 16 * block.warp;                                                \
+    store_state(start_summary<Map::kind, V, K>(row0), args.tensor[0], block, row0);  \
   }
 START(full, 32, 48)
 START(diagonal, 32, 48)
 
 #define COMBINE(kind, V, K, backward)                                                   \
-  WKVC_KERNEL(combine_##kind##_##V##_##K##_##backward, 2, K / 16, 1) {                  \
+  WKVC_KERNEL(combine_##kind##_##V##_##K##_##backward, 2, (K) / 16, 1) {                \
     combine_segments<Map::kind, V, K, backward>(args.tensor[1], args.tensor[0], block); \
   }
 COMBINE(full, 32, 48, false)

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "codegen/config.h"
 #include "codegen/rec/Limits.h"
 #include "runtime/json_fields.h"
 
@@ -14,7 +15,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> dtypes{"f16", "bf16", "f32"};
-constexpr int most_blocks = 32;  // an SM of sm_90 holds no more
 
 std::string dtype(const JsonFields& fields, const char* key) { return std::string(dtypes[fields.one_of(key, dtypes)]); }
 
@@ -49,9 +49,9 @@ Config config_from(const json& object, const std::string& what) {
   if (fields.has("segments")) {
     config.segments = static_cast<int>(fields.integer("segments", 1, rec::max_segments));
   }
-  if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, most_blocks));
+  if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, max_blocks));
   if (fields.has("backward_blocks")) {
-    config.backward_blocks = static_cast<int>(fields.integer("backward_blocks", 1, most_blocks));
+    config.backward_blocks = static_cast<int>(fields.integer("backward_blocks", 1, max_blocks));
   }
   if (config.chunk != 0 && config.save_every % config.chunk != 0) {
     fields.wrong("save_every", fields.at("save_every"), fmt::format("a multiple of the chunk, {}", config.chunk));

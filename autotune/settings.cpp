@@ -2,9 +2,8 @@
 
 #include <mlir/IR/MLIRContext.h>
 
-#include <algorithm>
-
 #include "autotune/shipped.h"
+#include "autotune/space.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
 #include "runtime/version.h"
@@ -26,14 +25,10 @@ bool leaves_open(const Config& config) {
 // Where no entry says: four blocks for each multiprocessor where sequences are few. Each segment is gone through twice,
 // so that less than four of them gain nothing. Measured on an H200: docs/performance.md.
 int likely_segments(LaunchSize size, const Gpu& gpu) {
-  constexpr std::int64_t blocks_per_sm = 4, least_segments = 4, most_segments = 64, least_tokens = 128;
-  const std::int64_t sequences = std::max<std::int64_t>(1, size.batches * size.heads);
-  std::int64_t segments = 1;
-  while (2 * segments <= most_segments && 2 * segments * sequences <= blocks_per_sm * gpu.sm_count &&
-         2 * segments * least_tokens <= size.tokens) {
-    segments *= 2;
-  }
-  return segments < least_segments ? 0 : static_cast<int>(segments);
+  constexpr int blocks_per_sm = 4, least_segments = 4;
+  int segments = 1;
+  while (2 * segments <= most_segments && can_be_cut(size, 2 * segments, gpu.sm_count, blocks_per_sm)) segments *= 2;
+  return segments < least_segments ? 0 : segments;
 }
 
 }  // namespace

@@ -25,21 +25,25 @@ void vary(std::vector<Config>& space, bool open, const Values& values, const Set
   space = std::move(varied);
 }
 
-// None, and powers of two that leave each segment some chunks, as long as multiprocessors can hold the blocks.
+// None, and powers of two.
 std::vector<int> segment_counts(const SpaceLimits& limits) {
-  constexpr std::int64_t most_blocks_per_sm = 8, least_tokens = 128;
+  constexpr int blocks_per_sm = 8;
   std::vector<int> counts{0};
-  for (int count = 2; count <= 64; count *= 2) {
-    const bool useful = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
-      return size.batches * size.heads * count <= most_blocks_per_sm * limits.sm_count &&
-             size.tokens / count >= least_tokens;
-    });
+  for (int count = 2; count <= most_segments; count *= 2) {
+    const bool useful = std::ranges::any_of(
+        limits.sizes, [&](LaunchSize size) { return can_be_cut(size, count, limits.sm_count, blocks_per_sm); });
     if (useful) counts.push_back(count);
   }
   return counts;
 }
 
 }  // namespace
+
+bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) {
+  constexpr std::int64_t least_tokens = 128;
+  return size.batches * size.heads * segments <= std::int64_t{blocks_per_sm} * sm_count &&
+         size.tokens / segments >= least_tokens;
+}
 
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) {
   std::vector<Config> space{base};

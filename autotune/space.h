@@ -20,6 +20,12 @@ struct SpaceLimits {
   double saved_bytes = 0;
 };
 
+inline constexpr int most_segments = 64;  // that are tried or chosen
+
+// Whether sequences of this size leave so many segments enough chunks each, and multiprocessors can hold their blocks,
+// so many each.
+bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm);
+
 // `base` with every combination of what it leaves open: the chunk, the segments of a sequence, the blocks of a
 // multiprocessor and, where it has a backward pass, the distance and dtype of saved states. Storage of tensors and
 // operands of contractions stay as they are, since they decide how exact results are; bf16 is not tried for saved

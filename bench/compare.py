@@ -5,7 +5,7 @@
 
 Needs a GPU, PyTorch and flash-linear-attention (which tunes itself for minutes on its first call). Times are medians of
 GPU events around one call, behind a kernel that keeps the GPU busy until the call is queued; inputs are larger than the
-L2. Errors are ‖x−ref‖/‖ref‖ of one head, against the float64 recurrence and its gradients token by token.
+L2. Errors are ‖x−ref‖/‖ref‖ of two heads, against the float64 recurrence and its gradients token by token.
 """
 import argparse
 import ctypes

@@ -12,8 +12,6 @@ namespace wkvc {
 
 namespace {
 
-constexpr int kMaxBlocks = 32;  // of a multiprocessor
-
 void expect_one_of(const char* option, const std::string& given, const std::vector<std::string_view>& known) {
   if (std::ranges::find(known, given) != known.end()) return;
   user_error("{} '{}': expected {}", option, given, fmt::join(known, " or "));
@@ -24,26 +22,24 @@ void expect_range(const char* option, int given, int lowest, int highest) {
   user_error("{} {}: expected {} to {}, or 0 for the compiler's choice", option, given, std::max(lowest, 1), highest);
 }
 
-// Options of the backward pass say nothing without it.
-void check_backward(const Config& config) {
-  const char* given = config.save_every           ? "--save-every"
-                      : !config.saved.empty()     ? "--saved"
-                      : !config.gradients.empty() ? "--grad"
-                                                  : nullptr;
-  if (config.pass == "forward" && given)
-    user_error("{} is an option of the backward pass: give --pass backward or --pass both, too", given);
-}
-
 }  // namespace
+
+void check_backward_option(const Config& config, const char* option) {
+  if (config.pass == "forward" && option)
+    user_error("{} is an option of the backward pass: give --pass backward or --pass both, too", option);
+}
 
 void check_config(const Config& config) {
   expect_one_of("--pass", config.pass, {"forward", "backward", "both"});
   expect_one_of("--arch", config.arch, {"sm_90a"});
   if (!config.saved.empty()) expect_one_of("--saved", config.saved, {"f32", "bf16", "f16"});
-  expect_range("--blocks", config.blocks, 0, kMaxBlocks);
-  expect_range("--blocks", config.backward_blocks, 0, kMaxBlocks);
+  expect_range("--blocks", config.blocks, 0, max_blocks);
+  expect_range("--blocks", config.backward_blocks, 0, max_blocks);
   expect_range("--segments", config.segments, 0, rec::max_segments);
-  check_backward(config);
+  check_backward_option(config, config.save_every           ? "--save-every"
+                                : !config.saved.empty()     ? "--saved"
+                                : !config.gradients.empty() ? "--grad"
+                                                            : nullptr);
 }
 
 std::vector<std::string> settled_options(const Config& config, Stage stage) {

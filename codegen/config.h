@@ -8,6 +8,11 @@
 
 namespace wkvc {
 
+inline constexpr int max_blocks = 32;  // that a multiprocessor of sm_90 holds
+
+// Throws UserError for `option` (null: none was given) where there is no backward pass for it to say something of.
+void check_backward_option(const Config& config, const char* option);
+
 // Throws UserError for a value that its field doesn't take, and for options of the backward pass without one. Heads,
 // chunks and dtypes of tensors are checked where recurrences are lowered.
 void check_config(const Config& config);

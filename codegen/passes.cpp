@@ -98,15 +98,14 @@ void lower_to_warp(Work& work, const Config& config) {
   chunk::ProgramOp none, recompute;
   int64_t maps = 0;  // of the last summary, which comes before its program
   for (auto program : all<chunk::ProgramOp>(work)) {
-    if (program.getSummary()) maps = map_rows(program);
-    if (program.getRecompute())
+    bool summary = program.getSummary().has_value(), backward = program.getBackward();
+    if (summary) maps = map_rows(program);
+    if (program.getRecompute()) {
       recompute = program;
-    else if (program.getSummary())
-      chunk_to_warp(program, none, maps, config.arch, 0, *kernels);
-    else if (program.getBackward())
-      chunk_to_warp(program, recompute, maps, config.arch, config.backward_blocks, *kernels);
-    else
-      chunk_to_warp(program, none, maps, config.arch, config.blocks, *kernels);
+      continue;
+    }
+    int blocks = summary ? 0 : backward ? config.backward_blocks : config.blocks;
+    chunk_to_warp(program, backward && !summary ? recompute : none, maps, config.arch, blocks, *kernels);
   }
   work.module = std::move(kernels);
 }

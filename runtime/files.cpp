@@ -55,6 +55,18 @@ struct Leftovers {
     const std::lock_guard lock(mutex);
     paths.erase(path);
   }
+
+  // With the mutex held.
+  void remove_all() const {
+    for (const std::filesystem::path& path : paths) {
+      // A program or thread that was writing there may have added a file while the others were removed.
+      std::error_code error;
+      for (int attempt = 0; attempt < 10; ++attempt) {
+        std::filesystem::remove_all(path, error);
+        if (!error) break;
+      }
+    }
+  }
 };
 
 Leftovers& leftovers() {
@@ -168,14 +180,7 @@ std::string why_irregular(const std::filesystem::path& path) {
 void leave_nothing_behind() {
   end_processes();
   leftovers().mutex.lock();  // for good
-  for (const std::filesystem::path& path : leftovers().paths) {
-    // A program or thread that was writing there may have added a file while the others were removed.
-    std::error_code error;
-    for (int attempt = 0; attempt < 10; ++attempt) {
-      std::filesystem::remove_all(path, error);
-      if (!error) break;
-    }
-  }
+  leftovers().remove_all();
 }
 
 namespace {
@@ -183,8 +188,7 @@ namespace {
 // At a normal end: statics that are never destroyed, such as kernels that threads may still launch, own directories.
 void remove_leftovers() {
   const std::lock_guard lock(leftovers().mutex);
-  std::error_code ignored;
-  for (const std::filesystem::path& path : leftovers().paths) std::filesystem::remove_all(path, ignored);
+  leftovers().remove_all();
 }
 
 }  // namespace

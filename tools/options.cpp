@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 
+#include "codegen/config.h"
 #include "codegen/rec/Limits.h"
 #include "runtime/checked.h"
 #include "runtime/error.h"
@@ -79,7 +80,9 @@ void parse_blocks(const std::string& text, Config& config) {
   const auto number = [&](std::string_view part) {
     if (part == "auto") return 0;
     const auto value = whole_number<int>(part);
-    if (!value || *value < 1 || *value > 32) user_error("--blocks {}: expected auto or numbers from 1 to 32", text);
+    if (!value || *value < 1 || *value > max_blocks) {
+      user_error("--blocks {}: expected auto or numbers from 1 to {}", text, max_blocks);
+    }
     return *value;
   };
   config.blocks = number(parts.front());
@@ -198,10 +201,7 @@ Config ConfigOptions::parse() const {
 
 // Also those that ask for the default.
 void ConfigOptions::check_backward(const Config& config) const {
-  const char* given = save_every ? "--save-every" : saved ? "--saved" : gradients ? "--grad" : nullptr;
-  if (config.pass == "forward" && given != nullptr) {
-    user_error("{} is an option of the backward pass: give --pass backward or --pass both, too", given);
-  }
+  check_backward_option(config, save_every ? "--save-every" : saved ? "--saved" : gradients ? "--grad" : nullptr);
   if (config.chunk > 0 && config.save_every % config.chunk != 0) {
     user_error("--save-every {}: not a multiple of --chunk {}", config.save_every, config.chunk);
   }

@@ -59,18 +59,30 @@ std::string shared_map(warp::KernelOp kernel) {
   return map_of(spaces);
 }
 
-}  // namespace
-
-Manifest manifest_of(warp::KernelOp kernel) {
+// What every operation that is a kernel says.
+template <class Op>
+Manifest common_part(Op kernel) {
   Manifest manifest;
-  for (auto [name, what] : {std::pair{kernel.getSymName(), "kernel"}, std::pair{kernel.getOp(), "recurrence"}})
-    if (auto fault = rec::name_fault(name.str())) user_error("{}: {}", what, *fault);
   manifest.op = kernel.getOp().str();
   manifest.kernel = kernel.getSymName().str();
   manifest.arch = kernel.getArch().str();
   manifest.key_dim = static_cast<int>(kernel.getKeyDim());
   manifest.value_dim = static_cast<int>(kernel.getValueDim());
   manifest.chunk = static_cast<int>(kernel.getChunk());
+  return manifest;
+}
+
+std::string config_of(const Manifest& manifest, const std::string& io, llvm::StringRef compute) {
+  return fmt::format("head {}x{} chunk {} {}mma {} state f32", manifest.key_dim, manifest.value_dim, manifest.chunk, io,
+                     compute.str());
+}
+
+}  // namespace
+
+Manifest manifest_of(warp::KernelOp kernel) {
+  for (auto [name, what] : {std::pair{kernel.getSymName(), "kernel"}, std::pair{kernel.getOp(), "recurrence"}})
+    if (auto fault = rec::name_fault(name.str())) user_error("{}: {}", what, *fault);
+  Manifest manifest = common_part(kernel);
   manifest.warps = static_cast<int>(kernel.getWarps());
   manifest.shared_bytes = kernel.getSharedBytes();
   manifest.pass = kernel.getBackward() ? Direction::backward : Direction::forward;
@@ -83,19 +95,12 @@ Manifest manifest_of(warp::KernelOp kernel) {
     bool first = &tensor == &manifest.tensors.front() && tensor.role == Role::input;
     if (first || tensor.role == Role::output || tensor.role == Role::output_gradient) io = name_of(tensor.dtype);
   }
-  manifest.config = fmt::format("head {}x{} chunk {} io {} mma {} state f32", manifest.key_dim, manifest.value_dim,
-                                manifest.chunk, io, kernel.getCompute().str());
+  manifest.config = config_of(manifest, "io " + io + " ", kernel.getCompute());
   return manifest;
 }
 
 Manifest manifest_of(warp::BatchSumOp kernel) {
-  Manifest manifest;
-  manifest.op = kernel.getOp().str();
-  manifest.kernel = kernel.getSymName().str();
-  manifest.arch = kernel.getArch().str();
-  manifest.key_dim = static_cast<int>(kernel.getKeyDim());
-  manifest.value_dim = static_cast<int>(kernel.getValueDim());
-  manifest.chunk = static_cast<int>(kernel.getChunk());
+  Manifest manifest = common_part(kernel);
   manifest.warps = 1;
   manifest.pass = Direction::backward;
   manifest.grid = Grid::head;
@@ -105,20 +110,13 @@ Manifest manifest_of(warp::BatchSumOp kernel) {
   manifest.tensors = {
       {kernel.getFrom().str(), Role::workspace, DType::f32, parts},
       {kernel.getTo().str(), Role::parameter_gradient, *dtype_from(dtype_text(kernel.getDtype())), {"H", dim}}};
-  manifest.config = fmt::format("head {}x{} chunk {} mma {} state f32", manifest.key_dim, manifest.value_dim,
-                                manifest.chunk, kernel.getCompute().str());
+  manifest.config = config_of(manifest, "", kernel.getCompute());
   return manifest;
 }
 
 Manifest manifest_of(warp::CombineOp kernel) {
   bool full = kernel.getMap() == "full", backward = kernel.getBackward();
-  Manifest manifest;
-  manifest.op = kernel.getOp().str();
-  manifest.kernel = kernel.getSymName().str();
-  manifest.arch = kernel.getArch().str();
-  manifest.key_dim = static_cast<int>(kernel.getKeyDim());
-  manifest.value_dim = static_cast<int>(kernel.getValueDim());
-  manifest.chunk = static_cast<int>(kernel.getChunk());
+  Manifest manifest = common_part(kernel);
   manifest.warps = manifest.key_dim / 16;
   manifest.segments = static_cast<int>(kernel.getSegments());
   manifest.pass = backward ? Direction::backward : Direction::forward;
@@ -131,8 +129,7 @@ Manifest manifest_of(warp::CombineOp kernel) {
                        Role::workspace,
                        DType::f32,
                        {"B", "H", std::to_string(manifest.segments), std::to_string(rows), "K"}}};
-  manifest.config = fmt::format("head {}x{} chunk {} mma {} state f32", manifest.key_dim, manifest.value_dim,
-                                manifest.chunk, kernel.getCompute().str());
+  manifest.config = config_of(manifest, "", kernel.getCompute());
   return manifest;
 }
 

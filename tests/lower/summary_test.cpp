@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "codegen/chunk/Chunk.h"
 #include "codegen/chunk/Interpreter.h"
@@ -66,15 +65,6 @@ struct Programs {
 // Its output is tanh of a read.
 bool reads_through_a_function(const Definition& definition) { return definition.name == "gated_read"; }
 
-double largest_difference(const Array& x, const Array& y) {
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    difference += (x[i] - y[i]) * (x[i] - y[i]);
-    size += y[i] * y[i];
-  }
-  return std::sqrt(difference / size);
-}
-
 // The state after the segment, from the one before it, is what the map makes of that one plus the offset.
 void expect_composes(const Definition& definition, const std::string& pass) {
   Programs programs(definition, pass);
@@ -95,7 +85,8 @@ void expect_composes(const Definition& definition, const std::string& pass) {
   Array composed = state_after(programs.map(), problem.initial_state);
   const Array offset = state_after(programs.summary, {});
   for (std::size_t i = 0; i < composed.size(); ++i) composed[i] += offset[i];
-  EXPECT_LT(largest_difference(composed, expected), 1e-10) << definition.name << " " << pass;
+  EXPECT_LT(error_between({.outputs = {}, .final_state = composed}, {.outputs = {}, .final_state = expected}), 1e-10)
+      << definition.name << " " << pass;
 }
 
 TEST(Summary, ComposesForward) {

@@ -32,12 +32,6 @@ LogicalResult verify_broadcast(Operation* op, Value x, Value y, Value result) {
                            << result.getType();
 }
 
-LogicalResult verify_tokens_square(Operation* op, Value x, Value y, Value result) {
-  if (rows(x) == rows(y) && columns(x) == columns(y) && has_shape(result, rows(x), rows(x))) return success();
-  return op->emitOpError() << "needs two C×K operands and a C×C result, got " << x.getType() << ", " << y.getType()
-                           << " and " << result.getType();
-}
-
 LogicalResult verify_finite(Operation* op, const llvm::APFloat& number) {
   if (number.isFinite()) return success();
   return op->emitOpError("needs a finite number");
@@ -48,14 +42,9 @@ LogicalResult verify_row_of(Operation* op, Value matrix, int64_t index) {
   return op->emitOpError("row ") << index << " of a matrix with " << rows(matrix) << " rows";
 }
 
-// A C×C matrix times C×K elements, one exponent for each.
-template <class Op>
-LogicalResult verify_decayed_product(Op op) {
-  int64_t C = rows(op.getX()), K = columns(op.getX());
-  if (has_shape(op.getG(), C, C) && has_shape(op.getLx(), C, K) && has_shape(op.getLy(), C, K) &&
-      has_shape(op.getResult(), C, K))
-    return success();
-  return op.emitOpError("needs a C×C matrix, and one shape for x, its exponents and the result");
+LogicalResult verify_half(Operation* op, int64_t half, int64_t tokens) {
+  if (half >= 1 && half < tokens && llvm::isPowerOf2_64(static_cast<uint64_t>(half))) return success();
+  return op->emitOpError() << "has half blocks of " << half << "; expected a power of two below " << tokens;
 }
 
 // Of what is computed or stored: the dtypes that kernels have.
@@ -145,15 +134,16 @@ LogicalResult ColumnDotsOp::verify() {
   return emitOpError("gives one row of ") << getX().getType();
 }
 
-LogicalResult DiagonalDotOp::verify() { return verify_tokens_square(*this, getX(), getY(), getResult()); }
-
-LogicalResult DecayedDotOp::verify() {
-  if (!has_shape(getLx(), rows(getX()), columns(getX())) || !has_shape(getLy(), rows(getY()), columns(getY())))
-    return emitOpError("needs one exponent for each element");
-  return verify_tokens_square(*this, getX(), getY(), getResult());
+LogicalResult DiagonalDotOp::verify() {
+  int64_t C = rows(getX()), K = columns(getX());
+  if (has_shape(getY(), C, K) && has_shape(getResult(), C, C)) return success();
+  return emitOpError() << "needs two C×K operands and a C×C result, got " << getX().getType() << ", "
+                       << getY().getType() << " and " << getResult().getType();
 }
 
-LogicalResult DecayedLeftOp::verify() { return verify_decayed_product(*this); }
-LogicalResult DecayedRightOp::verify() { return verify_decayed_product(*this); }
+LogicalResult LevelExponentsOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
+LogicalResult LevelPairsOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
+LogicalResult UpperRowsOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
+LogicalResult LowerRowsOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
 
 }  // namespace wkvc::chunk

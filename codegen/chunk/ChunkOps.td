@@ -246,15 +246,6 @@ def Chunk_DiagonalDotOp : Chunk_Pure<"diagonal_dot"> {
   let hasVerifier = 1;
 }
 
-def Chunk_DecayedDotOp : Chunk_Pure<"decayed_dot"> {
-  let summary = "result[i,j] = Σ_k x[i,k]·y[j,k]·exp(Lx[i,k]−Ly[j,k]) for j ≤ i (j < i if strict), else 0";
-  let description = "The exact path for decays without a bound: no exponent is positive. f32 throughout.";
-  let arguments = (ins Chunk_Any:$x, Chunk_F32:$Lx, Chunk_Any:$y, Chunk_F32:$Ly, UnitAttr:$strict);
-  let results = (outs Chunk_F32:$result);
-  let assemblyFormat = "$x `,` $Lx `,` $y `,` $Ly (`strict` $strict^)? attr-dict `:` type($x) `,` type($Lx) `,` type($y) `,` type($Ly) `->` type($result)";
-  let hasVerifier = 1;
-}
-
 def Chunk_DiagonalOp : Chunk_Pure<"diagonal"> {
   let summary = "The diagonal of a C×C matrix, a column";
   let arguments = (ins Chunk_F32:$x);
@@ -263,19 +254,36 @@ def Chunk_DiagonalOp : Chunk_Pure<"diagonal"> {
   let hasVerifier = 1;
 }
 
-// The products of a C×C matrix g with what decayed_dot pairs: its gradients.
-class Chunk_DecayedProduct<string name> : Chunk_Pure<name> {
-  let arguments = (ins Chunk_F32:$g, Chunk_Any:$x, Chunk_F32:$Lx, Chunk_F32:$Ly, UnitAttr:$strict);
+//===- Pairs of tokens by level --------------------------------------------------------------------------------===//
+//
+// Each pair of tokens j < i belongs to one level: that of the blocks of 2·half tokens, half = 1, 2, 4, …, in which i lies
+// in the upper and j in the lower half. Decays between them go through the middle of that block, m being the last token
+// of its lower half: exp(Lx[i]−Ly[j]) = exp(Lx[i]−Ly[m])·exp(Ly[m]−Ly[j]), and no exponent is positive.
+
+class Chunk_Level<string name, dag tiles> : Chunk_Pure<name, [SameOperandsAndResultType]> {
+  let arguments = !con(tiles, (ins I64Attr:$half));
   let results = (outs Chunk_F32:$result);
-  let assemblyFormat = "$g `,` $x `,` $Lx `,` $Ly (`strict` $strict^)? attr-dict `:` type($g) `,` type($x) `,` type($Lx) `,` type($Ly) `->` type($result)";
   let hasVerifier = 1;
 }
-def Chunk_DecayedLeftOp : Chunk_DecayedProduct<"decayed_left"> {
-  let summary = "result[i,k] = Σ_j g[i,j]·x[j,k]·exp(Lx[i,k]−Ly[j,k]) over j ≤ i (j < i if strict)";
+def Chunk_LevelExponentsOp : Chunk_Level<"level_exponents", (ins Chunk_F32:$Lx, Chunk_F32:$Ly)> {
+  let summary = "Rows of upper halves: Lx[i]−Ly[m]; of lower halves: Ly[m]−Ly[i]";
+  let description = "What pairs sum up to does not depend on Ly[m], which has no gradient.";
+  let assemblyFormat = "$Lx `,` $Ly `half` $half attr-dict `:` type($result)";
 }
-def Chunk_DecayedRightOp : Chunk_DecayedProduct<"decayed_right"> {
-  let summary = "result[j,k] = Σ_i g[i,j]·x[i,k]·exp(Lx[i,k]−Ly[j,k]) over i ≥ j (i > j if strict)";
+def Chunk_LevelPairsOp : Chunk_Level<"level_pairs", (ins Chunk_F32:$x)> {
+  let summary = "The pairs of one level, elements of a C×C matrix, by selection";
+  let assemblyFormat = "$x `half` $half attr-dict `:` type($result)";
 }
+def Chunk_UpperRowsOp : Chunk_Level<"upper_rows", (ins Chunk_F32:$x)> {
+  let summary = "The rows of upper halves, by selection";
+  let assemblyFormat = "$x `half` $half attr-dict `:` type($result)";
+}
+def Chunk_LowerRowsOp : Chunk_Level<"lower_rows", (ins Chunk_F32:$x)> {
+  let summary = "The rows of lower halves, by selection";
+  let assemblyFormat = "$x `half` $half attr-dict `:` type($result)";
+}
+
+//===- Triangular matrices -------------------------------------------------------------------------------------===//
 
 def Chunk_TrilOp : Chunk_Pure<"tril", [SameOperandsAndResultType]> {
   let summary = "Lower triangle by selection, without the diagonal if strict";

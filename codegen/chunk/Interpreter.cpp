@@ -75,27 +75,12 @@ double row_dot(const Matrix& x, const Matrix& y, std::size_t i) {
   return sum(x.columns, [&](std::size_t c) { return x.spread(i, c) * y.spread(i, c); });
 }
 
-void decayed_dot(const Matrix& x, const Matrix& Lx, const Matrix& y, const Matrix& Ly, bool strict, Matrix& result) {
+bool is_upper(std::size_t token, std::size_t half) { return token / half % 2 == 1; }
+
+void level_exponents(const Matrix& Lx, const Matrix& Ly, std::size_t half, Matrix& result) {
   fill(result, [&](std::size_t i, std::size_t j) {
-    if (strict ? j >= i : j > i) return 0.0;
-    return sum(x.columns, [&](std::size_t c) { return x(i, c) * y(j, c) * std::exp(Lx(i, c) - Ly(j, c)); });
-  });
-}
-
-// Row i of the left product sums over j ≤ i; that of the right one over i' ≥ i. Without equality if strict.
-void decayed_left(const Matrix& g, const Matrix& x, const Matrix& Lx, const Matrix& Ly, bool strict, Matrix& result) {
-  fill(result, [&](std::size_t i, std::size_t k) {
-    return sum(strict ? i : i + 1, [&](std::size_t j) { return g(i, j) * x(j, k) * std::exp(Lx(i, k) - Ly(j, k)); });
-  });
-}
-
-void decayed_right(const Matrix& g, const Matrix& x, const Matrix& Lx, const Matrix& Ly, bool strict, Matrix& result) {
-  fill(result, [&](std::size_t j, std::size_t k) {
-    const std::size_t first = strict ? j + 1 : j;
-    return sum(x.rows - first, [&](std::size_t n) {
-      const std::size_t i = first + n;
-      return g(i, j) * x(i, k) * std::exp(Lx(i, k) - Ly(j, k));
-    });
+    const std::size_t middle = std::min(i / (2 * half) * (2 * half) + half, Ly.rows) - 1;
+    return is_upper(i, half) ? Lx(i, j) - Ly(middle, j) : Ly(middle, j) - Ly(i, j);
   });
 }
 
@@ -203,12 +188,11 @@ class Machine {
     };
   }
 
-  Step decayed(DecayedDotOp op) {
-    const Matrix &x = (*this)[op.getX()], &Lx = (*this)[op.getLx()];
-    const Matrix &y = (*this)[op.getY()], &Ly = (*this)[op.getLy()];
+  Step exponents(LevelExponentsOp op) {
+    const Matrix &Lx = (*this)[op.getLx()], &Ly = (*this)[op.getLy()];
     Matrix& result = (*this)[op.getResult()];
-    const bool strict = op.getStrict();
-    return [&x, &Lx, &y, &Ly, &result, strict] { decayed_dot(x, Lx, y, Ly, strict, result); };
+    const std::size_t half = op.getHalf();
+    return [&Lx, &Ly, &result, half] { level_exponents(Lx, Ly, half, result); };
   }
 
   Step at_row(AtRowOp op) {
@@ -218,15 +202,6 @@ class Machine {
     return [&x, &result, index] {
       fill(result, [&](std::size_t i, std::size_t j) { return i == index ? x(0, j) : 0.0; });
     };
-  }
-
-  template <class Op>
-  Step decayed_product(Op op, void (*f)(const Matrix&, const Matrix&, const Matrix&, const Matrix&, bool, Matrix&)) {
-    const Matrix &g = (*this)[op.getG()], &x = (*this)[op.getX()];
-    const Matrix &Lx = (*this)[op.getLx()], &Ly = (*this)[op.getLy()];
-    Matrix& result = (*this)[op.getResult()];
-    const bool strict = op.getStrict();
-    return [&g, &x, &Lx, &Ly, &result, strict, f] { f(g, x, Lx, Ly, strict, result); };
   }
 
   Step step_of(mlir::Operation& op) {
@@ -259,19 +234,31 @@ class Machine {
           const bool strict = y.getStrict();
           return select(y, [strict](std::size_t i, std::size_t j) { return strict ? j < i : j <= i; });
         })
+        .Case([&](LevelPairsOp y) {
+          const std::size_t half = y.getHalf();
+          return select(y, [half](std::size_t i, std::size_t j) {
+            return i / (2 * half) == j / (2 * half) && is_upper(i, half) && !is_upper(j, half);
+          });
+        })
+        .Case([&](UpperRowsOp y) {
+          const std::size_t half = y.getHalf();
+          return select(y, [half](std::size_t i, std::size_t) { return is_upper(i, half); });
+        })
+        .Case([&](LowerRowsOp y) {
+          const std::size_t half = y.getHalf();
+          return select(y, [half](std::size_t i, std::size_t) { return !is_upper(i, half); });
+        })
         .Case([&](CumsumOp y) { return whole(y, y.getReverse() ? reverse_cumsum : cumsum); })
         .Case([&](SumRowsOp y) { return whole(y, sum_rows); })
         .Case([&](SumColumnsOp y) { return whole(y, sum_columns); })
         .Case([&](DiagonalOp y) { return whole(y, diagonal); })
         .Case([&](AtRowOp y) { return at_row(y); })
-        .Case([&](DecayedLeftOp y) { return decayed_product(y, decayed_left); })
-        .Case([&](DecayedRightOp y) { return decayed_product(y, decayed_right); })
         .Case([&](UnitLowerInverseOp y) { return whole(y, unit_lower_inverse); })
         .Case([&](RowOp y) { return row(y); })
         .Case([&](DotOp y) { return contraction(y); })
         .Case([&](ColumnDotsOp y) { return dots_of_columns(y); })
         .Case([&](DiagonalDotOp y) { return diagonal_of_dots(y); })
-        .Case([&](DecayedDotOp y) { return decayed(y); })
+        .Case([&](LevelExponentsOp y) { return exponents(y); })
         .Default([](mlir::Operation*) { return Step(); });  // inputs, state, update, outputs: moved by the caller
   }
 

@@ -93,8 +93,8 @@ class Structure {
     if (auto sum = dyn_cast<AccumulateOp>(op)) return expect(op, sum.getX(), 1, columns(sum.getX()));
     if (auto update = dyn_cast<UpdateOp>(op)) return expect(op, update.getX(), V_, K_);
     if (isa<KeepValidOp, CumsumOp, OutputOp>(op)) return expect_tokens(op, op.getOperand(0));
-    if (isa<TrilOp, UnitLowerInverseOp, DiagonalOp>(op)) return expect(op, op.getOperand(0), C_, C_);
-    if (isa<DiagonalDotOp, DecayedDotOp, DecayedLeftOp, DecayedRightOp>(op)) return expect_tokens(op, op.getOperand(0));
+    if (isa<TrilOp, UnitLowerInverseOp, DiagonalOp, LevelPairsOp>(op)) return expect(op, op.getOperand(0), C_, C_);
+    if (isa<DiagonalDotOp, LevelExponentsOp, UpperRowsOp, LowerRowsOp>(op)) return expect_tokens(op, op.getOperand(0));
     if (isa<ColumnDotsOp>(op)) return expect(op, op.getOperand(0), V_, K_);
     if (isa<AtRowOp>(op)) return expect_tokens(op, op.getResult(0));
     return success();

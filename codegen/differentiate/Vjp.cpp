@@ -72,7 +72,8 @@ void Vjp::operator()(Operation* op, Term g) {
       .Case([&](chunk::DotOp dot) { contraction(dot, g); })
       .Case([&](chunk::UnitLowerInverseOp inverse_of) { inverse(inverse_of, g); })
       .Case([&](chunk::DiagonalDotOp dot) { diagonal_dot(dot, g); })
-      .Case([&](chunk::DecayedDotOp dot) { decayed_dot(dot, g); })
+      .Case([&](chunk::LevelExponentsOp exponents) { level_exponents(exponents, g); })
+      .Case([&](chunk::LevelPairsOp level) { add(x(), b_.level_pairs(g.value, level.getHalf()), g.factor); })
       .Case<chunk::SumColumnsOp>([&](Operation*) { add(x(), g.value, g.factor); })
       .Default([&](Operation*) { activation(op, g); });
 }
@@ -114,6 +115,9 @@ void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
   // Of exp(l)∘y the gradient for l is g∘exp(l)∘y: the product that is there already.
   if (double rate = exponential_rate(x)) {
     Value exponent = x.getDefiningOp()->getOperand(0);
+    // Few tokens decay to the middle of a level's block, so that little has to cancel: without reading operands again.
+    if (exponent.getDefiningOp<chunk::LevelExponentsOp>())
+      return add(exponent, b_.mul(b_.mul(g.value, x), y), g.factor * rate);
     if (x.getType() == op.getResult().getType())
       return add(exponent, b_.mul(g.value, as_contracted(op.getResult())), g.factor * rate);
     if (chunk::rows(x) == 1 && chunk::columns(x) == chunk::columns(y)) {
@@ -198,19 +202,9 @@ void Vjp::diagonal_dot(chunk::DiagonalDotOp op, Term g) {
   add(op.getY(), b_.mul(weight, b_.widen(op.getX())), g.factor);
 }
 
-// The exponents' gradients are x∘dx and −y∘dy.
-void Vjp::decayed_dot(chunk::DecayedDotOp op, Term g) {
-  Value x = op.getX(), y = op.getY();
-  if (is_active(x) || is_active(op.getLx())) {
-    Value dx = b_.decayed_left(g.value, y, op.getLx(), op.getLy(), op.getStrict());
-    add(x, dx, g.factor);
-    add(op.getLx(), b_.mul(b_.widen(x), dx), g.factor);
-  }
-  if (is_active(y) || is_active(op.getLy())) {
-    Value dy = b_.decayed_right(g.value, x, op.getLx(), op.getLy(), op.getStrict());
-    add(y, dy, g.factor);
-    add(op.getLy(), b_.mul(b_.widen(y), dy), -g.factor);
-  }
+void Vjp::level_exponents(chunk::LevelExponentsOp op, Term g) {
+  if (is_active(op.getLx())) add(op.getLx(), b_.upper_rows(g.value, op.getHalf()), g.factor);
+  if (is_active(op.getLy())) add(op.getLy(), b_.lower_rows(g.value, op.getHalf()), -g.factor);
 }
 
 }  // namespace wkvc

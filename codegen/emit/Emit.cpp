@@ -394,17 +394,8 @@ class Emitter {
   }
 
   void write(warp::CallOp op) {
-    llvm::StringRef function = op.getFunction();
-    if (!function.starts_with("decayed_")) {
-      line("{}auto {} = {};", is_accumulator(op.getResult()) ? "" : "const ", declare(op.getResult()),
-           expressions_.statement(op));
-      return;
-    }
-    std::string name = declare(op.getResult());
-    line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
-    bool strict = function.consume_back("_strict");
-    auto slab = [&](int i) { return expressions_.columns(op.getX()[i], op.getColumn(), false); };
-    line("{}<{}>({}, {}, {}, {}, {});", function.str(), !strict, name, expr(op.getX()[0]), slab(1), slab(2), slab(3));
+    line("{}auto {} = {};", is_accumulator(op.getResult()) ? "" : "const ", declare(op.getResult()),
+         expressions_.statement(op));
   }
 
   void write(warp::RoundOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }

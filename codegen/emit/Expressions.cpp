@@ -31,7 +31,7 @@ bool Expressions::is_inlined(Operation* op) {
   if (!value.hasOneUse() || value.use_begin()->getOwner()->getBlock() != op->getBlock()) return false;
   if (isa<warp::RoundOp>(op)) return isa<warp::StoreOp>(*value.user_begin());
   auto call = dyn_cast<warp::CallOp>(op);
-  if (!call || !name_of(value).empty() || call.getFunction().starts_with("decayed_")) return false;
+  if (!call || !name_of(value).empty()) return false;
   if (isa<warp::MmaOp>(*value.user_begin())) return false;
   // Accumulators change under way, so what reads them is evaluated at once.
   return llvm::none_of(op->getOperands(), [](Value x) {
@@ -69,7 +69,10 @@ std::string Expressions::call(warp::CallOp op, int level) const {
   if (function == "at_row")
     return fmt::format("at_row<{}, {}>({})", static_cast<int>(op.getConstant()->convertToFloat()),
                        cast<VectorType>(op.getType()).getDimSize(0), x(0));
-  if (function == "row") return fmt::format("row<{}>({})", static_cast<int>(op.getConstant()->convertToFloat()), x(0));
+  if (function == "row" || function == "level_pairs" || function == "upper_rows" || function == "lower_rows")
+    return fmt::format("{}<{}>({})", function.str(), static_cast<int>(op.getConstant()->convertToFloat()), x(0));
+  if (function == "level_exponents")
+    return fmt::format("level_exponents<{}>({}, {})", static_cast<int>(op.getConstant()->convertToFloat()), x(0), x(1));
   if (function.consume_front("unit_lower_inverse_"))
     return fmt::format("unit_lower_inverse<{}>({})", function.str(), x(0));
   std::string arguments;

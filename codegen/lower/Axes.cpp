@@ -41,8 +41,7 @@ Space space_of(Operation* op, const Spaces& spaces) {
   if (auto sum = dyn_cast<chunk::SumRowsOp>(op)) return {Axis::one, of(sum.getX()).columns};
   if (auto sum = dyn_cast<chunk::SumColumnsOp>(op)) return {of(sum.getX()).rows, Axis::one};
   if (auto diagonal = dyn_cast<chunk::DiagonalOp>(op)) return {of(diagonal.getX()).rows, Axis::one};
-  if (isa<chunk::DecayedLeftOp, chunk::DecayedRightOp>(op)) return of(op->getOperand(1));
-  if (isa<chunk::DiagonalDotOp, chunk::DecayedDotOp>(op)) return {Axis::token, Axis::token};
+  if (isa<chunk::DiagonalDotOp>(op)) return {Axis::token, Axis::token};
   if (auto dots = dyn_cast<chunk::ColumnDotsOp>(op)) return {Axis::one, of(dots.getX()).columns};
   if (auto row = dyn_cast<chunk::RowOp>(op)) return {Axis::one, of(row.getX()).columns};
   if (auto dot = dyn_cast<chunk::DotOp>(op)) {

@@ -92,6 +92,10 @@ Value ChunkBuilder::zeros(Type type, llvm::StringRef dims) {
   return create<chunk::ConstantOp>(type, llvm::APFloat(0.0), builder_.getStringAttr(dims));
 }
 
+Value ChunkBuilder::diagonal_dot(Value x, Value y) {
+  return create<chunk::DiagonalDotOp>(f32_type(chunk::rows(x), chunk::rows(x)), stored(x), stored(y));
+}
+
 Value ChunkBuilder::tril(Value x, bool strict) { return create<chunk::TrilOp>(x.getType(), x, strict); }
 
 Value ChunkBuilder::cumsum(Value x, bool reverse) { return create<chunk::CumsumOp>(x.getType(), x, reverse); }
@@ -141,18 +145,25 @@ Value ChunkBuilder::operand(Value x, const std::string& dtype) {
   return cached;
 }
 
-// Never below what the recurrence asks for. f16 operands that could overflow go up to f32. bf16 goes up to f16 where
-// tokens are contracted and scales keep the operands in range: those contractions feed the state and the solve, where
-// bf16's rounding comes back again and again (o: 3.4e-3 to 2.8e-3 on random inputs, 4.7e-3 to 2.7e-3 on repeated keys).
-std::string ChunkBuilder::operand_dtype(Value x, Value y, bool over_tokens) const {
+// Never below what the recurrence asks for. f16 operands that could overflow go up to f32.
+std::string ChunkBuilder::operand_dtype(Value x, Value y, bool precise) const {
   bool fits = fits_f16(x) && fits_f16(y);
   if (compute_ == "f16" && !fits) return "f32";
-  if (compute_ == "bf16" && fits && over_tokens) return "f16";
+  if (compute_ == "bf16" && fits && precise) return "f16";
   return compute_;
 }
 
+// Contractions over tokens feed the state and the solve, where bf16's rounding comes back again and again (o: 3.4e-3 to
+// 2.8e-3 on random inputs, 4.7e-3 to 2.7e-3 on repeated keys).
 Value ChunkBuilder::dot(Value x, int64_t i, Value y, int64_t j) {
-  const std::string dtype = operand_dtype(x, y, /*over_tokens=*/j == 0);
+  return contraction(x, i, y, j, operand_dtype(x, y, /*precise=*/j == 0));
+}
+
+Value ChunkBuilder::precise_dot(Value x, int64_t i, Value y, int64_t j) {
+  return contraction(x, i, y, j, operand_dtype(x, y, /*precise=*/true));
+}
+
+Value ChunkBuilder::contraction(Value x, int64_t i, Value y, int64_t j, const std::string& dtype) {
   Value a = operand(x, dtype), b = operand(y, dtype);
   auto free_size = [](Value v, int64_t dim) { return dim ? chunk::rows(v) : chunk::columns(v); };
   auto type = f32_type(free_size(a, i), free_size(b, j));

@@ -46,12 +46,13 @@ class ChunkBuilder {
   mlir::Value sum_rows(mlir::Value x) { return create<chunk::SumRowsOp>(f32_type(1, chunk::columns(x)), x); }
   mlir::Value sum_columns(mlir::Value x) { return create<chunk::SumColumnsOp>(f32_type(chunk::rows(x), 1), x); }
   mlir::Value diagonal(mlir::Value x) { return create<chunk::DiagonalOp>(f32_type(chunk::rows(x), 1), x); }
-  mlir::Value decayed_left(mlir::Value g, mlir::Value x, mlir::Value Lx, mlir::Value Ly, bool strict) {
-    return create<chunk::DecayedLeftOp>(Lx.getType(), g, x, Lx, Ly, strict);
+  mlir::Value diagonal_dot(mlir::Value x, mlir::Value y);
+  mlir::Value level_exponents(mlir::Value Lx, mlir::Value Ly, uint64_t half) {
+    return create<chunk::LevelExponentsOp>(Lx.getType(), Lx, Ly, half);
   }
-  mlir::Value decayed_right(mlir::Value g, mlir::Value x, mlir::Value Lx, mlir::Value Ly, bool strict) {
-    return create<chunk::DecayedRightOp>(Lx.getType(), g, x, Lx, Ly, strict);
-  }
+  mlir::Value level_pairs(mlir::Value x, uint64_t half) { return create<chunk::LevelPairsOp>(x.getType(), x, half); }
+  mlir::Value upper_rows(mlir::Value x, uint64_t half) { return create<chunk::UpperRowsOp>(x.getType(), x, half); }
+  mlir::Value lower_rows(mlir::Value x, uint64_t half) { return create<chunk::LowerRowsOp>(x.getType(), x, half); }
   mlir::Value number(double value);                          // 1x1
   mlir::Value zeros(mlir::Type type, llvm::StringRef dims);  // "TK": tokens × keys
   mlir::Value scale(mlir::Value x, double factor);           // x·factor; meets a constant factor of x
@@ -63,6 +64,8 @@ class ChunkBuilder {
 
   // Σ over dimension i of x and j of y, both rounded to the compute dtype, or to f32 where f16 could overflow.
   mlir::Value dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
+  // In bf16's place f16, if its scales keep the operands in range.
+  mlir::Value precise_dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
   mlir::Value inverse(mlir::Value x);
 
   // Declares that |x| ≤ magnitude: the attribute `at_most`.
@@ -94,7 +97,8 @@ class ChunkBuilder {
     return create<Op>(type, x, y);
   }
   bool fits_f16(mlir::Value x) const;
-  std::string operand_dtype(mlir::Value x, mlir::Value y, bool over_tokens) const;
+  std::string operand_dtype(mlir::Value x, mlir::Value y, bool precise) const;
+  mlir::Value contraction(mlir::Value x, int64_t i, mlir::Value y, int64_t j, const std::string& dtype);
   mlir::Value operand(mlir::Value x, const std::string& dtype);
 
   mlir::OpBuilder& builder_;

@@ -160,9 +160,12 @@ class KernelBuilder {
       main_.keep_sums_until(main_.phases() + 1 + again_->phases());
       main_.read_states_from(kRecomputed);
     }
-    std::vector<SharedBuffer*> all;
-    for (SharedBuffer& space : spaces_) all.push_back(&space);
-    shared_ = allocate(all);
+    bool staged = main_.plan_staged_state();
+    shared_ = allocated();
+    if (staged && shared_ > static_cast<int64_t>(program.getSramBudget())) {
+      main_.drop_staged_state();
+      shared_ = allocated();
+    }
     check_budget(program, spaces_, shared_);
     tensors_ = TensorList(program, recompute, maps).attribute(b);
   }
@@ -190,6 +193,12 @@ class KernelBuilder {
   template <class Op, class... Args>
   Op create(Args&&... args) {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  int64_t allocated() {
+    std::vector<SharedBuffer*> all;
+    for (SharedBuffer& space : spaces_) all.push_back(&space);
+    return allocate(all);
   }
 
   VectorType tile() const {

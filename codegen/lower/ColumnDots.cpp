@@ -1,5 +1,7 @@
 #include "codegen/lower/ColumnDots.h"
 
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
 #include "codegen/lower/Axes.h"
 
 using namespace mlir;
@@ -15,6 +17,27 @@ chunk::RoundOp rounded(Value x) {
   return {};
 }
 
+// A factor of the product: what contractions read of it, and a row that it is multiplied by, if there is one.
+struct Factor {
+  chunk::RoundOp operand;
+  Value row;
+};
+Factor factor_of(Value x) {
+  if (auto round = rounded(x)) return {round, {}};
+  auto product = x.getDefiningOp<chunk::MulOp>();
+  if (product && chunk::rows(product.getY()) == 1) return {rounded(product.getX()), product.getY()};
+  return {};
+}
+
+// The product, and its factors where nothing else reads them.
+void erase_unused(chunk::MulOp product) {
+  Value factors[] = {product.getX(), product.getY()};
+  if (!isOpTriviallyDead(product)) return;
+  product.erase();
+  for (Value factor : factors)
+    if (isOpTriviallyDead(factor.getDefiningOp())) factor.getDefiningOp()->erase();
+}
+
 }  // namespace
 
 void contract_columns(chunk::ProgramOp program) {
@@ -22,15 +45,17 @@ void contract_columns(chunk::ProgramOp program) {
   for (auto sum : llvm::make_early_inc_range(program.getBody().getOps<chunk::SumRowsOp>())) {
     auto product = sum.getX().getDefiningOp<chunk::MulOp>();
     if (!product || spaces.lookup(product.getX()) != Space{Axis::value, Axis::key}) continue;
-    chunk::RoundOp x = rounded(product.getX()), y = rounded(product.getY());
-    if (!x || !y || x.getType() != y.getType()) continue;
-    for (chunk::RoundOp round : {x, y})
+    Factor x = factor_of(product.getX()), y = factor_of(product.getY());
+    if (!x.operand || !y.operand || x.operand.getType() != y.operand.getType()) continue;
+    for (chunk::RoundOp round : {x.operand, y.operand})
       if (sum->isBeforeInBlock(round)) round->moveBefore(sum);
     OpBuilder b(sum);
-    Value dots = chunk::ColumnDotsOp::create(b, sum.getLoc(), sum.getType(), x, y);
+    Value dots = chunk::ColumnDotsOp::create(b, sum.getLoc(), sum.getType(), x.operand, y.operand);
+    for (Value row : {x.row, y.row})
+      if (row) dots = chunk::MulOp::create(b, sum.getLoc(), sum.getType(), dots, row);
     sum.replaceAllUsesWith(dots);
     sum.erase();
-    if (product->use_empty()) product.erase();
+    erase_unused(product);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "codegen/lower/Decay.h"
 
+#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -68,16 +69,16 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builde
   if (plan_.path == DecayPath::none) return;
   Value log_w = log_decay;
   if (plan_.path == DecayPath::exact) log_w = b_.at_least(log_w, static_cast<float>(kFloor));
-  // Anchored decays are summed in units of log 2, so that each factor is one exp2.
-  if (plan_.path == DecayPath::anchored) log_w = called(b_.scale(log_w, std::numbers::log2e), "log2_w");
+  // Summed in units of log 2, so that each factor is one exp2.
+  log_w = called(b_.scale(log_w, std::numbers::log2e), "log2_w");
   log_w = called(b_.keep_valid(log_w), "log_w_valid");
   L_ = called(b_.cumsum(log_w), "L");
   L_before_ = called(b_.sub(L_, log_w), "L_before");
   last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
   if (plan_.path == DecayPath::exact) {
-    in_after_ = at_most(b_.exp(L_), 1);
-    in_before_ = at_most(b_.exp(L_before_), 1);
-    out_ = at_most(b_.exp(b_.sub(last_, L_)), 1);
+    in_after_ = at_most(b_.exp2(L_), 1);
+    in_before_ = at_most(b_.exp2(L_before_), 1);
+    out_ = at_most(b_.exp2(b_.sub(last_, L_)), 1);
     return;
   }
   middle_ = called(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true), "L_middle");
@@ -92,7 +93,7 @@ Value Decay::at_most(Value x, double magnitude) {
   return x;
 }
 
-Value Decay::factored(Value x, Value factor, const char* suffix) {
+Value Decay::factored(Value x, Value factor, const std::string& suffix) {
   Value& cached = cache_[{x, factor}];
   if (cached) return cached;
   cached = b_.mul(x, factor);
@@ -119,15 +120,40 @@ Value Decay::write(Value k) {
   return factored(k, out_, "_out");
 }
 
-Value Decay::pair(Value q, bool after, Value k) {
-  Value result;
-  if (plan_.path == DecayPath::exact) {
-    int64_t C = plan_.chunk;
-    result =
-        b_.create<chunk::DecayedDotOp>(b_.f32_type(C, C), stored(q), after ? L_ : L_before_, stored(k), L_, !after);
-  } else {
-    result = b_.tril(b_.dot(read(q, after), 1, write(k), 1), !after);
+// e^L from reads in upper halves to the middles of blocks of 2·half tokens, and from there to writes in lower halves.
+Value Decay::to_middles(bool after, uint64_t half) {
+  Value& factor = to_middles_[{after, half}];
+  if (!factor)
+    factor = called(at_most(b_.exp2(b_.level_exponents(after ? L_ : L_before_, L_, half)), 1),
+                    fmt::format("e_level{}", half));
+  return factor;
+}
+
+Value Decay::read_level(Value q, bool after, uint64_t half) {
+  if (half == 1 && !after) return q;  // from one token to the next there is no decay before the update
+  return factored(q, to_middles(after, half), fmt::format("_level{}", half));
+}
+
+// Lower halves have the same factors whether reads are before the update or after it.
+Value Decay::write_level(Value k, bool after, uint64_t half) {
+  if (half == 1) return k;
+  bool before = !after || to_middles_.contains({false, half});
+  return factored(k, to_middles(!before, half), fmt::format("_level{}", half));
+}
+
+Value Decay::pair_by_levels(Value q, bool after, Value k) {
+  Value sum = after ? b_.diagonal_dot(q, k) : Value();
+  for (uint64_t half = std::bit_floor(static_cast<uint64_t>(plan_.chunk - 1)); half >= 1; half /= 2) {
+    Value products = b_.precise_dot(read_level(q, after, half), 1, write_level(k, after, half), 1);
+    Value level = b_.level_pairs(products, half);
+    sum = sum ? b_.add(sum, level) : level;
   }
+  return sum;
+}
+
+Value Decay::pair(Value q, bool after, Value k) {
+  Value result = plan_.path == DecayPath::exact ? pair_by_levels(q, after, k)
+                                                : b_.tril(b_.dot(read(q, after), 1, write(k), 1), !after);
   set_name(result, llvm::StringRef(base_name(q) + base_name(k)).upper());
   b_.set_measurable(result);
   return result;
@@ -135,7 +161,7 @@ Value Decay::pair(Value q, bool after, Value k) {
 
 Value Decay::finish(Value S0, ValueRange writes) {
   Value sum = plan_.path == DecayPath::exact
-                  ? called(b_.mul(S0, at_most(called(b_.exp(last_), "e_last"), 1)), "S_decayed")
+                  ? called(b_.mul(S0, at_most(called(b_.exp2(last_), "e_last"), 1)), "S_decayed")
                   : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
   return plan_.path == DecayPath::anchored

@@ -2,6 +2,8 @@
 // with factors that never exceed 1.
 #pragma once
 
+#include <map>
+
 #include "codegen/lower/Affine.h"
 
 namespace wkvc {
@@ -30,12 +32,17 @@ class Decay {
 
  private:
   mlir::Value at_most(mlir::Value x, double magnitude);
-  mlir::Value factored(mlir::Value x, mlir::Value factor, const char* suffix);
+  mlir::Value factored(mlir::Value x, mlir::Value factor, const std::string& suffix);
+  mlir::Value to_middles(bool after, uint64_t half);
+  mlir::Value read_level(mlir::Value q, bool after, uint64_t half);
+  mlir::Value write_level(mlir::Value k, bool after, uint64_t half);
+  mlir::Value pair_by_levels(mlir::Value q, bool after, mlir::Value k);
 
   ChunkBuilder& b_;
   DecayPlan plan_;
   mlir::Value L_, L_before_, middle_, last_;
-  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> cache_;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> cache_;  // x∘factor
+  std::map<std::pair<bool, uint64_t>, mlir::Value> to_middles_;
   mlir::Value in_after_, in_before_, out_, state_;
 };
 

@@ -30,10 +30,7 @@ bool takes_scale_of_state(chunk::RoundOp round) {
 namespace {
 
 // Operations that read whole operands from shared memory.
-bool is_contraction(Operation* op) {
-  return isa<chunk::DotOp, chunk::ColumnDotsOp, chunk::DiagonalDotOp, chunk::DecayedDotOp, chunk::DecayedLeftOp,
-             chunk::DecayedRightOp>(op);
-}
+bool is_contraction(Operation* op) { return isa<chunk::DotOp, chunk::ColumnDotsOp, chunk::DiagonalDotOp>(op); }
 
 // Sums that contractions accumulate into, in place.
 bool is_accumulator(Operation* op) {

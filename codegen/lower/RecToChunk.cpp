@@ -133,18 +133,12 @@ class Lowering {
     for (Value q : form->before) accumulate(b_, sum, read_state(q, false)), pair_with_terms(matrices, q, false);
     for (Value q : form->after) accumulate(b_, sum, read_state(q, true)), pair_with_terms(matrices, q, true);
     for (const auto& p : form->products) {
-      Value v = past_end_zero(b_.widen(p.v));
-      accumulate(b_, matrices[v], diagonal(p.x, p.y));
+      Value products = b_.sum_columns(b_.mul(b_.widen(p.x), b_.widen(p.y)));
+      accumulate(b_, sum, b_.mul(products, past_end_zero(b_.widen(p.v))));
     }
     sum = contract(matrices, sum);
     if (form->plain) accumulate(b_, sum, b_.widen(form->plain));
     return cached = sum;
-  }
-
-  // x·y of every token as a diagonal matrix.
-  Value diagonal(Value x, Value y) {
-    int64_t C = plan_.chunk;
-    return b_.create<chunk::DiagonalDotOp>(b_.f32_type(C, C), stored(x), stored(y));
   }
 
   void lower_late(Operation* op) {

@@ -42,7 +42,6 @@ SharedBuffer* WarpBuilder::reserve(const std::string& name, std::int64_t bytes, 
 void WarpBuilder::plan_buffers() {
   plan_rings();
   plan_maxima();
-  plan_staged_state();
   plan_sums();
   plan_values();
 }
@@ -83,12 +82,18 @@ void WarpBuilder::plan_maxima() {
 }
 
 // It is copied again when it has been read: in the second phase, if there is one.
-void WarpBuilder::plan_staged_state() {
-  if (program_.getBody().getOps<chunk::SavedStateOp>().empty() || placement_.phases() == 1) return;
+bool WarpBuilder::plan_staged_state() {
+  if (program_.getBody().getOps<chunk::SavedStateOp>().empty() || placement_.phases() == 1) return false;
   int64_t V = program_.getValueDim(), K = program_.getKeyDim();
   staged_.emplace();
   staged_->type = shared_type(V, K, saved_);
   staged_->space = reserve("S_staged", V * K * saved_.getIntOrFloatBitWidth() / 8, 0, placement_.phases());
+  return true;
+}
+
+void WarpBuilder::drop_staged_state() {
+  staged_.reset();
+  spaces_.pop_back();
 }
 
 // Running sums live as long as the kernel.
@@ -204,15 +209,25 @@ void WarpBuilder::begin_chunk() {
   create_scales(/*of_states=*/false);
 }
 
+Value WarpBuilder::new_scale(chunk::RoundOp round) {
+  llvm::SmallVector<Value> slots;
+  std::string name = name_of(round.getResult()).str();
+  for (auto input : round.getBound()->getAsValueRange<StringAttr>()) {
+    slots.push_back(maxima_.at(input.str()).value);
+    if (name.empty()) name = input.str();
+  }
+  Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, round.getFactorAttr());
+  set_name(scale, name + "_scale");
+  return scale;
+}
+
+// Equal bounds share a scale.
 void WarpBuilder::create_scales(bool of_states) {
+  llvm::DenseMap<std::pair<Attribute, Attribute>, Value> scales;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round) || takes_scale_of_state(round) != of_states) continue;
-    llvm::SmallVector<Value> slots;
-    for (auto name : round.getBound()->getAsValueRange<StringAttr>()) slots.push_back(maxima_.at(name.str()).value);
-    Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, round.getFactorAttr());
-    std::string name = name_of(round.getResult()).str();
-    for (auto input : round.getBound()->getAsValueRange<StringAttr>()) name = name.empty() ? input.str() : name;
-    set_name(scale, name + "_scale");
+    Value& scale = scales[{*round.getBound(), round.getFactorAttr()}];
+    if (!scale) scale = new_scale(round);
     scales_[round.getResult()] = scale;
   }
 }
@@ -327,7 +342,7 @@ VectorType WarpBuilder::type_of(Value value) const {
 }
 
 Value WarpBuilder::call(llvm::StringRef function, ValueRange x, Type type, std::optional<float> constant) {
-  return create<warp::CallOp>(type, function, x, Value(), constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
+  return create<warp::CallOp>(type, function, x, constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
 }
 
 bool WarpBuilder::is_computed(Value value) const {
@@ -505,10 +520,10 @@ Value WarpBuilder::computed(Operation* op) {
   auto function = [&](llvm::StringRef name, std::optional<float> constant = {}) {
     return call(name, tile(op->getOperand(0)), type, constant);
   };
-  auto shared = [&](llvm::StringRef name, Value column = {}) -> Value {
+  auto level = [&](auto level_op) {
     llvm::SmallVector<Value> x;
-    for (Value v : op->getOperands()) x.push_back(shared_tile(v));
-    return create<warp::CallOp>(type, name, x, column, FloatAttr());
+    for (Value v : op->getOperands()) x.push_back(tile(v));
+    return call(op->getName().stripDialect(), x, type, static_cast<float>(level_op.getHalf()));
   };
   auto strictly = [&](const char* name, bool strict) { return std::string(name) + (strict ? "_strict" : ""); };
   auto widened = [&](chunk::WidenOp widen) -> Value {
@@ -543,10 +558,10 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::ExceedsOp x) { return function("greater_than", x.getBound().convertToFloat()); })
       .Case([&](chunk::TrilOp x) { return function(strictly("tril", x.getStrict())); })
       .Case([&](chunk::UnitLowerInverseOp x) { return function(("unit_lower_inverse_" + x.getDtype()).str()); })
-      .Case([&](chunk::DiagonalDotOp) { return shared("diagonal_dot"); })
-      .Case([&](chunk::DecayedDotOp x) { return shared(strictly("decayed_dot", x.getStrict())); })
-      .Case([&](chunk::DecayedLeftOp x) { return shared(strictly("decayed_left", x.getStrict()), column_); })
-      .Case([&](chunk::DecayedRightOp x) { return shared(strictly("decayed_right", x.getStrict()), column_); })
+      .Case([&](chunk::DiagonalDotOp x) {
+        return call("diagonal_dot", {shared_tile(x.getX()), shared_tile(x.getY())}, type);
+      })
+      .Case<chunk::LevelExponentsOp, chunk::LevelPairsOp, chunk::UpperRowsOp, chunk::LowerRowsOp>(level)
       .Case([&](chunk::AddOp) { return binary(op, "add"); })
       .Case([&](chunk::SubOp) { return binary(op, "sub"); })
       .Case([&](chunk::MulOp) { return binary(op, "mul"); })

@@ -40,6 +40,10 @@ class WarpBuilder {
               std::deque<SharedBuffer>& spaces, int first_phase);
 
   void plan_buffers();
+  // Room for the state before the next chunk, copied ahead: whether there is a use for it. The last one planned may be
+  // dropped: then it is read when it is needed.
+  bool plan_staged_state();
+  void drop_staged_state();
   void declare_buffers();               // the operations of all buffers but rings
   void declare_rings(bool everywhere);  // of one loop, or living in all phases
   void start_copies();                  // before the loop
@@ -58,12 +62,12 @@ class WarpBuilder {
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
   void plan_rings();
+  mlir::Value new_scale(chunk::RoundOp round);
   void create_scales(bool of_states);  // of this chunk, or of its states
   void publish_states();
   void copy_ahead(int stages);
   void plan_values();
   void plan_maxima();
-  void plan_staged_state();
   void plan_sums();
   PlannedBuffer planned(mlir::Operation* op);
   mlir::MemRefType floats_type(int64_t count) const;

@@ -89,8 +89,8 @@ enum class Form {
   constant,
   binary,
   diagonal_dot,
-  decayed_dot,
-  decayed_product
+  level,
+  level_exponents
 };
 
 Form form_of(llvm::StringRef function) {
@@ -107,18 +107,18 @@ Form form_of(llvm::StringRef function) {
       .Cases({"maximum", "greater_than", "add_constant", "mul_constant"}, Form::constant)
       .Cases({"add", "sub", "mul"}, Form::binary)
       .Case("diagonal_dot", Form::diagonal_dot)
-      .Cases({"decayed_dot", "decayed_dot_strict"}, Form::decayed_dot)
-      .Cases({"decayed_left", "decayed_left_strict", "decayed_right", "decayed_right_strict"}, Form::decayed_product)
+      .Cases({"level_pairs", "upper_rows", "lower_rows"}, Form::level)
+      .Case("level_exponents", Form::level_exponents)
       .Default(Form::none);
 }
 
-bool takes_constant(Form form) { return form == Form::row || form == Form::at_row || form == Form::constant; }
-bool takes_shared(Form form) {
-  return form == Form::diagonal_dot || form == Form::decayed_dot || form == Form::decayed_product;
+bool of_level(Form form) { return form == Form::level || form == Form::level_exponents; }
+bool takes_constant(Form form) {
+  return form == Form::row || form == Form::at_row || form == Form::constant || of_level(form);
 }
+bool takes_shared(Form form) { return form == Form::diagonal_dot; }
 size_t arity(Form form) {
-  if (form == Form::decayed_dot || form == Form::decayed_product) return 4;
-  return form == Form::binary || form == Form::diagonal_dot ? 2 : 1;
+  return form == Form::binary || form == Form::diagonal_dot || form == Form::level_exponents ? 2 : 1;
 }
 
 LogicalResult verify_operands(CallOp op, Form form) {
@@ -146,14 +146,18 @@ LogicalResult verify_row(CallOp op, Value matrix, Value row) {
   return expect_shape(op, row, 1, x[1]);
 }
 
-// A C×C matrix, and three operands as wide as the head of which one slab is meant.
-LogicalResult verify_decayed_product(CallOp op) {
-  auto g = shape_of(op.getX()[0]), x = shape_of(op.getX()[1]);
-  if (!op.getColumn()) return op.emitOpError("takes the slab at a column");
-  if (g[0] != g[1] || g[0] != x[0]) return op.emitOpError() << "takes a C×C matrix, not " << op.getX()[0].getType();
-  for (Value y : op.getX().drop_front())
+// The constant is half the rows of a block.
+LogicalResult verify_level(CallOp op) {
+  auto x = shape_of(op.getX()[0]);
+  double half = op.getConstant()->convertToFloat();
+  int exponent = 0;
+  if (half < 1 || half >= static_cast<double>(x[0]) || std::frexp(half, &exponent) != 0.5)
+    return op.emitOpError("half blocks of ") << half << "; expected a power of two below " << x[0];
+  if (op.getFunction() == "level_pairs" && x[0] != x[1])
+    return op.emitOpError("\"level_pairs\" takes a square tile, not ") << op.getX()[0].getType();
+  for (Value y : op.getX())
     if (failed(expect_shape(op, y, x[0], x[1]))) return failure();
-  return expect_shape(op, op.getResult(), x[0], 16);
+  return expect_shape(op, op.getResult(), x[0], x[1]);
 }
 
 LogicalResult verify_binary(CallOp op) {
@@ -172,7 +176,7 @@ LogicalResult verify_shapes(CallOp op, Form form) {
   if (form == Form::sum)
     return op.getFunction() == "sum_rows" ? expect_shape(op, op.getResult(), 1, x[1])
                                           : expect_shape(op, op.getResult(), x[0], 1);
-  if (form == Form::decayed_product) return verify_decayed_product(op);
+  if (of_level(form)) return verify_level(op);
   if (form == Form::binary) return verify_binary(op);
   if (takes_shared(form)) {
     for (Value y : op.getX())

@@ -275,14 +275,13 @@ def Warp_TokensOp : Warp_Op<"tokens", [Pure]> {
 
 //===- Tiles ---------------------------------------------------------------------------------------------------===//
 
-def Warp_CallOp : Warp_Op<"call", [Pure, AttrSizedOperandSegments]> {
+def Warp_CallOp : Warp_Op<"call", [Pure]> {
   let summary = "A function of templates/ on f32 tiles; `constant` is a number it takes beside them";
-  let description = "Of shared operands as wide as the head, the slab at `column` is meant.";
   let arguments = (ins StrAttr:$function, Variadic<AnyTypeOf<[Warp_Tile, Warp_Shared]>>:$x,
-                       Optional<Index>:$column, OptionalAttr<F32Attr>:$constant);
+                       OptionalAttr<F32Attr>:$constant);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
-    $function `(` $x `)` (`at` $column^)? (`with` $constant^)? attr-dict `:` functional-type($x, $result)
+    $function `(` $x `)` (`with` $constant^)? attr-dict `:` functional-type($x, $result)
   }];
   let hasVerifier = 1;
 }

@@ -50,12 +50,12 @@ TEST(RoundTrip, EveryOperation) {
   %0 = chunk.dot %x_f16 over 1, %S_f16 over 1 : tensor<16x32xf16>, tensor<48x32xf16> -> tensor<16x48xf32>
   %1 = chunk.dot %v over 0, %x over 0 : tensor<16x48xf32>, tensor<16x32xf32> -> tensor<48x32xf32>
   %2 = chunk.diagonal_dot %k, %x : tensor<16x32xbf16>, tensor<16x32xf32> -> tensor<16x16xf32>
-  %3 = chunk.decayed_dot %k, %L, %x, %L strict : tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
-  %4 = chunk.decayed_dot %k, %L, %x, %L : tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
+  %3 = chunk.level_exponents %x, %L half 8 : tensor<16x32xf32>
+  %4 = chunk.level_pairs %2 half 1 : tensor<16x16xf32>
   %5 = chunk.sum_columns %x : tensor<16x32xf32> -> tensor<16x1xf32>
   %diagonal = chunk.diagonal %2 : tensor<16x16xf32> -> tensor<16x1xf32>
-  %left = chunk.decayed_left %2, %k, %L, %L strict : tensor<16x16xf32>, tensor<16x32xbf16>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
-  %right = chunk.decayed_right %2, %x, %L, %L : tensor<16x16xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
+  %upper = chunk.upper_rows %x half 4 : tensor<16x32xf32>
+  %lower = chunk.lower_rows %x half 4 : tensor<16x32xf32>
   %6 = chunk.tril %2 : tensor<16x16xf32>
   %7 = chunk.tril %2 strict : tensor<16x16xf32>
   %M = chunk.unit_lower_inverse %7 in "f16" : tensor<16x16xf32>

@@ -102,8 +102,8 @@ TEST_P(NvrtcTest, Compiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, NvrtcTest,
-                         testing::Values("activations", "arithmetic", "barriers", "chunked", "decayed_dot", "global",
-                                         "inverse", "mma", "rows", "segments", "shared", "slabs"));
+                         testing::Values("activations", "arithmetic", "barriers", "chunked", "global", "inverse",
+                                         "levels", "mma", "rows", "segments", "shared", "slabs"));
 
 // What the speed of a realistic kernel rests on.
 TEST(NvrtcCode, UsesTensorCoresAndMatrixMovesAndNoLocalMemory) {

@@ -36,7 +36,7 @@ TEST(RoundTrip, EveryOperation) {
       warp.store_vector %column_sum, %row[%column] part : vector<16x1xf32>, memref<32xf32, 3>
       warp.add_vector %last, %row[%column] : vector<1x16xf32>, memref<32xf32, 3>
       warp.store_sum "du_parts" %row[%column] : memref<32xf32, 3>
-      %left = warp.call "decayed_left_strict"(%g, %k, %x, %x) at %column : (memref<16x16xf32, 3>, memref<16x32xbf16, 3>, memref<16x32xf32, 3>, memref<16x32xf32, 3>) -> vector<16x16xf32>
+      %exponents = warp.call "level_exponents"(%wide, %wide) with 8.000000e+00 : (vector<16x16xf32>, vector<16x16xf32>) -> vector<16x16xf32>
       %u = warp.parameter "u"[%column] as bf16 : vector<1x16xf32>
       %sum = warp.call "add"(%wide, %u) : (vector<16x16xf32>, vector<1x16xf32>) -> vector<16x16xf32>
       %sum_f16 = warp.round %sum scale %scale : vector<16x16xf32> -> vector<16x16xf16>
@@ -46,7 +46,7 @@ TEST(RoundTrip, EveryOperation) {
     warp.on_warp 1 {
       %AB = warp.mma %square, %h x_scale %scale, %h y_scale %scale : vector<16x16xf32>, memref<16x32xf16, 3>, memref<16x32xf16, 3>
       %lower = warp.call "tril_strict"(%AB) : (vector<16x16xf32>) -> vector<16x16xf32>
-      %pair = warp.call "decayed_dot"(%k, %x, %k, %x) : (memref<16x32xbf16, 3>, memref<16x32xf32, 3>, memref<16x32xbf16, 3>, memref<16x32xf32, 3>) -> vector<16x16xf32>
+      %level = warp.call "level_pairs"(%lower) with 1.000000e+00 : (vector<16x16xf32>) -> vector<16x16xf32>
     }
     %own = warp.load %x own transposed : memref<16x32xf32, 3> -> vector<16x16xf32>
     %whole = warp.load_vector %row : memref<32xf32, 3> -> vector<1x32xf32>

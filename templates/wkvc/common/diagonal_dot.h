@@ -1,7 +1,8 @@
 // The diagonal matrix of x_t·y_t, token by token, in f32.
 #pragma once
 
-#include "wkvc/common/decayed_dot.h"
+#include "wkvc/common/rows.h"
+#include "wkvc/common/shared_tile.h"
 
 namespace wkvc {
 

@@ -48,25 +48,27 @@ class Largest<float> {
   float largest_ = 0.f;
 };
 
-// Without their signs, 16-bit floats are ordered like integers, two to a register.
+// Two to a register.
 template <class T>
 class Largest {
  public:
   WKVC_INLINE void add(const T* piece) {
     const uint4 x = *reinterpret_cast<const uint4*>(piece);
-    constexpr u32 kNoSigns = 0x7fff7fffu;
-    largest_ = ptx::max_halves(largest_, ptx::max_halves(ptx::max_halves(x.x & kNoSigns, x.y & kNoSigns),
-                                                         ptx::max_halves(x.z & kNoSigns, x.w & kNoSigns)));
+    const u32 largest = larger(larger(x.x, x.y), larger(x.z, x.w));
+    largest_ = any_ ? larger(largest_, largest) : largest;
+    any_ = true;
   }
   WKVC_INLINE float value() const {
-    const u32 high = largest_ >> 16, low = largest_ & 0xffffu;
-    T largest;
-    largest.bits = static_cast<decltype(largest.bits)>(high > low ? high : low);
-    return scalar::widen(largest);
+    float pair[2];
+    unpack(largest_, pair, T{});
+    return fmaxf(fabsf(pair[0]), fabsf(pair[1]));
   }
 
  private:
+  static WKVC_INLINE u32 larger(u32 x, u32 y) { return ptx::larger_magnitudes(x, y, T{}); }
+
   u32 largest_ = 0;
+  bool any_ = false;
 };
 
 }  // namespace copy

@@ -30,10 +30,15 @@ WKVC_INLINE float shuffle_up(float x, int lanes) { return __shfl_up_sync(kAllLan
 WKVC_INLINE float shuffle_down(float x, int lanes) { return __shfl_down_sync(kAllLanes, x, static_cast<u32>(lanes)); }
 WKVC_INLINE float shuffle_xor(float x, int mask) { return __shfl_xor_sync(kAllLanes, x, mask); }
 WKVC_INLINE u32 reduce_max(u32 x) { return __reduce_max_sync(kAllLanes, x); }
-// The larger of each pair of unsigned 16-bit halves.
-WKVC_INLINE u32 max_halves(u32 x, u32 y) {
+// Of each pair of 16-bit floats the one with the larger magnitude, whose sign means nothing. NaN does not count.
+WKVC_INLINE u32 larger_magnitudes(u32 x, u32 y, f16) {
   u32 z;
-  asm("max.u16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+  asm("max.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+  return z;
+}
+WKVC_INLINE u32 larger_magnitudes(u32 x, u32 y, bf16) {
+  u32 z;
+  asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
   return z;
 }
 WKVC_INLINE void sync_warp() { __syncwarp(); }

@@ -66,7 +66,12 @@ inline u32 reduce_max(u32 x) {
   return largest;
 }
 
-inline u32 max_halves(u32 x, u32 y) { return std::max(x & 0xffffu, y & 0xffffu) | std::max(x >> 16, y >> 16) << 16; }
+// Without their signs, 16-bit floats that are no NaN are ordered like integers.
+template <class T>
+u32 larger_magnitudes(u32 x, u32 y, T) {
+  const u32 low = std::max(x & 0x7fffu, y & 0x7fffu), high = std::max(x >> 16 & 0x7fffu, y >> 16 & 0x7fffu);
+  return low | high << 16;
+}
 
 inline u32 low_halves(u32 x, u32 y) { return (x & 0xffffu) | y << 16; }
 inline u32 high_halves(u32 x, u32 y) { return x >> 16 | (y & 0xffff0000u); }

@@ -15,11 +15,7 @@ WKVC_INLINE float relu(float x) { return x < 0.f ? 0.f : x; }  // keeps NaN
 
 }  // namespace scalar
 
-#define WKVC_UNARY(name)                                    \
-  template <class X>                                        \
-  WKVC_INLINE X name(const X& x) {                          \
-    return map(x, [](float a) { return scalar::name(a); }); \
-  }
+#define WKVC_UNARY(name) WKVC_MAP(name(const Tile<f32, R, C>& x), name(const Vector<Axis, N>& x), scalar::name(a))
 WKVC_UNARY(exp)
 WKVC_UNARY(exp2)
 WKVC_UNARY(log)
@@ -31,18 +27,13 @@ WKVC_UNARY(sqrt)
 WKVC_UNARY(reciprocal)
 #undef WKVC_UNARY
 
-template <class X>
-WKVC_INLINE X maximum(const X& x, float bound) {
-  return map(x, [=](float a) { return a < bound ? bound : a; });
-}
-template <class X>
-WKVC_INLINE X minimum(const X& x, float bound) {
-  return map(x, [=](float a) { return a > bound ? bound : a; });
-}
+#define WKVC_BOUNDED(name, value) \
+  WKVC_MAP(name(const Tile<f32, R, C>& x, float bound), name(const Vector<Axis, N>& x, float bound), value)
+WKVC_BOUNDED(maximum, a < bound ? bound : a)
+WKVC_BOUNDED(minimum, a > bound ? bound : a)
 // 1 where x > bound, else 0: the derivative of relu and of maximum.
-template <class X>
-WKVC_INLINE X greater_than(const X& x, float bound) {
-  return map(x, [=](float a) { return a > bound ? 1.f : 0.f; });
-}
+WKVC_BOUNDED(greater_than, a > bound ? 1.f : 0.f)
+#undef WKVC_BOUNDED
+#undef WKVC_MAP
 
 }  // namespace wkvc

@@ -5,36 +5,30 @@
 
 namespace wkvc {
 
-// Calls f(block row, block column, element, row, column) for each run of kAdjacent elements of neighbouring columns.
-template <int R, int C, class F>
-WKVC_INLINE void for_each_run(F f) {
-  WKVC_UNROLL
-  for (int i = 0; i < R / 16; ++i) {
-    WKVC_UNROLL
-    for (int j = 0; j < C / 16; ++j) {
-      WKVC_UNROLL
-      for (int e = 0; e < layout::kElements; e += layout::kAdjacent) {
-        f(i, j, e, 16 * i + PerRow::position(PerRow::slot(e)), 16 * j + PerColumn::position(PerColumn::slot(e)));
-      }
-    }
-  }
+// The loops over runs of kAdjacent elements of neighbouring columns: those from element e of block (i, j) on.
+#define WKVC_EACH_RUN(R, C)                                                                     \
+  WKVC_UNROLL for (int i = 0; i < (R) / 16; ++i) WKVC_UNROLL for (int j = 0; j < (C) / 16; ++j) \
+      WKVC_UNROLL for (int e = 0; e < layout::kElements; e += layout::kAdjacent)
+
+// Where element e of block (i, j) lies in rows of a tensor, `stride` elements from one to the next.
+WKVC_INLINE int offset_in_rows(int stride, int i, int j, int e) {
+  return (16 * i + PerRow::position(PerRow::slot(e))) * stride + 16 * j + PerColumn::position(PerColumn::slot(e));
 }
 
 // Rows of a tensor, from `to` on.
 template <class T, int R, int C>
 WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x) {
-  for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
-    memory::store_adjacent(to + row * stride + column, x.block[i][j].unit + e / Unit<T>::elements, true);
-  });
+  WKVC_EACH_RUN(R, C)
+  memory::store_adjacent(to + offset_in_rows(stride, i, j, e), x.block[i][j].unit + e / Unit<T>::elements, true);
 }
 
 // The first `valid` of them, aligned or not. Out of line: it is rare, and would fill the chunk loop.
 template <class T, int R, int C>
 WKVC_OUTLINE void store_some_rows(T* to, int stride, Tile<T, R, C> x, int valid) {
-  for_each_run<R, C>([&](int i, int j, int e, int row, int column) {
-    if (row >= valid) return;
-    memory::store_adjacent(to + row * stride + column, x.block[i][j].unit + e / Unit<T>::elements, false);
-  });
+  WKVC_EACH_RUN(R, C) {
+    if (16 * i + PerRow::position(PerRow::slot(e)) < valid)
+      memory::store_adjacent(to + offset_in_rows(stride, i, j, e), x.block[i][j].unit + e / Unit<T>::elements, false);
+  }
 }
 
 // What the tokens of a chunk have in columns from col0 on.
@@ -74,6 +68,13 @@ WKVC_INLINE void store_outputs(const KernelArgs<N>& args, const BlockBase& block
   }
 }
 
+// Rows of a tensor, from `from` on.
+template <int R, int K>
+WKVC_INLINE void load_rows(Tile<f32, R, K>& x, const f32* from, int stride, bool aligned) {
+  WKVC_EACH_RUN(R, K)
+  memory::load_adjacent(from + offset_in_rows(stride, i, j, e), x.block[i][j].unit + e, aligned);
+}
+
 // Rows row0 … and columns col0 … of this batch's and head's states; absent states are zero.
 template <int R, int K>
 WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0,
@@ -81,13 +82,10 @@ WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockB
   x = zeros<R, K>();
   if (t.data == nullptr) return;
   const f32* from = global_row<const f32>(t, block, row0) + col0;
-  const auto load_run = [&](int i, int j, int e, int row, int column, bool aligned) {
-    memory::load_adjacent(from + row * t.row + column, x.block[i][j].unit + e, aligned);
-  };
   if (t.vector16) {
-    for_each_run<R, K>([&](int i, int j, int e, int row, int column) { load_run(i, j, e, row, column, true); });
+    load_rows(x, from, row_stride(t), true);
   } else {
-    for_each_run<R, K>([&](int i, int j, int e, int row, int column) { load_run(i, j, e, row, column, false); });
+    load_rows(x, from, row_stride(t), false);
   }
 }
 
@@ -110,15 +108,16 @@ template <class T, int K>
 WKVC_INLINE void keep_state(const Tile<f32, 16, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
   if (t.data == nullptr) return;
   T* to = global_row<T>(t, block, row0);
+  const auto rounded = round<T>(x);
   WKVC_UNROLL
-  for (int j = 0; j < K / 16; ++j) memory::store_block(to + 256 * j, round_block<T>(x.block[0][j]));
+  for (int j = 0; j < K / 16; ++j) memory::store_block(to + 256 * j, rounded.block[0][j]);
 }
 template <class T, int K>
 WKVC_INLINE Tile<f32, 16, K> load_kept_rows(const T* from) {
-  Tile<f32, 16, K> x;
+  Tile<T, 16, K> x;
   WKVC_UNROLL
-  for (int j = 0; j < K / 16; ++j) x.block[0][j] = widen_block(memory::load_block(from + 256 * j));
-  return x;
+  for (int j = 0; j < K / 16; ++j) x.block[0][j] = memory::load_block(from + 256 * j);
+  return widen(x);
 }
 template <class T, int K>
 WKVC_INLINE Tile<f32, 16, K> load_kept_state(const TensorArg& t, const BlockBase& block, long long row0) {
@@ -144,10 +143,10 @@ template <class T, class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_token_vector(const TensorArg& t, const BlockBase& block, long long token0, int valid) {
   const T* from = global_row<const T>(t, block, token0);
   Vector<Axis, N> x;
-  for_each_slot<Axis, N>([&](int i, int s) {
+  WKVC_EACH_SLOT(Axis, N) {
     const int token = 16 * i + Axis::position(s);
     x.v[i][s] = token < valid ? scalar::widen(from[token * t.row]) : 0.f;
-  });
+  }
   return x;
 }
 // Beside a tile whose rows, or whose columns, are tokens.
@@ -166,10 +165,10 @@ WKVC_INLINE void store_tokens(const TensorArg& t, const BlockBase& block, long l
                               const Vector<Axis, N>& x) {
   if (!Axis::is_first_holder()) return;
   T* to = global_row<T>(t, block, token0);
-  for_each_slot<Axis, N>([&](int i, int s) {
+  WKVC_EACH_SLOT(Axis, N) {
     const int token = 16 * i + Axis::position(s);
     if (token < valid) to[token * t.row] = scalar::round<T>(x.v[i][s]);
-  });
+  }
 }
 
 // N columns from col0 on of this head's parameters, a tensor [H, D].
@@ -177,7 +176,7 @@ template <class T, class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_parameter(const TensorArg& t, const BlockBase& block, int col0) {
   const T* from = static_cast<const T*>(t.data) + block.head * t.head + col0;
   Vector<Axis, N> x;
-  for_each_slot<Axis, N>([&](int i, int s) { x.v[i][s] = scalar::widen(from[16 * i + Axis::position(s)]); });
+  WKVC_EACH_SLOT(Axis, N) x.v[i][s] = scalar::widen(from[16 * i + Axis::position(s)]);
   return x;
 }
 // Beside a tile whose columns, or whose rows, are those of the parameters.
@@ -196,7 +195,7 @@ template <class T, class Axis, int N>
 WKVC_INLINE void store_parameter(const TensorArg& t, const BlockBase& block, int col0, const Vector<Axis, N>& x) {
   if (!Axis::is_first_holder()) return;
   T* to = global_row<T>(t, block, block.segment) + col0;
-  for_each_slot<Axis, N>([&](int i, int s) { to[16 * i + Axis::position(s)] = scalar::round<T>(x.v[i][s]); });
+  WKVC_EACH_SLOT(Axis, N) to[16 * i + Axis::position(s)] = scalar::round<T>(x.v[i][s]);
 }
 template <class T, int C>
 WKVC_INLINE void store_parameter_row(const TensorArg& t, const BlockBase& block, int col0, const RowVec<C>& x) {
@@ -215,8 +214,9 @@ WKVC_INLINE void sum_batches(const TensorArg& to, const TensorArg& from, const B
   RowVec<N> sum{};
   for (long long b = 0; b < batches; ++b) {
     const float* row = static_cast<const float*>(from.data) + b * from.batch + block.head * from.head;
-    for (int segment = 0; segment < segments; ++segment, row += from.row)
-      for_each_slot<PerColumn, N>([&](int j, int s) { sum.v[j][s] += row[16 * j + PerColumn::position(s)]; });
+    for (int segment = 0; segment < segments; ++segment, row += from.row) {
+      WKVC_EACH_SLOT(PerColumn, N) sum.v[i][s] += row[16 * i + PerColumn::position(s)];
+    }
   }
   store_parameter_row<T>(to, block, 0, sum);
 }

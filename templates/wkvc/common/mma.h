@@ -101,7 +101,11 @@ WKVC_INLINE void mma_scaled(Tile<f32, M, N>& acc, const A& a, const B& b, float 
       WKVC_UNROLL
       for (int i = 0; i < M / 16; ++i) mma_block(product.block[i][0], operand_block(a, i, k), block);
     }
-    for_each_element<M, 16>([&](int i, int, int e) { acc.block[i][j].unit[e] += product.block[i][0].unit[e] * scale; });
+    WKVC_UNROLL
+    for (int i = 0; i < M / 16; ++i) {
+      WKVC_UNROLL
+      for (int e = 0; e < layout::kElements; ++e) acc.block[i][j].unit[e] += product.block[i][0].unit[e] * scale;
+    }
   }
 }
 

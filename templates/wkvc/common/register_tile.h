@@ -46,68 +46,37 @@ WKVC_INLINE Tile<f32, R, C> zeros() {
   return Tile<f32, R, C>{};
 }
 
-// Calls f(block row, block column, element) for every f32 this lane holds of an R x C tile.
-template <int R, int C, class F>
-WKVC_INLINE void for_each_element(F f) {
-  WKVC_UNROLL
-  for (int i = 0; i < R / 16; ++i) {
-    WKVC_UNROLL
-    for (int j = 0; j < C / 16; ++j) {
-      WKVC_UNROLL
-      for (int e = 0; e < layout::kElements; ++e) f(i, j, e);
-    }
-  }
-}
+// The loops over every f32 this lane holds of an R x C tile: element e of the block in block row i and block column j.
+// Macros, and no functions that call a lambda: most of the time that NVRTC takes for a kernel is its optimizer's, and
+// there every layer of calls that each operation on tiles goes through has to be inlined away first.
+#define WKVC_EACH_ELEMENT(R, C)                                                                 \
+  WKVC_UNROLL for (int i = 0; i < (R) / 16; ++i) WKVC_UNROLL for (int j = 0; j < (C) / 16; ++j) \
+      WKVC_UNROLL for (int e = 0; e < layout::kElements; ++e)
 
-// Calls f(block, slot) for every f32 this lane holds of a vector.
-template <class Axis, int N, class F>
-WKVC_INLINE void for_each_slot(F f) {
-  WKVC_UNROLL
-  for (int i = 0; i < N / 16; ++i) {
-    WKVC_UNROLL
-    for (int s = 0; s < Axis::kSlots; ++s) f(i, s);
-  }
-}
+// The loops over every f32 this lane holds of a vector: slot s of block i.
+#define WKVC_EACH_SLOT(Axis, N) \
+  WKVC_UNROLL for (int i = 0; i < (N) / 16; ++i) WKVC_UNROLL for (int s = 0; s < Axis::kSlots; ++s)
 
-template <class T>
-WKVC_INLINE Fragment<T> round_block(const Fragment<f32>& x) {
-  constexpr int kPack = Unit<T>::elements;
-  Fragment<T> y;
-  WKVC_UNROLL
-  for (int u = 0; u < layout::kElements / kPack; ++u) y.unit[u] = pack(x.unit + u * kPack, T{});
-  return y;
-}
-
-template <class T>
-WKVC_INLINE Fragment<f32> widen_block(const Fragment<T>& x) {
-  constexpr int kPack = Unit<T>::elements;
-  Fragment<f32> y;
-  WKVC_UNROLL
-  for (int u = 0; u < layout::kElements / kPack; ++u) unpack(x.unit[u], y.unit + u * kPack, T{});
-  return y;
-}
-
-// The same tile with every block replaced by f(block).
-template <class To, class T, int R, int C, class F>
-WKVC_INLINE Tile<To, R, C> map_blocks(const Tile<T, R, C>& x, F f) {
-  Tile<To, R, C> y;
-  WKVC_UNROLL
-  for (int i = 0; i < R / 16; ++i) {
-    WKVC_UNROLL
-    for (int j = 0; j < C / 16; ++j) y.block[i][j] = f(x.block[i][j]);
-  }
-  return y;
-}
+// The loops over the registers of an R x C tile of T: unit u of the block in block row i and block column j.
+#define WKVC_EACH_UNIT(T, R, C)                                                                 \
+  WKVC_UNROLL for (int i = 0; i < (R) / 16; ++i) WKVC_UNROLL for (int j = 0; j < (C) / 16; ++j) \
+      WKVC_UNROLL for (int u = 0; u < layout::kElements / Unit<T>::elements; ++u)
 
 // Nearest T, ties to even.
 template <class T, int R, int C>
 WKVC_INLINE Tile<T, R, C> round(const Tile<f32, R, C>& x) {
-  return map_blocks<T>(x, [](const Fragment<f32>& block) { return round_block<T>(block); });
+  Tile<T, R, C> y;
+  WKVC_EACH_UNIT(T, R, C)
+  y.block[i][j].unit[u] = pack(x.block[i][j].unit + u * Unit<T>::elements, T{});
+  return y;
 }
 
 template <class T, int R, int C>
 WKVC_INLINE Tile<f32, R, C> widen(const Tile<T, R, C>& x) {
-  return map_blocks<f32>(x, [](const Fragment<T>& block) { return widen_block(block); });
+  Tile<f32, R, C> y;
+  WKVC_EACH_UNIT(T, R, C)
+  unpack(x.block[i][j].unit[u], y.block[i][j].unit + u * Unit<T>::elements, T{});
+  return y;
 }
 
 template <class T, int R, int C>

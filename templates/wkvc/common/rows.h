@@ -23,7 +23,7 @@ WKVC_INLINE void scan_column(Tile<f32, R, C>& x, int j, int column_slot) {
 
 template <bool FromLast, int R, int C>
 WKVC_INLINE Tile<f32, R, C> scan(Tile<f32, R, C> x) {
-  for_each_slot<PerColumn, C>([&](int j, int s) { scan_column<FromLast>(x, j, s); });
+  WKVC_EACH_SLOT(PerColumn, C) scan_column<FromLast>(x, i, s);
   return x;
 }
 
@@ -43,9 +43,8 @@ WKVC_INLINE RowVec<C> row(const Tile<f32, R, C>& x) {
   static_assert(I >= 0 && I < R, "no such row");
   constexpr int kSlot = I % 16 / layout::kRowGroups;
   RowVec<C> y;
-  for_each_slot<PerColumn, C>([&](int j, int s) {
-    y.v[j][s] = lanes::from_row_group(x.block[I / 16][j].unit[layout::element(kSlot, s)], I % layout::kRowGroups);
-  });
+  WKVC_EACH_SLOT(PerColumn, C)
+  y.v[i][s] = lanes::from_row_group(x.block[I / 16][i].unit[layout::element(kSlot, s)], I % layout::kRowGroups);
   return y;
 }
 
@@ -55,79 +54,70 @@ WKVC_INLINE Tile<f32, R, C> at_row(const RowVec<C>& x) {
   static_assert(I >= 0 && I < R, "no such row");
   constexpr int kSlot = I % 16 / layout::kRowGroups;
   Tile<f32, R, C> y{};
-  for_each_slot<PerColumn, C>([&](int j, int s) {
-    if (PerRow::position(kSlot) == I % 16) y.block[I / 16][j].unit[layout::element(kSlot, s)] = x.v[j][s];
-  });
+  if (PerRow::position(kSlot) == I % 16) {
+    WKVC_EACH_SLOT(PerColumn, C) y.block[I / 16][i].unit[layout::element(kSlot, s)] = x.v[i][s];
+  }
   return y;
 }
 
 template <int R, int C>
 WKVC_INLINE RowVec<C> sum_rows(const Tile<f32, R, C>& x) {
   RowVec<C> y{};
-  for_each_element<R, C>([&](int i, int j, int e) { y.v[j][PerColumn::slot(e)] += x.block[i][j].unit[e]; });
-  return map(y, [](float part) { return lanes::sum_row_groups(part); });
+  WKVC_EACH_ELEMENT(R, C) y.v[j][PerColumn::slot(e)] += x.block[i][j].unit[e];
+  WKVC_EACH_SLOT(PerColumn, C) y.v[i][s] = lanes::sum_row_groups(y.v[i][s]);
+  return y;
 }
 
 template <int R, int C>
 WKVC_INLINE ColVec<R> sum_columns(const Tile<f32, R, C>& x) {
   ColVec<R> y{};
-  for_each_element<R, C>([&](int i, int j, int e) { y.v[i][PerRow::slot(e)] += x.block[i][j].unit[e]; });
-  return map(y, [](float part) { return lanes::sum_column_groups(part); });
-}
-
-// Keeps x where keep(row, column), zero elsewhere. A select: what is dropped may be NaN.
-template <int R, int C, class Keep>
-WKVC_INLINE Tile<f32, R, C> select(const Tile<f32, R, C>& x, Keep keep) {
-  Tile<f32, R, C> y;
-  for_each_element<R, C>([&](int i, int j, int e) {
-    const int row = 16 * i + PerRow::position(PerRow::slot(e));
-    const int column = 16 * j + PerColumn::position(PerColumn::slot(e));
-    y.block[i][j].unit[e] = keep(row, column) ? x.block[i][j].unit[e] : 0.f;
-  });
+  WKVC_EACH_ELEMENT(R, C) y.v[i][PerRow::slot(e)] += x.block[i][j].unit[e];
+  WKVC_EACH_SLOT(PerRow, R) y.v[i][s] = lanes::sum_column_groups(y.v[i][s]);
   return y;
 }
 
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> keep_rows(const Tile<f32, R, C>& x, int rows) {
-  return select(x, [=](int row, int) { return row < rows; });
-}
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> keep_columns(const Tile<f32, R, C>& x, int columns) {
-  return select(x, [=](int, int column) { return column < columns; });
-}
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> tril(const Tile<f32, R, C>& x) {
-  return select(x, [](int row, int column) { return row >= column; });
-}
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> tril_strict(const Tile<f32, R, C>& x) {
-  return select(x, [](int row, int column) { return row > column; });
-}
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> diagonal(const Tile<f32, R, C>& x) {
-  return select(x, [](int row, int column) { return row == column; });
-}
+// Keeps x where `condition` of row and column holds, zero elsewhere. A select: what is dropped may be NaN.
+#define WKVC_SELECT(name_and_parameters, condition)                                         \
+  template <int R, int C>                                                                   \
+  WKVC_INLINE Tile<f32, R, C> name_and_parameters {                                         \
+    Tile<f32, R, C> y;                                                                      \
+    WKVC_EACH_ELEMENT(R, C) {                                                               \
+      [[maybe_unused]] const int row = 16 * i + PerRow::position(PerRow::slot(e));          \
+      [[maybe_unused]] const int column = 16 * j + PerColumn::position(PerColumn::slot(e)); \
+      const bool kept = condition;                                                          \
+      y.block[i][j].unit[e] = kept ? x.block[i][j].unit[e] : 0.f;                           \
+    }                                                                                       \
+    return y;                                                                               \
+  }
+WKVC_SELECT(keep_rows(const Tile<f32, R, C>& x, int rows), row < rows)
+WKVC_SELECT(keep_columns(const Tile<f32, R, C>& x, int columns), column < columns)
+WKVC_SELECT(tril(const Tile<f32, R, C>& x), row >= column)
+WKVC_SELECT(tril_strict(const Tile<f32, R, C>& x), row > column)
+WKVC_SELECT(diagonal(const Tile<f32, R, C>& x), row == column)
+#undef WKVC_SELECT
 
 // The diagonal as a column.
 template <int C>
 WKVC_INLINE ColVec<C> diagonal_column(const Tile<f32, C, C>& x) {
   ColVec<C> y{};
-  for_each_element<16, C>([&](int, int i, int e) {
+  WKVC_EACH_ELEMENT(16, C) {
     const int row_slot = PerRow::slot(e), column_slot = PerColumn::slot(e);
-    if (PerRow::position(row_slot) == PerColumn::position(column_slot)) y.v[i][row_slot] += x.block[i][i].unit[e];
-  });
-  return map(y, [](float part) { return lanes::sum_column_groups(part); });
+    if (PerRow::position(row_slot) == PerColumn::position(column_slot)) y.v[j][row_slot] += x.block[j][j].unit[e];
+  }
+  WKVC_EACH_SLOT(PerRow, C) y.v[i][s] = lanes::sum_column_groups(y.v[i][s]);
+  return y;
 }
 
 // The diagonal as a row.
 template <int C>
 WKVC_INLINE RowVec<C> diagonal_row(const Tile<f32, C, C>& x) {
   RowVec<C> y{};
-  for_each_element<16, C>([&](int, int i, int e) {
+  WKVC_EACH_ELEMENT(16, C) {
     const int row_slot = PerRow::slot(e), column_slot = PerColumn::slot(e);
-    if (PerRow::position(row_slot) == PerColumn::position(column_slot)) y.v[i][column_slot] += x.block[i][i].unit[e];
-  });
-  return map(y, [](float part) { return lanes::sum_row_groups(part); });
+    if (PerRow::position(row_slot) == PerColumn::position(column_slot)) y.v[j][column_slot] += x.block[j][j].unit[e];
+  }
+  WKVC_EACH_SLOT(PerColumn, C) y.v[i][s] = lanes::sum_row_groups(y.v[i][s]);
+  return y;
 }
 
 }  // namespace wkvc

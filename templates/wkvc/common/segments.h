@@ -28,11 +28,11 @@ inline constexpr int kMapRows = Kind == Map::full ? K : 16;
 template <Map Kind, int V, int K>
 WKVC_INLINE Tile<f32, 16, K> start_summary(int row0) {
   Tile<f32, 16, K> x{};
-  for_each_element<16, K>([&](int, int j, int e) {
+  WKVC_EACH_ELEMENT(16, K) {
     const int row = row0 - V + PerRow::position(PerRow::slot(e));
     const int column = 16 * j + PerColumn::position(PerColumn::slot(e));
-    x.block[0][j].unit[e] = row >= 0 && (Kind == Map::diagonal || row == column) ? 1.f : 0.f;
-  });
+    x.block[i][j].unit[e] = row >= 0 && (Kind == Map::diagonal || row == column) ? 1.f : 0.f;
+  }
   return x;
 }
 
@@ -56,10 +56,10 @@ struct SegmentMaps<Map::full, V, K> {
 
   WKVC_INLINE void load(const TensorArg& segments, const BlockBase& block, long long segment, int col0) {
     const f32* from = global_row<const f32>(segments, block, (V + K) * segment + V) + col0;
-    for_each_element<16, K>([&](int, int j, int e) {
+    WKVC_EACH_ELEMENT(16, K) {
       const int row = 16 * j + PerColumn::position(PerColumn::slot(e));
-      columns.block[0][j].unit[e] = from[row * row_stride(segments) + PerRow::position(PerRow::slot(e))];
-    });
+      columns.block[i][j].unit[e] = from[row * row_stride(segments) + PerRow::position(PerRow::slot(e))];
+    }
   }
   // next += S times the map; S is this warp's columns, which the others need.
   template <class Block>
@@ -78,7 +78,7 @@ struct SegmentMaps<Map::diagonal, V, K> {
 
   WKVC_INLINE void load(const TensorArg& segments, const BlockBase& block, long long segment, int col0) {
     const f32* from = global_row<const f32>(segments, block, (V + 16) * segment + V) + col0;
-    for_each_slot<PerColumn, 16>([&](int, int s) { diagonal.v[0][s] = from[PerColumn::position(s)]; });
+    WKVC_EACH_SLOT(PerColumn, 16) diagonal.v[i][s] = from[PerColumn::position(s)];
   }
   template <class Block>
   WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, const Shared<f32, 16, K>&, const Block&,

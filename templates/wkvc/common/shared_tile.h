@@ -177,13 +177,13 @@ WKVC_INLINE void store_transposed(const ScaledShared<T, R, C, LD>& to, const Sca
 template <class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_vector(const float* from) {
   Vector<Axis, N> x;
-  for_each_slot<Axis, N>([&](int i, int s) { x.v[i][s] = from[16 * i + Axis::position(s)]; });
+  WKVC_EACH_SLOT(Axis, N) x.v[i][s] = from[16 * i + Axis::position(s)];
   return x;
 }
 template <class Axis, int N>
 WKVC_INLINE void store_vector(float* to, const Vector<Axis, N>& x) {
   lanes::sync();
-  for_each_slot<Axis, N>([&](int i, int s) { to[16 * i + Axis::position(s)] = x.v[i][s]; });
+  WKVC_EACH_SLOT(Axis, N) to[16 * i + Axis::position(s)] = x.v[i][s];
   lanes::sync();
 }
 

@@ -73,40 +73,33 @@ WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
 }
 
 // f32: two neighbouring columns at a time, conflict free with rows padded by 8.
-template <class F>
-WKVC_INLINE void for_each_pair(F f) {
-  WKVC_UNROLL
-  for (int e = 0; e < layout::kElements; e += 2) {
-    f(e, layout::row_of_slot(layout::row_slot(e)), layout::column_of_slot(layout::column_slot(e)));
-  }
-}
+WKVC_INLINE int row_of(int element) { return layout::row_of_slot(layout::row_slot(element)); }
+WKVC_INLINE int column_of(int element) { return layout::column_of_slot(layout::column_slot(element)); }
+
 WKVC_INLINE Fragment<f32> load(const float* block, int ld) {
   Fragment<f32> x;
-  for_each_pair([&](int e, int row, int column) {
-    const float2 pair = *reinterpret_cast<const float2*>(block + row * ld + column);
+  WKVC_UNROLL
+  for (int e = 0; e < layout::kElements; e += 2) {
+    const float2 pair = *reinterpret_cast<const float2*>(block + row_of(e) * ld + column_of(e));
     x.unit[e] = pair.x;
     x.unit[e + 1] = pair.y;
-  });
+  }
   return x;
 }
 WKVC_INLINE void store(float* block, int ld, const Fragment<f32>& x) {
-  for_each_pair([&](int e, int row, int column) {
-    *reinterpret_cast<float2*>(block + row * ld + column) = make_float2(x.unit[e], x.unit[e + 1]);
-  });
+  WKVC_UNROLL
+  for (int e = 0; e < layout::kElements; e += 2)
+    *reinterpret_cast<float2*>(block + row_of(e) * ld + column_of(e)) = make_float2(x.unit[e], x.unit[e + 1]);
 }
 WKVC_INLINE Fragment<f32> load_transposed(const float* block, int ld) {
   Fragment<f32> x;
-  for_each_pair([&](int e, int row, int column) {
-    x.unit[e] = block[column * ld + row];
-    x.unit[e + 1] = block[(column + 1) * ld + row];
-  });
+  WKVC_UNROLL
+  for (int e = 0; e < layout::kElements; ++e) x.unit[e] = block[column_of(e) * ld + row_of(e)];
   return x;
 }
 WKVC_INLINE void store_transposed(float* block, int ld, const Fragment<f32>& x) {
-  for_each_pair([&](int e, int row, int column) {
-    block[column * ld + row] = x.unit[e];
-    block[(column + 1) * ld + row] = x.unit[e + 1];
-  });
+  WKVC_UNROLL
+  for (int e = 0; e < layout::kElements; ++e) block[column_of(e) * ld + row_of(e)] = x.unit[e];
 }
 
 WKVC_INLINE Columns<f32> load_columns(const float* block, int ld) { return columns(load(block, ld)); }

@@ -115,9 +115,6 @@ void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
   // Of exp(l)∘y the gradient for l is g∘exp(l)∘y: the product that is there already.
   if (double rate = exponential_rate(x)) {
     Value exponent = x.getDefiningOp()->getOperand(0);
-    // Few tokens decay to the middle of a level's block, so that little has to cancel: without reading operands again.
-    if (exponent.getDefiningOp<chunk::LevelExponentsOp>())
-      return add(exponent, b_.mul(b_.mul(g.value, x), y), g.factor * rate);
     if (x.getType() == op.getResult().getType())
       return add(exponent, b_.mul(g.value, as_contracted(op.getResult())), g.factor * rate);
     if (chunk::rows(x) == 1 && chunk::columns(x) == chunk::columns(y)) {

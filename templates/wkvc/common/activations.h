@@ -11,7 +11,7 @@ namespace scalar {
 // digits that an argument near -4 leaves.
 WKVC_INLINE float sigmoid(float x) { return reciprocal(1.f + exp(-x)); }
 WKVC_INLINE float softplus(float x) { return max(x, 0.f) + log1p(exp(-abs(x))); }
-WKVC_INLINE float relu(float x) { return x < 0.f ? 0.f : x; }  // keeps NaN
+WKVC_INLINE float relu(float x) { return max_or_nan(x, 0.f); }
 
 }  // namespace scalar
 
@@ -29,8 +29,7 @@ WKVC_UNARY(reciprocal)
 
 #define WKVC_BOUNDED(name, value) \
   WKVC_MAP(name(const Tile<f32, R, C>& x, float bound), name(const Vector<Axis, N>& x, float bound), value)
-WKVC_BOUNDED(maximum, a < bound ? bound : a)
-WKVC_BOUNDED(minimum, a > bound ? bound : a)
+WKVC_BOUNDED(maximum, scalar::max_or_nan(a, bound))
 // 1 where x > bound, else 0: the derivative of relu and of maximum.
 WKVC_BOUNDED(greater_than, a > bound ? 1.f : 0.f)
 #undef WKVC_BOUNDED

@@ -43,22 +43,22 @@ WKVC_INLINE void level_column(Tile<f32, R, C>& z, const Tile<f32, R, C>& lx, con
 template <int Half, int R, int C>
 WKVC_INLINE Tile<f32, R, C> level_exponents(const Tile<f32, R, C>& lx, const Tile<f32, R, C>& ly) {
   Tile<f32, R, C> z;
-  for_each_slot<PerColumn, C>([&](int j, int s) { level_column<Half>(z, lx, ly, j, s); });
+  WKVC_EACH_SLOT(PerColumn, C) level_column<Half>(z, lx, ly, i, s);
   return z;
 }
 
 // Selections, like those of rows.h.
-template <int Half, int C>
-WKVC_INLINE Tile<f32, C, C> level_pairs(const Tile<f32, C, C>& x) {
-  return select(x, [](int row, int column) { return (row ^ column) / Half == 1 && is_upper<Half>(row); });
+template <int Half, int R, int C>
+WKVC_INLINE Tile<f32, R, C> level_pairs(const Tile<f32, R, C>& x) {
+  WKVC_SELECT((row ^ column) / Half == 1 && is_upper<Half>(row));
 }
 template <int Half, int R, int C>
 WKVC_INLINE Tile<f32, R, C> upper_rows(const Tile<f32, R, C>& x) {
-  return select(x, [](int row, int) { return is_upper<Half>(row); });
+  WKVC_SELECT(is_upper<Half>(row));
 }
 template <int Half, int R, int C>
 WKVC_INLINE Tile<f32, R, C> lower_rows(const Tile<f32, R, C>& x) {
-  return select(x, [](int row, int) { return !is_upper<Half>(row); });
+  WKVC_SELECT(!is_upper<Half>(row));
 }
 
 }  // namespace wkvc

@@ -48,7 +48,8 @@ WKVC_INLINE Tile<f32, R, C> zeros() {
 
 // The loops over every f32 this lane holds of an R x C tile: element e of the block in block row i and block column j.
 // Macros, and no functions that call a lambda: most of the time that NVRTC takes for a kernel is its optimizer's, and
-// there every layer of calls that each operation on tiles goes through has to be inlined away first.
+// there every layer of calls that each operation on tiles goes through has to be inlined away first. (A forward kernel:
+// 0.60 to 0.76 s in the optimizer instead of 1.07 to 1.14, beside 0.4 s for all the rest.)
 #define WKVC_EACH_ELEMENT(R, C)                                                                 \
   WKVC_UNROLL for (int i = 0; i < (R) / 16; ++i) WKVC_UNROLL for (int j = 0; j < (C) / 16; ++j) \
       WKVC_UNROLL for (int e = 0; e < layout::kElements; ++e)

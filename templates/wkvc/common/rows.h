@@ -76,25 +76,38 @@ WKVC_INLINE ColVec<R> sum_columns(const Tile<f32, R, C>& x) {
   return y;
 }
 
-// Keeps x where `condition` of row and column holds, zero elsewhere. A select: what is dropped may be NaN.
-#define WKVC_SELECT(name_and_parameters, condition)                                         \
-  template <int R, int C>                                                                   \
-  WKVC_INLINE Tile<f32, R, C> name_and_parameters {                                         \
-    Tile<f32, R, C> y;                                                                      \
-    WKVC_EACH_ELEMENT(R, C) {                                                               \
-      [[maybe_unused]] const int row = 16 * i + PerRow::position(PerRow::slot(e));          \
-      [[maybe_unused]] const int column = 16 * j + PerColumn::position(PerColumn::slot(e)); \
-      const bool kept = condition;                                                          \
-      y.block[i][j].unit[e] = kept ? x.block[i][j].unit[e] : 0.f;                           \
-    }                                                                                       \
-    return y;                                                                               \
-  }
-WKVC_SELECT(keep_rows(const Tile<f32, R, C>& x, int rows), row < rows)
-WKVC_SELECT(keep_columns(const Tile<f32, R, C>& x, int columns), column < columns)
-WKVC_SELECT(tril(const Tile<f32, R, C>& x), row >= column)
-WKVC_SELECT(tril_strict(const Tile<f32, R, C>& x), row > column)
-WKVC_SELECT(diagonal(const Tile<f32, R, C>& x), row == column)
-#undef WKVC_SELECT
+// The body of a function of an R x C tile x that keeps x where `condition` of row and column holds, and has zero
+// elsewhere. A select: what is dropped may be NaN.
+#define WKVC_SELECT(condition)                                                            \
+  Tile<f32, R, C> y;                                                                      \
+  WKVC_EACH_ELEMENT(R, C) {                                                               \
+    [[maybe_unused]] const int row = 16 * i + PerRow::position(PerRow::slot(e));          \
+    [[maybe_unused]] const int column = 16 * j + PerColumn::position(PerColumn::slot(e)); \
+    const bool kept = condition;                                                          \
+    y.block[i][j].unit[e] = kept ? x.block[i][j].unit[e] : 0.f;                           \
+  }                                                                                       \
+  return y
+
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> keep_rows(const Tile<f32, R, C>& x, int rows) {
+  WKVC_SELECT(row < rows);
+}
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> keep_columns(const Tile<f32, R, C>& x, int columns) {
+  WKVC_SELECT(column < columns);
+}
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> tril(const Tile<f32, R, C>& x) {
+  WKVC_SELECT(row >= column);
+}
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> tril_strict(const Tile<f32, R, C>& x) {
+  WKVC_SELECT(row > column);
+}
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> diagonal(const Tile<f32, R, C>& x) {
+  WKVC_SELECT(row == column);
+}
 
 // The diagonal as a column.
 template <int C>

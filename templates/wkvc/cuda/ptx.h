@@ -95,6 +95,11 @@ WKVC_INLINE float sqrt(float x) {
   asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+WKVC_INLINE float max_or_nan(float x, float y) {
+  float z;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+  return z;
+}
 
 // ---- shared memory to registers and back; `row` is the address of the 8 elements this lane names
 WKVC_INLINE void ldmatrix(u32 (&r)[4], const void* row) {

@@ -26,6 +26,7 @@ inline float reciprocal(float x) { return 1.f / x; }
 inline float abs(float x) { return std::fabs(x); }
 inline float max(float x, float y) { return std::fmax(x, y); }
 inline float min(float x, float y) { return std::fmin(x, y); }
+inline float max_or_nan(float x, float y) { return x < y ? y : x; }  // NaN if x is
 
 inline float widen(float x) { return x; }
 inline float widen(bf16 x) { return host::widen_bf16(x.bits); }

@@ -21,9 +21,8 @@ WKVC_INLINE void arithmetic(const KernelArgs<3>& args, const Block& block) {
   write(out, block, 7, -x);
   write(out, block, 8, zeros<R, C>() + (-r * r + 1.f));
   write(out, block, 9, maximum(x, 0.25f));
-  write(out, block, 10, minimum(x, 0.25f));
-  write(out, block, 11, greater_than(x, 0.25f));
-  write(out, block, 12, zeros<R, C>() + greater_than(r, 0.25f));
+  write(out, block, 10, greater_than(x, 0.25f));
+  write(out, block, 11, zeros<R, C>() + greater_than(r, 0.25f));
 }
 
 #define CASE(R, C) \

@@ -102,6 +102,7 @@ inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.
 inline float ex2(float x) { return flush(std::exp2(flush(x))); }
 inline float rcp(float x) { return flush(1.f / flush(x)); }
 inline float sqrt(float x) { return std::sqrt(flush(x)); }
+inline float max_or_nan(float x, float y) { return std::isnan(x) || std::isnan(y) ? x + y : std::max(x, y); }
 
 // ---- shared memory: lane 8m+i names row i of matrix m, which lands in register m
 inline const Mail& exchange_addresses(const void* row) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -24,6 +25,14 @@ Trial tried(const Source& source, const Config& config) {
     trial.fault = first_sentence(error.what());
     return trial;
   }
+}
+
+// About 0.6 of `size` and coprime with it: steps of that many, taken round, come to everything, and the first of them
+// are spread over the whole.
+std::size_t spreading_step(std::size_t size) {
+  std::size_t step = std::max<std::size_t>(1, size * 618 / 1000);
+  while (std::gcd(step, size) != 1) ++step;
+  return step;
 }
 
 }  // namespace
@@ -67,8 +76,10 @@ std::vector<Trial> compile_all(const Source& source, std::span<const Config> spa
   std::mutex mutex;  // of what follows
   std::size_t finished = 0;
   std::exception_ptr failure;
+  const std::size_t step = spreading_step(space.size());
   const auto work = [&] {
-    for (std::size_t i = next++; i < space.size() && going_on; i = next++) {
+    for (std::size_t n = next++; n < space.size() && going_on; n = next++) {
+      const std::size_t i = n * step % space.size();
       try {
         trials[i] = tried(source, space[i]);
         const std::lock_guard lock(mutex);

@@ -36,7 +36,7 @@ Trial trial_of(Config config, std::string text);
 
 // Lowers and compiles every configuration, several at a time; what a configuration lacks (range, shared memory) becomes
 // its fault. `done` is called after each, by one thread at a time, with how many are finished; while it returns false,
-// no more are begun, and what was not is left out of the result.
+// no more are begun, and what was not is left out of the result: those that were are spread over the space.
 std::vector<Trial> compile_all(const Source& source, std::span<const Config> space, unsigned threads,
                                const std::function<bool(std::size_t)>& done);
 

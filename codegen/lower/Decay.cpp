@@ -71,9 +71,9 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builde
   if (plan_.path == DecayPath::exact) log_w = b_.at_least(log_w, static_cast<float>(kFloor));
   // Summed in units of log 2, so that each factor is one exp2.
   log_w = called(b_.scale(log_w, std::numbers::log2e), "log2_w");
-  log_w = called(b_.keep_valid(log_w), "log_w_valid");
-  L_ = called(b_.cumsum(log_w), "L");
-  L_before_ = called(b_.sub(L_, log_w), "L_before");
+  log_w_ = called(b_.keep_valid(log_w), "log_w_valid");
+  L_ = called(b_.cumsum(log_w_), "L");
+  L_before_ = called(b_.sub(L_, log_w_), "L_before");
   last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
   if (plan_.path == DecayPath::exact) {
     in_after_ = at_most(b_.exp2(L_), 1);
@@ -120,17 +120,17 @@ Value Decay::write(Value k) {
   return factored(k, out_, "_out");
 }
 
-// e^L from reads in upper halves to the middles of blocks of 2·half tokens, and from there to writes in lower halves.
+// Factors by which reads in upper halves, and writes in lower ones, decay to the middles of blocks of 2·half tokens.
+// From one token to the next it is the read's own decay, and writes do not decay.
 Value Decay::to_middles(bool after, uint64_t half) {
   Value& factor = to_middles_[{after, half}];
-  if (!factor)
-    factor = called(at_most(b_.exp2(b_.level_exponents(after ? L_ : L_before_, L_, half)), 1),
-                    fmt::format("e_level{}", half));
-  return factor;
+  if (factor) return factor;
+  Value exponents = half == 1 ? log_w_ : b_.level_exponents(after ? L_ : L_before_, L_, half);
+  return factor = called(at_most(b_.exp2(exponents), 1), fmt::format("e_level{}", half));
 }
 
 Value Decay::read_level(Value q, bool after, uint64_t half) {
-  if (half == 1 && !after) return q;  // from one token to the next there is no decay before the update
+  if (half == 1 && !after) return q;
   return factored(q, to_middles(after, half), fmt::format("_level{}", half));
 }
 
@@ -141,6 +141,8 @@ Value Decay::write_level(Value k, bool after, uint64_t half) {
   return factored(k, to_middles(!before, half), fmt::format("_level{}", half));
 }
 
+// Σ over the levels of blocks of 2·half tokens, each a contraction of which the pairs count that lie in different
+// halves of one block.
 Value Decay::pair_by_levels(Value q, bool after, Value k) {
   Value sum = after ? b_.diagonal_dot(q, k) : Value();
   for (uint64_t half = std::bit_floor(static_cast<uint64_t>(plan_.chunk - 1)); half >= 1; half /= 2) {

@@ -40,7 +40,7 @@ class Decay {
 
   ChunkBuilder& b_;
   DecayPlan plan_;
-  mlir::Value L_, L_before_, middle_, last_;
+  mlir::Value log_w_, L_, L_before_, middle_, last_;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> cache_;  // x∘factor
   std::map<std::pair<bool, uint64_t>, mlir::Value> to_middles_;
   mlir::Value in_after_, in_before_, out_, state_;

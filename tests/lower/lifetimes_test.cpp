@@ -82,6 +82,8 @@ TEST_P(Lifetimes, HoldEveryUse) {
     Config config;
     config.mma = mma;
     config.pass = "both";
+    // Factors of every level in f32, of two rank-one terms: heads of 32 do not fit.
+    if (config.mma == "f32") config.key_dim = config.value_dim = 16;
     const std::string warp = lower_to(source_from(rec_text(GetParam(), config)), Stage::warp, config);
     EXPECT_EQ(Reader().read(warp), "") << mma;
   }

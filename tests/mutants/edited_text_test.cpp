@@ -94,13 +94,13 @@ const Reasons kEquivalentRwkv7Backward = {
 const Reasons kEquivalentRwkv6Backward = {
     {"next chunk's slot: const auto v_raw = v_ring[c];", kOneStage},
     {"next chunk's slot: const auto do_raw = do_ring[c];", kOneStage},
-    {"tail kept: const auto dlog_w = keep_rows(dlog_w_valid, valid) * greater_than(log_w_2, -40.f);",
-     "rows past the tail are not stored"},
+    {"tail kept: const auto log_w_valid_2 = keep_rows(log2_w_2, valid);",
+     "r is zero past the tail, and rows there are not stored"},
     {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column_2);",
      "parameters are the same for every batch"},
-    {"another batch: const auto u_2 = load_parameter_row<bf16, 16>(u_global, block, column_3);",
+    {"another batch: const auto u_2 = load_parameter_row<bf16, 16>(u_global, block, column_4);",
      "parameters are the same for every batch"},
-    {"another batch: store_parameter_row<f32>(du_parts_global, block, column_4, load_row<16>(du_sum + column_4));",
+    {"another batch: store_parameter_row<f32>(du_parts_global, block, column_5, load_row<16>(du_sum + column_5));",
      "batches are summed"},
 };
 

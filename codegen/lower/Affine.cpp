@@ -252,7 +252,7 @@ bool AffineAnalysis::visit_vector(Operation* op) {
     vectors_[result] = apply(dot);
     return true;
   }
-  // v·(x·y) stays a product of vectors, so that it becomes a diagonal token matrix.
+  // v·(x·y) stays a product of vectors, so that no matrix is made of it.
   if (auto scale = llvm::dyn_cast<rec::ScaleOp>(op)) {
     auto dot = scale.getScalar().getDefiningOp<rec::DotOp>();
     if (dot && !depends_on_state(scale.getScalar()) && !depends_on_state(scale.getValue())) {

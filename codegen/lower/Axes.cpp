@@ -28,7 +28,20 @@ Axis joined(Operation* op, Axis x, Axis y) {
              op->getName().getStringRef().str());
 }
 
+// Of what has a meaning for some matrices alone.
+void expect_space(Operation* op, const Spaces& spaces) {
+  Space space = op->getNumOperands() ? spaces.lookup(op->getOperand(0)) : Space{};
+  llvm::StringRef name = op->getName().getStringRef();
+  if (isa<chunk::TrilOp, chunk::UnitLowerInverseOp, chunk::DiagonalOp, chunk::LevelPairsOp>(op) &&
+      space != Space{Axis::token, Axis::token})
+    user_error("chunk program: '{}' takes a matrix of tokens by tokens", name.str());
+  if (isa<chunk::CumsumOp, chunk::RowOp, chunk::LevelExponentsOp, chunk::UpperRowsOp, chunk::LowerRowsOp>(op) &&
+      space != Space{Axis::token, Axis::key})
+    user_error("chunk program: '{}' takes a matrix of tokens by keys", name.str());
+}
+
 Space space_of(Operation* op, const Spaces& spaces) {
+  expect_space(op, spaces);
   auto of = [&](Value v) { return spaces.lookup(v); };
   if (auto input = dyn_cast<chunk::InputOp>(op)) return {Axis::token, axis_of(input.getDim())};
   if (auto parameter = dyn_cast<chunk::ParameterOp>(op)) return {Axis::one, axis_of(parameter.getDim())};

@@ -1,7 +1,9 @@
 #include "codegen/lower/ColumnDots.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include "codegen/ir/Text.h"
 #include "codegen/lower/Axes.h"
 
 using namespace mlir;
@@ -31,11 +33,12 @@ Factor factor_of(Value x) {
 
 // The product, and its factors where nothing else reads them.
 void erase_unused(chunk::MulOp product) {
-  Value factors[] = {product.getX(), product.getY()};
+  llvm::SmallSetVector<Operation*, 2> factors;
+  for (Value factor : product->getOperands()) factors.insert(factor.getDefiningOp());
   if (!isOpTriviallyDead(product)) return;
   product.erase();
-  for (Value factor : factors)
-    if (isOpTriviallyDead(factor.getDefiningOp())) factor.getDefiningOp()->erase();
+  for (Operation* factor : factors)
+    if (isOpTriviallyDead(factor)) factor->erase();
 }
 
 }  // namespace
@@ -50,9 +53,10 @@ void contract_columns(chunk::ProgramOp program) {
     for (chunk::RoundOp round : {x.operand, y.operand})
       if (sum->isBeforeInBlock(round)) round->moveBefore(sum);
     OpBuilder b(sum);
-    Value dots = chunk::ColumnDotsOp::create(b, sum.getLoc(), sum.getType(), x.operand, y.operand);
+    Value dots = chunk::ColumnDotsOp::create(b, b.getUnknownLoc(), sum.getType(), x.operand, y.operand);
     for (Value row : {x.row, y.row})
-      if (row) dots = chunk::MulOp::create(b, sum.getLoc(), sum.getType(), dots, row);
+      if (row) dots = chunk::MulOp::create(b, b.getUnknownLoc(), sum.getType(), dots, row);
+    set_name(dots, name_of(sum));
     sum.replaceAllUsesWith(dots);
     sum.erase();
     erase_unused(product);

@@ -146,8 +146,8 @@ Value Decay::write_level(Value k, bool after, uint64_t half) {
 Value Decay::pair_by_levels(Value q, bool after, Value k) {
   Value sum = after ? b_.diagonal_dot(q, k) : Value();
   for (uint64_t half = std::bit_floor(static_cast<uint64_t>(plan_.chunk - 1)); half >= 1; half /= 2) {
-    Value products = b_.precise_dot(read_level(q, after, half), 1, write_level(k, after, half), 1);
-    Value level = b_.level_pairs(products, half);
+    Value x = read_level(q, after, half), y = write_level(k, after, half);
+    Value level = b_.level_pairs(b_.precise_dot(x, 1, y, 1), half);
     sum = sum ? b_.add(sum, level) : level;
   }
   return sum;

@@ -211,13 +211,13 @@ void WarpBuilder::begin_chunk() {
 
 Value WarpBuilder::new_scale(chunk::RoundOp round) {
   llvm::SmallVector<Value> slots;
-  std::string name = name_of(round.getResult()).str();
+  std::string name;
   for (auto input : round.getBound()->getAsValueRange<StringAttr>()) {
     slots.push_back(maxima_.at(input.str()).value);
-    if (name.empty()) name = input.str();
+    name += input.str() + "_";
   }
   Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, round.getFactorAttr());
-  set_name(scale, name + "_scale");
+  set_name(scale, name + "scale");
   return scale;
 }
 

@@ -40,8 +40,8 @@ class WarpBuilder {
               std::deque<SharedBuffer>& spaces, int first_phase);
 
   void plan_buffers();
-  // Room for the state before the next chunk, copied ahead: whether there is a use for it. The last one planned may be
-  // dropped: then it is read when it is needed.
+  // Room for the state before the next chunk, copied ahead: whether there is a use for it. Right after it was planned
+  // it may be dropped; then the state is read when it is needed.
   bool plan_staged_state();
   void drop_staged_state();
   void declare_buffers();               // the operations of all buffers but rings

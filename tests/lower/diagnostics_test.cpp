@@ -231,6 +231,48 @@ TEST(Gradients, ThatAreNotWantedTakeNoNames) {
   EXPECT_NO_THROW(chunk_text(with_input("du_parts"), backward({"k"})));
 }
 
+// With one more output, %z of these lines.
+std::string error_of_output(const std::string& lines, const Config& config) {
+  std::string text = lower_to(source_from(rec_text(rwkv6(), config)), Stage::chunk, config);
+  const std::string type = "tensor<" + std::to_string(config.chunk) + "x32xf32>";
+  text.insert(text.find("  chunk.update"), lines + "  chunk.output \"z\" %z as \"f32\" : " + type + "\n");
+  return user_error_of([&] { lower_to(source_from(text), Stage::cuda, {}); });
+}
+
+TEST(ChunkText, OperationsAlongTokensTakeMatricesOfThem) {
+  Config config;
+  config.key_dim = config.value_dim = 32;
+  config.chunk = 16;
+  for (const char* lines : {"  %z = chunk.upper_rows %O half 8 : tensor<16x32xf32>\n",
+                            "  %z = chunk.level_exponents %O, %O half 8 : tensor<16x32xf32>\n",
+                            "  %z = chunk.cumsum %O : tensor<16x32xf32>\n",
+                            "  %y = chunk.row %O[3] : tensor<16x32xf32> -> tensor<1x32xf32>\n"
+                            "  %z = chunk.add %O, %y : tensor<16x32xf32>, tensor<1x32xf32> -> tensor<16x32xf32>\n"})
+    expect_contains(error_of_output(lines, config), "takes a matrix of tokens by keys");
+  config.chunk = 32;
+  for (const char* lines :
+       {"  %z = chunk.tril %L : tensor<32x32xf32>\n", "  %z = chunk.level_pairs %L half 8 : tensor<32x32xf32>\n"})
+    expect_contains(error_of_output(lines, config), "takes a matrix of tokens by tokens");
+}
+
+// Σ_v (S∘l)∘(S∘l) of a state that contractions read, l being a row: of one value, and of two.
+TEST(ChunkText, SumsOfProductsWithRowsAreContractions) {
+  Config config;
+  config.key_dim = config.value_dim = 32;
+  for (const std::string other : {"%x", "%y"}) {
+    std::string text = lower_to(source_from(rec_text(rwkv6(), config)), Stage::chunk, config);
+    const std::string row = " : tensor<32x32xf32>, tensor<1x32xf32> -> tensor<32x32xf32>\n";
+    const std::string lines = "  %x = chunk.mul %S, %L_last" + row + "  %l = chunk.neg %L_last : tensor<1x32xf32>\n" +
+                              "  %y = chunk.mul %S, %l" + row + "  %p = chunk.mul %x, " + other +
+                              " : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>\n" +
+                              "  %sum = chunk.sum_rows %p : tensor<32x32xf32> -> tensor<1x32xf32>\n" +
+                              "  %more = chunk.mul %S_next, %sum" + row;
+    const std::string update = "  chunk.update %S_next";
+    text.replace(text.find(update), update.size(), lines + "  chunk.update %more");
+    expect_contains(lower_to(source_from(text), Stage::cuda, {}), "column_dots(");
+  }
+}
+
 TEST(Casts, ToNarrowDtypesAreRefused) {
   const Definition definition = with([](const Values& at) { at.finish(at.S, cast<f32>(cast<bf16>(at.v))); });
   expect_contains(error_of(definition), "a cast to anything but f32 inside a recurrence is not supported");

@@ -68,7 +68,7 @@ WKVC_ELEMENTWISE(*)
     Tile<f32, R, C> y;                       \
     WKVC_EACH_ELEMENT(R, C) {                \
       const float a = x.block[i][j].unit[e]; \
-      y.block[i][j].unit[e] = value;         \
+      y.block[i][j].unit[e] = (value);       \
     }                                        \
     return y;                                \
   }                                          \
@@ -77,7 +77,7 @@ WKVC_ELEMENTWISE(*)
     Vector<Axis, N> y;                       \
     WKVC_EACH_SLOT(Axis, N) {                \
       const float a = x.v[i][s];             \
-      y.v[i][s] = value;                     \
+      y.v[i][s] = (value);                   \
     }                                        \
     return y;                                \
   }

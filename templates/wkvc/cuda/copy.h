@@ -55,8 +55,7 @@ class Largest {
   WKVC_INLINE void add(const T* piece) {
     const uint4 x = *reinterpret_cast<const uint4*>(piece);
     const u32 largest = larger(larger(x.x, x.y), larger(x.z, x.w));
-    largest_ = any_ ? larger(largest_, largest) : largest;
-    any_ = true;
+    largest_ = larger(largest_, largest);
   }
   WKVC_INLINE float value() const {
     float pair[2];
@@ -67,8 +66,7 @@ class Largest {
  private:
   static WKVC_INLINE u32 larger(u32 x, u32 y) { return ptx::larger_magnitudes(x, y, T{}); }
 
-  u32 largest_ = 0;
-  bool any_ = false;
+  u32 largest_ = 0;  // so that a NaN beside nothing else does not count, either
 };
 
 }  // namespace copy

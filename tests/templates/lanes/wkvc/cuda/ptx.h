@@ -66,11 +66,16 @@ inline u32 reduce_max(u32 x) {
   return largest;
 }
 
-// Without their signs, 16-bit floats that are no NaN are ordered like integers.
+// Without their signs, 16-bit floats are ordered like integers; `infinity` is the last that is no NaN.
+inline u32 larger_magnitude(u32 x, u32 y, u32 infinity) {
+  x &= 0x7fffu, y &= 0x7fffu;
+  if (x > infinity) return y;
+  return y > infinity ? x : std::max(x, y);
+}
 template <class T>
 u32 larger_magnitudes(u32 x, u32 y, T) {
-  const u32 low = std::max(x & 0x7fffu, y & 0x7fffu), high = std::max(x >> 16 & 0x7fffu, y >> 16 & 0x7fffu);
-  return low | high << 16;
+  const u32 infinity = is_same<T, f16> ? 0x7c00u : 0x7f80u;
+  return larger_magnitude(x, y, infinity) | larger_magnitude(x >> 16, y >> 16, infinity) << 16;
 }
 
 inline u32 low_halves(u32 x, u32 y) { return (x & 0xffffu) | y << 16; }

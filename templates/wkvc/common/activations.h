@@ -15,7 +15,15 @@ WKVC_INLINE float relu(float x) { return max_or_nan(x, 0.f); }
 
 }  // namespace scalar
 
-#define WKVC_UNARY(name) WKVC_MAP(name(const Tile<f32, R, C>& x), name(const Vector<Axis, N>& x), scalar::name(a))
+#define WKVC_UNARY(name)                                       \
+  template <int R, int C>                                      \
+  WKVC_INLINE Tile<f32, R, C> name(const Tile<f32, R, C>& x) { \
+    WKVC_MAP_TILE(scalar::name(a));                            \
+  }                                                            \
+  template <class Axis, int N>                                 \
+  WKVC_INLINE Vector<Axis, N> name(const Vector<Axis, N>& x) { \
+    WKVC_MAP_VECTOR(scalar::name(a));                          \
+  }
 WKVC_UNARY(exp)
 WKVC_UNARY(exp2)
 WKVC_UNARY(log)
@@ -27,12 +35,20 @@ WKVC_UNARY(sqrt)
 WKVC_UNARY(reciprocal)
 #undef WKVC_UNARY
 
-#define WKVC_BOUNDED(name, value) \
-  WKVC_MAP(name(const Tile<f32, R, C>& x, float bound), name(const Vector<Axis, N>& x, float bound), value)
+#define WKVC_BOUNDED(name, value)                                           \
+  template <int R, int C>                                                   \
+  WKVC_INLINE Tile<f32, R, C> name(const Tile<f32, R, C>& x, float bound) { \
+    WKVC_MAP_TILE(value);                                                   \
+  }                                                                         \
+  template <class Axis, int N>                                              \
+  WKVC_INLINE Vector<Axis, N> name(const Vector<Axis, N>& x, float bound) { \
+    WKVC_MAP_VECTOR(value);                                                 \
+  }
 WKVC_BOUNDED(maximum, scalar::max_or_nan(a, bound))
 // 1 where x > bound, else 0: the derivative of relu and of maximum.
 WKVC_BOUNDED(greater_than, a > bound ? 1.f : 0.f)
 #undef WKVC_BOUNDED
-#undef WKVC_MAP
+#undef WKVC_MAP_TILE
+#undef WKVC_MAP_VECTOR
 
 }  // namespace wkvc

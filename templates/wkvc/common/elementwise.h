@@ -61,26 +61,29 @@ WKVC_ELEMENTWISE(*)
 #undef WKVC_ELEMENTWISE
 #undef WKVC_BESIDE_TILE
 
-// A function of tiles and the same one of vectors, given as both declare it: `value` for every element a of x.
-#define WKVC_MAP(of_tile, of_vector, value)  \
-  template <int R, int C>                    \
-  WKVC_INLINE Tile<f32, R, C> of_tile {      \
-    Tile<f32, R, C> y;                       \
-    WKVC_EACH_ELEMENT(R, C) {                \
-      const float a = x.block[i][j].unit[e]; \
-      y.block[i][j].unit[e] = (value);       \
-    }                                        \
-    return y;                                \
-  }                                          \
-  template <class Axis, int N>               \
-  WKVC_INLINE Vector<Axis, N> of_vector {    \
-    Vector<Axis, N> y;                       \
-    WKVC_EACH_SLOT(Axis, N) {                \
-      const float a = x.v[i][s];             \
-      y.v[i][s] = (value);                   \
-    }                                        \
-    return y;                                \
-  }
-WKVC_MAP(operator-(const Tile<f32, R, C>& x), operator-(const Vector<Axis, N>& x), -a)
+// The bodies of a function of a tile x and of the same one of a vector: `value` for every element a of x.
+#define WKVC_MAP_TILE(value)               \
+  Tile<f32, R, C> y;                       \
+  WKVC_EACH_ELEMENT(R, C) {                \
+    const float a = x.block[i][j].unit[e]; \
+    y.block[i][j].unit[e] = (value);       \
+  }                                        \
+  return y
+#define WKVC_MAP_VECTOR(value) \
+  Vector<Axis, N> y;           \
+  WKVC_EACH_SLOT(Axis, N) {    \
+    const float a = x.v[i][s]; \
+    y.v[i][s] = (value);       \
+  }                            \
+  return y
+
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C> operator-(const Tile<f32, R, C>& x) {
+  WKVC_MAP_TILE(-a);
+}
+template <class Axis, int N>
+WKVC_INLINE Vector<Axis, N> operator-(const Vector<Axis, N>& x) {
+  WKVC_MAP_VECTOR(-a);
+}
 
 }  // namespace wkvc

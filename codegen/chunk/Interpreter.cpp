@@ -240,13 +240,10 @@ class Machine {
             return i / (2 * half) == j / (2 * half) && is_upper(i, half) && !is_upper(j, half);
           });
         })
-        .Case([&](UpperRowsOp y) {
+        .Case<UpperRowsOp, LowerRowsOp>([&](auto y) {
           const std::size_t half = y.getHalf();
-          return select(y, [half](std::size_t i, std::size_t) { return is_upper(i, half); });
-        })
-        .Case([&](LowerRowsOp y) {
-          const std::size_t half = y.getHalf();
-          return select(y, [half](std::size_t i, std::size_t) { return !is_upper(i, half); });
+          const bool upper = std::is_same_v<decltype(y), UpperRowsOp>;
+          return select(y, [half, upper](std::size_t i, std::size_t) { return is_upper(i, half) == upper; });
         })
         .Case([&](CumsumOp y) { return whole(y, y.getReverse() ? reverse_cumsum : cumsum); })
         .Case([&](SumRowsOp y) { return whole(y, sum_rows); })

@@ -57,6 +57,7 @@ std::string Expressions::infix(warp::CallOp op, const char* symbol, int level) c
 std::string Expressions::call(warp::CallOp op, int level) const {
   llvm::StringRef function = op.getFunction();
   auto x = [&](int i) { return of(op.getX()[i]); };
+  auto whole = [&] { return static_cast<int>(op.getConstant()->convertToFloat()); };
   if (function == "add" || function == "add_constant") return infix(op, "+", level);
   if (function == "sub") return infix(op, "-", level);
   if (function == "mul" || function == "mul_constant") return infix(op, "*", level);
@@ -67,17 +68,14 @@ std::string Expressions::call(warp::CallOp op, int level) const {
   if (function == "maximum" || function == "greater_than")
     return fmt::format("{}({}, {})", function.str(), x(0), float_text(*op.getConstant()));
   if (function == "at_row")
-    return fmt::format("at_row<{}, {}>({})", static_cast<int>(op.getConstant()->convertToFloat()),
-                       cast<VectorType>(op.getType()).getDimSize(0), x(0));
-  if (function == "row" || function == "level_pairs" || function == "upper_rows" || function == "lower_rows")
-    return fmt::format("{}<{}>({})", function.str(), static_cast<int>(op.getConstant()->convertToFloat()), x(0));
-  if (function == "level_exponents")
-    return fmt::format("level_exponents<{}>({}, {})", static_cast<int>(op.getConstant()->convertToFloat()), x(0), x(1));
+    return fmt::format("at_row<{}, {}>({})", whole(), cast<VectorType>(op.getType()).getDimSize(0), x(0));
   if (function.consume_front("unit_lower_inverse_"))
     return fmt::format("unit_lower_inverse<{}>({})", function.str(), x(0));
   std::string arguments;
   for (Value operand : op.getX()) arguments += (arguments.empty() ? "" : ", ") + of(operand);
-  return fmt::format("{}({})", op.getFunction().str(), arguments);
+  // What is left of functions with a constant, row and those of levels, has it as its template argument.
+  std::string constant = op.getConstant() ? fmt::format("<{}>", whole()) : "";
+  return fmt::format("{}{}({})", function.str(), constant, arguments);
 }
 
 std::string Expressions::round(warp::RoundOp op) const {

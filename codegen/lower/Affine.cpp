@@ -55,12 +55,6 @@ VectorForm AffineAnalysis::form_of(Value v) const {
   return form;
 }
 
-// x·y of every token.
-Value AffineAnalysis::row_dot(Value x, Value y) {
-  Value products = b_.mul(b_.widen(x), b_.widen(y));
-  return chunk::columns(products) == 1 ? products : b_.sum_columns(products);
-}
-
 Value AffineAnalysis::full(Value x, Value token_value, char dim) {
   int64_t extent = llvm::cast<RankedTensorType>(token_value.getType()).getDimSize(0);
   if (chunk::rows(x) == chunk_ && chunk::columns(x) == extent) return x;
@@ -238,7 +232,7 @@ MatrixForm AffineAnalysis::outer(rec::OuterOp op) {
   Value k = b_.widen(full(row, 'K'));
   for (Value q : form.before) result.rank.push_back({q, k});
   if (form.plain) result.input.push_back({b_.widen(full(form.plain, column, 'V')), k});
-  for (const auto& p : form.products) result.input.push_back({b_.mul(b_.widen(p.v), row_dot(p.x, p.y)), k});
+  for (const auto& p : form.products) result.input.push_back({b_.mul(b_.widen(p.v), b_.row_dot(p.x, p.y)), k});
   return result;
 }
 
@@ -290,7 +284,7 @@ VectorForm AffineAnalysis::apply(rec::DotOp op) {
     return form;
   }
   if (matrix.has_state) form.before.push_back(matrix.decay ? b_.mul(matrix.decay, q) : q);
-  for (const RankOne& term : matrix.rank) form.before.push_back(b_.mul(b_.widen(term.left), row_dot(term.right, q)));
+  for (const RankOne& term : matrix.rank) form.before.push_back(b_.mul(b_.widen(term.left), b_.row_dot(term.right, q)));
   for (const RankOne& term : matrix.input) form.products.push_back({term.left, term.right, q});
   return form;
 }

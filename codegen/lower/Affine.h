@@ -65,7 +65,6 @@ class AffineAnalysis {
   VectorForm scaled(VectorForm form, mlir::Value token_scalar);
   VectorForm sum(VectorForm x, VectorForm y, bool negate);
   mlir::Value full(mlir::Value token_value, char dim) { return full(lifted(token_value), token_value, dim); }
-  mlir::Value row_dot(mlir::Value x, mlir::Value y);
   mlir::Value log_of(mlir::Operation* op, mlir::Value token_factor, rec::Interval& range);
   void check_compute(mlir::Operation* op) const;
   VectorForm form_of(mlir::Value token_value) const;

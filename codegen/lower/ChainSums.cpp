@@ -1,6 +1,7 @@
 #include "codegen/lower/ChainSums.h"
 
 #include "codegen/ir/Text.h"
+#include "codegen/lower/DropUnused.h"
 #include "codegen/lower/Placement.h"
 
 using namespace mlir;
@@ -88,8 +89,7 @@ void for_each_sum(chunk::ProgramOp program, F f) {
   for (auto sum : program.getBody().getOps<chunk::AddOp>())
     if (plain_sum(sum.getResult()) && !is_inner(sum)) sums.push_back(sum);
   for (chunk::AddOp sum : sums) f(sum);
-  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(program.getBody().front())))
-    if (isOpTriviallyDead(&op)) op.erase();
+  drop_dead_values(program);
 }
 
 }  // namespace

@@ -92,6 +92,11 @@ Value ChunkBuilder::zeros(Type type, llvm::StringRef dims) {
   return create<chunk::ConstantOp>(type, llvm::APFloat(0.0), builder_.getStringAttr(dims));
 }
 
+Value ChunkBuilder::row_dot(Value x, Value y) {
+  Value products = mul(widen(x), widen(y));
+  return chunk::columns(products) == 1 ? products : sum_columns(products);
+}
+
 Value ChunkBuilder::diagonal_dot(Value x, Value y) {
   return create<chunk::DiagonalDotOp>(f32_type(chunk::rows(x), chunk::rows(x)), stored(x), stored(y));
 }

@@ -46,6 +46,7 @@ class ChunkBuilder {
   mlir::Value sum_rows(mlir::Value x) { return create<chunk::SumRowsOp>(f32_type(1, chunk::columns(x)), x); }
   mlir::Value sum_columns(mlir::Value x) { return create<chunk::SumColumnsOp>(f32_type(chunk::rows(x), 1), x); }
   mlir::Value diagonal(mlir::Value x) { return create<chunk::DiagonalOp>(f32_type(chunk::rows(x), 1), x); }
+  mlir::Value row_dot(mlir::Value x, mlir::Value y);  // x·y of every token, a column
   mlir::Value diagonal_dot(mlir::Value x, mlir::Value y);
   mlir::Value level_exponents(mlir::Value Lx, mlir::Value Ly, uint64_t half) {
     return create<chunk::LevelExponentsOp>(Lx.getType(), Lx, Ly, half);

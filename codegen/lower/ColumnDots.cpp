@@ -1,10 +1,8 @@
 #include "codegen/lower/ColumnDots.h"
 
-#include <llvm/ADT/SetVector.h>
-#include <mlir/Interfaces/SideEffectInterfaces.h>
-
 #include "codegen/ir/Text.h"
 #include "codegen/lower/Axes.h"
+#include "codegen/lower/DropUnused.h"
 
 using namespace mlir;
 
@@ -31,16 +29,6 @@ Factor factor_of(Value x) {
   return {};
 }
 
-// The product, and its factors where nothing else reads them.
-void erase_unused(chunk::MulOp product) {
-  llvm::SmallSetVector<Operation*, 2> factors;
-  for (Value factor : product->getOperands()) factors.insert(factor.getDefiningOp());
-  if (!isOpTriviallyDead(product)) return;
-  product.erase();
-  for (Operation* factor : factors)
-    if (isOpTriviallyDead(factor)) factor->erase();
-}
-
 }  // namespace
 
 void contract_columns(chunk::ProgramOp program) {
@@ -59,8 +47,8 @@ void contract_columns(chunk::ProgramOp program) {
     set_name(dots, name_of(sum));
     sum.replaceAllUsesWith(dots);
     sum.erase();
-    erase_unused(product);
   }
+  drop_dead_values(program);
 }
 
 }  // namespace wkvc

@@ -6,11 +6,15 @@ using namespace mlir;
 
 namespace wkvc {
 
+void drop_dead_values(chunk::ProgramOp program) {
+  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(program.getBody().front())))
+    if (isOpTriviallyDead(&op)) op.erase();
+}
+
 void drop_unused(chunk::ProgramOp program) {
-  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(program.getBody().front()))) {
-    bool source = isa<chunk::InputOp, chunk::ParameterOp, chunk::SavedStateOp>(op);
-    if (isOpTriviallyDead(&op) || (source && op.use_empty())) op.erase();
-  }
+  drop_dead_values(program);
+  for (Operation& op : llvm::make_early_inc_range(program.getBody().front()))
+    if (isa<chunk::InputOp, chunk::ParameterOp, chunk::SavedStateOp>(op) && op.use_empty()) op.erase();
 }
 
 }  // namespace wkvc

@@ -1,10 +1,13 @@
-// Dead values of a chunk program, and inputs that nothing needs: they are not read.
+// What nothing in a chunk program needs.
 #pragma once
 
 #include "codegen/chunk/Chunk.h"
 
 namespace wkvc {
 
+void drop_dead_values(chunk::ProgramOp program);
+
+// Inputs, too: they are not read.
 void drop_unused(chunk::ProgramOp program);
 
 }  // namespace wkvc

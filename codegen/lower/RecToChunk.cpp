@@ -133,8 +133,8 @@ class Lowering {
     for (Value q : form->before) accumulate(b_, sum, read_state(q, false)), pair_with_terms(matrices, q, false);
     for (Value q : form->after) accumulate(b_, sum, read_state(q, true)), pair_with_terms(matrices, q, true);
     for (const auto& p : form->products) {
-      Value products = b_.sum_columns(b_.mul(b_.widen(p.x), b_.widen(p.y)));
-      accumulate(b_, sum, b_.mul(products, past_end_zero(b_.widen(p.v))));
+      Value x_y = b_.row_dot(p.x, p.y);
+      accumulate(b_, sum, b_.mul(x_y, past_end_zero(b_.widen(p.v))));
     }
     sum = contract(matrices, sum);
     if (form->plain) accumulate(b_, sum, b_.widen(form->plain));

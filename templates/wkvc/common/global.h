@@ -6,9 +6,8 @@
 namespace wkvc {
 
 // The loops over runs of kAdjacent elements of neighbouring columns: those from element e of block (i, j) on.
-#define WKVC_EACH_RUN(R, C)                                                                     \
-  WKVC_UNROLL for (int i = 0; i < (R) / 16; ++i) WKVC_UNROLL for (int j = 0; j < (C) / 16; ++j) \
-      WKVC_UNROLL for (int e = 0; e < layout::kElements; e += layout::kAdjacent)
+#define WKVC_EACH_RUN(R, C) \
+  WKVC_EACH_BLOCK(R, C) WKVC_UNROLL for (int e = 0; e < layout::kElements; e += layout::kAdjacent)
 
 // Where element e of block (i, j) lies in rows of a tensor, `stride` elements from one to the next.
 WKVC_INLINE int offset_in_rows(int stride, int i, int j, int e) {

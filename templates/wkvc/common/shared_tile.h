@@ -98,11 +98,7 @@ WKVC_INLINE fragment::Columns<T> column_block(const Transposed<Shared<T, R, C, L
 template <class Operand>
 WKVC_INLINE auto load_operand(const Operand& x) {
   Tile<typename Operand::Element, Operand::kRows, Operand::kColumns> tile;
-  WKVC_UNROLL
-  for (int i = 0; i < Operand::kRows / 16; ++i) {
-    WKVC_UNROLL
-    for (int j = 0; j < Operand::kColumns / 16; ++j) tile.block[i][j] = operand_block(x, i, j);
-  }
+  WKVC_EACH_BLOCK(Operand::kRows, Operand::kColumns) tile.block[i][j] = operand_block(x, i, j);
   return tile;
 }
 
@@ -126,21 +122,13 @@ WKVC_INLINE Scaled<Tile<T, C, R>> load_transposed(const ScaledShared<T, R, C, LD
 template <class T, int R, int C, int LD>
 WKVC_INLINE void store(const Shared<T, R, C, LD>& to, const Tile<T, R, C>& x) {
   lanes::sync();  // lanes that still read what is overwritten
-  WKVC_UNROLL
-  for (int i = 0; i < R / 16; ++i) {
-    WKVC_UNROLL
-    for (int j = 0; j < C / 16; ++j) fragment::store(to.at(16 * i, 16 * j), LD, x.block[i][j]);
-  }
+  WKVC_EACH_BLOCK(R, C) fragment::store(to.at(16 * i, 16 * j), LD, x.block[i][j]);
   lanes::sync();  // lanes that read it next
 }
 template <class T, int R, int C, int LD>
 WKVC_INLINE void store_transposed(const Shared<T, R, C, LD>& to, const Tile<T, C, R>& x) {
   lanes::sync();
-  WKVC_UNROLL
-  for (int i = 0; i < C / 16; ++i) {
-    WKVC_UNROLL
-    for (int j = 0; j < R / 16; ++j) fragment::store_transposed(to.at(16 * j, 16 * i), LD, x.block[i][j]);
-  }
+  WKVC_EACH_BLOCK(C, R) fragment::store_transposed(to.at(16 * j, 16 * i), LD, x.block[i][j]);
   lanes::sync();
 }
 

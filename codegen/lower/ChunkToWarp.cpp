@@ -153,17 +153,17 @@ class KernelBuilder {
         b_(b),
         saved_type_(element_type(program.getContext(), program.getSaved())),
         main_(program, b, warps_of(program), saved_type_, spaces_, 0) {
-    main_.plan_buffers();
+    main_.buffers().plan();
     if (recompute) {
       again_.emplace(recompute, b, warps_of(program), saved_type_, spaces_, main_.phases() + 1);
-      again_->plan_buffers();
-      main_.keep_sums_until(main_.phases() + 1 + again_->phases());
+      again_->buffers().plan();
+      main_.buffers().keep_sums_until(main_.phases() + 1 + again_->phases());
       main_.read_states_from(kRecomputed);
     }
-    bool staged = main_.plan_staged_state();
+    bool staged = main_.buffers().plan_staged_state();
     shared_ = allocated();
     if (staged && shared_ > static_cast<int64_t>(program.getSramBudget())) {
-      main_.drop_staged_state();
+      main_.buffers().drop_staged_state();
       shared_ = allocated();
     }
     check_budget(program, spaces_, shared_);
@@ -179,8 +179,8 @@ class KernelBuilder {
         arch, backward(), program_.getSavedEvery(), program_.getSegments(), program_.getSummaryAttr());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
-    main_.declare_buffers();
-    if (again_) again_->declare_buffers();
+    main_.buffers().declare();
+    if (again_) again_->buffers().declare();
     main_.start_sums();
     Value state = start();
     set_name(state, (carried() + "_initial").str());
@@ -241,7 +241,7 @@ class KernelBuilder {
 
   // A loop over chunks and what has to come before it.
   Value chunks(WarpBuilder& builder, Value initial, llvm::StringRef over) {
-    builder.declare_rings(/*everywhere=*/over == "chunks");
+    builder.buffers().declare_rings(/*everywhere=*/over == "chunks");
     builder.start_copies();
     bool recomputes = &builder != &main_;
     OpBuilder::InsertionGuard guard(b_);

@@ -9,13 +9,6 @@ using namespace mlir;
 
 namespace wkvc {
 
-namespace {
-
-bool has_bound(chunk::RoundOp op) { return op.getBound() && !op.getBound()->empty(); }
-bool has_own_scale(chunk::RoundOp op) { return op.getBound() && op.getBound()->empty(); }
-
-}  // namespace
-
 std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
 WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved,
@@ -25,167 +18,25 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
       warps_(warps),
       saved_(saved),
       placement_(program, warps),
-      spaces_(spaces),
-      first_phase_(first_phase) {}
-
-//===- Shared memory ---------------------------------------------------------------------------------------------===//
-
-MemRefType WarpBuilder::shared_type(int64_t rows, int64_t columns, Type element) const {
-  return MemRefType::get({rows, columns}, element, MemRefLayoutAttrInterface(),
-                         b_.getI64IntegerAttr(warp::kSharedSpace));
-}
-
-SharedBuffer* WarpBuilder::reserve(const std::string& name, std::int64_t bytes, int from, int to) {
-  return &spaces_.emplace_back(SharedBuffer{name, bytes, first_phase_ + from, first_phase_ + to, -1});
-}
-
-void WarpBuilder::plan_buffers() {
-  plan_rings();
-  plan_maxima();
-  plan_sums();
-  plan_values();
-}
-
-void WarpBuilder::plan_rings() {
-  for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
-    Value value = input.getResult();
-    if (chunk::columns(value) == 1) continue;  // read from global memory
-    MemRefType type = shared_type(chunk::rows(value), chunk::columns(value), chunk::element(value));
-    // What only the first phase reads may be overwritten in the second, where shared memory is short: next to the
-    // backward pass's other buffers. A forward pass copies further ahead instead.
-    bool once = placement_.phases() > 1 && placement_.of(value).last_phase == 0;
-    int stages = once && (program_.getBackward() || program_.getRecompute()) ? 1 : 2;
-    auto* space = reserve(input.getSym().str() + "_ring", stages * warp::shared_bytes(type), 0, placement_.phases());
-    rings_[value].space = space;
-    rings_[value].type = type;
-    rings_[value].stages = stages;
-  }
-}
-
-MemRefType WarpBuilder::floats_type(int64_t count) const {
-  return MemRefType::get({count}, b_.getF32Type(), MemRefLayoutAttrInterface(),
-                         b_.getI64IntegerAttr(warp::kSharedSpace));
-}
-
-void WarpBuilder::plan_maxima() {
-  MemRefType type = floats_type(warps_);
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    if (!has_bound(round)) continue;
-    for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
-      PlannedBuffer& maximum = maxima_[name.str()];
-      if (maximum.space) continue;
-      // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.
-      maximum.type = type;
-      maximum.space = reserve(name.str() + "_max", warp::shared_bytes(type), 0, placement_.phases());
-    }
-  }
-}
-
-// It is copied again when it has been read: in the second phase, if there is one.
-bool WarpBuilder::plan_staged_state() {
-  if (program_.getBody().getOps<chunk::SavedStateOp>().empty() || placement_.phases() == 1) return false;
-  int64_t V = program_.getValueDim(), K = program_.getKeyDim();
-  staged_.emplace();
-  staged_->type = shared_type(V, K, saved_);
-  staged_->space = reserve("S_staged", V * K * saved_.getIntOrFloatBitWidth() / 8, 0, placement_.phases());
-  return true;
-}
-
-void WarpBuilder::drop_staged_state() {
-  staged_.reset();
-  spaces_.pop_back();
-}
-
-// Running sums live as long as the kernel.
-void WarpBuilder::plan_sums() {
-  for (auto sum : program_.getBody().getOps<chunk::AccumulateOp>()) {
-    PlannedBuffer& buffer = sums_[sum];
-    buffer.type = floats_type(chunk::columns(sum.getX()));
-    buffer.space = reserve(sum.getSym().str() + "_sum", warp::shared_bytes(buffer.type), 0, placement_.phases());
-  }
-}
-
-PlannedBuffer WarpBuilder::planned(Operation* op) {
-  Value value = op->getResult(0);
-  const Place& place = placement_.of(value);
-  const Space& space = placement_.space(value);
-  int64_t r = chunk::rows(value), c = chunk::columns(value);
-  std::string name = name_of(value).empty() ? "x" : name_of(value).str();
-  PlannedBuffer buffer;
-  if (r == 1 || c == 1) {
-    int64_t parts = !is_partial(value) ? 1 : place.owner == Owner::rows ? warps_ : program_.getKeyDim() / 16;
-    buffer.type = floats_type(parts * r * c);
-  } else {
-    buffer.type = shared_type(r, c, chunk::element(value));
-  }
-  buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, place.last_phase);
-  if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
-    if (place.owner == Owner::rows) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
-    int64_t scales = buffer.slabs.empty() ? 1 : warps_;
-    buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
-  }
-  return buffer;
-}
-
-void WarpBuilder::plan_values() {
-  for (Operation& op : program_.getBody().front())
-    if (op.getNumResults() && placement_.of(op.getResult(0)).shared) buffers_[op.getResult(0)] = planned(&op);
-}
-
-void WarpBuilder::declare_buffers() {
-  auto declare_floats = [&](PlannedBuffer& buffer, const std::string& name) {
-    const SharedBuffer& space = *buffer.space;
-    buffer.value = create<warp::FloatsOp>(buffer.type, space.offset, space.from, space.to);
-    set_name(buffer.value, name);
-  };
-  for (auto& [name, buffer] : maxima_) declare_floats(buffer, buffer.space->name);
-  for (auto& [op, buffer] : sums_) declare_floats(buffer, buffer.space->name);
-  if (staged_) {
-    const SharedBuffer& space = *staged_->space;
-    staged_->value = create<warp::StagedOp>(staged_->type, space.offset, space.from, space.to);
-    set_name(staged_->value, space.name);
-  }
-  for (auto& [value, buffer] : buffers_) {
-    const SharedBuffer& space = *buffer.space;
-    if (buffer.type.getRank() == 1) {
-      declare_floats(buffer, space.name + "_shared");
-      continue;
-    }
-    auto scale = buffer.scale ? b_.getI64IntegerAttr(buffer.scale->offset) : IntegerAttr();
-    auto slabs = buffer.slabs.empty() ? StringAttr() : b_.getStringAttr(buffer.slabs);
-    buffer.value = create<warp::BufferOp>(buffer.type, b_.getI64IntegerAttr(space.offset), scale, slabs,
-                                          b_.getI64IntegerAttr(space.from), b_.getI64IntegerAttr(space.to));
-    set_name(buffer.value, space.name + "_shared");
-  }
-}
-
-void WarpBuilder::declare_rings(bool everywhere) {
-  for (auto& [value, ring] : rings_) {
-    auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
-    auto input = cast<chunk::InputOp>(value.getDefiningOp());
-    ring.value = create<warp::RingOp>(
-        ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset), b_.getI64IntegerAttr(ring.stages),
-        program_.getBackward() ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from), phase(ring.space->to));
-    set_name(ring.value, ring.space->name);
-  }
-}
+      buffers_(program, placement_, builder, warps, saved, spaces, first_phase) {}
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
 
 void WarpBuilder::start_copies() {
-  for (auto& [value, ring] : rings_) create<warp::CopyOp>(ring.value, 0);
-  if (staged_) create<warp::CopySavedOp>(kept_states_, staged_->value, 0);
+  for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 0);
+  if (buffers_.staged()) create<warp::CopySavedOp>(kept_states_, buffers_.staged(), 0);
   create<warp::CommitCopiesOp>();
 }
 
 // The next chunk's, into the rings of that many stages.
 void WarpBuilder::copy_ahead(int stages) {
-  for (auto& [value, ring] : rings_)
+  for (auto& [value, ring] : buffers_.rings())
     if (ring.stages == stages) create<warp::CopyOp>(ring.value, 1);
-  if (staged_ && stages == 1) create<warp::CopySavedOp>(kept_states_, staged_->value, 1);
+  if (buffers_.staged() && stages == 1) create<warp::CopySavedOp>(kept_states_, buffers_.staged(), 1);
   // One commit for all of them, after the last.
   auto some = [&](int count) {
-    return (staged_ && count == 1) || llvm::any_of(rings_, [=](auto& ring) { return ring.second.stages == count; });
+    return (buffers_.staged() && count == 1) ||
+           llvm::any_of(buffers_.rings(), [=](auto& ring) { return ring.second.stages == count; });
   };
   bool more = stages == 2 && some(1), any = some(stages);
   if (any && !more) create<warp::CommitCopiesOp>();
@@ -194,15 +45,14 @@ void WarpBuilder::copy_ahead(int stages) {
 void WarpBuilder::begin_chunk() {
   registers_.clear();
   create<warp::WaitCopiesOp>(0);
-  for (auto& [value, ring] : rings_) {
+  for (auto& [value, ring] : buffers_.rings()) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     current_[value] = create<warp::CurrentOp>(ring.type, ring.value);
     set_name(current_[value], (input.getSym() + "_raw").str());
   }
-  for (auto& [value, ring] : rings_) {
+  for (auto& [value, ring] : buffers_.rings()) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
-    if (auto it = maxima_.find(input.getSym().str()); it != maxima_.end())
-      create<warp::PublishMaxOp>(current_[value], it->second.value);
+    if (Value slots = buffers_.maximum(input.getSym())) create<warp::PublishMaxOp>(current_[value], slots);
   }
   create<warp::BarrierOp>();
   copy_ahead(2);
@@ -213,7 +63,7 @@ Value WarpBuilder::new_scale(chunk::RoundOp round) {
   llvm::SmallVector<Value> slots;
   std::string name;
   for (auto input : round.getBound()->getAsValueRange<StringAttr>()) {
-    slots.push_back(maxima_.at(input.str()).value);
+    slots.push_back(buffers_.maximum(input));
     name += input.str() + "_";
   }
   Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, round.getFactorAttr());
@@ -237,8 +87,8 @@ void WarpBuilder::publish_states() {
   owner_ = Owner::rows;
   for (Operation& op : program_.getBody().front()) {
     if (!isa<chunk::StateOp, chunk::SavedStateOp>(op)) continue;
-    auto it = maxima_.find(op.getAttrOfType<StringAttr>("sym").str());
-    if (it != maxima_.end()) create<warp::PublishMaxOp>(tile(op.getResult(0)), it->second.value);
+    if (Value slots = buffers_.maximum(op.getAttrOfType<StringAttr>("sym").getValue()))
+      create<warp::PublishMaxOp>(tile(op.getResult(0)), slots);
   }
 }
 
@@ -346,12 +196,12 @@ Value WarpBuilder::call(llvm::StringRef function, ValueRange x, Type type, std::
 }
 
 bool WarpBuilder::is_computed(Value value) const {
-  return local_.contains(value) || registers_.contains(value) || buffers_.contains(value);
+  return local_.contains(value) || registers_.contains(value) || buffers_.find(value);
 }
 
 Value WarpBuilder::shared_tile(Value value) {
   if (auto it = current_.find(value); it != current_.end()) return it->second;
-  if (auto it = buffers_.find(value); it != buffers_.end()) return it->second.value;
+  if (const KernelBuffer* buffer = buffers_.find(value)) return buffer->value;
   internal_error("'{}' is not in shared memory", name_of(value).str());
 }
 
@@ -359,8 +209,7 @@ Value WarpBuilder::tile(Value value) {
   if (auto found = current_registers().lookup(value)) return found;
   Operation* op = value.getDefiningOp();
   const Place& place = placement_.of(value);
-  bool again =
-      !is_source(value) && !buffers_.contains(value) && (place.owner == Owner::anyone || place.owner == owner_);
+  bool again = !is_source(value) && !buffers_.find(value) && (place.owner == Owner::anyone || place.owner == owner_);
   if (again) {
     compute(op);
     return tile(value);
@@ -376,7 +225,7 @@ WarpBuilder::Registers& WarpBuilder::current_registers() { return owner_ == Owne
 
 Value WarpBuilder::load_saved() {
   auto tile = VectorType::get({16, static_cast<int64_t>(program_.getKeyDim())}, b_.getF32Type());
-  if (staged_) return create<warp::LoadStagedOp>(tile, staged_->value);
+  if (buffers_.staged()) return create<warp::LoadStagedOp>(tile, buffers_.staged());
   return create<warp::LoadSavedOp>(tile, kept_states_, saved_);
 }
 
@@ -499,7 +348,7 @@ void WarpBuilder::compute(Operation* op) {
   if (auto update = dyn_cast<chunk::UpdateOp>(op)) {
     next_ = tile(update.getX());
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
-    create<warp::AddVectorOp>(tile(sum.getX()), sums_.find(op)->second.value,
+    create<warp::AddVectorOp>(tile(sum.getX()), buffers_.sums().find(op)->second.value,
                               owner_ == Owner::slab ? column_ : Value());
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
@@ -570,7 +419,7 @@ Value WarpBuilder::computed(Operation* op) {
 
 // To shared memory, for another owner or a later phase.
 void WarpBuilder::publish(Value value, Value x) {
-  const PlannedBuffer& buffer = buffers_.find(value)->second;
+  const KernelBuffer& buffer = *buffers_.find(value);
   Value column = owner_ == Owner::slab ? column_ : Value();
   Space space = placement_.space(value);
   if (buffer.type.getRank() == 1) {
@@ -589,18 +438,14 @@ void WarpBuilder::publish(Value value, Value x) {
 template <class F>
 void WarpBuilder::for_each_sum(F f) {
   auto each = [&](Owner owner, Value column) {
-    for (auto& [op, buffer] : sums_)
+    for (auto& [op, buffer] : buffers_.sums())
       if (placement_.of(op).owner == owner) f(cast<chunk::AccumulateOp>(op), buffer.value, column);
   };
   each(Owner::rows, {});
-  bool any = llvm::any_of(sums_, [&](auto& sum) { return placement_.of(sum.first).owner == Owner::slab; });
+  bool any = llvm::any_of(buffers_.sums(), [&](auto& sum) { return placement_.of(sum.first).owner == Owner::slab; });
   if (!any) return;
   OpBuilder::InsertionGuard guard(b_);
   each(Owner::slab, begin_slab(create<warp::SlabsOp>(program_.getKeyDim())));
-}
-
-void WarpBuilder::keep_sums_until(int phase) {
-  for (auto& [op, buffer] : sums_) buffer.space->to = phase;
 }
 
 void WarpBuilder::start_sums() {

@@ -1,29 +1,12 @@
 // The state of chunk → warp while it builds a kernel: which warp value holds which chunk value, and where.
 #pragma once
 
-#include <llvm/ADT/MapVector.h>
-
-#include <deque>
-#include <map>
 #include <optional>
-#include <string>
 
-#include "codegen/lower/Placement.h"
-#include "codegen/lower/SharedMemory.h"
+#include "codegen/lower/KernelBuffers.h"
 #include "codegen/rec/Rec.h"
-#include "codegen/warp/Warp.h"
 
 namespace wkvc {
-
-// A shared buffer being planned; its operation exists once offsets are known.
-struct PlannedBuffer {
-  SharedBuffer* space = nullptr;
-  SharedBuffer* scale = nullptr;  // floats beside it, for the scale of an f16 tile or of each of its slabs
-  llvm::StringRef slabs;          // "rows" or "columns" if it has one for each
-  int stages = 1;                 // of a ring
-  mlir::MemRefType type;
-  mlir::Value value;
-};
 
 // An operand of a contraction: a register tile or a shared tile, and its scale if it has one outside itself.
 struct Operand {
@@ -38,41 +21,27 @@ class WarpBuilder {
   // `spaces`: of the whole kernel, in which this program's phases begin with `first_phase`.
   WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved,
               std::deque<SharedBuffer>& spaces, int first_phase);
+  WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 
-  void plan_buffers();
-  // Room for the state before the next chunk, copied ahead: whether there is a use for it. Right after it was planned
-  // it may be dropped; then the state is read when it is needed.
-  bool plan_staged_state();
-  void drop_staged_state();
-  void declare_buffers();               // the operations of all buffers but rings
-  void declare_rings(bool everywhere);  // of one loop, or living in all phases
-  void start_copies();                  // before the loop
-  mlir::Value load_saved();             // the state that the forward pass saved
-  void begin_chunk();                   // wait, publish maxima, barrier, copy ahead, scales
-  void phase(int number);               // everything of one phase
+  KernelBuffers& buffers() { return buffers_; }
+  void start_copies();       // before the loop
+  mlir::Value load_saved();  // the state that the forward pass saved
+  void begin_chunk();        // wait, publish maxima, barrier, copy ahead, scales
+  void phase(int number);    // everything of one phase
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
   void read_states_from(llvm::StringRef tensor) { kept_states_ = tensor; }
   mlir::Value next_state() const { return next_; }
-  void keep_sums_until(int phase);  // of the kernel's last program
-  void start_sums();                // before the loop: sums over all chunks begin with zero
-  void end_sums();                  // after it: to their workspaces
+  void start_sums();  // before the loop: sums over all chunks begin with zero
+  void end_sums();    // after it: to their workspaces
 
  private:
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
-  void plan_rings();
   mlir::Value new_scale(chunk::RoundOp round);
   void create_scales(bool of_states);  // of this chunk, or of its states
   void publish_states();
   void copy_ahead(int stages);
-  void plan_values();
-  void plan_maxima();
-  void plan_sums();
-  PlannedBuffer planned(mlir::Operation* op);
-  mlir::MemRefType floats_type(int64_t count) const;
-  SharedBuffer* reserve(const std::string& name, std::int64_t bytes, int from, int to);
-
   template <class F>
   void for_each_sum(F f);
   Registers& current_registers();
@@ -101,7 +70,6 @@ class WarpBuilder {
   mlir::VectorType type_of(mlir::Value value) const;
   bool is_column_vector(mlir::Value value) const;
   bool is_partial(mlir::Value value) const { return is_partial_sum(value.getDefiningOp(), placement_); }
-  mlir::MemRefType shared_type(int64_t rows, int64_t columns, mlir::Type element) const;
 
   // A new operation; takes any of its builders' arguments.
   template <class Op, class... Args>
@@ -115,13 +83,8 @@ class WarpBuilder {
   mlir::Type saved_;
   llvm::StringRef kept_states_ = "saved_states";
   Placement placement_;
-  std::deque<SharedBuffer>& spaces_;
-  int first_phase_;
-  llvm::MapVector<mlir::Value, PlannedBuffer> rings_, buffers_;
-  std::map<std::string, PlannedBuffer> maxima_;
-  std::optional<PlannedBuffer> staged_;                    // the state before the chunk, in backward programs
-  llvm::MapVector<mlir::Operation*, PlannedBuffer> sums_;  // of parameters' gradients
-  llvm::DenseMap<mlir::Value, mlir::Value> current_;       // input → its tile of this chunk
+  KernelBuffers buffers_;
+  llvm::DenseMap<mlir::Value, mlir::Value> current_;  // input → its tile of this chunk
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;

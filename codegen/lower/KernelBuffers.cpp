@@ -1,0 +1,174 @@
+#include "codegen/lower/KernelBuffers.h"
+
+#include "codegen/ir/Text.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+bool has_bound(chunk::RoundOp round) { return round.getBound() && !round.getBound()->empty(); }
+bool has_own_scale(chunk::RoundOp round) { return round.getBound() && round.getBound()->empty(); }
+
+const KernelBuffer* KernelBuffers::find(Value value) const {
+  auto it = values_.find(value);
+  return it == values_.end() ? nullptr : &it->second;
+}
+
+Value KernelBuffers::maximum(llvm::StringRef name) const {
+  auto it = maxima_.find(name.str());
+  return it == maxima_.end() ? Value() : it->second.value;
+}
+
+//===- Planning --------------------------------------------------------------------------------------------------===//
+
+MemRefType KernelBuffers::shared_type(int64_t rows, int64_t columns, Type element) const {
+  return MemRefType::get({rows, columns}, element, MemRefLayoutAttrInterface(),
+                         b_.getI64IntegerAttr(warp::kSharedSpace));
+}
+
+MemRefType KernelBuffers::floats_type(int64_t count) const {
+  return MemRefType::get({count}, b_.getF32Type(), MemRefLayoutAttrInterface(),
+                         b_.getI64IntegerAttr(warp::kSharedSpace));
+}
+
+SharedBuffer* KernelBuffers::reserve(const std::string& name, std::int64_t bytes, int from, int to) {
+  return &spaces_.emplace_back(SharedBuffer{name, bytes, first_phase_ + from, first_phase_ + to, -1});
+}
+
+void KernelBuffers::plan() {
+  plan_rings();
+  plan_maxima();
+  plan_sums();
+  plan_values();
+}
+
+void KernelBuffers::plan_rings() {
+  for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
+    Value value = input.getResult();
+    if (chunk::columns(value) == 1) continue;  // read from global memory
+    MemRefType type = shared_type(chunk::rows(value), chunk::columns(value), chunk::element(value));
+    // What only the first phase reads may be overwritten in the second, where shared memory is short: next to the
+    // backward pass's other buffers. A forward pass copies further ahead instead.
+    bool once = placement_.phases() > 1 && placement_.of(value).last_phase == 0;
+    int stages = once && (program_.getBackward() || program_.getRecompute()) ? 1 : 2;
+    auto* space = reserve(input.getSym().str() + "_ring", stages * warp::shared_bytes(type), 0, placement_.phases());
+    rings_[value].space = space;
+    rings_[value].type = type;
+    rings_[value].stages = stages;
+  }
+}
+
+void KernelBuffers::plan_maxima() {
+  MemRefType type = floats_type(warps_);
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    if (!has_bound(round)) continue;
+    for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
+      KernelBuffer& maximum = maxima_[name.str()];
+      if (maximum.space) continue;
+      // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.
+      maximum.type = type;
+      maximum.space = reserve(name.str() + "_max", warp::shared_bytes(type), 0, placement_.phases());
+    }
+  }
+}
+
+// Running sums live as long as the kernel.
+void KernelBuffers::plan_sums() {
+  for (auto sum : program_.getBody().getOps<chunk::AccumulateOp>()) {
+    KernelBuffer& buffer = sums_[sum];
+    buffer.type = floats_type(chunk::columns(sum.getX()));
+    buffer.space = reserve(sum.getSym().str() + "_sum", warp::shared_bytes(buffer.type), 0, placement_.phases());
+  }
+}
+
+void KernelBuffers::keep_sums_until(int phase) {
+  for (auto& [op, buffer] : sums_) buffer.space->to = phase;
+}
+
+void KernelBuffers::plan_values() {
+  for (Operation& op : program_.getBody().front())
+    if (op.getNumResults() && placement_.of(op.getResult(0)).shared) values_[op.getResult(0)] = planned(&op);
+}
+
+KernelBuffer KernelBuffers::planned(Operation* op) {
+  Value value = op->getResult(0);
+  const Place& place = placement_.of(value);
+  const Space& space = placement_.space(value);
+  int64_t r = chunk::rows(value), c = chunk::columns(value);
+  std::string name = name_of(value).empty() ? "x" : name_of(value).str();
+  KernelBuffer buffer;
+  if (r == 1 || c == 1) {
+    bool partial = is_partial_sum(op, placement_);
+    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? warps_ : program_.getKeyDim() / 16;
+    buffer.type = floats_type(parts * r * c);
+  } else {
+    buffer.type = shared_type(r, c, chunk::element(value));
+  }
+  buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, place.last_phase);
+  if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
+    if (place.owner == Owner::rows) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
+    int64_t scales = buffer.slabs.empty() ? 1 : warps_;
+    buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
+  }
+  return buffer;
+}
+
+// It is copied again when it has been read: in the second phase, if there is one.
+bool KernelBuffers::plan_staged_state() {
+  if (program_.getBody().getOps<chunk::SavedStateOp>().empty() || placement_.phases() == 1) return false;
+  int64_t V = program_.getValueDim(), K = program_.getKeyDim();
+  staged_.type = shared_type(V, K, saved_);
+  staged_.space = reserve("S_staged", V * K * saved_.getIntOrFloatBitWidth() / 8, 0, placement_.phases());
+  return true;
+}
+
+void KernelBuffers::drop_staged_state() {
+  staged_ = {};
+  spaces_.pop_back();
+}
+
+//===- Declaring -------------------------------------------------------------------------------------------------===//
+
+void KernelBuffers::declare_floats(KernelBuffer& buffer, const std::string& name) {
+  const SharedBuffer& space = *buffer.space;
+  buffer.value = create<warp::FloatsOp>(buffer.type, space.offset, space.from, space.to);
+  set_name(buffer.value, name);
+}
+
+void KernelBuffers::declare_tile(KernelBuffer& buffer) {
+  const SharedBuffer& space = *buffer.space;
+  auto scale = buffer.scale ? b_.getI64IntegerAttr(buffer.scale->offset) : IntegerAttr();
+  auto slabs = buffer.slabs.empty() ? StringAttr() : b_.getStringAttr(buffer.slabs);
+  buffer.value = create<warp::BufferOp>(buffer.type, b_.getI64IntegerAttr(space.offset), scale, slabs,
+                                        b_.getI64IntegerAttr(space.from), b_.getI64IntegerAttr(space.to));
+  set_name(buffer.value, space.name + "_shared");
+}
+
+void KernelBuffers::declare() {
+  for (auto& [name, buffer] : maxima_) declare_floats(buffer, buffer.space->name);
+  for (auto& [op, buffer] : sums_) declare_floats(buffer, buffer.space->name);
+  if (staged_.space) {
+    const SharedBuffer& space = *staged_.space;
+    staged_.value = create<warp::StagedOp>(staged_.type, space.offset, space.from, space.to);
+    set_name(staged_.value, space.name);
+  }
+  for (auto& [value, buffer] : values_) {
+    if (buffer.type.getRank() == 1)
+      declare_floats(buffer, buffer.space->name + "_shared");
+    else
+      declare_tile(buffer);
+  }
+}
+
+void KernelBuffers::declare_rings(bool everywhere) {
+  for (auto& [value, ring] : rings_) {
+    auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
+    auto input = cast<chunk::InputOp>(value.getDefiningOp());
+    ring.value = create<warp::RingOp>(
+        ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset), b_.getI64IntegerAttr(ring.stages),
+        program_.getBackward() ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from), phase(ring.space->to));
+    set_name(ring.value, ring.space->name);
+  }
+}
+
+}  // namespace wkvc

@@ -1,0 +1,93 @@
+// The shared memory of one chunk program in a kernel: planned before there are offsets, declared once there are.
+#pragma once
+
+#include <llvm/ADT/MapVector.h>
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "codegen/lower/Placement.h"
+#include "codegen/lower/SharedMemory.h"
+#include "codegen/warp/Warp.h"
+
+namespace wkvc {
+
+// Its value exists once it is declared.
+struct KernelBuffer {
+  SharedBuffer* space = nullptr;
+  SharedBuffer* scale = nullptr;  // floats beside it, for the scale of an f16 tile or of each of its slabs
+  llvm::StringRef slabs;          // "rows" or "columns" if it has one for each
+  int stages = 1;                 // of a ring
+  mlir::MemRefType type;
+  mlir::Value value;
+};
+
+class KernelBuffers {
+ public:
+  // `saved`: the dtype of saved states. `spaces`: of the whole kernel, in which this program's phases begin with
+  // `first_phase`.
+  KernelBuffers(chunk::ProgramOp program, const Placement& placement, mlir::OpBuilder& builder, int warps,
+                mlir::Type saved, std::deque<SharedBuffer>& spaces, int first_phase)
+      : program_(program),
+        placement_(placement),
+        b_(builder),
+        warps_(warps),
+        saved_(saved),
+        spaces_(spaces),
+        first_phase_(first_phase) {}
+
+  void plan();
+  // Room for the state before the next chunk, copied ahead: whether there is a use for it. Right after it was planned
+  // it may be dropped; then the state is read when it is needed.
+  bool plan_staged_state();
+  void drop_staged_state();
+  void keep_sums_until(int phase);  // of the kernel's last program
+
+  void declare();                       // all but rings
+  void declare_rings(bool everywhere);  // of one loop, or living in all phases
+
+  // By input, by parameter's gradient, in the program's order.
+  const llvm::MapVector<mlir::Value, KernelBuffer>& rings() const { return rings_; }
+  const llvm::MapVector<mlir::Operation*, KernelBuffer>& sums() const { return sums_; }
+  const KernelBuffer* find(mlir::Value value) const;    // where it crosses to other warps; null if it does not
+  mlir::Value maximum(llvm::StringRef name) const;      // the slots of an input's or a state's; null if nobody needs it
+  mlir::Value staged() const { return staged_.value; }  // the state before the chunk; null if it is not copied ahead
+
+ private:
+  void plan_rings();
+  void plan_maxima();
+  void plan_sums();
+  void plan_values();
+  KernelBuffer planned(mlir::Operation* op);
+  SharedBuffer* reserve(const std::string& name, std::int64_t bytes, int from, int to);
+  void declare_floats(KernelBuffer& buffer, const std::string& name);
+  void declare_tile(KernelBuffer& buffer);
+  mlir::MemRefType floats_type(int64_t count) const;
+  mlir::MemRefType shared_type(int64_t rows, int64_t columns, mlir::Type element) const;
+
+  // A new operation; takes any of its builders' arguments.
+  template <class Op, class... Args>
+  Op create(Args&&... args) {
+    return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  chunk::ProgramOp program_;
+  const Placement& placement_;
+  mlir::OpBuilder& b_;
+  int warps_;
+  mlir::Type saved_;
+  std::deque<SharedBuffer>& spaces_;
+  int first_phase_;
+  llvm::MapVector<mlir::Value, KernelBuffer> rings_, values_;
+  std::map<std::string, KernelBuffer> maxima_;
+  KernelBuffer staged_;
+  llvm::MapVector<mlir::Operation*, KernelBuffer> sums_;
+};
+
+// Whether an f16 operand's scale comes from its inputs' maxima, or from its own.
+bool has_bound(chunk::RoundOp round);
+bool has_own_scale(chunk::RoundOp round);
+
+}  // namespace wkvc

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on every source of a build, in parallel: tidy.py BUILD_DIR.
 
-A source that was clean is not read again until it, a header of the project that it includes, its compiler flags or
-.clang-tidy change. Generated code and the tests are skipped, except those where headers of templates/ are compiled.
+A source that was clean is not read again, in another clone either, until it, a header of the project that it includes,
+its compiler flags or .clang-tidy change. Generated code and the tests are skipped, except those where headers of
+templates/ are compiled.
 """
 import hashlib
 import json
@@ -15,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TIDY = "clang-tidy-22"
+KEPT = 30 * 24 * 3600  # seconds that a stamp is kept after its last use
 
 
 def is_skipped(source):
@@ -33,11 +35,22 @@ def included_files(build):
     return files
 
 
-def fingerprint(command, files, common):
-    digest = hashlib.sha256(common + command.encode())
+def fingerprint(root, command, files, common):
+    """The same wherever the clone lies."""
+    digest = hashlib.sha256(common + command.replace(str(root), "").encode())
     for file in sorted(files):
-        digest.update(str(file).encode() + b"\0" + file.read_bytes())
+        digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
+
+
+def open_stamps():
+    """A directory with an empty file for each source that was clean, by fingerprint."""
+    stamps = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wkvc-tidy"
+    stamps.mkdir(parents=True, exist_ok=True)
+    for stamp in stamps.iterdir():
+        if stamp.stat().st_mtime < time.time() - KEPT:
+            stamp.unlink(missing_ok=True)
+    return stamps
 
 
 def lint(build, source):
@@ -48,8 +61,7 @@ def lint(build, source):
 def main():
     root = Path(__file__).resolve().parent.parent
     build = Path(sys.argv[1]).resolve()
-    stamps = build / "tidy"
-    stamps.mkdir(exist_ok=True)
+    stamps = open_stamps()
     version = subprocess.run([TIDY, "--version"], check=True, capture_output=True).stdout
     common = version + (root / ".clang-tidy").read_bytes()
     included = included_files(build)
@@ -63,10 +75,10 @@ def main():
         words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]  # CMake 3.25 does not name it
         ours = {file for file in included.get(output, []) if root in file.parents} | {source}
-        todo[source] = stamps / fingerprint(entry["command"], ours, common)
+        todo[source] = stamps / fingerprint(root, entry["command"], ours, common)
     stale = {source: stamp for source, stamp in todo.items() if not stamp.exists()}
-    for old in set(stamps.iterdir()) - set(todo.values()):
-        old.unlink()
+    for stamp in set(todo.values()) - set(stale.values()):
+        stamp.touch()
 
     start, bad = time.monotonic(), 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -7,6 +7,5 @@ template auto fmt::detail::dragonbox::to_decimal(float x) noexcept -> fmt::detai
 template auto fmt::detail::dragonbox::to_decimal(double x) noexcept -> fmt::detail::dragonbox::decimal_fp<double>;
 template fmt::detail::locale_ref::locale_ref(const std::locale& locale);
 template auto fmt::detail::locale_ref::get<std::locale>() const -> std::locale;
-template auto fmt::detail::thousands_sep_impl<char>(fmt::detail::locale_ref)
-    -> fmt::detail::thousands_sep_result<char>;
+template auto fmt::detail::thousands_sep_impl<char>(fmt::detail::locale_ref) -> fmt::detail::thousands_sep_result<char>;
 template auto fmt::detail::decimal_point_impl<char>(fmt::detail::locale_ref) -> char;

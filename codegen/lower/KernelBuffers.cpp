@@ -6,9 +6,6 @@ using namespace mlir;
 
 namespace wkvc {
 
-bool has_bound(chunk::RoundOp round) { return round.getBound() && !round.getBound()->empty(); }
-bool has_own_scale(chunk::RoundOp round) { return round.getBound() && round.getBound()->empty(); }
-
 const KernelBuffer* KernelBuffers::find(Value value) const {
   auto it = values_.find(value);
   return it == values_.end() ? nullptr : &it->second;

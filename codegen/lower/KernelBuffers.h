@@ -5,7 +5,6 @@
 
 #include <deque>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "codegen/lower/Placement.h"
@@ -85,9 +84,5 @@ class KernelBuffers {
   KernelBuffer staged_;
   llvm::MapVector<mlir::Operation*, KernelBuffer> sums_;
 };
-
-// Whether an f16 operand's scale comes from its inputs' maxima, or from its own.
-bool has_bound(chunk::RoundOp round);
-bool has_own_scale(chunk::RoundOp round);
 
 }  // namespace wkvc

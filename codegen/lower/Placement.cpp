@@ -18,6 +18,9 @@ bool is_partial_sum(Operation* op, const Placement& placement) {
   return isa<chunk::SumRowsOp>(op) && placement.space(op->getOperand(0)).rows == Axis::value;
 }
 
+bool has_bound(chunk::RoundOp round) { return round.getBound() && !round.getBound()->empty(); }
+bool has_own_scale(chunk::RoundOp round) { return round.getBound() && round.getBound()->empty(); }
+
 bool takes_scale_of_state(chunk::RoundOp round) {
   if (!round.getBound()) return false;
   auto program = round->getParentOfType<chunk::ProgramOp>();

@@ -51,6 +51,10 @@ class Placement {
 // Not computed, but copied or read where they are used.
 bool is_source(mlir::Value value);
 
+// Whether an f16 operand's scale comes from maxima of inputs or states, or from its own.
+bool has_bound(chunk::RoundOp round);
+bool has_own_scale(chunk::RoundOp round);
+
 // Its maximum is known when all warps have their rows of the state, one barrier later than those of inputs.
 bool takes_scale_of_state(chunk::RoundOp round);
 

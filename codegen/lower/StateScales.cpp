@@ -2,6 +2,7 @@
 
 #include "codegen/lower/Axes.h"
 #include "codegen/lower/ChunkBuilder.h"
+#include "codegen/lower/Placement.h"
 
 using namespace mlir;
 
@@ -12,8 +13,7 @@ void scale_by_states(chunk::ProgramOp program) {
   Builder b(program.getContext());
   Spaces spaces = infer_spaces(program);
   for (auto round : program.getBody().getOps<chunk::RoundOp>()) {
-    bool own = round.getBound() && round.getBound()->empty();
-    if (!own || spaces.lookup(round.getX()) != Space{Axis::value, Axis::key}) continue;
+    if (!has_own_scale(round) || spaces.lookup(round.getX()) != Space{Axis::value, Axis::key}) continue;
     auto bound = bound_of(round.getX(), /*of_states=*/true);
     if (!bound) continue;
     llvm::SmallVector<llvm::StringRef> names(bound->inputs.begin(), bound->inputs.end());

@@ -37,12 +37,14 @@ bool is_workspace_layout(const Dims& dims) {
 
 bool is_layout(Role role, const Dims& dims) {
   if (role == Role::workspace) return is_workspace_layout(dims);
+  if (role == Role::kept) return begins(dims, {"B", "T", "H"}) && is_outer_layout(dims);
   if (role != Role::saved_states) return is_outer_layout(dims);
   return begins(dims, {"B", "H", "N"}) && dims.size() == 5 && none_of(dims, 3, {"B", "T", "H", "N", "G"});
 }
 
 std::string layouts_text(Role role) {
   if (role == Role::workspace) return "the order B,T,H[,D] or [B,][H,] and others behind, as a workspace has";
+  if (role == Role::kept) return "the order B,T,H[,D], as what is kept of tokens";
   if (role == Role::saved_states) return "the order B,H,N,D,D, as saved states have";
   return "the order B,T,H[,D], B,H,D,D or H,D";
 }

@@ -26,6 +26,7 @@ enum class Role {
   parameter_gradient,      // a result, summed over batches and tokens
   initial_state_gradient,  // a result
   saved_states,            // every saved_every chunks, written by a forward kernel and read by a backward one
+  kept,                    // of each token, written by a forward kernel for a backward one
   workspace,               // written by one kernel and read by a later one
 };
 
@@ -33,10 +34,11 @@ std::string_view name_of(Role role);  // as in the manifest: "output_gradient"
 std::optional<Role> role_from(std::string_view name);
 std::string role_names();  // all of them, for messages
 
-bool is_result(Role role);    // what the caller wants: outputs, the final state, gradients that come out
-bool is_gradient(Role role);  // of them, gradients
-bool is_internal(Role role);  // between kernels: saved states, workspaces
-bool is_optional(Role role);  // may be left out: states and their gradients
+bool is_result(Role role);          // what the caller wants: outputs, the final state, gradients that come out
+bool is_gradient(Role role);        // of them, gradients
+bool is_internal(Role role);        // between kernels: saved states, what is kept, workspaces
+bool is_between_passes(Role role);  // of them, from the forward pass to the backward pass
+bool is_optional(Role role);        // may be left out: states and their gradients
 
 struct TensorSpec {
   std::string name;  // as in files and messages: "r", "u", "o", "initial_state"

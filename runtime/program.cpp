@@ -78,7 +78,7 @@ std::vector<TensorSpec> Program::internals() const {
   const bool saves = has(Direction::forward);
   std::vector<TensorSpec> specs;
   for (const TensorSpec& spec : manifest_.tensors) {
-    if (spec.role == Role::workspace || (spec.role == Role::saved_states && saves)) specs.push_back(spec);
+    if (spec.role == Role::workspace || (is_between_passes(spec.role) && saves)) specs.push_back(spec);
   }
   return specs;
 }

@@ -10,7 +10,7 @@
 namespace wkvc {
 namespace {
 
-constexpr std::array<std::pair<Role, std::string_view>, 12> names{{
+constexpr std::array<std::pair<Role, std::string_view>, 13> names{{
     {Role::input, "input"},
     {Role::parameter, "parameter"},
     {Role::output, "output"},
@@ -22,6 +22,7 @@ constexpr std::array<std::pair<Role, std::string_view>, 12> names{{
     {Role::parameter_gradient, "parameter_gradient"},
     {Role::initial_state_gradient, "initial_state_gradient"},
     {Role::saved_states, "saved_states"},
+    {Role::kept, "kept"},
     {Role::workspace, "workspace"},
 }};
 
@@ -51,7 +52,9 @@ bool is_gradient(Role role) {
 
 bool is_result(Role role) { return role == Role::output || role == Role::final_state || is_gradient(role); }
 
-bool is_internal(Role role) { return role == Role::saved_states || role == Role::workspace; }
+bool is_between_passes(Role role) { return role == Role::saved_states || role == Role::kept; }
+
+bool is_internal(Role role) { return is_between_passes(role) || role == Role::workspace; }
 
 bool is_optional(Role role) {
   return role == Role::initial_state || role == Role::final_state || role == Role::final_state_gradient ||

@@ -62,10 +62,13 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
 
 def Chunk_InputOp : Chunk_Op<"input"> {
   let summary = "C tokens of an input; rows past the tail are zero";
-  let description = "With `gradient_of`, the incoming gradient of that output of the forward program.";
-  let arguments = (ins StrAttr:$sym, StrAttr:$dim, OptionalAttr<StrAttr>:$gradient_of);
+  let description = [{
+    With `gradient_of`, the incoming gradient of that output of the forward program. `kept`: what the forward program gave
+    for its backward program alone, a C×C matrix of the dim "T".
+  }];
+  let arguments = (ins StrAttr:$sym, StrAttr:$dim, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept);
   let results = (outs Chunk_Any:$result);
-  let assemblyFormat = "$sym (`gradient_of` $gradient_of^)? `dim` $dim attr-dict `:` type($result)";
+  let assemblyFormat = "$sym (`gradient_of` $gradient_of^)? (`kept` $kept^)? `dim` $dim attr-dict `:` type($result)";
 }
 
 def Chunk_ParameterOp : Chunk_Op<"parameter"> {
@@ -310,9 +313,9 @@ def Chunk_UpdateOp : Chunk_Op<"update"> {
 
 def Chunk_OutputOp : Chunk_Op<"output"> {
   let summary = "C tokens of an output, rounded to its storage dtype";
-  let description = "With `gradient_of`, the gradient of that input of the forward program.";
-  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype, OptionalAttr<StrAttr>:$gradient_of);
-  let assemblyFormat = "$sym $x (`gradient_of` $gradient_of^)? `as` $dtype attr-dict `:` type($x)";
+  let description = "With `gradient_of`, the gradient of that input of the forward program. `kept`: for the backward program.";
+  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept);
+  let assemblyFormat = "$sym $x (`gradient_of` $gradient_of^)? (`kept` $kept^)? `as` $dtype attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
 

@@ -75,6 +75,9 @@ class Structure {
   }
 
   LogicalResult expect_vector(Operation& op, llvm::StringRef dim, Value x, int64_t r) const {
+    auto input = dyn_cast<InputOp>(op);
+    if (input && input.getKept())
+      return dim == "T" ? expect(op, x, C_, C_) : op.emitOpError() << "has the dim \"" << dim << "\"; expected \"T\"";
     int64_t size = dim == "K" ? K_ : dim == "V" ? V_ : dim == "1" ? 1 : 0;
     if (size == 0) return op.emitOpError() << "has the dim \"" << dim << "\"; expected \"K\", \"V\" or \"1\"";
     return expect(op, x, r, size);
@@ -92,6 +95,7 @@ class Structure {
     if (isa<StateOp, SavedStateOp>(op)) return expect(op, op.getResult(0), V_, K_);
     if (auto sum = dyn_cast<AccumulateOp>(op)) return expect(op, sum.getX(), 1, columns(sum.getX()));
     if (auto update = dyn_cast<UpdateOp>(op)) return expect(op, update.getX(), V_, K_);
+    if (auto output = dyn_cast<OutputOp>(op); output && output.getKept()) return expect(op, output.getX(), C_, C_);
     if (isa<KeepValidOp, CumsumOp, OutputOp>(op)) return expect_tokens(op, op.getOperand(0));
     if (isa<TrilOp, UnitLowerInverseOp, DiagonalOp, LevelPairsOp>(op)) return expect(op, op.getOperand(0), C_, C_);
     if (isa<DiagonalDotOp, LevelExponentsOp, UpperRowsOp, LowerRowsOp>(op)) return expect_tokens(op, op.getOperand(0));

@@ -1,5 +1,6 @@
 #include "codegen/differentiate/Differentiate.h"
 
+#include <llvm/ADT/StringSet.h>
 #include <mlir/IR/IRMapping.h>
 
 #include <algorithm>
@@ -18,6 +19,25 @@ namespace wkvc {
 namespace {
 
 std::string gradient_name(llvm::StringRef name) { return "d" + name.str(); }
+
+// Inverses of the program by the names they are kept under.
+std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forward) {
+  std::vector<std::pair<std::string, Value>> inverses;
+  for (auto inverse : forward.getBody().getOps<chunk::UnitLowerInverseOp>()) {
+    std::string name = name_of(inverse.getResult()).str();
+    inverses.emplace_back("saved_" + (name.empty() ? fmt::format("inverse{}", inverses.size()) : name), inverse);
+  }
+  return inverses;
+}
+
+// In place of computing it.
+void read_kept(Value x, llvm::StringRef name) {
+  OpBuilder b(x.getDefiningOp());
+  Value kept = chunk::InputOp::create(b, x.getLoc(), x.getType(), name, "T", StringAttr(), /*kept=*/true);
+  set_name(kept, name_of(x));
+  x.replaceAllUsesWith(kept);
+  x.getDefiningOp()->erase();
+}
 
 class Differentiation {
  public:
@@ -42,7 +62,9 @@ class Differentiation {
       vjp(op, g);
     }
     for (Operation* op : cloned_) write_gradient(op);
+    keep_inverses();
     drop_unused(backward_);
+    drop_unread();
   }
 
  private:
@@ -96,8 +118,9 @@ class Differentiation {
       Value x = output.getX();
       auto type = RankedTensorType::get({chunk::rows(x), chunk::columns(x)},
                                         element_type(forward_.getContext(), output.getDtype()));
-      Value incoming = b_.create<chunk::InputOp>(type, gradient_name(output.getSym()),
-                                                 dims_of(spaces_.lookup(x)).substr(1), output.getSymAttr());
+      Value incoming =
+          b_.create<chunk::InputOp>(type, gradient_name(output.getSym()), dims_of(spaces_.lookup(x)).substr(1),
+                                    output.getSymAttr(), /*kept=*/false);
       set_name(incoming, gradient_name(output.getSym()));
       adjoints_.add(copies_.lookup(x), {b_.widen(incoming)});
     }
@@ -128,7 +151,24 @@ class Differentiation {
     if (isa<chunk::ParameterOp>(op))
       b_.create<chunk::AccumulateOp>(gradient_name(name.getValue()), gradient, name.getValue(), dtype);
     else
-      b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name);
+      b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name, /*kept=*/false);
+  }
+
+  // A serial chain each, but small: the forward pass keeps them.
+  void keep_inverses() {
+    OpBuilder forward = OpBuilder::atBlockEnd(&forward_.getBody().front());
+    for (auto [name, inverse] : kept_inverses(forward_)) {
+      chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, "f32", StringAttr(), /*kept=*/true);
+      read_kept(copies_.lookup(inverse), name);
+    }
+  }
+
+  // What is kept, but not needed for the gradients that are wanted.
+  void drop_unread() {
+    llvm::StringSet<> read;
+    for (auto input : backward_.getBody().getOps<chunk::InputOp>()) read.insert(input.getSym());
+    for (auto output : llvm::make_early_inc_range(forward_.getBody().getOps<chunk::OutputOp>()))
+      if (output.getKept() && !read.contains(output.getSym())) output.erase();
   }
 
   chunk::ProgramOp forward_, backward_;
@@ -157,6 +197,7 @@ std::map<std::string, std::string> added_names(chunk::ProgramOp forward, const s
   std::map<std::string, std::string> names{{"saved_states", "the states that the forward pass saves"},
                                            {"dinitial_state", "the gradient of the initial state"},
                                            {"dfinal_state", "the gradient of the final state"}};
+  for (const auto& [name, inverse] : kept_inverses(forward)) names[name] = "an inverse that the forward pass saves";
   for (Operation& op : forward.getBody().front()) {
     auto sym = op.getAttrOfType<StringAttr>("sym");
     bool source = isa<chunk::InputOp, chunk::ParameterOp>(op);
@@ -200,7 +241,10 @@ void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward) {
   OpBuilder builder(backward);
   auto program = cast<chunk::ProgramOp>(builder.clone(*forward));
   program.setRecompute(true);
-  for (auto output : llvm::make_early_inc_range(program.getBody().getOps<chunk::OutputOp>())) output.erase();
+  for (auto output : llvm::make_early_inc_range(program.getBody().getOps<chunk::OutputOp>())) {
+    if (output.getKept()) read_kept(output.getX(), output.getSym());
+    output.erase();
+  }
   drop_unused(program);
 }
 

@@ -142,9 +142,10 @@ class Emitter {
               warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::LoadOp, warp::StoreOp,
               warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
               warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
-              warp::KeepStateOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::RoundOp, warp::WidenOp,
-              warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp,
-              warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
+              warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
+              warp::CallOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp,
+              warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp>(
+            [&](auto o) { write(o); })
         .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
@@ -158,12 +159,20 @@ class Emitter {
   }
 
   void write(warp::RingOp op) {
-    auto type = op.getType();
-    bool backward = op.getBackward();
-    std::string start = first_chunk(backward);
-    line("{}<{}, {}, {}> {}(block.memory + {}, {}, block{});", backward ? "BackwardRing" : "Ring",
-         dtype_text(cast<MemRefType>(type).getElementType()), shape_text(type), op.getStages(), declare(op.getResult()),
-         op.getOffset(), tensor(op.getTensor()), start == "0" ? "" : ", " + start);
+    std::string start = first_chunk(op.getBackward());
+    if (op.getStarted()) start += " + 1";
+    line("{} {}{};", ring_type(op), declare(op.getResult()), ring_arguments(op, start));
+  }
+
+  static std::string ring_type(warp::RingOp op) {
+    return fmt::format("{}<{}, {}, {}>", op.getBackward() ? "BackwardRing" : "Ring",
+                       dtype_text(cast<MemRefType>(op.getType()).getElementType()), shape_text(op.getType()),
+                       op.getStages());
+  }
+  // `start`: the chunk that is copied next.
+  std::string ring_arguments(warp::RingOp op, const std::string& start) const {
+    return fmt::format("(block.memory + {}, {}, block{})", op.getOffset(), tensor(op.getTensor()),
+                       start == "0" ? "" : ", " + start);
   }
 
   // That of the loop being written, and what the chunks after it are compared with.
@@ -205,12 +214,16 @@ class Emitter {
 
   void write_groups(warp::LoopOp op) {
     auto every = kernel_.getSavedEvery();
-    std::string lowest = is_cut() ? fmt::format("begin / {}", every) : "0";
-    line("for (int g = ({} + {}) / {} - 1; g >= {}; --g) {{", end(), every - 1, every, lowest);
+    line("for (int g = ({} + {}) / {}{}; g >= {}; --g) {{", end(), every - 1, every, op.getAhead() ? "" : " - 1",
+         lowest_group());
     line("  const int first = {0} * g, last = (first + {0} < {1} ? first + {0} : {1}) - 1;  // chunks", every, end());
     in_groups_ = true;
     emit_region(op.getBody());
     in_groups_ = false;
+  }
+
+  std::string lowest_group() {
+    return is_cut() ? fmt::format("begin / {}", kernel_.getSavedEvery()) : std::string("0");
   }
 
   void write_chunks(warp::LoopOp op) {
@@ -242,12 +255,24 @@ class Emitter {
   }
 
   void write(warp::CopyOp op) {
+    if (op.getNext()) return write_next(op);
     bool backward = op.getRing().getDefiningOp<warp::RingOp>().getBackward();
     std::string chunk = loop_ ? "c" : first_chunk(backward);
     if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
     std::vector<std::string> rings;
     for (warp::CopyOp copy : row_from(op)) rings.push_back(names_.of(copy.getRing()));
     line("if ({}) copy_chunk(args, block, {}, {});", is_in_loop(chunk, backward), chunk, fmt::join(rings, ", "));
+  }
+
+  // The first chunk of the next group, through rings of its own.
+  void write_next(warp::CopyOp op) {
+    std::string chunk = fmt::format("first - {}", kernel_.getSavedEvery());
+    std::vector<std::string> rings;
+    for (warp::CopyOp copy : row_from(op)) {
+      auto ring = copy.getRing().getDefiningOp<warp::RingOp>();
+      rings.push_back(ring_type(ring) + ring_arguments(ring, chunk));
+    }
+    call(fmt::format("if (g > {}) copy_first_chunk(args, block, {},", lowest_group(), chunk), rings);
   }
 
   void write(warp::CurrentOp op) { line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing())); }
@@ -319,6 +344,11 @@ class Emitter {
          tensor(op.getTensor()), kernel_.getChunk());
   }
 
+  void write(warp::StoreMatrixOp op) {
+    line("store_outputs(args, block, c, valid, output<{}>({}, 0, {}));", dtype_text(op.getDtype()),
+         tensor(op.getTensor()), expr(op.getX()));
+  }
+
   void write(warp::StoreTokensOp op) {
     line("store_tokens<{}>({}, block, {}LL * c, valid, {});", dtype_text(op.getDtype()), tensor(op.getTensor()),
          kernel_.getChunk(), expr(op.getX()));
@@ -359,11 +389,22 @@ class Emitter {
   }
 
   void write(warp::CopySavedOp op) {
+    if (op.getNext()) {
+      line("if (g > {}) copy_kept_state({}, {}, block, {}LL * (g - 1) + row0);", lowest_group(),
+           names_.of(op.getStaged()), tensor(op.getTensor()), kernel_.getValueDim());
+      return;
+    }
     bool backward = kernel_.getBackward();
     std::string chunk = loop_ ? "c" : first_chunk(backward);
     if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
-    line("if ({}) copy_kept_state({}, {}, block, {});", is_in_loop(chunk, backward), names_.of(op.getStaged()),
-         tensor(op.getTensor()), kept_row(op.getTensor(), chunk));
+    auto copy = [&](const std::string& condition, llvm::StringRef name) {
+      line("{} copy_kept_state({}, {}, block, {});", condition, names_.of(op.getStaged()), tensor(name),
+           kept_row(name, chunk));
+    };
+    copy(
+        op.getFirstFrom() ? fmt::format("if ({} > first)", chunk) : fmt::format("if ({})", is_in_loop(chunk, backward)),
+        op.getTensor());
+    if (op.getFirstFrom()) copy(fmt::format("if ({} == first)", chunk), *op.getFirstFrom());
   }
 
   void write(warp::LoadStagedOp op) {
@@ -376,9 +417,12 @@ class Emitter {
          columns, tensor(op.getTensor()), kept_row(op.getTensor(), "c"));
   }
 
+  void write(warp::StageStateOp op) { line("stage_state({}, {});", expr(op.getX()), names_.of(op.getStaged())); }
+
   void write(warp::KeepStateOp op) {
-    line("keep_state<{}>({}, {}, block, {});", dtype_text(op.getDtype()), expr(op.getX()), tensor(op.getTensor()),
-         kept_row(op.getTensor(), loop_ ? "c + 1" : "first"));
+    line("{}keep_state<{}>({}, {}, block, {});",
+         op.getButLast() ? fmt::format("if ({} < last) ", loop_ ? "c + 1" : "first") : "", dtype_text(op.getDtype()),
+         expr(op.getX()), tensor(op.getTensor()), kept_row(op.getTensor(), loop_ ? "c + 1" : "first"));
   }
 
   void write(warp::SaveStateOp op) {

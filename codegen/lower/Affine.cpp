@@ -103,7 +103,8 @@ void AffineAnalysis::lift_source(Operation* op) {
   auto as = [&](int64_t rows) { return RankedTensorType::get({rows, type.getDimSize(0)}, type.getElementType()); };
   Value value;
   if (auto input = llvm::dyn_cast<rec::InputOp>(op)) {
-    value = b_.create<chunk::InputOp>(as(chunk_), input.getName(), rec::stringifyDim(input.getDim()), StringAttr());
+    value = b_.create<chunk::InputOp>(as(chunk_), input.getName(), rec::stringifyDim(input.getDim()), StringAttr(),
+                                      /*kept=*/false);
   } else if (auto parameter = llvm::dyn_cast<rec::ParameterOp>(op)) {
     if (parameter.getDim() == rec::Dim::One)
       user_error("parameter '{}' is one number a head; expected one for each key or value: declare it over K or V",

@@ -10,12 +10,13 @@ namespace wkvc {
 namespace {
 
 Axis axis_of(llvm::StringRef dim) {
+  if (dim == "T") return Axis::token;
   if (dim == "K") return Axis::key;
   if (dim == "V") return Axis::value;
   return Axis::one;
 }
 
-Axis axis_of(char dim) { return dim == 'T' ? Axis::token : axis_of(llvm::StringRef(&dim, 1)); }
+Axis axis_of(char dim) { return axis_of(llvm::StringRef(&dim, 1)); }
 
 char letter_of(Axis axis) {
   return axis == Axis::token ? 'T' : axis == Axis::key ? 'K' : axis == Axis::value ? 'V' : '1';

@@ -33,7 +33,8 @@ std::string segment_dims(chunk::ProgramOp program, int64_t maps) {
 class TensorList {
  public:
   // `maps`: rows of the map in summaries of segments.
-  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps) {
+  // `keeps_states`: recomputed ones for the loop backward.
+  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {
     add_all(program);
     if (recompute) add_all(recompute);
     bool backward = program.getBackward(), cut = program.getSegments() > 1;
@@ -41,7 +42,7 @@ class TensorList {
     if (cut) add("workspace", kSegments, "f32", segment_dims(program, maps));
     if (program.getSummary()) return;
     if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
-    if (recompute) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
+    if (keeps_states) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
     if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), "f32", "B,H,V,K");
     add(backward ? "initial_state_gradient" : "final_state", last_state(program), "f32", "B,H,V,K");
   }
@@ -69,16 +70,23 @@ class TensorList {
   }
 
   void add(chunk::ProgramOp program, Operation& op, const Spaces& spaces) {
-    auto per_token = [](char dim) { return dim == '1' ? std::string("B,T,H") : std::string("B,T,H,") + dim; };
+    auto per_token = [&](char dim) {
+      if (dim == 'T') return fmt::format("B,T,H,{}", program.getChunk());
+      return dim == '1' ? std::string("B,T,H") : std::string("B,T,H,") + dim;
+    };
     if (auto input = dyn_cast<chunk::InputOp>(op))
-      add(input.getGradientOf() ? "output_gradient" : "input", input.getSym(),
-          dtype_name(chunk::element(input.getResult())), per_token(input.getDim()[0]));
+      add(input.getKept()         ? "kept"
+          : input.getGradientOf() ? "output_gradient"
+                                  : "input",
+          input.getSym(), dtype_name(chunk::element(input.getResult())), per_token(input.getDim()[0]));
     if (auto parameter = dyn_cast<chunk::ParameterOp>(op))
       add("parameter", parameter.getSym(), dtype_name(chunk::element(parameter.getResult())),
           "H," + parameter.getDim().str());
     if (auto output = dyn_cast<chunk::OutputOp>(op))
-      add(output.getGradientOf() ? "input_gradient" : "output", output.getSym(), output.getDtype().str(),
-          per_token(dims_of(spaces.lookup(output.getX()))[1]));
+      add(output.getKept()         ? "kept"
+          : output.getGradientOf() ? "input_gradient"
+                                   : "output",
+          output.getSym(), output.getDtype().str(), per_token(dims_of(spaces.lookup(output.getX()))[1]));
     if (auto sum = dyn_cast<chunk::AccumulateOp>(op))
       add("workspace", parts_name(sum), "f32", of_each_segment(program, dims_of(spaces.lookup(sum.getX())).substr(1)));
   }
@@ -148,45 +156,34 @@ void add_combine(chunk::ProgramOp summary, OpBuilder& b, llvm::StringRef arch) {
 // One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
 class KernelBuilder {
  public:
-  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, OpBuilder& b)
+  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, int64_t blocks, OpBuilder& b)
       : program_(program),
+        recompute_(recompute),
         b_(b),
         saved_type_(element_type(program.getContext(), program.getSaved())),
-        main_(program, b, warps_of(program), saved_type_, spaces_, 0) {
-    main_.buffers().plan();
-    if (recompute) {
-      again_.emplace(recompute, b, warps_of(program), saved_type_, spaces_, main_.phases() + 1);
-      again_->buffers().plan();
-      main_.buffers().keep_sums_until(main_.phases() + 1 + again_->phases());
-      main_.read_states_from(kRecomputed);
-    }
-    bool staged = main_.buffers().plan_staged_state();
-    shared_ = allocated();
-    if (staged && shared_ > static_cast<int64_t>(program.getSramBudget())) {
-      main_.buffers().drop_staged_state();
-      shared_ = allocated();
-    }
-    check_budget(program, spaces_, shared_);
-    tensors_ = TensorList(program, recompute, maps).attribute(b);
+        blocks_(blocks) {
+    plan_shared();
+    if (keeps_states()) main_->read_states_from(kRecomputed, /*but_first=*/ahead_ == Ahead::groups);
+    tensors_ = TensorList(program, recompute, keeps_states(), maps).attribute(b);
   }
 
-  void run(llvm::StringRef arch, int64_t blocks) {
-    check_blocks(program_, blocks, shared_);
+  void run(llvm::StringRef arch) {
     std::string name = kernel_name(program_, program_.getSummary() ? "_summary" : "");
-    auto kernel = create<warp::KernelOp>(
-        name, program_.getRecurrence(), warps_of(program_), blocks ? blocks : blocks_per_sm(program_, shared_),
-        program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(), tensors_,
-        arch, backward(), program_.getSavedEvery(), program_.getSegments(), program_.getSummaryAttr());
+    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), warps_of(program_), blocks_,
+                                         program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), shared_,
+                                         program_.getCompute(), tensors_, arch, backward(), program_.getSavedEvery(),
+                                         program_.getSegments(), program_.getSummaryAttr());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
-    main_.buffers().declare();
+    main_->buffers().declare();
     if (again_) again_->buffers().declare();
-    main_.start_sums();
+    main_->start_sums();
+    if (ahead_ == Ahead::groups) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
     Value state = start();
     set_name(state, (carried() + "_initial").str());
-    state = again_ ? groups(state) : chunks(main_, state, "chunks");
+    state = again_ ? groups(state) : chunks(*main_, state, "chunks");
     create<warp::StoreStateOp>(program_.getSummary() ? kSegments : last_state(program_), state);
-    main_.end_sums();
+    main_->end_sums();
   }
 
  private:
@@ -195,10 +192,58 @@ class KernelBuilder {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
   }
 
-  int64_t allocated() {
+  // What is copied ahead: inputs, also the state before the next chunk, also all that the next group begins with.
+  enum class Ahead { inputs, states, groups };
+
+  // As much in shared memory as there is room for without giving up a block.
+  void plan_shared() {
+    plan(Kept::sums, Ahead::inputs);
+    check_budget(program_, spaces_, shared_);
+    check_blocks(program_, blocks_, shared_);
+    bool reads_saved = !program_.getBody().getOps<chunk::SavedStateOp>().empty() && main_->phases() > 1;
+    if (reads_saved && !fits(Kept::sums, Ahead::states)) plan(Kept::sums, Ahead::inputs);
+    if (!blocks_) blocks_ = blocks_per_sm(program_, shared_);
+    const Ahead least = ahead_, most = least == Ahead::states && recompute_ ? Ahead::groups : least;
+    for (auto [kept, ahead] : {std::pair{most_kept(), most},
+                               {Kept::activations, most},
+                               {Kept::activations, least},
+                               {Kept::sums, most},
+                               {Kept::sums, least}})
+      if (fits(kept, ahead)) return;
+  }
+
+  // Registers of wide heads are short, and a load takes fewer than computing again. (An H200, forward and backward of
+  // the benchmarked recurrence: heads of 128 take 9.16 instead of 9.80 ms, but those of 64 4.89 instead of 4.76.)
+  Kept most_kept() { return static_cast<int64_t>(program_.getKeyDim()) > 64 ? Kept::exponentials : Kept::activations; }
+
+  // With the blocks a multiprocessor is to hold, once that is known.
+  bool fits(Kept kept, Ahead ahead) {
+    plan(kept, ahead);
+    int64_t most = kSharedPerSm / (shared_ + kSharedReserved);
+    return shared_ <= static_cast<int64_t>(program_.getSramBudget()) && most >= blocks_;
+  }
+
+  void plan(Kept kept, Ahead ahead) {
+    ahead_ = ahead;
+    spaces_.clear();
+    main_.emplace(program_, b_, warps_of(program_), saved_type_, kept, spaces_, 0);
+    main_->buffers().plan();
+    if (ahead != Ahead::inputs) main_->buffers().stage_state("S_staged");
+    if (recompute_) plan_recompute(kept);
     std::vector<SharedBuffer*> all;
     for (SharedBuffer& space : spaces_) all.push_back(&space);
-    return allocate(all);
+    shared_ = allocate(all);
+  }
+
+  void plan_recompute(Kept kept) {
+    again_.emplace(recompute_, b_, warps_of(program_), saved_type_, kept, spaces_, main_->phases() + 1);
+    again_->buffers().plan();
+    int last = main_->phases() + 1 + again_->phases();
+    main_->buffers().keep_sums_until(last);
+    if (ahead_ != Ahead::groups) return;
+    again_->buffers().stage_state("S_group_staged");
+    again_->buffers().keep_copies_until(last);
+    main_->buffers().keep_copies_until(last);
   }
 
   VectorType tile() const {
@@ -216,7 +261,8 @@ class KernelBuilder {
 
   // Begins a loop that carries a state, and the body that follows.
   std::pair<warp::LoopOp, Value> begin_loop(Value initial, llvm::StringRef over, bool reverse, llvm::StringRef name) {
-    auto loop = create<warp::LoopOp>(initial.getType(), initial, over, reverse);
+    auto loop = create<warp::LoopOp>(initial.getType(), initial, over, reverse,
+                                     /*ahead=*/over == "groups" && ahead_ == Ahead::groups);
     Block& body = loop.getBody().emplaceBlock();
     b_.setInsertionPointToEnd(&body);
     Value state = body.addArgument(tile(), program_.getLoc());
@@ -227,41 +273,69 @@ class KernelBuilder {
   Value groups(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, dS] = begin_loop(initial, "groups", /*reverse=*/true, (carried() + "_group").str());
+    bool ahead = ahead_ == Ahead::groups;
+    if (ahead) again_->buffers().declare_rings(/*everywhere=*/true, /*started=*/true);
     create<warp::NoteOp>("The states before the chunks of this group.");
     create<warp::BarrierOp>();
+    if (ahead) create<warp::WaitCopiesOp>(0);
     Value S = again_->load_saved();
     set_name(S, "S_group");
-    create<warp::KeepStateOp>(kRecomputed, S, saved_type_);
+    if (ahead)
+      create<warp::StageStateOp>(S, main_->buffers().staged());
+    else
+      create<warp::KeepStateOp>(kRecomputed, S, saved_type_, /*but_last=*/false);
+    if (ahead) main_->start_copies(/*of_state=*/false);
     chunks(*again_, S, "group");
+    if (ahead) create<warp::WaitCopiesOp>(0);
     create<warp::NoteOp>("Backward through the group.");
     create<warp::BarrierOp>();
-    create<warp::YieldOp>(chunks(main_, dS, "group"));
+    if (ahead) again_->start_next_group();
+    create<warp::YieldOp>(chunks(*main_, dS, "group"));
     return loop.getResult();
+  }
+
+  // After a chunk, for the loop backward; that of the group's last chunk, which comes first there, where it is read.
+  void keep_state(Value S) {
+    bool ahead = ahead_ == Ahead::groups;
+    if (keeps_states()) create<warp::KeepStateOp>(kRecomputed, S, saved_type_, /*but_last=*/ahead);
+    if (ahead) create<warp::StageStateOp>(S, main_->buffers().staged());
+  }
+
+  // Whether states go through a workspace: that before a group's first chunk was saved, that before its last stays
+  // here.
+  bool keeps_states() const {
+    return again_ && (ahead_ != Ahead::groups || chunk::ProgramOp(program_).getSavedEvery() > 2);
   }
 
   // A loop over chunks and what has to come before it.
   Value chunks(WarpBuilder& builder, Value initial, llvm::StringRef over) {
-    builder.buffers().declare_rings(/*everywhere=*/over == "chunks");
-    builder.start_copies();
-    bool recomputes = &builder != &main_;
+    bool recomputes = &builder != &*main_, started = over == "group" && ahead_ == Ahead::groups;
+    if (!started) {
+      builder.buffers().declare_rings(/*everywhere=*/over == "chunks");
+      builder.start_copies(/*of_state=*/true);
+    }
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, over, backward() && !recomputes, recomputes ? "S_before" : carried());
     builder.set_state(S);
     bool saves = !backward() && program_.getSavedEvery() && !program_.getSummary();
     if (saves) create<warp::SaveStateOp>("saved_states", S, saved_type_);
+    if (!started) create<warp::WaitCopiesOp>(0);
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
-    if (recomputes) create<warp::KeepStateOp>(kRecomputed, builder.next_state(), saved_type_);
+    if (recomputes) keep_state(builder.next_state());
+    // At its end, so that nothing waits here for what is started after this loop has begun.
+    if (started && builder.copies_ahead()) create<warp::WaitCopiesOp>(0);
     create<warp::YieldOp>(builder.next_state());
     return loop.getResult();
   }
 
-  chunk::ProgramOp program_;
+  chunk::ProgramOp program_, recompute_;
   OpBuilder& b_;
   Type saved_type_;
+  int64_t blocks_;  // that a multiprocessor holds; 0: not known yet
+  Ahead ahead_ = Ahead::inputs;
   std::deque<SharedBuffer> spaces_;
-  WarpBuilder main_;
-  std::optional<WarpBuilder> again_;
+  std::optional<WarpBuilder> main_, again_;  // of the program; of the one that recomputes states, if there is one
   std::int64_t shared_ = 0;
   ArrayAttr tensors_;
 };
@@ -272,7 +346,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
                    ModuleOp kernels) {
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  KernelBuilder(program, recompute, maps, b).run(arch, blocks);
+  KernelBuilder(program, recompute, maps, blocks, b).run(arch);
   if (program.getSummary()) add_combine(program, b, arch);
   add_batch_sums(program, b, arch);
 }

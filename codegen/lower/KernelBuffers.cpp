@@ -78,6 +78,12 @@ void KernelBuffers::plan_sums() {
   }
 }
 
+void KernelBuffers::keep_copies_until(int phase) {
+  auto keep = [&](SharedBuffer* space) { space->from = 0, space->to = phase; };
+  for (auto& [value, ring] : rings_) keep(ring.space);
+  if (staged_.space) keep(staged_.space);
+}
+
 void KernelBuffers::keep_sums_until(int phase) {
   for (auto& [op, buffer] : sums_) buffer.space->to = phase;
 }
@@ -110,18 +116,10 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   return buffer;
 }
 
-// It is copied again when it has been read: in the second phase, if there is one.
-bool KernelBuffers::plan_staged_state() {
-  if (program_.getBody().getOps<chunk::SavedStateOp>().empty() || placement_.phases() == 1) return false;
+void KernelBuffers::stage_state(const std::string& name) {
   int64_t V = program_.getValueDim(), K = program_.getKeyDim();
   staged_.type = shared_type(V, K, saved_);
-  staged_.space = reserve("S_staged", V * K * saved_.getIntOrFloatBitWidth() / 8, 0, placement_.phases());
-  return true;
-}
-
-void KernelBuffers::drop_staged_state() {
-  staged_ = {};
-  spaces_.pop_back();
+  staged_.space = reserve(name, V * K * saved_.getIntOrFloatBitWidth() / 8, 0, placement_.phases());
 }
 
 //===- Declaring -------------------------------------------------------------------------------------------------===//
@@ -157,13 +155,14 @@ void KernelBuffers::declare() {
   }
 }
 
-void KernelBuffers::declare_rings(bool everywhere) {
+void KernelBuffers::declare_rings(bool everywhere, bool started) {
   for (auto& [value, ring] : rings_) {
     auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
-    ring.value = create<warp::RingOp>(
-        ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset), b_.getI64IntegerAttr(ring.stages),
-        program_.getBackward() ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from), phase(ring.space->to));
+    ring.value =
+        create<warp::RingOp>(ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset),
+                             b_.getI64IntegerAttr(ring.stages), program_.getBackward() ? b_.getUnitAttr() : UnitAttr(),
+                             started ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from), phase(ring.space->to));
     set_name(ring.value, ring.space->name);
   }
 }

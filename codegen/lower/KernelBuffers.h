@@ -37,22 +37,24 @@ class KernelBuffers {
         spaces_(spaces),
         first_phase_(first_phase) {}
 
-  void plan();
-  // Room for the state before the next chunk, copied ahead: whether there is a use for it. Right after it was planned
-  // it may be dropped; then the state is read when it is needed.
-  bool plan_staged_state();
-  void drop_staged_state();
-  void keep_sums_until(int phase);  // of the kernel's last program
+  void plan();  // all but the staged state
+  // Room for a state that is copied ahead. It is copied again when it has been read: in the second phase, if there is
+  // one.
+  void stage_state(const std::string& name);
+  // What is copied in one loop for the next, or summed over all, is in use up to the kernel's last phase.
+  void keep_copies_until(int phase);
+  void keep_sums_until(int phase);
 
-  void declare();                       // all but rings
-  void declare_rings(bool everywhere);  // of one loop, or living in all phases
+  void declare();  // all but rings
+  // Of one loop, or living in all phases; `started`: their first chunk has been copied.
+  void declare_rings(bool everywhere, bool started = false);
 
   // By input, by parameter's gradient, in the program's order.
   const llvm::MapVector<mlir::Value, KernelBuffer>& rings() const { return rings_; }
   const llvm::MapVector<mlir::Operation*, KernelBuffer>& sums() const { return sums_; }
   const KernelBuffer* find(mlir::Value value) const;    // where it crosses to other warps; null if it does not
   mlir::Value maximum(llvm::StringRef name) const;      // the slots of an input's or a state's; null if nobody needs it
-  mlir::Value staged() const { return staged_.value; }  // the state before the chunk; null if it is not copied ahead
+  mlir::Value staged() const { return staged_.value; }  // null if no state is copied ahead
 
  private:
   void plan_rings();

@@ -41,14 +41,16 @@ bool is_accumulator(Operation* op) {
          llvm::any_of(op->getOperands(), [](Value x) { return x.getDefiningOp<chunk::DotOp>() && x.hasOneUse(); });
 }
 
-// Slab values that are computed again rather than kept in shared memory.
-bool is_cheap(Operation* op) {
-  return !is_contraction(op) && !is_accumulator(op) && !isa<chunk::CumsumOp, chunk::SumRowsOp>(op);
-}
-
 }  // namespace
 
-Placement::Placement(chunk::ProgramOp program, int warps) : spaces_(infer_spaces(program)) {
+// Other slab values are computed again.
+bool Placement::is_kept(Operation* op) const {
+  if (isa<chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp>(op)) return kept_ != Kept::sums;
+  if (isa<chunk::ExpOp, chunk::Exp2Op>(op)) return kept_ == Kept::exponentials;
+  return is_contraction(op) || is_accumulator(op) || isa<chunk::CumsumOp, chunk::SumRowsOp>(op);
+}
+
+Placement::Placement(chunk::ProgramOp program, int warps, Kept kept) : kept_(kept), spaces_(infer_spaces(program)) {
   Block& body = program.getBody().front();
   assign_phases(body);
   delay_slabs(body);
@@ -141,7 +143,7 @@ void Placement::use(Value operand, int phase) {
   if (is_source(operand)) return;
   Operation* op = operand.getDefiningOp();
   if (place.shared || place.phase == phase) return;
-  if (place.owner == Owner::anyone || (place.owner == Owner::slab && is_cheap(op))) {
+  if (place.owner == Owner::anyone || (place.owner == Owner::slab && !is_kept(op))) {
     for (Value x : op->getOperands()) use(x, phase);
     return;
   }

@@ -152,7 +152,8 @@ class Lowering {
     Value value = b_.spread(b_.widen(materialize(output.getValue())), plan_.chunk, recurrence_.extent(dim),
                             "T" + rec::stringifyDim(dim).str());
     set_name(value, output.getName().upper());
-    b_.create<chunk::OutputOp>(output.getName(), value, name_of(rec::dtype_of(output.getDtype())), StringAttr());
+    b_.create<chunk::OutputOp>(output.getName(), value, name_of(rec::dtype_of(output.getDtype())), StringAttr(),
+                               /*kept=*/false);
   }
 
   void update() {

@@ -11,31 +11,49 @@ namespace wkvc {
 
 std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved,
+WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved, Kept kept,
                          std::deque<SharedBuffer>& spaces, int first_phase)
     : program_(program),
       b_(builder),
       warps_(warps),
       saved_(saved),
-      placement_(program, warps),
+      placement_(program, warps, kept),
       buffers_(program, placement_, builder, warps, saved, spaces, first_phase) {}
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
 
-void WarpBuilder::start_copies() {
-  for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 0);
-  if (buffers_.staged()) create<warp::CopySavedOp>(kept_states_, buffers_.staged(), 0);
+// The state before the next chunk. A recompute program has that before the next group.
+Value WarpBuilder::staged_chunk() const {
+  return chunk::ProgramOp(program_).getRecompute() ? Value() : buffers_.staged();
+}
+
+void WarpBuilder::start_copies(bool of_state) {
+  for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 0, /*next=*/false);
+  if (of_state && staged_chunk())
+    create<warp::CopySavedOp>(kept_states_, staged_chunk(), 0, /*next=*/false, StringAttr());
   create<warp::CommitCopiesOp>();
 }
 
+void WarpBuilder::start_next_group() {
+  for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 0, /*next=*/true);
+  create<warp::CopySavedOp>(kept_states_, buffers_.staged(), 0, /*next=*/true, StringAttr());
+  create<warp::CommitCopiesOp>();
+}
+
+// Of two chunks in a group one is recomputed, with none after it.
+bool WarpBuilder::copies_ahead() { return !program_.getRecompute() || program_.getSavedEvery() > 2; }
+
 // The next chunk's, into the rings of that many stages.
 void WarpBuilder::copy_ahead(int stages) {
+  if (!copies_ahead()) return;
   for (auto& [value, ring] : buffers_.rings())
-    if (ring.stages == stages) create<warp::CopyOp>(ring.value, 1);
-  if (buffers_.staged() && stages == 1) create<warp::CopySavedOp>(kept_states_, buffers_.staged(), 1);
+    if (ring.stages == stages) create<warp::CopyOp>(ring.value, 1, /*next=*/false);
+  if (staged_chunk() && stages == 1)
+    create<warp::CopySavedOp>(kept_states_, staged_chunk(), 1, /*next=*/false,
+                              but_first_ ? b_.getStringAttr("saved_states") : StringAttr());
   // One commit for all of them, after the last.
   auto some = [&](int count) {
-    return (buffers_.staged() && count == 1) ||
+    return (staged_chunk() && count == 1) ||
            llvm::any_of(buffers_.rings(), [=](auto& ring) { return ring.second.stages == count; });
   };
   bool more = stages == 2 && some(1), any = some(stages);
@@ -44,7 +62,6 @@ void WarpBuilder::copy_ahead(int stages) {
 
 void WarpBuilder::begin_chunk() {
   registers_.clear();
-  create<warp::WaitCopiesOp>(0);
   for (auto& [value, ring] : buffers_.rings()) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     current_[value] = create<warp::CurrentOp>(ring.type, ring.value);
@@ -337,7 +354,9 @@ Value WarpBuilder::accumulated(Operation* sum) const {
 
 void WarpBuilder::store(chunk::OutputOp op, Value x) {
   Type element = rec::mlir_type(*dtype_from(op.getDtype().str()), op->getContext());
-  if (is_column_vector(op.getX()))
+  if (op.getKept())
+    create<warp::StoreMatrixOp>(op.getSym(), x, element);
+  else if (is_column_vector(op.getX()))
     create<warp::StoreTokensOp>(op.getSym(), x, element);
   else
     create<warp::StoreOutputOp>(op.getSym(), x, element, owner_ == Owner::slab ? column_ : Value(),

@@ -19,18 +19,22 @@ class WarpBuilder {
  public:
   // `warps`: of a block, one for each 16 value rows. `saved`: the dtype of saved states.
   // `spaces`: of the whole kernel, in which this program's phases begin with `first_phase`.
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved,
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved, Kept kept,
               std::deque<SharedBuffer>& spaces, int first_phase);
   WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 
   KernelBuffers& buffers() { return buffers_; }
-  void start_copies();       // before the loop
+  // Before the loop: its first chunk's inputs, and the state if it is copied, too.
+  void start_copies(bool of_state);
+  void start_next_group();   // in a group: the next one's first copies
   mlir::Value load_saved();  // the state that the forward pass saved
-  void begin_chunk();        // wait, publish maxima, barrier, copy ahead, scales
+  void begin_chunk();        // publish maxima, barrier, copy ahead, scales
   void phase(int number);    // everything of one phase
+  bool copies_ahead();       // whether a chunk can follow another in its loop
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
-  void read_states_from(llvm::StringRef tensor) { kept_states_ = tensor; }
+  // In place of the saved ones, apart from the first of a group.
+  void read_states_from(llvm::StringRef tensor, bool but_first) { kept_states_ = tensor, but_first_ = but_first; }
   mlir::Value next_state() const { return next_; }
   void start_sums();  // before the loop: sums over all chunks begin with zero
   void end_sums();    // after it: to their workspaces
@@ -38,6 +42,7 @@ class WarpBuilder {
  private:
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
+  mlir::Value staged_chunk() const;
   mlir::Value new_scale(chunk::RoundOp round);
   void create_scales(bool of_states);  // of this chunk, or of its states
   void publish_states();
@@ -82,6 +87,7 @@ class WarpBuilder {
   int warps_;
   mlir::Type saved_;
   llvm::StringRef kept_states_ = "saved_states";
+  bool but_first_ = false;
   Placement placement_;
   KernelBuffers buffers_;
   llvm::DenseMap<mlir::Value, mlir::Value> current_;  // input → its tile of this chunk

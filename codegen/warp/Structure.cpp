@@ -121,7 +121,7 @@ class Structure {
 
   LogicalResult verify(Operation* op) {
     if (!isa_and_nonnull<WarpDialect>(op->getDialect())) return op->emitOpError("does not belong in a warp.kernel");
-    if (isa<KernelOp>(op)) return op->emitOpError("can't be inside another warp.kernel");
+    if (isa<KernelOp, BatchSumOp, CombineOp>(op)) return op->emitOpError("can't be inside a warp.kernel");
     if (failed(verify_types(op)) || failed(verify_place(op)) || failed(verify_rings(op))) return failure();
     if (failed(verify_tensor(op)) || failed(verify_warps(op)) || failed(verify_extents(op))) return failure();
     collect_spans(op, spans_);
@@ -149,6 +149,7 @@ class Structure {
     bool in_place = isa<KernelOp>(parent) || of_group;
     if (isa<RingOp, BufferOp, FloatsOp, StagedOp, LoopOp>(op) && !in_place)
       return op->emitOpError("belongs at the top of the kernel");
+    if (speaks_of_groups(op) && !is_in_groups(op)) return op->emitOpError("speaks of groups outside a loop over them");
     if (isa<StartSummaryOp>(op) && !op->getParentOfType<KernelOp>().getSummary())
       return op->emitOpError("belongs in a summary kernel");
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
@@ -157,9 +158,22 @@ class Structure {
     return success();
   }
 
+  static bool speaks_of_groups(Operation* op) {
+    if (auto copy = dyn_cast<CopyOp>(op)) return copy.getNext();
+    if (auto copy = dyn_cast<CopySavedOp>(op)) return copy.getNext() || copy.getFirstFrom();
+    if (auto ring = dyn_cast<RingOp>(op)) return ring.getStarted();
+    if (auto keep = dyn_cast<KeepStateOp>(op)) return keep.getButLast();
+    return false;
+  }
+  static bool is_in_groups(Operation* op) {
+    while ((op = op->getParentOp()))
+      if (auto loop = dyn_cast<LoopOp>(op); loop && loop.getOver() == "groups") return true;
+    return false;
+  }
+
   // Rings are read a chunk at a time, through `current`; staged states are copied and loaded.
   static LogicalResult verify_rings(Operation* op) {
-    bool takes_ring = isa<CopyOp, CurrentOp>(op), takes_staged = isa<CopySavedOp, LoadStagedOp>(op);
+    bool takes_ring = isa<CopyOp, CurrentOp>(op), takes_staged = isa<CopySavedOp, LoadStagedOp, StageStateOp>(op);
     for (Value operand : op->getOperands()) {
       if (!isa<MemRefType>(operand.getType())) continue;
       bool is_ring = static_cast<bool>(operand.getDefiningOp<RingOp>());
@@ -183,7 +197,11 @@ class Structure {
   }
 
   LogicalResult verify_tensor(Operation* op) const {
-    if (auto ring = dyn_cast<RingOp>(op)) return expect_role(op, ring.getTensor(), "input", "output_gradient");
+    if (auto ring = dyn_cast<RingOp>(op)) {
+      if (roles_.lookup(ring.getTensor()) == "kept") return success();
+      return expect_role(op, ring.getTensor(), "input", "output_gradient");
+    }
+    if (auto store = dyn_cast<StoreMatrixOp>(op)) return expect_role(op, store.getTensor(), "kept");
     if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_role(op, parameter.getTensor(), "parameter");
     if (auto load = dyn_cast<LoadStateOp>(op))
       return expect_role(op, load.getTensor(), carries_segments() ? "workspace" : "initial_state",
@@ -195,7 +213,10 @@ class Structure {
     if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
     if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), "input", "output_gradient");
     if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), "saved_states", "workspace");
-    if (auto copy = dyn_cast<CopySavedOp>(op)) return expect_role(op, copy.getTensor(), "saved_states", "workspace");
+    if (auto copy = dyn_cast<CopySavedOp>(op)) {
+      if (copy.getFirstFrom() && failed(expect_role(op, *copy.getFirstFrom(), "saved_states"))) return failure();
+      return expect_role(op, copy.getTensor(), "saved_states", "workspace");
+    }
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_role(op, keep.getTensor(), "workspace");
     if (auto save = dyn_cast<SaveStateOp>(op)) return expect_role(op, save.getTensor(), "saved_states");
     if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), "workspace");
@@ -233,12 +254,21 @@ class Structure {
     return op->emitOpError() << "moves states as " << type << "; expected 16 rows of " << key_dim() << " keys";
   }
 
+  // Of the chunk's tokens by its tokens.
+  LogicalResult expect_matrix(Operation* op, llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape) const {
+    int64_t C = signed_value(kernel_.getChunk());
+    if (failed(expect_dims(op, tensor, "B,T,H," + std::to_string(C)))) return failure();
+    if (shape == llvm::ArrayRef<int64_t>{C, C}) return success();
+    return op->emitOpError() << "moves a matrix of " << shape[0] << "x" << shape[1] << "; expected " << C << "x" << C;
+  }
+
   // Sizes of what lies in tensors: offsets follow from them.
   LogicalResult verify_extents(Operation* op) const {
     int64_t C = signed_value(kernel_.getChunk()), V = signed_value(kernel_.getValueDim());
     if (auto ring = dyn_cast<RingOp>(op)) {
       bool keys = dims_.lookup(ring.getTensor()).ends_with(",K");
       auto type = cast<MemRefType>(ring.getType());
+      if (roles_.lookup(ring.getTensor()) == "kept") return expect_matrix(op, ring.getTensor(), type.getShape());
       if (failed(expect_dims(op, ring.getTensor(), keys ? "B,T,H,K" : "B,T,H,V"))) return failure();
       if (type.getShape() != llvm::ArrayRef<int64_t>{C, keys ? key_dim() : V})
         return op->emitOpError() << "holds chunks as " << type << "; expected " << C << "x" << (keys ? key_dim() : V);
@@ -250,6 +280,8 @@ class Structure {
     }
     if (auto slabs = dyn_cast<SlabsOp>(op); slabs && signed_value(slabs.getColumns()) != key_dim())
       return op->emitOpError() << "is over " << signed_value(slabs.getColumns()) << " columns; expected " << key_dim();
+    if (auto store = dyn_cast<StoreMatrixOp>(op))
+      return expect_matrix(op, store.getTensor(), cast<VectorType>(store.getX().getType()).getShape());
     if (auto store = dyn_cast<StoreOutputOp>(op))
       return expect_dims(op, store.getTensor(), store.getColumn() ? "B,T,H,K" : "B,T,H,V");
     if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_dims(op, store.getTensor(), "B,T,H");
@@ -265,6 +297,7 @@ class Structure {
     }
     if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_state(op, load.getResult());
     if (auto load = dyn_cast<LoadStagedOp>(op)) return expect_state(op, load.getResult());
+    if (auto stage = dyn_cast<StageStateOp>(op)) return expect_state(op, stage.getX());
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_state(op, keep.getX());
     if (auto save = dyn_cast<SaveStateOp>(op)) return expect_state(op, save.getX());
     return success();

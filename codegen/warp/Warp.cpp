@@ -330,6 +330,13 @@ LogicalResult StoreOutputOp::verify() {
   return emitOpError() << "stores 16 columns, not " << getX().getType();
 }
 
+LogicalResult StoreMatrixOp::verify() {
+  if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
+  auto shape = shape_of(getX());
+  if (shape[0] == shape[1]) return success();
+  return emitOpError() << "stores a square matrix, not " << getX().getType();
+}
+
 LogicalResult ColumnDotsOp::verify() {
   if (getX().getType() != getY().getType())
     return emitOpError("operands must have one type, got ") << getX().getType() << " and " << getY().getType();
@@ -343,6 +350,7 @@ LogicalResult LoopOp::verify() {
   bool inside = static_cast<bool>(getOperation()->getParentOfType<LoopOp>());
   if (over != "chunks" && over != "groups" && over != "group")
     return emitOpError() << "is over \"" << over << "\"; expected chunks, groups or group";
+  if (getAhead() && over != "groups") return emitOpError("copies ahead from group to group only over groups");
   if ((over == "group") == inside) return success();
   return emitOpError("a loop over one group belongs inside a loop over groups, and nothing else does");
 }

@@ -88,12 +88,16 @@ def Warp_CombineOp : Warp_Op<"combine"> {
 // `from` and `to` are the phases between which the contents live.
 def Warp_RingOp : Warp_Op<"ring"> {
   let summary = "Raw chunks of an input, `stages` of them in flight";
-  let description = "In use between the phases given, or in all. The copies go on from one before the loop that reads it.";
-  let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages, UnitAttr:$backward, OptionalAttr<I64Attr>:$from,
-                       OptionalAttr<I64Attr>:$to);
+  let description = [{
+    In use between the phases given, or in all. The copies go on from one before the loop that reads it; `started`: in the
+    group before.
+  }];
+  let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages, UnitAttr:$backward, UnitAttr:$started,
+                       OptionalAttr<I64Attr>:$from, OptionalAttr<I64Attr>:$to);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = [{
-    $tensor `offset` $offset `stages` $stages (`backward` $backward^)? (`live` $from^ `to` $to)? attr-dict `:` type($result)
+    $tensor `offset` $offset `stages` $stages (`backward` $backward^)? (`started` $started^)? (`live` $from^ `to` $to)?
+    attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -133,12 +137,16 @@ def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]
   let summary = "Chunks in order, carrying the state";
   let description = [{
     Over all "chunks", from the first or `backward` from the last. Over "groups" of `saved_every` chunks from the last to
-    the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it.
+    the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it. `ahead`: each
+    group starts the copies of the next; those of the first start in a group before it that has no chunks.
   }];
-  let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward);
+  let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward,
+                       UnitAttr:$ahead);
   let results = (outs Warp_Tile32:$result);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$init (`over` $over^)? (`backward` $backward^)? attr-dict-with-keyword `:` type($init) $body";
+  let assemblyFormat = [{
+    $init (`over` $over^)? (`backward` $backward^)? (`ahead` $ahead^)? attr-dict-with-keyword `:` type($init) $body
+  }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
@@ -180,8 +188,9 @@ def Warp_NoteOp : Warp_Op<"note"> {
 
 def Warp_CopyOp : Warp_Op<"copy"> {
   let summary = "Starts copying the chunk `ahead` of the current one into its ring; before the loop, chunk `ahead`";
-  let arguments = (ins Warp_Shared:$ring, I64Attr:$ahead);
-  let assemblyFormat = "$ring `ahead` $ahead attr-dict `:` type($ring)";
+  let description = "For the `next` group: its first chunk.";
+  let arguments = (ins Warp_Shared:$ring, I64Attr:$ahead, UnitAttr:$next);
+  let assemblyFormat = "$ring `ahead` $ahead (`next` $next^)? attr-dict `:` type($ring)";
   let hasVerifier = 1;
 }
 def Warp_CommitCopiesOp : Warp_Op<"commit_copies"> { let assemblyFormat = "attr-dict"; }
@@ -358,8 +367,12 @@ def Warp_LoadSavedOp : Warp_Op<"load_saved"> {
 }
 def Warp_CopySavedOp : Warp_Op<"copy_saved"> {
   let summary = "Starts copying them for the chunk `ahead` of the current one; before the loop, its first one";
-  let arguments = (ins StrAttr:$tensor, Warp_Shared:$staged, I64Attr:$ahead);
-  let assemblyFormat = "$tensor `,` $staged `ahead` $ahead attr-dict `:` type($staged)";
+  let description = "For the `next` group: the state before it. That before a group's first chunk comes from `first_from`.";
+  let arguments = (ins StrAttr:$tensor, Warp_Shared:$staged, I64Attr:$ahead, UnitAttr:$next,
+                       OptionalAttr<StrAttr>:$first_from);
+  let assemblyFormat = [{
+    $tensor `,` $staged `ahead` $ahead (`next` $next^)? (`first_from` $first_from^)? attr-dict `:` type($staged)
+  }];
   let hasVerifier = 1;
 }
 def Warp_LoadStagedOp : Warp_Op<"load_staged"> {
@@ -368,6 +381,11 @@ def Warp_LoadStagedOp : Warp_Op<"load_staged"> {
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "$staged attr-dict `:` type($staged) `->` type($result)";
 }
+def Warp_StageStateOp : Warp_Op<"stage_state"> {
+  let summary = "Puts this warp's 16 rows where load_staged finds them";
+  let arguments = (ins Warp_Tile32:$x, Warp_Shared:$staged);
+  let assemblyFormat = "$x `,` $staged attr-dict `:` type($x) `,` type($staged)";
+}
 def Warp_SaveStateOp : Warp_Op<"save_state"> {
   let summary = "Saves this warp's 16 rows of the state before the current chunk, if it is one that is saved";
   let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype);
@@ -375,8 +393,9 @@ def Warp_SaveStateOp : Warp_Op<"save_state"> {
 }
 def Warp_KeepStateOp : Warp_Op<"keep_state"> {
   let summary = "Keeps this warp's 16 rows for the loop backward: before the group, or after the current chunk in it";
-  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype);
-  let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
+  let description = "`but_last`: unless the next chunk is the group's last one.";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype, UnitAttr:$but_last);
+  let assemblyFormat = "$tensor $x `as` $dtype (`but_last` $but_last^)? attr-dict `:` type($x)";
 }
 def Warp_StoreOutputOp : Warp_Op<"store_output"> {
   let summary = "16 columns of an output: at `column`, or this warp's own; `transposed`: the tile's rows are the columns";
@@ -384,6 +403,12 @@ def Warp_StoreOutputOp : Warp_Op<"store_output"> {
   let assemblyFormat = [{
     $tensor $x (`[` $column^ `]`)? (`transposed` $transposed^)? `as` $dtype attr-dict `:` type($x)
   }];
+  let hasVerifier = 1;
+}
+def Warp_StoreMatrixOp : Warp_Op<"store_matrix"> {
+  let summary = "A matrix of the chunk's tokens by its tokens, a row for each token; for one warp to do";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype);
+  let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
 def Warp_StoreTokensOp : Warp_Op<"store_tokens"> {

@@ -39,6 +39,8 @@ TEST_P(BackwardLines, AreRefused) {
 
 const Case backward_cases[] = {
     {"SavedStateShape", "  %Z = chunk.saved_state \"Z\" : tensor<32x48xf32>\n", "expected 48x32"},
+    {"KeptDim", "  %M = chunk.input \"M\" kept dim \"K\" : tensor<16x32xf32>\n", "expected \"T\""},
+    {"KeptShape", "  %M = chunk.input \"M\" kept dim \"T\" : tensor<16x32xf32>\n", "expected 16x16"},
     {"AccumulateRows", "  chunk.accumulate \"dk\" %x gradient_of \"k\" as \"bf16\" : tensor<16x32xf32>\n",
      "expected 1x32"},
     {"AccumulateDtype", "  chunk.accumulate \"du\" %u gradient_of \"u\" as \"f8\" : tensor<1x32xf32>\n",
@@ -162,6 +164,7 @@ const Case cases[] = {
     {"InverseDtype", "  %0 = chunk.unit_lower_inverse %x in \"f64\" : tensor<16x32xf32>\n", "has the dtype \"f64\""},
     {"UpdateShape", "  chunk.update %x : tensor<16x32xf32>\n", "expected 48x32"},
     {"OutputShape", "  chunk.output \"z\" %u as \"bf16\" : tensor<1x32xf32>\n", "expected a row for each of the 16"},
+    {"KeptOutputShape", "  chunk.output \"z\" %x kept as \"f32\" : tensor<16x32xf32>\n", "expected 16x16"},
     {"OutputDtype", "  chunk.output \"z\" %v as \"f8\" : tensor<16x48xf32>\n", "has the dtype \"f8\""},
 };
 

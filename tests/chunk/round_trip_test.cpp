@@ -62,12 +62,14 @@ TEST(RoundTrip, EveryOperation) {
   %core = chunk.neg %M {slice = "core"} : tensor<16x16xf32>
   %small = chunk.exp %x {at_most = 1.000000e+00 : f32} : tensor<16x32xf32>
   chunk.output "dk" %x gradient_of "k" as "bf16" : tensor<16x32xf32>
+  chunk.output "saved_M" %M kept as "f32" : tensor<16x16xf32>
 )");
   EXPECT_EQ(reprinted(text), text);
 }
 
 TEST(RoundTrip, OperationsOfBackwardPrograms) {
   const std::string text = with_backward(R"(  %before = chunk.saved_state "before" : tensor<48x32xf32>
+  %M = chunk.input "saved_M" kept dim "T" : tensor<16x16xf32>
   chunk.accumulate "du" %u gradient_of "u" as "bf16" : tensor<1x32xf32>
 )");
   EXPECT_EQ(reprinted(text), text);

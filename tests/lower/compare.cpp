@@ -101,8 +101,9 @@ rec::Result run_chunk_gradient(const std::string& both, const Problem& problem, 
   auto forward = llvm::cast<chunk::ProgramOp>(module->getBody()->front());
   auto backward = llvm::cast<chunk::ProgramOp>(module->getBody()->back());
   std::vector<double> saved;
-  chunk::interpret(forward, problem.shape, problem.inputs, problem.initial_state, &saved);
-  rec::Tensors inputs = problem.inputs;
+  // What the forward program keeps is among its outputs.
+  rec::Tensors inputs = chunk::interpret(forward, problem.shape, problem.inputs, problem.initial_state, &saved).outputs;
+  inputs.insert(problem.inputs.begin(), problem.inputs.end());
   for (const auto& [name, tensor] : incoming.outputs) inputs["d" + name] = tensor;
   return chunk::interpret(backward, problem.shape, inputs, incoming.final_state, &saved);
 }

@@ -81,11 +81,13 @@ const char* const kOneStage = "the ring has one slot";
 
 const Reasons kEquivalentRwkv7Backward = {
     {"next chunk's slot: const auto r_raw = r_ring[c];", kOneStage},
+    {"next chunk's slot: const auto w_raw = w_ring[c];", kOneStage},
     {"next chunk's slot: const auto k_raw = k_ring[c];", kOneStage},
     {"next chunk's slot: const auto a_raw = a_ring[c];", kOneStage},
     {"next chunk's slot: const auto b_raw = b_ring[c];", kOneStage},
     {"next chunk's slot: const auto v_raw = v_ring[c];", kOneStage},
     {"next chunk's slot: const auto do_raw = do_ring[c];", kOneStage},
+    {"next chunk's slot: const auto saved_M_raw = saved_M_ring[c];", kOneStage},
     {"tail kept: const auto log_w_valid_2 = keep_rows(log2_w_2, valid);",
      "a is zero past the tail, and rows there are not stored"},
     {"measured scale 1: store(M_f16_shared, round_scaled<f16>(M));", "the inverse's elements are near 1"},

@@ -88,19 +88,38 @@ MutantProblem mutant_problem(const Definition& definition, Config config) {
   return problem;
 }
 
-MutantProblem backward_problem(const Definition& definition, Config config) {
+namespace {
+
+MutantProblem backward_problem(const Definition& definition, Config config, std::int64_t tokens) {
   config.pass = "both";
+  config.backward_blocks = 1;  // with room for all copies ahead
   config.key_dim = config.value_dim = 32;
-  config.save_every = 16;  // every state: the loop over the chunks is the whole kernel
-  MutantProblem problem = problem_of(definition, config, {2, 40, 2}, definition.name + "_backward");
+  MutantProblem problem = problem_of(definition, config, {2, tokens, 2}, definition.name + "_backward");
   problem.bound = config.io == "f32" ? 2e-5 : 2e-3;
   return problem;
+}
+
+}  // namespace
+
+MutantProblem backward_problem(const Definition& definition, Config config) {
+  config.save_every = 16;  // every state: the loop over the chunks is the whole kernel
+  return backward_problem(definition, config, 40);
+}
+
+MutantProblem pairs_problem(const Definition& definition, Config config) {
+  config.save_every = 32;
+  return backward_problem(definition, config, 70);
+}
+
+MutantProblem groups_problem(const Definition& definition, Config config) {
+  config.save_every = 64;
+  return backward_problem(definition, config, 140);
 }
 
 std::string fault_of(const MutantProblem& problem, const TensorMap& results) {
   std::string fault;
   for (const TensorSpec& spec : problem.manifest.tensors) {
-    if (!is_written(spec)) continue;
+    if (!is_result(spec.role) && !is_parts(spec)) continue;
     const HostTensor& tensor = results.at(spec.name);
     const Layout layout = layout_of(spec, problem.manifest, problem.size);
     const double error = error_of(problem, spec, read(tensor, layout));

@@ -20,8 +20,11 @@ struct MutantProblem {
 
 MutantProblem mutant_problem(const Definition& definition, Config config);
 
-// The kernel of the backward pass, for small heads, with the states that the forward kernel saved.
+// The kernel of the backward pass, for small heads, with what the forward kernel saved: all states, those of every
+// second chunk, or of every fourth, and at the end of the sequence a group of one chunk.
 MutantProblem backward_problem(const Definition& definition, Config config);
+MutantProblem pairs_problem(const Definition& definition, Config config);
+MutantProblem groups_problem(const Definition& definition, Config config);
 
 // Why these results are wrong, or nothing when they are within the bound and nothing past the tail was written.
 std::string fault_of(const MutantProblem& problem, const TensorMap& results);

@@ -22,7 +22,8 @@ Tensor Layout::view(Tensor memory) const {
 Layout layout_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size, bool head_first) {
   Layout layout;
   layout.shape = layout.stored = shape_of(spec, manifest, size);
-  const bool has_tokens = spec.dims.size() > 1 && spec.dims[1] == "T";
+  // What kernels keep for each other is contiguous.
+  const bool has_tokens = spec.dims.size() > 1 && spec.dims[1] == "T" && !is_internal(spec.role);
   if (has_tokens) layout.stored[1] += kTokensPastTail;
   const bool swaps = head_first && has_tokens && layout.shape.size() == 4;
   if (swaps) std::swap(layout.stored[1], layout.stored[2]);

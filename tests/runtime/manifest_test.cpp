@@ -161,6 +161,8 @@ TEST(Manifests, TakeEveryLayout) {
   for (const json& dims : {json{"B", "H", "K"}, json{"H", "16"}, json{"B", "H"}, one}) expect_taken("workspace", dims);
   expect_taken("workspace", {"B", "H", "G", "V", "K"}, 1);
   expect_taken("saved_states", {"B", "H", "N", "V", "K"}, 4);
+  expect_taken("kept", {"B", "T", "H", "16"});
+  expect_taken("kept", {"B", "T", "H"});
 }
 
 TEST(Manifests, RefuseOtherWorkspaces) {
@@ -170,6 +172,13 @@ TEST(Manifests, RefuseOtherWorkspaces) {
     object["tensors"][0]["dims"] = dims;
     expect_error([&] { parse(object); }, {"as a workspace has"});
   }
+}
+
+TEST(Manifests, KeepByTokens) {
+  json object = good();
+  object["tensors"][0]["role"] = "kept";
+  object["tensors"][0]["dims"] = {"B", "H", "K"};
+  expect_error([&] { parse(object); }, {"B,T,H[,D]", "kept of tokens"});
 }
 
 TEST(Manifests, RefuseManyDimensions) {

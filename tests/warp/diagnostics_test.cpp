@@ -171,6 +171,22 @@ const Case lines[] = {
      "\"y\" is not among the kernel's tensors"},
     {"OutputToAnInput", "warp.store_output \"k\" %square as bf16 : vector<16x16xf32>\n",
      "\"k\" is of the role input; expected output"},
+    {"MatrixDtype", "warp.store_matrix \"M\" %square as f64 : vector<16x16xf32>\n", "is stored as 'f64'"},
+    {"MatrixShape", "warp.store_matrix \"M\" %t as f32 : vector<16x32xf32>\n", "stores a square matrix, not"},
+    {"MatrixOfOtherSize",
+     "%0 = warp.zeros : vector<32x32xf32>\nwarp.store_matrix \"M\" %0 as f32 : vector<32x32xf32>\n",
+     "a matrix of 32x32; expected 16x16"},
+    {"MatrixToAnOutput", "warp.store_matrix \"o\" %square as f32 : vector<16x16xf32>\n", "expected kept"},
+    {"NextOfNoGroup", "warp.copy %k_ring ahead 0 next : memref<16x32xbf16, 3>\n", "outside a loop over them"},
+    {"NextStateOfNoGroup", "warp.copy_saved \"saved_states\", %staged ahead 0 next : memref<32x32xbf16, 3>\n",
+     "outside a loop over them"},
+    {"FirstOfNoGroup",
+     "warp.copy_saved \"chunk_states\", %staged ahead 1 first_from \"saved_states\" : memref<32x32xbf16, 3>\n",
+     "outside a loop over them"},
+    {"LastOfNoGroup", "warp.keep_state \"chunk_states\" %S as bf16 but_last : vector<16x32xf32>\n",
+     "outside a loop over them"},
+    {"StageInABuffer", "warp.stage_state %S, %x : vector<16x32xf32>, memref<16x32xf32, 3>\n",
+     "needs a warp.staged state"},
     {"TokensOfAParameter", "%0 = warp.tokens \"u\" as bf16 : vector<16x1xf32>\n", "expected input"},
     {"TokensToAnInput", "%0 = warp.zeros : vector<16x1xf32>\nwarp.store_tokens \"gate\" %0 as f32 : vector<16x1xf32>\n",
      "expected output"},
@@ -257,6 +273,10 @@ const Case declarations[] = {
     {"FloatsHuge", "%0 = warp.floats offset 0 live 4 to 4 : memref<4611686018427387904xf32, 3>\n", "up to 256"},
     {"FloatsDtype", "%0 = warp.floats offset 7840 live 4 to 4 : memref<16xf16, 3>\n", "memref of 32-bit float"},
     {"RingOfAParameter", "%0 = warp.ring \"u\" offset 7840 stages 1 : memref<16x16xbf16, 3>\n", "expected input"},
+    {"RingOfAMatrix", "%0 = warp.ring \"M\" offset 7840 stages 1 : memref<16x32xf32, 3>\n",
+     "a matrix of 16x32; expected 16x16"},
+    {"RingStartedInNoGroup", "%0 = warp.ring \"k\" offset 7840 stages 1 started : memref<16x32xbf16, 3>\n",
+     "outside a loop over them"},
     {"RingWithoutStages", "%0 = warp.ring \"k\" offset 7840 stages 0 : memref<16x16xbf16, 3>\n",
      "the number of stages is 0"},
     {"RingOfManyStages", "%0 = warp.ring \"k\" offset 0 stages 4611686018427387904 : memref<16x16xbf16, 3>\n",
@@ -266,6 +286,11 @@ const Case declarations[] = {
      "warp.kernel \"inner\" for \"inner\" warps 1 blocks 1 chunk 16 head 16 x 16 shared 0 compute \"f16\" "
      "arch \"sm_90a\" tensors [] {\n  warp.note \"nothing\"\n}\n",
      "needs exactly one warp.loop"},
+    {"SumInAKernel",
+     "warp.batch_sum \"inner\" for \"inner\" chunk 16 head 16 x 16 compute \"f16\" arch \"sm_90a\" from \"du_parts\" "
+     "to "
+     "\"du\" over \"K\" as bf16\n",
+     "can't be inside a warp.kernel"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Warp, Buffers, testing::ValuesIn(declarations), name_of_case);

@@ -63,6 +63,7 @@ TEST(RoundTrip, EveryOperation) {
     %plain = warp.round %own : vector<16x16xf32> -> vector<16x16xbf16>
     %read = warp.mma %square, %S_f16, %h : vector<16x16xf32>, vector<16x32xf16>, memref<16x32xf16, 3>
     %wrote = warp.mma %S, %plain, %k_early y_transposed : vector<16x32xf32>, vector<16x16xbf16>, memref<16x32xbf16, 3>
+    warp.store_matrix "M" %square as f32 : vector<16x16xf32>
     warp.store_output "o" %read transposed as bf16 : vector<16x16xf32>
 )" + ending();
   EXPECT_EQ(reprinted(text), text);
@@ -71,6 +72,16 @@ TEST(RoundTrip, EveryOperation) {
 TEST(RoundTrip, BackwardKernels) {
   std::string text = with("");
   text.insert(text.find("{"), "attributes {backward, saved_every = 4 : i64} ");
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, LoopsOverGroups) {
+  const std::string text =
+      with_groups(R"(    %M_ring = warp.ring "M" offset 2704 stages 1 started live 4 to 4 : memref<16x16xf32, 3>
+    warp.copy %M_ring ahead 0 next : memref<16x16xf32, 3>
+    warp.copy_saved "saved_states", %staged ahead 0 next : memref<32x32xbf16, 3>
+    warp.stage_state %S_group, %staged : vector<16x32xf32>, memref<32x32xbf16, 3>
+)");
   EXPECT_EQ(reprinted(text), text);
 }
 

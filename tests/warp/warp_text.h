@@ -8,6 +8,7 @@ namespace wkvc::test {
 inline std::string tensors() {
   return R"(["input k bf16 B,T,H,K", "input gate f32 B,T,H", "parameter u bf16 H,K", "output o bf16 B,T,H,V", )"
          R"("output number f32 B,T,H", "workspace du_parts f32 B,H,K", "saved_states saved_states bf16 B,H,N,V,K", )"
+         R"("kept M f32 B,T,H,16", "workspace chunk_states bf16 B,H,G,V,K", )"
          R"("initial_state initial_state f32 B,H,V,K", "final_state final_state f32 B,H,V,K"])";
 }
 
@@ -47,6 +48,26 @@ inline std::string ending() {
 
 // A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 15.
 inline std::string with(const std::string& lines) { return header() + buffers() + loop() + lines + ending(); }
+
+// The same in a loop over groups, before the loop over one of them.
+inline std::string with_groups(const std::string& lines) {
+  return header() + buffers() + R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
+  %final = warp.loop %initial over "groups" backward ahead : vector<16x32xf32> {
+  ^bb0(%S_group: vector<16x32xf32>):
+)" + lines +
+         R"(    %last = warp.loop %S_group over "group" backward : vector<16x32xf32> {
+    ^bb0(%S: vector<16x32xf32>):
+      %k = warp.current %k_ring : memref<16x32xbf16, 3>
+      warp.copy_saved "chunk_states", %staged ahead 1 first_from "saved_states" : memref<32x32xbf16, 3>
+      warp.keep_state "chunk_states" %S as bf16 but_last : vector<16x32xf32>
+      warp.yield %S : vector<16x32xf32>
+    }
+    warp.yield %last : vector<16x32xf32>
+  }
+  warp.store_state "final_state" %final : vector<16x32xf32>
+}
+)";
+}
 
 // A kernel with these lines among its buffers. They start at line 8.
 inline std::string with_buffers(const std::string& lines) { return header() + buffers() + lines + loop() + ending(); }

@@ -111,6 +111,13 @@ WKVC_INLINE void keep_state(const Tile<f32, 16, K>& x, const TensorArg& t, const
   WKVC_UNROLL
   for (int j = 0; j < K / 16; ++j) memory::store_block(to + 256 * j, rounded.block[0][j]);
 }
+// The same in shared memory, for the lanes that hold them.
+template <class T, int K>
+WKVC_INLINE void stage_state(const Tile<f32, 16, K>& x, const StagedState<T, K>& to) {
+  const auto rounded = round<T>(x);
+  WKVC_UNROLL
+  for (int j = 0; j < K / 16; ++j) memory::store_block(to.rows + 256 * j, rounded.block[0][j]);
+}
 template <class T, int K>
 WKVC_INLINE Tile<f32, 16, K> load_kept_rows(const T* from) {
   Tile<T, 16, K> x;

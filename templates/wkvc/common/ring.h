@@ -58,4 +58,10 @@ WKVC_INLINE void copy_chunk(const KernelArgs<N>& args, const BlockBase& block, i
   }
 }
 
+// The same through rings that nothing else is copied with.
+template <int N, class... Rings>
+WKVC_INLINE void copy_first_chunk(const KernelArgs<N>& args, const BlockBase& block, int chunk, Rings... rings) {
+  copy_chunk(args, block, chunk, rings...);
+}
+
 }  // namespace wkvc

@@ -157,7 +157,7 @@ class Differentiation {
   // A serial chain each, but small: the forward pass keeps them.
   void keep_inverses() {
     OpBuilder forward = OpBuilder::atBlockEnd(&forward_.getBody().front());
-    for (auto [name, inverse] : kept_inverses(forward_)) {
+    for (const auto& [name, inverse] : kept_inverses(forward_)) {
       chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, "f32", StringAttr(), /*kept=*/true);
       read_kept(copies_.lookup(inverse), name);
     }

@@ -3,6 +3,7 @@
 #include "codegen/ir/Text.h"
 #include "codegen/lower/ChunkBuilder.h"
 #include "codegen/lower/Summary.h"
+#include "codegen/lower/TensorList.h"
 #include "codegen/lower/WarpBuilder.h"
 #include "runtime/error.h"
 
@@ -13,86 +14,6 @@ namespace wkvc {
 namespace {
 
 constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536, kWarpsPerSm = 64;  // sm_90
-
-constexpr const char* kRecomputed = "chunk_states";
-constexpr const char* kSegments = "segment_states";
-
-llvm::StringRef first_state(chunk::ProgramOp program) {
-  return program.getBackward() ? "dfinal_state" : "initial_state";
-}
-llvm::StringRef last_state(chunk::ProgramOp program) {
-  return program.getBackward() ? "dinitial_state" : "final_state";
-}
-
-// Of what segments leave each other, per sequence: the maps of their summaries are behind the states.
-std::string segment_dims(chunk::ProgramOp program, int64_t maps) {
-  return fmt::format("B,H,{},{},K", program.getSegments(), program.getValueDim() + maps);
-}
-
-// The kernel's arguments in order: "role name dtype dims".
-class TensorList {
- public:
-  // `maps`: rows of the map in summaries of segments.
-  // `keeps_states`: recomputed ones for the loop backward.
-  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {
-    add_all(program);
-    if (recompute) add_all(recompute);
-    bool backward = program.getBackward(), cut = program.getSegments() > 1;
-    bool saves = backward || program.getSavedEvery();
-    if (cut) add("workspace", kSegments, "f32", segment_dims(program, maps));
-    if (program.getSummary()) return;
-    if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
-    if (keeps_states) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
-    if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), "f32", "B,H,V,K");
-    add(backward ? "initial_state_gradient" : "final_state", last_state(program), "f32", "B,H,V,K");
-  }
-
-  ArrayAttr attribute(OpBuilder& b) const {
-    llvm::SmallVector<llvm::StringRef> list(texts_.begin(), texts_.end());
-    return b.getStrArrayAttr(list);
-  }
-
- private:
-  void add(llvm::StringRef role, llvm::StringRef name, const std::string& dtype, const std::string& dims) {
-    std::string text = fmt::format("{} {} {} {}", role.str(), name.str(), dtype, dims);
-    if (!llvm::is_contained(texts_, text)) texts_.push_back(text);
-  }
-
-  // What a block has for itself.
-  static std::string of_each_segment(chunk::ProgramOp program, llvm::StringRef dims) {
-    if (program.getSegments() == 1) return "B,H," + dims.str();
-    return fmt::format("B,H,{},{}", program.getSegments(), dims.str());
-  }
-
-  void add_all(chunk::ProgramOp program) {
-    Spaces spaces = infer_spaces(program);
-    for (Operation& op : program.getBody().front()) add(program, op, spaces);
-  }
-
-  void add(chunk::ProgramOp program, Operation& op, const Spaces& spaces) {
-    auto per_token = [&](char dim) {
-      if (dim == 'T') return fmt::format("B,T,H,{}", program.getChunk());
-      return dim == '1' ? std::string("B,T,H") : std::string("B,T,H,") + dim;
-    };
-    if (auto input = dyn_cast<chunk::InputOp>(op))
-      add(input.getKept()         ? "kept"
-          : input.getGradientOf() ? "output_gradient"
-                                  : "input",
-          input.getSym(), dtype_name(chunk::element(input.getResult())), per_token(input.getDim()[0]));
-    if (auto parameter = dyn_cast<chunk::ParameterOp>(op))
-      add("parameter", parameter.getSym(), dtype_name(chunk::element(parameter.getResult())),
-          "H," + parameter.getDim().str());
-    if (auto output = dyn_cast<chunk::OutputOp>(op))
-      add(output.getKept()         ? "kept"
-          : output.getGradientOf() ? "input_gradient"
-                                   : "output",
-          output.getSym(), output.getDtype().str(), per_token(dims_of(spaces.lookup(output.getX()))[1]));
-    if (auto sum = dyn_cast<chunk::AccumulateOp>(op))
-      add("workspace", parts_name(sum), "f32", of_each_segment(program, dims_of(spaces.lookup(sum.getX())).substr(1)));
-  }
-
-  std::deque<std::string> texts_;
-};
 
 int warps_of(chunk::ProgramOp program) {
   return static_cast<int>((static_cast<int64_t>(program.getValueDim()) + map_rows(program)) / 16);
@@ -164,7 +85,7 @@ class KernelBuilder {
         blocks_(blocks) {
     plan_shared();
     if (keeps_states()) main_->read_states_from(kRecomputed, /*but_first=*/ahead_ == Ahead::groups);
-    tensors_ = TensorList(program, recompute, keeps_states(), maps).attribute(b);
+    tensors_ = tensor_list(program, recompute, keeps_states(), maps);
   }
 
   void run(llvm::StringRef arch) {

@@ -1,0 +1,99 @@
+#include "codegen/lower/TensorList.h"
+
+#include <fmt/format.h>
+#include <mlir/IR/Builders.h>
+
+#include <deque>
+
+#include "codegen/ir/Text.h"
+#include "codegen/lower/Axes.h"
+#include "codegen/lower/ChunkBuilder.h"
+#include "codegen/lower/WarpBuilder.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+llvm::StringRef first_state(chunk::ProgramOp program) {
+  return program.getBackward() ? "dfinal_state" : "initial_state";
+}
+llvm::StringRef last_state(chunk::ProgramOp program) {
+  return program.getBackward() ? "dinitial_state" : "final_state";
+}
+
+namespace {
+
+// Of what segments leave each other, per sequence: the maps of their summaries are behind the states.
+std::string segment_dims(chunk::ProgramOp program, int64_t maps) {
+  return fmt::format("B,H,{},{},K", program.getSegments(), program.getValueDim() + maps);
+}
+
+class TensorList {
+ public:
+  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {
+    add_all(program);
+    if (recompute) add_all(recompute);
+    bool backward = program.getBackward(), cut = program.getSegments() > 1;
+    bool saves = backward || program.getSavedEvery();
+    if (cut) add("workspace", kSegments, "f32", segment_dims(program, maps));
+    if (program.getSummary()) return;
+    if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
+    if (keeps_states) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
+    if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), "f32", "B,H,V,K");
+    add(backward ? "initial_state_gradient" : "final_state", last_state(program), "f32", "B,H,V,K");
+  }
+
+  ArrayAttr attribute(MLIRContext* context) const {
+    llvm::SmallVector<llvm::StringRef> list(texts_.begin(), texts_.end());
+    return Builder(context).getStrArrayAttr(list);
+  }
+
+ private:
+  void add(llvm::StringRef role, llvm::StringRef name, const std::string& dtype, const std::string& dims) {
+    std::string text = fmt::format("{} {} {} {}", role.str(), name.str(), dtype, dims);
+    if (!llvm::is_contained(texts_, text)) texts_.push_back(text);
+  }
+
+  // What a block has for itself.
+  static std::string of_each_segment(chunk::ProgramOp program, llvm::StringRef dims) {
+    if (program.getSegments() == 1) return "B,H," + dims.str();
+    return fmt::format("B,H,{},{}", program.getSegments(), dims.str());
+  }
+
+  void add_all(chunk::ProgramOp program) {
+    Spaces spaces = infer_spaces(program);
+    for (Operation& op : program.getBody().front()) add(program, op, spaces);
+  }
+
+  void add(chunk::ProgramOp program, Operation& op, const Spaces& spaces) {
+    auto per_token = [&](char dim) {
+      if (dim == 'T') return fmt::format("B,T,H,{}", program.getChunk());
+      return dim == '1' ? std::string("B,T,H") : std::string("B,T,H,") + dim;
+    };
+    if (auto input = dyn_cast<chunk::InputOp>(op))
+      add(input.getKept()         ? "kept"
+          : input.getGradientOf() ? "output_gradient"
+                                  : "input",
+          input.getSym(), dtype_name(chunk::element(input.getResult())), per_token(input.getDim()[0]));
+    if (auto parameter = dyn_cast<chunk::ParameterOp>(op))
+      add("parameter", parameter.getSym(), dtype_name(chunk::element(parameter.getResult())),
+          "H," + parameter.getDim().str());
+    if (auto output = dyn_cast<chunk::OutputOp>(op))
+      add(output.getKept()         ? "kept"
+          : output.getGradientOf() ? "input_gradient"
+                                   : "output",
+          output.getSym(), output.getDtype().str(), per_token(dims_of(spaces.lookup(output.getX()))[1]));
+    if (auto sum = dyn_cast<chunk::AccumulateOp>(op))
+      add("workspace", parts_name(sum), "f32", of_each_segment(program, dims_of(spaces.lookup(sum.getX())).substr(1)));
+  }
+
+  std::deque<std::string> texts_;
+};
+
+}  // namespace
+
+ArrayAttr tensor_list(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {
+  return TensorList(program, recompute, keeps_states, maps).attribute(program.getContext());
+}
+
+}  // namespace wkvc

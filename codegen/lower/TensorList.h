@@ -1,0 +1,19 @@
+// A kernel's arguments, which follow from its chunk programs.
+#pragma once
+
+#include "codegen/chunk/Chunk.h"
+
+namespace wkvc {
+
+// Workspaces: states that are recomputed for the loop backward, and what segments leave each other.
+inline constexpr const char* kRecomputed = "chunk_states";
+inline constexpr const char* kSegments = "segment_states";
+
+llvm::StringRef first_state(chunk::ProgramOp program);  // what its loop begins with
+llvm::StringRef last_state(chunk::ProgramOp program);   // what it ends with
+
+// In order, each "role name dtype dims". `recompute` may be null; `keeps_states`: recomputed ones go through a
+// workspace. `maps`: rows of the map in summaries of segments.
+mlir::ArrayAttr tensor_list(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps);
+
+}  // namespace wkvc

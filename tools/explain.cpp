@@ -77,6 +77,18 @@ Json saved_report(const Manifest& manifest) {
       {"bytes_per_token_and_head", state * static_cast<double>(size_of(saved->dtype)) / static_cast<double>(tokens)}};
 }
 
+// What the forward pass keeps of each token beside states; null for nothing.
+Json kept_report(const Manifest& manifest) {
+  Json rows;
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (spec.role != Role::kept) continue;
+    std::int64_t bytes = static_cast<std::int64_t>(size_of(spec.dtype));
+    for (const std::int64_t extent : shape_of(spec, manifest, {1, 1, 1})) bytes *= extent;
+    rows.push_back({{"tensor", spec.name}, {"dtype", name_of(spec.dtype)}, {"bytes_per_token_and_head", bytes}});
+  }
+  return rows;
+}
+
 // Seconds that one chunk's contractions take at least.
 double arithmetic_seconds(const Json& contractions) {
   double seconds = 0;
@@ -112,6 +124,7 @@ int explain(const Options& options) {
   Json report{{"op", manifest.op}, {"config", manifest.config}};
   report.update(Json::parse(explain_json(subject.source, subject.config)));
   if (Json saved = saved_report(manifest); !saved.is_null()) report["saved_states"] = saved;
+  if (Json kept = kept_report(manifest); !kept.is_null()) report["kept"] = kept;
   const auto [cubin, nvrtc_ms] = timed([&, &source = text] { return cubin_report(source, manifests); });
   report["cubin"] = cubin;
   report["compile"] = {{"to_cuda_ms", lowering_ms}, {"to_cubin_ms", nvrtc_ms}};

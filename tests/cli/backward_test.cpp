@@ -183,5 +183,15 @@ TEST_F(Backward, Explain) {
   EXPECT_EQ(report["saved_states"]["bytes_per_token_and_head"], 1024);
 }
 
+// An inverse of 16 tokens by 16, in f32.
+TEST_F(Backward, ExplainSaysWhatIsKept) {
+  const Outcome outcome = wkvc({"explain", "rwkv7", "--pass", "both", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json kept = Json::parse(outcome.out)["kept"];
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0]["tensor"], "saved_M");
+  EXPECT_EQ(kept[0]["bytes_per_token_and_head"], 64);
+}
+
 }  // namespace
 }  // namespace wkvc::test

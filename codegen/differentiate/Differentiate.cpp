@@ -10,6 +10,7 @@
 #include "codegen/ir/Text.h"
 #include "codegen/lower/Axes.h"
 #include "codegen/lower/DropUnused.h"
+#include "codegen/rec/Names.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -20,12 +21,15 @@ namespace {
 
 std::string gradient_name(llvm::StringRef name) { return "d" + name.str(); }
 
-// Inverses of the program by the names they are kept under.
+// Inverses of the program by the names they are kept under. Texts may call a value what no tensor can be called.
 std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forward) {
   std::vector<std::pair<std::string, Value>> inverses;
+  llvm::StringSet<> taken;
+  taken.insert("saved_states");
   for (auto inverse : forward.getBody().getOps<chunk::UnitLowerInverseOp>()) {
-    std::string name = name_of(inverse.getResult()).str();
-    inverses.emplace_back("saved_" + (name.empty() ? fmt::format("inverse{}", inverses.size()) : name), inverse);
+    std::string name = "saved_" + name_of(inverse.getResult()).str();
+    for (int i = 0; rec::name_fault(name) || !taken.insert(name).second; ++i) name = fmt::format("saved_inverse{}", i);
+    inverses.emplace_back(name, inverse);
   }
   return inverses;
 }
@@ -222,7 +226,16 @@ void expect_names_apart(chunk::ProgramOp forward, const std::vector<std::string>
 
 }  // namespace
 
+// A program that was differentiated before.
+void expect_nothing_kept(chunk::ProgramOp forward) {
+  for (Operation& op : forward.getBody().front())
+    if (op.hasAttr("kept"))
+      user_error("'{}' keeps '{}' for a backward program already: differentiate the program without it",
+                 forward.getRecurrence().str(), op.getAttrOfType<StringAttr>("sym").str());
+}
+
 chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
+  expect_nothing_kept(forward);
   expect_known(forward, wanted);
   expect_names_apart(forward, wanted);
   OpBuilder builder(forward.getContext());

@@ -8,13 +8,18 @@ namespace wkvc {
 
 namespace {
 
-// Copies into rings go on through the last phase, whose number is that of the barriers in the loop.
+// Copies into rings go on through the last phase, whose number is that of the barriers in the loop, or of the last of
+// several loops, whose buffers say it.
 std::int64_t last_phase(warp::KernelOp kernel) {
   std::int64_t last = 0;
   kernel.walk([&](warp::LoopOp loop) {
     auto barriers = loop.getBody().getOps<warp::BarrierOp>();
     last = std::max<std::int64_t>(last, std::distance(barriers.begin(), barriers.end()));
   });
+  auto include = [&](auto op) { last = std::max(last, static_cast<std::int64_t>(op.getTo())); };
+  kernel.walk([&](warp::BufferOp op) { include(op); });
+  kernel.walk([&](warp::FloatsOp op) { include(op); });
+  kernel.walk([&](warp::StagedOp op) { include(op); });
   return last;
 }
 

@@ -106,10 +106,16 @@ class Emitter {
     }
   }
 
+  // Copies of one chunk.
+  static bool are_alike(warp::CopyOp a, warp::CopyOp b) {
+    return a.getAhead() == b.getAhead() && a.getNext() == b.getNext();
+  }
+  static bool are_alike(Operation*, Operation*) { return true; }
+
   // Copies, maxima and outputs in a row are one call each: what follows does not wait for what precedes.
   template <class Op>
   static bool joins_last(Operation& op) {
-    return isa<Op>(op) && isa_and_nonnull<Op>(op.getPrevNode());
+    return isa<Op>(op) && isa_and_nonnull<Op>(op.getPrevNode()) && are_alike(cast<Op>(op.getPrevNode()), cast<Op>(op));
   }
   static bool joins_last(Operation& op) {
     return joins_last<warp::CopyOp>(op) || joins_last<warp::PublishMaxOp>(op) || joins_last<warp::StoreOutputOp>(op);
@@ -118,7 +124,9 @@ class Emitter {
   template <class Op>
   static std::vector<Op> row_from(Op first) {
     std::vector<Op> row;
-    for (Operation* op = first; isa_and_nonnull<Op>(op); op = op->getNextNode()) row.push_back(cast<Op>(op));
+    row.push_back(first);
+    for (Operation* op = first->getNextNode(); op && joins_last<Op>(*op); op = op->getNextNode())
+      row.push_back(cast<Op>(op));
     return row;
   }
 

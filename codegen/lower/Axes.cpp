@@ -36,6 +36,10 @@ void expect_space(Operation* op, const Spaces& spaces) {
   if (isa<chunk::TrilOp, chunk::UnitLowerInverseOp, chunk::DiagonalOp, chunk::LevelPairsOp>(op) &&
       space != Space{Axis::token, Axis::token})
     user_error("chunk program: '{}' takes a matrix of tokens by tokens", name.str());
+  if (auto output = dyn_cast<chunk::OutputOp>(op); output && output.getKept() != (space.columns == Axis::token))
+    user_error(
+        "chunk program: '{}' is {} output of {}: what is kept is a matrix of tokens by tokens, and nothing else is",
+        output.getSym().str(), output.getKept() ? "a kept" : "an", dims_of(space));
   if (isa<chunk::CumsumOp, chunk::RowOp, chunk::LevelExponentsOp, chunk::UpperRowsOp, chunk::LowerRowsOp>(op) &&
       space != Space{Axis::token, Axis::key})
     user_error("chunk program: '{}' takes a matrix of tokens by keys", name.str());

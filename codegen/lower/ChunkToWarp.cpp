@@ -116,48 +116,51 @@ class KernelBuilder {
   // What is copied ahead: inputs, also the state before the next chunk, also all that the next group begins with.
   enum class Ahead { inputs, states, groups };
 
-  // As much in shared memory as there is room for without giving up a block.
+  // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
   void plan_shared() {
-    plan(Kept::sums, Ahead::inputs);
+    plan(Stored::sums, Ahead::inputs);
     check_budget(program_, spaces_, shared_);
     check_blocks(program_, blocks_, shared_);
     bool reads_saved = !program_.getBody().getOps<chunk::SavedStateOp>().empty() && main_->phases() > 1;
-    if (reads_saved && !fits(Kept::sums, Ahead::states)) plan(Kept::sums, Ahead::inputs);
+    if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);
     if (!blocks_) blocks_ = blocks_per_sm(program_, shared_);
     const Ahead least = ahead_, most = least == Ahead::states && recompute_ ? Ahead::groups : least;
-    for (auto [kept, ahead] : {std::pair{most_kept(), most},
-                               {Kept::activations, most},
-                               {Kept::activations, least},
-                               {Kept::sums, most},
-                               {Kept::sums, least}})
-      if (fits(kept, ahead)) return;
+    if (is_wide() && (fits(Stored::exponentials, most) || fits(Stored::exponentials, least) ||
+                      fits(Stored::exponentials, Ahead::inputs)))
+      return;
+    for (auto [stored, ahead] : {std::pair{Stored::activations, most},
+                                 {Stored::activations, least},
+                                 {Stored::sums, most},
+                                 {Stored::sums, least}})
+      if (fits(stored, ahead)) return;
   }
 
-  // Registers of wide heads are short, and a load takes fewer than computing again. (An H200, forward and backward of
-  // the benchmarked recurrence: heads of 128 take 9.16 instead of 9.80 ms, but those of 64 4.89 instead of 4.76.)
-  Kept most_kept() { return static_cast<int64_t>(program_.getKeyDim()) > 64 ? Kept::exponentials : Kept::activations; }
+  // Registers of wide heads are short, and a load takes fewer than computing again. (An H200, 8,4096,32,128 and
+  // 8,4096,64,64, both passes: wide heads take 9.16 instead of 9.80 ms with exponentials stored, narrow ones 4.89
+  // instead of 4.76.)
+  bool is_wide() { return static_cast<int64_t>(program_.getKeyDim()) > 64; }
 
   // With the blocks a multiprocessor is to hold, once that is known.
-  bool fits(Kept kept, Ahead ahead) {
-    plan(kept, ahead);
+  bool fits(Stored stored, Ahead ahead) {
+    plan(stored, ahead);
     int64_t most = kSharedPerSm / (shared_ + kSharedReserved);
     return shared_ <= static_cast<int64_t>(program_.getSramBudget()) && most >= blocks_;
   }
 
-  void plan(Kept kept, Ahead ahead) {
+  void plan(Stored stored, Ahead ahead) {
     ahead_ = ahead;
     spaces_.clear();
-    main_.emplace(program_, b_, warps_of(program_), saved_type_, kept, spaces_, 0);
+    main_.emplace(program_, b_, warps_of(program_), saved_type_, stored, spaces_, 0);
     main_->buffers().plan();
     if (ahead != Ahead::inputs) main_->buffers().stage_state("S_staged");
-    if (recompute_) plan_recompute(kept);
+    if (recompute_) plan_recompute(stored);
     std::vector<SharedBuffer*> all;
     for (SharedBuffer& space : spaces_) all.push_back(&space);
     shared_ = allocate(all);
   }
 
-  void plan_recompute(Kept kept) {
-    again_.emplace(recompute_, b_, warps_of(program_), saved_type_, kept, spaces_, main_->phases() + 1);
+  void plan_recompute(Stored stored) {
+    again_.emplace(recompute_, b_, warps_of(program_), saved_type_, stored, spaces_, main_->phases() + 1);
     again_->buffers().plan();
     int last = main_->phases() + 1 + again_->phases();
     main_->buffers().keep_sums_until(last);
@@ -265,6 +268,9 @@ class KernelBuilder {
 
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, llvm::StringRef arch, int blocks,
                    ModuleOp kernels) {
+  if (recompute && recompute.getSavedEvery() != program.getSavedEvery())
+    user_error("'{}' saves a state every {} chunks and recomputes as though it were every {}",
+               program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
   KernelBuilder(program, recompute, maps, blocks, b).run(arch);

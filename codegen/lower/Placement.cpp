@@ -44,13 +44,14 @@ bool is_accumulator(Operation* op) {
 }  // namespace
 
 // Other slab values are computed again.
-bool Placement::is_kept(Operation* op) const {
-  if (isa<chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp>(op)) return kept_ != Kept::sums;
-  if (isa<chunk::ExpOp, chunk::Exp2Op>(op)) return kept_ == Kept::exponentials;
+bool Placement::is_stored(Operation* op) const {
+  if (isa<chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp>(op)) return stored_ != Stored::sums;
+  if (isa<chunk::ExpOp, chunk::Exp2Op>(op)) return stored_ == Stored::exponentials;
   return is_contraction(op) || is_accumulator(op) || isa<chunk::CumsumOp, chunk::SumRowsOp>(op);
 }
 
-Placement::Placement(chunk::ProgramOp program, int warps, Kept kept) : kept_(kept), spaces_(infer_spaces(program)) {
+Placement::Placement(chunk::ProgramOp program, int warps, Stored stored)
+    : stored_(stored), spaces_(infer_spaces(program)) {
   Block& body = program.getBody().front();
   assign_phases(body);
   delay_slabs(body);
@@ -143,7 +144,7 @@ void Placement::use(Value operand, int phase) {
   if (is_source(operand)) return;
   Operation* op = operand.getDefiningOp();
   if (place.shared || place.phase == phase) return;
-  if (place.owner == Owner::anyone || (place.owner == Owner::slab && !is_kept(op))) {
+  if (place.owner == Owner::anyone || (place.owner == Owner::slab && !is_stored(op))) {
     for (Value x : op->getOperands()) use(x, phase);
     return;
   }

@@ -25,11 +25,11 @@ struct Place {
 
 // Of the slab values that a later phase reads again, those that are kept in shared memory: sums and contractions
 // always, also activations, which take several times as long as a load, or also exponentials.
-enum class Kept { sums, activations, exponentials };
+enum class Stored { sums, activations, exponentials };
 
 class Placement {
  public:
-  Placement(chunk::ProgramOp program, int warps, Kept kept = Kept::sums);
+  Placement(chunk::ProgramOp program, int warps, Stored stored = Stored::sums);
 
   const Place& of(mlir::Value value) const { return places_.find(value)->second; }
   const Place& of(mlir::Operation* op) const { return ops_.find(op)->second; }
@@ -45,9 +45,9 @@ class Placement {
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
   void use(mlir::Value operand, int phase);
-  bool is_kept(mlir::Operation* op) const;
+  bool is_stored(mlir::Operation* op) const;
 
-  Kept kept_;
+  Stored stored_;
   Spaces spaces_;
   llvm::DenseMap<mlir::Value, Place> places_;
   llvm::DenseMap<mlir::Operation*, Place> ops_;

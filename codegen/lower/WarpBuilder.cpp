@@ -11,13 +11,13 @@ namespace wkvc {
 
 std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved, Kept kept,
+WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved, Stored stored,
                          std::deque<SharedBuffer>& spaces, int first_phase)
     : program_(program),
       b_(builder),
       warps_(warps),
       saved_(saved),
-      placement_(program, warps, kept),
+      placement_(program, warps, stored),
       buffers_(program, placement_, builder, warps, saved, spaces, first_phase) {}
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//

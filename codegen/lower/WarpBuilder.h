@@ -19,7 +19,7 @@ class WarpBuilder {
  public:
   // `warps`: of a block, one for each 16 value rows. `saved`: the dtype of saved states.
   // `spaces`: of the whole kernel, in which this program's phases begin with `first_phase`.
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved, Kept kept,
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved, Stored stored,
               std::deque<SharedBuffer>& spaces, int first_phase);
   WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 

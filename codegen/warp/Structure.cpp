@@ -149,7 +149,8 @@ class Structure {
     bool in_place = isa<KernelOp>(parent) || of_group;
     if (isa<RingOp, BufferOp, FloatsOp, StagedOp, LoopOp>(op) && !in_place)
       return op->emitOpError("belongs at the top of the kernel");
-    if (speaks_of_groups(op) && !is_in_groups(op)) return op->emitOpError("speaks of groups outside a loop over them");
+    if (speaks_of_groups(op) && !is_in_groups(op))
+      return op->emitOpError("speaks of groups outside a loop over them that copies ahead");
     if (isa<StartSummaryOp>(op) && !op->getParentOfType<KernelOp>().getSummary())
       return op->emitOpError("belongs in a summary kernel");
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
@@ -167,7 +168,7 @@ class Structure {
   }
   static bool is_in_groups(Operation* op) {
     while ((op = op->getParentOp()))
-      if (auto loop = dyn_cast<LoopOp>(op); loop && loop.getOver() == "groups") return true;
+      if (auto loop = dyn_cast<LoopOp>(op); loop && loop.getOver() == "groups") return loop.getAhead();
     return false;
   }
 
@@ -215,6 +216,7 @@ class Structure {
     if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), "saved_states", "workspace");
     if (auto copy = dyn_cast<CopySavedOp>(op)) {
       if (copy.getFirstFrom() && failed(expect_role(op, *copy.getFirstFrom(), "saved_states"))) return failure();
+      if (copy.getNext()) return expect_role(op, copy.getTensor(), "saved_states");
       return expect_role(op, copy.getTensor(), "saved_states", "workspace");
     }
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_role(op, keep.getTensor(), "workspace");

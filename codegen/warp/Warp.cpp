@@ -240,6 +240,7 @@ LogicalResult verify_live(Operation* op, uint64_t from, uint64_t to) {
 
 LogicalResult RingOp::verify() {
   if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
+  if (getBackward() && getStarted()) return emitOpError("is started a group ahead, which goes forward");
   return verify_number(*this, "the number of stages", getStages(), 1, kMaxStages);
 }
 
@@ -258,9 +259,15 @@ LogicalResult FloatsOp::verify() {
   return verify_live(*this, getFrom(), getTo());
 }
 
-LogicalResult CopySavedOp::verify() { return verify_number(*this, "ahead", getAhead(), 0, kMaxStages - 1); }
+LogicalResult CopySavedOp::verify() {
+  if (getNext() && (getAhead() || getFirstFrom())) return emitOpError("of the next group copies the state before it");
+  return verify_number(*this, "ahead", getAhead(), 0, kMaxStages - 1);
+}
 
-LogicalResult CopyOp::verify() { return verify_number(*this, "ahead", getAhead(), 0, kMaxStages - 1); }
+LogicalResult CopyOp::verify() {
+  if (getNext() && getAhead()) return emitOpError("of the next group copies its first chunk");
+  return verify_number(*this, "ahead", getAhead(), 0, kMaxStages - 1);
+}
 LogicalResult WaitCopiesOp::verify() {
   return verify_number(*this, "the number of pending copies", getPending(), 0, kMaxStages - 1);
 }

@@ -58,7 +58,7 @@ WKVC_INLINE void copy_chunk(const KernelArgs<N>& args, const BlockBase& block, i
   }
 }
 
-// The same through rings that nothing else is copied with.
+// The same through temporary rings, for one chunk.
 template <int N, class... Rings>
 WKVC_INLINE void copy_first_chunk(const KernelArgs<N>& args, const BlockBase& block, int chunk, Rings... rings) {
   copy_chunk(args, block, chunk, rings...);

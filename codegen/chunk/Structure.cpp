@@ -75,12 +75,14 @@ class Structure {
   }
 
   LogicalResult expect_vector(Operation& op, llvm::StringRef dim, Value x, int64_t r) const {
-    auto input = dyn_cast<InputOp>(op);
-    if (input && input.getKept())
-      return dim == "T" ? expect(op, x, C_, C_) : op.emitOpError() << "has the dim \"" << dim << "\"; expected \"T\"";
     int64_t size = dim == "K" ? K_ : dim == "V" ? V_ : dim == "1" ? 1 : 0;
     if (size == 0) return op.emitOpError() << "has the dim \"" << dim << "\"; expected \"K\", \"V\" or \"1\"";
     return expect(op, x, r, size);
+  }
+
+  LogicalResult expect_kept(InputOp op) const {
+    if (op.getDim() == "T") return expect(*op, op.getResult(), C_, C_);
+    return op.emitOpError() << "has the dim \"" << op.getDim() << "\"; expected \"T\"";
   }
 
   LogicalResult expect_tokens(Operation& op, Value x) const {
@@ -89,6 +91,7 @@ class Structure {
   }
 
   LogicalResult verify_shape(Operation& op) const {
+    if (auto input = dyn_cast<InputOp>(op); input && input.getKept()) return expect_kept(input);
     if (auto input = dyn_cast<InputOp>(op)) return expect_vector(op, input.getDim(), input.getResult(), C_);
     if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_vector(op, parameter.getDim(), parameter, 1);
     if (auto constant = dyn_cast<ConstantOp>(op)) return verify_constant(constant);

@@ -66,9 +66,9 @@ class Differentiation {
       vjp(op, g);
     }
     for (Operation* op : cloned_) write_gradient(op);
-    keep_inverses();
+    for (const auto& [name, inverse] : kept_inverses(forward_)) read_kept(copies_.lookup(inverse), name);
     drop_unused(backward_);
-    drop_unread();
+    keep_inverses();
   }
 
  private:
@@ -158,21 +158,14 @@ class Differentiation {
       b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name, /*kept=*/false);
   }
 
-  // A serial chain each, but small: the forward pass keeps them.
+  // A serial chain each, but small: the forward pass keeps those that the gradients need.
   void keep_inverses() {
     OpBuilder forward = OpBuilder::atBlockEnd(&forward_.getBody().front());
     for (const auto& [name, inverse] : kept_inverses(forward_)) {
-      chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, "f32", StringAttr(), /*kept=*/true);
-      read_kept(copies_.lookup(inverse), name);
+      auto reads_it = [&](chunk::InputOp input) { return input.getSym() == name; };
+      if (llvm::any_of(backward_.getBody().getOps<chunk::InputOp>(), reads_it))
+        chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, "f32", StringAttr(), /*kept=*/true);
     }
-  }
-
-  // What is kept, but not needed for the gradients that are wanted.
-  void drop_unread() {
-    llvm::StringSet<> read;
-    for (auto input : backward_.getBody().getOps<chunk::InputOp>()) read.insert(input.getSym());
-    for (auto output : llvm::make_early_inc_range(forward_.getBody().getOps<chunk::OutputOp>()))
-      if (output.getKept() && !read.contains(output.getSym())) output.erase();
   }
 
   chunk::ProgramOp forward_, backward_;
@@ -224,8 +217,6 @@ void expect_names_apart(chunk::ProgramOp forward, const std::vector<std::string>
   }
 }
 
-}  // namespace
-
 // A program that was differentiated before.
 void expect_nothing_kept(chunk::ProgramOp forward) {
   for (Operation& op : forward.getBody().front())
@@ -233,6 +224,8 @@ void expect_nothing_kept(chunk::ProgramOp forward) {
       user_error("'{}' keeps '{}' for a backward program already: differentiate the program without it",
                  forward.getRecurrence().str(), op.getAttrOfType<StringAttr>("sym").str());
 }
+
+}  // namespace
 
 chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
   expect_nothing_kept(forward);

@@ -16,10 +16,9 @@ std::int64_t last_phase(warp::KernelOp kernel) {
     auto barriers = loop.getBody().getOps<warp::BarrierOp>();
     last = std::max<std::int64_t>(last, std::distance(barriers.begin(), barriers.end()));
   });
-  auto include = [&](auto op) { last = std::max(last, static_cast<std::int64_t>(op.getTo())); };
-  kernel.walk([&](warp::BufferOp op) { include(op); });
-  kernel.walk([&](warp::FloatsOp op) { include(op); });
-  kernel.walk([&](warp::StagedOp op) { include(op); });
+  kernel.walk([&](Operation* op) {
+    if (auto to = op->getAttrOfType<IntegerAttr>("to")) last = std::max(last, to.getInt());
+  });
   return last;
 }
 

@@ -405,14 +405,12 @@ class Emitter {
     bool backward = kernel_.getBackward();
     std::string chunk = loop_ ? "c" : first_chunk(backward);
     if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
-    auto copy = [&](const std::string& condition, llvm::StringRef name) {
-      line("{} copy_kept_state({}, {}, block, {});", condition, names_.of(op.getStaged()), tensor(name),
+    auto copy_if = [&](const std::string& condition, llvm::StringRef name) {
+      line("if ({}) copy_kept_state({}, {}, block, {});", condition, names_.of(op.getStaged()), tensor(name),
            kept_row(name, chunk));
     };
-    copy(
-        op.getFirstFrom() ? fmt::format("if ({} > first)", chunk) : fmt::format("if ({})", is_in_loop(chunk, backward)),
-        op.getTensor());
-    if (op.getFirstFrom()) copy(fmt::format("if ({} == first)", chunk), *op.getFirstFrom());
+    copy_if(op.getFirstFrom() ? chunk + " > first" : is_in_loop(chunk, backward), op.getTensor());
+    if (op.getFirstFrom()) copy_if(chunk + " == first", *op.getFirstFrom());
   }
 
   void write(warp::LoadStagedOp op) {
@@ -428,9 +426,9 @@ class Emitter {
   void write(warp::StageStateOp op) { line("stage_state({}, {});", expr(op.getX()), names_.of(op.getStaged())); }
 
   void write(warp::KeepStateOp op) {
-    line("{}keep_state<{}>({}, {}, block, {});",
-         op.getButLast() ? fmt::format("if ({} < last) ", loop_ ? "c + 1" : "first") : "", dtype_text(op.getDtype()),
-         expr(op.getX()), tensor(op.getTensor()), kept_row(op.getTensor(), loop_ ? "c + 1" : "first"));
+    std::string chunk = loop_ ? "c + 1" : "first";
+    line("{}keep_state<{}>({}, {}, block, {});", op.getButLast() ? "if (" + chunk + " < last) " : "",
+         dtype_text(op.getDtype()), expr(op.getX()), tensor(op.getTensor()), kept_row(op.getTensor(), chunk));
   }
 
   void write(warp::SaveStateOp op) {

@@ -84,7 +84,7 @@ class KernelBuilder {
         saved_type_(element_type(program.getContext(), program.getSaved())),
         blocks_(blocks) {
     plan_shared();
-    if (keeps_states()) main_->read_states_from(kRecomputed, /*but_first=*/ahead_ == Ahead::groups);
+    if (keeps_states()) main_->read_states_from(kRecomputed, /*but_first=*/groups_ahead());
     tensors_ = tensor_list(program, recompute, keeps_states(), maps);
   }
 
@@ -99,7 +99,7 @@ class KernelBuilder {
     main_->buffers().declare();
     if (again_) again_->buffers().declare();
     main_->start_sums();
-    if (ahead_ == Ahead::groups) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
+    if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
     Value state = start();
     set_name(state, (carried() + "_initial").str());
     state = again_ ? groups(state) : chunks(*main_, state, "chunks");
@@ -115,6 +115,7 @@ class KernelBuilder {
 
   // What is copied ahead: inputs, also the state before the next chunk, also all that the next group begins with.
   enum class Ahead { inputs, states, groups };
+  bool groups_ahead() const { return ahead_ == Ahead::groups; }
 
   // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
   void plan_shared() {
@@ -125,14 +126,12 @@ class KernelBuilder {
     if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);
     if (!blocks_) blocks_ = blocks_per_sm(program_, shared_);
     const Ahead least = ahead_, most = least == Ahead::states && recompute_ ? Ahead::groups : least;
-    if (is_wide() && (fits(Stored::exponentials, most) || fits(Stored::exponentials, least) ||
-                      fits(Stored::exponentials, Ahead::inputs)))
-      return;
-    for (auto [stored, ahead] : {std::pair{Stored::activations, most},
-                                 {Stored::activations, least},
-                                 {Stored::sums, most},
-                                 {Stored::sums, least}})
-      if (fits(stored, ahead)) return;
+    const std::pair<Stored, Ahead> choices[] = {
+        {Stored::exponentials, most}, {Stored::exponentials, least}, {Stored::exponentials, Ahead::inputs},
+        {Stored::activations, most},  {Stored::activations, least},  {Stored::sums, most},
+        {Stored::sums, least}};
+    for (auto [stored, ahead] : choices)
+      if ((is_wide() || stored != Stored::exponentials) && fits(stored, ahead)) return;
   }
 
   // Registers of wide heads are short, and a load takes fewer than computing again. (An H200, 8,4096,32,128 and
@@ -164,7 +163,7 @@ class KernelBuilder {
     again_->buffers().plan();
     int last = main_->phases() + 1 + again_->phases();
     main_->buffers().keep_sums_until(last);
-    if (ahead_ != Ahead::groups) return;
+    if (!groups_ahead()) return;
     again_->buffers().stage_state("S_group_staged");
     again_->buffers().keep_copies_until(last);
     main_->buffers().keep_copies_until(last);
@@ -186,7 +185,7 @@ class KernelBuilder {
   // Begins a loop that carries a state, and the body that follows.
   std::pair<warp::LoopOp, Value> begin_loop(Value initial, llvm::StringRef over, bool reverse, llvm::StringRef name) {
     auto loop = create<warp::LoopOp>(initial.getType(), initial, over, reverse,
-                                     /*ahead=*/over == "groups" && ahead_ == Ahead::groups);
+                                     /*ahead=*/over == "groups" && groups_ahead());
     Block& body = loop.getBody().emplaceBlock();
     b_.setInsertionPointToEnd(&body);
     Value state = body.addArgument(tile(), program_.getLoc());
@@ -197,7 +196,7 @@ class KernelBuilder {
   Value groups(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, dS] = begin_loop(initial, "groups", /*reverse=*/true, (carried() + "_group").str());
-    bool ahead = ahead_ == Ahead::groups;
+    bool ahead = groups_ahead();
     if (ahead) again_->buffers().declare_rings(/*everywhere=*/true, /*started=*/true);
     create<warp::NoteOp>("The states before the chunks of this group.");
     create<warp::BarrierOp>();
@@ -220,20 +219,18 @@ class KernelBuilder {
 
   // After a chunk, for the loop backward; that of the group's last chunk, which comes first there, where it is read.
   void keep_state(Value S) {
-    bool ahead = ahead_ == Ahead::groups;
+    bool ahead = groups_ahead();
     if (keeps_states()) create<warp::KeepStateOp>(kRecomputed, S, saved_type_, /*but_last=*/ahead);
     if (ahead) create<warp::StageStateOp>(S, main_->buffers().staged());
   }
 
   // Whether states go through a workspace: that before a group's first chunk was saved, that before its last stays
   // here.
-  bool keeps_states() const {
-    return again_ && (ahead_ != Ahead::groups || chunk::ProgramOp(program_).getSavedEvery() > 2);
-  }
+  bool keeps_states() const { return again_ && (!groups_ahead() || chunk::ProgramOp(program_).getSavedEvery() > 2); }
 
   // A loop over chunks and what has to come before it.
   Value chunks(WarpBuilder& builder, Value initial, llvm::StringRef over) {
-    bool recomputes = &builder != &*main_, started = over == "group" && ahead_ == Ahead::groups;
+    bool recomputes = &builder != &*main_, started = over == "group" && groups_ahead();
     if (!started) {
       builder.buffers().declare_rings(/*everywhere=*/over == "chunks");
       builder.start_copies(/*of_state=*/true);

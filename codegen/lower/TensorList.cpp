@@ -8,11 +8,12 @@
 #include "codegen/ir/Text.h"
 #include "codegen/lower/Axes.h"
 #include "codegen/lower/ChunkBuilder.h"
-#include "codegen/lower/WarpBuilder.h"
 
 using namespace mlir;
 
 namespace wkvc {
+
+std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
 llvm::StringRef first_state(chunk::ProgramOp program) {
   return program.getBackward() ? "dfinal_state" : "initial_state";

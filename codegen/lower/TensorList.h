@@ -1,6 +1,8 @@
 // A kernel's arguments, which follow from its chunk programs.
 #pragma once
 
+#include <string>
+
 #include "codegen/chunk/Chunk.h"
 
 namespace wkvc {
@@ -8,6 +10,9 @@ namespace wkvc {
 // Workspaces: states that are recomputed for the loop backward, and what segments leave each other.
 inline constexpr const char* kRecomputed = "chunk_states";
 inline constexpr const char* kSegments = "segment_states";
+
+// That of a parameter's gradient before it is summed over batches.
+std::string parts_name(chunk::AccumulateOp op);
 
 llvm::StringRef first_state(chunk::ProgramOp program);  // what its loop begins with
 llvm::StringRef last_state(chunk::ProgramOp program);   // what it ends with

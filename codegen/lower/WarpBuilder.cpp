@@ -3,13 +3,12 @@
 #include <llvm/ADT/TypeSwitch.h>
 
 #include "codegen/ir/Text.h"
+#include "codegen/lower/TensorList.h"
 #include "runtime/error.h"
 
 using namespace mlir;
 
 namespace wkvc {
-
-std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
 WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved, Stored stored,
                          std::deque<SharedBuffer>& spaces, int first_phase)
@@ -23,9 +22,7 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
 
 // The state before the next chunk. A recompute program has that before the next group.
-Value WarpBuilder::staged_chunk() const {
-  return chunk::ProgramOp(program_).getRecompute() ? Value() : buffers_.staged();
-}
+Value WarpBuilder::staged_chunk() { return program_.getRecompute() ? Value() : buffers_.staged(); }
 
 void WarpBuilder::start_copies(bool of_state) {
   for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 0, /*next=*/false);

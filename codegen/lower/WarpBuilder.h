@@ -42,7 +42,7 @@ class WarpBuilder {
  private:
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
-  mlir::Value staged_chunk() const;
+  mlir::Value staged_chunk();
   mlir::Value new_scale(chunk::RoundOp round);
   void create_scales(bool of_states);  // of this chunk, or of its states
   void publish_states();
@@ -100,8 +100,5 @@ class WarpBuilder {
   Registers registers_;  // of value rows
   mlir::Value state_, next_;
 };
-
-// The workspace of a parameter's gradient before it is summed over batches.
-std::string parts_name(chunk::AccumulateOp op);
 
 }  // namespace wkvc

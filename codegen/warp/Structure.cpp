@@ -189,39 +189,41 @@ class Structure {
     return success();
   }
 
-  LogicalResult expect_role(Operation* op, llvm::StringRef tensor, llvm::StringRef role,
-                            llvm::StringRef alternative = "") const {
+  // One of these; messages name the first.
+  LogicalResult expect_role(Operation* op, llvm::StringRef tensor, std::initializer_list<llvm::StringRef> roles) const {
     auto found = roles_.find(tensor);
     if (found == roles_.end()) return op->emitOpError("\"") << tensor << "\" is not among the kernel's tensors";
-    if (found->second == role || (!alternative.empty() && found->second == alternative)) return success();
-    return op->emitOpError("\"") << tensor << "\" is of the role " << found->second << "; expected " << role;
+    if (llvm::is_contained(roles, found->second)) return success();
+    return op->emitOpError("\"") << tensor << "\" is of the role " << found->second << "; expected " << *roles.begin();
   }
 
   LogicalResult verify_tensor(Operation* op) const {
-    if (auto ring = dyn_cast<RingOp>(op)) {
-      if (roles_.lookup(ring.getTensor()) == "kept") return success();
-      return expect_role(op, ring.getTensor(), "input", "output_gradient");
-    }
-    if (auto store = dyn_cast<StoreMatrixOp>(op)) return expect_role(op, store.getTensor(), "kept");
-    if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_role(op, parameter.getTensor(), "parameter");
+    if (auto ring = dyn_cast<RingOp>(op))
+      return expect_role(op, ring.getTensor(), {"input", "output_gradient", "kept"});
+    if (auto store = dyn_cast<StoreMatrixOp>(op)) return expect_role(op, store.getTensor(), {"kept"});
+    if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_role(op, parameter.getTensor(), {"parameter"});
     if (auto load = dyn_cast<LoadStateOp>(op))
-      return expect_role(op, load.getTensor(), carries_segments() ? "workspace" : "initial_state",
-                         carries_segments() ? "" : "final_state_gradient");
+      return expect_role(
+          op, load.getTensor(),
+          {carries_segments() ? "workspace" : "initial_state", carries_segments() ? "" : "final_state_gradient"});
     if (auto store = dyn_cast<StoreStateOp>(op))
-      return expect_role(op, store.getTensor(), kernel_.getSummary() ? "workspace" : "final_state",
-                         kernel_.getSummary() ? "" : "initial_state_gradient");
-    if (auto store = dyn_cast<StoreOutputOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
-    if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_role(op, store.getTensor(), "output", "input_gradient");
-    if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), "input", "output_gradient");
-    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), "saved_states", "workspace");
+      return expect_role(
+          op, store.getTensor(),
+          {kernel_.getSummary() ? "workspace" : "final_state", kernel_.getSummary() ? "" : "initial_state_gradient"});
+    if (auto store = dyn_cast<StoreOutputOp>(op))
+      return expect_role(op, store.getTensor(), {"output", "input_gradient"});
+    if (auto store = dyn_cast<StoreTokensOp>(op))
+      return expect_role(op, store.getTensor(), {"output", "input_gradient"});
+    if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), {"input", "output_gradient"});
+    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), {"saved_states", "workspace"});
     if (auto copy = dyn_cast<CopySavedOp>(op)) {
-      if (copy.getFirstFrom() && failed(expect_role(op, *copy.getFirstFrom(), "saved_states"))) return failure();
-      if (copy.getNext()) return expect_role(op, copy.getTensor(), "saved_states");
-      return expect_role(op, copy.getTensor(), "saved_states", "workspace");
+      if (copy.getFirstFrom() && failed(expect_role(op, *copy.getFirstFrom(), {"saved_states"}))) return failure();
+      if (copy.getNext()) return expect_role(op, copy.getTensor(), {"saved_states"});
+      return expect_role(op, copy.getTensor(), {"saved_states", "workspace"});
     }
-    if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_role(op, keep.getTensor(), "workspace");
-    if (auto save = dyn_cast<SaveStateOp>(op)) return expect_role(op, save.getTensor(), "saved_states");
-    if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), "workspace");
+    if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_role(op, keep.getTensor(), {"workspace"});
+    if (auto save = dyn_cast<SaveStateOp>(op)) return expect_role(op, save.getTensor(), {"saved_states"});
+    if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), {"workspace"});
     return success();
   }
 

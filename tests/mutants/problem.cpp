@@ -80,17 +80,7 @@ double error_of(const MutantProblem& problem, const TensorSpec& spec, const std:
   return relative_error(summed(values, problem.size), problem.expected.at(name));
 }
 
-}  // namespace
-
-MutantProblem mutant_problem(const Definition& definition, Config config) {
-  MutantProblem problem = problem_of(definition, config, {2, 70, 3}, definition.name + "_forward");
-  problem.bound = config.io == "f32" ? 1e-5 : 1.8e-3;
-  return problem;
-}
-
-namespace {
-
-MutantProblem backward_problem(const Definition& definition, Config config, std::int64_t tokens) {
+MutantProblem backward_problem_of(const Definition& definition, Config config, std::int64_t tokens) {
   config.pass = "both";
   config.backward_blocks = 1;  // with room for all copies ahead
   config.key_dim = config.value_dim = 32;
@@ -101,19 +91,25 @@ MutantProblem backward_problem(const Definition& definition, Config config, std:
 
 }  // namespace
 
+MutantProblem mutant_problem(const Definition& definition, Config config) {
+  MutantProblem problem = problem_of(definition, config, {2, 70, 3}, definition.name + "_forward");
+  problem.bound = config.io == "f32" ? 1e-5 : 1.8e-3;
+  return problem;
+}
+
 MutantProblem backward_problem(const Definition& definition, Config config) {
   config.save_every = 16;  // every state: the loop over the chunks is the whole kernel
-  return backward_problem(definition, config, 40);
+  return backward_problem_of(definition, config, 40);
 }
 
 MutantProblem pairs_problem(const Definition& definition, Config config) {
   config.save_every = 32;
-  return backward_problem(definition, config, 70);
+  return backward_problem_of(definition, config, 70);
 }
 
 MutantProblem groups_problem(const Definition& definition, Config config) {
   config.save_every = 64;
-  return backward_problem(definition, config, 140);
+  return backward_problem_of(definition, config, 140);
 }
 
 std::string fault_of(const MutantProblem& problem, const TensorMap& results) {

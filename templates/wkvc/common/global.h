@@ -104,19 +104,20 @@ WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const
 // States that kernels keep for each other, rounded to T: 16 rows lie together, in the order of the registers that hold
 // them. Nobody else reads them. Nothing is written where nobody asked for them.
 template <class T, int K>
-WKVC_INLINE void keep_state(const Tile<f32, 16, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
-  if (t.data == nullptr) return;
-  T* to = global_row<T>(t, block, row0);
+WKVC_INLINE void store_kept_rows(T* to, const Tile<f32, 16, K>& x) {
   const auto rounded = round<T>(x);
   WKVC_UNROLL
   for (int j = 0; j < K / 16; ++j) memory::store_block(to + 256 * j, rounded.block[0][j]);
 }
+template <class T, int K>
+WKVC_INLINE void keep_state(const Tile<f32, 16, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
+  if (t.data == nullptr) return;
+  store_kept_rows(global_row<T>(t, block, row0), x);
+}
 // The same in shared memory, for the lanes that hold them.
 template <class T, int K>
 WKVC_INLINE void stage_state(const Tile<f32, 16, K>& x, const StagedState<T, K>& to) {
-  const auto rounded = round<T>(x);
-  WKVC_UNROLL
-  for (int j = 0; j < K / 16; ++j) memory::store_block(to.rows + 256 * j, rounded.block[0][j]);
+  store_kept_rows(to.rows, x);
 }
 template <class T, int K>
 WKVC_INLINE Tile<f32, 16, K> load_kept_rows(const T* from) {

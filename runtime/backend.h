@@ -26,7 +26,7 @@ class Backend {
   virtual CubinUsage usage() const = 0;
 };
 
-// One for every kernel of a text, which is compiled once.
+// One for every kernel of a text: from the text, which is compiled for each of them, or from a cubin of all.
 using Backends = std::vector<std::shared_ptr<const Backend>>;
 Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests);
 Backends make_cuda_backends(const CubinResult& compiled, std::span<const Manifest> manifests);

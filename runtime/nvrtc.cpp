@@ -82,7 +82,7 @@ std::string_view arch_suffix(std::string_view arch) {
   return suffix;
 }
 
-void compile(Program& program, const std::string& source, const std::string& arch, NvrtcOptions options) {
+void compile(Program& program, const std::string& source, const std::string& arch, const NvrtcOptions& options) {
   const std::vector<std::string> texts = nvrtc_options(arch, options, nvrtc_version());
   const NvrtcLibrary::Result result = program.compile(texts);
   if (result == 0) return;
@@ -108,9 +108,12 @@ std::string nvrtc_version() {
   return fmt::format("{}.{}", major, minor);
 }
 
-std::vector<std::string> nvrtc_options(const std::string& arch, NvrtcOptions options, const std::string& version) {
-  std::vector<std::string> texts{"--gpu-architecture=" + arch, "-std=c++17"};
+std::vector<std::string> nvrtc_options(const std::string& arch, const NvrtcOptions& options,
+                                       const std::string& version) {
+  // Lambdas with template parameters count as host functions otherwise.
+  std::vector<std::string> texts{"--gpu-architecture=" + arch, "-std=c++20", "--device-as-default-execution-space"};
   if (options.line_info) texts.emplace_back("-lineinfo");
+  if (!options.only_kernel.empty()) texts.emplace_back("-DWKVC_ONLY=" + options.only_kernel);
   // ptxas reports registers and spills into the log only when asked; PTX never reaches it.
   if (arch.starts_with("sm_")) texts.emplace_back("--ptxas-options=-v");
   // Where there is a driver, NVRTC 13 keeps a cache of its own, and what comes out of it has no report.
@@ -118,7 +121,7 @@ std::vector<std::string> nvrtc_options(const std::string& arch, NvrtcOptions opt
   return texts;
 }
 
-CubinResult compile_cubin(const std::string& kernel_source, std::string_view arch, NvrtcOptions options) {
+CubinResult compile_cubin(const std::string& kernel_source, std::string_view arch, const NvrtcOptions& options) {
   const NvrtcLibrary& nvrtc = nvrtc_library();
   const std::string name = fmt::format("sm_{}", arch_suffix(arch));
   Program program(kernel_source);
@@ -126,7 +129,7 @@ CubinResult compile_cubin(const std::string& kernel_source, std::string_view arc
   return {program.fetch(nvrtc.cubin_size, nvrtc.cubin, "return the cubin"), program.log()};
 }
 
-std::string compile_ptx(const std::string& kernel_source, std::string_view arch, NvrtcOptions options) {
+std::string compile_ptx(const std::string& kernel_source, std::string_view arch, const NvrtcOptions& options) {
   const NvrtcLibrary& nvrtc = nvrtc_library();
   const std::string name = fmt::format("compute_{}", arch_suffix(arch));
   Program program(kernel_source);

@@ -13,7 +13,8 @@ struct CubinResult {
 };
 
 struct NvrtcOptions {
-  bool line_info = false;  // for profilers: relates instructions to lines of the kernel text
+  bool line_info = false;        // for profilers: relates instructions to lines of the kernel text
+  std::string only_kernel = {};  // leaves the other kernels of the text empty; none: all get code
 };
 
 // True when NVRTC can be opened; else `why_not` (may be null) says what was tried and what to install.
@@ -25,10 +26,11 @@ std::string nvrtc_version();  // "13.0"; throws UserError when there is no NVRTC
 // Throws UserError: no NVRTC, or one that does not know `arch`; InternalError: the text does not compile (log and
 // numbered source together). NVRTC is looked for in $WKVC_NVRTC (a path, then nowhere else), where the loader looks,
 // in $CUDA_HOME, $CUDA_PATH and /usr/local/cuda, and among the PyPI wheels of $VIRTUAL_ENV and ./.venv.
-CubinResult compile_cubin(const std::string& kernel_source, std::string_view arch, NvrtcOptions options = {});
-std::string compile_ptx(const std::string& kernel_source, std::string_view arch, NvrtcOptions options = {});
+CubinResult compile_cubin(const std::string& kernel_source, std::string_view arch, const NvrtcOptions& options = {});
+std::string compile_ptx(const std::string& kernel_source, std::string_view arch, const NvrtcOptions& options = {});
 
 // What NVRTC of this version is given to compile for `arch`: "sm_90a", or "compute_90a" for PTX.
-std::vector<std::string> nvrtc_options(const std::string& arch, NvrtcOptions options, const std::string& version);
+std::vector<std::string> nvrtc_options(const std::string& arch, const NvrtcOptions& options,
+                                       const std::string& version);
 
 }  // namespace wkvc

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     const std::string source = wkvc::tiny_kernel();
     const auto start = std::chrono::steady_clock::now();
     wkvc::DiskCache cache({.directory = argv[1], .why_off = {}});
-    const wkvc::CubinResult result = wkvc::cached_cubin(source, wkvc::manifest_from(source), cache);
+    const wkvc::CubinResult result = wkvc::cached_cubin(source, wkvc::manifest_from(source), {}, cache);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     std::ifstream stream("/proc/self/maps");
     const std::string maps{std::istreambuf_iterator<char>(stream), {}};

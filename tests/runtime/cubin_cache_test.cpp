@@ -47,7 +47,7 @@ TEST_F(CachedCubins, AreWhatNvrtcGives) {
   DiskCache cache(settings);
   const CubinResult compiled = compile_cubin(source, manifest.arch);
   for (int i = 0; i < 2; ++i) {
-    const CubinResult cached = cached_cubin(source, manifest, cache);
+    const CubinResult cached = cached_cubin(source, manifest, {}, cache);
     EXPECT_EQ(cached.cubin, compiled.cubin);
     EXPECT_EQ(usage_from(cached.log, "tiny_sum").registers, usage_from(compiled.log, "tiny_sum").registers);
   }
@@ -57,7 +57,33 @@ TEST_F(CachedCubins, AreWhatNvrtcGives) {
   EXPECT_EQ(entry.label.config, manifest.config);
   EXPECT_EQ(entry.label.arch, "sm_90a");
   EXPECT_EQ(entry.label.tool, "NVRTC " + nvrtc_version());
-  cached_cubin(source + "\n", manifest, cache);
+  cached_cubin(source + "\n", manifest, {}, cache);
+  EXPECT_EQ(cubins().size(), 2U);
+}
+
+// Two kernels, the first far longer than the second.
+std::string two_kernels() {
+  const auto kernel = [](const std::string& name, int operations) {
+    std::string text = program_line(name, "", tensor_json("u", "parameter", R"("H","K")"));
+    text += "WKVC_KERNEL(" + name + ", 1, 1, 1) {\n  float* x = static_cast<float*>(args.tensor[0].data);\n";
+    for (int i = 0; i < operations; ++i) text += "  x[" + std::to_string(i) + "] += 1.f;\n";
+    return text + "}\n";
+  };
+  return "#include \"wkvc/tile.h\"\n" + kernel("long_one", 200) + kernel("short_one", 1);
+}
+
+TEST_F(CachedCubins, SideBySideEachHasItsOwnKernelsCode) {
+  const std::string source = two_kernels();
+  const std::vector<Manifest> manifests = manifests_from(source);
+  DiskCache cache(settings);
+  const std::vector<CubinResult> compiled = cached_cubins(source, manifests, cache);
+  ASSERT_EQ(compiled.size(), 2U);
+  const CubinResult together = compile_cubin(source, "sm_90a");
+  EXPECT_EQ(code_bytes(compiled[0].cubin, "long_one"), code_bytes(together.cubin, "long_one"));
+  EXPECT_EQ(code_bytes(compiled[1].cubin, "short_one"), code_bytes(together.cubin, "short_one"));
+  EXPECT_LT(code_bytes(compiled[1].cubin, "long_one"), code_bytes(together.cubin, "long_one"));
+  EXPECT_EQ(cubins().size(), 2U);
+  EXPECT_EQ(cached_cubins(source, manifests, cache)[0].cubin, compiled[0].cubin);
   EXPECT_EQ(cubins().size(), 2U);
 }
 
@@ -94,7 +120,7 @@ TEST_F(CachedCubins, TextsThatDoNotCompileAreNotKept) {
   DiskCache cache(settings);
   const std::string source = tiny_kernel() + "int wrong = missing;\n";
   for (int i = 0; i < 2; ++i) {
-    expect_error<InternalError>([&] { cached_cubin(source, manifest_from(source), cache); },
+    expect_error<InternalError>([&] { cached_cubin(source, manifest_from(source), {}, cache); },
                                 {"\"missing\" is undefined", "int wrong = missing;"});
   }
   EXPECT_THAT(cubins(), ::testing::IsEmpty());

@@ -66,7 +66,8 @@ class Nvrtc {
     call<int(void**, const char*, const char*, int, const char* const*, const char* const*)>(
         "nvrtcCreateProgram", &program, source.c_str(), "kernel.cu", static_cast<int>(names.size()), texts.data(),
         names.data());
-    const char* options[] = {"--gpu-architecture=sm_90a", "-std=c++17", "--ptxas-options=-v"};
+    const char* options[] = {"--gpu-architecture=sm_90a", "-std=c++20", "--device-as-default-execution-space",
+                             "--ptxas-options=-v"};
     const int error = call<int(void*, int, const char* const*)>("nvrtcCompileProgram", program, 3, options);
     Result result{error == 0, read(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog"), {}};
     if (result.ok) result.ptx = read(program, "nvrtcGetPTXSize", "nvrtcGetPTX");

@@ -12,17 +12,20 @@ namespace scalar {
 WKVC_INLINE float sigmoid(float x) { return reciprocal(1.f + exp(-x)); }
 WKVC_INLINE float softplus(float x) { return max(x, 0.f) + log1p(exp(-abs(x))); }
 WKVC_INLINE float relu(float x) { return max_or_nan(x, 0.f); }
+WKVC_INLINE float maximum(float x, float bound) { return max_or_nan(x, bound); }
+// The derivative of relu and of maximum.
+WKVC_INLINE float greater_than(float x, float bound) { return x > bound ? 1.f : 0.f; }
 
 }  // namespace scalar
 
 #define WKVC_UNARY(name)                                       \
   template <int R, int C>                                      \
   WKVC_INLINE Tile<f32, R, C> name(const Tile<f32, R, C>& x) { \
-    WKVC_MAP_TILE(scalar::name(a));                            \
+    WKVC_MAP_TILE(scalar::name(x.block[i][j].unit[e]));        \
   }                                                            \
   template <class Axis, int N>                                 \
   WKVC_INLINE Vector<Axis, N> name(const Vector<Axis, N>& x) { \
-    WKVC_MAP_VECTOR(scalar::name(a));                          \
+    WKVC_MAP_VECTOR(scalar::name(x.v[i][s]));                  \
   }
 WKVC_UNARY(exp)
 WKVC_UNARY(exp2)
@@ -35,18 +38,17 @@ WKVC_UNARY(sqrt)
 WKVC_UNARY(reciprocal)
 #undef WKVC_UNARY
 
-#define WKVC_BOUNDED(name, value)                                           \
+#define WKVC_BOUNDED(name)                                                  \
   template <int R, int C>                                                   \
   WKVC_INLINE Tile<f32, R, C> name(const Tile<f32, R, C>& x, float bound) { \
-    WKVC_MAP_TILE(value);                                                   \
+    WKVC_MAP_TILE(scalar::name(x.block[i][j].unit[e], bound));              \
   }                                                                         \
   template <class Axis, int N>                                              \
   WKVC_INLINE Vector<Axis, N> name(const Vector<Axis, N>& x, float bound) { \
-    WKVC_MAP_VECTOR(value);                                                 \
+    WKVC_MAP_VECTOR(scalar::name(x.v[i][s], bound));                        \
   }
-WKVC_BOUNDED(maximum, scalar::max_or_nan(a, bound))
-// 1 where x > bound, else 0: the derivative of relu and of maximum.
-WKVC_BOUNDED(greater_than, a > bound ? 1.f : 0.f)
+WKVC_BOUNDED(maximum)
+WKVC_BOUNDED(greater_than)
 #undef WKVC_BOUNDED
 #undef WKVC_MAP_TILE
 #undef WKVC_MAP_VECTOR

@@ -34,8 +34,7 @@ WKVC_INLINE void publish_maxima(const BlockBase& block, const Maximum<X>&... x) 
   const float largest[] = {own_max(x.tile, block)...};
   float* const slots[] = {x.slots...};
   if (!lanes::is_first()) return;
-  WKVC_UNROLL
-  for (int i = 0; i < static_cast<int>(sizeof...(X)); ++i) slots[i][block.warp] = largest[i];
+  WKVC_FOR(i, static_cast<int>(sizeof...(X)), slots[i][block.warp] = largest[i]);
 }
 
 WKVC_INLINE float block_max(const float* slots, const BlockBase& block) {

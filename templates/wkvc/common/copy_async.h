@@ -60,10 +60,6 @@ class Source {
         stride_(row_stride(t)),
         from_(global_row<const T>(t, block, row) + first_.row * stride_ + first_.column) {}
 
-  // As `from()` and `stride()` of another one say.
-  WKVC_INLINE Source(const T* from, int stride, const BlockBase& block)
-      : first_(Pieces<T, R, C>::at(block, lanes::own(), 0)), stride_(stride), from_(from) {}
-
   WKVC_INLINE const T* from() const { return from_; }
   WKVC_INLINE int stride() const { return stride_; }
   WKVC_INLINE const T* at(Piece piece) const {
@@ -78,7 +74,7 @@ class Source {
 };
 
 // Starts copying. Rows from `valid` on become zero and their global memory is not touched. Every warp of the block
-// calls this.
+// calls this. Needs rows that are aligned to pieces.
 template <class T, int R, int C, int LD>
 WKVC_INLINE void copy_aligned(const Shared<T, R, C, LD>& to, const Source<T, R, C>& from, const BlockBase& block,
                               int valid) {
@@ -86,16 +82,25 @@ WKVC_INLINE void copy_aligned(const Shared<T, R, C, LD>& to, const Source<T, R, 
       block, [&](Piece piece) { copy::piece(to.at(piece.row, piece.column), from.at(piece), piece.row < valid); });
 }
 
-// Without alignment there is no asynchronous copy. Out of line: it is rare, and would fill the chunk loop. Takes plain
-// values, for what a call has the address of does not stay in registers.
-template <class T, int R, int C>
-WKVC_OUTLINE void copy_elementwise(T* to, int ld, const T* first, int stride, int valid, int warp, int warps) {
-  BlockBase block{};
-  block.warp = warp;
-  block.warps = warps;
-  const Source<T, R, C> from(first, stride, block);
-  for_each_own_piece<T, R, C>(block, [&](Piece piece) {
-    copy::piece_elementwise(to + piece.row * ld + piece.column, piece.row < valid ? from.at(piece) : nullptr);
+// Rows of a tile, pieces of a row and halves of 32 bits from row to row: in one register, for what a rare call needs
+// takes registers from the others.
+WKVC_INLINE constexpr u32 packed_shape(int rows, int across, int ld) {
+  return static_cast<u32>(rows << 22 | across << 12 | ld);
+}
+
+// Without alignment there is no asynchronous copy. Out of line: it is rare, and would fill the chunk loop; and one
+// function for tiles of all dtypes and shapes, which the compiler has to go through once. It copies halves of 32 bits,
+// the same pieces by the same threads as above: `from` is where this thread's first one is.
+WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, int valid, int warp, int warps) {
+  const int rows = static_cast<int>(shape >> 22), across = static_cast<int>(shape >> 12 & 0x3ffu);
+  const int ld = static_cast<int>(shape & 0xfffu), own = 32 * warp + lanes::own();
+  lanes::for_each([&](int lane) {
+    for (int piece = 32 * warp + lane; piece < rows * across; piece += 32 * warps) {
+      const int row = piece / across, column = piece % across;
+      const u16* const first =
+          from + static_cast<long long>(row - own / across) * stride + (column - own % across) * kPiece<u16>;
+      copy::piece_elementwise(to + row * ld + column * kPiece<u16>, row < valid ? first : nullptr);
+    }
   });
 }
 
@@ -105,7 +110,9 @@ WKVC_INLINE void copy_async(const Shared<T, R, C, LD>& to, const Source<T, R, C>
   if (aligned) {
     copy_aligned(to, from, block, valid);
   } else {
-    copy_elementwise<T, R, C>(to.data, LD, from.from(), from.stride(), valid, block.warp, block.warps);
+    constexpr int kHalves = static_cast<int>(sizeof(T) / sizeof(u16));
+    copy_slowly(reinterpret_cast<const u16*>(from.from()), from.stride() * kHalves, reinterpret_cast<u16*>(to.data),
+                packed_shape(R, Pieces<T, R, C>::kAcross, LD * kHalves), valid, block.warp, block.warps);
   }
 }
 

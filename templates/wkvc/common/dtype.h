@@ -3,17 +3,18 @@
 
 namespace wkvc {
 
+using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
 using f32 = float;
 
 struct f16 {
-  unsigned short bits;
+  u16 bits;
 };
 
 struct bf16 {
-  unsigned short bits;
+  u16 bits;
 };
 
 template <class A, class B>

@@ -6,52 +6,46 @@
 
 namespace wkvc {
 
-// The bodies of a function of a tile x and of the same one of a vector: `value` for every element a of x.
-#define WKVC_MAP_TILE(value)               \
-  Tile<f32, R, C> z;                       \
-  WKVC_EACH_ELEMENT(R, C) {                \
-    const float a = x.block[i][j].unit[e]; \
-    z.block[i][j].unit[e] = (value);       \
-  }                                        \
+// The bodies of functions of a tile x, whose element is x.block[i][j].unit[e], and of a vector x, with x.v[i][s].
+#define WKVC_MAP_TILE(value)                                \
+  Tile<f32, R, C> z;                                        \
+  WKVC_EACH_ELEMENT(R, C, z.block[i][j].unit[e] = (value)); \
   return z
-#define WKVC_MAP_VECTOR(value) \
-  Vector<Axis, N> z;           \
-  WKVC_EACH_SLOT(Axis, N) {    \
-    const float a = x.v[i][s]; \
-    z.v[i][s] = (value);       \
-  }                            \
+#define WKVC_MAP_VECTOR(value)                  \
+  Vector<Axis, N> z;                            \
+  WKVC_EACH_SLOT(Axis, N, z.v[i][s] = (value)); \
   return z
 
 // One operator for a tile x and a y on either side of it. What y has beside element (i, j, e) of x is `b`.
 #define WKVC_BESIDE_TILE(op, Y, b)                                                \
   template <int R, int C>                                                         \
   WKVC_INLINE Tile<f32, R, C> operator op(const Tile<f32, R, C>& x, const Y& y) { \
-    WKVC_MAP_TILE(a op(b));                                                       \
+    WKVC_MAP_TILE(x.block[i][j].unit[e] op(b));                                   \
   }                                                                               \
   template <int R, int C>                                                         \
   WKVC_INLINE Tile<f32, R, C> operator op(const Y& y, const Tile<f32, R, C>& x) { \
-    WKVC_MAP_TILE((b)op a);                                                       \
+    WKVC_MAP_TILE((b)op x.block[i][j].unit[e]);                                   \
   }
 
 #define WKVC_ELEMENTWISE(op)                                                                    \
   template <int R, int C>                                                                       \
   WKVC_INLINE Tile<f32, R, C> operator op(const Tile<f32, R, C>& x, const Tile<f32, R, C>& y) { \
-    WKVC_MAP_TILE(a op y.block[i][j].unit[e]);                                                  \
+    WKVC_MAP_TILE(x.block[i][j].unit[e] op y.block[i][j].unit[e]);                              \
   }                                                                                             \
   WKVC_BESIDE_TILE(op, float, y)                                                                \
   WKVC_BESIDE_TILE(op, RowVec<C>, y.v[j][PerColumn::slot(e)])                                   \
   WKVC_BESIDE_TILE(op, ColVec<R>, y.v[i][PerRow::slot(e)])                                      \
   template <class Axis, int N>                                                                  \
   WKVC_INLINE Vector<Axis, N> operator op(const Vector<Axis, N>& x, const Vector<Axis, N>& y) { \
-    WKVC_MAP_VECTOR(a op y.v[i][s]);                                                            \
+    WKVC_MAP_VECTOR(x.v[i][s] op y.v[i][s]);                                                    \
   }                                                                                             \
   template <class Axis, int N>                                                                  \
   WKVC_INLINE Vector<Axis, N> operator op(const Vector<Axis, N>& x, float y) {                  \
-    WKVC_MAP_VECTOR(a op y);                                                                    \
+    WKVC_MAP_VECTOR(x.v[i][s] op y);                                                            \
   }                                                                                             \
   template <class Axis, int N>                                                                  \
   WKVC_INLINE Vector<Axis, N> operator op(float y, const Vector<Axis, N>& x) {                  \
-    WKVC_MAP_VECTOR(y op a);                                                                    \
+    WKVC_MAP_VECTOR(y op x.v[i][s]);                                                            \
   }
 WKVC_ELEMENTWISE(+)
 WKVC_ELEMENTWISE(-)
@@ -61,11 +55,11 @@ WKVC_ELEMENTWISE(*)
 
 template <int R, int C>
 WKVC_INLINE Tile<f32, R, C> operator-(const Tile<f32, R, C>& x) {
-  WKVC_MAP_TILE(-a);
+  WKVC_MAP_TILE(-x.block[i][j].unit[e]);
 }
 template <class Axis, int N>
 WKVC_INLINE Vector<Axis, N> operator-(const Vector<Axis, N>& x) {
-  WKVC_MAP_VECTOR(-a);
+  WKVC_MAP_VECTOR(-x.v[i][s]);
 }
 
 }  // namespace wkvc

@@ -5,29 +5,38 @@
 
 namespace wkvc {
 
-// The loops over runs of kAdjacent elements of neighbouring columns: those from element e of block (i, j) on.
-#define WKVC_EACH_RUN(R, C) \
-  WKVC_EACH_BLOCK(R, C) WKVC_UNROLL for (int e = 0; e < layout::kElements; e += layout::kAdjacent)
-
-// Where element e of block (i, j) lies in rows of a tensor, `stride` elements from one to the next.
-WKVC_INLINE int offset_in_rows(int stride, int i, int j, int e) {
-  return (16 * i + PerRow::position(PerRow::slot(e))) * stride + 16 * j + PerColumn::position(PerColumn::slot(e));
+// The elements of a row slot lie in runs of kAdjacent neighbouring columns, which one access moves where a tensor is
+// aligned: where run n of a block begins, and in which register of slot s.
+inline constexpr int kRuns = layout::kColumnSlots / layout::kAdjacent;
+WKVC_INLINE int run_column(int n) { return PerColumn::position(layout::kAdjacent * n); }
+template <class T>
+WKVC_INLINE constexpr int run_unit(int s, int n) {
+  return layout::element(s, layout::kAdjacent * n) / Unit<T>::elements;
 }
 
-// Rows of a tensor, from `to` on.
+// Row slot s of block row i, whose row of a tensor begins at `to` or `from`.
 template <class T, int R, int C>
-WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x) {
-  WKVC_EACH_RUN(R, C)
-  memory::store_adjacent(to + offset_in_rows(stride, i, j, e), x.block[i][j].unit + e / Unit<T>::elements, true);
+WKVC_INLINE void store_row_slot(T* to, const Tile<T, R, C>& x, int i, int s, bool aligned) {
+  WKVC_FOR_PLACES(once, 1, j, C / 16, n, kRuns,
+                  memory::store_adjacent(to + 16 * j + run_column(n), x.block[i][j].unit + run_unit<T>(s, n), aligned));
+}
+template <int R, int C>
+WKVC_INLINE void load_row_slot(Tile<f32, R, C>& x, const f32* from, int i, int s, bool aligned) {
+  WKVC_FOR_PLACES(
+      once, 1, j, C / 16, n, kRuns,
+      memory::load_adjacent(from + 16 * j + run_column(n), x.block[i][j].unit + run_unit<f32>(s, n), aligned));
 }
 
-// The first `valid` of them, aligned or not. Out of line: it is rare, and would fill the chunk loop.
+// Rows of a tensor, `stride` elements from one to the next.
 template <class T, int R, int C>
-WKVC_OUTLINE void store_some_rows(T* to, int stride, Tile<T, R, C> x, int valid) {
-  WKVC_EACH_RUN(R, C) {
-    if (16 * i + PerRow::position(PerRow::slot(e)) < valid)
-      memory::store_adjacent(to + offset_in_rows(stride, i, j, e), x.block[i][j].unit + e / Unit<T>::elements, false);
-  }
+WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x, bool aligned) {
+  WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
+                  store_row_slot(to + (16 * i + PerRow::position(s)) * stride, x, i, s, aligned));
+}
+template <int R, int C>
+WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool aligned) {
+  WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
+                  load_row_slot(x, from + (16 * i + PerRow::position(s)) * stride, i, s, aligned));
 }
 
 // What the tokens of a chunk have in columns from col0 on.
@@ -55,23 +64,25 @@ WKVC_INLINE Output<T, C, R> output_transposed(const TensorArg& t, int col0, cons
   return {t, col0, transpose(round<T>(x))};
 }
 
-// Writes the first `valid` tokens of a chunk.
+// Writes the first `valid` tokens of a chunk. One test for all that a lane has of a row: tests cost the compiler time.
+template <class T, int R, int C>
+WKVC_INLINE void store_output(const Output<T, R, C>& output, const BlockBase& block, int chunk, int valid,
+                              bool aligned) {
+  const auto store = [&](int i, int s) WKVC_INLINE_LAMBDA {
+    const int row = 16 * i + PerRow::position(s);
+    if (row < valid) store_row_slot(output.to(block, chunk) + row * row_stride(output.tensor), output.x, i, s, aligned);
+  };
+  WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots, store(i, s));
+}
 template <int N, class... Outputs>
 WKVC_INLINE void store_outputs(const KernelArgs<N>& args, const BlockBase& block, int chunk, int valid,
                                const Outputs&... outputs) {
   // One test for all of them, of which one side is rare.
-  if (args.vector16 && ((valid >= Outputs::kRows) && ...)) {
-    (store_rows(outputs.to(block, chunk), row_stride(outputs.tensor), outputs.x), ...);
+  if (args.vector16) {
+    (store_output(outputs, block, chunk, valid, true), ...);
   } else {
-    (store_some_rows(outputs.to(block, chunk), row_stride(outputs.tensor), outputs.x, valid), ...);
+    (store_output(outputs, block, chunk, valid, false), ...);
   }
-}
-
-// Rows of a tensor, from `from` on.
-template <int R, int K>
-WKVC_INLINE void load_rows(Tile<f32, R, K>& x, const f32* from, int stride, bool aligned) {
-  WKVC_EACH_RUN(R, K)
-  memory::load_adjacent(from + offset_in_rows(stride, i, j, e), x.block[i][j].unit + e, aligned);
 }
 
 // Rows row0 … and columns col0 … of this batch's and head's states; absent states are zero.
@@ -95,9 +106,9 @@ WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const
   if (t.data == nullptr) return;
   f32* to = global_row<f32>(t, block, row0) + col0;
   if (t.vector16) {
-    store_rows(to, row_stride(t), x);
+    store_rows(to, row_stride(t), x, true);
   } else {
-    store_some_rows(to, row_stride(t), x, R);
+    store_rows(to, row_stride(t), x, false);
   }
 }
 
@@ -106,8 +117,7 @@ WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const
 template <class T, int K>
 WKVC_INLINE void store_kept_rows(T* to, const Tile<f32, 16, K>& x) {
   const auto rounded = round<T>(x);
-  WKVC_UNROLL
-  for (int j = 0; j < K / 16; ++j) memory::store_block(to + 256 * j, rounded.block[0][j]);
+  WKVC_FOR(j, K / 16, memory::store_block(to + 256 * j, rounded.block[0][j]));
 }
 template <class T, int K>
 WKVC_INLINE void keep_state(const Tile<f32, 16, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
@@ -122,8 +132,7 @@ WKVC_INLINE void stage_state(const Tile<f32, 16, K>& x, const StagedState<T, K>&
 template <class T, int K>
 WKVC_INLINE Tile<f32, 16, K> load_kept_rows(const T* from) {
   Tile<T, 16, K> x;
-  WKVC_UNROLL
-  for (int j = 0; j < K / 16; ++j) x.block[0][j] = memory::load_block(from + 256 * j);
+  WKVC_FOR(j, K / 16, x.block[0][j] = memory::load_block(from + 256 * j));
   return widen(x);
 }
 template <class T, int K>
@@ -137,8 +146,7 @@ template <class T, int K>
 WKVC_INLINE void copy_kept_state(const StagedState<T, K>& to, const TensorArg& t, const BlockBase& block,
                                  long long row0) {
   const T* from = global_row<const T>(t, block, row0);
-  WKVC_UNROLL
-  for (int j = 0; j < K / 16; ++j) copy::block(to.rows + 256 * j, from + 256 * j);
+  WKVC_FOR(j, K / 16, copy::block(to.rows + 256 * j, from + 256 * j));
 }
 template <class T, int K>
 WKVC_INLINE Tile<f32, 16, K> load_kept_state(const StagedState<T, K>& from) {
@@ -150,10 +158,9 @@ template <class T, class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_token_vector(const TensorArg& t, const BlockBase& block, long long token0, int valid) {
   const T* from = global_row<const T>(t, block, token0);
   Vector<Axis, N> x;
-  WKVC_EACH_SLOT(Axis, N) {
-    const int token = 16 * i + Axis::position(s);
-    x.v[i][s] = token < valid ? scalar::widen(from[token * t.row]) : 0.f;
-  }
+  const auto at = [&](int token)
+                      WKVC_INLINE_LAMBDA { return token < valid ? scalar::widen(from[token * t.row]) : 0.f; };
+  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = at(16 * i + Axis::position(s)));
   return x;
 }
 // Beside a tile whose rows, or whose columns, are tokens.
@@ -172,10 +179,10 @@ WKVC_INLINE void store_tokens(const TensorArg& t, const BlockBase& block, long l
                               const Vector<Axis, N>& x) {
   if (!Axis::is_first_holder()) return;
   T* to = global_row<T>(t, block, token0);
-  WKVC_EACH_SLOT(Axis, N) {
-    const int token = 16 * i + Axis::position(s);
-    if (token < valid) to[token * t.row] = scalar::round<T>(x.v[i][s]);
-  }
+  const auto store = [&](int token, float value) WKVC_INLINE_LAMBDA {
+    if (token < valid) to[token * t.row] = scalar::round<T>(value);
+  };
+  WKVC_EACH_SLOT(Axis, N, store(16 * i + Axis::position(s), x.v[i][s]));
 }
 
 // N columns from col0 on of this head's parameters, a tensor [H, D].
@@ -183,7 +190,7 @@ template <class T, class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_parameter(const TensorArg& t, const BlockBase& block, int col0) {
   const T* from = static_cast<const T*>(t.data) + block.head * t.head + col0;
   Vector<Axis, N> x;
-  WKVC_EACH_SLOT(Axis, N) x.v[i][s] = scalar::widen(from[16 * i + Axis::position(s)]);
+  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = scalar::widen(from[16 * i + Axis::position(s)]));
   return x;
 }
 // Beside a tile whose columns, or whose rows, are those of the parameters.
@@ -202,7 +209,7 @@ template <class T, class Axis, int N>
 WKVC_INLINE void store_parameter(const TensorArg& t, const BlockBase& block, int col0, const Vector<Axis, N>& x) {
   if (!Axis::is_first_holder()) return;
   T* to = global_row<T>(t, block, block.segment) + col0;
-  WKVC_EACH_SLOT(Axis, N) to[16 * i + Axis::position(s)] = scalar::round<T>(x.v[i][s]);
+  WKVC_EACH_SLOT(Axis, N, to[16 * i + Axis::position(s)] = scalar::round<T>(x.v[i][s]));
 }
 template <class T, int C>
 WKVC_INLINE void store_parameter_row(const TensorArg& t, const BlockBase& block, int col0, const RowVec<C>& x) {
@@ -222,7 +229,7 @@ WKVC_INLINE void sum_batches(const TensorArg& to, const TensorArg& from, const B
   for (long long b = 0; b < batches; ++b) {
     const float* row = static_cast<const float*>(from.data) + b * from.batch + block.head * from.head;
     for (int segment = 0; segment < segments; ++segment, row += from.row) {
-      WKVC_EACH_SLOT(PerColumn, N) sum.v[i][s] += row[16 * i + PerColumn::position(s)];
+      WKVC_EACH_SLOT(PerColumn, N, sum.v[i][s] += row[16 * i + PerColumn::position(s)]);
     }
   }
   store_parameter_row<T>(to, block, 0, sum);

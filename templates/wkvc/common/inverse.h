@@ -10,10 +10,9 @@ namespace wkvc {
 // keys amplify rounding, and it is one matrix a chunk.
 template <class T, int C>
 WKVC_INLINE Tile<f32, C, C> unit_lower_inverse(const Tile<f32, C, C>& x) {
-  constexpr int kBlocks = C / 16;
   Tile<f32, C, C> inverse{};
   WKVC_UNROLL
-  for (int i = 0; i < kBlocks; ++i) {
+  for (int i = 0; i < C / 16; ++i) {
     inverse.block[i][i] = invert_block(x.block[i][i]);
     WKVC_UNROLL
     for (int j = 0; j < i; ++j) {

@@ -19,31 +19,34 @@ WKVC_INLINE constexpr int middle_row(int row) {
   return middle < R ? middle : R - 1;
 }
 
-// One column of level_exponents.
+// One row slot of one column of level_exponents; `middle` goes on from slot to slot.
+template <int Half, int R, int C>
+WKVC_INLINE void level_slot(Tile<f32, R, C>& z, const Tile<f32, R, C>& lx, const Tile<f32, R, C>& ly, int j,
+                            int column_slot, int n, float& middle) {
+  const int i = n / layout::kRowSlots, e = layout::element(n % layout::kRowSlots, column_slot);
+  const int first = n * layout::kRowGroups, row = first + PerRow::position(0);
+  if (Half < layout::kRowGroups) {  // several blocks among these rows
+    middle = lanes::from_row_group(ly.block[i][j].unit[e], middle_row<Half, R>(PerRow::position(0)));
+  } else if (first % (2 * Half) == 0) {  // a block begins
+    const int m = middle_row<Half, R>(first), slot = m % 16 / layout::kRowGroups;
+    middle =
+        lanes::from_row_group(ly.block[m / 16][j].unit[layout::element(slot, column_slot)], m % layout::kRowGroups);
+  }
+  z.block[i][j].unit[e] = is_upper<Half>(row) ? lx.block[i][j].unit[e] - middle : middle - ly.block[i][j].unit[e];
+}
+
 template <int Half, int R, int C>
 WKVC_INLINE void level_column(Tile<f32, R, C>& z, const Tile<f32, R, C>& lx, const Tile<f32, R, C>& ly, int j,
                               int column_slot) {
   float middle = 0.f;
-  WKVC_UNROLL
-  for (int n = 0; n < R / layout::kRowGroups; ++n) {
-    const int i = n / layout::kRowSlots, e = layout::element(n % layout::kRowSlots, column_slot);
-    const int first = n * layout::kRowGroups, row = first + PerRow::position(0);
-    if (Half < layout::kRowGroups) {  // several blocks among these rows
-      middle = lanes::from_row_group(ly.block[i][j].unit[e], middle_row<Half, R>(PerRow::position(0)));
-    } else if (first % (2 * Half) == 0) {  // a block begins
-      const int m = middle_row<Half, R>(first), slot = m % 16 / layout::kRowGroups;
-      middle =
-          lanes::from_row_group(ly.block[m / 16][j].unit[layout::element(slot, column_slot)], m % layout::kRowGroups);
-    }
-    z.block[i][j].unit[e] = is_upper<Half>(row) ? lx.block[i][j].unit[e] - middle : middle - ly.block[i][j].unit[e];
-  }
+  WKVC_FOR(n, R / layout::kRowGroups, level_slot<Half>(z, lx, ly, j, column_slot, n, middle));
 }
 
 // Rows of upper halves: Lx minus Ly of the middle; of lower halves: Ly of the middle minus Ly.
 template <int Half, int R, int C>
 WKVC_INLINE Tile<f32, R, C> level_exponents(const Tile<f32, R, C>& lx, const Tile<f32, R, C>& ly) {
   Tile<f32, R, C> z;
-  WKVC_EACH_SLOT(PerColumn, C) level_column<Half>(z, lx, ly, i, s);
+  WKVC_EACH_SLOT(PerColumn, C, level_column<Half>(z, lx, ly, i, s));
   return z;
 }
 

@@ -32,11 +32,11 @@ class Ring {
     return {reinterpret_cast<T*>(memory_ + stage * Shared<T, R, C>::bytes)};
   }
 
-  // Starts copying `chunk`, the one after the last; rows from `valid` on become zero.
-  WKVC_INLINE void copy(int chunk, const BlockBase& block, int valid, bool aligned) {
+  // Starts copying `chunk`, the one after the last; rows from `valid` on become zero. The caller advances.
+  WKVC_INLINE void copy(int chunk, const BlockBase& block, int valid, bool aligned) const {
     copy_async((*this)[chunk], next_, block, valid, aligned);
-    next_.advance(Step * R);
   }
+  WKVC_INLINE void advance() { next_.advance(Step * R); }
 
  private:
   char* memory_;
@@ -50,12 +50,16 @@ using BackwardRing = Ring<T, R, C, Stages, -1>;
 // Starts copying `chunk` of several tensors. The caller commits.
 template <int N, class... Rings>
 WKVC_INLINE void copy_chunk(const KernelArgs<N>& args, const BlockBase& block, int chunk, Rings&... rings) {
+  constexpr int kRows[] = {Rings::kRows...};
+  static_assert(((Rings::kRows == kRows[0]) && ...), "a chunk has as many tokens in every ring");
+  const int valid = valid_rows<kRows[0]>(args.tokens, chunk);
   // One test for all of them, of which one side is rare.
   if (args.vector16) {
-    (rings.copy(chunk, block, valid_rows<Rings::kRows>(args.tokens, chunk), true), ...);
+    (rings.copy(chunk, block, valid, true), ...);
   } else {
-    (rings.copy(chunk, block, valid_rows<Rings::kRows>(args.tokens, chunk), false), ...);
+    (rings.copy(chunk, block, valid, false), ...);
   }
+  (rings.advance(), ...);
 }
 
 // The same through temporary rings, for one chunk.

@@ -5,25 +5,29 @@
 
 namespace wkvc {
 
-// The running sum of one column, carried from one 16-row slab to the next.
+// One row slot of one column; `carry` is the sum of the slots before, of which the first has none.
+template <bool FromLast, int R, int C>
+WKVC_INLINE void scan_slot(Tile<f32, R, C>& x, int j, int column_slot, int row_slot, bool is_first, float& carry) {
+  constexpr int kLastGroup = FromLast ? 0 : layout::kRowGroups - 1;
+  const int element = layout::element(row_slot % layout::kRowSlots, column_slot);
+  float& value = x.block[row_slot / layout::kRowSlots][j].unit[element];
+  const float sum = lanes::scan_rows<FromLast>(value);
+  value = is_first ? sum : carry + sum;
+  const float total = lanes::from_row_group(sum, kLastGroup);
+  carry = is_first ? total : carry + total;
+}
+
+// The running sum of one column.
 template <bool FromLast, int R, int C>
 WKVC_INLINE void scan_column(Tile<f32, R, C>& x, int j, int column_slot) {
-  constexpr int kLastGroup = FromLast ? 0 : layout::kRowGroups - 1;
+  constexpr int kSlots = R / 16 * layout::kRowSlots;
   float carry = 0.f;
-  WKVC_UNROLL
-  for (int n = 0; n < R / 16 * layout::kRowSlots; ++n) {
-    const int k = FromLast ? R / 16 * layout::kRowSlots - 1 - n : n;
-    float& value = x.block[k / layout::kRowSlots][j].unit[layout::element(k % layout::kRowSlots, column_slot)];
-    const float sum = lanes::scan_rows<FromLast>(value);
-    value = n == 0 ? sum : carry + sum;
-    const float total = lanes::from_row_group(sum, kLastGroup);
-    carry = n == 0 ? total : carry + total;
-  }
+  WKVC_FOR(n, kSlots, scan_slot<FromLast>(x, j, column_slot, FromLast ? kSlots - 1 - n : n, n == 0, carry));
 }
 
 template <bool FromLast, int R, int C>
 WKVC_INLINE Tile<f32, R, C> scan(Tile<f32, R, C> x) {
-  WKVC_EACH_SLOT(PerColumn, C) scan_column<FromLast>(x, i, s);
+  WKVC_EACH_SLOT(PerColumn, C, scan_column<FromLast>(x, i, s));
   return x;
 }
 
@@ -43,8 +47,9 @@ WKVC_INLINE RowVec<C> row(const Tile<f32, R, C>& x) {
   static_assert(I >= 0 && I < R, "no such row");
   constexpr int kSlot = I % 16 / layout::kRowGroups;
   RowVec<C> y;
-  WKVC_EACH_SLOT(PerColumn, C)
-  y.v[i][s] = lanes::from_row_group(x.block[I / 16][i].unit[layout::element(kSlot, s)], I % layout::kRowGroups);
+  WKVC_EACH_SLOT(
+      PerColumn, C,
+      y.v[i][s] = lanes::from_row_group(x.block[I / 16][i].unit[layout::element(kSlot, s)], I % layout::kRowGroups));
   return y;
 }
 
@@ -55,7 +60,7 @@ WKVC_INLINE Tile<f32, R, C> at_row(const RowVec<C>& x) {
   constexpr int kSlot = I % 16 / layout::kRowGroups;
   Tile<f32, R, C> y{};
   if (PerRow::position(kSlot) == I % 16) {
-    WKVC_EACH_SLOT(PerColumn, C) y.block[I / 16][i].unit[layout::element(kSlot, s)] = x.v[i][s];
+    WKVC_EACH_SLOT(PerColumn, C, y.block[I / 16][i].unit[layout::element(kSlot, s)] = x.v[i][s]);
   }
   return y;
 }
@@ -63,29 +68,26 @@ WKVC_INLINE Tile<f32, R, C> at_row(const RowVec<C>& x) {
 template <int R, int C>
 WKVC_INLINE RowVec<C> sum_rows(const Tile<f32, R, C>& x) {
   RowVec<C> y{};
-  WKVC_EACH_ELEMENT(R, C) y.v[j][PerColumn::slot(e)] += x.block[i][j].unit[e];
-  WKVC_EACH_SLOT(PerColumn, C) y.v[i][s] = lanes::sum_row_groups(y.v[i][s]);
+  WKVC_EACH_ELEMENT(R, C, y.v[j][PerColumn::slot(e)] += x.block[i][j].unit[e]);
+  WKVC_EACH_SLOT(PerColumn, C, y.v[i][s] = lanes::sum_row_groups(y.v[i][s]));
   return y;
 }
 
 template <int R, int C>
 WKVC_INLINE ColVec<R> sum_columns(const Tile<f32, R, C>& x) {
   ColVec<R> y{};
-  WKVC_EACH_ELEMENT(R, C) y.v[i][PerRow::slot(e)] += x.block[i][j].unit[e];
-  WKVC_EACH_SLOT(PerRow, R) y.v[i][s] = lanes::sum_column_groups(y.v[i][s]);
+  WKVC_EACH_ELEMENT(R, C, y.v[i][PerRow::slot(e)] += x.block[i][j].unit[e]);
+  WKVC_EACH_SLOT(PerRow, R, y.v[i][s] = lanes::sum_column_groups(y.v[i][s]));
   return y;
 }
 
 // The body of a function of an R x C tile x that keeps x where `condition` of row and column holds, and has zero
 // elsewhere. A select: what is dropped may be NaN.
-#define WKVC_SELECT(condition)                                                            \
-  Tile<f32, R, C> y;                                                                      \
-  WKVC_EACH_ELEMENT(R, C) {                                                               \
-    [[maybe_unused]] const int row = 16 * i + PerRow::position(PerRow::slot(e));          \
-    [[maybe_unused]] const int column = 16 * j + PerColumn::position(PerColumn::slot(e)); \
-    const bool kept = condition;                                                          \
-    y.block[i][j].unit[e] = kept ? x.block[i][j].unit[e] : 0.f;                           \
-  }                                                                                       \
+#define WKVC_SELECT(condition)                                                                                        \
+  const auto kept = [&]([[maybe_unused]] int row, [[maybe_unused]] int column)                                        \
+                        WKVC_INLINE_LAMBDA { return condition; };                                                     \
+  Tile<f32, R, C> y;                                                                                                  \
+  WKVC_EACH_ELEMENT(R, C, y.block[i][j].unit[e] = kept(row_of(i, e), column_of(j, e)) ? x.block[i][j].unit[e] : 0.f); \
   return y
 
 template <int R, int C>
@@ -109,15 +111,15 @@ WKVC_INLINE Tile<f32, R, C> diagonal(const Tile<f32, R, C>& x) {
   WKVC_SELECT(row == column);
 }
 
+// Of a block on the diagonal.
+WKVC_INLINE bool is_on_diagonal(int element) { return row_of(0, element) == column_of(0, element); }
+
 // The diagonal as a column.
 template <int C>
 WKVC_INLINE ColVec<C> diagonal_column(const Tile<f32, C, C>& x) {
   ColVec<C> y{};
-  WKVC_EACH_ELEMENT(16, C) {
-    const int row_slot = PerRow::slot(e), column_slot = PerColumn::slot(e);
-    if (PerRow::position(row_slot) == PerColumn::position(column_slot)) y.v[j][row_slot] += x.block[j][j].unit[e];
-  }
-  WKVC_EACH_SLOT(PerRow, C) y.v[i][s] = lanes::sum_column_groups(y.v[i][s]);
+  WKVC_EACH_ELEMENT(16, C, y.v[j][PerRow::slot(e)] += is_on_diagonal(e) ? x.block[j][j].unit[e] : 0.f);
+  WKVC_EACH_SLOT(PerRow, C, y.v[i][s] = lanes::sum_column_groups(y.v[i][s]));
   return y;
 }
 
@@ -125,11 +127,8 @@ WKVC_INLINE ColVec<C> diagonal_column(const Tile<f32, C, C>& x) {
 template <int C>
 WKVC_INLINE RowVec<C> diagonal_row(const Tile<f32, C, C>& x) {
   RowVec<C> y{};
-  WKVC_EACH_ELEMENT(16, C) {
-    const int row_slot = PerRow::slot(e), column_slot = PerColumn::slot(e);
-    if (PerRow::position(row_slot) == PerColumn::position(column_slot)) y.v[j][column_slot] += x.block[j][j].unit[e];
-  }
-  WKVC_EACH_SLOT(PerColumn, C) y.v[i][s] = lanes::sum_row_groups(y.v[i][s]);
+  WKVC_EACH_ELEMENT(16, C, y.v[j][PerColumn::slot(e)] += is_on_diagonal(e) ? x.block[j][j].unit[e] : 0.f);
+  WKVC_EACH_SLOT(PerColumn, C, y.v[i][s] = lanes::sum_row_groups(y.v[i][s]));
   return y;
 }
 

@@ -32,23 +32,13 @@ WKVC_INLINE float inverse_scale(float scale) { return scalar::float_of((254u << 
 template <int R, int C>
 WKVC_INLINE float max_abs(const Tile<f32, R, C>& x) {
   float largest = 0.f;
-  WKVC_EACH_ELEMENT(R, C) largest = scalar::max(largest, scalar::abs(x.block[i][j].unit[e]));
+  WKVC_EACH_ELEMENT(R, C, largest = scalar::max(largest, scalar::abs(x.block[i][j].unit[e])));
   return lanes::max_non_negative(largest);
 }
 
 template <class T, int R, int C>
 WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const Tile<f32, R, C>& x, float scale) {
-  constexpr int kPack = Unit<T>::elements;
-  const float inverse = inverse_scale(scale);
-  Scaled<Tile<T, R, C>> y;
-  y.scale = scale;
-  WKVC_EACH_UNIT(T, R, C) {
-    float elements[kPack];
-    WKVC_UNROLL
-    for (int e = 0; e < kPack; ++e) elements[e] = x.block[i][j].unit[u * kPack + e] * inverse;
-    y.data.block[i][j].unit[u] = pack(elements, T{});
-  }
-  return y;
+  return {round<T>(x * inverse_scale(scale)), scale};
 }
 
 template <class T, int R, int C>

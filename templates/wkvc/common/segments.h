@@ -28,11 +28,10 @@ inline constexpr int kMapRows = Kind == Map::full ? K : 16;
 template <Map Kind, int V, int K>
 WKVC_INLINE Tile<f32, 16, K> start_summary(int row0) {
   Tile<f32, 16, K> x{};
-  WKVC_EACH_ELEMENT(16, K) {
-    const int row = row0 - V + PerRow::position(PerRow::slot(e));
-    const int column = 16 * j + PerColumn::position(PerColumn::slot(e));
-    x.block[i][j].unit[e] = row >= 0 && (Kind == Map::diagonal || row == column) ? 1.f : 0.f;
-  }
+  const auto start = [&](int row, int column) WKVC_INLINE_LAMBDA {
+    return row >= 0 && (Kind == Map::diagonal || row == column) ? 1.f : 0.f;
+  };
+  WKVC_EACH_ELEMENT(16, K, x.block[i][j].unit[e] = start(row0 - V + row_of(i, e), column_of(j, e)));
   return x;
 }
 
@@ -56,10 +55,7 @@ struct SegmentMaps<Map::full, V, K> {
 
   WKVC_INLINE void load(const TensorArg& segments, const BlockBase& block, long long segment, int col0) {
     const f32* from = global_row<const f32>(segments, block, (V + K) * segment + V) + col0;
-    WKVC_EACH_ELEMENT(16, K) {
-      const int row = 16 * j + PerColumn::position(PerColumn::slot(e));
-      columns.block[i][j].unit[e] = from[row * row_stride(segments) + PerRow::position(PerRow::slot(e))];
-    }
+    WKVC_EACH_ELEMENT(16, K, columns.block[i][j].unit[e] = from[column_of(j, e) * row_stride(segments) + row_of(i, e)]);
   }
   // next += S times the map; S is this warp's columns, which the others need.
   template <class Block>
@@ -78,7 +74,7 @@ struct SegmentMaps<Map::diagonal, V, K> {
 
   WKVC_INLINE void load(const TensorArg& segments, const BlockBase& block, long long segment, int col0) {
     const f32* from = global_row<const f32>(segments, block, (V + 16) * segment + V) + col0;
-    WKVC_EACH_SLOT(PerColumn, 16) diagonal.v[i][s] = from[PerColumn::position(s)];
+    WKVC_EACH_SLOT(PerColumn, 16, diagonal.v[i][s] = from[PerColumn::position(s)]);
   }
   template <class Block>
   WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, const Shared<f32, 16, K>&, const Block&,

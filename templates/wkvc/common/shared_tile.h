@@ -98,7 +98,7 @@ WKVC_INLINE fragment::Columns<T> column_block(const Transposed<Shared<T, R, C, L
 template <class Operand>
 WKVC_INLINE auto load_operand(const Operand& x) {
   Tile<typename Operand::Element, Operand::kRows, Operand::kColumns> tile;
-  WKVC_EACH_BLOCK(Operand::kRows, Operand::kColumns) tile.block[i][j] = operand_block(x, i, j);
+  WKVC_EACH_BLOCK(Operand::kRows, Operand::kColumns, tile.block[i][j] = operand_block(x, i, j));
   return tile;
 }
 
@@ -122,13 +122,13 @@ WKVC_INLINE Scaled<Tile<T, C, R>> load_transposed(const ScaledShared<T, R, C, LD
 template <class T, int R, int C, int LD>
 WKVC_INLINE void store(const Shared<T, R, C, LD>& to, const Tile<T, R, C>& x) {
   lanes::sync();  // lanes that still read what is overwritten
-  WKVC_EACH_BLOCK(R, C) fragment::store(to.at(16 * i, 16 * j), LD, x.block[i][j]);
+  WKVC_EACH_BLOCK(R, C, fragment::store(to.at(16 * i, 16 * j), LD, x.block[i][j]));
   lanes::sync();  // lanes that read it next
 }
 template <class T, int R, int C, int LD>
 WKVC_INLINE void store_transposed(const Shared<T, R, C, LD>& to, const Tile<T, C, R>& x) {
   lanes::sync();
-  WKVC_EACH_BLOCK(C, R) fragment::store_transposed(to.at(16 * j, 16 * i), LD, x.block[i][j]);
+  WKVC_EACH_BLOCK(C, R, fragment::store_transposed(to.at(16 * j, 16 * i), LD, x.block[i][j]));
   lanes::sync();
 }
 
@@ -165,13 +165,13 @@ WKVC_INLINE void store_transposed(const ScaledShared<T, R, C, LD>& to, const Sca
 template <class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_vector(const float* from) {
   Vector<Axis, N> x;
-  WKVC_EACH_SLOT(Axis, N) x.v[i][s] = from[16 * i + Axis::position(s)];
+  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = from[16 * i + Axis::position(s)]);
   return x;
 }
 template <class Axis, int N>
 WKVC_INLINE void store_vector(float* to, const Vector<Axis, N>& x) {
   lanes::sync();
-  WKVC_EACH_SLOT(Axis, N) to[16 * i + Axis::position(s)] = x.v[i][s];
+  WKVC_EACH_SLOT(Axis, N, to[16 * i + Axis::position(s)] = x.v[i][s]);
   lanes::sync();
 }
 

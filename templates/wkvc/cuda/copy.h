@@ -18,10 +18,9 @@ WKVC_INLINE void piece(T* to, const T* from, bool present) {
 // A 16x16 block in the order of registers, each lane the bytes it will load.
 template <class T>
 WKVC_INLINE void block(T* to, const T* from) {
-  constexpr int kStep = 32 * 16 / static_cast<int>(sizeof(T));
-  const int own = ptx::lane() * 16 / static_cast<int>(sizeof(T));
-  WKVC_UNROLL
-  for (int i = own; i < 256; i += kStep) ptx::cp_async_16(to + i, from + i, 16);
+  constexpr int kPiece = 16 / static_cast<int>(sizeof(T));  // elements
+  const int own = kPiece * ptx::lane();
+  WKVC_FOR(i, 256 / (32 * kPiece), ptx::cp_async_16(to + own + 32 * kPiece * i, from + own + 32 * kPiece * i, 16));
 }
 
 // Without alignment there is no cp.async.

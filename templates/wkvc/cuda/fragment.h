@@ -76,30 +76,28 @@ WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
 WKVC_INLINE int row_of(int element) { return layout::row_of_slot(layout::row_slot(element)); }
 WKVC_INLINE int column_of(int element) { return layout::column_of_slot(layout::column_slot(element)); }
 
+WKVC_INLINE void load_pair(const float* from, float* units) {
+  const float2 pair = *reinterpret_cast<const float2*>(from);
+  units[0] = pair.x;
+  units[1] = pair.y;
+}
 WKVC_INLINE Fragment<f32> load(const float* block, int ld) {
   Fragment<f32> x;
-  WKVC_UNROLL
-  for (int e = 0; e < layout::kElements; e += 2) {
-    const float2 pair = *reinterpret_cast<const float2*>(block + row_of(e) * ld + column_of(e));
-    x.unit[e] = pair.x;
-    x.unit[e + 1] = pair.y;
-  }
+  WKVC_FOR(n, layout::kElements / 2, load_pair(block + row_of(2 * n) * ld + column_of(2 * n), x.unit + 2 * n));
   return x;
 }
 WKVC_INLINE void store(float* block, int ld, const Fragment<f32>& x) {
-  WKVC_UNROLL
-  for (int e = 0; e < layout::kElements; e += 2)
-    *reinterpret_cast<float2*>(block + row_of(e) * ld + column_of(e)) = make_float2(x.unit[e], x.unit[e + 1]);
+  WKVC_FOR(n, layout::kElements / 2,
+           *reinterpret_cast<float2*>(block + row_of(2 * n) * ld + column_of(2 * n)) =
+               make_float2(x.unit[2 * n], x.unit[2 * n + 1]));
 }
 WKVC_INLINE Fragment<f32> load_transposed(const float* block, int ld) {
   Fragment<f32> x;
-  WKVC_UNROLL
-  for (int e = 0; e < layout::kElements; ++e) x.unit[e] = block[column_of(e) * ld + row_of(e)];
+  WKVC_FOR(e, layout::kElements, x.unit[e] = block[column_of(e) * ld + row_of(e)]);
   return x;
 }
 WKVC_INLINE void store_transposed(float* block, int ld, const Fragment<f32>& x) {
-  WKVC_UNROLL
-  for (int e = 0; e < layout::kElements; ++e) block[column_of(e) * ld + row_of(e)] = x.unit[e];
+  WKVC_FOR(e, layout::kElements, block[column_of(e) * ld + row_of(e)] = x.unit[e]);
 }
 
 WKVC_INLINE Columns<f32> load_columns(const float* block, int ld) { return columns(load(block, ld)); }

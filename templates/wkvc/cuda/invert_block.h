@@ -18,8 +18,7 @@ namespace invert {
 WKVC_INLINE void substitute_row(Pair& inverse, const Pair& x, int j) {
   const int lane = ptx::lane();
   const float factor = ptx::shuffle(x.v[j % 2], lane / 4 * 4 + j / 2);  // zero unless this lane's row is below j
-  WKVC_UNROLL
-  for (int i = 0; i < 2; ++i) inverse.v[i] += factor * ptx::shuffle(inverse.v[i], 4 * j + lane % 4);
+  WKVC_FOR(i, 2, inverse.v[i] += factor * ptx::shuffle(inverse.v[i], 4 * j + lane % 4));
 }
 
 // An 8x8 product a·bᵀ on the tensor cores with f32's accuracy.
@@ -44,11 +43,7 @@ WKVC_INLINE Fragment<f32> invert_block(const Fragment<f32>& x) {
   const Pair identity{{row == column ? 1.f : 0.f, row == column + 1 ? 1.f : 0.f}};
   const Pair x11{{x.unit[0], x.unit[1]}}, x21{{x.unit[2], x.unit[3]}}, x22{{x.unit[6], x.unit[7]}};
   Pair n11 = identity, n22 = identity, n11_t;
-  WKVC_UNROLL
-  for (int j = 0; j < 7; ++j) {
-    invert::substitute_row(n11, x11, j);
-    invert::substitute_row(n22, x22, j);
-  }
+  WKVC_FOR(j, 7, (invert::substitute_row(n11, x11, j), invert::substitute_row(n22, x22, j)));
   fragment::transpose_8x8(n11.v, n11_t.v);
   const Pair x21_n11_t = invert::product_nt(n11_t, x21);  // (x21·n11)ᵀ, which is the B operand of the next product
   const Pair n21 = invert::product_nt(n22, x21_n11_t);

@@ -19,17 +19,20 @@ WKVC_INLINE void for_each(F f) {
   f(ptx::lane());
 }
 
+template <bool FromLast>
+WKVC_INLINE float scan_step(float x, int step) {
+  const int group = ptx::lane() / 4;
+  const float y = FromLast ? ptx::shuffle_down(x, 4 * step) : ptx::shuffle_up(x, 4 * step);
+  const bool inside = FromLast ? group + step < 8 : group >= step;
+  return inside ? x + y : x;
+}
+
 // Inclusive prefix sum over the row groups, from the first row down or from the last row up.
 template <bool FromLast>
 WKVC_INLINE float scan_rows(float x) {
-  const int group = ptx::lane() / 4;
-  WKVC_UNROLL
-  for (int step = 1; step < 8; step *= 2) {
-    const float y = FromLast ? ptx::shuffle_down(x, 4 * step) : ptx::shuffle_up(x, 4 * step);
-    const bool inside = FromLast ? group + step < 8 : group >= step;
-    if (inside) x += y;
-  }
-  return x;
+  x = scan_step<FromLast>(x, 1);
+  x = scan_step<FromLast>(x, 2);
+  return scan_step<FromLast>(x, 4);
 }
 
 // The value that the lane of the same columns in row group `group` holds.

@@ -5,6 +5,7 @@
 
 #include "wkvc/common/dtype.h"
 #include "wkvc/cuda/ptx.h"
+#include "wkvc/cuda/unroll.h"
 
 namespace wkvc {
 

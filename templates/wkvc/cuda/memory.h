@@ -52,8 +52,8 @@ WKVC_INLINE void store_adjacent(T* to, const u32* units, bool aligned) {
   if (aligned) {
     *reinterpret_cast<u32*>(to) = *units;
   } else {
-    to[0].bits = static_cast<unsigned short>(*units);
-    to[1].bits = static_cast<unsigned short>(*units >> 16);
+    to[0].bits = static_cast<u16>(*units);
+    to[1].bits = static_cast<u16>(*units >> 16);
   }
 }
 
@@ -62,27 +62,34 @@ WKVC_INLINE u32 bits_of(float unit) { return ptx::bits_of(unit); }
 WKVC_INLINE void set_bits(u32& unit, u32 bits) { unit = bits; }
 WKVC_INLINE void set_bits(float& unit, u32 bits) { unit = ptx::float_of(bits); }
 
+// 16 bytes in four registers.
+template <class Register>
+WKVC_INLINE uint4 piece_of(const Register* units) {
+  return make_uint4(bits_of(units[0]), bits_of(units[1]), bits_of(units[2]), bits_of(units[3]));
+}
+template <class Register>
+WKVC_INLINE void set_piece(Register* units, uint4 piece) {
+  set_bits(units[0], piece.x);
+  set_bits(units[1], piece.y);
+  set_bits(units[2], piece.z);
+  set_bits(units[3], piece.w);
+}
+
+// Those that a lane has of a block.
+template <class T>
+inline constexpr int kPieces = layout::kElements / Unit<T>::elements / 4;
+
 // A 16x16 block as the lanes hold it, 16 bytes a lane at a time: `at` is aligned to that.
 template <class T>
 WKVC_INLINE void store_block(T* at, const Fragment<T>& x) {
   uint4* const pieces = reinterpret_cast<uint4*>(at) + ptx::lane();
-  WKVC_UNROLL
-  for (int i = 0; i < layout::kElements / Unit<T>::elements; i += 4)
-    pieces[8 * i] =
-        make_uint4(bits_of(x.unit[i]), bits_of(x.unit[i + 1]), bits_of(x.unit[i + 2]), bits_of(x.unit[i + 3]));
+  WKVC_FOR(i, kPieces<T>, pieces[32 * i] = piece_of(x.unit + 4 * i));
 }
 template <class T>
 WKVC_INLINE Fragment<T> load_block(const T* at) {
   const uint4* const pieces = reinterpret_cast<const uint4*>(at) + ptx::lane();
   Fragment<T> x;
-  WKVC_UNROLL
-  for (int i = 0; i < layout::kElements / Unit<T>::elements; i += 4) {
-    const uint4 piece = pieces[8 * i];
-    set_bits(x.unit[i], piece.x);
-    set_bits(x.unit[i + 1], piece.y);
-    set_bits(x.unit[i + 2], piece.z);
-    set_bits(x.unit[i + 3], piece.w);
-  }
+  WKVC_FOR(i, kPieces<T>, set_piece(x.unit + 4 * i, pieces[32 * i]));
   return x;
 }
 

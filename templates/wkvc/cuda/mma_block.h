@@ -36,20 +36,18 @@ WKVC_INLINE void mma_split(float* acc, const SplitTf32<4>& a, const SplitTf32<2>
 
 // m16n8k8 wants k = t and k = t+4 from a lane that holds columns 2t and 2t+1. The order of the contraction is free:
 // both operands call column 2t "t" and column 2t+1 "t+4".
+// One half of the contraction.
+WKVC_INLINE void mma_half(Fragment<f32>& acc, const float* a, const float* b) {
+  SplitTf32<4> rows;
+  WKVC_FOR(i, 4, rows.set(i, a[i % 2 * 2 + i / 2]));
+  SplitTf32<2> columns[2];
+  WKVC_FOR(i, 4, columns[i / 2].set(i % 2, b[i]));
+  mma_split(acc.unit, rows, columns[0]);
+  mma_split(acc.unit + 4, rows, columns[1]);
+}
 WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f32>& a, const fragment::Columns<f32>& b) {
-  WKVC_UNROLL
-  for (int k = 0; k < 8; k += 4) {  // the halves of the contraction
-    SplitTf32<4> rows;
-    WKVC_UNROLL
-    for (int i = 0; i < 4; ++i) rows.set(i, a.unit[k + i % 2 * 2 + i / 2]);
-    WKVC_UNROLL
-    for (int n = 0; n < 2; ++n) {
-      SplitTf32<2> columns;
-      columns.set(0, b.unit[k + 2 * n]);
-      columns.set(1, b.unit[k + 2 * n + 1]);
-      mma_split(acc.unit + 4 * n, rows, columns);
-    }
-  }
+  mma_half(acc, a.unit, b.unit);
+  mma_half(acc, a.unit + 4, b.unit + 4);
 }
 
 }  // namespace wkvc

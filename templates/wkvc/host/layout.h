@@ -3,6 +3,7 @@
 
 #include "wkvc/common/dtype.h"
 #include "wkvc/host/scalar.h"
+#include "wkvc/host/unroll.h"
 
 namespace wkvc {
 

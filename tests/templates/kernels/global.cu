@@ -35,8 +35,8 @@ WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
                     output_transposed<T>(args.tensor[2], column, widen(load_transposed(slab))));
     }
     if (block.warp == 0) {
-      const TensorArg& m = args.tensor[3];
-      store_some_rows(global_row<f32>(m, block, chunk), row_stride(m), zeros<16, 16>() + largest, 1);
+      f32* const m = global_row<f32>(args.tensor[3], block, chunk);
+      WKVC_EACH_SLOT(PerColumn, 16, m[PerColumn::position(s)] = largest);
     }
     block.barrier();
   }

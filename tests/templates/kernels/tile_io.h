@@ -24,7 +24,7 @@ WKVC_INLINE Tile<T, R, C> read(const TensorArg& t, const Block& block, int offse
 // Results are stacked: the n-th one starts at row n * R of the output tensor.
 template <int R, int C>
 WKVC_INLINE void write(const TensorArg& t, const Block& block, int n, const Tile<f32, R, C>& x) {
-  store_some_rows(global_row<f32>(t, block, n * R), row_stride(t), x, R);
+  store_rows(global_row<f32>(t, block, n * R), row_stride(t), x, false);
 }
 
 }  // namespace wkvc::test

@@ -16,6 +16,7 @@
 #define WKVC_INLINE inline
 #define WKVC_OUTLINE inline
 #define WKVC_UNROLL
+#define WKVC_INLINE_LAMBDA
 #define __global__
 #define __grid_constant__
 #define __launch_bounds__(...)

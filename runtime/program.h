@@ -15,7 +15,8 @@ using NamedTensors = std::map<std::string, Tensor>;
 
 class Program {
  public:
-  // Compiles the kernels side by side. Throws as Kernel::load, and UserError where kernels disagree (see joint_manifest).
+  // Compiles the kernels side by side. Throws as Kernel::load, and UserError where kernels disagree (see
+  // joint_manifest).
   static Program load(std::string source, Target target);
   // Without compiling for cuda; the host target compiles the text as it does any other.
   static Program load(const PackedProgram& packed, Target target);

@@ -31,7 +31,7 @@ class CacheKey {
  public:
   explicit CacheKey(CacheLabel label);
 
-  // One more piece of what the entry is made from: ("option", "-std=c++17"). Their order counts.
+  // One more piece of what the entry is made from: ("option", "-std=c++20"). Their order counts.
   void add(std::string_view what, std::string_view text);
 
   const CacheLabel& label() const { return label_; }

@@ -1,7 +1,10 @@
 #include "runtime/cubin_cache.h"
 
+#include <functional>
 #include <future>
 #include <string_view>
+#include <system_error>
+#include <thread>
 
 #include "runtime/embedded.h"
 #include "runtime/error.h"
@@ -14,7 +17,7 @@ namespace {
 CacheKey key_of(const std::string& source, const Manifest& manifest, const NvrtcOptions& options,
                 const NvrtcIdentity& nvrtc) {
   CacheKey key({.step = "cubin",
-                .op = manifest.op,
+                .op = options.only_kernel.empty() ? manifest.op : manifest.kernel,
                 .config = manifest.config,
                 .arch = manifest.arch,
                 .tool = "NVRTC " + nvrtc.version});
@@ -38,6 +41,16 @@ CubinResult unpacked(std::string_view bytes) {
   return {.cubin = {cubin->begin(), cubin->end()}, .log = std::string(*log)};
 }
 
+// The first by this thread, when it asks; so are those for which there is no processor or no thread.
+std::future<CubinResult> side_by_side(std::size_t index, const std::function<CubinResult()>& compile) {
+  if (index == 0 || index >= std::thread::hardware_concurrency()) return std::async(std::launch::deferred, compile);
+  try {
+    return std::async(std::launch::async, compile);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, compile);
+  }
+}
+
 }  // namespace
 
 CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manifest, const NvrtcOptions& options,
@@ -52,7 +65,7 @@ std::vector<CubinResult> cached_cubins(const std::string& kernel_source, std::sp
   if (manifests.size() == 1) return {cached_cubin(kernel_source, manifests.front(), {}, cache)};
   std::vector<std::future<CubinResult>> running;
   for (const Manifest& manifest : manifests) {
-    running.push_back(std::async(std::launch::async, [&] {
+    running.push_back(side_by_side(running.size(), [&] {
       return cached_cubin(kernel_source, manifest, {.only_kernel = manifest.kernel}, cache);
     }));
   }

@@ -68,7 +68,8 @@ class Nvrtc {
         names.data());
     const char* options[] = {"--gpu-architecture=sm_90a", "-std=c++20", "--device-as-default-execution-space",
                              "--ptxas-options=-v"};
-    const int error = call<int(void*, int, const char* const*)>("nvrtcCompileProgram", program, 3, options);
+    const int error = call<int(void*, int, const char* const*)>("nvrtcCompileProgram", program,
+                                                                static_cast<int>(std::size(options)), options);
     Result result{error == 0, read(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog"), {}};
     if (result.ok) result.ptx = read(program, "nvrtcGetPTXSize", "nvrtcGetPTX");
     call<int(void**)>("nvrtcDestroyProgram", &program);
@@ -105,6 +106,21 @@ TEST_P(NvrtcTest, Compiles) {
 INSTANTIATE_TEST_SUITE_P(Kernels, NvrtcTest,
                          testing::Values("activations", "arithmetic", "barriers", "chunked", "global", "inverse",
                                          "levels", "mma", "rows", "segments", "shared", "slabs"));
+
+// More elements a lane than NVRTC follows templates that need each other, which is 200.
+TEST(NvrtcCode, TilesOfManyElementsCompile) {
+  const Nvrtc nvrtc;
+  if (!nvrtc.available()) GTEST_SKIP() << "libnvrtc is not installed";
+  const auto result = nvrtc.compile(R"(
+#include "wkvc/tile.h"
+using namespace wkvc;
+WKVC_KERNEL(large, 1, 1, 1) {
+  store_state(zeros<96, 96>() + 1.f, args.tensor[0], block, 0);
+}
+)",
+                                    all_headers());
+  EXPECT_TRUE(result.ok) << result.log;
+}
 
 // What the speed of a realistic kernel rests on.
 TEST(NvrtcCode, UsesTensorCoresAndMatrixMovesAndNoLocalMemory) {

@@ -82,14 +82,13 @@ WKVC_INLINE void copy_aligned(const Shared<T, R, C, LD>& to, const Source<T, R, 
       block, [&](Piece piece) { copy::piece(to.at(piece.row, piece.column), from.at(piece), piece.row < valid); });
 }
 
-// Rows of a tile, pieces of a row and halves of 32 bits from row to row: in one register, for what a rare call needs
-// takes registers from the others.
-WKVC_INLINE constexpr u32 packed_shape(int rows, int across, int ld) {
-  return static_cast<u32>(rows << 22 | across << 12 | ld);
-}
+// Rows of a tile, pieces of a row, and u16s from one row to the next: in one register, for what a rare call needs takes
+// registers from the others.
+template <int Rows, int Across, int Ld>
+inline constexpr u32 kPackedShape = static_cast<u32>(Rows) << 22 | static_cast<u32>(Across) << 12 | Ld;
 
 // Without alignment there is no asynchronous copy. Out of line: it is rare, and would fill the chunk loop; and one
-// function for tiles of all dtypes and shapes, which the compiler has to go through once. It copies halves of 32 bits,
+// function for tiles of all dtypes and shapes, which the compiler has to go through once. It copies u16s,
 // the same pieces by the same threads as above: `from` is where this thread's first one is.
 WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, int valid, int warp, int warps) {
   const int rows = static_cast<int>(shape >> 22), across = static_cast<int>(shape >> 12 & 0x3ffu);
@@ -110,9 +109,10 @@ WKVC_INLINE void copy_async(const Shared<T, R, C, LD>& to, const Source<T, R, C>
   if (aligned) {
     copy_aligned(to, from, block, valid);
   } else {
-    constexpr int kHalves = static_cast<int>(sizeof(T) / sizeof(u16));
+    constexpr int kHalves = static_cast<int>(sizeof(T) / sizeof(u16)), kAcross = Pieces<T, R, C>::kAcross;
+    static_assert(R < 1 << 10 && kAcross < 1 << 10 && LD * kHalves < 1 << 12, "does not fit a packed shape");
     copy_slowly(reinterpret_cast<const u16*>(from.from()), from.stride() * kHalves, reinterpret_cast<u16*>(to.data),
-                packed_shape(R, Pieces<T, R, C>::kAcross, LD * kHalves), valid, block.warp, block.warps);
+                kPackedShape<R, kAcross, LD * kHalves>, valid, block.warp, block.warps);
   }
 }
 

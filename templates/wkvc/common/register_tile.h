@@ -50,7 +50,8 @@ WKVC_INLINE Tile<f32, R, C> zeros() {
   return Tile<f32, R, C>{};
 }
 
-// An expression for each of the blocks of an R x C tile, in block row i and block column j.
+// An expression for each of the blocks of an R x C tile, in block row i and block column j. (`once` is 0: an index that
+// is not needed.)
 #define WKVC_EACH_BLOCK(R, C, ...) WKVC_FOR_PLACES(i, (R) / 16, j, (C) / 16, once, 1, __VA_ARGS__)
 
 // An expression for every f32 this lane holds of an R x C tile: element e of block (i, j).

@@ -20,13 +20,15 @@ WKVC_INLINE Block this_block(int warps, u32 heads, u32 segments) {
   return block;
 }
 
+// A name as text, after what it stands for if it is a macro.
+#define WKVC_TEXT(name) WKVC_QUOTED(name)
+#define WKVC_QUOTED(name) #name
+
 // Whether this compilation is to give a kernel code. WKVC_ONLY names the one that is wanted, so that those of one text
 // can be compiled side by side; the others are left empty.
 constexpr bool is_wanted([[maybe_unused]] const char* kernel) {
 #ifdef WKVC_ONLY
-#define WKVC_TEXT(name) #name
-#define WKVC_TEXT_OF(macro) WKVC_TEXT(macro)
-  for (const char* only = WKVC_TEXT_OF(WKVC_ONLY); *kernel != '\0' || *only != '\0'; ++kernel, ++only) {
+  for (const char* only = WKVC_TEXT(WKVC_ONLY); *kernel != '\0' || *only != '\0'; ++kernel, ++only) {
     if (*kernel != *only) return false;
   }
 #endif
@@ -40,7 +42,7 @@ constexpr bool is_wanted([[maybe_unused]] const char* kernel) {
   static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block);                \
   extern "C" __global__ void __launch_bounds__((warps) * 32, blocks_per_sm)                                            \
       name(const __grid_constant__ wkvc::KernelArgs<tensors> args) {                                                   \
-    if constexpr (wkvc::is_wanted(#name)) {                                                                            \
+    if constexpr (wkvc::is_wanted(WKVC_TEXT(name))) {                                                                  \
       name##_body(args,                                                                                                \
                   wkvc::this_block(warps, static_cast<wkvc::u32>(args.heads), static_cast<wkvc::u32>(args.segments))); \
     }                                                                                                                  \

@@ -75,21 +75,21 @@ WKVC_INLINE void set_piece(Register* units, uint4 piece) {
   set_bits(units[3], piece.w);
 }
 
-// Those that a lane has of a block.
+// The pieces of 16 bytes that a lane has of a block.
 template <class T>
-inline constexpr int kPieces = layout::kElements / Unit<T>::elements / 4;
+inline constexpr int kBlockPieces = layout::kElements / Unit<T>::elements / 4;
 
 // A 16x16 block as the lanes hold it, 16 bytes a lane at a time: `at` is aligned to that.
 template <class T>
 WKVC_INLINE void store_block(T* at, const Fragment<T>& x) {
   uint4* const pieces = reinterpret_cast<uint4*>(at) + ptx::lane();
-  WKVC_FOR(i, kPieces<T>, pieces[32 * i] = piece_of(x.unit + 4 * i));
+  WKVC_FOR(i, kBlockPieces<T>, pieces[32 * i] = piece_of(x.unit + 4 * i));
 }
 template <class T>
 WKVC_INLINE Fragment<T> load_block(const T* at) {
   const uint4* const pieces = reinterpret_cast<const uint4*>(at) + ptx::lane();
   Fragment<T> x;
-  WKVC_FOR(i, kPieces<T>, set_piece(x.unit + 4 * i, pieces[32 * i]));
+  WKVC_FOR(i, kBlockPieces<T>, set_piece(x.unit + 4 * i, pieces[32 * i]));
   return x;
 }
 

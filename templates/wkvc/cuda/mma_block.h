@@ -34,9 +34,8 @@ WKVC_INLINE void mma_split(float* acc, const SplitTf32<4>& a, const SplitTf32<2>
   ptx::mma_tf32(acc, a.high, b.high);
 }
 
-// m16n8k8 wants k = t and k = t+4 from a lane that holds columns 2t and 2t+1. The order of the contraction is free:
-// both operands call column 2t "t" and column 2t+1 "t+4".
-// One half of the contraction.
+// One half of a contraction. m16n8k8 wants k = t and k = t+4 from a lane that holds columns 2t and 2t+1. The order of
+// the contraction is free: both operands call column 2t "t" and column 2t+1 "t+4".
 WKVC_INLINE void mma_half(Fragment<f32>& acc, const float* a, const float* b) {
   SplitTf32<4> rows;
   WKVC_FOR(i, 4, rows.set(i, a[i % 2 * 2 + i / 2]));

@@ -10,21 +10,34 @@ namespace wkvc {
 template <int... n>
 struct Numbers {};
 
-template <int N, int... n>
-struct FirstNumbers : FirstNumbers<N - 1, N - 1, n...> {};
-template <int... n>
-struct FirstNumbers<0, n...> {
-  using type = Numbers<n...>;
+// 0 … N-1, by halves: NVRTC follows 200 templates that need each other.
+template <int First, class Half, class Rest>
+struct Joined;
+template <int First, int... n, int... rest>
+struct Joined<First, Numbers<n...>, Numbers<rest...>> {
+  using type = Numbers<n..., First + rest...>;
+};
+template <int N>
+struct FirstNumbers {
+  using type = typename Joined<N / 2, typename FirstNumbers<N / 2>::type, typename FirstNumbers<N - N / 2>::type>::type;
+};
+template <>
+struct FirstNumbers<0> {
+  using type = Numbers<>;
+};
+template <>
+struct FirstNumbers<1> {
+  using type = Numbers<0>;
 };
 
-// The numbers n of `Rows` x `Columns` x `Inner` places, in order, and the row, the column and the inner place of each.
+// The row, the column and the inner index of each of Rows x Columns x Inner places, in order.
 template <int Columns, int Inner, class All>
 struct PlacesOf;
 template <int Columns, int Inner, int... n>
 struct PlacesOf<Columns, Inner, Numbers<n...>> {
   using Row = Numbers<n / Inner / Columns...>;
   using Column = Numbers<n / Inner % Columns...>;
-  using Place = Numbers<n % Inner...>;
+  using Index = Numbers<n % Inner...>;
 };
 template <int Rows, int Columns, int Inner>
 using Places = PlacesOf<Columns, Inner, typename FirstNumbers<Rows * Columns * Inner>::type>;
@@ -42,4 +55,4 @@ using Places = PlacesOf<Columns, Inner, typename FirstNumbers<Rows * Columns * I
       WKVC_INLINE_LAMBDA { (static_cast<void>(__VA_ARGS__), ...); }(                               \
           typename wkvc::Places<(rows), (columns), (inner)>::Row{},                                \
           typename wkvc::Places<(rows), (columns), (inner)>::Column{},                             \
-          typename wkvc::Places<(rows), (columns), (inner)>::Place{})
+          typename wkvc::Places<(rows), (columns), (inner)>::Index{})

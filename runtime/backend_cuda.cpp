@@ -38,11 +38,11 @@ class CudaBackend final : public Backend {
 }  // namespace
 
 Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests) {
-  const Device device = Device::current();  // before compiling: without a GPU that is the first thing to say
+  Device::current();  // before compiling: without a GPU that is the first thing to say
   const std::vector<CubinResult> compiled = cached_cubins(source, manifests);
   Backends backends;
   for (std::size_t i = 0; i < manifests.size(); ++i) {
-    backends.push_back(std::make_shared<CudaBackend>(device, compiled[i], manifests[i]));
+    backends.push_back(make_cuda_backends(compiled[i], manifests.subspan(i, 1)).front());
   }
   return backends;
 }

@@ -88,8 +88,8 @@ template <int Rows, int Across, int Ld>
 inline constexpr u32 kPackedShape = static_cast<u32>(Rows) << 22 | static_cast<u32>(Across) << 12 | Ld;
 
 // Without alignment there is no asynchronous copy. Out of line: it is rare, and would fill the chunk loop; and one
-// function for tiles of all dtypes and shapes, which the compiler has to go through once. It copies u16s,
-// the same pieces by the same threads as above: `from` is where this thread's first one is.
+// function for tiles of all dtypes and shapes, which the compiler has to go through once. It copies u16s, the same
+// pieces by the same threads as above: `from` is where this thread's first one is.
 WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, int valid, int warp, int warps) {
   const int rows = static_cast<int>(shape >> 22), across = static_cast<int>(shape >> 12 & 0x3ffu);
   const int ld = static_cast<int>(shape & 0xfffu), own = 32 * warp + lanes::own();

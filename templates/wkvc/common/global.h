@@ -42,8 +42,6 @@ WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool
 // What the tokens of a chunk have in columns from col0 on.
 template <class T, int R, int C>
 struct Output {
-  static constexpr int kRows = R;
-
   const TensorArg& tensor;
   int col0;
   Tile<T, R, C> x;

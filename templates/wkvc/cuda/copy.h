@@ -24,10 +24,9 @@ WKVC_INLINE void block(T* to, const T* from) {
 }
 
 // Without alignment there is no cp.async.
-template <class T>
-WKVC_INLINE void piece_elementwise(T* to, const T* from) {
+WKVC_INLINE void piece_elementwise(u16* to, const u16* from) {
   WKVC_UNROLL
-  for (int i = 0; i < 16 / static_cast<int>(sizeof(T)); ++i) to[i] = from != nullptr ? from[i] : T{};
+  for (int i = 0; i < 8; ++i) to[i] = from != nullptr ? from[i] : u16{};
 }
 
 // The largest |x| of pieces.

@@ -76,6 +76,7 @@ WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
 WKVC_INLINE int row_of(int element) { return layout::row_of_slot(layout::row_slot(element)); }
 WKVC_INLINE int column_of(int element) { return layout::column_of_slot(layout::column_slot(element)); }
 
+// Two neighbouring elements, from anywhere.
 WKVC_INLINE void load_pair(const float* from, float* units) {
   const float2 pair = *reinterpret_cast<const float2*>(from);
   units[0] = pair.x;

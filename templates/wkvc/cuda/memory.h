@@ -8,11 +8,7 @@
 namespace wkvc::memory {
 
 // Both lie in shared memory, which is aligned.
-WKVC_INLINE void load_adjacent(const float* from, float (&x)[2]) {
-  const float2 pair = *reinterpret_cast<const float2*>(from);
-  x[0] = pair.x;
-  x[1] = pair.y;
-}
+WKVC_INLINE void load_adjacent(const float* from, float (&x)[2]) { fragment::load_pair(from, x); }
 template <class T>
 WKVC_INLINE void load_adjacent(const T* from, float (&x)[2]) {
   unpack(*reinterpret_cast<const u32*>(from), x, T{});
@@ -21,9 +17,7 @@ WKVC_INLINE void load_adjacent(const T* from, float (&x)[2]) {
 // Global memory: the elements of kAdjacent columns, in one access where `aligned`.
 WKVC_INLINE void load_adjacent(const float* from, float* x, bool aligned) {
   if (aligned) {
-    const float2 pair = *reinterpret_cast<const float2*>(from);
-    x[0] = pair.x;
-    x[1] = pair.y;
+    fragment::load_pair(from, x);
   } else {
     x[0] = from[0];
     x[1] = from[1];

@@ -25,10 +25,7 @@ template <class T>
 void block(T* to, const T* from) {
   for (unsigned i = 0; i < 256; i += 16 / sizeof(T)) queue().add(to + i, from + i);
 }
-template <class T>
-void piece_elementwise(T* to, const T* from) {
-  queue().add(to, from);
-}
+inline void piece_elementwise(u16* to, const u16* from) { queue().add(to, from); }
 
 // The largest |x| of pieces.
 template <class T>

@@ -1,5 +1,6 @@
 #include "codegen/emit/Emit.h"
 
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/TypeSwitch.h>
 
 #include <map>
@@ -151,7 +152,7 @@ class Emitter {
               warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
               warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
               warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
-              warp::CallOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp,
+              warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp,
               warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp>(
             [&](auto o) { write(o); })
         .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
@@ -166,21 +167,67 @@ class Emitter {
     line("// {}", note.str());
   }
 
-  void write(warp::RingOp op) {
-    std::string start = first_chunk(op.getBackward());
-    if (op.getStarted()) start += " + 1";
-    line("{} {}{};", ring_type(op), declare(op.getResult()), ring_arguments(op, start));
+  static std::string ring_arguments(warp::RingOp op) {
+    return fmt::format("<{}, {}, {}", dtype_text(cast<MemRefType>(op.getType()).getElementType()),
+                       shape_text(op.getType()), op.getStages());
   }
 
-  static std::string ring_type(warp::RingOp op) {
-    return fmt::format("{}<{}, {}, {}>", op.getBackward() ? "BackwardRing" : "Ring",
-                       dtype_text(cast<MemRefType>(op.getType()).getElementType()), shape_text(op.getType()),
-                       op.getStages());
+  void write(warp::RingOp op) {
+    line("const Ring{}> {}{{block.memory + {}}};", ring_arguments(op), declare(op.getResult()), op.getOffset());
+    if (!isa_and_nonnull<warp::RingOp>(op->getNextNode())) write_copies(op);
   }
-  // `start`: the chunk that is copied next.
-  std::string ring_arguments(warp::RingOp op, const std::string& start) const {
-    return fmt::format("(block.memory + {}, {}, block{})", op.getOffset(), tensor(op.getTensor()),
-                       start == "0" ? "" : ", " + start);
+
+  // Who copies what, after the last of several rings: one object for those with tiles of one kind.
+  void write_copies(warp::RingOp last) {
+    std::vector<warp::RingOp> rings;
+    for (Operation* op = last; isa_and_nonnull<warp::RingOp>(op); op = op->getPrevNode())
+      rings.insert(rings.begin(), cast<warp::RingOp>(op));
+    std::map<std::string, std::vector<warp::RingOp>> kinds;
+    std::vector<std::string> order;
+    for (warp::RingOp ring : rings) {
+      auto& kind = kinds[ring_arguments(ring)];
+      if (kind.empty()) order.push_back(ring_arguments(ring));
+      kind.push_back(ring);
+    }
+    for (const std::string& kind : order) write_copies(kind, kinds[kind]);
+  }
+
+  void write_copies(const std::string& kind, const std::vector<warp::RingOp>& rings) {
+    std::string copies = names_.unique("copies");
+    std::map<uint64_t, size_t> taken;            // by each warp
+    std::vector<std::vector<std::string>> each;  // the first of all warps, the second, …
+    for (warp::RingOp ring : rings) {
+      copies_[ring] = copies;
+      size_t n = taken[ring.getWarp()]++;
+      if (n == each.size()) each.emplace_back();
+      Value slots = maximum_of(ring);
+      each[n].push_back(fmt::format("copied({}, {}, {}{})", ring.getWarp(), tensor(ring.getTensor()),
+                                    names_.of(ring.getResult()), slots ? ", " + names_.of(slots) : ""));
+    }
+    line("Copies{}, {}> {};  // of this warp", kind, each.size(), copies);
+    for (size_t n = 0; n < each.size(); ++n) call(fmt::format("{}.take<{}>(args, block,", copies, n), each[n]);
+  }
+
+  // Where the largest element of a ring's chunk is published.
+  static Value maximum_of(warp::RingOp ring) {
+    for (Operation* current : ring->getUsers())
+      for (Operation* user : current->getUsers())
+        if (auto publish = dyn_cast<warp::PublishMaxOp>(user)) return publish.getSlots();
+    return {};
+  }
+
+  // The objects that copy these rings, all of whose rings have to be among them.
+  std::vector<std::string> copies_of(const std::vector<warp::RingOp>& rings, llvm::function_ref<bool(warp::RingOp)> all) {
+    std::vector<std::string> copies;
+    for (warp::RingOp ring : rings)
+      if (!llvm::is_contained(copies, copies_[ring])) copies.push_back(copies_[ring]);
+    for (auto& [op, by] : copies_) {
+      auto ring = cast<warp::RingOp>(op);
+      if (llvm::is_contained(copies, by) && all(ring) && !llvm::is_contained(rings, ring))
+        user_error("kernel: rings with tiles of one kind are copied together; {} is missing",
+                   names_.of(ring.getResult()));
+    }
+    return copies;
   }
 
   // That of the loop being written, and what the chunks after it are compared with.
@@ -263,38 +310,42 @@ class Emitter {
   }
 
   void write(warp::CopyOp op) {
-    if (op.getNext()) return write_next(op);
     bool backward = op.getRing().getDefiningOp<warp::RingOp>().getBackward();
     std::string chunk = loop_ ? "c" : first_chunk(backward);
     if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
-    std::vector<std::string> rings;
-    for (warp::CopyOp copy : row_from(op)) rings.push_back(names_.of(copy.getRing()));
-    line("if ({}) copy_chunk(args, block, {}, {});", is_in_loop(chunk, backward), chunk, fmt::join(rings, ", "));
-  }
-
-  // The first chunk of the next group, through rings of its own.
-  void write_next(warp::CopyOp op) {
-    std::string chunk = fmt::format("first - {}", kernel_.getSavedEvery());
-    std::vector<std::string> rings;
-    for (warp::CopyOp copy : row_from(op)) {
-      auto ring = copy.getRing().getDefiningOp<warp::RingOp>();
-      rings.push_back(ring_type(ring) + ring_arguments(ring, chunk));
+    std::string exists = is_in_loop(chunk, backward);
+    if (op.getNext()) {  // the first chunk of the next group
+      chunk = fmt::format("first - {}", kernel_.getSavedEvery());
+      exists = "g > " + lowest_group();
     }
-    call(fmt::format("if (g > {}) copy_first_chunk(args, block, {},", lowest_group(), chunk), rings);
+    std::vector<warp::RingOp> rings;
+    for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
+    for (const std::string& copies : copies_of(rings, [](warp::RingOp) { return true; }))
+      line("if ({}) {}.copy(args, block, {});", exists, copies, chunk);
   }
 
   void write(warp::CurrentOp op) { line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing())); }
 
   void write(warp::PublishMaxOp op) {
     std::vector<std::string> maxima;
-    for (warp::PublishMaxOp x : row_from(op))
-      maxima.push_back(fmt::format("maximum({}, {})", expr(x.getX()), names_.of(x.getSlots())));
-    call("publish_maxima(block,", maxima);
+    std::vector<warp::RingOp> rings;
+    for (warp::PublishMaxOp x : row_from(op)) {
+      if (auto current = x.getX().getDefiningOp<warp::CurrentOp>())
+        rings.push_back(current.getRing().getDefiningOp<warp::RingOp>());
+      else
+        maxima.push_back(fmt::format("maximum({}, {})", expr(x.getX()), names_.of(x.getSlots())));
+    }
+    for (const std::string& copies : copies_of(rings, [](warp::RingOp ring) { return !!maximum_of(ring); }))
+      line("{}.publish_maxima(block, c);", copies);
+    if (!maxima.empty()) call("publish_maxima(block,", maxima);
   }
 
   void write(warp::ScaleForOp op) {
     std::string product;
-    for (Value slots : op.getSlots()) product += fmt::format("block_max({}, block) * ", names_.of(slots));
+    for (Value slots : op.getSlots()) {
+      bool one = cast<MemRefType>(slots.getType()).getDimSize(0) == 1;
+      product += fmt::format(fmt::runtime(one ? "*{} * " : "block_max({}, block) * "), names_.of(slots));
+    }
     line("const float {} = scale_for({}{});", declare(op.getResult()), product, float_text(op.getFactor()));
   }
 
@@ -448,6 +499,11 @@ class Emitter {
          expressions_.statement(op));
   }
 
+  void write(warp::UnitLowerInverseOp op) {
+    line("const auto {} = unit_lower_inverse<{}>({}, {});", declare(op.getResult()), op.getDtype().str(),
+         expr(op.getX()), names_.of(op.getScratch()));
+  }
+
   void write(warp::RoundOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
 
   void write(warp::WidenOp op) {
@@ -535,6 +591,7 @@ class Emitter {
   Identifiers names_;
   Expressions expressions_;
   std::map<std::string, std::string> tensors_;  // name → variable
+  llvm::MapVector<Operation*, std::string> copies_;  // ring → what copies it
   std::string text_;
   int indent_ = 0;
   warp::LoopOp loop_;  // over chunks, around what is written

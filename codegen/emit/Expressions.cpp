@@ -69,8 +69,6 @@ std::string Expressions::call(warp::CallOp op, int level) const {
     return fmt::format("{}({}, {})", function.str(), x(0), float_text(*op.getConstant()));
   if (function == "at_row")
     return fmt::format("at_row<{}, {}>({})", whole(), cast<VectorType>(op.getType()).getDimSize(0), x(0));
-  if (function.consume_front("unit_lower_inverse_"))
-    return fmt::format("unit_lower_inverse<{}>({})", function.str(), x(0));
   std::string arguments;
   for (Value operand : op.getX()) arguments += (arguments.empty() ? "" : ", ") + of(operand);
   // What is left of functions with a constant, row and those of levels, has it as its template argument.

@@ -197,7 +197,7 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, dS] = begin_loop(initial, "groups", /*reverse=*/true, (carried() + "_group").str());
     bool ahead = groups_ahead();
-    if (ahead) again_->buffers().declare_rings(/*everywhere=*/true, /*started=*/true);
+    if (ahead) again_->buffers().declare_rings(/*everywhere=*/true);
     create<warp::NoteOp>("The states before the chunks of this group.");
     create<warp::BarrierOp>();
     if (ahead) create<warp::WaitCopiesOp>(0);
@@ -240,7 +240,7 @@ class KernelBuilder {
     builder.set_state(S);
     bool saves = !backward() && program_.getSavedEvery() && !program_.getSummary();
     if (saves) create<warp::SaveStateOp>("saved_states", S, saved_type_);
-    if (!started) create<warp::WaitCopiesOp>(0);
+    if (!started) builder.wait_copies();
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
     if (recomputes) keep_state(builder.next_state());

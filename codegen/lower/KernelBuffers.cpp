@@ -37,6 +37,7 @@ void KernelBuffers::plan() {
   plan_maxima();
   plan_sums();
   plan_values();
+  plan_scratch();
 }
 
 void KernelBuffers::plan_rings() {
@@ -53,18 +54,39 @@ void KernelBuffers::plan_rings() {
     rings_[value].type = type;
     rings_[value].stages = stages;
   }
+  deal_rings();
+}
+
+// Tiles of one kind are dealt round, so that no warp copies more of them than it must. The others wait for the warp
+// that inverts a matrix, so it copies nothing.
+void KernelBuffers::deal_rings() {
+  std::vector<int> copiers;
+  auto inverses = program_.getBody().getOps<chunk::UnitLowerInverseOp>();
+  for (int warp = 0; warp < warps_; ++warp)
+    if (llvm::none_of(inverses, [&](auto inverse) { return placement_.of(inverse.getResult()).warp == warp; }))
+      copiers.push_back(warp);
+  if (copiers.empty()) copiers.push_back(0);
+  llvm::MapVector<std::pair<Type, int>, std::vector<KernelBuffer*>> kinds;
+  for (auto& [value, ring] : rings_) kinds[{ring.type, ring.stages}].push_back(&ring);
+  size_t next = 0;
+  for (auto& [kind, alike] : kinds)
+    for (KernelBuffer* ring : alike) ring->warp = copiers[next++ % copiers.size()];
 }
 
 void KernelBuffers::plan_maxima() {
-  MemRefType type = floats_type(warps_);
+  auto of_input = [&](llvm::StringRef name) {
+    return llvm::any_of(rings_, [&](auto& ring) {
+      return cast<chunk::InputOp>(ring.first.getDefiningOp()).getSym() == name;
+    });
+  };
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round)) continue;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
       KernelBuffer& maximum = maxima_[name.str()];
       if (maximum.space) continue;
       // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.
-      maximum.type = type;
-      maximum.space = reserve(name.str() + "_max", warp::shared_bytes(type), 0, placement_.phases());
+      maximum.type = floats_type(of_input(name) ? 1 : warps_);  // one warp copied all of an input
+      maximum.space = reserve(name.str() + "_max", warp::shared_bytes(maximum.type), 0, placement_.phases());
     }
   }
 }
@@ -91,6 +113,15 @@ void KernelBuffers::keep_sums_until(int phase) {
 void KernelBuffers::plan_values() {
   for (Operation& op : program_.getBody().front())
     if (op.getNumResults() && placement_.of(op.getResult(0)).shared) values_[op.getResult(0)] = planned(&op);
+}
+
+void KernelBuffers::plan_scratch() {
+  for (auto inverse : program_.getBody().getOps<chunk::UnitLowerInverseOp>()) {
+    KernelBuffer& buffer = scratch_[inverse];
+    int phase = placement_.of(inverse.getResult()).phase;
+    buffer.type = floats_type(warp::kInverseFloats);
+    buffer.space = reserve("scratch", warp::shared_bytes(buffer.type), phase, phase);
+  }
 }
 
 KernelBuffer KernelBuffers::planned(Operation* op) {
@@ -147,6 +178,7 @@ void KernelBuffers::declare() {
     staged_.value = create<warp::StagedOp>(staged_.type, space.offset, space.from, space.to);
     set_name(staged_.value, space.name);
   }
+  for (auto& [op, buffer] : scratch_) declare_floats(buffer, buffer.space->name);
   for (auto& [value, buffer] : values_) {
     if (buffer.type.getRank() == 1)
       declare_floats(buffer, buffer.space->name + "_shared");
@@ -155,14 +187,15 @@ void KernelBuffers::declare() {
   }
 }
 
-void KernelBuffers::declare_rings(bool everywhere, bool started) {
+void KernelBuffers::declare_rings(bool everywhere) {
   for (auto& [value, ring] : rings_) {
     auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     ring.value =
         create<warp::RingOp>(ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset),
-                             b_.getI64IntegerAttr(ring.stages), program_.getBackward() ? b_.getUnitAttr() : UnitAttr(),
-                             started ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from), phase(ring.space->to));
+                             b_.getI64IntegerAttr(ring.stages), b_.getI64IntegerAttr(ring.warp),
+                             program_.getBackward() ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from),
+                             phase(ring.space->to));
     set_name(ring.value, ring.space->name);
   }
 }

@@ -18,7 +18,8 @@ struct KernelBuffer {
   SharedBuffer* space = nullptr;
   SharedBuffer* scale = nullptr;  // floats beside it, for the scale of an f16 tile or of each of its slabs
   llvm::StringRef slabs;          // "rows" or "columns" if it has one for each
-  int stages = 1;                 // of a ring
+  int stages = 1;                 // of a ring, and the warp that copies it
+  int warp = 0;
   mlir::MemRefType type;
   mlir::Value value;
 };
@@ -46,21 +47,23 @@ class KernelBuffers {
   void keep_sums_until(int phase);
 
   void declare();  // all but rings
-  // Of one loop, or living in all phases; `started`: their first chunk has been copied.
-  void declare_rings(bool everywhere, bool started = false);
+  void declare_rings(bool everywhere);  // of one loop, or living in all phases
 
   // By input, by parameter's gradient, in the program's order.
   const llvm::MapVector<mlir::Value, KernelBuffer>& rings() const { return rings_; }
   const llvm::MapVector<mlir::Operation*, KernelBuffer>& sums() const { return sums_; }
   const KernelBuffer* find(mlir::Value value) const;    // where it crosses to other warps; null if it does not
   mlir::Value maximum(llvm::StringRef name) const;      // the slots of an input's or a state's; null if nobody needs it
+  mlir::Value scratch(mlir::Operation* inverse) const { return scratch_.lookup(inverse).value; }
   mlir::Value staged() const { return staged_.value; }  // null if no state is copied ahead
 
  private:
   void plan_rings();
+  void deal_rings();
   void plan_maxima();
   void plan_sums();
   void plan_values();
+  void plan_scratch();
   KernelBuffer planned(mlir::Operation* op);
   SharedBuffer* reserve(const std::string& name, std::int64_t bytes, int from, int to);
   void declare_floats(KernelBuffer& buffer, const std::string& name);
@@ -84,6 +87,7 @@ class KernelBuffers {
   llvm::MapVector<mlir::Value, KernelBuffer> rings_, values_;
   std::map<std::string, KernelBuffer> maxima_;
   KernelBuffer staged_;
+  llvm::MapVector<mlir::Operation*, KernelBuffer> scratch_;
   llvm::MapVector<mlir::Operation*, KernelBuffer> sums_;
 };
 

@@ -26,6 +26,10 @@ Value WarpBuilder::staged_chunk() { return program_.getRecompute() ? Value() : b
 
 void WarpBuilder::start_copies(bool of_state) {
   for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 0, /*next=*/false);
+  if (deep_phase()) {
+    create<warp::CommitCopiesOp>();
+    for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 1, /*next=*/false);
+  }
   if (of_state && staged_chunk())
     create<warp::CopySavedOp>(kept_states_, staged_chunk(), 0, /*next=*/false, StringAttr());
   create<warp::CommitCopiesOp>();
@@ -40,11 +44,25 @@ void WarpBuilder::start_next_group() {
 // Of two chunks in a group one is recomputed, with none after it.
 bool WarpBuilder::copies_ahead() { return !program_.getRecompute() || program_.getSavedEvery() > 2; }
 
+// The phase in which one warp inverts a matrix and all others wait, if inputs have been read before it: then those copy
+// the chunk after the next in its place.
+std::optional<int> WarpBuilder::deep_phase() const {
+  auto inverses = chunk::ProgramOp(program_).getBody().getOps<chunk::UnitLowerInverseOp>();
+  if (inverses.empty()) return std::nullopt;
+  int phase = placement_.of((*inverses.begin()).getResult()).phase;
+  bool read = llvm::all_of(buffers_.rings(), [&](auto& ring) {
+    return ring.second.stages == 2 && placement_.of(ring.first).last_phase < phase;
+  });
+  return read ? std::optional(phase) : std::nullopt;
+}
+
+void WarpBuilder::wait_copies() { create<warp::WaitCopiesOp>(deep_phase() ? 1 : 0); }
+
 // The next chunk's, into the rings of that many stages.
 void WarpBuilder::copy_ahead(int stages) {
   if (!copies_ahead()) return;
   for (auto& [value, ring] : buffers_.rings())
-    if (ring.stages == stages) create<warp::CopyOp>(ring.value, 1, /*next=*/false);
+    if (ring.stages == stages) create<warp::CopyOp>(ring.value, deep_phase() ? 2 : 1, /*next=*/false);
   if (staged_chunk() && stages == 1)
     create<warp::CopySavedOp>(kept_states_, staged_chunk(), 1, /*next=*/false,
                               but_first_ ? b_.getStringAttr("saved_states") : StringAttr());
@@ -69,7 +87,7 @@ void WarpBuilder::begin_chunk() {
     if (Value slots = buffers_.maximum(input.getSym())) create<warp::PublishMaxOp>(current_[value], slots);
   }
   create<warp::BarrierOp>();
-  copy_ahead(2);
+  if (!deep_phase()) copy_ahead(2);
   create_scales(/*of_states=*/false);
 }
 
@@ -126,6 +144,7 @@ void WarpBuilder::phase(int number) {
   }
   if (!slab_ops.empty()) slabs(slab_ops);
   if (!matrix_ops.empty()) matrices(matrix_ops);
+  if (number == deep_phase()) copy_ahead(2);
   rows(row_ops);
   if (number == 0) publish_states();
 }
@@ -422,7 +441,9 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::AtLeastOp x) { return function("maximum", x.getBound().convertToFloat()); })
       .Case([&](chunk::ExceedsOp x) { return function("greater_than", x.getBound().convertToFloat()); })
       .Case([&](chunk::TrilOp x) { return function(strictly("tril", x.getStrict())); })
-      .Case([&](chunk::UnitLowerInverseOp x) { return function(("unit_lower_inverse_" + x.getDtype()).str()); })
+      .Case([&](chunk::UnitLowerInverseOp x) -> Value {
+        return create<warp::UnitLowerInverseOp>(tile(x.getX()), buffers_.scratch(x), x.getDtype());
+      })
       .Case([&](chunk::DiagonalDotOp x) {
         return call("diagonal_dot", {shared_tile(x.getX()), shared_tile(x.getY())}, type);
       })

@@ -31,6 +31,7 @@ class WarpBuilder {
   void begin_chunk();        // publish maxima, barrier, copy ahead, scales
   void phase(int number);    // everything of one phase
   bool copies_ahead();       // whether a chunk can follow another in its loop
+  void wait_copies();        // of the current chunk
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
   // In place of the saved ones, apart from the first of a group.
@@ -47,6 +48,7 @@ class WarpBuilder {
   void create_scales(bool of_states);  // of this chunk, or of its states
   void publish_states();
   void copy_ahead(int stages);
+  std::optional<int> deep_phase() const;
   template <class F>
   void for_each_sum(F f);
   Registers& current_registers();

@@ -162,7 +162,6 @@ class Structure {
   static bool speaks_of_groups(Operation* op) {
     if (auto copy = dyn_cast<CopyOp>(op)) return copy.getNext();
     if (auto copy = dyn_cast<CopySavedOp>(op)) return copy.getNext() || copy.getFirstFrom();
-    if (auto ring = dyn_cast<RingOp>(op)) return ring.getStarted();
     if (auto keep = dyn_cast<KeepStateOp>(op)) return keep.getButLast();
     return false;
   }
@@ -312,12 +311,27 @@ class Structure {
     int64_t warps = signed_value(kernel_.getWarps());
     if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, warps - 1))
       return op->emitOpError("warp ") << signed_value(on.getWarp()) << " of a block of " << warps;
-    auto one_a_warp = [&](Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0) == warps; };
-    bool reads_slots = isa<PublishMaxOp, ScaleForOp>(op);
-    for (Value operand : op->getOperands())
-      if (auto type = dyn_cast<MemRefType>(operand.getType()))
-        if (reads_slots && type.getRank() == 1 && !one_a_warp(operand))
-          return op->emitOpError() << "takes one slot for each of the " << warps << " warps, not " << type;
+    if (auto ring = dyn_cast<RingOp>(op); ring && !in_range(ring.getWarp(), 0, warps - 1))
+      return op->emitOpError("is copied by warp ") << signed_value(ring.getWarp()) << " of a block of " << warps;
+    if (auto publish = dyn_cast<PublishMaxOp>(op)) return verify_slots(publish, warps);
+    if (auto scale = dyn_cast<ScaleForOp>(op))
+      for (Value slots : scale.getSlots())
+        if (int64_t count = slot_count(slots); count != 1 && count != warps)
+          return op->emitOpError() << "takes one slot, or one for each of the " << warps << " warps, not "
+                                   << slots.getType();
+    return success();
+  }
+
+  static int64_t slot_count(Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0); }
+
+  // A tile of a ring was copied by one warp; of register tiles each warp has its own.
+  static LogicalResult verify_slots(PublishMaxOp op, int64_t warps) {
+    bool shared = isa<MemRefType>(op.getX().getType());
+    if (shared && !op.getX().getDefiningOp<CurrentOp>())
+      return op->emitOpError("of shared tiles takes only the current one of a ring");
+    if (int64_t count = slot_count(op.getSlots()); count != (shared ? 1 : warps))
+      return op->emitOpError() << "has " << count << " slots; expected "
+                               << (shared ? "one" : "one for each of the " + std::to_string(warps) + " warps");
     return success();
   }
 

@@ -101,8 +101,7 @@ Form form_of(llvm::StringRef function) {
       .Cases({"sum_rows", "sum_columns"}, Form::sum)
       .Case("diagonal_column", Form::diagonal)
       .Case("at_row", Form::at_row)
-      .Cases({"tril", "tril_strict", "unit_lower_inverse_f16"}, Form::square)
-      .Cases({"unit_lower_inverse_bf16", "unit_lower_inverse_f32"}, Form::square)
+      .Cases({"tril", "tril_strict"}, Form::square)
       .Case("row", Form::row)
       .Cases({"maximum", "greater_than", "add_constant", "mul_constant"}, Form::constant)
       .Cases({"add", "sub", "mul"}, Form::binary)
@@ -197,6 +196,16 @@ LogicalResult CallOp::verify() {
   return verify_shapes(*this, form);
 }
 
+LogicalResult UnitLowerInverseOp::verify() {
+  auto x = shape_of(getX());
+  if (x[0] != x[1] || x[0] == 1) return emitOpError() << "takes a square tile, not " << getX().getType();
+  if (!rec::is_compute(getDtype()))
+    return emitOpError() << "has the dtype \"" << getDtype() << "\"; expected " << rec::computes_text;
+  if (int64_t floats = cast<MemRefType>(getScratch().getType()).getDimSize(0); floats < kInverseFloats)
+    return emitOpError() << "has a scratch of " << floats << " floats; expected " << kInverseFloats;
+  return success();
+}
+
 LogicalResult RoundOp::verify() {
   bool scaled = getScale() || getOwn();
   if (getScale() && getOwn()) return emitOpError("has a scale given and one of its own; expected at most one");
@@ -240,7 +249,6 @@ LogicalResult verify_live(Operation* op, uint64_t from, uint64_t to) {
 
 LogicalResult RingOp::verify() {
   if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
-  if (getBackward() && getStarted()) return emitOpError("is started a group ahead, which goes forward");
   return verify_number(*this, "the number of stages", getStages(), 1, kMaxStages);
 }
 

@@ -17,6 +17,9 @@
 
 namespace wkvc::warp {
 
+// Floats of shared memory that an inverse needs as scratch.
+constexpr int64_t kInverseFloats = 192;
+
 inline constexpr size_t kMaxOperations = 40000;  // of a kernel
 
 inline constexpr int kSharedSpace = 3;

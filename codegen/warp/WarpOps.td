@@ -89,15 +89,13 @@ def Warp_CombineOp : Warp_Op<"combine"> {
 def Warp_RingOp : Warp_Op<"ring"> {
   let summary = "Raw chunks of an input, `stages` of them in flight";
   let description = [{
-    In use between the phases given, or in all. The copies go on from one before the loop that reads it; `started`: in the
-    group before.
+    In use between the phases given, or in all. One warp copies a tensor as a whole.
   }];
-  let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages, UnitAttr:$backward, UnitAttr:$started,
+  let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages, I64Attr:$warp, UnitAttr:$backward,
                        OptionalAttr<I64Attr>:$from, OptionalAttr<I64Attr>:$to);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = [{
-    $tensor `offset` $offset `stages` $stages (`backward` $backward^)? (`started` $started^)? (`live` $from^ `to` $to)?
-    attr-dict `:` type($result)
+    $tensor `offset` $offset `stages` $stages `by` $warp (`backward` $backward^)? (`live` $from^ `to` $to)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -210,7 +208,7 @@ def Warp_CurrentOp : Warp_Op<"current", [Pure, AllTypesMatch<["ring", "result"]>
 //===- Scales --------------------------------------------------------------------------------------------------===//
 
 def Warp_PublishMaxOp : Warp_Op<"publish_max"> {
-  let summary = "The largest |x| of a register tile, or among what this warp copied of a shared one, to its slot";
+  let summary = "The largest |x| of a register tile to this warp's slot, or of a ring's current tile to the only one";
   let arguments = (ins AnyTypeOf<[Warp_Tile32, Warp_Shared]>:$x, Warp_Floats:$slots);
   let assemblyFormat = "$x `,` $slots attr-dict `:` type($x) `,` type($slots)";
 }
@@ -292,6 +290,14 @@ def Warp_CallOp : Warp_Op<"call", [Pure]> {
   let assemblyFormat = [{
     $function `(` $x `)` (`with` $constant^)? attr-dict `:` functional-type($x, $result)
   }];
+  let hasVerifier = 1;
+}
+
+def Warp_UnitLowerInverseOp : Warp_Op<"unit_lower_inverse", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "(I − x)⁻¹ of a strictly lower triangular x, by one warp; `scratch` is its own";
+  let arguments = (ins Warp_Tile32:$x, Warp_Floats:$scratch, StrAttr:$dtype);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x `,` $scratch `in` $dtype attr-dict `:` type($x) `,` type($scratch)";
   let hasVerifier = 1;
 }
 

@@ -2,7 +2,7 @@
 // between publishing and reading, and another one before the slots are published again.
 #pragma once
 
-#include "wkvc/common/copy_async.h"
+#include "wkvc/common/block_base.h"
 
 namespace wkvc {
 
@@ -18,20 +18,10 @@ WKVC_INLINE Maximum<X> maximum(const X& tile, float* slots) {
   return {tile, slots};
 }
 
-template <class T, int R, int C, int LD>
-WKVC_INLINE float own_max(const Shared<T, R, C, LD>& x, const BlockBase& block) {
-  return copied_max(x, block);
-}
-template <int R, int C>
-WKVC_INLINE float own_max(const Tile<f32, R, C>& x, const BlockBase&) {
-  return max_abs(x);
-}
-
-// Of register tiles, and of what this warp copied of shared ones. All are found before any is written, so that they do
-// not wait for each other.
+// All are found before any is written, so that they do not wait for each other.
 template <class... X>
 WKVC_INLINE void publish_maxima(const BlockBase& block, const Maximum<X>&... x) {
-  const float largest[] = {own_max(x.tile, block)...};
+  const float largest[] = {max_abs(x.tile)...};
   float* const slots[] = {x.slots...};
   if (!lanes::is_first()) return;
   WKVC_FOR(i, static_cast<int>(sizeof...(X)), slots[i][block.warp] = largest[i]);

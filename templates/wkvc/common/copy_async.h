@@ -1,4 +1,4 @@
-// Rows of tokens from global to shared memory, in pieces of 16 bytes dealt to the threads of the block.
+// Rows of tokens from global to shared memory, in pieces of 16 bytes dealt to the lanes of one warp.
 #pragma once
 
 #include "wkvc/common/block_base.h"
@@ -14,72 +14,66 @@ struct Piece {
   int column;
 };
 
-// The pieces of an R x C tile are dealt round to all threads, in order. block.warps is known where a kernel is
-// compiled, so loops over rounds unroll.
+// The pieces of an R x C tile are dealt round to the lanes, in order.
 template <class T, int R, int C>
 struct Pieces {
   static constexpr int kAcross = C / kPiece<T>;
   static constexpr int kCount = R * kAcross;
+  static constexpr int kRounds = (kCount + 31) / 32;
 
-  static WKVC_INLINE int step(const BlockBase& block) { return 32 * block.warps; }
-  static WKVC_INLINE int rounds(const BlockBase& block) { return (kCount + step(block) - 1) / step(block); }
-
-  static WKVC_INLINE bool exists(const BlockBase& block, int lane, int round) {
-    return kCount % step(block) == 0 || step(block) * round + 32 * block.warp + lane < kCount;
-  }
-  static WKVC_INLINE Piece at(const BlockBase& block, int lane, int round) {
-    const int first = 32 * block.warp + lane;
+  static WKVC_INLINE bool exists(int lane, int round) { return kCount % 32 == 0 || 32 * round + lane < kCount; }
+  static WKVC_INLINE Piece at(int lane, int round) {
     // Whole rows a round: the column stays.
-    if (step(block) % kAcross == 0)
-      return {first / kAcross + round * (step(block) / kAcross), first % kAcross * kPiece<T>};
-    const int p = step(block) * round + first;
+    if (32 % kAcross == 0) return {lane / kAcross + round * (32 / kAcross), lane % kAcross * kPiece<T>};
+    const int p = 32 * round + lane;
     return {p / kAcross, p % kAcross * kPiece<T>};
   }
 };
 
-// Calls f with every piece that this warp copies.
+// Calls f with every piece of a tile.
 template <class T, int R, int C, class F>
-WKVC_INLINE void for_each_own_piece(const BlockBase& block, F f) {
+WKVC_INLINE void for_each_piece(F f) {
   using All = Pieces<T, R, C>;
   lanes::for_each([&](int lane) {
     WKVC_UNROLL
-    for (int round = 0; round < All::rounds(block); ++round) {
-      if (All::exists(block, lane, round)) f(All::at(block, lane, round));
+    for (int round = 0; round < All::kRounds; ++round) {
+      if (All::exists(lane, round)) f(All::at(lane, round));
     }
   });
 }
 
-// Where this thread's pieces of an R x C tile lie in a tensor: the address of its first one, from which the others
-// follow with few instructions.
+// Where this lane's pieces of an R x C tile lie in a tensor: the address of its first one, from which the others follow
+// with few instructions.
 template <class T, int R, int C>
 class Source {
  public:
+  Source() = default;
   // The tile begins at row `row` of this block's batch and head.
   WKVC_INLINE Source(const TensorArg& t, const BlockBase& block, long long row)
-      : first_(Pieces<T, R, C>::at(block, lanes::own(), 0)),
-        stride_(row_stride(t)),
-        from_(global_row<const T>(t, block, row) + first_.row * stride_ + first_.column) {}
+      : stride_(row_stride(t)), from_(global_row<const T>(t, block, row) + first().row * stride_ + first().column) {}
 
   WKVC_INLINE const T* from() const { return from_; }
   WKVC_INLINE int stride() const { return stride_; }
   WKVC_INLINE const T* at(Piece piece) const {
-    return from_ + (piece.row - first_.row) * stride_ + (piece.column - first_.column);
+    return from_ + (piece.row - first().row) * stride_ + (piece.column - first().column);
   }
-  WKVC_INLINE void advance(int rows) { from_ += rows * stride_; }
+  // The same tile, so many tiles further down.
+  WKVC_INLINE Source tile(int n) const { return Source(stride_, from_ + static_cast<long long>(n) * (R * stride_)); }
 
  private:
-  Piece first_;
-  int stride_;
-  const T* from_;
+  WKVC_INLINE Source(int stride, const T* from) : stride_(stride), from_(from) {}
+  static WKVC_INLINE Piece first() { return Pieces<T, R, C>::at(lanes::own(), 0); }
+
+  int stride_ = 0;
+  const T* from_ = nullptr;
 };
 
-// Starts copying. Rows from `valid` on become zero and their global memory is not touched. Every warp of the block
-// calls this. Needs rows that are aligned to pieces.
+// Starts copying. Rows from `valid` on become zero and their global memory is not touched. Needs rows that are aligned
+// to pieces.
 template <class T, int R, int C, int LD>
-WKVC_INLINE void copy_aligned(const Shared<T, R, C, LD>& to, const Source<T, R, C>& from, const BlockBase& block,
-                              int valid) {
-  for_each_own_piece<T, R, C>(
-      block, [&](Piece piece) { copy::piece(to.at(piece.row, piece.column), from.at(piece), piece.row < valid); });
+WKVC_INLINE void copy_aligned(const Shared<T, R, C, LD>& to, const Source<T, R, C>& from, int valid) {
+  for_each_piece<T, R, C>(
+      [&](Piece piece) { copy::piece(to.at(piece.row, piece.column), from.at(piece), piece.row < valid); });
 }
 
 // Rows of a tile, pieces of a row, and u16s from one row to the next: in one register, for what a rare call needs takes
@@ -89,12 +83,12 @@ inline constexpr u32 kPackedShape = static_cast<u32>(Rows) << 22 | static_cast<u
 
 // Without alignment there is no asynchronous copy. Out of line: it is rare, and would fill the chunk loop; and one
 // function for tiles of all dtypes and shapes, which the compiler has to go through once. It copies u16s, the same
-// pieces by the same threads as above: `from` is where this thread's first one is.
-WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, int valid, int warp, int warps) {
+// pieces by the same lanes as above: `from` is where this lane's first one is.
+WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, int valid) {
   const int rows = static_cast<int>(shape >> 22), across = static_cast<int>(shape >> 12 & 0x3ffu);
-  const int ld = static_cast<int>(shape & 0xfffu), own = 32 * warp + lanes::own();
+  const int ld = static_cast<int>(shape & 0xfffu), own = lanes::own();
   lanes::for_each([&](int lane) {
-    for (int piece = 32 * warp + lane; piece < rows * across; piece += 32 * warps) {
+    for (int piece = lane; piece < rows * across; piece += 32) {
       const int row = piece / across, column = piece % across;
       const u16* const first =
           from + static_cast<long long>(row - own / across) * stride + (column - own % across) * kPiece<u16>;
@@ -104,23 +98,22 @@ WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, i
 }
 
 template <class T, int R, int C, int LD>
-WKVC_INLINE void copy_async(const Shared<T, R, C, LD>& to, const Source<T, R, C>& from, const BlockBase& block,
-                            int valid, bool aligned) {
+WKVC_INLINE void copy_async(const Shared<T, R, C, LD>& to, const Source<T, R, C>& from, int valid, bool aligned) {
   if (aligned) {
-    copy_aligned(to, from, block, valid);
+    copy_aligned(to, from, valid);
   } else {
     constexpr int kHalves = static_cast<int>(sizeof(T) / sizeof(u16)), kAcross = Pieces<T, R, C>::kAcross;
     static_assert(R < 1 << 10 && kAcross < 1 << 10 && LD * kHalves < 1 << 12, "does not fit a packed shape");
     copy_slowly(reinterpret_cast<const u16*>(from.from()), from.stride() * kHalves, reinterpret_cast<u16*>(to.data),
-                kPackedShape<R, kAcross, LD * kHalves>, valid, block.warp, block.warps);
+                kPackedShape<R, kAcross, LD * kHalves>, valid);
   }
 }
 
-// Largest |x| among the elements that this warp copied: readable after wait_copies, without a barrier.
+// Largest |x| of a tile that this warp copied: readable after wait_copies, without a barrier.
 template <class T, int R, int C, int LD>
-WKVC_INLINE float copied_max(const Shared<T, R, C, LD>& x, const BlockBase& block) {
+WKVC_INLINE float copied_max(const Shared<T, R, C, LD>& x) {
   copy::Largest<T> largest;
-  for_each_own_piece<T, R, C>(block, [&](Piece piece) { largest.add(x.at(piece.row, piece.column)); });
+  for_each_piece<T, R, C>([&](Piece piece) { largest.add(x.at(piece.row, piece.column)); });
   return lanes::max_non_negative(largest.value());
 }
 

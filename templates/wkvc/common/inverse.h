@@ -7,13 +7,13 @@ namespace wkvc {
 
 // Block substitution below the diagonal: N_ij = N_ii · Σ_k X_ik·N_kj, over 16x16 blocks whose diagonal is inverted
 // exactly. The products of f32 tiles keep f32's accuracy, whatever the compute mode T: the inverse is where repeated
-// keys amplify rounding, and it is one matrix a chunk.
+// keys amplify rounding, and it is one matrix a chunk. `scratch`: 192 floats in shared memory for this warp alone.
 template <class T, int C>
-WKVC_INLINE Tile<f32, C, C> unit_lower_inverse(const Tile<f32, C, C>& x) {
+WKVC_INLINE Tile<f32, C, C> unit_lower_inverse(const Tile<f32, C, C>& x, float* scratch) {
   Tile<f32, C, C> inverse{};
   WKVC_UNROLL
   for (int i = 0; i < C / 16; ++i) {
-    inverse.block[i][i] = invert_block(x.block[i][i]);
+    inverse.block[i][i] = invert_block(x.block[i][i], scratch);
     WKVC_UNROLL
     for (int j = 0; j < i; ++j) {
       Fragment<f32> sum_t{};

@@ -1,4 +1,4 @@
-// The chunks of a sequence in a ring of shared tiles, copied ahead of their use.
+// The chunks of a sequence in rings of shared tiles, copied ahead of their use.
 #pragma once
 
 #include "wkvc/common/copy_async.h"
@@ -17,55 +17,94 @@ WKVC_INLINE int valid_rows(long long tokens, int chunk) {
   return chunk < whole ? C : chunk == whole ? static_cast<int>(tokens % C) : 0;
 }
 
-// `Stages` tiles one after the other; chunk c lives in tile c mod Stages. Chunks are copied in order, from `first` on
-// and `Step` (1 or -1) at a time, so the ring keeps where the next one starts.
-template <class T, int R, int C, int Stages, int Step = 1>
-class Ring {
- public:
-  static constexpr int kRows = R;
-
-  WKVC_INLINE Ring(char* memory, const TensorArg& t, const BlockBase& block, int first = 0)
-      : memory_(memory), next_(t, block, static_cast<long long>(R) * first) {}
+// `Stages` tiles one after the other; chunk c lives in tile c mod Stages.
+template <class T, int R, int C, int Stages>
+struct Ring {
+  char* memory;
 
   WKVC_INLINE Shared<T, R, C> operator[](int chunk) const {
     const int stage = static_cast<int>(static_cast<u32>(chunk) % Stages);
-    return {reinterpret_cast<T*>(memory_ + stage * Shared<T, R, C>::bytes)};
+    return {reinterpret_cast<T*>(memory + stage * Shared<T, R, C>::bytes)};
   }
-
-  // Starts copying `chunk`, the one after the last; rows from `valid` on become zero. The caller advances.
-  WKVC_INLINE void copy(int chunk, const BlockBase& block, int valid, bool aligned) const {
-    copy_async((*this)[chunk], next_, block, valid, aligned);
-  }
-  WKVC_INLINE void advance() { next_.advance(Step * R); }
-
- private:
-  char* memory_;
-  Source<T, R, C> next_;
 };
 
-// From the last chunk, which is `first`, to chunk 0.
+// A tensor that warp `warp` copies to a ring; the largest |x| of a chunk goes to `maximum`, if anybody needs it.
+struct Copied {
+  int warp;
+  const TensorArg& tensor;
+  const char* ring;
+  const float* maximum;
+};
+
 template <class T, int R, int C, int Stages>
-using BackwardRing = Ring<T, R, C, Stages, -1>;
+WKVC_INLINE Copied copied(int warp, const TensorArg& tensor, const Ring<T, R, C, Stages>& ring,
+                          const float* maximum = nullptr) {
+  return {warp, tensor, ring.memory, maximum};
+}
 
-// Starts copying `chunk` of several tensors. The caller commits.
-template <int N, class... Rings>
-WKVC_INLINE void copy_chunk(const KernelArgs<N>& args, const BlockBase& block, int chunk, Rings&... rings) {
-  constexpr int kRows[] = {Rings::kRows...};
-  static_assert(((Rings::kRows == kRows[0]) && ...), "a chunk has as many tokens in every ring");
-  const int valid = valid_rows<kRows[0]>(args.tokens, chunk);
-  // One test for all of them, of which one side is rare.
-  if (args.vector16) {
-    (rings.copy(chunk, block, valid, true), ...);
-  } else {
-    (rings.copy(chunk, block, valid, false), ...);
+// The tensors that this warp copies, of those with tiles of one kind: at most `Count`. Each is copied by one warp, which
+// then knows its largest element without the others. The same instructions serve all warps: what they copy is data.
+template <class T, int R, int C, int Stages, int Count>
+class Copies {
+ public:
+  // The n-th of each warp that has so many.
+  template <int N, int Tensors, class... Each>
+  WKVC_INLINE void take(const KernelArgs<Tensors>& args, const BlockBase& block, const Each&... each) {
+    static_assert(N < Count, "copies fewer tensors");
+    int tensor = 0;
+    Tensor& own = tensors_[N];
+    ((tensor = block.warp == each.warp ? static_cast<int>(&each.tensor - args.tensor) : tensor), ...);
+    ((own.ring = block.warp == each.warp ? static_cast<int>(each.ring - block.memory) : own.ring), ...);
+    ((own.maximum = block.warp == each.warp ? maximum_at(block, each) : own.maximum), ...);
+    own.source = Source<T, R, C>(args.tensor[tensor], block, 0);
   }
-  (rings.advance(), ...);
-}
 
-// The same through temporary rings, for one chunk.
-template <int N, class... Rings>
-WKVC_INLINE void copy_first_chunk(const KernelArgs<N>& args, const BlockBase& block, int chunk, Rings... rings) {
-  copy_chunk(args, block, chunk, rings...);
-}
+  // Starts copying chunk `chunk`; rows past the end become zero. The caller commits.
+  template <int Tensors>
+  WKVC_INLINE void copy(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk) const {
+    const int valid = valid_rows<R>(args.tokens, chunk);
+    // One test for all of them, of which one side is rare.
+    if (args.vector16) {
+      WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, true));
+    } else {
+      WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, false));
+    }
+  }
+
+  // Of a chunk whose copies have been waited for. A block.barrier() belongs between this and reading, and another one
+  // before the next chunk's.
+  WKVC_INLINE void publish_maxima(const BlockBase& block, int chunk) const {
+    WKVC_FOR(n, Count, tensors_[n].publish_maximum(block, chunk));
+  }
+
+ private:
+  static constexpr int kNowhere = -1;
+
+  // Offsets in shared memory: pointers would take twice the registers.
+  struct Tensor {
+    Source<T, R, C> source;
+    int ring = kNowhere;
+    int maximum = kNowhere;
+
+    WKVC_INLINE Shared<T, R, C> tile(const BlockBase& block, int chunk) const {
+      return Ring<T, R, C, Stages>{block.memory + ring}[chunk];
+    }
+    WKVC_INLINE void copy(const BlockBase& block, int chunk, int valid, bool aligned) const {
+      if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(chunk), valid, aligned);
+    }
+    WKVC_INLINE void publish_maximum(const BlockBase& block, int chunk) const {
+      if (maximum == kNowhere) return;
+      const float largest = copied_max(tile(block, chunk));
+      if (lanes::is_first()) *block.floats(maximum) = largest;
+    }
+  };
+
+  static WKVC_INLINE int maximum_at(const BlockBase& block, const Copied& copied) {
+    if (copied.maximum == nullptr) return kNowhere;
+    return static_cast<int>(reinterpret_cast<const char*>(copied.maximum) - block.memory);
+  }
+
+  Tensor tensors_[Count];
+};
 
 }  // namespace wkvc

@@ -3,6 +3,7 @@
 // loses every digit of f16. So: substitution in f32 inside both 8x8 diagonal blocks at once, then one product between.
 #pragma once
 
+#include "wkvc/cuda/lanes.h"
 #include "wkvc/cuda/mma_block.h"
 
 namespace wkvc {
@@ -14,11 +15,44 @@ struct Pair {
 
 namespace invert {
 
-// Row j of the inverse is final once the rows above it are in; then row i gains x[i,j]·row j for every i > j.
-WKVC_INLINE void substitute_row(Pair& inverse, const Pair& x, int j) {
-  const int lane = ptx::lane();
-  const float factor = ptx::shuffle(x.v[j % 2], lane / 4 * 4 + j / 2);  // zero unless this lane's row is below j
-  WKVC_FOR(i, 2, inverse.v[i] += factor * ptx::shuffle(inverse.v[i], 4 * j + lane % 4));
+// Both 8x8 blocks in shared memory, row by row; the padding keeps rows out of each other's banks.
+inline constexpr int kLd = 12;
+WKVC_INLINE float* row_of(float* scratch, int block, int row) { return scratch + (8 * block + row) * kLd; }
+
+WKVC_INLINE void store_pair(float* scratch, int block, const Pair& x) {
+  float* const to = row_of(scratch, block, ptx::lane() / 4) + ptx::lane() % 4 * 2;
+  *reinterpret_cast<float2*>(to) = make_float2(x.v[0], x.v[1]);
+}
+WKVC_INLINE Pair load_pair(float* scratch, int block) {
+  Pair x;
+  fragment::load_pair(row_of(scratch, block, ptx::lane() / 4) + ptx::lane() % 4 * 2, x.v);
+  return x;
+}
+WKVC_INLINE Pair load_pair_transposed(float* scratch, int block) {
+  const int column = ptx::lane() / 4, row = ptx::lane() % 4 * 2;
+  return Pair{{row_of(scratch, block, row)[column], row_of(scratch, block, row + 1)[column]}};
+}
+
+// Element i of one column of the inverse, once those above it are there.
+WKVC_INLINE void substitute(float (&column)[8], const float* x_row, int i) {
+  const float4 low = *reinterpret_cast<const float4*>(x_row), high = *reinterpret_cast<const float4*>(x_row + 4);
+  const float x[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  WKVC_FOR(k, 7, column[i] += k < i ? x[k] * column[k] : 0.f);
+}
+
+// Replaces both blocks by their inverses, transposed: each of the first 16 lanes one column, the others the same again.
+WKVC_INLINE void invert_blocks(float* scratch) {
+  const int block = ptx::lane() / 8 % 2, own = ptx::lane() % 8;
+  float column[8];
+  WKVC_FOR(i, 8, column[i] = i == own ? 1.f : 0.f);
+  WKVC_FOR(i, 7, substitute(column, row_of(scratch, block, i + 1), i + 1));
+  lanes::sync();
+  if (ptx::lane() < 16) {
+    float4* const to = reinterpret_cast<float4*>(row_of(scratch, block, own));
+    to[0] = make_float4(column[0], column[1], column[2], column[3]);
+    to[1] = make_float4(column[4], column[5], column[6], column[7]);
+  }
+  lanes::sync();
 }
 
 // An 8x8 product a·bᵀ on the tensor cores with f32's accuracy.
@@ -38,13 +72,15 @@ WKVC_INLINE Pair product_nt(const Pair& a, const Pair& b) {
 
 }  // namespace invert
 
-WKVC_INLINE Fragment<f32> invert_block(const Fragment<f32>& x) {
-  const int row = ptx::lane() / 4, column = ptx::lane() % 4 * 2;
-  const Pair identity{{row == column ? 1.f : 0.f, row == column + 1 ? 1.f : 0.f}};
-  const Pair x11{{x.unit[0], x.unit[1]}}, x21{{x.unit[2], x.unit[3]}}, x22{{x.unit[6], x.unit[7]}};
-  Pair n11 = identity, n22 = identity, n11_t;
-  WKVC_FOR(j, 7, (invert::substitute_row(n11, x11, j), invert::substitute_row(n22, x22, j)));
-  fragment::transpose_8x8(n11.v, n11_t.v);
+// `scratch`: 2·8·12 floats in shared memory, for this warp alone.
+WKVC_INLINE Fragment<f32> invert_block(const Fragment<f32>& x, float* scratch) {
+  lanes::sync();  // lanes that still read the last block's
+  invert::store_pair(scratch, 0, Pair{{x.unit[0], x.unit[1]}});
+  invert::store_pair(scratch, 1, Pair{{x.unit[6], x.unit[7]}});
+  lanes::sync();
+  invert::invert_blocks(scratch);
+  const Pair x21{{x.unit[2], x.unit[3]}}, n11 = invert::load_pair_transposed(scratch, 0);
+  const Pair n11_t = invert::load_pair(scratch, 0), n22 = invert::load_pair_transposed(scratch, 1);
   const Pair x21_n11_t = invert::product_nt(n11_t, x21);  // (x21·n11)ᵀ, which is the B operand of the next product
   const Pair n21 = invert::product_nt(n22, x21_n11_t);
   return Fragment<f32>{{n11.v[0], n11.v[1], n21.v[0], n21.v[1], 0.f, 0.f, n22.v[0], n22.v[1]}};

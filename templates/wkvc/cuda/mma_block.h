@@ -16,14 +16,15 @@ WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16>& a, const fr
   ptx::mma_bf16(acc.unit + 4, a.unit, b.unit[2], b.unit[3]);
 }
 
-// x = high + low up to 2^-22 of x, both tf32.
+// x = high + low, of which the tensor core reads all but the last 2^-21 of x. Cut rather than rounded: rounding takes
+// several instructions.
 template <int N>
 struct SplitTf32 {
   u32 high[N], low[N];
 
   WKVC_INLINE void set(int i, float x) {
-    high[i] = ptx::round_tf32(x);
-    low[i] = ptx::round_tf32(x - ptx::float_of(high[i]));
+    high[i] = ptx::bits_of(x) & ptx::kTf32Bits;
+    low[i] = ptx::bits_of(x - ptx::float_of(high[i]));
   }
 };
 

@@ -73,12 +73,8 @@ WKVC_INLINE float widen_f16(unsigned short bits) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(bits));
   return y;
 }
-// Nearest tf32, ties away from zero: the tensor core itself would cut the low bits off.
-WKVC_INLINE u32 round_tf32(float x) {
-  u32 y;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
-  return y;
-}
+// What the tensor core reads of an f32 as tf32.
+inline constexpr u32 kTf32Bits = 0xffffe000u;
 
 // ---- arithmetic; the approximations are good to 2 ulp and flush subnormal numbers
 WKVC_INLINE float ex2(float x) {

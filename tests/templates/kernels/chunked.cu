@@ -17,34 +17,23 @@ struct Buffers {
   static constexpr int kMatrices = kFactors + 4 * kFactor;
   static constexpr int kFloats = kMatrices + 4 * kMatrix;
 
-  WKVC_INLINE Shared<Storage, C, K> raw(int i, long long chunk) const {
-    return block.shared<Storage, C, K>((2 * i + static_cast<int>(chunk % 2)) * kRaw);
-  }
+  WKVC_INLINE Ring<Storage, C, K, 2> ring(int i) const { return {block.memory + 2 * i * kRaw}; }
   WKVC_INLINE ScaledShared<T, C, K> factor(int i) const {
     return block.scaled_shared<T, C, K>(kFactors + i * kFactor, kFloats + 4 * i);
   }
   WKVC_INLINE ScaledShared<T, C, C> matrix(int i) const {
     return block.scaled_shared<T, C, C>(kMatrices + i * kMatrix, kFloats + 16 + 4 * i);
   }
-  WKVC_INLINE float* maxima() const { return block.floats(kFloats + 32); }
+  WKVC_INLINE float* maximum() const { return block.floats(kFloats + 32); }
+  WKVC_INLINE float* scratch() const { return block.floats(kFloats + 64 + 8 * K); }
   WKVC_INLINE float* e_m() const { return block.floats(kFloats + 64); }
   WKVC_INLINE float* e_rest() const { return block.floats(kFloats + 64 + 4 * K); }
 };
 
-template <class Storage, class T>
-WKVC_INLINE void fetch(const KernelArgs<9>& args, const Buffers<Storage, T>& buffers, long long chunk) {
-  const int valid = static_cast<int>(args.tokens - chunk * C);
-  for (int i = 0; i < 6; ++i) {
-    const Source<Storage, C, K> from(args.tensor[i], buffers.block, chunk * C);
-    copy_async(buffers.raw(i, chunk), from, buffers.block, valid, args.tensor[i].vector16 != 0);
-  }
-  commit_copies();
-}
-
 // Decays and the four factors, 16 key columns at a time.
 template <class Storage, class T>
-WKVC_INLINE void prepare(const Buffers<Storage, T>& buffers, long long chunk, int valid, int col, float k_scale) {
-  const auto raw = [&](int i) { return widen(load(buffers.raw(i, chunk).template cols<16>(col))); };
+WKVC_INLINE void prepare(const Buffers<Storage, T>& buffers, int chunk, int valid, int col, float k_scale) {
+  const auto raw = [&](int i) { return widen(load(buffers.ring(i)[chunk].template cols<16>(col))); };
   const auto log_w = keep_rows(sigmoid(raw(1)) * -0.6065306597f, valid);
   const auto L = cumsum(log_w);
   const auto m = row<C / 2 - 1>(L);
@@ -71,15 +60,23 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
   const int v = 16 * block.warp;
   Tile<f32, 16, K> S;
   load_state(S, args.tensor[6], block, v);
-  const long long chunks = (args.tokens + C - 1) / C;
-  fetch(args, buffers, 0);
-  for (long long c = 0; c < chunks; ++c) {
-    const int valid = static_cast<int>(args.tokens - c * C);
+  const int chunks = chunk_count<C>(args.tokens);
+  // All but warp 0, which inverts, copy two tensors.
+  Copies<Storage, C, K, 2, 2> copies;
+  const auto of = [&](int warp, int i) { return copied(warp, args.tensor[i], buffers.ring(i)); };
+  copies.template take<0>(args, block, of(1, 0), of(2, 1), of(3, 3));
+  copies.template take<1>(args, block, of(1, 4), of(2, 5),
+                          copied(3, args.tensor[2], buffers.ring(2), buffers.maximum()));
+  copies.copy(args, block, 0);
+  commit_copies();
+  for (int c = 0; c < chunks; ++c) {
+    const int valid = valid_rows<C>(args.tokens, c);
     wait_copies<0>();
-    publish_maxima(block, maximum(buffers.raw(2, c), buffers.maxima()));
+    copies.publish_maxima(block, c);
     block.barrier();
-    if (c + 1 < chunks) fetch(args, buffers, c + 1);
-    const float k_scale = scale_for(block_max(buffers.maxima(), block));
+    if (c + 1 < chunks) copies.copy(args, block, c + 1);
+    commit_copies();
+    const float k_scale = scale_for(*buffers.maximum());
     if (block.warp == 0) {
       store_scale(rt, 1.f);
       store_scale(at, 1.f);
@@ -88,14 +85,14 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
     }
     for (int col = 16 * block.warp; col < K; col += 16 * block.warps) prepare(buffers, c, valid, col, k_scale);
     block.barrier();
-    if (block.warp == 0) store(M, round_scaled<T>(unit_lower_inverse<T>(tril_strict(dot<T>(at, bt)))));
+    if (block.warp == 0) store(M, round_scaled<T>(unit_lower_inverse<T>(tril_strict(dot<T>(at, bt)), buffers.scratch())));
     if (block.warp == 1) store(AK, round_scaled<T>(tril_strict(dot<T>(at, kt))));
     if (block.warp == 2) store(RB, round_scaled<T>(tril(dot<T>(rt, bt))));
     if (block.warp == 3) store(RK, round_scaled<T>(tril(dot<T>(rt, kt))));
     block.barrier();
     S = S * load_row<K>(buffers.e_m());
     const auto S16 = round_scaled<T>(S);
-    const auto Vt = round_scaled<T>(widen(load_transposed(buffers.raw(3, c).template cols<16>(v))));
+    const auto Vt = round_scaled<T>(widen(load_transposed(buffers.ring(3)[c].template cols<16>(v))));
     auto U0 = zeros<16, C>();
     mma_nt(U0, S16, at);
     mma_nt(U0, Vt, AK);
@@ -106,7 +103,7 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
     mma_nt(O, S16, rt);
     mma_nt(O, Vt, RK);
     mma_nt(O, U16, RB);
-    store_outputs(args, block, static_cast<int>(c), valid, output_transposed<Storage>(args.tensor[7], v, O));
+    store_outputs(args, block, c, valid, output_transposed<Storage>(args.tensor[7], v, O));
     mma_nt(S, Vt, trans(kt));
     mma_nt(S, U16, trans(bt));
     S = S * load_row<K>(buffers.e_rest());

@@ -3,40 +3,39 @@
 using namespace wkvc;
 using namespace wkvc::test;
 
-// Copies x chunk by chunk to y, and its transpose through output_transposed to z; m gets the block's maximum.
-// Tensors: x [B,T,H,D] in T, y and z alike, m [B,chunks,H,16] f32.
+// Copies x chunk by chunk to y, and its transpose through output_transposed to z; m gets the chunk's maximum, found
+// in two ways. Tensors: x [B,T,H,D] in T, y and z alike, m [B,chunks,H,16] f32.
 template <class T, int C, int D>
 WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
-  constexpr int kBytes = Shared<T, C, D>::bytes;
-  float* slots = block.floats(2 * kBytes);
-  const auto fetch_chunk = [&](long long chunk) {
-    const long long left = args.tokens - chunk * C;
-    copy_async(block.shared<T, C, D>(chunk % 2 * kBytes), Source<T, C, D>(args.tensor[0], block, chunk * C), block,
-               static_cast<int>(left < C ? left : C), args.vector16 != 0);
-    commit_copies();
-  };
+  const Ring<T, C, D, 2> ring{block.memory};
+  float* const slots = block.floats(2 * Shared<T, C, D>::bytes);
+  float* const chunk_max = slots + 32;
+  Copies<T, C, D, 2, 2> copies;
+  copies.template take<1>(args, block, copied(block.warps - 1, args.tensor[0], ring, chunk_max));
   const int chunks = chunk_count<C>(args.tokens);
-  fetch_chunk(0);
+  copies.copy(args, block, 0);
+  commit_copies();
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    if (chunk + 1 < chunks) {
-      fetch_chunk(chunk + 1);
-      wait_copies<1>();
-    } else {
-      wait_copies<0>();
-    }
-    const auto x = block.shared<T, C, D>(chunk % 2 * kBytes);
-    publish_maxima(block, maximum(x, slots));
+    if (chunk + 1 < chunks) copies.copy(args, block, chunk + 1);
+    commit_copies();
+    wait_copies<1>();
+    copies.publish_maxima(block, chunk);
     block.barrier();
-    const float largest = block_max(slots, block);
+    const auto x = ring[chunk];
     const int valid = valid_rows<C>(args.tokens, chunk);
+    float own = 0.f;
     for (int column = 16 * block.warp; column < D; column += 16 * block.warps) {
       const auto slab = x.template cols<16>(column);
+      own = scalar::max(own, max_abs(widen(load(slab))));
       store_outputs(args, block, chunk, valid, output<T>(args.tensor[1], column, widen(load(slab))),
                     output_transposed<T>(args.tensor[2], column, widen(load_transposed(slab))));
     }
+    publish_maxima(block, maximum(zeros<16, 16>() + own, slots));
+    block.barrier();
+    const float of_warps = block_max(slots, block);
     if (block.warp == 0) {
       f32* const m = global_row<f32>(args.tensor[3], block, chunk);
-      WKVC_EACH_SLOT(PerColumn, 16, m[PerColumn::position(s)] = largest);
+      WKVC_EACH_SLOT(PerColumn, 16, m[PerColumn::position(s)] = 2.f * of_warps - *chunk_max);
     }
     block.barrier();
   }
@@ -53,9 +52,11 @@ CASE(bf16, 32, 128, 3)
 template <class T, int C, int D, int STAGES>
 WKVC_INLINE void backwards(const KernelArgs<2>& args, const Block& block) {
   const int chunks = chunk_count<C>(args.tokens);
-  BackwardRing<T, C, D, STAGES> ring(block.memory, args.tensor[0], block, chunks - 1);
+  const Ring<T, C, D, STAGES> ring{block.memory};
+  Copies<T, C, D, STAGES, 1> copies;
+  copies.template take<0>(args, block, copied(0, args.tensor[0], ring));
   const auto fetch_chunk = [&](int chunk) {
-    if (chunk >= 0) copy_chunk(args, block, chunk, ring);
+    if (chunk >= 0) copies.copy(args, block, chunk);
     commit_copies();
   };
   for (int stage = 0; stage < STAGES; ++stage) fetch_chunk(chunks - 1 - stage);

@@ -31,6 +31,7 @@ struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
 inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 
 namespace wkvc::ptx {
@@ -101,7 +102,7 @@ inline u32 pack_bf16(float low, float high) {
   return host::round_bf16(low) | static_cast<u32>(host::round_bf16(high)) << 16;
 }
 inline float widen_f16(unsigned short bits) { return host::widen_f16(bits); }
-inline u32 round_tf32(float x) { return std::isfinite(x) ? (bits_of(x) + 0x1000u) & ~0x1fffu : bits_of(x); }
+inline constexpr u32 kTf32Bits = 0xffffe000u;
 
 // ---- arithmetic, subnormal numbers flushed
 inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x) : x; }

@@ -133,7 +133,7 @@ constexpr Pass kPasses[] = {
      chain_all_sums},
     {"column-dots", "sums over values of products of two operands as contractions", Stage::chunk, Stage::chunk,
      contract_all_columns},
-    {"state-scales", "in backward programs, one scale for all rows of operands made of a state", Stage::chunk,
+    {"state-scales", "operands made of a state take their scales from it", Stage::chunk,
      Stage::chunk, scale_all_by_states},
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
     {"chunk-to-warp", "owners, phases, shared memory and barriers of one group of warps", Stage::chunk, Stage::warp,

@@ -148,13 +148,13 @@ class Emitter {
   void emit(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
         .Case<warp::RingOp, warp::BufferOp, warp::FloatsOp, warp::LoopOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp,
-              warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::LoadOp, warp::StoreOp,
-              warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
-              warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
-              warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
-              warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp,
-              warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp>(
-            [&](auto o) { write(o); })
+              warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::LoadOp,
+              warp::StoreOp, warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp,
+              warp::TokensOp, warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp,
+              warp::SaveStateOp, warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp,
+              warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp,
+              warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp,
+              warp::StoreOutputOp>([&](auto o) { write(o); })
         .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
@@ -217,7 +217,8 @@ class Emitter {
   }
 
   // The objects that copy these rings, all of whose rings have to be among them.
-  std::vector<std::string> copies_of(const std::vector<warp::RingOp>& rings, llvm::function_ref<bool(warp::RingOp)> all) {
+  std::vector<std::string> copies_of(const std::vector<warp::RingOp>& rings,
+                                     llvm::function_ref<bool(warp::RingOp)> all) {
     std::vector<std::string> copies;
     for (warp::RingOp ring : rings)
       if (!llvm::is_contained(copies, copies_[ring])) copies.push_back(copies_[ring]);
@@ -312,7 +313,9 @@ class Emitter {
   void write(warp::CopyOp op) {
     bool backward = op.getRing().getDefiningOp<warp::RingOp>().getBackward();
     std::string chunk = loop_ ? "c" : first_chunk(backward);
-    if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
+    if (op.getAhead())
+      chunk = chunk == "0" ? std::to_string(op.getAhead())
+                           : fmt::format("{} {} {}", chunk, backward ? '-' : '+', op.getAhead());
     std::string exists = is_in_loop(chunk, backward);
     if (op.getNext()) {  // the first chunk of the next group
       chunk = fmt::format("first - {}", kernel_.getSavedEvery());
@@ -347,6 +350,11 @@ class Emitter {
       product += fmt::format(fmt::runtime(one ? "*{} * " : "block_max({}, block) * "), names_.of(slots));
     }
     line("const float {} = scale_for({}{});", declare(op.getResult()), product, float_text(op.getFactor()));
+  }
+
+  void write(warp::OwnScaleOp op) {
+    line("const float {} = scale_for(max_abs({}) * {});", declare(op.getResult()), expr(op.getX()),
+         float_text(op.getFactor()));
   }
 
   void write(warp::LoadOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.load(op)); }
@@ -590,7 +598,7 @@ class Emitter {
   Manifest manifest_;
   Identifiers names_;
   Expressions expressions_;
-  std::map<std::string, std::string> tensors_;  // name → variable
+  std::map<std::string, std::string> tensors_;       // name → variable
   llvm::MapVector<Operation*, std::string> copies_;  // ring → what copies it
   std::string text_;
   int indent_ = 0;

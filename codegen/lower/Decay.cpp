@@ -62,7 +62,7 @@ DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string&
         "--chunk {}: log decays reach {:.4g} a token, so e^±L over half a chunk leaves the range of {} operands; "
         "the largest chunk that fits is {}",
         chunk, log_range.lo, compute, largest);
-  return {DecayPath::anchored, chunk, steepest * chunk / 2};
+  return {DecayPath::anchored, chunk, steepest * chunk / 2, std::exp(std::max(0.0, log_range.hi) * chunk / 2)};
 }
 
 Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builder), plan_(plan) {
@@ -104,7 +104,7 @@ Value Decay::factored(Value x, Value factor, const std::string& suffix) {
 Value Decay::state(Value S0) {
   if (state_) return state_;
   state_ = plan_.path == DecayPath::anchored
-               ? called(b_.mul(S0, at_most(called(b_.exp2(middle_), "e_middle"), std::exp(plan_.exponent))), "S_middle")
+               ? called(b_.mul(S0, at_most(called(b_.exp2(middle_), "e_middle"), plan_.growth)), "S_middle")
                : S0;
   b_.set_measurable(state_);
   return state_;
@@ -167,7 +167,7 @@ Value Decay::finish(Value S0, ValueRange writes) {
                   : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
   return plan_.path == DecayPath::anchored
-             ? b_.mul(sum, at_most(called(b_.exp2(b_.sub(last_, middle_)), "e_last"), std::exp(plan_.exponent)))
+             ? b_.mul(sum, at_most(called(b_.exp2(b_.sub(last_, middle_)), "e_last"), plan_.growth))
              : sum;
 }
 

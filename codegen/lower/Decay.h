@@ -14,6 +14,7 @@ struct DecayPlan {
   DecayPath path = DecayPath::none;
   int chunk = 16;
   double exponent = 0;  // anchored: the largest |L − L_middle|
+  double growth = 1;    // anchored: the largest decay over half a chunk
 };
 
 // Chooses path and chunk. `log_range` is what is known of one token's log decay.

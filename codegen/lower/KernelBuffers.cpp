@@ -75,12 +75,11 @@ void KernelBuffers::deal_rings() {
 
 void KernelBuffers::plan_maxima() {
   auto of_input = [&](llvm::StringRef name) {
-    return llvm::any_of(rings_, [&](auto& ring) {
-      return cast<chunk::InputOp>(ring.first.getDefiningOp()).getSym() == name;
-    });
+    return llvm::any_of(rings_,
+                        [&](auto& ring) { return cast<chunk::InputOp>(ring.first.getDefiningOp()).getSym() == name; });
   };
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    if (!has_bound(round)) continue;
+    if (!has_bound(round) || state_of_scale(round)) continue;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
       KernelBuffer& maximum = maxima_[name.str()];
       if (maximum.space) continue;
@@ -191,11 +190,10 @@ void KernelBuffers::declare_rings(bool everywhere) {
   for (auto& [value, ring] : rings_) {
     auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
-    ring.value =
-        create<warp::RingOp>(ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset),
-                             b_.getI64IntegerAttr(ring.stages), b_.getI64IntegerAttr(ring.warp),
-                             program_.getBackward() ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from),
-                             phase(ring.space->to));
+    ring.value = create<warp::RingOp>(ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset),
+                                      b_.getI64IntegerAttr(ring.stages), b_.getI64IntegerAttr(ring.warp),
+                                      program_.getBackward() ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from),
+                                      phase(ring.space->to));
     set_name(ring.value, ring.space->name);
   }
 }

@@ -46,14 +46,14 @@ class KernelBuffers {
   void keep_copies_until(int phase);
   void keep_sums_until(int phase);
 
-  void declare();  // all but rings
+  void declare();                       // all but rings
   void declare_rings(bool everywhere);  // of one loop, or living in all phases
 
   // By input, by parameter's gradient, in the program's order.
   const llvm::MapVector<mlir::Value, KernelBuffer>& rings() const { return rings_; }
   const llvm::MapVector<mlir::Operation*, KernelBuffer>& sums() const { return sums_; }
-  const KernelBuffer* find(mlir::Value value) const;    // where it crosses to other warps; null if it does not
-  mlir::Value maximum(llvm::StringRef name) const;      // the slots of an input's or a state's; null if nobody needs it
+  const KernelBuffer* find(mlir::Value value) const;  // where it crosses to other warps; null if it does not
+  mlir::Value maximum(llvm::StringRef name) const;    // the slots of an input's or a state's; null if nobody needs it
   mlir::Value scratch(mlir::Operation* inverse) const { return scratch_.lookup(inverse).value; }
   mlir::Value staged() const { return staged_.value; }  // null if no state is copied ahead
 

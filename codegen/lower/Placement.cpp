@@ -21,13 +21,30 @@ bool is_partial_sum(Operation* op, const Placement& placement) {
 bool has_bound(chunk::RoundOp round) { return round.getBound() && !round.getBound()->empty(); }
 bool has_own_scale(chunk::RoundOp round) { return round.getBound() && round.getBound()->empty(); }
 
-bool takes_scale_of_state(chunk::RoundOp round) {
-  if (!round.getBound()) return false;
-  auto program = round->getParentOfType<chunk::ProgramOp>();
+namespace {
+
+// The state among the bounds of a scale.
+Value bounding_state(chunk::RoundOp round) {
+  if (!round.getBound()) return {};
   auto names = round.getBound()->getAsValueRange<StringAttr>();
-  auto named = [&](auto state) { return llvm::is_contained(names, state.getSym()); };
-  return llvm::any_of(program.getBody().getOps<chunk::StateOp>(), named) ||
-         llvm::any_of(program.getBody().getOps<chunk::SavedStateOp>(), named);
+  for (Operation& op : *round->getBlock())
+    if (isa<chunk::StateOp, chunk::SavedStateOp>(op) &&
+        llvm::is_contained(names, op.getAttrOfType<StringAttr>("sym").getValue()))
+      return op.getResult(0);
+  return {};
+}
+
+// Contractions over values are a backward program's; what a summary carries no other warp needs.
+bool shares_operands_of_states(chunk::ProgramOp program) { return program.getBackward() && !program.getSummary(); }
+
+}  // namespace
+
+bool takes_scale_of_state(chunk::RoundOp round) {
+  return bounding_state(round) && shares_operands_of_states(round->getParentOfType<chunk::ProgramOp>());
+}
+
+Value state_of_scale(chunk::RoundOp round) {
+  return shares_operands_of_states(round->getParentOfType<chunk::ProgramOp>()) ? Value() : bounding_state(round);
 }
 
 namespace {

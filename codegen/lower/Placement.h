@@ -61,8 +61,10 @@ bool is_source(mlir::Value value);
 bool has_bound(chunk::RoundOp round);
 bool has_own_scale(chunk::RoundOp round);
 
-// Its maximum is known when all warps have their rows of the state, one barrier later than those of inputs.
+// Where other warps read the operand, the scale is that of all rows of the state: known when all warps have theirs, one
+// barrier later than those of inputs. Else each warp takes its own rows', of `state_of_scale`.
 bool takes_scale_of_state(chunk::RoundOp round);
+mlir::Value state_of_scale(chunk::RoundOp round);
 
 // Each warp, or slab, has its own part of these sums.
 bool is_partial_sum(mlir::Operation* op, const Placement& placement);

@@ -1,6 +1,6 @@
-// In backward programs: an f16 operand made of a state, such as S∘e, takes its scale from the state's maximum rather
-// than from its own. Warps that own other rows contract over all of them, and then there is one scale for all rows. The
-// state's maximum is known a barrier before the operand is.
+// An f16 operand made of a state, such as S∘e, takes its scale from the state's maximum rather than from its own: that
+// is known long before the operand is. In backward programs other warps contract over all rows, and then there is one
+// scale for all of them; else each warp takes that of its own.
 #pragma once
 
 #include "codegen/chunk/Chunk.h"

@@ -89,6 +89,7 @@ void WarpBuilder::begin_chunk() {
   create<warp::BarrierOp>();
   if (!deep_phase()) copy_ahead(2);
   create_scales(/*of_states=*/false);
+  create_own_scales();
 }
 
 Value WarpBuilder::new_scale(chunk::RoundOp round) {
@@ -107,9 +108,25 @@ Value WarpBuilder::new_scale(chunk::RoundOp round) {
 void WarpBuilder::create_scales(bool of_states) {
   llvm::DenseMap<std::pair<Attribute, Attribute>, Value> scales;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    if (!has_bound(round) || takes_scale_of_state(round) != of_states) continue;
+    if (!has_bound(round) || state_of_scale(round) || takes_scale_of_state(round) != of_states) continue;
     Value& scale = scales[{*round.getBound(), round.getFactorAttr()}];
     if (!scale) scale = new_scale(round);
+    scales_[round.getResult()] = scale;
+  }
+}
+
+// Of this warp's rows of a state, while the registers of the chunk's values are still free.
+void WarpBuilder::create_own_scales() {
+  owner_ = Owner::rows;
+  std::map<std::pair<std::string, float>, Value> scales;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    Value state = state_of_scale(round);
+    if (!state) continue;
+    Value& scale = scales[{name_of(state).str(), round.getFactorAttr().getValue().convertToFloat()}];
+    if (!scale) {
+      scale = create<warp::OwnScaleOp>(b_.getF32Type(), tile(state), round.getFactorAttr());
+      set_name(scale, (name_of(state) + "_scale").str());
+    }
     scales_[round.getResult()] = scale;
   }
 }

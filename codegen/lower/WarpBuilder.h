@@ -46,6 +46,7 @@ class WarpBuilder {
   mlir::Value staged_chunk();
   mlir::Value new_scale(chunk::RoundOp round);
   void create_scales(bool of_states);  // of this chunk, or of its states
+  void create_own_scales();
   void publish_states();
   void copy_ahead(int stages);
   std::optional<int> deep_phase() const;

@@ -286,6 +286,11 @@ LogicalResult ScaleForOp::verify() {
   return verify_finite(*this, getFactor());
 }
 
+LogicalResult OwnScaleOp::verify() {
+  if (getFactor().isNegative()) return emitOpError("has a negative factor");
+  return verify_finite(*this, getFactor());
+}
+
 LogicalResult LoadOp::verify() {
   auto tile = shape_of(getTile());
   if (element_of(getTile()) != element_of(getResult()))

@@ -220,6 +220,14 @@ def Warp_ScaleForOp : Warp_Op<"scale_for"> {
   let hasVerifier = 1;
 }
 
+def Warp_OwnScaleOp : Warp_Op<"own_scale", [Pure]> {
+  let summary = "The power of two for a magnitude of `factor` times the largest |x| of this warp's tile";
+  let arguments = (ins Warp_Tile32:$x, F32Attr:$factor);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$x `times` $factor attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
 //===- Between shared memory and registers ---------------------------------------------------------------------===//
 
 def Warp_LoadOp : Warp_Op<"load"> {

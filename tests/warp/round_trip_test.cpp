@@ -15,16 +15,18 @@ std::string reprinted(const std::string& text) {
 }
 
 TEST(RoundTrip, EveryOperation) {
-  const std::string more = R"(  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
+  const std::string more = R"(  %scratch = warp.floats offset 4256 live 2 to 3 : memref<192xf32, 3>
+  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
   %slabs = warp.buffer offset 5264 scale 7840 slabs "rows" live 2 to 3 : memref<32x16xf16, 3>
 )";
   const std::string text = header() + buffers() + more + loop() + R"(    warp.note "what comes now"
     warp.wait_copies 0
-    warp.publish_max %k, %k_max : memref<16x32xbf16, 3>, memref<2xf32, 3>
+    warp.publish_max %k, %k_max : memref<16x32xbf16, 3>, memref<1xf32, 3>
     warp.barrier
     warp.copy %k_ring ahead 1 : memref<16x32xbf16, 3>
     warp.commit_copies
-    %scale = warp.scale_for %k_max, %k_max times 2.000000e+00 : memref<2xf32, 3>, memref<2xf32, 3>
+    %scale = warp.scale_for %k_max, %S_max times 2.000000e+00 : memref<1xf32, 3>, memref<2xf32, 3>
+    %own_scale = warp.own_scale %S times 1.000000e+00 : vector<16x32xf32>
     warp.slabs 32 {
     ^bb0(%column: index):
       %slab = warp.load %k[%column] : memref<16x32xbf16, 3> -> vector<16x16xbf16>
@@ -46,6 +48,7 @@ TEST(RoundTrip, EveryOperation) {
     warp.on_warp 1 {
       %AB = warp.mma %square, %h x_scale %scale, %h y_scale %scale : vector<16x16xf32>, memref<16x32xf16, 3>, memref<16x32xf16, 3>
       %lower = warp.call "tril_strict"(%AB) : (vector<16x16xf32>) -> vector<16x16xf32>
+      %inverse = warp.unit_lower_inverse %lower, %scratch in "f16" : vector<16x16xf32>, memref<192xf32, 3>
       %level = warp.call "level_pairs"(%lower) with 1.000000e+00 : (vector<16x16xf32>) -> vector<16x16xf32>
     }
     %own = warp.load %x own transposed : memref<16x32xf32, 3> -> vector<16x16xf32>
@@ -58,7 +61,7 @@ TEST(RoundTrip, EveryOperation) {
     %before = warp.load_saved "saved_states" as bf16 : vector<16x32xf32>
     warp.copy_saved "saved_states", %staged ahead 1 : memref<32x32xbf16, 3>
     %copied = warp.load_staged %staged : memref<32x32xbf16, 3> -> vector<16x32xf32>
-    warp.publish_max %S, %k_max : vector<16x32xf32>, memref<2xf32, 3>
+    warp.publish_max %S, %S_max : vector<16x32xf32>, memref<2xf32, 3>
     %S_f16 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>
     %plain = warp.round %own : vector<16x16xf32> -> vector<16x16xbf16>
     %read = warp.mma %square, %S_f16, %h : vector<16x16xf32>, vector<16x32xf16>, memref<16x32xf16, 3>
@@ -77,7 +80,7 @@ TEST(RoundTrip, BackwardKernels) {
 
 TEST(RoundTrip, LoopsOverGroups) {
   const std::string text =
-      with_groups(R"(    %M_ring = warp.ring "M" offset 2704 stages 1 started live 4 to 4 : memref<16x16xf32, 3>
+      with_groups(R"(    %M_ring = warp.ring "M" offset 2704 stages 1 by 0 live 4 to 4 : memref<16x16xf32, 3>
     warp.copy %M_ring ahead 0 next : memref<16x16xf32, 3>
     warp.copy_saved "saved_states", %staged ahead 0 next : memref<32x32xbf16, 3>
     warp.stage_state %S_group, %staged : vector<16x32xf32>, memref<32x32xbf16, 3>

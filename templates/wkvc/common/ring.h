@@ -42,8 +42,9 @@ WKVC_INLINE Copied copied(int warp, const TensorArg& tensor, const Ring<T, R, C,
   return {warp, tensor, ring.memory, maximum};
 }
 
-// The tensors that this warp copies, of those with tiles of one kind: at most `Count`. Each is copied by one warp, which
-// then knows its largest element without the others. The same instructions serve all warps: what they copy is data.
+// The tensors that this warp copies, of those with tiles of one kind: at most `Count`. Each is copied by one warp,
+// which then knows its largest element without the others. The same instructions serve all warps: what they copy is
+// data.
 template <class T, int R, int C, int Stages, int Count>
 class Copies {
  public:

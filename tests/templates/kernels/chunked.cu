@@ -85,7 +85,8 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
     }
     for (int col = 16 * block.warp; col < K; col += 16 * block.warps) prepare(buffers, c, valid, col, k_scale);
     block.barrier();
-    if (block.warp == 0) store(M, round_scaled<T>(unit_lower_inverse<T>(tril_strict(dot<T>(at, bt)), buffers.scratch())));
+    if (block.warp == 0)
+      store(M, round_scaled<T>(unit_lower_inverse<T>(tril_strict(dot<T>(at, bt)), buffers.scratch())));
     if (block.warp == 1) store(AK, round_scaled<T>(tril_strict(dot<T>(at, kt))));
     if (block.warp == 2) store(RB, round_scaled<T>(tril(dot<T>(rt, bt))));
     if (block.warp == 3) store(RK, round_scaled<T>(tril(dot<T>(rt, kt))));

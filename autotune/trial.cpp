@@ -51,7 +51,7 @@ KernelUse Trial::use() const {
   return use;
 }
 
-Program Trial::load(Target target) const { return Program::load({text, compiled.cubin, compiled.log}, target); }
+Program Trial::load(Target target) const { return Program::load(text, target); }
 
 Runnable Trial::runnable(Passes passes) const { return {text, passes, joint_manifest(manifests_from(text))}; }
 
@@ -60,10 +60,10 @@ Trial trial_of(Config config, std::string text) {
   trial.config = std::move(config);
   trial.text = std::move(text);
   const std::vector<Manifest> manifests = manifests_from(trial.text);
-  trial.compiled = cached_cubin(trial.text, manifests.front());
-  for (const Manifest& manifest : manifests) {
-    trial.kernels.push_back(
-        {manifest, usage_from(trial.compiled.log, manifest.kernel), code_bytes(trial.compiled.cubin, manifest.kernel)});
+  const std::vector<CubinResult> compiled = cached_cubins(trial.text, manifests);
+  for (std::size_t i = 0; i < manifests.size(); ++i) {
+    const std::string& kernel = manifests[i].kernel;
+    trial.kernels.push_back({manifests[i], usage_from(compiled[i].log, kernel), code_bytes(compiled[i].cubin, kernel)});
   }
   return trial;
 }

@@ -11,7 +11,6 @@
 #include "autotune/candidate.h"
 #include "autotune/model.h"
 #include "codegen/compiler.h"
-#include "runtime/nvrtc.h"
 #include "runtime/program.h"
 #include "tools/passes.h"
 
@@ -21,7 +20,6 @@ struct Trial {
   Config config;
   std::string fault;  // why there are no kernels of it; empty: there are
   std::string text;   // of the cuda stage
-  CubinResult compiled;
   std::vector<KernelFacts> kernels;
 
   // The largest of what the kernels use, for records.

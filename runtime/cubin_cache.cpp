@@ -51,6 +51,19 @@ std::future<CubinResult> side_by_side(std::size_t index, const std::function<Cub
   }
 }
 
+// What `compile` gives for each kernel of a text.
+template <class Compile>
+std::vector<CubinResult> each_kernel(std::span<const Manifest> manifests, const Compile& compile) {
+  if (manifests.size() == 1) return {compile(manifests.front(), NvrtcOptions{})};
+  std::vector<std::future<CubinResult>> running;
+  for (const Manifest& manifest : manifests)
+    running.push_back(
+        side_by_side(running.size(), [&] { return compile(manifest, {.only_kernel = manifest.kernel}); }));
+  std::vector<CubinResult> results;
+  for (std::future<CubinResult>& result : running) results.push_back(result.get());
+  return results;
+}
+
 }  // namespace
 
 CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manifest, const NvrtcOptions& options,
@@ -62,16 +75,15 @@ CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manif
 
 std::vector<CubinResult> cached_cubins(const std::string& kernel_source, std::span<const Manifest> manifests,
                                        DiskCache& cache) {
-  if (manifests.size() == 1) return {cached_cubin(kernel_source, manifests.front(), {}, cache)};
-  std::vector<std::future<CubinResult>> running;
-  for (const Manifest& manifest : manifests) {
-    running.push_back(side_by_side(running.size(), [&] {
-      return cached_cubin(kernel_source, manifest, {.only_kernel = manifest.kernel}, cache);
-    }));
-  }
-  std::vector<CubinResult> results;
-  for (std::future<CubinResult>& result : running) results.push_back(result.get());
-  return results;
+  return each_kernel(manifests, [&](const Manifest& manifest, const NvrtcOptions& options) {
+    return cached_cubin(kernel_source, manifest, options, cache);
+  });
+}
+
+std::vector<CubinResult> compile_cubins(const std::string& kernel_source, std::span<const Manifest> manifests) {
+  return each_kernel(manifests, [&](const Manifest& manifest, const NvrtcOptions& options) {
+    return compile_cubin(kernel_source, manifest.arch, options);
+  });
 }
 
 }  // namespace wkvc

@@ -21,5 +21,7 @@ CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manif
 // are processors for it.
 std::vector<CubinResult> cached_cubins(const std::string& kernel_source, std::span<const Manifest> manifests,
                                        DiskCache& cache = DiskCache::shared());
+// The same without looking into a cache, or leaving anything there.
+std::vector<CubinResult> compile_cubins(const std::string& kernel_source, std::span<const Manifest> manifests);
 
 }  // namespace wkvc

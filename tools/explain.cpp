@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/cubin.h"
+#include "runtime/cubin_cache.h"
 #include "runtime/error.h"
 #include "runtime/nvrtc.h"
 #include "tools/commands.h"
@@ -55,12 +56,12 @@ Json kernel_report(const std::string& log, const Manifest& manifest) {
 Json cubin_report(const std::string& text, const std::vector<Manifest>& manifests) {
   std::string why_not;
   if (!nvrtc_available(&why_not)) return {{"unknown", why_not}};
-  const std::string log = compile_cubin(text, manifests.front().arch).log;
-  if (manifests.size() == 1) return kernel_report(log, manifests.front());
+  const std::vector<CubinResult> compiled = compile_cubins(text, manifests);
+  if (manifests.size() == 1) return kernel_report(compiled.front().log, manifests.front());
   Json rows = Json::array();
-  for (const Manifest& manifest : manifests) {
-    rows.push_back({{"kernel", manifest.kernel}});
-    rows.back().update(kernel_report(log, manifest));
+  for (std::size_t i = 0; i < manifests.size(); ++i) {
+    rows.push_back({{"kernel", manifests[i].kernel}});
+    rows.back().update(kernel_report(compiled[i].log, manifests[i]));
   }
   return rows;
 }

@@ -35,17 +35,19 @@ Value bounding_state(chunk::RoundOp round) {
 }
 
 // Contractions over values are a backward program's; what a summary carries no other warp needs.
-bool shares_operands_of_states(chunk::ProgramOp program) { return program.getBackward() && !program.getSummary(); }
+bool stays_in_its_warp(chunk::RoundOp round) {
+  auto program = round->getParentOfType<chunk::ProgramOp>();
+  return !program.getBackward() || program.getSummary();
+}
 
 }  // namespace
 
-bool takes_scale_of_state(chunk::RoundOp round) {
-  return bounding_state(round) && shares_operands_of_states(round->getParentOfType<chunk::ProgramOp>());
+Value state_of_scale(chunk::RoundOp round) {
+  Value state = bounding_state(round);
+  return state && round.getBound()->size() == 1 && stays_in_its_warp(round) ? state : Value();
 }
 
-Value state_of_scale(chunk::RoundOp round) {
-  return shares_operands_of_states(round->getParentOfType<chunk::ProgramOp>()) ? Value() : bounding_state(round);
-}
+bool takes_scale_of_state(chunk::RoundOp round) { return bounding_state(round) && !state_of_scale(round); }
 
 namespace {
 

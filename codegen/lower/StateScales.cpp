@@ -14,7 +14,7 @@ void scale_by_states(chunk::ProgramOp program) {
   for (auto round : program.getBody().getOps<chunk::RoundOp>()) {
     if (!has_own_scale(round) || spaces.lookup(round.getX()) != Space{Axis::value, Axis::key}) continue;
     auto bound = bound_of(round.getX(), /*of_states=*/true);
-    if (!bound || bound->inputs.size() != 1) continue;
+    if (!bound) continue;
     llvm::SmallVector<llvm::StringRef> names(bound->inputs.begin(), bound->inputs.end());
     round.setBoundAttr(b.getStrArrayAttr(names));
     round.setFactorAttr(b.getF32FloatAttr(static_cast<float>(bound->factor)));

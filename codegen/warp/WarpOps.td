@@ -95,7 +95,8 @@ def Warp_RingOp : Warp_Op<"ring"> {
                        OptionalAttr<I64Attr>:$from, OptionalAttr<I64Attr>:$to);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = [{
-    $tensor `offset` $offset `stages` $stages `by` $warp (`backward` $backward^)? (`live` $from^ `to` $to)? attr-dict `:` type($result)
+    $tensor `offset` $offset `stages` $stages `by` $warp (`backward` $backward^)? (`live` $from^ `to` $to)? attr-dict
+    `:` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -109,7 +109,8 @@ class Emitter {
 
   // Copies of one chunk.
   static bool are_alike(warp::CopyOp a, warp::CopyOp b) {
-    return a.getAhead() == b.getAhead() && a.getNext() == b.getNext();
+    auto backward = [](warp::CopyOp copy) { return copy.getRing().getDefiningOp<warp::RingOp>().getBackward(); };
+    return a.getAhead() == b.getAhead() && a.getNext() == b.getNext() && backward(a) == backward(b);
   }
   static bool are_alike(Operation*, Operation*) { return true; }
 
@@ -181,15 +182,17 @@ class Emitter {
   void write_copies(warp::RingOp last) {
     std::vector<warp::RingOp> rings;
     for (Operation* op = last; isa_and_nonnull<warp::RingOp>(op); op = op->getPrevNode())
-      rings.insert(rings.begin(), cast<warp::RingOp>(op));
-    std::map<std::string, std::vector<warp::RingOp>> kinds;
-    std::vector<std::string> order;
-    for (warp::RingOp ring : rings) {
-      auto& kind = kinds[ring_arguments(ring)];
-      if (kind.empty()) order.push_back(ring_arguments(ring));
-      kind.push_back(ring);
-    }
-    for (const std::string& kind : order) write_copies(kind, kinds[kind]);
+      rings.push_back(cast<warp::RingOp>(op));
+    llvm::MapVector<std::pair<Attribute, int>, std::vector<warp::RingOp>> kinds;
+    for (warp::RingOp ring : llvm::reverse(rings))
+      kinds[{StringAttr::get(ring.getContext(), ring_arguments(ring)), ring.getBackward()}].push_back(ring);
+    for (auto& [kind, alike] : kinds) write_copies(cast<StringAttr>(kind.first).str(), alike);
+  }
+
+  // Slots may be declared after the ring that they belong to.
+  std::string slots_text(Value slots) const {
+    std::string name = names_.of(slots);
+    return name.empty() ? fmt::format("block.floats({})", slots.getDefiningOp<warp::FloatsOp>().getOffset()) : name;
   }
 
   void write_copies(const std::string& kind, const std::vector<warp::RingOp>& rings) {
@@ -202,7 +205,7 @@ class Emitter {
       if (n == each.size()) each.emplace_back();
       Value slots = maximum_of(ring);
       each[n].push_back(fmt::format("copied({}, {}, {}{})", ring.getWarp(), tensor(ring.getTensor()),
-                                    names_.of(ring.getResult()), slots ? ", " + names_.of(slots) : ""));
+                                    names_.of(ring.getResult()), slots ? ", " + slots_text(slots) : ""));
     }
     line("Copies{}, {}> {};  // of this warp", kind, each.size(), copies);
     for (size_t n = 0; n < each.size(); ++n) call(fmt::format("{}.take<{}>(args, block,", copies, n), each[n]);
@@ -216,16 +219,16 @@ class Emitter {
     return {};
   }
 
-  // The objects that copy these rings, all of whose rings have to be among them.
-  std::vector<std::string> copies_of(const std::vector<warp::RingOp>& rings,
-                                     llvm::function_ref<bool(warp::RingOp)> all) {
+  // The objects that copy these rings. All of their rings for which `needed` holds have to be among these, in one row.
+  std::vector<std::string> copies_of(const std::vector<warp::RingOp>& rings, const char* what,
+                                     llvm::function_ref<bool(warp::RingOp)> needed) {
     std::vector<std::string> copies;
     for (warp::RingOp ring : rings)
       if (!llvm::is_contained(copies, copies_[ring])) copies.push_back(copies_[ring]);
     for (auto& [op, by] : copies_) {
       auto ring = cast<warp::RingOp>(op);
-      if (llvm::is_contained(copies, by) && all(ring) && !llvm::is_contained(rings, ring))
-        user_error("kernel: rings with tiles of one kind are copied together; {} is missing",
+      if (llvm::is_contained(copies, by) && needed(ring) && !llvm::is_contained(rings, ring))
+        user_error("kernel: rings with tiles of one kind are {} together, in a row; {} is missing", what,
                    names_.of(ring.getResult()));
     }
     return copies;
@@ -323,7 +326,7 @@ class Emitter {
     }
     std::vector<warp::RingOp> rings;
     for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
-    for (const std::string& copies : copies_of(rings, [](warp::RingOp) { return true; }))
+    for (const std::string& copies : copies_of(rings, "copied", [](warp::RingOp) { return true; }))
       line("if ({}) {}.copy(args, block, {});", exists, copies, chunk);
   }
 
@@ -338,7 +341,8 @@ class Emitter {
       else
         maxima.push_back(fmt::format("maximum({}, {})", expr(x.getX()), names_.of(x.getSlots())));
     }
-    for (const std::string& copies : copies_of(rings, [](warp::RingOp ring) { return !!maximum_of(ring); }))
+    for (const std::string& copies :
+         copies_of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
       line("{}.publish_maxima(block, c);", copies);
     if (!maxima.empty()) call("publish_maxima(block,", maxima);
   }

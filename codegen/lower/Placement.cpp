@@ -34,17 +34,28 @@ Value bounding_state(chunk::RoundOp round) {
   return {};
 }
 
-// Contractions over values are a backward program's; what a summary carries no other warp needs.
+// Of the state's shape, by products with rows or columns.
+bool is_made_of(Value x, Value state) {
+  if (x == state) return true;
+  auto product = x.getDefiningOp<chunk::MulOp>();
+  return product && x.getType() == state.getType() &&
+         (is_made_of(product.getX(), state) || is_made_of(product.getY(), state));
+}
+
+// Contractions over keys need one warp's rows alone, contractions over values those of all warps.
 bool stays_in_its_warp(chunk::RoundOp round) {
-  auto program = round->getParentOfType<chunk::ProgramOp>();
-  return !program.getBackward() || program.getSummary();
+  return llvm::all_of(round->getUses(), [](OpOperand& use) {
+    auto dot = dyn_cast<chunk::DotOp>(use.getOwner());
+    return dot && (use.getOperandNumber() == 0 ? dot.getXDim() : dot.getYDim()) == 1;
+  });
 }
 
 }  // namespace
 
 Value state_of_scale(chunk::RoundOp round) {
   Value state = bounding_state(round);
-  return state && round.getBound()->size() == 1 && stays_in_its_warp(round) ? state : Value();
+  bool own = state && round.getBound()->size() == 1 && is_made_of(round.getX(), state) && stays_in_its_warp(round);
+  return own ? state : Value();
 }
 
 bool takes_scale_of_state(chunk::RoundOp round) { return bounding_state(round) && !state_of_scale(round); }

@@ -47,8 +47,9 @@ bool WarpBuilder::copies_ahead() { return !program_.getRecompute() || program_.g
 // The phase in which one warp inverts a matrix and all others wait, if inputs have been read before it: then those copy
 // the chunk after the next in its place.
 std::optional<int> WarpBuilder::deep_phase() const {
-  auto inverses = chunk::ProgramOp(program_).getBody().getOps<chunk::UnitLowerInverseOp>();
-  if (inverses.empty()) return std::nullopt;
+  auto program = chunk::ProgramOp(program_);
+  auto inverses = program.getBody().getOps<chunk::UnitLowerInverseOp>();
+  if (inverses.empty() || program.getBackward() || program.getRecompute()) return std::nullopt;
   int phase = placement_.of((*inverses.begin()).getResult()).phase;
   bool read = llvm::all_of(buffers_.rings(), [&](auto& ring) {
     return ring.second.stages == 2 && placement_.of(ring.first).last_phase < phase;
@@ -58,7 +59,7 @@ std::optional<int> WarpBuilder::deep_phase() const {
 
 void WarpBuilder::wait_copies() { create<warp::WaitCopiesOp>(deep_phase() ? 1 : 0); }
 
-// The next chunk's, into the rings of that many stages.
+// A later chunk's, into the rings of that many stages.
 void WarpBuilder::copy_ahead(int stages) {
   if (!copies_ahead()) return;
   for (auto& [value, ring] : buffers_.rings())
@@ -118,11 +119,11 @@ void WarpBuilder::create_scales(bool of_states) {
 // Of this warp's rows of a state, while the registers of the chunk's values are still free.
 void WarpBuilder::create_own_scales() {
   owner_ = Owner::rows;
-  std::map<std::pair<std::string, float>, Value> scales;
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> scales;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     Value state = state_of_scale(round);
     if (!state) continue;
-    Value& scale = scales[{name_of(state).str(), round.getFactorAttr().getValue().convertToFloat()}];
+    Value& scale = scales[{state, round.getFactorAttr()}];
     if (!scale) {
       scale = create<warp::OwnScaleOp>(b_.getF32Type(), tile(state), round.getFactorAttr());
       set_name(scale, (name_of(state) + "_scale").str());

@@ -28,7 +28,7 @@ class WarpBuilder {
   void start_copies(bool of_state);
   void start_next_group();   // in a group: the next one's first copies
   mlir::Value load_saved();  // the state that the forward pass saved
-  void begin_chunk();        // publish maxima, barrier, copy ahead, scales
+  void begin_chunk();        // publish maxima, barrier, scales; copies ahead, if not in a later phase
   void phase(int number);    // everything of one phase
   bool copies_ahead();       // whether a chunk can follow another in its loop
   void wait_copies();        // of the current chunk

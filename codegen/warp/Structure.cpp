@@ -1,5 +1,6 @@
 // What a kernel holds as a whole: tiles that templates/ has, tensors of the right role, shared buffers that keep out of
 // each other's bytes, and barriers that all warps reach.
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringMap.h>
 
@@ -156,6 +157,16 @@ class Structure {
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
     if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
+    if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp>(parent))
+      return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
+    if (auto inverse = dyn_cast<UnitLowerInverseOp>(op)) return verify_alone(inverse);
+    return success();
+  }
+
+  // Its scratch is nobody else's.
+  static LogicalResult verify_alone(UnitLowerInverseOp op) {
+    if (!isa<OnWarpOp>(op->getParentOp())) return op->emitOpError("is for one warp to do: it belongs in an on_warp");
+    if (!op.getScratch().hasOneUse()) return op->emitOpError("needs a scratch that nothing else uses");
     return success();
   }
 
@@ -325,19 +336,24 @@ class Structure {
   static int64_t slot_count(Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0); }
 
   // A tile of a ring was copied by one warp; of register tiles each warp has its own.
-  static LogicalResult verify_slots(PublishMaxOp op, int64_t warps) {
+  LogicalResult verify_slots(PublishMaxOp op, int64_t warps) {
     bool shared = isa<MemRefType>(op.getX().getType());
     if (shared && !op.getX().getDefiningOp<CurrentOp>())
       return op->emitOpError("of shared tiles takes only the current one of a ring");
     if (int64_t count = slot_count(op.getSlots()); count != (shared ? 1 : warps))
       return op->emitOpError() << "has " << count << " slots; expected "
                                << (shared ? "one" : "one for each of the " + std::to_string(warps) + " warps");
+    if (!shared) return success();
+    Value ring = op.getX().getDefiningOp<CurrentOp>().getRing();
+    if (!published_.insert(ring).second || !published_.insert(op.getSlots()).second)
+      return op->emitOpError("a ring's maximum has a slot of its own, and is published once");
     return success();
   }
 
   mutable KernelOp kernel_;  // whose accessors are not const
   llvm::StringMap<llvm::StringRef> roles_, dims_;
   std::vector<Span> spans_;
+  llvm::DenseSet<Value> published_;  // rings with a maximum, and slots
 };
 
 LogicalResult verify_architecture(KernelOp kernel) {

@@ -17,7 +17,7 @@
 
 namespace wkvc::warp {
 
-// Floats of shared memory that an inverse needs as scratch.
+// Floats of shared memory that an inverse needs as scratch (templates/wkvc/cuda/invert_block.h).
 constexpr int64_t kInverseFloats = 192;
 
 inline constexpr size_t kMaxOperations = 40000;  // of a kernel

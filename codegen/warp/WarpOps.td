@@ -303,7 +303,7 @@ def Warp_CallOp : Warp_Op<"call", [Pure]> {
 }
 
 def Warp_UnitLowerInverseOp : Warp_Op<"unit_lower_inverse", [AllTypesMatch<["x", "result"]>]> {
-  let summary = "(I − x)⁻¹ of a strictly lower triangular x, by one warp; `scratch` is its own";
+  let summary = "(I − x)⁻¹ of a strictly lower triangular x, on one warp; `scratch` is its own";
   let arguments = (ins Warp_Tile32:$x, Warp_Floats:$scratch, StrAttr:$dtype);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "$x `,` $scratch `in` $dtype attr-dict `:` type($x) `,` type($scratch)";

@@ -101,5 +101,39 @@ TEST(Sources, MayHoldSeveralPrograms) {
   }
 }
 
+// The line of `text` that begins like this, without it in the text.
+std::string taken(std::string& text, const std::string& start) {
+  const std::size_t from = text.find(start), to = text.find('\n', from) + 1;
+  const std::string line = text.substr(from, to - from);
+  text.erase(from, to - from);
+  return line;
+}
+
+TEST(Copies, FindMaximaThatAreDeclaredLater) {
+  std::string text = stage_text(rwkv7(), Stage::warp);
+  const std::string slots = taken(text, "  %k_max = ");
+  text.insert(text.find("  warp.copy "), slots);
+  expect_contains(lower_to(source_from(text), Stage::cuda, {}), "k_global, k_ring, block.floats(");
+}
+
+TEST(Copies, OfOneKindGoTogether) {
+  const auto expect_refused = [](const std::string& dropped, const std::string& why) {
+    std::string text = stage_text(rwkv7(), Stage::warp);
+    const std::string copy = taken(text, dropped);
+    text.insert(text.find("    warp.barrier"), "    warp.note \"between\"\n" + copy);
+    expect_contains(user_error_of([&] { lower_to(source_from(text), Stage::cuda, {}); }), why);
+  };
+  expect_refused("    warp.publish_max %k_raw", "published together, in a row; ");
+  expect_refused("    warp.copy %k_ring", "copied together, in a row; ");
+}
+
+// One that no contraction over keys reads alone takes the scale of all warps' rows.
+TEST(ChunkText, ScalesOfAStateAreSharedWhereOperandsAre) {
+  std::string text = stage_text(rwkv7(), Stage::chunk);
+  const std::string own = "chunk.round %a_in scale [\"a\"]";
+  text.replace(text.find(own), own.size(), "chunk.round %a_in scale [\"S\"]");
+  expect_contains(lower_to(source_from(text), Stage::cuda, {}), "block_max(S_max, block)");
+}
+
 }  // namespace
 }  // namespace wkvc::test

@@ -94,7 +94,7 @@ void check_backwards(DType dtype, const std::string& name, int warps, int column
   check(launch, {{1, x, 0}});
 }
 
-TEST(BackwardRing, VisitsEveryChunk) {
+TEST(CopiesBackwards, VisitsEveryChunk) {
   for (const long long tokens : {1, 16, 50, 96, 117}) {
     for (const int padding : {0, 3}) {
       check_backwards(DType::f32, "f32_2", 4, 64, tokens, padding);

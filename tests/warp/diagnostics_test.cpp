@@ -28,7 +28,7 @@ class LinesOfTheLoop : public testing::TestWithParam<Case> {};
 TEST_P(LinesOfTheLoop, AreRefused) { expect_contains(error_of(with(GetParam().lines)), GetParam().error); }
 
 const Case lines[] = {
-    {"Syntax", "warp.barrier 3\n", "line 16: "},
+    {"Syntax", "warp.barrier 3\n", "line 17: "},
     {"UnknownOperation", "warp.fence\n", "warp.fence"},
     {"ForeignOperation", "%0 = \"builtin.unrealized_conversion_cast\"(%t) : (vector<16x32xf32>) -> i32\n",
      "does not belong in a warp.kernel"},
@@ -37,7 +37,7 @@ const Case lines[] = {
     {"UsedOutsideItsBlock",
      "warp.on_warp 0 {\n%0 = warp.zeros : vector<16x16xf32>\n}\nwarp.store_output \"o\" %0 as bf16 : "
      "vector<16x16xf32>\n",
-     "line 19: the value %0 is used before it is defined"},
+     "line 20: the value %0 is used before it is defined"},
     {"TileDtype", "%0 = warp.zeros : vector<16x16xf64>\n", "must be vector of"},
     {"TileRank", "%0 = warp.zeros : vector<16xf32>\n", "must be vector of"},
     {"TileSize", "%0 = warp.zeros : vector<16x24xf32>\n", "sizes of tiles are 1 or multiples of 16 up to 256"},
@@ -137,6 +137,23 @@ const Case lines[] = {
      "expected one for each of the 2 warps"},
     {"PublishOfABuffer", "warp.publish_max %x, %k_max : memref<16x32xf32, 3>, memref<1xf32, 3>\n",
      "takes only the current one of a ring"},
+    {"PublishTwice",
+     "warp.publish_max %k, %k_max : memref<16x32xbf16, 3>, memref<1xf32, 3>\n"
+     "warp.publish_max %k, %k_max : memref<16x32xbf16, 3>, memref<1xf32, 3>\n",
+     "is published once"},
+    {"PublishOnOneWarp",
+     "warp.on_warp 1 {\n warp.publish_max %k, %k_max : memref<16x32xbf16, 3>, memref<1xf32, 3>\n}\n",
+     "outside slabs and on_warp"},
+    {"CopyOnOneWarp", "warp.on_warp 1 {\n warp.copy %k_ring ahead 1 : memref<16x32xbf16, 3>\n}\n",
+     "outside slabs and on_warp"},
+    {"InverseOnAllWarps",
+     "%0 = warp.unit_lower_inverse %square, %scratch in \"f16\" : vector<16x16xf32>, memref<192xf32, 3>\n",
+     "it belongs in an on_warp"},
+    {"InverseOnSharedScratch",
+     "warp.on_warp 1 {\n"
+     " %0 = warp.unit_lower_inverse %square, %scratch in \"f16\" : vector<16x16xf32>, memref<192xf32, 3>\n"
+     " %1 = warp.unit_lower_inverse %0, %scratch in \"f16\" : vector<16x16xf32>, memref<192xf32, 3>\n}\n",
+     "a scratch that nothing else uses"},
     {"InverseOfKeys", "%0 = warp.unit_lower_inverse %t, %row in \"f16\" : vector<16x32xf32>, memref<32xf32, 3>\n",
      "takes a square tile"},
     {"InverseDtype", "%0 = warp.unit_lower_inverse %square, %row in \"f64\" : vector<16x16xf32>, memref<32xf32, 3>\n",

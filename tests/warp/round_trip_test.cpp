@@ -15,8 +15,7 @@ std::string reprinted(const std::string& text) {
 }
 
 TEST(RoundTrip, EveryOperation) {
-  const std::string more = R"(  %scratch = warp.floats offset 4256 live 2 to 3 : memref<192xf32, 3>
-  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
+  const std::string more = R"(  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
   %slabs = warp.buffer offset 5264 scale 7840 slabs "rows" live 2 to 3 : memref<32x16xf16, 3>
 )";
   const std::string text = header() + buffers() + more + loop() + R"(    warp.note "what comes now"

@@ -21,6 +21,7 @@ inline std::string buffers() {
   return R"(  %k_ring = warp.ring "k" offset 0 stages 2 by 1 : memref<16x32xbf16, 3>
   %k_max = warp.floats offset 2560 live 0 to 3 : memref<1xf32, 3>
   %S_max = warp.floats offset 10240 live 0 to 3 : memref<2xf32, 3>
+  %scratch = warp.floats offset 4256 live 2 to 3 : memref<192xf32, 3>
   %row = warp.floats offset 2576 live 0 to 1 : memref<32xf32, 3>
   %x = warp.buffer offset 2704 live 0 to 1 : memref<16x32xf32, 3>
   %h = warp.buffer offset 5264 scale 6544 live 0 to 1 : memref<16x32xf16, 3>
@@ -47,7 +48,7 @@ inline std::string ending() {
 )";
 }
 
-// A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 16.
+// A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 17.
 inline std::string with(const std::string& lines) { return header() + buffers() + loop() + lines + ending(); }
 
 // The same in a loop over groups, before the loop over one of them.
@@ -70,7 +71,7 @@ inline std::string with_groups(const std::string& lines) {
 )";
 }
 
-// A kernel with these lines among its buffers. They start at line 9.
+// A kernel with these lines among its buffers. They start at line 10.
 inline std::string with_buffers(const std::string& lines) { return header() + buffers() + lines + loop() + ending(); }
 
 // A kernel that summarizes segments.

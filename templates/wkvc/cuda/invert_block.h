@@ -17,6 +17,7 @@ namespace invert {
 
 // Both 8x8 blocks in shared memory, row by row; the padding keeps rows out of each other's banks.
 inline constexpr int kLd = 12;
+static_assert(2 * 8 * kLd == 192, "kernels reserve another scratch");
 WKVC_INLINE float* row_of(float* scratch, int block, int row) { return scratch + (8 * block + row) * kLd; }
 
 WKVC_INLINE void store_pair(float* scratch, int block, const Pair& x) {
@@ -72,7 +73,7 @@ WKVC_INLINE Pair product_nt(const Pair& a, const Pair& b) {
 
 }  // namespace invert
 
-// `scratch`: 2·8·12 floats in shared memory, for this warp alone.
+// `scratch`: 192 floats in shared memory, for this warp alone.
 WKVC_INLINE Fragment<f32> invert_block(const Fragment<f32>& x, float* scratch) {
   lanes::sync();  // lanes that still read the last block's
   invert::store_pair(scratch, 0, Pair{{x.unit[0], x.unit[1]}});

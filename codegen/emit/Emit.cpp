@@ -1,10 +1,10 @@
 #include "codegen/emit/Emit.h"
 
-#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/TypeSwitch.h>
 
 #include <map>
 
+#include "codegen/emit/Copies.h"
 #include "codegen/emit/Expressions.h"
 #include "codegen/emit/Header.h"
 #include "codegen/ir/Text.h"
@@ -168,25 +168,11 @@ class Emitter {
     line("// {}", note.str());
   }
 
-  static std::string ring_arguments(warp::RingOp op) {
-    return fmt::format("<{}, {}, {}", dtype_text(cast<MemRefType>(op.getType()).getElementType()),
-                       shape_text(op.getType()), op.getStages());
-  }
-
   void write(warp::RingOp op) {
-    line("const Ring{}> {}{{block.memory + {}}};", ring_arguments(op), declare(op.getResult()), op.getOffset());
-    if (!isa_and_nonnull<warp::RingOp>(op->getNextNode())) write_copies(op);
-  }
-
-  // Who copies what, after the last of several rings: one object for those with tiles of one kind.
-  void write_copies(warp::RingOp last) {
-    std::vector<warp::RingOp> rings;
-    for (Operation* op = last; isa_and_nonnull<warp::RingOp>(op); op = op->getPrevNode())
-      rings.push_back(cast<warp::RingOp>(op));
-    llvm::MapVector<std::pair<Attribute, int>, std::vector<warp::RingOp>> kinds;
-    for (warp::RingOp ring : llvm::reverse(rings))
-      kinds[{StringAttr::get(ring.getContext(), ring_arguments(ring)), ring.getBackward()}].push_back(ring);
-    for (auto& [kind, alike] : kinds) write_copies(cast<StringAttr>(kind.first).str(), alike);
+    line("const Ring<{}> {}{{block.memory + {}}};", kind_of(op), declare(op.getResult()), op.getOffset());
+    bool more = isa_and_nonnull<warp::RingOp>(op->getNextNode());
+    if (more) return;
+    for (const AlikeRings& rings : alike_rings(op)) write_copies(rings);
   }
 
   // Slots may be declared after the ring that they belong to.
@@ -195,43 +181,21 @@ class Emitter {
     return name.empty() ? fmt::format("block.floats({})", slots.getDefiningOp<warp::FloatsOp>().getOffset()) : name;
   }
 
-  void write_copies(const std::string& kind, const std::vector<warp::RingOp>& rings) {
+  std::string copied(warp::RingOp ring) const {
+    Value slots = maximum_of(ring);
+    return fmt::format("copied({}, {}, {}{})", ring.getWarp(), tensor(ring.getTensor()), names_.of(ring.getResult()),
+                       slots ? ", " + slots_text(slots) : "");
+  }
+
+  void write_copies(const AlikeRings& rings) {
     std::string copies = names_.unique("copies");
-    std::map<uint64_t, size_t> taken;            // by each warp
-    std::vector<std::vector<std::string>> each;  // the first of all warps, the second, …
-    for (warp::RingOp ring : rings) {
-      copies_[ring] = copies;
-      size_t n = taken[ring.getWarp()]++;
-      if (n == each.size()) each.emplace_back();
-      Value slots = maximum_of(ring);
-      each[n].push_back(fmt::format("copied({}, {}, {}{})", ring.getWarp(), tensor(ring.getTensor()),
-                                    names_.of(ring.getResult()), slots ? ", " + slots_text(slots) : ""));
+    copiers_.add(rings, copies);
+    line("Copies<{}, {}> {};  // of this warp", rings.kind, rings.turns.size(), copies);
+    for (size_t n = 0; n < rings.turns.size(); ++n) {
+      std::vector<std::string> each;
+      for (warp::RingOp ring : rings.turns[n]) each.push_back(copied(ring));
+      call(fmt::format("{}.take<{}>(args, block,", copies, n), each);
     }
-    line("Copies{}, {}> {};  // of this warp", kind, each.size(), copies);
-    for (size_t n = 0; n < each.size(); ++n) call(fmt::format("{}.take<{}>(args, block,", copies, n), each[n]);
-  }
-
-  // Where the largest element of a ring's chunk is published.
-  static Value maximum_of(warp::RingOp ring) {
-    for (Operation* current : ring->getUsers())
-      for (Operation* user : current->getUsers())
-        if (auto publish = dyn_cast<warp::PublishMaxOp>(user)) return publish.getSlots();
-    return {};
-  }
-
-  // The objects that copy these rings. All of their rings for which `needed` holds have to be among these, in one row.
-  std::vector<std::string> copies_of(const std::vector<warp::RingOp>& rings, const char* what,
-                                     llvm::function_ref<bool(warp::RingOp)> needed) {
-    std::vector<std::string> copies;
-    for (warp::RingOp ring : rings)
-      if (!llvm::is_contained(copies, copies_[ring])) copies.push_back(copies_[ring]);
-    for (auto& [op, by] : copies_) {
-      auto ring = cast<warp::RingOp>(op);
-      if (llvm::is_contained(copies, by) && needed(ring) && !llvm::is_contained(rings, ring))
-        user_error("kernel: rings with tiles of one kind are {} together, in a row; {} is missing", what,
-                   names_.of(ring.getResult()));
-    }
-    return copies;
   }
 
   // That of the loop being written, and what the chunks after it are compared with.
@@ -326,7 +290,7 @@ class Emitter {
     }
     std::vector<warp::RingOp> rings;
     for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
-    for (const std::string& copies : copies_of(rings, "copied", [](warp::RingOp) { return true; }))
+    for (const std::string& copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
       line("if ({}) {}.copy(args, block, {});", exists, copies, chunk);
   }
 
@@ -342,7 +306,7 @@ class Emitter {
         maxima.push_back(fmt::format("maximum({}, {})", expr(x.getX()), names_.of(x.getSlots())));
     }
     for (const std::string& copies :
-         copies_of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
+         copiers_.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
       line("{}.publish_maxima(block, c);", copies);
     if (!maxima.empty()) call("publish_maxima(block,", maxima);
   }
@@ -602,8 +566,8 @@ class Emitter {
   Manifest manifest_;
   Identifiers names_;
   Expressions expressions_;
-  std::map<std::string, std::string> tensors_;       // name → variable
-  llvm::MapVector<Operation*, std::string> copies_;  // ring → what copies it
+  std::map<std::string, std::string> tensors_;  // name → variable
+  Copiers copiers_;
   std::string text_;
   int indent_ = 0;
   warp::LoopOp loop_;  // over chunks, around what is written

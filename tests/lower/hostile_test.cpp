@@ -123,8 +123,8 @@ TEST(Copies, OfOneKindGoTogether) {
     text.insert(text.find("    warp.barrier"), "    warp.note \"between\"\n" + copy);
     expect_contains(user_error_of([&] { lower_to(source_from(text), Stage::cuda, {}); }), why);
   };
-  expect_refused("    warp.publish_max %k_raw", "published together, in a row; ");
-  expect_refused("    warp.copy %k_ring", "copied together, in a row; ");
+  expect_refused("    warp.publish_max %k_raw", "published together, in a row; that of '");
+  expect_refused("    warp.copy %k_ring", "copied together, in a row; that of '");
 }
 
 // One that no contraction over keys reads alone takes the scale of all warps' rows.

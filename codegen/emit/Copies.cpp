@@ -1,0 +1,63 @@
+#include "codegen/emit/Copies.h"
+
+#include "codegen/emit/Expressions.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+std::string kind_of(warp::RingOp ring) {
+  return fmt::format("{}, {}, {}", dtype_text(cast<MemRefType>(ring.getType()).getElementType()),
+                     shape_text(ring.getType()), ring.getStages());
+}
+
+std::vector<AlikeRings> alike_rings(warp::RingOp last) {
+  std::vector<warp::RingOp> row;
+  for (Operation* op = last; isa_and_nonnull<warp::RingOp>(op); op = op->getPrevNode())
+    row.push_back(cast<warp::RingOp>(op));
+  llvm::MapVector<std::pair<Attribute, int>, AlikeRings> kinds;  // by kind and direction
+  for (warp::RingOp ring : llvm::reverse(row)) {
+    std::string kind = kind_of(ring);
+    AlikeRings& alike = kinds[{StringAttr::get(ring.getContext(), kind), ring.getBackward()}];
+    alike.kind = kind;
+    auto taken = [&](const std::vector<warp::RingOp>& turn) {
+      return llvm::any_of(turn, [&](warp::RingOp other) { return other.getWarp() == ring.getWarp(); });
+    };
+    auto turn = llvm::find_if_not(alike.turns, taken);
+    if (turn == alike.turns.end()) turn = alike.turns.insert(turn, std::vector<warp::RingOp>());
+    turn->push_back(ring);
+  }
+  std::vector<AlikeRings> all;
+  for (auto& [key, alike] : kinds) all.push_back(std::move(alike));
+  return all;
+}
+
+Value maximum_of(warp::RingOp ring) {
+  for (Operation* current : ring->getUsers())
+    for (Operation* user : current->getUsers())
+      if (auto publish = dyn_cast<warp::PublishMaxOp>(user)) return publish.getSlots();
+  return {};
+}
+
+void Copiers::add(const AlikeRings& rings, const std::string& variable) {
+  for (const std::vector<warp::RingOp>& turn : rings.turns)
+    for (warp::RingOp ring : turn) by_ring_[ring] = variable;
+}
+
+std::vector<std::string> Copiers::of(const std::vector<warp::RingOp>& rings, const char* what,
+                                     llvm::function_ref<bool(warp::RingOp)> needed) const {
+  std::vector<std::string> variables;
+  for (warp::RingOp ring : rings)
+    if (std::string variable = by_ring_.lookup(ring); !llvm::is_contained(variables, variable))
+      variables.push_back(variable);
+  for (auto& [op, variable] : by_ring_) {
+    auto ring = cast<warp::RingOp>(op);
+    if (llvm::is_contained(variables, variable) && needed(ring) && !llvm::is_contained(rings, ring))
+      user_error("kernel: rings with tiles of one kind are {} together, in a row; that of '{}' is missing", what,
+                 ring.getTensor().str());
+  }
+  return variables;
+}
+
+}  // namespace wkvc

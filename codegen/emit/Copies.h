@@ -1,0 +1,42 @@
+// Which rings of a kernel are copied together, and by which warps.
+#pragma once
+
+#include <llvm/ADT/MapVector.h>
+
+#include <string>
+#include <vector>
+
+#include "codegen/warp/Warp.h"
+
+namespace wkvc {
+
+// Rings with tiles of one kind, which one object copies.
+struct AlikeRings {
+  std::string kind;  // template arguments: dtype, shape, stages
+  std::vector<std::vector<warp::RingOp>>
+      turns;  // the first ring of each warp, then the second of those that have one, …
+};
+
+// Those of a row of rings that ends with this one.
+std::vector<AlikeRings> alike_rings(warp::RingOp last);
+
+std::string kind_of(warp::RingOp ring);
+
+// The slots to which the largest element of a ring's chunk goes; null if nobody needs it.
+mlir::Value maximum_of(warp::RingOp ring);
+
+// The variables that copy rings.
+class Copiers {
+ public:
+  void add(const AlikeRings& rings, const std::string& variable);
+
+  // Those of these rings. All of their rings for which `needed` holds have to be among these; else a UserError says
+  // that they are not `what` together.
+  std::vector<std::string> of(const std::vector<warp::RingOp>& rings, const char* what,
+                              llvm::function_ref<bool(warp::RingOp)> needed) const;
+
+ private:
+  llvm::MapVector<mlir::Operation*, std::string> by_ring_;
+};
+
+}  // namespace wkvc

@@ -13,8 +13,8 @@ namespace wkvc {
 // Rings with tiles of one kind, which one object copies.
 struct AlikeRings {
   std::string kind;  // template arguments: dtype, shape, stages
-  std::vector<std::vector<warp::RingOp>>
-      turns;  // the first ring of each warp, then the second of those that have one, …
+  // The first ring of each warp, then the second of those that have one, …
+  std::vector<std::vector<warp::RingOp>> turns;
 };
 
 // Those of a row of rings that ends with this one.

@@ -170,8 +170,7 @@ class Emitter {
 
   void write(warp::RingOp op) {
     line("const Ring<{}> {}{{block.memory + {}}};", kind_of(op), declare(op.getResult()), op.getOffset());
-    bool more = isa_and_nonnull<warp::RingOp>(op->getNextNode());
-    if (more) return;
+    if (isa_and_nonnull<warp::RingOp>(op->getNextNode())) return;  // the last one of a row says who copies them
     for (const AlikeRings& rings : alike_rings(op)) write_copies(rings);
   }
 
@@ -202,6 +201,12 @@ class Emitter {
   std::string first_chunk(bool backward) {
     if (in_groups_) return backward ? "last" : "first";
     return backward ? end() + " - 1" : begin();
+  }
+  // So many after the current one, or before the loop after its first.
+  std::string chunk_ahead(bool backward, uint64_t ahead) {
+    std::string chunk = loop_ ? "c" : first_chunk(backward);
+    if (!ahead) return chunk;
+    return chunk == "0" ? std::to_string(ahead) : fmt::format("{} {} {}", chunk, backward ? '-' : '+', ahead);
   }
   std::string is_in_loop(const std::string& chunk, bool backward) {
     if (backward) return fmt::format("{} >= {}", chunk, in_groups_ ? "first" : begin());
@@ -279,10 +284,7 @@ class Emitter {
 
   void write(warp::CopyOp op) {
     bool backward = op.getRing().getDefiningOp<warp::RingOp>().getBackward();
-    std::string chunk = loop_ ? "c" : first_chunk(backward);
-    if (op.getAhead())
-      chunk = chunk == "0" ? std::to_string(op.getAhead())
-                           : fmt::format("{} {} {}", chunk, backward ? '-' : '+', op.getAhead());
+    std::string chunk = chunk_ahead(backward, op.getAhead());
     std::string exists = is_in_loop(chunk, backward);
     if (op.getNext()) {  // the first chunk of the next group
       chunk = fmt::format("first - {}", kernel_.getSavedEvery());
@@ -315,7 +317,8 @@ class Emitter {
     std::string product;
     for (Value slots : op.getSlots()) {
       bool one = cast<MemRefType>(slots.getType()).getDimSize(0) == 1;
-      product += fmt::format(fmt::runtime(one ? "*{} * " : "block_max({}, block) * "), names_.of(slots));
+      std::string name = names_.of(slots);
+      product += (one ? "*" + name : fmt::format("block_max({}, block)", name)) + " * ";
     }
     line("const float {} = scale_for({}{});", declare(op.getResult()), product, float_text(op.getFactor()));
   }
@@ -430,8 +433,7 @@ class Emitter {
       return;
     }
     bool backward = kernel_.getBackward();
-    std::string chunk = loop_ ? "c" : first_chunk(backward);
-    if (op.getAhead()) chunk += fmt::format(" {} {}", backward ? '-' : '+', op.getAhead());
+    std::string chunk = chunk_ahead(backward, op.getAhead());
     auto copy_if = [&](const std::string& condition, llvm::StringRef name) {
       line("if ({}) copy_kept_state({}, {}, block, {});", condition, names_.of(op.getStaged()), tensor(name),
            kept_row(name, chunk));

@@ -84,7 +84,7 @@ class KernelBuilder {
         saved_type_(element_type(program.getContext(), program.getSaved())),
         blocks_(blocks) {
     plan_shared();
-    if (keeps_states()) main_->read_states_from(kRecomputed, /*but_first=*/groups_ahead());
+    if (keeps_states()) main_->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
     tensors_ = tensor_list(program, recompute, keeps_states(), maps);
   }
 
@@ -201,18 +201,18 @@ class KernelBuilder {
     create<warp::NoteOp>("The states before the chunks of this group.");
     create<warp::BarrierOp>();
     if (ahead) create<warp::WaitCopiesOp>(0);
-    Value S = again_->load_saved();
+    Value S = again_->copies().load_saved();
     set_name(S, "S_group");
     if (ahead)
       create<warp::StageStateOp>(S, main_->buffers().staged());
     else
       create<warp::KeepStateOp>(kRecomputed, S, saved_type_, /*but_last=*/false);
-    if (ahead) main_->start_copies(/*of_state=*/false);
+    if (ahead) main_->copies().start(/*of_state=*/false);
     chunks(*again_, S, "group");
     if (ahead) create<warp::WaitCopiesOp>(0);
     create<warp::NoteOp>("Backward through the group.");
     create<warp::BarrierOp>();
-    if (ahead) again_->start_next_group();
+    if (ahead) again_->copies().start_next_group();
     create<warp::YieldOp>(chunks(*main_, dS, "group"));
     return loop.getResult();
   }
@@ -233,19 +233,19 @@ class KernelBuilder {
     bool recomputes = &builder != &*main_, started = over == "group" && groups_ahead();
     if (!started) {
       builder.buffers().declare_rings(/*everywhere=*/over == "chunks");
-      builder.start_copies(/*of_state=*/true);
+      builder.copies().start(/*of_state=*/true);
     }
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, over, backward() && !recomputes, recomputes ? "S_before" : carried());
     builder.set_state(S);
     bool saves = !backward() && program_.getSavedEvery() && !program_.getSummary();
     if (saves) create<warp::SaveStateOp>("saved_states", S, saved_type_);
-    if (!started) builder.wait_copies();
+    if (!started) builder.copies().wait();
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
     if (recomputes) keep_state(builder.next_state());
     // At its end, so that nothing waits here for what is started after this loop has begun.
-    if (started && builder.copies_ahead()) create<warp::WaitCopiesOp>(0);
+    if (started && builder.copies().go_ahead()) create<warp::WaitCopiesOp>(0);
     create<warp::YieldOp>(builder.next_state());
     return loop.getResult();
   }

@@ -50,18 +50,6 @@ bool stays_in_its_warp(chunk::RoundOp round) {
   });
 }
 
-}  // namespace
-
-Value state_of_scale(chunk::RoundOp round) {
-  Value state = bounding_state(round);
-  bool own = state && round.getBound()->size() == 1 && is_made_of(round.getX(), state) && stays_in_its_warp(round);
-  return own ? state : Value();
-}
-
-bool takes_scale_of_state(chunk::RoundOp round) { return bounding_state(round) && !state_of_scale(round); }
-
-namespace {
-
 // Operations that read whole operands from shared memory.
 bool is_contraction(Operation* op) { return isa<chunk::DotOp, chunk::ColumnDotsOp, chunk::DiagonalDotOp>(op); }
 
@@ -72,6 +60,14 @@ bool is_accumulator(Operation* op) {
 }
 
 }  // namespace
+
+Value state_of_scale(chunk::RoundOp round) {
+  Value state = bounding_state(round);
+  bool own = state && round.getBound()->size() == 1 && is_made_of(round.getX(), state) && stays_in_its_warp(round);
+  return own ? state : Value();
+}
+
+bool takes_scale_of_state(chunk::RoundOp round) { return bounding_state(round) && !state_of_scale(round); }
 
 // Other slab values are computed again.
 bool Placement::is_stored(Operation* op) const {

@@ -15,66 +15,11 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
     : program_(program),
       b_(builder),
       warps_(warps),
-      saved_(saved),
       placement_(program, warps, stored),
-      buffers_(program, placement_, builder, warps, saved, spaces, first_phase) {}
+      buffers_(program, placement_, builder, warps, saved, spaces, first_phase),
+      copies_(program, placement_, buffers_, builder, saved) {}
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
-
-// The state before the next chunk. A recompute program has that before the next group.
-Value WarpBuilder::staged_chunk() { return program_.getRecompute() ? Value() : buffers_.staged(); }
-
-void WarpBuilder::start_copies(bool of_state) {
-  for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 0, /*next=*/false);
-  if (deep_phase()) {
-    create<warp::CommitCopiesOp>();
-    for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 1, /*next=*/false);
-  }
-  if (of_state && staged_chunk())
-    create<warp::CopySavedOp>(kept_states_, staged_chunk(), 0, /*next=*/false, StringAttr());
-  create<warp::CommitCopiesOp>();
-}
-
-void WarpBuilder::start_next_group() {
-  for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, 0, /*next=*/true);
-  create<warp::CopySavedOp>(kept_states_, buffers_.staged(), 0, /*next=*/true, StringAttr());
-  create<warp::CommitCopiesOp>();
-}
-
-// Of two chunks in a group one is recomputed, with none after it.
-bool WarpBuilder::copies_ahead() { return !program_.getRecompute() || program_.getSavedEvery() > 2; }
-
-// The phase in which one warp inverts a matrix and all others wait, if inputs have been read before it: then those copy
-// the chunk after the next in its place.
-std::optional<int> WarpBuilder::deep_phase() const {
-  auto program = chunk::ProgramOp(program_);
-  auto inverses = program.getBody().getOps<chunk::UnitLowerInverseOp>();
-  if (inverses.empty() || program.getBackward() || program.getRecompute()) return std::nullopt;
-  int phase = placement_.of((*inverses.begin()).getResult()).phase;
-  bool read = llvm::all_of(buffers_.rings(), [&](auto& ring) {
-    return ring.second.stages == 2 && placement_.of(ring.first).last_phase < phase;
-  });
-  return read ? std::optional(phase) : std::nullopt;
-}
-
-void WarpBuilder::wait_copies() { create<warp::WaitCopiesOp>(deep_phase() ? 1 : 0); }
-
-// A later chunk's, into the rings of that many stages.
-void WarpBuilder::copy_ahead(int stages) {
-  if (!copies_ahead()) return;
-  for (auto& [value, ring] : buffers_.rings())
-    if (ring.stages == stages) create<warp::CopyOp>(ring.value, deep_phase() ? 2 : 1, /*next=*/false);
-  if (staged_chunk() && stages == 1)
-    create<warp::CopySavedOp>(kept_states_, staged_chunk(), 1, /*next=*/false,
-                              but_first_ ? b_.getStringAttr("saved_states") : StringAttr());
-  // One commit for all of them, after the last.
-  auto some = [&](int count) {
-    return (staged_chunk() && count == 1) ||
-           llvm::any_of(buffers_.rings(), [=](auto& ring) { return ring.second.stages == count; });
-  };
-  bool more = stages == 2 && some(1), any = some(stages);
-  if (any && !more) create<warp::CommitCopiesOp>();
-}
 
 void WarpBuilder::begin_chunk() {
   registers_.clear();
@@ -88,7 +33,7 @@ void WarpBuilder::begin_chunk() {
     if (Value slots = buffers_.maximum(input.getSym())) create<warp::PublishMaxOp>(current_[value], slots);
   }
   create<warp::BarrierOp>();
-  if (!deep_phase()) copy_ahead(2);
+  if (!copies_.deep_phase()) copies_.start_later(2);
   create_scales(/*of_states=*/false);
   create_own_scales();
 }
@@ -157,12 +102,12 @@ void WarpBuilder::phase(int number) {
   }
   if (number) create<warp::BarrierOp>();
   if (number == 1) {
-    copy_ahead(1);
+    copies_.start_later(1);
     create_scales(/*of_states=*/true);
   }
   if (!slab_ops.empty()) slabs(slab_ops);
   if (!matrix_ops.empty()) matrices(matrix_ops);
-  if (number == deep_phase()) copy_ahead(2);
+  if (number == copies_.deep_phase()) copies_.start_later(2);
   rows(row_ops);
   if (number == 0) publish_states();
 }
@@ -273,12 +218,6 @@ Value WarpBuilder::tile(Value value) {
 
 // Where a value goes when it is computed: with what lasts for the chunk, or with what ends with a slab or a matrix.
 WarpBuilder::Registers& WarpBuilder::current_registers() { return owner_ == Owner::rows ? registers_ : local_; }
-
-Value WarpBuilder::load_saved() {
-  auto tile = VectorType::get({16, static_cast<int64_t>(program_.getKeyDim())}, b_.getF32Type());
-  if (buffers_.staged()) return create<warp::LoadStagedOp>(tile, buffers_.staged());
-  return create<warp::LoadSavedOp>(tile, kept_states_, saved_);
-}
 
 Value WarpBuilder::filled(chunk::ConstantOp op, VectorType type) {
   if (!op.getDims())
@@ -439,7 +378,7 @@ Value WarpBuilder::computed(Operation* op) {
   };
   bool of_values = op->getNumOperands() && placement_.space(op->getOperand(0)).columns == Axis::value;
   return llvm::TypeSwitch<Operation*, Value>(op)
-      .Case([&](chunk::SavedStateOp) { return load_saved(); })
+      .Case([&](chunk::SavedStateOp) { return copies_.load_saved(); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
       .Case([&](chunk::ColumnDotsOp x) -> Value {

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "codegen/lower/ChunkCopies.h"
 #include "codegen/lower/KernelBuffers.h"
 #include "codegen/rec/Rec.h"
 
@@ -24,18 +25,11 @@ class WarpBuilder {
   WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 
   KernelBuffers& buffers() { return buffers_; }
-  // Before the loop: its first chunk's inputs, and the state if it is copied, too.
-  void start_copies(bool of_state);
-  void start_next_group();   // in a group: the next one's first copies
-  mlir::Value load_saved();  // the state that the forward pass saved
-  void begin_chunk();        // publish maxima, barrier, scales; copies ahead, if not in a later phase
-  void phase(int number);    // everything of one phase
-  bool copies_ahead();       // whether a chunk can follow another in its loop
-  void wait_copies();        // of the current chunk
+  ChunkCopies& copies() { return copies_; }
+  void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
+  void phase(int number);  // everything of one phase
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
-  // In place of the saved ones, apart from the first of a group.
-  void read_states_from(llvm::StringRef tensor, bool but_first) { kept_states_ = tensor, but_first_ = but_first; }
   mlir::Value next_state() const { return next_; }
   void start_sums();  // before the loop: sums over all chunks begin with zero
   void end_sums();    // after it: to their workspaces
@@ -43,13 +37,10 @@ class WarpBuilder {
  private:
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
-  mlir::Value staged_chunk();
   mlir::Value new_scale(chunk::RoundOp round);
   void create_scales(bool of_states);  // of this chunk, or of its states
   void create_own_scales();
   void publish_states();
-  void copy_ahead(int stages);
-  std::optional<int> deep_phase() const;
   template <class F>
   void for_each_sum(F f);
   Registers& current_registers();
@@ -88,11 +79,9 @@ class WarpBuilder {
   chunk::ProgramOp program_;
   mlir::OpBuilder& b_;
   int warps_;
-  mlir::Type saved_;
-  llvm::StringRef kept_states_ = "saved_states";
-  bool but_first_ = false;
   Placement placement_;
   KernelBuffers buffers_;
+  ChunkCopies copies_;
   llvm::DenseMap<mlir::Value, mlir::Value> current_;  // input → its tile of this chunk
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 

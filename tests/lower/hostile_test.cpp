@@ -127,7 +127,7 @@ TEST(Copies, OfOneKindGoTogether) {
   expect_refused("    warp.copy %k_ring", "copied together, in a row; that of '");
 }
 
-// One that no contraction over keys reads alone takes the scale of all warps' rows.
+// An operand that other warps read takes the scale of all warps' rows.
 TEST(ChunkText, ScalesOfAStateAreSharedWhereOperandsAre) {
   std::string text = stage_text(rwkv7(), Stage::chunk);
   const std::string own = "chunk.round %a_in scale [\"a\"]";

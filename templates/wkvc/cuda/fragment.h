@@ -76,11 +76,14 @@ WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
 WKVC_INLINE int row_of(int element) { return layout::row_of_slot(layout::row_slot(element)); }
 WKVC_INLINE int column_of(int element) { return layout::column_of_slot(layout::column_slot(element)); }
 
-// Two neighbouring elements, from anywhere.
+// Two neighbouring elements, from anywhere and to anywhere.
 WKVC_INLINE void load_pair(const float* from, float* units) {
   const float2 pair = *reinterpret_cast<const float2*>(from);
   units[0] = pair.x;
   units[1] = pair.y;
+}
+WKVC_INLINE void store_pair(float* to, const float* units) {
+  *reinterpret_cast<float2*>(to) = make_float2(units[0], units[1]);
 }
 WKVC_INLINE Fragment<f32> load(const float* block, int ld) {
   Fragment<f32> x;
@@ -88,9 +91,7 @@ WKVC_INLINE Fragment<f32> load(const float* block, int ld) {
   return x;
 }
 WKVC_INLINE void store(float* block, int ld, const Fragment<f32>& x) {
-  WKVC_FOR(n, layout::kElements / 2,
-           *reinterpret_cast<float2*>(block + row_of(2 * n) * ld + column_of(2 * n)) =
-               make_float2(x.unit[2 * n], x.unit[2 * n + 1]));
+  WKVC_FOR(n, layout::kElements / 2, store_pair(block + row_of(2 * n) * ld + column_of(2 * n), x.unit + 2 * n));
 }
 WKVC_INLINE Fragment<f32> load_transposed(const float* block, int ld) {
   Fragment<f32> x;

@@ -20,13 +20,12 @@ inline constexpr int kLd = 12;
 static_assert(2 * 8 * kLd == 192, "kernels reserve another scratch");
 WKVC_INLINE float* row_of(float* scratch, int block, int row) { return scratch + (8 * block + row) * kLd; }
 
-WKVC_INLINE void store_pair(float* scratch, int block, const Pair& x) {
-  float* const to = row_of(scratch, block, ptx::lane() / 4) + ptx::lane() % 4 * 2;
-  *reinterpret_cast<float2*>(to) = make_float2(x.v[0], x.v[1]);
+WKVC_INLINE float* own_pair(float* scratch, int block) {
+  return row_of(scratch, block, ptx::lane() / 4) + ptx::lane() % 4 * 2;
 }
 WKVC_INLINE Pair load_pair(float* scratch, int block) {
   Pair x;
-  fragment::load_pair(row_of(scratch, block, ptx::lane() / 4) + ptx::lane() % 4 * 2, x.v);
+  fragment::load_pair(own_pair(scratch, block), x.v);
   return x;
 }
 WKVC_INLINE Pair load_pair_transposed(float* scratch, int block) {
@@ -76,8 +75,8 @@ WKVC_INLINE Pair product_nt(const Pair& a, const Pair& b) {
 // `scratch`: 192 floats in shared memory, for this warp alone.
 WKVC_INLINE Fragment<f32> invert_block(const Fragment<f32>& x, float* scratch) {
   lanes::sync();  // lanes that still read the last block's
-  invert::store_pair(scratch, 0, Pair{{x.unit[0], x.unit[1]}});
-  invert::store_pair(scratch, 1, Pair{{x.unit[6], x.unit[7]}});
+  fragment::store_pair(invert::own_pair(scratch, 0), x.unit);
+  fragment::store_pair(invert::own_pair(scratch, 1), x.unit + 6);
   lanes::sync();
   invert::invert_blocks(scratch);
   const Pair x21{{x.unit[2], x.unit[3]}}, n11 = invert::load_pair_transposed(scratch, 0);

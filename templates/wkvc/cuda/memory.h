@@ -35,7 +35,7 @@ WKVC_INLINE void load_adjacent(const T* from, float* x, bool aligned) {
 
 WKVC_INLINE void store_adjacent(float* to, const float* units, bool aligned) {
   if (aligned) {
-    *reinterpret_cast<float2*>(to) = make_float2(units[0], units[1]);
+    fragment::store_pair(to, units);
   } else {
     to[0] = units[0];
     to[1] = units[1];

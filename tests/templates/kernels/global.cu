@@ -35,6 +35,7 @@ WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
     const float of_warps = block_max(slots, block);
     if (block.warp == 0) {
       f32* const m = global_row<f32>(args.tensor[3], block, chunk);
+      // The maximum only if both are it.
       WKVC_EACH_SLOT(PerColumn, 16, m[PerColumn::position(s)] = 2.f * of_warps - *chunk_max);
     }
     block.barrier();

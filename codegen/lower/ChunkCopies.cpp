@@ -1,0 +1,68 @@
+#include "codegen/lower/ChunkCopies.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+// The state before the next chunk. A recompute program has that before the next group.
+Value ChunkCopies::staged_chunk() { return program_.getRecompute() ? Value() : buffers_.staged(); }
+
+void ChunkCopies::copy_inputs(int ahead, bool next) {
+  for (auto& [value, ring] : buffers_.rings()) create<warp::CopyOp>(ring.value, ahead, next);
+}
+
+void ChunkCopies::start(bool of_state) {
+  copy_inputs(0, /*next=*/false);
+  if (deep_phase()) {
+    create<warp::CommitCopiesOp>();
+    copy_inputs(1, /*next=*/false);
+  }
+  if (of_state && staged_chunk())
+    create<warp::CopySavedOp>(kept_states_, staged_chunk(), 0, /*next=*/false, StringAttr());
+  create<warp::CommitCopiesOp>();
+}
+
+void ChunkCopies::start_next_group() {
+  copy_inputs(0, /*next=*/true);
+  create<warp::CopySavedOp>(kept_states_, buffers_.staged(), 0, /*next=*/true, StringAttr());
+  create<warp::CommitCopiesOp>();
+}
+
+// Of two chunks in a group one is recomputed, with none after it.
+bool ChunkCopies::go_ahead() { return !program_.getRecompute() || program_.getSavedEvery() > 2; }
+
+std::optional<int> ChunkCopies::deep_phase() {
+  auto inverses = program_.getBody().getOps<chunk::UnitLowerInverseOp>();
+  if (inverses.empty() || program_.getBackward() || program_.getRecompute()) return std::nullopt;
+  int phase = placement_.of((*inverses.begin()).getResult()).phase;
+  bool read = llvm::all_of(buffers_.rings(), [&](auto& ring) {
+    return ring.second.stages == 2 && placement_.of(ring.first).last_phase < phase;
+  });
+  return read ? std::optional(phase) : std::nullopt;
+}
+
+void ChunkCopies::wait() { create<warp::WaitCopiesOp>(deep_phase() ? 1 : 0); }
+
+void ChunkCopies::start_later(int stages) {
+  if (!go_ahead()) return;
+  for (auto& [value, ring] : buffers_.rings())
+    if (ring.stages == stages) create<warp::CopyOp>(ring.value, deep_phase() ? 2 : 1, /*next=*/false);
+  if (staged_chunk() && stages == 1)
+    create<warp::CopySavedOp>(kept_states_, staged_chunk(), 1, /*next=*/false,
+                              but_first_ ? b_.getStringAttr("saved_states") : StringAttr());
+  // One commit for all of them, after the last.
+  auto some = [&](int count) {
+    return (staged_chunk() && count == 1) ||
+           llvm::any_of(buffers_.rings(), [=](auto& ring) { return ring.second.stages == count; });
+  };
+  bool more = stages == 2 && some(1), any = some(stages);
+  if (any && !more) create<warp::CommitCopiesOp>();
+}
+
+Value ChunkCopies::load_saved() {
+  auto tile = VectorType::get({16, static_cast<int64_t>(program_.getKeyDim())}, b_.getF32Type());
+  if (buffers_.staged()) return create<warp::LoadStagedOp>(tile, buffers_.staged());
+  return create<warp::LoadSavedOp>(tile, kept_states_, saved_);
+}
+
+}  // namespace wkvc

@@ -198,7 +198,7 @@ std::vector<Trial> compiled(const TuningTask& task, double budget, ProgressLine&
   });
 }
 
-// A trial with kernels, of which all have the same tensors.
+// A trial with kernels.
 const Trial& any_of(const std::vector<Trial>& trials) {
   const auto found = std::ranges::find(trials, std::string(), &Trial::fault);
   if (found != trials.end()) return *found;
@@ -206,13 +206,20 @@ const Trial& any_of(const std::vector<Trial>& trials) {
              trials.empty() ? "none was tried" : trials.front().fault);
 }
 
+// Saved states and segments differ, so bytes do, too.
+std::int64_t bytes_of(const std::vector<Trial>& trials, const Config& config, LaunchSize size) {
+  const auto found =
+      std::ranges::find(trials, config_text(config), [](const Trial& trial) { return config_text(trial.config); });
+  return bytes_moved(manifests_from(found->text), size);
+}
+
 std::size_t measured_in(std::span<const Candidate> candidates) {
   return static_cast<std::size_t>(std::ranges::count(candidates, Outcome::timed, &Candidate::outcome));
 }
 
-// What became of each size, with the time of a copy where there is a GPU.
+// What became of each size, with the time of a copy of what the winner moves where there is a GPU.
 std::vector<ShapeReport> reports_of(const TuningTask& task, const std::vector<Candidate>& candidates, Target target,
-                                    const std::vector<Manifest>& manifests) {
+                                    const std::vector<Trial>& trials) {
   std::vector<ShapeReport> reports;
   for (const LaunchSize size : task.sizes()) {
     ShapeReport& report = reports.emplace_back();
@@ -221,7 +228,8 @@ std::vector<ShapeReport> reports_of(const TuningTask& task, const std::vector<Ca
                          [&](const Candidate& candidate) { return candidate.size == size; });
     if (const Candidate* best = fastest(candidates, size)) report.winner = best->config;
     if (const Candidate* guess = likeliest(candidates, size)) report.model_pick = guess->config;
-    if (target == Target::cuda) report.copy_ms = copy_bytes_ms(Device::current(), bytes_moved(manifests, size));
+    if (report.winner && target == Target::cuda)
+      report.copy_ms = copy_bytes_ms(Device::current(), bytes_of(trials, *report.winner, size));
   }
   return reports;
 }
@@ -282,7 +290,7 @@ Tuned tuned(const TuningTask& task, Target target, const Gpu& gpu, double budget
   }
   Tuner tuner(setup, validation, task.passes(), finished ? &*finished : nullptr);
   const std::vector<Candidate> candidates = tuner.run(trials, task.sizes());
-  return {reports_of(task, candidates, target, manifests_from(any.text)), measured_in(candidates)};
+  return {reports_of(task, candidates, target, trials), measured_in(candidates)};
 }
 
 int tune(const Options& options) {

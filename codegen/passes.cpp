@@ -86,7 +86,10 @@ void contract_all_columns(Work& work, const Config&) {
 }
 
 void scale_all_by_states(Work& work, const Config&) {
-  for (auto program : all<chunk::ProgramOp>(work)) scale_by_states(program);
+  for (auto program : all<chunk::ProgramOp>(work)) {
+    scale_by_states(program);
+    scale_by_sums(program);
+  }
 }
 
 void slice_programs(Work& work, const Config&) {

@@ -83,6 +83,12 @@ LogicalResult RoundOp::verify() {
   if (!getBound()) return success();
   if (!element(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
   if (getFactor()->isNegative()) return emitOpError("has a negative factor");
+  bool empty = !getBound()->empty();  // so far, the product at hand
+  for (auto name : getBound()->getAsValueRange<StringAttr>()) {
+    if (name == kPlus && empty) break;
+    empty = name == kPlus;
+  }
+  if (empty) return emitOpError("has a bound with \"+\" beside nothing");
   return verify_finite(*this, *getFactor());
 }
 

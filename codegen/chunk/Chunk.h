@@ -17,7 +17,8 @@
 
 namespace wkvc::chunk {
 
-inline constexpr size_t kMaxOperations = 10000;  // of a program
+inline constexpr size_t kMaxOperations = 10000;    // of a program
+inline constexpr llvm::StringLiteral kPlus = "+";  // between the products of a bound
 
 inline int64_t rows(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getDimSize(0); }
 inline int64_t columns(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getDimSize(1); }

@@ -15,7 +15,7 @@
 // an iteration that of the state after the chunk; what the forward pass saved is chunk.saved_state.
 //
 // Any operation may say `at_most = x : f32`: no element of its result, past the sequence's end aside, is larger in
-// magnitude.
+// magnitude; beside `of = ["x", …]`, larger than that times the largest |element| of each of these inputs.
 #ifndef WKVC_CHUNK_OPS
 #define WKVC_CHUNK_OPS
 
@@ -155,9 +155,10 @@ def Chunk_WidenOp : Chunk_Pure<"widen"> {
 def Chunk_RoundOp : Chunk_Pure<"round"> {
   let summary = "An operand of contractions, rounded to their dtype";
   let description = [{
-    Where an f16 operand's magnitude is not proven it carries a power-of-two scale. Each of its elements is at most
-    `factor` times the product over `bound` of the largest |element| of that input in the chunk, or of that state; with no `bound` and a
-    factor of 0 the scale comes from the value's own maximum. No scale at all: the range is proven.
+    Where an f16 operand's magnitude is not proven it carries a power-of-two scale: that of a magnitude of `factor` times
+    the product over `bound` of the largest |element| of that input in the chunk, or of that state, or of several such
+    products with "+" between them; elements 2^7 times as large still fit. With no `bound` and a factor of 0 the scale
+    comes from the value's own maximum. No scale at all: the range is proven.
   }];
   let arguments = (ins Chunk_F32:$x, OptionalAttr<StrArrayAttr>:$bound, OptionalAttr<F32Attr>:$factor);
   let results = (outs Chunk_Any:$result);

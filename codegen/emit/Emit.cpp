@@ -313,14 +313,23 @@ class Emitter {
     if (!maxima.empty()) call("publish_maxima(block,", maxima);
   }
 
+  std::string largest_in(Value slots) {
+    bool one = cast<MemRefType>(slots.getType()).getDimSize(0) == 1;
+    return one ? "*" + names_.of(slots) : fmt::format("block_max({}, block)", names_.of(slots));
+  }
+
   void write(warp::ScaleForOp op) {
-    std::string product;
-    for (Value slots : op.getSlots()) {
-      bool one = cast<MemRefType>(slots.getType()).getDimSize(0) == 1;
-      std::string name = names_.of(slots);
-      product += (one ? "*" + name : fmt::format("block_max({}, block)", name)) + " * ";
+    std::vector<std::string> products;
+    auto slots = op.getSlots().begin();
+    const int64_t all = static_cast<int64_t>(op.getSlots().size());
+    for (int64_t count : op.getCounts().value_or(llvm::ArrayRef(all))) {
+      std::vector<std::string> maxima;
+      for (; count > 0; --count) maxima.push_back(largest_in(*slots++));
+      products.push_back(fmt::format("{}", fmt::join(maxima, " * ")));
     }
-    line("const float {} = scale_for({}{});", declare(op.getResult()), product, float_text(op.getFactor()));
+    std::string sum = fmt::format("{}", fmt::join(products, " + "));
+    line("const float {} = scale_for({} * {});", declare(op.getResult()), products.size() == 1 ? sum : "(" + sum + ")",
+         float_text(op.getFactor()));
   }
 
   void write(warp::OwnScaleOp op) {

@@ -1,5 +1,6 @@
 #include "codegen/lower/ChunkBuilder.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "codegen/ir/Text.h"
@@ -23,10 +24,24 @@ Type element_type(MLIRContext* context, llvm::StringRef dtype) {
 
 namespace {
 
-std::optional<Bound> product(std::optional<Bound> a, const std::optional<Bound>& b) {
-  if (!a || !b) return std::nullopt;
-  a->inputs.insert(a->inputs.end(), b->inputs.begin(), b->inputs.end());
-  a->factor *= b->factor;
+constexpr size_t kMostProducts = 4;  // what is worth computing
+
+std::optional<Bound> product(const std::optional<Bound>& a, const std::optional<Bound>& b, double count = 1) {
+  if (!a || !b || a->products.size() * b->products.size() > kMostProducts) return std::nullopt;
+  Bound all{{}, a->factor * b->factor * count};
+  for (const auto& x : a->products) {
+    for (const auto& y : b->products) {
+      all.products.push_back(x);
+      all.products.back().insert(all.products.back().end(), y.begin(), y.end());
+    }
+  }
+  return all;
+}
+
+std::optional<Bound> sum(std::optional<Bound> a, const std::optional<Bound>& b) {
+  if (!a || !b || a->products.size() + b->products.size() > kMostProducts) return std::nullopt;
+  a->products.insert(a->products.end(), b->products.begin(), b->products.end());
+  a->factor = std::max(a->factor, b->factor);
   return a;
 }
 
@@ -37,25 +52,58 @@ bool is_zero(Value x) {
 
 }  // namespace
 
-std::optional<Bound> bound_of(Value x, bool of_states) {
+std::optional<Bound> bound_of(Value x, Known known) {
   Operation* op = x.getDefiningOp();
-  auto operand = [&](int i) { return bound_of(op->getOperand(i), of_states); };
-  if (auto at_most = op->getAttrOfType<FloatAttr>("at_most")) return Bound{{}, at_most.getValueAsDouble()};
+  auto operand = [&](int i) { return bound_of(op->getOperand(i), known); };
+  if (auto at_most = op->getAttrOfType<FloatAttr>("at_most")) {
+    Bound bound{{{}}, at_most.getValueAsDouble()};
+    auto of = op->getAttrOfType<ArrayAttr>("of");
+    if (of && known != Known::sums) return std::nullopt;
+    for (Attribute name : of ? of.getValue() : llvm::ArrayRef<Attribute>()) {
+      if (!llvm::isa<StringAttr>(name)) return std::nullopt;
+      bound.products[0].push_back(llvm::cast<StringAttr>(name).str());
+    }
+    return bound;
+  }
   // The maxima of whole chunks are known; of one number a token nobody takes any.
   if (auto input = llvm::dyn_cast<chunk::InputOp>(op); input && chunk::columns(x) > 1)
-    return Bound{{input.getSym().str()}, 1};
-  if (of_states && llvm::isa<chunk::StateOp, chunk::SavedStateOp>(op))
-    return Bound{{op->getAttrOfType<StringAttr>("sym").str()}, 1};
+    return Bound{{{input.getSym().str()}}, 1};
+  if (known != Known::inputs && llvm::isa<chunk::StateOp, chunk::SavedStateOp>(op))
+    return Bound{{{op->getAttrOfType<StringAttr>("sym").str()}}, 1};
   if (auto constant = llvm::dyn_cast<chunk::ConstantOp>(op))
-    return Bound{{}, std::abs(constant.getValue().convertToDouble())};
+    return Bound{{{}}, std::abs(constant.getValue().convertToDouble())};
   if (llvm::isa<chunk::WidenOp, chunk::NegOp, chunk::KeepValidOp>(op)) return operand(0);
-  if (llvm::isa<chunk::SigmoidOp, chunk::TanhOp, chunk::ExceedsOp>(op)) return Bound{{}, 1};
+  if (llvm::isa<chunk::SigmoidOp, chunk::TanhOp, chunk::ExceedsOp>(op)) return Bound{{{}}, 1};
   if (llvm::isa<chunk::MulOp>(op)) return product(operand(0), operand(1));
   if (llvm::isa<chunk::AddOp>(op) && is_zero(op->getOperand(0))) return operand(1);
+  if (known != Known::sums) return std::nullopt;
+  if (llvm::isa<chunk::RoundOp, chunk::TrilOp, chunk::LevelPairsOp>(op)) return operand(0);
+  if (llvm::isa<chunk::AddOp>(op)) return sum(operand(0), operand(1));
+  if (auto dot = llvm::dyn_cast<chunk::DotOp>(op)) {
+    int64_t length = dot.getXDim() == 0 ? chunk::rows(dot.getX()) : chunk::columns(dot.getX());
+    return product(operand(0), operand(1), static_cast<double>(length));
+  }
   return std::nullopt;
 }
 
-void ChunkBuilder::set_at_most(Value x, double magnitude) {
+bool Bound::is_number() const {
+  return llvm::all_of(products, [](const auto& product) { return product.empty(); });
+}
+
+ArrayAttr products_attr(Builder& builder, const Bound& bound) {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const auto& product : bound.products) {
+    if (!names.empty()) names.push_back(chunk::kPlus);
+    names.append(product.begin(), product.end());
+  }
+  return builder.getStrArrayAttr(names);
+}
+
+void ChunkBuilder::set_at_most(Value x, double magnitude, const std::vector<std::string>& inputs) {
+  if (!inputs.empty()) {
+    llvm::SmallVector<llvm::StringRef> names(inputs.begin(), inputs.end());
+    x.getDefiningOp()->setAttr("of", builder_.getStrArrayAttr(names));
+  }
   x.getDefiningOp()->setAttr("at_most", builder_.getF32FloatAttr(static_cast<float>(magnitude)));
 }
 
@@ -137,11 +185,9 @@ Value ChunkBuilder::operand(Value x, const std::string& dtype) {
   ArrayAttr inputs;
   FloatAttr factor;
   auto bound = bound_of(x);
-  bool proven = bound && bound->inputs.empty() && bound->factor < 32768;  // half of f16's largest
+  bool proven = bound && bound->is_number() && bound->factor < 32768;  // half of f16's largest
   if (dtype == "f16" && !proven) {
-    llvm::SmallVector<llvm::StringRef> names;
-    if (bound) names.assign(bound->inputs.begin(), bound->inputs.end());
-    inputs = builder_.getStrArrayAttr(names);
+    inputs = bound ? products_attr(builder_, *bound) : builder_.getStrArrayAttr({});
     factor = builder_.getF32FloatAttr(bound ? static_cast<float>(bound->factor) : 0.f);
   }
   auto type = RankedTensorType::get({chunk::rows(x), chunk::columns(x)}, element);

@@ -12,14 +12,21 @@
 
 namespace wkvc {
 
-// |x| ≤ factor · Π max|input|: what the power-of-two scale of an f16 operand is taken from.
+// |x| ≤ factor · Σ Π max|input|: what the power-of-two scale of an f16 operand is taken from.
 struct Bound {
-  std::vector<std::string> inputs;
+  std::vector<std::vector<std::string>> products;
   double factor = 1;
+
+  bool is_number() const;  // whatever the inputs
 };
 
-// What is known of an f32 value's magnitude from the inputs; with `of_states`, from the state's maximum, too.
-std::optional<Bound> bound_of(mlir::Value x, bool of_states = false);
+// As chunk.round has it.
+mlir::ArrayAttr products_attr(mlir::Builder& builder, const Bound& bound);
+
+// What is known of an f32 value's magnitude: from inputs, also from states, or also through contractions and sums,
+// which make bounds looser.
+enum class Known { inputs, states, sums };
+std::optional<Bound> bound_of(mlir::Value x, Known known = Known::inputs);
 
 class ChunkBuilder {
  public:
@@ -69,8 +76,8 @@ class ChunkBuilder {
   mlir::Value precise_dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
   mlir::Value inverse(mlir::Value x);
 
-  // Declares that |x| ≤ magnitude: the attribute `at_most`.
-  void set_at_most(mlir::Value x, double magnitude);
+  // Declares that |x| ≤ magnitude: the attribute `at_most`. With inputs: times the largest |element| of each.
+  void set_at_most(mlir::Value x, double magnitude, const std::vector<std::string>& inputs = {});
   // Declares that the warp that makes (its part of) this value sees the maximum its scale needs.
   void set_measurable(mlir::Value x) { measurable_.insert(x); }
   bool is_measurable(mlir::Value x) const { return measurable_.contains(x); }

@@ -81,6 +81,7 @@ void KernelBuffers::plan_maxima() {
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round) || state_of_scale(round)) continue;
     for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
+      if (name == chunk::kPlus) continue;
       KernelBuffer& maximum = maxima_[name.str()];
       if (maximum.space) continue;
       // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.

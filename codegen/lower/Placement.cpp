@@ -62,6 +62,9 @@ bool is_accumulator(Operation* op) {
 }  // namespace
 
 Value state_of_scale(chunk::RoundOp round) {
+  // A backward pass takes the same scales whichever gradients are asked for, so that they have the same bytes.
+  auto program = round->getParentOfType<chunk::ProgramOp>();
+  if (program.getBackward() && !program.getSummary()) return {};
   Value state = bounding_state(round);
   bool own = state && round.getBound()->size() == 1 && is_made_of(round.getX(), state) && stays_in_its_warp(round);
   return own ? state : Value();

@@ -9,4 +9,9 @@ namespace wkvc {
 
 void scale_by_states(chunk::ProgramOp program);
 
+// In backward programs contractions and their sums take scales from bounds, too: all warps know them, so that operands
+// of contractions over values have one scale instead of one for each warp's values, and nobody looks for maxima of
+// what was just computed.
+void scale_by_sums(chunk::ProgramOp program);
+
 }  // namespace wkvc

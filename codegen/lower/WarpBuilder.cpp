@@ -40,12 +40,20 @@ void WarpBuilder::begin_chunk() {
 
 Value WarpBuilder::new_scale(chunk::RoundOp round) {
   llvm::SmallVector<Value> slots;
+  llvm::SmallVector<int64_t> counts{0};
   std::string name;
   for (auto input : round.getBound()->getAsValueRange<StringAttr>()) {
-    slots.push_back(buffers_.maximum(input));
-    name += input.str() + "_";
+    if (input == chunk::kPlus) {
+      counts.push_back(0);
+    } else {
+      slots.push_back(buffers_.maximum(input));
+      ++counts.back();
+      name += input.str() + "_";
+    }
   }
-  Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, round.getFactorAttr());
+  auto several = counts.size() > 1 ? b_.getDenseI64ArrayAttr(counts) : DenseI64ArrayAttr();
+  Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, several, round.getFactorAttr());
+  if (slots.size() > 1 && !name_of(round.getX()).empty()) name = (name_of(round.getX()) + "_").str();
   set_name(scale, name + "scale");
   return scale;
 }

@@ -4,6 +4,7 @@
 #include <mlir/IR/DialectImplementation.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "codegen/rec/Limits.h"
 
@@ -282,6 +283,12 @@ LogicalResult WaitCopiesOp::verify() {
 
 LogicalResult ScaleForOp::verify() {
   if (getSlots().empty()) return emitOpError("needs the maxima of at least one tensor");
+  if (auto counts = getCounts()) {
+    bool positive = llvm::all_of(*counts, [](int64_t count) { return count > 0; });
+    if (!positive ||
+        std::accumulate(counts->begin(), counts->end(), int64_t{0}) != static_cast<int64_t>(getSlots().size()))
+      return emitOpError("needs counts above 0 that add up to its slots");
+  }
   if (getFactor().isNegative()) return emitOpError("has a negative factor");
   return verify_finite(*this, getFactor());
 }

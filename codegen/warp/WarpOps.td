@@ -215,9 +215,10 @@ def Warp_PublishMaxOp : Warp_Op<"publish_max"> {
 }
 def Warp_ScaleForOp : Warp_Op<"scale_for"> {
   let summary = "The power of two for a magnitude of `factor` times the product of the slots' maxima";
-  let arguments = (ins Variadic<Warp_Floats>:$slots, F32Attr:$factor);
+  let description = "Or the sum of several products, of as many slots each as `counts` says.";
+  let arguments = (ins Variadic<Warp_Floats>:$slots, OptionalAttr<DenseI64ArrayAttr>:$counts, F32Attr:$factor);
   let results = (outs F32:$result);
-  let assemblyFormat = "$slots `times` $factor attr-dict `:` type($slots)";
+  let assemblyFormat = "$slots (`counts` $counts^)? `times` $factor attr-dict `:` type($slots)";
   let hasVerifier = 1;
 }
 

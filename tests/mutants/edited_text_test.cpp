@@ -98,7 +98,8 @@ const Reasons kEquivalentRwkv7Backward = {
      "what rows of the inverse past the tail make meets b, which is zero there"},
     {"tail kept: const auto log_w_valid_2 = keep_rows(log2_w_2, valid);",
      "a is zero past the tail, and rows there are not stored"},
-    {"measured scale 1: store(M_f16_shared, round_scaled<f16>(M));", "the inverse's elements are near 1"},
+    {"tile's scale 1: const float saved_M_scale = scale_for(*saved_M_max * 0.0078125f);",
+     "the inverse's elements are near 1"},
 };
 
 const Reasons kEquivalentRwkv6Backward = {

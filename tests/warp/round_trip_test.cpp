@@ -25,6 +25,7 @@ TEST(RoundTrip, EveryOperation) {
     warp.copy %k_ring ahead 1 : memref<16x32xbf16, 3>
     warp.commit_copies
     %scale = warp.scale_for %k_max, %S_max times 2.000000e+00 : memref<1xf32, 3>, memref<2xf32, 3>
+    %sum_scale = warp.scale_for %k_max, %S_max counts [1, 1] times 5.000000e-01 : memref<1xf32, 3>, memref<2xf32, 3>
     %own_scale = warp.own_scale %S times 1.000000e+00 : vector<16x32xf32>
     warp.slabs 32 {
     ^bb0(%column: index):

@@ -1,0 +1,70 @@
+// Where the scales of a program's f16 operands come from.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "codegen/compiler.h"
+#include "dsl/builtin.h"
+
+namespace wkvc::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string lowered(const std::string& pass, Stage stage, int segments = 1) {
+  Config config;
+  config.pass = pass;
+  config.segments = segments;
+  return lower_to({Stage::rec, rec_text(rwkv7(), config)}, stage, config);
+}
+
+// What the operand rounded from a value of this name takes its scale from.
+std::string scale_of(const std::string& text, const std::string& name) {
+  const std::regex round("%" + name + "(?:_f16)? = chunk.round %" + name + " scale (\\[[^\\]]*\\])");
+  std::smatch found;
+  return std::regex_search(text, found, round) ? found[1].str() : "none";
+}
+
+// Of a backward pass, the program that does not only compute states again.
+std::string backward_program() {
+  const std::string text = lowered("backward", Stage::chunk);
+  return text.substr(text.rfind("chunk.program"));
+}
+
+TEST(Scales, OfSumsComeFromTheirTerms) {
+  const std::string text = backward_program();
+  EXPECT_EQ(scale_of(text, "AK"), R"(["a", "k"])");
+  EXPECT_EQ(scale_of(text, "U0"), R"(["a", "S", "+", "a", "k", "v"])");
+  EXPECT_EQ(scale_of(text, "U"), R"(["saved_M", "a", "S", "+", "saved_M", "a", "k", "v"])");
+}
+
+// Bounds of bounds would be too loose: the gradients of RB, AB and AK are contractions of U's or U0's.
+TEST(Scales, OfContractionsOfSumsAreTheirOwn) {
+  const std::string text = backward_program();
+  size_t own = 0;
+  for (size_t at = 0; (at = text.find("scale [] times", at)) != std::string::npos; ++at) ++own;
+  EXPECT_EQ(own, 3u);
+}
+
+TEST(Scales, OfOperandsOverValuesAreOneForAllWarps) {
+  EXPECT_THAT(lowered("backward", Stage::warp), Not(HasSubstr("slabs \"columns\"")));
+}
+
+// The rows of a map are no states, and its largest is not published.
+TEST(Scales, OfSummariesAreTheirOwn) {
+  const std::string text = lowered("backward", Stage::cuda, 4);
+  const size_t summary = text.find("rwkv7_backward_summary,"), next = text.find("WKVC_KERNEL(", summary);
+  ASSERT_NE(summary, std::string::npos);
+  EXPECT_THAT(text.substr(summary, next - summary), Not(HasSubstr(" + *")));
+}
+
+TEST(Scales, OfForwardProgramsAreMeasured) {
+  const std::string text = lowered("forward", Stage::chunk);
+  EXPECT_EQ(scale_of(text, "AK"), "[]");
+  EXPECT_EQ(scale_of(text, "U0"), "[]");
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -50,21 +50,26 @@ bool is_zero(Value x) {
   return constant && constant.getValue().isZero();
 }
 
-}  // namespace
-
-std::optional<Bound> bound_of(Value x, Known known) {
-  Operation* op = x.getDefiningOp();
-  auto operand = [&](int i) { return bound_of(op->getOperand(i), known); };
-  if (auto at_most = op->getAttrOfType<FloatAttr>("at_most")) {
-    Bound bound{{{}}, at_most.getValueAsDouble()};
-    auto of = op->getAttrOfType<ArrayAttr>("of");
-    if (of && known != Known::sums) return std::nullopt;
-    for (Attribute name : of ? of.getValue() : llvm::ArrayRef<Attribute>()) {
-      if (!llvm::isa<StringAttr>(name)) return std::nullopt;
-      bound.products[0].push_back(llvm::cast<StringAttr>(name).str());
-    }
-    return bound;
+// What `at_most` and `of` say.
+std::optional<Bound> declared(Operation* op, FloatAttr at_most, Known known) {
+  Bound bound{{{}}, at_most.getValueAsDouble()};
+  if (!std::isfinite(bound.factor) || bound.factor < 0) return std::nullopt;
+  if (!op->hasAttr("of")) return bound;
+  auto of = op->getAttrOfType<ArrayAttr>("of");
+  if (!of || known != Known::sums) return std::nullopt;
+  for (Attribute name : of) {
+    if (!llvm::isa<StringAttr>(name)) return std::nullopt;
+    bound.products[0].push_back(llvm::cast<StringAttr>(name).str());
   }
+  return bound;
+}
+
+// `visits`: that are left, as operands may be shared.
+std::optional<Bound> bound_of(Value x, Known known, int& visits) {
+  if (--visits < 0) return std::nullopt;
+  Operation* op = x.getDefiningOp();
+  auto operand = [&](int i) { return bound_of(op->getOperand(i), known, visits); };
+  if (auto at_most = op->getAttrOfType<FloatAttr>("at_most")) return declared(op, at_most, known);
   // The maxima of whole chunks are known; of one number a token nobody takes any.
   if (auto input = llvm::dyn_cast<chunk::InputOp>(op); input && chunk::columns(x) > 1)
     return Bound{{{input.getSym().str()}}, 1};
@@ -84,6 +89,13 @@ std::optional<Bound> bound_of(Value x, Known known) {
     return product(operand(0), operand(1), static_cast<double>(length));
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Bound> bound_of(Value x, Known known) {
+  int visits = 1000;
+  return bound_of(x, known, visits);
 }
 
 bool Bound::is_number() const {

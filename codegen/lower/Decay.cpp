@@ -157,14 +157,12 @@ Value Decay::pair(Value q, bool after, Value k) {
   Value result = plan_.path == DecayPath::exact ? pair_by_levels(q, after, k)
                                                 : b_.tril(b_.dot(read(q, after), 1, write(k), 1), !after);
   set_name(result, llvm::StringRef(base_name(q) + base_name(k)).upper());
-  // However far either decays by itself, a pair does so only from one token to the other.
-  auto x = bound_of(q), y = bound_of(k);
-  if (x && y && x->products.size() == 1 && y->products.size() == 1) {
-    std::vector<std::string> names = x->products[0];
-    names.insert(names.end(), y->products[0].begin(), y->products[0].end());
-    b_.set_at_most(result, x->factor * y->factor * static_cast<double>(chunk::columns(q)) * plan_.growth * plan_.growth,
-                   names);
-  }
+  // However far either decays by itself, a pair does so only from one token to the other. Of inputs alone: what is
+  // computed may be larger past the sequence's end.
+  auto x = stored(q).getDefiningOp<chunk::InputOp>(), y = stored(k).getDefiningOp<chunk::InputOp>();
+  if (x && y && !x->hasAttr("at_most") && !y->hasAttr("at_most"))
+    b_.set_at_most(result, static_cast<double>(chunk::columns(q)) * plan_.growth * plan_.growth,
+                   {x.getSym().str(), y.getSym().str()});
   b_.set_measurable(result);
   return result;
 }

@@ -48,6 +48,39 @@ TEST(Scales, OfContractionsOfSumsAreTheirOwn) {
   EXPECT_EQ(own, 3u);
 }
 
+// Past the sequence's end a declared range does not hold, and proves nothing of small inputs' products.
+TEST(Scales, OfPairsOfDeclaredRangesAreTheirOwn) {
+  Config config;
+  config.pass = "both";
+  const std::string rec =
+      std::regex_replace(rec_text(rwkv7(), config), std::regex(R"((rec.input "[rk]" dim K))"), "$1 in [-1.0, 1.0]");
+  const std::string text = lower_to({Stage::rec, rec}, Stage::chunk, config);
+  EXPECT_EQ(scale_of(text, "RK"), "[]");
+  EXPECT_EQ(scale_of(text.substr(text.rfind("chunk.program")), "RK"), "[]");
+}
+
+// 2^60 ways lead from U0 to its terms.
+TEST(Scales, OfOperandsSharedManyTimesAreTheirOwn) {
+  std::string text = backward_program();
+  const std::string own = "scale [] times 0.0",
+                    bound = "scale [\"a\", \"S\", \"+\", \"a\", \"k\", \"v\"] times 64.0137634";
+  const size_t rounded = text.find("%U0_f16 = chunk.round %U0 ");
+  ASSERT_NE(rounded, std::string::npos);
+  std::string sums, last = "%U0";
+  for (int i = 0; i < 60; ++i) {
+    const std::string next = "%twice" + std::to_string(i);
+    sums +=
+        next + " = chunk.add " + last + ", " + last + " : tensor<16x64xf32>, tensor<16x64xf32> -> tensor<16x64xf32>\n";
+    last = next;
+  }
+  text.replace(text.find(bound, rounded), bound.size(), own);
+  text.replace(text.find("%U0 ", rounded), 3, last);
+  text.insert(rounded, sums);
+  const std::string all = lowered("backward", Stage::chunk);
+  const std::string both = all.substr(0, all.rfind("chunk.program")) + text;
+  EXPECT_THAT(lower_to({Stage::chunk, both}, Stage::warp, {}), HasSubstr("warp.round %twice59 own"));
+}
+
 TEST(Scales, OfOperandsOverValuesAreOneForAllWarps) {
   EXPECT_THAT(lowered("backward", Stage::warp), Not(HasSubstr("slabs \"columns\"")));
 }

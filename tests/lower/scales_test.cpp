@@ -1,4 +1,5 @@
 // Where the scales of a program's f16 operands come from.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,8 +70,7 @@ TEST(Scales, OfOperandsSharedManyTimesAreTheirOwn) {
   std::string sums, last = "%U0";
   for (int i = 0; i < 60; ++i) {
     const std::string next = "%twice" + std::to_string(i);
-    sums +=
-        next + " = chunk.add " + last + ", " + last + " : tensor<16x64xf32>, tensor<16x64xf32> -> tensor<16x64xf32>\n";
+    sums += fmt::format("{0} = chunk.add {1}, {1} : {2}, {2} -> {2}\n", next, last, "tensor<16x64xf32>");
     last = next;
   }
   text.replace(text.find(bound, rounded), bound.size(), own);

@@ -75,6 +75,19 @@ LogicalResult WidenOp::verify() {
   return emitOpError("keeps the shape: ") << getX().getType() << " became " << getResult().getType();
 }
 
+llvm::SmallVector<llvm::SmallVector<llvm::StringRef>> products(RoundOp round) {
+  llvm::SmallVector<llvm::SmallVector<llvm::StringRef>> all;
+  if (!round.getBound() || round.getBound()->empty()) return all;
+  all.emplace_back();
+  for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
+    if (name == kPlus)
+      all.emplace_back();
+    else
+      all.back().push_back(name);
+  }
+  return all;
+}
+
 LogicalResult RoundOp::verify() {
   if (!has_shape(getResult(), rows(getX()), columns(getX())))
     return emitOpError("keeps the shape: ") << getX().getType() << " became " << getResult().getType();
@@ -83,12 +96,8 @@ LogicalResult RoundOp::verify() {
   if (!getBound()) return success();
   if (!element(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
   if (getFactor()->isNegative()) return emitOpError("has a negative factor");
-  bool empty = !getBound()->empty();  // so far, the product at hand
-  for (auto name : getBound()->getAsValueRange<StringAttr>()) {
-    if (name == kPlus && empty) break;
-    empty = name == kPlus;
-  }
-  if (empty) return emitOpError("has a bound with \"+\" beside nothing");
+  if (llvm::any_of(products(*this), [](const auto& product) { return product.empty(); }))
+    return emitOpError("has a bound with \"+\" beside nothing");
   return verify_finite(*this, *getFactor());
 }
 

@@ -24,4 +24,7 @@ inline int64_t rows(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x
 inline int64_t columns(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getDimSize(1); }
 inline mlir::Type element(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getElementType(); }
 
+// The products of maxima whose sum bounds an operand, each of names; none where there is no bound.
+llvm::SmallVector<llvm::SmallVector<llvm::StringRef>> products(RoundOp round);
+
 }  // namespace wkvc::chunk

@@ -45,11 +45,11 @@ class Structure {
   // Scales are taken from inputs and states of this program. After all operations have been visited.
   LogicalResult verify_bounds(ProgramOp program) const {
     for (auto round : program.getBody().getOps<RoundOp>()) {
-      if (!round.getBound()) continue;
-      for (auto name : round.getBound()->getAsValueRange<StringAttr>())
-        if (name != kPlus && !has_maximum(names_.lookup(name)))
-          return round.emitOpError() << "takes its scale from \"" << name
-                                     << "\", which is no input over keys or values and no state";
+      for (const auto& product : products(round))
+        for (llvm::StringRef name : product)
+          if (!has_maximum(names_.lookup(name)))
+            return round.emitOpError() << "takes its scale from \"" << name
+                                       << "\", which is no input over keys or values and no state";
     }
     return success();
   }

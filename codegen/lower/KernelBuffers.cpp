@@ -73,21 +73,21 @@ void KernelBuffers::deal_rings() {
     for (KernelBuffer* ring : alike) ring->warp = copiers[next++ % copiers.size()];
 }
 
+void KernelBuffers::plan_maximum(llvm::StringRef name) {
+  KernelBuffer& maximum = maxima_[name.str()];
+  if (maximum.space) return;
+  bool of_input = llvm::any_of(
+      rings_, [&](auto& ring) { return cast<chunk::InputOp>(ring.first.getDefiningOp()).getSym() == name; });
+  // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.
+  maximum.type = floats_type(of_input ? 1 : warps_);  // one warp copied all of an input
+  maximum.space = reserve(name.str() + "_max", warp::shared_bytes(maximum.type), 0, placement_.phases());
+}
+
 void KernelBuffers::plan_maxima() {
-  auto of_input = [&](llvm::StringRef name) {
-    return llvm::any_of(rings_,
-                        [&](auto& ring) { return cast<chunk::InputOp>(ring.first.getDefiningOp()).getSym() == name; });
-  };
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    if (!has_bound(round) || state_of_scale(round)) continue;
-    for (auto name : round.getBound()->getAsValueRange<StringAttr>()) {
-      if (name == chunk::kPlus) continue;
-      KernelBuffer& maximum = maxima_[name.str()];
-      if (maximum.space) continue;
-      // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.
-      maximum.type = floats_type(of_input(name) ? 1 : warps_);  // one warp copied all of an input
-      maximum.space = reserve(name.str() + "_max", warp::shared_bytes(maximum.type), 0, placement_.phases());
-    }
+    if (state_of_scale(round)) continue;
+    for (const auto& product : chunk::products(round))
+      for (llvm::StringRef name : product) plan_maximum(name);
   }
 }
 

@@ -60,6 +60,7 @@ class KernelBuffers {
  private:
   void plan_rings();
   void deal_rings();
+  void plan_maximum(llvm::StringRef name);
   void plan_maxima();
   void plan_sums();
   void plan_values();

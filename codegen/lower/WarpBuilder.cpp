@@ -40,14 +40,12 @@ void WarpBuilder::begin_chunk() {
 
 Value WarpBuilder::new_scale(chunk::RoundOp round) {
   llvm::SmallVector<Value> slots;
-  llvm::SmallVector<int64_t> counts{0};
+  llvm::SmallVector<int64_t> counts;
   std::string name;
-  for (auto input : round.getBound()->getAsValueRange<StringAttr>()) {
-    if (input == chunk::kPlus) {
-      counts.push_back(0);
-    } else {
+  for (const auto& product : chunk::products(round)) {
+    counts.push_back(static_cast<int64_t>(product.size()));
+    for (llvm::StringRef input : product) {
       slots.push_back(buffers_.maximum(input));
-      ++counts.back();
       name += input.str() + "_";
     }
   }

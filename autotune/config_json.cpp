@@ -33,6 +33,7 @@ ordered_json config_json(const Config& config) {
   if (config.save_every != 0) object["save_every"] = config.save_every;
   if (!config.saved.empty()) object["saved"] = config.saved;
   if (config.segments != 0) object["segments"] = config.segments;
+  if (config.teams != 0) object["teams"] = config.teams;
   if (config.blocks != 0) object["blocks"] = config.blocks;
   if (config.backward_blocks != 0) object["backward_blocks"] = config.backward_blocks;
   return object;
@@ -40,7 +41,7 @@ ordered_json config_json(const Config& config) {
 
 Config config_from(const json& object, const std::string& what) {
   const JsonFields fields(object, what,
-                          {"mma", "chunk", "save_every", "saved", "segments", "blocks", "backward_blocks"});
+                          {"mma", "chunk", "save_every", "saved", "segments", "teams", "blocks", "backward_blocks"});
   Config config;
   if (fields.has("mma")) config.mma = dtype(fields, "mma");
   if (fields.has("chunk")) config.chunk = multiple_of_16(fields, "chunk");
@@ -49,6 +50,7 @@ Config config_from(const json& object, const std::string& what) {
   if (fields.has("segments")) {
     config.segments = static_cast<int>(fields.integer("segments", 1, rec::max_segments));
   }
+  if (fields.has("teams")) config.teams = static_cast<int>(fields.integer("teams", 1, max_teams));
   if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, max_blocks));
   if (fields.has("backward_blocks")) {
     config.backward_blocks = static_cast<int>(fields.integer("backward_blocks", 1, max_blocks));
@@ -73,6 +75,7 @@ std::string config_label(const Config& config) {
   if (config.save_every != 0) add("save every", config.save_every);
   if (!config.saved.empty()) add("saved", config.saved);
   if (config.segments != 0) add("segments", config.segments);
+  if (config.teams != 0) add("teams", config.teams);
   if (config.blocks != 0) add("blocks", config.blocks);
   if (config.backward_blocks != 0) add("backward blocks", config.backward_blocks);
   return label.empty() ? "defaults" : label;

@@ -35,6 +35,7 @@ void check_config(const Config& config) {
   if (!config.saved.empty()) expect_one_of("--saved", config.saved, {"f32", "bf16", "f16"});
   expect_range("--blocks", config.blocks, 0, max_blocks);
   expect_range("--blocks", config.backward_blocks, 0, max_blocks);
+  expect_range("--teams", config.teams, 0, max_teams);
   expect_range("--segments", config.segments, 0, rec::max_segments);
   check_backward_option(config, config.save_every           ? "--save-every"
                                 : !config.saved.empty()     ? "--saved"
@@ -54,6 +55,7 @@ std::vector<std::string> settled_options(const Config& config, Stage stage) {
   add(Stage::chunk, config.chunk, "--chunk");
   add(Stage::warp, config.sram, "--sram");
   add(Stage::warp, config.blocks || config.backward_blocks, "--blocks");
+  add(Stage::warp, config.teams, "--teams");
   add(Stage::warp, config.segments, "--segments");
   add(Stage::warp, config.save_every, "--save-every");
   add(Stage::warp, !config.saved.empty(), "--saved");

@@ -96,6 +96,12 @@ void slice_programs(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) slice(program);
 }
 
+// Summaries have more warps, which teams need not divide.
+int teams_of(chunk::ProgramOp program, const Config& config) {
+  if (program.getBackward() || config.teams == 0) return 1;
+  return program.getSummary() && warps_of(program) % config.teams ? 1 : config.teams;
+}
+
 void lower_to_warp(Work& work, const Config& config) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
   chunk::ProgramOp none, recompute;
@@ -108,7 +114,8 @@ void lower_to_warp(Work& work, const Config& config) {
       continue;
     }
     int blocks = summary ? 0 : backward ? config.backward_blocks : config.blocks;
-    chunk_to_warp(program, backward && !summary ? recompute : none, maps, config.arch, blocks, *kernels);
+    chunk_to_warp(program, backward && !summary ? recompute : none, maps, config.arch, blocks,
+                  teams_of(program, config), *kernels);
   }
   work.module = std::move(kernels);
 }

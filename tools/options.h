@@ -16,12 +16,11 @@ class App;
 
 namespace wkvc {
 
-// [config]: --head --io --mma --state --chunk --sram --arch --blocks --segments, and of the backward pass --pass
-// --save-every
-// --saved
-// --grad.
+// [config]: --head --io --mma --state --chunk --sram --arch --blocks --teams --segments, and of the backward pass
+// --pass
+// --save-every --saved --grad.
 struct ConfigOptions {
-  std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, segments, pass, save_every, saved,
+  std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, teams, segments, pass, save_every, saved,
       gradients;
 
   void add_to(CLI::App& command);
@@ -51,6 +50,7 @@ int parse_chunk(const std::string& text);
 void parse_blocks(const std::string& text, Config& config);
 
 // "auto" (0) or a multiple of 16: tokens.
+int parse_teams(const std::string& text);
 int parse_segments(const std::string& text);
 int parse_save_every(const std::string& text);
 

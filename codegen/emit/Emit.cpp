@@ -24,7 +24,8 @@ class Emitter {
       : kernel_(kernel), manifest_(manifest_of(kernel)), expressions_(names_, value_row()) {}
 
   std::string run() {
-    for (const char* used : {"args", "block", "c", "chunks", "begin", "end", "valid", "row0", "of_state", "value_row0"})
+    for (const char* used : {"args", "block", "team", "slot", "c", "chunks", "begin", "end", "first", "last", "valid",
+                             "row0", "of_state", "value_row0"})
       names_.unique(used);
     text_ = header_comment(kernel_) + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
     line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
@@ -36,6 +37,9 @@ class Emitter {
     }
     write_rows();
     write_chunk_range();
+    if (has_teams())
+      line("const Team<{}, {}> team(block);  // which prepares one chunk of each round", kernel_.getTeams(),
+           slot_bytes());
     emit_block(kernel_.getBody().front());
     indent_ = 0;
     line("}}");
@@ -44,6 +48,8 @@ class Emitter {
 
  private:
   bool is_cut() { return kernel_.getSegments() > 1; }
+  bool has_teams() { return kernel_.getTeams() > 1; }
+  uint64_t slot_bytes() { return kernel_.getSharedBytes() / kernel_.getTeams(); }
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
 
   void write_rows() {
@@ -99,6 +105,8 @@ class Emitter {
   }
 
   std::string declare(Value value) { return names_.declare(value, wish(value)); }
+  // Of what several regions declare, each for itself: the same name.
+  std::string declare_again(Value value) { return names_.of(value).empty() ? declare(value) : names_.of(value); }
 
   void emit_block(Block& block) {
     for (Operation& op : block) {
@@ -148,15 +156,18 @@ class Emitter {
 
   void emit(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
-        .Case<warp::RingOp, warp::BufferOp, warp::FloatsOp, warp::LoopOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp,
-              warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::LoadOp,
-              warp::StoreOp, warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp,
-              warp::TokensOp, warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp,
-              warp::SaveStateOp, warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp,
-              warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp,
-              warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp,
-              warp::StoreOutputOp>([&](auto o) { write(o); })
-        .Case<warp::BarrierOp>([&](auto) { line("block.barrier();"); })
+        .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp, warp::CopyOp,
+              warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::LoadOp, warp::StoreOp,
+              warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
+              warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
+              warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
+              warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp, warp::MmaOp,
+              warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp>(
+            [&](auto o) { write(o); })
+        .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
+          if (!has_teams()) write_buffer(o, "block");  // else where they are used
+        })
+        .Case<warp::BarrierOp>([&](auto) { line("{}.barrier();", warps_); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
         .Case<warp::NoteOp>([&](auto o) { write_note(o.getText()); })
@@ -169,18 +180,21 @@ class Emitter {
   }
 
   void write(warp::RingOp op) {
-    line("const Ring<{}> {}{{block.memory + {}}};", kind_of(op), declare(op.getResult()), op.getOffset());
+    line("const Ring<{}> {}{{{}.memory + {}}};", kind_of(op), declare(op.getResult()), has_teams() ? "team" : "block",
+         op.getOffset());
     if (isa_and_nonnull<warp::RingOp>(op->getNextNode())) return;  // the last one of a row says who copies them
     for (const AlikeRings& rings : alike_rings(op)) write_copies(rings);
   }
 
   // Slots may be declared after the ring that they belong to.
-  std::string slots_text(Value slots) const {
+  std::string slots_text(Value slots) {
     std::string name = names_.of(slots);
-    return name.empty() ? fmt::format("block.floats({})", slots.getDefiningOp<warp::FloatsOp>().getOffset()) : name;
+    auto floats = slots.getDefiningOp<warp::FloatsOp>();
+    const char* memory = has_teams() ? "team" : "block";
+    return name.empty() || has_teams() ? fmt::format("{}.floats({})", memory, floats.getOffset()) : name;
   }
 
-  std::string copied(warp::RingOp ring) const {
+  std::string copied(warp::RingOp ring) {
     Value slots = maximum_of(ring);
     return fmt::format("copied({}, {}, {}{})", ring.getWarp(), tensor(ring.getTensor()), names_.of(ring.getResult()),
                        slots ? ", " + slots_text(slots) : "");
@@ -193,7 +207,7 @@ class Emitter {
     for (size_t n = 0; n < rings.turns.size(); ++n) {
       std::vector<std::string> each;
       for (warp::RingOp ring : rings.turns[n]) each.push_back(copied(ring));
-      call(fmt::format("{}.take<{}>(args, block,", copies, n), each);
+      call(fmt::format("{}.take<{}>(args, {},", copies, n, has_teams() ? "team" : "block"), each);
     }
   }
 
@@ -204,7 +218,7 @@ class Emitter {
   }
   // So many after the current one, or before the loop after its first.
   std::string chunk_ahead(bool backward, uint64_t ahead) {
-    std::string chunk = loop_ ? "c" : first_chunk(backward);
+    std::string chunk = loop_ || has_teams() ? "c" : first_chunk(backward);
     if (!ahead) return chunk;
     return chunk == "0" ? std::to_string(ahead) : fmt::format("{} {} {}", chunk, backward ? '-' : '+', ahead);
   }
@@ -213,21 +227,35 @@ class Emitter {
     return fmt::format("{} < {}", chunk, in_groups_ ? "last" : end());
   }
 
-  void write(warp::BufferOp op) {
+  // `memory`: the block that it lies in, with one slot as its shared memory in a kernel of teams.
+  void write_buffer(warp::BufferOp op, const char* memory) {
     auto type = cast<MemRefType>(op.getType());
     std::string shape = dtype_text(type.getElementType()) + ", " + shape_text(type);
-    std::string name = declare(op.getResult());
+    std::string name = declare_again(op.getResult());
     if (op.getSlabs())
-      line("const auto {} = block.{}_slabs<{}>({}, {});", name, *op.getSlabs() == "rows" ? "row" : "column", shape,
+      line("const auto {} = {}.{}_slabs<{}>({}, {});", name, memory, *op.getSlabs() == "rows" ? "row" : "column", shape,
            op.getOffset(), *op.getScale());
     else if (op.getScale())
-      line("const auto {} = block.scaled_shared<{}>({}, {});", name, shape, op.getOffset(), *op.getScale());
+      line("const auto {} = {}.scaled_shared<{}>({}, {});", name, memory, shape, op.getOffset(), *op.getScale());
     else
-      line("const auto {} = block.shared<{}>({});", name, shape, op.getOffset());
+      line("const auto {} = {}.shared<{}>({});", name, memory, shape, op.getOffset());
   }
 
-  void write(warp::FloatsOp op) {
-    line("float* const {} = block.floats({});", declare(op.getResult()), op.getOffset());
+  void write_buffer(warp::FloatsOp op, const char* memory) {
+    line("float* const {} = {}.floats({});", declare_again(op.getResult()), memory, op.getOffset());
+  }
+
+  // In a kernel of teams: those that a region uses, in the slot of its chunk.
+  void write_buffers_of(Region& region, const char* memory) {
+    llvm::SetVector<Operation*> used;
+    region.walk([&](Operation* op) {
+      for (Value operand : op->getOperands())
+        if (isa_and_nonnull<warp::BufferOp, warp::FloatsOp>(operand.getDefiningOp()))
+          used.insert(operand.getDefiningOp());
+    });
+    for (Operation* op : used)
+      llvm::TypeSwitch<Operation*>(op).Case<warp::BufferOp, warp::FloatsOp>(
+          [&](auto buffer) { write_buffer(buffer, memory); });
   }
 
   void write(warp::LoopOp op) {
@@ -235,6 +263,8 @@ class Emitter {
     line("auto {} = {};", names_.declare(state, name_of(state)), expr(op.getInit()));
     if (op.getOver() == "groups")
       write_groups(op);
+    else if (op.getOver() == "rounds")
+      write_rounds(op);
     else
       write_chunks(op);
     names_.alias(op.getResult(), state);
@@ -250,17 +280,43 @@ class Emitter {
     in_groups_ = false;
   }
 
+  void write_rounds(warp::LoopOp op) {
+    line("for (int first = {}; first < {}; first += {}) {{", begin(), end(), kernel_.getTeams());
+    line("  const int last = first + {0} < {1} ? first + {0} : {1};  // that is no chunk of this round",
+         kernel_.getTeams(), end());
+    in_rounds_ = true;
+    emit_region(op.getBody());
+    in_rounds_ = false;
+  }
+
+  void write(warp::TeamOp op) {
+    line("if (const int c = {} + team.chunk; c < {}) {{", in_rounds_ ? "first" : begin(), in_rounds_ ? "last" : end());
+    indent_ += 2;
+    line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
+    write_buffers_of(op.getBody(), "team");
+    indent_ -= 2;
+    warps_ = "team";
+    emit_region(op.getBody());
+    warps_ = "block";
+  }
+
   std::string lowest_group() {
     return is_cut() ? fmt::format("begin / {}", kernel_.getSavedEvery()) : std::string("0");
   }
 
   void write_chunks(warp::LoopOp op) {
-    bool group = op.getOver() == "group";
+    bool group = op.getOver() == "group" || op.getOver() == "round";
     if (op.getBackward())
       line("for (int c = {}; c >= {}; --c) {{", group ? "last" : end() + " - 1", group ? "first" : begin());
     else
       line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
     line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
+    if (has_teams()) {
+      line("  const Block slot = slot_of<{}>(block, c - first);", slot_bytes());
+      indent_ += 2;
+      write_buffers_of(op.getBody(), "slot");
+      indent_ -= 2;
+    }
     loop_ = op;
     emit_region(op.getBody());
     loop_ = {};
@@ -273,12 +329,12 @@ class Emitter {
 
   void write(warp::SlabsOp op) {
     std::string column = names_.declare(op.getBody().getArgument(0), "column");
-    line("for (int {} = 16 * block.warp; {} < {}; {} += 16 * block.warps) {{", column, column, op.getColumns(), column);
+    line("for (int {0} = 16 * {1}.warp; {0} < {2}; {0} += 16 * {1}.warps) {{", column, warps_, op.getColumns());
     emit_region(op.getBody());
   }
 
   void write(warp::OnWarpOp op) {
-    line("if (block.warp == {}) {{", op.getWarp());
+    line("if ({}.warp == {}) {{", warps_, op.getWarp());
     emit_region(op.getBody());
   }
 
@@ -293,10 +349,17 @@ class Emitter {
     std::vector<warp::RingOp> rings;
     for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
     for (const std::string& copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
-      line("if ({}) {}.copy(args, block, {});", exists, copies, chunk);
+      line("if ({}) {}.copy(args, {}, {});", exists, copies, warps_, chunk);
   }
 
-  void write(warp::CurrentOp op) { line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing())); }
+  void write(warp::CurrentOp op) {
+    auto ring = op.getRing().getDefiningOp<warp::RingOp>();
+    if (has_teams() && loop_)  // the slot's, not the team's
+      line("const auto {} = slot.shared<{}, {}>({});", declare(op.getResult()),
+           dtype_text(cast<MemRefType>(op.getType()).getElementType()), shape_text(op.getType()), ring.getOffset());
+    else
+      line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing()));
+  }
 
   void write(warp::PublishMaxOp op) {
     std::vector<std::string> maxima;
@@ -309,7 +372,7 @@ class Emitter {
     }
     for (const std::string& copies :
          copiers_.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
-      line("{}.publish_maxima(block, c);", copies);
+      line("{}.publish_maxima({}, c);", copies, warps_);
     if (!maxima.empty()) call("publish_maxima(block,", maxima);
   }
 
@@ -581,8 +644,9 @@ class Emitter {
   Copiers copiers_;
   std::string text_;
   int indent_ = 0;
-  warp::LoopOp loop_;  // over chunks, around what is written
-  bool in_groups_ = false;
+  const char* warps_ = "block";  // those that do what is written: the block's or a team's
+  warp::LoopOp loop_;            // over chunks, around what is written
+  bool in_groups_ = false, in_rounds_ = false;
 };
 
 }  // namespace

@@ -28,6 +28,11 @@ void ChunkCopies::start_next_group() {
   create<warp::CommitCopiesOp>();
 }
 
+void ChunkCopies::start_next_round(int teams) {
+  copy_inputs(teams, /*next=*/false);
+  create<warp::CommitCopiesOp>();
+}
+
 // Of two chunks in a group one is recomputed, with none after it.
 bool ChunkCopies::go_ahead() { return !program_.getRecompute() || program_.getSavedEvery() > 2; }
 

@@ -19,10 +19,11 @@ class ChunkCopies {
 
   // Before the loop: its first chunk's inputs, and the state if it is copied, too.
   void start(bool of_state);
-  void start_next_group();       // in a group: the next one's first copies
-  bool go_ahead();               // whether a chunk can follow another in its loop
-  void wait();                   // for the current chunk
-  void start_later(int stages);  // in a chunk: a later one's, into the rings of that many stages
+  void start_next_group();           // in a group: the next one's first copies
+  void start_next_round(int teams);  // by a team, in a round: those of its chunk of the next one
+  bool go_ahead();                   // whether a chunk can follow another in its loop
+  void wait();                       // for the current chunk
+  void start_later(int stages);      // in a chunk: a later one's, into the rings of that many stages
 
   // The phase in which one warp inverts a matrix and all others wait, if inputs have been read before it: then those
   // copy the chunk after the next in its place.

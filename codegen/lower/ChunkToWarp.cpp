@@ -11,13 +11,13 @@ using namespace mlir;
 
 namespace wkvc {
 
-namespace {
-
-constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536, kWarpsPerSm = 64;  // sm_90
-
 int warps_of(chunk::ProgramOp program) {
   return static_cast<int>((static_cast<int64_t>(program.getValueDim()) + map_rows(program)) / 16);
 }
+
+namespace {
+
+constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536, kWarpsPerSm = 64;  // sm_90
 
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room, and in the
 // backward pass a second one.
@@ -49,6 +49,28 @@ void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spac
       map_of({spaces.begin(), spaces.end()}));
 }
 
+// Teams prepare chunks before the state is taken through them, so nothing that they do may wait for value rows.
+void check_teams(chunk::ProgramOp program, int teams) {
+  if (teams == 1) return;
+  std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
+                                   program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
+  int warps = warps_of(program);
+  if (warps % teams) user_error("{} has {} warps; expected a number that divides them", kernel, warps);
+  Placement placement(program, warps / teams);
+  for (Operation& op : program.getBody().front()) {
+    auto round = dyn_cast<chunk::RoundOp>(op);
+    bool waits = isa<chunk::AccumulateOp, chunk::SavedStateOp>(op) || (round && takes_scale_of_state(round));
+    if (placement.of(&op).owner != Owner::rows)
+      for (Value x : op.getOperands()) waits |= !is_source(x) && placement.of(x).owner == Owner::rows;
+    if (!waits) continue;
+    auto sym = op.getAttrOfType<StringAttr>("sym");
+    user_error(
+        "{} makes '{}' of a state, for other warps than those of its rows; teams can prepare only what does not depend "
+        "on states: use --teams 1",
+        kernel, sym ? sym.str() : name_of(op.getResult(0)).str());
+  }
+}
+
 // Kernels that sum the gradients of parameters over the batches.
 void add_batch_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch) {
   Spaces spaces = infer_spaces(program);
@@ -77,12 +99,14 @@ void add_combine(chunk::ProgramOp summary, OpBuilder& b, llvm::StringRef arch) {
 // One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
 class KernelBuilder {
  public:
-  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, int64_t blocks, OpBuilder& b)
+  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, int64_t blocks, int teams,
+                OpBuilder& b)
       : program_(program),
         recompute_(recompute),
         b_(b),
         saved_type_(element_type(program.getContext(), program.getSaved())),
-        blocks_(blocks) {
+        blocks_(blocks),
+        teams_(teams) {
     plan_shared();
     if (keeps_states()) main_->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
     tensors_ = tensor_list(program, recompute, keeps_states(), maps);
@@ -93,7 +117,7 @@ class KernelBuilder {
     auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), warps_of(program_), blocks_,
                                          program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), shared_,
                                          program_.getCompute(), tensors_, arch, backward(), program_.getSavedEvery(),
-                                         program_.getSegments(), program_.getSummaryAttr());
+                                         program_.getSegments(), program_.getSummaryAttr(), teams_);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_->buffers().declare();
@@ -102,7 +126,7 @@ class KernelBuilder {
     if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
     Value state = start();
     set_name(state, (carried() + "_initial").str());
-    state = again_ ? groups(state) : chunks(*main_, state, "chunks");
+    state = again_ ? groups(state) : teams_ > 1 ? rounds(state) : chunks(*main_, state, "chunks");
     create<warp::StoreStateOp>(program_.getSummary() ? kSegments : last_state(program_), state);
     main_->end_sums();
   }
@@ -149,17 +173,17 @@ class KernelBuilder {
   void plan(Stored stored, Ahead ahead) {
     ahead_ = ahead;
     spaces_.clear();
-    main_.emplace(program_, b_, warps_of(program_), saved_type_, stored, spaces_, 0);
+    main_.emplace(program_, b_, warps_of(program_), teams_, saved_type_, stored, spaces_, 0);
     main_->buffers().plan();
     if (ahead != Ahead::inputs) main_->buffers().stage_state("S_staged");
     if (recompute_) plan_recompute(stored);
     std::vector<SharedBuffer*> all;
     for (SharedBuffer& space : spaces_) all.push_back(&space);
-    shared_ = allocate(all);
+    shared_ = allocate(all) * teams_;
   }
 
   void plan_recompute(Stored stored) {
-    again_.emplace(recompute_, b_, warps_of(program_), saved_type_, stored, spaces_, main_->phases() + 1);
+    again_.emplace(recompute_, b_, warps_of(program_), teams_, saved_type_, stored, spaces_, main_->phases() + 1);
     again_->buffers().plan();
     int last = main_->phases() + 1 + again_->phases();
     main_->buffers().keep_sums_until(last);
@@ -217,6 +241,47 @@ class KernelBuilder {
     return loop.getResult();
   }
 
+  // Each team prepares its chunk of a round, then the state goes through the round.
+  Value rounds(Value initial) {
+    main_->buffers().declare_rings(/*everywhere=*/false);
+    team([&] { main_->copies().start(/*of_state=*/false); });
+    OpBuilder::InsertionGuard guard(b_);
+    auto [round_loop, S_round] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
+    team([&] {
+      create<warp::WaitCopiesOp>(0);
+      main_->prepare_chunk();
+    });
+    create<warp::BarrierOp>();
+    create<warp::NoteOp>("The state goes through the round.");
+    Value next = through_round(S_round);
+    create<warp::BarrierOp>();
+    team([&] { main_->copies().start_next_round(teams_); });
+    create<warp::YieldOp>(next);
+    return round_loop.getResult();
+  }
+
+  template <class F>
+  void team(F build) {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&create<warp::TeamOp>().getBody().emplaceBlock());
+    build();
+  }
+
+  Value through_round(Value initial) {
+    OpBuilder::InsertionGuard guard(b_);
+    auto [loop, S] = begin_loop(initial, "round", /*reverse=*/false, carried());
+    main_->set_state(S);
+    save_state(S);
+    main_->take_state();
+    create<warp::YieldOp>(main_->next_state());
+    return loop.getResult();
+  }
+
+  void save_state(Value S) {
+    bool saves = !backward() && program_.getSavedEvery() && !program_.getSummary();
+    if (saves) create<warp::SaveStateOp>("saved_states", S, saved_type_);
+  }
+
   // After a chunk, for the loop backward; that of the group's last chunk, which comes first there, where it is read.
   void keep_state(Value S) {
     bool ahead = groups_ahead();
@@ -238,8 +303,7 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, over, backward() && !recomputes, recomputes ? "S_before" : carried());
     builder.set_state(S);
-    bool saves = !backward() && program_.getSavedEvery() && !program_.getSummary();
-    if (saves) create<warp::SaveStateOp>("saved_states", S, saved_type_);
+    save_state(S);
     if (!started) builder.copies().wait();
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
@@ -254,6 +318,7 @@ class KernelBuilder {
   OpBuilder& b_;
   Type saved_type_;
   int64_t blocks_;  // that a multiprocessor holds; 0: not known yet
+  int teams_;
   Ahead ahead_ = Ahead::inputs;
   std::deque<SharedBuffer> spaces_;
   std::optional<WarpBuilder> main_, again_;  // of the program; of the one that recomputes states, if there is one
@@ -264,13 +329,14 @@ class KernelBuilder {
 }  // namespace
 
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, llvm::StringRef arch, int blocks,
-                   ModuleOp kernels) {
+                   int teams, ModuleOp kernels) {
   if (recompute && recompute.getSavedEvery() != program.getSavedEvery())
     user_error("'{}' saves a state every {} chunks and recomputes as though it were every {}",
                program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  KernelBuilder(program, recompute, maps, blocks, b).run(arch);
+  check_teams(program, teams);
+  KernelBuilder(program, recompute, maps, blocks, teams, b).run(arch);
   if (program.getSummary()) add_combine(program, b, arch);
   add_batch_sums(program, b, arch);
 }

@@ -32,6 +32,15 @@ SharedBuffer* KernelBuffers::reserve(const std::string& name, std::int64_t bytes
   return &spaces_.emplace_back(SharedBuffer{name, bytes, first_phase_ + from, first_phase_ + to, -1});
 }
 
+// The last phase that reads a value. Behind teams, value rows come after all phases.
+int KernelBuffers::last_phase(Value value) const {
+  bool of_slot = teams_ > 1 && llvm::any_of(value.getUsers(), [&](Operation* user) {
+                   Owner owner = placement_.of(user).owner;
+                   return owner != Owner::slab && owner != Owner::matrix;
+                 });
+  return of_slot ? placement_.phases() : placement_.of(value).last_phase;
+}
+
 void KernelBuffers::plan() {
   plan_rings();
   plan_maxima();
@@ -48,8 +57,9 @@ void KernelBuffers::plan_rings() {
     // What only the first phase reads may be overwritten in the second, where shared memory is short: next to the
     // backward pass's other buffers. A forward pass copies further ahead instead.
     bool once = placement_.phases() > 1 && placement_.of(value).last_phase == 0;
-    int stages = once && (program_.getBackward() || program_.getRecompute()) ? 1 : 2;
-    auto* space = reserve(input.getSym().str() + "_ring", stages * warp::shared_bytes(type), 0, placement_.phases());
+    int stages = teams_ > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
+    auto* space = reserve(input.getSym().str() + "_ring", stages * warp::shared_bytes(type), 0,
+                          teams_ > 1 ? last_phase(value) : placement_.phases());
     rings_[value].space = space;
     rings_[value].type = type;
     rings_[value].stages = stages;
@@ -58,12 +68,13 @@ void KernelBuffers::plan_rings() {
 }
 
 // Tiles of one kind are dealt round, so that no warp copies more of them than it must. The others wait for the warp
-// that inverts a matrix, so it copies nothing.
+// that inverts a matrix, so it copies nothing; teams copy at other times.
 void KernelBuffers::deal_rings() {
   std::vector<int> copiers;
   auto inverses = program_.getBody().getOps<chunk::UnitLowerInverseOp>();
-  for (int warp = 0; warp < warps_; ++warp)
-    if (llvm::none_of(inverses, [&](auto inverse) { return placement_.of(inverse.getResult()).warp == warp; }))
+  for (int warp = 0; warp < warps_ / teams_; ++warp)
+    if (teams_ > 1 ||
+        llvm::none_of(inverses, [&](auto inverse) { return placement_.of(inverse.getResult()).warp == warp; }))
       copiers.push_back(warp);
   if (copiers.empty()) copiers.push_back(0);
   llvm::MapVector<std::pair<Type, int>, std::vector<KernelBuffer*>> kinds;
@@ -138,11 +149,11 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
   }
-  buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, place.last_phase);
+  buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, last_phase(value));
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
     if (place.owner == Owner::rows) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
     int64_t scales = buffer.slabs.empty() ? 1 : warps_;
-    buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
+    buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, last_phase(value));
   }
   return buffer;
 }

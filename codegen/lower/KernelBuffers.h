@@ -28,12 +28,14 @@ class KernelBuffers {
  public:
   // `saved`: the dtype of saved states. `spaces`: of the whole kernel, in which this program's phases begin with
   // `first_phase`.
-  KernelBuffers(chunk::ProgramOp program, const Placement& placement, mlir::OpBuilder& builder, int warps,
+  // `teams` of warps have a slot each, with everything of one chunk.
+  KernelBuffers(chunk::ProgramOp program, const Placement& placement, mlir::OpBuilder& builder, int warps, int teams,
                 mlir::Type saved, std::deque<SharedBuffer>& spaces, int first_phase)
       : program_(program),
         placement_(placement),
         b_(builder),
         warps_(warps),
+        teams_(teams),
         saved_(saved),
         spaces_(spaces),
         first_phase_(first_phase) {}
@@ -66,6 +68,7 @@ class KernelBuffers {
   void plan_values();
   void plan_scratch();
   KernelBuffer planned(mlir::Operation* op);
+  int last_phase(mlir::Value value) const;
   SharedBuffer* reserve(const std::string& name, std::int64_t bytes, int from, int to);
   void declare_floats(KernelBuffer& buffer, const std::string& name);
   void declare_tile(KernelBuffer& buffer);
@@ -81,7 +84,7 @@ class KernelBuffers {
   chunk::ProgramOp program_;
   const Placement& placement_;
   mlir::OpBuilder& b_;
-  int warps_;
+  int warps_, teams_;
   mlir::Type saved_;
   std::deque<SharedBuffer>& spaces_;
   int first_phase_;

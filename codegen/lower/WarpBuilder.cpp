@@ -10,31 +10,43 @@ using namespace mlir;
 
 namespace wkvc {
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, Type saved, Stored stored,
+WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, int teams, Type saved, Stored stored,
                          std::deque<SharedBuffer>& spaces, int first_phase)
     : program_(program),
       b_(builder),
-      warps_(warps),
-      placement_(program, warps, stored),
-      buffers_(program, placement_, builder, warps, saved, spaces, first_phase),
+      warps_(warps / teams),
+      placement_(program, warps / teams, stored),
+      buffers_(program, placement_, builder, warps, teams, saved, spaces, first_phase),
       copies_(program, placement_, buffers_, builder, saved) {}
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
 
-void WarpBuilder::begin_chunk() {
+static bool anyone(Operation*) { return true; }
+
+// The tiles of the current chunk that some of these operations read.
+void WarpBuilder::begin_inputs(llvm::function_ref<bool(Operation*)> readers) {
   registers_.clear();
   for (auto& [value, ring] : buffers_.rings()) {
+    if (!llvm::any_of(value.getUsers(), readers)) continue;
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     current_[value] = create<warp::CurrentOp>(ring.type, ring.value);
     set_name(current_[value], (input.getSym() + "_raw").str());
   }
+}
+
+void WarpBuilder::publish_inputs() {
   for (auto& [value, ring] : buffers_.rings()) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     if (Value slots = buffers_.maximum(input.getSym())) create<warp::PublishMaxOp>(current_[value], slots);
   }
   create<warp::BarrierOp>();
+}
+
+void WarpBuilder::begin_chunk() {
+  begin_inputs(anyone);
+  publish_inputs();
   if (!copies_.deep_phase()) copies_.start_later(2);
-  create_scales(/*of_states=*/false);
+  create_scales(/*of_states=*/false, anyone);
   create_own_scales();
 }
 
@@ -57,10 +69,11 @@ Value WarpBuilder::new_scale(chunk::RoundOp round) {
 }
 
 // Equal bounds share a scale.
-void WarpBuilder::create_scales(bool of_states) {
+void WarpBuilder::create_scales(bool of_states, llvm::function_ref<bool(Operation*)> readers) {
   llvm::DenseMap<std::pair<Attribute, Attribute>, Value> scales;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round) || state_of_scale(round) || takes_scale_of_state(round) != of_states) continue;
+    if (!readers(round) && !llvm::any_of(round->getUsers(), readers)) continue;
     Value& scale = scales[{*round.getBound(), round.getFactorAttr()}];
     if (!scale) scale = new_scale(round);
     scales_[round.getResult()] = scale;
@@ -95,27 +108,50 @@ void WarpBuilder::publish_states() {
 
 //===- Phases ----------------------------------------------------------------------------------------------------===//
 
+// In a phase, or in all, in the program's order.
+std::vector<Operation*> WarpBuilder::ops_of(Owner owner, std::optional<int> phase) {
+  std::vector<Operation*> ops;
+  for (Operation& op : program_.getBody().front()) {
+    if (op.getNumResults() && is_source(op.getResult(0))) continue;
+    const Place& place = placement_.of(&op);
+    if (place.owner == owner && (!phase || place.phase == *phase)) ops.push_back(&op);
+  }
+  return ops;
+}
+
 void WarpBuilder::phase(int number) {
   phase_ = number;
-  std::vector<Operation*> slab_ops, matrix_ops, row_ops;
-  for (Operation& op : program_.getBody().front()) {
-    bool source = op.getNumResults() && is_source(op.getResult(0));
-    const Place& place = placement_.of(&op);
-    if (source || place.phase != number) continue;
-    if (place.owner == Owner::slab) slab_ops.push_back(&op);
-    if (place.owner == Owner::matrix) matrix_ops.push_back(&op);
-    if (place.owner == Owner::rows) row_ops.push_back(&op);
-  }
   if (number) create<warp::BarrierOp>();
   if (number == 1) {
     copies_.start_later(1);
-    create_scales(/*of_states=*/true);
+    create_scales(/*of_states=*/true, anyone);
   }
-  if (!slab_ops.empty()) slabs(slab_ops);
-  if (!matrix_ops.empty()) matrices(matrix_ops);
+  slabs(ops_of(Owner::slab, number));
+  matrices(ops_of(Owner::matrix, number));
   if (number == copies_.deep_phase()) copies_.start_later(2);
-  rows(row_ops);
+  rows(ops_of(Owner::rows, number));
   if (number == 0) publish_states();
+}
+
+void WarpBuilder::prepare_chunk() {
+  auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
+  begin_inputs(anyone);
+  publish_inputs();
+  create_scales(/*of_states=*/false, prepares);
+  for (phase_ = 0; phase_ < placement_.phases(); ++phase_) {
+    auto slab_ops = ops_of(Owner::slab, phase_), matrix_ops = ops_of(Owner::matrix, phase_);
+    if (phase_ && !(slab_ops.empty() && matrix_ops.empty())) create<warp::BarrierOp>();
+    slabs(slab_ops);
+    matrices(matrix_ops);
+  }
+}
+
+void WarpBuilder::take_state() {
+  auto takes = [&](Operation* op) { return placement_.of(op).owner == Owner::rows; };
+  begin_inputs(takes);
+  create_scales(/*of_states=*/false, takes);
+  create_own_scales();
+  rows(ops_of(Owner::rows, std::nullopt));
 }
 
 // The first column, for operations that are built next.
@@ -128,6 +164,7 @@ Value WarpBuilder::begin_slab(warp::SlabsOp loop) {
 }
 
 void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
+  if (ops.empty()) return;
   owner_ = Owner::slab;
   local_.clear();
   auto loop = create<warp::SlabsOp>(program_.getKeyDim());

@@ -18,9 +18,9 @@ struct Operand {
 
 class WarpBuilder {
  public:
-  // `warps`: of a block, one for each 16 value rows. `saved`: the dtype of saved states.
-  // `spaces`: of the whole kernel, in which this program's phases begin with `first_phase`.
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, mlir::Type saved, Stored stored,
+  // `warps`: of a block, one for each 16 value rows; `teams` that they form. `saved`: the dtype of saved states.
+  // `spaces`: of the whole kernel, or of a team's slot, in which this program's phases begin with `first_phase`.
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, int teams, mlir::Type saved, Stored stored,
               std::deque<SharedBuffer>& spaces, int first_phase);
   WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 
@@ -28,6 +28,8 @@ class WarpBuilder {
   ChunkCopies& copies() { return copies_; }
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
   void phase(int number);  // everything of one phase
+  void prepare_chunk();    // by a team: everything but value rows
+  void take_state();       // through a chunk that was prepared
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
   mlir::Value next_state() const { return next_; }
@@ -37,14 +39,18 @@ class WarpBuilder {
  private:
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
+  void begin_inputs(llvm::function_ref<bool(mlir::Operation*)> readers);
+  void publish_inputs();
   mlir::Value new_scale(chunk::RoundOp round);
-  void create_scales(bool of_states);  // of this chunk, or of its states
+  // Of this chunk, or of its states; those that some of these read.
+  void create_scales(bool of_states, llvm::function_ref<bool(mlir::Operation*)> readers);
   void create_own_scales();
   void publish_states();
   template <class F>
   void for_each_sum(F f);
   Registers& current_registers();
   mlir::Value begin_slab(warp::SlabsOp loop);
+  std::vector<mlir::Operation*> ops_of(Owner owner, std::optional<int> phase);
   void slabs(const std::vector<mlir::Operation*>& ops);
   void matrices(const std::vector<mlir::Operation*>& ops);
   void rows(const std::vector<mlir::Operation*>& ops);
@@ -78,7 +84,7 @@ class WarpBuilder {
 
   chunk::ProgramOp program_;
   mlir::OpBuilder& b_;
-  int warps_;
+  int warps_;  // that deal with a chunk's slabs and matrices
   Placement placement_;
   KernelBuffers buffers_;
   ChunkCopies copies_;

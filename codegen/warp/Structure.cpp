@@ -131,7 +131,7 @@ class Structure {
 
   LogicalResult verify_spans() {
     for (const Span& span : spans_)
-      if (failed(verify_span(span, signed_value(kernel_.getSharedBytes())))) return failure();
+      if (failed(verify_span(span, signed_value(kernel_.getSharedBytes()) / teams()))) return failure();
     return verify_apart(spans_);
   }
 
@@ -142,12 +142,13 @@ class Structure {
     return success();
   }
 
-  static LogicalResult verify_place(Operation* op) {
+  LogicalResult verify_place(Operation* op) const {
     Operation* parent = op->getParentOp();
     auto loop = dyn_cast<LoopOp>(parent);
     bool in_groups = loop && loop.getOver() == "groups";
     bool of_group = in_groups && isa<RingOp, LoopOp>(op);
-    bool in_place = isa<KernelOp>(parent) || of_group;
+    bool of_round = loop && loop.getOver() == "rounds" && isa<LoopOp>(op);
+    bool in_place = isa<KernelOp>(parent) || of_group || of_round;
     if (isa<RingOp, BufferOp, FloatsOp, StagedOp, LoopOp>(op) && !in_place)
       return op->emitOpError("belongs at the top of the kernel");
     if (speaks_of_groups(op) && !is_in_groups(op))
@@ -155,11 +156,31 @@ class Structure {
     if (isa<StartSummaryOp>(op) && !op->getParentOfType<KernelOp>().getSummary())
       return op->emitOpError("belongs in a summary kernel");
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
-    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp>(parent))
+    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
-    if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp>(parent))
+    if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
       return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
+    if (failed(verify_teams(op))) return failure();
     if (auto inverse = dyn_cast<UnitLowerInverseOp>(op)) return verify_alone(inverse);
+    return success();
+  }
+
+  // In a kernel of teams, what chunks have of their own is the teams' to do; else there is nothing of teams.
+  LogicalResult verify_teams(Operation* op) const {
+    auto loop = dyn_cast<LoopOp>(op);
+    bool rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
+    if (teams() == 1) {
+      if (rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
+      return success();
+    }
+    if (loop && !rounds) return op->emitOpError("is over what a kernel of teams has none of: it goes by rounds");
+    if (auto outer = dyn_cast<LoopOp>(op->getParentOp());
+        isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && (!outer || outer.getOver() != "rounds"))
+      return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
+    if (isa<SlabsOp, OnWarpOp, CopyOp, PublishMaxOp>(op) && !op->getParentOfType<TeamOp>())
+      return op->emitOpError("is a team's to do: it belongs in a warp.team");
+    if (auto ring = dyn_cast<RingOp>(op); ring && signed_value(ring.getStages()) != 1)
+      return op->emitOpError() << "has " << signed_value(ring.getStages()) << " stages; expected 1 in each slot";
     return success();
   }
 
@@ -240,6 +261,7 @@ class Structure {
   bool carries_segments() const { return signed_value(kernel_.getSegments()) > 1; }
 
   int64_t key_dim() const { return signed_value(kernel_.getKeyDim()); }
+  int64_t teams() const { return signed_value(kernel_.getTeams()); }
 
   LogicalResult expect_dims(Operation* op, llvm::StringRef tensor, llvm::StringRef dims) const {
     if (dims_.lookup(tensor) == dims) return success();
@@ -319,11 +341,12 @@ class Structure {
 
   // What depends on how many warps there are.
   LogicalResult verify_warps(Operation* op) {
-    int64_t warps = signed_value(kernel_.getWarps());
-    if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, warps - 1))
-      return op->emitOpError("warp ") << signed_value(on.getWarp()) << " of a block of " << warps;
-    if (auto ring = dyn_cast<RingOp>(op); ring && !in_range(ring.getWarp(), 0, warps - 1))
-      return op->emitOpError("is copied by warp ") << signed_value(ring.getWarp()) << " of a block of " << warps;
+    int64_t warps = signed_value(kernel_.getWarps()), together = warps / teams();
+    const char* whole = teams() > 1 ? " of a team of " : " of a block of ";
+    if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, together - 1))
+      return op->emitOpError("warp ") << signed_value(on.getWarp()) << whole << together;
+    if (auto ring = dyn_cast<RingOp>(op); ring && !in_range(ring.getWarp(), 0, together - 1))
+      return op->emitOpError("is copied by warp ") << signed_value(ring.getWarp()) << whole << together;
     if (auto publish = dyn_cast<PublishMaxOp>(op)) return verify_slots(publish, warps);
     if (auto scale = dyn_cast<ScaleForOp>(op))
       for (Value slots : scale.getSlots())
@@ -390,6 +413,13 @@ LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
                                 << " bytes of shared memory; a block has at most " << rec::max_sram;
+  int64_t teams = signed_value(kernel.getTeams());
+  if (teams < 1 || signed_value(kernel.getWarps()) % teams)
+    return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its "
+                                << signed_value(kernel.getWarps()) << " warps";
+  if (teams > 1 && signed_value(kernel.getSharedBytes()) % (16 * teams))
+    return kernel.emitOpError() << "has " << signed_value(kernel.getSharedBytes()) << " bytes of shared memory for "
+                                << teams << " teams; expected a multiple of 16 for each";
   return success();
 }
 

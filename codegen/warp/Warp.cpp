@@ -374,12 +374,14 @@ LogicalResult ColumnDotsOp::verify() {
 
 LogicalResult LoopOp::verify() {
   llvm::StringRef over = getOver();
-  bool inside = static_cast<bool>(getOperation()->getParentOfType<LoopOp>());
-  if (over != "chunks" && over != "groups" && over != "group")
-    return emitOpError() << "is over \"" << over << "\"; expected chunks, groups or group";
+  auto outer = getOperation()->getParentOfType<LoopOp>();
+  if (!llvm::is_contained({"chunks", "groups", "group", "rounds", "round"}, over))
+    return emitOpError() << "is over \"" << over << "\"; expected chunks, groups, group, rounds or round";
   if (getAhead() && over != "groups") return emitOpError("copies ahead from group to group only over groups");
-  if ((over == "group") == inside) return success();
-  return emitOpError("a loop over one group belongs inside a loop over groups, and nothing else does");
+  if (getBackward() && (over == "rounds" || over == "round")) return emitOpError("goes through rounds forward only");
+  llvm::StringRef around = over == "group" ? "groups" : over == "round" ? "rounds" : "";
+  if (outer ? outer.getOver() == around : around.empty()) return success();
+  return emitOpError("a loop over one group or round belongs inside a loop over those, and nothing else does");
 }
 
 LogicalResult LoopOp::verifyRegions() {
@@ -403,9 +405,12 @@ LogicalResult SlabsOp::verifyRegions() {
   return emitOpError("has one argument, the index of the first column");
 }
 
-LogicalResult OnWarpOp::verifyRegions() {
-  if (getBody().front().getNumArguments() == 0) return success();
-  return emitOpError("takes no arguments");
+template <class Op>
+static LogicalResult verify_no_arguments(Op op) {
+  if (op.getBody().front().getNumArguments() == 0) return success();
+  return op.emitOpError("takes no arguments");
 }
+LogicalResult OnWarpOp::verifyRegions() { return verify_no_arguments(*this); }
+LogicalResult TeamOp::verifyRegions() { return verify_no_arguments(*this); }
 
 }  // namespace wkvc::warp

@@ -43,12 +43,15 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
 
     Sequences may be cut into `segments`, a block for each. A `summary` kernel then comes first, which carries rows of a
     "full" or "diagonal" map behind the value rows, and warp.combine; both leave states in a workspace.
+
+    With `teams` of warps it goes through rounds of as many chunks: each team prepares one of them, then all warps take
+    the state through the round. Each chunk of a round has a slot of its own in shared memory; offsets are inside it.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
                        StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward,
                        DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<I64Attr, "1">:$segments,
-                       OptionalAttr<StrAttr>:$summary);
+                       OptionalAttr<StrAttr>:$summary, DefaultValuedAttr<I64Attr, "1">:$teams);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `for` $op `warps` $warps `blocks` $blocks `chunk` $chunk `head` $key_dim `x` $value_dim
@@ -138,6 +141,7 @@ def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]
     Over all "chunks", from the first or `backward` from the last. Over "groups" of `saved_every` chunks from the last to
     the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it. `ahead`: each
     group starts the copies of the next; those of the first start in a group before it that has no chunks.
+    In a kernel of teams over "rounds" of a chunk for each, with a loop in it over the chunks of the "round".
   }];
   let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward,
                        UnitAttr:$ahead);
@@ -147,6 +151,14 @@ def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]
     $init (`over` $over^)? (`backward` $backward^)? (`ahead` $ahead^)? attr-dict-with-keyword `:` type($init) $body
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Warp_TeamOp : Warp_Op<"team", [SingleBlock, NoTerminator]> {
+  let summary = "Each team of warps does this for its own chunk of the round, or before the loop of the first round";
+  let description = "Where there is such a chunk. What speaks of warps means those of the team: slabs, barriers, copies.";
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
 }
 

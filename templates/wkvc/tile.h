@@ -22,6 +22,7 @@
 #include "wkvc/common/segments.h"
 #include "wkvc/common/shared_tile.h"
 #include "wkvc/common/slabs.h"
+#include "wkvc/common/team.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include "wkvc/cuda/block.h"

@@ -223,6 +223,16 @@ TEST_P(Backward, Segments) {
   }
 }
 
+// The forward kernel of teams saves states and inverses as any other.
+TEST_P(Backward, AfterTeams) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    Config config = kDtypes[0];
+    config.teams = 4;
+    config.save_every = 32;
+    subject(definition, config).check({2, 150, 2}, lower_decays);
+  }
+}
+
 // Blocks of different segments run at once on a GPU, though not on the host.
 TEST(Segments, HaveWorkspacesOfTheirOwn) {
   Config config = config_of("f16", "bf16");

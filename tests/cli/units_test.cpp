@@ -235,6 +235,16 @@ TEST(Options, OfTheBackwardPass) {
             (std::vector<std::string>{"--save-every", "--saved", "--grad"}));
 }
 
+TEST(Options, OfTeams) {
+  EXPECT_EQ(parse_teams("auto"), 0);
+  EXPECT_EQ(parse_teams("4"), 4);
+  for (const char* wrong : {"0", "-1", "16", "2.0", "", "many"}) EXPECT_THROW(parse_teams(wrong), UserError) << wrong;
+  ConfigOptions options;
+  options.teams = "2";
+  EXPECT_EQ(options.parse().teams, 2);
+  EXPECT_EQ(settled_options(options.parse(), Stage::warp), std::vector<std::string>{"--teams"});
+}
+
 TEST(Options, OfSegments) {
   EXPECT_EQ(parse_segments("auto"), 0);
   EXPECT_EQ(parse_segments("16"), 16);

@@ -77,6 +77,23 @@ TEST_P(Forward, Segments) {
   }
 }
 
+// Teams of two warps and of one, with fewer chunks than a round has and with rounds that are not full.
+TEST_P(Forward, Teams) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    for (Config config : {kDtypes[0], kDtypes[1], kDtypes[2]}) {
+      for (const int teams : {2, 4}) {
+        config.teams = teams;
+        config.key_dim = config.value_dim = config.mma == "f32" ? 32 * teams / 2 : 64;
+        config.segments = config.mma == "bf16" ? 3 : 0;
+        for (std::int64_t tokens : {1, 17, 63, 150}) check(definition, config, {2, tokens, 2});
+      }
+    }
+  }
+  Config odd = config_of("f16", "bf16", 48, 80);
+  odd.teams = 5;
+  check(rwkv7(), odd, {1, 150, 2});
+}
+
 TEST_P(Forward, SegmentsOfOtherHeads) {
   Config cut = config_of("f16", "bf16", 48, 80);
   cut.segments = 3;

@@ -278,5 +278,26 @@ TEST(Casts, ToNarrowDtypesAreRefused) {
   expect_contains(error_of(definition), "a cast to anything but f32 inside a recurrence is not supported");
 }
 
+// Teams prepare chunks before the state is there.
+TEST(Teams, PrepareWhatDoesNotDependOnTheState) {
+  const Definition of_state = recurrence("norm", [](Recurrence& op) {
+    Dim K = op.key_dim(32), V = op.value_dim(32);
+    op.compute(f16);
+    auto k = op.input("k", K, f32);
+    auto v = op.input("v", V, f32);
+    auto S = op.state("S", V, K, f32);
+    op.update(S, S + outer(v, k));
+    op.output("size", dot(dot(S, k), v), f32);
+  });
+  Config config;
+  config.teams = 2;
+  const std::string error = user_error_of([&] { lower_to(source_from(rec_text(of_state, {})), Stage::warp, config); });
+  expect_contains(error, "--teams 2: the forward kernel of 'norm' makes 'size'");
+  expect_contains(error, "use --teams 1");
+  config.teams = 3;
+  expect_contains(user_error_of([&] { lower_to(source_from(rec_text(of_state, {})), Stage::warp, config); }),
+                  "has 2 warps; expected a number that divides them");
+}
+
 }  // namespace
 }  // namespace wkvc::test

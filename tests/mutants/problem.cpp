@@ -102,6 +102,11 @@ MutantProblem backward_problem(const Definition& definition, Config config) {
   return backward_problem_of(definition, config, 40);
 }
 
+MutantProblem teams_problem(const Definition& definition, Config config) {
+  config.teams = 2;
+  return mutant_problem(definition, config);
+}
+
 MutantProblem pairs_problem(const Definition& definition, Config config) {
   config.save_every = 32;
   return backward_problem_of(definition, config, 70);

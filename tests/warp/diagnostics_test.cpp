@@ -265,10 +265,44 @@ const Case lines[] = {
      "belongs at the top of the kernel"},
     {"LoopInTheLoop",
      "%0 = warp.loop %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n  warp.yield %Z : vector<16x32xf32>\n}\n",
-     "a loop over one group belongs inside a loop over groups"},
+     "a loop over one group or round belongs inside a loop over those"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Warp, LinesOfTheLoop, testing::ValuesIn(lines), name_of_case);
+
+class LinesOfARound : public testing::TestWithParam<Case> {};
+
+TEST_P(LinesOfARound, AreRefused) { expect_contains(error_of(with_teams(GetParam().lines)), GetParam().error); }
+
+const Case lines_of_a_round[] = {
+    {"SlabsOfTheBlock", "warp.slabs 32 {\n^bb0(%c: index):\n}\n", "is a team's to do: it belongs in a warp.team"},
+    {"CopyOfTheBlock", "warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>\n", "belongs in a warp.team"},
+    {"TeamInATeam", "warp.team {\nwarp.team {\nwarp.barrier\n}\n}\n",
+     "belongs at the top of the kernel or in its loop over rounds"},
+    {"TeamArguments", "warp.team {\n^bb0(%c: index):\nwarp.barrier\n}\n", "takes no arguments"},
+    {"OnWarpOutside", "warp.team {\nwarp.on_warp 1 {\nwarp.note \"nothing\"\n}\n}\n", "warp 1 of a team of 1"},
+    {"RingOfStages", "%0 = warp.ring \"k\" offset 4096 stages 2 by 0 : memref<16x32xbf16, 3>\n",
+     "belongs at the top of the kernel"},
+    {"LoopOverChunks",
+     "%0 = warp.loop %S over \"group\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "warp.yield %Z : vector<16x32xf32>\n}\n",
+     "a loop over one group or round belongs inside a loop over those"},
+    {"Backward",
+     "%0 = warp.loop %S over \"round\" backward : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "warp.yield %Z : vector<16x32xf32>\n}\n",
+     "goes through rounds forward only"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Warp, LinesOfARound, testing::ValuesIn(lines_of_a_round), name_of_case);
+
+TEST(Teams, DivideTheWarps) {
+  expect_contains(error_of(with_teams("", "3")), "has 3 teams; expected a number that divides its 2 warps");
+  expect_contains(error_of(with_teams("", "0")), "has 0 teams");
+  std::string uneven = with_teams("");
+  uneven.replace(uneven.find("shared 20512"), 12, "shared 20528");
+  expect_contains(error_of(uneven), "has 20528 bytes of shared memory for 2 teams; expected a multiple of 16 for each");
+  expect_contains(error_of(with_teams("", "1")), "belongs in a kernel of several teams");
+}
 
 class Buffers : public testing::TestWithParam<Case> {};
 

@@ -14,6 +14,16 @@ std::string reprinted(const std::string& text) {
   return print(&parse(text, context)->getBody()->front());
 }
 
+TEST(RoundTrip, Teams) {
+  const std::string text = with_teams(R"(    warp.team {
+      warp.wait_copies 0
+      warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>
+    }
+    warp.barrier
+)");
+  EXPECT_EQ(reprinted(text), text);
+}
+
 TEST(RoundTrip, EveryOperation) {
   const std::string more = R"(  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
   %slabs = warp.buffer offset 5264 scale 7840 slabs "rows" live 2 to 3 : memref<32x16xf16, 3>

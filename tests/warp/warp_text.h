@@ -48,6 +48,28 @@ inline std::string ending() {
 )";
 }
 
+// A kernel of two teams with these lines at the top of its loop over rounds.
+inline std::string with_teams(const std::string& lines, const std::string& teams = "2") {
+  return "warp.kernel \"example_forward\" for \"example\" warps 2 blocks 1 chunk 16 head 32 x 32 shared 20512 compute "
+         "\"f16\" arch \"sm_90a\" tensors " +
+         tensors() + " attributes {teams = " + teams + R"( : i64} {
+  %k_ring = warp.ring "k" offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
+  %x = warp.buffer offset 2704 live 0 to 1 : memref<16x32xf32, 3>
+  %initial = warp.load_state "initial_state" : vector<16x32xf32>
+  %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
+  ^bb0(%S: vector<16x32xf32>):
+)" + lines +
+         R"(    %round = warp.loop %S over "round" : vector<16x32xf32> {
+    ^bb0(%S_chunk: vector<16x32xf32>):
+      warp.yield %S_chunk : vector<16x32xf32>
+    }
+    warp.yield %round : vector<16x32xf32>
+  }
+  warp.store_state "final_state" %final : vector<16x32xf32>
+}
+)";
+}
+
 // A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 17.
 inline std::string with(const std::string& lines) { return header() + buffers() + loop() + lines + ending(); }
 

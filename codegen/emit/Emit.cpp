@@ -161,9 +161,9 @@ class Emitter {
               warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
               warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
               warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
-              warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WidenOp, warp::ZerosOp, warp::MmaOp,
-              warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp>(
-            [&](auto o) { write(o); })
+              warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp,
+              warp::WidenOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp,
+              warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
@@ -555,6 +555,10 @@ class Emitter {
   }
 
   void write(warp::RoundOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
+  void write(warp::WithScaleOp op) { line("auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
+  void write(warp::WithoutScaleOp op) {
+    line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op));
+  }
 
   void write(warp::WidenOp op) {
     std::string x = expr(op.getX());
@@ -582,6 +586,7 @@ class Emitter {
 
   static bool is_accumulator(Value value) {
     return llvm::any_of(value.getUsers(), [&](Operation* user) {
+      if (auto round = dyn_cast<warp::RoundOp>(user); round && round.getInScale()) return true;
       auto mma = dyn_cast<warp::MmaOp>(user);
       return mma && mma.getAcc() == value && accumulates_in_place(mma);
     });
@@ -592,7 +597,7 @@ class Emitter {
       names_.alias(op.getResult(), op.getAcc());
     else
       line("auto {} = {};", declare(op.getResult()), expr(op.getAcc()));
-    line("mma_nt({}, {}, {});", names_.of(op.getResult()),
+    line("{}({}, {}, {});", op.getInScale() ? "accumulate" : "mma_nt", names_.of(op.getResult()),
          expressions_.operand(op.getX(), {}, op.getXScale(), op.getXTransposed()),
          expressions_.operand(op.getY(), op.getYColumn(), op.getYScale(), op.getYTransposed()));
   }

@@ -30,6 +30,7 @@ bool Expressions::is_inlined(Operation* op) {
   Value value = op->getResult(0);
   if (!value.hasOneUse() || value.use_begin()->getOwner()->getBlock() != op->getBlock()) return false;
   if (isa<warp::RoundOp>(op)) return isa<warp::StoreOp>(*value.user_begin());
+  if (isa<warp::WithScaleOp, warp::WithoutScaleOp>(op)) return op->getNextNode() == *value.user_begin();
   auto call = dyn_cast<warp::CallOp>(op);
   if (!call || !name_of(value).empty()) return false;
   if (isa<warp::MmaOp>(*value.user_begin())) return false;
@@ -43,6 +44,8 @@ std::string Expressions::at(Value value, int level) const {
   Operation* op = value.getDefiningOp();
   if (!op || !is_inlined(op)) return names_.of(value);
   if (auto rounded = dyn_cast<warp::RoundOp>(op)) return round(rounded);
+  if (auto sum = dyn_cast<warp::WithScaleOp>(op)) return statement(sum);
+  if (auto sum = dyn_cast<warp::WithoutScaleOp>(op)) return statement(sum);
   return call(cast<warp::CallOp>(op), level);
 }
 
@@ -80,7 +83,8 @@ std::string Expressions::round(warp::RoundOp op) const {
   auto type = cast<VectorType>(op.getType());
   std::string element = dtype_text(type.getElementType());
   if (op.getScale()) return fmt::format("round_scaled<{}>({}, {})", element, of(op.getX()), names_.of(op.getScale()));
-  return fmt::format("{}<{}>({})", op.getOwn() ? "round_scaled" : "round", element, of(op.getX()));
+  const char* function = op.getInScale() ? "round_in_scale" : op.getOwn() ? "round_scaled" : "round";
+  return fmt::format("{}<{}>({})", function, element, of(op.getX()));
 }
 
 std::string Expressions::columns(Value tile, Value column, bool own) const {

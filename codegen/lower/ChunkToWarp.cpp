@@ -245,6 +245,8 @@ class KernelBuilder {
   Value rounds(Value initial) {
     main_->buffers().declare_rings(/*everywhere=*/false);
     team([&] { main_->copies().start(/*of_state=*/false); });
+    bool with_scale = can_carry_scale(program_);
+    if (with_scale) initial = create<warp::WithScaleOp>(initial);
     OpBuilder::InsertionGuard guard(b_);
     auto [round_loop, S_round] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
     team([&] {
@@ -253,11 +255,12 @@ class KernelBuilder {
     });
     create<warp::BarrierOp>();
     create<warp::NoteOp>("The state goes through the round.");
-    Value next = through_round(S_round);
+    Value next = through_round(S_round, with_scale);
     create<warp::BarrierOp>();
     team([&] { main_->copies().start_next_round(teams_); });
     create<warp::YieldOp>(next);
-    return round_loop.getResult();
+    b_.setInsertionPointAfter(round_loop);
+    return with_scale ? create<warp::WithoutScaleOp>(round_loop.getResult()) : round_loop.getResult();
   }
 
   template <class F>
@@ -267,19 +270,24 @@ class KernelBuilder {
     build();
   }
 
-  Value through_round(Value initial) {
+  Value through_round(Value initial, bool with_scale) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, "round", /*reverse=*/false, carried());
-    main_->set_state(S);
-    save_state(S);
+    if (with_scale)
+      main_->set_state_with_scale(S);
+    else
+      main_->set_state(S);
+    save_state(S, with_scale);
     main_->take_state();
     create<warp::YieldOp>(main_->next_state());
     return loop.getResult();
   }
 
-  void save_state(Value S) {
+  void save_state(Value S, bool with_scale = false) {
     bool saves = !backward() && program_.getSavedEvery() && !program_.getSummary();
-    if (saves) create<warp::SaveStateOp>("saved_states", S, saved_type_);
+    if (!saves) return;
+    if (with_scale) S = create<warp::WithoutScaleOp>(S);
+    create<warp::SaveStateOp>("saved_states", S, saved_type_);
   }
 
   // After a chunk, for the loop backward; that of the group's last chunk, which comes first there, where it is read.

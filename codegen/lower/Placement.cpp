@@ -1,5 +1,6 @@
 #include "codegen/lower/Placement.h"
 
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/EquivalenceClasses.h>
 
 #include "codegen/ir/Text.h"
@@ -71,6 +72,25 @@ Value state_of_scale(chunk::RoundOp round) {
 }
 
 bool takes_scale_of_state(chunk::RoundOp round) { return bounding_state(round) && !state_of_scale(round); }
+
+bool can_carry_scale(chunk::ProgramOp program) {
+  llvm::DenseSet<Value> sums;
+  bool rounds = false, updates = false;
+  for (Operation& op : program.getBody().front()) {
+    if (isa<chunk::StateOp>(op)) sums.insert(op.getResult(0));
+    if (llvm::none_of(op.getOperands(), [&](Value x) { return sums.contains(x); })) continue;
+    Value last = op.getOperands().back(),
+          other = op.getNumOperands() == 2 && sums.contains(last) ? op.getOperand(0) : last;
+    bool by_row = isa<chunk::MulOp>(op) && chunk::rows(other) == 1 && !sums.contains(other);
+    bool of_product = isa<chunk::AddOp>(op) && last.getDefiningOp<chunk::DotOp>() && last.hasOneUse();
+    auto round = dyn_cast<chunk::RoundOp>(op);
+    if (by_row || of_product) sums.insert(op.getResult(0));
+    rounds |= static_cast<bool>(round);
+    updates |= isa<chunk::UpdateOp>(op);
+    if (!by_row && !of_product && !(round && state_of_scale(round)) && !isa<chunk::UpdateOp>(op)) return false;
+  }
+  return rounds && updates;
+}
 
 // Other slab values are computed again.
 bool Placement::is_stored(Operation* op) const {

@@ -66,6 +66,10 @@ bool has_own_scale(chunk::RoundOp round);
 bool takes_scale_of_state(chunk::RoundOp round);
 mlir::Value state_of_scale(chunk::RoundOp round);
 
+// Whether the state may carry a scale from chunk to chunk: it is multiplied by rows, contractions are added to it, and
+// operands made of it in this way take their scale from it, each warp from its own rows.
+bool can_carry_scale(chunk::ProgramOp program);
+
 // Each warp, or slab, has its own part of these sums.
 bool is_partial_sum(mlir::Operation* op, const Placement& placement);
 

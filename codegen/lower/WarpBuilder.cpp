@@ -15,6 +15,7 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
     : program_(program),
       b_(builder),
       warps_(warps / teams),
+      teams_(teams),
       placement_(program, warps / teams, stored),
       buffers_(program, placement_, builder, warps, teams, saved, spaces, first_phase),
       copies_(program, placement_, buffers_, builder, saved) {}
@@ -80,13 +81,18 @@ void WarpBuilder::create_scales(bool of_states, llvm::function_ref<bool(Operatio
   }
 }
 
+void WarpBuilder::set_state_with_scale(Value tile) {
+  state_ = tile;
+  scaled_.insert(tile);
+}
+
 // Of this warp's rows of a state, while the registers of the chunk's values are still free.
 void WarpBuilder::create_own_scales() {
   owner_ = Owner::rows;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> scales;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     Value state = state_of_scale(round);
-    if (!state) continue;
+    if (!state || carries_scale(state_)) continue;
     Value& scale = scales[{state, round.getFactorAttr()}];
     if (!scale) {
       scale = create<warp::OwnScaleOp>(b_.getF32Type(), tile(state), round.getFactorAttr());
@@ -317,13 +323,19 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
     std::swap(x, y);
     std::swap(x_transposed, y_transposed);
   }
-  return create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
-                             x_transposed, y_transposed);
+  bool in_scale = rounded_.contains(accumulator) && isa<VectorType>(x.tile.getType());
+  Value sum = create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
+                                  x_transposed, y_transposed, in_scale);
+  if (carries_scale(accumulator)) scaled_.insert(sum);
+  if (rounded_.contains(accumulator)) rounded_.insert(sum);
+  return sum;
 }
 
 Value WarpBuilder::round(chunk::RoundOp op) {
-  Value scale = has_bound(op) ? scale_of(op.getResult()) : Value();
-  return create<warp::RoundOp>(type_of(op.getResult()), tile(op.getX()), scale, has_own_scale(op));
+  Value x = tile(op.getX());
+  Value scale = has_bound(op) && !carries_scale(x) ? scale_of(op.getResult()) : Value();
+  if (carries_scale(x)) rounded_.insert(x);
+  return create<warp::RoundOp>(type_of(op.getResult()), x, scale, has_own_scale(op), carries_scale(x));
 }
 
 Value WarpBuilder::binary(Operation* op, const char* function) {
@@ -351,7 +363,9 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   Value a = tile(x), b = tile(y);
   // A row beside a column makes a tile.
   if (a.getType() != type && b.getType() != type) a = call("add", {create<warp::ZerosOp>(type), a}, type);
-  return call(function, {a, b}, type);
+  Value result = call(function, {a, b}, type);
+  if (carries_scale(a)) scaled_.insert(result);
+  return result;
 }
 
 // The operand of a sum that accumulates on the other one: a contraction that nothing else reads, made in the same place
@@ -361,7 +375,9 @@ Value WarpBuilder::accumulated(Operation* sum) const {
   const Place& place = placement_.of(sum);
   for (int i : {1, 0}) {
     Value x = sum->getOperand(i), other = sum->getOperand(1 - i);
-    if (!x.getDefiningOp<chunk::DotOp>() || !x.hasOneUse() || placement_.of(x).phase != place.phase) continue;
+    if (!x.getDefiningOp<chunk::DotOp>() || !x.hasOneUse()) continue;
+    // Behind teams value rows have no phases.
+    if (placement_.of(x).phase != place.phase && (teams_ == 1 || place.owner != Owner::rows)) continue;
     if (other.getDefiningOp<chunk::ConstantOp>() || type_of(other) != type_of(x)) continue;
     if (i == 1 || is_source(other) || placement_.of(other).phase < place.phase) return x;
   }

@@ -32,6 +32,7 @@ class WarpBuilder {
   void take_state();       // through a chunk that was prepared
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile) { state_ = tile; }
+  void set_state_with_scale(mlir::Value tile);  // of a program that can_carry_scale
   mlir::Value next_state() const { return next_; }
   void start_sums();  // before the loop: sums over all chunks begin with zero
   void end_sums();    // after it: to their workspaces
@@ -68,6 +69,7 @@ class WarpBuilder {
   mlir::Value round(chunk::RoundOp op);
   mlir::Value binary(mlir::Operation* op, const char* function);
   mlir::Value tile(mlir::Value value);  // in registers, for elementwise use by the current owner
+  bool carries_scale(mlir::Value x) const { return scaled_.contains(x); }
   bool is_computed(mlir::Value value) const;
   mlir::Value shared_tile(mlir::Value value);  // as a whole, in shared memory
   mlir::Value scale_of(mlir::Value value);     // of a rounded value with a bound; null if none
@@ -85,9 +87,11 @@ class WarpBuilder {
   chunk::ProgramOp program_;
   mlir::OpBuilder& b_;
   int warps_;  // that deal with a chunk's slabs and matrices
+  int teams_;
   Placement placement_;
   KernelBuffers buffers_;
   ChunkCopies copies_;
+  llvm::DenseSet<mlir::Value> scaled_, rounded_;      // sums that carry a scale, those that were rounded in it
   llvm::DenseMap<mlir::Value, mlir::Value> current_;  // input → its tile of this chunk
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 

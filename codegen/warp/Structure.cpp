@@ -125,6 +125,7 @@ class Structure {
     if (isa<KernelOp, BatchSumOp, CombineOp>(op)) return op->emitOpError("can't be inside a warp.kernel");
     if (failed(verify_types(op)) || failed(verify_place(op)) || failed(verify_rings(op))) return failure();
     if (failed(verify_tensor(op)) || failed(verify_warps(op)) || failed(verify_extents(op))) return failure();
+    if (failed(verify_sums(op))) return failure();
     collect_spans(op, spans_);
     return success();
   }
@@ -339,6 +340,33 @@ class Structure {
     return success();
   }
 
+  // Sums that carry a scale, where that is understood.
+  LogicalResult verify_sums(Operation* op) {
+    auto carries = [&](Value x) { return sums_.contains(x); };
+    auto call = dyn_cast<CallOp>(op);
+    auto round = dyn_cast<RoundOp>(op);
+    auto mma = dyn_cast<MmaOp>(op);
+    auto loop = dyn_cast<LoopOp>(op);
+    bool by_row = call && call.getFunction() == "mul" && call.getX().size() == 2 && carries(call.getX()[0]) &&
+                  cast<ShapedType>(call.getX()[1].getType()).getDimSize(0) == 1 && !carries(call.getX()[1]);
+    bool on_sum = mma && carries(mma.getAcc()), over_sum = loop && carries(loop.getInit());
+    if (over_sum) sums_.insert(loop.getBody().getArgument(0));
+    if (by_row || on_sum || over_sum || isa<WithScaleOp>(op)) sums_.insert(op->getResult(0));
+    if (round && round.getInScale() != carries(round.getX()))
+      return op->emitOpError("takes its scale from sums that carry one, and from nothing else");
+    if (mma && mma.getInScale() && (!on_sum || !isa<VectorType>(mma.getX().getType()) || !element_is_f16(mma.getX())))
+      return op->emitOpError("in scale needs an accumulator that carries one, and f16 in registers to bring to it");
+    if (auto yield = dyn_cast<YieldOp>(op);
+        yield && over(yield) && carries(yield.getNext()) != carries(over(yield).getBody().getArgument(0)))
+      return op->emitOpError("ends with a sum that carries a scale only if the loop began with one");
+    bool takes = by_row || on_sum || over_sum || round || isa<YieldOp, WithoutScaleOp>(op);
+    if (!takes && llvm::any_of(op->getOperands(), carries))
+      return op->emitOpError("takes no sum that carries a scale: take what warp.without_scale gives");
+    return success();
+  }
+  static LoopOp over(YieldOp yield) { return dyn_cast<LoopOp>(yield->getParentOp()); }
+  static bool element_is_f16(Value x) { return cast<ShapedType>(x.getType()).getElementType().isF16(); }
+
   // What depends on how many warps there are.
   LogicalResult verify_warps(Operation* op) {
     int64_t warps = signed_value(kernel_.getWarps()), together = warps / teams();
@@ -376,6 +404,7 @@ class Structure {
   mutable KernelOp kernel_;  // whose accessors are not const
   llvm::StringMap<llvm::StringRef> roles_, dims_;
   std::vector<Span> spans_;
+  llvm::DenseSet<Value> sums_;       // that carry a scale
   llvm::DenseSet<Value> published_;  // rings with a maximum, and slots
 };
 

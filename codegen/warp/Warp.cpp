@@ -208,8 +208,9 @@ LogicalResult UnitLowerInverseOp::verify() {
 }
 
 LogicalResult RoundOp::verify() {
-  bool scaled = getScale() || getOwn();
-  if (getScale() && getOwn()) return emitOpError("has a scale given and one of its own; expected at most one");
+  int scales = (getScale() ? 1 : 0) + getOwn() + getInScale();
+  bool scaled = scales > 0;
+  if (scales > 1) return emitOpError("has a scale given and one of its own; expected at most one");
   if (scaled && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }

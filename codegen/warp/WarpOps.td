@@ -325,10 +325,27 @@ def Warp_UnitLowerInverseOp : Warp_Op<"unit_lower_inverse", [AllTypesMatch<["x",
 
 def Warp_RoundOp : Warp_Op<"round", [Pure]> {
   let summary = "An operand in its dtype; f16 with the scale given, with one of its own maximum, or without";
-  let arguments = (ins Warp_Tile32:$x, Optional<F32>:$scale, UnitAttr:$own);
+  let description = "`in_scale`: with the one that x carries, which may change as it is rounded.";
+  let arguments = (ins Warp_Tile32:$x, Optional<F32>:$scale, UnitAttr:$own, UnitAttr:$in_scale);
   let results = (outs Warp_Tile:$result);
-  let assemblyFormat = "$x (`scale` $scale^)? (`own` $own^)? attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = [{
+    $x (`scale` $scale^)? (`own` $own^)? (`in_scale` $in_scale^)? attr-dict `:` type($x) `->` type($result)
+  }];
   let hasVerifier = 1;
+}
+
+def Warp_WithScaleOp : Warp_Op<"with_scale", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "A sum that carries a scale: it may be multiplied by rows, accumulated on and rounded in its scale";
+  let arguments = (ins Warp_Tile32:$x);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Warp_WithoutScaleOp : Warp_Op<"without_scale", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "What a sum that carries a scale means";
+  let arguments = (ins Warp_Tile32:$x);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
 def Warp_WidenOp : Warp_Op<"widen", [Pure]> {
@@ -346,13 +363,17 @@ def Warp_ZerosOp : Warp_Op<"zeros", [Pure]> {
 
 def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc[m,n] + Σ_k x[m,k]·y[n,k], either operand read transposed if it says so, shared ones with a scale";
+  let description = [{
+    `in_scale`: x, a register tile with a scale, is brought to the scale that acc carries. What that loses does not count
+    beside a sum that was rounded in its scale.
+  }];
   let arguments = (ins Warp_Tile32:$acc, Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale,
                        Optional<F32>:$y_scale, Optional<Index>:$y_column, UnitAttr:$x_transposed,
-                       UnitAttr:$y_transposed);
+                       UnitAttr:$y_transposed, UnitAttr:$in_scale);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
     $acc `,` $x (`x_transposed` $x_transposed^)? (`x_scale` $x_scale^)? `,` $y (`[` $y_column^ `]`)?
-    (`y_transposed` $y_transposed^)? (`y_scale` $y_scale^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
+    (`y_transposed` $y_transposed^)? (`y_scale` $y_scale^)? (`in_scale` $in_scale^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
   }];
   let hasVerifier = 1;
 }

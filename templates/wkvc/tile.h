@@ -19,6 +19,7 @@
 #include "wkvc/common/ring.h"
 #include "wkvc/common/rows.h"
 #include "wkvc/common/scaled.h"
+#include "wkvc/common/scaled_sum.h"
 #include "wkvc/common/segments.h"
 #include "wkvc/common/shared_tile.h"
 #include "wkvc/common/slabs.h"

@@ -124,8 +124,11 @@ TEST_P(Forward, StrongDecays) {
 
 // One key again and again and hardly any decay: the hardest triangular solve.
 TEST_P(Forward, RepeatedKey) {
+  std::vector<Config> configs = kDtypes;
+  configs.push_back(kDtypes[0]);
+  configs.back().teams = 4;
   for (double beta : {0.9, 1.0}) {
-    for (const Config& config : kDtypes) {
+    for (const Config& config : configs) {
       check(rwkv7(), config, {1, 200, 1}, [&](Problem& problem) {
         auto &a = problem.values["a"], &b = problem.values["b"], &w = problem.values["w"], &k = problem.values["k"];
         for (std::size_t i = 0; i < a.size(); ++i) {
@@ -141,11 +144,31 @@ TEST_P(Forward, RepeatedKey) {
 
 // Magnitudes far outside f16's range.
 TEST_P(Forward, Magnitudes) {
-  for (double scale : {1e-7, 1e7}) {
-    check(rwkv7(), config_of("f16", "bf16"), {1, 50, 1}, [&](Problem& problem) {
-      for (const char* name : {"v", "initial_state"})
-        for (double& x : problem.values[name]) x *= scale;
-    });
+  Config config = config_of("f16", "bf16");
+  for (config.teams = 0; config.teams <= 4; config.teams += 4) {
+    for (double scale : {1e-7, 1e7}) {
+      check(rwkv7(), config, {1, 50, 1}, [&](Problem& problem) {
+        for (const char* name : {"v", "initial_state"})
+          for (double& x : problem.values[name]) x *= scale;
+      });
+    }
+  }
+}
+
+// States that begin with one magnitude, of which nothing is left where they end, and go through others.
+TEST_P(Forward, MagnitudesThatChange) {
+  Config config = config_of("f16", "bf16");
+  for (config.teams = 0; config.teams <= 4; config.teams += 4) {
+    for (const Definition& definition : {rwkv7(), rwkv6()}) {
+      for (auto [first, later] : {std::pair{1e7, 1e-4}, {1e-20, 1e4}, {0., 1e-6}, {1e4, 1e8}}) {
+        check(definition, config, {1, 200, 2}, [&, first = first, later = later](Problem& problem) {
+          for (double& x : problem.values["initial_state"]) x *= first;
+          auto& v = problem.values["v"];
+          for (std::size_t i = 0; i < v.size(); ++i) v[i] *= i < v.size() / 2 ? first : later;
+          for (double& w : problem.values["w"]) w = 3 * (w > 0) - 1;
+        });
+      }
+    }
   }
 }
 
@@ -156,10 +179,14 @@ TEST_P(Forward, ManyHeads) {
 
 TEST_P(Forward, SameBytesEveryTime) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
-    const Program program = Program::load(cuda_text(definition, config_of("f16", "bf16")), GetParam());
-    const Problem problem = random_problem(program.manifest(), {2, 100, 8}, 5);
-    auto first = run_raw(program, problem);
-    for (int i = 1; i < (GetParam() == Target::host ? 10 : 100); ++i) ASSERT_EQ(run_raw(program, problem), first) << i;
+    Config config = config_of("f16", "bf16");
+    for (config.teams = 0; config.teams <= 2; config.teams += 2) {
+      const Program program = Program::load(cuda_text(definition, config), GetParam());
+      const Problem problem = random_problem(program.manifest(), {2, 100, 8}, 5);
+      auto first = run_raw(program, problem);
+      for (int i = 1; i < (GetParam() == Target::host ? 10 : 100); ++i)
+        ASSERT_EQ(run_raw(program, problem), first) << i;
+    }
   }
 }
 

@@ -277,6 +277,27 @@ TEST_P(LinesOfARound, AreRefused) { expect_contains(error_of(with_teams(GetParam
 const Case lines_of_a_round[] = {
     {"SlabsOfTheBlock", "warp.slabs 32 {\n^bb0(%c: index):\n}\n", "is a team's to do: it belongs in a warp.team"},
     {"CopyOfTheBlock", "warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>\n", "belongs in a warp.team"},
+    {"ScaleOfASumWithout", "%0 = warp.round %S in_scale : vector<16x32xf32> -> vector<16x32xf16>\n",
+     "takes its scale from sums that carry one, and from nothing else"},
+    {"OwnScaleOfASumWithOne",
+     "%0 = warp.with_scale %S : vector<16x32xf32>\n"
+     "%1 = warp.round %0 own : vector<16x32xf32> -> vector<16x32xf16>\n",
+     "takes its scale from sums that carry one, and from nothing else"},
+    {"TwoScales", "%0 = warp.round %S own in_scale : vector<16x32xf32> -> vector<16x32xf16>\n",
+     "has a scale given and one of its own"},
+    {"CallOfASumWithAScale",
+     "%0 = warp.with_scale %S : vector<16x32xf32>\n"
+     "%1 = warp.call \"neg\"(%0) : (vector<16x32xf32>) -> vector<16x32xf32>\n",
+     "takes no sum that carries a scale: take what warp.without_scale gives"},
+    {"AccumulatorWithoutAScale",
+     "%0 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n%1 = warp.zeros : vector<16x16xf32>\n"
+     "%2 = warp.mma %1, %0, %0 in_scale : vector<16x16xf32>, vector<16x32xf16>, vector<16x32xf16>\n",
+     "in scale needs an accumulator that carries one"},
+    {"LoopOfASumWithAScale",
+     "%0 = warp.with_scale %S : vector<16x32xf32>\n"
+     "%1 = warp.loop %0 over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "warp.yield %S : vector<16x32xf32>\n}\n",
+     "ends with a sum that carries a scale only if the loop began with one"},
     {"TeamInATeam", "warp.team {\nwarp.team {\nwarp.barrier\n}\n}\n",
      "belongs at the top of the kernel or in its loop over rounds"},
     {"TeamArguments", "warp.team {\n^bb0(%c: index):\nwarp.barrier\n}\n", "takes no arguments"},

@@ -54,10 +54,12 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
          "\"f16\" arch \"sm_90a\" tensors " +
          tensors() + " attributes {teams = " + teams + R"( : i64} {
   %k_ring = warp.ring "k" offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
-  %x = warp.buffer offset 2704 live 0 to 1 : memref<16x32xf32, 3>
+  %k_max = warp.floats offset 2560 live 0 to 3 : memref<1xf32, 3>
+  %h = warp.buffer offset 2704 live 0 to 1 : memref<32x32xf16, 3>
   %initial = warp.load_state "initial_state" : vector<16x32xf32>
   %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
+    %scale = warp.scale_for %k_max times 1.000000e+00 : memref<1xf32, 3>
 )" + lines +
          R"(    %round = warp.loop %S over "round" : vector<16x32xf32> {
     ^bb0(%S_chunk: vector<16x32xf32>):

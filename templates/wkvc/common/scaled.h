@@ -46,6 +46,14 @@ WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const Tile<f32, R, C>& x) {
   return round_scaled<T>(x, scale_for(max_abs(x)));
 }
 
+// Each element times a power of two; what leaves T's range is rounded.
+template <class T, int R, int C>
+WKVC_INLINE Tile<T, R, C> multiply(const Tile<T, R, C>& x, float power) {
+  Tile<T, R, C> y;
+  WKVC_EACH_UNIT(T, R, C, y.block[i][j].unit[u] = multiply(x.block[i][j].unit[u], power, T{}));
+  return y;
+}
+
 template <class T, int R, int C>
 WKVC_INLINE Tile<f32, R, C> widen(const Scaled<Tile<T, R, C>>& x) {
   return widen(x.data) * x.scale;

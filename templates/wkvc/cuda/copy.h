@@ -1,6 +1,7 @@
 // Pieces of 16 bytes from global to shared memory. A null source means zeros.
 #pragma once
 
+#include "wkvc/cuda/fragment.h"
 #include "wkvc/cuda/layout.h"
 #include "wkvc/cuda/ptx.h"
 #include "wkvc/cuda/scalar.h"
@@ -29,7 +30,7 @@ WKVC_INLINE void piece_elementwise(u16* to, const u16* from) {
   for (int i = 0; i < 8; ++i) to[i] = from != nullptr ? from[i] : u16{};
 }
 
-// The largest |x| of pieces.
+// The largest |x| of pieces, or of operands.
 template <class T>
 class Largest;
 
@@ -52,9 +53,9 @@ class Largest {
  public:
   WKVC_INLINE void add(const T* piece) {
     const uint4 x = *reinterpret_cast<const uint4*>(piece);
-    const u32 largest = larger(larger(x.x, x.y), larger(x.z, x.w));
-    largest_ = larger(largest_, largest);
+    add(x.x, x.y, x.z, x.w);
   }
+  WKVC_INLINE void add(const Fragment<T>& x) { add(x.unit[0], x.unit[1], x.unit[2], x.unit[3]); }
   WKVC_INLINE float value() const {
     float pair[2];
     unpack(largest_, pair, T{});
@@ -62,6 +63,7 @@ class Largest {
   }
 
  private:
+  WKVC_INLINE void add(u32 a, u32 b, u32 c, u32 d) { largest_ = larger(largest_, larger(larger(a, b), larger(c, d))); }
   static WKVC_INLINE u32 larger(u32 x, u32 y) { return ptx::larger_magnitudes(x, y, T{}); }
 
   u32 largest_ = 0;  // so that a NaN beside nothing else does not count, either

@@ -43,6 +43,12 @@ WKVC_INLINE float pack(const float* x, f32) { return x[0]; }
 WKVC_INLINE u32 pack(const float* x, f16) { return ptx::pack_f16(x[0], x[1]); }
 WKVC_INLINE u32 pack(const float* x, bf16) { return ptx::pack_bf16(x[0], x[1]); }
 
+// Each element times a power of two, rounded.
+WKVC_INLINE u32 multiply(u32 unit, float power, f16) {
+  const float pair[] = {power, power};
+  return ptx::multiply_f16(unit, pack(pair, f16{}));
+}
+
 WKVC_INLINE void unpack(float unit, float* x, f32) { x[0] = unit; }
 WKVC_INLINE void unpack(u32 unit, float* x, f16) {
   x[0] = ptx::widen_f16(static_cast<unsigned short>(unit));

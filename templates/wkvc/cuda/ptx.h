@@ -42,6 +42,11 @@ WKVC_INLINE u32 larger_magnitudes(u32 x, u32 y, bf16) {
   asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
   return z;
 }
+WKVC_INLINE u32 multiply_f16(u32 x, u32 y) {
+  u32 z;
+  asm("mul.f16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+  return z;
+}
 WKVC_INLINE void sync_warp() { __syncwarp(); }
 
 // Transposes an 8x8 matrix of 16-bit elements, two a lane.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "wkvc/host/copy_queue.h"
+#include "wkvc/host/fragment.h"
 #include "wkvc/host/scalar.h"
 
 namespace wkvc {
@@ -27,13 +28,16 @@ void block(T* to, const T* from) {
 }
 inline void piece_elementwise(u16* to, const u16* from) { queue().add(to, from); }
 
-// The largest |x| of pieces.
+// The largest |x| of pieces, or of operands.
 template <class T>
 class Largest {
  public:
   void add(const T* piece) {
     for (unsigned i = 0; i < 16 / sizeof(T); ++i)
       largest_ = scalar::max(largest_, scalar::abs(scalar::widen(piece[i])));
+  }
+  void add(const Fragment<T>& x) {
+    for (const T element : x.unit) largest_ = scalar::max(largest_, scalar::abs(scalar::widen(element)));
   }
   float value() const { return largest_; }
 

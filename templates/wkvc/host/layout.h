@@ -33,6 +33,11 @@ template <class T>
 T pack(const float* x, T) {
   return scalar::round<T>(x[0]);
 }
+// A power of two times the element, rounded.
+template <class T>
+T multiply(T unit, float power, T) {
+  return scalar::round<T>(scalar::widen(unit) * power);
+}
 template <class T>
 void unpack(T unit, float* x, T) {
   x[0] = scalar::widen(unit);

@@ -98,6 +98,10 @@ inline u32 transpose_8x8(u32 x) {
 inline u32 pack_f16(float low, float high) {
   return host::round_f16(low) | static_cast<u32>(host::round_f16(high)) << 16;
 }
+inline u32 multiply_f16(u32 x, u32 y) {
+  const auto product = [&](int i) { return host::widen_f16(half(x, i)) * host::widen_f16(half(y, i)); };
+  return pack_f16(product(0), product(1));
+}
 inline u32 pack_bf16(float low, float high) {
   return host::round_bf16(low) | static_cast<u32>(host::round_bf16(high)) << 16;
 }

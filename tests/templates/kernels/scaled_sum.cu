@@ -1,0 +1,33 @@
+#include "tile_io.h"
+
+using namespace wkvc;
+using namespace wkvc::test;
+
+// Tensors: s [16,K], then for each of two steps e [16,K] of equal rows, v [16 values, 16 tokens], k [16 tokens, K], all
+// f32; results for each step: the sum as it was rounded, and after it was added to.
+template <int K, class Add>
+WKVC_INLINE void step(const KernelArgs<11>& args, const Block& block, int n, ScaledSum<16, K>& sum, Add add) {
+  Tile<f32, 16, K> e, k;
+  Tile<f32, 16, 16> v;
+  load_state(e, args.tensor[3 * n + 1], block, 0);
+  load_state(v, args.tensor[3 * n + 2], block, 0);
+  load_state(k, args.tensor[3 * n + 3], block, 0);
+  sum = sum * row<0>(e);
+  write(args.tensor[2 * n + 7], block, 0, widen(round_in_scale<f16>(sum)));
+  const auto shared = block.scaled_shared<f16, 16, K>(0, 0x2000);
+  store(shared, round_scaled<f16>(k));
+  add(sum, round_scaled<f16>(v), trans(shared));
+  write(args.tensor[2 * n + 8], block, 0, widen(sum));
+}
+
+template <int K>
+WKVC_INLINE void steps(const KernelArgs<11>& args, const Block& block) {
+  Tile<f32, 16, K> s;
+  load_state(s, args.tensor[0], block, 0);
+  auto sum = with_scale(s);
+  step(args, block, 0, sum, [](auto& acc, const auto& a, const auto& b) { mma_nt(acc, a, b); });
+  step(args, block, 1, sum, [](auto& acc, const auto& a, const auto& b) { accumulate(acc, a, b); });
+}
+
+WKVC_KERNEL(scaled_sum_16, 11, 1, 1) { steps<16>(args, block); }
+WKVC_KERNEL(scaled_sum_64, 11, 1, 1) { steps<64>(args, block); }

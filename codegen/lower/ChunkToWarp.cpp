@@ -273,10 +273,7 @@ class KernelBuilder {
   Value through_round(Value initial, bool with_scale) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, "round", /*reverse=*/false, carried());
-    if (with_scale)
-      main_->set_state_with_scale(S);
-    else
-      main_->set_state(S);
+    main_->set_state(S, with_scale);
     save_state(S, with_scale);
     main_->take_state();
     create<warp::YieldOp>(main_->next_state());

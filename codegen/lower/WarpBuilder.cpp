@@ -81,9 +81,9 @@ void WarpBuilder::create_scales(bool of_states, llvm::function_ref<bool(Operatio
   }
 }
 
-void WarpBuilder::set_state_with_scale(Value tile) {
+void WarpBuilder::set_state(Value tile, bool with_scale) {
   state_ = tile;
-  scaled_.insert(tile);
+  if (with_scale) scaled_.insert(tile);
 }
 
 // Of this warp's rows of a state, while the registers of the chunk's values are still free.

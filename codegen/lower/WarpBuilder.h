@@ -31,8 +31,7 @@ class WarpBuilder {
   void prepare_chunk();    // by a team: everything but value rows
   void take_state();       // through a chunk that was prepared
   int phases() const { return placement_.phases(); }
-  void set_state(mlir::Value tile) { state_ = tile; }
-  void set_state_with_scale(mlir::Value tile);  // of a program that can_carry_scale
+  void set_state(mlir::Value tile, bool with_scale = false);  // with one: of a program that can_carry_scale
   mlir::Value next_state() const { return next_; }
   void start_sums();  // before the loop: sums over all chunks begin with zero
   void end_sums();    // after it: to their workspaces

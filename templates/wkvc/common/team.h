@@ -12,10 +12,10 @@ namespace wkvc {
 
 // To what speaks of warps, barriers and shared memory a team is a block: `Teams` of them, of `Bytes` each.
 template <int Teams, int Bytes>
-struct Team : Block {
+struct Team : BlockBase {
   int chunk;  // of each round, this team's
 
-  WKVC_INLINE explicit Team(const Block& block) : Block(block) {
+  WKVC_INLINE explicit Team(const Block& block) : BlockBase(block), block_(block) {
     warps = block.warps / Teams;
     chunk = block.warp / warps;
     warp = block.warp % warps;
@@ -34,12 +34,14 @@ struct Team : Block {
   WKVC_INLINE void named_barrier() const {
     if constexpr (N < Teams) {
       if (chunk == N) {
-        Block::template barrier<N + 1>(warps);
+        block_.barrier<N + 1>(warps);
       } else {
         named_barrier<N + 1>();
       }
     }
   }
+
+  const Block& block_;
 };
 
 // The block with the slot of chunk `chunk` of the round as its shared memory.

@@ -142,6 +142,9 @@ std::string header_comment(warp::KernelOp kernel) {
       manifest.kernel, manifest.config, manifest.arch, manifest.warps,
       manifest.segments > 1 ? fmt::format(" and {} segments", manifest.segments) : "", manifest.shared_bytes,
       kernel.getBlocks());
+  if (int64_t teams = static_cast<int64_t>(kernel.getTeams()); teams > 1)
+    text += fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", teams, manifest.warps / teams,
+                        manifest.shared_bytes / teams);
   std::string map = shared_map(kernel);
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(map).split(lines, '\n', -1, false);

@@ -39,13 +39,14 @@ void check_blocks(chunk::ProgramOp program, int64_t blocks, int64_t shared) {
       shared);
 }
 
-void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes) {
+void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes, int teams) {
   int64_t budget = program.getSramBudget();
   if (bytes <= budget) return;
   user_error(
-      "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory, the budget is {}; use a smaller "
+      "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}, the budget is {}; use {}a smaller "
       "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
-      program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes, budget,
+      program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
+      teams > 1 ? fmt::format(" for {} teams", teams) : "", budget, teams > 1 ? "fewer --teams, " : "",
       map_of({spaces.begin(), spaces.end()}));
 }
 
@@ -144,7 +145,7 @@ class KernelBuilder {
   // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
   void plan_shared() {
     plan(Stored::sums, Ahead::inputs);
-    check_budget(program_, spaces_, shared_);
+    check_budget(program_, spaces_, shared_, teams_);
     check_blocks(program_, blocks_, shared_);
     bool reads_saved = !program_.getBody().getOps<chunk::SavedStateOp>().empty() && main_->phases() > 1;
     if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);

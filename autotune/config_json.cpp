@@ -50,7 +50,7 @@ Config config_from(const json& object, const std::string& what) {
   if (fields.has("segments")) {
     config.segments = static_cast<int>(fields.integer("segments", 1, rec::max_segments));
   }
-  if (fields.has("teams")) config.teams = static_cast<int>(fields.integer("teams", 1, max_teams));
+  if (fields.has("teams")) config.teams = static_cast<int>(fields.integer("teams", 1, rec::max_teams));
   if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, max_blocks));
   if (fields.has("backward_blocks")) {
     config.backward_blocks = static_cast<int>(fields.integer("backward_blocks", 1, max_blocks));

@@ -35,8 +35,10 @@ void check_config(const Config& config) {
   if (!config.saved.empty()) expect_one_of("--saved", config.saved, {"f32", "bf16", "f16"});
   expect_range("--blocks", config.blocks, 0, max_blocks);
   expect_range("--blocks", config.backward_blocks, 0, max_blocks);
-  expect_range("--teams", config.teams, 0, max_teams);
+  expect_range("--teams", config.teams, 0, rec::max_teams);
   expect_range("--segments", config.segments, 0, rec::max_segments);
+  if (config.teams > 1 && config.pass == "backward")
+    user_error("--teams is an option of the forward kernel, which --pass backward has none of: give --pass both");
   check_backward_option(config, config.save_every           ? "--save-every"
                                 : !config.saved.empty()     ? "--saved"
                                 : !config.gradients.empty() ? "--grad"

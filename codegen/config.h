@@ -9,7 +9,6 @@
 namespace wkvc {
 
 inline constexpr int max_blocks = 32;  // that a multiprocessor of sm_90 holds
-inline constexpr int max_teams = 15;   // each with a barrier, of those that a block has besides its own
 
 // Throws UserError for `option` (null: none was given) where there is no backward pass for it to say something of.
 void check_backward_option(const Config& config, const char* option);

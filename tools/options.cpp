@@ -92,7 +92,8 @@ void parse_blocks(const std::string& text, Config& config) {
 int parse_teams(const std::string& text) {
   if (text == "auto") return 0;
   const auto value = whole_number<int>(text);
-  if (!value || *value < 1 || *value > max_teams) user_error("--teams {}: expected auto or 1 to {}", text, max_teams);
+  if (!value || *value < 1 || *value > rec::max_teams)
+    user_error("--teams {}: expected auto or 1 to {}", text, rec::max_teams);
   return *value;
 }
 

@@ -16,8 +16,8 @@ class App;
 
 namespace wkvc {
 
-// [config]: --head --io --mma --state --chunk --sram --arch --blocks --teams --segments, and of the backward pass
-// --pass
+// [config]: --head --io --mma --state --chunk --sram --arch --blocks --teams --segments --pass, and of the backward
+// pass
 // --save-every --saved --grad.
 struct ConfigOptions {
   std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, teams, segments, pass, save_every, saved,
@@ -49,9 +49,11 @@ int parse_chunk(const std::string& text);
 // "auto" (0), "2", or "2,1" where the backward kernel's differ: from 1 to 32.
 void parse_blocks(const std::string& text, Config& config);
 
-// "auto" (0) or a multiple of 16: tokens.
+// "auto" (0) or a number: from 1 to 15, from 1 to 256.
 int parse_teams(const std::string& text);
 int parse_segments(const std::string& text);
+
+// "auto" (0) or a multiple of 16: tokens.
 int parse_save_every(const std::string& text);
 
 // "r,w,u", or "all" (empty).

@@ -290,7 +290,8 @@ class Emitter {
   }
 
   void write(warp::TeamOp op) {
-    line("if (const int c = {} + team.chunk; c < {}) {{", in_rounds_ ? "first" : begin(), in_rounds_ ? "last" : end());
+    std::string first = in_rounds_ ? "first + " : is_cut() ? "begin + " : "";
+    line("if (const int c = {}team.chunk; c < {}) {{", first, in_rounds_ ? "last" : end());
     indent_ += 2;
     line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     write_buffers_of(op.getBody(), "team");

@@ -29,6 +29,8 @@ bool Expressions::is_inlined(Operation* op) {
   if (op->getNumResults() != 1) return false;
   Value value = op->getResult(0);
   if (!value.hasOneUse() || value.use_begin()->getOwner()->getBlock() != op->getBlock()) return false;
+  auto reader = dyn_cast<warp::RoundOp>(*value.user_begin());
+  if (reader && reader.getInScale()) return false;  // which may change the scale that its variable carries
   if (isa<warp::RoundOp>(op)) return isa<warp::StoreOp>(*value.user_begin());
   if (isa<warp::WithScaleOp, warp::WithoutScaleOp>(op)) return op->getNextNode() == *value.user_begin();
   auto call = dyn_cast<warp::CallOp>(op);

@@ -50,7 +50,7 @@ void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spac
       map_of({spaces.begin(), spaces.end()}));
 }
 
-// Teams prepare chunks before the state is taken through them, so nothing that they do may wait for value rows.
+// Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
 void check_teams(chunk::ProgramOp program, int teams) {
   if (teams == 1) return;
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
@@ -61,14 +61,16 @@ void check_teams(chunk::ProgramOp program, int teams) {
   for (Operation& op : program.getBody().front()) {
     auto round = dyn_cast<chunk::RoundOp>(op);
     bool waits = isa<chunk::AccumulateOp, chunk::SavedStateOp>(op) || (round && takes_scale_of_state(round));
-    if (placement.of(&op).owner != Owner::rows)
-      for (Value x : op.getOperands()) waits |= !is_source(x) && placement.of(x).owner == Owner::rows;
+    for (Value x : op.getOperands())
+      if (!is_source(x) && placement.of(x).owner == Owner::rows)
+        waits |= placement.of(&op).owner != Owner::rows || is_partial_sum(x.getDefiningOp(), placement);
     if (!waits) continue;
     auto sym = op.getAttrOfType<StringAttr>("sym");
+    std::string name = sym ? sym.str() : op.getNumResults() ? name_of(op.getResult(0)).str() : "";
     user_error(
-        "{} makes '{}' of a state, for other warps than those of its rows; teams can prepare only what does not depend "
-        "on states: use --teams 1",
-        kernel, sym ? sym.str() : name_of(op.getResult(0)).str());
+        "{} makes {} of value rows, for other warps than theirs; behind teams nothing crosses from value rows: use "
+        "--teams 1",
+        kernel, name.empty() ? "a " + op.getName().stripDialect().str() : "'" + name + "'");
   }
 }
 

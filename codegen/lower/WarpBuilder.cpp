@@ -153,6 +153,7 @@ void WarpBuilder::prepare_chunk() {
 }
 
 void WarpBuilder::take_state() {
+  phase_ = placement_.phases();  // after all that teams do
   auto takes = [&](Operation* op) { return placement_.of(op).owner == Owner::rows; };
   begin_inputs(takes);
   create_scales(/*of_states=*/false, takes);
@@ -323,11 +324,12 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
     std::swap(x, y);
     std::swap(x_transposed, y_transposed);
   }
-  bool in_scale = rounded_.contains(accumulator) && isa<VectorType>(x.tile.getType());
+  auto rounded = x.tile.getDefiningOp<warp::RoundOp>();
+  bool in_scale = rounded_.contains(accumulator) && rounded && warp::has_scale(rounded);
   Value sum = create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
                                   x_transposed, y_transposed, in_scale);
   if (carries_scale(accumulator)) scaled_.insert(sum);
-  if (rounded_.contains(accumulator)) rounded_.insert(sum);
+  if (in_scale) rounded_.insert(sum);
   return sum;
 }
 
@@ -410,6 +412,8 @@ void WarpBuilder::compute(Operation* op) {
     if (!is_partial(value)) current_registers()[value] = result;
     const Place& place = placement_.of(value);
     if (place.shared && place.phase == phase_) publish(value, result);
+    if (place.shared && teams_ > 1 && owner_ == Owner::rows)
+      internal_error("'{}' would cross from value rows behind teams", name_of(value).str());
   }
 }
 

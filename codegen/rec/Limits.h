@@ -22,6 +22,9 @@ inline constexpr std::int64_t max_segments = 256;
 constexpr bool is_segment_count(std::int64_t count) { return count >= 1 && count <= max_segments; }
 inline constexpr std::string_view segment_counts_text = "1 to 256";
 
+// Of a block's warps, each with a barrier, of those that a block has besides its own.
+inline constexpr int max_teams = 15;
+
 // Operand dtypes of contractions.
 inline constexpr std::array<std::string_view, 5> compute_names = {"bf16", "f16", "tf32", "bf16x3", "f32"};
 constexpr bool is_compute(std::string_view name) {

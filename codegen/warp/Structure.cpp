@@ -180,10 +180,20 @@ class Structure {
       return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
     if (isa<SlabsOp, OnWarpOp, CopyOp, PublishMaxOp>(op) && !op->getParentOfType<TeamOp>())
       return op->emitOpError("is a team's to do: it belongs in a warp.team");
+    auto round = op->getParentOfType<LoopOp>();
+    bool in_slot = op->getParentOfType<TeamOp>() || (round && round.getOver() == "round");
+    if (!in_slot && llvm::any_of(op->getOperands(), [](Value x) { return lies_in_slot(x); }))
+      return op->emitOpError("uses a slot's buffers outside a warp.team and the loop over a round");
+    auto publish = dyn_cast<PublishMaxOp>(op);
+    auto part = dyn_cast<StoreVectorOp>(op);
+    if ((publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn()))
+      return op->emitOpError("is for all warps of value rows, of which a slot has no parts");
     if (auto ring = dyn_cast<RingOp>(op); ring && signed_value(ring.getStages()) != 1)
       return op->emitOpError() << "has " << signed_value(ring.getStages()) << " stages; expected 1 in each slot";
     return success();
   }
+
+  static bool lies_in_slot(Value x) { return isa_and_nonnull<BufferOp, FloatsOp>(x.getDefiningOp()); }
 
   // Its scratch is nobody else's.
   static LogicalResult verify_alone(UnitLowerInverseOp op) {
@@ -354,8 +364,12 @@ class Structure {
     if (by_row || on_sum || over_sum || isa<WithScaleOp>(op)) sums_.insert(op->getResult(0));
     if (round && round.getInScale() != carries(round.getX()))
       return op->emitOpError("takes its scale from sums that carry one, and from nothing else");
-    if (mma && mma.getInScale() && (!on_sum || !isa<VectorType>(mma.getX().getType()) || !element_is_f16(mma.getX())))
-      return op->emitOpError("in scale needs an accumulator that carries one, and f16 in registers to bring to it");
+    auto brought = mma ? mma.getX().getDefiningOp<RoundOp>() : RoundOp();
+    if (mma && mma.getInScale() && !(on_sum && brought && has_scale(brought)))
+      return op->emitOpError("in scale needs an accumulator that carries one, and x rounded with a scale");
+    auto has_slabs = [](Value x) { return x.getDefiningOp<BufferOp>() && x.getDefiningOp<BufferOp>().getSlabs(); };
+    if (on_sum && (has_slabs(mma.getX()) || has_slabs(mma.getY())))
+      return op->emitOpError("a sum that carries a scale takes operands of one scale, not one for each slab");
     if (auto yield = dyn_cast<YieldOp>(op);
         yield && over(yield) && carries(yield.getNext()) != carries(over(yield).getBody().getArgument(0)))
       return op->emitOpError("ends with a sum that carries a scale only if the loop began with one");
@@ -365,7 +379,6 @@ class Structure {
     return success();
   }
   static LoopOp over(YieldOp yield) { return dyn_cast<LoopOp>(yield->getParentOp()); }
-  static bool element_is_f16(Value x) { return cast<ShapedType>(x.getType()).getElementType().isF16(); }
 
   // What depends on how many warps there are.
   LogicalResult verify_warps(Operation* op) {
@@ -443,9 +456,9 @@ LogicalResult verify_numbers(KernelOp kernel) {
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
                                 << " bytes of shared memory; a block has at most " << rec::max_sram;
   int64_t teams = signed_value(kernel.getTeams());
-  if (teams < 1 || signed_value(kernel.getWarps()) % teams)
+  if (!in_range(kernel.getTeams(), 1, rec::max_teams) || signed_value(kernel.getWarps()) % teams)
     return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its "
-                                << signed_value(kernel.getWarps()) << " warps";
+                                << signed_value(kernel.getWarps()) << " warps, up to " << rec::max_teams;
   if (teams > 1 && signed_value(kernel.getSharedBytes()) % (16 * teams))
     return kernel.emitOpError() << "has " << signed_value(kernel.getSharedBytes()) << " bytes of shared memory for "
                                 << teams << " teams; expected a multiple of 16 for each";

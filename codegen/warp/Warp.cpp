@@ -40,6 +40,8 @@ int64_t shared_bytes(StagedOp staged) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
+bool has_scale(RoundOp round) { return round.getScale() || round.getOwn() || round.getInScale(); }
+
 int64_t scale_bytes(BufferOp buffer) {
   if (!buffer.getSlabs()) return sizeof(float);
   int64_t slabs = cast<MemRefType>(buffer.getType()).getDimSize(*buffer.getSlabs() == "rows" ? 0 : 1) / 16;
@@ -208,11 +210,15 @@ LogicalResult UnitLowerInverseOp::verify() {
 }
 
 LogicalResult RoundOp::verify() {
-  int scales = (getScale() ? 1 : 0) + getOwn() + getInScale();
-  bool scaled = scales > 0;
-  if (scales > 1) return emitOpError("has a scale given and one of its own; expected at most one");
-  if (scaled && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  if ((getScale() ? 1 : 0) + getOwn() + getInScale() > 1)
+    return emitOpError("has more than one of a scale given, one of its own and the one that x carries");
+  if (has_scale(*this) && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
+}
+
+LogicalResult WithScaleOp::verify() {
+  if (shape_of(getX())[0] > 1 && shape_of(getX())[1] > 1) return success();
+  return emitOpError("takes a tile, not ") << getX().getType();
 }
 
 LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]); }

@@ -29,6 +29,7 @@ inline constexpr int kRowPadding = 8;  // elements after each row of a shared ti
 int64_t shared_bytes(mlir::MemRefType tile);
 int64_t shared_bytes(RingOp ring);      // of all its stages
 int64_t shared_bytes(StagedOp staged);  // whose rows are not padded
+bool has_scale(RoundOp round);          // beside its result
 int64_t scale_bytes(BufferOp buffer);   // of its scale, or of one for each slab of 16 rows or columns
 
 }  // namespace wkvc::warp

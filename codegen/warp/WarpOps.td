@@ -339,6 +339,7 @@ def Warp_WithScaleOp : Warp_Op<"with_scale", [Pure, AllTypesMatch<["x", "result"
   let arguments = (ins Warp_Tile32:$x);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 def Warp_WithoutScaleOp : Warp_Op<"without_scale", [Pure, AllTypesMatch<["x", "result"]>]> {

@@ -94,6 +94,28 @@ TEST_P(Forward, Teams) {
   check(rwkv7(), odd, {1, 150, 2});
 }
 
+// What is added to the state behind teams: operands with a scale, without one, and in f32.
+TEST_P(Forward, TeamsOfOtherRecurrences) {
+  const auto adding = [](std::function<Expr(Expr, Expr)> row) {
+    return recurrence("adding", [row](Recurrence& op) {
+      Dim K = op.key_dim(32), V = op.value_dim(32);
+      op.compute(f16);
+      auto [r, k] = op.inputs(K, f32, "r", "k");
+      auto v = op.input("v", V, f32), g = op.input("g", scalar, f32);
+      auto S = op.state("S", V, K, f32);
+      auto next = S * diag(exp(k * 0.f - 0.5f)) + outer(row(v, g), k);
+      op.update(S, next);
+      op.output("o", dot(next, r), f32);
+    });
+  };
+  Config config = config_of("f16", "f32");
+  for (config.teams = 1; config.teams <= 2; ++config.teams) {
+    check(adding([](Expr v, Expr) { return v; }), config, {1, 70, 2});
+    check(adding([](Expr v, Expr) { return sigmoid(v); }), config, {1, 70, 2});
+    check(adding([](Expr v, Expr g) { return g * v; }), config, {1, 70, 2});
+  }
+}
+
 TEST_P(Forward, SegmentsOfOtherHeads) {
   Config cut = config_of("f16", "bf16", 48, 80);
   cut.segments = 3;

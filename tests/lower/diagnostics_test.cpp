@@ -292,8 +292,20 @@ TEST(Teams, PrepareWhatDoesNotDependOnTheState) {
   Config config;
   config.teams = 2;
   const std::string error = user_error_of([&] { lower_to(source_from(rec_text(of_state, {})), Stage::warp, config); });
-  expect_contains(error, "--teams 2: the forward kernel of 'norm' makes 'size'");
+  expect_contains(error, "--teams 2: the forward kernel of 'norm' makes");
+  expect_contains(error, "of value rows, for other warps than theirs");
   expect_contains(error, "use --teams 1");
+  const Definition of_values = recurrence("sized", [](Recurrence& op) {
+    Dim K = op.key_dim(32), V = op.value_dim(32);
+    op.compute(f16);
+    auto k = op.input("k", K, f32);
+    auto v = op.input("v", V, f32);
+    auto S = op.state("S", V, K, f32);
+    op.update(S, S + outer(v, k));
+    op.output("o", dot(v, v) * v, f32);
+  });
+  expect_contains(user_error_of([&] { lower_to(source_from(rec_text(of_values, {})), Stage::warp, config); }),
+                  "--teams 2: the forward kernel of 'sized' makes");
   config.teams = 3;
   expect_contains(user_error_of([&] { lower_to(source_from(rec_text(of_state, {})), Stage::warp, config); }),
                   "has 2 warps; expected a number that divides them");

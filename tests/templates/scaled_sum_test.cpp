@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "check.h"
 
 namespace wkvc::test {
@@ -47,6 +49,18 @@ void check_magnitudes(int columns, double first, std::initializer_list<double> p
   }
   for (std::size_t n = 0; n < results.size(); ++n) launch.tensors.push_back(Tensor(DType::f32, shape));
   check(launch, results);
+}
+
+// What is added to rows that are small beside the largest one is not lost.
+TEST(ScaledSums, KeepRowsBesideALargerOne) {
+  const Shape shape{1, 16, 1, 16};
+  Values s(256), v(256), k = uniform(256, 0.5, 1, 1), ones(256, 1), none(256);
+  for (int i = 0; i < 256; ++i) (i < 16 ? s : v)[i] = i < 16 ? 1 : std::ldexp(1 + i % 7, -30);
+  Launch launch{"scaled_sum", "scaled_sum_16", 1, 0x2010};
+  for (const Values& input : {s, ones, none, none, ones, v, rounded(DType::f32, k)})
+    launch.tensors.push_back(Tensor(DType::f32, shape).set(input));
+  for (int n = 0; n < 4; ++n) launch.tensors.push_back(Tensor(DType::f32, shape));
+  check_elements(launch, 10, next(s, v, rounded(DType::f32, k)), 1e-3);
 }
 
 TEST(ScaledSums, FollowTheirMagnitude) {

@@ -102,7 +102,7 @@ const Case lines[] = {
     {"RoundScales",
      "%s = warp.scale_for %k_max times 1.0 : memref<1xf32, 3>\n"
      "%0 = warp.round %t scale %s own : vector<16x32xf32> -> vector<16x32xf16>\n",
-     "has a scale given and one of its own"},
+     "has more than one of a scale given, one of its own"},
     {"RoundDtype", "%0 = warp.round %t own : vector<16x32xf32> -> vector<16x32xbf16>\n",
      "only f16 operands carry a scale"},
     {"RoundShape", "%0 = warp.round %t : vector<16x32xf32> -> vector<16x16xf16>\n", "where 16x32 is expected"},
@@ -284,7 +284,18 @@ const Case lines_of_a_round[] = {
      "%1 = warp.round %0 own : vector<16x32xf32> -> vector<16x32xf16>\n",
      "takes its scale from sums that carry one, and from nothing else"},
     {"TwoScales", "%0 = warp.round %S own in_scale : vector<16x32xf32> -> vector<16x32xf16>\n",
-     "has a scale given and one of its own"},
+     "has more than one of a scale given, one of its own and the one that x carries"},
+    {"OperandWithoutAScale",
+     "%0 = warp.with_scale %S : vector<16x32xf32>\n%1 = warp.round %S : vector<16x32xf32> -> vector<16x32xf16>\n"
+     "warp.team {\n"
+     "%2 = warp.mma %0, %1, %h in_scale : vector<16x32xf32>, vector<16x32xf16>, memref<32x32xf16, 3>\n}\n",
+     "x rounded with a scale"},
+    {"ScaleOfARow", "%0 = warp.zeros : vector<1x32xf32>\n%1 = warp.with_scale %0 : vector<1x32xf32>\n",
+     "takes a tile, not"},
+    {"BufferOfNoChunk", "%0 = warp.scale_for %k_max times 1.0 : memref<1xf32, 3>\n",
+     "uses a slot's buffers outside a warp.team and the loop over a round"},
+    {"MaximumOfValueRows", "warp.team {\nwarp.publish_max %S, %k_max : vector<16x32xf32>, memref<1xf32, 3>\n}\n",
+     "is for all warps of value rows"},
     {"CallOfASumWithAScale",
      "%0 = warp.with_scale %S : vector<16x32xf32>\n"
      "%1 = warp.call \"neg\"(%0) : (vector<16x32xf32>) -> vector<16x32xf32>\n",
@@ -319,6 +330,7 @@ INSTANTIATE_TEST_SUITE_P(Warp, LinesOfARound, testing::ValuesIn(lines_of_a_round
 TEST(Teams, DivideTheWarps) {
   expect_contains(error_of(with_teams("", "3")), "has 3 teams; expected a number that divides its 2 warps");
   expect_contains(error_of(with_teams("", "0")), "has 0 teams");
+  expect_contains(error_of(with_teams("", "16")), "up to 15");
   std::string uneven = with_teams("");
   uneven.replace(uneven.find("shared 20512"), 12, "shared 20528");
   expect_contains(error_of(uneven), "has 20528 bytes of shared memory for 2 teams; expected a multiple of 16 for each");

@@ -20,10 +20,13 @@ TEST(RoundTrip, Teams) {
       warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>
     }
     warp.barrier
-    %sum = warp.with_scale %S : vector<16x32xf32>
-    %rounded = warp.round %sum in_scale : vector<16x32xf32> -> vector<16x32xf16>
-    %more = warp.mma %sum, %rounded, %h y_scale %scale in_scale : vector<16x32xf32>, vector<16x32xf16>, memref<32x32xf16, 3>
-    %meant = warp.without_scale %more : vector<16x32xf32>
+    warp.team {
+      %scale = warp.scale_for %k_max times 1.000000e+00 : memref<1xf32, 3>
+      %sum = warp.with_scale %S : vector<16x32xf32>
+      %rounded = warp.round %sum in_scale : vector<16x32xf32> -> vector<16x32xf16>
+      %more = warp.mma %sum, %rounded, %h y_scale %scale in_scale : vector<16x32xf32>, vector<16x32xf16>, memref<32x32xf16, 3>
+      %meant = warp.without_scale %more : vector<16x32xf32>
+    }
 )");
   EXPECT_EQ(reprinted(text), text);
 }

@@ -59,7 +59,6 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
   %initial = warp.load_state "initial_state" : vector<16x32xf32>
   %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
-    %scale = warp.scale_for %k_max times 1.000000e+00 : memref<1xf32, 3>
 )" + lines +
          R"(    %round = warp.loop %S over "round" : vector<16x32xf32> {
     ^bb0(%S_chunk: vector<16x32xf32>):

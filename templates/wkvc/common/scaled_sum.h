@@ -13,9 +13,10 @@ namespace scaled_sum {
 
 // Where the largest element of the data may lie before its scale changes: f16 has room for what a chunk adds, and loses
 // nothing that counts beside it. Then it is brought to 2^7, as scale_for does.
-inline constexpr float kLeast = 0x1p-2f, kMost = 0x1p14f;
-// What products of scaled operands may be larger than the sum's scale: operands reach 2^8.
-inline constexpr float kRoom = 0x1p7f;
+inline constexpr float kLeast = 1.f, kMost = 0x1p14f;
+// Scales of products beside the sum's: operands reach 2^8 and are to stay finite, or normal, when they are brought to
+// it.
+inline constexpr float kHighest = 0x1p7f, kLowest = 0x1p-20f;
 
 // Scales whose products with each other's inverses are harmless.
 WKVC_INLINE float within_range(float scale) { return scalar::min(scalar::max(scale, 0x1p-120f), 0x1p120f); }
@@ -28,7 +29,15 @@ WKVC_INLINE void change_scale(ScaledSum<R, C>& x, float scale) {
 
 template <int R, int C>
 WKVC_INLINE void make_room(ScaledSum<R, C>& x, float product) {
-  if (product > x.scale * kRoom) change_scale(x, within_range(product * (1.f / kRoom)));
+  if (product > x.scale * kHighest) change_scale(x, within_range(product * (1.f / kHighest)));
+}
+
+// Once a sum has been rounded its data need not fit f16, only f32. Products of zeros don't count.
+template <int R, int C>
+WKVC_INLINE void approach(ScaledSum<R, C>& x, float product) {
+  if (product < x.scale * kLowest && product > 0x1p-120f) {
+    change_scale(x, within_range(scalar::max(product, x.scale * 0x1p-80f)));
+  }
 }
 
 // The largest |x| of operands, known to every lane. NaN does not count.
@@ -65,11 +74,13 @@ WKVC_INLINE Scaled<Tile<T, R, C>> round_in_scale(ScaledSum<R, C>& x) {
   return {rounded, x.scale};
 }
 
-// acc[m,n] += Σ_k A[m,k]·B[n,k] as mma_nt, into a sum that has been rounded: what A loses in its scale does not count.
+// acc[m,n] += Σ_k A[m,k]·B[n,k] as mma_nt, into a sum that has been rounded: what A loses in its scale does not count
+// beside the sum's largest elements.
 template <int M, int N, class T, int K, class B>
 WKVC_INLINE void accumulate(ScaledSum<M, N>& acc, const Scaled<Tile<T, M, K>>& a, const B& b) {
   const float product = product_of_scales(a.scale, scale_of(b));
   scaled_sum::make_room(acc, product);
+  scaled_sum::approach(acc, product);
   const float ratio = product * inverse_scale(acc.scale);
   mma_nt(acc.data, multiply(a.data, ratio), unscaled(b));
 }

@@ -36,7 +36,7 @@ T pack(const float* x, T) {
 // A power of two times the element, rounded.
 template <class T>
 T multiply(T unit, float power, T) {
-  return scalar::round<T>(scalar::widen(unit) * power);
+  return scalar::round<T>(scalar::widen(unit) * scalar::widen(scalar::round<T>(power)));
 }
 template <class T>
 void unpack(T unit, float* x, T) {

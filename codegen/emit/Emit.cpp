@@ -49,6 +49,8 @@ class Emitter {
  private:
   bool is_cut() { return kernel_.getSegments() > 1; }
   bool has_teams() { return kernel_.getTeams() > 1; }
+  // Who copies, and whose shared memory rings lie in.
+  const char* copier() { return has_teams() ? "team" : "block"; }
   uint64_t slot_bytes() { return kernel_.getSharedBytes() / kernel_.getTeams(); }
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
 
@@ -180,8 +182,7 @@ class Emitter {
   }
 
   void write(warp::RingOp op) {
-    line("const Ring<{}> {}{{{}.memory + {}}};", kind_of(op), declare(op.getResult()), has_teams() ? "team" : "block",
-         op.getOffset());
+    line("const Ring<{}> {}{{{}.memory + {}}};", kind_of(op), declare(op.getResult()), copier(), op.getOffset());
     if (isa_and_nonnull<warp::RingOp>(op->getNextNode())) return;  // the last one of a row says who copies them
     for (const AlikeRings& rings : alike_rings(op)) write_copies(rings);
   }
@@ -189,9 +190,8 @@ class Emitter {
   // Slots may be declared after the ring that they belong to.
   std::string slots_text(Value slots) {
     std::string name = names_.of(slots);
-    auto floats = slots.getDefiningOp<warp::FloatsOp>();
-    const char* memory = has_teams() ? "team" : "block";
-    return name.empty() || has_teams() ? fmt::format("{}.floats({})", memory, floats.getOffset()) : name;
+    if (!name.empty() && !has_teams()) return name;
+    return fmt::format("{}.floats({})", copier(), slots.getDefiningOp<warp::FloatsOp>().getOffset());
   }
 
   std::string copied(warp::RingOp ring) {
@@ -207,7 +207,7 @@ class Emitter {
     for (size_t n = 0; n < rings.turns.size(); ++n) {
       std::vector<std::string> each;
       for (warp::RingOp ring : rings.turns[n]) each.push_back(copied(ring));
-      call(fmt::format("{}.take<{}>(args, {},", copies, n, has_teams() ? "team" : "block"), each);
+      call(fmt::format("{}.take<{}>(args, {},", copies, n, copier()), each);
     }
   }
 
@@ -407,7 +407,7 @@ class Emitter {
     auto round = op.getX().getDefiningOp<warp::RoundOp>();
     auto buffer = op.getTile().getDefiningOp<warp::BufferOp>();
     // A scale that every warp knows is not stored with the tile.
-    bool data_only = round && (round.getScale() || round.getOwn()) && buffer && !buffer.getScale();
+    bool data_only = round && has_scale(round) && buffer && !buffer.getScale();
     std::string to = op.getOwnRows() ? names_.of(op.getTile()) + ".rows<16>(row0)"
                                      : expressions_.columns(op.getTile(), op.getColumn(), op.getOwnColumns());
     line("store{}({}, {}{});", op.getOwnColumns() ? "_transposed" : "", to, expr(op.getX()), data_only ? ".data" : "");

@@ -280,35 +280,21 @@ TEST(Casts, ToNarrowDtypesAreRefused) {
 
 // Teams prepare chunks before the state is there.
 TEST(Teams, PrepareWhatDoesNotDependOnTheState) {
-  const Definition of_state = recurrence("norm", [](Recurrence& op) {
-    Dim K = op.key_dim(32), V = op.value_dim(32);
-    op.compute(f16);
-    auto k = op.input("k", K, f32);
-    auto v = op.input("v", V, f32);
-    auto S = op.state("S", V, K, f32);
-    op.update(S, S + outer(v, k));
-    op.output("size", dot(dot(S, k), v), f32);
-  });
-  Config config;
-  config.teams = 2;
-  const std::string error = user_error_of([&] { lower_to(source_from(rec_text(of_state, {})), Stage::warp, config); });
-  expect_contains(error, "--teams 2: the forward kernel of 'norm' makes");
-  expect_contains(error, "of value rows, for other warps than theirs");
-  expect_contains(error, "use --teams 1");
-  const Definition of_values = recurrence("sized", [](Recurrence& op) {
-    Dim K = op.key_dim(32), V = op.value_dim(32);
-    op.compute(f16);
-    auto k = op.input("k", K, f32);
-    auto v = op.input("v", V, f32);
-    auto S = op.state("S", V, K, f32);
-    op.update(S, S + outer(v, k));
-    op.output("o", dot(v, v) * v, f32);
-  });
-  expect_contains(user_error_of([&] { lower_to(source_from(rec_text(of_values, {})), Stage::warp, config); }),
-                  "--teams 2: the forward kernel of 'sized' makes");
-  config.teams = 3;
-  expect_contains(user_error_of([&] { lower_to(source_from(rec_text(of_state, {})), Stage::warp, config); }),
-                  "has 2 warps; expected a number that divides them");
+  const auto error = [](int teams, std::function<Expr(const Values&)> output) {
+    Config config;
+    config.key_dim = config.value_dim = 32;
+    const Source source = source_from(
+        rec_text(with([output](const Values& at) { at.finish(at.S + outer(at.v, at.k), output(at)); }), config));
+    config.teams = teams;
+    return user_error_of([&] { lower_to(source, Stage::warp, config); });
+  };
+  const auto of_state = [](const Values& at) { return dot(dot(at.S, at.k), at.v); };
+  const auto of_values = [](const Values& at) { return dot(at.v, at.v) * at.v; };
+  expect_contains(error(2, of_state), "--teams 2: the forward kernel of 'faulty' makes");
+  expect_contains(error(2, of_state), "of value rows, for other warps than theirs");
+  expect_contains(error(2, of_state), "use --teams 1");
+  expect_contains(error(2, of_values), "--teams 2: the forward kernel of 'faulty' makes");
+  expect_contains(error(3, of_state), "has 2 warps; expected a number that divides them");
 }
 
 }  // namespace

@@ -330,7 +330,12 @@ class Emitter {
 
   void write(warp::SlabsOp op) {
     std::string column = names_.declare(op.getBody().getArgument(0), "column");
-    line("for (int {0} = 16 * {1}.warp; {0} < {2}; {0} += 16 * {1}.warps) {{", column, warps_, op.getColumns());
+    if (op.getStrips()) {
+      line("{{");
+      line("  const int {} = {} * {}.warp;", column, warp::slab_width(op), warps_);
+    } else {
+      line("for (int {0} = 16 * {1}.warp; {0} < {2}; {0} += 16 * {1}.warps) {{", column, warps_, op.getColumns());
+    }
     emit_region(op.getBody());
   }
 
@@ -433,8 +438,9 @@ class Emitter {
     std::string to = names_.of(op.getTo());
     int64_t count = length(op.getX().getType());
     if (op.getPart())
-      to += op.getColumn() ? fmt::format(" + {} * ({} / 16)", count, names_.of(op.getColumn()))
-                           : fmt::format(" + {} * block.warp", count);
+      to += op.getColumn()
+                ? fmt::format(" + {} * ({} / {})", count, names_.of(op.getColumn()), warp::slab_width(op.getColumn()))
+                : fmt::format(" + {} * block.warp", count);
     else if (op.getColumn())
       to += " + " + names_.of(op.getColumn());
     line("store_{}({}, {});", is_row(op.getX().getType()) ? "row" : "column", to, expr(op.getX()));
@@ -541,8 +547,10 @@ class Emitter {
   }
 
   void write(warp::ParameterOp op) {
-    line("const auto {} = load_parameter_{}<{}, 16>({}, block, {});", declare(op.getResult()),
-         op.getColumn() ? "row" : "column", dtype_text(op.getDtype()), tensor(op.getTensor()), place(op.getColumn()));
+    auto slabs = dyn_cast<warp::SlabsOp>(op->getParentOp());
+    const char* kind = slabs && slabs.getStrips() ? "strip" : op.getColumn() ? "row" : "column";
+    line("const auto {} = load_parameter_{}<{}, {}>({}, block, {});", declare(op.getResult()), kind,
+         dtype_text(op.getDtype()), length(op.getType()), tensor(op.getTensor()), place(op.getColumn()));
   }
 
   void write(warp::CallOp op) {

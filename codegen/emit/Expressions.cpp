@@ -91,13 +91,14 @@ std::string Expressions::round(warp::RoundOp op) const {
 
 std::string Expressions::columns(Value tile, Value column, bool own) const {
   std::string name = names_.of(tile);
-  if (column) return fmt::format("{}.cols<16>({})", name, names_.of(column));
+  if (column) return fmt::format("{}.cols<{}>({})", name, warp::slab_width(column), names_.of(column));
   return own ? fmt::format("{}.cols<16>({})", name, value_row_) : name;
 }
 
 std::string Expressions::load(warp::LoadOp op) const {
-  return fmt::format("{}({})", op.getTransposed() ? "load_transposed" : "load",
-                     columns(op.getTile(), op.getColumn(), op.getOwn()));
+  auto slabs = dyn_cast<warp::SlabsOp>(op->getParentOp());
+  const char* function = slabs && slabs.getStrips() ? "load_strip" : op.getTransposed() ? "load_transposed" : "load";
+  return fmt::format("{}({})", function, columns(op.getTile(), op.getColumn(), op.getOwn()));
 }
 
 std::string Expressions::operand(Value tile, Value column, Value scale, bool transposed) const {

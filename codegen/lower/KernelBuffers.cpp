@@ -144,7 +144,7 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   KernelBuffer buffer;
   if (r == 1 || c == 1) {
     bool partial = is_partial_sum(op, placement_);
-    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? warps_ : program_.getKeyDim() / 16;
+    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? warps_ : program_.getKeyDim() / placement_.slab_width();
     buffer.type = floats_type(parts * r * c);
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));

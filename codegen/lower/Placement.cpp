@@ -4,6 +4,7 @@
 #include <llvm/ADT/EquivalenceClasses.h>
 
 #include "codegen/ir/Text.h"
+#include "codegen/lower/Strips.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -106,6 +107,7 @@ Placement::Placement(chunk::ProgramOp program, int warps, Stored stored)
   delay_slabs(body);
   assign_matrices(body, warps);
   find_shared(body);
+  slab_width_ = wkvc::slab_width(program, *this, warps);
 }
 
 // One number a token: of such inputs alone everyone computes it, else one warp.

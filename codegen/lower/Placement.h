@@ -1,9 +1,9 @@
 // Where and when each value of a chunk program is computed by the warps of one group, before any code exists.
 //
-// Owners: C×K values in slabs of 16 key columns dealt round to the warps; C×C matrices and columns of one number a
-// token by one warp each; C×V and V×K values by the warp that owns 16 value rows, in registers. A value that another
-// owner reads crosses through shared memory, which costs a barrier: phases are the stretches between barriers. What
-// costs little is computed again wherever it is needed in a later phase.
+// Owners: C×K values in slabs of 16 key columns dealt round to the warps, or of a share each; C×C matrices and columns
+// of one number a token by one warp each; C×V and V×K values by the warp that owns 16 value rows, in registers. A value
+// that another owner reads crosses through shared memory, which costs a barrier: phases are the stretches between
+// barriers. What costs little is computed again wherever it is needed in a later phase.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -35,6 +35,7 @@ class Placement {
   const Place& of(mlir::Operation* op) const { return ops_.find(op)->second; }
   const Space& space(mlir::Value value) const { return spaces_.find(value)->second; }
   int phases() const { return phases_; }
+  int64_t slab_width() const { return slab_width_; }  // columns, see Strips.h
 
  private:
   Owner owner_of(mlir::Operation* op) const;
@@ -52,6 +53,7 @@ class Placement {
   llvm::DenseMap<mlir::Value, Place> places_;
   llvm::DenseMap<mlir::Operation*, Place> ops_;
   int phases_ = 1;
+  int64_t slab_width_;
 };
 
 // Not computed, but copied or read where they are used.

@@ -174,7 +174,9 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   if (ops.empty()) return;
   owner_ = Owner::slab;
   local_.clear();
-  auto loop = create<warp::SlabsOp>(program_.getKeyDim());
+  int64_t width = placement_.slab_width();
+  auto loop = create<warp::SlabsOp>(b_.getI64IntegerAttr(program_.getKeyDim()),
+                                    width > 16 ? b_.getI64IntegerAttr(width) : IntegerAttr());
   OpBuilder::InsertionGuard guard(b_);
   column_ = begin_slab(loop);
   compute_all(ops);
@@ -228,7 +230,7 @@ VectorType WarpBuilder::type_of(Value value) const {
   Space space = placement_.space(value);
   // Beside tiles of value rows × tokens the tokens lie in a row.
   if (is_column_vector(value) && owner_ == Owner::rows) std::swap(r, c);
-  if (space.columns == Axis::key && owner_ == Owner::slab) c = 16;
+  if (space.columns == Axis::key && owner_ == Owner::slab) c = placement_.slab_width();
   if (space.rows == Axis::value) r = 16;
   if (space.columns == Axis::value) {
     c = 16;
@@ -502,7 +504,7 @@ void WarpBuilder::for_each_sum(F f) {
   bool any = llvm::any_of(buffers_.sums(), [&](auto& sum) { return placement_.of(sum.first).owner == Owner::slab; });
   if (!any) return;
   OpBuilder::InsertionGuard guard(b_);
-  each(Owner::slab, begin_slab(create<warp::SlabsOp>(program_.getKeyDim())));
+  each(Owner::slab, begin_slab(create<warp::SlabsOp>(b_.getI64IntegerAttr(program_.getKeyDim()), IntegerAttr())));
 }
 
 void WarpBuilder::start_sums() {

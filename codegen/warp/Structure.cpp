@@ -161,9 +161,23 @@ class Structure {
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
       return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
+    if (auto slabs = dyn_cast<SlabsOp>(parent); slabs && slabs.getStrips() && failed(verify_in_strips(op)))
+      return failure();
     if (failed(verify_teams(op))) return failure();
     if (auto inverse = dyn_cast<UnitLowerInverseOp>(op)) return verify_alone(inverse);
     return success();
+  }
+
+  // What templates/wkvc/cuda/strips.h has.
+  static LogicalResult verify_in_strips(Operation* op) {
+    auto load = dyn_cast<LoadOp>(op);
+    auto store = dyn_cast<StoreOp>(op);
+    auto vector = dyn_cast<StoreVectorOp>(op);
+    auto call = dyn_cast<CallOp>(op);
+    bool slab = (load && load.getColumn() && !load.getTransposed()) || (store && store.getColumn()) ||
+                (vector && vector.getColumn()) || isa<ParameterOp, RoundOp, WidenOp>(op);
+    if (slab || (call && is_in_strips(call.getFunction()))) return success();
+    return op->emitOpError("is nothing that tiles in strips are for");
   }
 
   // In a kernel of teams, what chunks have of their own is the teams' to do; else there is nothing of teams.
@@ -386,6 +400,10 @@ class Structure {
     const char* whole = teams() > 1 ? " of a team of " : " of a block of ";
     if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, together - 1))
       return op->emitOpError("warp ") << signed_value(on.getWarp()) << whole << together;
+    if (auto slabs = dyn_cast<SlabsOp>(op); slabs && slabs.getStrips())
+      if (int64_t columns = signed_value(slabs.getColumns()); columns != slab_width(slabs) * together)
+        return op->emitOpError() << "has strips of " << slab_width(slabs) << " columns for " << together
+                                 << " warps; expected " << columns << " in all";
     if (auto ring = dyn_cast<RingOp>(op); ring && !in_range(ring.getWarp(), 0, together - 1))
       return op->emitOpError("is copied by warp ") << signed_value(ring.getWarp()) << whole << together;
     if (auto publish = dyn_cast<PublishMaxOp>(op)) return verify_slots(publish, warps);

@@ -40,6 +40,14 @@ int64_t shared_bytes(StagedOp staged) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
+int64_t slab_width(SlabsOp slabs) { return static_cast<int64_t>(slabs.getStrips().value_or(16)); }
+
+int64_t slab_width(Value column) {
+  auto argument = dyn_cast<BlockArgument>(column);
+  auto slabs = argument ? dyn_cast_or_null<SlabsOp>(argument.getOwner()->getParentOp()) : SlabsOp();
+  return slabs ? slab_width(slabs) : 16;
+}
+
 bool has_scale(RoundOp round) { return round.getScale() || round.getOwn() || round.getInScale(); }
 
 int64_t scale_bytes(BufferOp buffer) {
@@ -192,6 +200,24 @@ LogicalResult verify_shapes(CallOp op, Form form) {
 
 }  // namespace
 
+bool is_in_strips(llvm::StringRef function) {
+  switch (form_of(function)) {
+    case Form::elementwise:
+      return !llvm::is_contained({"keep_valid_columns", "reverse_cumsum", "offset"}, function);
+    case Form::sum:
+      return function == "sum_columns";
+    case Form::level:
+      return function != "level_pairs";
+    case Form::row:
+    case Form::constant:
+    case Form::binary:
+    case Form::level_exponents:
+      return true;
+    default:
+      return false;
+  }
+}
+
 LogicalResult CallOp::verify() {
   Form form = form_of(getFunction());
   if (form == Form::none) return emitOpError("templates/ has no function \"") << getFunction() << "\"";
@@ -310,7 +336,7 @@ LogicalResult LoadOp::verify() {
   if (element_of(getTile()) != element_of(getResult()))
     return emitOpError() << "makes " << getResult().getType() << " of " << getTile().getType();
   if (getColumn() && getOwn()) return emitOpError("loads the columns at an index or the warp's own, not both");
-  int64_t rows = tile[0], columns = getColumn() || getOwn() ? 16 : tile[1];
+  int64_t rows = tile[0], columns = getColumn() ? slab_width(getColumn()) : getOwn() ? 16 : tile[1];
   if (getTransposed()) std::swap(rows, columns);
   return expect_shape(*this, getResult(), rows, columns);
 }
@@ -323,14 +349,14 @@ LogicalResult StoreOp::verify() {
   auto tile = shape_of(getTile());
   if (getOwnRows()) return expect_shape(*this, getX(), 16, tile[1]);
   if (getOwnColumns()) return expect_shape(*this, getX(), 16, tile[0]);
-  return expect_shape(*this, getX(), tile[0], getColumn() ? 16 : tile[1]);
+  return expect_shape(*this, getX(), tile[0], getColumn() ? slab_width(getColumn()) : tile[1]);
 }
 
 LogicalResult LoadVectorOp::verify() {
   int64_t parts = getParts() ? signed_value(*getParts()) : 1, size = shape_of(getFrom())[0];
   if (parts < 1 || size % parts) return emitOpError() << parts << " parts of " << getFrom().getType();
   auto shape = shape_of(getResult());
-  int64_t expected = getColumn() ? 16 : size / parts;
+  int64_t expected = getColumn() ? slab_width(getColumn()) : size / parts;
   if (std::min(shape[0], shape[1]) == 1 && std::max(shape[0], shape[1]) == expected) return success();
   return emitOpError() << "makes " << getResult().getType() << " where " << expected << " numbers are expected";
 }
@@ -338,8 +364,8 @@ LogicalResult LoadVectorOp::verify() {
 LogicalResult StoreVectorOp::verify() {
   auto shape = shape_of(getX());
   int64_t count = shape[0] * shape[1], size = shape_of(getTo())[0];
-  if (std::min(shape[0], shape[1]) == 1 && (getPart() ? size % count == 0 : getColumn() ? count == 16 : count == size))
-    return success();
+  int64_t whole = getColumn() ? slab_width(getColumn()) : size;
+  if (std::min(shape[0], shape[1]) == 1 && (getPart() ? size % count == 0 : count == whole)) return success();
   return emitOpError() << "stores " << getX().getType() << " to " << getTo().getType();
 }
 
@@ -355,7 +381,7 @@ LogicalResult BatchSumOp::verify() {
 
 LogicalResult ParameterOp::verify() {
   if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
-  return expect_shape(*this, getResult(), getColumn() ? 1 : 16, getColumn() ? 16 : 1);
+  return expect_shape(*this, getResult(), getColumn() ? 1 : 16, getColumn() ? slab_width(getColumn()) : 1);
 }
 
 LogicalResult StoreOutputOp::verify() {
@@ -402,6 +428,8 @@ LogicalResult LoopOp::verifyRegions() {
 }
 
 LogicalResult SlabsOp::verify() {
+  if (getStrips() && !llvm::is_contained({32, 64, 128}, slab_width(*this)))
+    return emitOpError() << "has strips of " << slab_width(*this) << " columns; expected 32, 64 or 128";
   if (rec::is_extent(signed_value(getColumns()))) return success();
   return emitOpError() << "has " << signed_value(getColumns()) << " columns; expected " << rec::extents_text;
 }

@@ -25,6 +25,12 @@ inline constexpr size_t kMaxOperations = 40000;  // of a kernel
 inline constexpr int kSharedSpace = 3;
 inline constexpr int kRowPadding = 8;  // elements after each row of a shared tile: no bank conflicts
 
+bool is_in_strips(llvm::StringRef function);  // whether a call may be there
+
+// Columns of the slab that begins at `column`, in strips or not.
+int64_t slab_width(SlabsOp slabs);
+int64_t slab_width(mlir::Value column);
+
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(mlir::MemRefType tile);
 int64_t shared_bytes(RingOp ring);      // of all its stages

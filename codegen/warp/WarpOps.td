@@ -169,9 +169,13 @@ def Warp_YieldOp : Warp_Op<"yield", [Terminator, HasParent<"LoopOp">]> {
 
 def Warp_SlabsOp : Warp_Op<"slabs", [SingleBlock, NoTerminator]> {
   let summary = "Slabs of 16 of `columns` columns, dealt round to the warps; the argument is the first column";
-  let arguments = (ins I64Attr:$columns);
+  let description = [{
+    With `strips` one slab of so many columns for each warp, whose lanes share it in strips instead of blocks: what is
+    made there takes no part in contractions, and sums over rows cost little.
+  }];
+  let arguments = (ins I64Attr:$columns, OptionalAttr<I64Attr>:$strips);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$columns attr-dict-with-keyword $body";
+  let assemblyFormat = "$columns (`strips` $strips^)? attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
   let hasVerifier = 1;
 }
@@ -288,7 +292,7 @@ def Warp_AddVectorOp : Warp_Op<"add_vector"> {
   let hasVerifier = 1;
 }
 def Warp_ParameterOp : Warp_Op<"parameter"> {
-  let summary = "16 numbers of a per-head vector: a row at `column`, or a column beside this warp's value rows";
+  let summary = "Of a per-head vector: the slab's part at `column`, a row, or 16 numbers beside this warp's value rows";
   let arguments = (ins StrAttr:$tensor, Optional<Index>:$column, TypeAttr:$dtype);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "$tensor (`[` $column^ `]`)? `as` $dtype attr-dict `:` type($result)";

@@ -23,6 +23,7 @@
 #include "wkvc/common/segments.h"
 #include "wkvc/common/shared_tile.h"
 #include "wkvc/common/slabs.h"
+#include "wkvc/common/strips.h"
 #include "wkvc/common/team.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)

@@ -18,14 +18,14 @@ WKVC_INLINE float greater_than(float x, float bound) { return x > bound ? 1.f : 
 
 }  // namespace scalar
 
-#define WKVC_UNARY(name)                                       \
-  template <int R, int C>                                      \
-  WKVC_INLINE Tile<f32, R, C> name(const Tile<f32, R, C>& x) { \
-    WKVC_MAP_TILE(scalar::name(x.block[i][j].unit[e]));        \
-  }                                                            \
-  template <class Axis, int N>                                 \
-  WKVC_INLINE Vector<Axis, N> name(const Vector<Axis, N>& x) { \
-    WKVC_MAP_VECTOR(scalar::name(x.v[i][s]));                  \
+#define WKVC_UNARY(name)                                             \
+  template <int R, int C, class L>                                   \
+  WKVC_INLINE Tile<f32, R, C, L> name(const Tile<f32, R, C, L>& x) { \
+    WKVC_MAP_TILE(scalar::name(x.block[i][j].unit[e]));              \
+  }                                                                  \
+  template <class Axis, int N>                                       \
+  WKVC_INLINE Vector<Axis, N> name(const Vector<Axis, N>& x) {       \
+    WKVC_MAP_VECTOR(scalar::name(x.v[i][s]));                        \
   }
 WKVC_UNARY(exp)
 WKVC_UNARY(exp2)
@@ -38,14 +38,14 @@ WKVC_UNARY(sqrt)
 WKVC_UNARY(reciprocal)
 #undef WKVC_UNARY
 
-#define WKVC_BOUNDED(name)                                                  \
-  template <int R, int C>                                                   \
-  WKVC_INLINE Tile<f32, R, C> name(const Tile<f32, R, C>& x, float bound) { \
-    WKVC_MAP_TILE(scalar::name(x.block[i][j].unit[e], bound));              \
-  }                                                                         \
-  template <class Axis, int N>                                              \
-  WKVC_INLINE Vector<Axis, N> name(const Vector<Axis, N>& x, float bound) { \
-    WKVC_MAP_VECTOR(scalar::name(x.v[i][s], bound));                        \
+#define WKVC_BOUNDED(name)                                                        \
+  template <int R, int C, class L>                                                \
+  WKVC_INLINE Tile<f32, R, C, L> name(const Tile<f32, R, C, L>& x, float bound) { \
+    WKVC_MAP_TILE(scalar::name(x.block[i][j].unit[e], bound));                    \
+  }                                                                               \
+  template <class Axis, int N>                                                    \
+  WKVC_INLINE Vector<Axis, N> name(const Vector<Axis, N>& x, float bound) {       \
+    WKVC_MAP_VECTOR(scalar::name(x.v[i][s], bound));                              \
   }
 WKVC_BOUNDED(maximum)
 WKVC_BOUNDED(greater_than)

@@ -8,7 +8,7 @@ namespace wkvc {
 // The elements of a row slot lie in runs of kAdjacent neighbouring columns, which one access moves where a tensor is
 // aligned: where run n of a block begins, and in which register of slot s.
 inline constexpr int kRuns = layout::kColumnSlots / layout::kAdjacent;
-WKVC_INLINE int run_column(int n) { return PerColumn::position(layout::kAdjacent * n); }
+WKVC_INLINE int run_column(int n) { return layout::column_of_slot(layout::kAdjacent * n); }
 template <class T>
 WKVC_INLINE constexpr int run_unit(int s, int n) {
   return layout::element(s, layout::kAdjacent * n) / Unit<T>::elements;
@@ -31,12 +31,12 @@ WKVC_INLINE void load_row_slot(Tile<f32, R, C>& x, const f32* from, int i, int s
 template <class T, int R, int C>
 WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x, bool aligned) {
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
-                  store_row_slot(to + (16 * i + PerRow::position(s)) * stride, x, i, s, aligned));
+                  store_row_slot(to + PerRow::position<R>(i, s) * stride, x, i, s, aligned));
 }
 template <int R, int C>
 WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool aligned) {
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
-                  load_row_slot(x, from + (16 * i + PerRow::position(s)) * stride, i, s, aligned));
+                  load_row_slot(x, from + PerRow::position<R>(i, s) * stride, i, s, aligned));
 }
 
 // What the tokens of a chunk have in columns from col0 on.
@@ -67,7 +67,7 @@ template <class T, int R, int C>
 WKVC_INLINE void store_output(const Output<T, R, C>& output, const BlockBase& block, int chunk, int valid,
                               bool aligned) {
   const auto store = [&](int i, int s) WKVC_INLINE_LAMBDA {
-    const int row = 16 * i + PerRow::position(s);
+    const int row = PerRow::position<R>(i, s);
     if (row < valid) store_row_slot(output.to(block, chunk) + row * row_stride(output.tensor), output.x, i, s, aligned);
   };
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots, store(i, s));
@@ -158,7 +158,7 @@ WKVC_INLINE Vector<Axis, N> load_token_vector(const TensorArg& t, const BlockBas
   Vector<Axis, N> x;
   const auto at = [&](int token)
                       WKVC_INLINE_LAMBDA { return token < valid ? scalar::widen(from[token * t.row]) : 0.f; };
-  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = at(16 * i + Axis::position(s)));
+  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = at(Axis::template position<N>(i, s)));
   return x;
 }
 // Beside a tile whose rows, or whose columns, are tokens.
@@ -180,7 +180,7 @@ WKVC_INLINE void store_tokens(const TensorArg& t, const BlockBase& block, long l
   const auto store = [&](int token, float value) WKVC_INLINE_LAMBDA {
     if (token < valid) to[token * t.row] = scalar::round<T>(value);
   };
-  WKVC_EACH_SLOT(Axis, N, store(16 * i + Axis::position(s), x.v[i][s]));
+  WKVC_EACH_SLOT(Axis, N, store(Axis::template position<N>(i, s), x.v[i][s]));
 }
 
 // N columns from col0 on of this head's parameters, a tensor [H, D].
@@ -188,7 +188,7 @@ template <class T, class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_parameter(const TensorArg& t, const BlockBase& block, int col0) {
   const T* from = static_cast<const T*>(t.data) + block.head * t.head + col0;
   Vector<Axis, N> x;
-  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = scalar::widen(from[16 * i + Axis::position(s)]));
+  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = scalar::widen(from[Axis::template position<N>(i, s)]));
   return x;
 }
 // Beside a tile whose columns, or whose rows, are those of the parameters.
@@ -207,7 +207,7 @@ template <class T, class Axis, int N>
 WKVC_INLINE void store_parameter(const TensorArg& t, const BlockBase& block, int col0, const Vector<Axis, N>& x) {
   if (!Axis::is_first_holder()) return;
   T* to = global_row<T>(t, block, block.segment) + col0;
-  WKVC_EACH_SLOT(Axis, N, to[16 * i + Axis::position(s)] = scalar::round<T>(x.v[i][s]));
+  WKVC_EACH_SLOT(Axis, N, to[Axis::template position<N>(i, s)] = scalar::round<T>(x.v[i][s]));
 }
 template <class T, int C>
 WKVC_INLINE void store_parameter_row(const TensorArg& t, const BlockBase& block, int col0, const RowVec<C>& x) {
@@ -227,7 +227,7 @@ WKVC_INLINE void sum_batches(const TensorArg& to, const TensorArg& from, const B
   for (long long b = 0; b < batches; ++b) {
     const float* row = static_cast<const float*>(from.data) + b * from.batch + block.head * from.head;
     for (int segment = 0; segment < segments; ++segment, row += from.row) {
-      WKVC_EACH_SLOT(PerColumn, N, sum.v[i][s] += row[16 * i + PerColumn::position(s)]);
+      WKVC_EACH_SLOT(PerColumn, N, sum.v[i][s] += row[PerColumn::position<N>(i, s)]);
     }
   }
   store_parameter_row<T>(to, block, 0, sum);

@@ -24,9 +24,9 @@ template <int Half, int R, int C>
 WKVC_INLINE void level_slot(Tile<f32, R, C>& z, const Tile<f32, R, C>& lx, const Tile<f32, R, C>& ly, int j,
                             int column_slot, int n, float& middle) {
   const int i = n / layout::kRowSlots, e = layout::element(n % layout::kRowSlots, column_slot);
-  const int first = n * layout::kRowGroups, row = first + PerRow::position(0);
+  const int first = n * layout::kRowGroups, row = first + layout::row_of_slot(0);
   if (Half < layout::kRowGroups) {  // several blocks among these rows
-    middle = lanes::from_row_group(ly.block[i][j].unit[e], middle_row<Half, R>(PerRow::position(0)));
+    middle = lanes::from_row_group(ly.block[i][j].unit[e], middle_row<Half, R>(layout::row_of_slot(0)));
   } else if (first % (2 * Half) == 0) {  // a block begins
     const int m = middle_row<Half, R>(first), slot = m % 16 / layout::kRowGroups;
     middle =
@@ -51,16 +51,16 @@ WKVC_INLINE Tile<f32, R, C> level_exponents(const Tile<f32, R, C>& lx, const Til
 }
 
 // Selections, like those of rows.h.
-template <int Half, int R, int C>
-WKVC_INLINE Tile<f32, R, C> level_pairs(const Tile<f32, R, C>& x) {
+template <int Half, int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> level_pairs(const Tile<f32, R, C, L>& x) {
   WKVC_SELECT((row ^ column) / Half == 1 && is_upper<Half>(row));
 }
-template <int Half, int R, int C>
-WKVC_INLINE Tile<f32, R, C> upper_rows(const Tile<f32, R, C>& x) {
+template <int Half, int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> upper_rows(const Tile<f32, R, C, L>& x) {
   WKVC_SELECT(is_upper<Half>(row));
 }
-template <int Half, int R, int C>
-WKVC_INLINE Tile<f32, R, C> lower_rows(const Tile<f32, R, C>& x) {
+template <int Half, int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> lower_rows(const Tile<f32, R, C, L>& x) {
   WKVC_SELECT(!is_upper<Half>(row));
 }
 

@@ -45,7 +45,7 @@ WKVC_INLINE Copied copied(int warp, const TensorArg& tensor, const Ring<T, R, C,
 // The tensors that this warp copies, of those with tiles of one kind: at most `Count`. Each is copied by one warp,
 // which then knows its largest element without the others. The same instructions serve all warps: what they copy is
 // data.
-template <class T, int R, int C, int Stages, int Count>
+template <class T, int R, int C, int Stages, int Count, bool Alike = false>
 class Copies {
  public:
   // The n-th of each warp that has so many.
@@ -63,6 +63,7 @@ class Copies {
   // Starts copying chunk `chunk`; rows past the end become zero. The caller commits.
   template <int Tensors>
   WKVC_INLINE void copy(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk) const {
+    if (Alike && tensors_[0].ring == kNowhere) return;
     const int valid = valid_rows<R>(args.tokens, chunk);
     // One test for all of them, of which one side is rare.
     if (args.vector16) {
@@ -91,7 +92,7 @@ class Copies {
       return Ring<T, R, C, Stages>{block.memory + ring}[chunk];
     }
     WKVC_INLINE void copy(const BlockBase& block, int chunk, int valid, bool aligned) const {
-      if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(chunk), valid, aligned);
+      if (Alike || ring != kNowhere) copy_async(tile(block, chunk), source.tile(chunk), valid, aligned);
     }
     WKVC_INLINE void publish_maximum(const BlockBase& block, int chunk) const {
       if (maximum == kNowhere) return;

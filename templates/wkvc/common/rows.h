@@ -59,7 +59,7 @@ WKVC_INLINE Tile<f32, R, C> at_row(const RowVec<C>& x) {
   static_assert(I >= 0 && I < R, "no such row");
   constexpr int kSlot = I % 16 / layout::kRowGroups;
   Tile<f32, R, C> y{};
-  if (PerRow::position(kSlot) == I % 16) {
+  if (layout::row_of_slot(kSlot) == I % 16) {
     WKVC_EACH_SLOT(PerColumn, C, y.block[I / 16][i].unit[layout::element(kSlot, s)] = x.v[i][s]);
   }
   return y;
@@ -83,31 +83,35 @@ WKVC_INLINE ColVec<R> sum_columns(const Tile<f32, R, C>& x) {
 
 // The body of a function of an R x C tile x that keeps x where `condition` of row and column holds, and has zero
 // elsewhere. A select: what is dropped may be NaN.
-#define WKVC_SELECT(condition)                                                                                        \
-  const auto kept = [&]([[maybe_unused]] int row, [[maybe_unused]] int column)                                        \
-                        WKVC_INLINE_LAMBDA { return condition; };                                                     \
-  Tile<f32, R, C> y;                                                                                                  \
-  WKVC_EACH_ELEMENT(R, C, y.block[i][j].unit[e] = kept(row_of(i, e), column_of(j, e)) ? x.block[i][j].unit[e] : 0.f); \
+#define WKVC_SELECT(condition)                                                                              \
+  const auto kept = [&]([[maybe_unused]] int row, [[maybe_unused]] int column)                              \
+                        WKVC_INLINE_LAMBDA { return condition; };                                           \
+  Tile<f32, R, C, L> y;                                                                                     \
+  WKVC_EACH_ELEMENT(                                                                                        \
+      R, C,                                                                                                 \
+      y.block[i][j].unit[e] = kept(L::template row_at<R, C>(i, j, e), L::template column_at<R, C>(i, j, e)) \
+                                  ? x.block[i][j].unit[e]                                                   \
+                                  : 0.f);                                                                   \
   return y
 
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> keep_rows(const Tile<f32, R, C>& x, int rows) {
+template <int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> keep_rows(const Tile<f32, R, C, L>& x, int rows) {
   WKVC_SELECT(row < rows);
 }
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> keep_columns(const Tile<f32, R, C>& x, int columns) {
+template <int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> keep_columns(const Tile<f32, R, C, L>& x, int columns) {
   WKVC_SELECT(column < columns);
 }
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> tril(const Tile<f32, R, C>& x) {
+template <int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> tril(const Tile<f32, R, C, L>& x) {
   WKVC_SELECT(row >= column);
 }
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> tril_strict(const Tile<f32, R, C>& x) {
+template <int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> tril_strict(const Tile<f32, R, C, L>& x) {
   WKVC_SELECT(row > column);
 }
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> diagonal(const Tile<f32, R, C>& x) {
+template <int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> diagonal(const Tile<f32, R, C, L>& x) {
   WKVC_SELECT(row == column);
 }
 

@@ -29,20 +29,20 @@ WKVC_INLINE float scale_for(float max_abs) {
 WKVC_INLINE float inverse_scale(float scale) { return scalar::float_of((254u << 23) - scalar::bits_of(scale)); }
 
 // The largest |x| of a tile, known to every lane. NaN does not count; it survives in the tile itself.
-template <int R, int C>
-WKVC_INLINE float max_abs(const Tile<f32, R, C>& x) {
+template <int R, int C, class L>
+WKVC_INLINE float max_abs(const Tile<f32, R, C, L>& x) {
   float largest = 0.f;
   WKVC_EACH_ELEMENT(R, C, largest = scalar::max(largest, scalar::abs(x.block[i][j].unit[e])));
   return lanes::max_non_negative(largest);
 }
 
-template <class T, int R, int C>
-WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const Tile<f32, R, C>& x, float scale) {
+template <class T, int R, int C, class L>
+WKVC_INLINE Scaled<Tile<T, R, C, L>> round_scaled(const Tile<f32, R, C, L>& x, float scale) {
   return {round<T>(x * inverse_scale(scale)), scale};
 }
 
-template <class T, int R, int C>
-WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const Tile<f32, R, C>& x) {
+template <class T, int R, int C, class L>
+WKVC_INLINE Scaled<Tile<T, R, C, L>> round_scaled(const Tile<f32, R, C, L>& x) {
   return round_scaled<T>(x, scale_for(max_abs(x)));
 }
 
@@ -54,8 +54,8 @@ WKVC_INLINE Tile<T, R, C> multiply(const Tile<T, R, C>& x, float power) {
   return y;
 }
 
-template <class T, int R, int C>
-WKVC_INLINE Tile<f32, R, C> widen(const Scaled<Tile<T, R, C>>& x) {
+template <class T, int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> widen(const Scaled<Tile<T, R, C, L>>& x) {
   return widen(x.data) * x.scale;
 }
 

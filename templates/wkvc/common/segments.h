@@ -74,7 +74,7 @@ struct SegmentMaps<Map::diagonal, V, K> {
 
   WKVC_INLINE void load(const TensorArg& segments, const BlockBase& block, long long segment, int col0) {
     const f32* from = global_row<const f32>(segments, block, (V + 16) * segment + V) + col0;
-    WKVC_EACH_SLOT(PerColumn, 16, diagonal.v[i][s] = from[PerColumn::position(s)]);
+    WKVC_EACH_SLOT(PerColumn, 16, diagonal.v[i][s] = from[PerColumn::position<16>(i, s)]);
   }
   template <class Block>
   WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, const Shared<f32, 16, K>&, const Block&,

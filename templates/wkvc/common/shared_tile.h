@@ -143,12 +143,12 @@ WKVC_INLINE void store_scale(const ScaledShared<T, R, C, LD>& to, float scale) {
 }
 
 // The data alone: a slab of a tile whose scale one warp stores.
-template <class T, int R, int C, int LD>
-WKVC_INLINE void store(const ScaledShared<T, R, C, LD>& to, const Tile<T, R, C>& x) {
+template <class T, int R, int C, int LD, class L>
+WKVC_INLINE void store(const ScaledShared<T, R, C, LD>& to, const Tile<T, R, C, L>& x) {
   store(to.view, x);
 }
-template <class T, int R, int C, int LD>
-WKVC_INLINE void store(const ScaledShared<T, R, C, LD>& to, const Scaled<Tile<T, R, C>>& x) {
+template <class T, int R, int C, int LD, class L>
+WKVC_INLINE void store(const ScaledShared<T, R, C, LD>& to, const Scaled<Tile<T, R, C, L>>& x) {
   store(to.view, x.data);
   store_scale(to, x.scale);
 }
@@ -165,13 +165,13 @@ WKVC_INLINE void store_transposed(const ScaledShared<T, R, C, LD>& to, const Sca
 template <class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_vector(const float* from) {
   Vector<Axis, N> x;
-  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = from[16 * i + Axis::position(s)]);
+  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = from[Axis::template position<N>(i, s)]);
   return x;
 }
 template <class Axis, int N>
 WKVC_INLINE void store_vector(float* to, const Vector<Axis, N>& x) {
   lanes::sync();
-  WKVC_EACH_SLOT(Axis, N, to[16 * i + Axis::position(s)] = x.v[i][s]);
+  WKVC_EACH_SLOT(Axis, N, to[Axis::template position<N>(i, s)] = x.v[i][s]);
   lanes::sync();
 }
 
@@ -184,12 +184,12 @@ template <int R>
 WKVC_INLINE ColVec<R> load_column(const float* from) {
   return load_vector<PerRow, R>(from);
 }
-template <int C>
-WKVC_INLINE void store_row(float* to, const RowVec<C>& x) {
+template <class Axis, int C>
+WKVC_INLINE void store_row(float* to, const Vector<Axis, C>& x) {
   store_vector(to, x);
 }
-template <int R>
-WKVC_INLINE void store_column(float* to, const ColVec<R>& x) {
+template <class Axis, int R>
+WKVC_INLINE void store_column(float* to, const Vector<Axis, R>& x) {
   store_vector(to, x);
 }
 

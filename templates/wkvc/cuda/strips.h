@@ -1,0 +1,245 @@
+// Strips of an R x C tile: each lane has 4 neighbouring columns of R·C/128 neighbouring rows, its element n (8 a block,
+// as they lie in a tile) being row n/4 of these and column n%4. The lanes that share rows are a group. C is a power of
+// two from 16 to 128.
+#pragma once
+
+#include "wkvc/common/levels.h"
+#include "wkvc/common/shared_tile.h"
+
+namespace wkvc {
+
+namespace strip {
+
+inline constexpr int kWidth = 4;
+template <int C>
+inline constexpr int kLanes = C / kWidth;  // of a group
+template <int C>
+inline constexpr int kGroups = 32 / kLanes<C>;
+template <int R, int C>
+inline constexpr int kRows = R / kGroups<C>;  // of a lane
+
+template <int C>
+WKVC_INLINE int own_group() {
+  return ptx::lane() / kLanes<C>;
+}
+template <int C>
+WKVC_INLINE int first_column() {
+  return ptx::lane() % kLanes<C> * kWidth;
+}
+template <int R, int C>
+WKVC_INLINE int first_row() {
+  return own_group<C>() * kRows<R, C>;
+}
+template <int C>
+WKVC_INLINE constexpr int element_number(int i, int j, int e) {
+  return layout::kElements * (i * (C / 16) + j) + e;
+}
+
+// Row `row` and column `column` of those that the lane has.
+template <int R, int C, class X>
+WKVC_INLINE auto& element_of(X& x, int row, int column) {
+  const int n = kWidth * row + column, block = n / layout::kElements;
+  return x.block[block / (C / 16)][block % (C / 16)].unit[n % layout::kElements];
+}
+
+// What the lane of the same columns in another group has.
+template <int C>
+WKVC_INLINE float from_group(float x, int group) {
+  return ptx::shuffle(x, group * kLanes<C> + ptx::lane() % kLanes<C>);
+}
+
+struct Columns {
+  template <int C>
+  static constexpr int kBlocks = 1;
+  static constexpr int kSlots = kWidth;
+  template <int C>
+  static WKVC_INLINE int position(int /*i*/, int slot) {
+    return first_column<C>() + slot;
+  }
+};
+template <int C>
+struct Rows {
+  template <int R>
+  static constexpr int kBlocks = kRows<R, C>;
+  static constexpr int kSlots = 1;
+  template <int R>
+  static WKVC_INLINE int position(int i, int /*slot*/) {
+    return first_row<R, C>() + i;
+  }
+};
+
+}  // namespace strip
+
+struct Strips {
+  using Columns = strip::Columns;
+  template <int C>
+  using Rows = strip::Rows<C>;
+
+  template <int R, int C>
+  static WKVC_INLINE int row_at(int i, int j, int e) {
+    return strip::first_row<R, C>() + strip::element_number<C>(i, j, e) / strip::kWidth;
+  }
+  template <int R, int C>
+  static WKVC_INLINE int column_at(int /*i*/, int /*j*/, int e) {
+    return strip::first_column<C>() + e % strip::kWidth;
+  }
+  template <int C, class Vector>
+  static WKVC_INLINE float beside_row(const Vector& row, int /*i*/, int /*j*/, int e) {
+    return row.v[0][e % strip::kWidth];
+  }
+  template <int C, class Vector>
+  static WKVC_INLINE float beside_column(const Vector& column, int i, int j, int e) {
+    return column.v[strip::element_number<C>(i, j, e) / strip::kWidth][0];
+  }
+};
+
+//===- To and from shared memory ---------------------------------------------------------------------------------===//
+
+namespace strip {
+
+// Four elements of a row, in two registers or in four.
+WKVC_INLINE void load_row(const float* from, float* units) {
+  const float4 x = *reinterpret_cast<const float4*>(from);
+  units[0] = x.x, units[1] = x.y, units[2] = x.z, units[3] = x.w;
+}
+template <class T>
+WKVC_INLINE void load_row(const T* from, u32* units) {
+  const uint2 x = *reinterpret_cast<const uint2*>(from);
+  units[0] = x.x, units[1] = x.y;
+}
+WKVC_INLINE void store_row(float* to, const float* units) {
+  *reinterpret_cast<float4*>(to) = make_float4(units[0], units[1], units[2], units[3]);
+}
+template <class T>
+WKVC_INLINE void store_row(T* to, const u32* units) {
+  *reinterpret_cast<uint2*>(to) = make_uint2(units[0], units[1]);
+}
+
+// The first register of a lane's row.
+template <class T, int R, int C, class X>
+WKVC_INLINE auto* row_units(X& x, int row) {
+  const int n = kWidth * row, block = n / layout::kElements;
+  return x.block[block / (C / 16)][block % (C / 16)].unit + n % layout::kElements / Unit<T>::elements;
+}
+
+}  // namespace strip
+
+template <class T, int R, int C, int LD>
+WKVC_INLINE Tile<T, R, C, Strips> load_strip(const Shared<T, R, C, LD>& x) {
+  Tile<T, R, C, Strips> y;
+  const T* from = x.at(strip::first_row<R, C>(), strip::first_column<C>());
+  WKVC_FOR(n, (strip::kRows<R, C>), strip::load_row(from + n * LD, strip::row_units<T, R, C>(y, n)));
+  return y;
+}
+template <class T, int R, int C, int LD>
+WKVC_INLINE void store(const Shared<T, R, C, LD>& to, const Tile<T, R, C, Strips>& x) {
+  T* const first = to.at(strip::first_row<R, C>(), strip::first_column<C>());
+  lanes::sync();
+  WKVC_FOR(n, (strip::kRows<R, C>), strip::store_row(first + n * LD, strip::row_units<T, R, C>(x, n)));
+  lanes::sync();
+}
+template <int C>
+WKVC_INLINE void store_row(float* to, const Vector<strip::Columns, C>& x) {
+  lanes::sync();
+  if (strip::own_group<C>() == 0) strip::store_row(to + strip::first_column<C>(), x.v[0]);
+  lanes::sync();
+}
+
+//===- Rows and columns ------------------------------------------------------------------------------------------===//
+
+namespace strip {
+
+// The sum over the groups before the lane's.
+template <int C>
+WKVC_INLINE float sum_before(float x) {
+  x = ptx::shuffle_up(x, kLanes<C>);
+  if (own_group<C>() == 0) x = 0.f;
+  WKVC_UNROLL
+  for (int step = 1; step < kGroups<C> - 1; step *= 2) {
+    const float y = ptx::shuffle_up(x, step * kLanes<C>);
+    if (own_group<C>() >= step) x += y;
+  }
+  return x;
+}
+
+template <int R, int C>
+WKVC_INLINE void scan_column(Tile<f32, R, C, Strips>& x, int column) {
+  float sum = 0.f;
+  WKVC_FOR(n, (kRows<R, C>), sum += element_of<R, C>(x, n, column), element_of<R, C>(x, n, column) = sum);
+  if (kGroups<C> == 1) return;
+  const float before = sum_before<C>(sum);
+  WKVC_FOR(n, (kRows<R, C>), element_of<R, C>(x, n, column) += before);
+}
+
+// The sum over a group.
+template <int C>
+WKVC_INLINE float sum_group(float x) {
+  WKVC_UNROLL
+  for (int mask = 1; mask < kLanes<C>; mask *= 2) x += ptx::shuffle_xor(x, mask);
+  return x;
+}
+
+}  // namespace strip
+
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C, Strips> cumsum(Tile<f32, R, C, Strips> x) {
+  WKVC_FOR(n, strip::kWidth, strip::scan_column(x, n));
+  return x;
+}
+
+template <int I, int R, int C>
+WKVC_INLINE RowOf<Strips, C> row(const Tile<f32, R, C, Strips>& x) {
+  constexpr int kRow = I % strip::kRows<R, C>, kGroup = I / strip::kRows<R, C>;
+  RowOf<Strips, C> y;
+  WKVC_FOR(n, strip::kWidth, y.v[0][n] = strip::from_group<C>(strip::element_of<R, C>(x, kRow, n), kGroup));
+  return y;
+}
+
+template <int R, int C>
+WKVC_INLINE ColumnOf<Strips, R, C> sum_columns(const Tile<f32, R, C, Strips>& x) {
+  ColumnOf<Strips, R, C> y{};
+  WKVC_EACH_ELEMENT(R, C, y.v[strip::element_number<C>(i, j, e) / strip::kWidth][0] += x.block[i][j].unit[e]);
+  WKVC_FOR(n, (strip::kRows<R, C>), y.v[n][0] = strip::sum_group<C>(y.v[n][0]));
+  return y;
+}
+
+//===- Levels ----------------------------------------------------------------------------------------------------===//
+
+namespace strip {
+
+// Row `row` of one of the lane's columns of level_exponents. The middle of a row's block is the lane's own, or the same
+// for all of its rows, the last of another lane's.
+template <int Half, int R, int C>
+WKVC_INLINE void level_element(Tile<f32, R, C, Strips>& z, const Tile<f32, R, C, Strips>& lx,
+                               const Tile<f32, R, C, Strips>& ly, int row, int column, float far_middle) {
+  constexpr bool kOwn = 2 * Half <= kRows<R, C>;
+  const float middle = kOwn ? element_of<R, C>(ly, middle_row<Half, R>(row), column) : far_middle;
+  const bool upper = is_upper<Half>(kOwn ? row : first_row<R, C>());
+  element_of<R, C>(z, row, column) =
+      upper ? element_of<R, C>(lx, row, column) - middle : middle - element_of<R, C>(ly, row, column);
+}
+
+template <int Half, int R, int C>
+WKVC_INLINE void level_column(Tile<f32, R, C, Strips>& z, const Tile<f32, R, C, Strips>& lx,
+                              const Tile<f32, R, C, Strips>& ly, int column) {
+  constexpr int kOwnRows = kRows<R, C>;
+  static_assert((kOwnRows & (kOwnRows - 1)) == 0, "blocks of rows are to begin with a lane's");
+  float far_middle = 0.f;
+  if (2 * Half > kOwnRows) {
+    const int group = middle_row<Half, R>(first_row<R, C>()) / kOwnRows;
+    far_middle = from_group<C>(element_of<R, C>(ly, kOwnRows - 1, column), group);
+  }
+  WKVC_FOR(n, kOwnRows, level_element<Half>(z, lx, ly, n, column, far_middle));
+}
+
+}  // namespace strip
+
+template <int Half, int R, int C>
+WKVC_INLINE Tile<f32, R, C, Strips> level_exponents(const Tile<f32, R, C, Strips>& lx,
+                                                    const Tile<f32, R, C, Strips>& ly) {
+  Tile<f32, R, C, Strips> z;
+  WKVC_FOR(n, strip::kWidth, strip::level_column<Half>(z, lx, ly, n));
+  return z;
+}
+
+}  // namespace wkvc

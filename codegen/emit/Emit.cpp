@@ -159,7 +159,8 @@ class Emitter {
   void emit(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
         .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp, warp::CopyOp,
-              warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::LoadOp, warp::StoreOp,
+              warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::ScaleOfOp,
+              warp::ScaleBesideOp, warp::BoundOp, warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp,
               warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
               warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
               warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
@@ -406,6 +407,29 @@ class Emitter {
          float_text(op.getFactor()));
   }
 
+  void write(warp::ScaleOfOp op) { line("const float {} = *{}.scale;", declare(op.getResult()), names_.of(op.getX())); }
+
+  void write(warp::ScaleBesideOp op) {
+    line("const float {} = scale_beside({}, {});", declare(op.getResult()), expr(op.getX()), names_.of(op.getOther()));
+  }
+
+  void write(warp::BoundOp op) {
+    std::string product = float_text(op.getFactor());
+    for (Value slots : op.getSlots()) product += " * " + largest_in(slots);
+    for (Value scale : op.getScales()) product += " * " + names_.of(scale);
+    for (Value scale : op.getUnder()) product += fmt::format(" * inverse_scale({})", names_.of(scale));
+    line("const float {} = {};", declare(op.getResult()), product);
+  }
+
+  void write(warp::StoreNumberOp op) {
+    std::vector<std::string> numbers;
+    for (Value x : op.getX()) numbers.push_back(names_.of(x));
+    line("store_scale({}, {});", names_.of(op.getTo()),
+         numbers.empty() ? "0.f" : fmt::format("{}", fmt::join(numbers, " + ")));
+  }
+
+  void write(warp::LoadNumberOp op) { line("const float {} = *{};", declare(op.getResult()), names_.of(op.getFrom())); }
+
   void write(warp::LoadOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.load(op)); }
 
   void write(warp::StoreOp op) {
@@ -576,6 +600,8 @@ class Emitter {
   }
 
   void write(warp::ZerosOp op) {
+    auto reader = op->hasOneUse() ? dyn_cast<warp::MmaOp>(*op->user_begin()) : warp::MmaOp();
+    if (reader && reader.getNewScale()) return;  // a product alone
     auto shape = cast<VectorType>(op.getType()).getShape();
     std::string name = declare(op.getResult());
     if (shape[0] == 1 || shape[1] == 1)
@@ -601,14 +627,24 @@ class Emitter {
     });
   }
 
+  std::string operands(warp::MmaOp op) {
+    return fmt::format("{}, {}", expressions_.operand(op.getX(), {}, op.getXScale(), op.getXTransposed()),
+                       expressions_.operand(op.getY(), op.getYColumn(), op.getYScale(), op.getYTransposed()));
+  }
+
   void write(warp::MmaOp op) {
+    if (op.getNewScale()) {
+      bool alone = op.getAcc().getDefiningOp<warp::ZerosOp>() && op.getAcc().hasOneUse();
+      line("{}auto {} = product_nt({}{});", is_accumulator(op.getResult()) ? "" : "const ", declare(op.getResult()),
+           alone ? "" : expr(op.getAcc()) + ", ", operands(op));
+      return;
+    }
     if (accumulates_in_place(op))
       names_.alias(op.getResult(), op.getAcc());
     else
       line("auto {} = {};", declare(op.getResult()), expr(op.getAcc()));
-    line("{}({}, {}, {});", op.getInScale() ? "accumulate" : "mma_nt", names_.of(op.getResult()),
-         expressions_.operand(op.getX(), {}, op.getXScale(), op.getXTransposed()),
-         expressions_.operand(op.getY(), op.getYColumn(), op.getYScale(), op.getYTransposed()));
+    const char* function = op.getInScale() ? "accumulate" : op.getSameScale() ? "mma_same_scale" : "mma_nt";
+    line("{}({}, {});", function, names_.of(op.getResult()), operands(op));
   }
 
   void write(warp::ColumnDotsOp op) {

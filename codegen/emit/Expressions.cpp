@@ -85,7 +85,13 @@ std::string Expressions::round(warp::RoundOp op) const {
   auto type = cast<VectorType>(op.getType());
   std::string element = dtype_text(type.getElementType());
   if (op.getScale()) return fmt::format("round_scaled<{}>({}, {})", element, of(op.getX()), names_.of(op.getScale()));
-  const char* function = op.getInScale() ? "round_in_scale" : op.getOwn() ? "round_scaled" : "round";
+  if (op.getSlope())
+    return fmt::format("round_in_scale<{}>({}, {}, {})", element, of(op.getX()), names_.of(op.getSlope()),
+                       names_.of(op.getOffset()));
+  const char* function = op.getInScale() ? "round_in_scale"
+                         : op.getAsIs()  ? "round_as_is"
+                         : op.getOwn()   ? "round_scaled"
+                                         : "round";
   return fmt::format("{}<{}>({})", function, element, of(op.getX()));
 }
 

@@ -56,7 +56,7 @@ std::optional<Bound> declared(Operation* op, FloatAttr at_most, Known known) {
   if (!std::isfinite(bound.factor) || bound.factor < 0) return std::nullopt;
   if (!op->hasAttr("of")) return bound;
   auto of = op->getAttrOfType<ArrayAttr>("of");
-  if (!of || known != Known::sums) return std::nullopt;
+  if (!of || known < Known::sums) return std::nullopt;
   for (Attribute name : of) {
     if (!llvm::isa<StringAttr>(name)) return std::nullopt;
     bound.products[0].push_back(llvm::cast<StringAttr>(name).str());
@@ -81,7 +81,12 @@ std::optional<Bound> bound_of(Value x, Known known, int& visits) {
   if (llvm::isa<chunk::SigmoidOp, chunk::TanhOp, chunk::ExceedsOp>(op)) return Bound{{{}}, 1};
   if (llvm::isa<chunk::MulOp>(op)) return product(operand(0), operand(1));
   if (llvm::isa<chunk::AddOp>(op) && is_zero(op->getOperand(0))) return operand(1);
-  if (known != Known::sums) return std::nullopt;
+  if (known < Known::sums) return std::nullopt;
+  if (auto round = llvm::dyn_cast<chunk::RoundOp>(op); round && known == Known::operands) {
+    auto of_operand = operand(0);
+    std::string own = own_maximum(round);
+    return of_operand || own.empty() ? of_operand : Bound{{{own}}, 1};
+  }
   if (llvm::isa<chunk::RoundOp, chunk::TrilOp, chunk::LevelPairsOp>(op)) return operand(0);
   if (llvm::isa<chunk::AddOp>(op)) return sum(operand(0), operand(1));
   if (auto dot = llvm::dyn_cast<chunk::DotOp>(op)) {
@@ -96,6 +101,12 @@ std::optional<Bound> bound_of(Value x, Known known, int& visits) {
 std::optional<Bound> bound_of(Value x, Known known) {
   int visits = 1000;
   return bound_of(x, known, visits);
+}
+
+// No input or state has such a name.
+std::string own_maximum(chunk::RoundOp round) {
+  std::string name = name_of(round.getResult()).str();
+  return name.empty() || !round.getBound() ? "" : "*" + name;
 }
 
 bool Bound::is_number() const {

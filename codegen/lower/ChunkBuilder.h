@@ -23,9 +23,10 @@ struct Bound {
 // As chunk.round has it.
 mlir::ArrayAttr products_attr(mlir::Builder& builder, const Bound& bound);
 
-// What is known of an f32 value's magnitude: from inputs, also from states, or also through contractions and sums,
-// which make bounds looser.
-enum class Known { inputs, states, sums };
+// What is known of an f32 value's magnitude: from inputs, also from states, also through contractions and sums, which
+// make bounds looser, or also from operands whose scale is that of their own maximum, by `own_maximum`.
+enum class Known { inputs, states, sums, operands };
+std::string own_maximum(chunk::RoundOp round);  // empty if it has no name
 std::optional<Bound> bound_of(mlir::Value x, Known known = Known::inputs);
 
 class ChunkBuilder {

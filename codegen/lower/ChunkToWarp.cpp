@@ -177,7 +177,7 @@ class KernelBuilder {
     ahead_ = ahead;
     spaces_.clear();
     main_.emplace(program_, b_, warps_of(program_), teams_, saved_type_, stored, spaces_, 0);
-    main_->buffers().plan();
+    main_->plan();
     if (ahead != Ahead::inputs) main_->buffers().stage_state("S_staged");
     if (recompute_) plan_recompute(stored);
     std::vector<SharedBuffer*> all;
@@ -187,7 +187,7 @@ class KernelBuilder {
 
   void plan_recompute(Stored stored) {
     again_.emplace(recompute_, b_, warps_of(program_), teams_, saved_type_, stored, spaces_, main_->phases() + 1);
-    again_->buffers().plan();
+    again_->plan();
     int last = main_->phases() + 1 + again_->phases();
     main_->buffers().keep_sums_until(last);
     if (!groups_ahead()) return;
@@ -344,6 +344,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
   check_teams(program, teams);
+  if (teams > 1) leave_room_for_products(program);
   KernelBuilder(program, recompute, maps, blocks, teams, b).run(arch);
   if (program.getSummary()) add_combine(program, b, arch);
   add_batch_sums(program, b, arch);

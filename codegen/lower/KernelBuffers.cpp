@@ -16,6 +16,11 @@ Value KernelBuffers::maximum(llvm::StringRef name) const {
   return it == maxima_.end() ? Value() : it->second.value;
 }
 
+Value KernelBuffers::number(const std::string& name) const {
+  auto it = numbers_.find(name);
+  return it == numbers_.end() ? Value() : it->second.value;
+}
+
 //===- Planning --------------------------------------------------------------------------------------------------===//
 
 MemRefType KernelBuffers::shared_type(int64_t rows, int64_t columns, Type element) const {
@@ -126,6 +131,13 @@ void KernelBuffers::plan_values() {
     if (op.getNumResults() && placement_.of(op.getResult(0)).shared) values_[op.getResult(0)] = planned(&op);
 }
 
+void KernelBuffers::plan_number(const std::string& name) {
+  KernelBuffer& number = numbers_[name];
+  if (number.space) return;
+  number.type = floats_type(1);
+  number.space = reserve(name + "_number", warp::shared_bytes(number.type), 0, placement_.phases());
+}
+
 void KernelBuffers::plan_scratch() {
   for (auto inverse : program_.getBody().getOps<chunk::UnitLowerInverseOp>()) {
     KernelBuffer& buffer = scratch_[inverse];
@@ -183,6 +195,7 @@ void KernelBuffers::declare_tile(KernelBuffer& buffer) {
 
 void KernelBuffers::declare() {
   for (auto& [name, buffer] : maxima_) declare_floats(buffer, buffer.space->name);
+  for (auto& [name, buffer] : numbers_) declare_floats(buffer, buffer.space->name);
   for (auto& [op, buffer] : sums_) declare_floats(buffer, buffer.space->name);
   if (staged_.space) {
     const SharedBuffer& space = *staged_.space;

@@ -40,7 +40,8 @@ class KernelBuffers {
         spaces_(spaces),
         first_phase_(first_phase) {}
 
-  void plan();  // all but the staged state
+  void plan();                                // all but the staged state and numbers
+  void plan_number(const std::string& name);  // that a team leaves for those who take the state through its chunk
   // Room for a state that is copied ahead. It is copied again when it has been read: in the second phase, if there is
   // one.
   void stage_state(const std::string& name);
@@ -56,6 +57,7 @@ class KernelBuffers {
   const llvm::MapVector<mlir::Operation*, KernelBuffer>& sums() const { return sums_; }
   const KernelBuffer* find(mlir::Value value) const;  // where it crosses to other warps; null if it does not
   mlir::Value maximum(llvm::StringRef name) const;    // the slots of an input's or a state's; null if nobody needs it
+  mlir::Value number(const std::string& name) const;
   mlir::Value scratch(mlir::Operation* inverse) const { return scratch_.lookup(inverse).value; }
   mlir::Value staged() const { return staged_.value; }  // null if no state is copied ahead
 
@@ -89,7 +91,7 @@ class KernelBuffers {
   std::deque<SharedBuffer>& spaces_;
   int first_phase_;
   llvm::MapVector<mlir::Value, KernelBuffer> rings_, values_;
-  std::map<std::string, KernelBuffer> maxima_;
+  std::map<std::string, KernelBuffer> maxima_, numbers_;
   KernelBuffer staged_;
   llvm::MapVector<mlir::Operation*, KernelBuffer> scratch_;
   llvm::MapVector<mlir::Operation*, KernelBuffer> sums_;

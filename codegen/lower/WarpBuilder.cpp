@@ -1,6 +1,10 @@
 #include "codegen/lower/WarpBuilder.h"
 
+#include <llvm/ADT/SmallSet.h>
+#include <llvm/ADT/StringSet.h>
 #include <llvm/ADT/TypeSwitch.h>
+
+#include <map>
 
 #include "codegen/ir/Text.h"
 #include "codegen/lower/TensorList.h"
@@ -10,6 +14,10 @@ using namespace mlir;
 
 namespace wkvc {
 
+// Numbers that teams leave, beside scales.
+static constexpr const char *kSlope = "slope", *kOffset = "offset";
+static std::string scale_name(chunk::RoundOp round);
+
 WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, int teams, Type saved, Stored stored,
                          std::deque<SharedBuffer>& spaces, int first_phase)
     : program_(program),
@@ -18,7 +26,17 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
       teams_(teams),
       placement_(program, warps / teams, stored),
       buffers_(program, placement_, builder, warps, teams, saved, spaces, first_phase),
-      copies_(program, placement_, buffers_, builder, saved) {}
+      copies_(program, placement_, buffers_, builder, saved) {
+  if (teams > 1) sum_scales_ = find_sum_scales(program, placement_);
+}
+
+void WarpBuilder::plan() {
+  buffers_.plan();
+  if (!sum_scales_) return;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+    if (shares_scale(round)) buffers_.plan_number(scale_name(round));
+  for (const char* name : {kSlope, kOffset}) buffers_.plan_number(name);
+}
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
 
@@ -51,21 +69,28 @@ void WarpBuilder::begin_chunk() {
   create_own_scales();
 }
 
+// By the inputs of its bound, or by the value where there are several.
+static std::string scale_name(chunk::RoundOp round) {
+  std::string name;
+  int count = 0;
+  for (const auto& product : chunk::products(round)) {
+    for (llvm::StringRef input : product) name += input.str() + "_";
+    count += static_cast<int>(product.size());
+  }
+  if (count > 1 && !name_of(round.getX()).empty()) name = (name_of(round.getX()) + "_").str();
+  return name + "scale";
+}
+
 Value WarpBuilder::new_scale(chunk::RoundOp round) {
   llvm::SmallVector<Value> slots;
   llvm::SmallVector<int64_t> counts;
-  std::string name;
   for (const auto& product : chunk::products(round)) {
     counts.push_back(static_cast<int64_t>(product.size()));
-    for (llvm::StringRef input : product) {
-      slots.push_back(buffers_.maximum(input));
-      name += input.str() + "_";
-    }
+    for (llvm::StringRef input : product) slots.push_back(buffers_.maximum(input));
   }
   auto several = counts.size() > 1 ? b_.getDenseI64ArrayAttr(counts) : DenseI64ArrayAttr();
   Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, several, round.getFactorAttr());
-  if (slots.size() > 1 && !name_of(round.getX()).empty()) name = (name_of(round.getX()) + "_").str();
-  set_name(scale, name + "scale");
+  set_name(scale, scale_name(round));
   return scale;
 }
 
@@ -100,6 +125,88 @@ void WarpBuilder::create_own_scales() {
     }
     scales_[round.getResult()] = scale;
   }
+}
+
+//===- Scales that sums share ------------------------------------------------------------------------------------===//
+
+bool WarpBuilder::shares_scale(chunk::RoundOp round) const {
+  return has_bound(round) && !state_of_scale(round) && placement_.of(round.getResult()).owner != Owner::rows &&
+         llvm::any_of(round->getUsers(), [&](Operation* user) { return placement_.of(user).owner == Owner::rows; });
+}
+
+// A team's, or what it left.
+Value WarpBuilder::known_scale(Operation* round) {
+  Value& scale = scales_[round->getResult(0)];
+  if (scale) return scale;
+  scale = create<warp::ScaleOfOp>(b_.getF32Type(), shared_tile(round->getResult(0)));
+  set_name(scale, (name_of(round->getResult(0)) + "_scale").str());
+  return scale;
+}
+
+// One product of the bound, over the unit: a part of `slope` or `offset`.
+Value WarpBuilder::fitted(const Fit& fit, llvm::ArrayRef<std::string> product) {
+  constexpr double kHalfOfF16 = 32768, kOwnLargest = 256;  // of its scale, see scale_for
+  llvm::SmallVector<Value> slots, scales, under;
+  double factor = fit.bound.factor / kHalfOfF16;
+  for (const std::string& name : product) {
+    if (Value slot = buffers_.maximum(name)) slots.push_back(slot);
+    for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+      if (!has_own_scale(round) || own_maximum(round) != name) continue;
+      scales.push_back(known_scale(round));
+      factor *= kOwnLargest;
+    }
+  }
+  for (auto [round, power] : fit.unit) {
+    if (round == sum_scales_->state) continue;
+    (power > 0 ? under : scales).append(std::abs(power), known_scale(round));
+  }
+  return create<warp::BoundOp>(b_.getF32Type(), slots, scales, under, llvm::APFloat(static_cast<float>(factor)));
+}
+
+void WarpBuilder::store_fits() {
+  llvm::SmallVector<Value> slope, offset;
+  llvm::StringRef state = sum_scales_->state->getAttrOfType<StringAttr>("sym").getValue();
+  for (const Fit& fit : sum_scales_->fits)
+    for (const auto& product : fit.bound.products)
+      (llvm::is_contained(product, state) ? slope : offset).push_back(fitted(fit, product));
+  create<warp::StoreNumberOp>(slope, buffers_.number(kSlope));
+  create<warp::StoreNumberOp>(offset, buffers_.number(kOffset));
+}
+
+// By the warp that makes a matrix with a scale of its own. Where there are several, when all are there.
+void WarpBuilder::store_numbers() {
+  if (!sum_scales_) return;
+  llvm::SmallSet<int, 4> makers;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+    if (has_own_scale(round) && placement_.of(round.getResult()).owner == Owner::matrix && !sum_scales_->as_is.contains(round))
+      makers.insert(placement_.of(round.getResult()).warp);
+  if (makers.size() > 1) create<warp::BarrierOp>();
+  auto on = create<warp::OnWarpOp>(makers.size() == 1 ? *makers.begin() : 0);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
+  llvm::StringSet<> stored;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+    if (shares_scale(round) && stored.insert(scale_name(round)).second)
+      create<warp::StoreNumberOp>(known_scale(round), buffers_.number(scale_name(round)));
+  store_fits();
+  scales_.clear();  // others have to load them
+}
+
+void WarpBuilder::load_numbers() {
+  auto load = [&](const std::string& name) {
+    Value number = create<warp::LoadNumberOp>(b_.getF32Type(), buffers_.number(name));
+    set_name(number, name);
+    return number;
+  };
+  std::map<std::string, Value> loaded;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    if (!shares_scale(round)) continue;
+    Value& scale = loaded[scale_name(round)];
+    if (!scale) scale = load(scale_name(round));
+    scales_[round.getResult()] = scale;
+  }
+  slope_ = load(kSlope);
+  offset_ = load(kOffset);
 }
 
 // Of states whose maxima are scales.
@@ -150,15 +257,24 @@ void WarpBuilder::prepare_chunk() {
     slabs(slab_ops);
     matrices(matrix_ops);
   }
+  store_numbers();
 }
 
 void WarpBuilder::take_state() {
   phase_ = placement_.phases();  // after all that teams do
   auto takes = [&](Operation* op) { return placement_.of(op).owner == Owner::rows; };
   begin_inputs(takes);
-  create_scales(/*of_states=*/false, takes);
+  if (sum_scales_)
+    load_numbers();
+  else
+    create_scales(/*of_states=*/false, takes);
   create_own_scales();
-  rows(ops_of(Owner::rows, std::nullopt));
+  owner_ = Owner::rows;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())  // first: others take their scale from it
+    if (sum_scales_ && state_of_scale(round)) state_operand_ = tile(round.getResult());
+  auto ops = ops_of(Owner::rows, std::nullopt);
+  llvm::erase_if(ops, [&](Operation* op) { return op->getNumResults() && registers_.contains(op->getResult(0)); });
+  rows(ops);
 }
 
 // The first column, for operations that are built next.
@@ -240,7 +356,9 @@ VectorType WarpBuilder::type_of(Value value) const {
 }
 
 Value WarpBuilder::call(llvm::StringRef function, ValueRange x, Type type, std::optional<float> constant) {
-  return create<warp::CallOp>(type, function, x, constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
+  Value result = create<warp::CallOp>(type, function, x, constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
+  if (llvm::any_of(x, [&](Value operand) { return carries_scale(operand); })) scaled_.insert(result);
+  return result;
 }
 
 bool WarpBuilder::is_computed(Value value) const {
@@ -327,19 +445,30 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
     std::swap(x_transposed, y_transposed);
   }
   auto rounded = x.tile.getDefiningOp<warp::RoundOp>();
-  bool in_scale = rounded_.contains(accumulator) && rounded && warp::has_scale(rounded);
+  bool as_it_is = sum_scales_ && sum_scales_->products.contains(op), on_sum = carries_scale(accumulator);
+  bool in_scale = !as_it_is && rounded_.contains(accumulator) && rounded && warp::has_scale(rounded);
   Value sum = create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
-                                  x_transposed, y_transposed, in_scale);
-  if (carries_scale(accumulator)) scaled_.insert(sum);
+                                  x_transposed, y_transposed, in_scale, as_it_is && on_sum, as_it_is && !on_sum);
+  if (on_sum || as_it_is) scaled_.insert(sum);
   if (in_scale) rounded_.insert(sum);
   return sum;
 }
 
 Value WarpBuilder::round(chunk::RoundOp op) {
-  Value x = tile(op.getX());
-  Value scale = has_bound(op) && !carries_scale(x) ? scale_of(op.getResult()) : Value();
-  if (carries_scale(x)) rounded_.insert(x);
-  return create<warp::RoundOp>(type_of(op.getResult()), x, scale, has_own_scale(op), carries_scale(x));
+  Value x = tile(op.getX()), scale;
+  bool as_is = sum_scales_ && sum_scales_->as_is.contains(op);
+  chunk::RoundOp other = sum_scales_ ? sum_scales_->beside.lookup(op) : chunk::RoundOp();
+  bool in_scale = carries_scale(x) && !as_is && !other;
+  if (other) {
+    scale = create<warp::ScaleBesideOp>(b_.getF32Type(), state_operand_, known_scale(other));
+    set_name(scale, (name_of(stored(op.getX())) + "_scale").str());
+  } else if (has_bound(op) && !in_scale) {
+    scale = scale_of(op.getResult());
+  }
+  if (in_scale) rounded_.insert(x);
+  bool fits = in_scale && sum_scales_;
+  return create<warp::RoundOp>(type_of(op.getResult()), x, scale, fits ? slope_ : Value(), fits ? offset_ : Value(),
+                               has_own_scale(op) && !as_is && !other, in_scale, as_is);
 }
 
 Value WarpBuilder::binary(Operation* op, const char* function) {
@@ -367,9 +496,7 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   Value a = tile(x), b = tile(y);
   // A row beside a column makes a tile.
   if (a.getType() != type && b.getType() != type) a = call("add", {create<warp::ZerosOp>(type), a}, type);
-  Value result = call(function, {a, b}, type);
-  if (carries_scale(a)) scaled_.insert(result);
-  return result;
+  return call(function, {a, b}, type);
 }
 
 // The operand of a sum that accumulates on the other one: a contraction that nothing else reads, made in the same place
@@ -390,6 +517,7 @@ Value WarpBuilder::accumulated(Operation* sum) const {
 
 void WarpBuilder::store(chunk::OutputOp op, Value x) {
   Type element = rec::mlir_type(*dtype_from(op.getDtype().str()), op->getContext());
+  if (carries_scale(x)) x = create<warp::WithoutScaleOp>(x);
   if (op.getKept())
     create<warp::StoreMatrixOp>(op.getSym(), x, element);
   else if (is_column_vector(op.getX()))

@@ -5,6 +5,7 @@
 
 #include "codegen/lower/ChunkCopies.h"
 #include "codegen/lower/KernelBuffers.h"
+#include "codegen/lower/SumScales.h"
 #include "codegen/rec/Rec.h"
 
 namespace wkvc {
@@ -24,6 +25,7 @@ class WarpBuilder {
               std::deque<SharedBuffer>& spaces, int first_phase);
   WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 
+  void plan();
   KernelBuffers& buffers() { return buffers_; }
   ChunkCopies& copies() { return copies_; }
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
@@ -45,6 +47,12 @@ class WarpBuilder {
   // Of this chunk, or of its states; those that some of these read.
   void create_scales(bool of_states, llvm::function_ref<bool(mlir::Operation*)> readers);
   void create_own_scales();
+  bool shares_scale(chunk::RoundOp round) const;  // with those who take the state through the chunk
+  void store_numbers();
+  void load_numbers();
+  void store_fits();
+  mlir::Value fitted(const Fit& fit, llvm::ArrayRef<std::string> product);
+  mlir::Value known_scale(mlir::Operation* round);
   void publish_states();
   template <class F>
   void for_each_sum(F f);
@@ -96,9 +104,12 @@ class WarpBuilder {
 
   Owner owner_ = Owner::rows;
   int phase_ = 0;
-  mlir::Value column_;   // first column of the current slab
-  Registers local_;      // of the slab or matrix being built
-  Registers registers_;  // of value rows
+  std::optional<SumScales> sum_scales_;
+  mlir::Value slope_, offset_;  // of what is made with the state
+  mlir::Value state_operand_;   // that was rounded in the state's scale
+  mlir::Value column_;          // first column of the current slab
+  Registers local_;             // of the slab or matrix being built
+  Registers registers_;         // of value rows
   mlir::Value state_, next_;
 };
 

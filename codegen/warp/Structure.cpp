@@ -374,10 +374,18 @@ class Structure {
     bool by_row = call && call.getFunction() == "mul" && call.getX().size() == 2 && carries(call.getX()[0]) &&
                   cast<ShapedType>(call.getX()[1].getType()).getDimSize(0) == 1 && !carries(call.getX()[1]);
     bool on_sum = mma && carries(mma.getAcc()), over_sum = loop && carries(loop.getInit());
+    bool selected = call && llvm::is_contained({"tril", "tril_strict", "level_pairs", "add"}, call.getFunction()) &&
+                    llvm::all_of(call.getX(), carries);
     if (over_sum) sums_.insert(loop.getBody().getArgument(0));
-    if (by_row || on_sum || over_sum || isa<WithScaleOp>(op)) sums_.insert(op->getResult(0));
-    if (round && round.getInScale() != carries(round.getX()))
+    if (by_row || on_sum || over_sum || (mma && mma.getNewScale()) || selected || isa<WithScaleOp>(op))
+      sums_.insert(op->getResult(0));
+    bool from_sum = round && (round.getInScale() || round.getAsIs());
+    if (round && (carries(round.getX()) ? !from_sum && !round.getScale() : from_sum))
       return op->emitOpError("takes its scale from sums that carry one, and from nothing else");
+    if (mma && mma.getInScale() + mma.getSameScale() + mma.getNewScale() > 1)
+      return op->emitOpError("is in one scale or another, not in several");
+    if (mma && (mma.getSameScale() ? !on_sum : mma.getNewScale() && on_sum))
+      return op->emitOpError("in the same scale needs an accumulator that carries it, in a new one one that has none");
     auto brought = mma ? mma.getX().getDefiningOp<RoundOp>() : RoundOp();
     if (mma && mma.getInScale() && !(on_sum && brought && has_scale(brought)))
       return op->emitOpError("in scale needs an accumulator that carries one, and x rounded with a scale");
@@ -387,7 +395,7 @@ class Structure {
     if (auto yield = dyn_cast<YieldOp>(op);
         yield && over(yield) && carries(yield.getNext()) != carries(over(yield).getBody().getArgument(0)))
       return op->emitOpError("ends with a sum that carries a scale only if the loop began with one");
-    bool takes = by_row || on_sum || over_sum || round || isa<YieldOp, WithoutScaleOp>(op);
+    bool takes = by_row || on_sum || over_sum || selected || round || isa<YieldOp, WithoutScaleOp>(op);
     if (!takes && llvm::any_of(op->getOperands(), carries))
       return op->emitOpError("takes no sum that carries a scale: take what warp.without_scale gives");
     return success();

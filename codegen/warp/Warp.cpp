@@ -48,7 +48,7 @@ int64_t slab_width(Value column) {
   return slabs ? slab_width(slabs) : 16;
 }
 
-bool has_scale(RoundOp round) { return round.getScale() || round.getOwn() || round.getInScale(); }
+bool has_scale(RoundOp round) { return round.getScale() || round.getOwn() || round.getInScale() || round.getAsIs(); }
 
 int64_t scale_bytes(BufferOp buffer) {
   if (!buffer.getSlabs()) return sizeof(float);
@@ -236,8 +236,10 @@ LogicalResult UnitLowerInverseOp::verify() {
 }
 
 LogicalResult RoundOp::verify() {
-  if ((getScale() ? 1 : 0) + getOwn() + getInScale() > 1)
+  if ((getScale() ? 1 : 0) + getOwn() + getInScale() + getAsIs() > 1)
     return emitOpError("has more than one of a scale given, one of its own and the one that x carries");
+  if ((getSlope() && !getInScale()) || !getSlope() != !getOffset())
+    return emitOpError("has bounds of other operands, slope and offset, only in the scale that x carries");
   if (has_scale(*this) && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }
@@ -330,6 +332,29 @@ LogicalResult OwnScaleOp::verify() {
   if (getFactor().isNegative()) return emitOpError("has a negative factor");
   return verify_finite(*this, getFactor());
 }
+
+LogicalResult ScaleOfOp::verify() {
+  if (auto buffer = getX().getDefiningOp<BufferOp>(); buffer && buffer.getScale() && !buffer.getSlabs())
+    return success();
+  return emitOpError("takes a buffer with one scale");
+}
+
+LogicalResult ScaleBesideOp::verify() {
+  if (auto round = getX().getDefiningOp<RoundOp>(); round && has_scale(round)) return success();
+  return emitOpError("takes an operand that was rounded with a scale");
+}
+
+LogicalResult BoundOp::verify() {
+  if (getFactor().isNegative()) return emitOpError("has a negative factor");
+  return verify_finite(*this, getFactor());
+}
+
+static LogicalResult verify_one_number(Operation* op, Value floats) {
+  if (shape_of(floats)[0] == 1) return success();
+  return op->emitOpError() << "takes one float, not " << floats.getType();
+}
+LogicalResult StoreNumberOp::verify() { return verify_one_number(*this, getTo()); }
+LogicalResult LoadNumberOp::verify() { return verify_one_number(*this, getFrom()); }
 
 LogicalResult LoadOp::verify() {
   auto tile = shape_of(getTile());

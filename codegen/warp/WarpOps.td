@@ -246,6 +246,45 @@ def Warp_OwnScaleOp : Warp_Op<"own_scale", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Warp_ScaleOfOp : Warp_Op<"scale_of"> {
+  let summary = "The scale that lies beside a shared tile";
+  let arguments = (ins Warp_Shared:$x);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def Warp_ScaleBesideOp : Warp_Op<"scale_beside", [Pure]> {
+  let summary = "The scale of what makes, with operands of scale `other`, products in the scale of the operand x";
+  let arguments = (ins Warp_Tile:$x, F32:$other);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$x `over` $other attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def Warp_BoundOp : Warp_Op<"bound", [AttrSizedOperandSegments]> {
+  let summary = "`factor` times the product of the slots' maxima and of scales, over the product of others";
+  let arguments = (ins Variadic<Warp_Floats>:$slots, Variadic<F32>:$scales, Variadic<F32>:$under, F32Attr:$factor);
+  let results = (outs F32:$result);
+  let assemblyFormat = [{
+    $factor (`slots` `(` $slots^ `:` type($slots) `)`)? (`scales` `(` $scales^ `)`)? (`under` `(` $under^ `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_StoreNumberOp : Warp_Op<"store_number"> {
+  let summary = "The sum of numbers that a warp knows, for others";
+  let arguments = (ins Variadic<F32>:$x, Warp_Floats:$to);
+  let assemblyFormat = "$x `,` $to attr-dict `:` type($to)";
+  let hasVerifier = 1;
+}
+def Warp_LoadNumberOp : Warp_Op<"load_number"> {
+  let arguments = (ins Warp_Floats:$from);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$from attr-dict `:` type($from)";
+  let hasVerifier = 1;
+}
+
 //===- Between shared memory and registers ---------------------------------------------------------------------===//
 
 def Warp_LoadOp : Warp_Op<"load"> {
@@ -327,13 +366,18 @@ def Warp_UnitLowerInverseOp : Warp_Op<"unit_lower_inverse", [AllTypesMatch<["x",
   let hasVerifier = 1;
 }
 
-def Warp_RoundOp : Warp_Op<"round", [Pure]> {
+def Warp_RoundOp : Warp_Op<"round", [Pure, AttrSizedOperandSegments]> {
   let summary = "An operand in its dtype; f16 with the scale given, with one of its own maximum, or without";
-  let description = "`in_scale`: with the one that x carries, which may change as it is rounded.";
-  let arguments = (ins Warp_Tile32:$x, Optional<F32>:$scale, UnitAttr:$own, UnitAttr:$in_scale);
+  let description = [{
+    `in_scale`: with the one that x carries, which may change as it is rounded, so that operands made with it of at most
+    `slope` times x, and `offset`, fit, too. `as_is`: with the one that x carries, which fits.
+  }];
+  let arguments = (ins Warp_Tile32:$x, Optional<F32>:$scale, Optional<F32>:$slope, Optional<F32>:$offset,
+                       UnitAttr:$own, UnitAttr:$in_scale, UnitAttr:$as_is);
   let results = (outs Warp_Tile:$result);
   let assemblyFormat = [{
-    $x (`scale` $scale^)? (`own` $own^)? (`in_scale` $in_scale^)? attr-dict `:` type($x) `->` type($result)
+    $x (`scale` $scale^)? (`own` $own^)? (`in_scale` $in_scale^)? (`slope` $slope^ `offset` $offset)?
+    (`as_is` $as_is^)? attr-dict `:` type($x) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -370,15 +414,18 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
   let summary = "acc[m,n] + Σ_k x[m,k]·y[n,k], either operand read transposed if it says so, shared ones with a scale";
   let description = [{
     `in_scale`: x, a register tile with a scale, is brought to the scale that acc carries. What that loses does not count
-    beside a sum that was rounded in its scale.
+    beside a sum that was rounded in its scale. `same_scale`: acc carries the product of the operands' scales. `new_scale`:
+    the result does, acc carries none.
   }];
   let arguments = (ins Warp_Tile32:$acc, Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale,
                        Optional<F32>:$y_scale, Optional<Index>:$y_column, UnitAttr:$x_transposed,
-                       UnitAttr:$y_transposed, UnitAttr:$in_scale);
+                       UnitAttr:$y_transposed, UnitAttr:$in_scale, UnitAttr:$same_scale,
+                       UnitAttr:$new_scale);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
     $acc `,` $x (`x_transposed` $x_transposed^)? (`x_scale` $x_scale^)? `,` $y (`[` $y_column^ `]`)?
-    (`y_transposed` $y_transposed^)? (`y_scale` $y_scale^)? (`in_scale` $in_scale^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
+    (`y_transposed` $y_transposed^)? (`y_scale` $y_scale^)? (`in_scale` $in_scale^)?
+    (`same_scale` $same_scale^)? (`new_scale` $new_scale^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
   }];
   let hasVerifier = 1;
 }

@@ -1,7 +1,8 @@
 // Sums in f32 that carry a scale, as states do from chunk to chunk: rounding them to f16 and adding products of scaled
-// operands then takes no multiplication of theirs. Their scale follows their size in steps that are rarely taken.
+// operands then takes no multiplication of theirs. A state's scale follows its size in steps that are rarely taken.
 #pragma once
 
+#include "wkvc/common/levels.h"
 #include "wkvc/common/mma.h"
 
 namespace wkvc {
@@ -18,8 +19,18 @@ inline constexpr float kLeast = 1.f, kMost = 0x1p14f;
 // it.
 inline constexpr float kHighest = 0x1p7f, kLowest = 0x1p-20f;
 
+// Bounds of operands over what f16 holds of them: how small that may get before the scale changes, and the step from
+// what scale_for makes of it to where it becomes 1/4 to 1/2.
+inline constexpr float kLeastFill = 0x1p-6f, kBeyond = 0x1p9f;
+
 // Scales whose products with each other's inverses are harmless.
 WKVC_INLINE float within_range(float scale) { return scalar::min(scalar::max(scale, 0x1p-120f), 0x1p120f); }
+
+// Two scales that are known to be the same, as the host target checks: it makes NaN of others. Only ranges' ends
+// differ.
+WKVC_INLINE float same(float x, float y) {
+  return scalar::expected(x == y || !(x > 0x1p-100f && x < 0x1p100f && y > 0x1p-100f && y < 0x1p100f), x);
+}
 
 template <int R, int C>
 WKVC_INLINE void change_scale(ScaledSum<R, C>& x, float scale) {
@@ -61,6 +72,22 @@ template <int R, int C>
 WKVC_INLINE ScaledSum<R, C> operator*(const ScaledSum<R, C>& x, const RowVec<C>& y) {
   return {x.data * y, x.scale};
 }
+template <int R, int C>
+WKVC_INLINE ScaledSum<R, C> operator+(const ScaledSum<R, C>& x, const ScaledSum<R, C>& y) {
+  return {x.data + y.data, scaled_sum::same(x.scale, y.scale)};
+}
+template <int R, int C>
+WKVC_INLINE ScaledSum<R, C> tril(const ScaledSum<R, C>& x) {
+  return {tril(x.data), x.scale};
+}
+template <int R, int C>
+WKVC_INLINE ScaledSum<R, C> tril_strict(const ScaledSum<R, C>& x) {
+  return {tril_strict(x.data), x.scale};
+}
+template <int Half, int R, int C>
+WKVC_INLINE ScaledSum<R, C> level_pairs(const ScaledSum<R, C>& x) {
+  return {level_pairs<Half>(x.data), x.scale};
+}
 
 // To an operand with the sum's scale.
 template <class T, int R, int C>
@@ -72,6 +99,60 @@ WKVC_INLINE Scaled<Tile<T, R, C>> round_in_scale(ScaledSum<R, C>& x) {
     rounded = round<T>(x.data);
   }
   return {rounded, x.scale};
+}
+
+// The same where a state x makes operands that are to fit, too: none is larger than x in its scale, times `slope`, and
+// `offset` over the scale, times f16's largest number over two.
+template <class T, int R, int C>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_in_scale(ScaledSum<R, C>& x, float slope, float offset) {
+  auto rounded = round<T>(x.data);
+  const float fill = scaled_sum::max_abs(rounded) * slope + offset * inverse_scale(x.scale);
+  if (!(fill >= scaled_sum::kLeastFill && fill <= 1.f)) {
+    const float least = max_abs(x.data) * x.scale * slope + offset;
+    scaled_sum::change_scale(x, scaled_sum::within_range(scale_for(least) * scaled_sum::kBeyond));
+    rounded = round<T>(x.data);
+  }
+  return {rounded, x.scale};
+}
+
+// To an operand with the scale that a sum has, which is known to fit, and with another one.
+template <class T, int R, int C>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_as_is(const ScaledSum<R, C>& x) {
+  return {round<T>(x.data), x.scale};
+}
+template <class T, int R, int C>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const ScaledSum<R, C>& x, float scale) {
+  return {round<T>(x.data * product_of_scales(x.scale, inverse_scale(scale))), scale};
+}
+
+// The scale of what makes, with an operand of scale `other`, products in the scale of x.
+template <class X>
+WKVC_INLINE float scale_beside(const Scaled<X>& x, float other) {
+  return scaled_sum::within_range(x.scale * inverse_scale(other));
+}
+
+// Σ_k A[m,k]·B[n,k] in the scale of A times that of B; with what there is already.
+template <int M, int N, class A, class B>
+WKVC_INLINE ScaledSum<M, N> product_nt(const Tile<f32, M, N>& acc, const A& a, const B& b) {
+  ScaledSum<M, N> sum{acc, product_of_scales(scale_of(a), scale_of(b))};
+  sum.data = sum.data * inverse_scale(sum.scale);
+  mma_nt(sum.data, unscaled(a), unscaled(b));
+  return sum;
+}
+template <class A, class B>
+WKVC_INLINE auto product_nt(const A& a, const B& b) {
+  using Rows = decltype(load_operand(unscaled(a)));
+  using Columns = decltype(load_operand(unscaled(b)));
+  ScaledSum<Rows::kRows, Columns::kRows> sum{{}, product_of_scales(scale_of(a), scale_of(b))};
+  mma_nt(sum.data, unscaled(a), unscaled(b));
+  return sum;
+}
+
+// acc[m,n] += Σ_k A[m,k]·B[n,k] where the scale of A times that of B is that of the sum.
+template <int M, int N, class A, class B>
+WKVC_INLINE void mma_same_scale(ScaledSum<M, N>& acc, const A& a, const B& b) {
+  acc.scale = scaled_sum::same(acc.scale, product_of_scales(scale_of(a), scale_of(b)));
+  mma_nt(acc.data, unscaled(a), unscaled(b));
 }
 
 // acc[m,n] += Σ_k A[m,k]·B[n,k] as mma_nt, into a sum that has been rounded: what A loses in its scale does not count

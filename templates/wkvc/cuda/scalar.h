@@ -9,6 +9,9 @@ namespace wkvc::scalar {
 WKVC_INLINE u32 bits_of(float x) { return ptx::bits_of(x); }
 WKVC_INLINE float float_of(u32 bits) { return ptx::float_of(bits); }
 
+// x, where `holds` is true. The host target makes NaN of it elsewhere.
+WKVC_INLINE float expected(bool /*holds*/, float x) { return x; }
+
 // The error is that of rounding x once more, which is how well the exponent was known.
 WKVC_INLINE float exp(float x) { return ptx::ex2(x * 1.44269504088896341f); }
 WKVC_INLINE float exp2(float x) { return ptx::ex2(x); }

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "wkvc/common/dtype.h"
 #include "wkvc/host/convert.h"
@@ -16,6 +17,8 @@ namespace wkvc::scalar {
 
 inline u32 bits_of(float x) { return std::bit_cast<u32>(x); }
 inline float float_of(u32 bits) { return std::bit_cast<float>(bits); }
+
+inline float expected(bool holds, float x) { return holds ? x : std::numeric_limits<float>::quiet_NaN(); }
 
 inline float exp(float x) { return std::exp(x); }
 inline float exp2(float x) { return std::exp2(x); }

@@ -36,7 +36,7 @@ WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
     if (block.warp == 0) {
       f32* const m = global_row<f32>(args.tensor[3], block, chunk);
       // The maximum only if both are it.
-      WKVC_EACH_SLOT(PerColumn, 16, m[PerColumn::position(s)] = 2.f * of_warps - *chunk_max);
+      WKVC_EACH_SLOT(PerColumn, 16, m[PerColumn::position<16>(i, s)] = 2.f * of_warps - *chunk_max);
     }
     block.barrier();
   }

@@ -1,0 +1,222 @@
+#include "codegen/lower/SumScales.h"
+
+#include "codegen/ir/Text.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+constexpr double kHalfOfF16 = 32768;
+constexpr float kRoom = 128;  // so that |input| is below twice the scale
+
+// Of the scale of an operand that is bounded by an input, what the input's maximum is at most: scale_for makes an
+// operand smaller than 2^8.
+double largest_input(chunk::RoundOp round) { return 256 / round.getFactor()->convertToDouble(); }
+
+bool is_bounded_by_one(chunk::RoundOp round) { return has_bound(round) && round.getBound()->size() == 1; }
+llvm::StringRef bounding(chunk::RoundOp round) { return cast<StringAttr>((*round.getBound())[0]).getValue(); }
+
+Unit product(Unit a, const Unit& b) {
+  for (auto [scale, power] : b)
+    if ((a[scale] += power) == 0) a.erase(scale);
+  return a;
+}
+
+class Finder {
+ public:
+  Finder(chunk::ProgramOp program, const Placement& placement) : program_(program), placement_(placement) {}
+
+  std::optional<SumScales> run() {
+    for (Operation& op : program_.getBody().front())
+      if (!visit(&op)) return std::nullopt;
+    return is_of_one_scale() ? std::optional(std::move(found_)) : std::nullopt;
+  }
+
+ private:
+  bool is_of_rows(Operation* op) const { return placement_.of(op).owner == Owner::rows; }
+  const Unit* unit(Value x) const {
+    auto it = units_.find(x);
+    return it == units_.end() ? nullptr : &it->second;
+  }
+
+  bool visit(Operation* op) {
+    if (isa<chunk::StateOp>(op)) {
+      found_.state = op;
+      units_[op->getResult(0)] = {{op, 1}};
+      return true;
+    }
+    if (auto round = dyn_cast<chunk::RoundOp>(op)) return visit(round);
+    if (auto dot = dyn_cast<chunk::DotOp>(op)) return visit(dot);
+    return !op->getNumResults() || !is_of_rows(op) || visit_rows(op);
+  }
+
+  // Whether one operand is made of the state, and what becomes of the state is made of the sum that was rounded.
+  bool is_of_one_scale() const {
+    auto of_state = [](chunk::RoundOp round) { return !!state_of_scale(round); };
+    auto rounds = llvm::make_filter_range(program_.getBody().getOps<chunk::RoundOp>(), of_state);
+    if (!llvm::hasSingleElement(rounds)) return false;
+    return llvm::all_of(program_.getBody().getOps<chunk::UpdateOp>(),
+                        [&](chunk::UpdateOp update) { return is_made_of(update.getX(), (*rounds.begin()).getX()); });
+  }
+  static bool is_made_of(Value x, Value sum) {
+    Operation* op = x.getDefiningOp();
+    return x == sum || (isa<chunk::AddOp, chunk::MulOp>(op) &&
+                        llvm::any_of(op->getOperands(), [&](Value operand) { return is_made_of(operand, sum); }));
+  }
+
+  // What is made of sums that have a unit.
+  bool visit_rows(Operation* op) {
+    if (llvm::none_of(op->getOperands(), [&](Value x) { return unit(x); })) return true;
+    Value result = op->getResult(0);
+    if (isa<chunk::AddOp>(op)) return visit_sum(op);
+    // A state times a row.
+    if (isa<chunk::MulOp>(op) && !(unit(op->getOperand(0)) && unit(op->getOperand(1)))) {
+      for (Value x : op->getOperands())
+        if (unit(x) && x.getType() == result.getType()) return units_[result] = *unit(x), true;
+    }
+    return false;
+  }
+
+  // A contraction may be added to what has no unit, first of all.
+  bool visit_sum(Operation* op) {
+    const Unit *x = unit(op->getOperand(0)), *y = unit(op->getOperand(1));
+    bool adds_product = isa<chunk::DotOp>(op->getOperand(1).getDefiningOp());
+    if (x && y ? *x != *y : !y || !adds_product) return false;
+    units_[op->getResult(0)] = Unit(*y);
+    return true;
+  }
+
+  bool visit(chunk::DotOp dot) {
+    const Unit *x = unit(dot.getX()), *y = unit(dot.getY());
+    if (x && y) units_[dot.getResult()] = product(*x, *y);
+    if (!is_of_rows(dot)) return true;
+    found_.products.insert(dot);
+    return x && y;
+  }
+
+  bool visit(chunk::RoundOp round) {
+    if (chunk::element(round.getResult()).isF16() && !round.getBound()) return units_[round.getResult()] = {}, true;
+    if (!chunk::element(round.getResult()).isF16()) return false;
+    if (is_of_rows(round)) return visit_of_rows(round);
+    if (has_bound(round)) {
+      units_[round.getResult()] = {{first_alike(round), 1}};
+    } else if (auto inside = as_products(round)) {
+      for (chunk::DotOp dot : *inside) found_.products.insert(dot);
+      found_.as_is.insert(round);
+      units_[round.getResult()] = *unit(inside->front().getResult());
+    } else {
+      units_[round.getResult()] = {{round, 1}};
+    }
+    return true;
+  }
+
+  Operation* first_alike(chunk::RoundOp round) const {
+    for (auto other : program_.getBody().getOps<chunk::RoundOp>())
+      if (other.getBoundAttr() == round.getBoundAttr() && other.getFactorAttr() == round.getFactorAttr()) return other;
+    return round;
+  }
+
+  bool visit_of_rows(chunk::RoundOp round) {
+    Unit in;
+    if (state_of_scale(round)) {
+      in = {{found_.state, 1}};
+    } else if (auto other = updates_with(round)) {
+      found_.beside[round] = other;
+      in = {{found_.state, 1}, {first_alike(other), -1}};
+    } else if (const Unit* of_sum = unit(round.getX())) {
+      found_.as_is.insert(round);
+      in = *of_sum;
+    } else {
+      return false;
+    }
+    units_[round.getResult()] = in;
+    return fits(round, in);
+  }
+
+  // The operand with which the state is updated, if one was rounded with a bound.
+  chunk::RoundOp updates_with(chunk::RoundOp round) const {
+    for (Operation* user : round->getUsers()) {
+      auto dot = dyn_cast<chunk::DotOp>(user);
+      if (!dot || dot.getType() != found_.state->getResult(0).getType()) continue;
+      auto other = (dot.getX() == round.getResult() ? dot.getY() : dot.getX()).getDefiningOp<chunk::RoundOp>();
+      if (other && has_bound(other) && !is_of_rows(other)) return other;
+    }
+    return {};
+  }
+
+  bool fits(chunk::RoundOp round, const Unit& unit) {
+    auto bound = bound_of(round.getX(), Known::operands);
+    if (!bound || unit.count(found_.state) == 0 || unit.at(found_.state) != 1) return false;
+    for (const auto& product : bound->products)
+      for (const std::string& name : product)
+        if (!is_known(name)) return false;
+    found_.fits.push_back({*bound, unit});
+    return true;
+  }
+
+  // The state, or what operands have scales from.
+  bool is_known(llvm::StringRef name) const {
+    if (found_.state->getAttrOfType<StringAttr>("sym").getValue() == name) return true;
+    return llvm::any_of(program_.getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
+      if (has_own_scale(round)) return own_maximum(round) == name;
+      return has_bound(round) && llvm::is_contained(round.getBound()->getAsValueRange<StringAttr>(), name);
+    });
+  }
+
+  // The contractions of which a C×C matrix is the sum, if it fits f16 in their scale.
+  std::optional<std::vector<chunk::DotOp>> as_products(chunk::RoundOp round) const {
+    std::vector<chunk::DotOp> dots;
+    auto bound = bound_of(round.getX(), Known::sums);
+    if (!bound || !gather(round.getX(), dots)) return std::nullopt;
+    auto x = dots.front().getX().getDefiningOp<chunk::RoundOp>(),
+         y = dots.front().getY().getDefiningOp<chunk::RoundOp>();
+    std::vector<std::string> of_both{bounding(x).str(), bounding(y).str()};
+    double most = bound->factor * static_cast<double>(bound->products.size()) * largest_input(x) * largest_input(y);
+    bool alike =
+        llvm::all_of(dots,
+                     [&](chunk::DotOp dot) { return *unit(dot.getResult()) == *unit(dots.front().getResult()); }) &&
+        llvm::all_of(bound->products, [&](auto& product) {
+          return std::is_permutation(product.begin(), product.end(), of_both.begin(), of_both.end());
+        });
+    return alike && most < kHalfOfF16 ? std::optional(dots) : std::nullopt;
+  }
+
+  bool gather(Value x, std::vector<chunk::DotOp>& dots) const {
+    Operation* op = x.getDefiningOp();
+    if (!x.hasOneUse() || placement_.of(op).owner != Owner::matrix) return false;
+    if (isa<chunk::TrilOp, chunk::LevelPairsOp>(op)) return gather(op->getOperand(0), dots);
+    if (isa<chunk::AddOp>(op)) return gather(op->getOperand(0), dots) && gather(op->getOperand(1), dots);
+    auto dot = dyn_cast<chunk::DotOp>(op);
+    if (!dot || !unit(x)) return false;
+    for (Value operand : {dot.getX(), dot.getY()}) {
+      auto round = operand.getDefiningOp<chunk::RoundOp>();
+      if (!round || !is_bounded_by_one(round)) return false;
+    }
+    dots.push_back(dot);
+    return true;
+  }
+
+  mutable chunk::ProgramOp program_;  // whose accessors are not const
+  const Placement& placement_;
+  SumScales found_;
+  llvm::DenseMap<Value, Unit> units_;
+};
+
+}  // namespace
+
+std::optional<SumScales> find_sum_scales(chunk::ProgramOp program, const Placement& placement) {
+  if (!can_carry_scale(program)) return std::nullopt;
+  return Finder(program, placement).run();
+}
+
+void leave_room_for_products(chunk::ProgramOp program) {
+  Builder b(program.getContext());
+  for (auto round : program.getBody().getOps<chunk::RoundOp>()) {
+    bool of_input = is_bounded_by_one(round) && !state_of_scale(round);
+    if (of_input && round.getFactor()->convertToDouble() < kRoom) round.setFactorAttr(b.getF32FloatAttr(kRoom));
+  }
+}
+
+}  // namespace wkvc

@@ -1,0 +1,48 @@
+// Scales with which contractions are added up as they are.
+//
+// Every f16 operand has a scale, and a contraction that of its operands' product. Where the contractions that a sum
+// gathers have different ones, each is multiplied by its own. But where the state carries a scale s from chunk to chunk
+// and everything else is there before the state comes (teams), the others can be chosen: a C×C matrix keeps the scale
+// of the product that it is, what updates the state together with an operand of scale y is rounded in the scale s/y,
+// and a sum of which operands are made is rounded as it is. That scales agree follows from what the terms of a sum have
+// in common: what they are products of. What is rounded so fits f16 if s is large enough, which `fits` is for.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "codegen/lower/ChunkBuilder.h"
+#include "codegen/lower/Placement.h"
+
+namespace wkvc {
+
+// A product of powers of the scales of rounded values and of the state's; of those that share one, the first's.
+using Unit = std::map<mlir::Operation*, int>;
+
+// An operand is at most `bound` and is to be at most half of what f16 holds times `unit`.
+struct Fit {
+  Bound bound;
+  Unit unit;
+};
+
+struct SumScales {
+  llvm::DenseSet<mlir::Operation*> products;  // contractions that are added up as they are
+  llvm::DenseSet<mlir::Operation*> as_is;     // roundings of sums, in the scale they have
+  // Roundings in the state's scale over that of another operand, which is rounded with a bound.
+  llvm::DenseMap<mlir::Operation*, chunk::RoundOp> beside;
+  mlir::Operation* state = nullptr;
+  std::vector<Fit> fits;
+};
+
+// None where the terms of a sum have nothing in common, or an operand has no bound.
+std::optional<SumScales> find_sum_scales(chunk::ProgramOp program, const Placement& placement);
+
+// In programs whose chunks teams prepare: operands made of inputs have scales that leave room for contractions of two
+// of them to be rounded as they are.
+void leave_room_for_products(chunk::ProgramOp program);
+
+}  // namespace wkvc

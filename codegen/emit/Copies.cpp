@@ -12,15 +12,18 @@ std::string kind_of(warp::RingOp ring) {
                      shape_text(ring.getType()), ring.getStages());
 }
 
+std::string layout_of(warp::RingOp ring) { return ring.getExchanged() ? ", Exchanged" : ""; }
+
 std::vector<AlikeRings> alike_rings(warp::RingOp last) {
   std::vector<warp::RingOp> row;
   for (Operation* op = last; isa_and_nonnull<warp::RingOp>(op); op = op->getPrevNode())
     row.push_back(cast<warp::RingOp>(op));
   llvm::MapVector<std::pair<Attribute, int>, AlikeRings> kinds;  // by kind and direction
   for (warp::RingOp ring : llvm::reverse(row)) {
-    std::string kind = kind_of(ring);
-    AlikeRings& alike = kinds[{StringAttr::get(ring.getContext(), kind), ring.getBackward()}];
+    std::string kind = kind_of(ring), layout = layout_of(ring);
+    AlikeRings& alike = kinds[{StringAttr::get(ring.getContext(), kind + layout), ring.getBackward()}];
     alike.kind = kind;
+    alike.layout = layout;
     auto taken = [&](const std::vector<warp::RingOp>& turn) {
       return llvm::any_of(turn, [&](warp::RingOp other) { return other.getWarp() == ring.getWarp(); });
     };

@@ -12,7 +12,8 @@ namespace wkvc {
 
 // Rings with tiles of one kind, which one object copies.
 struct AlikeRings {
-  std::string kind;  // template arguments: dtype, shape, stages
+  std::string kind;    // template arguments: dtype, shape, stages
+  std::string layout;  // the last one
   // The first ring of each warp, then the second of those that have one, …
   std::vector<std::vector<warp::RingOp>> turns;
 };
@@ -21,6 +22,7 @@ struct AlikeRings {
 std::vector<AlikeRings> alike_rings(warp::RingOp last);
 
 std::string kind_of(warp::RingOp ring);
+std::string layout_of(warp::RingOp ring);
 
 // The slots to which the largest element of a ring's chunk goes; null if nobody needs it.
 mlir::Value maximum_of(warp::RingOp ring);

@@ -183,7 +183,8 @@ class Emitter {
   }
 
   void write(warp::RingOp op) {
-    line("const Ring<{}> {}{{{}.memory + {}}};", kind_of(op), declare(op.getResult()), copier(), op.getOffset());
+    line("const Ring<{}{}> {}{{{}.memory + {}}};", kind_of(op), layout_of(op), declare(op.getResult()), copier(),
+         op.getOffset());
     if (isa_and_nonnull<warp::RingOp>(op->getNextNode())) return;  // the last one of a row says who copies them
     for (const AlikeRings& rings : alike_rings(op)) write_copies(rings);
   }
@@ -204,7 +205,7 @@ class Emitter {
   void write_copies(const AlikeRings& rings) {
     std::string copies = names_.unique("copies");
     copiers_.add(rings, copies);
-    line("Copies<{}, {}> {};  // of this warp", rings.kind, rings.turns.size(), copies);
+    line("Copies<{}, {}{}> {};  // of this warp", rings.kind, rings.turns.size(), rings.layout, copies);
     for (size_t n = 0; n < rings.turns.size(); ++n) {
       std::vector<std::string> each;
       for (warp::RingOp ring : rings.turns[n]) each.push_back(copied(ring));
@@ -362,8 +363,9 @@ class Emitter {
   void write(warp::CurrentOp op) {
     auto ring = op.getRing().getDefiningOp<warp::RingOp>();
     if (has_teams() && loop_)  // the slot's, not the team's
-      line("const auto {} = slot.shared<{}, {}>({});", declare(op.getResult()),
-           dtype_text(cast<MemRefType>(op.getType()).getElementType()), shape_text(op.getType()), ring.getOffset());
+      line("const auto {} = slot.{}<{}, {}>({});", declare(op.getResult()),
+           ring.getExchanged() ? "exchanged" : "shared", dtype_text(cast<MemRefType>(op.getType()).getElementType()),
+           shape_text(op.getType()), ring.getOffset());
     else
       line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing()));
   }

@@ -6,6 +6,9 @@ using namespace mlir;
 
 namespace wkvc {
 
+// Of shared memory: as many bytes as all banks have side by side.
+static constexpr int64_t kLine = 128;
+
 const KernelBuffer* KernelBuffers::find(Value value) const {
   auto it = values_.find(value);
   return it == values_.end() ? nullptr : &it->second;
@@ -63,8 +66,12 @@ void KernelBuffers::plan_rings() {
     // backward pass's other buffers. A forward pass copies further ahead instead.
     bool once = placement_.phases() > 1 && placement_.of(value).last_phase == 0;
     int stages = teams_ > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
-    auto* space = reserve(input.getSym().str() + "_ring", stages * warp::shared_bytes(type), 0,
+    bool exchanged = teams_ > 1 && type.getElementTypeBitWidth() == 16;
+    int64_t bytes = exchanged ? warp::exchanged_bytes(type) : warp::shared_bytes(type);
+    auto* space = reserve(input.getSym().str() + "_ring", stages * bytes, 0,
                           teams_ > 1 ? last_phase(value) : placement_.phases());
+    if (exchanged) space->alignment = kLine;
+    rings_[value].exchanged = exchanged;
     rings_[value].space = space;
     rings_[value].type = type;
     rings_[value].stages = stages;
@@ -215,10 +222,10 @@ void KernelBuffers::declare_rings(bool everywhere) {
   for (auto& [value, ring] : rings_) {
     auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
-    ring.value = create<warp::RingOp>(ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset),
-                                      b_.getI64IntegerAttr(ring.stages), b_.getI64IntegerAttr(ring.warp),
-                                      program_.getBackward() ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from),
-                                      phase(ring.space->to));
+    ring.value = create<warp::RingOp>(
+        ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset), b_.getI64IntegerAttr(ring.stages),
+        b_.getI64IntegerAttr(ring.warp), program_.getBackward() ? b_.getUnitAttr() : UnitAttr(),
+        ring.exchanged ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from), phase(ring.space->to));
     set_name(ring.value, ring.space->name);
   }
 }

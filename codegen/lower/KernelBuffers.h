@@ -20,6 +20,7 @@ struct KernelBuffer {
   llvm::StringRef slabs;          // "rows" or "columns" if it has one for each
   int stages = 1;                 // of a ring, and the warp that copies it
   int warp = 0;
+  bool exchanged = false;
   mlir::MemRefType type;
   mlir::Value value;
 };

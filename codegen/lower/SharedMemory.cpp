@@ -8,9 +8,7 @@ namespace wkvc {
 
 namespace {
 
-constexpr std::int64_t kAlignment = 16;  // a piece of cp.async, a row of ldmatrix
-
-std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t aligned(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
 bool live_together(const SharedBuffer& x, const SharedBuffer& y) { return x.from <= y.to && y.from <= x.to; }
 
@@ -19,22 +17,23 @@ bool live_together(const SharedBuffer& x, const SharedBuffer& y) { return x.from
 std::int64_t allocate(std::vector<SharedBuffer*> buffers) {
   std::stable_sort(buffers.begin(), buffers.end(),
                    [](const SharedBuffer* x, const SharedBuffer* y) { return x->bytes > y->bytes; });
-  std::int64_t total = 0;
+  std::int64_t total = 0, alignment = 16;
   std::vector<SharedBuffer*> placed;  // by offset
   for (SharedBuffer* buffer : buffers) {
     std::int64_t offset = 0;
     for (const SharedBuffer* other : placed) {
       if (!live_together(*buffer, *other)) continue;
       if (offset + buffer->bytes <= other->offset) break;
-      offset = std::max(offset, aligned(other->offset + other->bytes));
+      offset = std::max(offset, aligned(other->offset + other->bytes, buffer->alignment));
     }
     buffer->offset = offset;
     placed.insert(
         std::upper_bound(placed.begin(), placed.end(), buffer, [](auto* x, auto* y) { return x->offset < y->offset; }),
         buffer);
-    total = std::max(total, aligned(offset + buffer->bytes));
+    total = std::max(total, offset + buffer->bytes);
+    alignment = std::max(alignment, buffer->alignment);
   }
-  return total;
+  return aligned(total, alignment);
 }
 
 std::string map_of(const std::vector<SharedBuffer>& buffers) {

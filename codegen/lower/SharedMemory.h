@@ -12,9 +12,10 @@ struct SharedBuffer {
   std::int64_t bytes = 0;
   int from = 0, to = 0;  // first phase that writes it, last that reads it; rings live in all phases
   std::int64_t offset = -1;
+  std::int64_t alignment = 16;  // a piece of cp.async, a row of ldmatrix
 };
 
-// Sets every offset (multiples of 16) and returns the bytes needed: first fit, largest first.
+// Sets every offset (a multiple of its alignment) and returns the bytes needed: first fit, largest first.
 std::int64_t allocate(std::vector<SharedBuffer*> buffers);
 
 // A table of the buffers by offset, for messages and the emitted header.

@@ -178,7 +178,8 @@ void WarpBuilder::store_numbers() {
   if (!sum_scales_) return;
   llvm::SmallSet<int, 4> makers;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (has_own_scale(round) && placement_.of(round.getResult()).owner == Owner::matrix && !sum_scales_->as_is.contains(round))
+    if (has_own_scale(round) && placement_.of(round.getResult()).owner == Owner::matrix &&
+        !sum_scales_->as_is.contains(round))
       makers.insert(placement_.of(round.getResult()).warp);
   if (makers.size() > 1) create<warp::BarrierOp>();
   auto on = create<warp::OnWarpOp>(makers.size() == 1 ? *makers.begin() : 0);

@@ -31,8 +31,11 @@ int64_t shared_bytes(MemRefType tile) {
   return tile.getDimSize(0) * (tile.getDimSize(1) + kRowPadding) * element;
 }
 
+int64_t exchanged_bytes(MemRefType tile) { return tile.getNumElements() * tile.getElementTypeBitWidth() / 8; }
+
 int64_t shared_bytes(RingOp ring) {
-  return static_cast<int64_t>(ring.getStages()) * shared_bytes(cast<MemRefType>(ring.getType()));
+  auto tile = cast<MemRefType>(ring.getType());
+  return static_cast<int64_t>(ring.getStages()) * (ring.getExchanged() ? exchanged_bytes(tile) : shared_bytes(tile));
 }
 
 int64_t shared_bytes(StagedOp staged) {
@@ -284,6 +287,8 @@ LogicalResult verify_live(Operation* op, uint64_t from, uint64_t to) {
 }  // namespace
 
 LogicalResult RingOp::verify() {
+  if (getExchanged() && element_of(getResult()).getIntOrFloatBitWidth() != 16)
+    return emitOpError() << "exchanges pieces of " << getType() << "; expected elements of 16 bits";
   if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
   return verify_number(*this, "the number of stages", getStages(), 1, kMaxStages);
 }

@@ -33,9 +33,10 @@ int64_t slab_width(mlir::Value column);
 
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(mlir::MemRefType tile);
-int64_t shared_bytes(RingOp ring);      // of all its stages
-int64_t shared_bytes(StagedOp staged);  // whose rows are not padded
-bool has_scale(RoundOp round);          // beside its result
-int64_t scale_bytes(BufferOp buffer);   // of its scale, or of one for each slab of 16 rows or columns
+int64_t exchanged_bytes(mlir::MemRefType tile);  // without padding
+int64_t shared_bytes(RingOp ring);               // of all its stages
+int64_t shared_bytes(StagedOp staged);           // whose rows are not padded
+bool has_scale(RoundOp round);                   // beside its result
+int64_t scale_bytes(BufferOp buffer);            // of its scale, or of one for each slab of 16 rows or columns
 
 }  // namespace wkvc::warp

@@ -92,13 +92,16 @@ def Warp_CombineOp : Warp_Op<"combine"> {
 def Warp_RingOp : Warp_Op<"ring"> {
   let summary = "Raw chunks of an input, `stages` of them in flight";
   let description = [{
-    In use between the phases given, or in all. One warp copies a tensor as a whole.
+    In use between the phases given, or in all. One warp copies a tensor as a whole. `exchanged`: rows of 16-bit elements
+    are not padded, their pieces exchanged.
   }];
   let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages, I64Attr:$warp, UnitAttr:$backward,
+                       UnitAttr:$exchanged,
                        OptionalAttr<I64Attr>:$from, OptionalAttr<I64Attr>:$to);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = [{
-    $tensor `offset` $offset `stages` $stages `by` $warp (`backward` $backward^)? (`live` $from^ `to` $to)? attr-dict
+    $tensor `offset` $offset `stages` $stages `by` $warp (`backward` $backward^)?
+    (`exchanged` $exchanged^)? (`live` $from^ `to` $to)? attr-dict
     `:` type($result)
   }];
   let hasVerifier = 1;

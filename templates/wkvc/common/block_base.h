@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wkvc/abi.h"
+#include "wkvc/common/exchanged.h"
 #include "wkvc/common/slabs.h"
 
 namespace wkvc {
@@ -23,6 +24,10 @@ struct BlockBase {
 
   template <class T, int R, int C>
   WKVC_INLINE Shared<T, R, C> shared(int offset) const {
+    return {reinterpret_cast<T*>(memory + offset)};
+  }
+  template <class T, int R, int C>
+  WKVC_INLINE Exchanged<T, R, C> exchanged(int offset) const {
     return {reinterpret_cast<T*>(memory + offset)};
   }
   template <class T, int R, int C>

@@ -70,8 +70,8 @@ class Source {
 
 // Starts copying. Rows from `valid` on become zero and their global memory is not touched. Needs rows that are aligned
 // to pieces.
-template <class T, int R, int C, int LD>
-WKVC_INLINE void copy_aligned(const Shared<T, R, C, LD>& to, const Source<T, R, C>& from, int valid) {
+template <class Tile, class T, int R, int C>
+WKVC_INLINE void copy_aligned(const Tile& to, const Source<T, R, C>& from, int valid) {
   for_each_piece<T, R, C>(
       [&](Piece piece) { copy::piece(to.at(piece.row, piece.column), from.at(piece), piece.row < valid); });
 }
@@ -92,28 +92,44 @@ WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, i
       const int row = piece / across, column = piece % across;
       const u16* const first =
           from + static_cast<long long>(row - own / across) * stride + (column - own % across) * kPiece<u16>;
-      copy::piece_elementwise(to + row * ld + column * kPiece<u16>, row < valid ? first : nullptr);
+      // Rows that are not padded have their pieces exchanged.
+      const int place = ld == across * kPiece<u16> ? exchanged_piece(row, column, across) : column;
+      copy::piece_elementwise(to + row * ld + place * kPiece<u16>, row < valid ? first : nullptr);
     }
   });
 }
 
+// Elements from one row of a tile to the next.
 template <class T, int R, int C, int LD>
-WKVC_INLINE void copy_async(const Shared<T, R, C, LD>& to, const Source<T, R, C>& from, int valid, bool aligned) {
+WKVC_INLINE constexpr int row_length(const Shared<T, R, C, LD>&) {
+  return LD;
+}
+template <class T, int R, int C, int W>
+WKVC_INLINE constexpr int row_length(const ExchangedColumns<T, R, C, W>&) {
+  return W;
+}
+
+template <class Tile, class T, int R, int C>
+WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, int valid, bool aligned) {
   if (aligned) {
     copy_aligned(to, from, valid);
   } else {
     constexpr int kHalves = static_cast<int>(sizeof(T) / sizeof(u16)), kAcross = Pieces<T, R, C>::kAcross;
+    constexpr int LD = row_length(Tile{});
     static_assert(R < 1 << 10 && kAcross < 1 << 10 && LD * kHalves < 1 << 12, "does not fit a packed shape");
     copy_slowly(reinterpret_cast<const u16*>(from.from()), from.stride() * kHalves, reinterpret_cast<u16*>(to.data),
                 kPackedShape<R, kAcross, LD * kHalves>, valid);
   }
 }
 
-// Largest |x| of a tile that this warp copied: readable after wait_copies, without a barrier.
-template <class T, int R, int C, int LD>
-WKVC_INLINE float copied_max(const Shared<T, R, C, LD>& x) {
+// Largest |x| of a tile that this warp copied: readable after wait_copies, without a barrier. In whatever order the
+// pieces of a row are.
+template <class Tile>
+WKVC_INLINE float copied_max(const Tile& x) {
+  using T = typename Tile::Element;
   copy::Largest<T> largest;
-  for_each_piece<T, R, C>([&](Piece piece) { largest.add(x.at(piece.row, piece.column)); });
+  for_each_piece<T, Tile::kRows, Tile::kColumns>(
+      [&](Piece piece) { largest.add(x.data + piece.row * row_length(Tile{}) + piece.column); });
   return lanes::max_non_negative(largest.value());
 }
 

@@ -17,14 +17,17 @@ WKVC_INLINE int valid_rows(long long tokens, int chunk) {
   return chunk < whole ? C : chunk == whole ? static_cast<int>(tokens % C) : 0;
 }
 
-// `Stages` tiles one after the other; chunk c lives in tile c mod Stages.
-template <class T, int R, int C, int Stages>
+template <class T, int R, int C>
+using Padded = Shared<T, R, C>;
+
+// `Stages` tiles one after the other, Padded or Exchanged; chunk c lives in tile c mod Stages.
+template <class T, int R, int C, int Stages, template <class, int, int> class Layout = Padded>
 struct Ring {
   char* memory;
 
-  WKVC_INLINE Shared<T, R, C> operator[](int chunk) const {
+  WKVC_INLINE Layout<T, R, C> operator[](int chunk) const {
     const int stage = static_cast<int>(static_cast<u32>(chunk) % Stages);
-    return {reinterpret_cast<T*>(memory + stage * Shared<T, R, C>::bytes)};
+    return {reinterpret_cast<T*>(memory + stage * Layout<T, R, C>::bytes)};
   }
 };
 
@@ -36,16 +39,15 @@ struct Copied {
   const float* maximum;
 };
 
-template <class T, int R, int C, int Stages>
-WKVC_INLINE Copied copied(int warp, const TensorArg& tensor, const Ring<T, R, C, Stages>& ring,
-                          const float* maximum = nullptr) {
+template <class Ring>
+WKVC_INLINE Copied copied(int warp, const TensorArg& tensor, const Ring& ring, const float* maximum = nullptr) {
   return {warp, tensor, ring.memory, maximum};
 }
 
 // The tensors that this warp copies, of those with tiles of one kind: at most `Count`. Each is copied by one warp,
 // which then knows its largest element without the others. The same instructions serve all warps: what they copy is
 // data.
-template <class T, int R, int C, int Stages, int Count, bool Alike = false>
+template <class T, int R, int C, int Stages, int Count, template <class, int, int> class Layout = Padded>
 class Copies {
  public:
   // The n-th of each warp that has so many.
@@ -63,7 +65,6 @@ class Copies {
   // Starts copying chunk `chunk`; rows past the end become zero. The caller commits.
   template <int Tensors>
   WKVC_INLINE void copy(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk) const {
-    if (Alike && tensors_[0].ring == kNowhere) return;
     const int valid = valid_rows<R>(args.tokens, chunk);
     // One test for all of them, of which one side is rare.
     if (args.vector16) {
@@ -88,11 +89,11 @@ class Copies {
     int ring = kNowhere;
     int maximum = kNowhere;
 
-    WKVC_INLINE Shared<T, R, C> tile(const BlockBase& block, int chunk) const {
-      return Ring<T, R, C, Stages>{block.memory + ring}[chunk];
+    WKVC_INLINE Layout<T, R, C> tile(const BlockBase& block, int chunk) const {
+      return Ring<T, R, C, Stages, Layout>{block.memory + ring}[chunk];
     }
     WKVC_INLINE void copy(const BlockBase& block, int chunk, int valid, bool aligned) const {
-      if (Alike || ring != kNowhere) copy_async(tile(block, chunk), source.tile(chunk), valid, aligned);
+      if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(chunk), valid, aligned);
     }
     WKVC_INLINE void publish_maximum(const BlockBase& block, int chunk) const {
       if (maximum == kNowhere) return;

@@ -72,6 +72,32 @@ WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
   return x;
 }
 
+// The same of blocks of 16-bit elements whose pieces of 8 lie anywhere: at(row, column).
+template <class T, class At>
+WKVC_INLINE Fragment<T> load_at(At at) {
+  Fragment<T> x;
+  ptx::ldmatrix(x.unit, at(ptx::lane() % 16, ptx::lane() / 16 * 8));
+  return x;
+}
+template <class T, class At>
+WKVC_INLINE Fragment<T> load_transposed_at(At at) {
+  Fragment<T> x;
+  ptx::ldmatrix_trans(x.unit, at(ptx::lane() % 8 + ptx::lane() / 16 * 8, ptx::lane() / 8 % 2 * 8));
+  return x;
+}
+template <class T, class At>
+WKVC_INLINE Columns<T> load_columns_at(At at) {
+  Columns<T> x;
+  ptx::ldmatrix(x.unit, at(ptx::lane() % 8 + ptx::lane() / 16 * 8, ptx::lane() / 8 % 2 * 8));
+  return x;
+}
+template <class T, class At>
+WKVC_INLINE Columns<T> load_columns_transposed_at(At at) {
+  Columns<T> x;
+  ptx::ldmatrix_trans(x.unit, at(ptx::lane() % 16, ptx::lane() / 16 * 8));
+  return x;
+}
+
 // f32: two neighbouring columns at a time, conflict free with rows padded by 8.
 WKVC_INLINE int row_of(int element) { return layout::row_of_slot(layout::row_slot(element)); }
 WKVC_INLINE int column_of(int element) { return layout::column_of_slot(layout::column_slot(element)); }

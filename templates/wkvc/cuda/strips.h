@@ -124,11 +124,13 @@ WKVC_INLINE auto* row_units(X& x, int row) {
 
 }  // namespace strip
 
-template <class T, int R, int C, int LD>
-WKVC_INLINE Tile<T, R, C, Strips> load_strip(const Shared<T, R, C, LD>& x) {
+template <class View>
+WKVC_INLINE auto load_strip(const View& x) {
+  using T = typename View::Element;
+  constexpr int R = View::kRows, C = View::kColumns;
   Tile<T, R, C, Strips> y;
-  const T* from = x.at(strip::first_row<R, C>(), strip::first_column<C>());
-  WKVC_FOR(n, (strip::kRows<R, C>), strip::load_row(from + n * LD, strip::row_units<T, R, C>(y, n)));
+  const int row = strip::first_row<R, C>(), column = strip::first_column<C>();
+  WKVC_FOR(n, (strip::kRows<R, C>), strip::load_row(x.at(row + n, column), strip::row_units<T, R, C>(y, n)));
   return y;
 }
 template <class T, int R, int C, int LD>

@@ -49,6 +49,26 @@ Columns<T> load_columns_transposed(const T* block, int ld) {
   return load_transposed(block, ld);
 }
 
+// Of blocks whose elements lie anywhere: at(row, column).
+template <class T, class At>
+Fragment<T> load_at(At at) {
+  Fragment<T> x;
+  for (int e = 0; e < 256; ++e) x.unit[e] = *at(e / 16, e % 16);
+  return x;
+}
+template <class T, class At>
+Fragment<T> load_transposed_at(At at) {
+  return transpose(load_at<T>(at));
+}
+template <class T, class At>
+Columns<T> load_columns_at(At at) {
+  return load_at<T>(at);
+}
+template <class T, class At>
+Columns<T> load_columns_transposed_at(At at) {
+  return load_transposed_at<T>(at);
+}
+
 template <class T>
 void store_transposed(T* block, int ld, const Fragment<T>& x) {
   store(block, ld, transpose(x));

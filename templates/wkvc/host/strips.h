@@ -7,8 +7,8 @@ namespace wkvc {
 
 using Strips = Blocks;
 
-template <class T, int R, int C, int LD>
-Tile<T, R, C> load_strip(const Shared<T, R, C, LD>& x) {
+template <class View>
+auto load_strip(const View& x) {
   return load(x);
 }
 

@@ -19,11 +19,16 @@ class ChunkCopies {
 
   // Before the loop: its first chunk's inputs, and the state if it is copied, too.
   void start(bool of_state);
-  void start_next_group();           // in a group: the next one's first copies
-  void start_next_round(int teams);  // by a team, in a round: those of its chunk of the next one
-  bool go_ahead();                   // whether a chunk can follow another in its loop
-  void wait();                       // for the current chunk
-  void start_later(int stages);      // in a chunk: a later one's, into the rings of that many stages
+  void start_next_group();  // in a group: the next one's first copies
+  // By a team, for its chunk of the first round, or in a round for that of the next one: what is not read after the
+  // first phase may be copied early.
+  void start_rounds();
+  void start_early(int teams);
+  void start_next_round(int teams);
+  bool has_early() const;
+  bool go_ahead();               // whether a chunk can follow another in its loop
+  void wait();                   // for the current chunk
+  void start_later(int stages);  // in a chunk: a later one's, into the rings of that many stages
 
   // The phase in which one warp inverts a matrix and all others wait, if inputs have been read before it: then those
   // copy the chunk after the next in its place.
@@ -34,6 +39,7 @@ class ChunkCopies {
  private:
   mlir::Value staged_chunk();
   void copy_inputs(int ahead, bool next);
+  void copy_some(int ahead, bool early);  // the rings that are copied early, or the others, as one group
 
   // A new operation; takes any of its builders' arguments.
   template <class Op, class... Args>

@@ -140,8 +140,9 @@ class KernelBuilder {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
   }
 
-  // What is copied ahead: inputs, also the state before the next chunk, also all that the next group begins with.
-  enum class Ahead { inputs, states, groups };
+  // What is copied ahead: inputs, those of the next round early, also the state before the next chunk, also all that
+  // the next group begins with.
+  enum class Ahead { inputs, early, states, groups };
   bool groups_ahead() const { return ahead_ == Ahead::groups; }
 
   // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
@@ -152,7 +153,9 @@ class KernelBuilder {
     bool reads_saved = !program_.getBody().getOps<chunk::SavedStateOp>().empty() && main_->phases() > 1;
     if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);
     if (!blocks_) blocks_ = blocks_per_sm(program_, shared_);
-    const Ahead least = ahead_, most = least == Ahead::states && recompute_ ? Ahead::groups : least;
+    const Ahead least = ahead_, most = least == Ahead::states && recompute_ ? Ahead::groups
+                                       : teams_ > 1                         ? Ahead::early
+                                                                            : least;
     const std::pair<Stored, Ahead> choices[] = {
         {Stored::exponentials, most}, {Stored::exponentials, least}, {Stored::exponentials, Ahead::inputs},
         {Stored::activations, most},  {Stored::activations, least},  {Stored::sums, most},
@@ -177,8 +180,8 @@ class KernelBuilder {
     ahead_ = ahead;
     spaces_.clear();
     main_.emplace(program_, b_, warps_of(program_), teams_, saved_type_, stored, spaces_, 0);
-    main_->plan();
-    if (ahead != Ahead::inputs) main_->buffers().stage_state("S_staged");
+    main_->plan(ahead == Ahead::early);
+    if (ahead == Ahead::states || ahead == Ahead::groups) main_->buffers().stage_state("S_staged");
     if (recompute_) plan_recompute(stored);
     std::vector<SharedBuffer*> all;
     for (SharedBuffer& space : spaces_) all.push_back(&space);
@@ -247,13 +250,13 @@ class KernelBuilder {
   // Each team prepares its chunk of a round, then the state goes through the round.
   Value rounds(Value initial) {
     main_->buffers().declare_rings(/*everywhere=*/false);
-    team([&] { main_->copies().start(/*of_state=*/false); });
+    team([&] { main_->copies().start_rounds(); });
     bool with_scale = can_carry_scale(program_);
     if (with_scale) initial = create<warp::WithScaleOp>(initial);
     OpBuilder::InsertionGuard guard(b_);
     auto [round_loop, S_round] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
     team([&] {
-      create<warp::WaitCopiesOp>(0);
+      main_->wait_for_round();
       main_->prepare_chunk();
     });
     create<warp::BarrierOp>();

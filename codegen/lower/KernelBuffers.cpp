@@ -49,15 +49,15 @@ int KernelBuffers::last_phase(Value value) const {
   return of_slot ? placement_.phases() : placement_.of(value).last_phase;
 }
 
-void KernelBuffers::plan() {
-  plan_rings();
+void KernelBuffers::plan(bool early) {
+  plan_rings(early);
   plan_maxima();
   plan_sums();
   plan_values();
   plan_scratch();
 }
 
-void KernelBuffers::plan_rings() {
+void KernelBuffers::plan_rings(bool early) {
   for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
     Value value = input.getResult();
     if (chunk::columns(value) == 1) continue;  // read from global memory
@@ -68,10 +68,12 @@ void KernelBuffers::plan_rings() {
     int stages = teams_ > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
     bool exchanged = teams_ > 1 && type.getElementTypeBitWidth() == 16;
     int64_t bytes = exchanged ? warp::exchanged_bytes(type) : warp::shared_bytes(type);
+    bool early_ring = early && last_phase(value) == 0;
     auto* space = reserve(input.getSym().str() + "_ring", stages * bytes, 0,
-                          teams_ > 1 ? last_phase(value) : placement_.phases());
+                          teams_ > 1 && !early_ring ? last_phase(value) : placement_.phases());
     if (exchanged) space->alignment = kLine;
     rings_[value].exchanged = exchanged;
+    rings_[value].early = early_ring;
     rings_[value].space = space;
     rings_[value].type = type;
     rings_[value].stages = stages;
@@ -225,7 +227,8 @@ void KernelBuffers::declare_rings(bool everywhere) {
     ring.value = create<warp::RingOp>(
         ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset), b_.getI64IntegerAttr(ring.stages),
         b_.getI64IntegerAttr(ring.warp), program_.getBackward() ? b_.getUnitAttr() : UnitAttr(),
-        ring.exchanged ? b_.getUnitAttr() : UnitAttr(), phase(ring.space->from), phase(ring.space->to));
+        ring.exchanged ? b_.getUnitAttr() : UnitAttr(), ring.early ? b_.getUnitAttr() : UnitAttr(),
+        phase(ring.space->from), phase(ring.space->to));
     set_name(ring.value, ring.space->name);
   }
 }

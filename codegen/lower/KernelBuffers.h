@@ -21,6 +21,7 @@ struct KernelBuffer {
   int stages = 1;                 // of a ring, and the warp that copies it
   int warp = 0;
   bool exchanged = false;
+  bool early = false;
   mlir::MemRefType type;
   mlir::Value value;
 };
@@ -41,7 +42,9 @@ class KernelBuffers {
         spaces_(spaces),
         first_phase_(first_phase) {}
 
-  void plan();                                // all but the staged state and numbers
+  // All but the staged state and numbers. With `early` rings that only the first phase reads are there to be copied to
+  // after it.
+  void plan(bool early);
   void plan_number(const std::string& name);  // that a team leaves for those who take the state through its chunk
   // Room for a state that is copied ahead. It is copied again when it has been read: in the second phase, if there is
   // one.
@@ -63,7 +66,7 @@ class KernelBuffers {
   mlir::Value staged() const { return staged_.value; }  // null if no state is copied ahead
 
  private:
-  void plan_rings();
+  void plan_rings(bool early);
   void deal_rings();
   void plan_maximum(llvm::StringRef name);
   void plan_maxima();

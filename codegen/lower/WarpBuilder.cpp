@@ -30,8 +30,8 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
   if (teams > 1) sum_scales_ = find_sum_scales(program, placement_);
 }
 
-void WarpBuilder::plan() {
-  buffers_.plan();
+void WarpBuilder::plan(bool early) {
+  buffers_.plan(early && !(ops_of(Owner::slab, 1).empty() && ops_of(Owner::matrix, 1).empty()));
   if (!sum_scales_) return;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
     if (shares_scale(round)) buffers_.plan_number(scale_name(round));
@@ -53,8 +53,9 @@ void WarpBuilder::begin_inputs(llvm::function_ref<bool(Operation*)> readers) {
   }
 }
 
-void WarpBuilder::publish_inputs() {
+void WarpBuilder::publish_inputs(llvm::function_ref<bool(const KernelBuffer&)> rings) {
   for (auto& [value, ring] : buffers_.rings()) {
+    if (!rings(ring)) continue;
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     if (Value slots = buffers_.maximum(input.getSym())) create<warp::PublishMaxOp>(current_[value], slots);
   }
@@ -63,7 +64,7 @@ void WarpBuilder::publish_inputs() {
 
 void WarpBuilder::begin_chunk() {
   begin_inputs(anyone);
-  publish_inputs();
+  publish_inputs([](auto&) { return true; });
   if (!copies_.deep_phase()) copies_.start_later(2);
   create_scales(/*of_states=*/false, anyone);
   create_own_scales();
@@ -249,17 +250,26 @@ void WarpBuilder::phase(int number) {
 
 void WarpBuilder::prepare_chunk() {
   auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
+  const bool early = copies_.has_early();
   begin_inputs(anyone);
-  publish_inputs();
+  publish_inputs([&](auto& ring) { return ring.early == early; });
   create_scales(/*of_states=*/false, prepares);
   for (phase_ = 0; phase_ < placement_.phases(); ++phase_) {
     auto slab_ops = ops_of(Owner::slab, phase_), matrix_ops = ops_of(Owner::matrix, phase_);
     if (phase_ && !(slab_ops.empty() && matrix_ops.empty())) create<warp::BarrierOp>();
+    if (phase_ == 1) copies_.start_early(teams_);
     slabs(slab_ops);
     matrices(matrix_ops);
   }
+  if (early) {
+    create<warp::WaitCopiesOp>(1);
+    publish_inputs([](auto& ring) { return !ring.early; });
+  }
   store_numbers();
 }
+
+// Late copies of the last round may still be under way.
+void WarpBuilder::wait_for_round() { create<warp::WaitCopiesOp>(copies_.has_early() ? 1 : 0); }
 
 void WarpBuilder::take_state() {
   phase_ = placement_.phases();  // after all that teams do

@@ -25,9 +25,10 @@ class WarpBuilder {
               std::deque<SharedBuffer>& spaces, int first_phase);
   WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 
-  void plan();
+  void plan(bool early = false);  // early: copies to what the first phase has read, if a barrier follows it
   KernelBuffers& buffers() { return buffers_; }
   ChunkCopies& copies() { return copies_; }
+  void wait_for_round();   // a team, for what was copied before it
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
   void phase(int number);  // everything of one phase
   void prepare_chunk();    // by a team: everything but value rows
@@ -42,7 +43,7 @@ class WarpBuilder {
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
   void begin_inputs(llvm::function_ref<bool(mlir::Operation*)> readers);
-  void publish_inputs();
+  void publish_inputs(llvm::function_ref<bool(const KernelBuffer&)> rings);
   mlir::Value new_scale(chunk::RoundOp round);
   // Of this chunk, or of its states; those that some of these read.
   void create_scales(bool of_states, llvm::function_ref<bool(mlir::Operation*)> readers);

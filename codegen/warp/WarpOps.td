@@ -93,15 +93,16 @@ def Warp_RingOp : Warp_Op<"ring"> {
   let summary = "Raw chunks of an input, `stages` of them in flight";
   let description = [{
     In use between the phases given, or in all. One warp copies a tensor as a whole. `exchanged`: rows of 16-bit elements
-    are not padded, their pieces exchanged.
+    are not padded, their pieces exchanged. `early`: copied for the next chunk before the current one is done with, apart
+    from others.
   }];
   let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages, I64Attr:$warp, UnitAttr:$backward,
-                       UnitAttr:$exchanged,
+                       UnitAttr:$exchanged, UnitAttr:$early,
                        OptionalAttr<I64Attr>:$from, OptionalAttr<I64Attr>:$to);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = [{
     $tensor `offset` $offset `stages` $stages `by` $warp (`backward` $backward^)?
-    (`exchanged` $exchanged^)? (`live` $from^ `to` $to)? attr-dict
+    (`exchanged` $exchanged^)? (`early` $early^)? (`live` $from^ `to` $to)? attr-dict
     `:` type($result)
   }];
   let hasVerifier = 1;

@@ -51,6 +51,8 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
   vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
        [](Config& config, int blocks) { config.blocks = blocks; });
+  vary(space, base.teams == 0 && base.pass != "backward", std::array{1, 2},
+       [](Config& config, int teams) { config.teams = teams; });
   if (base.pass == "forward") return space;
   vary(space, base.backward_blocks == 0, std::array{1, 2, 3},
        [](Config& config, int blocks) { config.backward_blocks = blocks; });

@@ -165,8 +165,8 @@ class Emitter {
               warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
               warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
               warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp,
-              warp::WidenOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp,
-              warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
+              warp::WidenOp, warp::WidenOverOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp,
+              warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
@@ -599,6 +599,10 @@ class Emitter {
     std::string x = expr(op.getX());
     if (op.getScale()) x = fmt::format("scaled({}, {})", x, expr(op.getScale()));
     line("const auto {} = widen({});", declare(op.getResult()), x);
+  }
+
+  void write(warp::WidenOverOp op) {
+    line("const auto {} = widen_over({}, {});", declare(op.getResult()), expr(op.getX()), names_.of(op.getScale()));
   }
 
   void write(warp::ZerosOp op) {

@@ -297,6 +297,12 @@ Value WarpBuilder::begin_slab(warp::SlabsOp loop) {
   return column;
 }
 
+// What an operand took another way.
+static void erase_unused(Block& block) {
+  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && isa<warp::CallOp, warp::LoadOp>(op)) op.erase();
+}
+
 void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   if (ops.empty()) return;
   owner_ = Owner::slab;
@@ -306,7 +312,9 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
                                     width > 16 ? b_.getI64IntegerAttr(width) : IntegerAttr());
   OpBuilder::InsertionGuard guard(b_);
   column_ = begin_slab(loop);
+  over_.clear();
   compute_all(ops);
+  if (loop.getStrips()) erase_unused(loop.getBody().front());
 }
 
 void WarpBuilder::matrices(const std::vector<Operation*>& ops) {
@@ -465,7 +473,32 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   return sum;
 }
 
+// An operand x over its scale, if it is an input times something else: the input takes the scale.
+Value WarpBuilder::over_scale(Value x, Value scale) {
+  if (auto widen = x.getDefiningOp<chunk::WidenOp>()) {
+    if (!isa<chunk::InputOp>(widen.getX().getDefiningOp())) return {};
+    Value& over = over_[{x, scale}];
+    if (over) return over;
+    over = create<warp::WidenOverOp>(type_of(x), tile(widen.getX()), scale);
+    set_name(over, (name_of(widen.getX()) + "_over").str());
+    return over;
+  }
+  auto product = x.getDefiningOp<chunk::MulOp>();
+  if (!product) return {};
+  for (auto [factor, other] : {std::pair{product.getX(), product.getY()}, {product.getY(), product.getX()}}) {
+    Value over = factor.getType() == x.getType() ? over_scale(factor, scale) : Value();
+    if (!over) continue;
+    Value result = call("mul", {over, tile(other)}, type_of(x));
+    set_name(result, name_of(x));
+    return result;
+  }
+  return {};
+}
+
 Value WarpBuilder::round(chunk::RoundOp op) {
+  if (owner_ == Owner::slab && placement_.slab_width() > 16 && has_bound(op))
+    if (Value over = over_scale(op.getX(), scale_of(op.getResult())))
+      return create<warp::RoundOp>(type_of(op.getResult()), over, Value(), Value(), Value(), false, false, false);
   Value x = tile(op.getX()), scale;
   bool as_is = sum_scales_ && sum_scales_->as_is.contains(op);
   chunk::RoundOp other = sum_scales_ ? sum_scales_->beside.lookup(op) : chunk::RoundOp();

@@ -75,6 +75,7 @@ class WarpBuilder {
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
   mlir::Value round(chunk::RoundOp op);
+  mlir::Value over_scale(mlir::Value x, mlir::Value scale);
   mlir::Value binary(mlir::Operation* op, const char* function);
   mlir::Value tile(mlir::Value value);  // in registers, for elementwise use by the current owner
   bool carries_scale(mlir::Value x) const { return scaled_.contains(x); }
@@ -111,6 +112,8 @@ class WarpBuilder {
   mlir::Value column_;          // first column of the current slab
   Registers local_;             // of the slab or matrix being built
   Registers registers_;         // of value rows
+  // Inputs over their scales, of the slab being built.
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
   mlir::Value state_, next_;
 };
 

@@ -175,7 +175,7 @@ class Structure {
     auto vector = dyn_cast<StoreVectorOp>(op);
     auto call = dyn_cast<CallOp>(op);
     bool slab = (load && load.getColumn() && !load.getTransposed()) || (store && store.getColumn()) ||
-                (vector && vector.getColumn()) || isa<ParameterOp, RoundOp, WidenOp>(op);
+                (vector && vector.getColumn()) || isa<ParameterOp, RoundOp, WidenOp, WidenOverOp>(op);
     if (slab || (call && is_in_strips(call.getFunction()))) return success();
     return op->emitOpError("is nothing that tiles in strips are for");
   }

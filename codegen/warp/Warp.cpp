@@ -252,6 +252,10 @@ LogicalResult WithScaleOp::verify() {
   return emitOpError("takes a tile, not ") << getX().getType();
 }
 
+LogicalResult WidenOverOp::verify() {
+  return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
+}
+
 LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]); }
 
 LogicalResult MmaOp::verify() {

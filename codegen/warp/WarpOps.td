@@ -409,6 +409,14 @@ def Warp_WidenOp : Warp_Op<"widen", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Warp_WidenOverOp : Warp_Op<"widen_over", [Pure]> {
+  let summary = "A tile of an input as f32, over a scale: what is rounded with that scale needs no multiplication then";
+  let arguments = (ins Warp_Tile:$x, F32:$scale);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x `scale` $scale attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Warp_ZerosOp : Warp_Op<"zeros", [Pure]> {
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "attr-dict `:` type($result)";

@@ -47,11 +47,22 @@ WKVC_INLINE Scaled<Tile<T, R, C, L>> round_scaled(const Tile<f32, R, C, L>& x) {
 }
 
 // Each element times a power of two; what leaves T's range is rounded.
-template <class T, int R, int C>
-WKVC_INLINE Tile<T, R, C> multiply(const Tile<T, R, C>& x, float power) {
-  Tile<T, R, C> y;
+template <class T, int R, int C, class L>
+WKVC_INLINE Tile<T, R, C, L> multiply(const Tile<T, R, C, L>& x, float power) {
+  Tile<T, R, C, L> y;
   WKVC_EACH_UNIT(T, R, C, y.block[i][j].unit[u] = multiply(x.block[i][j].unit[u], power, T{}));
   return y;
+}
+
+// An input over a scale: what is to be an operand with that scale. bf16 has room for all scales, so that two elements
+// take one multiplication.
+template <class T, int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> widen_over(const Tile<T, R, C, L>& x, float scale) {
+  if constexpr (is_same<T, bf16>) {
+    return widen(multiply(x, inverse_scale(scale)));
+  } else {
+    return widen(x) * inverse_scale(scale);
+  }
 }
 
 template <class T, int R, int C, class L>

@@ -49,6 +49,11 @@ WKVC_INLINE u32 multiply(u32 unit, float power, f16) {
   return ptx::multiply_f16(unit, pack(pair, f16{}));
 }
 
+WKVC_INLINE u32 multiply(u32 unit, float power, bf16) {
+  const float pair[] = {power, power};
+  return ptx::multiply_bf16(unit, pack(pair, bf16{}));
+}
+
 WKVC_INLINE void unpack(float unit, float* x, f32) { x[0] = unit; }
 WKVC_INLINE void unpack(u32 unit, float* x, f16) {
   x[0] = ptx::widen_f16(static_cast<unsigned short>(unit));

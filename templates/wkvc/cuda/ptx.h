@@ -47,6 +47,11 @@ WKVC_INLINE u32 multiply_f16(u32 x, u32 y) {
   asm("mul.f16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
   return z;
 }
+WKVC_INLINE u32 multiply_bf16(u32 x, u32 y) {
+  u32 z;
+  asm("mul.bf16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+  return z;
+}
 WKVC_INLINE void sync_warp() { __syncwarp(); }
 
 // Transposes an 8x8 matrix of 16-bit elements, two a lane.

@@ -109,6 +109,10 @@ inline u32 multiply_f16(u32 x, u32 y) {
 inline u32 pack_bf16(float low, float high) {
   return host::round_bf16(low) | static_cast<u32>(host::round_bf16(high)) << 16;
 }
+inline u32 multiply_bf16(u32 x, u32 y) {
+  const auto product = [&](int i) { return host::widen_bf16(half(x, i)) * host::widen_bf16(half(y, i)); };
+  return pack_bf16(product(0), product(1));
+}
 inline float widen_f16(unsigned short bits) { return host::widen_f16(bits); }
 inline constexpr u32 kTf32Bits = 0xffffe000u;
 

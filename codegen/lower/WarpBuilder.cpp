@@ -59,12 +59,12 @@ void WarpBuilder::publish_inputs(llvm::function_ref<bool(const KernelBuffer&)> r
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     if (Value slots = buffers_.maximum(input.getSym())) create<warp::PublishMaxOp>(current_[value], slots);
   }
-  create<warp::BarrierOp>();
 }
 
 void WarpBuilder::begin_chunk() {
   begin_inputs(anyone);
   publish_inputs([](auto&) { return true; });
+  create<warp::BarrierOp>();
   if (!copies_.deep_phase()) copies_.start_later(2);
   create_scales(/*of_states=*/false, anyone);
   create_own_scales();
@@ -174,16 +174,23 @@ void WarpBuilder::store_fits() {
   create<warp::StoreNumberOp>(offset, buffers_.number(kOffset));
 }
 
-// By the warp that makes a matrix with a scale of its own. Where there are several, when all are there.
-void WarpBuilder::store_numbers() {
-  if (!sum_scales_) return;
+// The warp that makes matrices with scales of their own, if it is one.
+std::optional<int> WarpBuilder::number_warp() {
   llvm::SmallSet<int, 4> makers;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
     if (has_own_scale(round) && placement_.of(round.getResult()).owner == Owner::matrix &&
         !sum_scales_->as_is.contains(round))
       makers.insert(placement_.of(round.getResult()).warp);
-  if (makers.size() > 1) create<warp::BarrierOp>();
-  auto on = create<warp::OnWarpOp>(makers.size() == 1 ? *makers.begin() : 0);
+  if (makers.empty()) return 0;
+  return makers.size() == 1 ? std::optional(*makers.begin()) : std::nullopt;
+}
+
+// By that warp. Where there are several, when all are there.
+void WarpBuilder::store_numbers() {
+  if (!sum_scales_) return;
+  auto warp = number_warp();
+  if (!warp) create<warp::BarrierOp>();
+  auto on = create<warp::OnWarpOp>(warp.value_or(0));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
   llvm::StringSet<> stored;
@@ -253,6 +260,7 @@ void WarpBuilder::prepare_chunk() {
   const bool early = copies_.has_early();
   begin_inputs(anyone);
   publish_inputs([&](auto& ring) { return ring.early == early; });
+  create<warp::BarrierOp>();
   create_scales(/*of_states=*/false, prepares);
   for (phase_ = 0; phase_ < placement_.phases(); ++phase_) {
     auto slab_ops = ops_of(Owner::slab, phase_), matrix_ops = ops_of(Owner::matrix, phase_);
@@ -264,6 +272,10 @@ void WarpBuilder::prepare_chunk() {
   if (early) {
     create<warp::WaitCopiesOp>(1);
     publish_inputs([](auto& ring) { return !ring.early; });
+    auto reader = sum_scales_ ? number_warp() : std::nullopt;
+    if (reader &&
+        llvm::any_of(buffers_.rings(), [&](auto& ring) { return !ring.second.early && ring.second.warp != *reader; }))
+      create<warp::BarrierOp>();
   }
   store_numbers();
 }
@@ -515,6 +527,23 @@ Value WarpBuilder::round(chunk::RoundOp op) {
                                has_own_scale(op) && !as_is && !other, in_scale, as_is);
 }
 
+// 2^(L - w - m) of a running sum L of w and a row m is 2^(L - m) of the row before, if that is there, too.
+Value WarpBuilder::shifted(chunk::Exp2Op op) {
+  auto over_row = op.getX().getDefiningOp<chunk::SubOp>();
+  if (!over_row || chunk::rows(over_row.getY()) != 1) return {};
+  auto before = over_row.getX().getDefiningOp<chunk::SubOp>();
+  auto sum = before ? before.getX().getDefiningOp<chunk::CumsumOp>() : chunk::CumsumOp();
+  if (!sum || sum.getReverse() || sum.getX() != before.getY()) return {};
+  for (auto other : program_.getBody().getOps<chunk::Exp2Op>()) {
+    auto x = other.getX().getDefiningOp<chunk::SubOp>();
+    if (!x || x.getX() != sum.getResult() || x.getY() != over_row.getY()) continue;
+    Value row = tile(over_row.getY());
+    Value first = call("exp2", call("neg", row, row.getType()), row.getType());
+    return call("shift_rows", {tile(other.getResult()), first}, type_of(op.getResult()));
+  }
+  return {};
+}
+
 Value WarpBuilder::binary(Operation* op, const char* function) {
   Value x = op->getOperand(0), y = op->getOperand(1);
   Type type = type_of(op->getResult(0));
@@ -624,6 +653,10 @@ Value WarpBuilder::computed(Operation* op) {
       })
       .Case([&](chunk::RoundOp x) { return round(x); })
       .Case([&](chunk::WidenOp x) { return widened(x); })
+      .Case([&](chunk::Exp2Op x) {
+        Value result = owner_ == Owner::slab && placement_.slab_width() > 16 ? shifted(x) : Value();
+        return result ? result : function("exp2");
+      })
       .Case([&](chunk::KeepValidOp) { return function(transposed ? "keep_valid_columns" : "keep_valid"); })
       .Case([&](chunk::CumsumOp x) { return function(x.getReverse() ? "reverse_cumsum" : "cumsum"); })
       .Case([&](chunk::RowOp x) { return function("row", static_cast<float>(x.getIndex())); })

@@ -49,6 +49,7 @@ class WarpBuilder {
   void create_scales(bool of_states, llvm::function_ref<bool(mlir::Operation*)> readers);
   void create_own_scales();
   bool shares_scale(chunk::RoundOp round) const;  // with those who take the state through the chunk
+  std::optional<int> number_warp();
   void store_numbers();
   void load_numbers();
   void store_fits();
@@ -76,6 +77,7 @@ class WarpBuilder {
   Operand shared_operand(mlir::Value value);
   mlir::Value round(chunk::RoundOp op);
   mlir::Value over_scale(mlir::Value x, mlir::Value scale);
+  mlir::Value shifted(chunk::Exp2Op op);
   mlir::Value binary(mlir::Operation* op, const char* function);
   mlir::Value tile(mlir::Value value);  // in registers, for elementwise use by the current owner
   bool carries_scale(mlir::Value x) const { return scaled_.contains(x); }

@@ -161,8 +161,12 @@ class Structure {
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
       return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
-    if (auto slabs = dyn_cast<SlabsOp>(parent); slabs && slabs.getStrips() && failed(verify_in_strips(op)))
-      return failure();
+    auto slabs = dyn_cast<SlabsOp>(parent);
+    if (slabs && slabs.getStrips()) {
+      if (failed(verify_in_strips(op))) return failure();
+    } else if (auto call = dyn_cast<CallOp>(op); call && call.getFunction() == "shift_rows") {
+      return op->emitOpError("is of tiles in strips");
+    }
     if (failed(verify_teams(op))) return failure();
     if (auto inverse = dyn_cast<UnitLowerInverseOp>(op)) return verify_alone(inverse);
     return success();

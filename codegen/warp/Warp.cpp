@@ -102,6 +102,7 @@ enum class Form {
   diagonal,
   constant,
   binary,
+  shift,
   diagonal_dot,
   level,
   level_exponents
@@ -119,6 +120,7 @@ Form form_of(llvm::StringRef function) {
       .Case("row", Form::row)
       .Cases({"maximum", "greater_than", "add_constant", "mul_constant"}, Form::constant)
       .Cases({"add", "sub", "mul"}, Form::binary)
+      .Case("shift_rows", Form::shift)
       .Case("diagonal_dot", Form::diagonal_dot)
       .Cases({"level_pairs", "upper_rows", "lower_rows"}, Form::level)
       .Case("level_exponents", Form::level_exponents)
@@ -131,7 +133,8 @@ bool takes_constant(Form form) {
 }
 bool takes_shared(Form form) { return form == Form::diagonal_dot; }
 size_t arity(Form form) {
-  return form == Form::binary || form == Form::diagonal_dot || form == Form::level_exponents ? 2 : 1;
+  return form == Form::binary || form == Form::shift || form == Form::diagonal_dot || form == Form::level_exponents ? 2
+                                                                                                                    : 1;
 }
 
 LogicalResult verify_operands(CallOp op, Form form) {
@@ -191,6 +194,7 @@ LogicalResult verify_shapes(CallOp op, Form form) {
                                           : expect_shape(op, op.getResult(), x[0], 1);
   if (of_level(form)) return verify_level(op);
   if (form == Form::binary) return verify_binary(op);
+  if (form == Form::shift && failed(expect_shape(op, op.getX()[1], 1, x[1]))) return failure();
   if (takes_shared(form)) {
     for (Value y : op.getX())
       if (failed(expect_shape(op, y, x[0], x[1]))) return failure();
@@ -214,6 +218,7 @@ bool is_in_strips(llvm::StringRef function) {
     case Form::row:
     case Form::constant:
     case Form::binary:
+    case Form::shift:
     case Form::level_exponents:
       return true;
     default:

@@ -50,6 +50,7 @@ TEST(Space, LeavesAloneWhatIsSettled) {
   config.chunk = 32;
   config.blocks = 2;
   config.backward_blocks = 1;
+  config.teams = 1;
   config.saved = "bf16";
   config.save_every = 32;
   const std::vector<Config> space = search_space(config, {});

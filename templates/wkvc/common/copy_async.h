@@ -123,10 +123,11 @@ WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, int val
 }
 
 // Largest |x| of a tile that this warp copied: readable after wait_copies, without a barrier. In whatever order the
-// pieces of a row are.
+// pieces of a row are: where they are exchanged, a lane reads others' copies.
 template <class Tile>
 WKVC_INLINE float copied_max(const Tile& x) {
   using T = typename Tile::Element;
+  if (row_length(Tile{}) == Tile::kColumns) lanes::sync();
   copy::Largest<T> largest;
   for_each_piece<T, Tile::kRows, Tile::kColumns>(
       [&](Piece piece) { largest.add(x.data + piece.row * row_length(Tile{}) + piece.column); });

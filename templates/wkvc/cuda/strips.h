@@ -197,6 +197,25 @@ WKVC_INLINE RowOf<Strips, C> row(const Tile<f32, R, C, Strips>& x) {
   return y;
 }
 
+namespace strip {
+
+template <int R, int C>
+WKVC_INLINE void shift_column(Tile<f32, R, C, Strips>& y, const Tile<f32, R, C, Strips>& x, float first, int column) {
+  const float last = ptx::shuffle_up(element_of<R, C>(x, kRows<R, C> - 1, column), kLanes<C>);
+  element_of<R, C>(y, 0, column) = own_group<C>() == 0 ? first : last;
+  WKVC_FOR(n, (kRows<R, C> - 1), element_of<R, C>(y, n + 1, column) = element_of<R, C>(x, n, column));
+}
+
+}  // namespace strip
+
+// Every row of x one further down; `first` comes before them.
+template <int R, int C>
+WKVC_INLINE Tile<f32, R, C, Strips> shift_rows(const Tile<f32, R, C, Strips>& x, const RowOf<Strips, C>& first) {
+  Tile<f32, R, C, Strips> y;
+  WKVC_FOR(n, strip::kWidth, strip::shift_column(y, x, first.v[0][n], n));
+  return y;
+}
+
 template <int R, int C>
 WKVC_INLINE ColumnOf<Strips, R, C> sum_columns(const Tile<f32, R, C, Strips>& x) {
   ColumnOf<Strips, R, C> y{};

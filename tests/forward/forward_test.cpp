@@ -92,6 +92,9 @@ TEST_P(Forward, Teams) {
   Config odd = config_of("f16", "bf16", 48, 80);
   odd.teams = 5;
   check(rwkv7(), odd, {1, 150, 2});
+  Config wide = config_of("f16", "bf16", 128, 64);  // slabs of 64 columns for each of the two warps of a team
+  wide.teams = 2;
+  for (const Definition& definition : {rwkv7(), rwkv6()}) check(definition, wide, {1, 100, 2});
 }
 
 // What is added to the state behind teams: operands with a scale, without one, and in f32.
@@ -133,7 +136,10 @@ TEST_P(Forward, HeadFirst) {
 
 // log_w from −40 a token to exactly 0.
 TEST_P(Forward, StrongDecays) {
-  for (const Config& config : kDtypes) {
+  std::vector<Config> configs = kDtypes;
+  configs.push_back(kDtypes[0]);
+  configs.back().teams = 2;
+  for (const Config& config : configs) {
     check(rwkv6(), config, {1, 100, 2}, [&](Problem& problem) {
       auto& w = problem.values["w"];
       for (std::size_t i = 0; i < w.size(); ++i) {

@@ -99,5 +99,18 @@ TEST(Scales, OfForwardProgramsAreMeasured) {
   EXPECT_EQ(scale_of(text, "U0"), "[]");
 }
 
+// Behind teams: what takes the state through a chunk multiplies by scales where operands are rounded, and nowhere else.
+TEST(Scales, OfSumsBehindTeamsAreThoseOfTheirTerms) {
+  Config config;
+  config.teams = 2;
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const std::string text = lower_to({Stage::rec, rec_text(definition, config)}, Stage::cuda, config);
+    const std::string through = text.substr(text.find("The state goes through the round."));
+    EXPECT_THAT(through, HasSubstr("mma_same_scale(O, "));
+    EXPECT_THAT(through, Not(HasSubstr("mma_nt(")));
+    EXPECT_THAT(through, Not(HasSubstr("accumulate(")));
+  }
+}
+
 }  // namespace
 }  // namespace wkvc::test

@@ -46,7 +46,11 @@ INSTANTIATE_TEST_SUITE_P(All, CopiesTest,
                          testing::Combine(testing::Values(Copies{"f32_16_64_4", DType::f32, 16, 64, 4},
                                                           Copies{"f16_16_64_1", DType::f16, 16, 64, 1},
                                                           Copies{"bf16_16_64_4", DType::bf16, 16, 64, 4},
-                                                          Copies{"bf16_32_128_3", DType::bf16, 32, 128, 3}),
+                                                          Copies{"bf16_32_128_3", DType::bf16, 32, 128, 3},
+                                                          Copies{"exchanged_bf16_16_64", DType::bf16, 16, 64, 4},
+                                                          Copies{"exchanged_f16_32_128", DType::f16, 32, 128, 1},
+                                                          Copies{"exchanged_bf16_16_32", DType::bf16, 16, 32, 2},
+                                                          Copies{"exchanged_f16_48_48", DType::f16, 48, 48, 1}),
                                           testing::Values(1LL, 16LL, 50LL), testing::Values(0, 8, 3)));
 
 // The last batch's tail lies at the end of the buffer, the other batches' tails before live rows: NaN behind `tokens`

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "check.h"
@@ -61,6 +62,33 @@ TEST(ScaledSums, KeepRowsBesideALargerOne) {
     launch.tensors.push_back(Tensor(DType::f32, shape).set(input));
   for (int n = 0; n < 4; ++n) launch.tensors.push_back(Tensor(DType::f32, shape));
   check_elements(launch, 10, next(s, v, rounded(DType::f32, k)), 1e-3);
+}
+
+// Whatever the magnitudes: contractions are added up as they are.
+TEST(ScaledSums, HaveOneScaleWithWhatIsAdded) {
+  const Shape state{1, 16, 1, 64}, square{1, 16, 1, 16};
+  for (const auto& [of_s, of_v, of_k] : std::initializer_list<std::array<double, 3>>{{1, 1, 1},
+                                                                                     {0, 1, 1},
+                                                                                     {1, 0, 1},
+                                                                                     {1e-20, 1, 1e-3},
+                                                                                     {1e20, 1e-3, 1},
+                                                                                     {1, 1e6, 1e-12},
+                                                                                     {1e-6, 1e-9, 1e9},
+                                                                                     {1, 1, 0},
+                                                                                     {0, 0, 0}}) {
+    const Values s = times(normal(state.size(), 1), of_s), v = times(normal(square.size(), 2), of_v),
+                 k = times(normal(state.size(), 3), of_k);
+    Values o(square.size()), sum = next(s, v, k);
+    for (std::size_t i = 0; i < 16; ++i) {
+      for (std::size_t t = 0; t < 16; ++t) {
+        for (std::size_t j = 0; j < 64; ++j) o[i * 16 + t] += sum[i * 64 + j] * k[t * 64 + j];
+      }
+    }
+    Launch launch{"scaled_sum", "same_scale", 1, 0x2010};
+    launch.tensors = {Tensor(DType::f32, state).set(s), Tensor(DType::f32, square).set(v),
+                      Tensor(DType::f32, state).set(k), Tensor(DType::f32, square), Tensor(DType::f32, state)};
+    check(launch, {{3, o, 5e-4}, {4, sum, 5e-4}});
+  }
 }
 
 TEST(ScaledSums, FollowTheirMagnitude) {

@@ -294,6 +294,39 @@ const Case lines_of_a_round[] = {
      "takes a tile, not"},
     {"BufferOfNoChunk", "%0 = warp.scale_for %k_max times 1.0 : memref<1xf32, 3>\n",
      "uses a slot's buffers outside a warp.team and the loop over a round"},
+    {"StripsOfAThird", "warp.team {\nwarp.slabs 32 strips 48 {\n^bb0(%c: index):\n}\n}\n",
+     "has strips of 48 columns; expected 32, 64 or 128"},
+    {"StripsOfTooMany", "warp.team {\nwarp.slabs 32 strips 64 {\n^bb0(%c: index):\n}\n}\n",
+     "has strips of 64 columns for 1 warps; expected 32 in all"},
+    {"ContractionInStrips",
+     "warp.team {\nwarp.slabs 32 strips 32 {\n^bb0(%c: index):\n%0 = warp.zeros : vector<16x16xf32>\n}\n}\n",
+     "is nothing that tiles in strips are for"},
+    {"ShiftInBlocks",
+     "%0 = warp.zeros : vector<1x32xf32>\n%1 = warp.zeros : vector<16x32xf32>\n"
+     "%2 = warp.call \"shift_rows\"(%1, %0) : (vector<16x32xf32>, vector<1x32xf32>) -> vector<16x32xf32>\n",
+     "is of tiles in strips"},
+    {"SlopeWithoutAScale",
+     "%0 = warp.load_number %k_max : memref<1xf32, 3>\n"
+     "%1 = warp.round %S slope %0 offset %0 : vector<16x32xf32> -> vector<16x32xf16>\n",
+     "slope and offset, only in the scale that x carries"},
+    {"AsItIsWithoutAScale", "%0 = warp.round %S as_is : vector<16x32xf32> -> vector<16x32xf16>\n",
+     "takes its scale from sums that carry one, and from nothing else"},
+    {"SameScaleAsNone",
+     "%0 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n%1 = warp.zeros : vector<16x16xf32>\n"
+     "%2 = warp.mma %1, %0, %0 same_scale : vector<16x16xf32>, vector<16x32xf16>, vector<16x32xf16>\n",
+     "in the same scale needs an accumulator that carries it"},
+    {"NewScaleBesideOne",
+     "%0 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n%1 = warp.zeros : vector<16x16xf32>\n"
+     "%2 = warp.with_scale %1 : vector<16x16xf32>\n"
+     "%3 = warp.mma %2, %0, %0 new_scale : vector<16x16xf32>, vector<16x32xf16>, vector<16x32xf16>\n",
+     "in a new one one that has none"},
+    {"ScaleOfABufferWithout", "%0 = warp.scale_of %h : memref<32x32xf16, 3>\n", "takes a buffer with one scale"},
+    {"ScaleBesideATileWithout",
+     "%0 = warp.load_number %k_max : memref<1xf32, 3>\n"
+     "%1 = warp.round %S : vector<16x32xf32> -> vector<16x32xf16>\n"
+     "%2 = warp.scale_beside %1 over %0 : vector<16x32xf16>\n",
+     "takes an operand that was rounded with a scale"},
+    {"NegativeBound", "%0 = warp.bound -1.0\n", "has a negative factor"},
     {"MaximumOfValueRows", "warp.team {\nwarp.publish_max %S, %k_max : vector<16x32xf32>, memref<1xf32, 3>\n}\n",
      "is for all warps of value rows"},
     {"CallOfASumWithAScale",

@@ -5,12 +5,12 @@ using namespace wkvc::test;
 
 // Copies x chunk by chunk to y, and its transpose through output_transposed to z; m gets the chunk's maximum, found
 // in two ways. Tensors: x [B,T,H,D] in T, y and z alike, m [B,chunks,H,16] f32.
-template <class T, int C, int D>
+template <class T, int C, int D, template <class, int, int> class Layout = Padded>
 WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
-  const Ring<T, C, D, 2> ring{block.memory};
+  const Ring<T, C, D, 2, Layout> ring{block.memory};
   float* const slots = block.floats(2 * Shared<T, C, D>::bytes);
   float* const chunk_max = slots + 32;
-  Copies<T, C, D, 2, 2> copies;
+  Copies<T, C, D, 2, 2, Layout> copies;
   copies.template take<1>(args, block, copied(block.warps - 1, args.tensor[0], ring, chunk_max));
   const int chunks = chunk_count<C>(args.tokens);
   copies.copy(args, block, 0);
@@ -48,6 +48,13 @@ CASE(f32, 16, 64, 4)
 CASE(f16, 16, 64, 1)
 CASE(bf16, 16, 64, 4)
 CASE(bf16, 32, 128, 3)
+
+#define EXCHANGED(T, C, D, WARPS) \
+  WKVC_KERNEL(copies_exchanged_##T##_##C##_##D, 4, WARPS, 1) { copies<T, C, D, Exchanged>(args, block); }
+EXCHANGED(bf16, 16, 64, 4)
+EXCHANGED(f16, 32, 128, 1)
+EXCHANGED(bf16, 16, 32, 2)
+EXCHANGED(f16, 48, 48, 1)
 
 // Copies x to y through a ring, from the last chunk to the first. Tensors: x [B,T,H,D] in T, y alike.
 template <class T, int C, int D, int STAGES>

@@ -31,3 +31,26 @@ WKVC_INLINE void steps(const KernelArgs<11>& args, const Block& block) {
 
 WKVC_KERNEL(scaled_sum_16, 11, 1, 1) { steps<16>(args, block); }
 WKVC_KERNEL(scaled_sum_64, 11, 1, 1) { steps<64>(args, block); }
+
+// One scale for all: S·kᵀ + v·(k·kᵀ) and S + v·k, as teams take a chunk. Tensors: S [16,64], v [16,16], k [16,64],
+// results alike.
+WKVC_KERNEL(same_scale, 5, 1, 1) {
+  Tile<f32, 16, 64> s, k;
+  Tile<f32, 16, 16> v;
+  load_state(s, args.tensor[0], block, 0);
+  load_state(v, args.tensor[1], block, 0);
+  load_state(k, args.tensor[2], block, 0);
+  const float k_scale = scale_for(max_abs(k) * 128.f);
+  const auto k_f16 = block.shared<f16, 16, 64>(0);
+  const auto KK_f16 = block.scaled_shared<f16, 16, 16>(0x1000, 0x2000);
+  store(k_f16, round_scaled<f16>(k, k_scale).data);
+  store(KK_f16, round_as_is<f16>(product_nt(scaled(k_f16, k_scale), scaled(k_f16, k_scale))));
+  auto sum = with_scale(s);
+  const auto s_f16 = round_in_scale<f16>(sum, 64.f / 32768, max_abs(v) * k_scale / 32768);
+  const auto v_f16 = round_scaled<f16>(v, scale_beside(s_f16, k_scale));
+  auto o = product_nt(s_f16, scaled(k_f16, k_scale));
+  mma_same_scale(o, v_f16, KK_f16);
+  mma_same_scale(sum, v_f16, trans(scaled(k_f16, k_scale)));
+  write(args.tensor[3], block, 0, widen(o));
+  write(args.tensor[4], block, 0, widen(sum));
+}

@@ -527,8 +527,20 @@ Value WarpBuilder::round(chunk::RoundOp op) {
                                has_own_scale(op) && !as_is && !other, in_scale, as_is);
 }
 
+// 2^(m - L) of a row m where there is L - m, too: negating that costs nothing.
+Value WarpBuilder::negated_exp2(chunk::Exp2Op op) {
+  auto below_row = op.getX().getDefiningOp<chunk::SubOp>();
+  if (!below_row || chunk::rows(below_row.getX()) != 1) return {};
+  for (auto other : program_.getBody().getOps<chunk::SubOp>()) {
+    if (other.getX() != below_row.getY() || other.getY() != below_row.getX()) continue;
+    Type type = type_of(op.getResult());
+    return call("exp2", call("neg", tile(other.getResult()), type), type);
+  }
+  return {};
+}
+
 // 2^(L - w - m) of a running sum L of w and a row m is 2^(L - m) of the row before, if that is there, too.
-Value WarpBuilder::shifted(chunk::Exp2Op op) {
+Value WarpBuilder::shifted_exp2(chunk::Exp2Op op) {
   auto over_row = op.getX().getDefiningOp<chunk::SubOp>();
   if (!over_row || chunk::rows(over_row.getY()) != 1) return {};
   auto before = over_row.getX().getDefiningOp<chunk::SubOp>();
@@ -542,6 +554,13 @@ Value WarpBuilder::shifted(chunk::Exp2Op op) {
     return call("shift_rows", {tile(other.getResult()), first}, type_of(op.getResult()));
   }
   return {};
+}
+
+// In strips; null where it is like any other function.
+Value WarpBuilder::exp2_beside(chunk::Exp2Op op) {
+  if (owner_ != Owner::slab || placement_.slab_width() == 16) return {};
+  Value shifted = shifted_exp2(op);
+  return shifted ? shifted : negated_exp2(op);
 }
 
 Value WarpBuilder::binary(Operation* op, const char* function) {
@@ -654,7 +673,7 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::RoundOp x) { return round(x); })
       .Case([&](chunk::WidenOp x) { return widened(x); })
       .Case([&](chunk::Exp2Op x) {
-        Value result = owner_ == Owner::slab && placement_.slab_width() > 16 ? shifted(x) : Value();
+        Value result = exp2_beside(x);
         return result ? result : function("exp2");
       })
       .Case([&](chunk::KeepValidOp) { return function(transposed ? "keep_valid_columns" : "keep_valid"); })

@@ -77,7 +77,9 @@ class WarpBuilder {
   Operand shared_operand(mlir::Value value);
   mlir::Value round(chunk::RoundOp op);
   mlir::Value over_scale(mlir::Value x, mlir::Value scale);
-  mlir::Value shifted(chunk::Exp2Op op);
+  mlir::Value exp2_beside(chunk::Exp2Op op);
+  mlir::Value shifted_exp2(chunk::Exp2Op op);
+  mlir::Value negated_exp2(chunk::Exp2Op op);
   mlir::Value binary(mlir::Operation* op, const char* function);
   mlir::Value tile(mlir::Value value);  // in registers, for elementwise use by the current owner
   bool carries_scale(mlir::Value x) const { return scaled_.contains(x); }

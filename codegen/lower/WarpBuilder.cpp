@@ -1,10 +1,6 @@
 #include "codegen/lower/WarpBuilder.h"
 
-#include <llvm/ADT/SmallSet.h>
-#include <llvm/ADT/StringSet.h>
 #include <llvm/ADT/TypeSwitch.h>
-
-#include <map>
 
 #include "codegen/ir/Text.h"
 #include "codegen/lower/TensorList.h"
@@ -13,10 +9,6 @@
 using namespace mlir;
 
 namespace wkvc {
-
-// Numbers that teams leave, beside scales.
-static constexpr const char *kSlope = "slope", *kOffset = "offset";
-static std::string scale_name(chunk::RoundOp round);
 
 WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, int teams, Type saved, Stored stored,
                          std::deque<SharedBuffer>& spaces, int first_phase)
@@ -28,14 +20,6 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
       buffers_(program, placement_, builder, warps, teams, saved, spaces, first_phase),
       copies_(program, placement_, buffers_, builder, saved) {
   if (teams > 1) sum_scales_ = find_sum_scales(program, placement_);
-}
-
-void WarpBuilder::plan(bool early) {
-  buffers_.plan(early && !(ops_of(Owner::slab, 1).empty() && ops_of(Owner::matrix, 1).empty()));
-  if (!sum_scales_) return;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (shares_scale(round)) buffers_.plan_number(scale_name(round));
-  for (const char* name : {kSlope, kOffset}) buffers_.plan_number(name);
 }
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
@@ -70,162 +54,9 @@ void WarpBuilder::begin_chunk() {
   create_own_scales();
 }
 
-// By the inputs of its bound, or by the value where there are several.
-static std::string scale_name(chunk::RoundOp round) {
-  std::string name;
-  int count = 0;
-  for (const auto& product : chunk::products(round)) {
-    for (llvm::StringRef input : product) name += input.str() + "_";
-    count += static_cast<int>(product.size());
-  }
-  if (count > 1 && !name_of(round.getX()).empty()) name = (name_of(round.getX()) + "_").str();
-  return name + "scale";
-}
-
-Value WarpBuilder::new_scale(chunk::RoundOp round) {
-  llvm::SmallVector<Value> slots;
-  llvm::SmallVector<int64_t> counts;
-  for (const auto& product : chunk::products(round)) {
-    counts.push_back(static_cast<int64_t>(product.size()));
-    for (llvm::StringRef input : product) slots.push_back(buffers_.maximum(input));
-  }
-  auto several = counts.size() > 1 ? b_.getDenseI64ArrayAttr(counts) : DenseI64ArrayAttr();
-  Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, several, round.getFactorAttr());
-  set_name(scale, scale_name(round));
-  return scale;
-}
-
-// Equal bounds share a scale.
-void WarpBuilder::create_scales(bool of_states, llvm::function_ref<bool(Operation*)> readers) {
-  llvm::DenseMap<std::pair<Attribute, Attribute>, Value> scales;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    if (!has_bound(round) || state_of_scale(round) || takes_scale_of_state(round) != of_states) continue;
-    if (!readers(round) && !llvm::any_of(round->getUsers(), readers)) continue;
-    Value& scale = scales[{*round.getBound(), round.getFactorAttr()}];
-    if (!scale) scale = new_scale(round);
-    scales_[round.getResult()] = scale;
-  }
-}
-
 void WarpBuilder::set_state(Value tile, bool with_scale) {
   state_ = tile;
   if (with_scale) scaled_.insert(tile);
-}
-
-// Of this warp's rows of a state, while the registers of the chunk's values are still free.
-void WarpBuilder::create_own_scales() {
-  owner_ = Owner::rows;
-  llvm::DenseMap<std::pair<Value, Attribute>, Value> scales;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    Value state = state_of_scale(round);
-    if (!state || carries_scale(state_)) continue;
-    Value& scale = scales[{state, round.getFactorAttr()}];
-    if (!scale) {
-      scale = create<warp::OwnScaleOp>(b_.getF32Type(), tile(state), round.getFactorAttr());
-      set_name(scale, (name_of(state) + "_scale").str());
-    }
-    scales_[round.getResult()] = scale;
-  }
-}
-
-//===- Scales that sums share ------------------------------------------------------------------------------------===//
-
-bool WarpBuilder::shares_scale(chunk::RoundOp round) const {
-  return has_bound(round) && !state_of_scale(round) && placement_.of(round.getResult()).owner != Owner::rows &&
-         llvm::any_of(round->getUsers(), [&](Operation* user) { return placement_.of(user).owner == Owner::rows; });
-}
-
-// A team's, or what it left.
-Value WarpBuilder::known_scale(Operation* round) {
-  Value& scale = scales_[round->getResult(0)];
-  if (scale) return scale;
-  scale = create<warp::ScaleOfOp>(b_.getF32Type(), shared_tile(round->getResult(0)));
-  set_name(scale, (name_of(round->getResult(0)) + "_scale").str());
-  return scale;
-}
-
-// One product of the bound, over the unit: a part of `slope` or `offset`.
-Value WarpBuilder::fitted(const Fit& fit, llvm::ArrayRef<std::string> product) {
-  constexpr double kHalfOfF16 = 32768, kOwnLargest = 256;  // of its scale, see scale_for
-  llvm::SmallVector<Value> slots, scales, under;
-  double factor = fit.bound.factor / kHalfOfF16;
-  for (const std::string& name : product) {
-    if (Value slot = buffers_.maximum(name)) slots.push_back(slot);
-    for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-      if (!has_own_scale(round) || own_maximum(round) != name) continue;
-      scales.push_back(known_scale(round));
-      factor *= kOwnLargest;
-    }
-  }
-  for (auto [round, power] : fit.unit) {
-    if (round == sum_scales_->state) continue;
-    (power > 0 ? under : scales).append(std::abs(power), known_scale(round));
-  }
-  return create<warp::BoundOp>(b_.getF32Type(), slots, scales, under, llvm::APFloat(static_cast<float>(factor)));
-}
-
-void WarpBuilder::store_fits() {
-  llvm::SmallVector<Value> slope, offset;
-  llvm::StringRef state = sum_scales_->state->getAttrOfType<StringAttr>("sym").getValue();
-  for (const Fit& fit : sum_scales_->fits)
-    for (const auto& product : fit.bound.products)
-      (llvm::is_contained(product, state) ? slope : offset).push_back(fitted(fit, product));
-  create<warp::StoreNumberOp>(slope, buffers_.number(kSlope));
-  create<warp::StoreNumberOp>(offset, buffers_.number(kOffset));
-}
-
-// The warp that makes matrices with scales of their own, if it is one.
-std::optional<int> WarpBuilder::number_warp() {
-  llvm::SmallSet<int, 4> makers;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (has_own_scale(round) && placement_.of(round.getResult()).owner == Owner::matrix &&
-        !sum_scales_->as_is.contains(round))
-      makers.insert(placement_.of(round.getResult()).warp);
-  if (makers.empty()) return 0;
-  return makers.size() == 1 ? std::optional(*makers.begin()) : std::nullopt;
-}
-
-// By that warp. Where there are several, when all are there.
-void WarpBuilder::store_numbers() {
-  if (!sum_scales_) return;
-  auto warp = number_warp();
-  if (!warp) create<warp::BarrierOp>();
-  auto on = create<warp::OnWarpOp>(warp.value_or(0));
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
-  llvm::StringSet<> stored;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (shares_scale(round) && stored.insert(scale_name(round)).second)
-      create<warp::StoreNumberOp>(known_scale(round), buffers_.number(scale_name(round)));
-  store_fits();
-  scales_.clear();  // others have to load them
-}
-
-void WarpBuilder::load_numbers() {
-  auto load = [&](const std::string& name) {
-    Value number = create<warp::LoadNumberOp>(b_.getF32Type(), buffers_.number(name));
-    set_name(number, name);
-    return number;
-  };
-  std::map<std::string, Value> loaded;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    if (!shares_scale(round)) continue;
-    Value& scale = loaded[scale_name(round)];
-    if (!scale) scale = load(scale_name(round));
-    scales_[round.getResult()] = scale;
-  }
-  slope_ = load(kSlope);
-  offset_ = load(kOffset);
-}
-
-// Of states whose maxima are scales.
-void WarpBuilder::publish_states() {
-  owner_ = Owner::rows;
-  for (Operation& op : program_.getBody().front()) {
-    if (!isa<chunk::StateOp, chunk::SavedStateOp>(op)) continue;
-    if (Value slots = buffers_.maximum(op.getAttrOfType<StringAttr>("sym").getValue()))
-      create<warp::PublishMaxOp>(tile(op.getResult(0)), slots);
-  }
 }
 
 //===- Phases ----------------------------------------------------------------------------------------------------===//
@@ -485,28 +316,6 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   return sum;
 }
 
-// An operand x over its scale, if it is an input times something else: the input takes the scale.
-Value WarpBuilder::over_scale(Value x, Value scale) {
-  if (auto widen = x.getDefiningOp<chunk::WidenOp>()) {
-    if (!isa<chunk::InputOp>(widen.getX().getDefiningOp())) return {};
-    Value& over = over_[{x, scale}];
-    if (over) return over;
-    over = create<warp::WidenOverOp>(type_of(x), tile(widen.getX()), scale);
-    set_name(over, (name_of(widen.getX()) + "_over").str());
-    return over;
-  }
-  auto product = x.getDefiningOp<chunk::MulOp>();
-  if (!product) return {};
-  for (auto [factor, other] : {std::pair{product.getX(), product.getY()}, {product.getY(), product.getX()}}) {
-    Value over = factor.getType() == x.getType() ? over_scale(factor, scale) : Value();
-    if (!over) continue;
-    Value result = call("mul", {over, tile(other)}, type_of(x));
-    set_name(result, name_of(x));
-    return result;
-  }
-  return {};
-}
-
 Value WarpBuilder::round(chunk::RoundOp op) {
   if (owner_ == Owner::slab && placement_.slab_width() > 16 && has_bound(op))
     if (Value over = over_scale(op.getX(), scale_of(op.getResult())))
@@ -525,42 +334,6 @@ Value WarpBuilder::round(chunk::RoundOp op) {
   bool fits = in_scale && sum_scales_;
   return create<warp::RoundOp>(type_of(op.getResult()), x, scale, fits ? slope_ : Value(), fits ? offset_ : Value(),
                                has_own_scale(op) && !as_is && !other, in_scale, as_is);
-}
-
-// 2^(m - L) of a row m where there is L - m, too: negating that costs nothing.
-Value WarpBuilder::negated_exp2(chunk::Exp2Op op) {
-  auto below_row = op.getX().getDefiningOp<chunk::SubOp>();
-  if (!below_row || chunk::rows(below_row.getX()) != 1) return {};
-  for (auto other : program_.getBody().getOps<chunk::SubOp>()) {
-    if (other.getX() != below_row.getY() || other.getY() != below_row.getX()) continue;
-    Type type = type_of(op.getResult());
-    return call("exp2", call("neg", tile(other.getResult()), type), type);
-  }
-  return {};
-}
-
-// 2^(L - w - m) of a running sum L of w and a row m is 2^(L - m) of the row before, if that is there, too.
-Value WarpBuilder::shifted_exp2(chunk::Exp2Op op) {
-  auto over_row = op.getX().getDefiningOp<chunk::SubOp>();
-  if (!over_row || chunk::rows(over_row.getY()) != 1) return {};
-  auto before = over_row.getX().getDefiningOp<chunk::SubOp>();
-  auto sum = before ? before.getX().getDefiningOp<chunk::CumsumOp>() : chunk::CumsumOp();
-  if (!sum || sum.getReverse() || sum.getX() != before.getY()) return {};
-  for (auto other : program_.getBody().getOps<chunk::Exp2Op>()) {
-    auto x = other.getX().getDefiningOp<chunk::SubOp>();
-    if (!x || x.getX() != sum.getResult() || x.getY() != over_row.getY()) continue;
-    Value row = tile(over_row.getY());
-    Value first = call("exp2", call("neg", row, row.getType()), row.getType());
-    return call("shift_rows", {tile(other.getResult()), first}, type_of(op.getResult()));
-  }
-  return {};
-}
-
-// In strips; null where it is like any other function.
-Value WarpBuilder::exp2_beside(chunk::Exp2Op op) {
-  if (owner_ != Owner::slab || placement_.slab_width() == 16) return {};
-  Value shifted = shifted_exp2(op);
-  return shifted ? shifted : negated_exp2(op);
 }
 
 Value WarpBuilder::binary(Operation* op, const char* function) {

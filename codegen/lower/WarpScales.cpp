@@ -1,0 +1,193 @@
+// The scales of a chunk's operands, and the numbers about them that a team leaves for those who take the state through
+// its chunk.
+#include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/SmallSet.h>
+#include <llvm/ADT/StringSet.h>
+
+#include <map>
+
+#include "codegen/ir/Text.h"
+#include "codegen/lower/WarpBuilder.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// Numbers that teams leave, beside scales.
+constexpr const char *kSlope = "slope", *kOffset = "offset";
+
+// By the inputs of its bound, or by the value where there are several.
+std::string scale_name(chunk::RoundOp round) {
+  std::string name;
+  int count = 0;
+  for (const auto& product : chunk::products(round)) {
+    for (llvm::StringRef input : product) name += input.str() + "_";
+    count += static_cast<int>(product.size());
+  }
+  if (count > 1 && !name_of(round.getX()).empty()) name = (name_of(round.getX()) + "_").str();
+  return name + "scale";
+}
+
+// Also by its factor, where there are several.
+std::string number_name(chunk::RoundOp round) {
+  llvm::SetVector<Attribute> factors;
+  for (auto other : round->getParentOfType<chunk::ProgramOp>().getBody().getOps<chunk::RoundOp>())
+    if (other.getBoundAttr() == round.getBoundAttr()) factors.insert(other.getFactorAttr());
+  auto index = llvm::find(factors, round.getFactorAttr()) - factors.begin();
+  return scale_name(round) + (index ? "_" + std::to_string(index + 1) : "");
+}
+
+}  // namespace
+
+void WarpBuilder::plan(bool early) {
+  buffers_.plan(early && !(ops_of(Owner::slab, 1).empty() && ops_of(Owner::matrix, 1).empty()));
+  if (!sum_scales_) return;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+    if (shares_scale(round)) buffers_.plan_number(number_name(round));
+  for (const char* name : {kSlope, kOffset}) buffers_.plan_number(name);
+}
+
+Value WarpBuilder::new_scale(chunk::RoundOp round) {
+  llvm::SmallVector<Value> slots;
+  llvm::SmallVector<int64_t> counts;
+  for (const auto& product : chunk::products(round)) {
+    counts.push_back(static_cast<int64_t>(product.size()));
+    for (llvm::StringRef input : product) slots.push_back(buffers_.maximum(input));
+  }
+  auto several = counts.size() > 1 ? b_.getDenseI64ArrayAttr(counts) : DenseI64ArrayAttr();
+  Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, several, round.getFactorAttr());
+  set_name(scale, scale_name(round));
+  return scale;
+}
+
+// Equal bounds share a scale.
+void WarpBuilder::create_scales(bool of_states, llvm::function_ref<bool(Operation*)> readers) {
+  llvm::DenseMap<std::pair<Attribute, Attribute>, Value> scales;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    if (!has_bound(round) || state_of_scale(round) || takes_scale_of_state(round) != of_states) continue;
+    if (!readers(round) && !llvm::any_of(round->getUsers(), readers)) continue;
+    Value& scale = scales[{*round.getBound(), round.getFactorAttr()}];
+    if (!scale) scale = new_scale(round);
+    scales_[round.getResult()] = scale;
+  }
+}
+
+// Of this warp's rows of a state, while the registers of the chunk's values are still free.
+void WarpBuilder::create_own_scales() {
+  owner_ = Owner::rows;
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> scales;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    Value state = state_of_scale(round);
+    if (!state || carries_scale(state_)) continue;
+    Value& scale = scales[{state, round.getFactorAttr()}];
+    if (!scale) {
+      scale = create<warp::OwnScaleOp>(b_.getF32Type(), tile(state), round.getFactorAttr());
+      set_name(scale, (name_of(state) + "_scale").str());
+    }
+    scales_[round.getResult()] = scale;
+  }
+}
+
+//===- Scales that sums share ------------------------------------------------------------------------------------===//
+
+bool WarpBuilder::shares_scale(chunk::RoundOp round) const {
+  return has_bound(round) && !state_of_scale(round) && placement_.of(round.getResult()).owner != Owner::rows &&
+         llvm::any_of(round->getUsers(), [&](Operation* user) { return placement_.of(user).owner == Owner::rows; });
+}
+
+// A team's, or what it left.
+Value WarpBuilder::known_scale(Operation* round) {
+  Value& scale = scales_[round->getResult(0)];
+  if (scale) return scale;
+  scale = create<warp::ScaleOfOp>(b_.getF32Type(), shared_tile(round->getResult(0)));
+  set_name(scale, (name_of(round->getResult(0)) + "_scale").str());
+  return scale;
+}
+
+// One product of the bound, over the unit: a part of `slope` or `offset`.
+Value WarpBuilder::fitted(const Fit& fit, llvm::ArrayRef<std::string> product) {
+  constexpr double kHalfOfF16 = 32768, kOwnLargest = 256;  // of its scale, see scale_for
+  llvm::SmallVector<Value> slots, scales, under;
+  double factor = fit.bound.factor / kHalfOfF16;
+  for (const std::string& name : product) {
+    if (Value slot = buffers_.maximum(name)) slots.push_back(slot);
+    for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+      if (!has_own_scale(round) || own_maximum(round) != name) continue;
+      scales.push_back(known_scale(round));
+      factor *= kOwnLargest;
+    }
+  }
+  for (auto [round, power] : fit.unit) {
+    if (round == sum_scales_->state) continue;
+    (power > 0 ? under : scales).append(std::abs(power), known_scale(round));
+  }
+  return create<warp::BoundOp>(b_.getF32Type(), slots, scales, under, llvm::APFloat(static_cast<float>(factor)));
+}
+
+void WarpBuilder::store_fits() {
+  llvm::SmallVector<Value> slope, offset;
+  llvm::StringRef state = sum_scales_->state->getAttrOfType<StringAttr>("sym").getValue();
+  for (const Fit& fit : sum_scales_->fits)
+    for (const auto& product : fit.bound.products)
+      (llvm::is_contained(product, state) ? slope : offset).push_back(fitted(fit, product));
+  create<warp::StoreNumberOp>(slope, buffers_.number(kSlope));
+  create<warp::StoreNumberOp>(offset, buffers_.number(kOffset));
+}
+
+// The warp that makes matrices with scales of their own, if it is one.
+std::optional<int> WarpBuilder::number_warp() {
+  llvm::SmallSet<int, 4> makers;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+    if (has_own_scale(round) && placement_.of(round.getResult()).owner == Owner::matrix &&
+        !sum_scales_->as_is.contains(round))
+      makers.insert(placement_.of(round.getResult()).warp);
+  if (makers.empty()) return 0;
+  return makers.size() == 1 ? std::optional(*makers.begin()) : std::nullopt;
+}
+
+// By that warp. Where there are several, when all are there.
+void WarpBuilder::store_numbers() {
+  if (!sum_scales_) return;
+  auto warp = number_warp();
+  if (!warp) create<warp::BarrierOp>();
+  auto on = create<warp::OnWarpOp>(warp.value_or(0));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
+  llvm::StringSet<> stored;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+    if (shares_scale(round) && stored.insert(number_name(round)).second)
+      create<warp::StoreNumberOp>(known_scale(round), buffers_.number(number_name(round)));
+  store_fits();
+  scales_.clear();  // others have to load them
+}
+
+void WarpBuilder::load_numbers() {
+  auto load = [&](const std::string& name) {
+    Value number = create<warp::LoadNumberOp>(b_.getF32Type(), buffers_.number(name));
+    set_name(number, name);
+    return number;
+  };
+  std::map<std::string, Value> loaded;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    if (!shares_scale(round)) continue;
+    Value& scale = loaded[number_name(round)];
+    if (!scale) scale = load(number_name(round));
+    scales_[round.getResult()] = scale;
+  }
+  slope_ = load(kSlope);
+  offset_ = load(kOffset);
+}
+
+// Of states whose maxima are scales.
+void WarpBuilder::publish_states() {
+  owner_ = Owner::rows;
+  for (Operation& op : program_.getBody().front()) {
+    if (!isa<chunk::StateOp, chunk::SavedStateOp>(op)) continue;
+    if (Value slots = buffers_.maximum(op.getAttrOfType<StringAttr>("sym").getValue()))
+      create<warp::PublishMaxOp>(tile(op.getResult(0)), slots);
+  }
+}
+
+}  // namespace wkvc

@@ -160,7 +160,7 @@ class Emitter {
     llvm::TypeSwitch<Operation*>(&op)
         .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp, warp::CopyOp,
               warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::ScaleOfOp,
-              warp::ScaleBesideOp, warp::BoundOp, warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp,
+              warp::RoundBesideOp, warp::BoundOp, warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp,
               warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
               warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
               warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
@@ -411,15 +411,20 @@ class Emitter {
 
   void write(warp::ScaleOfOp op) { line("const float {} = *{}.scale;", declare(op.getResult()), names_.of(op.getX())); }
 
-  void write(warp::ScaleBesideOp op) {
-    line("const float {} = scale_beside({}, {});", declare(op.getResult()), expr(op.getX()), names_.of(op.getOther()));
+  void write(warp::RoundBesideOp op) {
+    line("const auto {} = round_beside<{}>({}, {}, {});", declare(op.getResult()),
+         dtype_text(cast<VectorType>(op.getType()).getElementType()), expr(op.getX()), expr(op.getState()),
+         names_.of(op.getOther()));
   }
 
   void write(warp::BoundOp op) {
     std::string product = float_text(op.getFactor());
-    for (Value slots : op.getSlots()) product += " * " + largest_in(slots);
+    // By turns, as products of maxima alone may leave the range of f32.
+    for (size_t i = 0; i < std::max(op.getSlots().size(), op.getUnder().size()); ++i) {
+      if (i < op.getSlots().size()) product += " * " + largest_in(op.getSlots()[i]);
+      if (i < op.getUnder().size()) product += fmt::format(" * inverse_scale({})", names_.of(op.getUnder()[i]));
+    }
     for (Value scale : op.getScales()) product += " * " + names_.of(scale);
-    for (Value scale : op.getUnder()) product += fmt::format(" * inverse_scale({})", names_.of(scale));
     line("const float {} = {};", declare(op.getResult()), product);
   }
 
@@ -607,7 +612,7 @@ class Emitter {
 
   void write(warp::ZerosOp op) {
     auto reader = op->hasOneUse() ? dyn_cast<warp::MmaOp>(*op->user_begin()) : warp::MmaOp();
-    if (reader && reader.getNewScale()) return;  // a product alone
+    if (reader && reader.getNewScale() && reader.getAcc() == op.getResult()) return;  // a product alone
     auto shape = cast<VectorType>(op.getType()).getShape();
     std::string name = declare(op.getResult());
     if (shape[0] == 1 || shape[1] == 1)

@@ -347,7 +347,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
   check_teams(program, teams);
-  if (teams > 1) leave_room_for_products(program);
+  if (teams > 1) leave_room_for_products(program, warps_of(program) / teams);
   KernelBuilder(program, recompute, maps, blocks, teams, b).run(arch);
   if (program.getSummary()) add_combine(program, b, arch);
   add_batch_sums(program, b, arch);

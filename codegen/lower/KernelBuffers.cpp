@@ -57,7 +57,17 @@ void KernelBuffers::plan(bool early) {
   plan_scratch();
 }
 
+// Whether each input is read in the first phase alone, or by value rows alone, which wait for it.
+bool KernelBuffers::are_apart() const {
+  return llvm::all_of(chunk::ProgramOp(program_).getBody().getOps<chunk::InputOp>(), [&](chunk::InputOp input) {
+    Value value = input.getResult();
+    return chunk::columns(value) == 1 || last_phase(value) == 0 ||
+           llvm::all_of(value.getUsers(), [&](Operation* user) { return placement_.of(user).owner == Owner::rows; });
+  });
+}
+
 void KernelBuffers::plan_rings(bool early) {
+  early &= are_apart();
   for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
     Value value = input.getResult();
     if (chunk::columns(value) == 1) continue;  // read from global memory

@@ -66,6 +66,7 @@ class KernelBuffers {
   mlir::Value staged() const { return staged_.value; }  // null if no state is copied ahead
 
  private:
+  bool are_apart() const;
   void plan_rings(bool early);
   void deal_rings();
   void plan_maximum(llvm::StringRef name);

@@ -100,14 +100,14 @@ bool Placement::is_stored(Operation* op) const {
   return is_contraction(op) || is_accumulator(op) || isa<chunk::CumsumOp, chunk::SumRowsOp>(op);
 }
 
-Placement::Placement(chunk::ProgramOp program, int warps, Stored stored)
+Placement::Placement(chunk::ProgramOp program, int warps, Stored stored, bool strips)
     : stored_(stored), spaces_(infer_spaces(program)) {
   Block& body = program.getBody().front();
   assign_phases(body);
   delay_slabs(body);
   assign_matrices(body, warps);
   find_shared(body);
-  slab_width_ = wkvc::slab_width(program, *this, warps);
+  slab_width_ = strips ? wkvc::slab_width(program, *this, warps) : 16;
 }
 
 // One number a token: of such inputs alone everyone computes it, else one warp.

@@ -29,13 +29,14 @@ enum class Stored { sums, activations, exponentials };
 
 class Placement {
  public:
-  Placement(chunk::ProgramOp program, int warps, Stored stored = Stored::sums);
+  Placement(chunk::ProgramOp program, int warps, Stored stored = Stored::sums, bool strips = false);
 
   const Place& of(mlir::Value value) const { return places_.find(value)->second; }
   const Place& of(mlir::Operation* op) const { return ops_.find(op)->second; }
   const Space& space(mlir::Value value) const { return spaces_.find(value)->second; }
   int phases() const { return phases_; }
-  int64_t slab_width() const { return slab_width_; }  // columns, see Strips.h
+  int64_t slab_width() const { return slab_width_; }    // columns
+  bool in_strips() const { return slab_width_ != 16; }  // where they are allowed, see Strips.h
 
  private:
   Owner owner_of(mlir::Operation* op) const;

@@ -8,17 +8,15 @@ namespace wkvc {
 
 namespace {
 
-constexpr double kHalfOfF16 = 32768;
 constexpr float kRoom = 128;  // so that |input| is below twice the scale
 
-// Of the scale of an operand that is bounded by an input, what the input's maximum is at most: scale_for makes an
-// operand smaller than 2^8.
-double largest_input(chunk::RoundOp round) { return 256 / round.getFactor()->convertToDouble(); }
+// Of the scale of an operand that is bounded by an input, what the input's maximum is at most.
+double largest_input(chunk::RoundOp round) { return kLargestOperand / round.getFactor()->convertToDouble(); }
 
 bool is_bounded_by_one(chunk::RoundOp round) { return has_bound(round) && round.getBound()->size() == 1; }
 llvm::StringRef bounding(chunk::RoundOp round) { return cast<StringAttr>((*round.getBound())[0]).getValue(); }
 
-Unit product(Unit a, const Unit& b) {
+ScaleProduct product(ScaleProduct a, const ScaleProduct& b) {
   for (auto [scale, power] : b)
     if ((a[scale] += power) == 0) a.erase(scale);
   return a;
@@ -36,7 +34,7 @@ class Finder {
 
  private:
   bool is_of_rows(Operation* op) const { return placement_.of(op).owner == Owner::rows; }
-  const Unit* unit(Value x) const {
+  const ScaleProduct* unit(Value x) const {
     auto it = units_.find(x);
     return it == units_.end() ? nullptr : &it->second;
   }
@@ -57,8 +55,11 @@ class Finder {
     auto of_state = [](chunk::RoundOp round) { return !!state_of_scale(round); };
     auto rounds = llvm::make_filter_range(program_.getBody().getOps<chunk::RoundOp>(), of_state);
     if (!llvm::hasSingleElement(rounds)) return false;
-    return llvm::all_of(program_.getBody().getOps<chunk::UpdateOp>(),
-                        [&](chunk::UpdateOp update) { return is_made_of(update.getX(), (*rounds.begin()).getX()); });
+    return llvm::all_of(program_.getBody().getOps<chunk::UpdateOp>(), [&](chunk::UpdateOp update) {
+      const ScaleProduct* of_update = unit(update.getX());
+      return of_update && *of_update == ScaleProduct{{found_.state, 1}} &&
+             is_made_of(update.getX(), (*rounds.begin()).getX());
+    });
   }
   static bool is_made_of(Value x, Value sum) {
     Operation* op = x.getDefiningOp();
@@ -66,30 +67,32 @@ class Finder {
                         llvm::any_of(op->getOperands(), [&](Value operand) { return is_made_of(operand, sum); }));
   }
 
-  // What is made of sums that have a unit.
+  // What is made of sums that have a unit. A product with a row keeps it, sums have that of their terms; before
+  // anything else it is taken off.
   bool visit_rows(Operation* op) {
     if (llvm::none_of(op->getOperands(), [&](Value x) { return unit(x); })) return true;
-    Value result = op->getResult(0);
     if (isa<chunk::AddOp>(op)) return visit_sum(op);
-    // A state times a row.
-    if (isa<chunk::MulOp>(op) && !(unit(op->getOperand(0)) && unit(op->getOperand(1)))) {
-      for (Value x : op->getOperands())
-        if (unit(x) && x.getType() == result.getType()) return units_[result] = *unit(x), true;
+    if (auto product = dyn_cast<chunk::MulOp>(op)) {
+      Value x = product.getX(), row = product.getY();
+      if (!unit(x)) std::swap(x, row);
+      bool by_row = !unit(row) && chunk::rows(row) == 1 && chunk::columns(row) == chunk::columns(x);
+      if (by_row && placement_.space(x).rows == Axis::value) units_[product.getResult()] = ScaleProduct(*unit(x));
     }
-    return false;
+    return true;
   }
 
   // A contraction may be added to what has no unit, first of all.
   bool visit_sum(Operation* op) {
-    const Unit *x = unit(op->getOperand(0)), *y = unit(op->getOperand(1));
-    bool adds_product = isa<chunk::DotOp>(op->getOperand(1).getDefiningOp());
-    if (x && y ? *x != *y : !y || !adds_product) return false;
-    units_[op->getResult(0)] = Unit(*y);
+    const ScaleProduct *x = unit(op->getOperand(0)), *y = unit(op->getOperand(1));
+    auto is_product = [](Value term) { return isa<chunk::DotOp>(term.getDefiningOp()); };
+    if (!is_product(op->getOperand(0)) && !is_product(op->getOperand(1))) return true;
+    if (x && y ? *x != *y : !y || !is_product(op->getOperand(1))) return false;
+    units_[op->getResult(0)] = ScaleProduct(*y);
     return true;
   }
 
   bool visit(chunk::DotOp dot) {
-    const Unit *x = unit(dot.getX()), *y = unit(dot.getY());
+    const ScaleProduct *x = unit(dot.getX()), *y = unit(dot.getY());
     if (x && y) units_[dot.getResult()] = product(*x, *y);
     if (!is_of_rows(dot)) return true;
     found_.products.insert(dot);
@@ -97,10 +100,11 @@ class Finder {
   }
 
   bool visit(chunk::RoundOp round) {
-    if (chunk::element(round.getResult()).isF16() && !round.getBound()) return units_[round.getResult()] = {}, true;
     if (!chunk::element(round.getResult()).isF16()) return false;
     if (is_of_rows(round)) return visit_of_rows(round);
-    if (has_bound(round)) {
+    if (!round.getBound()) {
+      units_[round.getResult()] = {};  // a scale of 1
+    } else if (has_bound(round)) {
       units_[round.getResult()] = {{first_alike(round), 1}};
     } else if (auto inside = as_products(round)) {
       for (chunk::DotOp dot : *inside) found_.products.insert(dot);
@@ -119,13 +123,13 @@ class Finder {
   }
 
   bool visit_of_rows(chunk::RoundOp round) {
-    Unit in;
+    ScaleProduct in;
     if (state_of_scale(round)) {
       in = {{found_.state, 1}};
     } else if (auto other = updates_with(round)) {
       found_.beside[round] = other;
       in = {{found_.state, 1}, {first_alike(other), -1}};
-    } else if (const Unit* of_sum = unit(round.getX())) {
+    } else if (const ScaleProduct* of_sum = unit(round.getX())) {
       found_.as_is.insert(round);
       in = *of_sum;
     } else {
@@ -146,7 +150,7 @@ class Finder {
     return {};
   }
 
-  bool fits(chunk::RoundOp round, const Unit& unit) {
+  bool fits(chunk::RoundOp round, const ScaleProduct& unit) {
     auto bound = bound_of(round.getX(), Known::operands);
     if (!bound || unit.count(found_.state) == 0 || unit.at(found_.state) != 1) return false;
     for (const auto& product : bound->products)
@@ -160,7 +164,8 @@ class Finder {
   bool is_known(llvm::StringRef name) const {
     if (found_.state->getAttrOfType<StringAttr>("sym").getValue() == name) return true;
     return llvm::any_of(program_.getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
-      if (has_own_scale(round)) return own_maximum(round) == name;
+      if (has_own_scale(round))
+        return placement_.of(round.getResult()).owner == Owner::matrix && own_maximum(round) == name;
       return has_bound(round) && llvm::is_contained(round.getBound()->getAsValueRange<StringAttr>(), name);
     });
   }
@@ -201,7 +206,7 @@ class Finder {
   mutable chunk::ProgramOp program_;  // whose accessors are not const
   const Placement& placement_;
   SumScales found_;
-  llvm::DenseMap<Value, Unit> units_;
+  llvm::DenseMap<Value, ScaleProduct> units_;
 };
 
 }  // namespace
@@ -211,12 +216,17 @@ std::optional<SumScales> find_sum_scales(chunk::ProgramOp program, const Placeme
   return Finder(program, placement).run();
 }
 
-void leave_room_for_products(chunk::ProgramOp program) {
+void leave_room_for_products(chunk::ProgramOp program, int warps) {
   Builder b(program.getContext());
+  std::vector<std::pair<chunk::RoundOp, FloatAttr>> before;
   for (auto round : program.getBody().getOps<chunk::RoundOp>()) {
     bool of_input = is_bounded_by_one(round) && !state_of_scale(round);
-    if (of_input && round.getFactor()->convertToDouble() < kRoom) round.setFactorAttr(b.getF32FloatAttr(kRoom));
+    if (!of_input || round.getFactor()->convertToDouble() >= kRoom) continue;
+    before.emplace_back(round, round.getFactorAttr());
+    round.setFactorAttr(b.getF32FloatAttr(kRoom));
   }
+  if (find_sum_scales(program, Placement(program, warps))) return;
+  for (auto& [round, factor] : before) round.setFactorAttr(factor);
 }
 
 }  // namespace wkvc

@@ -21,12 +21,15 @@
 namespace wkvc {
 
 // A product of powers of the scales of rounded values and of the state's; of those that share one, the first's.
-using Unit = std::map<mlir::Operation*, int>;
+using ScaleProduct = std::map<mlir::Operation*, int>;
+
+inline constexpr double kHalfOfF16 = 32768;     // of its largest number
+inline constexpr double kLargestOperand = 256;  // of its scale, see scale_for
 
 // An operand is at most `bound` and is to be at most half of what f16 holds times `unit`.
 struct Fit {
   Bound bound;
-  Unit unit;
+  ScaleProduct unit;
 };
 
 struct SumScales {
@@ -41,8 +44,8 @@ struct SumScales {
 // None where the terms of a sum have nothing in common, or an operand has no bound.
 std::optional<SumScales> find_sum_scales(chunk::ProgramOp program, const Placement& placement);
 
-// In programs whose chunks teams prepare: operands made of inputs have scales that leave room for contractions of two
-// of them to be rounded as they are.
-void leave_room_for_products(chunk::ProgramOp program);
+// Operands made of inputs get scales that leave room for contractions of two of them to be rounded as they are, if that
+// is of use: `warps` share a chunk.
+void leave_room_for_products(chunk::ProgramOp program, int warps);
 
 }  // namespace wkvc

@@ -16,7 +16,7 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
       b_(builder),
       warps_(warps / teams),
       teams_(teams),
-      placement_(program, warps / teams, stored),
+      placement_(program, warps / teams, stored, /*strips=*/teams > 1),
       buffers_(program, placement_, builder, warps, teams, saved, spaces, first_phase),
       copies_(program, placement_, buffers_, builder, saved) {
   if (teams > 1) sum_scales_ = find_sum_scales(program, placement_);
@@ -152,7 +152,7 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   local_.clear();
   int64_t width = placement_.slab_width();
   auto loop = create<warp::SlabsOp>(b_.getI64IntegerAttr(program_.getKeyDim()),
-                                    width > 16 ? b_.getI64IntegerAttr(width) : IntegerAttr());
+                                    placement_.in_strips() ? b_.getI64IntegerAttr(width) : IntegerAttr());
   OpBuilder::InsertionGuard guard(b_);
   column_ = begin_slab(loop);
   over_.clear();
@@ -217,9 +217,22 @@ VectorType WarpBuilder::type_of(Value value) const {
   return VectorType::get({r, c}, chunk::element(value));
 }
 
+// What there is of sums that carry a scale.
+bool WarpBuilder::keeps_scale(llvm::StringRef function, ValueRange x) const {
+  if (function == "mul") return carries_scale(x[0]) && cast<VectorType>(x[1].getType()).getDimSize(0) == 1;
+  return llvm::is_contained({"tril", "tril_strict", "level_pairs", "add"}, function) &&
+         llvm::all_of(x, [&](Value operand) { return carries_scale(operand); });
+}
+
 Value WarpBuilder::call(llvm::StringRef function, ValueRange x, Type type, std::optional<float> constant) {
-  Value result = create<warp::CallOp>(type, function, x, constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
-  if (llvm::any_of(x, [&](Value operand) { return carries_scale(operand); })) scaled_.insert(result);
+  auto carries = [&](Value operand) { return carries_scale(operand); };
+  llvm::SmallVector<Value> operands(x);
+  const bool keeps = llvm::any_of(x, carries) && keeps_scale(function, x);
+  if (!keeps)
+    for (Value& operand : operands)
+      if (carries(operand)) operand = create<warp::WithoutScaleOp>(operand);
+  Value result = create<warp::CallOp>(type, function, operands, constant ? b_.getF32FloatAttr(*constant) : FloatAttr());
+  if (keeps) scaled_.insert(result);
   return result;
 }
 
@@ -317,23 +330,19 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
 }
 
 Value WarpBuilder::round(chunk::RoundOp op) {
-  if (owner_ == Owner::slab && placement_.slab_width() > 16 && has_bound(op))
+  if (owner_ == Owner::slab && placement_.in_strips() && has_bound(op))
     if (Value over = over_scale(op.getX(), scale_of(op.getResult())))
       return create<warp::RoundOp>(type_of(op.getResult()), over, Value(), Value(), Value(), false, false, false);
   Value x = tile(op.getX()), scale;
   bool as_is = sum_scales_ && sum_scales_->as_is.contains(op);
   chunk::RoundOp other = sum_scales_ ? sum_scales_->beside.lookup(op) : chunk::RoundOp();
-  bool in_scale = carries_scale(x) && !as_is && !other;
-  if (other) {
-    scale = create<warp::ScaleBesideOp>(b_.getF32Type(), state_operand_, known_scale(other));
-    set_name(scale, (name_of(stored(op.getX())) + "_scale").str());
-  } else if (has_bound(op) && !in_scale) {
-    scale = scale_of(op.getResult());
-  }
+  if (other) return create<warp::RoundBesideOp>(type_of(op.getResult()), x, state_operand_, known_scale(other));
+  bool in_scale = carries_scale(x) && !as_is;
+  if (has_bound(op) && !in_scale) scale = scale_of(op.getResult());
   if (in_scale) rounded_.insert(x);
   bool fits = in_scale && sum_scales_;
   return create<warp::RoundOp>(type_of(op.getResult()), x, scale, fits ? slope_ : Value(), fits ? offset_ : Value(),
-                               has_own_scale(op) && !as_is && !other, in_scale, as_is);
+                               has_own_scale(op) && !as_is, in_scale, as_is);
 }
 
 Value WarpBuilder::binary(Operation* op, const char* function) {

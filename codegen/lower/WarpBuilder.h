@@ -86,6 +86,7 @@ class WarpBuilder {
   bool is_computed(mlir::Value value) const;
   mlir::Value shared_tile(mlir::Value value);  // as a whole, in shared memory
   mlir::Value scale_of(mlir::Value value);     // of a rounded value with a bound; null if none
+  bool keeps_scale(llvm::StringRef function, mlir::ValueRange x) const;
   mlir::Value call(llvm::StringRef function, mlir::ValueRange x, mlir::Type type, std::optional<float> constant = {});
   mlir::VectorType type_of(mlir::Value value) const;
   bool is_column_vector(mlir::Value value) const;

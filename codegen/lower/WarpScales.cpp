@@ -16,7 +16,7 @@ namespace wkvc {
 namespace {
 
 // Numbers that teams leave, beside scales.
-constexpr const char *kSlope = "slope", *kOffset = "offset";
+constexpr const char *kSlope = "slope", *kOffset = "intercept";
 
 // By the inputs of its bound, or by the value where there are several.
 std::string scale_name(chunk::RoundOp round) {
@@ -30,12 +30,14 @@ std::string scale_name(chunk::RoundOp round) {
   return name + "scale";
 }
 
-// Also by its factor, where there are several.
+// Another one for each scale.
 std::string number_name(chunk::RoundOp round) {
-  llvm::SetVector<Attribute> factors;
+  llvm::SetVector<std::pair<Attribute, Attribute>> alike;
   for (auto other : round->getParentOfType<chunk::ProgramOp>().getBody().getOps<chunk::RoundOp>())
-    if (other.getBoundAttr() == round.getBoundAttr()) factors.insert(other.getFactorAttr());
-  auto index = llvm::find(factors, round.getFactorAttr()) - factors.begin();
+    if (has_bound(other) && scale_name(other) == scale_name(round))
+      alike.insert({other.getBoundAttr(), other.getFactorAttr()});
+  auto index =
+      llvm::find(alike, std::pair<Attribute, Attribute>(round.getBoundAttr(), round.getFactorAttr())) - alike.begin();
   return scale_name(round) + (index ? "_" + std::to_string(index + 1) : "");
 }
 
@@ -108,7 +110,6 @@ Value WarpBuilder::known_scale(Operation* round) {
 
 // One product of the bound, over the unit: a part of `slope` or `offset`.
 Value WarpBuilder::fitted(const Fit& fit, llvm::ArrayRef<std::string> product) {
-  constexpr double kHalfOfF16 = 32768, kOwnLargest = 256;  // of its scale, see scale_for
   llvm::SmallVector<Value> slots, scales, under;
   double factor = fit.bound.factor / kHalfOfF16;
   for (const std::string& name : product) {
@@ -116,7 +117,7 @@ Value WarpBuilder::fitted(const Fit& fit, llvm::ArrayRef<std::string> product) {
     for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
       if (!has_own_scale(round) || own_maximum(round) != name) continue;
       scales.push_back(known_scale(round));
-      factor *= kOwnLargest;
+      factor *= kLargestOperand;
     }
   }
   for (auto [round, power] : fit.unit) {
@@ -132,6 +133,12 @@ void WarpBuilder::store_fits() {
   for (const Fit& fit : sum_scales_->fits)
     for (const auto& product : fit.bound.products)
       (llvm::is_contained(product, state) ? slope : offset).push_back(fitted(fit, product));
+  // So that the state's scale over another one is finite.
+  llvm::SmallSetVector<Value, 4> others;
+  for (auto& [round, other] : sum_scales_->beside) others.insert(known_scale(other));
+  for (Value other : others)
+    offset.push_back(
+        create<warp::BoundOp>(b_.getF32Type(), ValueRange(), other, ValueRange(), llvm::APFloat(0x1p-120f)));
   create<warp::StoreNumberOp>(slope, buffers_.number(kSlope));
   create<warp::StoreNumberOp>(offset, buffers_.number(kOffset));
 }

@@ -178,8 +178,11 @@ class Structure {
     auto store = dyn_cast<StoreOp>(op);
     auto vector = dyn_cast<StoreVectorOp>(op);
     auto call = dyn_cast<CallOp>(op);
+    auto parameter = dyn_cast<ParameterOp>(op);
+    auto round = dyn_cast<RoundOp>(op);
     bool slab = (load && load.getColumn() && !load.getTransposed()) || (store && store.getColumn()) ||
-                (vector && vector.getColumn()) || isa<ParameterOp, RoundOp, WidenOp, WidenOverOp>(op);
+                (vector && vector.getColumn()) || (parameter && parameter.getColumn()) ||
+                (round && !round.getOwn() && !round.getInScale() && !round.getAsIs()) || isa<WidenOp, WidenOverOp>(op);
     if (slab || (call && is_in_strips(call.getFunction()))) return success();
     return op->emitOpError("is nothing that tiles in strips are for");
   }
@@ -244,6 +247,9 @@ class Structure {
       if (takes_staged && !is_staged) return op->emitOpError("needs a warp.staged state");
       if (!takes_staged && is_staged) return op->emitOpError("can't take a staged state: take what load_staged gives");
     }
+    if (auto number = dyn_cast<StoreNumberOp>(op);
+        number && llvm::any_of(number.getTo().getUsers(), [](Operation* user) { return isa<PublishMaxOp>(user); }))
+      return op->emitOpError("has a place of its own, which is no maximum's");
     if (auto store = dyn_cast<StoreOp>(op); store && !store.getTile().getDefiningOp<BufferOp>())
       return op->emitOpError("stores to a warp.buffer only");
     return success();
@@ -388,10 +394,13 @@ class Structure {
       return op->emitOpError("takes its scale from sums that carry one, and from nothing else");
     if (mma && mma.getInScale() + mma.getSameScale() + mma.getNewScale() > 1)
       return op->emitOpError("is in one scale or another, not in several");
+    bool scaled = mma && (mma.getXScale() || has_scale(mma.getX())) && (mma.getYScale() || has_scale(mma.getY()));
+    if (mma && (mma.getSameScale() || mma.getNewScale()) && !scaled)
+      return op->emitOpError("in the scale of its operands needs one of each");
     if (mma && (mma.getSameScale() ? !on_sum : mma.getNewScale() && on_sum))
       return op->emitOpError("in the same scale needs an accumulator that carries it, in a new one one that has none");
-    auto brought = mma ? mma.getX().getDefiningOp<RoundOp>() : RoundOp();
-    if (mma && mma.getInScale() && !(on_sum && brought && has_scale(brought)))
+    bool brought = mma && isa<VectorType>(mma.getX().getType()) && has_scale(mma.getX());
+    if (mma && mma.getInScale() && !(on_sum && brought))
       return op->emitOpError("in scale needs an accumulator that carries one, and x rounded with a scale");
     auto has_slabs = [](Value x) { return x.getDefiningOp<BufferOp>() && x.getDefiningOp<BufferOp>().getSlabs(); };
     if (on_sum && (has_slabs(mma.getX()) || has_slabs(mma.getY())))
@@ -399,7 +408,7 @@ class Structure {
     if (auto yield = dyn_cast<YieldOp>(op);
         yield && over(yield) && carries(yield.getNext()) != carries(over(yield).getBody().getArgument(0)))
       return op->emitOpError("ends with a sum that carries a scale only if the loop began with one");
-    bool takes = by_row || on_sum || over_sum || selected || round || isa<YieldOp, WithoutScaleOp>(op);
+    bool takes = by_row || on_sum || over_sum || selected || round || isa<YieldOp, WithoutScaleOp, RoundBesideOp>(op);
     if (!takes && llvm::any_of(op->getOperands(), carries))
       return op->emitOpError("takes no sum that carries a scale: take what warp.without_scale gives");
     return success();
@@ -419,11 +428,16 @@ class Structure {
     if (auto ring = dyn_cast<RingOp>(op); ring && !in_range(ring.getWarp(), 0, together - 1))
       return op->emitOpError("is copied by warp ") << signed_value(ring.getWarp()) << whole << together;
     if (auto publish = dyn_cast<PublishMaxOp>(op)) return verify_slots(publish, warps);
-    if (auto scale = dyn_cast<ScaleForOp>(op))
-      for (Value slots : scale.getSlots())
-        if (int64_t count = slot_count(slots); count != 1 && count != warps)
-          return op->emitOpError() << "takes one slot, or one for each of the " << warps << " warps, not "
-                                   << slots.getType();
+    if (auto scale = dyn_cast<ScaleForOp>(op)) return verify_slot_counts(op, scale.getSlots(), warps);
+    if (auto bound = dyn_cast<BoundOp>(op)) return verify_slot_counts(op, bound.getSlots(), warps);
+    return success();
+  }
+
+  static LogicalResult verify_slot_counts(Operation* op, ValueRange all, int64_t warps) {
+    for (Value slots : all)
+      if (int64_t count = slot_count(slots); count != 1 && count != warps)
+        return op->emitOpError() << "takes one slot, or one for each of the " << warps << " warps, not "
+                                 << slots.getType();
     return success();
   }
 

@@ -51,6 +51,13 @@ int64_t slab_width(Value column) {
   return slabs ? slab_width(slabs) : 16;
 }
 
+bool has_scale(Value operand) {
+  if (operand.getDefiningOp<RoundBesideOp>()) return true;
+  if (auto round = operand.getDefiningOp<RoundOp>()) return has_scale(round);
+  auto buffer = operand.getDefiningOp<BufferOp>();
+  return buffer && buffer.getScale() && !buffer.getSlabs();
+}
+
 bool has_scale(RoundOp round) { return round.getScale() || round.getOwn() || round.getInScale() || round.getAsIs(); }
 
 int64_t scale_bytes(BufferOp buffer) {
@@ -353,9 +360,11 @@ LogicalResult ScaleOfOp::verify() {
   return emitOpError("takes a buffer with one scale");
 }
 
-LogicalResult ScaleBesideOp::verify() {
-  if (auto round = getX().getDefiningOp<RoundOp>(); round && has_scale(round)) return success();
-  return emitOpError("takes an operand that was rounded with a scale");
+LogicalResult RoundBesideOp::verify() {
+  auto round = getState().getDefiningOp<RoundOp>();
+  if (!round || !has_scale(round)) return emitOpError("takes a state that was rounded with a scale");
+  if (!element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }
 
 LogicalResult BoundOp::verify() {

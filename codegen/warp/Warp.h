@@ -36,6 +36,7 @@ int64_t shared_bytes(mlir::MemRefType tile);
 int64_t exchanged_bytes(mlir::MemRefType tile);  // without padding
 int64_t shared_bytes(RingOp ring);               // of all its stages
 int64_t shared_bytes(StagedOp staged);           // whose rows are not padded
+bool has_scale(mlir::Value operand);             // of its own: one that was rounded with it, or a buffer
 bool has_scale(RoundOp round);                   // beside its result
 int64_t scale_bytes(BufferOp buffer);            // of its scale, or of one for each slab of 16 rows or columns
 

@@ -258,13 +258,6 @@ def Warp_ScaleOfOp : Warp_Op<"scale_of"> {
   let hasVerifier = 1;
 }
 
-def Warp_ScaleBesideOp : Warp_Op<"scale_beside", [Pure]> {
-  let summary = "The scale of what makes, with operands of scale `other`, products in the scale of the operand x";
-  let arguments = (ins Warp_Tile:$x, F32:$other);
-  let results = (outs F32:$result);
-  let assemblyFormat = "$x `over` $other attr-dict `:` type($x)";
-  let hasVerifier = 1;
-}
 
 def Warp_BoundOp : Warp_Op<"bound", [AttrSizedOperandSegments]> {
   let summary = "`factor` times the product of the slots' maxima and of scales, over the product of others";
@@ -279,7 +272,7 @@ def Warp_BoundOp : Warp_Op<"bound", [AttrSizedOperandSegments]> {
 def Warp_StoreNumberOp : Warp_Op<"store_number"> {
   let summary = "The sum of numbers that a warp knows, for others";
   let arguments = (ins Variadic<F32>:$x, Warp_Floats:$to);
-  let assemblyFormat = "$x `,` $to attr-dict `:` type($to)";
+  let assemblyFormat = "`(` $x `)` `to` $to attr-dict `:` type($to)";
   let hasVerifier = 1;
 }
 def Warp_LoadNumberOp : Warp_Op<"load_number"> {
@@ -383,6 +376,14 @@ def Warp_RoundOp : Warp_Op<"round", [Pure, AttrSizedOperandSegments]> {
     $x (`scale` $scale^)? (`own` $own^)? (`in_scale` $in_scale^)? (`slope` $slope^ `offset` $offset)?
     (`as_is` $as_is^)? attr-dict `:` type($x) `->` type($result)
   }];
+  let hasVerifier = 1;
+}
+
+def Warp_RoundBesideOp : Warp_Op<"round_beside", [Pure]> {
+  let summary = "An operand with which operands of scale `other` make products in the scale of `state`, an operand, too";
+  let arguments = (ins Warp_Tile32:$x, Warp_Tile:$state, F32:$other);
+  let results = (outs Warp_Tile:$result);
+  let assemblyFormat = "$x `,` $state `over` $other attr-dict `:` type($x) `,` type($state) `->` type($result)";
   let hasVerifier = 1;
 }
 

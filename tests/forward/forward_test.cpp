@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "dsl/builtin.h"
+#include "runtime/error.h"
+#include "tests/lower/recurrences.h"
 #include "tests/run/run.h"
 
 namespace wkvc::test {
@@ -117,6 +119,57 @@ TEST_P(Forward, TeamsOfOtherRecurrences) {
     check(adding([](Expr v, Expr) { return sigmoid(v); }), config, {1, 70, 2});
     check(adding([](Expr v, Expr g) { return g * v; }), config, {1, 70, 2});
   }
+}
+
+// Behind teams as exact as without; or teams say what crosses.
+TEST_P(Forward, TeamsOfEveryRecurrence) {
+  std::vector<Definition> all = recurrences();
+  all.push_back(rwkv7_logw());
+  int with_teams = 0;
+  for (const Definition& definition : all) {
+    const auto errors_of = [&](int teams) {
+      Config config = config_of("f16", "bf16", 64, 64);
+      config.teams = teams;
+      const Program program = Program::load(cuda_text(definition, config), GetParam());
+      const Problem problem = random_problem(program.manifest(), {1, 70, 2}, 5);
+      return run_and_compare(program, rec_text(definition, config), problem);
+    };
+    try {
+      const Errors errors = errors_of(2), alone = errors_of(1);
+      for (const auto& [name, error] : errors)
+        EXPECT_LE(error, 1.2 * std::max(alone.at(name), 1.8e-3)) << definition.name << ": " << name;
+      ++with_teams;
+    } catch (const UserError& error) {
+      EXPECT_NE(std::string(error.what()).find("teams"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_GE(with_teams, 10);
+}
+
+// Sums that carry a scale, before what takes none of them; two scales of one input.
+TEST_P(Forward, TeamsOfWhatTakesTheScaleOff) {
+  const auto reading = [](std::function<void(Recurrence&, Expr, Expr, Expr, Expr)> outputs) {
+    return recurrence("reading", [outputs](Recurrence& op) {
+      Dim K = op.key_dim(64), V = op.value_dim(64);
+      op.compute(f16);
+      auto [r, k] = op.inputs(K, bf16, "r", "k");
+      auto [v, g] = op.inputs(V, bf16, "v", "g");
+      auto S = op.state("S", V, K, f32);
+      auto next = S * diag(exp(cast<f32>(k) * 0.f - 0.5f)) + outer(v, k);
+      op.update(S, next);
+      outputs(op, next, r, v, g);
+    });
+  };
+  Config config = config_of("f16", "bf16");
+  config.teams = 2;
+  const auto one = [&](std::function<Expr(Expr, Expr, Expr)> o) {
+    check(reading(
+              [o](Recurrence& op, Expr next, Expr r, Expr v, Expr g) { op.output("o", o(dot(next, r), v, g), bf16); }),
+          config, {1, 70, 2});
+  };
+  one([](Expr o, Expr, Expr g) { return sigmoid(cast<f32>(g)) * o; });
+  one([](Expr o, Expr, Expr) { return 0.125f * o; });
+  one([](Expr o, Expr v, Expr) { return o * cast<f32>(v); });
 }
 
 TEST_P(Forward, SegmentsOfOtherHeads) {

@@ -324,8 +324,8 @@ const Case lines_of_a_round[] = {
     {"ScaleBesideATileWithout",
      "%0 = warp.load_number %k_max : memref<1xf32, 3>\n"
      "%1 = warp.round %S : vector<16x32xf32> -> vector<16x32xf16>\n"
-     "%2 = warp.scale_beside %1 over %0 : vector<16x32xf16>\n",
-     "takes an operand that was rounded with a scale"},
+     "%2 = warp.round_beside %S, %1 over %0 : vector<16x32xf32>, vector<16x32xf16> -> vector<16x32xf16>\n",
+     "takes a state that was rounded with a scale"},
     {"NegativeBound", "%0 = warp.bound -1.0\n", "has a negative factor"},
     {"MaximumOfValueRows", "warp.team {\nwarp.publish_max %S, %k_max : vector<16x32xf32>, memref<1xf32, 3>\n}\n",
      "is for all warps of value rows"},

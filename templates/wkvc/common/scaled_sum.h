@@ -26,6 +26,9 @@ inline constexpr float kLeastFill = 0x1p-6f, kBeyond = 0x1p9f;
 // Scales whose products with each other's inverses are harmless.
 WKVC_INLINE float within_range(float scale) { return scalar::min(scalar::max(scale, 0x1p-120f), 0x1p120f); }
 
+// Of a scale that may have been cut.
+WKVC_INLINE bool is_at_end(float scale) { return scale <= 0x1p-120f || scale >= 0x1p120f; }
+
 // Two scales that are known to be the same, as the host target checks: it makes NaN of others. Only ranges' ends
 // differ.
 WKVC_INLINE float same(float x, float y) {
@@ -125,10 +128,17 @@ WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const ScaledSum<R, C>& x, float s
   return {round<T>(x.data * product_of_scales(x.scale, inverse_scale(scale))), scale};
 }
 
-// The scale of what makes, with an operand of scale `other`, products in the scale of x.
-template <class X>
-WKVC_INLINE float scale_beside(const Scaled<X>& x, float other) {
-  return scaled_sum::within_range(x.scale * inverse_scale(other));
+// To an operand that makes products in the state's scale with operands of scale `other`. What has no place in f16
+// beside the state becomes zero.
+template <class T, int R, int C, class State>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const Tile<f32, R, C>& x, const Scaled<State>& state, float other) {
+  return {round<T>(x * (other * inverse_scale(state.scale))),
+          scaled_sum::within_range(state.scale * inverse_scale(other))};
+}
+template <class T, int R, int C, class State>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const ScaledSum<R, C>& x, const Scaled<State>& state, float other) {
+  return {round<T>(x.data * (x.scale * inverse_scale(state.scale) * other)),
+          scaled_sum::within_range(state.scale * inverse_scale(other))};
 }
 
 // Σ_k A[m,k]·B[n,k] in the scale of A times that of B; with what there is already.
@@ -151,7 +161,9 @@ WKVC_INLINE auto product_nt(const A& a, const B& b) {
 // acc[m,n] += Σ_k A[m,k]·B[n,k] where the scale of A times that of B is that of the sum.
 template <int M, int N, class A, class B>
 WKVC_INLINE void mma_same_scale(ScaledSum<M, N>& acc, const A& a, const B& b) {
-  acc.scale = scaled_sum::same(acc.scale, product_of_scales(scale_of(a), scale_of(b)));
+  if (!scaled_sum::is_at_end(scale_of(a))) {
+    acc.scale = scaled_sum::same(acc.scale, product_of_scales(scale_of(a), scale_of(b)));
+  }
   mma_nt(acc.data, unscaled(a), unscaled(b));
 }
 

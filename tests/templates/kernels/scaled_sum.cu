@@ -46,8 +46,8 @@ WKVC_KERNEL(same_scale, 5, 1, 1) {
   store(k_f16, round_scaled<f16>(k, k_scale).data);
   store(KK_f16, round_as_is<f16>(product_nt(scaled(k_f16, k_scale), scaled(k_f16, k_scale))));
   auto sum = with_scale(s);
-  const auto s_f16 = round_in_scale<f16>(sum, 64.f / 32768, max_abs(v) * k_scale / 32768);
-  const auto v_f16 = round_scaled<f16>(v, scale_beside(s_f16, k_scale));
+  const auto s_f16 = round_in_scale<f16>(sum, 64.f / 32768, max_abs(v) * k_scale / 32768 + k_scale * 0x1p-120f);
+  const auto v_f16 = round_beside<f16>(v, s_f16, k_scale);
   auto o = product_nt(s_f16, scaled(k_f16, k_scale));
   mma_same_scale(o, v_f16, KK_f16);
   mma_same_scale(sum, v_f16, trans(scaled(k_f16, k_scale)));

@@ -17,8 +17,10 @@ bool is_bounded_by_one(chunk::RoundOp round) { return has_bound(round) && round.
 llvm::StringRef bounding(chunk::RoundOp round) { return cast<StringAttr>((*round.getBound())[0]).getValue(); }
 
 ScaleProduct product(ScaleProduct a, const ScaleProduct& b) {
-  for (auto [scale, power] : b)
-    if ((a[scale] += power) == 0) a.erase(scale);
+  for (auto [scale, power] : b) {
+    a[scale] += power;
+    if (a[scale] == 0) a.erase(scale);
+  }
   return a;
 }
 
@@ -75,10 +77,16 @@ class Finder {
     if (auto product = dyn_cast<chunk::MulOp>(op)) {
       Value x = product.getX(), row = product.getY();
       if (!unit(x)) std::swap(x, row);
-      bool by_row = !unit(row) && chunk::rows(row) == 1 && chunk::columns(row) == chunk::columns(x);
-      if (by_row && placement_.space(x).rows == Axis::value) units_[product.getResult()] = ScaleProduct(*unit(x));
+      if (!unit(row) && is_row_beside(row, x)) units_[product.getResult()] = ScaleProduct(*unit(x));
     }
     return true;
+  }
+
+  // As they are held: C×V values as value rows × tokens.
+  bool is_row_beside(Value row, Value x) const {
+    if (placement_.space(x).columns == Axis::value)
+      return chunk::columns(row) == 1 && chunk::rows(row) == chunk::rows(x);
+    return chunk::rows(row) == 1 && chunk::columns(row) == chunk::columns(x);
   }
 
   // A contraction may be added to what has no unit, first of all.

@@ -217,10 +217,10 @@ VectorType WarpBuilder::type_of(Value value) const {
   return VectorType::get({r, c}, chunk::element(value));
 }
 
-// What there is of sums that carry a scale.
+// What there is of sums that carry a scale; of C×C matrices all terms have the same one.
 bool WarpBuilder::keeps_scale(llvm::StringRef function, ValueRange x) const {
   if (function == "mul") return carries_scale(x[0]) && cast<VectorType>(x[1].getType()).getDimSize(0) == 1;
-  return llvm::is_contained({"tril", "tril_strict", "level_pairs", "add"}, function) &&
+  return owner_ == Owner::matrix && llvm::is_contained({"tril", "tril_strict", "level_pairs", "add"}, function) &&
          llvm::all_of(x, [&](Value operand) { return carries_scale(operand); });
 }
 

@@ -169,6 +169,7 @@ TEST_P(Forward, TeamsOfWhatTakesTheScaleOff) {
   };
   one([](Expr o, Expr, Expr g) { return sigmoid(cast<f32>(g)) * o; });
   one([](Expr o, Expr, Expr) { return 0.125f * o; });
+  one([](Expr o, Expr, Expr g) { return o * cast<f32>(g) + o * 0.5f; });
   one([](Expr o, Expr v, Expr) { return o * cast<f32>(v); });
 }
 

@@ -104,7 +104,9 @@ TEST(Scales, OfSumsBehindTeamsAreThoseOfTheirTerms) {
   Config config;
   config.teams = 2;
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
-    const std::string text = lower_to({Stage::rec, rec_text(definition, config)}, Stage::cuda, config);
+    const Source rec{Stage::rec, rec_text(definition, config)};
+    const std::string text = lower_to(rec, Stage::cuda, config);
+    EXPECT_EQ(lower_to({Stage::warp, lower_to(rec, Stage::warp, config)}, Stage::cuda, {}), text);
     const std::string through = text.substr(text.find("The state goes through the round."));
     EXPECT_THAT(through, HasSubstr("mma_same_scale(O, "));
     EXPECT_THAT(through, Not(HasSubstr("mma_nt(")));

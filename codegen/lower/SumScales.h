@@ -8,8 +8,8 @@
 // in common: what they are products of. What is rounded so fits f16 if s is large enough, which `fits` is for.
 #pragma once
 
-#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/MapVector.h>
 
 #include <map>
 #include <optional>
@@ -20,8 +20,12 @@
 
 namespace wkvc {
 
-// A product of powers of the scales of rounded values and of the state's; of those that share one, the first's.
-using ScaleProduct = std::map<mlir::Operation*, int>;
+// A product of powers of the scales of rounded values and of the state's; of those that share one, the first's. In the
+// program's order, so that texts are the same every time.
+struct ProgramOrder {
+  bool operator()(mlir::Operation* a, mlir::Operation* b) const { return a != b && a->isBeforeInBlock(b); }
+};
+using ScaleProduct = std::map<mlir::Operation*, int, ProgramOrder>;
 
 inline constexpr double kHalfOfF16 = 32768;     // of its largest number
 inline constexpr double kLargestOperand = 256;  // of its scale, see scale_for
@@ -36,7 +40,7 @@ struct SumScales {
   llvm::DenseSet<mlir::Operation*> products;  // contractions that are added up as they are
   llvm::DenseSet<mlir::Operation*> as_is;     // roundings of sums, in the scale they have
   // Roundings in the state's scale over that of another operand, which is rounded with a bound.
-  llvm::DenseMap<mlir::Operation*, chunk::RoundOp> beside;
+  llvm::MapVector<mlir::Operation*, chunk::RoundOp> beside;
   mlir::Operation* state = nullptr;
   std::vector<Fit> fits;
 };

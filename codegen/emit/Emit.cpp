@@ -578,8 +578,7 @@ class Emitter {
   }
 
   void write(warp::ParameterOp op) {
-    auto slabs = dyn_cast<warp::SlabsOp>(op->getParentOp());
-    const char* kind = slabs && slabs.getStrips() ? "strip" : op.getColumn() ? "row" : "column";
+    const char* kind = warp::is_in_strips(op) ? "strip" : op.getColumn() ? "row" : "column";
     line("const auto {} = load_parameter_{}<{}, {}>({}, block, {});", declare(op.getResult()), kind,
          dtype_text(op.getDtype()), length(op.getType()), tensor(op.getTensor()), place(op.getColumn()));
   }

@@ -102,8 +102,7 @@ std::string Expressions::columns(Value tile, Value column, bool own) const {
 }
 
 std::string Expressions::load(warp::LoadOp op) const {
-  auto slabs = dyn_cast<warp::SlabsOp>(op->getParentOp());
-  const char* function = slabs && slabs.getStrips() ? "load_strip" : op.getTransposed() ? "load_transposed" : "load";
+  const char* function = warp::is_in_strips(op) ? "load_strip" : op.getTransposed() ? "load_transposed" : "load";
   return fmt::format("{}({})", function, columns(op.getTile(), op.getColumn(), op.getOwn()));
 }
 

@@ -103,6 +103,7 @@ void WarpBuilder::prepare_chunk() {
   if (early) {
     create<warp::WaitCopiesOp>(1);
     publish_inputs([](auto& ring) { return !ring.early; });
+    // The warp that reads these maxima for its numbers may have published them: its lanes meet where it stores scales.
     auto reader = sum_scales_ ? number_warp() : std::nullopt;
     if (reader &&
         llvm::any_of(buffers_.rings(), [&](auto& ring) { return !ring.second.early && ring.second.warp != *reader; }))
@@ -140,7 +141,7 @@ Value WarpBuilder::begin_slab(warp::SlabsOp loop) {
   return column;
 }
 
-// What an operand took another way.
+// What operands and exponentials that were made another way have left.
 static void erase_unused(Block& block) {
   for (Operation& op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (op.use_empty() && isa<warp::CallOp, warp::LoadOp>(op)) op.erase();

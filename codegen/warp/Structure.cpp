@@ -161,8 +161,7 @@ class Structure {
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
       return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
-    auto slabs = dyn_cast<SlabsOp>(parent);
-    if (slabs && slabs.getStrips()) {
+    if (is_in_strips(op)) {
       if (failed(verify_in_strips(op))) return failure();
     } else if (auto call = dyn_cast<CallOp>(op); call && call.getFunction() == "shift_rows") {
       return op->emitOpError("is of tiles in strips");
@@ -390,7 +389,7 @@ class Structure {
     if (by_row || on_sum || over_sum || (mma && mma.getNewScale()) || selected || isa<WithScaleOp>(op))
       sums_.insert(op->getResult(0));
     bool from_sum = round && (round.getInScale() || round.getAsIs());
-    if (round && (carries(round.getX()) ? !from_sum && !round.getScale() : from_sum))
+    if (round && from_sum != carries(round.getX()))
       return op->emitOpError("takes its scale from sums that carry one, and from nothing else");
     if (mma && mma.getInScale() + mma.getSameScale() + mma.getNewScale() > 1)
       return op->emitOpError("is in one scale or another, not in several");

@@ -43,6 +43,11 @@ int64_t shared_bytes(StagedOp staged) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
+bool is_in_strips(Operation* op) {
+  auto slabs = dyn_cast<SlabsOp>(op->getParentOp());
+  return slabs && slabs.getStrips();
+}
+
 int64_t slab_width(SlabsOp slabs) { return static_cast<int64_t>(slabs.getStrips().value_or(16)); }
 
 int64_t slab_width(Value column) {

@@ -27,6 +27,8 @@ inline constexpr int kRowPadding = 8;  // elements after each row of a shared ti
 
 bool is_in_strips(llvm::StringRef function);  // whether a call may be there
 
+bool is_in_strips(mlir::Operation* op);  // of its slab
+
 // Columns of the slab that begins at `column`, in strips or not.
 int64_t slab_width(SlabsOp slabs);
 int64_t slab_width(mlir::Value column);

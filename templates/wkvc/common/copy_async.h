@@ -5,9 +5,6 @@
 
 namespace wkvc {
 
-template <class T>
-inline constexpr int kPiece = 16 / static_cast<int>(sizeof(T));
-
 // The place of a piece's first element in its tile.
 struct Piece {
   int row;

@@ -7,6 +7,10 @@
 
 namespace wkvc {
 
+// Elements of a piece of 16 bytes.
+template <class T>
+inline constexpr int kPiece = 16 / static_cast<int>(sizeof(T));
+
 // Where a piece of a row of `across` pieces lies. Lines have 8 pieces, of one row or of several.
 WKVC_INLINE constexpr int exchanged_piece(int row, int piece, int across) {
   const int whole = across & -across, group = whole < 8 ? whole : 8;  // the largest power of two that divides them
@@ -20,7 +24,6 @@ struct ExchangedColumns {
   using Element = T;
   static constexpr int kRows = R;
   static constexpr int kColumns = C;
-  static constexpr int kPieceSize = 8;
   static constexpr int bytes = R * W * static_cast<int>(sizeof(T));
 
   T* data;
@@ -28,8 +31,8 @@ struct ExchangedColumns {
 
   WKVC_INLINE T* at(int row, int column) const {
     const int from_first = first + column;
-    return data + row * W + exchanged_piece(row, from_first / kPieceSize, W / kPieceSize) * kPieceSize +
-           from_first % kPieceSize;
+    return data + row * W + exchanged_piece(row, from_first / kPiece<T>, W / kPiece<T>) * kPiece<T> +
+           from_first % kPiece<T>;
   }
   template <int N>
   WKVC_INLINE ExchangedColumns<T, R, N, W> cols(int from) const {

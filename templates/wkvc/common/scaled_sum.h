@@ -118,27 +118,22 @@ WKVC_INLINE Scaled<Tile<T, R, C>> round_in_scale(ScaledSum<R, C>& x, float slope
   return {rounded, x.scale};
 }
 
-// To an operand with the scale that a sum has, which is known to fit, and with another one.
+// To an operand with the scale that a sum has, which is known to fit.
 template <class T, int R, int C>
 WKVC_INLINE Scaled<Tile<T, R, C>> round_as_is(const ScaledSum<R, C>& x) {
   return {round<T>(x.data), x.scale};
-}
-template <class T, int R, int C>
-WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const ScaledSum<R, C>& x, float scale) {
-  return {round<T>(x.data * product_of_scales(x.scale, inverse_scale(scale))), scale};
 }
 
 // To an operand that makes products in the state's scale with operands of scale `other`. What has no place in f16
 // beside the state becomes zero.
 template <class T, int R, int C, class State>
-WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const Tile<f32, R, C>& x, const Scaled<State>& state, float other) {
-  return {round<T>(x * (other * inverse_scale(state.scale))),
-          scaled_sum::within_range(state.scale * inverse_scale(other))};
-}
-template <class T, int R, int C, class State>
 WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const ScaledSum<R, C>& x, const Scaled<State>& state, float other) {
   return {round<T>(x.data * (x.scale * inverse_scale(state.scale) * other)),
           scaled_sum::within_range(state.scale * inverse_scale(other))};
+}
+template <class T, int R, int C, class State>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const Tile<f32, R, C>& x, const Scaled<State>& state, float other) {
+  return round_beside<T>(ScaledSum<R, C>{x, 1.f}, state, other);
 }
 
 // Σ_k A[m,k]·B[n,k] in the scale of A times that of B; with what there is already.

@@ -12,11 +12,16 @@ struct Fragment {
 
 namespace fragment {
 
+// Of a block whose elements lie anywhere: at(row, column).
+template <class T, class At>
+Fragment<T> load_at(At at) {
+  Fragment<T> x;
+  for (int e = 0; e < 256; ++e) x.unit[e] = *at(e / 16, e % 16);
+  return x;
+}
 template <class T>
 Fragment<T> load(const T* block, int ld) {
-  Fragment<T> x;
-  for (int e = 0; e < 256; ++e) x.unit[e] = block[e / 16 * ld + e % 16];
-  return x;
+  return load_at<T>([=](int row, int column) { return block + row * ld + column; });
 }
 template <class T>
 void store(T* block, int ld, const Fragment<T>& x) {
@@ -49,13 +54,6 @@ Columns<T> load_columns_transposed(const T* block, int ld) {
   return load_transposed(block, ld);
 }
 
-// Of blocks whose elements lie anywhere: at(row, column).
-template <class T, class At>
-Fragment<T> load_at(At at) {
-  Fragment<T> x;
-  for (int e = 0; e < 256; ++e) x.unit[e] = *at(e / 16, e % 16);
-  return x;
-}
 template <class T, class At>
 Fragment<T> load_transposed_at(At at) {
   return transpose(load_at<T>(at));

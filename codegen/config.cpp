@@ -36,9 +36,12 @@ void check_config(const Config& config) {
   expect_range("--blocks", config.blocks, 0, max_blocks);
   expect_range("--blocks", config.backward_blocks, 0, max_blocks);
   expect_range("--teams", config.teams, 0, rec::max_teams);
+  expect_range("--teams", config.backward_teams, 0, rec::max_teams);
+  if (config.teams > 1 && config.pass == "backward" && !config.backward_teams)
+    user_error(
+        "--teams {}: --pass backward has no forward kernel: give --pass both, or --teams 1,{} for the backward one",
+        config.teams, config.teams);
   expect_range("--segments", config.segments, 0, rec::max_segments);
-  if (config.teams > 1 && config.pass == "backward")
-    user_error("--teams is an option of the forward kernel, which --pass backward has none of: give --pass both");
   check_backward_option(config, config.save_every           ? "--save-every"
                                 : !config.saved.empty()     ? "--saved"
                                 : !config.gradients.empty() ? "--grad"
@@ -57,7 +60,7 @@ std::vector<std::string> settled_options(const Config& config, Stage stage) {
   add(Stage::chunk, config.chunk, "--chunk");
   add(Stage::warp, config.sram, "--sram");
   add(Stage::warp, config.blocks || config.backward_blocks, "--blocks");
-  add(Stage::warp, config.teams, "--teams");
+  add(Stage::warp, config.teams || config.backward_teams, "--teams");
   add(Stage::warp, config.segments, "--segments");
   add(Stage::warp, config.save_every, "--save-every");
   add(Stage::warp, !config.saved.empty(), "--saved");

@@ -42,10 +42,12 @@ void merge_common(Work& work, const Config&) {
   });
 }
 
-// By default every 64 tokens: with f32 states a tenth of what the tensors of a head of 64 take.
+// By default every 64 tokens: with f32 states a tenth of what the tensors of a head of 64 take. Teams take one through
+// each of their rounds.
 int chunks_between_states(chunk::ProgramOp program, const Config& config) {
   int chunk = static_cast<int>(program.getChunk());
-  int tokens = config.save_every ? config.save_every : std::max(64 / chunk, 1) * chunk;
+  int chunks = config.backward_teams > 1 ? config.backward_teams : std::max(64 / chunk, 1);
+  int tokens = config.save_every ? config.save_every : chunks * chunk;
   if (tokens < chunk || tokens % chunk)
     user_error("--save-every {}: states are saved at the ends of chunks; expected a multiple of {} tokens", tokens,
                chunk);
@@ -59,7 +61,10 @@ void differentiate_program(Work& work, const Config& config) {
   forward.setSavedEvery(chunks_between_states(forward, config));
   if (!config.saved.empty()) forward.setSaved(config.saved);
   auto backward = differentiate(forward, config.gradients);
-  if (forward.getSavedEvery() > 1) recompute_program(forward, backward);
+  if (config.backward_teams > 1)
+    recompute_inside(forward, backward);
+  else if (forward.getSavedEvery() > 1)
+    recompute_program(forward, backward);
   if (config.pass == "backward") forward.erase();
 }
 
@@ -98,8 +103,8 @@ void slice_programs(Work& work, const Config&) {
 
 // Summaries have more warps, which teams need not divide.
 int teams_of(chunk::ProgramOp program, const Config& config) {
-  if (program.getBackward() || config.teams == 0) return 1;
-  return program.getSummary() && warps_of(program) % config.teams ? 1 : config.teams;
+  int teams = std::max(1, program.getBackward() ? config.backward_teams : config.teams);
+  return program.getSummary() && (program.getBackward() || warps_of(program) % teams) ? 1 : teams;
 }
 
 void lower_to_warp(Work& work, const Config& config) {

@@ -89,12 +89,18 @@ void parse_blocks(const std::string& text, Config& config) {
   config.backward_blocks = number(parts.back());
 }
 
-int parse_teams(const std::string& text) {
-  if (text == "auto") return 0;
-  const auto value = whole_number<int>(text);
-  if (!value || *value < 1 || *value > rec::max_teams)
-    user_error("--teams {}: expected auto or 1 to {}", text, rec::max_teams);
-  return *value;
+void parse_teams(const std::string& text, Config& config) {
+  const auto parts = split(text);
+  if (parts.size() > 2) user_error("--teams {}: expected N, or N,M for the backward kernel's, too", text);
+  const auto number = [&](std::string_view part) {
+    if (part == "auto") return 0;
+    const auto value = whole_number<int>(part);
+    if (!value || *value < 1 || *value > rec::max_teams)
+      user_error("--teams {}: expected auto or numbers from 1 to {}", text, rec::max_teams);
+    return *value;
+  };
+  config.teams = number(parts.front());
+  config.backward_teams = parts.size() == 2 ? number(parts.back()) : 0;
 }
 
 int parse_segments(const std::string& text) {
@@ -173,7 +179,7 @@ void ConfigOptions::add_to(CLI::App& command) {
   group->add_option("--arch", arch, "Real architecture: sm_90a")->type_name("ARCH");
   group->add_option("--blocks", blocks, "Blocks an SM is to hold at once, and of the backward kernel, or auto")
       ->type_name("N[,M]|auto");
-  group->add_option("--teams", teams, "Teams of warps, a chunk for each, in the forward kernel, or auto")
+  group->add_option("--teams", teams, "Teams of warps, a chunk for each, and in the backward kernel, or auto")
       ->type_name("N|auto");
   group->add_option("--segments", segments, "Segments of a sequence that run side by side, or auto")
       ->type_name("N|auto");
@@ -200,7 +206,7 @@ Config ConfigOptions::parse() const {
   if (sram) config.sram = parse_sram(*sram);
   if (arch) config.arch = one_of("--arch", arch, arches);
   if (blocks) parse_blocks(*blocks, config);
-  if (teams) config.teams = parse_teams(*teams);
+  if (teams) parse_teams(*teams, config);
   if (segments) config.segments = parse_segments(*segments);
   if (pass) config.pass = one_of("--pass", pass, passes);
   if (save_every) config.save_every = parse_save_every(*save_every);

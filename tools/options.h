@@ -50,7 +50,7 @@ int parse_chunk(const std::string& text);
 void parse_blocks(const std::string& text, Config& config);
 
 // "auto" (0) or a number: from 1 to 15, from 1 to 256.
-int parse_teams(const std::string& text);
+void parse_teams(const std::string& text, Config& config);  // "N" or "N,M"
 int parse_segments(const std::string& text);
 
 // "auto" (0) or a multiple of 16: tokens.

@@ -312,6 +312,13 @@ def Chunk_UpdateOp : Chunk_Op<"update"> {
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
+def Chunk_UpdateSavedOp : Chunk_Op<"update_saved"> {
+  let summary = "In a backward program: what the saved state was after the chunk";
+  let description = "Where not every state was saved, a kernel takes those in between from it.";
+  let arguments = (ins Chunk_F32:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
 def Chunk_OutputOp : Chunk_Op<"output"> {
   let summary = "C tokens of an output, rounded to its storage dtype";
   let description = "With `gradient_of`, the gradient of that input of the forward program. `kept`: for the backward program.";

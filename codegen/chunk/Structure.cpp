@@ -32,8 +32,9 @@ class Structure {
   LogicalResult verify(Operation& op) {
     if (!isa_and_nonnull<ChunkDialect>(op.getDialect())) return op.emitOpError("does not belong in a chunk.program");
     if (isa<ProgramOp>(op)) return op.emitOpError("can't be inside another chunk.program");
-    if (!backward_ && isa<SavedStateOp, AccumulateOp>(op)) return op.emitOpError("belongs in a backward program");
-    if (summary_ && isa<OutputOp, AccumulateOp, SavedStateOp>(op))
+    if (!backward_ && isa<SavedStateOp, UpdateSavedOp, AccumulateOp>(op))
+      return op.emitOpError("belongs in a backward program");
+    if (summary_ && isa<OutputOp, AccumulateOp, SavedStateOp, UpdateSavedOp>(op))
       return op.emitOpError("does not belong in a summary, which gives the state alone");
     if (!summary_ && isa<OffsetOp>(op)) return op.emitOpError("belongs in a summary");
     for (Value result : op.getResults())
@@ -97,7 +98,7 @@ class Structure {
     if (auto constant = dyn_cast<ConstantOp>(op)) return verify_constant(constant);
     if (isa<StateOp, SavedStateOp>(op)) return expect(op, op.getResult(0), V_, K_);
     if (auto sum = dyn_cast<AccumulateOp>(op)) return expect(op, sum.getX(), 1, columns(sum.getX()));
-    if (auto update = dyn_cast<UpdateOp>(op)) return expect(op, update.getX(), V_, K_);
+    if (isa<UpdateOp, UpdateSavedOp>(op)) return expect(op, op.getOperand(0), V_, K_);
     if (auto output = dyn_cast<OutputOp>(op); output && output.getKept()) return expect(op, output.getX(), C_, C_);
     if (isa<KeepValidOp, CumsumOp, OutputOp>(op)) return expect_tokens(op, op.getOperand(0));
     if (isa<TrilOp, UnitLowerInverseOp, DiagonalOp, LevelPairsOp>(op)) return expect(op, op.getOperand(0), C_, C_);
@@ -144,6 +145,16 @@ LogicalResult verify_single(ProgramOp program, const char* what) {
   return program.emitOpError() << "has " << count << " " << what << "; expected exactly one";
 }
 
+// What is saved is one state, and what it was after the chunk one value.
+LogicalResult verify_saved(ProgramOp program) {
+  auto states = program.getBody().getOps<SavedStateOp>();
+  auto updates = program.getBody().getOps<UpdateSavedOp>();
+  auto saved = std::distance(states.begin(), states.end()), after = std::distance(updates.begin(), updates.end());
+  if (saved <= 1 && after <= saved) return success();
+  return program.emitOpError() << "has " << saved << " saved states and " << after
+                               << " updates of them; expected at most one, with at most one update";
+}
+
 }  // namespace
 
 LogicalResult ProgramOp::verify() {
@@ -177,6 +188,7 @@ LogicalResult ProgramOp::verifyRegions() {
     if (failed(structure.verify(op))) return failure();
   if (failed(verify_single<StateOp>(*this, "states"))) return failure();
   if (failed(verify_single<UpdateOp>(*this, "updates"))) return failure();
+  if (failed(verify_saved(*this))) return failure();
   return structure.verify_bounds(*this);
 }
 

@@ -217,6 +217,8 @@ void expect_names_apart(chunk::ProgramOp forward, const std::vector<std::string>
   }
 }
 
+llvm::StringRef symbol(Operation* source) { return source->getAttrOfType<StringAttr>("sym").getValue(); }
+
 // A program that was differentiated before.
 void expect_nothing_kept(chunk::ProgramOp forward) {
   for (Operation& op : forward.getBody().front())
@@ -252,6 +254,30 @@ void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward) {
     output.erase();
   }
   drop_unused(program);
+}
+
+void recompute_inside(chunk::ProgramOp forward, chunk::ProgramOp backward) {
+  drop_dead_values(backward);
+  auto saved = backward.getBody().getOps<chunk::SavedStateOp>();
+  if (saved.empty()) return;
+  recompute_program(forward, backward);
+  auto recompute = cast<chunk::ProgramOp>(backward->getPrevNode());
+  IRMapping copies;
+  llvm::StringMap<Value> sources;
+  for (Operation& op : backward.getBody().front())
+    if (isa<chunk::InputOp, chunk::ParameterOp>(op)) sources[symbol(&op)] = op.getResult(0);
+  OpBuilder b = OpBuilder::atBlockEnd(&backward.getBody().front());
+  for (Operation& op : recompute.getBody().front()) {
+    if (isa<chunk::StateOp>(op))
+      copies.map(op.getResult(0), (*saved.begin()).getResult());
+    else if (isa<chunk::InputOp, chunk::ParameterOp>(op) && sources.contains(symbol(&op)))
+      copies.map(op.getResult(0), sources[symbol(&op)]);
+    else if (auto update = dyn_cast<chunk::UpdateOp>(op))
+      chunk::UpdateSavedOp::create(b, op.getLoc(), copies.lookup(update.getX()));
+    else
+      b.clone(op, copies);
+  }
+  recompute.erase();
 }
 
 }  // namespace wkvc

@@ -16,4 +16,7 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::
 // Inserts, before `backward`, what of `forward` brings the state on.
 void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward);
 
+// The same inside `backward`, as the update of its saved state, if it reads that.
+void recompute_inside(chunk::ProgramOp forward, chunk::ProgramOp backward);
+
 }  // namespace wkvc

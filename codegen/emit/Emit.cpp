@@ -173,6 +173,7 @@ class Emitter {
         .Case<warp::BarrierOp>([&](auto) { line("{}.barrier();", warps_); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
+        .Case<warp::EndLastOp>([&](auto) { line("if (c + 1 == last) break;  // the rest is for the next chunk"); })
         .Case<warp::NoteOp>([&](auto o) { write_note(o.getText()); })
         .Default([](Operation* o) { internal_error("no text for '{}'", o->getName().getStringRef().str()); });
   }
@@ -283,7 +284,11 @@ class Emitter {
   }
 
   void write_rounds(warp::LoopOp op) {
-    line("for (int first = {}; first < {}; first += {}) {{", begin(), end(), kernel_.getTeams());
+    if (op.getBackward())
+      line("for (int first = last_round<{0}>({1}, {2}); first >= {1}; first -= {0}) {{", kernel_.getTeams(), begin(),
+           end());
+    else
+      line("for (int first = {}; first < {}; first += {}) {{", begin(), end(), kernel_.getTeams());
     line("  const int last = first + {0} < {1} ? first + {0} : {1};  // that is no chunk of this round",
          kernel_.getTeams(), end());
     in_rounds_ = true;
@@ -293,7 +298,10 @@ class Emitter {
 
   void write(warp::TeamOp op) {
     std::string first = in_rounds_ ? "first + " : is_cut() ? "begin + " : "";
-    line("if (const int c = {}team.chunk; c < {}) {{", first, in_rounds_ ? "last" : end());
+    if (kernel_.getBackward() && !in_rounds_)
+      line("if (const int c = team.last_chunk({0}, {1}); c >= {0}) {{", begin(), end());
+    else
+      line("if (const int c = {}team.chunk; c < {}) {{", first, in_rounds_ ? "last" : end());
     indent_ += 2;
     line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     write_buffers_of(op.getBody(), "team");
@@ -309,8 +317,9 @@ class Emitter {
 
   void write_chunks(warp::LoopOp op) {
     bool group = op.getOver() == "group" || op.getOver() == "round";
+    std::string last = in_rounds_ ? "last - 1" : "last";  // that of a group is one of its chunks
     if (op.getBackward())
-      line("for (int c = {}; c >= {}; --c) {{", group ? "last" : end() + " - 1", group ? "first" : begin());
+      line("for (int c = {}; c >= {}; --c) {{", group ? last : end() + " - 1", group ? "first" : begin());
     else
       line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
     line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
@@ -465,8 +474,23 @@ class Emitter {
       line("const auto {} = load_{}<{}>({});", declare(op.getResult()), kind, length(op.getType()), from);
   }
 
+  // In a kernel of teams each slot has its own of what is used outside rounds.
+  std::vector<std::string> in_all_slots(Value floats) {
+    if (!has_teams()) return {names_.of(floats)};
+    std::vector<std::string> all;
+    for (uint64_t chunk = 0; chunk < kernel_.getTeams(); ++chunk)
+      all.push_back(fmt::format("slot_of<{}>(block, {}).floats({})", slot_bytes(), chunk,
+                                floats.getDefiningOp<warp::FloatsOp>().getOffset()));
+    return all;
+  }
+
   void write(warp::StoreVectorOp op) {
-    std::string to = names_.of(op.getTo());
+    bool outside = !op->getParentOfType<warp::LoopOp>() && !op->getParentOfType<warp::TeamOp>();
+    for (const std::string& to : outside ? in_all_slots(op.getTo()) : std::vector{names_.of(op.getTo())})
+      store_vector(op, to);
+  }
+
+  void store_vector(warp::StoreVectorOp op, std::string to) {
     int64_t count = length(op.getX().getType());
     if (op.getPart())
       to += op.getColumn()
@@ -505,8 +529,10 @@ class Emitter {
   void write(warp::StoreSumOp op) {
     std::string column = place(op.getColumn());
     const char* kind = op.getColumn() ? "row" : "column";
-    line("store_parameter_{}<f32>({}, block, {}, load_{}<16>({} + {}));", kind, tensor(op.getTensor()), column, kind,
-         names_.of(op.getFrom()), column);
+    std::vector<std::string> parts;
+    for (const std::string& from : in_all_slots(op.getFrom()))
+      parts.push_back(fmt::format("load_{}<16>({} + {})", kind, from, column));
+    line("store_parameter_{}<f32>({}, block, {}, {});", kind, tensor(op.getTensor()), column, fmt::join(parts, " + "));
   }
 
   // The first of this warp's rows of the state before `chunk`, among those that the block keeps for a group in a
@@ -518,7 +544,7 @@ class Emitter {
       index = is_cut() ? fmt::format("({0} * block.segment + ({1}) % {0})", every, chunk)
                        : fmt::format("(({}) % {})", chunk, every);
     else if (every > 1)
-      index = in_groups_ ? "g" : fmt::format("({} / {})", chunk, every);
+      index = in_groups_ ? "g" : fmt::format("({} / {})", in_rounds_ && !loop_ ? "first" : chunk, every);
     else if (chunk != "c")
       index = "(" + chunk + ")";
     return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);

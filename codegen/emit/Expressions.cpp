@@ -103,7 +103,9 @@ std::string Expressions::columns(Value tile, Value column, bool own) const {
 
 std::string Expressions::load(warp::LoadOp op) const {
   const char* function = warp::is_in_strips(op) ? "load_strip" : op.getTransposed() ? "load_transposed" : "load";
-  return fmt::format("{}({})", function, columns(op.getTile(), op.getColumn(), op.getOwn()));
+  std::string from = op.getOwnRows() ? names_.of(op.getTile()) + ".rows<16>(row0)"
+                                     : columns(op.getTile(), op.getColumn(), op.getOwn());
+  return fmt::format("{}({})", function, from);
 }
 
 std::string Expressions::operand(Value tile, Value column, Value scale, bool transposed) const {

@@ -29,22 +29,21 @@ void ChunkCopies::start_next_group() {
 }
 
 void ChunkCopies::copy_some(int ahead, bool early) {
+  if (!has(early)) return;
   for (auto& [value, ring] : buffers_.rings())
     if (ring.early == early) create<warp::CopyOp>(ring.value, ahead, /*next=*/false);
   create<warp::CommitCopiesOp>();
 }
 
-bool ChunkCopies::has_early() const {
-  return llvm::any_of(buffers_.rings(), [](auto& ring) { return ring.second.early; });
+bool ChunkCopies::has(bool early) const {
+  return llvm::any_of(buffers_.rings(), [=](auto& ring) { return ring.second.early == early; });
 }
 
 void ChunkCopies::start_rounds() {
-  if (has_early()) copy_some(0, /*early=*/true);
+  copy_some(0, /*early=*/true);
   copy_some(0, /*early=*/false);
 }
-void ChunkCopies::start_early(int teams) {
-  if (has_early()) copy_some(teams, /*early=*/true);
-}
+void ChunkCopies::start_early(int teams) { copy_some(teams, /*early=*/true); }
 void ChunkCopies::start_next_round(int teams) { copy_some(teams, /*early=*/false); }
 
 // Of two chunks in a group one is recomputed, with none after it.

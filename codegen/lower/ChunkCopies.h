@@ -25,7 +25,8 @@ class ChunkCopies {
   void start_rounds();
   void start_early(int teams);
   void start_next_round(int teams);
-  bool has_early() const;
+  bool has_early() const { return has(true); }
+  bool has_late() const { return has(false); }
   bool go_ahead();               // whether a chunk can follow another in its loop
   void wait();                   // for the current chunk
   void start_later(int stages);  // in a chunk: a later one's, into the rings of that many stages
@@ -37,6 +38,7 @@ class ChunkCopies {
   mlir::Value load_saved();  // the state that the forward pass saved, or that was recomputed
 
  private:
+  bool has(bool early) const;
   mlir::Value staged_chunk();
   void copy_inputs(int ahead, bool next);
   void copy_some(int ahead, bool early);  // the rings that are copied early, or the others, as one group

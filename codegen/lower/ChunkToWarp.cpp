@@ -50,13 +50,61 @@ void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spac
       map_of({spaces.begin(), spaces.end()}));
 }
 
+std::string called(Value x) {
+  std::string name = name_of(x).str();
+  return name.empty() ? "a " + x.getDefiningOp()->getName().stripDialect().str() : name;
+}
+
+// A saved state that a kernel takes through a round by itself is of the round's first chunk.
+void check_saved(chunk::ProgramOp program, int teams) {
+  bool inside = !program.getBody().getOps<chunk::UpdateSavedOp>().empty();
+  int64_t every = program.getSavedEvery();
+  if (teams == 1 && inside)
+    user_error("the text of '{}' takes its saved states through rounds of chunks, one for each team: give --teams 1,{}",
+               program.getRecurrence().str(), every);
+  if (teams > 1 && inside && every != teams)
+    user_error(
+        "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, not every {}: give "
+        "--save-every {}",
+        teams, program.getRecurrence().str(), teams, every, teams * static_cast<int64_t>(program.getChunk()));
+  if (teams > 1 && !inside && !program.getBody().getOps<chunk::SavedStateOp>().empty())
+    user_error(
+        "the text of '{}' has no update of its saved state, without which teams can't go through it: give "
+        "--teams 1",
+        program.getRecurrence().str());
+}
+
+// Whether value rows make x for themselves alone, or others for them before states come.
+bool is_there(Value x, Operation* user, const Placement& placement) {
+  if (is_source(x)) return true;
+  const Place &from = placement.of(x), &to = placement.of(user);
+  if (from.owner == Owner::rows && to.owner != Owner::rows) return to.phase >= placement.first_after_rows();
+  if (to.owner != Owner::rows) return true;
+  return from.phase < placement.first_after_rows() &&
+         !(from.owner == Owner::rows && is_partial_sum(x.getDefiningOp(), placement));
+}
+
+// Teams prepare chunks before states are taken through them and finish them after, with no barrier on the way.
+void check_backward_teams(chunk::ProgramOp program, int teams) {
+  Placement placement(program, warps_of(program) / teams, Stored::sums, /*teams=*/true);
+  for (Operation& op : program.getBody().front())
+    for (Value x : op.getOperands())
+      if (!is_there(x, &op, placement))
+        user_error(
+            "--teams: the backward kernel of '{}' needs '{}' before its states have gone through the chunks of all {} "
+            "teams: use --teams N,1",
+            program.getRecurrence().str(), called(x), teams);
+}
+
 // Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
 void check_teams(chunk::ProgramOp program, int teams) {
+  check_saved(program, teams);
   if (teams == 1) return;
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
                                    program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
   int warps = warps_of(program);
   if (warps % teams) user_error("{} has {} warps; expected a number that divides them", kernel, warps);
+  if (program.getBackward()) return check_backward_teams(program, teams);
   Placement placement(program, warps / teams);
   for (Operation& op : program.getBody().front()) {
     auto round = dyn_cast<chunk::RoundOp>(op);
@@ -129,8 +177,9 @@ class KernelBuilder {
     if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
     Value state = start();
     set_name(state, (carried() + "_initial").str());
-    state = again_ ? groups(state) : teams_ > 1 ? rounds(state) : chunks(*main_, state, "chunks");
+    state = again_ ? groups(state) : teams_ > 1 ? all_rounds(state) : chunks(*main_, state, "chunks");
     create<warp::StoreStateOp>(program_.getSummary() ? kSegments : last_state(program_), state);
+    if (teams_ > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
   }
 
@@ -150,7 +199,7 @@ class KernelBuilder {
     plan(Stored::sums, Ahead::inputs);
     check_budget(program_, spaces_, shared_, teams_);
     check_blocks(program_, blocks_, shared_);
-    bool reads_saved = !program_.getBody().getOps<chunk::SavedStateOp>().empty() && main_->phases() > 1;
+    bool reads_saved = teams_ == 1 && has_saved_state() && main_->phases() > 1;
     if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);
     if (!blocks_) blocks_ = blocks_per_sm(program_, shared_);
     const Ahead least = ahead_, most = least == Ahead::states && recompute_ ? Ahead::groups
@@ -247,26 +296,44 @@ class KernelBuilder {
     return loop.getResult();
   }
 
-  // Each team prepares its chunk of a round, then the state goes through the round.
-  Value rounds(Value initial) {
+  bool has_saved_state() { return !program_.getBody().getOps<chunk::SavedStateOp>().empty(); }
+
+  Value all_rounds(Value initial) {
     main_->buffers().declare_rings(/*everywhere=*/false);
     team([&] { main_->copies().start_rounds(); });
-    bool with_scale = can_carry_scale(program_);
+    const bool with_scale = can_carry_scale(program_);
     if (with_scale) initial = create<warp::WithScaleOp>(initial);
+    Value state = rounds(initial, with_scale);
+    return with_scale ? create<warp::WithoutScaleOp>(state) : state;
+  }
+
+  // Each team prepares its chunk of a round, the states go through the round, then each team finishes its chunk.
+  Value rounds(Value initial, bool with_scale) {
     OpBuilder::InsertionGuard guard(b_);
-    auto [round_loop, S_round] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
+    auto [loop, state] = begin_loop(initial, "rounds", backward(), (carried() + "_round").str());
+    Value S_round;
+    if (has_saved_state()) S_round = main_->copies().load_saved(), set_name(S_round, "S_round");
     team([&] {
       main_->wait_for_round();
       main_->prepare_chunk();
     });
     create<warp::BarrierOp>();
-    create<warp::NoteOp>("The state goes through the round.");
-    Value next = through_round(S_round, with_scale);
+    if (S_round) {
+      create<warp::NoteOp>("The states before the chunks of this round.");
+      through_round(S_round, /*saved=*/true);
+    }
+    create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
+    Value next = through_round(state, /*saved=*/false, with_scale);
     create<warp::BarrierOp>();
-    team([&] { main_->copies().start_next_round(teams_); });
+    team([&] {
+      if (main_->has_finish()) {
+        main_->finish_chunk();
+        if (main_->ends_together()) create<warp::BarrierOp>();
+      }
+      main_->copies().start_next_round(teams_);
+    });
     create<warp::YieldOp>(next);
-    b_.setInsertionPointAfter(round_loop);
-    return with_scale ? create<warp::WithoutScaleOp>(round_loop.getResult()) : round_loop.getResult();
+    return loop.getResult();
   }
 
   template <class F>
@@ -276,12 +343,12 @@ class KernelBuilder {
     build();
   }
 
-  Value through_round(Value initial, bool with_scale) {
+  Value through_round(Value initial, bool saved, bool with_scale = false) {
     OpBuilder::InsertionGuard guard(b_);
-    auto [loop, S] = begin_loop(initial, "round", /*reverse=*/false, carried());
+    auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried());
     main_->set_state(S, with_scale);
     save_state(S, with_scale);
-    main_->take_state();
+    main_->take_state(saved);
     create<warp::YieldOp>(main_->next_state());
     return loop.getResult();
   }

@@ -40,14 +40,8 @@ SharedBuffer* KernelBuffers::reserve(const std::string& name, std::int64_t bytes
   return &spaces_.emplace_back(SharedBuffer{name, bytes, first_phase_ + from, first_phase_ + to, -1});
 }
 
-// The last phase that reads a value. Behind teams, value rows come after all phases.
-int KernelBuffers::last_phase(Value value) const {
-  bool of_slot = teams_ > 1 && llvm::any_of(value.getUsers(), [&](Operation* user) {
-                   Owner owner = placement_.of(user).owner;
-                   return owner != Owner::slab && owner != Owner::matrix;
-                 });
-  return of_slot ? placement_.phases() : placement_.of(value).last_phase;
-}
+// The last phase that reads a value.
+int KernelBuffers::last_phase(Value value) const { return placement_.of(value).last_phase; }
 
 void KernelBuffers::plan(bool early) {
   plan_rings(early);
@@ -175,14 +169,15 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   KernelBuffer buffer;
   if (r == 1 || c == 1) {
     bool partial = is_partial_sum(op, placement_);
-    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? warps_ : program_.getKeyDim() / placement_.slab_width();
+    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? warps_ : placement_.slab_count(op);
     buffer.type = floats_type(parts * r * c);
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
   }
   buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, last_phase(value));
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
-    if (place.owner == Owner::rows) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
+    bool of_values = place.owner == Owner::rows || placement_.slab_axis(op) == Axis::value;
+    if (of_values) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
     int64_t scales = buffer.slabs.empty() ? 1 : warps_;
     buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, last_phase(value));
   }

@@ -1,6 +1,5 @@
 #include "codegen/lower/Placement.h"
 
-#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/EquivalenceClasses.h>
 
 #include "codegen/ir/Text.h"
@@ -93,6 +92,13 @@ bool can_carry_scale(chunk::ProgramOp program) {
   return rounds && updates;
 }
 
+// Elementwise, so that it costs little to make it twice.
+bool Placement::is_made_again(Operation* op) const {
+  auto round = dyn_cast<chunk::RoundOp>(op);
+  return isa<chunk::WidenOp, chunk::NegOp, chunk::MulOp, chunk::AddOp, chunk::SubOp, chunk::KeepValidOp>(op) ||
+         (round && !has_own_scale(round));
+}
+
 // Other slab values are computed again.
 bool Placement::is_stored(Operation* op) const {
   if (isa<chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp>(op)) return stored_ != Stored::sums;
@@ -100,14 +106,24 @@ bool Placement::is_stored(Operation* op) const {
   return is_contraction(op) || is_accumulator(op) || isa<chunk::CumsumOp, chunk::SumRowsOp>(op);
 }
 
-Placement::Placement(chunk::ProgramOp program, int warps, Stored stored, bool strips)
-    : stored_(stored), spaces_(infer_spaces(program)) {
+Placement::Placement(chunk::ProgramOp program, int warps, Stored stored, bool teams)
+    : program_(program), warps_(warps), stored_(stored), spaces_(infer_spaces(program)) {
   Block& body = program.getBody().front();
-  assign_phases(body);
+  assign_owners(body);
+  if (teams)
+    assign_phases_of_teams(body);
+  else
+    assign_phases(body);
   delay_slabs(body);
   assign_matrices(body, warps);
   find_shared(body);
-  slab_width_ = strips ? wkvc::slab_width(program, *this, warps) : 16;
+  strips_ = teams && fits_strips(program, *this, warps);
+}
+
+int64_t Placement::slab_width(int phase, Axis axis) const { return in_strips(phase) ? extent(axis) / warps_ : 16; }
+
+int64_t Placement::slab_count(Operation* op) const {
+  return extent(slab_axis(op)) / slab_width(of(op).phase, slab_axis(op));
 }
 
 // One number a token: of such inputs alone everyone computes it, else one warp.
@@ -122,7 +138,7 @@ Owner Placement::owner_of_column(Operation* op) const {
 
 Owner Placement::owner_of(Operation* op) const {
   bool stores = isa<chunk::OutputOp, chunk::AccumulateOp>(op);
-  if (isa<chunk::UpdateOp>(op)) return Owner::rows;
+  if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) return Owner::rows;
   if (isa<chunk::ConstantOp>(op)) return Owner::anyone;
   Space space = spaces_.lookup(stores ? op->getOperand(0) : op->getResult(0));
   if (space == Space{Axis::token, Axis::token}) return Owner::matrix;
@@ -134,25 +150,105 @@ Owner Placement::owner_of(Operation* op) const {
 
 bool Placement::crosses(Value operand, Operation* user) const {
   if (is_source(operand) || of(operand).owner == Owner::anyone) return false;
+  if (slab_axis(operand.getDefiningOp()) != slab_axis(user)) return true;
   Owner from = of(operand).owner, to = ops_.lookup(user).owner;
   if (from != to || is_partial_sum(operand.getDefiningOp(), *this)) return true;
   return from == Owner::matrix && is_contraction(user);
 }
 
+void Placement::assign_owners(Block& body) {
+  for (Operation& op : body) {
+    ops_[&op].owner = owner_of(&op);
+    for (Value result : op.getResults()) places_[result].owner = ops_[&op].owner;
+  }
+}
+
+// In this phase, or in a later one if an operand has to cross to it.
+void Placement::place(Operation* op, int phase) {
+  Place place{.owner = ops_.lookup(op).owner};
+  for (Value operand : op->getOperands())
+    if (!is_source(operand)) phase = std::max(phase, of(operand).phase + crosses(operand, op));
+  place.phase = place.last_phase = phase;
+  ops_[op] = place;
+  for (Value result : op->getResults()) places_[result] = place;
+  phases_ = std::max(phases_, phase + 1);
+}
+
 void Placement::assign_phases(Block& body) {
   for (Operation& op : body) {
-    Place place;
-    place.owner = owner_of(&op);
-    ops_[&op].owner = place.owner;
-    for (Value operand : op.getOperands())
-      if (!is_source(operand)) place.phase = std::max(place.phase, of(operand).phase + crosses(operand, &op));
-    if (auto round = dyn_cast<chunk::RoundOp>(op); round && takes_scale_of_state(round))
-      place.phase = std::max(place.phase, 1);  // the state's maximum crosses
-    place.last_phase = place.phase;
-    place.transposed = op.getNumResults() && spaces_.lookup(op.getResult(0)).columns == Axis::value;
-    ops_[&op] = place;
-    for (Value result : op.getResults()) places_[result] = place;
-    phases_ = std::max(phases_, place.phase + 1);
+    auto round = dyn_cast<chunk::RoundOp>(op);
+    place(&op, round && takes_scale_of_state(round) ? 1 : 0);  // the state's maximum crosses
+  }
+}
+
+//===- Teams -----------------------------------------------------------------------------------------------------===//
+
+// What each operation waits for: nothing, the first state of those that the program goes through, or the second.
+static llvm::DenseMap<Operation*, int> levels_of(Block& body) {
+  llvm::DenseMap<Operation*, int> levels;
+  const int last = body.getOps<chunk::SavedStateOp>().empty() ? 1 : 2;
+  for (Operation& op : body) {
+    int level = isa<chunk::SavedStateOp>(op) ? 1 : isa<chunk::StateOp>(op) ? last : 0;
+    for (Value x : op.getOperands()) level = std::max(level, levels.lookup(x.getDefiningOp()));
+    levels[&op] = level;
+  }
+  return levels;
+}
+
+static bool is_made_in_slabs(Operation* op) {
+  return isa<chunk::NegOp, chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp,
+             chunk::SoftplusOp, chunk::ReluOp, chunk::SqrtOp, chunk::ReciprocalOp, chunk::AddOp, chunk::SubOp,
+             chunk::MulOp, chunk::AtLeastOp, chunk::ExceedsOp, chunk::WidenOp, chunk::RoundOp, chunk::KeepValidOp,
+             chunk::SumColumnsOp>(op);
+}
+
+// C×V values that need nothing but inputs and that others than value rows read, and their sums over values.
+void Placement::find_value_slabs(Block& body) {
+  llvm::DenseSet<Operation*> elementwise;
+  auto is_ready = [&](Value x) {
+    return is_source(x) || of(x).owner == Owner::anyone || elementwise.contains(x.getDefiningOp());
+  };
+  for (Operation& op : body) {
+    if (level_.lookup(&op) || op.getNumResults() != 1 || is_source(op.getResult(0))) continue;
+    Value x = isa<chunk::SumColumnsOp>(op) ? op.getOperand(0) : op.getResult(0);
+    bool along = spaces_.lookup(x) == Space{Axis::token, Axis::value};
+    if (along && is_made_in_slabs(&op) && llvm::all_of(op.getOperands(), is_ready)) elementwise.insert(&op);
+  }
+  for (Operation& op : llvm::reverse(body)) {
+    bool needed = isa<chunk::SumColumnsOp>(op) ||
+                  llvm::any_of(op.getUsers(), [&](Operation* user) { return of(user).owner != Owner::rows; });
+    if (!needed || !elementwise.contains(&op)) continue;
+    in_value_slabs_.insert(&op);
+    ops_[&op].owner = places_[op.getResult(0)].owner = Owner::slab;
+  }
+}
+
+void Placement::assign_phases_of_teams(Block& body) {
+  level_ = levels_of(body);
+  find_value_slabs(body);
+  auto each = [&](auto which, int phase) {
+    for (Operation& op : body)
+      if (which(&op, of(&op).owner == Owner::rows)) place(&op, phase);
+  };
+  // What is stored of slabs in a backward pass comes last: what it is made of need not be made before.
+  for (Operation& op : body)
+    if (program_.getBackward() && isa<chunk::OutputOp, chunk::AccumulateOp>(op) && of(&op).owner == Owner::slab)
+      level_[&op] = std::max(level_[&op], 1);
+  each([&](Operation* op, bool rows) { return !rows && !level_.lookup(op); }, 0);
+  first_of_rows_ = phases_;
+  for (int level = 0; level <= 2; ++level) {
+    int phase = first_of_rows_ + (level == 2);
+    each([&](Operation* op, bool rows) { return rows && level_.lookup(op) == level; }, phase);
+  }
+  first_after_rows_ = phases_;
+  each([&](Operation* op, bool rows) { return !rows && level_.lookup(op); }, first_after_rows_);
+  // What rows make of inputs alone, where they need it.
+  for (Operation& op : llvm::reverse(body)) {
+    if (of(&op).owner != Owner::rows || level_.lookup(&op) || op.getNumResults() != 1) continue;
+    int phase = first_after_rows_ - 1;
+    for (Operation* user : op.getUsers()) phase = std::min(phase, of(user).phase);
+    ops_[&op].phase = ops_[&op].last_phase = phase;
+    places_[op.getResult(0)].phase = places_[op.getResult(0)].last_phase = phase;
   }
 }
 
@@ -195,12 +291,16 @@ void Placement::use(Value operand, int phase) {
   if (is_source(operand)) return;
   Operation* op = operand.getDefiningOp();
   if (place.shared || place.phase == phase) return;
-  if (place.owner == Owner::anyone || (place.owner == Owner::slab && !is_stored(op))) {
+  const bool rows = place.owner == Owner::rows;
+  if (rows && !first_of_rows_) return;  // its registers stay
+  bool again = rows ? !level_.lookup(op) && is_made_again(op) : !is_stored(op);
+  if (place.owner == Owner::anyone || (place.owner != Owner::matrix && again)) {
     for (Value x : op->getOperands()) use(x, phase);
     return;
   }
-  // Registers of slab loops and of one warp's matrices end with their phase; those of value rows stay.
-  place.shared = place.owner != Owner::rows;
+  // Registers of slab loops and of one warp's matrices end with their phase; behind teams those of value rows end with
+  // the state that is taken through the round.
+  place.shared = true;
 }
 
 // What crosses first: it need not be computed again.

@@ -4,9 +4,14 @@
 // of one number a token by one warp each; C×V and V×K values by the warp that owns 16 value rows, in registers. A value
 // that another owner reads crosses through shared memory, which costs a barrier: phases are the stretches between
 // barriers. What costs little is computed again wherever it is needed in a later phase.
+//
+// Behind teams the phases of value rows are one for each state that is taken through a round of chunks: the saved state
+// of a backward program first. What teams do before has no part in a state, what they do after is made of them. C×V
+// values that teams need before are made in slabs, too, of value columns.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 
 #include "codegen/lower/Axes.h"
 
@@ -17,10 +22,9 @@ enum class Owner { anyone, slab, matrix, rows };
 struct Place {
   Owner owner = Owner::anyone;
   int phase = 0;
-  int warp = -1;            // of a matrix
-  bool shared = false;      // crosses through shared memory
-  int last_phase = 0;       // that reads it
-  bool transposed = false;  // rows: C×V values are held as value rows × tokens, the order of operands
+  int warp = -1;        // of a matrix
+  bool shared = false;  // crosses through shared memory
+  int last_phase = 0;   // that reads it
 };
 
 // Of the slab values that a later phase reads again, those that are kept in shared memory: sums and contractions
@@ -29,32 +33,48 @@ enum class Stored { sums, activations, exponentials };
 
 class Placement {
  public:
-  Placement(chunk::ProgramOp program, int warps, Stored stored = Stored::sums, bool strips = false);
+  // `warps` that share a chunk: of the block, or of one of its teams.
+  Placement(chunk::ProgramOp program, int warps, Stored stored = Stored::sums, bool teams = false);
 
   const Place& of(mlir::Value value) const { return places_.find(value)->second; }
   const Place& of(mlir::Operation* op) const { return ops_.find(op)->second; }
   const Space& space(mlir::Value value) const { return spaces_.find(value)->second; }
   int phases() const { return phases_; }
-  int64_t slab_width() const { return slab_width_; }    // columns
-  bool in_strips() const { return slab_width_ != 16; }  // where they are allowed, see Strips.h
+  int first_of_rows() const { return first_of_rows_; }        // behind teams: the first phase of value rows,
+  int first_after_rows() const { return first_after_rows_; }  // and the first after them
+  Axis slab_axis(mlir::Operation* op) const { return in_value_slabs_.contains(op) ? Axis::value : Axis::key; }
+  int64_t slab_width(int phase, Axis axis) const;                                // columns
+  int64_t slab_count(mlir::Operation* op) const;                                 // of those in which it is made
+  bool in_strips(int phase) const { return strips_ && phase < first_of_rows_; }  // see Strips.h
 
  private:
   Owner owner_of(mlir::Operation* op) const;
   Owner owner_of_column(mlir::Operation* op) const;
   bool crosses(mlir::Value operand, mlir::Operation* user) const;
+  void assign_owners(mlir::Block& body);
+  void find_value_slabs(mlir::Block& body);
   void assign_phases(mlir::Block& body);
+  void assign_phases_of_teams(mlir::Block& body);
+  void place(mlir::Operation* op, int phase);
   void delay_slabs(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
   void use(mlir::Value operand, int phase);
   bool is_stored(mlir::Operation* op) const;
+  bool is_made_again(mlir::Operation* op) const;
 
+  int64_t extent(Axis axis) const { return axis == Axis::key ? program_.getKeyDim() : program_.getValueDim(); }
+
+  mutable chunk::ProgramOp program_;  // whose accessors are not const
+  int warps_;
   Stored stored_;
   Spaces spaces_;
   llvm::DenseMap<mlir::Value, Place> places_;
   llvm::DenseMap<mlir::Operation*, Place> ops_;
-  int phases_ = 1;
-  int64_t slab_width_;
+  llvm::DenseMap<mlir::Operation*, int> level_;  // how many of the program's states it waits for
+  llvm::DenseSet<mlir::Operation*> in_value_slabs_;
+  int phases_ = 1, first_of_rows_ = 0, first_after_rows_ = 0;
+  bool strips_ = false;
 };
 
 // Not computed, but copied or read where they are used.

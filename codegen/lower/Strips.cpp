@@ -32,24 +32,31 @@ bool has_strips(Operation* op) {
              chunk::SumColumnsOp, chunk::LevelExponentsOp, chunk::UpperRowsOp, chunk::LowerRowsOp>(op);
 }
 
+// Of values each 16 columns have a scale of their own, where an operand's is none that all warps know.
+bool has_scale_of_block(Operation* op, const Placement& placement) {
+  auto round = dyn_cast<chunk::RoundOp>(op);
+  return round && has_own_scale(round) && placement.slab_axis(op) == Axis::value;
+}
+
 bool fits(Operation* op, const Placement& placement) {
-  return has_strips(op) && llvm::all_of(op->getOperands(), [&](Value x) {
+  return has_strips(op) && !has_scale_of_block(op, placement) && llvm::all_of(op->getOperands(), [&](Value x) {
            return is_in_strips(x, placement) || is_row_beside(x, op, placement);
          });
 }
 
 }  // namespace
 
-int64_t slab_width(chunk::ProgramOp program, const Placement& placement, int warps) {
-  constexpr int64_t kBlock = 16;
-  int64_t keys = program.getKeyDim(), width = keys / warps;
-  bool whole = width * warps == keys && llvm::is_contained({32, 64, 128}, width);
-  if (!whole || !llvm::isPowerOf2_64(program.getChunk())) return kBlock;
-  for (Operation& op : program.getBody().front()) {
+bool fits_strips(chunk::ProgramOp program, const Placement& placement, int warps) {
+  auto is_whole = [&](int64_t columns) {
+    return columns % warps == 0 && llvm::is_contained({32, 64, 128}, columns / warps);
+  };
+  if (!is_whole(program.getKeyDim()) || !llvm::isPowerOf2_64(program.getChunk())) return false;
+  return llvm::all_of(program.getBody().front(), [&](Operation& op) {
     bool source = op.getNumResults() && is_source(op.getResult(0));
-    if (!source && placement.of(&op).owner == Owner::slab && !fits(&op, placement)) return kBlock;
-  }
-  return width;
+    const Place& place = placement.of(&op);
+    if (source || place.owner != Owner::slab || place.phase >= placement.first_of_rows()) return true;
+    return fits(&op, placement) && (placement.slab_axis(&op) == Axis::key || is_whole(program.getValueDim()));
+  });
 }
 
 }  // namespace wkvc

@@ -5,7 +5,7 @@
 
 namespace wkvc {
 
-// Columns of a slab where `warps` share a chunk: their share, or 16, in blocks.
-int64_t slab_width(chunk::ProgramOp program, const Placement& placement, int warps);
+// What teams of so many warps make before the states come; what they make after is in blocks.
+bool fits_strips(chunk::ProgramOp program, const Placement& placement, int warps);
 
 }  // namespace wkvc

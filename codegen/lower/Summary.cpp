@@ -90,7 +90,7 @@ void summarize(chunk::ProgramOp program, int segments) {
   OpBuilder builder(program);
   auto summary = cast<chunk::ProgramOp>(builder.clone(*program));
   for (Operation& op : llvm::make_early_inc_range(summary.getBody().front()))
-    if (isa<chunk::OutputOp, chunk::AccumulateOp>(op)) op.erase();
+    if (isa<chunk::OutputOp, chunk::AccumulateOp, chunk::UpdateSavedOp>(op)) op.erase();
   drop_unused(summary);
   if (!summary.getBody().getOps<chunk::SavedStateOp>().empty())
     user_error(

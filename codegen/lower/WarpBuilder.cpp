@@ -16,7 +16,7 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps
       b_(builder),
       warps_(warps / teams),
       teams_(teams),
-      placement_(program, warps / teams, stored, /*strips=*/teams > 1),
+      placement_(program, warps / teams, stored, teams > 1),
       buffers_(program, placement_, builder, warps, teams, saved, spaces, first_phase),
       copies_(program, placement_, buffers_, builder, saved) {
   if (teams > 1) sum_scales_ = find_sum_scales(program, placement_);
@@ -83,7 +83,10 @@ void WarpBuilder::phase(int number) {
   matrices(ops_of(Owner::matrix, number));
   if (number == copies_.deep_phase()) copies_.start_later(2);
   rows(ops_of(Owner::rows, number));
-  if (number == 0) publish_states();
+  if (number == 0) {
+    publish_state(/*saved=*/true);
+    publish_state(/*saved=*/false);
+  }
 }
 
 void WarpBuilder::prepare_chunk() {
@@ -93,14 +96,14 @@ void WarpBuilder::prepare_chunk() {
   publish_inputs([&](auto& ring) { return ring.early == early; });
   create<warp::BarrierOp>();
   create_scales(/*of_states=*/false, prepares);
-  for (phase_ = 0; phase_ < placement_.phases(); ++phase_) {
+  for (phase_ = 0; phase_ < placement_.first_of_rows(); ++phase_) {
     auto slab_ops = ops_of(Owner::slab, phase_), matrix_ops = ops_of(Owner::matrix, phase_);
     if (phase_ && !(slab_ops.empty() && matrix_ops.empty())) create<warp::BarrierOp>();
     if (phase_ == 1) copies_.start_early(teams_);
     slabs(slab_ops);
     matrices(matrix_ops);
   }
-  if (early) {
+  if (early && copies_.has_late()) {
     create<warp::WaitCopiesOp>(1);
     publish_inputs([](auto& ring) { return !ring.early; });
     // The warp that reads these maxima for its numbers may have published them: its lanes meet where it stores scales.
@@ -113,23 +116,66 @@ void WarpBuilder::prepare_chunk() {
 }
 
 // Late copies of the last round may still be under way.
-void WarpBuilder::wait_for_round() { create<warp::WaitCopiesOp>(copies_.has_early() ? 1 : 0); }
+void WarpBuilder::wait_for_round() { create<warp::WaitCopiesOp>(copies_.has_early() && copies_.has_late() ? 1 : 0); }
 
-void WarpBuilder::take_state() {
-  phase_ = placement_.phases();  // after all that teams do
-  auto takes = [&](Operation* op) { return placement_.of(op).owner == Owner::rows; };
-  begin_inputs(takes);
+// What was made of a state that was taken before is in shared memory.
+void WarpBuilder::take_state(bool saved) {
+  phase_ = placement_.first_after_rows() - 1;
+  if (saved) phase_ = placement_.first_of_rows();
+  auto of_rows = [&](Operation* op) { return placement_.of(op).owner == Owner::rows; };
+  auto takes = [&](Operation* op) { return of_rows(op) && placement_.of(op).phase == phase_; };
+  begin_inputs(of_rows);
+  if (publish_state(saved)) create<warp::BarrierOp>();
   if (sum_scales_)
     load_numbers();
   else
-    create_scales(/*of_states=*/false, takes);
+    create_scales(/*of_states=*/false, of_rows);
+  create_scales(/*of_states=*/true, takes);
   create_own_scales();
   owner_ = Owner::rows;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())  // first: others take their scale from it
     if (sum_scales_ && state_of_scale(round)) state_operand_ = tile(round.getResult());
-  auto ops = ops_of(Owner::rows, std::nullopt);
+  auto ops = ops_of(Owner::rows, phase_);
   llvm::erase_if(ops, [&](Operation* op) { return op->getNumResults() && registers_.contains(op->getResult(0)); });
-  rows(ops);
+  if (saved) {
+    const auto of_next = ops_of_next();
+    auto first_of_next = std::stable_partition(ops.begin(), ops.end(), [&](auto op) { return !of_next.contains(op); });
+    rows({ops.begin(), first_of_next});
+    create<warp::EndLastOp>();
+    rows({first_of_next, ops.end()});
+  } else {
+    rows(ops);
+  }
+  erase_unread();
+}
+
+// What only the saved state after the chunk is made of.
+llvm::DenseSet<Operation*> WarpBuilder::ops_of_next() {
+  llvm::DenseSet<Operation*> ops;
+  for (Operation& op : llvm::reverse(program_.getBody().front()))
+    if (isa<chunk::UpdateSavedOp>(op) ||
+        (!op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation* user) { return ops.contains(user); })))
+      ops.insert(&op);
+  return ops;
+}
+
+void WarpBuilder::finish_chunk() {
+  auto finishes = [&](Operation* op) { return placement_.of(op).phase >= placement_.first_after_rows(); };
+  begin_inputs(anyone);
+  create_scales(/*of_states=*/false, anyone);
+  create_scales(/*of_states=*/true, finishes);
+  for (phase_ = placement_.first_after_rows(); phase_ < placement_.phases(); ++phase_) {
+    if (phase_ > placement_.first_after_rows()) create<warp::BarrierOp>();
+    slabs(ops_of(Owner::slab, phase_));
+    matrices(ops_of(Owner::matrix, phase_));
+  }
+  erase_unread();
+}
+
+// Which tiles and scales a region reads is known when it is there.
+void WarpBuilder::erase_unread() {
+  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(*b_.getInsertionBlock())))
+    if (isa<warp::CurrentOp, warp::ScaleForOp>(op) && op.use_empty()) op.erase();
 }
 
 // The first column, for operations that are built next.
@@ -148,12 +194,22 @@ static void erase_unused(Block& block) {
 }
 
 void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
+  for (Axis axis : {Axis::key, Axis::value}) {
+    auto along = ops;
+    llvm::erase_if(along, [&](Operation* op) { return placement_.slab_axis(op) != axis; });
+    slabs(along, axis);
+  }
+}
+
+void WarpBuilder::slabs(const std::vector<Operation*>& ops, Axis axis) {
   if (ops.empty()) return;
   owner_ = Owner::slab;
+  slab_axis_ = axis;
   local_.clear();
-  int64_t width = placement_.slab_width();
-  auto loop = create<warp::SlabsOp>(b_.getI64IntegerAttr(program_.getKeyDim()),
-                                    placement_.in_strips() ? b_.getI64IntegerAttr(width) : IntegerAttr());
+  int64_t columns = axis == Axis::key ? program_.getKeyDim() : program_.getValueDim();
+  bool strips = placement_.in_strips(phase_);
+  auto loop = create<warp::SlabsOp>(b_.getI64IntegerAttr(columns),
+                                    strips ? b_.getI64IntegerAttr(placement_.slab_width(phase_, axis)) : IntegerAttr());
   OpBuilder::InsertionGuard guard(b_);
   column_ = begin_slab(loop);
   over_.clear();
@@ -203,17 +259,22 @@ bool WarpBuilder::is_column_vector(Value value) const {
   return space.rows == Axis::token && space.columns == Axis::one;
 }
 
+// As operands of value rows do.
+bool WarpBuilder::lies_transposed(Value value) const {
+  return owner_ == Owner::rows && placement_.space(value).columns == Axis::value;
+}
+
 VectorType WarpBuilder::type_of(Value value) const {
   int64_t r = chunk::rows(value), c = chunk::columns(value);
-  const Place& place = placement_.of(value);
   Space space = placement_.space(value);
   // Beside tiles of value rows × tokens the tokens lie in a row.
   if (is_column_vector(value) && owner_ == Owner::rows) std::swap(r, c);
-  if (space.columns == Axis::key && owner_ == Owner::slab) c = placement_.slab_width();
   if (space.rows == Axis::value) r = 16;
-  if (space.columns == Axis::value) {
+  if (owner_ == Owner::slab && space.columns == slab_axis_) {
+    c = placement_.slab_width(phase_, slab_axis_);
+  } else if (space.columns == Axis::value) {
     c = 16;
-    if (place.transposed) std::swap(r, c);
+    if (lies_transposed(value)) std::swap(r, c);
   }
   return VectorType::get({r, c}, chunk::element(value));
 }
@@ -277,7 +338,8 @@ Value WarpBuilder::filled(chunk::ConstantOp op, VectorType type) {
 Value WarpBuilder::loaded(Value value) {
   VectorType type = type_of(value);
   auto f32 = VectorType::get(type.getShape(), b_.getF32Type());
-  Value column = owner_ == Owner::slab && placement_.space(value).columns == Axis::key ? column_ : Value();
+  bool slab = owner_ == Owner::slab && placement_.space(value).columns == slab_axis_;
+  Value column = slab ? column_ : Value();
   if (auto parameter = value.getDefiningOp<chunk::ParameterOp>())
     return create<warp::ParameterOp>(f32, parameter.getSym(), column, type.getElementType());
   if (auto input = value.getDefiningOp<chunk::InputOp>(); input && chunk::columns(value) == 1)
@@ -289,26 +351,28 @@ Value WarpBuilder::loaded(Value value) {
     return create<warp::LoadVectorOp>(f32, shared, column,
                                       is_partial(value) ? b_.getI64IntegerAttr(parts) : IntegerAttr());
   }
-  bool own = placement_.space(value).columns == Axis::value;
-  return create<warp::LoadOp>(type, shared, column, own, own && placement_.of(value).transposed);
+  bool own = !slab && placement_.space(value).columns == Axis::value;
+  bool own_rows = owner_ == Owner::rows && placement_.space(value).rows == Axis::value;
+  return create<warp::LoadOp>(type, shared, column, own, lies_transposed(value), own_rows);
 }
 
 Value WarpBuilder::scale_of(Value value) { return scales_.lookup(value); }
 
 Operand WarpBuilder::shared_operand(Value value) {
-  bool slab = owner_ == Owner::slab && placement_.space(value).columns == Axis::key;
+  bool slab = owner_ == Owner::slab && placement_.space(value).columns == slab_axis_;
   return {shared_tile(value), scale_of(value), slab ? column_ : Value()};
 }
 
 // The value as an operand whose tile (after an optional transposition by the reader) has the contraction in its
 // columns.
 Operand WarpBuilder::operand(Value value, bool contracts_columns) {
-  const Place& place = placement_.of(value);
-  bool in_rows = place.owner == Owner::rows || placement_.space(value).columns == Axis::value;
+  bool in_rows = placement_.of(value).owner == Owner::rows || placement_.space(value).columns == Axis::value;
   if (owner_ != Owner::rows || !in_rows) return shared_operand(value);
-  if (contracts_columns == place.transposed && placement_.space(value).rows == Axis::token)
+  if (contracts_columns == lies_transposed(value) && placement_.space(value).rows == Axis::token)
     internal_error("'{}' is held in the wrong orientation", name_of(value).str());
-  return {tile(value), {}, {}};  // a register tile carries its scale
+  // A register tile carries its scale, unless it was loaded from beside it.
+  Value x = tile(value);
+  return {x, isa_and_nonnull<warp::LoadOp>(x.getDefiningOp()) ? scale_of(value) : Value(), {}};
 }
 
 Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
@@ -316,7 +380,7 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   bool x_shared = isa<MemRefType>(x.tile.getType()), y_shared = isa<MemRefType>(y.tile.getType());
   bool x_transposed = x_shared && op.getXDim() == 0, y_transposed = y_shared && op.getYDim() == 0;
   if (!accumulator) accumulator = create<warp::ZerosOp>(type_of(op.getResult()));
-  if (placement_.of(op.getResult()).transposed) {
+  if (lies_transposed(op.getResult())) {
     std::swap(x, y);
     std::swap(x_transposed, y_transposed);
   }
@@ -331,7 +395,7 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
 }
 
 Value WarpBuilder::round(chunk::RoundOp op) {
-  if (owner_ == Owner::slab && placement_.in_strips() && has_bound(op))
+  if (owner_ == Owner::slab && placement_.in_strips(phase_) && has_bound(op))
     if (Value over = over_scale(op.getX(), scale_of(op.getResult())))
       return create<warp::RoundOp>(type_of(op.getResult()), over, Value(), Value(), Value(), false, false, false);
   Value x = tile(op.getX()), scale;
@@ -382,8 +446,7 @@ Value WarpBuilder::accumulated(Operation* sum) const {
   for (int i : {1, 0}) {
     Value x = sum->getOperand(i), other = sum->getOperand(1 - i);
     if (!x.getDefiningOp<chunk::DotOp>() || !x.hasOneUse()) continue;
-    // Behind teams value rows have no phases.
-    if (placement_.of(x).phase != place.phase && (teams_ == 1 || place.owner != Owner::rows)) continue;
+    if (placement_.of(x).phase != place.phase) continue;
     if (other.getDefiningOp<chunk::ConstantOp>() || type_of(other) != type_of(x)) continue;
     if (i == 1 || is_source(other) || placement_.of(other).phase < place.phase) return x;
   }
@@ -399,12 +462,12 @@ void WarpBuilder::store(chunk::OutputOp op, Value x) {
     create<warp::StoreTokensOp>(op.getSym(), x, element);
   else
     create<warp::StoreOutputOp>(op.getSym(), x, element, owner_ == Owner::slab ? column_ : Value(),
-                                placement_.of(op.getX()).transposed);
+                                lies_transposed(op.getX()));
 }
 
 void WarpBuilder::compute(Operation* op) {
-  if (auto update = dyn_cast<chunk::UpdateOp>(op)) {
-    next_ = tile(update.getX());
+  if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) {
+    next_ = tile(op->getOperand(0));
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
     create<warp::AddVectorOp>(tile(sum.getX()), buffers_.sums().find(op)->second.value,
                               owner_ == Owner::slab ? column_ : Value());
@@ -417,15 +480,13 @@ void WarpBuilder::compute(Operation* op) {
     if (!is_partial(value)) current_registers()[value] = result;
     const Place& place = placement_.of(value);
     if (place.shared && place.phase == phase_) publish(value, result);
-    if (place.shared && teams_ > 1 && owner_ == Owner::rows)
-      internal_error("'{}' would cross from value rows behind teams", name_of(value).str());
   }
 }
 
 Value WarpBuilder::computed(Operation* op) {
   Value value = op->getResult(0);
   Type type = type_of(value);
-  bool transposed = placement_.of(value).transposed;
+  bool transposed = lies_transposed(value);
   auto function = [&](llvm::StringRef name, std::optional<float> constant = {}) {
     return call(name, tile(op->getOperand(0)), type, constant);
   };
@@ -444,9 +505,9 @@ Value WarpBuilder::computed(Operation* op) {
     bool carried = !isa<warp::LoadOp>(x.getDefiningOp()) || has_own_scale(round);
     return create<warp::WidenOp>(type, x, carried ? Value() : scale_of(widen.getX()));
   };
-  bool of_values = op->getNumOperands() && placement_.space(op->getOperand(0)).columns == Axis::value;
+  bool of_values = op->getNumOperands() && lies_transposed(op->getOperand(0));
   return llvm::TypeSwitch<Operation*, Value>(op)
-      .Case([&](chunk::SavedStateOp) { return copies_.load_saved(); })
+      .Case([&](chunk::SavedStateOp) { return teams_ > 1 ? state_ : copies_.load_saved(); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
       .Case([&](chunk::ColumnDotsOp x) -> Value {

@@ -31,8 +31,15 @@ class WarpBuilder {
   void wait_for_round();   // a team, for what was copied before it
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
   void phase(int number);  // everything of one phase
-  void prepare_chunk();    // by a team: everything but value rows
-  void take_state();       // through a chunk that was prepared
+  void prepare_chunk();    // by a team: what needs no state
+  // Through a chunk that was prepared: the only state, or of a backward program the saved one or its own.
+  void take_state(bool saved = false);
+  void finish_chunk();  // by a team: what it makes of the states
+  bool has_sums() const { return !buffers_.sums().empty(); }
+  bool has_finish() const { return phases_after_rows() > 0; }
+  // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
+  // or the maxima of the next chunk, where no barrier is between.
+  bool ends_together() const { return copies_.has_late() || phases_after_rows() == 1; }
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile, bool with_scale = false);  // with one: of a program that can_carry_scale
   mlir::Value next_state() const { return next_; }
@@ -42,6 +49,7 @@ class WarpBuilder {
  private:
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
+  int phases_after_rows() const { return placement_.phases() - placement_.first_after_rows(); }
   void begin_inputs(llvm::function_ref<bool(mlir::Operation*)> readers);
   void publish_inputs(llvm::function_ref<bool(const KernelBuffer&)> rings);
   mlir::Value new_scale(chunk::RoundOp round);
@@ -55,13 +63,16 @@ class WarpBuilder {
   void store_fits();
   mlir::Value fitted(const Fit& fit, llvm::ArrayRef<std::string> product);
   mlir::Value known_scale(mlir::Operation* round);
-  void publish_states();
+  bool publish_state(bool saved);  // if its maximum is a scale's
   template <class F>
   void for_each_sum(F f);
   Registers& current_registers();
   mlir::Value begin_slab(warp::SlabsOp loop);
   std::vector<mlir::Operation*> ops_of(Owner owner, std::optional<int> phase);
+  llvm::DenseSet<mlir::Operation*> ops_of_next();
   void slabs(const std::vector<mlir::Operation*>& ops);
+  void slabs(const std::vector<mlir::Operation*>& ops, Axis axis);
+  void erase_unread();
   void matrices(const std::vector<mlir::Operation*>& ops);
   void rows(const std::vector<mlir::Operation*>& ops);
   void compute_all(const std::vector<mlir::Operation*>& ops);
@@ -90,6 +101,7 @@ class WarpBuilder {
   mlir::Value call(llvm::StringRef function, mlir::ValueRange x, mlir::Type type, std::optional<float> constant = {});
   mlir::VectorType type_of(mlir::Value value) const;
   bool is_column_vector(mlir::Value value) const;
+  bool lies_transposed(mlir::Value value) const;  // in registers of the current owner
   bool is_partial(mlir::Value value) const { return is_partial_sum(value.getDefiningOp(), placement_); }
 
   // A new operation; takes any of its builders' arguments.
@@ -115,6 +127,7 @@ class WarpBuilder {
   mlir::Value slope_, offset_;  // of what is made with the state
   mlir::Value state_operand_;   // that was rounded in the state's scale
   mlir::Value column_;          // first column of the current slab
+  Axis slab_axis_ = Axis::key;  // and what its columns are
   Registers local_;             // of the slab or matrix being built
   Registers registers_;         // of value rows
   // Inputs over their scales, of the slab being built.

@@ -187,14 +187,15 @@ void WarpBuilder::load_numbers() {
   offset_ = load(kOffset);
 }
 
-// Of states whose maxima are scales.
-void WarpBuilder::publish_states() {
+bool WarpBuilder::publish_state(bool saved) {
   owner_ = Owner::rows;
   for (Operation& op : program_.getBody().front()) {
-    if (!isa<chunk::StateOp, chunk::SavedStateOp>(op)) continue;
-    if (Value slots = buffers_.maximum(op.getAttrOfType<StringAttr>("sym").getValue()))
-      create<warp::PublishMaxOp>(tile(op.getResult(0)), slots);
+    if (saved ? !isa<chunk::SavedStateOp>(op) : !isa<chunk::StateOp>(op)) continue;
+    Value slots = buffers_.maximum(op.getAttrOfType<StringAttr>("sym").getValue());
+    if (slots) create<warp::PublishMaxOp>(tile(op.getResult(0)), slots);
+    return static_cast<bool>(slots);
   }
+  return false;
 }
 
 }  // namespace wkvc

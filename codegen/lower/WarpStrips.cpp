@@ -59,7 +59,7 @@ Value WarpBuilder::shifted_exp2(chunk::Exp2Op op) {
 
 // In strips; null where it is like any other function.
 Value WarpBuilder::exp2_beside(chunk::Exp2Op op) {
-  if (owner_ != Owner::slab || !placement_.in_strips()) return {};
+  if (owner_ != Owner::slab || !placement_.in_strips(phase_)) return {};
   Value shifted = shifted_exp2(op);
   return shifted ? shifted : negated_exp2(op);
 }

@@ -198,21 +198,30 @@ class Structure {
     if (auto outer = dyn_cast<LoopOp>(op->getParentOp());
         isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && (!outer || outer.getOver() != "rounds"))
       return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
-    if (isa<SlabsOp, OnWarpOp, CopyOp, PublishMaxOp>(op) && !op->getParentOfType<TeamOp>())
+    bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
+    bool of_chunk = of_ring || isa<OnWarpOp, CopyOp>(op) || (isa<SlabsOp>(op) && !is_of_all_slots(op));
+    if (of_chunk && !op->getParentOfType<TeamOp>())
       return op->emitOpError("is a team's to do: it belongs in a warp.team");
     auto round = op->getParentOfType<LoopOp>();
     bool in_slot = op->getParentOfType<TeamOp>() || (round && round.getOver() == "round");
-    if (!in_slot && llvm::any_of(op->getOperands(), [](Value x) { return lies_in_slot(x); }))
+    if (!in_slot && !is_of_all_slots(op) && llvm::any_of(op->getOperands(), [](Value x) { return lies_in_slot(x); }))
       return op->emitOpError("uses a slot's buffers outside a warp.team and the loop over a round");
     auto publish = dyn_cast<PublishMaxOp>(op);
     auto part = dyn_cast<StoreVectorOp>(op);
-    if ((publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn()))
+    bool of_rows =
+        (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
+    if (of_rows && op->getParentOfType<TeamOp>())
       return op->emitOpError("is for all warps of value rows, of which a slot has no parts");
     if (auto ring = dyn_cast<RingOp>(op); ring && signed_value(ring.getStages()) != 1)
       return op->emitOpError() << "has " << signed_value(ring.getStages()) << " stages; expected 1 in each slot";
     return success();
   }
 
+  // Sums over all chunks, one in each slot, before the rounds and after them.
+  static bool is_of_all_slots(Operation* op) {
+    return isa<SlabsOp, StoreVectorOp, StoreSumOp>(op) && !op->getParentOfType<LoopOp>() &&
+           !op->getParentOfType<TeamOp>();
+  }
   static bool lies_in_slot(Value x) { return isa_and_nonnull<BufferOp, FloatsOp>(x.getDefiningOp()); }
 
   // Its scratch is nobody else's.
@@ -348,8 +357,10 @@ class Structure {
       if (type.getShape() != llvm::ArrayRef<int64_t>{V, key_dim()})
         return op->emitOpError() << "holds states as " << type << "; expected " << V << "x" << key_dim();
     }
-    if (auto slabs = dyn_cast<SlabsOp>(op); slabs && signed_value(slabs.getColumns()) != key_dim())
-      return op->emitOpError() << "is over " << signed_value(slabs.getColumns()) << " columns; expected " << key_dim();
+    if (auto slabs = dyn_cast<SlabsOp>(op))
+      if (int64_t columns = signed_value(slabs.getColumns()); columns != key_dim() && columns != V)
+        return op->emitOpError() << "is over " << columns << " columns; expected " << key_dim() << " keys or " << V
+                                 << " values";
     if (auto store = dyn_cast<StoreMatrixOp>(op))
       return expect_matrix(op, store.getTensor(), cast<VectorType>(store.getX().getType()).getShape());
     if (auto store = dyn_cast<StoreOutputOp>(op))

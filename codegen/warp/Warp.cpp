@@ -284,7 +284,8 @@ LogicalResult MmaOp::verify() {
   auto in_registers = [](Value v) { return isa<VectorType>(v.getType()); };
   if ((getXTransposed() && in_registers(getX())) || (getYTransposed() && in_registers(getY())))
     return emitOpError("only operands in shared memory are read transposed");
-  if ((getXScale() && in_registers(getX())) || (getYScale() && in_registers(getY())))
+  auto carries = [&](Value v) { return in_registers(v) && !v.getDefiningOp<LoadOp>(); };
+  if ((getXScale() && carries(getX())) || (getYScale() && carries(getY())))
     return emitOpError("operands in registers carry their scales themselves");
   int64_t m = x[getXTransposed()], n = y[getYTransposed()];
   int64_t kx = x[1 - getXTransposed()], ky = y[1 - getYTransposed()];
@@ -388,8 +389,9 @@ LogicalResult LoadOp::verify() {
   auto tile = shape_of(getTile());
   if (element_of(getTile()) != element_of(getResult()))
     return emitOpError() << "makes " << getResult().getType() << " of " << getTile().getType();
-  if (getColumn() && getOwn()) return emitOpError("loads the columns at an index or the warp's own, not both");
-  int64_t rows = tile[0], columns = getColumn() ? slab_width(getColumn()) : getOwn() ? 16 : tile[1];
+  if ((getColumn() ? 1 : 0) + getOwn() + getOwnRows() > 1)
+    return emitOpError("loads the columns at an index, the warp's own, or its rows, only one of them");
+  int64_t rows = getOwnRows() ? 16 : tile[0], columns = getColumn() ? slab_width(getColumn()) : getOwn() ? 16 : tile[1];
   if (getTransposed()) std::swap(rows, columns);
   return expect_shape(*this, getResult(), rows, columns);
 }
@@ -464,10 +466,18 @@ LogicalResult LoopOp::verify() {
   if (!llvm::is_contained({"chunks", "groups", "group", "rounds", "round"}, over))
     return emitOpError() << "is over \"" << over << "\"; expected chunks, groups, group, rounds or round";
   if (getAhead() && over != "groups") return emitOpError("copies ahead from group to group only over groups");
-  if (getBackward() && (over == "rounds" || over == "round")) return emitOpError("goes through rounds forward only");
+  if (auto kernel = getOperation()->getParentOfType<KernelOp>();
+      kernel && over == "rounds" && getBackward() != kernel.getBackward())
+    return emitOpError("goes through rounds from the first in a forward kernel, from the last in a backward one");
   llvm::StringRef around = over == "group" ? "groups" : over == "round" ? "rounds" : "";
   if (outer ? outer.getOver() == around : around.empty()) return success();
   return emitOpError("a loop over one group or round belongs inside a loop over those, and nothing else does");
+}
+
+LogicalResult EndLastOp::verify() {
+  auto loop = dyn_cast<LoopOp>((*this)->getParentOp());
+  if (loop && loop.getOver() == "round" && !loop.getBackward() && loop.getResult().use_empty()) return success();
+  return emitOpError("belongs in a loop forward over a round, whose result nothing reads");
 }
 
 LogicalResult LoopOp::verifyRegions() {

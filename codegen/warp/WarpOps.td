@@ -145,7 +145,8 @@ def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]
     Over all "chunks", from the first or `backward` from the last. Over "groups" of `saved_every` chunks from the last to
     the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it. `ahead`: each
     group starts the copies of the next; those of the first start in a group before it that has no chunks.
-    In a kernel of teams over "rounds" of a chunk for each, with a loop in it over the chunks of the "round".
+    In a kernel of teams over "rounds" of a chunk for each, with loops in it over the chunks of the "round": in a backward
+    kernel one for the saved state first, then one `backward`.
   }];
   let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward,
                        UnitAttr:$ahead);
@@ -169,6 +170,12 @@ def Warp_TeamOp : Warp_Op<"team", [SingleBlock, NoTerminator]> {
 def Warp_YieldOp : Warp_Op<"yield", [Terminator, HasParent<"LoopOp">]> {
   let arguments = (ins Warp_Tile32:$next);
   let assemblyFormat = "$next attr-dict `:` type($next)";
+}
+
+def Warp_EndLastOp : Warp_Op<"end_last"> {
+  let summary = "In a loop over a round: the last chunk ends here; what follows is for the next one, for all warps alike";
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def Warp_SlabsOp : Warp_Op<"slabs", [SingleBlock, NoTerminator]> {
@@ -285,11 +292,12 @@ def Warp_LoadNumberOp : Warp_Op<"load_number"> {
 //===- Between shared memory and registers ---------------------------------------------------------------------===//
 
 def Warp_LoadOp : Warp_Op<"load"> {
-  let summary = "A tile: of all columns, of the slab at `column`, or of this warp's own value columns, transposed or not";
-  let arguments = (ins Warp_Shared:$tile, Optional<Index>:$column, UnitAttr:$own, UnitAttr:$transposed);
+  let summary = "A tile: of everything, of the slab at `column`, of this warp's value columns, transposed or not, or rows";
+  let arguments = (ins Warp_Shared:$tile, Optional<Index>:$column, UnitAttr:$own, UnitAttr:$transposed,
+                       UnitAttr:$own_rows);
   let results = (outs Warp_Tile:$result);
   let assemblyFormat = [{
-    $tile (`[` $column^ `]`)? (`own` $own^)? (`transposed` $transposed^)? attr-dict `:` type($tile) `->` type($result)
+    $tile (`[` $column^ `]`)? (`own` $own^)? (`own_rows` $own_rows^)? (`transposed` $transposed^)? attr-dict `:` type($tile) `->` type($result)
   }];
   let hasVerifier = 1;
 }

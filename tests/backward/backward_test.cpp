@@ -6,6 +6,8 @@
 #include <functional>
 
 #include "dsl/builtin.h"
+#include "runtime/error.h"
+#include "tests/lower/recurrences.h"
 #include "tests/run/run.h"
 
 namespace wkvc::test {
@@ -231,6 +233,63 @@ TEST_P(Backward, AfterTeams) {
     config.save_every = 32;
     subject(definition, config).check({2, 150, 2}, lower_decays);
   }
+}
+
+Config of_teams(Config config, int teams) {
+  config.backward_teams = teams;
+  return config;
+}
+
+// A state is taken through a round of chunks by the kernel itself; the last round may be short.
+TEST_P(Backward, Teams) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Subject by_two = subject(definition, of_teams(kDtypes[0], 2));
+    for (std::int64_t tokens : {1, 15, 16, 17, 32, 33, 49, 150}) by_two.check({2, tokens, tokens < 15 ? 30 : 2});
+    by_two.check({2, 37, 3}, [](Problem& problem) { problem.head_first = true; });
+    subject(definition, of_teams(kDtypes[1], 2)).check({1, 70, 2}, lower_decays);
+  }
+  subject(rwkv7(), of_teams(kDtypes[0], 4)).check({1, 200, 2});
+}
+
+TEST_P(Backward, TeamsOfOtherConfigurations) {
+  for (auto [K, V] : {std::pair{32, 32}, {64, 32}, {32, 64}, {48, 96}})
+    subject(rwkv7(), of_teams(config_of("f16", "bf16", K, V), 2)).check({1, 40, 2});
+  subject(rwkv7(), of_teams(config_of("f32", "f32", 32, 32), 2)).check({1, 50, 2});
+  subject(rwkv6(), of_teams(config_of("f32", "bf16", 32, 32), 2)).check({1, 50, 2}, lower_decays);
+  for (const char* saved : {"f16", "bf16"}) {
+    Config config = of_teams(kDtypes[0], 2);
+    config.saved = saved;
+    config.segments = 2;
+    subject(rwkv7(), config).check({1, 140, 2}, {}, saved[0] == 'b' ? 2 : 1);
+  }
+  for (const std::vector<std::string>& wanted : {std::vector<std::string>{"v"}, {"k", "w"}, {"u", "r"}}) {
+    Config config = of_teams(kDtypes[0], 2);
+    config.gradients = wanted;
+    subject(wanted[0] == "u" ? rwkv6() : rwkv7(), config).check({1, 70, 2});
+  }
+}
+
+TEST_P(Backward, TeamsOfEveryRecurrence) {
+  std::vector<Definition> all = recurrences();
+  all.push_back(rwkv7_logw());
+  int with_teams = 0;
+  for (const Definition& definition : all) {
+    try {
+      Config config = of_teams(kDtypes[0], 2);
+      config.key_dim = config.value_dim = 64;
+      const Subject of_two = subject(definition, config);
+      ++with_teams;
+      Problem problem = random_problem(of_two.manifest, of_two.rec, {2, 37, 2}, 1);
+      for (const TensorSpec& spec : of_two.manifest.tensors)  // as keys, they let states grow
+        if (spec.role == Role::parameter && spec.dtype == DType::bf16) scale(problem.values.at(spec.name), 0.1);
+      of_two.expect_within(problem);
+    } catch (const UserError& error) {
+      const std::string what = error.what();
+      EXPECT_TRUE(what.find("bytes of shared memory") != what.npos || what.find("use --teams N,1") != what.npos)
+          << definition.name << ": " << what;
+    }
+  }
+  EXPECT_GE(with_teams, 18);
 }
 
 // Blocks of different segments run at once on a GPU, though not on the host.

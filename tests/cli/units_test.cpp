@@ -236,9 +236,16 @@ TEST(Options, OfTheBackwardPass) {
 }
 
 TEST(Options, OfTeams) {
-  EXPECT_EQ(parse_teams("auto"), 0);
-  EXPECT_EQ(parse_teams("4"), 4);
-  for (const char* wrong : {"0", "-1", "16", "2.0", "", "many"}) EXPECT_THROW(parse_teams(wrong), UserError) << wrong;
+  Config config;
+  auto parsed = [&](const char* text) {
+    parse_teams(text, config);
+    return std::pair(config.teams, config.backward_teams);
+  };
+  EXPECT_EQ(parsed("auto"), std::pair(0, 0));
+  EXPECT_EQ(parsed("4"), std::pair(4, 0));
+  EXPECT_EQ(parsed("1,2"), std::pair(1, 2));
+  for (const char* wrong : {"0", "-1", "16", "2.0", "", "many", "2,", "1,2,3"})
+    EXPECT_THROW(parsed(wrong), UserError) << wrong;
   ConfigOptions options;
   options.teams = "2";
   EXPECT_EQ(options.parse().teams, 2);

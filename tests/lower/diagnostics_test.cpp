@@ -297,5 +297,34 @@ TEST(Teams, PrepareWhatDoesNotDependOnTheState) {
   expect_contains(error(3, of_state), "has 2 warps; expected a number that divides them");
 }
 
+TEST(Teams, OfBackwardKernelsTakeASavedStateThroughEachRound) {
+  Config config;
+  config.pass = "both";
+  config.backward_teams = 2;
+  const auto error_of = [](const Source& source, const Config& given) {
+    return user_error_of([&] { lower_to(source, Stage::warp, given); });
+  };
+  const Source rec = source_from(rec_text(rwkv7(), config));
+  Config other = config;
+  other.save_every = 64;
+  expect_contains(error_of(rec, other), "need a saved state every 2 chunks, not every 4: give --save-every 32");
+  other = config;
+  other.pass = "backward";
+  other.backward_teams = 0;
+  other.teams = 2;
+  expect_contains(error_of(rec, other), "--pass backward has no forward kernel: give --pass both, or --teams 1,2");
+  other = config;
+  other.backward_teams = 3;
+  expect_contains(error_of(rec, other), "has 4 warps; expected a number that divides them");
+
+  const Source by_teams = source_from(lower_to(rec, Stage::chunk, config));
+  EXPECT_NO_THROW(lower_to(by_teams, Stage::warp, config));
+  expect_contains(error_of(by_teams, {}), "through rounds of chunks, one for each team: give --teams 1,2");
+  other = config;
+  other.backward_teams = 0;
+  const Source alone = source_from(lower_to(rec, Stage::chunk, other));
+  expect_contains(error_of(alone, config), "has no update of its saved state");
+}
+
 }  // namespace
 }  // namespace wkvc::test

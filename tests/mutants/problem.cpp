@@ -83,7 +83,7 @@ double error_of(const MutantProblem& problem, const TensorSpec& spec, const std:
 MutantProblem backward_problem_of(const Definition& definition, Config config, std::int64_t tokens) {
   config.pass = "both";
   config.backward_blocks = 1;  // with room for all copies ahead
-  config.key_dim = config.value_dim = 32;
+  if (!config.key_dim) config.key_dim = config.value_dim = 32;
   MutantProblem problem = problem_of(definition, config, {2, tokens, 2}, definition.name + "_backward");
   problem.bound = config.io == "f32" ? 2e-5 : 2e-3;
   return problem;
@@ -109,6 +109,12 @@ MutantProblem teams_problem(const Definition& definition, Config config) {
 
 MutantProblem pairs_problem(const Definition& definition, Config config) {
   config.save_every = 32;
+  return backward_problem_of(definition, config, 70);
+}
+
+MutantProblem backward_teams_problem(const Definition& definition, Config config) {
+  config.backward_teams = 2;
+  config.key_dim = config.value_dim = 64;
   return backward_problem_of(definition, config, 70);
 }
 

@@ -26,6 +26,7 @@ MutantProblem teams_problem(const Definition& definition, Config config);
 // second chunk, or of every fourth, and at the end of the sequence a group of one chunk.
 MutantProblem backward_problem(const Definition& definition, Config config);
 MutantProblem pairs_problem(const Definition& definition, Config config);
+MutantProblem backward_teams_problem(const Definition& definition, Config config);  // heads of 64: teams of two warps
 MutantProblem groups_problem(const Definition& definition, Config config);
 
 // Why these results are wrong, or nothing when they are within the bound and nothing past the tail was written.

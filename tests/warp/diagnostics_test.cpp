@@ -113,7 +113,8 @@ const Case lines[] = {
      "only operands in shared memory are read transposed"},
     {"MmaScale",
      "%s = warp.scale_for %k_max times 1.0 : memref<1xf32, 3>\n"
-     "%0 = warp.mma %square, %t x_scale %s, %t : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
+     "%z = warp.zeros : vector<16x32xf32>\n"
+     "%0 = warp.mma %square, %z x_scale %s, %t : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
      "operands in registers carry their scales themselves"},
     {"MmaContraction", "%0 = warp.mma %square, %t, %square : vector<16x16xf32>, vector<16x32xf32>, vector<16x16xf32>\n",
      "contracts 32 with 16 elements"},
@@ -353,9 +354,9 @@ const Case lines_of_a_round[] = {
      "warp.yield %Z : vector<16x32xf32>\n}\n",
      "a loop over one group or round belongs inside a loop over those"},
     {"Backward",
-     "%0 = warp.loop %S over \"round\" backward : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "%0 = warp.loop %S over \"rounds\" backward : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "warp.yield %Z : vector<16x32xf32>\n}\n",
-     "goes through rounds forward only"},
+     "from the first in a forward kernel, from the last in a backward one"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Warp, LinesOfARound, testing::ValuesIn(lines_of_a_round), name_of_case);

@@ -10,6 +10,12 @@
 
 namespace wkvc {
 
+// The first chunk of the last round of those from `begin` to before `end`; before `begin` if there are none.
+template <int Teams>
+WKVC_INLINE constexpr int last_round(int begin, int end) {
+  return begin + (end - begin + Teams - 1) / Teams * Teams - Teams;
+}
+
 // To what speaks of warps, barriers and shared memory a team is a block: `Teams` of them, of `Bytes` each.
 template <int Teams, int Bytes>
 struct Team : BlockBase {
@@ -20,6 +26,11 @@ struct Team : BlockBase {
     chunk = block.warp / warps;
     warp = block.warp % warps;
     memory += chunk * Bytes;
+  }
+  // The last chunk from `begin` to before `end` that this team prepares; before `begin` if there is none.
+  WKVC_INLINE int last_chunk(int begin, int end) const {
+    const int c = last_round<Teams>(begin, end) + chunk;
+    return c < end ? c : c - Teams;
   }
   WKVC_INLINE void barrier() const {
     if (warps == 1) {

@@ -56,14 +56,21 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   if (base.pass == "forward") return space;
   vary(space, base.backward_blocks == 0, std::array{1, 2, 3},
        [](Config& config, int blocks) { config.backward_blocks = blocks; });
+  vary(space, base.backward_teams == 0, std::array{1, 2},
+       [](Config& config, int teams) { config.backward_teams = teams; });
   vary(space, base.saved.empty(), std::array{"f32", "f16"},
        [](Config& config, const char* dtype) { config.saved = dtype; });
-  vary(space, base.save_every == 0, std::array{16, 32, 48, 64, 96, 128, 192},
+  // Teams take a state through each of their rounds.
+  const bool open = base.save_every == 0 && base.backward_teams <= 1;
+  vary(space, open, std::array{16, 32, 48, 64, 96, 128, 192},
        [](Config& config, int distance) { config.save_every = distance; });
+  for (Config& config : space)
+    if (base.save_every == 0 && !open) config.save_every = base.backward_teams * config.chunk;
   const double most = limits.saved_bytes > 0 ? limits.saved_bytes : saved_bytes(base, default_distance, "f32");
   std::erase_if(space, [&](const Config& config) {
     const bool within = saved_bytes(config, config.save_every, config.saved) <= most;
-    return config.save_every % config.chunk != 0 || (base.save_every == 0 && !within);
+    const bool by_rounds = config.backward_teams == 1 || config.save_every == config.backward_teams * config.chunk;
+    return config.save_every % config.chunk != 0 || !by_rounds || (open && !within);
   });
   return space;
 }

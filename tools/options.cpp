@@ -179,8 +179,8 @@ void ConfigOptions::add_to(CLI::App& command) {
   group->add_option("--arch", arch, "Real architecture: sm_90a")->type_name("ARCH");
   group->add_option("--blocks", blocks, "Blocks an SM is to hold at once, and of the backward kernel, or auto")
       ->type_name("N[,M]|auto");
-  group->add_option("--teams", teams, "Teams of warps, a chunk for each, and in the backward kernel, or auto")
-      ->type_name("N|auto");
+  group->add_option("--teams", teams, "Teams of warps, a chunk for each, and those of the backward kernel, or auto")
+      ->type_name("N[,M]|auto");
   group->add_option("--segments", segments, "Segments of a sequence that run side by side, or auto")
       ->type_name("N|auto");
   group->add_option("--pass", pass, "forward, backward (gradients), or both")->type_name("PASS");

@@ -49,8 +49,10 @@ int parse_chunk(const std::string& text);
 // "auto" (0), "2", or "2,1" where the backward kernel's differ: from 1 to 32.
 void parse_blocks(const std::string& text, Config& config);
 
-// "auto" (0) or a number: from 1 to 15, from 1 to 256.
-void parse_teams(const std::string& text, Config& config);  // "N" or "N,M"
+// "auto" (0), "2", or "2,2" for the backward kernel's, too: from 1 to 15.
+void parse_teams(const std::string& text, Config& config);
+
+// "auto" (0) or a number from 1 to 256.
 int parse_segments(const std::string& text);
 
 // "auto" (0) or a multiple of 16: tokens.

@@ -1,4 +1,5 @@
 // What a chunk program holds as a whole: sizes that follow from its attributes, one state, one update, usable names.
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/StringMap.h>
 
 #include "codegen/chunk/Chunk.h"
@@ -145,11 +146,21 @@ LogicalResult verify_single(ProgramOp program, const char* what) {
   return program.emitOpError() << "has " << count << " " << what << "; expected exactly one";
 }
 
-// What is saved is one state, and what it was after the chunk one value.
+bool depends_on_state(ProgramOp program, Operation* last) {
+  llvm::DenseSet<Operation*> depend;
+  for (Operation& op : program.getBody().front())
+    if (isa<StateOp>(op) || llvm::any_of(op.getOperands(), [&](Value x) { return depend.contains(x.getDefiningOp()); }))
+      depend.insert(&op);
+  return depend.contains(last);
+}
+
+// What is saved is one state, and what it was after the chunk one value, which was there before its gradient.
 LogicalResult verify_saved(ProgramOp program) {
   auto states = program.getBody().getOps<SavedStateOp>();
   auto updates = program.getBody().getOps<UpdateSavedOp>();
   auto saved = std::distance(states.begin(), states.end()), after = std::distance(updates.begin(), updates.end());
+  for (UpdateSavedOp update : updates)
+    if (depends_on_state(program, update)) return update.emitOpError("depends on the gradient of the state");
   if (saved <= 1 && after <= saved) return success();
   return program.emitOpError() << "has " << saved << " saved states and " << after
                                << " updates of them; expected at most one, with at most one update";

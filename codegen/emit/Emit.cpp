@@ -537,14 +537,15 @@ class Emitter {
 
   // The first of this warp's rows of the state before `chunk`, among those that the block keeps for a group in a
   // workspace, or among all that were saved.
-  std::string kept_row(llvm::StringRef name, const std::string& chunk) {
+  std::string kept_row(llvm::StringRef name, std::string chunk) {
+    if (in_rounds_ && !loop_) chunk = "first";  // of the round
     auto every = kernel_.getSavedEvery();
     std::string index = chunk;
     if (spec_of(name).role == Role::workspace)
       index = is_cut() ? fmt::format("({0} * block.segment + ({1}) % {0})", every, chunk)
                        : fmt::format("(({}) % {})", chunk, every);
     else if (every > 1)
-      index = in_groups_ ? "g" : fmt::format("({} / {})", in_rounds_ && !loop_ ? "first" : chunk, every);
+      index = in_groups_ ? "g" : fmt::format("({} / {})", chunk, every);
     else if (chunk != "c")
       index = "(" + chunk + ")";
     return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);

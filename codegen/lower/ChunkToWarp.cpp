@@ -52,11 +52,11 @@ void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spac
 
 std::string called(Value x) {
   std::string name = name_of(x).str();
-  return name.empty() ? "a " + x.getDefiningOp()->getName().stripDialect().str() : name;
+  return name.empty() ? "a " + x.getDefiningOp()->getName().stripDialect().str() : "'" + name + "'";
 }
 
 // A saved state that a kernel takes through a round by itself is of the round's first chunk.
-void check_saved(chunk::ProgramOp program, int teams) {
+void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, int teams) {
   bool inside = !program.getBody().getOps<chunk::UpdateSavedOp>().empty();
   int64_t every = program.getSavedEvery();
   if (teams == 1 && inside)
@@ -65,12 +65,15 @@ void check_saved(chunk::ProgramOp program, int teams) {
   if (teams > 1 && inside && every != teams)
     user_error(
         "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, not every {}: give "
-        "--save-every {}",
-        teams, program.getRecurrence().str(), teams, every, teams * static_cast<int64_t>(program.getChunk()));
+        "--save-every {}, or for a text that says how often --teams N,{}",
+        teams, program.getRecurrence().str(), teams, every, teams * static_cast<int64_t>(program.getChunk()), every);
+  if (inside && recompute)
+    user_error("the text of '{}' has the update of its saved state twice, inside and as a program that recomputes",
+               program.getRecurrence().str());
   if (teams > 1 && !inside && !program.getBody().getOps<chunk::SavedStateOp>().empty())
     user_error(
         "the text of '{}' has no update of its saved state, without which teams can't go through it: give "
-        "--teams 1",
+        "--teams N,1",
         program.getRecurrence().str());
 }
 
@@ -78,6 +81,8 @@ void check_saved(chunk::ProgramOp program, int teams) {
 bool is_there(Value x, Operation* user, const Placement& placement) {
   if (is_source(x)) return true;
   const Place &from = placement.of(x), &to = placement.of(user);
+  // Of a row of values no warp can leave its part.
+  if (from.owner == Owner::rows && from.shared && placement.space(x) == Space{Axis::one, Axis::value}) return false;
   if (from.owner == Owner::rows && to.owner != Owner::rows) return to.phase >= placement.first_after_rows();
   if (to.owner != Owner::rows) return true;
   return from.phase < placement.first_after_rows() &&
@@ -91,14 +96,13 @@ void check_backward_teams(chunk::ProgramOp program, int teams) {
     for (Value x : op.getOperands())
       if (!is_there(x, &op, placement))
         user_error(
-            "--teams: the backward kernel of '{}' needs '{}' before its states have gone through the chunks of all {} "
+            "--teams N,{}: the backward kernel of '{}' needs {} before its states have gone through the chunks of all "
             "teams: use --teams N,1",
-            program.getRecurrence().str(), called(x), teams);
+            teams, program.getRecurrence().str(), called(x));
 }
 
 // Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
 void check_teams(chunk::ProgramOp program, int teams) {
-  check_saved(program, teams);
   if (teams == 1) return;
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
                                    program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
@@ -321,6 +325,8 @@ class KernelBuilder {
     if (S_round) {
       create<warp::NoteOp>("The states before the chunks of this round.");
       through_round(S_round, /*saved=*/true);
+      // Else what warps store for one state would replace what others read for the other.
+      if (!main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
     }
     create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
     Value next = through_round(state, /*saved=*/false, with_scale);
@@ -413,6 +419,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
                program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
+  check_saved(program, recompute, teams);
   check_teams(program, teams);
   if (teams > 1) leave_room_for_products(program, warps_of(program) / teams);
   KernelBuilder(program, recompute, maps, blocks, teams, b).run(arch);

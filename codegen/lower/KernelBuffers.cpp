@@ -40,9 +40,6 @@ SharedBuffer* KernelBuffers::reserve(const std::string& name, std::int64_t bytes
   return &spaces_.emplace_back(SharedBuffer{name, bytes, first_phase_ + from, first_phase_ + to, -1});
 }
 
-// The last phase that reads a value.
-int KernelBuffers::last_phase(Value value) const { return placement_.of(value).last_phase; }
-
 void KernelBuffers::plan(bool early) {
   plan_rings(early);
   plan_maxima();
@@ -55,7 +52,7 @@ void KernelBuffers::plan(bool early) {
 bool KernelBuffers::are_apart() const {
   return llvm::all_of(chunk::ProgramOp(program_).getBody().getOps<chunk::InputOp>(), [&](chunk::InputOp input) {
     Value value = input.getResult();
-    return chunk::columns(value) == 1 || last_phase(value) == 0 ||
+    return chunk::columns(value) == 1 || placement_.of(value).last_phase == 0 ||
            llvm::all_of(value.getUsers(), [&](Operation* user) { return placement_.of(user).owner == Owner::rows; });
   });
 }
@@ -72,9 +69,9 @@ void KernelBuffers::plan_rings(bool early) {
     int stages = teams_ > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
     bool exchanged = teams_ > 1 && type.getElementTypeBitWidth() == 16;
     int64_t bytes = exchanged ? warp::exchanged_bytes(type) : warp::shared_bytes(type);
-    bool early_ring = early && last_phase(value) == 0;
+    bool early_ring = early && placement_.of(value).last_phase == 0;
     auto* space = reserve(input.getSym().str() + "_ring", stages * bytes, 0,
-                          teams_ > 1 && !early_ring ? last_phase(value) : placement_.phases());
+                          teams_ > 1 && !early_ring ? placement_.of(value).last_phase : placement_.phases());
     if (exchanged) space->alignment = kLine;
     rings_[value].exchanged = exchanged;
     rings_[value].early = early_ring;
@@ -174,12 +171,12 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
   }
-  buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, last_phase(value));
+  buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, placement_.of(value).last_phase);
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
     bool of_values = place.owner == Owner::rows || placement_.slab_axis(op) == Axis::value;
     if (of_values) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
     int64_t scales = buffer.slabs.empty() ? 1 : warps_;
-    buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, last_phase(value));
+    buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, placement_.of(value).last_phase);
   }
   return buffer;
 }

@@ -75,7 +75,6 @@ class KernelBuffers {
   void plan_values();
   void plan_scratch();
   KernelBuffer planned(mlir::Operation* op);
-  int last_phase(mlir::Value value) const;
   SharedBuffer* reserve(const std::string& name, std::int64_t bytes, int from, int to);
   void declare_floats(KernelBuffer& buffer, const std::string& name);
   void declare_tile(KernelBuffer& buffer);

@@ -92,11 +92,10 @@ bool can_carry_scale(chunk::ProgramOp program) {
   return rounds && updates;
 }
 
-// Elementwise, so that it costs little to make it twice.
-bool Placement::is_made_again(Operation* op) const {
-  auto round = dyn_cast<chunk::RoundOp>(op);
-  return isa<chunk::WidenOp, chunk::NegOp, chunk::MulOp, chunk::AddOp, chunk::SubOp, chunk::KeepValidOp>(op) ||
-         (round && !has_own_scale(round));
+static bool is_elementwise(Operation* op) {
+  return isa<chunk::NegOp, chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp,
+             chunk::SoftplusOp, chunk::ReluOp, chunk::SqrtOp, chunk::ReciprocalOp, chunk::AddOp, chunk::SubOp,
+             chunk::MulOp, chunk::AtLeastOp, chunk::ExceedsOp, chunk::WidenOp, chunk::RoundOp, chunk::KeepValidOp>(op);
 }
 
 // Other slab values are computed again.
@@ -183,23 +182,17 @@ void Placement::assign_phases(Block& body) {
 
 //===- Teams -----------------------------------------------------------------------------------------------------===//
 
-// What each operation waits for: nothing, the first state of those that the program goes through, or the second.
-static llvm::DenseMap<Operation*, int> levels_of(Block& body) {
-  llvm::DenseMap<Operation*, int> levels;
-  const int last = body.getOps<chunk::SavedStateOp>().empty() ? 1 : 2;
+void Placement::find_waits(Block& body) {
+  const Wait for_state = body.getOps<chunk::SavedStateOp>().empty() ? for_first_state : for_second_state;
   for (Operation& op : body) {
-    int level = isa<chunk::SavedStateOp>(op) ? 1 : isa<chunk::StateOp>(op) ? last : 0;
-    for (Value x : op.getOperands()) level = std::max(level, levels.lookup(x.getDefiningOp()));
-    levels[&op] = level;
+    Wait wait = isa<chunk::StateOp, chunk::UpdateOp>(op)             ? for_state
+                : isa<chunk::SavedStateOp, chunk::UpdateSavedOp>(op) ? for_first_state
+                                                                     : for_inputs;
+    for (Value x : op.getOperands()) wait = std::max(wait, waits_.lookup(x.getDefiningOp()));
+    // What is stored of slabs in a backward pass comes last: what it is made of need not be made before.
+    bool last = program_.getBackward() && isa<chunk::OutputOp, chunk::AccumulateOp>(op) && of(&op).owner == Owner::slab;
+    waits_[&op] = last ? std::max(wait, for_first_state) : wait;
   }
-  return levels;
-}
-
-static bool is_made_in_slabs(Operation* op) {
-  return isa<chunk::NegOp, chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp,
-             chunk::SoftplusOp, chunk::ReluOp, chunk::SqrtOp, chunk::ReciprocalOp, chunk::AddOp, chunk::SubOp,
-             chunk::MulOp, chunk::AtLeastOp, chunk::ExceedsOp, chunk::WidenOp, chunk::RoundOp, chunk::KeepValidOp,
-             chunk::SumColumnsOp>(op);
 }
 
 // C×V values that need nothing but inputs and that others than value rows read, and their sums over values.
@@ -209,10 +202,14 @@ void Placement::find_value_slabs(Block& body) {
     return is_source(x) || of(x).owner == Owner::anyone || elementwise.contains(x.getDefiningOp());
   };
   for (Operation& op : body) {
-    if (level_.lookup(&op) || op.getNumResults() != 1 || is_source(op.getResult(0))) continue;
+    if (waits_.lookup(&op) != for_inputs || op.getNumResults() != 1 || is_source(op.getResult(0))) continue;
+    if (spaces_.lookup(op.getResult(0)) == Space{Axis::one, Axis::value} && is_elementwise(&op) &&
+        llvm::all_of(op.getOperands(), is_ready))  // a row of a parameter: wherever it is needed
+      ops_[&op].owner = places_[op.getResult(0)].owner = Owner::anyone;
     Value x = isa<chunk::SumColumnsOp>(op) ? op.getOperand(0) : op.getResult(0);
     bool along = spaces_.lookup(x) == Space{Axis::token, Axis::value};
-    if (along && is_made_in_slabs(&op) && llvm::all_of(op.getOperands(), is_ready)) elementwise.insert(&op);
+    if (along && (is_elementwise(&op) || isa<chunk::SumColumnsOp>(op)) && llvm::all_of(op.getOperands(), is_ready))
+      elementwise.insert(&op);
   }
   for (Operation& op : llvm::reverse(body)) {
     bool needed = isa<chunk::SumColumnsOp>(op) ||
@@ -224,27 +221,23 @@ void Placement::find_value_slabs(Block& body) {
 }
 
 void Placement::assign_phases_of_teams(Block& body) {
-  level_ = levels_of(body);
+  find_waits(body);
   find_value_slabs(body);
-  auto each = [&](auto which, int phase) {
+  auto each = [&](bool rows, Wait wait, int phase) {
     for (Operation& op : body)
-      if (which(&op, of(&op).owner == Owner::rows)) place(&op, phase);
+      if ((of(&op).owner == Owner::rows) == rows && waits_.lookup(&op) == wait) place(&op, phase);
   };
-  // What is stored of slabs in a backward pass comes last: what it is made of need not be made before.
-  for (Operation& op : body)
-    if (program_.getBackward() && isa<chunk::OutputOp, chunk::AccumulateOp>(op) && of(&op).owner == Owner::slab)
-      level_[&op] = std::max(level_[&op], 1);
-  each([&](Operation* op, bool rows) { return !rows && !level_.lookup(op); }, 0);
+  each(/*rows=*/false, for_inputs, 0);
   first_of_rows_ = phases_;
-  for (int level = 0; level <= 2; ++level) {
-    int phase = first_of_rows_ + (level == 2);
-    each([&](Operation* op, bool rows) { return rows && level_.lookup(op) == level; }, phase);
-  }
+  each(/*rows=*/true, for_inputs, first_of_rows_);
+  each(/*rows=*/true, for_first_state, first_of_rows_);
+  each(/*rows=*/true, for_second_state, first_of_rows_ + 1);
   first_after_rows_ = phases_;
-  each([&](Operation* op, bool rows) { return !rows && level_.lookup(op); }, first_after_rows_);
+  for (Operation& op : body)
+    if (of(&op).owner != Owner::rows && waits_.lookup(&op) != for_inputs) place(&op, first_after_rows_);
   // What rows make of inputs alone, where they need it.
   for (Operation& op : llvm::reverse(body)) {
-    if (of(&op).owner != Owner::rows || level_.lookup(&op) || op.getNumResults() != 1) continue;
+    if (of(&op).owner != Owner::rows || waits_.lookup(&op) != for_inputs || op.getNumResults() != 1) continue;
     int phase = first_after_rows_ - 1;
     for (Operation* user : op.getUsers()) phase = std::min(phase, of(user).phase);
     ops_[&op].phase = ops_[&op].last_phase = phase;
@@ -293,7 +286,7 @@ void Placement::use(Value operand, int phase) {
   if (place.shared || place.phase == phase) return;
   const bool rows = place.owner == Owner::rows;
   if (rows && !first_of_rows_) return;  // its registers stay
-  bool again = rows ? !level_.lookup(op) && is_made_again(op) : !is_stored(op);
+  bool again = rows ? waits_.lookup(op) == for_inputs && is_elementwise(op) : !is_stored(op);
   if (place.owner == Owner::anyone || (place.owner != Owner::matrix && again)) {
     for (Value x : op->getOperands()) use(x, phase);
     return;

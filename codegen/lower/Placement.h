@@ -54,6 +54,7 @@ class Placement {
   void assign_owners(mlir::Block& body);
   void find_value_slabs(mlir::Block& body);
   void assign_phases(mlir::Block& body);
+  void find_waits(mlir::Block& body);
   void assign_phases_of_teams(mlir::Block& body);
   void place(mlir::Operation* op, int phase);
   void delay_slabs(mlir::Block& body);
@@ -61,7 +62,6 @@ class Placement {
   void find_shared(mlir::Block& body);
   void use(mlir::Value operand, int phase);
   bool is_stored(mlir::Operation* op) const;
-  bool is_made_again(mlir::Operation* op) const;
 
   int64_t extent(Axis axis) const { return axis == Axis::key ? program_.getKeyDim() : program_.getValueDim(); }
 
@@ -71,7 +71,10 @@ class Placement {
   Spaces spaces_;
   llvm::DenseMap<mlir::Value, Place> places_;
   llvm::DenseMap<mlir::Operation*, Place> ops_;
-  llvm::DenseMap<mlir::Operation*, int> level_;  // how many of the program's states it waits for
+  // Behind teams, what an operation waits for: nothing but inputs, the first state that goes through a round, or the
+  // second. The first is the saved one, where there is one.
+  enum Wait { for_inputs, for_first_state, for_second_state };
+  llvm::DenseMap<mlir::Operation*, Wait> waits_;
   llvm::DenseSet<mlir::Operation*> in_value_slabs_;
   int phases_ = 1, first_of_rows_ = 0, first_after_rows_ = 0;
   bool strips_ = false;

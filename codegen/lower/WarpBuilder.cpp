@@ -30,8 +30,9 @@ static bool anyone(Operation*) { return true; }
 void WarpBuilder::begin_inputs(llvm::function_ref<bool(Operation*)> readers) {
   registers_.clear();
   for (auto& [value, ring] : buffers_.rings()) {
-    if (!llvm::any_of(value.getUsers(), readers)) continue;
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
+    bool for_scale = value.use_empty() && buffers_.maximum(input.getSym());
+    if (!for_scale && !llvm::any_of(value.getUsers(), readers)) continue;
     current_[value] = create<warp::CurrentOp>(ring.type, ring.value);
     set_name(current_[value], (input.getSym() + "_raw").str());
   }
@@ -61,13 +62,13 @@ void WarpBuilder::set_state(Value tile, bool with_scale) {
 
 //===- Phases ----------------------------------------------------------------------------------------------------===//
 
-// In a phase, or in all, in the program's order.
-std::vector<Operation*> WarpBuilder::ops_of(Owner owner, std::optional<int> phase) {
+// In the program's order.
+std::vector<Operation*> WarpBuilder::ops_of(Owner owner, int phase) {
   std::vector<Operation*> ops;
   for (Operation& op : program_.getBody().front()) {
     if (op.getNumResults() && is_source(op.getResult(0))) continue;
     const Place& place = placement_.of(&op);
-    if (place.owner == owner && (!phase || place.phase == *phase)) ops.push_back(&op);
+    if (place.owner == owner && place.phase == phase) ops.push_back(&op);
   }
   return ops;
 }
@@ -125,11 +126,10 @@ void WarpBuilder::take_state(bool saved) {
   auto of_rows = [&](Operation* op) { return placement_.of(op).owner == Owner::rows; };
   auto takes = [&](Operation* op) { return of_rows(op) && placement_.of(op).phase == phase_; };
   begin_inputs(of_rows);
-  if (publish_state(saved)) create<warp::BarrierOp>();
-  if (sum_scales_)
-    load_numbers();
-  else
-    create_scales(/*of_states=*/false, of_rows);
+  publish_state(saved);
+  if (shares_maximum(saved)) create<warp::BarrierOp>();
+  load_numbers();
+  if (!sum_scales_) create_scales(/*of_states=*/false, of_rows);
   create_scales(/*of_states=*/true, takes);
   create_own_scales();
   owner_ = Owner::rows;
@@ -162,7 +162,8 @@ llvm::DenseSet<Operation*> WarpBuilder::ops_of_next() {
 void WarpBuilder::finish_chunk() {
   auto finishes = [&](Operation* op) { return placement_.of(op).phase >= placement_.first_after_rows(); };
   begin_inputs(anyone);
-  create_scales(/*of_states=*/false, anyone);
+  load_numbers();
+  create_scales(/*of_states=*/false, finishes);
   create_scales(/*of_states=*/true, finishes);
   for (phase_ = placement_.first_after_rows(); phase_ < placement_.phases(); ++phase_) {
     if (phase_ > placement_.first_after_rows()) create<warp::BarrierOp>();
@@ -175,7 +176,7 @@ void WarpBuilder::finish_chunk() {
 // Which tiles and scales a region reads is known when it is there.
 void WarpBuilder::erase_unread() {
   for (Operation& op : llvm::make_early_inc_range(llvm::reverse(*b_.getInsertionBlock())))
-    if (isa<warp::CurrentOp, warp::ScaleForOp>(op) && op.use_empty()) op.erase();
+    if (isa<warp::CurrentOp, warp::ScaleForOp, warp::LoadNumberOp>(op) && op.use_empty()) op.erase();
 }
 
 // The first column, for operations that are built next.

@@ -35,6 +35,7 @@ class WarpBuilder {
   // Through a chunk that was prepared: the only state, or of a backward program the saved one or its own.
   void take_state(bool saved = false);
   void finish_chunk();  // by a team: what it makes of the states
+  bool shares_maximum(bool saved) const { return static_cast<bool>(maximum_of_state(saved)); }  // of its state
   bool has_sums() const { return !buffers_.sums().empty(); }
   bool has_finish() const { return phases_after_rows() > 0; }
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
@@ -56,19 +57,23 @@ class WarpBuilder {
   // Of this chunk, or of its states; those that some of these read.
   void create_scales(bool of_states, llvm::function_ref<bool(mlir::Operation*)> readers);
   void create_own_scales();
-  bool shares_scale(chunk::RoundOp round) const;  // with those who take the state through the chunk
+  // What a team works out once is not worked out again by those who take states through its chunk, or after.
+  bool leaves_numbers() const { return sum_scales_ || (teams_ > 1 && chunk::ProgramOp(program_).getBackward()); }
+  bool shares_scale(chunk::RoundOp round) const;
   std::optional<int> number_warp();
   void store_numbers();
   void load_numbers();
   void store_fits();
   mlir::Value fitted(const Fit& fit, llvm::ArrayRef<std::string> product);
   mlir::Value known_scale(mlir::Operation* round);
-  bool publish_state(bool saved);  // if its maximum is a scale's
+  mlir::Operation* state_of(bool saved) const;     // null if there is none
+  mlir::Value maximum_of_state(bool saved) const;  // null if it is no scale's
+  void publish_state(bool saved);                  // if its maximum is a scale's
   template <class F>
   void for_each_sum(F f);
   Registers& current_registers();
   mlir::Value begin_slab(warp::SlabsOp loop);
-  std::vector<mlir::Operation*> ops_of(Owner owner, std::optional<int> phase);
+  std::vector<mlir::Operation*> ops_of(Owner owner, int phase);
   llvm::DenseSet<mlir::Operation*> ops_of_next();
   void slabs(const std::vector<mlir::Operation*>& ops);
   void slabs(const std::vector<mlir::Operation*>& ops, Axis axis);

@@ -45,9 +45,10 @@ std::string number_name(chunk::RoundOp round) {
 
 void WarpBuilder::plan(bool early) {
   buffers_.plan(early && !(ops_of(Owner::slab, 1).empty() && ops_of(Owner::matrix, 1).empty()));
-  if (!sum_scales_) return;
+  if (!leaves_numbers()) return;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
     if (shares_scale(round)) buffers_.plan_number(number_name(round));
+  if (!sum_scales_) return;
   for (const char* name : {kSlope, kOffset}) buffers_.plan_number(name);
 }
 
@@ -70,6 +71,7 @@ void WarpBuilder::create_scales(bool of_states, llvm::function_ref<bool(Operatio
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round) || state_of_scale(round) || takes_scale_of_state(round) != of_states) continue;
     if (!readers(round) && !llvm::any_of(round->getUsers(), readers)) continue;
+    if (scales_.contains(round.getResult())) continue;  // a number that was left
     Value& scale = scales[{*round.getBound(), round.getFactorAttr()}];
     if (!scale) scale = new_scale(round);
     scales_[round.getResult()] = scale;
@@ -95,8 +97,8 @@ void WarpBuilder::create_own_scales() {
 //===- Scales that sums share ------------------------------------------------------------------------------------===//
 
 bool WarpBuilder::shares_scale(chunk::RoundOp round) const {
-  return has_bound(round) && !state_of_scale(round) && placement_.of(round.getResult()).owner != Owner::rows &&
-         llvm::any_of(round->getUsers(), [&](Operation* user) { return placement_.of(user).owner == Owner::rows; });
+  auto is_before = [&](Operation* op) { return placement_.of(op).phase < placement_.first_of_rows(); };
+  return has_bound(round) && !state_of_scale(round) && is_before(round) && !llvm::all_of(round->getUsers(), is_before);
 }
 
 // A team's, or what it left.
@@ -145,6 +147,7 @@ void WarpBuilder::store_fits() {
 
 // The warp that makes matrices with scales of their own, if it is one.
 std::optional<int> WarpBuilder::number_warp() {
+  if (!sum_scales_) return 0;
   llvm::SmallSet<int, 4> makers;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
     if (has_own_scale(round) && placement_.of(round.getResult()).owner == Owner::matrix &&
@@ -156,7 +159,7 @@ std::optional<int> WarpBuilder::number_warp() {
 
 // By that warp. Where there are several, when all are there.
 void WarpBuilder::store_numbers() {
-  if (!sum_scales_) return;
+  if (!leaves_numbers()) return;
   auto warp = number_warp();
   if (!warp) create<warp::BarrierOp>();
   auto on = create<warp::OnWarpOp>(warp.value_or(0));
@@ -166,11 +169,12 @@ void WarpBuilder::store_numbers() {
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
     if (shares_scale(round) && stored.insert(number_name(round)).second)
       create<warp::StoreNumberOp>(known_scale(round), buffers_.number(number_name(round)));
-  store_fits();
-  scales_.clear();  // others have to load them
+  if (sum_scales_) store_fits();
 }
 
 void WarpBuilder::load_numbers() {
+  scales_.clear();
+  if (!leaves_numbers()) return;
   auto load = [&](const std::string& name) {
     Value number = create<warp::LoadNumberOp>(b_.getF32Type(), buffers_.number(name));
     set_name(number, name);
@@ -183,19 +187,25 @@ void WarpBuilder::load_numbers() {
     if (!scale) scale = load(number_name(round));
     scales_[round.getResult()] = scale;
   }
+  if (!sum_scales_) return;
   slope_ = load(kSlope);
   offset_ = load(kOffset);
 }
 
-bool WarpBuilder::publish_state(bool saved) {
+Operation* WarpBuilder::state_of(bool saved) const {
+  for (Operation& op : chunk::ProgramOp(program_).getBody().front())
+    if (saved ? isa<chunk::SavedStateOp>(op) : isa<chunk::StateOp>(op)) return &op;
+  return nullptr;
+}
+
+Value WarpBuilder::maximum_of_state(bool saved) const {
+  Operation* state = state_of(saved);
+  return state ? buffers_.maximum(state->getAttrOfType<StringAttr>("sym").getValue()) : Value();
+}
+
+void WarpBuilder::publish_state(bool saved) {
   owner_ = Owner::rows;
-  for (Operation& op : program_.getBody().front()) {
-    if (saved ? !isa<chunk::SavedStateOp>(op) : !isa<chunk::StateOp>(op)) continue;
-    Value slots = buffers_.maximum(op.getAttrOfType<StringAttr>("sym").getValue());
-    if (slots) create<warp::PublishMaxOp>(tile(op.getResult(0)), slots);
-    return static_cast<bool>(slots);
-  }
-  return false;
+  if (Value slots = maximum_of_state(saved)) create<warp::PublishMaxOp>(tile(state_of(saved)->getResult(0)), slots);
 }
 
 }  // namespace wkvc

@@ -199,6 +199,8 @@ class Structure {
         isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && (!outer || outer.getOver() != "rounds"))
       return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
     bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
+    if (isa<StoreSumOp>(op) && !is_of_all_slots(op))
+      return op->emitOpError("sums what all slots have: it belongs outside the loop over rounds");
     bool of_chunk = of_ring || isa<OnWarpOp, CopyOp>(op) || (isa<SlabsOp>(op) && !is_of_all_slots(op));
     if (of_chunk && !op->getParentOfType<TeamOp>())
       return op->emitOpError("is a team's to do: it belongs in a warp.team");
@@ -342,6 +344,42 @@ class Structure {
   }
 
   // Sizes of what lies in tensors: offsets follow from them.
+  LogicalResult expect_own_rows(Operation* op, Value tile) const {
+    auto type = cast<MemRefType>(tile.getType());
+    if (type.getDimSize(0) == signed_value(kernel_.getValueDim())) return success();
+    return op->emitOpError() << "takes a warp's own of " << type << "; expected " << signed_value(kernel_.getValueDim())
+                             << " rows, 16 for each warp";
+  }
+
+  // What is indexed by the first column of a slab has as many columns as there are slabs of. Parts of sums are
+  // numbered by it.
+  LogicalResult verify_columns(Operation* op) const {
+    for (Value index : op->getOperands()) {
+      auto slabs =
+          isa<IndexType>(index.getType()) ? dyn_cast<SlabsOp>(index.getParentBlock()->getParentOp()) : SlabsOp();
+      if (!slabs) continue;
+      int64_t columns = signed_value(slabs.getColumns());
+      auto expect = [&](int64_t given) -> LogicalResult {
+        if (given == columns) return success();
+        return op->emitOpError() << "has " << given << " columns in slabs of " << columns;
+      };
+      if (isa<StoreOutputOp>(op)) return expect(key_dim());
+      if (auto parameter = dyn_cast<ParameterOp>(op))
+        return expect(dims_.lookup(parameter.getTensor()).ends_with("V") ? signed_value(kernel_.getValueDim())
+                                                                         : key_dim());
+      if (auto mma = dyn_cast<MmaOp>(op)) return expect(cast<MemRefType>(mma.getY().getType()).getDimSize(1));
+      auto store = dyn_cast<StoreVectorOp>(op);
+      auto load = dyn_cast<LoadVectorOp>(op);
+      if (store && store.getPart()) continue;
+      for (Value x : op->getOperands())
+        if (auto type = dyn_cast<MemRefType>(x.getType()))
+          if (int64_t parts = load && load.getParts() ? signed_value(*load.getParts()) : 1;
+              failed(expect(type.getShape().back() / parts)))
+            return failure();
+    }
+    return success();
+  }
+
   LogicalResult verify_extents(Operation* op) const {
     int64_t C = signed_value(kernel_.getChunk()), V = signed_value(kernel_.getValueDim());
     if (auto ring = dyn_cast<RingOp>(op)) {
@@ -361,6 +399,12 @@ class Structure {
       if (int64_t columns = signed_value(slabs.getColumns()); columns != key_dim() && columns != V)
         return op->emitOpError() << "is over " << columns << " columns; expected " << key_dim() << " keys or " << V
                                  << " values";
+    if (failed(verify_columns(op))) return failure();
+    if (auto load = dyn_cast<LoadOp>(op); load && load.getOwnRows()) return expect_own_rows(op, load.getTile());
+    if (auto store = dyn_cast<StoreOp>(op); store && store.getOwnRows()) return expect_own_rows(op, store.getTile());
+    if (isa<LoadSavedOp>(op) && teams() > 1 && signed_value(kernel_.getSavedEvery()) != teams())
+      return op->emitOpError() << "is of the first chunk of a round of " << teams() << "; a state is saved every "
+                               << signed_value(kernel_.getSavedEvery());
     if (auto store = dyn_cast<StoreMatrixOp>(op))
       return expect_matrix(op, store.getTensor(), cast<VectorType>(store.getX().getType()).getShape());
     if (auto store = dyn_cast<StoreOutputOp>(op))

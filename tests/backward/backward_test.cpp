@@ -262,10 +262,37 @@ TEST_P(Backward, TeamsOfOtherConfigurations) {
     config.segments = 2;
     subject(rwkv7(), config).check({1, 140, 2}, {}, saved[0] == 'b' ? 2 : 1);
   }
-  for (const std::vector<std::string>& wanted : {std::vector<std::string>{"v"}, {"k", "w"}, {"u", "r"}}) {
-    Config config = of_teams(kDtypes[0], 2);
-    config.gradients = wanted;
-    subject(wanted[0] == "u" ? rwkv6() : rwkv7(), config).check({1, 70, 2});
+}
+
+// Which values warps leave for each other depends on what is asked for, and whether they wait for a state's maximum.
+TEST_P(Backward, TeamsOfSomeGradients) {
+  for (const Config& operands : kOperands)
+    for (const std::vector<std::string>& wanted :
+         {std::vector<std::string>{"v"}, {"a"}, {"w"}, {"k", "b"}, {"u", "r"}}) {
+      Config config = of_teams(operands, 2);
+      config.gradients = wanted;
+      config.key_dim = config.value_dim = 64;
+      subject(wanted[0] == "u" ? rwkv6() : rwkv7(), config).check({1, 70, 2}, lower_decays);
+    }
+}
+
+// A row of a parameter over values, which both states' steps need; sums over values of what they make.
+TEST_P(Backward, TeamsOfRowsOfValues) {
+  const Definition gated = recurrence("gated_values", [](Recurrence& op) {
+    Dim K = op.key_dim(64), V = op.value_dim(64);
+    op.compute(f16);
+    auto [r, k] = op.inputs(K, bf16, "r", "k");
+    auto v = op.input("v", V, bf16);
+    auto u = op.parameter("u", V, f32);
+    auto S = op.state("S", V, K, f32);
+    auto next = S * diag(exp(cast<f32>(k) * 0.f - 0.5f)) + outer(cast<f32>(v) * sigmoid(u), cast<f32>(k));
+    op.update(S, next);
+    op.output("o", dot(next, r) * sigmoid(u), bf16);
+  });
+  for (const Config& operands : kOperands) {
+    Config config = of_teams(operands, 2);
+    config.key_dim = config.value_dim = 32;
+    subject(gated, config).check({2, 50, 2});
   }
 }
 

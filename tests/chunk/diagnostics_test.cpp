@@ -37,7 +37,20 @@ TEST_P(BackwardLines, AreRefused) {
   expect_contains(error, "line 8: ");
 }
 
+TEST(BackwardPrograms, HaveOneSavedState) {
+  const std::string state = "  %Z = chunk.saved_state \"Z\" : tensor<48x32xf32>\n";
+  const std::string other = "  %Y = chunk.saved_state \"Y\" : tensor<48x32xf32>\n";
+  const std::string one = "  %c = chunk.constant 1.0 dims \"VK\" : tensor<48x32xf32>\n";
+  const std::string update = "  chunk.update_saved %c : tensor<48x32xf32>\n";
+  const std::string of_gradient = "  chunk.update_saved %S : tensor<48x32xf32>\n";
+  expect_contains(error_of(with_backward(state + of_gradient)), "depends on the gradient of the state");
+  expect_contains(error_of(with_backward(state + other)), "has 2 saved states and 0 updates of them");
+  expect_contains(error_of(with_backward(one + state + update + update)), "has 1 saved states and 2 updates of them");
+  expect_contains(error_of(with_backward(one + update)), "has 0 saved states and 1 updates of them");
+}
+
 const Case backward_cases[] = {
+    {"UpdateOfTheSavedStateShape", "  chunk.update_saved %x : tensor<16x32xf32>\n", "expected 48x32"},
     {"SavedStateShape", "  %Z = chunk.saved_state \"Z\" : tensor<32x48xf32>\n", "expected 48x32"},
     {"KeptDim", "  %M = chunk.input \"M\" kept dim \"K\" : tensor<16x32xf32>\n", "expected \"T\""},
     {"KeptShape", "  %M = chunk.input \"M\" kept dim \"T\" : tensor<16x32xf32>\n", "expected 16x16"},
@@ -158,6 +171,8 @@ const Case cases[] = {
      "has the dims \"TX\"; expected two of T, K, V and 1"},
     {"ConstantShape", "  %c = chunk.constant 1.0 dims \"TV\" : tensor<16x32xf32>\n", "expected 16x48"},
     {"SavedStateOfAForwardProgram", "  %Z = chunk.saved_state \"Z\" : tensor<48x32xf32>\n",
+     "belongs in a backward program"},
+    {"SavedStateUpdatedInAForwardProgram", "  chunk.update_saved %S : tensor<48x32xf32>\n",
      "belongs in a backward program"},
     {"AccumulateOfAForwardProgram", "  chunk.accumulate \"du\" %u gradient_of \"u\" as \"bf16\" : tensor<1x32xf32>\n",
      "belongs in a backward program"},

@@ -114,5 +114,18 @@ TEST(Scales, OfSumsBehindTeamsAreThoseOfTheirTerms) {
   }
 }
 
+TEST(Teams, OfBackwardKernelsReadBack) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    Config config;
+    config.pass = "both";
+    config.teams = config.backward_teams = 2;
+    const Source rec = source_from(rec_text(definition, config));
+    const std::string cuda = lower_to(rec, Stage::cuda, config);
+    EXPECT_EQ(lower_to(source_from(lower_to(rec, Stage::warp, config)), Stage::cuda, {}), cuda);
+    EXPECT_EQ(lower_to(source_from(lower_to(rec, Stage::chunk, config)), Stage::cuda, config), cuda);
+    EXPECT_EQ(lower_to(rec, Stage::cuda, config), cuda);
+  }
+}
+
 }  // namespace
 }  // namespace wkvc::test

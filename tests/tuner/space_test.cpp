@@ -21,6 +21,17 @@ TEST(Space, HasEveryCombinationOnce) {
   EXPECT_EQ(texts.size(), space.size());
   EXPECT_GE(space.size(), 200U);
   for (const Config& config : space) EXPECT_EQ(config.save_every % config.chunk, 0);
+  const auto in_teams = [](const Config& config) { return config.backward_teams == 2; };
+  EXPECT_TRUE(std::ranges::any_of(space, in_teams));
+  for (const Config& config : space) EXPECT_TRUE(!in_teams(config) || config.save_every == 2 * config.chunk);
+}
+
+TEST(Space, SavesAStateForEachRoundOfTheTeamsGiven) {
+  Config config = training;
+  config.backward_teams = 4;
+  const std::vector<Config> space = search_space(config, {});
+  EXPECT_FALSE(space.empty());
+  for (const Config& point : space) EXPECT_EQ(point.save_every, 4 * point.chunk);
 }
 
 TEST(Space, TakesNoMoreMemoryThanTheDefaultUnlessAllowed) {
@@ -51,6 +62,7 @@ TEST(Space, LeavesAloneWhatIsSettled) {
   config.blocks = 2;
   config.backward_blocks = 1;
   config.teams = 1;
+  config.backward_teams = 1;
   config.saved = "bf16";
   config.save_every = 32;
   const std::vector<Config> space = search_space(config, {});

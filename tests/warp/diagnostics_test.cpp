@@ -276,6 +276,11 @@ class LinesOfARound : public testing::TestWithParam<Case> {};
 TEST_P(LinesOfARound, AreRefused) { expect_contains(error_of(with_teams(GetParam().lines)), GetParam().error); }
 
 const Case lines_of_a_round[] = {
+    {"EndLastOutsideARound", "warp.end_last\n", "belongs in a loop forward over a round"},
+    {"EndLastOfAStateThatIsRead",
+     "%0 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n  warp.end_last\n"
+     "  warp.yield %Z : vector<16x32xf32>\n}\n%1 = warp.call \"neg\"(%0) : (vector<16x32xf32>) -> vector<16x32xf32>\n",
+     "whose result nothing reads"},
     {"SlabsOfTheBlock", "warp.slabs 32 {\n^bb0(%c: index):\n}\n", "is a team's to do: it belongs in a warp.team"},
     {"CopyOfTheBlock", "warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>\n", "belongs in a warp.team"},
     {"ScaleOfASumWithout", "%0 = warp.round %S in_scale : vector<16x32xf32> -> vector<16x32xf16>\n",

@@ -1,5 +1,6 @@
 // Blocks whose warps form teams. They go through rounds of chunks, one for each team: a team prepares its chunk by
-// itself, in a slot of shared memory of its own; then all warps of the block take the state through the round.
+// itself, in a slot of shared memory of its own; then all warps of the block take the state through the round, in a
+// backward kernel one state forward and its gradient back, after which each team finishes its chunk.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)

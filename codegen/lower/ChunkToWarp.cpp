@@ -316,7 +316,10 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, state] = begin_loop(initial, "rounds", backward(), (carried() + "_round").str());
     Value S_round;
-    if (has_saved_state()) S_round = main_->copies().load_saved(), set_name(S_round, "S_round");
+    if (has_saved_state()) {
+      S_round = main_->copies().load_saved();
+      set_name(S_round, "S_round");
+    }
     team([&] {
       main_->wait_for_round();
       main_->prepare_chunk();

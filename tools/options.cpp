@@ -63,6 +63,16 @@ int multiple_of_16(std::string_view option, std::string_view text) {
   return *value;
 }
 
+// A part of what an option was given: a number of at least 1, or auto, which is 0.
+int number_or_auto(const char* option, const std::string& text, std::string_view part, int most) {
+  if (part == "auto") return 0;
+  const auto value = whole_number<int>(part);
+  if (!value || *value < 1 || *value > most) {
+    user_error("{} {}: expected auto or numbers from 1 to {}", option, text, most);
+  }
+  return *value;
+}
+
 }  // namespace
 
 void parse_head(const std::string& text, Config& config) {
@@ -77,14 +87,7 @@ int parse_chunk(const std::string& text) { return text == "auto" ? 0 : multiple_
 void parse_blocks(const std::string& text, Config& config) {
   const auto parts = split(text);
   if (parts.size() > 2) user_error("--blocks {}: expected N, or N,M where the backward kernel's differ", text);
-  const auto number = [&](std::string_view part) {
-    if (part == "auto") return 0;
-    const auto value = whole_number<int>(part);
-    if (!value || *value < 1 || *value > max_blocks) {
-      user_error("--blocks {}: expected auto or numbers from 1 to {}", text, max_blocks);
-    }
-    return *value;
-  };
+  const auto number = [&](std::string_view part) { return number_or_auto("--blocks", text, part, max_blocks); };
   config.blocks = number(parts.front());
   config.backward_blocks = number(parts.back());
 }
@@ -92,13 +95,7 @@ void parse_blocks(const std::string& text, Config& config) {
 void parse_teams(const std::string& text, Config& config) {
   const auto parts = split(text);
   if (parts.size() > 2) user_error("--teams {}: expected N, or N,M for the backward kernel's, too", text);
-  const auto number = [&](std::string_view part) {
-    if (part == "auto") return 0;
-    const auto value = whole_number<int>(part);
-    if (!value || *value < 1 || *value > rec::max_teams)
-      user_error("--teams {}: expected auto or numbers from 1 to {}", text, rec::max_teams);
-    return *value;
-  };
+  const auto number = [&](std::string_view part) { return number_or_auto("--teams", text, part, rec::max_teams); };
   config.teams = number(parts.front());
   config.backward_teams = parts.size() == 2 ? number(parts.back()) : 0;
 }

@@ -343,7 +343,6 @@ class Structure {
     return op->emitOpError() << "moves a matrix of " << shape[0] << "x" << shape[1] << "; expected " << C << "x" << C;
   }
 
-  // Sizes of what lies in tensors: offsets follow from them.
   LogicalResult expect_own_rows(Operation* op, Value tile) const {
     auto type = cast<MemRefType>(tile.getType());
     if (type.getDimSize(0) == signed_value(kernel_.getValueDim())) return success();
@@ -380,6 +379,7 @@ class Structure {
     return success();
   }
 
+  // Sizes of what lies in tensors: offsets follow from them.
   LogicalResult verify_extents(Operation* op) const {
     int64_t C = signed_value(kernel_.getChunk()), V = signed_value(kernel_.getValueDim());
     if (auto ring = dyn_cast<RingOp>(op)) {

@@ -124,13 +124,14 @@ class Emitter {
   }
   static bool are_alike(Operation*, Operation*) { return true; }
 
-  // Copies, maxima and outputs in a row are one call each: what follows does not wait for what precedes.
+  // Copies, maxima, scales and outputs in a row are one call each: what follows does not wait for what precedes.
   template <class Op>
   static bool joins_last(Operation& op) {
     return isa<Op>(op) && isa_and_nonnull<Op>(op.getPrevNode()) && are_alike(cast<Op>(op.getPrevNode()), cast<Op>(op));
   }
   static bool joins_last(Operation& op) {
-    return joins_last<warp::CopyOp>(op) || joins_last<warp::PublishMaxOp>(op) || joins_last<warp::StoreOutputOp>(op);
+    return joins_last<warp::CopyOp>(op) || joins_last<warp::PublishMaxOp>(op) || joins_last<warp::StoreOutputOp>(op) ||
+           joins_last<warp::LeaveScaleOp>(op);
   }
 
   template <class Op>
@@ -160,13 +161,14 @@ class Emitter {
     llvm::TypeSwitch<Operation*>(&op)
         .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp, warp::CopyOp,
               warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::ScaleOfOp,
-              warp::RoundBesideOp, warp::BoundOp, warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp,
-              warp::LoadVectorOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
-              warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
-              warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
-              warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp,
-              warp::WidenOp, warp::WidenOverOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp,
-              warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp>([&](auto o) { write(o); })
+              warp::RoundBesideOp, warp::FitScaleOp, warp::LeaveScaleOp, warp::BoundOp, warp::StoreNumberOp,
+              warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp, warp::StoreVectorOp,
+              warp::AddVectorOp, warp::ParameterOp, warp::TokensOp, warp::LoadSavedOp, warp::StagedOp,
+              warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp, warp::StageStateOp, warp::KeepStateOp,
+              warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp,
+              warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp, warp::WidenOp, warp::WidenOverOp, warp::ZerosOp,
+              warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp,
+              warp::StoreOutputOp>([&](auto o) { write(o); })
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
@@ -421,9 +423,21 @@ class Emitter {
   void write(warp::ScaleOfOp op) { line("const float {} = *{}.scale;", declare(op.getResult()), names_.of(op.getX())); }
 
   void write(warp::RoundBesideOp op) {
+    std::string x = expressions_.operand(op.getX(), {}, op.getScale(), /*transposed=*/false);
     line("const auto {} = round_beside<{}>({}, {}, {});", declare(op.getResult()),
-         dtype_text(cast<VectorType>(op.getType()).getElementType()), expr(op.getX()), expr(op.getState()),
-         names_.of(op.getOther()));
+         dtype_text(cast<VectorType>(op.getType()).getElementType()), x, expr(op.getState()), names_.of(op.getOther()));
+  }
+
+  void write(warp::FitScaleOp op) {
+    line("const auto {} = in_fitting_scale({}, {}, {}, {});", declare(op.getResult()), expr(op.getX()),
+         largest_in(op.getSlots()), names_.of(op.getSlope()), names_.of(op.getOffset()));
+  }
+
+  void write(warp::LeaveScaleOp op) {
+    line("if (block.warp == 0) {{  // all have the same");
+    for (warp::LeaveScaleOp scale : row_from(op))
+      line("  store_scale({}, {}.scale);", names_.of(scale.getTo()), names_.of(scale.getX()));
+    line("}}");
   }
 
   void write(warp::BoundOp op) {
@@ -449,10 +463,9 @@ class Emitter {
   void write(warp::LoadOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.load(op)); }
 
   void write(warp::StoreOp op) {
-    auto round = op.getX().getDefiningOp<warp::RoundOp>();
     auto buffer = op.getTile().getDefiningOp<warp::BufferOp>();
     // A scale that every warp knows is not stored with the tile.
-    bool data_only = round && has_scale(round) && buffer && !buffer.getScale();
+    bool data_only = warp::has_scale(op.getX()) && buffer && !buffer.getScale();
     std::string to = op.getOwnRows() ? names_.of(op.getTile()) + ".rows<16>(row0)"
                                      : expressions_.columns(op.getTile(), op.getColumn(), op.getOwnColumns());
     line("store{}({}, {}{});", op.getOwnColumns() ? "_transposed" : "", to, expr(op.getX()), data_only ? ".data" : "");

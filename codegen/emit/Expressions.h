@@ -24,7 +24,9 @@ class Expressions {
   std::string of(mlir::Value value) const { return at(value, 0); }
   std::string statement(warp::CallOp op) const { return call(op, 0); }  // of an operation with a variable of its own
   std::string statement(warp::RoundOp op) const { return round(op); }
-  std::string statement(warp::WithScaleOp op) const { return "with_scale(" + of(op.getX()) + ")"; }
+  std::string statement(warp::WithScaleOp op) const {
+    return (op.getUnit() ? "with_unit_scale(" : "with_scale(") + of(op.getX()) + ")";
+  }
   std::string statement(warp::WithoutScaleOp op) const { return "widen(" + of(op.getX()) + ")"; }
   std::string operand(mlir::Value tile, mlir::Value column, mlir::Value scale,
                       bool transposed) const;  // of a contraction

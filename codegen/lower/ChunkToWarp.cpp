@@ -305,14 +305,16 @@ class KernelBuilder {
   Value all_rounds(Value initial) {
     main_->buffers().declare_rings(/*everywhere=*/false);
     team([&] { main_->copies().start_rounds(); });
-    const bool with_scale = can_carry_scale(program_);
-    if (with_scale) initial = create<warp::WithScaleOp>(initial);
-    Value state = rounds(initial, with_scale);
+    const bool with_scale = main_->carries_scale(/*saved=*/false);
+    if (with_scale) initial = begin_scale(initial, /*saved=*/false);
+    Value state = rounds(initial);
     return with_scale ? create<warp::WithoutScaleOp>(state) : state;
   }
 
+  Value begin_scale(Value state, bool saved) { return create<warp::WithScaleOp>(state, main_->shares_scale_of(saved)); }
+
   // Each team prepares its chunk of a round, the states go through the round, then each team finishes its chunk.
-  Value rounds(Value initial, bool with_scale) {
+  Value rounds(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, state] = begin_loop(initial, "rounds", backward(), (carried() + "_round").str());
     Value S_round;
@@ -327,12 +329,13 @@ class KernelBuilder {
     create<warp::BarrierOp>();
     if (S_round) {
       create<warp::NoteOp>("The states before the chunks of this round.");
+      if (main_->carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
       through_round(S_round, /*saved=*/true);
       // Else what warps store for one state would replace what others read for the other.
       if (!main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
     }
     create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
-    Value next = through_round(state, /*saved=*/false, with_scale);
+    Value next = through_round(state, /*saved=*/false);
     create<warp::BarrierOp>();
     team([&] {
       if (main_->has_finish()) {
@@ -352,7 +355,8 @@ class KernelBuilder {
     build();
   }
 
-  Value through_round(Value initial, bool saved, bool with_scale = false) {
+  Value through_round(Value initial, bool saved) {
+    const bool with_scale = main_->carries_scale(saved);
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried());
     main_->set_state(S, with_scale);
@@ -424,7 +428,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
   b.setInsertionPointToEnd(kernels.getBody());
   check_saved(program, recompute, teams);
   check_teams(program, teams);
-  if (teams > 1) leave_room_for_products(program, warps_of(program) / teams);
+  if (teams > 1) make_room_for_products(program, warps_of(program) / teams);
   KernelBuilder(program, recompute, maps, blocks, teams, b).run(arch);
   if (program.getSummary()) add_combine(program, b, arch);
   add_batch_sums(program, b, arch);

@@ -62,32 +62,36 @@ bool is_accumulator(Operation* op) {
 
 }  // namespace
 
+Value rounded_state(chunk::RoundOp round) {
+  Value state = bounding_state(round);
+  return state && round.getBound()->size() == 1 && is_made_of(round.getX(), state) ? state : Value();
+}
+
 Value state_of_scale(chunk::RoundOp round) {
   // A backward pass takes the same scales whichever gradients are asked for, so that they have the same bytes.
   auto program = round->getParentOfType<chunk::ProgramOp>();
   if (program.getBackward() && !program.getSummary()) return {};
-  Value state = bounding_state(round);
-  bool own = state && round.getBound()->size() == 1 && is_made_of(round.getX(), state) && stays_in_its_warp(round);
-  return own ? state : Value();
+  return stays_in_its_warp(round) ? rounded_state(round) : Value();
 }
 
+bool is_bounded_by_state(chunk::RoundOp round) { return !!bounding_state(round); }
 bool takes_scale_of_state(chunk::RoundOp round) { return bounding_state(round) && !state_of_scale(round); }
 
-bool can_carry_scale(chunk::ProgramOp program) {
-  llvm::DenseSet<Value> sums;
+bool can_carry_scale(Operation* state) {
+  llvm::DenseSet<Value> sums{state->getResult(0)};
   bool rounds = false, updates = false;
-  for (Operation& op : program.getBody().front()) {
-    if (isa<chunk::StateOp>(op)) sums.insert(op.getResult(0));
+  for (Operation& op : *state->getBlock()) {
     if (llvm::none_of(op.getOperands(), [&](Value x) { return sums.contains(x); })) continue;
     Value last = op.getOperands().back(),
           other = op.getNumOperands() == 2 && sums.contains(last) ? op.getOperand(0) : last;
     bool by_row = isa<chunk::MulOp>(op) && chunk::rows(other) == 1 && !sums.contains(other);
     bool of_product = isa<chunk::AddOp>(op) && last.getDefiningOp<chunk::DotOp>() && last.hasOneUse();
+    bool update = isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op);
     auto round = dyn_cast<chunk::RoundOp>(op);
     if (by_row || of_product) sums.insert(op.getResult(0));
     rounds |= static_cast<bool>(round);
-    updates |= isa<chunk::UpdateOp>(op);
-    if (!by_row && !of_product && !(round && state_of_scale(round)) && !isa<chunk::UpdateOp>(op)) return false;
+    updates |= update;
+    if (!by_row && !of_product && !(round && rounded_state(round)) && !update) return false;
   }
   return rounds && updates;
 }

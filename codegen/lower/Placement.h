@@ -88,13 +88,16 @@ bool has_bound(chunk::RoundOp round);
 bool has_own_scale(chunk::RoundOp round);
 
 // Where other warps read the operand, the scale is that of all rows of the state: known when all warps have theirs, one
-// barrier later than those of inputs. Else each warp takes its own rows', of `state_of_scale`.
+// barrier later than those of inputs. Else each warp takes its own rows', of `state_of_scale`. An operand that is made
+// of a state by products with rows and columns alone is a `rounded_state`, which either is of.
 bool takes_scale_of_state(chunk::RoundOp round);
 mlir::Value state_of_scale(chunk::RoundOp round);
+mlir::Value rounded_state(chunk::RoundOp round);
+bool is_bounded_by_state(chunk::RoundOp round);
 
-// Whether the state may carry a scale from chunk to chunk: it is multiplied by rows, contractions are added to it, and
-// operands made of it in this way take their scale from it, each warp from its own rows.
-bool can_carry_scale(chunk::ProgramOp program);
+// Whether a state may carry a scale from chunk to chunk: it is multiplied by rows, contractions are added to it, and it
+// is rounded. Each warp has a scale of its own rows if every rounding has one of its `state_of_scale`.
+bool can_carry_scale(mlir::Operation* state);
 
 // Each warp, or slab, has its own part of these sums.
 bool is_partial_sum(mlir::Operation* op, const Placement& placement);

@@ -13,6 +13,15 @@ constexpr float kRoom = 128;  // so that |input| is below twice the scale
 // Of the scale of an operand that is bounded by an input, what the input's maximum is at most.
 double largest_input(chunk::RoundOp round) { return kLargestOperand / round.getFactor()->convertToDouble(); }
 
+llvm::StringRef name_of_state(Operation* state) { return state->getAttrOfType<StringAttr>("sym").getValue(); }
+
+// As it is before bounds are found.
+void set_own_scale(chunk::RoundOp round) {
+  Builder b(round.getContext());
+  round.setBoundAttr(b.getStrArrayAttr({}));
+  round.setFactorAttr(b.getF32FloatAttr(0));
+}
+
 bool is_bounded_by_one(chunk::RoundOp round) { return has_bound(round) && round.getBound()->size() == 1; }
 llvm::StringRef bounding(chunk::RoundOp round) { return cast<StringAttr>((*round.getBound())[0]).getValue(); }
 
@@ -26,7 +35,10 @@ ScaleProduct product(ScaleProduct a, const ScaleProduct& b) {
 
 class Finder {
  public:
-  Finder(chunk::ProgramOp program, const Placement& placement) : program_(program), placement_(placement) {}
+  Finder(chunk::ProgramOp program, const Placement& placement, Operation* state)
+      : program_(program), placement_(placement), phase_(placement.of(state).phase) {
+    found_.state = state;
+  }
 
   std::optional<SumScales> run() {
     for (Operation& op : program_.getBody().front())
@@ -36,32 +48,52 @@ class Finder {
 
  private:
   bool is_of_rows(Operation* op) const { return placement_.of(op).owner == Owner::rows; }
+  // Neither before the state comes nor with it.
+  bool is_elsewhere(Operation* op) const {
+    int phase = placement_.of(op).phase;
+    return is_of_rows(op) ? phase != phase_ : phase > phase_;
+  }
   const ScaleProduct* unit(Value x) const {
     auto it = units_.find(x);
     return it == units_.end() ? nullptr : &it->second;
   }
+  // As value rows take it.
+  const ScaleProduct* unit_in_rows(Value x) const {
+    auto it = brought_.find(x);
+    return it == brought_.end() ? unit(x) : &it->second;
+  }
 
   bool visit(Operation* op) {
-    if (isa<chunk::StateOp>(op)) {
-      found_.state = op;
+    if (op == found_.state) {
       units_[op->getResult(0)] = {{op, 1}};
       return true;
     }
+    if (is_elsewhere(op)) return true;
     if (auto round = dyn_cast<chunk::RoundOp>(op)) return visit(round);
     if (auto dot = dyn_cast<chunk::DotOp>(op)) return visit(dot);
     return !op->getNumResults() || !is_of_rows(op) || visit_rows(op);
   }
 
-  // Whether one operand is made of the state, and what becomes of the state is made of the sum that was rounded.
-  bool is_of_one_scale() const {
-    auto of_state = [](chunk::RoundOp round) { return !!state_of_scale(round); };
-    auto rounds = llvm::make_filter_range(program_.getBody().getOps<chunk::RoundOp>(), of_state);
-    if (!llvm::hasSingleElement(rounds)) return false;
-    return llvm::all_of(program_.getBody().getOps<chunk::UpdateOp>(), [&](chunk::UpdateOp update) {
-      const ScaleProduct* of_update = unit(update.getX());
+  bool rounds_state(chunk::RoundOp round) const {
+    return is_of_rows(round) && rounded_state(round) == found_.state->getResult(0);
+  }
+
+  // Where a rounding chooses the scale there is one, and what becomes of the state is made of the sum that was rounded.
+  bool is_of_one_scale() {
+    llvm::SmallVector<chunk::RoundOp> rounds;
+    for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+      if (rounds_state(round)) rounds.push_back(round);
+    found_.of_block = !llvm::all_of(rounds, [](chunk::RoundOp round) { return !!state_of_scale(round); });
+    if (found_.of_block ? rounds.empty() : rounds.size() != 1) return false;
+    return llvm::all_of(program_.getBody().front(), [&](Operation& op) {
+      if (!updates_state(&op)) return true;
+      const ScaleProduct* of_update = unit(op.getOperand(0));
       return of_update && *of_update == ScaleProduct{{found_.state, 1}} &&
-             is_made_of(update.getX(), (*rounds.begin()).getX());
+             (found_.of_block || is_made_of(op.getOperand(0), rounds.front().getX()));
     });
+  }
+  bool updates_state(Operation* op) const {
+    return isa<chunk::SavedStateOp>(found_.state) ? isa<chunk::UpdateSavedOp>(op) : isa<chunk::UpdateOp>(op);
   }
   static bool is_made_of(Value x, Value sum) {
     Operation* op = x.getDefiningOp();
@@ -100,9 +132,11 @@ class Finder {
   }
 
   bool visit(chunk::DotOp dot) {
-    const ScaleProduct *x = unit(dot.getX()), *y = unit(dot.getY());
+    const bool of_rows = is_of_rows(dot);
+    const ScaleProduct *x = of_rows ? unit_in_rows(dot.getX()) : unit(dot.getX()),
+                       *y = of_rows ? unit_in_rows(dot.getY()) : unit(dot.getY());
     if (x && y) units_[dot.getResult()] = product(*x, *y);
-    if (!is_of_rows(dot)) return true;
+    if (!of_rows) return true;
     found_.products.insert(dot);
     return x && y;
   }
@@ -112,16 +146,23 @@ class Finder {
     if (is_of_rows(round)) return visit_of_rows(round);
     if (!round.getBound()) {
       units_[round.getResult()] = {};  // a scale of 1
-    } else if (has_bound(round)) {
-      units_[round.getResult()] = {{first_alike(round), 1}};
     } else if (auto inside = as_products(round)) {
       for (chunk::DotOp dot : *inside) found_.products.insert(dot);
       found_.as_is.insert(round);
       units_[round.getResult()] = *unit(inside->front().getResult());
     } else {
-      units_[round.getResult()] = {{round, 1}};
+      units_[round.getResult()] = {{has_bound(round) ? first_alike(round) : round, 1}};
     }
-    return true;
+    return placement_.space(round.getResult()).columns != Axis::value || bring_to_state(round);
+  }
+
+  // C×V values that others rounded, if value rows update the state with them.
+  bool bring_to_state(chunk::RoundOp round) {
+    auto other = updates_with(round);
+    if (!other) return true;
+    found_.beside[round] = other;
+    ScaleProduct& in = brought_[round.getResult()] = {{found_.state, 1}, {first_alike(other), -1}};
+    return fits(round, in);
   }
 
   Operation* first_alike(chunk::RoundOp round) const {
@@ -132,7 +173,8 @@ class Finder {
 
   bool visit_of_rows(chunk::RoundOp round) {
     ScaleProduct in;
-    if (state_of_scale(round)) {
+    if (rounds_state(round)) {
+      if (!state_of_scale(round)) found_.as_is.insert(round);
       in = {{found_.state, 1}};
     } else if (auto other = updates_with(round)) {
       found_.beside[round] = other;
@@ -151,7 +193,7 @@ class Finder {
   chunk::RoundOp updates_with(chunk::RoundOp round) const {
     for (Operation* user : round->getUsers()) {
       auto dot = dyn_cast<chunk::DotOp>(user);
-      if (!dot || dot.getType() != found_.state->getResult(0).getType()) continue;
+      if (!dot || is_elsewhere(dot) || dot.getType() != found_.state->getResult(0).getType()) continue;
       auto other = (dot.getX() == round.getResult() ? dot.getY() : dot.getX()).getDefiningOp<chunk::RoundOp>();
       if (other && has_bound(other) && !is_of_rows(other)) return other;
     }
@@ -170,7 +212,7 @@ class Finder {
 
   // The state, or what operands have scales from.
   bool is_known(llvm::StringRef name) const {
-    if (found_.state->getAttrOfType<StringAttr>("sym").getValue() == name) return true;
+    if (name_of_state(found_.state) == name) return true;
     return llvm::any_of(program_.getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
       if (has_own_scale(round))
         return placement_.of(round.getResult()).owner == Owner::matrix && own_maximum(round) == name;
@@ -213,28 +255,37 @@ class Finder {
 
   mutable chunk::ProgramOp program_;  // whose accessors are not const
   const Placement& placement_;
+  int phase_;  // of value rows, in which the state is taken through a chunk
   SumScales found_;
-  llvm::DenseMap<Value, ScaleProduct> units_;
+  llvm::DenseMap<Value, ScaleProduct> units_, brought_;
 };
 
 }  // namespace
 
-std::optional<SumScales> find_sum_scales(chunk::ProgramOp program, const Placement& placement) {
-  if (!can_carry_scale(program)) return std::nullopt;
-  return Finder(program, placement).run();
+std::vector<SumScales> find_sum_scales(chunk::ProgramOp program, const Placement& placement) {
+  std::vector<SumScales> found;
+  for (Operation& op : program.getBody().front())
+    if (isa<chunk::StateOp, chunk::SavedStateOp>(op) && can_carry_scale(&op))
+      if (auto scales = Finder(program, placement, &op).run()) found.push_back(std::move(*scales));
+  return found;
 }
 
-void leave_room_for_products(chunk::ProgramOp program, int warps) {
+void make_room_for_products(chunk::ProgramOp program, int warps) {
   Builder b(program.getContext());
   std::vector<std::pair<chunk::RoundOp, FloatAttr>> before;
   for (auto round : program.getBody().getOps<chunk::RoundOp>()) {
-    bool of_input = is_bounded_by_one(round) && !state_of_scale(round);
+    bool of_input = is_bounded_by_one(round) && !is_bounded_by_state(round);
     if (!of_input || round.getFactor()->convertToDouble() >= kRoom) continue;
     before.emplace_back(round, round.getFactorAttr());
     round.setFactorAttr(b.getF32FloatAttr(kRoom));
   }
-  if (find_sum_scales(program, Placement(program, warps))) return;
-  for (auto& [round, factor] : before) round.setFactorAttr(factor);
+  Placement placement(program, warps, Stored::sums, /*teams=*/true);
+  const auto found = find_sum_scales(program, placement);
+  if (found.empty())
+    for (auto& [round, factor] : before) round.setFactorAttr(factor);
+  for (const SumScales& scales : found)
+    for (Operation* round : scales.as_is)
+      if (placement.of(round).owner == Owner::matrix) set_own_scale(cast<chunk::RoundOp>(round));
 }
 
 }  // namespace wkvc

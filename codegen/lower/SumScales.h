@@ -36,20 +36,25 @@ struct Fit {
   ScaleProduct unit;
 };
 
+// Of what one state meets as it is taken through a chunk.
 struct SumScales {
+  mlir::Operation* state = nullptr;
+  // All warps share the state's scale: what is made of it is contracted over all of its rows, later.
+  bool of_block = false;
   llvm::DenseSet<mlir::Operation*> products;  // contractions that are added up as they are
   llvm::DenseSet<mlir::Operation*> as_is;     // roundings of sums, in the scale they have
-  // Roundings in the state's scale over that of another operand, which is rounded with a bound.
+  // Roundings in the state's scale over that of another operand, which is rounded with a bound. Operands that teams
+  // rounded are brought to that scale where value rows take them.
   llvm::MapVector<mlir::Operation*, chunk::RoundOp> beside;
-  mlir::Operation* state = nullptr;
   std::vector<Fit> fits;
 };
 
-// None where the terms of a sum have nothing in common, or an operand has no bound.
-std::optional<SumScales> find_sum_scales(chunk::ProgramOp program, const Placement& placement);
+// None of a state where the terms of a sum have nothing in common, or an operand has no bound. The placement is one
+// behind teams.
+std::vector<SumScales> find_sum_scales(chunk::ProgramOp program, const Placement& placement);
 
-// Operands made of inputs get scales that leave room for contractions of two of them to be rounded as they are, if that
-// is of use: `warps` share a chunk.
-void leave_room_for_products(chunk::ProgramOp program, int warps);
+// If it is of use: operands made of inputs get scales that leave room for contractions of two of them to be rounded as
+// they are, and those that are get no others. `warps` share a chunk.
+void make_room_for_products(chunk::ProgramOp program, int warps);
 
 }  // namespace wkvc

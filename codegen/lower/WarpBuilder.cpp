@@ -29,6 +29,7 @@ static bool anyone(Operation*) { return true; }
 // The tiles of the current chunk that some of these operations read.
 void WarpBuilder::begin_inputs(llvm::function_ref<bool(Operation*)> readers) {
   registers_.clear();
+  brought_.clear();
   for (auto& [value, ring] : buffers_.rings()) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     bool for_scale = value.use_empty() && buffers_.maximum(input.getSym());
@@ -108,7 +109,7 @@ void WarpBuilder::prepare_chunk() {
     create<warp::WaitCopiesOp>(1);
     publish_inputs([](auto& ring) { return !ring.early; });
     // The warp that reads these maxima for its numbers may have published them: its lanes meet where it stores scales.
-    auto reader = sum_scales_ ? number_warp() : std::nullopt;
+    auto reader = sum_scales_.empty() ? std::nullopt : number_warp();
     if (reader &&
         llvm::any_of(buffers_.rings(), [&](auto& ring) { return !ring.second.early && ring.second.warp != *reader; }))
       create<warp::BarrierOp>();
@@ -125,28 +126,31 @@ void WarpBuilder::take_state(bool saved) {
   if (saved) phase_ = placement_.first_of_rows();
   auto of_rows = [&](Operation* op) { return placement_.of(op).owner == Owner::rows; };
   auto takes = [&](Operation* op) { return of_rows(op) && placement_.of(op).phase == phase_; };
+  taken_ = sum_scales_of(state_of(saved));
   begin_inputs(of_rows);
   publish_state(saved);
   if (shares_maximum(saved)) create<warp::BarrierOp>();
   load_numbers();
-  if (!sum_scales_) create_scales(/*of_states=*/false, of_rows);
+  if (!taken_) create_scales(/*of_states=*/false, of_rows);
   create_scales(/*of_states=*/true, takes);
   create_own_scales();
   owner_ = Owner::rows;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>())  // first: others take their scale from it
-    if (sum_scales_ && state_of_scale(round)) state_operand_ = tile(round.getResult());
+  if (taken_) round_state();
   auto ops = ops_of(Owner::rows, phase_);
   llvm::erase_if(ops, [&](Operation* op) { return op->getNumResults() && registers_.contains(op->getResult(0)); });
   if (saved) {
     const auto of_next = ops_of_next();
     auto first_of_next = std::stable_partition(ops.begin(), ops.end(), [&](auto op) { return !of_next.contains(op); });
     rows({ops.begin(), first_of_next});
+    leave_scales();
     create<warp::EndLastOp>();
     rows({first_of_next, ops.end()});
   } else {
     rows(ops);
+    leave_scales();
   }
   erase_unread();
+  taken_ = nullptr;
 }
 
 // What only the saved state after the chunk is made of.
@@ -372,6 +376,7 @@ Operand WarpBuilder::operand(Value value, bool contracts_columns) {
   if (contracts_columns == lies_transposed(value) && placement_.space(value).rows == Axis::token)
     internal_error("'{}' is held in the wrong orientation", name_of(value).str());
   // A register tile carries its scale, unless it was loaded from beside it.
+  if (Value x = brought(value)) return {x, {}, {}};
   Value x = tile(value);
   return {x, isa_and_nonnull<warp::LoadOp>(x.getDefiningOp()) ? scale_of(value) : Value(), {}};
 }
@@ -386,7 +391,7 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
     std::swap(x_transposed, y_transposed);
   }
   auto rounded = x.tile.getDefiningOp<warp::RoundOp>();
-  bool as_it_is = sum_scales_ && sum_scales_->products.contains(op), on_sum = carries_scale(accumulator);
+  bool as_it_is = is_product(op), on_sum = carries_scale(accumulator);
   bool in_scale = !as_it_is && rounded_.contains(accumulator) && rounded && warp::has_scale(rounded);
   Value sum = create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
                                   x_transposed, y_transposed, in_scale, as_it_is && on_sum, as_it_is && !on_sum);
@@ -395,18 +400,30 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   return sum;
 }
 
+// An operand that a team rounded, in the scale in which the state takes it; null if it takes it as it is.
+Value WarpBuilder::brought(Value operand) {
+  auto round = operand.getDefiningOp<chunk::RoundOp>();
+  auto other = taken_ && round ? taken_->beside.lookup(round) : chunk::RoundOp();
+  if (!other || placement_.of(operand).owner == Owner::rows) return {};
+  Value& found = brought_[operand];
+  if (!found) {
+    Value x = tile(operand);
+    found = create<warp::RoundBesideOp>(x.getType(), x, scale_of(operand), state_operand_, known_scale(other));
+  }
+  return found;
+}
+
 Value WarpBuilder::round(chunk::RoundOp op) {
   if (owner_ == Owner::slab && placement_.in_strips(phase_) && has_bound(op))
     if (Value over = over_scale(op.getX(), scale_of(op.getResult())))
       return create<warp::RoundOp>(type_of(op.getResult()), over, Value(), Value(), Value(), false, false, false);
   Value x = tile(op.getX()), scale;
-  bool as_is = sum_scales_ && sum_scales_->as_is.contains(op);
-  chunk::RoundOp other = sum_scales_ ? sum_scales_->beside.lookup(op) : chunk::RoundOp();
-  if (other) return create<warp::RoundBesideOp>(type_of(op.getResult()), x, state_operand_, known_scale(other));
-  bool in_scale = carries_scale(x) && !as_is;
-  if (has_bound(op) && !in_scale) scale = scale_of(op.getResult());
+  bool as_is = is_as_is(op), in_scale = carries_scale(x) && !as_is;
+  if (auto other = taken_ ? taken_->beside.lookup(op) : chunk::RoundOp())
+    return create<warp::RoundBesideOp>(type_of(op.getResult()), x, Value(), state_operand_, known_scale(other));
+  if (has_bound(op) && !in_scale && !as_is) scale = scale_of(op.getResult());
   if (in_scale) rounded_.insert(x);
-  bool fits = in_scale && sum_scales_;
+  bool fits = in_scale && taken_;
   return create<warp::RoundOp>(type_of(op.getResult()), x, scale, fits ? slope_ : Value(), fits ? offset_ : Value(),
                                has_own_scale(op) && !as_is, in_scale, as_is);
 }

@@ -36,13 +36,16 @@ class WarpBuilder {
   void take_state(bool saved = false);
   void finish_chunk();  // by a team: what it makes of the states
   bool shares_maximum(bool saved) const { return static_cast<bool>(maximum_of_state(saved)); }  // of its state
+  // Whether a state carries a scale as it goes through rounds, and whether all warps have the same.
+  bool carries_scale(bool saved) const;
+  bool shares_scale_of(bool saved) const;
   bool has_sums() const { return !buffers_.sums().empty(); }
   bool has_finish() const { return phases_after_rows() > 0; }
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
   // or the maxima of the next chunk, where no barrier is between.
   bool ends_together() const { return copies_.has_late() || phases_after_rows() == 1; }
   int phases() const { return placement_.phases(); }
-  void set_state(mlir::Value tile, bool with_scale = false);  // with one: of a program that can_carry_scale
+  void set_state(mlir::Value tile, bool with_scale = false);  // with one: if it carries_scale
   mlir::Value next_state() const { return next_; }
   void start_sums();  // before the loop: sums over all chunks begin with zero
   void end_sums();    // after it: to their workspaces
@@ -58,13 +61,22 @@ class WarpBuilder {
   void create_scales(bool of_states, llvm::function_ref<bool(mlir::Operation*)> readers);
   void create_own_scales();
   // What a team works out once is not worked out again by those who take states through its chunk, or after.
-  bool leaves_numbers() const { return sum_scales_ || (teams_ > 1 && chunk::ProgramOp(program_).getBackward()); }
+  bool leaves_numbers() const {
+    return !sum_scales_.empty() || (teams_ > 1 && chunk::ProgramOp(program_).getBackward());
+  }
   bool shares_scale(chunk::RoundOp round) const;
+  const SumScales* sum_scales_of(mlir::Operation* state) const;  // null if it has none
+  bool is_product(mlir::Operation* dot) const;
+  bool is_as_is(mlir::Operation* round) const;
+  bool is_in_scale_of_state(mlir::Operation* round) const;  // which all warps share
   std::optional<int> number_warp();
+  void plan_numbers();
   void store_numbers();
   void load_numbers();
-  void store_fits();
-  mlir::Value fitted(const Fit& fit, llvm::ArrayRef<std::string> product);
+  void store_fits(const SumScales& sums);
+  void round_state();
+  void leave_scales();
+  mlir::Value fitted(const SumScales& sums, const Fit& fit, llvm::ArrayRef<std::string> product);
   mlir::Value known_scale(mlir::Operation* round);
   mlir::Operation* state_of(bool saved) const;     // null if there is none
   mlir::Value maximum_of_state(bool saved) const;  // null if it is no scale's
@@ -91,6 +103,7 @@ class WarpBuilder {
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
+  mlir::Value brought(mlir::Value operand);
   mlir::Value round(chunk::RoundOp op);
   mlir::Value over_scale(mlir::Value x, mlir::Value scale);
   mlir::Value exp2_beside(chunk::Exp2Op op);
@@ -128,13 +141,16 @@ class WarpBuilder {
 
   Owner owner_ = Owner::rows;
   int phase_ = 0;
-  std::optional<SumScales> sum_scales_;
-  mlir::Value slope_, offset_;  // of what is made with the state
-  mlir::Value state_operand_;   // that was rounded in the state's scale
-  mlir::Value column_;          // first column of the current slab
-  Axis slab_axis_ = Axis::key;  // and what its columns are
-  Registers local_;             // of the slab or matrix being built
-  Registers registers_;         // of value rows
+  std::vector<SumScales> sum_scales_;                           // of those states that have any,
+  const SumScales* taken_ = nullptr;                            // and of the one that is taken through a chunk
+  llvm::DenseMap<mlir::Operation*, std::string> number_names_;  // of scales that are left, by what was rounded
+  mlir::Value slope_, offset_;                                  // of what is made with it
+  mlir::Value state_operand_;                                   // that was rounded in its scale
+  mlir::Value column_;                                          // first column of the current slab
+  Axis slab_axis_ = Axis::key;                                  // and what its columns are
+  Registers local_;                                             // of the slab or matrix being built
+  Registers registers_;                                         // of value rows
+  Registers brought_;                                           // operands of theirs, to the state's scale
   // Inputs over their scales, of the slab being built.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
   mlir::Value state_, next_;

@@ -18,6 +18,11 @@ namespace {
 // Numbers that teams leave, beside scales.
 constexpr const char *kSlope = "slope", *kOffset = "intercept";
 
+llvm::StringRef name_of_state(Operation* state) { return state->getAttrOfType<StringAttr>("sym").getValue(); }
+std::string number_name(const SumScales& scales, const char* number) {
+  return (name_of_state(scales.state) + "_" + number).str();
+}
+
 // By the inputs of its bound, or by the value where there are several.
 std::string scale_name(chunk::RoundOp round) {
   std::string name;
@@ -30,26 +35,31 @@ std::string scale_name(chunk::RoundOp round) {
   return name + "scale";
 }
 
-// Another one for each scale.
-std::string number_name(chunk::RoundOp round) {
-  llvm::SetVector<std::pair<Attribute, Attribute>> alike;
-  for (auto other : round->getParentOfType<chunk::ProgramOp>().getBody().getOps<chunk::RoundOp>())
-    if (has_bound(other) && scale_name(other) == scale_name(round))
-      alike.insert({other.getBoundAttr(), other.getFactorAttr()});
-  auto index =
-      llvm::find(alike, std::pair<Attribute, Attribute>(round.getBoundAttr(), round.getFactorAttr())) - alike.begin();
-  return scale_name(round) + (index ? "_" + std::to_string(index + 1) : "");
-}
-
 }  // namespace
 
 void WarpBuilder::plan(bool early) {
   buffers_.plan(early && !(ops_of(Owner::slab, 1).empty() && ops_of(Owner::matrix, 1).empty()));
-  if (!leaves_numbers()) return;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (shares_scale(round)) buffers_.plan_number(number_name(round));
-  if (!sum_scales_) return;
-  for (const char* name : {kSlope, kOffset}) buffers_.plan_number(name);
+  if (leaves_numbers()) plan_numbers();
+}
+
+// Another one for each scale; of those in states' scales for each operand.
+void WarpBuilder::plan_numbers() {
+  llvm::DenseMap<std::tuple<Attribute, Attribute, Operation*>, std::string> names;
+  llvm::StringMap<int> counts;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    const bool in_scale_of_state = is_in_scale_of_state(round);
+    if (in_scale_of_state ? !placement_.of(round.getResult()).shared : !shares_scale(round)) continue;
+    std::string& name =
+        names[{round.getBoundAttr(), round.getFactorAttr(), in_scale_of_state ? round.getOperation() : nullptr}];
+    if (name.empty()) {
+      name = scale_name(round);
+      if (int count = ++counts[name]; count > 1) name += "_" + std::to_string(count);
+    }
+    number_names_[round] = name;
+    buffers_.plan_number(name);
+  }
+  for (const SumScales& scales : sum_scales_)
+    for (const char* number : {kSlope, kOffset}) buffers_.plan_number(number_name(scales, number));
 }
 
 Value WarpBuilder::new_scale(chunk::RoundOp round) {
@@ -70,6 +80,7 @@ void WarpBuilder::create_scales(bool of_states, llvm::function_ref<bool(Operatio
   llvm::DenseMap<std::pair<Attribute, Attribute>, Value> scales;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round) || state_of_scale(round) || takes_scale_of_state(round) != of_states) continue;
+    if (is_in_scale_of_state(round)) continue;
     if (!readers(round) && !llvm::any_of(round->getUsers(), readers)) continue;
     if (scales_.contains(round.getResult())) continue;  // a number that was left
     Value& scale = scales[{*round.getBound(), round.getFactorAttr()}];
@@ -96,6 +107,36 @@ void WarpBuilder::create_own_scales() {
 
 //===- Scales that sums share ------------------------------------------------------------------------------------===//
 
+const SumScales* WarpBuilder::sum_scales_of(Operation* state) const {
+  auto found = llvm::find_if(sum_scales_, [&](const SumScales& scales) { return scales.state == state; });
+  return found == sum_scales_.end() ? nullptr : &*found;
+}
+
+bool WarpBuilder::carries_scale(bool saved) const {
+  Operation* state = state_of(saved);
+  if (const SumScales* scales = sum_scales_of(state); scales || saved) return scales;
+  return !chunk::ProgramOp(program_).getBackward() && can_carry_scale(state);
+}
+
+bool WarpBuilder::shares_scale_of(bool saved) const {
+  const SumScales* scales = sum_scales_of(state_of(saved));
+  return scales && scales->of_block;
+}
+
+bool WarpBuilder::is_product(Operation* dot) const {
+  return llvm::any_of(sum_scales_, [&](const SumScales& scales) { return scales.products.contains(dot); });
+}
+
+bool WarpBuilder::is_as_is(Operation* round) const {
+  return llvm::any_of(sum_scales_, [&](const SumScales& scales) { return scales.as_is.contains(round); });
+}
+
+bool WarpBuilder::is_in_scale_of_state(Operation* round) const {
+  return placement_.of(round).owner == Owner::rows && llvm::any_of(sum_scales_, [&](const SumScales& scales) {
+           return scales.of_block && (scales.as_is.contains(round) || scales.beside.contains(round));
+         });
+}
+
 bool WarpBuilder::shares_scale(chunk::RoundOp round) const {
   auto is_before = [&](Operation* op) { return placement_.of(op).phase < placement_.first_of_rows(); };
   return has_bound(round) && !state_of_scale(round) && is_before(round) && !llvm::all_of(round->getUsers(), is_before);
@@ -111,10 +152,11 @@ Value WarpBuilder::known_scale(Operation* round) {
 }
 
 // One product of the bound, over the unit: a part of `slope` or `offset`.
-Value WarpBuilder::fitted(const Fit& fit, llvm::ArrayRef<std::string> product) {
+Value WarpBuilder::fitted(const SumScales& sums, const Fit& fit, llvm::ArrayRef<std::string> product) {
   llvm::SmallVector<Value> slots, scales, under;
   double factor = fit.bound.factor / kHalfOfF16;
   for (const std::string& name : product) {
+    if (name == name_of_state(sums.state)) continue;
     if (Value slot = buffers_.maximum(name)) slots.push_back(slot);
     for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
       if (!has_own_scale(round) || own_maximum(round) != name) continue;
@@ -123,36 +165,37 @@ Value WarpBuilder::fitted(const Fit& fit, llvm::ArrayRef<std::string> product) {
     }
   }
   for (auto [round, power] : fit.unit) {
-    if (round == sum_scales_->state) continue;
+    if (round == sums.state) continue;
     (power > 0 ? under : scales).append(std::abs(power), known_scale(round));
   }
   return create<warp::BoundOp>(b_.getF32Type(), slots, scales, under, llvm::APFloat(static_cast<float>(factor)));
 }
 
-void WarpBuilder::store_fits() {
+void WarpBuilder::store_fits(const SumScales& sums) {
   llvm::SmallVector<Value> slope, offset;
-  llvm::StringRef state = sum_scales_->state->getAttrOfType<StringAttr>("sym").getValue();
-  for (const Fit& fit : sum_scales_->fits)
+  for (const Fit& fit : sums.fits)
     for (const auto& product : fit.bound.products)
-      (llvm::is_contained(product, state) ? slope : offset).push_back(fitted(fit, product));
+      (llvm::is_contained(product, name_of_state(sums.state)) ? slope : offset).push_back(fitted(sums, fit, product));
   // So that the state's scale over another one is finite.
   llvm::SmallSetVector<Value, 4> others;
-  for (auto& [round, other] : sum_scales_->beside) others.insert(known_scale(other));
+  for (auto& [round, other] : sums.beside) others.insert(known_scale(other));
   for (Value other : others)
     offset.push_back(
         create<warp::BoundOp>(b_.getF32Type(), ValueRange(), other, ValueRange(), llvm::APFloat(0x1p-120f)));
-  create<warp::StoreNumberOp>(slope, buffers_.number(kSlope));
-  create<warp::StoreNumberOp>(offset, buffers_.number(kOffset));
+  create<warp::StoreNumberOp>(slope, buffers_.number(number_name(sums, kSlope)));
+  create<warp::StoreNumberOp>(offset, buffers_.number(number_name(sums, kOffset)));
 }
 
 // The warp that makes matrices with scales of their own, if it is one.
 std::optional<int> WarpBuilder::number_warp() {
-  if (!sum_scales_) return 0;
+  if (sum_scales_.empty()) return 0;
   llvm::SmallSet<int, 4> makers;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (has_own_scale(round) && placement_.of(round.getResult()).owner == Owner::matrix &&
-        !sum_scales_->as_is.contains(round))
-      makers.insert(placement_.of(round.getResult()).warp);
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    const Place& place = placement_.of(round.getResult());
+    if (has_own_scale(round) && place.owner == Owner::matrix && place.phase < placement_.first_of_rows() &&
+        !is_as_is(round))
+      makers.insert(place.warp);
+  }
   if (makers.empty()) return 0;
   return makers.size() == 1 ? std::optional(*makers.begin()) : std::nullopt;
 }
@@ -167,14 +210,13 @@ void WarpBuilder::store_numbers() {
   b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
   llvm::StringSet<> stored;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (shares_scale(round) && stored.insert(number_name(round)).second)
-      create<warp::StoreNumberOp>(known_scale(round), buffers_.number(number_name(round)));
-  if (sum_scales_) store_fits();
+    if (shares_scale(round) && stored.insert(number_names_[round]).second)
+      create<warp::StoreNumberOp>(known_scale(round), buffers_.number(number_names_[round]));
+  for (const SumScales& scales : sum_scales_) store_fits(scales);
 }
 
 void WarpBuilder::load_numbers() {
   scales_.clear();
-  if (!leaves_numbers()) return;
   auto load = [&](const std::string& name) {
     Value number = create<warp::LoadNumberOp>(b_.getF32Type(), buffers_.number(name));
     set_name(number, name);
@@ -182,15 +224,18 @@ void WarpBuilder::load_numbers() {
   };
   std::map<std::string, Value> loaded;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    if (!shares_scale(round)) continue;
-    Value& scale = loaded[number_name(round)];
-    if (!scale) scale = load(number_name(round));
+    auto name = number_names_.find(round);
+    if (name == number_names_.end()) continue;
+    Value& scale = loaded[name->second];
+    if (!scale) scale = load(name->second);
     scales_[round.getResult()] = scale;
   }
-  if (!sum_scales_) return;
-  slope_ = load(kSlope);
-  offset_ = load(kOffset);
+  if (!taken_) return;
+  slope_ = load(number_name(*taken_, kSlope));
+  offset_ = load(number_name(*taken_, kOffset));
 }
+
+//===- States ----------------------------------------------------------------------------------------------------===//
 
 Operation* WarpBuilder::state_of(bool saved) const {
   for (Operation& op : chunk::ProgramOp(program_).getBody().front())
@@ -201,6 +246,33 @@ Operation* WarpBuilder::state_of(bool saved) const {
 Value WarpBuilder::maximum_of_state(bool saved) const {
   Operation* state = state_of(saved);
   return state ? buffers_.maximum(state->getAttrOfType<StringAttr>("sym").getValue()) : Value();
+}
+
+// First: other operands take their scale from it.
+void WarpBuilder::round_state() {
+  if (taken_->of_block) {
+    Value maxima = buffers_.maximum(name_of_state(taken_->state));
+    std::string name = (name_of(taken_->state->getResult(0)) + "_fitting").str();
+    state_ = create<warp::FitScaleOp>(state_, maxima, slope_, offset_);
+    set_name(state_, name);
+    scaled_.insert(state_);
+    registers_[taken_->state->getResult(0)] = state_;
+  }
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    if (placement_.of(round.getResult()).owner != Owner::rows || rounded_state(round) != taken_->state->getResult(0))
+      continue;
+    compute(round);
+    state_operand_ = registers_[round.getResult()];
+  }
+}
+
+// Of operands in the state's scale, for those who read them from shared memory.
+void WarpBuilder::leave_scales() {
+  if (!taken_) return;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+    if (auto name = number_names_.find(round);
+        name != number_names_.end() && is_in_scale_of_state(round) && placement_.of(round.getResult()).phase == phase_)
+      create<warp::LeaveScaleOp>(registers_[round.getResult()], buffers_.number(name->second));
 }
 
 void WarpBuilder::publish_state(bool saved) {

@@ -159,6 +159,8 @@ class Structure {
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
     if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
+    if (isa<LeaveScaleOp>(op) && !isa<LoopOp>(parent))
+      return op->emitOpError("is for the block's first warp to do: it belongs in a loop, outside slabs and on_warp");
     if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
       return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
     if (is_in_strips(op)) {
@@ -257,8 +259,10 @@ class Structure {
       if (takes_staged && !is_staged) return op->emitOpError("needs a warp.staged state");
       if (!takes_staged && is_staged) return op->emitOpError("can't take a staged state: take what load_staged gives");
     }
-    if (auto number = dyn_cast<StoreNumberOp>(op);
-        number && llvm::any_of(number.getTo().getUsers(), [](Operation* user) { return isa<PublishMaxOp>(user); }))
+    auto number = dyn_cast<StoreNumberOp>(op);
+    auto scale = dyn_cast<LeaveScaleOp>(op);
+    Value to = number ? number.getTo() : scale ? scale.getTo() : Value();
+    if (to && llvm::any_of(to.getUsers(), [](Operation* user) { return isa<PublishMaxOp>(user); }))
       return op->emitOpError("has a place of its own, which is no maximum's");
     if (auto store = dyn_cast<StoreOp>(op); store && !store.getTile().getDefiningOp<BufferOp>())
       return op->emitOpError("stores to a warp.buffer only");
@@ -441,8 +445,10 @@ class Structure {
     bool selected = call && llvm::is_contained({"tril", "tril_strict", "level_pairs", "add"}, call.getFunction()) &&
                     llvm::all_of(call.getX(), carries);
     if (over_sum) sums_.insert(loop.getBody().getArgument(0));
-    if (by_row || on_sum || over_sum || (mma && mma.getNewScale()) || selected || isa<WithScaleOp>(op))
+    if (by_row || on_sum || over_sum || (mma && mma.getNewScale()) || selected || isa<WithScaleOp, FitScaleOp>(op))
       sums_.insert(op->getResult(0));
+    if (auto fit = dyn_cast<FitScaleOp>(op); fit && !carries(fit.getX()))
+      return op->emitOpError("takes a sum that carries a scale");
     bool from_sum = round && (round.getInScale() || round.getAsIs());
     if (round && from_sum != carries(round.getX()))
       return op->emitOpError("takes its scale from sums that carry one, and from nothing else");
@@ -462,7 +468,8 @@ class Structure {
     if (auto yield = dyn_cast<YieldOp>(op);
         yield && over(yield) && carries(yield.getNext()) != carries(over(yield).getBody().getArgument(0)))
       return op->emitOpError("ends with a sum that carries a scale only if the loop began with one");
-    bool takes = by_row || on_sum || over_sum || selected || round || isa<YieldOp, WithoutScaleOp, RoundBesideOp>(op);
+    bool takes = by_row || on_sum || over_sum || selected || round ||
+                 isa<YieldOp, WithoutScaleOp, RoundBesideOp, FitScaleOp, PublishMaxOp>(op);
     if (!takes && llvm::any_of(op->getOperands(), carries))
       return op->emitOpError("takes no sum that carries a scale: take what warp.without_scale gives");
     return success();
@@ -484,6 +491,7 @@ class Structure {
     if (auto publish = dyn_cast<PublishMaxOp>(op)) return verify_slots(publish, warps);
     if (auto scale = dyn_cast<ScaleForOp>(op)) return verify_slot_counts(op, scale.getSlots(), warps);
     if (auto bound = dyn_cast<BoundOp>(op)) return verify_slot_counts(op, bound.getSlots(), warps);
+    if (auto fit = dyn_cast<FitScaleOp>(op)) return verify_slot_counts(op, fit.getSlots(), warps);
     return success();
   }
 

@@ -366,11 +366,24 @@ LogicalResult ScaleOfOp::verify() {
   return emitOpError("takes a buffer with one scale");
 }
 
+static LogicalResult verify_one_number(Operation* op, Value floats) {
+  if (shape_of(floats)[0] == 1) return success();
+  return op->emitOpError() << "takes one float, not " << floats.getType();
+}
+
 LogicalResult RoundBesideOp::verify() {
   auto round = getState().getDefiningOp<RoundOp>();
   if (!round || !has_scale(round)) return emitOpError("takes a state that was rounded with a scale");
   if (!element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  if (!element_of(getX()).isF32() && !(element_of(getX()).isF16() && getScale()))
+    return emitOpError() << "takes f32, or f16 with a scale, not " << getX().getType();
+  if (element_of(getX()).isF32() && getScale()) return emitOpError("takes a scale of f16 only");
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
+}
+
+LogicalResult LeaveScaleOp::verify() {
+  if (!has_scale(getX())) return emitOpError("takes an operand that was rounded with a scale");
+  return verify_one_number(*this, getTo());
 }
 
 LogicalResult BoundOp::verify() {
@@ -378,10 +391,6 @@ LogicalResult BoundOp::verify() {
   return verify_finite(*this, getFactor());
 }
 
-static LogicalResult verify_one_number(Operation* op, Value floats) {
-  if (shape_of(floats)[0] == 1) return success();
-  return op->emitOpError() << "takes one float, not " << floats.getType();
-}
 LogicalResult StoreNumberOp::verify() { return verify_one_number(*this, getTo()); }
 LogicalResult LoadNumberOp::verify() { return verify_one_number(*this, getFrom()); }
 

@@ -389,17 +389,36 @@ def Warp_RoundOp : Warp_Op<"round", [Pure, AttrSizedOperandSegments]> {
 
 def Warp_RoundBesideOp : Warp_Op<"round_beside", [Pure]> {
   let summary = "An operand with which operands of scale `other` make products in the scale of `state`, an operand, too";
-  let arguments = (ins Warp_Tile32:$x, Warp_Tile:$state, F32:$other);
+  let description = "x is a value, or an operand that was rounded in another scale: in the one given.";
+  let arguments = (ins Warp_Tile:$x, Optional<F32>:$scale, Warp_Tile:$state, F32:$other);
   let results = (outs Warp_Tile:$result);
-  let assemblyFormat = "$x `,` $state `over` $other attr-dict `:` type($x) `,` type($state) `->` type($result)";
+  let assemblyFormat = [{
+    $x (`scale` $scale^)? `,` $state `over` $other attr-dict `:` type($x) `,` type($state) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_FitScaleOp : Warp_Op<"fit_scale", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "A sum whose scale all warps share, in one in which operands made with it fit f16, of at most `slope` times it, and `offset`";
+  let description = "`slots`: of the largest |x| of each warp. The scale changes for all of them or for none.";
+  let arguments = (ins Warp_Tile32:$x, Warp_Floats:$slots, F32:$slope, F32:$offset);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x `,` $slots `slope` $slope `offset` $offset attr-dict `:` type($x) `,` type($slots)";
+}
+
+def Warp_LeaveScaleOp : Warp_Op<"leave_scale"> {
+  let summary = "The scale that an operand carries, the same for all warps of the block: by its first, for others";
+  let arguments = (ins Warp_Tile:$x, Warp_Floats:$to);
+  let assemblyFormat = "$x `to` $to attr-dict `:` type($x) `,` type($to)";
   let hasVerifier = 1;
 }
 
 def Warp_WithScaleOp : Warp_Op<"with_scale", [Pure, AllTypesMatch<["x", "result"]>]> {
   let summary = "A sum that carries a scale: it may be multiplied by rows, accumulated on and rounded in its scale";
-  let arguments = (ins Warp_Tile32:$x);
+  let description = "`unit`: a scale of 1, for all warps the same, instead of one for this warp's rows.";
+  let arguments = (ins Warp_Tile32:$x, UnitAttr:$unit);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let assemblyFormat = "$x (`unit` $unit^)? attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
 

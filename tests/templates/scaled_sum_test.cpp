@@ -84,10 +84,12 @@ TEST(ScaledSums, HaveOneScaleWithWhatIsAdded) {
         for (std::size_t j = 0; j < 64; ++j) o[i * 16 + t] += sum[i * 64 + j] * k[t * 64 + j];
       }
     }
-    Launch launch{"scaled_sum", "same_scale", 1, 0x2010};
-    launch.tensors = {Tensor(DType::f32, state).set(s), Tensor(DType::f32, square).set(v),
-                      Tensor(DType::f32, state).set(k), Tensor(DType::f32, square), Tensor(DType::f32, state)};
-    check(launch, {{3, o, 5e-4}, {4, sum, 5e-4}});
+    for (const char* kernel : {"same_scale", "shared_scale"}) {
+      Launch launch{"scaled_sum", kernel, 1, 0x2010};
+      launch.tensors = {Tensor(DType::f32, state).set(s), Tensor(DType::f32, square).set(v),
+                        Tensor(DType::f32, state).set(k), Tensor(DType::f32, square), Tensor(DType::f32, state)};
+      check(launch, {{3, o, 5e-4}, {4, sum, 5e-4}});
+    }
   }
 }
 

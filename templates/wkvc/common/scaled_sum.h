@@ -54,6 +54,10 @@ WKVC_INLINE void approach(ScaledSum<R, C>& x, float product) {
   }
 }
 
+// How full of operands' bounds f16 is in their scale; where it is overfull or all but empty, another scale fits.
+WKVC_INLINE bool is_full(float fill) { return fill >= kLeastFill && fill <= 1.f; }
+WKVC_INLINE float fitting_scale(float bound) { return within_range(scale_for(bound) * kBeyond); }
+
 // The largest |x| of operands, known to every lane. NaN does not count.
 template <class T, int R, int C>
 WKVC_INLINE float max_abs(const Tile<T, R, C>& x) {
@@ -69,6 +73,17 @@ WKVC_INLINE ScaledSum<R, C> with_scale(const Tile<f32, R, C>& x) {
   ScaledSum<R, C> y{x, 1.f};
   scaled_sum::change_scale(y, scaled_sum::within_range(scale_for(max_abs(x))));
   return y;
+}
+
+// One that all warps of a block share begins alike, and changes when they know the largest element of all.
+template <int R, int C>
+WKVC_INLINE ScaledSum<R, C> with_unit_scale(const Tile<f32, R, C>& x) {
+  return {x, 1.f};
+}
+
+template <int R, int C>
+WKVC_INLINE float max_abs(const ScaledSum<R, C>& x) {
+  return max_abs(x.data) * x.scale;
 }
 
 template <int R, int C>
@@ -110,12 +125,21 @@ template <class T, int R, int C>
 WKVC_INLINE Scaled<Tile<T, R, C>> round_in_scale(ScaledSum<R, C>& x, float slope, float offset) {
   auto rounded = round<T>(x.data);
   const float fill = scaled_sum::max_abs(rounded) * slope + offset * inverse_scale(x.scale);
-  if (!(fill >= scaled_sum::kLeastFill && fill <= 1.f)) {
-    const float least = max_abs(x.data) * x.scale * slope + offset;
-    scaled_sum::change_scale(x, scaled_sum::within_range(scale_for(least) * scaled_sum::kBeyond));
+  if (!scaled_sum::is_full(fill)) {
+    scaled_sum::change_scale(x, scaled_sum::fitting_scale(max_abs(x) * slope + offset));
     rounded = round<T>(x.data);
   }
   return {rounded, x.scale};
+}
+
+// Where all warps of a block share the state's scale it fits before any of them rounds: `largest` is that of all rows.
+template <int R, int C>
+WKVC_INLINE ScaledSum<R, C> in_fitting_scale(ScaledSum<R, C> x, float largest, float slope, float offset) {
+  const float bound = largest * slope + offset;
+  if (!scaled_sum::is_full(bound * inverse_scale(x.scale))) {
+    scaled_sum::change_scale(x, scaled_sum::fitting_scale(bound));
+  }
+  return x;
 }
 
 // To an operand with the scale that a sum has, which is known to fit.
@@ -134,6 +158,12 @@ WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const ScaledSum<R, C>& x, const S
 template <class T, int R, int C, class State>
 WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const Tile<f32, R, C>& x, const Scaled<State>& state, float other) {
   return round_beside<T>(ScaledSum<R, C>{x, 1.f}, state, other);
+}
+template <class T, int R, int C, class State>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const Scaled<Tile<T, R, C>>& x, const Scaled<State>& state,
+                                               float other) {
+  return {multiply(x.data, x.scale * inverse_scale(state.scale) * other),
+          scaled_sum::within_range(state.scale * inverse_scale(other))};
 }
 
 // Σ_k A[m,k]·B[n,k] in the scale of A times that of B; with what there is already.

@@ -22,6 +22,8 @@ inline constexpr llvm::StringLiteral kPlus = "+";  // between the products of a 
 
 inline int64_t rows(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getDimSize(0); }
 inline int64_t columns(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getDimSize(1); }
+// Of an input, a state or an output.
+inline llvm::StringRef symbol(mlir::Operation* op) { return op->getAttrOfType<mlir::StringAttr>("sym").getValue(); }
 inline mlir::Type element(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getElementType(); }
 
 // The products of maxima whose sum bounds an operand, each of names; none where there is no bound.

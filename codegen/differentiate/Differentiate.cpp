@@ -104,7 +104,7 @@ class Differentiation {
   bool is_leaf(Operation* op) const {
     if (isa<chunk::SavedStateOp>(op)) return true;
     if (!isa<chunk::InputOp, chunk::ParameterOp>(op)) return false;
-    auto name = op->getAttrOfType<StringAttr>("sym").getValue();
+    auto name = chunk::symbol(op);
     return wanted_.empty() || llvm::is_contained(wanted_, name.str());
   }
 
@@ -182,7 +182,7 @@ class Differentiation {
 void expect_known(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
   std::vector<std::string> known;
   for (Operation& op : forward.getBody().front())
-    if (isa<chunk::InputOp, chunk::ParameterOp>(op)) known.push_back(op.getAttrOfType<StringAttr>("sym").str());
+    if (isa<chunk::InputOp, chunk::ParameterOp>(op)) known.push_back(chunk::symbol(&op).str());
   for (const std::string& name : wanted)
     if (!llvm::is_contained(known, name))
       user_error("--grad: '{}' has no input or parameter '{}'; there are {}", forward.getRecurrence().str(), name,
@@ -217,14 +217,12 @@ void expect_names_apart(chunk::ProgramOp forward, const std::vector<std::string>
   }
 }
 
-llvm::StringRef symbol(Operation* source) { return source->getAttrOfType<StringAttr>("sym").getValue(); }
-
 // A program that was differentiated before.
 void expect_nothing_kept(chunk::ProgramOp forward) {
   for (Operation& op : forward.getBody().front())
     if (op.hasAttr("kept"))
       user_error("'{}' keeps '{}' for a backward program already: differentiate the program without it",
-                 forward.getRecurrence().str(), op.getAttrOfType<StringAttr>("sym").str());
+                 forward.getRecurrence().str(), chunk::symbol(&op).str());
 }
 
 }  // namespace
@@ -265,13 +263,13 @@ void recompute_inside(chunk::ProgramOp forward, chunk::ProgramOp backward) {
   IRMapping copies;
   llvm::StringMap<Value> sources;
   for (Operation& op : backward.getBody().front())
-    if (isa<chunk::InputOp, chunk::ParameterOp>(op)) sources[symbol(&op)] = op.getResult(0);
+    if (isa<chunk::InputOp, chunk::ParameterOp>(op)) sources[chunk::symbol(&op)] = op.getResult(0);
   OpBuilder b = OpBuilder::atBlockEnd(&backward.getBody().front());
   for (Operation& op : recompute.getBody().front()) {
     if (isa<chunk::StateOp>(op))
       copies.map(op.getResult(0), (*saved.begin()).getResult());
-    else if (isa<chunk::InputOp, chunk::ParameterOp>(op) && sources.contains(symbol(&op)))
-      copies.map(op.getResult(0), sources[symbol(&op)]);
+    else if (isa<chunk::InputOp, chunk::ParameterOp>(op) && sources.contains(chunk::symbol(&op)))
+      copies.map(op.getResult(0), sources[chunk::symbol(&op)]);
     else if (auto update = dyn_cast<chunk::UpdateOp>(op))
       chunk::UpdateSavedOp::create(b, op.getLoc(), copies.lookup(update.getX()));
     else

@@ -74,7 +74,7 @@ std::optional<Bound> bound_of(Value x, Known known, int& visits) {
   if (auto input = llvm::dyn_cast<chunk::InputOp>(op); input && chunk::columns(x) > 1)
     return Bound{{{input.getSym().str()}}, 1};
   if (known != Known::inputs && llvm::isa<chunk::StateOp, chunk::SavedStateOp>(op))
-    return Bound{{{op->getAttrOfType<StringAttr>("sym").str()}}, 1};
+    return Bound{{{chunk::symbol(op).str()}}, 1};
   if (auto constant = llvm::dyn_cast<chunk::ConstantOp>(op))
     return Bound{{{}}, std::abs(constant.getValue().convertToDouble())};
   if (llvm::isa<chunk::WidenOp, chunk::NegOp, chunk::KeepValidOp>(op)) return operand(0);

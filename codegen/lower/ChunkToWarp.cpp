@@ -326,7 +326,7 @@ class KernelBuilder {
       main_->wait_for_round();
       main_->prepare_chunk();
     });
-    create<warp::BarrierOp>();
+    if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
     if (S_round) {
       create<warp::NoteOp>("The states before the chunks of this round.");
       if (main_->carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);

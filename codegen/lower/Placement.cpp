@@ -22,18 +22,17 @@ bool is_partial_sum(Operation* op, const Placement& placement) {
 bool has_bound(chunk::RoundOp round) { return round.getBound() && !round.getBound()->empty(); }
 bool has_own_scale(chunk::RoundOp round) { return round.getBound() && round.getBound()->empty(); }
 
-namespace {
+bool is_bounded_by(chunk::RoundOp round, Operation* state) {
+  return round.getBound() && llvm::is_contained(round.getBound()->getAsValueRange<StringAttr>(), chunk::symbol(state));
+}
 
-// The state among the bounds of a scale.
 Value bounding_state(chunk::RoundOp round) {
-  if (!round.getBound()) return {};
-  auto names = round.getBound()->getAsValueRange<StringAttr>();
   for (Operation& op : *round->getBlock())
-    if (isa<chunk::StateOp, chunk::SavedStateOp>(op) &&
-        llvm::is_contained(names, op.getAttrOfType<StringAttr>("sym").getValue()))
-      return op.getResult(0);
+    if (isa<chunk::StateOp, chunk::SavedStateOp>(op) && is_bounded_by(round, &op)) return op.getResult(0);
   return {};
 }
+
+namespace {
 
 // Of the state's shape, by products with rows or columns.
 bool is_made_of(Value x, Value state) {
@@ -74,7 +73,6 @@ Value state_of_scale(chunk::RoundOp round) {
   return stays_in_its_warp(round) ? rounded_state(round) : Value();
 }
 
-bool is_bounded_by_state(chunk::RoundOp round) { return !!bounding_state(round); }
 bool takes_scale_of_state(chunk::RoundOp round) { return bounding_state(round) && !state_of_scale(round); }
 
 bool can_carry_scale(Operation* state) {

@@ -93,7 +93,8 @@ bool has_own_scale(chunk::RoundOp round);
 bool takes_scale_of_state(chunk::RoundOp round);
 mlir::Value state_of_scale(chunk::RoundOp round);
 mlir::Value rounded_state(chunk::RoundOp round);
-bool is_bounded_by_state(chunk::RoundOp round);
+mlir::Value bounding_state(chunk::RoundOp round);  // null if there is none
+bool is_bounded_by(chunk::RoundOp round, mlir::Operation* state);
 
 // Whether a state may carry a scale from chunk to chunk: it is multiplied by rows, contractions are added to it, and it
 // is rounded. Each warp has a scale of its own rows if every rounding has one of its `state_of_scale`.

@@ -13,8 +13,6 @@ constexpr float kRoom = 128;  // so that |input| is below twice the scale
 // Of the scale of an operand that is bounded by an input, what the input's maximum is at most.
 double largest_input(chunk::RoundOp round) { return kLargestOperand / round.getFactor()->convertToDouble(); }
 
-llvm::StringRef name_of_state(Operation* state) { return state->getAttrOfType<StringAttr>("sym").getValue(); }
-
 // As it is before bounds are found.
 void set_own_scale(chunk::RoundOp round) {
   Builder b(round.getContext());
@@ -212,7 +210,7 @@ class Finder {
 
   // The state, or what operands have scales from.
   bool is_known(llvm::StringRef name) const {
-    if (name_of_state(found_.state) == name) return true;
+    if (chunk::symbol(found_.state) == name) return true;
     return llvm::any_of(program_.getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
       if (has_own_scale(round))
         return placement_.of(round.getResult()).owner == Owner::matrix && own_maximum(round) == name;
@@ -274,7 +272,7 @@ void make_room_for_products(chunk::ProgramOp program, int warps) {
   Builder b(program.getContext());
   std::vector<std::pair<chunk::RoundOp, FloatAttr>> before;
   for (auto round : program.getBody().getOps<chunk::RoundOp>()) {
-    bool of_input = is_bounded_by_one(round) && !is_bounded_by_state(round);
+    bool of_input = is_bounded_by_one(round) && !bounding_state(round);
     if (!of_input || round.getFactor()->convertToDouble() >= kRoom) continue;
     before.emplace_back(round, round.getFactorAttr());
     round.setFactorAttr(b.getF32FloatAttr(kRoom));

@@ -36,6 +36,8 @@ class WarpBuilder {
   void take_state(bool saved = false);
   void finish_chunk();  // by a team: what it makes of the states
   bool shares_maximum(bool saved) const { return static_cast<bool>(maximum_of_state(saved)); }  // of its state
+  // Whether all warps meet as they begin to take a state: where they publish its maximum, which no team reads later.
+  bool meets_first(bool saved) const;
   // Whether a state carries a scale as it goes through rounds, and whether all warps have the same.
   bool carries_scale(bool saved) const;
   bool shares_scale_of(bool saved) const;

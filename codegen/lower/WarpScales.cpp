@@ -18,9 +18,8 @@ namespace {
 // Numbers that teams leave, beside scales.
 constexpr const char *kSlope = "slope", *kOffset = "intercept";
 
-llvm::StringRef name_of_state(Operation* state) { return state->getAttrOfType<StringAttr>("sym").getValue(); }
 std::string number_name(const SumScales& scales, const char* number) {
-  return (name_of_state(scales.state) + "_" + number).str();
+  return (chunk::symbol(scales.state) + "_" + number).str();
 }
 
 // By the inputs of its bound, or by the value where there are several.
@@ -156,7 +155,7 @@ Value WarpBuilder::fitted(const SumScales& sums, const Fit& fit, llvm::ArrayRef<
   llvm::SmallVector<Value> slots, scales, under;
   double factor = fit.bound.factor / kHalfOfF16;
   for (const std::string& name : product) {
-    if (name == name_of_state(sums.state)) continue;
+    if (name == chunk::symbol(sums.state)) continue;
     if (Value slot = buffers_.maximum(name)) slots.push_back(slot);
     for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
       if (!has_own_scale(round) || own_maximum(round) != name) continue;
@@ -175,7 +174,7 @@ void WarpBuilder::store_fits(const SumScales& sums) {
   llvm::SmallVector<Value> slope, offset;
   for (const Fit& fit : sums.fits)
     for (const auto& product : fit.bound.products)
-      (llvm::is_contained(product, name_of_state(sums.state)) ? slope : offset).push_back(fitted(sums, fit, product));
+      (llvm::is_contained(product, chunk::symbol(sums.state)) ? slope : offset).push_back(fitted(sums, fit, product));
   // So that the state's scale over another one is finite.
   llvm::SmallSetVector<Value, 4> others;
   for (auto& [round, other] : sums.beside) others.insert(known_scale(other));
@@ -245,13 +244,13 @@ Operation* WarpBuilder::state_of(bool saved) const {
 
 Value WarpBuilder::maximum_of_state(bool saved) const {
   Operation* state = state_of(saved);
-  return state ? buffers_.maximum(state->getAttrOfType<StringAttr>("sym").getValue()) : Value();
+  return state ? buffers_.maximum(chunk::symbol(state)) : Value();
 }
 
 // First: other operands take their scale from it.
 void WarpBuilder::round_state() {
   if (taken_->of_block) {
-    Value maxima = buffers_.maximum(name_of_state(taken_->state));
+    Value maxima = buffers_.maximum(chunk::symbol(taken_->state));
     std::string name = (name_of(taken_->state->getResult(0)) + "_fitting").str();
     state_ = create<warp::FitScaleOp>(state_, maxima, slope_, offset_);
     set_name(state_, name);
@@ -273,6 +272,13 @@ void WarpBuilder::leave_scales() {
     if (auto name = number_names_.find(round);
         name != number_names_.end() && is_in_scale_of_state(round) && placement_.of(round.getResult()).phase == phase_)
       create<warp::LeaveScaleOp>(registers_[round.getResult()], buffers_.number(name->second));
+}
+
+bool WarpBuilder::meets_first(bool saved) const {
+  if (!shares_maximum(saved)) return false;
+  return llvm::all_of(chunk::ProgramOp(program_).getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
+    return !is_bounded_by(round, state_of(saved)) || is_in_scale_of_state(round);
+  });
 }
 
 void WarpBuilder::publish_state(bool saved) {

@@ -112,16 +112,15 @@ TEST_P(Backward, Heads) {
 }
 
 // log_w from −40 a token, below which the chunk program has no gradient, to exactly 0.
+void strong_decays_of_rwkv6(Problem& problem) { choose_decays(problem, {-200, std::log(40.0), 2, -1, -6}); }
+void strong_decays_of_logarithms(Problem& problem) { choose_decays(problem, {0, -40, -7, -0.4, -0.0025}); }
+
 TEST_P(Backward, StrongDecays) {
   for (const Config& config : kDtypes) {
-    subject(rwkv6(), config).check({1, 100, 2}, [](Problem& problem) {
-      choose_decays(problem, {-200, std::log(40.0), 2, -1, -6});
-    });
+    subject(rwkv6(), config).check({1, 100, 2}, strong_decays_of_rwkv6);
   }
   for (const Config& config : kOperands) {
-    subject(rwkv7_logw(), config).check({1, 100, 2}, [](Problem& problem) {
-      choose_decays(problem, {0, -40, -7, -0.4, -0.0025});
-    });
+    subject(rwkv7_logw(), config).check({1, 100, 2}, strong_decays_of_logarithms);
   }
 }
 
@@ -149,28 +148,30 @@ TEST_P(Backward, RepeatedKey) {
   }
 }
 
-TEST_P(Backward, IncomingGradientsOfAnyMagnitude) {
-  for (const Definition& definition : {rwkv7(), rwkv6()}) {
-    const Subject at = subject(definition);
-    for (double factor : {1e-6, 1e3}) {
-      at.check({1, 50, 1}, [&](Problem& problem) {
-        for (const char* name : {"do", "dfinal_state"}) scale(problem.values[name], factor);
-      });
-      at.check({1, 50, 1}, [&](Problem& problem) { scale(problem.values["do"], factor); });
-    }
+void check_magnitudes(const Subject& at) {
+  for (double factor : {1e-6, 1e3}) {
+    at.check({1, 50, 1}, [&](Problem& problem) {
+      for (const char* name : {"do", "dfinal_state"}) scale(problem.values[name], factor);
+    });
+    at.check({1, 50, 1}, [&](Problem& problem) { scale(problem.values["do"], factor); });
   }
 }
 
+TEST_P(Backward, IncomingGradientsOfAnyMagnitude) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) check_magnitudes(subject(definition));
+}
+
+void check_without_states(const Subject& at) {
+  const std::vector<std::set<std::string>> choices = {
+      {"initial_state"},
+      {"dfinal_state"},
+      {"dinitial_state"},
+      {"initial_state", "final_state", "dfinal_state", "dinitial_state"}};
+  for (const auto& absent : choices) at.check({1, 37, 2}, [&](Problem& problem) { problem.absent = absent; });
+}
+
 TEST_P(Backward, WithoutStates) {
-  for (const Definition& definition : {rwkv7(), rwkv6()}) {
-    const Subject at = subject(definition);
-    const std::vector<std::set<std::string>> choices = {
-        {"initial_state"},
-        {"dfinal_state"},
-        {"dinitial_state"},
-        {"initial_state", "final_state", "dfinal_state", "dinitial_state"}};
-    for (const auto& absent : choices) at.check({1, 37, 2}, [&](Problem& problem) { problem.absent = absent; });
-  }
+  for (const Definition& definition : {rwkv7(), rwkv6()}) check_without_states(subject(definition));
 }
 
 std::set<std::string> gradients_of(const Manifest& manifest) {
@@ -262,6 +263,23 @@ TEST_P(Backward, TeamsOfOtherConfigurations) {
     config.segments = 2;
     subject(rwkv7(), config).check({1, 140, 2}, {}, saved[0] == 'b' ? 2 : 1);
   }
+}
+
+// Where sums share scales, which follow the states' magnitudes.
+TEST_P(Backward, TeamsOfHardInputs) {
+  const Config config = of_teams(kDtypes[0], 2);
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Subject at = subject(definition, config);
+    check_magnitudes(at);
+    check_without_states(at);
+    for (const char* state : {"initial_state", "dfinal_state"})
+      for (double factor : {1e-4, 1e4})
+        at.check({1, 70, 1}, [&](Problem& problem) { scale(problem.values[state], factor); });
+  }
+  subject(rwkv6(), config).check({1, 100, 2}, strong_decays_of_rwkv6);
+  subject(rwkv7_logw(), config).check({1, 100, 2}, strong_decays_of_logarithms);
+  subject(rwkv7(), config)
+      .check({1, 200, 1}, [](Problem& problem) { repeat_key(problem, 1); }, cost_of_repeated_keys(config));
 }
 
 // Which values warps leave for each other depends on what is asked for, and whether they wait for a state's maximum.
@@ -368,8 +386,7 @@ TEST_P(Backward, SameBytesEveryTime) {
 }
 
 // Real ones, beside float64 results of another program too.
-TEST_P(Backward, Activations) {
-  const Subject at = subject(rwkv7());
+void check_activations(const Subject& at) {
   const SafetensorsFile file = read_safetensors(WKVC_TEST_DATA "/rwkv7_layer1_head0.safetensors");
   Problem problem{{1, 1000, 1}, {}, false, {"initial_state", "dfinal_state"}};
   Values recorded;
@@ -383,6 +400,11 @@ TEST_P(Backward, Activations) {
   const Errors errors = run_and_compare(at.program, problem, recorded);
   EXPECT_EQ(errors.size(), 8u);
   for (const auto& [name, error] : errors) EXPECT_LE(error, name[0] == 'd' ? 2e-3 : 1.8e-3) << name;
+}
+
+TEST_P(Backward, Activations) {
+  check_activations(subject(rwkv7()));
+  check_activations(subject(rwkv7(), of_teams(config_of("f16", "bf16"), 2)));
 }
 
 std::string target_name(const testing::TestParamInfo<Target>& info) {

@@ -332,6 +332,33 @@ const Case lines_of_a_round[] = {
      "%1 = warp.round %S : vector<16x32xf32> -> vector<16x32xf16>\n"
      "%2 = warp.round_beside %S, %1 over %0 : vector<16x32xf32>, vector<16x32xf16> -> vector<16x32xf16>\n",
      "takes a state that was rounded with a scale"},
+    {"BesideOfWhatHasAScale",
+     "%0 = warp.load_number %k_max : memref<1xf32, 3>\n"
+     "%1 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n"
+     "%2 = warp.round_beside %1 scale %0, %1 over %0 : vector<16x32xf16>, vector<16x32xf16> -> vector<16x32xf16>\n",
+     "brings f16 that was loaded from another scale"},
+    {"BesideOfF16WithoutAScale",
+     "%0 = warp.load_number %k_max : memref<1xf32, 3>\n"
+     "%1 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n"
+     "%2 = warp.round_beside %1, %1 over %0 : vector<16x32xf16>, vector<16x32xf16> -> vector<16x32xf16>\n",
+     "brings f16 that was loaded from another scale"},
+    {"BesideOfF32InAScale",
+     "%0 = warp.load_number %k_max : memref<1xf32, 3>\n"
+     "%1 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n"
+     "%2 = warp.round_beside %S scale %0, %1 over %0 : vector<16x32xf32>, vector<16x32xf16> -> vector<16x32xf16>\n",
+     "brings f16 that was loaded from another scale"},
+    {"FitOfASumWithout",
+     "%0 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "%1 = warp.load_number %k_max : memref<1xf32, 3>\n"
+     "%2 = warp.fit_scale %Z, %k_max slope %1 offset %1 : vector<16x32xf32>, memref<1xf32, 3>\n"
+     "warp.yield %Z : vector<16x32xf32>\n}\n",
+     "takes a sum that carries a scale"},
+    {"ScaleOfNoOperand", "warp.leave_scale %S to %k_max : vector<16x32xf32>, memref<1xf32, 3>\n",
+     "takes an operand that was rounded with a scale"},
+    {"ScaleLeftByATeam",
+     "warp.team {\n%0 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n"
+     "warp.leave_scale %0 to %k_max : vector<16x32xf16>, memref<1xf32, 3>\n}\n",
+     "is for the block's first warp to do"},
     {"NegativeBound", "%0 = warp.bound -1.0\n", "has a negative factor"},
     {"MaximumOfValueRows", "warp.team {\nwarp.publish_max %S, %k_max : vector<16x32xf32>, memref<1xf32, 3>\n}\n",
      "is for all warps of value rows"},

@@ -27,6 +27,17 @@ TEST(RoundTrip, Teams) {
       %more = warp.mma %sum, %rounded, %h y_scale %scale in_scale : vector<16x32xf32>, vector<16x32xf16>, memref<32x32xf16, 3>
       %meant = warp.without_scale %more : vector<16x32xf32>
     }
+    %shared = warp.with_scale %S unit : vector<16x32xf32>
+    %next = warp.loop %shared over "round" : vector<16x32xf32> {
+    ^bb0(%before: vector<16x32xf32>):
+      %number = warp.load_number %k_max : memref<1xf32, 3>
+      %fitting = warp.fit_scale %before, %k_max slope %number offset %number : vector<16x32xf32>, memref<1xf32, 3>
+      %as_is = warp.round %fitting as_is : vector<16x32xf32> -> vector<16x32xf16>
+      %loaded = warp.load %h : memref<32x32xf16, 3> -> vector<32x32xf16>
+      %beside = warp.round_beside %loaded scale %number, %as_is over %number : vector<32x32xf16>, vector<16x32xf16> -> vector<32x32xf16>
+      warp.leave_scale %as_is to %k_max : vector<16x32xf16>, memref<1xf32, 3>
+      warp.yield %fitting : vector<16x32xf32>
+    }
 )");
   EXPECT_EQ(reprinted(text), text);
 }

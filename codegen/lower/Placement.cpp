@@ -281,6 +281,7 @@ void Placement::assign_matrices(Block& body, int warps) {
 
 // A value read in `phase`.
 void Placement::use(Value operand, int phase) {
+  if (auto round = stand_in(operand, phase)) return use(round.getResult(), phase);
   Place& place = places_[operand];
   place.last_phase = std::max(place.last_phase, phase);
   if (is_source(operand)) return;
@@ -298,13 +299,33 @@ void Placement::use(Value operand, int phase) {
   place.shared = true;
 }
 
+// Operands that lie in shared memory anyway, of what does not.
+void Placement::find_stand_ins(Block& body) {
+  if (!program_.getBackward()) return;
+  for (auto round : body.getOps<chunk::RoundOp>()) {
+    auto widen = round.getX().getDefiningOp<chunk::WidenOp>();
+    if (!widen || !widen.getX().getDefiningOp<chunk::InputOp>()) continue;
+    const Place& place = of(round.getResult());
+    bool stays = place.shared && place.phase < first_of_rows_;
+    if (stays && has_bound(round) && chunk::element(round.getResult()).isF16() &&
+        llvm::none_of(round.getX().getUsers(), is_contraction))
+      stand_ins_.try_emplace(round.getX(), round);
+  }
+}
+
 // What crosses first: it need not be computed again.
 void Placement::find_shared(Block& body) {
-  for (Operation& op : body)
-    for (Value operand : op.getOperands()) {
-      bool slab = !is_source(operand) && of(operand).owner == Owner::slab;
-      places_[operand].shared |= crosses(operand, &op) || (slab && is_contraction(&op));
-    }
+  auto share = [&](auto is_chosen) {
+    for (Operation& op : body)
+      for (Value operand : op.getOperands()) {
+        if (!is_chosen(operand) || stand_in(operand, of(&op).phase)) continue;
+        bool slab = !is_source(operand) && of(operand).owner == Owner::slab;
+        places_[operand].shared |= crosses(operand, &op) || (slab && is_contraction(&op));
+      }
+  };
+  share([](Value operand) { return static_cast<bool>(operand.getDefiningOp<chunk::RoundOp>()); });
+  find_stand_ins(body);
+  share([](Value) { return true; });
   for (Operation& op : body)
     for (Value operand : op.getOperands()) use(operand, of(&op).phase);
 }

@@ -43,8 +43,13 @@ class Placement {
   int first_of_rows() const { return first_of_rows_; }        // behind teams: the first phase of value rows,
   int first_after_rows() const { return first_after_rows_; }  // and the first after them
   Axis slab_axis(mlir::Operation* op) const { return in_value_slabs_.contains(op) ? Axis::value : Axis::key; }
-  int64_t slab_width(int phase, Axis axis) const;                                // columns
-  int64_t slab_count(mlir::Operation* op) const;                                 // of those in which it is made
+  int64_t slab_width(int phase, Axis axis) const;  // columns
+  int64_t slab_count(mlir::Operation* op) const;   // of those in which it is made
+  // The operand of which an input is widened in later phases instead, null for the input itself: behind teams its ring
+  // is free when states come, and f16 holds what inputs of 16 bits have, but for what is tiny beside their maximum.
+  chunk::RoundOp stand_in(mlir::Value widened, int phase) const {
+    return phase < first_of_rows_ ? chunk::RoundOp() : stand_ins_.lookup(widened);
+  }
   bool in_strips(int phase) const { return strips_ && phase < first_of_rows_; }  // see Strips.h
 
  private:
@@ -60,6 +65,7 @@ class Placement {
   void delay_slabs(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
+  void find_stand_ins(mlir::Block& body);
   void use(mlir::Value operand, int phase);
   bool is_stored(mlir::Operation* op) const;
 
@@ -76,6 +82,7 @@ class Placement {
   enum Wait { for_inputs, for_first_state, for_second_state };
   llvm::DenseMap<mlir::Operation*, Wait> waits_;
   llvm::DenseSet<mlir::Operation*> in_value_slabs_;
+  llvm::DenseMap<mlir::Value, chunk::RoundOp> stand_ins_;
   int phases_ = 1, first_of_rows_ = 0, first_after_rows_ = 0;
   bool strips_ = false;
 };

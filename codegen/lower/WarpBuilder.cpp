@@ -315,6 +315,7 @@ Value WarpBuilder::shared_tile(Value value) {
 
 Value WarpBuilder::tile(Value value) {
   if (auto found = current_registers().lookup(value)) return found;
+  if (auto round = placement_.stand_in(value, phase_)) return current_registers()[value] = widened(round.getResult());
   Operation* op = value.getDefiningOp();
   const Place& place = placement_.of(value);
   bool again = !is_source(value) && !buffers_.find(value) && (place.owner == Owner::anyone || place.owner == owner_);
@@ -501,6 +502,18 @@ void WarpBuilder::compute(Operation* op) {
   }
 }
 
+Value WarpBuilder::widened(Value operand) {
+  Value x = tile(operand);
+  auto type = cast<VectorType>(x.getType());
+  if (type.getElementType().isF32()) return x;
+  auto wide = VectorType::get(type.getShape(), b_.getF32Type());
+  auto round = operand.getDefiningOp<chunk::RoundOp>();
+  if (!round || !round.getBound()) return call("widen", x, wide);
+  // A tile that was rounded here, or whose scale lies beside it, carries it.
+  bool carried = !isa<warp::LoadOp>(x.getDefiningOp()) || has_own_scale(round);
+  return create<warp::WidenOp>(wide, x, carried ? Value() : scale_of(operand));
+}
+
 Value WarpBuilder::computed(Operation* op) {
   Value value = op->getResult(0);
   Type type = type_of(value);
@@ -514,15 +527,6 @@ Value WarpBuilder::computed(Operation* op) {
     return call(op->getName().stripDialect(), x, type, static_cast<float>(level_op.getHalf()));
   };
   auto strictly = [&](const char* name, bool strict) { return std::string(name) + (strict ? "_strict" : ""); };
-  auto widened = [&](chunk::WidenOp widen) -> Value {
-    Value x = tile(widen.getX());
-    if (cast<VectorType>(x.getType()).getElementType().isF32()) return x;
-    auto round = widen.getX().getDefiningOp<chunk::RoundOp>();
-    if (!round || !round.getBound()) return call("widen", x, type);
-    // A tile that was rounded here, or whose scale lies beside it, carries it.
-    bool carried = !isa<warp::LoadOp>(x.getDefiningOp()) || has_own_scale(round);
-    return create<warp::WidenOp>(type, x, carried ? Value() : scale_of(widen.getX()));
-  };
   bool of_values = op->getNumOperands() && lies_transposed(op->getOperand(0));
   return llvm::TypeSwitch<Operation*, Value>(op)
       .Case([&](chunk::SavedStateOp) { return teams_ > 1 ? state_ : copies_.load_saved(); })
@@ -533,7 +537,7 @@ Value WarpBuilder::computed(Operation* op) {
                                           scale_of(x.getY()), column_);
       })
       .Case([&](chunk::RoundOp x) { return round(x); })
-      .Case([&](chunk::WidenOp x) { return widened(x); })
+      .Case([&](chunk::WidenOp x) { return widened(x.getX()); })
       .Case([&](chunk::Exp2Op x) {
         Value result = exp2_beside(x);
         return result ? result : function("exp2");

@@ -137,8 +137,9 @@ bool WarpBuilder::is_in_scale_of_state(Operation* round) const {
 }
 
 bool WarpBuilder::shares_scale(chunk::RoundOp round) const {
-  auto is_before = [&](Operation* op) { return placement_.of(op).phase < placement_.first_of_rows(); };
-  return has_bound(round) && !state_of_scale(round) && is_before(round) && !llvm::all_of(round->getUsers(), is_before);
+  const Place& place = placement_.of(round.getResult());
+  return has_bound(round) && !state_of_scale(round) && place.phase < placement_.first_of_rows() &&
+         place.last_phase >= placement_.first_of_rows();
 }
 
 // A team's, or what it left.

@@ -114,6 +114,43 @@ TEST(Scales, OfSumsBehindTeamsAreThoseOfTheirTerms) {
   }
 }
 
+// So do both of the steps of a backward kernel; and what they leave is in scales that all warps have.
+TEST(Scales, OfSumsInBackwardTeamsAreThoseOfTheirTerms) {
+  Config config;
+  config.pass = "backward";
+  config.backward_teams = 2;
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const std::string text = lower_to(source_from(rec_text(definition, config)), Stage::cuda, config);
+    const size_t begin = text.find("The states before the chunks of this round.");
+    const size_t end = text.find("\n    }\n    block.barrier();", text.find("Backward through the round.", begin));
+    ASSERT_NE(end, std::string::npos);
+    const std::string steps = text.substr(begin, end - begin);
+    for (const char* sum : {"S_fitting = in_fitting_scale(", "dS_fitting = in_fitting_scale(",
+                            "store_scale(S_scale_number, ", "store_scale(dS_scale_number, "})
+      EXPECT_THAT(steps, HasSubstr(sum));
+    EXPECT_THAT(steps, HasSubstr("mma_same_scale(dv, "));
+    EXPECT_THAT(steps, Not(HasSubstr("mma_nt(")));
+    EXPECT_THAT(steps, Not(HasSubstr("round_scaled<")));
+  }
+}
+
+// What is read of inputs when states have come is read from operands made of them, so that two blocks have room.
+TEST(Teams, OfBackwardKernelsFreeTheirInputs) {
+  Config config;
+  config.pass = "backward";
+  config.backward_teams = 2;
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const std::string text = lower_to(source_from(rec_text(definition, config)), Stage::warp, config);
+    EXPECT_THAT(text, HasSubstr("blocks 2")) << definition.name;
+    for (const char* input : {"r", "k", "v", "do"}) {
+      const std::string start = fmt::format("warp.ring \"{}\"", input);
+      const size_t ring = text.find(start);
+      ASSERT_NE(ring, std::string::npos) << definition.name << ": " << input;
+      EXPECT_THAT(text.substr(ring, text.find('\n', ring) - ring), HasSubstr("live 0 to 0")) << definition.name;
+    }
+  }
+}
+
 TEST(Teams, OfBackwardKernelsReadBack) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
     Config config;

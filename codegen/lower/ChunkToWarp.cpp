@@ -305,13 +305,15 @@ class KernelBuilder {
   Value all_rounds(Value initial) {
     main_->buffers().declare_rings(/*everywhere=*/false);
     team([&] { main_->copies().start_rounds(); });
-    const bool with_scale = main_->carries_scale(/*saved=*/false);
+    const bool with_scale = main_->state_carries_scale(/*saved=*/false);
     if (with_scale) initial = begin_scale(initial, /*saved=*/false);
     Value state = rounds(initial);
     return with_scale ? create<warp::WithoutScaleOp>(state) : state;
   }
 
-  Value begin_scale(Value state, bool saved) { return create<warp::WithScaleOp>(state, main_->shares_scale_of(saved)); }
+  Value begin_scale(Value state, bool saved) {
+    return create<warp::WithScaleOp>(state, main_->state_shares_scale(saved));
+  }
 
   // Each team prepares its chunk of a round, the states go through the round, then each team finishes its chunk.
   Value rounds(Value initial) {
@@ -329,7 +331,7 @@ class KernelBuilder {
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
     if (S_round) {
       create<warp::NoteOp>("The states before the chunks of this round.");
-      if (main_->carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
+      if (main_->state_carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
       through_round(S_round, /*saved=*/true);
       // Else what warps store for one state would replace what others read for the other.
       if (!main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
@@ -356,7 +358,7 @@ class KernelBuilder {
   }
 
   Value through_round(Value initial, bool saved) {
-    const bool with_scale = main_->carries_scale(saved);
+    const bool with_scale = main_->state_carries_scale(saved);
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried());
     main_->set_state(S, with_scale);

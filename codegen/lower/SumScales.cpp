@@ -73,7 +73,7 @@ class Finder {
   }
 
   bool rounds_state(chunk::RoundOp round) const {
-    return is_of_rows(round) && rounded_state(round) == found_.state->getResult(0);
+    return is_of_rows(round) && !is_elsewhere(round) && rounded_state(round) == found_.state->getResult(0);
   }
 
   // Where a rounding chooses the scale there is one, and what becomes of the state is made of the sum that was rounded.

@@ -568,6 +568,7 @@ Value WarpBuilder::computed(Operation* op) {
 
 // To shared memory, for another owner or a later phase.
 void WarpBuilder::publish(Value value, Value x) {
+  if (carries_scale(x)) x = create<warp::WithoutScaleOp>(x);
   const KernelBuffer& buffer = *buffers_.find(value);
   Value column = owner_ == Owner::slab ? column_ : Value();
   Space space = placement_.space(value);

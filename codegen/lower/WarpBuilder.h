@@ -39,15 +39,15 @@ class WarpBuilder {
   // Whether all warps meet as they begin to take a state: where they publish its maximum, which no team reads later.
   bool meets_first(bool saved) const;
   // Whether a state carries a scale as it goes through rounds, and whether all warps have the same.
-  bool carries_scale(bool saved) const;
-  bool shares_scale_of(bool saved) const;
+  bool state_carries_scale(bool saved) const;
+  bool state_shares_scale(bool saved) const;
   bool has_sums() const { return !buffers_.sums().empty(); }
   bool has_finish() const { return phases_after_rows() > 0; }
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
   // or the maxima of the next chunk, where no barrier is between.
   bool ends_together() const { return copies_.has_late() || phases_after_rows() == 1; }
   int phases() const { return placement_.phases(); }
-  void set_state(mlir::Value tile, bool with_scale = false);  // with one: if it carries_scale
+  void set_state(mlir::Value tile, bool with_scale = false);  // with one: if state_carries_scale
   mlir::Value next_state() const { return next_; }
   void start_sums();  // before the loop: sums over all chunks begin with zero
   void end_sums();    // after it: to their workspaces

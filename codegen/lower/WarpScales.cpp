@@ -106,22 +106,6 @@ void WarpBuilder::create_own_scales() {
 
 //===- Scales that sums share ------------------------------------------------------------------------------------===//
 
-const SumScales* WarpBuilder::sum_scales_of(Operation* state) const {
-  auto found = llvm::find_if(sum_scales_, [&](const SumScales& scales) { return scales.state == state; });
-  return found == sum_scales_.end() ? nullptr : &*found;
-}
-
-bool WarpBuilder::carries_scale(bool saved) const {
-  Operation* state = state_of(saved);
-  if (const SumScales* scales = sum_scales_of(state); scales || saved) return scales;
-  return !chunk::ProgramOp(program_).getBackward() && can_carry_scale(state);
-}
-
-bool WarpBuilder::shares_scale_of(bool saved) const {
-  const SumScales* scales = sum_scales_of(state_of(saved));
-  return scales && scales->of_block;
-}
-
 bool WarpBuilder::is_product(Operation* dot) const {
   return llvm::any_of(sum_scales_, [&](const SumScales& scales) { return scales.products.contains(dot); });
 }
@@ -233,58 +217,6 @@ void WarpBuilder::load_numbers() {
   if (!taken_) return;
   slope_ = load(number_name(*taken_, kSlope));
   offset_ = load(number_name(*taken_, kOffset));
-}
-
-//===- States ----------------------------------------------------------------------------------------------------===//
-
-Operation* WarpBuilder::state_of(bool saved) const {
-  for (Operation& op : chunk::ProgramOp(program_).getBody().front())
-    if (saved ? isa<chunk::SavedStateOp>(op) : isa<chunk::StateOp>(op)) return &op;
-  return nullptr;
-}
-
-Value WarpBuilder::maximum_of_state(bool saved) const {
-  Operation* state = state_of(saved);
-  return state ? buffers_.maximum(chunk::symbol(state)) : Value();
-}
-
-// First: other operands take their scale from it.
-void WarpBuilder::round_state() {
-  if (taken_->of_block) {
-    Value maxima = buffers_.maximum(chunk::symbol(taken_->state));
-    std::string name = (name_of(taken_->state->getResult(0)) + "_fitting").str();
-    state_ = create<warp::FitScaleOp>(state_, maxima, slope_, offset_);
-    set_name(state_, name);
-    scaled_.insert(state_);
-    registers_[taken_->state->getResult(0)] = state_;
-  }
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    if (placement_.of(round.getResult()).owner != Owner::rows || rounded_state(round) != taken_->state->getResult(0))
-      continue;
-    compute(round);
-    state_operand_ = registers_[round.getResult()];
-  }
-}
-
-// Of operands in the state's scale, for those who read them from shared memory.
-void WarpBuilder::leave_scales() {
-  if (!taken_) return;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (auto name = number_names_.find(round);
-        name != number_names_.end() && is_in_scale_of_state(round) && placement_.of(round.getResult()).phase == phase_)
-      create<warp::LeaveScaleOp>(registers_[round.getResult()], buffers_.number(name->second));
-}
-
-bool WarpBuilder::meets_first(bool saved) const {
-  if (!shares_maximum(saved)) return false;
-  return llvm::all_of(chunk::ProgramOp(program_).getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
-    return !is_bounded_by(round, state_of(saved)) || is_in_scale_of_state(round);
-  });
-}
-
-void WarpBuilder::publish_state(bool saved) {
-  owner_ = Owner::rows;
-  if (Value slots = maximum_of_state(saved)) create<warp::PublishMaxOp>(tile(state_of(saved)->getResult(0)), slots);
 }
 
 }  // namespace wkvc

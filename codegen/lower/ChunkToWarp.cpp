@@ -92,6 +92,13 @@ bool is_there(Value x, Operation* user, const Placement& placement) {
 // Teams prepare chunks before states are taken through them and finish them after, with no barrier on the way.
 void check_backward_teams(chunk::ProgramOp program, int teams) {
   Placement placement(program, warps_of(program) / teams, Stored::sums, /*teams=*/true);
+  for (auto round : program.getBody().getOps<chunk::RoundOp>())
+    if (bounding_state(round) && placement.of(round.getResult()).phase < placement.first_of_rows())
+      user_error(
+          "'{}' rounds {} in a scale of the state '{}', which is not there yet: give it a bound of inputs, or --teams "
+          "N,1",
+          program.getRecurrence().str(), called(round.getX()),
+          chunk::symbol(bounding_state(round).getDefiningOp()).str());
   for (Operation& op : program.getBody().front())
     for (Value x : op.getOperands())
       if (!is_there(x, &op, placement))

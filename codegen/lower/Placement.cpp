@@ -299,16 +299,29 @@ void Placement::use(Value operand, int phase) {
   place.shared = true;
 }
 
+// Whether all that is made of a value, at any distance, grows with it: then what is tiny beside its maximum counts
+// little.
+static bool is_linear_in(Value x, llvm::DenseSet<Operation*>& seen) {
+  return llvm::all_of(x.getUsers(), [&](Operation* user) {
+    if (!seen.insert(user).second) return true;
+    bool bends = isa<chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp,
+                     chunk::ReluOp, chunk::SqrtOp, chunk::ReciprocalOp, chunk::AtLeastOp, chunk::ExceedsOp>(user);
+    return !bends && llvm::all_of(user->getResults(), [&](Value result) { return is_linear_in(result, seen); });
+  });
+}
+
 // Operands that lie in shared memory anyway, of what does not.
 void Placement::find_stand_ins(Block& body) {
   if (!program_.getBackward()) return;
   for (auto round : body.getOps<chunk::RoundOp>()) {
     auto widen = round.getX().getDefiningOp<chunk::WidenOp>();
     if (!widen || !widen.getX().getDefiningOp<chunk::InputOp>()) continue;
+    if (chunk::element(widen.getX()).getIntOrFloatBitWidth() != 16) continue;
+    llvm::DenseSet<Operation*> seen;
     const Place& place = of(round.getResult());
     bool stays = place.shared && place.phase < first_of_rows_;
     if (stays && has_bound(round) && chunk::element(round.getResult()).isF16() &&
-        llvm::none_of(round.getX().getUsers(), is_contraction))
+        llvm::none_of(round.getX().getUsers(), is_contraction) && is_linear_in(round.getX(), seen))
       stand_ins_.try_emplace(round.getX(), round);
   }
 }

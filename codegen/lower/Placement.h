@@ -46,7 +46,8 @@ class Placement {
   int64_t slab_width(int phase, Axis axis) const;  // columns
   int64_t slab_count(mlir::Operation* op) const;   // of those in which it is made
   // The operand of which an input is widened in later phases instead, null for the input itself: behind teams its ring
-  // is free when states come, and f16 holds what inputs of 16 bits have, but for what is tiny beside their maximum.
+  // is free when states come, and f16 holds what inputs of 16 bits have, but for what is tiny beside their maximum:
+  // only where that counts little.
   chunk::RoundOp stand_in(mlir::Value widened, int phase) const {
     return phase < first_of_rows_ ? chunk::RoundOp() : stand_ins_.lookup(widened);
   }

@@ -119,12 +119,16 @@ class Finder {
     return chunk::rows(row) == 1 && chunk::columns(row) == chunk::columns(x);
   }
 
+  bool accumulates(Value x, Operation* sum) const {
+    return x.getDefiningOp<chunk::DotOp>() && x.hasOneUse() && placement_.of(x).phase == placement_.of(sum).phase;
+  }
+
   // A contraction may be added to what has no unit, first of all.
   bool visit_sum(Operation* op) {
-    const ScaleProduct *x = unit(op->getOperand(0)), *y = unit(op->getOperand(1));
-    auto is_product = [](Value term) { return isa<chunk::DotOp>(term.getDefiningOp()); };
-    if (!is_product(op->getOperand(0)) && !is_product(op->getOperand(1))) return true;
-    if (x && y ? *x != *y : !y || !is_product(op->getOperand(1))) return false;
+    Value first = op->getOperand(0), second = op->getOperand(1);
+    if (first.getDefiningOp<chunk::ConstantOp>() || !accumulates(second, op)) return true;
+    const ScaleProduct *x = unit(first), *y = unit(second);
+    if (!y || (x && *x != *y)) return false;
     units_[op->getResult(0)] = ScaleProduct(*y);
     return true;
   }
@@ -154,11 +158,11 @@ class Finder {
     return placement_.space(round.getResult()).columns != Axis::value || bring_to_state(round);
   }
 
-  // C×V values that others rounded, if value rows update the state with them.
+  // If value rows update the state with it.
   bool bring_to_state(chunk::RoundOp round) {
     auto other = updates_with(round);
-    if (!other) return true;
-    found_.beside[round] = other;
+    if (!other || !round.getBound()) return true;
+    found_.brought[round] = other;
     ScaleProduct& in = brought_[round.getResult()] = {{found_.state, 1}, {first_alike(other), -1}};
     return fits(round, in);
   }
@@ -174,7 +178,9 @@ class Finder {
     if (rounds_state(round)) {
       if (!state_of_scale(round)) found_.as_is.insert(round);
       in = {{found_.state, 1}};
-    } else if (auto other = updates_with(round)) {
+    } else if (auto other = updates_with(round); other && placement_.of(round.getResult()).shared) {
+      return bring_to_state(round);
+    } else if (other) {
       found_.beside[round] = other;
       in = {{found_.state, 1}, {first_alike(other), -1}};
     } else if (const ScaleProduct* of_sum = unit(round.getX())) {
@@ -211,6 +217,8 @@ class Finder {
   // The state, or what operands have scales from.
   bool is_known(llvm::StringRef name) const {
     if (chunk::symbol(found_.state) == name) return true;
+    for (Operation& op : program_.getBody().front())  // another state, of which nothing is known before it is there
+      if (isa<chunk::StateOp, chunk::SavedStateOp>(op) && chunk::symbol(&op) == name) return false;
     return llvm::any_of(program_.getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
       if (has_own_scale(round))
         return placement_.of(round.getResult()).owner == Owner::matrix && own_maximum(round) == name;

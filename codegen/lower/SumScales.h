@@ -43,9 +43,10 @@ struct SumScales {
   bool of_block = false;
   llvm::DenseSet<mlir::Operation*> products;  // contractions that are added up as they are
   llvm::DenseSet<mlir::Operation*> as_is;     // roundings of sums, in the scale they have
-  // Roundings in the state's scale over that of another operand, which is rounded with a bound. Operands that teams
-  // rounded are brought to that scale where value rows take them.
-  llvm::MapVector<mlir::Operation*, chunk::RoundOp> beside;
+  // Roundings in the state's scale over that of another operand, which is rounded with a bound; and operands that are
+  // brought there from a scale of their own where the state meets them, as others read them, too: what has no place
+  // beside the state may be all there is for those.
+  llvm::MapVector<mlir::Operation*, chunk::RoundOp> beside, brought;
   std::vector<Fit> fits;
 };
 

@@ -165,6 +165,7 @@ llvm::DenseSet<Operation*> WarpBuilder::ops_of_next() {
 
 void WarpBuilder::finish_chunk() {
   auto finishes = [&](Operation* op) { return placement_.of(op).phase >= placement_.first_after_rows(); };
+  phase_ = placement_.first_after_rows();
   begin_inputs(anyone);
   load_numbers();
   create_scales(/*of_states=*/false, finishes);
@@ -401,15 +402,15 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   return sum;
 }
 
-// An operand that a team rounded, in the scale in which the state takes it; null if it takes it as it is.
+// An operand in the scale in which the state takes it; null if it takes it as it is.
 Value WarpBuilder::brought(Value operand) {
   auto round = operand.getDefiningOp<chunk::RoundOp>();
-  auto other = taken_ && round ? taken_->beside.lookup(round) : chunk::RoundOp();
-  if (!other || placement_.of(operand).owner == Owner::rows) return {};
+  auto other = taken_ && round ? taken_->brought.lookup(round) : chunk::RoundOp();
+  if (!other) return {};
   Value& found = brought_[operand];
   if (!found) {
-    Value x = tile(operand);
-    found = create<warp::RoundBesideOp>(x.getType(), x, scale_of(operand), state_operand_, known_scale(other));
+    Value x = tile(operand), scale = x.getDefiningOp<warp::LoadOp>() ? scale_of(operand) : Value();
+    found = create<warp::RoundBesideOp>(x.getType(), x, scale, state_operand_, known_scale(other));
   }
   return found;
 }
@@ -419,7 +420,7 @@ Value WarpBuilder::round(chunk::RoundOp op) {
     if (Value over = over_scale(op.getX(), scale_of(op.getResult())))
       return create<warp::RoundOp>(type_of(op.getResult()), over, Value(), Value(), Value(), false, false, false);
   Value x = tile(op.getX()), scale;
-  bool as_is = is_as_is(op), in_scale = carries_scale(x) && !as_is;
+  bool as_is = is_as_is(op), in_scale = carries_scale(x) && !as_is && !(taken_ && taken_->brought.contains(op));
   if (auto other = taken_ ? taken_->beside.lookup(op) : chunk::RoundOp())
     return create<warp::RoundBesideOp>(type_of(op.getResult()), x, Value(), state_operand_, known_scale(other));
   if (has_bound(op) && !in_scale && !as_is) scale = scale_of(op.getResult());

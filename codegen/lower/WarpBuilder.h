@@ -67,6 +67,7 @@ class WarpBuilder {
     return !sum_scales_.empty() || (teams_ > 1 && chunk::ProgramOp(program_).getBackward());
   }
   bool shares_scale(chunk::RoundOp round) const;
+  bool leaves_scale(chunk::RoundOp round) const;
   const SumScales* sum_scales_of(mlir::Operation* state) const;  // null if it has none
   bool is_product(mlir::Operation* dot) const;
   bool is_as_is(mlir::Operation* round) const;

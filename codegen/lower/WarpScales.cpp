@@ -8,6 +8,7 @@
 
 #include "codegen/ir/Text.h"
 #include "codegen/lower/WarpBuilder.h"
+#include "runtime/error.h"
 
 using namespace mlir;
 
@@ -41,15 +42,14 @@ void WarpBuilder::plan(bool early) {
   if (leaves_numbers()) plan_numbers();
 }
 
-// Another one for each scale; of those in states' scales for each operand.
+// Another one for each scale; of those of states' operands for each operand.
 void WarpBuilder::plan_numbers() {
   llvm::DenseMap<std::tuple<Attribute, Attribute, Operation*>, std::string> names;
   llvm::StringMap<int> counts;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    const bool in_scale_of_state = is_in_scale_of_state(round);
-    if (in_scale_of_state ? !placement_.of(round.getResult()).shared : !shares_scale(round)) continue;
-    std::string& name =
-        names[{round.getBoundAttr(), round.getFactorAttr(), in_scale_of_state ? round.getOperation() : nullptr}];
+    const bool leaves = leaves_scale(round);
+    if (!leaves && !shares_scale(round)) continue;
+    std::string& name = names[{round.getBoundAttr(), round.getFactorAttr(), leaves ? round.getOperation() : nullptr}];
     if (name.empty()) {
       name = scale_name(round);
       if (int count = ++counts[name]; count > 1) name += "_" + std::to_string(count);
@@ -116,8 +116,17 @@ bool WarpBuilder::is_as_is(Operation* round) const {
 
 bool WarpBuilder::is_in_scale_of_state(Operation* round) const {
   return placement_.of(round).owner == Owner::rows && llvm::any_of(sum_scales_, [&](const SumScales& scales) {
-           return scales.of_block && (scales.as_is.contains(round) || scales.beside.contains(round));
+           return scales.of_block && scales.as_is.contains(round);
          });
+}
+
+// What value rows make in a scale that all of them have, for others.
+bool WarpBuilder::leaves_scale(chunk::RoundOp round) const {
+  const Place& place = placement_.of(round.getResult());
+  if (place.owner != Owner::rows || !place.shared) return false;
+  return llvm::any_of(sum_scales_, [&](const SumScales& scales) {
+    return scales.of_block && (scales.as_is.contains(round) || (scales.brought.contains(round) && has_bound(round)));
+  });
 }
 
 bool WarpBuilder::shares_scale(chunk::RoundOp round) const {
@@ -141,12 +150,14 @@ Value WarpBuilder::fitted(const SumScales& sums, const Fit& fit, llvm::ArrayRef<
   double factor = fit.bound.factor / kHalfOfF16;
   for (const std::string& name : product) {
     if (name == chunk::symbol(sums.state)) continue;
+    const size_t known = slots.size() + scales.size();
     if (Value slot = buffers_.maximum(name)) slots.push_back(slot);
     for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
       if (!has_own_scale(round) || own_maximum(round) != name) continue;
       scales.push_back(known_scale(round));
       factor *= kLargestOperand;
     }
+    if (slots.size() + scales.size() != known + 1) internal_error("the maximum of '{}' is not known once", name);
   }
   for (auto [round, power] : fit.unit) {
     if (round == sums.state) continue;
@@ -162,7 +173,8 @@ void WarpBuilder::store_fits(const SumScales& sums) {
       (llvm::is_contained(product, chunk::symbol(sums.state)) ? slope : offset).push_back(fitted(sums, fit, product));
   // So that the state's scale over another one is finite.
   llvm::SmallSetVector<Value, 4> others;
-  for (auto& [round, other] : sums.beside) others.insert(known_scale(other));
+  for (auto* operands : {&sums.beside, &sums.brought})
+    for (auto& [round, other] : *operands) others.insert(known_scale(other));
   for (Value other : others)
     offset.push_back(
         create<warp::BoundOp>(b_.getF32Type(), ValueRange(), other, ValueRange(), llvm::APFloat(0x1p-120f)));
@@ -209,7 +221,7 @@ void WarpBuilder::load_numbers() {
   std::map<std::string, Value> loaded;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     auto name = number_names_.find(round);
-    if (name == number_names_.end()) continue;
+    if (name == number_names_.end() || placement_.of(round.getResult()).phase >= phase_) continue;
     Value& scale = loaded[name->second];
     if (!scale) scale = load(name->second);
     scales_[round.getResult()] = scale;

@@ -25,7 +25,9 @@ void WarpBuilder::publish_state(bool saved) {
 bool WarpBuilder::meets_first(bool saved) const {
   if (!shares_maximum(saved)) return false;
   return llvm::all_of(chunk::ProgramOp(program_).getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
-    return !is_bounded_by(round, state_of(saved)) || is_in_scale_of_state(round);
+    const Place& place = placement_.of(round.getResult());
+    bool in_step = place.owner == Owner::rows && (!place.shared || leaves_scale(round));
+    return in_step || !is_bounded_by(round, state_of(saved));
   });
 }
 
@@ -68,9 +70,8 @@ void WarpBuilder::round_state() {
 void WarpBuilder::leave_scales() {
   if (!taken_) return;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (auto name = number_names_.find(round);
-        name != number_names_.end() && is_in_scale_of_state(round) && placement_.of(round.getResult()).phase == phase_)
-      create<warp::LeaveScaleOp>(registers_[round.getResult()], buffers_.number(name->second));
+    if (leaves_scale(round) && placement_.of(round.getResult()).phase == phase_)
+      create<warp::LeaveScaleOp>(registers_[round.getResult()], buffers_.number(number_names_[round]));
 }
 
 }  // namespace wkvc

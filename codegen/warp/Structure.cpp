@@ -450,7 +450,8 @@ class Structure {
     if (auto fit = dyn_cast<FitScaleOp>(op); fit && !carries(fit.getX()))
       return op->emitOpError("takes a sum that carries a scale");
     bool from_sum = round && (round.getInScale() || round.getAsIs());
-    if (round && from_sum != carries(round.getX()))
+    bool to_another = round && (round.getScale() || round.getOwn());
+    if (round && (carries(round.getX()) ? !from_sum && !to_another : from_sum))
       return op->emitOpError("takes its scale from sums that carry one, and from nothing else");
     if (mma && mma.getInScale() + mma.getSameScale() + mma.getNewScale() > 1)
       return op->emitOpError("is in one scale or another, not in several");

@@ -375,10 +375,9 @@ LogicalResult RoundBesideOp::verify() {
   auto round = getState().getDefiningOp<RoundOp>();
   if (!round || !has_scale(round)) return emitOpError("takes a state that was rounded with a scale");
   if (!element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
-  const bool wide = element_of(getX()).isF32(), half = element_of(getX()).isF16();
-  if (getScale() ? wide || !getX().getDefiningOp<LoadOp>() : half)
-    return emitOpError("brings f16 that was loaded from another scale, which is given, or takes f32");
-  if (!wide && !half) return emitOpError("takes f32, or f16 with a scale, not ") << getX().getType();
+  const bool half = element_of(getX()).isF16(), loaded = getX().getDefiningOp<LoadOp>();
+  if (getScale() ? !half || !loaded : !element_of(getX()).isF32() && !(half && has_scale(getX())))
+    return emitOpError("takes f32, f16 that carries a scale, or f16 that was loaded and the scale given");
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }
 

@@ -389,7 +389,7 @@ def Warp_RoundOp : Warp_Op<"round", [Pure, AttrSizedOperandSegments]> {
 
 def Warp_RoundBesideOp : Warp_Op<"round_beside", [Pure]> {
   let summary = "An operand with which operands of scale `other` make products in the scale of `state`, an operand, too";
-  let description = "x is a value, or an operand that was rounded in another scale: in the one given.";
+  let description = "x is a value, or an operand in another scale: the one that it carries, or of a loaded one that given.";
   let arguments = (ins Warp_Tile:$x, Optional<F32>:$scale, Warp_Tile:$state, F32:$other);
   let results = (outs Warp_Tile:$result);
   let assemblyFormat = [{

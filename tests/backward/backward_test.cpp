@@ -253,7 +253,7 @@ TEST_P(Backward, Teams) {
 }
 
 TEST_P(Backward, TeamsOfOtherConfigurations) {
-  for (auto [K, V] : {std::pair{32, 32}, {64, 32}, {32, 64}, {48, 96}})
+  for (auto [K, V] : {std::pair{32, 32}, {64, 32}, {32, 64}, {48, 96}, {128, 64}})
     subject(rwkv7(), of_teams(config_of("f16", "bf16", K, V), 2)).check({1, 40, 2});
   subject(rwkv7(), of_teams(config_of("f32", "f32", 32, 32), 2)).check({1, 50, 2});
   subject(rwkv6(), of_teams(config_of("f32", "bf16", 32, 32), 2)).check({1, 50, 2}, lower_decays);
@@ -276,6 +276,13 @@ TEST_P(Backward, TeamsOfHardInputs) {
       for (double factor : {1e-4, 1e4})
         at.check({1, 70, 1}, [&](Problem& problem) { scale(problem.values[state], factor); });
   }
+  // What is made of a and b is no gradient of theirs.
+  for (const std::vector<std::string>& small :
+       {std::vector<std::string>{"a"}, {"b"}, {"a", "b"}, {"k"}, {"r"}, {"v", "k"}})
+    for (double factor : {0.0, 1e-4})
+      subject(rwkv7(), config).check({1, 70, 1}, [&](Problem& problem) {
+        for (const std::string& name : small) scale(problem.values[name], factor);
+      });
   subject(rwkv6(), config).check({1, 100, 2}, strong_decays_of_rwkv6);
   subject(rwkv7_logw(), config).check({1, 100, 2}, strong_decays_of_logarithms);
   subject(rwkv7(), config)
@@ -312,6 +319,26 @@ TEST_P(Backward, TeamsOfRowsOfValues) {
     config.key_dim = config.value_dim = 32;
     subject(gated, config).check({2, 50, 2});
   }
+}
+
+// Tiny values beside a large one, whose sign counts.
+TEST_P(Backward, TeamsOfComparedInputs) {
+  const Definition relus = recurrence("relus", [](Recurrence& op) {
+    Dim K = op.key_dim(64), V = op.value_dim(64);
+    op.compute(f16);
+    auto [r, k] = op.inputs(K, bf16, "r", "k");
+    auto v = op.input("v", V, bf16);
+    auto S = op.state("S", V, K, f32);
+    auto next = S * 0.5f + outer(v, k);
+    op.update(S, next);
+    op.output("o", dot(next, r) + relu(cast<f32>(v)), f32);
+  });
+  Config config = of_teams(kDtypes[0], 2);
+  config.key_dim = config.value_dim = 32;
+  subject(relus, config).check({1, 50, 2}, [](Problem& problem) {
+    auto& v = problem.values["v"];
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = i % 32 == 5 ? 1 : std::abs(v[i]) * 1e-9;
+  });
 }
 
 TEST_P(Backward, TeamsOfEveryRecurrence) {

@@ -324,6 +324,11 @@ TEST(Teams, OfBackwardKernelsTakeASavedStateThroughEachRound) {
   other.backward_teams = 0;
   const Source alone = source_from(lower_to(rec, Stage::chunk, other));
   expect_contains(error_of(alone, config), "has no update of its saved state");
+
+  std::string early = lower_to(rec, Stage::chunk, config);
+  const std::string bound = "chunk.round %k_out scale [\"k\"]";
+  early.replace(early.rfind(bound), bound.size(), "chunk.round %k_out scale [\"S\"]");
+  expect_contains(error_of(source_from(early), config), "rounds 'k_out' in a scale of the state 'S'");
 }
 
 }  // namespace

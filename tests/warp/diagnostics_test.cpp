@@ -285,9 +285,9 @@ const Case lines_of_a_round[] = {
     {"CopyOfTheBlock", "warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>\n", "belongs in a warp.team"},
     {"ScaleOfASumWithout", "%0 = warp.round %S in_scale : vector<16x32xf32> -> vector<16x32xf16>\n",
      "takes its scale from sums that carry one, and from nothing else"},
-    {"OwnScaleOfASumWithOne",
+    {"NoScaleOfASumWithOne",
      "%0 = warp.with_scale %S : vector<16x32xf32>\n"
-     "%1 = warp.round %0 own : vector<16x32xf32> -> vector<16x32xf16>\n",
+     "%1 = warp.round %0 : vector<16x32xf32> -> vector<16x32xf16>\n",
      "takes its scale from sums that carry one, and from nothing else"},
     {"TwoScales", "%0 = warp.round %S own in_scale : vector<16x32xf32> -> vector<16x32xf16>\n",
      "has more than one of a scale given, one of its own and the one that x carries"},
@@ -336,17 +336,18 @@ const Case lines_of_a_round[] = {
      "%0 = warp.load_number %k_max : memref<1xf32, 3>\n"
      "%1 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n"
      "%2 = warp.round_beside %1 scale %0, %1 over %0 : vector<16x32xf16>, vector<16x32xf16> -> vector<16x32xf16>\n",
-     "brings f16 that was loaded from another scale"},
+     "or f16 that was loaded and the scale given"},
     {"BesideOfF16WithoutAScale",
      "%0 = warp.load_number %k_max : memref<1xf32, 3>\n"
      "%1 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n"
-     "%2 = warp.round_beside %1, %1 over %0 : vector<16x32xf16>, vector<16x32xf16> -> vector<16x32xf16>\n",
-     "brings f16 that was loaded from another scale"},
+     "%2 = warp.round %S : vector<16x32xf32> -> vector<16x32xf16>\n"
+     "%3 = warp.round_beside %2, %1 over %0 : vector<16x32xf16>, vector<16x32xf16> -> vector<16x32xf16>\n",
+     "f16 that carries a scale"},
     {"BesideOfF32InAScale",
      "%0 = warp.load_number %k_max : memref<1xf32, 3>\n"
      "%1 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>\n"
      "%2 = warp.round_beside %S scale %0, %1 over %0 : vector<16x32xf32>, vector<16x32xf16> -> vector<16x32xf16>\n",
-     "brings f16 that was loaded from another scale"},
+     "or f16 that was loaded and the scale given"},
     {"FitOfASumWithout",
      "%0 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "%1 = warp.load_number %k_max : memref<1xf32, 3>\n"

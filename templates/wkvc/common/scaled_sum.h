@@ -142,6 +142,16 @@ WKVC_INLINE ScaledSum<R, C> in_fitting_scale(ScaledSum<R, C> x, float largest, f
   return x;
 }
 
+// To an operand with another scale, or that of its own maximum.
+template <class T, int R, int C>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const ScaledSum<R, C>& x, float scale) {
+  return {round<T>(x.data * product_of_scales(x.scale, inverse_scale(scale))), scale};
+}
+template <class T, int R, int C>
+WKVC_INLINE Scaled<Tile<T, R, C>> round_scaled(const ScaledSum<R, C>& x) {
+  return round_scaled<T>(x, scale_for(max_abs(x)));
+}
+
 // To an operand with the scale that a sum has, which is known to fit.
 template <class T, int R, int C>
 WKVC_INLINE Scaled<Tile<T, R, C>> round_as_is(const ScaledSum<R, C>& x) {
@@ -149,7 +159,7 @@ WKVC_INLINE Scaled<Tile<T, R, C>> round_as_is(const ScaledSum<R, C>& x) {
 }
 
 // To an operand that makes products in the state's scale with operands of scale `other`. What has no place in f16
-// beside the state becomes zero.
+// beside the state becomes zero: nothing else may be made of the operand.
 template <class T, int R, int C, class State>
 WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const ScaledSum<R, C>& x, const Scaled<State>& state, float other) {
   return {round<T>(x.data * (x.scale * inverse_scale(state.scale) * other)),

@@ -16,14 +16,21 @@
 namespace wkvc {
 namespace {
 
+Trial without_kernels(const Config& config, std::string fault) {
+  Trial trial;
+  trial.config = config;
+  trial.fault = std::move(fault);
+  return trial;
+}
+
+// A fault of wkvc's own in one configuration is no reason to lose the others.
 Trial tried(const Source& source, const Config& config) {
   try {
     return trial_of(config, lower_to(source, Stage::cuda, config));
   } catch (const UserError& error) {
-    Trial trial;
-    trial.config = config;
-    trial.fault = first_sentence(error.what());
-    return trial;
+    return without_kernels(config, first_sentence(error.what()));
+  } catch (const InternalError& error) {
+    return without_kernels(config, "a fault of wkvc, please report it: " + first_sentence(error.what()));
   }
 }
 

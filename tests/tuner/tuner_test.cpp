@@ -119,5 +119,14 @@ TEST(Trials, SayWhyThereAreNoKernels) {
   EXPECT_TRUE(compile_all(source, std::vector{config, config}, 1, [](std::size_t) { return false; }).size() == 1);
 }
 
+TEST(Trials, GoOnAfterAFaultOfOurOwn) {
+  Config config{.key_dim = 16, .value_dim = 16, .io = "f32", .mma = "f32"};
+  const std::string whole = lower_to({Stage::rec, rec_text(rwkv7(), config)}, Stage::cuda, config);
+  const Source broken{Stage::cuda, edited(whole, "tril_strict(", "tril_strict((")};
+  const auto trials = compile_all(broken, std::vector{config, config}, 1, [](std::size_t) { return true; });
+  ASSERT_EQ(trials.size(), 2U);
+  for (const Trial& trial : trials) EXPECT_THAT(trial.fault, HasSubstr("a fault of wkvc, please report it: "));
+}
+
 }  // namespace
 }  // namespace wkvc

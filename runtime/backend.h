@@ -10,7 +10,7 @@
 #include "runtime/cubin.h"
 #include "runtime/driver.h"
 #include "runtime/manifest.h"
-#include "runtime/nvrtc.h"
+#include "runtime/packed.h"
 
 namespace wkvc {
 
@@ -26,10 +26,10 @@ class Backend {
   virtual CubinUsage usage() const = 0;
 };
 
-// One for every kernel of a text: from the text, which is compiled for each of them, or from a cubin of all.
+// One for every kernel of a text: from the text, which is compiled for each of them, or from cubins of all.
 using Backends = std::vector<std::shared_ptr<const Backend>>;
-Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests);
-Backends make_cuda_backends(const CubinResult& compiled, std::span<const Manifest> manifests);
+Backends make_cuda_backends(std::shared_ptr<const std::string> source, std::span<const Manifest> manifests);
+Backends make_cuda_backends(const PackedProgram& packed, std::span<const Manifest> manifests);
 Backends make_host_backends(const std::string& source, std::span<const Manifest> manifests);
 
 }  // namespace wkvc

@@ -1,23 +1,35 @@
+#include <functional>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "runtime/backend.h"
 #include "runtime/cubin_cache.h"
+#include "runtime/launch_arguments.h"
 
 namespace wkvc {
 namespace {
 
 constexpr unsigned warp_threads = 32;
 
+// For launches whose rows move in pieces of 16 bytes there is a kernel at once, which has no code for others; for those
+// there is another one as soon as it is needed.
 class CudaBackend final : public Backend {
  public:
-  CudaBackend(const Device& device, const CubinResult& compiled, const Manifest& manifest)
+  using MakeCubin = std::function<std::vector<char>()>;
+
+  CudaBackend(const Device& device, const CubinResult& aligned, MakeCubin make_general, const Manifest& manifest)
       : device_(device),
-        kernel_(device, compiled.cubin, manifest.kernel, manifest.shared_bytes),
+        aligned_(device, aligned.cubin, manifest.kernel, manifest.shared_bytes),
+        make_general_(std::move(make_general)),
+        symbol_(manifest.kernel),
+        shared_bytes_(manifest.shared_bytes),
         threads_(static_cast<unsigned>(manifest.warps) * warp_threads),
-        usage_(usage_from(compiled.log, manifest.kernel)) {}
+        usage_(usage_from(aligned.log, manifest.kernel)) {}
 
   void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const override {
-    kernel_.launch(blocks, threads_, arguments, stream);
+    const DeviceKernel& kernel = moves_in_pieces(arguments) ? aligned_ : general();
+    kernel.launch(blocks, threads_, arguments, stream);
   }
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const override {
     device_.copy(to, from, bytes, stream);
@@ -29,29 +41,46 @@ class CudaBackend final : public Backend {
   CubinUsage usage() const override { return usage_; }
 
  private:
+  const DeviceKernel& general() const {
+    std::call_once(general_once_, [this] { general_.emplace(device_, make_general_(), symbol_, shared_bytes_); });
+    return *general_;
+  }
+
   Device device_;
-  DeviceKernel kernel_;
+  DeviceKernel aligned_;
+  MakeCubin make_general_;
+  mutable std::once_flag general_once_;
+  mutable std::optional<DeviceKernel> general_;
+  std::string symbol_;
+  std::int64_t shared_bytes_;
   unsigned threads_;
   CubinUsage usage_;
 };
 
+std::vector<char> bytes_of(const PackedCubin& packed) { return {packed.cubin.begin(), packed.cubin.end()}; }
+
 }  // namespace
 
-Backends make_cuda_backends(const std::string& source, std::span<const Manifest> manifests) {
-  Device::current();  // before compiling: without a GPU that is the first thing to say
-  const std::vector<CubinResult> compiled = cached_cubins(source, manifests);
+Backends make_cuda_backends(std::shared_ptr<const std::string> source, std::span<const Manifest> manifests) {
+  const Device device = Device::current();  // before compiling: without a GPU that is the first thing to say
+  const std::vector<CubinResult> aligned = cached_cubins(*source, manifests);
   Backends backends;
   for (std::size_t i = 0; i < manifests.size(); ++i) {
-    backends.push_back(make_cuda_backends(compiled[i], manifests.subspan(i, 1)).front());
+    const auto make_general = [source, manifest = manifests[i]] {
+      return cached_cubin(*source, manifest, {.only_kernel = manifest.kernel}).cubin;
+    };
+    backends.push_back(std::make_shared<CudaBackend>(device, aligned[i], make_general, manifests[i]));
   }
   return backends;
 }
 
-Backends make_cuda_backends(const CubinResult& compiled, std::span<const Manifest> manifests) {
+Backends make_cuda_backends(const PackedProgram& packed, std::span<const Manifest> manifests) {
   const Device device = Device::current();
+  const CubinResult aligned{bytes_of(packed.aligned), std::string(packed.aligned.log)};
+  const auto make_general = [general = packed.general] { return bytes_of(general); };
   Backends backends;
   for (const Manifest& manifest : manifests) {
-    backends.push_back(std::make_shared<CudaBackend>(device, compiled, manifest));
+    backends.push_back(std::make_shared<CudaBackend>(device, aligned, make_general, manifest));
   }
   return backends;
 }

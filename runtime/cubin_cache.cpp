@@ -54,11 +54,11 @@ std::future<CubinResult> side_by_side(std::size_t index, const std::function<Cub
 // What `compile` gives for each kernel of a text.
 template <class Compile>
 std::vector<CubinResult> each_kernel(std::span<const Manifest> manifests, const Compile& compile) {
-  if (manifests.size() == 1) return {compile(manifests.front(), NvrtcOptions{})};
+  if (manifests.size() == 1) return {compile(manifests.front(), NvrtcOptions{.aligned = true})};
   std::vector<std::future<CubinResult>> running;
   for (const Manifest& manifest : manifests)
-    running.push_back(
-        side_by_side(running.size(), [&] { return compile(manifest, {.only_kernel = manifest.kernel}); }));
+    running.push_back(side_by_side(
+        running.size(), [&] { return compile(manifest, {.only_kernel = manifest.kernel, .aligned = true}); }));
   std::vector<CubinResult> results;
   for (std::future<CubinResult>& result : running) results.push_back(result.get());
   return results;

@@ -17,8 +17,8 @@ namespace wkvc {
 CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manifest, const NvrtcOptions& options = {},
                          DiskCache& cache = DiskCache::shared());
 
-// The kernels of a text, each in a cubin of its own that has no code of the others: compiled side by side where there
-// are processors for it.
+// The kernels of a text as nearly all launches take them (NvrtcOptions::aligned), each in a cubin of its own that has
+// no code of the others: compiled side by side where there are processors for it.
 std::vector<CubinResult> cached_cubins(const std::string& kernel_source, std::span<const Manifest> manifests,
                                        DiskCache& cache = DiskCache::shared());
 // The same without looking into a cache, or leaving anything there.

@@ -24,10 +24,10 @@ unsigned blocks_of(const Manifest& manifest, LaunchSize size) {
   return static_cast<unsigned>(sequences * manifest.segments);
 }
 
-Backends backends_for(Target target, const std::string& text, std::span<const Manifest> manifests,
-                      const CubinResult* compiled) {
-  if (target == Target::host) return make_host_backends(text, manifests);
-  return compiled != nullptr ? make_cuda_backends(*compiled, manifests) : make_cuda_backends(text, manifests);
+Backends backends_for(Target target, const std::shared_ptr<const std::string>& text,
+                      std::span<const Manifest> manifests, const PackedProgram* packed) {
+  if (target == Target::host) return make_host_backends(*text, manifests);
+  return packed != nullptr ? make_cuda_backends(*packed, manifests) : make_cuda_backends(text, manifests);
 }
 
 }  // namespace
@@ -40,11 +40,11 @@ Kernel::Kernel(std::shared_ptr<const std::string> source, Target target, Manifes
       plan_(manifest_),
       backend_(std::move(backend)) {}
 
-std::vector<Kernel> Kernel::load_all(std::string source, Target target, const CubinResult* compiled) {
+std::vector<Kernel> Kernel::load_all(std::string source, Target target, const PackedProgram* packed) {
   const auto text = std::make_shared<const std::string>(std::move(source));
   std::vector<Manifest> manifests = manifests_from(*text);
   for (const Manifest& manifest : manifests) check_manifest(manifest);
-  const Backends backends = backends_for(target, *text, manifests, compiled);
+  const Backends backends = backends_for(target, text, manifests, packed);
   std::vector<Kernel> kernels;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     kernels.push_back(Kernel(text, target, std::move(manifests[i]), backends[i]));

@@ -11,7 +11,7 @@
 #include "runtime/launch_plan.h"
 #include "runtime/launch_size.h"
 #include "runtime/manifest.h"
-#include "runtime/nvrtc.h"
+#include "runtime/packed.h"
 #include "runtime/tensor.h"
 
 namespace wkvc {
@@ -43,7 +43,9 @@ class Kernel {
   int registers() const { return usage().registers; }
 
   // Launches on `stream` and returns: nothing is allocated and nothing waited for (the host target returns when the
-  // kernel has run). Tensors come in the manifest's order; Tensor{} leaves a state or the gradient of one
+  // kernel has run). But the first launch with a tensor [B,T,H,D] of which data, rows or strides are no multiples of 16
+  // bytes makes a kernel for such tensors: it compiles unless the kernel was packed or is in the cache, and belongs
+  // before a stream captures. Tensors come in the manifest's order; Tensor{} leaves a state or the gradient of one
   // out: what is given is zero then, and what is a result nobody asked for. The last dimension is contiguous, other
   // strides are free; what is written has memory of its own, except that a final state may be its initial state. With T
   // = 0 the final state is the initial one, and the gradient of the initial state is that of the final one. Throws
@@ -57,8 +59,8 @@ class Kernel {
   Kernel(std::shared_ptr<const std::string> source, Target target, Manifest manifest,
          std::shared_ptr<const Backend> backend);
 
-  // Of every kernel in the text; with `compiled`, which was made of it, cuda compiles nothing.
-  static std::vector<Kernel> load_all(std::string source, Target target, const CubinResult* compiled = nullptr);
+  // Of every kernel in the text; with `packed`, which was made of it, cuda compiles nothing.
+  static std::vector<Kernel> load_all(std::string source, Target target, const PackedProgram* packed = nullptr);
   // Without checks, for sizes that are not empty; `places` as LaunchArguments have them.
   void run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream,
            std::span<const std::size_t> places = {}) const;

@@ -1,5 +1,7 @@
 #include "runtime/launch_arguments.h"
 
+#include <cstring>
+
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -46,6 +48,12 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, std::span<const Tensor>
     args_.tensor[i] = argument_for(plan.tensors[i], tensors[places.empty() ? i : places[i]]);
     if (plan.tensors[i].moves_in_pieces) args_.vector16 &= args_.tensor[i].vector16;
   }
+}
+
+bool moves_in_pieces(std::span<const std::byte> arguments) {
+  long long vector16 = 0;
+  std::memcpy(&vector16, arguments.data() + offsetof(KernelArgs<1>, vector16), sizeof vector16);
+  return vector16 != 0;
 }
 
 }  // namespace wkvc

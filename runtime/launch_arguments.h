@@ -28,6 +28,10 @@ class LaunchArguments {
   std::size_t count_;
 };
 
+// Whether kernels may move what these arguments are of in pieces of 16 bytes: data, rows and strides of all tensors
+// with tokens are multiples of that.
+bool moves_in_pieces(std::span<const std::byte> arguments);
+
 // Throws UserError unless `tensors` are what the plan says, for this size, and what is written has memory of its own.
 // Absent states and gradients of states are let through.
 void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size);

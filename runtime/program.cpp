@@ -53,9 +53,8 @@ Program Program::load(std::string source, Target target) {
 }
 
 Program Program::load(const PackedProgram& packed, Target target) {
-  const CubinResult compiled{{packed.cubin.begin(), packed.cubin.end()}, std::string(packed.log)};
   joint_manifest(manifests_from(packed.text));
-  return Program(Kernel::load_all(std::string(packed.text), target, &compiled));
+  return Program(Kernel::load_all(std::string(packed.text), target, &packed));
 }
 
 bool Program::has(Direction pass) const {

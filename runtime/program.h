@@ -36,8 +36,8 @@ class Program {
   std::vector<TensorSpec> internals() const;
 
   // Launches every kernel on `stream`, as Kernel::launch does one: nothing is allocated and nothing waited for, and a
-  // stream may be capturing. Tensors come in the order of manifest().tensors. Nothing is launched when one of them is
-  // not what it should be.
+  // stream may be capturing, but at the first launch with tensors that are not aligned. Tensors come in the order of
+  // manifest().tensors. Nothing is launched when one of them is not what it should be.
   void launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream = nullptr,
               Checks checks = Checks::layout) const;
 

@@ -81,16 +81,18 @@ std::vector<Item> all_items(const Options& options) {
   return all;
 }
 
-// In threads, since each takes a second or more.
+// In a thread, since each takes a second or more.
+std::future<CubinResult> compiling(const Item& item, bool aligned) {
+  return std::async(std::launch::async,
+                    [item, aligned] { return compile_cubin(item.text, item.arch, {.aligned = aligned}); });
+}
+
 std::vector<CompiledProgram> compile_all(const std::vector<Item>& all) {
-  std::vector<std::future<CompiledProgram>> running;
-  for (const Item& item : all) {
-    running.push_back(std::async(std::launch::async, [item] {
-      return CompiledProgram{item.name, item.text, compile_cubin(item.text, item.arch)};
-    }));
-  }
+  std::vector<std::pair<std::future<CubinResult>, std::future<CubinResult>>> running;
+  for (const Item& item : all) running.emplace_back(compiling(item, true), compiling(item, false));
   std::vector<CompiledProgram> programs;
-  for (auto& program : running) programs.push_back(program.get());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    programs.push_back({all[i].name, all[i].text, running[i].first.get(), running[i].second.get()});
   return programs;
 }
 
@@ -105,7 +107,8 @@ int pack(const Options& options) {
   write(directory / (options.name + ".cpp"), packed_source(options.name, programs));
   for (const CompiledProgram& program : programs) write(directory / (program.name + ".cu"), program.text);
   for (const CompiledProgram& program : programs) {
-    print("{}::{}: {} bytes of code\n", options.name, program.name, program.compiled.cubin.size());
+    print("{}::{}: {} bytes of code\n", options.name, program.name,
+          program.aligned.cubin.size() + program.general.cubin.size());
   }
   return exit_passed;
 }

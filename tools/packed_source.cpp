@@ -78,10 +78,17 @@ std::string array_text(const std::string& name, std::span<const char> bytes) {
   return text + "};\n";
 }
 
+std::string cubin_arrays(const std::string& name, const CubinResult& compiled) {
+  return array_text(name + "_cubin", compiled.cubin) + array_text(name + "_log", compiled.log);
+}
+
 std::string definitions(const CompiledProgram& program) {
   std::string text = fmt::format(
-      "{0}::{0}(wkvc::Target target)\n    : op_(wkvc::Program::load({{text_of({0}_text), chars_of({0}_cubin), "
-      "text_of({0}_log)}}, target)) {{}}\n\n",
+      "{0}::{0}(wkvc::Target target)\n"
+      "    : op_(wkvc::Program::load({{text_of({0}_text),\n"
+      "                               {{chars_of({0}_aligned_cubin), text_of({0}_aligned_log)}},\n"
+      "                               {{chars_of({0}_general_cubin), text_of({0}_general_log)}}}},\n"
+      "                              target)) {{}}\n\n",
       program.name);
   for (const PassTensors& pass : passes_of(program.text)) {
     std::string names;
@@ -117,8 +124,8 @@ std::string packed_source(const std::string& name, const std::vector<CompiledPro
       name);
   for (const CompiledProgram& program : programs) {
     text += array_text(program.name + "_text", program.text);
-    text += array_text(program.name + "_cubin", program.compiled.cubin);
-    text += array_text(program.name + "_log", program.compiled.log);
+    text += cubin_arrays(program.name + "_aligned", program.aligned);
+    text += cubin_arrays(program.name + "_general", program.general);
   }
   text += "\n}  // namespace\n\n";
   for (const CompiledProgram& program : programs) text += definitions(program);

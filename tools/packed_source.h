@@ -10,9 +10,9 @@
 namespace wkvc {
 
 struct CompiledProgram {
-  std::string name;  // of the class
-  std::string text;  // of the cuda stage
-  CubinResult compiled;
+  std::string name;              // of the class
+  std::string text;              // of the cuda stage
+  CubinResult aligned, general;  // see NvrtcOptions::aligned
 };
 
 // The header `name`.h, and the source `name`.cpp that includes it; both need the runtime's headers and library alone.

@@ -90,6 +90,21 @@ TEST_F(CachedCubins, SideBySideEachHasItsOwnKernelsCode) {
   EXPECT_THAT(ops, ::testing::UnorderedElementsAre("long_one", "short_one"));
 }
 
+TEST_F(CachedCubins, OfAlignedLaunchesHaveNoCodeForOthers) {
+  std::string source = "#include \"wkvc/tile.h\"\n" +
+                       program_line("tiny_rows", "", tensor_json("u", "parameter", R"("H","K")")) +
+                       "WKVC_KERNEL(tiny_rows, 1, 1, 1) {\n  float* x = static_cast<float*>(args.tensor[0].data);\n"
+                       "  x[0] += 1.f;\n  if (wkvc::is_aligned(args)) return;\n";
+  for (int i = 1; i < 200; ++i) source += "  x[" + std::to_string(i) + "] += 1.f;\n";
+  source += "}\n";
+  const std::vector<Manifest> manifests = manifests_from(source);
+  DiskCache cache(settings);
+  const CubinResult aligned = cached_cubins(source, manifests, cache)[0];
+  const CubinResult general = cached_cubin(source, manifests[0], {}, cache);
+  EXPECT_LT(2 * code_bytes(aligned.cubin, "tiny_rows"), code_bytes(general.cubin, "tiny_rows"));
+  EXPECT_EQ(cubins().size(), 2U);
+}
+
 TEST_F(CachedCubins, ComeFromDiskWithoutNvrtc) {
   const Got first = get(), second = get();
   EXPECT_EQ(first.nvrtc, "opened");

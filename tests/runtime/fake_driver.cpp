@@ -10,6 +10,7 @@ char calls[4096];
 unsigned memory_type;
 bool memory_is_mapped, memory_is_managed;
 int memory_device, pageable_access;
+std::uintptr_t modules, launched;  // how many there were, and whose kernel ran last: their numbers are their handles
 
 int note(const char* name) {
   std::strncat(calls, name, sizeof calls - std::strlen(calls) - 2);
@@ -31,6 +32,7 @@ extern "C" void fake_memory(unsigned type, int mapped, int managed, int device) 
   memory_device = device;
 }
 extern "C" void fake_pageable_access(int access) { pageable_access = access; }
+extern "C" std::uintptr_t fake_launched() { return launched; }
 
 extern "C" int cuDriverGetVersion(int* version) {
   *version = 13000;
@@ -74,6 +76,19 @@ extern "C" int cuPointerGetAttributes(unsigned count, const int* attributes, voi
   return note("cuPointerGetAttributes");
 }
 
+extern "C" int cuModuleLoadData(std::uintptr_t* module, const void*) {
+  *module = ++modules;
+  return note("cuModuleLoadData");
+}
+extern "C" int cuModuleGetFunction(std::uintptr_t* function, std::uintptr_t module, const char*) {
+  *function = module;
+  return note("cuModuleGetFunction");
+}
+extern "C" int cuLaunchKernel(std::uintptr_t function) {
+  launched = function;
+  return note("cuLaunchKernel");
+}
+
 #define FAKE_CALL(name) \
   extern "C" int name() { return note(#name); }
 FAKE_CALL(cuInit)
@@ -87,11 +102,8 @@ FAKE_CALL(cuCtxGetCurrent)
 FAKE_CALL(cuCtxGetDevice)
 FAKE_CALL(cuCtxPushCurrent_v2)
 FAKE_CALL(cuCtxPopCurrent_v2)
-FAKE_CALL(cuModuleLoadData)
 FAKE_CALL(cuModuleUnload)
-FAKE_CALL(cuModuleGetFunction)
 FAKE_CALL(cuFuncSetAttribute)
-FAKE_CALL(cuLaunchKernel)
 FAKE_CALL(cuMemAlloc_v2)
 FAKE_CALL(cuMemFree_v2)
 FAKE_CALL(cuMemcpyHtoDAsync_v2)

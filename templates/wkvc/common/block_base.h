@@ -49,6 +49,17 @@ struct BlockBase {
   WKVC_INLINE float* floats(int offset) const { return reinterpret_cast<float*>(memory + offset); }
 };
 
+// Whether the rows of all tensors [B,T,H,D] may be moved in pieces of 16 bytes. With WKVC_ALIGNED a kernel is for such
+// launches alone, and has no code for others: a seventh of its instructions, and of the time that they take to compile.
+template <int N>
+WKVC_INLINE bool is_aligned([[maybe_unused]] const KernelArgs<N>& args) {
+#ifdef WKVC_ALIGNED
+  return true;
+#else
+  return args.vector16 != 0;
+#endif
+}
+
 WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row); }
 
 // First element of row `row` of this block's batch and head.

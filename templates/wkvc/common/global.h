@@ -76,7 +76,7 @@ template <int N, class... Outputs>
 WKVC_INLINE void store_outputs(const KernelArgs<N>& args, const BlockBase& block, int chunk, int valid,
                                const Outputs&... outputs) {
   // One test for all of them, of which one side is rare.
-  if (args.vector16) {
+  if (is_aligned(args)) {
     (store_output(outputs, block, chunk, valid, true), ...);
   } else {
     (store_output(outputs, block, chunk, valid, false), ...);

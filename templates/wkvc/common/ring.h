@@ -67,7 +67,7 @@ class Copies {
   WKVC_INLINE void copy(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk) const {
     const int valid = valid_rows<R>(args.tokens, chunk);
     // One test for all of them, of which one side is rare.
-    if (args.vector16) {
+    if (is_aligned(args)) {
       WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, true));
     } else {
       WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, false));

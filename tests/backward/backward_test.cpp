@@ -95,7 +95,20 @@ TEST_P(Backward, SequenceLengths) {
     const Subject at = subject(definition);
     for (std::int64_t tokens : {1, 15, 16, 17, 63, 1000})
       at.check({1, tokens, tokens < 15 ? 30 : tokens > 100 ? 1 : 2});
-    at.check({2, 37, 3}, [](Problem& problem) { problem.head_first = true; });
+    at.check({2, 37, 3}, [](Problem& problem) { problem.storage = Storage::heads_first; });
+  }
+}
+
+// Which no kernel for aligned launches can take.
+TEST_P(Backward, UnalignedRows) {
+  const auto unaligned = [](Problem& problem) { problem.storage = Storage::unaligned; };
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Subject at = subject(definition);
+    at.check({2, 37, 3}, unaligned);
+    at.check({2, 37, 3});  // the same program
+    Config config = config_of("f16", "bf16");
+    config.teams = config.backward_teams = 2;
+    subject(definition, config).check({2, 37, 3}, unaligned);
   }
 }
 
@@ -246,7 +259,7 @@ TEST_P(Backward, Teams) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
     const Subject by_two = subject(definition, of_teams(kDtypes[0], 2));
     for (std::int64_t tokens : {1, 15, 16, 17, 32, 33, 49, 150}) by_two.check({2, tokens, tokens < 15 ? 30 : 2});
-    by_two.check({2, 37, 3}, [](Problem& problem) { problem.head_first = true; });
+    by_two.check({2, 37, 3}, [](Problem& problem) { problem.storage = Storage::heads_first; });
     subject(definition, of_teams(kDtypes[1], 2)).check({1, 70, 2}, lower_decays);
   }
   subject(rwkv7(), of_teams(kDtypes[0], 4)).check({1, 200, 2});
@@ -415,7 +428,7 @@ TEST_P(Backward, SameBytesEveryTime) {
 // Real ones, beside float64 results of another program too.
 void check_activations(const Subject& at) {
   const SafetensorsFile file = read_safetensors(WKVC_TEST_DATA "/rwkv7_layer1_head0.safetensors");
-  Problem problem{{1, 1000, 1}, {}, false, {"initial_state", "dfinal_state"}};
+  Problem problem{{1, 1000, 1}, {}, Storage::tokens_first, {"initial_state", "dfinal_state"}};
   Values recorded;
   for (const TensorSpec& spec : at.manifest.tensors) {
     const auto found = file.tensors.find(spec.name);

@@ -185,7 +185,20 @@ TEST_P(Forward, SegmentsOfOtherHeads) {
 
 TEST_P(Forward, HeadFirst) {
   for (const Definition& definition : {rwkv7(), rwkv6()})
-    check(definition, config_of("f16", "bf16"), {2, 37, 3}, [](Problem& problem) { problem.head_first = true; });
+    check(definition, config_of("f16", "bf16"), {2, 37, 3},
+          [](Problem& problem) { problem.storage = Storage::heads_first; });
+}
+
+// Which no kernel for aligned launches can take.
+TEST_P(Forward, UnalignedRows) {
+  const auto unaligned = [](Problem& problem) { problem.storage = Storage::unaligned; };
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    check(definition, config_of("f16", "bf16"), {2, 37, 3}, unaligned);
+    check(definition, config_of("f32", "f32"), {2, 37, 3}, unaligned);
+    Config config = config_of("f16", "bf16");
+    config.teams = 2;
+    check(definition, config, {2, 37, 3}, unaligned);
+  }
 }
 
 // log_w from −40 a token to exactly 0.

@@ -19,13 +19,14 @@ Tensor Layout::view(Tensor memory) const {
   return memory;
 }
 
-Layout layout_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size, bool head_first) {
+Layout layout_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size, Storage storage) {
   Layout layout;
   layout.shape = layout.stored = shape_of(spec, manifest, size);
   // What kernels keep for each other is contiguous.
   const bool has_tokens = spec.dims.size() > 1 && spec.dims[1] == "T" && !is_internal(spec.role);
   if (has_tokens) layout.stored[1] += kTokensPastTail;
-  const bool swaps = head_first && has_tokens && layout.shape.size() == 4;
+  const bool has_rows = has_tokens && layout.shape.size() == 4, swaps = has_rows && storage == Storage::heads_first;
+  if (has_rows && storage == Storage::unaligned) ++layout.stored[3];
   if (swaps) std::swap(layout.stored[1], layout.stored[2]);
   layout.strides = contiguous_strides(layout.stored);
   if (swaps) std::swap(layout.strides[1], layout.strides[2]);

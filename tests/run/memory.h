@@ -12,6 +12,9 @@ namespace wkvc::test {
 
 inline constexpr std::int64_t kTokensPastTail = 32;
 
+// Of tensors [B,T,H,D]: as they are, as [B,H,T,D], or in rows of D + 1, of which few begin at a multiple of 16 bytes.
+enum class Storage { tokens_first, heads_first, unaligned };
+
 // Where the elements of a launch's tensor lie.
 struct Layout {
   Extents shape;    // what the launch sees
@@ -23,8 +26,8 @@ struct Layout {
   Tensor view(Tensor memory) const;
 };
 
-// `head_first`: tensors [B,T,H,D] lie as [B,H,T,D].
-Layout layout_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size, bool head_first = false);
+Layout layout_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size,
+                 Storage storage = Storage::tokens_first);
 
 HostTensor poisoned(DType dtype, const Layout& layout);
 void write(HostTensor& memory, const Layout& layout, const std::vector<double>& values);

@@ -57,7 +57,7 @@ void pair_deltas(Problem& problem, std::size_t row, std::mt19937_64& random) {
 
 Problem random_problem(const Manifest& manifest, LaunchSize size, unsigned seed) {
   std::mt19937_64 random(seed);
-  Problem problem{size, {}, false, {}};
+  Problem problem{size, {}, Storage::tokens_first, {}};
   const auto row = static_cast<std::size_t>(manifest.key_dim);
   for (const TensorSpec& spec : manifest.tensors) {
     if (!is_given(spec.role)) continue;
@@ -73,7 +73,7 @@ Problem random_problem(const Manifest& manifest, const std::string& rec, LaunchS
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = rec::parse(rec, "test", context);
   const Case drawn = random_case(rec::recurrence_of(*module), manifest, size, seed);
-  Problem problem{size, {}, false, {}};
+  Problem problem{size, {}, Storage::tokens_first, {}};
   for (const TensorSpec& spec : manifest.tensors) {
     if (!is_given(spec.role)) continue;
     const HostTensor& tensor = drawn.tensors.at(spec.name);
@@ -173,7 +173,7 @@ class Launch {
     const Manifest& manifest = program.manifest();
     for (const TensorSpec& spec : manifest.tensors) {
       if (problem.absent.contains(spec.name)) continue;
-      const Layout& layout = layouts_[spec.name] = layout_of(spec, manifest, size_, problem.head_first);
+      const Layout& layout = layouts_[spec.name] = layout_of(spec, manifest, size_, problem.storage);
       HostTensor& memory = memory_[spec.name] = poisoned(spec.dtype, layout);
       if (is_given(spec.role)) write(memory, layout, problem.values.at(spec.name));
     }

@@ -17,7 +17,7 @@ namespace wkvc::test {
 struct Problem {
   LaunchSize size;
   std::map<std::string, std::vector<double>> values;
-  bool head_first = false;       // storage [B,H,T,D] behind the shape [B,T,H,D]
+  Storage storage = Storage::tokens_first;
   std::set<std::string> absent;  // states and gradients of states that are neither given nor asked for
 };
 

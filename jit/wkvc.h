@@ -72,7 +72,9 @@ wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64
                                  int64_t* result);
 
 /* Launches a pass on `stream` (a CUstream or cudaStream_t; NULL: the default stream) of the current device. `tensors`
- * are in the order of wkvc_tensor_at. Allocates nothing, waits for nothing, and can be captured in a CUDA graph. */
+ * are in the order of wkvc_tensor_at. Allocates nothing, waits for nothing, and can be captured in a CUDA graph. But
+ * the first launch with tensors [B,T,H,D] whose data, rows or strides are no multiples of 16 bytes compiles kernels for
+ * such, and belongs before any capture. */
 wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
                         const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream, wkvc_checks checks);
 

@@ -5,6 +5,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/cubin_cache.h"
+#include "runtime/error.h"
 #include "runtime/launch_arguments.h"
 
 namespace wkvc {
@@ -27,9 +28,9 @@ class CudaBackend final : public Backend {
         threads_(static_cast<unsigned>(manifest.warps) * warp_threads),
         usage_(usage_from(aligned.log, manifest.kernel)) {}
 
+  void prepare(std::span<const std::byte> arguments) const override { kernel_for(arguments); }
   void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const override {
-    const DeviceKernel& kernel = moves_in_pieces(arguments) ? aligned_ : general();
-    kernel.launch(blocks, threads_, arguments, stream);
+    kernel_for(arguments).launch(blocks, threads_, arguments, stream);
   }
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const override {
     device_.copy(to, from, bytes, stream);
@@ -41,15 +42,17 @@ class CudaBackend final : public Backend {
   CubinUsage usage() const override { return usage_; }
 
  private:
-  const DeviceKernel& general() const {
-    std::call_once(general_once_, [this] { general_.emplace(device_, make_general_(), symbol_, shared_bytes_); });
+  const DeviceKernel& kernel_for(std::span<const std::byte> arguments) const {
+    if (moves_in_pieces(arguments)) return aligned_;
+    const std::lock_guard lock(mutex_);
+    if (!general_) general_.emplace(device_, make_general_(), symbol_, shared_bytes_);
     return *general_;
   }
 
   Device device_;
   DeviceKernel aligned_;
   MakeCubin make_general_;
-  mutable std::once_flag general_once_;
+  mutable std::mutex mutex_;  // of what follows
   mutable std::optional<DeviceKernel> general_;
   std::string symbol_;
   std::int64_t shared_bytes_;
@@ -57,7 +60,7 @@ class CudaBackend final : public Backend {
   CubinUsage usage_;
 };
 
-std::vector<char> bytes_of(const PackedCubin& packed) { return {packed.cubin.begin(), packed.cubin.end()}; }
+std::vector<char> bytes_of(std::span<const char> cubin) { return {cubin.begin(), cubin.end()}; }
 
 }  // namespace
 
@@ -76,8 +79,13 @@ Backends make_cuda_backends(std::shared_ptr<const std::string> source, std::span
 
 Backends make_cuda_backends(const PackedProgram& packed, std::span<const Manifest> manifests) {
   const Device device = Device::current();
-  const CubinResult aligned{bytes_of(packed.aligned), std::string(packed.aligned.log)};
-  const auto make_general = [general = packed.general] { return bytes_of(general); };
+  const CubinResult aligned{bytes_of(packed.aligned), std::string(packed.log)};
+  const auto make_general = [general = packed.general] {
+    if (general.empty()) {
+      user_error("these kernels were packed for tensors whose rows are aligned to 16 bytes: pack them again");
+    }
+    return bytes_of(general);
+  };
   Backends backends;
   for (const Manifest& manifest : manifests) {
     backends.push_back(std::make_shared<CudaBackend>(device, aligned, make_general, manifest));

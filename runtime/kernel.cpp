@@ -69,6 +69,10 @@ void Kernel::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHand
   }
 }
 
+void Kernel::prepare(std::span<const Tensor> tensors, LaunchSize size, std::span<const std::size_t> places) const {
+  backend_->prepare(LaunchArguments(plan_, tensors, size, places).bytes());
+}
+
 void Kernel::run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream,
                  std::span<const std::size_t> places) const {
   const LaunchArguments arguments(plan_, tensors, size, places);

@@ -45,7 +45,7 @@ class Kernel {
   // Launches on `stream` and returns: nothing is allocated and nothing waited for (the host target returns when the
   // kernel has run). But the first launch with a tensor [B,T,H,D] of which data, rows or strides are no multiples of 16
   // bytes makes a kernel for such tensors: it compiles unless the kernel was packed or is in the cache, and belongs
-  // before a stream captures. Tensors come in the manifest's order; Tensor{} leaves a state or the gradient of one
+  // before any stream captures. Tensors come in the manifest's order; Tensor{} leaves a state or the gradient of one
   // out: what is given is zero then, and what is a result nobody asked for. The last dimension is contiguous, other
   // strides are free; what is written has memory of its own, except that a final state may be its initial state. With T
   // = 0 the final state is the initial one, and the gradient of the initial state is that of the final one. Throws
@@ -62,6 +62,7 @@ class Kernel {
   // Of every kernel in the text; with `packed`, which was made of it, cuda compiles nothing.
   static std::vector<Kernel> load_all(std::string source, Target target, const PackedProgram* packed = nullptr);
   // Without checks, for sizes that are not empty; `places` as LaunchArguments have them.
+  void prepare(std::span<const Tensor> tensors, LaunchSize size, std::span<const std::size_t> places = {}) const;
   void run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream,
            std::span<const std::size_t> places = {}) const;
 

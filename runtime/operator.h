@@ -33,6 +33,7 @@ class Operator {
   std::int64_t workspace_bytes(LaunchSize size) const;
 
   // Launches the kernels of a pass on `stream`, as Program::launch does: nothing is allocated and nothing waited for.
+  // As Program::launch: the first with tensors that are not aligned compiles kernels for them.
   // `tensors` are those of tensors(pass), Tensor{} for what is left out; `workspace` is memory of the target's, aligned
   // to 256 bytes (cudaMalloc's and PyTorch's is), and may be null where workspace_bytes is 0.
   void launch(Direction pass, std::span<const Tensor> tensors, LaunchSize size, void* workspace = nullptr,

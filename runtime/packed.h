@@ -7,15 +7,11 @@
 namespace wkvc {
 
 // Views of constants, which live as long as the program does.
-struct PackedCubin {
-  std::span<const char> cubin;  // of all kernels
-  std::string_view log;         // ptxas' report of each
-};
-
 struct PackedProgram {
-  std::string_view text;  // of the cuda stage, as emitted
-  PackedCubin aligned;    // for launches that move rows in pieces of 16 bytes
-  PackedCubin general;    // for all
+  std::string_view text;          // of the cuda stage, as emitted
+  std::span<const char> aligned;  // the cubin of all kernels, for launches that move rows in pieces of 16 bytes
+  std::string_view log;           // ptxas' report of each of them
+  std::span<const char> general;  // the cubin for all launches
 };
 
 }  // namespace wkvc

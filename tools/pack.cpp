@@ -92,7 +92,7 @@ std::vector<CompiledProgram> compile_all(const std::vector<Item>& all) {
   for (const Item& item : all) running.emplace_back(compiling(item, true), compiling(item, false));
   std::vector<CompiledProgram> programs;
   for (std::size_t i = 0; i < all.size(); ++i)
-    programs.push_back({all[i].name, all[i].text, running[i].first.get(), running[i].second.get()});
+    programs.push_back({all[i].name, all[i].text, running[i].first.get(), running[i].second.get().cubin});
   return programs;
 }
 
@@ -108,7 +108,7 @@ int pack(const Options& options) {
   for (const CompiledProgram& program : programs) write(directory / (program.name + ".cu"), program.text);
   for (const CompiledProgram& program : programs) {
     print("{}::{}: {} bytes of code\n", options.name, program.name,
-          program.aligned.cubin.size() + program.general.cubin.size());
+          program.aligned.cubin.size() + program.general.size());
   }
   return exit_passed;
 }

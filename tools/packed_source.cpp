@@ -78,16 +78,11 @@ std::string array_text(const std::string& name, std::span<const char> bytes) {
   return text + "};\n";
 }
 
-std::string cubin_arrays(const std::string& name, const CubinResult& compiled) {
-  return array_text(name + "_cubin", compiled.cubin) + array_text(name + "_log", compiled.log);
-}
-
 std::string definitions(const CompiledProgram& program) {
   std::string text = fmt::format(
       "{0}::{0}(wkvc::Target target)\n"
-      "    : op_(wkvc::Program::load({{text_of({0}_text),\n"
-      "                               {{chars_of({0}_aligned_cubin), text_of({0}_aligned_log)}},\n"
-      "                               {{chars_of({0}_general_cubin), text_of({0}_general_log)}}}},\n"
+      "    : op_(wkvc::Program::load({{text_of({0}_text), chars_of({0}_aligned), text_of({0}_log), "
+      "chars_of({0}_general)}},\n"
       "                              target)) {{}}\n\n",
       program.name);
   for (const PassTensors& pass : passes_of(program.text)) {
@@ -124,8 +119,9 @@ std::string packed_source(const std::string& name, const std::vector<CompiledPro
       name);
   for (const CompiledProgram& program : programs) {
     text += array_text(program.name + "_text", program.text);
-    text += cubin_arrays(program.name + "_aligned", program.aligned);
-    text += cubin_arrays(program.name + "_general", program.general);
+    text += array_text(program.name + "_aligned", program.aligned.cubin);
+    text += array_text(program.name + "_log", program.aligned.log);
+    text += array_text(program.name + "_general", program.general);
   }
   text += "\n}  // namespace\n\n";
   for (const CompiledProgram& program : programs) text += definitions(program);

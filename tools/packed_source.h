@@ -10,9 +10,10 @@
 namespace wkvc {
 
 struct CompiledProgram {
-  std::string name;              // of the class
-  std::string text;              // of the cuda stage
-  CubinResult aligned, general;  // see NvrtcOptions::aligned
+  std::string name;           // of the class
+  std::string text;           // of the cuda stage
+  CubinResult aligned;        // see NvrtcOptions::aligned
+  std::vector<char> general;  // the cubin of the others
 };
 
 // The header `name`.h, and the source `name`.cpp that includes it; both need the runtime's headers and library alone.

@@ -29,7 +29,7 @@ struct FakeDriver {
   void (*take_calls)(char* taken, std::size_t bytes) = nullptr;
   void (*memory)(unsigned type, int mapped, int managed, int device) = nullptr;
   void (*pageable_access)(int access) = nullptr;
-  std::uintptr_t (*launched)() = nullptr;  // the number of the module whose kernel ran last
+  char (*launched)() = nullptr;  // the first byte of the cubin whose kernel ran last
 };
 
 class Driver : public ::testing::Test {
@@ -64,33 +64,36 @@ TEST_F(Driver, ALaunchNeitherAllocatesNorWaits) {
 
 // One kernel for tensors that move in pieces of 16 bytes, and another one, once it is needed, for others.
 TEST_F(Driver, LaunchesAKernelThatTensorsAreAlignedFor) {
-  const std::array<char, 4> cubin{};
+  const std::array<char, 4> aligned{'a'}, general{'g'};
   const std::string text = tiny_kernel();
   const std::string log =
       "ptxas info    : Compiling entry function 'tiny' for 'sm_90a'\n"
       "ptxas info    : Function properties for tiny\n"
       "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
       "ptxas info    : Used 8 registers\n";
-  const Program program = Program::load({text, {cubin, log}, {cubin, log}}, Target::cuda);
-  const auto launch = [&](std::int64_t row) {
+  const Program program = Program::load({text, aligned, log, general}, Target::cuda);
+  const auto launch = [](const Program& with, std::int64_t row) {
     HostTensor x(DType::f32, {1, 2, 1, row}), s(DType::f32, {1, 8}), o(DType::f32, {1, 2, 1, row});
     const auto columns = [](const Tensor& whole) {
       Tensor part = whole;
       part.shape[3] = 8;
       return part;
     };
-    program.launch(std::vector<Tensor>{columns(x.view()), s.view(), columns(o.view()), Tensor{}, Tensor{}}, {1, 2, 1});
+    with.launch(std::vector<Tensor>{columns(x.view()), s.view(), columns(o.view()), Tensor{}, Tensor{}}, {1, 2, 1});
     return fake().launched();
   };
   calls();
-  const std::uintptr_t aligned = launch(8);
+  EXPECT_EQ(launch(program, 8), 'a');
   EXPECT_EQ(calls(), "cuCtxPushCurrent_v2 cuLaunchKernel cuCtxPopCurrent_v2 ");
-  const std::uintptr_t general = launch(9);
+  EXPECT_EQ(launch(program, 9), 'g');
   EXPECT_THAT(calls(), ::testing::HasSubstr("cuModuleLoadData"));
-  EXPECT_NE(general, aligned);
-  EXPECT_EQ(launch(8), aligned);
-  EXPECT_EQ(launch(9), general);
+  EXPECT_EQ(launch(program, 8), 'a');
+  EXPECT_EQ(launch(program, 9), 'g');
   EXPECT_THAT(calls(), ::testing::Not(::testing::HasSubstr("cuModuleLoadData")));
+
+  const Program packed_before = Program::load({text, aligned, log, {}}, Target::cuda);
+  EXPECT_EQ(launch(packed_before, 8), 'a');
+  for (int i = 0; i < 2; ++i) expect_error([&] { launch(packed_before, 9); }, {"16 bytes", "pack them again"});
 }
 
 // What launches without tokens are made of.

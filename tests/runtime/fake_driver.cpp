@@ -10,7 +10,7 @@ char calls[4096];
 unsigned memory_type;
 bool memory_is_mapped, memory_is_managed;
 int memory_device, pageable_access;
-std::uintptr_t modules, launched;  // how many there were, and whose kernel ran last: their numbers are their handles
+char launched;  // the first byte of the cubin whose kernel ran last
 
 int note(const char* name) {
   std::strncat(calls, name, sizeof calls - std::strlen(calls) - 2);
@@ -32,7 +32,7 @@ extern "C" void fake_memory(unsigned type, int mapped, int managed, int device) 
   memory_device = device;
 }
 extern "C" void fake_pageable_access(int access) { pageable_access = access; }
-extern "C" std::uintptr_t fake_launched() { return launched; }
+extern "C" char fake_launched() { return launched; }
 
 extern "C" int cuDriverGetVersion(int* version) {
   *version = 13000;
@@ -76,8 +76,9 @@ extern "C" int cuPointerGetAttributes(unsigned count, const int* attributes, voi
   return note("cuPointerGetAttributes");
 }
 
-extern "C" int cuModuleLoadData(std::uintptr_t* module, const void*) {
-  *module = ++modules;
+// The first byte of a cubin stands for its module, and for the kernel in it.
+extern "C" int cuModuleLoadData(std::uintptr_t* module, const void* cubin) {
+  *module = static_cast<unsigned char>(*static_cast<const char*>(cubin));
   return note("cuModuleLoadData");
 }
 extern "C" int cuModuleGetFunction(std::uintptr_t* function, std::uintptr_t module, const char*) {
@@ -85,7 +86,7 @@ extern "C" int cuModuleGetFunction(std::uintptr_t* function, std::uintptr_t modu
   return note("cuModuleGetFunction");
 }
 extern "C" int cuLaunchKernel(std::uintptr_t function) {
-  launched = function;
+  launched = static_cast<char>(function);
   return note("cuLaunchKernel");
 }
 

@@ -81,7 +81,7 @@ TEST_F(Operators, RefuseWhatIsWrong) {
 
 TEST_F(Operators, ArePackedWithoutAnotherWord) {
   const std::string text = tiny_program();
-  const Operator packed(Program::load(PackedProgram{text, {}, {}}, Target::host));
+  const Operator packed(Program::load(PackedProgram{text, {}, {}, {}}, Target::host));
   EXPECT_EQ(packed.manifest().tensors.size(), op.manifest().tensors.size());
 }
 

@@ -159,7 +159,7 @@ WKVC_INLINE Scaled<Tile<T, R, C>> round_as_is(const ScaledSum<R, C>& x) {
 }
 
 // To an operand that makes products in the state's scale with operands of scale `other`. What has no place in f16
-// beside the state becomes zero: nothing else may be made of the operand.
+// beside the state becomes zero: the operand is for sums that the state takes part in.
 template <class T, int R, int C, class State>
 WKVC_INLINE Scaled<Tile<T, R, C>> round_beside(const ScaledSum<R, C>& x, const Scaled<State>& state, float other) {
   return {round<T>(x.data * (x.scale * inverse_scale(state.scale) * other)),

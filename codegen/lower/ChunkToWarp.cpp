@@ -50,9 +50,10 @@ void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spac
       map_of({spaces.begin(), spaces.end()}));
 }
 
-std::string called(Value x) {
-  std::string name = name_of(x).str();
-  return name.empty() ? "a " + x.getDefiningOp()->getName().stripDialect().str() : "'" + name + "'";
+std::string called(Operation* op) {
+  auto sym = op->getAttrOfType<StringAttr>("sym");
+  std::string name = sym ? sym.str() : op->getNumResults() ? name_of(op->getResult(0)).str() : "";
+  return name.empty() ? "a " + op->getName().stripDialect().str() : "'" + name + "'";
 }
 
 // A saved state that a kernel takes through a round by itself is of the round's first chunk.
@@ -97,7 +98,7 @@ void check_backward_teams(chunk::ProgramOp program, int teams) {
       user_error(
           "'{}' rounds {} in a scale of the state '{}', which is not there yet: give it a bound of inputs, or --teams "
           "N,1",
-          program.getRecurrence().str(), called(round.getX()),
+          program.getRecurrence().str(), called(round.getX().getDefiningOp()),
           chunk::symbol(bounding_state(round).getDefiningOp()).str());
   for (Operation& op : program.getBody().front())
     for (Value x : op.getOperands())
@@ -105,7 +106,7 @@ void check_backward_teams(chunk::ProgramOp program, int teams) {
         user_error(
             "--teams N,{}: the backward kernel of '{}' needs {} before its states have gone through the chunks of all "
             "teams: use --teams N,1",
-            teams, program.getRecurrence().str(), called(x));
+            teams, program.getRecurrence().str(), called(x.getDefiningOp()));
 }
 
 // Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
@@ -124,12 +125,10 @@ void check_teams(chunk::ProgramOp program, int teams) {
       if (!is_source(x) && placement.of(x).owner == Owner::rows)
         waits |= placement.of(&op).owner != Owner::rows || is_partial_sum(x.getDefiningOp(), placement);
     if (!waits) continue;
-    auto sym = op.getAttrOfType<StringAttr>("sym");
-    std::string name = sym ? sym.str() : op.getNumResults() ? name_of(op.getResult(0)).str() : "";
     user_error(
         "{} makes {} of value rows, for other warps than theirs; behind teams nothing crosses from value rows: use "
         "--teams 1",
-        kernel, name.empty() ? "a " + op.getName().stripDialect().str() : "'" + name + "'");
+        kernel, called(&op));
   }
 }
 

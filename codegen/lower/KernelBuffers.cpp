@@ -171,12 +171,12 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
   }
-  buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, placement_.of(value).last_phase);
+  buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, place.last_phase);
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
     bool of_values = place.owner == Owner::rows || placement_.slab_axis(op) == Axis::value;
     if (of_values) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
     int64_t scales = buffer.slabs.empty() ? 1 : warps_;
-    buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, placement_.of(value).last_phase);
+    buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
   }
   return buffer;
 }

@@ -72,15 +72,9 @@ class Finder {
     return !op->getNumResults() || !is_of_rows(op) || visit_rows(op);
   }
 
-  bool rounds_state(chunk::RoundOp round) const {
-    return is_of_rows(round) && !is_elsewhere(round) && rounded_state(round) == found_.state->getResult(0);
-  }
-
   // Where a rounding chooses the scale there is one, and what becomes of the state is made of the sum that was rounded.
   bool is_of_one_scale() {
-    llvm::SmallVector<chunk::RoundOp> rounds;
-    for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-      if (rounds_state(round)) rounds.push_back(round);
+    auto& rounds = found_.roundings;
     found_.of_block = !llvm::all_of(rounds, [](chunk::RoundOp round) { return !!state_of_scale(round); });
     if (found_.of_block ? rounds.empty() : rounds.size() != 1) return false;
     return llvm::all_of(program_.getBody().front(), [&](Operation& op) {
@@ -175,7 +169,8 @@ class Finder {
 
   bool visit_of_rows(chunk::RoundOp round) {
     ScaleProduct in;
-    if (rounds_state(round)) {
+    if (rounded_state(round) == found_.state->getResult(0)) {
+      found_.roundings.push_back(round);
       if (!state_of_scale(round)) found_.as_is.insert(round);
       in = {{found_.state, 1}};
     } else if (auto other = updates_with(round); other && placement_.of(round.getResult()).shared) {

@@ -39,6 +39,7 @@ struct Fit {
 // Of what one state meets as it is taken through a chunk.
 struct SumScales {
   mlir::Operation* state = nullptr;
+  std::vector<chunk::RoundOp> roundings;  // of the state itself
   // All warps share the state's scale: what is made of it is contracted over all of its rows, later.
   bool of_block = false;
   llvm::DenseSet<mlir::Operation*> products;  // contractions that are added up as they are

@@ -71,7 +71,6 @@ class WarpBuilder {
   const SumScales* sum_scales_of(mlir::Operation* state) const;  // null if it has none
   bool is_product(mlir::Operation* dot) const;
   bool is_as_is(mlir::Operation* round) const;
-  bool is_in_scale_of_state(mlir::Operation* round) const;  // which all warps share
   std::optional<int> number_warp();
   void plan_numbers();
   void store_numbers();

@@ -79,7 +79,7 @@ void WarpBuilder::create_scales(bool of_states, llvm::function_ref<bool(Operatio
   llvm::DenseMap<std::pair<Attribute, Attribute>, Value> scales;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
     if (!has_bound(round) || state_of_scale(round) || takes_scale_of_state(round) != of_states) continue;
-    if (is_in_scale_of_state(round)) continue;
+    if (is_as_is(round)) continue;
     if (!readers(round) && !llvm::any_of(round->getUsers(), readers)) continue;
     if (scales_.contains(round.getResult())) continue;  // a number that was left
     Value& scale = scales[{*round.getBound(), round.getFactorAttr()}];
@@ -112,12 +112,6 @@ bool WarpBuilder::is_product(Operation* dot) const {
 
 bool WarpBuilder::is_as_is(Operation* round) const {
   return llvm::any_of(sum_scales_, [&](const SumScales& scales) { return scales.as_is.contains(round); });
-}
-
-bool WarpBuilder::is_in_scale_of_state(Operation* round) const {
-  return placement_.of(round).owner == Owner::rows && llvm::any_of(sum_scales_, [&](const SumScales& scales) {
-           return scales.of_block && scales.as_is.contains(round);
-         });
 }
 
 // What value rows make in a scale that all of them have, for others.

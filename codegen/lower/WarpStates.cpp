@@ -57,10 +57,7 @@ void WarpBuilder::round_state() {
     scaled_.insert(state_);
     registers_[taken_->state->getResult(0)] = state_;
   }
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    const Place& place = placement_.of(round.getResult());
-    bool here = place.owner == Owner::rows && place.phase == phase_;
-    if (!here || rounded_state(round) != taken_->state->getResult(0)) continue;
+  for (chunk::RoundOp round : taken_->roundings) {
     compute(round);
     state_operand_ = registers_[round.getResult()];
   }

@@ -14,20 +14,16 @@
 #include "runtime/files.h"
 #include "runtime/process.h"
 #include "tests/autotune/samples.h"
+#include "tests/count.h"
 
 namespace wkvc {
 namespace {
 
+using test::count;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string page(const ShapeReport& report) { return html_report(sample_facts(), std::array{report}); }
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 void expect_well_formed(const std::string& text) {
   const TemporaryDirectory directory;

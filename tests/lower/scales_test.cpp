@@ -7,6 +7,7 @@
 
 #include "codegen/compiler.h"
 #include "dsl/builtin.h"
+#include "tests/count.h"
 
 namespace wkvc::test {
 namespace {
@@ -112,12 +113,6 @@ TEST(Scales, OfSumsBehindTeamsAreThoseOfTheirTerms) {
     EXPECT_THAT(through, Not(HasSubstr("mma_nt(")));
     EXPECT_THAT(through, Not(HasSubstr("accumulate(")));
   }
-}
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
 }
 
 // So do both of the steps of a backward kernel. What others read (U and its gradient) has scales of its own; all warps

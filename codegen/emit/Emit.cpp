@@ -597,9 +597,9 @@ class Emitter {
   }
 
   void write(warp::LoadSavedOp op) {
-    int64_t columns = cast<VectorType>(op.getType()).getDimSize(1);
-    line("const auto {} = load_kept_state<{}, {}>({}, block, {});", declare(op.getResult()), dtype_text(op.getDtype()),
-         columns, tensor(op.getTensor()), kept_row(op.getTensor(), "c"));
+    auto type = cast<VectorType>(op.getType());
+    line("const auto {} = load_kept_state<{}, {}>({}, block, {});", declare(op.getResult()),
+         dtype_text(type.getElementType()), type.getDimSize(1), tensor(op.getTensor()), kept_row(op.getTensor(), "c"));
   }
 
   void write(warp::StageStateOp op) { line("stage_state({}, {});", expr(op.getX()), names_.of(op.getStaged())); }

@@ -78,9 +78,15 @@ void ChunkCopies::start_later(int stages) {
 }
 
 Value ChunkCopies::load_saved() {
-  auto tile = VectorType::get({16, static_cast<int64_t>(program_.getKeyDim())}, b_.getF32Type());
+  auto tile = VectorType::get({16, static_cast<int64_t>(program_.getKeyDim())}, saved_);
   if (buffers_.staged()) return create<warp::LoadStagedOp>(tile, buffers_.staged());
-  return create<warp::LoadSavedOp>(tile, kept_states_, saved_);
+  return create<warp::LoadSavedOp>(tile, kept_states_);
+}
+
+Value ChunkCopies::widened(Value saved) {
+  auto type = cast<VectorType>(saved.getType());
+  if (type.getElementType().isF32()) return saved;
+  return create<warp::CallOp>(VectorType::get(type.getShape(), b_.getF32Type()), "widen", saved, FloatAttr());
 }
 
 }  // namespace wkvc

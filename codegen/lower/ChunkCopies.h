@@ -35,7 +35,9 @@ class ChunkCopies {
   // copy the chunk after the next in its place.
   std::optional<int> deep_phase();
 
-  mlir::Value load_saved();  // the state that the forward pass saved, or that was recomputed
+  // The state that the forward pass saved, or that was recomputed; as it is stored, and as f32.
+  mlir::Value load_saved();
+  mlir::Value widened(mlir::Value saved);
 
  private:
   bool has(bool early) const;

@@ -290,7 +290,7 @@ class KernelBuilder {
     create<warp::NoteOp>("The states before the chunks of this group.");
     create<warp::BarrierOp>();
     if (ahead) create<warp::WaitCopiesOp>(0);
-    Value S = again_->copies().load_saved();
+    Value S = again_->copies().widened(again_->copies().load_saved());
     set_name(S, "S_group");
     if (ahead)
       create<warp::StageStateOp>(S, main_->buffers().staged());
@@ -337,6 +337,7 @@ class KernelBuilder {
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
     if (S_round) {
       create<warp::NoteOp>("The states before the chunks of this round.");
+      S_round = main_->copies().widened(S_round);  // not before: the teams need not wait for it
       if (main_->state_carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
       through_round(S_round, /*saved=*/true);
       // Else what warps store for one state would replace what others read for the other.

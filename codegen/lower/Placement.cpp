@@ -1,6 +1,7 @@
 #include "codegen/lower/Placement.h"
 
 #include <llvm/ADT/EquivalenceClasses.h>
+#include <llvm/ADT/MapVector.h>
 
 #include "codegen/ir/Text.h"
 #include "codegen/lower/Strips.h"
@@ -261,6 +262,11 @@ void Placement::delay_slabs(Block& body) {
   }
 }
 
+// Of one matrix, in contractions: an inverse is a chain of small ones.
+static int matrix_cost(Operation* op) { return isa<chunk::UnitLowerInverseOp>(op) ? 2 : is_contraction(op); }
+
+// Matrices that are made of each other go to one warp, those that cost most first, each to the warp that has least to do
+// in their phase.
 void Placement::assign_matrices(Block& body, int warps) {
   llvm::EquivalenceClasses<Operation*> groups;
   std::vector<Operation*> matrices;
@@ -271,11 +277,22 @@ void Placement::assign_matrices(Block& body, int warps) {
     for (Value operand : op.getOperands())
       if (of(operand).owner == Owner::matrix && !crosses(operand, &op)) groups.unionSets(&op, operand.getDefiningOp());
   }
-  llvm::DenseMap<Operation*, int> numbers;
+  llvm::MapVector<Operation*, int> costs;  // by leader
+  for (Operation* op : matrices) costs[groups.getLeaderValue(op)] += matrix_cost(op);
+  auto dearest_first = costs.takeVector();
+  llvm::stable_sort(dearest_first, [](auto& x, auto& y) { return x.second > y.second; });
+  llvm::DenseMap<int, std::vector<int>> busy;  // warps, by phase
+  llvm::DenseMap<Operation*, int> warp_of;
+  for (auto& [leader, cost] : dearest_first) {
+    std::vector<int>& loads = busy[of(leader).phase];
+    loads.resize(warps);
+    auto least = std::min_element(loads.begin(), loads.end());
+    *least += cost;
+    warp_of[leader] = static_cast<int>(least - loads.begin());
+  }
   for (Operation* op : matrices) {
-    auto [it, fresh] = numbers.try_emplace(groups.getLeaderValue(op), static_cast<int>(numbers.size()) % warps);
-    ops_[op].warp = it->second;
-    if (op->getNumResults()) places_[op->getResult(0)].warp = it->second;
+    ops_[op].warp = warp_of.lookup(groups.getLeaderValue(op));
+    if (op->getNumResults()) places_[op->getResult(0)].warp = ops_[op].warp;
   }
 }
 

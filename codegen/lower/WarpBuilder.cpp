@@ -530,7 +530,7 @@ Value WarpBuilder::computed(Operation* op) {
   auto strictly = [&](const char* name, bool strict) { return std::string(name) + (strict ? "_strict" : ""); };
   bool of_values = op->getNumOperands() && lies_transposed(op->getOperand(0));
   return llvm::TypeSwitch<Operation*, Value>(op)
-      .Case([&](chunk::SavedStateOp) { return teams_ > 1 ? state_ : copies_.load_saved(); })
+      .Case([&](chunk::SavedStateOp) { return teams_ > 1 ? state_ : copies_.widened(copies_.load_saved()); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
       .Case([&](chunk::ColumnDotsOp x) -> Value {

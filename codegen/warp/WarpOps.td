@@ -502,9 +502,9 @@ def Warp_StoreStateOp : Warp_Op<"store_state"> {
 }
 def Warp_LoadSavedOp : Warp_Op<"load_saved"> {
   let summary = "This warp's 16 rows of the state before the current chunk or group, as saved or recomputed";
-  let arguments = (ins StrAttr:$tensor, TypeAttr:$dtype);
-  let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$tensor `as` $dtype attr-dict `:` type($result)";
+  let arguments = (ins StrAttr:$tensor);
+  let results = (outs Warp_Tile:$result);
+  let assemblyFormat = "$tensor attr-dict `:` type($result)";
 }
 def Warp_CopySavedOp : Warp_Op<"copy_saved"> {
   let summary = "Starts copying them for the chunk `ahead` of the current one; before the loop, its first one";
@@ -519,7 +519,7 @@ def Warp_CopySavedOp : Warp_Op<"copy_saved"> {
 def Warp_LoadStagedOp : Warp_Op<"load_staged"> {
   let summary = "This warp's 16 rows, once they are copied";
   let arguments = (ins Warp_Shared:$staged);
-  let results = (outs Warp_Tile32:$result);
+  let results = (outs Warp_Tile:$result);
   let assemblyFormat = "$staged attr-dict `:` type($staged) `->` type($result)";
 }
 def Warp_StageStateOp : Warp_Op<"stage_state"> {

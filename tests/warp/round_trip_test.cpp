@@ -86,9 +86,9 @@ TEST(RoundTrip, EveryOperation) {
     %gate = warp.tokens "gate" as f32 : vector<16x1xf32>
     warp.store_tokens "number" %gate as f32 : vector<16x1xf32>
     warp.save_state "saved_states" %S as bf16 : vector<16x32xf32>
-    %before = warp.load_saved "saved_states" as bf16 : vector<16x32xf32>
+    %before = warp.load_saved "saved_states" : vector<16x32xbf16>
     warp.copy_saved "saved_states", %staged ahead 1 : memref<32x32xbf16, 3>
-    %copied = warp.load_staged %staged : memref<32x32xbf16, 3> -> vector<16x32xf32>
+    %copied = warp.load_staged %staged : memref<32x32xbf16, 3> -> vector<16x32xbf16>
     warp.publish_max %S, %S_max : vector<16x32xf32>, memref<2xf32, 3>
     %S_f16 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>
     %plain = warp.round %own : vector<16x16xf32> -> vector<16x16xbf16>

@@ -128,13 +128,14 @@ WKVC_INLINE void stage_state(const Tile<f32, 16, K>& x, const StagedState<T, K>&
   store_kept_rows(to.rows, x);
 }
 template <class T, int K>
-WKVC_INLINE Tile<f32, 16, K> load_kept_rows(const T* from) {
+WKVC_INLINE Tile<T, 16, K> load_kept_rows(const T* from) {
   Tile<T, 16, K> x;
   WKVC_FOR(j, K / 16, x.block[0][j] = memory::load_block(from + 256 * j));
-  return widen(x);
+  return x;
 }
+// As they are stored, so that nothing waits for them here.
 template <class T, int K>
-WKVC_INLINE Tile<f32, 16, K> load_kept_state(const TensorArg& t, const BlockBase& block, long long row0) {
+WKVC_INLINE Tile<T, 16, K> load_kept_state(const TensorArg& t, const BlockBase& block, long long row0) {
   return load_kept_rows<T, K>(global_row<const T>(t, block, row0));
 }
 
@@ -147,7 +148,7 @@ WKVC_INLINE void copy_kept_state(const StagedState<T, K>& to, const TensorArg& t
   WKVC_FOR(j, K / 16, copy::block(to.rows + 256 * j, from + 256 * j));
 }
 template <class T, int K>
-WKVC_INLINE Tile<f32, 16, K> load_kept_state(const StagedState<T, K>& from) {
+WKVC_INLINE Tile<T, 16, K> load_kept_state(const StagedState<T, K>& from) {
   return load_kept_rows<T, K>(from.rows);
 }
 

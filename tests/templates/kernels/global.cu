@@ -105,8 +105,8 @@ WKVC_INLINE void kept_states(const KernelArgs<3>& args, const Block& block) {
     copy_kept_state(staged, args.tensor[1], block, row);
     commit_copies();
     wait_copies<0>();
-    store_state(load_kept_state<T, 32>(args.tensor[1], block, row) + load_kept_state(staged), args.tensor[2], block,
-                row);
+    store_state(widen(load_kept_state<T, 32>(args.tensor[1], block, row)) + widen(load_kept_state(staged)),
+                args.tensor[2], block, row);
   }
 }
 

@@ -53,6 +53,9 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
        [](Config& config, int blocks) { config.blocks = blocks; });
   vary(space, base.teams == 0 && base.pass != "backward", std::array{1, 2},
        [](Config& config, int teams) { config.teams = teams; });
+  vary(space, base.rounds == 0 && base.pass != "backward", std::array{1, 2},
+       [](Config& config, int rounds) { config.rounds = rounds; });
+  std::erase_if(space, [](const Config& config) { return config.rounds > 1 && config.teams < 2; });
   if (base.pass == "forward") return space;
   vary(space, base.backward_blocks == 0, std::array{1, 2, 3},
        [](Config& config, int blocks) { config.backward_blocks = blocks; });

@@ -41,6 +41,9 @@ void check_config(const Config& config) {
     user_error(
         "--teams {}: --pass backward has no forward kernel: give --pass both, or --teams 1,{} for the backward one",
         config.teams, config.teams);
+  expect_range("--rounds", config.rounds, 0, rec::max_rounds);
+  if (config.rounds > 1 && config.teams < 2)
+    user_error("--rounds {}: rounds are of a chunk for each team: give --teams, too, such as --teams 2", config.rounds);
   expect_range("--segments", config.segments, 0, rec::max_segments);
   check_backward_option(config, config.save_every           ? "--save-every"
                                 : !config.saved.empty()     ? "--saved"
@@ -61,6 +64,7 @@ std::vector<std::string> settled_options(const Config& config, Stage stage) {
   add(Stage::warp, config.sram, "--sram");
   add(Stage::warp, config.blocks || config.backward_blocks, "--blocks");
   add(Stage::warp, config.teams || config.backward_teams, "--teams");
+  add(Stage::warp, config.rounds, "--rounds");
   add(Stage::warp, config.segments, "--segments");
   add(Stage::warp, config.save_every, "--save-every");
   add(Stage::warp, !config.saved.empty(), "--saved");

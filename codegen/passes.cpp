@@ -101,10 +101,15 @@ void slice_programs(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) slice(program);
 }
 
+int rounds_of(chunk::ProgramOp program, const Config& config) {
+  return program.getBackward() ? 1 : std::max(1, config.rounds);
+}
+
 // Summaries have more warps, which teams need not divide.
 int teams_of(chunk::ProgramOp program, const Config& config) {
   int teams = std::max(1, program.getBackward() ? config.backward_teams : config.teams);
-  return program.getSummary() && (program.getBackward() || warps_of(program) % teams) ? 1 : teams;
+  bool divides = rounds_of(program, config) > 1 || row_warps_of(program) % teams == 0;
+  return program.getSummary() && (program.getBackward() || !divides) ? 1 : teams;
 }
 
 void lower_to_warp(Work& work, const Config& config) {
@@ -120,7 +125,7 @@ void lower_to_warp(Work& work, const Config& config) {
     }
     int blocks = summary ? 0 : backward ? config.backward_blocks : config.blocks;
     chunk_to_warp(program, backward && !summary ? recompute : none, maps, config.arch, blocks,
-                  teams_of(program, config), *kernels);
+                  teams_of(program, config), rounds_of(program, config), *kernels);
   }
   work.module = std::move(kernels);
 }

@@ -16,12 +16,12 @@ class App;
 
 namespace wkvc {
 
-// [config]: --head --io --mma --state --chunk --sram --arch --blocks --teams --segments --pass, and of the backward
-// pass
+// [config]: --head --io --mma --state --chunk --sram --arch --blocks --teams --rounds --segments --pass, and of the
+// backward pass
 // --save-every --saved --grad.
 struct ConfigOptions {
-  std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, teams, segments, pass, save_every, saved,
-      gradients;
+  std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, teams, rounds, segments, pass, save_every,
+      saved, gradients;
 
   void add_to(CLI::App& command);
   Config parse() const;

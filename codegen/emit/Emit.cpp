@@ -24,8 +24,8 @@ class Emitter {
       : kernel_(kernel), manifest_(manifest_of(kernel)), expressions_(names_, value_row()) {}
 
   std::string run() {
-    for (const char* used : {"args", "block", "team", "slot", "c", "chunks", "begin", "end", "first", "last", "valid",
-                             "row0", "of_state", "value_row0"})
+    for (const char* used : {"args", "block", "team", "teams", "slot", "c", "chunks", "begin", "end", "first", "last",
+                             "valid", "row0", "of_state", "value_row0"})
       names_.unique(used);
     text_ = header_comment(kernel_) + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
     line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
@@ -37,9 +37,7 @@ class Emitter {
     }
     write_rows();
     write_chunk_range();
-    if (has_teams())
-      line("const Team<{}, {}> team(block);  // which prepares one chunk of each round", kernel_.getTeams(),
-           slot_bytes());
+    write_team();
     emit_block(kernel_.getBody().front());
     indent_ = 0;
     line("}}");
@@ -49,9 +47,12 @@ class Emitter {
  private:
   bool is_cut() { return kernel_.getSegments() > 1; }
   bool has_teams() { return kernel_.getTeams() > 1; }
-  // Who copies, and whose shared memory rings lie in.
-  const char* copier() { return has_teams() ? "team" : "block"; }
-  uint64_t slot_bytes() { return kernel_.getSharedBytes() / kernel_.getTeams(); }
+  bool goes_ahead() { return kernel_.getRounds() > 1; }
+  // Who copies, and whose shared memory rings lie in: of the first round, where they go by turns.
+  const char* copier() { return goes_ahead() ? "teams" : has_teams() ? "team" : "block"; }
+  uint64_t slot_bytes() { return kernel_.getSharedBytes() / (kernel_.getTeams() * kernel_.getRounds()); }
+  // Chunks before the round, of those that the block goes through.
+  std::string before_round() { return is_cut() ? "first - begin" : "first"; }
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
 
   void write_rows() {
@@ -62,6 +63,16 @@ class Emitter {
     line("const int row0 = 16 * block.warp;  // first of this warp's rows, of the state or of the map behind it");
     line("const bool of_state = row0 < {};", kernel_.getValueDim());
     line("const int value_row0 = of_state ? row0 : 0;  // what rows of the map read is not used");
+  }
+
+  void write_team() {
+    if (!has_teams()) return;
+    if (goes_ahead())
+      line("const Team<{}, {}, {}, {}> teams(block);  // of the warps that prepare rounds ahead", kernel_.getTeams(),
+           slot_bytes(), kernel_.getRounds(), warp::row_warps(kernel_));
+    else
+      line("const Team<{}, {}> team(block);  // which prepares one chunk of each round", kernel_.getTeams(),
+           slot_bytes());
   }
 
   // A segment that none follows needs no summary.
@@ -159,8 +170,8 @@ class Emitter {
 
   void emit(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
-        .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp, warp::CopyOp,
-              warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::ScaleOfOp,
+        .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::PrepareOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp,
+              warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::ScaleOfOp,
               warp::RoundBesideOp, warp::FitScaleOp, warp::LeaveScaleOp, warp::BoundOp, warp::StoreNumberOp,
               warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp, warp::StoreVectorOp,
               warp::AddVectorOp, warp::ParameterOp, warp::TokensOp, warp::LoadSavedOp, warp::StagedOp,
@@ -285,8 +296,19 @@ class Emitter {
     in_groups_ = false;
   }
 
-  void write_rounds(warp::LoopOp op) {
-    if (op.getBackward())
+  void write_rounds(warp::LoopOp op) { write_rounds(op.getBody(), op.getBackward()); }
+
+  void write(warp::PrepareOp op) {
+    line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
+    indent_ += 2;
+    write_rounds(op.getBody(), /*backward=*/false);
+    line("return;");
+    indent_ -= 2;
+    line("}}");
+  }
+
+  void write_rounds(Region& body, bool backward) {
+    if (backward)
       line("for (int first = last_round<{0}>({1}, {2}); first >= {1}; first -= {0}) {{", kernel_.getTeams(), begin(),
            end());
     else
@@ -294,7 +316,7 @@ class Emitter {
     line("  const int last = first + {0} < {1} ? first + {0} : {1};  // that is no chunk of this round",
          kernel_.getTeams(), end());
     in_rounds_ = true;
-    emit_region(op.getBody());
+    emit_region(body);
     in_rounds_ = false;
   }
 
@@ -303,8 +325,9 @@ class Emitter {
     if (kernel_.getBackward() && !in_rounds_)
       line("if (const int c = team.last_chunk({0}, {1}); c >= {0}) {{", begin(), end());
     else
-      line("if (const int c = {}team.chunk; c < {}) {{", first, in_rounds_ ? "last" : end());
+      line("if (const int c = {}{}.chunk; c < {}) {{", first, copier(), in_rounds_ ? "last" : end());
     indent_ += 2;
+    if (goes_ahead()) line("const auto team = teams.in_round({});", in_rounds_ ? before_round() : "0");
     line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     write_buffers_of(op.getBody(), "team");
     indent_ -= 2;
@@ -326,7 +349,10 @@ class Emitter {
       line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
     line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     if (has_teams()) {
-      line("  const Block slot = slot_of<{}>(block, c - first);", slot_bytes());
+      std::string number = goes_ahead() ? fmt::format("slot_number<{}, {}>({}, c - first)", kernel_.getTeams(),
+                                                      kernel_.getRounds(), before_round())
+                                        : "c - first";
+      line("  const Block slot = slot_of<{}>(block, {});", slot_bytes(), number);
       indent_ += 2;
       write_buffers_of(op.getBody(), "slot");
       indent_ -= 2;
@@ -367,14 +393,16 @@ class Emitter {
     }
     std::vector<warp::RingOp> rings;
     for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
+    std::string copier = warps_;
+    if (goes_ahead() && op.getAhead()) copier = fmt::format("teams.in_round({} + {})", before_round(), op.getAhead());
     for (const std::string& copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
-      line("if ({}) {}.copy(args, {}, {});", exists, copies, warps_, chunk);
+      line("if ({}) {}.copy(args, {}, {});", exists, copies, copier, chunk);
   }
 
   void write(warp::CurrentOp op) {
     auto ring = op.getRing().getDefiningOp<warp::RingOp>();
-    if (has_teams() && loop_)  // the slot's, not the team's
-      line("const auto {} = slot.{}<{}, {}>({});", declare(op.getResult()),
+    if (has_teams() && (loop_ || goes_ahead()))  // the chunk's slot, not that of the team's first
+      line("const auto {} = {}.{}<{}, {}>({});", declare(op.getResult()), loop_ ? "slot" : "team",
            ring.getExchanged() ? "exchanged" : "shared", dtype_text(cast<MemRefType>(op.getType()).getElementType()),
            shape_text(op.getType()), ring.getOffset());
     else

@@ -39,12 +39,8 @@ bool ChunkCopies::has(bool early) const {
   return llvm::any_of(buffers_.rings(), [=](auto& ring) { return ring.second.early == early; });
 }
 
-void ChunkCopies::start_rounds() {
-  copy_some(0, /*early=*/true);
-  copy_some(0, /*early=*/false);
-}
-void ChunkCopies::start_early(int teams) { copy_some(teams, /*early=*/true); }
-void ChunkCopies::start_next_round(int teams) { copy_some(teams, /*early=*/false); }
+void ChunkCopies::start_early(int ahead) { copy_some(ahead, /*early=*/true); }
+void ChunkCopies::start_late(int ahead) { copy_some(ahead, /*early=*/false); }
 
 // Of two chunks in a group one is recomputed, with none after it.
 bool ChunkCopies::go_ahead() { return !program_.getRecompute() || program_.getSavedEvery() > 2; }

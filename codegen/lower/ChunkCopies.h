@@ -20,11 +20,10 @@ class ChunkCopies {
   // Before the loop: its first chunk's inputs, and the state if it is copied, too.
   void start(bool of_state);
   void start_next_group();  // in a group: the next one's first copies
-  // By a team, for its chunk of the first round, or in a round for that of the next one: what is not read after the
-  // first phase may be copied early.
-  void start_rounds();
-  void start_early(int teams);
-  void start_next_round(int teams);
+  // By a team, for its chunk so many after the current one: what is not read after the first phase may be copied early,
+  // for the next round.
+  void start_early(int ahead);
+  void start_late(int ahead);
   bool has_early() const { return has(true); }
   bool has_late() const { return has(false); }
   bool go_ahead();               // whether a chunk can follow another in its loop

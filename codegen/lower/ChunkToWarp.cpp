@@ -11,42 +11,51 @@ using namespace mlir;
 
 namespace wkvc {
 
-int warps_of(chunk::ProgramOp program) {
+int row_warps_of(chunk::ProgramOp program) {
   return static_cast<int>((static_cast<int64_t>(program.getValueDim()) + map_rows(program)) / 16);
 }
 
 namespace {
 
 constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536, kWarpsPerSm = 64;  // sm_90
+constexpr int kWarpsPerBlock = 32;
+
+// Warps of their own have a strip of 32 keys each.
+Crew crew_of(chunk::ProgramOp program, int teams, int rounds) {
+  const int rows = row_warps_of(program), keys = static_cast<int>(program.getKeyDim());
+  return {rows, teams, rounds, rounds > 1 ? std::max(1, keys / 32) : rows / teams};
+}
 
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room, and in the
 // backward pass a second one.
-int64_t blocks_per_sm(chunk::ProgramOp program, int64_t shared) {
+int64_t blocks_per_sm(chunk::ProgramOp program, int warps, int64_t shared) {
   int64_t by_shared = kSharedPerSm / (shared + kSharedReserved);
   int64_t states = program.getBackward() ? 2 * program.getKeyDim() : program.getKeyDim() / 4;
-  int64_t by_registers = kRegistersPerSm / (std::min<int64_t>(255, 96 + states) * warps_of(program) * 32);
+  int64_t by_registers = kRegistersPerSm / (std::min<int64_t>(255, 96 + states) * warps * 32);
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
 
-void check_blocks(chunk::ProgramOp program, int64_t blocks, int64_t shared) {
-  int64_t most = std::min(kSharedPerSm / (shared + kSharedReserved), kWarpsPerSm / warps_of(program));
+void check_blocks(chunk::ProgramOp program, int warps, int64_t blocks, int64_t shared) {
+  int64_t most = std::min(kSharedPerSm / (shared + kSharedReserved), kWarpsPerSm / warps);
   if (blocks <= most) return;
   user_error(
       "--blocks {}: a multiprocessor holds at most {} blocks of the {} kernel of '{}', which have {} warps and {} "
       "bytes "
       "of shared memory each",
-      blocks, most, program.getBackward() ? "backward" : "forward", program.getRecurrence().str(), warps_of(program),
-      shared);
+      blocks, most, program.getBackward() ? "backward" : "forward", program.getRecurrence().str(), warps, shared);
 }
 
-void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes, int teams) {
+void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes, const Crew& crew) {
   int64_t budget = program.getSramBudget();
   if (bytes <= budget) return;
   user_error(
       "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}, the budget is {}; use {}a smaller "
       "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
       program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
-      teams > 1 ? fmt::format(" for {} teams", teams) : "", budget, teams > 1 ? "fewer --teams, " : "",
+      crew.teams > 1 ? fmt::format(" for {} teams", crew.teams) : "", budget,
+      crew.rounds > 1  ? "--rounds 1, fewer --teams, "
+      : crew.teams > 1 ? "fewer --teams, "
+                       : "",
       map_of({spaces.begin(), spaces.end()}));
 }
 
@@ -92,7 +101,7 @@ bool is_there(Value x, Operation* user, const Placement& placement) {
 
 // Teams prepare chunks before states are taken through them and finish them after, with no barrier on the way.
 void check_backward_teams(chunk::ProgramOp program, int teams) {
-  Placement placement(program, warps_of(program) / teams, Stored::sums, /*teams=*/true);
+  Placement placement(program, row_warps_of(program) / teams, Stored::sums, /*teams=*/true);
   for (auto round : program.getBody().getOps<chunk::RoundOp>())
     if (bounding_state(round) && placement.of(round.getResult()).phase < placement.first_of_rows())
       user_error(
@@ -110,14 +119,18 @@ void check_backward_teams(chunk::ProgramOp program, int teams) {
 }
 
 // Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
-void check_teams(chunk::ProgramOp program, int teams) {
+void check_teams(chunk::ProgramOp program, const Crew& crew) {
+  const int teams = crew.teams;
   if (teams == 1) return;
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
                                    program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
-  int warps = warps_of(program);
-  if (warps % teams) user_error("{} has {} warps; expected a number that divides them", kernel, warps);
+  if (crew.warps() > kWarpsPerBlock)
+    user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
+               kernel, crew.warps(), crew.preparers(), kWarpsPerBlock);
+  if (!crew.preparers() && crew.rows % teams)
+    user_error("{} has {} warps; expected a number that divides them", kernel, crew.rows);
   if (program.getBackward()) return check_backward_teams(program, teams);
-  Placement placement(program, warps / teams);
+  Placement placement(program, crew.team_warps);
   for (Operation& op : program.getBody().front()) {
     auto round = dyn_cast<chunk::RoundOp>(op);
     bool waits = isa<chunk::AccumulateOp, chunk::SavedStateOp>(op) || (round && takes_scale_of_state(round));
@@ -160,14 +173,14 @@ void add_combine(chunk::ProgramOp summary, OpBuilder& b, llvm::StringRef arch) {
 // One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
 class KernelBuilder {
  public:
-  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, int64_t blocks, int teams,
+  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, int64_t blocks, const Crew& crew,
                 OpBuilder& b)
       : program_(program),
         recompute_(recompute),
         b_(b),
         saved_type_(element_type(program.getContext(), program.getSaved())),
         blocks_(blocks),
-        teams_(teams) {
+        crew_(crew) {
     plan_shared();
     if (keeps_states()) main_->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
     tensors_ = tensor_list(program, recompute, keeps_states(), maps);
@@ -175,21 +188,22 @@ class KernelBuilder {
 
   void run(llvm::StringRef arch) {
     std::string name = kernel_name(program_, program_.getSummary() ? "_summary" : "");
-    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), warps_of(program_), blocks_,
-                                         program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), shared_,
-                                         program_.getCompute(), tensors_, arch, backward(), program_.getSavedEvery(),
-                                         program_.getSegments(), program_.getSummaryAttr(), teams_);
+    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), crew_.warps(), blocks_, program_.getChunk(),
+                                         program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
+                                         tensors_, arch, backward(), program_.getSavedEvery(), program_.getSegments(),
+                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_->buffers().declare();
     if (again_) again_->buffers().declare();
     main_->start_sums();
     if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
+    if (crew_.teams > 1) start_teams();
     Value state = start();
     set_name(state, (carried() + "_initial").str());
-    state = again_ ? groups(state) : teams_ > 1 ? all_rounds(state) : chunks(*main_, state, "chunks");
+    state = again_ ? groups(state) : crew_.teams > 1 ? all_rounds(state) : chunks(*main_, state, "chunks");
     create<warp::StoreStateOp>(program_.getSummary() ? kSegments : last_state(program_), state);
-    if (teams_ > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
+    if (crew_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
   }
 
@@ -207,13 +221,13 @@ class KernelBuilder {
   // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
   void plan_shared() {
     plan(Stored::sums, Ahead::inputs);
-    check_budget(program_, spaces_, shared_, teams_);
-    check_blocks(program_, blocks_, shared_);
-    bool reads_saved = teams_ == 1 && has_saved_state() && main_->phases() > 1;
+    check_budget(program_, spaces_, shared_, crew_);
+    check_blocks(program_, crew_.warps(), blocks_, shared_);
+    bool reads_saved = crew_.teams == 1 && has_saved_state() && main_->phases() > 1;
     if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);
-    if (!blocks_) blocks_ = blocks_per_sm(program_, shared_);
+    if (!blocks_) blocks_ = blocks_per_sm(program_, crew_.warps(), shared_);
     const Ahead least = ahead_, most = least == Ahead::states && recompute_ ? Ahead::groups
-                                       : teams_ > 1                         ? Ahead::early
+                                       : crew_.teams > 1                    ? Ahead::early
                                                                             : least;
     const std::pair<Stored, Ahead> choices[] = {
         {Stored::exponentials, most}, {Stored::exponentials, least}, {Stored::exponentials, Ahead::inputs},
@@ -238,17 +252,17 @@ class KernelBuilder {
   void plan(Stored stored, Ahead ahead) {
     ahead_ = ahead;
     spaces_.clear();
-    main_.emplace(program_, b_, warps_of(program_), teams_, saved_type_, stored, spaces_, 0);
+    main_.emplace(program_, b_, crew_, saved_type_, stored, spaces_, 0);
     main_->plan(ahead == Ahead::early);
     if (ahead == Ahead::states || ahead == Ahead::groups) main_->buffers().stage_state("S_staged");
     if (recompute_) plan_recompute(stored);
     std::vector<SharedBuffer*> all;
     for (SharedBuffer& space : spaces_) all.push_back(&space);
-    shared_ = allocate(all) * teams_;
+    shared_ = allocate(all) * crew_.slots();
   }
 
   void plan_recompute(Stored stored) {
-    again_.emplace(recompute_, b_, warps_of(program_), teams_, saved_type_, stored, spaces_, main_->phases() + 1);
+    again_.emplace(recompute_, b_, crew_, saved_type_, stored, spaces_, main_->phases() + 1);
     again_->plan();
     int last = main_->phases() + 1 + again_->phases();
     main_->buffers().keep_sums_until(last);
@@ -308,17 +322,42 @@ class KernelBuilder {
 
   bool has_saved_state() { return !program_.getBody().getOps<chunk::SavedStateOp>().empty(); }
 
-  Value all_rounds(Value initial) {
+  // Before states are loaded: warps that prepare rounds ahead do nothing else.
+  void start_teams() {
     main_->buffers().declare_rings(/*everywhere=*/false);
-    team([&] { main_->copies().start_rounds(); });
+    team([&] {
+      main_->copies().start_early(0);
+      if (!crew_.preparers()) main_->copies().start_late(0);
+    });
+    if (crew_.preparers()) prepare_ahead();
+  }
+
+  Value all_rounds(Value initial) {
     const bool with_scale = main_->state_carries_scale(/*saved=*/false);
     if (with_scale) initial = begin_scale(initial, /*saved=*/false);
-    Value state = rounds(initial);
+    Value state = crew_.preparers() ? prepared_rounds(initial) : rounds(initial);
     return with_scale ? create<warp::WithoutScaleOp>(state) : state;
   }
 
   Value begin_scale(Value state, bool saved) {
     return create<warp::WithScaleOp>(state, main_->state_shares_scale(saved));
+  }
+
+  // By warps of their own, a round ahead of those that take the state through it.
+  void prepare_ahead() {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&create<warp::PrepareOp>().getBody().emplaceBlock());
+    team([&] { main_->prepare_round(); });
+    create<warp::BarrierOp>();
+  }
+
+  // The state through all rounds that others prepare: each is there when they meet.
+  Value prepared_rounds(Value initial) {
+    OpBuilder::InsertionGuard guard(b_);
+    auto [loop, state] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
+    create<warp::BarrierOp>();
+    create<warp::YieldOp>(through_round(state, /*saved=*/false));
+    return loop.getResult();
   }
 
   // Each team prepares its chunk of a round, the states go through the round, then each team finishes its chunk.
@@ -330,10 +369,7 @@ class KernelBuilder {
       S_round = main_->copies().load_saved();
       set_name(S_round, "S_round");
     }
-    team([&] {
-      main_->wait_for_round();
-      main_->prepare_chunk();
-    });
+    team([&] { main_->prepare_round(); });
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
     if (S_round) {
       create<warp::NoteOp>("The states before the chunks of this round.");
@@ -351,7 +387,7 @@ class KernelBuilder {
         main_->finish_chunk();
         if (main_->ends_together()) create<warp::BarrierOp>();
       }
-      main_->copies().start_next_round(teams_);
+      main_->copies().start_late(crew_.teams);
     });
     create<warp::YieldOp>(next);
     return loop.getResult();
@@ -418,7 +454,7 @@ class KernelBuilder {
   OpBuilder& b_;
   Type saved_type_;
   int64_t blocks_;  // that a multiprocessor holds; 0: not known yet
-  int teams_;
+  Crew crew_;
   Ahead ahead_ = Ahead::inputs;
   std::deque<SharedBuffer> spaces_;
   std::optional<WarpBuilder> main_, again_;  // of the program; of the one that recomputes states, if there is one
@@ -429,16 +465,17 @@ class KernelBuilder {
 }  // namespace
 
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, llvm::StringRef arch, int blocks,
-                   int teams, ModuleOp kernels) {
+                   int teams, int rounds, ModuleOp kernels) {
   if (recompute && recompute.getSavedEvery() != program.getSavedEvery())
     user_error("'{}' saves a state every {} chunks and recomputes as though it were every {}",
                program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
+  const Crew crew = crew_of(program, teams, rounds);
   check_saved(program, recompute, teams);
-  check_teams(program, teams);
-  if (teams > 1) make_room_for_products(program, warps_of(program) / teams);
-  KernelBuilder(program, recompute, maps, blocks, teams, b).run(arch);
+  check_teams(program, crew);
+  if (teams > 1) make_room_for_products(program, crew.team_warps);
+  KernelBuilder(program, recompute, maps, blocks, crew, b).run(arch);
   if (program.getSummary()) add_combine(program, b, arch);
   add_batch_sums(program, b, arch);
 }

@@ -66,12 +66,12 @@ void KernelBuffers::plan_rings(bool early) {
     // What only the first phase reads may be overwritten in the second, where shared memory is short: next to the
     // backward pass's other buffers. A forward pass copies further ahead instead.
     bool once = placement_.phases() > 1 && placement_.of(value).last_phase == 0;
-    int stages = teams_ > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
-    bool exchanged = teams_ > 1 && type.getElementTypeBitWidth() == 16;
+    int stages = crew_.teams > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
+    bool exchanged = crew_.teams > 1 && type.getElementTypeBitWidth() == 16;
     int64_t bytes = exchanged ? warp::exchanged_bytes(type) : warp::shared_bytes(type);
     bool early_ring = early && placement_.of(value).last_phase == 0;
     auto* space = reserve(input.getSym().str() + "_ring", stages * bytes, 0,
-                          teams_ > 1 && !early_ring ? placement_.of(value).last_phase : placement_.phases());
+                          crew_.teams > 1 && !early_ring ? placement_.of(value).last_phase : placement_.phases());
     if (exchanged) space->alignment = kLine;
     rings_[value].exchanged = exchanged;
     rings_[value].early = early_ring;
@@ -87,8 +87,8 @@ void KernelBuffers::plan_rings(bool early) {
 void KernelBuffers::deal_rings() {
   std::vector<int> copiers;
   auto inverses = program_.getBody().getOps<chunk::UnitLowerInverseOp>();
-  for (int warp = 0; warp < warps_ / teams_; ++warp)
-    if (teams_ > 1 ||
+  for (int warp = 0; warp < crew_.team_warps; ++warp)
+    if (crew_.teams > 1 ||
         llvm::none_of(inverses, [&](auto inverse) { return placement_.of(inverse.getResult()).warp == warp; }))
       copiers.push_back(warp);
   if (copiers.empty()) copiers.push_back(0);
@@ -105,7 +105,7 @@ void KernelBuffers::plan_maximum(llvm::StringRef name) {
   bool of_input = llvm::any_of(
       rings_, [&](auto& ring) { return cast<chunk::InputOp>(ring.first.getDefiningOp()).getSym() == name; });
   // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.
-  maximum.type = floats_type(of_input ? 1 : warps_);  // one warp copied all of an input
+  maximum.type = floats_type(of_input ? 1 : crew_.rows);  // one warp copied all of an input
   maximum.space = reserve(name.str() + "_max", warp::shared_bytes(maximum.type), 0, placement_.phases());
 }
 
@@ -166,7 +166,7 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   KernelBuffer buffer;
   if (r == 1 || c == 1) {
     bool partial = is_partial_sum(op, placement_);
-    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? warps_ : placement_.slab_count(op);
+    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? crew_.rows : placement_.slab_count(op);
     buffer.type = floats_type(parts * r * c);
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
@@ -175,7 +175,7 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
     bool of_values = place.owner == Owner::rows || placement_.slab_axis(op) == Axis::value;
     if (of_values) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
-    int64_t scales = buffer.slabs.empty() ? 1 : warps_;
+    int64_t scales = buffer.slabs.empty() ? 1 : crew_.rows;
     buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
   }
   return buffer;

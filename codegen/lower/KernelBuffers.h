@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "codegen/lower/Crew.h"
 #include "codegen/lower/Placement.h"
 #include "codegen/lower/SharedMemory.h"
 #include "codegen/warp/Warp.h"
@@ -30,14 +31,13 @@ class KernelBuffers {
  public:
   // `saved`: the dtype of saved states. `spaces`: of the whole kernel, in which this program's phases begin with
   // `first_phase`.
-  // `teams` of warps have a slot each, with everything of one chunk.
-  KernelBuffers(chunk::ProgramOp program, const Placement& placement, mlir::OpBuilder& builder, int warps, int teams,
+  // Teams of warps have a slot each, with everything of one chunk.
+  KernelBuffers(chunk::ProgramOp program, const Placement& placement, mlir::OpBuilder& builder, const Crew& crew,
                 mlir::Type saved, std::deque<SharedBuffer>& spaces, int first_phase)
       : program_(program),
         placement_(placement),
         b_(builder),
-        warps_(warps),
-        teams_(teams),
+        crew_(crew),
         saved_(saved),
         spaces_(spaces),
         first_phase_(first_phase) {}
@@ -90,7 +90,7 @@ class KernelBuffers {
   chunk::ProgramOp program_;
   const Placement& placement_;
   mlir::OpBuilder& b_;
-  int warps_, teams_;
+  Crew crew_;
   mlir::Type saved_;
   std::deque<SharedBuffer>& spaces_;
   int first_phase_;

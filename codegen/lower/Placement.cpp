@@ -265,8 +265,8 @@ void Placement::delay_slabs(Block& body) {
 // Of one matrix, in contractions: an inverse is a chain of small ones.
 static int matrix_cost(Operation* op) { return isa<chunk::UnitLowerInverseOp>(op) ? 2 : is_contraction(op); }
 
-// Matrices that are made of each other go to one warp, those that cost most first, each to the warp that has least to do
-// in their phase.
+// Matrices that are made of each other go to one warp, those that cost most first, each to the warp that has least to
+// do in their phase.
 void Placement::assign_matrices(Block& body, int warps) {
   llvm::EquivalenceClasses<Operation*> groups;
   std::vector<Operation*> matrices;

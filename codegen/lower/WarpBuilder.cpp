@@ -10,16 +10,15 @@ using namespace mlir;
 
 namespace wkvc {
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, int warps, int teams, Type saved, Stored stored,
+WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, const Crew& crew, Type saved, Stored stored,
                          std::deque<SharedBuffer>& spaces, int first_phase)
     : program_(program),
       b_(builder),
-      warps_(warps / teams),
-      teams_(teams),
-      placement_(program, warps / teams, stored, teams > 1),
-      buffers_(program, placement_, builder, warps, teams, saved, spaces, first_phase),
+      crew_(crew),
+      placement_(program, crew.team_warps, stored, crew.teams > 1),
+      buffers_(program, placement_, builder, crew, saved, spaces, first_phase),
       copies_(program, placement_, buffers_, builder, saved) {
-  if (teams > 1) sum_scales_ = find_sum_scales(program, placement_);
+  if (crew.teams > 1) sum_scales_ = find_sum_scales(program, placement_);
 }
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
@@ -91,6 +90,12 @@ void WarpBuilder::phase(int number) {
   }
 }
 
+void WarpBuilder::prepare_round() {
+  if (crew_.rounds > 1) copies_.start_late(0);
+  wait_for_round();
+  prepare_chunk();
+}
+
 void WarpBuilder::prepare_chunk() {
   auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
   const bool early = copies_.has_early();
@@ -101,7 +106,7 @@ void WarpBuilder::prepare_chunk() {
   for (phase_ = 0; phase_ < placement_.first_of_rows(); ++phase_) {
     auto slab_ops = ops_of(Owner::slab, phase_), matrix_ops = ops_of(Owner::matrix, phase_);
     if (phase_ && !(slab_ops.empty() && matrix_ops.empty())) create<warp::BarrierOp>();
-    if (phase_ == 1) copies_.start_early(teams_);
+    if (phase_ == 1) copies_.start_early(crew_.teams);
     slabs(slab_ops);
     matrices(matrix_ops);
   }
@@ -224,7 +229,7 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops, Axis axis) {
 }
 
 void WarpBuilder::matrices(const std::vector<Operation*>& ops) {
-  for (int warp = 0; warp < warps_; ++warp) {
+  for (int warp = 0; warp < crew_.team_warps; ++warp) {
     std::vector<Operation*> own;
     for (Operation* op : ops)
       if (placement_.of(op).warp == warp) own.push_back(op);
@@ -530,7 +535,7 @@ Value WarpBuilder::computed(Operation* op) {
   auto strictly = [&](const char* name, bool strict) { return std::string(name) + (strict ? "_strict" : ""); };
   bool of_values = op->getNumOperands() && lies_transposed(op->getOperand(0));
   return llvm::TypeSwitch<Operation*, Value>(op)
-      .Case([&](chunk::SavedStateOp) { return teams_ > 1 ? state_ : copies_.widened(copies_.load_saved()); })
+      .Case([&](chunk::SavedStateOp) { return crew_.teams > 1 ? state_ : copies_.widened(copies_.load_saved()); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
       .Case([&](chunk::ColumnDotsOp x) -> Value {

@@ -19,19 +19,18 @@ struct Operand {
 
 class WarpBuilder {
  public:
-  // `warps`: of a block, one for each 16 value rows; `teams` that they form. `saved`: the dtype of saved states.
-  // `spaces`: of the whole kernel, or of a team's slot, in which this program's phases begin with `first_phase`.
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, int warps, int teams, mlir::Type saved, Stored stored,
+  // `saved`: the dtype of saved states. `spaces`: of the whole kernel, or of a team's slot, in which this program's
+  // phases begin with `first_phase`.
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, const Crew& crew, mlir::Type saved, Stored stored,
               std::deque<SharedBuffer>& spaces, int first_phase);
   WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 
   void plan(bool early = false);  // early: copies to what the first phase has read, if a barrier follows it
   KernelBuffers& buffers() { return buffers_; }
   ChunkCopies& copies() { return copies_; }
-  void wait_for_round();   // a team, for what was copied before it
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
   void phase(int number);  // everything of one phase
-  void prepare_chunk();    // by a team: what needs no state
+  void prepare_round();    // by a team: what its chunk needs no state for, once its inputs are there
   // Through a chunk that was prepared: the only state, or of a backward program the saved one or its own.
   void take_state(bool saved = false);
   void finish_chunk();  // by a team: what it makes of the states
@@ -53,6 +52,8 @@ class WarpBuilder {
   void end_sums();    // after it: to their workspaces
 
  private:
+  void wait_for_round();
+  void prepare_chunk();
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
   int phases_after_rows() const { return placement_.phases() - placement_.first_after_rows(); }
@@ -64,7 +65,7 @@ class WarpBuilder {
   void create_own_scales();
   // What a team works out once is not worked out again by those who take states through its chunk, or after.
   bool leaves_numbers() const {
-    return !sum_scales_.empty() || (teams_ > 1 && chunk::ProgramOp(program_).getBackward());
+    return !sum_scales_.empty() || (crew_.teams > 1 && chunk::ProgramOp(program_).getBackward());
   }
   bool shares_scale(chunk::RoundOp round) const;
   bool leaves_scale(chunk::RoundOp round) const;
@@ -133,8 +134,7 @@ class WarpBuilder {
 
   chunk::ProgramOp program_;
   mlir::OpBuilder& b_;
-  int warps_;  // that deal with a chunk's slabs and matrices
-  int teams_;
+  Crew crew_;
   Placement placement_;
   KernelBuffers buffers_;
   ChunkCopies copies_;

@@ -24,6 +24,7 @@ inline constexpr std::string_view segment_counts_text = "1 to 256";
 
 // Of a block's warps, each with a barrier, of those that a block has besides its own.
 inline constexpr int max_teams = 15;
+inline constexpr int max_rounds = 2;  // in shared memory at once
 
 // Operand dtypes of contractions.
 inline constexpr std::array<std::string_view, 5> compute_names = {"bf16", "f16", "tf32", "bf16x3", "f32"};

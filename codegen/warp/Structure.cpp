@@ -132,7 +132,7 @@ class Structure {
 
   LogicalResult verify_spans() {
     for (const Span& span : spans_)
-      if (failed(verify_span(span, signed_value(kernel_.getSharedBytes()) / teams()))) return failure();
+      if (failed(verify_span(span, signed_value(kernel_.getSharedBytes()) / (teams() * rounds())))) return failure();
     return verify_apart(spans_);
   }
 
@@ -156,8 +156,9 @@ class Structure {
       return op->emitOpError("speaks of groups outside a loop over them that copies ahead");
     if (isa<StartSummaryOp>(op) && !op->getParentOfType<KernelOp>().getSummary())
       return op->emitOpError("belongs in a summary kernel");
-    if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>()) return op->emitOpError("needs a loop around it");
-    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
+    if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>() && !op->getParentOfType<PrepareOp>())
+      return op->emitOpError("needs a loop around it");
+    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp, TeamOp, PrepareOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     if (isa<LeaveScaleOp>(op) && !isa<LoopOp>(parent))
       return op->emitOpError("is for the block's first warp to do: it belongs in a loop, outside slabs and on_warp");
@@ -191,14 +192,15 @@ class Structure {
   // In a kernel of teams, what chunks have of their own is the teams' to do; else there is nothing of teams.
   LogicalResult verify_teams(Operation* op) const {
     auto loop = dyn_cast<LoopOp>(op);
-    bool rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
+    bool over_rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
+    if (rounds() == 1 && isa<PrepareOp>(op)) return op->emitOpError("belongs in a kernel of 2 rounds");
+    if (rounds() > 1 && failed(verify_ahead(op))) return failure();
     if (teams() == 1) {
-      if (rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
+      if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
       return success();
     }
-    if (loop && !rounds) return op->emitOpError("is over what a kernel of teams has none of: it goes by rounds");
-    if (auto outer = dyn_cast<LoopOp>(op->getParentOp());
-        isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && (!outer || outer.getOver() != "rounds"))
+    if (loop && !over_rounds) return op->emitOpError("is over what a kernel of teams has none of: it goes by rounds");
+    if (isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
       return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
     bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
     if (isa<StoreSumOp>(op) && !is_of_all_slots(op))
@@ -218,6 +220,33 @@ class Structure {
       return op->emitOpError("is for all warps of value rows, of which a slot has no parts");
     if (auto ring = dyn_cast<RingOp>(op); ring && signed_value(ring.getStages()) != 1)
       return op->emitOpError() << "has " << signed_value(ring.getStages()) << " stages; expected 1 in each slot";
+    return success();
+  }
+
+  static bool is_over_rounds(Operation* op) {
+    auto loop = dyn_cast<LoopOp>(op);
+    return isa<PrepareOp>(op) || (loop && loop.getOver() == "rounds");
+  }
+
+  // Where teams go ahead, theirs and the others' barriers of a round are the same ones, and their warps end early.
+  LogicalResult verify_ahead(Operation* op) const {
+    Operation* parent = op->getParentOp();
+    if (isa<PrepareOp>(op) && !isa<KernelOp>(parent)) return op->emitOpError("belongs at the top of the kernel");
+    if (isa<PrepareOp>(parent) && !isa<TeamOp, BarrierOp, NoteOp>(op))
+      return op->emitOpError("is for others than teams to do: it belongs outside a warp.prepare");
+    const bool last = isa<PrepareOp>(parent) && !op->getNextNode(),
+               first = is_over_rounds(parent) && !op->getPrevNode();
+    if (isa<BarrierOp>(op) && !isa<TeamOp>(parent) && !(isa<PrepareOp>(parent) ? last : first))
+      return op->emitOpError(
+          "would wait for warps that do not come here: with 2 rounds there is one for each of them, "
+          "which ends warp.prepare and begins the loop over rounds");
+    if (!isa<BarrierOp>(op) && (last || (first && isa<LoopOp>(parent))))
+      return op->emitOpError("is where the barrier of a round belongs");
+    if (!isa<KernelOp>(parent)) return success();
+    auto prepare = *kernel_.getBody().getOps<PrepareOp>().begin();
+    const bool early = op->isBeforeInBlock(prepare);
+    if (early ? !isa<RingOp, BufferOp, FloatsOp, TeamOp, NoteOp>(op) : isa<TeamOp>(op))
+      return op->emitOpError() << "belongs " << (early ? "after" : "before") << " warp.prepare, with which teams end";
     return success();
   }
 
@@ -311,6 +340,7 @@ class Structure {
 
   int64_t key_dim() const { return signed_value(kernel_.getKeyDim()); }
   int64_t teams() const { return signed_value(kernel_.getTeams()); }
+  int64_t rounds() const { return signed_value(kernel_.getRounds()); }
 
   LogicalResult expect_dims(Operation* op, llvm::StringRef tensor, llvm::StringRef dims) const {
     if (dims_.lookup(tensor) == dims) return success();
@@ -479,7 +509,7 @@ class Structure {
 
   // What depends on how many warps there are.
   LogicalResult verify_warps(Operation* op) {
-    int64_t warps = signed_value(kernel_.getWarps()), together = warps / teams();
+    int64_t warps = row_warps(kernel_), together = team_warps(kernel_);
     const char* whole = teams() > 1 ? " of a team of " : " of a block of ";
     if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, together - 1))
       return op->emitOpError("warp ") << signed_value(on.getWarp()) << whole << together;
@@ -542,6 +572,28 @@ int64_t map_rows(KernelOp kernel) {
   return *kernel.getSummary() == "full" ? signed_value(kernel.getKeyDim()) : 16;
 }
 
+LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
+  int64_t teams = signed_value(kernel.getTeams()), slots = teams * signed_value(kernel.getRounds());
+  if (!in_range(kernel.getTeams(), 1, rec::max_teams) || warps % teams)
+    return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its " << warps
+                                << " warps, up to " << rec::max_teams;
+  if (slots > 1 && signed_value(kernel.getSharedBytes()) % (16 * slots))
+    return kernel.emitOpError() << "has " << signed_value(kernel.getSharedBytes()) << " bytes of shared memory for "
+                                << slots << " slots of teams; expected a multiple of 16 for each";
+  return success();
+}
+
+// Teams of warps of their own, behind those of the rows.
+LogicalResult verify_crew(KernelOp kernel, int64_t row_warps) {
+  int64_t warps = signed_value(kernel.getWarps());
+  if (kernel.getBackward() || signed_value(kernel.getTeams()) < 2)
+    return kernel.emitOpError("has 2 rounds; those are of several teams, in a forward kernel");
+  if (warps <= row_warps)
+    return kernel.emitOpError() << "has " << warps << " warps, " << row_warps
+                                << " of them for rows; expected more, of teams";
+  return verify_slots(kernel, warps - row_warps);
+}
+
 LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getWarps(), 1, kMaxWarps))
     return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
@@ -552,7 +604,10 @@ LogicalResult verify_numbers(KernelOp kernel) {
     if (!rec::is_extent(signed_value(extent)))
       return kernel.emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
   int64_t rows = signed_value(kernel.getValueDim()) + map_rows(kernel);
-  if (rows != 16 * signed_value(kernel.getWarps()))
+  if (!in_range(kernel.getRounds(), 1, rec::max_rounds))
+    return kernel.emitOpError() << "has " << signed_value(kernel.getRounds()) << " rounds; expected 1 or 2";
+  const bool ahead = signed_value(kernel.getRounds()) > 1;
+  if (!ahead && rows != 16 * signed_value(kernel.getWarps()))
     return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for " << rows
                                       << " rows of states and maps; expected one for each 16";
   if (int64_t segments = signed_value(kernel.getSegments()); !rec::is_segment_count(segments))
@@ -562,17 +617,20 @@ LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
                                 << " bytes of shared memory; a block has at most " << rec::max_sram;
-  int64_t teams = signed_value(kernel.getTeams());
-  if (!in_range(kernel.getTeams(), 1, rec::max_teams) || signed_value(kernel.getWarps()) % teams)
-    return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its "
-                                << signed_value(kernel.getWarps()) << " warps, up to " << rec::max_teams;
-  if (teams > 1 && signed_value(kernel.getSharedBytes()) % (16 * teams))
-    return kernel.emitOpError() << "has " << signed_value(kernel.getSharedBytes()) << " bytes of shared memory for "
-                                << teams << " teams; expected a multiple of 16 for each";
-  return success();
+  return ahead ? verify_crew(kernel, rows / 16) : verify_slots(kernel, signed_value(kernel.getWarps()));
 }
 
 }  // namespace
+
+int64_t row_warps(KernelOp kernel) {
+  if (kernel.getRounds() == 1) return signed_value(kernel.getWarps());
+  return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / 16;
+}
+
+int64_t team_warps(KernelOp kernel) {
+  int64_t behind = signed_value(kernel.getWarps()) - row_warps(kernel);
+  return (kernel.getRounds() == 1 ? row_warps(kernel) : behind) / signed_value(kernel.getTeams());
+}
 
 LogicalResult CombineOp::verify() {
   for (llvm::StringRef name : {getSymName(), getOp(), getInitial(), getWorkspace()})
@@ -599,6 +657,8 @@ LogicalResult KernelOp::verifyRegions() {
   if (getBody().getNumArguments()) return emitOpError("takes no arguments");
   auto loops = getBody().getOps<LoopOp>();
   if (!llvm::hasSingleElement(loops)) return emitOpError("needs exactly one warp.loop");
+  if (getRounds() > 1 && !llvm::hasSingleElement(getBody().getOps<PrepareOp>()))
+    return emitOpError("of 2 rounds needs exactly one warp.prepare");
   Structure structure(*this);
   size_t operations = 0;
   WalkResult result = walk<WalkOrder::PreOrder>([&](Operation* op) {

@@ -519,5 +519,6 @@ static LogicalResult verify_no_arguments(Op op) {
 }
 LogicalResult OnWarpOp::verifyRegions() { return verify_no_arguments(*this); }
 LogicalResult TeamOp::verifyRegions() { return verify_no_arguments(*this); }
+LogicalResult PrepareOp::verifyRegions() { return verify_no_arguments(*this); }
 
 }  // namespace wkvc::warp

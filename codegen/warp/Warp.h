@@ -33,6 +33,10 @@ bool is_in_strips(mlir::Operation* op);  // of its slab
 int64_t slab_width(SlabsOp slabs);
 int64_t slab_width(mlir::Value column);
 
+// Of a kernel's warps: those with 16 rows each of the state or of the map behind it, and those of a team.
+int64_t row_warps(KernelOp kernel);
+int64_t team_warps(KernelOp kernel);
+
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(mlir::MemRefType tile);
 int64_t exchanged_bytes(mlir::MemRefType tile);  // without padding

@@ -46,12 +46,15 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
 
     With `teams` of warps it goes through rounds of as many chunks: each team prepares one of them, then all warps take
     the state through the round. Each chunk of a round has a slot of its own in shared memory; offsets are inside it.
+    With 2 `rounds` there are slots for as many, by turns, and teams are of warps behind those of the state: warp.prepare
+    is theirs, a round ahead.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
                        StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward,
                        DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<I64Attr, "1">:$segments,
-                       OptionalAttr<StrAttr>:$summary, DefaultValuedAttr<I64Attr, "1">:$teams);
+                       OptionalAttr<StrAttr>:$summary, DefaultValuedAttr<I64Attr, "1">:$teams,
+                       DefaultValuedAttr<I64Attr, "1">:$rounds);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `for` $op `warps` $warps `blocks` $blocks `chunk` $chunk `head` $key_dim `x` $value_dim
@@ -162,6 +165,17 @@ def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]
 def Warp_TeamOp : Warp_Op<"team", [SingleBlock, NoTerminator]> {
   let summary = "Each team of warps does this for its own chunk of the round, or before the loop of the first round";
   let description = "Where there is such a chunk. What speaks of warps means those of the team: slabs, barriers, copies.";
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Warp_PrepareOp : Warp_Op<"prepare", [SingleBlock, NoTerminator]> {
+  let summary = "In a kernel of 2 rounds: what the teams' warps do for each round, and nothing after";
+  let description = [{
+    It ends with the kernel's one barrier of a round, at which the other warps begin with that round, and the teams may
+    overwrite the one before.
+  }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;

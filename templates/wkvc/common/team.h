@@ -1,6 +1,8 @@
 // Blocks whose warps form teams. They go through rounds of chunks, one for each team: a team prepares its chunk by
 // itself, in a slot of shared memory of its own; then all warps of the block take the state through the round, in a
-// backward kernel one state forward and its gradient back, after which each team finishes its chunk.
+// backward kernel one state forward and its gradient back, after which each team finishes its chunk. Or teams are of
+// warps of their own, and prepare a round while the others take the state through the one before: in slots for two
+// rounds, by turns, with one barrier of the block for each.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -17,16 +19,31 @@ WKVC_INLINE constexpr int last_round(int begin, int end) {
   return begin + (end - begin + Teams - 1) / Teams * Teams - Teams;
 }
 
-// To what speaks of warps, barriers and shared memory a team is a block: `Teams` of them, of `Bytes` each.
-template <int Teams, int Bytes>
+// Which slot a chunk has: the `chunk`-th of its round, of the rounds' chunks from the first on `before` are before it.
+template <int Teams, int Rounds>
+WKVC_INLINE constexpr int slot_number(int before, int chunk) {
+  return Rounds == 1 ? chunk : before / Teams % Rounds * Teams + chunk;
+}
+
+// To what speaks of warps, barriers and shared memory a team is a block: `Teams` of them, of `Bytes` a slot, of the
+// warps from `First` on.
+template <int Teams, int Bytes, int Rounds = 1, int First = 0>
 struct Team : BlockBase {
-  int chunk;  // of each round, this team's
+  int chunk;  // of each round, this team's; one that no round has for warps that are in no team
 
   WKVC_INLINE explicit Team(const Block& block) : BlockBase(block), block_(block) {
-    warps = block.warps / Teams;
-    chunk = block.warp / warps;
-    warp = block.warp % warps;
-    memory += chunk * Bytes;
+    const bool in_team = block.warp >= First;
+    warps = (block.warps - First) / Teams;
+    const int own = in_team ? block.warp - First : 0;
+    chunk = in_team ? own / warps : kNone;
+    warp = own % warps;
+    memory += own / warps * Bytes;  // not in a branch, so that the compiler sees that it is shared memory
+  }
+  // With the slot of the round that `before` chunks come before.
+  WKVC_INLINE Team in_round(int before) const {
+    Team team = *this;
+    team.memory += slot_number<Teams, Rounds>(before, 0) * Bytes;
+    return team;
   }
   // The last chunk from `begin` to before `end` that this team prepares; before `begin` if there is none.
   WKVC_INLINE int last_chunk(int begin, int end) const {
@@ -42,6 +59,8 @@ struct Team : BlockBase {
   }
 
  private:
+  static constexpr int kNone = 1 << 28;
+
   template <int N>
   WKVC_INLINE void named_barrier() const {
     if constexpr (N < Teams) {
@@ -56,10 +75,10 @@ struct Team : BlockBase {
   const Block& block_;
 };
 
-// The block with the slot of chunk `chunk` of the round as its shared memory.
+// The block with slot `number` as its shared memory.
 template <int Bytes>
-WKVC_INLINE Block slot_of(Block block, int chunk) {
-  block.memory += chunk * Bytes;
+WKVC_INLINE Block slot_of(Block block, int number) {
+  block.memory += number * Bytes;
   return block;
 }
 

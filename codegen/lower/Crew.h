@@ -1,0 +1,17 @@
+// How the warps of a kernel's block share its work.
+#pragma once
+
+namespace wkvc {
+
+struct Crew {
+  int rows = 1;        // warps with 16 rows of the state, or of the map behind it, each
+  int teams = 1;       // that prepare a chunk each
+  int rounds = 1;      // of chunks in shared memory at once; 2: warps of their own prepare one ahead
+  int team_warps = 1;  // that deal with a chunk's slabs and matrices
+
+  int preparers() const { return rounds > 1 ? teams * team_warps : 0; }
+  int warps() const { return rows + preparers(); }
+  int slots() const { return teams * rounds; }
+};
+
+}  // namespace wkvc

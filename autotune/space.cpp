@@ -51,11 +51,14 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
   vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
        [](Config& config, int blocks) { config.blocks = blocks; });
-  vary(space, base.teams == 0 && base.pass != "backward", std::array{1, 2},
+  vary(space, base.teams == 0 && base.pass != "backward", std::array{1, 2, 4},
        [](Config& config, int teams) { config.teams = teams; });
   vary(space, base.rounds == 0 && base.pass != "backward", std::array{1, 2},
        [](Config& config, int rounds) { config.rounds = rounds; });
-  std::erase_if(space, [](const Config& config) { return config.rounds > 1 && config.teams < 2; });
+  std::erase_if(space, [&](const Config& config) {
+    const bool crowded = base.teams == 0 && config.teams > 2 && config.rounds == 1;  // slower than two wherever measured
+    return crowded || (config.rounds > 1 && config.teams < 2);
+  });
   if (base.pass == "forward") return space;
   vary(space, base.backward_blocks == 0, std::array{1, 2, 3},
        [](Config& config, int blocks) { config.backward_blocks = blocks; });

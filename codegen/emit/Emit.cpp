@@ -50,7 +50,11 @@ class Emitter {
   bool goes_ahead() { return kernel_.getRounds() > 1; }
   // Who copies, and whose shared memory rings lie in: of the first round, where they go by turns.
   const char* copier() { return goes_ahead() ? "teams" : has_teams() ? "team" : "block"; }
-  uint64_t slot_bytes() { return kernel_.getSharedBytes() / (kernel_.getTeams() * kernel_.getRounds()); }
+  bool is_of_team(uint64_t offset) { return offset < kernel_.getOfTeam(); }
+  template <class Op>
+  const char* owner(Op buffer) {
+    return is_of_team(buffer.getOffset()) ? "teams" : warps_;
+  }
   // Chunks before the round, of those that the block goes through.
   std::string before_round() { return is_cut() ? "first - begin" : "first"; }
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
@@ -69,10 +73,10 @@ class Emitter {
     if (!has_teams()) return;
     if (goes_ahead())
       line("const Team<{}, {}, {}, {}> teams(block);  // of the warps that prepare rounds ahead", kernel_.getTeams(),
-           slot_bytes(), kernel_.getRounds(), warp::row_warps(kernel_));
+           warp::team_bytes(kernel_), warp::slot_bytes(kernel_), warp::row_warps(kernel_));
     else
       line("const Team<{}, {}> team(block);  // which prepares one chunk of each round", kernel_.getTeams(),
-           slot_bytes());
+           warp::team_bytes(kernel_));
   }
 
   // A segment that none follows needs no summary.
@@ -271,7 +275,7 @@ class Emitter {
     });
     for (Operation* op : used)
       llvm::TypeSwitch<Operation*>(op).Case<warp::BufferOp, warp::FloatsOp>(
-          [&](auto buffer) { write_buffer(buffer, memory); });
+          [&](auto buffer) { write_buffer(buffer, is_of_team(buffer.getOffset()) ? "teams" : memory); });
   }
 
   void write(warp::LoopOp op) {
@@ -349,10 +353,10 @@ class Emitter {
       line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
     line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     if (has_teams()) {
-      std::string number = goes_ahead() ? fmt::format("slot_number<{}, {}>({}, c - first)", kernel_.getTeams(),
-                                                      kernel_.getRounds(), before_round())
-                                        : "c - first";
-      line("  const Block slot = slot_of<{}>(block, {});", slot_bytes(), number);
+      std::string turn = goes_ahead() ? fmt::format(", turn_of<{}, {}>({})", kernel_.getTeams(),
+                                                    warp::slot_bytes(kernel_), before_round())
+                                      : "";
+      line("  const Block slot = slot_of<{}>(block, c - first{});", warp::team_bytes(kernel_), turn);
       indent_ += 2;
       write_buffers_of(op.getBody(), "slot");
       indent_ -= 2;
@@ -393,16 +397,14 @@ class Emitter {
     }
     std::vector<warp::RingOp> rings;
     for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
-    std::string copier = warps_;
-    if (goes_ahead() && op.getAhead()) copier = fmt::format("teams.in_round({} + {})", before_round(), op.getAhead());
     for (const std::string& copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
-      line("if ({}) {}.copy(args, {}, {});", exists, copies, copier, chunk);
+      line("if ({}) {}.copy(args, {}, {});", exists, copies, owner(rings.front()), chunk);
   }
 
   void write(warp::CurrentOp op) {
     auto ring = op.getRing().getDefiningOp<warp::RingOp>();
     if (has_teams() && (loop_ || goes_ahead()))  // the chunk's slot, not that of the team's first
-      line("const auto {} = {}.{}<{}, {}>({});", declare(op.getResult()), loop_ ? "slot" : "team",
+      line("const auto {} = {}.{}<{}, {}>({});", declare(op.getResult()), loop_ ? "slot" : owner(ring),
            ring.getExchanged() ? "exchanged" : "shared", dtype_text(cast<MemRefType>(op.getType()).getElementType()),
            shape_text(op.getType()), ring.getOffset());
     else
@@ -420,7 +422,7 @@ class Emitter {
     }
     for (const std::string& copies :
          copiers_.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
-      line("{}.publish_maxima({}, c);", copies, warps_);
+      line("{}.publish_maxima({}{}, c);", copies, is_of_team(rings.front().getOffset()) ? "teams, " : "", warps_);
     if (!maxima.empty()) call("publish_maxima(block,", maxima);
   }
 
@@ -520,7 +522,7 @@ class Emitter {
     if (!has_teams()) return {names_.of(floats)};
     std::vector<std::string> all;
     for (uint64_t chunk = 0; chunk < kernel_.getTeams(); ++chunk)
-      all.push_back(fmt::format("slot_of<{}>(block, {}).floats({})", slot_bytes(), chunk,
+      all.push_back(fmt::format("slot_of<{}>(block, {}).floats({})", warp::team_bytes(kernel_), chunk,
                                 floats.getDefiningOp<warp::FloatsOp>().getOffset()));
     return all;
   }

@@ -77,15 +77,16 @@ std::string config_of(const Manifest& manifest, const std::string& io, llvm::Str
                      compute.str());
 }
 
-std::string team_comment(warp::KernelOp kernel, int64_t teams) {
-  int64_t rounds = static_cast<int64_t>(kernel.getRounds()), rows = warp::row_warps(kernel);
-  int64_t bytes = static_cast<int64_t>(kernel.getSharedBytes()) / (teams * rounds);
-  int64_t warps = warp::team_warps(kernel);
-  if (rounds == 1)
-    return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", teams, warps, bytes);
+std::string team_comment(warp::KernelOp kernel) {
+  if (kernel.getRounds() == 1)
+    return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", kernel.getTeams(),
+                       warp::team_warps(kernel), warp::slot_bytes(kernel));
   return fmt::format(
-      "//   {} teams of {} warps behind {} of the state, a round ahead of them, each with {} slots of {} bytes:\n//\n",
-      teams, warps, rows, rounds, bytes);
+      "//   {} teams of {} warps behind {} of the state, a round ahead of them, each with {} bytes for all rounds and "
+      "two "
+      "slots\n//   of {} bytes, by turns:\n//\n",
+      kernel.getTeams(), warp::team_warps(kernel), warp::row_warps(kernel), kernel.getOfTeam(),
+      warp::slot_bytes(kernel));
 }
 
 }  // namespace
@@ -153,7 +154,7 @@ std::string header_comment(warp::KernelOp kernel) {
       manifest.kernel, manifest.config, manifest.arch, manifest.warps,
       manifest.segments > 1 ? fmt::format(" and {} segments", manifest.segments) : "", manifest.shared_bytes,
       kernel.getBlocks());
-  if (int64_t teams = static_cast<int64_t>(kernel.getTeams()); teams > 1) text += team_comment(kernel, teams);
+  if (kernel.getTeams() > 1) text += team_comment(kernel);
   std::string map = shared_map(kernel);
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(map).split(lines, '\n', -1, false);

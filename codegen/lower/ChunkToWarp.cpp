@@ -191,7 +191,7 @@ class KernelBuilder {
     auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), crew_.warps(), blocks_, program_.getChunk(),
                                          program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
                                          tensors_, arch, backward(), program_.getSavedEvery(), program_.getSegments(),
-                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds);
+                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds, of_team_);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_->buffers().declare();
@@ -256,9 +256,12 @@ class KernelBuilder {
     main_->plan(ahead == Ahead::early);
     if (ahead == Ahead::states || ahead == Ahead::groups) main_->buffers().stage_state("S_staged");
     if (recompute_) plan_recompute(stored);
-    std::vector<SharedBuffer*> all;
-    for (SharedBuffer& space : spaces_) all.push_back(&space);
-    shared_ = allocate(all) * crew_.slots();
+    std::vector<SharedBuffer*> of_team, all;
+    for (SharedBuffer& space : spaces_) (space.of_team ? of_team : all).push_back(&space);
+    of_team_ = allocate(of_team);
+    const std::int64_t slot = allocate(all);
+    for (SharedBuffer* space : all) space->offset += of_team_;
+    shared_ = crew_.teams * (of_team_ + crew_.rounds * slot);
   }
 
   void plan_recompute(Stored stored) {
@@ -458,7 +461,7 @@ class KernelBuilder {
   Ahead ahead_ = Ahead::inputs;
   std::deque<SharedBuffer> spaces_;
   std::optional<WarpBuilder> main_, again_;  // of the program; of the one that recomputes states, if there is one
-  std::int64_t shared_ = 0;
+  std::int64_t shared_ = 0, of_team_ = 0;
   ArrayAttr tensors_;
 };
 

@@ -11,7 +11,6 @@ struct Crew {
 
   int preparers() const { return rounds > 1 ? teams * team_warps : 0; }
   int warps() const { return rows + preparers(); }
-  int slots() const { return teams * rounds; }
 };
 
 }  // namespace wkvc

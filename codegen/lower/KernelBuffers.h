@@ -75,6 +75,7 @@ class KernelBuffers {
   void plan_values();
   void plan_scratch();
   KernelBuffer planned(mlir::Operation* op);
+  bool is_of_team(int last_phase) const;  // what is read up to there
   SharedBuffer* reserve(const std::string& name, std::int64_t bytes, int from, int to);
   void declare_floats(KernelBuffer& buffer, const std::string& name);
   void declare_tile(KernelBuffer& buffer);

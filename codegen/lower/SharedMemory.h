@@ -13,6 +13,7 @@ struct SharedBuffer {
   int from = 0, to = 0;  // first phase that writes it, last that reads it; rings live in all phases
   std::int64_t offset = -1;
   std::int64_t alignment = 16;  // a piece of cp.async, a row of ldmatrix
+  bool of_team = false;         // where rounds take turns: for any round, as only those who prepare one use it
 };
 
 // Sets every offset (a multiple of its alignment) and returns the bytes needed: first fit, largest first.

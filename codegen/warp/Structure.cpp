@@ -91,7 +91,11 @@ void collect_spans(Operation* op, std::vector<Span>& spans) {
   }
 }
 
-LogicalResult verify_span(const Span& span, int64_t shared) {
+// `of_team` bytes come first, which nothing shares with a slot.
+LogicalResult verify_span(const Span& span, int64_t shared, int64_t of_team) {
+  if (span.begin < of_team && span.end > of_team)
+    return span.op->emitOpError("bytes ") << span.begin << " to " << span.end << ": the first " << of_team
+                                          << " are a team's, those behind them a round's";
   if (span.begin >= 0 && span.begin % 16 == 0 && span.end <= shared) return success();
   return span.op->emitOpError("bytes ") << span.begin << " to " << span.end << " of " << shared
                                         << ": offsets are multiples of 16 inside the kernel's shared memory";
@@ -132,7 +136,9 @@ class Structure {
 
   LogicalResult verify_spans() {
     for (const Span& span : spans_)
-      if (failed(verify_span(span, signed_value(kernel_.getSharedBytes()) / (teams() * rounds())))) return failure();
+      if (failed(verify_span(span, signed_value(kernel_.getOfTeam()) + slot_bytes(kernel_),
+                             signed_value(kernel_.getOfTeam()))))
+        return failure();
     return verify_apart(spans_);
   }
 
@@ -242,6 +248,15 @@ class Structure {
           "which ends warp.prepare and begins the loop over rounds");
     if (!isa<BarrierOp>(op) && (last || (first && isa<LoopOp>(parent))))
       return op->emitOpError("is where the barrier of a round belongs");
+    auto is_of_team = [&](Value x) {
+      Operation* from = x.getDefiningOp();
+      auto offset = from ? from->getAttrOfType<IntegerAttr>("offset") : IntegerAttr();
+      return offset && isa<RingOp, BufferOp, FloatsOp>(from) && offset.getInt() < signed_value(kernel_.getOfTeam());
+    };
+    if (llvm::any_of(op->getOperands(), is_of_team) && !op->getParentOfType<TeamOp>())
+      return op->emitOpError("uses what the teams overwrite meanwhile: only slots are by turns");
+    if (auto copy = dyn_cast<CopyOp>(op); copy && copy.getAhead() && !is_of_team(copy.getRing()))
+      return op->emitOpError("is to a slot that is not this round's: only a team's own rings are copied to ahead");
     if (!isa<KernelOp>(parent)) return success();
     auto prepare = *kernel_.getBody().getOps<PrepareOp>().begin();
     const bool early = op->isBeforeInBlock(prepare);
@@ -573,13 +588,20 @@ int64_t map_rows(KernelOp kernel) {
 }
 
 LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
-  int64_t teams = signed_value(kernel.getTeams()), slots = teams * signed_value(kernel.getRounds());
+  int64_t teams = signed_value(kernel.getTeams()), of_team = signed_value(kernel.getOfTeam());
   if (!in_range(kernel.getTeams(), 1, rec::max_teams) || warps % teams)
     return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its " << warps
                                 << " warps, up to " << rec::max_teams;
-  if (slots > 1 && signed_value(kernel.getSharedBytes()) % (16 * slots))
+  if (of_team < 0 || of_team % 16 || of_team > team_bytes(kernel))
+    return kernel.emitOpError() << "gives " << of_team << " bytes of " << team_bytes(kernel)
+                                << " to a team for all rounds; expected a multiple of 16, no more than there are";
+  bool even = teams * (of_team + signed_value(kernel.getRounds()) * slot_bytes(kernel)) ==
+                  signed_value(kernel.getSharedBytes()) &&
+              slot_bytes(kernel) % 16 == 0;
+  if (teams > 1 && !even)
     return kernel.emitOpError() << "has " << signed_value(kernel.getSharedBytes()) << " bytes of shared memory for "
-                                << slots << " slots of teams; expected a multiple of 16 for each";
+                                << teams << " teams; expected a multiple of 16 for each"
+                                << (kernel.getRounds() > 1 ? " and for each of its rounds" : "");
   return success();
 }
 
@@ -625,6 +647,12 @@ LogicalResult verify_numbers(KernelOp kernel) {
 int64_t row_warps(KernelOp kernel) {
   if (kernel.getRounds() == 1) return signed_value(kernel.getWarps());
   return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / 16;
+}
+
+int64_t team_bytes(KernelOp kernel) { return signed_value(kernel.getSharedBytes()) / signed_value(kernel.getTeams()); }
+
+int64_t slot_bytes(KernelOp kernel) {
+  return (team_bytes(kernel) - signed_value(kernel.getOfTeam())) / signed_value(kernel.getRounds());
 }
 
 int64_t team_warps(KernelOp kernel) {

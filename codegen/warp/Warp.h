@@ -37,6 +37,10 @@ int64_t slab_width(mlir::Value column);
 int64_t row_warps(KernelOp kernel);
 int64_t team_warps(KernelOp kernel);
 
+// Of a kernel's shared memory: a team's share, of which a slot comes behind what is the team's for all rounds.
+int64_t team_bytes(KernelOp kernel);
+int64_t slot_bytes(KernelOp kernel);
+
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(mlir::MemRefType tile);
 int64_t exchanged_bytes(mlir::MemRefType tile);  // without padding

@@ -47,14 +47,14 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     With `teams` of warps it goes through rounds of as many chunks: each team prepares one of them, then all warps take
     the state through the round. Each chunk of a round has a slot of its own in shared memory; offsets are inside it.
     With 2 `rounds` there are slots for as many, by turns, and teams are of warps behind those of the state: warp.prepare
-    is theirs, a round ahead.
+    is theirs, a round ahead. What lies in the first `of_team` bytes is then the team's for all rounds.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
                        StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward,
                        DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<I64Attr, "1">:$segments,
                        OptionalAttr<StrAttr>:$summary, DefaultValuedAttr<I64Attr, "1">:$teams,
-                       DefaultValuedAttr<I64Attr, "1">:$rounds);
+                       DefaultValuedAttr<I64Attr, "1">:$rounds, DefaultValuedAttr<I64Attr, "0">:$of_team);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `for` $op `warps` $warps `blocks` $blocks `chunk` $chunk `head` $key_dim `x` $value_dim

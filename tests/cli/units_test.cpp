@@ -252,6 +252,20 @@ TEST(Options, OfTeams) {
   EXPECT_EQ(settled_options(options.parse(), Stage::warp), std::vector<std::string>{"--teams"});
 }
 
+TEST(Options, OfRounds) {
+  ConfigOptions options;
+  options.teams = "2";
+  for (const char* wrong : {"0", "-1", "3", "2.0", "", "2,2"}) {
+    options.rounds = wrong;
+    EXPECT_THROW(options.parse(), UserError) << wrong;
+  }
+  options.rounds = "2";
+  EXPECT_EQ(options.parse().rounds, 2);
+  EXPECT_EQ(settled_options(options.parse(), Stage::warp), (std::vector<std::string>{"--teams", "--rounds"}));
+  options.rounds = "auto";
+  EXPECT_EQ(options.parse().rounds, 0);
+}
+
 TEST(Options, OfSegments) {
   EXPECT_EQ(parse_segments("auto"), 0);
   EXPECT_EQ(parse_segments("16"), 16);

@@ -121,23 +121,45 @@ TEST_P(Forward, TeamsOfOtherRecurrences) {
   }
 }
 
+// Teams of warps of their own, a round ahead: with fewer chunks than a round has, one round, and more than they keep.
+TEST_P(Forward, RoundsAhead) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    for (Config config : {kDtypes[0], kDtypes[1], kDtypes[2]}) {
+      config.rounds = 2;
+      config.teams = config.mma == "f16" ? 4 : 2;
+      config.key_dim = config.value_dim = config.mma == "f32" ? 32 : 64;
+      config.segments = config.mma == "bf16" ? 3 : 0;
+      for (std::int64_t tokens : {1, 17, 63, 290}) check(definition, config, {2, tokens, 2});
+    }
+  }
+  Config odd = config_of("f16", "bf16", 48, 80);
+  odd.teams = 3;
+  odd.rounds = 2;
+  check(rwkv7(), odd, {1, 150, 2});
+  Config wide = config_of("f16", "bf16", 128, 64);
+  wide.teams = wide.rounds = 2;
+  check(rwkv7(), wide, {1, 100, 2});
+}
+
 // Behind teams as exact as without; or teams say what crosses.
 TEST_P(Forward, TeamsOfEveryRecurrence) {
   std::vector<Definition> all = recurrences();
   all.push_back(rwkv7_logw());
   int with_teams = 0;
   for (const Definition& definition : all) {
-    const auto errors_of = [&](int teams) {
+    const auto errors_of = [&](int teams, int rounds) {
       Config config = config_of("f16", "bf16", 64, 64);
       config.teams = teams;
+      config.rounds = rounds;
       const Program program = Program::load(cuda_text(definition, config), GetParam());
       const Problem problem = random_problem(program.manifest(), {1, 70, 2}, 5);
       return run_and_compare(program, rec_text(definition, config), problem);
     };
     try {
-      const Errors errors = errors_of(2), alone = errors_of(1);
+      const Errors errors = errors_of(2, 1), ahead = errors_of(2, 2), alone = errors_of(1, 1);
       for (const auto& [name, error] : errors)
         EXPECT_LE(error, 1.2 * std::max(alone.at(name), 1.8e-3)) << definition.name << ": " << name;
+      EXPECT_EQ(ahead, errors) << definition.name;
       ++with_teams;
     } catch (const UserError& error) {
       EXPECT_NE(std::string(error.what()).find("teams"), std::string::npos) << error.what();
@@ -198,6 +220,8 @@ TEST_P(Forward, UnalignedRows) {
     Config config = config_of("f16", "bf16");
     config.teams = 2;
     check(definition, config, {2, 37, 3}, unaligned);
+    config.rounds = 2;
+    check(definition, config, {2, 37, 3}, unaligned);
   }
 }
 
@@ -222,6 +246,8 @@ TEST_P(Forward, RepeatedKey) {
   std::vector<Config> configs = kDtypes;
   configs.push_back(kDtypes[0]);
   configs.back().teams = 4;
+  configs.push_back(configs.back());
+  configs.back().rounds = 2;
   for (double beta : {0.9, 1.0}) {
     for (const Config& config : configs) {
       check(rwkv7(), config, {1, 200, 1}, [&](Problem& problem) {

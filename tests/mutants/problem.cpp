@@ -107,6 +107,11 @@ MutantProblem teams_problem(const Definition& definition, Config config) {
   return mutant_problem(definition, config);
 }
 
+MutantProblem ahead_problem(const Definition& definition, Config config) {
+  config.rounds = 2;
+  return teams_problem(definition, config);
+}
+
 MutantProblem pairs_problem(const Definition& definition, Config config) {
   config.save_every = 32;
   return backward_problem_of(definition, config, 70);

@@ -19,8 +19,10 @@ struct MutantProblem {
 };
 
 MutantProblem mutant_problem(const Definition& definition, Config config);
-// The same in teams of two warps.
+// The same in teams.
 MutantProblem teams_problem(const Definition& definition, Config config);
+// The same in teams of warps of their own, a round ahead.
+MutantProblem ahead_problem(const Definition& definition, Config config);
 
 // The kernel of the backward pass, for small heads, with what the forward kernel saved: all states, those of every
 // second chunk, or of every fourth, and at the end of the sequence a group of one chunk.

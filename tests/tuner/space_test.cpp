@@ -24,6 +24,9 @@ TEST(Space, HasEveryCombinationOnce) {
   const auto in_teams = [](const Config& config) { return config.backward_teams == 2; };
   EXPECT_TRUE(std::ranges::any_of(space, in_teams));
   for (const Config& config : space) EXPECT_TRUE(!in_teams(config) || config.save_every == 2 * config.chunk);
+  std::set<std::pair<int, int>> crews;
+  for (const Config& config : space) crews.emplace(config.teams, config.rounds);
+  EXPECT_EQ(crews, (std::set<std::pair<int, int>>{{1, 1}, {2, 1}, {2, 2}, {4, 2}}));
 }
 
 TEST(Space, SavesAStateForEachRoundOfTheTeamsGiven) {
@@ -62,6 +65,7 @@ TEST(Space, LeavesAloneWhatIsSettled) {
   config.blocks = 2;
   config.backward_blocks = 1;
   config.teams = 1;
+  config.rounds = 1;
   config.backward_teams = 1;
   config.saved = "bf16";
   config.save_every = 32;

@@ -404,6 +404,47 @@ TEST(Teams, DivideTheWarps) {
   expect_contains(error_of(with_teams("", "1")), "belongs in a kernel of several teams");
 }
 
+class LinesBeforeRounds : public testing::TestWithParam<Case> {};
+
+TEST_P(LinesBeforeRounds, AreRefused) { expect_contains(error_of(with_rounds(GetParam().lines)), GetParam().error); }
+
+const Case lines_before_rounds[] = {
+    {"NothingPrepared", "", "of 2 rounds needs exactly one warp.prepare"},
+    {"NoBarrier", "warp.prepare {\n  warp.team {\n  }\n}\n", "is where the barrier of a round belongs"},
+    {"BarrierFirst", "warp.prepare {\n  warp.barrier\n  warp.team {\n  }\n}\n", "would wait for warps"},
+    {"BarrierOfTheBlock", "warp.prepare {\n  warp.barrier\n}\nwarp.barrier\n", "would wait for warps"},
+    {"NothingOfATeam", "warp.prepare {\n  warp.wait_copies 0\n  warp.barrier\n}\n", "is for others than teams to do"},
+    {"TeamsThatHaveEnded", "warp.prepare {\n  warp.barrier\n}\nwarp.team {\n}\n", "belongs before warp.prepare"},
+    {"StatesOfTeams", "%0 = warp.load_state \"initial_state\" : vector<16x32xf32>\nwarp.prepare {\n  warp.barrier\n}\n",
+     "belongs after warp.prepare"},
+    {"CopyToAnotherRoundsSlot",
+     "warp.prepare {\n  warp.team {\n    warp.copy %v_ring ahead 2 : memref<16x32xbf16, 3>\n  }\n  warp.barrier\n}\n",
+     "is to a slot that is not this round's"},
+    {"AcrossTheBoundary",
+     "%0 = warp.floats offset 2032 live 9 to 9 : memref<16xf32, 3>\nwarp.prepare {\n  warp.barrier\n}\n",
+     "the first 2048 are a team's"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Warp, LinesBeforeRounds, testing::ValuesIn(lines_before_rounds), name_of_case);
+
+TEST(Rounds, NeedTeamsOfTheirOwn) {
+  const std::string prepare = "warp.prepare {\n  warp.barrier\n}\n";
+  const auto of = [&](const std::string& attributes, const std::string& numbers) {
+    return error_of(with_rounds(prepare, attributes, numbers + " blocks 1 chunk 16 head 32 x 32 shared 36864"));
+  };
+  expect_contains(of("", "warps 2"), "has 2 warps, 2 of them for rows; expected more, of teams");
+  expect_contains(of("", "warps 5"), "has 2 teams; expected a number that divides its 3 warps");
+  expect_contains(of("of_team = 2040 : i64, ", "warps 4"), "gives 2040 bytes of 18432 to a team");
+  expect_contains(of("of_team = 18448 : i64, ", "warps 4"), "gives 18448 bytes of 18432 to a team");
+  expect_contains(of("backward, of_team = 2048 : i64, ", "warps 4"), "those are of several teams, in a forward kernel");
+  std::string three = with_rounds(prepare);
+  three.replace(three.find("rounds = 2"), 10, "rounds = 3");
+  expect_contains(error_of(three), "has 3 rounds; expected 1 or 2");
+  std::string one = with_rounds(prepare, "");
+  one.replace(one.find("rounds = 2"), 10, "rounds = 1").replace(one.find("warps 4"), 7, "warps 2");
+  expect_contains(error_of(one), "belongs in a kernel of 2 rounds");
+}
+
 class Buffers : public testing::TestWithParam<Case> {};
 
 TEST_P(Buffers, AreRefused) { expect_contains(error_of(with_buffers(GetParam().lines)), GetParam().error); }

@@ -42,6 +42,19 @@ TEST(RoundTrip, Teams) {
   EXPECT_EQ(reprinted(text), text);
 }
 
+const char* const prepared = R"(  warp.prepare {
+    warp.team {
+      warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>
+    }
+    warp.barrier
+  }
+)";
+
+TEST(RoundTrip, Rounds) {
+  const std::string text = with_rounds(prepared);
+  EXPECT_EQ(reprinted(text), text);
+}
+
 TEST(RoundTrip, EveryOperation) {
   const std::string more = R"(  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
   %slabs = warp.buffer offset 5264 scale 7840 slabs "rows" live 2 to 3 : memref<32x16xf16, 3>

@@ -71,6 +71,30 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
 )";
 }
 
+// A kernel of two rounds for two teams of one warp behind two, with these lines before the loop over rounds.
+inline std::string with_rounds(const std::string& lines, const std::string& attributes = "of_team = 2048 : i64, ",
+                               const std::string& numbers = "warps 4 blocks 1 chunk 16 head 32 x 32 shared 36864") {
+  return "warp.kernel \"example_forward\" for \"example\" " + numbers + " compute \"f16\" arch \"sm_90a\" tensors " +
+         tensors() + " attributes {" + attributes + R"(rounds = 2 : i64, teams = 2 : i64} {
+  %k_ring = warp.ring "k" offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
+  %v_ring = warp.ring "k" offset 2048 stages 1 by 0 : memref<16x32xbf16, 3>
+  %k_max = warp.floats offset 4096 live 0 to 3 : memref<1xf32, 3>
+  %h = warp.buffer offset 4112 live 0 to 1 : memref<32x32xf16, 3>
+)" + lines + R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
+  %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
+  ^bb0(%S: vector<16x32xf32>):
+    warp.barrier
+    %round = warp.loop %S over "round" : vector<16x32xf32> {
+    ^bb0(%S_chunk: vector<16x32xf32>):
+      warp.yield %S_chunk : vector<16x32xf32>
+    }
+    warp.yield %round : vector<16x32xf32>
+  }
+  warp.store_state "final_state" %final : vector<16x32xf32>
+}
+)";
+}
+
 // A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 17.
 inline std::string with(const std::string& lines) { return header() + buffers() + loop() + lines + ending(); }
 

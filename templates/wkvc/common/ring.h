@@ -76,8 +76,10 @@ class Copies {
 
   // Of a chunk whose copies have been waited for. A block.barrier() belongs between this and reading, and another one
   // before the next chunk's.
-  WKVC_INLINE void publish_maxima(const BlockBase& block, int chunk) const {
-    WKVC_FOR(n, Count, tensors_[n].publish_maximum(block, chunk));
+  WKVC_INLINE void publish_maxima(const BlockBase& block, int chunk) const { publish_maxima(block, block, chunk); }
+  // Where the slots of maxima lie in other memory than the rings.
+  WKVC_INLINE void publish_maxima(const BlockBase& rings, const BlockBase& maxima, int chunk) const {
+    WKVC_FOR(n, Count, tensors_[n].publish_maximum(rings, maxima, chunk));
   }
 
  private:
@@ -95,10 +97,10 @@ class Copies {
     WKVC_INLINE void copy(const BlockBase& block, int chunk, int valid, bool aligned) const {
       if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(chunk), valid, aligned);
     }
-    WKVC_INLINE void publish_maximum(const BlockBase& block, int chunk) const {
+    WKVC_INLINE void publish_maximum(const BlockBase& rings, const BlockBase& maxima, int chunk) const {
       if (maximum == kNowhere) return;
-      const float largest = copied_max(tile(block, chunk));
-      if (lanes::is_first()) *block.floats(maximum) = largest;
+      const float largest = copied_max(tile(rings, chunk));
+      if (lanes::is_first()) *maxima.floats(maximum) = largest;
     }
   };
 

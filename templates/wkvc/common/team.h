@@ -19,15 +19,15 @@ WKVC_INLINE constexpr int last_round(int begin, int end) {
   return begin + (end - begin + Teams - 1) / Teams * Teams - Teams;
 }
 
-// Which slot a chunk has: the `chunk`-th of its round, of the rounds' chunks from the first on `before` are before it.
-template <int Teams, int Rounds>
-WKVC_INLINE constexpr int slot_number(int before, int chunk) {
-  return Rounds == 1 ? chunk : before / Teams % Rounds * Teams + chunk;
+// What to add to a slot's memory for the round that `before` chunks come before: slots of `Turn` bytes, by turns.
+template <int Teams, int Turn>
+WKVC_INLINE constexpr int turn_of(int before) {
+  return before / Teams % 2 * Turn;
 }
 
-// To what speaks of warps, barriers and shared memory a team is a block: `Teams` of them, of `Bytes` a slot, of the
-// warps from `First` on.
-template <int Teams, int Bytes, int Rounds = 1, int First = 0>
+// To what speaks of warps, barriers and shared memory a team is a block: `Teams` of them, of `Bytes` each, of the warps
+// from `First` on. With a `Turn` these bytes end with two slots of so many, and begin with what is for any round.
+template <int Teams, int Bytes, int Turn = 0, int First = 0>
 struct Team : BlockBase {
   int chunk;  // of each round, this team's; one that no round has for warps that are in no team
 
@@ -42,7 +42,7 @@ struct Team : BlockBase {
   // With the slot of the round that `before` chunks come before.
   WKVC_INLINE Team in_round(int before) const {
     Team team = *this;
-    team.memory += slot_number<Teams, Rounds>(before, 0) * Bytes;
+    team.memory += turn_of<Teams, Turn>(before);
     return team;
   }
   // The last chunk from `begin` to before `end` that this team prepares; before `begin` if there is none.
@@ -75,10 +75,10 @@ struct Team : BlockBase {
   const Block& block_;
 };
 
-// The block with slot `number` as its shared memory.
+// The block with the slot of chunk `chunk` of the round as its shared memory.
 template <int Bytes>
-WKVC_INLINE Block slot_of(Block block, int number) {
-  block.memory += number * Bytes;
+WKVC_INLINE Block slot_of(Block block, int chunk, int turn = 0) {
+  block.memory += chunk * Bytes + turn;
   return block;
 }
 

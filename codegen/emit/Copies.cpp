@@ -50,19 +50,21 @@ void Copiers::add(const AlikeRings& rings, const std::string& variable) {
     for (warp::RingOp ring : turn) by_ring_[ring] = variable;
 }
 
-std::vector<std::string> Copiers::of(const std::vector<warp::RingOp>& rings, const char* what,
-                                     llvm::function_ref<bool(warp::RingOp)> needed) const {
-  std::vector<std::string> variables;
+std::vector<Copier> Copiers::of(const std::vector<warp::RingOp>& rings, const char* what,
+                                llvm::function_ref<bool(warp::RingOp)> needed) const {
+  std::vector<Copier> copiers;
+  auto is_one = [&](const std::string& variable) {
+    return llvm::any_of(copiers, [&](const Copier& copier) { return copier.variable == variable; });
+  };
   for (warp::RingOp ring : rings)
-    if (std::string variable = by_ring_.lookup(ring); !llvm::is_contained(variables, variable))
-      variables.push_back(variable);
+    if (std::string variable = by_ring_.lookup(ring); !is_one(variable)) copiers.push_back({variable, ring});
   for (auto& [op, variable] : by_ring_) {
     auto ring = cast<warp::RingOp>(op);
-    if (llvm::is_contained(variables, variable) && needed(ring) && !llvm::is_contained(rings, ring))
+    if (is_one(variable) && needed(ring) && !llvm::is_contained(rings, ring))
       user_error("kernel: rings with tiles of one kind are {} together, in a row; that of '{}' is missing", what,
                  ring.getTensor().str());
   }
-  return variables;
+  return copiers;
 }
 
 }  // namespace wkvc

@@ -27,15 +27,20 @@ std::string layout_of(warp::RingOp ring);
 // The slots to which the largest element of a ring's chunk goes; null if nobody needs it.
 mlir::Value maximum_of(warp::RingOp ring);
 
-// The variables that copy rings.
+// A variable that copies rings, which lie in one place, and one of them.
+struct Copier {
+  std::string variable;
+  warp::RingOp ring;
+};
+
 class Copiers {
  public:
   void add(const AlikeRings& rings, const std::string& variable);
 
   // Those of these rings. All of their rings for which `needed` holds have to be among these; else a UserError says
   // that they are not `what` together.
-  std::vector<std::string> of(const std::vector<warp::RingOp>& rings, const char* what,
-                              llvm::function_ref<bool(warp::RingOp)> needed) const;
+  std::vector<Copier> of(const std::vector<warp::RingOp>& rings, const char* what,
+                         llvm::function_ref<bool(warp::RingOp)> needed) const;
 
  private:
   llvm::MapVector<mlir::Operation*, std::string> by_ring_;

@@ -397,8 +397,8 @@ class Emitter {
     }
     std::vector<warp::RingOp> rings;
     for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
-    for (const std::string& copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
-      line("if ({}) {}.copy(args, {}, {});", exists, copies, owner(rings.front()), chunk);
+    for (Copier copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
+      line("if ({}) {}.copy(args, {}, {});", exists, copies.variable, owner(copies.ring), chunk);
   }
 
   void write(warp::CurrentOp op) {
@@ -420,9 +420,9 @@ class Emitter {
       else
         maxima.push_back(fmt::format("maximum({}, {})", expr(x.getX()), names_.of(x.getSlots())));
     }
-    for (const std::string& copies :
-         copiers_.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
-      line("{}.publish_maxima({}{}, c);", copies, is_of_team(rings.front().getOffset()) ? "teams, " : "", warps_);
+    for (Copier copies : copiers_.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
+      line("{}.publish_maxima({}{}, c);", copies.variable, is_of_team(copies.ring.getOffset()) ? "teams, " : "",
+           warps_);
     if (!maxima.empty()) call("publish_maxima(block,", maxima);
   }
 

@@ -96,6 +96,10 @@ void WarpBuilder::prepare_round() {
   prepare_chunk();
 }
 
+bool WarpBuilder::has_second_phase() {
+  return !ops_of(Owner::slab, 1).empty() || !ops_of(Owner::matrix, 1).empty();
+}
+
 void WarpBuilder::prepare_chunk() {
   auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
   const bool early = copies_.has_early();
@@ -106,9 +110,13 @@ void WarpBuilder::prepare_chunk() {
   for (phase_ = 0; phase_ < placement_.first_of_rows(); ++phase_) {
     auto slab_ops = ops_of(Owner::slab, phase_), matrix_ops = ops_of(Owner::matrix, phase_);
     if (phase_ && !(slab_ops.empty() && matrix_ops.empty())) create<warp::BarrierOp>();
-    if (phase_ == 1) copies_.start_early(crew_.teams);
+    if (phase_ == 1 && has_second_phase()) copies_.start_early(crew_.teams);
     slabs(slab_ops);
     matrices(matrix_ops);
+  }
+  if (early && !has_second_phase()) {
+    create<warp::BarrierOp>();
+    copies_.start_early(crew_.teams);
   }
   if (early && copies_.has_late()) {
     create<warp::WaitCopiesOp>(1);

@@ -25,7 +25,7 @@ class WarpBuilder {
               std::deque<SharedBuffer>& spaces, int first_phase);
   WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 
-  void plan(bool early = false);  // early: copies to what the first phase has read, if a barrier follows it
+  void plan(bool early = false);  // early: copies to what the first phase has read, once a barrier follows it
   KernelBuffers& buffers() { return buffers_; }
   ChunkCopies& copies() { return copies_; }
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
@@ -53,6 +53,7 @@ class WarpBuilder {
 
  private:
   void wait_for_round();
+  bool has_second_phase();  // whether a barrier follows the first phase of what teams prepare
   void prepare_chunk();
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 

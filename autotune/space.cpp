@@ -56,7 +56,8 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   vary(space, base.rounds == 0 && base.pass != "backward", std::array{1, 2},
        [](Config& config, int rounds) { config.rounds = rounds; });
   std::erase_if(space, [&](const Config& config) {
-    const bool crowded = base.teams == 0 && config.teams > 2 && config.rounds == 1;  // slower than two wherever measured
+    // More teams of the same warps: slower wherever that was measured.
+    const bool crowded = base.teams == 0 && config.teams > 2 && config.rounds == 1;
     return crowded || (config.rounds > 1 && config.teams < 2);
   });
   if (base.pass == "forward") return space;

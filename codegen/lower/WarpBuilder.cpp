@@ -96,9 +96,7 @@ void WarpBuilder::prepare_round() {
   prepare_chunk();
 }
 
-bool WarpBuilder::has_second_phase() {
-  return !ops_of(Owner::slab, 1).empty() || !ops_of(Owner::matrix, 1).empty();
-}
+bool WarpBuilder::has_second_phase() { return !ops_of(Owner::slab, 1).empty() || !ops_of(Owner::matrix, 1).empty(); }
 
 void WarpBuilder::prepare_chunk() {
   auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };

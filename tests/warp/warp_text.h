@@ -80,7 +80,8 @@ inline std::string with_rounds(const std::string& lines, const std::string& attr
   %v_ring = warp.ring "k" offset 2048 stages 1 by 0 : memref<16x32xbf16, 3>
   %k_max = warp.floats offset 4096 live 0 to 3 : memref<1xf32, 3>
   %h = warp.buffer offset 4112 live 0 to 1 : memref<32x32xf16, 3>
-)" + lines + R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
+)" + lines +
+         R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
   %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
     warp.barrier

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "codegen/config.h"
+
 namespace wkvc {
 namespace {
 
@@ -46,6 +48,7 @@ bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) 
 }
 
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) {
+  if (base.teams != 0) check_rounds(base);
   std::vector<Config> space{base};
   vary(space, base.chunk == 0, std::array{16, 32, 48, 64}, [](Config& config, int chunk) { config.chunk = chunk; });
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });

@@ -29,6 +29,12 @@ void check_backward_option(const Config& config, const char* option) {
     user_error("{} is an option of the backward pass: give --pass backward or --pass both, too", option);
 }
 
+void check_rounds(const Config& config) {
+  if (config.rounds > 1 && config.teams < 2)
+    user_error("--rounds {}: rounds are of a chunk for each of several teams: give --teams, too, such as --teams 2",
+               config.rounds);
+}
+
 void check_config(const Config& config) {
   expect_one_of("--pass", config.pass, {"forward", "backward", "both"});
   expect_one_of("--arch", config.arch, {"sm_90a"});
@@ -42,8 +48,7 @@ void check_config(const Config& config) {
         "--teams {}: --pass backward has no forward kernel: give --pass both, or --teams 1,{} for the backward one",
         config.teams, config.teams);
   expect_range("--rounds", config.rounds, 0, rec::max_rounds);
-  if (config.rounds > 1 && config.teams < 2)
-    user_error("--rounds {}: rounds are of a chunk for each team: give --teams, too, such as --teams 2", config.rounds);
+  check_rounds(config);
   expect_range("--segments", config.segments, 0, rec::max_segments);
   check_backward_option(config, config.save_every           ? "--save-every"
                                 : !config.saved.empty()     ? "--saved"

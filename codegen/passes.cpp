@@ -101,15 +101,13 @@ void slice_programs(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) slice(program);
 }
 
-int rounds_of(chunk::ProgramOp program, const Config& config) {
-  return program.getBackward() ? 1 : std::max(1, config.rounds);
-}
-
-// Summaries have more warps, which teams need not divide.
-int teams_of(chunk::ProgramOp program, const Config& config) {
-  int teams = std::max(1, program.getBackward() ? config.backward_teams : config.teams);
-  bool divides = rounds_of(program, config) > 1 || row_warps_of(program) % teams == 0;
-  return program.getSummary() && (program.getBackward() || !divides) ? 1 : teams;
+// Summaries have more warps than what teams were chosen for; those of backward passes have none.
+Crew crew_for(chunk::ProgramOp program, const Config& config) {
+  const bool backward = program.getBackward();
+  const Crew crew = crew_of(program, std::max(1, backward ? config.backward_teams : config.teams),
+                            backward ? 1 : std::max(1, config.rounds));
+  const bool alone = program.getSummary() && (backward || !is_possible(crew));
+  return alone ? crew_of(program, 1, 1) : crew;
 }
 
 void lower_to_warp(Work& work, const Config& config) {
@@ -125,7 +123,7 @@ void lower_to_warp(Work& work, const Config& config) {
     }
     int blocks = summary ? 0 : backward ? config.backward_blocks : config.blocks;
     chunk_to_warp(program, backward && !summary ? recompute : none, maps, config.arch, blocks,
-                  teams_of(program, config), rounds_of(program, config), *kernels);
+                  crew_for(program, config), *kernels);
   }
   work.module = std::move(kernels);
 }

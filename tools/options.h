@@ -17,8 +17,7 @@ class App;
 namespace wkvc {
 
 // [config]: --head --io --mma --state --chunk --sram --arch --blocks --teams --rounds --segments --pass, and of the
-// backward pass
-// --save-every --saved --grad.
+// backward pass --save-every --saved --grad.
 struct ConfigOptions {
   std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, teams, rounds, segments, pass, save_every,
       saved, gradients;

@@ -82,9 +82,8 @@ std::string team_comment(warp::KernelOp kernel) {
     return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", kernel.getTeams(),
                        warp::team_warps(kernel), warp::slot_bytes(kernel));
   return fmt::format(
-      "//   {} teams of {} warps behind {} of the state, a round ahead of them, each with {} bytes for all rounds and "
-      "two "
-      "slots\n//   of {} bytes, by turns:\n//\n",
+      "//   {} teams of {} warps behind {} of the state, a round ahead of them, each with {} bytes for all rounds\n"
+      "//   and two slots of {} bytes, by turns:\n//\n",
       kernel.getTeams(), warp::team_warps(kernel), warp::row_warps(kernel), kernel.getOfTeam(),
       warp::slot_bytes(kernel));
 }

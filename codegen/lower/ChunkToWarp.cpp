@@ -11,20 +11,23 @@ using namespace mlir;
 
 namespace wkvc {
 
-int row_warps_of(chunk::ProgramOp program) {
+static int row_warps_of(chunk::ProgramOp program) {
   return static_cast<int>((static_cast<int64_t>(program.getValueDim()) + map_rows(program)) / 16);
+}
+
+// Warps of their own have a strip of 32 keys each.
+Crew crew_of(chunk::ProgramOp program, int teams, int rounds) {
+  const int row_warps = row_warps_of(program), keys = static_cast<int>(program.getKeyDim());
+  return {row_warps, teams, rounds, rounds > 1 ? std::max(1, keys / 32) : row_warps / teams};
+}
+
+bool is_possible(const Crew& crew) {
+  return crew.warps() <= rec::max_warps && (crew.rounds > 1 || crew.row_warps % crew.teams == 0);
 }
 
 namespace {
 
 constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536, kWarpsPerSm = 64;  // sm_90
-constexpr int kWarpsPerBlock = 32;
-
-// Warps of their own have a strip of 32 keys each.
-Crew crew_of(chunk::ProgramOp program, int teams, int rounds) {
-  const int rows = row_warps_of(program), keys = static_cast<int>(program.getKeyDim());
-  return {rows, teams, rounds, rounds > 1 ? std::max(1, keys / 32) : rows / teams};
-}
 
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room, and in the
 // backward pass a second one.
@@ -124,11 +127,11 @@ void check_teams(chunk::ProgramOp program, const Crew& crew) {
   if (teams == 1) return;
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
                                    program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
-  if (crew.warps() > kWarpsPerBlock)
+  if (crew.warps() > rec::max_warps)
     user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
-               kernel, crew.warps(), crew.preparers(), kWarpsPerBlock);
-  if (!crew.preparers() && crew.rows % teams)
-    user_error("{} has {} warps; expected a number that divides them", kernel, crew.rows);
+               kernel, crew.warps(), crew.preparers(), rec::max_warps);
+  if (!crew.preparers() && crew.row_warps % teams)
+    user_error("{} has {} warps; expected a number that divides them", kernel, crew.row_warps);
   if (program.getBackward()) return check_backward_teams(program, teams);
   Placement placement(program, crew.team_warps);
   for (Operation& op : program.getBody().front()) {
@@ -328,10 +331,11 @@ class KernelBuilder {
   // Before states are loaded: warps that prepare rounds ahead do nothing else.
   void start_teams() {
     main_->buffers().declare_rings(/*everywhere=*/false);
-    team([&] {
+    auto start_copies = [&] {
       main_->copies().start_early(0);
       if (!crew_.preparers()) main_->copies().start_late(0);
-    });
+    };
+    if (main_->copies().has_early() || !crew_.preparers()) team(start_copies);
     if (crew_.preparers()) prepare_ahead();
   }
 
@@ -468,16 +472,15 @@ class KernelBuilder {
 }  // namespace
 
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, llvm::StringRef arch, int blocks,
-                   int teams, int rounds, ModuleOp kernels) {
+                   const Crew& crew, ModuleOp kernels) {
   if (recompute && recompute.getSavedEvery() != program.getSavedEvery())
     user_error("'{}' saves a state every {} chunks and recomputes as though it were every {}",
                program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  const Crew crew = crew_of(program, teams, rounds);
-  check_saved(program, recompute, teams);
+  check_saved(program, recompute, crew.teams);
   check_teams(program, crew);
-  if (teams > 1) make_room_for_products(program, crew.team_warps);
+  if (crew.teams > 1) make_room_for_products(program, crew.team_warps);
   KernelBuilder(program, recompute, maps, blocks, crew, b).run(arch);
   if (program.getSummary()) add_combine(program, b, arch);
   add_batch_sums(program, b, arch);

@@ -4,13 +4,13 @@
 namespace wkvc {
 
 struct Crew {
-  int rows = 1;        // warps with 16 rows of the state, or of the map behind it, each
+  int row_warps = 1;   // with 16 rows of the state, or of the map behind it, each
   int teams = 1;       // that prepare a chunk each
   int rounds = 1;      // of chunks in shared memory at once; 2: warps of their own prepare one ahead
   int team_warps = 1;  // that deal with a chunk's slabs and matrices
 
   int preparers() const { return rounds > 1 ? teams * team_warps : 0; }
-  int warps() const { return rows + preparers(); }
+  int warps() const { return row_warps + preparers(); }
 };
 
 }  // namespace wkvc

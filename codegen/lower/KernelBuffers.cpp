@@ -110,7 +110,7 @@ void KernelBuffers::plan_maximum(llvm::StringRef name) {
   bool of_input = llvm::any_of(
       rings_, [&](auto& ring) { return cast<chunk::InputOp>(ring.first.getDefiningOp()).getSym() == name; });
   // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.
-  maximum.type = floats_type(of_input ? 1 : crew_.rows);  // one warp copied all of an input
+  maximum.type = floats_type(of_input ? 1 : crew_.row_warps);  // one warp copied all of an input
   maximum.space = reserve(name.str() + "_max", warp::shared_bytes(maximum.type), 0, placement_.phases());
 }
 
@@ -172,7 +172,7 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   KernelBuffer buffer;
   if (r == 1 || c == 1) {
     bool partial = is_partial_sum(op, placement_);
-    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? crew_.rows : placement_.slab_count(op);
+    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? crew_.row_warps : placement_.slab_count(op);
     buffer.type = floats_type(parts * r * c);
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
@@ -182,7 +182,7 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
     bool of_values = place.owner == Owner::rows || placement_.slab_axis(op) == Axis::value;
     if (of_values) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
-    int64_t scales = buffer.slabs.empty() ? 1 : crew_.rows;
+    int64_t scales = buffer.slabs.empty() ? 1 : crew_.row_warps;
     buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
     buffer.scale->of_team = buffer.space->of_team;
   }

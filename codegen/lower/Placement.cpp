@@ -262,7 +262,7 @@ void Placement::delay_slabs(Block& body) {
   }
 }
 
-// Of one matrix, in contractions: an inverse is a chain of small ones.
+// In contractions; an inverse is a chain of small ones.
 static int matrix_cost(Operation* op) { return isa<chunk::UnitLowerInverseOp>(op) ? 2 : is_contraction(op); }
 
 // Matrices that are made of each other go to one warp, those that cost most first, each to the warp that has least to
@@ -287,7 +287,7 @@ void Placement::assign_matrices(Block& body, int warps) {
     std::vector<int>& loads = busy[of(leader).phase];
     loads.resize(warps);
     auto least = std::min_element(loads.begin(), loads.end());
-    *least += cost;
+    *least += std::max(1, cost);
     warp_of[leader] = static_cast<int>(least - loads.begin());
   }
   for (Operation* op : matrices) {

@@ -17,7 +17,6 @@ namespace wkvc::warp {
 
 namespace {
 
-constexpr int64_t kMaxWarps = 32;
 constexpr int64_t kMaxTile = 256;  // rows or columns
 
 int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
@@ -40,7 +39,7 @@ bool is_tile(VectorType type) { return !type.isScalable() && llvm::all_of(type.g
 bool is_shared(MemRefType type) {
   auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
   if (!space || space.getValue() != kSharedSpace || !type.getLayout().isIdentity()) return false;
-  if (type.getRank() == 1) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile * kMaxWarps;
+  if (type.getRank() == 1) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile * rec::max_warps;
   return llvm::all_of(type.getShape(), [](int64_t size) { return size != 1 && is_tile_size(size); });
 }
 
@@ -120,6 +119,7 @@ class Structure {
       auto [role, rest] = text.split(' ');
       auto [name, type] = rest.split(' ');
       roles_[name] = role;
+      dtypes_[name] = type.split(' ').first;
       dims_[name] = type.split(' ').second;
     }
   }
@@ -199,6 +199,8 @@ class Structure {
   LogicalResult verify_teams(Operation* op) const {
     auto loop = dyn_cast<LoopOp>(op);
     bool over_rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
+    if (op->getParentOfType<TeamOp>() && is_of_rows(op))
+      return op->emitOpError("is of each warp's own rows, and teams have none");
     if (rounds() == 1 && isa<PrepareOp>(op)) return op->emitOpError("belongs in a kernel of 2 rounds");
     if (rounds() > 1 && failed(verify_ahead(op))) return failure();
     if (teams() == 1) {
@@ -229,6 +231,19 @@ class Structure {
     return success();
   }
 
+  // Of the rows of a state, or of values, that a warp has by its number in the block.
+  static bool is_of_rows(Operation* op) {
+    auto load = dyn_cast<LoadOp>(op);
+    auto store = dyn_cast<StoreOp>(op);
+    auto output = dyn_cast<StoreOutputOp>(op);
+    auto add = dyn_cast<AddVectorOp>(op);
+    auto parameter = dyn_cast<ParameterOp>(op);
+    return isa<LoadStateOp, StoreStateOp, StartSummaryOp, LoadSavedOp, SaveStateOp, KeepStateOp, CopySavedOp,
+               LoadStagedOp, StageStateOp>(op) ||
+           (load && (load.getOwn() || load.getOwnRows())) || (store && (store.getOwnRows() || store.getOwnColumns())) ||
+           (output && !output.getColumn()) || (add && !add.getColumn()) || (parameter && !parameter.getColumn());
+  }
+
   static bool is_over_rounds(Operation* op) {
     auto loop = dyn_cast<LoopOp>(op);
     return isa<PrepareOp>(op) || (loop && loop.getOver() == "rounds");
@@ -238,6 +253,7 @@ class Structure {
   LogicalResult verify_ahead(Operation* op) const {
     Operation* parent = op->getParentOp();
     if (isa<PrepareOp>(op) && !isa<KernelOp>(parent)) return op->emitOpError("belongs at the top of the kernel");
+    if (isa<TeamOp>(op) && isa<LoopOp>(parent)) return op->emitOpError("has ended: its part is in warp.prepare");
     if (isa<PrepareOp>(parent) && !isa<TeamOp, BarrierOp, NoteOp>(op))
       return op->emitOpError("is for others than teams to do: it belongs outside a warp.prepare");
     const bool last = isa<PrepareOp>(parent) && !op->getNextNode(),
@@ -248,11 +264,19 @@ class Structure {
           "which ends warp.prepare and begins the loop over rounds");
     if (!isa<BarrierOp>(op) && (last || (first && isa<LoopOp>(parent))))
       return op->emitOpError("is where the barrier of a round belongs");
+    const int64_t of_team = signed_value(kernel_.getOfTeam());
     auto is_of_team = [&](Value x) {
       Operation* from = x.getDefiningOp();
       auto offset = from ? from->getAttrOfType<IntegerAttr>("offset") : IntegerAttr();
-      return offset && isa<RingOp, BufferOp, FloatsOp>(from) && offset.getInt() < signed_value(kernel_.getOfTeam());
+      return offset && isa<RingOp, BufferOp, FloatsOp>(from) && offset.getInt() < of_team;
     };
+    if (auto buffer = dyn_cast<BufferOp>(op);
+        buffer && buffer.getScale() && is_of_team(buffer.getResult()) != (signed_value(*buffer.getScale()) < of_team))
+      return op->emitOpError("and its scale are not both a team's, or both a round's");
+    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && is_of_team(publish.getSlots()))
+      return op->emitOpError("is to be read by those who take the state through the round: in its slot");
+    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && isa<VectorType>(publish.getX().getType()))
+      return op->emitOpError("is of all warps, which do not meet in rounds that are prepared ahead");
     if (llvm::any_of(op->getOperands(), is_of_team) && !op->getParentOfType<TeamOp>())
       return op->emitOpError("uses what the teams overwrite meanwhile: only slots are by turns");
     if (auto copy = dyn_cast<CopyOp>(op); copy && copy.getAhead() && !is_of_team(copy.getRing()))
@@ -384,6 +408,14 @@ class Structure {
     return op->emitOpError() << "moves states as " << type << "; expected 16 rows of " << key_dim() << " keys";
   }
 
+  LogicalResult expect_saved(LoadSavedOp op) const {
+    std::string dtype;
+    llvm::raw_string_ostream(dtype) << cast<VectorType>(op.getType()).getElementType();
+    if (dtype == dtypes_.lookup(op.getTensor())) return expect_state(op, op.getResult());
+    return op.emitOpError() << "loads " << dtype << "; \"" << op.getTensor() << "\" is of "
+                            << dtypes_.lookup(op.getTensor());
+  }
+
   // Of the chunk's tokens by its tokens.
   LogicalResult expect_matrix(Operation* op, llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape) const {
     int64_t C = signed_value(kernel_.getChunk());
@@ -469,7 +501,7 @@ class Structure {
       if (failed(expect_segments(op, store.getTensor()))) return failure();
       return expect_state(op, store.getX());
     }
-    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_state(op, load.getResult());
+    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_saved(load);
     if (auto load = dyn_cast<LoadStagedOp>(op)) return expect_state(op, load.getResult());
     if (auto stage = dyn_cast<StageStateOp>(op)) return expect_state(op, stage.getX());
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_state(op, keep.getX());
@@ -567,7 +599,7 @@ class Structure {
   }
 
   mutable KernelOp kernel_;  // whose accessors are not const
-  llvm::StringMap<llvm::StringRef> roles_, dims_;
+  llvm::StringMap<llvm::StringRef> roles_, dtypes_, dims_;
   std::vector<Span> spans_;
   llvm::DenseSet<Value> sums_;       // that carry a scale
   llvm::DenseSet<Value> published_;  // rings with a maximum, and slots
@@ -592,6 +624,9 @@ LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
   if (!in_range(kernel.getTeams(), 1, rec::max_teams) || warps % teams)
     return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its " << warps
                                 << " warps, up to " << rec::max_teams;
+  if (of_team && kernel.getRounds() == 1)
+    return kernel.emitOpError() << "gives " << of_team
+                                << " bytes to a team for all rounds; expected 0 where there are no 2";
   if (of_team < 0 || of_team % 16 || of_team > team_bytes(kernel))
     return kernel.emitOpError() << "gives " << of_team << " bytes of " << team_bytes(kernel)
                                 << " to a team for all rounds; expected a multiple of 16, no more than there are";
@@ -617,7 +652,7 @@ LogicalResult verify_crew(KernelOp kernel, int64_t row_warps) {
 }
 
 LogicalResult verify_numbers(KernelOp kernel) {
-  if (!in_range(kernel.getWarps(), 1, kMaxWarps))
+  if (!in_range(kernel.getWarps(), 1, rec::max_warps))
     return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
   if (!in_range(kernel.getBlocks(), 1, 32))
     return kernel.emitOpError("a multiprocessor holds 1 to 32 blocks, not ") << signed_value(kernel.getBlocks());

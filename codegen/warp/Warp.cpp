@@ -448,6 +448,13 @@ LogicalResult ParameterOp::verify() {
   return expect_shape(*this, getResult(), getColumn() ? 1 : 16, getColumn() ? slab_width(getColumn()) : 1);
 }
 
+LogicalResult LoadStagedOp::verify() {
+  Type from = cast<MemRefType>(getStaged().getType()).getElementType(),
+       to = cast<VectorType>(getType()).getElementType();
+  if (from == to) return success();
+  return emitOpError() << "loads " << to << " of a state of " << from;
+}
+
 LogicalResult StoreOutputOp::verify() {
   if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
   if (shape_of(getX())[getTransposed() ? 0 : 1] == 16) return success();

@@ -535,6 +535,7 @@ def Warp_LoadStagedOp : Warp_Op<"load_staged"> {
   let arguments = (ins Warp_Shared:$staged);
   let results = (outs Warp_Tile:$result);
   let assemblyFormat = "$staged attr-dict `:` type($staged) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Warp_StageStateOp : Warp_Op<"stage_state"> {
   let summary = "Puts this warp's 16 rows where load_staged finds them";

@@ -1,5 +1,6 @@
 // What can't become a chunk program, and what the error says.
 #include "dsl/wkvc.h"
+#include "tests/count.h"
 #include "tests/expect_error.h"
 
 #include "dsl/builtin.h"
@@ -295,6 +296,34 @@ TEST(Teams, PrepareWhatDoesNotDependOnTheState) {
   expect_contains(error(2, of_state), "use --teams 1");
   expect_contains(error(2, of_values), "--teams 2: the forward kernel of 'faulty' makes");
   expect_contains(error(3, of_state), "has 2 warps; expected a number that divides them");
+}
+
+TEST(Teams, AheadAreOfWarpsThatABlockHas) {
+  Config config;
+  config.rounds = 2;
+  const auto error = [&](int teams, int K, int V) {
+    config.teams = teams;
+    config.key_dim = K;
+    config.value_dim = V;
+    return user_error_of([&] { lower_to(source_from(rec_text(rwkv7(), config)), Stage::warp, config); });
+  };
+  expect_contains(error(1, 64, 64), "--rounds 2: rounds are of a chunk for each of several teams: give --teams, too");
+  expect_contains(error(15, 64, 64), "would have 34 warps, 30 of them to prepare chunks; a block has at most 32");
+  expect_contains(error(6, 64, 64), "for 6 teams, the budget is 232448; use --rounds 1, fewer --teams");
+  // Summaries have more rows; where they leave no warps for teams they do without.
+  config.teams = 3;
+  config.key_dim = config.value_dim = 0;
+  config.segments = 2;
+  const Definition delta = recurrence("delta", [](Recurrence& op) {
+    Dim K = op.key_dim(128), V = op.value_dim(256);
+    op.compute(f16);
+    auto k = op.input("k", K, bf16), v = op.input("v", V, bf16);
+    auto S = op.state("S", V, K, f32);
+    op.update(S, S - outer(dot(S, k), k) + outer(v, k));
+    op.output("o", dot(S, k), bf16);
+  });
+  const std::string text = lower_to(source_from(rec_text(delta, config)), Stage::warp, config);
+  EXPECT_EQ(count(text, "rounds = 2 : i64"), 1U);
 }
 
 TEST(Teams, OfBackwardKernelsTakeASavedStateThroughEachRound) {

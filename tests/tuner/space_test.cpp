@@ -8,6 +8,7 @@
 
 #include "autotune/config_json.h"
 #include "autotune/model.h"
+#include "runtime/error.h"
 
 namespace wkvc {
 namespace {
@@ -35,6 +36,16 @@ TEST(Space, SavesAStateForEachRoundOfTheTeamsGiven) {
   const std::vector<Config> space = search_space(config, {});
   EXPECT_FALSE(space.empty());
   for (const Config& point : space) EXPECT_EQ(point.save_every, 4 * point.chunk);
+}
+
+TEST(Space, HasTeamsForTheRoundsGiven) {
+  Config config = training;
+  config.rounds = 2;
+  const std::vector<Config> space = search_space(config, {});
+  EXPECT_FALSE(space.empty());
+  for (const Config& point : space) EXPECT_GT(point.teams, 1);
+  config.teams = 1;
+  EXPECT_THROW(search_space(config, {}), UserError);
 }
 
 TEST(Space, TakesNoMoreMemoryThanTheDefaultUnlessAllowed) {

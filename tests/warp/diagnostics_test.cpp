@@ -230,12 +230,16 @@ const Case lines[] = {
      "expected output"},
     {"SumToAnOutput", "warp.slabs 32 {\n^bb0(%c: index):\nwarp.store_sum \"o\" %row[%c] : memref<32xf32, 3>\n}\n",
      "expected workspace"},
-    {"SavedFromAnInput", "%0 = warp.load_saved \"k\" : vector<16x32xf32>\n", "expected saved_states"},
+    {"SavedFromAnInput", "%0 = warp.load_saved \"k\" : vector<16x32xbf16>\n", "expected saved_states"},
     {"SavedToTheFinalState", "warp.save_state \"final_state\" %S as f32 : vector<16x32xf32>\n",
      "expected saved_states"},
     {"StateFromAnInput", "%0 = warp.load_state \"k\" : vector<16x32xf32>\n", "expected initial_state"},
     {"StateToTheInitialOne", "warp.store_state \"initial_state\" %S : vector<16x32xf32>\n", "expected final_state"},
-    {"SavedOfOtherSize", "%0 = warp.load_saved \"saved_states\" : vector<16x16xf32>\n", "expected 16 rows of 32 keys"},
+    {"SavedOfOtherSize", "%0 = warp.load_saved \"saved_states\" : vector<16x16xbf16>\n", "expected 16 rows of 32 keys"},
+    {"SavedAsStored", "%0 = warp.load_saved \"saved_states\" : vector<16x32xf32>\n",
+     "loads f32; \"saved_states\" is of bf16"},
+    {"StagedAsStored", "%0 = warp.load_staged %staged : memref<32x32xbf16, 3> -> vector<16x32xf16>\n",
+     "loads 'f16' of a state of 'bf16'"},
     {"CopySavedToABuffer", "warp.copy_saved \"saved_states\", %x ahead 1 : memref<16x32xf32, 3>\n",
      "needs a warp.staged state"},
     {"LoadOfAStagedState", "%0 = warp.load %staged : memref<32x32xbf16, 3> -> vector<32x32xbf16>\n",
@@ -419,6 +423,22 @@ const Case lines_before_rounds[] = {
     {"CopyToAnotherRoundsSlot",
      "warp.prepare {\n  warp.team {\n    warp.copy %v_ring ahead 2 : memref<16x32xbf16, 3>\n  }\n  warp.barrier\n}\n",
      "is to a slot that is not this round's"},
+    {"StateOfATeam",
+     "warp.prepare {\n  warp.team {\n    %0 = warp.load_state \"initial_state\" : vector<16x32xf32>\n  }\n  "
+     "warp.barrier\n}\n",
+     "is of each warp's own rows, and teams have none"},
+    {"OwnRowsOfATeam",
+     "warp.prepare {\n  warp.team {\n    %0 = warp.load %h own_rows : memref<32x32xf16, 3> -> vector<16x32xf16>\n  }\n"
+     "  warp.barrier\n}\n",
+     "is of each warp's own rows, and teams have none"},
+    {"MaximumOfATeam",
+     "%0 = warp.floats offset 1024 live 0 to 3 : memref<1xf32, 3>\nwarp.prepare {\n  warp.team {\n"
+     "    %k = warp.current %k_ring : memref<16x32xbf16, 3>\n"
+     "    warp.publish_max %k, %0 : memref<16x32xbf16, 3>, memref<1xf32, 3>\n  }\n  warp.barrier\n}\n",
+     "in its slot"},
+    {"ScaleElsewhere",
+     "%0 = warp.buffer offset 8192 scale 1040 live 0 to 1 : memref<16x16xf16, 3>\nwarp.prepare {\n  warp.barrier\n}\n",
+     "are not both a team's, or both a round's"},
     {"AcrossTheBoundary",
      "%0 = warp.floats offset 2032 live 9 to 9 : memref<16xf32, 3>\nwarp.prepare {\n  warp.barrier\n}\n",
      "the first 2048 are a team's"},
@@ -436,12 +456,23 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
   expect_contains(of("of_team = 2040 : i64, ", "warps 4"), "gives 2040 bytes of 18432 to a team");
   expect_contains(of("of_team = 18448 : i64, ", "warps 4"), "gives 18448 bytes of 18432 to a team");
   expect_contains(of("backward, of_team = 2048 : i64, ", "warps 4"), "those are of several teams, in a forward kernel");
+  std::string late = with_rounds(prepare);
+  late.insert(late.find("    %round = "), "    warp.team {\n    }\n");
+  expect_contains(error_of(late), "has ended: its part is in warp.prepare");
+  std::string of_all = with_rounds(prepare);
+  of_all.insert(of_all.find("      warp.yield %S_chunk"),
+                "      warp.publish_max %S_chunk, %S_max : vector<16x32xf32>, memref<2xf32, 3>\n");
+  of_all.insert(of_all.find("warp.prepare"), "  %S_max = warp.floats offset 8192 live 0 to 3 : memref<2xf32, 3>\n");
+  expect_contains(error_of(of_all), "is of all warps, which do not meet");
   std::string three = with_rounds(prepare);
   three.replace(three.find("rounds = 2"), 10, "rounds = 3");
   expect_contains(error_of(three), "has 3 rounds; expected 1 or 2");
   std::string one = with_rounds(prepare, "");
   one.replace(one.find("rounds = 2"), 10, "rounds = 1").replace(one.find("warps 4"), 7, "warps 2");
   expect_contains(error_of(one), "belongs in a kernel of 2 rounds");
+  std::string of_team = with_teams("");
+  of_team.replace(of_team.find("{teams"), 6, "{of_team = 16 : i64, teams");
+  expect_contains(error_of(of_team), "gives 16 bytes to a team for all rounds; expected 0");
 }
 
 class Buffers : public testing::TestWithParam<Case> {};

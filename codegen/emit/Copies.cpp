@@ -18,12 +18,11 @@ std::vector<AlikeRings> alike_rings(warp::RingOp last) {
   std::vector<warp::RingOp> row;
   for (Operation* op = last; isa_and_nonnull<warp::RingOp>(op); op = op->getPrevNode())
     row.push_back(cast<warp::RingOp>(op));
-  const uint64_t of_team = last->getParentOfType<warp::KernelOp>().getOfTeam();
   llvm::MapVector<std::pair<Attribute, int>, AlikeRings> kinds;  // by kind, direction, time and place
   for (warp::RingOp ring : llvm::reverse(row)) {
     std::string kind = kind_of(ring), layout = layout_of(ring);
     AlikeRings& alike = kinds[{StringAttr::get(ring.getContext(), kind + layout),
-                               4 * (ring.getOffset() < of_team) + 2 * ring.getEarly() + ring.getBackward()}];
+                               4 * warp::is_of_team(ring.getResult()) + 2 * ring.getEarly() + ring.getBackward()}];
     alike.kind = kind;
     alike.layout = layout;
     auto taken = [&](const std::vector<warp::RingOp>& turn) {

@@ -50,11 +50,8 @@ class Emitter {
   bool goes_ahead() { return kernel_.getRounds() > 1; }
   // Who copies, and whose shared memory rings lie in: of the first round, where they go by turns.
   const char* copier() { return goes_ahead() ? "teams" : has_teams() ? "team" : "block"; }
-  bool is_of_team(uint64_t offset) { return offset < kernel_.getOfTeam(); }
-  template <class Op>
-  const char* owner(Op buffer) {
-    return is_of_team(buffer.getOffset()) ? "teams" : warps_;
-  }
+  // Whose memory a ring or buffer lies in: that of all rounds, or of the one whose slot is at hand.
+  static const char* memory_of(Value shared, const char* slot) { return warp::is_of_team(shared) ? "teams" : slot; }
   // Chunks before the round, of those that the block goes through.
   std::string before_round() { return is_cut() ? "first - begin" : "first"; }
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
@@ -275,7 +272,7 @@ class Emitter {
     });
     for (Operation* op : used)
       llvm::TypeSwitch<Operation*>(op).Case<warp::BufferOp, warp::FloatsOp>(
-          [&](auto buffer) { write_buffer(buffer, is_of_team(buffer.getOffset()) ? "teams" : memory); });
+          [&](auto buffer) { write_buffer(buffer, memory_of(buffer.getResult(), memory)); });
   }
 
   void write(warp::LoopOp op) {
@@ -284,7 +281,7 @@ class Emitter {
     if (op.getOver() == "groups")
       write_groups(op);
     else if (op.getOver() == "rounds")
-      write_rounds(op);
+      write_rounds(op.getBody(), op.getBackward());
     else
       write_chunks(op);
     names_.alias(op.getResult(), state);
@@ -299,8 +296,6 @@ class Emitter {
     emit_region(op.getBody());
     in_groups_ = false;
   }
-
-  void write_rounds(warp::LoopOp op) { write_rounds(op.getBody(), op.getBackward()); }
 
   void write(warp::PrepareOp op) {
     line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
@@ -398,15 +393,16 @@ class Emitter {
     std::vector<warp::RingOp> rings;
     for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
     for (Copier copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
-      line("if ({}) {}.copy(args, {}, {});", exists, copies.variable, owner(copies.ring), chunk);
+      line("if ({}) {}.copy(args, {}, {});", exists, copies.variable, memory_of(copies.ring.getResult(), warps_),
+           chunk);
   }
 
   void write(warp::CurrentOp op) {
     auto ring = op.getRing().getDefiningOp<warp::RingOp>();
     if (has_teams() && (loop_ || goes_ahead()))  // the chunk's slot, not that of the team's first
-      line("const auto {} = {}.{}<{}, {}>({});", declare(op.getResult()), loop_ ? "slot" : owner(ring),
-           ring.getExchanged() ? "exchanged" : "shared", dtype_text(cast<MemRefType>(op.getType()).getElementType()),
-           shape_text(op.getType()), ring.getOffset());
+      line("const auto {} = {}.{}<{}, {}>({});", declare(op.getResult()),
+           memory_of(op.getRing(), loop_ ? "slot" : warps_), ring.getExchanged() ? "exchanged" : "shared",
+           dtype_text(cast<MemRefType>(op.getType()).getElementType()), shape_text(op.getType()), ring.getOffset());
     else
       line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing()));
   }
@@ -421,7 +417,7 @@ class Emitter {
         maxima.push_back(fmt::format("maximum({}, {})", expr(x.getX()), names_.of(x.getSlots())));
     }
     for (Copier copies : copiers_.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
-      line("{}.publish_maxima({}{}, c);", copies.variable, is_of_team(copies.ring.getOffset()) ? "teams, " : "",
+      line("{}.publish_maxima({}{}, c);", copies.variable, warp::is_of_team(copies.ring.getResult()) ? "teams, " : "",
            warps_);
     if (!maxima.empty()) call("publish_maxima(block,", maxima);
   }

@@ -127,11 +127,10 @@ void check_teams(chunk::ProgramOp program, const Crew& crew) {
   if (teams == 1) return;
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
                                    program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
-  if (crew.warps() > rec::max_warps)
+  if (!is_possible(crew) && crew.preparers())
     user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
                kernel, crew.warps(), crew.preparers(), rec::max_warps);
-  if (!crew.preparers() && crew.row_warps % teams)
-    user_error("{} has {} warps; expected a number that divides them", kernel, crew.row_warps);
+  if (!is_possible(crew)) user_error("{} has {} warps; expected a number that divides them", kernel, crew.row_warps);
   if (program.getBackward()) return check_backward_teams(program, teams);
   Placement placement(program, crew.team_warps);
   for (Operation& op : program.getBody().front()) {

@@ -41,7 +41,9 @@ bool KernelBuffers::is_of_team(int last_phase) const {
 }
 
 SharedBuffer* KernelBuffers::reserve(const std::string& name, std::int64_t bytes, int from, int to) {
-  return &spaces_.emplace_back(SharedBuffer{name, bytes, first_phase_ + from, first_phase_ + to, -1});
+  SharedBuffer& space = spaces_.emplace_back(SharedBuffer{name, bytes, first_phase_ + from, first_phase_ + to, -1});
+  space.of_team = is_of_team(to);
+  return &space;
 }
 
 void KernelBuffers::plan(bool early) {
@@ -76,7 +78,7 @@ void KernelBuffers::plan_rings(bool early) {
     bool early_ring = early && placement_.of(value).last_phase == 0;
     auto* space = reserve(input.getSym().str() + "_ring", stages * bytes, 0,
                           crew_.teams > 1 && !early_ring ? placement_.of(value).last_phase : placement_.phases());
-    space->of_team = is_of_team(placement_.of(value).last_phase);
+    space->of_team = is_of_team(placement_.of(value).last_phase);  // also where it is copied to in later phases
     if (exchanged) space->alignment = kLine;
     rings_[value].exchanged = exchanged;
     rings_[value].early = early_ring;
@@ -159,7 +161,6 @@ void KernelBuffers::plan_scratch() {
     int phase = placement_.of(inverse.getResult()).phase;
     buffer.type = floats_type(warp::kInverseFloats);
     buffer.space = reserve("scratch", warp::shared_bytes(buffer.type), phase, phase);
-    buffer.space->of_team = is_of_team(phase);
   }
 }
 
@@ -178,13 +179,11 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
     buffer.type = shared_type(r, c, chunk::element(value));
   }
   buffer.space = reserve(name, warp::shared_bytes(buffer.type), place.phase, place.last_phase);
-  buffer.space->of_team = is_of_team(place.last_phase);
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
     bool of_values = place.owner == Owner::rows || placement_.slab_axis(op) == Axis::value;
     if (of_values) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
     int64_t scales = buffer.slabs.empty() ? 1 : crew_.row_warps;
     buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
-    buffer.scale->of_team = buffer.space->of_team;
   }
   return buffer;
 }

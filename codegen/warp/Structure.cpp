@@ -200,9 +200,9 @@ class Structure {
     auto loop = dyn_cast<LoopOp>(op);
     bool over_rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
     if (op->getParentOfType<TeamOp>() && is_of_rows(op))
-      return op->emitOpError("is of each warp's own rows, and teams have none");
+      return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
     if (rounds() == 1 && isa<PrepareOp>(op)) return op->emitOpError("belongs in a kernel of 2 rounds");
-    if (rounds() > 1 && failed(verify_ahead(op))) return failure();
+    if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
     if (teams() == 1) {
       if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
       return success();
@@ -220,28 +220,25 @@ class Structure {
     bool in_slot = op->getParentOfType<TeamOp>() || (round && round.getOver() == "round");
     if (!in_slot && !is_of_all_slots(op) && llvm::any_of(op->getOperands(), [](Value x) { return lies_in_slot(x); }))
       return op->emitOpError("uses a slot's buffers outside a warp.team and the loop over a round");
-    auto publish = dyn_cast<PublishMaxOp>(op);
-    auto part = dyn_cast<StoreVectorOp>(op);
-    bool of_rows =
-        (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
-    if (of_rows && op->getParentOfType<TeamOp>())
-      return op->emitOpError("is for all warps of value rows, of which a slot has no parts");
     if (auto ring = dyn_cast<RingOp>(op); ring && signed_value(ring.getStages()) != 1)
       return op->emitOpError() << "has " << signed_value(ring.getStages()) << " stages; expected 1 in each slot";
     return success();
   }
 
-  // Of the rows of a state, or of values, that a warp has by its number in the block.
+  // Of the rows of a state, or of values, that a warp has by its number in the block, or the part of all such warps.
   static bool is_of_rows(Operation* op) {
     auto load = dyn_cast<LoadOp>(op);
     auto store = dyn_cast<StoreOp>(op);
     auto output = dyn_cast<StoreOutputOp>(op);
     auto add = dyn_cast<AddVectorOp>(op);
     auto parameter = dyn_cast<ParameterOp>(op);
+    auto publish = dyn_cast<PublishMaxOp>(op);
+    auto part = dyn_cast<StoreVectorOp>(op);
     return isa<LoadStateOp, StoreStateOp, StartSummaryOp, LoadSavedOp, SaveStateOp, KeepStateOp, CopySavedOp,
                LoadStagedOp, StageStateOp>(op) ||
            (load && (load.getOwn() || load.getOwnRows())) || (store && (store.getOwnRows() || store.getOwnColumns())) ||
-           (output && !output.getColumn()) || (add && !add.getColumn()) || (parameter && !parameter.getColumn());
+           (output && !output.getColumn()) || (add && !add.getColumn()) || (parameter && !parameter.getColumn()) ||
+           (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
   }
 
   static bool is_over_rounds(Operation* op) {
@@ -264,14 +261,18 @@ class Structure {
           "which ends warp.prepare and begins the loop over rounds");
     if (!isa<BarrierOp>(op) && (last || (first && isa<LoopOp>(parent))))
       return op->emitOpError("is where the barrier of a round belongs");
-    const int64_t of_team = signed_value(kernel_.getOfTeam());
-    auto is_of_team = [&](Value x) {
-      Operation* from = x.getDefiningOp();
-      auto offset = from ? from->getAttrOfType<IntegerAttr>("offset") : IntegerAttr();
-      return offset && isa<RingOp, BufferOp, FloatsOp>(from) && offset.getInt() < of_team;
-    };
+    if (!isa<KernelOp>(parent)) return success();
+    auto prepare = *kernel_.getBody().getOps<PrepareOp>().begin();
+    const bool early = op->isBeforeInBlock(prepare);
+    if (early ? !isa<RingOp, BufferOp, FloatsOp, TeamOp, NoteOp>(op) : isa<TeamOp>(op))
+      return op->emitOpError() << "belongs " << (early ? "after" : "before") << " warp.prepare, with which teams end";
+    return success();
+  }
+
+  // What teams have for all rounds and what a round's slot has are at different places, and for different warps.
+  LogicalResult verify_slots_by_turns(Operation* op) const {
     if (auto buffer = dyn_cast<BufferOp>(op);
-        buffer && buffer.getScale() && is_of_team(buffer.getResult()) != (signed_value(*buffer.getScale()) < of_team))
+        buffer && buffer.getScale() && is_of_team(buffer.getResult()) != (*buffer.getScale() < kernel_.getOfTeam()))
       return op->emitOpError("and its scale are not both a team's, or both a round's");
     if (auto publish = dyn_cast<PublishMaxOp>(op); publish && is_of_team(publish.getSlots()))
       return op->emitOpError("is to be read by those who take the state through the round: in its slot");
@@ -281,11 +282,6 @@ class Structure {
       return op->emitOpError("uses what the teams overwrite meanwhile: only slots are by turns");
     if (auto copy = dyn_cast<CopyOp>(op); copy && copy.getAhead() && !is_of_team(copy.getRing()))
       return op->emitOpError("is to a slot that is not this round's: only a team's own rings are copied to ahead");
-    if (!isa<KernelOp>(parent)) return success();
-    auto prepare = *kernel_.getBody().getOps<PrepareOp>().begin();
-    const bool early = op->isBeforeInBlock(prepare);
-    if (early ? !isa<RingOp, BufferOp, FloatsOp, TeamOp, NoteOp>(op) : isa<TeamOp>(op))
-      return op->emitOpError() << "belongs " << (early ? "after" : "before") << " warp.prepare, with which teams end";
     return success();
   }
 
@@ -688,6 +684,12 @@ int64_t team_bytes(KernelOp kernel) { return signed_value(kernel.getSharedBytes(
 
 int64_t slot_bytes(KernelOp kernel) {
   return (team_bytes(kernel) - signed_value(kernel.getOfTeam())) / signed_value(kernel.getRounds());
+}
+
+bool is_of_team(Value shared) {
+  Operation* op = shared.getDefiningOp();
+  if (!isa_and_nonnull<RingOp, BufferOp, FloatsOp>(op)) return false;
+  return op->getAttrOfType<IntegerAttr>("offset").getInt() < signed_value(op->getParentOfType<KernelOp>().getOfTeam());
 }
 
 int64_t team_warps(KernelOp kernel) {

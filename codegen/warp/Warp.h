@@ -40,6 +40,7 @@ int64_t team_warps(KernelOp kernel);
 // Of a kernel's shared memory: a team's share, of which a slot comes behind what is the team's for all rounds.
 int64_t team_bytes(KernelOp kernel);
 int64_t slot_bytes(KernelOp kernel);
+bool is_of_team(mlir::Value shared);  // whether a ring, buffer or floats lie in what is the team's for all rounds
 
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(mlir::MemRefType tile);

@@ -36,6 +36,7 @@ ordered_json config_json(const Config& config) {
   if (config.teams != 0) object["teams"] = config.teams;
   if (config.backward_teams != 0) object["backward_teams"] = config.backward_teams;
   if (config.rounds != 0) object["rounds"] = config.rounds;
+  if (config.cluster != 0) object["cluster"] = config.cluster;
   if (config.blocks != 0) object["blocks"] = config.blocks;
   if (config.backward_blocks != 0) object["backward_blocks"] = config.backward_blocks;
   return object;
@@ -44,7 +45,7 @@ ordered_json config_json(const Config& config) {
 Config config_from(const json& object, const std::string& what) {
   const JsonFields fields(object, what,
                           {"mma", "chunk", "save_every", "saved", "segments", "teams", "backward_teams", "rounds",
-                           "blocks", "backward_blocks"});
+                           "cluster", "blocks", "backward_blocks"});
   Config config;
   if (fields.has("mma")) config.mma = dtype(fields, "mma");
   if (fields.has("chunk")) config.chunk = multiple_of_16(fields, "chunk");
@@ -58,6 +59,10 @@ Config config_from(const json& object, const std::string& what) {
     config.backward_teams = static_cast<int>(fields.integer("backward_teams", 1, rec::max_teams));
   }
   if (fields.has("rounds")) config.rounds = static_cast<int>(fields.integer("rounds", 1, rec::max_rounds));
+  if (fields.has("cluster")) {
+    config.cluster = static_cast<int>(fields.integer("cluster", 1, rec::max_cluster));
+    if (!rec::is_cluster(config.cluster)) fields.wrong("cluster", fields.at("cluster"), std::string(rec::clusters_text));
+  }
   if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, max_blocks));
   if (fields.has("backward_blocks")) {
     config.backward_blocks = static_cast<int>(fields.integer("backward_blocks", 1, max_blocks));
@@ -85,6 +90,7 @@ std::string config_label(const Config& config) {
   if (config.teams != 0) add("teams", config.teams);
   if (config.backward_teams != 0) add("backward teams", config.backward_teams);
   if (config.rounds != 0) add("rounds", config.rounds);
+  if (config.cluster != 0) add("cluster", config.cluster);
   if (config.blocks != 0) add("blocks", config.blocks);
   if (config.backward_blocks != 0) add("backward blocks", config.backward_blocks);
   return label.empty() ? "defaults" : label;

@@ -1,5 +1,5 @@
 // What the tuner settles of a Config, as JSON: "mma", "chunk", "save_every", "saved", "segments",
-// "teams", "backward_teams", "rounds", "blocks" and "backward_blocks", each only where it is not at its default.
+// "teams", "backward_teams", "rounds", "cluster", "blocks" and "backward_blocks", each only where it is not at its default.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -20,7 +20,7 @@ DType io_of(rec::RecurrenceOp recurrence) {
 bool leaves_open(const Config& config) {
   return config.chunk == 0 && config.blocks == 0 && config.backward_blocks == 0 && config.save_every == 0 &&
          config.saved.empty() && config.segments == 0 && config.teams == 0 && config.backward_teams == 0 &&
-         config.rounds == 0;
+         config.rounds == 0 && config.cluster == 0;
 }
 
 // Where no entry says: four blocks for each multiprocessor where sequences are few. Each segment is gone through twice,
@@ -74,6 +74,7 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   settings.config.teams = found.entry->config.teams;
   settings.config.backward_teams = found.entry->config.backward_teams;
   settings.config.rounds = found.entry->config.rounds;
+  settings.config.cluster = found.entry->config.cluster;
   settings.config.saved = found.entry->config.saved;
   return settings;
 }

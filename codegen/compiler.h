@@ -24,6 +24,7 @@ struct Config {
   int teams = 0;                   // --teams: of warps, a chunk each, in the forward kernel; 0 = auto
   int backward_teams = 0;          // the same of the backward kernel
   int rounds = 0;                  // --rounds: of teams' chunks at once, in the forward kernel: 1, or 2; 0 = auto
+  int cluster = 0;                 // --cluster: blocks for each head, with 2 rounds: 1, 2, 4 or 8; 0 = auto
   int segments = 0;                // --segments: of a sequence, which run side by side; 0 = auto
   std::string pass = "forward";    // --pass: forward, backward, or both (the forward pass that saves states before)
   int save_every = 0;              // --save-every: tokens between saved states, a multiple of the chunk; 0 = auto

@@ -33,6 +33,11 @@ void check_rounds(const Config& config) {
   if (config.rounds > 1 && config.teams < 2)
     user_error("--rounds {}: rounds are of a chunk for each of several teams: give --teams, too, such as --teams 2",
                config.rounds);
+  if (config.cluster != 0 && !rec::is_cluster(config.cluster))
+    user_error("--cluster {}: expected {}, or 0 for the compiler's choice", config.cluster, rec::clusters_text);
+  if (config.cluster > 1 && config.rounds < 2)
+    user_error("--cluster {}: blocks share what teams prepare a round ahead: give --rounds 2 and --teams, too",
+               config.cluster);
 }
 
 void check_config(const Config& config) {
@@ -70,6 +75,7 @@ std::vector<std::string> settled_options(const Config& config, Stage stage) {
   add(Stage::warp, config.blocks || config.backward_blocks, "--blocks");
   add(Stage::warp, config.teams || config.backward_teams, "--teams");
   add(Stage::warp, config.rounds, "--rounds");
+  add(Stage::warp, config.cluster, "--cluster");
   add(Stage::warp, config.segments, "--segments");
   add(Stage::warp, config.save_every, "--save-every");
   add(Stage::warp, !config.saved.empty(), "--saved");

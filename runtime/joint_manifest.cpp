@@ -64,6 +64,7 @@ Manifest joint_manifest(std::span<const Manifest> manifests) {
     check_kernels(joint, manifest);
     for (const TensorSpec& spec : manifest.tensors) add_tensor(joint, spec);
     joint.segments = std::max(joint.segments, manifest.segments);  // most blocks that a launch has
+    joint.cluster = std::max(joint.cluster, manifest.cluster);
     if (joint.saved_every > 0 || manifest.saved_every == 0) continue;
     joint.saved_every = manifest.saved_every;
     joint.chunk = manifest.chunk;

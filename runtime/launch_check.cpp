@@ -155,7 +155,7 @@ void check_count(const LaunchPlan& plan, std::size_t count) {
 }  // namespace
 
 void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size) {
-  check_size(size, plan.segments);
+  check_size(size, plan.blocks);
   check_count(plan, tensors.size());
   std::array<MemoryRange, LaunchPlan::max_tensors> ranges;
   for (std::size_t i = 0; i < tensors.size(); ++i) ranges[i] = check_tensor(plan.tensors[i], tensors[i], size);

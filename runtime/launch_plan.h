@@ -33,6 +33,7 @@ struct LaunchPlan {
 
   std::vector<PlannedTensor> tensors;  // in the manifest's order
   int segments;
+  int blocks;  // of each sequence: a cluster of them for each segment
 };
 
 }  // namespace wkvc

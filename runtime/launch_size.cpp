@@ -42,7 +42,7 @@ void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, 
 
 }  // namespace
 
-void check_size(LaunchSize size, int segments) {
+void check_size(LaunchSize size, int blocks_per_sequence) {
   if (size.batches < 0 || size.tokens < 0 || size.heads < 0) {
     user_error("B = {}, T = {}, H = {}: sizes cannot be negative", size.batches, size.tokens, size.heads);
   }
@@ -50,11 +50,11 @@ void check_size(LaunchSize size, int segments) {
   if (size.tokens > kMostTokens) {
     user_error("T = {} is more than {}, the most tokens a kernel counts: split the sequence", size.tokens, kMostTokens);
   }
-  const CheckedInt blocks = checked_mul(checked_mul(size.batches, size.heads), segments);
+  const CheckedInt blocks = checked_mul(checked_mul(size.batches, size.heads), blocks_per_sequence);
   if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
-    const std::string cut = segments == 1 ? "" : fmt::format(", for each of {} segments,", segments);
+    const std::string each = blocks_per_sequence == 1 ? "" : fmt::format(", times {} blocks each,", blocks_per_sequence);
     user_error("B·H = {}·{}{} is more than 2^31-1, the most blocks a launch can have: split the batch", size.batches,
-               size.heads, cut);
+               size.heads, each);
   }
 }
 

@@ -17,8 +17,8 @@ struct LaunchSize {
   bool operator==(const LaunchSize&) const = default;
 };
 
-// Throws UserError unless a launch can have this size, with a block for each of so many segments of a sequence.
-void check_size(LaunchSize size, int segments);
+// Throws UserError unless a launch can have this size, with so many blocks for each sequence.
+void check_size(LaunchSize size, int blocks_per_sequence);
 
 // One dimension of a tensor, in numbers: a launch compares no text.
 struct Dimension {

@@ -24,6 +24,7 @@ constexpr std::string_view marker = "// wkvc-manifest: ";
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 2> grids{"BH", "H"};
 constexpr std::int64_t max_segments = 65536;  // beyond what any sequence is cut into
+constexpr std::int64_t max_cluster = 8;       // blocks; of sm_90, where a kernel asks for no more
 
 bool is_dim(std::string_view text) {
   constexpr std::array<std::string_view, 7> symbols{"B", "T", "H", "K", "V", "N", "G"};
@@ -109,7 +110,7 @@ Manifest parsed(std::string_view line) {
   const json object = parse_object(line, "the kernel manifest");
   const JsonFields fields(object, "the kernel manifest",
                           {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
-                           "pass", "saved_every", "grid", "segments", "tensors"});
+                           "pass", "saved_every", "grid", "segments", "cluster", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
@@ -125,6 +126,7 @@ Manifest parsed(std::string_view line) {
   if (fields.has("grid")) manifest.grid = static_cast<Grid>(fields.one_of("grid", grids));
   if (fields.has("saved_every")) manifest.saved_every = static_cast<int>(fields.integer("saved_every", 0, max_int));
   if (fields.has("segments")) manifest.segments = static_cast<int>(fields.integer("segments", 1, max_segments));
+  if (fields.has("cluster")) manifest.cluster = static_cast<int>(fields.integer("cluster", 1, max_cluster));
   manifest.tensors = tensors_from(fields.list("tensors"));
   check_saved_every(manifest);
   return manifest;
@@ -149,6 +151,7 @@ std::string to_line(const Manifest& manifest) {
   if (manifest.saved_every != 0) object["saved_every"] = manifest.saved_every;
   if (manifest.grid != Grid::batch_head) object["grid"] = grids[static_cast<std::size_t>(manifest.grid)];
   if (manifest.segments != 1) object["segments"] = manifest.segments;
+  if (manifest.cluster != 1) object["cluster"] = manifest.cluster;
   object["tensors"] = tensors;
   return fmt::format("{}{}\n", marker, object.dump(-1, ' ', false, json::error_handler_t::replace));
 }

@@ -67,6 +67,7 @@ struct Manifest {
   int saved_every = 0;  // chunks between saved states; 0: none are saved
   Grid grid = Grid::batch_head;
   int segments = 1;  // of each sequence, with a block for each
+  int cluster = 1;   // blocks instead of each of these
 };
 
 std::string to_line(const Manifest& manifest);  // "// wkvc-manifest: {…}\n"

@@ -180,6 +180,8 @@ void ConfigOptions::add_to(CLI::App& command) {
       ->type_name("N[,M]|auto");
   group->add_option("--rounds", rounds, "Rounds of teams' chunks at once, forward: 2 takes warps for each, or auto")
       ->type_name("N|auto");
+  group->add_option("--cluster", cluster, "Blocks for each head, which share its teams' work, forward, or auto")
+      ->type_name("N|auto");
   group->add_option("--segments", segments, "Segments of a sequence that run side by side, or auto")
       ->type_name("N|auto");
   group->add_option("--pass", pass, "forward, backward (gradients), or both")->type_name("PASS");
@@ -207,6 +209,7 @@ Config ConfigOptions::parse() const {
   if (blocks) parse_blocks(*blocks, config);
   if (teams) parse_teams(*teams, config);
   if (rounds) config.rounds = number_or_auto("--rounds", *rounds, *rounds, rec::max_rounds);
+  if (cluster) config.cluster = number_or_auto("--cluster", *cluster, *cluster, rec::max_cluster);
   if (segments) config.segments = parse_segments(*segments);
   if (pass) config.pass = one_of("--pass", pass, passes);
   if (save_every) config.save_every = parse_save_every(*save_every);

@@ -16,11 +16,11 @@ class App;
 
 namespace wkvc {
 
-// [config]: --head --io --mma --state --chunk --sram --arch --blocks --teams --rounds --segments --pass, and of the
-// backward pass --save-every --saved --grad.
+// [config]: --head --io --mma --state --chunk --sram --arch --blocks --teams --rounds --cluster --segments --pass,
+// and of the backward pass --save-every --saved --grad.
 struct ConfigOptions {
-  std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, teams, rounds, segments, pass, save_every,
-      saved, gradients;
+  std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, teams, rounds, cluster, segments, pass,
+      save_every, saved, gradients;
 
   void add_to(CLI::App& command);
   Config parse() const;

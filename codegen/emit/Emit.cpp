@@ -25,11 +25,11 @@ class Emitter {
 
   std::string run() {
     for (const char* used : {"args", "block", "team", "teams", "slot", "c", "chunks", "begin", "end", "first", "last",
-                             "valid", "row0", "of_state", "value_row0"})
+                             "valid", "row0", "of_state", "value_row0", "Slots"})
       names_.unique(used);
     text_ = header_comment(kernel_) + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
-    line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
-         kernel_.getBlocks());
+    line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
+         kernel_.getBlocks(), is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "");
     indent_ = 2;
     for (size_t i = 0; i < manifest_.tensors.size(); ++i) {
       tensors_[manifest_.tensors[i].name] = names_.unique(manifest_.tensors[i].name + "_global");
@@ -48,6 +48,7 @@ class Emitter {
   bool is_cut() { return kernel_.getSegments() > 1; }
   bool has_teams() { return kernel_.getTeams() > 1; }
   bool goes_ahead() { return kernel_.getRounds() > 1; }
+  bool is_cluster() { return kernel_.getCluster() > 1; }
   // Who copies, and whose shared memory rings lie in: of the first round, where they go by turns.
   const char* copier() { return goes_ahead() ? "teams" : has_teams() ? "team" : "block"; }
   // Whose memory a ring or buffer lies in: that of all rounds, or of the one whose slot is at hand.
@@ -57,23 +58,28 @@ class Emitter {
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
 
   void write_rows() {
+    const std::string warp =
+        is_cluster() ? fmt::format("({} * block.rank + block.warp)", warp::row_warps(kernel_)) : "block.warp";
     if (!kernel_.getSummary()) {
-      line("const int row0 = 16 * block.warp;  // first of this warp's value rows");
+      line("const int row0 = 16 * {};  // first of this warp's value rows", warp);
       return;
     }
-    line("const int row0 = 16 * block.warp;  // first of this warp's rows, of the state or of the map behind it");
+    line("const int row0 = 16 * {};  // first of this warp's rows, of the state or of the map behind it", warp);
     line("const bool of_state = row0 < {};", kernel_.getValueDim());
     line("const int value_row0 = of_state ? row0 : 0;  // what rows of the map read is not used");
   }
 
   void write_team() {
     if (!has_teams()) return;
-    if (goes_ahead())
-      line("const Team<{}, {}, {}, {}> teams(block);  // of the warps that prepare rounds ahead", kernel_.getTeams(),
-           warp::team_bytes(kernel_), warp::slot_bytes(kernel_), warp::row_warps(kernel_));
-    else
-      line("const Team<{}, {}> team(block);  // which prepares one chunk of each round", kernel_.getTeams(),
-           warp::team_bytes(kernel_));
+    if (!goes_ahead()) {
+      line("using Slots = RoundSlots<{}, {}>;", kernel_.getTeams(), warp::slot_bytes(kernel_));
+      line("const Team<Slots> team(block);  // which prepares one chunk of each round");
+      return;
+    }
+    line("using Slots = RoundSlots<{}, {}, {}, {}{}>;", kernel_.getTeams(), warp::slot_bytes(kernel_),
+         kernel_.getOfTeam(), kernel_.getRounds(), is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "");
+    line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel_));
+    if (is_cluster()) line("block.cluster_barrier();  // none is written to before it runs");
   }
 
   // A segment that none follows needs no summary.
@@ -184,7 +190,10 @@ class Emitter {
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
-        .Case<warp::BarrierOp>([&](auto) { line("{}.barrier();", warps_); })
+        .Case<warp::BarrierOp>([&](auto) {
+          line("{}.{}barrier();", warps_, is_cluster() && warps_ == block_ ? "cluster_" : "");
+        })
+        .Case<warp::ShareOp>([&](auto) { line("team.share();  // with the other blocks"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
         .Case<warp::EndLastOp>([&](auto) { line("if (c + 1 == last) break;  // the rest is for the next chunk"); })
@@ -308,12 +317,12 @@ class Emitter {
 
   void write_rounds(Region& body, bool backward) {
     if (backward)
-      line("for (int first = last_round<{0}>({1}, {2}); first >= {1}; first -= {0}) {{", kernel_.getTeams(), begin(),
-           end());
+      line("for (int first = last_round<Slots>({1}, {2}); first >= {1}; first -= {0}) {{", warp::round_chunks(kernel_),
+           begin(), end());
     else
-      line("for (int first = {}; first < {}; first += {}) {{", begin(), end(), kernel_.getTeams());
+      line("for (int first = {}; first < {}; first += {}) {{", begin(), end(), warp::round_chunks(kernel_));
     line("  const int last = first + {0} < {1} ? first + {0} : {1};  // that is no chunk of this round",
-         kernel_.getTeams(), end());
+         warp::round_chunks(kernel_), end());
     in_rounds_ = true;
     emit_region(body);
     in_rounds_ = false;
@@ -332,7 +341,7 @@ class Emitter {
     indent_ -= 2;
     warps_ = "team";
     emit_region(op.getBody());
-    warps_ = "block";
+    warps_ = block_;
   }
 
   std::string lowest_group() {
@@ -348,10 +357,7 @@ class Emitter {
       line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
     line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     if (has_teams()) {
-      std::string turn = goes_ahead() ? fmt::format(", turn_of<{}, {}>({})", kernel_.getTeams(),
-                                                    warp::slot_bytes(kernel_), before_round())
-                                      : "";
-      line("  const Block slot = slot_of<{}>(block, c - first{});", warp::team_bytes(kernel_), turn);
+      line("  const Block slot = slot_of<Slots>(block, c - first{});", goes_ahead() ? ", " + before_round() : "");
       indent_ += 2;
       write_buffers_of(op.getBody(), "slot");
       indent_ -= 2;
@@ -517,8 +523,8 @@ class Emitter {
   std::vector<std::string> in_all_slots(Value floats) {
     if (!has_teams()) return {names_.of(floats)};
     std::vector<std::string> all;
-    for (uint64_t chunk = 0; chunk < kernel_.getTeams(); ++chunk)
-      all.push_back(fmt::format("slot_of<{}>(block, {}).floats({})", warp::team_bytes(kernel_), chunk,
+    for (int64_t chunk = 0; chunk < warp::round_chunks(kernel_); ++chunk)
+      all.push_back(fmt::format("slot_of<Slots>(block, {}).floats({})", chunk,
                                 floats.getDefiningOp<warp::FloatsOp>().getOffset()));
     return all;
   }
@@ -770,7 +776,8 @@ class Emitter {
   Copiers copiers_;
   std::string text_;
   int indent_ = 0;
-  const char* warps_ = "block";  // those that do what is written: the block's or a team's
+  static constexpr const char* block_ = "block";
+  const char* warps_ = block_;  // those that do what is written: the block's or a team's
   warp::LoopOp loop_;            // over chunks, around what is written
   bool in_groups_ = false, in_rounds_ = false;
 };

@@ -83,9 +83,9 @@ std::string team_comment(warp::KernelOp kernel) {
                        warp::team_warps(kernel), warp::slot_bytes(kernel));
   return fmt::format(
       "//   {} teams of {} warps behind {} of the state, a round ahead of them, each with {} bytes for all rounds\n"
-      "//   and two slots of {} bytes, by turns:\n//\n",
+      "//   and two slots of {} bytes, by turns{}:\n//\n",
       kernel.getTeams(), warp::team_warps(kernel), warp::row_warps(kernel), kernel.getOfTeam(),
-      warp::slot_bytes(kernel));
+      warp::slot_bytes(kernel), kernel.getCluster() > 1 ? ", and as many for teams of other blocks" : "");
 }
 
 }  // namespace
@@ -99,6 +99,7 @@ Manifest manifest_of(warp::KernelOp kernel) {
   manifest.pass = kernel.getBackward() ? Direction::backward : Direction::forward;
   manifest.saved_every = static_cast<int>(kernel.getSavedEvery());
   manifest.segments = static_cast<int>(kernel.getSegments());
+  manifest.cluster = static_cast<int>(kernel.getCluster());
   for (auto text : kernel.getTensors().getAsValueRange<StringAttr>()) manifest.tensors.push_back(tensor_from(text));
   std::string io = "f32";
   for (const TensorSpec& tensor : manifest.tensors) {
@@ -148,9 +149,10 @@ std::string header_comment(warp::KernelOp kernel) {
   Manifest manifest = manifest_of(kernel);
   std::string text = fmt::format(
       "// {}: emitted by wkvc from its recurrence.\n//   {}, {}\n"
-      "//   launch: one block of {} warps for each of the B·H heads{}, {} bytes of shared memory, at least {} blocks a "
+      "//   launch: {} of {} warps for each of the B·H heads{}, {} bytes of shared memory, at least {} blocks a "
       "multiprocessor\n//\n",
-      manifest.kernel, manifest.config, manifest.arch, manifest.warps,
+      manifest.kernel, manifest.config, manifest.arch,
+      manifest.cluster > 1 ? fmt::format("a cluster of {} blocks", manifest.cluster) : "one block", manifest.warps,
       manifest.segments > 1 ? fmt::format(" and {} segments", manifest.segments) : "", manifest.shared_bytes,
       kernel.getBlocks());
   if (kernel.getTeams() > 1) text += team_comment(kernel);

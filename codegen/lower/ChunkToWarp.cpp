@@ -16,13 +16,14 @@ static int row_warps_of(chunk::ProgramOp program) {
 }
 
 // Warps of their own have a strip of 32 keys each.
-Crew crew_of(chunk::ProgramOp program, int teams, int rounds) {
-  const int row_warps = row_warps_of(program), keys = static_cast<int>(program.getKeyDim());
-  return {row_warps, teams, rounds, rounds > 1 ? std::max(1, keys / 32) : row_warps / teams};
+Crew crew_of(chunk::ProgramOp program, int teams, int rounds, int cluster) {
+  const int all = row_warps_of(program), keys = static_cast<int>(program.getKeyDim());
+  const int row_warps = all % cluster ? 0 : all / cluster;
+  return {row_warps, teams, rounds, rounds > 1 ? std::max(1, keys / 32) : row_warps / teams, cluster};
 }
 
 bool is_possible(const Crew& crew) {
-  return crew.warps() <= rec::max_warps && (crew.rounds > 1 || crew.row_warps % crew.teams == 0);
+  return crew.row_warps > 0 && crew.warps() <= rec::max_warps && (crew.rounds > 1 || crew.row_warps % crew.teams == 0);
 }
 
 namespace {
@@ -55,7 +56,7 @@ void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spac
       "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}, the budget is {}; use {}a smaller "
       "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
       program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
-      crew.teams > 1 ? fmt::format(" for {} teams", crew.teams) : "", budget,
+      crew.teams > 1 ? fmt::format(" for {} teams", crew.round_chunks()) : "", budget,
       crew.rounds > 1  ? "--rounds 1, fewer --teams, "
       : crew.teams > 1 ? "fewer --teams, "
                        : "",
@@ -127,6 +128,10 @@ void check_teams(chunk::ProgramOp program, const Crew& crew) {
   if (teams == 1) return;
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
                                    program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
+  if (!crew.row_warps)
+    user_error("--cluster {}: the {} warps of the forward kernel of '{}' that have 16 rows of its state each can't be "
+               "dealt to so many blocks; expected a number that divides them",
+               crew.cluster, row_warps_of(program), program.getRecurrence().str());
   if (!is_possible(crew) && crew.preparers())
     user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
                kernel, crew.warps(), crew.preparers(), rec::max_warps);
@@ -193,7 +198,8 @@ class KernelBuilder {
     auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), crew_.warps(), blocks_, program_.getChunk(),
                                          program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
                                          tensors_, arch, backward(), program_.getSavedEvery(), program_.getSegments(),
-                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds, of_team_);
+                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds, of_team_,
+                                         crew_.cluster);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_->buffers().declare();
@@ -263,7 +269,7 @@ class KernelBuilder {
     of_team_ = allocate(of_team);
     const std::int64_t slot = allocate(all);
     for (SharedBuffer* space : all) space->offset += of_team_;
-    shared_ = crew_.teams * (of_team_ + crew_.rounds * slot);
+    shared_ = crew_.teams * of_team_ + crew_.round_chunks() * crew_.rounds * slot;
   }
 
   void plan_recompute(Stored stored) {
@@ -353,7 +359,10 @@ class KernelBuilder {
   void prepare_ahead() {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&create<warp::PrepareOp>().getBody().emplaceBlock());
-    team([&] { main_->prepare_round(); });
+    team([&] {
+      main_->prepare_round();
+      if (crew_.cluster > 1) create<warp::ShareOp>();
+    });
     create<warp::BarrierOp>();
   }
 
@@ -393,7 +402,7 @@ class KernelBuilder {
         main_->finish_chunk();
         if (main_->ends_together()) create<warp::BarrierOp>();
       }
-      main_->copies().start_late(crew_.teams);
+      main_->copies().start_late(crew_.round_chunks());
     });
     create<warp::YieldOp>(next);
     return loop.getResult();

@@ -10,9 +10,10 @@
 
 namespace wkvc {
 
-// Of a program's kernel. With 2 `rounds` teams are of warps of their own, and prepare one of them ahead.
-Crew crew_of(chunk::ProgramOp program, int teams, int rounds);
-bool is_possible(const Crew& crew);  // as many warps as a block may have, teams of equal size
+// Of a program's kernel. With 2 `rounds` teams are of warps of their own, and prepare one of them ahead; then there may
+// be a `cluster` of blocks for each head.
+Crew crew_of(chunk::ProgramOp program, int teams, int rounds = 1, int cluster = 1);
+bool is_possible(const Crew& crew);  // rows for each warp, as many warps as a block may have, teams of equal size
 
 // Appends the kernel to `kernels`, and those that sum its gradients of parameters or combine its summaries. `recompute`
 // brings states on from those that are saved; null: all are. `maps`: rows of the map in summaries of segments. `blocks`

@@ -108,13 +108,13 @@ void WarpBuilder::prepare_chunk() {
   for (phase_ = 0; phase_ < placement_.first_of_rows(); ++phase_) {
     auto slab_ops = ops_of(Owner::slab, phase_), matrix_ops = ops_of(Owner::matrix, phase_);
     if (phase_ && !(slab_ops.empty() && matrix_ops.empty())) create<warp::BarrierOp>();
-    if (phase_ == 1 && has_second_phase()) copies_.start_early(crew_.teams);
+    if (phase_ == 1 && has_second_phase()) copies_.start_early(crew_.round_chunks());
     slabs(slab_ops);
     matrices(matrix_ops);
   }
   if (early && !has_second_phase()) {
     create<warp::BarrierOp>();
-    copies_.start_early(crew_.teams);
+    copies_.start_early(crew_.round_chunks());
   }
   if (early && copies_.has_late()) {
     create<warp::WaitCopiesOp>(1);

@@ -28,6 +28,11 @@ inline constexpr int max_warps = 32;  // of a block
 inline constexpr int max_teams = 15;
 inline constexpr int max_rounds = 2;  // in shared memory at once
 
+// Blocks that may share a head.
+inline constexpr int max_cluster = 8;
+constexpr bool is_cluster(std::int64_t blocks) { return blocks >= 1 && blocks <= max_cluster && 8 % blocks == 0; }
+inline constexpr std::string_view clusters_text = "1, 2, 4 or 8";
+
 // Operand dtypes of contractions.
 inline constexpr std::array<std::string_view, 5> compute_names = {"bf16", "f16", "tf32", "bf16x3", "f32"};
 constexpr bool is_compute(std::string_view name) {

@@ -201,7 +201,7 @@ class Structure {
     bool over_rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
     if (op->getParentOfType<TeamOp>() && is_of_rows(op))
       return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
-    if (rounds() == 1 && isa<PrepareOp>(op)) return op->emitOpError("belongs in a kernel of 2 rounds");
+    if (rounds() == 1 && isa<PrepareOp, ShareOp>(op)) return op->emitOpError("belongs in a kernel of 2 rounds");
     if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
     if (teams() == 1) {
       if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
@@ -251,6 +251,7 @@ class Structure {
     Operation* parent = op->getParentOp();
     if (isa<PrepareOp>(op) && !isa<KernelOp>(parent)) return op->emitOpError("belongs at the top of the kernel");
     if (isa<TeamOp>(op) && isa<LoopOp>(parent)) return op->emitOpError("has ended: its part is in warp.prepare");
+    if (failed(verify_share(op))) return failure();
     if (isa<PrepareOp>(parent) && !isa<TeamOp, BarrierOp, NoteOp>(op))
       return op->emitOpError("is for others than teams to do: it belongs outside a warp.prepare");
     const bool last = isa<PrepareOp>(parent) && !op->getNextNode(),
@@ -267,6 +268,15 @@ class Structure {
     if (early ? !isa<RingOp, BufferOp, FloatsOp, TeamOp, NoteOp>(op) : isa<TeamOp>(op))
       return op->emitOpError() << "belongs " << (early ? "after" : "before") << " warp.prepare, with which teams end";
     return success();
+  }
+
+  // Other blocks of a cluster read what a team prepares, all of it.
+  LogicalResult verify_share(Operation* op) const {
+    const bool prepares = isa<TeamOp>(op->getParentOp()) && isa<PrepareOp>(op->getParentOp()->getParentOp());
+    const bool ends = prepares && !op->getNextNode() && signed_value(kernel_.getCluster()) > 1;
+    if (isa<ShareOp>(op) == ends) return success();
+    if (ends) return op->emitOpError("is where a warp.share belongs: with it a team of a cluster ends its part");
+    return op->emitOpError("belongs where a team ends its part of warp.prepare, in a kernel of clusters");
   }
 
   // What teams have for all rounds and what a round's slot has are at different places, and for different warps.
@@ -615,6 +625,8 @@ int64_t map_rows(KernelOp kernel) {
   return *kernel.getSummary() == "full" ? signed_value(kernel.getKeyDim()) : 16;
 }
 
+int64_t slots(KernelOp kernel) { return round_chunks(kernel) * signed_value(kernel.getRounds()); }
+
 LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
   int64_t teams = signed_value(kernel.getTeams()), of_team = signed_value(kernel.getOfTeam());
   if (!in_range(kernel.getTeams(), 1, rec::max_teams) || warps % teams)
@@ -623,15 +635,14 @@ LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
   if (of_team && kernel.getRounds() == 1)
     return kernel.emitOpError() << "gives " << of_team
                                 << " bytes to a team for all rounds; expected 0 where there are no 2";
-  if (of_team < 0 || of_team % 16 || of_team > team_bytes(kernel))
-    return kernel.emitOpError() << "gives " << of_team << " bytes of " << team_bytes(kernel)
+  const int64_t bytes = signed_value(kernel.getSharedBytes());
+  if (of_team < 0 || of_team % 16 || of_team > bytes / teams)
+    return kernel.emitOpError() << "gives " << of_team << " bytes of " << bytes / teams
                                 << " to a team for all rounds; expected a multiple of 16, no more than there are";
-  bool even = teams * (of_team + signed_value(kernel.getRounds()) * slot_bytes(kernel)) ==
-                  signed_value(kernel.getSharedBytes()) &&
-              slot_bytes(kernel) % 16 == 0;
+  bool even = (bytes - teams * of_team) % slots(kernel) == 0 && slot_bytes(kernel) % 16 == 0;
   if (teams > 1 && !even)
-    return kernel.emitOpError() << "has " << signed_value(kernel.getSharedBytes()) << " bytes of shared memory for "
-                                << teams << " teams; expected a multiple of 16 for each"
+    return kernel.emitOpError() << "has " << bytes << " bytes of shared memory for " << round_chunks(kernel)
+                                << " teams; expected a multiple of 16 for each"
                                 << (kernel.getRounds() > 1 ? " and for each of its rounds" : "");
   return success();
 }
@@ -647,6 +658,18 @@ LogicalResult verify_crew(KernelOp kernel, int64_t row_warps) {
   return verify_slots(kernel, warps - row_warps);
 }
 
+// Blocks that share the rows of a head.
+LogicalResult verify_cluster(KernelOp kernel, int64_t rows) {
+  const int64_t cluster = signed_value(kernel.getCluster());
+  if (!rec::is_cluster(cluster))
+    return kernel.emitOpError() << "is of clusters of " << cluster << " blocks; expected " << rec::clusters_text;
+  if (cluster > 1 && kernel.getRounds() == 1)
+    return kernel.emitOpError("is of clusters of blocks, which kernels of 2 rounds are for");
+  if (rows / 16 % cluster)
+    return kernel.emitOpError() << "has " << rows << " rows for " << cluster << " blocks; expected 16 for each warp";
+  return success();
+}
+
 LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getWarps(), 1, rec::max_warps))
     return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
@@ -660,6 +683,7 @@ LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getRounds(), 1, rec::max_rounds))
     return kernel.emitOpError() << "has " << signed_value(kernel.getRounds()) << " rounds; expected 1 or 2";
   const bool ahead = signed_value(kernel.getRounds()) > 1;
+  if (failed(verify_cluster(kernel, rows))) return failure();
   if (!ahead && rows != 16 * signed_value(kernel.getWarps()))
     return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for " << rows
                                       << " rows of states and maps; expected one for each 16";
@@ -670,20 +694,21 @@ LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
                                 << " bytes of shared memory; a block has at most " << rec::max_sram;
-  return ahead ? verify_crew(kernel, rows / 16) : verify_slots(kernel, signed_value(kernel.getWarps()));
+  return ahead ? verify_crew(kernel, rows / 16 / signed_value(kernel.getCluster())) : verify_slots(kernel, signed_value(kernel.getWarps()));
 }
 
 }  // namespace
 
 int64_t row_warps(KernelOp kernel) {
   if (kernel.getRounds() == 1) return signed_value(kernel.getWarps());
-  return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / 16;
+  return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / (16 * signed_value(kernel.getCluster()));
 }
 
-int64_t team_bytes(KernelOp kernel) { return signed_value(kernel.getSharedBytes()) / signed_value(kernel.getTeams()); }
+int64_t round_chunks(KernelOp kernel) { return signed_value(kernel.getTeams()) * signed_value(kernel.getCluster()); }
 
 int64_t slot_bytes(KernelOp kernel) {
-  return (team_bytes(kernel) - signed_value(kernel.getOfTeam())) / signed_value(kernel.getRounds());
+  const int64_t of_teams = signed_value(kernel.getTeams()) * signed_value(kernel.getOfTeam());
+  return (signed_value(kernel.getSharedBytes()) - of_teams) / slots(kernel);
 }
 
 bool is_of_team(Value shared) {

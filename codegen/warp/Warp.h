@@ -33,12 +33,13 @@ bool is_in_strips(mlir::Operation* op);  // of its slab
 int64_t slab_width(SlabsOp slabs);
 int64_t slab_width(mlir::Value column);
 
-// Of a kernel's warps: those with 16 rows each of the state or of the map behind it, and those of a team.
+// Of a block's warps: those with 16 rows each of the state or of the map behind it, and those of a team.
 int64_t row_warps(KernelOp kernel);
 int64_t team_warps(KernelOp kernel);
 
-// Of a kernel's shared memory: a team's share, of which a slot comes behind what is the team's for all rounds.
-int64_t team_bytes(KernelOp kernel);
+int64_t round_chunks(KernelOp kernel);  // one for each team of a cluster's blocks
+
+// Of a block's shared memory: a slot for each of them and of the rounds at once, behind what is the teams' for all.
 int64_t slot_bytes(KernelOp kernel);
 bool is_of_team(mlir::Value shared);  // whether a ring, buffer or floats lie in what is the team's for all rounds
 

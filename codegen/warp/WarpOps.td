@@ -48,13 +48,17 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     the state through the round. Each chunk of a round has a slot of its own in shared memory; offsets are inside it.
     With 2 `rounds` there are slots for as many, by turns, and teams are of warps behind those of the state: warp.prepare
     is theirs, a round ahead. What lies in the first `of_team` bytes is then the team's for all rounds.
+
+    Then a `cluster` of blocks may run a head together: each has a part of its rows, and as many teams. A round has a
+    chunk for each team of each block, whose slot goes to the other blocks; barriers of rounds are those of the cluster.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
                        StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward,
                        DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<I64Attr, "1">:$segments,
                        OptionalAttr<StrAttr>:$summary, DefaultValuedAttr<I64Attr, "1">:$teams,
-                       DefaultValuedAttr<I64Attr, "1">:$rounds, DefaultValuedAttr<I64Attr, "0">:$of_team);
+                       DefaultValuedAttr<I64Attr, "1">:$rounds, DefaultValuedAttr<I64Attr, "0">:$of_team,
+                       DefaultValuedAttr<I64Attr, "1">:$cluster);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `for` $op `warps` $warps `blocks` $blocks `chunk` $chunk `head` $key_dim `x` $value_dim
@@ -179,6 +183,12 @@ def Warp_PrepareOp : Warp_Op<"prepare", [SingleBlock, NoTerminator]> {
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
+}
+
+def Warp_ShareOp : Warp_Op<"share"> {
+  let summary = "In a cluster: what lies in the team's slot goes to the same place in the other blocks";
+  let description = "With what its other warps have written; to be read behind the round's barrier.";
+  let assemblyFormat = "attr-dict";
 }
 
 def Warp_YieldOp : Warp_Op<"yield", [Terminator, HasParent<"LoopOp">]> {

@@ -20,6 +20,7 @@ struct BlockBase {
   long long head;
   int segment;   // of the sequence, 0 …
   int segments;  // that the sequence is cut into, one block each
+  int rank;      // in the cluster of blocks that share a head, or a segment of it, 0 …
   char* memory;  // shared memory; offsets into it are bytes
 
   template <class T, int R, int C>

@@ -1,5 +1,5 @@
-// A kernel's entry: grid.x = batches * heads * segments, one block each; or grid.x = heads, where the batch is always
-// 0.
+// A kernel's entry: grid.x = batches * heads * segments, one block each, or one cluster of blocks; or grid.x = heads,
+// where the batch is always 0.
 #pragma once
 
 #include "wkvc/abi.h"
@@ -7,15 +7,16 @@
 
 namespace wkvc {
 
-WKVC_INLINE Block this_block(int warps, u32 heads, u32 segments) {
-  const u32 sequence = ptx::block_index() / segments;
+WKVC_INLINE Block this_block(int warps, u32 cluster, u32 heads, u32 segments) {
+  const u32 index = ptx::block_index() / cluster, sequence = index / segments;
   Block block;
   block.warp = ptx::shuffle(ptx::thread() / 32, 0);  // uniform, and known to be
   block.warps = warps;
   block.batch = sequence / heads;
   block.head = sequence % heads;
-  block.segment = static_cast<int>(ptx::block_index() % segments);
+  block.segment = static_cast<int>(index % segments);
   block.segments = static_cast<int>(segments);
+  block.rank = static_cast<int>(ptx::block_index() % cluster);
   block.memory = ptx::shared_memory();
   return block;
 }
@@ -37,14 +38,14 @@ constexpr bool is_wanted([[maybe_unused]] const char* kernel) {
 
 }  // namespace wkvc
 
-// The body that follows sees `args` and `block`.
-#define WKVC_KERNEL(name, tensors, warps, blocks_per_sm)                                                               \
+// The body that follows sees `args` and `block`. After `blocks_per_sm` may come the blocks of a cluster, if not 1.
+#define WKVC_KERNEL(name, tensors, warps, blocks_per_sm, ...)                                                          \
   static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block);                \
-  extern "C" __global__ void __launch_bounds__((warps) * 32, blocks_per_sm)                                            \
-      name(const __grid_constant__ wkvc::KernelArgs<tensors> args) {                                                   \
+  extern "C" __global__ void __VA_OPT__(__cluster_dims__(__VA_ARGS__, 1, 1))                                           \
+      __launch_bounds__((warps) * 32, blocks_per_sm) name(const __grid_constant__ wkvc::KernelArgs<tensors> args) {    \
     if constexpr (wkvc::is_wanted(WKVC_TEXT(name))) {                                                                  \
-      name##_body(args,                                                                                                \
-                  wkvc::this_block(warps, static_cast<wkvc::u32>(args.heads), static_cast<wkvc::u32>(args.segments))); \
+      name##_body(args, wkvc::this_block(warps, 1 __VA_OPT__(*__VA_ARGS__), static_cast<wkvc::u32>(args.heads),        \
+                                         static_cast<wkvc::u32>(args.segments)));                                      \
     }                                                                                                                  \
   }                                                                                                                    \
   static WKVC_INLINE void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,                          \

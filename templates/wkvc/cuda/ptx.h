@@ -153,6 +153,18 @@ WKVC_INLINE void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+// ---- the shared memory of other blocks of the cluster
+WKVC_INLINE u32 address_in_block(u32 shared, int rank) {
+  u32 address;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(rank));
+  return address;
+}
+WKVC_INLINE void store_16_to_block(u32 address, const uint4& x) {
+  asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y), "r"(x.z),
+               "r"(x.w)
+               : "memory");
+}
+
 // ---- asynchronous copies
 // Reads `bytes` (0 or 16) and fills up with zeros.
 WKVC_INLINE void cp_async_16(void* shared, const void* global, int bytes) {
@@ -167,6 +179,12 @@ WKVC_INLINE void cp_async_wait() {
 
 // ---- barriers
 WKVC_INLINE void barrier() { __syncthreads(); }
+WKVC_INLINE void cluster_barrier() {
+  asm volatile(
+      "barrier.cluster.arrive.release.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;" ::
+          : "memory");
+}
 // A constant id: with one in a register the kernel would reserve all 16 barriers.
 template <int Id>
 WKVC_INLINE void named_barrier(int threads) {

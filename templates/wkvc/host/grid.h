@@ -1,4 +1,4 @@
-// Runs all blocks of a grid, one after the other, with a thread for each warp.
+// Runs all blocks of a grid, one cluster of them after the other, with a thread for each warp.
 #pragma once
 
 #include <cstring>
@@ -34,7 +34,8 @@ class SharedMemory {
 
 struct GridShape {
   long long batches, heads, segments;
-  int warps;
+  int warps;    // of a block
+  int cluster;  // blocks that share a head, or a segment of it
 };
 
 template <class Body>
@@ -42,16 +43,19 @@ class Grid {
  public:
   Grid(const GridShape& shape, Launch& launch, const Body& body)
       : shape_(shape),
-        blocks_(launch.blocks > 0 ? launch.blocks : shape.batches * shape.heads * shape.segments),
+        clusters_(launch.blocks > 0 ? launch.blocks / shape.cluster : shape.batches * shape.heads * shape.segments),
         body_(body),
-        memory_(launch.shared_bytes),
-        sync_(launch) {}
+        sync_(launch, shape.cluster) {
+    memory_.reserve(sync_.block.size());
+    for (BlockSync& block : sync_.block) block.memory = memory_.emplace_back(launch.shared_bytes).data();
+  }
 
   // False when the launch failed; its message says why.
   bool run() {
     std::vector<std::thread> threads;
     try {
-      for (int warp = 0; warp < shape_.warps; ++warp) threads.emplace_back([this, warp] { run_warp(warp); });
+      for (int n = 0; n < shape_.cluster * shape_.warps; ++n)
+        threads.emplace_back([this, n] { run_warp(n / shape_.warps, n % shape_.warps); });
     } catch (const std::exception& error) {
       sync_.watchdog.fail(error.what(), static_cast<int>(threads.size()), 0);
     }
@@ -60,11 +64,11 @@ class Grid {
   }
 
  private:
-  void run_warp(int warp) {
+  void run_warp(int rank, int warp) {
     Block block{};
     try {
-      for (long long index = 0; index < blocks_; ++index) {
-        block = block_at(index, warp);
+      for (long long index = 0; index < clusters_; ++index) {
+        block = block_at(index, rank, warp);
         run_block(block);
       }
     } catch (const Stalled&) {  // reported where it was noticed
@@ -74,7 +78,7 @@ class Grid {
     copy::queue().clear();
   }
 
-  Block block_at(long long index, int warp) {
+  Block block_at(long long index, int rank, int warp) {
     Block block{};
     block.warp = warp;
     block.warps = shape_.warps;
@@ -82,25 +86,26 @@ class Grid {
     block.head = index / shape_.segments % shape_.heads;
     block.segment = static_cast<int>(index % shape_.segments);
     block.segments = static_cast<int>(shape_.segments);
-    block.memory = memory_.data();
-    block.index = index;
-    block.sync = &sync_;
+    block.rank = rank;
+    block.memory = memory_[static_cast<std::size_t>(rank)].data();
+    block.index = index * shape_.cluster + rank;
+    block.cluster = &sync_;
     return block;
   }
 
   void run_block(const Block& block) {
     copy::queue().clear();
-    block.barrier();  // the last block is done with its memory
-    if (block.warp == 0) memory_.poison();
-    block.barrier();
+    block.cluster_barrier();  // the last blocks are done with their memory
+    if (block.warp == 0) memory_[static_cast<std::size_t>(block.rank)].poison();
+    block.cluster_barrier();
     body_(block);
   }
 
   GridShape shape_;
-  long long blocks_;
+  long long clusters_;
   const Body& body_;
-  SharedMemory memory_;
-  BlockSync sync_;
+  ClusterSync sync_;
+  std::vector<SharedMemory> memory_;  // of each block
 };
 
 // 0, or 1 with launch.message set.

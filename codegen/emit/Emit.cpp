@@ -39,6 +39,7 @@ class Emitter {
     write_chunk_range();
     write_team();
     emit_block(kernel_.getBody().front());
+    write_end();
     indent_ = 0;
     line("}}");
     return text_;
@@ -79,7 +80,12 @@ class Emitter {
     line("using Slots = RoundSlots<{}, {}, {}, {}{}>;", kernel_.getTeams(), warp::slot_bytes(kernel_),
          kernel_.getOfTeam(), kernel_.getRounds(), is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "");
     line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel_));
-    if (is_cluster()) line("block.cluster_barrier();  // none is written to before it runs");
+    line("begin_slots<Slots>(block, {});", warp::row_warps(kernel_));
+  }
+
+  // Other blocks may arrive at this one's mbarriers, and send to it, until they end, too.
+  void write_end() {
+    if (is_cluster()) line("block.cluster_barrier();");
   }
 
   // A segment that none follows needs no summary.
@@ -190,10 +196,11 @@ class Emitter {
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
-        .Case<warp::BarrierOp>([&](auto) {
-          line("{}.{}barrier();", warps_, is_cluster() && warps_ == block_ ? "cluster_" : "");
-        })
-        .Case<warp::ShareOp>([&](auto) { line("team.share();  // with the other blocks"); })
+        .Case<warp::BarrierOp>([&](auto) { line("{}.barrier();", warps_); })
+        .Case<warp::ClaimOp>([&](auto) { line("team.claim();"); })
+        .Case<warp::PublishOp>([&](auto) { line("team.publish();"); })
+        .Case<warp::AwaitOp>([&](auto) { line("slot.await();"); })
+        .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
         .Case<warp::EndLastOp>([&](auto) { line("if (c + 1 == last) break;  // the rest is for the next chunk"); })
@@ -310,6 +317,7 @@ class Emitter {
     line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
     indent_ += 2;
     write_rounds(op.getBody(), /*backward=*/false);
+    write_end();
     line("return;");
     indent_ -= 2;
     line("}}");
@@ -341,7 +349,7 @@ class Emitter {
     indent_ -= 2;
     warps_ = "team";
     emit_region(op.getBody());
-    warps_ = block_;
+    warps_ = "block";
   }
 
   std::string lowest_group() {
@@ -357,7 +365,7 @@ class Emitter {
       line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
     line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     if (has_teams()) {
-      line("  const Block slot = slot_of<Slots>(block, c - first{});", goes_ahead() ? ", " + before_round() : "");
+      line("  const Slot<Slots> slot(block, c - first{});", goes_ahead() ? ", " + before_round() : "");
       indent_ += 2;
       write_buffers_of(op.getBody(), "slot");
       indent_ -= 2;
@@ -524,7 +532,7 @@ class Emitter {
     if (!has_teams()) return {names_.of(floats)};
     std::vector<std::string> all;
     for (int64_t chunk = 0; chunk < warp::round_chunks(kernel_); ++chunk)
-      all.push_back(fmt::format("slot_of<Slots>(block, {}).floats({})", chunk,
+      all.push_back(fmt::format("Slot<Slots>(block, {}).floats({})", chunk,
                                 floats.getDefiningOp<warp::FloatsOp>().getOffset()));
     return all;
   }
@@ -776,8 +784,7 @@ class Emitter {
   Copiers copiers_;
   std::string text_;
   int indent_ = 0;
-  static constexpr const char* block_ = "block";
-  const char* warps_ = block_;  // those that do what is written: the block's or a team's
+  const char* warps_ = "block";  // those that do what is written: the block's or a team's
   warp::LoopOp loop_;            // over chunks, around what is written
   bool in_groups_ = false, in_rounds_ = false;
 };

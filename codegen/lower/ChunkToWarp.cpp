@@ -269,7 +269,8 @@ class KernelBuilder {
     of_team_ = allocate(of_team);
     const std::int64_t slot = allocate(all);
     for (SharedBuffer* space : all) space->offset += of_team_;
-    shared_ = crew_.teams * of_team_ + crew_.round_chunks() * crew_.rounds * slot;
+    const int64_t mbarriers = crew_.preparers() ? warp::kSlotMbarriers : 0;
+    shared_ = crew_.teams * of_team_ + crew_.round_chunks() * crew_.rounds * (slot + mbarriers);
   }
 
   void plan_recompute(Stored stored) {
@@ -355,22 +356,21 @@ class KernelBuilder {
     return create<warp::WithScaleOp>(state, main_->state_shares_scale(saved));
   }
 
-  // By warps of their own, a round ahead of those that take the state through it.
+  // By warps of their own, ahead of those that take the state through a round.
   void prepare_ahead() {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&create<warp::PrepareOp>().getBody().emplaceBlock());
     team([&] {
+      create<warp::ClaimOp>();
       main_->prepare_round();
-      if (crew_.cluster > 1) create<warp::ShareOp>();
+      create<warp::PublishOp>();
     });
-    create<warp::BarrierOp>();
   }
 
-  // The state through all rounds that others prepare: each is there when they meet.
+  // The state through all rounds that others prepare.
   Value prepared_rounds(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, state] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
-    create<warp::BarrierOp>();
     create<warp::YieldOp>(through_round(state, /*saved=*/false));
     return loop.getResult();
   }
@@ -419,9 +419,11 @@ class KernelBuilder {
     const bool with_scale = main_->state_carries_scale(saved);
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried());
+    if (crew_.preparers()) create<warp::AwaitOp>();
     main_->set_state(S, with_scale);
     save_state(S, with_scale);
     main_->take_state(saved);
+    if (crew_.preparers()) create<warp::ReleaseOp>();
     create<warp::YieldOp>(main_->next_state());
     return loop.getResult();
   }

@@ -201,7 +201,8 @@ class Structure {
     bool over_rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
     if (op->getParentOfType<TeamOp>() && is_of_rows(op))
       return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
-    if (rounds() == 1 && isa<PrepareOp, ShareOp>(op)) return op->emitOpError("belongs in a kernel of 2 rounds");
+    if (rounds() == 1 && isa<PrepareOp, ClaimOp, PublishOp, AwaitOp, ReleaseOp>(op))
+      return op->emitOpError("belongs in a kernel of 2 rounds");
     if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
     if (teams() == 1) {
       if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
@@ -246,22 +247,16 @@ class Structure {
     return isa<PrepareOp>(op) || (loop && loop.getOver() == "rounds");
   }
 
-  // Where teams go ahead, theirs and the others' barriers of a round are the same ones, and their warps end early.
+  // Where teams go ahead no barrier is of all warps, and theirs end early.
   LogicalResult verify_ahead(Operation* op) const {
     Operation* parent = op->getParentOp();
     if (isa<PrepareOp>(op) && !isa<KernelOp>(parent)) return op->emitOpError("belongs at the top of the kernel");
     if (isa<TeamOp>(op) && isa<LoopOp>(parent)) return op->emitOpError("has ended: its part is in warp.prepare");
-    if (failed(verify_share(op))) return failure();
-    if (isa<PrepareOp>(parent) && !isa<TeamOp, BarrierOp, NoteOp>(op))
+    if (isa<PrepareOp>(parent) && !isa<TeamOp, NoteOp>(op))
       return op->emitOpError("is for others than teams to do: it belongs outside a warp.prepare");
-    const bool last = isa<PrepareOp>(parent) && !op->getNextNode(),
-               first = is_over_rounds(parent) && !op->getPrevNode();
-    if (isa<BarrierOp>(op) && !isa<TeamOp>(parent) && !(isa<PrepareOp>(parent) ? last : first))
-      return op->emitOpError(
-          "would wait for warps that do not come here: with 2 rounds there is one for each of them, "
-          "which ends warp.prepare and begins the loop over rounds");
-    if (!isa<BarrierOp>(op) && (last || (first && isa<LoopOp>(parent))))
-      return op->emitOpError("is where the barrier of a round belongs");
+    if (isa<BarrierOp>(op) && !isa<TeamOp>(parent))
+      return op->emitOpError("would wait for warps that do not come here: with 2 rounds a barrier is a team's");
+    if (failed(verify_handover(op))) return failure();
     if (!isa<KernelOp>(parent)) return success();
     auto prepare = *kernel_.getBody().getOps<PrepareOp>().begin();
     const bool early = op->isBeforeInBlock(prepare);
@@ -270,13 +265,25 @@ class Structure {
     return success();
   }
 
-  // Other blocks of a cluster read what a team prepares, all of it.
-  LogicalResult verify_share(Operation* op) const {
+  // Each slot is claimed, published, awaited and released once a round, around all that is done with it.
+  LogicalResult verify_handover(Operation* op) const {
+    auto loop = dyn_cast<LoopOp>(op->getParentOp());
+    const bool of_round = loop && loop.getOver() == "round";
     const bool prepares = isa<TeamOp>(op->getParentOp()) && isa<PrepareOp>(op->getParentOp()->getParentOp());
-    const bool ends = prepares && !op->getNextNode() && signed_value(kernel_.getCluster()) > 1;
-    if (isa<ShareOp>(op) == ends) return success();
-    if (ends) return op->emitOpError("is where a warp.share belongs: with it a team of a cluster ends its part");
-    return op->emitOpError("belongs where a team ends its part of warp.prepare, in a kernel of clusters");
+    const bool first = !op->getPrevNode(), last = !op->getNextNode();
+    if (isa<ClaimOp>(op) != (prepares && first)) return op->emitOpError("is where a team's part begins: with warp.claim");
+    if (isa<PublishOp>(op) != (prepares && last)) return op->emitOpError("is where a team's part ends: with warp.publish");
+    if (isa<AwaitOp>(op) != (of_round && first))
+      return op->emitOpError("is where the loop over a round begins: with warp.await");
+    if (isa<ReleaseOp>(op) != (of_round && !last && !op->getNextNode()->getNextNode()))
+      return op->emitOpError("is where the loop over a round ends: with warp.release");
+    if (!isa<PrepareOp>(op) && !(loop && loop.getOver() == "rounds")) return success();
+    if (isa<LoopOp>(op) && !llvm::hasSingleElement(loop.getBody().getOps<LoopOp>()))
+      return op->emitOpError("is one of several loops over a round; its slots are released once");
+    auto prepare = dyn_cast<PrepareOp>(op);
+    if (prepare && !llvm::hasSingleElement(prepare.getBody().getOps<TeamOp>()))
+      return op->emitOpError("needs exactly one warp.team, whose slot is claimed and published once");
+    return success();
   }
 
   // What teams have for all rounds and what a round's slot has are at different places, and for different warps.
@@ -708,7 +715,8 @@ int64_t round_chunks(KernelOp kernel) { return signed_value(kernel.getTeams()) *
 
 int64_t slot_bytes(KernelOp kernel) {
   const int64_t of_teams = signed_value(kernel.getTeams()) * signed_value(kernel.getOfTeam());
-  return (signed_value(kernel.getSharedBytes()) - of_teams) / slots(kernel);
+  const int64_t each = (signed_value(kernel.getSharedBytes()) - of_teams) / slots(kernel);
+  return kernel.getRounds() > 1 ? each - kSlotMbarriers : each;
 }
 
 bool is_of_team(Value shared) {

@@ -20,6 +20,9 @@ namespace wkvc::warp {
 // Floats of shared memory that an inverse needs as scratch (templates/wkvc/cuda/invert_block.h).
 constexpr int64_t kInverseFloats = 192;
 
+// Bytes of the mbarriers that a slot has where rounds take turns (templates/wkvc/common/team.h).
+constexpr int64_t kSlotMbarriers = 16;
+
 inline constexpr size_t kMaxOperations = 40000;  // of a kernel
 
 inline constexpr int kSharedSpace = 3;

@@ -47,10 +47,11 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     With `teams` of warps it goes through rounds of as many chunks: each team prepares one of them, then all warps take
     the state through the round. Each chunk of a round has a slot of its own in shared memory; offsets are inside it.
     With 2 `rounds` there are slots for as many, by turns, and teams are of warps behind those of the state: warp.prepare
-    is theirs, a round ahead. What lies in the first `of_team` bytes is then the team's for all rounds.
+    is theirs, ahead of the others. What lies in the first `of_team` bytes is then the team's for all rounds; mbarriers
+    that say when a slot is prepared and when it is free lie behind all slots, 16 bytes for each.
 
     Then a `cluster` of blocks may run a head together: each has a part of its rows, and as many teams. A round has a
-    chunk for each team of each block, whose slot goes to the other blocks; barriers of rounds are those of the cluster.
+    chunk for each team of each block, whose slot goes to the other blocks.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
@@ -176,18 +177,26 @@ def Warp_TeamOp : Warp_Op<"team", [SingleBlock, NoTerminator]> {
 
 def Warp_PrepareOp : Warp_Op<"prepare", [SingleBlock, NoTerminator]> {
   let summary = "In a kernel of 2 rounds: what the teams' warps do for each round, and nothing after";
-  let description = [{
-    It ends with the kernel's one barrier of a round, at which the other warps begin with that round, and the teams may
-    overwrite the one before.
-  }];
+  let description = "Each team's part of a round, from where it claims its slot to where it publishes it.";
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
 }
 
-def Warp_ShareOp : Warp_Op<"share"> {
-  let summary = "In a cluster: what lies in the team's slot goes to the same place in the other blocks";
-  let description = "With what its other warps have written; to be read behind the round's barrier.";
+def Warp_ClaimOp : Warp_Op<"claim"> {
+  let summary = "A team waits until nobody reads its slot for the round any more";
+  let assemblyFormat = "attr-dict";
+}
+def Warp_PublishOp : Warp_Op<"publish"> {
+  let summary = "What a team's warps have written to its slot is there for the others, of all blocks of a cluster";
+  let assemblyFormat = "attr-dict";
+}
+def Warp_AwaitOp : Warp_Op<"await"> {
+  let summary = "Waits until the chunk's slot is published";
+  let assemblyFormat = "attr-dict";
+}
+def Warp_ReleaseOp : Warp_Op<"release"> {
+  let summary = "This warp has read the chunk's slot";
   let assemblyFormat = "attr-dict";
 }
 

@@ -1,9 +1,10 @@
 // Blocks whose warps form teams. They go through rounds of chunks, one for each team: a team prepares its chunk by
 // itself, in a slot of shared memory of its own; then all warps of the block take the state through the round, in a
 // backward kernel one state forward and its gradient back, after which each team finishes its chunk. Or teams are of
-// warps of their own, and prepare a round while the others take the state through the one before: in slots for two
-// rounds, by turns, with one barrier of the block for each. Then the blocks of a cluster may have a part each of the
-// state's rows and of a round's teams, which send what they prepare to the other blocks.
+// warps of their own, and prepare rounds ahead of those that take the state through them: each chunk has slots for two
+// rounds, by turns, with an mbarrier that says when it is prepared, and one that says when nobody reads it any more.
+// Then the blocks of a cluster may have a part each of the state's rows and of a round's teams, which send what they
+// prepare to the other blocks.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -15,22 +16,52 @@
 namespace wkvc {
 
 // Where the slots of a round's chunks lie in a block's shared memory: behind the `OfTeam` bytes that each of the block's
-// teams has for all rounds, `Turns` of them side by side for each chunk; offsets in a slot begin with `OfTeam`. A round
-// has a chunk for each of the `Teams` of each of the blocks of a `Cluster`.
-template <int Teams, int Slot, int OfTeam = 0, int Turns = 1, int Cluster = 1>
+// teams has for all rounds, `Turns` of them side by side for each chunk; offsets in a slot begin with `OfTeam`. Slots
+// that take turns are followed by their mbarriers. A round has a chunk for each of the `Teams` of each of the blocks of
+// a `Cluster`.
+template <int Teams, int Bytes, int OfTeam = 0, int Turns = 1, int Cluster = 1>
 struct RoundSlots {
   static constexpr int kTeams = Teams;
-  static constexpr int kBytes = Slot;
+  static constexpr int kBytes = Bytes;
   static constexpr int kOfTeam = OfTeam;
+  static constexpr int kTurns = Turns;
   static constexpr int kCluster = Cluster;
   static constexpr int kChunks = Teams * Cluster;
-  static constexpr bool kByTurns = Turns > 1;
-
-  // Of the round that `before` chunks come before.
-  static WKVC_INLINE constexpr int at(int chunk, int before) {
-    return (Teams - 1) * OfTeam + (chunk * Turns + before / kChunks % Turns) * Slot;
-  }
+  static constexpr int kMbarriers = Teams * OfTeam + kChunks * Turns * Bytes;  // offset of the first one
 };
+
+// The slot of a round's chunk, in the round that `before` chunks come before.
+template <class Slots>
+struct SlotPlace {
+  int number, parity;
+
+  WKVC_INLINE SlotPlace(int chunk, int before)
+      : number(chunk * Slots::kTurns + before / Slots::kChunks % Slots::kTurns),
+        parity(before / Slots::kChunks / Slots::kTurns % 2) {}
+
+  WKVC_INLINE int begin() const { return Slots::kTeams * Slots::kOfTeam + number * Slots::kBytes; }
+  // The memory in which an offset is that of a slot.
+  WKVC_INLINE char* in(char* memory) const { return memory + (begin() - Slots::kOfTeam); }
+  // It is prepared, by one arrival; it is free, by one of each of the warps that read it, in all blocks.
+  WKVC_INLINE int prepared() const { return Slots::kMbarriers + 16 * number; }
+  WKVC_INLINE int free() const { return prepared() + 8; }
+};
+
+// To be called by all warps of the block before any uses slots that take turns, which so many of its warps read.
+template <class Slots>
+WKVC_INLINE void begin_slots(const Block& block, int readers) {
+  if (block.warp == 0) {
+    for (int number = 0; number < Slots::kChunks * Slots::kTurns; ++number) {
+      block.mbarrier(Slots::kMbarriers + 16 * number).init(1);
+      block.mbarrier(Slots::kMbarriers + 16 * number + 8).init(readers * Slots::kCluster);
+    }
+  }
+  if constexpr (Slots::kCluster > 1) {
+    block.cluster_barrier();
+  } else {
+    block.barrier();
+  }
+}
 
 // The first chunk of the last round of those from `begin` to before `end`; before `begin` if there are none.
 template <class Slots>
@@ -52,12 +83,13 @@ struct Team : BlockBase {
     chunk = in_team ? Slots::kTeams * block.rank + team_ : kNone;
     warp = own % warps;
     // Not in a branch, so that the compiler sees that it is shared memory.
-    memory += Slots::kByTurns ? team_ * Slots::kOfTeam : Slots::at(team_, 0);
+    memory += team_ * (Slots::kTurns > 1 ? Slots::kOfTeam : Slots::kBytes);
   }
   // With the slot of the round that `before` chunks come before.
   WKVC_INLINE Team in_round(int before) const {
     Team team = *this;
-    team.memory = block_.memory + Slots::at(chunk, before);
+    team.place_ = SlotPlace<Slots>(chunk, before);
+    team.memory = team.place_.in(block_.memory);
     return team;
   }
   // The last chunk from `begin` to before `end` that this team prepares; before `begin` if there is none.
@@ -72,11 +104,17 @@ struct Team : BlockBase {
       named_barrier<0>();
     }
   }
-  // Sends the slot at hand to the other blocks of the cluster.
-  WKVC_INLINE void share() const {
-    barrier();  // what its other warps have written comes before
-    for (int n = 1; n < Slots::kCluster; ++n)
-      block_.template send<Slots::kBytes>(memory + Slots::kOfTeam, (rank + n) % Slots::kCluster, warp, warps);
+  // Waits until nobody reads the slot at hand any more.
+  WKVC_INLINE void claim() const { block_.mbarrier(place_.free()).wait(place_.parity ^ 1); }
+  // The slot at hand is prepared, for this block and for others of the cluster.
+  WKVC_INLINE void publish() const {
+    if (Slots::kCluster > 1) block_.before_sending();
+    barrier();
+    if (warp != 0) return;
+    block_.mbarrier(place_.prepared()).arrive();
+    for (int n = 1; n < Slots::kCluster; ++n) {
+      block_.template send<Slots::kBytes>(place_.begin(), place_.prepared(), (rank + n) % Slots::kCluster);
+    }
   }
 
  private:
@@ -95,13 +133,32 @@ struct Team : BlockBase {
 
   const Block& block_;
   int team_;  // of the block's
+  SlotPlace<Slots> place_{0, 0};
 };
 
 // The block with the slot of chunk `chunk` of the round that `before` chunks come before as its shared memory.
 template <class Slots>
-WKVC_INLINE Block slot_of(Block block, int chunk, int before = 0) {
-  block.memory += Slots::at(chunk, before);
-  return block;
-}
+struct Slot : BlockBase {
+  WKVC_INLINE Slot(const Block& block, int chunk, int before = 0)
+      : BlockBase(block), block_(block), place_(chunk, before), owner_(chunk / Slots::kTeams) {
+    memory = place_.in(block.memory);
+  }
+  // Waits until it is prepared.
+  WKVC_INLINE void await() const { block_.mbarrier(place_.prepared()).wait(place_.parity); }
+  // This warp has read it.
+  WKVC_INLINE void release() const {
+    const auto free = block_.mbarrier(place_.free());
+    if constexpr (Slots::kCluster > 1) {
+      free.arrive_in(owner_);
+    } else {
+      free.arrive();
+    }
+  }
+
+ private:
+  const Block& block_;
+  SlotPlace<Slots> place_;
+  int owner_;  // the block whose team prepares it
+};
 
 }  // namespace wkvc

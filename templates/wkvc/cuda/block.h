@@ -14,27 +14,23 @@ struct Block : BlockBase {
     ptx::named_barrier<Id>(32 * count);
   }
 
-  // Of all warps of the blocks of a cluster.
-  WKVC_INLINE void cluster_barrier() const { ptx::cluster_barrier(); }
-  // Copies `Bytes` of this block's shared memory to the same place in that of block `to` of the cluster: the part of
-  // warp `own` of `count`. A barrier of the cluster belongs between this and reading there, and one before the first.
+  // Of all warps of the blocks of a cluster; what one has initialized is there for all.
+  WKVC_INLINE void cluster_barrier() const {
+    ptx::fence_mbarrier_init();
+    ptx::cluster_barrier();
+  }
+  // To be called by each warp that has written what is sent, before a barrier that the sender waits at.
+  WKVC_INLINE void before_sending() const { ptx::fence_bulk_copies(); }
+  // Copies `Bytes` of this block's shared memory from `offset` on to the same place in that of block `to` of the
+  // cluster, and arrives at the mbarrier at the same place there once they are. By one warp.
   template <int Bytes>
-  WKVC_INLINE void send(const char* from, int to, int own, int count) const {
+  WKVC_INLINE void send(int offset, int mbarrier, int to) const {
     static_assert(Bytes % 16 == 0, "is copied in pieces of 16 bytes");
-    constexpr int kAtOnce = 4;
-    const u32 there = ptx::address_in_block(ptx::shared_address(from), to);
-    const int step = 512 * count;
-    for (int first = 512 * own + 16 * ptx::lane(); first < Bytes; first += kAtOnce * step) {
-      uint4 piece[kAtOnce];
-      WKVC_UNROLL
-      for (int i = 0; i < kAtOnce; ++i) {
-        if (first + i * step < Bytes) piece[i] = *reinterpret_cast<const uint4*>(from + first + i * step);
-      }
-      WKVC_UNROLL
-      for (int i = 0; i < kAtOnce; ++i) {
-        if (first + i * step < Bytes) ptx::store_16_to_block(there + first + i * step, piece[i]);
-      }
-    }
+    if (!lanes::is_first()) return;
+    const u32 from = ptx::shared_address(memory + offset);
+    const u32 arrival = ptx::address_in_block(ptx::shared_address(memory + mbarrier), to);
+    ptx::mbarrier_arrive_expecting(arrival, Bytes);
+    ptx::bulk_copy(ptx::address_in_block(from, to), from, Bytes, arrival);
   }
 
   // Arrivals are counted per warp. Each completed phase flips the parity that wait() asks for, starting with 0.
@@ -49,6 +45,11 @@ struct Block : BlockBase {
     WKVC_INLINE void arrive() const {
       lanes::sync();  // what the other lanes did comes before
       if (lanes::is_first()) ptx::mbarrier_arrive(word);
+    }
+    // At the same place in block `to` of the cluster, for what this warp has read.
+    WKVC_INLINE void arrive_in(int to) const {
+      lanes::sync();
+      if (lanes::is_first()) ptx::mbarrier_arrive_at(ptx::address_in_block(ptx::shared_address(word), to));
     }
     WKVC_INLINE void wait(int parity) const {
       while (!ptx::mbarrier_try_wait(word, parity)) {

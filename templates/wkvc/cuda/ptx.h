@@ -159,10 +159,21 @@ WKVC_INLINE u32 address_in_block(u32 shared, int rank) {
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(rank));
   return address;
 }
-WKVC_INLINE void store_16_to_block(u32 address, const uint4& x) {
-  asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y), "r"(x.z),
-               "r"(x.w)
+// Copies to shared memory of a block, by addresses there; what it brings counts as transactions at `mbarrier` there.
+WKVC_INLINE void bulk_copy(u32 to, u32 from, u32 bytes, u32 mbarrier) {
+  asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "r"(from), "r"(bytes), "r"(mbarrier)
                : "memory");
+}
+// What this thread has written to shared memory comes before bulk copies that are started behind a barrier.
+WKVC_INLINE void fence_bulk_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// Without the wait for stores to global memory that a release for the whole cluster takes: for those who have only read
+// what others may overwrite then, and for copies that mbarriers count by themselves.
+WKVC_INLINE void mbarrier_arrive_at(u32 address) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(address) : "memory");
+}
+WKVC_INLINE void mbarrier_arrive_expecting(u32 address, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%0], %1;" ::"r"(address), "r"(bytes) : "memory");
 }
 
 // ---- asynchronous copies
@@ -193,6 +204,8 @@ WKVC_INLINE void named_barrier(int threads) {
 WKVC_INLINE void mbarrier_init(u64* word, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(word)), "r"(arrivals) : "memory");
 }
+// Before a barrier of the cluster: other blocks may then use what was initialized.
+WKVC_INLINE void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 WKVC_INLINE void mbarrier_arrive(u64* word) {
   asm volatile("mbarrier.arrive.release.cta.shared.b64 _, [%0];" ::"r"(shared_address(word)) : "memory");
 }

@@ -42,17 +42,18 @@ struct Block : BlockBase {
     wait_at(sync().barrier[Id], count, "waits at a named barrier");
   }
 
-  // Of all warps of the blocks of a cluster.
+  // Of all warps of the blocks of a cluster; what one has initialized is there for all.
   void cluster_barrier() const {
     wait_at(cluster->barrier, warps * static_cast<int>(cluster->block.size()), "waits at the cluster's barrier");
   }
-  // Copies `Bytes` of this block's shared memory to the same place in that of block `to` of the cluster: the part of
-  // warp `own` of `count`. A barrier of the cluster belongs between this and reading there, and one before the first.
+  // To be called by each warp that has written what is sent, before a barrier that the sender waits at.
+  void before_sending() const {}
+  // Copies `Bytes` of this block's shared memory from `offset` on to the same place in that of block `to` of the
+  // cluster, and arrives at the mbarrier at the same place there once they are. By one warp.
   template <int Bytes>
-  void send(const char* from, int to, int own, int count) const {
-    static_assert(Bytes % 16 == 0, "is copied in pieces of 16 bytes");
-    char* const there = cluster->block[static_cast<std::size_t>(to)].memory + (from - sync().memory);
-    for (int piece = 16 * own; piece < Bytes; piece += 16 * count) std::memcpy(there + piece, from + piece, 16);
+  void send(int offset, int mbarrier, int to) const {
+    std::memcpy(memory_of(to) + offset, memory + offset, Bytes);
+    this->mbarrier(mbarrier).arrive_in(to);
   }
 
   // Arrivals are counted per warp. Each completed phase flips the parity that wait() asks for, starting with 0.
@@ -66,6 +67,11 @@ struct Block : BlockBase {
       host::MbarrierWord(*word).arrive();
       block->cluster->watchdog.note_progress();
     }
+    // At the same place in block `to` of the cluster, for what this warp has read.
+    void arrive_in(int to) const {
+      char* const there = block->memory_of(to) + (reinterpret_cast<char*>(word) - block->memory);
+      Mbarrier{reinterpret_cast<u64*>(there), block}.arrive();
+    }
     void wait(int parity) const {
       block->wait_until([&] { return host::MbarrierWord(*word).passed(parity); }, "waits for an mbarrier");
     }
@@ -73,6 +79,7 @@ struct Block : BlockBase {
   Mbarrier mbarrier(int offset) const { return {reinterpret_cast<u64*>(memory + offset), this}; }
 
  private:
+  char* memory_of(int other) const { return cluster->block[static_cast<std::size_t>(other)].memory; }
   host::BlockSync& sync() const { return cluster->block[static_cast<std::size_t>(rank)]; }
 
   template <class Done>

@@ -33,6 +33,7 @@ ordered_json config_json(const Config& config) {
   if (config.save_every != 0) object["save_every"] = config.save_every;
   if (!config.saved.empty()) object["saved"] = config.saved;
   if (config.segments != 0) object["segments"] = config.segments;
+  if (config.backward_segments != 0) object["backward_segments"] = config.backward_segments;
   if (config.teams != 0) object["teams"] = config.teams;
   if (config.backward_teams != 0) object["backward_teams"] = config.backward_teams;
   if (config.rounds != 0) object["rounds"] = config.rounds;
@@ -44,8 +45,8 @@ ordered_json config_json(const Config& config) {
 
 Config config_from(const json& object, const std::string& what) {
   const JsonFields fields(object, what,
-                          {"mma", "chunk", "save_every", "saved", "segments", "teams", "backward_teams", "rounds",
-                           "cluster", "blocks", "backward_blocks"});
+                          {"mma", "chunk", "save_every", "saved", "segments", "backward_segments", "teams",
+                           "backward_teams", "rounds", "cluster", "blocks", "backward_blocks"});
   Config config;
   if (fields.has("mma")) config.mma = dtype(fields, "mma");
   if (fields.has("chunk")) config.chunk = multiple_of_16(fields, "chunk");
@@ -54,6 +55,9 @@ Config config_from(const json& object, const std::string& what) {
   if (fields.has("segments")) {
     config.segments = static_cast<int>(fields.integer("segments", 1, rec::max_segments));
   }
+  if (fields.has("backward_segments")) {
+    config.backward_segments = static_cast<int>(fields.integer("backward_segments", 1, rec::max_segments));
+  }
   if (fields.has("teams")) config.teams = static_cast<int>(fields.integer("teams", 1, rec::max_teams));
   if (fields.has("backward_teams")) {
     config.backward_teams = static_cast<int>(fields.integer("backward_teams", 1, rec::max_teams));
@@ -61,7 +65,8 @@ Config config_from(const json& object, const std::string& what) {
   if (fields.has("rounds")) config.rounds = static_cast<int>(fields.integer("rounds", 1, rec::max_rounds));
   if (fields.has("cluster")) {
     config.cluster = static_cast<int>(fields.integer("cluster", 1, rec::max_cluster));
-    if (!rec::is_cluster(config.cluster)) fields.wrong("cluster", fields.at("cluster"), std::string(rec::clusters_text));
+    if (!rec::is_cluster(config.cluster))
+      fields.wrong("cluster", fields.at("cluster"), std::string(rec::clusters_text));
   }
   if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, max_blocks));
   if (fields.has("backward_blocks")) {
@@ -87,6 +92,7 @@ std::string config_label(const Config& config) {
   if (config.save_every != 0) add("save every", config.save_every);
   if (!config.saved.empty()) add("saved", config.saved);
   if (config.segments != 0) add("segments", config.segments);
+  if (config.backward_segments != 0) add("backward segments", config.backward_segments);
   if (config.teams != 0) add("teams", config.teams);
   if (config.backward_teams != 0) add("backward teams", config.backward_teams);
   if (config.rounds != 0) add("rounds", config.rounds);

@@ -19,8 +19,8 @@ DType io_of(rec::RecurrenceOp recurrence) {
 
 bool leaves_open(const Config& config) {
   return config.chunk == 0 && config.blocks == 0 && config.backward_blocks == 0 && config.save_every == 0 &&
-         config.saved.empty() && config.segments == 0 && config.teams == 0 && config.backward_teams == 0 &&
-         config.rounds == 0 && config.cluster == 0;
+         config.saved.empty() && config.segments == 0 && config.backward_segments == 0 && config.teams == 0 &&
+         config.backward_teams == 0 && config.rounds == 0 && config.cluster == 0;
 }
 
 // Where no entry says: four blocks for each multiprocessor where sequences are few. Each segment is gone through twice,
@@ -71,6 +71,7 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   settings.config.backward_blocks = found.entry->config.backward_blocks;
   settings.config.save_every = found.entry->config.save_every;
   settings.config.segments = found.entry->config.segments;
+  settings.config.backward_segments = found.entry->config.backward_segments;
   settings.config.teams = found.entry->config.teams;
   settings.config.backward_teams = found.entry->config.backward_teams;
   settings.config.rounds = found.entry->config.rounds;

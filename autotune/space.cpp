@@ -39,6 +39,24 @@ std::vector<int> segment_counts(const SpaceLimits& limits) {
   return counts;
 }
 
+// Of the forward kernel: one team, two of the same warps, teams of their own, and clusters where heads are few.
+void vary_crews(std::vector<Config>& space, const Config& base, const SpaceLimits& limits) {
+  vary(space, base.teams == 0, std::array{1, 2, 3, 4}, [](Config& config, int teams) { config.teams = teams; });
+  vary(space, base.rounds == 0, std::array{1, 2}, [](Config& config, int rounds) { config.rounds = rounds; });
+  vary(space, base.cluster == 0, std::array{1, 2}, [](Config& config, int cluster) { config.cluster = cluster; });
+  std::erase_if(space, [&](const Config& config) {
+    const bool impossible = (config.rounds > 1 && config.teams < 2) || (config.cluster > 1 && config.rounds < 2);
+    // What was slower wherever it was measured.
+    const bool crowded = config.rounds == 1 ? config.teams > 2 : (config.cluster > 1) != (config.teams == 3);
+    const bool idle = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
+      return size.batches * size.heads * config.cluster * std::max(config.segments, 1) <= 2 * limits.sm_count;
+    });
+    // Which do for few heads what segments do.
+    const bool cut = config.cluster > 1 && base.segments == 0 && config.segments > 1;
+    return impossible || cut || (base.teams == 0 && crowded) || (base.cluster == 0 && config.cluster > 1 && !idle);
+  });
+}
+
 }  // namespace
 
 bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) {
@@ -54,16 +72,10 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
   vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
        [](Config& config, int blocks) { config.blocks = blocks; });
-  vary(space, base.teams == 0 && base.pass != "backward", std::array{1, 2, 4},
-       [](Config& config, int teams) { config.teams = teams; });
-  vary(space, base.rounds == 0 && base.pass != "backward", std::array{1, 2},
-       [](Config& config, int rounds) { config.rounds = rounds; });
-  std::erase_if(space, [&](const Config& config) {
-    // More teams of the same warps: slower wherever that was measured.
-    const bool crowded = base.teams == 0 && config.teams > 2 && config.rounds == 1;
-    return crowded || (config.rounds > 1 && config.teams < 2);
-  });
+  if (base.pass != "backward") vary_crews(space, base, limits);
   if (base.pass == "forward") return space;
+  vary(space, base.backward_segments == 0, segment_counts(limits),
+       [](Config& config, int count) { config.backward_segments = count; });
   vary(space, base.backward_blocks == 0, std::array{1, 2, 3},
        [](Config& config, int blocks) { config.backward_blocks = blocks; });
   vary(space, base.backward_teams == 0, std::array{1, 2},

@@ -26,6 +26,7 @@ struct Config {
   int rounds = 0;                  // --rounds: of teams' chunks at once, in the forward kernel: 1, or 2; 0 = auto
   int cluster = 0;                 // --cluster: blocks for each head, with 2 rounds: 1, 2, 4 or 8; 0 = auto
   int segments = 0;                // --segments: of a sequence, which run side by side; 0 = auto
+  int backward_segments = 0;       // the same in the backward pass; 0: as many as in the forward pass
   std::string pass = "forward";    // --pass: forward, backward, or both (the forward pass that saves states before)
   int save_every = 0;              // --save-every: tokens between saved states, a multiple of the chunk; 0 = auto
   std::string saved = {};          // --saved: storage of saved states: f32, bf16, f16

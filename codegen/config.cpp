@@ -55,6 +55,7 @@ void check_config(const Config& config) {
   expect_range("--rounds", config.rounds, 0, rec::max_rounds);
   check_rounds(config);
   expect_range("--segments", config.segments, 0, rec::max_segments);
+  expect_range("--segments", config.backward_segments, 0, rec::max_segments);
   check_backward_option(config, config.save_every           ? "--save-every"
                                 : !config.saved.empty()     ? "--saved"
                                 : !config.gradients.empty() ? "--grad"
@@ -76,7 +77,7 @@ std::vector<std::string> settled_options(const Config& config, Stage stage) {
   add(Stage::warp, config.teams || config.backward_teams, "--teams");
   add(Stage::warp, config.rounds, "--rounds");
   add(Stage::warp, config.cluster, "--cluster");
-  add(Stage::warp, config.segments, "--segments");
+  add(Stage::warp, config.segments || config.backward_segments, "--segments");
   add(Stage::warp, config.save_every, "--save-every");
   add(Stage::warp, !config.saved.empty(), "--saved");
   add(Stage::warp, !config.gradients.empty(), "--grad");

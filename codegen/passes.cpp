@@ -71,13 +71,15 @@ void differentiate_program(Work& work, const Config& config) {
 // A text that was cut before stays as it is.
 void cut_into_segments(Work& work, const Config& config) {
   auto programs = all<chunk::ProgramOp>(work);
-  bool cut = llvm::any_of(programs, [](auto program) { return program.getSegments() > 1; });
-  if (cut || config.segments <= 1) return;
+  if (llvm::any_of(programs, [](auto program) { return program.getSegments() > 1; })) return;
   for (auto program : programs) {
+    const bool backward = program.getBackward() || program.getRecompute();
+    const int segments = backward && config.backward_segments ? config.backward_segments : config.segments;
+    if (segments <= 1) continue;
     if (program.getRecompute())
-      program.setSegments(config.segments);
+      program.setSegments(segments);
     else
-      summarize(program, config.segments);
+      summarize(program, segments);
   }
 }
 

@@ -19,10 +19,11 @@ namespace {
 std::string text_of(const Config& config) {
   return fmt::format(
       "head {}x{} io {} mma {} state {} chunk {} sram {} arch {} blocks {},{} teams {},{} rounds {} cluster {} "
-      "segments {} pass {} save every {} saved {} gradients {}",
+      "segments {},{} pass {} save every {} saved {} gradients {}",
       config.key_dim, config.value_dim, config.io, config.mma, config.state, config.chunk, config.sram, config.arch,
       config.blocks, config.backward_blocks, config.teams, config.backward_teams, config.rounds, config.cluster,
-      config.segments, config.pass, config.save_every, config.saved, fmt::join(config.gradients, ","));
+      config.segments, config.backward_segments, config.pass, config.save_every, config.saved,
+      fmt::join(config.gradients, ","));
 }
 
 // The kernels' text: lowering takes a tenth of a second, reading what it gave before a millisecond.

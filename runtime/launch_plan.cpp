@@ -36,7 +36,8 @@ PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
   }
 }
 
-LaunchPlan::LaunchPlan(const Manifest& manifest) : segments(manifest.segments), blocks(manifest.segments * manifest.cluster) {
+LaunchPlan::LaunchPlan(const Manifest& manifest)
+    : segments(manifest.segments), blocks(manifest.segments * manifest.cluster) {
   if (manifest.tensors.size() > max_tensors) {
     user_error("the kernels of the text have {} tensors, at most {} can be launched with", manifest.tensors.size(),
                max_tensors);

@@ -52,7 +52,8 @@ void check_size(LaunchSize size, int blocks_per_sequence) {
   }
   const CheckedInt blocks = checked_mul(checked_mul(size.batches, size.heads), blocks_per_sequence);
   if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
-    const std::string each = blocks_per_sequence == 1 ? "" : fmt::format(", times {} blocks each,", blocks_per_sequence);
+    const std::string each =
+        blocks_per_sequence == 1 ? "" : fmt::format(", times {} blocks each,", blocks_per_sequence);
     user_error("B·H = {}·{}{} is more than 2^31-1, the most blocks a launch can have: split the batch", size.batches,
                size.heads, each);
   }

@@ -100,13 +100,14 @@ void parse_teams(const std::string& text, Config& config) {
   config.backward_teams = parts.size() == 2 ? number(parts.back()) : 0;
 }
 
-int parse_segments(const std::string& text) {
-  if (text == "auto") return 0;
-  const auto value = whole_number<int>(text);
-  if (!value || !rec::is_segment_count(*value)) {
-    user_error("--segments {}: expected auto or {}", text, rec::segment_counts_text);
-  }
-  return *value;
+void parse_segments(const std::string& text, Config& config) {
+  const auto parts = split(text);
+  if (parts.size() > 2) user_error("--segments {}: expected N, or N,M where the backward pass has others", text);
+  const auto number = [&](std::string_view part) {
+    return number_or_auto("--segments", text, part, rec::max_segments);
+  };
+  config.segments = number(parts.front());
+  config.backward_segments = parts.size() == 2 ? number(parts.back()) : 0;
 }
 
 int parse_save_every(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--save-every", text); }
@@ -182,8 +183,8 @@ void ConfigOptions::add_to(CLI::App& command) {
       ->type_name("N|auto");
   group->add_option("--cluster", cluster, "Blocks for each head, which share its teams' work, forward, or auto")
       ->type_name("N|auto");
-  group->add_option("--segments", segments, "Segments of a sequence that run side by side, or auto")
-      ->type_name("N|auto");
+  group->add_option("--segments", segments, "Segments of a sequence that run side by side, and backward, or auto")
+      ->type_name("N[,M]|auto");
   group->add_option("--pass", pass, "forward, backward (gradients), or both")->type_name("PASS");
   group->add_option("--save-every", save_every, "Tokens between saved states, a multiple of the chunk, or auto")
       ->type_name("TOKENS|auto");
@@ -210,7 +211,7 @@ Config ConfigOptions::parse() const {
   if (teams) parse_teams(*teams, config);
   if (rounds) config.rounds = number_or_auto("--rounds", *rounds, *rounds, rec::max_rounds);
   if (cluster) config.cluster = number_or_auto("--cluster", *cluster, *cluster, rec::max_cluster);
-  if (segments) config.segments = parse_segments(*segments);
+  if (segments) parse_segments(*segments, config);
   if (pass) config.pass = one_of("--pass", pass, passes);
   if (save_every) config.save_every = parse_save_every(*save_every);
   config.saved = one_of("--saved", saved, saved_dtypes);

@@ -532,8 +532,8 @@ class Emitter {
     if (!has_teams()) return {names_.of(floats)};
     std::vector<std::string> all;
     for (int64_t chunk = 0; chunk < warp::round_chunks(kernel_); ++chunk)
-      all.push_back(fmt::format("Slot<Slots>(block, {}).floats({})", chunk,
-                                floats.getDefiningOp<warp::FloatsOp>().getOffset()));
+      all.push_back(
+          fmt::format("Slot<Slots>(block, {}).floats({})", chunk, floats.getDefiningOp<warp::FloatsOp>().getOffset()));
     return all;
   }
 

@@ -129,9 +129,10 @@ void check_teams(chunk::ProgramOp program, const Crew& crew) {
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
                                    program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
   if (!crew.row_warps)
-    user_error("--cluster {}: the {} warps of the forward kernel of '{}' that have 16 rows of its state each can't be "
-               "dealt to so many blocks; expected a number that divides them",
-               crew.cluster, row_warps_of(program), program.getRecurrence().str());
+    user_error(
+        "--cluster {}: the {} warps of the forward kernel of '{}' that have 16 rows of its state each can't be "
+        "dealt to so many blocks; expected a number that divides them",
+        crew.cluster, row_warps_of(program), program.getRecurrence().str());
   if (!is_possible(crew) && crew.preparers())
     user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
                kernel, crew.warps(), crew.preparers(), rec::max_warps);
@@ -173,7 +174,7 @@ std::string kernel_name(chunk::ProgramOp program, llvm::StringRef suffix = "") {
 void add_combine(chunk::ProgramOp summary, OpBuilder& b, llvm::StringRef arch) {
   warp::CombineOp::create(b, summary.getLoc(), kernel_name(summary, "_combine"), summary.getRecurrence(),
                           summary.getChunk(), summary.getKeyDim(), summary.getValueDim(), summary.getCompute(),
-                          first_state(summary), kSegments, summary.getSegments(), *summary.getSummary(),
+                          first_state(summary), segments_name(summary), summary.getSegments(), *summary.getSummary(),
                           summary.getBackward(), arch);
 }
 
@@ -198,8 +199,7 @@ class KernelBuilder {
     auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), crew_.warps(), blocks_, program_.getChunk(),
                                          program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
                                          tensors_, arch, backward(), program_.getSavedEvery(), program_.getSegments(),
-                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds, of_team_,
-                                         crew_.cluster);
+                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds, of_team_, crew_.cluster);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     main_->buffers().declare();
@@ -210,7 +210,7 @@ class KernelBuilder {
     Value state = start();
     set_name(state, (carried() + "_initial").str());
     state = again_ ? groups(state) : crew_.teams > 1 ? all_rounds(state) : chunks(*main_, state, "chunks");
-    create<warp::StoreStateOp>(program_.getSummary() ? kSegments : last_state(program_), state);
+    create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
     if (crew_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
   }
@@ -292,7 +292,8 @@ class KernelBuilder {
 
   Value start() {
     if (program_.getSummary()) return create<warp::StartSummaryOp>(tile());
-    return create<warp::LoadStateOp>(tile(), program_.getSegments() > 1 ? kSegments : first_state(program_));
+    return create<warp::LoadStateOp>(tile(),
+                                     program_.getSegments() > 1 ? segments_name(program_) : first_state(program_));
   }
 
   bool backward() { return program_.getBackward(); }

@@ -36,7 +36,7 @@ class TensorList {
     if (recompute) add_all(recompute);
     bool backward = program.getBackward(), cut = program.getSegments() > 1;
     bool saves = backward || program.getSavedEvery();
-    if (cut) add("workspace", kSegments, "f32", segment_dims(program, maps));
+    if (cut) add("workspace", segments_name(program), "f32", segment_dims(program, maps));
     if (program.getSummary()) return;
     if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
     if (keeps_states) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
@@ -92,6 +92,10 @@ class TensorList {
 };
 
 }  // namespace
+
+const char* segments_name(chunk::ProgramOp program) {
+  return program.getBackward() ? "segment_gradients" : "segment_states";
+}
 
 ArrayAttr tensor_list(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {
   return TensorList(program, recompute, keeps_states, maps).attribute(program.getContext());

@@ -7,9 +7,10 @@
 
 namespace wkvc {
 
-// Workspaces: states that are recomputed for the loop backward, and what segments leave each other.
+// Workspaces: states that are recomputed for the loop backward, and what segments leave each other: either pass has its
+// own, for their number may differ.
 inline constexpr const char* kRecomputed = "chunk_states";
-inline constexpr const char* kSegments = "segment_states";
+const char* segments_name(chunk::ProgramOp program);
 
 // That of a parameter's gradient before it is summed over batches.
 std::string parts_name(chunk::AccumulateOp op);

@@ -25,11 +25,14 @@ const std::set<std::string_view> cpp_keywords = {
     "xor_eq"};
 
 // What CUDA predefines, macros of the C library, and what emitted kernels and the manifest call their own.
-const std::set<std::string_view> reserved = {
-    "threadIdx", "blockIdx", "blockDim", "gridDim",       "warpSize",    "asm",     "typeof",        "linux",
-    "unix",      "assert",   "errno",    "INFINITY",      "NAN",         "NULL",    "main",          "std",
-    "cuda",      "wkvc",     "half",     "initial_state", "final_state", "args",    "smem",          "chunk",
-    "token",     "lane",     "warp",     "batch",         "head",        "seq_len", "segment_states"};
+const std::set<std::string_view> reserved = {"threadIdx",   "blockIdx", "blockDim",       "gridDim",
+                                             "warpSize",    "asm",      "typeof",         "linux",
+                                             "unix",        "assert",   "errno",          "INFINITY",
+                                             "NAN",         "NULL",     "main",           "std",
+                                             "cuda",        "wkvc",     "half",           "initial_state",
+                                             "final_state", "args",     "smem",           "chunk",
+                                             "token",       "lane",     "warp",           "batch",
+                                             "head",        "seq_len",  "segment_states", "segment_gradients"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -24,7 +24,9 @@ constexpr const char* maps_text = "full or diagonal";
 bool is_map(llvm::StringRef kind) { return kind == "full" || kind == "diagonal"; }
 
 // Of tensors that are no recurrence's own.
-bool is_own_name(llvm::StringRef name) { return name == "initial_state" || name == "segment_states"; }
+bool is_own_name(llvm::StringRef name) {
+  return name == "initial_state" || name == "segment_states" || name == "segment_gradients";
+}
 
 bool in_range(uint64_t attribute, int64_t lo, int64_t hi) {
   return signed_value(attribute) >= lo && signed_value(attribute) <= hi;
@@ -271,8 +273,10 @@ class Structure {
     const bool of_round = loop && loop.getOver() == "round";
     const bool prepares = isa<TeamOp>(op->getParentOp()) && isa<PrepareOp>(op->getParentOp()->getParentOp());
     const bool first = !op->getPrevNode(), last = !op->getNextNode();
-    if (isa<ClaimOp>(op) != (prepares && first)) return op->emitOpError("is where a team's part begins: with warp.claim");
-    if (isa<PublishOp>(op) != (prepares && last)) return op->emitOpError("is where a team's part ends: with warp.publish");
+    if (isa<ClaimOp>(op) != (prepares && first))
+      return op->emitOpError("is where a team's part begins: with warp.claim");
+    if (isa<PublishOp>(op) != (prepares && last))
+      return op->emitOpError("is where a team's part ends: with warp.publish");
     if (isa<AwaitOp>(op) != (of_round && first))
       return op->emitOpError("is where the loop over a round begins: with warp.await");
     if (isa<ReleaseOp>(op) != (of_round && !last && !op->getNextNode()->getNextNode()))
@@ -701,7 +705,8 @@ LogicalResult verify_numbers(KernelOp kernel) {
   if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
                                 << " bytes of shared memory; a block has at most " << rec::max_sram;
-  return ahead ? verify_crew(kernel, rows / 16 / signed_value(kernel.getCluster())) : verify_slots(kernel, signed_value(kernel.getWarps()));
+  return ahead ? verify_crew(kernel, rows / 16 / signed_value(kernel.getCluster()))
+               : verify_slots(kernel, signed_value(kernel.getWarps()));
 }
 
 }  // namespace

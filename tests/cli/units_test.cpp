@@ -266,11 +266,30 @@ TEST(Options, OfRounds) {
   EXPECT_EQ(options.parse().rounds, 0);
 }
 
+TEST(Options, OfClusters) {
+  ConfigOptions options;
+  options.teams = options.rounds = "2";
+  for (const char* wrong : {"0", "-1", "9", "2.0", "", "2,2"}) {
+    options.cluster = wrong;
+    EXPECT_THROW(options.parse(), UserError) << wrong;
+  }
+  options.cluster = "2";
+  EXPECT_EQ(options.parse().cluster, 2);
+  options.cluster = "auto";
+  EXPECT_EQ(options.parse().cluster, 0);
+}
+
 TEST(Options, OfSegments) {
-  EXPECT_EQ(parse_segments("auto"), 0);
-  EXPECT_EQ(parse_segments("16"), 16);
-  for (const char* wrong : {"0", "-1", "257", "4.0", "", "many"})
-    EXPECT_THROW(parse_segments(wrong), UserError) << wrong;
+  Config config;
+  const auto parsed = [&](const std::string& text) {
+    parse_segments(text, config);
+    return std::pair(config.segments, config.backward_segments);
+  };
+  EXPECT_EQ(parsed("auto"), std::pair(0, 0));
+  EXPECT_EQ(parsed("16"), std::pair(16, 0));
+  EXPECT_EQ(parsed("1,4"), std::pair(1, 4));
+  for (const char* wrong : {"0", "-1", "257", "4.0", "", "many", "4,0", "1,2,3"})
+    EXPECT_THROW(parse_segments(wrong, config), UserError) << wrong;
   ConfigOptions options;
   options.segments = "4";
   EXPECT_EQ(options.parse().segments, 4);

@@ -144,6 +144,22 @@ TEST_P(Forward, RoundsAhead) {
   check(rwkv7_logw(), late, {1, 50, 2});
 }
 
+// Blocks that share a head's rows, and what their teams prepare.
+TEST_P(Forward, Clusters) {
+  Config config = config_of("f16", "bf16", 64, 64);
+  config.teams = config.rounds = config.cluster = 2;
+  for (const Definition& definition : {rwkv7(), rwkv6()})
+    for (std::int64_t tokens : {1, 63, 65, 290}) check(definition, config, {2, tokens, 2});
+  config.segments = 2;  // of which the summary has a map's rows, too
+  check(rwkv7(), config, {1, 290, 2});
+  check(rwkv6(), config, {1, 290, 2});
+  Config odd = config_of("bf16", "bf16", 48, 64);
+  odd.teams = 3;
+  odd.rounds = 2;
+  odd.cluster = 4;
+  check(rwkv6(), odd, {1, 350, 1});
+}
+
 // Behind teams as exact as without; or teams say what crosses.
 TEST_P(Forward, TeamsOfEveryRecurrence) {
   std::vector<Definition> all = recurrences();

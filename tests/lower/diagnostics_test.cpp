@@ -326,6 +326,21 @@ TEST(Teams, AheadAreOfWarpsThatABlockHas) {
   EXPECT_EQ(count(text, "rounds = 2 : i64"), 1U);
 }
 
+TEST(Teams, OfClustersHaveAPartOfTheRows) {
+  Config config;
+  config.teams = config.rounds = 2;
+  const auto error = [&](int cluster, int V) {
+    config.cluster = cluster;
+    config.key_dim = 32;
+    config.value_dim = V;
+    return user_error_of([&] { lower_to(source_from(rec_text(rwkv7(), config)), Stage::warp, config); });
+  };
+  expect_contains(error(3, 64), "--cluster 3: expected 1, 2, 4 or 8");
+  expect_contains(error(2, 48), "--cluster 2: the 3 warps of the forward kernel of 'rwkv7'");
+  config.rounds = 1;
+  expect_contains(error(2, 64), "--cluster 2: blocks share what teams prepare a round ahead: give --rounds 2");
+}
+
 TEST(Teams, OfBackwardKernelsTakeASavedStateThroughEachRound) {
   Config config;
   config.pass = "both";

@@ -4,8 +4,8 @@
 
 namespace wkvc::test {
 
-const Rule kDeletedSync{"sync deleted", R"(\n *((?:block|team)\.barrier\(\)|wait_copies<\d+>\(\)|commit_copies\(\));)",
-                        ""};
+const Rule kDeletedSync{
+    "sync deleted", R"(\n *((?:block|team)\.barrier|team\.claim|slot\.await|wait_copies<\d+>|commit_copies)\(\);)", ""};
 
 namespace {
 

@@ -19,7 +19,7 @@ struct Mutant {
 
 std::vector<Mutant> mutants_by(const Rule& rule, const std::string& text);
 
-// Deletes a barrier, or a wait for copies, or what groups them.
+// Deletes a barrier, or a wait for a slot or for copies, or what groups them.
 extern const Rule kDeletedSync;
 
 }  // namespace wkvc::test

@@ -89,12 +89,16 @@ MutantProblem backward_problem_of(const Definition& definition, Config config, s
   return problem;
 }
 
+MutantProblem forward_problem_of(const Definition& definition, const Config& config, LaunchSize size) {
+  MutantProblem problem = problem_of(definition, config, size, definition.name + "_forward");
+  problem.bound = config.io == "f32" ? 1e-5 : 1.8e-3;
+  return problem;
+}
+
 }  // namespace
 
 MutantProblem mutant_problem(const Definition& definition, Config config) {
-  MutantProblem problem = problem_of(definition, config, {2, 70, 3}, definition.name + "_forward");
-  problem.bound = config.io == "f32" ? 1e-5 : 1.8e-3;
-  return problem;
+  return forward_problem_of(definition, config, {2, 70, 3});
 }
 
 MutantProblem backward_problem(const Definition& definition, Config config) {
@@ -107,9 +111,15 @@ MutantProblem teams_problem(const Definition& definition, Config config) {
   return mutant_problem(definition, config);
 }
 
+// Of so many tokens that slots are used again.
 MutantProblem ahead_problem(const Definition& definition, Config config) {
-  config.rounds = 2;
-  return teams_problem(definition, config);
+  config.teams = config.rounds = 2;
+  return forward_problem_of(definition, config, {1, 150, 2});
+}
+
+MutantProblem cluster_problem(const Definition& definition, Config config) {
+  config.cluster = 2;
+  return ahead_problem(definition, config);
 }
 
 MutantProblem pairs_problem(const Definition& definition, Config config) {

@@ -49,6 +49,16 @@ TEST(Manifests, HaveSegments) {
   expect_refused({{"segments", "8"}}, {"\"segments\" is \"8\"", "an integer"});
 }
 
+TEST(Manifests, HaveClusters) {
+  json object = good();
+  object["cluster"] = 2;
+  const Manifest manifest = parse(object);
+  EXPECT_EQ(manifest.cluster, 2);
+  EXPECT_EQ(manifest_from(to_line(manifest)).cluster, 2);
+  expect_refused({{"cluster", 0}}, {"\"cluster\" is 0", "from 1 to 8"});
+  expect_refused({{"cluster", 9}}, {"\"cluster\" is 9", "from 1 to 8"});
+}
+
 TEST(Manifests, OfSeveralKernelsComeInOrder) {
   const std::vector<Manifest> manifests = manifests_from(tiny_program());
   ASSERT_EQ(manifests.size(), 3U);

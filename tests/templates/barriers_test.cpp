@@ -32,6 +32,21 @@ TEST(Barriers, NamedPairs) {
   check(launch, {{1, expected, 0}});
 }
 
+TEST(Barriers, SlotsOfACluster) {
+  const Shape shape{1, 16 * 11, 1, 16};
+  const Values x = rounded(DType::f32, normal(shape.size(), 2));
+  Values expected(2 * 256);
+  for (long long i = 0; i < shape.size(); ++i) {
+    expected[i % 256] += x[i];
+    expected[256 + i % 256] += 2 * x[i];
+  }
+  Launch launch{"barriers", "handover", 3};
+  launch.tokens = shape.rows;
+  launch.cluster = 2;
+  launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(DType::f32, {1, 32, 1, 16})};
+  check(launch, {{1, expected, 1e-6}});
+}
+
 std::string failure_of(const std::string& entry, int warps) {
   Launch launch{"barriers", entry, warps};
   launch.tensors = {Tensor::absent()};

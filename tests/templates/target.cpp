@@ -63,10 +63,11 @@ class LanesTarget : public Target {
   std::string name() const override { return "lanes"; }
 
   void run(Launch& launch) const override {
-    using Run = const char*(void*, int, const void*, unsigned, int, long long);
+    using Run = const char*(void*, int, const void*, unsigned, int, int, long long);
     const char* error = library_.find<Run>("wkvc_lanes_launch")(
         library_.find<void>(launch.entry), static_cast<int>(launch.tensors.size()), arguments_of(launch).data(),
-        static_cast<unsigned>(launch.batches * launch.heads * launch.segments), 32 * launch.warps, launch.shared_bytes);
+        static_cast<unsigned>(launch.batches * launch.heads * launch.segments), launch.cluster, 32 * launch.warps,
+        launch.shared_bytes);
     if (error != nullptr) throw std::runtime_error(error);
   }
 

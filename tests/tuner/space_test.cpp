@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "autotune/config_json.h"
 #include "autotune/model.h"
@@ -25,9 +26,19 @@ TEST(Space, HasEveryCombinationOnce) {
   const auto in_teams = [](const Config& config) { return config.backward_teams == 2; };
   EXPECT_TRUE(std::ranges::any_of(space, in_teams));
   for (const Config& config : space) EXPECT_TRUE(!in_teams(config) || config.save_every == 2 * config.chunk);
-  std::set<std::pair<int, int>> crews;
-  for (const Config& config : space) crews.emplace(config.teams, config.rounds);
-  EXPECT_EQ(crews, (std::set<std::pair<int, int>>{{1, 1}, {2, 1}, {2, 2}, {4, 2}}));
+}
+
+TEST(Space, HasClustersWhereHeadsAreFew) {
+  const auto crews = [](LaunchSize size) {
+    std::set<std::tuple<int, int, int>> all;
+    for (const Config& config : search_space(training, {.sizes = {size}}))
+      all.emplace(config.teams, config.rounds, config.cluster);
+    return all;
+  };
+  std::set<std::tuple<int, int, int>> expected{{1, 1, 1}, {2, 1, 1}, {2, 2, 1}, {4, 2, 1}};
+  EXPECT_EQ(crews({8, 4096, 64}), expected);
+  expected.emplace(3, 2, 2);
+  EXPECT_EQ(crews({1, 4096, 64}), expected);
 }
 
 TEST(Space, SavesAStateForEachRoundOfTheTeamsGiven) {
@@ -77,6 +88,7 @@ TEST(Space, LeavesAloneWhatIsSettled) {
   config.backward_blocks = 1;
   config.teams = 1;
   config.rounds = 1;
+  config.cluster = 1;
   config.backward_teams = 1;
   config.saved = "bf16";
   config.save_every = 32;

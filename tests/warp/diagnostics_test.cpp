@@ -15,7 +15,7 @@ std::string error_of(const std::string& text) {
 
 struct Case {
   const char* name;
-  const char* lines;
+  std::string lines;
   const char* error;
 };
 
@@ -413,54 +413,57 @@ TEST_P(LinesBeforeRounds, AreRefused) { expect_contains(error_of(with_rounds(Get
 
 const Case lines_before_rounds[] = {
     {"NothingPrepared", "", "of 2 rounds needs exactly one warp.prepare"},
-    {"NoBarrier", "warp.prepare {\n  warp.team {\n  }\n}\n", "is where the barrier of a round belongs"},
-    {"BarrierFirst", "warp.prepare {\n  warp.barrier\n  warp.team {\n  }\n}\n", "would wait for warps"},
-    {"BarrierOfTheBlock", "warp.prepare {\n  warp.barrier\n}\nwarp.barrier\n", "would wait for warps"},
-    {"NothingOfATeam", "warp.prepare {\n  warp.wait_copies 0\n  warp.barrier\n}\n", "is for others than teams to do"},
-    {"TeamsThatHaveEnded", "warp.prepare {\n  warp.barrier\n}\nwarp.team {\n}\n", "belongs before warp.prepare"},
-    {"StatesOfTeams", "%0 = warp.load_state \"initial_state\" : vector<16x32xf32>\nwarp.prepare {\n  warp.barrier\n}\n",
+    {"NoTeam", "warp.prepare {\n}\n", "needs exactly one warp.team"},
+    {"TwoTeams", "warp.prepare {\n  warp.team {\n    warp.claim\n    warp.publish\n  }\n  warp.team {\n  }\n}\n",
+     "needs exactly one warp.team"},
+    {"NoClaim", "warp.prepare {\n  warp.team {\n    warp.note \"nothing\"\n    warp.publish\n  }\n}\n",
+     "is where a team's part begins: with warp.claim"},
+    {"NoPublish", "warp.prepare {\n  warp.team {\n    warp.claim\n    warp.barrier\n  }\n}\n",
+     "is where a team's part ends: with warp.publish"},
+    {"PublishedTwice", prepared("      warp.publish\n"), "is where a team's part ends: with warp.publish"},
+    {"AwaitOfATeam", prepared("      warp.await\n"), "is where the loop over a round begins: with warp.await"},
+    {"ReleaseOfATeam", prepared("      warp.release\n"), "is where the loop over a round ends: with warp.release"},
+    {"BarrierOfTheBlock", prepared() + "warp.barrier\n", "would wait for warps that do not come here"},
+    {"NothingOfATeam",
+     "warp.prepare {\n  warp.wait_copies 0\n  warp.team {\n    warp.claim\n    warp.publish\n  }\n}\n",
+     "is for others than teams to do"},
+    {"TeamsThatHaveEnded", prepared() + "warp.team {\n}\n", "belongs before warp.prepare"},
+    {"StatesOfTeams", "%0 = warp.load_state \"initial_state\" : vector<16x32xf32>\n" + prepared(),
      "belongs after warp.prepare"},
-    {"CopyToAnotherRoundsSlot",
-     "warp.prepare {\n  warp.team {\n    warp.copy %v_ring ahead 2 : memref<16x32xbf16, 3>\n  }\n  warp.barrier\n}\n",
+    {"CopyToAnotherRoundsSlot", prepared("    warp.copy %v_ring ahead 2 : memref<16x32xbf16, 3>\n"),
      "is to a slot that is not this round's"},
-    {"StateOfATeam",
-     "warp.prepare {\n  warp.team {\n    %0 = warp.load_state \"initial_state\" : vector<16x32xf32>\n  }\n  "
-     "warp.barrier\n}\n",
+    {"StateOfATeam", prepared("    %0 = warp.load_state \"initial_state\" : vector<16x32xf32>\n"),
      "is of each warp's own rows, and teams have none"},
-    {"OwnRowsOfATeam",
-     "warp.prepare {\n  warp.team {\n    %0 = warp.load %h own_rows : memref<32x32xf16, 3> -> vector<16x32xf16>\n  }\n"
-     "  warp.barrier\n}\n",
+    {"OwnRowsOfATeam", prepared("    %0 = warp.load %h own_rows : memref<32x32xf16, 3> -> vector<16x32xf16>\n"),
      "is of each warp's own rows, and teams have none"},
     {"MaximumOfATeam",
-     "%0 = warp.floats offset 1024 live 0 to 3 : memref<1xf32, 3>\nwarp.prepare {\n  warp.team {\n"
-     "    %k = warp.current %k_ring : memref<16x32xbf16, 3>\n"
-     "    warp.publish_max %k, %0 : memref<16x32xbf16, 3>, memref<1xf32, 3>\n  }\n  warp.barrier\n}\n",
+     "%0 = warp.floats offset 1024 live 0 to 3 : memref<1xf32, 3>\n" +
+         prepared("    %k = warp.current %k_ring : memref<16x32xbf16, 3>\n"
+                  "    warp.publish_max %k, %0 : memref<16x32xbf16, 3>, memref<1xf32, 3>\n"),
      "in its slot"},
-    {"ScaleElsewhere",
-     "%0 = warp.buffer offset 8192 scale 1040 live 0 to 1 : memref<16x16xf16, 3>\nwarp.prepare {\n  warp.barrier\n}\n",
+    {"ScaleElsewhere", "%0 = warp.buffer offset 8192 scale 1040 live 0 to 1 : memref<16x16xf16, 3>\n" + prepared(),
      "are not both a team's, or both a round's"},
-    {"AcrossTheBoundary",
-     "%0 = warp.floats offset 2032 live 9 to 9 : memref<16xf32, 3>\nwarp.prepare {\n  warp.barrier\n}\n",
+    {"AcrossTheBoundary", "%0 = warp.floats offset 2032 live 9 to 9 : memref<16xf32, 3>\n" + prepared(),
      "the first 2048 are a team's"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Warp, LinesBeforeRounds, testing::ValuesIn(lines_before_rounds), name_of_case);
 
 TEST(Rounds, NeedTeamsOfTheirOwn) {
-  const std::string prepare = "warp.prepare {\n  warp.barrier\n}\n";
+  const std::string prepare = prepared();
   const auto of = [&](const std::string& attributes, const std::string& numbers) {
-    return error_of(with_rounds(prepare, attributes, numbers + " blocks 1 chunk 16 head 32 x 32 shared 36864"));
+    return error_of(with_rounds(prepare, attributes, numbers + " blocks 1 chunk 16 head 32 x 32 shared 36928"));
   };
   expect_contains(of("", "warps 2"), "has 2 warps, 2 of them for rows; expected more, of teams");
   expect_contains(of("", "warps 5"), "has 2 teams; expected a number that divides its 3 warps");
-  expect_contains(of("of_team = 2040 : i64, ", "warps 4"), "gives 2040 bytes of 18432 to a team");
-  expect_contains(of("of_team = 18448 : i64, ", "warps 4"), "gives 18448 bytes of 18432 to a team");
+  expect_contains(of("of_team = 2040 : i64, ", "warps 4"), "gives 2040 bytes of 18464 to a team");
+  expect_contains(of("of_team = 18480 : i64, ", "warps 4"), "gives 18480 bytes of 18464 to a team");
   expect_contains(of("backward, of_team = 2048 : i64, ", "warps 4"), "those are of several teams, in a forward kernel");
   std::string late = with_rounds(prepare);
   late.insert(late.find("    %round = "), "    warp.team {\n    }\n");
   expect_contains(error_of(late), "has ended: its part is in warp.prepare");
   std::string of_all = with_rounds(prepare);
-  of_all.insert(of_all.find("      warp.yield %S_chunk"),
+  of_all.insert(of_all.find("      warp.release"),
                 "      warp.publish_max %S_chunk, %S_max : vector<16x32xf32>, memref<2xf32, 3>\n");
   of_all.insert(of_all.find("warp.prepare"), "  %S_max = warp.floats offset 8192 live 0 to 3 : memref<2xf32, 3>\n");
   expect_contains(error_of(of_all), "is of all warps, which do not meet");
@@ -473,6 +476,35 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
   std::string of_team = with_teams("");
   of_team.replace(of_team.find("{teams"), 6, "{of_team = 16 : i64, teams");
   expect_contains(error_of(of_team), "gives 16 bytes to a team for all rounds; expected 0");
+}
+
+TEST(Rounds, AreHandedOverChunkByChunk) {
+  const auto without = [](const std::string& line, const std::string& instead) {
+    std::string text = with_rounds(prepared());
+    return error_of(text.replace(text.find(line), line.size(), instead));
+  };
+  expect_contains(without("      warp.await\n", ""), "is where the loop over a round begins: with warp.await");
+  expect_contains(without("      warp.release\n", ""), "is where the loop over a round ends: with warp.release");
+  expect_contains(without("      warp.release\n", "      warp.release\n      warp.note \"late\"\n"),
+                  "is where the loop over a round ends: with warp.release");
+  std::string twice = with_rounds(prepared());
+  const std::size_t loop = twice.find("    %round = "), end = twice.find("    warp.yield %round");
+  twice.insert(loop, "    %before" + twice.substr(loop + 10, end - loop - 10));
+  expect_contains(error_of(twice), "is one of several loops over a round");
+  expect_contains(error_of(with_teams("    warp.claim\n")), "belongs in a kernel of 2 rounds");
+}
+
+TEST(Clusters, ShareRowsAndSlots) {
+  const auto of = [](const std::string& cluster, const std::string& numbers) {
+    return error_of(with_rounds(prepared(), "cluster = " + cluster + " : i64, of_team = 2048 : i64, ",
+                                numbers + " blocks 1 chunk 16 head 32 x 32 shared 69760"));
+  };
+  expect_contains(of("3", "warps 3"), "is of clusters of 3 blocks; expected 1, 2, 4 or 8");
+  expect_contains(of("4", "warps 3"), "has 32 rows for 4 blocks; expected 16 for each warp");
+  expect_contains(of("2", "warps 1"), "has 1 warps, 1 of them for rows; expected more, of teams");
+  std::string teams = with_teams("");
+  teams.replace(teams.find("{teams"), 6, "{cluster = 2 : i64, teams");
+  expect_contains(error_of(teams), "is of clusters of blocks, which kernels of 2 rounds are for");
 }
 
 class Buffers : public testing::TestWithParam<Case> {};

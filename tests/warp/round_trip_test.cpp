@@ -42,16 +42,14 @@ TEST(RoundTrip, Teams) {
   EXPECT_EQ(reprinted(text), text);
 }
 
-const char* const prepared = R"(  warp.prepare {
-    warp.team {
-      warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>
-    }
-    warp.barrier
-  }
-)";
-
 TEST(RoundTrip, Rounds) {
-  const std::string text = with_rounds(prepared);
+  const std::string text = with_rounds(prepared("      warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>\n"));
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, Clusters) {
+  const std::string text = with_rounds(prepared(), "cluster = 2 : i64, of_team = 2048 : i64, ",
+                                       "warps 3 blocks 1 chunk 16 head 32 x 32 shared 69760");
   EXPECT_EQ(reprinted(text), text);
 }
 

@@ -71,9 +71,14 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
 )";
 }
 
+// What teams do in a kernel of two rounds, with these lines.
+inline std::string prepared(const std::string& lines = "") {
+  return "  warp.prepare {\n    warp.team {\n      warp.claim\n" + lines + "      warp.publish\n    }\n  }\n";
+}
+
 // A kernel of two rounds for two teams of one warp behind two, with these lines before the loop over rounds.
 inline std::string with_rounds(const std::string& lines, const std::string& attributes = "of_team = 2048 : i64, ",
-                               const std::string& numbers = "warps 4 blocks 1 chunk 16 head 32 x 32 shared 36864") {
+                               const std::string& numbers = "warps 4 blocks 1 chunk 16 head 32 x 32 shared 36928") {
   return "warp.kernel \"example_forward\" for \"example\" " + numbers + " compute \"f16\" arch \"sm_90a\" tensors " +
          tensors() + " attributes {" + attributes + R"(rounds = 2 : i64, teams = 2 : i64} {
   %k_ring = warp.ring "k" offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
@@ -84,9 +89,10 @@ inline std::string with_rounds(const std::string& lines, const std::string& attr
          R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
   %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
-    warp.barrier
     %round = warp.loop %S over "round" : vector<16x32xf32> {
     ^bb0(%S_chunk: vector<16x32xf32>):
+      warp.await
+      warp.release
       warp.yield %S_chunk : vector<16x32xf32>
     }
     warp.yield %round : vector<16x32xf32>

@@ -14,12 +14,14 @@ WKVC_INLINE constexpr int run_unit(int s, int n) {
   return layout::element(s, layout::kAdjacent * n) / Unit<T>::elements;
 }
 
-// Row slot s of block row i, whose row of a tensor begins at `to` or `from`.
+// Row slot s of block row i, of which this lane's first element in a row of a tensor is at `to`.
 template <class T, int R, int C>
 WKVC_INLINE void store_row_slot(T* to, const Tile<T, R, C>& x, int i, int s, bool aligned) {
   WKVC_FOR_PLACES(once, 1, j, C / 16, n, kRuns,
-                  memory::store_adjacent(to + 16 * j + run_column(n), x.block[i][j].unit + run_unit<T>(s, n), aligned));
+                  memory::store_adjacent(to + 16 * j + (run_column(n) - run_column(0)),
+                                         x.block[i][j].unit + run_unit<T>(s, n), aligned));
 }
+// The same from a row that begins at `from`.
 template <int R, int C>
 WKVC_INLINE void load_row_slot(Tile<f32, R, C>& x, const f32* from, int i, int s, bool aligned) {
   WKVC_FOR_PLACES(
@@ -31,7 +33,7 @@ WKVC_INLINE void load_row_slot(Tile<f32, R, C>& x, const f32* from, int i, int s
 template <class T, int R, int C>
 WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x, bool aligned) {
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
-                  store_row_slot(to + PerRow::position<R>(i, s) * stride, x, i, s, aligned));
+                  store_row_slot(to + PerRow::position<R>(i, s) * stride + run_column(0), x, i, s, aligned));
 }
 template <int R, int C>
 WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool aligned) {
@@ -46,8 +48,12 @@ struct Output {
   int col0;
   Tile<T, R, C> x;
 
+  static WKVC_INLINE int row(int i, int s) { return PerRow::position<R>(i, s); }
+  // This lane's first element. Where the sequence's is and where the chunk's is are kept apart from what is added: the
+  // compiler would add up all terms again for each store.
   WKVC_INLINE T* to(const BlockBase& block, int chunk) const {
-    return global_row<T>(tensor, block, 0) + static_cast<long long>(chunk) * (R * row_stride(tensor)) + col0;
+    T* const own = global_row<T>(tensor, block, 0) + row(0, 0) * row_stride(tensor) + col0 + run_column(0);
+    return memory::kept_apart(memory::kept_apart(own) + static_cast<long long>(chunk) * (R * row_stride(tensor)));
   }
 };
 
@@ -66,9 +72,10 @@ WKVC_INLINE Output<T, C, R> output_transposed(const TensorArg& t, int col0, cons
 template <class T, int R, int C>
 WKVC_INLINE void store_output(const Output<T, R, C>& output, const BlockBase& block, int chunk, int valid,
                               bool aligned) {
+  T* const to = output.to(block, chunk);
   const auto store = [&](int i, int s) WKVC_INLINE_LAMBDA {
-    const int row = PerRow::position<R>(i, s);
-    if (row < valid) store_row_slot(output.to(block, chunk) + row * row_stride(output.tensor), output.x, i, s, aligned);
+    T* const at = to + (output.row(i, s) - output.row(0, 0)) * row_stride(output.tensor);
+    if (output.row(i, s) < valid) store_row_slot(at, output.x, i, s, aligned);
   };
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots, store(i, s));
 }

@@ -15,10 +15,10 @@
 
 namespace wkvc {
 
-// Where the slots of a round's chunks lie in a block's shared memory: behind the `OfTeam` bytes that each of the block's
-// teams has for all rounds, `Turns` of them side by side for each chunk; offsets in a slot begin with `OfTeam`. Slots
-// that take turns are followed by their mbarriers. A round has a chunk for each of the `Teams` of each of the blocks of
-// a `Cluster`.
+// Where the slots of a round's chunks lie in a block's shared memory: behind the `OfTeam` bytes that each of the
+// block's teams has for all rounds, `Turns` of them side by side for each chunk; offsets in a slot begin with `OfTeam`.
+// Slots that take turns are followed by their mbarriers. A round has a chunk for each of the `Teams` of each of the
+// blocks of a `Cluster`.
 template <int Teams, int Bytes, int OfTeam = 0, int Turns = 1, int Cluster = 1>
 struct RoundSlots {
   static constexpr int kTeams = Teams;

@@ -14,6 +14,11 @@ WKVC_INLINE void load_adjacent(const T* from, float (&x)[2]) {
   unpack(*reinterpret_cast<const u32*>(from), x, T{});
 }
 
+template <class T>
+WKVC_INLINE T* kept_apart(T* address) {
+  return static_cast<T*>(ptx::kept_apart(address));
+}
+
 // Global memory: the elements of kAdjacent columns, in one access where `aligned`.
 WKVC_INLINE void load_adjacent(const float* from, float* x, bool aligned) {
   if (aligned) {

@@ -24,6 +24,13 @@ WKVC_INLINE char* shared_memory() {
 
 WKVC_INLINE u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
 
+// The same address of global memory, of which the compiler does not know how it was made.
+WKVC_INLINE void* kept_apart(void* address) {
+  unsigned long long global = __cvta_generic_to_global(address);
+  asm("" : "+l"(global));
+  return __cvta_global_to_generic(global);
+}
+
 // ---- lanes of a warp
 WKVC_INLINE float shuffle(float x, int source) { return __shfl_sync(kAllLanes, x, source); }
 WKVC_INLINE int shuffle(int x, int source) { return __shfl_sync(kAllLanes, x, source); }

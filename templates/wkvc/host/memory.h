@@ -15,6 +15,11 @@ void load_adjacent(const T* from, float (&x)[2]) {
   x[1] = scalar::widen(from[1]);
 }
 
+template <class T>
+T* kept_apart(T* address) {
+  return address;
+}
+
 // Global memory: kAdjacent elements, which is one here.
 template <class T>
 void load_adjacent(const T* from, float* x, bool) {

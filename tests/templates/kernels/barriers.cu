@@ -59,6 +59,38 @@ WKVC_KERNEL(named, 2, 4, 1) {
   store_outputs(args, block, block.warp, 16, output<f32>(args.tensor[1], 0, load(other)));
 }
 
+// Two teams of one warp in each block of a cluster hand chunks to the first warp of every block, by turns in two slots.
+// Tensors: x [T,16] f32 in chunks of 16 tokens, sums [16 for each block,16] of them, which the second block doubles.
+WKVC_KERNEL(handover, 2, 3, 1, 2) {
+  using Slots = RoundSlots<2, 2048, 1024, 2, 2>;
+  const Team<Slots, 1> teams(block);
+  begin_slots<Slots>(block, 1);
+  const int chunks = static_cast<int>(args.tokens / 16);
+  auto sum = zeros<16, 16>();
+  for (int first = 0; first < chunks; first += Slots::kChunks) {
+    const int last = first + Slots::kChunks < chunks ? first + Slots::kChunks : chunks;
+    if (block.warp > 0) {
+      const int c = first + teams.chunk;
+      if (c >= last) continue;
+      const auto team = teams.in_round(first);
+      team.claim();
+      Tile<f32, 16, 16> x;
+      load_state(x, args.tensor[0], block, 16 * c);
+      store(team.shared<f32, 16, 16>(Slots::kOfTeam), x);
+      team.publish();
+      continue;
+    }
+    for (int c = first; c < last; ++c) {
+      const Slot<Slots> slot(block, c - first, first);
+      slot.await();
+      sum = sum + load(slot.shared<f32, 16, 16>(Slots::kOfTeam)) * static_cast<float>(block.rank + 1);
+      slot.release();
+    }
+  }
+  if (block.warp == 0) store_outputs(args, block, block.rank, 16, output<f32>(args.tensor[1], 0, sum));
+  block.cluster_barrier();
+}
+
 // Warp 0 waits for the others, which have left.
 WKVC_KERNEL(deadlock, 1, 4, 1) {
   if (block.warp == 0) block.barrier();

@@ -1,4 +1,4 @@
-// Calls a kernel of the cuda target on every lane of every block.
+// Calls a kernel of the cuda target on every lane of every cluster of blocks.
 #include <cstring>
 #include <exception>
 #include <string>
@@ -27,13 +27,13 @@ void call_with(std::integer_sequence<int, N...>, int tensors, void* entry, const
 }  // namespace
 
 // Null, or what went wrong.
-extern "C" const char* wkvc_lanes_launch(void* entry, int tensors, const void* arguments, unsigned blocks, int threads,
-                                         long long shared_bytes) {
+extern "C" const char* wkvc_lanes_launch(void* entry, int tensors, const void* arguments, unsigned clusters, int blocks,
+                                         int threads, long long shared_bytes) {
   static std::string message;
   try {
-    wkvc::lanes_machine::Machine machine(threads, shared_bytes);
+    wkvc::lanes_machine::Machine machine(threads, shared_bytes, blocks);
     const auto kernel = [=] { call_with(std::make_integer_sequence<int, kMaxTensors>(), tensors, entry, arguments); };
-    for (unsigned block = 0; block < blocks; ++block) machine.run_block(block, kernel);
+    for (unsigned cluster = 0; cluster < clusters; ++cluster) machine.run_cluster(cluster, kernel);
     return nullptr;
   } catch (const std::exception& error) {
     message = error.what();

@@ -10,12 +10,15 @@ namespace wkvc::lanes_machine {
 namespace {
 
 constexpr std::size_t kStackBytes = 256 * 1024;
+constexpr unsigned kRankShift = 24;
 Machine* running_machine = nullptr;
 
 }  // namespace
 
-Machine::Machine(int threads, long long shared_bytes)
-    : lanes_(threads), warps_(threads / 32), shared_((shared_bytes + sizeof(Line) - 1) / sizeof(Line)) {}
+Machine::Machine(int threads, long long shared_bytes, int blocks)
+    : threads_(threads), lanes_(threads * blocks), warps_(threads * blocks / 32), blocks_(blocks) {
+  for (Block& block : blocks_) block.shared.resize((shared_bytes + sizeof(Line) - 1) / sizeof(Line));
+}
 
 Machine& Machine::current() { return *running_machine; }
 
@@ -56,12 +59,15 @@ bool Machine::run_round() {
   return any;
 }
 
-void Machine::run_block(unsigned block, const std::function<void()>& kernel) {
+void Machine::run_cluster(unsigned cluster, const std::function<void()>& kernel) {
   running_machine = this;
-  block_ = block;
+  cluster_ = cluster;
   kernel_ = &kernel;
-  std::memset(shared_.data(), 0xff, shared_.size() * sizeof(Line));
-  std::fill(std::begin(barriers_), std::end(barriers_), Meeting{});
+  for (Block& block : blocks_) {
+    std::memset(block.shared.data(), 0xff, block.shared.size() * sizeof(Line));
+    std::fill(std::begin(block.barriers), std::end(block.barriers), Meeting{});
+  }
+  all_ = Meeting{};
   for (Warp& warp : warps_) warp.meeting = Meeting{};
   for (Lane& lane : lanes_) start(lane);
   while (run_round()) {
@@ -80,7 +86,19 @@ void Machine::meet(Meeting& meeting, int threads) {
   while (meeting.generation == generation) yield();
 }
 
-void Machine::meet_block(int id, int threads) { meet(barriers_[id], threads); }
+void Machine::meet_block(int id, int threads) { meet(blocks_[rank()].barriers[id], threads); }
+void Machine::meet_cluster() { meet(all_, static_cast<int>(lanes_.size())); }
+
+std::uint32_t Machine::address_of(const void* p) {
+  const auto offset = static_cast<std::uint32_t>(static_cast<const char*>(p) - shared_memory());
+  return address_in(offset, rank());
+}
+std::uint32_t Machine::address_in(std::uint32_t address, int rank) const {
+  return (address & ((1U << kRankShift) - 1)) | static_cast<std::uint32_t>(rank) << kRankShift;
+}
+void* Machine::at(std::uint32_t address) {
+  return blocks_.at(address >> kRankShift).shared.data()->bytes + (address & ((1U << kRankShift) - 1));
+}
 
 const Mail& Machine::exchange(const std::uint32_t* registers, int count) {
   Warp& warp = warps_[running_ / 32];

@@ -1,5 +1,6 @@
-// A thread block on the CPU, lane by lane: each lane is a fiber, warp instructions are places where 32 of them meet.
-// It lets the cuda target run without a GPU, on the instruction semantics of the PTX manual (wkvc/cuda/ptx.h here).
+// The thread blocks of a cluster on the CPU, lane by lane: each lane is a fiber, warp instructions are places where 32
+// of them meet. It lets the cuda target run without a GPU, on the instruction semantics of the PTX manual
+// (wkvc/cuda/ptx.h here).
 #pragma once
 
 #include <ucontext.h>
@@ -19,22 +20,28 @@ using Mail = std::uint32_t[32][kMailbox];
 
 class Machine {
  public:
-  Machine(int threads, long long shared_bytes);
+  Machine(int threads, long long shared_bytes, int blocks);  // of each block; in a cluster
 
-  // Runs `kernel` on every lane of one block. Throws std::runtime_error when the lanes wait for each other forever.
-  void run_block(unsigned block, const std::function<void()>& kernel);
+  // Runs `kernel` on every lane of one cluster. Throws std::runtime_error when the lanes wait for each other forever.
+  void run_cluster(unsigned cluster, const std::function<void()>& kernel);
 
   static Machine& current();  // while a kernel runs
 
-  int thread() const { return running_; }
-  int threads() const { return static_cast<int>(lanes_.size()); }
-  unsigned block() const { return block_; }
-  char* shared_memory() { return shared_.data()->bytes; }
+  int thread() const { return running_ % threads_; }
+  int threads() const { return threads_; }
+  unsigned block() const { return cluster_ * static_cast<unsigned>(blocks_.size()) + static_cast<unsigned>(rank()); }
+  char* shared_memory() { return blocks_[rank()].shared.data()->bytes; }
+
+  // Addresses of shared memory: an offset, with the block's rank above it.
+  std::uint32_t address_of(const void* p);
+  std::uint32_t address_in(std::uint32_t address, int rank) const;
+  void* at(std::uint32_t address);
   host::CopyQueue& copies() { return lanes_[running_].copies; }
 
   // Shows `count` registers to the warp and returns those of all its lanes.
   const Mail& exchange(const std::uint32_t* registers, int count);
   void meet_block(int id, int threads);
+  void meet_cluster();
   void note_progress() { progressed_ = true; }
   void yield();
 
@@ -55,21 +62,28 @@ class Machine {
     Mail mail[2];  // by turns: whoever writes one knows that all have read it
   };
 
+  struct alignas(128) Line {
+    char bytes[128];
+  };
+  struct Block {
+    Meeting barriers[16];
+    std::vector<Line> shared;
+  };
+
+  int rank() const { return running_ / threads_; }
   static void enter();
   void start(Lane& lane);
   bool run_round();
   void meet(Meeting& meeting, int threads);
 
+  int threads_;  // of a block
   std::vector<Lane> lanes_;
   std::vector<Warp> warps_;
-  Meeting barriers_[16];
-  struct alignas(128) Line {
-    char bytes[128];
-  };
-  std::vector<Line> shared_;
+  std::vector<Block> blocks_;
+  Meeting all_;
   const std::function<void()>* kernel_ = nullptr;
   ucontext_t scheduler_;
-  unsigned block_ = 0;
+  unsigned cluster_ = 0;
   int running_ = 0;
   bool progressed_ = false;
   std::exception_ptr error_;

@@ -20,6 +20,7 @@
 #define __global__
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 
 struct alignas(8) float2 {
   float x, y;
@@ -47,6 +48,8 @@ inline int thread() { return Machine::current().thread(); }
 inline int lane() { return thread() % 32; }
 inline u32 block_index() { return Machine::current().block(); }
 inline char* shared_memory() { return Machine::current().shared_memory(); }
+
+inline void* kept_apart(void* address) { return address; }
 
 template <int N>
 const Mail& exchange(const u32 (&registers)[N]) {
@@ -186,6 +189,21 @@ inline void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
   mma<8>(c, a, b[0], b[1], [](u32 x, int) { return double{float_of(x & ~0x1fffu)}; });
 }
 
+// ---- the shared memory of other blocks of the cluster
+inline u32 shared_address(const void* p) { return Machine::current().address_of(p); }
+inline u32 address_in_block(u32 shared, int rank) { return Machine::current().address_in(shared, rank); }
+inline void mbarrier_arrive_at(u32 address) {
+  host::MbarrierWord(*static_cast<u64*>(Machine::current().at(address))).arrive();
+  Machine::current().note_progress();
+}
+// The copy arrives when it is there.
+inline void mbarrier_arrive_expecting(u32, u32) {}
+inline void bulk_copy(u32 to, u32 from, u32 bytes, u32 mbarrier) {
+  std::memcpy(Machine::current().at(to), Machine::current().at(from), bytes);
+  mbarrier_arrive_at(mbarrier);
+}
+inline void fence_bulk_copies() {}
+
 // ---- asynchronous copies
 inline void cp_async_16(void* shared, const void* global, int bytes) {
   Machine::current().copies().add(shared, bytes ? global : nullptr);
@@ -202,6 +220,8 @@ void named_barrier(int threads) {
   Machine::current().meet_block(Id, threads);
 }
 inline void barrier() { Machine::current().meet_block(0, Machine::current().threads()); }
+inline void cluster_barrier() { Machine::current().meet_cluster(); }
+inline void fence_mbarrier_init() {}
 inline void mbarrier_init(u64* word, int arrivals) { host::MbarrierWord(*word).init(arrivals); }
 inline void mbarrier_arrive(u64* word) {
   host::MbarrierWord(*word).arrive();

@@ -108,7 +108,7 @@ Crew crew_for(chunk::ProgramOp program, const Config& config) {
   const bool backward = program.getBackward();
   const Crew crew = crew_of(program, std::max(1, backward ? config.backward_teams : config.teams),
                             backward ? 1 : std::max(1, config.rounds), backward ? 1 : std::max(1, config.cluster));
-  const bool alone = program.getSummary() && (backward || !is_possible(crew));
+  const bool alone = program.getSummary() && !is_possible(crew);
   return alone ? crew_of(program, 1) : crew;
 }
 

@@ -47,7 +47,8 @@ class Source {
   Source() = default;
   // The tile begins at row `row` of this block's batch and head.
   WKVC_INLINE Source(const TensorArg& t, const BlockBase& block, long long row)
-      : stride_(row_stride(t)), from_(global_row<const T>(t, block, row) + first().row * stride_ + first().column) {}
+      : stride_(row_stride(t)),
+        from_(memory::kept_apart(global_row<const T>(t, block, row) + first().row * stride_ + first().column)) {}
 
   WKVC_INLINE const T* from() const { return from_; }
   WKVC_INLINE int stride() const { return stride_; }
@@ -55,7 +56,9 @@ class Source {
     return from_ + (piece.row - first().row) * stride_ + (piece.column - first().column);
   }
   // The same tile, so many tiles further down.
-  WKVC_INLINE Source tile(int n) const { return Source(stride_, from_ + static_cast<long long>(n) * (R * stride_)); }
+  WKVC_INLINE Source tile(int n) const {
+    return Source(stride_, memory::kept_apart(from_ + static_cast<long long>(n) * (R * stride_)));
+  }
 
  private:
   WKVC_INLINE Source(int stride, const T* from) : stride_(stride), from_(from) {}
@@ -65,12 +68,48 @@ class Source {
   const T* from_ = nullptr;
 };
 
-// Starts copying. Rows from `valid` on become zero and their global memory is not touched. Needs rows that are aligned
-// to pieces.
+// Where this lane's pieces lie in tiles of one kind, and which of them are of the first `valid` rows: found once for all
+// tensors that a warp copies.
+template <class Tile>
+class PiecePlaces {
+ public:
+  WKVC_INLINE PiecePlaces(const Tile& tile, int valid) : tile_(tile), valid_(valid) {
+    WKVC_FOR(n, All::kRounds, own_[n] = memory::kept(offset_of(All::at(lanes::own(), n))), there_[n] = is_there(lanes::own(), n));
+  }
+
+  WKVC_INLINE int offset(int lane, int round) const {
+    return lane == lanes::own() ? own_[round] : offset_of(All::at(lane, round));
+  }
+  WKVC_INLINE bool exists(int lane, int round) const {
+    return lane == lanes::own() ? there_[round] : is_there(lane, round);
+  }
+
+ private:
+  using All = Pieces<typename Tile::Element, Tile::kRows, Tile::kColumns>;
+
+  WKVC_INLINE int offset_of(Piece piece) const {
+    return static_cast<int>(tile_.at(piece.row, piece.column) - tile_.data);
+  }
+  WKVC_INLINE bool is_there(int lane, int round) const { return All::at(lane, round).row < valid_; }
+
+  Tile tile_;
+  int valid_;
+  int own_[All::kRounds];
+  bool there_[All::kRounds];
+};
+
+// Starts copying. Rows that are not there become zero and their global memory is not touched. Needs rows that are
+// aligned to pieces.
 template <class Tile, class T, int R, int C>
-WKVC_INLINE void copy_aligned(const Tile& to, const Source<T, R, C>& from, int valid) {
-  for_each_piece<T, R, C>(
-      [&](Piece piece) { copy::piece(to.at(piece.row, piece.column), from.at(piece), piece.row < valid); });
+WKVC_INLINE void copy_aligned(const Tile& to, const Source<T, R, C>& from, const PiecePlaces<Tile>& places) {
+  using All = Pieces<T, R, C>;
+  lanes::for_each([&](int lane) {
+    WKVC_UNROLL
+    for (int round = 0; round < All::kRounds; ++round) {
+      if (!All::exists(lane, round)) continue;
+      copy::piece(to.data + places.offset(lane, round), from.at(All::at(lane, round)), places.exists(lane, round));
+    }
+  });
 }
 
 // Rows of a tile, pieces of a row, and u16s from one row to the next: in one register, for what a rare call needs takes
@@ -107,9 +146,10 @@ WKVC_INLINE constexpr int row_length(const ExchangedColumns<T, R, C, W>&) {
 }
 
 template <class Tile, class T, int R, int C>
-WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, int valid, bool aligned) {
+WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, int valid, const PiecePlaces<Tile>& places,
+                            bool aligned) {
   if (aligned) {
-    copy_aligned(to, from, valid);
+    copy_aligned(to, from, places);
   } else {
     constexpr int kHalves = static_cast<int>(sizeof(T) / sizeof(u16)), kAcross = Pieces<T, R, C>::kAcross;
     constexpr int LD = row_length(Tile{});

@@ -66,11 +66,12 @@ class Copies {
   template <int Tensors>
   WKVC_INLINE void copy(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk) const {
     const int valid = valid_rows<R>(args.tokens, chunk);
+    const PiecePlaces places(Layout<T, R, C>{reinterpret_cast<T*>(block.memory)}, valid);
     // One test for all of them, of which one side is rare.
     if (is_aligned(args)) {
-      WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, true));
+      WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, places, true));
     } else {
-      WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, false));
+      WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, places, false));
     }
   }
 
@@ -94,8 +95,9 @@ class Copies {
     WKVC_INLINE Layout<T, R, C> tile(const BlockBase& block, int chunk) const {
       return Ring<T, R, C, Stages, Layout>{block.memory + ring}[chunk];
     }
-    WKVC_INLINE void copy(const BlockBase& block, int chunk, int valid, bool aligned) const {
-      if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(chunk), valid, aligned);
+    WKVC_INLINE void copy(const BlockBase& block, int chunk, int valid, const PiecePlaces<Layout<T, R, C>>& places,
+                          bool aligned) const {
+      if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(chunk), valid, places, aligned);
     }
     WKVC_INLINE void publish_maximum(const BlockBase& rings, const BlockBase& maxima, int chunk) const {
       if (maximum == kNowhere) return;

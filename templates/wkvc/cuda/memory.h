@@ -14,6 +14,7 @@ WKVC_INLINE void load_adjacent(const T* from, float (&x)[2]) {
   unpack(*reinterpret_cast<const u32*>(from), x, T{});
 }
 
+WKVC_INLINE int kept(int x) { return ptx::kept(x); }
 template <class T>
 WKVC_INLINE T* kept_apart(T* address) {
   return static_cast<T*>(ptx::kept_apart(address));

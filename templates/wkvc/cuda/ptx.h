@@ -25,10 +25,16 @@ WKVC_INLINE char* shared_memory() {
 WKVC_INLINE u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
 
 // The same address of global memory, of which the compiler does not know how it was made.
-WKVC_INLINE void* kept_apart(void* address) {
+WKVC_INLINE void* kept_apart(const void* address) {
   unsigned long long global = __cvta_generic_to_global(address);
   asm("" : "+l"(global));
   return __cvta_global_to_generic(global);
+}
+
+// A number that the compiler keeps from here on, instead of making it again for each use.
+WKVC_INLINE int kept(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
 }
 
 // ---- lanes of a warp

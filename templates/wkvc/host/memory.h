@@ -15,6 +15,7 @@ void load_adjacent(const T* from, float (&x)[2]) {
   x[1] = scalar::widen(from[1]);
 }
 
+inline int kept(int x) { return x; }
 template <class T>
 T* kept_apart(T* address) {
   return address;

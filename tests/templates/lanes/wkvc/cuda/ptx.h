@@ -49,7 +49,8 @@ inline int lane() { return thread() % 32; }
 inline u32 block_index() { return Machine::current().block(); }
 inline char* shared_memory() { return Machine::current().shared_memory(); }
 
-inline void* kept_apart(void* address) { return address; }
+inline int kept(int x) { return x; }
+inline void* kept_apart(const void* address) { return const_cast<void*>(address); }
 
 template <int N>
 const Mail& exchange(const u32 (&registers)[N]) {

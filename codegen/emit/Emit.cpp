@@ -35,6 +35,7 @@ class Emitter {
       tensors_[manifest_.tensors[i].name] = names_.unique(manifest_.tensors[i].name + "_global");
       line("const TensorArg& {} = args.tensor[{}];", tensors_[manifest_.tensors[i].name], i);
     }
+    write_output_rows();
     write_rows();
     write_chunk_range();
     write_team();
@@ -57,6 +58,18 @@ class Emitter {
   // Chunks before the round, of those that the block goes through.
   std::string before_round() { return is_cut() ? "first - begin" : "first"; }
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
+
+  void write_output_rows() {
+    std::map<std::string, std::string> dtypes;  // of the tensors whose rows are written
+    kernel_.walk([&](Operation* op) {
+      if (auto store = dyn_cast<warp::StoreOutputOp>(op)) dtypes[store.getTensor().str()] = dtype_text(store.getDtype());
+      if (auto store = dyn_cast<warp::StoreMatrixOp>(op)) dtypes[store.getTensor().str()] = dtype_text(store.getDtype());
+    });
+    for (const auto& [name, dtype] : dtypes) {
+      output_rows_[name] = names_.unique(name + "_rows");
+      line("const OutputRows<{}> {}({}, block);", dtype, output_rows_[name], tensor(name));
+    }
+  }
 
   void write_rows() {
     const std::string warp =
@@ -570,8 +583,8 @@ class Emitter {
   }
 
   void write(warp::StoreMatrixOp op) {
-    line("store_outputs(args, block, c, valid, output<{}>({}, 0, {}));", dtype_text(op.getDtype()),
-         tensor(op.getTensor()), expr(op.getX()));
+    line("store_outputs(args, c, valid, output<{}>({}, 0, {}));", dtype_text(op.getDtype()),
+         output_rows_.at(op.getTensor().str()), expr(op.getX()));
   }
 
   void write(warp::StoreTokensOp op) {
@@ -771,16 +784,16 @@ class Emitter {
     std::vector<std::string> outputs;
     for (warp::StoreOutputOp out : row_from(op))
       outputs.push_back(fmt::format("output{}<{}>({}, {}, {})", out.getTransposed() ? "_transposed" : "",
-                                    dtype_text(out.getDtype()), tensor(out.getTensor()), place(out.getColumn()),
+                                    dtype_text(out.getDtype()), output_rows_.at(out.getTensor().str()), place(out.getColumn()),
                                     expr(out.getX())));
-    call("store_outputs(args, block, c, valid,", outputs);
+    call("store_outputs(args, c, valid,", outputs);
   }
 
   warp::KernelOp kernel_;
   Manifest manifest_;
   Identifiers names_;
   Expressions expressions_;
-  std::map<std::string, std::string> tensors_;  // name → variable
+  std::map<std::string, std::string> tensors_, output_rows_;  // name → variable
   Copiers copiers_;
   std::string text_;
   int indent_ = 0;

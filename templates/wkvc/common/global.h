@@ -41,52 +41,59 @@ WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool
                   load_row_slot(x, from + PerRow::position<R>(i, s) * stride, i, s, aligned));
 }
 
+// Where this lane's part of a tensor's rows of tokens begins, of this block's batch and head: found before the chunks.
+// Addresses are kept apart from what is added to them, for the compiler would add up all terms again for each store.
+template <class T>
+struct OutputRows {
+  int stride;
+  T* own;
+
+  WKVC_INLINE OutputRows(const TensorArg& t, const BlockBase& block)
+      : stride(row_stride(t)),
+        own(memory::kept_apart(global_row<T>(t, block, 0) + PerRow::position<16>(0, 0) * stride + run_column(0))) {}
+};
+
 // What the tokens of a chunk have in columns from col0 on.
 template <class T, int R, int C>
 struct Output {
-  const TensorArg& tensor;
+  OutputRows<T> rows;
   int col0;
   Tile<T, R, C> x;
 
   static WKVC_INLINE int row(int i, int s) { return PerRow::position<R>(i, s); }
-  // This lane's first element. Where the sequence's is and where the chunk's is are kept apart from what is added: the
-  // compiler would add up all terms again for each store.
-  WKVC_INLINE T* to(const BlockBase& block, int chunk) const {
-    T* const own = global_row<T>(tensor, block, 0) + row(0, 0) * row_stride(tensor) + col0 + run_column(0);
-    return memory::kept_apart(memory::kept_apart(own) + static_cast<long long>(chunk) * (R * row_stride(tensor)));
+  WKVC_INLINE T* to(int chunk) const {
+    return memory::kept_apart(rows.own + (static_cast<long long>(chunk) * (R * rows.stride) + col0));
   }
 };
 
 // Rounds to T.
 template <class T, int R, int C>
-WKVC_INLINE Output<T, R, C> output(const TensorArg& t, int col0, const Tile<f32, R, C>& x) {
-  return {t, col0, round<T>(x)};
+WKVC_INLINE Output<T, R, C> output(const OutputRows<T>& rows, int col0, const Tile<f32, R, C>& x) {
+  return {rows, col0, round<T>(x)};
 }
 // The same for a tile that holds [columns of the tensor x tokens].
 template <class T, int R, int C>
-WKVC_INLINE Output<T, C, R> output_transposed(const TensorArg& t, int col0, const Tile<f32, R, C>& x) {
-  return {t, col0, transpose(round<T>(x))};
+WKVC_INLINE Output<T, C, R> output_transposed(const OutputRows<T>& rows, int col0, const Tile<f32, R, C>& x) {
+  return {rows, col0, transpose(round<T>(x))};
 }
 
 // Writes the first `valid` tokens of a chunk. One test for all that a lane has of a row: tests cost the compiler time.
 template <class T, int R, int C>
-WKVC_INLINE void store_output(const Output<T, R, C>& output, const BlockBase& block, int chunk, int valid,
-                              bool aligned) {
-  T* const to = output.to(block, chunk);
+WKVC_INLINE void store_output(const Output<T, R, C>& output, int chunk, int valid, bool aligned) {
+  T* const to = output.to(chunk);
   const auto store = [&](int i, int s) WKVC_INLINE_LAMBDA {
-    T* const at = to + (output.row(i, s) - output.row(0, 0)) * row_stride(output.tensor);
+    T* const at = to + (output.row(i, s) - output.row(0, 0)) * output.rows.stride;
     if (output.row(i, s) < valid) store_row_slot(at, output.x, i, s, aligned);
   };
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots, store(i, s));
 }
 template <int N, class... Outputs>
-WKVC_INLINE void store_outputs(const KernelArgs<N>& args, const BlockBase& block, int chunk, int valid,
-                               const Outputs&... outputs) {
+WKVC_INLINE void store_outputs(const KernelArgs<N>& args, int chunk, int valid, const Outputs&... outputs) {
   // One test for all of them, of which one side is rare.
   if (is_aligned(args)) {
-    (store_output(outputs, block, chunk, valid, true), ...);
+    (store_output(outputs, chunk, valid, true), ...);
   } else {
-    (store_output(outputs, block, chunk, valid, false), ...);
+    (store_output(outputs, chunk, valid, false), ...);
   }
 }
 

@@ -41,7 +41,7 @@ WKVC_KERNEL(ring, 2, 8, 1) {
       empty(slot).arrive();
     }
   }
-  if (!produces && block.warp % 4 < 2) store_outputs(args, block, 0, 16, output<f32>(args.tensor[1], column, sum));
+  if (!produces && block.warp % 4 < 2) store_outputs(args, 0, 16, output<f32>(OutputRows<f32>(args.tensor[1], block), column, sum));
 }
 
 // Warps 0 and 1 exchange a tile at a named barrier while warps 2 and 3 do the same at another.
@@ -56,7 +56,7 @@ WKVC_KERNEL(named, 2, 4, 1) {
   } else {
     block.barrier<2>(2);
   }
-  store_outputs(args, block, block.warp, 16, output<f32>(args.tensor[1], 0, load(other)));
+  store_outputs(args, block.warp, 16, output<f32>(OutputRows<f32>(args.tensor[1], block), 0, load(other)));
 }
 
 // Two teams of one warp in each block of a cluster hand chunks to the first warp of every block, by turns in two slots.
@@ -87,7 +87,7 @@ WKVC_KERNEL(handover, 2, 3, 1, 2) {
       slot.release();
     }
   }
-  if (block.warp == 0) store_outputs(args, block, block.rank, 16, output<f32>(args.tensor[1], 0, sum));
+  if (block.warp == 0) store_outputs(args, block.rank, 16, output<f32>(OutputRows<f32>(args.tensor[1], block), 0, sum));
   block.cluster_barrier();
 }
 

@@ -104,7 +104,7 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
     mma_nt(O, S16, rt);
     mma_nt(O, Vt, RK);
     mma_nt(O, U16, RB);
-    store_outputs(args, block, c, valid, output_transposed<Storage>(args.tensor[7], v, O));
+    store_outputs(args, c, valid, output_transposed<Storage>(OutputRows<Storage>(args.tensor[7], block), v, O));
     mma_nt(S, Vt, trans(kt));
     mma_nt(S, U16, trans(bt));
     S = S * load_row<K>(buffers.e_rest());

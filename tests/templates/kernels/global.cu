@@ -27,8 +27,8 @@ WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
     for (int column = 16 * block.warp; column < D; column += 16 * block.warps) {
       const auto slab = x.template cols<16>(column);
       own = scalar::max(own, max_abs(widen(load(slab))));
-      store_outputs(args, block, chunk, valid, output<T>(args.tensor[1], column, widen(load(slab))),
-                    output_transposed<T>(args.tensor[2], column, widen(load_transposed(slab))));
+      store_outputs(args, chunk, valid, output<T>(OutputRows<T>(args.tensor[1], block), column, widen(load(slab))),
+                    output_transposed<T>(OutputRows<T>(args.tensor[2], block), column, widen(load_transposed(slab))));
     }
     publish_maxima(block, maximum(zeros<16, 16>() + own, slots));
     block.barrier();
@@ -75,7 +75,7 @@ WKVC_INLINE void backwards(const KernelArgs<2>& args, const Block& block) {
     const auto x = widen(load(ring[chunk]));
     const int valid = valid_rows<C>(args.tokens, chunk);
     const auto past = x - keep_rows(x, valid);
-    if (block.warp == 0) store_outputs(args, block, chunk, valid, output<T>(args.tensor[1], 0, x + sum_rows(past)));
+    if (block.warp == 0) store_outputs(args, chunk, valid, output<T>(OutputRows<T>(args.tensor[1], block), 0, x + sum_rows(past)));
     block.barrier();
     fetch_chunk(chunk - STAGES);
   }
@@ -125,8 +125,8 @@ WKVC_INLINE void token_numbers(const KernelArgs<5>& args, const Block& block) {
     const RowVec<C> row = load_tokens_row<T, C>(args.tensor[0], block, token, valid);
     store_tokens<T>(args.tensor[1], block, token, valid, column + column);
     store_tokens<T>(args.tensor[2], block, token, valid, row + row);
-    store_outputs(args, block, chunk, C, output<f32>(args.tensor[3], 0, zeros<C, 16>() + column),
-                  output_transposed<f32>(args.tensor[4], 0, zeros<16, C>() + row));
+    store_outputs(args, chunk, C, output<f32>(OutputRows<f32>(args.tensor[3], block), 0, zeros<C, 16>() + column),
+                  output_transposed<f32>(OutputRows<f32>(args.tensor[4], block), 0, zeros<16, C>() + row));
   }
 }
 

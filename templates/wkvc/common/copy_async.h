@@ -40,31 +40,37 @@ WKVC_INLINE void for_each_piece(F f) {
 }
 
 // Where this lane's pieces of an R x C tile lie in a tensor: the address of its first one, from which the others follow
-// with few instructions.
+// with few instructions each, as long as the compiler doesn't look into the bytes from one row to the next.
 template <class T, int R, int C>
 class Source {
  public:
   Source() = default;
   // The tile begins at row `row` of this block's batch and head.
   WKVC_INLINE Source(const TensorArg& t, const BlockBase& block, long long row)
-      : stride_(row_stride(t)),
-        from_(memory::kept_apart(global_row<const T>(t, block, row) + first().row * stride_ + first().column)) {}
+      : row_bytes_(memory::kept(row_stride(t) * kSize)),
+        from_(memory::kept_apart(global_row<const T>(t, block, row) + first().row * row_stride(t) + first().column)) {}
 
   WKVC_INLINE const T* from() const { return from_; }
-  WKVC_INLINE int stride() const { return stride_; }
+  WKVC_INLINE int stride() const { return row_bytes_ / kSize; }
   WKVC_INLINE const T* at(Piece piece) const {
-    return from_ + (piece.row - first().row) * stride_ + (piece.column - first().column);
+    return memory::behind(from_, piece.row - first().row, row_bytes_) + (piece.column - first().column);
   }
   // The same tile, so many tiles further down.
   WKVC_INLINE Source tile(int n) const {
-    return Source(stride_, memory::kept_apart(from_ + static_cast<long long>(n) * (R * stride_)));
+    if constexpr (R * kSize <= 64) {  // so that the bytes of a tile's rows fit, however far these are apart
+      return Source(row_bytes_, memory::behind(from_, n, R * row_bytes_));
+    } else {
+      return Source(row_bytes_, from_ + static_cast<long long>(n) * (R * stride()));
+    }
   }
 
  private:
-  WKVC_INLINE Source(int stride, const T* from) : stride_(stride), from_(from) {}
+  static constexpr int kSize = static_cast<int>(sizeof(T));
+
+  WKVC_INLINE Source(int row_bytes, const T* from) : row_bytes_(row_bytes), from_(from) {}
   static WKVC_INLINE Piece first() { return Pieces<T, R, C>::at(lanes::own(), 0); }
 
-  int stride_ = 0;
+  int row_bytes_ = 0;
   const T* from_ = nullptr;
 };
 

@@ -14,6 +14,10 @@ WKVC_INLINE void load_adjacent(const T* from, float (&x)[2]) {
   unpack(*reinterpret_cast<const u32*>(from), x, T{});
 }
 
+template <class T>
+WKVC_INLINE T* behind(T* address, int count, int bytes) {
+  return static_cast<T*>(ptx::behind(address, count, bytes));
+}
 WKVC_INLINE int kept(int x) { return ptx::kept(x); }
 template <class T>
 WKVC_INLINE T* kept_apart(T* address) {

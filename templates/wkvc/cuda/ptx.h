@@ -31,6 +31,12 @@ WKVC_INLINE void* kept_apart(const void* address) {
   return __cvta_global_to_generic(global);
 }
 
+// `count` times `bytes` behind an address of global memory, in one instruction.
+WKVC_INLINE void* behind(const void* address, int count, int bytes) {
+  unsigned long long global = __cvta_generic_to_global(address);
+  asm("mad.wide.s32 %0, %1, %2, %0;" : "+l"(global) : "r"(count), "r"(bytes));
+  return __cvta_global_to_generic(global);
+}
 // A number that the compiler keeps from here on, instead of making it again for each use.
 WKVC_INLINE int kept(int x) {
   asm volatile("" : "+r"(x));

@@ -15,6 +15,10 @@ void load_adjacent(const T* from, float (&x)[2]) {
   x[1] = scalar::widen(from[1]);
 }
 
+template <class T>
+T* behind(T* address, int count, int bytes) {
+  return address + static_cast<long long>(count) * (bytes / static_cast<int>(sizeof(T)));
+}
 inline int kept(int x) { return x; }
 template <class T>
 T* kept_apart(T* address) {

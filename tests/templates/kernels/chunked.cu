@@ -69,6 +69,7 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
                           copied(3, args.tensor[2], buffers.ring(2), buffers.maximum()));
   copies.copy(args, block, 0);
   commit_copies();
+  const OutputRows<Storage> o_rows(args.tensor[7], block);
   for (int c = 0; c < chunks; ++c) {
     const int valid = valid_rows<C>(args.tokens, c);
     wait_copies<0>();
@@ -104,7 +105,7 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
     mma_nt(O, S16, rt);
     mma_nt(O, Vt, RK);
     mma_nt(O, U16, RB);
-    store_outputs(args, c, valid, output_transposed<Storage>(OutputRows<Storage>(args.tensor[7], block), v, O));
+    store_outputs(args, c, valid, output_transposed<Storage>(o_rows, v, O));
     mma_nt(S, Vt, trans(kt));
     mma_nt(S, U16, trans(bt));
     S = S * load_row<K>(buffers.e_rest());

@@ -49,6 +49,9 @@ inline int lane() { return thread() % 32; }
 inline u32 block_index() { return Machine::current().block(); }
 inline char* shared_memory() { return Machine::current().shared_memory(); }
 
+inline void* behind(const void* address, int count, int bytes) {
+  return const_cast<char*>(static_cast<const char*>(address)) + static_cast<long long>(count) * bytes;
+}
 inline int kept(int x) { return x; }
 inline void* kept_apart(const void* address) { return const_cast<void*>(address); }
 

@@ -62,8 +62,10 @@ class Emitter {
   void write_output_rows() {
     std::map<std::string, std::string> dtypes;  // of the tensors whose rows are written
     kernel_.walk([&](Operation* op) {
-      if (auto store = dyn_cast<warp::StoreOutputOp>(op)) dtypes[store.getTensor().str()] = dtype_text(store.getDtype());
-      if (auto store = dyn_cast<warp::StoreMatrixOp>(op)) dtypes[store.getTensor().str()] = dtype_text(store.getDtype());
+      if (auto store = dyn_cast<warp::StoreOutputOp>(op))
+        dtypes[store.getTensor().str()] = dtype_text(store.getDtype());
+      if (auto store = dyn_cast<warp::StoreMatrixOp>(op))
+        dtypes[store.getTensor().str()] = dtype_text(store.getDtype());
     });
     for (const auto& [name, dtype] : dtypes) {
       output_rows_[name] = names_.unique(name + "_rows");
@@ -784,8 +786,8 @@ class Emitter {
     std::vector<std::string> outputs;
     for (warp::StoreOutputOp out : row_from(op))
       outputs.push_back(fmt::format("output{}<{}>({}, {}, {})", out.getTransposed() ? "_transposed" : "",
-                                    dtype_text(out.getDtype()), output_rows_.at(out.getTensor().str()), place(out.getColumn()),
-                                    expr(out.getX())));
+                                    dtype_text(out.getDtype()), output_rows_.at(out.getTensor().str()),
+                                    place(out.getColumn()), expr(out.getX())));
     call("store_outputs(args, c, valid,", outputs);
   }
 

@@ -74,13 +74,14 @@ class Source {
   const T* from_ = nullptr;
 };
 
-// Where this lane's pieces lie in tiles of one kind, and which of them are of the first `valid` rows: found once for all
-// tensors that a warp copies.
+// Where this lane's pieces lie in tiles of one kind, and which of them are of the first `valid` rows: found once for
+// all tensors that a warp copies.
 template <class Tile>
 class PiecePlaces {
  public:
   WKVC_INLINE PiecePlaces(const Tile& tile, int valid) : tile_(tile), valid_(valid) {
-    WKVC_FOR(n, All::kRounds, own_[n] = memory::kept(offset_of(All::at(lanes::own(), n))), there_[n] = is_there(lanes::own(), n));
+    WKVC_FOR(n, All::kRounds, own_[n] = memory::kept(offset_of(All::at(lanes::own(), n))),
+             there_[n] = is_there(lanes::own(), n));
   }
 
   WKVC_INLINE int offset(int lane, int round) const {

@@ -41,7 +41,8 @@ WKVC_KERNEL(ring, 2, 8, 1) {
       empty(slot).arrive();
     }
   }
-  if (!produces && block.warp % 4 < 2) store_outputs(args, 0, 16, output<f32>(OutputRows<f32>(args.tensor[1], block), column, sum));
+  if (!produces && block.warp % 4 < 2)
+    store_outputs(args, 0, 16, output<f32>(OutputRows<f32>(args.tensor[1], block), column, sum));
 }
 
 // Warps 0 and 1 exchange a tile at a named barrier while warps 2 and 3 do the same at another.

@@ -75,7 +75,8 @@ WKVC_INLINE void backwards(const KernelArgs<2>& args, const Block& block) {
     const auto x = widen(load(ring[chunk]));
     const int valid = valid_rows<C>(args.tokens, chunk);
     const auto past = x - keep_rows(x, valid);
-    if (block.warp == 0) store_outputs(args, chunk, valid, output<T>(OutputRows<T>(args.tensor[1], block), 0, x + sum_rows(past)));
+    if (block.warp == 0)
+      store_outputs(args, chunk, valid, output<T>(OutputRows<T>(args.tensor[1], block), 0, x + sum_rows(past)));
     block.barrier();
     fetch_chunk(chunk - STAGES);
   }

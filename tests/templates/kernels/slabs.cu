@@ -73,7 +73,8 @@ WKVC_INLINE void column_products(const KernelArgs<3>& args, const Block& block) 
   for (int k = 0; k < K; k += 16) {
     const auto plain = column_dots(x.template cols<16>(k), y.template cols<16>(k));
     const auto dots = column_dots(scaled(x.template cols<16>(k), 4.f), scaled(y.template cols<16>(k), 0.5f));
-    store_outputs(args, 0, 16, output<f32>(OutputRows<f32>(args.tensor[2], block), k, zeros<16, 16>() + (plain + dots)));
+    store_outputs(args, 0, 16,
+                  output<f32>(OutputRows<f32>(args.tensor[2], block), k, zeros<16, 16>() + (plain + dots)));
   }
 }
 

@@ -9,8 +9,7 @@ namespace wkvc::test {
 template <class T, int R, int C>
 WKVC_INLINE Shared<T, R, C> fetch(const TensorArg& t, const Block& block, int offset = 0) {
   const auto shared = block.shared<T, R, C>(offset);
-  if (block.warp == 0)
-    copy_async(shared, Source<T, R, C>(t, block, 0), R, PiecePlaces(shared, R), t.vector16 != 0);
+  if (block.warp == 0) copy_async(shared, Source<T, R, C>(t, block, 0), R, PiecePlaces(shared, R), t.vector16 != 0);
   commit_copies();
   wait_copies<0>();
   block.barrier();

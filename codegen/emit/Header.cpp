@@ -82,7 +82,7 @@ std::string team_comment(warp::KernelOp kernel) {
     return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", kernel.getTeams(),
                        warp::team_warps(kernel), warp::slot_bytes(kernel));
   return fmt::format(
-      "//   {} teams of {} warps behind {} of the state, a round ahead of them, each with {} bytes for all rounds\n"
+      "//   {} teams of {} warps behind {} of the state, ahead of them, each with {} bytes for all rounds\n"
       "//   and two slots of {} bytes, by turns{}:\n//\n",
       kernel.getTeams(), warp::team_warps(kernel), warp::row_warps(kernel), kernel.getOfTeam(),
       warp::slot_bytes(kernel), kernel.getCluster() > 1 ? ", and as many for teams of other blocks" : "");

@@ -267,20 +267,26 @@ class Structure {
     return success();
   }
 
+  // That an operation is what belongs in a place, and nowhere else.
+  template <class Op>
+  static LogicalResult expect_where(Operation* op, bool is_place, llvm::StringRef place) {
+    if (isa<Op>(op) == is_place) return success();
+    if (isa<Op>(op)) return op->emitOpError("belongs where ") << place;
+    return op->emitOpError("is where ") << Op::getOperationName() << " belongs: where " << place;
+  }
+
   // Each slot is claimed, published, awaited and released once a round, around all that is done with it.
   LogicalResult verify_handover(Operation* op) const {
     auto loop = dyn_cast<LoopOp>(op->getParentOp());
     const bool of_round = loop && loop.getOver() == "round";
     const bool prepares = isa<TeamOp>(op->getParentOp()) && isa<PrepareOp>(op->getParentOp()->getParentOp());
     const bool first = !op->getPrevNode(), last = !op->getNextNode();
-    if (isa<ClaimOp>(op) != (prepares && first))
-      return op->emitOpError("is where a team's part begins: with warp.claim");
-    if (isa<PublishOp>(op) != (prepares && last))
-      return op->emitOpError("is where a team's part ends: with warp.publish");
-    if (isa<AwaitOp>(op) != (of_round && first))
-      return op->emitOpError("is where the loop over a round begins: with warp.await");
-    if (isa<ReleaseOp>(op) != (of_round && !last && !op->getNextNode()->getNextNode()))
-      return op->emitOpError("is where the loop over a round ends: with warp.release");
+    const bool before_last = !last && !op->getNextNode()->getNextNode();
+    if (failed(expect_where<ClaimOp>(op, prepares && first, "a team begins its part of warp.prepare")) ||
+        failed(expect_where<PublishOp>(op, prepares && last, "a team ends its part of warp.prepare")) ||
+        failed(expect_where<AwaitOp>(op, of_round && first, "a loop over a round begins")) ||
+        failed(expect_where<ReleaseOp>(op, of_round && before_last, "a loop over a round ends")))
+      return failure();
     if (!isa<PrepareOp>(op) && !(loop && loop.getOver() == "rounds")) return success();
     if (isa<LoopOp>(op) && !llvm::hasSingleElement(loop.getBody().getOps<LoopOp>()))
       return op->emitOpError("is one of several loops over a round; its slots are released once");

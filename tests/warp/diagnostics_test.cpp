@@ -417,12 +417,12 @@ const Case lines_before_rounds[] = {
     {"TwoTeams", "warp.prepare {\n  warp.team {\n    warp.claim\n    warp.publish\n  }\n  warp.team {\n  }\n}\n",
      "needs exactly one warp.team"},
     {"NoClaim", "warp.prepare {\n  warp.team {\n    warp.note \"nothing\"\n    warp.publish\n  }\n}\n",
-     "is where a team's part begins: with warp.claim"},
+     "is where warp.claim belongs: where a team begins its part of warp.prepare"},
     {"NoPublish", "warp.prepare {\n  warp.team {\n    warp.claim\n    warp.barrier\n  }\n}\n",
-     "is where a team's part ends: with warp.publish"},
-    {"PublishedTwice", prepared("      warp.publish\n"), "is where a team's part ends: with warp.publish"},
-    {"AwaitOfATeam", prepared("      warp.await\n"), "is where the loop over a round begins: with warp.await"},
-    {"ReleaseOfATeam", prepared("      warp.release\n"), "is where the loop over a round ends: with warp.release"},
+     "is where warp.publish belongs: where a team ends its part of warp.prepare"},
+    {"PublishedTwice", prepared("      warp.publish\n"), "belongs where a team ends its part of warp.prepare"},
+    {"AwaitOfATeam", prepared("      warp.await\n"), "belongs where a loop over a round begins"},
+    {"ReleaseOfATeam", prepared("      warp.release\n"), "belongs where a loop over a round ends"},
     {"BarrierOfTheBlock", prepared() + "warp.barrier\n", "would wait for warps that do not come here"},
     {"NothingOfATeam",
      "warp.prepare {\n  warp.wait_copies 0\n  warp.team {\n    warp.claim\n    warp.publish\n  }\n}\n",
@@ -483,10 +483,10 @@ TEST(Rounds, AreHandedOverChunkByChunk) {
     std::string text = with_rounds(prepared());
     return error_of(text.replace(text.find(line), line.size(), instead));
   };
-  expect_contains(without("      warp.await\n", ""), "is where the loop over a round begins: with warp.await");
-  expect_contains(without("      warp.release\n", ""), "is where the loop over a round ends: with warp.release");
+  expect_contains(without("      warp.await\n", ""), "is where warp.await belongs: where a loop over a round begins");
+  expect_contains(without("      warp.release\n", ""), "is where warp.release belongs: where a loop over a round ends");
   expect_contains(without("      warp.release\n", "      warp.release\n      warp.note \"late\"\n"),
-                  "is where the loop over a round ends: with warp.release");
+                  "belongs where a loop over a round ends");
   std::string twice = with_rounds(prepared());
   const std::size_t loop = twice.find("    %round = "), end = twice.find("    warp.yield %round");
   twice.insert(loop, "    %before" + twice.substr(loop + 10, end - loop - 10));

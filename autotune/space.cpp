@@ -6,6 +6,7 @@
 #include <array>
 
 #include "codegen/config.h"
+#include "runtime/error.h"
 
 namespace wkvc {
 namespace {
@@ -47,7 +48,8 @@ void vary_crews(std::vector<Config>& space, const Config& base, const SpaceLimit
   std::erase_if(space, [&](const Config& config) {
     const bool impossible = (config.rounds > 1 && config.teams < 2) || (config.cluster > 1 && config.rounds < 2);
     // What was slower wherever it was measured.
-    const bool crowded = config.rounds == 1 ? config.teams > 2 : (config.cluster > 1) != (config.teams == 3);
+    const bool of_three = base.cluster == 0 && config.cluster > 1;
+    const bool crowded = config.rounds == 1 ? config.teams > 2 : config.teams == 3 ? config.cluster == 1 : of_three;
     const bool idle = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
       return size.batches * size.heads * config.cluster * std::max(config.segments, 1) <= 2 * limits.sm_count;
     });
@@ -73,6 +75,11 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
        [](Config& config, int blocks) { config.blocks = blocks; });
   if (base.pass != "backward") vary_crews(space, base, limits);
+  if (space.empty())
+    user_error(
+        "--cluster {} is of blocks that share what several teams prepare ahead: leave --teams and --rounds open, or "
+        "give --rounds 2",
+        base.cluster);
   if (base.pass == "forward") return space;
   vary(space, base.backward_segments == 0, segment_counts(limits),
        [](Config& config, int count) { config.backward_segments = count; });

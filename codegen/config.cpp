@@ -56,6 +56,7 @@ void check_config(const Config& config) {
   check_rounds(config);
   expect_range("--segments", config.segments, 0, rec::max_segments);
   expect_range("--segments", config.backward_segments, 0, rec::max_segments);
+  check_backward_option(config, config.backward_segments ? "--segments N,M" : nullptr);
   check_backward_option(config, config.save_every           ? "--save-every"
                                 : !config.saved.empty()     ? "--saved"
                                 : !config.gradients.empty() ? "--grad"

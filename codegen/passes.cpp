@@ -103,7 +103,7 @@ void slice_programs(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) slice(program);
 }
 
-// Summaries have more warps than what teams were chosen for; those of backward passes have none.
+// Summaries have more warps than what teams were chosen for, and do without where these would be too many.
 Crew crew_for(chunk::ProgramOp program, const Config& config) {
   const bool backward = program.getBackward();
   const Crew crew = crew_of(program, std::max(1, backward ? config.backward_teams : config.teams),

@@ -24,7 +24,7 @@ constexpr std::string_view marker = "// wkvc-manifest: ";
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 2> grids{"BH", "H"};
 constexpr std::int64_t max_segments = 65536;  // beyond what any sequence is cut into
-constexpr std::int64_t max_cluster = 8;       // blocks; of sm_90, where a kernel asks for no more
+constexpr std::int64_t max_cluster = 8;       // blocks, of sm_90, where a kernel asks for no more
 
 bool is_dim(std::string_view text) {
   constexpr std::array<std::string_view, 7> symbols{"B", "T", "H", "K", "V", "N", "G"};
@@ -126,7 +126,10 @@ Manifest parsed(std::string_view line) {
   if (fields.has("grid")) manifest.grid = static_cast<Grid>(fields.one_of("grid", grids));
   if (fields.has("saved_every")) manifest.saved_every = static_cast<int>(fields.integer("saved_every", 0, max_int));
   if (fields.has("segments")) manifest.segments = static_cast<int>(fields.integer("segments", 1, max_segments));
-  if (fields.has("cluster")) manifest.cluster = static_cast<int>(fields.integer("cluster", 1, max_cluster));
+  if (fields.has("cluster")) {
+    manifest.cluster = static_cast<int>(fields.integer("cluster", 1, max_cluster));
+    if (max_cluster % manifest.cluster != 0) fields.wrong("cluster", object.at("cluster"), "1, 2, 4 or 8");
+  }
   manifest.tensors = tensors_from(fields.list("tensors"));
   check_saved_every(manifest);
   return manifest;

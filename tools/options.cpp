@@ -100,6 +100,13 @@ void parse_teams(const std::string& text, Config& config) {
   config.backward_teams = parts.size() == 2 ? number(parts.back()) : 0;
 }
 
+int parse_cluster(const std::string& text) {
+  if (text == "auto") return 0;
+  const auto blocks = whole_number<int>(text);
+  if (!blocks || !rec::is_cluster(*blocks)) user_error("--cluster {}: expected auto, {}", text, rec::clusters_text);
+  return *blocks;
+}
+
 void parse_segments(const std::string& text, Config& config) {
   const auto parts = split(text);
   if (parts.size() > 2) user_error("--segments {}: expected N, or N,M where the backward pass has others", text);
@@ -210,7 +217,7 @@ Config ConfigOptions::parse() const {
   if (blocks) parse_blocks(*blocks, config);
   if (teams) parse_teams(*teams, config);
   if (rounds) config.rounds = number_or_auto("--rounds", *rounds, *rounds, rec::max_rounds);
-  if (cluster) config.cluster = number_or_auto("--cluster", *cluster, *cluster, rec::max_cluster);
+  if (cluster) config.cluster = parse_cluster(*cluster);
   if (segments) parse_segments(*segments, config);
   if (pass) config.pass = one_of("--pass", pass, passes);
   if (save_every) config.save_every = parse_save_every(*save_every);
@@ -222,6 +229,7 @@ Config ConfigOptions::parse() const {
 
 // Also those that ask for the default.
 void ConfigOptions::check_backward(const Config& config) const {
+  check_backward_option(config, config.backward_segments ? "--segments N,M" : nullptr);
   check_backward_option(config, save_every ? "--save-every" : saved ? "--saved" : gradients ? "--grad" : nullptr);
   if (config.chunk > 0 && config.save_every % config.chunk != 0) {
     user_error("--save-every {}: not a multiple of --chunk {}", config.save_every, config.chunk);

@@ -51,6 +51,9 @@ void parse_blocks(const std::string& text, Config& config);
 // "auto" (0), "2", or "2,2" for the backward kernel's, too: from 1 to 15.
 void parse_teams(const std::string& text, Config& config);
 
+// "auto" (0), or "1", "2", "4" or "8".
+int parse_cluster(const std::string& text);
+
 // "auto" (0), "4", or "1,4" where the backward pass has others: from 1 to 256.
 void parse_segments(const std::string& text, Config& config);
 

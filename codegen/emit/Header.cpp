@@ -85,7 +85,7 @@ std::string team_comment(warp::KernelOp kernel) {
       "//   {} teams of {} warps behind {} of the state, ahead of them, each with {} bytes for all rounds\n"
       "//   and two slots of {} bytes, by turns{}:\n//\n",
       kernel.getTeams(), warp::team_warps(kernel), warp::row_warps(kernel), kernel.getOfTeam(),
-      warp::slot_bytes(kernel), kernel.getCluster() > 1 ? ", and as many for teams of other blocks" : "");
+      warp::slot_bytes(kernel), kernel.getCluster() > 1 ? ", for the teams of all blocks" : "");
 }
 
 }  // namespace

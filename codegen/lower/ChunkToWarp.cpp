@@ -56,10 +56,14 @@ void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spac
       "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}, the budget is {}; use {}a smaller "
       "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
       program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
-      crew.teams > 1 ? fmt::format(" for {} teams", crew.round_chunks()) : "", budget,
-      crew.rounds > 1  ? "--rounds 1, fewer --teams, "
-      : crew.teams > 1 ? "fewer --teams, "
+      crew.cluster > 1 ? fmt::format(" for {} teams in each of {} blocks", crew.teams, crew.cluster)
+      : crew.teams > 1 ? fmt::format(" for {} teams", crew.teams)
                        : "",
+      budget,
+      crew.cluster > 1  ? "a smaller --cluster, fewer --teams, "
+      : crew.rounds > 1 ? "--rounds 1, fewer --teams, "
+      : crew.teams > 1  ? "fewer --teams, "
+                        : "",
       map_of({spaces.begin(), spaces.end()}));
 }
 

@@ -287,9 +287,9 @@ class Structure {
         failed(expect_where<AwaitOp>(op, of_round && first, "a loop over a round begins")) ||
         failed(expect_where<ReleaseOp>(op, of_round && before_last, "a loop over a round ends")))
       return failure();
-    if (!isa<PrepareOp>(op) && !(loop && loop.getOver() == "rounds")) return success();
-    if (isa<LoopOp>(op) && !llvm::hasSingleElement(loop.getBody().getOps<LoopOp>()))
-      return op->emitOpError("is one of several loops over a round; its slots are released once");
+    if (auto rounds = dyn_cast<LoopOp>(op);
+        rounds && rounds.getOver() == "rounds" && !llvm::hasSingleElement(rounds.getBody().getOps<LoopOp>()))
+      return op->emitOpError("needs exactly one loop over a round in it, by which slots are released");
     auto prepare = dyn_cast<PrepareOp>(op);
     if (prepare && !llvm::hasSingleElement(prepare.getBody().getOps<TeamOp>()))
       return op->emitOpError("needs exactly one warp.team, whose slot is claimed and published once");
@@ -309,6 +309,18 @@ class Structure {
       return op->emitOpError("uses what the teams overwrite meanwhile: only slots are by turns");
     if (auto copy = dyn_cast<CopyOp>(op); copy && copy.getAhead() && !is_of_team(copy.getRing()))
       return op->emitOpError("is to a slot that is not this round's: only a team's own rings are copied to ahead");
+    if (auto copy = dyn_cast<CopyOp>(op)) return verify_ahead_by_rounds(copy);
+    if (isa<StoreOp, StoreVectorOp, AddVectorOp, StoreNumberOp, LeaveScaleOp>(op) && !op->getParentOfType<TeamOp>())
+      return op->emitOpError("is to a slot for its team alone to write to");
+    return success();
+  }
+
+  // Early rings have the first chunk before warp.prepare and the next round's in it, others this round's in it.
+  LogicalResult verify_ahead_by_rounds(CopyOp copy) const {
+    const bool early = copy.getRing().getDefiningOp<RingOp>().getEarly();
+    const int64_t expected = early && copy->getParentOfType<PrepareOp>() ? round_chunks(kernel_) : 0;
+    if (signed_value(copy.getAhead()) != expected)
+      return copy.emitOpError() << "is " << copy.getAhead() << " chunks ahead; expected " << expected;
     return success();
   }
 
@@ -317,7 +329,7 @@ class Structure {
     return isa<SlabsOp, StoreVectorOp, StoreSumOp>(op) && !op->getParentOfType<LoopOp>() &&
            !op->getParentOfType<TeamOp>();
   }
-  static bool lies_in_slot(Value x) { return isa_and_nonnull<BufferOp, FloatsOp>(x.getDefiningOp()); }
+  static bool lies_in_slot(Value x) { return isa_and_nonnull<BufferOp, FloatsOp, CurrentOp>(x.getDefiningOp()); }
 
   // Its scratch is nobody else's.
   static LogicalResult verify_alone(UnitLowerInverseOp op) {

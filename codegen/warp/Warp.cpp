@@ -300,6 +300,7 @@ LogicalResult MmaOp::verify() {
 namespace {
 
 constexpr int64_t kMaxOffset = rec::max_sram, kMaxStages = 16, kMaxPhases = 10000;
+constexpr int64_t kMaxAhead = int64_t{rec::max_teams} * rec::max_cluster;  // chunks of a round
 
 LogicalResult verify_live(Operation* op, uint64_t from, uint64_t to) {
   if (failed(verify_number(op, "the first phase", from, 0, kMaxPhases))) return failure();
@@ -337,7 +338,7 @@ LogicalResult CopySavedOp::verify() {
 
 LogicalResult CopyOp::verify() {
   if (getNext() && getAhead()) return emitOpError("of the next group copies its first chunk");
-  return verify_number(*this, "ahead", getAhead(), 0, kMaxStages - 1);
+  return verify_number(*this, "ahead", getAhead(), 0, kMaxAhead);
 }
 LogicalResult WaitCopiesOp::verify() {
   return verify_number(*this, "the number of pending copies", getPending(), 0, kMaxStages - 1);

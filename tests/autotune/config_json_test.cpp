@@ -20,9 +20,9 @@ TEST(ConfigJson, HoldsOnlyWhatIsSet) {
 }
 
 TEST(ConfigJson, RoundTrips) {
-  for (const Config& config :
-       {settings(0), settings(48), settings(16, 64, "f16", "bf16", 2), settings(0, 32), Config{.segments = 8},
-        Config{.teams = 2}, Config{.backward_teams = 2}, Config{.teams = 2, .rounds = 2, .cluster = 2}}) {
+  for (const Config& config : {settings(0), settings(48), settings(16, 64, "f16", "bf16", 2), settings(0, 32),
+                               Config{.segments = 8}, Config{.segments = 1, .backward_segments = 4}, Config{.teams = 2},
+                               Config{.backward_teams = 2}, Config{.teams = 2, .rounds = 2, .cluster = 2}}) {
     EXPECT_EQ(config_text(config_from(json::parse(config_text(config)), "it")), config_text(config));
   }
 }
@@ -31,6 +31,7 @@ TEST(ConfigJson, IsReadable) {
   EXPECT_EQ(config_label({}), "defaults");
   EXPECT_EQ(config_label(settings(16, 64, "f16", "bf16", 2)), "mma bf16, chunk 16, save every 64, saved f16, blocks 2");
   EXPECT_EQ(config_label({.segments = 8}), "segments 8");
+  EXPECT_EQ(config_label({.segments = 1, .backward_segments = 4}), "segments 1, backward segments 4");
   EXPECT_EQ(config_label({.teams = 2}), "teams 2");
   EXPECT_EQ(config_label({.backward_teams = 2}), "backward teams 2");
   EXPECT_EQ(config_label({.teams = 2, .rounds = 2, .cluster = 4}), "teams 2, rounds 2, cluster 4");

@@ -239,6 +239,19 @@ TEST_P(Backward, Segments) {
   }
 }
 
+// Each pass in as many as suit it; backward summaries in teams.
+TEST_P(Backward, SegmentsOfItsOwn) {
+  for (const auto& [forward, backward] : {std::pair{1, 3}, {4, 1}, {2, 5}}) {
+    Config config = kDtypes[0];
+    config.segments = forward;
+    config.backward_segments = backward;
+    config.save_every = 32;
+    config.backward_teams = 2;
+    for (const Definition& definition : {rwkv7(), rwkv6()})
+      subject(definition, config).check({1, 170, 2}, lower_decays);
+  }
+}
+
 // The forward kernel of teams saves states and inverses as any other.
 TEST_P(Backward, AfterTeams) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {

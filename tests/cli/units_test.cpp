@@ -269,7 +269,7 @@ TEST(Options, OfRounds) {
 TEST(Options, OfClusters) {
   ConfigOptions options;
   options.teams = options.rounds = "2";
-  for (const char* wrong : {"0", "-1", "9", "2.0", "", "2,2"}) {
+  for (const char* wrong : {"0", "-1", "3", "9", "2.0", "", "2,2"}) {
     options.cluster = wrong;
     EXPECT_THROW(options.parse(), UserError) << wrong;
   }

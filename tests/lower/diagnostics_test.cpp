@@ -337,6 +337,22 @@ TEST(Teams, OfClustersHaveAPartOfTheRows) {
   };
   expect_contains(error(3, 64), "--cluster 3: expected 1, 2, 4 or 8");
   expect_contains(error(2, 48), "--cluster 2: the 3 warps of the forward kernel of 'rwkv7'");
+  config.teams = 3;
+  config.io = "f32";
+  expect_contains(error(2, 256), "for 3 teams in each of 2 blocks, the budget is 232448; use a smaller --cluster");
+  config.io = "bf16";
+  config.teams = 4;  // a round of more chunks than a block has warps for teams
+  config.cluster = 4;
+  config.key_dim = 16;
+  config.value_dim = 64;
+  const std::string text = lower_to(source_from(rec_text(rwkv6(), config)), Stage::cuda, config);
+  EXPECT_EQ(count(text, "first += 16"), 2U);
+  EXPECT_EQ(count(text, "team.claim();"), 1U);
+  EXPECT_EQ(count(text, "team.publish();"), 1U);
+  EXPECT_EQ(count(text, "slot.await();"), 1U);
+  EXPECT_EQ(count(text, "slot.release();"), 1U);
+  EXPECT_EQ(count(text, "block.cluster_barrier();"), 2U);  // before teams end, and the others
+  config.teams = 2;
   config.rounds = 1;
   expect_contains(error(2, 64), "--cluster 2: blocks share what teams prepare a round ahead: give --rounds 2");
 }

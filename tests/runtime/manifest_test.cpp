@@ -56,6 +56,7 @@ TEST(Manifests, HaveClusters) {
   EXPECT_EQ(manifest.cluster, 2);
   EXPECT_EQ(manifest_from(to_line(manifest)).cluster, 2);
   expect_refused({{"cluster", 0}}, {"\"cluster\" is 0", "from 1 to 8"});
+  expect_refused({{"cluster", 6}}, {"\"cluster\" is 6", "1, 2, 4 or 8"});
   expect_refused({{"cluster", 9}}, {"\"cluster\" is 9", "from 1 to 8"});
 }
 

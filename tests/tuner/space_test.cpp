@@ -69,6 +69,22 @@ TEST(Space, TakesNoMoreMemoryThanTheDefaultUnlessAllowed) {
   EXPECT_TRUE(std::ranges::any_of(search_space(training, {.saved_bytes = 1024}), dense));
 }
 
+TEST(Space, CutsBackwardPassesByThemselves) {
+  std::set<std::pair<int, int>> counts;
+  for (const Config& config : search_space(training, {.sizes = {{1, 4096, 64}}}))
+    counts.emplace(config.segments, config.backward_segments);
+  EXPECT_TRUE(counts.contains({0, 4}) && counts.contains({4, 0}) && counts.contains({2, 8}));
+}
+
+TEST(Space, HasClustersGiven) {
+  Config config = training;
+  config.cluster = 2;
+  for (const Config& point : search_space(config, {.sizes = {{1, 4096, 64}}}))
+    EXPECT_TRUE(point.cluster == 2 && point.rounds == 2 && point.teams > 1);
+  config.rounds = 1;
+  EXPECT_THROW(search_space(config, {}), UserError);
+}
+
 TEST(Space, CutsSequencesWhereThereAreFew) {
   const auto counts = [](const std::vector<LaunchSize>& sizes) {
     std::set<int> all;

@@ -121,7 +121,7 @@ const Case lines[] = {
     {"MmaAccumulator", "%0 = warp.mma %t, %t, %t : vector<16x32xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
      "makes 16x16, the accumulator is"},
     {"CopyOfABuffer", "warp.copy %x ahead 1 : memref<16x32xf32, 3>\n", "needs a ring"},
-    {"CopyBehind", "warp.copy %k_ring ahead -1 : memref<16x32xbf16, 3>\n", "ahead is -1; expected 0 to 15"},
+    {"CopyBehind", "warp.copy %k_ring ahead -1 : memref<16x32xbf16, 3>\n", "ahead is -1; expected 0 to 120"},
     {"CurrentOfABuffer", "%0 = warp.current %x : memref<16x32xf32, 3>\n", "needs a ring"},
     {"LoadOfARing", "%0 = warp.load %k_ring : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n", "can't take a ring"},
     {"WaitNegative", "warp.wait_copies -1\n", "the number of pending copies is -1"},
@@ -432,6 +432,8 @@ const Case lines_before_rounds[] = {
      "belongs after warp.prepare"},
     {"CopyToAnotherRoundsSlot", prepared("    warp.copy %v_ring ahead 2 : memref<16x32xbf16, 3>\n"),
      "is to a slot that is not this round's"},
+    {"CopyOfAnotherRound", prepared("    warp.copy %k_ring ahead 4 : memref<16x32xbf16, 3>\n"),
+     "is 4 chunks ahead; expected 2"},
     {"StateOfATeam", prepared("    %0 = warp.load_state \"initial_state\" : vector<16x32xf32>\n"),
      "is of each warp's own rows, and teams have none"},
     {"OwnRowsOfATeam", prepared("    %0 = warp.load %h own_rows : memref<32x32xf16, 3> -> vector<16x32xf16>\n"),
@@ -490,7 +492,16 @@ TEST(Rounds, AreHandedOverChunkByChunk) {
   std::string twice = with_rounds(prepared());
   const std::size_t loop = twice.find("    %round = "), end = twice.find("    warp.yield %round");
   twice.insert(loop, "    %before" + twice.substr(loop + 10, end - loop - 10));
-  expect_contains(error_of(twice), "is one of several loops over a round");
+  expect_contains(error_of(twice), "needs exactly one loop over a round in it");
+  const std::string text = with_rounds(prepared());
+  const std::size_t round = text.find("    %round = "), after = text.find("    warp.yield %round");
+  std::string none = text.substr(0, round) + text.substr(after);
+  none.replace(none.find("yield %round"), 12, "yield %S");
+  expect_contains(error_of(none), "needs exactly one loop over a round in it");
+  std::string store = text;
+  store.insert(store.find("      warp.release"), "      warp.store_number(%number) to %k_max : memref<1xf32, 3>\n");
+  store.insert(store.find("      warp.store_number"), "      %number = warp.load_number %k_max : memref<1xf32, 3>\n");
+  expect_contains(error_of(store), "is to a slot for its team alone to write to");
   expect_contains(error_of(with_teams("    warp.claim\n")), "belongs in a kernel of 2 rounds");
 }
 

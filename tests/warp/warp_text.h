@@ -81,7 +81,7 @@ inline std::string with_rounds(const std::string& lines, const std::string& attr
                                const std::string& numbers = "warps 4 blocks 1 chunk 16 head 32 x 32 shared 36928") {
   return "warp.kernel \"example_forward\" for \"example\" " + numbers + " compute \"f16\" arch \"sm_90a\" tensors " +
          tensors() + " attributes {" + attributes + R"(rounds = 2 : i64, teams = 2 : i64} {
-  %k_ring = warp.ring "k" offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
+  %k_ring = warp.ring "k" offset 0 stages 1 by 0 early : memref<16x32xbf16, 3>
   %v_ring = warp.ring "k" offset 2048 stages 1 by 0 : memref<16x32xbf16, 3>
   %k_max = warp.floats offset 4096 live 0 to 3 : memref<1xf32, 3>
   %h = warp.buffer offset 4112 live 0 to 1 : memref<32x32xf16, 3>

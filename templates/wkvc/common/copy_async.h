@@ -47,7 +47,7 @@ class Source {
   Source() = default;
   // The tile begins at row `row` of this block's batch and head.
   WKVC_INLINE Source(const TensorArg& t, const BlockBase& block, long long row)
-      : row_bytes_(memory::kept(row_stride(t) * kSize)),
+      : row_bytes_(memory::kept(static_cast<int>(static_cast<u32>(row_stride(t)) * kSize))),
         from_(memory::kept_apart(global_row<const T>(t, block, row) + first().row * row_stride(t) + first().column)) {}
 
   WKVC_INLINE const T* from() const { return from_; }

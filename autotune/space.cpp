@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "codegen/config.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -68,7 +67,6 @@ bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) 
 }
 
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) {
-  if (base.teams != 0) check_rounds(base);
   std::vector<Config> space{base};
   vary(space, base.chunk == 0, std::array{16, 32, 48, 64}, [](Config& config, int chunk) { config.chunk = chunk; });
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
@@ -77,9 +75,10 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   if (base.pass != "backward") vary_crews(space, base, limits);
   if (space.empty())
     user_error(
-        "--cluster {} is of blocks that share what several teams prepare ahead: leave --teams and --rounds open, or "
-        "give --rounds 2",
-        base.cluster);
+        "--teams {}, --rounds {}, --cluster {} (0: open): 2 rounds are of several teams, a cluster is of 2 rounds; "
+        "leave "
+        "more open, or give --teams 2 and --rounds 2",
+        base.teams, base.rounds, base.cluster);
   if (base.pass == "forward") return space;
   vary(space, base.backward_segments == 0, segment_counts(limits),
        [](Config& config, int count) { config.backward_segments = count; });

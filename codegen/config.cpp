@@ -22,13 +22,6 @@ void expect_range(const char* option, int given, int lowest, int highest) {
   user_error("{} {}: expected {} to {}, or 0 for the compiler's choice", option, given, std::max(lowest, 1), highest);
 }
 
-}  // namespace
-
-void check_backward_option(const Config& config, const char* option) {
-  if (config.pass == "forward" && option)
-    user_error("{} is an option of the backward pass: give --pass backward or --pass both, too", option);
-}
-
 void check_rounds(const Config& config) {
   if (config.rounds > 1 && config.teams < 2)
     user_error("--rounds {}: rounds are of a chunk for each of several teams: give --teams, too, such as --teams 2",
@@ -38,6 +31,13 @@ void check_rounds(const Config& config) {
   if (config.cluster > 1 && config.rounds < 2)
     user_error("--cluster {}: blocks share what teams prepare a round ahead: give --rounds 2 and --teams, too",
                config.cluster);
+}
+
+}  // namespace
+
+void check_backward_option(const Config& config, const char* option) {
+  if (config.pass == "forward" && option)
+    user_error("{} is an option of the backward pass: give --pass backward or --pass both, too", option);
 }
 
 void check_config(const Config& config) {
@@ -56,8 +56,8 @@ void check_config(const Config& config) {
   check_rounds(config);
   expect_range("--segments", config.segments, 0, rec::max_segments);
   expect_range("--segments", config.backward_segments, 0, rec::max_segments);
-  check_backward_option(config, config.backward_segments ? "--segments N,M" : nullptr);
-  check_backward_option(config, config.save_every           ? "--save-every"
+  check_backward_option(config, config.backward_segments    ? "--segments N,M"
+                                : config.save_every         ? "--save-every"
                                 : !config.saved.empty()     ? "--saved"
                                 : !config.gradients.empty() ? "--grad"
                                                             : nullptr);

@@ -16,7 +16,6 @@ void check_backward_option(const Config& config, const char* option);
 // Throws UserError for a value that its field doesn't take, and for options of the backward pass without one. Heads,
 // chunks and dtypes of tensors are checked where recurrences are lowered.
 void check_config(const Config& config);
-void check_rounds(const Config& config);  // a part of it: --rounds and --cluster
 
 // The options among those set that a text of this stage has settled already: "--head".
 std::vector<std::string> settled_options(const Config& config, Stage stage);

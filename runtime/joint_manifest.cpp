@@ -59,14 +59,13 @@ void add_tensor(Manifest& joint, const TensorSpec& spec) {
 }  // namespace
 
 Manifest joint_manifest(std::span<const Manifest> manifests) {
-  const auto blocks = [](const Manifest& manifest) { return manifest.segments * manifest.cluster; };
   Manifest joint = manifests.front();
-  joint.segments = blocks(joint);
+  joint.segments = joint.blocks();
   joint.cluster = 1;
   for (const Manifest& manifest : manifests.subspan(1)) {
     check_kernels(joint, manifest);
     for (const TensorSpec& spec : manifest.tensors) add_tensor(joint, spec);
-    joint.segments = std::max(joint.segments, blocks(manifest));  // most blocks that a launch has
+    joint.segments = std::max(joint.segments, manifest.blocks());  // most blocks that a launch has
     if (joint.saved_every > 0 || manifest.saved_every == 0) continue;
     joint.saved_every = manifest.saved_every;
     joint.chunk = manifest.chunk;

@@ -21,7 +21,7 @@ void check_manifest(const Manifest& manifest) {
 
 unsigned blocks_of(const Manifest& manifest, LaunchSize size) {
   const std::int64_t sequences = manifest.grid == Grid::head ? size.heads : size.batches * size.heads;
-  return static_cast<unsigned>(sequences * manifest.segments * manifest.cluster);
+  return static_cast<unsigned>(sequences * manifest.blocks());
 }
 
 Backends backends_for(Target target, const std::shared_ptr<const std::string>& text,

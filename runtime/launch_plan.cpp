@@ -36,8 +36,7 @@ PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
   }
 }
 
-LaunchPlan::LaunchPlan(const Manifest& manifest)
-    : segments(manifest.segments), blocks(manifest.segments * manifest.cluster) {
+LaunchPlan::LaunchPlan(const Manifest& manifest) : segments(manifest.segments), blocks(manifest.blocks()) {
   if (manifest.tensors.size() > max_tensors) {
     user_error("the kernels of the text have {} tensors, at most {} can be launched with", manifest.tensors.size(),
                max_tensors);

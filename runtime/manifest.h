@@ -68,6 +68,8 @@ struct Manifest {
   Grid grid = Grid::batch_head;
   int segments = 1;  // of each sequence, with a block for each
   int cluster = 1;   // blocks instead of each of these
+
+  int blocks() const { return segments * cluster; }  // of each sequence
 };
 
 std::string to_line(const Manifest& manifest);  // "// wkvc-manifest: {…}\n"

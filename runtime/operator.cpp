@@ -83,7 +83,7 @@ const Operator::Pass& Operator::pass(Direction direction) const {
 std::span<const TensorSpec> Operator::tensors(Direction direction) const { return pass(direction).given; }
 
 std::int64_t Operator::workspace_bytes(LaunchSize size) const {
-  check_size(size, manifest_.segments * manifest_.cluster);
+  check_size(size, manifest_.blocks());
   CheckedInt bytes = 0;
   for (const TensorSpec& spec : internals_) {
     const CheckedInt padded = padded_bytes(spec, manifest_, size);

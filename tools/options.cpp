@@ -7,7 +7,9 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "codegen/config.h"
 #include "codegen/rec/Limits.h"
@@ -73,6 +75,16 @@ int number_or_auto(const char* option, const std::string& text, std::string_view
   return *value;
 }
 
+// N, or N,M for the backward pass; `why` says when.
+std::pair<int, std::optional<int>> one_or_two(const char* option, const std::string& text, int most, const char* why) {
+  const auto parts = split(text);
+  if (parts.size() > 2) user_error("{} {}: expected N, or N,M {}", option, text, why);
+  const auto number = [&](std::string_view part) { return number_or_auto(option, text, part, most); };
+  const int first = number(parts.front());
+  if (parts.size() == 1) return {first, std::nullopt};
+  return {first, number(parts.back())};
+}
+
 }  // namespace
 
 void parse_head(const std::string& text, Config& config) {
@@ -85,19 +97,15 @@ void parse_head(const std::string& text, Config& config) {
 int parse_chunk(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--chunk", text); }
 
 void parse_blocks(const std::string& text, Config& config) {
-  const auto parts = split(text);
-  if (parts.size() > 2) user_error("--blocks {}: expected N, or N,M where the backward kernel's differ", text);
-  const auto number = [&](std::string_view part) { return number_or_auto("--blocks", text, part, max_blocks); };
-  config.blocks = number(parts.front());
-  config.backward_blocks = number(parts.back());
+  const auto [forward, backward] = one_or_two("--blocks", text, max_blocks, "where the backward kernel's differ");
+  config.blocks = forward;
+  config.backward_blocks = backward.value_or(forward);
 }
 
 void parse_teams(const std::string& text, Config& config) {
-  const auto parts = split(text);
-  if (parts.size() > 2) user_error("--teams {}: expected N, or N,M for the backward kernel's, too", text);
-  const auto number = [&](std::string_view part) { return number_or_auto("--teams", text, part, rec::max_teams); };
-  config.teams = number(parts.front());
-  config.backward_teams = parts.size() == 2 ? number(parts.back()) : 0;
+  const auto [forward, backward] = one_or_two("--teams", text, rec::max_teams, "for the backward kernel's, too");
+  config.teams = forward;
+  config.backward_teams = backward.value_or(0);
 }
 
 int parse_cluster(const std::string& text) {
@@ -108,13 +116,10 @@ int parse_cluster(const std::string& text) {
 }
 
 void parse_segments(const std::string& text, Config& config) {
-  const auto parts = split(text);
-  if (parts.size() > 2) user_error("--segments {}: expected N, or N,M where the backward pass has others", text);
-  const auto number = [&](std::string_view part) {
-    return number_or_auto("--segments", text, part, rec::max_segments);
-  };
-  config.segments = number(parts.front());
-  config.backward_segments = parts.size() == 2 ? number(parts.back()) : 0;
+  const auto [forward, backward] =
+      one_or_two("--segments", text, rec::max_segments, "where the backward pass has others");
+  config.segments = forward;
+  config.backward_segments = backward.value_or(0);
 }
 
 int parse_save_every(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--save-every", text); }
@@ -229,8 +234,11 @@ Config ConfigOptions::parse() const {
 
 // Also those that ask for the default.
 void ConfigOptions::check_backward(const Config& config) const {
-  check_backward_option(config, config.backward_segments ? "--segments N,M" : nullptr);
-  check_backward_option(config, save_every ? "--save-every" : saved ? "--saved" : gradients ? "--grad" : nullptr);
+  check_backward_option(config, config.backward_segments ? "--segments N,M"
+                                : save_every             ? "--save-every"
+                                : saved                  ? "--saved"
+                                : gradients              ? "--grad"
+                                                         : nullptr);
   if (config.chunk > 0 && config.save_every % config.chunk != 0) {
     user_error("--save-every {}: not a multiple of --chunk {}", config.save_every, config.chunk);
   }

@@ -27,16 +27,21 @@ struct Pieces {
   }
 };
 
-// Calls f with every piece of a tile.
+// Calls f with the lane and the round of every piece of a tile.
 template <class T, int R, int C, class F>
-WKVC_INLINE void for_each_piece(F f) {
+WKVC_INLINE void for_each_place(F f) {
   using All = Pieces<T, R, C>;
   lanes::for_each([&](int lane) {
     WKVC_UNROLL
     for (int round = 0; round < All::kRounds; ++round) {
-      if (All::exists(lane, round)) f(All::at(lane, round));
+      if (All::exists(lane, round)) f(lane, round);
     }
   });
+}
+// Calls f with every piece.
+template <class T, int R, int C, class F>
+WKVC_INLINE void for_each_piece(F f) {
+  for_each_place<T, R, C>([&](int lane, int round) { f(Pieces<T, R, C>::at(lane, round)); });
 }
 
 // Where this lane's pieces of an R x C tile lie in a tensor: the address of its first one, from which the others follow
@@ -109,13 +114,9 @@ class PiecePlaces {
 // aligned to pieces.
 template <class Tile, class T, int R, int C>
 WKVC_INLINE void copy_aligned(const Tile& to, const Source<T, R, C>& from, const PiecePlaces<Tile>& places) {
-  using All = Pieces<T, R, C>;
-  lanes::for_each([&](int lane) {
-    WKVC_UNROLL
-    for (int round = 0; round < All::kRounds; ++round) {
-      if (!All::exists(lane, round)) continue;
-      copy::piece(to.data + places.offset(lane, round), from.at(All::at(lane, round)), places.exists(lane, round));
-    }
+  for_each_place<T, R, C>([&](int lane, int round) {
+    const T* const at = from.at(Pieces<T, R, C>::at(lane, round));
+    copy::piece(to.data + places.offset(lane, round), at, places.exists(lane, round));
   });
 }
 

@@ -27,7 +27,12 @@ struct RoundSlots {
   static constexpr int kTurns = Turns;
   static constexpr int kCluster = Cluster;
   static constexpr int kChunks = Teams * Cluster;
-  static constexpr int kMbarriers = Teams * OfTeam + kChunks * Turns * Bytes;  // offset of the first one
+
+  // Offsets of a slot, of those of all chunks and turns, and of its mbarriers: it is prepared, by one arrival; it is
+  // free, by one of each of the warps that read it, in all blocks.
+  static WKVC_INLINE constexpr int begin(int number) { return Teams * OfTeam + number * Bytes; }
+  static WKVC_INLINE constexpr int prepared(int number) { return begin(kChunks * Turns) + 16 * number; }
+  static WKVC_INLINE constexpr int free(int number) { return prepared(number) + 8; }
 };
 
 // The slot of a round's chunk, in the round that `before` chunks come before.
@@ -39,12 +44,11 @@ struct SlotPlace {
       : number(chunk * Slots::kTurns + before / Slots::kChunks % Slots::kTurns),
         parity(before / Slots::kChunks / Slots::kTurns % 2) {}
 
-  WKVC_INLINE int begin() const { return Slots::kTeams * Slots::kOfTeam + number * Slots::kBytes; }
   // The memory in which an offset is that of a slot.
   WKVC_INLINE char* in(char* memory) const { return memory + (begin() - Slots::kOfTeam); }
-  // It is prepared, by one arrival; it is free, by one of each of the warps that read it, in all blocks.
-  WKVC_INLINE int prepared() const { return Slots::kMbarriers + 16 * number; }
-  WKVC_INLINE int free() const { return prepared() + 8; }
+  WKVC_INLINE int begin() const { return Slots::begin(number); }
+  WKVC_INLINE int prepared() const { return Slots::prepared(number); }
+  WKVC_INLINE int free() const { return Slots::free(number); }
 };
 
 // To be called by all warps of the block before any uses slots that take turns, which so many of its warps read.
@@ -52,8 +56,8 @@ template <class Slots>
 WKVC_INLINE void begin_slots(const Block& block, int readers) {
   if (block.warp == 0) {
     for (int number = 0; number < Slots::kChunks * Slots::kTurns; ++number) {
-      block.mbarrier(Slots::kMbarriers + 16 * number).init(1);
-      block.mbarrier(Slots::kMbarriers + 16 * number + 8).init(readers * Slots::kCluster);
+      block.mbarrier(Slots::prepared(number)).init(1);
+      block.mbarrier(Slots::free(number)).init(readers * Slots::kCluster);
     }
   }
   if constexpr (Slots::kCluster > 1) {

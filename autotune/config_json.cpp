@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, 3> dtypes{"f16", "bf16", "f32"};
 
 std::string dtype(const JsonFields& fields, const char* key) { return std::string(dtypes[fields.one_of(key, dtypes)]); }
 
+constexpr std::array<std::string_view, 2> scales{"always", "guarded"};
+
 int multiple_of_16(const JsonFields& fields, const char* key) {
   const std::int64_t value = fields.integer(key, 16, std::numeric_limits<int>::max());
   if (value % 16 != 0) fields.wrong(key, fields.at(key), "a multiple of 16");
@@ -38,6 +40,7 @@ ordered_json config_json(const Config& config) {
   if (config.backward_teams != 0) object["backward_teams"] = config.backward_teams;
   if (config.rounds != 0) object["rounds"] = config.rounds;
   if (config.cluster != 0) object["cluster"] = config.cluster;
+  if (!config.scales.empty()) object["scales"] = config.scales;
   if (config.blocks != 0) object["blocks"] = config.blocks;
   if (config.backward_blocks != 0) object["backward_blocks"] = config.backward_blocks;
   return object;
@@ -46,7 +49,7 @@ ordered_json config_json(const Config& config) {
 Config config_from(const json& object, const std::string& what) {
   const JsonFields fields(object, what,
                           {"mma", "chunk", "save_every", "saved", "segments", "backward_segments", "teams",
-                           "backward_teams", "rounds", "cluster", "blocks", "backward_blocks"});
+                           "backward_teams", "rounds", "cluster", "scales", "blocks", "backward_blocks"});
   Config config;
   if (fields.has("mma")) config.mma = dtype(fields, "mma");
   if (fields.has("chunk")) config.chunk = multiple_of_16(fields, "chunk");
@@ -68,6 +71,7 @@ Config config_from(const json& object, const std::string& what) {
     if (!rec::is_cluster(config.cluster))
       fields.wrong("cluster", fields.at("cluster"), std::string(rec::clusters_text));
   }
+  if (fields.has("scales")) config.scales = scales[static_cast<std::size_t>(fields.one_of("scales", scales))];
   if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, max_blocks));
   if (fields.has("backward_blocks")) {
     config.backward_blocks = static_cast<int>(fields.integer("backward_blocks", 1, max_blocks));
@@ -97,6 +101,7 @@ std::string config_label(const Config& config) {
   if (config.backward_teams != 0) add("backward teams", config.backward_teams);
   if (config.rounds != 0) add("rounds", config.rounds);
   if (config.cluster != 0) add("cluster", config.cluster);
+  if (!config.scales.empty()) add("scales", config.scales);
   if (config.blocks != 0) add("blocks", config.blocks);
   if (config.backward_blocks != 0) add("backward blocks", config.backward_blocks);
   return label.empty() ? "defaults" : label;

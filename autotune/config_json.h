@@ -1,5 +1,5 @@
 // What the tuner settles of a Config, as JSON: "mma", "chunk", "save_every", "saved", "segments", "backward_segments",
-// "teams", "backward_teams", "rounds", "cluster", "blocks" and "backward_blocks", each only where it is not at its
+// "teams", "backward_teams", "rounds", "cluster", "scales", "blocks" and "backward_blocks", each only where it is not at its
 // default.
 #pragma once
 

@@ -20,7 +20,7 @@ DType io_of(rec::RecurrenceOp recurrence) {
 bool leaves_open(const Config& config) {
   return config.chunk == 0 && config.blocks == 0 && config.backward_blocks == 0 && config.save_every == 0 &&
          config.saved.empty() && config.segments == 0 && config.backward_segments == 0 && config.teams == 0 &&
-         config.backward_teams == 0 && config.rounds == 0 && config.cluster == 0;
+         config.backward_teams == 0 && config.rounds == 0 && config.cluster == 0 && config.scales.empty();
 }
 
 // Where no entry says: four blocks for each multiprocessor where sequences are few. Each segment is gone through twice,
@@ -64,6 +64,8 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   Settings settings{config, explanation(wanted, found)};
   if (found.entry == nullptr) {
     settings.config.segments = likely_segments(size, gpu);
+    // For shorter sequences the second launch takes longer than what scales cost.
+    if (size.tokens >= 256) settings.config.scales = "guarded";
     return settings;
   }
   settings.config.chunk = found.entry->config.chunk;
@@ -76,6 +78,7 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   settings.config.backward_teams = found.entry->config.backward_teams;
   settings.config.rounds = found.entry->config.rounds;
   settings.config.cluster = found.entry->config.cluster;
+  settings.config.scales = found.entry->config.scales;
   settings.config.saved = found.entry->config.saved;
   return settings;
 }

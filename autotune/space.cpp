@@ -72,6 +72,9 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
   vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
        [](Config& config, int blocks) { config.blocks = blocks; });
+  // Faster wherever it was measured.
+  vary(space, base.scales.empty(), std::array{"guarded"},
+       [](Config& config, const char* when) { config.scales = when; });
   if (base.pass != "backward") vary_crews(space, base, limits);
   if (space.empty())
     user_error(

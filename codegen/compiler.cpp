@@ -43,7 +43,7 @@ void check_distinct(ModuleOp module) {
              (program.getRecompute()  ? " recompute"
               : program.getBackward() ? " backward"
                                       : " forward") +
-             (program.getSummary() ? " summary" : "");
+             (program.getSummary() ? " summary" : "") + (program.getPlain() ? " plain" : "");
     if (auto kernel = dyn_cast<warp::KernelOp>(op)) kind = kernel.getSymName().str();
     if (!kind.empty() && !kinds.insert(kind).second)
       user_error("the text holds '{}' twice; expected each pass of one recurrence once", kind);

@@ -30,6 +30,7 @@ struct Config {
   std::string pass = "forward";    // --pass: forward, backward, or both (the forward pass that saves states before)
   int save_every = 0;              // --save-every: tokens between saved states, a multiple of the chunk; 0 = auto
   std::string saved = {};          // --saved: storage of saved states: f32, bf16, f16
+  std::string scales = {};         // --scales: of f16 operands: always, or guarded: only where f16 has to have them
   std::vector<std::string> gradients = {};  // --grad: what to differentiate by, by name; empty: by everything
 };
 

@@ -43,6 +43,7 @@ void check_backward_option(const Config& config, const char* option) {
 void check_config(const Config& config) {
   expect_one_of("--pass", config.pass, {"forward", "backward", "both"});
   expect_one_of("--arch", config.arch, {"sm_90a"});
+  if (!config.scales.empty()) expect_one_of("--scales", config.scales, {"always", "guarded"});
   if (!config.saved.empty()) expect_one_of("--saved", config.saved, {"f32", "bf16", "f16"});
   expect_range("--blocks", config.blocks, 0, max_blocks);
   expect_range("--blocks", config.backward_blocks, 0, max_blocks);
@@ -81,6 +82,7 @@ std::vector<std::string> settled_options(const Config& config, Stage stage) {
   add(Stage::warp, config.segments || config.backward_segments, "--segments");
   add(Stage::warp, config.save_every, "--save-every");
   add(Stage::warp, !config.saved.empty(), "--saved");
+  add(Stage::warp, !config.scales.empty(), "--scales");
   add(Stage::warp, !config.gradients.empty(), "--grad");
   return names;
 }

@@ -10,6 +10,7 @@
 #include "codegen/lower/ChainSums.h"
 #include "codegen/lower/ChunkToWarp.h"
 #include "codegen/lower/ColumnDots.h"
+#include "codegen/lower/Plain.h"
 #include "codegen/lower/RecToChunk.h"
 #include "codegen/lower/Slice.h"
 #include "codegen/lower/StateScales.h"
@@ -99,6 +100,15 @@ void scale_all_by_states(Work& work, const Config&) {
   }
 }
 
+// Clusters of blocks have no guard yet.
+void add_plain_programs(Work& work, const Config& config) {
+  if (config.scales != "guarded") return;
+  for (auto program : all<chunk::ProgramOp>(work)) {
+    const bool in_clusters = !program.getBackward() && !program.getRecompute() && config.cluster > 1;
+    if (!in_clusters) add_plain(program);
+  }
+}
+
 void slice_programs(Work& work, const Config&) {
   for (auto program : all<chunk::ProgramOp>(work)) slice(program);
 }
@@ -114,17 +124,17 @@ Crew crew_for(chunk::ProgramOp program, const Config& config) {
 
 void lower_to_warp(Work& work, const Config& config) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
-  chunk::ProgramOp none, recompute;
+  chunk::ProgramOp none, recompute, plain_recompute;
   int64_t maps = 0;  // of the last summary, which comes before its program
   for (auto program : all<chunk::ProgramOp>(work)) {
     bool summary = program.getSummary().has_value(), backward = program.getBackward();
     if (summary) maps = map_rows(program);
     if (program.getRecompute()) {
-      recompute = program;
+      (program.getPlain() ? plain_recompute : recompute) = program;
       continue;
     }
     int blocks = summary ? 0 : backward ? config.backward_blocks : config.blocks;
-    chunk_to_warp(program, backward && !summary ? recompute : none, maps, config.arch, blocks,
+    chunk_to_warp(program, !backward || summary ? none : program.getPlain() ? plain_recompute : recompute, maps, config.arch, blocks,
                   crew_for(program, config), *kernels);
   }
   work.module = std::move(kernels);
@@ -155,6 +165,8 @@ constexpr Pass kPasses[] = {
      contract_all_columns},
     {"state-scales", "operands made of a state take their scales from it", Stage::chunk, Stage::chunk,
      scale_all_by_states},
+    {"plain", "before each program one without scales, if that is asked for", Stage::chunk, Stage::chunk,
+     add_plain_programs},
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
     {"chunk-to-warp", "owners, phases, shared memory and barriers of one group of warps", Stage::chunk, Stage::warp,
      lower_to_warp},

@@ -110,7 +110,7 @@ Manifest parsed(std::string_view line) {
   const json object = parse_object(line, "the kernel manifest");
   const JsonFields fields(object, "the kernel manifest",
                           {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
-                           "pass", "saved_every", "grid", "segments", "cluster", "tensors"});
+                           "pass", "saved_every", "grid", "segments", "cluster", "refused", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
@@ -130,6 +130,7 @@ Manifest parsed(std::string_view line) {
     manifest.cluster = static_cast<int>(fields.integer("cluster", 1, max_cluster));
     if (max_cluster % manifest.cluster != 0) fields.wrong("cluster", object.at("cluster"), "1, 2, 4 or 8");
   }
+  if (fields.has("refused")) manifest.refused = fields.integer("refused", 0, 1) != 0;
   manifest.tensors = tensors_from(fields.list("tensors"));
   check_saved_every(manifest);
   return manifest;
@@ -155,6 +156,7 @@ std::string to_line(const Manifest& manifest) {
   if (manifest.grid != Grid::batch_head) object["grid"] = grids[static_cast<std::size_t>(manifest.grid)];
   if (manifest.segments != 1) object["segments"] = manifest.segments;
   if (manifest.cluster != 1) object["cluster"] = manifest.cluster;
+  if (manifest.refused) object["refused"] = 1;
   object["tensors"] = tensors;
   return fmt::format("{}{}\n", marker, object.dump(-1, ' ', false, json::error_handler_t::replace));
 }

@@ -68,6 +68,8 @@ struct Manifest {
   Grid grid = Grid::batch_head;
   int segments = 1;  // of each sequence, with a block for each
   int cluster = 1;   // blocks instead of each of these
+  // Only does what the kernel before it has refused to, which then has left no state: docs/architecture.md, Guards.
+  bool refused = false;
 
   int blocks() const { return segments * cluster; }  // of each sequence
 };

@@ -121,9 +121,12 @@ std::vector<Tensor> Program::in_order(const NamedTensors& tensors) const {
 
 std::vector<Program::LateReader> Program::find_late_readers() const {
   std::vector<LateReader> readers;
-  std::vector<std::size_t> written;
+  std::vector<std::size_t> written, before;  // final states; those before the last kernel's
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     const Manifest& manifest = kernels_[i].manifest();
+    // Of what it does nothing was written by the kernel before it.
+    if (manifest.refused && i > 0 && !kernels_[i - 1].manifest().refused) written = before;
+    before = written;
     for (const std::size_t read : places_of(Role::initial_state, manifest, places_[i])) {
       for (const std::size_t state : written) readers.push_back({manifest.kernel, read, state});
     }

@@ -201,6 +201,8 @@ void ConfigOptions::add_to(CLI::App& command) {
   group->add_option("--save-every", save_every, "Tokens between saved states, a multiple of the chunk, or auto")
       ->type_name("TOKENS|auto");
   group->add_option("--saved", saved, "Storage of saved states: f32, bf16, f16")->type_name("DTYPE");
+  group->add_option("--scales", scales, "Of f16 operands: always, or guarded: where they need them, in a second kernel")
+      ->type_name("WHEN");
   group->add_option("--grad", gradients, "Gradients to compute, by input, or all")->type_name("NAMES|all");
 }
 
@@ -211,6 +213,7 @@ Config ConfigOptions::parse() const {
   static constexpr std::array<std::string_view, 1> arches{"sm_90a"};
   static constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
   static constexpr std::array<std::string_view, 3> saved_dtypes{"f32", "bf16", "f16"};
+  static constexpr std::array<std::string_view, 2> scales_when{"always", "guarded"};
   Config config;
   if (head) parse_head(*head, config);
   config.io = one_of("--io", io, io_dtypes);
@@ -227,6 +230,7 @@ Config ConfigOptions::parse() const {
   if (pass) config.pass = one_of("--pass", pass, passes);
   if (save_every) config.save_every = parse_save_every(*save_every);
   config.saved = one_of("--saved", saved, saved_dtypes);
+  config.scales = one_of("--scales", scales, scales_when);
   if (gradients) config.gradients = parse_gradients(*gradients);
   check_backward(config);
   return config;

@@ -17,10 +17,10 @@ class App;
 namespace wkvc {
 
 // [config]: --head --io --mma --state --chunk --sram --arch --blocks --teams --rounds --cluster --segments --pass,
-// and of the backward pass --save-every --saved --grad.
+// --scales, and of the backward pass --save-every --saved --grad.
 struct ConfigOptions {
   std::optional<std::string> head, io, mma, state, chunk, sram, arch, blocks, teams, rounds, cluster, segments, pass,
-      save_every, saved, gradients;
+      save_every, saved, scales, gradients;
 
   void add_to(CLI::App& command);
   Config parse() const;

@@ -47,11 +47,15 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
     A sequence may be cut into `segments` that run side by side. Each then has a `summary` program first, which brings
     the state of a segment on from zero and finds the map by which the state before the segment counts: a "full" matrix
     of keys by keys, or a "diagonal" one.
+
+    A `plain` program has no scales, and runs where all of the inputs that it names are of ordinary size; a `refused` one
+    behind it is the same with scales, for the sequences, or segments of them, where numbers turn out not to fit.
   }];
   let arguments = (ins StrAttr:$recurrence, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
                        I64Attr:$sram_budget, UnitAttr:$backward, UnitAttr:$recompute,
                        DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<StrAttr, "\"f32\"">:$saved,
-                       DefaultValuedAttr<I64Attr, "1">:$segments, OptionalAttr<StrAttr>:$summary);
+                       DefaultValuedAttr<I64Attr, "1">:$segments, OptionalAttr<StrAttr>:$summary,
+                       OptionalAttr<StrArrayAttr>:$plain, UnitAttr:$refused);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$recurrence attr-dict-with-keyword $body";
   let hasVerifier = 1;

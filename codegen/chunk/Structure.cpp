@@ -56,6 +56,17 @@ class Structure {
     return success();
   }
 
+  // Inputs whose size a plain program depends on are its own. After all operations have been visited.
+  LogicalResult verify_plain(ProgramOp program) const {
+    if (!program.getPlain()) return success();
+    for (auto name : program.getPlain()->getAsValueRange<StringAttr>())
+      if (!isa_and_nonnull<InputOp>(names_.lookup(name)))
+        return program.emitOpError() << "expects \"" << name << "\" to be of ordinary size, which is no input of it";
+    for (auto round : program.getBody().getOps<RoundOp>())
+      if (round.getBound()) return round.emitOpError("has a scale in a plain program");
+    return success();
+  }
+
   static bool has_maximum(Operation* op) {
     if (auto input = dyn_cast_or_null<InputOp>(op)) return columns(input.getResult()) > 1;
     return isa_and_nonnull<StateOp, SavedStateOp>(op);
@@ -184,6 +195,7 @@ LogicalResult ProgramOp::verify() {
     return emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
   if (getSummary() && *getSummary() != "full" && *getSummary() != "diagonal")
     return emitOpError() << "is a summary with a \"" << *getSummary() << "\" map; expected full or diagonal";
+  if (getPlain() && getRefused()) return emitOpError("is plain, and for what a plain one refuses; expected one of them");
   if (rec::is_sram_budget(signed_value(getSramBudget()))) return success();
   return emitOpError() << "sram_budget is " << signed_value(getSramBudget()) << " bytes; expected "
                        << rec::sram_budgets_text;
@@ -200,6 +212,7 @@ LogicalResult ProgramOp::verifyRegions() {
   if (failed(verify_single<StateOp>(*this, "states"))) return failure();
   if (failed(verify_single<UpdateOp>(*this, "updates"))) return failure();
   if (failed(verify_saved(*this))) return failure();
+  if (failed(structure.verify_plain(*this))) return failure();
   return structure.verify_bounds(*this);
 }
 

@@ -237,7 +237,7 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::
                                            forward.getKeyDim(), forward.getValueDim(), forward.getCompute(),
                                            forward.getSramBudget(), /*backward=*/true, /*recompute=*/false,
                                            forward.getSavedEvery(), forward.getSaved(), forward.getSegments(),
-                                           /*summary=*/nullptr);
+                                           /*summary=*/nullptr, /*plain=*/nullptr, /*refused=*/false);
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
   Differentiation(forward, backward, builder, wanted).run();
   return backward;

@@ -25,7 +25,7 @@ class Emitter {
 
   std::string run() {
     for (const char* used : {"args", "block", "team", "teams", "slot", "c", "chunks", "begin", "end", "first", "last",
-                             "valid", "row0", "of_state", "value_row0", "Slots"})
+                             "valid", "row0", "of_state", "value_row0", "Slots", "guard"})
       names_.unique(used);
     text_ = header_comment(kernel_) + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
     line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
@@ -207,7 +207,7 @@ class Emitter {
               warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp,
               warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp, warp::WidenOp, warp::WidenOverOp, warp::ZerosOp,
               warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp,
-              warp::StoreOutputOp>([&](auto o) { write(o); })
+              warp::StoreOutputOp, warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::TimesUnitOp>([&](auto o) { write(o); })
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
@@ -226,6 +226,44 @@ class Emitter {
   void write_note(llvm::StringRef note) {
     if (note.contains_insensitive("\n") || note.ends_with("\\")) user_error("kernel: a note is one line of text");
     line("// {}", note.str());
+  }
+
+  void write(warp::OnlyRefusedOp op) { line("if (!is_refused({}, block)) return;", tensor(op.getTensor())); }
+
+  std::string sample(llvm::StringRef name) {
+    const TensorSpec& spec = spec_of(name);
+    const char last = spec.dims.back()[0];
+    const std::int64_t columns = last == 'K' ? manifest_.key_dim : last == 'V' ? manifest_.value_dim : 1;
+    const std::string chunk = std::to_string(kernel_.getChunk());
+    const std::string tokens =
+        is_cut() ? fmt::format("first_token<{0}>(args.tokens, begin), first_token<{0}>(args.tokens, end)", chunk)
+                 : "0, args.tokens";
+    return fmt::format("largest_of_sample<{}, {}>({}, block, {})", name_of(spec.dtype), columns, tensor(name), tokens);
+  }
+  void expect(const std::string& start, ArrayAttr names) {
+    std::vector<std::string> samples;
+    for (auto name : names.getAsValueRange<StringAttr>()) samples.push_back(sample(name));
+    if (!samples.empty()) call(start, samples);
+  }
+
+  void write(warp::ExpectOp op) {
+    std::string seen = "f32";
+    kernel_.walk([&](warp::StoreOutputOp store) { seen = dtype_text(store.getDtype()); });
+    line("Guard<{}> guard({}, block);", seen, tensor(op.getTensor()));
+    expect("guard.expect(", op.getInputs());
+    if (op.getUnit()) expect(fmt::format("const float {} = guard.unit(", declare(op.getUnit())), op.getGradients());
+    line("if (guard.refuses()) return;");
+  }
+
+  void write(warp::RefuseOp op) {
+    line("if (guard.refuses<{}>({})) return;", warp::row_warps(kernel_), expr(op.getState()));
+  }
+
+  void write(warp::TimesUnitOp op) {
+    std::string unit = names_.of(op.getUnit());
+    if (op.getOver()) unit = fmt::format("inverse_scale({})", unit);
+    if (op.getOfState()) unit = fmt::format("(of_state ? {} : 1.f)", unit);
+    line("const auto {} = {} * {};", declare(op.getResult()), expr(op.getX()), unit);
   }
 
   void write(warp::RingOp op) {
@@ -590,6 +628,7 @@ class Emitter {
   }
 
   void write(warp::StoreTokensOp op) {
+    if (kernel_.getPlain()) line("guard.see({});", expr(op.getX()));
     line("store_tokens<{}>({}, block, {}LL * c, valid, {});", dtype_text(op.getDtype()), tensor(op.getTensor()),
          kernel_.getChunk(), expr(op.getX()));
   }
@@ -608,14 +647,13 @@ class Emitter {
   std::string kept_row(llvm::StringRef name, std::string chunk) {
     if (in_rounds_ && !loop_) chunk = "first";  // of the round
     auto every = kernel_.getSavedEvery();
+    if (chunk.find(' ') != chunk.npos) chunk = "(" + chunk + ")";
     std::string index = chunk;
     if (spec_of(name).role == Role::workspace)
-      index = is_cut() ? fmt::format("({0} * block.segment + ({1}) % {0})", every, chunk)
-                       : fmt::format("(({}) % {})", chunk, every);
+      index = is_cut() ? fmt::format("({0} * block.segment + {1} % {0})", every, chunk)
+                       : fmt::format("({} % {})", chunk, every);
     else if (every > 1)
       index = in_groups_ ? "g" : fmt::format("({} / {})", chunk, every);
-    else if (chunk != "c")
-      index = "(" + chunk + ")";
     return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);
   }
 
@@ -788,7 +826,7 @@ class Emitter {
       outputs.push_back(fmt::format("output{}<{}>({}, {}, {})", out.getTransposed() ? "_transposed" : "",
                                     dtype_text(out.getDtype()), output_rows_.at(out.getTensor().str()),
                                     place(out.getColumn()), expr(out.getX())));
-    call("store_outputs(args, c, valid,", outputs);
+    call(kernel_.getPlain() ? "store_outputs(guard, args, c, valid," : "store_outputs(args, c, valid,", outputs);
   }
 
   warp::KernelOp kernel_;

@@ -100,6 +100,7 @@ Manifest manifest_of(warp::KernelOp kernel) {
   manifest.saved_every = static_cast<int>(kernel.getSavedEvery());
   manifest.segments = static_cast<int>(kernel.getSegments());
   manifest.cluster = static_cast<int>(kernel.getCluster());
+  manifest.refused = kernel.getRefused();
   for (auto text : kernel.getTensors().getAsValueRange<StringAttr>()) manifest.tensors.push_back(tensor_from(text));
   std::string io = "f32";
   for (const TensorSpec& tensor : manifest.tensors) {

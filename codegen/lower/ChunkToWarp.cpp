@@ -199,13 +199,16 @@ class KernelBuilder {
   }
 
   void run(llvm::StringRef arch) {
-    std::string name = kernel_name(program_, program_.getSummary() ? "_summary" : "");
+    std::string name = kernel_name(
+        program_, std::string(program_.getSummary() ? "_summary" : "") + (program_.getRefused() ? "_scaled" : ""));
     auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), crew_.warps(), blocks_, program_.getChunk(),
                                          program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
                                          tensors_, arch, backward(), program_.getSavedEvery(), program_.getSegments(),
-                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds, of_team_, crew_.cluster);
+                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds, of_team_, crew_.cluster,
+                                         program_.getPlain().has_value(), program_.getRefused());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
+    begin_guarded();
     main_->buffers().declare();
     if (again_) again_->buffers().declare();
     main_->start_sums();
@@ -214,6 +217,8 @@ class KernelBuilder {
     Value state = start();
     set_name(state, (carried() + "_initial").str());
     state = again_ ? groups(state) : crew_.teams > 1 ? all_rounds(state) : chunks(*main_, state, "chunks");
+    if (program_.getPlain()) create<warp::RefuseOp>(refused_name(program_), state);
+    if (unit_) state = create<warp::TimesUnitOp>(state, unit_, /*over=*/false, /*of_state=*/!!program_.getSummary());
     create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
     if (crew_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
@@ -223,6 +228,21 @@ class KernelBuilder {
   template <class Op, class... Args>
   Op create(Args&&... args) {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  // Which blocks go on. What comes in and goes out of a plain backward kernel is in a unit of gradients.
+  void begin_guarded() {
+    if (program_.getRefused()) create<warp::OnlyRefusedOp>(refused_name(program_));
+    if (!program_.getPlain()) return;
+    llvm::SmallVector<llvm::StringRef> gradients;
+    for (auto input : program_.getBody().getOps<chunk::InputOp>())
+      if (input.getGradientOf()) gradients.push_back(input.getSym());
+    auto expect = create<warp::ExpectOp>(gradients.empty() ? Type() : b_.getF32Type(), refused_name(program_),
+                                         *program_.getPlain(), b_.getStrArrayAttr(gradients));
+    unit_ = expect.getUnit();
+    if (!unit_) return;
+    set_name(unit_, "unit");
+    main_->set_unit(unit_);
   }
 
   // What is copied ahead: inputs, those of the next round early, also the state before the next chunk, also all that
@@ -296,8 +316,9 @@ class KernelBuilder {
 
   Value start() {
     if (program_.getSummary()) return create<warp::StartSummaryOp>(tile());
-    return create<warp::LoadStateOp>(tile(),
-                                     program_.getSegments() > 1 ? segments_name(program_) : first_state(program_));
+    Value state = create<warp::LoadStateOp>(
+        tile(), program_.getSegments() > 1 ? segments_name(program_) : first_state(program_));
+    return unit_ ? create<warp::TimesUnitOp>(state, unit_, /*over=*/true, /*of_state=*/false) : state;
   }
 
   bool backward() { return program_.getBackward(); }
@@ -482,6 +503,7 @@ class KernelBuilder {
   std::optional<WarpBuilder> main_, again_;  // of the program; of the one that recomputes states, if there is one
   std::int64_t shared_ = 0, of_team_ = 0;
   ArrayAttr tensors_;
+  Value unit_;  // of gradients; null if they have none
 };
 
 }  // namespace
@@ -497,6 +519,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
   check_teams(program, crew);
   if (crew.teams > 1) make_room_for_products(program, crew.team_warps);
   KernelBuilder(program, recompute, maps, blocks, crew, b).run(arch);
+  if (program.getPlain()) return;  // what it refuses comes first
   if (program.getSummary()) add_combine(program, b, arch);
   add_batch_sums(program, b, arch);
 }

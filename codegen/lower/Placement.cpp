@@ -337,7 +337,7 @@ void Placement::find_stand_ins(Block& body) {
     llvm::DenseSet<Operation*> seen;
     const Place& place = of(round.getResult());
     bool stays = place.shared && place.phase < first_of_rows_;
-    if (stays && has_bound(round) && chunk::element(round.getResult()).isF16() &&
+    if (stays && (has_bound(round) || program_.getPlain()) && chunk::element(round.getResult()).isF16() &&
         llvm::none_of(round.getX().getUsers(), is_contraction) && is_linear_in(round.getX(), seen))
       stand_ins_.try_emplace(round.getX(), round);
   }

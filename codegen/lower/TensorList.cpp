@@ -36,6 +36,8 @@ class TensorList {
     if (recompute) add_all(recompute);
     bool backward = program.getBackward(), cut = program.getSegments() > 1;
     bool saves = backward || program.getSavedEvery();
+    if (program.getPlain() || program.getRefused())
+      add("workspace", refused_name(program), "f32", fmt::format("B,H,{},1", program.getSegments()));
     if (cut) add("workspace", segments_name(program), "f32", segment_dims(program, maps));
     if (program.getSummary()) return;
     if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
@@ -95,6 +97,11 @@ class TensorList {
 
 const char* segments_name(chunk::ProgramOp program) {
   return program.getBackward() ? "segment_gradients" : "segment_states";
+}
+
+const char* refused_name(chunk::ProgramOp program) {
+  if (program.getSummary()) return program.getBackward() ? "backward_summary_refused" : "forward_summary_refused";
+  return program.getBackward() ? "backward_refused" : "forward_refused";
 }
 
 ArrayAttr tensor_list(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {

@@ -18,7 +18,7 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, const Cre
       placement_(program, crew.team_warps, stored, crew.teams > 1),
       buffers_(program, placement_, builder, crew, saved, spaces, first_phase),
       copies_(program, placement_, buffers_, builder, saved) {
-  if (crew.teams > 1) sum_scales_ = find_sum_scales(program, placement_);
+  if (crew.teams > 1 && !program.getPlain()) sum_scales_ = find_sum_scales(program, placement_);
 }
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
@@ -244,6 +244,7 @@ void WarpBuilder::matrices(const std::vector<Operation*>& ops) {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
     owner_ = Owner::matrix;
+    warp_ = warp;
     local_.clear();
     compute_all(own);
   }
@@ -264,7 +265,7 @@ void WarpBuilder::compute_all(const std::vector<Operation*>& ops) {
     else
       compute(op);
   }
-  for (auto& [output, x] : outputs) x = tile(output.getX());
+  for (auto& [output, x] : outputs) x = given(output.getX());
   for (auto& [output, x] : outputs) store(output, x);
 }
 
@@ -352,7 +353,23 @@ Value WarpBuilder::filled(chunk::ConstantOp op, VectorType type) {
   return call("add_constant", zeros, type, static_cast<float>(op.getValue().convertToDouble()));
 }
 
-// What lies in shared or global memory.
+bool WarpBuilder::has_unit(Value input) const {
+  auto op = input.getDefiningOp<chunk::InputOp>();
+  return unit_ && op && op.getGradientOf();
+}
+
+Value WarpBuilder::over_unit(Value input, Value x) {
+  if (!has_unit(input)) return x;
+  return create<warp::TimesUnitOp>(x, unit_, /*over=*/true, /*of_state=*/false);
+}
+
+Value WarpBuilder::given(Value result) {
+  Value x = tile(result);
+  if (!unit_) return x;
+  return create<warp::TimesUnitOp>(x, unit_, /*over=*/false, /*of_state=*/false);
+}
+
+// What lies in shared or global memory, gradients of 16 bits in no unit yet.
 Value WarpBuilder::loaded(Value value) {
   VectorType type = type_of(value);
   auto f32 = VectorType::get(type.getShape(), b_.getF32Type());
@@ -361,7 +378,7 @@ Value WarpBuilder::loaded(Value value) {
   if (auto parameter = value.getDefiningOp<chunk::ParameterOp>())
     return create<warp::ParameterOp>(f32, parameter.getSym(), column, type.getElementType());
   if (auto input = value.getDefiningOp<chunk::InputOp>(); input && chunk::columns(value) == 1)
-    return create<warp::TokensOp>(f32, input.getSym(), type.getElementType());
+    return over_unit(value, create<warp::TokensOp>(f32, input.getSym(), type.getElementType()));
   if (auto constant = value.getDefiningOp<chunk::ConstantOp>()) return filled(constant, f32);
   Value shared = shared_tile(value);
   if (cast<MemRefType>(shared.getType()).getRank() == 1) {
@@ -371,7 +388,8 @@ Value WarpBuilder::loaded(Value value) {
   }
   bool own = !slab && placement_.space(value).columns == Axis::value;
   bool own_rows = owner_ == Owner::rows && placement_.space(value).rows == Axis::value;
-  return create<warp::LoadOp>(type, shared, column, own, lies_transposed(value), own_rows);
+  Value x = create<warp::LoadOp>(type, shared, column, own, lies_transposed(value), own_rows);
+  return chunk::element(value).isF32() ? over_unit(value, x) : x;
 }
 
 Value WarpBuilder::scale_of(Value value) { return scales_.lookup(value); }
@@ -381,10 +399,25 @@ Operand WarpBuilder::shared_operand(Value value) {
   return {shared_tile(value), scale_of(value), slab ? column_ : Value()};
 }
 
+// Whether one warp contracts the value's columns in several of its matrices.
+bool WarpBuilder::is_read_again(Value value) const {
+  if (owner_ != Owner::matrix || !chunk::ProgramOp(program_).getPlain()) return false;
+  int readers = 0;
+  for (OpOperand& use : value.getUses()) {
+    auto dot = dyn_cast<chunk::DotOp>(use.getOwner());
+    const Place& place = placement_.of(use.getOwner());
+    if (!dot || place.owner != Owner::matrix || place.warp != warp_ || place.phase != phase_) continue;
+    if ((use.getOperandNumber() == 0 ? dot.getXDim() : dot.getYDim()) != 1) return false;
+    ++readers;
+  }
+  return readers > 1;
+}
+
 // The value as an operand whose tile (after an optional transposition by the reader) has the contraction in its
 // columns.
 Operand WarpBuilder::operand(Value value, bool contracts_columns) {
   bool in_rows = placement_.of(value).owner == Owner::rows || placement_.space(value).columns == Axis::value;
+  if (is_read_again(value)) return {tile(value), {}, {}};
   if (owner_ != Owner::rows || !in_rows) return shared_operand(value);
   if (contracts_columns == lies_transposed(value) && placement_.space(value).rows == Axis::token)
     internal_error("'{}' is held in the wrong orientation", name_of(value).str());
@@ -500,7 +533,7 @@ void WarpBuilder::compute(Operation* op) {
   if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) {
     next_ = tile(op->getOperand(0));
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
-    create<warp::AddVectorOp>(tile(sum.getX()), buffers_.sums().find(op)->second.value,
+    create<warp::AddVectorOp>(given(sum.getX()), buffers_.sums().find(op)->second.value,
                               owner_ == Owner::slab ? column_ : Value());
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
@@ -519,6 +552,7 @@ Value WarpBuilder::widened(Value operand) {
   auto type = cast<VectorType>(x.getType());
   if (type.getElementType().isF32()) return x;
   auto wide = VectorType::get(type.getShape(), b_.getF32Type());
+  if (has_unit(operand)) return create<warp::WidenOverOp>(wide, x, unit_);
   auto round = operand.getDefiningOp<chunk::RoundOp>();
   if (!round || !round.getBound()) return call("widen", x, wide);
   // A tile that was rounded here, or whose scale lies beside it, carries it.

@@ -47,6 +47,7 @@ class WarpBuilder {
   bool ends_together() const { return copies_.has_late() || phases_after_rows() == 1; }
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile, bool with_scale = false);  // with one: if state_carries_scale
+  void set_unit(mlir::Value unit) { unit_ = unit; }           // of gradients that come in and go out
   mlir::Value next_state() const { return next_; }
   void start_sums();  // before the loop: sums over all chunks begin with zero
   void end_sums();    // after it: to their workspaces
@@ -105,6 +106,9 @@ class WarpBuilder {
   void publish(mlir::Value value, mlir::Value x);
   mlir::Value filled(chunk::ConstantOp op, mlir::VectorType type);
   mlir::Value loaded(mlir::Value value);
+  bool has_unit(mlir::Value input) const;  // that is a gradient
+  mlir::Value over_unit(mlir::Value input, mlir::Value x);  // of its f32 values x
+  mlir::Value given(mlir::Value result);   // a gradient, in registers, as it goes out
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
@@ -118,6 +122,7 @@ class WarpBuilder {
   mlir::Value tile(mlir::Value value);  // in registers, for elementwise use by the current owner
   bool carries_scale(mlir::Value x) const { return scaled_.contains(x); }
   bool is_computed(mlir::Value value) const;
+  bool is_read_again(mlir::Value value) const;
   mlir::Value shared_tile(mlir::Value value);  // as a whole, in shared memory
   mlir::Value scale_of(mlir::Value value);     // of a rounded value with a bound; null if none
   bool keeps_scale(llvm::StringRef function, mlir::ValueRange x) const;
@@ -144,7 +149,7 @@ class WarpBuilder {
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;
-  int phase_ = 0;
+  int phase_ = 0, warp_ = 0;  // warp_: of a matrix
   std::vector<SumScales> sum_scales_;                           // of those states that have any,
   const SumScales* taken_ = nullptr;                            // and of the one that is taken through a chunk
   llvm::DenseMap<mlir::Operation*, std::string> number_names_;  // of scales that are left, by what was rounded
@@ -158,6 +163,7 @@ class WarpBuilder {
   // Inputs over their scales, of the slab being built.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
   mlir::Value state_, next_;
+  mlir::Value unit_;  // null: none
 };
 
 }  // namespace wkvc

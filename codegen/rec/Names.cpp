@@ -32,7 +32,9 @@ const std::set<std::string_view> reserved = {"threadIdx",   "blockIdx", "blockDi
                                              "cuda",        "wkvc",     "half",           "initial_state",
                                              "final_state", "args",     "smem",           "chunk",
                                              "token",       "lane",     "warp",           "batch",
-                                             "head",        "seq_len",  "segment_states", "segment_gradients"};
+                                             "head",        "seq_len",  "segment_states", "segment_gradients",
+                                             "forward_refused", "backward_refused", "forward_summary_refused",
+                                             "backward_summary_refused"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -177,9 +177,26 @@ class Structure {
     } else if (auto call = dyn_cast<CallOp>(op); call && call.getFunction() == "shift_rows") {
       return op->emitOpError("is of tiles in strips");
     }
-    if (failed(verify_teams(op))) return failure();
+    if (failed(verify_teams(op)) || failed(verify_guard(op))) return failure();
     if (auto inverse = dyn_cast<UnitLowerInverseOp>(op)) return verify_alone(inverse);
     return success();
+  }
+
+  // A kernel begins by finding out which blocks it is for, and a plain one ends with what it has found meanwhile.
+  LogicalResult verify_guard(Operation* op) const {
+    const bool first = isa<KernelOp>(op->getParentOp()) && !op->getPrevNode();
+    const bool before_end = isa<KernelOp>(op->getParentOp()) && is_before_last_state(op);
+    if (failed(expect_where<ExpectOp>(op, first && kernel_.getPlain(), "a plain kernel begins")) ||
+        failed(expect_where<OnlyRefusedOp>(op, first && kernel_.getRefused(), "a refused kernel begins")) ||
+        failed(expect_where<RefuseOp>(op, before_end && kernel_.getPlain(), "a plain kernel leaves its state")))
+      return failure();
+    return success();
+  }
+  // What TimesUnitOp makes of it aside.
+  static bool is_before_last_state(Operation* op) {
+    Operation* next = op->getNextNode();
+    if (isa_and_nonnull<TimesUnitOp>(next)) next = next->getNextNode();
+    return isa_and_nonnull<StoreStateOp>(next) && !isa<TimesUnitOp>(op);
   }
 
   // What templates/wkvc/cuda/strips.h has.
@@ -262,7 +279,7 @@ class Structure {
     if (!isa<KernelOp>(parent)) return success();
     auto prepare = *kernel_.getBody().getOps<PrepareOp>().begin();
     const bool early = op->isBeforeInBlock(prepare);
-    if (early ? !isa<RingOp, BufferOp, FloatsOp, TeamOp, NoteOp>(op) : isa<TeamOp>(op))
+    if (early ? !isa<RingOp, BufferOp, FloatsOp, TeamOp, NoteOp, ExpectOp, OnlyRefusedOp>(op) : isa<TeamOp>(op))
       return op->emitOpError() << "belongs " << (early ? "after" : "before") << " warp.prepare, with which teams end";
     return success();
   }
@@ -407,6 +424,24 @@ class Structure {
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_role(op, keep.getTensor(), {"workspace"});
     if (auto save = dyn_cast<SaveStateOp>(op)) return expect_role(op, save.getTensor(), {"saved_states"});
     if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), {"workspace"});
+    if (auto only = dyn_cast<OnlyRefusedOp>(op)) return expect_refusals(op, only.getTensor());
+    if (auto refuse = dyn_cast<RefuseOp>(op)) return expect_refusals(op, refuse.getTensor());
+    if (auto expect = dyn_cast<ExpectOp>(op)) return verify_samples(expect);
+    return success();
+  }
+
+  LogicalResult expect_refusals(Operation* op, llvm::StringRef tensor) const {
+    if (failed(expect_role(op, tensor, {"workspace"}))) return failure();
+    return expect_dims(op, tensor, "B,H," + std::to_string(signed_value(kernel_.getSegments())) + ",1");
+  }
+
+  LogicalResult verify_samples(ExpectOp op) const {
+    if (failed(expect_refusals(op, op.getTensor()))) return failure();
+    for (auto name : op.getInputs().getAsValueRange<StringAttr>())
+      if (failed(expect_role(op, name, {"input"}))) return failure();
+    for (auto name : op.getGradients().getAsValueRange<StringAttr>())
+      if (failed(expect_role(op, name, {"output_gradient"}))) return failure();
+    if (op.getGradients().empty() != !op.getUnit()) return op.emitOpError("gives a unit of the gradients that it has");
     return success();
   }
 
@@ -713,6 +748,10 @@ LogicalResult verify_numbers(KernelOp kernel) {
     return kernel.emitOpError() << "has " << signed_value(kernel.getRounds()) << " rounds; expected 1 or 2";
   const bool ahead = signed_value(kernel.getRounds()) > 1;
   if (failed(verify_cluster(kernel, rows))) return failure();
+  if (kernel.getPlain() && kernel.getRefused())
+    return kernel.emitOpError("is plain, and for what a plain one refuses; expected one of them");
+  if (kernel.getPlain() && kernel.getCluster() > 1)
+    return kernel.emitOpError("is plain, and of clusters of blocks, which can't refuse together");
   if (!ahead && rows != 16 * signed_value(kernel.getWarps()))
     return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for " << rows
                                       << " rows of states and maps; expected one for each 16";

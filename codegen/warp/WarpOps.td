@@ -52,6 +52,9 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
 
     Then a `cluster` of blocks may run a head together: each has a part of its rows, and as many teams. A round has a
     chunk for each team of each block, whose slot goes to the other blocks.
+
+    A `plain` kernel has no scales. It refuses what f16 doesn't hold without them, a block by itself, for the `refused`
+    kernel that follows: the same with scales.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
@@ -59,7 +62,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
                        DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<I64Attr, "1">:$segments,
                        OptionalAttr<StrAttr>:$summary, DefaultValuedAttr<I64Attr, "1">:$teams,
                        DefaultValuedAttr<I64Attr, "1">:$rounds, DefaultValuedAttr<I64Attr, "0">:$of_team,
-                       DefaultValuedAttr<I64Attr, "1">:$cluster);
+                       DefaultValuedAttr<I64Attr, "1">:$cluster, UnitAttr:$plain, UnitAttr:$refused);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `for` $op `warps` $warps `blocks` $blocks `chunk` $chunk `head` $key_dim `x` $value_dim
@@ -92,6 +95,40 @@ def Warp_CombineOp : Warp_Op<"combine"> {
     $workspace `segments` $segments `map` $map (`backward` $backward^)? attr-dict
   }];
   let hasVerifier = 1;
+}
+
+//===- Kernels without scales, and what they refuse ------------------------------------------------------------===//
+//
+// `tensor` is a workspace with a number for each block: whether it has refused.
+
+def Warp_OnlyRefusedOp : Warp_Op<"only_refused"> {
+  let summary = "In a refused kernel: blocks end here that the plain kernel before it did not refuse";
+  let arguments = (ins StrAttr:$tensor);
+  let assemblyFormat = "$tensor attr-dict";
+}
+
+def Warp_ExpectOp : Warp_Op<"expect"> {
+  let summary = "In a plain kernel: the block refuses and ends unless these inputs are of ordinary size, from a sample";
+  let description = [{
+    The result is the unit of `gradients`, a power of two: the gradients that come in are over it, those that go out times
+    it, so that their size does not matter.
+  }];
+  let arguments = (ins StrAttr:$tensor, StrArrayAttr:$inputs, StrArrayAttr:$gradients);
+  let results = (outs Optional<F32>:$unit);
+  let assemblyFormat = "$tensor $inputs `gradients` $gradients attr-dict (`:` type($unit)^)?";
+}
+
+def Warp_RefuseOp : Warp_Op<"refuse"> {
+  let summary = "In a plain kernel: the block ends here if anything that it gave, or this state, is not finite";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$state);
+  let assemblyFormat = "$tensor $state attr-dict `:` type($state)";
+}
+
+def Warp_TimesUnitOp : Warp_Op<"times_unit", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "Times a unit of gradients, or `over` it; rows of a summary's map have none";
+  let arguments = (ins Warp_Tile32:$x, F32:$unit, UnitAttr:$over, UnitAttr:$of_state);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x `,` $unit (`over` $over^)? (`of_state` $of_state^)? attr-dict `:` type($x)";
 }
 
 //===- Shared memory -------------------------------------------------------------------------------------------===//

@@ -11,6 +11,7 @@
 #include "wkvc/common/diagonal_dot.h"
 #include "wkvc/common/elementwise.h"
 #include "wkvc/common/global.h"
+#include "wkvc/common/guard.h"
 #include "wkvc/common/inverse.h"
 #include "wkvc/common/levels.h"
 #include "wkvc/common/mma.h"

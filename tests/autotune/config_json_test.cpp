@@ -22,7 +22,7 @@ TEST(ConfigJson, HoldsOnlyWhatIsSet) {
 TEST(ConfigJson, RoundTrips) {
   for (const Config& config : {settings(0), settings(48), settings(16, 64, "f16", "bf16", 2), settings(0, 32),
                                Config{.segments = 8}, Config{.segments = 1, .backward_segments = 4}, Config{.teams = 2},
-                               Config{.backward_teams = 2}, Config{.teams = 2, .rounds = 2, .cluster = 2}}) {
+                               Config{.backward_teams = 2}, Config{.teams = 2, .rounds = 2, .cluster = 2}, Config{.scales = "guarded"}}) {
     EXPECT_EQ(config_text(config_from(json::parse(config_text(config)), "it")), config_text(config));
   }
 }
@@ -57,6 +57,7 @@ TEST(ConfigJson, RefusesMistakes) {
   refused(R"({"teams":16})", {"\"teams\" is 16", "from 1 to 15"});
   refused(R"({"rounds":3})", {"\"rounds\" is 3", "from 1 to 2"});
   refused(R"({"cluster":3})", {"\"cluster\" is 3", "1, 2, 4 or 8"});
+  refused(R"({"scales":"never"})", {"\"scales\" is \"never\"", "always or guarded"});
   refused(R"({"backward_teams":0})", {"\"backward_teams\" is 0", "from 1 to 15"});
   refused(R"({"mma":"f64"})", {"\"mma\" is \"f64\"", "f16 or bf16 or f32"});
   refused(R"({"mma":16})", {"\"mma\" is 16", "a string"});

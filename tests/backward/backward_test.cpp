@@ -327,6 +327,59 @@ TEST_P(Backward, TeamsOfSomeGradients) {
     }
 }
 
+Config guarded(Config config) {
+  config.scales = "guarded";
+  return config;
+}
+
+// Without scales where f16 needs none, as with them elsewhere.
+TEST_P(Backward, Guarded) {
+  for (const Definition& definition : {rwkv7(), rwkv6()})
+    for (int teams : {1, 2}) {
+      const Subject at = subject(definition, guarded(of_teams(kDtypes[0], teams)));
+      for (std::int64_t tokens : {1, 17, 150}) at.check({2, tokens, tokens < 15 ? 30 : 2});
+      check_magnitudes(at);
+      check_without_states(at);
+      for (const char* state : {"initial_state", "dfinal_state"})
+        for (double factor : {1e-4, 1e6})
+          at.check({1, 70, 1}, [&](Problem& problem) { scale(problem.values[state], factor); });
+    }
+  for (const Config& config : kDtypes) subject(rwkv7(), guarded(config)).check({2, 50, 2}, lower_decays);
+}
+
+TEST_P(Backward, GuardedSegments) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    Config config = guarded(of_teams(kDtypes[0], 2));
+    config.segments = 2;
+    config.backward_segments = 3;
+    const Subject at = subject(definition, config);
+    at.check({1, 170, 2}, lower_decays);
+    for (const char* name : {"do", "v"})
+      at.check({1, 170, 2}, [&](Problem& problem) { scale(problem.values[name], 1e-5); });
+  }
+}
+
+// Gradients are refused by themselves: their size alone does not matter.
+TEST_P(Backward, GuardedUnits) {
+  if (GetParam() == Target::cuda) return;  // internals are read where they lie
+  const Subject at = subject(rwkv7(), guarded(of_teams(kDtypes[0], 2)));
+  const auto refused = [&](const char* name, const Change& change) {
+    Problem problem = at.problem({1, 70, 1});
+    change(problem);
+    return run_in_memory(at.program, problem).at(name).get(0) != 0;
+  };
+  for (double factor : {1e-12, 1e-6, 1., 1e6}) {
+    const Change both = [&](Problem& problem) {
+      for (const char* name : {"do", "dfinal_state"}) scale(problem.values[name], factor);
+    };
+    EXPECT_FALSE(refused("backward_refused", both)) << factor;
+    EXPECT_FALSE(refused("forward_refused", both)) << factor;
+  }
+  const Change apart = [](Problem& problem) { scale(problem.values["do"], 1e-6); };
+  EXPECT_TRUE(refused("backward_refused", apart));
+  EXPECT_FALSE(refused("forward_refused", apart));
+}
+
 // A row of a parameter over values, which both states' steps need; sums over values of what they make.
 TEST_P(Backward, TeamsOfRowsOfValues) {
   const Definition gated = recurrence("gated_values", [](Recurrence& op) {

@@ -266,6 +266,18 @@ TEST(Options, OfRounds) {
   EXPECT_EQ(options.parse().rounds, 0);
 }
 
+TEST(Options, OfScales) {
+  ConfigOptions options;
+  for (const char* wrong : {"", "never", "Always"}) {
+    options.scales = wrong;
+    EXPECT_THROW(options.parse(), UserError) << wrong;
+  }
+  options.scales = "guarded";
+  EXPECT_EQ(options.parse().scales, "guarded");
+  EXPECT_EQ(settled_options(options.parse(), Stage::warp), std::vector<std::string>{"--scales"});
+  EXPECT_EQ(settled_options(options.parse(), Stage::chunk), std::vector<std::string>{});
+}
+
 TEST(Options, OfClusters) {
   ConfigOptions options;
   options.teams = options.rounds = "2";

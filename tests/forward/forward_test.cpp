@@ -313,6 +313,97 @@ TEST_P(Forward, MagnitudesThatChange) {
   }
 }
 
+// Which blocks a guarded kernel has refused: sequences, or their segments.
+std::vector<bool> refused(const Program& program, const Problem& problem, const std::string& name) {
+  const TensorMap memory = run_in_memory(program, problem);
+  const HostTensor& numbers = memory.at(name);
+  std::vector<bool> all;
+  for (std::size_t i = 0; i < numbers.size(); ++i) all.push_back(numbers.get(i) != 0);
+  return all;
+}
+
+std::vector<Config> guarded_configs() {
+  std::vector<Config> configs(5, config_of("f16", "bf16", 64, 64));
+  configs[1].teams = 2;
+  configs[2].teams = configs[2].rounds = 2;
+  configs[3].teams = configs[3].rounds = configs[3].segments = 2;
+  configs[4].io = "f16";
+  for (Config& config : configs) config.scales = "guarded";
+  return configs;
+}
+
+void scale_second_head(std::vector<double>& x, double factor) {
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (i / 64 % 2 == 1) x[i] *= factor;
+}
+
+// Without scales for all heads, or where one of two needs them.
+TEST_P(Forward, Guarded) {
+  using Refused = std::vector<bool>;
+  for (const Definition& definition : {rwkv7(), rwkv6()})
+    for (const Config& config : guarded_configs()) {
+      const Program program = Program::load(cuda_text(definition, config), GetParam());
+      const std::string rec = rec_text(definition, config);
+      for (double factor : {1., 1e-4, config.io == "f16" ? 1e-5 : 1e9}) {
+        Problem problem = random_problem(program.manifest(), {1, 70, 2}, 3);
+        scale_second_head(problem.values["v"], factor);
+        const std::string what = definition.name + ", " + program.manifest().config + ", v times " + std::to_string(factor);
+        expect_within(run_and_compare(program, rec, problem), config, what);
+        const bool second = factor != 1;
+        const Refused expected = config.segments > 1 ? Refused{false, false, second, second} : Refused{false, second};
+        if (GetParam() == Target::cuda) continue;  // internals are read where they lie
+        EXPECT_EQ(refused(program, problem, "forward_refused"), expected) << what;
+      }
+    }
+}
+
+TEST_P(Forward, GuardedDtypesAndHeads) {
+  for (Config config : kDtypes) {
+    config.scales = "guarded";
+    for (const Definition& definition : {rwkv7(), rwkv6()}) check(definition, config, {2, 50, 2});
+  }
+  for (auto [K, V] : {std::pair{32, 32}, {128, 128}, {48, 80}})
+    for (const std::int64_t tokens : {15, 17, 63}) {
+      Config config = config_of("f16", "bf16", K, V);
+      config.scales = "guarded";
+      for (const Definition& definition : {rwkv7(), rwkv6()}) check(definition, config, {1, tokens, 2});
+    }
+}
+
+// Clusters have no guard; what is asked for holds all the same.
+TEST_P(Forward, GuardedClusters) {
+  Config config = config_of("f16", "bf16", 64, 64);
+  config.teams = config.rounds = config.cluster = 2;
+  config.scales = "guarded";
+  check(rwkv7(), config, {2, 65, 2});
+}
+
+// Each part of the guard keeps something wrong from coming out.
+TEST_P(Forward, NoPartOfTheGuardIsIdle) {
+  Config config = guarded_configs()[1];
+  const std::string text = cuda_text(rwkv7(), config), rec = rec_text(rwkv7(), config);
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return std::string(text).replace(at, from.size(), to);
+  };
+  const auto worst = [&](const std::string& source, const char* input, double factor) {
+    const Program program = Program::load(source, GetParam());
+    Problem problem = random_problem(program.manifest(), {1, 70, 2}, 3);
+    for (double& x : problem.values[input]) x *= factor;
+    const Errors errors = run_and_compare(program, rec, problem);
+    return std::max(errors.at("o"), errors.at("final_state"));
+  };
+  for (auto [from, to, input, factor] : std::vector<std::tuple<const char*, const char*, const char*, double>>{
+           {"largest_of_sample<bf16, 64>(r_global, block, 0, args.tokens),", "1.f,", "r", 1e-9},
+           {"largest_of_sample<bf16, 64>(k_global, block, 0, args.tokens),", "1.f,", "k", 1e-9},
+           {"store_outputs(guard, args, ", "store_outputs(args, ", "r", 1e9},
+           {"if (!is_refused(forward_refused_global, block)) return;", "return;", "v", 1e-9}}) {
+    EXPECT_LE(worst(text, input, factor), 1.8e-3) << from;
+    EXPECT_GT(worst(changed(from, to), input, factor), 1.8e-3) << from;
+  }
+}
+
 TEST_P(Forward, ManyHeads) {
   Config config = config_of("f16", "bf16", 16, 16);
   check(rwkv6(), config, {1, 3, GetParam() == Target::host ? 300 : 70000});

@@ -60,6 +60,15 @@ TEST(Manifests, HaveClusters) {
   expect_refused({{"cluster", 9}}, {"\"cluster\" is 9", "from 1 to 8"});
 }
 
+TEST(Manifests, SayWhoDoesWhatWasRefused) {
+  json object = good();
+  EXPECT_FALSE(parse(object).refused);
+  object["refused"] = 1;
+  EXPECT_TRUE(parse(object).refused);
+  EXPECT_TRUE(manifest_from(to_line(parse(object))).refused);
+  expect_refused({{"refused", 2}}, {"\"refused\" is 2", "from 0 to 1"});
+}
+
 TEST(Manifests, OfSeveralKernelsComeInOrder) {
   const std::vector<Manifest> manifests = manifests_from(tiny_program());
   ASSERT_EQ(manifests.size(), 3U);

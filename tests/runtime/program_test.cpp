@@ -213,6 +213,23 @@ TEST_F(Programs, StatesInPlaceUnlessReadLater) {
   expect_error([&] { later.launch(tensors, size); }, {"in place", "\"tiny_backward\" reads the initial state later"});
 }
 
+// Unless it only does what the first has refused, whose states are not written yet.
+TEST_F(Programs, StatesInPlaceForWhatWasRefused) {
+  const LaunchSize size{1, 5, 1};
+  TinyTraining training(size);
+  auto internals = host_internals(program, size);
+  NamedTensors tensors = views(training, internals);
+  tensors["final_state"].data = tensors["initial_state"].data;
+  tensors.erase("dfinal_state");
+  const std::string later = edited(edited(edited(tiny_program(), R"("name":"dfinal_state")", R"("name":"x1")"),
+                                          R"("role":"final_state_gradient")", R"("role":"initial_state")"),
+                                   R"("name":"x1")", R"("name":"initial_state")");
+  const Program again =
+      Program::load(edited(later, R"("kernel":"tiny_backward",)", R"("kernel":"tiny_backward","refused":1,)"),
+                    Target::host);
+  EXPECT_NO_THROW(again.launch(tensors, size));
+}
+
 TEST_F(Programs, KernelsThatDisagreeAreRefused) {
   const auto refused = [](const std::string& text, const std::vector<std::string>& parts) {
     expect_error([&] { Program::load(text, Target::host); }, parts);

@@ -84,6 +84,8 @@ TEST(Settings, CutSequencesWhereThereAreFew) {
   EXPECT_EQ(segments({1, 32768, 1}), 64);
   EXPECT_EQ(segments({1, 128, 1}), 0);  // nothing to share out
   Config given = training;
+  EXPECT_EQ(settle(training, source_of(training), {8, 4096, 64}, h200, none).config.scales, "guarded");
+  EXPECT_EQ(settle(training, source_of(training), {1, 128, 1}, h200, none).config.scales, "");
   given.segments = 1;
   EXPECT_EQ(settle(given, source_of(given), {1, 4096, 64}, h200, none).config.segments, 1);
 }

@@ -107,6 +107,7 @@ TEST(Space, LeavesAloneWhatIsSettled) {
   config.cluster = 1;
   config.backward_teams = 1;
   config.saved = "bf16";
+  config.scales = "always";
   config.save_every = 32;
   const std::vector<Config> space = search_space(config, {});
   ASSERT_EQ(space.size(), 1U);

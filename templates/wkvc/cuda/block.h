@@ -13,6 +13,11 @@ struct Block : BlockBase {
   WKVC_INLINE void barrier(int count) const {
     ptx::named_barrier<Id>(32 * count);
   }
+  // The same, and whether any of these warps says so.
+  template <int Id>
+  WKVC_INLINE bool any(int count, bool flag) const {
+    return ptx::named_barrier_any<Id>(32 * count, flag);
+  }
 
   // Of all warps of the blocks of a cluster; what one has initialized is there for all.
   WKVC_INLINE void cluster_barrier() const {

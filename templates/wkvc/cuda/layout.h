@@ -54,6 +54,16 @@ WKVC_INLINE u32 multiply(u32 unit, float power, bf16) {
   return ptx::multiply_bf16(unit, pack(pair, bf16{}));
 }
 
+// The sum with each element times zero: that of finite ones does not change it, any other makes it NaN.
+WKVC_INLINE float plus_nothing(float sum, float unit, f32) { return ::fmaf(unit, 0.f, sum); }
+WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, f16) { return ptx::multiply_add_f16(unit, 0, sum); }
+WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, bf16) { return ptx::multiply_add_bf16(unit, 0, sum); }
+WKVC_INLINE bool is_nan(float sum, f32) { return sum != sum; }
+template <class T>
+WKVC_INLINE bool is_nan(u32 sum, T) {
+  return (sum & 0x7fff7fffu) != 0;  // else both are zero
+}
+
 WKVC_INLINE void unpack(float unit, float* x, f32) { x[0] = unit; }
 WKVC_INLINE void unpack(u32 unit, float* x, f16) {
   x[0] = ptx::widen_f16(static_cast<unsigned short>(unit));

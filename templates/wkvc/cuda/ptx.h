@@ -71,6 +71,16 @@ WKVC_INLINE u32 multiply_bf16(u32 x, u32 y) {
   asm("mul.bf16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
   return z;
 }
+WKVC_INLINE u32 multiply_add_f16(u32 x, u32 y, u32 z) {
+  u32 sum;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(y), "r"(z));
+  return sum;
+}
+WKVC_INLINE u32 multiply_add_bf16(u32 x, u32 y, u32 z) {
+  u32 sum;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(y), "r"(z));
+  return sum;
+}
 WKVC_INLINE void sync_warp() { __syncwarp(); }
 
 // Transposes an 8x8 matrix of 16-bit elements, two a lane.
@@ -219,6 +229,20 @@ WKVC_INLINE void cluster_barrier() {
 template <int Id>
 WKVC_INLINE void named_barrier(int threads) {
   asm volatile("bar.sync %0, %1;" ::"n"(Id), "r"(threads) : "memory");
+}
+// Whether any of the threads says so.
+template <int Id>
+WKVC_INLINE bool named_barrier_any(int threads, bool flag) {
+  u32 any;
+  asm volatile(
+      "{\n .reg .pred p, q;\n"
+      " setp.ne.u32 p, %1, 0;\n"
+      " bar.red.or.pred q, %2, %3, p;\n"
+      " selp.u32 %0, 1, 0, q;\n}"
+      : "=r"(any)
+      : "r"(static_cast<u32>(flag)), "n"(Id), "r"(threads)
+      : "memory");
+  return any != 0;
 }
 WKVC_INLINE void mbarrier_init(u64* word, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(word)), "r"(arrivals) : "memory");

@@ -1,6 +1,7 @@
 // A thread block: barriers among its warps, each of which is a thread.
 #pragma once
 
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -18,6 +19,7 @@ inline constexpr int kNamedBarriers = 16;
 struct BlockSync {
   char* memory = nullptr;
   Barrier barrier[kNamedBarriers];
+  std::atomic<bool> said[kNamedBarriers]{};
 };
 
 // What those of all blocks of the running cluster share.
@@ -40,6 +42,13 @@ struct Block : BlockBase {
   template <int Id>
   void barrier(int count) const {
     wait_at(sync().barrier[Id], count, "waits at a named barrier");
+  }
+  // The same, and whether any of these warps says so, or one has before at this barrier.
+  template <int Id>
+  bool any(int count, bool flag) const {
+    if (flag) sync().said[Id].store(true, std::memory_order_relaxed);
+    barrier<Id>(count);
+    return sync().said[Id].load(std::memory_order_relaxed);
   }
 
   // Of all warps of the blocks of a cluster; what one has initialized is there for all.

@@ -96,7 +96,10 @@ class Grid {
   void run_block(const Block& block) {
     copy::queue().clear();
     block.cluster_barrier();  // the last blocks are done with their memory
-    if (block.warp == 0) memory_[static_cast<std::size_t>(block.rank)].poison();
+    if (block.warp == 0) {
+      memory_[static_cast<std::size_t>(block.rank)].poison();
+      for (auto& said : sync_.block[static_cast<std::size_t>(block.rank)].said) said.store(false);
+    }
     block.cluster_barrier();
     body_(block);
   }

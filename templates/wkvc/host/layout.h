@@ -38,6 +38,15 @@ template <class T>
 T multiply(T unit, float power, T) {
   return scalar::round<T>(scalar::widen(unit) * scalar::widen(scalar::round<T>(power)));
 }
+// The sum with the element times zero: a finite one does not change it, any other makes it NaN.
+template <class T>
+T plus_nothing(T sum, T unit, T) {
+  return scalar::round<T>(scalar::widen(unit) * 0.f + scalar::widen(sum));
+}
+template <class T>
+bool is_nan(T sum, T) {
+  return std::isnan(scalar::widen(sum));
+}
 template <class T>
 void unpack(T unit, float* x, T) {
   x[0] = scalar::widen(unit);

@@ -81,12 +81,20 @@ void Machine::meet(Meeting& meeting, int threads) {
   note_progress();
   if (++meeting.arrived == threads) {
     meeting.arrived = 0;
+    meeting.any = meeting.said;
+    meeting.said = false;
     ++meeting.generation;
   }
   while (meeting.generation == generation) yield();
 }
 
 void Machine::meet_block(int id, int threads) { meet(blocks_[rank()].barriers[id], threads); }
+bool Machine::meet_block_any(int id, int threads, bool flag) {
+  Meeting& meeting = blocks_[rank()].barriers[id];
+  meeting.said |= flag;
+  meet(meeting, threads);
+  return meeting.any;
+}
 void Machine::meet_cluster() { meet(all_, static_cast<int>(lanes_.size())); }
 
 std::uint32_t Machine::address_of(const void* p) {

@@ -41,6 +41,7 @@ class Machine {
   // Shows `count` registers to the warp and returns those of all its lanes.
   const Mail& exchange(const std::uint32_t* registers, int count);
   void meet_block(int id, int threads);
+  bool meet_block_any(int id, int threads, bool flag);
   void meet_cluster();
   void note_progress() { progressed_ = true; }
   void yield();
@@ -56,6 +57,7 @@ class Machine {
   struct Meeting {
     int arrived = 0;
     unsigned generation = 0;
+    bool said = false, any = false;  // by those who have arrived; of the last generation
   };
   struct Warp {
     Meeting meeting;

@@ -120,6 +120,18 @@ inline u32 multiply_bf16(u32 x, u32 y) {
   const auto product = [&](int i) { return host::widen_bf16(half(x, i)) * host::widen_bf16(half(y, i)); };
   return pack_bf16(product(0), product(1));
 }
+inline u32 multiply_add_f16(u32 x, u32 y, u32 z) {
+  const auto sum = [&](int i) {
+    return std::fma(host::widen_f16(half(x, i)), host::widen_f16(half(y, i)), host::widen_f16(half(z, i)));
+  };
+  return pack_f16(sum(0), sum(1));
+}
+inline u32 multiply_add_bf16(u32 x, u32 y, u32 z) {
+  const auto sum = [&](int i) {
+    return std::fma(host::widen_bf16(half(x, i)), host::widen_bf16(half(y, i)), host::widen_bf16(half(z, i)));
+  };
+  return pack_bf16(sum(0), sum(1));
+}
 inline float widen_f16(unsigned short bits) { return host::widen_f16(bits); }
 inline constexpr u32 kTf32Bits = 0xffffe000u;
 
@@ -222,6 +234,10 @@ void cp_async_wait() {
 template <int Id>
 void named_barrier(int threads) {
   Machine::current().meet_block(Id, threads);
+}
+template <int Id>
+bool named_barrier_any(int threads, bool flag) {
+  return Machine::current().meet_block_any(Id, threads, flag);
 }
 inline void barrier() { Machine::current().meet_block(0, Machine::current().threads()); }
 inline void cluster_barrier() { Machine::current().meet_cluster(); }

@@ -1,0 +1,122 @@
+// Kernels whose operands carry no scales. A block refuses what f16 does not hold as it is: inputs far below one, by a
+// sample of them, and whatever overflows on its way, for that leaves something that is not finite in what comes out. A
+// kernel with scales then does what was refused.
+#pragma once
+
+#include "wkvc/common/global.h"
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#include "wkvc/cuda/block.h"
+#else
+#include "wkvc/host/block.h"
+#endif
+
+namespace wkvc {
+
+// Where a block says whether it has refused: 1, or 0. Of a tensor [B,H,segments,1].
+WKVC_INLINE f32* refusal(const TensorArg& refused, const BlockBase& block) {
+  return global_row<f32>(refused, block, block.segment);
+}
+WKVC_INLINE bool is_refused(const TensorArg& refused, const BlockBase& block) {
+  return *refusal(refused, block) != 0.f;
+}
+
+// The first token of a chunk of C, or the end of the sequence.
+template <int C>
+WKVC_INLINE long long first_token(long long tokens, int chunk) {
+  const long long token = static_cast<long long>(C) * chunk;
+  return token < tokens ? token : tokens;
+}
+
+// The largest |element| of a sample of a tensor [B,T,H,C]: up to 32 columns of each of 8 tokens, from `first` to before
+// `end`, the last one among them. The same for all warps. NaN does not count; 1 where there are no tokens.
+template <class T, int C>
+WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, long long first, long long end) {
+  constexpr int kTokens = 8, kParts = C < 32 ? 1 : C / 32;  // of 32 columns, by turns
+  if (first >= end) return 1.f;
+  const T* const last = global_row<const T>(t, block, end - 1);
+  const long long step = (end - 1 - first) / (kTokens - 1) * row_stride(t);
+  float largest = 0.f;
+  lanes::for_each([&](int lane) WKVC_INLINE_LAMBDA {
+    const T* at = last + lane % (C < 32 ? C : 32);
+    WKVC_FOR(n, kTokens, largest = scalar::max(largest, scalar::abs(scalar::widen(at[n % kParts * 32]))), at -= step);
+  });
+  return lanes::max_non_negative(largest);
+}
+
+// T: of most of what comes out.
+template <class T>
+class Guard {
+ public:
+  WKVC_INLINE Guard(const TensorArg& refused, const Block& block) : block_(block), refusal_(refusal(refused, block)) {}
+
+  // Whether the largest elements of samples leave what f16 holds below them room enough: the smaller ones that lose
+  // digits don't count beside them.
+  template <class... Sample>
+  WKVC_INLINE void expect(Sample... largest) {
+    failed_ |= ((largest < kLeast) || ...);
+  }
+  // The power of two that brings the gradients of these samples to where inputs are.
+  template <class... Sample>
+  WKVC_INLINE float unit(Sample... largest) {
+    float most = 0.f;
+    ((most = scalar::max(most, largest)), ...);
+    const float power = scalar::float_of(scalar::bits_of(most) & 0x7f800000u);
+    failed_ |= !(power >= 0x1p-100f && power <= 0x1p100f) || ((largest < power * kLeast) || ...);
+    return power;
+  }
+  // Whether the block ends here: all warps have come to the same, from samples.
+  WKVC_INLINE bool refuses() const {
+    if (failed_) leave(true);
+    return failed_;
+  }
+
+  template <class X, int R, int C, class L>
+  WKVC_INLINE void see(const Tile<X, R, C, L>& x) {
+    if constexpr (is_same<X, T>) {
+      WKVC_EACH_UNIT(T, R, C, sum_ = plus_nothing(sum_, x.block[i][j].unit[u], T{}));
+    } else {
+      typename Unit<X>::type sum{};
+      WKVC_EACH_UNIT(X, R, C, sum = plus_nothing(sum, x.block[i][j].unit[u], X{}));
+      failed_ |= is_nan(sum, X{});
+    }
+  }
+  template <class Axis, int N>
+  WKVC_INLINE void see(const Vector<Axis, N>& x) {
+    float sum = 0.f;
+    WKVC_EACH_SLOT(Axis, N, sum = plus_nothing(sum, x.v[i][s], f32{}));
+    failed_ |= is_nan(sum, f32{});
+  }
+  // Whether the block ends here, before it leaves this state: called once by each of the warps that have rows of it.
+  template <int Warps, int R, int C>
+  WKVC_INLINE bool refuses(const Tile<f32, R, C>& state) const {
+    float sum = 0.f;
+    WKVC_EACH_ELEMENT(R, C, sum = plus_nothing(sum, state.block[i][j].unit[e], f32{}));
+    const bool any = block_.template any<kBarrier>(Warps, failed_ || is_nan(sum, f32{}) || is_nan(sum_, T{}));
+    leave(any);
+    return any;
+  }
+
+ private:
+  static constexpr float kLeast = 0x1p-5f;
+  static constexpr int kBarrier = 15;  // teams have the first ones
+
+  WKVC_INLINE void leave(bool refuses) const {
+    if (block_.warp == 0 && lanes::is_first()) *refusal_ = refuses ? 1.f : 0.f;
+  }
+
+  const Block& block_;
+  f32* refusal_;
+  bool failed_ = false;
+  typename Unit<T>::type sum_{};  // zero as long as everything was finite, then NaN
+};
+
+// As without a guard, which sees what is stored.
+template <class T, int N, class... Outputs>
+WKVC_INLINE void store_outputs(Guard<T>& guard, const KernelArgs<N>& args, int chunk, int valid,
+                               const Outputs&... outputs) {
+  (guard.see(outputs.x), ...);
+  store_outputs(args, chunk, valid, outputs...);
+}
+
+}  // namespace wkvc

@@ -1,6 +1,6 @@
 // What the tuner settles of a Config, as JSON: "mma", "chunk", "save_every", "saved", "segments", "backward_segments",
-// "teams", "backward_teams", "rounds", "cluster", "scales", "blocks" and "backward_blocks", each only where it is not at its
-// default.
+// "teams", "backward_teams", "rounds", "cluster", "scales", "blocks" and "backward_blocks", each only where it is not
+// at its default.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -134,8 +134,11 @@ void lower_to_warp(Work& work, const Config& config) {
       continue;
     }
     int blocks = summary ? 0 : backward ? config.backward_blocks : config.blocks;
-    chunk_to_warp(program, !backward || summary ? none : program.getPlain() ? plain_recompute : recompute, maps, config.arch, blocks,
-                  crew_for(program, config), *kernels);
+    chunk_to_warp(program,
+                  !backward || summary ? none
+                  : program.getPlain() ? plain_recompute
+                                       : recompute,
+                  maps, config.arch, blocks, crew_for(program, config), *kernels);
   }
   work.module = std::move(kernels);
 }

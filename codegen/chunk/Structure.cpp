@@ -195,7 +195,8 @@ LogicalResult ProgramOp::verify() {
     return emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
   if (getSummary() && *getSummary() != "full" && *getSummary() != "diagonal")
     return emitOpError() << "is a summary with a \"" << *getSummary() << "\" map; expected full or diagonal";
-  if (getPlain() && getRefused()) return emitOpError("is plain, and for what a plain one refuses; expected one of them");
+  if (getPlain() && getRefused())
+    return emitOpError("is plain, and for what a plain one refuses; expected one of them");
   if (rec::is_sram_budget(signed_value(getSramBudget()))) return success();
   return emitOpError() << "sram_budget is " << signed_value(getSramBudget()) << " bytes; expected "
                        << rec::sram_budgets_text;

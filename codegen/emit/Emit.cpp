@@ -207,7 +207,8 @@ class Emitter {
               warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp,
               warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp, warp::WidenOp, warp::WidenOverOp, warp::ZerosOp,
               warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp,
-              warp::StoreOutputOp, warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::TimesUnitOp>([&](auto o) { write(o); })
+              warp::StoreOutputOp, warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::TimesUnitOp,
+              warp::DecayingOp, warp::SettledOp>([&](auto o) { write(o); })
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
@@ -720,6 +721,12 @@ class Emitter {
     line("{}auto {} = {};", is_accumulator(op.getResult()) ? "" : "const ", declare(op.getResult()),
          expressions_.statement(op));
   }
+
+  void write(warp::DecayingOp op) {
+    line("const auto {} = decaying({}{});", declare(op.getResult()), expr(op.getX()),
+         op.getRow() ? ", " + expr(op.getRow()) : "");
+  }
+  void write(warp::SettledOp op) { line("const auto {} = settled({});", declare(op.getResult()), expr(op.getX())); }
 
   void write(warp::UnitLowerInverseOp op) {
     line("const auto {} = unit_lower_inverse<{}>({}, {});", declare(op.getResult()), op.getDtype().str(),

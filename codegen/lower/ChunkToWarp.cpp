@@ -316,8 +316,8 @@ class KernelBuilder {
 
   Value start() {
     if (program_.getSummary()) return create<warp::StartSummaryOp>(tile());
-    Value state = create<warp::LoadStateOp>(
-        tile(), program_.getSegments() > 1 ? segments_name(program_) : first_state(program_));
+    Value state =
+        create<warp::LoadStateOp>(tile(), program_.getSegments() > 1 ? segments_name(program_) : first_state(program_));
     return unit_ ? create<warp::TimesUnitOp>(state, unit_, /*over=*/true, /*of_state=*/false) : state;
   }
 
@@ -374,7 +374,10 @@ class KernelBuilder {
   Value all_rounds(Value initial) {
     const bool with_scale = main_->state_carries_scale(/*saved=*/false);
     if (with_scale) initial = begin_scale(initial, /*saved=*/false);
+    const bool decays_later = main_->state_decays_later();
+    if (decays_later) initial = create<warp::DecayingOp>(initial, Value());
     Value state = crew_.preparers() ? prepared_rounds(initial) : rounds(initial);
+    if (decays_later) return create<warp::SettledOp>(state);
     return with_scale ? create<warp::WithoutScaleOp>(state) : state;
   }
 
@@ -458,6 +461,7 @@ class KernelBuilder {
     bool saves = !backward() && program_.getSavedEvery() && !program_.getSummary();
     if (!saves) return;
     if (with_scale) S = create<warp::WithoutScaleOp>(S);
+    if (main_->state_decays_later()) S = create<warp::SettledOp>(S);
     create<warp::SaveStateOp>("saved_states", S, saved_type_);
   }
 

@@ -33,7 +33,8 @@ llvm::SmallVector<llvm::StringRef> scaling_inputs(chunk::ProgramOp program) {
       for (llvm::StringRef name : product) bounding.insert(name);
   llvm::SmallVector<llvm::StringRef> names;
   for (auto input : program.getBody().getOps<chunk::InputOp>())
-    if (bounding.contains(input.getSym()) && !input.getGradientOf() && !input.getKept()) names.push_back(input.getSym());
+    if (bounding.contains(input.getSym()) && !input.getGradientOf() && !input.getKept())
+      names.push_back(input.getSym());
   return names;
 }
 

@@ -204,7 +204,8 @@ OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk) {
   auto program = chunk::ProgramOp::create(builder, recurrence.getLoc(), recurrence.getSymName(), plan.chunk,
                                           recurrence.getKeyDim(), recurrence.getValueDim(), recurrence.getCompute(),
                                           recurrence.getSramBudget(), /*backward=*/false, /*recompute=*/false,
-                                          /*saved_every=*/0, /*saved=*/"f32", /*segments=*/1, /*summary=*/nullptr, /*plain=*/nullptr,
+                                          /*saved_every=*/0, /*saved=*/"f32", /*segments=*/1, /*summary=*/nullptr,
+                                          /*plain=*/nullptr,
                                           /*refused=*/false);
   builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
   Lowering(recurrence, builder, plan).run();

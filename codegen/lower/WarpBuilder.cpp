@@ -530,7 +530,11 @@ void WarpBuilder::store(chunk::OutputOp op, Value x) {
 }
 
 void WarpBuilder::compute(Operation* op) {
-  if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) {
+  if (isa<chunk::UpdateOp>(op) && state_decays_later()) {
+    auto decay = op->getOperand(0).getDefiningOp<chunk::MulOp>();
+    next_ = create<warp::DecayingOp>(tile(decay.getX()), tile(decay.getY()));
+    set_name(next_, name_of(decay.getResult()));
+  } else if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) {
     next_ = tile(op->getOperand(0));
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
     create<warp::AddVectorOp>(given(sum.getX()), buffers_.sums().find(op)->second.value,
@@ -538,6 +542,7 @@ void WarpBuilder::compute(Operation* op) {
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
+    if (isa_and_nonnull<chunk::UpdateOp>(user) && state_decays_later()) return;
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));
     // A part of a sum is not the sum: that is read once all parts are there.

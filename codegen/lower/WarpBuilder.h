@@ -40,6 +40,8 @@ class WarpBuilder {
   // Whether a state carries a scale as it goes through rounds, and whether all warps have the same.
   bool state_carries_scale(bool saved) const;
   bool state_shares_scale(bool saved) const;
+  // Whether its last decay in a chunk is left to its first one in the next.
+  bool state_decays_later() const;
   bool has_sums() const { return !buffers_.sums().empty(); }
   bool has_finish() const { return phases_after_rows() > 0; }
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
@@ -106,9 +108,9 @@ class WarpBuilder {
   void publish(mlir::Value value, mlir::Value x);
   mlir::Value filled(chunk::ConstantOp op, mlir::VectorType type);
   mlir::Value loaded(mlir::Value value);
-  bool has_unit(mlir::Value input) const;  // that is a gradient
+  bool has_unit(mlir::Value input) const;                   // that is a gradient
   mlir::Value over_unit(mlir::Value input, mlir::Value x);  // of its f32 values x
-  mlir::Value given(mlir::Value result);   // a gradient, in registers, as it goes out
+  mlir::Value given(mlir::Value result);                    // a gradient, in registers, as it goes out
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
@@ -149,7 +151,7 @@ class WarpBuilder {
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;
-  int phase_ = 0, warp_ = 0;  // warp_: of a matrix
+  int phase_ = 0, warp_ = 0;                                    // warp_: of a matrix
   std::vector<SumScales> sum_scales_;                           // of those states that have any,
   const SumScales* taken_ = nullptr;                            // and of the one that is taken through a chunk
   llvm::DenseMap<mlir::Operation*, std::string> number_names_;  // of scales that are left, by what was rounded

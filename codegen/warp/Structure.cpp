@@ -131,7 +131,7 @@ class Structure {
     if (isa<KernelOp, BatchSumOp, CombineOp>(op)) return op->emitOpError("can't be inside a warp.kernel");
     if (failed(verify_types(op)) || failed(verify_place(op)) || failed(verify_rings(op))) return failure();
     if (failed(verify_tensor(op)) || failed(verify_warps(op)) || failed(verify_extents(op))) return failure();
-    if (failed(verify_sums(op))) return failure();
+    if (failed(verify_sums(op)) || failed(verify_decaying(op))) return failure();
     collect_spans(op, spans_);
     return success();
   }
@@ -622,6 +622,24 @@ class Structure {
       return op->emitOpError("takes no sum that carries a scale: take what warp.without_scale gives");
     return success();
   }
+  // States that are still to be multiplied by a row, where that is understood.
+  LogicalResult verify_decaying(Operation* op) {
+    auto decays = [&](Value x) { return decaying_.contains(x); };
+    auto call = dyn_cast<CallOp>(op);
+    auto loop = dyn_cast<LoopOp>(op);
+    auto yield = dyn_cast<YieldOp>(op);
+    const bool by_row = call && call.getFunction() == "mul" && decays(call.getX()[0]) && !decays(call.getX()[1]) &&
+                        cast<ShapedType>(call.getX()[1].getType()).getDimSize(0) == 1;
+    if (isa<DecayingOp>(op) || (loop && decays(loop.getInit()))) decaying_.insert(op->getResult(0));
+    if (loop && decays(loop.getInit())) decaying_.insert(loop.getBody().getArgument(0));
+    if (auto settled = dyn_cast<SettledOp>(op); settled && !decays(settled.getX()))
+      return op->emitOpError("takes a state that is still to decay");
+    if (yield && over(yield) && decays(yield.getNext()) != decays(over(yield).getBody().getArgument(0)))
+      return op->emitOpError("ends with a state that is still to decay only if the loop began with one");
+    if (by_row || loop || yield || isa<SettledOp>(op) || llvm::none_of(op->getOperands(), decays)) return success();
+    return op->emitOpError("takes no state that is still to decay: take what warp.settled gives");
+  }
+
   static LoopOp over(YieldOp yield) { return dyn_cast<LoopOp>(yield->getParentOp()); }
 
   // What depends on how many warps there are.
@@ -672,6 +690,7 @@ class Structure {
   llvm::StringMap<llvm::StringRef> roles_, dtypes_, dims_;
   std::vector<Span> spans_;
   llvm::DenseSet<Value> sums_;       // that carry a scale
+  llvm::DenseSet<Value> decaying_;   // states
   llvm::DenseSet<Value> published_;  // rings with a maximum, and slots
 };
 

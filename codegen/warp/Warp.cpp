@@ -264,6 +264,10 @@ LogicalResult RoundOp::verify() {
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }
 
+LogicalResult DecayingOp::verify() {
+  return getRow() ? expect_shape(*this, getRow(), 1, shape_of(getX())[1]) : success();
+}
+
 LogicalResult WithScaleOp::verify() {
   if (shape_of(getX())[0] > 1 && shape_of(getX())[1] > 1) return success();
   return emitOpError("takes a tile, not ") << getX().getType();

@@ -433,6 +433,21 @@ def Warp_CallOp : Warp_Op<"call", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Warp_DecayingOp : Warp_Op<"decaying", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "A state that is still to be multiplied by a row, or by nothing: what it is multiplied by next comes to it";
+  let arguments = (ins Warp_Tile32:$x, Optional<Warp_Tile32>:$row);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x (`,` $row^)? attr-dict `:` type($x) (`,` type($row)^)?";
+  let hasVerifier = 1;
+}
+
+def Warp_SettledOp : Warp_Op<"settled", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "The state, multiplied";
+  let arguments = (ins Warp_Tile32:$x);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
 def Warp_UnitLowerInverseOp : Warp_Op<"unit_lower_inverse", [AllTypesMatch<["x", "result"]>]> {
   let summary = "(I − x)⁻¹ of a strictly lower triangular x, on one warp; `scratch` is its own";
   let arguments = (ins Warp_Tile32:$x, Warp_Floats:$scratch, StrAttr:$dtype);

@@ -8,6 +8,7 @@
 #include "wkvc/common/block_max.h"
 #include "wkvc/common/column_dots.h"
 #include "wkvc/common/copy_async.h"
+#include "wkvc/common/decaying.h"
 #include "wkvc/common/diagonal_dot.h"
 #include "wkvc/common/elementwise.h"
 #include "wkvc/common/global.h"

@@ -20,9 +20,10 @@ TEST(ConfigJson, HoldsOnlyWhatIsSet) {
 }
 
 TEST(ConfigJson, RoundTrips) {
-  for (const Config& config : {settings(0), settings(48), settings(16, 64, "f16", "bf16", 2), settings(0, 32),
-                               Config{.segments = 8}, Config{.segments = 1, .backward_segments = 4}, Config{.teams = 2},
-                               Config{.backward_teams = 2}, Config{.teams = 2, .rounds = 2, .cluster = 2}, Config{.scales = "guarded"}}) {
+  for (const Config& config :
+       {settings(0), settings(48), settings(16, 64, "f16", "bf16", 2), settings(0, 32), Config{.segments = 8},
+        Config{.segments = 1, .backward_segments = 4}, Config{.teams = 2}, Config{.backward_teams = 2},
+        Config{.teams = 2, .rounds = 2, .cluster = 2}, Config{.scales = "guarded"}}) {
     EXPECT_EQ(config_text(config_from(json::parse(config_text(config)), "it")), config_text(config));
   }
 }

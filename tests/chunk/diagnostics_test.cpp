@@ -202,10 +202,10 @@ TEST(Summaries, GiveTheStateAlone) {
                   "expects \"z\" to be of ordinary size, which is no input of it");
   expect_contains(error_of(header("16", "key_dim = 32 : i64, plain = [], refused") + inputs() + ending()),
                   "is plain, and for what a plain one refuses");
-  expect_contains(error_of(header("16", "key_dim = 32 : i64, plain = [\"x\"]") + inputs() +
-                           "  %0 = chunk.round %x scale [\"x\"] times 1.0 : tensor<16x32xf32> -> tensor<16x32xf16>\n" +
-                           ending()),
-                  "has a scale in a plain program");
+  expect_contains(
+      error_of(header("16", "key_dim = 32 : i64, plain = [\"x\"]") + inputs() +
+               "  %0 = chunk.round %x scale [\"x\"] times 1.0 : tensor<16x32xf32> -> tensor<16x32xf16>\n" + ending()),
+      "has a scale in a plain program");
   expect_contains(error_of(header("16", "key_dim = 32 : i64, summary = \"some\"") + inputs() + ending()),
                   "is a summary with a \"some\" map; expected full or diagonal");
   expect_contains(error_of(header("16", "key_dim = 32 : i64, segments = 0 : i64") + inputs() + ending()),

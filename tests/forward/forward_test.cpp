@@ -347,7 +347,8 @@ TEST_P(Forward, Guarded) {
       for (double factor : {1., 1e-4, config.io == "f16" ? 1e-5 : 1e9}) {
         Problem problem = random_problem(program.manifest(), {1, 70, 2}, 3);
         scale_second_head(problem.values["v"], factor);
-        const std::string what = definition.name + ", " + program.manifest().config + ", v times " + std::to_string(factor);
+        const std::string what =
+            definition.name + ", " + program.manifest().config + ", v times " + std::to_string(factor);
         expect_within(run_and_compare(program, rec, problem), config, what);
         const bool second = factor != 1;
         const Refused expected = config.segments > 1 ? Refused{false, false, second, second} : Refused{false, second};

@@ -224,9 +224,8 @@ TEST_F(Programs, StatesInPlaceForWhatWasRefused) {
   const std::string later = edited(edited(edited(tiny_program(), R"("name":"dfinal_state")", R"("name":"x1")"),
                                           R"("role":"final_state_gradient")", R"("role":"initial_state")"),
                                    R"("name":"x1")", R"("name":"initial_state")");
-  const Program again =
-      Program::load(edited(later, R"("kernel":"tiny_backward",)", R"("kernel":"tiny_backward","refused":1,)"),
-                    Target::host);
+  const Program again = Program::load(
+      edited(later, R"("kernel":"tiny_backward",)", R"("kernel":"tiny_backward","refused":1,)"), Target::host);
   EXPECT_NO_THROW(again.launch(tensors, size));
 }
 

@@ -20,12 +20,21 @@ TEST_P(Arithmetic, MatchesDoubles) {
   for (int i = 0; i < shape.size(); ++i) c[i / columns] += y[i];
   using At = std::function<double(int, int, int)>;  // row, column, index
   const At results[] = {
-      [&](int, int, int i) { return x[i] + y[i]; },          [&](int, int, int i) { return x[i] - y[i]; },
-      [&](int, int, int i) { return x[i] * y[i]; },          [&](int, int n, int i) { return x[i] * r[n] - r[n]; },
-      [&](int m, int, int i) { return c[m] + x[i] * c[m]; }, [&](int, int, int i) { return 2 - 3 * x[i]; },
-      [&](int, int n, int i) { return r[n] - x[i]; },        [&](int, int, int i) { return -x[i]; },
-      [&](int, int n, int) { return 1 - r[n] * r[n]; },      [&](int, int, int i) { return std::max(x[i], 0.25); },
-      [&](int, int, int i) { return x[i] > 0.25 ? 1 : 0; },  [&](int, int n, int) { return r[n] > 0.25 ? 1 : 0; },
+      [&](int, int, int i) { return x[i] + y[i]; },
+      [&](int, int, int i) { return x[i] - y[i]; },
+      [&](int, int, int i) { return x[i] * y[i]; },
+      [&](int, int n, int i) { return x[i] * r[n] - r[n]; },
+      [&](int m, int, int i) { return c[m] + x[i] * c[m]; },
+      [&](int, int, int i) { return 2 - 3 * x[i]; },
+      [&](int, int n, int i) { return r[n] - x[i]; },
+      [&](int, int, int i) { return -x[i]; },
+      [&](int, int n, int) { return 1 - r[n] * r[n]; },
+      [&](int, int, int i) { return std::max(x[i], 0.25); },
+      [&](int, int, int i) { return x[i] > 0.25 ? 1 : 0; },
+      [&](int, int n, int) { return r[n] > 0.25 ? 1 : 0; },
+      [&](int, int n, int i) { return x[i] * r[n]; },
+      [&](int, int n, int i) { return x[i] * r[n] * r[n]; },
+      [&](int, int, int i) { return x[i]; },
   };
   Values expected;
   for (const At& at : results) {

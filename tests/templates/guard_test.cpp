@@ -61,9 +61,12 @@ class GuardTest : public testing::TestWithParam<Heads> {
     const DType dtype = GetParam().dtype;
     const Shape each{1, 1, 3, 1};
     Launch launch{"guard", GetParam().kernel, GetParam().columns / 16, 16 * 1024, 1, shape.rows, 3, {}};
-    launch.tensors = {Tensor(dtype, shape, 0).set(rounded(dtype, x)), Tensor(dtype, shape, 0).set(rounded(dtype, d)),
-                      Tensor(DType::f32, each),                       Tensor(DType::f32, each),
-                      Tensor(dtype, shape, 0),                        Tensor(DType::f32, state_shape()).set(state)};
+    launch.tensors = {Tensor(dtype, shape, 0).set(rounded(dtype, x)),
+                      Tensor(dtype, shape, 0).set(rounded(dtype, d)),
+                      Tensor(DType::f32, each),
+                      Tensor(DType::f32, each),
+                      Tensor(dtype, shape, 0),
+                      Tensor(DType::f32, state_shape()).set(state)};
     check(launch, {{2, {0, refuses ? 1. : 0., 0}, 0}});
     if (!refuses) check(launch, {{3, units(), 0}});
   }

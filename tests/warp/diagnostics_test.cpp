@@ -543,13 +543,31 @@ TEST(Guards, StandWhereBlocksBeginAndEnd) {
   expect_contains(error("plain", expect, refuse + "  warp.note \"late\"\n"), "belongs where a plain kernel leaves");
   expect_contains(error("plain, refused", expect, refuse), "is plain, and for what a plain one refuses");
   expect_contains(error("plain", expect, refuse, "workspace forward_refused f32 B,H,4,1"), "expected B,H,1,1");
-  expect_contains(error("plain", expect, refuse, "workspace refusals f32 B,H,1,1"), "is not among the kernel's tensors");
+  expect_contains(error("plain", expect, refuse, "workspace refusals f32 B,H,1,1"),
+                  "is not among the kernel's tensors");
   expect_contains(error("plain", "  warp.expect \"forward_refused\" [\"u\"] gradients []\n", refuse),
                   "is of the role parameter; expected input");
   expect_contains(error("plain", "  warp.expect \"forward_refused\" [] gradients [\"k\"]\n", refuse),
                   "is of the role input; expected output_gradient");
   expect_contains(error("plain", "  %unit = warp.expect \"forward_refused\" [\"k\"] gradients [] : f32\n", refuse),
                   "gives a unit of the gradients that it has");
+}
+
+TEST(DecayingStates, AreMultipliedOrSettled) {
+  const std::string state = "    %later = warp.decaying %S : vector<16x32xf32>\n";
+  const auto error = [&](const std::string& own) { return error_of(with(own)); };
+  expect_contains(error("    %0 = warp.settled %S : vector<16x32xf32>\n"), "takes a state that is still to decay");
+  expect_contains(error(state + "    %0 = warp.call \"neg\"(%later) : (vector<16x32xf32>) -> vector<16x32xf32>\n"),
+                  "takes no state that is still to decay: take what warp.settled gives");
+  expect_contains(error(state + "    %0 = warp.call \"mul\"(%later, %t) : (vector<16x32xf32>, vector<16x32xf32>) -> "
+                                "vector<16x32xf32>\n"),
+                  "takes no state that is still to decay");
+  expect_contains(error(state + "    %0 = warp.decaying %later : vector<16x32xf32>\n"), "takes no state that is still");
+  expect_contains(error("    %0 = warp.decaying %S, %t : vector<16x32xf32>, vector<16x32xf32>\n"),
+                  "where 1x32 is expected");
+  std::string yields = with(state);
+  yields.replace(yields.find("warp.yield %S"), 13, "warp.yield %later");
+  expect_contains(error_of(yields), "ends with a state that is still to decay only if the loop began with one");
 }
 
 class Buffers : public testing::TestWithParam<Case> {};

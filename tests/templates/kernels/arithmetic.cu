@@ -23,6 +23,9 @@ WKVC_INLINE void arithmetic(const KernelArgs<3>& args, const Block& block) {
   write(out, block, 9, maximum(x, 0.25f));
   write(out, block, 10, greater_than(x, 0.25f));
   write(out, block, 11, zeros<R, C>() + greater_than(r, 0.25f));
+  write(out, block, 12, settled(decaying(x, r)));
+  write(out, block, 13, decaying(x, r) * r);
+  write(out, block, 14, settled(decaying(x)));
 }
 
 #define CASE(R, C) \

@@ -5,32 +5,32 @@
 using namespace wkvc;
 using namespace wkvc::test;
 
-#define GUARD(T, C)                                                                             \
-  WKVC_KERNEL(guard_##T##_##C, 6, (C) / 16, 1) {                                                \
-    const TensorArg& x_global = args.tensor[0];                                                 \
-    const OutputRows<T> rows(args.tensor[4], block);                                            \
-    const int column = 16 * block.warp;                                                         \
-    Guard<T> guard(args.tensor[2], block);                                                      \
-    guard.expect(largest_of_sample<T, C>(x_global, block, 0, args.tokens));                     \
+#define GUARD(T, C)                                                                                \
+  WKVC_KERNEL(guard_##T##_##C, 6, (C) / 16, 1) {                                                   \
+    const TensorArg& x_global = args.tensor[0];                                                    \
+    const OutputRows<T> rows(args.tensor[4], block);                                               \
+    const int column = 16 * block.warp;                                                            \
+    Guard<T> guard(args.tensor[2], block);                                                         \
+    guard.expect(largest_of_sample<T, C>(x_global, block, 0, args.tokens));                        \
     const float unit = guard.unit(largest_of_sample<T, C>(args.tensor[1], block, 0, args.tokens)); \
-    if (guard.refuses()) return;                                                                \
-    if (block.warp == 0 && lanes::is_first()) *global_row<f32>(args.tensor[3], block, 0) = unit; \
-    const Ring<T, 16, C, 1> ring{block.memory};                                                 \
-    Copies<T, 16, C, 1, 1> copies;                                                              \
-    copies.template take<0>(args, block, copied(0, x_global, ring));                            \
-    for (int c = 0; c < chunk_count<16>(args.tokens); ++c) {                                    \
-      const int valid = valid_rows<16>(args.tokens, c);                                         \
-      copies.copy(args, block, c);                                                              \
-      commit_copies();                                                                          \
-      wait_copies<0>();                                                                         \
-      block.barrier();                                                                          \
-      const auto x = widen(load(ring[c].template cols<16>(column)));                            \
-      block.barrier();                                                                          \
-      store_outputs(guard, args, c, valid, output<T>(rows, column, x * x * 0x1p100f));          \
-    }                                                                                           \
-    Tile<f32, 16, 16> state;                                                                    \
-    load_state(state, args.tensor[5], block, 0, column);                                        \
-    if (guard.template refuses<(C) / 16>(state)) return;                                        \
+    if (guard.refuses()) return;                                                                   \
+    if (block.warp == 0 && lanes::is_first()) *global_row<f32>(args.tensor[3], block, 0) = unit;   \
+    const Ring<T, 16, C, 1> ring{block.memory};                                                    \
+    Copies<T, 16, C, 1, 1> copies;                                                                 \
+    copies.template take<0>(args, block, copied(0, x_global, ring));                               \
+    for (int c = 0; c < chunk_count<16>(args.tokens); ++c) {                                       \
+      const int valid = valid_rows<16>(args.tokens, c);                                            \
+      copies.copy(args, block, c);                                                                 \
+      commit_copies();                                                                             \
+      wait_copies<0>();                                                                            \
+      block.barrier();                                                                             \
+      const auto x = widen(load(ring[c].template cols<16>(column)));                               \
+      block.barrier();                                                                             \
+      store_outputs(guard, args, c, valid, output<T>(rows, column, x * x * 0x1p100f));             \
+    }                                                                                              \
+    Tile<f32, 16, 16> state;                                                                       \
+    load_state(state, args.tensor[5], block, 0, column);                                           \
+    if (guard.template refuses<(C) / 16>(state)) return;                                           \
   }
 GUARD(bf16, 64)
 GUARD(f32, 32)

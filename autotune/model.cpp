@@ -43,7 +43,9 @@ double kernel_ms(const KernelFacts& kernel, LaunchSize size, const GpuFacts& gpu
 
 double predicted_ms(std::span<const KernelFacts> kernels, LaunchSize size, const GpuFacts& gpu) {
   double ms = 0;
-  for (const KernelFacts& kernel : kernels) ms += kernel_ms(kernel, size, gpu);
+  for (const KernelFacts& kernel : kernels) {
+    if (!kernel.manifest.refused) ms += kernel_ms(kernel, size, gpu);
+  }
   return ms;
 }
 

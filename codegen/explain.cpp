@@ -59,7 +59,10 @@ std::string explain_json(const Source& source, const Config& config) {
   Json report{{"sram", Json::array()}, {"contractions", Json::array()}};
   if (source.stage <= Stage::chunk) {
     auto chunk_stage = parse(lower_to(source, Stage::chunk, config), context);
-    chunk_stage->walk([&](chunk::DotOp op) { report["contractions"].push_back(contraction(op)); });
+    chunk_stage->walk([&](chunk::DotOp op) {
+      // The same as in the plain program before it.
+      if (!op->getParentOfType<chunk::ProgramOp>().getRefused()) report["contractions"].push_back(contraction(op));
+    });
   }
   if (source.stage <= Stage::warp) {
     auto warp_stage = parse(lower_to(source, Stage::warp, config), context);

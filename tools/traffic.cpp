@@ -9,6 +9,7 @@ namespace wkvc {
 std::int64_t bytes_moved(std::span<const Manifest> kernels, LaunchSize size) {
   CheckedInt bytes = 0;
   for (const Manifest& manifest : kernels) {
+    if (manifest.refused) continue;
     for (const TensorSpec& spec : manifest.tensors) {
       bytes = checked_add(bytes, byte_count(spec.dtype, shape_of(spec, manifest, size)));
     }

@@ -9,7 +9,8 @@
 
 namespace wkvc {
 
-// Every tensor of every kernel once; throws UserError when the sum exceeds 63 bits.
+// Every tensor of every kernel once, but for kernels that do what others refuse: nothing, of ordinary inputs. Throws
+// UserError when the sum exceeds 63 bits.
 std::int64_t bytes_moved(std::span<const Manifest> kernels, LaunchSize size);
 
 }  // namespace wkvc

@@ -8,6 +8,7 @@
 #include "codegen/emit/Expressions.h"
 #include "codegen/emit/Header.h"
 #include "codegen/ir/Text.h"
+#include "codegen/rec/Limits.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -257,7 +258,8 @@ class Emitter {
   }
 
   void write(warp::RefuseOp op) {
-    line("if (guard.refuses<{}>({})) return;", warp::row_warps(kernel_), expr(op.getState()));
+    line("if (guard.refuses<{}{}>({})) return;", warp::row_warps(kernel_),
+         goes_ahead() ? fmt::format(", {}", rec::max_teams) : "", expr(op.getState()));
   }
 
   void write(warp::TimesUnitOp op) {

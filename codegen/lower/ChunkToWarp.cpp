@@ -157,6 +157,20 @@ void check_teams(chunk::ProgramOp program, const Crew& crew) {
   }
 }
 
+// What refuses needs all warps of the state at a barrier of theirs.
+void check_guard(chunk::ProgramOp program, const Crew& crew) {
+  if (!program.getPlain()) return;
+  if (crew.cluster > 1)
+    user_error(
+        "--cluster {}: the text of '{}' has a program without scales, and blocks of a cluster can't refuse "
+        "together what f16 doesn't hold: give --cluster 1",
+        crew.cluster, program.getRecurrence().str());
+  if (crew.rounds > 1 && crew.teams == rec::max_teams)
+    user_error(
+        "--teams {}: no barrier is left for what '{}' has to refuse without scales: use fewer, or --scales always",
+        crew.teams, program.getRecurrence().str());
+}
+
 // Kernels that sum the gradients of parameters over the batches.
 void add_batch_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch) {
   Spaces spaces = infer_spaces(program);
@@ -521,6 +535,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
   b.setInsertionPointToEnd(kernels.getBody());
   check_saved(program, recompute, crew.teams);
   check_teams(program, crew);
+  check_guard(program, crew);
   if (crew.teams > 1) make_room_for_products(program, crew.team_warps);
   KernelBuilder(program, recompute, maps, blocks, crew, b).run(arch);
   if (program.getPlain()) return;  // what it refuses comes first

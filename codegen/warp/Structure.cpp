@@ -769,6 +769,10 @@ LogicalResult verify_numbers(KernelOp kernel) {
   if (failed(verify_cluster(kernel, rows))) return failure();
   if (kernel.getPlain() && kernel.getRefused())
     return kernel.emitOpError("is plain, and for what a plain one refuses; expected one of them");
+  if (kernel.getPlain() && ahead && signed_value(kernel.getTeams()) == rec::max_teams)
+    return kernel.emitOpError() << "is plain, and has " << rec::max_teams
+                                << " teams beside those of the state, who need "
+                                << "a barrier, too; expected fewer";
   if (kernel.getPlain() && kernel.getCluster() > 1)
     return kernel.emitOpError("is plain, and of clusters of blocks, which can't refuse together");
   if (!ahead && rows != 16 * signed_value(kernel.getWarps()))

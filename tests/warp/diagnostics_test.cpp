@@ -516,6 +516,9 @@ TEST(Clusters, ShareRowsAndSlots) {
   std::string teams = with_teams("");
   teams.replace(teams.find("{teams"), 6, "{cluster = 2 : i64, teams");
   expect_contains(error_of(teams), "is of clusters of blocks, which kernels of 2 rounds are for");
+  expect_contains(error_of(with_rounds(prepared(), "cluster = 2 : i64, plain, of_team = 2048 : i64, ",
+                                       "warps 3 blocks 1 chunk 16 head 32 x 32 shared 69760")),
+                  "is plain, and of clusters of blocks, which can't refuse together");
 }
 
 // A kernel with a guard: these lines at its beginning and before it leaves its state.

@@ -87,19 +87,19 @@ class Guard {
     WKVC_EACH_SLOT(Axis, N, sum = plus_nothing(sum, x.v[i][s], f32{}));
     failed_ |= is_nan(sum, f32{});
   }
-  // Whether the block ends here, before it leaves this state: called once by each of the warps that have rows of it.
-  template <int Warps, int R, int C>
+  // Whether the block ends here, before it leaves this state: called once by each of the warps that have rows of it,
+  // who meet at barrier `Id`: 0 if these are all warps, else one that no team has.
+  template <int Warps, int Id = 0, int R, int C>
   WKVC_INLINE bool refuses(const Tile<f32, R, C>& state) const {
     float sum = 0.f;
     WKVC_EACH_ELEMENT(R, C, sum = plus_nothing(sum, state.block[i][j].unit[e], f32{}));
-    const bool any = block_.template any<kBarrier>(Warps, failed_ || is_nan(sum, f32{}) || is_nan(sum_, T{}));
+    const bool any = block_.template any<Id>(Warps, failed_ || is_nan(sum, f32{}) || is_nan(sum_, T{}));
     leave(any);
     return any;
   }
 
  private:
   static constexpr float kLeast = 0x1p-5f;
-  static constexpr int kBarrier = 15;  // teams have the first ones
 
   WKVC_INLINE void leave(bool refuses) const {
     if (block_.warp == 0 && lanes::is_first()) *refusal_ = refuses ? 1.f : 0.f;

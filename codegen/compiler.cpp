@@ -33,6 +33,14 @@ void apply(chunk::ProgramOp op, const Config& config) {
   if (config.sram) op.setSramBudgetAttr(OpBuilder(op.getContext()).getI64IntegerAttr(config.sram));
 }
 
+// Where a plain kernel says what it refuses, and a refused one looks; of programs that follows from what they are.
+std::string refusals(chunk::ProgramOp program) { return program.getRecompute() ? "recompute" : ""; }
+std::string refusals(warp::KernelOp kernel) {
+  for (auto expect : kernel.getBody().getOps<warp::ExpectOp>()) return expect.getTensor().str();
+  for (auto only : kernel.getBody().getOps<warp::OnlyRefusedOp>()) return only.getTensor().str();
+  return "";
+}
+
 // The passes of one recurrence, each once.
 void check_distinct(ModuleOp module) {
   std::set<std::string> kinds;
@@ -48,6 +56,26 @@ void check_distinct(ModuleOp module) {
     if (!kind.empty() && !kinds.insert(kind).second)
       user_error("the text holds '{}' twice; expected each pass of one recurrence once", kind);
   }
+}
+
+// What a plain program or kernel refuses is for the next one.
+template <class Op>
+void check_pairs(ModuleOp module) {
+  Op plain;
+  for (auto op : module.getBody()->getOps<Op>()) {
+    const bool follows = plain && op.getRefused() && op.getBackward() == plain.getBackward() &&
+                         op.getSummary().has_value() == plain.getSummary().has_value() &&
+                         refusals(op) == refusals(plain);
+    if (follows != (plain || op.getRefused()))
+      user_error(
+          "the text of this stage has a plain {0} without a refused one of the same pass right behind it, or a refused "
+          "one without a plain one before it",
+          Op::getOperationName().str());
+    plain = op.getPlain() ? op : Op();
+  }
+  if (plain)
+    user_error("the text of this stage ends with a plain {}, whose refused one is missing",
+               Op::getOperationName().str());
 }
 
 OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRContext& context) {
@@ -66,6 +94,8 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
   if (operations.empty() || !llvm::all_of(operations, belongs))
     user_error("the text of this stage holds nothing but {}", chunk ? "chunk.program" : "warp.kernel");
   check_distinct(*module);
+  check_pairs<chunk::ProgramOp>(*module);
+  check_pairs<warp::KernelOp>(*module);
   module->walk([&](chunk::ProgramOp op) { apply(op, config); });
   return module;
 }

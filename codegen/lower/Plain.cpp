@@ -56,7 +56,8 @@ bool may_be_plain(chunk::ProgramOp program) {
 }  // namespace
 
 void add_plain(chunk::ProgramOp program) {
-  if (!may_be_plain(program)) return;
+  const bool has_one = program.getPlain() || program.getRefused();
+  if (has_one || !may_be_plain(program)) return;
   OpBuilder b(program);
   auto plain = cast<chunk::ProgramOp>(b.clone(*program));
   plain.setPlainAttr(b.getStrArrayAttr(scaling_inputs(program)));

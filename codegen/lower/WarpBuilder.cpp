@@ -401,7 +401,9 @@ Operand WarpBuilder::shared_operand(Value value) {
 
 // Whether one warp contracts the value's columns in several of its matrices.
 bool WarpBuilder::is_read_again(Value value) const {
+  // With scales there are no registers to spare. Of values over value columns a warp would load its own.
   if (owner_ != Owner::matrix || !chunk::ProgramOp(program_).getPlain()) return false;
+  if (placement_.space(value).columns == Axis::value) return false;
   int readers = 0;
   for (OpOperand& use : value.getUses()) {
     auto dot = dyn_cast<chunk::DotOp>(use.getOwner());

@@ -209,7 +209,8 @@ class Structure {
     auto round = dyn_cast<RoundOp>(op);
     bool slab = (load && load.getColumn() && !load.getTransposed()) || (store && store.getColumn()) ||
                 (vector && vector.getColumn()) || (parameter && parameter.getColumn()) ||
-                (round && !round.getOwn() && !round.getInScale() && !round.getAsIs()) || isa<WidenOp, WidenOverOp>(op);
+                (round && !round.getOwn() && !round.getInScale() && !round.getAsIs()) ||
+                isa<WidenOp, WidenOverOp, TimesUnitOp>(op);
     if (slab || (call && is_in_strips(call.getFunction()))) return success();
     return op->emitOpError("is nothing that tiles in strips are for");
   }
@@ -432,6 +433,8 @@ class Structure {
 
   LogicalResult expect_refusals(Operation* op, llvm::StringRef tensor) const {
     if (failed(expect_role(op, tensor, {"workspace"}))) return failure();
+    if (dtypes_.lookup(tensor) != "f32")
+      return op->emitOpError("\"") << tensor << "\" is of " << dtypes_.lookup(tensor) << "; expected f32";
     return expect_dims(op, tensor, "B,H," + std::to_string(signed_value(kernel_.getSegments())) + ",1");
   }
 

@@ -347,6 +347,23 @@ TEST_P(Backward, Guarded) {
   for (const Config& config : kDtypes) subject(rwkv7(), guarded(config)).check({2, 50, 2}, lower_decays);
 }
 
+// f32 gradients in strips, teams of one warp.
+TEST_P(Backward, GuardedConfigurations) {
+  subject(rwkv7(), guarded(of_teams(config_of("f16", "bf16", 32, 32), 2))).check({1, 70, 2});
+  for (const Definition& definition : {rwkv7(), rwkv6()})
+    subject(definition, guarded(of_teams(config_of("f16", "f32", 64, 64), 2))).check({1, 70, 2});
+}
+
+// Small keys and values under strong decays, which a product of both may not survive.
+TEST_P(Backward, GuardedSmallInputs) {
+  const Subject at = subject(rwkv7(), guarded(kDtypes[0]));
+  for (double factor : {0.3, 0.1, 0.03, 0.01})
+    at.check({1, 70, 2}, [&](Problem& problem) {
+      for (const char* name : {"r", "k", "v"}) scale(problem.values[name], factor);
+      for (double& w : problem.values["w"]) w += 6;
+    });
+}
+
 TEST_P(Backward, GuardedSegments) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
     Config config = guarded(of_teams(kDtypes[0], 2));

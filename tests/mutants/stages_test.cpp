@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "dsl/builtin.h"
+#include "runtime/error.h"
 #include "tests/mutants/edits.h"
 #include "tests/run/run.h"
 
@@ -33,6 +34,31 @@ TEST(Stages, TextFedBackGivesTheSameKernel) {
       EXPECT_EQ(fed_back(lower_to(rec, stage, {})), direct) << definition.name << ", stage " << static_cast<int>(stage);
     // Warp text has other names for arguments of blocks and for what one region calls like another.
     EXPECT_EQ(without_names(fed_back(lower_to(rec, Stage::warp, {}))), without_names(direct)) << definition.name;
+  }
+}
+
+// What plain programs and kernels refuse is for others, without which it would not be done.
+TEST(Stages, PlainTextsComeWithWhatTheyRefuse) {
+  const Config config{.scales = "guarded"};
+  const Source rec = source_from(rec_text(rwkv7(), config));
+  const auto error = [](std::string text, const std::string& from, const std::string& to) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    try {
+      fed_back(text.replace(at, from.size(), to));
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  const std::string chunk = lower_to(rec, Stage::chunk, config), warp = lower_to(rec, Stage::warp, config);
+  EXPECT_EQ(fed_back(chunk), lower_to(rec, Stage::cuda, config));
+  EXPECT_EQ(lower_to(source_from(chunk), Stage::cuda, config), lower_to(rec, Stage::cuda, config));
+  for (const auto& [text, what] : {std::pair{chunk, "a plain chunk.program"}, {warp, "a plain warp.kernel"}}) {
+    const std::size_t second = text.find(text.substr(0, text.find(' ')), 20);
+    EXPECT_NE(error(text, text.substr(second), "").find("whose refused one is missing"), std::string::npos);
+    EXPECT_NE(error(text, text.substr(0, second), "").find(what), std::string::npos);
+    EXPECT_NE(error(text, text, text.substr(second) + text.substr(0, second)).find(what), std::string::npos);
   }
 }
 

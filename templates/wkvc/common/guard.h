@@ -50,11 +50,15 @@ class Guard {
  public:
   WKVC_INLINE Guard(const TensorArg& refused, const Block& block) : block_(block), refusal_(refusal(refused, block)) {}
 
-  // Whether the largest elements of samples leave what f16 holds below them room enough: the smaller ones that lose
-  // digits don't count beside them.
+  // Whether the largest elements of samples leave what f16 holds below them room enough, for each input, and for
+  // products of any two: the smaller ones that lose digits don't count beside them.
   template <class... Sample>
   WKVC_INLINE void expect(Sample... largest) {
-    failed_ |= ((largest < kLeast) || ...);
+    const float all[] = {largest...};
+    float least = all[0], second = sizeof...(Sample) > 1 ? kMost : all[0];
+    WKVC_FOR(i, static_cast<int>(sizeof...(Sample)) - 1, second = scalar::min(second, scalar::max(least, all[i + 1])),
+             least = scalar::min(least, all[i + 1]));
+    failed_ |= !(least >= kLeast) || !(least * second >= kLeastProduct);
   }
   // The power of two that brings the gradients of these samples to where inputs are.
   template <class... Sample>
@@ -99,7 +103,7 @@ class Guard {
   }
 
  private:
-  static constexpr float kLeast = 0x1p-5f;
+  static constexpr float kLeast = 0x1p-5f, kLeastProduct = 0x1p-6f, kMost = 0x1p100f;
 
   WKVC_INLINE void leave(bool refuses) const {
     if (block_.warp == 0 && lanes::is_first()) *refusal_ = refuses ? 1.f : 0.f;

@@ -130,7 +130,9 @@ void lower_to_warp(Work& work, const Config& config) {
     bool summary = program.getSummary().has_value(), backward = program.getBackward();
     if (summary) maps = map_rows(program);
     if (program.getRecompute()) {
-      (program.getPlain() ? plain_recompute : recompute) = program;
+      // One that has no scales anyway is for both.
+      if (!program.getRefused()) plain_recompute = program;
+      if (!program.getPlain()) recompute = program;
       continue;
     }
     int blocks = summary ? 0 : backward ? config.backward_blocks : config.blocks;

@@ -18,8 +18,6 @@ constexpr std::array<std::string_view, 3> dtypes{"f16", "bf16", "f32"};
 
 std::string dtype(const JsonFields& fields, const char* key) { return std::string(dtypes[fields.one_of(key, dtypes)]); }
 
-constexpr std::array<std::string_view, 2> scales{"always", "guarded"};
-
 int multiple_of_16(const JsonFields& fields, const char* key) {
   const std::int64_t value = fields.integer(key, 16, std::numeric_limits<int>::max());
   if (value % 16 != 0) fields.wrong(key, fields.at(key), "a multiple of 16");
@@ -71,7 +69,7 @@ Config config_from(const json& object, const std::string& what) {
     if (!rec::is_cluster(config.cluster))
       fields.wrong("cluster", fields.at("cluster"), std::string(rec::clusters_text));
   }
-  if (fields.has("scales")) config.scales = scales[static_cast<std::size_t>(fields.one_of("scales", scales))];
+  if (fields.has("scales")) config.scales = scales_choices[fields.one_of("scales", scales_choices)];
   if (fields.has("blocks")) config.blocks = static_cast<int>(fields.integer("blocks", 1, max_blocks));
   if (fields.has("backward_blocks")) {
     config.backward_blocks = static_cast<int>(fields.integer("backward_blocks", 1, max_blocks));

@@ -68,13 +68,11 @@ bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) 
 
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) {
   std::vector<Config> space{base};
+  if (base.scales.empty()) space.front().scales = "guarded";  // faster wherever it was measured
   vary(space, base.chunk == 0, std::array{16, 32, 48, 64}, [](Config& config, int chunk) { config.chunk = chunk; });
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
   vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
        [](Config& config, int blocks) { config.blocks = blocks; });
-  // Faster wherever it was measured.
-  vary(space, base.scales.empty(), std::array{"guarded"},
-       [](Config& config, const char* when) { config.scales = when; });
   if (base.pass != "backward") vary_crews(space, base, limits);
   if (space.empty())
     user_error(

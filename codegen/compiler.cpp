@@ -33,12 +33,17 @@ void apply(chunk::ProgramOp op, const Config& config) {
   if (config.sram) op.setSramBudgetAttr(OpBuilder(op.getContext()).getI64IntegerAttr(config.sram));
 }
 
-// Where a plain kernel says what it refuses, and a refused one looks; of programs that follows from what they are.
-std::string refusals(chunk::ProgramOp program) { return program.getRecompute() ? "recompute" : ""; }
-std::string refusals(warp::KernelOp kernel) {
-  for (auto expect : kernel.getBody().getOps<warp::ExpectOp>()) return expect.getTensor().str();
-  for (auto only : kernel.getBody().getOps<warp::OnlyRefusedOp>()) return only.getTensor().str();
-  return "";
+// What a plain program or kernel has in common with the refused one, and with no other.
+std::string kind_of(chunk::ProgramOp program) {
+  const char* pass = program.getRecompute() ? " recompute" : program.getBackward() ? " backward" : " forward";
+  return program.getRecurrence().str() + pass + (program.getSummary() ? " summary" : "");
+}
+std::string kind_of(warp::KernelOp kernel) {
+  std::string refusals;
+  for (auto expect : kernel.getBody().getOps<warp::ExpectOp>()) refusals = expect.getTensor().str();
+  for (auto only : kernel.getBody().getOps<warp::OnlyRefusedOp>()) refusals = only.getTensor().str();
+  return kernel.getOp().str() + (kernel.getBackward() ? " backward " : " forward ") +
+         (kernel.getSummary() ? "summary " : "") + refusals;
 }
 
 // The passes of one recurrence, each once.
@@ -46,12 +51,7 @@ void check_distinct(ModuleOp module) {
   std::set<std::string> kinds;
   for (Operation& op : *module.getBody()) {
     std::string kind;
-    if (auto program = dyn_cast<chunk::ProgramOp>(op))
-      kind = program.getRecurrence().str() +
-             (program.getRecompute()  ? " recompute"
-              : program.getBackward() ? " backward"
-                                      : " forward") +
-             (program.getSummary() ? " summary" : "") + (program.getPlain() ? " plain" : "");
+    if (auto program = dyn_cast<chunk::ProgramOp>(op)) kind = kind_of(program) + (program.getPlain() ? " plain" : "");
     if (auto kernel = dyn_cast<warp::KernelOp>(op)) kind = kernel.getSymName().str();
     if (!kind.empty() && !kinds.insert(kind).second)
       user_error("the text holds '{}' twice; expected each pass of one recurrence once", kind);
@@ -63,9 +63,7 @@ template <class Op>
 void check_pairs(ModuleOp module) {
   Op plain;
   for (auto op : module.getBody()->getOps<Op>()) {
-    const bool follows = plain && op.getRefused() && op.getBackward() == plain.getBackward() &&
-                         op.getSummary().has_value() == plain.getSummary().has_value() &&
-                         refusals(op) == refusals(plain);
+    const bool follows = plain && op.getRefused() && kind_of(op) == kind_of(plain);
     if (follows != (plain || op.getRefused()))
       user_error(
           "the text of this stage has a plain {0} without a refused one of the same pass right behind it, or a refused "

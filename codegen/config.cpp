@@ -43,7 +43,7 @@ void check_backward_option(const Config& config, const char* option) {
 void check_config(const Config& config) {
   expect_one_of("--pass", config.pass, {"forward", "backward", "both"});
   expect_one_of("--arch", config.arch, {"sm_90a"});
-  if (!config.scales.empty()) expect_one_of("--scales", config.scales, {"always", "guarded"});
+  if (!config.scales.empty()) expect_one_of("--scales", config.scales, {scales_choices.begin(), scales_choices.end()});
   if (!config.saved.empty()) expect_one_of("--saved", config.saved, {"f32", "bf16", "f16"});
   expect_range("--blocks", config.blocks, 0, max_blocks);
   expect_range("--blocks", config.backward_blocks, 0, max_blocks);

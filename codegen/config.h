@@ -1,7 +1,9 @@
 // What can be said of a configuration by itself. Messages call its fields by the options of the command line.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/compiler.h"
@@ -9,6 +11,7 @@
 namespace wkvc {
 
 inline constexpr int max_blocks = 32;  // that a multiprocessor of sm_90 holds
+inline constexpr std::array<std::string_view, 2> scales_choices{"always", "guarded"};
 
 // Throws UserError for `option` (null: none was given) where there is no backward pass for it to say something of.
 void check_backward_option(const Config& config, const char* option);

@@ -213,7 +213,6 @@ Config ConfigOptions::parse() const {
   static constexpr std::array<std::string_view, 1> arches{"sm_90a"};
   static constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
   static constexpr std::array<std::string_view, 3> saved_dtypes{"f32", "bf16", "f16"};
-  static constexpr std::array<std::string_view, 2> scales_when{"always", "guarded"};
   Config config;
   if (head) parse_head(*head, config);
   config.io = one_of("--io", io, io_dtypes);
@@ -230,7 +229,7 @@ Config ConfigOptions::parse() const {
   if (pass) config.pass = one_of("--pass", pass, passes);
   if (save_every) config.save_every = parse_save_every(*save_every);
   config.saved = one_of("--saved", saved, saved_dtypes);
-  config.scales = one_of("--scales", scales, scales_when);
+  config.scales = one_of("--scales", scales, scales_choices);
   if (gradients) config.gradients = parse_gradients(*gradients);
   check_backward(config);
   return config;

@@ -205,8 +205,7 @@ OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk) {
                                           recurrence.getKeyDim(), recurrence.getValueDim(), recurrence.getCompute(),
                                           recurrence.getSramBudget(), /*backward=*/false, /*recompute=*/false,
                                           /*saved_every=*/0, /*saved=*/"f32", /*segments=*/1, /*summary=*/nullptr,
-                                          /*plain=*/nullptr,
-                                          /*refused=*/false);
+                                          /*plain=*/nullptr, /*refused=*/false);
   builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
   Lowering(recurrence, builder, plan).run();
   return module;

@@ -19,6 +19,7 @@ WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, const Cre
       buffers_(program, placement_, builder, crew, saved, spaces, first_phase),
       copies_(program, placement_, buffers_, builder, saved) {
   if (crew.teams > 1 && !program.getPlain()) sum_scales_ = find_sum_scales(program, placement_);
+  last_decay_ = find_last_decay();
 }
 
 //===- Inputs ----------------------------------------------------------------------------------------------------===//
@@ -265,7 +266,7 @@ void WarpBuilder::compute_all(const std::vector<Operation*>& ops) {
     else
       compute(op);
   }
-  for (auto& [output, x] : outputs) x = given(output.getX());
+  for (auto& [output, x] : outputs) x = times_unit(output.getX());
   for (auto& [output, x] : outputs) store(output, x);
 }
 
@@ -363,7 +364,7 @@ Value WarpBuilder::over_unit(Value input, Value x) {
   return create<warp::TimesUnitOp>(x, unit_, /*over=*/true, /*of_state=*/false);
 }
 
-Value WarpBuilder::given(Value result) {
+Value WarpBuilder::times_unit(Value result) {
   Value x = tile(result);
   if (!unit_) return x;
   return create<warp::TimesUnitOp>(x, unit_, /*over=*/false, /*of_state=*/false);
@@ -532,19 +533,18 @@ void WarpBuilder::store(chunk::OutputOp op, Value x) {
 }
 
 void WarpBuilder::compute(Operation* op) {
-  if (isa<chunk::UpdateOp>(op) && state_decays_later()) {
-    auto decay = op->getOperand(0).getDefiningOp<chunk::MulOp>();
-    next_ = create<warp::DecayingOp>(tile(decay.getX()), tile(decay.getY()));
-    set_name(next_, name_of(decay.getResult()));
+  if (op == last_decay_) return;  // but for the update
+  if (isa<chunk::UpdateOp>(op) && last_decay_) {
+    next_ = create<warp::DecayingOp>(tile(last_decay_.getX()), tile(last_decay_.getY()));
+    set_name(next_, name_of(last_decay_.getResult()));
   } else if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) {
     next_ = tile(op->getOperand(0));
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
-    create<warp::AddVectorOp>(given(sum.getX()), buffers_.sums().find(op)->second.value,
+    create<warp::AddVectorOp>(times_unit(sum.getX()), buffers_.sums().find(op)->second.value,
                               owner_ == Owner::slab ? column_ : Value());
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
-    if (isa_and_nonnull<chunk::UpdateOp>(user) && state_decays_later()) return;
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));
     // A part of a sum is not the sum: that is read once all parts are there.

@@ -41,7 +41,7 @@ class WarpBuilder {
   bool state_carries_scale(bool saved) const;
   bool state_shares_scale(bool saved) const;
   // Whether its last decay in a chunk is left to its first one in the next.
-  bool state_decays_later() const;
+  bool state_decays_later() const { return static_cast<bool>(last_decay_); }
   bool has_sums() const { return !buffers_.sums().empty(); }
   bool has_finish() const { return phases_after_rows() > 0; }
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
@@ -74,6 +74,7 @@ class WarpBuilder {
   bool shares_scale(chunk::RoundOp round) const;
   bool leaves_scale(chunk::RoundOp round) const;
   const SumScales* sum_scales_of(mlir::Operation* state) const;  // null if it has none
+  chunk::MulOp find_last_decay();
   bool is_product(mlir::Operation* dot) const;
   bool is_as_is(mlir::Operation* round) const;
   std::optional<int> number_warp();
@@ -110,7 +111,7 @@ class WarpBuilder {
   mlir::Value loaded(mlir::Value value);
   bool has_unit(mlir::Value input) const;                   // that is a gradient
   mlir::Value over_unit(mlir::Value input, mlir::Value x);  // of its f32 values x
-  mlir::Value given(mlir::Value result);                    // a gradient, in registers, as it goes out
+  mlir::Value times_unit(mlir::Value result);               // a gradient, in registers, as it goes out
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
@@ -165,7 +166,8 @@ class WarpBuilder {
   // Inputs over their scales, of the slab being built.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
   mlir::Value state_, next_;
-  mlir::Value unit_;  // null: none
+  chunk::MulOp last_decay_;  // which is left to the next chunk; null: none
+  mlir::Value unit_;         // null: none
 };
 
 }  // namespace wkvc

@@ -47,24 +47,24 @@ bool WarpBuilder::state_shares_scale(bool saved) const {
   return scales && scales->of_block;
 }
 
-// The product that the state of the next chunk is; null if it is none.
-static chunk::MulOp last_decay(chunk::ProgramOp program) {
-  auto update = *program.getBody().getOps<chunk::UpdateOp>().begin();
-  auto product = update.getX().getDefiningOp<chunk::MulOp>();
-  const bool by_row = product && chunk::rows(product.getY()) == 1 && chunk::rows(product.getX()) > 1;
-  return by_row && product->hasOneUse() ? product : chunk::MulOp();
+// Of a tile, first, and a row.
+static bool is_by_row(chunk::MulOp product) {
+  return product && chunk::rows(product.getX()) > 1 && chunk::rows(product.getY()) == 1;
 }
 
 // Where teams of their own prepare rows ahead, the chain of states is what takes time; where scales don't, there are
 // registers for the row. All that reads the state is to begin with a product of it and a row.
-bool WarpBuilder::state_decays_later() const {
-  chunk::ProgramOp program = program_;
-  if (crew_.rounds == 1 || !program.getPlain() || !last_decay(program)) return false;
-  Operation* state = state_of(/*saved=*/false);
-  return llvm::all_of(state->getUsers(), [&](Operation* user) {
+chunk::MulOp WarpBuilder::find_last_decay() {
+  if (crew_.rounds == 1 || !program_.getPlain()) return {};
+  auto update = *program_.getBody().getOps<chunk::UpdateOp>().begin();
+  auto decay = update.getX().getDefiningOp<chunk::MulOp>();
+  if (!is_by_row(decay) || !decay->hasOneUse()) return {};
+  Value state = state_of(/*saved=*/false)->getResult(0);
+  const bool first_by_rows = llvm::all_of(state.getUsers(), [&](Operation* user) {
     auto product = dyn_cast<chunk::MulOp>(user);
-    return product && product.getX() == state->getResult(0) && chunk::rows(product.getY()) == 1;
+    return is_by_row(product) && product.getX() == state;
   });
+  return first_by_rows ? decay : chunk::MulOp();
 }
 
 // First: other operands take their scale from it.

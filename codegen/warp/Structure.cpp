@@ -625,6 +625,7 @@ class Structure {
       return op->emitOpError("takes no sum that carries a scale: take what warp.without_scale gives");
     return success();
   }
+
   // States that are still to be multiplied by a row, where that is understood.
   LogicalResult verify_decaying(Operation* op) {
     auto decays = [&](Value x) { return decaying_.contains(x); };

@@ -197,6 +197,12 @@ TEST_F(Programs, MistakesAreRefusedBeforeAnythingRuns) {
 }
 
 // The second kernel of this text reads the initial state after the first has written the final one.
+std::string reading_the_state_later() {
+  const std::string without = edited(tiny_program(), R"("name":"dfinal_state")", R"("name":"x1")");
+  return edited(edited(without, R"("role":"final_state_gradient")", R"("role":"initial_state")"), R"("name":"x1")",
+                R"("name":"initial_state")");
+}
+
 TEST_F(Programs, StatesInPlaceUnlessReadLater) {
   const LaunchSize size{1, 5, 1};
   TinyTraining training(size);
@@ -204,11 +210,7 @@ TEST_F(Programs, StatesInPlaceUnlessReadLater) {
   NamedTensors tensors = views(training, internals);
   tensors["final_state"].data = tensors["initial_state"].data;
   EXPECT_NO_THROW(program.launch(tensors, size));
-  const Program later =
-      Program::load(edited(edited(edited(tiny_program(), R"("name":"dfinal_state")", R"("name":"x1")"),
-                                  R"("role":"final_state_gradient")", R"("role":"initial_state")"),
-                           R"("name":"x1")", R"("name":"initial_state")"),
-                    Target::host);
+  const Program later = Program::load(reading_the_state_later(), Target::host);
   tensors.erase("dfinal_state");
   expect_error([&] { later.launch(tensors, size); }, {"in place", "\"tiny_backward\" reads the initial state later"});
 }
@@ -221,11 +223,9 @@ TEST_F(Programs, StatesInPlaceForWhatWasRefused) {
   NamedTensors tensors = views(training, internals);
   tensors["final_state"].data = tensors["initial_state"].data;
   tensors.erase("dfinal_state");
-  const std::string later = edited(edited(edited(tiny_program(), R"("name":"dfinal_state")", R"("name":"x1")"),
-                                          R"("role":"final_state_gradient")", R"("role":"initial_state")"),
-                                   R"("name":"x1")", R"("name":"initial_state")");
   const Program again = Program::load(
-      edited(later, R"("kernel":"tiny_backward",)", R"("kernel":"tiny_backward","refused":1,)"), Target::host);
+      edited(reading_the_state_later(), R"("kernel":"tiny_backward",)", R"("kernel":"tiny_backward","refused":1,)"),
+      Target::host);
   EXPECT_NO_THROW(again.launch(tensors, size));
 }
 

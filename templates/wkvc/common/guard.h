@@ -80,9 +80,7 @@ class Guard {
     if constexpr (is_same<X, T>) {
       WKVC_EACH_UNIT(T, R, C, sum_ = plus_nothing(sum_, x.block[i][j].unit[u], T{}));
     } else {
-      typename Unit<X>::type sum{};
-      WKVC_EACH_UNIT(X, R, C, sum = plus_nothing(sum, x.block[i][j].unit[u], X{}));
-      failed_ |= is_nan(sum, X{});
+      failed_ |= !is_finite(x);
     }
   }
   template <class Axis, int N>
@@ -95,15 +93,20 @@ class Guard {
   // who meet at barrier `Id`: 0 if these are all warps, else one that no team has.
   template <int Warps, int Id = 0, int R, int C>
   WKVC_INLINE bool refuses(const Tile<f32, R, C>& state) const {
-    float sum = 0.f;
-    WKVC_EACH_ELEMENT(R, C, sum = plus_nothing(sum, state.block[i][j].unit[e], f32{}));
-    const bool any = block_.template any<Id>(Warps, failed_ || is_nan(sum, f32{}) || is_nan(sum_, T{}));
+    const bool any = block_.template any<Id>(Warps, failed_ || !is_finite(state) || is_nan(sum_, T{}));
     leave(any);
     return any;
   }
 
  private:
   static constexpr float kLeast = 0x1p-5f, kLeastProduct = 0x1p-6f, kMost = 0x1p100f;
+
+  template <class X, int R, int C, class L>
+  static WKVC_INLINE bool is_finite(const Tile<X, R, C, L>& x) {
+    typename Unit<X>::type sum{};
+    WKVC_EACH_UNIT(X, R, C, sum = plus_nothing(sum, x.block[i][j].unit[u], X{}));
+    return !is_nan(sum, X{});
+  }
 
   WKVC_INLINE void leave(bool refuses) const {
     if (block_.warp == 0 && lanes::is_first()) *refusal_ = refuses ? 1.f : 0.f;

@@ -5,35 +5,27 @@
 
 namespace wkvc {
 
-// The elements of a row slot lie in runs of kAdjacent neighbouring columns, which one access moves where a tensor is
-// aligned: where run n of a block begins, and in which register of slot s.
-inline constexpr int kRuns = layout::kColumnSlots / layout::kAdjacent;
-WKVC_INLINE int run_column(int n) { return layout::column_of_slot(layout::kAdjacent * n); }
-template <class T>
-WKVC_INLINE constexpr int run_unit(int s, int n) {
-  return layout::element(s, layout::kAdjacent * n) / Unit<T>::elements;
-}
-
-// Row slot s of block row i, of which this lane's first element in a row of a tensor is at `to`.
+// What this lane has of row slot s of block row i, to a row of a tensor in which its first run is at `to`.
 template <class T, int R, int C>
 WKVC_INLINE void store_row_slot(T* to, const Tile<T, R, C>& x, int i, int s, bool aligned) {
-  WKVC_FOR_PLACES(once, 1, j, C / 16, n, kRuns,
-                  memory::store_adjacent(to + 16 * j + (run_column(n) - run_column(0)),
-                                         x.block[i][j].unit + run_unit<T>(s, n), aligned));
+  const int first = memory::run_column<T>(0);
+  WKVC_FOR_PLACES(once, 1, j, C / 16, n, memory::kRuns<T>,
+                  memory::store_run(to + 16 * j + (memory::run_column<T>(n) - first),
+                                    x.block[i][j].unit + memory::run_unit<T>(s, n), aligned));
 }
 // The same from a row that begins at `from`.
 template <int R, int C>
 WKVC_INLINE void load_row_slot(Tile<f32, R, C>& x, const f32* from, int i, int s, bool aligned) {
-  WKVC_FOR_PLACES(
-      once, 1, j, C / 16, n, kRuns,
-      memory::load_adjacent(from + 16 * j + run_column(n), x.block[i][j].unit + run_unit<f32>(s, n), aligned));
+  WKVC_FOR_PLACES(once, 1, j, C / 16, n, memory::kRuns<f32>,
+                  memory::load_run(from + 16 * j + memory::run_column<f32>(n),
+                                   x.block[i][j].unit + memory::run_unit<f32>(s, n), aligned));
 }
 
 // Rows of a tensor, `stride` elements from one to the next.
 template <class T, int R, int C>
 WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x, bool aligned) {
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
-                  store_row_slot(to + PerRow::position<R>(i, s) * stride + run_column(0), x, i, s, aligned));
+                  store_row_slot(to + PerRow::position<R>(i, s) * stride + memory::run_column<T>(0), x, i, s, aligned));
 }
 template <int R, int C>
 WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool aligned) {
@@ -50,10 +42,11 @@ struct OutputRows {
 
   WKVC_INLINE OutputRows(const TensorArg& t, const BlockBase& block)
       : stride(row_stride(t)),
-        own(memory::kept_apart(global_row<T>(t, block, 0) + PerRow::position<16>(0, 0) * stride + run_column(0))) {}
+        own(memory::kept_apart(global_row<T>(t, block, 0) + PerRow::position<16>(0, 0) * stride +
+                               memory::run_column<T>(0))) {}
 };
 
-// What the tokens of a chunk have in columns from col0 on.
+// What the tokens of a chunk have in columns from col0 on, in runs.
 template <class T, int R, int C>
 struct Output {
   OutputRows<T> rows;
@@ -66,15 +59,20 @@ struct Output {
   }
 };
 
+template <class T, int R, int C>
+WKVC_INLINE Tile<T, R, C> in_runs(Tile<T, R, C> x) {
+  WKVC_FOR_PLACES(i, R / 16, j, C / 16, once, 1, x.block[i][j] = memory::in_runs(x.block[i][j]));
+  return x;
+}
 // Rounds to T.
 template <class T, int R, int C>
 WKVC_INLINE Output<T, R, C> output(const OutputRows<T>& rows, int col0, const Tile<f32, R, C>& x) {
-  return {rows, col0, round<T>(x)};
+  return {rows, col0, in_runs(round<T>(x))};
 }
 // The same for a tile that holds [columns of the tensor x tokens].
 template <class T, int R, int C>
 WKVC_INLINE Output<T, C, R> output_transposed(const OutputRows<T>& rows, int col0, const Tile<f32, R, C>& x) {
-  return {rows, col0, transpose(round<T>(x))};
+  return {rows, col0, in_runs(transpose(round<T>(x)))};
 }
 
 // Writes the first `valid` tokens of a chunk. One test for all that a lane has of a row: tests cost the compiler time.

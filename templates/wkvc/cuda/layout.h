@@ -15,7 +15,6 @@ inline constexpr int kElements = 8;
 inline constexpr int kRowSlots = 2;
 inline constexpr int kColumnSlots = 4;
 inline constexpr int kRowGroups = 8;  // row = slot * kRowGroups + group
-inline constexpr int kAdjacent = 2;   // elements e, e+1, … of one row in neighbouring columns
 
 WKVC_INLINE constexpr int row_slot(int element) { return element / 2 % 2; }
 WKVC_INLINE constexpr int column_slot(int element) { return element / 4 * 2 + element % 2; }

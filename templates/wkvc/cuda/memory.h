@@ -24,8 +24,40 @@ WKVC_INLINE T* kept_apart(T* address) {
   return static_cast<T*>(ptx::kept_apart(address));
 }
 
-// Global memory: the elements of kAdjacent columns, in one access where `aligned`.
-WKVC_INLINE void load_adjacent(const float* from, float* x, bool aligned) {
+// To and from rows in global memory a lane's elements of a row slot are moved in runs of neighbouring columns, one
+// access for each where a tensor is aligned: which column of a block run n begins with, and which register.
+template <class T>
+inline constexpr int kRuns = 1;
+template <>
+inline constexpr int kRuns<f32> = 2;
+
+template <class T>
+WKVC_INLINE int run_column(int n) {
+  if constexpr (is_same<T, f32>) return layout::column_of_slot(2 * n);
+  return ptx::lane() % 4 / 2 * 4 + ptx::lane() % 2 * 8;
+}
+template <class T>
+WKVC_INLINE constexpr int run_unit(int s, int n) {
+  return is_same<T, f32> ? layout::element(s, 2 * n) : 2 * s;
+}
+
+// The lanes 2n and 2n + 1 of a row have two columns each of its first half, and of its second. Each then has four of
+// one half, so that a store fills sectors of 32 bytes, and takes half as long.
+template <class T>
+WKVC_INLINE Fragment<T> in_runs(const Fragment<T>& x) {
+  const bool odd = ptx::lane() % 2 == 1;
+  Fragment<T> y;
+  const auto exchange = [&](int s) WKVC_INLINE_LAMBDA {
+    const u32 others = ptx::shuffle_xor(odd ? x.unit[s] : x.unit[2 + s], 1);
+    y.unit[2 * s] = odd ? others : x.unit[s];
+    y.unit[2 * s + 1] = odd ? x.unit[2 + s] : others;
+  };
+  WKVC_FOR(s, layout::kRowSlots, exchange(s));
+  return y;
+}
+WKVC_INLINE Fragment<f32> in_runs(const Fragment<f32>& x) { return x; }
+
+WKVC_INLINE void load_run(const float* from, float* x, bool aligned) {
   if (aligned) {
     fragment::load_pair(from, x);
   } else {
@@ -33,17 +65,7 @@ WKVC_INLINE void load_adjacent(const float* from, float* x, bool aligned) {
     x[1] = from[1];
   }
 }
-template <class T>
-WKVC_INLINE void load_adjacent(const T* from, float* x, bool aligned) {
-  if (aligned) {
-    unpack(*reinterpret_cast<const u32*>(from), x, T{});
-  } else {
-    x[0] = scalar::widen(from[0]);
-    x[1] = scalar::widen(from[1]);
-  }
-}
-
-WKVC_INLINE void store_adjacent(float* to, const float* units, bool aligned) {
+WKVC_INLINE void store_run(float* to, const float* units, bool aligned) {
   if (aligned) {
     fragment::store_pair(to, units);
   } else {
@@ -52,12 +74,11 @@ WKVC_INLINE void store_adjacent(float* to, const float* units, bool aligned) {
   }
 }
 template <class T>
-WKVC_INLINE void store_adjacent(T* to, const u32* units, bool aligned) {
+WKVC_INLINE void store_run(T* to, const u32* units, bool aligned) {
   if (aligned) {
-    *reinterpret_cast<u32*>(to) = *units;
+    *reinterpret_cast<uint2*>(to) = make_uint2(units[0], units[1]);
   } else {
-    to[0].bits = static_cast<u16>(*units);
-    to[1].bits = static_cast<u16>(*units >> 16);
+    WKVC_FOR(n, 2, to[2 * n].bits = static_cast<u16>(units[n]), to[2 * n + 1].bits = static_cast<u16>(units[n] >> 16));
   }
 }
 

@@ -13,7 +13,6 @@ inline constexpr int kElements = 256;
 inline constexpr int kRowSlots = 16;
 inline constexpr int kColumnSlots = 16;
 inline constexpr int kRowGroups = 1;  // row = slot * kRowGroups + group
-inline constexpr int kAdjacent = 1;   // elements e, e+1, … of one row in neighbouring columns
 
 constexpr int row_slot(int element) { return element / 16; }
 constexpr int column_slot(int element) { return element % 16; }

@@ -25,13 +25,28 @@ T* kept_apart(T* address) {
   return address;
 }
 
-// Global memory: kAdjacent elements, which is one here.
+// To and from rows in global memory: runs of one column.
 template <class T>
-void load_adjacent(const T* from, float* x, bool) {
-  *x = scalar::widen(*from);
+inline constexpr int kRuns = 16;
+
+template <class T>
+int run_column(int n) {
+  return n;
 }
 template <class T>
-void store_adjacent(T* to, const T* units, bool) {
+constexpr int run_unit(int s, int n) {
+  return layout::element(s, n);
+}
+template <class T>
+const Fragment<T>& in_runs(const Fragment<T>& x) {
+  return x;
+}
+template <class T>
+void load_run(const T* from, T* units, bool) {
+  *units = *from;
+}
+template <class T>
+void store_run(T* to, const T* units, bool) {
   *to = *units;
 }
 

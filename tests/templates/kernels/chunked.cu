@@ -113,6 +113,6 @@ WKVC_INLINE void chunked(const KernelArgs<9>& args, const Block& block) {
   store_state(S, args.tensor[8], block, v);
 }
 
-WKVC_KERNEL(chunked_bf16_f16, 9, 4, 4) { chunked<bf16, f16>(args, block); }
-WKVC_KERNEL(chunked_bf16_bf16, 9, 4, 4) { chunked<bf16, bf16>(args, block); }
+WKVC_KERNEL(chunked_bf16_f16, 9, 4, 3) { chunked<bf16, f16>(args, block); }
+WKVC_KERNEL(chunked_bf16_bf16, 9, 4, 3) { chunked<bf16, bf16>(args, block); }
 WKVC_KERNEL(chunked_f32_f32, 9, 4, 2) { chunked<f32, f32>(args, block); }

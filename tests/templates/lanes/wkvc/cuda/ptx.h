@@ -70,6 +70,7 @@ inline float shuffle(float x, int source) { return float_of(shuffle(bits_of(x), 
 inline float shuffle_or_own(float x, int source) { return shuffle(x, source >= 0 && source < 32 ? source : lane()); }
 inline float shuffle_up(float x, int lanes) { return shuffle_or_own(x, lane() - lanes); }
 inline float shuffle_down(float x, int lanes) { return shuffle_or_own(x, lane() + lanes); }
+inline u32 shuffle_xor(u32 x, int mask) { return shuffle(x, lane() ^ mask); }
 inline float shuffle_xor(float x, int mask) { return shuffle(x, lane() ^ mask); }
 inline void sync_warp() { exchange({0}); }
 inline u32 reduce_max(u32 x) {

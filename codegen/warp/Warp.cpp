@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "codegen/rec/Limits.h"
+#include "codegen/warp/Rules.h"
 
 using namespace mlir;
 
@@ -77,7 +78,6 @@ namespace {
 
 llvm::ArrayRef<int64_t> shape_of(Value x) { return llvm::cast<ShapedType>(x.getType()).getShape(); }
 Type element_of(Value x) { return llvm::cast<ShapedType>(x.getType()).getElementType(); }
-int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
 
 bool has_shape(Value x, int64_t rows, int64_t columns) {
   auto shape = shape_of(x);

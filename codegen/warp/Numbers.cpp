@@ -1,0 +1,164 @@
+// A kernel's numbers: warps, teams, blocks and bytes, and what follows from them alone.
+#include <llvm/ADT/StringExtras.h>
+
+#include "codegen/rec/Limits.h"
+#include "codegen/rec/Names.h"
+#include "codegen/warp/Rules.h"
+
+using namespace mlir;
+
+namespace wkvc::warp {
+
+namespace {
+
+constexpr const char* maps_text = "full or diagonal";
+bool is_map(llvm::StringRef kind) { return kind == "full" || kind == "diagonal"; }
+
+// Of tensors that are no recurrence's own.
+bool is_own_name(llvm::StringRef name) {
+  return name == "initial_state" || name == "segment_states" || name == "segment_gradients";
+}
+
+LogicalResult verify_architecture(KernelOp kernel) {
+  llvm::StringRef arch = kernel.getArch();
+  int major_minor = 0;
+  bool known =
+      arch.consume_front("sm_") && !arch.consumeInteger(10, major_minor) && major_minor >= 90 && major_minor < 1000;
+  if (known && arch.size() <= 1 && llvm::all_of(arch, llvm::isAlpha)) return success();
+  return kernel.emitOpError() << "arch is \"" << kernel.getArch() << "\"; expected for example sm_90a";
+}
+
+int64_t map_rows(KernelOp kernel) {
+  if (!kernel.getSummary()) return 0;
+  return *kernel.getSummary() == "full" ? signed_value(kernel.getKeyDim()) : 16;
+}
+
+int64_t slots(KernelOp kernel) { return round_chunks(kernel) * signed_value(kernel.getRounds()); }
+
+LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
+  int64_t teams = signed_value(kernel.getTeams()), of_team = signed_value(kernel.getOfTeam());
+  if (!in_range(kernel.getTeams(), 1, rec::max_teams) || warps % teams)
+    return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its " << warps
+                                << " warps, up to " << rec::max_teams;
+  if (of_team && kernel.getRounds() == 1)
+    return kernel.emitOpError() << "gives " << of_team
+                                << " bytes to a team for all rounds; expected 0 where there are no 2";
+  const int64_t bytes = signed_value(kernel.getSharedBytes());
+  if (of_team < 0 || of_team % 16 || of_team > bytes / teams)
+    return kernel.emitOpError() << "gives " << of_team << " bytes of " << bytes / teams
+                                << " to a team for all rounds; expected a multiple of 16, no more than there are";
+  bool even = (bytes - teams * of_team) % slots(kernel) == 0 && slot_bytes(kernel) % 16 == 0;
+  if (teams > 1 && !even)
+    return kernel.emitOpError() << "has " << bytes << " bytes of shared memory for " << round_chunks(kernel)
+                                << " teams; expected a multiple of 16 for each"
+                                << (kernel.getRounds() > 1 ? " and for each of its rounds" : "");
+  return success();
+}
+
+// Teams of warps of their own, behind those of the rows.
+LogicalResult verify_crew(KernelOp kernel, int64_t row_warps) {
+  int64_t warps = signed_value(kernel.getWarps());
+  if (kernel.getBackward() || signed_value(kernel.getTeams()) < 2)
+    return kernel.emitOpError("has 2 rounds; those are of several teams, in a forward kernel");
+  if (warps <= row_warps)
+    return kernel.emitOpError() << "has " << warps << " warps, " << row_warps
+                                << " of them for rows; expected more, of teams";
+  return verify_slots(kernel, warps - row_warps);
+}
+
+// Blocks that share the rows of a head.
+LogicalResult verify_cluster(KernelOp kernel, int64_t rows) {
+  const int64_t cluster = signed_value(kernel.getCluster());
+  if (!rec::is_cluster(cluster))
+    return kernel.emitOpError() << "is of clusters of " << cluster << " blocks; expected " << rec::clusters_text;
+  if (cluster > 1 && kernel.getRounds() == 1)
+    return kernel.emitOpError("is of clusters of blocks, which kernels of 2 rounds are for");
+  if (rows / 16 % cluster)
+    return kernel.emitOpError() << "has " << rows << " rows for " << cluster << " blocks; expected 16 for each warp";
+  return success();
+}
+
+LogicalResult verify_numbers(KernelOp kernel) {
+  if (!in_range(kernel.getWarps(), 1, rec::max_warps))
+    return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
+  if (!in_range(kernel.getBlocks(), 1, 32))
+    return kernel.emitOpError("a multiprocessor holds 1 to 32 blocks, not ") << signed_value(kernel.getBlocks());
+  for (auto [what, extent] : {std::pair{"chunk", kernel.getChunk()}, std::pair{"key_dim", kernel.getKeyDim()},
+                              std::pair{"value_dim", kernel.getValueDim()}})
+    if (!rec::is_extent(signed_value(extent)))
+      return kernel.emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
+  int64_t rows = signed_value(kernel.getValueDim()) + map_rows(kernel);
+  if (!in_range(kernel.getRounds(), 1, rec::max_rounds))
+    return kernel.emitOpError() << "has " << signed_value(kernel.getRounds()) << " rounds; expected 1 or 2";
+  const bool ahead = signed_value(kernel.getRounds()) > 1;
+  if (failed(verify_cluster(kernel, rows))) return failure();
+  if (kernel.getPlain() && kernel.getRefused())
+    return kernel.emitOpError("is plain, and for what a plain one refuses; expected one of them");
+  if (kernel.getPlain() && ahead && signed_value(kernel.getTeams()) == rec::max_teams)
+    return kernel.emitOpError() << "is plain, and has " << rec::max_teams
+                                << " teams beside those of the state, who need "
+                                << "a barrier, too; expected fewer";
+  if (kernel.getPlain() && kernel.getCluster() > 1)
+    return kernel.emitOpError("is plain, and of clusters of blocks, which can't refuse together");
+  if (!ahead && rows != 16 * signed_value(kernel.getWarps()))
+    return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for " << rows
+                                      << " rows of states and maps; expected one for each 16";
+  if (int64_t segments = signed_value(kernel.getSegments()); !rec::is_segment_count(segments))
+    return kernel.emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
+  if (kernel.getSummary() && !is_map(*kernel.getSummary()))
+    return kernel.emitOpError() << "has a \"" << *kernel.getSummary() << "\" map; expected " << maps_text;
+  if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
+    return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
+                                << " bytes of shared memory; a block has at most " << rec::max_sram;
+  return ahead ? verify_crew(kernel, rows / 16 / signed_value(kernel.getCluster()))
+               : verify_slots(kernel, signed_value(kernel.getWarps()));
+}
+
+}  // namespace
+
+int64_t row_warps(KernelOp kernel) {
+  if (kernel.getRounds() == 1) return signed_value(kernel.getWarps());
+  return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / (16 * signed_value(kernel.getCluster()));
+}
+
+int64_t round_chunks(KernelOp kernel) { return signed_value(kernel.getTeams()) * signed_value(kernel.getCluster()); }
+
+int64_t slot_bytes(KernelOp kernel) {
+  const int64_t of_teams = signed_value(kernel.getTeams()) * signed_value(kernel.getOfTeam());
+  const int64_t each = (signed_value(kernel.getSharedBytes()) - of_teams) / slots(kernel);
+  return kernel.getRounds() > 1 ? each - kSlotMbarriers : each;
+}
+
+bool is_of_team(Value shared) {
+  Operation* op = shared.getDefiningOp();
+  if (!isa_and_nonnull<RingOp, BufferOp, FloatsOp>(op)) return false;
+  return op->getAttrOfType<IntegerAttr>("offset").getInt() < signed_value(op->getParentOfType<KernelOp>().getOfTeam());
+}
+
+int64_t team_warps(KernelOp kernel) {
+  int64_t behind = signed_value(kernel.getWarps()) - row_warps(kernel);
+  return (kernel.getRounds() == 1 ? row_warps(kernel) : behind) / signed_value(kernel.getTeams());
+}
+
+LogicalResult CombineOp::verify() {
+  for (llvm::StringRef name : {getSymName(), getOp(), getInitial(), getWorkspace()})
+    if (auto fault = rec::name_fault(name); fault && !is_own_name(name)) return emitOpError() << *fault;
+  if (!is_map(getMap())) return emitOpError() << "has a \"" << getMap() << "\" map; expected " << maps_text;
+  if (int64_t segments = signed_value(getSegments()); segments < 2 || !rec::is_segment_count(segments))
+    return emitOpError() << "combines " << segments << " segments; expected 2 to " << rec::max_segments;
+  for (auto [what, extent] : {std::pair{"key_dim", getKeyDim()}, std::pair{"value_dim", getValueDim()}})
+    if (!rec::is_extent(signed_value(extent)))
+      return emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
+  return success();
+}
+
+LogicalResult KernelOp::verify() {
+  for (llvm::StringRef name : {getSymName(), getOp()})
+    if (auto fault = rec::name_fault(name)) return emitOpError() << *fault;
+  if (!rec::is_compute(getCompute()))
+    return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
+  if (failed(verify_architecture(*this))) return failure();
+  return verify_numbers(*this);
+}
+
+}  // namespace wkvc::warp

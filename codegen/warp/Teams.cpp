@@ -1,0 +1,150 @@
+// What is the teams' to do, and what others do with what they have prepared.
+#include "codegen/warp/Rules.h"
+
+using namespace mlir;
+
+namespace wkvc::warp {
+
+namespace {
+
+class TeamRules {
+ public:
+  explicit TeamRules(KernelOp kernel) : kernel_(kernel) {}
+
+  LogicalResult verify(Operation* op) const {
+    auto loop = dyn_cast<LoopOp>(op);
+    bool over_rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
+    if (op->getParentOfType<TeamOp>() && is_of_rows(op))
+      return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
+    if (rounds() == 1 && isa<PrepareOp, ClaimOp, PublishOp, AwaitOp, ReleaseOp>(op))
+      return op->emitOpError("belongs in a kernel of 2 rounds");
+    if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
+    if (teams() == 1) {
+      if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
+      return success();
+    }
+    if (loop && !over_rounds) return op->emitOpError("is over what a kernel of teams has none of: it goes by rounds");
+    if (isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
+      return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
+    bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
+    if (isa<StoreSumOp>(op) && !is_of_all_slots(op))
+      return op->emitOpError("sums what all slots have: it belongs outside the loop over rounds");
+    bool of_chunk = of_ring || isa<OnWarpOp, CopyOp>(op) || (isa<SlabsOp>(op) && !is_of_all_slots(op));
+    if (of_chunk && !op->getParentOfType<TeamOp>())
+      return op->emitOpError("is a team's to do: it belongs in a warp.team");
+    auto round = op->getParentOfType<LoopOp>();
+    bool in_slot = op->getParentOfType<TeamOp>() || (round && round.getOver() == "round");
+    if (!in_slot && !is_of_all_slots(op) && llvm::any_of(op->getOperands(), [](Value x) { return lies_in_slot(x); }))
+      return op->emitOpError("uses a slot's buffers outside a warp.team and the loop over a round");
+    if (auto ring = dyn_cast<RingOp>(op); ring && signed_value(ring.getStages()) != 1)
+      return op->emitOpError() << "has " << signed_value(ring.getStages()) << " stages; expected 1 in each slot";
+    return success();
+  }
+
+ private:
+  int64_t teams() const { return signed_value(kernel_.getTeams()); }
+  int64_t rounds() const { return signed_value(kernel_.getRounds()); }
+
+  // Of the rows of a state, or of values, that a warp has by its number in the block, or the part of all such warps.
+  static bool is_of_rows(Operation* op) {
+    auto load = dyn_cast<LoadOp>(op);
+    auto store = dyn_cast<StoreOp>(op);
+    auto output = dyn_cast<StoreOutputOp>(op);
+    auto add = dyn_cast<AddVectorOp>(op);
+    auto parameter = dyn_cast<ParameterOp>(op);
+    auto publish = dyn_cast<PublishMaxOp>(op);
+    auto part = dyn_cast<StoreVectorOp>(op);
+    return isa<LoadStateOp, StoreStateOp, StartSummaryOp, LoadSavedOp, SaveStateOp, KeepStateOp, CopySavedOp,
+               LoadStagedOp, StageStateOp>(op) ||
+           (load && (load.getOwn() || load.getOwnRows())) || (store && (store.getOwnRows() || store.getOwnColumns())) ||
+           (output && !output.getColumn()) || (add && !add.getColumn()) || (parameter && !parameter.getColumn()) ||
+           (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
+  }
+
+  static bool is_over_rounds(Operation* op) {
+    auto loop = dyn_cast<LoopOp>(op);
+    return isa<PrepareOp>(op) || (loop && loop.getOver() == "rounds");
+  }
+
+  // Where teams go ahead no barrier is of all warps, and theirs end early.
+  LogicalResult verify_ahead(Operation* op) const {
+    Operation* parent = op->getParentOp();
+    if (isa<PrepareOp>(op) && !isa<KernelOp>(parent)) return op->emitOpError("belongs at the top of the kernel");
+    if (isa<TeamOp>(op) && isa<LoopOp>(parent)) return op->emitOpError("has ended: its part is in warp.prepare");
+    if (isa<PrepareOp>(parent) && !isa<TeamOp, NoteOp>(op))
+      return op->emitOpError("is for others than teams to do: it belongs outside a warp.prepare");
+    if (isa<BarrierOp>(op) && !isa<TeamOp>(parent))
+      return op->emitOpError("would wait for warps that do not come here: with 2 rounds a barrier is a team's");
+    if (failed(verify_handover(op))) return failure();
+    if (!isa<KernelOp>(parent)) return success();
+    auto prepare = *kernel_.getBody().getOps<PrepareOp>().begin();
+    const bool early = op->isBeforeInBlock(prepare);
+    if (early ? !isa<RingOp, BufferOp, FloatsOp, TeamOp, NoteOp, ExpectOp, OnlyRefusedOp>(op) : isa<TeamOp>(op))
+      return op->emitOpError() << "belongs " << (early ? "after" : "before") << " warp.prepare, with which teams end";
+    return success();
+  }
+
+  // Each slot is claimed, published, awaited and released once a round, around all that is done with it.
+  LogicalResult verify_handover(Operation* op) const {
+    auto loop = dyn_cast<LoopOp>(op->getParentOp());
+    const bool of_round = loop && loop.getOver() == "round";
+    const bool prepares = isa<TeamOp>(op->getParentOp()) && isa<PrepareOp>(op->getParentOp()->getParentOp());
+    const bool first = !op->getPrevNode(), last = !op->getNextNode();
+    const bool before_last = !last && !op->getNextNode()->getNextNode();
+    if (failed(expect_where<ClaimOp>(op, prepares && first, "a team begins its part of warp.prepare")) ||
+        failed(expect_where<PublishOp>(op, prepares && last, "a team ends its part of warp.prepare")) ||
+        failed(expect_where<AwaitOp>(op, of_round && first, "a loop over a round begins")) ||
+        failed(expect_where<ReleaseOp>(op, of_round && before_last, "a loop over a round ends")))
+      return failure();
+    if (auto rounds = dyn_cast<LoopOp>(op);
+        rounds && rounds.getOver() == "rounds" && !llvm::hasSingleElement(rounds.getBody().getOps<LoopOp>()))
+      return op->emitOpError("needs exactly one loop over a round in it, by which slots are released");
+    auto prepare = dyn_cast<PrepareOp>(op);
+    if (prepare && !llvm::hasSingleElement(prepare.getBody().getOps<TeamOp>()))
+      return op->emitOpError("needs exactly one warp.team, whose slot is claimed and published once");
+    return success();
+  }
+
+  // What teams have for all rounds and what a round's slot has are at different places, and for different warps.
+  LogicalResult verify_slots_by_turns(Operation* op) const {
+    if (auto buffer = dyn_cast<BufferOp>(op);
+        buffer && buffer.getScale() && is_of_team(buffer.getResult()) != (*buffer.getScale() < kernel_.getOfTeam()))
+      return op->emitOpError("and its scale are not both a team's, or both a round's");
+    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && is_of_team(publish.getSlots()))
+      return op->emitOpError("is to be read by those who take the state through the round: in its slot");
+    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && isa<VectorType>(publish.getX().getType()))
+      return op->emitOpError("is of all warps, which do not meet in rounds that are prepared ahead");
+    if (llvm::any_of(op->getOperands(), is_of_team) && !op->getParentOfType<TeamOp>())
+      return op->emitOpError("uses what the teams overwrite meanwhile: only slots are by turns");
+    if (auto copy = dyn_cast<CopyOp>(op); copy && copy.getAhead() && !is_of_team(copy.getRing()))
+      return op->emitOpError("is to a slot that is not this round's: only a team's own rings are copied to ahead");
+    if (auto copy = dyn_cast<CopyOp>(op)) return verify_ahead_by_rounds(copy);
+    if (isa<StoreOp, StoreVectorOp, AddVectorOp, StoreNumberOp, LeaveScaleOp>(op) && !op->getParentOfType<TeamOp>())
+      return op->emitOpError("is to a slot for its team alone to write to");
+    return success();
+  }
+
+  // Early rings have the first chunk before warp.prepare and the next round's in it, others this round's in it.
+  LogicalResult verify_ahead_by_rounds(CopyOp copy) const {
+    const bool early = copy.getRing().getDefiningOp<RingOp>().getEarly();
+    const int64_t expected = early && copy->getParentOfType<PrepareOp>() ? round_chunks(kernel_) : 0;
+    if (signed_value(copy.getAhead()) != expected)
+      return copy.emitOpError() << "is " << copy.getAhead() << " chunks ahead; expected " << expected;
+    return success();
+  }
+
+  // Sums over all chunks, one in each slot, before the rounds and after them.
+  static bool is_of_all_slots(Operation* op) {
+    return isa<SlabsOp, StoreVectorOp, StoreSumOp>(op) && !op->getParentOfType<LoopOp>() &&
+           !op->getParentOfType<TeamOp>();
+  }
+  static bool lies_in_slot(Value x) { return isa_and_nonnull<BufferOp, FloatsOp, CurrentOp>(x.getDefiningOp()); }
+
+  mutable KernelOp kernel_;  // whose accessors are not const
+};
+
+}  // namespace
+
+LogicalResult verify_teams(KernelOp kernel, Operation* op) { return TeamRules(kernel).verify(op); }
+
+}  // namespace wkvc::warp

@@ -1,0 +1,230 @@
+// The tensors of a kernel: which may be read and written where, and as what.
+#include "codegen/warp/Rules.h"
+
+using namespace mlir;
+
+namespace wkvc::warp {
+
+namespace {
+
+class TensorRules {
+ public:
+  TensorRules(KernelOp kernel, const Tensors& tensors) : kernel_(kernel), tensors_(tensors) {}
+
+  LogicalResult verify_tensor(Operation* op) const {
+    if (auto ring = dyn_cast<RingOp>(op))
+      return expect_role(op, ring.getTensor(), {"input", "output_gradient", "kept"});
+    if (auto store = dyn_cast<StoreMatrixOp>(op)) return expect_role(op, store.getTensor(), {"kept"});
+    if (auto parameter = dyn_cast<ParameterOp>(op)) return expect_role(op, parameter.getTensor(), {"parameter"});
+    if (auto load = dyn_cast<LoadStateOp>(op))
+      return expect_role(
+          op, load.getTensor(),
+          {carries_segments() ? "workspace" : "initial_state", carries_segments() ? "" : "final_state_gradient"});
+    if (auto store = dyn_cast<StoreStateOp>(op))
+      return expect_role(
+          op, store.getTensor(),
+          {kernel_.getSummary() ? "workspace" : "final_state", kernel_.getSummary() ? "" : "initial_state_gradient"});
+    if (auto store = dyn_cast<StoreOutputOp>(op))
+      return expect_role(op, store.getTensor(), {"output", "input_gradient"});
+    if (auto store = dyn_cast<StoreTokensOp>(op))
+      return expect_role(op, store.getTensor(), {"output", "input_gradient"});
+    if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), {"input", "output_gradient"});
+    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), {"saved_states", "workspace"});
+    if (auto copy = dyn_cast<CopySavedOp>(op)) {
+      if (copy.getFirstFrom() && failed(expect_role(op, *copy.getFirstFrom(), {"saved_states"}))) return failure();
+      if (copy.getNext()) return expect_role(op, copy.getTensor(), {"saved_states"});
+      return expect_role(op, copy.getTensor(), {"saved_states", "workspace"});
+    }
+    if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_role(op, keep.getTensor(), {"workspace"});
+    if (auto save = dyn_cast<SaveStateOp>(op)) return expect_role(op, save.getTensor(), {"saved_states"});
+    if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), {"workspace"});
+    if (auto only = dyn_cast<OnlyRefusedOp>(op)) return expect_refusals(op, only.getTensor());
+    if (auto refuse = dyn_cast<RefuseOp>(op)) return expect_refusals(op, refuse.getTensor());
+    if (auto expect = dyn_cast<ExpectOp>(op)) return verify_samples(expect);
+    return success();
+  }
+
+  LogicalResult verify_extents(Operation* op) const {
+    int64_t C = signed_value(kernel_.getChunk()), V = signed_value(kernel_.getValueDim());
+    if (auto ring = dyn_cast<RingOp>(op)) {
+      bool keys = tensors_.dims.lookup(ring.getTensor()).ends_with(",K");
+      auto type = cast<MemRefType>(ring.getType());
+      if (tensors_.roles.lookup(ring.getTensor()) == "kept")
+        return expect_matrix(op, ring.getTensor(), type.getShape());
+      if (failed(expect_dims(op, ring.getTensor(), keys ? "B,T,H,K" : "B,T,H,V"))) return failure();
+      if (type.getShape() != llvm::ArrayRef<int64_t>{C, keys ? key_dim() : V})
+        return op->emitOpError() << "holds chunks as " << type << "; expected " << C << "x" << (keys ? key_dim() : V);
+    }
+    if (auto staged = dyn_cast<StagedOp>(op)) {
+      auto type = cast<MemRefType>(staged.getType());
+      if (type.getShape() != llvm::ArrayRef<int64_t>{V, key_dim()})
+        return op->emitOpError() << "holds states as " << type << "; expected " << V << "x" << key_dim();
+    }
+    if (auto slabs = dyn_cast<SlabsOp>(op))
+      if (int64_t columns = signed_value(slabs.getColumns()); columns != key_dim() && columns != V)
+        return op->emitOpError() << "is over " << columns << " columns; expected " << key_dim() << " keys or " << V
+                                 << " values";
+    if (failed(verify_columns(op))) return failure();
+    if (auto load = dyn_cast<LoadOp>(op); load && load.getOwnRows()) return expect_own_rows(op, load.getTile());
+    if (auto store = dyn_cast<StoreOp>(op); store && store.getOwnRows()) return expect_own_rows(op, store.getTile());
+    if (isa<LoadSavedOp>(op) && teams() > 1 && signed_value(kernel_.getSavedEvery()) != teams())
+      return op->emitOpError() << "is of the first chunk of a round of " << teams() << "; a state is saved every "
+                               << signed_value(kernel_.getSavedEvery());
+    if (auto store = dyn_cast<StoreMatrixOp>(op))
+      return expect_matrix(op, store.getTensor(), cast<VectorType>(store.getX().getType()).getShape());
+    if (auto store = dyn_cast<StoreOutputOp>(op))
+      return expect_dims(op, store.getTensor(), store.getColumn() ? "B,T,H,K" : "B,T,H,V");
+    if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_dims(op, store.getTensor(), "B,T,H");
+    if (auto load = dyn_cast<TokensOp>(op)) return expect_dims(op, load.getTensor(), "B,T,H");
+    if (auto start = dyn_cast<StartSummaryOp>(op)) return expect_state(op, start.getResult());
+    if (auto load = dyn_cast<LoadStateOp>(op)) {
+      if (failed(expect_segments(op, load.getTensor()))) return failure();
+      return expect_state(op, load.getResult());
+    }
+    if (auto store = dyn_cast<StoreStateOp>(op)) {
+      if (failed(expect_segments(op, store.getTensor()))) return failure();
+      return expect_state(op, store.getX());
+    }
+    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_saved(load);
+    if (auto load = dyn_cast<LoadStagedOp>(op)) return expect_state(op, load.getResult());
+    if (auto stage = dyn_cast<StageStateOp>(op)) return expect_state(op, stage.getX());
+    if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_state(op, keep.getX());
+    if (auto save = dyn_cast<SaveStateOp>(op)) return expect_state(op, save.getX());
+    return success();
+  }
+
+ private:
+  // One of these; messages name the first.
+  LogicalResult expect_role(Operation* op, llvm::StringRef tensor, std::initializer_list<llvm::StringRef> roles) const {
+    auto found = tensors_.roles.find(tensor);
+    if (found == tensors_.roles.end()) return op->emitOpError("\"") << tensor << "\" is not among the kernel's tensors";
+    if (llvm::is_contained(roles, found->second)) return success();
+    return op->emitOpError("\"") << tensor << "\" is of the role " << found->second << "; expected " << *roles.begin();
+  }
+
+  LogicalResult expect_refusals(Operation* op, llvm::StringRef tensor) const {
+    if (failed(expect_role(op, tensor, {"workspace"}))) return failure();
+    if (tensors_.dtypes.lookup(tensor) != "f32")
+      return op->emitOpError("\"") << tensor << "\" is of " << tensors_.dtypes.lookup(tensor) << "; expected f32";
+    return expect_dims(op, tensor, "B,H," + std::to_string(signed_value(kernel_.getSegments())) + ",1");
+  }
+
+  LogicalResult verify_samples(ExpectOp op) const {
+    if (failed(expect_refusals(op, op.getTensor()))) return failure();
+    for (auto name : op.getInputs().getAsValueRange<StringAttr>())
+      if (failed(expect_role(op, name, {"input"}))) return failure();
+    for (auto name : op.getGradients().getAsValueRange<StringAttr>())
+      if (failed(expect_role(op, name, {"output_gradient"}))) return failure();
+    if (op.getGradients().empty() != !op.getUnit()) return op.emitOpError("gives a unit of the gradients that it has");
+    return success();
+  }
+
+  bool carries_segments() const { return signed_value(kernel_.getSegments()) > 1; }
+
+  int64_t key_dim() const { return signed_value(kernel_.getKeyDim()); }
+  int64_t teams() const { return signed_value(kernel_.getTeams()); }
+
+  LogicalResult expect_dims(Operation* op, llvm::StringRef tensor, llvm::StringRef dims) const {
+    if (tensors_.dims.lookup(tensor) == dims) return success();
+    return op->emitOpError("\"") << tensor << "\" has the dims " << tensors_.dims.lookup(tensor) << "; expected "
+                                 << dims;
+  }
+
+  // States of segments, with the rows of a map behind each.
+  LogicalResult expect_segments(Operation* op, llvm::StringRef tensor) const {
+    if (tensors_.roles.lookup(tensor) != "workspace") return success();
+    llvm::SmallVector<llvm::StringRef> parts;
+    tensors_.dims.lookup(tensor).split(parts, ',');
+    int64_t segments = 0, rows = 0, V = signed_value(kernel_.getValueDim());
+    bool fits = parts.size() == 5 && parts[0] == "B" && parts[1] == "H" && parts[4] == "K" &&
+                !parts[2].getAsInteger(10, segments) && !parts[3].getAsInteger(10, rows);
+    if (fits && segments == signed_value(kernel_.getSegments()) && (rows == V + 16 || rows == V + key_dim()))
+      return success();
+    return op->emitOpError("\"") << tensor << "\" has the dims " << tensors_.dims.lookup(tensor) << "; expected B,H,"
+                                 << signed_value(kernel_.getSegments()) << "," << V + key_dim() << ",K, or " << V + 16
+                                 << " rows with diagonal maps";
+  }
+
+  // A tile of states: all keys of 16 rows.
+  LogicalResult expect_state(Operation* op, Value tile) const {
+    auto type = cast<VectorType>(tile.getType());
+    if (type.getShape() == llvm::ArrayRef<int64_t>{16, key_dim()}) return success();
+    return op->emitOpError() << "moves states as " << type << "; expected 16 rows of " << key_dim() << " keys";
+  }
+
+  LogicalResult expect_saved(LoadSavedOp op) const {
+    std::string dtype;
+    llvm::raw_string_ostream(dtype) << cast<VectorType>(op.getType()).getElementType();
+    if (dtype == tensors_.dtypes.lookup(op.getTensor())) return expect_state(op, op.getResult());
+    return op.emitOpError() << "loads " << dtype << "; \"" << op.getTensor() << "\" is of "
+                            << tensors_.dtypes.lookup(op.getTensor());
+  }
+
+  // Of the chunk's tokens by its tokens.
+  LogicalResult expect_matrix(Operation* op, llvm::StringRef tensor, llvm::ArrayRef<int64_t> shape) const {
+    int64_t C = signed_value(kernel_.getChunk());
+    if (failed(expect_dims(op, tensor, "B,T,H," + std::to_string(C)))) return failure();
+    if (shape == llvm::ArrayRef<int64_t>{C, C}) return success();
+    return op->emitOpError() << "moves a matrix of " << shape[0] << "x" << shape[1] << "; expected " << C << "x" << C;
+  }
+
+  LogicalResult expect_own_rows(Operation* op, Value tile) const {
+    auto type = cast<MemRefType>(tile.getType());
+    if (type.getDimSize(0) == signed_value(kernel_.getValueDim())) return success();
+    return op->emitOpError() << "takes a warp's own of " << type << "; expected " << signed_value(kernel_.getValueDim())
+                             << " rows, 16 for each warp";
+  }
+
+  // What is indexed by the first column of a slab has as many columns as there are slabs of. Parts of sums are
+  // numbered by it.
+  LogicalResult verify_columns(Operation* op) const {
+    for (Value index : op->getOperands()) {
+      auto slabs =
+          isa<IndexType>(index.getType()) ? dyn_cast<SlabsOp>(index.getParentBlock()->getParentOp()) : SlabsOp();
+      if (!slabs) continue;
+      int64_t columns = signed_value(slabs.getColumns());
+      auto expect = [&](int64_t given) -> LogicalResult {
+        if (given == columns) return success();
+        return op->emitOpError() << "has " << given << " columns in slabs of " << columns;
+      };
+      if (isa<StoreOutputOp>(op)) return expect(key_dim());
+      if (auto parameter = dyn_cast<ParameterOp>(op))
+        return expect(tensors_.dims.lookup(parameter.getTensor()).ends_with("V") ? signed_value(kernel_.getValueDim())
+                                                                                 : key_dim());
+      if (auto mma = dyn_cast<MmaOp>(op)) return expect(cast<MemRefType>(mma.getY().getType()).getDimSize(1));
+      auto store = dyn_cast<StoreVectorOp>(op);
+      auto load = dyn_cast<LoadVectorOp>(op);
+      if (store && store.getPart()) continue;
+      for (Value x : op->getOperands())
+        if (auto type = dyn_cast<MemRefType>(x.getType()))
+          if (int64_t parts = load && load.getParts() ? signed_value(*load.getParts()) : 1;
+              failed(expect(type.getShape().back() / parts)))
+            return failure();
+    }
+    return success();
+  }
+
+  mutable KernelOp kernel_;  // whose accessors are not const
+  const Tensors& tensors_;
+};
+
+}  // namespace
+
+Tensors::Tensors(KernelOp kernel) {
+  for (auto text : kernel.getTensors().getAsValueRange<StringAttr>()) {
+    auto [role, rest] = text.split(' ');
+    auto [name, type] = rest.split(' ');
+    roles[name] = role;
+    dtypes[name] = type.split(' ').first;
+    dims[name] = type.split(' ').second;
+  }
+}
+
+LogicalResult verify_tensor(KernelOp kernel, const Tensors& tensors, Operation* op) {
+  return TensorRules(kernel, tensors).verify_tensor(op);
+}
+LogicalResult verify_extents(KernelOp kernel, const Tensors& tensors, Operation* op) {
+  return TensorRules(kernel, tensors).verify_extents(op);
+}
+
+}  // namespace wkvc::warp

@@ -22,6 +22,12 @@ void expect_range(const char* option, int given, int lowest, int highest) {
   user_error("{} {}: expected {} to {}, or 0 for the compiler's choice", option, given, std::max(lowest, 1), highest);
 }
 
+// Backward kernels have their own teams and blocks, but neither rounds nor clusters.
+void check_forward_option(const Config& config, const char* option) {
+  if (config.pass == "backward" && option)
+    user_error("{} is an option of the forward kernel, which --pass backward has none of: give --pass both", option);
+}
+
 void check_rounds(const Config& config) {
   if (config.rounds > 1 && config.teams < 2)
     user_error("--rounds {}: rounds are of a chunk for each of several teams: give --teams, too, such as --teams 2",
@@ -54,6 +60,7 @@ void check_config(const Config& config) {
         "--teams {}: --pass backward has no forward kernel: give --pass both, or --teams 1,{} for the backward one",
         config.teams, config.teams);
   expect_range("--rounds", config.rounds, 0, rec::max_rounds);
+  check_forward_option(config, config.rounds > 1 ? "--rounds" : config.cluster > 1 ? "--cluster" : nullptr);
   check_rounds(config);
   expect_range("--segments", config.segments, 0, rec::max_segments);
   expect_range("--segments", config.backward_segments, 0, rec::max_segments);

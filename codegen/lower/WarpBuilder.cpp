@@ -533,7 +533,7 @@ void WarpBuilder::store(chunk::OutputOp op, Value x) {
 }
 
 void WarpBuilder::compute(Operation* op) {
-  if (op == last_decay_) return;  // but for the update
+  if (op == last_decay_) return;  // made with the update
   if (isa<chunk::UpdateOp>(op) && last_decay_) {
     next_ = create<warp::DecayingOp>(tile(last_decay_.getX()), tile(last_decay_.getY()));
     set_name(next_, name_of(last_decay_.getResult()));

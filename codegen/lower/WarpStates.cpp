@@ -47,13 +47,14 @@ bool WarpBuilder::state_shares_scale(bool saved) const {
   return scales && scales->of_block;
 }
 
-// Of a tile, first, and a row.
+// Whether it is a tile times a row.
 static bool is_by_row(chunk::MulOp product) {
   return product && chunk::rows(product.getX()) > 1 && chunk::rows(product.getY()) == 1;
 }
 
-// Where teams of their own prepare rows ahead, the chain of states is what takes time; where scales don't, there are
-// registers for the row. All that reads the state is to begin with a product of it and a row.
+// The product that the state of the next chunk is, where it can be left to that chunk; else null. Where teams of their
+// own prepare rows ahead, the chain of states is what takes time; where scales don't, there are registers for the row.
+// All that reads the state is to begin with a product of it and a row.
 chunk::MulOp WarpBuilder::find_last_decay() {
   if (crew_.rounds == 1 || !program_.getPlain()) return {};
   auto update = *program_.getBody().getOps<chunk::UpdateOp>().begin();

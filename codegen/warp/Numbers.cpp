@@ -1,4 +1,4 @@
-// A kernel's numbers: warps, teams, blocks and bytes, and what follows from them alone.
+// What kernels and combinations of segments say of themselves: names, and numbers of warps, teams, blocks and bytes.
 #include <llvm/ADT/StringExtras.h>
 
 #include "codegen/rec/Limits.h"

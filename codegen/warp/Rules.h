@@ -47,7 +47,8 @@ class CarriedRules {
   mlir::LogicalResult verify_sums(mlir::Operation* op);
   mlir::LogicalResult verify_decaying(mlir::Operation* op);
 
-  llvm::DenseSet<mlir::Value> sums_, decaying_;
+  llvm::DenseSet<mlir::Value> sums_;      // that carry a scale
+  llvm::DenseSet<mlir::Value> decaying_;  // states
 };
 
 // The bytes of shared memory that buffers take, and the phases they are in use.

@@ -1,5 +1,5 @@
-// What a kernel holds as a whole: tiles that templates/ has, tensors of the right role, shared buffers that keep out of
-// each other's bytes, and barriers that all warps reach.
+// All parts of a kernel's verification, and those without a file of their own: types that templates/ has, what belongs
+// where, guards, rings, and how many warps there are.
 #include "codegen/rec/Limits.h"
 #include "codegen/warp/Rules.h"
 

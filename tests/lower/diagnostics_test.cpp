@@ -373,6 +373,12 @@ TEST(Teams, OfBackwardKernelsTakeASavedStateThroughEachRound) {
   other.backward_teams = 0;
   other.teams = 2;
   expect_contains(error_of(rec, other), "--pass backward has no forward kernel: give --pass both, or --teams 1,2");
+  other.teams = 0;
+  other.rounds = 2;
+  expect_contains(error_of(rec, other), "--rounds is an option of the forward kernel");
+  other.rounds = 0;
+  other.cluster = 2;
+  expect_contains(error_of(rec, other), "--cluster is an option of the forward kernel");
   other = config;
   other.backward_teams = 3;
   expect_contains(error_of(rec, other), "has 4 warps; expected a number that divides them");

@@ -59,6 +59,9 @@ TEST(Stages, PlainTextsComeWithWhatTheyRefuse) {
     EXPECT_NE(error(text, text.substr(second), "").find("whose refused one is missing"), std::string::npos);
     EXPECT_NE(error(text, text.substr(0, second), "").find(what), std::string::npos);
     EXPECT_NE(error(text, text, text.substr(second) + text.substr(0, second)).find(what), std::string::npos);
+    std::string of_another = text.substr(second);
+    of_another.replace(of_another.find("\"rwkv7\""), 7, "\"rwkv8\"");
+    EXPECT_NE(error(text, text.substr(second), of_another).find(what), std::string::npos);
   }
 }
 

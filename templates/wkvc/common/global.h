@@ -5,7 +5,8 @@
 
 namespace wkvc {
 
-// What this lane has of row slot s of block row i, to a row of a tensor in which its first run is at `to`.
+// What this lane has of row slot s of block row i of a tile in runs, to a row of a tensor in which its first run is at
+// `to`.
 template <class T, int R, int C>
 WKVC_INLINE void store_row_slot(T* to, const Tile<T, R, C>& x, int i, int s, bool aligned) {
   const int first = memory::run_column<T>(0);
@@ -21,11 +22,12 @@ WKVC_INLINE void load_row_slot(Tile<f32, R, C>& x, const f32* from, int i, int s
                                    x.block[i][j].unit + memory::run_unit<f32>(s, n), aligned));
 }
 
-// Rows of a tensor, `stride` elements from one to the next.
-template <class T, int R, int C>
-WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x, bool aligned) {
-  WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
-                  store_row_slot(to + PerRow::position<R>(i, s) * stride + memory::run_column<T>(0), x, i, s, aligned));
+// Rows of a tensor, `stride` elements from one to the next. Tiles of f32 are in runs as they are.
+template <int R, int C>
+WKVC_INLINE void store_rows(f32* to, int stride, const Tile<f32, R, C>& x, bool aligned) {
+  WKVC_FOR_PLACES(
+      i, R / 16, once, 1, s, PerRow::kSlots,
+      store_row_slot(to + PerRow::position<R>(i, s) * stride + memory::run_column<f32>(0), x, i, s, aligned));
 }
 template <int R, int C>
 WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool aligned) {

@@ -9,10 +9,6 @@ namespace wkvc::memory {
 
 // Both lie in shared memory, which is aligned.
 WKVC_INLINE void load_adjacent(const float* from, float (&x)[2]) { fragment::load_pair(from, x); }
-template <class T>
-WKVC_INLINE void load_adjacent(const T* from, float (&x)[2]) {
-  unpack(*reinterpret_cast<const u32*>(from), x, T{});
-}
 
 template <class T>
 WKVC_INLINE T* behind(T* address, int count, int bytes) {
@@ -33,8 +29,7 @@ inline constexpr int kRuns<f32> = 2;
 
 template <class T>
 WKVC_INLINE int run_column(int n) {
-  if constexpr (is_same<T, f32>) return layout::column_of_slot(2 * n);
-  return ptx::lane() % 4 / 2 * 4 + ptx::lane() % 2 * 8;
+  return is_same<T, f32> ? layout::column_of_slot(2 * n) : ptx::lane() % 4 / 2 * 4 + ptx::lane() % 2 * 8;
 }
 template <class T>
 WKVC_INLINE constexpr int run_unit(int s, int n) {
@@ -42,7 +37,7 @@ WKVC_INLINE constexpr int run_unit(int s, int n) {
 }
 
 // The lanes 2n and 2n + 1 of a row have two columns each of its first half, and of its second. Each then has four of
-// one half, so that a store fills sectors of 32 bytes, and takes half as long.
+// one half, so that a store fills sectors of 32 bytes, and half as many do.
 template <class T>
 WKVC_INLINE Fragment<T> in_runs(const Fragment<T>& x) {
   const bool odd = ptx::lane() % 2 == 1;

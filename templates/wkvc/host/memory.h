@@ -9,10 +9,9 @@
 
 namespace wkvc::memory {
 
-template <class T>
-void load_adjacent(const T* from, float (&x)[2]) {
-  x[0] = scalar::widen(from[0]);
-  x[1] = scalar::widen(from[1]);
+inline void load_adjacent(const float* from, float (&x)[2]) {
+  x[0] = from[0];
+  x[1] = from[1];
 }
 
 template <class T>

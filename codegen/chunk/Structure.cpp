@@ -14,7 +14,7 @@ namespace {
 
 // More than any recurrence comes to; what goes on from here recurses along chains of operations.
 
-int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
+using rec::signed_value;
 
 LogicalResult verify_extent(ProgramOp program, const char* what, int64_t extent) {
   if (rec::is_extent(extent)) return success();
@@ -193,8 +193,8 @@ LogicalResult ProgramOp::verify() {
     return emitOpError() << "saves states as \"" << getSaved() << "\"; expected f32, bf16 or f16";
   if (int64_t segments = signed_value(getSegments()); !rec::is_segment_count(segments))
     return emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
-  if (getSummary() && *getSummary() != "full" && *getSummary() != "diagonal")
-    return emitOpError() << "is a summary with a \"" << *getSummary() << "\" map; expected full or diagonal";
+  if (getSummary() && !rec::is_map(*getSummary()))
+    return emitOpError() << "is a summary with a \"" << *getSummary() << "\" map; expected " << rec::maps_text;
   if (getPlain() && getRefused())
     return emitOpError("is plain, and for what a plain one refuses; expected one of them");
   if (rec::is_sram_budget(signed_value(getSramBudget()))) return success();

@@ -386,13 +386,15 @@ class KernelBuilder {
   }
 
   Value all_rounds(Value initial) {
-    const bool with_scale = main_->state_carries_scale(/*saved=*/false);
-    if (with_scale) initial = begin_scale(initial, /*saved=*/false);
-    const bool decays_later = main_->state_decays_later();
-    if (decays_later) initial = create<warp::DecayingOp>(initial, Value());
-    Value state = crew_.preparers() ? prepared_rounds(initial) : rounds(initial);
-    if (decays_later) return create<warp::SettledOp>(state);
-    return with_scale ? create<warp::WithoutScaleOp>(state) : state;
+    if (main_->state_carries_scale(/*saved=*/false)) initial = begin_scale(initial, /*saved=*/false);
+    if (main_->state_decays_later()) initial = create<warp::DecayingOp>(initial, Value());
+    return alone(crew_.preparers() ? prepared_rounds(initial) : rounds(initial));
+  }
+
+  // A state without what it carries from chunk to chunk of rounds.
+  Value alone(Value state) {
+    if (main_->state_decays_later()) return create<warp::SettledOp>(state);
+    return main_->state_carries_scale(/*saved=*/false) ? create<warp::WithoutScaleOp>(state) : state;
   }
 
   Value begin_scale(Value state, bool saved) {
@@ -459,25 +461,19 @@ class KernelBuilder {
   }
 
   Value through_round(Value initial, bool saved) {
-    const bool with_scale = main_->state_carries_scale(saved);
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried());
     if (crew_.preparers()) create<warp::AwaitOp>();
-    main_->set_state(S, with_scale);
-    save_state(S, with_scale);
+    main_->set_state(S, main_->state_carries_scale(saved));
+    if (saves()) save_state(alone(S));
     main_->take_state(saved);
     if (crew_.preparers()) create<warp::ReleaseOp>();
     create<warp::YieldOp>(main_->next_state());
     return loop.getResult();
   }
 
-  void save_state(Value S, bool with_scale = false) {
-    bool saves = !backward() && program_.getSavedEvery() && !program_.getSummary();
-    if (!saves) return;
-    if (with_scale) S = create<warp::WithoutScaleOp>(S);
-    if (main_->state_decays_later()) S = create<warp::SettledOp>(S);
-    create<warp::SaveStateOp>("saved_states", S, saved_type_);
-  }
+  bool saves() { return !backward() && program_.getSavedEvery() && !program_.getSummary(); }
+  void save_state(Value S) { create<warp::SaveStateOp>("saved_states", S, saved_type_); }
 
   // After a chunk, for the loop backward; that of the group's last chunk, which comes first there, where it is read.
   void keep_state(Value S) {
@@ -500,7 +496,7 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, over, backward() && !recomputes, recomputes ? "S_before" : carried());
     builder.set_state(S);
-    save_state(S);
+    if (saves()) save_state(S);
     if (!started) builder.copies().wait();
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);

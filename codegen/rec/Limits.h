@@ -9,6 +9,9 @@
 
 namespace wkvc::rec {
 
+// Attributes of 64 bits come without a sign, which what they are compared with has.
+constexpr std::int64_t signed_value(std::uint64_t attribute) { return static_cast<std::int64_t>(attribute); }
+
 constexpr bool is_extent(std::int64_t extent) { return extent >= 16 && extent <= 256 && extent % 16 == 0; }
 inline constexpr std::string_view extents_text = "a multiple of 16 from 16 to 256";
 
@@ -32,6 +35,10 @@ inline constexpr int max_rounds = 2;  // in shared memory at once
 inline constexpr int max_cluster = 8;
 constexpr bool is_cluster(std::int64_t blocks) { return blocks >= 1 && blocks <= max_cluster && 8 % blocks == 0; }
 inline constexpr std::string_view clusters_text = "1, 2, 4 or 8";
+
+// What a segment makes of the state before it: a matrix of keys by keys, or a factor for each key.
+constexpr bool is_map(std::string_view kind) { return kind == "full" || kind == "diagonal"; }
+inline constexpr std::string_view maps_text = "full or diagonal";
 
 // Operand dtypes of contractions.
 inline constexpr std::array<std::string_view, 5> compute_names = {"bf16", "f16", "tf32", "bf16x3", "f32"};

@@ -24,43 +24,32 @@ const std::set<std::string_view> cpp_keywords = {
     "using",       "virtual",   "void",       "volatile",  "wchar_t",  "while",        "xor",
     "xor_eq"};
 
-// What CUDA predefines, macros of the C library, and what emitted kernels and the manifest call their own.
-const std::set<std::string_view> reserved = {"threadIdx",
-                                             "blockIdx",
-                                             "blockDim",
-                                             "gridDim",
-                                             "warpSize",
-                                             "asm",
-                                             "typeof",
-                                             "linux",
-                                             "unix",
-                                             "assert",
-                                             "errno",
-                                             "INFINITY",
-                                             "NAN",
-                                             "NULL",
-                                             "main",
-                                             "std",
-                                             "cuda",
-                                             "wkvc",
-                                             "half",
-                                             "initial_state",
-                                             "final_state",
-                                             "args",
-                                             "smem",
-                                             "chunk",
-                                             "token",
-                                             "lane",
-                                             "warp",
-                                             "batch",
-                                             "head",
-                                             "seq_len",
-                                             "segment_states",
-                                             "segment_gradients",
-                                             "forward_refused",
-                                             "backward_refused",
-                                             "forward_summary_refused",
-                                             "backward_summary_refused"};
+// What CUDA predefines, and macros of the C library.
+const std::set<std::string_view> predefined = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "asm",
+                                               "typeof",    "linux",    "unix",     "assert",  "errno",    "INFINITY",
+                                               "NAN",       "NULL",     "main",     "std"};
+
+// What emitted kernels and the manifest call their own.
+const std::set<std::string_view> own = {"cuda",
+                                        "wkvc",
+                                        "half",
+                                        "initial_state",
+                                        "final_state",
+                                        "args",
+                                        "smem",
+                                        "chunk",
+                                        "token",
+                                        "lane",
+                                        "warp",
+                                        "batch",
+                                        "head",
+                                        "seq_len",
+                                        "segment_states",
+                                        "segment_gradients",
+                                        "forward_refused",
+                                        "backward_refused",
+                                        "forward_summary_refused",
+                                        "backward_summary_refused"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -86,7 +75,8 @@ std::optional<std::string> name_fault(std::string_view name) {
     return fmt::format("name {} is not an identifier: use up to 64 letters, digits and _, not starting with a digit",
                        quoted(name));
   if (cpp_keywords.contains(name)) return fmt::format("name '{}' is a C++ keyword: choose another", name);
-  if (reserved.contains(name)) return fmt::format("name '{}' is used by emitted kernels: choose another", name);
+  if (predefined.contains(name) || own.contains(name))
+    return fmt::format("name '{}' is used by emitted kernels: choose another", name);
   if (name[0] == '_' || name.find("__") != name.npos)
     return fmt::format("name '{}' is reserved in C++: don't start with _ or use two in a row", name);
   return std::nullopt;

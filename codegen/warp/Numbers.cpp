@@ -11,9 +11,6 @@ namespace wkvc::warp {
 
 namespace {
 
-constexpr const char* maps_text = "full or diagonal";
-bool is_map(llvm::StringRef kind) { return kind == "full" || kind == "diagonal"; }
-
 // Of tensors that are no recurrence's own.
 bool is_own_name(llvm::StringRef name) {
   return name == "initial_state" || name == "segment_states" || name == "segment_gradients";
@@ -105,8 +102,8 @@ LogicalResult verify_numbers(KernelOp kernel) {
                                       << " rows of states and maps; expected one for each 16";
   if (int64_t segments = signed_value(kernel.getSegments()); !rec::is_segment_count(segments))
     return kernel.emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
-  if (kernel.getSummary() && !is_map(*kernel.getSummary()))
-    return kernel.emitOpError() << "has a \"" << *kernel.getSummary() << "\" map; expected " << maps_text;
+  if (kernel.getSummary() && !rec::is_map(*kernel.getSummary()))
+    return kernel.emitOpError() << "has a \"" << *kernel.getSummary() << "\" map; expected " << rec::maps_text;
   if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
                                 << " bytes of shared memory; a block has at most " << rec::max_sram;
@@ -143,7 +140,7 @@ int64_t team_warps(KernelOp kernel) {
 LogicalResult CombineOp::verify() {
   for (llvm::StringRef name : {getSymName(), getOp(), getInitial(), getWorkspace()})
     if (auto fault = rec::name_fault(name); fault && !is_own_name(name)) return emitOpError() << *fault;
-  if (!is_map(getMap())) return emitOpError() << "has a \"" << getMap() << "\" map; expected " << maps_text;
+  if (!rec::is_map(getMap())) return emitOpError() << "has a \"" << getMap() << "\" map; expected " << rec::maps_text;
   if (int64_t segments = signed_value(getSegments()); segments < 2 || !rec::is_segment_count(segments))
     return emitOpError() << "combines " << segments << " segments; expected 2 to " << rec::max_segments;
   for (auto [what, extent] : {std::pair{"key_dim", getKeyDim()}, std::pair{"value_dim", getValueDim()}})

@@ -7,11 +7,13 @@
 #include <limits>
 #include <vector>
 
+#include "codegen/rec/Limits.h"
 #include "codegen/warp/Warp.h"
 
 namespace wkvc::warp {
 
-inline int64_t signed_value(uint64_t attribute) { return static_cast<int64_t>(attribute); }
+using rec::signed_value;
+
 inline bool in_range(uint64_t attribute, int64_t lo, int64_t hi) {
   return signed_value(attribute) >= lo && signed_value(attribute) <= hi;
 }

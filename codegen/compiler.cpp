@@ -107,8 +107,8 @@ std::string text_of(Work& work, Stage stage) {
 }
 
 // What a user writes can come to more than the next stage takes.
-void check_size(Work& work, const Pass& pass) {
-  for (Operation& op : *work.module->getBody()) {
+void check_size(ModuleOp module, const Pass& pass) {
+  for (Operation& op : *module.getBody()) {
     size_t limit = isa<chunk::ProgramOp>(op) ? chunk::kMaxOperations : warp::kMaxOperations, count = 0;
     op.walk([&](Operation*) { ++count; });
     if (!isa<rec::RecurrenceOp>(op) && count > limit)
@@ -119,13 +119,13 @@ void check_size(Work& work, const Pass& pass) {
   }
 }
 
-void check_verifies(Work& work, const Pass& pass) {
+void check_verifies(ModuleOp module, const Pass& pass) {
   std::string fault;
-  ScopedDiagnosticHandler handler(work.module->getContext(), [&](Diagnostic& d) {
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic& d) {
     fault += d.str() + "\n";
     return success();
   });
-  if (failed(verify(*work.module))) internal_error("what the pass {} built does not verify: {}", pass.name, fault);
+  if (failed(verify(module))) internal_error("what the pass {} built does not verify: {}", pass.name, fault);
 }
 
 // Runs passes until `done` says to stop after one.
@@ -133,13 +133,15 @@ template <class Done>
 std::string run_passes(const Source& source, const Config& config, Done done) {
   check_config(config);
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  Work work{read(source, config, context), {}};
+  Work work{read(source, config, context)};
   for (const Pass& pass : all_passes()) {
     if (pass.input < source.stage) continue;
     pass.run(work, config);
-    check_size(work, pass);
-    check_verifies(work, pass);
-    for (Operation& op : *work.module->getBody()) make_names_unique(&op);
+    for (ModuleOp module : work.modules()) {
+      check_size(module, pass);
+      check_verifies(module, pass);
+      for (Operation& op : *module.getBody()) make_names_unique(&op);
+    }
     if (done(pass)) return text_of(work, pass.output);
   }
   return {};
@@ -168,7 +170,7 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
   if (source.stage == Stage::cuda) return source.text;
   if (target == source.stage) {
     MLIRContext context(MLIRContext::Threading::DISABLED);
-    Work work{read(source, config, context), {}};
+    Work work{read(source, config, context)};
     return text_of(work, target);
   }
   const Pass* last = nullptr;

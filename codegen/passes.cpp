@@ -23,24 +23,33 @@ namespace wkvc {
 
 namespace {
 
-// The programs or kernels of the module, in the order in which they run.
-template <class Op>
-auto all(Work& work) {
-  return llvm::to_vector(work.module->getBody()->getOps<Op>());
+llvm::SmallVector<chunk::ProgramOp> programs_of(ModuleOp module) {
+  return llvm::to_vector(module.getBody()->getOps<chunk::ProgramOp>());
+}
+
+// In the order in which they run, those for moderate decays last.
+llvm::SmallVector<chunk::ProgramOp> all_programs(Work& work) {
+  llvm::SmallVector<chunk::ProgramOp> programs;
+  for (ModuleOp module : work.modules()) llvm::append_range(programs, programs_of(module));
+  return programs;
 }
 
 void lower_to_chunk(Work& work, const Config& config) {
-  work.module = rec_to_chunk(rec::recurrence_of(*work.module), config.chunk);
+  auto recurrence = rec::recurrence_of(*work.module);
+  if (config.scales == "guarded") work.of_moderate_decays = rec_to_chunk_of_moderate_decays(recurrence, config.chunk);
+  work.module = rec_to_chunk(recurrence, config.chunk);
 }
 
 void merge_common(Work& work, const Config&) {
-  PassManager passes(work.module->getContext());
-  passes.addPass(createCSEPass());
-  if (failed(passes.run(*work.module))) internal_error("merge-common failed");
-  // It leaves what only became dead on the way.
-  work.module->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation* op) {
-    if (isOpTriviallyDead(op)) op->erase();
-  });
+  for (ModuleOp module : work.modules()) {
+    PassManager passes(module.getContext());
+    passes.addPass(createCSEPass());
+    if (failed(passes.run(module))) internal_error("merge-common failed");
+    // It leaves what only became dead on the way.
+    module.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation* op) {
+      if (isOpTriviallyDead(op)) op->erase();
+    });
+  }
 }
 
 // By default every 64 tokens: with f32 states a tenth of what the tensors of a head of 64 take. Teams take one through
@@ -55,8 +64,8 @@ int chunks_between_states(chunk::ProgramOp program, const Config& config) {
   return tokens / chunk;
 }
 
-void differentiate_program(Work& work, const Config& config) {
-  auto programs = all<chunk::ProgramOp>(work);
+void differentiate_program(ModuleOp module, const Config& config) {
+  auto programs = programs_of(module);
   if (config.pass == "forward" || programs.size() != 1 || programs.front().getBackward()) return;
   auto forward = programs.front();
   forward.setSavedEvery(chunks_between_states(forward, config));
@@ -69,9 +78,13 @@ void differentiate_program(Work& work, const Config& config) {
   if (config.pass == "backward") forward.erase();
 }
 
+void differentiate_programs(Work& work, const Config& config) {
+  for (ModuleOp module : work.modules()) differentiate_program(module, config);
+}
+
 // A text that was cut before stays as it is.
 void cut_into_segments(Work& work, const Config& config) {
-  auto programs = all<chunk::ProgramOp>(work);
+  auto programs = all_programs(work);
   if (llvm::any_of(programs, [](auto program) { return program.getSegments() > 1; })) return;
   for (auto program : programs) {
     const bool backward = program.getBackward() || program.getRecompute();
@@ -86,15 +99,15 @@ void cut_into_segments(Work& work, const Config& config) {
 
 // x + (y + p) becomes (x + y) + p where p is a contraction: each accumulates on what is there.
 void chain_all_sums(Work& work, const Config&) {
-  for (auto program : all<chunk::ProgramOp>(work)) chain_sums(program);
+  for (auto program : all_programs(work)) chain_sums(program);
 }
 
 void contract_all_columns(Work& work, const Config&) {
-  for (auto program : all<chunk::ProgramOp>(work)) contract_columns(program);
+  for (auto program : all_programs(work)) contract_columns(program);
 }
 
 void scale_all_by_states(Work& work, const Config&) {
-  for (auto program : all<chunk::ProgramOp>(work)) {
+  for (auto program : all_programs(work)) {
     scale_by_states(program);
     scale_by_sums(program);
   }
@@ -102,15 +115,17 @@ void scale_all_by_states(Work& work, const Config&) {
 
 // Clusters of blocks have no guard yet.
 void add_plain_programs(Work& work, const Config& config) {
+  const auto moderate = std::exchange(work.of_moderate_decays, {});
   if (config.scales != "guarded") return;
-  for (auto program : all<chunk::ProgramOp>(work)) {
+  auto programs = programs_of(*work.module), sources = moderate ? programs_of(*moderate) : programs;
+  for (auto [program, source] : llvm::zip_equal(programs, sources)) {
     const bool in_clusters = !program.getBackward() && !program.getRecompute() && config.cluster > 1;
-    if (!in_clusters) add_plain(program);
+    if (!in_clusters) add_plain(program, source);
   }
 }
 
 void slice_programs(Work& work, const Config&) {
-  for (auto program : all<chunk::ProgramOp>(work)) slice(program);
+  for (auto program : all_programs(work)) slice(program);
 }
 
 // Summaries have more warps than what teams were chosen for, and do without where these would be too many.
@@ -126,7 +141,7 @@ void lower_to_warp(Work& work, const Config& config) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
   chunk::ProgramOp none, recompute, plain_recompute;
   int64_t maps = 0;  // of the last summary, which comes before its program
-  for (auto program : all<chunk::ProgramOp>(work)) {
+  for (auto program : all_programs(work)) {
     bool summary = program.getSummary().has_value(), backward = program.getBackward();
     if (summary) maps = map_rows(program);
     if (program.getRecompute()) {
@@ -159,7 +174,7 @@ constexpr Pass kPasses[] = {
      lower_to_chunk},
     {"merge-common", "common subexpressions and dead values; before slicing, so that each value has one slice",
      Stage::chunk, Stage::chunk, merge_common},
-    {"differentiate", "the backward program, if one is asked for", Stage::chunk, Stage::chunk, differentiate_program},
+    {"differentiate", "the backward program, if one is asked for", Stage::chunk, Stage::chunk, differentiate_programs},
     {"merge-gradients", "merge-common again, of what differentiation repeats", Stage::chunk, Stage::chunk,
      merge_common},
     {"segments", "a summary of each segment's influence on the state, if the sequence is cut", Stage::chunk,
@@ -179,6 +194,12 @@ constexpr Pass kPasses[] = {
 };
 
 }  // namespace
+
+llvm::SmallVector<ModuleOp, 2> Work::modules() {
+  llvm::SmallVector<ModuleOp, 2> modules{*module};
+  if (of_moderate_decays) modules.push_back(*of_moderate_decays);
+  return modules;
+}
 
 std::span<const Pass> all_passes() { return kPasses; }
 

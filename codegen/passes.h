@@ -11,10 +11,14 @@
 
 namespace wkvc {
 
-// What passes hand on: a module, until the last one leaves text.
+// What passes hand on: a module, until the last one leaves text. From rec-to-chunk to plain, where decays may be of any
+// size and scales are guarded, also the same programs for moderate decays: plain ones are made of these.
 struct Work {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::string cuda;
+  mlir::OwningOpRef<mlir::ModuleOp> of_moderate_decays = {};
+  std::string cuda = {};
+
+  llvm::SmallVector<mlir::ModuleOp, 2> modules();
 };
 
 struct Pass {

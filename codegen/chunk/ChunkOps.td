@@ -148,6 +148,14 @@ def Chunk_ExceedsOp : Chunk_Pure<"exceeds", [SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
+def Chunk_NotBelowOp : Chunk_Pure<"not_below", [SameOperandsAndResultType]> {
+  let summary = "x where x >= bound, else NaN: what a plain program refuses";
+  let arguments = (ins Chunk_F32:$x, F32Attr:$bound);
+  let results = (outs Chunk_F32:$result);
+  let assemblyFormat = "$x `,` $bound attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def Chunk_WidenOp : Chunk_Pure<"widen"> {
   let summary = "A stored value as f32, exactly";
   let arguments = (ins Chunk_Any:$x);

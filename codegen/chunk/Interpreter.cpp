@@ -226,6 +226,10 @@ class Machine {
           const double bound = y.getBound().convertToFloat();
           return unary(y, [bound](double x) { return x > bound ? 1.0 : 0.0; });
         })
+        .Case([&](NotBelowOp y) {
+          const double bound = y.getBound().convertToFloat();
+          return unary(y, [bound](double x) { return x >= bound ? x : std::numeric_limits<double>::quiet_NaN(); });
+        })
         .Case([&](AddOp add) { return binary(add, std::plus<>()); })
         .Case([&](SubOp sub) { return binary(sub, std::minus<>()); })
         .Case([&](MulOp mul) { return binary(mul, std::multiplies<>()); })

@@ -65,6 +65,7 @@ void Vjp::operator()(Operation* op, Term g) {
         add_reduced(difference.getY(), g.value, -g.factor);
       })
       .Case([&](chunk::MulOp product) { multiply(product, g); })
+      .Case([&](chunk::NotBelowOp) { add(x(), g.value, g.factor); })
       .Case([&](chunk::KeepValidOp) { add(x(), b_.keep_valid(g.value), g.factor); })
       .Case([&](chunk::TrilOp tril) { add(x(), b_.tril(g.value, tril.getStrict()), g.factor); })
       .Case([&](chunk::CumsumOp sum) { add(x(), b_.cumsum(g.value, !sum.getReverse()), g.factor); })

@@ -208,12 +208,11 @@ class Emitter {
               warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp,
               warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp, warp::WidenOp, warp::WidenOverOp, warp::ZerosOp,
               warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp,
-              warp::StoreOutputOp, warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::TimesUnitOp,
+              warp::StoreOutputOp, warp::BarrierOp, warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::TimesUnitOp,
               warp::DecayingOp, warp::SettledOp>([&](auto o) { write(o); })
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
-        .Case<warp::BarrierOp>([&](auto) { line("{}.barrier();", warps_); })
         .Case<warp::ClaimOp>([&](auto) { line("team.claim();"); })
         .Case<warp::PublishOp>([&](auto) { line("team.publish();"); })
         .Case<warp::AwaitOp>([&](auto) { line("slot.await();"); })
@@ -260,6 +259,13 @@ class Emitter {
   void write(warp::RefuseOp op) {
     line("if (guard.refuses<{}{}>({})) return;", warp::row_warps(kernel_),
          goes_ahead() ? fmt::format(", {}", rec::max_teams) : "", expr(op.getState()));
+  }
+
+  void write(warp::BarrierOp op) {
+    if (op.getRefuses())
+      line("if (guard.refuses<{}>()) return wait_copies<0>();", warp::row_warps(kernel_));
+    else
+      line("{}.barrier();", warps_);
   }
 
   void write(warp::TimesUnitOp op) {

@@ -70,7 +70,7 @@ std::string Expressions::call(warp::CallOp op, int level) const {
   if (function == "keep_valid") return fmt::format("keep_rows({}, valid)", x(0));
   if (function == "keep_valid_columns") return fmt::format("keep_columns({}, valid)", x(0));
   if (function == "offset") return fmt::format("offset({}, of_state)", x(0));
-  if (function == "maximum" || function == "greater_than")
+  if (function == "maximum" || function == "greater_than" || function == "not_below")
     return fmt::format("{}({}, {})", function.str(), x(0), float_text(*op.getConstant()));
   if (function == "at_row")
     return fmt::format("at_row<{}, {}>({})", whole(), cast<VectorType>(op.getType()).getDimSize(0), x(0));

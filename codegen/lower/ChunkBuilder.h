@@ -51,6 +51,9 @@ class ChunkBuilder {
   mlir::Value exceeds(mlir::Value x, float bound) {
     return create<chunk::ExceedsOp>(x.getType(), x, llvm::APFloat(bound));
   }
+  mlir::Value not_below(mlir::Value x, float bound) {
+    return create<chunk::NotBelowOp>(x.getType(), x, llvm::APFloat(bound));
+  }
   mlir::Value sum_rows(mlir::Value x) { return create<chunk::SumRowsOp>(f32_type(1, chunk::columns(x)), x); }
   mlir::Value sum_columns(mlir::Value x) { return create<chunk::SumColumnsOp>(f32_type(chunk::rows(x), 1), x); }
   mlir::Value diagonal(mlir::Value x) { return create<chunk::DiagonalOp>(f32_type(chunk::rows(x), 1), x); }

@@ -2,6 +2,7 @@
 
 #include "codegen/ir/Text.h"
 #include "codegen/lower/ChunkBuilder.h"
+#include "codegen/lower/Plain.h"
 #include "codegen/lower/Summary.h"
 #include "codegen/lower/TensorList.h"
 #include "codegen/lower/WarpBuilder.h"
@@ -39,9 +40,12 @@ int64_t blocks_per_sm(chunk::ProgramOp program, int warps, int64_t shared) {
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
 
-void check_blocks(chunk::ProgramOp program, int warps, int64_t blocks, int64_t shared) {
-  int64_t most = std::min(kSharedPerSm / (shared + kSharedReserved), kWarpsPerSm / warps);
-  if (blocks <= most) return;
+// As many blocks as were asked for. What a plain kernel refuses, which may have more to keep, makes do with those that
+// there is room for.
+int64_t checked_blocks(chunk::ProgramOp program, int warps, int64_t blocks, int64_t shared) {
+  const int64_t most = std::min(kSharedPerSm / (shared + kSharedReserved), kWarpsPerSm / warps);
+  if (blocks <= most) return blocks;
+  if (program.getRefused()) return most;
   user_error(
       "--blocks {}: a multiprocessor holds at most {} blocks of the {} kernel of '{}', which have {} warps and {} "
       "bytes "
@@ -268,7 +272,7 @@ class KernelBuilder {
   void plan_shared() {
     plan(Stored::sums, Ahead::inputs);
     check_budget(program_, spaces_, shared_, crew_);
-    check_blocks(program_, crew_.warps(), blocks_, shared_);
+    blocks_ = checked_blocks(program_, crew_.warps(), blocks_, shared_);
     bool reads_saved = crew_.teams == 1 && has_saved_state() && main_->phases() > 1;
     if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);
     if (!blocks_) blocks_ = blocks_per_sm(program_, crew_.warps(), shared_);
@@ -441,7 +445,7 @@ class KernelBuilder {
     }
     create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
     Value next = through_round(state, /*saved=*/false);
-    create<warp::BarrierOp>();
+    create<warp::BarrierOp>(refuses_early(program_));
     team([&] {
       if (main_->has_finish()) {
         main_->finish_chunk();

@@ -13,12 +13,15 @@ enum class DecayPath { none, anchored, exact };
 struct DecayPlan {
   DecayPath path = DecayPath::none;
   int chunk = 16;
-  double exponent = 0;  // anchored: the largest |L − L_middle|
-  double growth = 1;    // anchored: the largest decay over half a chunk
+  double exponent = 0;   // anchored: the largest |L − L_middle|
+  double growth = 1;     // anchored: the largest decay over half a chunk
+  bool checked = false;  // anchored: by a range that nothing says they keep to; where they don't, values become NaN
 };
 
 // Chooses path and chunk. `log_range` is what is known of one token's log decay.
 DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string& compute, int requested_chunk);
+// In place of the exact path, for a program that may refuse what it does not hold: as if decays were moderate.
+DecayPlan moderate(DecayPlan exact);
 
 class Decay {
  public:
@@ -33,6 +36,7 @@ class Decay {
 
  private:
   mlir::Value at_most(mlir::Value x, double magnitude);
+  mlir::Value checked(mlir::Value decay_over_half);
   mlir::Value factored(mlir::Value x, mlir::Value factor, const std::string& suffix);
   mlir::Value to_middles(bool after, uint64_t half);
   mlir::Value read_level(mlir::Value q, bool after, uint64_t half);

@@ -98,7 +98,8 @@ bool can_carry_scale(Operation* state) {
 static bool is_elementwise(Operation* op) {
   return isa<chunk::NegOp, chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp,
              chunk::SoftplusOp, chunk::ReluOp, chunk::SqrtOp, chunk::ReciprocalOp, chunk::AddOp, chunk::SubOp,
-             chunk::MulOp, chunk::AtLeastOp, chunk::ExceedsOp, chunk::WidenOp, chunk::RoundOp, chunk::KeepValidOp>(op);
+             chunk::MulOp, chunk::AtLeastOp, chunk::ExceedsOp, chunk::NotBelowOp, chunk::WidenOp, chunk::RoundOp,
+             chunk::KeepValidOp>(op);
 }
 
 // Other slab values are computed again.
@@ -321,8 +322,10 @@ void Placement::use(Value operand, int phase) {
 static bool is_linear_in(Value x, llvm::DenseSet<Operation*>& seen) {
   return llvm::all_of(x.getUsers(), [&](Operation* user) {
     if (!seen.insert(user).second) return true;
-    bool bends = isa<chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp,
-                     chunk::ReluOp, chunk::SqrtOp, chunk::ReciprocalOp, chunk::AtLeastOp, chunk::ExceedsOp>(user);
+    bool bends =
+        isa<chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp,
+            chunk::ReluOp, chunk::SqrtOp, chunk::ReciprocalOp, chunk::AtLeastOp, chunk::ExceedsOp, chunk::NotBelowOp>(
+            user);
     return !bends && llvm::all_of(user->getResults(), [&](Value result) { return is_linear_in(result, seen); });
   });
 }

@@ -55,17 +55,21 @@ bool may_be_plain(chunk::ProgramOp program) {
 
 }  // namespace
 
-void add_plain(chunk::ProgramOp program) {
+void add_plain(chunk::ProgramOp program, chunk::ProgramOp source) {
   const bool has_one = program.getPlain() || program.getRefused();
-  if (has_one || !may_be_plain(program)) return;
+  if (has_one || !may_be_plain(source)) return;
   OpBuilder b(program);
-  auto plain = cast<chunk::ProgramOp>(b.clone(*program));
-  plain.setPlainAttr(b.getStrArrayAttr(scaling_inputs(program)));
+  auto plain = cast<chunk::ProgramOp>(b.clone(*source));
+  plain.setPlainAttr(b.getStrArrayAttr(scaling_inputs(source)));
   for (auto round : plain.getBody().getOps<chunk::RoundOp>()) {
     round.removeBoundAttr();
     round.removeFactorAttr();
   }
   program.setRefused(true);
+}
+
+bool refuses_early(chunk::ProgramOp program) {
+  return program.getPlain() && !program.getSummary() && !program.getBody().getOps<chunk::NotBelowOp>().empty();
 }
 
 }  // namespace wkvc

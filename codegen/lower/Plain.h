@@ -6,8 +6,12 @@
 
 namespace wkvc {
 
-// Puts a program without scales before one that has any, which is then for what the first refuses. A program whose
-// numbers may be small by themselves, whatever its inputs are, stays alone.
-void add_plain(chunk::ProgramOp program);
+// Puts `source`, which may be the program itself, before it, without scales; the program is then for what that one
+// refuses. A source that has no scales, or whose numbers may be small by themselves, whatever its inputs are, is not
+// added.
+void add_plain(chunk::ProgramOp program, chunk::ProgramOp source);
+
+// Whether a program that refuses what it does not hold is likely to find it on the way: its decays are not known.
+bool refuses_early(chunk::ProgramOp program);
 
 }  // namespace wkvc

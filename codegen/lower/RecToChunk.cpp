@@ -188,16 +188,16 @@ DecayPlan plan_for(rec::RecurrenceOp recurrence, int chunk) {
   return plan_decay(static_cast<bool>(next.log_decay), next.log_range, recurrence.getCompute().str(), chunk);
 }
 
-}  // namespace
-
-OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk) {
+void check_options(rec::RecurrenceOp recurrence, int chunk) {
   if (chunk < 0 || chunk % 16 || chunk > 256)
     user_error("--chunk {}: a chunk is a multiple of 16 tokens from 16 to 256, or auto", chunk);
   if (llvm::StringRef compute = recurrence.getCompute(); compute == "tf32" || compute == "bf16x3")
     user_error(
         "'{}': {} operands of contractions are not supported yet; choose f16, bf16 or f32 with op.compute or --mma",
         recurrence.getSymName().str(), compute.str());
-  DecayPlan plan = plan_for(recurrence, chunk);
+}
+
+OwningOpRef<ModuleOp> lowered(rec::RecurrenceOp recurrence, DecayPlan plan) {
   OpBuilder builder(recurrence.getContext());
   OwningOpRef<ModuleOp> module = ModuleOp::create(recurrence.getLoc());
   builder.setInsertionPointToEnd(module->getBody());
@@ -209,6 +209,19 @@ OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk) {
   builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
   Lowering(recurrence, builder, plan).run();
   return module;
+}
+
+}  // namespace
+
+OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk) {
+  check_options(recurrence, chunk);
+  return lowered(recurrence, plan_for(recurrence, chunk));
+}
+
+OwningOpRef<ModuleOp> rec_to_chunk_of_moderate_decays(rec::RecurrenceOp recurrence, int chunk) {
+  check_options(recurrence, chunk);
+  const DecayPlan plan = plan_for(recurrence, chunk);
+  return plan.path == DecayPath::exact ? lowered(recurrence, moderate(plan)) : OwningOpRef<ModuleOp>();
 }
 
 }  // namespace wkvc

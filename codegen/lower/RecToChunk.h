@@ -17,4 +17,8 @@ namespace wkvc {
 // outside the class and for a chunk its decays do not fit (naming the largest that does).
 mlir::OwningOpRef<mlir::ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk);
 
+// The same with decays factored as if they were moderate, if they are not anyway, else null. Where they are not, what
+// comes out is NaN: for programs that may refuse what they do not hold.
+mlir::OwningOpRef<mlir::ModuleOp> rec_to_chunk_of_moderate_decays(rec::RecurrenceOp recurrence, int chunk);
+
 }  // namespace wkvc

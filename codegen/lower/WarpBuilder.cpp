@@ -3,6 +3,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 
 #include "codegen/ir/Text.h"
+#include "codegen/lower/Plain.h"
 #include "codegen/lower/TensorList.h"
 #include "runtime/error.h"
 
@@ -50,7 +51,7 @@ void WarpBuilder::publish_inputs(llvm::function_ref<bool(const KernelBuffer&)> r
 void WarpBuilder::begin_chunk() {
   begin_inputs(anyone);
   publish_inputs([](auto&) { return true; });
-  create<warp::BarrierOp>();
+  create<warp::BarrierOp>(refuses_early(program_));
   if (!copies_.deep_phase()) copies_.start_later(2);
   create_scales(/*of_states=*/false, anyone);
   create_own_scales();
@@ -605,6 +606,7 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::DiagonalOp) { return function("diagonal_column"); })
       .Case([&](chunk::AtLeastOp x) { return function("maximum", x.getBound().convertToFloat()); })
       .Case([&](chunk::ExceedsOp x) { return function("greater_than", x.getBound().convertToFloat()); })
+      .Case([&](chunk::NotBelowOp x) { return function("not_below", x.getBound().convertToFloat()); })
       .Case([&](chunk::TrilOp x) { return function(strictly("tril", x.getStrict())); })
       .Case([&](chunk::UnitLowerInverseOp x) -> Value {
         return create<warp::UnitLowerInverseOp>(tile(x.getX()), buffers_.scratch(x), x.getDtype());

@@ -130,7 +130,7 @@ Form form_of(llvm::StringRef function) {
       .Case("at_row", Form::at_row)
       .Cases({"tril", "tril_strict"}, Form::square)
       .Case("row", Form::row)
-      .Cases({"maximum", "greater_than", "add_constant", "mul_constant"}, Form::constant)
+      .Cases({"maximum", "greater_than", "not_below", "add_constant", "mul_constant"}, Form::constant)
       .Cases({"add", "sub", "mul"}, Form::binary)
       .Case("shift_rows", Form::shift)
       .Case("diagonal_dot", Form::diagonal_dot)

@@ -271,7 +271,9 @@ def Warp_OnWarpOp : Warp_Op<"on_warp", [SingleBlock, NoTerminator]> {
 
 def Warp_BarrierOp : Warp_Op<"barrier"> {
   let summary = "All warps of the block; what precedes is visible to what follows";
-  let assemblyFormat = "attr-dict";
+  let description = "`refuses`: the block of a plain kernel ends here if anything that it gave so far is not finite.";
+  let arguments = (ins UnitAttr:$refuses);
+  let assemblyFormat = "(`refuses` $refuses^)? attr-dict";
 }
 
 def Warp_NoteOp : Warp_Op<"note"> {

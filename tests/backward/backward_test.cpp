@@ -347,6 +347,19 @@ TEST_P(Backward, Guarded) {
   for (const Config& config : kDtypes) subject(rwkv7(), guarded(config)).check({2, 50, 2}, lower_decays);
 }
 
+// Decays that plain programs do not factor, from the first token on and later.
+TEST_P(Backward, GuardedDecays) {
+  for (int teams : {1, 2}) {
+    const Config config = guarded(of_teams(kDtypes[0], teams));
+    subject(rwkv6(), config).check({1, 100, 2}, strong_decays_of_rwkv6);
+    subject(rwkv7_logw(), config).check({1, 100, 2}, strong_decays_of_logarithms);
+    subject(rwkv6(), config).check({1, 150, 2}, [](Problem& problem) {
+      auto& w = problem.values["w"];
+      for (std::size_t i = 0; i < w.size(); ++i) w[i] = i > w.size() / 2 && i % 7 == 0 ? 1 : std::min(w[i], -1.);
+    });
+  }
+}
+
 // f32 gradients in strips, teams of one warp.
 TEST_P(Backward, GuardedConfigurations) {
   subject(rwkv7(), guarded(of_teams(config_of("f16", "bf16", 32, 32), 2))).check({1, 70, 2});

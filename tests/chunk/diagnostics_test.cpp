@@ -165,6 +165,7 @@ const Case cases[] = {
     {"SumRows", "  %0 = chunk.sum_rows %x : tensor<16x32xf32> -> tensor<16x1xf32>\n", "gives one row of"},
     {"SumColumns", "  %0 = chunk.sum_columns %x : tensor<16x32xf32> -> tensor<1x32xf32>\n", "gives one column of"},
     {"DiagonalOfKeys", "  %0 = chunk.diagonal %x : tensor<16x32xf32> -> tensor<16x1xf32>\n", "takes a square matrix"},
+    {"NotBelowNotFinite", "  %0 = chunk.not_below %x, 0x7F800000 : tensor<16x32xf32>\n", "needs a finite number"},
     {"ExceedsNotFinite", "  %0 = chunk.exceeds %x, 0x7FC00000 : tensor<16x32xf32>\n", "needs a finite number"},
     {"ConstantWithoutDims", "  %c = chunk.constant 1.0 : tensor<16x32xf32>\n", "expected 1x1"},
     {"ConstantDims", "  %c = chunk.constant 1.0 dims \"TX\" : tensor<16x32xf32>\n",

@@ -34,6 +34,7 @@ TEST(RoundTrip, EveryOperation) {
   %product = chunk.mul %x, %g : tensor<16x32xf32>, tensor<16x1xf32> -> tensor<16x32xf32>
   %bounded = chunk.at_least %x, -4.000000e+01 : tensor<16x32xf32>
   %above = chunk.exceeds %x, -4.000000e+01 : tensor<16x32xf32>
+  %checked = chunk.not_below %x, -4.000000e+01 : tensor<16x32xf32>
   %k_f32 = chunk.widen %k : tensor<16x32xbf16> -> tensor<16x32xf32>
   %x_bf16 = chunk.round %x : tensor<16x32xf32> -> tensor<16x32xbf16>
   %x_f16 = chunk.round %x scale ["k", "x"] times 1.280000e+02 : tensor<16x32xf32> -> tensor<16x32xf16>

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 
 #include "dsl/builtin.h"
 #include "runtime/error.h"
@@ -337,6 +338,15 @@ void scale_second_head(std::vector<double>& x, double factor) {
     if (i / 64 % 2 == 1) x[i] *= factor;
 }
 
+// The raw decays of some columns of the second head, in a part of the sequence; elsewhere moderate ones.
+void choose_decays(Problem& problem, std::size_t columns, double raw, const std::function<bool(std::size_t)>& at) {
+  auto& w = problem.values["w"];
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const std::size_t token = i / 128, head = i / 64 % 2, column = i % 64;
+    w[i] = head == 1 && column < columns && at(token) ? raw : std::min(w[i], -1.);
+  }
+}
+
 // Without scales for all heads, or where one of two needs them.
 TEST_P(Forward, Guarded) {
   using Refused = std::vector<bool>;
@@ -346,6 +356,7 @@ TEST_P(Forward, Guarded) {
       const std::string rec = rec_text(definition, config);
       for (double factor : {1., 1e-4, config.io == "f16" ? 1e-5 : 1e9}) {
         Problem problem = random_problem(program.manifest(), {1, 70, 2}, 3);
+        choose_decays(problem, 0, 0, {});  // moderate ones
         scale_second_head(problem.values["v"], factor);
         const std::string what =
             definition.name + ", " + program.manifest().config + ", v times " + std::to_string(factor);
@@ -356,6 +367,24 @@ TEST_P(Forward, Guarded) {
         EXPECT_EQ(refused(program, problem, "forward_refused"), expected) << what;
       }
     }
+}
+
+// Decays that are factored, in all heads or where one of two has others: in one column, and late.
+TEST_P(Forward, GuardedDecays) {
+  for (const Config& config : guarded_configs()) {
+    const Program program = Program::load(cuda_text(rwkv6(), config), GetParam());
+    const std::string rec = rec_text(rwkv6(), config);
+    for (const double raw : {-1., 0., 1., 6.}) {
+      Problem problem = random_problem(program.manifest(), {1, 150, 2}, 3);
+      choose_decays(problem, raw == 1 ? 1 : 64, raw, [](std::size_t token) { return token >= 100; });
+      const std::string what = program.manifest().config + ", raw decay " + std::to_string(raw);
+      expect_within(run_and_compare(program, rec, problem), config, what);
+      if (GetParam() == Target::cuda) continue;  // internals are read where they lie
+      const std::vector<bool> all = refused(program, problem, "forward_refused");
+      EXPECT_EQ(std::vector<bool>(all.begin(), all.end() - 1), std::vector<bool>(all.size() - 1)) << what;
+      EXPECT_EQ(all.back(), raw > -1) << what;
+    }
+  }
 }
 
 TEST_P(Forward, GuardedDtypesAndHeads) {
@@ -402,6 +431,32 @@ TEST_P(Forward, NoPartOfTheGuardIsIdle) {
            {"if (!is_refused(forward_refused_global, block)) return;", "return;", "v", 1e-9}}) {
     EXPECT_LE(worst(text, input, factor), 1.8e-3) << from;
     EXPECT_GT(worst(changed(from, to), input, factor), 1.8e-3) << from;
+  }
+}
+
+// Decays are checked over both halves of a chunk: beyond e^-7 f16 has fewer digits of what is decayed.
+TEST_P(Forward, NoCheckOfDecaysIsIdle) {
+  Config config = config_of("f16", "f32", 64, 64);
+  config.teams = 2;
+  config.scales = "guarded";
+  const std::string text = cuda_text(rwkv6(), config), rec = rec_text(rwkv6(), config);
+  const auto error = [&](const std::string& source, std::size_t half) {
+    const Program program = Program::load(source, GetParam());
+    Problem problem = random_problem(program.manifest(), {1, 70, 2}, 3);
+    choose_decays(problem, 64, std::log(1.4), [half](std::size_t token) { return token / 8 % 2 == half; });
+    for (double& x : problem.values["r"]) x *= half == 0 ? 0.2 : 0.04;
+    for (double& x : problem.values["k"]) x *= half == 0 ? 0.04 : 0.2;
+    for (double& x : problem.values["initial_state"]) x *= 0.04;
+    return run_and_compare(program, rec, problem).at("o");
+  };
+  const std::pair<const char*, std::size_t> checks[] = {{R"(not_below\((row<7>\(L\)), [^)]*\))", 0},
+                                                        {R"(not_below\((L_last - L_middle), [^)]*\))", 1}};
+  for (const auto& [check, half] : checks) {
+    const auto first = std::regex_constants::format_first_only;
+    const std::string changed = std::regex_replace(text, std::regex(check), "$1", first);
+    ASSERT_NE(changed, text) << check;
+    EXPECT_LE(error(text, half), 4e-4) << check;
+    EXPECT_GT(error(changed, half), 5e-4) << check;
   }
 }
 

@@ -99,7 +99,9 @@ rec::Result run_chunk_gradient(const std::string& both, const Problem& problem, 
   context.loadDialect<chunk::ChunkDialect>();
   auto module = parse(both, context);
   auto forward = llvm::cast<chunk::ProgramOp>(module->getBody()->front());
-  auto backward = llvm::cast<chunk::ProgramOp>(module->getBody()->back());
+  auto backward = forward;
+  for (auto program : module->getBody()->getOps<chunk::ProgramOp>())
+    if (program.getPlain().has_value() == forward.getPlain().has_value()) backward = program;
   std::vector<double> saved;
   // What the forward program keeps is among its outputs.
   rec::Tensors inputs = chunk::interpret(forward, problem.shape, problem.inputs, problem.initial_state, &saved).outputs;

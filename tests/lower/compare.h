@@ -27,7 +27,7 @@ struct Incoming {
 };
 Incoming random_incoming(const rec::Result& forward);
 rec::Result run_rec_gradient(const std::string& rec_text, const Problem& problem, const Incoming& incoming);
-// `both` holds the forward and the backward program.
+// `both` holds the forward and the backward program; if plain ones stand before them, these are run.
 rec::Result run_chunk_gradient(const std::string& both, const Problem& problem, const Incoming& incoming);
 
 // The largest relative error ‖x−ref‖/‖ref‖ among outputs and final state; infinity where anything is not finite.

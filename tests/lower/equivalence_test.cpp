@@ -72,6 +72,30 @@ TEST_P(StrongDecays, NoDecayAnywhere) { expect_equal(GetParam(), with_chunk(64),
 
 INSTANTIATE_TEST_SUITE_P(All, StrongDecays, testing::ValuesIn(unbounded_recurrences()), name_of_definition);
 
+class ModerateDecays : public testing::TestWithParam<Definition> {};
+
+// Programs that refuse what they do not hold take decays as moderate, up to e^-7 over half a chunk, and notice others.
+TEST_P(ModerateDecays, AreAllThatPlainProgramsHold) {
+  Config config = with_chunk(16, "f16");
+  config.scales = "guarded";
+  const std::string rec = rec_text(GetParam(), config);
+  const std::string text = lower_to(source_from(rec), Stage::chunk, config);
+  ASSERT_NE(text.find("not_below"), std::string::npos);
+  const auto error = [&](std::int64_t tokens, const std::vector<double>& log_decays) {
+    const Problem problem = random_problem(rec, {1, tokens, 1}, log_decays);
+    return error_between(run_chunk(text, problem), run_rec(rec, problem));
+  };
+  EXPECT_LT(error(50, {-0.87, -0.1, -1e-3, 0}), 1e-10);
+  EXPECT_LT(error(4, {-1.7}), 1e-10);
+  EXPECT_EQ(error(8, {-0.88}), INFINITY);                                          // to the chunk's middle
+  EXPECT_EQ(error(16, {-0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -9}), INFINITY);  // or after it
+  EXPECT_EQ(error(50, {-40, 0}), INFINITY);
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, ModerateDecays,
+                         testing::Values(rwkv6(), rwkv7_logw(), unbounded_recurrences()[2], unbounded_recurrences()[3]),
+                         name_of_definition);
+
 TEST(Programs, InvertOnlyForRankOneTerms) {
   auto program = [](const Definition& definition) {
     return lower_to(source_from(rec_text(definition, with_chunk(16))), Stage::chunk, with_chunk(16));

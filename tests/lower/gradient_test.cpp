@@ -51,6 +51,14 @@ TEST_P(Gradient, OfBatchesAndHeads) { expect_gradients(GetParam(), backward(16),
 
 TEST_P(Gradient, OfF16Operands) { expect_gradients(GetParam(), backward(16, "f16"), {1, 40, 1}, {-0.01, -0.2}); }
 
+// Decays factored as if they were moderate, which these are.
+TEST(PlainGradient, OfModerateDecays) {
+  Config config = backward(16, "f16");
+  config.scales = "guarded";
+  for (const Definition& definition : {rwkv6(), rwkv7_logw()})
+    expect_gradients(definition, config, {1, 40, 1}, {-0.01, -0.2, -0.87});
+}
+
 std::string name_of_definition(const testing::TestParamInfo<Definition>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(All, Gradient, testing::ValuesIn(recurrences()), name_of_definition);
 

@@ -5,7 +5,9 @@
 namespace wkvc::test {
 
 const Rule kDeletedSync{
-    "sync deleted", R"(\n *((?:block|team)\.barrier|team\.claim|slot\.await|wait_copies<\d+>|commit_copies)\(\);)", ""};
+    "sync deleted",
+    R"(\n *((?:block|team)\.barrier|team\.claim|slot\.await|wait_copies<\d+>|commit_copies|if \(guard\.refuses<\d+>\(\)\) return wait_copies<0>)\(\);)",
+    ""};
 
 namespace {
 

@@ -35,6 +35,8 @@ TEST_P(Arithmetic, MatchesDoubles) {
       [&](int, int n, int i) { return x[i] * r[n]; },
       [&](int, int n, int i) { return x[i] * r[n] * r[n]; },
       [&](int, int, int i) { return x[i]; },
+      [&](int, int, int i) { return std::max(x[i], 0.25); },
+      [&](int, int, int i) { return x[i] >= 0.25 ? 1 : 0; },
   };
   Values expected;
   for (const At& at : results) {

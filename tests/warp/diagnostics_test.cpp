@@ -556,6 +556,23 @@ TEST(Guards, StandWhereBlocksBeginAndEnd) {
                   "gives a unit of the gradients that it has");
 }
 
+TEST(Guards, MayStopLoopsOfPlainKernels) {
+  const std::string expect = "  warp.expect \"forward_refused\" [\"k\"] gradients []\n";
+  const std::string refuse = "  warp.refuse \"forward_refused\" %final : vector<16x32xf32>\n";
+  const auto stopping = [&](std::string text, const std::string& before) {
+    return text.insert(text.find(before), "    warp.barrier refuses\n");
+  };
+  const std::string plain = guarded("plain", expect, refuse);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<warp::WarpDialect>();
+  EXPECT_EQ(print(&parse(stopping(plain, "    warp.yield"), context)->getBody()->front()),
+            stopping(plain, "    warp.yield"));
+  expect_contains(error_of(stopping(plain, "  warp.refuse")), "belongs in a loop of a plain kernel");
+  expect_contains(
+      error_of(stopping(guarded("refused", "  warp.only_refused \"forward_refused\"\n", ""), "    warp.yield")),
+      "belongs in a loop of a plain kernel");
+}
+
 TEST(DecayingStates, AreMultipliedOrSettled) {
   const std::string state = "    %later = warp.decaying %S : vector<16x32xf32>\n";
   const auto error = [&](const std::string& own) { return error_of(with(own)); };

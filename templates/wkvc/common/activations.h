@@ -15,6 +15,8 @@ WKVC_INLINE float relu(float x) { return max_or_nan(x, 0.f); }
 WKVC_INLINE float maximum(float x, float bound) { return max_or_nan(x, bound); }
 // The derivative of relu and of maximum.
 WKVC_INLINE float greater_than(float x, float bound) { return x > bound ? 1.f : 0.f; }
+// NaN where x is below the bound: a guard sees it.
+WKVC_INLINE float not_below(float x, float bound) { return x >= bound ? x : float_of(0x7fc00000u); }
 
 }  // namespace scalar
 
@@ -49,6 +51,7 @@ WKVC_UNARY(reciprocal)
   }
 WKVC_BOUNDED(maximum)
 WKVC_BOUNDED(greater_than)
+WKVC_BOUNDED(not_below)
 #undef WKVC_BOUNDED
 #undef WKVC_MAP_TILE
 #undef WKVC_MAP_VECTOR

@@ -89,11 +89,18 @@ class Guard {
     WKVC_EACH_SLOT(Axis, N, sum = plus_nothing(sum, x.v[i][s], f32{}));
     failed_ |= is_nan(sum, f32{});
   }
-  // Whether the block ends here, before it leaves this state: called once by each of the warps that have rows of it,
-  // who meet at barrier `Id`: 0 if these are all warps, else one that no team has.
+  // Whether the block ends here, for what it has given so far: all its warps meet.
+  template <int Warps>
+  WKVC_INLINE bool refuses() const {
+    const bool any = block_.template any<0>(Warps, has_seen());
+    if (any) leave(true);
+    return any;
+  }
+  // The same before it leaves this state: called once by each of the warps that have rows of it, who meet at barrier
+  // `Id`: 0 if these are all warps, else one that no team has.
   template <int Warps, int Id = 0, int R, int C>
   WKVC_INLINE bool refuses(const Tile<f32, R, C>& state) const {
-    const bool any = block_.template any<Id>(Warps, failed_ || !is_finite(state) || is_nan(sum_, T{}));
+    const bool any = block_.template any<Id>(Warps, has_seen() || !is_finite(state));
     leave(any);
     return any;
   }
@@ -107,6 +114,8 @@ class Guard {
     WKVC_EACH_UNIT(X, R, C, sum = plus_nothing(sum, x.block[i][j].unit[u], X{}));
     return !is_nan(sum, X{});
   }
+
+  WKVC_INLINE bool has_seen() const { return failed_ || is_nan(sum_, T{}); }
 
   WKVC_INLINE void leave(bool refuses) const {
     if (block_.warp == 0 && lanes::is_first()) *refusal_ = refuses ? 1.f : 0.f;

@@ -26,6 +26,8 @@ WKVC_INLINE void arithmetic(const KernelArgs<3>& args, const Block& block) {
   write(out, block, 12, settled(decaying(x, r)));
   write(out, block, 13, decaying(x, r) * r);
   write(out, block, 14, settled(decaying(x)));
+  write(out, block, 15, not_below(maximum(x, 0.25f), 0.25f));
+  write(out, block, 16, greater_than(not_below(x, 0.25f), -100.f));  // not of NaN
 }
 
 #define CASE(R, C) \

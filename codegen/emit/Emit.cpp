@@ -199,17 +199,18 @@ class Emitter {
 
   void emit(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
-        .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::PrepareOp, warp::YieldOp, warp::SlabsOp, warp::OnWarpOp,
-              warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp, warp::ScaleOfOp,
-              warp::RoundBesideOp, warp::FitScaleOp, warp::LeaveScaleOp, warp::BoundOp, warp::StoreNumberOp,
-              warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp, warp::StoreVectorOp,
-              warp::AddVectorOp, warp::ParameterOp, warp::TokensOp, warp::LoadSavedOp, warp::StagedOp,
-              warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp, warp::StageStateOp, warp::KeepStateOp,
-              warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp,
-              warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp, warp::WidenOp, warp::WidenOverOp, warp::ZerosOp,
-              warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp,
-              warp::StoreOutputOp, warp::BarrierOp, warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::TimesUnitOp,
-              warp::DecayingOp, warp::SettledOp>([&](auto o) { write(o); })
+        .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::PrepareOp, warp::YieldOp, warp::SlabsOp, warp::ShareOp,
+              warp::OnWarpOp, warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp,
+              warp::ScaleOfOp, warp::RoundBesideOp, warp::FitScaleOp, warp::LeaveScaleOp, warp::BoundOp,
+              warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp,
+              warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp, warp::LoadSavedOp,
+              warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp, warp::StageStateOp,
+              warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp,
+              warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp, warp::WidenOp,
+              warp::WidenOverOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp,
+              warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp, warp::BarrierOp, warp::ExpectOp,
+              warp::OnlyRefusedOp, warp::RefuseOp, warp::TimesUnitOp, warp::PlusExponentOp, warp::DecayingOp,
+              warp::SettledOp>([&](auto o) { write(o); })
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
@@ -272,7 +273,13 @@ class Emitter {
     std::string unit = names_.of(op.getUnit());
     if (op.getOver()) unit = fmt::format("inverse_scale({})", unit);
     if (op.getOfState()) unit = fmt::format("(of_state ? {} : 1.f)", unit);
+    if (op.getFactor()) unit = fmt::format("({} * {})", float_text(*op.getFactor()), unit);
     line("const auto {} = {} * {};", declare(op.getResult()), expr(op.getX()), unit);
+  }
+
+  void write(warp::PlusExponentOp op) {
+    line("const auto {} = {} {} exponent_of({});", declare(op.getResult()), expr(op.getX()), op.getLess() ? "-" : "+",
+         names_.of(op.getUnit()));
   }
 
   void write(warp::RingOp op) {
@@ -453,6 +460,11 @@ class Emitter {
     emit_region(op.getBody());
   }
 
+  void write(warp::ShareOp op) {
+    line("const int {} = {} * {}.warp;  // first of this warp's columns", names_.declare(op.getResult(), "column"),
+         op.getWidth(), warps_);
+  }
+
   void write(warp::OnWarpOp op) {
     line("if ({}.warp == {}) {{", warps_, op.getWarp());
     emit_region(op.getBody());
@@ -622,7 +634,7 @@ class Emitter {
   void write(warp::AddVectorOp op) {
     std::string to = names_.of(op.getTo()) + " + " + place(op.getColumn());
     const char* kind = op.getColumn() ? "row" : "column";
-    line("store_{}({}, load_{}<16>({}) + {});", kind, to, kind, to, expr(op.getX()));
+    line("store_{}({}, load_{}<{}>({}) + {});", kind, to, kind, length(op.getX().getType()), to, expr(op.getX()));
   }
 
   void write(warp::TokensOp op) {

@@ -236,7 +236,9 @@ class KernelBuilder {
     set_name(state, (carried() + "_initial").str());
     state = again_ ? groups(state) : crew_.teams > 1 ? all_rounds(state) : chunks(*main_, state, "chunks");
     if (program_.getPlain()) create<warp::RefuseOp>(refused_name(program_), state);
-    if (unit_) state = create<warp::TimesUnitOp>(state, unit_, /*over=*/false, /*of_state=*/!!program_.getSummary());
+    if (unit_)
+      state =
+          create<warp::TimesUnitOp>(state, unit_, /*over=*/false, /*of_state=*/!!program_.getSummary(), FloatAttr());
     create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
     if (crew_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
@@ -336,7 +338,7 @@ class KernelBuilder {
     if (program_.getSummary()) return create<warp::StartSummaryOp>(tile());
     Value state =
         create<warp::LoadStateOp>(tile(), program_.getSegments() > 1 ? segments_name(program_) : first_state(program_));
-    return unit_ ? create<warp::TimesUnitOp>(state, unit_, /*over=*/true, /*of_state=*/false) : state;
+    return unit_ ? create<warp::TimesUnitOp>(state, unit_, /*over=*/true, /*of_state=*/false, FloatAttr()) : state;
   }
 
   bool backward() { return program_.getBackward(); }
@@ -451,7 +453,7 @@ class KernelBuilder {
         main_->finish_chunk();
         if (main_->ends_together()) create<warp::BarrierOp>();
       }
-      main_->copies().start_late(crew_.round_chunks());
+      if (!main_->buffers().copies_last()) main_->copies().start_late(crew_.round_chunks());
     });
     create<warp::YieldOp>(next);
     return loop.getResult();

@@ -65,8 +65,8 @@ DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string&
   return {DecayPath::anchored, chunk, steepest * chunk / 2, std::exp(std::max(0.0, log_range.hi) * chunk / 2)};
 }
 
-// Without scales, too: with the smallest inputs that a guard lets pass decays of e^-7 cost 4e-4 of a result, of e^-9 3e-3
-// (emulated).
+// Without scales, too: with the smallest inputs that a guard lets pass decays of e^-7 cost 4e-4 of a result, of e^-9
+// 3e-3 (emulated).
 DecayPlan moderate(DecayPlan exact) {
   return {DecayPath::anchored, exact.chunk, exponent_limit("f16"), 1, /*checked=*/true};
 }

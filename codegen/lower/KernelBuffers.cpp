@@ -63,8 +63,15 @@ bool KernelBuffers::are_apart() const {
   });
 }
 
+bool KernelBuffers::are_read_before_rows() const {
+  return llvm::all_of(chunk::ProgramOp(program_).getBody().getOps<chunk::InputOp>(), [&](chunk::InputOp input) {
+    return placement_.of(input.getResult()).last_phase < placement_.first_of_rows();
+  });
+}
+
 void KernelBuffers::plan_rings(bool early) {
-  early &= are_apart();
+  copies_last_ = early && placement_.holds_any() && are_read_before_rows();
+  early &= !copies_last_ && are_apart();
   for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
     Value value = input.getResult();
     if (chunk::columns(value) == 1) continue;  // read from global memory
@@ -79,6 +86,7 @@ void KernelBuffers::plan_rings(bool early) {
     auto* space = reserve(input.getSym().str() + "_ring", stages * bytes, 0,
                           crew_.teams > 1 && !early_ring ? placement_.of(value).last_phase : placement_.phases());
     space->of_team = is_of_team(placement_.of(value).last_phase);  // also where it is copied to in later phases
+    if (copies_last_) space->from = placement_.phases() - 1;       // over the end of a round
     if (exchanged) space->alignment = kLine;
     rings_[value].exchanged = exchanged;
     rings_[value].early = early_ring;

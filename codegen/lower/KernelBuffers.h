@@ -43,8 +43,9 @@ class KernelBuffers {
         first_phase_(first_phase) {}
 
   // All but the staged state and numbers. With `early` rings that only the first phase reads are there to be copied to
-  // after it.
+  // after it, or where states are held in registers in the last phase, in that one.
   void plan(bool early);
+  bool copies_last() const { return copies_last_; }  // in the last phase, for the next round
   void plan_number(const std::string& name);  // that a team leaves for those who take the state through its chunk
   // Room for a state that is copied ahead. It is copied again when it has been read: in the second phase, if there is
   // one.
@@ -59,6 +60,7 @@ class KernelBuffers {
   // By input, by parameter's gradient, in the program's order.
   const llvm::MapVector<mlir::Value, KernelBuffer>& rings() const { return rings_; }
   const llvm::MapVector<mlir::Operation*, KernelBuffer>& sums() const { return sums_; }
+  const llvm::MapVector<mlir::Value, KernelBuffer>& values() const { return values_; }
   const KernelBuffer* find(mlir::Value value) const;  // where it crosses to other warps; null if it does not
   mlir::Value maximum(llvm::StringRef name) const;    // the slots of an input's or a state's; null if nobody needs it
   mlir::Value number(const std::string& name) const;
@@ -67,6 +69,7 @@ class KernelBuffers {
 
  private:
   bool are_apart() const;
+  bool are_read_before_rows() const;
   void plan_rings(bool early);
   void deal_rings();
   void plan_maximum(llvm::StringRef name);
@@ -98,6 +101,7 @@ class KernelBuffers {
   llvm::MapVector<mlir::Value, KernelBuffer> rings_, values_;
   std::map<std::string, KernelBuffer> maxima_, numbers_;
   KernelBuffer staged_;
+  bool copies_last_ = false;
   llvm::MapVector<mlir::Operation*, KernelBuffer> scratch_;
   llvm::MapVector<mlir::Operation*, KernelBuffer> sums_;
 };

@@ -119,11 +119,15 @@ Placement::Placement(chunk::ProgramOp program, int warps, Stored stored, bool te
     assign_phases(body);
   delay_slabs(body);
   assign_matrices(body, warps);
+  shares_ = teams && fits_shares(body);
+  if (shares_) find_held(body);
   find_shared(body);
   strips_ = teams && fits_strips(program, *this, warps);
 }
 
-int64_t Placement::slab_width(int phase, Axis axis) const { return in_strips(phase) ? extent(axis) / warps_ : 16; }
+int64_t Placement::slab_width(int phase, Axis axis) const {
+  return in_strips(phase) || in_shares(phase) ? extent(axis) / warps_ : 16;
+}
 
 int64_t Placement::slab_count(Operation* op) const {
   return extent(slab_axis(op)) / slab_width(of(op).phase, slab_axis(op));
@@ -297,6 +301,38 @@ void Placement::assign_matrices(Block& body, int warps) {
   }
 }
 
+// Without scales there are registers to spare, for 32 columns.
+bool Placement::fits_shares(Block& body) const {
+  const int64_t columns = extent(Axis::key);
+  return program_.getBackward() && program_.getPlain() && columns % warps_ == 0 && columns / warps_ <= 32 &&
+         columns / warps_ % 16 == 0 && llvm::all_of(body, [&](Operation& op) {
+           const Place& place = of(&op);
+           return place.owner != Owner::slab || place.phase < first_after_rows_ || slab_axis(&op) == Axis::key;
+         });
+}
+
+// Contracts all of the value's rows, the values, with something else's.
+static bool contracts_values(Operation* user, Value x) {
+  auto dot = dyn_cast<chunk::DotOp>(user);
+  return isa<chunk::ColumnDotsOp>(user) || (dot && dot.getY() == x && dot.getX() != x && dot.getYDim() == 0);
+}
+
+// Registers a lane has for them: two states of 64 values in shares of 32 columns.
+static constexpr int64_t kHeldRegisters = 64;
+
+void Placement::find_held(Block& body) {
+  const int last = phases_ - 1;
+  if (last == first_after_rows_) return;  // nothing precedes what reads them
+  int64_t bits = 0;                       // a column
+  for (Operation& op : body)
+    for (Value x : op.getOperands()) {
+      if (of(&op).phase != last || spaces_.lookup(x) != Space{Axis::value, Axis::key}) continue;
+      if (!contracts_values(&op, x)) return held_.clear();
+      if (held_.insert(x).second) bits += chunk::rows(x) * chunk::element(x).getIntOrFloatBitWidth();
+    }
+  if (slab_width(last, Axis::key) * bits > kHeldRegisters * 32 * 32) held_.clear();
+}
+
 // A value read in `phase`.
 void Placement::use(Value operand, int phase) {
   if (auto round = stand_in(operand, phase)) return use(round.getResult(), phase);
@@ -359,8 +395,11 @@ void Placement::find_shared(Block& body) {
   share([](Value operand) { return static_cast<bool>(operand.getDefiningOp<chunk::RoundOp>()); });
   find_stand_ins(body);
   share([](Value) { return true; });
+  const auto phase_of_reading = [&](Value operand, int phase) {
+    return is_held(operand) && phase == phases_ - 1 ? phase - 1 : phase;
+  };
   for (Operation& op : body)
-    for (Value operand : op.getOperands()) use(operand, of(&op).phase);
+    for (Value operand : op.getOperands()) use(operand, phase_of_reading(operand, of(&op).phase));
 }
 
 }  // namespace wkvc

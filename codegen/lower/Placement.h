@@ -52,6 +52,12 @@ class Placement {
     return phase < first_of_rows_ ? chunk::RoundOp() : stand_ins_.lookup(widened);
   }
   bool in_strips(int phase) const { return strips_ && phase < first_of_rows_; }  // see Strips.h
+  // Whether each warp of a team has one slab of what it makes of the states, in blocks.
+  bool in_shares(int phase) const { return shares_ && phase >= first_after_rows_; }
+  // Operands made of states that shares contract over all values: warps hold theirs before the last phase begins, so
+  // that their place is free then.
+  bool is_held(mlir::Value operand) const { return held_.contains(operand); }
+  bool holds_any() const { return !held_.empty(); }
 
  private:
   Owner owner_of(mlir::Operation* op) const;
@@ -67,6 +73,8 @@ class Placement {
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
   void find_stand_ins(mlir::Block& body);
+  bool fits_shares(mlir::Block& body) const;
+  void find_held(mlir::Block& body);
   void use(mlir::Value operand, int phase);
   bool is_stored(mlir::Operation* op) const;
 
@@ -85,7 +93,8 @@ class Placement {
   llvm::DenseSet<mlir::Operation*> in_value_slabs_;
   llvm::DenseMap<mlir::Value, chunk::RoundOp> stand_ins_;
   int phases_ = 1, first_of_rows_ = 0, first_after_rows_ = 0;
-  bool strips_ = false;
+  bool strips_ = false, shares_ = false;
+  llvm::DenseSet<mlir::Value> held_;
 };
 
 // Not computed, but copied or read where they are used.

@@ -10,7 +10,11 @@ namespace {
 
 std::int64_t aligned(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
-bool live_together(const SharedBuffer& x, const SharedBuffer& y) { return x.from <= y.to && y.from <= x.to; }
+bool lives_in(const SharedBuffer& x, int phase) {
+  return x.from <= x.to ? x.from <= phase && phase <= x.to : x.from <= phase || phase <= x.to;
+}
+
+bool live_together(const SharedBuffer& x, const SharedBuffer& y) { return lives_in(x, y.from) || lives_in(y, x.from); }
 
 }  // namespace
 

@@ -10,7 +10,9 @@ namespace wkvc {
 struct SharedBuffer {
   std::string name;
   std::int64_t bytes = 0;
-  int from = 0, to = 0;  // first phase that writes it, last that reads it; rings live in all phases
+  // First phase that writes it, last that reads it; rings live in all phases, or from a later one over the end of a
+  // round to an earlier one.
+  int from = 0, to = 0;
   std::int64_t offset = -1;
   std::int64_t alignment = 16;  // a piece of cp.async, a row of ldmatrix
   bool of_team = false;         // where rounds take turns: for any round, as only those who prepare one use it

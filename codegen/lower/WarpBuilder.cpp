@@ -183,8 +183,10 @@ void WarpBuilder::finish_chunk() {
   load_numbers();
   create_scales(/*of_states=*/false, finishes);
   create_scales(/*of_states=*/true, finishes);
-  for (phase_ = placement_.first_after_rows(); phase_ < placement_.phases(); ++phase_) {
+  if (placement_.in_shares(phase_)) begin_share();
+  for (; phase_ < placement_.phases(); ++phase_) {
     if (phase_ > placement_.first_after_rows()) create<warp::BarrierOp>();
+    if (phase_ + 1 == placement_.phases() && buffers_.copies_last()) copies_.start_late(crew_.round_chunks());
     slabs(ops_of(Owner::slab, phase_));
     matrices(ops_of(Owner::matrix, phase_));
   }
@@ -220,11 +222,36 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   }
 }
 
+// The columns of this warp's slab, and operands that are held from here on: they are of states, which nothing else is
+// waited for after these have gone through the round.
+void WarpBuilder::begin_share() {
+  owner_ = Owner::slab;
+  slab_axis_ = Axis::key;
+  column_ = create<warp::ShareOp>(placement_.slab_width(phase_, slab_axis_));
+  set_name(column_, "column");
+  held_.clear();
+  for (auto& [value, buffer] : buffers_.values()) {
+    if (!placement_.is_held(value)) continue;
+    held_[value] = columns_of_share(value);
+    set_name(held_[value], (name_of(value) + "_columns").str());
+  }
+}
+
+// As operands that are contracted over all rows: a share of the columns, transposed.
+Value WarpBuilder::columns_of_share(Value value) {
+  if (Value held = held_.lookup(value)) return held;
+  auto type = VectorType::get({placement_.slab_width(phase_, slab_axis_), chunk::rows(value)}, chunk::element(value));
+  return create<warp::LoadOp>(type, shared_tile(value), column_, /*own=*/false, /*transposed=*/true,
+                              /*own_rows=*/false);
+}
+
 void WarpBuilder::slabs(const std::vector<Operation*>& ops, Axis axis) {
   if (ops.empty()) return;
   owner_ = Owner::slab;
   slab_axis_ = axis;
   local_.clear();
+  powers_.clear();
+  if (placement_.in_shares(phase_)) return compute_all(ops);
   int64_t columns = axis == Axis::key ? program_.getKeyDim() : program_.getValueDim();
   bool strips = placement_.in_strips(phase_);
   auto loop = create<warp::SlabsOp>(b_.getI64IntegerAttr(columns),
@@ -362,13 +389,62 @@ bool WarpBuilder::has_unit(Value input) const {
 
 Value WarpBuilder::over_unit(Value input, Value x) {
   if (!has_unit(input)) return x;
-  return create<warp::TimesUnitOp>(x, unit_, /*over=*/true, /*of_state=*/false);
+  return create<warp::TimesUnitOp>(x, unit_, /*over=*/true, /*of_state=*/false, FloatAttr());
+}
+
+// A number alone: a constant that is no tile's. Null if it is none.
+static chunk::ConstantOp number(Value x) {
+  auto constant = x.getDefiningOp<chunk::ConstantOp>();
+  return constant && !constant.getDims() ? constant : chunk::ConstantOp();
 }
 
 Value WarpBuilder::times_unit(Value result) {
-  Value x = tile(result);
-  if (!unit_) return x;
-  return create<warp::TimesUnitOp>(x, unit_, /*over=*/false, /*of_state=*/false);
+  if (!unit_) return tile(result);
+  auto product = result.getDefiningOp<chunk::MulOp>();
+  if (power_going_out(product)) return tile(result);
+  auto factor = factor_going_out(result);
+  return create<warp::TimesUnitOp>(tile(factor ? product.getX() : result), unit_, /*over=*/false, /*of_state=*/false,
+                                   factor);
+}
+
+// A product that only a gradient's output reads: it may bring that out of the unit itself.
+static bool goes_out(chunk::MulOp product) {
+  return product && product->hasOneUse() && isa<chunk::OutputOp>(*product->user_begin());
+}
+
+// What a gradient is multiplied by last, which the unit takes; null if it is no number.
+FloatAttr WarpBuilder::factor_going_out(Value result) const {
+  auto product = result.getDefiningOp<chunk::MulOp>();
+  auto factor = unit_ && goes_out(product) ? number(product.getY()) : chunk::ConstantOp();
+  return factor ? b_.getF32FloatAttr(static_cast<float>(factor.getValue().convertToDouble())) : FloatAttr();
+}
+
+// A power of two that a gradient is multiplied by last, by a difference from a row: where nothing else is multiplied by
+// it the row takes the unit's exponent, in fewer instructions than a tile the unit. Null if there is none.
+chunk::Exp2Op WarpBuilder::power_going_out(chunk::MulOp product) const {
+  if (!unit_ || owner_ != Owner::slab || !goes_out(product)) return {};
+  for (Value x : product->getOperands()) {
+    auto power = x.getDefiningOp<chunk::Exp2Op>();
+    auto difference = power ? power.getX().getDefiningOp<chunk::SubOp>() : chunk::SubOp();
+    if (!difference || (chunk::rows(difference.getX()) == 1) == (chunk::rows(difference.getY()) == 1)) continue;
+    if (llvm::all_of(power->getUsers(), [&](Operation* user) {
+          return placement_.of(user).phase != phase_ || goes_out(dyn_cast<chunk::MulOp>(user));
+        }))
+      return power;
+  }
+  return {};
+}
+
+Value WarpBuilder::times_unit(chunk::Exp2Op power) {
+  Value& found = powers_[power];
+  if (found) return found;
+  auto difference = power.getX().getDefiningOp<chunk::SubOp>();
+  const bool below_row = chunk::rows(difference.getX()) == 1;
+  Value x = tile(difference.getX()), y = tile(difference.getY());
+  Value& row = below_row ? x : y;
+  row = create<warp::PlusExponentOp>(row, unit_, /*less=*/!below_row);
+  Type type = type_of(power.getResult());
+  return found = call("exp2", call("sub", {x, y}, type), type);
 }
 
 // What lies in shared or global memory, gradients of 16 bits in no unit yet.
@@ -420,6 +496,7 @@ bool WarpBuilder::is_read_again(Value value) const {
 // The value as an operand whose tile (after an optional transposition by the reader) has the contraction in its
 // columns.
 Operand WarpBuilder::operand(Value value, bool contracts_columns) {
+  if (Value x = owner_ == Owner::slab ? held_.lookup(value) : Value()) return {x, {}, {}};
   bool in_rows = placement_.of(value).owner == Owner::rows || placement_.space(value).columns == Axis::value;
   if (is_read_again(value)) return {tile(value), {}, {}};
   if (owner_ != Owner::rows || !in_rows) return shared_operand(value);
@@ -429,6 +506,15 @@ Operand WarpBuilder::operand(Value value, bool contracts_columns) {
   if (Value x = brought(value)) return {x, {}, {}};
   Value x = tile(value);
   return {x, isa_and_nonnull<warp::LoadOp>(x.getDefiningOp()) ? scale_of(value) : Value(), {}};
+}
+
+Value WarpBuilder::column_dots(chunk::ColumnDotsOp op) {
+  Type type = type_of(op.getResult());
+  if (placement_.in_shares(phase_))
+    return create<warp::ColumnDotsOp>(type, columns_of_share(op.getX()), columns_of_share(op.getY()), Value(), Value(),
+                                      Value());
+  return create<warp::ColumnDotsOp>(type, shared_tile(op.getX()), shared_tile(op.getY()), scale_of(op.getX()),
+                                    scale_of(op.getY()), column_);
 }
 
 Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
@@ -481,10 +567,6 @@ Value WarpBuilder::round(chunk::RoundOp op) {
 Value WarpBuilder::binary(Operation* op, const char* function) {
   Value x = op->getOperand(0), y = op->getOperand(1);
   Type type = type_of(op->getResult(0));
-  auto number = [](Value v) {
-    auto constant = v.getDefiningOp<chunk::ConstantOp>();
-    return constant && !constant.getDims() ? constant : chunk::ConstantOp();
-  };
   bool multiplies = isa<chunk::MulOp>(op), subtracts = isa<chunk::SubOp>(op);
   if (auto c = number(y)) {
     float constant = static_cast<float>(c.getValue().convertToDouble());
@@ -546,6 +628,7 @@ void WarpBuilder::compute(Operation* op) {
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
+    if (factor_going_out(op->getResult(0))) return;
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));
     // A part of a sum is not the sum: that is read once all parts are there.
@@ -586,10 +669,7 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::SavedStateOp) { return crew_.teams > 1 ? state_ : copies_.widened(copies_.load_saved()); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
-      .Case([&](chunk::ColumnDotsOp x) -> Value {
-        return create<warp::ColumnDotsOp>(type, shared_tile(x.getX()), shared_tile(x.getY()), scale_of(x.getX()),
-                                          scale_of(x.getY()), column_);
-      })
+      .Case([&](chunk::ColumnDotsOp x) { return column_dots(x); })
       .Case([&](chunk::RoundOp x) { return round(x); })
       .Case([&](chunk::WidenOp x) { return widened(x.getX()); })
       .Case([&](chunk::Exp2Op x) {
@@ -617,7 +697,11 @@ Value WarpBuilder::computed(Operation* op) {
       .Case<chunk::LevelExponentsOp, chunk::LevelPairsOp, chunk::UpperRowsOp, chunk::LowerRowsOp>(level)
       .Case([&](chunk::AddOp) { return binary(op, "add"); })
       .Case([&](chunk::SubOp) { return binary(op, "sub"); })
-      .Case([&](chunk::MulOp) { return binary(op, "mul"); })
+      .Case([&](chunk::MulOp x) -> Value {
+        auto power = power_going_out(x);
+        if (!power) return binary(op, "mul");
+        return call("mul", {tile(x.getX() == power ? x.getY() : x.getX()), times_unit(power)}, type);
+      })
       .Default([&](Operation*) { return function(op->getName().stripDialect()); });
 }
 

@@ -46,7 +46,7 @@ class WarpBuilder {
   bool has_finish() const { return phases_after_rows() > 0; }
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
   // or the maxima of the next chunk, where no barrier is between.
-  bool ends_together() const { return copies_.has_late() || phases_after_rows() == 1; }
+  bool ends_together() const { return (copies_.has_late() && !buffers_.copies_last()) || phases_after_rows() == 1; }
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile, bool with_scale = false);  // with one: if state_carries_scale
   void set_unit(mlir::Value unit) { unit_ = unit; }           // of gradients that come in and go out
@@ -97,6 +97,7 @@ class WarpBuilder {
   llvm::DenseSet<mlir::Operation*> ops_of_next();
   void slabs(const std::vector<mlir::Operation*>& ops);
   void slabs(const std::vector<mlir::Operation*>& ops, Axis axis);
+  void begin_share();
   void erase_unread();
   void matrices(const std::vector<mlir::Operation*>& ops);
   void rows(const std::vector<mlir::Operation*>& ops);
@@ -112,7 +113,12 @@ class WarpBuilder {
   bool has_unit(mlir::Value input) const;                   // that is a gradient
   mlir::Value over_unit(mlir::Value input, mlir::Value x);  // of its f32 values x
   mlir::Value times_unit(mlir::Value result);               // a gradient, in registers, as it goes out
+  mlir::FloatAttr factor_going_out(mlir::Value result) const;
+  chunk::Exp2Op power_going_out(chunk::MulOp product) const;
+  mlir::Value times_unit(chunk::Exp2Op power);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
+  mlir::Value columns_of_share(mlir::Value value);
+  mlir::Value column_dots(chunk::ColumnDotsOp op);
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
   mlir::Value brought(mlir::Value operand);
@@ -161,10 +167,12 @@ class WarpBuilder {
   mlir::Value column_;                                          // first column of the current slab
   Axis slab_axis_ = Axis::key;                                  // and what its columns are
   Registers local_;                                             // of the slab or matrix being built
+  Registers held_;                                              // operands of a share, from before its phase
   Registers registers_;                                         // of value rows
   Registers brought_;                                           // operands of theirs, to the state's scale
   // Inputs over their scales, of the slab being built.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
+  llvm::DenseMap<mlir::Operation*, mlir::Value> powers_;  // of two, times the unit, of the slab being built
   mlir::Value state_, next_;
   chunk::MulOp last_decay_;  // which is left to the next chunk; null: none
   mlir::Value unit_;         // null: none

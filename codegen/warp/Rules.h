@@ -65,8 +65,12 @@ class SharedBytes {
     int64_t begin, end;
     int64_t from = 0, to = std::numeric_limits<int64_t>::max();
 
+    // From a later phase to an earlier one: over the end of a round.
+    bool lives_in(int64_t phase) const {
+      return from <= to ? from <= phase && phase <= to : from <= phase || phase <= to;
+    }
     bool overlaps(const Span& other) const {
-      return begin < other.end && other.begin < end && from <= other.to && other.from <= to;
+      return begin < other.end && other.begin < end && (lives_in(other.from) || other.lives_in(from));
     }
   };
 

@@ -29,7 +29,7 @@ class TeamRules {
     bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
     if (isa<StoreSumOp>(op) && !is_of_all_slots(op))
       return op->emitOpError("sums what all slots have: it belongs outside the loop over rounds");
-    bool of_chunk = of_ring || isa<OnWarpOp, CopyOp>(op) || (isa<SlabsOp>(op) && !is_of_all_slots(op));
+    bool of_chunk = of_ring || isa<OnWarpOp, ShareOp, CopyOp>(op) || (isa<SlabsOp>(op) && !is_of_all_slots(op));
     if (of_chunk && !op->getParentOfType<TeamOp>())
       return op->emitOpError("is a team's to do: it belongs in a warp.team");
     auto round = op->getParentOfType<LoopOp>();

@@ -64,6 +64,10 @@ class TensorRules {
       if (int64_t columns = signed_value(slabs.getColumns()); columns != key_dim() && columns != V)
         return op->emitOpError() << "is over " << columns << " columns; expected " << key_dim() << " keys or " << V
                                  << " values";
+    if (auto share = dyn_cast<ShareOp>(op); share && columns_of(share) != key_dim())
+      return op->emitOpError() << "of " << signed_value(share.getWidth()) << " columns for each of "
+                               << team_warps(kernel_) << " warps makes " << columns_of(share) << "; expected "
+                               << key_dim() << " keys";
     if (failed(verify_columns(op))) return failure();
     if (auto load = dyn_cast<LoadOp>(op); load && load.getOwnRows()) return expect_own_rows(op, load.getTile());
     if (auto store = dyn_cast<StoreOp>(op); store && store.getOwnRows()) return expect_own_rows(op, store.getTile());
@@ -175,17 +179,24 @@ class TensorRules {
                              << " rows, 16 for each warp";
   }
 
+  int64_t columns_of(ShareOp share) const { return signed_value(share.getWidth()) * team_warps(kernel_); }
+  // Of all slabs, of one of which this is the first; null if it is no index.
+  std::optional<int64_t> columns_of(Value index) const {
+    if (!isa<IndexType>(index.getType())) return {};
+    if (auto share = index.getDefiningOp<ShareOp>()) return columns_of(share);
+    auto slabs = dyn_cast<SlabsOp>(index.getParentBlock()->getParentOp());
+    return slabs ? std::optional(signed_value(slabs.getColumns())) : std::nullopt;
+  }
+
   // What is indexed by the first column of a slab has as many columns as there are slabs of. Parts of sums are
   // numbered by it.
   LogicalResult verify_columns(Operation* op) const {
     for (Value index : op->getOperands()) {
-      auto slabs =
-          isa<IndexType>(index.getType()) ? dyn_cast<SlabsOp>(index.getParentBlock()->getParentOp()) : SlabsOp();
-      if (!slabs) continue;
-      int64_t columns = signed_value(slabs.getColumns());
+      const std::optional<int64_t> columns = columns_of(index);
+      if (!columns) continue;
       auto expect = [&](int64_t given) -> LogicalResult {
-        if (given == columns) return success();
-        return op->emitOpError() << "has " << given << " columns in slabs of " << columns;
+        if (given == *columns) return success();
+        return op->emitOpError() << "has " << given << " columns in slabs of " << *columns;
       };
       if (isa<StoreOutputOp>(op)) return expect(key_dim());
       if (auto parameter = dyn_cast<ParameterOp>(op))

@@ -52,6 +52,7 @@ bool is_in_strips(Operation* op) {
 int64_t slab_width(SlabsOp slabs) { return static_cast<int64_t>(slabs.getStrips().value_or(16)); }
 
 int64_t slab_width(Value column) {
+  if (auto share = column.getDefiningOp<ShareOp>()) return signed_value(share.getWidth());
   auto argument = dyn_cast<BlockArgument>(column);
   auto slabs = argument ? dyn_cast_or_null<SlabsOp>(argument.getOwner()->getParentOp()) : SlabsOp();
   return slabs ? slab_width(slabs) : 16;
@@ -245,6 +246,8 @@ LogicalResult CallOp::verify() {
   return verify_shapes(*this, form);
 }
 
+LogicalResult TimesUnitOp::verify() { return getFactor() ? verify_finite(*this, *getFactor()) : success(); }
+
 LogicalResult UnitLowerInverseOp::verify() {
   auto x = shape_of(getX());
   if (x[0] != x[1] || x[0] == 1) return emitOpError() << "takes a square tile, not " << getX().getType();
@@ -282,7 +285,7 @@ LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_
 LogicalResult MmaOp::verify() {
   auto x = shape_of(getX()), acc = shape_of(getAcc());
   llvm::SmallVector<int64_t> y(shape_of(getY()));
-  if (getYColumn()) y[1] = 16;
+  if (getYColumn()) y[1] = slab_width(getYColumn());
   if (element_of(getX()) != element_of(getY()))
     return emitOpError("operands must have one dtype, got ") << getX().getType() << " and " << getY().getType();
   auto in_registers = [](Value v) { return isa<VectorType>(v.getType()); };
@@ -438,7 +441,9 @@ LogicalResult StoreVectorOp::verify() {
   return emitOpError() << "stores " << getX().getType() << " to " << getTo().getType();
 }
 
-LogicalResult AddVectorOp::verify() { return expect_shape(*this, getX(), getColumn() ? 1 : 16, getColumn() ? 16 : 1); }
+LogicalResult AddVectorOp::verify() {
+  return expect_shape(*this, getX(), getColumn() ? 1 : 16, getColumn() ? slab_width(getColumn()) : 1);
+}
 
 LogicalResult BatchSumOp::verify() {
   if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
@@ -462,8 +467,9 @@ LogicalResult LoadStagedOp::verify() {
 
 LogicalResult StoreOutputOp::verify() {
   if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
-  if (shape_of(getX())[getTransposed() ? 0 : 1] == 16) return success();
-  return emitOpError() << "stores 16 columns, not " << getX().getType();
+  const int64_t columns = getColumn() ? slab_width(getColumn()) : 16;
+  if (shape_of(getX())[getTransposed() ? 0 : 1] == columns) return success();
+  return emitOpError() << "stores " << columns << " columns, not " << getX().getType();
 }
 
 LogicalResult StoreMatrixOp::verify() {
@@ -476,7 +482,10 @@ LogicalResult StoreMatrixOp::verify() {
 LogicalResult ColumnDotsOp::verify() {
   if (getX().getType() != getY().getType())
     return emitOpError("operands must have one type, got ") << getX().getType() << " and " << getY().getType();
-  return expect_shape(*this, getResult(), 1, 16);
+  const bool shared = isa<MemRefType>(getX().getType());
+  if (shared != static_cast<bool>(getColumn()) || (!shared && (getXScale() || getYScale())))
+    return emitOpError("takes shared operands at a column, or all of what registers hold, without scales");
+  return expect_shape(*this, getResult(), 1, shared ? slab_width(getColumn()) : shape_of(getX())[0]);
 }
 
 //===- Control ---------------------------------------------------------------------------------------------------===//
@@ -516,6 +525,11 @@ LogicalResult SlabsOp::verify() {
     return emitOpError() << "has strips of " << slab_width(*this) << " columns; expected 32, 64 or 128";
   if (rec::is_extent(signed_value(getColumns()))) return success();
   return emitOpError() << "has " << signed_value(getColumns()) << " columns; expected " << rec::extents_text;
+}
+
+LogicalResult ShareOp::verify() {
+  if (rec::is_extent(signed_value(getWidth()))) return success();
+  return emitOpError() << "has " << signed_value(getWidth()) << " columns; expected " << rec::extents_text;
 }
 
 LogicalResult SlabsOp::verifyRegions() {

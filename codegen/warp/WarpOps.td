@@ -126,9 +126,20 @@ def Warp_RefuseOp : Warp_Op<"refuse"> {
 
 def Warp_TimesUnitOp : Warp_Op<"times_unit", [Pure, AllTypesMatch<["x", "result"]>]> {
   let summary = "Times a unit of gradients, or `over` it; rows of a summary's map have none";
-  let arguments = (ins Warp_Tile32:$x, F32:$unit, UnitAttr:$over, UnitAttr:$of_state);
+  let description = "Also times a number, `factor`.";
+  let arguments = (ins Warp_Tile32:$x, F32:$unit, UnitAttr:$over, UnitAttr:$of_state, OptionalAttr<F32Attr>:$factor);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$x `,` $unit (`over` $over^)? (`of_state` $of_state^)? attr-dict `:` type($x)";
+  let assemblyFormat = [{
+    $x `,` $unit (`over` $over^)? (`of_state` $of_state^)? (`factor` $factor^)? attr-dict `:` type($x)
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_PlusExponentOp : Warp_Op<"plus_exponent", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "Exponents of two, plus that of a unit of gradients, or `less` it: what is multiplied by them needs no times_unit";
+  let arguments = (ins Warp_Tile32:$x, F32:$unit, UnitAttr:$less);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x (`less` $less^)? `,` $unit attr-dict `:` type($x)";
 }
 
 //===- Shared memory -------------------------------------------------------------------------------------------===//
@@ -137,7 +148,8 @@ def Warp_TimesUnitOp : Warp_Op<"times_unit", [Pure, AllTypesMatch<["x", "result"
 def Warp_RingOp : Warp_Op<"ring"> {
   let summary = "Raw chunks of an input, `stages` of them in flight";
   let description = [{
-    In use between the phases given, or in all. One warp copies a tensor as a whole. `exchanged`: rows of 16-bit elements
+    In use between the phases given, or in all; from a later one to an earlier one: over the end of a round, for the next.
+    One warp copies a tensor as a whole. `exchanged`: rows of 16-bit elements
     are not padded, their pieces exchanged. `early`: copied for the next chunk before the current one is done with, apart
     from others.
   }];
@@ -258,6 +270,14 @@ def Warp_SlabsOp : Warp_Op<"slabs", [SingleBlock, NoTerminator]> {
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$columns (`strips` $strips^)? attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
+  let hasVerifier = 1;
+}
+
+def Warp_ShareOp : Warp_Op<"share", [Pure]> {
+  let summary = "The first column of this warp's slab, where each warp of a team has one of `width` columns, in blocks";
+  let arguments = (ins I64Attr:$width);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$width attr-dict";
   let hasVerifier = 1;
 }
 
@@ -558,11 +578,13 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
 }
 
 def Warp_ColumnDotsOp : Warp_Op<"column_dots", [Pure, AttrSizedOperandSegments]> {
-  let summary = "Σ_v x[v,k]·y[v,k] for the 16 columns k of the slab at `column`, a row; operands with a scale each";
-  let arguments = (ins Warp_Shared:$x, Warp_Shared:$y, Optional<F32>:$x_scale, Optional<F32>:$y_scale, Index:$column);
+  let summary = "Σ_v x[v,k]·y[v,k] for the columns k of the slab at `column`, a row; operands with a scale each";
+  let description = "Or for all columns of operands in registers, which hold them transposed, without scales.";
+  let arguments = (ins Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale, Optional<F32>:$y_scale,
+                       Optional<Index>:$column);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
-    $x (`x_scale` $x_scale^)? `,` $y (`y_scale` $y_scale^)? `[` $column `]` attr-dict `:` type($x) `,` type($y) `->`
+    $x (`x_scale` $x_scale^)? `,` $y (`y_scale` $y_scale^)? (`[` $column^ `]`)? attr-dict `:` type($x) `,` type($y) `->`
     type($result)
   }];
   let hasVerifier = 1;

@@ -28,6 +28,11 @@ WKVC_INLINE float scale_for(float max_abs) {
 // 1/s of a power of two: negates its exponent.
 WKVC_INLINE float inverse_scale(float scale) { return scalar::float_of((254u << 23) - scalar::bits_of(scale)); }
 
+// log2 of a power of two.
+WKVC_INLINE float exponent_of(float power) {
+  return static_cast<float>(static_cast<int>(scalar::bits_of(power) >> 23) - 127);
+}
+
 // The largest |x| of a tile, known to every lane. NaN does not count; it survives in the tile itself.
 template <int R, int C, class L>
 WKVC_INLINE float max_abs(const Tile<f32, R, C, L>& x) {

@@ -34,10 +34,18 @@ std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forwar
   return inverses;
 }
 
+// An inverse of keys that are like each other grows no further than the states that they make, so it is kept in f16
+// where these are.
+llvm::StringRef kept_dtype(chunk::ProgramOp program) { return program.getSaved() == "f16" ? "f16" : "f32"; }
+
 // In place of computing it.
 void read_kept(Value x, llvm::StringRef name) {
   OpBuilder b(x.getDefiningOp());
-  Value kept = chunk::InputOp::create(b, x.getLoc(), x.getType(), name, "T", StringAttr(), /*kept=*/true);
+  auto program = x.getDefiningOp()->getParentOfType<chunk::ProgramOp>();
+  auto whole = cast<RankedTensorType>(x.getType());
+  auto stored = RankedTensorType::get(whole.getShape(), element_type(b.getContext(), kept_dtype(program)));
+  Value kept = chunk::InputOp::create(b, x.getLoc(), stored, name, "T", StringAttr(), /*kept=*/true);
+  if (stored != whole) kept = chunk::WidenOp::create(b, x.getLoc(), whole, kept);
   set_name(kept, name_of(x));
   x.replaceAllUsesWith(kept);
   x.getDefiningOp()->erase();
@@ -164,7 +172,8 @@ class Differentiation {
     for (const auto& [name, inverse] : kept_inverses(forward_)) {
       auto reads_it = [&](chunk::InputOp input) { return input.getSym() == name; };
       if (llvm::any_of(backward_.getBody().getOps<chunk::InputOp>(), reads_it))
-        chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, "f32", StringAttr(), /*kept=*/true);
+        chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, kept_dtype(forward_), StringAttr(),
+                                /*kept=*/true);
     }
   }
 

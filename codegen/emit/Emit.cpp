@@ -150,11 +150,10 @@ class Emitter {
   // Of what several regions declare, each for itself: the same name.
   std::string declare_again(Value value) { return names_.of(value).empty() ? declare(value) : names_.of(value); }
 
-  void emit_block(Block& block) {
-    for (Operation& op : block) {
-      if (Expressions::is_inlined(&op) || joins_last(op)) continue;
-      emit(op);
-    }
+  void emit_block(Block& block) { emit_all(llvm::make_range(block.begin(), block.end())); }
+  void emit_all(llvm::iterator_range<Block::iterator> ops) {
+    for (Operation& op : ops)
+      if (!Expressions::is_inlined(&op) && !joins_last(op)) emit(op);
   }
 
   // Copies of one chunk.
@@ -360,16 +359,55 @@ class Emitter {
           [&](auto buffer) { write_buffer(buffer, memory_of(buffer.getResult(), memory)); });
   }
 
-  void write(warp::LoopOp op) {
+  void declare_state(warp::LoopOp op) {
     Value state = op.getBody().getArgument(0);
     line("auto {} = {};", names_.declare(state, name_of(state)), expr(op.getInit()));
-    if (op.getOver() == "groups")
+    names_.alias(op.getResult(), state);
+  }
+
+  void write(warp::LoopOp op) {
+    if (op.getBeside()) return;  // written with the one before it
+    declare_state(op);
+    auto beside = dyn_cast_or_null<warp::LoopOp>(op->getNextNode());
+    if (beside && beside.getBeside())
+      write_both(op, beside);
+    else if (op.getOver() == "groups")
       write_groups(op);
     else if (op.getOver() == "rounds")
       write_rounds(op.getBody(), op.getBackward());
     else
       write_chunks(op);
-    names_.alias(op.getResult(), state);
+  }
+
+  // What the first state's next chunk needs alone comes last: then the rest of both is one piece of code, in which they
+  // need not wait for each other.
+  void write_both(warp::LoopOp op, warp::LoopOp beside) {
+    declare_state(beside);
+    line("for (int step = 0; step < last - first; ++step) {{");
+    indent_ += 2;
+    line("const int c = first + step;");
+    begin_chunk(op);
+    Block& body = op.getBody().front();
+    auto ends = body.getOps<warp::EndLastOp>();
+    const auto end = ends.empty() ? body.end() : Block::iterator(*ends.begin());
+    emit_all({body.begin(), end});
+    line("{{");
+    line("  const int c = last - 1 - step;");
+    indent_ += 2;
+    begin_chunk(beside);
+    indent_ -= 2;
+    emit_region(beside.getBody());
+    loop_ = op;
+    if (end != body.end()) {
+      line("if (c + 1 < last) {{  // the rest is for the next chunk");
+      indent_ += 2;
+      emit_all({std::next(end), body.end()});
+      indent_ -= 2;
+      line("}}");
+    }
+    loop_ = {};
+    indent_ -= 2;
+    line("}}");
   }
 
   void write_groups(warp::LoopOp op) {
@@ -432,16 +470,19 @@ class Emitter {
       line("for (int c = {}; c >= {}; --c) {{", group ? last : end() + " - 1", group ? "first" : begin());
     else
       line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
-    line("  const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
-    if (has_teams()) {
-      line("  const Slot<Slots> slot(block, c - first{});", goes_ahead() ? ", " + before_round() : "");
-      indent_ += 2;
-      write_buffers_of(op.getBody(), "slot");
-      indent_ -= 2;
-    }
-    loop_ = op;
+    indent_ += 2;
+    begin_chunk(op);
+    indent_ -= 2;
     emit_region(op.getBody());
     loop_ = {};
+  }
+
+  void begin_chunk(warp::LoopOp op) {
+    line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
+    loop_ = op;
+    if (!has_teams()) return;
+    line("const Slot<Slots> slot(block, c - first{});", goes_ahead() ? ", " + before_round() : "");
+    write_buffers_of(op.getBody(), "slot");
   }
 
   void write(warp::YieldOp op) {

@@ -344,9 +344,10 @@ class KernelBuilder {
   bool backward() { return program_.getBackward(); }
 
   // Begins a loop that carries a state, and the body that follows.
-  std::pair<warp::LoopOp, Value> begin_loop(Value initial, llvm::StringRef over, bool reverse, llvm::StringRef name) {
+  std::pair<warp::LoopOp, Value> begin_loop(Value initial, llvm::StringRef over, bool reverse, llvm::StringRef name,
+                                            bool beside = false) {
     auto loop = create<warp::LoopOp>(initial.getType(), initial, over, reverse,
-                                     /*ahead=*/over == "groups" && groups_ahead());
+                                     /*ahead=*/over == "groups" && groups_ahead(), beside);
     Block& body = loop.getBody().emplaceBlock();
     b_.setInsertionPointToEnd(&body);
     Value state = body.addArgument(tile(), program_.getLoc());
@@ -437,15 +438,17 @@ class KernelBuilder {
     }
     team([&] { main_->prepare_round(); });
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
+    const bool both = S_round && main_->takes_both_at_once();
     if (S_round) {
-      create<warp::NoteOp>("The states before the chunks of this round.");
+      create<warp::NoteOp>(both ? "The states before the chunks of this round, and at once backward through it."
+                                : "The states before the chunks of this round.");
       S_round = main_->copies().widened(S_round);  // not before: the teams need not wait for it
       if (main_->state_carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
       through_round(S_round, /*saved=*/true);
       // Else what warps store for one state would replace what others read for the other.
-      if (!main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
+      if (!both && !main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
     }
-    create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
+    if (!both) create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
     Value next = through_round(state, /*saved=*/false);
     create<warp::BarrierOp>(refuses_early(program_));
     team([&] {
@@ -468,7 +471,8 @@ class KernelBuilder {
 
   Value through_round(Value initial, bool saved) {
     OpBuilder::InsertionGuard guard(b_);
-    auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried());
+    auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried(),
+                                /*beside=*/has_saved_state() && !saved && main_->takes_both_at_once());
     if (crew_.preparers()) create<warp::AwaitOp>();
     main_->set_state(S, main_->state_carries_scale(saved));
     if (saves()) save_state(alone(S));

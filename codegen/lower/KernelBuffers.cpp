@@ -41,6 +41,10 @@ bool KernelBuffers::is_of_team(int last_phase) const {
 }
 
 SharedBuffer* KernelBuffers::reserve(const std::string& name, std::int64_t bytes, int from, int to) {
+  if (const int first = placement_.first_of_rows(); placement_.takes_both_at_once()) {  // two phases that are one
+    if (from == first + 1) from = first;
+    if (to == first) to = first + 1;
+  }
   SharedBuffer& space = spaces_.emplace_back(SharedBuffer{name, bytes, first_phase_ + from, first_phase_ + to, -1});
   space.of_team = is_of_team(to);
   return &space;

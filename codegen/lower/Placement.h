@@ -42,6 +42,9 @@ class Placement {
   int phases() const { return phases_; }
   int first_of_rows() const { return first_of_rows_; }        // behind teams: the first phase of value rows,
   int first_after_rows() const { return first_after_rows_; }  // and the first after them
+  // Whether both states of a backward program go through the round at once: without scales neither needs to know how
+  // large others' rows are.
+  bool takes_both_at_once() const { return program_.getPlain() && first_after_rows_ - first_of_rows_ == 2; }
   Axis slab_axis(mlir::Operation* op) const { return in_value_slabs_.contains(op) ? Axis::value : Axis::key; }
   int64_t slab_width(int phase, Axis axis) const;  // columns
   int64_t slab_count(mlir::Operation* op) const;   // of those in which it is made

@@ -490,6 +490,15 @@ LogicalResult ColumnDotsOp::verify() {
 
 //===- Control ---------------------------------------------------------------------------------------------------===//
 
+// Two states go through a round at once.
+static bool is_beside(LoopOp loop) {
+  auto other = dyn_cast_or_null<LoopOp>(loop->getPrevNode());
+  if (!other || other.getOver() != "round" || loop.getOver() != "round" || other.getBackward() || !loop.getBackward())
+    return false;
+  auto has_barrier = [](LoopOp x) { return !x.getBody().getOps<BarrierOp>().empty(); };
+  return other.getResult().use_empty() && !has_barrier(other) && !has_barrier(loop);
+}
+
 LogicalResult LoopOp::verify() {
   llvm::StringRef over = getOver();
   auto outer = getOperation()->getParentOfType<LoopOp>();
@@ -499,6 +508,10 @@ LogicalResult LoopOp::verify() {
   if (auto kernel = getOperation()->getParentOfType<KernelOp>();
       kernel && over == "rounds" && getBackward() != kernel.getBackward())
     return emitOpError("goes through rounds from the first in a forward kernel, from the last in a backward one");
+  if (getBeside() && !is_beside(*this))
+    return emitOpError(
+        "needs a loop right before it through the same round, forward where it is backward, which neither "
+        "gives it anything nor has a barrier");
   llvm::StringRef around = over == "group" ? "groups" : over == "round" ? "rounds" : "";
   if (outer ? outer.getOver() == around : around.empty()) return success();
   return emitOpError("a loop over one group or round belongs inside a loop over those, and nothing else does");

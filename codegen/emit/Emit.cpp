@@ -96,7 +96,13 @@ class Emitter {
     line("using Slots = RoundSlots<{}, {}, {}, {}{}>;", kernel_.getTeams(), warp::slot_bytes(kernel_),
          kernel_.getOfTeam(), kernel_.getRounds(), is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "");
     line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel_));
+    if (leaves_out_rounds()) line("block.begin_rounds();");
     line("begin_slots<Slots>(block, {});", warp::row_warps(kernel_));
+  }
+  bool leaves_out_rounds() {
+    return kernel_
+        .walk([](warp::ClaimOp claim) { return claim.getRefuses() ? WalkResult::interrupt() : WalkResult::advance(); })
+        .wasInterrupted();
   }
 
   // Other blocks may arrive at this one's mbarriers, and send to it, until they end, too.
@@ -208,14 +214,12 @@ class Emitter {
               warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp, warp::WidenOp,
               warp::WidenOverOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp,
               warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp, warp::BarrierOp, warp::ExpectOp,
-              warp::OnlyRefusedOp, warp::RefuseOp, warp::TimesUnitOp, warp::PlusExponentOp, warp::DecayingOp,
-              warp::SettledOp>([&](auto o) { write(o); })
+              warp::OnlyRefusedOp, warp::RefuseOp, warp::ClaimOp, warp::AwaitOp, warp::TimesUnitOp,
+              warp::PlusExponentOp, warp::DecayingOp, warp::SettledOp>([&](auto o) { write(o); })
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
-        .Case<warp::ClaimOp>([&](auto) { line("team.claim();"); })
         .Case<warp::PublishOp>([&](auto) { line("team.publish();"); })
-        .Case<warp::AwaitOp>([&](auto) { line("slot.await();"); })
         .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
@@ -266,6 +270,22 @@ class Emitter {
       line("if (guard.refuses<{}>()) return wait_copies<0>();", warp::row_warps(kernel_));
     else
       line("{}.barrier();", warps_);
+  }
+
+  // Slots are handed over all the same.
+  void write(warp::ClaimOp op) {
+    line("team.claim();");
+    if (op.getRefuses()) leave_out({"wait_copies<0>();", "team.publish();"});
+  }
+  void write(warp::AwaitOp op) {
+    line("slot.await();");
+    if (op.getRefuses()) leave_out({"slot.release();"});
+  }
+  void leave_out(std::initializer_list<const char*> statements) {
+    line("if (guard.leaves_out<Slots>(first)) {{");
+    for (const char* statement : statements) line("  {}", statement);
+    line("  continue;");
+    line("}}");
   }
 
   void write(warp::TimesUnitOp op) {

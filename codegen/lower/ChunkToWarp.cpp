@@ -413,7 +413,7 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&create<warp::PrepareOp>().getBody().emplaceBlock());
     team([&] {
-      create<warp::ClaimOp>();
+      create<warp::ClaimOp>(refuses_early(program_));
       main_->prepare_round();
       create<warp::PublishOp>();
     });
@@ -473,7 +473,7 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried(),
                                 /*beside=*/has_saved_state() && !saved && main_->takes_both_at_once());
-    if (crew_.preparers()) create<warp::AwaitOp>();
+    if (crew_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
     main_->set_state(S, main_->state_carries_scale(saved));
     if (saves()) save_state(alone(S));
     main_->take_state(saved);

@@ -79,6 +79,8 @@ class Structure {
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getRefuses() && !(kernel_.getPlain() && loop))
       return op->emitOpError("refuses: it belongs in a loop of a plain kernel");
+    if (isa<ClaimOp, AwaitOp>(op) && op->hasAttr("refuses") && !kernel_.getPlain())
+      return op->emitOpError("refuses: it belongs in a plain kernel");
     if (isa<LeaveScaleOp>(op) && !isa<LoopOp>(parent))
       return op->emitOpError("is for the block's first warp to do: it belongs in a loop, outside slabs and on_warp");
     if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))

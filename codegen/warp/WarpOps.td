@@ -236,15 +236,18 @@ def Warp_PrepareOp : Warp_Op<"prepare", [SingleBlock, NoTerminator]> {
 
 def Warp_ClaimOp : Warp_Op<"claim"> {
   let summary = "A team waits until nobody reads its slot for the round any more";
-  let assemblyFormat = "attr-dict";
+  let description = "`refuses`: of a plain kernel, whose rounds are left out once something that it gave is not finite.";
+  let arguments = (ins UnitAttr:$refuses);
+  let assemblyFormat = "(`refuses` $refuses^)? attr-dict";
 }
 def Warp_PublishOp : Warp_Op<"publish"> {
   let summary = "What a team's warps have written to its slot is there for the others, of all blocks of a cluster";
   let assemblyFormat = "attr-dict";
 }
 def Warp_AwaitOp : Warp_Op<"await"> {
-  let summary = "Waits until the chunk's slot is published";
-  let assemblyFormat = "attr-dict";
+  let summary = "Waits until the chunk's slot is published; `refuses` as teams do";
+  let arguments = (ins UnitAttr:$refuses);
+  let assemblyFormat = "(`refuses` $refuses^)? attr-dict";
 }
 def Warp_ReleaseOp : Warp_Op<"release"> {
   let summary = "This warp has read the chunk's slot";

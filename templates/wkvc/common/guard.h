@@ -96,6 +96,17 @@ class Guard {
     if (any) leave(true);
     return any;
   }
+  // Whether the round that begins with chunk `first` is left out, as the block will refuse. Asked by the state's warps,
+  // the first of which says so, and by a team for its slot. A team has waited for that warp's release of the slot two
+  // rounds before: so all of its warps get the same answer if it is about rounds three later.
+  template <class Slots>
+  WKVC_INLINE bool leaves_out(int first) {
+    if (block_.warp == 0 && !stopped_ && lanes::any(has_seen())) {
+      stopped_ = true;
+      block_.stop_rounds(first + 3 * Slots::kChunks);
+    }
+    return block_.has_stopped(first);
+  }
   // The same before it leaves this state: called once by each of the warps that have rows of it, who meet at barrier
   // `Id`: 0 if these are all warps, else one that no team has.
   template <int Warps, int Id = 0, int R, int C>
@@ -123,7 +134,7 @@ class Guard {
 
   const Block& block_;
   f32* refusal_;
-  bool failed_ = false;
+  bool failed_ = false, stopped_ = false;
   typename Unit<T>::type sum_{};  // zero as long as everything was finite, then NaN
 };
 

@@ -38,6 +38,14 @@ struct Block : BlockBase {
     ptx::bulk_copy(ptx::address_in_block(from, to), from, Bytes, arrival);
   }
 
+  // Rounds that begin with chunk `first` or a later one may be left out: none, when all warps have met after
+  // begin_rounds().
+  WKVC_INLINE void begin_rounds() const { stop_rounds(0x7fffffff); }
+  WKVC_INLINE void stop_rounds(int first) const {
+    if (warp == 0 && lanes::is_first()) *ptx::shared_word() = first;
+  }
+  WKVC_INLINE bool has_stopped(int first) const { return first >= *ptx::shared_word(); }
+
   // Arrivals are counted per warp. Each completed phase flips the parity that wait() asks for, starting with 0.
   struct Mbarrier {
     u64* word;

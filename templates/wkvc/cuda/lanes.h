@@ -10,6 +10,8 @@ WKVC_INLINE bool is_first() { return ptx::lane() == 0; }
 WKVC_INLINE bool is_first_row_group() { return ptx::lane() / 4 == 0; }
 WKVC_INLINE bool is_first_column_group() { return ptx::lane() % 4 == 0; }
 
+WKVC_INLINE bool any(bool flag) { return ptx::reduce_max(flag ? 1u : 0u) != 0; }
+
 // One of them: on the GPU, the only one.
 WKVC_INLINE int own() { return ptx::lane(); }
 

@@ -21,6 +21,11 @@ WKVC_INLINE char* shared_memory() {
   extern __shared__ __align__(128) char wkvc_shared_memory[];
   return wkvc_shared_memory;
 }
+// Beside it, in kernels that use it.
+WKVC_INLINE volatile int* shared_word() {
+  __shared__ int word;
+  return &word;
+}
 
 WKVC_INLINE u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
 

@@ -20,6 +20,7 @@ struct BlockSync {
   char* memory = nullptr;
   Barrier barrier[kNamedBarriers];
   std::atomic<bool> said[kNamedBarriers]{};
+  std::atomic<int> stop{0};
 };
 
 // What those of all blocks of the running cluster share.
@@ -64,6 +65,14 @@ struct Block : BlockBase {
     std::memcpy(memory_of(to) + offset, memory + offset, Bytes);
     this->mbarrier(mbarrier).arrive_in(to);
   }
+
+  // Rounds that begin with chunk `first` or a later one may be left out: none, when all warps have met after
+  // begin_rounds().
+  void begin_rounds() const { stop_rounds(0x7fffffff); }
+  void stop_rounds(int first) const {
+    if (warp == 0) sync().stop.store(first, std::memory_order_relaxed);
+  }
+  bool has_stopped(int first) const { return first >= sync().stop.load(std::memory_order_relaxed); }
 
   // Arrivals are counted per warp. Each completed phase flips the parity that wait() asks for, starting with 0.
   struct Mbarrier {

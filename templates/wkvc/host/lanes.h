@@ -8,6 +8,8 @@ inline bool is_first() { return true; }
 inline bool is_first_row_group() { return true; }
 inline bool is_first_column_group() { return true; }
 
+inline bool any(bool flag) { return flag; }
+
 // One of them.
 inline int own() { return 0; }
 

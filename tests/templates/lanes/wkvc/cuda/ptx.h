@@ -48,6 +48,7 @@ inline int thread() { return Machine::current().thread(); }
 inline int lane() { return thread() % 32; }
 inline u32 block_index() { return Machine::current().block(); }
 inline char* shared_memory() { return Machine::current().shared_memory(); }
+inline volatile int* shared_word() { return Machine::current().shared_word(); }
 
 inline void* behind(const void* address, int count, int bytes) {
   return const_cast<char*>(static_cast<const char*>(address)) + static_cast<long long>(count) * bytes;

@@ -50,15 +50,18 @@ struct BlockBase {
   WKVC_INLINE float* floats(int offset) const { return reinterpret_cast<float*>(memory + offset); }
 };
 
-// Whether the rows of all tensors [B,T,H,D] may be moved in pieces of 16 bytes. With WKVC_ALIGNED a kernel is for such
-// launches alone, and has no code for others: a seventh of its instructions, and of the time that they take to compile.
-template <int N>
-WKVC_INLINE bool is_aligned([[maybe_unused]] const KernelArgs<N>& args) {
+// With WKVC_ALIGNED a kernel is for launches alone whose tensors [B,T,H,D] have rows that may be moved in pieces of 16
+// bytes, and has no code for others: a seventh of its instructions, and of the time that they take to compile.
 #ifdef WKVC_ALIGNED
-  return true;
+inline constexpr bool kOnlyAligned = true;
 #else
-  return args.vector16 != 0;
+inline constexpr bool kOnlyAligned = false;
 #endif
+
+// Whether the rows of all these tensors may be.
+template <int N>
+WKVC_INLINE bool is_aligned(const KernelArgs<N>& args) {
+  return kOnlyAligned || args.vector16 != 0;
 }
 
 WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row); }

@@ -28,20 +28,37 @@ WKVC_INLINE long long first_token(long long tokens, int chunk) {
   return token < tokens ? token : tokens;
 }
 
+// A piece of a tensor [B,T,H,C].
+template <class T>
+WKVC_INLINE void add_piece(copy::Largest<T>& largest, const T* from) {
+  if constexpr (kOnlyAligned) {
+    largest.add(from);
+  } else {
+    alignas(16) T piece[kPiece<T>];
+    WKVC_FOR(n, kPiece<T>, piece[n] = from[n]);
+    largest.add(piece);
+  }
+}
+
 // The largest |element| of a sample of a tensor [B,T,H,C]: up to 32 columns of each of 8 tokens, from `first` to before
-// `end`, the last one among them. The same for all warps. NaN does not count; 1 where there are no tokens.
+// `end`, the last one among them. The same for all warps. NaN does not count; 1 where there are no tokens. Its pieces
+// are shared by the lanes, which takes fewer instructions than an element of each token for every lane.
 template <class T, int C>
 WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, long long first, long long end) {
-  constexpr int kTokens = 8, kParts = C < 32 ? 1 : C / 32;  // of 32 columns, by turns
+  constexpr int kTokens = 8, kColumns = C < 32 ? C : 32, kParts = C / kColumns;  // of columns, by turns
+  constexpr int kAcross = kColumns / kPiece<T>, kPieces = kTokens * kAcross;
   if (first >= end) return 1.f;
   const T* const last = global_row<const T>(t, block, end - 1);
   const long long step = (end - 1 - first) / (kTokens - 1) * row_stride(t);
-  float largest = 0.f;
+  copy::Largest<T> largest;
+  const auto add = [&](int piece) WKVC_INLINE_LAMBDA {
+    const int token = piece / kAcross, column = token % kParts * kColumns + piece % kAcross * kPiece<T>;
+    add_piece(largest, last - token * step + column);
+  };
   lanes::for_each([&](int lane) WKVC_INLINE_LAMBDA {
-    const T* at = last + lane % (C < 32 ? C : 32);
-    WKVC_FOR(n, kTokens, largest = scalar::max(largest, scalar::abs(scalar::widen(at[n % kParts * 32]))), at -= step);
+    WKVC_FOR(round, (kPieces + 31) / 32, add((lane + 32 * round) % kPieces));
   });
-  return lanes::max_non_negative(largest);
+  return lanes::max_non_negative(largest.value());
 }
 
 // T: of most of what comes out.

@@ -293,7 +293,7 @@ class Emitter {
     if (op.getOver()) unit = fmt::format("inverse_scale({})", unit);
     if (op.getOfState()) unit = fmt::format("(of_state ? {} : 1.f)", unit);
     if (op.getFactor()) unit = fmt::format("({} * {})", float_text(*op.getFactor()), unit);
-    line("const auto {} = {} * {};", declare(op.getResult()), expr(op.getX()), unit);
+    line("const auto {} = {} * {};", declare(op.getResult()), expressions_.of_factor(op.getX()), unit);
   }
 
   void write(warp::PlusExponentOp op) {

@@ -22,7 +22,8 @@ class Expressions {
   static bool is_inlined(mlir::Operation* op);
 
   std::string of(mlir::Value value) const { return at(value, 0); }
-  std::string statement(warp::CallOp op) const { return call(op, 0); }  // of an operation with a variable of its own
+  std::string of_factor(mlir::Value value) const { return at(value, 2); }  // in a product
+  std::string statement(warp::CallOp op) const { return call(op, 0); }     // of an operation with a variable of its own
   std::string statement(warp::RoundOp op) const { return round(op); }
   std::string statement(warp::WithScaleOp op) const {
     return (op.getUnit() ? "with_unit_scale(" : "with_scale(") + of(op.getX()) + ")";

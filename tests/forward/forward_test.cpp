@@ -369,7 +369,8 @@ TEST_P(Forward, Guarded) {
     }
 }
 
-// Decays that are factored, in all heads or where one of two has others: in one column, and late.
+// Decays that are factored, in all heads or where one of two has others: in one column, and late, or from the first
+// token on, so that later rounds are left out.
 TEST_P(Forward, GuardedDecays) {
   for (const Config& config : guarded_configs()) {
     const Program program = Program::load(cuda_text(rwkv6(), config), GetParam());
@@ -384,6 +385,10 @@ TEST_P(Forward, GuardedDecays) {
       EXPECT_EQ(std::vector<bool>(all.begin(), all.end() - 1), std::vector<bool>(all.size() - 1)) << what;
       EXPECT_EQ(all.back(), raw > -1) << what;
     }
+    Problem problem = random_problem(program.manifest(), {1, 300, 2}, 3);
+    choose_decays(problem, 64, 1, [](std::size_t) { return true; });
+    expect_within(run_and_compare(program, rec, problem), config,
+                  program.manifest().config + ", later rounds left out");
   }
 }
 

@@ -22,6 +22,14 @@ TEST(Barriers, RingOfMbarriers) {
   check(launch, {{1, expected, 1e-6}});
 }
 
+TEST(Barriers, StoppedRounds) {
+  Values expected(2 * 256);
+  for (int i = 256; i < 512; ++i) expected[i] = i % 16 >= 5;
+  Launch launch{"barriers", "stopped", 2};
+  launch.tensors = {Tensor(DType::f32, {1, 32, 1, 16})};
+  check(launch, {{0, expected, 0}});
+}
+
 TEST(Barriers, NamedPairs) {
   const Shape shape{1, 64, 1, 16};
   const Values x = rounded(DType::f32, normal(shape.size(), 1));

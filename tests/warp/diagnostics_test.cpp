@@ -254,6 +254,17 @@ const Case lines[] = {
      "-> "
      "vector<1x32xf32>\n}\n",
      "where 1x16 is expected"},
+    {"ColumnDotsOfRegistersAtAColumn",
+     "warp.slabs 32 {\n^bb0(%c: index):\n%0 = warp.load %h[%c] transposed : memref<16x32xf16, 3> -> vector<16x16xf16>\n"
+     "%1 = warp.column_dots %0, %0[%c] : vector<16x16xf16>, vector<16x16xf16> -> vector<1x16xf32>\n}\n",
+     "takes shared operands at a column, or all of what registers hold"},
+    {"ColumnDotsWithoutAColumn",
+     "%0 = warp.column_dots %h, %h : memref<16x32xf16, 3>, memref<16x32xf16, 3> -> vector<1x16xf32>\n",
+     "takes shared operands at a column, or all of what registers hold"},
+    {"UnitTimesInfinity",
+     "%0 = warp.own_scale %S times 1.0 : vector<16x32xf32>\n"
+     "%1 = warp.times_unit %S, %0 factor 0x7F800000 : vector<16x32xf32>\n",
+     "needs a finite number"},
     {"OutputOfKeysByRows", "warp.store_output \"number\" %square as f32 : vector<16x16xf32>\n",
      "\"number\" has the dims B,T,H; expected B,T,H,V"},
     {"SlabsOfFewerColumns", "warp.slabs 16 {\n^bb0(%c: index):\n}\n", "is over 16 columns; expected 32"},
@@ -379,6 +390,13 @@ const Case lines_of_a_round[] = {
      "%1 = warp.loop %0 over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "warp.yield %S : vector<16x32xf32>\n}\n",
      "ends with a sum that carries a scale only if the loop began with one"},
+    {"ShareOfNoColumns", "warp.team {\n%c = warp.share 8\n}\n", "has 8 columns; expected a multiple of 16"},
+    {"ShareOfFewerColumns", "warp.team {\n%c = warp.share 16\n}\n",
+     "of 16 columns for each of 1 warps makes 16; expected 32 keys"},
+    {"ShareOfOthers", "%c = warp.share 32\n", "is a team's to do"},
+    {"LoadOfAnotherShare",
+     "warp.team {\n%c = warp.share 32\n%0 = warp.load %h[%c] : memref<32x32xf16, 3> -> vector<32x16xf16>\n}\n",
+     "where 32x32 is expected"},
     {"TeamInATeam", "warp.team {\nwarp.team {\nwarp.barrier\n}\n}\n",
      "belongs at the top of the kernel or in its loop over rounds"},
     {"TeamArguments", "warp.team {\n^bb0(%c: index):\nwarp.barrier\n}\n", "takes no arguments"},
@@ -405,6 +423,32 @@ TEST(Teams, DivideTheWarps) {
   uneven.replace(uneven.find("shared 20512"), 12, "shared 20528");
   expect_contains(error_of(uneven), "has 20528 bytes of shared memory for 2 teams; expected a multiple of 16 for each");
   expect_contains(error_of(with_teams("", "1")), "belongs in a kernel of several teams");
+}
+
+TEST(Teams, HaveNothingElseWhereRingsGoOverTheEndOfARound) {
+  const auto error = [](const std::string& ring, const std::string& buffer) {
+    std::string text = with_teams("");
+    text.insert(text.find(" : memref<16x32xbf16, 3>"), " live " + ring);
+    text.replace(text.find("live 0 to 1 : memref<32x32xf16, 3>"), 11, "live " + buffer);
+    text.replace(text.find("offset 2704"), 11, "offset 0");
+    return error_of(text);
+  };
+  expect_contains(error("2 to 0", "0 to 1"), "of another buffer that is in use in the same phase");
+  expect_contains(error("2 to 0", "1 to 3"), "of another buffer that is in use in the same phase");
+}
+
+TEST(LoopsAtOnce, NeedNothingOfEachOther) {
+  const auto error = [](const std::string& inside, const std::string& between, const std::string& from = "",
+                        const std::string& to = "") {
+    std::string text = two_states(inside, between);
+    return error_of(text.replace(text.find(from), from.size(), to));
+  };
+  const std::string expected = "needs a loop right before it through the same round";
+  expect_contains(error("      warp.barrier\n", ""), expected);
+  expect_contains(error("", "    warp.note \"between\"\n"), expected);
+  expect_contains(error("", "", "warp.loop %S over \"round\" backward", "warp.loop %saved over \"round\" backward"),
+                  expected);
+  expect_contains(error("", "", "over \"round\" backward beside", "over \"round\" beside"), expected);
 }
 
 class LinesBeforeRounds : public testing::TestWithParam<Case> {};
@@ -571,6 +615,11 @@ TEST(Guards, MayStopLoopsOfPlainKernels) {
   expect_contains(
       error_of(stopping(guarded("refused", "  warp.only_refused \"forward_refused\"\n", ""), "    warp.yield")),
       "belongs in a loop of a plain kernel");
+  for (const char* waits : {"warp.claim", "warp.await"}) {
+    std::string rounds = with_rounds(prepared());
+    rounds.insert(rounds.find(waits) + std::string(waits).size(), " refuses");
+    expect_contains(error_of(rounds), "refuses: it belongs in a plain kernel");
+  }
 }
 
 TEST(DecayingStates, AreMultipliedOrSettled) {

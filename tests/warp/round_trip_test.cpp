@@ -42,6 +42,38 @@ TEST(RoundTrip, Teams) {
   EXPECT_EQ(reprinted(text), text);
 }
 
+TEST(RoundTrip, Shares) {
+  const std::string text = with_teams(R"(    warp.team {
+      %column = warp.share 32
+      %h_columns = warp.load %h[%column] transposed : memref<32x32xf16, 3> -> vector<32x32xf16>
+      %dots = warp.column_dots %h_columns, %h_columns : vector<32x32xf16>, vector<32x32xf16> -> vector<1x32xf32>
+    }
+)");
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, RingsOverTheEndOfARound) {
+  std::string text = with_teams("");
+  text.insert(text.find(" : memref<16x32xbf16, 3>"), " live 2 to 0");
+  text.replace(text.find("live 0 to 1 : memref<32x32xf16, 3>"), 11, "live 1 to 1");
+  text.replace(text.find("offset 2704"), 11, "offset 0");  // in place of the ring meanwhile
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, LoopsAtOnce) {
+  const std::string text = two_states();
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, Units) {
+  const std::string text = with(R"(    %unit = warp.own_scale %S times 1.000000e+00 : vector<16x32xf32>
+    %out = warp.times_unit %S, %unit factor -2.500000e-01 : vector<16x32xf32>
+    %exponents = warp.plus_exponent %S, %unit : vector<16x32xf32>
+    %others = warp.plus_exponent %S less, %unit : vector<16x32xf32>
+)");
+  EXPECT_EQ(reprinted(text), text);
+}
+
 TEST(RoundTrip, Rounds) {
   const std::string text = with_rounds(prepared("      warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>\n"));
   EXPECT_EQ(reprinted(text), text);

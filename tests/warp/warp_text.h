@@ -71,6 +71,23 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
 )";
 }
 
+// A backward kernel of two teams whose states go through a round at once, with these lines in the loop of the saved one
+// and after it.
+inline std::string two_states(const std::string& lines = "", const std::string& between = "") {
+  std::string text = with_teams(R"(    %saved = warp.loop %S over "round" : vector<16x32xf32> {
+    ^bb0(%S_before: vector<16x32xf32>):
+)" + lines + R"(      warp.yield %S_before : vector<16x32xf32>
+    }
+)" + between);
+  const auto add = [&](const std::string& before, const std::string& more) {
+    text.insert(text.find(before) + before.size(), more);
+  };
+  add("over \"rounds\"", " backward");
+  add("%round = warp.loop %S over \"round\"", " backward beside");
+  add("attributes {", "backward, ");
+  return text;
+}
+
 // What teams do in a kernel of two rounds, with these lines.
 inline std::string prepared(const std::string& lines = "") {
   return "  warp.prepare {\n    warp.team {\n      warp.claim\n" + lines + "      warp.publish\n    }\n  }\n";

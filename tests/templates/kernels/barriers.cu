@@ -45,6 +45,27 @@ WKVC_KERNEL(ring, 2, 8, 1) {
     store_outputs(args, 0, 16, output<f32>(OutputRows<f32>(args.tensor[1], block), column, sum));
 }
 
+// Which of rounds 0, 10, 20, … the second warp finds left out, in a row of 16, before the first one stops those from
+// chunk 50 on and after.
+WKVC_KERNEL(stopped, 1, 2, 1) {
+  const auto look = [&](int row) {
+    Tile<f32, 16, 16> seen = zeros<16, 16>();
+    for (int n = 0; n < 16; ++n) {
+      RowVec<16> at{};
+      WKVC_EACH_SLOT(PerColumn, 16, at.v[i][s] = PerColumn::position<16>(i, s) == n && block.has_stopped(10 * n));
+      seen = seen + at;
+    }
+    if (block.warp == 1) write(args.tensor[0], block, row, seen);
+  };
+  block.begin_rounds();
+  block.barrier();
+  look(0);
+  block.barrier();
+  block.stop_rounds(50);
+  block.barrier();
+  look(1);
+}
+
 // Warps 0 and 1 exchange a tile at a named barrier while warps 2 and 3 do the same at another.
 WKVC_KERNEL(named, 2, 4, 1) {
   const auto mine = block.shared<f32, 16, 16>(block.warp * 4096);

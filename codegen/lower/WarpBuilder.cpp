@@ -420,13 +420,15 @@ FloatAttr WarpBuilder::factor_going_out(Value result) const {
 }
 
 // A power of two that a gradient is multiplied by last, by a difference from a row: where nothing else is multiplied by
-// it the row takes the unit's exponent, in fewer instructions than a tile the unit. Null if there is none.
+// it the row takes the unit's exponent, in fewer instructions than a tile the unit. Null if there is none, or it is
+// there already.
 chunk::Exp2Op WarpBuilder::power_going_out(chunk::MulOp product) const {
   if (!unit_ || owner_ != Owner::slab || !goes_out(product)) return {};
   for (Value x : product->getOperands()) {
     auto power = x.getDefiningOp<chunk::Exp2Op>();
     auto difference = power ? power.getX().getDefiningOp<chunk::SubOp>() : chunk::SubOp();
-    if (!difference || (chunk::rows(difference.getX()) == 1) == (chunk::rows(difference.getY()) == 1)) continue;
+    if (!difference || buffers_.find(x)) continue;
+    if ((chunk::rows(difference.getX()) == 1) == (chunk::rows(difference.getY()) == 1)) continue;
     if (llvm::all_of(power->getUsers(), [&](Operation* user) {
           return placement_.of(user).phase != phase_ || goes_out(dyn_cast<chunk::MulOp>(user));
         }))

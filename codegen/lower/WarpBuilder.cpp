@@ -222,8 +222,8 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   }
 }
 
-// The columns of this warp's slab, and operands that are held from here on: they are of states, which nothing else is
-// waited for after these have gone through the round.
+// The columns of this warp's slab, and operands that are held from here on: what states leave is there when these have
+// gone through the round.
 void WarpBuilder::begin_share() {
   owner_ = Owner::slab;
   slab_axis_ = Axis::key;
@@ -498,7 +498,7 @@ bool WarpBuilder::is_read_again(Value value) const {
 // The value as an operand whose tile (after an optional transposition by the reader) has the contraction in its
 // columns.
 Operand WarpBuilder::operand(Value value, bool contracts_columns) {
-  if (Value x = owner_ == Owner::slab ? held_.lookup(value) : Value()) return {x, {}, {}};
+  if (Value x = owner_ == Owner::slab && !contracts_columns ? held_.lookup(value) : Value()) return {x, {}, {}};
   bool in_rows = placement_.of(value).owner == Owner::rows || placement_.space(value).columns == Axis::value;
   if (is_read_again(value)) return {tile(value), {}, {}};
   if (owner_ != Owner::rows || !in_rows) return shared_operand(value);

@@ -34,16 +34,11 @@ std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forwar
   return inverses;
 }
 
-// An inverse of keys that are like each other grows no further than the states that they make, so it is kept in f16
-// where these are.
-llvm::StringRef kept_dtype(chunk::ProgramOp program) { return program.getSaved() == "f16" ? "f16" : "f32"; }
-
 // In place of computing it.
-void read_kept(Value x, llvm::StringRef name) {
+void read_kept(Value x, llvm::StringRef name, llvm::StringRef dtype) {
   OpBuilder b(x.getDefiningOp());
-  auto program = x.getDefiningOp()->getParentOfType<chunk::ProgramOp>();
   auto whole = cast<RankedTensorType>(x.getType());
-  auto stored = RankedTensorType::get(whole.getShape(), element_type(b.getContext(), kept_dtype(program)));
+  auto stored = RankedTensorType::get(whole.getShape(), element_type(b.getContext(), dtype));
   Value kept = chunk::InputOp::create(b, x.getLoc(), stored, name, "T", StringAttr(), /*kept=*/true);
   if (stored != whole) kept = chunk::WidenOp::create(b, x.getLoc(), whole, kept);
   set_name(kept, name_of(x));
@@ -54,13 +49,14 @@ void read_kept(Value x, llvm::StringRef name) {
 class Differentiation {
  public:
   Differentiation(chunk::ProgramOp forward, chunk::ProgramOp backward, OpBuilder& builder,
-                  const std::vector<std::string>& wanted)
+                  const std::vector<std::string>& wanted, llvm::StringRef kept)
       : forward_(forward),
         backward_(backward),
         spaces_(infer_spaces(forward)),
         b_(builder, forward.getLoc(), forward.getCompute().str()),
         adjoints_(b_, space_of_),
-        wanted_(wanted) {}
+        wanted_(wanted),
+        kept_(kept) {}
 
   void run() {
     clone_forward();
@@ -74,7 +70,7 @@ class Differentiation {
       vjp(op, g);
     }
     for (Operation* op : cloned_) write_gradient(op);
-    for (const auto& [name, inverse] : kept_inverses(forward_)) read_kept(copies_.lookup(inverse), name);
+    for (const auto& [name, inverse] : kept_inverses(forward_)) read_kept(copies_.lookup(inverse), name, kept_);
     drop_unused(backward_);
     keep_inverses();
   }
@@ -172,8 +168,7 @@ class Differentiation {
     for (const auto& [name, inverse] : kept_inverses(forward_)) {
       auto reads_it = [&](chunk::InputOp input) { return input.getSym() == name; };
       if (llvm::any_of(backward_.getBody().getOps<chunk::InputOp>(), reads_it))
-        chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, kept_dtype(forward_), StringAttr(),
-                                /*kept=*/true);
+        chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, kept_, StringAttr(), /*kept=*/true);
     }
   }
 
@@ -183,6 +178,7 @@ class Differentiation {
   Spaces space_of_;  // of the copies
   Adjoints adjoints_;
   const std::vector<std::string>& wanted_;
+  llvm::StringRef kept_;
   IRMapping copies_;
   std::vector<Operation*> cloned_;
   llvm::DenseSet<Value> active_;
@@ -236,7 +232,7 @@ void expect_nothing_kept(chunk::ProgramOp forward) {
 
 }  // namespace
 
-chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
+chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted, llvm::StringRef kept) {
   expect_nothing_kept(forward);
   expect_known(forward, wanted);
   expect_names_apart(forward, wanted);
@@ -248,7 +244,7 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::
                                            forward.getSavedEvery(), forward.getSaved(), forward.getSegments(),
                                            /*summary=*/nullptr, /*plain=*/nullptr, /*refused=*/false);
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
-  Differentiation(forward, backward, builder, wanted).run();
+  Differentiation(forward, backward, builder, wanted, kept).run();
   return backward;
 }
 
@@ -257,7 +253,7 @@ void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward) {
   auto program = cast<chunk::ProgramOp>(builder.clone(*forward));
   program.setRecompute(true);
   for (auto output : llvm::make_early_inc_range(program.getBody().getOps<chunk::OutputOp>())) {
-    if (output.getKept()) read_kept(output.getX(), output.getSym());
+    if (output.getKept()) read_kept(output.getX(), output.getSym(), output.getDtype());
     output.erase();
   }
   drop_unused(program);

@@ -55,9 +55,8 @@ WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, 
     const int token = piece / kAcross, column = token % kParts * kColumns + piece % kAcross * kPiece<T>;
     add_piece(largest, last - token * step + column);
   };
-  lanes::for_each([&](int lane) WKVC_INLINE_LAMBDA {
-    WKVC_FOR(round, (kPieces + 31) / 32, add((lane + 32 * round) % kPieces));
-  });
+  lanes::for_each([&](int lane)
+                      WKVC_INLINE_LAMBDA { WKVC_FOR(round, (kPieces + 31) / 32, add((lane + 32 * round) % kPieces)); });
   return lanes::max_non_negative(largest.value());
 }
 

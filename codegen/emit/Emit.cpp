@@ -101,7 +101,10 @@ class Emitter {
   }
   bool leaves_out_rounds() {
     return kernel_
-        .walk([](warp::ClaimOp claim) { return claim.getRefuses() ? WalkResult::interrupt() : WalkResult::advance(); })
+        .walk([](Operation* op) {
+          const bool waits = isa<warp::ClaimOp, warp::AwaitOp>(op);
+          return waits && op->hasAttr("refuses") ? WalkResult::interrupt() : WalkResult::advance();
+        })
         .wasInterrupted();
   }
 

@@ -241,6 +241,7 @@ void Placement::assign_phases_of_teams(Block& body) {
   each(/*rows=*/true, for_first_state, first_of_rows_);
   each(/*rows=*/true, for_second_state, first_of_rows_ + 1);
   first_after_rows_ = phases_;
+  both_at_once_ = program_.getPlain() && first_after_rows_ - first_of_rows_ == 2 && are_independent(body);
   for (Operation& op : body)
     if (of(&op).owner != Owner::rows && waits_.lookup(&op) != for_inputs) place(&op, first_after_rows_);
   // What rows make of inputs alone, where they need it.
@@ -251,6 +252,14 @@ void Placement::assign_phases_of_teams(Block& body) {
     ops_[&op].phase = ops_[&op].last_phase = phase;
     places_[op.getResult(0)].phase = places_[op.getResult(0)].last_phase = phase;
   }
+}
+
+// Whether nothing that value rows make of the second state is made of the first, too.
+bool Placement::are_independent(Block& body) const {
+  return llvm::none_of(body, [&](Operation& op) {
+    return of(&op).owner == Owner::rows && waits_.lookup(&op) == for_second_state &&
+           llvm::any_of(op.getOperands(), [&](Value x) { return waits_.lookup(x.getDefiningOp()) == for_first_state; });
+  });
 }
 
 // Slab registers end with their phase, so what only later slabs read is computed there.

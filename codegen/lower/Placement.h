@@ -44,7 +44,7 @@ class Placement {
   int first_after_rows() const { return first_after_rows_; }  // and the first after them
   // Whether both states of a backward program go through the round at once: without scales neither needs to know how
   // large others' rows are.
-  bool takes_both_at_once() const { return program_.getPlain() && first_after_rows_ - first_of_rows_ == 2; }
+  bool takes_both_at_once() const { return both_at_once_; }
   Axis slab_axis(mlir::Operation* op) const { return in_value_slabs_.contains(op) ? Axis::value : Axis::key; }
   int64_t slab_width(int phase, Axis axis) const;  // columns
   int64_t slab_count(mlir::Operation* op) const;   // of those in which it is made
@@ -72,6 +72,7 @@ class Placement {
   void find_waits(mlir::Block& body);
   void assign_phases_of_teams(mlir::Block& body);
   void place(mlir::Operation* op, int phase);
+  bool are_independent(mlir::Block& body) const;
   void delay_slabs(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
@@ -96,7 +97,7 @@ class Placement {
   llvm::DenseSet<mlir::Operation*> in_value_slabs_;
   llvm::DenseMap<mlir::Value, chunk::RoundOp> stand_ins_;
   int phases_ = 1, first_of_rows_ = 0, first_after_rows_ = 0;
-  bool strips_ = false, shares_ = false;
+  bool strips_ = false, shares_ = false, both_at_once_ = false;
   llvm::DenseSet<mlir::Value> held_;
 };
 

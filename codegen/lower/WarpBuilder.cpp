@@ -437,7 +437,7 @@ chunk::Exp2Op WarpBuilder::power_going_out(chunk::MulOp product) const {
   return {};
 }
 
-Value WarpBuilder::times_unit(chunk::Exp2Op power) {
+Value WarpBuilder::power_times_unit(chunk::Exp2Op power) {
   Value& found = powers_[power];
   if (found) return found;
   auto difference = power.getX().getDefiningOp<chunk::SubOp>();
@@ -702,7 +702,7 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::MulOp x) -> Value {
         auto power = power_going_out(x);
         if (!power) return binary(op, "mul");
-        return call("mul", {tile(x.getX() == power ? x.getY() : x.getX()), times_unit(power)}, type);
+        return call("mul", {tile(x.getX() == power ? x.getY() : x.getX()), power_times_unit(power)}, type);
       })
       .Default([&](Operation*) { return function(op->getName().stripDialect()); });
 }

@@ -116,7 +116,7 @@ class WarpBuilder {
   mlir::Value times_unit(mlir::Value result);               // a gradient, in registers, as it goes out
   mlir::FloatAttr factor_going_out(mlir::Value result) const;
   chunk::Exp2Op power_going_out(chunk::MulOp product) const;
-  mlir::Value times_unit(chunk::Exp2Op power);
+  mlir::Value power_times_unit(chunk::Exp2Op power);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   mlir::Value columns_of_share(mlir::Value value);
   mlir::Value column_dots(chunk::ColumnDotsOp op);

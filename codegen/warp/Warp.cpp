@@ -490,13 +490,30 @@ LogicalResult ColumnDotsOp::verify() {
 
 //===- Control ---------------------------------------------------------------------------------------------------===//
 
+// Whether a loop stores something to shared memory that the other uses.
+static bool writes_for(LoopOp from, LoopOp to) {
+  llvm::DenseSet<Value> written;
+  from.walk([&](Operation* op) {
+    if (isa<StoreOp, StoreVectorOp, AddVectorOp, StoreNumberOp, LeaveScaleOp, PublishMaxOp>(op))
+      for (Value x : op->getOperands())
+        if (isa<MemRefType>(x.getType())) written.insert(x);
+  });
+  return to
+      .walk([&](Operation* op) {
+        const bool uses = llvm::any_of(op->getOperands(), [&](Value x) { return written.contains(x); });
+        return uses ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 // Two states go through a round at once.
 static bool is_beside(LoopOp loop) {
   auto other = dyn_cast_or_null<LoopOp>(loop->getPrevNode());
   if (!other || other.getOver() != "round" || loop.getOver() != "round" || other.getBackward() || !loop.getBackward())
     return false;
   auto has_barrier = [](LoopOp x) { return !x.getBody().getOps<BarrierOp>().empty(); };
-  return other.getResult().use_empty() && !has_barrier(other) && !has_barrier(loop);
+  return other.getResult().use_empty() && !has_barrier(other) && !has_barrier(loop) && !writes_for(other, loop) &&
+         !writes_for(loop, other);
 }
 
 LogicalResult LoopOp::verify() {

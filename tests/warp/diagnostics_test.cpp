@@ -446,6 +446,12 @@ TEST(LoopsAtOnce, NeedNothingOfEachOther) {
   const std::string expected = "needs a loop right before it through the same round";
   expect_contains(error("      warp.barrier\n", ""), expected);
   expect_contains(error("", "    warp.note \"between\"\n"), expected);
+  const std::string stores =
+      "      %x = warp.zeros : vector<1x1xf32>\n"
+      "      warp.store_vector %x, %k_max : vector<1x1xf32>, memref<1xf32, 3>\n";
+  const std::string loads = "      %number = warp.load_number %k_max : memref<1xf32, 3>\n";
+  expect_contains(error_of(two_states(stores, "", loads)), expected);
+  expect_contains(error_of(two_states(loads, "", stores)), expected);
   expect_contains(error("", "", "warp.loop %S over \"round\" backward", "warp.loop %saved over \"round\" backward"),
                   expected);
   expect_contains(error("", "", "over \"round\" backward beside", "over \"round\" beside"), expected);

@@ -73,7 +73,8 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
 
 // A backward kernel of two teams whose states go through a round at once, with these lines in the loop of the saved one
 // and after it.
-inline std::string two_states(const std::string& lines = "", const std::string& between = "") {
+inline std::string two_states(const std::string& lines = "", const std::string& between = "",
+                              const std::string& later = "") {
   std::string text = with_teams(R"(    %saved = warp.loop %S over "round" : vector<16x32xf32> {
     ^bb0(%S_before: vector<16x32xf32>):
 )" + lines + R"(      warp.yield %S_before : vector<16x32xf32>
@@ -85,6 +86,7 @@ inline std::string two_states(const std::string& lines = "", const std::string& 
   add("over \"rounds\"", " backward");
   add("%round = warp.loop %S over \"round\"", " backward beside");
   add("attributes {", "backward, ");
+  add("^bb0(%S_chunk: vector<16x32xf32>):\n", later);
   return text;
 }
 

@@ -28,36 +28,31 @@ WKVC_INLINE long long first_token(long long tokens, int chunk) {
   return token < tokens ? token : tokens;
 }
 
-// A piece of a tensor [B,T,H,C].
-template <class T>
-WKVC_INLINE void add_piece(copy::Largest<T>& largest, const T* from) {
-  if constexpr (kOnlyAligned) {
-    largest.add(from);
-  } else {
-    alignas(16) T piece[kPiece<T>];
-    WKVC_FOR(n, kPiece<T>, piece[n] = from[n]);
-    largest.add(piece);
-  }
-}
-
 // The largest |element| of a sample of a tensor [B,T,H,C]: up to 32 columns of each of 8 tokens, from `first` to before
 // `end`, the last one among them. The same for all warps. NaN does not count; 1 where there are no tokens. Its pieces
 // are shared by the lanes, which takes fewer instructions than an element of each token for every lane.
 template <class T, int C>
 WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, long long first, long long end) {
   constexpr int kTokens = 8, kColumns = C < 32 ? C : 32, kParts = C / kColumns;  // of columns, by turns
-  constexpr int kAcross = kColumns / kPiece<T>, kPieces = kTokens * kAcross;
+  constexpr int kElements = kColumns < kPiece<T> ? kColumns : kPiece<T>, kAcross = kColumns / kElements,
+                kPieces = kTokens * kAcross;
   if (first >= end) return 1.f;
   const T* const last = global_row<const T>(t, block, end - 1);
   const long long step = (end - 1 - first) / (kTokens - 1) * row_stride(t);
-  copy::Largest<T> largest;
+  copy::Largest<T> of_pieces;
+  float of_elements = 0.f;
   const auto add = [&](int piece) WKVC_INLINE_LAMBDA {
-    const int token = piece / kAcross, column = token % kParts * kColumns + piece % kAcross * kPiece<T>;
-    add_piece(largest, last - token * step + column);
+    const int token = piece / kAcross, column = token % kParts * kColumns + piece % kAcross * kElements;
+    const T* const from = last - token * step + column;
+    if constexpr (kOnlyAligned && kElements == kPiece<T>) {
+      of_pieces.add(from);
+    } else {
+      WKVC_FOR(n, kElements, of_elements = scalar::max(of_elements, scalar::abs(scalar::widen(from[n]))));
+    }
   };
   lanes::for_each([&](int lane)
                       WKVC_INLINE_LAMBDA { WKVC_FOR(round, (kPieces + 31) / 32, add((lane + 32 * round) % kPieces)); });
-  return lanes::max_non_negative(largest.value());
+  return lanes::max_non_negative(scalar::max(of_elements, of_pieces.value()));
 }
 
 // T: of most of what comes out.
@@ -112,6 +107,14 @@ class Guard {
     if (any) leave(true);
     return any;
   }
+  // The same before it leaves this state: called once by each of the warps that have rows of it, who meet at barrier
+  // `Id`: 0 if these are all warps, else one that no team has.
+  template <int Warps, int Id = 0, int R, int C>
+  WKVC_INLINE bool refuses(const Tile<f32, R, C>& state) const {
+    const bool any = block_.template any<Id>(Warps, has_seen() || !is_finite(state));
+    leave(any);
+    return any;
+  }
   // Whether the round that begins with chunk `first` is left out, as the block will refuse. Asked by the state's warps,
   // the first of which says so, and by a team for its slot. A team has waited for that warp's release of the slot two
   // rounds before: so all of its warps get the same answer if it is about rounds three later.
@@ -122,14 +125,6 @@ class Guard {
       block_.stop_rounds(first + 3 * Slots::kChunks);
     }
     return block_.has_stopped(first);
-  }
-  // The same before it leaves this state: called once by each of the warps that have rows of it, who meet at barrier
-  // `Id`: 0 if these are all warps, else one that no team has.
-  template <int Warps, int Id = 0, int R, int C>
-  WKVC_INLINE bool refuses(const Tile<f32, R, C>& state) const {
-    const bool any = block_.template any<Id>(Warps, has_seen() || !is_finite(state));
-    leave(any);
-    return any;
   }
 
  private:

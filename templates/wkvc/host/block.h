@@ -19,7 +19,7 @@ inline constexpr int kNamedBarriers = 16;
 struct BlockSync {
   char* memory = nullptr;
   Barrier barrier[kNamedBarriers];
-  std::atomic<bool> said[kNamedBarriers]{};
+  std::atomic<bool> said[kNamedBarriers][2]{};  // by turns: who is asked again may not have answered all yet
   std::atomic<int> stop{0};
 };
 
@@ -37,6 +37,7 @@ struct ClusterSync {
 struct Block : BlockBase {
   long long index;
   host::ClusterSync* cluster;
+  mutable unsigned asked[host::kNamedBarriers];  // how often this warp has been asked at each barrier
 
   void barrier() const { wait_at(sync().barrier[0], warps, "waits at the block's barrier"); }
   // Barrier `Id` (1 … 15) among `count` warps, all of which call this.
@@ -47,9 +48,10 @@ struct Block : BlockBase {
   // The same, and whether any of these warps says so, or one has before at this barrier.
   template <int Id>
   bool any(int count, bool flag) const {
-    if (flag) sync().said[Id].store(true, std::memory_order_relaxed);
+    std::atomic<bool>& said = sync().said[Id][asked[Id]++ % 2];
+    if (flag) said.store(true, std::memory_order_relaxed);
     barrier<Id>(count);
-    return sync().said[Id].load(std::memory_order_relaxed);
+    return said.load(std::memory_order_relaxed);
   }
 
   // Of all warps of the blocks of a cluster; what one has initialized is there for all.

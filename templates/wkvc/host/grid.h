@@ -98,7 +98,9 @@ class Grid {
     block.cluster_barrier();  // the last blocks are done with their memory
     if (block.warp == 0) {
       memory_[static_cast<std::size_t>(block.rank)].poison();
-      for (auto& said : sync_.block[static_cast<std::size_t>(block.rank)].said) said.store(false);
+      for (auto& turns : sync_.block[static_cast<std::size_t>(block.rank)].said) {
+        for (auto& said : turns) said.store(false);
+      }
     }
     block.cluster_barrier();
     body_(block);

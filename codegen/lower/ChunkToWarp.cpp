@@ -438,7 +438,7 @@ class KernelBuilder {
     }
     team([&] { main_->prepare_round(); });
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
-    const bool both = S_round && main_->takes_both_at_once();
+    const bool both = main_->takes_both_at_once();
     if (S_round) {
       create<warp::NoteOp>(both ? "The states before the chunks of this round, and at once backward through it."
                                 : "The states before the chunks of this round.");
@@ -472,7 +472,7 @@ class KernelBuilder {
   Value through_round(Value initial, bool saved) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried(),
-                                /*beside=*/has_saved_state() && !saved && main_->takes_both_at_once());
+                                /*beside=*/!saved && main_->takes_both_at_once());
     if (crew_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
     main_->set_state(S, main_->state_carries_scale(saved));
     if (saves()) save_state(alone(S));

@@ -4,17 +4,13 @@
 
 #include <algorithm>
 
+#include "codegen/warp/Phases.h"
+
 namespace wkvc {
 
 namespace {
 
 std::int64_t aligned(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
-
-bool lives_in(const SharedBuffer& x, int phase) {
-  return x.from <= x.to ? x.from <= phase && phase <= x.to : x.from <= phase || phase <= x.to;
-}
-
-bool live_together(const SharedBuffer& x, const SharedBuffer& y) { return lives_in(x, y.from) || lives_in(y, x.from); }
 
 }  // namespace
 
@@ -26,7 +22,7 @@ std::int64_t allocate(std::vector<SharedBuffer*> buffers) {
   for (SharedBuffer* buffer : buffers) {
     std::int64_t offset = 0;
     for (const SharedBuffer* other : placed) {
-      if (!live_together(*buffer, *other)) continue;
+      if (!warp::live_together(*buffer, *other)) continue;
       if (offset + buffer->bytes <= other->offset) break;
       offset = std::max(offset, aligned(other->offset + other->bytes, buffer->alignment));
     }

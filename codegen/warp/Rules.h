@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/rec/Limits.h"
+#include "codegen/warp/Phases.h"
 #include "codegen/warp/Warp.h"
 
 namespace wkvc::warp {
@@ -65,12 +66,8 @@ class SharedBytes {
     int64_t begin, end;
     int64_t from = 0, to = std::numeric_limits<int64_t>::max();
 
-    // From a later phase to an earlier one: over the end of a round.
-    bool lives_in(int64_t phase) const {
-      return from <= to ? from <= phase && phase <= to : from <= phase || phase <= to;
-    }
     bool overlaps(const Span& other) const {
-      return begin < other.end && other.begin < end && (lives_in(other.from) || other.lives_in(from));
+      return begin < other.end && other.begin < end && live_together(*this, other);
     }
   };
 

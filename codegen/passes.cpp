@@ -53,7 +53,7 @@ void merge_common(Work& work, const Config&) {
 }
 
 // By default every 64 tokens: with f32 states a tenth of what the tensors of a head of 64 take. Teams take one through
-// each of their rounds.
+// each of their rounds, or through two of them, the first a second time.
 int chunks_between_states(chunk::ProgramOp program, const Config& config) {
   int chunk = static_cast<int>(program.getChunk());
   int chunks = config.backward_teams > 1 ? config.backward_teams : std::max(64 / chunk, 1);
@@ -77,10 +77,10 @@ void differentiate_program(ModuleOp module, const Config& config) {
   forward.setSavedEvery(chunks_between_states(forward, config));
   if (!config.saved.empty()) forward.setSaved(config.saved);
   auto backward = differentiate(forward, config.gradients, kept_dtype(forward, config));
-  if (config.backward_teams > 1)
-    recompute_inside(forward, backward);
-  else if (forward.getSavedEvery() > 1)
-    recompute_program(forward, backward);
+  const int of_round = std::max(1, config.backward_teams);
+  if (of_round > 1) recompute_inside(forward, backward);
+  const bool goes_through = of_round == 1 || !backward.getBody().getOps<chunk::UpdateSavedOp>().empty();
+  if (goes_through && static_cast<int>(forward.getSavedEvery()) > of_round) recompute_program(forward, backward);
   if (config.pass == "backward") forward.erase();
 }
 
@@ -134,12 +134,14 @@ void slice_programs(Work& work, const Config&) {
   for (auto program : all_programs(work)) slice(program);
 }
 
-// Summaries have more warps than what teams were chosen for, and do without where these would be too many.
+// Summaries have more warps than what teams were chosen for, and do without where these would be too many. So does what
+// is refused without scales where teams take states through two rounds.
 Crew crew_for(chunk::ProgramOp program, const Config& config) {
   const bool backward = program.getBackward();
   const Crew crew = crew_of(program, std::max(1, backward ? config.backward_teams : config.teams),
                             backward ? 1 : std::max(1, config.rounds), backward ? 1 : std::max(1, config.cluster));
-  const bool alone = program.getSummary() && !is_possible(crew);
+  const bool again = backward && program.getRefused() && static_cast<int>(program.getSavedEvery()) > crew.teams;
+  const bool alone = program.getSummary() ? !is_possible(crew) : again;
   return alone ? crew_of(program, 1) : crew;
 }
 

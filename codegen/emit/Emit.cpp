@@ -207,7 +207,7 @@ class Emitter {
 
   void emit(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
-        .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::PrepareOp, warp::YieldOp, warp::SlabsOp, warp::ShareOp,
+        .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::AgainOp, warp::PrepareOp, warp::YieldOp, warp::SlabsOp, warp::ShareOp,
               warp::OnWarpOp, warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp,
               warp::ScaleOfOp, warp::RoundBesideOp, warp::FitScaleOp, warp::LeaveScaleOp, warp::BoundOp,
               warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp,
@@ -469,7 +469,8 @@ class Emitter {
   void write(warp::TeamOp op) {
     std::string first = in_rounds_ ? "first + " : is_cut() ? "begin + " : "";
     if (kernel_.getBackward() && !in_rounds_)
-      line("if (const int c = team.last_chunk({0}, {1}); c >= {0}) {{", begin(), end());
+      line("if (const int c = team.last_chunk{2}({0}, {1}); c >= {0}) {{", begin(), end(),
+           goes_again_ ? fmt::format("<{}>", kernel_.getSavedEvery()) : "");
     else
       line("if (const int c = {}{}.chunk; c < {}) {{", first, copier(), in_rounds_ ? "last" : end());
     indent_ += 2;
@@ -509,7 +510,9 @@ class Emitter {
   }
 
   void write(warp::YieldOp op) {
-    Value state = cast<warp::LoopOp>(op->getParentOp()).getBody().getArgument(0);
+    auto again = dyn_cast<warp::AgainOp>(op->getParentOp());
+    Value state = again ? Value(again.getResult())
+                        : Value(cast<warp::LoopOp>(op->getParentOp()).getBody().getArgument(0));
     if (expr(op.getNext()) != names_.of(state)) line("{} = {};", names_.of(state), expr(op.getNext()));
   }
 
@@ -538,15 +541,38 @@ class Emitter {
     bool backward = op.getRing().getDefiningOp<warp::RingOp>().getBackward();
     std::string chunk = chunk_ahead(backward, op.getAhead());
     std::string exists = is_in_loop(chunk, backward);
-    if (op.getNext()) {  // the first chunk of the next group
-      chunk = fmt::format("first - {}", kernel_.getSavedEvery());
-      exists = "g > " + lowest_group();
-    }
+    if (op.getNext()) std::tie(chunk, exists) = next_chunk(op);
     std::vector<warp::RingOp> rings;
     for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
     for (Copier copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
-      line("if ({}) {}.copy(args, {}, {});", exists, copies.variable, memory_of(copies.ring.getResult(), warps_),
-           chunk);
+      line("{}{}.copy(args, {}, {});", exists.empty() ? "" : "if (" + exists + ") ", copies.variable,
+           memory_of(copies.ring.getResult(), warps_), chunk);
+  }
+
+  // The first chunk of the next group, or the team's of the round that it prepares next, and whether there is one.
+  std::pair<std::string, std::string> next_chunk(warp::CopyOp op) {
+    const uint64_t every = kernel_.getSavedEvery();
+    if (!goes_again_) return {fmt::format("first - {}", every), "g > " + lowest_group()};
+    const std::string next = names_.unique("next");
+    const int64_t round = warp::round_chunks(kernel_);
+    if (op->getParentOfType<warp::AgainOp>()) {
+      line("const int {0} = c + {1} < {2} ? c + {1} : c;  // in the round after this one, or again in this one", next,
+           round, end());
+      return {next, ""};
+    }
+    line("const int {} = c - (first % {} == 0 ? {} : {});  // of the last group, or of this one", next, every, every,
+         round);
+    return {next, fmt::format("{} >= {}", next, begin())};
+  }
+
+  // Emitted inside the loop over rounds, as the body of the round before.
+  void write(warp::AgainOp op) {
+    const int64_t round = warp::round_chunks(kernel_);
+    line("auto {} = {};", declare(op.getResult()), expr(op.getSaved()));
+    line("if (first % {} != 0) {{  // through the round before, which has a saved state", kernel_.getSavedEvery());
+    line("  const int before = first - {};", round);
+    line("  const int first = before, last = before + {};", round);
+    emit_region(op.getBody());
   }
 
   void write(warp::CurrentOp op) {
@@ -882,9 +908,10 @@ class Emitter {
   }
 
   void write(warp::ColumnDotsOp op) {
-    line("const auto {} = column_dots({}, {});", declare(op.getResult()),
+    line("const auto {} = column_dots({}, {}{});", declare(op.getResult()),
          expressions_.operand(op.getX(), op.getColumn(), op.getXScale(), false),
-         expressions_.operand(op.getY(), op.getColumn(), op.getYScale(), false));
+         expressions_.operand(op.getY(), op.getColumn(), op.getYScale(), false),
+         op.getRows() ? ", " + expr(op.getRows()) : "");
   }
 
   void write(warp::LoadStateOp op) {
@@ -929,7 +956,8 @@ class Emitter {
   std::string text_;
   int indent_ = 0;
   const char* warps_ = "block";  // those that do what is written: the block's or a team's
-  warp::LoopOp loop_;            // over chunks, around what is written
+  bool goes_again_ = warp::goes_again(kernel_);
+  warp::LoopOp loop_;  // over chunks, around what is written
   bool in_groups_ = false, in_rounds_ = false;
 };
 

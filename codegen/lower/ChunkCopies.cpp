@@ -28,10 +28,10 @@ void ChunkCopies::start_next_group() {
   create<warp::CommitCopiesOp>();
 }
 
-void ChunkCopies::copy_some(int ahead, bool early) {
+void ChunkCopies::copy_some(int ahead, bool early, bool next) {
   if (!has(early)) return;
   for (auto& [value, ring] : buffers_.rings())
-    if (ring.early == early) create<warp::CopyOp>(ring.value, ahead, /*next=*/false);
+    if (ring.early == early) create<warp::CopyOp>(ring.value, ahead, next);
   create<warp::CommitCopiesOp>();
 }
 
@@ -40,7 +40,11 @@ bool ChunkCopies::has(bool early) const {
 }
 
 void ChunkCopies::start_early(int ahead) { copy_some(ahead, /*early=*/true); }
-void ChunkCopies::start_late(int ahead) { copy_some(ahead, /*early=*/false); }
+void ChunkCopies::start_late(int ahead) {
+  if (ahead && goes_again_) return start_next();
+  copy_some(ahead, /*early=*/false);
+}
+void ChunkCopies::start_next() { copy_some(0, /*early=*/false, /*next=*/true); }
 
 // Of two chunks in a group one is recomputed, with none after it.
 bool ChunkCopies::go_ahead() { return !program_.getRecompute() || program_.getSavedEvery() > 2; }

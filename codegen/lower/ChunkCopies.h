@@ -24,6 +24,9 @@ class ChunkCopies {
   // for the next round.
   void start_early(int ahead);
   void start_late(int ahead);
+  // By teams that take a state through some rounds again: for the next round that a team prepares, whichever it is.
+  void go_again() { goes_again_ = true; }
+  void start_next();
   bool has_early() const { return has(true); }
   bool has_late() const { return has(false); }
   bool go_ahead();               // whether a chunk can follow another in its loop
@@ -42,7 +45,7 @@ class ChunkCopies {
   bool has(bool early) const;
   mlir::Value staged_chunk();
   void copy_inputs(int ahead, bool next);
-  void copy_some(int ahead, bool early);  // the rings that are copied early, or the others, as one group
+  void copy_some(int ahead, bool early, bool next = false);  // the rings that are copied early, or the others, as one group
 
   // A new operation; takes any of its builders' arguments.
   template <class Op, class... Args>
@@ -56,7 +59,7 @@ class ChunkCopies {
   mlir::OpBuilder& b_;
   mlir::Type saved_;
   llvm::StringRef kept_states_ = "saved_states";
-  bool but_first_ = false;
+  bool but_first_ = false, goes_again_ = false;
 };
 
 }  // namespace wkvc

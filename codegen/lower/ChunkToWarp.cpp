@@ -2,6 +2,7 @@
 
 #include "codegen/ir/Text.h"
 #include "codegen/lower/ChunkBuilder.h"
+#include "codegen/lower/DropUnused.h"
 #include "codegen/lower/Plain.h"
 #include "codegen/lower/Summary.h"
 #include "codegen/lower/TensorList.h"
@@ -77,18 +78,23 @@ std::string called(Operation* op) {
   return name.empty() ? "a " + op->getName().stripDialect().str() : "'" + name + "'";
 }
 
-// A saved state that a kernel takes through a round by itself is of the round's first chunk.
+bool takes_saved(chunk::ProgramOp program) { return !program.getBody().getOps<chunk::UpdateSavedOp>().empty(); }
+
+// A saved state that a kernel takes through a round by itself is of the round's first chunk, or without scales of the
+// first of two rounds, through which it goes again before the second.
 void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, int teams) {
-  bool inside = !program.getBody().getOps<chunk::UpdateSavedOp>().empty();
+  bool inside = takes_saved(program);
   int64_t every = program.getSavedEvery();
+  if (teams > 1 && inside && recompute && program.getPlain() && every == 2 * teams) return;
   if (teams == 1 && inside)
     user_error("the text of '{}' takes its saved states through rounds of chunks, one for each team: give --teams 1,{}",
                program.getRecurrence().str(), every);
   if (teams > 1 && inside && every != teams)
     user_error(
-        "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, not every {}: give "
-        "--save-every {}, or for a text that says how often --teams N,{}",
-        teams, program.getRecurrence().str(), teams, every, teams * static_cast<int64_t>(program.getChunk()), every);
+        "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, or every {} with --scales "
+        "guarded, not every {}: give --save-every {}, or for a text that says how often --teams N,{}",
+        teams, program.getRecurrence().str(), teams, 2 * teams, every,
+        teams * static_cast<int64_t>(program.getChunk()), every);
   if (inside && recompute)
     user_error("the text of '{}' has the update of its saved state twice, inside and as a program that recomputes",
                program.getRecurrence().str());
@@ -97,6 +103,12 @@ void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, int teams
         "the text of '{}' has no update of its saved state, without which teams can't go through it: give "
         "--teams N,1",
         program.getRecurrence().str());
+}
+
+// What only takes the saved state through rounds of teams.
+void drop_rounds(chunk::ProgramOp program) {
+  for (auto update : llvm::make_early_inc_range(program.getBody().getOps<chunk::UpdateSavedOp>())) update.erase();
+  drop_unused(program);
 }
 
 // Whether value rows make x for themselves alone, or others for them before states come.
@@ -234,7 +246,7 @@ class KernelBuilder {
     if (crew_.teams > 1) start_teams();
     Value state = start();
     set_name(state, (carried() + "_initial").str());
-    state = again_ ? groups(state) : crew_.teams > 1 ? all_rounds(state) : chunks(*main_, state, "chunks");
+    state = crew_.teams > 1 ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
     if (program_.getPlain()) create<warp::RefuseOp>(refused_name(program_), state);
     if (unit_)
       state =
@@ -273,6 +285,7 @@ class KernelBuilder {
   // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
   void plan_shared() {
     plan(Stored::sums, Ahead::inputs);
+    if (shared_ > static_cast<int64_t>(program_.getSramBudget())) plan(Stored::contractions, Ahead::inputs);
     check_budget(program_, spaces_, shared_, crew_);
     blocks_ = checked_blocks(program_, crew_.warps(), blocks_, shared_);
     bool reads_saved = crew_.teams == 1 && has_saved_state() && main_->phases() > 1;
@@ -284,7 +297,7 @@ class KernelBuilder {
     const std::pair<Stored, Ahead> choices[] = {
         {Stored::exponentials, most}, {Stored::exponentials, least}, {Stored::exponentials, Ahead::inputs},
         {Stored::activations, most},  {Stored::activations, least},  {Stored::sums, most},
-        {Stored::sums, least}};
+        {Stored::sums, least},        {Stored::contractions, most},  {Stored::contractions, least}};
     for (auto [stored, ahead] : choices)
       if ((is_wide() || stored != Stored::exponentials) && fits(stored, ahead)) return;
   }
@@ -308,6 +321,7 @@ class KernelBuilder {
     main_->plan(ahead == Ahead::early);
     if (ahead == Ahead::states || ahead == Ahead::groups) main_->buffers().stage_state("S_staged");
     if (recompute_) plan_recompute(stored);
+    if (again_ && crew_.teams > 1) check_inputs_again();
     std::vector<SharedBuffer*> of_team, all;
     for (SharedBuffer& space : spaces_) (space.of_team ? of_team : all).push_back(&space);
     of_team_ = allocate(of_team);
@@ -319,13 +333,28 @@ class KernelBuilder {
 
   void plan_recompute(Stored stored) {
     again_.emplace(recompute_, b_, crew_, saved_type_, stored, spaces_, main_->phases() + 1);
+    if (crew_.teams > 1) again_->buffers().share_rings(main_->buffers());
     again_->plan();
     int last = main_->phases() + 1 + again_->phases();
     main_->buffers().keep_sums_until(last);
+    if (crew_.teams > 1) {
+      main_->copies().go_again();
+      main_->buffers().keep_copies_from(main_->phases() + 1);
+    }
     if (!groups_ahead()) return;
     again_->buffers().stage_state("S_group_staged");
     again_->buffers().keep_copies_until(last);
     main_->buffers().keep_copies_until(last);
+  }
+
+  // While a state goes through a round again, what comes next is copied.
+  void check_inputs_again() {
+    if (again_->buffers().are_read_first()) return;
+    user_error(
+        "--save-every {}: value rows of '{}' read its inputs while a state goes through a round for the second time: "
+        "give --save-every {}",
+        static_cast<int64_t>(program_.getSavedEvery()) * static_cast<int64_t>(program_.getChunk()),
+        program_.getRecurrence().str(), crew_.teams * static_cast<int64_t>(program_.getChunk()));
   }
 
   VectorType tile() const {
@@ -423,7 +452,7 @@ class KernelBuilder {
   Value prepared_rounds(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, state] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
-    create<warp::YieldOp>(through_round(state, /*saved=*/false));
+    create<warp::YieldOp>(through_round(*main_, state, /*saved=*/false));
     return loop.getResult();
   }
 
@@ -435,6 +464,7 @@ class KernelBuilder {
     if (has_saved_state()) {
       S_round = main_->copies().load_saved();
       set_name(S_round, "S_round");
+      if (again_) S_round = through_first_round(S_round);
     }
     team([&] { main_->prepare_round(); });
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
@@ -444,12 +474,12 @@ class KernelBuilder {
                                 : "The states before the chunks of this round.");
       S_round = main_->copies().widened(S_round);  // not before: the teams need not wait for it
       if (main_->state_carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
-      through_round(S_round, /*saved=*/true);
+      through_round(*main_, S_round, /*saved=*/true);
       // Else what warps store for one state would replace what others read for the other.
       if (!both && !main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
     }
     if (!both) create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
-    Value next = through_round(state, /*saved=*/false);
+    Value next = through_round(*main_, state, /*saved=*/false);
     create<warp::BarrierOp>(refuses_early(program_));
     team([&] {
       if (main_->has_finish()) {
@@ -462,6 +492,23 @@ class KernelBuilder {
     return loop.getResult();
   }
 
+  // The state before the second of the two rounds that are between saved states.
+  Value through_first_round(Value saved) {
+    auto again = create<warp::AgainOp>(saved.getType(), saved);
+    set_name(again.getResult(), "S_again");
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&again.getBody().emplaceBlock());
+    again_->buffers().declare_rings(/*everywhere=*/true);
+    team([&] { again_->prepare_round([&] { main_->copies().start_next(); }); });
+    create<warp::BarrierOp>();
+    Value next = through_round(*again_, again_->copies().widened(saved), /*saved=*/false);
+    create<warp::BarrierOp>();
+    if (next.getType() != saved.getType())
+      next = create<warp::RoundOp>(saved.getType(), next, Value(), Value(), Value(), false, false, false);
+    create<warp::YieldOp>(next);
+    return again.getResult();
+  }
+
   template <class F>
   void team(F build) {
     OpBuilder::InsertionGuard guard(b_);
@@ -469,16 +516,19 @@ class KernelBuilder {
     build();
   }
 
-  Value through_round(Value initial, bool saved) {
+  // `saved`: of a program with two states the saved one.
+  Value through_round(WarpBuilder& builder, Value initial, bool saved) {
     OpBuilder::InsertionGuard guard(b_);
-    auto [loop, S] = begin_loop(initial, "round", backward() && !saved, saved ? "S_before" : carried(),
-                                /*beside=*/!saved && main_->takes_both_at_once());
+    const bool again = &builder != &*main_;
+    auto [loop, S] = begin_loop(initial, "round", backward() && !saved && !again,
+                                saved || again ? "S_before" : carried(),
+                                /*beside=*/!saved && !again && builder.takes_both_at_once());
     if (crew_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
-    main_->set_state(S, main_->state_carries_scale(saved));
+    builder.set_state(S, builder.state_carries_scale(saved));
     if (saves()) save_state(alone(S));
-    main_->take_state(saved);
+    builder.take_state(saved);
     if (crew_.preparers()) create<warp::ReleaseOp>();
-    create<warp::YieldOp>(main_->next_state());
+    create<warp::YieldOp>(builder.next_state());
     return loop.getResult();
   }
 
@@ -494,7 +544,9 @@ class KernelBuilder {
 
   // Whether states go through a workspace: that before a group's first chunk was saved, that before its last stays
   // here.
-  bool keeps_states() const { return again_ && (!groups_ahead() || chunk::ProgramOp(program_).getSavedEvery() > 2); }
+  bool keeps_states() const {
+    return again_ && crew_.teams == 1 && (!groups_ahead() || chunk::ProgramOp(program_).getSavedEvery() > 2);
+  }
 
   // A loop over chunks and what has to come before it.
   Value chunks(WarpBuilder& builder, Value initial, llvm::StringRef over) {
@@ -539,6 +591,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
                program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
+  if (program.getRefused() && recompute && crew.teams == 1) drop_rounds(program);
   check_saved(program, recompute, crew.teams);
   check_teams(program, crew);
   check_guard(program, crew);

@@ -51,7 +51,10 @@ SharedBuffer* KernelBuffers::reserve(const std::string& name, std::int64_t bytes
 }
 
 void KernelBuffers::plan(bool early) {
-  plan_rings(early);
+  if (other_)
+    take_rings();
+  else
+    plan_rings(early);
   plan_maxima();
   plan_sums();
   plan_values();
@@ -67,14 +70,14 @@ bool KernelBuffers::are_apart() const {
   });
 }
 
-bool KernelBuffers::are_read_before_rows() const {
+bool KernelBuffers::are_read_before_last() const {
   return llvm::all_of(chunk::ProgramOp(program_).getBody().getOps<chunk::InputOp>(), [&](chunk::InputOp input) {
-    return placement_.of(input.getResult()).last_phase < placement_.first_of_rows();
+    return placement_.of(input.getResult()).last_phase < placement_.phases() - 1;
   });
 }
 
 void KernelBuffers::plan_rings(bool early) {
-  copies_last_ = early && placement_.holds_any() && are_read_before_rows();
+  copies_last_ = early && placement_.holds_any() && are_read_before_last();
   early &= !copies_last_ && are_apart();
   for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
     Value value = input.getResult();
@@ -99,6 +102,20 @@ void KernelBuffers::plan_rings(bool early) {
     rings_[value].stages = stages;
   }
   deal_rings();
+}
+
+// Of the other program, with what is known of them by now.
+void KernelBuffers::take_rings() {
+  for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
+    auto found = llvm::find_if(other_->rings_, [&](auto& ring) {
+      return cast<chunk::InputOp>(ring.first.getDefiningOp()).getSym() == input.getSym();
+    });
+    if (found != other_->rings_.end()) rings_[input.getResult()] = found->second;
+  }
+}
+
+bool KernelBuffers::are_read_first() const {
+  return llvm::all_of(rings_, [&](auto& ring) { return placement_.of(ring.first).last_phase == 0; });
 }
 
 // Tiles of one kind are dealt round, so that no warp copies more of them than it must. The others wait for the warp
@@ -149,6 +166,11 @@ void KernelBuffers::keep_copies_until(int phase) {
   auto keep = [&](SharedBuffer* space) { space->from = 0, space->to = phase; };
   for (auto& [value, ring] : rings_) keep(ring.space);
   if (staged_.space) keep(staged_.space);
+}
+
+void KernelBuffers::keep_copies_from(int phase) {
+  if (copies_last_) return;  // from before that
+  for (auto& [value, ring] : rings_) ring.space->from = phase;
 }
 
 void KernelBuffers::keep_sums_until(int phase) {
@@ -242,6 +264,7 @@ void KernelBuffers::declare() {
 }
 
 void KernelBuffers::declare_rings(bool everywhere) {
+  if (other_) return take_rings();
   for (auto& [value, ring] : rings_) {
     auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
     auto input = cast<chunk::InputOp>(value.getDefiningOp());

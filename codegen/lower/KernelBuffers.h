@@ -46,12 +46,16 @@ class KernelBuffers {
   // after it, or where states are held in registers in the last phase, in that one.
   void plan(bool early);
   bool copies_last() const { return copies_last_; }  // in the last phase, for the next round
+  // Before plan: inputs lie where another program of the kernel has those of the same name.
+  void share_rings(const KernelBuffers& other) { other_ = &other; }
+  bool are_read_first() const;  // inputs, in the first phase alone
   void plan_number(const std::string& name);  // that a team leaves for those who take the state through its chunk
   // Room for a state that is copied ahead. It is copied again when it has been read: in the second phase, if there is
   // one.
   void stage_state(const std::string& name);
   // What is copied in one loop for the next, or summed over all, is in use up to the kernel's last phase.
   void keep_copies_until(int phase);
+  void keep_copies_from(int phase);  // of a program that comes before this one, over the end of a round
   void keep_sums_until(int phase);
 
   void declare();                       // all but rings
@@ -69,8 +73,9 @@ class KernelBuffers {
 
  private:
   bool are_apart() const;
-  bool are_read_before_rows() const;
+  bool are_read_before_last() const;
   void plan_rings(bool early);
+  void take_rings();
   void deal_rings();
   void plan_maximum(llvm::StringRef name);
   void plan_maxima();
@@ -98,6 +103,7 @@ class KernelBuffers {
   mlir::Type saved_;
   std::deque<SharedBuffer>& spaces_;
   int first_phase_;
+  const KernelBuffers* other_ = nullptr;
   llvm::MapVector<mlir::Value, KernelBuffer> rings_, values_;
   std::map<std::string, KernelBuffer> maxima_, numbers_;
   KernelBuffer staged_;

@@ -104,9 +104,10 @@ static bool is_elementwise(Operation* op) {
 
 // Other slab values are computed again.
 bool Placement::is_stored(Operation* op) const {
-  if (isa<chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp>(op)) return stored_ != Stored::sums;
+  if (isa<chunk::CumsumOp>(op)) return stored_ >= Stored::sums;
+  if (isa<chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp>(op)) return stored_ >= Stored::activations;
   if (isa<chunk::ExpOp, chunk::Exp2Op>(op)) return stored_ == Stored::exponentials;
-  return is_contraction(op) || is_accumulator(op) || isa<chunk::CumsumOp, chunk::SumRowsOp>(op);
+  return is_contraction(op) || is_accumulator(op) || isa<chunk::SumRowsOp>(op);
 }
 
 Placement::Placement(chunk::ProgramOp program, int warps, Stored stored, bool teams)
@@ -220,13 +221,18 @@ void Placement::find_value_slabs(Block& body) {
       elementwise.insert(&op);
   }
   for (Operation& op : llvm::reverse(body)) {
-    bool needed = isa<chunk::SumColumnsOp>(op) ||
+    // A program that only recomputes leaves inputs early, for others to be copied.
+    bool needed = isa<chunk::SumColumnsOp>(op) || program_.getRecompute() ||
                   llvm::any_of(op.getUsers(), [&](Operation* user) { return of(user).owner != Owner::rows; });
     if (!needed || !elementwise.contains(&op)) continue;
     in_value_slabs_.insert(&op);
     ops_[&op].owner = places_[op.getResult(0)].owner = Owner::slab;
   }
 }
+
+// Keys of heads of which registers hold two states and their operands. (An H200, 8,4096,32,128, both passes: 4.37 ms one
+// state after the other, 4.98 at once, where 344 bytes of them spill.)
+static constexpr int64_t kNarrow = 64;
 
 void Placement::assign_phases_of_teams(Block& body) {
   find_waits(body);
@@ -241,7 +247,8 @@ void Placement::assign_phases_of_teams(Block& body) {
   each(/*rows=*/true, for_first_state, first_of_rows_);
   each(/*rows=*/true, for_second_state, first_of_rows_ + 1);
   first_after_rows_ = phases_;
-  both_at_once_ = program_.getPlain() && first_after_rows_ - first_of_rows_ == 2 && are_independent(body);
+  both_at_once_ = extent(Axis::key) <= kNarrow && program_.getPlain() && first_after_rows_ - first_of_rows_ == 2 &&
+                  are_independent(body);
   for (Operation& op : body)
     if (of(&op).owner != Owner::rows && waits_.lookup(&op) != for_inputs) place(&op, first_after_rows_);
   // What rows make of inputs alone, where they need it.
@@ -326,25 +333,30 @@ static bool contracts_values(Operation* user, Value x) {
   return isa<chunk::ColumnDotsOp>(user) || (dot && dot.getY() == x && dot.getX() != x && dot.getYDim() == 0);
 }
 
-// Registers a lane has for them: two states of 64 values in shares of 32 columns.
+// Registers a lane has for them: two states of 64 values in shares of 32 columns, or one of 128.
 static constexpr int64_t kHeldRegisters = 64;
 
 void Placement::find_held(Block& body) {
   const int last = phases_ - 1;
   if (last == first_after_rows_) return;  // nothing precedes what reads them
-  int64_t bits = 0;                       // a column
+  int64_t room = kHeldRegisters * 32 * 32;  // in bits
   for (Operation& op : body)
     for (Value x : op.getOperands()) {
-      if (of(&op).phase != last || spaces_.lookup(x) != Space{Axis::value, Axis::key}) continue;
+      if (of(&op).phase != last || spaces_.lookup(x) != Space{Axis::value, Axis::key} || held_.contains(x)) continue;
       if (!contracts_values(&op, x)) return held_.clear();
-      if (held_.insert(x).second) bits += chunk::rows(x) * chunk::element(x).getIntOrFloatBitWidth();
+      const int64_t bits = slab_width(last, Axis::key) * chunk::rows(x) * chunk::element(x).getIntOrFloatBitWidth();
+      if (bits > room) continue;
+      held_.insert(x);
+      room -= bits;
     }
-  if (slab_width(last, Axis::key) * bits > kHeldRegisters * 32 * 32) held_.clear();
 }
 
-// A value read in `phase`.
-void Placement::use(Value operand, int phase) {
-  if (auto round = stand_in(operand, phase)) return use(round.getResult(), phase);
+// A value read in `phase`, by warps that have a share each, or by others.
+void Placement::use(Value operand, int phase, bool by_share) {
+  if (auto round = stand_in(operand, phase)) return use(round.getResult(), phase, by_share);
+  if (by_share && holds_any() && operand.getDefiningOp<chunk::InputOp>() && chunk::columns(operand) > 1)
+    held_.insert(operand);
+  if (by_share && is_held(operand)) --phase;
   Place& place = places_[operand];
   place.last_phase = std::max(place.last_phase, phase);
   if (is_source(operand)) return;
@@ -354,7 +366,7 @@ void Placement::use(Value operand, int phase) {
   if (rows && !first_of_rows_) return;  // its registers stay
   bool again = rows ? waits_.lookup(op) == for_inputs && is_elementwise(op) : !is_stored(op);
   if (place.owner == Owner::anyone || (place.owner != Owner::matrix && again)) {
-    for (Value x : op->getOperands()) use(x, phase);
+    for (Value x : op->getOperands()) use(x, phase, by_share);
     return;
   }
   // Registers of slab loops and of one warp's matrices end with their phase; behind teams those of value rows end with
@@ -404,11 +416,11 @@ void Placement::find_shared(Block& body) {
   share([](Value operand) { return static_cast<bool>(operand.getDefiningOp<chunk::RoundOp>()); });
   find_stand_ins(body);
   share([](Value) { return true; });
-  const auto phase_of_reading = [&](Value operand, int phase) {
-    return is_held(operand) && phase == phases_ - 1 ? phase - 1 : phase;
-  };
-  for (Operation& op : body)
-    for (Value operand : op.getOperands()) use(operand, phase_of_reading(operand, of(&op).phase));
+  for (Operation& op : body) {
+    const Place& place = of(&op);
+    const bool by_share = shares_ && place.owner == Owner::slab && place.phase == phases_ - 1;
+    for (Value operand : op.getOperands()) use(operand, place.phase, by_share);
+  }
 }
 
 }  // namespace wkvc

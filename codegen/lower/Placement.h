@@ -27,9 +27,9 @@ struct Place {
   int last_phase = 0;   // that reads it
 };
 
-// Of the slab values that a later phase reads again, those that are kept in shared memory: sums and contractions
-// always, also activations, which take several times as long as a load, or also exponentials.
-enum class Stored { sums, activations, exponentials };
+// Of the slab values that a later phase reads again, those that are kept in shared memory: contractions always, also
+// running sums, also activations, which take several times as long as a load, or also exponentials.
+enum class Stored { contractions, sums, activations, exponentials };
 
 class Placement {
  public:
@@ -57,8 +57,8 @@ class Placement {
   bool in_strips(int phase) const { return strips_ && phase < first_of_rows_; }  // see Strips.h
   // Whether each warp of a team has one slab of what it makes of the states, in blocks.
   bool in_shares(int phase) const { return shares_ && phase >= first_after_rows_; }
-  // Operands made of states that shares contract over all values: warps hold theirs before the last phase begins, so
-  // that their place is free then.
+  // Operands made of states that shares contract over all values, and inputs: warps hold theirs before the last phase
+  // begins, so that their place is free then.
   bool is_held(mlir::Value operand) const { return held_.contains(operand); }
   bool holds_any() const { return !held_.empty(); }
 
@@ -79,7 +79,7 @@ class Placement {
   void find_stand_ins(mlir::Block& body);
   bool fits_shares(mlir::Block& body) const;
   void find_held(mlir::Block& body);
-  void use(mlir::Value operand, int phase);
+  void use(mlir::Value operand, int phase, bool by_share);
   bool is_stored(mlir::Operation* op) const;
 
   int64_t extent(Axis axis) const { return axis == Axis::key ? program_.getKeyDim() : program_.getValueDim(); }

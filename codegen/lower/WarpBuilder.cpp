@@ -92,17 +92,19 @@ void WarpBuilder::phase(int number) {
   }
 }
 
-void WarpBuilder::prepare_round() {
+void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {
   if (crew_.rounds > 1) copies_.start_late(0);
   wait_for_round();
-  prepare_chunk();
+  prepare_chunk(when_read);
 }
 
 bool WarpBuilder::has_second_phase() { return !ops_of(Owner::slab, 1).empty() || !ops_of(Owner::matrix, 1).empty(); }
 
-void WarpBuilder::prepare_chunk() {
+void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
   auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
   const bool early = copies_.has_early();
+  auto copy_early = [&] { copies_.start_early(crew_.round_chunks()); };
+  if (!when_read && early) when_read = copy_early;
   begin_inputs(anyone);
   publish_inputs([&](auto& ring) { return ring.early == early; });
   create<warp::BarrierOp>();
@@ -110,13 +112,13 @@ void WarpBuilder::prepare_chunk() {
   for (phase_ = 0; phase_ < placement_.first_of_rows(); ++phase_) {
     auto slab_ops = ops_of(Owner::slab, phase_), matrix_ops = ops_of(Owner::matrix, phase_);
     if (phase_ && !(slab_ops.empty() && matrix_ops.empty())) create<warp::BarrierOp>();
-    if (phase_ == 1 && has_second_phase()) copies_.start_early(crew_.round_chunks());
+    if (phase_ == 1 && has_second_phase() && when_read) when_read();
     slabs(slab_ops);
     matrices(matrix_ops);
   }
-  if (early && !has_second_phase()) {
+  if (when_read && !has_second_phase()) {
     create<warp::BarrierOp>();
-    copies_.start_early(crew_.round_chunks());
+    when_read();
   }
   if (early && copies_.has_late()) {
     create<warp::WaitCopiesOp>(1);
@@ -230,19 +232,21 @@ void WarpBuilder::begin_share() {
   column_ = create<warp::ShareOp>(placement_.slab_width(phase_, slab_axis_));
   set_name(column_, "column");
   held_.clear();
-  for (auto& [value, buffer] : buffers_.values()) {
-    if (!placement_.is_held(value)) continue;
-    held_[value] = columns_of_share(value);
-    set_name(held_[value], (name_of(value) + "_columns").str());
-  }
+  for (auto& [value, buffer] : buffers_.values())
+    if (placement_.is_held(value)) columns_of_share(value);
+  for (auto& [value, ring] : buffers_.rings())
+    if (placement_.is_held(value)) held_[value] = loaded(value);
 }
 
 // As operands that are contracted over all rows: a share of the columns, transposed.
 Value WarpBuilder::columns_of_share(Value value) {
-  if (Value held = held_.lookup(value)) return held;
+  Value& held = held_[value];
+  if (held) return held;
   auto type = VectorType::get({placement_.slab_width(phase_, slab_axis_), chunk::rows(value)}, chunk::element(value));
-  return create<warp::LoadOp>(type, shared_tile(value), column_, /*own=*/false, /*transposed=*/true,
+  held = create<warp::LoadOp>(type, shared_tile(value), column_, /*own=*/false, /*transposed=*/true,
                               /*own_rows=*/false);
+  set_name(held, (name_of(value) + "_columns").str());
+  return held;
 }
 
 void WarpBuilder::slabs(const std::vector<Operation*>& ops, Axis axis) {
@@ -357,6 +361,7 @@ Value WarpBuilder::shared_tile(Value value) {
 
 Value WarpBuilder::tile(Value value) {
   if (auto found = current_registers().lookup(value)) return found;
+  if (auto held = owner_ == Owner::slab && is_source(value) ? held_.lookup(value) : Value()) return held;
   if (auto round = placement_.stand_in(value, phase_)) return current_registers()[value] = widened(round.getResult());
   Operation* op = value.getDefiningOp();
   const Place& place = placement_.of(value);
@@ -510,13 +515,28 @@ Operand WarpBuilder::operand(Value value, bool contracts_columns) {
   return {x, isa_and_nonnull<warp::LoadOp>(x.getDefiningOp()) ? scale_of(value) : Value(), {}};
 }
 
-Value WarpBuilder::column_dots(chunk::ColumnDotsOp op) {
+// `rows`: a tile whose rows are added.
+Value WarpBuilder::column_dots(chunk::ColumnDotsOp op, Value rows) {
   Type type = type_of(op.getResult());
   if (placement_.in_shares(phase_))
     return create<warp::ColumnDotsOp>(type, columns_of_share(op.getX()), columns_of_share(op.getY()), Value(), Value(),
-                                      Value());
+                                      Value(), rows);
   return create<warp::ColumnDotsOp>(type, shared_tile(op.getX()), shared_tile(op.getY()), scale_of(op.getX()),
-                                    scale_of(op.getY()), column_);
+                                    scale_of(op.getY()), column_, Value());
+}
+
+// Of a sum that adds a tile's rows to them: both are sums over lanes, which then meet once. Null if it is none.
+chunk::ColumnDotsOp WarpBuilder::dots_beside_rows(Operation* sum) const {
+  if (!sum || !isa<chunk::AddOp>(sum) || !placement_.in_shares(phase_)) return {};
+  auto is_here = [&](Operation* op) {
+    return op && op->hasOneUse() && placement_.of(op).phase == phase_ && placement_.of(sum).phase == phase_;
+  };
+  for (int i : {0, 1}) {
+    auto dots = sum->getOperand(i).getDefiningOp<chunk::ColumnDotsOp>();
+    auto rows = sum->getOperand(1 - i).getDefiningOp<chunk::SumRowsOp>();
+    if (dots && rows && is_here(dots) && is_here(rows)) return dots;
+  }
+  return {};
 }
 
 Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
@@ -582,6 +602,10 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   }
   if (Value product = accumulated(op); product && !is_computed(product))
     return dot(product.getDefiningOp<chunk::DotOp>(), tile(product == y ? x : y));
+  if (auto dots = dots_beside_rows(op)) {
+    auto rows = (dots.getResult() == x ? y : x).getDefiningOp<chunk::SumRowsOp>();
+    return column_dots(dots, tile(rows.getX()));
+  }
   // The tile comes first, a row or column it is combined with second.
   if (!subtracts && chunk::rows(x) * chunk::columns(x) < chunk::rows(y) * chunk::columns(y)) std::swap(x, y);
   Value a = tile(x), b = tile(y);
@@ -630,6 +654,7 @@ void WarpBuilder::compute(Operation* op) {
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
+    if (isa<chunk::ColumnDotsOp, chunk::SumRowsOp>(op) && dots_beside_rows(user)) return;
     if (factor_going_out(op->getResult(0))) return;
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));

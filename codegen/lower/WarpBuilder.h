@@ -30,7 +30,8 @@ class WarpBuilder {
   ChunkCopies& copies() { return copies_; }
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
   void phase(int number);  // everything of one phase
-  void prepare_round();    // by a team: what its chunk needs no state for, once its inputs are there
+  // By a team: what its chunk needs no state for, once its inputs are there; `when_read`: once they were read.
+  void prepare_round(llvm::function_ref<void()> when_read = {});
   // Through a chunk that was prepared: the only state, or of a backward program the saved one or its own.
   void take_state(bool saved = false);
   void finish_chunk();  // by a team: what it makes of the states
@@ -58,7 +59,7 @@ class WarpBuilder {
  private:
   void wait_for_round();
   bool has_second_phase();  // whether a barrier follows the first phase of what teams prepare
-  void prepare_chunk();
+  void prepare_chunk(llvm::function_ref<void()> when_read);
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
   int phases_after_rows() const { return placement_.phases() - placement_.first_after_rows(); }
@@ -119,7 +120,8 @@ class WarpBuilder {
   mlir::Value power_times_unit(chunk::Exp2Op power);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   mlir::Value columns_of_share(mlir::Value value);
-  mlir::Value column_dots(chunk::ColumnDotsOp op);
+  mlir::Value column_dots(chunk::ColumnDotsOp op, mlir::Value rows = {});
+  chunk::ColumnDotsOp dots_beside_rows(mlir::Operation* sum) const;
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
   mlir::Value brought(mlir::Value operand);

@@ -120,6 +120,11 @@ int64_t row_warps(KernelOp kernel) {
 
 int64_t round_chunks(KernelOp kernel) { return signed_value(kernel.getTeams()) * signed_value(kernel.getCluster()); }
 
+bool goes_again(KernelOp kernel) {
+  return llvm::any_of(kernel.getBody().getOps<LoopOp>(),
+                      [](LoopOp loop) { return !loop.getBody().getOps<AgainOp>().empty(); });
+}
+
 int64_t slot_bytes(KernelOp kernel) {
   const int64_t of_teams = signed_value(kernel.getTeams()) * signed_value(kernel.getOfTeam());
   const int64_t each = (signed_value(kernel.getSharedBytes()) - of_teams) / slots(kernel);

@@ -65,7 +65,7 @@ class Structure {
     auto loop = dyn_cast<LoopOp>(parent);
     bool in_groups = loop && loop.getOver() == "groups";
     bool of_group = in_groups && isa<RingOp, LoopOp>(op);
-    bool of_round = loop && loop.getOver() == "rounds" && isa<LoopOp>(op);
+    bool of_round = isa<LoopOp>(op) && (isa<AgainOp>(parent) || (loop && loop.getOver() == "rounds"));
     bool in_place = isa<KernelOp>(parent) || of_group || of_round;
     if (isa<RingOp, BufferOp, FloatsOp, StagedOp, LoopOp>(op) && !in_place)
       return op->emitOpError("belongs at the top of the kernel");
@@ -75,7 +75,7 @@ class Structure {
       return op->emitOpError("belongs in a summary kernel");
     if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>() && !op->getParentOfType<PrepareOp>())
       return op->emitOpError("needs a loop around it");
-    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp, TeamOp, PrepareOp>(parent))
+    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp, TeamOp, AgainOp, PrepareOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getRefuses() && !(kernel_.getPlain() && loop))
       return op->emitOpError("refuses: it belongs in a loop of a plain kernel");
@@ -141,10 +141,10 @@ class Structure {
     if (auto keep = dyn_cast<KeepStateOp>(op)) return keep.getButLast();
     return false;
   }
-  static bool is_in_groups(Operation* op) {
+  bool is_in_groups(Operation* op) const {
     while ((op = op->getParentOp()))
       if (auto loop = dyn_cast<LoopOp>(op); loop && loop.getOver() == "groups") return loop.getAhead();
-    return false;
+    return goes_again(kernel_);
   }
 
   // Rings are read a chunk at a time, through `current`; staged states are copied and loaded.

@@ -24,6 +24,8 @@ class TeamRules {
       return success();
     }
     if (loop && !over_rounds) return op->emitOpError("is over what a kernel of teams has none of: it goes by rounds");
+    if (isa<AgainOp>(op) && (!loop_around(op) || rounds() > 1 || !kernel_.getBackward()))
+      return op->emitOpError("belongs in the loop over rounds of a backward kernel");
     if (isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
       return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
     bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
@@ -61,9 +63,14 @@ class TeamRules {
            (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
   }
 
+  static bool loop_around(Operation* op) {
+    auto loop = dyn_cast<LoopOp>(op->getParentOp());
+    return loop && loop.getOver() == "rounds";
+  }
+
   static bool is_over_rounds(Operation* op) {
     auto loop = dyn_cast<LoopOp>(op);
-    return isa<PrepareOp>(op) || (loop && loop.getOver() == "rounds");
+    return isa<PrepareOp, AgainOp>(op) || (loop && loop.getOver() == "rounds");
   }
 
   // Where teams go ahead no barrier is of all warps, and theirs end early.

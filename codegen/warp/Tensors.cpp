@@ -71,9 +71,10 @@ class TensorRules {
     if (failed(verify_columns(op))) return failure();
     if (auto load = dyn_cast<LoadOp>(op); load && load.getOwnRows()) return expect_own_rows(op, load.getTile());
     if (auto store = dyn_cast<StoreOp>(op); store && store.getOwnRows()) return expect_own_rows(op, store.getTile());
-    if (isa<LoadSavedOp>(op) && teams() > 1 && signed_value(kernel_.getSavedEvery()) != teams())
-      return op->emitOpError() << "is of the first chunk of a round of " << teams() << "; a state is saved every "
-                               << signed_value(kernel_.getSavedEvery());
+    const int64_t rounds = goes_again(kernel_) ? 2 : 1;
+    if (isa<LoadSavedOp>(op) && teams() > 1 && signed_value(kernel_.getSavedEvery()) != rounds * teams())
+      return op->emitOpError() << "is of the first chunk of " << rounds << " rounds of " << teams()
+                               << "; a state is saved every " << signed_value(kernel_.getSavedEvery());
     if (auto store = dyn_cast<StoreMatrixOp>(op))
       return expect_matrix(op, store.getTensor(), cast<VectorType>(store.getX().getType()).getShape());
     if (auto store = dyn_cast<StoreOutputOp>(op))

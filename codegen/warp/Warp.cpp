@@ -402,6 +402,19 @@ LogicalResult BoundOp::verify() {
 LogicalResult StoreNumberOp::verify() { return verify_one_number(*this, getTo()); }
 LogicalResult LoadNumberOp::verify() { return verify_one_number(*this, getFrom()); }
 
+bool is_of_columns(Value tile) {
+  auto load = tile.getDefiningOp<LoadOp>();
+  return load && load.getColumn() && load.getTransposed();
+}
+
+// Whether all that reads the tile has it as the second operand of a contraction, or of columns with columns.
+static bool is_second_operand(Value tile) {
+  return llvm::all_of(tile.getUses(), [](OpOperand& use) {
+    auto mma = dyn_cast<MmaOp>(use.getOwner());
+    return isa<ColumnDotsOp>(use.getOwner()) || (mma && &use == &mma.getYMutable());
+  });
+}
+
 LogicalResult LoadOp::verify() {
   auto tile = shape_of(getTile());
   if (element_of(getTile()) != element_of(getResult()))
@@ -410,6 +423,8 @@ LogicalResult LoadOp::verify() {
     return emitOpError("loads the columns at an index, the warp's own, or its rows, only one of them");
   int64_t rows = getOwnRows() ? 16 : tile[0], columns = getColumn() ? slab_width(getColumn()) : getOwn() ? 16 : tile[1];
   if (getTransposed()) std::swap(rows, columns);
+  if (is_of_columns(getResult()) && !is_second_operand(getResult()))
+    return emitOpError("of columns, transposed, is for contractions to take as their second operand, and for nothing else");
   return expect_shape(*this, getResult(), rows, columns);
 }
 
@@ -485,6 +500,10 @@ LogicalResult ColumnDotsOp::verify() {
   const bool shared = isa<MemRefType>(getX().getType());
   if (shared != static_cast<bool>(getColumn()) || (!shared && (getXScale() || getYScale())))
     return emitOpError("takes shared operands at a column, or all of what registers hold, without scales");
+  if (!shared && !(is_of_columns(getX()) && is_of_columns(getY())))
+    return emitOpError("takes of what registers hold columns alone: what warp.load gives of those, transposed");
+  if (getRows() && (shared || shape_of(getRows())[1] != shape_of(getX())[0]))
+    return emitOpError("adds the rows of a tile beside as many columns that registers hold");
   return expect_shape(*this, getResult(), 1, shared ? slab_width(getColumn()) : shape_of(getX())[0]);
 }
 
@@ -548,6 +567,15 @@ LogicalResult LoopOp::verifyRegions() {
   auto yield = dyn_cast<YieldOp>(body.back());
   if (yield && yield.getNext().getType() == carried) return success();
   return emitOpError() << "ends with a warp.yield of " << carried;
+}
+
+LogicalResult AgainOp::verifyRegions() {
+  Block& body = getBody().front();
+  if (body.getNumArguments()) return emitOpError("takes no arguments");
+  if (auto yield = dyn_cast<YieldOp>(body.back()); !yield || yield.getNext().getType() != getResult().getType())
+    return emitOpError() << "ends with a warp.yield of " << getResult().getType();
+  if (llvm::hasSingleElement(body.getOps<LoopOp>()) && llvm::hasSingleElement(body.getOps<TeamOp>())) return success();
+  return emitOpError("needs one warp.team and one loop over the round");
 }
 
 LogicalResult SlabsOp::verify() {

@@ -203,7 +203,7 @@ def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]
     the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it. `ahead`: each
     group starts the copies of the next; those of the first start in a group before it that has no chunks.
     In a kernel of teams over "rounds" of a chunk for each, with loops in it over the chunks of the "round": in a backward
-    kernel one for the saved state first, then one `backward`. `beside`: at once with the one before it, of which it needs
+    kernel one for the saved state first, then one `backward`; in a warp.again of one before. `beside`: at once with the one before it, of which it needs
     nothing.
   }];
   let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward,
@@ -223,6 +223,19 @@ def Warp_TeamOp : Warp_Op<"team", [SingleBlock, NoTerminator]> {
   let description = "Where there is such a chunk. What speaks of warps means those of the team: slabs, barriers, copies.";
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Warp_AgainOp : Warp_Op<"again", [SingleBlock, AllTypesMatch<["saved", "result"]>]> {
+  let summary = "In a loop over rounds, of which every other one has a saved state: the state before the second";
+  let description = [{
+    From the saved state, through the first round again, which this is the body of, with a loop over the round; before a
+    first round the saved state as it is.
+  }];
+  let arguments = (ins Warp_Tile:$saved);
+  let results = (outs Warp_Tile:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$saved attr-dict-with-keyword `:` type($saved) $body";
   let hasRegionVerifier = 1;
 }
 
@@ -254,8 +267,8 @@ def Warp_ReleaseOp : Warp_Op<"release"> {
   let assemblyFormat = "attr-dict";
 }
 
-def Warp_YieldOp : Warp_Op<"yield", [Terminator, HasParent<"LoopOp">]> {
-  let arguments = (ins Warp_Tile32:$next);
+def Warp_YieldOp : Warp_Op<"yield", [Terminator, ParentOneOf<["LoopOp", "AgainOp"]>]> {
+  let arguments = (ins Warp_Tile:$next);
   let assemblyFormat = "$next attr-dict `:` type($next)";
 }
 
@@ -311,7 +324,9 @@ def Warp_NoteOp : Warp_Op<"note"> {
 
 def Warp_CopyOp : Warp_Op<"copy"> {
   let summary = "Starts copying the chunk `ahead` of the current one into its ring; before the loop, chunk `ahead`";
-  let description = "For the `next` group: its first chunk.";
+  let description = [{
+    For the `next` group: its first chunk. Of a team: of the round that it prepares next, where it prepares some again.
+  }];
   let arguments = (ins Warp_Shared:$ring, I64Attr:$ahead, UnitAttr:$next);
   let assemblyFormat = "$ring `ahead` $ahead (`next` $next^)? attr-dict `:` type($ring)";
   let hasVerifier = 1;
@@ -584,13 +599,16 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
 
 def Warp_ColumnDotsOp : Warp_Op<"column_dots", [Pure, AttrSizedOperandSegments]> {
   let summary = "Σ_v x[v,k]·y[v,k] for the columns k of the slab at `column`, a row; operands with a scale each";
-  let description = "Or for all columns of operands in registers, which hold them transposed, without scales.";
+  let description = [{
+    Or for all columns of operands in registers, which hold them transposed, without scales; and to that the sum of all
+    `rows` of another tile, for which lanes meet once.
+  }];
   let arguments = (ins Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale, Optional<F32>:$y_scale,
-                       Optional<Index>:$column);
+                       Optional<Index>:$column, Optional<Warp_Tile32>:$rows);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
-    $x (`x_scale` $x_scale^)? `,` $y (`y_scale` $y_scale^)? (`[` $column^ `]`)? attr-dict `:` type($x) `,` type($y) `->`
-    type($result)
+    $x (`x_scale` $x_scale^)? `,` $y (`y_scale` $y_scale^)? (`[` $column^ `]`)? (`rows` $rows^ `:` type($rows) `,`)?
+    attr-dict `:` type($x) `,` type($y) `->` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -14,18 +14,27 @@ WKVC_INLINE RowVec<16> column_dots(const X& x, const Y& y) {
   return diagonal_row(products);
 }
 
-// The same of tiles that hold xᵀ and yᵀ: of 16 columns at a time.
+// The same of tiles that hold xᵀ and yᵀ as B operands: what the lane has of 16 columns at a time.
 template <class T, int N, int V>
-WKVC_INLINE RowVec<N> column_dots(const Tile<T, N, V>& x, const Tile<T, N, V>& y) {
+WKVC_INLINE RowVec<N> own_column_dots(const ColumnTile<T, N, V>& x, const ColumnTile<T, N, V>& y) {
   RowVec<N> dots;
   const auto take = [&](int i) WKVC_INLINE_LAMBDA {
-    auto products = zeros<16, 16>();
-    WKVC_FOR(k, V / 16, mma_block(products.block[0][0], operand_block(x, i, k), column_block(y, i, k)));
-    const auto diagonal = diagonal_row(products);
-    WKVC_FOR(s, PerColumn::kSlots, dots.v[i][s] = diagonal.v[0][s]);
+    BlockDots products{};
+    WKVC_FOR(k, V / 16, products.add(x.block[i][k], y.block[i][k]));
+    WKVC_FOR(s, PerColumn::kSlots, dots.v[i][s] = products.part(s));
   };
   WKVC_FOR(i, N / 16, take(i));
   return dots;
+}
+template <class T, int N, int V>
+WKVC_INLINE RowVec<N> column_dots(const ColumnTile<T, N, V>& x, const ColumnTile<T, N, V>& y) {
+  return sum_row_groups(own_column_dots(x, y));
+}
+// And the sum of another tile's rows.
+template <class T, int N, int V, int R>
+WKVC_INLINE RowVec<N> column_dots(const ColumnTile<T, N, V>& x, const ColumnTile<T, N, V>& y,
+                                  const Tile<f32, R, N>& rows) {
+  return sum_row_groups(own_column_dots(x, y) + sum_own_rows(rows));
 }
 
 }  // namespace wkvc

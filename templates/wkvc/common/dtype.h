@@ -22,4 +22,8 @@ inline constexpr bool is_same = false;
 template <class A>
 inline constexpr bool is_same<A, A> = true;
 
+// An X in expressions that are not evaluated.
+template <class X>
+const X& declared();
+
 }  // namespace wkvc

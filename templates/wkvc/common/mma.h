@@ -29,6 +29,15 @@ WKVC_INLINE const Shared<T, R, C, LD>& unscaled(const ColumnSlabs<T, R, C, LD>& 
 }
 
 template <class X>
+struct Referred;
+template <class X>
+struct Referred<const X&> {
+  using type = X;
+};
+template <class X>
+using Unscaled = typename Referred<decltype(unscaled(declared<X>()))>::type;
+
+template <class X>
 WKVC_INLINE float scale_of(const X&) {
   return 1.f;
 }
@@ -114,9 +123,9 @@ template <int M, int N, class A, class B>
 WKVC_INLINE void mma_slab_scaled(Tile<f32, M, N>& acc, const A& a, const B& b) {
   const auto& rows = unscaled(a);
   const auto& columns = unscaled(b);
-  using Element = typename decltype(load_operand(rows))::Element;
+  using Element = typename Unscaled<A>::Element;
   WKVC_UNROLL
-  for (int k = 0; k < decltype(load_operand(rows))::kColumns / 16; ++k) {
+  for (int k = 0; k < Unscaled<A>::kColumns / 16; ++k) {
     const float scale = product_of_scales(scale_of(a, k), scale_of(b, k));
     Fragment<Element> column[M / 16];
     WKVC_UNROLL
@@ -139,8 +148,8 @@ template <int M, int N, class A, class B>
 WKVC_INLINE void mma_nt(Tile<f32, M, N>& acc, const A& a, const B& b) {
   const auto& rows = unscaled(a);
   const auto& columns = unscaled(b);
-  using Rows = decltype(load_operand(rows));
-  using Columns = decltype(load_operand(columns));
+  using Rows = Unscaled<A>;
+  using Columns = Unscaled<B>;
   static_assert(is_same<typename Rows::Element, typename Columns::Element>, "both operands have one dtype");
   static_assert(Rows::kRows == M && Columns::kRows == N, "operands do not fit the accumulator");
   static_assert(Rows::kColumns == Columns::kColumns, "operands contract over different lengths");

@@ -66,11 +66,19 @@ WKVC_INLINE Tile<f32, R, C> at_row(const RowVec<C>& x) {
 }
 
 template <int R, int C>
-WKVC_INLINE RowVec<C> sum_rows(const Tile<f32, R, C>& x) {
+WKVC_INLINE RowVec<C> sum_own_rows(const Tile<f32, R, C>& x) {
   RowVec<C> y{};
   WKVC_EACH_ELEMENT(R, C, y.v[j][PerColumn::slot(e)] += x.block[i][j].unit[e]);
-  WKVC_EACH_SLOT(PerColumn, C, y.v[i][s] = lanes::sum_row_groups(y.v[i][s]));
   return y;
+}
+template <int C>
+WKVC_INLINE RowVec<C> sum_row_groups(RowVec<C> x) {
+  WKVC_EACH_SLOT(PerColumn, C, x.v[i][s] = lanes::sum_row_groups(x.v[i][s]));
+  return x;
+}
+template <int R, int C>
+WKVC_INLINE RowVec<C> sum_rows(const Tile<f32, R, C>& x) {
+  return sum_row_groups(sum_own_rows(x));
 }
 
 template <int R, int C>

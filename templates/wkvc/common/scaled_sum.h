@@ -186,9 +186,7 @@ WKVC_INLINE ScaledSum<M, N> product_nt(const Tile<f32, M, N>& acc, const A& a, c
 }
 template <class A, class B>
 WKVC_INLINE auto product_nt(const A& a, const B& b) {
-  using Rows = decltype(load_operand(unscaled(a)));
-  using Columns = decltype(load_operand(unscaled(b)));
-  ScaledSum<Rows::kRows, Columns::kRows> sum{{}, product_of_scales(scale_of(a), scale_of(b))};
+  ScaledSum<Unscaled<A>::kRows, Unscaled<B>::kRows> sum{{}, product_of_scales(scale_of(a), scale_of(b))};
   mma_nt(sum.data, unscaled(a), unscaled(b));
   return sum;
 }

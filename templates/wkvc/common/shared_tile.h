@@ -95,6 +95,27 @@ WKVC_INLINE fragment::Columns<T> column_block(const Transposed<Shared<T, R, C, L
   return fragment::load_columns_transposed(static_cast<const T*>(x.view.at(16 * j, 16 * i)), LD);
 }
 
+// A tile in registers that is a B operand alone. Tiles lie as A operands are read, and to move their registers takes
+// longer than to load them in the order of the other.
+template <class T, int R, int C>
+struct ColumnTile {
+  using Element = T;
+  static constexpr int kRows = R;
+  static constexpr int kColumns = C;
+
+  fragment::Columns<T> block[R / 16][C / 16];
+};
+template <class T, int R, int C>
+WKVC_INLINE fragment::Columns<T> column_block(const ColumnTile<T, R, C>& x, int i, int j) {
+  return x.block[i][j];
+}
+template <class T, int R, int C, int LD>
+WKVC_INLINE ColumnTile<T, C, R> load_columns(const Transposed<Shared<T, R, C, LD>>& x) {
+  ColumnTile<T, C, R> tile;
+  WKVC_EACH_BLOCK(C, R, tile.block[i][j] = column_block(x, i, j));
+  return tile;
+}
+
 template <class Operand>
 WKVC_INLINE auto load_operand(const Operand& x) {
   Tile<typename Operand::Element, Operand::kRows, Operand::kColumns> tile;

@@ -96,10 +96,13 @@ struct Team : BlockBase {
     team.memory = team.place_.in(block_.memory);
     return team;
   }
-  // The last chunk from `begin` to before `end` that this team prepares; before `begin` if there is none.
+  // The chunk from `begin` to before `end` that this team prepares first, going backward; before `begin` if there is
+  // none. Where the state goes again through the first rounds of each `Group` of chunks, one of those.
+  template <int Group = Slots::kChunks>
   WKVC_INLINE int last_chunk(int begin, int end) const {
-    const int c = last_round<Slots>(begin, end) + chunk;
-    return c < end ? c : c - Slots::kChunks;
+    const int first = last_round<Slots>(begin, end);
+    const int c = first - (first - begin) % Group + chunk;
+    return c < end ? c : c - Group;
   }
   WKVC_INLINE void barrier() const {
     if (warps == 1) {

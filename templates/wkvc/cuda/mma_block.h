@@ -16,6 +16,25 @@ WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16>& a, const fr
   ptx::mma_bf16(acc.unit + 4, a.unit, b.unit[2], b.unit[3]);
 }
 
+// Σ_k a[n,k]·b[n,k] of two B operands. Their halves of k, 8 of 16, serve as 16 rows of an A operand: one half's products
+// lie in the upper rows of one accumulator, the other's in the lower ones of another, each on a diagonal.
+struct BlockDots {
+  float acc[2][2][4];  // by half of n, by half of k
+
+  WKVC_INLINE void add(const fragment::Columns<f16>& a, const fragment::Columns<f16>& b) {
+    WKVC_FOR(i, 4, ptx::mma_f16_half(acc[i / 2][i % 2], a.unit[i / 2 * 2], a.unit[i / 2 * 2 + 1], b.unit[i]));
+  }
+  WKVC_INLINE void add(const fragment::Columns<bf16>& a, const fragment::Columns<bf16>& b) {
+    WKVC_FOR(i, 4, ptx::mma_bf16_half(acc[i / 2][i % 2], a.unit[i / 2 * 2], a.unit[i / 2 * 2 + 1], b.unit[i]));
+  }
+  // Of the sum for the column of this slot what this lane has.
+  WKVC_INLINE float part(int column_slot) const {
+    const bool on_diagonal = ptx::lane() / 4 == ptx::lane() % 4 * 2 + column_slot % 2;
+    const auto& half = acc[column_slot / 2];
+    return on_diagonal ? half[0][column_slot % 2] + half[1][2 + column_slot % 2] : 0.f;
+  }
+};
+
 // x = high + low, of which the tensor core reads all but the last 2^-21 of x. Cut rather than rounded: rounding takes
 // several instructions.
 template <int N>

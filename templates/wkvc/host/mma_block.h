@@ -25,4 +25,15 @@ void mma_block(Fragment<f32>& acc, const Fragment<T>& a, const Fragment<T>& b) {
   }
 }
 
+// Σ_k a[n,k]·b[n,k] of two B operands.
+struct BlockDots {
+  float acc[16];
+
+  template <class T>
+  void add(const fragment::Columns<T>& a, const fragment::Columns<T>& b) {
+    for (int e = 0; e < layout::kElements; ++e) acc[e / 16] += scalar::widen(a.unit[e]) * scalar::widen(b.unit[e]);
+  }
+  float part(int column_slot) const { return acc[column_slot]; }
+};
+
 }  // namespace wkvc

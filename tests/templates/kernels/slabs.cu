@@ -77,7 +77,7 @@ WKVC_INLINE void column_products(const KernelArgs<4>& args, const Block& block) 
     store_outputs(args, 0, 16,
                   output<f32>(OutputRows<f32>(args.tensor[2], block), k, zeros<16, 16>() + (plain + dots)));
   }
-  write(args.tensor[3], block, 0, zeros<16, K>() + column_dots(load_transposed(x), load_transposed(y)));
+  write(args.tensor[3], block, 0, zeros<16, K>() + column_dots(load_columns(trans(x)), load_columns(trans(y))));
 }
 
 WKVC_KERNEL(column_products_f16, 4, 1, 1) { column_products<f16, 64, 32>(args, block); }

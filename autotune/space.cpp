@@ -89,16 +89,18 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
        [](Config& config, int teams) { config.backward_teams = teams; });
   vary(space, base.saved.empty(), std::array{"f32", "f16"},
        [](Config& config, const char* dtype) { config.saved = dtype; });
-  // Teams take a state through each of their rounds.
+  // Teams take a state through each of their rounds, or without scales through two.
   const bool open = base.save_every == 0 && base.backward_teams <= 1;
   vary(space, open, std::array{16, 32, 48, 64, 96, 128, 192},
        [](Config& config, int distance) { config.save_every = distance; });
-  for (Config& config : space)
-    if (base.save_every == 0 && !open) config.save_every = base.backward_teams * config.chunk;
+  vary(space, base.save_every == 0 && !open, std::array{1, 2},
+       [](Config& config, int rounds) { config.save_every = rounds * config.backward_teams * config.chunk; });
   const double most = limits.saved_bytes > 0 ? limits.saved_bytes : saved_bytes(base, default_distance, "f32");
   std::erase_if(space, [&](const Config& config) {
     const bool within = saved_bytes(config, config.save_every, config.saved) <= most;
-    const bool by_rounds = config.backward_teams == 1 || config.save_every == config.backward_teams * config.chunk;
+    const int round = config.backward_teams * config.chunk;
+    const bool by_rounds = config.backward_teams == 1 || config.save_every == round ||
+                           (config.scales == "guarded" && config.save_every == 2 * round);
     return config.save_every % config.chunk != 0 || !by_rounds || (open && !within);
   });
   return space;

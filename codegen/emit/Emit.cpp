@@ -207,10 +207,10 @@ class Emitter {
 
   void emit(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
-        .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::AgainOp, warp::PrepareOp, warp::YieldOp, warp::SlabsOp, warp::ShareOp,
-              warp::OnWarpOp, warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp, warp::OwnScaleOp,
-              warp::ScaleOfOp, warp::RoundBesideOp, warp::FitScaleOp, warp::LeaveScaleOp, warp::BoundOp,
-              warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp,
+        .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::AgainOp, warp::PrepareOp, warp::YieldOp, warp::SlabsOp,
+              warp::ShareOp, warp::OnWarpOp, warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp,
+              warp::OwnScaleOp, warp::ScaleOfOp, warp::RoundBesideOp, warp::FitScaleOp, warp::LeaveScaleOp,
+              warp::BoundOp, warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp,
               warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp, warp::LoadSavedOp,
               warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp, warp::StageStateOp,
               warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp,
@@ -327,7 +327,11 @@ class Emitter {
   void write_copies(const AlikeRings& rings) {
     std::string copies = names_.unique("copies");
     copiers_.add(rings, copies);
-    line("Copies<{}, {}{}> {};  // of this warp", rings.kind, rings.turns.size(), rings.layout, copies);
+    // Beside states of wide heads there are no registers for where each tensor lies.
+    const bool kept = std::max(kernel_.getKeyDim(), kernel_.getValueDim()) <= 64;
+    const std::string layout = kept || !rings.layout.empty() ? rings.layout : ", Padded";
+    line("Copies<{}, {}{}{}> {};  // of this warp", rings.kind, rings.turns.size(), layout, kept ? "" : ", false",
+         copies);
     for (size_t n = 0; n < rings.turns.size(); ++n) {
       std::vector<std::string> each;
       for (warp::RingOp ring : rings.turns[n]) each.push_back(copied(ring));
@@ -511,8 +515,8 @@ class Emitter {
 
   void write(warp::YieldOp op) {
     auto again = dyn_cast<warp::AgainOp>(op->getParentOp());
-    Value state = again ? Value(again.getResult())
-                        : Value(cast<warp::LoopOp>(op->getParentOp()).getBody().getArgument(0));
+    Value state =
+        again ? Value(again.getResult()) : Value(cast<warp::LoopOp>(op->getParentOp()).getBody().getArgument(0));
     if (expr(op.getNext()) != names_.of(state)) line("{} = {};", names_.of(state), expr(op.getNext()));
   }
 

@@ -93,8 +93,8 @@ void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, int teams
     user_error(
         "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, or every {} with --scales "
         "guarded, not every {}: give --save-every {}, or for a text that says how often --teams N,{}",
-        teams, program.getRecurrence().str(), teams, 2 * teams, every,
-        teams * static_cast<int64_t>(program.getChunk()), every);
+        teams, program.getRecurrence().str(), teams, 2 * teams, every, teams * static_cast<int64_t>(program.getChunk()),
+        every);
   if (inside && recompute)
     user_error("the text of '{}' has the update of its saved state twice, inside and as a program that recomputes",
                program.getRecurrence().str());
@@ -318,10 +318,14 @@ class KernelBuilder {
     ahead_ = ahead;
     spaces_.clear();
     main_.emplace(program_, b_, crew_, saved_type_, stored, spaces_, 0);
+    if (goes_again()) {
+      main_->copies().go_again();
+      main_->buffers().copy_together();
+    }
     main_->plan(ahead == Ahead::early);
     if (ahead == Ahead::states || ahead == Ahead::groups) main_->buffers().stage_state("S_staged");
     if (recompute_) plan_recompute(stored);
-    if (again_ && crew_.teams > 1) check_inputs_again();
+    if (goes_again()) check_inputs_again();
     std::vector<SharedBuffer*> of_team, all;
     for (SharedBuffer& space : spaces_) (space.of_team ? of_team : all).push_back(&space);
     of_team_ = allocate(of_team);
@@ -333,19 +337,18 @@ class KernelBuilder {
 
   void plan_recompute(Stored stored) {
     again_.emplace(recompute_, b_, crew_, saved_type_, stored, spaces_, main_->phases() + 1);
-    if (crew_.teams > 1) again_->buffers().share_rings(main_->buffers());
+    if (goes_again()) again_->buffers().share_rings(main_->buffers());
     again_->plan();
     int last = main_->phases() + 1 + again_->phases();
     main_->buffers().keep_sums_until(last);
-    if (crew_.teams > 1) {
-      main_->copies().go_again();
-      main_->buffers().keep_copies_from(main_->phases() + 1);
-    }
+    if (goes_again()) main_->buffers().keep_copies_from(main_->phases() + 1);
     if (!groups_ahead()) return;
     again_->buffers().stage_state("S_group_staged");
     again_->buffers().keep_copies_until(last);
     main_->buffers().keep_copies_until(last);
   }
+
+  bool goes_again() { return recompute_ && crew_.teams > 1; }  // through rounds of teams
 
   // While a state goes through a round again, what comes next is copied.
   void check_inputs_again() {
@@ -476,7 +479,7 @@ class KernelBuilder {
       if (main_->state_carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
       through_round(*main_, S_round, /*saved=*/true);
       // Else what warps store for one state would replace what others read for the other.
-      if (!both && !main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
+      if (!main_->takes_both_together() && !main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
     }
     if (!both) create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
     Value next = through_round(*main_, state, /*saved=*/false);
@@ -520,9 +523,9 @@ class KernelBuilder {
   Value through_round(WarpBuilder& builder, Value initial, bool saved) {
     OpBuilder::InsertionGuard guard(b_);
     const bool again = &builder != &*main_;
-    auto [loop, S] = begin_loop(initial, "round", backward() && !saved && !again,
-                                saved || again ? "S_before" : carried(),
-                                /*beside=*/!saved && !again && builder.takes_both_at_once());
+    auto [loop, S] =
+        begin_loop(initial, "round", backward() && !saved && !again, saved || again ? "S_before" : carried(),
+                   /*beside=*/!saved && !again && builder.takes_both_at_once());
     if (crew_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
     builder.set_state(S, builder.state_carries_scale(saved));
     if (saves()) save_state(alone(S));

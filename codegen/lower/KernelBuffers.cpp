@@ -41,7 +41,7 @@ bool KernelBuffers::is_of_team(int last_phase) const {
 }
 
 SharedBuffer* KernelBuffers::reserve(const std::string& name, std::int64_t bytes, int from, int to) {
-  if (const int first = placement_.first_of_rows(); placement_.takes_both_at_once()) {  // two phases that are one
+  if (const int first = placement_.first_of_rows(); placement_.takes_both_together()) {  // two phases that are one
     if (from == first + 1) from = first;
     if (to == first) to = first + 1;
   }
@@ -78,7 +78,7 @@ bool KernelBuffers::are_read_before_last() const {
 
 void KernelBuffers::plan_rings(bool early) {
   copies_last_ = early && placement_.holds_any() && are_read_before_last();
-  early &= !copies_last_ && are_apart();
+  early &= !copies_last_ && !together_ && are_apart();
   for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
     Value value = input.getResult();
     if (chunk::columns(value) == 1) continue;  // read from global memory

@@ -45,10 +45,11 @@ class KernelBuffers {
   // All but the staged state and numbers. With `early` rings that only the first phase reads are there to be copied to
   // after it, or where states are held in registers in the last phase, in that one.
   void plan(bool early);
+  void copy_together() { together_ = true; }         // before plan: no rings are copied earlier than others
   bool copies_last() const { return copies_last_; }  // in the last phase, for the next round
   // Before plan: inputs lie where another program of the kernel has those of the same name.
   void share_rings(const KernelBuffers& other) { other_ = &other; }
-  bool are_read_first() const;  // inputs, in the first phase alone
+  bool are_read_first() const;                // inputs, in the first phase alone
   void plan_number(const std::string& name);  // that a team leaves for those who take the state through its chunk
   // Room for a state that is copied ahead. It is copied again when it has been read: in the second phase, if there is
   // one.
@@ -107,7 +108,7 @@ class KernelBuffers {
   llvm::MapVector<mlir::Value, KernelBuffer> rings_, values_;
   std::map<std::string, KernelBuffer> maxima_, numbers_;
   KernelBuffer staged_;
-  bool copies_last_ = false;
+  bool copies_last_ = false, together_ = false;
   llvm::MapVector<mlir::Operation*, KernelBuffer> scratch_;
   llvm::MapVector<mlir::Operation*, KernelBuffer> sums_;
 };

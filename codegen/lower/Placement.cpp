@@ -230,10 +230,6 @@ void Placement::find_value_slabs(Block& body) {
   }
 }
 
-// Keys of heads of which registers hold two states and their operands. (An H200, 8,4096,32,128, both passes: 4.37 ms one
-// state after the other, 4.98 at once, where 344 bytes of them spill.)
-static constexpr int64_t kNarrow = 64;
-
 void Placement::assign_phases_of_teams(Block& body) {
   find_waits(body);
   find_value_slabs(body);
@@ -247,8 +243,7 @@ void Placement::assign_phases_of_teams(Block& body) {
   each(/*rows=*/true, for_first_state, first_of_rows_);
   each(/*rows=*/true, for_second_state, first_of_rows_ + 1);
   first_after_rows_ = phases_;
-  both_at_once_ = extent(Axis::key) <= kNarrow && program_.getPlain() && first_after_rows_ - first_of_rows_ == 2 &&
-                  are_independent(body);
+  both_together_ = program_.getPlain() && first_after_rows_ - first_of_rows_ == 2 && are_independent(body);
   for (Operation& op : body)
     if (of(&op).owner != Owner::rows && waits_.lookup(&op) != for_inputs) place(&op, first_after_rows_);
   // What rows make of inputs alone, where they need it.
@@ -260,6 +255,10 @@ void Placement::assign_phases_of_teams(Block& body) {
     places_[op.getResult(0)].phase = places_[op.getResult(0)].last_phase = phase;
   }
 }
+
+// Registers hold two states and their operands of narrow heads. (An H200, 8,4096,32,128, both passes: 4.37 ms one state
+// after the other, 4.98 at once, where 344 bytes of them spill.)
+bool Placement::takes_both_at_once() const { return both_together_ && extent(Axis::key) <= 64; }
 
 // Whether nothing that value rows make of the second state is made of the first, too.
 bool Placement::are_independent(Block& body) const {
@@ -338,7 +337,7 @@ static constexpr int64_t kHeldRegisters = 64;
 
 void Placement::find_held(Block& body) {
   const int last = phases_ - 1;
-  if (last == first_after_rows_) return;  // nothing precedes what reads them
+  if (last == first_after_rows_) return;    // nothing precedes what reads them
   int64_t room = kHeldRegisters * 32 * 32;  // in bits
   for (Operation& op : body)
     for (Value x : op.getOperands()) {

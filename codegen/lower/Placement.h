@@ -42,9 +42,10 @@ class Placement {
   int phases() const { return phases_; }
   int first_of_rows() const { return first_of_rows_; }        // behind teams: the first phase of value rows,
   int first_after_rows() const { return first_after_rows_; }  // and the first after them
-  // Whether both states of a backward program go through the round at once: without scales neither needs to know how
-  // large others' rows are.
-  bool takes_both_at_once() const { return both_at_once_; }
+  // Whether the states of a backward program go through the round with no barrier between them: without scales neither
+  // needs to know how large others' rows are. And whether both at once.
+  bool takes_both_together() const { return both_together_; }
+  bool takes_both_at_once() const;
   Axis slab_axis(mlir::Operation* op) const { return in_value_slabs_.contains(op) ? Axis::value : Axis::key; }
   int64_t slab_width(int phase, Axis axis) const;  // columns
   int64_t slab_count(mlir::Operation* op) const;   // of those in which it is made
@@ -97,7 +98,7 @@ class Placement {
   llvm::DenseSet<mlir::Operation*> in_value_slabs_;
   llvm::DenseMap<mlir::Value, chunk::RoundOp> stand_ins_;
   int phases_ = 1, first_of_rows_ = 0, first_after_rows_ = 0;
-  bool strips_ = false, shares_ = false, both_at_once_ = false;
+  bool strips_ = false, shares_ = false, both_together_ = false;
   llvm::DenseSet<mlir::Value> held_;
 };
 

@@ -43,7 +43,8 @@ class WarpBuilder {
   bool state_shares_scale(bool saved) const;
   // Whether its last decay in a chunk is left to its first one in the next.
   bool state_decays_later() const { return static_cast<bool>(last_decay_); }
-  bool takes_both_at_once() const { return placement_.takes_both_at_once(); }  // its states, through a round
+  bool takes_both_together() const { return placement_.takes_both_together(); }  // its states, through a round
+  bool takes_both_at_once() const { return placement_.takes_both_at_once(); }
   bool has_sums() const { return !buffers_.sums().empty(); }
   bool has_finish() const { return phases_after_rows() > 0; }
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,

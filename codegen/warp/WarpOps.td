@@ -607,8 +607,8 @@ def Warp_ColumnDotsOp : Warp_Op<"column_dots", [Pure, AttrSizedOperandSegments]>
                        Optional<Index>:$column, Optional<Warp_Tile32>:$rows);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
-    $x (`x_scale` $x_scale^)? `,` $y (`y_scale` $y_scale^)? (`[` $column^ `]`)? (`rows` $rows^ `:` type($rows) `,`)?
-    attr-dict `:` type($x) `,` type($y) `->` type($result)
+    $x (`x_scale` $x_scale^)? `,` $y (`y_scale` $y_scale^)? (`[` $column^ `]`)? (`rows` $rows^)? attr-dict
+    `:` type($x) `,` type($y) (`,` type($rows)^)? `->` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -157,7 +157,8 @@ TEST_P(Backward, RepeatedKey) {
   for (const Config& config : kDtypes) {
     const Subject at = subject(rwkv7(), config);
     for (double beta : {0.9, 1.0})
-      at.check({1, 200, 1}, [&](Problem& problem) { repeat_key(problem, beta); }, cost_of_repeated_keys(config));
+      at.check(
+          {1, 200, 1}, [&](Problem& problem) { repeat_key(problem, beta); }, cost_of_repeated_keys(config));
   }
 }
 
@@ -312,7 +313,8 @@ TEST_P(Backward, TeamsOfHardInputs) {
   subject(rwkv6(), config).check({1, 100, 2}, strong_decays_of_rwkv6);
   subject(rwkv7_logw(), config).check({1, 100, 2}, strong_decays_of_logarithms);
   subject(rwkv7(), config)
-      .check({1, 200, 1}, [](Problem& problem) { repeat_key(problem, 1); }, cost_of_repeated_keys(config));
+      .check(
+          {1, 200, 1}, [](Problem& problem) { repeat_key(problem, 1); }, cost_of_repeated_keys(config));
 }
 
 // Which values warps leave for each other depends on what is asked for, and whether they wait for a state's maximum.
@@ -345,6 +347,26 @@ TEST_P(Backward, Guarded) {
           at.check({1, 70, 1}, [&](Problem& problem) { scale(problem.values[state], factor); });
     }
   for (const Config& config : kDtypes) subject(rwkv7(), guarded(config)).check({2, 50, 2}, lower_decays);
+}
+
+// Of two rounds one has a saved state, which goes through it a second time before the other.
+TEST_P(Backward, GuardedAgain) {
+  Config config = guarded(of_teams(kDtypes[0], 2));
+  config.save_every = 64;
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Subject at = subject(definition, config);
+    for (std::int64_t tokens : {1, 17, 33, 49, 64, 65, 81, 97, 150}) at.check({2, tokens, tokens < 15 ? 30 : 2});
+    at.check({1, 100, 1}, [](Problem& problem) { scale(problem.values["v"], 1e-5); });  // refused
+  }
+  for (const char* saved : {"f16", "bf16"}) {
+    config.saved = saved;
+    config.segments = 2;
+    subject(rwkv7(), config).check({1, 300, 2}, {}, saved[0] == 'b' ? 2 : 1);
+  }
+  Config wide = guarded(of_teams(config_of("f16", "bf16", 128, 128), 2));
+  wide.save_every = 64;
+  wide.saved = "f16";
+  subject(rwkv7(), wide).check({1, 130, 1});
 }
 
 // Decays that plain programs do not factor, from the first token on and later.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "dsl/builtin.h"
+#include "runtime/error.h"
 #include "tests/run/run.h"
 
 namespace wkvc {
@@ -31,18 +32,19 @@ void expect_none_refused(const Program& program, const Problem& problem) {
     }
 }
 
-void check(const Definition& definition, Config config) {
+void check(const Definition& definition, Config config, std::int64_t tokens = 37) {
   config.pass = "both";
   const std::string rec = rec_text(definition, config);
   const Program program = Program::load(cuda_text(definition, config), Target::host);
-  Problem problem = random_problem(program.manifest(), rec, {2, 37, 2}, 1);
+  Problem problem = random_problem(program.manifest(), rec, {2, tokens, 2}, 1);
   for (const TensorSpec& spec : program.manifest().tensors)  // as keys, they let states grow
     if (spec.role == Role::parameter && spec.dtype == DType::bf16) scale(problem.values.at(spec.name), 0.1);
   if (definition.name == "sigmoid_decay") scale(problem.values.at("gate"), -1);  // else faster than plain kernels hold
   const Errors errors = run_and_compare(program, rec, problem);
   for (const TensorSpec& spec : program.manifest().tensors)
     if (is_result(spec.role)) {
-      EXPECT_LE(errors.at(spec.name), bound_of(config, spec.role)) << spec.name << ", scales " << config.scales;
+      EXPECT_LE(errors.at(spec.name), bound_of(config, spec.role))
+          << definition.name << ": " << spec.name << ", scales " << config.scales;
     }
   expect_none_refused(program, problem);
 }
@@ -58,6 +60,26 @@ TEST(HostRecurrences, WhoseStatesNeedEachOther) {
   Config config{.key_dim = 32, .value_dim = 32, .scales = "guarded"};
   config.backward_teams = 2;
   check(*gated, config);
+}
+
+// States go through every other round of teams a second time. Some recurrences only: it takes seconds to compile one.
+TEST(HostRecurrences, Again) {
+  const auto all = recurrences();
+  int with_teams = 0;
+  for (std::size_t i = 0; i < all.size(); i += 3) {
+    const Definition& definition = all[i];
+    Config config{.key_dim = 32, .value_dim = 32, .save_every = 64, .scales = "guarded"};
+    config.backward_teams = 2;
+    try {
+      check(definition, config, 101);
+      ++with_teams;
+    } catch (const UserError& error) {
+      const std::string what = error.what();
+      EXPECT_TRUE(what.find("use --teams N,1") != what.npos || what.find("need a saved state every 2") != what.npos)
+          << definition.name << ": " << what;
+    }
+  }
+  EXPECT_GE(with_teams, 6);
 }
 
 std::string name_of_definition(const testing::TestParamInfo<Definition>& info) { return info.param.name; }

@@ -367,7 +367,9 @@ TEST(Teams, OfBackwardKernelsTakeASavedStateThroughEachRound) {
   const Source rec = source_from(rec_text(rwkv7(), config));
   Config other = config;
   other.save_every = 64;
-  expect_contains(error_of(rec, other), "need a saved state every 2 chunks, not every 4: give --save-every 32");
+  expect_contains(
+      error_of(rec, other),
+      "need a saved state every 2 chunks, or every 4 with --scales guarded, not every 4: give --save-every 32");
   other = config;
   other.pass = "backward";
   other.backward_teams = 0;

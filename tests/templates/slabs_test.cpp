@@ -96,14 +96,16 @@ TEST(PartialSums, AddUp) {
 void check_column_products(DType dtype, const std::string& name, int rows, int columns) {
   const Shape shape{1, rows, 1, columns};
   const Values x = rounded(dtype, normal(shape.size(), 1)), y = rounded(dtype, normal(shape.size(), 2));
-  Values sums(columns), expected, at_once;
+  Values sums(columns), of_rows(columns), expected, at_once, with_rows;
   for (long long i = 0; i < shape.size(); ++i) sums[i % columns] += x[i] * y[i];
+  for (int i = 0; i < 16 * columns; ++i) of_rows[i % columns] += x[i];
   for (int i = 0; i < 16; ++i) at_once.insert(at_once.end(), sums.begin(), sums.end());
+  for (int i = 0; i < 16 * columns; ++i) with_rows.push_back(at_once[i] + of_rows[i % columns]);
   for (const double sum : at_once) expected.push_back(3 * sum);  // once plain, once times 2
   Launch launch{"slabs", "column_products_" + name, 1, 0x10000};
   const Tensor results(DType::f32, {1, 16, 1, columns});
-  launch.tensors = {Tensor(dtype, shape).set(x), Tensor(dtype, shape).set(y), results, results};
-  check(launch, {{2, expected, 1e-6}, {3, at_once, 1e-6}});
+  launch.tensors = {Tensor(dtype, shape).set(x), Tensor(dtype, shape).set(y), results, results, results};
+  check(launch, {{2, expected, 1e-6}, {3, at_once, 1e-6}, {4, with_rows, 1e-6}});
 }
 
 TEST(ColumnDots, AreThoseOfEveryColumn) {

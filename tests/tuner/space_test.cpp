@@ -25,7 +25,10 @@ TEST(Space, HasEveryCombinationOnce) {
   for (const Config& config : space) EXPECT_EQ(config.save_every % config.chunk, 0);
   const auto in_teams = [](const Config& config) { return config.backward_teams == 2; };
   EXPECT_TRUE(std::ranges::any_of(space, in_teams));
-  for (const Config& config : space) EXPECT_TRUE(!in_teams(config) || config.save_every == 2 * config.chunk);
+  std::set<int> distances;  // in chunks
+  for (const Config& config : space)
+    if (in_teams(config)) distances.insert(config.save_every / config.chunk);
+  EXPECT_EQ(distances, (std::set<int>{2, 4}));
 }
 
 TEST(Space, HasClustersWhereHeadsAreFew) {
@@ -41,12 +44,17 @@ TEST(Space, HasClustersWhereHeadsAreFew) {
   EXPECT_EQ(crews({1, 4096, 64}), expected);
 }
 
-TEST(Space, SavesAStateForEachRoundOfTheTeamsGiven) {
+TEST(Space, SavesAStateForEachRoundOfTheTeamsGivenOrForTwo) {
   Config config = training;
   config.backward_teams = 4;
-  const std::vector<Config> space = search_space(config, {});
-  EXPECT_FALSE(space.empty());
-  for (const Config& point : space) EXPECT_EQ(point.save_every, 4 * point.chunk);
+  const auto distances = [](const Config& base) {
+    std::set<int> all;  // in chunks
+    for (const Config& point : search_space(base, {})) all.insert(point.save_every / point.chunk);
+    return all;
+  };
+  EXPECT_EQ(distances(config), (std::set<int>{4, 8}));
+  config.scales = "always";
+  EXPECT_EQ(distances(config), (std::set<int>{4}));
 }
 
 TEST(Space, HasTeamsForTheRoundsGiven) {

@@ -397,6 +397,26 @@ const Case lines_of_a_round[] = {
     {"LoadOfAnotherShare",
      "warp.team {\n%c = warp.share 32\n%0 = warp.load %h[%c] : memref<32x32xf16, 3> -> vector<32x16xf16>\n}\n",
      "where 32x32 is expected"},
+    {"ColumnsAsFirstOperand",
+     "warp.team {\n%c = warp.share 32\n%0 = warp.load %h[%c] transposed : memref<32x32xf16, 3> -> vector<32x32xf16>\n"
+     "%1 = warp.zeros : vector<32x32xf32>\n"
+     "%2 = warp.mma %1, %0, %h : vector<32x32xf32>, vector<32x32xf16>, memref<32x32xf16, 3>\n}\n",
+     "is for contractions to take as their second operand, and for nothing else"},
+    {"ColumnDotsOfOthers",
+     "warp.team {\n%0 = warp.load %h : memref<32x32xf16, 3> -> vector<32x32xf16>\n"
+     "%1 = warp.column_dots %0, %0 : vector<32x32xf16>, vector<32x32xf16> -> vector<1x32xf32>\n}\n",
+     "takes of what registers hold columns alone"},
+    {"ColumnDotsBesideOtherRows",
+     "warp.team {\n%c = warp.share 32\n%0 = warp.load %h[%c] transposed : memref<32x32xf16, 3> -> vector<32x32xf16>\n"
+     "%1 = warp.zeros : vector<16x16xf32>\n%2 = warp.column_dots %0, %0 rows %1 : vector<32x32xf16>, "
+     "vector<32x32xf16>, vector<16x16xf32> -> vector<1x32xf32>\n}\n",
+     "adds the rows of a tile beside as many columns"},
+    {"AgainInAForwardKernel",
+     "%0 = warp.round %S : vector<16x32xf32> -> vector<16x32xbf16>\n%1 = warp.again %0 : vector<16x32xbf16> "
+     "{\nwarp.team "
+     "{\nwarp.barrier\n}\n%2 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "warp.yield %Z : vector<16x32xf32>\n}\nwarp.yield %0 : vector<16x32xbf16>\n}\n",
+     "belongs in the loop over rounds of a backward kernel"},
     {"TeamInATeam", "warp.team {\nwarp.team {\nwarp.barrier\n}\n}\n",
      "belongs at the top of the kernel or in its loop over rounds"},
     {"TeamArguments", "warp.team {\n^bb0(%c: index):\nwarp.barrier\n}\n", "takes no arguments"},
@@ -414,6 +434,16 @@ const Case lines_of_a_round[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Warp, LinesOfARound, testing::ValuesIn(lines_of_a_round), name_of_case);
+
+TEST(Again, GoesThroughARound) {
+  expect_contains(error_of(again("      warp.yield %kept : vector<16x32xbf16>\n")),
+                  "needs one warp.team and one loop over the round");
+  expect_contains(error_of(again(loop_again() + "      warp.yield %first : vector<16x32xf32>\n")),
+                  "ends with a warp.yield of 'vector<16x32xbf16>'");
+  std::string every = again(loop_again() + yield_again());
+  every.replace(every.find("saved_every = 4"), 15, "saved_every = 2");
+  expect_contains(error_of(every), "is of the first chunk of 2 rounds of 2; a state is saved every 2");
+}
 
 TEST(Teams, DivideTheWarps) {
   expect_contains(error_of(with_teams("", "3")), "has 3 teams; expected a number that divides its 2 warps");

@@ -47,6 +47,8 @@ TEST(RoundTrip, Shares) {
       %column = warp.share 32
       %h_columns = warp.load %h[%column] transposed : memref<32x32xf16, 3> -> vector<32x32xf16>
       %dots = warp.column_dots %h_columns, %h_columns : vector<32x32xf16>, vector<32x32xf16> -> vector<1x32xf32>
+      %tile = warp.zeros : vector<16x32xf32>
+      %more = warp.column_dots %h_columns, %h_columns rows %tile : vector<32x32xf16>, vector<32x32xf16>, vector<16x32xf32> -> vector<1x32xf32>
     }
 )");
   EXPECT_EQ(reprinted(text), text);
@@ -62,6 +64,11 @@ TEST(RoundTrip, RingsOverTheEndOfARound) {
 
 TEST(RoundTrip, LoopsAtOnce) {
   const std::string text = two_states();
+  EXPECT_EQ(reprinted(text), text);
+}
+
+TEST(RoundTrip, Again) {
+  const std::string text = again(loop_again() + yield_again());
   EXPECT_EQ(reprinted(text), text);
 }
 

@@ -90,6 +90,34 @@ inline std::string two_states(const std::string& lines = "", const std::string& 
   return text;
 }
 
+// The same where one of two rounds has a saved state, with these lines in what goes through it again.
+inline std::string again(const std::string& lines) {
+  std::string text = two_states();
+  const std::string loop = "    %saved = warp.loop %S over";
+  text.insert(text.find(loop), R"(    %kept = warp.load_saved "saved_states" : vector<16x32xbf16>
+    %again = warp.again %kept : vector<16x32xbf16> {
+      warp.team {
+        warp.copy %k_ring ahead 0 next : memref<16x32xbf16, 3>
+      }
+      warp.barrier
+      %wide = warp.call "widen"(%kept) : (vector<16x32xbf16>) -> vector<16x32xf32>
+)" + lines + "    }\n");
+  const std::string teams = "teams = 2";
+  return text.insert(text.find(teams), "saved_every = 4 : i64, ");
+}
+inline std::string loop_again() {
+  return R"(      %first = warp.loop %wide over "round" : vector<16x32xf32> {
+      ^bb0(%S_first: vector<16x32xf32>):
+        warp.yield %S_first : vector<16x32xf32>
+      }
+)";
+}
+inline std::string yield_again() {
+  return R"(      %rounded = warp.round %first : vector<16x32xf32> -> vector<16x32xbf16>
+      warp.yield %rounded : vector<16x32xbf16>
+)";
+}
+
 // What teams do in a kernel of two rounds, with these lines.
 inline std::string prepared(const std::string& lines = "") {
   return "  warp.prepare {\n    warp.team {\n      warp.claim\n" + lines + "      warp.publish\n    }\n  }\n";

@@ -18,12 +18,11 @@ WKVC_INLINE RowVec<16> column_dots(const X& x, const Y& y) {
 template <class T, int N, int V>
 WKVC_INLINE RowVec<N> own_column_dots(const ColumnTile<T, N, V>& x, const ColumnTile<T, N, V>& y) {
   RowVec<N> dots;
-  const auto take = [&](int i) WKVC_INLINE_LAMBDA {
-    BlockDots products{};
-    WKVC_FOR(k, V / 16, products.add(x.block[i][k], y.block[i][k]));
-    WKVC_FOR(s, PerColumn::kSlots, dots.v[i][s] = products.part(s));
+  const auto take = [&](auto half, int i) WKVC_INLINE_LAMBDA {
+    WKVC_FOR(k, V / 16, half.add(x.block[i][k], y.block[i][k]));
+    half.put(dots.v[i]);
   };
-  WKVC_FOR(i, N / 16, take(i));
+  WKVC_FOR(i, N / 16, take(HalfDots<0>{}, i), take(HalfDots<1>{}, i));
   return dots;
 }
 template <class T, int N, int V>

@@ -35,17 +35,19 @@ WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool
                   load_row_slot(x, from + PerRow::position<R>(i, s) * stride, i, s, aligned));
 }
 
-// Where this lane's part of a tensor's rows of tokens begins, of this block's batch and head: found before the chunks.
-// Addresses are kept apart from what is added to them, for the compiler would add up all terms again for each store.
+// This lane's part of a tensor's rows of tokens, of this block's batch and head. Where it begins is found for each
+// chunk, mostly in instructions that all lanes share; to keep it takes two registers for each tensor. It is kept apart
+// from what is added to it, for the compiler would add up all terms again for each store.
 template <class T>
 struct OutputRows {
-  int stride;
-  T* own;
+  const TensorArg& tensor;
+  const BlockBase& block;
 
-  WKVC_INLINE OutputRows(const TensorArg& t, const BlockBase& block)
-      : stride(row_stride(t)),
-        own(memory::kept_apart(global_row<T>(t, block, 0) + PerRow::position<16>(0, 0) * stride +
-                               memory::run_column<T>(0))) {}
+  WKVC_INLINE OutputRows(const TensorArg& t, const BlockBase& b) : tensor(t), block(b) {}
+  WKVC_INLINE int stride() const { return row_stride(tensor); }
+  WKVC_INLINE T* own(long long row) const {
+    return global_row<T>(tensor, block, row + PerRow::position<16>(0, 0)) + memory::run_column<T>(0);
+  }
 };
 
 // What the tokens of a chunk have in columns from col0 on, in runs.
@@ -56,9 +58,7 @@ struct Output {
   Tile<T, R, C> x;
 
   static WKVC_INLINE int row(int i, int s) { return PerRow::position<R>(i, s); }
-  WKVC_INLINE T* to(int chunk) const {
-    return memory::kept_apart(rows.own + (static_cast<long long>(chunk) * (R * rows.stride) + col0));
-  }
+  WKVC_INLINE T* to(int chunk) const { return memory::kept_apart(rows.own(static_cast<long long>(chunk) * R) + col0); }
 };
 
 template <class T, int R, int C>
@@ -82,7 +82,7 @@ template <class T, int R, int C>
 WKVC_INLINE void store_output(const Output<T, R, C>& output, int chunk, int valid, bool aligned) {
   T* const to = output.to(chunk);
   const auto store = [&](int i, int s) WKVC_INLINE_LAMBDA {
-    T* const at = to + (output.row(i, s) - output.row(0, 0)) * output.rows.stride;
+    T* const at = to + (output.row(i, s) - output.row(0, 0)) * output.rows.stride();
     if (output.row(i, s) < valid) store_row_slot(at, output.x, i, s, aligned);
   };
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots, store(i, s));

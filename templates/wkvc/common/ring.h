@@ -44,10 +44,45 @@ WKVC_INLINE Copied copied(int warp, const TensorArg& tensor, const Ring& ring, c
   return {warp, tensor, ring.memory, maximum};
 }
 
+// The tiles of one of a kernel's tensors: where they begin is found once and kept, or, where registers are short, found
+// for each.
+template <class T, int R, int C, bool Kept>
+class TilesOf {
+ public:
+  TilesOf() = default;
+  template <int Tensors>
+  WKVC_INLINE TilesOf(const KernelArgs<Tensors>& args, const BlockBase& block, int tensor)
+      : first_(args.tensor[tensor], block, 0) {}
+
+  template <int Tensors>
+  WKVC_INLINE Source<T, R, C> tile(const KernelArgs<Tensors>&, const BlockBase&, int n) const {
+    return first_.tile(n);
+  }
+
+ private:
+  Source<T, R, C> first_;
+};
+template <class T, int R, int C>
+class TilesOf<T, R, C, false> {
+ public:
+  TilesOf() = default;
+  template <int Tensors>
+  WKVC_INLINE TilesOf(const KernelArgs<Tensors>&, const BlockBase&, int tensor) : tensor_(tensor) {}
+
+  template <int Tensors>
+  WKVC_INLINE Source<T, R, C> tile(const KernelArgs<Tensors>& args, const BlockBase& block, int n) const {
+    return Source<T, R, C>(args.tensor[memory::kept(tensor_)], block, static_cast<long long>(n) * R);
+  }
+
+ private:
+  int tensor_ = 0;
+};
+
 // The tensors that this warp copies, of those with tiles of one kind: at most `Count`. Each is copied by one warp,
 // which then knows its largest element without the others. The same instructions serve all warps: what they copy is
 // data.
-template <class T, int R, int C, int Stages, int Count, template <class, int, int> class Layout = Padded>
+template <class T, int R, int C, int Stages, int Count, template <class, int, int> class Layout = Padded,
+          bool Kept = true>
 class Copies {
  public:
   // The n-th of each warp that has so many.
@@ -59,7 +94,7 @@ class Copies {
     ((tensor = block.warp == each.warp ? static_cast<int>(&each.tensor - args.tensor) : tensor), ...);
     ((own.ring = block.warp == each.warp ? static_cast<int>(each.ring - block.memory) : own.ring), ...);
     ((own.maximum = block.warp == each.warp ? maximum_at(block, each) : own.maximum), ...);
-    own.source = Source<T, R, C>(args.tensor[tensor], block, 0);
+    own.source = TilesOf<T, R, C, Kept>(args, block, tensor);
   }
 
   // Starts copying chunk `chunk`; rows past the end become zero. The caller commits.
@@ -69,9 +104,9 @@ class Copies {
     const PiecePlaces places(Layout<T, R, C>{reinterpret_cast<T*>(block.memory)}, valid);
     // One test for all of them, of which one side is rare.
     if (is_aligned(args)) {
-      WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, places, true));
+      WKVC_FOR(n, Count, tensors_[n].copy(args, block, chunk, valid, places, true));
     } else {
-      WKVC_FOR(n, Count, tensors_[n].copy(block, chunk, valid, places, false));
+      WKVC_FOR(n, Count, tensors_[n].copy(args, block, chunk, valid, places, false));
     }
   }
 
@@ -88,16 +123,17 @@ class Copies {
 
   // Offsets in shared memory: pointers would take twice the registers.
   struct Tensor {
-    Source<T, R, C> source;
+    TilesOf<T, R, C, Kept> source;
     int ring = kNowhere;
     int maximum = kNowhere;
 
     WKVC_INLINE Layout<T, R, C> tile(const BlockBase& block, int chunk) const {
       return Ring<T, R, C, Stages, Layout>{block.memory + ring}[chunk];
     }
-    WKVC_INLINE void copy(const BlockBase& block, int chunk, int valid, const PiecePlaces<Layout<T, R, C>>& places,
-                          bool aligned) const {
-      if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(chunk), valid, places, aligned);
+    template <int Tensors>
+    WKVC_INLINE void copy(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk, int valid,
+                          const PiecePlaces<Layout<T, R, C>>& places, bool aligned) const {
+      if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(args, block, chunk), valid, places, aligned);
     }
     WKVC_INLINE void publish_maximum(const BlockBase& rings, const BlockBase& maxima, int chunk) const {
       if (maximum == kNowhere) return;

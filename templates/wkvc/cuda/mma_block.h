@@ -16,23 +16,26 @@ WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16>& a, const fr
   ptx::mma_bf16(acc.unit + 4, a.unit, b.unit[2], b.unit[3]);
 }
 
-// Σ_k a[n,k]·b[n,k] of two B operands. Their halves of k, 8 of 16, serve as 16 rows of an A operand: one half's products
-// lie in the upper rows of one accumulator, the other's in the lower ones of another, each on a diagonal.
-struct BlockDots {
-  float acc[2][2][4];  // by half of n, by half of k
+// Σ_k a[n,k]·b[n,k] of two B operands, for half of the n: 0 … 7 or the others. Their halves of k serve as the 16 rows
+// of an A operand: one half's products lie in the upper rows of one accumulator, the other's in the lower ones of
+// another, each on a diagonal.
+template <int Half>
+struct HalfDots {
+  float acc[2][4];  // by half of k
 
   WKVC_INLINE void add(const fragment::Columns<f16>& a, const fragment::Columns<f16>& b) {
-    WKVC_FOR(i, 4, ptx::mma_f16_half(acc[i / 2][i % 2], a.unit[i / 2 * 2], a.unit[i / 2 * 2 + 1], b.unit[i]));
+    WKVC_FOR(i, 2, ptx::mma_f16_half(acc[i], a.unit[2 * Half], a.unit[2 * Half + 1], b.unit[2 * Half + i]));
   }
   WKVC_INLINE void add(const fragment::Columns<bf16>& a, const fragment::Columns<bf16>& b) {
-    WKVC_FOR(i, 4, ptx::mma_bf16_half(acc[i / 2][i % 2], a.unit[i / 2 * 2], a.unit[i / 2 * 2 + 1], b.unit[i]));
+    WKVC_FOR(i, 2, ptx::mma_bf16_half(acc[i], a.unit[2 * Half], a.unit[2 * Half + 1], b.unit[2 * Half + i]));
   }
-  // Of the sum for the column of this slot what this lane has.
-  WKVC_INLINE float part(int column_slot) const {
-    const bool on_diagonal = ptx::lane() / 4 == ptx::lane() % 4 * 2 + column_slot % 2;
-    const auto& half = acc[column_slot / 2];
-    return on_diagonal ? half[0][column_slot % 2] + half[1][2 + column_slot % 2] : 0.f;
+  // Of this half's sums what this lane has.
+  WKVC_INLINE void put(float* column_slots) const {
+    WKVC_FOR(i, 2, column_slots[2 * Half + i] = is_diagonal(i) ? acc[0][i] + acc[1][2 + i] : 0.f);
   }
+
+ private:
+  static WKVC_INLINE bool is_diagonal(int i) { return ptx::lane() / 4 == ptx::lane() % 4 * 2 + i; }
 };
 
 // x = high + low, of which the tensor core reads all but the last 2^-21 of x. Cut rather than rounded: rounding takes

@@ -25,15 +25,19 @@ void mma_block(Fragment<f32>& acc, const Fragment<T>& a, const Fragment<T>& b) {
   }
 }
 
-// Σ_k a[n,k]·b[n,k] of two B operands.
-struct BlockDots {
-  float acc[16];
+// Σ_k a[n,k]·b[n,k] of two B operands, for half of the n.
+template <int Half>
+struct HalfDots {
+  float acc[8];
 
   template <class T>
   void add(const fragment::Columns<T>& a, const fragment::Columns<T>& b) {
-    for (int e = 0; e < layout::kElements; ++e) acc[e / 16] += scalar::widen(a.unit[e]) * scalar::widen(b.unit[e]);
+    for (int e = 0; e < 128; ++e)
+      acc[e / 16] += scalar::widen(a.unit[128 * Half + e]) * scalar::widen(b.unit[128 * Half + e]);
   }
-  float part(int column_slot) const { return acc[column_slot]; }
+  void put(float* column_slots) const {
+    for (int n = 0; n < 8; ++n) column_slots[8 * Half + n] = acc[n];
+  }
 };
 
 }  // namespace wkvc

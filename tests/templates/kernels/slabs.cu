@@ -67,9 +67,9 @@ WKVC_KERNEL(partial_sums_16_1, 2, 1, 1) { partial_sums<16, 1>(args, block); }
 WKVC_KERNEL(partial_sums_64_3, 2, 3, 1) { partial_sums<64, 3>(args, block); }
 
 // Tensors: x and y [V,K] in T, the products of their columns [16,K], with a scale that both tiles carry, and of all
-// columns at once, which registers hold.
+// columns at once, which registers hold, the last with the sum of x's first 16 rows.
 template <class T, int V, int K>
-WKVC_INLINE void column_products(const KernelArgs<4>& args, const Block& block) {
+WKVC_INLINE void column_products(const KernelArgs<5>& args, const Block& block) {
   const auto x = fetch<T, V, K>(args.tensor[0], block), y = fetch<T, V, K>(args.tensor[1], block, x.bytes);
   for (int k = 0; k < K; k += 16) {
     const auto plain = column_dots(x.template cols<16>(k), y.template cols<16>(k));
@@ -77,8 +77,11 @@ WKVC_INLINE void column_products(const KernelArgs<4>& args, const Block& block) 
     store_outputs(args, 0, 16,
                   output<f32>(OutputRows<f32>(args.tensor[2], block), k, zeros<16, 16>() + (plain + dots)));
   }
-  write(args.tensor[3], block, 0, zeros<16, K>() + column_dots(load_columns(trans(x)), load_columns(trans(y))));
+  const auto of_x = load_columns(trans(x)), of_y = load_columns(trans(y));
+  write(args.tensor[3], block, 0, zeros<16, K>() + column_dots(of_x, of_y));
+  const auto rows = widen(load(x.template rows<16>(0)));
+  write(args.tensor[4], block, 0, zeros<16, K>() + column_dots(of_x, of_y, rows));
 }
 
-WKVC_KERNEL(column_products_f16, 4, 1, 1) { column_products<f16, 64, 32>(args, block); }
-WKVC_KERNEL(column_products_bf16, 4, 1, 1) { column_products<bf16, 32, 48>(args, block); }
+WKVC_KERNEL(column_products_f16, 5, 1, 1) { column_products<f16, 64, 32>(args, block); }
+WKVC_KERNEL(column_products_bf16, 5, 1, 1) { column_products<bf16, 32, 48>(args, block); }

@@ -203,6 +203,9 @@ inline void mma_f16(float* c, const u32 (&a)[4], u32 b0, u32 b1) {
 inline void mma_bf16(float* c, const u32 (&a)[4], u32 b0, u32 b1) {
   mma<16>(c, a, b0, b1, [](u32 x, int part) { return double{host::widen_bf16(half(x, part))}; });
 }
+// The lower half of k.
+inline void mma_f16_half(float* c, u32 a0, u32 a1, u32 b) { mma_f16(c, {a0, a1, 0, 0}, b, 0); }
+inline void mma_bf16_half(float* c, u32 a0, u32 a1, u32 b) { mma_bf16(c, {a0, a1, 0, 0}, b, 0); }
 inline void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
   mma<8>(c, a, b[0], b[1], [](u32 x, int) { return double{float_of(x & ~0x1fffu)}; });
 }

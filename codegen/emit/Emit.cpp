@@ -70,7 +70,8 @@ class Emitter {
     });
     for (const auto& [name, dtype] : dtypes) {
       output_rows_[name] = names_.unique(name + "_rows");
-      line("const OutputRows<{}> {}({}, block);", dtype, output_rows_[name], tensor(name));
+      line("const OutputRows<{}{}> {}({}, block);", dtype, keeps_places() ? "" : ", false", output_rows_[name],
+           tensor(name));
     }
   }
 
@@ -124,6 +125,9 @@ class Emitter {
     line("const int begin = segment_begin<{}>(args.tokens, block, block.segment);", unit);
     line("const int end = segment_begin<{}>(args.tokens, block, block.segment + 1);", unit);
   }
+
+  // Whether there are registers for where each tensor lies: beside states of wide heads there are none.
+  bool keeps_places() { return std::max(kernel_.getKeyDim(), kernel_.getValueDim()) <= 64; }
 
   std::string begin() { return is_cut() ? "begin" : "0"; }
   std::string end() { return is_cut() ? "end" : "chunks"; }
@@ -327,8 +331,7 @@ class Emitter {
   void write_copies(const AlikeRings& rings) {
     std::string copies = names_.unique("copies");
     copiers_.add(rings, copies);
-    // Beside states of wide heads there are no registers for where each tensor lies.
-    const bool kept = std::max(kernel_.getKeyDim(), kernel_.getValueDim()) <= 64;
+    const bool kept = keeps_places();
     const std::string layout = kept || !rings.layout.empty() ? rings.layout : ", Padded";
     line("Copies<{}, {}{}{}> {};  // of this warp", rings.kind, rings.turns.size(), layout, kept ? "" : ", false",
          copies);

@@ -35,30 +35,41 @@ WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool
                   load_row_slot(x, from + PerRow::position<R>(i, s) * stride, i, s, aligned));
 }
 
-// This lane's part of a tensor's rows of tokens, of this block's batch and head. Where it begins is found for each
-// chunk, mostly in instructions that all lanes share; to keep it takes two registers for each tensor. It is kept apart
-// from what is added to it, for the compiler would add up all terms again for each store.
-template <class T>
+// This lane's part of a tensor's rows of tokens, of this block's batch and head: where it begins is found before the
+// chunks and kept, or, where registers are short, found for each. Addresses are kept apart from what is added to them,
+// for the compiler would add up all terms again for each store.
+template <class T, bool Kept = true>
 struct OutputRows {
+  int stride;
+  T* own;
+
+  WKVC_INLINE OutputRows(const TensorArg& t, const BlockBase& block)
+      : stride(row_stride(t)),
+        own(memory::kept_apart(global_row<T>(t, block, 0) + PerRow::position<16>(0, 0) * stride +
+                               memory::run_column<T>(0))) {}
+  WKVC_INLINE T* row(long long n) const { return own + n * stride; }
+};
+template <class T>
+struct OutputRows<T, false> {
+  int stride;
   const TensorArg& tensor;
   const BlockBase& block;
 
-  WKVC_INLINE OutputRows(const TensorArg& t, const BlockBase& b) : tensor(t), block(b) {}
-  WKVC_INLINE int stride() const { return row_stride(tensor); }
-  WKVC_INLINE T* own(long long row) const {
-    return global_row<T>(tensor, block, row + PerRow::position<16>(0, 0)) + memory::run_column<T>(0);
+  WKVC_INLINE OutputRows(const TensorArg& t, const BlockBase& b) : stride(row_stride(t)), tensor(t), block(b) {}
+  WKVC_INLINE T* row(long long n) const {
+    return global_row<T>(tensor, block, n + PerRow::position<16>(0, 0)) + memory::run_column<T>(0);
   }
 };
 
 // What the tokens of a chunk have in columns from col0 on, in runs.
-template <class T, int R, int C>
+template <class T, int R, int C, bool Kept>
 struct Output {
-  OutputRows<T> rows;
+  OutputRows<T, Kept> rows;
   int col0;
   Tile<T, R, C> x;
 
   static WKVC_INLINE int row(int i, int s) { return PerRow::position<R>(i, s); }
-  WKVC_INLINE T* to(int chunk) const { return memory::kept_apart(rows.own(static_cast<long long>(chunk) * R) + col0); }
+  WKVC_INLINE T* to(int chunk) const { return memory::kept_apart(rows.row(static_cast<long long>(chunk) * R) + col0); }
 };
 
 template <class T, int R, int C>
@@ -67,22 +78,23 @@ WKVC_INLINE Tile<T, R, C> in_runs(Tile<T, R, C> x) {
   return x;
 }
 // Rounds to T.
-template <class T, int R, int C>
-WKVC_INLINE Output<T, R, C> output(const OutputRows<T>& rows, int col0, const Tile<f32, R, C>& x) {
+template <class T, int R, int C, bool Kept>
+WKVC_INLINE Output<T, R, C, Kept> output(const OutputRows<T, Kept>& rows, int col0, const Tile<f32, R, C>& x) {
   return {rows, col0, in_runs(round<T>(x))};
 }
 // The same for a tile that holds [columns of the tensor x tokens].
-template <class T, int R, int C>
-WKVC_INLINE Output<T, C, R> output_transposed(const OutputRows<T>& rows, int col0, const Tile<f32, R, C>& x) {
+template <class T, int R, int C, bool Kept>
+WKVC_INLINE Output<T, C, R, Kept> output_transposed(const OutputRows<T, Kept>& rows, int col0,
+                                                    const Tile<f32, R, C>& x) {
   return {rows, col0, in_runs(transpose(round<T>(x)))};
 }
 
 // Writes the first `valid` tokens of a chunk. One test for all that a lane has of a row: tests cost the compiler time.
-template <class T, int R, int C>
-WKVC_INLINE void store_output(const Output<T, R, C>& output, int chunk, int valid, bool aligned) {
+template <class T, int R, int C, bool Kept>
+WKVC_INLINE void store_output(const Output<T, R, C, Kept>& output, int chunk, int valid, bool aligned) {
   T* const to = output.to(chunk);
   const auto store = [&](int i, int s) WKVC_INLINE_LAMBDA {
-    T* const at = to + (output.row(i, s) - output.row(0, 0)) * output.rows.stride();
+    T* const at = to + (output.row(i, s) - output.row(0, 0)) * output.rows.stride;
     if (output.row(i, s) < valid) store_row_slot(at, output.x, i, s, aligned);
   };
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots, store(i, s));

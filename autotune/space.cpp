@@ -99,8 +99,9 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   std::erase_if(space, [&](const Config& config) {
     const bool within = saved_bytes(config, config.save_every, config.saved) <= most;
     const int round = config.backward_teams * config.chunk;
+    const bool may_do_without_scales = config.scales == "guarded" && (config.mma.empty() || config.mma == "f16");
     const bool by_rounds = config.backward_teams == 1 || config.save_every == round ||
-                           (config.scales == "guarded" && config.save_every == 2 * round);
+                           (may_do_without_scales && config.save_every == 2 * round);
     return config.save_every % config.chunk != 0 || !by_rounds || (open && !within);
   });
   return space;

@@ -127,7 +127,7 @@ class Emitter {
   }
 
   // Whether there are registers for where each tensor lies: beside states of wide heads there are none.
-  bool keeps_places() { return std::max(kernel_.getKeyDim(), kernel_.getValueDim()) <= 64; }
+  bool keeps_places() { return static_cast<int64_t>(kernel_.getKeyDim()) <= warp::kNarrowKeys; }
 
   std::string begin() { return is_cut() ? "begin" : "0"; }
   std::string end() { return is_cut() ? "end" : "chunks"; }

@@ -45,7 +45,7 @@ class ChunkCopies {
   bool has(bool early) const;
   mlir::Value staged_chunk();
   void copy_inputs(int ahead, bool next);
-  void copy_some(int ahead, bool early, bool next = false);  // the rings that are copied early, or the others, as one group
+  void copy_some(int ahead, bool early, bool next = false);  // rings copied early, or the others, as one group
 
   // A new operation; takes any of its builders' arguments.
   template <class Op, class... Args>

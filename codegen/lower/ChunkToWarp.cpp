@@ -58,9 +58,10 @@ void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spac
   int64_t budget = program.getSramBudget();
   if (bytes <= budget) return;
   user_error(
-      "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}, the budget is {}; use {}a smaller "
+      "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}{}, the budget is {}; use {}a smaller "
       "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
       program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
+      program.getRefused() ? " for what is refused without scales" : "",
       crew.cluster > 1 ? fmt::format(" for {} teams in each of {} blocks", crew.teams, crew.cluster)
       : crew.teams > 1 ? fmt::format(" for {} teams", crew.teams)
                        : "",
@@ -78,26 +79,27 @@ std::string called(Operation* op) {
   return name.empty() ? "a " + op->getName().stripDialect().str() : "'" + name + "'";
 }
 
-bool takes_saved(chunk::ProgramOp program) { return !program.getBody().getOps<chunk::UpdateSavedOp>().empty(); }
-
 // A saved state that a kernel takes through a round by itself is of the round's first chunk, or without scales of the
 // first of two rounds, through which it goes again before the second.
 void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, int teams) {
-  bool inside = takes_saved(program);
-  int64_t every = program.getSavedEvery();
+  const bool inside = !program.getBody().getOps<chunk::UpdateSavedOp>().empty();
+  const int64_t every = program.getSavedEvery(), of_round = recompute ? every / 2 : every;
   if (teams > 1 && inside && recompute && program.getPlain() && every == 2 * teams) return;
   if (teams == 1 && inside)
     user_error("the text of '{}' takes its saved states through rounds of chunks, one for each team: give --teams 1,{}",
-               program.getRecurrence().str(), every);
+               program.getRecurrence().str(), of_round);
   if (teams > 1 && inside && every != teams)
     user_error(
-        "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, or every {} with --scales "
-        "guarded, not every {}: give --save-every {}, or for a text that says how often --teams N,{}",
-        teams, program.getRecurrence().str(), teams, 2 * teams, every, teams * static_cast<int64_t>(program.getChunk()),
-        every);
+        "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, not every {} (a kernel without "
+        "scales, which --scales guarded adds where f16 operands do without: every {} or {}): give --save-every {}, or "
+        "for a text that says how often --teams N,{}",
+        teams, program.getRecurrence().str(), teams, every, teams, 2 * teams,
+        teams * static_cast<int64_t>(program.getChunk()), of_round);
   if (inside && recompute)
-    user_error("the text of '{}' has the update of its saved state twice, inside and as a program that recomputes",
-               program.getRecurrence().str());
+    user_error(
+        "the text of '{}' takes its saved states through two rounds of chunks, one for each team, the first of them "
+        "twice: give --teams N,{}",
+        program.getRecurrence().str(), of_round);
   if (teams > 1 && !inside && !program.getBody().getOps<chunk::SavedStateOp>().empty())
     user_error(
         "the text of '{}' has no update of its saved state, without which teams can't go through it: give "
@@ -305,7 +307,7 @@ class KernelBuilder {
   // Registers of wide heads are short, and a load takes fewer than computing again. (An H200, 8,4096,32,128 and
   // 8,4096,64,64, both passes: wide heads take 9.16 instead of 9.80 ms with exponentials stored, narrow ones 4.89
   // instead of 4.76.)
-  bool is_wide() { return static_cast<int64_t>(program_.getKeyDim()) > 64; }
+  bool is_wide() { return static_cast<int64_t>(program_.getKeyDim()) > warp::kNarrowKeys; }
 
   // With the blocks a multiprocessor is to hold, once that is known.
   bool fits(Stored stored, Ahead ahead) {
@@ -350,14 +352,11 @@ class KernelBuilder {
 
   bool goes_again() { return recompute_ && crew_.teams > 1; }  // through rounds of teams
 
-  // While a state goes through a round again, what comes next is copied.
+  // While a state goes through a round again, what comes next is copied: teams have read inputs for it before.
   void check_inputs_again() {
     if (again_->buffers().are_read_first()) return;
-    user_error(
-        "--save-every {}: value rows of '{}' read its inputs while a state goes through a round for the second time: "
-        "give --save-every {}",
-        static_cast<int64_t>(program_.getSavedEvery()) * static_cast<int64_t>(program_.getChunk()),
-        program_.getRecurrence().str(), crew_.teams * static_cast<int64_t>(program_.getChunk()));
+    internal_error("value rows of '{}' read its inputs while a state goes through a round again",
+                   program_.getRecurrence().str());
   }
 
   VectorType tile() const {
@@ -455,7 +454,7 @@ class KernelBuilder {
   Value prepared_rounds(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, state] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
-    create<warp::YieldOp>(through_round(*main_, state, /*saved=*/false));
+    create<warp::YieldOp>(through_round(*main_, state, Way::own));
     return loop.getResult();
   }
 
@@ -477,12 +476,12 @@ class KernelBuilder {
                                 : "The states before the chunks of this round.");
       S_round = main_->copies().widened(S_round);  // not before: the teams need not wait for it
       if (main_->state_carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
-      through_round(*main_, S_round, /*saved=*/true);
+      through_round(*main_, S_round, Way::saved);
       // Else what warps store for one state would replace what others read for the other.
       if (!main_->takes_both_together() && !main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
     }
     if (!both) create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
-    Value next = through_round(*main_, state, /*saved=*/false);
+    Value next = through_round(*main_, state, Way::own);
     create<warp::BarrierOp>(refuses_early(program_));
     team([&] {
       if (main_->has_finish()) {
@@ -504,8 +503,9 @@ class KernelBuilder {
     again_->buffers().declare_rings(/*everywhere=*/true);
     team([&] { again_->prepare_round([&] { main_->copies().start_next(); }); });
     create<warp::BarrierOp>();
-    Value next = through_round(*again_, again_->copies().widened(saved), /*saved=*/false);
+    Value next = through_round(*again_, again_->copies().widened(saved), Way::again);
     create<warp::BarrierOp>();
+    // As the saved one is stored: f32 would take twice the registers until the teams have prepared the second round.
     if (next.getType() != saved.getType())
       next = create<warp::RoundOp>(saved.getType(), next, Value(), Value(), Value(), false, false, false);
     create<warp::YieldOp>(next);
@@ -519,13 +519,13 @@ class KernelBuilder {
     build();
   }
 
-  // `saved`: of a program with two states the saved one.
-  Value through_round(WarpBuilder& builder, Value initial, bool saved) {
+  // The saved state of a program that has two goes forward, as it does again by a program of its own.
+  enum class Way { saved, again, own };
+  Value through_round(WarpBuilder& builder, Value initial, Way way) {
     OpBuilder::InsertionGuard guard(b_);
-    const bool again = &builder != &*main_;
-    auto [loop, S] =
-        begin_loop(initial, "round", backward() && !saved && !again, saved || again ? "S_before" : carried(),
-                   /*beside=*/!saved && !again && builder.takes_both_at_once());
+    const bool own = way == Way::own, saved = way == Way::saved;
+    auto [loop, S] = begin_loop(initial, "round", backward() && own, own ? carried() : "S_before",
+                                /*beside=*/own && builder.takes_both_at_once());
     if (crew_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
     builder.set_state(S, builder.state_carries_scale(saved));
     if (saves()) save_state(alone(S));

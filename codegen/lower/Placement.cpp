@@ -5,6 +5,7 @@
 
 #include "codegen/ir/Text.h"
 #include "codegen/lower/Strips.h"
+#include "codegen/warp/Warp.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -258,7 +259,7 @@ void Placement::assign_phases_of_teams(Block& body) {
 
 // Registers hold two states and their operands of narrow heads. (An H200, 8,4096,32,128, both passes: 4.37 ms one state
 // after the other, 4.98 at once, where 344 bytes of them spill.)
-bool Placement::takes_both_at_once() const { return both_together_ && extent(Axis::key) <= 64; }
+bool Placement::takes_both_at_once() const { return both_together_ && extent(Axis::key) <= warp::kNarrowKeys; }
 
 // Whether nothing that value rows make of the second state is made of the first, too.
 bool Placement::are_independent(Block& body) const {
@@ -332,7 +333,7 @@ static bool contracts_values(Operation* user, Value x) {
   return isa<chunk::ColumnDotsOp>(user) || (dot && dot.getY() == x && dot.getX() != x && dot.getYDim() == 0);
 }
 
-// Registers a lane has for them: two states of 64 values in shares of 32 columns, or one of 128.
+// Registers a lane has for them, beside few inputs: two states of 64 values in shares of 32 columns, or one of 128.
 static constexpr int64_t kHeldRegisters = 64;
 
 void Placement::find_held(Block& body) {
@@ -341,8 +342,9 @@ void Placement::find_held(Block& body) {
   int64_t room = kHeldRegisters * 32 * 32;  // in bits
   for (Operation& op : body)
     for (Value x : op.getOperands()) {
-      if (of(&op).phase != last || spaces_.lookup(x) != Space{Axis::value, Axis::key} || held_.contains(x)) continue;
+      if (of(&op).phase != last || spaces_.lookup(x) != Space{Axis::value, Axis::key}) continue;
       if (!contracts_values(&op, x)) return held_.clear();
+      if (held_.contains(x)) continue;
       const int64_t bits = slab_width(last, Axis::key) * chunk::rows(x) * chunk::element(x).getIntOrFloatBitWidth();
       if (bits > room) continue;
       held_.insert(x);
@@ -353,8 +355,8 @@ void Placement::find_held(Block& body) {
 // A value read in `phase`, by warps that have a share each, or by others.
 void Placement::use(Value operand, int phase, bool by_share) {
   if (auto round = stand_in(operand, phase)) return use(round.getResult(), phase, by_share);
-  if (by_share && holds_any() && operand.getDefiningOp<chunk::InputOp>() && chunk::columns(operand) > 1)
-    held_.insert(operand);
+  const bool is_tile = operand.getDefiningOp<chunk::InputOp>() && chunk::columns(operand) > 1;
+  if (by_share && holds_any() && is_tile && llvm::none_of(operand.getUsers(), is_contraction)) held_.insert(operand);
   if (by_share && is_held(operand)) --phase;
   Place& place = places_[operand];
   place.last_phase = std::max(place.last_phase, phase);

@@ -24,6 +24,10 @@ class TeamRules {
       return success();
     }
     if (loop && !over_rounds) return op->emitOpError("is over what a kernel of teams has none of: it goes by rounds");
+    if (auto copy = dyn_cast<CopyOp>(op);
+        copy && goes_again(kernel_) && copy.getNext() != static_cast<bool>(op->getParentOfType<LoopOp>()))
+      return op->emitOpError(
+          "in a kernel that goes through rounds again is `next` in the loop over them, and nowhere else");
     if (isa<AgainOp>(op) && (!loop_around(op) || rounds() > 1 || !kernel_.getBackward()))
       return op->emitOpError("belongs in the loop over rounds of a backward kernel");
     if (isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))

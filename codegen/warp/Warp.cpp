@@ -344,7 +344,7 @@ LogicalResult CopySavedOp::verify() {
 }
 
 LogicalResult CopyOp::verify() {
-  if (getNext() && getAhead()) return emitOpError("of the next group copies its first chunk");
+  if (getNext() && getAhead()) return emitOpError("is of the first chunk of what comes next: ahead 0");
   return verify_number(*this, "ahead", getAhead(), 0, kMaxAhead);
 }
 LogicalResult WaitCopiesOp::verify() {
@@ -424,7 +424,8 @@ LogicalResult LoadOp::verify() {
   int64_t rows = getOwnRows() ? 16 : tile[0], columns = getColumn() ? slab_width(getColumn()) : getOwn() ? 16 : tile[1];
   if (getTransposed()) std::swap(rows, columns);
   if (is_of_columns(getResult()) && !is_second_operand(getResult()))
-    return emitOpError("of columns, transposed, is for contractions to take as their second operand, and for nothing else");
+    return emitOpError(
+        "of columns, transposed, is for contractions to take as their second operand, and for nothing else");
   return expect_shape(*this, getResult(), rows, columns);
 }
 
@@ -574,8 +575,11 @@ LogicalResult AgainOp::verifyRegions() {
   if (body.getNumArguments()) return emitOpError("takes no arguments");
   if (auto yield = dyn_cast<YieldOp>(body.back()); !yield || yield.getNext().getType() != getResult().getType())
     return emitOpError() << "ends with a warp.yield of " << getResult().getType();
-  if (llvm::hasSingleElement(body.getOps<LoopOp>()) && llvm::hasSingleElement(body.getOps<TeamOp>())) return success();
-  return emitOpError("needs one warp.team and one loop over the round");
+  if (!getSaved().getDefiningOp<LoadSavedOp>()) return emitOpError("begins with what a warp.load_saved gives");
+  auto loops = body.getOps<LoopOp>();
+  if (llvm::hasSingleElement(loops) && !(*loops.begin()).getBackward() && llvm::hasSingleElement(body.getOps<TeamOp>()))
+    return success();
+  return emitOpError("needs one warp.team and one loop over the round, forward");
 }
 
 LogicalResult SlabsOp::verify() {

@@ -40,13 +40,16 @@ int64_t slab_width(mlir::Value column);
 int64_t row_warps(KernelOp kernel);
 int64_t team_warps(KernelOp kernel);
 
+// Of so many keys registers hold both states of a backward kernel, operands made of them and where tensors lie.
+constexpr int64_t kNarrowKeys = 64;
+
 int64_t round_chunks(KernelOp kernel);  // one for each team of a cluster's blocks
 bool goes_again(KernelOp kernel);       // whether its teams prepare some rounds again
 
 // Of a block's shared memory: a slot for each of them and of the rounds at once, behind what is the teams' for all.
 int64_t slot_bytes(KernelOp kernel);
 bool is_of_columns(mlir::Value tile);  // whether it is loaded as a B operand alone
-bool is_of_team(mlir::Value shared);  // whether a ring, buffer or floats lie in what is the team's for all rounds
+bool is_of_team(mlir::Value shared);   // whether a ring, buffer or floats lie in what is the team's for all rounds
 
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(mlir::MemRefType tile);

@@ -203,8 +203,8 @@ def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]
     the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it. `ahead`: each
     group starts the copies of the next; those of the first start in a group before it that has no chunks.
     In a kernel of teams over "rounds" of a chunk for each, with loops in it over the chunks of the "round": in a backward
-    kernel one for the saved state first, then one `backward`; in a warp.again of one before. `beside`: at once with the one before it, of which it needs
-    nothing.
+    kernel one for the saved state first, then one `backward`; in a warp.again of one before. `beside`: at once with the
+    one before it, of which it needs nothing.
   }];
   let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward,
                        UnitAttr:$ahead, UnitAttr:$beside);

@@ -367,9 +367,7 @@ TEST(Teams, OfBackwardKernelsTakeASavedStateThroughEachRound) {
   const Source rec = source_from(rec_text(rwkv7(), config));
   Config other = config;
   other.save_every = 64;
-  expect_contains(
-      error_of(rec, other),
-      "need a saved state every 2 chunks, or every 4 with --scales guarded, not every 4: give --save-every 32");
+  expect_contains(error_of(rec, other), "need a saved state every 2 chunks, not every 4 (a kernel without scales");
   other = config;
   other.pass = "backward";
   other.backward_teams = 0;
@@ -388,6 +386,16 @@ TEST(Teams, OfBackwardKernelsTakeASavedStateThroughEachRound) {
   const Source by_teams = source_from(lower_to(rec, Stage::chunk, config));
   EXPECT_NO_THROW(lower_to(by_teams, Stage::warp, config));
   expect_contains(error_of(by_teams, {}), "through rounds of chunks, one for each team: give --teams 1,2");
+  other = config;
+  other.save_every = 64;
+  other.scales = "guarded";
+  const Source in_two_rounds = source_from(lower_to(rec, Stage::chunk, other));
+  EXPECT_NO_THROW(lower_to(in_two_rounds, Stage::warp, config));
+  other = {};
+  expect_contains(error_of(in_two_rounds, other), "one for each team: give --teams 1,2");
+  other.backward_teams = 4;
+  expect_contains(error_of(in_two_rounds, other), "the first of them twice: give --teams N,2");
+
   other = config;
   other.backward_teams = 0;
   const Source alone = source_from(lower_to(rec, Stage::chunk, other));

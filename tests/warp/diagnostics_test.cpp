@@ -215,7 +215,8 @@ const Case lines[] = {
      "outside a loop over them that copies ahead"},
     {"NextStateOfNoGroup", "warp.copy_saved \"saved_states\", %staged ahead 0 next : memref<32x32xbf16, 3>\n",
      "outside a loop over them that copies ahead"},
-    {"NextButOne", "warp.copy %k_ring ahead 1 next : memref<16x32xbf16, 3>\n", "copies its first chunk"},
+    {"NextButOne", "warp.copy %k_ring ahead 1 next : memref<16x32xbf16, 3>\n",
+     "is of the first chunk of what comes next: ahead 0"},
     {"NextStateButOne", "warp.copy_saved \"saved_states\", %staged ahead 1 next : memref<32x32xbf16, 3>\n",
      "copies the state before it"},
     {"FirstOfNoGroup",
@@ -411,12 +412,6 @@ const Case lines_of_a_round[] = {
      "%1 = warp.zeros : vector<16x16xf32>\n%2 = warp.column_dots %0, %0 rows %1 : vector<32x32xf16>, "
      "vector<32x32xf16>, vector<16x16xf32> -> vector<1x32xf32>\n}\n",
      "adds the rows of a tile beside as many columns"},
-    {"AgainInAForwardKernel",
-     "%0 = warp.round %S : vector<16x32xf32> -> vector<16x32xbf16>\n%1 = warp.again %0 : vector<16x32xbf16> "
-     "{\nwarp.team "
-     "{\nwarp.barrier\n}\n%2 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
-     "warp.yield %Z : vector<16x32xf32>\n}\nwarp.yield %0 : vector<16x32xbf16>\n}\n",
-     "belongs in the loop over rounds of a backward kernel"},
     {"TeamInATeam", "warp.team {\nwarp.team {\nwarp.barrier\n}\n}\n",
      "belongs at the top of the kernel or in its loop over rounds"},
     {"TeamArguments", "warp.team {\n^bb0(%c: index):\nwarp.barrier\n}\n", "takes no arguments"},
@@ -437,7 +432,21 @@ INSTANTIATE_TEST_SUITE_P(Warp, LinesOfARound, testing::ValuesIn(lines_of_a_round
 
 TEST(Again, GoesThroughARound) {
   expect_contains(error_of(again("      warp.yield %kept : vector<16x32xbf16>\n")),
-                  "needs one warp.team and one loop over the round");
+                  "needs one warp.team and one loop over the round, forward");
+  std::string elsewhere = again(loop_again() + yield_again());
+  elsewhere.replace(elsewhere.find("ahead 0 next"), 12, "ahead 0");
+  expect_contains(error_of(elsewhere), "is `next` in the loop over them, and nowhere else");
+  std::string forward = with_teams(
+      "%kept = warp.load_saved \"saved_states\" : vector<16x32xbf16>\n%again = warp.again %kept : vector<16x32xbf16> "
+      "{\n"
+      "warp.team {\nwarp.note \"nothing\"\n}\n%first = warp.loop %S over \"round\" : vector<16x32xf32> {\n"
+      "^bb0(%Z: vector<16x32xf32>):\nwarp.yield %Z : vector<16x32xf32>\n}\nwarp.yield %kept : vector<16x32xbf16>\n}\n");
+  forward.insert(forward.find("teams = 2"), "saved_every = 4 : i64, ");
+  expect_contains(error_of(forward), "belongs in the loop over rounds of a backward kernel");
+  std::string given = again(loop_again() + yield_again());
+  given.replace(given.find("warp.again %kept"), 16, "warp.again %none")
+      .insert(given.find("    %again"), "    %none = warp.round %S : vector<16x32xf32> -> vector<16x32xbf16>\n");
+  expect_contains(error_of(given), "begins with what a warp.load_saved gives");
   expect_contains(error_of(again(loop_again() + "      warp.yield %first : vector<16x32xf32>\n")),
                   "ends with a warp.yield of 'vector<16x32xbf16>'");
   std::string every = again(loop_again() + yield_again());

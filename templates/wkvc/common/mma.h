@@ -28,6 +28,7 @@ WKVC_INLINE const Shared<T, R, C, LD>& unscaled(const ColumnSlabs<T, R, C, LD>& 
   return x.view;
 }
 
+// The type of an operand without its scale.
 template <class X>
 struct Referred;
 template <class X>

@@ -65,6 +65,7 @@ WKVC_INLINE Tile<f32, R, C> at_row(const RowVec<C>& x) {
   return y;
 }
 
+// The sum of all rows, before lanes meet for it and after.
 template <int R, int C>
 WKVC_INLINE RowVec<C> sum_own_rows(const Tile<f32, R, C>& x) {
   RowVec<C> y{};

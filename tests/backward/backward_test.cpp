@@ -157,8 +157,7 @@ TEST_P(Backward, RepeatedKey) {
   for (const Config& config : kDtypes) {
     const Subject at = subject(rwkv7(), config);
     for (double beta : {0.9, 1.0})
-      at.check(
-          {1, 200, 1}, [&](Problem& problem) { repeat_key(problem, beta); }, cost_of_repeated_keys(config));
+      at.check({1, 200, 1}, [&](Problem& problem) { repeat_key(problem, beta); }, cost_of_repeated_keys(config));
   }
 }
 
@@ -313,8 +312,7 @@ TEST_P(Backward, TeamsOfHardInputs) {
   subject(rwkv6(), config).check({1, 100, 2}, strong_decays_of_rwkv6);
   subject(rwkv7_logw(), config).check({1, 100, 2}, strong_decays_of_logarithms);
   subject(rwkv7(), config)
-      .check(
-          {1, 200, 1}, [](Problem& problem) { repeat_key(problem, 1); }, cost_of_repeated_keys(config));
+      .check({1, 200, 1}, [](Problem& problem) { repeat_key(problem, 1); }, cost_of_repeated_keys(config));
 }
 
 // Which values warps leave for each other depends on what is asked for, and whether they wait for a state's maximum.

@@ -59,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, DeletedSync,
                                          Case{"Rwkv7Pairs", rwkv7, "bf16", "f16", pairs_problem, {7}},
                                          Case{"Rwkv7BackwardTeams", rwkv7, "bf16", "f16", backward_teams_problem},
                                          Case{"Rwkv6BackwardTeams", rwkv6, "bf16", "f16", backward_teams_problem},
+                                         Case{"Rwkv7Again", rwkv7, "bf16", "f16", again_problem},
                                          Case{"Rwkv7Groups", rwkv7, "bf16", "f16", groups_problem, {9}},
                                          Case{"Rwkv6Groups", rwkv6, "bf16", "f16", groups_problem, {0, 8}}),
                          [](const auto& kernel) { return kernel.param.name; });

@@ -42,8 +42,10 @@ std::string kernel_in(const std::string& text, const std::string& symbol) {
   return text.substr(first, text.find(end, first) + end.size() - first);
 }
 
-Problem values_for(const Definition& definition, const Manifest& manifest, LaunchSize size) {
+// Of magnitudes that kernels without scales would refuse, where there are none.
+Problem values_for(const Definition& definition, const Config& config, const Manifest& manifest, LaunchSize size) {
   Problem values = random_problem(manifest, size, 5);
+  if (config.scales == "guarded") return values;
   spread_magnitudes(values);
   if (definition.name == "rwkv6") mix_decays(values.values.at("w"));
   return values;
@@ -55,7 +57,7 @@ MutantProblem problem_of(const Definition& definition, const Config& config, Lau
   const Program program = Program::load(cuda_text(definition, config), Target::host);
   const auto is_it = [&](const Kernel& kernel) { return kernel.manifest().kernel == symbol; };
   const Manifest& manifest = std::ranges::find_if(program.kernels(), is_it)->manifest();
-  const Problem values = values_for(definition, program.manifest(), size);
+  const Problem values = values_for(definition, config, program.manifest(), size);
   MutantProblem problem{kernel_in(program.source(), symbol), manifest, values.size, {}, {}, 0};
   TensorMap memory = run_in_memory(program, values);
   for (const TensorSpec& spec : manifest.tensors) {
@@ -131,6 +133,14 @@ MutantProblem backward_teams_problem(const Definition& definition, Config config
   config.backward_teams = 2;
   config.key_dim = config.value_dim = 64;
   return backward_problem_of(definition, config, 70);
+}
+
+MutantProblem again_problem(const Definition& definition, Config config) {
+  config.backward_teams = 2;
+  config.save_every = 64;
+  config.scales = "guarded";
+  config.key_dim = config.value_dim = 64;
+  return backward_problem_of(definition, config, 130);
 }
 
 MutantProblem groups_problem(const Definition& definition, Config config) {

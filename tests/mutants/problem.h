@@ -30,6 +30,7 @@ MutantProblem cluster_problem(const Definition& definition, Config config);
 MutantProblem backward_problem(const Definition& definition, Config config);
 MutantProblem pairs_problem(const Definition& definition, Config config);
 MutantProblem backward_teams_problem(const Definition& definition, Config config);  // heads of 64: teams of two warps
+MutantProblem again_problem(const Definition& definition, Config config);  // without scales, every other round twice
 MutantProblem groups_problem(const Definition& definition, Config config);
 
 // Why these results are wrong, or nothing when they are within the bound and nothing past the tail was written.

@@ -41,7 +41,7 @@ bool ChunkCopies::has(bool early) const {
 
 void ChunkCopies::start_early(int ahead) { copy_some(ahead, /*early=*/true); }
 void ChunkCopies::start_late(int ahead) {
-  if (ahead && goes_again_) return start_next();
+  if (ahead && buffers_.goes_again()) return start_next();
   copy_some(ahead, /*early=*/false);
 }
 void ChunkCopies::start_next() { copy_some(0, /*early=*/false, /*next=*/true); }

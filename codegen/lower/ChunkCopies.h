@@ -25,7 +25,6 @@ class ChunkCopies {
   void start_early(int ahead);
   void start_late(int ahead);
   // By teams that take a state through some rounds again: for the next round that a team prepares, whichever it is.
-  void go_again() { goes_again_ = true; }
   void start_next();
   bool has_early() const { return has(true); }
   bool has_late() const { return has(false); }
@@ -59,7 +58,7 @@ class ChunkCopies {
   mlir::OpBuilder& b_;
   mlir::Type saved_;
   llvm::StringRef kept_states_ = "saved_states";
-  bool but_first_ = false, goes_again_ = false;
+  bool but_first_ = false;
 };
 
 }  // namespace wkvc

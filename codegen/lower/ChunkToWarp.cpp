@@ -320,10 +320,7 @@ class KernelBuilder {
     ahead_ = ahead;
     spaces_.clear();
     main_.emplace(program_, b_, crew_, saved_type_, stored, spaces_, 0);
-    if (goes_again()) {
-      main_->copies().go_again();
-      main_->buffers().copy_together();
-    }
+    if (goes_again()) main_->buffers().go_again();
     main_->plan(ahead == Ahead::early);
     if (ahead == Ahead::states || ahead == Ahead::groups) main_->buffers().stage_state("S_staged");
     if (recompute_) plan_recompute(stored);
@@ -343,7 +340,6 @@ class KernelBuilder {
     again_->plan();
     int last = main_->phases() + 1 + again_->phases();
     main_->buffers().keep_sums_until(last);
-    if (goes_again()) main_->buffers().keep_copies_from(main_->phases() + 1);
     if (!groups_ahead()) return;
     again_->buffers().stage_state("S_group_staged");
     again_->buffers().keep_copies_until(last);

@@ -78,7 +78,7 @@ bool KernelBuffers::are_read_before_last() const {
 
 void KernelBuffers::plan_rings(bool early) {
   copies_last_ = early && placement_.holds_any() && are_read_before_last();
-  early &= !copies_last_ && !together_ && are_apart();
+  early &= !copies_last_ && !goes_again_ && are_apart();
   for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
     Value value = input.getResult();
     if (chunk::columns(value) == 1) continue;  // read from global memory
@@ -93,7 +93,11 @@ void KernelBuffers::plan_rings(bool early) {
     auto* space = reserve(input.getSym().str() + "_ring", stages * bytes, 0,
                           crew_.teams > 1 && !early_ring ? placement_.of(value).last_phase : placement_.phases());
     space->of_team = is_of_team(placement_.of(value).last_phase);  // also where it is copied to in later phases
-    if (copies_last_) space->from = placement_.phases() - 1;       // over the end of a round
+    // Over the end of a round, or from there on through the phases of what goes again.
+    if (copies_last_)
+      space->from = placement_.phases() - 1;
+    else if (goes_again_)
+      space->from = placement_.phases() + 1;
     if (exchanged) space->alignment = kLine;
     rings_[value].exchanged = exchanged;
     rings_[value].early = early_ring;
@@ -166,11 +170,6 @@ void KernelBuffers::keep_copies_until(int phase) {
   auto keep = [&](SharedBuffer* space) { space->from = 0, space->to = phase; };
   for (auto& [value, ring] : rings_) keep(ring.space);
   if (staged_.space) keep(staged_.space);
-}
-
-void KernelBuffers::keep_copies_from(int phase) {
-  if (copies_last_) return;  // from before that
-  for (auto& [value, ring] : rings_) ring.space->from = phase;
 }
 
 void KernelBuffers::keep_sums_until(int phase) {

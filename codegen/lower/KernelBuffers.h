@@ -45,7 +45,10 @@ class KernelBuffers {
   // All but the staged state and numbers. With `early` rings that only the first phase reads are there to be copied to
   // after it, or where states are held in registers in the last phase, in that one.
   void plan(bool early);
-  void copy_together() { together_ = true; }         // before plan: no rings are copied earlier than others
+  // Before plan: another program, which takes states through some rounds again, comes between this one's rounds, and
+  // has its inputs in the same rings.
+  void go_again() { goes_again_ = true; }
+  bool goes_again() const { return goes_again_; }
   bool copies_last() const { return copies_last_; }  // in the last phase, for the next round
   // Before plan: inputs lie where another program of the kernel has those of the same name.
   void share_rings(const KernelBuffers& other) { other_ = &other; }
@@ -56,7 +59,6 @@ class KernelBuffers {
   void stage_state(const std::string& name);
   // What is copied in one loop for the next, or summed over all, is in use up to the kernel's last phase.
   void keep_copies_until(int phase);
-  void keep_copies_from(int phase);  // of a program that comes before this one, over the end of a round
   void keep_sums_until(int phase);
 
   void declare();                       // all but rings
@@ -108,7 +110,7 @@ class KernelBuffers {
   llvm::MapVector<mlir::Value, KernelBuffer> rings_, values_;
   std::map<std::string, KernelBuffer> maxima_, numbers_;
   KernelBuffer staged_;
-  bool copies_last_ = false, together_ = false;
+  bool copies_last_ = false, goes_again_ = false;
   llvm::MapVector<mlir::Operation*, KernelBuffer> scratch_;
   llvm::MapVector<mlir::Operation*, KernelBuffer> sums_;
 };

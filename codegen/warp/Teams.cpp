@@ -28,7 +28,7 @@ class TeamRules {
         copy && goes_again(kernel_) && copy.getNext() != static_cast<bool>(op->getParentOfType<LoopOp>()))
       return op->emitOpError(
           "in a kernel that goes through rounds again is `next` in the loop over them, and nowhere else");
-    if (isa<AgainOp>(op) && (!loop_around(op) || rounds() > 1 || !kernel_.getBackward()))
+    if (isa<AgainOp>(op) && (!is_loop_over_rounds(op->getParentOp()) || rounds() > 1 || !kernel_.getBackward()))
       return op->emitOpError("belongs in the loop over rounds of a backward kernel");
     if (isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
       return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
@@ -67,15 +67,12 @@ class TeamRules {
            (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
   }
 
-  static bool loop_around(Operation* op) {
-    auto loop = dyn_cast<LoopOp>(op->getParentOp());
+  static bool is_loop_over_rounds(Operation* op) {
+    auto loop = dyn_cast<LoopOp>(op);
     return loop && loop.getOver() == "rounds";
   }
 
-  static bool is_over_rounds(Operation* op) {
-    auto loop = dyn_cast<LoopOp>(op);
-    return isa<PrepareOp, AgainOp>(op) || (loop && loop.getOver() == "rounds");
-  }
+  static bool is_over_rounds(Operation* op) { return isa<PrepareOp, AgainOp>(op) || is_loop_over_rounds(op); }
 
   // Where teams go ahead no barrier is of all warps, and theirs end early.
   LogicalResult verify_ahead(Operation* op) const {

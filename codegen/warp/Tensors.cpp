@@ -71,10 +71,7 @@ class TensorRules {
     if (failed(verify_columns(op))) return failure();
     if (auto load = dyn_cast<LoadOp>(op); load && load.getOwnRows()) return expect_own_rows(op, load.getTile());
     if (auto store = dyn_cast<StoreOp>(op); store && store.getOwnRows()) return expect_own_rows(op, store.getTile());
-    const int64_t rounds = goes_again(kernel_) ? 2 : 1;
-    if (isa<LoadSavedOp>(op) && teams() > 1 && signed_value(kernel_.getSavedEvery()) != rounds * teams())
-      return op->emitOpError() << "is of the first chunk of " << rounds << " rounds of " << teams()
-                               << "; a state is saved every " << signed_value(kernel_.getSavedEvery());
+    if (isa<LoadSavedOp>(op) && teams() > 1 && failed(expect_state_of_rounds(op))) return failure();
     if (auto store = dyn_cast<StoreMatrixOp>(op))
       return expect_matrix(op, store.getTensor(), cast<VectorType>(store.getX().getType()).getShape());
     if (auto store = dyn_cast<StoreOutputOp>(op))
@@ -155,6 +152,13 @@ class TensorRules {
     auto type = cast<VectorType>(tile.getType());
     if (type.getShape() == llvm::ArrayRef<int64_t>{16, key_dim()}) return success();
     return op->emitOpError() << "moves states as " << type << "; expected 16 rows of " << key_dim() << " keys";
+  }
+
+  LogicalResult expect_state_of_rounds(Operation* op) const {
+    const int64_t rounds = goes_again(kernel_) ? 2 : 1, every = signed_value(kernel_.getSavedEvery());
+    if (every == rounds * teams()) return success();
+    return op->emitOpError() << "is of the first chunk of " << rounds << " rounds of " << teams()
+                             << "; a state is saved every " << every;
   }
 
   LogicalResult expect_saved(LoadSavedOp op) const {

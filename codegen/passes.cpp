@@ -10,6 +10,7 @@
 #include "codegen/lower/ChainSums.h"
 #include "codegen/lower/ChunkToWarp.h"
 #include "codegen/lower/ColumnDots.h"
+#include "codegen/lower/Factors.h"
 #include "codegen/lower/Plain.h"
 #include "codegen/lower/RecToChunk.h"
 #include "codegen/lower/Slice.h"
@@ -134,6 +135,11 @@ void slice_programs(Work& work, const Config&) {
   for (auto program : all_programs(work)) slice(program);
 }
 
+void keep_all_factors(Work& work, const Config& config) {
+  if (config.backward_teams <= 1) return;
+  for (auto program : all_programs(work)) keep_factors(program);
+}
+
 // Summaries have more warps than what teams were chosen for, and do without where these would be too many. So does what
 // is refused without scales where teams take states through two rounds.
 Crew crew_for(chunk::ProgramOp program, const Config& config) {
@@ -195,6 +201,8 @@ constexpr Pass kPasses[] = {
      scale_all_by_states},
     {"plain", "before each program one without scales, if that is asked for", Stage::chunk, Stage::chunk,
      add_plain_programs},
+    {"factors", "behind teams, what gradients of wide heads are multiplied by last, in 16 bits", Stage::chunk,
+     Stage::chunk, keep_all_factors},
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
     {"chunk-to-warp", "owners, phases, shared memory and barriers of one group of warps", Stage::chunk, Stage::warp,
      lower_to_warp},

@@ -109,6 +109,12 @@ class Emitter {
         .wasInterrupted();
   }
 
+  bool contracts_by_groups() {
+    return kernel_
+        .walk([](Operation* op) { return is_by_groups(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+        .wasInterrupted();
+  }
+
   // Other blocks may arrive at this one's mbarriers, and send to it, until they end, too.
   void write_end() {
     if (is_cluster()) line("block.cluster_barrier();");
@@ -181,9 +187,20 @@ class Emitter {
   static bool joins_last(Operation& op) {
     return isa<Op>(op) && isa_and_nonnull<Op>(op.getPrevNode()) && are_alike(cast<Op>(op.getPrevNode()), cast<Op>(op));
   }
+  static bool is_by_groups(Operation* op) {
+    auto mma = dyn_cast_or_null<warp::MmaOp>(op);
+    return mma && mma.getByGroups();
+  }
+  // Of contractions by groups, and the zeros that they begin with, which come before them all.
+  static bool joins_group(Operation& op) {
+    Operation *last = op.getPrevNode(), *next = &op;
+    while (isa_and_nonnull<warp::ZerosOp>(last)) last = last->getPrevNode();
+    while (isa_and_nonnull<warp::ZerosOp>(next)) next = next->getNextNode();
+    return is_by_groups(last) && is_by_groups(next);
+  }
   static bool joins_last(Operation& op) {
-    return joins_last<warp::CopyOp>(op) || joins_last<warp::PublishMaxOp>(op) || joins_last<warp::StoreOutputOp>(op) ||
-           joins_last<warp::LeaveScaleOp>(op);
+    return joins_group(op) || joins_last<warp::CopyOp>(op) || joins_last<warp::PublishMaxOp>(op) ||
+           joins_last<warp::StoreOutputOp>(op) || joins_last<warp::LeaveScaleOp>(op);
   }
 
   template <class Op>
@@ -226,7 +243,10 @@ class Emitter {
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
-        .Case<warp::PublishOp>([&](auto) { line("team.publish();"); })
+        .Case<warp::PublishOp>([&](auto) {
+          if (contracts_by_groups() && !is_cluster()) line("block.before_async_reads();");
+          line("team.publish();");
+        })
         .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
         .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
         .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
@@ -273,6 +293,8 @@ class Emitter {
   }
 
   void write(warp::BarrierOp op) {
+    // What teams have made, for those who take states through the round.
+    if (contracts_by_groups() && isa_and_nonnull<warp::TeamOp>(op->getPrevNode())) line("block.before_async_reads();");
     if (op.getRefuses())
       line("if (guard.refuses<{}>()) return wait_copies<0>();", warp::row_warps(kernel_));
     else
@@ -586,7 +608,7 @@ class Emitter {
     auto ring = op.getRing().getDefiningOp<warp::RingOp>();
     if (has_teams() && (loop_ || goes_ahead()))  // the chunk's slot, not that of the team's first
       line("const auto {} = {}.{}<{}, {}>({});", declare(op.getResult()),
-           memory_of(op.getRing(), loop_ ? "slot" : warps_), ring.getExchanged() ? "exchanged" : "shared",
+           memory_of(op.getRing(), loop_ ? "slot" : warps_), ring.getExchanged() ? "exchanged" : "padded",
            dtype_text(cast<MemRefType>(op.getType()).getElementType()), shape_text(op.getType()), ring.getOffset());
     else
       line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing()));
@@ -899,19 +921,36 @@ class Emitter {
                        expressions_.operand(op.getY(), op.getYColumn(), op.getYScale(), op.getYTransposed()));
   }
 
+  std::string begin_sum(warp::MmaOp op) {
+    if (accumulates_in_place(op))
+      names_.alias(op.getResult(), op.getAcc());
+    else
+      line("auto {} = {};", declare(op.getResult()), expr(op.getAcc()));
+    return names_.of(op.getResult());
+  }
+
+  void write_by_groups(warp::MmaOp first) {
+    std::vector<std::string> terms;
+    for (Operation* op = first; op && (op == first || joins_group(*op)); op = op->getNextNode()) {
+      if (auto zeros = dyn_cast<warp::ZerosOp>(op)) write(zeros);
+      if (auto mma = dyn_cast<warp::MmaOp>(op))
+        terms.push_back(fmt::format("term({}, {})", begin_sum(mma), operands(mma)));
+    }
+    if (terms.size() == 1) return line("group_mma({});", terms.front());
+    call("group_mma(", terms);
+  }
+
   void write(warp::MmaOp op) {
+    if (op.getByGroups()) return write_by_groups(op);
     if (op.getNewScale()) {
       bool alone = op.getAcc().getDefiningOp<warp::ZerosOp>() && op.getAcc().hasOneUse();
       line("{}auto {} = product_nt({}{});", is_accumulator(op.getResult()) ? "" : "const ", declare(op.getResult()),
            alone ? "" : expr(op.getAcc()) + ", ", operands(op));
       return;
     }
-    if (accumulates_in_place(op))
-      names_.alias(op.getResult(), op.getAcc());
-    else
-      line("auto {} = {};", declare(op.getResult()), expr(op.getAcc()));
     const char* function = op.getInScale() ? "accumulate" : op.getSameScale() ? "mma_same_scale" : "mma_nt";
-    line("{}({}, {});", function, names_.of(op.getResult()), operands(op));
+    const std::string sum = begin_sum(op);
+    line("{}({}, {});", function, sum, operands(op));
   }
 
   void write(warp::ColumnDotsOp op) {

@@ -299,9 +299,11 @@ class KernelBuilder {
     const std::pair<Stored, Ahead> choices[] = {
         {Stored::exponentials, most}, {Stored::exponentials, least}, {Stored::exponentials, Ahead::inputs},
         {Stored::activations, most},  {Stored::activations, least},  {Stored::sums, most},
-        {Stored::sums, least},        {Stored::contractions, most},  {Stored::contractions, least}};
+        {Stored::sums, least},        {Stored::factors, most},       {Stored::factors, least},
+        {Stored::contractions, most}, {Stored::contractions, least}};
+    auto is_for_wide = [](Stored stored) { return stored == Stored::exponentials || stored == Stored::factors; };
     for (auto [stored, ahead] : choices)
-      if ((is_wide() || stored != Stored::exponentials) && fits(stored, ahead)) return;
+      if ((is_wide() || !is_for_wide(stored)) && fits(stored, ahead)) return;
   }
 
   // Registers of wide heads are short, and a load takes fewer than computing again. (An H200, 8,4096,32,128 and

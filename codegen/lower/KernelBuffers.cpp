@@ -88,7 +88,7 @@ void KernelBuffers::plan_rings(bool early) {
     bool once = placement_.phases() > 1 && placement_.of(value).last_phase == 0;
     int stages = crew_.teams > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
     bool exchanged = crew_.teams > 1 && type.getElementTypeBitWidth() == 16;
-    int64_t bytes = exchanged ? warp::exchanged_bytes(type) : warp::shared_bytes(type);
+    int64_t bytes = warp::ring_bytes(type, exchanged);
     bool early_ring = early && placement_.of(value).last_phase == 0;
     auto* space = reserve(input.getSym().str() + "_ring", stages * bytes, 0,
                           crew_.teams > 1 && !early_ring ? placement_.of(value).last_phase : placement_.phases());

@@ -103,8 +103,15 @@ static bool is_elementwise(Operation* op) {
              chunk::KeepValidOp>(op);
 }
 
+// Rounded for no contraction (Factors.h).
+static bool is_rounded_to_be_kept(Operation* op) {
+  return isa<chunk::RoundOp>(op) &&
+         llvm::all_of(op->getUsers(), [](Operation* user) { return isa<chunk::WidenOp>(user); });
+}
+
 // Other slab values are computed again.
 bool Placement::is_stored(Operation* op) const {
+  if (is_rounded_to_be_kept(op)) return stored_ >= Stored::factors;
   if (isa<chunk::CumsumOp>(op)) return stored_ >= Stored::sums;
   if (isa<chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp>(op)) return stored_ >= Stored::activations;
   if (isa<chunk::ExpOp, chunk::Exp2Op>(op)) return stored_ == Stored::exponentials;
@@ -120,6 +127,7 @@ Placement::Placement(chunk::ProgramOp program, int warps, Stored stored, bool te
   else
     assign_phases(body);
   delay_slabs(body);
+  if (teams && program.getPlain()) delay_matrices(body);
   assign_matrices(body, warps);
   shares_ = teams && fits_shares(body);
   if (shares_) find_held(body);
@@ -257,6 +265,20 @@ void Placement::assign_phases_of_teams(Block& body) {
   }
 }
 
+// Matrices of inputs that are only read with those made of the states are made beside them: their place in shared
+// memory is needed for less long.
+void Placement::delay_matrices(Block& body) {
+  for (Operation& op : llvm::reverse(body)) {
+    if (of(&op).owner != Owner::matrix || of(&op).phase >= first_of_rows_ || op.getNumResults() != 1) continue;
+    const bool late = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation* user) {
+      return of(user).phase - crosses(op.getResult(0), user) >= first_after_rows_;
+    });
+    if (!late) continue;
+    ops_[&op].phase = ops_[&op].last_phase = first_after_rows_;
+    places_[op.getResult(0)].phase = places_[op.getResult(0)].last_phase = first_after_rows_;
+  }
+}
+
 // Registers hold two states and their operands of narrow heads. (An H200, 8,4096,32,128, both passes: 4.37 ms one state
 // after the other, 4.98 at once, where 344 bytes of them spill.)
 bool Placement::takes_both_at_once() const { return both_together_ && extent(Axis::key) <= warp::kNarrowKeys; }
@@ -273,6 +295,7 @@ bool Placement::are_independent(Block& body) const {
 void Placement::delay_slabs(Block& body) {
   for (Operation& op : llvm::reverse(body)) {
     if (op.getNumResults() == 0 || of(&op).owner != Owner::slab || op.use_empty()) continue;
+    if (is_rounded_to_be_kept(&op)) continue;
     int phase = phases_;
     for (Operation* user : op.getUsers()) {
       bool local = of(user).owner == Owner::slab && !crosses(op.getResult(0), user);

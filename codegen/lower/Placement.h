@@ -28,8 +28,9 @@ struct Place {
 };
 
 // Of the slab values that a later phase reads again, those that are kept in shared memory: contractions always, also
-// running sums, also activations, which take several times as long as a load, or also exponentials.
-enum class Stored { contractions, sums, activations, exponentials };
+// what was rounded for that (Factors.h), also running sums, also activations, which take several times as long as a
+// load, or also exponentials.
+enum class Stored { contractions, factors, sums, activations, exponentials };
 
 class Placement {
  public:
@@ -74,6 +75,7 @@ class Placement {
   void assign_phases_of_teams(mlir::Block& body);
   void place(mlir::Operation* op, int phase);
   bool are_independent(mlir::Block& body) const;
+  void delay_matrices(mlir::Block& body);
   void delay_slabs(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);

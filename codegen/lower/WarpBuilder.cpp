@@ -406,7 +406,7 @@ static chunk::ConstantOp number(Value x) {
 Value WarpBuilder::times_unit(Value result) {
   if (!unit_) return tile(result);
   auto product = result.getDefiningOp<chunk::MulOp>();
-  if (power_going_out(product)) return tile(result);
+  if (power_going_out(product) || shared_going_out(product)) return tile(result);
   auto factor = factor_going_out(result);
   return create<warp::TimesUnitOp>(tile(factor ? product.getX() : result), unit_, /*over=*/false, /*of_state=*/false,
                                    factor);
@@ -440,6 +440,26 @@ chunk::Exp2Op WarpBuilder::power_going_out(chunk::MulOp product) const {
       return power;
   }
   return {};
+}
+
+// What several gradients are multiplied by last, and nothing else: it takes the unit for all of them. Null if there is
+// none, or it is there already.
+Value WarpBuilder::shared_going_out(chunk::MulOp product) const {
+  if (!unit_ || owner_ != Owner::slab || !goes_out(product)) return {};
+  for (Value x : product->getOperands()) {
+    if (is_source(x) || x.hasOneUse() || buffers_.find(x) || x.getType() != product.getType()) continue;
+    if (llvm::all_of(x.getUsers(), [&](Operation* user) { return goes_out(dyn_cast<chunk::MulOp>(user)); })) return x;
+  }
+  return {};
+}
+
+Value WarpBuilder::shared_times_unit(Value shared) {
+  Value& found = powers_[shared.getDefiningOp()];
+  if (!found) {
+    Value x = tile(shared);
+    found = create<warp::TimesUnitOp>(x, unit_, /*over=*/false, /*of_state=*/false, FloatAttr());
+  }
+  return found;
 }
 
 Value WarpBuilder::power_times_unit(chunk::Exp2Op power) {
@@ -539,6 +559,20 @@ chunk::ColumnDotsOp WarpBuilder::dots_beside_rows(Operation* sum) const {
   return {};
 }
 
+// Whether warps read an operand that teams have made in groups of four, as pays for wide heads: each by itself would
+// read all of it. What is made of a state, few columns by many steps, only where all warps meet anyway: by itself such
+// a product takes longer. (An H200, 8,4096,32,128, both passes: 4.05 instead of 4.22 ms backward, then 3.97 forward;
+// with what forward kernels make of a state by groups, too, 4.05.)
+bool WarpBuilder::goes_by_groups(Value accumulator, const Operand& x, const Operand& y, bool y_transposed) {
+  auto buffer = y.tile.getDefiningOp<warp::BufferOp>();
+  if (!isa<VectorType>(x.tile.getType())) return false;
+  if (owner_ != Owner::rows || crew_.teams == 1 || crew_.row_warps % 4 || !program_.getPlain() || !buffer) return false;
+  auto type = cast<MemRefType>(y.tile.getType());
+  const int64_t keys = program_.getKeyDim(), columns = cast<ShapedType>(accumulator.getType()).getDimSize(1);
+  return keys > warp::kNarrowKeys && type.getElementTypeBitWidth() == 16 && type.getDimSize(1) == keys && !y.column &&
+         columns % warp::group_columns(y_transposed) == 0 && (y_transposed || crew_.rounds == 1);
+}
+
 Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   Operand x = operand(op.getX(), op.getXDim() == 1), y = operand(op.getY(), op.getYDim() == 1);
   bool x_shared = isa<MemRefType>(x.tile.getType()), y_shared = isa<MemRefType>(y.tile.getType());
@@ -552,7 +586,8 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   bool as_it_is = is_product(op), on_sum = carries_scale(accumulator);
   bool in_scale = !as_it_is && rounded_.contains(accumulator) && rounded && warp::has_scale(rounded);
   Value sum = create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
-                                  x_transposed, y_transposed, in_scale, as_it_is && on_sum, as_it_is && !on_sum);
+                                  x_transposed, y_transposed, in_scale, as_it_is && on_sum, as_it_is && !on_sum,
+                                  goes_by_groups(accumulator, x, y, y_transposed));
   if (on_sum || as_it_is) scaled_.insert(sum);
   if (in_scale) rounded_.insert(sum);
   return sum;
@@ -726,8 +761,10 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::SubOp) { return binary(op, "sub"); })
       .Case([&](chunk::MulOp x) -> Value {
         auto power = power_going_out(x);
-        if (!power) return binary(op, "mul");
-        return call("mul", {tile(x.getX() == power ? x.getY() : x.getX()), power_times_unit(power)}, type);
+        Value last = power ? power.getResult() : shared_going_out(x);
+        if (!last) return binary(op, "mul");
+        Value other = tile(x.getX() == last ? x.getY() : x.getX());
+        return call("mul", {other, power ? power_times_unit(power) : shared_times_unit(last)}, type);
       })
       .Default([&](Operation*) { return function(op->getName().stripDialect()); });
 }

@@ -119,7 +119,10 @@ class WarpBuilder {
   mlir::FloatAttr factor_going_out(mlir::Value result) const;
   chunk::Exp2Op power_going_out(chunk::MulOp product) const;
   mlir::Value power_times_unit(chunk::Exp2Op power);
+  mlir::Value shared_going_out(chunk::MulOp product) const;
+  mlir::Value shared_times_unit(mlir::Value shared);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
+  bool goes_by_groups(mlir::Value accumulator, const Operand& x, const Operand& y, bool y_transposed);
   mlir::Value columns_of_share(mlir::Value value);
   mlir::Value column_dots(chunk::ColumnDotsOp op, mlir::Value rows = {});
   chunk::ColumnDotsOp dots_beside_rows(mlir::Operation* sum) const;

@@ -16,6 +16,7 @@ class TeamRules {
     bool over_rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
     if (op->getParentOfType<TeamOp>() && is_of_rows(op))
       return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
+    if (auto mma = dyn_cast<MmaOp>(op); mma && mma.getByGroups() && failed(verify_groups(mma))) return failure();
     if (rounds() == 1 && isa<PrepareOp, ClaimOp, PublishOp, AwaitOp, ReleaseOp>(op))
       return op->emitOpError("belongs in a kernel of 2 rounds");
     if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
@@ -73,6 +74,15 @@ class TeamRules {
   }
 
   static bool is_over_rounds(Operation* op) { return isa<PrepareOp, AgainOp>(op) || is_loop_over_rounds(op); }
+
+  // All warps of value rows are there, in groups of four.
+  LogicalResult verify_groups(MmaOp mma) const {
+    auto loop = mma->getParentOfType<LoopOp>();
+    if (loop && loop.getOver() == "round" && !mma->getParentOfType<TeamOp>() && row_warps(kernel_) % 4 == 0)
+      return success();
+    return mma.emitOpError(
+        "by groups belongs in the loop over a round of a kernel whose warps of value rows 4 divides");
+  }
 
   // Where teams go ahead no barrier is of all warps, and theirs end early.
   LogicalResult verify_ahead(Operation* op) const {

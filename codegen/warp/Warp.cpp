@@ -26,17 +26,22 @@ void WarpDialect::initialize() {
       >();
 }
 
-int64_t shared_bytes(MemRefType tile) {
-  int64_t element = tile.getElementTypeBitWidth() / 8;
-  if (tile.getRank() == 1) return tile.getDimSize(0) * element;
-  return tile.getDimSize(0) * (tile.getDimSize(1) + kRowPadding) * element;
+static int64_t padded_bytes(MemRefType tile) {
+  return tile.getDimSize(0) * (tile.getDimSize(1) + kRowPadding) * tile.getElementTypeBitWidth() / 8;
 }
 
-int64_t exchanged_bytes(MemRefType tile) { return tile.getNumElements() * tile.getElementTypeBitWidth() / 8; }
+int64_t ring_bytes(MemRefType tile, bool exchanged) {
+  return exchanged ? tile.getNumElements() * tile.getElementTypeBitWidth() / 8 : padded_bytes(tile);
+}
+
+int64_t shared_bytes(MemRefType tile) {
+  if (tile.getRank() == 1) return tile.getDimSize(0) * tile.getElementTypeBitWidth() / 8;
+  if (tile.getElementTypeBitWidth() > 16) return padded_bytes(tile);
+  return tile.getNumElements() / 16 * (16 + 1) * 2;  // in pieces of 16 rows by 8 columns, a row's bytes apart
+}
 
 int64_t shared_bytes(RingOp ring) {
-  auto tile = cast<MemRefType>(ring.getType());
-  return static_cast<int64_t>(ring.getStages()) * (ring.getExchanged() ? exchanged_bytes(tile) : shared_bytes(tile));
+  return static_cast<int64_t>(ring.getStages()) * ring_bytes(cast<MemRefType>(ring.getType()), ring.getExchanged());
 }
 
 int64_t shared_bytes(StagedOp staged) {
@@ -282,6 +287,23 @@ LogicalResult WidenOverOp::verify() {
 
 LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]); }
 
+int64_t group_columns(bool transposed) { return transposed ? 128 : 16; }
+
+static LogicalResult verify_by_groups(MmaOp op) {
+  auto buffer = op.getY().getDefiningOp<BufferOp>();
+  const bool has_scales = op.getXScale() || op.getYScale() || has_scale(op.getX()) || op.getInScale() ||
+                          op.getSameScale() || op.getNewScale() || (buffer && (buffer.getScale() || buffer.getSlabs()));
+  if (!isa<VectorType>(op.getX().getType()) || !buffer || op.getYColumn() || has_scales)
+    return op.emitOpError("by groups takes x in registers and a whole buffer, without scales");
+  auto acc = shape_of(op.getAcc());
+  if (element_of(op.getY()).getIntOrFloatBitWidth() != 16 || acc[0] != 16 ||
+      acc[1] % group_columns(op.getYTransposed()))
+    return op.emitOpError() << "by groups makes 16 rows by multiples of " << group_columns(op.getYTransposed())
+                            << " of operands of 16 bits, not " << op.getAcc().getType() << " of "
+                            << op.getY().getType();
+  return success();
+}
+
 LogicalResult MmaOp::verify() {
   auto x = shape_of(getX()), acc = shape_of(getAcc());
   llvm::SmallVector<int64_t> y(shape_of(getY()));
@@ -299,7 +321,7 @@ LogicalResult MmaOp::verify() {
   if (kx != ky) return emitOpError("contracts ") << kx << " with " << ky << " elements";
   if (acc[0] != m || acc[1] != n)
     return emitOpError("makes ") << m << "x" << n << ", the accumulator is " << getAcc().getType();
-  return success();
+  return getByGroups() ? verify_by_groups(*this) : success();
 }
 
 //===- Shared memory ---------------------------------------------------------------------------------------------===//

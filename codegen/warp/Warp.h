@@ -26,7 +26,7 @@ constexpr int64_t kSlotMbarriers = 16;
 inline constexpr size_t kMaxOperations = 40000;  // of a kernel
 
 inline constexpr int kSharedSpace = 3;
-inline constexpr int kRowPadding = 8;  // elements after each row of a shared tile: no bank conflicts
+inline constexpr int kRowPadding = 8;  // elements after each row of a shared tile of f32, or of a ring
 
 bool is_in_strips(llvm::StringRef function);  // whether a call may be there
 
@@ -43,8 +43,9 @@ int64_t team_warps(KernelOp kernel);
 // Of so many keys registers hold both states of a backward kernel, operands made of them and where tensors lie.
 constexpr int64_t kNarrowKeys = 64;
 
-int64_t round_chunks(KernelOp kernel);  // one for each team of a cluster's blocks
-bool goes_again(KernelOp kernel);       // whether its teams prepare some rounds again
+int64_t round_chunks(KernelOp kernel);   // one for each team of a cluster's blocks
+bool goes_again(KernelOp kernel);        // whether its teams prepare some rounds again
+int64_t group_columns(bool transposed);  // that contractions by groups make a multiple of
 
 // Of a block's shared memory: a slot for each of them and of the rounds at once, behind what is the teams' for all.
 int64_t slot_bytes(KernelOp kernel);
@@ -53,11 +54,11 @@ bool is_of_team(mlir::Value shared);   // whether a ring, buffer or floats lie i
 
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(mlir::MemRefType tile);
-int64_t exchanged_bytes(mlir::MemRefType tile);  // without padding
-int64_t shared_bytes(RingOp ring);               // of all its stages
-int64_t shared_bytes(StagedOp staged);           // whose rows are not padded
-bool has_scale(mlir::Value operand);             // of its own: one that was rounded with it, or a buffer
-bool has_scale(RoundOp round);                   // beside its result
-int64_t scale_bytes(BufferOp buffer);            // of its scale, or of one for each slab of 16 rows or columns
+int64_t ring_bytes(mlir::MemRefType tile, bool exchanged);  // of one stage
+int64_t shared_bytes(RingOp ring);                          // of all its stages
+int64_t shared_bytes(StagedOp staged);                      // whose rows are not padded
+bool has_scale(mlir::Value operand);                        // of its own: one that was rounded with it, or a buffer
+bool has_scale(RoundOp round);                              // beside its result
+int64_t scale_bytes(BufferOp buffer);  // of its scale, or of one for each slab of 16 rows or columns
 
 }  // namespace wkvc::warp

@@ -582,17 +582,19 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
   let description = [{
     `in_scale`: x, a register tile with a scale, is brought to the scale that acc carries. What that loses does not count
     beside a sum that was rounded in its scale. `same_scale`: acc carries the product of the operands' scales. `new_scale`:
-    the result does, acc carries none.
+    the result does, acc carries none. `by_groups`: four warps with rows of their own read y together, which no scale goes
+    with and which teams have made.
   }];
   let arguments = (ins Warp_Tile32:$acc, Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale,
                        Optional<F32>:$y_scale, Optional<Index>:$y_column, UnitAttr:$x_transposed,
                        UnitAttr:$y_transposed, UnitAttr:$in_scale, UnitAttr:$same_scale,
-                       UnitAttr:$new_scale);
+                       UnitAttr:$new_scale, UnitAttr:$by_groups);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
     $acc `,` $x (`x_transposed` $x_transposed^)? (`x_scale` $x_scale^)? `,` $y (`[` $y_column^ `]`)?
     (`y_transposed` $y_transposed^)? (`y_scale` $y_scale^)? (`in_scale` $in_scale^)?
-    (`same_scale` $same_scale^)? (`new_scale` $new_scale^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
+    (`same_scale` $same_scale^)? (`new_scale` $new_scale^)? (`by_groups` $by_groups^)? attr-dict
+    `:` type($acc) `,` type($x) `,` type($y)
   }];
   let hasVerifier = 1;
 }

@@ -12,6 +12,7 @@
 #include "wkvc/common/diagonal_dot.h"
 #include "wkvc/common/elementwise.h"
 #include "wkvc/common/global.h"
+#include "wkvc/common/group_mma.h"
 #include "wkvc/common/guard.h"
 #include "wkvc/common/inverse.h"
 #include "wkvc/common/levels.h"

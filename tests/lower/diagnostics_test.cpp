@@ -309,7 +309,7 @@ TEST(Teams, AheadAreOfWarpsThatABlockHas) {
   };
   expect_contains(error(1, 64, 64), "--rounds 2: rounds are of a chunk for each of several teams: give --teams, too");
   expect_contains(error(15, 64, 64), "would have 34 warps, 30 of them to prepare chunks; a block has at most 32");
-  expect_contains(error(6, 64, 64), "for 6 teams, the budget is 232448; use --rounds 1, fewer --teams");
+  expect_contains(error(7, 64, 64), "for 7 teams, the budget is 232448; use --rounds 1, fewer --teams");
   // Summaries have more rows; where they leave no warps for teams they do without.
   config.teams = 3;
   config.key_dim = config.value_dim = 0;

@@ -3,6 +3,7 @@
 
 #include "codegen/passes.h"
 #include "dsl/builtin.h"
+#include "tests/count.h"
 #include "tests/lower/compare.h"
 #include "tests/lower/recurrences.h"
 
@@ -50,6 +51,18 @@ TEST_P(Gradient, OfMildDecays) {
 TEST_P(Gradient, OfBatchesAndHeads) { expect_gradients(GetParam(), backward(16), {2, 20, 3}, {-0.01, -0.2}); }
 
 TEST_P(Gradient, OfF16Operands) { expect_gradients(GetParam(), backward(16, "f16"), {1, 40, 1}, {-0.01, -0.2}); }
+
+// What gradients of wide heads are multiplied by last is made of one factor that is kept.
+TEST(PlainGradient, OfFactorsThatAreKept) {
+  Config config = backward(16, "f16");
+  config.scales = "guarded";
+  config.key_dim = 80;
+  config.backward_teams = 2;
+  const std::string text = dump_after(source_from(rec_text(rwkv7(), config)), "factors", config);
+  EXPECT_EQ(count(text, "chunk.reciprocal"), 1u);
+  for (const Definition& definition : {rwkv7(), rwkv7_logw(), rwkv6()})
+    expect_gradients(definition, config, {1, 40, 1}, {-0.01, -0.2, -0.87});
+}
 
 // Decays factored as if they were moderate, which these are.
 TEST(PlainGradient, OfModerateDecays) {

@@ -153,6 +153,33 @@ TEST(Teams, OfBackwardKernelsFreeTheirInputs) {
   }
 }
 
+// Warps read what teams have made of wide heads in groups of four; what gradients are multiplied by last is kept.
+TEST(Teams, OfWideHeadsReadBack) {
+  Config config;
+  config.pass = "both";
+  config.scales = "guarded";
+  config.saved = "f16";
+  config.key_dim = config.value_dim = 128;
+  config.teams = config.backward_teams = config.rounds = 2;
+  const Source rec = source_from(rec_text(rwkv7(), config));
+  const std::string cuda = lower_to(rec, Stage::cuda, config);
+  EXPECT_EQ(lower_to(source_from(lower_to(rec, Stage::warp, config)), Stage::cuda, {}), cuda);
+  EXPECT_EQ(lower_to(source_from(lower_to(rec, Stage::chunk, config)), Stage::cuda, config), cuda);
+  const auto count_in = [&](const char* kernel, const char* part) {
+    const std::size_t begin = cuda.find(std::string("WKVC_KERNEL(rwkv7_") + kernel + ",");
+    const std::string text = cuda.substr(begin, cuda.find("\n}\n", begin) - begin);
+    return count(text, part);
+  };
+  // Forward what updates the state, backward also what is made of it.
+  EXPECT_EQ(count_in("forward", "group_mma("), 1u);
+  EXPECT_EQ(count_in("backward", "group_mma("), 4u);
+  EXPECT_EQ(count_in("forward_scaled", "group_mma("), 0u);
+  EXPECT_EQ(count_in("forward", "block.before_async_reads();"), 1u);
+  EXPECT_EQ(count_in("backward", "block.before_async_reads();"), 1u);
+  EXPECT_EQ(count_in("backward", "reciprocal("), 1u);
+  EXPECT_EQ(count_in("backward", "= cumsum("), 1u);  // not again where gradients are finished
+}
+
 TEST(Teams, OfBackwardKernelsReadBack) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
     Config config;

@@ -65,6 +65,14 @@ Values normal(long long count, unsigned seed) {
   return values;
 }
 
+Values transposed(const Values& x, int rows, int columns) {
+  Values y(x.size());
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < columns; ++j) y[j * rows + i] = x[i * columns + j];
+  }
+  return y;
+}
+
 Values uniform(long long count, double low, double high, unsigned seed) {
   std::mt19937 engine(seed);
   std::uniform_real_distribution<double> distribution(low, high);

@@ -26,5 +26,6 @@ double relative_error(const Values& x, const Values& reference);
 Values normal(long long count, unsigned seed);
 Values uniform(long long count, double low, double high, unsigned seed);
 Values rounded(DType dtype, Values values);
+Values transposed(const Values& x, int rows, int columns);
 
 }  // namespace wkvc::test

@@ -17,14 +17,6 @@ using Sizes = std::tuple<int, int, int>;
 
 class Mma : public testing::TestWithParam<std::tuple<Operands, Sizes>> {};
 
-Values transposed(const Values& x, int rows, int columns) {
-  Values y(x.size());
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < columns; ++j) y[j * rows + i] = x[i * columns + j];
-  }
-  return y;
-}
-
 TEST_P(Mma, MatchesDoubles) {
   const auto& [operands, sizes] = GetParam();
   const auto [m, n, k] = sizes;

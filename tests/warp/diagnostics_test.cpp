@@ -120,6 +120,23 @@ const Case lines[] = {
      "contracts 32 with 16 elements"},
     {"MmaAccumulator", "%0 = warp.mma %t, %t, %t : vector<16x32xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
      "makes 16x16, the accumulator is"},
+    {"MmaByGroupsOfARing",
+     "%z = warp.zeros : vector<16x16xf32>\n%w = warp.load %k : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n"
+     "%0 = warp.mma %z, %w, %k by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
+     "by groups takes x in registers and a whole buffer, without scales"},
+    {"MmaByGroupsOfF32",
+     "%z = warp.zeros : vector<16x16xf32>\n"
+     "%0 = warp.mma %z, %t, %x by_groups : vector<16x16xf32>, vector<16x32xf32>, memref<16x32xf32, 3>\n",
+     "by groups makes 16 rows by multiples of 16 of operands of 16 bits"},
+    {"MmaByGroupsOfFewColumns",
+     "%w = warp.round %square : vector<16x16xf32> -> vector<16x16xbf16>\n"
+     "%0 = warp.mma %t, %w, %k_early y_transposed by_groups : vector<16x32xf32>, vector<16x16xbf16>, "
+     "memref<16x32xbf16, 3>\n",
+     "by groups makes 16 rows by multiples of 128 of operands of 16 bits"},
+    {"MmaByGroupsWithoutTeams",
+     "%w = warp.round %t : vector<16x32xf32> -> vector<16x32xbf16>\n"
+     "%0 = warp.mma %square, %w, %k_early by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
+     "by groups belongs in the loop over a round of a kernel whose warps of value rows 4 divides"},
     {"CopyOfABuffer", "warp.copy %x ahead 1 : memref<16x32xf32, 3>\n", "needs a ring"},
     {"CopyBehind", "warp.copy %k_ring ahead -1 : memref<16x32xbf16, 3>\n", "ahead is -1; expected 0 to 120"},
     {"CurrentOfABuffer", "%0 = warp.current %x : memref<16x32xf32, 3>\n", "needs a ring"},

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wkvc/abi.h"
-#include "wkvc/common/exchanged.h"
+#include "wkvc/common/ring_tile.h"
 #include "wkvc/common/slabs.h"
 
 namespace wkvc {
@@ -25,6 +25,10 @@ struct BlockBase {
 
   template <class T, int R, int C>
   WKVC_INLINE Shared<T, R, C> shared(int offset) const {
+    return {reinterpret_cast<T*>(memory + offset)};
+  }
+  template <class T, int R, int C>
+  WKVC_INLINE Padded<T, R, C> padded(int offset) const {
     return {reinterpret_cast<T*>(memory + offset)};
   }
   template <class T, int R, int C>

@@ -143,16 +143,6 @@ WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, i
   });
 }
 
-// Elements from one row of a tile to the next.
-template <class T, int R, int C, int LD>
-WKVC_INLINE constexpr int row_length(const Shared<T, R, C, LD>&) {
-  return LD;
-}
-template <class T, int R, int C, int W>
-WKVC_INLINE constexpr int row_length(const ExchangedColumns<T, R, C, W>&) {
-  return W;
-}
-
 template <class Tile, class T, int R, int C>
 WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, int valid, const PiecePlaces<Tile>& places,
                             bool aligned) {

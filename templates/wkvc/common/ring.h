@@ -17,9 +17,6 @@ WKVC_INLINE int valid_rows(long long tokens, int chunk) {
   return chunk < whole ? C : chunk == whole ? static_cast<int>(tokens % C) : 0;
 }
 
-template <class T, int R, int C>
-using Padded = Shared<T, R, C>;
-
 // `Stages` tiles one after the other, Padded or Exchanged; chunk c lives in tile c mod Stages.
 template <class T, int R, int C, int Stages, template <class, int, int> class Layout = Padded>
 struct Ring {

@@ -1,22 +1,43 @@
-// Views of tiles in shared memory. Rows are padded by 8 elements, which leaves ldmatrix and float2 without bank
-// conflicts. Loads and stores take care of the lanes of one warp; between warps the caller needs a barrier.
+// Views of tiles in shared memory, which no access of the lanes finds in conflicting banks. Rows of f32 are padded by 8
+// elements. Elements of 16 bits lie in pieces of 16 rows by 8 columns, whose rows follow each other, as ldmatrix and
+// the descriptors of wgmma take them; with 16 bytes after each piece. Loads and stores take care of the lanes of one
+// warp; between warps the caller needs a barrier.
 #pragma once
 
 #include "wkvc/common/scaled.h"
 
 namespace wkvc {
 
-template <class T, int R, int C, int LD = C + 8>
+// Columns of a piece, and elements from its first one to that of the next piece.
+template <class T>
+inline constexpr int kPiece = 16 / static_cast<int>(sizeof(T));
+template <class T>
+inline constexpr int kPieceStride = (16 + 1) * kPiece<T>;
+
+template <class T>
+inline constexpr bool lies_in_pieces = sizeof(T) == 2;
+
+// Elements from one row to the next; of tiles in pieces, from 16 rows to the next 16.
+template <class T, int C>
+inline constexpr int kStride = lies_in_pieces<T> ? C / kPiece<T> * kPieceStride<T> : C + 8;
+
+template <class T, int R, int C, int LD = kStride<T, C>>
 struct Shared {
   using Element = T;
   static constexpr int kRows = R;
   static constexpr int kColumns = C;
-  static constexpr int ld = LD;
-  static constexpr int bytes = R * LD * static_cast<int>(sizeof(T));
+  static constexpr int bytes = (lies_in_pieces<T> ? R / 16 : R) * LD * static_cast<int>(sizeof(T));
 
   T* data;
 
-  WKVC_INLINE T* at(int row, int column) const { return data + row * LD + column; }
+  WKVC_INLINE T* at(int row, int column) const {
+    if constexpr (lies_in_pieces<T>) {
+      const int in_piece = row % 16 * kPiece<T> + column % kPiece<T>;
+      return data + (row / 16 * LD + column / kPiece<T> * kPieceStride<T> + in_piece);
+    } else {
+      return data + row * LD + column;
+    }
+  }
   template <int N>
   WKVC_INLINE Shared<T, R, N, LD> cols(int first) const {
     return {at(0, first)};
@@ -39,7 +60,7 @@ struct Transposed {
 
 // A shared tile and, elsewhere in shared memory, its scale. Warps that own slabs of one tile store the slabs' data and
 // let one of them call store_scale.
-template <class T, int R, int C, int LD = C + 8>
+template <class T, int R, int C, int LD = kStride<T, C>>
 struct ScaledShared {
   Shared<T, R, C, LD> view;
   float* scale;
@@ -67,6 +88,13 @@ WKVC_INLINE Scaled<Transposed<Shared<T, R, C, LD>>> trans(const Scaled<Shared<T,
   return {trans(x.data), x.scale};
 }
 
+// Block (i, j): where its pieces begin that lie one after the other, at(row, column).
+template <class T, int R, int C, int LD>
+WKVC_INLINE auto pieces_of_block(const Shared<T, R, C, LD>& x, int i, int j) {
+  T* const block = x.at(16 * i, 16 * j);
+  return [block](int row, int column) WKVC_INLINE_LAMBDA { return Shared<T, R, C, LD>{block}.at(row, column); };
+}
+
 // One block of an operand, wherever it lives.
 template <class T, int R, int C>
 WKVC_INLINE Fragment<T> operand_block(const Tile<T, R, C>& x, int i, int j) {
@@ -74,11 +102,17 @@ WKVC_INLINE Fragment<T> operand_block(const Tile<T, R, C>& x, int i, int j) {
 }
 template <class T, int R, int C, int LD>
 WKVC_INLINE Fragment<T> operand_block(const Shared<T, R, C, LD>& x, int i, int j) {
-  return fragment::load(static_cast<const T*>(x.at(16 * i, 16 * j)), LD);
+  if constexpr (lies_in_pieces<T>)
+    return fragment::load_at<T>(pieces_of_block(x, i, j));
+  else
+    return fragment::load(static_cast<const T*>(x.at(16 * i, 16 * j)), LD);
 }
 template <class T, int R, int C, int LD>
 WKVC_INLINE Fragment<T> operand_block(const Transposed<Shared<T, R, C, LD>>& x, int i, int j) {
-  return fragment::load_transposed(static_cast<const T*>(x.view.at(16 * j, 16 * i)), LD);
+  if constexpr (lies_in_pieces<T>)
+    return fragment::load_transposed_at<T>(pieces_of_block(x.view, j, i));
+  else
+    return fragment::load_transposed(static_cast<const T*>(x.view.at(16 * j, 16 * i)), LD);
 }
 
 // The same as B operand.
@@ -88,11 +122,17 @@ WKVC_INLINE fragment::Columns<T> column_block(const Tile<T, R, C>& x, int i, int
 }
 template <class T, int R, int C, int LD>
 WKVC_INLINE fragment::Columns<T> column_block(const Shared<T, R, C, LD>& x, int i, int j) {
-  return fragment::load_columns(static_cast<const T*>(x.at(16 * i, 16 * j)), LD);
+  if constexpr (lies_in_pieces<T>)
+    return fragment::load_columns_at<T>(pieces_of_block(x, i, j));
+  else
+    return fragment::columns(operand_block(x, i, j));
 }
 template <class T, int R, int C, int LD>
 WKVC_INLINE fragment::Columns<T> column_block(const Transposed<Shared<T, R, C, LD>>& x, int i, int j) {
-  return fragment::load_columns_transposed(static_cast<const T*>(x.view.at(16 * j, 16 * i)), LD);
+  if constexpr (lies_in_pieces<T>)
+    return fragment::load_columns_transposed_at<T>(pieces_of_block(x.view, j, i));
+  else
+    return fragment::columns(operand_block(x, i, j));
 }
 
 // A tile in registers that is a B operand alone. Tiles lie as A operands are read, and to move their registers takes
@@ -141,15 +181,30 @@ WKVC_INLINE Scaled<Tile<T, C, R>> load_transposed(const ScaledShared<T, R, C, LD
 }
 
 template <class T, int R, int C, int LD>
+WKVC_INLINE void store_block(const Shared<T, R, C, LD>& to, int i, int j, const Fragment<T>& x) {
+  if constexpr (lies_in_pieces<T>)
+    fragment::store_at<T>(pieces_of_block(to, i, j), x);
+  else
+    fragment::store(to.at(16 * i, 16 * j), LD, x);
+}
+template <class T, int R, int C, int LD>
+WKVC_INLINE void store_block_transposed(const Shared<T, R, C, LD>& to, int i, int j, const Fragment<T>& x) {
+  if constexpr (lies_in_pieces<T>)
+    fragment::store_transposed_at<T>(pieces_of_block(to, i, j), x);
+  else
+    fragment::store_transposed(to.at(16 * i, 16 * j), LD, x);
+}
+
+template <class T, int R, int C, int LD>
 WKVC_INLINE void store(const Shared<T, R, C, LD>& to, const Tile<T, R, C>& x) {
   lanes::sync();  // lanes that still read what is overwritten
-  WKVC_EACH_BLOCK(R, C, fragment::store(to.at(16 * i, 16 * j), LD, x.block[i][j]));
+  WKVC_EACH_BLOCK(R, C, store_block(to, i, j, x.block[i][j]));
   lanes::sync();  // lanes that read it next
 }
 template <class T, int R, int C, int LD>
 WKVC_INLINE void store_transposed(const Shared<T, R, C, LD>& to, const Tile<T, C, R>& x) {
   lanes::sync();
-  WKVC_EACH_BLOCK(C, R, fragment::store_transposed(to.at(16 * j, 16 * i), LD, x.block[i][j]));
+  WKVC_EACH_BLOCK(C, R, store_block_transposed(to, j, i, x.block[i][j]));
   lanes::sync();
 }
 

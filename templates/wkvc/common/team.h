@@ -115,7 +115,7 @@ struct Team : BlockBase {
   WKVC_INLINE void claim() const { block_.mbarrier(place_.free()).wait(place_.parity ^ 1); }
   // The slot at hand is prepared, for this block and for others of the cluster.
   WKVC_INLINE void publish() const {
-    if (Slots::kCluster > 1) block_.before_sending();
+    if (Slots::kCluster > 1) block_.before_async_reads();
     barrier();
     if (warp != 0) return;
     block_.mbarrier(place_.prepared()).arrive();

@@ -24,8 +24,9 @@ struct Block : BlockBase {
     ptx::fence_mbarrier_init();
     ptx::cluster_barrier();
   }
-  // To be called by each warp that has written what is sent, before a barrier that the sender waits at.
-  WKVC_INLINE void before_sending() const { ptx::fence_bulk_copies(); }
+  // To be called by each warp that has written what is sent, or what warp groups contract, before a barrier that those
+  // wait at who do that.
+  WKVC_INLINE void before_async_reads() const { ptx::fence_async_reads(); }
   // Copies `Bytes` of this block's shared memory from `offset` on to the same place in that of block `to` of the
   // cluster, and arrives at the mbarrier at the same place there once they are. By one warp.
   template <int Bytes>

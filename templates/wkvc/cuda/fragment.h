@@ -1,4 +1,5 @@
-// One 16x16 block of a register tile, and its ways to and from shared memory (leading dimension `ld`).
+// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 with `ld` elements from row to
+// row, of 16 bits in pieces of 8 columns that lie anywhere.
 #pragma once
 
 #include "wkvc/cuda/layout.h"
@@ -13,38 +14,6 @@ struct Fragment {
 
 namespace fragment {
 
-// ldmatrix and stmatrix read an address from each lane: the 8x8 quarters in the order of the four registers.
-template <class T>
-WKVC_INLINE T* matrix_row(T* block, int ld) {
-  return block + ptx::lane() % 16 * ld + ptx::lane() / 16 * 8;
-}
-// The same with the off-diagonal quarters exchanged: with .trans it reads or writes the transposed block.
-template <class T>
-WKVC_INLINE T* matrix_row_transposed(T* block, int ld) {
-  return block + (ptx::lane() % 8 + ptx::lane() / 16 * 8) * ld + ptx::lane() / 8 % 2 * 8;
-}
-
-template <class T>
-WKVC_INLINE Fragment<T> load(const T* block, int ld) {
-  Fragment<T> x;
-  ptx::ldmatrix(x.unit, matrix_row(block, ld));
-  return x;
-}
-template <class T>
-WKVC_INLINE Fragment<T> load_transposed(const T* block, int ld) {
-  Fragment<T> x;
-  ptx::ldmatrix_trans(x.unit, matrix_row_transposed(block, ld));
-  return x;
-}
-template <class T>
-WKVC_INLINE void store(T* block, int ld, const Fragment<T>& x) {
-  ptx::stmatrix(matrix_row(block, ld), x.unit);
-}
-template <class T>
-WKVC_INLINE void store_transposed(T* block, int ld, const Fragment<T>& x) {
-  ptx::stmatrix_trans(matrix_row_transposed(block, ld), x.unit);
-}
-
 // A block as B operand of a contraction: the registers of each half of its rows side by side, as mma wants them.
 template <class T>
 struct Columns {
@@ -58,43 +27,50 @@ WKVC_INLINE Columns<T> columns(const Fragment<T>& x) {
   return Columns<T>{{x.unit[0], x.unit[2], x.unit[1], x.unit[3]}};
 }
 WKVC_INLINE Columns<f32> columns(const Fragment<f32>& x) { return Columns<f32>{x}; }
-// Reading the quarters in that order costs nothing, moving registers would.
-template <class T>
-WKVC_INLINE Columns<T> load_columns(const T* block, int ld) {
-  Columns<T> x;
-  ptx::ldmatrix(x.unit, matrix_row_transposed(block, ld));
-  return x;
+
+// ldmatrix and stmatrix read an address from each lane, of 8 columns of a row of the block: its 8x8 quarters in the
+// order of the four registers. Where they lie is at(row, column).
+template <class At>
+WKVC_INLINE auto* matrix_row(At at) {
+  return at(ptx::lane() % 16, ptx::lane() / 16 * 8);
 }
-template <class T>
-WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
-  Columns<T> x;
-  ptx::ldmatrix_trans(x.unit, matrix_row(block, ld));
-  return x;
+// The same with the off-diagonal quarters exchanged: with .trans it reads or writes the transposed block.
+template <class At>
+WKVC_INLINE auto* matrix_row_transposed(At at) {
+  return at(ptx::lane() % 8 + ptx::lane() / 16 * 8, ptx::lane() / 8 % 2 * 8);
 }
 
-// The same of blocks of 16-bit elements whose pieces of 8 lie anywhere: at(row, column).
 template <class T, class At>
 WKVC_INLINE Fragment<T> load_at(At at) {
   Fragment<T> x;
-  ptx::ldmatrix(x.unit, at(ptx::lane() % 16, ptx::lane() / 16 * 8));
+  ptx::ldmatrix(x.unit, matrix_row(at));
   return x;
 }
 template <class T, class At>
 WKVC_INLINE Fragment<T> load_transposed_at(At at) {
   Fragment<T> x;
-  ptx::ldmatrix_trans(x.unit, at(ptx::lane() % 8 + ptx::lane() / 16 * 8, ptx::lane() / 8 % 2 * 8));
+  ptx::ldmatrix_trans(x.unit, matrix_row_transposed(at));
   return x;
 }
 template <class T, class At>
+WKVC_INLINE void store_at(At at, const Fragment<T>& x) {
+  ptx::stmatrix(matrix_row(at), x.unit);
+}
+template <class T, class At>
+WKVC_INLINE void store_transposed_at(At at, const Fragment<T>& x) {
+  ptx::stmatrix_trans(matrix_row_transposed(at), x.unit);
+}
+// Reading the quarters in the order of a B operand costs nothing, moving registers would.
+template <class T, class At>
 WKVC_INLINE Columns<T> load_columns_at(At at) {
   Columns<T> x;
-  ptx::ldmatrix(x.unit, at(ptx::lane() % 8 + ptx::lane() / 16 * 8, ptx::lane() / 8 % 2 * 8));
+  ptx::ldmatrix(x.unit, matrix_row_transposed(at));
   return x;
 }
 template <class T, class At>
 WKVC_INLINE Columns<T> load_columns_transposed_at(At at) {
   Columns<T> x;
-  ptx::ldmatrix_trans(x.unit, at(ptx::lane() % 16, ptx::lane() / 16 * 8));
+  ptx::ldmatrix_trans(x.unit, matrix_row(at));
   return x;
 }
 
@@ -126,11 +102,6 @@ WKVC_INLINE Fragment<f32> load_transposed(const float* block, int ld) {
 }
 WKVC_INLINE void store_transposed(float* block, int ld, const Fragment<f32>& x) {
   WKVC_FOR(e, layout::kElements, block[column_of(e) * ld + row_of(e)] = x.unit[e]);
-}
-
-WKVC_INLINE Columns<f32> load_columns(const float* block, int ld) { return columns(load(block, ld)); }
-WKVC_INLINE Columns<f32> load_columns_transposed(const float* block, int ld) {
-  return columns(load_transposed(block, ld));
 }
 
 template <class T>

@@ -198,6 +198,44 @@ WKVC_INLINE void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+// ---- warp groups: c (64 x N, 16 rows of each of four warps) += a (64x16) · b, whose descriptor says where it lies
+// Between what these warps did with their registers before, and what is started next.
+WKVC_INLINE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+WKVC_INLINE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+WKVC_INLINE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+// c: N / 16 blocks in the order of layout.h; b is N x 16, or 16 x N.
+#define WKVC_BLOCK(c)                                                                                               \
+  "+f"((c).unit[0]), "+f"((c).unit[1]), "+f"((c).unit[2]), "+f"((c).unit[3]), "+f"((c).unit[4]), "+f"((c).unit[5]), \
+      "+f"((c).unit[6]), "+f"((c).unit[7])
+#define WKVC_64_NUMBERS                                                                        \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, " \
+  "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, " \
+  "%38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, " \
+  "%56, %57, %58, %59, %60, %61, %62, %63"
+#define WKVC_WGMMA(T)                                                                                        \
+  template <class Block>                                                                                     \
+  WKVC_INLINE void wgmma_n16(Block* c, const u32(&a)[4], u64 b, T) {                                         \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n16k16.f32." #T "." #T                                     \
+                 " {%0, %1, %2, %3, %4, %5, %6, %7}, "                                                       \
+                 "{%8, %9, %10, %11}, %12, 1, 1, 1, 0;"                                                      \
+                 : WKVC_BLOCK(c[0])                                                                          \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                                      \
+  }                                                                                                          \
+  template <class Block>                                                                                     \
+  WKVC_INLINE void wgmma_n128_trans(Block* c, const u32(&a)[4], u64 b, T) {                                  \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." #T "." #T " {" WKVC_64_NUMBERS               \
+                 "}, "                                                                                       \
+                 "{%64, %65, %66, %67}, %68, 1, 1, 1, 1;"                                                    \
+                 : WKVC_BLOCK(c[0]), WKVC_BLOCK(c[1]), WKVC_BLOCK(c[2]), WKVC_BLOCK(c[3]), WKVC_BLOCK(c[4]), \
+                   WKVC_BLOCK(c[5]), WKVC_BLOCK(c[6]), WKVC_BLOCK(c[7])                                      \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                                      \
+  }
+WKVC_WGMMA(f16)
+WKVC_WGMMA(bf16)
+#undef WKVC_WGMMA
+#undef WKVC_64_NUMBERS
+#undef WKVC_BLOCK
+
 // ---- the shared memory of other blocks of the cluster
 WKVC_INLINE u32 address_in_block(u32 shared, int rank) {
   u32 address;
@@ -210,8 +248,9 @@ WKVC_INLINE void bulk_copy(u32 to, u32 from, u32 bytes, u32 mbarrier) {
                "r"(from), "r"(bytes), "r"(mbarrier)
                : "memory");
 }
-// What this thread has written to shared memory comes before bulk copies that are started behind a barrier.
-WKVC_INLINE void fence_bulk_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// What this thread has written to shared memory comes before bulk copies, and reading by warp groups, that are started
+// behind a barrier.
+WKVC_INLINE void fence_async_reads() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 // Without the wait for stores to global memory that a release for the whole cluster takes: for those who have only read
 // what others may overwrite then, and for copies that mbarriers count by themselves.
 WKVC_INLINE void mbarrier_arrive_at(u32 address) {

@@ -10,7 +10,7 @@ template <class Storage, class T>
 struct Buffers {
   const Block& block;
 
-  static constexpr int kRaw = Shared<Storage, C, K>::bytes;
+  static constexpr int kRaw = Padded<Storage, C, K>::bytes;
   static constexpr int kFactor = Shared<T, C, K>::bytes;
   static constexpr int kMatrix = Shared<T, C, C>::bytes;
   static constexpr int kFactors = 12 * kRaw;

@@ -8,7 +8,7 @@ using namespace wkvc::test;
 template <class T, int C, int D, template <class, int, int> class Layout = Padded>
 WKVC_INLINE void copies(const KernelArgs<4>& args, const Block& block) {
   const Ring<T, C, D, 2, Layout> ring{block.memory};
-  float* const slots = block.floats(2 * Shared<T, C, D>::bytes);
+  float* const slots = block.floats(2 * Layout<T, C, D>::bytes);
   float* const chunk_max = slots + 32;
   Copies<T, C, D, 2, 2, Layout> copies;
   copies.template take<1>(args, block, copied(block.warps - 1, args.tensor[0], ring, chunk_max));

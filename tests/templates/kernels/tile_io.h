@@ -9,9 +9,11 @@ namespace wkvc::test {
 template <class T, int R, int C>
 WKVC_INLINE Shared<T, R, C> fetch(const TensorArg& t, const Block& block, int offset = 0) {
   const auto shared = block.shared<T, R, C>(offset);
-  if (block.warp == 0) copy_async(shared, Source<T, R, C>(t, block, 0), R, PiecePlaces(shared, R), t.vector16 != 0);
-  commit_copies();
-  wait_copies<0>();
+  const auto take = [&](Piece piece) {
+    for (int n = 0; n < kPiece<T>; ++n)
+      *shared.at(piece.row, piece.column + n) = global_row<const T>(t, block, piece.row)[piece.column + n];
+  };
+  if (block.warp == 0) for_each_piece<T, R, C>(take);
   block.barrier();
   return shared;
 }

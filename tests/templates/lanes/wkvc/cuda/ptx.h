@@ -210,8 +210,52 @@ inline void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
   mma<8>(c, a, b[0], b[1], [](u32 x, int) { return double{float_of(x & ~0x1fffu)}; });
 }
 
-// ---- the shared memory of other blocks of the cluster
 inline u32 shared_address(const void* p) { return Machine::current().address_of(p); }
+
+// ---- warp groups, of which each warp makes its own rows. Element (i, j) of matrices of 8 rows of 8 elements of 16
+// bits.
+inline void wgmma_fence() {}
+inline void wgmma_commit() {}
+inline void wgmma_wait() {}
+inline unsigned short described(u64 descriptor, int contracted, int other, bool trans) {
+  const auto field = [&](int bit) { return static_cast<u32>(descriptor >> bit & 0x3fffu) * 16; };
+  if (descriptor >> 46 != 0) throw std::runtime_error("a matrix descriptor says more than it should");
+  const u32 matrix = field(0) + contracted / 8 * field(16) + other / 8 * field(32);
+  const int row = trans ? contracted % 8 : other % 8, column = trans ? other % 8 : contracted % 8;
+  return static_cast<const unsigned short*>(Machine::current().at(matrix))[8 * row + column];
+}
+template <int N, class Block, class Widen>
+void wgmma(Block* c, const u32 (&a)[4], u64 b, bool trans, Widen widen) {
+  const Mail& mail = exchange(a);
+  const int g = lane() / 4, t = lane() % 4;
+  for (int e = 0; e < N / 2; ++e) {
+    const int m = g + e / 2 % 2 * 8, n = e / 4 * 8 + 2 * t + e % 2;
+    double sum = 0;
+    for (int k = 0; k < 16; ++k)
+      sum +=
+          double{widen(half(mail[m % 8 * 4 + k % 8 / 2][m / 8 + k / 8 * 2], k % 2))} * widen(described(b, k, n, trans));
+    float& x = c[e / 8].unit[e % 8];
+    x = static_cast<float>(x + sum);
+  }
+}
+template <class Block>
+void wgmma_n16(Block* c, const u32 (&a)[4], u64 b, f16) {
+  wgmma<16>(c, a, b, false, host::widen_f16);
+}
+template <class Block>
+void wgmma_n16(Block* c, const u32 (&a)[4], u64 b, bf16) {
+  wgmma<16>(c, a, b, false, host::widen_bf16);
+}
+template <class Block>
+void wgmma_n128_trans(Block* c, const u32 (&a)[4], u64 b, f16) {
+  wgmma<128>(c, a, b, true, host::widen_f16);
+}
+template <class Block>
+void wgmma_n128_trans(Block* c, const u32 (&a)[4], u64 b, bf16) {
+  wgmma<128>(c, a, b, true, host::widen_bf16);
+}
+
+// ---- the shared memory of other blocks of the cluster
 inline u32 address_in_block(u32 shared, int rank) { return Machine::current().address_in(shared, rank); }
 inline void mbarrier_arrive_at(u32 address) {
   host::MbarrierWord(*static_cast<u64*>(Machine::current().at(address))).arrive();
@@ -223,7 +267,7 @@ inline void bulk_copy(u32 to, u32 from, u32 bytes, u32 mbarrier) {
   std::memcpy(Machine::current().at(to), Machine::current().at(from), bytes);
   mbarrier_arrive_at(mbarrier);
 }
-inline void fence_bulk_copies() {}
+inline void fence_async_reads() {}
 
 // ---- asynchronous copies
 inline void cp_async_16(void* shared, const void* global, int bytes) {

@@ -1,0 +1,51 @@
+// Contractions of warp groups by wgmma, which reads B by a descriptor: it consists of matrices of 8 rows of 16 bytes
+// that follow each other, as the rows of a piece do (common/shared_tile.h). (PTX ISA, "Asynchronous Warpgroup Level
+// Matrix Multiply-Accumulate", matrix descriptor, no swizzling.)
+#pragma once
+
+#include "wkvc/cuda/ptx.h"
+
+namespace wkvc {
+
+namespace group {
+
+// Bytes from one matrix to the next: of the same columns, and of the next 8, in the next piece.
+inline constexpr int kDown = 8 * 16;
+template <class T>
+inline constexpr int kAcross = kPieceStride<T> * static_cast<int>(sizeof(T));
+
+// `contracted`: bytes from one matrix to the next along what is contracted; `other`: along the other dimension.
+WKVC_INLINE u64 descriptor(const void* at, int contracted, int other) {
+  const u32 address = ptx::shared_address(at) & 0x3ffffu;
+  return static_cast<u64>(address / 16) | static_cast<u64>(contracted / 16) << 16 | static_cast<u64>(other / 16) << 32;
+}
+
+template <class T, int N, int K, int LD>
+WKVC_INLINE void start(Tile<f32, 16, N>& acc, const Tile<T, 16, K>& a, const Shared<T, N, K, LD>& b) {
+  const auto step = [&](int j, int k) WKVC_INLINE_LAMBDA {
+    const u64 block = descriptor(b.at(16 * j, 16 * k), kAcross<T>, kDown);
+    ptx::wgmma_n16(&acc.block[0][j], a.block[0][k].unit, block, T{});
+  };
+  WKVC_EACH_BLOCK(N, K, step(i, j));
+}
+template <class T, int N, int K, int LD>
+WKVC_INLINE void start(Tile<f32, 16, N>& acc, const Tile<T, 16, K>& a, const Transposed<Shared<T, K, N, LD>>& b) {
+  static_assert(N % 128 == 0, "takes 128 columns at a time");
+  const auto step = [&](int j, int k) WKVC_INLINE_LAMBDA {
+    const u64 block = descriptor(b.view.at(16 * k, 128 * j), kDown, kAcross<T>);
+    ptx::wgmma_n128_trans(&acc.block[0][8 * j], a.block[0][k].unit, block, T{});
+  };
+  WKVC_EACH_BLOCK(N / 8, K, step(i, j));
+}
+
+}  // namespace group
+
+template <class... Terms>
+WKVC_INLINE void group_mma(const Terms&... terms) {
+  ptx::wgmma_fence();
+  (group::start(terms.acc, terms.a, terms.b), ...);
+  ptx::wgmma_commit();
+  ptx::wgmma_wait();
+}
+
+}  // namespace wkvc

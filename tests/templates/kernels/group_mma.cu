@@ -31,7 +31,7 @@ WKVC_INLINE void group_products(const KernelArgs<4>& args, const Block& block) {
 
 #define CASE(T, W, N, K, TRANS)                                     \
   WKVC_KERNEL(group_mma_##T##_##W##_##N##_##K##_##TRANS, 4, W, 1) { \
-    group_products<T, W, N, K, TRANS != 0>(args, block);            \
+    group_products<T, W, N, K, (TRANS) != 0>(args, block);          \
   }
 CASE(f16, 4, 16, 128, 0)
 CASE(f16, 8, 32, 128, 0)

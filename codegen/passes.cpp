@@ -6,6 +6,7 @@
 #include <mlir/Transforms/Passes.h>
 
 #include "codegen/differentiate/Differentiate.h"
+#include "codegen/differentiate/KeptMatrices.h"
 #include "codegen/emit/Emit.h"
 #include "codegen/lower/ChainSums.h"
 #include "codegen/lower/ChunkToWarp.h"
@@ -135,6 +136,11 @@ void slice_programs(Work& work, const Config&) {
   for (auto program : all_programs(work)) slice(program);
 }
 
+void keep_matrices_for_teams(Work& work, const Config& config) {
+  const auto programs = all_programs(work);
+  if (config.backward_teams > 1) keep_matrices({programs.begin(), programs.end()});
+}
+
 void keep_all_factors(Work& work, const Config& config) {
   if (config.backward_teams <= 1) return;
   for (auto program : all_programs(work)) keep_factors(program);
@@ -201,6 +207,9 @@ constexpr Pass kPasses[] = {
      scale_all_by_states},
     {"plain", "before each program one without scales, if that is asked for", Stage::chunk, Stage::chunk,
      add_plain_programs},
+    {"kept-matrices",
+     "what teams would make twice is kept by the forward program, where states go through a round again", Stage::chunk,
+     Stage::chunk, keep_matrices_for_teams},
     {"factors", "behind teams, what gradients of wide heads are multiplied by last, in 16 bits", Stage::chunk,
      Stage::chunk, keep_all_factors},
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},

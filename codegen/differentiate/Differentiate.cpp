@@ -34,18 +34,6 @@ std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forwar
   return inverses;
 }
 
-// In place of computing it.
-void read_kept(Value x, llvm::StringRef name, llvm::StringRef dtype) {
-  OpBuilder b(x.getDefiningOp());
-  auto whole = cast<RankedTensorType>(x.getType());
-  auto stored = RankedTensorType::get(whole.getShape(), element_type(b.getContext(), dtype));
-  Value kept = chunk::InputOp::create(b, x.getLoc(), stored, name, "T", StringAttr(), /*kept=*/true);
-  if (stored != whole) kept = chunk::WidenOp::create(b, x.getLoc(), whole, kept);
-  set_name(kept, name_of(x));
-  x.replaceAllUsesWith(kept);
-  x.getDefiningOp()->erase();
-}
-
 class Differentiation {
  public:
   Differentiation(chunk::ProgramOp forward, chunk::ProgramOp backward, OpBuilder& builder,
@@ -231,6 +219,17 @@ void expect_nothing_kept(chunk::ProgramOp forward) {
 }
 
 }  // namespace
+
+void read_kept(Value x, llvm::StringRef name, llvm::StringRef dtype) {
+  OpBuilder b(x.getDefiningOp());
+  auto whole = cast<RankedTensorType>(x.getType());
+  auto stored = RankedTensorType::get(whole.getShape(), element_type(b.getContext(), dtype));
+  Value kept = chunk::InputOp::create(b, x.getLoc(), stored, name, "T", StringAttr(), /*kept=*/true);
+  if (stored != whole) kept = chunk::WidenOp::create(b, x.getLoc(), whole, kept);
+  set_name(kept, name_of(x));
+  x.replaceAllUsesWith(kept);
+  x.getDefiningOp()->erase();
+}
 
 chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted, llvm::StringRef kept) {
   expect_nothing_kept(forward);

@@ -20,4 +20,7 @@ void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward);
 // The same inside `backward`, as the update of its saved state, if it reads that.
 void recompute_inside(chunk::ProgramOp forward, chunk::ProgramOp backward);
 
+// A matrix of tokens by tokens that the forward program keeps under a name, in place of computing it.
+void read_kept(mlir::Value matrix, llvm::StringRef name, llvm::StringRef dtype);
+
 }  // namespace wkvc

@@ -64,6 +64,22 @@ TEST(PlainGradient, OfFactorsThatAreKept) {
     expect_gradients(definition, config, {1, 40, 1}, {-0.01, -0.2, -0.87});
 }
 
+// What is needed twice where a state goes through a round again is kept by both forward programs, and read by those
+// without scales.
+TEST(PlainGradient, OfMatricesThatAreKept) {
+  Config config = backward(16, "f16");
+  config.scales = "guarded";
+  config.backward_teams = 2;
+  config.save_every = 64;
+  const std::string text = dump_after(source_from(rec_text(rwkv7(), config)), "kept-matrices", config);
+  EXPECT_EQ(count(text, "chunk.output \"saved_AK\" %AK kept as \"f16\""), 2u);
+  EXPECT_EQ(count(text, "chunk.input \"saved_AK\" kept"), 2u);
+  for (const Definition& definition : {rwkv7(), rwkv7_logw()})
+    expect_gradients(definition, config, {1, 70, 1}, {-0.01, -0.2, -0.87});
+  config.save_every = 32;  // not again
+  EXPECT_EQ(count(dump_after(source_from(rec_text(rwkv7(), config)), "kept-matrices", config), "saved_AK"), 0u);
+}
+
 // Decays factored as if they were moderate, which these are.
 TEST(PlainGradient, OfModerateDecays) {
   Config config = backward(16, "f16");

@@ -109,10 +109,14 @@ class Emitter {
         .wasInterrupted();
   }
 
-  bool contracts_by_groups() {
-    return kernel_
-        .walk([](Operation* op) { return is_by_groups(op) ? WalkResult::interrupt() : WalkResult::advance(); })
-        .wasInterrupted();
+  // Behind what a team has written for contractions by groups.
+  void write_fence(Operation* team) {
+    const bool writes = team->walk([](warp::StoreOp store) {
+                              return llvm::any_of(store.getTile().getUsers(), is_by_groups) ? WalkResult::interrupt()
+                                                                                            : WalkResult::advance();
+                            })
+                            .wasInterrupted();
+    if (writes) line("block.before_async_reads();");
   }
 
   // Other blocks may arrive at this one's mbarriers, and send to it, until they end, too.
@@ -191,12 +195,15 @@ class Emitter {
     auto mma = dyn_cast_or_null<warp::MmaOp>(op);
     return mma && mma.getByGroups();
   }
-  // Of contractions by groups, and the zeros that they begin with, which come before them all.
+  // Of contractions by groups, and the zeros that they begin with, which come before them all: but for one that begins
+  // with a copy of another's sum, which has to be there before.
   static bool joins_group(Operation& op) {
     Operation *last = op.getPrevNode(), *next = &op;
     while (isa_and_nonnull<warp::ZerosOp>(last)) last = last->getPrevNode();
     while (isa_and_nonnull<warp::ZerosOp>(next)) next = next->getNextNode();
-    return is_by_groups(last) && is_by_groups(next);
+    if (!is_by_groups(last) || !is_by_groups(next)) return false;
+    auto mma = cast<warp::MmaOp>(next);
+    return accumulates_in_place(mma) || !is_by_groups(mma.getAcc().getDefiningOp());
   }
   static bool joins_last(Operation& op) {
     return joins_group(op) || joins_last<warp::CopyOp>(op) || joins_last<warp::PublishMaxOp>(op) ||
@@ -243,8 +250,8 @@ class Emitter {
         .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
           if (!has_teams()) write_buffer(o, "block");  // else where they are used
         })
-        .Case<warp::PublishOp>([&](auto) {
-          if (contracts_by_groups() && !is_cluster()) line("block.before_async_reads();");
+        .Case<warp::PublishOp>([&](auto o) {
+          write_fence(o->getParentOp());
           line("team.publish();");
         })
         .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
@@ -293,8 +300,6 @@ class Emitter {
   }
 
   void write(warp::BarrierOp op) {
-    // What teams have made, for those who take states through the round.
-    if (contracts_by_groups() && isa_and_nonnull<warp::TeamOp>(op->getPrevNode())) line("block.before_async_reads();");
     if (op.getRefuses())
       line("if (guard.refuses<{}>()) return wait_copies<0>();", warp::row_warps(kernel_));
     else
@@ -506,9 +511,11 @@ class Emitter {
     if (goes_ahead()) line("const auto team = teams.in_round({});", in_rounds_ ? before_round() : "0");
     line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
     write_buffers_of(op.getBody(), "team");
-    indent_ -= 2;
     warps_ = "team";
-    emit_region(op.getBody());
+    emit_block(op.getBody().front());
+    if (!goes_ahead()) write_fence(op);  // else before it hands its slot over
+    indent_ -= 2;
+    line("}}");
     warps_ = "block";
   }
 

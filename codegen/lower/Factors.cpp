@@ -1,6 +1,5 @@
 #include "codegen/lower/Factors.h"
 
-#include <optional>
 #include <vector>
 
 #include "codegen/lower/DropUnused.h"
@@ -12,25 +11,17 @@ namespace wkvc {
 
 namespace {
 
-// 2^(x − y), one of the two a row of the running sums.
+constexpr llvm::StringLiteral kKept = "kept_factor";
+
+// 2^(x − y).
 struct Power {
+  chunk::Exp2Op op;
   Value x, y;
 };
-std::optional<Power> power_of(Operation* op) {
-  auto power = dyn_cast<chunk::Exp2Op>(op);
-  auto difference = power ? power.getX().getDefiningOp<chunk::SubOp>() : chunk::SubOp();
-  if (!difference) return std::nullopt;
-  return Power{difference.getX(), difference.getY()};
-}
 
 chunk::CumsumOp sums_of(Value x) {
   auto sums = x.getDefiningOp<chunk::CumsumOp>();
   return sums && !sums.getReverse() ? sums : chunk::CumsumOp();
-}
-
-bool is_row_of(Value row, Value sums) {
-  auto op = row.getDefiningOp<chunk::RowOp>();
-  return op && op.getX() == sums;
 }
 
 // The running sums up to the token before.
@@ -52,15 +43,29 @@ void move_to_first_user(Operation* op) {
   if (first) op->moveBefore(first);
 }
 
+// The powers of differences from a row.
+std::vector<Power> powers_of(Value row) {
+  std::vector<Power> powers;
+  for (Operation* user : row.getUsers())
+    if (auto difference = dyn_cast<chunk::SubOp>(user))
+      for (Operation* reader : difference->getUsers())
+        if (auto power = dyn_cast<chunk::Exp2Op>(reader))
+          powers.push_back({power, difference.getX(), difference.getY()});
+  return powers;
+}
+
 // Of one row m of running sums L: what the powers that gradients are multiplied by are made of.
 class Factors {
  public:
-  // Keeps a power, 2^(L − L_m).
-  Factors(chunk::Exp2Op power, chunk::CumsumOp sums, Value row) : sums_(sums), row_(row), b_(power) {
-    b_.setInsertionPointAfter(power);
-    auto f16 = RankedTensorType::get(power.getType().getShape(), b_.getF16Type());
-    Value rounded = chunk::RoundOp::create(b_, b_.getUnknownLoc(), f16, power, ArrayAttr(), FloatAttr());
-    kept_ = made<chunk::WidenOp>(rounded);
+  // `power`: 2^(L − L_m), if the program has it; what is kept does not depend on that.
+  Factors(chunk::CumsumOp sums, chunk::RowOp row, chunk::Exp2Op power) : sums_(sums), row_(row), b_(row) {
+    b_.setInsertionPointAfter(power ? power.getOperation() : row.getOperation());
+    Value growing = power ? power.getResult() : made<chunk::Exp2Op>(made<chunk::SubOp>(sums_.getResult(), row_));
+    auto f16 = RankedTensorType::get(sums.getType().getShape(), b_.getF16Type());
+    auto rounded = chunk::RoundOp::create(b_, b_.getUnknownLoc(), f16, growing, ArrayAttr(), FloatAttr());
+    rounded->setAttr(kKept, b_.getUnitAttr());
+    made_.clear();
+    kept_ = made<chunk::WidenOp>(rounded.getResult());
   }
 
   // In place of another power of the same row; null if it is none.
@@ -95,21 +100,24 @@ class Factors {
 
 }  // namespace
 
+bool is_kept_factor(Operation* op) { return op->hasAttr(kKept); }
+
 void keep_factors(chunk::ProgramOp program) {
   if (!program.getBackward() || !program.getPlain()) return;
   if (static_cast<int64_t>(program.getKeyDim()) <= warp::kNarrowKeys) return;
-  auto powers = llvm::to_vector(program.getBody().getOps<chunk::Exp2Op>());
-  for (auto power : powers) {
-    auto of = power_of(power);
-    auto sums = of ? sums_of(of->x) : chunk::CumsumOp();
-    if (!sums || !is_row_of(of->y, sums) || llvm::none_of(power->getUsers(), comes_last)) continue;
-    Factors factors(power, sums, of->y);
-    for (auto other : powers)
-      if (auto same = power_of(other))
-        if (Value x = factors.replacement(*same))
-          other.getResult().replaceUsesWithIf(x, [&](OpOperand& use) {
-            return comes_last(use.getOwner()) && x.getDefiningOp()->isBeforeInBlock(use.getOwner());
-          });
+  for (auto row : llvm::to_vector(program.getBody().getOps<chunk::RowOp>())) {
+    auto sums = sums_of(row.getX());
+    const std::vector<Power> powers = powers_of(row);
+    const bool go_out =
+        llvm::any_of(powers, [](auto& power) { return llvm::any_of(power.op->getUsers(), comes_last); });
+    if (!sums || !go_out) continue;
+    auto growing = llvm::find_if(powers, [&](auto& power) { return power.x == sums && power.y == row; });
+    Factors factors(sums, row, growing == powers.end() ? chunk::Exp2Op() : growing->op);
+    for (Power power : powers)
+      if (Value x = factors.replacement(power))
+        power.op.getResult().replaceUsesWithIf(x, [&](OpOperand& use) {
+          return comes_last(use.getOwner()) && x.getDefiningOp()->isBeforeInBlock(use.getOwner());
+        });
     factors.move_to_users();
   }
   drop_dead_values(program);

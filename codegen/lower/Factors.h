@@ -12,4 +12,7 @@ namespace wkvc {
 // Of a backward program without scales; others stay as they are.
 void keep_factors(chunk::ProgramOp program);
 
+// Whether it rounds a factor that is kept.
+bool is_kept_factor(mlir::Operation* op);
+
 }  // namespace wkvc

@@ -4,6 +4,7 @@
 #include <llvm/ADT/MapVector.h>
 
 #include "codegen/ir/Text.h"
+#include "codegen/lower/Factors.h"
 #include "codegen/lower/Strips.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/error.h"
@@ -103,15 +104,9 @@ static bool is_elementwise(Operation* op) {
              chunk::KeepValidOp>(op);
 }
 
-// Rounded for no contraction (Factors.h).
-static bool is_rounded_to_be_kept(Operation* op) {
-  return isa<chunk::RoundOp>(op) &&
-         llvm::all_of(op->getUsers(), [](Operation* user) { return isa<chunk::WidenOp>(user); });
-}
-
 // Other slab values are computed again.
 bool Placement::is_stored(Operation* op) const {
-  if (is_rounded_to_be_kept(op)) return stored_ >= Stored::factors;
+  if (is_kept_factor(op)) return stored_ >= Stored::factors;
   if (isa<chunk::CumsumOp>(op)) return stored_ >= Stored::sums;
   if (isa<chunk::SigmoidOp, chunk::TanhOp, chunk::SoftplusOp>(op)) return stored_ >= Stored::activations;
   if (isa<chunk::ExpOp, chunk::Exp2Op>(op)) return stored_ == Stored::exponentials;
@@ -295,7 +290,7 @@ bool Placement::are_independent(Block& body) const {
 void Placement::delay_slabs(Block& body) {
   for (Operation& op : llvm::reverse(body)) {
     if (op.getNumResults() == 0 || of(&op).owner != Owner::slab || op.use_empty()) continue;
-    if (is_rounded_to_be_kept(&op)) continue;
+    if (is_kept_factor(&op)) continue;
     int phase = phases_;
     for (Operation* user : op.getUsers()) {
       bool local = of(user).owner == Owner::slab && !crosses(op.getResult(0), user);

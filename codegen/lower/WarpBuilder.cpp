@@ -254,7 +254,7 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops, Axis axis) {
   owner_ = Owner::slab;
   slab_axis_ = axis;
   local_.clear();
-  powers_.clear();
+  last_factors_.clear();
   if (placement_.in_shares(phase_)) return compute_all(ops);
   int64_t columns = axis == Axis::key ? program_.getKeyDim() : program_.getValueDim();
   bool strips = placement_.in_strips(phase_);
@@ -406,7 +406,7 @@ static chunk::ConstantOp number(Value x) {
 Value WarpBuilder::times_unit(Value result) {
   if (!unit_) return tile(result);
   auto product = result.getDefiningOp<chunk::MulOp>();
-  if (power_going_out(product) || shared_going_out(product)) return tile(result);
+  if (last_factor(product)) return tile(result);
   auto factor = factor_going_out(result);
   return create<warp::TimesUnitOp>(tile(factor ? product.getX() : result), unit_, /*over=*/false, /*of_state=*/false,
                                    factor);
@@ -424,54 +424,43 @@ FloatAttr WarpBuilder::factor_going_out(Value result) const {
   return factor ? b_.getF32FloatAttr(static_cast<float>(factor.getValue().convertToDouble())) : FloatAttr();
 }
 
-// A power of two that a gradient is multiplied by last, by a difference from a row: where nothing else is multiplied by
-// it the row takes the unit's exponent, in fewer instructions than a tile the unit. Null if there is none, or it is
+// Of a power of two: its exponent, if that is a difference from a row, or of one.
+static chunk::SubOp difference_from_row(Value x) {
+  auto power = x.getDefiningOp<chunk::Exp2Op>();
+  auto difference = power ? power.getX().getDefiningOp<chunk::SubOp>() : chunk::SubOp();
+  if (!difference || (chunk::rows(difference.getX()) == 1) == (chunk::rows(difference.getY()) == 1)) return {};
+  return difference;
+}
+
+// What a gradient is multiplied by last, which takes the unit in fewer instructions: a power of two, whose row takes
+// its exponent, or what several gradients are multiplied by, where nothing else is. Null if there is none, or it is
 // there already.
-chunk::Exp2Op WarpBuilder::power_going_out(chunk::MulOp product) const {
+Value WarpBuilder::last_factor(chunk::MulOp product) const {
   if (!unit_ || owner_ != Owner::slab || !goes_out(product)) return {};
+  auto brings_out = [](Operation* user) { return goes_out(dyn_cast<chunk::MulOp>(user)); };
+  auto brings_out_here = [&](Operation* user) { return placement_.of(user).phase != phase_ || brings_out(user); };
   for (Value x : product->getOperands()) {
-    auto power = x.getDefiningOp<chunk::Exp2Op>();
-    auto difference = power ? power.getX().getDefiningOp<chunk::SubOp>() : chunk::SubOp();
-    if (!difference || buffers_.find(x)) continue;
-    if ((chunk::rows(difference.getX()) == 1) == (chunk::rows(difference.getY()) == 1)) continue;
-    if (llvm::all_of(power->getUsers(), [&](Operation* user) {
-          return placement_.of(user).phase != phase_ || goes_out(dyn_cast<chunk::MulOp>(user));
-        }))
-      return power;
+    if (is_source(x) || buffers_.find(x)) continue;
+    if (difference_from_row(x) && llvm::all_of(x.getUsers(), brings_out_here)) return x;
+    if (!x.hasOneUse() && x.getType() == product.getType() && llvm::all_of(x.getUsers(), brings_out)) return x;
   }
   return {};
 }
 
-// What several gradients are multiplied by last, and nothing else: it takes the unit for all of them. Null if there is
-// none, or it is there already.
-Value WarpBuilder::shared_going_out(chunk::MulOp product) const {
-  if (!unit_ || owner_ != Owner::slab || !goes_out(product)) return {};
-  for (Value x : product->getOperands()) {
-    if (is_source(x) || x.hasOneUse() || buffers_.find(x) || x.getType() != product.getType()) continue;
-    if (llvm::all_of(x.getUsers(), [&](Operation* user) { return goes_out(dyn_cast<chunk::MulOp>(user)); })) return x;
+Value WarpBuilder::factor_times_unit(Value factor) {
+  if (Value found = last_factors_.lookup(factor)) return found;
+  Value result;
+  if (auto difference = difference_from_row(factor)) {
+    const bool below_row = chunk::rows(difference.getX()) == 1;
+    Value x = tile(difference.getX()), y = tile(difference.getY());
+    Value& row = below_row ? x : y;
+    row = create<warp::PlusExponentOp>(row, unit_, /*less=*/!below_row);
+    Type type = type_of(factor);
+    result = call("exp2", call("sub", {x, y}, type), type);
+  } else {
+    result = create<warp::TimesUnitOp>(tile(factor), unit_, /*over=*/false, /*of_state=*/false, FloatAttr());
   }
-  return {};
-}
-
-Value WarpBuilder::shared_times_unit(Value shared) {
-  Value& found = powers_[shared.getDefiningOp()];
-  if (!found) {
-    Value x = tile(shared);
-    found = create<warp::TimesUnitOp>(x, unit_, /*over=*/false, /*of_state=*/false, FloatAttr());
-  }
-  return found;
-}
-
-Value WarpBuilder::power_times_unit(chunk::Exp2Op power) {
-  Value& found = powers_[power];
-  if (found) return found;
-  auto difference = power.getX().getDefiningOp<chunk::SubOp>();
-  const bool below_row = chunk::rows(difference.getX()) == 1;
-  Value x = tile(difference.getX()), y = tile(difference.getY());
-  Value& row = below_row ? x : y;
-  row = create<warp::PlusExponentOp>(row, unit_, /*less=*/!below_row);
-  Type type = type_of(power.getResult());
-  return found = call("exp2", call("sub", {x, y}, type), type);
+  return last_factors_[factor] = result;
 }
 
 // What lies in shared or global memory, gradients of 16 bits in no unit yet.
@@ -760,11 +749,9 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::AddOp) { return binary(op, "add"); })
       .Case([&](chunk::SubOp) { return binary(op, "sub"); })
       .Case([&](chunk::MulOp x) -> Value {
-        auto power = power_going_out(x);
-        Value last = power ? power.getResult() : shared_going_out(x);
+        Value last = last_factor(x);
         if (!last) return binary(op, "mul");
-        Value other = tile(x.getX() == last ? x.getY() : x.getX());
-        return call("mul", {other, power ? power_times_unit(power) : shared_times_unit(last)}, type);
+        return call("mul", {tile(x.getX() == last ? x.getY() : x.getX()), factor_times_unit(last)}, type);
       })
       .Default([&](Operation*) { return function(op->getName().stripDialect()); });
 }

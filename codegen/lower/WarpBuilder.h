@@ -117,10 +117,8 @@ class WarpBuilder {
   mlir::Value over_unit(mlir::Value input, mlir::Value x);  // of its f32 values x
   mlir::Value times_unit(mlir::Value result);               // a gradient, in registers, as it goes out
   mlir::FloatAttr factor_going_out(mlir::Value result) const;
-  chunk::Exp2Op power_going_out(chunk::MulOp product) const;
-  mlir::Value power_times_unit(chunk::Exp2Op power);
-  mlir::Value shared_going_out(chunk::MulOp product) const;
-  mlir::Value shared_times_unit(mlir::Value shared);
+  mlir::Value last_factor(chunk::MulOp product) const;
+  mlir::Value factor_times_unit(mlir::Value factor);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   bool goes_by_groups(mlir::Value accumulator, const Operand& x, const Operand& y, bool y_transposed);
   mlir::Value columns_of_share(mlir::Value value);
@@ -179,7 +177,7 @@ class WarpBuilder {
   Registers brought_;                                           // operands of theirs, to the state's scale
   // Inputs over their scales, of the slab being built.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
-  llvm::DenseMap<mlir::Operation*, mlir::Value> powers_;  // of two, times the unit, of the slab being built
+  llvm::DenseMap<mlir::Value, mlir::Value> last_factors_;  // times the unit, of the slab being built
   mlir::Value state_, next_;
   chunk::MulOp last_decay_;  // which is left to the next chunk; null: none
   mlir::Value unit_;         // null: none

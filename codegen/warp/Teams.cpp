@@ -75,13 +75,17 @@ class TeamRules {
 
   static bool is_over_rounds(Operation* op) { return isa<PrepareOp, AgainOp>(op) || is_loop_over_rounds(op); }
 
-  // All warps of value rows are there, in groups of four.
+  // All warps of value rows are there, in groups of four; what they read is written by teams, and shown to them.
   LogicalResult verify_groups(MmaOp mma) const {
     auto loop = mma->getParentOfType<LoopOp>();
-    if (loop && loop.getOver() == "round" && !mma->getParentOfType<TeamOp>() && row_warps(kernel_) % 4 == 0)
-      return success();
-    return mma.emitOpError(
-        "by groups belongs in the loop over a round of a kernel whose warps of value rows 4 divides");
+    const bool of_round = loop && loop.getOver() == "round" && !mma->getParentOfType<TeamOp>();
+    if (!of_round || row_warps(kernel_) % 4 || !kernel_.getPlain())
+      return mma.emitOpError(
+          "by groups belongs in the loop over a round of a plain kernel whose warps of value rows 4 divides");
+    for (Operation* user : mma.getY().getUsers())
+      if (isa<StoreOp>(user) && !user->getParentOfType<TeamOp>())
+        return mma.emitOpError("by groups reads what teams have made, not what warps of value rows store");
+    return success();
   }
 
   // Where teams go ahead no barrier is of all warps, and theirs end early.

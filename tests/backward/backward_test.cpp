@@ -332,6 +332,19 @@ Config guarded(Config config) {
   return config;
 }
 
+// What they are multiplied by last is kept whichever are asked for.
+TEST_P(Backward, SomeGradientsOfWideHeads) {
+  Config config = guarded(of_teams(kDtypes[0], 2));
+  config.key_dim = 128;
+  config.value_dim = 64;
+  const Subject all = subject(rwkv7(), config);
+  const Problem problem = all.problem({1, 37, 2});
+  const auto bytes = run_raw(all.program, problem);
+  config.gradients = {"k"};
+  for (const auto& [name, raw] : run_raw(subject(rwkv7(), config).program, problem))
+    EXPECT_EQ(raw, bytes.at(name)) << name;
+}
+
 // Without scales where f16 needs none, as with them elsewhere.
 TEST_P(Backward, Guarded) {
   for (const Definition& definition : {rwkv7(), rwkv6()})

@@ -178,7 +178,8 @@ TEST(Teams, OfWideHeadsReadBack) {
   EXPECT_EQ(count_in("forward", "block.before_async_reads();"), 1u);
   EXPECT_EQ(count_in("backward", "block.before_async_reads();"), 2u);
   EXPECT_EQ(count_in("backward", "reciprocal("), 1u);
-  EXPECT_EQ(count_in("backward", "= cumsum("), 2u);  // not where gradients are finished
+  EXPECT_EQ(count_in("backward", ") * unit_;"), 1u);  // of dk and db at once
+  EXPECT_EQ(count_in("backward", "= cumsum("), 2u);   // not where gradients are finished
 }
 
 TEST(Teams, OfBackwardKernelsReadBack) {

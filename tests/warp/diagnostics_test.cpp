@@ -136,7 +136,7 @@ const Case lines[] = {
     {"MmaByGroupsWithoutTeams",
      "%w = warp.round %t : vector<16x32xf32> -> vector<16x32xbf16>\n"
      "%0 = warp.mma %square, %w, %k_early by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
-     "by groups belongs in the loop over a round of a kernel whose warps of value rows 4 divides"},
+     "by groups belongs in the loop over a round of a plain kernel whose warps of value rows 4 divides"},
     {"CopyOfABuffer", "warp.copy %x ahead 1 : memref<16x32xf32, 3>\n", "needs a ring"},
     {"CopyBehind", "warp.copy %k_ring ahead -1 : memref<16x32xbf16, 3>\n", "ahead is -1; expected 0 to 120"},
     {"CurrentOfABuffer", "%0 = warp.current %x : memref<16x32xf32, 3>\n", "needs a ring"},

@@ -20,6 +20,11 @@ WKVC_INLINE u64 descriptor(const void* at, int contracted, int other) {
   return static_cast<u64>(address / 16) | static_cast<u64>(contracted / 16) << 16 | static_cast<u64>(other / 16) << 32;
 }
 
+template <int N>
+WKVC_INLINE void keep(Tile<f32, 16, N>& acc) {
+  WKVC_EACH_ELEMENT(16, N, ptx::stay_here(acc.block[i][j].unit[e]));
+}
+
 template <class T, int N, int K, int LD>
 WKVC_INLINE void start(Tile<f32, 16, N>& acc, const Tile<T, 16, K>& a, const Shared<T, N, K, LD>& b) {
   const auto step = [&](int j, int k) WKVC_INLINE_LAMBDA {
@@ -42,10 +47,12 @@ WKVC_INLINE void start(Tile<f32, 16, N>& acc, const Tile<T, 16, K>& a, const Tra
 
 template <class... Terms>
 WKVC_INLINE void group_mma(const Terms&... terms) {
+  (group::keep(terms.acc), ...);
   ptx::wgmma_fence();
   (group::start(terms.acc, terms.a, terms.b), ...);
   ptx::wgmma_commit();
   ptx::wgmma_wait();
+  (group::keep(terms.acc), ...);
 }
 
 }  // namespace wkvc

@@ -199,7 +199,9 @@ WKVC_INLINE void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
 }
 
 // ---- warp groups: c (64 x N, 16 rows of each of four warps) += a (64x16) · b, whose descriptor says where it lies
-// Between what these warps did with their registers before, and what is started next.
+// Between what these warps did with their registers before, and what is started next. The compiler does not know that
+// sums are there only once they have been waited for: it is to keep each where it is, before and after.
+WKVC_INLINE void stay_here(float& x) { asm volatile("" : "+f"(x)::"memory"); }
 WKVC_INLINE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 WKVC_INLINE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 WKVC_INLINE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }

@@ -135,6 +135,8 @@ WKVC_INLINE auto load_strip(const View& x) {
 }
 template <class T, int R, int C, int LD>
 WKVC_INLINE void store(const Shared<T, R, C, LD>& to, const Tile<T, R, C, Strips>& x) {
+  static_assert(16 % strip::kRows<R, C> == 0 || strip::kRows<R, C> % 16 == 0,
+                "a lane begins in a piece that it leaves");
   const Shared<T, R, C, LD> own{to.at(strip::first_row<R, C>(), strip::first_column<C>())};
   lanes::sync();
   WKVC_FOR(n, (strip::kRows<R, C>), strip::store_row(own.at(n, 0), strip::row_units<T, R, C>(x, n)));

@@ -214,6 +214,7 @@ inline u32 shared_address(const void* p) { return Machine::current().address_of(
 
 // ---- warp groups, of which each warp makes its own rows. Element (i, j) of matrices of 8 rows of 8 elements of 16
 // bits.
+inline void stay_here(float&) {}
 inline void wgmma_fence() {}
 inline void wgmma_commit() {}
 inline void wgmma_wait() {}

@@ -58,7 +58,8 @@ struct Block : BlockBase {
   void cluster_barrier() const {
     wait_at(cluster->barrier, warps * static_cast<int>(cluster->block.size()), "waits at the cluster's barrier");
   }
-  // To be called by each warp that has written what is sent, before a barrier that the sender waits at.
+  // To be called by each warp that has written what is sent, or what warp groups contract, before a barrier that those
+  // wait at who do that.
   void before_async_reads() const {}
   // Copies `Bytes` of this block's shared memory from `offset` on to the same place in that of block `to` of the
   // cluster, and arrives at the mbarrier at the same place there once they are. By one warp.

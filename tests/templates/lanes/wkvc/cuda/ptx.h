@@ -3,10 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "lanes/machine.h"
 #include "wkvc/common/dtype.h"
@@ -212,12 +216,26 @@ inline void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
 
 inline u32 shared_address(const void* p) { return Machine::current().address_of(p); }
 
-// ---- warp groups, of which each warp makes its own rows. Element (i, j) of matrices of 8 rows of 8 elements of 16
-// bits.
+// ---- warp groups, of which each warp makes its own rows: between a fence and the wait for what was committed, when
+// sums change. Element (i, j) of matrices of 8 rows of 8 elements of 16 bits.
+struct Wgmma {
+  bool fenced = false;
+  std::vector<std::function<void()>> started;
+  std::size_t committed = 0;
+
+  static Wgmma& own() {
+    static thread_local Wgmma all[1024];
+    return all[thread()];
+  }
+};
 inline void stay_here(float&) {}
-inline void wgmma_fence() {}
-inline void wgmma_commit() {}
-inline void wgmma_wait() {}
+inline void wgmma_fence() { Wgmma::own().fenced = true; }
+inline void wgmma_commit() { Wgmma::own().committed = Wgmma::own().started.size(); }
+inline void wgmma_wait() {
+  const Wgmma own = std::exchange(Wgmma::own(), Wgmma{});
+  if (own.committed != own.started.size()) throw std::runtime_error("a wgmma is waited for that was not committed");
+  for (const auto& product : own.started) product();
+}
 inline unsigned short described(u64 descriptor, int contracted, int other, bool trans) {
   const auto field = [&](int bit) { return static_cast<u32>(descriptor >> bit & 0x3fffu) * 16; };
   if (descriptor >> 46 != 0) throw std::runtime_error("a matrix descriptor says more than it should");
@@ -226,7 +244,7 @@ inline unsigned short described(u64 descriptor, int contracted, int other, bool 
   return static_cast<const unsigned short*>(Machine::current().at(matrix))[8 * row + column];
 }
 template <int N, class Block, class Widen>
-void wgmma(Block* c, const u32 (&a)[4], u64 b, bool trans, Widen widen) {
+void add_product(Block* c, const u32 (&a)[4], u64 b, bool trans, Widen widen) {
   const Mail& mail = exchange(a);
   const int g = lane() / 4, t = lane() % 4;
   for (int e = 0; e < N / 2; ++e) {
@@ -238,6 +256,14 @@ void wgmma(Block* c, const u32 (&a)[4], u64 b, bool trans, Widen widen) {
     float& x = c[e / 8].unit[e % 8];
     x = static_cast<float>(x + sum);
   }
+}
+template <int N, class Block, class Widen>
+void wgmma(Block* c, const u32 (&a)[4], u64 b, bool trans, Widen widen) {
+  if (!Wgmma::own().fenced) throw std::runtime_error("a wgmma without a fence before it");
+  Wgmma::own().started.push_back([c, rows = std::to_array(a), b, trans, widen] {
+    const u32 registers[] = {rows[0], rows[1], rows[2], rows[3]};
+    add_product<N>(c, registers, b, trans, widen);
+  });
 }
 template <class Block>
 void wgmma_n16(Block* c, const u32 (&a)[4], u64 b, f16) {

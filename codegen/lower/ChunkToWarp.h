@@ -13,6 +13,7 @@ namespace wkvc {
 // Of a program's kernel. With 2 `rounds` teams are of warps of their own, and prepare one of them ahead; then there may
 // be a `cluster` of blocks for each head.
 Crew crew_of(chunk::ProgramOp program, int teams, int rounds = 1, int cluster = 1);
+int row_warps_of(chunk::ProgramOp program);  // of all blocks of a head
 bool is_possible(const Crew& crew);  // rows for each warp, as many warps as a block may have, teams of equal size
 
 // Appends the kernel to `kernels`, and those that sum its gradients of parameters or combine its summaries. `recompute`

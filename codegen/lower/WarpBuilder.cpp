@@ -387,82 +387,6 @@ Value WarpBuilder::filled(chunk::ConstantOp op, VectorType type) {
   return call("add_constant", zeros, type, static_cast<float>(op.getValue().convertToDouble()));
 }
 
-bool WarpBuilder::has_unit(Value input) const {
-  auto op = input.getDefiningOp<chunk::InputOp>();
-  return unit_ && op && op.getGradientOf();
-}
-
-Value WarpBuilder::over_unit(Value input, Value x) {
-  if (!has_unit(input)) return x;
-  return create<warp::TimesUnitOp>(x, unit_, /*over=*/true, /*of_state=*/false, FloatAttr());
-}
-
-// A number alone: a constant that is no tile's. Null if it is none.
-static chunk::ConstantOp number(Value x) {
-  auto constant = x.getDefiningOp<chunk::ConstantOp>();
-  return constant && !constant.getDims() ? constant : chunk::ConstantOp();
-}
-
-Value WarpBuilder::times_unit(Value result) {
-  if (!unit_) return tile(result);
-  auto product = result.getDefiningOp<chunk::MulOp>();
-  if (last_factor(product)) return tile(result);
-  auto factor = factor_going_out(result);
-  return create<warp::TimesUnitOp>(tile(factor ? product.getX() : result), unit_, /*over=*/false, /*of_state=*/false,
-                                   factor);
-}
-
-// A product that only a gradient's output reads: it may bring that out of the unit itself.
-static bool goes_out(chunk::MulOp product) {
-  return product && product->hasOneUse() && isa<chunk::OutputOp>(*product->user_begin());
-}
-
-// What a gradient is multiplied by last, which the unit takes; null if it is no number.
-FloatAttr WarpBuilder::factor_going_out(Value result) const {
-  auto product = result.getDefiningOp<chunk::MulOp>();
-  auto factor = unit_ && goes_out(product) ? number(product.getY()) : chunk::ConstantOp();
-  return factor ? b_.getF32FloatAttr(static_cast<float>(factor.getValue().convertToDouble())) : FloatAttr();
-}
-
-// Of a power of two: its exponent, if that is a difference from a row, or of one.
-static chunk::SubOp difference_from_row(Value x) {
-  auto power = x.getDefiningOp<chunk::Exp2Op>();
-  auto difference = power ? power.getX().getDefiningOp<chunk::SubOp>() : chunk::SubOp();
-  if (!difference || (chunk::rows(difference.getX()) == 1) == (chunk::rows(difference.getY()) == 1)) return {};
-  return difference;
-}
-
-// What a gradient is multiplied by last, which takes the unit in fewer instructions: a power of two, whose row takes
-// its exponent, or what several gradients are multiplied by, where nothing else is. Null if there is none, or it is
-// there already.
-Value WarpBuilder::last_factor(chunk::MulOp product) const {
-  if (!unit_ || owner_ != Owner::slab || !goes_out(product)) return {};
-  auto brings_out = [](Operation* user) { return goes_out(dyn_cast<chunk::MulOp>(user)); };
-  auto brings_out_here = [&](Operation* user) { return placement_.of(user).phase != phase_ || brings_out(user); };
-  for (Value x : product->getOperands()) {
-    if (is_source(x) || buffers_.find(x)) continue;
-    if (difference_from_row(x) && llvm::all_of(x.getUsers(), brings_out_here)) return x;
-    if (!x.hasOneUse() && x.getType() == product.getType() && llvm::all_of(x.getUsers(), brings_out)) return x;
-  }
-  return {};
-}
-
-Value WarpBuilder::factor_times_unit(Value factor) {
-  if (Value found = last_factors_.lookup(factor)) return found;
-  Value result;
-  if (auto difference = difference_from_row(factor)) {
-    const bool below_row = chunk::rows(difference.getX()) == 1;
-    Value x = tile(difference.getX()), y = tile(difference.getY());
-    Value& row = below_row ? x : y;
-    row = create<warp::PlusExponentOp>(row, unit_, /*less=*/!below_row);
-    Type type = type_of(factor);
-    result = call("exp2", call("sub", {x, y}, type), type);
-  } else {
-    result = create<warp::TimesUnitOp>(tile(factor), unit_, /*over=*/false, /*of_state=*/false, FloatAttr());
-  }
-  return last_factors_[factor] = result;
-}
-
 // What lies in shared or global memory, gradients of 16 bits in no unit yet.
 Value WarpBuilder::loaded(Value value) {
   VectorType type = type_of(value);
@@ -487,100 +411,6 @@ Value WarpBuilder::loaded(Value value) {
 }
 
 Value WarpBuilder::scale_of(Value value) { return scales_.lookup(value); }
-
-Operand WarpBuilder::shared_operand(Value value) {
-  bool slab = owner_ == Owner::slab && placement_.space(value).columns == slab_axis_;
-  return {shared_tile(value), scale_of(value), slab ? column_ : Value()};
-}
-
-// Whether one warp contracts the value's columns in several of its matrices.
-bool WarpBuilder::is_read_again(Value value) const {
-  // With scales there are no registers to spare. Of values over value columns a warp would load its own.
-  if (owner_ != Owner::matrix || !chunk::ProgramOp(program_).getPlain()) return false;
-  if (placement_.space(value).columns == Axis::value) return false;
-  int readers = 0;
-  for (OpOperand& use : value.getUses()) {
-    auto dot = dyn_cast<chunk::DotOp>(use.getOwner());
-    const Place& place = placement_.of(use.getOwner());
-    if (!dot || place.owner != Owner::matrix || place.warp != warp_ || place.phase != phase_) continue;
-    if ((use.getOperandNumber() == 0 ? dot.getXDim() : dot.getYDim()) != 1) return false;
-    ++readers;
-  }
-  return readers > 1;
-}
-
-// The value as an operand whose tile (after an optional transposition by the reader) has the contraction in its
-// columns.
-Operand WarpBuilder::operand(Value value, bool contracts_columns) {
-  if (Value x = owner_ == Owner::slab && !contracts_columns ? held_.lookup(value) : Value()) return {x, {}, {}};
-  bool in_rows = placement_.of(value).owner == Owner::rows || placement_.space(value).columns == Axis::value;
-  if (is_read_again(value)) return {tile(value), {}, {}};
-  if (owner_ != Owner::rows || !in_rows) return shared_operand(value);
-  if (contracts_columns == lies_transposed(value) && placement_.space(value).rows == Axis::token)
-    internal_error("'{}' is held in the wrong orientation", name_of(value).str());
-  // A register tile carries its scale, unless it was loaded from beside it.
-  if (Value x = brought(value)) return {x, {}, {}};
-  Value x = tile(value);
-  return {x, isa_and_nonnull<warp::LoadOp>(x.getDefiningOp()) ? scale_of(value) : Value(), {}};
-}
-
-// `rows`: a tile whose rows are added.
-Value WarpBuilder::column_dots(chunk::ColumnDotsOp op, Value rows) {
-  Type type = type_of(op.getResult());
-  if (placement_.in_shares(phase_))
-    return create<warp::ColumnDotsOp>(type, columns_of_share(op.getX()), columns_of_share(op.getY()), Value(), Value(),
-                                      Value(), rows);
-  return create<warp::ColumnDotsOp>(type, shared_tile(op.getX()), shared_tile(op.getY()), scale_of(op.getX()),
-                                    scale_of(op.getY()), column_, Value());
-}
-
-// Of a sum that adds a tile's rows to them: both are sums over lanes, which then meet once. Null if it is none.
-chunk::ColumnDotsOp WarpBuilder::dots_beside_rows(Operation* sum) const {
-  if (!sum || !isa<chunk::AddOp>(sum) || !placement_.in_shares(phase_)) return {};
-  auto is_here = [&](Operation* op) {
-    return op && op->hasOneUse() && placement_.of(op).phase == phase_ && placement_.of(sum).phase == phase_;
-  };
-  for (int i : {0, 1}) {
-    auto dots = sum->getOperand(i).getDefiningOp<chunk::ColumnDotsOp>();
-    auto rows = sum->getOperand(1 - i).getDefiningOp<chunk::SumRowsOp>();
-    if (dots && rows && is_here(dots) && is_here(rows)) return dots;
-  }
-  return {};
-}
-
-// Whether warps read an operand that teams have made in groups of four, as pays for wide heads: each by itself would
-// read all of it. What is made of a state, few columns by many steps, only where all warps meet anyway: by itself such
-// a product takes longer. (An H200, 8,4096,32,128, both passes: 4.05 instead of 4.22 ms backward, then 3.97 forward;
-// with what forward kernels make of a state by groups, too, 4.05.)
-bool WarpBuilder::goes_by_groups(Value accumulator, const Operand& x, const Operand& y, bool y_transposed) {
-  auto buffer = y.tile.getDefiningOp<warp::BufferOp>();
-  if (!isa<VectorType>(x.tile.getType())) return false;
-  if (owner_ != Owner::rows || crew_.teams == 1 || crew_.row_warps % 4 || !program_.getPlain() || !buffer) return false;
-  auto type = cast<MemRefType>(y.tile.getType());
-  const int64_t keys = program_.getKeyDim(), columns = cast<ShapedType>(accumulator.getType()).getDimSize(1);
-  return keys > warp::kNarrowKeys && type.getElementTypeBitWidth() == 16 && type.getDimSize(1) == keys && !y.column &&
-         columns % warp::group_columns(y_transposed) == 0 && (y_transposed || crew_.rounds == 1);
-}
-
-Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
-  Operand x = operand(op.getX(), op.getXDim() == 1), y = operand(op.getY(), op.getYDim() == 1);
-  bool x_shared = isa<MemRefType>(x.tile.getType()), y_shared = isa<MemRefType>(y.tile.getType());
-  bool x_transposed = x_shared && op.getXDim() == 0, y_transposed = y_shared && op.getYDim() == 0;
-  if (!accumulator) accumulator = create<warp::ZerosOp>(type_of(op.getResult()));
-  if (lies_transposed(op.getResult())) {
-    std::swap(x, y);
-    std::swap(x_transposed, y_transposed);
-  }
-  auto rounded = x.tile.getDefiningOp<warp::RoundOp>();
-  bool as_it_is = is_product(op), on_sum = carries_scale(accumulator);
-  bool in_scale = !as_it_is && rounded_.contains(accumulator) && rounded && warp::has_scale(rounded);
-  Value sum = create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
-                                  x_transposed, y_transposed, in_scale, as_it_is && on_sum, as_it_is && !on_sum,
-                                  goes_by_groups(accumulator, x, y, y_transposed));
-  if (on_sum || as_it_is) scaled_.insert(sum);
-  if (in_scale) rounded_.insert(sum);
-  return sum;
-}
 
 // An operand in the scale in which the state takes it; null if it takes it as it is.
 Value WarpBuilder::brought(Value operand) {
@@ -610,6 +440,11 @@ Value WarpBuilder::round(chunk::RoundOp op) {
                                has_own_scale(op) && !as_is, in_scale, as_is);
 }
 
+chunk::ConstantOp number(Value x) {
+  auto constant = x.getDefiningOp<chunk::ConstantOp>();
+  return constant && !constant.getDims() ? constant : chunk::ConstantOp();
+}
+
 Value WarpBuilder::binary(Operation* op, const char* function) {
   Value x = op->getOperand(0), y = op->getOperand(1);
   Type type = type_of(op->getResult(0));
@@ -636,21 +471,6 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   // A row beside a column makes a tile.
   if (a.getType() != type && b.getType() != type) a = call("add", {create<warp::ZerosOp>(type), a}, type);
   return call(function, {a, b}, type);
-}
-
-// The operand of a sum that accumulates on the other one: a contraction that nothing else reads, made in the same place
-// and phase. Of two, the second; the first only where the other is there before.
-Value WarpBuilder::accumulated(Operation* sum) const {
-  if (!isa<chunk::AddOp>(sum)) return {};
-  const Place& place = placement_.of(sum);
-  for (int i : {1, 0}) {
-    Value x = sum->getOperand(i), other = sum->getOperand(1 - i);
-    if (!x.getDefiningOp<chunk::DotOp>() || !x.hasOneUse()) continue;
-    if (placement_.of(x).phase != place.phase) continue;
-    if (other.getDefiningOp<chunk::ConstantOp>() || type_of(other) != type_of(x)) continue;
-    if (i == 1 || is_source(other) || placement_.of(other).phase < place.phase) return x;
-  }
-  return {};
 }
 
 void WarpBuilder::store(chunk::OutputOp op, Value x) {

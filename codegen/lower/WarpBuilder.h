@@ -17,6 +17,9 @@ struct Operand {
   mlir::Value column;  // of a shared tile: the first of the 16 meant
 };
 
+// A number alone: a constant that is no tile's. Null if it is none.
+chunk::ConstantOp number(mlir::Value x);
+
 class WarpBuilder {
  public:
   // `saved`: the dtype of saved states. `spaces`: of the whole kernel, or of a team's slot, in which this program's

@@ -1,0 +1,280 @@
+// Which warps do what is written, and over which chunks: loops, rounds of teams, groups, barriers.
+#include "codegen/emit/Emitter.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+void Emitter::write_rows() {
+  const std::string warp =
+      is_cluster() ? fmt::format("({} * block.rank + block.warp)", warp::row_warps(kernel_)) : "block.warp";
+  if (!kernel_.getSummary()) {
+    line("const int row0 = 16 * {};  // first of this warp's value rows", warp);
+    return;
+  }
+  line("const int row0 = 16 * {};  // first of this warp's rows, of the state or of the map behind it", warp);
+  line("const bool of_state = row0 < {};", kernel_.getValueDim());
+  line("const int value_row0 = of_state ? row0 : 0;  // what rows of the map read is not used");
+}
+
+void Emitter::write_team() {
+  if (!has_teams()) return;
+  if (!goes_ahead()) {
+    line("using Slots = RoundSlots<{}, {}>;", kernel_.getTeams(), warp::slot_bytes(kernel_));
+    line("const Team<Slots> team(block);  // which prepares one chunk of each round");
+    return;
+  }
+  line("using Slots = RoundSlots<{}, {}, {}, {}{}>;", kernel_.getTeams(), warp::slot_bytes(kernel_),
+       kernel_.getOfTeam(), kernel_.getRounds(), is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "");
+  line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel_));
+  if (leaves_out_rounds()) line("block.begin_rounds();");
+  line("begin_slots<Slots>(block, {});", warp::row_warps(kernel_));
+}
+
+bool Emitter::leaves_out_rounds() {
+  return kernel_
+      .walk([](Operation* op) {
+        const bool waits = isa<warp::ClaimOp, warp::AwaitOp>(op);
+        return waits && op->hasAttr("refuses") ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+// Behind what a team has written for contractions by groups.
+void Emitter::write_fence(Operation* team) {
+  const bool writes = team->walk([](warp::StoreOp store) {
+                            return llvm::any_of(store.getTile().getUsers(), is_by_groups) ? WalkResult::interrupt()
+                                                                                          : WalkResult::advance();
+                          })
+                          .wasInterrupted();
+  if (writes) line("block.before_async_reads();");
+}
+
+// Other blocks may arrive at this one's mbarriers, and send to it, until they end, too.
+void Emitter::write_end() {
+  if (is_cluster()) line("block.cluster_barrier();");
+}
+
+// A segment that none follows needs no summary.
+void Emitter::write_chunk_range() {
+  if (!is_cut()) {
+    line("const int chunks = chunk_count<{}>(args.tokens);", kernel_.getChunk());
+    return;
+  }
+  if (kernel_.getSummary()) line("if (block.segment == {}) return;  // no segment follows", last_segment());
+  std::string unit = fmt::format("{}, {}", kernel_.getChunk(), std::max<uint64_t>(kernel_.getSavedEvery(), 1));
+  line("const int begin = segment_begin<{}>(args.tokens, block, block.segment);", unit);
+  line("const int end = segment_begin<{}>(args.tokens, block, block.segment + 1);", unit);
+}
+
+void Emitter::write(warp::BarrierOp op) {
+  if (op.getRefuses())
+    line("if (guard.refuses<{}>()) return wait_copies<0>();", warp::row_warps(kernel_));
+  else
+    line("{}.barrier();", warps_);
+}
+
+// Slots are handed over all the same.
+void Emitter::write(warp::ClaimOp op) {
+  line("team.claim();");
+  if (op.getRefuses()) leave_out({"wait_copies<0>();", "team.publish();"});
+}
+
+void Emitter::write(warp::AwaitOp op) {
+  line("slot.await();");
+  if (op.getRefuses()) leave_out({"slot.release();"});
+}
+
+void Emitter::leave_out(std::initializer_list<const char*> statements) {
+  line("if (guard.leaves_out<Slots>(first)) {{");
+  for (const char* statement : statements) line("  {}", statement);
+  line("  continue;");
+  line("}}");
+}
+
+// That of the loop being written, and what the chunks after it are compared with.
+std::string Emitter::first_chunk(bool backward) {
+  if (in_groups_) return backward ? "last" : "first";
+  return backward ? end() + " - 1" : begin();
+}
+
+// So many after the current one, or before the loop after its first.
+std::string Emitter::chunk_ahead(bool backward, uint64_t ahead) {
+  std::string chunk = loop_ || has_teams() ? "c" : first_chunk(backward);
+  if (!ahead) return chunk;
+  return chunk == "0" ? std::to_string(ahead) : fmt::format("{} {} {}", chunk, backward ? '-' : '+', ahead);
+}
+
+std::string Emitter::is_in_loop(const std::string& chunk, bool backward) {
+  if (backward) return fmt::format("{} >= {}", chunk, in_groups_ ? "first" : begin());
+  return fmt::format("{} < {}", chunk, in_groups_ ? "last" : end());
+}
+
+void Emitter::declare_state(warp::LoopOp op) {
+  Value state = op.getBody().getArgument(0);
+  line("auto {} = {};", names_.declare(state, name_of(state)), expr(op.getInit()));
+  names_.alias(op.getResult(), state);
+}
+
+void Emitter::write(warp::LoopOp op) {
+  if (op.getBeside()) return;  // written with the one before it
+  declare_state(op);
+  auto beside = dyn_cast_or_null<warp::LoopOp>(op->getNextNode());
+  if (beside && beside.getBeside())
+    write_both(op, beside);
+  else if (op.getOver() == "groups")
+    write_groups(op);
+  else if (op.getOver() == "rounds")
+    write_rounds(op.getBody(), op.getBackward());
+  else
+    write_chunks(op);
+}
+
+// What the first state's next chunk needs alone comes last: then the rest of both is one piece of code, in which they
+// need not wait for each other.
+void Emitter::write_both(warp::LoopOp op, warp::LoopOp beside) {
+  declare_state(beside);
+  line("for (int step = 0; step < last - first; ++step) {{");
+  indent_ += 2;
+  line("const int c = first + step;");
+  begin_chunk(op);
+  Block& body = op.getBody().front();
+  auto ends = body.getOps<warp::EndLastOp>();
+  const auto end = ends.empty() ? body.end() : Block::iterator(*ends.begin());
+  emit_all({body.begin(), end});
+  line("{{");
+  line("  const int c = last - 1 - step;");
+  indent_ += 2;
+  begin_chunk(beside);
+  indent_ -= 2;
+  emit_region(beside.getBody());
+  loop_ = op;
+  if (end != body.end()) {
+    line("if (c + 1 < last) {{  // the rest is for the next chunk");
+    indent_ += 2;
+    emit_all({std::next(end), body.end()});
+    indent_ -= 2;
+    line("}}");
+  }
+  loop_ = {};
+  indent_ -= 2;
+  line("}}");
+}
+
+void Emitter::write_groups(warp::LoopOp op) {
+  auto every = kernel_.getSavedEvery();
+  line("for (int g = ({} + {}) / {}{}; g >= {}; --g) {{", end(), every - 1, every, op.getAhead() ? "" : " - 1",
+       lowest_group());
+  line("  const int first = {0} * g, last = (first + {0} < {1} ? first + {0} : {1}) - 1;  // chunks", every, end());
+  in_groups_ = true;
+  emit_region(op.getBody());
+  in_groups_ = false;
+}
+
+void Emitter::write(warp::PrepareOp op) {
+  line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
+  indent_ += 2;
+  write_rounds(op.getBody(), /*backward=*/false);
+  write_end();
+  line("return;");
+  indent_ -= 2;
+  line("}}");
+}
+
+void Emitter::write_rounds(Region& body, bool backward) {
+  if (backward)
+    line("for (int first = last_round<Slots>({1}, {2}); first >= {1}; first -= {0}) {{", warp::round_chunks(kernel_),
+         begin(), end());
+  else
+    line("for (int first = {}; first < {}; first += {}) {{", begin(), end(), warp::round_chunks(kernel_));
+  line("  const int last = first + {0} < {1} ? first + {0} : {1};  // that is no chunk of this round",
+       warp::round_chunks(kernel_), end());
+  in_rounds_ = true;
+  emit_region(body);
+  in_rounds_ = false;
+}
+
+void Emitter::write(warp::TeamOp op) {
+  std::string first = in_rounds_ ? "first + " : is_cut() ? "begin + " : "";
+  if (kernel_.getBackward() && !in_rounds_)
+    line("if (const int c = team.last_chunk{2}({0}, {1}); c >= {0}) {{", begin(), end(),
+         goes_again_ ? fmt::format("<{}>", kernel_.getSavedEvery()) : "");
+  else
+    line("if (const int c = {}{}.chunk; c < {}) {{", first, copier(), in_rounds_ ? "last" : end());
+  indent_ += 2;
+  if (goes_ahead()) line("const auto team = teams.in_round({});", in_rounds_ ? before_round() : "0");
+  line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
+  write_buffers_of(op.getBody(), "team");
+  warps_ = "team";
+  emit_block(op.getBody().front());
+  if (!goes_ahead()) write_fence(op);  // else before it hands its slot over
+  indent_ -= 2;
+  line("}}");
+  warps_ = "block";
+}
+
+std::string Emitter::lowest_group() {
+  return is_cut() ? fmt::format("begin / {}", kernel_.getSavedEvery()) : std::string("0");
+}
+
+void Emitter::write_chunks(warp::LoopOp op) {
+  bool group = op.getOver() == "group" || op.getOver() == "round";
+  std::string last = in_rounds_ ? "last - 1" : "last";  // that of a group is one of its chunks
+  if (op.getBackward())
+    line("for (int c = {}; c >= {}; --c) {{", group ? last : end() + " - 1", group ? "first" : begin());
+  else
+    line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
+  indent_ += 2;
+  begin_chunk(op);
+  indent_ -= 2;
+  emit_region(op.getBody());
+  loop_ = {};
+}
+
+void Emitter::begin_chunk(warp::LoopOp op) {
+  line("const int valid = valid_rows<{}>(args.tokens, c);  // tokens of this chunk", kernel_.getChunk());
+  loop_ = op;
+  if (!has_teams()) return;
+  line("const Slot<Slots> slot(block, c - first{});", goes_ahead() ? ", " + before_round() : "");
+  write_buffers_of(op.getBody(), "slot");
+}
+
+void Emitter::write(warp::YieldOp op) {
+  auto again = dyn_cast<warp::AgainOp>(op->getParentOp());
+  Value state =
+      again ? Value(again.getResult()) : Value(cast<warp::LoopOp>(op->getParentOp()).getBody().getArgument(0));
+  if (expr(op.getNext()) != names_.of(state)) line("{} = {};", names_.of(state), expr(op.getNext()));
+}
+
+void Emitter::write(warp::SlabsOp op) {
+  std::string column = names_.declare(op.getBody().getArgument(0), "column");
+  if (op.getStrips()) {
+    line("{{");
+    line("  const int {} = {} * {}.warp;", column, warp::slab_width(op), warps_);
+  } else {
+    line("for (int {0} = 16 * {1}.warp; {0} < {2}; {0} += 16 * {1}.warps) {{", column, warps_, op.getColumns());
+  }
+  emit_region(op.getBody());
+}
+
+void Emitter::write(warp::ShareOp op) {
+  line("const int {} = {} * {}.warp;  // first of this warp's columns", names_.declare(op.getResult(), "column"),
+       op.getWidth(), warps_);
+}
+
+void Emitter::write(warp::OnWarpOp op) {
+  line("if ({}.warp == {}) {{", warps_, op.getWarp());
+  emit_region(op.getBody());
+}
+
+// Emitted inside the loop over rounds, as the body of the round before.
+void Emitter::write(warp::AgainOp op) {
+  const int64_t round = warp::round_chunks(kernel_);
+  line("auto {} = {};", declare(op.getResult()), expr(op.getSaved()));
+  line("if (first % {} != 0) {{  // through the round before, which has a saved state", kernel_.getSavedEvery());
+  line("  const int before = first - {};", round);
+  line("  const int first = before, last = before + {};", round);
+  emit_region(op.getBody());
+}
+
+}  // namespace wkvc

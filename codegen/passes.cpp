@@ -137,8 +137,7 @@ void slice_programs(Work& work, const Config&) {
 }
 
 void keep_matrices_for_teams(Work& work, const Config& config) {
-  const auto programs = all_programs(work);
-  if (config.backward_teams > 1) keep_matrices({programs.begin(), programs.end()});
+  if (config.backward_teams > 1) keep_matrices(all_programs(work));
 }
 
 void keep_all_factors(Work& work, const Config& config) {

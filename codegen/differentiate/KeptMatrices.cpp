@@ -1,5 +1,7 @@
 #include "codegen/differentiate/KeptMatrices.h"
 
+#include <vector>
+
 #include "codegen/differentiate/Differentiate.h"
 #include "codegen/ir/Text.h"
 #include "codegen/lower/DropUnused.h"
@@ -11,8 +13,8 @@ namespace wkvc {
 
 namespace {
 
-bool is_rounded_to_f16(Value x) {
-  return llvm::all_of(x.getUsers(), [](Operation* user) {
+bool is_rounded_to_f16(chunk::TrilOp matrix) {
+  return llvm::all_of(matrix->getUsers(), [](Operation* user) {
     auto round = dyn_cast<chunk::RoundOp>(user);
     return round && chunk::element(round.getResult()).isF16();
   });
@@ -36,44 +38,42 @@ bool has_symbol(chunk::ProgramOp program, llvm::StringRef name) {
   });
 }
 
-// Those that make a matrix and those that read it.
-struct Programs {
-  std::vector<chunk::ProgramOp> forward, readers;
-
-  explicit Programs(const std::vector<chunk::ProgramOp>& all) {
-    for (auto program : all) {
-      if (program.getSummary()) continue;
-      if (!program.getBackward() && !program.getRecompute())
-        forward.push_back(program);
-      else if (program.getPlain())
-        readers.push_back(program);
-    }
+// That of each program; none unless all have it, and not yet the symbol that it is to be kept under.
+std::vector<chunk::TrilOp> matrices_of(llvm::ArrayRef<chunk::ProgramOp> programs, llvm::StringRef name,
+                                       llvm::StringRef kept) {
+  std::vector<chunk::TrilOp> matrices;
+  for (auto program : programs) {
+    auto matrix = matrix_of(program, name);
+    if (!matrix || has_symbol(program, kept)) return {};
+    matrices.push_back(matrix);
   }
-
-  bool have(llvm::StringRef name, llvm::StringRef kept) const {
-    auto has = [&](chunk::ProgramOp program) { return matrix_of(program, name) && !has_symbol(program, kept); };
-    return llvm::all_of(forward, has) && llvm::all_of(readers, has) && !forward.empty() &&
-           llvm::all_of(readers, [&](auto program) { return is_rounded_to_f16(matrix_of(program, name)); });
-  }
-};
+  return matrices;
+}
 
 }  // namespace
 
-void keep_matrices(const std::vector<chunk::ProgramOp>& programs) {
-  auto recompute = llvm::find_if(programs, [](auto program) { return program.getRecompute() && program.getPlain(); });
-  if (recompute == programs.end()) return;
-  const Programs found(programs);
-  chunk::ProgramOp again = *recompute;
+void keep_matrices(llvm::ArrayRef<chunk::ProgramOp> programs) {
+  std::vector<chunk::ProgramOp> forward, readers;
+  chunk::ProgramOp again;
+  for (auto program : programs) {
+    if (program.getSummary()) continue;
+    if (!program.getBackward() && !program.getRecompute()) forward.push_back(program);
+    if ((program.getBackward() || program.getRecompute()) && program.getPlain()) readers.push_back(program);
+    if (program.getRecompute() && program.getPlain()) again = program;
+  }
+  if (!again) return;
   for (auto matrix : llvm::make_early_inc_range(again.getBody().getOps<chunk::TrilOp>())) {
     const std::string name = name_of(matrix.getResult()).str(), kept = "saved_" + name;
-    if (name.empty() || rec::name_fault(kept) || !found.have(name, kept)) continue;
-    for (auto program : found.forward) {
-      OpBuilder b = OpBuilder::atBlockEnd(&program.getBody().front());
-      chunk::OutputOp::create(b, b.getUnknownLoc(), kept, matrix_of(program, name), "f16", StringAttr(), /*kept=*/true);
+    if (name.empty() || rec::name_fault(kept)) continue;
+    const auto made = matrices_of(forward, name, kept), read = matrices_of(readers, name, kept);
+    if (made.empty() || read.empty() || !llvm::all_of(read, is_rounded_to_f16)) continue;
+    for (chunk::TrilOp of_forward : made) {
+      OpBuilder b = OpBuilder::atBlockEnd(of_forward->getBlock());
+      chunk::OutputOp::create(b, b.getUnknownLoc(), kept, of_forward, "f16", StringAttr(), /*kept=*/true);
     }
-    for (auto program : found.readers) read_kept(matrix_of(program, name), kept, "f16");
+    for (chunk::TrilOp of_reader : read) read_kept(of_reader, kept, "f16");
   }
-  for (auto program : found.readers) drop_dead_values(program);
+  for (auto program : readers) drop_dead_values(program);
 }
 
 }  // namespace wkvc

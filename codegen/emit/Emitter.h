@@ -36,7 +36,7 @@ class Emitter {
   std::string before_round() { return is_cut() ? "first - begin" : "first"; }
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
   // Whether there are registers for where each tensor lies: beside states of wide heads there are none.
-  bool keeps_places() { return static_cast<int64_t>(kernel_.getKeyDim()) <= warp::kNarrowKeys; }
+  bool keeps_places() { return !warp::is_wide(kernel_.getKeyDim()); }
   std::string begin() { return is_cut() ? "begin" : "0"; }
   std::string end() { return is_cut() ? "end" : "chunks"; }
   std::string last_segment() { return kernel_.getBackward() ? "0" : "block.segments - 1"; }

@@ -200,7 +200,7 @@ class KernelBuilder {
   // Registers of wide heads are short, and a load takes fewer than computing again. (An H200, 8,4096,32,128 and
   // 8,4096,64,64, both passes: wide heads take 9.16 instead of 9.80 ms with exponentials stored, narrow ones 4.89
   // instead of 4.76.)
-  bool is_wide() { return static_cast<int64_t>(program_.getKeyDim()) > warp::kNarrowKeys; }
+  bool is_wide() { return warp::is_wide(program_.getKeyDim()); }
 
   // With the blocks a multiprocessor is to hold, once that is known.
   bool fits(Stored stored, Ahead ahead) {

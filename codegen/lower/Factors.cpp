@@ -30,11 +30,6 @@ bool is_before(Value x, chunk::CumsumOp sums) {
   return difference && difference.getX() == sums && difference.getY() == sums.getX();
 }
 
-// Multiplies a gradient before it goes out.
-bool comes_last(Operation* op) {
-  return isa<chunk::MulOp>(op) && op->hasOneUse() && isa<chunk::OutputOp>(*op->user_begin());
-}
-
 // To where it is needed first: the kernel goes in this order, and would hold it in registers until then.
 void move_to_first_user(Operation* op) {
   Operation* first = nullptr;
@@ -100,23 +95,25 @@ class Factors {
 
 }  // namespace
 
+bool goes_out(Operation* product) {
+  return isa_and_nonnull<chunk::MulOp>(product) && product->hasOneUse() && isa<chunk::OutputOp>(*product->user_begin());
+}
+
 bool is_kept_factor(Operation* op) { return op->hasAttr(kKept); }
 
 void keep_factors(chunk::ProgramOp program) {
-  if (!program.getBackward() || !program.getPlain()) return;
-  if (static_cast<int64_t>(program.getKeyDim()) <= warp::kNarrowKeys) return;
+  if (!program.getBackward() || !program.getPlain() || !warp::is_wide(program.getKeyDim())) return;
   for (auto row : llvm::to_vector(program.getBody().getOps<chunk::RowOp>())) {
     auto sums = sums_of(row.getX());
     const std::vector<Power> powers = powers_of(row);
-    const bool go_out =
-        llvm::any_of(powers, [](auto& power) { return llvm::any_of(power.op->getUsers(), comes_last); });
-    if (!sums || !go_out) continue;
+    const bool needed = llvm::any_of(powers, [](auto& power) { return llvm::any_of(power.op->getUsers(), goes_out); });
+    if (!sums || !needed) continue;
     auto growing = llvm::find_if(powers, [&](auto& power) { return power.x == sums && power.y == row; });
     Factors factors(sums, row, growing == powers.end() ? chunk::Exp2Op() : growing->op);
     for (Power power : powers)
       if (Value x = factors.replacement(power))
         power.op.getResult().replaceUsesWithIf(x, [&](OpOperand& use) {
-          return comes_last(use.getOwner()) && x.getDefiningOp()->isBeforeInBlock(use.getOwner());
+          return goes_out(use.getOwner()) && x.getDefiningOp()->isBeforeInBlock(use.getOwner());
         });
     factors.move_to_users();
   }

@@ -12,6 +12,9 @@ namespace wkvc {
 // Of a backward program without scales; others stay as they are.
 void keep_factors(chunk::ProgramOp program);
 
+// A product that only a gradient's output reads.
+bool goes_out(mlir::Operation* product);
+
 // Whether it rounds a factor that is kept.
 bool is_kept_factor(mlir::Operation* op);
 

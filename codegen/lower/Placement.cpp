@@ -186,6 +186,11 @@ void Placement::place(Operation* op, int phase) {
   phases_ = std::max(phases_, phase + 1);
 }
 
+// To another phase.
+void Placement::move(Operation* op, int phase) {
+  for (Place* place : {&ops_[op], &places_[op->getResult(0)]}) place->phase = place->last_phase = phase;
+}
+
 void Placement::assign_phases(Block& body) {
   for (Operation& op : body) {
     auto round = dyn_cast<chunk::RoundOp>(op);
@@ -255,8 +260,7 @@ void Placement::assign_phases_of_teams(Block& body) {
     if (of(&op).owner != Owner::rows || waits_.lookup(&op) != for_inputs || op.getNumResults() != 1) continue;
     int phase = first_after_rows_ - 1;
     for (Operation* user : op.getUsers()) phase = std::min(phase, of(user).phase);
-    ops_[&op].phase = ops_[&op].last_phase = phase;
-    places_[op.getResult(0)].phase = places_[op.getResult(0)].last_phase = phase;
+    move(&op, phase);
   }
 }
 
@@ -268,15 +272,13 @@ void Placement::delay_matrices(Block& body) {
     const bool late = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation* user) {
       return of(user).phase - crosses(op.getResult(0), user) >= first_after_rows_;
     });
-    if (!late) continue;
-    ops_[&op].phase = ops_[&op].last_phase = first_after_rows_;
-    places_[op.getResult(0)].phase = places_[op.getResult(0)].last_phase = first_after_rows_;
+    if (late) move(&op, first_after_rows_);
   }
 }
 
 // Registers hold two states and their operands of narrow heads. (An H200, 8,4096,32,128, both passes: 4.37 ms one state
 // after the other, 4.98 at once, where 344 bytes of them spill.)
-bool Placement::takes_both_at_once() const { return both_together_ && extent(Axis::key) <= warp::kNarrowKeys; }
+bool Placement::takes_both_at_once() const { return both_together_ && !warp::is_wide(extent(Axis::key)); }
 
 // Whether nothing that value rows make of the second state is made of the first, too.
 bool Placement::are_independent(Block& body) const {
@@ -296,8 +298,7 @@ void Placement::delay_slabs(Block& body) {
       bool local = of(user).owner == Owner::slab && !crosses(op.getResult(0), user);
       phase = std::min(phase, local ? of(user).phase : of(&op).phase);
     }
-    ops_[&op].phase = ops_[&op].last_phase = phase;
-    places_[op.getResult(0)].phase = places_[op.getResult(0)].last_phase = phase;
+    move(&op, phase);
   }
 }
 

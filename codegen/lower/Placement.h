@@ -74,6 +74,7 @@ class Placement {
   void find_waits(mlir::Block& body);
   void assign_phases_of_teams(mlir::Block& body);
   void place(mlir::Operation* op, int phase);
+  void move(mlir::Operation* op, int phase);
   bool are_independent(mlir::Block& body) const;
   void delay_matrices(mlir::Block& body);
   void delay_slabs(mlir::Block& body);

@@ -69,15 +69,15 @@ chunk::ColumnDotsOp WarpBuilder::dots_beside_rows(Operation* sum) const {
 
 // Whether warps read an operand that teams have made in groups of four, as pays for wide heads: each by itself would
 // read all of it. What is made of a state, few columns by many steps, only where all warps meet anyway: by itself such
-// a product takes longer. (An H200, 8,4096,32,128, both passes: 4.05 instead of 4.22 ms backward, then 3.97 forward;
-// with what forward kernels make of a state by groups, too, 4.05.)
+// a product takes longer. (An H200, 8,4096,32,128, both passes: 4.05 instead of 4.22 ms by groups backward; on another
+// one 4.08 instead of 4.16 with what updates states forward, 4.14 with what is made of them there, too.)
 bool WarpBuilder::goes_by_groups(Value accumulator, const Operand& x, const Operand& y, bool y_transposed) {
   auto buffer = y.tile.getDefiningOp<warp::BufferOp>();
   if (!isa<VectorType>(x.tile.getType())) return false;
   if (owner_ != Owner::rows || crew_.teams == 1 || crew_.row_warps % 4 || !program_.getPlain() || !buffer) return false;
   auto type = cast<MemRefType>(y.tile.getType());
   const int64_t keys = program_.getKeyDim(), columns = cast<ShapedType>(accumulator.getType()).getDimSize(1);
-  return keys > warp::kNarrowKeys && type.getElementTypeBitWidth() == 16 && type.getDimSize(1) == keys && !y.column &&
+  return warp::is_wide(keys) && type.getElementTypeBitWidth() == 16 && type.getDimSize(1) == keys && !y.column &&
          columns % warp::group_columns(y_transposed) == 0 && (y_transposed || crew_.rounds == 1);
 }
 

@@ -1,4 +1,5 @@
 // The unit that gradients of plain backward kernels are in: how they come into it and out of it.
+#include "codegen/lower/Factors.h"
 #include "codegen/lower/WarpBuilder.h"
 
 using namespace mlir;
@@ -24,11 +25,6 @@ Value WarpBuilder::times_unit(Value result) {
                                    factor);
 }
 
-// A product that only a gradient's output reads: it may bring that out of the unit itself.
-static bool goes_out(chunk::MulOp product) {
-  return product && product->hasOneUse() && isa<chunk::OutputOp>(*product->user_begin());
-}
-
 // What a gradient is multiplied by last, which the unit takes; null if it is no number.
 FloatAttr WarpBuilder::factor_going_out(Value result) const {
   auto product = result.getDefiningOp<chunk::MulOp>();
@@ -49,12 +45,11 @@ static chunk::SubOp difference_from_row(Value x) {
 // there already.
 Value WarpBuilder::last_factor(chunk::MulOp product) const {
   if (!unit_ || owner_ != Owner::slab || !goes_out(product)) return {};
-  auto brings_out = [](Operation* user) { return goes_out(dyn_cast<chunk::MulOp>(user)); };
-  auto brings_out_here = [&](Operation* user) { return placement_.of(user).phase != phase_ || brings_out(user); };
+  auto goes_out_here = [&](Operation* user) { return placement_.of(user).phase != phase_ || goes_out(user); };
   for (Value x : product->getOperands()) {
     if (is_source(x) || buffers_.find(x)) continue;
-    if (difference_from_row(x) && llvm::all_of(x.getUsers(), brings_out_here)) return x;
-    if (!x.hasOneUse() && x.getType() == product.getType() && llvm::all_of(x.getUsers(), brings_out)) return x;
+    if (difference_from_row(x) && llvm::all_of(x.getUsers(), goes_out_here)) return x;
+    if (!x.hasOneUse() && x.getType() == product.getType() && llvm::all_of(x.getUsers(), goes_out)) return x;
   }
   return {};
 }

@@ -52,34 +52,40 @@ TEST_P(Gradient, OfBatchesAndHeads) { expect_gradients(GetParam(), backward(16),
 
 TEST_P(Gradient, OfF16Operands) { expect_gradients(GetParam(), backward(16, "f16"), {1, 40, 1}, {-0.01, -0.2}); }
 
-// What gradients of wide heads are multiplied by last is made of one factor that is kept.
-TEST(PlainGradient, OfFactorsThatAreKept) {
+Config of_plain_teams() {
   Config config = backward(16, "f16");
   config.scales = "guarded";
-  config.key_dim = 80;
   config.backward_teams = 2;
-  const std::string text = dump_after(source_from(rec_text(rwkv7(), config)), "factors", config);
+  return config;
+}
+std::string rwkv7_after(const std::string& pass, const Config& config) {
+  return dump_after(source_from(rec_text(rwkv7(), config)), pass, config);
+}
+
+// What gradients of wide heads are multiplied by last is made of one factor that is kept.
+TEST(PlainGradient, OfFactorsThatAreKept) {
+  Config config = of_plain_teams();
+  config.key_dim = 80;
+  const std::string text = rwkv7_after("factors", config);
   EXPECT_EQ(count(text, "chunk.reciprocal"), 1u);
   EXPECT_EQ(count(text, "kept_factor"), 1u);
   expect_gradients(rwkv7(), config, {1, 40, 1}, {-0.01, -0.2, -0.87});
   config.gradients = {"k"};  // which is multiplied by its reciprocal alone
-  EXPECT_EQ(count(dump_after(source_from(rec_text(rwkv7(), config)), "factors", config), "kept_factor"), 1u);
+  EXPECT_EQ(count(rwkv7_after("factors", config), "kept_factor"), 1u);
 }
 
 // What is needed twice where a state goes through a round again is kept by both forward programs, and read by those
 // without scales.
 TEST(PlainGradient, OfMatricesThatAreKept) {
-  Config config = backward(16, "f16");
-  config.scales = "guarded";
-  config.backward_teams = 2;
+  Config config = of_plain_teams();
   config.save_every = 64;
-  const std::string text = dump_after(source_from(rec_text(rwkv7(), config)), "kept-matrices", config);
+  const std::string text = rwkv7_after("kept-matrices", config);
   EXPECT_EQ(count(text, "chunk.output \"saved_AK\" %AK kept as \"f16\""), 2u);
   EXPECT_EQ(count(text, "chunk.input \"saved_AK\" kept"), 2u);
   for (const Definition& definition : {rwkv7(), rwkv7_logw()})
     expect_gradients(definition, config, {1, 70, 1}, {-0.01, -0.2, -0.87});
   config.save_every = 32;  // not again
-  EXPECT_EQ(count(dump_after(source_from(rec_text(rwkv7(), config)), "kept-matrices", config), "saved_AK"), 0u);
+  EXPECT_EQ(count(rwkv7_after("kept-matrices", config), "saved_AK"), 0u);
 }
 
 // Decays factored as if they were moderate, which these are.

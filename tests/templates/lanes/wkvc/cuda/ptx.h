@@ -243,43 +243,28 @@ inline unsigned short described(u64 descriptor, int contracted, int other, bool 
   const int row = trans ? contracted % 8 : other % 8, column = trans ? other % 8 : contracted % 8;
   return static_cast<const unsigned short*>(Machine::current().at(matrix))[8 * row + column];
 }
-template <int N, class Block, class Widen>
-void add_product(Block* c, const u32 (&a)[4], u64 b, bool trans, Widen widen) {
-  const Mail& mail = exchange(a);
-  const int g = lane() / 4, t = lane() % 4;
-  for (int e = 0; e < N / 2; ++e) {
-    const int m = g + e / 2 % 2 * 8, n = e / 4 * 8 + 2 * t + e % 2;
-    double sum = 0;
-    for (int k = 0; k < 16; ++k)
-      sum +=
-          double{widen(half(mail[m % 8 * 4 + k % 8 / 2][m / 8 + k / 8 * 2], k % 2))} * widen(described(b, k, n, trans));
-    float& x = c[e / 8].unit[e % 8];
-    x = static_cast<float>(x + sum);
-  }
-}
-template <int N, class Block, class Widen>
-void wgmma(Block* c, const u32 (&a)[4], u64 b, bool trans, Widen widen) {
+// N columns, 8 at a time, with the operand that the descriptor says where to find.
+template <int N, bool Trans, class Block, class T>
+void wgmma(Block* c, const u32 (&a)[4], u64 b, T) {
   if (!Wgmma::own().fenced) throw std::runtime_error("a wgmma without a fence before it");
-  Wgmma::own().started.push_back([c, rows = std::to_array(a), b, trans, widen] {
+  Wgmma::own().started.push_back([c, rows = std::to_array(a), b] {
     const u32 registers[] = {rows[0], rows[1], rows[2], rows[3]};
-    add_product<N>(c, registers, b, trans, widen);
+    const int g = lane() / 4, t = lane() % 4;
+    const auto pair = [&](int k, int n) {
+      return described(b, k, n, Trans) | static_cast<u32>(described(b, k + 1, n, Trans)) << 16;
+    };
+    const auto mma = is_same<T, f16> ? mma_f16 : mma_bf16;
+    for (int n = 0; n < N; n += 8)
+      mma(c[n / 16].unit + n % 16 / 2, registers, pair(2 * t, n + g), pair(2 * t + 8, n + g));
   });
 }
-template <class Block>
-void wgmma_n16(Block* c, const u32 (&a)[4], u64 b, f16) {
-  wgmma<16>(c, a, b, false, host::widen_f16);
+template <class Block, class T>
+void wgmma_n16(Block* c, const u32 (&a)[4], u64 b, T type) {
+  wgmma<16, false>(c, a, b, type);
 }
-template <class Block>
-void wgmma_n16(Block* c, const u32 (&a)[4], u64 b, bf16) {
-  wgmma<16>(c, a, b, false, host::widen_bf16);
-}
-template <class Block>
-void wgmma_n128_trans(Block* c, const u32 (&a)[4], u64 b, f16) {
-  wgmma<128>(c, a, b, true, host::widen_f16);
-}
-template <class Block>
-void wgmma_n128_trans(Block* c, const u32 (&a)[4], u64 b, bf16) {
-  wgmma<128>(c, a, b, true, host::widen_bf16);
+template <class Block, class T>
+void wgmma_n128_trans(Block* c, const u32 (&a)[4], u64 b, T type) {
+  wgmma<128, true>(c, a, b, type);
 }
 
 // ---- the shared memory of other blocks of the cluster

@@ -101,15 +101,15 @@ void Emitter::emit(Operation& op) {
       .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::AgainOp, warp::PrepareOp, warp::YieldOp, warp::SlabsOp,
             warp::ShareOp, warp::OnWarpOp, warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp,
             warp::OwnScaleOp, warp::ScaleOfOp, warp::RoundBesideOp, warp::FitScaleOp, warp::LeaveScaleOp, warp::BoundOp,
-            warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp,
-            warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp, warp::LoadSavedOp,
-            warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp, warp::StageStateOp,
-            warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp, warp::CallOp,
-            warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp, warp::WidenOp,
-            warp::WidenOverOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp,
-            warp::StoreStateOp, warp::StoreOutputOp, warp::BarrierOp, warp::ExpectOp, warp::OnlyRefusedOp,
-            warp::RefuseOp, warp::ClaimOp, warp::AwaitOp, warp::TimesUnitOp, warp::PlusExponentOp, warp::DecayingOp,
-            warp::SettledOp>([&](auto o) { write(o); })
+            warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp, warp::JoinRowsOp,
+            warp::LoadJoinedOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
+            warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
+            warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
+            warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp,
+            warp::WidenOp, warp::WidenOverOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp,
+            warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp, warp::BarrierOp, warp::ExpectOp,
+            warp::OnlyRefusedOp, warp::RefuseOp, warp::ClaimOp, warp::AwaitOp, warp::TimesUnitOp, warp::PlusExponentOp,
+            warp::DecayingOp, warp::SettledOp>([&](auto o) { write(o); })
       .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
         if (!has_teams()) write_buffer(o, "block");  // else where they are used
       })

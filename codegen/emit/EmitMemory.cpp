@@ -28,11 +28,13 @@ void Emitter::write(warp::RingOp op) {
   for (const AlikeRings& rings : alike_rings(op)) write_copies(rings);
 }
 
+static uint64_t offset_of(Value floats) { return floats.getDefiningOp<warp::FloatsOp>().getOffset(); }
+
 // Slots may be declared after the ring that they belong to.
 std::string Emitter::slots_text(Value slots) {
   std::string name = names_.of(slots);
   if (!name.empty() && !has_teams()) return name;
-  return fmt::format("{}.floats({})", copier(), slots.getDefiningOp<warp::FloatsOp>().getOffset());
+  return fmt::format("{}.floats({})", copier(), offset_of(slots));
 }
 
 std::string Emitter::copied(warp::RingOp ring) {
@@ -73,11 +75,17 @@ void Emitter::write_buffer(warp::FloatsOp op, const char* memory) {
   line("float* const {} = {}.floats({});", declare_again(op.getResult()), memory, op.getOffset());
 }
 
+// Operands in the slot of the operation's own chunk.
+static ValueRange in_own_slot(Operation* op) {
+  if (isa<warp::LoadJoinedOp>(op)) return {};
+  return isa<warp::JoinRowsOp>(op) ? ValueRange(op->getOperands().take_front()) : ValueRange(op->getOperands());
+}
+
 // In a kernel of teams: those that a region uses, in the slot of its chunk.
 void Emitter::write_buffers_of(Region& region, const char* memory) {
   llvm::SetVector<Operation*> used;
   region.walk([&](Operation* op) {
-    for (Value operand : op->getOperands())
+    for (Value operand : in_own_slot(op))
       if (isa_and_nonnull<warp::BufferOp, warp::FloatsOp>(operand.getDefiningOp()))
         used.insert(operand.getDefiningOp());
   });
@@ -161,7 +169,8 @@ void Emitter::write(warp::StoreOp op) {
 }
 
 void Emitter::write(warp::LoadVectorOp op) {
-  std::string from = names_.of(op.getFrom());
+  std::string from =
+      op.getOf() ? in_slot(*op.getOf() == "first" ? "0" : "last - 1 - first", op.getFrom()) : names_.of(op.getFrom());
   if (op.getColumn()) from += " + " + names_.of(op.getColumn());
   const char* kind = is_row(op.getType()) ? "row" : "column";
   if (op.getParts())
@@ -171,14 +180,31 @@ void Emitter::write(warp::LoadVectorOp op) {
     line("const auto {} = load_{}<{}>({});", declare(op.getResult()), kind, length(op.getType()), from);
 }
 
+// In a kernel of teams: those of a chunk of the round, by its number in that.
+std::string Emitter::in_slot(const std::string& chunk, Value floats) {
+  return fmt::format("Slot<Slots>(block, {}).floats({})", chunk, offset_of(floats));
+}
+
 // In a kernel of teams each slot has its own of what is used outside rounds.
 std::vector<std::string> Emitter::in_all_slots(Value floats) {
   if (!has_teams()) return {names_.of(floats)};
   std::vector<std::string> all;
   for (int64_t chunk = 0; chunk < warp::round_chunks(kernel_); ++chunk)
-    all.push_back(
-        fmt::format("Slot<Slots>(block, {}).floats({})", chunk, floats.getDefiningOp<warp::FloatsOp>().getOffset()));
+    all.push_back(in_slot(std::to_string(chunk), floats));
   return all;
+}
+
+void Emitter::write(warp::JoinRowsOp op) {
+  const std::string last = names_.of(op.getLast());
+  line("if (c + 1 < last)");
+  line("  store_row({0}, load_row<{1}>({0}) * load_row<{1}>({2}));", last,
+       cast<MemRefType>(op.getLast().getType()).getDimSize(0), in_slot("c + 1 - first", op.getFirst()));
+}
+
+// One load for both, as the compiler would make it of two.
+void Emitter::write(warp::LoadJoinedOp op) {
+  line("const auto {} = load_row<{}>(Slot<Slots>(block, c > first ? c - 1 - first : 0).floats(c > first ? {} : {}));",
+       declare(op.getResult()), length(op.getType()), offset_of(op.getLast()), offset_of(op.getFirst()));
 }
 
 void Emitter::write(warp::StoreVectorOp op) {

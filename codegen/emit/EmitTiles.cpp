@@ -141,7 +141,8 @@ void Emitter::write(warp::ZerosOp op) {
 // Whether `op` may add to the variable of its accumulator: nothing reads it afterwards.
 bool Emitter::accumulates_in_place(warp::MmaOp op) {
   Value acc = op.getAcc();
-  if (!isa_and_nonnull<warp::MmaOp, warp::ZerosOp, warp::CallOp>(acc.getDefiningOp())) return false;
+  const bool is_state = isa<BlockArgument>(acc);  // that a loop carries
+  if (!is_state && !isa<warp::MmaOp, warp::ZerosOp, warp::CallOp>(acc.getDefiningOp())) return false;
   return llvm::all_of(acc.getUsers(), [&](Operation* user) {
     return user == op || (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op));
   });

@@ -130,7 +130,10 @@ class Emitter {
   void write(warp::LoadOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.load(op)); }
   void write(warp::StoreOp op);
   void write(warp::LoadVectorOp op);
+  std::string in_slot(const std::string& chunk, mlir::Value floats);
   std::vector<std::string> in_all_slots(mlir::Value floats);
+  void write(warp::JoinRowsOp op);
+  void write(warp::LoadJoinedOp op);
   void write(warp::StoreVectorOp op);
   void store_vector(warp::StoreVectorOp op, std::string to);
   void write(warp::AddVectorOp op);

@@ -4,6 +4,7 @@
 #include "codegen/lower/ChunkBuilder.h"
 #include "codegen/lower/CrewChecks.h"
 #include "codegen/lower/DropUnused.h"
+#include "codegen/lower/JoinedDecays.h"
 #include "codegen/lower/Plain.h"
 #include "codegen/lower/Summary.h"
 #include "codegen/lower/TensorList.h"
@@ -147,6 +148,7 @@ class KernelBuilder {
     create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
     if (crew_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
+    if (program_.getPlain() && crew_.teams > 1 && !crew_.preparers()) join_decays(kernel);
   }
 
  private:

@@ -402,7 +402,7 @@ Value WarpBuilder::loaded(Value value) {
   if (cast<MemRefType>(shared.getType()).getRank() == 1) {
     int64_t parts = cast<MemRefType>(shared.getType()).getDimSize(0) / (chunk::rows(value) * chunk::columns(value));
     return create<warp::LoadVectorOp>(f32, shared, column,
-                                      is_partial(value) ? b_.getI64IntegerAttr(parts) : IntegerAttr());
+                                      is_partial(value) ? b_.getI64IntegerAttr(parts) : IntegerAttr(), StringAttr());
   }
   bool own = !slab && placement_.space(value).columns == Axis::value;
   bool own_rows = owner_ == Owner::rows && placement_.space(value).rows == Axis::value;

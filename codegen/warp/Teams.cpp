@@ -20,6 +20,7 @@ class TeamRules {
     if (rounds() == 1 && isa<PrepareOp, ClaimOp, PublishOp, AwaitOp, ReleaseOp>(op))
       return op->emitOpError("belongs in a kernel of 2 rounds");
     if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
+    if (failed(verify_joined(op))) return failure();
     if (teams() == 1) {
       if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
       return success();
@@ -40,7 +41,7 @@ class TeamRules {
     if (of_chunk && !op->getParentOfType<TeamOp>())
       return op->emitOpError("is a team's to do: it belongs in a warp.team");
     auto round = op->getParentOfType<LoopOp>();
-    bool in_slot = op->getParentOfType<TeamOp>() || (round && round.getOver() == "round");
+    bool in_slot = op->getParentOfType<TeamOp>() || (round && round.getOver() == "round") || is_of_other_slot(op);
     if (!in_slot && !is_of_all_slots(op) && llvm::any_of(op->getOperands(), [](Value x) { return lies_in_slot(x); }))
       return op->emitOpError("uses a slot's buffers outside a warp.team and the loop over a round");
     if (auto ring = dyn_cast<RingOp>(op); ring && signed_value(ring.getStages()) != 1)
@@ -74,6 +75,27 @@ class TeamRules {
   }
 
   static bool is_over_rounds(Operation* op) { return isa<PrepareOp, AgainOp>(op) || is_loop_over_rounds(op); }
+
+  // A row in the slot of the first or last chunk of a round, before the loops over it.
+  static bool is_of_other_slot(Operation* op) {
+    auto load = dyn_cast<LoadVectorOp>(op);
+    return load && load.getOf();
+  }
+
+  // Rows of several chunks of a round.
+  LogicalResult verify_joined(Operation* op) const {
+    Operation* parent = op->getParentOp();
+    auto loop = dyn_cast<LoopOp>(parent);
+    if (is_of_other_slot(op) && (rounds() > 1 || !is_over_rounds(parent)))
+      return op->emitOpError("of a chunk of the round belongs before the loops over it, where rounds take no turns");
+    if (isa<LoadJoinedOp>(op) && !(loop && loop.getOver() == "round" && loop.getBackward()))
+      return op->emitOpError("belongs in a loop backward over a round");
+    if (!isa<JoinRowsOp>(op)) return success();
+    auto team = isa<OnWarpOp>(parent) ? dyn_cast<TeamOp>(parent->getParentOp()) : TeamOp();
+    if (!team || !isa_and_nonnull<BarrierOp>(team->getPrevNode()))
+      return op->emitOpError("is for one warp of a team whose part follows a barrier of all warps");
+    return success();
+  }
 
   // All warps of value rows are there, in groups of four; what they read is written by teams, and shown to them.
   LogicalResult verify_groups(MmaOp mma) const {

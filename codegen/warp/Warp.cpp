@@ -467,9 +467,14 @@ LogicalResult LoadVectorOp::verify() {
   if (parts < 1 || size % parts) return emitOpError() << parts << " parts of " << getFrom().getType();
   auto shape = shape_of(getResult());
   int64_t expected = getColumn() ? slab_width(getColumn()) : size / parts;
+  if (getOf() && *getOf() != "first" && *getOf() != "last")
+    return emitOpError() << "is of the \"" << *getOf() << "\" chunk; expected \"first\" or \"last\"";
+  if (getOf() && (getColumn() || getParts())) return emitOpError("of a chunk of the round is a whole row");
   if (std::min(shape[0], shape[1]) == 1 && std::max(shape[0], shape[1]) == expected) return success();
   return emitOpError() << "makes " << getResult().getType() << " where " << expected << " numbers are expected";
 }
+
+LogicalResult LoadJoinedOp::verify() { return expect_shape(*this, getResult(), 1, shape_of(getLast())[0]); }
 
 LogicalResult StoreVectorOp::verify() {
   auto shape = shape_of(getX());
@@ -599,9 +604,9 @@ LogicalResult AgainOp::verifyRegions() {
     return emitOpError() << "ends with a warp.yield of " << getResult().getType();
   if (!getSaved().getDefiningOp<LoadSavedOp>()) return emitOpError("begins with what a warp.load_saved gives");
   auto loops = body.getOps<LoopOp>();
-  if (llvm::hasSingleElement(loops) && !(*loops.begin()).getBackward() && llvm::hasSingleElement(body.getOps<TeamOp>()))
+  if (llvm::hasSingleElement(loops) && !(*loops.begin()).getBackward() && !body.getOps<TeamOp>().empty())
     return success();
-  return emitOpError("needs one warp.team and one loop over the round, forward");
+  return emitOpError("needs a warp.team and one loop over the round, forward");
 }
 
 LogicalResult SlabsOp::verify() {

@@ -426,11 +426,26 @@ def Warp_StoreOp : Warp_Op<"store"> {
 }
 def Warp_LoadVectorOp : Warp_Op<"load_vector"> {
   let summary = "A row or a column, or 16 numbers of it; the sum of several if there are `parts`, one after the other";
-  let arguments = (ins Warp_Floats:$from, Optional<Index>:$column, OptionalAttr<I64Attr>:$parts);
+  let description = "Before the loops over a round: that `of` its \"first\" or \"last\" chunk.";
+  let arguments = (ins Warp_Floats:$from, Optional<Index>:$column, OptionalAttr<I64Attr>:$parts,
+                       OptionalAttr<StrAttr>:$of);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
-    $from (`[` $column^ `]`)? (`parts` $parts^)? attr-dict `:` type($from) `->` type($result)
+    $from (`[` $column^ `]`)? (`parts` $parts^)? (`of` $of^)? attr-dict `:` type($from) `->` type($result)
   }];
+  let hasVerifier = 1;
+}
+def Warp_JoinRowsOp : Warp_Op<"join_rows", [SameTypeOperands]> {
+  let summary = "A team's row `last` times the row `first` of the next chunk in its round; that of the last chunk stays as it is";
+  let description = "For one warp to do, once all teams have stored theirs.";
+  let arguments = (ins Warp_Floats:$last, Warp_Floats:$first);
+  let assemblyFormat = "$last `,` $first attr-dict `:` type($last)";
+}
+def Warp_LoadJoinedOp : Warp_Op<"load_joined", [AllTypesMatch<["last", "first"]>]> {
+  let summary = "Backward through a round: the joined row `last` of the chunk that comes next, or after all `first` as it is";
+  let arguments = (ins Warp_Floats:$last, Warp_Floats:$first);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$last `,` $first attr-dict `:` type($last) `->` type($result)";
   let hasVerifier = 1;
 }
 def Warp_StoreVectorOp : Warp_Op<"store_vector"> {

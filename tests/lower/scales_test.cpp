@@ -182,6 +182,32 @@ TEST(Teams, OfWideHeadsReadBack) {
   EXPECT_EQ(count_in("backward", "= cumsum("), 2u);   // not where gradients are finished
 }
 
+// The last decay of a chunk and the first of the next are one row, by which both states go on: of kernels without
+// scales whose teams prepare a round at a time.
+TEST(Teams, JoinDecays) {
+  Config config;
+  config.pass = "both";
+  config.scales = "guarded";
+  config.saved = "f16";
+  config.teams = config.backward_teams = config.rounds = 2;
+  const auto kernels = [&](const Definition& definition) {
+    return lower_to(source_from(rec_text(definition, config)), Stage::warp, config);
+  };
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const std::string text = kernels(definition);
+    const std::size_t plain = text.find("warp.kernel \"" + definition.name + "_backward\"");
+    const std::string backward = text.substr(plain, text.find("\n}\n", plain) - plain);
+    EXPECT_EQ(count(backward, "warp.join_rows"), 1u);
+    EXPECT_EQ(count(backward, " of \"first\""), 1u);
+    EXPECT_EQ(count(backward, " of \"last\""), 1u);
+    EXPECT_EQ(count(backward, "warp.load_joined"), 1u);
+    EXPECT_EQ(count(text, "warp.join_rows"), 1u);  // in no other
+  }
+  config.save_every = 64;  // through a round again, which has its own
+  EXPECT_EQ(count(kernels(rwkv7()), "warp.join_rows"), 2u);
+  EXPECT_EQ(count(kernels(rwkv7()), "warp.load_joined"), 1u);
+}
+
 TEST(Teams, OfBackwardKernelsReadBack) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
     Config config;

@@ -435,6 +435,22 @@ const Case lines_of_a_round[] = {
     {"OnWarpOutside", "warp.team {\nwarp.on_warp 1 {\nwarp.note \"nothing\"\n}\n}\n", "warp 1 of a team of 1"},
     {"RingOfStages", "%0 = warp.ring \"k\" offset 4096 stages 2 by 0 : memref<16x32xbf16, 3>\n",
      "belongs at the top of the kernel"},
+    {"RowOfAnotherChunk", "%0 = warp.load_vector %k_max of \"next\" : memref<1xf32, 3> -> vector<1x1xf32>\n",
+     "is of the \"next\" chunk; expected \"first\" or \"last\""},
+    {"PartsOfAChunk", "%0 = warp.load_vector %k_max parts 1 of \"first\" : memref<1xf32, 3> -> vector<1x1xf32>\n",
+     "of a chunk of the round is a whole row"},
+    {"ChunkOfATeam", "warp.team {\n%0 = warp.load_vector %k_max of \"last\" : memref<1xf32, 3> -> vector<1x1xf32>\n}\n",
+     "of a chunk of the round belongs before the loops over it"},
+    {"JoinedForward",
+     "%0 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "%1 = warp.load_joined %k_max, %k_max : memref<1xf32, 3> -> vector<1x1xf32>\n"
+     "warp.yield %Z : vector<16x32xf32>\n}\n",
+     "belongs in a loop backward over a round"},
+    {"JoinedByAllWarps", "warp.barrier\nwarp.team {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n",
+     "is for one warp of a team whose part follows a barrier of all warps"},
+    {"JoinedBeforeAllAreThere",
+     "warp.team {\nwarp.on_warp 0 {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n}\n",
+     "is for one warp of a team whose part follows a barrier of all warps"},
     {"LoopOverChunks",
      "%0 = warp.loop %S over \"group\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "warp.yield %Z : vector<16x32xf32>\n}\n",
@@ -449,7 +465,7 @@ INSTANTIATE_TEST_SUITE_P(Warp, LinesOfARound, testing::ValuesIn(lines_of_a_round
 
 TEST(Again, GoesThroughARound) {
   expect_contains(error_of(again("      warp.yield %kept : vector<16x32xbf16>\n")),
-                  "needs one warp.team and one loop over the round, forward");
+                  "needs a warp.team and one loop over the round, forward");
   std::string elsewhere = again(loop_again() + yield_again());
   elsewhere.replace(elsewhere.find("ahead 0 next"), 12, "ahead 0");
   expect_contains(error_of(elsewhere), "is `next` in the loop over them, and nowhere else");

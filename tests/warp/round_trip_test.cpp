@@ -42,6 +42,22 @@ TEST(RoundTrip, Teams) {
   EXPECT_EQ(reprinted(text), text);
 }
 
+TEST(RoundTrip, JoinedRows) {
+  const std::string text =
+      two_states("", "", "      %row = warp.load_joined %k_max, %k_max : memref<1xf32, 3> -> vector<1x1xf32>\n");
+  std::string joined = text;
+  joined.insert(joined.find("    %saved = warp.loop"), R"(    warp.barrier
+    warp.team {
+      warp.on_warp 0 {
+        warp.join_rows %k_max, %k_max : memref<1xf32, 3>
+      }
+    }
+    %first_row = warp.load_vector %k_max of "first" : memref<1xf32, 3> -> vector<1x1xf32>
+    %last_row = warp.load_vector %k_max of "last" : memref<1xf32, 3> -> vector<1x1xf32>
+)");
+  EXPECT_EQ(reprinted(joined), joined);
+}
+
 TEST(RoundTrip, Shares) {
   const std::string text = with_teams(R"(    warp.team {
       %column = warp.share 32

@@ -97,7 +97,8 @@ void Emitter::write_buffers_of(Region& region, const char* memory) {
 void Emitter::write(warp::CopyOp op) {
   bool backward = op.getRing().getDefiningOp<warp::RingOp>().getBackward();
   std::string chunk = chunk_ahead(backward, op.getAhead());
-  std::string exists = is_in_loop(chunk, backward);
+  const bool own = !op.getAhead() && op->getParentOfType<warp::TeamOp>();  // which is there for such a chunk
+  std::string exists = own ? "" : is_in_loop(chunk, backward);
   if (op.getNext()) std::tie(chunk, exists) = next_chunk(op);
   std::vector<warp::RingOp> rings;
   for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());

@@ -75,7 +75,8 @@ class WarpBuilder {
   void create_own_scales();
   // What a team works out once is not worked out again by those who take states through its chunk, or after.
   bool leaves_numbers() const {
-    return !sum_scales_.empty() || (crew_.teams > 1 && chunk::ProgramOp(program_).getBackward());
+    chunk::ProgramOp program = program_;
+    return !sum_scales_.empty() || (crew_.teams > 1 && program.getBackward() && !program.getPlain());
   }
   bool shares_scale(chunk::RoundOp round) const;
   bool leaves_scale(chunk::RoundOp round) const;

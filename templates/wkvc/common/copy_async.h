@@ -150,7 +150,7 @@ WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, int val
     copy_aligned(to, from, places);
   } else {
     constexpr int kHalves = static_cast<int>(sizeof(T) / sizeof(u16)), kAcross = Pieces<T, R, C>::kAcross;
-    constexpr int LD = row_length(Tile{});
+    constexpr int LD = Tile::kLength;
     static_assert(R < 1 << 10 && kAcross < 1 << 10 && LD * kHalves < 1 << 12, "does not fit a packed shape");
     copy_slowly(reinterpret_cast<const u16*>(from.from()), from.stride() * kHalves, reinterpret_cast<u16*>(to.data),
                 kPackedShape<R, kAcross, LD * kHalves>, valid);
@@ -162,10 +162,10 @@ WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, int val
 template <class Tile>
 WKVC_INLINE float copied_max(const Tile& x) {
   using T = typename Tile::Element;
-  if (row_length(Tile{}) == Tile::kColumns) lanes::sync();
+  if (Tile::kLength == Tile::kColumns) lanes::sync();
   copy::Largest<T> largest;
   for_each_piece<T, Tile::kRows, Tile::kColumns>(
-      [&](Piece piece) { largest.add(x.data + piece.row * row_length(Tile{}) + piece.column); });
+      [&](Piece piece) { largest.add(x.data + piece.row * Tile::kLength + piece.column); });
   return lanes::max_non_negative(largest.value());
 }
 

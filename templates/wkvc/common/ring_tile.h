@@ -35,7 +35,8 @@ struct RingColumns {
   using Element = T;
   static constexpr int kRows = R;
   static constexpr int kColumns = C;
-  static constexpr int bytes = R * Rows::kLength * static_cast<int>(sizeof(T));
+  static constexpr int kLength = Rows::kLength;
+  static constexpr int bytes = R * kLength * static_cast<int>(sizeof(T));
 
   T* data;
   int first = 0;
@@ -61,51 +62,10 @@ struct PaddedTile<f32, R, C> {
 template <class T, int R, int C>
 using Padded = typename PaddedTile<T, R, C>::type;
 
-// Elements from one row of a whole tile to the next.
-template <int R, int C, int LD>
-WKVC_INLINE constexpr int row_length(const Shared<f32, R, C, LD>&) {
-  return LD;
-}
-template <class Rows, class T, int R, int C>
-WKVC_INLINE constexpr int row_length(const RingColumns<Rows, T, R, C>&) {
-  return Rows::kLength;
-}
-
-template <class Rows, class T, int R, int C>
-WKVC_INLINE Transposed<RingColumns<Rows, T, R, C>> trans(const RingColumns<Rows, T, R, C>& view) {
-  return {view};
-}
-
 // Where block (i, j) has its pieces.
 template <class Rows, class T, int R, int C>
 WKVC_INLINE auto pieces_of_block(const RingColumns<Rows, T, R, C>& x, int i, int j) {
   return [x, i, j](int row, int column) WKVC_INLINE_LAMBDA { return x.at(16 * i + row, 16 * j + column); };
-}
-
-template <class Rows, class T, int R, int C>
-WKVC_INLINE Fragment<T> operand_block(const RingColumns<Rows, T, R, C>& x, int i, int j) {
-  return fragment::load_at<T>(pieces_of_block(x, i, j));
-}
-template <class Rows, class T, int R, int C>
-WKVC_INLINE Fragment<T> operand_block(const Transposed<RingColumns<Rows, T, R, C>>& x, int i, int j) {
-  return fragment::load_transposed_at<T>(pieces_of_block(x.view, j, i));
-}
-template <class Rows, class T, int R, int C>
-WKVC_INLINE fragment::Columns<T> column_block(const RingColumns<Rows, T, R, C>& x, int i, int j) {
-  return fragment::load_columns_at<T>(pieces_of_block(x, i, j));
-}
-template <class Rows, class T, int R, int C>
-WKVC_INLINE fragment::Columns<T> column_block(const Transposed<RingColumns<Rows, T, R, C>>& x, int i, int j) {
-  return fragment::load_columns_transposed_at<T>(pieces_of_block(x.view, j, i));
-}
-
-template <class Rows, class T, int R, int C>
-WKVC_INLINE Tile<T, R, C> load(const RingColumns<Rows, T, R, C>& x) {
-  return load_operand(x);
-}
-template <class Rows, class T, int R, int C>
-WKVC_INLINE Tile<T, C, R> load_transposed(const RingColumns<Rows, T, R, C>& x) {
-  return load_operand(trans(x));
 }
 
 }  // namespace wkvc

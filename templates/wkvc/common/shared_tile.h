@@ -26,6 +26,7 @@ struct Shared {
   using Element = T;
   static constexpr int kRows = R;
   static constexpr int kColumns = C;
+  static constexpr int kLength = LD;
   static constexpr int bytes = (lies_in_pieces<T> ? R / 16 : R) * LD * static_cast<int>(sizeof(T));
 
   T* data;
@@ -46,6 +47,13 @@ struct Shared {
   WKVC_INLINE Shared<T, N, C, LD> rows(int first) const {
     return {at(first, 0)};
   }
+};
+
+// A tile in shared memory, of whatever rows: one of those above, or of a ring (ring_tile.h).
+template <class X>
+concept SharedView = requires(const X& x) {
+  typename X::Element;
+  x.at(0, 0);
 };
 
 // A shared tile that an operand position reads transposed.
@@ -75,8 +83,8 @@ struct ScaledShared {
   }
 };
 
-template <class T, int R, int C, int LD>
-WKVC_INLINE Transposed<Shared<T, R, C, LD>> trans(const Shared<T, R, C, LD>& view) {
+template <SharedView View>
+WKVC_INLINE Transposed<View> trans(const View& view) {
   return {view};
 }
 template <class T, int R, int C, int LD>
@@ -100,19 +108,21 @@ template <class T, int R, int C>
 WKVC_INLINE Fragment<T> operand_block(const Tile<T, R, C>& x, int i, int j) {
   return x.block[i][j];
 }
-template <class T, int R, int C, int LD>
-WKVC_INLINE Fragment<T> operand_block(const Shared<T, R, C, LD>& x, int i, int j) {
+template <SharedView View>
+WKVC_INLINE auto operand_block(const View& x, int i, int j) {
+  using T = typename View::Element;
   if constexpr (lies_in_pieces<T>)
     return fragment::load_at<T>(pieces_of_block(x, i, j));
   else
-    return fragment::load(static_cast<const T*>(x.at(16 * i, 16 * j)), LD);
+    return fragment::load(static_cast<const T*>(x.at(16 * i, 16 * j)), View::kLength);
 }
-template <class T, int R, int C, int LD>
-WKVC_INLINE Fragment<T> operand_block(const Transposed<Shared<T, R, C, LD>>& x, int i, int j) {
+template <class View>
+WKVC_INLINE auto operand_block(const Transposed<View>& x, int i, int j) {
+  using T = typename View::Element;
   if constexpr (lies_in_pieces<T>)
     return fragment::load_transposed_at<T>(pieces_of_block(x.view, j, i));
   else
-    return fragment::load_transposed(static_cast<const T*>(x.view.at(16 * j, 16 * i)), LD);
+    return fragment::load_transposed(static_cast<const T*>(x.view.at(16 * j, 16 * i)), View::kLength);
 }
 
 // The same as B operand.
@@ -120,15 +130,17 @@ template <class T, int R, int C>
 WKVC_INLINE fragment::Columns<T> column_block(const Tile<T, R, C>& x, int i, int j) {
   return fragment::columns(x.block[i][j]);
 }
-template <class T, int R, int C, int LD>
-WKVC_INLINE fragment::Columns<T> column_block(const Shared<T, R, C, LD>& x, int i, int j) {
+template <SharedView View>
+WKVC_INLINE auto column_block(const View& x, int i, int j) {
+  using T = typename View::Element;
   if constexpr (lies_in_pieces<T>)
     return fragment::load_columns_at<T>(pieces_of_block(x, i, j));
   else
     return fragment::columns(operand_block(x, i, j));
 }
-template <class T, int R, int C, int LD>
-WKVC_INLINE fragment::Columns<T> column_block(const Transposed<Shared<T, R, C, LD>>& x, int i, int j) {
+template <class View>
+WKVC_INLINE auto column_block(const Transposed<View>& x, int i, int j) {
+  using T = typename View::Element;
   if constexpr (lies_in_pieces<T>)
     return fragment::load_columns_transposed_at<T>(pieces_of_block(x.view, j, i));
   else
@@ -163,12 +175,12 @@ WKVC_INLINE auto load_operand(const Operand& x) {
   return tile;
 }
 
-template <class T, int R, int C, int LD>
-WKVC_INLINE Tile<T, R, C> load(const Shared<T, R, C, LD>& x) {
+template <SharedView View>
+WKVC_INLINE auto load(const View& x) {
   return load_operand(x);
 }
-template <class T, int R, int C, int LD>
-WKVC_INLINE Tile<T, C, R> load_transposed(const Shared<T, R, C, LD>& x) {
+template <SharedView View>
+WKVC_INLINE auto load_transposed(const View& x) {
   return load_operand(trans(x));
 }
 template <class T, int R, int C, int LD>

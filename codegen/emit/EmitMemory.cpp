@@ -202,7 +202,6 @@ void Emitter::write(warp::JoinRowsOp op) {
        cast<MemRefType>(op.getLast().getType()).getDimSize(0), in_slot("c + 1 - first", op.getFirst()));
 }
 
-// One load for both, as the compiler would make it of two.
 void Emitter::write(warp::LoadJoinedOp op) {
   line("const auto {} = load_row<{}>(Slot<Slots>(block, c > first ? c - 1 - first : 0).floats(c > first ? {} : {}));",
        declare(op.getResult()), length(op.getType()), offset_of(op.getLast()), offset_of(op.getFirst()));

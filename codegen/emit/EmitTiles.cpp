@@ -138,14 +138,18 @@ void Emitter::write(warp::ZerosOp op) {
     line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
 }
 
-// Whether `op` may add to the variable of its accumulator: nothing reads it afterwards.
+// Whether the text of `user`, in a line of its own or its reader's, comes before that of `op`.
+static bool is_written_before(Operation* user, Operation* op) {
+  if (user->getBlock() != op->getBlock() || !user->isBeforeInBlock(op)) return false;
+  return !Expressions::is_inlined(user) || is_written_before(*user->user_begin(), op);
+}
+
+// Whether `op` may add to the variable of its accumulator, which may be a loop's state: nothing reads it afterwards.
 bool Emitter::accumulates_in_place(warp::MmaOp op) {
   Value acc = op.getAcc();
-  const bool is_state = isa<BlockArgument>(acc);  // that a loop carries
-  if (!is_state && !isa<warp::MmaOp, warp::ZerosOp, warp::CallOp>(acc.getDefiningOp())) return false;
-  return llvm::all_of(acc.getUsers(), [&](Operation* user) {
-    return user == op || (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op));
-  });
+  if (acc.getParentBlock() != op->getBlock()) return false;
+  if (!isa<BlockArgument>(acc) && !isa<warp::MmaOp, warp::ZerosOp, warp::CallOp>(acc.getDefiningOp())) return false;
+  return llvm::all_of(acc.getUsers(), [&](Operation* user) { return user == op || is_written_before(user, op); });
 }
 
 bool Emitter::is_accumulator(Value value) {

@@ -34,23 +34,23 @@ std::optional<Decays> decays_of(warp::LoopOp loop) {
   return Decays{loop, begin, end};
 }
 
-Value begin_row(Decays decays) { return row_of(decays.begin).getFrom(); }
-Value end_row(Decays decays) { return row_of(decays.end).getFrom(); }
-// In the order of tokens.
-Value first_row(Decays decays) { return decays.loop.getBackward() ? end_row(decays) : begin_row(decays); }
-Value last_row(Decays decays) { return decays.loop.getBackward() ? begin_row(decays) : end_row(decays); }
+// In the order of tokens: of the chunk's first ones and of its last.
+Value first_row(Decays decays) { return row_of(decays.loop.getBackward() ? decays.end : decays.begin).getFrom(); }
+Value last_row(Decays decays) { return row_of(decays.loop.getBackward() ? decays.begin : decays.end).getFrom(); }
 
-// The one team's part in `rounds` that stores the row, which nobody reads but these loops; null if it is otherwise.
+// The part of a team in `rounds` that stores the row, if nothing else does, and nothing but these loops reads it.
 warp::TeamOp team_that_stores(Value row, Block& rounds, llvm::ArrayRef<Decays> all) {
-  warp::TeamOp team;
+  const auto is_of_loops = [&](Operation* user) {
+    return llvm::any_of(all, [&](Decays decays) { return row_of(decays.begin) == user || row_of(decays.end) == user; });
+  };
+  warp::TeamOp found;
   for (Operation* user : row.getUsers()) {
-    if (llvm::any_of(all, [&](Decays decays) { return row_of(decays.begin) == user || row_of(decays.end) == user; }))
-      continue;
-    auto of = user->getParentOfType<warp::TeamOp>();
-    if (!isa<warp::StoreVectorOp>(user) || !of || of->getBlock() != &rounds || (team && team != of)) return {};
-    team = of;
+    if (is_of_loops(user)) continue;
+    auto team = user->getParentOfType<warp::TeamOp>();
+    if (!isa<warp::StoreVectorOp>(user) || !team || team->getBlock() != &rounds || (found && found != team)) return {};
+    found = team;
   }
-  return team;
+  return found;
 }
 
 // Where the team's part goes on behind the barrier that follows all stores of the rows.
@@ -93,7 +93,7 @@ warp::TeamOp cut(warp::TeamOp team, Block::iterator begin, OpBuilder& b) {
   return rest;
 }
 
-// One that has nothing else to do, if there is one.
+// One that has nothing else to do; where all have, the last.
 int free_warp(warp::TeamOp team, int warps) {
   for (int warp = warps - 1; warp > 0; --warp)
     if (llvm::none_of(team.getBody().getOps<warp::OnWarpOp>(),
@@ -102,27 +102,62 @@ int free_warp(warp::TeamOp team, int warps) {
   return warps - 1;
 }
 
-// The loop's state comes multiplied by the row of its first chunk, and then goes on by joined rows.
+// The loop's state comes multiplied by the row that its first chunk begins with. Each chunk then ends with a joined
+// row: forward that of its own slot, as it was joined in place, backward that of the next chunk.
 void take_joined(Decays decays, Operation* before, OpBuilder& b) {
   auto [loop, begin, end] = decays;
   const bool backward = loop.getBackward();
-  auto first = row_of(begin), last = row_of(end);
-  Value state = loop.getBody().getArgument(0), own = first_row(decays), joined = last_row(decays);
+  auto begin_load = row_of(begin), end_load = row_of(end);
+  Value state = loop.getBody().getArgument(0), first = first_row(decays), last = last_row(decays);
   b.setInsertionPoint(before);
-  Value row = warp::LoadVectorOp::create(b, loop.getLoc(), first.getType(), first.getFrom(), Value(), IntegerAttr(),
-                                         b.getStringAttr(backward ? "last" : "first"));
-  set_name(row, name_of(first.getResult()));
+  Value row = warp::LoadVectorOp::create(b, loop.getLoc(), begin_load.getType(), begin_load.getFrom(), Value(),
+                                         IntegerAttr(), b.getStringAttr(backward ? "last" : "first"));
+  set_name(row, name_of(begin_load.getResult()));
   loop.setOperand(
       warp::CallOp::create(b, loop.getLoc(), begin.getType(), "mul", ValueRange{loop.getInit(), row}, FloatAttr()));
   if (backward) {
-    b.setInsertionPoint(last);
-    last.replaceAllUsesWith(warp::LoadJoinedOp::create(b, loop.getLoc(), last.getType(), joined, own).getResult());
-    last.erase();
+    b.setInsertionPoint(end_load);
+    end_load.replaceAllUsesWith(
+        warp::LoadJoinedOp::create(b, loop.getLoc(), end_load.getType(), last, first).getResult());
+    end_load.erase();
   }
   if (auto name = name_of(begin.getResult()); !name.empty()) set_name(state, name);
   begin.replaceAllUsesWith(state);
   begin.erase();
-  first.erase();
+  begin_load.erase();
+}
+
+// What is joined of a round: the rows, and the barrier of the team that stores them, behind which it has.
+struct Joint {
+  Value first, last;
+  warp::TeamOp team;
+  Block::iterator barrier;
+};
+
+// None where the loops' rows are not the same, others read them, or there is no place for one more barrier of all.
+std::optional<Joint> joint_of(Block& rounds, llvm::ArrayRef<Decays> all) {
+  const Value first = first_row(all.front()), last = last_row(all.front());
+  if (first == last) return {};
+  if (llvm::any_of(all, [&](Decays decays) { return first_row(decays) != first || last_row(decays) != last; }))
+    return {};
+  auto team = team_that_stores(last, rounds, all);
+  if (!team || team_that_stores(first, rounds, all) != team) return {};
+  Block& body = team.getBody().front();
+  auto barrier = after_stores(team, {first, last});
+  if (barrier == body.end()) return {};
+  if (!llvm::all_of(read_from_before(body, std::next(barrier)), llvm::IsaPred<warp::CurrentOp>)) return {};
+  return Joint{first, last, team, barrier};
+}
+
+void join_in_team(Joint joint, int warps, OpBuilder& b) {
+  b.setInsertionPointAfter(joint.team);
+  warp::BarrierOp::create(b, joint.team.getLoc());
+  auto rest = cut(joint.team, std::next(joint.barrier), b);
+  joint.barrier->erase();
+  b.setInsertionPointToEnd(&rest.getBody().front());
+  auto on = warp::OnWarpOp::create(b, rest.getLoc(), free_warp(rest, warps));
+  b.setInsertionPointToEnd(&on.getBody().emplaceBlock());
+  warp::JoinRowsOp::create(b, rest.getLoc(), joint.last, joint.first);
 }
 
 void join(Block& rounds, int warps, OpBuilder& b) {
@@ -132,27 +167,12 @@ void join(Block& rounds, int warps, OpBuilder& b) {
     if (!decays) return;
     all.push_back(*decays);
   }
-  if (all.empty()) return;
-  const Value first = first_row(all.front()), last = last_row(all.front());
-  if (llvm::any_of(all, [&](Decays decays) { return first_row(decays) != first || last_row(decays) != last; })) return;
-  auto team = team_that_stores(last, rounds, all);
-  if (!team || team_that_stores(first, rounds, all) != team) return;
-  Block& body = team.getBody().front();
-  auto barrier = after_stores(team, {first, last});
-  if (barrier == body.end()) return;
-  if (!llvm::all_of(read_from_before(body, std::next(barrier)), llvm::IsaPred<warp::CurrentOp>)) return;
-
-  b.setInsertionPointAfter(team);
-  warp::BarrierOp::create(b, team.getLoc());
-  auto rest = cut(team, std::next(barrier), b);
-  barrier->erase();
-  b.setInsertionPointToEnd(&rest.getBody().front());
-  auto on = warp::OnWarpOp::create(b, team.getLoc(), free_warp(rest, warps));
-  b.setInsertionPointToEnd(&on.getBody().emplaceBlock());
-  warp::JoinRowsOp::create(b, team.getLoc(), last, first);
+  auto joint = all.empty() ? std::nullopt : joint_of(rounds, all);
+  if (!joint) return;
+  join_in_team(*joint, warps, b);
   Operation* before = nullptr;
   for (Decays decays : all) {
-    if (!decays.loop.getBeside()) before = decays.loop;
+    if (!decays.loop.getBeside()) before = decays.loop;  // a loop beside another stays right behind it
     take_joined(decays, before, b);
   }
 }

@@ -124,6 +124,7 @@ class WarpBuilder {
   mlir::Value last_factor(chunk::MulOp product) const;
   mlir::Value factor_times_unit(mlir::Value factor);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
+  bool updates_by_several();
   bool goes_by_groups(mlir::Value accumulator, const Operand& x, const Operand& y, bool y_transposed);
   mlir::Value columns_of_share(mlir::Value value);
   mlir::Value column_dots(chunk::ColumnDotsOp op, mlir::Value rows = {});

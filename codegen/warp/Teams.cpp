@@ -76,7 +76,7 @@ class TeamRules {
 
   static bool is_over_rounds(Operation* op) { return isa<PrepareOp, AgainOp>(op) || is_loop_over_rounds(op); }
 
-  // A row in the slot of the first or last chunk of a round, before the loops over it.
+  // A row in the slot of the first or last chunk of a round, for what goes through it.
   static bool is_of_other_slot(Operation* op) {
     auto load = dyn_cast<LoadVectorOp>(op);
     return load && load.getOf();
@@ -84,17 +84,53 @@ class TeamRules {
 
   // Rows of several chunks of a round.
   LogicalResult verify_joined(Operation* op) const {
-    Operation* parent = op->getParentOp();
-    auto loop = dyn_cast<LoopOp>(parent);
-    if (is_of_other_slot(op) && (rounds() > 1 || !is_over_rounds(parent)))
-      return op->emitOpError("of a chunk of the round belongs before the loops over it, where rounds take no turns");
-    if (isa<LoadJoinedOp>(op) && !(loop && loop.getOver() == "round" && loop.getBackward()))
-      return op->emitOpError("belongs in a loop backward over a round");
-    if (!isa<JoinRowsOp>(op)) return success();
-    auto team = isa<OnWarpOp>(parent) ? dyn_cast<TeamOp>(parent->getParentOp()) : TeamOp();
-    if (!team || !isa_and_nonnull<BarrierOp>(team->getPrevNode()))
-      return op->emitOpError("is for one warp of a team whose part follows a barrier of all warps");
+    if (auto join = dyn_cast<JoinRowsOp>(op)) return verify_join(join);
+    const bool of_other_slot = is_of_other_slot(op);
+    if (rounds() > 1 && (of_other_slot || isa<LoadJoinedOp>(op)))
+      return op->emitOpError("is of several chunks of a round, which belong in kernels of one round at a time");
+    if (of_other_slot && !(is_over_rounds(op->getParentOp()) && follows_barrier(op)))
+      return op->emitOpError(
+          "of a chunk of the round belongs outside the loops over it, behind a barrier of all warps");
+    if (auto load = dyn_cast<LoadJoinedOp>(op)) return verify_load(load);
     return success();
+  }
+
+  // All warps have met since the teams' part before it.
+  static bool follows_barrier(Operation* op) {
+    while ((op = op->getPrevNode()) && !isa<TeamOp>(op))
+      if (isa<BarrierOp>(op)) return true;
+    return false;
+  }
+  // All warps meet between this part of the teams and the loops over the round.
+  static bool comes_before_states(TeamOp team) {
+    Operation* next = team->getNextNode();
+    while (next && !isa<BarrierOp, LoopOp>(next)) next = next->getNextNode();
+    return isa_and_nonnull<BarrierOp>(next);
+  }
+
+  LogicalResult verify_join(JoinRowsOp join) const {
+    auto team = isa<OnWarpOp>(join->getParentOp()) ? dyn_cast<TeamOp>(join->getParentOp()->getParentOp()) : TeamOp();
+    if (!team || !is_over_rounds(team->getParentOp()) || !isa_and_nonnull<BarrierOp>(team->getPrevNode()) ||
+        !comes_before_states(team))
+      return join.emitOpError(
+          "is for one warp of a team in a round, between two barriers of all warps before the loops");
+    const auto type = cast<MemRefType>(join.getLast().getType());
+    if (join.getLast() == join.getFirst() || type.getDimSize(0) != signed_value(kernel_.getKeyDim()))
+      return join.emitOpError() << "joins two rows of " << kernel_.getKeyDim() << " keys";
+    if (llvm::count_if(join.getLast().getUsers(), llvm::IsaPred<JoinRowsOp>) > 1)
+      return join.emitOpError("joins a row that is joined elsewhere, too");
+    return success();
+  }
+
+  static LogicalResult verify_load(LoadJoinedOp load) {
+    auto loop = dyn_cast<LoopOp>(load->getParentOp());
+    if (!loop || loop.getOver() != "round" || !loop.getBackward())
+      return load.emitOpError("belongs in a loop backward over a round");
+    const bool is_joined = llvm::any_of(load.getLast().getUsers(), [&](Operation* user) {
+      auto join = dyn_cast<JoinRowsOp>(user);
+      return join && join.getLast() == load.getLast() && join.getFirst() == load.getFirst();
+    });
+    return is_joined ? success() : load.emitOpError("takes rows that a warp.join_rows joins");
   }
 
   // All warps of value rows are there, in groups of four; what they read is written by teams, and shown to them.

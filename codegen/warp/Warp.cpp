@@ -287,7 +287,7 @@ LogicalResult WidenOverOp::verify() {
 
 LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]); }
 
-int64_t group_columns(bool transposed) { return transposed ? 128 : 16; }
+int64_t group_columns(bool transposed) { return transposed ? 64 : 16; }
 
 static LogicalResult verify_by_groups(MmaOp op) {
   auto buffer = op.getY().getDefiningOp<BufferOp>();

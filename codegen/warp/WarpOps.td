@@ -436,8 +436,8 @@ def Warp_LoadVectorOp : Warp_Op<"load_vector"> {
   let hasVerifier = 1;
 }
 def Warp_JoinRowsOp : Warp_Op<"join_rows", [SameTypeOperands]> {
-  let summary = "A team's row `last` times the row `first` of the next chunk in its round; that of the last chunk stays as it is";
-  let description = "For one warp to do, once all teams have stored theirs.";
+  let summary = "Multiplies a team's row `last`, in place, by the row `first` of the next chunk in its round, if there is one";
+  let description = "For one warp to do, between the barrier behind which all rows are there and that before the states.";
   let arguments = (ins Warp_Floats:$last, Warp_Floats:$first);
   let assemblyFormat = "$last `,` $first attr-dict `:` type($last)";
 }

@@ -208,6 +208,20 @@ TEST(Teams, JoinDecays) {
   EXPECT_EQ(count(kernels(rwkv7()), "warp.load_joined"), 1u);
 }
 
+// Of narrow heads only where one wait is for several contractions.
+TEST(Teams, GoByGroupsWhereSeveralUpdateAState) {
+  Config config;
+  config.pass = "both";
+  config.scales = "guarded";
+  config.saved = "f16";
+  config.teams = config.backward_teams = config.rounds = 2;
+  const auto groups = [&](const Definition& definition) {
+    return count(lower_to(source_from(rec_text(definition, config)), Stage::cuda, config), "group_mma(");
+  };
+  EXPECT_EQ(groups(rwkv7()), 4u);
+  EXPECT_EQ(groups(rwkv6()), 0u);
+}
+
 TEST(Teams, OfBackwardKernelsReadBack) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
     Config config;

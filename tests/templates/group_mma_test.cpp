@@ -41,7 +41,8 @@ TEST_P(GroupMma, MatchesDoubles) {
 
 INSTANTIATE_TEST_SUITE_P(All, GroupMma,
                          testing::Values(Case{DType::f16, 4, 16, 128, false}, Case{DType::f16, 8, 32, 128, false},
-                                         Case{DType::bf16, 4, 16, 64, false}, Case{DType::f16, 4, 128, 16, true},
+                                         Case{DType::bf16, 4, 16, 64, false}, Case{DType::f16, 4, 64, 16, true},
+                                         Case{DType::bf16, 8, 192, 32, true}, Case{DType::f16, 4, 128, 16, true},
                                          Case{DType::f16, 8, 256, 16, true}, Case{DType::bf16, 4, 128, 32, true}));
 
 }  // namespace

@@ -132,7 +132,7 @@ const Case lines[] = {
      "%w = warp.round %square : vector<16x16xf32> -> vector<16x16xbf16>\n"
      "%0 = warp.mma %t, %w, %k_early y_transposed by_groups : vector<16x32xf32>, vector<16x16xbf16>, "
      "memref<16x32xbf16, 3>\n",
-     "by groups makes 16 rows by multiples of 128 of operands of 16 bits"},
+     "by groups makes 16 rows by multiples of 64 of operands of 16 bits"},
     {"MmaByGroupsWithoutTeams",
      "%w = warp.round %t : vector<16x32xf32> -> vector<16x32xbf16>\n"
      "%0 = warp.mma %square, %w, %k_early by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
@@ -440,17 +440,28 @@ const Case lines_of_a_round[] = {
     {"PartsOfAChunk", "%0 = warp.load_vector %k_max parts 1 of \"first\" : memref<1xf32, 3> -> vector<1x1xf32>\n",
      "of a chunk of the round is a whole row"},
     {"ChunkOfATeam", "warp.team {\n%0 = warp.load_vector %k_max of \"last\" : memref<1xf32, 3> -> vector<1x1xf32>\n}\n",
-     "of a chunk of the round belongs before the loops over it"},
+     "of a chunk of the round belongs outside the loops over it, behind a barrier of all warps"},
     {"JoinedForward",
      "%0 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "%1 = warp.load_joined %k_max, %k_max : memref<1xf32, 3> -> vector<1x1xf32>\n"
      "warp.yield %Z : vector<16x32xf32>\n}\n",
      "belongs in a loop backward over a round"},
     {"JoinedByAllWarps", "warp.barrier\nwarp.team {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n",
-     "is for one warp of a team whose part follows a barrier of all warps"},
+     "is for one warp of a team in a round, between two barriers of all warps before the loops"},
+    {"JoinedAfterTheStatesHaveCome",
+     "warp.barrier\nwarp.team {\nwarp.on_warp 0 {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n}\n",
+     "is for one warp of a team in a round, between two barriers of all warps before the loops"},
+    {"JoinedWithItself",
+     "warp.barrier\nwarp.team {\nwarp.on_warp 0 {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n}\n"
+     "warp.barrier\n",
+     "joins two rows of 32 keys"},
+    {"ChunkBeforeAllAreThere",
+     "warp.barrier\nwarp.team {\nwarp.note \"nothing\"\n}\n"
+     "%0 = warp.load_vector %k_max of \"last\" : memref<1xf32, 3> -> vector<1x1xf32>\n",
+     "of a chunk of the round belongs outside the loops over it, behind a barrier of all warps"},
     {"JoinedBeforeAllAreThere",
      "warp.team {\nwarp.on_warp 0 {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n}\n",
-     "is for one warp of a team whose part follows a barrier of all warps"},
+     "is for one warp of a team in a round, between two barriers of all warps before the loops"},
     {"LoopOverChunks",
      "%0 = warp.loop %S over \"group\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "warp.yield %Z : vector<16x32xf32>\n}\n",
@@ -507,6 +518,23 @@ TEST(Teams, HaveNothingElseWhereRingsGoOverTheEndOfARound) {
   };
   expect_contains(error("2 to 0", "0 to 1"), "of another buffer that is in use in the same phase");
   expect_contains(error("2 to 0", "1 to 3"), "of another buffer that is in use in the same phase");
+}
+
+TEST(JoinedRows, AreJoinedOnce) {
+  const std::string load = "      %row = warp.load_joined %last, %first : memref<32xf32, 3> -> vector<1x32xf32>\n";
+  const std::string join =
+      "    warp.barrier\n    warp.team {\n      warp.on_warp 0 {\n"
+      "        warp.join_rows %last, %first : memref<32xf32, 3>\n      }\n    }\n    warp.barrier\n";
+  const auto error = [&](const std::string& joins) {
+    std::string text = two_states("", "", load);
+    text.insert(text.find("    %saved = warp.loop"), joins);
+    text.insert(text.find("  %initial"),
+                "  %first = warp.floats offset 4880 live 0 to 1 : memref<32xf32, 3>\n"
+                "  %last = warp.floats offset 5008 live 0 to 1 : memref<32xf32, 3>\n");
+    return error_of(text);
+  };
+  expect_contains(error(""), "takes rows that a warp.join_rows joins");
+  expect_contains(error(join + join), "joins a row that is joined elsewhere, too");
 }
 
 TEST(LoopsAtOnce, NeedNothingOfEachOther) {

@@ -43,19 +43,22 @@ TEST(RoundTrip, Teams) {
 }
 
 TEST(RoundTrip, JoinedRows) {
-  const std::string text =
-      two_states("", "", "      %row = warp.load_joined %k_max, %k_max : memref<1xf32, 3> -> vector<1x1xf32>\n");
-  std::string joined = text;
-  joined.insert(joined.find("    %saved = warp.loop"), R"(    warp.barrier
+  std::string text =
+      two_states("", "", "      %row = warp.load_joined %last, %first : memref<32xf32, 3> -> vector<1x32xf32>\n");
+  text.insert(text.find("    %saved = warp.loop"), R"(    warp.barrier
     warp.team {
       warp.on_warp 0 {
-        warp.join_rows %k_max, %k_max : memref<1xf32, 3>
+        warp.join_rows %last, %first : memref<32xf32, 3>
       }
     }
-    %first_row = warp.load_vector %k_max of "first" : memref<1xf32, 3> -> vector<1x1xf32>
-    %last_row = warp.load_vector %k_max of "last" : memref<1xf32, 3> -> vector<1x1xf32>
+    warp.barrier
+    %first_row = warp.load_vector %first of "first" : memref<32xf32, 3> -> vector<1x32xf32>
+    %last_row = warp.load_vector %last of "last" : memref<32xf32, 3> -> vector<1x32xf32>
 )");
-  EXPECT_EQ(reprinted(joined), joined);
+  text.insert(text.find("  %initial"), R"(  %first = warp.floats offset 4880 live 0 to 1 : memref<32xf32, 3>
+  %last = warp.floats offset 5008 live 0 to 1 : memref<32xf32, 3>
+)");
+  EXPECT_EQ(reprinted(text), text);
 }
 
 TEST(RoundTrip, Shares) {

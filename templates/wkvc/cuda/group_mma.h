@@ -35,12 +35,17 @@ WKVC_INLINE void start(Tile<f32, 16, N>& acc, const Tile<T, 16, K>& a, const Sha
 }
 template <class T, int N, int K, int LD>
 WKVC_INLINE void start(Tile<f32, 16, N>& acc, const Tile<T, 16, K>& a, const Transposed<Shared<T, K, N, LD>>& b) {
-  static_assert(N % 128 == 0, "takes 128 columns at a time");
+  constexpr int kColumns = N % 128 == 0 ? 128 : 64;  // at a time
+  static_assert(N % kColumns == 0, "takes 64 columns at a time, or 128");
   const auto step = [&](int j, int k) WKVC_INLINE_LAMBDA {
-    const u64 block = descriptor(b.view.at(16 * k, 128 * j), kDown, kAcross<T>);
-    ptx::wgmma_n128_trans(&acc.block[0][8 * j], a.block[0][k].unit, block, T{});
+    const u64 block = descriptor(b.view.at(16 * k, kColumns * j), kDown, kAcross<T>);
+    if constexpr (kColumns == 128) {
+      ptx::wgmma_n128_trans(&acc.block[0][8 * j], a.block[0][k].unit, block, T{});
+    } else {
+      ptx::wgmma_n64_trans(&acc.block[0][4 * j], a.block[0][k].unit, block, T{});
+    }
   };
-  WKVC_EACH_BLOCK(N / 8, K, step(i, j));
+  WKVC_EACH_BLOCK(16 * N / kColumns, K, step(i, j));
 }
 
 }  // namespace group

@@ -36,6 +36,8 @@ WKVC_INLINE void group_products(const KernelArgs<4>& args, const Block& block) {
 CASE(f16, 4, 16, 128, 0)
 CASE(f16, 8, 32, 128, 0)
 CASE(bf16, 4, 16, 64, 0)
+CASE(f16, 4, 64, 16, 1)
+CASE(bf16, 8, 192, 32, 1)
 CASE(f16, 4, 128, 16, 1)
 CASE(f16, 8, 256, 16, 1)
 CASE(bf16, 4, 128, 32, 1)

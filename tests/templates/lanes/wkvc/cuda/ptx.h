@@ -263,6 +263,10 @@ void wgmma_n16(Block* c, const u32 (&a)[4], u64 b, T type) {
   wgmma<16, false>(c, a, b, type);
 }
 template <class Block, class T>
+void wgmma_n64_trans(Block* c, const u32 (&a)[4], u64 b, T type) {
+  wgmma<64, true>(c, a, b, type);
+}
+template <class Block, class T>
 void wgmma_n128_trans(Block* c, const u32 (&a)[4], u64 b, T type) {
   wgmma<128, true>(c, a, b, type);
 }

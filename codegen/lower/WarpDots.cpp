@@ -80,8 +80,8 @@ bool WarpBuilder::updates_by_several() {
 // read all of it. What is made of a state, few columns by many steps, only where all warps meet anyway: by itself such
 // a product takes longer. For narrow heads it pays there, too, if one wait is for several contractions. (An H200,
 // 8,4096,32,128, both passes: 4.05 instead of 4.22 ms by groups backward; on another one 4.08 instead of 4.16 with what
-// updates states forward, 4.14 with what is made of them there, too. 8,4096,64,64: rwkv7, of two updates, 2.64 instead
-// of 2.70, rwkv6, of one, 2.28 instead of 2.23.)
+// updates states forward, 4.14 with what is made of them there, too. 8,4096,64,64: with two
+// updates a state 2.64 instead of 2.70, with one 2.28 instead of 2.23.)
 bool WarpBuilder::goes_by_groups(Value accumulator, const Operand& x, const Operand& y, bool y_transposed) {
   auto buffer = y.tile.getDefiningOp<warp::BufferOp>();
   if (!isa<VectorType>(x.tile.getType())) return false;

@@ -271,11 +271,10 @@ def main():
     for row in chosen:
         rows.append(measure(args, library, row))
         report(rows[-1])
+        if args.json:  # after each row: a run that is cut short leaves what it measured
+            with open(args.json, "w") as file:
+                json.dump({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}, file, indent=1)
         torch.cuda.empty_cache()
-    result = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}
-    if args.json:
-        with open(args.json, "w") as file:
-            json.dump(result, file, indent=1)
     if args.plot:
         plot(rows, args.plot)
 

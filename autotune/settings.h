@@ -9,7 +9,7 @@
 
 namespace wkvc {
 
-// Measured on an H200; comes with wkvc.
+// Measured on an H200 and an H100; comes with wkvc.
 const Lockfile& shipped_lockfile();
 
 // What a recurrence, its configuration and a size are to a lockfile.

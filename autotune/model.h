@@ -28,7 +28,7 @@ struct GpuFacts {
 // - waves · chunks · the cycles of a chunk. A warp runs nearly the whole of a kernel's code once a chunk, so that its
 //   instructions are code_bytes / 16. One warp a scheduler waits for its own results, 4 cycles an instruction; more of
 //   them fill each other's gaps up to one instruction in 2.2 cycles. Both were read off profiles of an H200
-//   (docs/performance.md).
+//   (docs/experiments.md).
 double predicted_ms(std::span<const KernelFacts> kernels, LaunchSize size, const GpuFacts& gpu);
 
 }  // namespace wkvc

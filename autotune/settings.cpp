@@ -24,7 +24,7 @@ bool leaves_open(const Config& config) {
 }
 
 // Where no entry says: four blocks for each multiprocessor where sequences are few. Each segment is gone through twice,
-// so that less than four of them gain nothing. Measured on an H200: docs/performance.md.
+// so that less than four of them gain nothing. Measured on an H200: docs/experiments.md.
 int likely_segments(LaunchSize size, const Gpu& gpu) {
   constexpr int blocks_per_sm = 4, least_segments = 4;
   int segments = 1;

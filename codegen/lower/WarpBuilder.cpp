@@ -146,7 +146,9 @@ void WarpBuilder::take_state(bool saved) {
   publish_state(saved);
   if (shares_maximum(saved)) create<warp::BarrierOp>();
   load_numbers();
-  if (!taken_) create_scales(/*of_states=*/false, of_rows);
+  // Where the state's scale is shared, only what is rounded here for others, too, takes one of inputs.
+  create_scales(/*of_states=*/false,
+                [&](Operation* op) { return taken_ ? takes(op) && taken_->brought.contains(op) : of_rows(op); });
   create_scales(/*of_states=*/true, takes);
   create_own_scales();
   owner_ = Owner::rows;

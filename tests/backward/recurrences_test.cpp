@@ -62,6 +62,38 @@ TEST(HostRecurrences, WhoseStatesNeedEachOther) {
   check(*gated, config);
 }
 
+// What value rows make of a saved state they round with a scale of inputs: others take it so, the state's gradient
+// beside its own scale.
+TEST(HostRecurrences, WhoseRowsRoundWithTheScaleOfAnInput) {
+  const auto all = recurrences();
+  const auto gated = std::ranges::find(all, "gated_read", &Definition::name);
+  ASSERT_NE(gated, all.end());
+  Config config{.key_dim = 32, .value_dim = 32, .save_every = 32, .scales = "always", .gradients = {"k"}};
+  config.backward_teams = 2;
+  check(*gated, config);
+}
+
+// Each gradient alone, behind teams: a kernel of its own, which shares less.
+TEST(HostRecurrences, OneGradientEach) {
+  int emitted = 0;
+  for (const Definition& definition : recurrences()) {
+    Config config{.key_dim = 32, .value_dim = 32, .pass = "both", .save_every = 32, .scales = "always"};
+    for (const Manifest& manifest : manifests_from(cuda_text(definition, config)))
+      for (const TensorSpec& spec : manifest.tensors) {
+        if (spec.role != Role::input || manifest.kernel.ends_with("_backward")) continue;
+        config.backward_teams = 2;
+        config.gradients = {spec.name};
+        try {
+          emitted += cuda_text(definition, config).empty() ? 0 : 1;
+        } catch (const UserError& error) {
+          EXPECT_NE(std::string(error.what()).find("--teams"), std::string::npos)
+              << definition.name << ": " << error.what();
+        }
+      }
+  }
+  EXPECT_GE(emitted, 60);
+}
+
 // States go through every other round of teams a second time. Some recurrences only: it takes seconds to compile one.
 TEST(HostRecurrences, Again) {
   const auto all = recurrences();

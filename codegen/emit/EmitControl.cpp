@@ -69,7 +69,7 @@ void Emitter::write_chunk_range() {
 
 void Emitter::write(warp::BarrierOp op) {
   if (op.getRefuses())
-    line("if (guard.refuses<{}>()) return wait_copies<0>();", warp::row_warps(kernel_));
+    line("if (guard.refuses_so_far<{}>()) return wait_copies<0>();", warp::row_warps(kernel_));
   else
     line("{}.barrier();", warps_);
 }

@@ -29,11 +29,11 @@ void Emitter::write(warp::ExpectOp op) {
   line("Guard<{}> guard({}, block);", seen, tensor(op.getTensor()));
   expect("guard.expect(", op.getInputs());
   if (op.getUnit()) expect(fmt::format("const float {} = guard.unit(", declare(op.getUnit())), op.getGradients());
-  line("if (guard.refuses()) return;");
+  line("if (guard.refuses_samples()) return;");
 }
 
 void Emitter::write(warp::RefuseOp op) {
-  line("if (guard.refuses<{}{}>({})) return;", warp::row_warps(kernel_),
+  line("if (guard.refuses_state<{}{}>({})) return;", warp::row_warps(kernel_),
        goes_ahead() ? fmt::format(", {}", rec::max_teams) : "", expr(op.getState()));
 }
 

@@ -81,7 +81,7 @@ class Guard {
     return power;
   }
   // Whether the block ends here: all warps have come to the same, from samples.
-  WKVC_INLINE bool refuses() const {
+  WKVC_INLINE bool refuses_samples() const {
     if (failed_) leave(true);
     return failed_;
   }
@@ -102,7 +102,7 @@ class Guard {
   }
   // Whether the block ends here, for what it has given so far: all its warps meet.
   template <int Warps>
-  WKVC_INLINE bool refuses() const {
+  WKVC_INLINE bool refuses_so_far() const {
     const bool any = block_.template any<0>(Warps, has_seen());
     if (any) leave(true);
     return any;
@@ -110,7 +110,7 @@ class Guard {
   // The same before it leaves this state: called once by each of the warps that have rows of it, who meet at barrier
   // `Id`: 0 if these are all warps, else one that no team has.
   template <int Warps, int Id = 0, int R, int C>
-  WKVC_INLINE bool refuses(const Tile<f32, R, C>& state) const {
+  WKVC_INLINE bool refuses_state(const Tile<f32, R, C>& state) const {
     const bool any = block_.template any<Id>(Warps, has_seen() || !is_finite(state));
     leave(any);
     return any;

@@ -13,7 +13,7 @@ using namespace wkvc::test;
     Guard<T> guard(args.tensor[2], block);                                                         \
     guard.expect(largest_of_sample<T, C>(x_global, block, 0, args.tokens));                        \
     const float unit = guard.unit(largest_of_sample<T, C>(args.tensor[1], block, 0, args.tokens)); \
-    if (guard.refuses()) return;                                                                   \
+    if (guard.refuses_samples()) return;                                                           \
     if (block.warp == 0 && lanes::is_first()) *global_row<f32>(args.tensor[3], block, 0) = unit;   \
     const Ring<T, 16, C, 1> ring{block.memory};                                                    \
     Copies<T, 16, C, 1, 1> copies;                                                                 \
@@ -30,7 +30,7 @@ using namespace wkvc::test;
     }                                                                                              \
     Tile<f32, 16, 16> state;                                                                       \
     load_state(state, args.tensor[5], block, 0, column);                                           \
-    if (guard.template refuses<(C) / 16>(state)) return;                                           \
+    if (guard.template refuses_state<(C) / 16>(state)) return;                                     \
   }
 GUARD(bf16, 64)
 GUARD(f32, 32)

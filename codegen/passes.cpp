@@ -63,6 +63,8 @@ int chunks_between_states(chunk::ProgramOp program, const Config& config) {
   if (tokens < chunk || tokens % chunk)
     user_error("--save-every {}: states are saved at the ends of chunks; expected a multiple of {} tokens", tokens,
                chunk);
+  if (tokens > rec::max_save_every)
+    user_error("--save-every {}: expected at most {} tokens between saved states", tokens, rec::max_save_every);
   return tokens / chunk;
 }
 

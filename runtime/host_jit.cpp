@@ -72,12 +72,23 @@ Words command_for(const std::filesystem::path& directory) {
   return command;
 }
 
+// That it is the kernel which does not compile.
+void expect_compiler(const std::filesystem::path& directory) {
+  write_text(directory, "kernel.cpp", "");
+  const Words command = command_for(directory);
+  const ProcessResult result = run_process(command);
+  if (result.succeeded) return;
+  user_error("the host compiler does not compile an empty file: {}\n{}\nSet CXX to a compiler of C++20",
+             fmt::join(command, " "), result.output);
+}
+
 void build_object(const std::filesystem::path& directory, const std::string& source) {
   for (const EmbeddedHeader& header : embedded_headers()) write_text(directory, header.name, header.text);
   write_text(directory, "kernel.cpp", source);
   const Words command = command_for(directory);
   const ProcessResult result = run_process(command);
   if (!result.succeeded) {
+    expect_compiler(directory);
     internal_error("the host compiler does not compile the kernel: {}\n{}\nkernel.cpp:\n{}", fmt::join(command, " "),
                    result.output, numbered(source));
   }

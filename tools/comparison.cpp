@@ -41,10 +41,20 @@ std::string setting(const Manifest& manifest, std::string_view key) {
   user_error("the configuration in the kernel's manifest, \"{}\", does not say \"{}\"", manifest.config, key);
 }
 
-// What storing a result costs by itself: over many elements the mean of their roundings; over few, which may all be
-// rounded badly, what it may cost one of them, half a unit in the last place: 2^-8 in bf16, 2^-11 in f16.
-double rounding_of(DType dtype, std::size_t elements) {
-  const bool few = elements < 1024;
+// Whether so few elements have the norm of a tensor that all of these may be rounded badly: there are fewer than 1024,
+// or they weigh, by (Σx²)²/Σx⁴, as much as fewer than 128 that are equal. (Of normal ones that is a third of them.)
+bool is_of_few(const std::vector<double>& reference) {
+  double squares = 0, fourth_powers = 0;
+  for (double x : reference) {
+    squares += x * x;
+    fourth_powers += x * x * x * x;
+  }
+  return reference.size() < 1024 || squares * squares < 128 * fourth_powers;
+}
+
+// What storing a result costs by itself: over many elements the mean of their roundings; over few what it may cost one
+// of them, half a unit in the last place: 2^-8 in bf16, 2^-11 in f16.
+double rounding_of(DType dtype, bool few) {
   switch (dtype) {
     case DType::bf16:
       return few ? 0x1p-8 : 1.8e-3;
@@ -64,7 +74,7 @@ double saving_of(const Manifest& manifest) {
 }
 
 // What the operands' rounding may cost a result, and what storing it or the states it is made from costs.
-double bound_for(const Manifest& manifest, const TensorSpec& spec, std::size_t elements) {
+double bound_for(const Manifest& manifest, const TensorSpec& spec, bool few) {
   struct Bound {
     std::string_view dtype;
     double of_result, of_gradient;
@@ -78,7 +88,7 @@ double bound_for(const Manifest& manifest, const TensorSpec& spec, std::size_t e
   const auto* const bound = std::ranges::find(operands, mma, &Bound::dtype);
   if (bound == operands.end())
     user_error("the kernel's manifest names operands of '{}', for which no bound is known", mma);
-  const double rounding = rounding_of(spec.dtype, elements);
+  const double rounding = rounding_of(spec.dtype, few);
   if (!is_gradient(spec.role)) return std::max(bound->of_result, rounding);
   return std::max({bound->of_gradient, rounding, saving_of(manifest)});
 }
@@ -189,8 +199,9 @@ std::vector<ResultError> compare(const Reference& reference, const Runnable& run
   for (const TensorSpec& spec : runnable.manifest.tensors) {
     if (!gives(runnable.passes, spec.role)) continue;
     const HostTensor& given = values.tensors.at(spec.name);
+    const std::vector<double>& expected = reference.of(spec);
     errors.push_back(
-        {spec.name, relative_error(given, reference.of(spec)), bound_for(runnable.manifest, spec, given.size())});
+        {spec.name, relative_error(given, expected), bound_for(runnable.manifest, spec, is_of_few(expected))});
   }
   return errors;
 }
@@ -203,10 +214,10 @@ std::vector<ResultError> compare_with_file(const std::filesystem::path& path, co
     const auto found = file.tensors.find(spec.name);
     if (!gives(runnable.passes, spec.role) || found == file.tensors.end()) continue;
     expect_shape(file, spec, found->second, shape_of(spec, runnable.manifest, values.size));
-    const HostTensor& given = values.tensors.at(spec.name);
-    errors.push_back(
-        {spec.name + " (file)", relative_error(given, widened(found->second)),
-         bound_for(runnable.manifest, spec, given.size()) + rounding_of(found->second.dtype(), given.size())});
+    const std::vector<double> expected = widened(found->second);
+    const bool few = is_of_few(expected);
+    errors.push_back({spec.name + " (file)", relative_error(values.tensors.at(spec.name), expected),
+                      bound_for(runnable.manifest, spec, few) + rounding_of(found->second.dtype(), few)});
   }
   return errors;
 }

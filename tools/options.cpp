@@ -56,10 +56,9 @@ int extent_of_head(std::string_view given, std::string_view text) {
   return *value;
 }
 
-int multiple_of_16(std::string_view option, std::string_view text) {
-  constexpr int most = std::numeric_limits<int>::max() / 16 * 16;
+int multiple_of_16(std::string_view option, std::string_view text, int most) {
   const auto value = whole_number<int>(text);
-  if (!value || *value <= 0 || *value % 16 != 0) {
+  if (!value || *value <= 0 || *value % 16 != 0 || *value > most) {
     user_error("{} {}: expected auto or a multiple of 16 from 16 to {}", option, text, most);
   }
   return *value;
@@ -94,7 +93,10 @@ void parse_head(const std::string& text, Config& config) {
   config.value_dim = extent_of_head(text, parts.back());
 }
 
-int parse_chunk(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--chunk", text); }
+int parse_chunk(const std::string& text) {
+  constexpr int most = std::numeric_limits<int>::max() / 16 * 16;
+  return text == "auto" ? 0 : multiple_of_16("--chunk", text, most);
+}
 
 void parse_blocks(const std::string& text, Config& config) {
   const auto [forward, backward] = one_or_two("--blocks", text, max_blocks, "where the backward kernel's differ");
@@ -122,7 +124,9 @@ void parse_segments(const std::string& text, Config& config) {
   config.backward_segments = backward.value_or(0);
 }
 
-int parse_save_every(const std::string& text) { return text == "auto" ? 0 : multiple_of_16("--save-every", text); }
+int parse_save_every(const std::string& text) {
+  return text == "auto" ? 0 : multiple_of_16("--save-every", text, rec::max_save_every);
+}
 
 std::vector<std::string> parse_gradients(const std::string& text) {
   std::vector<std::string> names;

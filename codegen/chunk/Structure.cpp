@@ -187,8 +187,8 @@ LogicalResult ProgramOp::verify() {
   if (failed(verify_extent(*this, "value_dim", signed_value(getValueDim())))) return failure();
   if (!rec::is_compute(getCompute()))
     return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
-  if (int64_t every = signed_value(getSavedEvery()); every < 0 || every > (1 << 20))
-    return emitOpError() << "saves the state every " << every << " chunks; expected 0 to " << (1 << 20);
+  if (int64_t every = signed_value(getSavedEvery()); every < 0 || every > rec::max_save_every)
+    return emitOpError() << "saves the state every " << every << " chunks; expected 0 to " << rec::max_save_every;
   if (getSaved() != "f32" && getSaved() != "bf16" && getSaved() != "f16")
     return emitOpError() << "saves states as \"" << getSaved() << "\"; expected f32, bf16 or f16";
   if (int64_t segments = signed_value(getSegments()); !rec::is_segment_count(segments))

@@ -1,4 +1,6 @@
 // The tensors of a kernel: which may be read and written where, and as what.
+#include <mlir/IR/TypeUtilities.h>
+
 #include "codegen/warp/Rules.h"
 
 using namespace mlir;
@@ -41,6 +43,24 @@ class TensorRules {
     if (auto only = dyn_cast<OnlyRefusedOp>(op)) return expect_refusals(op, only.getTensor());
     if (auto refuse = dyn_cast<RefuseOp>(op)) return expect_refusals(op, refuse.getTensor());
     if (auto expect = dyn_cast<ExpectOp>(op)) return verify_samples(expect);
+    return success();
+  }
+
+  // What is moved is what lies in the tensor. States of the sequence, of segments, and sums are f32.
+  LogicalResult verify_dtype(Operation* op) const {
+    if (auto ring = dyn_cast<RingOp>(op))
+      return expect_dtype(op, ring.getTensor(), getElementTypeOrSelf(ring.getResult()));
+    if (auto copy = dyn_cast<CopySavedOp>(op)) {
+      Type type = getElementTypeOrSelf(copy.getStaged());
+      if (copy.getFirstFrom() && failed(expect_dtype(op, *copy.getFirstFrom(), type))) return failure();
+      return expect_dtype(op, copy.getTensor(), type);
+    }
+    if (auto load = dyn_cast<LoadSavedOp>(op))
+      return expect_dtype(op, load.getTensor(), getElementTypeOrSelf(load.getResult()));
+    if (auto dtype = op->getAttrOfType<TypeAttr>("dtype"))
+      return expect_dtype(op, op->getAttrOfType<StringAttr>("tensor").getValue(), dtype.getValue());
+    if (isa<LoadStateOp, StoreStateOp, StoreSumOp>(op))
+      return expect_dtype(op, op->getAttrOfType<StringAttr>("tensor").getValue(), Float32Type::get(op->getContext()));
     return success();
   }
 
@@ -87,7 +107,7 @@ class TensorRules {
       if (failed(expect_segments(op, store.getTensor()))) return failure();
       return expect_state(op, store.getX());
     }
-    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_saved(load);
+    if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_state(op, load.getResult());
     if (auto load = dyn_cast<LoadStagedOp>(op)) return expect_state(op, load.getResult());
     if (auto stage = dyn_cast<StageStateOp>(op)) return expect_state(op, stage.getX());
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_state(op, keep.getX());
@@ -161,12 +181,11 @@ class TensorRules {
                              << "; a state is saved every " << every;
   }
 
-  LogicalResult expect_saved(LoadSavedOp op) const {
+  LogicalResult expect_dtype(Operation* op, llvm::StringRef tensor, Type type) const {
     std::string dtype;
-    llvm::raw_string_ostream(dtype) << cast<VectorType>(op.getType()).getElementType();
-    if (dtype == tensors_.dtypes.lookup(op.getTensor())) return expect_state(op, op.getResult());
-    return op.emitOpError() << "loads " << dtype << "; \"" << op.getTensor() << "\" is of "
-                            << tensors_.dtypes.lookup(op.getTensor());
+    llvm::raw_string_ostream(dtype) << type;
+    if (dtype == tensors_.dtypes.lookup(tensor)) return success();
+    return op->emitOpError() << "moves " << dtype << "; \"" << tensor << "\" is of " << tensors_.dtypes.lookup(tensor);
   }
 
   // Of the chunk's tokens by its tokens.
@@ -237,7 +256,8 @@ Tensors::Tensors(KernelOp kernel) {
 }
 
 LogicalResult verify_tensor(KernelOp kernel, const Tensors& tensors, Operation* op) {
-  return TensorRules(kernel, tensors).verify_tensor(op);
+  const TensorRules rules(kernel, tensors);
+  return failed(rules.verify_tensor(op)) ? failure() : rules.verify_dtype(op);
 }
 LogicalResult verify_extents(KernelOp kernel, const Tensors& tensors, Operation* op) {
   return TensorRules(kernel, tensors).verify_extents(op);

@@ -148,6 +148,20 @@ TEST(Comparison, FewElementsMayRoundBadly) {
   EXPECT_EQ(bound(DType::f32, 1), 1e-5);
 }
 
+// As many elements as anywhere, but one token has nearly all of the norm.
+TEST(Comparison, FewElementsMayHaveTheNorm) {
+  Runnable runnable = rwkv6_kernels(Passes::forward);
+  runnable.manifest.tensors.push_back({"o", Role::output, DType::bf16, {"B", "T", "H", "V"}});
+  mlir::MLIRContext context;
+  const auto module = build(rwkv6(), context);
+  Case drawn = random_case(rec::recurrence_of(*module), runnable.manifest, {1, 100, 1}, 0);
+  HostTensor& r = drawn.tensors.at("r");
+  const auto bound = [&] { return compare(rec::recurrence_of(*module), runnable, drawn).at(0).bound; };
+  EXPECT_EQ(bound(), 1.8e-3);
+  for (std::size_t i = 0; i < 64; ++i) r.set(64 * 50 + i, 1000 * r.get(64 * 50 + i));
+  EXPECT_EQ(bound(), 0x1p-8);
+}
+
 TEST(Comparison, StatesSavedIn16Bits) {
   Runnable runnable = rwkv6_kernels(Passes::backward);
   std::vector<TensorSpec>& specs = runnable.manifest.tensors;

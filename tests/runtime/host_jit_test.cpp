@@ -84,6 +84,11 @@ TEST(HostJit, ACompilerThatDoesNotStartIsNamed) {
   expect_error([] { HostKernel::compile("int x;", "x"); }, {"cannot start /nowhere/cxx", "No such file"});
 }
 
+TEST(HostJit, ACompilerThatIsBrokenIsNoFaultOfAKernel) {
+  const ScopedEnvironment compiler("CXX", "/bin/false");
+  expect_error([] { HostKernel::compile("int z;", "z"); }, {"/bin/false", "an empty file", "CXX"});
+}
+
 TEST(HostJit, NoCompilerSaysWhatToInstall) {
   const ScopedEnvironment no_compiler("CXX", "");
   const ScopedEnvironment path("PATH", "/nowhere");

@@ -138,6 +138,8 @@ const Case lines[] = {
      "%0 = warp.mma %square, %w, %k_early by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
      "by groups belongs in the loop over a round of a plain kernel whose warps of value rows 4 divides"},
     {"CopyOfABuffer", "warp.copy %x ahead 1 : memref<16x32xf32, 3>\n", "needs a ring"},
+    {"CopyIntoTheCurrentOne", "warp.copy %k_ring ahead 3 : memref<16x32xbf16, 3>\n",
+     "is of chunk 3 from here, into a ring of 2 stages"},
     {"CopyBehind", "warp.copy %k_ring ahead -1 : memref<16x32xbf16, 3>\n", "ahead is -1; expected 0 to 120"},
     {"CurrentOfABuffer", "%0 = warp.current %x : memref<16x32xf32, 3>\n", "needs a ring"},
     {"LoadOfARing", "%0 = warp.load %k_ring : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n", "can't take a ring"},
@@ -255,7 +257,10 @@ const Case lines[] = {
     {"StateToTheInitialOne", "warp.store_state \"initial_state\" %S : vector<16x32xf32>\n", "expected final_state"},
     {"SavedOfOtherSize", "%0 = warp.load_saved \"saved_states\" : vector<16x16xbf16>\n", "expected 16 rows of 32 keys"},
     {"SavedAsStored", "%0 = warp.load_saved \"saved_states\" : vector<16x32xf32>\n",
-     "loads f32; \"saved_states\" is of bf16"},
+     "moves f32; \"saved_states\" is of bf16"},
+    {"SavedAsRounded", "warp.save_state \"saved_states\" %S as f16 : vector<16x32xf32>\n",
+     "moves f16; \"saved_states\" is of bf16"},
+    {"OutputAsStored", "warp.store_output \"o\" %square as f16 : vector<16x16xf32>\n", "moves f16; \"o\" is of bf16"},
     {"StagedAsStored", "%0 = warp.load_staged %staged : memref<32x32xbf16, 3> -> vector<16x32xf16>\n",
      "loads 'f16' of a state of 'bf16'"},
     {"CopySavedToABuffer", "warp.copy_saved \"saved_states\", %x ahead 1 : memref<16x32xf32, 3>\n",
@@ -892,6 +897,18 @@ TEST(Combinations, AreOfSeveralSegments) {
   expect_contains(error_of(combine("1", "full")), "combines 1 segments; expected 2 to 256");
   expect_contains(error_of(combine("4", "round")), "has a \"round\" map; expected full or diagonal");
   expect_contains(error_of(combine("4", "full", "a b")), "is not an identifier");
+}
+
+TEST(Tensors, AreMovedAsTheyAre) {
+  const auto error = [](const std::string& tensor, const std::string& other) {
+    std::string text = with("");
+    return error_of(text.replace(text.find(tensor), tensor.size(), other));
+  };
+  expect_contains(error("input k bf16", "input k f16"), "moves bf16; \"k\" is of f16");
+  expect_contains(error("initial_state initial_state f32", "initial_state initial_state bf16"),
+                  "moves f32; \"initial_state\" is of bf16");
+  expect_contains(error("final_state final_state f32", "final_state final_state f16"),
+                  "moves f32; \"final_state\" is of f16");
 }
 
 }  // namespace

@@ -136,6 +136,20 @@ Manifest parsed(std::string_view line) {
   return manifest;
 }
 
+// That the kernel's first line, "WKVC_KERNEL(name, tensors, warps, …", says the same.
+void check_entry(std::string_view source, const Manifest& manifest) {
+  const std::string start = fmt::format("WKVC_KERNEL({}, ", manifest.kernel);
+  const std::size_t begin = source.find(start);
+  if (begin == std::string_view::npos) return;  // it will not compile, or was compiled
+  const std::string_view entry = source.substr(begin + start.size(), 20);
+  const std::string expected = fmt::format("{}, {}", manifest.tensors.size(), manifest.warps);
+  if (entry.starts_with(expected + ",")) return;
+  user_error(
+      "the manifest of the kernel \"{0}\" has {1} tensors and {2} warps, but it begins WKVC_KERNEL({0}, {3}): "
+      "expected WKVC_KERNEL({0}, {4}, …",
+      manifest.kernel, manifest.tensors.size(), manifest.warps, entry.substr(0, entry.find(')')), expected);
+}
+
 }  // namespace
 
 std::string to_line(const Manifest& manifest) {
@@ -168,6 +182,7 @@ std::vector<Manifest> manifests_from(std::string_view source) {
     manifests.push_back(parsed(line));
     const std::string& kernel = manifests.back().kernel;
     if (!kernels.insert(kernel).second) user_error("the text has two manifests of the kernel \"{}\": keep one", kernel);
+    check_entry(source, manifests.back());
   }
   if (manifests.empty()) {
     user_error(

@@ -108,6 +108,19 @@ TEST(Manifests, AreNeededExactlyOnce) {
   expect_error([] { manifest_from(tiny_manifest_line() + tiny_manifest_line()); }, {"two manifests", "\"tiny\""});
 }
 
+TEST(Manifests, SayWhatTheirKernelsSay) {
+  const std::string line = tiny_manifest_line();
+  const Manifest manifest = manifest_from(line);
+  const auto text = [&](std::size_t tensors, int warps) {
+    return line + "WKVC_KERNEL(" + manifest.kernel + ", " + std::to_string(tensors) + ", " + std::to_string(warps) +
+           ", 1) {\n}\n";
+  };
+  const std::size_t tensors = manifest.tensors.size();
+  EXPECT_NO_THROW(manifest_from(text(tensors, manifest.warps)));
+  expect_error([&] { manifest_from(text(tensors, manifest.warps + 1)); }, {"\"tiny\"", "warps", "WKVC_KERNEL(tiny, "});
+  expect_error([&] { manifest_from(text(tensors - 1, manifest.warps)); }, {"\"tiny\"", "tensors"});
+}
+
 TEST(Manifests, RefuseBrokenJson) {
   expect_error([] { manifest_from("// wkvc-manifest: {\n"); }, {"not valid JSON"});
   expect_error([] { manifest_from("// wkvc-manifest: [1]\n"); }, {"array", "expected an object"});

@@ -5,7 +5,9 @@
 namespace wkvc {
 
 void LockfileOption::add_to(CLI::App& command) {
-  command.add_option("--lockfile", path, "What wkvc tune found, or none (measured on an H200 and an H100, comes with wkvc)")
+  command
+      .add_option("--lockfile", path,
+                  "What wkvc tune found, or none (measured on an H200 and an H100, comes with wkvc)")
       ->type_name("FILE|none");
 }
 

@@ -5,7 +5,6 @@
 #include "codegen/chunk/Chunk.h"
 #include "codegen/compiler.h"
 #include "codegen/emit/Buffers.h"
-#include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
 #include "codegen/warp/Warp.h"
 

@@ -143,7 +143,7 @@ class Differentiation {
       return;
     }
     auto name = op->getAttrOfType<StringAttr>("sym");
-    std::string dtype = dtype_name(chunk::element(primal));
+    std::string dtype = dtype_text(chunk::element(primal));
     if (isa<chunk::ParameterOp>(op))
       b_.create<chunk::AccumulateOp>(gradient_name(name.getValue()), gradient, name.getValue(), dtype);
     else

@@ -2,17 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "codegen/ir/Text.h"
-
 using namespace mlir;
 
 namespace wkvc {
-
-std::string dtype_text(Type element) {
-  std::string text;
-  llvm::raw_string_ostream(text) << element;
-  return text;
-}
 
 std::string shape_text(Type shaped) {
   auto shape = cast<ShapedType>(shaped).getShape();

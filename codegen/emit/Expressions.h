@@ -4,12 +4,12 @@
 #include <string>
 
 #include "codegen/emit/Identifiers.h"
+#include "codegen/ir/Text.h"
 #include "codegen/warp/Warp.h"
 
 namespace wkvc {
 
-// "bf16", "16, 64" and a number that reads back as the same float.
-std::string dtype_text(mlir::Type element);
+// "16, 64" and a number that reads back as the same float.
 std::string shape_text(mlir::Type shaped);
 std::string float_text(const llvm::APFloat& number);
 

@@ -47,6 +47,12 @@ std::string print(Operation* op) {
   return text;
 }
 
+std::string dtype_text(Type element) {
+  std::string text;
+  llvm::raw_string_ostream(text) << element;
+  return text;
+}
+
 namespace {
 
 // What the value is called where the text defines it; numbers are no names.

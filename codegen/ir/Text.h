@@ -18,6 +18,7 @@ llvm::StringRef name_of(mlir::Value value);  // empty if it has none
 void make_names_unique(mlir::Operation* op);
 
 std::string print(mlir::Operation* op);
+std::string dtype_text(mlir::Type element);  // "bf16"
 
 // Parses and verifies. Names of values are restored. Throws UserError with the parser's message and line.
 mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text, mlir::MLIRContext& context);

@@ -130,12 +130,6 @@ void ChunkBuilder::set_at_most(Value x, double magnitude, const std::vector<std:
   x.getDefiningOp()->setAttr("at_most", builder_.getF32FloatAttr(static_cast<float>(magnitude)));
 }
 
-std::string dtype_name(Type element) {
-  std::string text;
-  llvm::raw_string_ostream(text) << element;
-  return text;
-}
-
 Value ChunkBuilder::scale(Value x, double factor) {
   if (auto product = x.getDefiningOp<chunk::MulOp>()) {
     for (auto [number, rest] : {std::pair{product.getX(), product.getY()}, {product.getY(), product.getX()}}) {

@@ -124,6 +124,5 @@ class ChunkBuilder {
 
 mlir::Value stored(mlir::Value x);  // what x was widened from, or x: as it lies in shared memory
 mlir::Type element_type(mlir::MLIRContext* context, llvm::StringRef dtype);  // "f32", "f16", "bf16"
-std::string dtype_name(mlir::Type element);
 
 }  // namespace wkvc

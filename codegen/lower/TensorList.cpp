@@ -77,9 +77,9 @@ class TensorList {
       add(input.getKept()         ? "kept"
           : input.getGradientOf() ? "output_gradient"
                                   : "input",
-          input.getSym(), dtype_name(chunk::element(input.getResult())), per_token(input.getDim()[0]));
+          input.getSym(), dtype_text(chunk::element(input.getResult())), per_token(input.getDim()[0]));
     if (auto parameter = dyn_cast<chunk::ParameterOp>(op))
-      add("parameter", parameter.getSym(), dtype_name(chunk::element(parameter.getResult())),
+      add("parameter", parameter.getSym(), dtype_text(chunk::element(parameter.getResult())),
           "H," + parameter.getDim().str());
     if (auto output = dyn_cast<chunk::OutputOp>(op))
       add(output.getKept()         ? "kept"

@@ -25,7 +25,7 @@ inline constexpr std::int64_t max_segments = 256;
 constexpr bool is_segment_count(std::int64_t count) { return count >= 1 && count <= max_segments; }
 inline constexpr std::string_view segment_counts_text = "1 to 256";
 
-inline constexpr int max_save_every = 1 << 20;  // tokens between saved states
+inline constexpr int max_save_every = 1 << 20;  // tokens between saved states, and so at most as many chunks
 
 inline constexpr int max_warps = 32;  // of a block
 

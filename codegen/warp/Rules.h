@@ -15,6 +15,8 @@ namespace wkvc::warp {
 
 using rec::signed_value;
 
+inline mlir::Type element_of(mlir::Value x) { return mlir::cast<mlir::ShapedType>(x.getType()).getElementType(); }
+
 inline bool in_range(uint64_t attribute, int64_t lo, int64_t hi) {
   return signed_value(attribute) >= lo && signed_value(attribute) <= hi;
 }
@@ -34,7 +36,8 @@ struct Tensors {
   llvm::StringMap<llvm::StringRef> roles, dtypes, dims;
 };
 
-// Tensors are of the role that an operation is for, and what lies in them has their sizes, from which offsets follow.
+// Tensors are of the role that an operation is for and of the dtype that it moves, and what lies in them has their
+// sizes, from which offsets follow.
 mlir::LogicalResult verify_tensor(KernelOp kernel, const Tensors& tensors, mlir::Operation* op);
 mlir::LogicalResult verify_extents(KernelOp kernel, const Tensors& tensors, mlir::Operation* op);
 

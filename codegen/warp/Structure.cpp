@@ -85,7 +85,6 @@ class Structure {
       return op->emitOpError("is for the block's first warp to do: it belongs in a loop, outside slabs and on_warp");
     if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
       return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
-    if (auto copy = dyn_cast<CopyOp>(op); copy && failed(verify_room(copy))) return failure();
     if (is_in_strips(op)) {
       if (failed(verify_in_strips(op))) return failure();
     } else if (auto call = dyn_cast<CallOp>(op); call && call.getFunction() == "shift_rows") {
@@ -94,18 +93,6 @@ class Structure {
     if (failed(verify_teams(kernel_, op)) || failed(verify_guard(op))) return failure();
     if (auto inverse = dyn_cast<UnitLowerInverseOp>(op)) return verify_alone(inverse);
     return success();
-  }
-
-  // A ring holds so many chunks; once the current one is read, its place is free. (Teams count rounds: Teams.cpp.)
-  LogicalResult verify_room(CopyOp copy) const {
-    auto ring = copy.getRing().getDefiningOp<RingOp>();
-    if (!ring || signed_value(kernel_.getTeams()) > 1) return success();
-    auto loop = dyn_cast<LoopOp>(copy->getParentOp());
-    const bool after_current = loop && loop.getOver() != "groups";
-    const int64_t stages = signed_value(ring.getStages()), ahead = signed_value(copy.getAhead());
-    if (ahead < stages + (after_current ? 1 : 0)) return success();
-    return copy.emitOpError() << "is of chunk " << ahead << " from here, into a ring of " << stages
-                              << (stages == 1 ? " stage" : " stages") << ": it would overwrite one that is still read";
   }
 
   // A kernel begins by finding out which blocks it is for, and a plain one ends with what it has found meanwhile.
@@ -161,7 +148,7 @@ class Structure {
   }
 
   // Rings are read a chunk at a time, through `current`; staged states are copied and loaded.
-  static LogicalResult verify_rings(Operation* op) {
+  LogicalResult verify_rings(Operation* op) const {
     bool takes_ring = isa<CopyOp, CurrentOp>(op), takes_staged = isa<CopySavedOp, LoadStagedOp, StageStateOp>(op);
     for (Value operand : op->getOperands()) {
       if (!isa<MemRefType>(operand.getType())) continue;
@@ -172,6 +159,7 @@ class Structure {
       if (takes_staged && !is_staged) return op->emitOpError("needs a warp.staged state");
       if (!takes_staged && is_staged) return op->emitOpError("can't take a staged state: take what load_staged gives");
     }
+    if (auto copy = dyn_cast<CopyOp>(op); copy && failed(verify_room(copy))) return failure();
     auto number = dyn_cast<StoreNumberOp>(op);
     auto scale = dyn_cast<LeaveScaleOp>(op);
     Value to = number ? number.getTo() : scale ? scale.getTo() : Value();
@@ -180,6 +168,18 @@ class Structure {
     if (auto store = dyn_cast<StoreOp>(op); store && !store.getTile().getDefiningOp<BufferOp>())
       return op->emitOpError("stores to a warp.buffer only");
     return success();
+  }
+
+  // A ring holds so many chunks; once the current one is read, its place is free. (Those of teams: Teams.cpp.)
+  LogicalResult verify_room(CopyOp copy) const {
+    if (signed_value(kernel_.getTeams()) > 1) return success();
+    auto loop = dyn_cast<LoopOp>(copy->getParentOp());
+    const bool after_current = loop && loop.getOver() != "groups";
+    const int64_t stages = signed_value(copy.getRing().getDefiningOp<RingOp>().getStages());
+    const int64_t ahead = signed_value(copy.getAhead());
+    if (ahead < stages + (after_current ? 1 : 0)) return success();
+    return copy.emitOpError() << "is of chunk " << ahead << " from here, into a ring of " << stages
+                              << (stages == 1 ? " stage" : " stages") << ": it would overwrite one that is still read";
   }
 
   // What depends on how many warps there are.

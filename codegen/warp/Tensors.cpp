@@ -1,6 +1,5 @@
 // The tensors of a kernel: which may be read and written where, and as what.
-#include <mlir/IR/TypeUtilities.h>
-
+#include "codegen/ir/Text.h"
 #include "codegen/warp/Rules.h"
 
 using namespace mlir;
@@ -46,22 +45,12 @@ class TensorRules {
     return success();
   }
 
-  // What is moved is what lies in the tensor. States of the sequence, of segments, and sums are f32.
+  // States of the sequence and of segments, sums and refusals are f32.
   LogicalResult verify_dtype(Operation* op) const {
-    if (auto ring = dyn_cast<RingOp>(op))
-      return expect_dtype(op, ring.getTensor(), getElementTypeOrSelf(ring.getResult()));
-    if (auto copy = dyn_cast<CopySavedOp>(op)) {
-      Type type = getElementTypeOrSelf(copy.getStaged());
-      if (copy.getFirstFrom() && failed(expect_dtype(op, *copy.getFirstFrom(), type))) return failure();
-      return expect_dtype(op, copy.getTensor(), type);
-    }
-    if (auto load = dyn_cast<LoadSavedOp>(op))
-      return expect_dtype(op, load.getTensor(), getElementTypeOrSelf(load.getResult()));
-    if (auto dtype = op->getAttrOfType<TypeAttr>("dtype"))
-      return expect_dtype(op, op->getAttrOfType<StringAttr>("tensor").getValue(), dtype.getValue());
-    if (isa<LoadStateOp, StoreStateOp, StoreSumOp>(op))
-      return expect_dtype(op, op->getAttrOfType<StringAttr>("tensor").getValue(), Float32Type::get(op->getContext()));
-    return success();
+    if (auto copy = dyn_cast<CopySavedOp>(op); copy && copy.getFirstFrom())
+      if (failed(expect_dtype(op, *copy.getFirstFrom(), element_of(copy.getStaged())))) return failure();
+    const Type moved = moved_by(op);
+    return moved ? expect_dtype(op, op->getAttrOfType<StringAttr>("tensor").getValue(), moved) : success();
   }
 
   LogicalResult verify_extents(Operation* op) const {
@@ -126,8 +115,6 @@ class TensorRules {
 
   LogicalResult expect_refusals(Operation* op, llvm::StringRef tensor) const {
     if (failed(expect_role(op, tensor, {"workspace"}))) return failure();
-    if (tensors_.dtypes.lookup(tensor) != "f32")
-      return op->emitOpError("\"") << tensor << "\" is of " << tensors_.dtypes.lookup(tensor) << "; expected f32";
     return expect_dims(op, tensor, "B,H," + std::to_string(signed_value(kernel_.getSegments())) + ",1");
   }
 
@@ -181,11 +168,21 @@ class TensorRules {
                              << "; a state is saved every " << every;
   }
 
-  LogicalResult expect_dtype(Operation* op, llvm::StringRef tensor, Type type) const {
-    std::string dtype;
-    llvm::raw_string_ostream(dtype) << type;
-    if (dtype == tensors_.dtypes.lookup(tensor)) return success();
-    return op->emitOpError() << "moves " << dtype << "; \"" << tensor << "\" is of " << tensors_.dtypes.lookup(tensor);
+  // The dtype in which an operation takes or leaves what its tensor has; null if it has no tensor.
+  static Type moved_by(Operation* op) {
+    if (isa<RingOp, LoadSavedOp>(op)) return element_of(op->getResult(0));
+    if (auto copy = dyn_cast<CopySavedOp>(op)) return element_of(copy.getStaged());
+    if (auto dtype = op->getAttrOfType<TypeAttr>("dtype")) return dtype.getValue();
+    if (isa<LoadStateOp, StoreStateOp, StoreSumOp, OnlyRefusedOp, RefuseOp, ExpectOp>(op))
+      return Float32Type::get(op->getContext());
+    return {};
+  }
+
+  LogicalResult expect_dtype(Operation* op, llvm::StringRef tensor, Type moved) const {
+    const std::string given = dtype_text(moved);
+    const llvm::StringRef dtype = tensors_.dtypes.lookup(tensor);
+    if (dtype == given) return success();
+    return op->emitOpError() << "moves " << given << "; \"" << tensor << "\" is of " << dtype;
   }
 
   // Of the chunk's tokens by its tokens.

@@ -83,7 +83,6 @@ namespace {
 //===- Shapes ----------------------------------------------------------------------------------------------------===//
 
 llvm::ArrayRef<int64_t> shape_of(Value x) { return llvm::cast<ShapedType>(x.getType()).getShape(); }
-Type element_of(Value x) { return llvm::cast<ShapedType>(x.getType()).getElementType(); }
 
 bool has_shape(Value x, int64_t rows, int64_t columns) {
   auto shape = shape_of(x);

@@ -7,6 +7,7 @@
 
 #include "dsl/builtin.h"
 #include "runtime/error.h"
+#include "runtime/joint_manifest.h"
 #include "tests/run/run.h"
 
 namespace wkvc {
@@ -49,28 +50,29 @@ void check(const Definition& definition, Config config, std::int64_t tokens = 37
   expect_none_refused(program, problem);
 }
 
+void check_named(const char* name, const Config& config) {
+  const auto all = recurrences();
+  const auto found = std::ranges::find(all, name, &Definition::name);
+  ASSERT_NE(found, all.end()) << name;
+  check(*found, config);
+}
+
 TEST_P(HostRecurrence, ForwardAndBackward) { check(GetParam(), {.scales = "always"}); }
 TEST_P(HostRecurrence, Guarded) { check(GetParam(), {.scales = "guarded"}); }
 
 // Of this one what is made of the gradient's state needs what was made of the saved one: not both at once.
 TEST(HostRecurrences, WhoseStatesNeedEachOther) {
-  const auto all = recurrences();
-  const auto gated = std::ranges::find(all, "gated_read", &Definition::name);
-  ASSERT_NE(gated, all.end());
   Config config{.key_dim = 32, .value_dim = 32, .scales = "guarded"};
   config.backward_teams = 2;
-  check(*gated, config);
+  check_named("gated_read", config);
 }
 
 // What value rows make of a saved state they round with a scale of inputs: others take it so, the state's gradient
 // beside its own scale.
 TEST(HostRecurrences, WhoseRowsRoundWithTheScaleOfAnInput) {
-  const auto all = recurrences();
-  const auto gated = std::ranges::find(all, "gated_read", &Definition::name);
-  ASSERT_NE(gated, all.end());
   Config config{.key_dim = 32, .value_dim = 32, .save_every = 32, .scales = "always", .gradients = {"k"}};
   config.backward_teams = 2;
-  check(*gated, config);
+  check_named("gated_read", config);
 }
 
 // Each gradient alone, behind teams: a kernel of its own, which shares less.
@@ -78,18 +80,18 @@ TEST(HostRecurrences, OneGradientEach) {
   int emitted = 0;
   for (const Definition& definition : recurrences()) {
     Config config{.key_dim = 32, .value_dim = 32, .pass = "both", .save_every = 32, .scales = "always"};
-    for (const Manifest& manifest : manifests_from(cuda_text(definition, config)))
-      for (const TensorSpec& spec : manifest.tensors) {
-        if (spec.role != Role::input || manifest.kernel.ends_with("_backward")) continue;
-        config.backward_teams = 2;
-        config.gradients = {spec.name};
-        try {
-          emitted += cuda_text(definition, config).empty() ? 0 : 1;
-        } catch (const UserError& error) {
-          EXPECT_NE(std::string(error.what()).find("--teams"), std::string::npos)
-              << definition.name << ": " << error.what();
-        }
+    const Manifest all = joint_manifest(manifests_from(cuda_text(definition, config)));
+    config.backward_teams = 2;
+    for (const TensorSpec& spec : all.tensors) {
+      if (spec.role != Role::input) continue;
+      config.gradients = {spec.name};
+      try {
+        emitted += cuda_text(definition, config).empty() ? 0 : 1;
+      } catch (const UserError& error) {
+        EXPECT_NE(std::string(error.what()).find("--teams"), std::string::npos)
+            << definition.name << ": " << error.what();
       }
+    }
   }
   EXPECT_GE(emitted, 60);
 }

@@ -3,23 +3,50 @@
 
     bench/compare.py --library build/jit/libwkvc.so --json times.json --plot times.svg
 
-Needs a GPU, PyTorch and flash-linear-attention (which tunes itself for minutes on its first call). Times are medians of
-GPU events around one call, behind a kernel that keeps the GPU busy until the call is queued; inputs are larger than the
-L2. Errors are ‖x−ref‖/‖ref‖ of two heads, against the float64 recurrence and its gradients token by token.
+Needs a GPU, PyTorch and flash-linear-attention, which tunes itself for minutes on the first call. Each of its settings in
+FLA_SETTINGS is timed, and the fastest one is what wkvc is compared with. The TileLang back end needs tilelang and nvcc;
+a setting that does not run here is named with the reason. Times are medians of GPU events around one call. Before the
+call a kernel keeps the GPU busy until the call is queued. Inputs are larger than the L2. Errors are ‖x−ref‖/‖ref‖ of two
+heads, against the float64 recurrence and its gradients token by token.
 """
 import argparse
 import ctypes
 import json
 import math
+import os
 import statistics
 import sys
+import time
+from typing import NamedTuple
 
 import torch
 
 ROWS = [("rwkv7", 8, 4096, 64, 64), ("rwkv7", 1, 4096, 64, 64), ("rwkv7", 1, 32768, 32, 64), ("rwkv7", 8, 4096, 32, 128),
         ("rwkv7", 4, 2048, 12, 64), ("rwkv6", 8, 4096, 64, 64), ("rwkv6", 1, 4096, 64, 64)]
+PASSES = ("forward", "both")
 TOKEN_INPUTS = {"rwkv7": ["r", "w", "k", "a", "b", "v"], "rwkv6": ["r", "w", "k", "v"]}
 L2_BYTES = 60 << 20
+STEEPEST = -math.exp(-0.5)  # the least log decay of RWKV-7
+
+
+class FlaSetting(NamedTuple):
+    """How flash-linear-attention is called: its name here, whether by the TileLang back end, and arguments."""
+    name: str
+    tilelang: bool
+    arguments: dict
+
+
+def bounded(chunk):
+    return {"lower_bound": STEEPEST, "chunk_size": chunk, "disable_recompute": True}
+
+
+FLA_SETTINGS = {
+    "rwkv7": [FlaSetting("fla Triton, chunk 16", False, {"safe_gate": True}),
+              FlaSetting("fla Triton, chunk 64", False, bounded(64)),
+              FlaSetting("fla TileLang, chunk 16", True, bounded(16)),
+              FlaSetting("fla TileLang, chunk 32", True, bounded(32))],
+    "rwkv6": [FlaSetting("fla Triton", False, {}), FlaSetting("fla TileLang", True, {})],
+}
 
 
 class Info(ctypes.Structure):
@@ -129,65 +156,107 @@ def errors_of(results, expected, heads):
     return {name: error(results[name], ref) for name, ref in expected.items() if name in results}
 
 
-def contestants(args, library, op, B, T, H, D, sets):
-    """For each pass a call per contestant that takes which set of inputs to use, and the results of set 0."""
-    calls, results, memory = {"forward": {}, "both": {}}, {}, {}
-    shape = f"--shape {B},{T},{H} --head {D}"
-    forward_only, training = (Wkvc(library, op, f"{shape} --pass {p} {args.options}", (B, T, H))
-                              for p in ("forward", "both"))
+class Contestant(NamedTuple):
+    """Calls that take the number of a set of inputs, the results of set 0, and bytes beside inputs and results."""
+    forward: object
+    both: object
+    results: dict
+    extra_bytes: int
+
+
+def wkvc_contestant(args, library, op, shape, sets):
+    B, T, H, D = shape
+    options = f"--shape {B},{T},{H} --head {D} {args.options}"
+    forward_only, training = (Wkvc(library, op, f"{options} --pass {p}", (B, T, H)) for p in ("forward", "both"))
     outputs = [dict(x) for x in sets]
     f = [forward_only.bind(0, x, D) for x in outputs]
     tf = [training.bind(0, x, D) for x in outputs]
     tb = [training.bind(1, x, D) for x in outputs]
-    calls["forward"]["wkvc"] = lambda i: f[i]()
-    calls["both"]["wkvc"] = lambda i: (tf[i](), tb[i]())
-    results["wkvc"] = outputs[0]
-    memory["wkvc"] = training.workspace.numel()
-    if not args.no_fla:
+    tf[0](), tb[0]()
+    return Contestant(lambda i: f[i](), lambda i: (tf[i](), tb[i]()), outputs[0], training.workspace.numel())
+
+
+def fla_inputs(op, x):
+    """What flash-linear-attention takes: the log decay in place of w."""
+    y = {name: t.detach().clone() for name, t in x.items()}
+    y["w"] = log_decay(op, x["w"].float()).bfloat16()
+    return {name: t.requires_grad_(name != "do") for name, t in y.items()}
+
+
+def fla_call(op, setting, shape):
+    """A function of one set of inputs that gives o."""
+    B, _, H, _ = shape
+    if op == "rwkv6":
         from fla.ops.rwkv6 import chunk_rwkv6
-        from fla.ops.rwkv7 import chunk_rwkv7
-        fla_sets = []
-        for x in sets:
-            y = {name: t.detach().clone() for name, t in x.items()}
-            y["w"] = log_decay(op, x["w"].float()).bfloat16()
-            fla_sets.append({name: t.requires_grad_(name != "do") for name, t in y.items()})
+        return lambda x: chunk_rwkv6(*(x[n] for n in "rkvwu"), scale=1.0, **setting.arguments)[0]
+    if setting.tilelang and B * H < 66:  # chunk_rwkv7 leaves few heads to Triton: the back end itself takes them
+        from fla.ops.generalized_delta_rule.dplr.backends.tilelang.chunk import chunk_dplr_delta_rule_tilelang
+        return lambda x: chunk_dplr_delta_rule_tilelang(q=x["r"], k=x["k"], v=x["v"], a=x["a"], b=x["b"], gk=x["w"],
+                                                        scale=1.0, **setting.arguments)[0]
+    from fla.ops.rwkv7 import chunk_rwkv7
+    return lambda x: chunk_rwkv7(*(x[n] for n in "rwkvab"), scale=1.0, **setting.arguments)[0]
 
-        def run(x):
-            if op == "rwkv7":
-                return chunk_rwkv7(*(x[n] for n in ("r", "w", "k", "v", "a", "b")), scale=1.0, safe_gate=True)[0]
-            return chunk_rwkv6(*(x[n] for n in ("r", "k", "v", "w", "u")), scale=1.0)[0]
 
-        def both(x):
-            o = run(x)
-            names = [name for name in x if name != "do"]
-            return o, dict(zip(names, torch.autograd.grad(o, [x[name] for name in names], x["do"])))
+def fla_contestant(op, setting, shape, sets):
+    run = fla_call(op, setting, shape)
+    inputs = [fla_inputs(op, x) for x in sets]
 
+    def forward(i):
         with torch.no_grad():
-            run(fla_sets[0])
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        o, gradients = both(fla_sets[0])
-        memory["fla"] = torch.cuda.max_memory_allocated() - before - sum(
-            t.numel() * t.element_size() for t in (o, *gradients.values()))
-        # Its gradient of w is that of the log decay: not compared.
-        results["fla"] = {"o": o.detach(), **{"d" + n: g for n, g in gradients.items() if n != "w"}}
+            return run(inputs[i])
 
-        def forward(i):
-            with torch.no_grad():
-                run(fla_sets[i])
-        calls["forward"]["fla"] = forward
-        calls["both"]["fla"] = lambda i: both(fla_sets[i])
-    return calls, results, memory
+    def both(i):
+        x = inputs[i]
+        o, names = run(x), [name for name in x if name != "do"]
+        return o, dict(zip(names, torch.autograd.grad(o, [x[name] for name in names], x["do"])))
+
+    forward(0), both(0)
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    o, gradients = both(0)
+    extra = torch.cuda.max_memory_allocated() - before - sum(t.nbytes for t in (o, *gradients.values()))
+    # Its gradient of w is that of the log decay: not compared.
+    results = {"o": o.detach(), **{"d" + n: g for n, g in gradients.items() if n != "w"}}
+    return Contestant(forward, both, results, extra)
 
 
-def add_copies(calls, op, sets):
+def select_back_end(setting):
+    os.environ["FLA_TILELANG"] = "1" if setting.tilelang else "0"
+
+
+def measure_fla(op, setting, shape, sets, expected, heads, rounds):
+    """Times and errors of one setting, or why it does not run."""
+    select_back_end(setting)
+    try:
+        it = fla_contestant(op, setting, shape, sets)
+        return {"ms": {what: times_of({"fla": getattr(it, what)}, len(sets), rounds)["fla"] for what in PASSES},
+                "errors": errors_of(it.results, expected, heads), "extra_bytes": it.extra_bytes}
+    except Exception as fault:  # whatever a missing tilelang, nvcc or an unsupported size raises
+        return {"fault": f"{type(fault).__name__}: {fault}".split("\n")[0][:200]}
+    finally:
+        torch.cuda.empty_cache()
+
+
+def copies(op, sets):
+    """For each pass a call that copies as many bytes as inputs and results are."""
     tokens = sum(t.numel() * t.element_size() for name, t in sets[0].items() if name in TOKEN_INPUTS[op])
     output = sets[0]["do"].numel() * sets[0]["do"].element_size()
     # Forward: inputs and o. Backward: those again with do, and a gradient for each input.
+    calls = {}
     for name, moved in (("forward", tokens + output), ("both", 3 * tokens + 2 * output)):
-        half = torch.empty(moved // 2, dtype=torch.uint8, device="cuda"), torch.empty(moved // 2, dtype=torch.uint8,
-                                                                                   device="cuda")
-        calls[name]["copy"] = lambda i, half=half: half[1].copy_(half[0])
+        halves = [torch.empty(moved // 2, dtype=torch.uint8, device="cuda") for _ in range(2)]
+        calls[name] = lambda i, halves=halves: halves[1].copy_(halves[0])
+    return calls
+
+
+def pause_for(call):
+    """Cycles in which the host surely queues a call: at least 2 ms, and twice what the host took."""
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    call(0)
+    seconds = time.perf_counter() - start
+    torch.cuda.synchronize()
+    return int(2e9 * min(max(2e-3, 2 * seconds), 50e-3))
 
 
 def times_of(calls, sets, rounds):
@@ -195,11 +264,11 @@ def times_of(calls, sets, rounds):
     for call in calls.values():
         for i in range(sets):
             call(i)
-    torch.cuda.synchronize()
+    pauses = {name: pause_for(call) for name, call in calls.items()}
     spans = {name: [] for name in calls}
     for n in range(rounds):
         for name, call in calls.items():
-            torch.cuda._sleep(4_000_000)  # about 2 ms, in which the host queues what is timed
+            torch.cuda._sleep(pauses[name])
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             begin.record()
             call(n % sets)
@@ -210,32 +279,59 @@ def times_of(calls, sets, rounds):
 
 
 def measure(args, library, row):
-    op, B, T, H, D = row
+    op, *shape = row
+    B, T, H, D = shape
     bytes_of_set = B * T * H * D * 2 * len(TOKEN_INPUTS[op])
     count = max(1, min(8, math.ceil(2 * L2_BYTES / bytes_of_set)))
     sets = [draw(op, B, T, H, D, seed) for seed in range(count)]
-    calls, results, memory = contestants(args, library, op, B, T, H, D, sets)
-    for passes in calls.values():
-        passes["wkvc"](0)
     heads = [0, H - 1]
     expected = reference(op, sets[0], heads)
-    errors = {name: errors_of(found, expected, heads) for name, found in results.items()}
-    add_copies(calls, op, sets)
-    times = {name: times_of(passes, count, args.rounds) for name, passes in calls.items()}
-    return {"op": op, "shape": [B, T, H, D], "ms": times, "errors": errors, "extra_bytes": memory}
+    ours, copy = wkvc_contestant(args, library, op, shape, sets), copies(op, sets)
+    settings = {}
+    for setting in FLA_SETTINGS[op]:
+        if any(part in setting.name for part in args.fla):
+            settings[setting.name] = measure_fla(op, setting, shape, sets, expected, heads, args.rounds)
+            print(f"{title(row)} {setting.name}: {summary(settings[setting.name])}", flush=True)
+    ms, best = {}, {}
+    for what in PASSES:
+        calls = {"wkvc": getattr(ours, what), "copy": copy[what]}
+        ran = {name: found["ms"][what] for name, found in settings.items() if "ms" in found}
+        if ran:  # the fastest one once more, in turn with wkvc
+            best[what] = min(ran, key=ran.get)
+            setting = next(s for s in FLA_SETTINGS[op] if s.name == best[what])
+            select_back_end(setting)
+            calls["fla"] = getattr(fla_contestant(op, setting, shape, sets), what)
+        ms[what] = times_of(calls, count, args.rounds)
+    return {"op": op, "shape": shape, "ms": ms, "errors": errors_of(ours.results, expected, heads),
+            "extra_bytes": ours.extra_bytes, "best_fla": best, "fla": settings}
 
 
-def report(row):
-    ms, name = row["ms"], f"{row['op']} {','.join(map(str, row['shape']))}"
-    for what, times in ms.items():
-        ratios = ", ".join(f"{other} {t:.3f} ms ({t / times['wkvc']:.2f} x)" for other, t in times.items()
-                           if other != "wkvc")
-        print(f"{name:26} {what:8} wkvc {times['wkvc']:.3f} ms; {ratios}", flush=True)
-    for who, errors in row["errors"].items():
-        worst = max((e for n, e in errors.items() if n != "o"), default=math.nan)
-        extra = row["extra_bytes"].get(who, 0) / 1e6
-        print(f"{'':26} {who}: error of o {errors['o']:.2e}, worst gradient {worst:.2e}, extra memory {extra:.0f} MB",
-              flush=True)
+def title(row):
+    op, *shape = row
+    return f"{op + ' ' + ','.join(map(str, shape)):26}"
+
+
+def times_text(found):
+    return " / ".join(f"{found['ms'][what]:.3f}" for what in PASSES) + " ms"
+
+
+def summary(found):
+    if "fault" in found:
+        return "did not run: " + found["fault"]
+    errors = found["errors"]
+    worst = max((e for n, e in errors.items() if n != "o"), default=math.nan)
+    return (f"{times_text(found)}, error of o {errors['o']:.2e}, worst gradient {worst:.2e}, "
+            f"extra memory {found['extra_bytes'] / 1e6:.0f} MB")
+
+
+def report(measured):
+    name = title([measured["op"], *measured["shape"]])
+    for what, times in measured["ms"].items():
+        others = ", ".join(f"{measured['best_fla'][what] if who == 'fla' else who} {t:.3f} ms "
+                           f"({t / times['wkvc']:.2f} x)" for who, t in times.items() if who != "wkvc")
+        print(f"{name} {what:8} wkvc {times['wkvc']:.3f} ms; {others}", flush=True)
+    ours = {**measured, "ms": {what: times["wkvc"] for what, times in measured["ms"].items()}}
+    print(f"{name} wkvc: {summary(ours)}", flush=True)
 
 
 def plot(rows, path):
@@ -261,7 +357,9 @@ def main():
     parser.add_argument("--rows", default="", help="numbers of rows to measure, such as 0,1 (default: all)")
     parser.add_argument("--options", default="", help="of wkvc, such as '--segments 4'")
     parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--no-fla", action="store_true", help="without flash-linear-attention")
+    parser.add_argument("--fla", nargs="*", default=["fla"],
+                        help="parts of the names of flash-linear-attention's settings to time, such as Triton (default: "
+                             "all; none leaves flash-linear-attention out)")
     parser.add_argument("--json", help="file to write")
     parser.add_argument("--plot", help="file to draw, such as times.svg")
     args = parser.parse_args()

@@ -7,6 +7,7 @@
 
 #include "codegen/chunk/Chunk.h"
 #include "codegen/config.h"
+#include "codegen/emit/TokenKernel.h"
 #include "codegen/ir/Text.h"
 #include "codegen/passes.h"
 #include "codegen/rec/Rec.h"
@@ -128,6 +129,18 @@ void check_verifies(ModuleOp module, const Pass& pass) {
   if (failed(verify(module))) internal_error("what the pass {} built does not verify: {}", pass.name, fault);
 }
 
+[[noreturn]] void refuse_stage(std::string_view stage) {
+  user_error("--chunk 1: a kernel of single tokens has the stages rec and cuda alone, without '{}'; leave --chunk out",
+             stage);
+}
+
+// The CUDA text of a kernel of single tokens, which has no chunk and no warp stage.
+std::string token_kernel(const Source& source, const Config& config) {
+  check_config(config);
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  return emit_token_kernel(rec::recurrence_of(*read(source, config, context)), config.arch);
+}
+
 // Runs passes until `done` says to stop after one.
 template <class Done>
 std::string run_passes(const Source& source, const Config& config, Done done) {
@@ -148,6 +161,10 @@ std::string run_passes(const Source& source, const Config& config, Done done) {
 }
 
 }  // namespace
+
+bool is_token_kernel(const Source& source, const Config& config) {
+  return source.stage == Stage::rec && config.chunk == 1;
+}
 
 Source source_from(std::string text) {
   // The first word that is not in a comment says which stage this is.
@@ -173,6 +190,10 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
     Work work{read(source, config, context)};
     return text_of(work, target);
   }
+  if (is_token_kernel(source, config)) {
+    if (target == Stage::cuda) return token_kernel(source, config);
+    refuse_stage(kStageNames[static_cast<int>(target)]);
+  }
   const Pass* last = nullptr;
   for (const Pass& pass : all_passes())
     if (pass.output == target) last = &pass;
@@ -180,6 +201,7 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
 }
 
 std::string dump_after(const Source& source, const std::string& pass_name, const Config& config) {
+  if (is_token_kernel(source, config)) refuse_stage(pass_name);
   std::string known;
   for (const Pass& pass : all_passes()) {
     if (pass.name == pass_name && pass.input >= source.stage)

@@ -16,7 +16,7 @@ struct Config {
   std::string io = {};             // --io: storage of inputs and outputs: bf16, f16, f32
   std::string mma = {};            // --mma: operands of contractions: f16, bf16, f32
   std::string state = {};          // --state: f32
-  int chunk = 0;                   // --chunk: tokens a step, a multiple of 16; 0 = auto
+  int chunk = 0;                   // --chunk: tokens a step, a multiple of 16, or 1; 0 = auto
   std::int64_t sram = 0;           // --sram: bytes of shared memory a block may use
   std::string arch = "sm_90a";     // --arch
   int blocks = 0;                  // --blocks: blocks a multiprocessor holds at once, forward kernel; 0 = auto
@@ -42,6 +42,9 @@ struct Source {
   std::string text;
 };
 Source source_from(std::string text);
+
+// Whether the source becomes a kernel of single tokens (--chunk 1), which has no chunk stage and no warp stage.
+bool is_token_kernel(const Source& source, const Config& config);
 
 // Carries `source` to `target`; throws UserError for what the user can mend. `target` may not come before the source.
 std::string lower_to(const Source& source, Stage target, const Config& config);

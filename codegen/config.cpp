@@ -39,6 +39,22 @@ void check_rounds(const Config& config) {
                config.cluster);
 }
 
+// A kernel of single tokens has a schedule of its own.
+void check_single_tokens(const Config& config) {
+  if (config.chunk != 1) return;
+  if (config.pass != "forward")
+    user_error("--chunk 1: kernels of single tokens have no backward pass yet; leave --chunk out for --pass {}",
+               config.pass);
+  const char* option = config.teams > 1         ? "--teams"
+                       : config.rounds > 1      ? "--rounds"
+                       : config.cluster > 1     ? "--cluster"
+                       : config.segments > 1    ? "--segments"
+                       : !config.scales.empty() ? "--scales"
+                                                : nullptr;
+  if (option)
+    user_error("--chunk 1 with {}: {} belongs to kernels of chunks; leave one of the two options out", option, option);
+}
+
 }  // namespace
 
 void check_backward_option(const Config& config, const char* option) {
@@ -62,6 +78,7 @@ void check_config(const Config& config) {
   expect_range("--rounds", config.rounds, 0, rec::max_rounds);
   check_forward_option(config, config.rounds > 1 ? "--rounds" : config.cluster > 1 ? "--cluster" : nullptr);
   check_rounds(config);
+  check_single_tokens(config);
   expect_range("--segments", config.segments, 0, rec::max_segments);
   expect_range("--segments", config.backward_segments, 0, rec::max_segments);
   check_backward_option(config, config.backward_segments    ? "--segments N,M"

@@ -56,6 +56,7 @@ std::string explain_json(const Source& source, const Config& config) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
   Json report{{"sram", Json::array()}, {"contractions", Json::array()}};
+  if (is_token_kernel(source, config)) return report.dump();
   if (source.stage <= Stage::chunk) {
     auto chunk_stage = parse(lower_to(source, Stage::chunk, config), context);
     chunk_stage->walk([&](chunk::DotOp op) {

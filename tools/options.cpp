@@ -95,7 +95,7 @@ void parse_head(const std::string& text, Config& config) {
 
 int parse_chunk(const std::string& text) {
   constexpr int most = std::numeric_limits<int>::max() / 16 * 16;
-  return text == "auto" ? 0 : multiple_of_16("--chunk", text, most);
+  return text == "auto" ? 0 : text == "1" ? 1 : multiple_of_16("--chunk", text, most);
 }
 
 void parse_blocks(const std::string& text, Config& config) {
@@ -188,7 +188,7 @@ void ConfigOptions::add_to(CLI::App& command) {
   group->add_option("--io", io, "Storage of inputs and outputs: bf16, f16, f32")->type_name("DTYPE");
   group->add_option("--mma", mma, "Operands of contractions: f16, bf16, f32")->type_name("DTYPE");
   group->add_option("--state", state, "Storage of the state: f32")->type_name("DTYPE");
-  group->add_option("--chunk", chunk, "Tokens a step, a multiple of 16, or auto")->type_name("N|auto");
+  group->add_option("--chunk", chunk, "Tokens a step, a multiple of 16, or 1, or auto")->type_name("N|auto");
   group->add_option("--sram", sram, "Shared memory a block may use, such as 227KiB")->type_name("BYTES");
   group->add_option("--arch", arch, "Real architecture: sm_90a")->type_name("ARCH");
   group->add_option("--blocks", blocks, "Blocks an SM is to hold at once, and of the backward kernel, or auto")

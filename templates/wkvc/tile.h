@@ -28,6 +28,7 @@
 #include "wkvc/common/slabs.h"
 #include "wkvc/common/strips.h"
 #include "wkvc/common/team.h"
+#include "wkvc/common/token.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include "wkvc/cuda/block.h"

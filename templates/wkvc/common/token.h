@@ -1,0 +1,95 @@
+// One token of a sequence: its vectors over keys and over a warp's 16 value rows, and what is computed from them in
+// f32.
+#pragma once
+
+#include "wkvc/common/elementwise.h"
+#include "wkvc/common/global.h"
+#include "wkvc/common/rows.h"
+
+namespace wkvc {
+
+namespace token {
+
+template <class Vector>
+struct Shape;
+template <class A, int N>
+struct Shape<Vector<A, N>> {
+  using Axis = A;
+  static constexpr int kSize = N;
+};
+
+// Elements `from[position]`, widened.
+template <class V, class T>
+WKVC_INLINE V load(const T* from) {
+  using Axis = typename Shape<V>::Axis;
+  V x;
+  WKVC_EACH_SLOT(Axis, Shape<V>::kSize,
+                 x.v[i][s] = scalar::widen(from[Axis::template position<Shape<V>::kSize>(i, s)]));
+  return x;
+}
+
+}  // namespace token
+
+// A vector with one number in all elements.
+template <class V>
+WKVC_INLINE V filled(float number) {
+  using Axis = typename token::Shape<V>::Axis;
+  V x;
+  WKVC_EACH_SLOT(Axis, token::Shape<V>::kSize, x.v[i][s] = number);
+  return x;
+}
+
+// Elements from `first` on of one token of a tensor [B,T,H,D], and the number of one token of a tensor [B,T,H].
+template <class T, class V>
+WKVC_INLINE V load_token(const TensorArg& t, const BlockBase& block, long long token, int first) {
+  return token::load<V>(global_row<const T>(t, block, token) + first);
+}
+template <class T>
+WKVC_INLINE float load_token_number(const TensorArg& t, const BlockBase& block, long long token) {
+  return scalar::widen(*global_row<const T>(t, block, token));
+}
+
+// The same of this head's row of a tensor [H,D], and of a tensor [H].
+template <class T, class V>
+WKVC_INLINE V load_head(const TensorArg& t, const BlockBase& block, int first) {
+  return token::load<V>(static_cast<const T*>(t.data) + block.head * t.head + first);
+}
+template <class T>
+WKVC_INLINE float load_head_number(const TensorArg& t, const BlockBase& block) {
+  return scalar::widen(static_cast<const T*>(t.data)[block.head * t.head]);
+}
+
+// Rounds to T and writes elements from `first` on of one token, or the token's number.
+template <class T, class Axis, int N>
+WKVC_INLINE void store_token(const TensorArg& t, const BlockBase& block, long long token, int first,
+                             const Vector<Axis, N>& x) {
+  if (!Axis::is_first_holder()) return;
+  T* to = global_row<T>(t, block, token) + first;
+  WKVC_EACH_SLOT(Axis, N, to[Axis::template position<N>(i, s)] = scalar::round<T>(x.v[i][s]));
+}
+template <class T>
+WKVC_INLINE void store_token(const TensorArg& t, const BlockBase& block, long long token, float x) {
+  if (lanes::is_first()) *global_row<T>(t, block, token) = scalar::round<T>(x);
+}
+
+// The product of a warp's rows of a matrix and a vector over keys.
+template <int R, int K>
+WKVC_INLINE ColVec<R> dot(const Tile<f32, R, K>& matrix, const RowVec<K>& vector) {
+  return sum_columns(matrix * vector);
+}
+// The scalar product of two vectors over keys.
+template <int K>
+WKVC_INLINE float dot(const RowVec<K>& x, const RowVec<K>& y) {
+  float sum = 0.f;
+  WKVC_EACH_SLOT(PerColumn, K, sum += x.v[i][s] * y.v[i][s]);
+  return lanes::sum_column_groups(sum);
+}
+// A warp's rows of column · rowᵀ.
+template <int R, int K>
+WKVC_INLINE Tile<f32, R, K> outer(const ColVec<R>& column, const RowVec<K>& row) {
+  Tile<f32, R, K> x;
+  WKVC_EACH_ELEMENT(R, K, x.block[i][j].unit[e] = column.v[i][PerRow::slot(e)] * row.v[j][PerColumn::slot(e)]);
+  return x;
+}
+
+}  // namespace wkvc

@@ -63,6 +63,25 @@ std::string describe(const CudaLibrary& cuda, CudaLibrary::Result result) {
   return fmt::format("{} ({})", text, name);
 }
 
+void find_functions(const DynamicLibrary& library, CudaLibrary& cuda) {
+  try {
+    find_device_functions(library, cuda);
+    find_kernel_functions(library, cuda);
+    find_memory_functions(library, cuda);
+    find_stream_functions(library, cuda);
+  } catch (const MissingSymbol& missing) {
+    user_error("the NVIDIA driver is not usable: {}. Install a driver of CUDA 12 or later, or use the host target",
+               missing.what());
+  }
+}
+
+void expect_recent(const CudaLibrary& cuda) {
+  const std::string release = cuda.release();
+  if (std::stoi(release) >= 12) return;
+  user_error("the NVIDIA driver ({}) is of CUDA {}: install a driver of CUDA 12 or later, or use the host target",
+             cuda.library.file(), release);
+}
+
 CudaLibrary load() {
   CudaLibrary cuda;
   std::string why_not;
@@ -70,10 +89,8 @@ CudaLibrary load() {
   if (!cuda.library) {
     user_error("there is no NVIDIA driver here ({}): run on a machine with a GPU, or use the host target", why_not);
   }
-  find_device_functions(cuda.library, cuda);
-  find_kernel_functions(cuda.library, cuda);
-  find_memory_functions(cuda.library, cuda);
-  find_stream_functions(cuda.library, cuda);
+  find_functions(cuda.library, cuda);
+  expect_recent(cuda);
   const CudaLibrary::Result result = cuda.init(0);
   if (result != 0) {
     user_error("the NVIDIA driver does not start: {}. Check nvidia-smi, or use the host target",
@@ -88,10 +105,19 @@ void CudaLibrary::check(Result result, const char* what) const {
   if (result == 0) return;
   const std::string text = describe(*this, result);
   if (result == out_of_memory) user_error("cannot {}: {}. Use smaller tensors, or free memory", what, text);
-  if (result == no_binary_for_gpu) {
-    user_error("cannot {}: {}. The kernel was compiled for another GPU: compile it for this one", what, text);
+  if (result == no_binary_for_gpu || result == invalid_image) {
+    user_error(
+        "cannot {}: {}. The kernel was compiled for another GPU, or by a CUDA newer than the driver's, {}: compile it "
+        "for this GPU, with an older NVRTC (WKVC_NVRTC), or update the driver",
+        what, text, release());
   }
   internal_error("the CUDA driver cannot {}: {}", what, text);
+}
+
+std::string CudaLibrary::release() const {
+  int number = 0;
+  check(driver_version(&number), "tell its version");
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
 const CudaLibrary& cuda_library() {

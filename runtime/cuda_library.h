@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "runtime/dynamic_library.h"
 
@@ -15,6 +16,7 @@ struct CudaLibrary {
   using Handle = void*;  // context, module, function, stream, event
 
   static constexpr Result out_of_memory = 2;
+  static constexpr Result invalid_image = 200;
   static constexpr Result no_binary_for_gpu = 209;
 
   DynamicLibrary library;
@@ -58,9 +60,10 @@ struct CudaLibrary {
 
   // Throws when `result` is an error: UserError for what a user can mend (memory, the wrong GPU), else InternalError.
   void check(Result result, const char* what) const;
+  std::string release() const;  // "13.0": the CUDA that the driver is of
 };
 
-// Opened and initialised at the first call; throws UserError when there is no driver or no GPU.
+// Opened and initialised at the first call; throws UserError when there is no driver of CUDA 12 or later, or no GPU.
 const CudaLibrary& cuda_library();
 
 }  // namespace wkvc

@@ -102,11 +102,7 @@ Device Device::current() {
   return open(ordinal);
 }
 
-std::string driver_version() {
-  int version = 0;
-  cuda_library().check(cuda_library().driver_version(&version), "tell its version");
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
+std::string driver_version() { return cuda_library().release(); }
 
 DeviceProperties Device::properties() const {
   const CudaLibrary& cuda = cuda_library();

@@ -3,11 +3,19 @@
 
 #include <string>
 
+#include "runtime/error.h"
+
 namespace wkvc {
+
+// A library lacks a function.
+class MissingSymbol : public InternalError {
+ public:
+  using InternalError::InternalError;
+};
 
 class DynamicLibrary {
  public:
-  // Empty, with the loader's reason in `why_not`, when it cannot be opened.
+  // Empty, with the reason in `why_not`, when it cannot be opened.
   static DynamicLibrary open(const std::string& path, std::string* why_not);
 
   DynamicLibrary() = default;
@@ -19,7 +27,7 @@ class DynamicLibrary {
 
   std::string file() const;  // where the loader found it
 
-  // Sets `function` to the named symbol; throws InternalError when the library lacks it.
+  // Sets `function` to the named symbol; throws MissingSymbol.
   template <class Function>
   void find(const char* name, Function*& function) const {
     function = reinterpret_cast<Function*>(symbol(name));

@@ -70,12 +70,8 @@ std::string_view arch_suffix(std::string_view arch) {
   if (!arch.starts_with("sm_") || error != std::errc{} || (rest != "" && rest != "a" && rest != "f")) {
     user_error("the architecture \"{}\" is not known: expected a name such as sm_90a", arch);
   }
-  const NvrtcLibrary& nvrtc = nvrtc_library();
-  int count = 0;
-  nvrtc.check(nvrtc.supported_arch_count(&count), "count its architectures");
-  std::vector<int> known(static_cast<std::size_t>(count));
-  nvrtc.check(nvrtc.supported_archs(known.data()), "list its architectures");
-  if (std::find(known.begin(), known.end(), number) == known.end()) {
+  const std::vector<int> known = nvrtc_library().architectures();
+  if (std::ranges::find(known, number) == known.end()) {
     user_error("NVRTC {} does not compile for {}: it knows sm_{}. Choose one, or install another CUDA toolkit",
                nvrtc_version(), arch, fmt::join(known, ", sm_"));
   }
@@ -84,10 +80,15 @@ std::string_view arch_suffix(std::string_view arch) {
 
 void compile(Program& program, const std::string& source, const std::string& arch, const NvrtcOptions& options) {
   const std::vector<std::string> texts = nvrtc_options(arch, options, nvrtc_version());
+  const NvrtcLibrary& nvrtc = nvrtc_library();
   const NvrtcLibrary::Result result = program.compile(texts);
   if (result == 0) return;
-  internal_error("NVRTC {} ({}) does not compile the kernel: {}\n{}\nkernel.cu:\n{}", nvrtc_version(),
-                 fmt::join(texts, " "), nvrtc_library().error_text(result), program.log(), numbered(source));
+  if (result == NvrtcLibrary::builtins_failed) {
+    user_error("{} does not work: {}\n{}\nInstall the whole of NVRTC, or set WKVC_NVRTC to another libnvrtc.so",
+               nvrtc.library.file(), nvrtc.error_text(result), program.log());
+  }
+  internal_error("NVRTC {} ({}) does not compile the kernel: {}\n{}\nkernel.cu:\n{}", nvrtc.release(),
+                 fmt::join(texts, " "), nvrtc.error_text(result), program.log(), numbered(source));
 }
 
 }  // namespace
@@ -102,11 +103,7 @@ bool nvrtc_available(std::string* why_not) {
   }
 }
 
-std::string nvrtc_version() {
-  int major = 0, minor = 0;
-  nvrtc_library().check(nvrtc_library().version(&major, &minor), "tell its version");
-  return fmt::format("{}.{}", major, minor);
-}
+std::string nvrtc_version() { return nvrtc_library().release(); }
 
 std::vector<std::string> nvrtc_options(const std::string& arch, const NvrtcOptions& options,
                                        const std::string& version) {

@@ -9,9 +9,10 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
-#include "runtime/nvrtc.h"
 #include "runtime/nvrtc_library.h"
+#include "runtime/nvrtc_search.h"
 #include "runtime/sized_bytes.h"
 
 namespace wkvc {
@@ -24,22 +25,31 @@ std::string stamp_of(const std::string& path) {
   return fmt::format("{} bytes, {}.{:09} s", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
-// What decides where the loader finds a library that is given by its name.
-std::string loader_state() {
+void add_stamp(std::string& state, const std::string& path) { state += fmt::format("\n{}: {}", path, stamp_of(path)); }
+
+// What decides which of the candidates is taken, and where the loader finds those that are given by their name.
+std::string search_state(const std::vector<std::string>& candidates) {
   std::string state = "ld.so.cache: " + stamp_of("/etc/ld.so.cache");
   const char* paths = std::getenv("LD_LIBRARY_PATH");
   std::istringstream directories(paths != nullptr ? paths : "");
   for (std::string directory; std::getline(directories, directory, ':');) {
-    state += fmt::format("\n{}: {}", directory, stamp_of(directory));
+    add_stamp(state, directory);
+    for (const char* name : nvrtc_names) add_stamp(state, directory + "/" + name);
+  }
+  for (const std::string& candidate : candidates) {
+    const std::filesystem::path path = candidate;
+    if (!path.has_parent_path()) continue;
+    add_stamp(state, candidate);
+    add_stamp(state, path.parent_path().string());
   }
   return state;
 }
 
-CacheKey search_key() {
+CacheKey search_key(const std::vector<std::string>& candidates) {
   CacheKey key({.step = "where NVRTC is", .op = {}, .config = {}, .arch = {}, .tool = {}});
   std::error_code unknown;
   key.add("program", std::filesystem::read_symlink("/proc/self/exe", unknown).string());  // may have paths of its own
-  for (const std::string& candidate : nvrtc_candidates()) key.add("candidate", candidate);
+  for (const std::string& candidate : candidates) key.add("candidate", candidate);
   return key;
 }
 
@@ -58,13 +68,14 @@ std::optional<NvrtcIdentity> still_valid(std::string_view bytes, const std::stri
 }
 
 NvrtcIdentity identify(const DiskCache& cache) {
-  const CacheKey key = search_key();
-  const std::string state = loader_state();
+  const std::vector<std::string> candidates = nvrtc_candidates();
+  const CacheKey key = search_key(candidates);
+  const std::string state = search_state(candidates);
   if (const auto found = cache.find(key)) {
     if (auto identity = still_valid(*found, state)) return *std::move(identity);
   }
   const std::string file = nvrtc_library().library.file();
-  NvrtcIdentity identity{.version = nvrtc_version(), .stamp = stamp_of(file)};
+  NvrtcIdentity identity{.version = nvrtc_library().release(), .stamp = stamp_of(file)};
   cache.store(key, packed(state, file, identity));
   return identity;
 }

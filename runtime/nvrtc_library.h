@@ -13,7 +13,7 @@ namespace wkvc {
 struct NvrtcLibrary {
   using Program = void*;
   using Result = int;  // 0: success
-  static constexpr Result compilation_failed = 6;
+  static constexpr Result builtins_failed = 7;
 
   DynamicLibrary builtins;  // what `library` opens by itself, but does not look for beside itself
   DynamicLibrary library;
@@ -33,12 +33,12 @@ struct NvrtcLibrary {
   const char* (*error_text)(Result) = nullptr;
 
   void check(Result result, const char* what) const;  // throws InternalError
+  std::string release() const;                        // "13.0"
+  std::vector<int> architectures() const;             // 90, 100
 };
 
-// Opened at the first call; throws UserError when it cannot be found.
+// The first of the candidates (nvrtc_search.h) that is of a CUDA that compiles the kernels, opened at the first call;
+// throws UserError, which says of each candidate why not, when there is none.
 const NvrtcLibrary& nvrtc_library();
-
-// What it tries to open, one after another: paths, and names where the loader looks. They follow from the environment.
-std::vector<std::string> nvrtc_candidates();
 
 }  // namespace wkvc

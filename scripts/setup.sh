@@ -56,23 +56,35 @@ wkvc_install() {
   wkvc_apt_get update -q && wkvc_apt_get install -q -y --no-install-recommends "${missing[@]}"
 }
 
-# Prints the path of the first libnvrtc of CUDA 12 or 13 found, or nothing.
+# wkvc_is_nvrtc FILE: the library loads here and is of CUDA 12 or 13, whatever it is called.
+wkvc_is_nvrtc() {
+  [ -f "$1" ] && /usr/bin/python3 - "$1" 2>/dev/null <<'PYTHON'
+import ctypes, sys
+major, minor = ctypes.c_int(), ctypes.c_int()
+ctypes.CDLL(sys.argv[1]).nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+sys.exit(major.value not in (12, 13))
+PYTHON
+}
+
+# Prints the path of an NVRTC of CUDA 13, else of CUDA 12, or nothing.
 wkvc_find_nvrtc() {
-  local lib
-  for lib in "${CUDA_HOME:-/usr/local/cuda}"/lib64/libnvrtc.so.1[23] \
-    "$(/sbin/ldconfig -p 2>/dev/null | sed -n 's/^\tlibnvrtc\.so\.1[23] .*=> //p' | head -n 1)" \
-    "$wkvc_root"/.venv/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1[23]; do
-    if [ -f "$lib" ]; then
-      printf '%s\n' "$lib"
-      break
-    fi
+  local major lib
+  for major in 13 12; do
+    for lib in "${CUDA_HOME:-/usr/local/cuda}/lib64/libnvrtc.so.$major" \
+      $(/sbin/ldconfig -p 2>/dev/null | sed -n "s/^\tlibnvrtc\.so\.$major .*=> //p") \
+      "$wkvc_root"/.venv/lib/python3*/site-packages/nvidia/*/lib/"libnvrtc.so.$major"; do
+      if wkvc_is_nvrtc "$lib"; then
+        printf '%s\n' "$lib"
+        return
+      fi
+    done
   done
 }
 
 wkvc_setup_nvrtc() {
   if [ -n "${WKVC_NVRTC:-}" ]; then
-    [ -f "$WKVC_NVRTC" ] && return
-    wkvc_say "WKVC_NVRTC names no file: $WKVC_NVRTC"
+    wkvc_is_nvrtc "$WKVC_NVRTC" && return
+    wkvc_say "WKVC_NVRTC is $WKVC_NVRTC; expected the path of a libnvrtc of CUDA 12 or 13. Or unset it"
     return 1
   fi
   WKVC_NVRTC=$(wkvc_find_nvrtc)
@@ -83,15 +95,11 @@ wkvc_setup_nvrtc() {
       wkvc_quietly "$wkvc_root/.venv/bin/pip" install --no-deps --only-binary :all: "$wkvc_nvrtc_wheel" || return 1
     WKVC_NVRTC=$(wkvc_find_nvrtc)
     if [ -z "$WKVC_NVRTC" ]; then
-      wkvc_say "$wkvc_nvrtc_wheel brought no libnvrtc.so"
+      wkvc_say "$wkvc_nvrtc_wheel brought no libnvrtc.so that loads here"
       return 1
     fi
   fi
   export WKVC_NVRTC
-  # The wheel's libnvrtc does not look for its libnvrtc-builtins beside itself.
-  case $WKVC_NVRTC in
-    "$wkvc_root"/.venv/*) export LD_LIBRARY_PATH="$(dirname "$WKVC_NVRTC")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" ;;
-  esac
 }
 
 # wkvc_build PRESET [TARGET...]: configures it and builds the targets, or everything, with all cores.

@@ -62,6 +62,12 @@ TEST_F(Driver, ALaunchNeitherAllocatesNorWaits) {
   EXPECT_EQ(calls(), "cuCtxPushCurrent_v2 cuLaunchKernel cuCtxPopCurrent_v2 ");
 }
 
+TEST_F(Driver, ACubinThatIsTooNewIsTheUsersMistake) {
+  const Device gpu = Device::open(0);
+  expect_error([&] { DeviceKernel(gpu, std::array<char, 4>{'n'}, "kernel", 1024); },
+               {"load the kernel's cubin", "a CUDA newer than the driver's, 13.0", "WKVC_NVRTC"});
+}
+
 // One kernel for tensors that move in pieces of 16 bytes, and another one, once it is needed, for others.
 TEST_F(Driver, LaunchesAKernelThatTensorsAreAlignedFor) {
   const std::array<char, 4> aligned{'a'}, general{'g'};

@@ -2,7 +2,9 @@
 // calls.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace {
 
@@ -35,7 +37,8 @@ extern "C" void fake_pageable_access(int access) { pageable_access = access; }
 extern "C" char fake_launched() { return launched; }
 
 extern "C" int cuDriverGetVersion(int* version) {
-  *version = 13000;
+  const char* said = std::getenv("FAKE_DRIVER_VERSION");
+  *version = said != nullptr ? std::stoi(said) : 13000;
   return note("cuDriverGetVersion");
 }
 extern "C" int cuDeviceGetCount(int* count) {
@@ -76,8 +79,10 @@ extern "C" int cuPointerGetAttributes(unsigned count, const int* attributes, voi
   return note("cuPointerGetAttributes");
 }
 
-// The first byte of a cubin stands for its module, and for the kernel in it.
+// The first byte of a cubin stands for its module, and for the kernel in it; 'n' stands for a CUDA that is too new.
 extern "C" int cuModuleLoadData(std::uintptr_t* module, const void* cubin) {
+  constexpr int invalid_image = 200;
+  if (*static_cast<const char*>(cubin) == 'n') return invalid_image;
   *module = static_cast<unsigned char>(*static_cast<const char*>(cubin));
   return note("cuModuleLoadData");
 }

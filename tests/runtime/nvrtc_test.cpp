@@ -1,8 +1,5 @@
 #include "runtime/nvrtc.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "runtime/cubin.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"
@@ -75,22 +72,6 @@ TEST_F(Nvrtc, RefusesArchitecturesItDoesNotKnow) {
   expect_error([] { compile_cubin("", "gfx90a"); }, {"gfx90a", "sm_90a"});
   expect_error([] { compile_cubin("", "sm_90a -x"); }, {"sm_90a -x"});
   expect_error([] { compile_ptx("", "sm_"); }, {"\"sm_\""});
-}
-
-// In a process of its own, which has not opened NVRTC yet.
-TEST(NvrtcDeathTest, AWrongPathSaysWhatToInstall) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const auto compile_without = [] {
-    ::setenv("WKVC_NVRTC", "/nowhere/libnvrtc.so", 1);
-    try {
-      compile_cubin("", "sm_90a");
-    } catch (const UserError& error) {
-      std::fputs(error.what(), stderr);
-      std::exit(2);
-    }
-    std::exit(0);
-  };
-  EXPECT_EXIT(compile_without(), ::testing::ExitedWithCode(2), "pip install nvidia-cuda-nvrtc.*/nowhere/libnvrtc.so");
 }
 
 }  // namespace

@@ -132,8 +132,9 @@ std::vector<std::string> dims_of(const Operator& op, Direction pass) {
   return texts;
 }
 
-Tensor tensor_from(const wkvc_tensor& given, std::size_t index) {
-  if (given.data == nullptr && given.rank == 0) return {};
+// Of a tensor that is left out nothing but its data is read. One without elements may have no data.
+Tensor tensor_from(const wkvc_tensor& given, std::size_t index, LaunchSize size) {
+  if (given.data == nullptr && (given.rank == 0 || !size.is_empty())) return {};
   if (given.rank < 0 || given.rank > static_cast<int>(Extents::max_rank)) {
     user_error("tensor {} has rank {}, expected at most {}", index, given.rank, Extents::max_rank);
   }
@@ -216,8 +217,8 @@ wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches
     }
     if (expected > 0) expect_given(tensors, "tensors");
     std::array<Tensor, Operator::max_tensors> given;
-    for (std::size_t i = 0; i < expected; ++i) given[i] = tensor_from(tensors[i], i);
-    op->kernels->launch(direction, std::span(given).first(expected), {batches, tokens, heads}, workspace, stream,
-                        checks_of(checks));
+    const LaunchSize size{batches, tokens, heads};
+    for (std::size_t i = 0; i < expected; ++i) given[i] = tensor_from(tensors[i], i, size);
+    op->kernels->launch(direction, std::span(given).first(expected), size, workspace, stream, checks_of(checks));
   });
 }

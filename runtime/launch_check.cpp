@@ -76,10 +76,13 @@ void check_strides(const PlannedTensor& planned, const Tensor& tensor) {
   }
 }
 
+// Before anything else, which nobody filled in for a tensor that is left out. One without elements has no memory.
+void check_given(const TensorSpec& spec, const Tensor& tensor, const Extents& expected) {
+  if (tensor.data != nullptr || (!tensor.shape.empty() && element_count(expected) == 0)) return;
+  user_error("tensor \"{}\" is null: only states and gradients of states can be left out", spec.name);
+}
+
 void check_pointer(const TensorSpec& spec, const Tensor& tensor) {
-  if (tensor.data == nullptr) {
-    user_error("tensor \"{}\" is null: only states and gradients of states can be left out", spec.name);
-  }
   if (!is_aligned(tensor, size_of(tensor.dtype))) {
     user_error("tensor \"{}\" begins at {}, which is not aligned to its {}-byte elements", spec.name,
                fmt::ptr(tensor.data), size_of(tensor.dtype));
@@ -103,12 +106,13 @@ void check_own_memory(const PlannedTensor& planned, const Tensor& tensor) {
 MemoryRange check_tensor(const PlannedTensor& planned, const Tensor& tensor, LaunchSize size) {
   const TensorSpec& spec = planned.spec;
   if (tensor.data == nullptr && planned.may_be_absent) return no_memory;
+  Extents expected;
+  for (const Dimension& dim : planned.dims) expected.push_back(dim.length(size));
+  check_given(spec, tensor, expected);
   if (tensor.dtype != spec.dtype) {
     user_error("tensor \"{}\" is {}, but the kernel was compiled for {}: convert it, or compile for {}", spec.name,
                name_of(tensor.dtype), name_of(spec.dtype), name_of(tensor.dtype));
   }
-  Extents expected;
-  for (const Dimension& dim : planned.dims) expected.push_back(dim.length(size));
   check_shape(spec, tensor, expected);
   if (element_count(tensor.shape) == 0) return no_memory;
   const std::int64_t reach = check_reach(spec, tensor);

@@ -90,6 +90,12 @@ TEST(CApi, SaysWhatIsWrongWithALaunch) {
   expect([](Forward& f) { f.tensors[0].dtype = WKVC_BF16; }, "bf16");
   expect([](Forward& f) { f.tensors[0].dtype = 9; }, "dtype 9");
   expect([](Forward& f) { f.tensors[0].data = nullptr; }, "is null");
+  // Left out: whatever else it says.
+  for (const wkvc_tensor& left_out : {wkvc_tensor{}, wkvc_tensor{nullptr, nullptr, nullptr, 4, WKVC_F32},
+                                      wkvc_tensor{nullptr, shape.data(), nullptr, 4, WKVC_BF16},
+                                      wkvc_tensor{nullptr, other.data(), nullptr, 77, 9}}) {
+    expect([&](Forward& f) { f.tensors[0] = left_out; }, "tensor \"r\" is null: only states");
+  }
   expect([](Forward& f) { f.tensors[0].data = static_cast<char*>(f.tensors[0].data) + 1; }, "aligned");
   expect([](Forward& f) { f.tensors[f.o].data = f.tensors[0].data; }, "memory");
 }

@@ -95,6 +95,12 @@ TEST_F(Launch, AddressBeyondMemory) {
 TEST_F(Launch, NullInput) {
   tensors[x].data = nullptr;
   refused({"\"x\" is null", "can be left out"});
+  tensors[x].dtype = DType::bf16;
+  refused({"\"x\" is null"});
+  tensors[x] = Tensor{nullptr, DType::f16, {}, {}};
+  refused({"\"x\" is null"});
+  given.tokens = 0;
+  refused({"\"x\" is null"});
 }
 
 TEST_F(Launch, NullOutput) {

@@ -157,7 +157,9 @@ LogicalResult DiagonalDotOp::verify() {
                        << getY().getType() << " and " << getResult().getType();
 }
 
-LogicalResult LevelExponentsOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
+LogicalResult LastOfOtherHalfOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
+LogicalResult SumOfOtherHalfOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
+LogicalResult SelectHalvesOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
 LogicalResult LevelPairsOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
 LogicalResult UpperRowsOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }
 LogicalResult LowerRowsOp::verify() { return verify_half(*this, getHalf(), rows(getResult())); }

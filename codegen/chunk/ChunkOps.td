@@ -274,17 +274,25 @@ def Chunk_DiagonalOp : Chunk_Pure<"diagonal"> {
 //
 // Each pair of tokens j < i belongs to one level: that of the blocks of 2·half tokens, half = 1, 2, 4, …, in which i lies
 // in the upper and j in the lower half. Decays between them go through the middle of that block, m being the last token
-// of its lower half: exp(Lx[i]−Ly[j]) = exp(Lx[i]−Ly[m])·exp(Ly[m]−Ly[j]), and no exponent is positive.
+// of its lower half: exp(Σ w over j < t ≤ i) = exp(Σ w over m < t ≤ i)·exp(Σ w over j < t ≤ m). Such sums inside a half
+// grow from level to level by what `last_of_other_half` adds, so that each is a sum of the log decays it crosses alone.
 
 class Chunk_Level<string name, dag tiles> : Chunk_Pure<name, [SameOperandsAndResultType]> {
   let arguments = !con(tiles, (ins I64Attr:$half));
   let results = (outs Chunk_F32:$result);
   let hasVerifier = 1;
 }
-def Chunk_LevelExponentsOp : Chunk_Level<"level_exponents", (ins Chunk_F32:$Lx, Chunk_F32:$Ly)> {
-  let summary = "Rows of upper halves: Lx[i]−Ly[m]; of lower halves: Ly[m]−Ly[i]";
-  let description = "What pairs sum up to does not depend on Ly[m], which has no gradient.";
-  let assemblyFormat = "$Lx `,` $Ly `half` $half attr-dict `:` type($result)";
+def Chunk_LastOfOtherHalfOp : Chunk_Level<"last_of_other_half", (ins Chunk_F32:$x)> {
+  let summary = "In every row the last row of the other half of its block; zero where the chunk ends before that half";
+  let assemblyFormat = "$x `half` $half attr-dict `:` type($result)";
+}
+def Chunk_SumOfOtherHalfOp : Chunk_Level<"sum_of_other_half", (ins Chunk_F32:$x)> {
+  let summary = "In the last row of each half the sum of the other half's rows, zero in other rows: the transpose of last_of_other_half";
+  let assemblyFormat = "$x `half` $half attr-dict `:` type($result)";
+}
+def Chunk_SelectHalvesOp : Chunk_Level<"select_halves", (ins Chunk_F32:$x, Chunk_F32:$y)> {
+  let summary = "Rows of upper halves are those of x, rows of lower halves those of y";
+  let assemblyFormat = "$x `,` $y `half` $half attr-dict `:` type($result)";
 }
 def Chunk_LevelPairsOp : Chunk_Level<"level_pairs", (ins Chunk_F32:$x)> {
   let summary = "The pairs of one level, elements of a C×C matrix, by selection";

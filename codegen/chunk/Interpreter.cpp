@@ -77,10 +77,25 @@ double row_dot(const Matrix& x, const Matrix& y, std::size_t i) {
 
 bool is_upper(std::size_t token, std::size_t half) { return token / half % 2 == 1; }
 
-void level_exponents(const Matrix& Lx, const Matrix& Ly, std::size_t half, Matrix& result) {
+// The first row of the half that makes a block with the token's, and the row behind that half; the same row twice if
+// there is none.
+std::pair<std::size_t, std::size_t> other_half(std::size_t token, std::size_t half, std::size_t rows) {
+  const std::size_t first = (token / half ^ 1) * half;
+  return {std::min(first, rows), std::min(first + half, rows)};
+}
+
+void last_of_other_half(const Matrix& x, std::size_t half, Matrix& result) {
   fill(result, [&](std::size_t i, std::size_t j) {
-    const std::size_t middle = std::min(i / (2 * half) * (2 * half) + half, Ly.rows) - 1;
-    return is_upper(i, half) ? Lx(i, j) - Ly(middle, j) : Ly(middle, j) - Ly(i, j);
+    const auto [first, end] = other_half(i, half, x.rows);
+    return first < end ? x(end - 1, j) : 0.0;
+  });
+}
+
+void sum_of_other_half(const Matrix& x, std::size_t half, Matrix& result) {
+  fill(result, [&](std::size_t i, std::size_t j) {
+    const bool is_last = i + 1 == std::min((i / half + 1) * half, x.rows);
+    const auto [first, end] = other_half(i, half, x.rows);
+    return is_last ? sum(end - first, [&, first = first](std::size_t n) { return x(first + n, j); }) : 0.0;
   });
 }
 
@@ -188,11 +203,21 @@ class Machine {
     };
   }
 
-  Step exponents(LevelExponentsOp op) {
-    const Matrix &Lx = (*this)[op.getLx()], &Ly = (*this)[op.getLy()];
+  template <class Op>
+  Step across_halves(Op op, void (*f)(const Matrix&, std::size_t, Matrix&)) {
+    const Matrix& x = (*this)[op.getX()];
     Matrix& result = (*this)[op.getResult()];
     const std::size_t half = op.getHalf();
-    return [&Lx, &Ly, &result, half] { level_exponents(Lx, Ly, half, result); };
+    return [&x, &result, half, f] { f(x, half, result); };
+  }
+
+  Step select_halves(SelectHalvesOp op) {
+    const Matrix &x = (*this)[op.getX()], &y = (*this)[op.getY()];
+    Matrix& result = (*this)[op.getResult()];
+    const std::size_t half = op.getHalf();
+    return [&x, &y, &result, half] {
+      fill(result, [&](std::size_t i, std::size_t j) { return is_upper(i, half) ? x(i, j) : y(i, j); });
+    };
   }
 
   Step at_row(AtRowOp op) {
@@ -259,7 +284,9 @@ class Machine {
         .Case([&](DotOp y) { return contraction(y); })
         .Case([&](ColumnDotsOp y) { return dots_of_columns(y); })
         .Case([&](DiagonalDotOp y) { return diagonal_of_dots(y); })
-        .Case([&](LevelExponentsOp y) { return exponents(y); })
+        .Case([&](LastOfOtherHalfOp y) { return across_halves(y, last_of_other_half); })
+        .Case([&](SumOfOtherHalfOp y) { return across_halves(y, sum_of_other_half); })
+        .Case([&](SelectHalvesOp y) { return select_halves(y); })
         .Default([](mlir::Operation*) { return Step(); });  // inputs, state, update, outputs: moved by the caller
   }
 

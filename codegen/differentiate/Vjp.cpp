@@ -73,7 +73,10 @@ void Vjp::operator()(Operation* op, Term g) {
       .Case([&](chunk::DotOp dot) { contraction(dot, g); })
       .Case([&](chunk::UnitLowerInverseOp inverse_of) { inverse(inverse_of, g); })
       .Case([&](chunk::DiagonalDotOp dot) { diagonal_dot(dot, g); })
-      .Case([&](chunk::LevelExponentsOp exponents) { level_exponents(exponents, g); })
+      .Case([&](chunk::LastOfOtherHalfOp last) { add(x(), b_.sum_of_other_half(g.value, last.getHalf()), g.factor); })
+      .Case([&](chunk::SelectHalvesOp halves) { select_halves(halves, g); })
+      .Case([&](chunk::UpperRowsOp rows) { add(x(), b_.upper_rows(g.value, rows.getHalf()), g.factor); })
+      .Case([&](chunk::LowerRowsOp rows) { add(x(), b_.lower_rows(g.value, rows.getHalf()), g.factor); })
       .Case([&](chunk::LevelPairsOp level) { add(x(), b_.level_pairs(g.value, level.getHalf()), g.factor); })
       .Case<chunk::SumColumnsOp>([&](Operation*) { add(x(), g.value, g.factor); })
       .Default([&](Operation*) { activation(op, g); });
@@ -113,11 +116,10 @@ void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
   if (!is_active(x)) return;
   if (auto constant = y.getDefiningOp<chunk::ConstantOp>(); constant && x.getType() == op.getResult().getType())
     return add(x, g.value, g.factor * constant.getValue().convertToDouble());
-  // Of exp(l)∘y the gradient for l is g∘exp(l)∘y: the product that is there already.
   if (double rate = exponential_rate(x)) {
     Value exponent = x.getDefiningOp()->getOperand(0);
     if (x.getType() == op.getResult().getType())
-      return add(exponent, b_.mul(g.value, as_contracted(op.getResult())), g.factor * rate);
+      return add(exponent, exponent_of_product(op, x, y, g.value), g.factor * rate);
     if (chunk::rows(x) == 1 && chunk::columns(x) == chunk::columns(y)) {
       Value gradient = b_.mul(g.value, x);
       if (b_.is_measurable(y)) b_.set_measurable(gradient);
@@ -127,8 +129,14 @@ void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
   add_reduced(x, b_.mul(g.value, y), g.factor);
 }
 
-// An operand of contractions as they saw it. Gradients of exponents are differences of products in which the operands'
-// roundings have to cancel (with bf16 operands 4.0e-3 instead of 5.4e-3, see docs/architecture.md).
+// g∘exp(l)∘y, the gradient of l in exp(l)∘y. Gradients of differences are differences of such products, in which the
+// operands' roundings have to cancel. Elsewhere nothing cancels, and g∘exp(l), y's gradient, has all digits in f32.
+Value Vjp::exponent_of_product(chunk::MulOp op, Value exponential, Value y, Value g) {
+  const bool cancels = exponential.getDefiningOp()->getOperand(0).getDefiningOp<chunk::SubOp>() != nullptr;
+  return cancels ? b_.mul(g, as_contracted(op.getResult())) : b_.mul(b_.mul(g, exponential), y);
+}
+
+// An operand of contractions as they saw it (with bf16 operands 4.0e-3 instead of 5.4e-3, see docs/architecture.md).
 Value Vjp::as_contracted(Value x) {
   for (Operation* user : x.getUsers())
     if (auto round = dyn_cast<chunk::RoundOp>(user)) return b_.widen(round.getResult());
@@ -200,9 +208,9 @@ void Vjp::diagonal_dot(chunk::DiagonalDotOp op, Term g) {
   add(op.getY(), b_.mul(weight, b_.widen(op.getX())), g.factor);
 }
 
-void Vjp::level_exponents(chunk::LevelExponentsOp op, Term g) {
-  if (is_active(op.getLx())) add(op.getLx(), b_.upper_rows(g.value, op.getHalf()), g.factor);
-  if (is_active(op.getLy())) add(op.getLy(), b_.lower_rows(g.value, op.getHalf()), -g.factor);
+void Vjp::select_halves(chunk::SelectHalvesOp op, Term g) {
+  if (is_active(op.getX())) add(op.getX(), b_.upper_rows(g.value, op.getHalf()), g.factor);
+  if (is_active(op.getY())) add(op.getY(), b_.lower_rows(g.value, op.getHalf()), g.factor);
 }
 
 }  // namespace wkvc

@@ -28,7 +28,8 @@ class Vjp {
   bool solve(chunk::DotOp op, Term g);
   void inverse(chunk::UnitLowerInverseOp op, Term g);
   void diagonal_dot(chunk::DiagonalDotOp op, Term g);
-  void level_exponents(chunk::LevelExponentsOp op, Term g);
+  void select_halves(chunk::SelectHalvesOp op, Term g);
+  mlir::Value exponent_of_product(chunk::MulOp op, mlir::Value exponential, mlir::Value y, mlir::Value g);
   mlir::Value as_contracted(mlir::Value x);
   mlir::Value sum_of_products(mlir::Value gradient, mlir::Value x);
   bool finite_past_end(mlir::Value x);

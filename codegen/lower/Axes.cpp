@@ -40,7 +40,8 @@ void expect_space(Operation* op, const Spaces& spaces) {
     user_error(
         "chunk program: '{}' is {} output of {}: what is kept is a matrix of tokens by tokens, and nothing else is",
         output.getSym().str(), output.getKept() ? "a kept" : "an", dims_of(space));
-  if (isa<chunk::CumsumOp, chunk::RowOp, chunk::LevelExponentsOp, chunk::UpperRowsOp, chunk::LowerRowsOp>(op) &&
+  if (isa<chunk::CumsumOp, chunk::RowOp, chunk::LastOfOtherHalfOp, chunk::SumOfOtherHalfOp, chunk::SelectHalvesOp,
+          chunk::UpperRowsOp, chunk::LowerRowsOp>(op) &&
       space != Space{Axis::token, Axis::key})
     user_error("chunk program: '{}' takes a matrix of tokens by keys", name.str());
 }

@@ -59,8 +59,14 @@ class ChunkBuilder {
   mlir::Value diagonal(mlir::Value x) { return create<chunk::DiagonalOp>(f32_type(chunk::rows(x), 1), x); }
   mlir::Value row_dot(mlir::Value x, mlir::Value y);  // x·y of every token, a column
   mlir::Value diagonal_dot(mlir::Value x, mlir::Value y);
-  mlir::Value level_exponents(mlir::Value Lx, mlir::Value Ly, uint64_t half) {
-    return create<chunk::LevelExponentsOp>(Lx.getType(), Lx, Ly, half);
+  mlir::Value last_of_other_half(mlir::Value x, uint64_t half) {
+    return create<chunk::LastOfOtherHalfOp>(x.getType(), x, half);
+  }
+  mlir::Value sum_of_other_half(mlir::Value x, uint64_t half) {
+    return create<chunk::SumOfOtherHalfOp>(x.getType(), x, half);
+  }
+  mlir::Value select_halves(mlir::Value x, mlir::Value y, uint64_t half) {
+    return create<chunk::SelectHalvesOp>(x.getType(), x, y, half);
   }
   mlir::Value level_pairs(mlir::Value x, uint64_t half) { return create<chunk::LevelPairsOp>(x.getType(), x, half); }
   mlir::Value upper_rows(mlir::Value x, uint64_t half) { return create<chunk::UpperRowsOp>(x.getType(), x, half); }

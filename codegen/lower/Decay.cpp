@@ -19,8 +19,6 @@ namespace {
 // on real activations.
 double exponent_limit(const std::string& compute) { return compute == "f16" ? 7.0 : compute == "bf16" ? 10.0 : 40.0; }
 
-// Below e^-40 = 4e-18 a decay is nothing, but a running sum of such logs would cost f32 its fraction.
-constexpr double kFloor = -40.0;
 constexpr int kMaxExactChunk = 64;
 
 std::string base_name(Value x) {
@@ -73,25 +71,49 @@ DecayPlan moderate(DecayPlan exact) {
 
 Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builder), plan_(plan) {
   if (plan_.path == DecayPath::none) return;
-  Value log_w = log_decay;
-  if (plan_.path == DecayPath::exact) log_w = b_.at_least(log_w, static_cast<float>(kFloor));
   // Summed in units of log 2, so that each factor is one exp2.
-  log_w = called(b_.scale(log_w, std::numbers::log2e), "log2_w");
+  Value log_w = called(b_.scale(log_decay, std::numbers::log2e), "log2_w");
   log_w_ = called(b_.keep_valid(log_w), "log_w_valid");
+  if (plan_.path == DecayPath::exact)
+    sum_blocks();
+  else
+    anchor();
+}
+
+void Decay::anchor() {
   L_ = called(b_.cumsum(log_w_), "L");
-  L_before_ = called(b_.sub(L_, log_w_), "L_before");
+  Value L_before = called(b_.sub(L_, log_w_), "L_before");
   last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
-  if (plan_.path == DecayPath::exact) {
-    in_after_ = at_most(b_.exp2(L_), 1);
-    in_before_ = at_most(b_.exp2(L_before_), 1);
-    out_ = at_most(b_.exp2(b_.sub(last_, L_)), 1);
-    return;
-  }
   middle_ = called(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
   double largest = std::exp(plan_.exponent);
   in_after_ = at_most(b_.exp2(b_.sub(L_, middle_)), largest);
-  in_before_ = at_most(b_.exp2(b_.sub(L_before_, middle_)), largest);
+  in_before_ = at_most(b_.exp2(b_.sub(L_before, middle_)), largest);
   out_ = at_most(b_.exp2(b_.sub(middle_, L_)), largest);
+}
+
+// Of blocks of 2·half tokens from those of `half`. Nothing is subtracted: what a difference leaves of a steep decay is
+// the rounding of its neighbours, in the exponent as in its gradient.
+Decay::BlockSums Decay::doubled(const BlockSums& sums, uint64_t half) {
+  auto plus = [&](Value sum, Value term) { return sum ? b_.add(sum, term) : term; };
+  Value other = b_.last_of_other_half(sums.through, half);
+  Value before = plus(sums.before, b_.upper_rows(other, half));
+  Value behind = plus(sums.behind, b_.lower_rows(other, half));
+  return {b_.add(before, log_w_), before, behind};
+}
+
+// For every level, and for the chunk as a whole.
+void Decay::sum_blocks() {
+  const auto chunk = static_cast<uint64_t>(plan_.chunk);
+  BlockSums sums{log_w_, {}, {}};
+  for (uint64_t half = 1; half < chunk; half *= 2) {
+    sums_[half] = sums;
+    sums = doubled(sums, half);
+  }
+  L_ = called(sums.through, "L");
+  last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
+  in_after_ = at_most(b_.exp2(L_), 1);
+  in_before_ = at_most(b_.exp2(called(sums.before, "L_before")), 1);
+  out_ = at_most(b_.exp2(called(sums.behind, "L_behind")), 1);
 }
 
 Value Decay::at_most(Value x, double magnitude) {
@@ -137,7 +159,8 @@ Value Decay::write(Value k) {
 Value Decay::to_middles(bool after, uint64_t half) {
   Value& factor = to_middles_[{after, half}];
   if (factor) return factor;
-  Value exponents = half == 1 ? log_w_ : b_.level_exponents(after ? L_ : L_before_, L_, half);
+  const BlockSums& sums = sums_.at(half);
+  Value exponents = half == 1 ? log_w_ : b_.select_halves(after ? sums.through : sums.before, sums.behind, half);
   return factor = called(at_most(b_.exp2(exponents), 1), fmt::format("e_level{}", half));
 }
 

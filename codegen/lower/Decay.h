@@ -35,6 +35,15 @@ class Decay {
   mlir::Value finish(mlir::Value S0, mlir::ValueRange writes);  // the state after the chunk
 
  private:
+  // Sums of log decays inside blocks of some number of tokens: of those up to each token and with it, of those before
+  // it and of those behind it. No value is a sum of nothing.
+  struct BlockSums {
+    mlir::Value through, before, behind;
+  };
+
+  BlockSums doubled(const BlockSums& sums, uint64_t half);
+  void sum_blocks();
+  void anchor();
   mlir::Value at_most(mlir::Value x, double magnitude);
   mlir::Value checked(mlir::Value decay_over_half);
   mlir::Value factored(mlir::Value x, mlir::Value factor, const std::string& suffix);
@@ -45,7 +54,8 @@ class Decay {
 
   ChunkBuilder& b_;
   DecayPlan plan_;
-  mlir::Value log_w_, L_, L_before_, middle_, last_;
+  mlir::Value log_w_, L_, middle_, last_;
+  std::map<uint64_t, BlockSums> sums_;  // by the size of a half, exact path
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> cache_;  // x∘factor
   std::map<std::pair<bool, uint64_t>, mlir::Value> to_middles_;
   mlir::Value in_after_, in_before_, out_, state_;

@@ -29,7 +29,8 @@ bool has_strips(Operation* op) {
   return isa<chunk::NegOp, chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp,
              chunk::SoftplusOp, chunk::ReluOp, chunk::SqrtOp, chunk::ReciprocalOp, chunk::SubOp, chunk::MulOp,
              chunk::AtLeastOp, chunk::ExceedsOp, chunk::NotBelowOp, chunk::WidenOp, chunk::RoundOp, chunk::KeepValidOp,
-             chunk::RowOp, chunk::SumColumnsOp, chunk::LevelExponentsOp, chunk::UpperRowsOp, chunk::LowerRowsOp>(op);
+             chunk::RowOp, chunk::SumColumnsOp, chunk::LastOfOtherHalfOp, chunk::SelectHalvesOp, chunk::UpperRowsOp,
+             chunk::LowerRowsOp>(op);
 }
 
 // Of values each 16 columns have a scale of their own, where an operand's is none that all warps know.

@@ -567,7 +567,8 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::DiagonalDotOp x) {
         return call("diagonal_dot", {shared_tile(x.getX()), shared_tile(x.getY())}, type);
       })
-      .Case<chunk::LevelExponentsOp, chunk::LevelPairsOp, chunk::UpperRowsOp, chunk::LowerRowsOp>(level)
+      .Case<chunk::LastOfOtherHalfOp, chunk::SumOfOtherHalfOp, chunk::SelectHalvesOp, chunk::LevelPairsOp,
+            chunk::UpperRowsOp, chunk::LowerRowsOp>(level)
       .Case([&](chunk::AddOp) { return binary(op, "add"); })
       .Case([&](chunk::SubOp) { return binary(op, "sub"); })
       .Case([&](chunk::MulOp x) -> Value {

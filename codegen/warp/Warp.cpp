@@ -122,7 +122,7 @@ enum class Form {
   shift,
   diagonal_dot,
   level,
-  level_exponents
+  select_halves
 };
 
 Form form_of(llvm::StringRef function) {
@@ -139,18 +139,18 @@ Form form_of(llvm::StringRef function) {
       .Cases({"add", "sub", "mul"}, Form::binary)
       .Case("shift_rows", Form::shift)
       .Case("diagonal_dot", Form::diagonal_dot)
-      .Cases({"level_pairs", "upper_rows", "lower_rows"}, Form::level)
-      .Case("level_exponents", Form::level_exponents)
+      .Cases({"level_pairs", "upper_rows", "lower_rows", "last_of_other_half", "sum_of_other_half"}, Form::level)
+      .Case("select_halves", Form::select_halves)
       .Default(Form::none);
 }
 
-bool of_level(Form form) { return form == Form::level || form == Form::level_exponents; }
+bool of_level(Form form) { return form == Form::level || form == Form::select_halves; }
 bool takes_constant(Form form) {
   return form == Form::row || form == Form::at_row || form == Form::constant || of_level(form);
 }
 bool takes_shared(Form form) { return form == Form::diagonal_dot; }
 size_t arity(Form form) {
-  return form == Form::binary || form == Form::shift || form == Form::diagonal_dot || form == Form::level_exponents ? 2
+  return form == Form::binary || form == Form::shift || form == Form::diagonal_dot || form == Form::select_halves ? 2
                                                                                                                     : 1;
 }
 
@@ -231,12 +231,12 @@ bool is_in_strips(llvm::StringRef function) {
     case Form::sum:
       return function == "sum_columns";
     case Form::level:
-      return function != "level_pairs";
+      return !llvm::is_contained({"level_pairs", "sum_of_other_half"}, function);
     case Form::row:
     case Form::constant:
     case Form::binary:
     case Form::shift:
-    case Form::level_exponents:
+    case Form::select_halves:
       return true;
     default:
       return false;

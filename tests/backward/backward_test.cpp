@@ -124,7 +124,7 @@ TEST_P(Backward, Heads) {
   for (auto [K, V] : {std::pair{64, 128}, {48, 80}}) subject(rwkv6(), config_of("f16", "bf16", K, V)).check({1, 40, 2});
 }
 
-// log_w from −40 a token, below which the chunk program has no gradient, to exactly 0.
+// log_w from −40 a token to exactly 0.
 void strong_decays_of_rwkv6(Problem& problem) { choose_decays(problem, {-200, std::log(40.0), 2, -1, -6}); }
 void strong_decays_of_logarithms(Problem& problem) { choose_decays(problem, {0, -40, -7, -0.4, -0.0025}); }
 
@@ -135,6 +135,59 @@ TEST_P(Backward, StrongDecays) {
   for (const Config& config : kOperands) {
     subject(rwkv7_logw(), config).check({1, 100, 2}, strong_decays_of_logarithms);
   }
+}
+
+// The largest relative error among parts of a result: element i belongs to part i % row / width.
+double worst_error(const std::vector<double>& x, const std::vector<double>& reference, std::size_t row,
+                   std::size_t width) {
+  std::vector<std::vector<double>> of_part(row / width), expected(row / width);
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    of_part[i % row / width].push_back(x[i]);
+    expected[i % row / width].push_back(reference[i]);
+  }
+  double worst = 0;
+  for (std::size_t part = 0; part < expected.size(); ++part)
+    worst = std::max(worst, relative_error(of_part[part], expected[part]));
+  return worst;
+}
+
+// Where decays are steep: everywhere, in one head of two, or in one channel of each head.
+enum class Steep { everywhere, head, channel };
+
+bool is_steep(Steep where, std::size_t i, std::size_t heads, std::size_t channels) {
+  return where == Steep::everywhere || (where == Steep::head && i / channels % heads == 0) ||
+         (where == Steep::channel && i % channels == 5);
+}
+
+// The gradient of the log decays `name`, in each head and in each of its channels relative to its own norm.
+void check_steep_decays(const Subject& at, const std::string& name, Steep where, double log_decay, double bound) {
+  const LaunchSize size{1, 70, 2};
+  Problem problem = random_problem(at.manifest, at.rec, size, 3);
+  auto& w = problem.values.at(name);
+  const std::size_t row = w.size() / static_cast<std::size_t>(size.tokens);
+  for (std::size_t i = 0; i < w.size(); ++i)
+    w[i] = is_steep(where, i, static_cast<std::size_t>(size.heads), row / 2) ? log_decay : -0.1;
+  const auto reference = reference_of(at.manifest, at.rec, size, rounded(at.manifest, problem)).at("d" + name);
+  const HostTensor& memory = run_in_memory(at.program, problem).at("d" + name);
+  std::vector<double> x(reference.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = memory.get(i);
+  for (std::size_t width : {row / 2, std::size_t{1}})
+    EXPECT_LE(worst_error(x, reference, row, width), bound)
+        << at.manifest.op << ", " << at.manifest.config << ", log decays " << log_decay << ", parts of " << width;
+}
+
+// What the neighbours of a steep decay make of its gradient is 1e-7 of theirs, and would be most of it.
+TEST_P(Backward, SteepDecaysOfEachHeadAndChannel) {
+  const Definition gate = recurrence_named("gated_delta_net");
+  for (const char* mma : {"f32", "f16", "bf16"})
+    for (const auto& [definition, name] : {std::pair{rwkv7_logw(), "w"}, {gate, "log_w"}}) {
+      const Config config = config_of(mma, "f32", 32, 32);
+      const Subject at = subject(definition, config);
+      const double bound = bound_of(config, Role::input_gradient);
+      for (double log_decay : {-8., -10., -15., -20., -30.})
+        check_steep_decays(at, name, Steep::everywhere, log_decay, bound);
+      for (Steep where : {Steep::head, Steep::channel}) check_steep_decays(at, name, where, -15, bound);
+    }
 }
 
 // The keys of the first token again and again, and hardly any decay.

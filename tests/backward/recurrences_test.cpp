@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "dsl/builtin.h"
 #include "runtime/error.h"
 #include "runtime/joint_manifest.h"
@@ -50,13 +48,6 @@ void check(const Definition& definition, Config config, std::int64_t tokens = 37
   expect_none_refused(program, problem);
 }
 
-void check_named(const char* name, const Config& config) {
-  const auto all = recurrences();
-  const auto found = std::ranges::find(all, name, &Definition::name);
-  ASSERT_NE(found, all.end()) << name;
-  check(*found, config);
-}
-
 TEST_P(HostRecurrence, ForwardAndBackward) { check(GetParam(), {.scales = "always"}); }
 TEST_P(HostRecurrence, Guarded) { check(GetParam(), {.scales = "guarded"}); }
 
@@ -64,7 +55,7 @@ TEST_P(HostRecurrence, Guarded) { check(GetParam(), {.scales = "guarded"}); }
 TEST(HostRecurrences, WhoseStatesNeedEachOther) {
   Config config{.key_dim = 32, .value_dim = 32, .scales = "guarded"};
   config.backward_teams = 2;
-  check_named("gated_read", config);
+  check(recurrence_named("gated_read"), config);
 }
 
 // What value rows make of a saved state they round with a scale of inputs: others take it so, the state's gradient
@@ -72,7 +63,7 @@ TEST(HostRecurrences, WhoseStatesNeedEachOther) {
 TEST(HostRecurrences, WhoseRowsRoundWithTheScaleOfAnInput) {
   Config config{.key_dim = 32, .value_dim = 32, .save_every = 32, .scales = "always", .gradients = {"k"}};
   config.backward_teams = 2;
-  check_named("gated_read", config);
+  check(recurrence_named("gated_read"), config);
 }
 
 // Each gradient alone, behind teams: a kernel of its own, which shares less.

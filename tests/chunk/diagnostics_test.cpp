@@ -149,7 +149,7 @@ const Case cases[] = {
     {"DiagonalDotOfTheState",
      "  %0 = chunk.diagonal_dot %S, %S : tensor<48x32xf32>, tensor<48x32xf32> -> tensor<48x48xf32>\n",
      "expected a row for each of the 16 tokens"},
-    {"LevelOfThree", "  %0 = chunk.level_exponents %x, %x half 3 : tensor<16x32xf32>\n",
+    {"LevelOfThree", "  %0 = chunk.select_halves %x, %x half 3 : tensor<16x32xf32>\n",
      "has half blocks of 3; expected a power of two below 16"},
     {"LevelOfTheChunk", "  %0 = chunk.upper_rows %x half 16 : tensor<16x32xf32>\n",
      "has half blocks of 16; expected a power of two below 16"},

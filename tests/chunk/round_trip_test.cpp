@@ -51,7 +51,9 @@ TEST(RoundTrip, EveryOperation) {
   %0 = chunk.dot %x_f16 over 1, %S_f16 over 1 : tensor<16x32xf16>, tensor<48x32xf16> -> tensor<16x48xf32>
   %1 = chunk.dot %v over 0, %x over 0 : tensor<16x48xf32>, tensor<16x32xf32> -> tensor<48x32xf32>
   %2 = chunk.diagonal_dot %k, %x : tensor<16x32xbf16>, tensor<16x32xf32> -> tensor<16x16xf32>
-  %3 = chunk.level_exponents %x, %L half 8 : tensor<16x32xf32>
+  %3 = chunk.last_of_other_half %x half 8 : tensor<16x32xf32>
+  %other_sum = chunk.sum_of_other_half %x half 2 : tensor<16x32xf32>
+  %halves = chunk.select_halves %x, %L half 4 : tensor<16x32xf32>
   %4 = chunk.level_pairs %2 half 1 : tensor<16x16xf32>
   %5 = chunk.sum_columns %x : tensor<16x32xf32> -> tensor<16x1xf32>
   %diagonal = chunk.diagonal %2 : tensor<16x16xf32> -> tensor<16x1xf32>

@@ -245,7 +245,9 @@ TEST(ChunkText, OperationsAlongTokensTakeMatricesOfThem) {
   config.key_dim = config.value_dim = 32;
   config.chunk = 16;
   for (const char* lines : {"  %z = chunk.upper_rows %O half 8 : tensor<16x32xf32>\n",
-                            "  %z = chunk.level_exponents %O, %O half 8 : tensor<16x32xf32>\n",
+                            "  %z = chunk.select_halves %O, %O half 8 : tensor<16x32xf32>\n",
+                            "  %z = chunk.last_of_other_half %O half 8 : tensor<16x32xf32>\n",
+                            "  %z = chunk.sum_of_other_half %O half 8 : tensor<16x32xf32>\n",
                             "  %z = chunk.cumsum %O : tensor<16x32xf32>\n",
                             "  %y = chunk.row %O[3] : tensor<16x32xf32> -> tensor<1x32xf32>\n"
                             "  %z = chunk.add %O, %y : tensor<16x32xf32>, tensor<1x32xf32> -> tensor<16x32xf32>\n"})

@@ -1,6 +1,8 @@
 // Chunk programs compute what their recurrences do, after every pass of the chunk stage.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "codegen/passes.h"
 #include "dsl/builtin.h"
 #include "tests/lower/compare.h"
@@ -59,18 +61,29 @@ INSTANTIATE_TEST_SUITE_P(All, Equivalence, testing::ValuesIn(recurrences()), nam
 
 class StrongDecays : public testing::TestWithParam<Definition> {};
 
-// From e^−40, the floor of chunk programs, to no decay at all.
+// From what f32 can't hold to no decay at all.
 TEST_P(StrongDecays, AreExact) {
   for (int chunk : {16, 32, 48, 64})
     for (std::int64_t tokens : {1, 15, 16, 17, 63, 130})
-      expect_equal(GetParam(), with_chunk(chunk), {1, tokens, 1}, {-40, -20, -3, -0.1, -1e-3, 0});
+      expect_equal(GetParam(), with_chunk(chunk), {1, tokens, 1}, {-200, -20, -3, -0.1, -1e-3, 0});
 }
 
-TEST_P(StrongDecays, AtTheFloorEverywhere) { expect_equal(GetParam(), with_chunk(64), {1, 130, 1}, {-40}); }
+TEST_P(StrongDecays, SteepEverywhere) { expect_equal(GetParam(), with_chunk(64), {1, 130, 1}, {-40}); }
 
 TEST_P(StrongDecays, NoDecayAnywhere) { expect_equal(GetParam(), with_chunk(64), {1, 130, 1}, {0}); }
 
 INSTANTIATE_TEST_SUITE_P(All, StrongDecays, testing::ValuesIn(unbounded_recurrences()), name_of_definition);
+
+// Of a state so large that what e^−50 leaves of it counts.
+TEST(HugeStates, DecayToWhatTheyAre) {
+  const std::string text = rec_text(rwkv7_logw(), with_chunk(16));
+  for (double log_decay : {-50., -HUGE_VAL}) {
+    Problem problem = random_problem(text, {1, 3, 1}, {log_decay});
+    for (double& x : problem.initial_state) x *= 1e20;
+    const std::string program = dump_after(source_from(text), "slice", with_chunk(16));
+    EXPECT_LT(error_between(run_chunk(program, problem), run_rec(text, problem)), 1e-10);
+  }
+}
 
 class ModerateDecays : public testing::TestWithParam<Definition> {};
 

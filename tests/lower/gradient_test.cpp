@@ -1,6 +1,8 @@
 // Backward chunk programs give the gradients of their recurrences, after every pass of the chunk stage.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "codegen/passes.h"
 #include "dsl/builtin.h"
 #include "tests/count.h"
@@ -101,13 +103,36 @@ INSTANTIATE_TEST_SUITE_P(All, Gradient, testing::ValuesIn(recurrences()), name_o
 
 class StrongDecayGradient : public testing::TestWithParam<Definition> {};
 
-// Above the floor of chunk programs, below which log decays have no gradient.
 TEST_P(StrongDecayGradient, IsExact) {
   for (std::int64_t tokens : {1, 17, 63})
-    expect_gradients(GetParam(), backward(16), {1, tokens, 1}, {-39, -20, -3, -0.1, -1e-3, 0});
+    expect_gradients(GetParam(), backward(16), {1, tokens, 1}, {-200, -39, -20, -3, -0.1, -1e-3, 0});
+}
+
+// A decay's gradient is the sum of the terms that cross the decay. Where all are steep, there is nothing to hide what
+// else was added and taken away.
+TEST_P(StrongDecayGradient, KeepsItsDigitsWhereAllDecaysAreSteep) {
+  for (double log_decay : {-8., -30.})
+    for (int chunk : {16, 48, 64}) expect_gradients(GetParam(), backward(chunk), {1, 70, 1}, {log_decay});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StrongDecayGradient, testing::ValuesIn(unbounded_recurrences()), name_of_definition);
+
+// A decay of zero, whose log is an input.
+TEST(DecayOfZero, HasNoGradient) {
+  for (double other : {-1., -HUGE_VAL}) expect_gradients(rwkv7_logw(), backward(16), {1, 40, 1}, {-HUGE_VAL, other});
+}
+
+// Sums of log decays grow from block to block: a difference of two would hold the rounding of what it leaves out.
+TEST(ExactDecays, AreSumsWithoutDifferences) {
+  for (const Definition& definition : {rwkv7_logw(), rwkv6()}) {
+    const std::string text =
+        dump_after(source_from(rec_text(definition, backward(32))), "merge-gradients", backward(32));
+    EXPECT_EQ(count(text, "chunk.sub "), 0u) << definition.name;
+    EXPECT_EQ(count(text, "chunk.cumsum"), 0u) << definition.name;
+    EXPECT_EQ(count(text, "chunk.at_least %w"), 0u) << definition.name;
+    EXPECT_EQ(count(text, "chunk.sum_of_other_half"), 5u) << definition.name;
+  }
+}
 
 }  // namespace
 }  // namespace test

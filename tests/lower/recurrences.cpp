@@ -1,5 +1,7 @@
 #include "tests/lower/recurrences.h"
 
+#include <stdexcept>
+
 #include "dsl/builtin.h"
 
 namespace wkvc::test {
@@ -186,6 +188,12 @@ std::vector<Definition> recurrences() {
         constants_everywhere(), outputs_of_every_axis(), unchanged_state()})
     all.push_back(definition);
   return all;
+}
+
+Definition recurrence_named(const std::string& name) {
+  for (const Definition& definition : recurrences())
+    if (definition.name == name) return definition;
+  throw std::invalid_argument("no recurrence is called " + name);
 }
 
 std::vector<Definition> unbounded_recurrences() {

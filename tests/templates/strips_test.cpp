@@ -46,10 +46,9 @@ TEST_P(Strips, MatchDoubles) {
   };
   for (const int half : {1, 2, 4, 8}) {
     const auto is_upper = [half](int m) { return m % (2 * half) >= half; };
-    const auto middle = [half](int m) { return m - m % (2 * half) + half - 1; };
-    results.emplace_back([=](int m, int n) {
-      return is_upper(m) ? at(x, m, n) - at(y, middle(m), n) : at(y, middle(m), n) - at(y, m, n);
-    });
+    const auto first = [half](int m) { return m - m % (2 * half); };  // of its block
+    results.emplace_back([=](int m, int n) { return at(x, first(m) + (is_upper(m) ? half : 2 * half) - 1, n); });
+    results.emplace_back([=](int m, int n) { return at(is_upper(m) ? x : y, m, n); });
     results.emplace_back([=](int m, int n) { return is_upper(m) ? at(x, m, n) : 0; });
     results.emplace_back([=](int m, int n) { return is_upper(m) ? 0 : at(x, m, n); });
   }

@@ -89,8 +89,8 @@ const Case lines[] = {
      "expected a power of two below 16"},
     {"CallLevelPairs", "%0 = warp.call \"level_pairs\"(%t) with 8.0 : (vector<16x32xf32>) -> vector<16x32xf32>\n",
      "takes a square tile"},
-    {"CallLevelExponents",
-     "%0 = warp.call \"level_exponents\"(%t, %square) with 8.0 : (vector<16x32xf32>, vector<16x16xf32>) -> "
+    {"CallSelectHalves",
+     "%0 = warp.call \"select_halves\"(%t, %square) with 8.0 : (vector<16x32xf32>, vector<16x16xf32>) -> "
      "vector<16x32xf32>\n",
      "where 16x32 is expected"},
     {"CallBroadcast",

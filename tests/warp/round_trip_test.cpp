@@ -135,7 +135,9 @@ TEST(RoundTrip, EveryOperation) {
       warp.store_vector %column_sum, %row[%column] part : vector<16x1xf32>, memref<32xf32, 3>
       warp.add_vector %last, %row[%column] : vector<1x16xf32>, memref<32xf32, 3>
       warp.store_sum "du_parts" %row[%column] : memref<32xf32, 3>
-      %exponents = warp.call "level_exponents"(%wide, %wide) with 8.000000e+00 : (vector<16x16xf32>, vector<16x16xf32>) -> vector<16x16xf32>
+      %other = warp.call "last_of_other_half"(%wide) with 4.000000e+00 : (vector<16x16xf32>) -> vector<16x16xf32>
+      %others = warp.call "sum_of_other_half"(%wide) with 2.000000e+00 : (vector<16x16xf32>) -> vector<16x16xf32>
+      %halves = warp.call "select_halves"(%wide, %other) with 8.000000e+00 : (vector<16x16xf32>, vector<16x16xf32>) -> vector<16x16xf32>
       %u = warp.parameter "u"[%column] as bf16 : vector<1x16xf32>
       %sum = warp.call "add"(%wide, %u) : (vector<16x16xf32>, vector<1x16xf32>) -> vector<16x16xf32>
       %sum_f16 = warp.round %sum scale %scale : vector<16x16xf32> -> vector<16x16xf16>

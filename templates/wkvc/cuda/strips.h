@@ -230,38 +230,30 @@ WKVC_INLINE ColumnOf<Strips, R, C> sum_columns(const Tile<f32, R, C, Strips>& x)
 
 namespace strip {
 
-// Row `row` of one of the lane's columns of level_exponents. The middle of a row's block is the lane's own, or the same
-// for all of its rows, the last of another lane's.
+// One of the lane's columns of last_of_other_half. Other halves end with a row of the lane's own, or all of its rows meet
+// the same one, the last of another lane's.
 template <int Half, int R, int C>
-WKVC_INLINE void level_element(Tile<f32, R, C, Strips>& z, const Tile<f32, R, C, Strips>& lx,
-                               const Tile<f32, R, C, Strips>& ly, int row, int column, float far_middle) {
-  constexpr bool kOwn = 2 * Half <= kRows<R, C>;
-  const float middle = kOwn ? element_of<R, C>(ly, middle_row<Half, R>(row), column) : far_middle;
-  const bool upper = is_upper<Half>(kOwn ? row : first_row<R, C>());
-  element_of<R, C>(z, row, column) =
-      upper ? element_of<R, C>(lx, row, column) - middle : middle - element_of<R, C>(ly, row, column);
-}
-
-template <int Half, int R, int C>
-WKVC_INLINE void level_column(Tile<f32, R, C, Strips>& z, const Tile<f32, R, C, Strips>& lx,
-                              const Tile<f32, R, C, Strips>& ly, int column) {
+WKVC_INLINE void last_column(Tile<f32, R, C, Strips>& z, const Tile<f32, R, C, Strips>& x, int column) {
   constexpr int kOwnRows = kRows<R, C>;
   static_assert((kOwnRows & (kOwnRows - 1)) == 0, "blocks of rows are to begin with a lane's");
-  float far_middle = 0.f;
-  if (2 * Half > kOwnRows) {
-    const int group = middle_row<Half, R>(first_row<R, C>()) / kOwnRows;
-    far_middle = from_group<C>(element_of<R, C>(ly, kOwnRows - 1, column), group);
+  constexpr bool kOwn = Half < kOwnRows;
+  float far = 0.f;
+  if (!kOwn) {
+    const int row = other_half<Half>(first_row<R, C>()) + Half - 1;
+    far = from_group<C>(element_of<R, C>(x, kOwnRows - 1, column), row / kOwnRows);
   }
-  WKVC_FOR(n, kOwnRows, level_element<Half>(z, lx, ly, n, column, far_middle));
+  const auto last = [&](int n) WKVC_INLINE_LAMBDA {
+    return kOwn ? element_of<R, C>(x, (other_half<Half>(n) + Half - 1) % kOwnRows, column) : far;
+  };
+  WKVC_FOR(n, kOwnRows, element_of<R, C>(z, n, column) = last(n));
 }
 
 }  // namespace strip
 
 template <int Half, int R, int C>
-WKVC_INLINE Tile<f32, R, C, Strips> level_exponents(const Tile<f32, R, C, Strips>& lx,
-                                                    const Tile<f32, R, C, Strips>& ly) {
+WKVC_INLINE Tile<f32, R, C, Strips> last_of_other_half(const Tile<f32, R, C, Strips>& x) {
   Tile<f32, R, C, Strips> z;
-  WKVC_FOR(n, strip::kWidth, strip::level_column<Half>(z, lx, ly, n));
+  WKVC_FOR(n, strip::kWidth, strip::last_column<Half>(z, x, n));
   return z;
 }
 

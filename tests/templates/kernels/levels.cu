@@ -3,16 +3,18 @@
 using namespace wkvc;
 using namespace wkvc::test;
 
-// Tensors: Lx, Ly [R,C], x [R,R], results [.,C] and [.,R].
+// Tensors: x, y [R,C], pairs [R,R], results [.,C] and [.,R].
 template <int Half, int R, int C>
 WKVC_INLINE void level(const KernelArgs<5>& args, const Block& block, int number) {
-  const auto lx = read<f32, R, C>(args.tensor[0], block);
-  const auto ly = read<f32, R, C>(args.tensor[1], block, R * (C + 8) * 4);
-  const auto x = read<f32, R, R>(args.tensor[2], block, 2 * R * (C + 8) * 4);
-  write(args.tensor[3], block, 3 * number, level_exponents<Half>(lx, ly));
-  write(args.tensor[3], block, 3 * number + 1, upper_rows<Half>(lx));
-  write(args.tensor[3], block, 3 * number + 2, lower_rows<Half>(lx));
-  write(args.tensor[4], block, number, level_pairs<Half>(x));
+  const auto x = read<f32, R, C>(args.tensor[0], block);
+  const auto y = read<f32, R, C>(args.tensor[1], block, R * (C + 8) * 4);
+  const auto pairs = read<f32, R, R>(args.tensor[2], block, 2 * R * (C + 8) * 4);
+  write(args.tensor[3], block, 5 * number, last_of_other_half<Half>(x));
+  write(args.tensor[3], block, 5 * number + 1, sum_of_other_half<Half>(x));
+  write(args.tensor[3], block, 5 * number + 2, select_halves<Half>(x, y));
+  write(args.tensor[3], block, 5 * number + 3, upper_rows<Half>(x));
+  write(args.tensor[3], block, 5 * number + 4, lower_rows<Half>(x));
+  write(args.tensor[4], block, number, level_pairs<Half>(pairs));
 }
 
 template <int R, int C>

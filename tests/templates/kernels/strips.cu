@@ -20,7 +20,8 @@ struct Results {
 
 template <int Half, int R, int C, class X>
 WKVC_INLINE void level(Results<R, C>& results, const X& x, const X& y) {
-  results.add(level_exponents<Half>(x, y));
+  results.add(last_of_other_half<Half>(x));
+  results.add(select_halves<Half>(x, y));
   results.add(upper_rows<Half>(x));
   results.add(lower_rows<Half>(x));
 }

@@ -38,7 +38,7 @@ const std::vector<std::string>& fit_precisions() {
 }
 
 FitRow fit(const Definition& recurrence, const Config& config) {
-  const Source source{Stage::rec, rec_text(recurrence, config)};
+  const Source source = rec_source(recurrence, config);
   FitRow row;
   row.mma = config.mma;
   row.io = config.io;

@@ -9,6 +9,7 @@
 #include "codegen/config.h"
 #include "codegen/emit/TokenKernel.h"
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "codegen/passes.h"
 #include "codegen/rec/Rec.h"
 #include "codegen/warp/Warp.h"
@@ -77,10 +78,22 @@ void check_pairs(ModuleOp module) {
                Op::getOperationName().str());
 }
 
+// Operations of a C++ recurrence, which are read from its text, are where they were written.
+void relocate(ModuleOp module, const std::vector<WrittenAt>& lines) {
+  module.walk([&](Operation* op) {
+    auto at = op->getLoc()->findInstanceOf<FileLineColLoc>();
+    if (!at || at.getLine() >= lines.size() || lines[at.getLine()].file.empty()) return;
+    const WrittenAt& written = lines[at.getLine()];
+    op->setLoc(FileLineColLoc::get(op->getContext(), written.file, static_cast<unsigned>(written.line),
+                                   static_cast<unsigned>(written.column)));
+  });
+}
+
 OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRContext& context) {
   context.loadDialect<rec::RecDialect, chunk::ChunkDialect, warp::WarpDialect>();
   if (source.stage == Stage::rec) {
     auto module = rec::parse(source.text, "source", context);
+    relocate(*module, source.lines);
     apply(rec::recurrence_of(*module), config);
     return module;
   }
@@ -113,10 +126,10 @@ void check_size(ModuleOp module, const Pass& pass) {
     size_t limit = isa<chunk::ProgramOp>(op) ? chunk::kMaxOperations : warp::kMaxOperations, count = 0;
     op.walk([&](Operation*) { ++count; });
     if (!isa<rec::RecurrenceOp>(op) && count > limit)
-      user_error(
-          "the recurrence comes to {} operations after the pass {}, at most {} are supported: use fewer rank-one terms "
-          "or shorter expressions",
-          count, pass.name, limit);
+      user_error_at(&op,
+                    "the recurrence comes to {} operations after the pass {}, at most {} are supported: use fewer "
+                    "rank-one terms or shorter expressions",
+                    count, pass.name, limit);
   }
 }
 

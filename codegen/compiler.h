@@ -36,11 +36,19 @@ struct Config {
 
 enum class Stage { rec, chunk, warp, cuda };  // the text stages, in order
 
-// Text of one stage. `stage_of` tells which it is from the text itself (throws UserError if it is none).
+// The line of a C++ recurrence.
+struct WrittenAt {
+  std::string file;
+  int line = 0, column = 0;
+};
+
+// Text of one stage. A recurrence in C++ also tells where each line of its text was written: messages name that line.
 struct Source {
   Stage stage;
   std::string text;
+  std::vector<WrittenAt> lines = {};
 };
+// Tells the stage from the text itself; throws UserError if it is none.
 Source source_from(std::string text);
 
 // Whether the source becomes a kernel of single tokens (--chunk 1), which has no chunk stage and no warp stage.

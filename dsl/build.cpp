@@ -74,9 +74,21 @@ mlir::OwningOpRef<mlir::ModuleOp> build(const Definition& definition, mlir::MLIR
   return module;
 }
 
-std::string rec_text(const Definition& definition, const Config& config) {
+Source rec_source(const Definition& definition, const Config& config) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  return rec::print(*build(definition, context, config));
+  const auto module = build(definition, context, config);
+  mlir::AsmState::LocationMap positions;
+  Source source{Stage::rec, rec::print(*module, &positions), {}};
+  for (const auto& [op, position] : positions) {
+    const auto at = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>();
+    if (!at) continue;
+    if (source.lines.size() <= position.first) source.lines.resize(position.first + 1);
+    source.lines[position.first] = {at.getFilename().str(), static_cast<int>(at.getLine()),
+                                    static_cast<int>(at.getColumn())};
+  }
+  return source;
 }
+
+std::string rec_text(const Definition& definition, const Config& config) { return rec_source(definition, config).text; }
 
 }  // namespace wkvc

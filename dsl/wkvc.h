@@ -178,7 +178,10 @@ struct Definition {
 // The body runs when the definition is built; that is when its mistakes are reported.
 Definition recurrence(std::string name, std::function<void(Recurrence&)> body, At at = At::current());
 
-// The rec dialect's text, under a configuration. (dsl/build.h gives the module itself.)
+// The rec dialect's text, under a configuration, and the lines of C++ that it was written in. (dsl/build.h gives the
+// module itself.)
+Source rec_source(const Definition& definition, const Config& config = {});
+// The text alone.
 std::string rec_text(const Definition& definition, const Config& config = {});
 
 inline namespace literals {

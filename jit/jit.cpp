@@ -97,7 +97,7 @@ std::shared_ptr<const Operator> prepare(const Source& source, const Config& conf
 }
 
 std::shared_ptr<const Operator> prepare(const Definition& recurrence, const Config& config, PrepareOptions options) {
-  return find_or_load(Source{Stage::rec, rec_text(recurrence, config)}, config, options);
+  return find_or_load(rec_source(recurrence, config), config, options);
 }
 
 std::shared_ptr<const Operator> prepare(std::string_view recurrence, const Config& config, PrepareOptions options) {

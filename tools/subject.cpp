@@ -51,10 +51,6 @@ void expect_operator(const std::string& op, const Source& source) {
              found);
 }
 
-std::string builtin_text(const std::string& op, const Config& config) {
-  return rec_text(Registry::known().find(op), config);
-}
-
 void expect_unsettled(const Subject& subject, bool may_name_gradients) {
   std::vector<std::string> settled = settled_options(subject.config, subject.source.stage);
   if (may_name_gradients) std::erase(settled, "--grad");
@@ -86,7 +82,7 @@ Subject subject_from(const SubjectOptions& given, const ConfigOptions& config, b
                   .from_file = false,
                   .pass_given = config.pass.has_value(),
                   .origin = *given.op};
-  subject.source = {Stage::rec, builtin_text(*given.op, subject.config)};
+  subject.source = rec_source(Registry::known().find(*given.op), subject.config);
   return subject;
 }
 
@@ -118,7 +114,7 @@ std::string Subject::reference(const Manifest& manifest) const {
   dims.key_dim = manifest.key_dim;
   dims.value_dim = manifest.value_dim;
   return with_origin(origin + ": a text of this stage is compared with the built-in operator of its name",
-                     [&] { return builtin_text(manifest.op, dims); });
+                     [&] { return rec_text(Registry::known().find(manifest.op), dims); });
 }
 
 }  // namespace wkvc

@@ -329,7 +329,7 @@ TuningTask task_of(const LockEntry& entry) {
   config.mma = entry.shape_class.accuracy;
   config.pass = entry.shape_class.pass;
   config.arch = entry.gpu.arch;
-  return TuningTask({.source = {Stage::rec, rec_text(Registry::known().find(entry.shape_class.op), config)},
+  return TuningTask({.source = rec_source(Registry::known().find(entry.shape_class.op), config),
                      .config = config,
                      .alone = true,
                      .sizes = {entry.shape_class.size},

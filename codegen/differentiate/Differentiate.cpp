@@ -8,6 +8,7 @@
 
 #include "codegen/differentiate/Vjp.h"
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "codegen/lower/Axes.h"
 #include "codegen/lower/DropUnused.h"
 #include "codegen/rec/Names.h"
@@ -205,8 +206,8 @@ void expect_names_apart(chunk::ProgramOp forward, const std::vector<std::string>
     auto sym = op.getAttrOfType<StringAttr>("sym");
     auto found = sym ? added.find(sym.str()) : added.end();
     if (found != added.end())
-      user_error("'{}' has '{}', which is the name of {}: choose another", forward.getRecurrence().str(), found->first,
-                 found->second);
+      user_error_at(&op, "'{}' has '{}', which is the name of {}: choose another", forward.getRecurrence().str(),
+                    found->first, found->second);
   }
 }
 
@@ -214,8 +215,8 @@ void expect_names_apart(chunk::ProgramOp forward, const std::vector<std::string>
 void expect_nothing_kept(chunk::ProgramOp forward) {
   for (Operation& op : forward.getBody().front())
     if (op.hasAttr("kept"))
-      user_error("'{}' keeps '{}' for a backward program already: differentiate the program without it",
-                 forward.getRecurrence().str(), chunk::symbol(&op).str());
+      user_error_at(&op, "'{}' keeps '{}' for a backward program already: differentiate the program without it",
+                    forward.getRecurrence().str(), chunk::symbol(&op).str());
 }
 
 }  // namespace

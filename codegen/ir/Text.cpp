@@ -8,6 +8,7 @@
 #include <mlir/IR/Verifier.h>
 
 #include "codegen/ir/Scan.h"
+#include "codegen/ir/Where.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -15,7 +16,9 @@ using namespace mlir;
 namespace wkvc {
 
 void set_name(Value value, llvm::StringRef name) {
-  value.setLoc(NameLoc::get(StringAttr::get(value.getContext(), name)));
+  Location at = value.getLoc();
+  if (auto named = llvm::dyn_cast<NameLoc>(at)) at = named.getChildLoc();
+  value.setLoc(NameLoc::get(StringAttr::get(value.getContext(), name), at));
 }
 
 llvm::StringRef name_of(Value value) {
@@ -74,10 +77,7 @@ void restore_names(const AsmParserState& state) {
 }
 
 std::string describe(const Diagnostic& diagnostic) {
-  std::string where;
-  if (auto loc = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
-    where = fmt::format("line {}: ", loc.getLine());
-  std::string text = where + diagnostic.str();
+  std::string text = where(diagnostic.getLocation()) + diagnostic.str();
   for (const Diagnostic& note : diagnostic.getNotes()) text += "\n  " + note.str();
   return text;
 }

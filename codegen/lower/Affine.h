@@ -1,15 +1,15 @@
 // What a recurrence does to its state, read off the rec text as an affine map of the state S before the token:
-//   matrix forms   S·(diag(d) + Σ a bᵀ) + Σ v kᵀ       vector forms   Σ S·q + Σ S'·q' + Σ v·(x·y) + plain
+//   matrix forms   ±S·diag(d) + Σ S·a bᵀ + Σ v kᵀ      vector forms   Σ S·q + Σ S'·q' + Σ v·(x·y) + plain
 // where S' is the state after the token. Everything else a token computes (d, a, b, v, k, q, …) is lifted to a chunk
 // value on the way: vectors over keys become C×K, over values C×V.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/DenseSet.h>
 
 #include <vector>
 
 #include "codegen/lower/ChunkBuilder.h"
+#include "codegen/rec/Dependence.h"
 #include "codegen/rec/Ranges.h"
 #include "codegen/rec/Rec.h"
 
@@ -21,7 +21,9 @@ struct RankOne {
 
 struct MatrixForm {
   bool has_state = false;
-  mlir::Value decay, log_decay;  // C×K; null: 1 and 0
+  mlir::Operation* negated = nullptr;  // what subtracts the state; null: it is added
+  mlir::Operation* scaled = nullptr;   // what last scaled the state; null: nothing did
+  mlir::Value decay, log_decay;        // C×K; null: 1 and 0
   rec::Interval log_range{0, 0};
   std::vector<RankOne> rank;   // S·a bᵀ
   std::vector<RankOne> input;  // v kᵀ
@@ -44,7 +46,8 @@ class AffineAnalysis {
   void run();
 
   const MatrixForm& next() const { return matrices_.find(next_)->second; }
-  mlir::Value lifted(mlir::Value token_value) const { return values_.lookup(token_value); }
+  // The chunk value of what does not depend on the state.
+  mlir::Value lifted(mlir::Value token_value);
   // A row for every token and a column for every element, whatever broadcasts in `x`, which stands for `token_value`.
   mlir::Value full(mlir::Value x, mlir::Value token_value, char dim);
   const VectorForm* vector_form(mlir::Value token_value) const;
@@ -55,6 +58,7 @@ class AffineAnalysis {
 
  private:
   void visit(mlir::Operation* op);
+  void check(mlir::Operation* op) const;
   void lift_source(mlir::Operation* op);
   bool visit_matrix(mlir::Operation* op);
   bool visit_vector(mlir::Operation* op);
@@ -62,23 +66,33 @@ class AffineAnalysis {
   MatrixForm scaled(mlir::Operation* op, MatrixForm x, mlir::Value token_factor);
   MatrixForm outer(rec::OuterOp op);
   VectorForm apply(rec::DotOp op);
+  void read(const MatrixForm& matrix, mlir::Value q, VectorForm& form);
+  VectorForm before_update(VectorForm form);
+  bool is_product(mlir::Operation* op) const;
+  bool visit_product(mlir::Operation* op);
   VectorForm scaled(VectorForm form, mlir::Value token_scalar);
   VectorForm sum(VectorForm x, VectorForm y, bool negate);
   mlir::Value full(mlir::Value token_value, char dim) { return full(lifted(token_value), token_value, dim); }
-  mlir::Value log_of(mlir::Operation* op, mlir::Value token_factor, rec::Interval& range);
+  struct Factor {
+    mlir::Value value, log;  // its magnitude
+    rec::Interval log_range;
+    bool negative;
+  };
+  Factor state_factor(mlir::Operation* op, mlir::Value token_factor);
   void check_compute(mlir::Operation* op) const;
-  VectorForm form_of(mlir::Value token_value) const;
+  VectorForm form_of(mlir::Value token_value);
   bool depends_on_state(mlir::Value token_value) const;
-  [[noreturn]] void not_affine(mlir::Operation* op, const char* why) const;
+  std::string why_not_fed_back(mlir::Value column) const;
+  [[noreturn]] void refuse(mlir::Operation* op, const std::string& why) const;
 
   rec::RecurrenceOp recurrence_;
   ChunkBuilder& b_;
   int64_t chunk_;
   mlir::Value next_;
+  rec::Dependences dependences_;
   llvm::DenseMap<mlir::Value, mlir::Value> values_;
   llvm::DenseMap<mlir::Value, MatrixForm> matrices_;
   llvm::DenseMap<mlir::Value, VectorForm> vectors_;
-  llvm::DenseSet<mlir::Value> late_values_;
   std::vector<mlir::Operation*> late_;
 };
 

@@ -1,6 +1,7 @@
 #include "codegen/lower/Axes.h"
 
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -25,8 +26,8 @@ char letter_of(Axis axis) {
 Axis joined(Operation* op, Axis x, Axis y) {
   if (x == Axis::one || x == y) return y;
   if (y == Axis::one) return x;
-  user_error("chunk program: '{}' mixes dimensions of different meaning (tokens, keys, values)",
-             op->getName().getStringRef().str());
+  user_error_at(op, "chunk program: '{}' mixes dimensions of different meaning (tokens, keys, values)",
+                op->getName().getStringRef().str());
 }
 
 // Of what has a meaning for some matrices alone.
@@ -35,15 +36,15 @@ void expect_space(Operation* op, const Spaces& spaces) {
   llvm::StringRef name = op->getName().getStringRef();
   if (isa<chunk::TrilOp, chunk::UnitLowerInverseOp, chunk::DiagonalOp, chunk::LevelPairsOp>(op) &&
       space != Space{Axis::token, Axis::token})
-    user_error("chunk program: '{}' takes a matrix of tokens by tokens", name.str());
+    user_error_at(op, "chunk program: '{}' takes a matrix of tokens by tokens", name.str());
   if (auto output = dyn_cast<chunk::OutputOp>(op); output && output.getKept() != (space.columns == Axis::token))
-    user_error(
-        "chunk program: '{}' is {} output of {}: what is kept is a matrix of tokens by tokens, and nothing else is",
+    user_error_at(
+        op, "chunk program: '{}' is {} output of {}: what is kept is a matrix of tokens by tokens, and nothing else is",
         output.getSym().str(), output.getKept() ? "a kept" : "an", dims_of(space));
   if (isa<chunk::CumsumOp, chunk::RowOp, chunk::LastOfOtherHalfOp, chunk::SumOfOtherHalfOp, chunk::SelectHalvesOp,
           chunk::UpperRowsOp, chunk::LowerRowsOp>(op) &&
       space != Space{Axis::token, Axis::key})
-    user_error("chunk program: '{}' takes a matrix of tokens by keys", name.str());
+    user_error_at(op, "chunk program: '{}' takes a matrix of tokens by keys", name.str());
 }
 
 Space space_of(Operation* op, const Spaces& spaces) {

@@ -145,11 +145,8 @@ Value ChunkBuilder::number(double value) {
 }
 
 Value ChunkBuilder::log(Value x) {
-  if (auto constant = x.getDefiningOp<chunk::ConstantOp>()) {
-    double value = constant.getValue().convertToDouble();
-    if (value <= 0) user_error("the constant {} has no logarithm: a decay is above 0", value);
-    return number(std::log(value));
-  }
+  if (auto constant = x.getDefiningOp<chunk::ConstantOp>(); constant && constant.getValue().convertToDouble() > 0)
+    return number(std::log(constant.getValue().convertToDouble()));
   return unary<chunk::LogOp>(x);
 }
 

@@ -40,7 +40,7 @@ class ChunkBuilder {
   mlir::Value neg(mlir::Value x) { return unary<chunk::NegOp>(x); }
   mlir::Value exp(mlir::Value x) { return unary<chunk::ExpOp>(x); }
   mlir::Value exp2(mlir::Value x) { return unary<chunk::Exp2Op>(x); }
-  mlir::Value log(mlir::Value x);
+  mlir::Value log(mlir::Value x);  // of a positive constant another one
   mlir::Value cumsum(mlir::Value x, bool reverse = false);
   mlir::Value keep_valid(mlir::Value x) { return unary<chunk::KeepValidOp>(x); }
   mlir::Value sigmoid(mlir::Value x) { return unary<chunk::SigmoidOp>(x); }
@@ -95,6 +95,7 @@ class ChunkBuilder {
   void adopt(chunk::RoundOp op) { operands_[{op.getX(), chunk::element(op.getResult())}] = op.getResult(); }
 
   mlir::OpBuilder& builder() { return builder_; }
+  void set_location(mlir::Location at) { loc_ = at; }  // of operations from here on
   // A new operation of the dialect; takes any of its builders' arguments.
   template <class Op, class... Args>
   Op create(Args&&... args) {

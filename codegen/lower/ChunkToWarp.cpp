@@ -1,6 +1,7 @@
 #include "codegen/lower/ChunkToWarp.h"
 
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "codegen/lower/ChunkBuilder.h"
 #include "codegen/lower/CrewChecks.h"
 #include "codegen/lower/DropUnused.h"
@@ -56,23 +57,36 @@ int64_t checked_blocks(chunk::ProgramOp program, int warps, int64_t blocks, int6
       blocks, most, program.getBackward() ? "backward" : "forward", program.getRecurrence().str(), warps, shared);
 }
 
+// What takes less shared memory, or allows more, and is still to be had.
+std::string smaller_options(chunk::ProgramOp program, const Crew& crew) {
+  auto inputs = program.getBody().getOps<chunk::InputOp>();
+  llvm::SmallVector<std::string> options;
+  auto add = [&](bool possible, const char* option) {
+    if (possible) options.emplace_back(option);
+  };
+  add(crew.cluster > 1, "a smaller --cluster");
+  add(crew.rounds > 1 && crew.cluster == 1, "--rounds 1");
+  add(crew.teams > crew.rounds, "fewer --teams");
+  add(program.getChunk() > 16, "a smaller --chunk");
+  add(program.getKeyDim() > 16 || program.getValueDim() > 16, "a smaller --head");
+  add(!inputs.empty() && chunk::element((*inputs.begin()).getResult()).isF32(), "a narrower --io");
+  add(program.getCompute() == "f32", "a narrower --mma");
+  add(program.getSramBudget() < static_cast<uint64_t>(rec::max_sram), "a larger --sram");
+  return alternatives(options);
+}
+
 void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes, const Crew& crew) {
   int64_t budget = program.getSramBudget();
   if (bytes <= budget) return;
-  user_error(
-      "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}{}, the budget is {}; use {}a smaller "
-      "--chunk or --head, a narrower --io or --mma, or a larger --sram. Its buffers:\n{}",
-      program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
-      program.getRefused() ? " for what is refused without scales" : "",
-      crew.cluster > 1 ? fmt::format(" for {} teams in each of {} blocks", crew.teams, crew.cluster)
-      : crew.teams > 1 ? fmt::format(" for {} teams", crew.teams)
-                       : "",
-      budget,
-      crew.cluster > 1  ? "a smaller --cluster, fewer --teams, "
-      : crew.rounds > 1 ? "--rounds 1, fewer --teams, "
-      : crew.teams > 1  ? "fewer --teams, "
-                        : "",
-      map_of({spaces.begin(), spaces.end()}));
+  user_error_at(program,
+                "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}{}, the budget is {}; use {}. Its "
+                "buffers:\n{}",
+                program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
+                program.getRefused() ? " for what is refused without scales" : "",
+                crew.cluster > 1 ? fmt::format(" for {} teams in each of {} blocks", crew.teams, crew.cluster)
+                : crew.teams > 1 ? fmt::format(" for {} teams", crew.teams)
+                                 : "",
+                budget, smaller_options(program, crew), map_of({spaces.begin(), spaces.end()}));
 }
 
 // What only takes the saved state through rounds of teams.
@@ -149,6 +163,7 @@ class KernelBuilder {
     if (crew_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
     if (program_.getPlain() && crew_.teams > 1 && !crew_.preparers()) join_decays(kernel);
+    check_registers(kernel, program_, crew_);
   }
 
  private:

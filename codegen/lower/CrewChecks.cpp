@@ -1,15 +1,25 @@
 #include "codegen/lower/CrewChecks.h"
 
+#include <fmt/ranges.h>
+
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "codegen/lower/ChunkToWarp.h"
 #include "codegen/lower/Placement.h"
 #include "codegen/lower/Plain.h"
+#include "codegen/lower/Summary.h"
 #include "codegen/rec/Limits.h"
+#include "codegen/warp/Registers.h"
 #include "runtime/error.h"
 
 using namespace mlir;
 
 namespace wkvc {
+
+std::string alternatives(llvm::ArrayRef<std::string> options) {
+  if (options.size() < 2) return options.empty() ? "" : options.front();
+  return fmt::format("{} or {}", fmt::join(options.drop_back(), ", "), options.back());
+}
 
 static std::string called(Operation* op) {
   auto sym = op->getAttrOfType<StringAttr>("sym");
@@ -62,7 +72,8 @@ static void check_backward_teams(chunk::ProgramOp program, int teams) {
   Placement placement(program, row_warps_of(program) / teams, Stored::sums, /*teams=*/true);
   for (auto round : program.getBody().getOps<chunk::RoundOp>())
     if (bounding_state(round) && placement.of(round.getResult()).phase < placement.first_of_rows())
-      user_error(
+      user_error_at(
+          round,
           "'{}' rounds {} in a scale of the state '{}', which is not there yet: give it a bound of inputs, or --teams "
           "N,1",
           program.getRecurrence().str(), called(round.getX().getDefiningOp()),
@@ -70,7 +81,8 @@ static void check_backward_teams(chunk::ProgramOp program, int teams) {
   for (Operation& op : program.getBody().front())
     for (Value x : op.getOperands())
       if (!is_there(x, &op, placement))
-        user_error(
+        user_error_at(
+            x.getDefiningOp(),
             "--teams N,{}: the backward kernel of '{}' needs {} before its states have gone through the chunks of all "
             "teams: use --teams N,1",
             teams, program.getRecurrence().str(), called(x.getDefiningOp()));
@@ -100,11 +112,39 @@ void check_teams(chunk::ProgramOp program, const Crew& crew) {
       if (!is_source(x) && placement.of(x).owner == Owner::rows)
         waits |= placement.of(&op).owner != Owner::rows || is_partial_sum(x.getDefiningOp(), placement);
     if (!waits) continue;
-    user_error(
+    user_error_at(
+        &op,
         "{} makes {} of value rows, for other warps than theirs; behind teams nothing crosses from value rows: use "
-        "--teams 1",
-        kernel, called(&op));
+        "--teams 1{}",
+        kernel, called(&op), crew.preparers() ? " with --rounds 1" : "");
   }
+}
+
+// The options with which threads have registers enough.
+static std::string fewer_warps(chunk::ProgramOp program, const Crew& crew, int64_t most_warps) {
+  const char* first = program.getBackward() ? "N," : "";
+  if (const int64_t blocks = most_warps / crew.warps(); blocks > 0) return fmt::format("--blocks {}{}", first, blocks);
+  const int64_t maps = map_rows(program) / 16;
+  llvm::SmallVector<std::string> options;
+  if (const int64_t teams = (most_warps - crew.row_warps) / crew.team_warps; crew.preparers() && teams > 1)
+    options.push_back(fmt::format("--teams {}", teams));
+  if (crew.preparers() && crew.row_warps <= most_warps && crew.row_warps % crew.teams == 0)
+    options.push_back("--rounds 1");
+  if (maps && crew.warps() - maps <= most_warps) options.push_back(fmt::format("--segments {}1", first));
+  options.push_back(fmt::format("--teams {}1{}", first, crew.preparers() ? " with --rounds 1" : ""));
+  return alternatives(options);
+}
+
+void check_registers(warp::KernelOp kernel, chunk::ProgramOp program, const Crew& crew) {
+  const int64_t blocks = kernel.getBlocks(), least = warp::least_registers(kernel);
+  const int64_t have = warp::registers_of_thread(blocks, crew.warps());
+  if (have >= least) return;
+  user_error(
+      "--teams {}: the {} kernel{} of '{}' has {} warps, so that with {} a multiprocessor a thread has {} registers; "
+      "contractions of its groups of warps take at least {}: use {}",
+      crew.teams, program.getBackward() ? "backward" : "forward", program.getSummary() ? " for segments" : "",
+      program.getRecurrence().str(), crew.warps(), blocks == 1 ? "one block" : fmt::format("{} blocks", blocks), have,
+      least, fewer_warps(program, crew, warp::most_warps(least)));
 }
 
 // What refuses needs all warps of the state at a barrier of theirs.

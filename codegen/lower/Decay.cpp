@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -34,29 +35,33 @@ Value called(Value x, const std::string& name) {
 
 }  // namespace
 
-DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string& compute, int requested) {
+DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, int requested) {
   int chunk = requested ? requested : 16;
-  if (!has_decay) return {DecayPath::none, chunk, 0};
+  if (!next.log_decay) return {DecayPath::none, chunk, 0};
+  Operation* at = next.scaled;
+  const rec::Interval log_range = next.log_range;
   double steepest = log_range.bounded() ? log_range.magnitude() : INFINITY;
   int largest =
       std::isinf(steepest) ? 0 : static_cast<int>(std::min(256.0, 2 * exponent_limit(compute) / steepest)) / 16 * 16;
   if (largest < 16) {
     if (log_range.hi > 0)
-      user_error(
+      user_error_at(
+          at,
           "a decay may exceed 1: its log is in [{:.4g}, {:.4g}] a token. The exact path, which decays without a bound "
-          "or "
-          "with a steep one take, has factors of at most 1; declare the range with .in(lo, 0) on the log of the decay, "
-          "or .in(0, 1) on the decay",
+          "or with a steep one take, has factors of at most 1; declare the range with .in(lo, 0) on the log of the "
+          "decay, or .in(0, 1) on the decay",
           log_range.lo, log_range.hi);
     if (chunk > kMaxExactChunk)
-      user_error(
+      user_error_at(
+          at,
           "--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range "
           "with .in(lo, hi) or choose --chunk {}",
           chunk, kMaxExactChunk, kMaxExactChunk);
     return {DecayPath::exact, chunk, 0};
   }
   if (chunk > largest)
-    user_error(
+    user_error_at(
+        at,
         "--chunk {}: log decays reach {:.4g} a token, so e^±L over half a chunk leaves the range of {} operands; "
         "the largest chunk that fits is {}",
         chunk, log_range.lo, compute, largest);

@@ -18,8 +18,8 @@ struct DecayPlan {
   bool checked = false;  // anchored: by a range that nothing says they keep to; where they don't, values become NaN
 };
 
-// Chooses path and chunk. `log_range` is what is known of one token's log decay.
-DecayPlan plan_decay(bool has_decay, rec::Interval log_range, const std::string& compute, int requested_chunk);
+// Chooses path and chunk. `next` tells the range of one token's log decay; messages name what scales the state.
+DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, int requested_chunk);
 // In place of the exact path, for a program that may refuse what it does not hold: as if decays were moderate.
 DecayPlan moderate(DecayPlan exact);
 

@@ -3,6 +3,7 @@
 #include <llvm/ADT/MapVector.h>
 
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "codegen/lower/Affine.h"
 #include "codegen/lower/Decay.h"
 #include "runtime/error.h"
@@ -38,9 +39,16 @@ class Lowering {
     prepare();
     decay_.emplace(b_, plan_, next_.log_decay);
     solve();
-    for (Operation* op : analysis_.late()) lower_late(op);
+    for (Operation* op : analysis_.late()) {
+      b_.set_location(op->getLoc());
+      lower_late(op);
+    }
     for (Operation& op : recurrence_.getBody().front())
-      if (auto output = llvm::dyn_cast<rec::OutputOp>(&op)) lower_output(output);
+      if (auto output = llvm::dyn_cast<rec::OutputOp>(&op)) {
+        b_.set_location(op.getLoc());
+        lower_output(output);
+      }
+    b_.set_location(recurrence_.update().getLoc());
     update();
   }
 
@@ -184,15 +192,15 @@ DecayPlan plan_for(rec::RecurrenceOp recurrence, int chunk) {
   ChunkBuilder b(builder, recurrence.getLoc(), recurrence.getCompute().str());
   AffineAnalysis analysis(recurrence, b, 16);
   analysis.run();
-  const MatrixForm& next = analysis.next();
-  return plan_decay(static_cast<bool>(next.log_decay), next.log_range, recurrence.getCompute().str(), chunk);
+  return plan_decay(analysis.next(), recurrence.getCompute().str(), chunk);
 }
 
 void check_options(rec::RecurrenceOp recurrence, int chunk) {
   if (chunk < 0 || chunk % 16 || chunk > 256)
     user_error("--chunk {}: a chunk is a multiple of 16 tokens from 16 to 256, or auto", chunk);
   if (llvm::StringRef compute = recurrence.getCompute(); compute == "tf32" || compute == "bf16x3")
-    user_error(
+    user_error_at(
+        recurrence,
         "'{}': {} operands of contractions are not supported yet; choose f16, bf16 or f32 with op.compute or --mma",
         recurrence.getSymName().str(), compute.str());
 }

@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseSet.h>
 
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "codegen/lower/Axes.h"
 #include "codegen/lower/DropUnused.h"
 #include "runtime/error.h"
@@ -71,7 +72,8 @@ class Summary {
     for (Value x : op->getOperands()) {
       if (of_state(x)) continue;
       if (sum ? is_zero(x) : !has_values(x)) continue;
-      user_error(
+      user_error_at(
+          op,
           "--segments: '{}' treats value rows of its state differently in '{}', so that a segment has no map for all "
           "of them; use --segments 1",
           program_.getRecurrence().str(), op->getName().getStringRef().str());
@@ -93,7 +95,8 @@ void summarize(chunk::ProgramOp program, int segments) {
     if (isa<chunk::OutputOp, chunk::AccumulateOp, chunk::UpdateSavedOp>(op)) op.erase();
   drop_unused(summary);
   if (!summary.getBody().getOps<chunk::SavedStateOp>().empty())
-    user_error(
+    user_error_at(
+        program,
         "--segments: gradients of '{}' go through an output that is no linear function of the state, so that what a "
         "segment does to them is not known without its states; use --segments 1",
         program.getRecurrence().str());

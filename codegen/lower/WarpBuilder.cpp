@@ -3,6 +3,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "codegen/lower/Plain.h"
 #include "codegen/lower/TensorList.h"
 #include "runtime/error.h"
@@ -383,7 +384,8 @@ WarpBuilder::Registers& WarpBuilder::current_registers() { return owner_ == Owne
 
 Value WarpBuilder::filled(chunk::ConstantOp op, VectorType type) {
   if (!op.getDims())
-    user_error("'{}': a number alone can't be an operand here; compute it beforehand", program_.getRecurrence().str());
+    user_error_at(op, "'{}': a number alone can't be an operand here; compute it beforehand",
+                  program_.getRecurrence().str());
   Value zeros = create<warp::ZerosOp>(type);
   if (op.getValue().isZero()) return zeros;
   return call("add_constant", zeros, type, static_cast<float>(op.getValue().convertToDouble()));

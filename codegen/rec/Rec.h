@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "codegen/rec/Limits.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -53,7 +54,8 @@ RecurrenceOp recurrence_of(mlir::ModuleOp module);
 
 // Text to verified module and back. `file` is what errors call the text; they are UserErrors with file:line.
 mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text, std::string_view file, mlir::MLIRContext& context);
-std::string print(mlir::ModuleOp module);
+// `lines` gets the line of the text that each operation stands in.
+std::string print(mlir::ModuleOp module, mlir::AsmState::LocationMap* lines = nullptr);
 
 // Throws UserError with what the verifier says, at the locations of the operations.
 void verify(mlir::ModuleOp module);

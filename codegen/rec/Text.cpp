@@ -1,20 +1,14 @@
 // Text of the rec dialect: parsing, printing, and diagnostics as exceptions.
 #include "codegen/ir/Scan.h"
+#include "codegen/ir/Where.h"
 #include "codegen/rec/Rec.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "runtime/error.h"
 
 namespace wkvc::rec {
 namespace {
-
-std::string where(mlir::Location location) {
-  if (auto at = llvm::dyn_cast<mlir::FileLineColLoc>(location))
-    return fmt::format("{}:{}: ", at.getFilename().str(), at.getLine());
-  return "";
-}
 
 // Collects what MLIR reports while it lives.
 class Errors {
@@ -45,10 +39,11 @@ mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text, std::string_view 
   return module;
 }
 
-std::string print(mlir::ModuleOp module) {
+std::string print(mlir::ModuleOp module, mlir::AsmState::LocationMap* lines) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  recurrence_of(module).getOperation()->print(stream);
+  mlir::AsmState state(recurrence_of(module), mlir::OpPrintingFlags(), lines);
+  recurrence_of(module).getOperation()->print(stream, state);
   return text + "\n";
 }
 
@@ -59,11 +54,10 @@ void verify(mlir::ModuleOp module) {
 
 RecurrenceOp recurrence_of(mlir::ModuleOp module) {
   const auto& ops = module.getBody()->getOperations();
-  if (ops.size() != 1)
-    user_error("{}the module holds {} operations; expected one rec.recurrence", where(module.getLoc()), ops.size());
+  if (ops.size() != 1) user_error_at(module, "the module holds {} operations; expected one rec.recurrence", ops.size());
   if (auto recurrence = llvm::dyn_cast<RecurrenceOp>(module.getBody()->front())) return recurrence;
-  user_error("{}the module holds '{}'; expected one rec.recurrence", where(module.getBody()->front().getLoc()),
-             module.getBody()->front().getName().getStringRef().str());
+  user_error_at(&module.getBody()->front(), "the module holds '{}'; expected one rec.recurrence",
+                module.getBody()->front().getName().getStringRef().str());
 }
 
 }  // namespace wkvc::rec

@@ -1,6 +1,7 @@
 // All parts of a kernel's verification, and those without a file of their own: types that templates/ has, what belongs
 // where, guards, rings, and how many warps there are.
 #include "codegen/rec/Limits.h"
+#include "codegen/warp/Registers.h"
 #include "codegen/warp/Rules.h"
 
 using namespace mlir;
@@ -233,6 +234,14 @@ class Structure {
   llvm::DenseSet<Value> published_;  // rings with a maximum, and slots
 };
 
+LogicalResult verify_registers(KernelOp kernel) {
+  const int64_t blocks = signed_value(kernel.getBlocks()), warps = signed_value(kernel.getWarps());
+  const int64_t have = registers_of_thread(blocks, warps), least = least_registers(kernel);
+  if (have >= least) return success();
+  return kernel.emitOpError() << "leaves a thread " << have << " registers where a multiprocessor holds " << blocks
+                              << " blocks of " << warps << " warps; contractions by groups take at least " << least;
+}
+
 }  // namespace
 
 LogicalResult KernelOp::verifyRegions() {
@@ -249,7 +258,8 @@ LogicalResult KernelOp::verifyRegions() {
       return emitOpError() << "has more than " << kMaxOperations << " operations", WalkResult::interrupt();
     return failed(structure.verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return result.wasInterrupted() ? failure() : structure.verify_shared_bytes();
+  return success(!result.wasInterrupted() && succeeded(structure.verify_shared_bytes()) &&
+                 succeeded(verify_registers(*this)));
 }
 
 }  // namespace wkvc::warp

@@ -175,6 +175,49 @@ Definition outputs_of_every_axis() {
   });
 }
 
+// Numbers that scale reads of the state: constants, tokens' and reciprocals, on either side; and reads that are
+// negated, subtracted, assumed to lie in a range and summed in any order.
+Definition scaled_reads() {
+  return with_head("scaled_reads", [](Head& at) {
+    auto gate = sigmoid(at.number("gate")), v = cast<f32>(at.v);
+    auto over = reciprocal(gate + 1.0f);
+    auto a = at.key("a"), b = at.key("b");
+    auto read = 0.5f * (-(0.1f + dot(at.S, at.k)) + 0.3f) * 2.0f - 0.2f, other = -(dot(at.S, a) * 0.25f).in(-1e6, 1e6);
+    auto next = outer(v - read, at.k) + (outer(over * (other - (v - gate * dot(at.S, b))), b) + at.S);
+    at.finish(next, over * dot(next, at.r) - gate * (v * dot(at.S, at.k)));
+  });
+}
+
+// States that are subtracted twice, or scaled by two negative numbers, are added.
+Definition subtracted_twice() {
+  return with_head("subtracted_twice", [](Head& at) {
+    auto without = outer(at.v, at.k) - 0.9f * at.S;
+    auto flipped = -1.0f * (at.S - outer(dot(without, at.r), at.k));
+    auto next = outer(at.v, at.r) - -0.5f * (-1.5f * flipped);
+    at.finish(next - outer(dot(flipped, at.k), at.k), dot(without, at.r) + dot(flipped, at.k));
+  });
+}
+
+// Keys and values times scalars that are contractions themselves, on either side of what reads and writes the state.
+Definition products_of_inputs() {
+  return with_head("products_of_inputs", [](Head& at) {
+    auto a = cast<f32>(at.key("a")), k = cast<f32>(at.k), v = cast<f32>(at.v), r = cast<f32>(at.r);
+    auto along = dot(a, k) * k, across = dot(v, v) * v, gate = tanh(dot(a, k) * v);
+    auto next = at.S * diag(exp(at.log_decay())) + outer(gate, along) + outer(v * dot(along, a), a * k) +
+                outer(0.25f * across, k) - outer(dot(at.S, dot(r, k) * a), along * a);
+    at.finish(next, dot(next, along) + dot(r, k) * (gate - v));
+  });
+}
+
+// What is read after the update goes into a matrix that is read, too.
+Definition read_of_a_read() {
+  return with_head("read_of_a_read", [](Head& at) {
+    auto a = at.key("a"), b = at.key("b");
+    auto next = at.S * diag(exp(at.log_decay())) - outer(dot(at.S, at.k), at.k) + outer(at.v, at.k);
+    at.finish(next, dot(next + outer(0.5f * dot(next, a) - cast<f32>(at.v), b), at.r));
+  });
+}
+
 Definition unchanged_state() {
   return with_head("unchanged_state", [](Head& at) { at.finish(at.S, dot(at.S, at.r) + dot(at.S, at.k)); });
 }
@@ -185,7 +228,7 @@ std::vector<Definition> recurrences() {
   std::vector<Definition> all = unbounded_recurrences();
   for (const Definition& definition :
        {rwkv7(), linear_attention(), delta_net(), three_terms(), constant_decay(), head_decay_in_range(),
-        constants_everywhere(), outputs_of_every_axis(), unchanged_state()})
+        constants_everywhere(), outputs_of_every_axis(), unchanged_state(), scaled_reads(), subtracted_twice()})
     all.push_back(definition);
   return all;
 }
@@ -197,12 +240,13 @@ Definition recurrence_named(const std::string& name) {
 }
 
 std::vector<Definition> unbounded_recurrences() {
-  return {rwkv7_logw(),        rwkv6(),
-          gated_delta_net(),   two_terms(),
-          read_before(),       gated_read(),
-          head_decay(),        token_decay(),
-          sigmoid_decay(),     delta_after_decay(),
-          product_of_deltas(), parameters_everywhere()};
+  return {rwkv7_logw(),         rwkv6(),
+          gated_delta_net(),    two_terms(),
+          read_before(),        gated_read(),
+          head_decay(),         token_decay(),
+          sigmoid_decay(),      delta_after_decay(),
+          product_of_deltas(),  parameters_everywhere(),
+          products_of_inputs(), read_of_a_read()};
 }
 
 }  // namespace wkvc::test

@@ -1,0 +1,103 @@
+// Every combination of schedule options and heads is refused with a reason, or compiles up to a cubin.
+//   WKVC_SWEEP_COUNT   combinations that are tried, 100 unless told
+//   WKVC_SWEEP_SEED    which: another one in each run unless told
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <span>
+
+#include "dsl/builtin.h"
+#include "runtime/error.h"
+#include "runtime/nvrtc.h"
+
+namespace wkvc::test {
+namespace {
+
+unsigned number_from(const char* variable, unsigned otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
+}
+
+struct Combination {
+  Definition definition;
+  Config config;
+};
+
+class Sampler {
+ public:
+  explicit Sampler(unsigned seed) : random_(seed) {}
+
+  Combination next() {
+    Combination combination{one_of({rwkv7(), rwkv7_logw(), rwkv6()}), {}};
+    Config& config = combination.config;
+    config.key_dim = one_of({16, 32, 48, 64, 64, 96, 128, 128, 192, 256});
+    config.value_dim = coin() ? config.key_dim : one_of({16, 32, 64, 128, 256});
+    config.pass = one_of<std::string>({"forward", "forward", "both"});
+    config.mma = one_of<std::string>({"f16", "f16", "f16", "bf16", "f32"});
+    config.chunk = one_of({16, 16, 16, 32});
+    config.scales = one_of<std::string>({"guarded", "guarded", "always"});
+    config.blocks = one_of({0, 1, 1, 2, 3, 4});
+    config.teams = one_of({1, 2, 2, 3, 4, 8});
+    if (config.teams > 1) config.rounds = one_of({1, 2});
+    if (config.rounds > 1) config.cluster = one_of({1, 1, 1, 2, 4});
+    config.segments = one_of({1, 1, 4, 16});
+    if (config.pass == "both") add_backward(config);
+    return combination;
+  }
+
+ private:
+  void add_backward(Config& config) {
+    config.backward_blocks = one_of({0, 1, 2, 3});
+    config.backward_teams = one_of({1, 2, 2, 4});
+    config.backward_segments = one_of({0, 1, 4});
+    config.saved = one_of<std::string>({"f32", "bf16", "f16"});
+    if (config.backward_teams > 1) config.save_every = config.backward_teams * config.chunk * one_of({1, 2});
+  }
+
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return std::data(values)[std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(random_)];
+  }
+  bool coin() { return one_of({0, 1}) == 1; }
+
+  std::mt19937 random_;
+};
+
+std::string options_of(const Combination& combination) {
+  const Config& c = combination.config;
+  return fmt::format(
+      "{} --head {},{} --pass {} --mma {} --chunk {} --scales {} --blocks {},{} --teams {},{} --rounds {} --cluster {} "
+      "--segments {},{} --saved {} --save-every {}",
+      combination.definition.name, c.key_dim, c.value_dim, c.pass, c.mma, c.chunk, c.scales, c.blocks,
+      c.backward_blocks, c.teams, c.backward_teams, c.rounds, c.cluster, c.segments, c.backward_segments, c.saved,
+      c.save_every);
+}
+
+TEST(Sweep, CompilesWhatIsNotRefused) {
+  if (std::string why; !nvrtc_available(&why)) GTEST_SKIP() << why;
+  const unsigned seed = number_from("WKVC_SWEEP_SEED", std::random_device{}());
+  const unsigned count = number_from("WKVC_SWEEP_COUNT", 100);
+  std::cout << "WKVC_SWEEP_SEED=" << seed << " WKVC_SWEEP_COUNT=" << count << std::endl;
+  Sampler sampler(seed);
+  unsigned compiled = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const Combination combination = sampler.next();
+    try {
+      const std::string text =
+          lower_to(rec_source(combination.definition, combination.config), Stage::cuda, combination.config);
+      compile_cubin(text, combination.config.arch);
+      ++compiled;
+    } catch (const UserError&) {
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << options_of(combination) << "\n" << std::string_view(error.what()).substr(0, 600);
+    }
+  }
+  std::cout << compiled << " compiled, the rest were refused" << std::endl;
+  EXPECT_GT(compiled, 0U);
+}
+
+}  // namespace
+}  // namespace wkvc::test

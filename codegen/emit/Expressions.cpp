@@ -58,7 +58,10 @@ std::string Expressions::call(warp::CallOp op, int level) const {
   if (function == "add" || function == "add_constant") return infix(op, "+", level);
   if (function == "sub") return infix(op, "-", level);
   if (function == "mul" || function == "mul_constant") return infix(op, "*", level);
-  if (function == "neg") return "-" + at(op.getX()[0], 2);
+  if (function == "neg") {
+    const std::string text = at(op.getX()[0], 2);
+    return text[0] == '-' ? "-(" + text + ")" : "-" + text;
+  }
   if (function == "keep_valid") return fmt::format("keep_rows({}, valid)", x(0));
   if (function == "keep_valid_columns") return fmt::format("keep_columns({}, valid)", x(0));
   if (function == "offset") return fmt::format("offset({}, of_state)", x(0));

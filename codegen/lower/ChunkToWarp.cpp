@@ -261,8 +261,11 @@ class KernelBuilder {
   // While a state goes through a round again, what comes next is copied: teams have read inputs for it before.
   void check_inputs_again() {
     if (again_->buffers().are_read_first()) return;
-    internal_error("value rows of '{}' read its inputs while a state goes through a round again",
-                   program_.getRecurrence().str());
+    user_error_at(program_,
+                  "--teams N,{}: value rows of '{}' read its inputs while a state goes through a round again, when the "
+                  "next ones are copied: give --save-every {} or use --teams N,1",
+                  crew_.teams, chunk::ProgramOp(program_).getRecurrence().str(),
+                  crew_.teams * static_cast<int64_t>(program_.getChunk()));
   }
 
   VectorType tile() const {

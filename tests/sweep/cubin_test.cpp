@@ -80,7 +80,7 @@ TEST(Sweep, CompilesWhatIsNotRefused) {
   if (std::string why; !nvrtc_available(&why)) GTEST_SKIP() << why;
   const unsigned seed = number_from("WKVC_SWEEP_SEED", std::random_device{}());
   const unsigned count = number_from("WKVC_SWEEP_COUNT", 100);
-  std::cout << "WKVC_SWEEP_SEED=" << seed << " WKVC_SWEEP_COUNT=" << count << std::endl;
+  std::cout << "WKVC_SWEEP_SEED=" << seed << " WKVC_SWEEP_COUNT=" << count << '\n' << std::flush;
   Sampler sampler(seed);
   unsigned compiled = 0;
   for (unsigned i = 0; i < count; ++i) {
@@ -95,7 +95,7 @@ TEST(Sweep, CompilesWhatIsNotRefused) {
       ADD_FAILURE() << options_of(combination) << "\n" << std::string_view(error.what()).substr(0, 600);
     }
   }
-  std::cout << compiled << " compiled, the rest were refused" << std::endl;
+  std::cout << compiled << " compiled, the rest were refused" << '\n' << std::flush;
   EXPECT_GT(compiled, 0U);
 }
 

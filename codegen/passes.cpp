@@ -38,8 +38,10 @@ llvm::SmallVector<chunk::ProgramOp> all_programs(Work& work) {
 
 void lower_to_chunk(Work& work, const Config& config) {
   auto recurrence = rec::recurrence_of(*work.module);
-  if (config.scales == "guarded") work.of_moderate_decays = rec_to_chunk_of_moderate_decays(recurrence, config.chunk);
-  work.module = rec_to_chunk(recurrence, config.chunk);
+  const bool gradients = config.pass != "forward";
+  if (config.scales == "guarded")
+    work.of_moderate_decays = rec_to_chunk_of_moderate_decays(recurrence, config.chunk, gradients);
+  work.module = rec_to_chunk(recurrence, config.chunk, gradients);
 }
 
 void merge_common(Work& work, const Config&) {

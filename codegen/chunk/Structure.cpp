@@ -114,7 +114,8 @@ class Structure {
     if (auto output = dyn_cast<OutputOp>(op); output && output.getKept()) return expect(op, output.getX(), C_, C_);
     if (isa<KeepValidOp, CumsumOp, OutputOp>(op)) return expect_tokens(op, op.getOperand(0));
     if (isa<TrilOp, UnitLowerInverseOp, DiagonalOp, LevelPairsOp>(op)) return expect(op, op.getOperand(0), C_, C_);
-    if (isa<DiagonalDotOp, LastOfOtherHalfOp, SumOfOtherHalfOp, SelectHalvesOp, UpperRowsOp, LowerRowsOp>(op)) return expect_tokens(op, op.getOperand(0));
+    if (isa<DiagonalDotOp, LastOfOtherHalfOp, SumOfOtherHalfOp, SelectHalvesOp, UpperRowsOp, LowerRowsOp>(op))
+      return expect_tokens(op, op.getOperand(0));
     if (isa<ColumnDotsOp>(op)) return expect(op, op.getOperand(0), V_, K_);
     if (isa<AtRowOp>(op)) return expect_tokens(op, op.getResult(0));
     return success();

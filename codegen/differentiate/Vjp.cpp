@@ -130,7 +130,8 @@ void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
 }
 
 // g∘exp(l)∘y, the gradient of l in exp(l)∘y. Gradients of differences are differences of such products, in which the
-// operands' roundings have to cancel. Elsewhere nothing cancels, and g∘exp(l), y's gradient, has all digits in f32.
+// operands' roundings have to cancel. Elsewhere nothing cancels, and the product of y's gradient g∘exp(l) and y has all
+// of f32's digits.
 Value Vjp::exponent_of_product(chunk::MulOp op, Value exponential, Value y, Value g) {
   const bool cancels = exponential.getDefiningOp()->getOperand(0).getDefiningOp<chunk::SubOp>() != nullptr;
   return cancels ? b_.mul(g, as_contracted(op.getResult())) : b_.mul(b_.mul(g, exponential), y);

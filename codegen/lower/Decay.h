@@ -19,7 +19,8 @@ struct DecayPlan {
 };
 
 // Chooses path and chunk. `next` tells the range of one token's log decay; messages name what scales the state.
-DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, int requested_chunk);
+// `gradients`: they are asked for, too.
+DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gradients, int requested_chunk);
 // In place of the exact path, for a program that may refuse what it does not hold: as if decays were moderate.
 DecayPlan moderate(DecayPlan exact);
 
@@ -55,7 +56,7 @@ class Decay {
   ChunkBuilder& b_;
   DecayPlan plan_;
   mlir::Value log_w_, L_, middle_, last_;
-  std::map<uint64_t, BlockSums> sums_;  // by the size of a half, exact path
+  std::map<uint64_t, BlockSums> sums_;                                      // by the size of a half, exact path
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> cache_;  // x∘factor
   std::map<std::pair<bool, uint64_t>, mlir::Value> to_middles_;
   mlir::Value in_after_, in_before_, out_, state_;

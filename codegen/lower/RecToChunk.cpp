@@ -185,14 +185,14 @@ class Lowering {
 };
 
 // The decay's range without a program to keep: the analysis run on a throw-away one.
-DecayPlan plan_for(rec::RecurrenceOp recurrence, int chunk) {
+DecayPlan plan_for(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
   OpBuilder builder(recurrence.getContext());
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(recurrence.getLoc());
   builder.setInsertionPointToEnd(scratch->getBody());
   ChunkBuilder b(builder, recurrence.getLoc(), recurrence.getCompute().str());
   AffineAnalysis analysis(recurrence, b, 16);
   analysis.run();
-  return plan_decay(analysis.next(), recurrence.getCompute().str(), chunk);
+  return plan_decay(analysis.next(), recurrence.getCompute().str(), gradients, chunk);
 }
 
 void check_options(rec::RecurrenceOp recurrence, int chunk) {
@@ -221,14 +221,14 @@ OwningOpRef<ModuleOp> lowered(rec::RecurrenceOp recurrence, DecayPlan plan) {
 
 }  // namespace
 
-OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk) {
+OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
   check_options(recurrence, chunk);
-  return lowered(recurrence, plan_for(recurrence, chunk));
+  return lowered(recurrence, plan_for(recurrence, chunk, gradients));
 }
 
-OwningOpRef<ModuleOp> rec_to_chunk_of_moderate_decays(rec::RecurrenceOp recurrence, int chunk) {
+OwningOpRef<ModuleOp> rec_to_chunk_of_moderate_decays(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
   check_options(recurrence, chunk);
-  const DecayPlan plan = plan_for(recurrence, chunk);
+  const DecayPlan plan = plan_for(recurrence, chunk, gradients);
   return plan.path == DecayPath::exact ? lowered(recurrence, moderate(plan)) : OwningOpRef<ModuleOp>();
 }
 

@@ -14,11 +14,13 @@
 namespace wkvc {
 
 // `chunk` tokens a step, a multiple of 16; 0 lets the range of the decays choose. Throws UserError for a recurrence
-// outside the class and for a chunk its decays do not fit (naming the largest that does).
-mlir::OwningOpRef<mlir::ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk);
+// outside the class and for a chunk its decays do not fit (naming the largest that does). `gradients`: the program is
+// to be differentiated.
+mlir::OwningOpRef<mlir::ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients);
 
 // The same with decays factored as if they were moderate, if they are not anyway, else null. Where they are not, what
 // comes out is NaN: for programs that may refuse what they do not hold.
-mlir::OwningOpRef<mlir::ModuleOp> rec_to_chunk_of_moderate_decays(rec::RecurrenceOp recurrence, int chunk);
+mlir::OwningOpRef<mlir::ModuleOp> rec_to_chunk_of_moderate_decays(rec::RecurrenceOp recurrence, int chunk,
+                                                                  bool gradients);
 
 }  // namespace wkvc

@@ -232,6 +232,17 @@ TEST(Chunks, FitTheRangeOfDecays) {
   expect_contains(error_of(rwkv7(), with_chunk(256, "f32")), "of f32 operands; the largest chunk that fits is 128");
 }
 
+// Their gradients are small differences of sums.
+TEST(Chunks, FitTheGradientsOfDecays) {
+  const auto of_gradients = [](int chunk, const char* mma) {
+    Config config = with_chunk(chunk, mma);
+    config.pass = "both";
+    return error_of(rwkv7(), config);
+  };
+  expect_contains(of_gradients(32, "bf16"), "of bf16 operands, with gradients; the largest chunk that fits is 16");
+  expect_contains(of_gradients(128, "f32"), "of f32 operands, with gradients; the largest chunk that fits is 64");
+}
+
 TEST(Chunks, OfTheExactPathAreShort) {
   for (const Definition& definition : {rwkv6(), rwkv7_logw()})
     expect_contains(error_of(definition, with_chunk(80)),

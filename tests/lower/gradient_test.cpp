@@ -111,8 +111,8 @@ TEST_P(StrongDecayGradient, IsExact) {
 // A decay's gradient is the sum of the terms that cross the decay. Where all are steep, there is nothing to hide what
 // else was added and taken away.
 TEST_P(StrongDecayGradient, KeepsItsDigitsWhereAllDecaysAreSteep) {
-  for (double log_decay : {-8., -30.})
-    for (int chunk : {16, 48, 64}) expect_gradients(GetParam(), backward(chunk), {1, 70, 1}, {log_decay});
+  for (auto [log_decay, chunk] : {std::pair{-30., 16}, {-8., 48}})
+    expect_gradients(GetParam(), backward(chunk), {1, 70, 1}, {log_decay});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StrongDecayGradient, testing::ValuesIn(unbounded_recurrences()), name_of_definition);

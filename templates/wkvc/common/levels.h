@@ -34,12 +34,12 @@ template <int Half, int R, int C>
 WKVC_INLINE void last_slot(Tile<f32, R, C>& z, const Tile<f32, R, C>& x, int j, int column_slot, int n, float& last) {
   const int first = n * layout::kRowGroups, other = other_half<Half>(first);
   if (Half < layout::kRowGroups) {  // several halves among these rows
-    last = lanes::from_row_group(row_slot_of(x, j, column_slot, n),
-                                 other_half<Half>(layout::row_of_slot(0)) + Half - 1);
+    last =
+        lanes::from_row_group(row_slot_of(x, j, column_slot, n), other_half<Half>(layout::row_of_slot(0)) + Half - 1);
   } else if (first % Half == 0) {  // a half begins
     const int row = other < R ? end_of_half<Half, R>(other) - 1 : 0;
-    const float at_row = lanes::from_row_group(row_slot_of(x, j, column_slot, row / layout::kRowGroups),
-                                               row % layout::kRowGroups);
+    const float at_row =
+        lanes::from_row_group(row_slot_of(x, j, column_slot, row / layout::kRowGroups), row % layout::kRowGroups);
     last = other < R ? at_row : 0.f;
   }
   row_slot_of(z, j, column_slot, n) = last;
@@ -72,11 +72,11 @@ WKVC_INLINE float sum_other_groups(float x) {
 template <int R, int C>
 WKVC_INLINE float sum_row_slots(const Tile<f32, R, C>& x, int j, int column_slot, int first, int end) {
   float sum = 0.f;
-  const auto add = [&](int n) WKVC_INLINE_LAMBDA {
+  const auto add_slot = [&](int n) WKVC_INLINE_LAMBDA {
     const int row = n * layout::kRowGroups;
     if (row >= first && row < end) sum += row_slot_of(x, j, column_slot, n);
   };
-  WKVC_FOR(n, R / layout::kRowGroups, add(n));
+  WKVC_FOR(n, R / layout::kRowGroups, add_slot(n));
   return lanes::sum_row_groups(sum);
 }
 
@@ -94,13 +94,16 @@ WKVC_INLINE void sum_slot(Tile<f32, R, C>& z, const Tile<f32, R, C>& x, int j, i
   row_slot_of(z, j, column_slot, n) = row + 1 == end_of_half<Half, R>(row / Half * Half) ? sum : 0.f;
 }
 
+template <int Half, int R, int C>
+WKVC_INLINE void sum_column(Tile<f32, R, C>& z, const Tile<f32, R, C>& x, int j, int column_slot) {
+  WKVC_FOR(n, R / layout::kRowGroups, sum_slot<Half>(z, x, j, column_slot, n));
+}
+
 // The last row of each half becomes the sum of the other half's rows, other rows zero.
 template <int Half, int R, int C>
 WKVC_INLINE Tile<f32, R, C> sum_of_other_half(const Tile<f32, R, C>& x) {
   Tile<f32, R, C> z;
-  const auto column = [&](int j, int s)
-                          WKVC_INLINE_LAMBDA { WKVC_FOR(n, R / layout::kRowGroups, sum_slot<Half>(z, x, j, s, n)); };
-  WKVC_EACH_SLOT(PerColumn, C, column(i, s));
+  WKVC_EACH_SLOT(PerColumn, C, sum_column<Half>(z, x, i, s));
   return z;
 }
 

@@ -230,8 +230,8 @@ WKVC_INLINE ColumnOf<Strips, R, C> sum_columns(const Tile<f32, R, C, Strips>& x)
 
 namespace strip {
 
-// One of the lane's columns of last_of_other_half. Other halves end with a row of the lane's own, or all of its rows meet
-// the same one, the last of another lane's.
+// One of the lane's columns of last_of_other_half. Other halves end with a row of the lane's own, or all of its rows
+// meet the same one, the last of another lane's.
 template <int Half, int R, int C>
 WKVC_INLINE void last_column(Tile<f32, R, C, Strips>& z, const Tile<f32, R, C, Strips>& x, int column) {
   constexpr int kOwnRows = kRows<R, C>;
@@ -242,10 +242,10 @@ WKVC_INLINE void last_column(Tile<f32, R, C, Strips>& z, const Tile<f32, R, C, S
     const int row = other_half<Half>(first_row<R, C>()) + Half - 1;
     far = from_group<C>(element_of<R, C>(x, kOwnRows - 1, column), row / kOwnRows);
   }
-  const auto last = [&](int n) WKVC_INLINE_LAMBDA {
+  const auto last_of_other = [&](int n) WKVC_INLINE_LAMBDA {
     return kOwn ? element_of<R, C>(x, (other_half<Half>(n) + Half - 1) % kOwnRows, column) : far;
   };
-  WKVC_FOR(n, kOwnRows, element_of<R, C>(z, n, column) = last(n));
+  WKVC_FOR(n, kOwnRows, element_of<R, C>(z, n, column) = last_of_other(n));
 }
 
 }  // namespace strip

@@ -62,20 +62,15 @@ bool Emitter::are_alike(warp::CopyOp a, warp::CopyOp b) {
   return a.getAhead() == b.getAhead() && a.getNext() == b.getNext() && backward(a) == backward(b);
 }
 
-bool Emitter::is_by_groups(Operation* op) {
-  auto mma = dyn_cast_or_null<warp::MmaOp>(op);
-  return mma && mma.getByGroups();
-}
-
 // Of contractions by groups, and the zeros that they begin with, which come before them all: but for one that begins
 // with a copy of another's sum, which has to be there before.
 bool Emitter::joins_group(Operation& op) {
   Operation *last = op.getPrevNode(), *next = &op;
   while (isa_and_nonnull<warp::ZerosOp>(last)) last = last->getPrevNode();
   while (isa_and_nonnull<warp::ZerosOp>(next)) next = next->getNextNode();
-  if (!is_by_groups(last) || !is_by_groups(next)) return false;
+  if (!warp::is_by_groups(last) || !warp::is_by_groups(next)) return false;
   auto mma = cast<warp::MmaOp>(next);
-  return accumulates_in_place(mma) || !is_by_groups(mma.getAcc().getDefiningOp());
+  return accumulates_in_place(mma) || !warp::is_by_groups(mma.getAcc().getDefiningOp());
 }
 
 bool Emitter::joins_last(Operation& op) {
@@ -113,10 +108,8 @@ void Emitter::emit(Operation& op) {
       .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
         if (!has_teams()) write_buffer(o, "block");  // else where they are used
       })
-      .Case<warp::PublishOp>([&](auto o) {
-        write_fence(o->getParentOp());
-        line("team.publish();");
-      })
+      .Case<warp::BeforeAsyncReadsOp>([&](auto) { line("block.before_async_reads();"); })
+      .Case<warp::PublishOp>([&](auto) { line("team.publish();"); })
       .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
       .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
       .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })

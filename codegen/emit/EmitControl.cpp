@@ -40,16 +40,6 @@ bool Emitter::leaves_out_rounds() {
       .wasInterrupted();
 }
 
-// Behind what a team has written for contractions by groups.
-void Emitter::write_fence(Operation* team) {
-  const bool writes = team->walk([](warp::StoreOp store) {
-                            return llvm::any_of(store.getTile().getUsers(), is_by_groups) ? WalkResult::interrupt()
-                                                                                          : WalkResult::advance();
-                          })
-                          .wasInterrupted();
-  if (writes) line("block.before_async_reads();");
-}
-
 // Other blocks may arrive at this one's mbarriers, and send to it, until they end, too.
 void Emitter::write_end() {
   if (is_cluster()) line("block.cluster_barrier();");
@@ -207,7 +197,6 @@ void Emitter::write(warp::TeamOp op) {
   write_buffers_of(op.getBody(), "team");
   warps_ = "team";
   emit_block(op.getBody().front());
-  if (!goes_ahead()) write_fence(op);  // else before it hands its slot over
   indent_ -= 2;
   line("}}");
   warps_ = "block";

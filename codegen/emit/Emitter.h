@@ -59,7 +59,6 @@ class Emitter {
   static bool joins_last(mlir::Operation& op) {
     return isa<Op>(op) && isa_and_nonnull<Op>(op.getPrevNode()) && are_alike(cast<Op>(op.getPrevNode()), cast<Op>(op));
   }
-  static bool is_by_groups(mlir::Operation* op);
   static bool joins_group(mlir::Operation& op);
   static bool joins_last(mlir::Operation& op);
   template <class Op>
@@ -85,7 +84,6 @@ class Emitter {
   void write_rows();
   void write_team();
   bool leaves_out_rounds();
-  void write_fence(mlir::Operation* team);
   void write_end();
   void write_chunk_range();
   void write(warp::BarrierOp op);

@@ -78,7 +78,7 @@ void restore_names(const AsmParserState& state) {
 
 std::string describe(const Diagnostic& diagnostic) {
   std::string text = where(diagnostic.getLocation()) + diagnostic.str();
-  for (const Diagnostic& note : diagnostic.getNotes()) text += "\n  " + note.str();
+  for (const Diagnostic& note : diagnostic.getNotes()) text += "\n  " + where(note.getLocation()) + note.str();
   return text;
 }
 
@@ -97,9 +97,9 @@ OwningOpRef<ModuleOp> parse(std::string_view text, MLIRContext& context) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   AsmParserState state;
   ParserConfig config(&context, /*verifyAfterParse=*/false);
-  if (failed(parseAsmSourceFile(sources, module->getBody(), config, &state)) || failed(verify(*module)))
-    user_error("this text is not a stage wkvc can read: {}", first_error);
-  restore_names(state);
+  const bool parsed = succeeded(parseAsmSourceFile(sources, module->getBody(), config, &state));
+  if (parsed) restore_names(state);  // which messages of the verifier name
+  if (!parsed || failed(verify(*module))) user_error("this text is not a stage wkvc can read: {}", first_error);
   return module;
 }
 

@@ -163,6 +163,7 @@ class KernelBuilder {
     if (crew_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
     if (program_.getPlain() && crew_.teams > 1 && !crew_.preparers()) join_decays(kernel);
+    add_fences(kernel);
     check_registers(kernel, program_, crew_);
   }
 
@@ -170,6 +171,21 @@ class KernelBuilder {
   template <class Op, class... Args>
   Op create(Args&&... args) {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  // Behind what teams have stored for contractions by groups, before they hand it over.
+  void add_fences(warp::KernelOp kernel) {
+    OpBuilder::InsertionGuard guard(b_);
+    kernel.walk([&](warp::TeamOp team) {
+      Block& body = team.getBody().front();
+      const auto stores = [](Operation* op) {
+        return warp::is_for_groups(op) ? WalkResult::interrupt() : WalkResult::advance();
+      };
+      if (!team->walk(stores).wasInterrupted()) return;
+      b_.setInsertionPointToEnd(&body);
+      if (isa<warp::PublishOp>(body.back())) b_.setInsertionPoint(&body.back());
+      create<warp::BeforeAsyncReadsOp>();
+    });
   }
 
   // Which blocks go on. What comes in and goes out of a plain backward kernel is in a unit of gradients.

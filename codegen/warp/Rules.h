@@ -44,6 +44,10 @@ mlir::LogicalResult verify_extents(KernelOp kernel, const Tensors& tensors, mlir
 // In a kernel of teams, what chunks have of their own is the teams' to do; else there is nothing of teams.
 mlir::LogicalResult verify_teams(KernelOp kernel, mlir::Operation* op);
 
+// Warps that share memory have barriers between them, and buffers the lifetimes that follow from those.
+mlir::LogicalResult verify_races(KernelOp kernel);
+mlir::LogicalResult verify_lifetimes(KernelOp kernel);
+
 // What values in registers carry with them: a scale, or a row that they are still to be multiplied by.
 class CarriedRules {
  public:

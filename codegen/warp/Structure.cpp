@@ -258,8 +258,10 @@ LogicalResult KernelOp::verifyRegions() {
       return emitOpError() << "has more than " << kMaxOperations << " operations", WalkResult::interrupt();
     return failed(structure.verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return success(!result.wasInterrupted() && succeeded(structure.verify_shared_bytes()) &&
-                 succeeded(verify_registers(*this)));
+  if (result.wasInterrupted() || failed(structure.verify_shared_bytes()) || failed(verify_registers(*this)) ||
+      failed(verify_races(*this)))
+    return failure();
+  return verify_lifetimes(*this);
 }
 
 }  // namespace wkvc::warp

@@ -20,7 +20,7 @@ class TeamRules {
     if (rounds() == 1 && isa<PrepareOp, ClaimOp, PublishOp, AwaitOp, ReleaseOp>(op))
       return op->emitOpError("belongs in a kernel of 2 rounds");
     if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
-    if (failed(verify_joined(op))) return failure();
+    if (failed(verify_joined(op)) || failed(verify_fence(op))) return failure();
     if (teams() == 1) {
       if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
       return success();
@@ -146,6 +146,23 @@ class TeamRules {
     return success();
   }
 
+  // Each warp that has stored something for contractions by groups says so before its team has done its part.
+  static LogicalResult verify_fence(Operation* op) {
+    auto team = op->getParentOfType<TeamOp>();
+    const auto is_behind = [&](Operation* x) {
+      return isa<BeforeAsyncReadsOp>(x) && team.getBody().front().findAncestorOpInBlock(*op)->isBeforeInBlock(x);
+    };
+    if (isa<StoreOp>(op) && team && is_for_groups(op) &&
+        llvm::none_of(team.getBody().front(), [&](Operation& x) { return is_behind(&x); }))
+      return op->emitOpError("is for a contraction by groups: it needs a warp.before_async_reads behind it");
+    if (!isa<BeforeAsyncReadsOp>(op)) return success();
+    if (!isa<TeamOp>(op->getParentOp()))
+      return op->emitOpError("belongs in a warp.team, outside slabs and on_warp: all its warps store");
+    const auto stores = [](Operation* x) { return is_for_groups(x) ? WalkResult::interrupt() : WalkResult::advance(); };
+    if (team->walk(stores).wasInterrupted()) return success();
+    return op->emitOpError("is for nothing: its team stores no operand of a contraction by groups");
+  }
+
   // Where teams go ahead no barrier is of all warps, and theirs end early.
   LogicalResult verify_ahead(Operation* op) const {
     Operation* parent = op->getParentOp();
@@ -224,6 +241,16 @@ class TeamRules {
 };
 
 }  // namespace
+
+bool is_by_groups(Operation* op) {
+  auto mma = dyn_cast_or_null<MmaOp>(op);
+  return mma && mma.getByGroups();
+}
+
+bool is_for_groups(Operation* store) {
+  auto op = dyn_cast<StoreOp>(store);
+  return op && llvm::any_of(op.getTile().getUsers(), is_by_groups);
+}
 
 LogicalResult verify_teams(KernelOp kernel, Operation* op) { return TeamRules(kernel).verify(op); }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "codegen/rec/Limits.h"
+#include "codegen/warp/Accesses.h"
 #include "codegen/warp/Rules.h"
 
 using namespace mlir;
@@ -540,9 +541,7 @@ LogicalResult ColumnDotsOp::verify() {
 static bool writes_for(LoopOp from, LoopOp to) {
   llvm::DenseSet<Value> written;
   from.walk([&](Operation* op) {
-    if (isa<StoreOp, StoreVectorOp, AddVectorOp, StoreNumberOp, LeaveScaleOp, PublishMaxOp>(op))
-      for (Value x : op->getOperands())
-        if (isa<MemRefType>(x.getType())) written.insert(x);
+    if (Value x = written_by(op)) written.insert(x);
   });
   return to
       .walk([&](Operation* op) {

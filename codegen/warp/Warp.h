@@ -53,6 +53,9 @@ int64_t slot_bytes(KernelOp kernel);
 bool is_of_columns(mlir::Value tile);  // whether it is loaded as a B operand alone
 bool is_of_team(mlir::Value shared);   // whether a ring, buffer or floats lie in what is the team's for all rounds
 
+bool is_by_groups(mlir::Operation* op);      // whether it is a contraction by groups
+bool is_for_groups(mlir::Operation* store);  // whether such a contraction reads what it stores
+
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(mlir::MemRefType tile);
 int64_t ring_bytes(mlir::MemRefType tile, bool exchanged);  // of one stage

@@ -314,6 +314,11 @@ def Warp_BarrierOp : Warp_Op<"barrier"> {
   let assemblyFormat = "(`refuses` $refuses^)? attr-dict";
 }
 
+def Warp_BeforeAsyncReadsOp : Warp_Op<"before_async_reads"> {
+  let summary = "In a warp.team: what this warp has stored is there for contractions by groups, once warps have met";
+  let assemblyFormat = "attr-dict";
+}
+
 def Warp_NoteOp : Warp_Op<"note"> {
   let summary = "A comment in the emitted text";
   let arguments = (ins StrAttr:$text);

@@ -4,10 +4,25 @@
 
 namespace wkvc::test {
 
-const Rule kDeletedSync{
-    "sync deleted",
-    R"(\n *((?:block|team)\.barrier|team\.claim|slot\.await|wait_copies<\d+>|commit_copies|if \(guard\.refuses<\d+>\(\)\) return wait_copies<0>)\(\);)",
-    ""};
+namespace {
+
+Rule deleted(const std::string& call) { return {call + " deleted", R"(\n *)" + call + R"(\([^\n]*\);(?=\n))", ""}; }
+
+}  // namespace
+
+const std::vector<Rule> kDeletedSync = {
+    deleted(R"(block\.barrier)"),
+    deleted(R"(team\.barrier)"),
+    {"guard's barrier deleted", R"(\n *if \(guard\.refuses_so_far<\d+>\(\)\) return [^\n]*;)", ""},
+    deleted("begin_slots<Slots>"),
+    deleted(R"(team\.claim)"),
+    deleted(R"(team\.publish)"),
+    deleted(R"(slot\.await)"),
+    deleted(R"(slot\.release)"),
+    deleted(R"(wait_copies<\d+>)"),
+    deleted("commit_copies"),
+    deleted(R"(block\.cluster_barrier)"),
+};
 
 namespace {
 
@@ -29,6 +44,13 @@ std::vector<Mutant> mutants_by(const Rule& rule, const std::string& text) {
     mutants.push_back(
         {rule.name + ": " + line_at(text, at), text.substr(0, at) + match->format(rule.replacement) + after});
   }
+  return mutants;
+}
+
+std::vector<Mutant> mutants_by(const std::vector<Rule>& rules, const std::string& text) {
+  std::vector<Mutant> mutants;
+  for (const Rule& rule : rules)
+    for (Mutant& mutant : mutants_by(rule, text)) mutants.push_back(std::move(mutant));
   return mutants;
 }
 

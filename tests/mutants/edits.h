@@ -19,7 +19,10 @@ struct Mutant {
 
 std::vector<Mutant> mutants_by(const Rule& rule, const std::string& text);
 
-// Deletes a barrier, or a wait for a slot or for copies, or what groups them.
-extern const Rule kDeletedSync;
+std::vector<Mutant> mutants_by(const std::vector<Rule>& rules, const std::string& text);
+
+// Each deletes one kind of what orders warps: barriers, those of a guard, what hands slots over, copies' groups and
+// waits.
+extern const std::vector<Rule> kDeletedSync;
 
 }  // namespace wkvc::test

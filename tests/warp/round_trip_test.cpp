@@ -15,9 +15,10 @@ std::string reprinted(const std::string& text) {
 }
 
 TEST(RoundTrip, Teams) {
-  const std::string text = with_teams(R"(    warp.team {
+  std::string text = with_teams(R"(    warp.team {
       warp.wait_copies 0
       warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>
+      warp.commit_copies
     }
     warp.barrier
     warp.team {
@@ -35,10 +36,11 @@ TEST(RoundTrip, Teams) {
       %as_is = warp.round %fitting as_is : vector<16x32xf32> -> vector<16x32xf16>
       %loaded = warp.load %h : memref<32x32xf16, 3> -> vector<32x32xf16>
       %beside = warp.round_beside %loaded scale %number, %as_is over %number : vector<32x32xf16>, vector<16x32xf16> -> vector<32x32xf16>
-      warp.leave_scale %as_is to %k_max : vector<16x32xf16>, memref<1xf32, 3>
+      warp.leave_scale %as_is to %left : vector<16x32xf16>, memref<1xf32, 3>
       warp.yield %fitting : vector<16x32xf32>
     }
 )");
+  text.insert(text.find("  %initial"), "  %left = warp.floats offset 4880 live 0 to 3 : memref<1xf32, 3>\n");
   EXPECT_EQ(reprinted(text), text);
 }
 
@@ -101,7 +103,9 @@ TEST(RoundTrip, Units) {
 }
 
 TEST(RoundTrip, Rounds) {
-  const std::string text = with_rounds(prepared("      warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>\n"));
+  const std::string text =
+      with_rounds(prepared("      warp.wait_copies 0\n      warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>\n"
+                           "      warp.commit_copies\n"));
   EXPECT_EQ(reprinted(text), text);
 }
 
@@ -114,8 +118,10 @@ TEST(RoundTrip, Clusters) {
 TEST(RoundTrip, EveryOperation) {
   const std::string more = R"(  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
   %slabs = warp.buffer offset 5264 scale 7840 slabs "rows" live 2 to 3 : memref<32x16xf16, 3>
+  %space = warp.floats offset 10256 live 1 to 1 : memref<192xf32, 3>
 )";
-  const std::string text = header() + buffers() + more + loop() + R"(    warp.note "what comes now"
+  const std::string numbers = "warps 2 blocks 1 chunk 16 head 32 x 32 shared 11024";
+  const std::string text = header(numbers) + buffers() + more + loop() + R"(    warp.note "what comes now"
     warp.wait_copies 0
     warp.publish_max %k, %k_max : memref<16x32xbf16, 3>, memref<1xf32, 3>
     warp.barrier
@@ -144,10 +150,11 @@ TEST(RoundTrip, EveryOperation) {
       warp.store %sum_f16, %h[%column] : vector<16x16xf16>, memref<16x32xf16, 3>
       %dots = warp.column_dots %h x_scale %scale, %h y_scale %scale[%column] : memref<16x32xf16, 3>, memref<16x32xf16, 3> -> vector<1x16xf32>
     }
+    warp.barrier
     warp.on_warp 1 {
       %AB = warp.mma %square, %h x_scale %scale, %h y_scale %scale : vector<16x16xf32>, memref<16x32xf16, 3>, memref<16x32xf16, 3>
       %lower = warp.call "tril_strict"(%AB) : (vector<16x16xf32>) -> vector<16x16xf32>
-      %inverse = warp.unit_lower_inverse %lower, %scratch in "f16" : vector<16x16xf32>, memref<192xf32, 3>
+      %inverse = warp.unit_lower_inverse %lower, %space in "f16" : vector<16x16xf32>, memref<192xf32, 3>
       %level = warp.call "level_pairs"(%lower) with 1.000000e+00 : (vector<16x16xf32>) -> vector<16x16xf32>
     }
     %own = warp.load %x own transposed : memref<16x32xf32, 3> -> vector<16x16xf32>
@@ -159,6 +166,8 @@ TEST(RoundTrip, EveryOperation) {
     warp.save_state "saved_states" %S as bf16 : vector<16x32xf32>
     %before = warp.load_saved "saved_states" : vector<16x32xbf16>
     warp.copy_saved "saved_states", %staged ahead 1 : memref<32x32xbf16, 3>
+    warp.commit_copies
+    warp.wait_copies 0
     %copied = warp.load_staged %staged : memref<32x32xbf16, 3> -> vector<16x32xbf16>
     warp.publish_max %S, %S_max : vector<16x32xf32>, memref<2xf32, 3>
     %S_f16 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>
@@ -180,9 +189,11 @@ TEST(RoundTrip, BackwardKernels) {
 TEST(RoundTrip, LoopsOverGroups) {
   const std::string text =
       with_groups(R"(    %M_ring = warp.ring "M" offset 2704 stages 1 by 0 live 4 to 4 : memref<16x16xf32, 3>
+    warp.wait_copies 0
+    warp.stage_state %S_group, %staged : vector<16x32xf32>, memref<32x32xbf16, 3>
     warp.copy %M_ring ahead 0 next : memref<16x16xf32, 3>
     warp.copy_saved "saved_states", %staged ahead 0 next : memref<32x32xbf16, 3>
-    warp.stage_state %S_group, %staged : vector<16x32xf32>, memref<32x32xbf16, 3>
+    warp.commit_copies
 )");
   EXPECT_EQ(reprinted(text), text);
 }

@@ -97,7 +97,9 @@ inline std::string again(const std::string& lines) {
   text.insert(text.find(loop), R"(    %kept = warp.load_saved "saved_states" : vector<16x32xbf16>
     %again = warp.again %kept : vector<16x32xbf16> {
       warp.team {
+        warp.wait_copies 0
         warp.copy %k_ring ahead 0 next : memref<16x32xbf16, 3>
+        warp.commit_copies
       }
       warp.barrier
       %wide = warp.call "widen"(%kept) : (vector<16x32xbf16>) -> vector<16x32xf32>
@@ -161,7 +163,9 @@ inline std::string with_groups(const std::string& lines) {
          R"(    %last = warp.loop %S_group over "group" backward : vector<16x32xf32> {
     ^bb0(%S: vector<16x32xf32>):
       %k = warp.current %k_ring : memref<16x32xbf16, 3>
+      warp.wait_copies 0
       warp.copy_saved "chunk_states", %staged ahead 1 first_from "saved_states" : memref<32x32xbf16, 3>
+      warp.commit_copies
       warp.keep_state "chunk_states" %S as bf16 but_last : vector<16x32xf32>
       warp.yield %S : vector<16x32xf32>
     }

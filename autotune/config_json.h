@@ -1,6 +1,5 @@
-// What the tuner settles of a Config, as JSON: "mma", "chunk", "save_every", "saved", "segments", "backward_segments",
-// "teams", "backward_teams", "rounds", "cluster", "scales", "blocks" and "backward_blocks", each only where it is not
-// at its default.
+// What lockfiles have of a Config, as JSON: every field that its table (codegen/config/fields.h) says is recorded, each
+// only where it is not at its default.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "autotune/config_json.h"
+#include "codegen/config/fields.h"
 #include "runtime/hash.h"
 #include "runtime/json_fields.h"
 
@@ -99,9 +100,12 @@ void check_config(const JsonFields& fields, const LockEntry& entry) {
   if (accuracy != "any" && !config.mma.empty() && config.mma != accuracy) {
     fields.wrong("config", fields.at("config"), fmt::format("no \"mma\" but that of \"accuracy\", {}", accuracy));
   }
-  if (entry.shape_class.pass == "forward" && (config.save_every != 0 || !config.saved.empty())) {
-    fields.wrong("config", fields.at("config"), "neither \"save_every\" nor \"saved\" in a forward pass");
-  }
+  if (entry.shape_class.pass != "forward") return;
+  for_each_field([&](const ConfigOption& option, const ConfigField& field) {
+    if (is_of_backward(option, field) && is_set(field, config)) {
+      fields.wrong("config", fields.at("config"), fmt::format("no \"{}\" in a forward pass", field.name));
+    }
+  });
 }
 
 void check_errors(const JsonFields& fields, const Accuracies& errors) {

@@ -2,8 +2,11 @@
 
 #include <mlir/IR/MLIRContext.h>
 
+#include <algorithm>
+
 #include "autotune/shipped.h"
 #include "autotune/space.h"
+#include "codegen/config/fields.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
 #include "runtime/version.h"
@@ -18,9 +21,9 @@ DType io_of(rec::RecurrenceOp recurrence) {
 }
 
 bool leaves_open(const Config& config) {
-  return config.chunk == 0 && config.blocks == 0 && config.backward_blocks == 0 && config.save_every == 0 &&
-         config.saved.empty() && config.segments == 0 && config.backward_segments == 0 && config.teams == 0 &&
-         config.backward_teams == 0 && config.rounds == 0 && config.cluster == 0 && config.scales.empty();
+  return std::ranges::none_of(config_options(), [&](const ConfigOption& option) {
+    return option.recorded == Recorded::tuned && is_set(option, config);
+  });
 }
 
 // Where no entry says: four blocks for each multiprocessor where sequences are few. Each segment is gone through twice,
@@ -68,18 +71,9 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
     if (size.tokens >= 256) settings.config.scales = "guarded";
     return settings;
   }
-  settings.config.chunk = found.entry->config.chunk;
-  settings.config.blocks = found.entry->config.blocks;
-  settings.config.backward_blocks = found.entry->config.backward_blocks;
-  settings.config.save_every = found.entry->config.save_every;
-  settings.config.segments = found.entry->config.segments;
-  settings.config.backward_segments = found.entry->config.backward_segments;
-  settings.config.teams = found.entry->config.teams;
-  settings.config.backward_teams = found.entry->config.backward_teams;
-  settings.config.rounds = found.entry->config.rounds;
-  settings.config.cluster = found.entry->config.cluster;
-  settings.config.scales = found.entry->config.scales;
-  settings.config.saved = found.entry->config.saved;
+  for_each_field([&](const ConfigOption& option, const ConfigField& field) {
+    if (option.recorded == Recorded::tuned) copy_field(field, found.entry->config, settings.config);
+  });
   return settings;
 }
 

@@ -21,8 +21,8 @@ struct Settings {
 };
 
 // `config` with the settings of the entry for `source` (a text of the rec stage), this size and this GPU. What the
-// configuration has settled itself stays: where it sets any of chunk, segments, teams, blocks, scales, save_every and
-// saved, it sets them all, since they were measured together. Nothing is measured here, and no entry means the
+// configuration has settled itself stays: where it sets any field that is tuned, it sets them all, since they were
+// measured together. Nothing is measured here, and no entry means the
 // compiler's choice, segments where sequences are few, and guarded scales where they are long.
 Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile);
 

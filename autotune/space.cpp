@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "codegen/config/config.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -45,7 +46,8 @@ void vary_crews(std::vector<Config>& space, const Config& base, const SpaceLimit
   vary(space, base.rounds == 0, std::array{1, 2}, [](Config& config, int rounds) { config.rounds = rounds; });
   vary(space, base.cluster == 0, std::array{1, 2}, [](Config& config, int cluster) { config.cluster = cluster; });
   std::erase_if(space, [&](const Config& config) {
-    const bool impossible = (config.rounds > 1 && config.teams < 2) || (config.cluster > 1 && config.rounds < 2);
+    const bool impossible = (config.rounds > 1 && config.teams < 2) || (config.cluster > 1 && config.rounds < 2) ||
+                            (config.cluster > 1 && base.scales == "guarded");
     // What was slower wherever it was measured.
     const bool of_three = base.cluster == 0 && config.cluster > 1;
     const bool crowded = config.rounds == 1 ? config.teams > 2 : config.teams == 3 ? config.cluster == 1 : of_three;
@@ -58,6 +60,14 @@ void vary_crews(std::vector<Config>& space, const Config& base, const SpaceLimit
   });
 }
 
+// Guards were faster wherever they were measured; blocks of a cluster have none.
+void choose_scales(Config& config) {
+  if (!config.scales.empty()) return;
+  config.scales = config.cluster > 1 ? "always" : "guarded";
+  if (config.cluster > 1 && config.pass != "forward" && config.backward_scales.empty())
+    config.backward_scales = "guarded";
+}
+
 }  // namespace
 
 bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) {
@@ -67,8 +77,8 @@ bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) 
 }
 
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) {
+  check_fields(base);
   std::vector<Config> space{base};
-  if (base.scales.empty()) space.front().scales = "guarded";  // faster wherever it was measured
   vary(space, base.chunk == 0, std::array{16, 32, 48, 64}, [](Config& config, int chunk) { config.chunk = chunk; });
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
   vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
@@ -77,9 +87,9 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   if (space.empty())
     user_error(
         "--teams {}, --rounds {}, --cluster {} (0: open): 2 rounds are of several teams, a cluster is of 2 rounds; "
-        "leave "
-        "more open, or give --teams 2 and --rounds 2",
+        "leave more open, or give --teams 2 and --rounds 2",
         base.teams, base.rounds, base.cluster);
+  for (Config& config : space) choose_scales(config);
   if (base.pass == "forward") return space;
   vary(space, base.backward_segments == 0, segment_counts(limits),
        [](Config& config, int count) { config.backward_segments = count; });
@@ -99,7 +109,8 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   std::erase_if(space, [&](const Config& config) {
     const bool within = saved_bytes(config, config.save_every, config.saved) <= most;
     const int round = config.backward_teams * config.chunk;
-    const bool may_do_without_scales = config.scales == "guarded" && (config.mma.empty() || config.mma == "f16");
+    const bool may_do_without_scales =
+        completed(config).backward_scales == "guarded" && (config.mma.empty() || config.mma == "f16");
     const bool by_rounds = config.backward_teams == 1 || config.save_every == round ||
                            (may_do_without_scales && config.save_every == 2 * round);
     return config.save_every % config.chunk != 0 || !by_rounds || (open && !within);

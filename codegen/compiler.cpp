@@ -6,7 +6,7 @@
 #include <mlir/IR/Verifier.h>
 
 #include "codegen/chunk/Chunk.h"
-#include "codegen/config.h"
+#include "codegen/config/config.h"
 #include "codegen/emit/TokenKernel.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
@@ -156,8 +156,9 @@ std::string token_kernel(const Source& source, const Config& config) {
 
 // Runs passes until `done` says to stop after one.
 template <class Done>
-std::string run_passes(const Source& source, const Config& config, Done done) {
-  check_config(config);
+std::string run_passes(const Source& source, const Config& given, Done done) {
+  check_config(given);
+  const Config config = completed(given);
   MLIRContext context(MLIRContext::Threading::DISABLED);
   Work work{read(source, config, context)};
   for (const Pass& pass : all_passes()) {
@@ -189,6 +190,20 @@ Source source_from(std::string text) {
   user_error(
       "this text is none of wkvc's stages: expected rec.recurrence, chunk.program, warp.kernel, or emitted CUDA "
       "C++ with its wkvc-manifest line");
+}
+
+bool has_backward(const Source& source) {
+  if (source.stage == Stage::cuda) {
+    const auto is_backward = [](const Manifest& manifest) { return manifest.pass == Direction::backward; };
+    return llvm::any_of(manifests_from(source.text), is_backward);
+  }
+  if (source.stage == Stage::rec) return false;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  auto module = read(source, {}, context);
+  bool found = false;
+  module->walk([&](chunk::ProgramOp program) { found |= program.getBackward(); });
+  module->walk([&](warp::KernelOp kernel) { found |= kernel.getBackward(); });
+  return found;
 }
 
 std::string lower_to(const Source& source, Stage target, const Config& config) {

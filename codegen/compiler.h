@@ -10,28 +10,26 @@
 
 namespace wkvc {
 
-// What the command line's options say; empty or 0 means: as the recurrence declares, or the compiler's choice.
+// Empty or 0 means: as the recurrence declares, or the compiler's choice. codegen/config/fields.cpp has a row for each
+// field: its option, its values and its meaning.
 struct Config {
-  int key_dim = 0, value_dim = 0;  // --head K[,V], multiples of 16
-  std::string io = {};             // --io: storage of inputs and outputs: bf16, f16, f32
-  std::string mma = {};            // --mma: operands of contractions: f16, bf16, f32
-  std::string state = {};          // --state: f32
-  int chunk = 0;                   // --chunk: tokens a step, a multiple of 16, or 1; 0 = auto
-  std::int64_t sram = 0;           // --sram: bytes of shared memory a block may use
-  std::string arch = "sm_90a";     // --arch
-  int blocks = 0;                  // --blocks: blocks a multiprocessor holds at once, forward kernel; 0 = auto
-  int backward_blocks = 0;         // the same of the backward kernel
-  int teams = 0;                   // --teams: of warps, a chunk each, in the forward kernel; 0 = auto
-  int backward_teams = 0;          // the same of the backward kernel
-  int rounds = 0;                  // --rounds: of teams' chunks at once, in the forward kernel: 1, or 2; 0 = auto
-  int cluster = 0;                 // --cluster: blocks for each head, with 2 rounds: 1, 2, 4 or 8; 0 = auto
-  int segments = 0;                // --segments: of a sequence, which run side by side; 0 = auto
-  int backward_segments = 0;       // the same in the backward pass; 0: as many as in the forward pass
-  std::string pass = "forward";    // --pass: forward, backward, or both (the forward pass that saves states before)
-  int save_every = 0;              // --save-every: tokens between saved states, a multiple of the chunk; 0 = auto
-  std::string saved = {};          // --saved: storage of saved states: f32, bf16, f16
-  std::string scales = {};         // --scales: of f16 operands: always, or guarded: only where f16 has to have them
-  std::vector<std::string> gradients = {};  // --grad: what to differentiate by, by name; empty: by everything
+  int key_dim = 0, value_dim = 0;
+  std::string io = {};
+  std::string mma = {};
+  std::string state = {};
+  int chunk = 0;
+  std::int64_t sram = 0;
+  std::string arch = "sm_90a";
+  int blocks = 0, backward_blocks = 0;
+  int teams = 0, backward_teams = 0;
+  int rounds = 0;
+  int cluster = 0;
+  int segments = 0, backward_segments = 0;
+  std::string pass = "forward";
+  int save_every = 0;
+  std::string saved = {};
+  std::string scales = {}, backward_scales = {};
+  std::vector<std::string> gradients = {};
 };
 
 enum class Stage { rec, chunk, warp, cuda };  // the text stages, in order
@@ -53,6 +51,9 @@ Source source_from(std::string text);
 
 // Whether the source becomes a kernel of single tokens (--chunk 1), which has no chunk stage and no warp stage.
 bool is_token_kernel(const Source& source, const Config& config);
+
+// Returns whether a text holds a backward pass. A text of the rec stage holds none. Throws UserError as lower_to does.
+bool has_backward(const Source& source);
 
 // Carries `source` to `target`; throws UserError for what the user can mend. `target` may not come before the source.
 std::string lower_to(const Source& source, Stage target, const Config& config);

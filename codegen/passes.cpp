@@ -36,10 +36,12 @@ llvm::SmallVector<chunk::ProgramOp> all_programs(Work& work) {
   return programs;
 }
 
+bool is_backward(chunk::ProgramOp program) { return program.getBackward() || program.getRecompute(); }
+
 void lower_to_chunk(Work& work, const Config& config) {
   auto recurrence = rec::recurrence_of(*work.module);
   const bool gradients = config.pass != "forward";
-  if (config.scales == "guarded")
+  if (config.scales == "guarded" || config.backward_scales == "guarded")
     work.of_moderate_decays = rec_to_chunk_of_moderate_decays(recurrence, config.chunk, gradients);
   work.module = rec_to_chunk(recurrence, config.chunk, gradients);
 }
@@ -99,8 +101,7 @@ void cut_into_segments(Work& work, const Config& config) {
   auto programs = all_programs(work);
   if (llvm::any_of(programs, [](auto program) { return program.getSegments() > 1; })) return;
   for (auto program : programs) {
-    const bool backward = program.getBackward() || program.getRecompute();
-    const int segments = backward && config.backward_segments ? config.backward_segments : config.segments;
+    const int segments = is_backward(program) ? config.backward_segments : config.segments;
     if (segments <= 1) continue;
     if (program.getRecompute())
       program.setSegments(segments);
@@ -125,14 +126,12 @@ void scale_all_by_states(Work& work, const Config&) {
   }
 }
 
-// Clusters of blocks have no guard yet.
 void add_plain_programs(Work& work, const Config& config) {
   const auto moderate = std::exchange(work.of_moderate_decays, {});
-  if (config.scales != "guarded") return;
   auto programs = programs_of(*work.module), sources = moderate ? programs_of(*moderate) : programs;
   for (auto [program, source] : llvm::zip_equal(programs, sources)) {
-    const bool in_clusters = !program.getBackward() && !program.getRecompute() && config.cluster > 1;
-    if (!in_clusters) add_plain(program, source);
+    const std::string& scales = is_backward(program) ? config.backward_scales : config.scales;
+    if (scales == "guarded") add_plain(program, source);
   }
 }
 

@@ -45,8 +45,6 @@ struct Compute {
   constexpr explicit Compute(std::string_view text) : name(text) {}
   constexpr Compute(DType dtype) : name(dtype == f32 ? "f32" : dtype == f16 ? "f16" : "bf16") {}
 };
-inline constexpr Compute tf32{"tf32"};
-inline constexpr Compute bf16x3{"bf16x3"};  // split operands
 
 // The axis of a vector, and its extent.
 enum class Axis { K, V, one };

@@ -100,8 +100,8 @@ struct Options {
   LaunchSize size = PrepareOptions{}.size;
 };
 
-// As the command line parses them.
-Options options_from(const char* options) {
+// As the command line parses them. `default_pass` holds without --pass.
+Options options_from(const char* options, const std::string& default_pass) {
   if (options != nullptr) expect_closed_quotes(options);
   CLI::App app;
   app.set_help_flag();  // nobody to show it to
@@ -114,15 +114,19 @@ Options options_from(const char* options) {
   } catch (const CLI::ParseError& error) {
     user_error("the options \"{}\": {}", options, error.what());
   }
-  Options result{.config = parsed.parse()};
+  Options result{.config = parsed.parse(default_pass)};
   if (!shape.empty()) result.size = parse_shape(shape);
   return result;
 }
 
-std::shared_ptr<const Operator> prepared(std::string_view recurrence, const Options& options, Target target) {
-  const PrepareOptions how{.target = target, .size = options.size};
-  if (recurrence.find('\n') == std::string_view::npos) return prepare(recurrence, options.config, how);
-  return prepare(source_from(std::string(recurrence)), options.config, how);
+std::shared_ptr<const Operator> prepared(std::string_view recurrence, const char* options, Target target) {
+  const auto prepared_with = [&](const auto& what, const std::string& default_pass) {
+    const Options parsed = options_from(options, default_pass);
+    return prepare(what, parsed.config, {.target = target, .size = parsed.size});
+  };
+  if (recurrence.find('\n') == std::string_view::npos) return prepared_with(recurrence, "forward");
+  const Source source = source_from(std::string(recurrence));
+  return prepared_with(source, has_backward(source) ? "both" : "forward");
 }
 
 std::vector<std::string> dims_of(const Operator& op, Direction pass) {
@@ -164,7 +168,7 @@ wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_targe
     *result = nullptr;
     expect_given(recurrence, "recurrence");
     auto op = std::make_unique<wkvc_operator>();
-    op->kernels = prepared(recurrence, options_from(options), target_of(target));
+    op->kernels = prepared(recurrence, options, target_of(target));
     for (const Direction pass : {Direction::forward, Direction::backward}) {
       op->dims[static_cast<std::size_t>(pass)] = dims_of(*op->kernels, pass);
     }

@@ -5,7 +5,7 @@
 
 #include "autotune/settings.h"
 #include "autotune/task.h"
-#include "codegen/config.h"
+#include "codegen/config/config.h"
 #include "dsl/registry.h"
 #include "jit/fingerprint.h"
 #include "runtime/disk_cache.h"
@@ -15,20 +15,9 @@
 namespace wkvc {
 namespace {
 
-// Everything in a configuration that a text depends on.
-std::string text_of(const Config& config) {
-  return fmt::format(
-      "head {}x{} io {} mma {} state {} chunk {} sram {} arch {} blocks {},{} teams {},{} rounds {} cluster {} "
-      "segments {},{} pass {} save every {} saved {} gradients {}",
-      config.key_dim, config.value_dim, config.io, config.mma, config.state, config.chunk, config.sram, config.arch,
-      config.blocks, config.backward_blocks, config.teams, config.backward_teams, config.rounds, config.cluster,
-      config.segments, config.backward_segments, config.pass, config.save_every, config.saved,
-      fmt::join(config.gradients, ","));
-}
-
 // The kernels' text: lowering takes a tenth of a second, reading what it gave before a millisecond.
 std::string cuda_text(const Source& source, const Config& config) {
-  CacheKey key({.step = "text", .op = "", .config = text_of(config), .arch = config.arch, .tool = "wkvc"});
+  CacheKey key({.step = "text", .op = "", .config = config_key(config), .arch = config.arch, .tool = "wkvc"});
   key.add("compiler", compiler_fingerprint());
   key.add("source", source.text);
   return DiskCache::shared().find_or_make(key, [&] { return lower_to(source, Stage::cuda, config); });
@@ -36,7 +25,7 @@ std::string cuda_text(const Source& source, const Config& config) {
 
 std::string key_of(std::string_view what, const std::string& text, const Config& config, PrepareOptions options) {
   return fmt::format("{}\n{} {},{},{}\n{}\n{}", what, options.target == Target::cuda ? "cuda" : "host",
-                     options.size.batches, options.size.tokens, options.size.heads, text_of(config), text);
+                     options.size.batches, options.size.tokens, options.size.heads, config_key(config), text);
 }
 
 OnceMap<Operator>& operators() {
@@ -101,6 +90,7 @@ std::shared_ptr<const Operator> prepare(const Definition& recurrence, const Conf
 }
 
 std::shared_ptr<const Operator> prepare(std::string_view recurrence, const Config& config, PrepareOptions options) {
+  check_config(config);
   // By its name, so that a second call builds no expressions.
   const Config whole = with_forward(config);
   const Definition& definition = Registry::known().find(recurrence);

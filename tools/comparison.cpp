@@ -79,11 +79,8 @@ double bound_for(const Manifest& manifest, const TensorSpec& spec, bool few) {
     std::string_view dtype;
     double of_result, of_gradient;
   };
-  static constexpr std::array<Bound, 5> operands{{{"f16", 1.8e-3, 2e-3},
-                                                  {"bf16", 3.2e-3, 4.5e-3},
-                                                  {"tf32", 1.8e-3, 2e-3},
-                                                  {"bf16x3", 5e-5, 1e-4},
-                                                  {"f32", 1e-5, 2e-5}}};
+  static constexpr std::array<Bound, 3> operands{
+      {{"f16", 1.8e-3, 2e-3}, {"bf16", 3.2e-3, 4.5e-3}, {"f32", 1e-5, 2e-5}}};
   const std::string mma = setting(manifest, "mma");
   const auto* const bound = std::ranges::find(operands, mma, &Bound::dtype);
   if (bound == operands.end())

@@ -27,7 +27,7 @@ struct Options {
 // Storage is f32 where operands are: it is what f32 operands are for.
 Config config_of(const std::string& head, const std::string& precision, const char* pass) {
   Config config;
-  parse_head(head, config);
+  set_option(config_option("--head"), head, config);
   config.mma = precision;
   config.io = precision == "f32" ? "f32" : "bf16";
   config.pass = pass;

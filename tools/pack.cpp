@@ -45,10 +45,8 @@ std::string class_name(const Manifest& manifest, std::string_view pass) {
 }
 
 Item item_of(const Options& options, const std::string& op, const std::string& head, const std::string& pass) {
-  ConfigOptions config = options.config;
-  config.head = head;
-  config.pass = pass == "backward" ? "both" : "forward";
-  if (pass == "forward") config.save_every = config.saved = config.gradients = std::nullopt;
+  ConfigOptions config = options.config.of_pass(pass == "backward" ? "both" : "forward");
+  config["--head"] = head;
   Subject subject = subject_from({.op = op, .source = {}}, config);
   options.lockfile.settle(subject, parse_shape(options.shape), gpu_without_driver(subject.config.arch));
   Item item{"", subject.program_text(), ""};
@@ -60,8 +58,10 @@ Item item_of(const Options& options, const std::string& op, const std::string& h
 
 void check_options(const Options& options) {
   if (const auto fault = rec::name_fault(options.name)) user_error("--name: {}", *fault);
-  if (options.config.head) user_error("--head {0}: pack takes several, --heads {0}", *options.config.head);
-  if (options.config.pass) user_error("--pass {}: pack takes several, --passes forward,backward", *options.config.pass);
+  if (const auto& head = options.config["--head"]) user_error("--head {0}: pack takes several, --heads {0}", *head);
+  if (const auto& pass = options.config["--pass"]) {
+    user_error("--pass {}: pack takes several, --passes forward,backward", *pass);
+  }
   for (const std::string& pass : options.passes) {
     if (pass != "forward" && pass != "backward") user_error("--passes {}: expected forward, backward", pass);
   }

@@ -52,7 +52,6 @@ bool gives(Passes passes, Role role) {
 Runnable runnable_from(const Subject& subject) {
   Runnable runnable{subject.program_text(), passes_from(subject.config.pass), {}};
   std::vector<Manifest> manifests = subject.manifests_in(runnable.text);
-  if (!subject.pass_given && has(manifests, Direction::backward)) runnable.passes = Passes::both;
   check_passes(subject, manifests, runnable.passes);
   if (runnable.passes == Passes::forward) {
     std::erase_if(manifests, [](const Manifest& manifest) { return manifest.pass != Direction::forward; });

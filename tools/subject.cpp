@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "codegen/chunk/Chunk.h"
-#include "codegen/config.h"
+#include "codegen/config/config.h"
 #include "codegen/ir/Text.h"
 #include "codegen/rec/Rec.h"
 #include "codegen/warp/Warp.h"
@@ -60,11 +60,12 @@ void expect_unsettled(const Subject& subject, bool may_name_gradients) {
 }
 
 Subject from_file(const std::string& path, const SubjectOptions& given, const ConfigOptions& config) {
-  Subject subject{
-      .source = {}, .config = config.parse(), .from_file = true, .pass_given = config.pass.has_value(), .origin = path};
+  Subject subject{.source = {}, .config = {}, .from_file = true, .origin = path};
   std::string text = read_text(path, "text of a stage");
   subject.source = with_origin(path, [&] { return source_from(std::move(text)); });
   if (given.op) with_origin(path, [&] { expect_operator(*given.op, subject.source); });
+  const bool backward = with_origin(path, [&] { return has_backward(subject.source); });
+  subject.config = config.parse(backward ? "both" : "forward");
   return subject;
 }
 
@@ -77,11 +78,7 @@ Subject subject_from(const SubjectOptions& given, const ConfigOptions& config, b
     return subject;
   }
   if (!given.op) user_error("no operator given; name one (wkvc list shows them) or a file with --source");
-  Subject subject{.source = {},
-                  .config = config.parse(),
-                  .from_file = false,
-                  .pass_given = config.pass.has_value(),
-                  .origin = *given.op};
+  Subject subject{.source = {}, .config = config.parse(), .from_file = false, .origin = *given.op};
   subject.source = rec_source(Registry::known().find(*given.op), subject.config);
   return subject;
 }

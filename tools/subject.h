@@ -12,10 +12,9 @@ namespace wkvc {
 
 struct Subject {
   Source source;
-  Config config;
+  Config config;  // the pass is the text's, unless --pass says one
   bool from_file = false;
-  bool pass_given = false;  // config.pass is the user's word
-  std::string origin;       // what messages call it: the operator's or the file's name
+  std::string origin;  // what messages call it: the operator's or the file's name
 
   // The text of a stage, or after a pass of the compiler; the text of the last stage that runs as it is, which has the
   // forward pass before a backward one; and what the manifests in such a text say. The user's mistakes get `origin` in

@@ -195,16 +195,6 @@ DecayPlan plan_for(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
   return plan_decay(analysis.next(), recurrence.getCompute().str(), gradients, chunk);
 }
 
-void check_options(rec::RecurrenceOp recurrence, int chunk) {
-  if (chunk < 0 || chunk % 16 || chunk > 256)
-    user_error("--chunk {}: a chunk is a multiple of 16 tokens from 16 to 256, or auto", chunk);
-  if (llvm::StringRef compute = recurrence.getCompute(); compute == "tf32" || compute == "bf16x3")
-    user_error_at(
-        recurrence,
-        "'{}': {} operands of contractions are not supported yet; choose f16, bf16 or f32 with op.compute or --mma",
-        recurrence.getSymName().str(), compute.str());
-}
-
 OwningOpRef<ModuleOp> lowered(rec::RecurrenceOp recurrence, DecayPlan plan) {
   OpBuilder builder(recurrence.getContext());
   OwningOpRef<ModuleOp> module = ModuleOp::create(recurrence.getLoc());
@@ -222,12 +212,10 @@ OwningOpRef<ModuleOp> lowered(rec::RecurrenceOp recurrence, DecayPlan plan) {
 }  // namespace
 
 OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
-  check_options(recurrence, chunk);
   return lowered(recurrence, plan_for(recurrence, chunk, gradients));
 }
 
 OwningOpRef<ModuleOp> rec_to_chunk_of_moderate_decays(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
-  check_options(recurrence, chunk);
   const DecayPlan plan = plan_for(recurrence, chunk, gradients);
   return plan.path == DecayPath::exact ? lowered(recurrence, moderate(plan)) : OwningOpRef<ModuleOp>();
 }

@@ -43,10 +43,10 @@ constexpr bool is_map(std::string_view kind) { return kind == "full" || kind == 
 inline constexpr std::string_view maps_text = "full or diagonal";
 
 // Operand dtypes of contractions.
-inline constexpr std::array<std::string_view, 5> compute_names = {"bf16", "f16", "tf32", "bf16x3", "f32"};
+inline constexpr std::array<std::string_view, 3> compute_names = {"bf16", "f16", "f32"};
 constexpr bool is_compute(std::string_view name) {
   return std::ranges::find(compute_names, name) != compute_names.end();
 }
-inline constexpr std::string_view computes_text = "bf16, f16, tf32, bf16x3 or f32";
+inline constexpr std::string_view computes_text = "bf16, f16 or f32";
 
 }  // namespace wkvc::rec

@@ -46,24 +46,26 @@ TEST(ConfigJson, RefusesMistakes) {
   refused("[]", {"a.json: entry 2 is a JSON array", "expected an object"});
   refused(R"({"chunks":16})", {"a.json: entry 2", "unknown key \"chunks\"", "save_every"});
   refused(R"({"io":"f32"})", {"unknown key \"io\""});
-  refused(R"({"chunk":"16"})", {"\"chunk\" is \"16\"", "an integer from 16"});
+  refused(R"({"chunk":"16"})", {"\"chunk\" is \"16\"", "an integer: a multiple of 16 from 16 to 256"});
   refused(R"({"chunk":16.0})", {"\"chunk\" is 16.0", "an integer"});
   refused(R"({"chunk":17})", {"\"chunk\" is 17", "a multiple of 16"});
   refused(R"({"chunk":0})", {"\"chunk\" is 0", "from 16"});
-  refused(R"({"chunk":4294967312})", {"\"chunk\" is 4294967312", "to 2147483647"});
+  refused(R"({"chunk":4294967312})", {"\"chunk\" is 4294967312", "to 256"});
   refused(R"({"save_every":-16})", {"\"save_every\" is -16"});
   refused(R"({"chunk":32,"save_every":48})", {"\"save_every\" is 48", "a multiple of the chunk, 32"});
-  refused(R"({"segments":0})", {"\"segments\" is 0", "from 1 to 256"});
+  refused(R"({"segments":0})", {"\"segments\" is 0", "an integer: 1 to 256"});
   refused(R"({"segments":257})", {"\"segments\" is 257"});
-  refused(R"({"teams":16})", {"\"teams\" is 16", "from 1 to 15"});
-  refused(R"({"rounds":3})", {"\"rounds\" is 3", "from 1 to 2"});
+  refused(R"({"teams":16})", {"\"teams\" is 16", "1 to 15"});
+  refused(R"({"rounds":3})", {"\"rounds\" is 3", "1 or 2"});
   refused(R"({"cluster":3})", {"\"cluster\" is 3", "1, 2, 4 or 8"});
   refused(R"({"scales":"never"})", {"\"scales\" is \"never\"", "always or guarded"});
-  refused(R"({"backward_teams":0})", {"\"backward_teams\" is 0", "from 1 to 15"});
+  refused(R"({"backward_teams":0})", {"\"backward_teams\" is 0", "1 to 15"});
   refused(R"({"mma":"f64"})", {"\"mma\" is \"f64\"", "f16 or bf16 or f32"});
   refused(R"({"mma":16})", {"\"mma\" is 16", "a string"});
   refused(R"({"saved":""})", {"\"saved\" is \"\"", "f16 or bf16 or f32"});
-  refused(R"({"blocks":33})", {"\"blocks\" is 33", "from 1 to 32"});
+  refused(R"({"blocks":33})", {"\"blocks\" is 33", "1 to 32"});
+  refused(R"({"cluster":2,"scales":"guarded"})",
+          {"\"scales\" is \"guarded\"", "\"always\" beside a \"cluster\"", "wkvc tune --revalidate"});
   refused(R"({"blocks":true})", {"\"blocks\" is true"});
 }
 

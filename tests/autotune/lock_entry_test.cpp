@@ -97,7 +97,7 @@ TEST(LockEntries, RefuseSettingsThatContradictWhatTheyAreOf) {
   object["accuracy"] = "bf16";
   EXPECT_NO_THROW(entry_from(object, "entry 3"));
   object["pass"] = "forward";
-  expect_error([&] { entry_from(object, "entry 3"); }, {"neither \"save_every\" nor \"saved\""});
+  expect_error([&] { entry_from(object, "entry 3"); }, {"no \"save_every\" in a forward pass"});
 }
 
 TEST(LockEntries, ErrorsOfNullAreRefused) {

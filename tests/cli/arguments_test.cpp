@@ -44,10 +44,10 @@ TEST_F(Mistakes, Options) {
 }
 
 TEST_F(Mistakes, Dtypes) {
-  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--io", "f64"}, "bf16, f16, f32");
+  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--io", "f64"}, "f16 or bf16 or f32");
   expect_mistake({"check", "rwkv7", "--io", ""}, "--io");
   expect_mistake({"check", "rwkv7", "--io", "BF16"}, "BF16");
-  expect_mistake({"check", "rwkv7", "--mma", "int8"}, "f16, bf16, f32");
+  expect_mistake({"check", "rwkv7", "--mma", "int8"}, "f16 or bf16 or f32");
   expect_mistake({"check", "rwkv7", "--state", "bf16"}, "f32");
 }
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "codegen/config.h"
 #include "codegen/rec/Gradient.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
@@ -18,23 +17,7 @@
 namespace wkvc {
 namespace {
 
-TEST(Options, Values) {
-  EXPECT_EQ(parse_sram("232448"), 232448);
-  EXPECT_EQ(parse_sram("227KiB"), 232448);
-  EXPECT_EQ(parse_sram("100 KB"), 100000);
-  EXPECT_EQ(parse_sram("1B"), 1);
-  EXPECT_EQ(parse_chunk("auto"), 0);
-  EXPECT_EQ(parse_chunk("32"), 32);
-  Config config;
-  parse_head("64,128", config);
-  EXPECT_EQ(config.key_dim, 64);
-  EXPECT_EQ(config.value_dim, 128);
-  parse_blocks("3", config);
-  EXPECT_EQ(config.blocks, 3);
-  EXPECT_EQ(config.backward_blocks, 3);
-  parse_blocks("auto,2", config);
-  EXPECT_EQ(config.blocks, 0);
-  EXPECT_EQ(config.backward_blocks, 2);
+TEST(Options, Shapes) {
   const LaunchSize size = parse_shape("8,4096,64");
   EXPECT_EQ(size.batches, 8);
   EXPECT_EQ(size.tokens, 4096);
@@ -225,101 +208,6 @@ TEST(Comparison, GradientsOfParameters) {
   EXPECT_EQ(errors[0].tensor, "du");
   EXPECT_LT(errors[0].error, 1e-7);
   EXPECT_EQ(errors[0].bound, 2e-5);
-}
-
-TEST(Options, OfTheBackwardPass) {
-  EXPECT_EQ(parse_save_every("auto"), 0);
-  EXPECT_THROW(parse_save_every("0"), UserError);
-  EXPECT_EQ(parse_save_every("128"), 128);
-  EXPECT_EQ(parse_gradients("all"), std::vector<std::string>{});
-  EXPECT_EQ(parse_gradients("r,w"), (std::vector<std::string>{"r", "w"}));
-  ConfigOptions options;
-  EXPECT_EQ(options.parse().pass, "forward");
-  options.pass = "both";
-  options.saved = "bf16";
-  options.save_every = "32";
-  options.gradients = "k";
-  const Config config = options.parse();
-  EXPECT_EQ(config.pass, "both");
-  EXPECT_EQ(config.saved, "bf16");
-  EXPECT_EQ(config.save_every, 32);
-  EXPECT_EQ(config.gradients, std::vector<std::string>{"k"});
-  EXPECT_EQ(settled_options(options.parse(), Stage::chunk), std::vector<std::string>{});
-  EXPECT_EQ(settled_options(options.parse(), Stage::cuda),
-            (std::vector<std::string>{"--save-every", "--saved", "--grad"}));
-}
-
-TEST(Options, OfTeams) {
-  Config config;
-  auto parsed = [&](const char* text) {
-    parse_teams(text, config);
-    return std::pair(config.teams, config.backward_teams);
-  };
-  EXPECT_EQ(parsed("auto"), std::pair(0, 0));
-  EXPECT_EQ(parsed("4"), std::pair(4, 0));
-  EXPECT_EQ(parsed("1,2"), std::pair(1, 2));
-  for (const char* wrong : {"0", "-1", "16", "2.0", "", "many", "2,", "1,2,3"})
-    EXPECT_THROW(parsed(wrong), UserError) << wrong;
-  ConfigOptions options;
-  options.teams = "2";
-  EXPECT_EQ(options.parse().teams, 2);
-  EXPECT_EQ(settled_options(options.parse(), Stage::warp), std::vector<std::string>{"--teams"});
-}
-
-TEST(Options, OfRounds) {
-  ConfigOptions options;
-  options.teams = "2";
-  for (const char* wrong : {"0", "-1", "3", "2.0", "", "2,2"}) {
-    options.rounds = wrong;
-    EXPECT_THROW(options.parse(), UserError) << wrong;
-  }
-  options.rounds = "2";
-  EXPECT_EQ(options.parse().rounds, 2);
-  EXPECT_EQ(settled_options(options.parse(), Stage::warp), (std::vector<std::string>{"--teams", "--rounds"}));
-  options.rounds = "auto";
-  EXPECT_EQ(options.parse().rounds, 0);
-}
-
-TEST(Options, OfScales) {
-  ConfigOptions options;
-  for (const char* wrong : {"", "never", "Always"}) {
-    options.scales = wrong;
-    EXPECT_THROW(options.parse(), UserError) << wrong;
-  }
-  options.scales = "guarded";
-  EXPECT_EQ(options.parse().scales, "guarded");
-  EXPECT_EQ(settled_options(options.parse(), Stage::warp), std::vector<std::string>{"--scales"});
-  EXPECT_EQ(settled_options(options.parse(), Stage::chunk), std::vector<std::string>{});
-}
-
-TEST(Options, OfClusters) {
-  ConfigOptions options;
-  options.teams = options.rounds = "2";
-  for (const char* wrong : {"0", "-1", "3", "9", "2.0", "", "2,2"}) {
-    options.cluster = wrong;
-    EXPECT_THROW(options.parse(), UserError) << wrong;
-  }
-  options.cluster = "2";
-  EXPECT_EQ(options.parse().cluster, 2);
-  options.cluster = "auto";
-  EXPECT_EQ(options.parse().cluster, 0);
-}
-
-TEST(Options, OfSegments) {
-  Config config;
-  const auto parsed = [&](const std::string& text) {
-    parse_segments(text, config);
-    return std::pair(config.segments, config.backward_segments);
-  };
-  EXPECT_EQ(parsed("auto"), std::pair(0, 0));
-  EXPECT_EQ(parsed("16"), std::pair(16, 0));
-  EXPECT_EQ(parsed("1,4"), std::pair(1, 4));
-  for (const char* wrong : {"0", "-1", "257", "4.0", "", "many", "4,0", "1,2,3"})
-    EXPECT_THROW(parse_segments(wrong, config), UserError) << wrong;
-  ConfigOptions options;
-  options.segments = "4";
-  EXPECT_EQ(options.parse().segments, 4);
-  EXPECT_EQ(settled_options(options.parse(), Stage::warp), std::vector<std::string>{"--segments"});
 }
 
 TEST(Report, TablesAndNesting) {

@@ -94,11 +94,11 @@ TEST(Language, ScalarsGoWithVectors) {
 
 TEST(Language, MatricesAreScaled) {
   const std::string text =
-      text_with([](Recurrence&, const Values& at) { return dot(0.5f * at.S - at.S * at.g, at.k, bf16x3); });
+      text_with([](Recurrence&, const Values& at) { return dot(0.5f * at.S - at.S * at.g, at.k, f32); });
   expect_contains(text, "rec.constant 5.000000e-01 dim 1 : tensor<1xf32>");
   expect_contains(text, "rec.scale %g, %S : tensor<32x64xf32>");
   expect_contains(text, "rec.sub");
-  expect_contains(text, "compute \"bf16x3\"");
+  expect_contains(text, "compute \"f32\"");
 }
 
 TEST(Language, VectorsContractToScalars) {

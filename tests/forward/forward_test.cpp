@@ -429,14 +429,6 @@ TEST_P(Forward, GuardedDtypesAndHeads) {
     }
 }
 
-// Clusters have no guard; what is asked for holds all the same.
-TEST_P(Forward, GuardedClusters) {
-  Config config = config_of("f16", "bf16", 64, 64);
-  config.teams = config.rounds = config.cluster = 2;
-  config.scales = "guarded";
-  check(rwkv7(), config, {2, 65, 2});
-}
-
 // Each part of the guard keeps something wrong from coming out.
 TEST_P(Forward, NoPartOfTheGuardIsIdle) {
   Config config = guarded_configs()[1];

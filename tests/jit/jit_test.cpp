@@ -46,6 +46,16 @@ TEST(Jit, TellsConfigurationsApart) {
   EXPECT_TRUE(training->has(Direction::backward));
 }
 
+// Both keep an operator, in memory, and a text, on disk, by the configuration.
+TEST(Jit, TellsScalesApart) {
+  const auto prepared = [](const char* scales) {
+    return prepare(leaky(), {.mma = "f16", .scales = scales}, {.target = Target::host});
+  };
+  const auto always = prepared("always"), guarded = prepared("guarded");
+  EXPECT_NE(always, guarded);
+  EXPECT_LT(always->workspace_bytes({1, 16, 1}), guarded->workspace_bytes({1, 16, 1}));  // with what was refused
+}
+
 TEST(Jit, RefusesConfigurationsThatAreNone) {
   const auto refused = [](Config config, const std::vector<std::string>& parts) {
     expect_error([&] { prepare("rwkv7", config, {.target = Target::host}); }, parts);

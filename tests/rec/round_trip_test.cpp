@@ -33,9 +33,9 @@ TEST(RoundTrip, EveryOperation) {
   %1 = rec.broadcast %g dim V : tensor<32xf32>
   %2 = rec.diag_mul %S, %x : tensor<32x64xf32>, tensor<64xf32>
   %3 = rec.dot %S, %k : tensor<32x64xf32>, tensor<64xbf16> -> tensor<32xf32>
-  %4 = rec.dot %k, %x compute "tf32" : tensor<64xbf16>, tensor<64xf32> -> tensor<1xf32>
+  %4 = rec.dot %k, %x compute "f16" : tensor<64xbf16>, tensor<64xf32> -> tensor<1xf32>
   %5 = rec.outer %v, %k : tensor<32xbf16>, tensor<64xbf16> -> tensor<32x64xf32>
-  %6 = rec.outer %y, %k compute "bf16x3" : tensor<32xf32>, tensor<64xbf16> -> tensor<32x64xf32>
+  %6 = rec.outer %y, %k compute "bf16" : tensor<32xf32>, tensor<64xbf16> -> tensor<32x64xf32>
   %7 = rec.add %5, %6 : tensor<32x64xf32>
   %8 = rec.sub %5, %6 : tensor<32x64xf32>
   %9 = rec.assume %x in [-1.0, 0.0] : tensor<64xf32>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "autotune/config_json.h"
+#include "codegen/config/config.h"
 #include "dsl/builtin.h"
 #include "dsl/wkvc.h"
 #include "runtime/hash.h"
@@ -55,6 +56,34 @@ TEST(Settings, AreThoseOfTheNearestShape) {
   EXPECT_THAT(settings.because, HasSubstr("8,4096,64"));
 }
 
+TEST(Settings, AreEveryFieldThatIsTuned) {
+  const Config all{.chunk = 16,
+                   .blocks = 4,
+                   .backward_blocks = 2,
+                   .teams = 2,
+                   .backward_teams = 1,
+                   .rounds = 2,
+                   .cluster = 2,
+                   .segments = 1,
+                   .backward_segments = 4,
+                   .save_every = 32,
+                   .saved = "f16",
+                   .scales = "always",
+                   .backward_scales = "guarded"};
+  for_each_field([&](const ConfigOption& option, const ConfigField& field) {
+    EXPECT_EQ(is_set(field, all), option.recorded == Recorded::tuned) << field.name;
+  });
+  const auto lockfile = tuned_for(all, {8, 4096, 64});
+  const Settings settings = settle(training, source_of(training), {8, 4096, 64}, h200, lockfile);
+  EXPECT_EQ(config_text(settings.config), config_text(all));
+  for_each_field([&](const ConfigOption& option, const ConfigField& field) {
+    if (option.recorded != Recorded::tuned) return;
+    Config given = training;
+    copy_field(field, all, given);
+    EXPECT_EQ(config_key(settle(given, source_of(training), {8, 4096, 64}, h200, lockfile).config), config_key(given));
+  });
+}
+
 TEST(Settings, LeaveAloneWhatIsGiven) {
   Config given = training;
   given.save_every = 64;
@@ -98,6 +127,9 @@ TEST(Settings, ShippedOnesAreWhole) {
   for (const LockEntry& entry : shipped_lockfile().entries()) {
     EXPECT_TRUE(within_bounds(entry.errors)) << subject_text(entry);
     EXPECT_GE(entry.evidence.candidates, 2) << subject_text(entry);
+    Config config = entry.config;
+    config.pass = entry.shape_class.pass;
+    EXPECT_NO_THROW(check_config(config)) << subject_text(entry);
   }
 }
 

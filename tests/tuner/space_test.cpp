@@ -9,7 +9,9 @@
 
 #include "autotune/config_json.h"
 #include "autotune/model.h"
+#include "codegen/config/config.h"
 #include "runtime/error.h"
+#include "tests/runtime/expect_error.h"
 
 namespace wkvc {
 namespace {
@@ -84,6 +86,24 @@ TEST(Space, CutsBackwardPassesByThemselves) {
   EXPECT_TRUE(counts.contains({0, 4}) && counts.contains({4, 0}) && counts.contains({2, 8}));
 }
 
+TEST(Space, SaysWhatScalesRun) {
+  for (const char* pass : {"forward", "both"}) {
+    Config config = training;
+    config.pass = pass;
+    std::set<std::string> scales;
+    for (const Config& point : search_space(config, {.sizes = {{1, 4096, 64}}})) {
+      EXPECT_NO_THROW(check_fields(point));
+      scales.insert(fmt::format("{}: {}, {}", point.cluster, point.scales, completed(point).backward_scales));
+    }
+    const std::string backward = config.pass == "both" ? "guarded" : "always";
+    EXPECT_EQ(scales, (std::set<std::string>{"1: guarded, guarded", "2: always, " + backward}));
+    config.scales = "guarded";
+    for (const Config& point : search_space(config, {.sizes = {{1, 4096, 64}}})) EXPECT_EQ(point.cluster, 1);
+    config.cluster = 2;
+    expect_error([&] { search_space(config, {}); }, {"--scales guarded", "no guard"});
+  }
+}
+
 TEST(Space, HasClustersGiven) {
   Config config = training;
   config.cluster = 2;
@@ -121,6 +141,8 @@ TEST(Space, LeavesAloneWhatIsSettled) {
   ASSERT_EQ(space.size(), 1U);
   EXPECT_EQ(config_text(space.front()), config_text(config));
   config.pass = "forward";
+  config.backward_blocks = config.backward_teams = config.save_every = 0;
+  config.saved = "";
   EXPECT_EQ(search_space(config, {}).size(), 1U);
 }
 

@@ -73,14 +73,4 @@ struct Block : BlockBase {
   WKVC_INLINE Mbarrier mbarrier(int offset) const { return {reinterpret_cast<u64*>(memory + offset)}; }
 };
 
-// Moves registers between warp groups of four: all four warps call the same.
-template <int Registers>
-WKVC_INLINE void increase_registers() {
-  ptx::setmaxnreg_inc<Registers>();
-}
-template <int Registers>
-WKVC_INLINE void decrease_registers() {
-  ptx::setmaxnreg_dec<Registers>();
-}
-
 }  // namespace wkvc

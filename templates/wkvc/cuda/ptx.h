@@ -332,13 +332,4 @@ WKVC_INLINE bool mbarrier_try_wait(u64* word, int parity) {
   return done != 0;
 }
 
-template <int Registers>
-WKVC_INLINE void setmaxnreg_inc() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
-}
-template <int Registers>
-WKVC_INLINE void setmaxnreg_dec() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
-}
-
 }  // namespace wkvc::ptx

@@ -113,10 +113,4 @@ struct Block : BlockBase {
   }
 };
 
-// A thread has the registers it has.
-template <int Registers>
-void increase_registers() {}
-template <int Registers>
-void decrease_registers() {}
-
 }  // namespace wkvc

@@ -18,12 +18,7 @@ WKVC_KERNEL(ring, 2, 8, 1) {
   }
   block.barrier();
   const int chunks = static_cast<int>(args.tokens / 16);
-  const bool produces = block.warp < 4;  // warps 2, 3, 6 and 7 only keep the register groups whole
-  if (produces) {
-    decrease_registers<96>();
-  } else {
-    increase_registers<160>();
-  }
+  const bool produces = block.warp < 4;
   const int column = 16 * (block.warp % 4);
   auto sum = zeros<16, 16>();
   for (int c = 0; c < chunks && block.warp % 4 < 2; ++c) {

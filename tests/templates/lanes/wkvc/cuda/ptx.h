@@ -317,9 +317,5 @@ inline bool mbarrier_try_wait(u64* word, int parity) {
   if (!passed) Machine::current().yield();
   return passed;
 }
-template <int Registers>
-void setmaxnreg_inc() {}
-template <int Registers>
-void setmaxnreg_dec() {}
 
 }  // namespace wkvc::ptx

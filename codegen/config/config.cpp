@@ -1,0 +1,124 @@
+#include "codegen/config/config.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <concepts>
+
+#include "runtime/error.h"
+
+namespace wkvc {
+
+namespace {
+
+void check_value(const ConfigOption& option, std::integral auto value) {
+  if (value == 0 || std::get<Numbers>(option.values).hold(value)) return;
+  user_error("{} {}: expected {}, or 0 for the compiler's choice", option.spelling, value,
+             std::get<Numbers>(option.values).expected);
+}
+
+void check_value(const ConfigOption& option, const std::string& value) {
+  const Words& words = std::get<Words>(option.values);
+  if (std::ranges::find(words.known, value) != words.known.end()) return;
+  user_error("{} '{}': expected {}", option.spelling, value, fmt::join(words.known, " or "));
+}
+
+void check_value(const ConfigOption& option, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (name.empty() || name.find(',') != std::string::npos)
+      user_error("{} '{}': expected names such as r,w,k", option.spelling, name);
+    if (std::ranges::count(names, name) > 1) user_error("{}: '{}' is named twice", option.spelling, name);
+  }
+}
+
+void check_value(const ConfigOption& option, const ConfigField& field, const Config& config) {
+  if (!is_set(field, config)) return;
+  std::visit([&](auto member) { check_value(option, config.*member); }, field.member);
+}
+
+// Blocks of a cluster can't refuse together what f16 does not hold.
+void check_guard(const Config& config) {
+  if (config.cluster <= 1 || config.scales != "guarded") return;
+  user_error("--scales guarded, --cluster {}: the blocks of a cluster have no guard: give --scales {}, or --cluster 1",
+             config.cluster, config.pass == "forward" ? "always" : "always,guarded");
+}
+
+void check_distance(const Config& config) {
+  if (config.chunk == 0 || config.save_every % config.chunk == 0) return;
+  user_error("--save-every {}: not a multiple of --chunk {}", config.save_every, config.chunk);
+}
+
+void check_rounds(const Config& config) {
+  if (config.rounds > 1 && config.teams < 2)
+    user_error("--rounds {}: rounds are of a chunk for each of several teams: give --teams, too, such as --teams 2",
+               config.rounds);
+  if (config.cluster > 1 && config.rounds < 2)
+    user_error("--cluster {}: blocks share what teams prepare a round ahead: give --rounds 2 and --teams, too",
+               config.cluster);
+}
+
+// A kernel of single tokens has a schedule of its own.
+void check_single_tokens(const Config& config) {
+  if (config.chunk != 1) return;
+  if (config.pass != "forward")
+    user_error("--chunk 1: kernels of single tokens have no backward pass yet; leave --chunk out for --pass {}",
+               config.pass);
+  for (const char* spelling : {"--segments", "--teams", "--rounds", "--cluster", "--scales"}) {
+    const std::string given = text_of(config_option(spelling).field, config);
+    if (!given.empty() && given != "1")
+      user_error("--chunk 1 with {0}: {0} belongs to kernels of chunks; leave one of the two options out", spelling);
+  }
+}
+
+// A backward pass alone has no kernel for an N, which must not pass for M.
+void check_second(const ConfigOption& option, const Config& config) {
+  if (config.pass != "backward" || option.of != OfKernels::each || option.follows) return;
+  const std::string first = text_of(option.field, config);
+  if (first.empty() || first == "1" || is_set(*option.second, config)) return;
+  user_error("{0} {1}: --pass backward has no forward kernel: give --pass both, or {0} auto,{1} for the backward one",
+             option.spelling, first);
+}
+
+}  // namespace
+
+void expect_pass(const ConfigOption& option, const std::string& pass, bool given, bool second_given) {
+  if (pass == "forward" && (option.of == OfKernels::each ? second_given : option.of == OfKernels::backward && given))
+    user_error("{}{} is an option of the backward pass: give --pass backward or --pass both, too", option.spelling,
+               option.of == OfKernels::each ? " N,M" : "");
+  if (pass == "backward" && option.of == OfKernels::forward && given)
+    user_error("{} is an option of the forward kernel, which --pass backward has none of: give --pass both",
+               option.spelling);
+}
+
+void check_fields(const Config& config) {
+  for_each_field([&](const auto& option, const auto& field) { check_value(option, field, config); });
+  for (const ConfigOption& option : config_options())
+    expect_pass(option, config.pass, is_set(option.field, config), option.second && is_set(*option.second, config));
+  check_distance(config);
+  check_guard(config);
+}
+
+void check_config(const Config& config) {
+  check_fields(config);
+  for (const ConfigOption& option : config_options()) check_second(option, config);
+  check_rounds(config);
+  check_single_tokens(config);
+}
+
+Config completed(Config config) {
+  for (const ConfigOption& option : config_options()) {
+    if (!option.follows || is_set(*option.second, config)) continue;
+    std::visit([&](auto from) { config.*std::get<decltype(from)>(option.second->member) = config.*from; },
+               option.field.member);
+  }
+  return config;
+}
+
+std::vector<std::string> settled_options(const Config& config, Stage stage) {
+  std::vector<std::string> names;
+  for (const ConfigOption& option : config_options())
+    if (option.settled && stage >= *option.settled && is_set(option, config)) names.emplace_back(option.spelling);
+  return names;
+}
+
+}  // namespace wkvc

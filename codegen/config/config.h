@@ -1,0 +1,29 @@
+// What can be said of a configuration by itself. Messages call its fields by the options of the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/config/fields.h"
+
+namespace wkvc {
+
+inline constexpr int max_blocks = 32;  // that a multiprocessor of sm_90 holds
+
+// Throws UserError where the pass has no kernel that an option, or its M, says something of.
+void expect_pass(const ConfigOption& option, const std::string& pass, bool given, bool second_given);
+
+// Throws UserError for a field's value that its option does not take, and for fields that exclude each other. Fields
+// that are not set may be set later.
+void check_fields(const Config& config);
+
+// Throws UserError for a configuration that no kernel can have. Recurrences have further limits, which lowering tells.
+void check_config(const Config& config);
+
+// The configuration with N for every M that follows N.
+Config completed(Config config);
+
+// The options among those set that a text of this stage has settled already: "--head".
+std::vector<std::string> settled_options(const Config& config, Stage stage);
+
+}  // namespace wkvc

@@ -1,0 +1,257 @@
+#include "codegen/config/fields.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "codegen/config/config.h"
+#include "codegen/rec/Limits.h"
+#include "runtime/error.h"
+
+namespace wkvc {
+namespace {
+
+constexpr std::array<std::string_view, 3> dtypes{"f16", "bf16", "f32"};
+constexpr std::array<std::string_view, 1> state_dtypes{"f32"}, arches{"sm_90a"};
+constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
+constexpr std::array<std::string_view, 2> scales{"always", "guarded"};
+
+constexpr Numbers extents{rec::is_extent, rec::extents_text};
+constexpr Numbers steps{[](std::int64_t value) { return value == 1 || rec::is_extent(value); },
+                        "1 or a multiple of 16 up to 256"};
+constexpr Numbers distances{
+    [](std::int64_t value) { return value >= 16 && value % 16 == 0 && value <= rec::max_save_every; },
+    "a multiple of 16 from 16 to 1048576"};
+constexpr Numbers segment_counts{rec::is_segment_count, rec::segment_counts_text};
+constexpr Numbers team_counts{[](std::int64_t value) { return value >= 1 && value <= rec::max_teams; }, "1 to 15"};
+constexpr Numbers round_counts{[](std::int64_t value) { return value >= 1 && value <= rec::max_rounds; }, "1 or 2"};
+constexpr Numbers cluster_sizes{rec::is_cluster, rec::clusters_text};
+constexpr Numbers block_counts{[](std::int64_t value) { return value >= 1 && value <= max_blocks; }, "1 to 32"};
+constexpr Numbers sram_budgets{rec::is_sram_budget, rec::sram_budgets_text};
+
+constexpr const char* as_declared = "as the recurrence declares";
+
+constexpr std::array<ConfigOption, 17> table{{
+    {.spelling = "--head",
+     .syntax = "K[,V]",
+     .field = {"key_dim", &Config::key_dim},
+     .second = ConfigField{"value_dim", &Config::value_dim},
+     .values = extents,
+     .otherwise = as_declared,
+     .meaning = "keys and values of a head; V is K where V is left out",
+     .settled = Stage::rec},
+    {.spelling = "--io",
+     .syntax = "DTYPE",
+     .field = {"io", &Config::io},
+     .values = Words{dtypes},
+     .otherwise = as_declared,
+     .meaning = "storage of inputs and outputs",
+     .settled = Stage::rec},
+    {.spelling = "--mma",
+     .syntax = "DTYPE",
+     .field = {"mma", &Config::mma},
+     .values = Words{dtypes},
+     .otherwise = as_declared,
+     .meaning = "operands of contractions; accumulators are f32",
+     .settled = Stage::chunk,
+     .recorded = Recorded::shown},
+    {.spelling = "--state",
+     .syntax = "DTYPE",
+     .field = {"state", &Config::state},
+     .values = Words{state_dtypes},
+     .otherwise = "`f32`",
+     .meaning = "storage of the state",
+     .settled = Stage::rec},
+    {.spelling = "--pass",
+     .syntax = "PASS",
+     .field = {"pass", &Config::pass},
+     .values = Words{passes},
+     .otherwise = "`forward`",
+     .meaning = "the forward pass, the backward pass (gradients), or both"},
+    {.spelling = "--chunk",
+     .syntax = "N",
+     .field = {"chunk", &Config::chunk},
+     .values = steps,
+     .automatic = true,
+     .otherwise = "16",
+     .meaning = "tokens a step; 1: a forward kernel of single tokens, exact in f32, for decoding",
+     .settled = Stage::chunk,
+     .recorded = Recorded::tuned},
+    {.spelling = "--save-every",
+     .syntax = "N",
+     .field = {"save_every", &Config::save_every},
+     .values = distances,
+     .automatic = true,
+     .otherwise = "64; M chunks with M teams",
+     .meaning = "tokens between saved states, a multiple of the chunk",
+     .settled = Stage::warp,
+     .of = OfKernels::backward,
+     .recorded = Recorded::tuned},
+    {.spelling = "--saved",
+     .syntax = "DTYPE",
+     .field = {"saved", &Config::saved},
+     .values = Words{dtypes},
+     .otherwise = "`f32`",
+     .meaning = "storage of saved states; with `f16` and teams also of the inverses that are kept",
+     .settled = Stage::warp,
+     .of = OfKernels::backward,
+     .recorded = Recorded::tuned},
+    {.spelling = "--grad",
+     .syntax = "NAMES",
+     .field = {"gradients", &Config::gradients},
+     .values = InputNames{},
+     .otherwise = "`all`",
+     .meaning = "inputs to differentiate by",
+     .settled = Stage::warp,
+     .of = OfKernels::backward},
+    {.spelling = "--segments",
+     .syntax = "N[,M]",
+     .field = {"segments", &Config::segments},
+     .second = ConfigField{"backward_segments", &Config::backward_segments},
+     .values = segment_counts,
+     .automatic = true,
+     .otherwise = "1",
+     .meaning = "parts of a sequence that run side by side, for few heads, which leave the GPU idle",
+     .settled = Stage::warp,
+     .of = OfKernels::each,
+     .follows = true,
+     .recorded = Recorded::tuned},
+    {.spelling = "--teams",
+     .syntax = "N[,M]",
+     .field = {"teams", &Config::teams},
+     .second = ConfigField{"backward_teams", &Config::backward_teams},
+     .values = team_counts,
+     .automatic = true,
+     .otherwise = "1",
+     .meaning =
+         "teams of warps, each of which prepares a chunk. N divides the warps of the forward kernel, one for 16 "
+         "values; with `--rounds 2` any N does. A state is saved every M chunks, or every 2M with guarded scales",
+     .settled = Stage::warp,
+     .of = OfKernels::each,
+     .recorded = Recorded::tuned},
+    {.spelling = "--rounds",
+     .syntax = "N",
+     .field = {"rounds", &Config::rounds},
+     .values = round_counts,
+     .automatic = true,
+     .otherwise = "1",
+     .meaning =
+         "rounds of chunks at once in the forward kernel. With 2 the teams have warps of their own, which prepare "
+         "chunks ahead of the warps that take the state through them: for few heads",
+     .settled = Stage::warp,
+     .of = OfKernels::forward,
+     .recorded = Recorded::tuned},
+    {.spelling = "--cluster",
+     .syntax = "N",
+     .field = {"cluster", &Config::cluster},
+     .values = cluster_sizes,
+     .automatic = true,
+     .otherwise = "1",
+     .meaning = "blocks that share the state of a head and the work of its teams in the forward kernel, with `--rounds "
+                "2` and without guarded scales: for few heads",
+     .settled = Stage::warp,
+     .of = OfKernels::forward,
+     .recorded = Recorded::tuned},
+    {.spelling = "--scales",
+     .syntax = "N[,M]",
+     .field = {"scales", &Config::scales},
+     .second = ConfigField{"backward_scales", &Config::backward_scales},
+     .values = Words{scales},
+     .automatic = true,
+     .otherwise = "`always`; with a shape as tuned, else `guarded` from 256 tokens on",
+     .meaning =
+         "`always`: every f16 operand has a scale. `guarded`: a kernel without scales comes first, a sixth faster, and "
+         "blocks whose numbers do not fit f16 run again with scales",
+     .settled = Stage::warp,
+     .of = OfKernels::each,
+     .follows = true,
+     .recorded = Recorded::tuned},
+    {.spelling = "--blocks",
+     .syntax = "N[,M]",
+     .field = {"blocks", &Config::blocks},
+     .second = ConfigField{"backward_blocks", &Config::backward_blocks},
+     .values = block_counts,
+     .automatic = true,
+     .otherwise = "a guess",
+     .meaning = "blocks that a multiprocessor is to hold at once, which bounds registers",
+     .settled = Stage::warp,
+     .of = OfKernels::each,
+     .recorded = Recorded::tuned},
+    {.spelling = "--sram",
+     .syntax = "BYTES",
+     .field = {"sram", &Config::sram},
+     .values = sram_budgets,
+     .otherwise = as_declared,
+     .meaning = "shared memory that a block may use, in bytes or with a unit, `227KiB`",
+     .settled = Stage::warp},
+    {.spelling = "--arch",
+     .syntax = "ARCH",
+     .field = {"arch", &Config::arch},
+     .values = Words{arches},
+     .otherwise = "`sm_90a`",
+     .meaning = "the architecture that kernels are compiled for"},
+}};
+
+std::string text_of(int value) { return value == 0 ? "" : fmt::format("{}", value); }
+std::string text_of(std::int64_t value) { return value == 0 ? "" : fmt::format("{}", value); }
+std::string text_of(const std::string& value) { return value; }
+std::string text_of(const std::vector<std::string>& value) { return fmt::format("{}", fmt::join(value, ",")); }
+
+std::string without_auto(const Numbers& numbers, std::string_view) { return std::string(numbers.expected); }
+std::string without_auto(const Words& words, std::string_view quote) {
+  std::string text;
+  for (const std::string_view word : words.known)
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " or ", quote, word, quote);
+  return text;
+}
+std::string without_auto(const InputNames&, std::string_view quote) {
+  return fmt::format("names such as {0}r,w,k{0}, or {0}all{0}", quote);
+}
+
+}  // namespace
+
+std::span<const ConfigOption> config_options() { return table; }
+
+const ConfigOption& config_option(std::string_view spelling) {
+  const auto* const found = std::ranges::find(table, spelling, &ConfigOption::spelling);
+  if (found == table.end()) internal_error("'{}' is no option of a configuration", spelling);
+  return *found;
+}
+
+bool is_of_backward(const ConfigOption& option, const ConfigField& field) {
+  return option.of == OfKernels::backward || (option.of == OfKernels::each && &field == &*option.second);
+}
+
+std::string text_of(const ConfigField& field, const Config& config) {
+  return std::visit([&](auto member) { return text_of(config.*member); }, field.member);
+}
+
+bool is_set(const ConfigField& field, const Config& config) {
+  static const Config unset;
+  return std::visit([&](auto member) { return config.*member != unset.*member; }, field.member);
+}
+
+bool is_set(const ConfigOption& option, const Config& config) {
+  return is_set(option.field, config) || (option.second && is_set(*option.second, config));
+}
+
+void copy_field(const ConfigField& field, const Config& from, Config& to) {
+  std::visit([&](auto member) { to.*member = from.*member; }, field.member);
+}
+
+std::string values_text(const ConfigOption& option, std::string_view quote) {
+  const std::string text = std::visit([&](const auto& values) { return without_auto(values, quote); }, option.values);
+  return option.automatic ? fmt::format("{}, or {}auto{}", text, quote, quote) : text;
+}
+
+std::string config_key(const Config& config) {
+  std::string key;
+  for_each_field([&](const ConfigOption&, const ConfigField& field) {
+    if (is_set(field, config))
+      key += fmt::format("{}{} {}", key.empty() ? "" : ", ", field.name, text_of(field, config));
+  });
+  return key;
+}
+
+}  // namespace wkvc

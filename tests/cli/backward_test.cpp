@@ -142,14 +142,15 @@ TEST_F(Backward, Mistakes) {
   check_mistake({"--source", both, "--input", without}, "no tensor 'do', the gradient of 'o'");
   check_mistake({"--source", alone, "--pass", "backward"}, "the backward pass alone");
   check_mistake({"--source", naive_kernel, "--pass", "backward"}, "no backward pass");
-  check_mistake({"--source", both, "--grad", "r"}, "--pass backward or --pass both");
+  check_mistake({"--source", naive_kernel, "--grad", "r"}, "--pass backward or --pass both");
+  check_mistake({"--source", both, "--grad", "x"}, "'rwkv7' has no input 'x'");  // the text says the pass
   check_mistake({"--source", both, "--pass", "both", "--saved", "f32"}, "settled --saved");
   check_mistake({"--source", both, "--pass", "both", "--grad", "x"}, "'rwkv7' has no input 'x'; it has r, w, k");
   expect_mistake({"explain", "--source", both, "--pass", "both", "--grad", "r"}, "settled --grad");
-  check_mistake({"rwkv7", "--pass", "sideways"}, "forward, backward, both");
+  check_mistake({"rwkv7", "--pass", "sideways"}, "forward or backward or both");
   check_mistake({"rwkv7", "--save-every", "64"}, "--save-every is an option of the backward pass");
   check_mistake({"rwkv7", "--saved", "bf16"}, "--saved is an option of the backward pass");
-  check_mistake({"rwkv7", "--pass", "both", "--saved", "f64"}, "f32, bf16, f16");
+  check_mistake({"rwkv7", "--pass", "both", "--saved", "f64"}, "f16 or bf16 or f32");
   check_mistake({"rwkv7", "--pass", "both", "--save-every", "63"}, "--save-every");
   check_mistake({"rwkv7", "--pass", "both", "--save-every", "48", "--chunk", "32"}, "not a multiple of --chunk 32");
   check_mistake({"rwkv7", "--pass", "both", "--grad", "r,,w"}, "--grad r,,w");

@@ -1,9 +1,6 @@
 // Without any one of its barriers and waits a kernel computes something else, or races.
-#include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
 #include <set>
 
 #include "dsl/builtin.h"
@@ -27,13 +24,6 @@ void PrintTo(const Case& kernel, std::ostream* out) { *out << kernel.name; }
 
 class DeletedSync : public testing::TestWithParam<Case> {};
 
-// Whether these lines run only once a block has refused something, which the inputs give no reason for.
-bool is_left_out(const std::string& text, const Mutant& mutant) {
-  const auto at = static_cast<std::size_t>(std::ranges::mismatch(text, mutant.text).in1 - text.begin());
-  const std::size_t begin = text.rfind("{\n", at), line = text.rfind('\n', begin);
-  return text.find("guard.leaves_out", line) < begin;
-}
-
 bool is_noticed(const MutantProblem& problem, const Outcome& outcome) {
   return outcome.raced || !fault_of(problem, outcome.results).empty();
 }
@@ -49,7 +39,7 @@ void expect_all_noticed(const MutantProblem& problem, const std::set<std::size_t
   EXPECT_FALSE(outcomes[0].raced);
   for (std::size_t i = 0; i < mutants.size(); ++i) {
     const bool is_spare = spare.contains(i) && mutants[i].name.find("barrier") != std::string::npos;
-    if (is_spare || is_left_out(problem.kernel, mutants[i])) continue;
+    if (is_spare) continue;
     EXPECT_TRUE(is_noticed(problem, outcomes[i + 1])) << mutants[i].name << ", number " << i;
   }
 }
@@ -57,18 +47,6 @@ void expect_all_noticed(const MutantProblem& problem, const std::set<std::size_t
 TEST_P(DeletedSync, IsNoticed) {
   const Config config{.io = GetParam().io, .mma = GetParam().mma};
   expect_all_noticed(GetParam().problem(GetParam().definition(), config), GetParam().spare);
-}
-
-// A kernel without scales of the configurations that wkvc comes with, another one each time. (Those with scales have
-// nothing to do here; WarpText has all of them.)
-TEST(DeletedSync, IsNoticedInShippedKernels) {
-  auto all = shipped_configs();
-  std::erase_if(all, [](const ShippedConfig& shipped) { return shipped.op != "rwkv7"; });
-  const unsigned seed = std::random_device{}();
-  const ShippedConfig& shipped = all[seed % all.size()];
-  const bool backward = shipped.config.pass == "both" && seed / all.size() % 2;
-  SCOPED_TRACE(fmt::format("seed {}: the {} kernel of {}", seed, backward ? "backward" : "forward", shipped.name));
-  expect_all_noticed(shipped_problem(Registry::builtin().find(shipped.op), shipped.config, backward), {});
 }
 
 // No rule outlives the text that it was written for.

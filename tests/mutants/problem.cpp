@@ -84,7 +84,7 @@ double error_of(const MutantProblem& problem, const TensorSpec& spec, const std:
 
 MutantProblem backward_problem_of(const Definition& definition, Config config, std::int64_t tokens) {
   config.pass = "both";
-  if (!config.backward_blocks) config.backward_blocks = 1;  // with room for all copies ahead
+  config.backward_blocks = 1;  // with room for all copies ahead
   if (!config.key_dim) config.key_dim = config.value_dim = 32;
   MutantProblem problem = problem_of(definition, config, {2, tokens, 2}, definition.name + "_backward");
   problem.bound = config.io == "f32" ? 2e-5 : 2e-3;
@@ -146,12 +146,6 @@ MutantProblem again_problem(const Definition& definition, Config config) {
 MutantProblem groups_problem(const Definition& definition, Config config) {
   config.save_every = 64;
   return backward_problem_of(definition, config, 140);
-}
-
-MutantProblem shipped_problem(const Definition& definition, Config config, bool backward) {
-  config.segments = config.backward_segments = 1;
-  if (backward) return backward_problem_of(definition, config, 150);
-  return forward_problem_of(definition, config, {1, 220, 2});
 }
 
 std::string fault_of(const MutantProblem& problem, const TensorMap& results) {

@@ -33,9 +33,6 @@ MutantProblem backward_teams_problem(const Definition& definition, Config config
 MutantProblem again_problem(const Definition& definition, Config config);  // without scales, every other round twice
 MutantProblem groups_problem(const Definition& definition, Config config);
 
-// A kernel of a configuration of any kind, each of whose sequences is one segment.
-MutantProblem shipped_problem(const Definition& definition, Config config, bool backward);
-
 // Why these results are wrong, or nothing when they are within the bound and nothing past the tail was written.
 std::string fault_of(const MutantProblem& problem, const TensorMap& results);
 

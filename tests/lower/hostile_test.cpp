@@ -127,14 +127,15 @@ TEST(Copies, FindMaximaThatAreDeclaredLater) {
 }
 
 TEST(Copies, OfOneKindGoTogether) {
-  const auto expect_refused = [](const std::string& dropped, const std::string& why) {
+  const auto expect_refused = [](const std::string& moved, const std::string& first, const std::string& why) {
     std::string text = stage_text(rwkv7(), Stage::warp);
-    const std::string copy = taken(text, dropped);
-    text.insert(text.find("    warp.barrier"), "    warp.note \"between\"\n" + copy);
+    const std::string line = taken(text, moved);
+    text.insert(text.find(first), line + "    warp.note \"between\"\n");
     expect_contains(user_error_of([&] { lower_to(source_from(text), Stage::cuda, {}); }), why);
   };
-  expect_refused("    warp.publish_max %k_raw", "published together, in a row; that of '");
-  expect_refused("    warp.copy %k_ring", "copied together, in a row; that of '");
+  expect_refused("    warp.publish_max %k_raw", "    warp.publish_max %r_raw",
+                 "published together, in a row; that of '");
+  expect_refused("    warp.copy %k_ring", "    warp.copy %r_ring", "copied together, in a row; that of '");
 }
 
 // An operand that other warps read takes the scale of all warps' rows.

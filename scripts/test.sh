@@ -1,6 +1,18 @@
 #!/usr/bin/env bash
 # Every check of the project: build, format, lint, sanitizers, tests. Exits non-zero when any of them fails.
+#
+#   test.sh         compiles and runs a part of the sweeps' kernels, another part each time; WKVC_TEST_SEED=N, which is
+#                   printed, repeats one
+#   test.sh --all   compiles and runs all of them
 set -euo pipefail
+case "${*-}" in
+  '') export WKVC_TEST_SEED=${WKVC_TEST_SEED:-$RANDOM} WKVC_TEST_ALL= ;;
+  --all) export WKVC_TEST_ALL=1 ;;
+  *)
+    echo "test.sh takes nothing or --all, not: $*" >&2
+    exit 2
+    ;;
+esac
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 cd "$wkvc_root"
 
@@ -39,7 +51,16 @@ step "address and undefined sanitizers" check_sanitized asan
 step "thread sanitizer" check_sanitized tsan
 step "tests" ctest --preset dev --no-tests=error -j "$(nproc)" --output-log build/ctest.log
 
+# Kernels of tests that nobody has asked for lately.
+drop_old_objects() {
+  local objects
+  objects=$(sed -n 's/^WKVC_TEST_OBJECTS:PATH=//p' build/CMakeCache.txt)
+  [ ! -d "$objects" ] || find "$objects" -mindepth 1 -maxdepth 1 -mtime +3 -exec rm -rf {} +
+}
+drop_old_objects
+
 printf '\n'
 printf '%s\n' "${report[@]}"
+[ -n "$WKVC_TEST_ALL" ] || echo "A third of the sweeps' kernels, WKVC_TEST_SEED=$WKVC_TEST_SEED; all with --all"
 grep -E 'tests passed.* out of' build/ctest.log || true
 exit $failed

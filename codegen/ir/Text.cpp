@@ -63,7 +63,8 @@ void restore_name(Value value, SMRange range) {
   llvm::StringRef name(range.Start.getPointer(), range.End.getPointer() - range.Start.getPointer());
   name.consume_front("%");
   bool is_number = name.find_first_not_of("0123456789") == llvm::StringRef::npos;
-  if (!is_number) set_name(value, name);
+  if (!is_number)
+    value.setLoc(NameLoc::get(StringAttr::get(value.getContext(), name), value.getLoc()));  // with its line
 }
 
 // The parser forgets what values were called; its record of definitions still points into the text.

@@ -136,6 +136,7 @@ TEST(WarpText, MovedBuffersAreRefused) {
   // Read in phase 2, behind the barrier before which another warp would overwrite it.
   const std::string moved =
       changed({{"b_out_f16_shared", "offset 32000 live 0 to 0"}, {"scratch", "offset 32000 live 1 to 1"}});
+  expect_contains(moved, "can read: line ");
   expect_contains(moved, "%b_out_f16_shared at bytes 32000 to 34176 (live 0 to 0)");
   expect_contains(moved, "%scratch at bytes 32000 to 32768 (live 1 to 1)");
   expect_contains(changed({{"e_last_shared", "offset 38752 live 0 to 0"}}),

@@ -127,8 +127,8 @@ TEST(WarpText, MovedBuffersAreRefused) {
   const auto changed = [&](std::initializer_list<std::pair<std::string, std::string>> changes) {
     std::string result = text;
     for (const auto& [name, place] : changes) {
-      const std::regex declaration("(%" + name + " = warp\\.\\w+ )offset \\d+( scale \\d+)? live \\d+ to \\d+");
-      result = std::regex_replace(result, declaration, "$1" + place);
+      const std::regex declaration(fmt::format(R"((%{} = warp\.\w+ )offset \d+( scale \d+)? live \d+ to \d+)", name));
+      result = std::regex_replace(result, declaration, fmt::format("$1{}", place));
     }
     EXPECT_NE(result, text);
     return refusal_of(result);

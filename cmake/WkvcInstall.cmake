@@ -6,6 +6,19 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/wkvc)
 set(include_dir ${CMAKE_INSTALL_INCLUDEDIR}/wkvc)
 
+# Before the first file is copied: after a build of some targets nothing is installed, rather than a part.
+set(installed wkvc_runtime)
+if(WKVC_COMPILER)
+  list(APPEND installed wkvc wkvc_shared)
+endif()
+foreach(target IN LISTS installed)
+  install(CODE "
+    if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
+      message(FATAL_ERROR \"wkvc is not installed: $<TARGET_FILE:${target}> is not built yet. Build everything first: \"
+                          \"cmake --build ${CMAKE_BINARY_DIR}\")
+    endif()")
+endforeach()
+
 set_target_properties(wkvc_runtime PROPERTIES EXPORT_NAME runtime)
 install(TARGETS wkvc_runtime EXPORT wkvcTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY runtime DESTINATION ${include_dir} FILES_MATCHING PATTERN "*.h")

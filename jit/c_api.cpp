@@ -15,6 +15,7 @@
 #include "jit/jit.h"
 #include "jit/wkvc.h"
 #include "runtime/error.h"
+#include "runtime/escape.h"
 #include "runtime/version.h"
 #include "tools/options.h"
 
@@ -33,7 +34,7 @@ template <class F>
 wkvc_status guarded(const F& f) noexcept {
   const auto failed = [](wkvc_status status, const char* what) {
     try {
-      message = what;
+      message = escaped_text(what);
     } catch (...) {
       message.clear();
     }

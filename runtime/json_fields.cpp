@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/escape.h"
 #include "runtime/names.h"
 
 namespace wkvc {
@@ -13,7 +14,7 @@ JsonFields::JsonFields(const json& object, std::string what, const std::vector<s
   if (!object.is_object()) user_error("{} is a JSON {}, expected an object", what_, object.type_name());
   for (const auto& [key, value] : object.items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      user_error("{} has the unknown key \"{}\": the keys are {}", what_, key, fmt::join(keys, ", "));
+      user_error("{} has the unknown key \"{}\": the keys are {}", what_, escaped_name(key), fmt::join(keys, ", "));
     }
   }
 }
@@ -28,7 +29,7 @@ std::string JsonFields::identifier(const char* key) const {
   std::string value = text(key);
   if (!is_identifier(value)) {
     user_error("{}: \"{}\" is \"{}\", expected a C identifier (letters, digits and _, no digit first)", what_, key,
-               value);
+               escaped_name(value));
   }
   return value;
 }

@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "runtime/error.h"
+#include "runtime/escape.h"
 #include "runtime/extents.h"
 #include "runtime/json_fields.h"
 #include "runtime/layout.h"
+#include "runtime/manifest_check.h"
 #include "runtime/names.h"
 #include "runtime/strict_json.h"
 
@@ -115,6 +117,9 @@ Manifest parsed(std::string_view line) {
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
   manifest.config = fields.text("config");
+  if (escaped_name(manifest.config) != manifest.config) {
+    fields.wrong("config", json(manifest.config), "one line without control characters");
+  }
   manifest.arch = fields.text("arch");
   if (!is_arch(manifest.arch)) fields.wrong("arch", json(manifest.arch), "an architecture such as sm_90a");
   manifest.key_dim = static_cast<int>(fields.integer("key_dim", 1, max_int));
@@ -134,20 +139,6 @@ Manifest parsed(std::string_view line) {
   manifest.tensors = tensors_from(fields.list("tensors"));
   check_saved_every(manifest);
   return manifest;
-}
-
-// That the kernel's first line, "WKVC_KERNEL(name, tensors, warps, …", says the same.
-void check_entry(std::string_view source, const Manifest& manifest) {
-  const std::string start = fmt::format("WKVC_KERNEL({}, ", manifest.kernel);
-  const std::size_t begin = source.find(start);
-  if (begin == std::string_view::npos) return;  // it will not compile, or was compiled
-  const std::string_view entry = source.substr(begin + start.size(), 20);
-  const std::string expected = fmt::format("{}, {}", manifest.tensors.size(), manifest.warps);
-  if (entry.starts_with(expected + ",")) return;
-  user_error(
-      "the manifest of the kernel \"{0}\" has {1} tensors and {2} warps, but it begins WKVC_KERNEL({0}, {3}): "
-      "expected WKVC_KERNEL({0}, {4}, …",
-      manifest.kernel, manifest.tensors.size(), manifest.warps, entry.substr(0, entry.find(')')), expected);
 }
 
 }  // namespace
@@ -182,7 +173,7 @@ std::vector<Manifest> manifests_from(std::string_view source) {
     manifests.push_back(parsed(line));
     const std::string& kernel = manifests.back().kernel;
     if (!kernels.insert(kernel).second) user_error("the text has two manifests of the kernel \"{}\": keep one", kernel);
-    check_entry(source, manifests.back());
+    check_against_text(manifests.back(), source);
   }
   if (manifests.empty()) {
     user_error(

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "runtime/tensor.h"
@@ -14,17 +16,24 @@ using Metadata = std::map<std::string, std::string>;
 
 struct SafetensorsFile {
   std::filesystem::path path;
-  TensorMap tensors;                               // F32, F16 and BF16
-  std::map<std::string, std::string> unsupported;  // the other tensors: name → dtype in the file ("I64")
+  std::map<std::string, std::string> dtypes;  // of every tensor, as the file spells them: "BF16", "I64"
+  TensorMap tensors;                          // those that were read: F32, F16, BF16, and F64 rounded to f32
+  std::map<std::string, std::string>
+      inexact;  // those with values that f32 rounds: "element 3 from 0.1 to 0.10000000149"
   Metadata metadata;
 
-  // Throws UserError: no such tensor (lists those there are), or its dtype is none of wkvc's.
+  bool holds(const std::string& name) const { return dtypes.contains(name); }
+
+  // Throws UserError: no such tensor (lists those there are), its dtype is none that wkvc reads, or it is inexact.
   HostTensor& at(const std::string& name);
 };
 
-// Throws UserError when the file cannot be read or anything in it is inconsistent: a truncated or overlong file,
-// offsets that overlap, leave gaps or disagree with shape and dtype, sizes that overflow, a name twice.
-SafetensorsFile read_safetensors(const std::filesystem::path& path);
+using Names = std::set<std::string>;
+
+// Reads the wanted tensors, or all; the others take no memory. Throws UserError when the file cannot be read or
+// anything in it is inconsistent: a truncated or overlong file, offsets that overlap, leave gaps or disagree with shape
+// and dtype, sizes that overflow, a name twice.
+SafetensorsFile read_safetensors(const std::filesystem::path& path, const std::optional<Names>& wanted = std::nullopt);
 
 // Throws UserError when the file cannot be written, a name is "__metadata__", or text is not UTF-8; then nothing is
 // written and a file already there stays as it was.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -11,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/checked.h"
 #include "runtime/error.h"
+#include "runtime/escape.h"
 #include "runtime/files.h"
 #include "runtime/safetensors.h"
 #include "runtime/strict_json.h"
@@ -33,11 +36,19 @@ struct Entry {
   std::uint64_t begin = 0, end = 0;  // bytes, from the end of the header
 };
 
-std::optional<DType> dtype_from_file(std::string_view name) {
-  if (name == "F32") return DType::f32;
-  if (name == "F16") return DType::f16;
-  if (name == "BF16") return DType::bf16;
-  return std::nullopt;
+struct FileDType {
+  std::string_view name;  // as the file spells it
+  DType read_as;
+  std::int64_t bytes;  // of an element in the file
+};
+
+constexpr std::array<FileDType, 4> file_dtypes{
+    {{"F64", DType::f32, 8}, {"F32", DType::f32, 4}, {"F16", DType::f16, 2}, {"BF16", DType::bf16, 2}}};
+
+// Null for a dtype that is not read.
+const FileDType* dtype_from_file(std::string_view name) {
+  const auto* const found = std::ranges::find(file_dtypes, name, &FileDType::name);
+  return found == file_dtypes.end() ? nullptr : found;
 }
 
 // The open file; every read is checked against its size.
@@ -101,7 +112,7 @@ const json& field(const json& object, const char* key, json::value_t type, const
 }
 
 Entry entry_from(const std::string& name, const json& object, const std::string& file) {
-  const std::string what = fmt::format("{}: tensor \"{}\"", file, name);
+  const std::string what = fmt::format("{}: tensor \"{}\"", file, escaped_name(name));
   if (!object.is_object()) user_error("{} is a JSON {}, expected an object", what, object.type_name());
   Entry entry;
   entry.name = name;
@@ -116,28 +127,32 @@ Entry entry_from(const std::string& name, const json& object, const std::string&
   return entry;
 }
 
+// Null, as some programs write it, means none.
 Metadata metadata_from(const json& object, const std::string& file) {
+  if (object.is_null()) return {};
   if (!object.is_object()) user_error("{}: __metadata__ is a JSON {}, expected an object", file, object.type_name());
   Metadata metadata;
   for (const auto& [key, value] : object.items()) {
-    if (!value.is_string()) user_error("{}: __metadata__ \"{}\" is {}, expected a string", file, key, value.dump());
+    if (!value.is_string())
+      user_error("{}: __metadata__ \"{}\" is {}, expected a string", file, escaped_name(key), value.dump());
     metadata[key] = value.get<std::string>();
   }
   return metadata;
 }
 
 void check_size(const Entry& entry, const std::string& file) {
-  const std::optional<DType> dtype = dtype_from_file(entry.dtype);
-  if (!dtype) return;
-  std::uint64_t expected = 0;
+  const FileDType* const dtype = dtype_from_file(entry.dtype);
+  if (dtype == nullptr) return;
+  CheckedInt expected;
   try {
-    expected = static_cast<std::uint64_t>(byte_count(*dtype, entry.shape));
+    expected = checked_mul(element_count(entry.shape), dtype->bytes);
   } catch (const UserError& error) {
-    user_error("{}: tensor \"{}\": {}", file, entry.name, error.what());
+    user_error("{}: tensor \"{}\": {}", file, escaped_name(entry.name), error.what());
   }
-  if (entry.end - entry.begin != expected) {
-    user_error("{}: tensor \"{}\" has {} bytes, but shape {} in {} takes {}", file, entry.name, entry.end - entry.begin,
-               shape_text(entry.shape), entry.dtype, expected);
+  if (!expected || entry.end - entry.begin != static_cast<std::uint64_t>(*expected)) {
+    user_error("{}: tensor \"{}\" has {} bytes, but shape {} in {} takes {}", file, escaped_name(entry.name),
+               entry.end - entry.begin, shape_text(entry.shape), entry.dtype,
+               expected ? std::to_string(*expected) : "more than 63 bits can count");
   }
 }
 
@@ -148,12 +163,12 @@ void check_coverage(std::vector<Entry>& entries, std::uint64_t data_size, const 
   std::uint64_t covered = 0;
   for (const Entry& entry : entries) {
     if (entry.begin > entry.end || entry.end > data_size) {
-      user_error("{}: tensor \"{}\" has data_offsets [{}, {}], but the file holds {} bytes of data", file, entry.name,
-                 entry.begin, entry.end, data_size);
+      user_error("{}: tensor \"{}\" has data_offsets [{}, {}], but the file holds {} bytes of data", file,
+                 escaped_name(entry.name), entry.begin, entry.end, data_size);
     }
     if (entry.begin != covered) {
-      user_error("{}: tensor \"{}\" begins at byte {} of the data, expected {}: tensors {}", file, entry.name,
-                 entry.begin, covered, entry.begin < covered ? "overlap" : "leave a gap");
+      user_error("{}: tensor \"{}\" begins at byte {} of the data, expected {}: tensors {}", file,
+                 escaped_name(entry.name), entry.begin, covered, entry.begin < covered ? "overlap" : "leave a gap");
     }
     covered = entry.end;
     check_size(entry, file);
@@ -163,22 +178,44 @@ void check_coverage(std::vector<Entry>& entries, std::uint64_t data_size, const 
   }
 }
 
+// Rounds doubles to the tensor's dtype, and returns which is the first that this changes: "element 3 from 0.1 to
+// 0.10000000149"; or nothing.
+std::string read_doubles(Reader& file, std::uint64_t offset, HostTensor& into) {
+  std::string rounded;
+  std::vector<double> values(std::min<std::size_t>(into.size(), 1 << 16));
+  for (std::size_t first = 0; first < into.size(); first += values.size()) {
+    values.resize(std::min(values.size(), into.size() - first));
+    file.read(offset + first * sizeof(double), std::as_writable_bytes(std::span(values)));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      into.set(first + i, values[i]);
+      const double stored = into.get(first + i);
+      if (!rounded.empty() || stored == values[i] || std::isnan(values[i])) continue;
+      rounded = fmt::format("element {} from {} to {}", first + i, values[i], stored);
+    }
+  }
+  return rounded;
+}
+
 }  // namespace
 
 HostTensor& SafetensorsFile::at(const std::string& name) {
   const auto found = tensors.find(name);
+  if (const auto rounded = inexact.find(name); rounded != inexact.end()) {
+    user_error("{}: tensor \"{}\" is F64, and f32 rounds {}: convert it when the file is written", path.string(),
+               escaped_name(name), rounded->second);
+  }
   if (found != tensors.end()) return found->second;
-  const auto other = unsupported.find(name);
-  if (other != unsupported.end()) {
-    user_error("{}: tensor \"{}\" is {}, expected F32, F16 or BF16: convert it when the file is written", path.string(),
-               name, other->second);
+  const auto dtype = dtypes.find(name);
+  if (dtype != dtypes.end()) {
+    user_error("{}: tensor \"{}\" is {}, expected F64, F32, F16 or BF16: convert it when the file is written",
+               path.string(), escaped_name(name), escaped_name(dtype->second));
   }
   std::vector<std::string> names;
-  for (const auto& [known, tensor] : tensors) names.push_back(known);
-  user_error("{} has no tensor \"{}\"; it has: {}", path.string(), name, fmt::join(names, ", "));
+  for (const auto& [known, spelled] : dtypes) names.push_back(escaped_name(known));
+  user_error("{} has no tensor \"{}\"; it has: {}", path.string(), escaped_name(name), fmt::join(names, ", "));
 }
 
-SafetensorsFile read_safetensors(const std::filesystem::path& path) {
+SafetensorsFile read_safetensors(const std::filesystem::path& path, const std::optional<Names>& wanted) {
   Reader file(path);
   std::string header(header_size(file), '\0');
   file.read(length_bytes, std::as_writable_bytes(std::span(header)));
@@ -198,13 +235,15 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path) {
   check_coverage(entries, file.size() - data, file.name());
 
   for (Entry& entry : entries) {
-    const std::optional<DType> dtype = dtype_from_file(entry.dtype);
-    if (!dtype) {
-      result.unsupported[entry.name] = entry.dtype;
-      continue;
+    result.dtypes[entry.name] = entry.dtype;
+    const FileDType* const dtype = dtype_from_file(entry.dtype);
+    if (dtype == nullptr || (wanted && !wanted->contains(entry.name))) continue;
+    HostTensor tensor(dtype->read_as, std::move(entry.shape));
+    if (static_cast<std::int64_t>(size_of(dtype->read_as)) == dtype->bytes) {
+      file.read(data + entry.begin, tensor.bytes());
+    } else if (std::string rounded = read_doubles(file, data + entry.begin, tensor); !rounded.empty()) {
+      result.inexact[entry.name] = std::move(rounded);
     }
-    HostTensor tensor(*dtype, std::move(entry.shape));
-    file.read(data + entry.begin, tensor.bytes());
     result.tensors.emplace(entry.name, std::move(tensor));
   }
   return result;

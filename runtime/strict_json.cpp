@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/error.h"
+#include "runtime/escape.h"
 
 namespace wkvc {
 namespace {
@@ -19,7 +20,7 @@ class DuplicateKeys {
     if (event == json::parse_event_t::object_end) open_.pop_back();
     if (event != json::parse_event_t::key) return;
     const auto key = parsed.get<std::string>();
-    if (!open_.back().insert(key).second && first_.empty()) first_ = fmt::format("\"{}\"", key);
+    if (!open_.back().insert(key).second && first_.empty()) first_ = fmt::format("\"{}\"", escaped_name(key));
   }
   const std::string& first() const { return first_; }  // quoted; empty when there is none
 

@@ -10,6 +10,7 @@
 
 #include "runtime/checked.h"
 #include "runtime/error.h"
+#include "runtime/escape.h"
 #include "tools/draw.h"
 #include "tools/output.h"
 
@@ -92,7 +93,8 @@ class Sampler {
 // ---- From a file ----------------------------------------------------------------------------------------------------
 
 // The file's tensor in the kernel's dtype, which has to hold every value exactly.
-HostTensor stored_as(DType dtype, const HostTensor& given, const std::string& name, const SafetensorsFile& file) {
+HostTensor stored_as(DType dtype, const std::string& name, SafetensorsFile& file) {
+  const HostTensor& given = file.at(name);
   HostTensor stored(dtype, given.shape());
   for (std::size_t i = 0; i < given.size(); ++i) {
     const double value = given.get(i);
@@ -101,20 +103,24 @@ HostTensor stored_as(DType dtype, const HostTensor& given, const std::string& na
     user_error(
         "{}: tensor '{}' is {} and the kernel reads {}, which would round element {} from {} to {}; convert it, or "
         "choose another --io",
-        file.path.string(), name, name_of(given.dtype()), name_of(dtype), i, value, stored.get(i));
+        file.path.string(), name, file.dtypes.at(name), name_of(dtype), i, value, stored.get(i));
   }
   return stored;
 }
 
-bool holds(const SafetensorsFile& file, const std::string& name) {
-  return file.tensors.contains(name) || file.unsupported.contains(name);
-}
-
 bool is_given(Role role) { return !is_result(role) && !is_internal(role); }
+
+Names given_names(const Manifest& manifest) {
+  Names names;
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (is_given(spec.role)) names.insert(spec.name);
+  }
+  return names;
+}
 
 // A tensor that the file has to hold.
 HostTensor& required(SafetensorsFile& file, const TensorSpec& spec) {
-  if (spec.role == Role::output_gradient && !holds(file, spec.name)) {
+  if (spec.role == Role::output_gradient && !file.holds(spec.name)) {
     user_error(
         "{} has no tensor '{}', the gradient of '{}' that the backward pass starts from; add it, or run with "
         "--pass forward",
@@ -126,7 +132,7 @@ HostTensor& required(SafetensorsFile& file, const TensorSpec& spec) {
 LaunchSize size_in(SafetensorsFile& file, const Manifest& manifest) {
   std::map<std::string, std::vector<std::int64_t>> shapes;
   for (const TensorSpec& spec : manifest.tensors) {
-    if (!is_given(spec.role) || (is_optional(spec.role) && !holds(file, spec.name))) continue;
+    if (!is_given(spec.role) || (is_optional(spec.role) && !file.holds(spec.name))) continue;
     shapes[spec.name] = required(file, spec).shape();
   }
   try {
@@ -148,11 +154,8 @@ std::set<std::string> known_names(const Manifest& manifest) {
 std::vector<std::string> unused_in(const SafetensorsFile& file, const Manifest& manifest) {
   const std::set<std::string> known = known_names(manifest);
   std::vector<std::string> unused;
-  for (const auto& [name, tensor] : file.tensors) {
-    if (!known.contains(name)) unused.push_back(name);
-  }
-  for (const auto& [name, dtype] : file.unsupported) {
-    if (!known.contains(name)) unused.push_back(name);
+  for (const auto& [name, dtype] : file.dtypes) {
+    if (!known.contains(name)) unused.push_back(escaped_name(name));
   }
   return unused;
 }
@@ -193,16 +196,16 @@ void expect_shape(const SafetensorsFile& file, const TensorSpec& spec, const Hos
 }
 
 Case case_from_file(const Manifest& manifest, const std::filesystem::path& path) {
-  SafetensorsFile file = read_safetensors(path);
+  SafetensorsFile file = read_safetensors(path, given_names(manifest));
   Case given{size_in(file, manifest), {}, unused_in(file, manifest)};
   expect_enough_memory(manifest, given.size);
   for (const TensorSpec& spec : manifest.tensors) {
     const auto shape = shape_of(spec, manifest, given.size);
     if (is_result(spec.role)) {
       given.tensors[spec.name] = poisoned(spec.dtype, shape);
-    } else if (is_given(spec.role) && (!is_optional(spec.role) || holds(file, spec.name))) {
+    } else if (is_given(spec.role) && (!is_optional(spec.role) || file.holds(spec.name))) {
       expect_shape(file, spec, file.at(spec.name), shape);
-      given.tensors[spec.name] = stored_as(spec.dtype, file.at(spec.name), spec.name, file);
+      given.tensors[spec.name] = stored_as(spec.dtype, spec.name, file);
     }
   }
   return given;

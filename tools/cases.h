@@ -18,7 +18,8 @@ namespace wkvc {
 struct Case {
   LaunchSize size;
   TensorMap tensors;  // results hold NaN until kernels have run; a missing state, or its gradient, is zero
-  std::vector<std::string> unused = {};  // tensors of the file that are neither given to the kernels nor results
+  std::vector<std::string> unused =
+      {};  // names in the file, escaped, that are neither given to the kernels nor results
 };
 
 // Random tensors, the initial state among them. What is drawn follows from how the recurrence uses a tensor, never

@@ -205,7 +205,11 @@ std::vector<ResultError> compare(const Reference& reference, const Runnable& run
 
 std::vector<ResultError> compare_with_file(const std::filesystem::path& path, const Runnable& runnable,
                                            const Case& values) {
-  const SafetensorsFile file = read_safetensors(path);
+  Names results;
+  for (const TensorSpec& spec : runnable.manifest.tensors) {
+    if (gives(runnable.passes, spec.role)) results.insert(spec.name);
+  }
+  const SafetensorsFile file = read_safetensors(path, results);
   std::vector<ResultError> errors;
   for (const TensorSpec& spec : runnable.manifest.tensors) {
     const auto found = file.tensors.find(spec.name);

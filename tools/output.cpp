@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <new>
 #include <system_error>
 
 #include "runtime/error.h"
@@ -14,7 +15,13 @@ namespace wkvc {
 
 void print_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-void complain(const char* message) noexcept { std::fprintf(stderr, "wkvc: %s\n", message); }
+void complain(const char* message) noexcept {
+  try {
+    std::fprintf(stderr, "wkvc: %s\n", escaped_text(message).c_str());
+  } catch (const std::bad_alloc&) {
+    std::fputs("wkvc: there is not enough memory for a message\n", stderr);
+  }
+}
 
 void reserve_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

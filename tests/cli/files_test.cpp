@@ -1,7 +1,10 @@
 // Files that are not what they should be: each is one clear message and exit status 2, and nothing is written.
+#include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 
 #include "runtime/safetensors.h"
@@ -65,6 +68,88 @@ TEST_F(Files, Truncated) {
   expect_bad_input(file("overlong.safetensors", whole + "x"), "overlong.safetensors");
 }
 
+// What a terminal would obey comes out of no name, neither in a message nor among results.
+TEST_F(Files, NamesAreEscaped) {
+  const auto expect_no_controls = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+    EXPECT_EQ(text.find_first_of("\x1b\r\a"), std::string::npos);
+    EXPECT_EQ(text.find("\nwkvc: passed"), std::string::npos);
+  };
+  const std::string named = changed("named.safetensors", [](TensorMap& tensors) {
+    tensors.emplace("\x1b[31mred\r\a\nwkvc: passed", HostTensor(DType::f32, {1}));
+  });
+  const Outcome unused = wkvc({"check", "--source", naive_kernel, "--device", "cpu", "--input", named});
+  EXPECT_EQ(unused.status, 0) << unused.err;
+  expect_no_controls(unused.err, "\\x1b[31mred\\x0d\\x07\\nwkvc: passed");
+
+  const std::string kernel = contents_of(naive_kernel);
+  const auto error_of = [&](const std::string& from, const std::string& to) {
+    const Outcome outcome = wkvc(
+        {"check", "--source", file("edited.cu", edited(kernel, from, to)), "--device", "cpu", "--input", activations});
+    EXPECT_EQ(outcome.status, 2);
+    return outcome.err;
+  };
+  expect_no_controls(error_of(R"("config":")", R"("config":"\u001b[31m)"), "one line without control characters");
+  expect_no_controls(error_of(R"("config":)", R"("\u001b[31m\nwkvc: passed":1,"config":)"), "\\x1b[31m\\nwkvc: passed");
+  expect_no_controls(error_of(R"("op":")", R"("op":"\u001b[31m\nwkvc: passed)"), "\\x1b[31m\\nwkvc: passed");
+  // The text is shown with what the compiler says of it.
+  expect_no_controls(error_of("#include \"wkvc/abi.h\"", "#include \"wkvc/abi.h\"\nint /* \x1b[31m */ 5;"),
+                     "/* \\x1b[31m */");
+}
+
+// A tensor that nothing uses is a hole here, larger than the memory that the command may have.
+TEST_F(Files, WhatNothingUsesIsNotRead) {
+  const std::string whole = contents_of(activations);
+  std::uint64_t length = 0;
+  std::memcpy(&length, whole.data(), sizeof length);
+  constexpr std::uint64_t extra = std::uint64_t{32} << 30;
+  const std::uint64_t data = whole.size() - 8 - length;
+  std::string header = whole.substr(8, length);
+  header.replace(header.rfind('}'), 1,
+                 fmt::format(R"(,"extra":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}}}})", extra / 4, data,
+                             data + extra));
+  length = header.size();
+  const std::string path = file("large.safetensors", std::string(reinterpret_cast<const char*>(&length), 8) + header +
+                                                         whole.substr(whole.size() - data));
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) + extra);
+  const auto bounded = [] {
+    const rlimit most{std::uint64_t{16} << 30, std::uint64_t{16} << 30};
+    setrlimit(RLIMIT_AS, &most);
+  };
+  const Outcome outcome = wkvc({"check", "--source", naive_kernel, "--device", "cpu", "--input", path}, bounded);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("nothing uses 'extra'"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Files, DoublesThatAreExactAreTaken) {
+  // All of the file's tensors as F64, with one value of k changed.
+  const auto doubled = [&](double k) {
+    TensorMap tensors = read_safetensors(activations).tensors;
+    std::string header, values;
+    for (auto& [name, tensor] : tensors) {
+      const std::size_t begin = values.size();
+      for (std::size_t i = 0; i < tensor.size(); ++i) {
+        const double value = name == "k" && i == 5 && k != 0 ? k : tensor.get(i);
+        values.append(reinterpret_cast<const char*>(&value), sizeof value);
+      }
+      header += fmt::format(R"({}"{}":{{"dtype":"F64","shape":{},"data_offsets":[{},{}]}})", header.empty() ? "{" : ",",
+                            name, shape_text(tensor.shape()), begin, values.size());
+    }
+    header += "}";
+    const std::uint64_t size = header.size();
+    return file("doubles.safetensors", std::string(reinterpret_cast<const char*>(&size), 8) + header + values);
+  };
+  const auto check = [&](const std::string& path) {
+    return wkvc({"check", "--source", naive_kernel, "--device", "cpu", "--input", path});
+  };
+  const Outcome exact = check(doubled(0));
+  EXPECT_EQ(exact.status, 0) << exact.err;
+  EXPECT_EQ(exact.out, check(activations).out);
+  expect_bad_input(doubled(1.0009765625),
+                   "'k' is F64 and the kernel reads bf16, which would round element 5 from 1.00097");
+  expect_bad_input(doubled(0.1), "\"k\" is F64, and f32 rounds element 5 from 0.1 to");
+}
+
 TEST_F(Files, MissingTensor) {
   expect_bad_input(changed("missing.safetensors", [](TensorMap& tensors) { tensors.erase("k"); }), "\"k\"");
 }
@@ -75,7 +160,7 @@ TEST_F(Files, WrongDtype) {
     for (std::size_t i = 0; i < widened.size(); ++i) widened.set(i, tensors.at("k").get(i) * (1 + 1e-5));
     tensors["k"] = widened;
   };
-  expect_bad_input(changed("dtype.safetensors", widen), "'k' is f32");
+  expect_bad_input(changed("dtype.safetensors", widen), "'k' is F32");
   const std::string integers = edited(contents_of(activations), R"("BF16")", R"("I16" )");
   expect_bad_input(file("integers.safetensors", integers), "I16");
 }

@@ -99,7 +99,10 @@ TEST(Manifests, StayOnOneLineWhateverTheTextsHold) {
   manifest.config = "two\nlines \\";
   const std::string line = to_line(manifest);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
-  EXPECT_EQ(manifest_from("#include <x>\n" + line + "int x;").config, manifest.config);
+  expect_error([&] { manifest_from("#include <x>\n" + line + "int x;"); },
+               {"two\\nlines", "without control characters"});
+  manifest.config = "one \"line\" \\";
+  EXPECT_EQ(manifest_from("#include <x>\n" + to_line(manifest) + "int x;").config, manifest.config);
 }
 
 TEST(Manifests, AreNeededExactlyOnce) {

@@ -1,9 +1,13 @@
 #include "runtime/safetensors.h"
 
+#include <sys/resource.h>
+
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 
+#include "runtime/escape.h"
 #include "runtime/files.h"
 #include "tests/runtime/expect_error.h"
 
@@ -133,14 +137,93 @@ TEST_F(Safetensors, AHeaderLengthBeyondTheFileIsRefused) {
   expect_error([&] { read_safetensors(path()); }, {"header length", "2 bytes follow"});
 }
 
+TEST_F(Safetensors, MetadataMayBeNull) {
+  write_header(R"({"__metadata__":null,"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+  SafetensorsFile file = read_safetensors(path());
+  EXPECT_TRUE(file.metadata.empty());
+  EXPECT_EQ(file.at("x").size(), 1U);
+}
+
+// A hole in the file, so that only reading it would take memory.
+TEST_F(Safetensors, WhatIsNotWantedTakesNoMemory) {
+  const auto peak_kilobytes = [] {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  write_header(R"({"extra":{"dtype":"BF16","shape":[536870912],"data_offsets":[4,1073741828]},)"
+               R"("x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+               4);
+  fs::resize_file(path(), fs::file_size(path()) + (std::size_t{1} << 30));
+  const long before = peak_kilobytes();
+  SafetensorsFile file = read_safetensors(path(), Names{"x", "y"});
+  EXPECT_LT(peak_kilobytes() - before, 100'000);
+  EXPECT_EQ(file.at("x").size(), 1U);
+  EXPECT_FALSE(file.tensors.contains("extra"));
+  EXPECT_TRUE(file.holds("extra"));
+  EXPECT_FALSE(file.holds("y"));
+}
+
+TEST_F(Safetensors, DoublesAreReadAsFloats) {
+  const auto write_doubles = [&](const std::vector<double>& values) {
+    write_header(fmt::format(R"({{"x":{{"dtype":"F64","shape":[{}],"data_offsets":[0,{}]}}}})", values.size(),
+                             values.size() * 8),
+                 0);
+    const auto* const bytes = reinterpret_cast<const char*>(values.data());
+    write_bytes(read_bytes() + std::string(bytes, values.size() * 8));
+  };
+  std::vector<double> exact(70'000);
+  for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = 0.25 * static_cast<double>(i) - 8;
+  write_doubles(exact);
+  SafetensorsFile file = read_safetensors(path());
+  EXPECT_EQ(file.at("x").dtype(), DType::f32);
+  ASSERT_EQ(file.at("x").size(), exact.size());
+  for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_EQ(file.at("x").get(i), exact[i]) << i;
+
+  for (const auto& [place, value] : std::map<std::size_t, double>{{0, 0.1}, {69'999, 1e300}}) {
+    std::vector<double> values = exact;
+    values[place] = value;
+    write_doubles(values);
+    SafetensorsFile rounded = read_safetensors(path());
+    expect_error([&] { rounded.at("x"); }, {"\"x\" is F64", fmt::format("element {} from {}", place, value)});
+    EXPECT_EQ(rounded.tensors.at("x").get(place), static_cast<double>(static_cast<float>(value)));
+  }
+  const double nan = std::nan(""), infinity = HUGE_VAL;
+  write_doubles({nan, infinity, -infinity, -0.0});
+  EXPECT_EQ(read_safetensors(path()).at("x").get(1), infinity);
+  expect_refused(R"({"x":{"dtype":"F64","shape":[2],"data_offsets":[0,8]}})", 8, {"8 bytes", "[2]", "takes 16"});
+  expect_refused(R"({"x":{"dtype":"F64","shape":[2305843009213693952],"data_offsets":[0,0]}})", 0, {"63 bits"});
+}
+
+TEST_F(Safetensors, MessagesEscapeNames) {
+  const auto expect_escaped = [&](std::string_view header, std::size_t bytes) {
+    write_header(header, bytes);
+    try {
+      read_safetensors(path()).at("absent");
+      ADD_FAILURE() << header;
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("\\x1b[31m\\nred"));
+      EXPECT_EQ(escaped_name(error.what()), error.what());
+    }
+  };
+  expect_escaped(R"({"\u001b[31m\nred":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+  expect_escaped(R"({"\u001b[31m\nred":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4);
+  expect_escaped(R"({"\u001b[31m\nred":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8);
+  expect_escaped(R"({"\u001b[31m\nred":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})", 4);
+  expect_escaped(R"({"\u001b[31m\nred":{"dtype":"F32","shape":[-1],"data_offsets":[0,8]}})", 4);
+  expect_escaped(R"({"\u001b[31m\nred":5})", 4);
+  expect_escaped(R"({"\u001b[31m\nred":5,"\u001b[31m\nred":5})", 4);
+  expect_escaped(R"({"__metadata__":{"\u001b[31m\nred":5}})", 0);
+}
+
 TEST_F(Safetensors, OtherDtypesAreRefusedOnlyWhenAskedFor) {
   write_header(R"({"i":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},)"
                R"("x":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
                12);
   SafetensorsFile file = read_safetensors(path());
   EXPECT_EQ(file.at("x").size(), 1U);
-  expect_error([&] { file.at("i"); }, {"\"i\"", "I64", "expected F32, F16 or BF16"});
-  expect_error([&] { file.at("y"); }, {"no tensor \"y\"", "it has: x"});
+  expect_error([&] { file.at("i"); }, {"\"i\"", "I64", "expected F64, F32, F16 or BF16"});
+  expect_error([&] { file.at("y"); }, {"no tensor \"y\"", "it has: i, x"});
 }
 
 TEST_F(Safetensors, FilesThatCannotBeReadAreNamed) {

@@ -19,7 +19,9 @@ mkdir "$work/build"
 find "$work/build" -name cmake_install.cmake -exec sed -i "s|$build|$work/build|g" {} +
 for file in "$@"; do
   mkdir -p "$(dirname "$work/build/${file#"$build"/}")"
-  cp "$file" "$work/build/${file#"$build"/}"
+  files=("$file")
+  if [[ $file == *.so* ]]; then files=("${file%.so*}".so*); fi  # with the links to it
+  cp -P "${files[@]}" "$(dirname "$work/build/${file#"$build"/}")"
 done
 
 for file in "$@"; do

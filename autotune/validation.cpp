@@ -63,15 +63,19 @@ Verdict Validation::of(const Program& program, const Runnable& runnable) const {
     return {.fault = fmt::format("the kernels fail: {}", error.what()), .errors = {}, .outputs = ""};
   }
   Verdict verdict{fault_of(runnable.manifest, given_, after), {}, hash_of(runnable.manifest, after.front())};
-  for (const ResultError& result : compare(reference_, runnable, {given_.size, after.front()})) {
-    verdict.errors[result.tensor] = {result.error, result.bound};
-  }
+  const std::vector<ResultError> results = compare(reference_, runnable, {given_.size, after.front()});
+  for (const ResultError& result : results) verdict.errors[result.tensor] = {result.error, result.bound};
   const auto missing = missing_results(recurrence_, runnable, {});
   if (!missing.empty()) verdict.fault = fmt::format("no {} comes out", fmt::join(missing, ", "));
   if (verdict.fault.empty() && !within_bounds(verdict.errors)) {
     const auto found = worst(verdict.errors);
     verdict.fault =
         fmt::format("the error of {} is {:.2e}, above {:.1e}", found->first, found->second.error, found->second.bound);
+  }
+  const auto row = std::ranges::find_if_not(results, &ResultError::rows_passed);
+  if (verdict.fault.empty() && row != results.end()) {
+    verdict.fault = fmt::format("the error of {} at {} is {:.2e}, above {:.1e}", row->tensor,
+                                text_of(row->worst->place), row->worst->error, row->worst->bound);
   }
   return verdict;
 }

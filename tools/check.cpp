@@ -36,11 +36,20 @@ struct Findings {
   std::string shape() const { return fmt::format("{},{},{}", size.batches, size.tokens, size.heads); }
 };
 
+nlohmann::ordered_json json_of(const WorstRow& row) {
+  nlohmann::ordered_json object;
+  for (const auto& [name, index] : row.place) object[std::string(name)] = index;
+  object["error"] = row.error;  // null when not finite
+  object["bound"] = row.bound;
+  return object;
+}
+
 void print_json(const Runnable& runnable, Target target, const Findings& findings) {
-  nlohmann::ordered_json errors = nlohmann::ordered_json::object(), bounds = errors;
+  nlohmann::ordered_json errors = nlohmann::ordered_json::object(), bounds = errors, worst = errors;
   for (const ResultError& result : findings.errors) {
     errors[result.tensor] = result.error;  // null when not finite
     bounds[result.tensor] = result.bound;
+    if (result.worst) worst[result.tensor] = json_of(*result.worst);
   }
   nlohmann::ordered_json report{{"op", runnable.manifest.op},
                                 {"device", device_name(target)},
@@ -49,9 +58,22 @@ void print_json(const Runnable& runnable, Target target, const Findings& finding
   if (runnable.passes != Passes::forward) report["pass"] = name_of(runnable.passes);
   report["errors"] = errors;
   report["bounds"] = bounds;
+  report["worst"] = worst;
   report["missing"] = findings.missing;
   report["passed"] = findings.passed();
   print("{}\n", report.dump());
+}
+
+std::string error_text(double error, double bound) {
+  if (!std::isfinite(error)) return "NOT FINITE";
+  return fmt::format("error {:.2e}, {} {:.1e}", error, error <= bound ? "within" : "ABOVE", bound);
+}
+
+std::string error_text(const ResultError& result) {
+  const std::string norm = error_text(result.error, result.bound);
+  if (!result.worst) return norm;
+  return fmt::format("{}; worst at {}: {}", norm, text_of(result.worst->place),
+                     error_text(result.worst->error, result.worst->bound));
 }
 
 void print_rows(const Runnable& runnable, Target target, const Findings& findings) {
@@ -59,12 +81,7 @@ void print_rows(const Runnable& runnable, Target target, const Findings& finding
         findings.shape(), pass_text(runnable.passes));
   std::size_t width = 16;
   for (const ResultError& result : findings.errors) width = std::max(width, result.tensor.size());
-  for (const ResultError& result : findings.errors) {
-    print("  {:<{}} {}\n", result.tensor, width,
-          std::isfinite(result.error)
-              ? fmt::format("error {:.2e}, {} {:.1e}", result.error, result.passed() ? "within" : "ABOVE", result.bound)
-              : "NOT FINITE");
-  }
+  for (const ResultError& result : findings.errors) print("  {:<{}} {}\n", result.tensor, width, error_text(result));
   for (const std::string& name : findings.missing) {
     print("  {:<{}} MISSING: the recurrence has it, the kernels do not give it\n", name, width);
   }
@@ -73,9 +90,11 @@ void print_rows(const Runnable& runnable, Target target, const Findings& finding
 
 Findings compared(rec::RecurrenceOp recurrence, const Subject& subject, const Runnable& runnable, const Case& values,
                   const std::optional<std::string>& file) {
-  Findings findings{values.size, compare(recurrence, runnable, values),
+  const Reference reference(recurrence, runnable, values);
+  Findings findings{values.size, compare(reference, runnable, values),
                     missing_results(recurrence, runnable, subject.config.gradients)};
-  if (file) std::ranges::move(compare_with_file(*file, runnable, values), std::back_inserter(findings.errors));
+  if (file)
+    std::ranges::move(compare_with_file(*file, reference, runnable, values), std::back_inserter(findings.errors));
   return findings;
 }
 
@@ -83,7 +102,7 @@ int check(const Options& options) {
   if (options.input && (options.shape || options.seed)) {
     user_error("{} goes with random inputs; with --input the file decides", options.shape ? "--shape" : "--seed");
   }
-  const LaunchSize size = parse_shape(options.shape.value_or("1,100,2"));
+  const LaunchSize size = parse_shape(options.shape.value_or("1,100,2"), /*least=*/0);
   const std::uint64_t seed = parse_seed(options.seed.value_or("0"));
   const Target target = target_from(options.device);
   const Subject subject = subject_from(options.subject, options.config, /*may_name_gradients=*/true);

@@ -47,7 +47,7 @@ struct SubjectOptions {
 };
 
 // "B,T,H", each at least 1.
-LaunchSize parse_shape(const std::string& text);
+LaunchSize parse_shape(const std::string& text, std::int64_t least = 1);
 
 std::uint64_t parse_seed(const std::string& text);
 

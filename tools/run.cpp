@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 
 #include "runtime/error.h"
 #include "tools/commands.h"
 #include "tools/execute.h"
 #include "tools/output.h"
+#include "tools/rows.h"
 #include "tools/subject.h"
 
 namespace wkvc {
@@ -29,6 +31,37 @@ TensorMap results_of(const Runnable& runnable, Case& values) {
   return results;
 }
 
+struct NotFinite {
+  std::size_t count = 0;
+  Place first;
+};
+
+NotFinite not_finite_in(const HostTensor& result, const Rows& rows) {
+  NotFinite found;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (std::isfinite(result.get(i))) continue;
+    if (found.count++ == 0) found.first = rows.place(i / rows.length());
+  }
+  return found;
+}
+
+// Prints one line for each result, in the kernels' order. Returns whether every element is finite.
+bool print_results(const Runnable& runnable, LaunchSize size, const TensorMap& results) {
+  bool all_finite = true;
+  for (const TensorSpec& spec : runnable.manifest.tensors) {
+    if (!results.contains(spec.name)) continue;
+    const HostTensor& result = results.at(spec.name);
+    const NotFinite found = not_finite_in(result, Rows(spec, runnable.manifest, size));
+    print("  {:<16} {} {}", spec.name, name_of(result.dtype()), shape_text(result.shape()));
+    if (found.count > 0) {
+      all_finite = false;
+      print(": {} of {} NOT FINITE, first at {}", found.count, result.size(), text_of(found.first));
+    }
+    print("\n");
+  }
+  return all_finite;
+}
+
 int run(const Options& options) {
   expect_output(options.output, {options.input, options.subject.source});
   const Target target = target_from(options.device);
@@ -42,10 +75,7 @@ int run(const Options& options) {
   const TensorMap results = results_of(runnable, values);
   write_safetensors(options.output, results, {{"op", manifest.op}, {"config", manifest.config}});
   print("{} on {}, {}{}\n", manifest.op, device_name(target), manifest.config, pass_text(runnable.passes));
-  for (const auto& [name, tensor] : results) {
-    print("  {:<16} {} {}\n", name, name_of(tensor.dtype()), shape_text(tensor.shape()));
-  }
-  return exit_passed;
+  return print_results(runnable, values.size, results) ? exit_passed : exit_check_failed;
 }
 
 }  // namespace

@@ -15,14 +15,32 @@ using Pair = std::pair<double, double>;
 
 double tanh_derivative(double x, double) { return 1 / (std::cosh(x) * std::cosh(x)); }
 
+bool is_matrix(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getRank() == 2; }
+
 // σ'(x) = σ(x)·σ(−x); 1 − σ(x) would cancel.
 double sigmoid_derivative(double x, double) { return sigmoid(x) * sigmoid(-x); }
 
 }  // namespace
 
-Adjoint::Adjoint(RecurrenceOp recurrence, Machine& values) : values_(values), gradients_(recurrence) {
+Adjoint::Adjoint(RecurrenceOp recurrence, Machine& values, Rounding* rounding)
+    : values_(values),
+      rounding_(rounding),
+      gradients_(recurrence),
+      next_state_(values[recurrence.update().getNext()]),
+      next_gradient_(gradients_[recurrence.update().getNext()]) {
   for (mlir::Operation& op : llvm::reverse(recurrence.getBody().front()))
     if (Step step = step_of(op)) steps_.push_back(std::move(step));
+}
+
+// The gradient of a decay of zeros as a kernel may give it, which subtracts sums of the next state times its gradient:
+// what rounding leaves of them in f32, over the 16 tokens of a chunk. Theirs are the elements from `first` on, every
+// `stride`-th.
+double Adjoint::left_over(std::size_t first, std::size_t stride, double decay) {
+  if (decay == 0) return 0;
+  double squares = 0;
+  for (std::size_t i = first; i < next_state_.size(); i += stride)
+    squares += next_state_[i] * next_gradient_[i] * next_state_[i] * next_gradient_[i];
+  return rounding_->error() * std::ldexp(std::sqrt(squares), -20) / decay;
 }
 
 // `derivative` of the operand x and the result y.
@@ -52,11 +70,16 @@ Step Adjoint::binary(mlir::Operation* op, F gradients) {
 Step Adjoint::scale(ScaleOp op) {
   const Variable scalar = variable(op.getScalar()), x = variable(op.getValue());
   const Array& result = gradients_[op.getResult()];
-  return [scalar, x, &result] {
+  Rounding* const rounding = is_matrix(op.getValue()) ? rounding_ : nullptr;
+  return [this, scalar, x, &result, rounding, left = Operand(result, rounding),
+          right = Operand(x.value, rounding)]() mutable {
+    const Array &rounded_result = left.get(), &rounded_x = right.get();
+    double sum = 0;
     for (std::size_t i = 0; i < result.size(); ++i) {
-      scalar.gradient[0] += result[i] * x.value[i];
+      sum += rounded_result[i] * rounded_x[i];
       x.gradient[i] += result[i] * scalar.value[0];
     }
+    scalar.gradient[0] += sum == 0 && rounding ? left_over(0, 1, scalar.value[0]) : sum;
   };
 }
 
@@ -71,39 +94,45 @@ Step Adjoint::broadcast(BroadcastOp op) {
 Step Adjoint::diag_mul(DiagMulOp op) {
   const Variable matrix = variable(op.getMatrix()), diagonal = variable(op.getDiagonal());
   const Array& result = gradients_[op.getResult()];
-  return [matrix, diagonal, &result] {
+  return [this, matrix, diagonal, &result, left = operand(result), right = operand(matrix.value)]() mutable {
+    const Array &rounded_result = left.get(), &rounded_matrix = right.get();
     const std::size_t columns = diagonal.value.size();
+    Array sums(columns);
     for (std::size_t i = 0; i < result.size(); i += columns)
       for (std::size_t j = 0; j < columns; ++j) {
         matrix.gradient[i + j] += result[i + j] * diagonal.value[j];
-        diagonal.gradient[j] += result[i + j] * matrix.value[i + j];
+        sums[j] += rounded_result[i + j] * rounded_matrix[i + j];
       }
+    for (std::size_t j = 0; j < columns; ++j)
+      diagonal.gradient[j] += sums[j] == 0 && rounding_ ? left_over(j, columns, diagonal.value[j]) : sums[j];
   };
 }
 
 // A vector on the left is a matrix of one row.
 Step Adjoint::dot(DotOp op) {
   const Variable matrix = variable(op.getLhs()), vector = variable(op.getRhs());
-  const Array& result = gradients_[op.getResult()];
-  return [matrix, vector, &result] {
-    const std::size_t columns = vector.value.size();
+  return [matrix, vector, x = operand(matrix.value), y = operand(vector.value),
+          z = operand(gradients_[op.getResult()])]() mutable {
+    const Array &rows = x.get(), &factors = y.get(), &result = z.get();
+    const std::size_t columns = factors.size();
     for (std::size_t i = 0; i < result.size(); ++i)
       for (std::size_t j = 0; j < columns; ++j) {
-        matrix.gradient[i * columns + j] += result[i] * vector.value[j];
-        vector.gradient[j] += result[i] * matrix.value[i * columns + j];
+        matrix.gradient[i * columns + j] += result[i] * factors[j];
+        vector.gradient[j] += result[i] * rows[i * columns + j];
       }
   };
 }
 
 Step Adjoint::outer(OuterOp op) {
   const Variable column = variable(op.getColumn()), row = variable(op.getRow());
-  const Array& result = gradients_[op.getResult()];
-  return [column, row, &result] {
-    const std::size_t columns = row.value.size();
-    for (std::size_t i = 0; i < column.value.size(); ++i)
+  return [column, row, x = operand(column.value), y = operand(row.value),
+          z = operand(gradients_[op.getResult()])]() mutable {
+    const Array &left = x.get(), &right = y.get(), &result = z.get();
+    const std::size_t columns = right.size();
+    for (std::size_t i = 0; i < left.size(); ++i)
       for (std::size_t j = 0; j < columns; ++j) {
-        column.gradient[i] += result[i * columns + j] * row.value[j];
-        row.gradient[j] += result[i * columns + j] * column.value[i];
+        column.gradient[i] += result[i * columns + j] * right[j];
+        row.gradient[j] += result[i * columns + j] * left[i];
       }
   };
 }

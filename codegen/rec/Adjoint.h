@@ -4,14 +4,16 @@
 #include <vector>
 
 #include "codegen/rec/Machine.h"
+#include "codegen/rec/Rounding.h"
 
 namespace wkvc::rec {
 
 // The gradient of every value of a machine that has run. Those of results are set from outside; `run` adds to the
-// gradient of each operand what the operations that read it say, last operation first.
+// gradient of each operand what the operations that read it say, last operation first. `rounding` rounds the operands
+// of contractions at random, and those of the sums that gradients of a matrix's factors are; null: everything is exact.
 class Adjoint {
  public:
-  Adjoint(RecurrenceOp recurrence, Machine& values);
+  Adjoint(RecurrenceOp recurrence, Machine& values, Rounding* rounding = nullptr);
 
   Array& operator[](mlir::Value value) { return gradients_[value]; }
   void set_zero() { gradients_.set_zero(); }
@@ -39,8 +41,13 @@ class Adjoint {
   Step outer(OuterOp op);
   Step step_of(mlir::Operation& op);
 
+  double left_over(std::size_t first, std::size_t stride, double decay);
+  Operand operand(const Array& array) const { return {array, rounding_}; }
+
   Machine& values_;
+  Rounding* rounding_;
   Arrays gradients_;
+  const Array &next_state_, &next_gradient_;
   std::vector<Step> steps_;
 };
 

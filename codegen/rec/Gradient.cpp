@@ -15,13 +15,14 @@ namespace {
 // groups, so memory grows with the root of the tokens.
 class Differentiation {
  public:
-  Differentiation(RecurrenceOp recurrence, Shape shape, const Tensors& inputs, const Tensors& output_gradients)
+  Differentiation(RecurrenceOp recurrence, Shape shape, const Tensors& inputs, const Tensors& output_gradients,
+                  Rounding* rounding)
       : shape_(shape),
-        replay_(recurrence, shape, inputs),
-        adjoint_(recurrence, replay_.machine()),
+        replay_(recurrence, shape, inputs, rounding),
+        adjoint_(recurrence, replay_.machine(), rounding),
         state_gradient_(adjoint_[recurrence.state().getResult()]),
         next_gradient_(adjoint_[recurrence.update().getNext()]),
-        group_(std::llround(std::ceil(std::sqrt(static_cast<double>(shape.tokens))))),
+        group_(std::max<std::int64_t>(std::llround(std::ceil(std::sqrt(static_cast<double>(shape.tokens)))), 1)),
         groups_((shape.tokens + group_ - 1) / group_),
         group_states_(static_cast<std::size_t>(groups_) * replay_.state().size()),
         states_(static_cast<std::size_t>(group_) * replay_.state().size()) {
@@ -124,8 +125,9 @@ class Differentiation {
 }  // namespace
 
 Gradients differentiate(RecurrenceOp recurrence, Shape shape, const Tensors& inputs, const Array& initial_state,
-                        const Tensors& output_gradients, const Array& final_state_gradient) {
-  return Differentiation(recurrence, shape, inputs, output_gradients).run(initial_state, final_state_gradient);
+                        const Tensors& output_gradients, const Array& final_state_gradient, Rounding* rounding) {
+  return Differentiation(recurrence, shape, inputs, output_gradients, rounding)
+      .run(initial_state, final_state_gradient);
 }
 
 }  // namespace wkvc::rec

@@ -16,9 +16,9 @@ struct Gradients {
 // Gradients of Σ outputs∘output_gradients + Σ final_state∘final_state_gradient. `output_gradients` are by the outputs'
 // names and in their shapes; `final_state_gradient` [B,H,V,K], empty for zeros; the rest is as in `interpret`. Those of
 // parameters are summed over batches and tokens. Casts pass gradients on unrounded; relu has gradient 0 at 0. Throws
-// UserError for tensors that are missing or of another size.
+// UserError for tensors that are missing or of another size. `rounding` is as in `interpret`, of both directions.
 Gradients differentiate(RecurrenceOp recurrence, Shape shape, const Tensors& inputs,
                         const std::vector<double>& initial_state, const Tensors& output_gradients,
-                        const std::vector<double>& final_state_gradient = {});
+                        const std::vector<double>& final_state_gradient = {}, Rounding* rounding = nullptr);
 
 }  // namespace wkvc::rec

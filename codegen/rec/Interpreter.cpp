@@ -7,8 +7,8 @@ namespace {
 
 class Interpreter {
  public:
-  Interpreter(RecurrenceOp recurrence, Shape shape, const Tensors& inputs)
-      : shape_(shape), replay_(recurrence, shape, inputs) {
+  Interpreter(RecurrenceOp recurrence, Shape shape, const Tensors& inputs, Rounding* rounding)
+      : shape_(shape), replay_(recurrence, shape, inputs, rounding) {
     for (auto op : recurrence.getBody().getOps<OutputOp>()) {
       Array& value = replay_.machine()[op.getValue()];
       Array& tensor = result_.outputs[op.getName().str()];
@@ -50,8 +50,9 @@ class Interpreter {
 
 }  // namespace
 
-Result interpret(RecurrenceOp recurrence, Shape shape, const Tensors& inputs, const Array& initial_state) {
-  return Interpreter(recurrence, shape, inputs).run(initial_state);
+Result interpret(RecurrenceOp recurrence, Shape shape, const Tensors& inputs, const Array& initial_state,
+                 Rounding* rounding) {
+  return Interpreter(recurrence, shape, inputs, rounding).run(initial_state);
 }
 
 }  // namespace wkvc::rec

@@ -9,6 +9,8 @@
 
 namespace wkvc::rec {
 
+class Rounding;
+
 struct Shape {
   std::int64_t batch = 1, tokens = 1, heads = 1;
 };
@@ -23,8 +25,8 @@ struct Result {
 
 // `inputs` hold the inputs and parameters, already rounded to their storage dtypes; `initial_state` [B,H,V,K], empty
 // for zeros. Nothing is rounded: casts change nothing, and outputs are not stored in their dtype. Throws UserError for
-// tensors that are missing or of another size.
+// tensors that are missing or of another size. With `rounding` the operands of contractions are rounded at random.
 Result interpret(RecurrenceOp recurrence, Shape shape, const Tensors& inputs,
-                 const std::vector<double>& initial_state = {});
+                 const std::vector<double>& initial_state = {}, Rounding* rounding = nullptr);
 
 }  // namespace wkvc::rec

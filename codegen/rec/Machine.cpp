@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "codegen/rec/Activations.h"
+#include "codegen/rec/Rounding.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace wkvc::rec {
@@ -43,7 +44,7 @@ void Arrays::set_zero() {
   for (auto& [value, array] : arrays_) std::ranges::fill(array, 0.0);
 }
 
-Machine::Machine(RecurrenceOp recurrence) : values_(recurrence) {
+Machine::Machine(RecurrenceOp recurrence, Rounding* rounding) : values_(recurrence), rounding_(rounding) {
   for (mlir::Operation& op : recurrence.getBody().front())
     if (Step step = step_of(op)) steps_.push_back(std::move(step));
 }
@@ -67,10 +68,12 @@ Step Machine::binary(mlir::Operation* op, F f) {
 }
 
 // Of two operands of different shapes.
-Step Machine::mixed(mlir::Operation* op, void (*f)(const Array&, const Array&, Array&)) {
+Step Machine::mixed(mlir::Operation* op, void (*f)(const Array&, const Array&, Array&), Rounding* rounding) {
   const Array &x = values_[op->getOperand(0)], &y = values_[op->getOperand(1)];
   Array& result = values_[op->getResult(0)];
-  return [&x, &y, &result, f] { f(x, y, result); };
+  return [left = Operand(x, rounding), right = Operand(y, rounding), &result, f]() mutable {
+    f(left.get(), right.get(), result);
+  };
 }
 
 Step Machine::scale(ScaleOp op) {
@@ -111,8 +114,8 @@ Step Machine::step_of(mlir::Operation& op) {
       .Case([&](ScaleOp y) { return scale(y); })
       .Case([&](BroadcastOp y) { return broadcast(y); })
       .Case([&](DiagMulOp mul) { return mixed(mul, diag_mul); })
-      .Case([&](DotOp y) { return mixed(y, dot); })
-      .Case([&](OuterOp y) { return mixed(y, outer); })
+      .Case([&](DotOp y) { return mixed(y, dot, rounding_); })
+      .Case([&](OuterOp y) { return mixed(y, outer, rounding_); })
       .Default([](mlir::Operation*) { return Step(); });  // inputs, state, update, outputs: moved by the caller
 }
 

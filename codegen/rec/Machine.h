@@ -9,6 +9,8 @@
 
 namespace wkvc::rec {
 
+class Rounding;
+
 // One value: a vector, or a matrix V×K, row after row.
 using Array = std::vector<double>;
 
@@ -27,9 +29,10 @@ class Arrays {
 using Step = std::function<void()>;
 
 // The values of one token of one head. Inputs, parameters and the state are set from outside; `run` computes the rest.
+// `rounding` rounds the operands of contractions (dot, outer) at random; null: everything is exact.
 class Machine {
  public:
-  explicit Machine(RecurrenceOp recurrence);
+  explicit Machine(RecurrenceOp recurrence, Rounding* rounding = nullptr);
 
   Array& operator[](mlir::Value value) { return values_[value]; }
 
@@ -42,13 +45,14 @@ class Machine {
   Step unary(mlir::Operation* op, F f);
   template <class F>
   Step binary(mlir::Operation* op, F f);
-  Step mixed(mlir::Operation* op, void (*f)(const Array&, const Array&, Array&));
+  Step mixed(mlir::Operation* op, void (*f)(const Array&, const Array&, Array&), Rounding* rounding = nullptr);
   Step scale(ScaleOp op);
   Step broadcast(BroadcastOp op);
   Step constant(ConstantOp op);
   Step step_of(mlir::Operation& op);
 
   Arrays values_;
+  Rounding* rounding_;
   std::vector<Step> steps_;
 };
 

@@ -16,13 +16,13 @@ Given given_slices(const Tensors& tensors, const std::string& name, std::size_t 
   return given_slices(name, tensor->second, count, slice);
 }
 
-Replay::Replay(RecurrenceOp recurrence, Shape shape, const Tensors& inputs)
+Replay::Replay(RecurrenceOp recurrence, Shape shape, const Tensors& inputs, Rounding* rounding)
     : shape_(shape),
-      machine_(recurrence),
+      machine_(recurrence, rounding),
       state_(&machine_[recurrence.state().getResult()]),
       next_state_(&machine_[recurrence.update().getNext()]) {
-  if (shape.batch < 1 || shape.tokens < 1 || shape.heads < 1)
-    user_error("the shape B,T,H is {},{},{}; expected positive sizes", shape.batch, shape.tokens, shape.heads);
+  if (shape.batch < 0 || shape.tokens < 0 || shape.heads < 0)
+    user_error("the shape B,T,H is {},{},{}; no size may be negative", shape.batch, shape.tokens, shape.heads);
   for (auto op : recurrence.getBody().getOps<InputOp>())
     inputs_.push_back(given_slices(inputs, op.getName().str(), token_count(), machine_[op]));
   for (auto op : recurrence.getBody().getOps<ParameterOp>())

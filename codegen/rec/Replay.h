@@ -40,7 +40,7 @@ Given given_slices(const Tensors& tensors, const std::string& name, std::size_t 
 class Replay {
  public:
   // Throws UserError for a shape that is none and for tensors that are missing or of another size.
-  Replay(RecurrenceOp recurrence, Shape shape, const Tensors& inputs);
+  Replay(RecurrenceOp recurrence, Shape shape, const Tensors& inputs, Rounding* rounding);
 
   Machine& machine() { return machine_; }
   Array& state() { return *state_; }

@@ -1,6 +1,7 @@
 // wkvc check and run: what passes, what fails, and what they print. The kernel is a plain one, fed back as text.
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "runtime/safetensors.h"
@@ -28,6 +29,12 @@ class Check : public CommandTest {
     return path;
   }
 
+  static Names names_in(const Json& object) {
+    Names names;
+    for (const auto& [name, value] : object.items()) names.push_back(name);
+    return names;
+  }
+
   // The kernel with `from` replaced by `to` fails the check.
   void expect_failure(const std::string& from, const std::string& to) {
     SCOPED_TRACE(from + " -> " + to);
@@ -51,9 +58,8 @@ TEST_F(Check, Json) {
   const Outcome outcome = check(naive_kernel, {"--input", activations, "--json"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json report = Json::parse(outcome.out);
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : report.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (Names{"op", "device", "config", "shape", "errors", "bounds", "missing", "passed"}));
+  EXPECT_EQ(names_in(report),
+            (Names{"op", "device", "config", "shape", "errors", "bounds", "worst", "missing", "passed"}));
   EXPECT_EQ(report["op"], "rwkv7");
   EXPECT_EQ(report["device"], "cpu");
   EXPECT_EQ(report["passed"], true);
@@ -67,6 +73,11 @@ TEST_F(Check, Json) {
   EXPECT_EQ(report["bounds"].size(), 4);
   EXPECT_EQ(report["bounds"]["o"], 1.8e-3);  // of bf16, for many elements
   EXPECT_EQ(report["bounds"]["final_state"], 1e-5);
+  EXPECT_EQ(report["worst"].size(), 4);
+  EXPECT_EQ(names_in(report["worst"]["o"]), (Names{"batch", "token", "head", "error", "bound"}));
+  EXPECT_EQ(names_in(report["worst"]["final_state"]), (Names{"batch", "head", "error", "bound"}));
+  EXPECT_EQ(report["worst"]["o"]["bound"], 4 * 1.8e-3);
+  EXPECT_GT(report["worst"]["o"]["error"], report["errors"]["o"]);
   EXPECT_NEAR(report["errors"]["o"].get<double>(), 1.66e-3, 2e-5);  // rounding to bf16 alone
   EXPECT_LT(report["errors"]["final_state"].get<double>(), 1e-5);
 }
@@ -129,8 +140,55 @@ TEST_F(Check, FewElements) {
   for (const char* seed : {"1", "2", "3", "4"}) {
     const Outcome outcome = check(naive_kernel, {"--shape", "1,1,1", "--seed", seed, "--json"});
     EXPECT_EQ(outcome.status, 0) << outcome.out;
-    EXPECT_EQ(Json::parse(outcome.out)["bounds"]["o"], 0x1p-8);
   }
+}
+
+TEST_F(Check, NoTokens) {
+  for (const char* shape : {"1,0,2", "0,5,2", "2,3,0"}) {
+    const Outcome outcome = wkvc({"check", "rwkv7", "--device", "cpu", "--pass", "both", "--shape", shape});
+    EXPECT_EQ(outcome.status, 0) << shape << outcome.out << outcome.err;
+  }
+  TensorMap tensors;
+  for (const char* name : {"r", "w", "k", "a", "b", "v"}) tensors[name] = HostTensor(DType::bf16, {1, 0, 1, 64});
+  const std::string input = file("empty.safetensors", "");
+  write_safetensors(input, tensors);
+  EXPECT_EQ(check(naive_kernel, {"--input", input}).status, 0);
+  expect_mistake({"check", "rwkv7", "--shape", "1,-1,2"}, "'-1' is not a size from 0 to 2^63 - 1");
+}
+
+// A token that is off hides in the norm behind one that is a thousand times as large.
+TEST_F(Check, NamesTheTokenThatIsOff) {
+  const std::string outlier = changed_activations([](TensorMap& tensors) {
+    HostTensor& r = tensors.at("r");
+    for (std::size_t i = std::size_t{20} * 64; i < std::size_t{21} * 64; ++i) r.set(i, 1024 * r.get(i));
+    tensors.erase("o");
+  });
+  EXPECT_EQ(check(naive_kernel, {"--input", outlier}).status, 0);
+  const std::string mutant =
+      file("mutant.cu", edited(contents_of(naive_kernel), "narrow(sum);", "narrow(t == 17 ? 1.05f * sum : sum);"));
+  const Outcome outcome = check(mutant, {"--input", outlier});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("within 1.8e-03; worst at batch 0, token 17, head 0: error 5."), std::string::npos)
+      << outcome.out;
+  const Json report = Json::parse(check(mutant, {"--input", outlier, "--json"}).out);
+  EXPECT_EQ(report["passed"], false);
+  EXPECT_EQ(report["worst"]["o"]["token"], 17);
+}
+
+TEST_F(Check, RunSaysWhatIsNotFinite) {
+  const auto run = [&](const std::string& input) {
+    return wkvc({"run", "--source", naive_kernel, "--device", "cpu", "--input", input, "--output", "out"});
+  };
+  const Outcome outcome = run(changed_activations([](TensorMap& tensors) {
+    tensors.at("v").set(std::size_t{700} * 64 + 5, std::numeric_limits<double>::quiet_NaN());
+  }));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find(
+                "o                bf16 [1, 1000, 1, 64]: 300 of 64000 NOT FINITE, first at batch 0, token 700, head 0"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find(": 64 of 4096 NOT FINITE, first at batch 0, head 0"), std::string::npos) << outcome.out;
+  EXPECT_EQ(run(activations).status, 0);
 }
 
 TEST_F(Check, UnusedTensorsAreNamed) {

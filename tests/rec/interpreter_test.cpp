@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "codegen/rec/Rounding.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
 #include "tests/expect_error.h"
@@ -179,6 +180,38 @@ TEST(Interpreter, EveryElementwiseOperation) {
   for (const auto& [name, value] : expected) EXPECT_NEAR(result.outputs.at("out_" + name)[63], value, 1e-15) << name;
 }
 
+TEST(Interpreter, NoTokensKeepTheState) {
+  const Array initial = random_array(std::size_t{2} * 64 * 64, 1);
+  const rec::Result result = interpreted(rwkv7(), {}, {1, 0, 2}, random_inputs({1, 0, 2}, 64, 64), initial);
+  EXPECT_TRUE(result.outputs.at("o").empty());
+  EXPECT_EQ(result.final_state, initial);
+}
+
+// Operands of so many significant bits cost about half a unit in the last place; the seed decides which errors.
+TEST(Interpreter, RoundsOperandsAtRandom) {
+  const Shape shape{1, 50, 1};
+  const Tensors x = random_inputs(shape, 64, 64);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = build(rwkv7(), context);
+  const auto outputs = [&](rec::Rounding* rounding) {
+    return rec::interpret(rec::recurrence_of(*module), shape, x, {}, rounding).outputs.at("o");
+  };
+  const Array exact = outputs(nullptr);
+  for (const int bits : {8, 11, 24}) {
+    rec::Rounding rounding(bits, 1), same(bits, 1), other(bits, 2);
+    const Array rounded = outputs(&rounding);
+    EXPECT_EQ(rounded, outputs(&same));
+    EXPECT_NE(rounded, outputs(&other));
+    double norm = 0, difference = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      norm += exact[i] * exact[i];
+      difference += (rounded[i] - exact[i]) * (rounded[i] - exact[i]);
+    }
+    EXPECT_GT(std::sqrt(difference / norm), std::ldexp(0.3, -bits));
+    EXPECT_LT(std::sqrt(difference / norm), std::ldexp(3.0, -bits));
+  }
+}
+
 TEST(Interpreter, RefusesTensorsThatDoNotFit) {
   const Shape shape{1, 2, 1};
   Tensors x = random_inputs(shape, 64, 64);
@@ -186,7 +219,7 @@ TEST(Interpreter, RefusesTensorsThatDoNotFit) {
     return user_error_of([&] { interpreted(rwkv7(), {}, s, x, initial); });
   };
   expect_contains(error(shape, Array(7)), "'initial_state' has 7 elements; expected 4096");
-  expect_contains(error({1, 0, 1}, {}), "1,0,1; expected positive sizes");
+  expect_contains(error({1, -1, 1}, {}), "1,-1,1; no size may be negative");
   x["k"].pop_back();
   expect_contains(error(shape, {}), "'k' has 127 elements; expected 128");
   x.erase("k");

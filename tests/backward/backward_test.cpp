@@ -187,7 +187,7 @@ void check_steep_decays(const Subject& at, const std::string& name, Steep where,
   for (std::size_t i = 0; i < w.size(); ++i)
     w[i] = is_steep(where, i, static_cast<std::size_t>(size.heads), row / 2) ? log_decay : -0.1;
   const auto reference = reference_of(at.manifest, at.rec, size, rounded(at.manifest, problem)).at("d" + name);
-  const TensorMap memory = run_in_memory(at.program, problem);
+  const TensorMap memory = run_in_memory(at.program(), problem);
   std::vector<double> x(reference.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = memory.at("d" + name).get(i);
   std::vector<std::size_t> widths{row / 2};
@@ -202,7 +202,7 @@ void check_steep_decays(const Subject& at, const std::string& name, Steep where,
 void check_first_token(const Subject& at, const std::string& name) {
   Problem problem = random_problem(at.manifest, at.rec, {1, 70, 2}, 3);
   problem.absent = {"initial_state", "dinitial_state"};
-  const TensorMap memory = run_in_memory(at.program, problem);
+  const TensorMap memory = run_in_memory(at.program(), problem);
   const std::size_t token = problem.values.at(name).size() / 70;
   for (std::size_t i = 0; i < token; ++i) EXPECT_EQ(memory.at("d" + name).get(i), 0) << at.manifest.op;
 }

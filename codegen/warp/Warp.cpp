@@ -152,7 +152,7 @@ bool takes_constant(Form form) {
 bool takes_shared(Form form) { return form == Form::diagonal_dot; }
 size_t arity(Form form) {
   return form == Form::binary || form == Form::shift || form == Form::diagonal_dot || form == Form::select_halves ? 2
-                                                                                                                    : 1;
+                                                                                                                  : 1;
 }
 
 LogicalResult verify_operands(CallOp op, Form form) {

@@ -90,11 +90,12 @@ class RoundingCost {
     return of_head(row % rows_.heads()).at(row / rows_.heads());
   }
 
-  // The same of all rows together that are not zero in the reference.
+  // The same of all rows together, without rows that are zero in the reference, unless all are.
   std::vector<double> of_all(const std::vector<Squares>& squares) const {
     std::vector<double> sums;
+    const bool all_zero = sum_of(squares).norm == 0;
     for (std::size_t row = 0; row < rows_.count(); ++row) {
-      if (squares[row].norm == 0) continue;
+      if (squares[row].norm == 0 && !all_zero) continue;
       const std::vector<double>& draws = of_row(row);
       sums.resize(draws.size());
       for (std::size_t draw = 0; draw < draws.size(); ++draw) sums[draw] += draws[draw];

@@ -306,6 +306,23 @@ TEST(RoundingCost, LeavesTheBoundsOfManyElements) {
   }
 }
 
+// The only token has no state before: its decay's gradient is zero, or what rounding leaves of the terms a kernel
+// subtracts.
+TEST(ZeroRow, MayBeRoundingOfItsTerms) {
+  mlir::MLIRContext context;
+  const auto module = build(rwkv7(), context);
+  Runnable runnable = rwkv7_kernels("f32", DType::f32);
+  runnable.passes = Passes::backward;
+  std::erase_if(runnable.manifest.tensors, [](const TensorSpec& spec) {
+    return spec.role == Role::initial_state || (is_result(spec.role) && spec.name != "dw");
+  });
+  Case values = random_case(rec::recurrence_of(*module), runnable.manifest, {1, 1, 1}, 0);
+  for (const auto& [left, passes] : {std::pair(0.0, true), {1e-9, true}, {1e-4, false}}) {
+    for (std::size_t i = 0; i < 64; ++i) values.tensors.at("dw").set(i, left);
+    EXPECT_EQ(compared(rec::recurrence_of(*module), runnable, values).at(0).passed(), passes) << left;
+  }
+}
+
 TEST_F(CancelledRow, MayBeOffByWhatRoundingCosts) {
   double most = 0;
   for (std::uint64_t seed = 1000; seed < 1030; ++seed) {

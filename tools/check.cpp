@@ -70,7 +70,7 @@ std::string error_text(double error, double bound) {
 }
 
 std::string error_text(const ResultError& result) {
-  const std::string norm = error_text(result.error, result.bound);
+  std::string norm = error_text(result.error, result.bound);
   if (!result.worst) return norm;
   return fmt::format("{}; worst at {}: {}", norm, text_of(result.worst->place),
                      error_text(result.worst->error, result.worst->bound));

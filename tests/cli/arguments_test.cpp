@@ -98,9 +98,10 @@ TEST_F(Mistakes, Architectures) {
 }
 
 TEST_F(Mistakes, Shapes) {
-  for (const char* shape : {"1,100", "1,100,2,64", "0,100,2", "1,-1,2", "1,100,2x", "1;100;2", "", ",,", "1, 100, 2",
+  for (const char* shape : {"1,100", "1,100,2,64", "-1,100,2", "1,-1,2", "1,100,2x", "1;100;2", "", ",,", "1, 100, 2",
                             "9223372036854775808,1,1"})
     expect_mistake({"check", "rwkv7", "--shape", shape}, "--shape");
+  expect_mistake({"explain", "rwkv7", "--shape", "1,0,2"}, "'0' is not a size from 1 to 2^63 - 1");
 }
 
 TEST_F(Mistakes, SizesThatOverflow) {

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 2> scales{"always", "guarded"};
 
 constexpr Numbers extents{rec::is_extent, rec::extents_text};
 constexpr Numbers steps{[](std::int64_t value) { return value == 1 || rec::is_extent(value); },
-                        "1 or a multiple of 16 up to 256"};
+                        "a multiple of 16 from 16 to 256, or 1"};
 constexpr Numbers distances{
     [](std::int64_t value) { return value >= 16 && value % 16 == 0 && value <= rec::max_save_every; },
     "a multiple of 16 from 16 to 1048576"};

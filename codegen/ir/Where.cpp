@@ -6,7 +6,8 @@ std::string where(mlir::Location location) {
   auto at = location->findInstanceOf<mlir::FileLineColLoc>();
   if (!at) return "";
   const std::string file = at.getFilename().str();
-  return file.empty() ? fmt::format("line {}: ", at.getLine()) : fmt::format("{}:{}: ", file, at.getLine());
+  return file.empty() || file == "-" ? fmt::format("line {}: ", at.getLine())
+                                     : fmt::format("{}:{}: ", file, at.getLine());
 }
 
 std::string where(mlir::Operation* op) {

@@ -21,7 +21,10 @@ Value WarpBuilder::over_scale(Value x, Value scale) {
   for (auto [factor, other] : {std::pair{product.getX(), product.getY()}, {product.getY(), product.getX()}}) {
     Value over = factor.getType() == x.getType() ? over_scale(factor, scale) : Value();
     if (!over) continue;
-    Value result = call("mul", {over, tile(other)}, type_of(x));
+    chunk::ConstantOp constant = number(other);
+    Value result =
+        constant ? call("mul_constant", over, type_of(x), static_cast<float>(constant.getValue().convertToDouble()))
+                 : call("mul", {over, tile(other)}, type_of(x));
     set_name(result, name_of(x));
     return result;
   }

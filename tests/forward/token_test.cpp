@@ -45,8 +45,9 @@ TEST_P(Token, EveryRecurrence) {
   std::vector<Definition> all = recurrences();
   for (const Definition& builtin : {rwkv7(), rwkv7_logw(), rwkv6()}) all.push_back(builtin);
   for (const Definition& definition : all) {
-    const Program program = load(definition, config);
     const std::string rec = rec_text(definition, config);
+    if (rec.find("@products_of_inputs ") != std::string::npos) continue;  // sums over values: SumsOverValuesAreRefused
+    const Program program = load(definition, config);
     SCOPED_TRACE(program.manifest().op);
     for (std::int64_t tokens : {1, 18}) {
       const Problem problem = random_problem(program.manifest(), rec, {2, tokens, kHeads}, 7);

@@ -60,7 +60,7 @@ const std::vector<Rule> kRules = {
     {"last row", "row<15>", "row<14>"},
     {"middle row", "row<7>", "row<6>"},
     {"middle row in one place", R"(\bL_middle\b(?! =))", "row<6>(L)"},
-    {"decay of its own token", R"(\bL_before\b(?! =))", "L"},
+    {"decay of its own token", R"(\bL_before\b(?! =| \+ log_w_valid))", "L"},
     {"decay upside down", R"((exp2?)\((\w+) - (\w+)\))", "$1($3 - $2)"},
     {"decay dropped", R"( \* e_\w+;)", ";"},
     {"term dropped", R"( [+-] (t_\d+|d\w+|sum_rows\(\w+\))(?=[ ;),]))", ""},
@@ -104,8 +104,10 @@ const Reasons kEquivalentRwkv7Backward = {
 const Reasons kEquivalentRwkv6Backward = {
     {"next chunk's slot: const auto v_raw = v_ring[c];", kOneStage},
     {"next chunk's slot: const auto do_raw = do_ring[c];", kOneStage},
-    {"tail kept: const auto log_w_valid_2 = keep_rows(log2_w_2, valid);",
-     "r is zero past the tail, and rows there are not stored"},
+    {"tail kept: const auto dlog_w = keep_rows(t_60 + t_63 + t_66 + t_68 + "
+     "sum_of_other_half<1>(lower_rows<1>(lower_rows<2>(t_51) + t_65) + upper_rows<1>(upper_rows<2>(t_51) + t_67 + "
+     "t_68)), valid);",
+     "rows past the tail are not stored"},
     {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column_2);",
      "parameters are the same for every batch"},
     {"another batch: const auto u_2 = load_parameter_row<bf16, 16>(u_global, block, column_4);",

@@ -154,6 +154,27 @@ Tensor tensor_from(const wkvc_tensor& given, std::size_t index, LaunchSize size)
   return tensor;
 }
 
+LaunchSize size_from(const wkvc_sequences* sequences, std::int64_t tokens, std::int64_t heads) {
+  expect_given(sequences, "sequences");
+  if (sequences->wide != 0 && sequences->wide != 1) {
+    user_error("sequences.wide is {}, expected 1 for numbers of 64 bits or 0 for 32", sequences->wide);
+  }
+  return {1, tokens, heads, SequenceMap{sequences->count, sequences->starts, sequences->wide == 1}};
+}
+
+// One pass, with tensors in the order of the operator's.
+void launch(const Operator& op, Direction pass, const LaunchSize& size, const wkvc_tensor* tensors, std::int32_t count,
+            void* workspace, void* stream, wkvc_checks checks) {
+  const std::size_t expected = op.tensors(pass).size();
+  if (count < 0 || static_cast<std::size_t>(count) != expected) {
+    user_error("{} tensors were given, the pass takes {}", count, expected);
+  }
+  if (expected > 0) expect_given(tensors, "tensors");
+  std::array<Tensor, Operator::max_tensors> given;
+  for (std::size_t i = 0; i < expected; ++i) given[i] = tensor_from(tensors[i], i, size);
+  op.launch(pass, std::span(given).first(expected), size, workspace, stream, checks_of(checks));
+}
+
 }  // namespace
 }  // namespace wkvc
 
@@ -211,19 +232,29 @@ wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64
   });
 }
 
+wkvc_status wkvc_sequences_workspace_bytes(const wkvc_operator* op, const wkvc_sequences* sequences, int64_t tokens,
+                                           int64_t heads, int64_t* result) {
+  return guarded([&] {
+    expect_given(op, "op");
+    expect_given(result, "result");
+    *result = op->kernels->workspace_bytes(size_from(sequences, tokens, heads));
+  });
+}
+
 wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
                         const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream, wkvc_checks checks) {
   return guarded([&] {
     expect_given(op, "op");
-    const Direction direction = direction_of(pass);
-    const std::size_t expected = op->kernels->tensors(direction).size();
-    if (count < 0 || static_cast<std::size_t>(count) != expected) {
-      user_error("{} tensors were given, the pass takes {}", count, expected);
-    }
-    if (expected > 0) expect_given(tensors, "tensors");
-    std::array<Tensor, Operator::max_tensors> given;
-    const LaunchSize size{batches, tokens, heads};
-    for (std::size_t i = 0; i < expected; ++i) given[i] = tensor_from(tensors[i], i, size);
-    op->kernels->launch(direction, std::span(given).first(expected), size, workspace, stream, checks_of(checks));
+    launch(*op->kernels, direction_of(pass), {batches, tokens, heads}, tensors, count, workspace, stream, checks);
+  });
+}
+
+wkvc_status wkvc_launch_sequences(const wkvc_operator* op, wkvc_pass pass, const wkvc_sequences* sequences,
+                                  int64_t tokens, int64_t heads, const wkvc_tensor* tensors, int32_t count,
+                                  void* workspace, void* stream, wkvc_checks checks) {
+  return guarded([&] {
+    expect_given(op, "op");
+    const LaunchSize size = size_from(sequences, tokens, heads);
+    launch(*op->kernels, direction_of(pass), size, tensors, count, workspace, stream, checks);
   });
 }

@@ -71,6 +71,23 @@ wkvc_status wkvc_tensor_at(const wkvc_operator* op, wkvc_pass pass, int32_t inde
 wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64_t tokens, int64_t heads,
                                  int64_t* result);
 
+/* Sequences that lie one behind the other in tensors of tokens, whose B is 1: sequence n has the tokens from starts[n]
+ * to before starts[n + 1] ("cu_seqlens"). States and their gradients have B = count. Kernels bring starts that decrease
+ * or leave 0 ... T to the nearest ones that do not; tokens of no sequence are left as they are. */
+typedef struct wkvc_sequences {
+  const void* starts; /* count + 1 numbers in the target's memory, which the host never reads; NULL for sizes */
+  int64_t count;
+  int32_t wide; /* 1: numbers of 64 bits, 0: of 32 */
+} wkvc_sequences;
+
+/* The same as wkvc_workspace_bytes, and as wkvc_launch below, for sequences with `tokens` tokens in all. The first
+ * launch of a pass with sequences compiles its kernels for such, and belongs before any capture. */
+wkvc_status wkvc_sequences_workspace_bytes(const wkvc_operator* op, const wkvc_sequences* sequences, int64_t tokens,
+                                           int64_t heads, int64_t* result);
+wkvc_status wkvc_launch_sequences(const wkvc_operator* op, wkvc_pass pass, const wkvc_sequences* sequences,
+                                  int64_t tokens, int64_t heads, const wkvc_tensor* tensors, int32_t count,
+                                  void* workspace, void* stream, wkvc_checks checks);
+
 /* Launches a pass on `stream` (a CUstream or cudaStream_t; NULL: the default stream) of the current device. `tensors`
  * are in the order of wkvc_tensor_at. Allocates nothing, waits for nothing, and can be captured in a CUDA graph. But
  * the first launch with tensors [B,T,H,D] whose data, rows or strides are no multiples of 16 bytes compiles kernels for

@@ -13,20 +13,26 @@ namespace {
 
 constexpr unsigned warp_threads = 32;
 
-// For launches whose rows move in pieces of 16 bytes there is a kernel at once, which has no code for others; for those
-// there is another one as soon as it is needed.
+// What launches ask of a kernel's code.
+struct Variant {
+  bool aligned;    // rows move in pieces of 16 bytes
+  bool sequences;  // there is a map of sequences
+};
+
+// For launches whose rows move in pieces of 16 bytes, and whose batches are sequences, there is a kernel at once, which
+// has no code for others; for those there are other ones as soon as they are needed.
 class CudaBackend final : public Backend {
  public:
-  using MakeCubin = std::function<std::vector<char>()>;
+  using MakeCubin = std::function<std::vector<char>(Variant)>;
 
-  CudaBackend(const Device& device, const CubinResult& aligned, MakeCubin make_general, const Manifest& manifest)
+  CudaBackend(const Device& device, const CubinResult& usual, MakeCubin make_cubin, const Manifest& manifest)
       : device_(device),
-        aligned_(device, aligned.cubin, manifest.kernel, manifest.shared_bytes),
-        make_general_(std::move(make_general)),
+        usual_(device, usual.cubin, manifest.kernel, manifest.shared_bytes),
+        make_cubin_(std::move(make_cubin)),
         symbol_(manifest.kernel),
         shared_bytes_(manifest.shared_bytes),
         threads_(static_cast<unsigned>(manifest.warps) * warp_threads),
-        usage_(usage_from(aligned.log, manifest.kernel)) {}
+        usage_(usage_from(usual.log, manifest.kernel)) {}
 
   void prepare(std::span<const std::byte> arguments) const override { kernel_for(arguments); }
   void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const override {
@@ -43,17 +49,19 @@ class CudaBackend final : public Backend {
 
  private:
   const DeviceKernel& kernel_for(std::span<const std::byte> arguments) const {
-    if (moves_in_pieces(arguments)) return aligned_;
+    const Variant variant{moves_in_pieces(arguments), maps_sequences(arguments)};
+    if (variant.aligned && !variant.sequences) return usual_;
     const std::lock_guard lock(mutex_);
-    if (!general_) general_.emplace(device_, make_general_(), symbol_, shared_bytes_);
-    return *general_;
+    std::optional<DeviceKernel>& kernel = rare_[variant.aligned ? 0 : 1][variant.sequences ? 0 : 1];
+    if (!kernel) kernel.emplace(device_, make_cubin_(variant), symbol_, shared_bytes_);
+    return *kernel;
   }
 
   Device device_;
-  DeviceKernel aligned_;
-  MakeCubin make_general_;
-  mutable std::mutex mutex_;  // of what follows
-  mutable std::optional<DeviceKernel> general_;
+  DeviceKernel usual_;
+  MakeCubin make_cubin_;
+  mutable std::mutex mutex_;                             // of rare_
+  mutable std::optional<DeviceKernel> rare_[2][2] = {};  // [rows are not aligned][batches are sequences]
   std::string symbol_;
   std::int64_t shared_bytes_;
   unsigned threads_;
@@ -66,21 +74,26 @@ std::vector<char> bytes_of(std::span<const char> cubin) { return {cubin.begin(),
 
 Backends make_cuda_backends(std::shared_ptr<const std::string> source, std::span<const Manifest> manifests) {
   const Device device = Device::current();  // before compiling: without a GPU that is the first thing to say
-  const std::vector<CubinResult> aligned = cached_cubins(*source, manifests);
+  const std::vector<CubinResult> usual = cached_cubins(*source, manifests);
   Backends backends;
   for (std::size_t i = 0; i < manifests.size(); ++i) {
-    const auto make_general = [source, manifest = manifests[i]] {
-      return cached_cubin(*source, manifest, {.only_kernel = manifest.kernel}).cubin;
+    const auto make_cubin = [source, manifest = manifests[i]](Variant variant) {
+      const NvrtcOptions options{
+          .only_kernel = manifest.kernel, .aligned = variant.aligned, .sequences = variant.sequences};
+      return cached_cubin(*source, manifest, options).cubin;
     };
-    backends.push_back(std::make_shared<CudaBackend>(device, aligned[i], make_general, manifests[i]));
+    backends.push_back(std::make_shared<CudaBackend>(device, usual[i], make_cubin, manifests[i]));
   }
   return backends;
 }
 
 Backends make_cuda_backends(const PackedProgram& packed, std::span<const Manifest> manifests) {
   const Device device = Device::current();
-  const CubinResult aligned{bytes_of(packed.aligned), std::string(packed.log)};
-  const auto make_general = [general = packed.general] {
+  const CubinResult usual{bytes_of(packed.aligned), std::string(packed.log)};
+  const auto make_cubin = [general = packed.general](Variant variant) {
+    if (variant.sequences) {
+      user_error("kernels that were packed take no map of sequences: launch the sequences one by one, or JIT-compile");
+    }
     if (general.empty()) {
       user_error("these kernels were packed for tensors whose rows are aligned to 16 bytes: pack them again");
     }
@@ -88,7 +101,7 @@ Backends make_cuda_backends(const PackedProgram& packed, std::span<const Manifes
   };
   Backends backends;
   for (const Manifest& manifest : manifests) {
-    backends.push_back(std::make_shared<CudaBackend>(device, aligned, make_general, manifest));
+    backends.push_back(std::make_shared<CudaBackend>(device, usual, make_cubin, manifest));
   }
   return backends;
 }

@@ -20,7 +20,7 @@ void check_manifest(const Manifest& manifest) {
 }
 
 unsigned blocks_of(const Manifest& manifest, LaunchSize size) {
-  const std::int64_t sequences = manifest.grid == Grid::head ? size.heads : size.batches * size.heads;
+  const std::int64_t sequences = manifest.grid == Grid::head ? size.heads : size.sequences() * size.heads;
   return static_cast<unsigned>(sequences * manifest.blocks());
 }
 
@@ -61,7 +61,7 @@ CubinUsage Kernel::usage() const { return backend_->usage(); }
 
 void Kernel::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream, Checks checks) const {
   check_launch(plan_, tensors, size);
-  if (checks == Checks::memory) check_memory(*backend_, plan_, tensors);
+  if (checks == Checks::memory) check_memory(*backend_, plan_, tensors, size);
   if (size.is_empty()) {
     finish_empty_launch(*backend_, manifest_, tensors, stream);
   } else {

@@ -7,7 +7,7 @@
 namespace wkvc {
 namespace {
 
-static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 40,
+static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 56,
               "emitted kernels and the runtime agree on this layout");
 
 // The stride of a dimension, or 0 when there is none, or it is never stepped over and so may hold anything.
@@ -39,11 +39,12 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, std::span<const Tensor>
                                  std::span<const std::size_t> places)
     : count_(plan.tensors.size()) {
   if (count_ > max_tensors) internal_error("a kernel of {} tensors, at most {} fit", count_, max_tensors);
-  args_.batches = size.batches;
+  args_.batches = size.sequences();
   args_.tokens = size.tokens;
   args_.heads = size.heads;
   args_.vector16 = 1;
   args_.segments = plan.segments;
+  args_.starts = size.map ? SequenceStarts{size.map->starts, size.map->wide ? 1 : 0} : SequenceStarts{};
   for (std::size_t i = 0; i < count_; ++i) {
     args_.tensor[i] = argument_for(plan.tensors[i], tensors[places.empty() ? i : places[i]]);
     if (plan.tensors[i].moves_in_pieces) args_.vector16 &= args_.tensor[i].vector16;
@@ -54,6 +55,12 @@ bool moves_in_pieces(std::span<const std::byte> arguments) {
   long long vector16 = 0;
   std::memcpy(&vector16, arguments.data() + offsetof(KernelArgs<1>, vector16), sizeof vector16);
   return vector16 != 0;
+}
+
+bool maps_sequences(std::span<const std::byte> arguments) {
+  SequenceStarts starts{};
+  std::memcpy(&starts, arguments.data() + offsetof(KernelArgs<1>, starts), sizeof starts);
+  return starts.data != nullptr;
 }
 
 }  // namespace wkvc

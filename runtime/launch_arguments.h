@@ -32,6 +32,9 @@ class LaunchArguments {
 // with tokens are multiples of that.
 bool moves_in_pieces(std::span<const std::byte> arguments);
 
+// Whether these arguments say where sequences begin.
+bool maps_sequences(std::span<const std::byte> arguments);
+
 // Throws UserError unless `tensors` are what the plan says, for this size, and what is written has memory of its own.
 // Absent states and gradients of states are let through.
 void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size);

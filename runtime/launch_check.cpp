@@ -69,7 +69,7 @@ void check_strides(const PlannedTensor& planned, const Tensor& tensor) {
   }
   for (std::size_t i = 0; i < planned.dims.size(); ++i) {
     const Dimension::Of of = planned.dims[i].of;
-    if (of == Dimension::Of::batches || of == Dimension::Of::heads) continue;
+    if (of == Dimension::Of::batches || of == Dimension::Of::sequences || of == Dimension::Of::heads) continue;
     if (tensor.shape[i] <= 1 || tensor.strides[i] < kLimit) continue;
     user_error("tensor \"{}\" has strides {}: neighbouring rows ({}) are at most {} elements apart, copy it", spec.name,
                shape_text(tensor.strides), spec.dims[i], kLimit - 1);
@@ -149,6 +149,14 @@ void check_sharing(const LaunchPlan& plan, std::span<const Tensor> tensors, std:
   }
 }
 
+void check_starts(const SequenceMap& map) {
+  const std::uintptr_t bytes = map.wide ? 8 : 4, address = reinterpret_cast<std::uintptr_t>(map.starts);
+  if (map.starts == nullptr) user_error("the map of sequences is null: expected {} starts", map.count + 1);
+  if (address % bytes == 0) return;
+  user_error("the map of sequences begins at {}, which is not aligned to its {}-byte numbers", fmt::ptr(map.starts),
+             bytes);
+}
+
 void check_count(const LaunchPlan& plan, std::size_t count) {
   if (count == plan.tensors.size()) return;
   std::vector<std::string> names;
@@ -160,6 +168,7 @@ void check_count(const LaunchPlan& plan, std::size_t count) {
 
 void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size) {
   check_size(size, plan.blocks);
+  if (size.map) check_starts(*size.map);
   check_count(plan, tensors.size());
   std::array<MemoryRange, LaunchPlan::max_tensors> ranges;
   for (std::size_t i = 0; i < tensors.size(); ++i) ranges[i] = check_tensor(plan.tensors[i], tensors[i], size);

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -18,11 +19,40 @@ std::int64_t tokens_between_states(const Manifest& manifest) {
   return std::int64_t{manifest.chunk} * manifest.saved_every;
 }
 
+// The length of a dimension with one state for every `each` tokens of a sequence, or part. Of sequences one behind the
+// other each begins a state of its own: first_saved in templates/wkvc/common/sequences.h.
+std::int64_t saved_states(std::int64_t tokens, std::int64_t each, std::optional<std::int64_t> sequences) {
+  if (sequences) return tokens / each + *sequences;
+  return tokens == 0 ? 0 : (tokens - 1) / each + 1;
+}
+
+Dimension dimension_from(const std::string& dim, const Manifest& manifest) {
+  using Of = Dimension::Of;
+  if (dim == "T") return {Of::tokens};
+  if (dim == "H") return {Of::heads};
+  if (dim == "N") return {Of::saved, tokens_between_states(manifest)};
+  if (dim == "K") return {Of::constant, manifest.key_dim};
+  if (dim == "V") return {Of::constant, manifest.value_dim};
+  if (dim == "G") return {Of::constant, manifest.saved_every};
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
+  if (error != std::errc{} || end != dim.data() + dim.size()) internal_error("\"{}\" is no dimension", dim);
+  return {Of::constant, value};
+}
+
 // One of B, T, H, and the tensor it was first read from.
 struct Found {
   std::int64_t value = -1;
   std::string tensor;
 };
+
+void check_map(const LaunchSize& size) {
+  if (!size.map) return;
+  if (size.batches != 1) {
+    user_error("B = {}, expected 1 with a map of sequences: these lie one behind the other in one batch", size.batches);
+  }
+  if (size.map->count < 0) user_error("a map of {} sequences: expected 0 or more", size.map->count);
+}
 
 void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, std::map<std::string, Found>& sizes) {
   if (shape.size() != spec.dims.size()) {
@@ -50,33 +80,48 @@ void check_size(LaunchSize size, int blocks_per_sequence) {
   if (size.tokens > kMostTokens) {
     user_error("T = {} is more than {}, the most tokens a kernel counts: split the sequence", size.tokens, kMostTokens);
   }
-  const CheckedInt blocks = checked_mul(checked_mul(size.batches, size.heads), blocks_per_sequence);
+  check_map(size);
+  const CheckedInt blocks = checked_mul(checked_mul(size.sequences(), size.heads), blocks_per_sequence);
   if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
     const std::string each =
         blocks_per_sequence == 1 ? "" : fmt::format(", times {} blocks each,", blocks_per_sequence);
-    user_error("B·H = {}·{}{} is more than 2^31-1, the most blocks a launch can have: split the batch", size.batches,
-               size.heads, each);
+    user_error("B·H = {}·{}{} is more than 2^31-1, the most blocks a launch can have: split the batch",
+               size.sequences(), size.heads, each);
   }
 }
 
-Dimension dimension_from(const std::string& dim, const Manifest& manifest) {
-  using Of = Dimension::Of;
-  if (dim == "B") return {Of::batches};
-  if (dim == "T") return {Of::tokens};
-  if (dim == "H") return {Of::heads};
-  if (dim == "N") return {Of::tokens, tokens_between_states(manifest)};
-  if (dim == "K") return {Of::constant, manifest.key_dim};
-  if (dim == "V") return {Of::constant, manifest.value_dim};
-  if (dim == "G") return {Of::constant, manifest.saved_every};
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
-  if (error != std::errc{} || end != dim.data() + dim.size()) internal_error("\"{}\" is no dimension", dim);
-  return {Of::constant, value};
+std::int64_t Dimension::length(const LaunchSize& size) const {
+  switch (of) {
+    case Of::constant:
+      return each;
+    case Of::batches:
+      return size.batches;
+    case Of::sequences:
+      return size.sequences();
+    case Of::tokens:
+      return size.tokens;
+    case Of::heads:
+      return size.heads;
+    case Of::saved:
+      return saved_states(size.tokens, each, size.map ? std::optional(size.map->count) : std::nullopt);
+  }
+  internal_error("no such dimension");
+}
+
+std::vector<Dimension> dimensions_of(const TensorSpec& spec, const Manifest& manifest) {
+  const auto follows_tokens = [](const std::string& dim) { return dim == "T" || dim == "N"; };
+  const auto batches =
+      std::ranges::any_of(spec.dims, follows_tokens) ? Dimension::Of::batches : Dimension::Of::sequences;
+  std::vector<Dimension> dims;
+  for (const std::string& dim : spec.dims) {
+    dims.push_back(dim == "B" ? Dimension{batches} : dimension_from(dim, manifest));
+  }
+  return dims;
 }
 
 Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
   Extents shape;
-  for (const std::string& dim : spec.dims) shape.push_back(dimension_from(dim, manifest).length(size));
+  for (const Dimension& dim : dimensions_of(spec, manifest)) shape.push_back(dim.length(size));
   return shape;
 }
 

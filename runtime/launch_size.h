@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,22 @@
 
 namespace wkvc {
 
+// Sequences that lie one behind the other in tensors of tokens: sequence n has the tokens from starts[n] to before
+// starts[n + 1] ("cu_seqlens"). States and their gradients have B = count, and tensors of tokens B = 1. Kernels bring
+// starts that decrease or leave 0 … T to the nearest ones that do not; tokens of no sequence are left as they are.
+struct SequenceMap {
+  std::int64_t count = 0;
+  const void* starts = nullptr;  // count + 1 numbers in the target's memory; sizes of tensors do without
+  bool wide = false;             // numbers of 64 bits instead of 32
+  bool operator==(const SequenceMap&) const = default;
+};
+
 struct LaunchSize {
   std::int64_t batches = 0, tokens = 0, heads = 0;  // B, T, H
-  bool is_empty() const { return batches == 0 || tokens == 0 || heads == 0; }
+  std::optional<SequenceMap> map = {};              // none: every batch is a sequence
+
+  std::int64_t sequences() const { return map ? map->count : batches; }
+  bool is_empty() const { return sequences() == 0 || tokens == 0 || heads == 0; }
   bool operator==(const LaunchSize&) const = default;
 };
 
@@ -22,21 +36,16 @@ void check_size(LaunchSize size, int blocks_per_sequence);
 
 // One dimension of a tensor, in numbers: a launch compares no text.
 struct Dimension {
-  enum class Of : std::uint8_t { constant, batches, tokens, heads };
+  enum class Of : std::uint8_t { constant, batches, sequences, tokens, saved, heads };
 
   Of of = Of::constant;
-  std::int64_t each =
-      1;  // the length, of a constant; else it is one for every so many batches, tokens or heads, or part
+  std::int64_t each = 1;  // the length, of a constant; of saved states, the tokens between two
 
-  std::int64_t length(LaunchSize size) const {
-    if (of == Of::constant) return each;
-    const std::int64_t count = of == Of::batches ? size.batches : of == Of::tokens ? size.tokens : size.heads;
-    return each == 1 || count == 0 ? count : (count - 1) / each + 1;
-  }
+  std::int64_t length(const LaunchSize& size) const;
 };
 
-// What `dim` of TensorSpec::dims stands for in `manifest`.
-Dimension dimension_from(const std::string& dim, const Manifest& manifest);
+// What spec.dims stand for in `manifest`.
+std::vector<Dimension> dimensions_of(const TensorSpec& spec, const Manifest& manifest);
 
 // The shape a tensor of `manifest` has at `size`.
 Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size);

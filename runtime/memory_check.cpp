@@ -1,16 +1,26 @@
 #include "runtime/memory_check.h"
 
+#include <string>
+
 #include "runtime/error.h"
 
 namespace wkvc {
+namespace {
 
-void check_memory(const Backend& backend, const LaunchPlan& plan, std::span<const Tensor> tensors) {
+void check_reachable(const Backend& backend, const std::string& what, const void* data) {
+  const std::string why_not = backend.why_unreachable(data);
+  if (!why_not.empty()) user_error("{} begins at {}, which {}", what, fmt::ptr(data), why_not);
+}
+
+}  // namespace
+
+void check_memory(const Backend& backend, const LaunchPlan& plan, std::span<const Tensor> tensors,
+                  const LaunchSize& size) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].data == nullptr || element_count(tensors[i].shape) == 0) continue;
-    const std::string why_not = backend.why_unreachable(tensors[i].data);
-    if (why_not.empty()) continue;
-    user_error("tensor \"{}\" begins at {}, which {}", plan.tensors[i].spec.name, fmt::ptr(tensors[i].data), why_not);
+    check_reachable(backend, fmt::format("tensor \"{}\"", plan.tensors[i].spec.name), tensors[i].data);
   }
+  if (size.map) check_reachable(backend, "the map of sequences", size.map->starts);
 }
 
 }  // namespace wkvc

@@ -9,8 +9,9 @@
 
 namespace wkvc {
 
-// Throws UserError when a tensor that has elements begins in memory that kernels of `backend` cannot reach. `tensors`
-// have passed check_launch.
-void check_memory(const Backend& backend, const LaunchPlan& plan, std::span<const Tensor> tensors);
+// Throws UserError when a tensor that has elements, or a map of sequences, begins in memory that kernels of `backend`
+// cannot reach. `tensors` and `size` have passed check_launch.
+void check_memory(const Backend& backend, const LaunchPlan& plan, std::span<const Tensor> tensors,
+                  const LaunchSize& size);
 
 }  // namespace wkvc

@@ -112,6 +112,7 @@ std::vector<std::string> nvrtc_options(const std::string& arch, const NvrtcOptio
   if (options.line_info) texts.emplace_back("-lineinfo");
   if (!options.only_kernel.empty()) texts.emplace_back("-DWKVC_ONLY=" + options.only_kernel);
   if (options.aligned) texts.emplace_back("-DWKVC_ALIGNED");
+  if (options.sequences) texts.emplace_back("-DWKVC_SEQUENCES");
   // ptxas reports registers and spills into the log only when asked; PTX never reaches it.
   if (arch.starts_with("sm_")) texts.emplace_back("--ptxas-options=-v");
   // Where there is a driver, NVRTC 13 keeps a cache of its own, and what comes out of it has no report.

@@ -16,6 +16,7 @@ struct NvrtcOptions {
   bool line_info = false;        // for profilers: relates instructions to lines of the kernel text
   std::string only_kernel = {};  // leaves the other kernels of the text empty; none: all get code
   bool aligned = false;          // for launches that moves_in_pieces (launch_arguments.h), and for no others
+  bool sequences = false;        // for launches that maps_sequences; without, for no such launches
 };
 
 // True when there is an NVRTC that compiles the kernels; else `why_not` (may be null) says what was tried and what to

@@ -90,7 +90,7 @@ void Program::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHan
   const Backend& backend = *kernels_.front().backend_;
   check_launch(plan_, tensors, size);
   check_states_in_place(tensors);
-  if (checks == Checks::memory) check_memory(backend, plan_, tensors);
+  if (checks == Checks::memory) check_memory(backend, plan_, tensors, size);
   if (size.is_empty()) {
     finish_empty_launch(backend, manifest_, tensors, stream);
     return;

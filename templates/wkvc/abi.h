@@ -16,13 +16,21 @@ struct TensorArg {
   long long vector16;  // 1: data and every stride are multiples of 16 bytes, so rows may be moved in 16-byte pieces
 };
 
+// Sequences that lie one behind the other in tensors of tokens, whose B is 1: sequence n has the tokens from starts[n]
+// to before starts[n + 1].
+struct SequenceStarts {
+  const void* data;  // null: every batch is a sequence
+  long long wide;    // 1: numbers of 64 bits; 0: of 32
+};
+
 template <int N>
 struct KernelArgs {
-  long long batches;
-  long long tokens;
+  long long batches;  // sequences; the B of states
+  long long tokens;   // of each sequence, or, with a map, of all together
   long long heads;
   long long vector16;  // 1: that of every tensor [B,T,H,D] is
   long long segments;  // of each sequence, a block for each; at least 1
+  SequenceStarts starts;
   TensorArg tensor[N];
 };
 

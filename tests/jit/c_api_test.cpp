@@ -71,6 +71,33 @@ TEST(CApi, Launches) {
   EXPECT_GT(wkvc_tensor_count(prepared.op, WKVC_BACKWARD), wkvc_tensor_count(prepared.op, WKVC_FORWARD));
 }
 
+TEST(CApi, LaunchesSequences) {
+  const Prepared prepared;
+  ASSERT_EQ(prepared.status, WKVC_OK) << wkvc_message();
+  Forward forward(prepared.op);
+  const std::array<std::int32_t, 3> starts{0, 2, 5};
+  wkvc_sequences sequences{nullptr, 2, 0};
+  std::int64_t bytes = 0;
+  ASSERT_EQ(wkvc_sequences_workspace_bytes(prepared.op, &sequences, 5, 1, &bytes), WKVC_OK) << wkvc_message();
+  std::vector<char> workspace(static_cast<std::size_t>(bytes) + 256);
+  auto* const aligned = workspace.data() + (256 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 256);
+  const auto launch = [&] {
+    return wkvc_launch_sequences(prepared.op, WKVC_FORWARD, &sequences, 5, 1, forward.tensors.data(),
+                                 static_cast<std::int32_t>(forward.tensors.size()), aligned, nullptr,
+                                 WKVC_CHECK_MEMORY);
+  };
+  EXPECT_EQ(launch(), WKVC_USER_ERROR);
+  EXPECT_THAT(wkvc_message(), HasSubstr("map of sequences is null"));
+  sequences.starts = starts.data();
+  ASSERT_EQ(launch(), WKVC_OK) << wkvc_message();
+  const std::vector<float>& o = forward.values[forward.o];
+  EXPECT_EQ(o[0], o[std::size_t{2} * 16]);  // both begin without a state
+  EXPECT_NE(o[std::size_t{1} * 16], o[std::size_t{2} * 16]);
+  sequences.wide = 2;
+  EXPECT_EQ(launch(), WKVC_USER_ERROR);
+  EXPECT_THAT(wkvc_message(), HasSubstr("wide is 2"));
+}
+
 TEST(CApi, SaysWhatIsWrongWithALaunch) {
   const Prepared prepared;
   ASSERT_EQ(prepared.status, WKVC_OK) << wkvc_message();

@@ -3,6 +3,7 @@
 #include <mlir/IR/MLIRContext.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -198,19 +199,30 @@ class Launch {
 
   void run_on_device() {
     Device device = Device::current();
+    const DeviceTensor starts = upload_starts(device);
     std::map<std::string, DeviceTensor> tensors;
     NamedTensors views;
     for (auto& [name, memory] : memory_) {
       auto [tensor, added] = tensors.try_emplace(name, DeviceTensor::upload(device, memory));
       views[name] = layouts_.at(name).view(tensor->second.view());
     }
-    program_.launch(views, size_);
+    LaunchSize size = size_;
+    if (size.map) size.map->starts = starts.view().data;
+    program_.launch(views, size);
     device.synchronize(nullptr);
     for (auto& [name, memory] : memory_) memory = tensors.at(name).download();
   }
 
+  // Their bytes, as numbers of 32 bits.
+  DeviceTensor upload_starts(const Device& device) const {
+    const std::int64_t words = size_.map ? (size_.map->count + 1) * (size_.map->wide ? 2 : 1) : 1;
+    HostTensor bytes(DType::f32, {words});
+    if (size_.map) std::memcpy(bytes.bytes().data(), size_.map->starts, bytes.bytes().size());
+    return DeviceTensor::upload(device, bytes);
+  }
+
   const Program& program_;
-  LaunchSize size_;
+  LaunchSize size_;  // its map in the host's memory
   std::map<std::string, Layout> layouts_;
   TensorMap memory_;
 };

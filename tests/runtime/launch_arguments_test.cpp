@@ -23,6 +23,19 @@ TEST_F(Launch, ArgumentsHoldTheSegments) {
   EXPECT_EQ(args.segments, 8);
 }
 
+TEST_F(Launch, ArgumentsHoldTheStartsOfSequences) {
+  const std::int64_t starts[] = {0, 1, 3};
+  const LaunchSize packed{1, 3, 4, SequenceMap{2, starts, true}};
+  const LaunchArguments arguments(LaunchPlan(manifest), tensors, packed);
+  EXPECT_TRUE(maps_sequences(arguments.bytes()));
+  KernelArgs<1> args;
+  std::memcpy(&args, arguments.bytes().data(), sizeof(args));
+  EXPECT_EQ(args.batches, 2);
+  EXPECT_EQ(args.starts.data, starts);
+  EXPECT_EQ(args.starts.wide, 1);
+  EXPECT_FALSE(maps_sequences(LaunchArguments(LaunchPlan(manifest), tensors, given).bytes()));
+}
+
 TEST_F(Launch, TokensStrideOverBatchRowAndHead) {
   tensors[x].strides = {96, 8, 24, 1};  // head first
   const TensorArg arg = argument(x);

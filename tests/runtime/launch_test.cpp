@@ -220,5 +220,22 @@ TEST_F(Launch, GradientsAreWritten) {
   EXPECT_NO_THROW(check());
 }
 
+TEST_F(Launch, MapsOfSequencesLieInOneBatch) {
+  const std::int64_t starts[] = {0, 1, 3};
+  for (const Index i : {x, o}) tensors[i].shape[0] = 1;  // two sequences, as many as there are states
+  given = {1, 3, 4, SequenceMap{2, starts, true}};
+  EXPECT_NO_THROW(check());
+  given.map->starts = nullptr;
+  refused({"map of sequences is null", "expected 3 starts"});
+  given.map->starts = reinterpret_cast<const char*>(starts) + 4;
+  refused({"map of sequences", "8-byte"});
+  given.map = SequenceMap{-1, starts, true};
+  refused({"map of -1 sequences", "0 or more"});
+  given.map = SequenceMap{3, starts, true};
+  refused({"state\" has shape [2, 4, 8, 8]", "[3, 4, 8, 8]"});
+  given = {2, 3, 4, SequenceMap{2, starts, true}};
+  refused({"B = 2", "expected 1", "one batch"});
+}
+
 }  // namespace
 }  // namespace wkvc

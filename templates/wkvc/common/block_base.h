@@ -14,14 +14,17 @@ struct StagedState {
 };
 
 struct BlockBase {
-  int warp;   // of this thread
-  int warps;  // in the block
-  long long batch;
+  int warp;         // of this thread
+  int warps;        // in the block
+  long long batch;  // of states: the sequence
   long long head;
-  int segment;   // of the sequence, 0 …
-  int segments;  // that the sequence is cut into, one block each
-  int rank;      // in the cluster of blocks that share a head, or a segment of it, 0 …
-  char* memory;  // shared memory; offsets into it are bytes
+  long long token_batch;  // of tensors of tokens
+  long long first_token;  // of the sequence, in that batch
+  long long tokens;       // of the sequence
+  int segment;            // of the sequence, 0 …
+  int segments;           // that the sequence is cut into, one block each
+  int rank;               // in the cluster of blocks that share a head, or a segment of it, 0 …
+  char* memory;           // shared memory; offsets into it are bytes
 
   template <class T, int R, int C>
   WKVC_INLINE Shared<T, R, C> shared(int offset) const {
@@ -74,6 +77,12 @@ WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row);
 template <class T>
 WKVC_INLINE T* global_row(const TensorArg& t, const BlockBase& block, long long row) {
   return static_cast<T*>(t.data) + block.batch * t.batch + block.head * t.head + row * row_stride(t);
+}
+// First element of token `token` of this block's sequence and head.
+template <class T>
+WKVC_INLINE T* token_row(const TensorArg& t, const BlockBase& block, long long token) {
+  return static_cast<T*>(t.data) + block.token_batch * t.batch + block.head * t.head +
+         (block.first_token + token) * row_stride(t);
 }
 
 }  // namespace wkvc

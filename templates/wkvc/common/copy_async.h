@@ -50,10 +50,10 @@ template <class T, int R, int C>
 class Source {
  public:
   Source() = default;
-  // The tile begins at row `row` of this block's batch and head.
+  // The tile begins at token `row` of this block's sequence and head.
   WKVC_INLINE Source(const TensorArg& t, const BlockBase& block, long long row)
       : row_bytes_(memory::kept(static_cast<int>(static_cast<u32>(row_stride(t)) * kSize))),
-        from_(memory::kept_apart(global_row<const T>(t, block, row) + first().row * row_stride(t) + first().column)) {}
+        from_(memory::kept_apart(token_row<const T>(t, block, row) + first().row * row_stride(t) + first().column)) {}
 
   WKVC_INLINE const T* from() const { return from_; }
   WKVC_INLINE int stride() const { return row_bytes_ / kSize; }

@@ -45,7 +45,7 @@ struct OutputRows {
 
   WKVC_INLINE OutputRows(const TensorArg& t, const BlockBase& block)
       : stride(row_stride(t)),
-        own(memory::kept_apart(global_row<T>(t, block, 0) + PerRow::position<16>(0, 0) * stride +
+        own(memory::kept_apart(token_row<T>(t, block, 0) + PerRow::position<16>(0, 0) * stride +
                                memory::run_column<T>(0))) {}
   WKVC_INLINE T* row(long long n) const { return own + n * stride; }
 };
@@ -57,7 +57,7 @@ struct OutputRows<T, false> {
 
   WKVC_INLINE OutputRows(const TensorArg& t, const BlockBase& b) : stride(row_stride(t)), tensor(t), block(b) {}
   WKVC_INLINE T* row(long long n) const {
-    return global_row<T>(tensor, block, n + PerRow::position<16>(0, 0)) + memory::run_column<T>(0);
+    return token_row<T>(tensor, block, n + PerRow::position<16>(0, 0)) + memory::run_column<T>(0);
   }
 };
 
@@ -181,7 +181,7 @@ WKVC_INLINE Tile<T, 16, K> load_kept_state(const StagedState<T, K>& from) {
 // One number a token, a tensor [B, T, H]: N tokens from token0 on, zero from `valid` on.
 template <class T, class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_token_vector(const TensorArg& t, const BlockBase& block, long long token0, int valid) {
-  const T* from = global_row<const T>(t, block, token0);
+  const T* from = token_row<const T>(t, block, token0);
   Vector<Axis, N> x;
   const auto at = [&](int token)
                       WKVC_INLINE_LAMBDA { return token < valid ? scalar::widen(from[token * t.row]) : 0.f; };
@@ -203,7 +203,7 @@ template <class T, class Axis, int N>
 WKVC_INLINE void store_tokens(const TensorArg& t, const BlockBase& block, long long token0, int valid,
                               const Vector<Axis, N>& x) {
   if (!Axis::is_first_holder()) return;
-  T* to = global_row<T>(t, block, token0);
+  T* to = token_row<T>(t, block, token0);
   const auto store = [&](int token, float value) WKVC_INLINE_LAMBDA {
     if (token < valid) to[token * t.row] = scalar::round<T>(value);
   };

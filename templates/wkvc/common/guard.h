@@ -37,7 +37,7 @@ WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, 
   constexpr int kElements = kColumns < kPiece<T> ? kColumns : kPiece<T>, kAcross = kColumns / kElements,
                 kPieces = kTokens * kAcross;
   if (first >= end) return 1.f;
-  const T* const last = global_row<const T>(t, block, end - 1);
+  const T* const last = token_row<const T>(t, block, end - 1);
   const long long step = (end - 1 - first) / (kTokens - 1) * row_stride(t);
   copy::Largest<T> of_pieces;
   float of_elements = 0.f;

@@ -42,11 +42,11 @@ WKVC_INLINE V filled(float number) {
 // Elements from `first` on of one token of a tensor [B,T,H,D], and the number of one token of a tensor [B,T,H].
 template <class T, class V>
 WKVC_INLINE V load_token(const TensorArg& t, const BlockBase& block, long long token, int first) {
-  return token::load<V>(global_row<const T>(t, block, token) + first);
+  return token::load<V>(token_row<const T>(t, block, token) + first);
 }
 template <class T>
 WKVC_INLINE float load_token_number(const TensorArg& t, const BlockBase& block, long long token) {
-  return scalar::widen(*global_row<const T>(t, block, token));
+  return scalar::widen(*token_row<const T>(t, block, token));
 }
 
 // The same of this head's row of a tensor [H,D], and of a tensor [H].
@@ -64,12 +64,12 @@ template <class T, class Axis, int N>
 WKVC_INLINE void store_token(const TensorArg& t, const BlockBase& block, long long token, int first,
                              const Vector<Axis, N>& x) {
   if (!Axis::is_first_holder()) return;
-  T* to = global_row<T>(t, block, token) + first;
+  T* to = token_row<T>(t, block, token) + first;
   WKVC_EACH_SLOT(Axis, N, to[Axis::template position<N>(i, s)] = scalar::round<T>(x.v[i][s]));
 }
 template <class T>
 WKVC_INLINE void store_token(const TensorArg& t, const BlockBase& block, long long token, float x) {
-  if (lanes::is_first()) *global_row<T>(t, block, token) = scalar::round<T>(x);
+  if (lanes::is_first()) *token_row<T>(t, block, token) = scalar::round<T>(x);
 }
 
 // The product of a warp's rows of a matrix and a vector over keys.

@@ -3,11 +3,14 @@
 #pragma once
 
 #include "wkvc/abi.h"
+#include "wkvc/common/sequences.h"
 #include "wkvc/cuda/block.h"
 
 namespace wkvc {
 
-WKVC_INLINE Block this_block(int warps, u32 cluster, u32 heads, u32 segments) {
+template <int N>
+WKVC_INLINE Block this_block(const KernelArgs<N>& args, int warps, u32 cluster) {
+  const u32 heads = static_cast<u32>(args.heads), segments = static_cast<u32>(args.segments);
   const u32 index = ptx::block_index() / cluster, sequence = index / segments;
   Block block;
   block.warp = ptx::shuffle(ptx::thread() / 32, 0);  // uniform, and known to be
@@ -18,6 +21,7 @@ WKVC_INLINE Block this_block(int warps, u32 cluster, u32 heads, u32 segments) {
   block.segments = static_cast<int>(segments);
   block.rank = static_cast<int>(ptx::block_index() % cluster);
   block.memory = ptx::shared_memory();
+  find_sequence(block, args);
   return block;
 }
 
@@ -41,16 +45,15 @@ constexpr bool is_wanted([[maybe_unused]] const char* kernel) {
 // The body that follows sees `args` and `block`. It is a template, so that bodies of kernels that are not wanted are
 // read and no more: beside three of these that is a twentieth of what a backward kernel takes NVRTC. After
 // `blocks_per_sm` may come the blocks of a cluster, if not 1.
-#define WKVC_KERNEL(name, tensors, warps, blocks_per_sm, ...)                                                         \
-  template <bool>                                                                                                     \
-  static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block);               \
-  extern "C" __global__ void __VA_OPT__(__cluster_dims__(__VA_ARGS__, 1, 1))                                          \
-      __launch_bounds__((warps) * 32, blocks_per_sm) name(const __grid_constant__ wkvc::KernelArgs<tensors> args) {   \
-    if constexpr (wkvc::is_wanted(WKVC_TEXT(name))) {                                                                 \
-      name##_body<true>(args, wkvc::this_block(warps, 1 __VA_OPT__(*__VA_ARGS__), static_cast<wkvc::u32>(args.heads), \
-                                               static_cast<wkvc::u32>(args.segments)));                               \
-    }                                                                                                                 \
-  }                                                                                                                   \
-  template <bool>                                                                                                     \
-  static WKVC_INLINE void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,                         \
+#define WKVC_KERNEL(name, tensors, warps, blocks_per_sm, ...)                                                       \
+  template <bool>                                                                                                   \
+  static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block);             \
+  extern "C" __global__ void __VA_OPT__(__cluster_dims__(__VA_ARGS__, 1, 1))                                        \
+      __launch_bounds__((warps) * 32, blocks_per_sm) name(const __grid_constant__ wkvc::KernelArgs<tensors> args) { \
+    if constexpr (wkvc::is_wanted(WKVC_TEXT(name))) {                                                               \
+      name##_body<true>(args, wkvc::this_block(args, warps, 1 __VA_OPT__(*__VA_ARGS__)));                           \
+    }                                                                                                               \
+  }                                                                                                                 \
+  template <bool>                                                                                                   \
+  static WKVC_INLINE void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,                       \
                                       [[maybe_unused]] const wkvc::Block& block)

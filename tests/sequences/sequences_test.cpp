@@ -1,0 +1,224 @@
+// Sequences one behind the other in a batch: each has the bytes that it has alone, in both passes, and none sees
+// another.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dsl/builtin.h"
+#include "runtime/error.h"
+#include "tests/run/run.h"
+
+namespace wkvc::test {
+namespace {
+
+constexpr std::int64_t kHeads = 2;
+
+using Starts = std::vector<std::int64_t>;
+using Bytes = std::map<std::string, std::vector<std::byte>>;
+
+bool has_tokens(const TensorSpec& spec) { return std::ranges::find(spec.dims, "T") != spec.dims.end(); }
+bool has_batches(const TensorSpec& spec) { return !spec.dims.empty() && spec.dims.front() == "B"; }
+
+Starts starts_of(const std::vector<std::int64_t>& lengths) {
+  Starts starts{0};
+  for (const std::int64_t length : lengths) starts.push_back(starts.back() + length);
+  return starts;
+}
+
+// The elements [first, last) of `whole`, of `all` rows.
+template <class T>
+std::vector<T> rows(const std::vector<T>& whole, std::int64_t all, std::int64_t first, std::int64_t last) {
+  const std::int64_t row = all == 0 ? 0 : static_cast<std::int64_t>(whole.size()) / all;
+  return {whole.begin() + first * row, whole.begin() + last * row};
+}
+
+// Sequences in one launch, and each of them in one of its own.
+struct Sequences {
+  Starts starts;
+  Problem problem;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(starts.size()) - 1; }
+  std::int64_t length(std::int64_t n) const { return starts[n + 1] - starts[n]; }
+
+  // What of a tensor's elements, or bytes, is of sequence n.
+  template <class T>
+  std::vector<T> part(const TensorSpec& spec, const std::vector<T>& whole, std::int64_t n) const {
+    if (has_tokens(spec)) return rows(whole, problem.size.tokens, starts[n], starts[n + 1]);
+    return has_batches(spec) ? rows(whole, count(), n, n + 1) : whole;
+  }
+  Problem alone(const Manifest& manifest, std::int64_t n) const {
+    Problem one{{1, length(n), kHeads}, {}, problem.storage, problem.absent};
+    for (const TensorSpec& spec : manifest.tensors) {
+      const auto values = problem.values.find(spec.name);
+      if (values != problem.values.end()) one.values[spec.name] = part(spec, values->second, n);
+    }
+    return one;
+  }
+};
+
+Sequences sequences_of(const Manifest& manifest, const Starts& starts, unsigned seed = 5) {
+  const auto count = static_cast<std::int64_t>(starts.size()) - 1;
+  LaunchSize size{1, starts.back(), kHeads, SequenceMap{count, nullptr, true}};
+  return {starts, random_problem(manifest, size, seed)};
+}
+
+Bytes run_together(const Program& program, Sequences& sequences) {
+  sequences.problem.size.map->starts = sequences.starts.data();
+  return run_raw(program, sequences.problem);
+}
+
+// Bytes of tensors in memory go on past the tail, where no token is.
+std::vector<std::byte> of_tokens(const std::vector<std::byte>& stored, std::int64_t tokens) {
+  return rows(stored, tokens + kTokensPastTail, 0, tokens);
+}
+
+void expect_as_alone(const Program& program, Sequences sequences) {
+  const Bytes together = run_together(program, sequences);
+  for (std::int64_t n = 0; n < sequences.count(); ++n) {
+    const Bytes alone = run_raw(program, sequences.alone(program.manifest(), n));
+    for (const TensorSpec& spec : program.manifest().tensors) {
+      if (!is_result(spec.role) || spec.role == Role::parameter_gradient) continue;
+      const bool tokens = has_tokens(spec);
+      const auto& whole = together.at(spec.name);
+      const auto part = sequences.part(spec, tokens ? of_tokens(whole, sequences.problem.size.tokens) : whole, n);
+      const auto& own = alone.at(spec.name);
+      EXPECT_TRUE(part == (tokens ? of_tokens(own, sequences.length(n)) : own))
+          << program.manifest().config << ": " << spec.name << " of sequence " << n << ", " << sequences.length(n)
+          << " tokens";
+    }
+  }
+}
+
+class Sequence : public testing::TestWithParam<Target> {
+ protected:
+  void SetUp() override {
+    if (std::string why = why_not(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  }
+  Program load(const Definition& definition, const Config& config) const {
+    return Program::load(cuda_text(definition, config), GetParam());
+  }
+};
+
+Config both_passes() {
+  Config config;
+  config.pass = "both";
+  config.key_dim = 32;
+  return config;
+}
+
+const std::vector<std::int64_t> kLengths{5, 0, 40, 16, 1, 83, 0, 130};
+
+TEST_P(Sequence, HasTheBytesThatItHasAlone) {
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const Program program = load(definition, both_passes());
+    expect_as_alone(program, sequences_of(program.manifest(), starts_of(kLengths)));
+  }
+}
+
+TEST_P(Sequence, OfEverySchedule) {
+  Config teams = both_passes(), segments = both_passes(), cluster = both_passes(), exact = both_passes();
+  teams.teams = teams.backward_teams = 2;
+  teams.rounds = 2;
+  teams.scales = teams.backward_scales = "guarded";
+  teams.saved = "f16";
+  segments.segments = 3;
+  segments.backward_segments = 2;
+  segments.save_every = 32;
+  cluster.teams = 2;
+  cluster.rounds = 2;
+  cluster.cluster = 2;
+  cluster.save_every = 16;
+  exact.mma = exact.io = "f32";
+  for (const Config& config : {teams, segments, cluster, exact}) {
+    const Program program = load(rwkv7(), config);
+    expect_as_alone(program, sequences_of(program.manifest(), starts_of(kLengths)));
+  }
+}
+
+TEST_P(Sequence, OfSingleTokens) {
+  Config config;
+  config.chunk = 1;
+  const Program program = load(rwkv7(), config);
+  expect_as_alone(program, sequences_of(program.manifest(), starts_of({1, 0, 3, 1})));
+}
+
+TEST_P(Sequence, ParametersHaveTheSumOfItsGradients) {
+  const Config config = both_passes();
+  const Program program = load(rwkv6(), config);
+  Sequences sequences = sequences_of(program.manifest(), starts_of(kLengths));
+  Values sum = reference_of(program.manifest(), rec_text(rwkv6(), config), {1, 0, kHeads},
+                            rounded(program.manifest(), sequences.alone(program.manifest(), 1)));
+  for (std::int64_t n = 0; n < sequences.count(); ++n) {
+    const Problem one = sequences.alone(program.manifest(), n);
+    const Values part =
+        reference_of(program.manifest(), rec_text(rwkv6(), config), one.size, rounded(program.manifest(), one));
+    for (std::size_t i = 0; i < sum.at("du").size(); ++i) sum["du"][i] += part.at("du")[i];
+  }
+  sequences.problem.size.map->starts = sequences.starts.data();
+  EXPECT_LE(run_and_compare(program, sequences.problem, {{"du", sum.at("du")}}).at("du"),
+            bound_of(config, Role::parameter_gradient));
+}
+
+// Also where the other ones are not finite.
+TEST_P(Sequence, SeesNoOther) {
+  const Program program = load(rwkv7(), both_passes());
+  Sequences sequences = sequences_of(program.manifest(), starts_of({40, 21, 70}));
+  const Bytes before = run_together(program, sequences);
+  for (const TensorSpec& spec : program.manifest().tensors) {
+    const auto values = sequences.problem.values.find(spec.name);
+    if (values == sequences.problem.values.end()) continue;
+    const std::int64_t all = has_tokens(spec) ? sequences.problem.size.tokens : sequences.count();
+    const auto row = static_cast<std::int64_t>(values->second.size()) / all;
+    const std::int64_t place = has_tokens(spec) ? sequences.starts[1] + 7 : 1;
+    values->second[static_cast<std::size_t>(place * row)] = std::numeric_limits<double>::quiet_NaN();
+  }
+  const Bytes after = run_together(program, sequences);
+  for (const TensorSpec& spec : program.manifest().tensors) {
+    if (!is_result(spec.role)) continue;
+    const auto tokens = [&](const Bytes& bytes) {
+      return has_tokens(spec) ? of_tokens(bytes.at(spec.name), sequences.problem.size.tokens) : bytes.at(spec.name);
+    };
+    for (const std::int64_t n : {0, 2}) {
+      EXPECT_TRUE(sequences.part(spec, tokens(before), n) == sequences.part(spec, tokens(after), n)) << spec.name;
+    }
+  }
+}
+
+// Starts that decrease, begin behind 0 or lead past the tokens touch nothing outside; tokens of no sequence stay.
+TEST_P(Sequence, StartsStayWithinTheTokens) {
+  const Program program = load(rwkv7(), both_passes());
+  Sequences sequences = sequences_of(program.manifest(), starts_of({40, 21, 70}));
+  sequences.starts = {-(1LL << 40), 100, 20, 1LL << 40};
+  sequences.problem.size.map->starts = sequences.starts.data();
+  for (const auto& [name, memory] : run_in_memory(program, sequences.problem)) {
+    const auto spec = std::ranges::find(program.manifest().tensors, name, &TensorSpec::name);
+    EXPECT_FALSE(written_past_tail(memory, layout_of(*spec, program.manifest(), sequences.problem.size))) << name;
+  }
+  Sequences narrow = sequences_of(program.manifest(), starts_of({40, 21}));
+  narrow.starts = {8, 30, 50};
+  narrow.problem.size.map->starts = narrow.starts.data();
+  const TensorMap memory = run_in_memory(program, narrow.problem);
+  const HostTensor& o = memory.at("o");
+  const auto row = o.size() / static_cast<std::size_t>(narrow.problem.size.tokens + kTokensPastTail);
+  for (std::size_t i = 0; i < o.size(); ++i) {
+    const std::size_t token = i / row;
+    ASSERT_EQ(std::isnan(o.get(i)), token < 8 || token >= 50) << token;
+  }
+}
+
+TEST_P(Sequence, NumbersOf32Bits) {
+  const Program program = load(rwkv7(), both_passes());
+  Sequences sequences = sequences_of(program.manifest(), starts_of({9, 33}));
+  const Bytes wide = run_together(program, sequences);
+  const std::vector<std::int32_t> narrow(sequences.starts.begin(), sequences.starts.end());
+  sequences.problem.size.map = SequenceMap{2, narrow.data(), false};
+  EXPECT_TRUE(run_raw(program, sequences.problem) == wide);
+}
+
+INSTANTIATE_TEST_SUITE_P(Host, Sequence, testing::Values(Target::host));
+INSTANTIATE_TEST_SUITE_P(Cuda, Sequence, testing::Values(Target::cuda));
+
+}  // namespace
+}  // namespace wkvc::test

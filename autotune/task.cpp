@@ -43,7 +43,7 @@ ShapeClass TuningTask::shape_class(LaunchSize size) const {
 
 TuningRun TuningTask::run_on(const Gpu& gpu) const {
   TuningRun run;
-  for (const LaunchSize size : request_.sizes) run.shape_classes.push_back(shape_class(size));
+  for (const LaunchSize& size : request_.sizes) run.shape_classes.push_back(shape_class(size));
   std::string space;
   for (const Config& config : space_) space += config_text(config) + "\n";
   run.recurrence = hex_hash(request_.source.text);

@@ -97,7 +97,7 @@ std::vector<Candidate> Tuner::run(std::span<const Trial> trials, std::span<const
   std::vector<Candidate> candidates;
   for (const Trial* trial : order) {
     Judged judged;
-    for (const LaunchSize size : sizes) {
+    for (const LaunchSize& size : sizes) {
       const Candidate* known = journal_ != nullptr ? journal_->find(trial->config, size) : nullptr;
       if (known != nullptr) {
         candidates.push_back(*known);
@@ -114,7 +114,7 @@ std::vector<Candidate> Tuner::run(std::span<const Trial> trials, std::span<const
     }
   }
   if (setup_.timer) {
-    for (const LaunchSize size : sizes) measure_best_again(candidates, trials, size);
+    for (const LaunchSize& size : sizes) measure_best_again(candidates, trials, size);
   }
   return candidates;
 }

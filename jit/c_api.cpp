@@ -156,10 +156,15 @@ Tensor tensor_from(const wkvc_tensor& given, std::size_t index, LaunchSize size)
 
 LaunchSize size_from(const wkvc_sequences* sequences, std::int64_t tokens, std::int64_t heads) {
   expect_given(sequences, "sequences");
-  if (sequences->wide != 0 && sequences->wide != 1) {
-    user_error("sequences.wide is {}, expected 1 for numbers of 64 bits or 0 for 32", sequences->wide);
+  const auto& [count, layout, starts, slots, slot_count] = *sequences;
+  if (layout != WKVC_BATCHES && layout != WKVC_STARTS_32 && layout != WKVC_STARTS_64) {
+    user_error("sequences.layout is {}, expected WKVC_BATCHES, WKVC_STARTS_32 or WKVC_STARTS_64", layout);
   }
-  return {1, tokens, heads, SequenceMap{sequences->count, sequences->starts, sequences->wide == 1}};
+  if (layout == WKVC_BATCHES && starts != nullptr) user_error("sequences.starts are given, expected none for batches");
+  LaunchSize size{layout == WKVC_BATCHES ? count : 1, tokens, heads};
+  if (layout != WKVC_BATCHES) size.map = SequenceMap{count, starts, layout == WKVC_STARTS_64};
+  if (slots != nullptr) size.slots = SlotMap{slot_count, slots};
+  return size;
 }
 
 // One pass, with tensors in the order of the operator's.

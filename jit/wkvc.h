@@ -71,17 +71,25 @@ wkvc_status wkvc_tensor_at(const wkvc_operator* op, wkvc_pass pass, int32_t inde
 wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64_t tokens, int64_t heads,
                                  int64_t* result);
 
-/* Sequences that lie one behind the other in tensors of tokens, whose B is 1: sequence n has the tokens from starts[n]
- * to before starts[n + 1] ("cu_seqlens"). States and their gradients have B = count. Kernels bring starts that decrease
- * or leave 0 ... T to the nearest ones that do not; tokens of no sequence are left as they are. */
+/* Where sequences lie: each in a batch of its own, or one behind the other in tensors of tokens whose B is 1, sequence
+ * n from starts[n] to before starts[n + 1] ("cu_seqlens"). Kernels bring starts that decrease or leave 0 ... T to the
+ * nearest ones that do not; tokens of no sequence are left as they are. */
+typedef enum wkvc_sequence_layout { WKVC_BATCHES = 0, WKVC_STARTS_32 = 1, WKVC_STARTS_64 = 2 } wkvc_sequence_layout;
+
+/* All memory is the target's, and the host never reads it. States and their gradients have B = count; with slots, for a
+ * forward pass alone, initial and final states have B = slot_count, and may be the same memory. Sequence n has the
+ * state slots[n]. Where that is no slot, such as -1, nothing of the sequence is read or written. */
 typedef struct wkvc_sequences {
-  const void* starts; /* count + 1 numbers in the target's memory, which the host never reads; NULL for sizes */
   int64_t count;
-  int32_t wide; /* 1: numbers of 64 bits, 0: of 32 */
+  int32_t layout;       /* a wkvc_sequence_layout */
+  const void* starts;   /* count + 1 numbers of 32 or 64 bits; NULL for WKVC_BATCHES, and for sizes */
+  const int32_t* slots; /* count numbers; NULL: sequence n has state n */
+  int64_t slot_count;
 } wkvc_sequences;
 
-/* The same as wkvc_workspace_bytes, and as wkvc_launch below, for sequences with `tokens` tokens in all. The first
- * launch of a pass with sequences compiles its kernels for such, and belongs before any capture. */
+/* The same as wkvc_workspace_bytes, and as wkvc_launch below, for sequences with `tokens` tokens each, or all together
+ * where they lie one behind the other. The first launch of a pass with starts or slots compiles its kernels for such,
+ * and belongs before any capture. */
 wkvc_status wkvc_sequences_workspace_bytes(const wkvc_operator* op, const wkvc_sequences* sequences, int64_t tokens,
                                            int64_t heads, int64_t* result);
 wkvc_status wkvc_launch_sequences(const wkvc_operator* op, wkvc_pass pass, const wkvc_sequences* sequences,

@@ -16,7 +16,7 @@ constexpr unsigned warp_threads = 32;
 // What launches ask of a kernel's code.
 struct Variant {
   bool aligned;    // rows move in pieces of 16 bytes
-  bool sequences;  // there is a map of sequences
+  bool sequences;  // there is a map of sequences, or states are in slots
 };
 
 // For launches whose rows move in pieces of 16 bytes, and whose batches are sequences, there is a kernel at once, which
@@ -92,7 +92,9 @@ Backends make_cuda_backends(const PackedProgram& packed, std::span<const Manifes
   const CubinResult usual{bytes_of(packed.aligned), std::string(packed.log)};
   const auto make_cubin = [general = packed.general](Variant variant) {
     if (variant.sequences) {
-      user_error("kernels that were packed take no map of sequences: launch the sequences one by one, or JIT-compile");
+      user_error(
+          "kernels that were packed take no map of sequences and no slots of states: launch the sequences one by one, "
+          "or JIT-compile");
     }
     if (general.empty()) {
       user_error("these kernels were packed for tensors whose rows are aligned to 16 bytes: pack them again");

@@ -7,7 +7,7 @@
 namespace wkvc {
 namespace {
 
-static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 56,
+static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 72,
               "emitted kernels and the runtime agree on this layout");
 
 // The stride of a dimension, or 0 when there is none, or it is never stepped over and so may hold anything.
@@ -22,7 +22,7 @@ bool rows_in_16_bytes(const PlannedTensor& planned, const Tensor& tensor, const 
   return steps % 16 == 0 && reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
 }
 
-TensorArg argument_for(const PlannedTensor& planned, const Tensor& tensor) {
+TensorArg argument_for(const PlannedTensor& planned, const Tensor& tensor, bool in_slots) {
   TensorArg arg{};
   if (tensor.data == nullptr) return arg;
   arg.data = tensor.data;
@@ -30,6 +30,7 @@ TensorArg argument_for(const PlannedTensor& planned, const Tensor& tensor) {
   arg.row = stride_of(tensor, planned.row);
   arg.head = stride_of(tensor, planned.head);
   arg.vector16 = rows_in_16_bytes(planned, tensor, arg) ? 1 : 0;
+  arg.in_slots = in_slots && planned.is_state ? 1 : 0;
   return arg;
 }
 
@@ -45,8 +46,9 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, std::span<const Tensor>
   args_.vector16 = 1;
   args_.segments = plan.segments;
   args_.starts = size.map ? SequenceStarts{size.map->starts, size.map->wide ? 1 : 0} : SequenceStarts{};
+  args_.slots = size.slots ? StateSlots{size.slots->slots, size.slots->count} : StateSlots{};
   for (std::size_t i = 0; i < count_; ++i) {
-    args_.tensor[i] = argument_for(plan.tensors[i], tensors[places.empty() ? i : places[i]]);
+    args_.tensor[i] = argument_for(plan.tensors[i], tensors[places.empty() ? i : places[i]], size.slots.has_value());
     if (plan.tensors[i].moves_in_pieces) args_.vector16 &= args_.tensor[i].vector16;
   }
 }
@@ -59,8 +61,10 @@ bool moves_in_pieces(std::span<const std::byte> arguments) {
 
 bool maps_sequences(std::span<const std::byte> arguments) {
   SequenceStarts starts{};
+  StateSlots slots{};
   std::memcpy(&starts, arguments.data() + offsetof(KernelArgs<1>, starts), sizeof starts);
-  return starts.data != nullptr;
+  std::memcpy(&slots, arguments.data() + offsetof(KernelArgs<1>, slots), sizeof slots);
+  return starts.data != nullptr || slots.data != nullptr;
 }
 
 }  // namespace wkvc

@@ -68,8 +68,7 @@ void check_strides(const PlannedTensor& planned, const Tensor& tensor) {
                shape_text(tensor.strides));
   }
   for (std::size_t i = 0; i < planned.dims.size(); ++i) {
-    const Dimension::Of of = planned.dims[i].of;
-    if (of == Dimension::Of::batches || of == Dimension::Of::sequences || of == Dimension::Of::heads) continue;
+    if (i == planned.batch || i == planned.head) continue;
     if (tensor.shape[i] <= 1 || tensor.strides[i] < kLimit) continue;
     user_error("tensor \"{}\" has strides {}: neighbouring rows ({}) are at most {} elements apart, copy it", spec.name,
                shape_text(tensor.strides), spec.dims[i], kLimit - 1);
@@ -157,6 +156,28 @@ void check_starts(const SequenceMap& map) {
              bytes);
 }
 
+void check_slots(const LaunchPlan& plan, std::span<const Tensor> tensors, const LaunchSize& size) {
+  const SlotMap& map = *size.slots;
+  if (map.slots == nullptr) user_error("the slots of states are null: expected a number for each sequence");
+  if (reinterpret_cast<std::uintptr_t>(map.slots) % 4 != 0) {
+    user_error("the slots of states begin at {}, which is not aligned to their 4-byte numbers", fmt::ptr(map.slots));
+  }
+  for (const PlannedTensor& planned : plan.tensors) {
+    if (planned.spec.role == Role::output_gradient) {
+      user_error("states in slots are for a forward pass: a backward pass takes the states of its sequences in order");
+    }
+  }
+  if (size.tokens > 0) return;
+  const void* initial = nullptr;
+  const void* final = nullptr;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (plan.tensors[i].spec.role == Role::initial_state) initial = tensors[i].data;
+    if (plan.tensors[i].spec.role == Role::final_state) final = tensors[i].data;
+  }
+  if (final == nullptr || initial == final) return;
+  user_error("T = 0 with states in slots: expected one memory for initial and final states, or at least one token");
+}
+
 void check_count(const LaunchPlan& plan, std::size_t count) {
   if (count == plan.tensors.size()) return;
   std::vector<std::string> names;
@@ -172,6 +193,7 @@ void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, Launc
   check_count(plan, tensors.size());
   std::array<MemoryRange, LaunchPlan::max_tensors> ranges;
   for (std::size_t i = 0; i < tensors.size(); ++i) ranges[i] = check_tensor(plan.tensors[i], tensors[i], size);
+  if (size.slots) check_slots(plan, tensors, size);
   check_sharing(plan, tensors, std::span(ranges).first(tensors.size()));
 }
 

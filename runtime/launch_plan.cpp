@@ -9,7 +9,9 @@
 namespace wkvc {
 namespace {
 
-bool holds_state(Role role) { return role == Role::initial_state || role == Role::final_state; }
+bool is_of_batches(Dimension::Of of) {
+  return of == Dimension::Of::batches || of == Dimension::Of::sequences || of == Dimension::Of::states;
+}
 
 bool has_tokens(const TensorSpec& spec) { return std::ranges::find(spec.dims, "T") != spec.dims.end(); }
 
@@ -26,7 +28,7 @@ PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
       moves_in_pieces(has_rows && has_tokens(spec)) {
   const std::size_t outer = dims.size() - (has_rows ? 1 : 0);
   for (std::size_t i = 0; i < outer; ++i) {
-    if (dims[i].of == Dimension::Of::batches || dims[i].of == Dimension::Of::sequences) {
+    if (is_of_batches(dims[i].of)) {
       batch = i;
     } else if (dims[i].of == Dimension::Of::heads) {
       head = i;

@@ -54,6 +54,10 @@ void check_map(const LaunchSize& size) {
   if (size.map->count < 0) user_error("a map of {} sequences: expected 0 or more", size.map->count);
 }
 
+void check_slots(const LaunchSize& size) {
+  if (size.slots && size.slots->count < 0) user_error("{} slots of states: expected 0 or more", size.slots->count);
+}
+
 void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, std::map<std::string, Found>& sizes) {
   if (shape.size() != spec.dims.size()) {
     user_error("tensor \"{}\" has shape {}, expected [{}]", spec.name, shape_text(shape), fmt::join(spec.dims, ", "));
@@ -81,6 +85,7 @@ void check_size(LaunchSize size, int blocks_per_sequence) {
     user_error("T = {} is more than {}, the most tokens a kernel counts: split the sequence", size.tokens, kMostTokens);
   }
   check_map(size);
+  check_slots(size);
   const CheckedInt blocks = checked_mul(checked_mul(size.sequences(), size.heads), blocks_per_sequence);
   if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
     const std::string each =
@@ -98,6 +103,8 @@ std::int64_t Dimension::length(const LaunchSize& size) const {
       return size.batches;
     case Of::sequences:
       return size.sequences();
+    case Of::states:
+      return size.states();
     case Of::tokens:
       return size.tokens;
     case Of::heads:
@@ -110,8 +117,9 @@ std::int64_t Dimension::length(const LaunchSize& size) const {
 
 std::vector<Dimension> dimensions_of(const TensorSpec& spec, const Manifest& manifest) {
   const auto follows_tokens = [](const std::string& dim) { return dim == "T" || dim == "N"; };
-  const auto batches =
-      std::ranges::any_of(spec.dims, follows_tokens) ? Dimension::Of::batches : Dimension::Of::sequences;
+  const auto batches = holds_state(spec.role)                           ? Dimension::Of::states
+                       : std::ranges::any_of(spec.dims, follows_tokens) ? Dimension::Of::batches
+                                                                        : Dimension::Of::sequences;
   std::vector<Dimension> dims;
   for (const std::string& dim : spec.dims) {
     dims.push_back(dim == "B" ? Dimension{batches} : dimension_from(dim, manifest));

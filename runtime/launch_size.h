@@ -22,11 +22,22 @@ struct SequenceMap {
   bool operator==(const SequenceMap&) const = default;
 };
 
+// States that lie in slots, in any order: sequence n has that of slots[n], a number of 32 bits in the target's memory.
+// Initial and final states have B = count, and may be the same memory. Sequences with a number that is no slot, such as
+// -1, are left out: nothing of theirs is read or written. No two sequences may have one slot.
+struct SlotMap {
+  std::int64_t count = 0;
+  const std::int32_t* slots = nullptr;
+  bool operator==(const SlotMap&) const = default;
+};
+
 struct LaunchSize {
   std::int64_t batches = 0, tokens = 0, heads = 0;  // B, T, H
   std::optional<SequenceMap> map = {};              // none: every batch is a sequence
+  std::optional<SlotMap> slots = {};                // none: sequence n has state n
 
   std::int64_t sequences() const { return map ? map->count : batches; }
+  std::int64_t states() const { return slots ? slots->count : sequences(); }
   bool is_empty() const { return sequences() == 0 || tokens == 0 || heads == 0; }
   bool operator==(const LaunchSize&) const = default;
 };
@@ -36,7 +47,7 @@ void check_size(LaunchSize size, int blocks_per_sequence);
 
 // One dimension of a tensor, in numbers: a launch compares no text.
 struct Dimension {
-  enum class Of : std::uint8_t { constant, batches, sequences, tokens, saved, heads };
+  enum class Of : std::uint8_t { constant, batches, sequences, states, tokens, saved, heads };
 
   Of of = Of::constant;
   std::int64_t each = 1;  // the length, of a constant; of saved states, the tokens between two

@@ -38,6 +38,7 @@ bool is_result(Role role);          // what the caller wants: outputs, the final
 bool is_gradient(Role role);        // of them, gradients
 bool is_internal(Role role);        // between kernels: saved states, what is kept, workspaces
 bool is_between_passes(Role role);  // of them, from the forward pass to the backward pass
+bool holds_state(Role role);        // the initial or the final state
 bool is_optional(Role role);        // may be left out: states and their gradients
 
 struct TensorSpec {

@@ -21,6 +21,7 @@ void check_memory(const Backend& backend, const LaunchPlan& plan, std::span<cons
     check_reachable(backend, fmt::format("tensor \"{}\"", plan.tensors[i].spec.name), tensors[i].data);
   }
   if (size.map) check_reachable(backend, "the map of sequences", size.map->starts);
+  if (size.slots) check_reachable(backend, "the memory of the slots of states", size.slots->slots);
 }
 
 }  // namespace wkvc

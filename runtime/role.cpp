@@ -56,6 +56,8 @@ bool is_between_passes(Role role) { return role == Role::saved_states || role ==
 
 bool is_internal(Role role) { return is_between_passes(role) || role == Role::workspace; }
 
+bool holds_state(Role role) { return role == Role::initial_state || role == Role::final_state; }
+
 bool is_optional(Role role) {
   return role == Role::initial_state || role == Role::final_state || role == Role::final_state_gradient ||
          role == Role::initial_state_gradient;

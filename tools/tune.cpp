@@ -221,7 +221,7 @@ std::size_t measured_in(std::span<const Candidate> candidates) {
 std::vector<ShapeReport> reports_of(const TuningTask& task, const std::vector<Candidate>& candidates, Target target,
                                     const std::vector<Trial>& trials) {
   std::vector<ShapeReport> reports;
-  for (const LaunchSize size : task.sizes()) {
+  for (const LaunchSize& size : task.sizes()) {
     ShapeReport& report = reports.emplace_back();
     report.shape_class = task.shape_class(size);
     std::ranges::copy_if(candidates, std::back_inserter(report.candidates),

@@ -13,7 +13,8 @@ struct TensorArg {
   long long batch;
   long long row;  // tokens, or rows of a state; within ±2^24, so that offsets in a chunk fit 32 bits
   long long head;
-  long long vector16;  // 1: data and every stride are multiples of 16 bytes, so rows may be moved in 16-byte pieces
+  int vector16;  // 1: data and every stride are multiples of 16 bytes, so rows may be moved in 16-byte pieces
+  int in_slots;  // 1: a state whose B are slots
 };
 
 // Sequences that lie one behind the other in tensors of tokens, whose B is 1: sequence n has the tokens from starts[n]
@@ -21,6 +22,12 @@ struct TensorArg {
 struct SequenceStarts {
   const void* data;  // null: every batch is a sequence
   long long wide;    // 1: numbers of 64 bits; 0: of 32
+};
+
+// Which slot has the state of each sequence.
+struct StateSlots {
+  const int* data;  // of sequence n: the slot data[n], or none if that is no slot; null: slot n
+  long long count;
 };
 
 template <int N>
@@ -31,6 +38,7 @@ struct KernelArgs {
   long long vector16;  // 1: that of every tensor [B,T,H,D] is
   long long segments;  // of each sequence, a block for each; at least 1
   SequenceStarts starts;
+  StateSlots slots;
   TensorArg tensor[N];
 };
 

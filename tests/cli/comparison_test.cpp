@@ -91,7 +91,7 @@ class Output : public testing::Test {
 
 // However few elements there are, rounding them is right and anything worse than that is not.
 TEST_F(Output, MayBeRoundedWhateverThatCosts) {
-  for (const LaunchSize size : {LaunchSize{1, 1, 1}, {1, 3, 2}}) {
+  for (const LaunchSize& size : {LaunchSize{1, 1, 1}, {1, 3, 2}}) {
     for (std::uint64_t seed = 10; seed < 16; ++seed) {
       SCOPED_TRACE(fmt::format("{} tokens, seed {}", size.tokens, seed));
       draw(size, seed);

@@ -76,7 +76,7 @@ TEST(CApi, LaunchesSequences) {
   ASSERT_EQ(prepared.status, WKVC_OK) << wkvc_message();
   Forward forward(prepared.op);
   const std::array<std::int32_t, 3> starts{0, 2, 5};
-  wkvc_sequences sequences{nullptr, 2, 0};
+  wkvc_sequences sequences{2, WKVC_STARTS_32, nullptr, nullptr, 0};
   std::int64_t bytes = 0;
   ASSERT_EQ(wkvc_sequences_workspace_bytes(prepared.op, &sequences, 5, 1, &bytes), WKVC_OK) << wkvc_message();
   std::vector<char> workspace(static_cast<std::size_t>(bytes) + 256);
@@ -93,9 +93,16 @@ TEST(CApi, LaunchesSequences) {
   const std::vector<float>& o = forward.values[forward.o];
   EXPECT_EQ(o[0], o[std::size_t{2} * 16]);  // both begin without a state
   EXPECT_NE(o[std::size_t{1} * 16], o[std::size_t{2} * 16]);
-  sequences.wide = 2;
+  const std::array<std::int32_t, 2> slots{-1, 0};
+  sequences.slots = slots.data();
+  sequences.slot_count = 1;
+  std::ranges::fill(forward.values[forward.o], 7.F);
+  ASSERT_EQ(launch(), WKVC_OK) << wkvc_message();
+  EXPECT_EQ(o[std::size_t{1} * 16], 7.F);  // of a sequence without a slot
+  EXPECT_NE(o[std::size_t{2} * 16], 7.F);
+  sequences.layout = 3;
   EXPECT_EQ(launch(), WKVC_USER_ERROR);
-  EXPECT_THAT(wkvc_message(), HasSubstr("wide is 2"));
+  EXPECT_THAT(wkvc_message(), HasSubstr("layout is 3"));
 }
 
 TEST(CApi, SaysWhatIsWrongWithALaunch) {

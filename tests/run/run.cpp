@@ -199,7 +199,9 @@ class Launch {
 
   void run_on_device() {
     Device device = Device::current();
-    const DeviceTensor starts = upload_starts(device);
+    const DeviceTensor starts = upload(device, size_.map ? size_.map->starts : nullptr,
+                                       size_.map ? (size_.map->count + 1) * (size_.map->wide ? 2 : 1) : 1);
+    const DeviceTensor slots = upload(device, size_.slots ? size_.slots->slots : nullptr, size_.sequences());
     std::map<std::string, DeviceTensor> tensors;
     NamedTensors views;
     for (auto& [name, memory] : memory_) {
@@ -208,21 +210,21 @@ class Launch {
     }
     LaunchSize size = size_;
     if (size.map) size.map->starts = starts.view().data;
+    if (size.slots) size.slots->slots = static_cast<const std::int32_t*>(slots.view().data);
     program_.launch(views, size);
     device.synchronize(nullptr);
     for (auto& [name, memory] : memory_) memory = tensors.at(name).download();
   }
 
-  // Their bytes, as numbers of 32 bits.
-  DeviceTensor upload_starts(const Device& device) const {
-    const std::int64_t words = size_.map ? (size_.map->count + 1) * (size_.map->wide ? 2 : 1) : 1;
+  // Words of 32 bits, as they are; zeros where there is no data.
+  static DeviceTensor upload(const Device& device, const void* data, std::int64_t words) {
     HostTensor bytes(DType::f32, {words});
-    if (size_.map) std::memcpy(bytes.bytes().data(), size_.map->starts, bytes.bytes().size());
+    if (data != nullptr) std::memcpy(bytes.bytes().data(), data, bytes.bytes().size());
     return DeviceTensor::upload(device, bytes);
   }
 
   const Program& program_;
-  LaunchSize size_;  // its map in the host's memory
+  LaunchSize size_;  // its maps in the host's memory
   std::map<std::string, Layout> layouts_;
   TensorMap memory_;
 };

@@ -150,12 +150,13 @@ TEST_F(Driver, TensorsOutOfReachAreTheUsersError) {
   const std::vector<Tensor> tensors{x.view(), s.view(), x.view(), Tensor{}, Tensor{}};
   const Reaching backend;
   fake().memory(device, 1, 0, 0);
-  EXPECT_NO_THROW(check_memory(backend, plan, tensors));
+  EXPECT_NO_THROW(check_memory(backend, plan, tensors, {1, 2, 1}));
   fake().memory(device, 1, 0, 1);
-  expect_error([&] { check_memory(backend, plan, tensors); }, {"tensor \"x\" begins at 0x", "memory of GPU 1"});
+  expect_error([&] { check_memory(backend, plan, tensors, {1, 2, 1}); },
+               {"tensor \"x\" begins at 0x", "memory of GPU 1"});
   const Tensor without_tokens{x.view().data, DType::f32, {1, 0, 1, 8}, {8, 8, 8, 1}};
   const std::vector<Tensor> empty{without_tokens, without_tokens, without_tokens, Tensor{}, Tensor{}};
-  EXPECT_NO_THROW(check_memory(backend, plan, empty));
+  EXPECT_NO_THROW(check_memory(backend, plan, empty, {1, 0, 1}));
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(LaunchCost, NothingIsAllocated) {
 }
 
 TEST(LaunchCost, NothingIsAllocatedWithoutTokensBatchesOrHeads) {
-  for (const LaunchSize empty : {LaunchSize{2, 0, 3}, LaunchSize{0, 5, 3}, LaunchSize{2, 5, 0}, LaunchSize{0, 0, 0}}) {
+  for (const LaunchSize& empty : {LaunchSize{2, 0, 3}, LaunchSize{0, 5, 3}, LaunchSize{2, 5, 0}, LaunchSize{0, 0, 0}}) {
     EXPECT_EQ(allocations_of(Launched(tiny_program(), empty)), 0);
   }
   Launched strided(tiny_kernel(), {2, 0, 3});

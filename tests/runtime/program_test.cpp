@@ -52,7 +52,7 @@ TEST_F(Programs, HaveTheTensorsOfAllKernels) {
 }
 
 TEST_F(Programs, RunForwardsAndBackwards) {
-  for (const LaunchSize size : {LaunchSize{2, 11, 3}, {1, 1, 1}, {3, 4, 2}}) {
+  for (const LaunchSize& size : {LaunchSize{2, 11, 3}, {1, 1, 1}, {3, 4, 2}}) {
     TinyTraining training(size);
     auto internals = host_internals(program, size);
     program.launch(views(training, internals), size);

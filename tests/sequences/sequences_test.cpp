@@ -217,6 +217,54 @@ TEST_P(Sequence, NumbersOf32Bits) {
   EXPECT_TRUE(run_raw(program, sequences.problem) == wide);
 }
 
+// Sequences have the results that they have with states in order; states in slots of no sequence stay as they are.
+void expect_same_in_slots(const Program& program, Sequences in_order, const std::vector<std::int32_t>& slots,
+                          std::int64_t slot_count) {
+  const Bytes expected = run_together(program, in_order);
+  Sequences in_slots = in_order;
+  auto& states = in_slots.problem.values.at("initial_state");
+  const auto row = static_cast<std::int64_t>(states.size()) / in_order.count();
+  std::vector<double> pool(static_cast<std::size_t>(slot_count * row), 0.5);
+  for (std::int64_t n = 0; n < in_order.count(); ++n) {
+    if (slots[n] >= 0) std::copy_n(states.begin() + n * row, row, pool.begin() + slots[n] * row);
+  }
+  states = pool;
+  in_slots.problem.size.slots = SlotMap{slot_count, slots.data()};
+  const Bytes found = run_together(program, in_slots);
+  const auto tokens = in_order.problem.size.tokens;
+  const auto o = of_tokens(expected.at("o"), tokens), own = of_tokens(found.at("o"), tokens);
+  const auto poison = [](const std::vector<std::byte>& bytes) {
+    return std::ranges::all_of(bytes, [](std::byte x) { return x == std::byte{0xff}; });
+  };
+  for (std::int64_t n = 0; n < in_order.count(); ++n) {
+    const auto results = rows(own, tokens, in_order.starts[n], in_order.starts[n + 1]);
+    if (slots[n] < 0) {
+      EXPECT_TRUE(poison(results)) << "sequence " << n;
+      continue;
+    }
+    EXPECT_TRUE(results == rows(o, tokens, in_order.starts[n], in_order.starts[n + 1])) << "sequence " << n;
+    EXPECT_TRUE(rows(found.at("final_state"), slot_count, slots[n], slots[n] + 1) ==
+                rows(expected.at("final_state"), in_order.count(), n, n + 1))
+        << "sequence " << n;
+  }
+  for (std::int32_t slot = 0; slot < slot_count; ++slot) {
+    if (std::ranges::find(slots, slot) != slots.end()) continue;
+    EXPECT_TRUE(poison(rows(found.at("final_state"), slot_count, slot, slot + 1))) << "slot " << slot;
+  }
+}
+
+TEST_P(Sequence, HasItsStateInASlot) {
+  Config single = both_passes(), segments = both_passes(), guarded = both_passes();
+  single.chunk = 1;
+  segments.segments = 2;
+  guarded.scales = "guarded";
+  for (Config config : {single, segments, guarded}) {
+    config.pass = "forward";
+    const Program program = load(rwkv7(), config);
+    expect_same_in_slots(program, sequences_of(program.manifest(), starts_of({3, 20, 1, 45})), {5, -1, 0, 2}, 7);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Host, Sequence, testing::Values(Target::host));
 INSTANTIATE_TEST_SUITE_P(Cuda, Sequence, testing::Values(Target::cuda));
 

@@ -13,10 +13,19 @@ struct StagedState {
   T* rows;
 };
 
+// On a GPU kernels for batches that are sequences, and have states in this order, have no code for anything else, which
+// takes registers: WKVC_SEQUENCES is for launches with starts of sequences or with slots of states.
+#if defined(WKVC_SEQUENCES) || !(defined(__CUDACC__) || defined(__CUDACC_RTC__))
+inline constexpr bool kMapsSequences = true;
+#else
+inline constexpr bool kMapsSequences = false;
+#endif
+
 struct BlockBase {
   int warp;         // of this thread
   int warps;        // in the block
   long long batch;  // of states: the sequence
+  long long slot;   // of states in slots
   long long head;
   long long token_batch;  // of tensors of tokens
   long long first_token;  // of the sequence, in that batch
@@ -76,7 +85,8 @@ WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row);
 // First element of row `row` of this block's batch and head.
 template <class T>
 WKVC_INLINE T* global_row(const TensorArg& t, const BlockBase& block, long long row) {
-  return static_cast<T*>(t.data) + block.batch * t.batch + block.head * t.head + row * row_stride(t);
+  const long long batch = kMapsSequences && t.in_slots ? block.slot : block.batch;
+  return static_cast<T*>(t.data) + batch * t.batch + block.head * t.head + row * row_stride(t);
 }
 // First element of token `token` of this block's sequence and head.
 template <class T>

@@ -5,14 +5,6 @@
 
 namespace wkvc {
 
-// On a GPU kernels for batches that are sequences have no code for maps, which takes registers: WKVC_SEQUENCES is for
-// launches with a map.
-#if defined(WKVC_SEQUENCES) || !(defined(__CUDACC__) || defined(__CUDACC_RTC__))
-inline constexpr bool kMapsSequences = true;
-#else
-inline constexpr bool kMapsSequences = false;
-#endif
-
 // starts[n], brought to between `least` and `most`: no start leads out of the tensors.
 WKVC_INLINE long long start_of_sequence(const SequenceStarts& starts, long long n, long long least, long long most) {
   const long long start =
@@ -20,19 +12,27 @@ WKVC_INLINE long long start_of_sequence(const SequenceStarts& starts, long long 
   return start < least ? least : start > most ? most : start;
 }
 
-// Fills in where the tokens of sequence block.batch are.
+// Fills in where the tokens and the state of sequence block.batch are.
 template <int N>
 WKVC_INLINE void find_sequence(BlockBase& block, const KernelArgs<N>& args) {
+  block.slot = block.batch;
   block.token_batch = block.batch;
   block.first_token = 0;
   block.tokens = args.tokens;
   if constexpr (kMapsSequences) {
+    if (args.slots.data != nullptr) block.slot = args.slots.data[block.batch];
     if (args.starts.data == nullptr) return;
     block.token_batch = 0;
     block.first_token = start_of_sequence(args.starts, block.batch, 0, args.tokens);
     const long long end = start_of_sequence(args.starts, block.batch + 1, block.first_token, args.tokens);
     block.tokens = end - block.first_token;
   }
+}
+
+// Whether the sequence has no slot for its state: then nothing of it is read or written.
+template <int N>
+WKVC_INLINE bool is_left_out(const BlockBase& block, const KernelArgs<N>& args) {
+  return kMapsSequences && args.slots.data != nullptr && (block.slot < 0 || block.slot >= args.slots.count);
 }
 
 // The first of this sequence's states among those of its batch that are saved every `Tokens` tokens: 0, or with a map

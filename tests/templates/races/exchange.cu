@@ -37,7 +37,7 @@ WKVC_KERNEL(exchange_all, 1, 4, 1) {
 }
 
 int main() {
-  KernelArgs<1> args{64, 0, 1, 1, 1, {}};
+  KernelArgs<1> args{64, 0, 1, 1, 1, {}, {}, {}};
   host::Launch launch{17 * kTileBytes};
   return exchange_all(&args, &launch);
 }

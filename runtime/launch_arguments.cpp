@@ -22,15 +22,27 @@ bool rows_in_16_bytes(const PlannedTensor& planned, const Tensor& tensor, const 
   return steps % 16 == 0 && reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
 }
 
-TensorArg argument_for(const PlannedTensor& planned, const Tensor& tensor, bool in_slots) {
+// Where the dimension of saved states is, if the tensor has one.
+std::optional<std::size_t> saved_dim(const PlannedTensor& planned) {
+  for (std::size_t i = 0; i < planned.dims.size(); ++i) {
+    if (planned.dims[i].of == Dimension::Of::saved) return i;
+  }
+  return std::nullopt;
+}
+
+TensorArg argument_for(const PlannedTensor& planned, const Tensor& tensor, const LaunchSize& size) {
   TensorArg arg{};
   if (tensor.data == nullptr) return arg;
   arg.data = tensor.data;
   arg.batch = stride_of(tensor, planned.batch);
   arg.row = stride_of(tensor, planned.row);
   arg.head = stride_of(tensor, planned.head);
-  arg.vector16 = rows_in_16_bytes(planned, tensor, arg) ? 1 : 0;
-  arg.in_slots = in_slots && planned.is_state ? 1 : 0;
+  if (rows_in_16_bytes(planned, tensor, arg)) arg.flags |= kVector16;
+  if (size.slots && planned.is_state) arg.flags |= kInSlots;
+  if (const auto saved = saved_dim(planned); size.map && saved) {
+    arg.batch = tensor.strides[*saved];
+    arg.flags += planned.dims[*saved].each * kSavedEvery;
+  }
   return arg;
 }
 
@@ -48,8 +60,8 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, std::span<const Tensor>
   args_.starts = size.map ? SequenceStarts{size.map->starts, size.map->wide ? 1 : 0} : SequenceStarts{};
   args_.slots = size.slots ? StateSlots{size.slots->slots, size.slots->count} : StateSlots{};
   for (std::size_t i = 0; i < count_; ++i) {
-    args_.tensor[i] = argument_for(plan.tensors[i], tensors[places.empty() ? i : places[i]], size.slots.has_value());
-    if (plan.tensors[i].moves_in_pieces) args_.vector16 &= args_.tensor[i].vector16;
+    args_.tensor[i] = argument_for(plan.tensors[i], tensors[places.empty() ? i : places[i]], size);
+    if (plan.tensors[i].moves_in_pieces) args_.vector16 &= args_.tensor[i].flags & kVector16;
   }
 }
 

@@ -48,13 +48,13 @@ void Emitter::write_end() {
 // A segment that none follows needs no summary.
 void Emitter::write_chunk_range() {
   if (!is_cut()) {
-    line("const int chunks = chunk_count<{}>(block.tokens);", kernel_.getChunk());
+    line("const int chunks = chunk_count<{}>(tokens_of(args, block));", kernel_.getChunk());
     return;
   }
   if (kernel_.getSummary()) line("if (block.segment == {}) return;  // no segment follows", last_segment());
   std::string unit = fmt::format("{}, {}", kernel_.getChunk(), std::max<uint64_t>(kernel_.getSavedEvery(), 1));
-  line("const int begin = segment_begin<{}>(block.tokens, block, block.segment);", unit);
-  line("const int end = segment_begin<{}>(block.tokens, block, block.segment + 1);", unit);
+  line("const int begin = segment_begin<{}>(tokens_of(args, block), block, block.segment);", unit);
+  line("const int end = segment_begin<{}>(tokens_of(args, block), block, block.segment + 1);", unit);
 }
 
 void Emitter::write(warp::BarrierOp op) {
@@ -193,7 +193,7 @@ void Emitter::write(warp::TeamOp op) {
     line("if (const int c = {}{}.chunk; c < {}) {{", first, copier(), in_rounds_ ? "last" : end());
   indent_ += 2;
   if (goes_ahead()) line("const auto team = teams.in_round({});", in_rounds_ ? before_round() : "0");
-  line("const int valid = valid_rows<{}>(block.tokens, c);  // tokens of this chunk", kernel_.getChunk());
+  line("const int valid = valid_rows<{}>(tokens_of(args, block), c);  // tokens of this chunk", kernel_.getChunk());
   write_buffers_of(op.getBody(), "team");
   warps_ = "team";
   emit_block(op.getBody().front());
@@ -221,7 +221,7 @@ void Emitter::write_chunks(warp::LoopOp op) {
 }
 
 void Emitter::begin_chunk(warp::LoopOp op) {
-  line("const int valid = valid_rows<{}>(block.tokens, c);  // tokens of this chunk", kernel_.getChunk());
+  line("const int valid = valid_rows<{}>(tokens_of(args, block), c);  // tokens of this chunk", kernel_.getChunk());
   loop_ = op;
   if (!has_teams()) return;
   line("const Slot<Slots> slot(block, c - first{});", goes_ahead() ? ", " + before_round() : "");

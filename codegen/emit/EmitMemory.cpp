@@ -268,13 +268,7 @@ std::string Emitter::kept_row(llvm::StringRef name, std::string chunk) {
                      : fmt::format("({} % {})", chunk, every);
   else if (every > 1)
     index = in_groups_ ? "g" : fmt::format("({} / {})", chunk, every);
-  if (spec_of(name).role == Role::saved_states) index = saved_index(index);
   return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);
-}
-
-// The place of the sequence's saved state `index` among those of its batch.
-std::string Emitter::saved_index(const std::string& index) {
-  return fmt::format("(first_saved<{}>(block) + {})", kernel_.getChunk() * kernel_.getSavedEvery(), index);
 }
 
 void Emitter::write(warp::StagedOp op) {
@@ -285,8 +279,8 @@ void Emitter::write(warp::StagedOp op) {
 
 void Emitter::write(warp::CopySavedOp op) {
   if (op.getNext()) {
-    line("if (g > {}) copy_kept_state({}, {}, block, {}LL * {} + row0);", lowest_group(), names_.of(op.getStaged()),
-         tensor(op.getTensor()), kernel_.getValueDim(), saved_index("g - 1"));
+    line("if (g > {}) copy_kept_state({}, {}, block, {}LL * (g - 1) + row0);", lowest_group(),
+         names_.of(op.getStaged()), tensor(op.getTensor()), kernel_.getValueDim());
     return;
   }
   bool backward = kernel_.getBackward();

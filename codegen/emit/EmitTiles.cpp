@@ -12,8 +12,10 @@ std::string Emitter::sample(llvm::StringRef name) {
   const std::int64_t columns = last == 'K' ? manifest_.key_dim : last == 'V' ? manifest_.value_dim : 1;
   const std::string chunk = std::to_string(kernel_.getChunk());
   const std::string tokens =
-      is_cut() ? fmt::format("first_token<{0}>(block.tokens, begin), first_token<{0}>(block.tokens, end)", chunk)
-               : "0, block.tokens";
+      is_cut()
+          ? fmt::format(
+                "first_token<{0}>(tokens_of(args, block), begin), first_token<{0}>(tokens_of(args, block), end)", chunk)
+          : "0, tokens_of(args, block)";
   return fmt::format("largest_of_sample<{}, {}>({}, block, {})", name_of(spec.dtype), columns, tensor(name), tokens);
 }
 

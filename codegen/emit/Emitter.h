@@ -139,7 +139,6 @@ class Emitter {
   void write(warp::StoreMatrixOp op);
   void write(warp::StoreTokensOp op);
   void write(warp::StoreSumOp op);
-  std::string saved_index(const std::string& index);
   std::string kept_row(llvm::StringRef name, std::string chunk);
   void write(warp::StagedOp op);
   void write(warp::CopySavedOp op);

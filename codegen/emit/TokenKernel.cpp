@@ -56,7 +56,7 @@ class TokenKernel {
     for_each([&](rec::ParameterOp op) {
       if (live_.contains(op)) write_load(op, "load_head", "");
     });
-    line("for (long long token = 0; token < block.tokens; ++token) {{");
+    line("for (long long token = 0; token < tokens_of(args, block); ++token) {{");
     indent_ = 4;
     for (Operation& op : recurrence_.getBody().front())
       if (live_.contains(&op)) write(op);

@@ -13,9 +13,13 @@ struct TensorArg {
   long long batch;
   long long row;  // tokens, or rows of a state; within ±2^24, so that offsets in a chunk fit 32 bits
   long long head;
-  int vector16;  // 1: data and every stride are multiples of 16 bytes, so rows may be moved in 16-byte pieces
-  int in_slots;  // 1: a state whose B are slots
+  // kVector16: data and every stride are multiples of 16 bytes, so rows may be moved in 16-byte pieces. Of launches
+  // with starts or slots also kInSlots: a state whose B are slots; and of saved states the tokens between two of them,
+  // times kSavedEvery: there `batch` strides over states, and sequence n begins at state ⌊first token / tokens between⌋
+  // + n, which lies behind all states of the sequences before.
+  long long flags;
 };
+inline constexpr long long kVector16 = 1, kInSlots = 2, kSavedEvery = 4;
 
 // Sequences that lie one behind the other in tensors of tokens, whose B is 1: sequence n has the tokens from starts[n]
 // to before starts[n + 1].

@@ -457,8 +457,8 @@ TEST_P(Forward, NoPartOfTheGuardIsIdle) {
     return std::max(errors.at("o"), errors.at("final_state"));
   };
   for (auto [from, to, input, factor] : std::vector<std::tuple<const char*, const char*, const char*, double>>{
-           {"largest_of_sample<bf16, 64>(r_global, block, 0, block.tokens),", "1.f,", "r", 1e-9},
-           {"largest_of_sample<bf16, 64>(k_global, block, 0, block.tokens),", "1.f,", "k", 1e-9},
+           {"largest_of_sample<bf16, 64>(r_global, block, 0, tokens_of(args, block)),", "1.f,", "r", 1e-9},
+           {"largest_of_sample<bf16, 64>(k_global, block, 0, tokens_of(args, block)),", "1.f,", "k", 1e-9},
            {"store_outputs(guard, args, ", "store_outputs(args, ", "r", 1e9},
            {"if (!is_refused(forward_refused_global, block)) return;", "return;", "v", 1e-9}}) {
     EXPECT_LE(worst(text, input, factor), 1.8e-3) << from;

@@ -27,8 +27,7 @@ extern "C" int twice(const void* kernel_args, wkvc::host::Launch* launch) {
 struct Args {
   long long batches = 1, tokens = 0, heads = 1, all_vector16 = 0, segments = 1, starts[2] = {}, slots[2] = {};
   void* data = nullptr;
-  long long batch = 0, row = 1, head = 0;
-  int vector16 = 0, in_slots = 0;
+  long long batch = 0, row = 1, head = 0, flags = 0;
 };
 
 class ScopedEnvironment {

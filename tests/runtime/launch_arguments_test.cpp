@@ -43,7 +43,7 @@ TEST_F(Launch, TokensStrideOverBatchRowAndHead) {
   EXPECT_EQ(arg.batch, 96);
   EXPECT_EQ(arg.row, 8);
   EXPECT_EQ(arg.head, 24);
-  EXPECT_EQ(arg.vector16, 1);
+  EXPECT_EQ(arg.flags, 1);
 }
 
 TEST_F(Launch, StatesStrideOverBatchHeadAndRow) {
@@ -69,7 +69,7 @@ TEST_F(Launch, ScalarsHaveOneElementARow) {
   EXPECT_EQ(arg.batch, 1);
   EXPECT_EQ(arg.row, 2);
   EXPECT_EQ(arg.head, 16);
-  EXPECT_EQ(arg.vector16, 0);
+  EXPECT_EQ(arg.flags, 0);
 }
 
 TEST_F(Launch, SavedStatesStrideOverRowsOfAllOfThem) {
@@ -83,7 +83,7 @@ TEST_F(Launch, SavedStatesStrideOverRowsOfAllOfThem) {
   EXPECT_EQ(arg.batch, 512);
   EXPECT_EQ(arg.head, 128);
   EXPECT_EQ(arg.row, 8);
-  EXPECT_EQ(arg.vector16, 1);
+  EXPECT_EQ(arg.flags, 1);
   tensors[x].strides = {512, 128, 72, 8, 1};
   refused({"\"saved_states\"", "[512, 128, 64, 8, 1]", "contiguous"});
 }
@@ -108,16 +108,16 @@ TEST_F(Launch, StridesOfSingleElementsDoNotMatter) {
   for (const Index i : {o, initial_state, final_state}) tensors[i].shape[0] = 1;
   EXPECT_NO_THROW(check());
   EXPECT_EQ(argument(x).batch, 0);
-  EXPECT_EQ(argument(x).vector16, 1);
+  EXPECT_EQ(argument(x).flags, 1);
 }
 
 TEST_F(Launch, Vector16NeedsEveryStrideAndTheAddress) {
   tensors[x].strides[1] = 34;
-  EXPECT_EQ(argument(x).vector16, 0);
+  EXPECT_EQ(argument(x).flags, 0);
   tensors[x].strides[1] = 36;
-  EXPECT_EQ(argument(x).vector16, 1);
+  EXPECT_EQ(argument(x).flags, 1);
   tensors[x].data = static_cast<float*>(tensors[x].data) + 1;
-  EXPECT_EQ(argument(x).vector16, 0);
+  EXPECT_EQ(argument(x).flags, 0);
 }
 
 TEST_F(Launch, SizesFollowFromShapes) {

@@ -36,7 +36,7 @@ std::vector<long long> arguments_of(Launch& launch) {
   std::vector<long long> args{launch.batches, launch.tokens, launch.heads, 1, launch.segments};
   for (Tensor& tensor : launch.tensors) {
     const TensorArg argument = tensor.argument(tensor.bytes().data());
-    if (argument.data != nullptr) args[3] &= argument.vector16;
+    if (argument.data != nullptr) args[3] &= argument.flags;
     args.resize(args.size() + words);
     std::memcpy(&args[args.size() - words], &argument, sizeof(argument));
   }

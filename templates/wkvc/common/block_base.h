@@ -80,17 +80,35 @@ WKVC_INLINE bool is_aligned(const KernelArgs<N>& args) {
   return kOnlyAligned || args.vector16 != 0;
 }
 
+// Whether rows of this state may be.
+WKVC_INLINE bool is_aligned(const TensorArg& t) { return kMapsSequences ? (t.flags & kVector16) != 0 : t.flags != 0; }
+
 WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row); }
+
+// What the `batch` stride of a tensor is taken times for this block.
+WKVC_INLINE long long batch_of(const TensorArg& t, const BlockBase& block) {
+  if constexpr (kMapsSequences) {
+    if (const long long tokens = t.flags / kSavedEvery) return block.first_token / tokens + block.batch;
+    if ((t.flags & kInSlots) != 0) return block.slot;
+  }
+  return block.batch;
+}
 
 // First element of row `row` of this block's batch and head.
 template <class T>
 WKVC_INLINE T* global_row(const TensorArg& t, const BlockBase& block, long long row) {
-  const long long batch = kMapsSequences && t.in_slots ? block.slot : block.batch;
-  return static_cast<T*>(t.data) + batch * t.batch + block.head * t.head + row * row_stride(t);
+  return static_cast<T*>(t.data) + batch_of(t, block) * t.batch + block.head * t.head + row * row_stride(t);
 }
+// Tokens of this block's sequence. Where that is known to every block, no register holds the number.
+template <int N>
+WKVC_INLINE long long tokens_of(const KernelArgs<N>& args, const BlockBase& block) {
+  return kMapsSequences ? block.tokens : args.tokens;
+}
+
 // First element of token `token` of this block's sequence and head.
 template <class T>
 WKVC_INLINE T* token_row(const TensorArg& t, const BlockBase& block, long long token) {
+  if constexpr (!kMapsSequences) return global_row<T>(t, block, token);
   return static_cast<T*>(t.data) + block.token_batch * t.batch + block.head * t.head +
          (block.first_token + token) * row_stride(t);
 }

@@ -116,7 +116,7 @@ WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockB
   x = zeros<R, K>();
   if (t.data == nullptr) return;
   const f32* from = global_row<const f32>(t, block, row0) + col0;
-  if (t.vector16) {
+  if (is_aligned(t)) {
     load_rows(x, from, row_stride(t), true);
   } else {
     load_rows(x, from, row_stride(t), false);
@@ -129,7 +129,7 @@ WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const
                              int col0 = 0) {
   if (t.data == nullptr) return;
   f32* to = global_row<f32>(t, block, row0) + col0;
-  if (t.vector16) {
+  if (is_aligned(t)) {
     store_rows(to, row_stride(t), x, true);
   } else {
     store_rows(to, row_stride(t), x, false);

@@ -97,7 +97,7 @@ class Copies {
   // Starts copying chunk `chunk`; rows past the end become zero. The caller commits.
   template <int Tensors>
   WKVC_INLINE void copy(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk) const {
-    const int valid = valid_rows<R>(block.tokens, chunk);
+    const int valid = valid_rows<R>(tokens_of(args, block), chunk);
     const PiecePlaces places(Layout<T, R, C>{reinterpret_cast<T*>(block.memory)}, valid);
     // One test for all of them, of which one side is rare.
     if (is_aligned(args)) {

@@ -104,7 +104,8 @@ WKVC_INLINE void combine_segments(const TensorArg& segments, const TensorArg& in
       }
       store_state(S, segments, block, kRows * segment + row0, col0);
       if (!last) map.apply(next, S, shared, block, col0);
-      S = next;
+      // A map that changes nothing would round the state of no token.
+      if (!kMapsSequences || block.tokens > 0) S = next;
     }
   }
 }

@@ -19,27 +19,18 @@ WKVC_INLINE void find_sequence(BlockBase& block, const KernelArgs<N>& args) {
   block.token_batch = block.batch;
   block.first_token = 0;
   block.tokens = args.tokens;
-  if constexpr (kMapsSequences) {
-    if (args.slots.data != nullptr) block.slot = args.slots.data[block.batch];
-    if (args.starts.data == nullptr) return;
-    block.token_batch = 0;
-    block.first_token = start_of_sequence(args.starts, block.batch, 0, args.tokens);
-    const long long end = start_of_sequence(args.starts, block.batch + 1, block.first_token, args.tokens);
-    block.tokens = end - block.first_token;
-  }
+  if (args.slots.data != nullptr) block.slot = args.slots.data[block.batch];
+  if (args.starts.data == nullptr) return;
+  block.token_batch = 0;
+  block.first_token = start_of_sequence(args.starts, block.batch, 0, args.tokens);
+  const long long end = start_of_sequence(args.starts, block.batch + 1, block.first_token, args.tokens);
+  block.tokens = end - block.first_token;
 }
 
 // Whether the sequence has no slot for its state: then nothing of it is read or written.
 template <int N>
-WKVC_INLINE bool is_left_out(const BlockBase& block, const KernelArgs<N>& args) {
-  return kMapsSequences && args.slots.data != nullptr && (block.slot < 0 || block.slot >= args.slots.count);
-}
-
-// The first of this sequence's states among those of its batch that are saved every `Tokens` tokens: 0, or with a map
-// ⌊starts[n] / Tokens⌋ + n, which lies behind all states of the sequences before.
-template <int Tokens>
-WKVC_INLINE long long first_saved(const BlockBase& block) {
-  return kMapsSequences ? block.batch - block.token_batch + block.first_token / Tokens : 0;
+WKVC_INLINE bool is_left_out(const KernelArgs<N>& args, const BlockBase& block) {
+  return args.slots.data != nullptr && (block.slot < 0 || block.slot >= args.slots.count);
 }
 
 }  // namespace wkvc

@@ -8,9 +8,7 @@
 
 namespace wkvc {
 
-template <int N>
-WKVC_INLINE Block this_block(const KernelArgs<N>& args, int warps, u32 cluster) {
-  const u32 heads = static_cast<u32>(args.heads), segments = static_cast<u32>(args.segments);
+WKVC_INLINE Block this_block(int warps, u32 cluster, u32 heads, u32 segments) {
   const u32 index = ptx::block_index() / cluster, sequence = index / segments;
   Block block;
   block.warp = ptx::shuffle(ptx::thread() / 32, 0);  // uniform, and known to be
@@ -21,7 +19,6 @@ WKVC_INLINE Block this_block(const KernelArgs<N>& args, int warps, u32 cluster) 
   block.segments = static_cast<int>(segments);
   block.rank = static_cast<int>(ptx::block_index() % cluster);
   block.memory = ptx::shared_memory();
-  find_sequence(block, args);
   return block;
 }
 
@@ -42,6 +39,10 @@ constexpr bool is_wanted([[maybe_unused]] const char* kernel) {
 
 }  // namespace wkvc
 
+#define WKVC_THIS_BLOCK(warps, ...)                                                       \
+  wkvc::this_block(warps, 1 __VA_OPT__(*__VA_ARGS__), static_cast<wkvc::u32>(args.heads), \
+                   static_cast<wkvc::u32>(args.segments))
+
 // The body that follows sees `args` and `block`. It is a template, so that bodies of kernels that are not wanted are
 // read and no more: beside three of these that is a twentieth of what a backward kernel takes NVRTC. After
 // `blocks_per_sm` may come the blocks of a cluster, if not 1.
@@ -51,7 +52,13 @@ constexpr bool is_wanted([[maybe_unused]] const char* kernel) {
   extern "C" __global__ void __VA_OPT__(__cluster_dims__(__VA_ARGS__, 1, 1))                                        \
       __launch_bounds__((warps) * 32, blocks_per_sm) name(const __grid_constant__ wkvc::KernelArgs<tensors> args) { \
     if constexpr (wkvc::is_wanted(WKVC_TEXT(name))) {                                                               \
-      name##_body<true>(args, wkvc::this_block(args, warps, 1 __VA_OPT__(*__VA_ARGS__)));                           \
+      if constexpr (wkvc::kMapsSequences) {                                                                         \
+        wkvc::Block block = WKVC_THIS_BLOCK(warps __VA_OPT__(, ) __VA_ARGS__);                                      \
+        wkvc::find_sequence(block, args);                                                                           \
+        if (!wkvc::is_left_out(args, block)) name##_body<true>(args, block);                                        \
+      } else {                                                                                                      \
+        name##_body<true>(args, WKVC_THIS_BLOCK(warps __VA_OPT__(, ) __VA_ARGS__));                                 \
+      }                                                                                                             \
     }                                                                                                               \
   }                                                                                                                 \
   template <bool>                                                                                                   \

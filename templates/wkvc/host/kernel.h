@@ -13,7 +13,7 @@
     const wkvc::host::GridShape shape{args.batches, args.heads, args.segments, warps, 1 __VA_OPT__(*__VA_ARGS__)}; \
     return wkvc::host::run_grid(shape, *launch, [&](wkvc::Block block) {                                           \
       wkvc::find_sequence(block, args);                                                                            \
-      if (!wkvc::is_left_out(block, args)) name##_body(args, block);                                               \
+      if (!wkvc::is_left_out(args, block)) name##_body(args, block);                                               \
     });                                                                                                            \
   }                                                                                                                \
   static void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,                                  \

@@ -12,11 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "dsl/registry.h"
 #include "jit/jit.h"
 #include "jit/wkvc.h"
 #include "runtime/error.h"
 #include "runtime/escape.h"
+#include "runtime/launch_size.h"
 #include "runtime/version.h"
+#include "tools/command.h"
 #include "tools/options.h"
 
 struct wkvc_operator {
@@ -27,7 +30,7 @@ struct wkvc_operator {
 namespace wkvc {
 namespace {
 
-thread_local std::string message;
+thread_local std::string message, emitted;
 
 // Runs f; never throws.
 template <class F>
@@ -120,14 +123,43 @@ Options options_from(const char* options, const std::string& default_pass) {
   return result;
 }
 
+bool is_name(std::string_view recurrence) { return recurrence.find('\n') == std::string_view::npos; }
+
 std::shared_ptr<const Operator> prepared(std::string_view recurrence, const char* options, Target target) {
   const auto prepared_with = [&](const auto& what, const std::string& default_pass) {
     const Options parsed = options_from(options, default_pass);
     return prepare(what, parsed.config, {.target = target, .size = parsed.size});
   };
-  if (recurrence.find('\n') == std::string_view::npos) return prepared_with(recurrence, "forward");
+  if (is_name(recurrence)) return prepared_with(recurrence, "forward");
   const Source source = source_from(std::string(recurrence));
   return prepared_with(source, has_backward(source) ? "both" : "forward");
+}
+
+Stage stage_from(std::string_view name) {
+  static constexpr std::array<std::string_view, 4> stages{"rec", "chunk", "warp", "cuda"};
+  const auto* const found = std::ranges::find(stages, name);
+  if (found == stages.end()) user_error("the stage is '{}', expected {}", name, fmt::join(stages, ", "));
+  return static_cast<Stage>(found - stages.begin());
+}
+
+std::string emitted_text(std::string_view recurrence, const char* options, Stage stage) {
+  if (is_name(recurrence)) {
+    const Config config = options_from(options, "forward").config;
+    return lower_to(rec_source(Registry::known().find(recurrence), config), stage, config);
+  }
+  const Source source = source_from(std::string(recurrence));
+  return lower_to(source, stage, options_from(options, has_backward(source) ? "both" : "forward").config);
+}
+
+// Tokens that share a row of a tensor [B, H, tokens, …], and the bytes of a row.
+wkvc_saved_info saved_info(const TensorSpec& spec, const Manifest& manifest) {
+  wkvc_saved_info info{.tokens = 1, .bytes = static_cast<std::int64_t>(size_of(spec.dtype))};
+  for (const std::string& dim : spec.dims) {
+    const Dimension dimension = dimension_from(dim, manifest);
+    if (dimension.of == Dimension::Of::constant) info.bytes *= dimension.each;
+    if (dimension.of == Dimension::Of::tokens) info.tokens = dimension.each;
+  }
+  return info;
 }
 
 std::vector<std::string> dims_of(const Operator& op, Direction pass) {
@@ -167,17 +199,20 @@ LaunchSize size_from(const wkvc_sequences* sequences, std::int64_t tokens, std::
   return size;
 }
 
-// One pass, with tensors in the order of the operator's.
-void launch(const Operator& op, Direction pass, const LaunchSize& size, const wkvc_tensor* tensors, std::int32_t count,
-            void* workspace, void* stream, wkvc_checks checks) {
-  const std::size_t expected = op.tensors(pass).size();
+// Runs f with the pass and its tensors as the launch of `size` takes them.
+template <class F>
+void launch_with(const wkvc_operator* op, wkvc_pass pass, LaunchSize size, const wkvc_tensor* tensors, int32_t count,
+                 const F& f) {
+  expect_given(op, "op");
+  const Direction direction = direction_of(pass);
+  const std::size_t expected = op->kernels->tensors(direction).size();
   if (count < 0 || static_cast<std::size_t>(count) != expected) {
     user_error("{} tensors were given, the pass takes {}", count, expected);
   }
   if (expected > 0) expect_given(tensors, "tensors");
   std::array<Tensor, Operator::max_tensors> given;
   for (std::size_t i = 0; i < expected; ++i) given[i] = tensor_from(tensors[i], i, size);
-  op.launch(pass, std::span(given).first(expected), size, workspace, stream, checks_of(checks));
+  f(direction, std::span<const Tensor>(given).first(expected));
 }
 
 }  // namespace
@@ -200,6 +235,17 @@ wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_targe
       op->dims[static_cast<std::size_t>(pass)] = dims_of(*op->kernels, pass);
     }
     *result = op.release();
+  });
+}
+
+wkvc_status wkvc_emit(const char* recurrence, const char* options, const char* stage, const char** result) {
+  return guarded([&] {
+    expect_given(static_cast<const void*>(result), "result");
+    *result = nullptr;
+    expect_given(recurrence, "recurrence");
+    expect_given(stage, "stage");
+    emitted = emitted_text(recurrence, options, stage_from(stage));
+    *result = emitted.c_str();
   });
 }
 
@@ -246,11 +292,37 @@ wkvc_status wkvc_sequences_workspace_bytes(const wkvc_operator* op, const wkvc_s
   });
 }
 
+wkvc_status wkvc_saved_bytes(const wkvc_operator* op, int64_t batches, int64_t tokens, int64_t heads, int64_t* result) {
+  return guarded([&] {
+    expect_given(op, "op");
+    expect_given(result, "result");
+    *result = op->kernels->saved_bytes({batches, tokens, heads});
+  });
+}
+
+int32_t wkvc_saved_count(const wkvc_operator* op) {
+  return op == nullptr ? 0 : static_cast<int32_t>(op->kernels->saved().size());
+}
+
+wkvc_status wkvc_saved_at(const wkvc_operator* op, int32_t index, wkvc_saved_info* result) {
+  return guarded([&] {
+    expect_given(op, "op");
+    expect_given(result, "result");
+    const auto saved = op->kernels->saved();
+    if (index < 0 || static_cast<std::size_t>(index) >= saved.size()) {
+      user_error("there is no saved tensor {}: there are {}", index, saved.size());
+    }
+    *result = saved_info(saved[static_cast<std::size_t>(index)], op->kernels->manifest());
+  });
+}
+
 wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
                         const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream, wkvc_checks checks) {
   return guarded([&] {
-    expect_given(op, "op");
-    launch(*op->kernels, direction_of(pass), {batches, tokens, heads}, tensors, count, workspace, stream, checks);
+    const LaunchSize size{batches, tokens, heads};
+    launch_with(op, pass, size, tensors, count, [&](Direction direction, std::span<const Tensor> given) {
+      op->kernels->launch(direction, given, size, workspace, stream, checks_of(checks));
+    });
   });
 }
 
@@ -258,8 +330,26 @@ wkvc_status wkvc_launch_sequences(const wkvc_operator* op, wkvc_pass pass, const
                                   int64_t tokens, int64_t heads, const wkvc_tensor* tensors, int32_t count,
                                   void* workspace, void* stream, wkvc_checks checks) {
   return guarded([&] {
-    expect_given(op, "op");
     const LaunchSize size = size_from(sequences, tokens, heads);
-    launch(*op->kernels, direction_of(pass), size, tensors, count, workspace, stream, checks);
+    launch_with(op, pass, size, tensors, count, [&](Direction direction, std::span<const Tensor> given) {
+      op->kernels->launch(direction, given, size, workspace, stream, checks_of(checks));
+    });
   });
+}
+
+wkvc_status wkvc_launch_parts(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
+                              const wkvc_tensor* tensors, int32_t count, void* saved, void* scratch, void* stream,
+                              wkvc_checks checks) {
+  return guarded([&] {
+    const LaunchSize size{batches, tokens, heads};
+    launch_with(op, pass, size, tensors, count, [&](Direction direction, std::span<const Tensor> given) {
+      op->kernels->launch(direction, given, size, Operator::Workspace{saved, scratch}, stream, checks_of(checks));
+    });
+  });
+}
+
+int32_t wkvc_command(int32_t argc, char** argv) {
+  int status = WKVC_INTERNAL_ERROR;
+  guarded([&] { status = command_main(argc, argv); });
+  return status;
 }

@@ -9,6 +9,7 @@
 #include "dsl/registry.h"
 #include "jit/fingerprint.h"
 #include "runtime/disk_cache.h"
+#include "runtime/driver.h"
 #include "runtime/error.h"
 #include "runtime/once_map.h"
 
@@ -23,9 +24,14 @@ std::string cuda_text(const Source& source, const Config& config) {
   return DiskCache::shared().find_or_make(key, [&] { return lower_to(source, Stage::cuda, config); });
 }
 
+// Kernels are loaded on one GPU: each has its own.
+std::string place_of(Target target) {
+  return target == Target::cuda ? fmt::format("cuda {}", Device::current().ordinal()) : "host";
+}
+
 std::string key_of(std::string_view what, const std::string& text, const Config& config, PrepareOptions options) {
-  return fmt::format("{}\n{} {},{},{}\n{}\n{}", what, options.target == Target::cuda ? "cuda" : "host",
-                     options.size.batches, options.size.tokens, options.size.heads, config_key(config), text);
+  return fmt::format("{}\n{} {},{},{}\n{}\n{}", what, place_of(options.target), options.size.batches,
+                     options.size.tokens, options.size.heads, config_key(config), text);
 }
 
 OnceMap<Operator>& operators() {

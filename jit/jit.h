@@ -20,7 +20,8 @@ struct PrepareOptions {
 };
 
 // What is ready to launch, from memory, from the disk cache (runtime/disk_cache.h) or compiled now. Whatever the number
-// of threads that ask, each recurrence, configuration and target is compiled once in a process. With pass "backward"
+// of threads that ask, each recurrence, configuration and target is compiled once in a process, and loaded once on each
+// GPU: the one of the calling thread's context. With pass "backward"
 // the forward pass that saves its states comes with it. Throws UserError: the recurrence or configuration is not
 // possible, there is no GPU, or no NVRTC.
 std::shared_ptr<const Operator> prepare(const Definition& recurrence, const Config& config = {},

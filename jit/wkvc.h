@@ -4,7 +4,7 @@
  *   if (wkvc_prepare("rwkv7", "--head 64 --io bf16 --pass both", WKVC_CUDA, &op) != WKVC_OK) puts(wkvc_message());
  *   wkvc_launch(op, WKVC_FORWARD, B, T, H, tensors, count, workspace, stream, WKVC_CHECK_LAYOUT);
  *
- * Every function may be called from any thread. None prints, aborts or throws. */
+ * Every function may be called from any thread. None aborts or throws, and none but wkvc_command prints. */
 #ifndef WKVC_JIT_WKVC_H
 #define WKVC_JIT_WKVC_H
 
@@ -63,11 +63,16 @@ const char* wkvc_message(void);
 wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_target target, wkvc_operator** result);
 void wkvc_release(wkvc_operator* op); /* NULL is let through */
 
+/* The text of a stage, "rec", "chunk", "warp" or "cuda", as `wkvc emit` prints it; of the rec stage with the names and
+ * dtypes of all tensors. `recurrence` and `options` are as for wkvc_prepare. `*result` is valid until this thread's
+ * next call of this function. */
+wkvc_status wkvc_emit(const char* recurrence, const char* options, const char* stage, const char** result);
+
 int32_t wkvc_tensor_count(const wkvc_operator* op, wkvc_pass pass); /* 0 where there is no such pass */
 wkvc_status wkvc_tensor_at(const wkvc_operator* op, wkvc_pass pass, int32_t index, wkvc_tensor_info* result);
 
-/* Bytes of memory, aligned to 256, that launches at this size need beside the tensors. A backward pass reads there what
- * the forward pass of the same inputs has left. */
+/* Bytes of memory, aligned to 256 (on the host: 64), that launches at this size need beside the tensors. A backward
+ * pass reads there what the forward pass of the same inputs has left. */
 wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64_t tokens, int64_t heads,
                                  int64_t* result);
 
@@ -96,12 +101,33 @@ wkvc_status wkvc_launch_sequences(const wkvc_operator* op, wkvc_pass pass, const
                                   int64_t tokens, int64_t heads, const wkvc_tensor* tensors, int32_t count,
                                   void* workspace, void* stream, wkvc_checks checks);
 
+/* The part of these bytes that the forward pass leaves for the backward pass, which only reads it: the beginning of the
+ * memory. */
+wkvc_status wkvc_saved_bytes(const wkvc_operator* op, int64_t batches, int64_t tokens, int64_t heads, int64_t* result);
+
+/* The same as a formula, of one tensor after another: each takes, for every sequence and head, `bytes` for every
+ * `tokens` tokens, begun or whole. The sum over sequences and heads is rounded up to 256. */
+typedef struct wkvc_saved_info {
+  int64_t tokens, bytes;
+} wkvc_saved_info;
+int32_t wkvc_saved_count(const wkvc_operator* op);
+wkvc_status wkvc_saved_at(const wkvc_operator* op, int32_t index, wkvc_saved_info* result);
+
 /* Launches a pass on `stream` (a CUstream or cudaStream_t; NULL: the default stream) of the current device. `tensors`
  * are in the order of wkvc_tensor_at. Allocates nothing, waits for nothing, and can be captured in a CUDA graph. But
  * the first launch with tensors [B,T,H,D] whose data, rows or strides are no multiples of 16 bytes compiles kernels for
  * such, and belongs before any capture. */
 wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
                         const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream, wkvc_checks checks);
+
+/* The same with the workspace in two parts: wkvc_saved_bytes that live from the forward pass to the backward pass, and
+ * the rest of wkvc_workspace_bytes, which only has to live until the pass has run. */
+wkvc_status wkvc_launch_parts(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
+                              const wkvc_tensor* tensors, int32_t count, void* saved, void* scratch, void* stream,
+                              wkvc_checks checks);
+
+/* The wkvc command: `argv[0]` is its name. Prints, and returns the exit status. Catches signals while it runs. */
+int32_t wkvc_command(int32_t argc, char** argv);
 
 #ifdef __cplusplus
 }

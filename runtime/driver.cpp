@@ -104,6 +104,8 @@ Device Device::current() {
 
 std::string driver_version() { return cuda_library().release(); }
 
+int Device::ordinal() const { return primary_->device; }
+
 DeviceProperties Device::properties() const {
   const CudaLibrary& cuda = cuda_library();
   const int device = primary_->device;

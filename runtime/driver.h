@@ -35,6 +35,7 @@ class Device {
   static Device open(int ordinal);
   static Device current();  // of the calling thread's context; 0 when it has none
 
+  int ordinal() const;
   DeviceProperties properties() const;
 
   // In the order of the stream; they return before the copy is done, except that pageable host memory may be read

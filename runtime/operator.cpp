@@ -10,13 +10,15 @@
 namespace wkvc {
 namespace {
 
-constexpr std::int64_t alignment = 256;  // bytes, of every tensor in the workspace
+constexpr std::int64_t alignment = 256;      // bytes, of every tensor in the workspace
+constexpr std::int64_t host_alignment = 64;  // of a workspace on the host, as its allocators give it
 
 std::vector<TensorSpec> internals_of(const Manifest& manifest) {
   std::vector<TensorSpec> specs;
   for (const TensorSpec& spec : manifest.tensors) {
     if (is_internal(spec.role)) specs.push_back(spec);
   }
+  std::ranges::stable_partition(specs, is_between_passes, &TensorSpec::role);
   return specs;
 }
 
@@ -39,11 +41,12 @@ void check_count(Direction pass, std::size_t expected, std::size_t given) {
              expected, given);
 }
 
-void check_workspace(const void* workspace, std::int64_t bytes) {
+void check_workspace(const void* workspace, std::int64_t bytes, Target target) {
   if (bytes == 0) return;
   if (workspace == nullptr) user_error("the workspace is null, but {} bytes are needed (workspace_bytes)", bytes);
-  if (reinterpret_cast<std::uintptr_t>(workspace) % alignment == 0) return;
-  user_error("the workspace begins at {}, which is not a multiple of {} bytes", fmt::ptr(workspace), alignment);
+  const std::int64_t needed = target == Target::host ? host_alignment : alignment;
+  if (reinterpret_cast<std::uintptr_t>(workspace) % static_cast<std::uintptr_t>(needed) == 0) return;
+  user_error("the workspace begins at {}, which is not a multiple of {} bytes", fmt::ptr(workspace), needed);
 }
 
 }  // namespace
@@ -58,6 +61,7 @@ Operator::Pass::Pass(Program whole, std::span<const TensorSpec> internals) : pro
 
 Operator::Operator(const Program& program)
     : manifest_(program.manifest()), target_(program.target()), internals_(internals_of(manifest_)) {
+  saved_count_ = static_cast<std::size_t>(std::ranges::count_if(internals_, is_between_passes, &TensorSpec::role));
   if (manifest_.tensors.size() > max_tensors) {
     user_error("{} has {} tensors, at most {} are supported", manifest_.op, manifest_.tensors.size(), max_tensors);
   }
@@ -82,10 +86,14 @@ const Operator::Pass& Operator::pass(Direction direction) const {
 
 std::span<const TensorSpec> Operator::tensors(Direction direction) const { return pass(direction).given; }
 
-std::int64_t Operator::workspace_bytes(LaunchSize size) const {
+std::int64_t Operator::workspace_bytes(LaunchSize size) const { return bytes_of(internals_, size); }
+
+std::int64_t Operator::saved_bytes(LaunchSize size) const { return bytes_of(saved(), size); }
+
+std::int64_t Operator::bytes_of(std::span<const TensorSpec> internals, LaunchSize size) const {
   check_size(size, manifest_.blocks());
   CheckedInt bytes = 0;
-  for (const TensorSpec& spec : internals_) {
+  for (const TensorSpec& spec : internals) {
     const CheckedInt padded = padded_bytes(spec, manifest_, size);
     bytes = padded ? checked_add(bytes, *padded) : padded;
   }
@@ -96,12 +104,23 @@ std::int64_t Operator::workspace_bytes(LaunchSize size) const {
 
 void Operator::launch(Direction direction, std::span<const Tensor> tensors, LaunchSize size, void* workspace,
                       StreamHandle stream, Checks checks) const {
+  static_cast<void>(pass(direction));  // there is one
+  check_workspace(workspace, workspace_bytes(size), target_);
+  auto* const scratch = workspace == nullptr ? nullptr : static_cast<std::byte*>(workspace) + saved_bytes(size);
+  launch(direction, tensors, size, Workspace{workspace, scratch}, stream, checks);
+}
+
+void Operator::launch(Direction direction, std::span<const Tensor> tensors, LaunchSize size, Workspace workspace,
+                      StreamHandle stream, Checks checks) const {
   const Pass& pass = this->pass(direction);
   check_count(direction, pass.given.size(), tensors.size());
-  check_workspace(workspace, workspace_bytes(size));
+  const std::int64_t saved = saved_bytes(size);
+  check_workspace(workspace.saved, saved, target_);
+  check_workspace(workspace.scratch, workspace_bytes(size) - saved, target_);
   std::array<std::byte*, max_tensors> places{};  // of the internals in the workspace
-  auto* next = static_cast<std::byte*>(workspace);
+  auto* next = static_cast<std::byte*>(workspace.saved);
   for (std::size_t i = 0; i < internals_.size(); ++i) {
+    if (i == saved_count_) next = static_cast<std::byte*>(workspace.scratch);
     places[i] = next;
     if (next != nullptr) next += *padded_bytes(internals_[i], manifest_, size);
   }

@@ -31,12 +31,26 @@ class Operator {
   // there what the forward pass of the same inputs has left. Throws UserError for sizes that no launch has, and beyond
   // 63 bits.
   std::int64_t workspace_bytes(LaunchSize size) const;
+  // Of these, the bytes at the beginning that the forward pass leaves for the backward pass, which only reads them.
+  std::int64_t saved_bytes(LaunchSize size) const;
+
+  // What the forward pass leaves for the backward pass, tensor by tensor in the order of their memory.
+  std::span<const TensorSpec> saved() const { return std::span(internals_).first(saved_count_); }
 
   // Launches the kernels of a pass on `stream`, as Program::launch does: nothing is allocated and nothing waited for.
   // As Program::launch: the first with tensors that are not aligned compiles kernels for them.
   // `tensors` are those of tensors(pass), Tensor{} for what is left out; `workspace` is memory of the target's, aligned
-  // to 256 bytes (cudaMalloc's and PyTorch's is), and may be null where workspace_bytes is 0.
+  // to 256 bytes (cudaMalloc's and PyTorch's is; 64 on the host), and may be null where workspace_bytes is 0.
   void launch(Direction pass, std::span<const Tensor> tensors, LaunchSize size, void* workspace = nullptr,
+              StreamHandle stream = nullptr, Checks checks = Checks::layout) const;
+
+  // A workspace in two parts: saved_bytes that live until the backward pass, and the rest, which a pass needs while it
+  // runs.
+  struct Workspace {
+    void* saved = nullptr;
+    void* scratch = nullptr;
+  };
+  void launch(Direction pass, std::span<const Tensor> tensors, LaunchSize size, Workspace workspace,
               StreamHandle stream = nullptr, Checks checks = Checks::layout) const;
 
  private:
@@ -50,10 +64,12 @@ class Operator {
   };
 
   const Pass& pass(Direction direction) const;
+  std::int64_t bytes_of(std::span<const TensorSpec> internals, LaunchSize size) const;
 
   Manifest manifest_;
   Target target_;
   std::vector<TensorSpec> internals_;  // in the order they lie in the workspace
+  std::size_t saved_count_ = 0;        // of the internals, the first ones
   std::optional<Pass> forward_, backward_;
 };
 

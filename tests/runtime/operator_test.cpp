@@ -60,12 +60,29 @@ TEST_F(Operators, TakeWhatIsNotInternal) {
   EXPECT_EQ(op.workspace_bytes({2, 0, 3}), 256);
 }
 
+TEST_F(Operators, KeepApartWhatTheBackwardPassReads) {
+  ASSERT_EQ(op.saved().size(), 1);
+  EXPECT_EQ(op.saved().front().role, Role::saved_states);
+  EXPECT_EQ(op.saved_bytes(size), 6 * 3 * 64 * 4);
+  TinyTraining training(size);
+  std::vector<char> scratch(512, '\xff');
+  const auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
+  const Operator::Workspace parts{workspace(), scratch.data() + (256 - address % 256)};
+  const std::vector<Tensor> tensors = tensors_of(Direction::forward, training);
+  op.launch(Direction::forward, tensors, size, parts);
+  const std::vector<char> saved = aligned;
+  op.launch(Direction::backward, tensors_of(Direction::backward, training), size, parts);
+  EXPECT_EQ(aligned, saved);
+  expect_error([&] { op.launch(Direction::forward, tensors, size, Operator::Workspace{workspace(), nullptr}); },
+               {"workspace is null", "256 bytes"});
+}
+
 TEST_F(Operators, RefuseWhatIsWrong) {
   TinyTraining training(size);
   std::vector<Tensor> tensors = tensors_of(Direction::forward, training);
   auto* const odd = static_cast<char*>(workspace()) + 16;
   expect_error([&] { op.launch(Direction::forward, tensors, size, nullptr); }, {"workspace is null", "4864 bytes"});
-  expect_error([&] { op.launch(Direction::forward, tensors, size, odd); }, {"multiple of 256"});
+  expect_error([&] { op.launch(Direction::forward, tensors, size, odd); }, {"multiple of 64"});
   tensors.pop_back();
   expect_error([&] { op.launch(Direction::forward, tensors, size, workspace()); }, {"takes 5 tensors, and 4"});
   const Operator forward(program.only(Direction::forward));

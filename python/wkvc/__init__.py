@@ -1,0 +1,14 @@
+"""RWKV-style recurrences, compiled for H100 and H200 while a program runs.
+
+    o, state = wkvc.rwkv7(r, w, k, v, a, b)
+
+docs/pytorch.md is the guide.
+"""
+
+from . import _library
+from ._recurrence import Recurrence, op
+from ._rwkv import rwkv6, rwkv7
+
+__version__ = _library.version()
+
+__all__ = ["Recurrence", "op", "rwkv6", "rwkv7"]

@@ -1,0 +1,77 @@
+"""What every function of the package does before it calls an operator."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+
+from ._operators import Family
+
+StateLayout = Literal["vk", "kv"]
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def autocast_dtype(tensor: torch.Tensor) -> torch.dtype | None:
+    """The dtype of autocast on the tensor's device, where it is on."""
+    device = tensor.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
+
+
+def cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The tensor in a dtype, as autocast does it: numbers of 64 bits and whole numbers stay."""
+    return tensor.to(dtype) if tensor.dtype in _FLOATS else tensor
+
+
+def cast_decay(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A decay beside tensors of `dtype`: as it is in that dtype, else in float32, never rounded."""
+    return tensor if tensor.dtype == dtype else cast(tensor, torch.float32)
+
+
+def call(
+    family: Family,
+    inputs: Sequence[torch.Tensor],
+    variant: str,
+    options: str,
+    initial_state: torch.Tensor | None,
+    output_final_state: bool,
+    state_layout: StateLayout,
+) -> tuple[tuple[torch.Tensor, ...], torch.Tensor | None]:
+    """The outputs and the final state, or None in its place."""
+    if state_layout not in ("vk", "kv"):
+        raise ValueError(f'state_layout is {state_layout!r}, expected "vk" (values first) or "kv" (keys first)')
+    _check_tensors(family, inputs, initial_state)
+    if initial_state is not None:
+        if autocast_dtype(inputs[0]) is not None:
+            initial_state = cast(initial_state, torch.float32)
+        if state_layout == "kv":
+            initial_state = initial_state.transpose(-1, -2)
+    grads = _wanted_gradients(family, inputs, initial_state)
+    *outputs, final_state, _ = family.forward_op(*inputs, initial_state, variant, options, grads, output_final_state)
+    if not output_final_state:
+        return tuple(outputs), None
+    return tuple(outputs), final_state.transpose(-1, -2) if state_layout == "kv" else final_state
+
+
+def _check_tensors(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> None:
+    for spec, tensor in zip(family.inputs, inputs, strict=True):
+        _check_tensor(spec.name, tensor)
+    if initial_state is not None:
+        _check_tensor("initial_state", initial_state)
+        if initial_state.dim() != 4:
+            raise ValueError(f"initial_state has shape {list(initial_state.shape)}, expected four dimensions")
+
+
+def _check_tensor(name: str, tensor: torch.Tensor) -> None:
+    if not isinstance(tensor, torch.Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{name} is {type(tensor).__name__}, expected a tensor")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise ValueError(f"{name} is on {tensor.device}, expected a CPU tensor or one of an H100 or H200")
+
+
+def _wanted_gradients(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> str:
+    if not torch.is_grad_enabled():
+        return ""
+    names = [spec.name for spec, tensor in zip(family.inputs, inputs, strict=True) if tensor.requires_grad]
+    if initial_state is not None and initial_state.requires_grad:
+        names.append("initial_state")
+    return ",".join(names)

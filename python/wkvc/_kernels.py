@@ -1,0 +1,187 @@
+"""Compiled kernels, and launches of them on torch tensors."""
+
+import ctypes
+import logging
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from . import _library
+from ._library import BACKWARD, FORWARD
+from ._text import Signature
+
+logger = logging.getLogger("wkvc")
+
+_WORDS = 4  # of 8 bytes, in a wkvc_tensor
+_MOST_STRIDE = 1 << 24  # elements between neighbouring rows, of tokens and of a state
+
+
+class Size(NamedTuple):
+    """Sequences, tokens of each and heads of each."""
+
+    batches: int
+    tokens: int
+    heads: int
+
+
+def _power_of_two_from(count: int) -> int:
+    size = 16
+    while size < count:
+        size *= 2
+    return size
+
+
+def size_class(size: Size) -> str:
+    """The size that kernels are chosen for: few of them for many sizes of a program."""
+    batches = 1
+    while batches < size.batches:
+        batches *= 2
+    return f"{batches},{_power_of_two_from(size.tokens)},{size.heads}"
+
+
+def _check_gpu(device: torch.device) -> None:
+    capability = torch.cuda.get_device_capability(device)
+    if capability == (9, 0):
+        return
+    name = torch.cuda.get_device_name(device)
+    raise RuntimeError(
+        f"{device} is {name} of compute capability {capability[0]}.{capability[1]}; wkvc has kernels for 9.0 (H100, "
+        "H200). CPU tensors run anywhere, on the host"
+    )
+
+
+class Kernels:
+    """The passes of one recurrence on one device."""
+
+    def __init__(self, text: str, options: str, device: torch.device, signature: Signature) -> None:
+        start = time.perf_counter()
+        self.device = device
+        self.head = {"K": signature.key_dim, "V": signature.value_dim}
+        if device.type == "cuda":
+            _check_gpu(device)
+            with torch.cuda.device(device):
+                self.handle = _library.prepare(text, options, _library.CUDA)
+        else:
+            self.handle = _library.prepare(text, options, _library.HOST)
+        self.passes = (_library.tensors(self.handle, FORWARD), _library.tensors(self.handle, BACKWARD))
+        self.saved = _library.saved(self.handle)
+        seconds = time.perf_counter() - start
+        if seconds > 0.2:
+            logger.info("compiled %s for %s in %.1f s (%s)", signature.name, device, seconds, options)
+
+    def saved_bytes(self, size: Size) -> int:
+        """Bytes that the forward pass leaves for the backward pass."""
+        total = 0
+        for tokens, row in self.saved:
+            bytes_ = size.batches * size.heads * ((size.tokens + tokens - 1) // tokens) * row
+            total = total + (bytes_ + 255) // 256 * 256
+        return total
+
+    def plan(self, direction: int, size: Size, names: Sequence[str], given: Sequence[bool]) -> "Plan":
+        """The plan of launches at a size on tensors with these names, of which some are given."""
+        return Plan(self, direction, size, names, given)
+
+
+class _Descriptors:
+    """A wkvc_tensor for each tensor of a pass, of one launch at a time."""
+
+    def __init__(self, shapes: Sequence[tuple[int, ...] | None], dtypes: Sequence[int]) -> None:
+        self.words = (ctypes.c_uint64 * (_WORDS * len(shapes)))()
+        self.address = ctypes.addressof(self.words)
+        self._shapes = [(ctypes.c_int64 * len(shape))(*shape) if shape is not None else None for shape in shapes]
+        self._strides = [(ctypes.c_int64 * len(shape))() if shape is not None else None for shape in shapes]
+        for index, shape in enumerate(self._shapes):
+            if shape is None:
+                continue
+            self.words[_WORDS * index + 1] = ctypes.addressof(shape)
+            self.words[_WORDS * index + 3] = len(shape) | dtypes[index] << 32  # rank and dtype
+
+    def set_strides(self, index: int, tensor: torch.Tensor) -> None:
+        strides = self._strides[index]
+        assert strides is not None
+        strides[:] = tensor.stride()
+        self.words[_WORDS * index + 2] = ctypes.addressof(strides)
+
+
+class Plan:
+    """Launches of a pass at one size."""
+
+    def __init__(
+        self, kernels: Kernels, direction: int, size: Size, names: Sequence[str], given: Sequence[bool]
+    ) -> None:
+        self._infos = kernels.passes[direction]
+        places = [names.index(info.name) for info in self._infos]
+        self._slots = [(slot, place, self._infos[slot].dims) for slot, place in enumerate(places) if given[place]]
+        self._kernels = kernels
+        self._direction = direction
+        self._size = size
+        lengths = {"B": size.batches, "T": size.tokens, "H": size.heads, **kernels.head}
+        self._shapes = [
+            tuple(lengths[dim] for dim in info.dims) if given[place] else None
+            for info, place in zip(self._infos, places, strict=True)
+        ]
+        self._free: list[_Descriptors] = []
+        self.saved_bytes, self.scratch_bytes = _library.memory(kernels.handle, *size)
+        if self.saved_bytes != kernels.saved_bytes(size):
+            raise RuntimeError(f"saved memory is {self.saved_bytes} bytes, but {kernels.saved_bytes(size)} by the formula")
+        self._cuda = kernels.device.index if kernels.device.type == "cuda" else None
+
+    def launch(self, tensors: Sequence[torch.Tensor | None], saved: torch.Tensor | None) -> None:
+        """Launches the pass on tensors in the order of their names, on the current stream of their device."""
+        if self._cuda is None:
+            self._launch(tensors, saved, 0)
+        elif torch.cuda.current_device() == self._cuda:
+            self._launch(tensors, saved, _raw_stream(self._cuda))
+        else:
+            with torch.cuda.device(self._cuda):
+                self._launch(tensors, saved, _raw_stream(self._cuda))
+
+    def _launch(self, tensors: Sequence[torch.Tensor | None], saved: torch.Tensor | None, stream: int) -> None:
+        try:
+            descriptors = self._free.pop()
+        except IndexError:
+            descriptors = _Descriptors(self._shapes, [info.dtype for info in self._infos])
+        copies = []  # alive until the launch is queued
+        words = descriptors.words
+        for slot, place, dims in self._slots:
+            tensor = tensors[place]
+            assert tensor is not None
+            if tensor.is_contiguous():
+                words[_WORDS * slot + 2] = 0
+            else:
+                if not _fits(tensor, dims):
+                    tensor = tensor.contiguous()
+                    copies.append(tensor)
+                descriptors.set_strides(slot, tensor)
+            words[_WORDS * slot] = tensor.data_ptr()
+        scratch = None
+        if self.scratch_bytes:
+            scratch = torch.empty(self.scratch_bytes, dtype=torch.uint8, device=self._kernels.device)
+        status = _library.launch(
+            self._kernels.handle,
+            self._direction,
+            *self._size,
+            descriptors.address,
+            len(self._infos),
+            None if saved is None else saved.data_ptr(),
+            None if scratch is None else scratch.data_ptr(),
+            stream,
+            _library.CHECK_LAYOUT,
+        )
+        if status:
+            _library.check(status)
+        self._free.append(descriptors)
+
+
+def _raw_stream(device: int) -> int:
+    return torch._C._cuda_getCurrentRawStream(device)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _fits(tensor: torch.Tensor, dims: tuple[str, ...]) -> bool:
+    """Whether kernels take the strides: elements of a row lie side by side, and rows near each other."""
+    strides = tensor.stride()
+    if dims[-1] in ("K", "V") and strides[-1] != 1:
+        return False
+    return all(stride < _MOST_STRIDE for dim, stride in zip(dims, strides, strict=True) if dim not in ("B", "H"))

@@ -1,0 +1,403 @@
+"""torch.library operators: a forward and a backward one for each family of recurrences with the same tensors.
+
+    wkvc::NAME(Tensor r, …, Tensor? initial_state, str variant, str options, str grads, bool final)
+        -> (Tensor o, …, Tensor final_state, Tensor saved)
+    wkvc::NAME_backward(Tensor r, …, Tensor? initial_state, Tensor saved, Tensor do, …, Tensor? dfinal_state,
+                        str variant, str options, str grads, bool initial)
+        -> (Tensor dr, …, Tensor dinitial_state)
+
+`variant` tells the family which recurrence; `options` are those of the command line; `grads` names, with commas, what
+gradients the backward pass gives (none: nothing is saved). Tensors that nobody asks for have no elements.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from ._kernels import Kernels, Size, size_class
+from ._library import BACKWARD, FORWARD
+from ._text import NAMES, Signature, Spec, signature_of
+
+_library = torch.library.Library("wkvc", "DEF")
+_MOST_CALLS = 4096  # of a family; beyond, sizes have surely changed for good
+_STATE = ("B", "H", "V", "K")
+
+
+class Head(NamedTuple):
+    """Keys and values of a head, and the dtypes of the inputs."""
+
+    key_dim: int
+    value_dim: int
+    dtypes: tuple[torch.dtype, ...]
+
+
+# The text of a recurrence, from a variant, options and a head.
+TextOf = Callable[[str, str, Head], str]
+
+
+class _Result(NamedTuple):
+    """A tensor that an operator gives."""
+
+    shape: Sequence[int]
+    dtype: torch.dtype
+
+    def like(self, first: torch.Tensor) -> torch.Tensor:
+        return first.new_empty(self.shape, dtype=self.dtype)
+
+    def check(self, name: str, tensor: torch.Tensor, device: torch.device) -> None:
+        if tensor.dtype != self.dtype:
+            raise TypeError(f"{name} is {_dtype(tensor)}, expected {str(self.dtype).removeprefix('torch.')}")
+        if list(tensor.shape) != list(self.shape):
+            raise ValueError(f"{name} has shape {list(tensor.shape)}, expected {list(self.shape)}")
+        if tensor.device != device:
+            raise ValueError(f"{name} is on {tensor.device}, but the first input is on {device}: move it there")
+
+
+class _Call:
+    """Launches of a pass on tensors of the same shapes and dtypes."""
+
+    def __init__(
+        self,
+        kernels: Kernels,
+        direction: int,
+        size: Size,
+        names: Sequence[str],
+        given: Sequence[bool],
+        results: Sequence[_Result],
+    ) -> None:
+        """`names` are those of the tensors that launches get, and `given` tells which of them there are."""
+        self.plan = kernels.plan(direction, size, names, given)
+        self._results = [(tuple(result.shape), result.dtype) for result in results]
+        self._device = kernels.device
+
+    def allocate(self) -> tuple[torch.Tensor, ...]:
+        device = self._device
+        return tuple([torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self._results])
+
+
+class Family:
+    """Recurrences with the same tensors, as a pair of operators."""
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Spec],
+        outputs: Sequence[Spec],
+        text_of: TextOf,
+        head: tuple[int, int] | None = None,
+    ) -> None:
+        """With `head`, keys and values of a head, the family takes no others."""
+        self.name = name
+        self._head = head
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self._text_of = text_of
+        self._texts: dict[tuple[str, str, Head], tuple[str, Signature]] = {}
+        self._kernels: dict[tuple[object, ...], Kernels] = {}
+        self._calls: dict[tuple[Any, ...], _Call] = {}
+        self._define()
+
+    # What the operators are called with.
+
+    def text(self, variant: str, options: str, head: Head) -> tuple[str, Signature]:
+        """The recurrence for a head, and its tensors."""
+        key = (variant, options, head)
+        found = self._texts.get(key)
+        if found is None:
+            text = self._text_of(variant, options, head)
+            found = self._texts[key] = (text, signature_of(text))
+        return found
+
+    def kernels(
+        self, variant: str, options: str, grads: str, head: Head, device: torch.device, size: Size
+    ) -> Kernels:
+        """The kernels for a size, compiled where there are none yet."""
+        shape = size_class(size) if device.type == "cuda" else ""
+        key = (variant, options, grads, head, device, shape)
+        found = self._kernels.get(key)
+        if found is None:
+            text, signature = self.text(variant, options, head)
+            words = [options, self._pass_options(grads)]
+            if shape:
+                words.append(f"--shape {shape}")
+            found = Kernels(text, " ".join(word for word in words if word), device, signature)
+            self._kernels[key] = found
+        return found
+
+    def _pass_options(self, grads: str) -> str:
+        if not grads:
+            return "--pass forward"
+        names = [name for name in grads.split(",") if name != "initial_state"]
+        if len(names) == len(self.inputs):
+            return "--pass both"
+        # Kernels give the initial state's gradient beside another one.
+        return f"--pass both --grad {','.join(names or [self.inputs[0].name])}"
+
+    # Checks of what is given.
+
+    def read(self, tensors: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> tuple[Head, Size]:
+        """The head and size that the tensors have; raises TypeError or ValueError."""
+        given = [*zip(self.inputs, tensors, strict=True)]
+        first = next(tensor for spec, tensor in given if not spec.is_parameter)
+        lengths: dict[str, tuple[int, str]] = {}
+        if self._head is not None:
+            lengths = {"K": (self._head[0], "the recurrence"), "V": (self._head[1], "the recurrence")}
+        for spec, tensor in given:
+            _check_kind(spec.name, tensor, first.device)
+            _check_shape(spec.name, tensor, spec.dims(), lengths)
+        value_dim = lengths.get("V", lengths.get("K", (0, "")))[0]
+        key_dim = lengths.get("K", (value_dim, ""))[0]
+        size = Size(lengths["B"][0], lengths["T"][0], lengths["H"][0])
+        if initial_state is not None:
+            _check_kind("initial_state", initial_state, first.device)
+            if initial_state.dtype != torch.float32:
+                raise TypeError(f"initial_state is {_dtype(initial_state)}, expected float32: states are kept in float32")
+            expected = {**lengths, "K": (key_dim, "the keys"), "V": (value_dim, "the values")}
+            _check_shape("initial_state", initial_state, _STATE, expected)
+        return Head(int(key_dim), int(value_dim), tuple(tensor.dtype for tensor in tensors)), size
+
+    def _shape(self, dims: Sequence[str], head: Head, size: Size) -> tuple[int, ...]:
+        lengths = {"B": size.batches, "T": size.tokens, "H": size.heads, "K": head.key_dim, "V": head.value_dim}
+        return tuple(lengths[dim] for dim in dims)
+
+    # The operators.
+
+    def _check(
+        self, tensors: Sequence[torch.Tensor], initial_state: torch.Tensor | None, settings: Sequence[Any]
+    ) -> tuple[Kernels, Head, Size, Signature]:
+        variant, options, grads, _ = settings
+        head, size = self.read(tensors, initial_state)
+        _, signature = self.text(variant, options, head)
+        _check_dtypes(signature, self.inputs, tensors)
+        return self.kernels(variant, options, grads, head, tensors[0].device, size), head, size, signature
+
+    def _results(
+        self, kernels: Kernels, head: Head, size: Size, signature: Signature, settings: Sequence[Any]
+    ) -> list[_Result]:
+        """Shapes and dtypes of what the forward operator gives."""
+        _, _, grads, final = settings
+        dtypes = {output.name: output.dtype for output in signature.outputs}
+        results = [_Result(self._shape(output.dims(), head, size), dtypes[output.name]) for output in self.outputs]
+        results.append(_Result(self._shape(_STATE, head, size) if final else (0,), torch.float32))
+        results.append(_Result((kernels.saved_bytes(size) if grads else 0,), torch.uint8))
+        return results
+
+    def _gradients(
+        self, tensors: Sequence[torch.Tensor], initial_state: torch.Tensor | None, settings: Sequence[Any]
+    ) -> list[_Result]:
+        """Shapes and dtypes of what the backward operator gives."""
+        _, _, grads, initial = settings
+        if initial and initial_state is None:
+            raise ValueError("there is no initial_state, and initial asks for its gradient")
+        names = grads.split(",")
+        results = [
+            _Result(tensor.shape if spec.name in names else (0,), tensor.dtype)
+            for spec, tensor in zip(self.inputs, tensors, strict=True)
+        ]
+        shape = initial_state.shape if initial and initial_state is not None else (0,)
+        return [*results, _Result(shape, torch.float32)]
+
+    def _forward_call(self, arguments: Sequence[Any]) -> _Call:
+        """Prepares launches of the forward pass on arguments like these."""
+        count = len(self.inputs)
+        tensors, initial_state, settings = arguments[:count], arguments[count], arguments[count + 1 :]
+        kernels, head, size, signature = self._check(tensors, initial_state, settings)
+        results = self._results(kernels, head, size, signature, settings)
+        names = [*(spec.name for spec in self.inputs), "initial_state"]
+        given = [True] * count + [initial_state is not None]
+        names += [*(spec.name for spec in self.outputs), "final_state"]
+        given += [True] * len(self.outputs) + [settings[3]]
+        return _Call(kernels, FORWARD, size, names, given, results)
+
+    def _forward(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
+        count = len(self.inputs) + 1
+        call = self._call(arguments, count, self._forward_call)
+        results = call.allocate()
+        call.plan.launch([*arguments[:count], *results[:-1]], results[-1])
+        return results
+
+    def _forward_fake(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
+        count = len(self.inputs)
+        tensors, initial_state, settings = arguments[:count], arguments[count], arguments[count + 1 :]
+        checked = self._check(tensors, initial_state, settings)
+        return tuple(result.like(tensors[0]) for result in self._results(*checked, settings))
+
+    def _backward_call(self, arguments: Sequence[Any]) -> _Call:
+        """Prepares launches of the backward pass on arguments like these."""
+        count = len(self.inputs)
+        tensors, initial_state, saved, doutputs, dfinal_state = self._backward_tensors(arguments)
+        settings = arguments[-4:]
+        kernels, head, size, signature = self._check(tensors, initial_state, settings)
+        *outputs, final_state, expected_saved = self._results(kernels, head, size, signature, (*settings[:3], True))
+        for spec, tensor, output in zip(self.outputs, doutputs, outputs, strict=True):
+            output.check(f"d{spec.name}", tensor, tensors[0].device)
+        if dfinal_state is not None:
+            final_state.check("dfinal_state", dfinal_state, tensors[0].device)
+        expected_saved.check("saved", saved, tensors[0].device)
+        results = self._gradients(tensors, initial_state, settings)
+        names = [*(spec.name for spec in self.inputs), "initial_state"]
+        given = [True] * count + [initial_state is not None]
+        names += [*(f"d{spec.name}" for spec in self.outputs), "dfinal_state"]
+        given += [True] * len(self.outputs) + [dfinal_state is not None]
+        names += [*(f"d{spec.name}" for spec in self.inputs), "dinitial_state"]
+        given += [True] * count + [settings[3]]
+        return _Call(kernels, BACKWARD, size, names, given, results)
+
+    def _backward_tensors(self, arguments: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any]:
+        count = len(self.inputs)
+        return arguments[:count], arguments[count], arguments[count + 1], arguments[count + 2 : -5], arguments[-5]
+
+    def _backward(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
+        count = len(self.inputs) + 1
+        call = self._call(arguments, len(arguments) - 4, self._backward_call)
+        results = call.allocate()
+        call.plan.launch([*arguments[:count], *arguments[count + 1 : -4], *results], arguments[count])
+        return results
+
+    def _backward_fake(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
+        tensors, initial_state, *_ = self._backward_tensors(arguments)
+        return tuple(result.like(tensors[0]) for result in self._gradients(tensors, initial_state, arguments[-4:]))
+
+    def _call(self, arguments: Sequence[Any], tensors: int, make: Callable[[Sequence[Any]], _Call]) -> _Call:
+        """The call for arguments of these shapes, dtypes and devices, of which the first ones are tensors."""
+        layouts = [None if t is None else (t.shape, t.dtype, t.device) for t in arguments[:tensors]]
+        key = (*arguments[tensors:], *layouts)
+        call = self._calls.get(key)
+        if call is None:
+            if len(self._calls) >= _MOST_CALLS:
+                self._calls.clear()
+            call = self._calls[key] = make(arguments)
+        return call
+
+    def _define(self) -> None:
+        inputs = ", ".join(f"Tensor {_argument(spec.name)}" for spec in self.inputs)
+        doutputs = ", ".join(f"Tensor d{spec.name}" for spec in self.outputs)
+        settings = "str variant, str options, str grads, bool"
+        results = ", ".join(["Tensor"] * (len(self.outputs) + 2))
+        gradients = ", ".join(["Tensor"] * (len(self.inputs) + 1))
+        name = self.name
+        _library.define(f"{name}({inputs}, Tensor? initial_state, {settings} final) -> ({results})")
+        _library.define(
+            f"{name}_backward({inputs}, Tensor? initial_state, Tensor saved, {doutputs}, Tensor? dfinal_state, "
+            f"{settings} initial) -> ({gradients})"
+        )
+        self.forward_op = getattr(torch.ops.wkvc, name).default
+        self.backward_op = getattr(torch.ops.wkvc, f"{name}_backward").default
+        for key in ("CPU", "CUDA"):
+            _library.impl(name, self._forward, key)
+            _library.impl(f"{name}_backward", self._backward, key)
+        torch.library.register_fake(f"wkvc::{name}", self._forward_fake, lib=_library)
+        torch.library.register_fake(f"wkvc::{name}_backward", self._backward_fake, lib=_library)
+        _library.impl(name, _differentiable(self), "Autograd")
+        _library.impl(f"{name}_backward", _not_differentiable(self.backward_op), "Autograd")
+
+
+def _argument(name: str) -> str:
+    return f"{name}_" if name in ("variant", "options", "grads", "final", "initial", "saved") else name
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _check_kind(name: str, tensor: torch.Tensor, device: torch.device) -> None:
+    if tensor.dtype not in NAMES:
+        raise TypeError(f"{name} is {_dtype(tensor)}, expected float32, float16 or bfloat16")
+    if tensor.device != device:
+        raise ValueError(f"{name} is on {tensor.device}, but the first input is on {device}: move it there")
+    if device.type == "meta":
+        raise ValueError(f"{name} is on meta and has no data; expected a CPU tensor or one of an H100 or H200")
+
+
+def _check_shape(
+    name: str, tensor: torch.Tensor, dims: Sequence[str], lengths: dict[str, tuple[int, str]]
+) -> None:
+    shape = list(tensor.shape)
+    if len(shape) != len(dims):
+        raise ValueError(f"{name} has shape {shape}, expected [{', '.join(dims)}], {len(dims)} dimensions")
+    for dim, length in zip(dims, shape, strict=True):
+        expected, of = lengths.setdefault(dim, (length, name))
+        if length != expected:
+            hint = _state_hint(name, shape, dims, lengths)
+            raise ValueError(
+                f"{name} has shape {shape}, expected [{', '.join(dims)}] with {dim} = {expected} as in {of}{hint}"
+            )
+
+
+def _state_hint(name: str, shape: list[int], dims: Sequence[str], lengths: dict[str, tuple[int, str]]) -> str:
+    if name != "initial_state":
+        return ""
+    swapped = [lengths[dim][0] for dim in (dims[0], dims[1], dims[3], dims[2])]
+    return "; it looks like a state with keys first: pass state_layout=\"kv\"" if shape == swapped else ""
+
+
+def _check_dtypes(signature: Signature, inputs: Sequence[Spec], tensors: Sequence[torch.Tensor]) -> None:
+    expected = {spec.name: spec.dtype for spec in signature.inputs}
+    for spec, tensor in zip(inputs, tensors, strict=True):
+        if tensor.dtype == expected[spec.name]:
+            continue
+        name = str(expected[spec.name]).removeprefix("torch.")
+        of = next((i.name for i, t in zip(inputs, tensors, strict=True) if t.dtype == expected[spec.name]), None)
+        beside = f" like {of}" if of else ""
+        raise TypeError(
+            f"{spec.name} is {_dtype(tensor)}, expected {name}{beside}: convert it, or call this under torch.autocast"
+        )
+
+
+def _differentiable(family: Family) -> Callable[..., Any]:
+    count = len(family.inputs)
+    forward_op, backward_op = family.forward_op, family.backward_op
+
+    class Gradient(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *arguments: Any) -> Any:
+            with torch._C._AutoDispatchBelowAutograd():
+                results = forward_op(*arguments)
+            ctx.set_materialize_grads(False)
+            _, _, grads, final = ctx.settings = arguments[count + 1 :]
+            _check_gradients(family, ctx.needs_input_grad, grads)
+            ctx.save_for_backward(*arguments[: count + 1], results[-1])
+            ctx.outputs = [(result.shape, result.dtype, result.device) for result in results[:-2]]
+            ctx.mark_non_differentiable(results[-1], *([] if final else [results[-2]]))
+            return results
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            *inputs, initial_state, saved = ctx.saved_tensors
+            variant, options, grads, _ = ctx.settings
+            *doutputs, dfinal_state, _ = gradients
+            doutputs = [
+                torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
+                for gradient, (shape, dtype, device) in zip(doutputs, ctx.outputs, strict=True)
+            ]
+            needs = ctx.needs_input_grad
+            settings = (variant, options, grads, needs[count])
+            results = backward_op(*inputs, initial_state, saved, *doutputs, dfinal_state, *settings)
+            return *(result if need else None for result, need in zip(results, needs, strict=False)), *[None] * 4
+
+    return Gradient.apply
+
+
+def _check_gradients(family: Family, needs: Sequence[bool], grads: str) -> None:
+    names = grads.split(",")
+    for name, need in zip([*(spec.name for spec in family.inputs), "initial_state"], needs, strict=False):
+        if need and name not in names:
+            raise ValueError(f"{name} requires a gradient, but grads is '{grads}': add {name} to grads")
+
+
+def _not_differentiable(op: Any) -> Callable[..., Any]:
+    class NoGradient(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *arguments: Any) -> Any:
+            with torch._C._AutoDispatchBelowAutograd():
+                return op(*arguments)
+
+        @staticmethod
+        def backward(ctx: Any, *_: Any) -> Any:
+            raise RuntimeError(
+                "wkvc has no gradients of gradients: call backward without create_graph=True, or compute this part "
+                "with another implementation"
+            )
+
+    return NoGradient.apply

@@ -1,0 +1,146 @@
+"""RWKV-7 and RWKV-6."""
+
+import math
+from typing import Literal
+
+import torch
+
+from . import _library, _text
+from ._call import StateLayout, autocast_dtype, call, cast, cast_decay
+from ._operators import Family, Head
+from ._text import Spec
+
+Decay = Literal["raw", "log"]
+Mma = Literal["f16", "bf16", "f32"]
+
+_UNBOUNDED = -1e6  # a log decay of which nothing is known
+
+
+def _variant(decay: str, scale: float, lower_bound: float | None) -> str:
+    if decay not in ("raw", "log"):
+        raise ValueError(f'decay is {decay!r}, expected "raw" or "log"')
+    if lower_bound is not None and decay != "log":
+        raise ValueError('lower_bound is of a log decay; pass decay="log", or leave lower_bound out')
+    if lower_bound is not None and not -math.inf < lower_bound < 0:
+        raise ValueError(f"lower_bound is {lower_bound}, expected a negative number")
+    return f"{decay} {float(scale)} {_UNBOUNDED if lower_bound is None else float(lower_bound)}"
+
+
+def _text_of(raw: str, log: str, decay_input: int):  # noqa: ANN202
+    """The texts of a family whose built-in recurrences are called `raw` and `log`."""
+
+    def text_of(variant: str, options: str, head: Head) -> str:
+        decay, scale, lower_bound = variant.split()
+        io = _text.NAMES[head.dtypes[0]]
+        emitted = f"--head {head.key_dim},{head.value_dim} --io {io} {_mma_of(options)}"
+        text = _library.emit(raw if decay == "raw" else log, emitted)
+        if decay == "log" and (log == raw or float(lower_bound) != _UNBOUNDED):
+            text = _text.with_declared_log_decay(text, float(lower_bound))
+        if head.dtypes[decay_input] == torch.float32 != head.dtypes[0]:
+            text = _text.with_decay_in_f32(text)
+        if float(scale) != 1:
+            text = _text.with_scaled_output(text, float(scale))
+        return _text.canonical(text)
+
+    return text_of
+
+
+def _mma_of(options: str) -> str:
+    words = options.split()
+    return f"--mma {words[words.index('--mma') + 1]}" if "--mma" in words[:-1] else ""
+
+
+def _tokens(*names: str) -> list[Spec]:
+    return [Spec(name, False, "V" if name in "vo" else "K", torch.float32) for name in names]
+
+
+_rwkv7 = Family("rwkv7", _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7", "rwkv7_logw", 1))
+_rwkv6 = Family(
+    "rwkv6", [*_tokens(*"rwkv"), Spec("u", True, "K", torch.float32)], _tokens("o"), _text_of("rwkv6", "rwkv6", 1)
+)
+
+
+def rwkv7(
+    r: torch.Tensor,
+    w: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    *,
+    initial_state: torch.Tensor | None = None,
+    output_final_state: bool = False,
+    scale: float = 1.0,
+    decay: Decay = "raw",
+    lower_bound: float | None = None,
+    state_layout: StateLayout = "vk",
+    mma: Mma = "f16",
+    options: str = "",
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """RWKV-7: S ← S·(diag(exp(log_w)) + a bᵀ) + v kᵀ, o = scale · S r, token by token.
+
+    Args:
+        r, w, k, a, b: [B, T, H, K] of float16, bfloat16 or float32, all of one dtype. K is a multiple of 16 up to 256.
+            w may be float32 beside the 16-bit ones. RWKV-7 passes a = -kk and b = kk * a.
+        v: [B, T, H, V] of the same dtype.
+        initial_state: float32, [B, H, V, K] (or [B, H, K, V] with state_layout="kv"); zeros where it is None.
+            Where K = V, shapes do not tell the layouts apart: state_layout says which it is. States of RWKV-LM and of
+            wkvc have values first, those of flash-linear-attention keys first.
+        output_final_state: whether to return the state behind the last token.
+        scale: what outputs are multiplied by.
+        decay: "raw": log_w = -exp(-1/2) · sigmoid(w). "log": log_w = w, which must not be positive.
+        lower_bound: with decay="log", a promise that lower_bound <= w <= 0. Kernels are faster when it is near 0.
+        state_layout: "vk" or "kv", of both states.
+        mma: what operands of contractions are rounded to; "f32" is exact and slow.
+        options: more options of the command that configure a kernel, such as "--chunk 32 --saved f16".
+
+    Returns:
+        o, [B, T, H, V] in v's dtype, and the final state, or None.
+
+    Gradients flow to every input, to initial_state and from both results. Under torch.autocast all inputs but w are
+    cast to its dtype; w is never rounded. Raises TypeError and ValueError for what does not fit.
+    """
+    variant = _variant(decay, scale, lower_bound)
+    dtype = autocast_dtype(r)
+    if dtype is not None:
+        r, k, v, a, b = (cast(tensor, dtype) for tensor in (r, k, v, a, b))
+        w = cast_decay(w, dtype)
+    options = f"--mma {mma} {options}".strip()
+    (o,), state = call(_rwkv7, (r, w, k, v, a, b), variant, options, initial_state, output_final_state, state_layout)
+    return o, state
+
+
+def rwkv6(
+    r: torch.Tensor,
+    w: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    u: torch.Tensor,
+    *,
+    initial_state: torch.Tensor | None = None,
+    output_final_state: bool = False,
+    scale: float = 1.0,
+    decay: Decay = "raw",
+    lower_bound: float | None = None,
+    state_layout: StateLayout = "vk",
+    mma: Mma = "f16",
+    options: str = "",
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """RWKV-6: o = scale · (S + v (u·k)ᵀ) r, then S ← S·diag(exp(log_w)) + v kᵀ, token by token.
+
+    Args:
+        r, w, k: [B, T, H, K] of float16, bfloat16 or float32, all of one dtype; w may be float32 beside 16-bit ones.
+        v: [B, T, H, V] of the same dtype.
+        u: [H, K] of the same dtype, the bonus of the current token.
+        decay: "raw": log_w = -exp(w). "log": log_w = w, which must not be positive.
+
+    The other arguments, and what is returned, are those of `rwkv7`.
+    """
+    variant = _variant(decay, scale, lower_bound)
+    dtype = autocast_dtype(r)
+    if dtype is not None:
+        r, k, v, u = (cast(tensor, dtype) for tensor in (r, k, v, u))
+        w = cast_decay(w, dtype)
+    options = f"--mma {mma} {options}".strip()
+    (o,), state = call(_rwkv6, (r, w, k, v, u), variant, options, initial_state, output_final_state, state_layout)
+    return o, state

@@ -1,7 +1,7 @@
 """What every function of the package does before it calls an operator."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NoReturn
 
 import torch
 
@@ -53,19 +53,22 @@ def call(
 
 
 def _check_tensors(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> None:
-    for spec, tensor in zip(family.inputs, inputs, strict=True):
-        _check_tensor(spec.name, tensor)
+    for place, tensor in enumerate(inputs):
+        if not (isinstance(tensor, torch.Tensor) and (tensor.is_cuda or tensor.is_cpu)):
+            _refuse(family.inputs[place].name, tensor)
     if initial_state is not None:
-        _check_tensor("initial_state", initial_state)
+        if not (isinstance(initial_state, torch.Tensor) and (initial_state.is_cuda or initial_state.is_cpu)):
+            _refuse("initial_state", initial_state)
         if initial_state.dim() != 4:
             raise ValueError(f"initial_state has shape {list(initial_state.shape)}, expected four dimensions")
 
 
-def _check_tensor(name: str, tensor: torch.Tensor) -> None:
-    if not isinstance(tensor, torch.Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"{name} is {type(tensor).__name__}, expected a tensor")
-    if tensor.device.type not in ("cpu", "cuda"):
-        raise ValueError(f"{name} is on {tensor.device}, expected a CPU tensor or one of an H100 or H200")
+def _refuse(name: str, given: object) -> NoReturn:
+    if not isinstance(given, torch.Tensor):
+        raise TypeError(f"{name} is {type(given).__name__}, expected a tensor")
+    if given.device.type == "meta":
+        raise ValueError(f"{name} is on meta and has no data; expected a CPU tensor or one of an H100 or H200")
+    raise ValueError(f"{name} is on {given.device}, expected a CPU tensor or one of an H100 or H200")
 
 
 def _wanted_gradients(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> str:

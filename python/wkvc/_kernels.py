@@ -115,7 +115,7 @@ class Plan:
         places = [names.index(info.name) for info in self._infos]
         self._slots = [(slot, place, self._infos[slot].dims) for slot, place in enumerate(places) if given[place]]
         self._kernels = kernels
-        self._direction = direction
+        self.direction = direction
         self._size = size
         lengths = {"B": size.batches, "T": size.tokens, "H": size.heads, **kernels.head}
         self._shapes = [
@@ -161,7 +161,7 @@ class Plan:
             scratch = torch.empty(self.scratch_bytes, dtype=torch.uint8, device=self._kernels.device)
         status = _library.launch(
             self._kernels.handle,
-            self._direction,
+            self.direction,
             *self._size,
             descriptors.address,
             len(self._infos),

@@ -96,6 +96,7 @@ class Family:
         self._texts: dict[tuple[str, str, Head], tuple[str, Signature]] = {}
         self._kernels: dict[tuple[object, ...], Kernels] = {}
         self._calls: dict[tuple[Any, ...], _Call] = {}
+        self._accepted: set[tuple[tuple[bool, ...], str]] = set()
         self._define()
 
     # What the operators are called with.
@@ -128,11 +129,13 @@ class Family:
     def _pass_options(self, grads: str) -> str:
         if not grads:
             return "--pass forward"
+        names = self._computed(grads)
+        return "--pass both" if len(names) == len(self.inputs) else f"--pass both --grad {','.join(names)}"
+
+    def _computed(self, grads: str) -> list[str]:
+        """The inputs whose gradients kernels compute: they give the initial state's beside another one."""
         names = [name for name in grads.split(",") if name != "initial_state"]
-        if len(names) == len(self.inputs):
-            return "--pass both"
-        # Kernels give the initial state's gradient beside another one.
-        return f"--pass both --grad {','.join(names or [self.inputs[0].name])}"
+        return names or [self.inputs[0].name]
 
     # Checks of what is given.
 
@@ -156,6 +159,16 @@ class Family:
             expected = {**lengths, "K": (key_dim, "the keys"), "V": (value_dim, "the values")}
             _check_shape("initial_state", initial_state, _STATE, expected)
         return Head(int(key_dim), int(value_dim), tuple(tensor.dtype for tensor in tensors)), size
+
+    def check_gradients(self, needs: tuple[bool, ...], grads: str) -> None:
+        """Raises ValueError unless `grads` names every input that requires a gradient."""
+        if (needs, grads) in self._accepted:
+            return
+        names = grads.split(",")
+        for name, need in zip([*(spec.name for spec in self.inputs), "initial_state"], needs, strict=False):
+            if need and name not in names:
+                raise ValueError(f"{name} requires a gradient, but grads is '{grads}': add {name} to grads")
+        self._accepted.add((needs, grads))
 
     def _shape(self, dims: Sequence[str], head: Head, size: Size) -> tuple[int, ...]:
         lengths = {"B": size.batches, "T": size.tokens, "H": size.heads, "K": head.key_dim, "V": head.value_dim}
@@ -190,7 +203,7 @@ class Family:
         _, _, grads, initial = settings
         if initial and initial_state is None:
             raise ValueError("there is no initial_state, and initial asks for its gradient")
-        names = grads.split(",")
+        names = self._computed(grads)
         results = [
             _Result(tensor.shape if spec.name in names else (0,), tensor.dtype)
             for spec, tensor in zip(self.inputs, tensors, strict=True)
@@ -356,7 +369,7 @@ def _differentiable(family: Family) -> Callable[..., Any]:
                 results = forward_op(*arguments)
             ctx.set_materialize_grads(False)
             _, _, grads, final = ctx.settings = arguments[count + 1 :]
-            _check_gradients(family, ctx.needs_input_grad, grads)
+            family.check_gradients(ctx.needs_input_grad, grads)
             ctx.save_for_backward(*arguments[: count + 1], results[-1])
             ctx.outputs = [(result.shape, result.dtype, result.device) for result in results[:-2]]
             ctx.mark_non_differentiable(results[-1], *([] if final else [results[-2]]))
@@ -376,14 +389,17 @@ def _differentiable(family: Family) -> Callable[..., Any]:
             results = backward_op(*inputs, initial_state, saved, *doutputs, dfinal_state, *settings)
             return *(result if need else None for result, need in zip(results, needs, strict=False)), *[None] * 4
 
-    return Gradient.apply
+    def apply(*arguments: Any) -> Any:
+        if torch.is_grad_enabled() and _requires_grad(arguments[: count + 1]):
+            return Gradient.apply(*arguments)
+        with torch._C._AutoDispatchBelowAutograd():
+            return forward_op(*arguments)
+
+    return apply
 
 
-def _check_gradients(family: Family, needs: Sequence[bool], grads: str) -> None:
-    names = grads.split(",")
-    for name, need in zip([*(spec.name for spec in family.inputs), "initial_state"], needs, strict=False):
-        if need and name not in names:
-            raise ValueError(f"{name} requires a gradient, but grads is '{grads}': add {name} to grads")
+def _requires_grad(tensors: Sequence[torch.Tensor | None]) -> bool:
+    return any([tensor is not None and tensor.requires_grad for tensor in tensors])  # noqa: C419 (faster)
 
 
 def _not_differentiable(op: Any) -> Callable[..., Any]:
@@ -400,4 +416,10 @@ def _not_differentiable(op: Any) -> Callable[..., Any]:
                 "with another implementation"
             )
 
-    return NoGradient.apply
+    def apply(*arguments: Any) -> Any:
+        if torch.is_grad_enabled() and _requires_grad([*filter(torch.is_tensor, arguments)]):
+            return NoGradient.apply(*arguments)
+        with torch._C._AutoDispatchBelowAutograd():
+            return op(*arguments)
+
+    return apply

@@ -77,13 +77,16 @@ def with_scaled_output(text: str, scale: float) -> str:
 
 def with_declared_log_decay(text: str, lower_bound: float) -> str:
     """The recurrence with the input "w" as its log decay, declared to lie between `lower_bound` and 0."""
-    start = text.index("  %w_f32 = rec.cast %w")
-    rest = text.index("\n", start) + 1
-    end = text.index("\n", text.index("  %log_w = ")) + 1
-    kind = re.search(r"%log_w = .* : (tensor<\w+>)", text)
-    assert kind is not None
-    declared = f"  %log_w = rec.assume %w_f32 in [{_number(lower_bound)}, 0.0] : {kind[1]}\n"
-    return text[:rest] + declared + text[end:]
+    declared = re.search(r"(?s)(rec\.state [^\n]*\n).*?  %log_w = [^\n]* : (tensor<\w+>)\n", text)
+    assert declared is not None
+    cast = re.search(r"  %w_f32 = rec\.cast [^\n]*\n", declared[0])
+    w = "%w_f32" if cast else "%w"
+    lines = [
+        declared[1],
+        cast[0] if cast else "",
+        f"  %log_w = rec.assume {w} in [{_number(lower_bound)}, 0.0] : {declared[2]}\n",
+    ]
+    return text.replace(declared[0], "".join(lines))
 
 
 def with_decay_in_f32(text: str) -> str:

@@ -1,4 +1,4 @@
-"""References in float64 and the inputs that tests share. Kernels for the host are compiled once for each configuration."""
+"""References in float64 and the inputs that tests share, so that few kernels are compiled for the host."""
 
 from collections.abc import Callable, Sequence
 
@@ -64,9 +64,12 @@ def raw_decay(w: torch.Tensor) -> torch.Tensor:
     return torch.exp(-torch.exp(torch.tensor(-0.5, dtype=torch.float64)) * w.sigmoid())
 
 
-def rwkv7_step(decay: Callable[[torch.Tensor], torch.Tensor] = raw_decay) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
-    def step(state: torch.Tensor, r: torch.Tensor, w: torch.Tensor, k: torch.Tensor, v: torch.Tensor, a: torch.Tensor,
-             b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+Step = Callable[..., tuple[torch.Tensor, torch.Tensor]]
+
+
+def rwkv7_step(decay: Callable[[torch.Tensor], torch.Tensor] = raw_decay) -> Step:
+    def step(state: torch.Tensor, *token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        r, w, k, v, a, b = token
         state = state * decay(w).unsqueeze(-2) + outer(dot(state, a), b) + outer(v, k)
         return dot(state, r), state
 

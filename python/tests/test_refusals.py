@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import BATCHES, HEADS, KEYS, TOKENS, VALUES, a_state, rwkv6_inputs, rwkv7_inputs
-from test_values import GATED_DELTA_NET
 
 import wkvc
+from conftest import BATCHES, HEADS, KEYS, TOKENS, VALUES, a_state, rwkv6_inputs, rwkv7_inputs
+from test_values import GATED_DELTA_NET
 
 
 def change(**changes: Callable[[torch.Tensor], Any]) -> list[Any]:
@@ -88,7 +88,7 @@ def test_a_bonus_of_other_heads() -> None:
 
 
 def test_recurrences() -> None:
-    with pytest.raises(ValueError, match="reuses the name|unknown|expected|not"):
+    with pytest.raises(ValueError, match=r"rec\.softmax"):
         wkvc.op(GATED_DELTA_NET.replace("rec.softplus", "rec.softmax"))
     with pytest.raises(FileNotFoundError):
         wkvc.op("no/such/file.mlir")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import KEYS, VALUES, a_state, gradients, rwkv6_inputs, rwkv7_inputs
-from test_values import GATED_DELTA_NET
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 import wkvc
+from conftest import KEYS, VALUES, a_state, gradients, rwkv6_inputs, rwkv7_inputs
+from test_values import GATED_DELTA_NET
 
 RAW = "raw 1.0 -1000000.0"
 F32 = "--mma f32"
@@ -185,7 +185,8 @@ def test_mixed_dtypes_without_autocast(dtype: torch.dtype, other: torch.dtype) -
             wkvc.rwkv7(*inputs)
         given = str(other).removeprefix("torch.")
         assert ("like r" if name == "r" else f"{name} is {given}") in str(error.value)
-        assert "like r" in str(error.value) and "torch.autocast" in str(error.value)
+        assert "like r" in str(error.value)
+        assert "torch.autocast" in str(error.value)
 
 
 @pytest.mark.parametrize("autocast", [torch.float16, torch.bfloat16])
@@ -220,8 +221,8 @@ def test_views() -> None:
     heads_first = [tensor.transpose(1, 2).contiguous().transpose(1, 2) for tensor in inputs]
     spread = [torch.stack([tensor, tensor], dim=-1)[..., 0] for tensor in inputs]
     expanded = [tensor[:1].expand(2, -1, -1, -1) for tensor in inputs]
-    for views in (fused.split(KEYS, dim=-1), heads_first, spread, expanded):
-        views = [view.requires_grad_() for view in views]
+    for made in (fused.split(KEYS, dim=-1), heads_first, spread, expanded):
+        views = [view.requires_grad_() for view in made]
         copies = [view.detach().clone().contiguous().requires_grad_() for view in views]
         assert not any(view.is_contiguous() for view in views)
         (o, _), (expected, _) = wkvc.rwkv7(*views, mma="f32"), wkvc.rwkv7(*copies, mma="f32")

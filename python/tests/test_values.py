@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
+
+import wkvc
 from conftest import (
     BATCHES,
     HEADS,
@@ -24,11 +26,10 @@ from conftest import (
     worst,
 )
 
-import wkvc
-
 Bounds = tuple[float, float]  # of results, of gradients
 EXACT = (1e-5, 2e-5)
-GATED_DELTA_NET = f"""rec.recurrence @delta attributes {{key_dim = {KEYS}, value_dim = {VALUES}, compute = "f32", sram_budget = 232448}} {{
+ATTRIBUTES = f'{{key_dim = {KEYS}, value_dim = {VALUES}, compute = "f32", sram_budget = 232448}}'
+GATED_DELTA_NET = f"""rec.recurrence @delta attributes {ATTRIBUTES} {{
   %q = rec.input "q" dim K : tensor<{KEYS}xf32>
   %k = rec.input "k" dim K : tensor<{KEYS}xf32>
   %v = rec.input "v" dim V : tensor<{VALUES}xf32>

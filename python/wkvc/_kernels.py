@@ -68,8 +68,7 @@ class Kernels:
         self.passes = (_library.tensors(self.handle, FORWARD), _library.tensors(self.handle, BACKWARD))
         self.saved = _library.saved(self.handle)
         seconds = time.perf_counter() - start
-        if seconds > 0.2:
-            logger.info("compiled %s for %s in %.1f s (%s)", signature.name, device, seconds, options)
+        logger.info("kernels of %s for %s were ready after %.1f s (%s)", signature.name, device, seconds, options)
 
     def saved_bytes(self, size: Size) -> int:
         """Bytes that the forward pass leaves for the backward pass."""
@@ -114,9 +113,9 @@ class Plan:
         self._infos = kernels.passes[direction]
         places = [names.index(info.name) for info in self._infos]
         self._slots = [(slot, place, self._infos[slot].dims) for slot, place in enumerate(places) if given[place]]
-        self._kernels = kernels
+        self.kernels = kernels
         self.direction = direction
-        self._size = size
+        self.size = size
         lengths = {"B": size.batches, "T": size.tokens, "H": size.heads, **kernels.head}
         self._shapes = [
             tuple(lengths[dim] for dim in info.dims) if given[place] else None
@@ -125,7 +124,8 @@ class Plan:
         self._free: list[_Descriptors] = []
         self.saved_bytes, self.scratch_bytes = _library.memory(kernels.handle, *size)
         if self.saved_bytes != kernels.saved_bytes(size):
-            raise RuntimeError(f"saved memory is {self.saved_bytes} bytes, but {kernels.saved_bytes(size)} by the formula")
+            formula = kernels.saved_bytes(size)
+            raise RuntimeError(f"saved memory is {self.saved_bytes} bytes, but {formula} by the formula")
         self._cuda = kernels.device.index if kernels.device.type == "cuda" else None
 
     def launch(self, tensors: Sequence[torch.Tensor | None], saved: torch.Tensor | None) -> None:
@@ -158,11 +158,11 @@ class Plan:
             words[_WORDS * slot] = tensor.data_ptr()
         scratch = None
         if self.scratch_bytes:
-            scratch = torch.empty(self.scratch_bytes, dtype=torch.uint8, device=self._kernels.device)
+            scratch = torch.empty(self.scratch_bytes, dtype=torch.uint8, device=self.kernels.device)
         status = _library.launch(
-            self._kernels.handle,
+            self.kernels.handle,
             self.direction,
-            *self._size,
+            *self.size,
             descriptors.address,
             len(self._infos),
             None if saved is None else saved.data_ptr(),

@@ -89,7 +89,7 @@ class Family:
     ) -> None:
         """With `head`, keys and values of a head, the family takes no others."""
         self.name = name
-        self._head = head
+        self.head = head
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self._text_of = text_of
@@ -110,16 +110,15 @@ class Family:
             found = self._texts[key] = (text, signature_of(text))
         return found
 
-    def kernels(
-        self, variant: str, options: str, grads: str, head: Head, device: torch.device, size: Size
-    ) -> Kernels:
+    def kernels(self, variant: str, options: str, grads: str, head: Head, device: torch.device, size: Size) -> Kernels:
         """The kernels for a size, compiled where there are none yet."""
         shape = size_class(size) if device.type == "cuda" else ""
-        key = (variant, options, grads, head, device, shape)
+        passes = self._pass_options(grads)
+        key = (variant, options, passes, head, device, shape)
         found = self._kernels.get(key)
         if found is None:
             text, signature = self.text(variant, options, head)
-            words = [options, self._pass_options(grads)]
+            words = [options, passes]
             if shape:
                 words.append(f"--shape {shape}")
             found = Kernels(text, " ".join(word for word in words if word), device, signature)
@@ -144,8 +143,8 @@ class Family:
         given = [*zip(self.inputs, tensors, strict=True)]
         first = next(tensor for spec, tensor in given if not spec.is_parameter)
         lengths: dict[str, tuple[int, str]] = {}
-        if self._head is not None:
-            lengths = {"K": (self._head[0], "the recurrence"), "V": (self._head[1], "the recurrence")}
+        if self.head is not None:
+            lengths = {"K": (self.head[0], "the recurrence"), "V": (self.head[1], "the recurrence")}
         for spec, tensor in given:
             _check_kind(spec.name, tensor, first.device)
             _check_shape(spec.name, tensor, spec.dims(), lengths)
@@ -155,7 +154,7 @@ class Family:
         if initial_state is not None:
             _check_kind("initial_state", initial_state, first.device)
             if initial_state.dtype != torch.float32:
-                raise TypeError(f"initial_state is {_dtype(initial_state)}, expected float32: states are kept in float32")
+                raise TypeError(f"initial_state is {_dtype(initial_state)}, expected float32, as all states are")
             expected = {**lengths, "K": (key_dim, "the keys"), "V": (value_dim, "the values")}
             _check_shape("initial_state", initial_state, _STATE, expected)
         return Head(int(key_dim), int(value_dim), tuple(tensor.dtype for tensor in tensors)), size
@@ -323,9 +322,7 @@ def _check_kind(name: str, tensor: torch.Tensor, device: torch.device) -> None:
         raise ValueError(f"{name} is on meta and has no data; expected a CPU tensor or one of an H100 or H200")
 
 
-def _check_shape(
-    name: str, tensor: torch.Tensor, dims: Sequence[str], lengths: dict[str, tuple[int, str]]
-) -> None:
+def _check_shape(name: str, tensor: torch.Tensor, dims: Sequence[str], lengths: dict[str, tuple[int, str]]) -> None:
     shape = list(tensor.shape)
     if len(shape) != len(dims):
         raise ValueError(f"{name} has shape {shape}, expected [{', '.join(dims)}], {len(dims)} dimensions")
@@ -342,7 +339,7 @@ def _state_hint(name: str, shape: list[int], dims: Sequence[str], lengths: dict[
     if name != "initial_state":
         return ""
     swapped = [lengths[dim][0] for dim in (dims[0], dims[1], dims[3], dims[2])]
-    return "; it looks like a state with keys first: pass state_layout=\"kv\"" if shape == swapped else ""
+    return '; it looks like a state with keys first: pass state_layout="kv"' if shape == swapped else ""
 
 
 def _check_dtypes(signature: Signature, inputs: Sequence[Spec], tensors: Sequence[torch.Tensor]) -> None:

@@ -60,9 +60,7 @@ class Recurrence:
             raise TypeError(f"{self} takes {', '.join(self.inputs)}; {len(inputs)} tensors were given")
         if inputs and isinstance(inputs[0], torch.Tensor) and autocast_dtype(inputs[0]) is not None:  # pyright: ignore[reportUnnecessaryIsInstance]
             inputs = tuple(cast(tensor, spec.dtype) for tensor, spec in zip(inputs, self.family.inputs, strict=True))
-        outputs, state = call(
-            self.family, inputs, "", self.options, initial_state, output_final_state, state_layout
-        )
+        outputs, state = call(self.family, inputs, "", self.options, initial_state, output_final_state, state_layout)
         return *outputs, state
 
     def __repr__(self) -> str:

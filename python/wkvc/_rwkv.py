@@ -1,13 +1,14 @@
 """RWKV-7 and RWKV-6."""
 
 import math
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import torch
 
 from . import _library, _text
 from ._call import StateLayout, autocast_dtype, call, cast, cast_decay
-from ._operators import Family, Head
+from ._operators import Family, Head, TextOf
 from ._text import Spec
 
 Decay = Literal["raw", "log"]
@@ -16,17 +17,25 @@ Mma = Literal["f16", "bf16", "f32"]
 _UNBOUNDED = -1e6  # a log decay of which nothing is known
 
 
-def _variant(decay: str, scale: float, lower_bound: float | None) -> str:
+def settings_of(
+    scale: float = 1.0,
+    decay: Decay = "raw",
+    lower_bound: float | None = None,
+    mma: Mma = "f16",
+    options: str = "",
+) -> tuple[str, str]:
+    """The variant and options of the operators for these arguments of `rwkv7` and `rwkv6`."""
     if decay not in ("raw", "log"):
         raise ValueError(f'decay is {decay!r}, expected "raw" or "log"')
     if lower_bound is not None and decay != "log":
         raise ValueError('lower_bound is of a log decay; pass decay="log", or leave lower_bound out')
     if lower_bound is not None and not -math.inf < lower_bound < 0:
         raise ValueError(f"lower_bound is {lower_bound}, expected a negative number")
-    return f"{decay} {float(scale)} {_UNBOUNDED if lower_bound is None else float(lower_bound)}"
+    variant = f"{decay} {float(scale)} {_UNBOUNDED if lower_bound is None else float(lower_bound)}"
+    return variant, f"--mma {mma} {options}".strip()
 
 
-def _text_of(raw: str, log: str, decay_input: int):  # noqa: ANN202
+def _text_of(raw: str, log: str, decay_input: int) -> TextOf:
     """The texts of a family whose built-in recurrences are called `raw` and `log`."""
 
     def text_of(variant: str, options: str, head: Head) -> str:
@@ -100,13 +109,12 @@ def rwkv7(
     Gradients flow to every input, to initial_state and from both results. Under torch.autocast all inputs but w are
     cast to its dtype; w is never rounded. Raises TypeError and ValueError for what does not fit.
     """
-    variant = _variant(decay, scale, lower_bound)
+    settings = settings_of(scale, decay, lower_bound, mma, options)
     dtype = autocast_dtype(r)
     if dtype is not None:
         r, k, v, a, b = (cast(tensor, dtype) for tensor in (r, k, v, a, b))
         w = cast_decay(w, dtype)
-    options = f"--mma {mma} {options}".strip()
-    (o,), state = call(_rwkv7, (r, w, k, v, a, b), variant, options, initial_state, output_final_state, state_layout)
+    (o,), state = call(_rwkv7, (r, w, k, v, a, b), *settings, initial_state, output_final_state, state_layout)
     return o, state
 
 
@@ -136,11 +144,18 @@ def rwkv6(
 
     The other arguments, and what is returned, are those of `rwkv7`.
     """
-    variant = _variant(decay, scale, lower_bound)
+    settings = settings_of(scale, decay, lower_bound, mma, options)
     dtype = autocast_dtype(r)
     if dtype is not None:
         r, k, v, u = (cast(tensor, dtype) for tensor in (r, k, v, u))
         w = cast_decay(w, dtype)
-    options = f"--mma {mma} {options}".strip()
-    (o,), state = call(_rwkv6, (r, w, k, v, u), variant, options, initial_state, output_final_state, state_layout)
+    (o,), state = call(_rwkv6, (r, w, k, v, u), *settings, initial_state, output_final_state, state_layout)
     return o, state
+
+
+def family_of(function: Callable[..., Any]) -> Family:
+    """The operators behind `rwkv7` or `rwkv6`."""
+    for known, family in ((rwkv7, _rwkv7), (rwkv6, _rwkv6)):
+        if function is known:
+            return family
+    raise TypeError(f"{function} was given, expected wkvc.rwkv7, wkvc.rwkv6 or what wkvc.op gave")

@@ -1,0 +1,125 @@
+"""What needs a GPU: values, streams, graphs, devices, and the host's time of a launch."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+import torch
+import wkvc
+from conftest import a_state, doubles, gradients, loop, rwkv7_inputs, rwkv7_step, worst
+from wkvc import _library
+from wkvc._rwkv import family_of
+
+pytestmark = pytest.mark.gpu
+
+MOST_OVER_C = 10  # microseconds of a launch, beside those of the C interface
+
+
+def inputs_on(device: str) -> list[torch.Tensor]:
+    inputs = [*rwkv7_inputs(torch.bfloat16), a_state()]
+    return [tensor.detach().to(device).requires_grad_() for tensor in inputs]
+
+
+def run(inputs: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    o, state = wkvc.rwkv7(*inputs[:6], initial_state=inputs[6], output_final_state=True)
+    assert state is not None
+    return o, state, *gradients([o, state], inputs)
+
+
+def expect_equal(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> None:
+    assert all(torch.equal(x, y) for x, y in zip(some, others, strict=True))
+
+
+def test_values() -> None:
+    inputs = inputs_on("cuda")
+    exact = doubles([tensor.cpu() for tensor in inputs])
+    o, state = loop(rwkv7_step(), exact[:6], exact[6])
+    results = run(inputs)
+    expected = (o, state, *gradients([o, state], exact, like=[results[0].cpu(), results[1].cpu()]))
+    names = ("o", "final_state", "dr", "dw", "dk", "dv", "da", "db", "dinitial_state")
+    failures = [worst(*case, 2e-3) for case in zip(names, results, expected, strict=True)]
+    assert failures == [[]] * len(names)
+
+
+def test_views_and_unaligned_rows() -> None:
+    inputs = inputs_on("cuda")
+    odd = [torch.nn.functional.pad(x.detach(), (1, 2))[..., 1:-2].requires_grad_() for x in inputs[:6]]
+    expect_equal(run([*odd, inputs[6]])[:2], run(inputs)[:2])
+
+
+def test_another_stream() -> None:
+    inputs = inputs_on("cuda")
+    expected = run(inputs)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        results = run(inputs)
+    stream.synchronize()
+    expect_equal(results, expected)
+
+
+def test_a_cuda_graph() -> None:
+    inputs = inputs_on("cuda")
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        run(inputs)  # compiles
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        results = run(inputs)
+    with torch.no_grad():
+        for tensor in inputs:
+            tensor.mul_(0.5)
+    graph.replay()
+    torch.cuda.synchronize()
+    expect_equal(results, run(inputs))
+
+
+def test_compiled_is_eager() -> None:
+    def forward(*inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return wkvc.rwkv7(*inputs[:6], initial_state=inputs[6], output_final_state=True)
+
+    inputs = inputs_on("cuda")
+    for mode in ("default", "reduce-overhead"):
+        results = torch.compile(forward, fullgraph=True, mode=mode)(*inputs)
+        expect_equal((*results, *gradients(results, inputs)), run(inputs))
+
+
+def test_devices() -> None:
+    inputs = inputs_on("cuda")
+    with pytest.raises(ValueError, match="k is on cpu, but the first input is on cuda:0"):
+        wkvc.rwkv7(*inputs[:2], inputs[2].cpu(), *inputs[3:6])
+    if torch.cuda.device_count() < 2:
+        pytest.skip("one GPU: nothing to test on a second")
+    second = inputs_on("cuda:1")
+    results = run(second)
+    assert all(tensor.device.index == 1 for tensor in results)
+    expect_equal(tuple(tensor.to("cuda:0") for tensor in results), run(inputs))
+
+
+def microseconds(function: Callable[[], object], count: int = 200) -> float:
+    """The host's time of a call, the least of several."""
+    times = []
+    for _ in range(10):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(count):
+            function()
+        times.append((time.perf_counter() - start) / count * 1e6)
+    torch.cuda.synchronize()
+    return min(times)
+
+
+def test_a_launch_takes_the_host_little_more_than_the_c_interface() -> None:
+    inputs = [tensor.detach() for tensor in inputs_on("cuda")]
+    wkvc.rwkv7(*inputs[:6])
+    call = next(reversed(family_of(wkvc.rwkv7)._calls.values()))
+    plan, results = call.plan, call.allocate()
+    tensors = [*inputs[:6], None, *results[:-1]]
+    plan.launch(tensors, results[-1])
+    (descriptors,) = plan._free
+    arguments = (*plan.size, descriptors.address, len(plan.kernels.passes[0]), None, None, 0, _library.CHECK_LAYOUT)
+    through_c = microseconds(lambda: _library.check(_library.launch(plan.kernels.handle, 0, *arguments)))
+    whole = microseconds(lambda: plan.launch(tensors, results[-1]))
+    assert whole - through_c <= MOST_OVER_C, f"{whole:.1f} against {through_c:.1f} microseconds"

@@ -1,0 +1,146 @@
+"""Other names for the same: flash-linear-attention, RWKV-LM, RWKV-PEFT; and check, prepare, the command."""
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import wkvc
+import wkvc.fla
+from conftest import HEADS, KEYS, TOKENS, VALUES, a_state, doubles, gradients, loop, rwkv7_inputs, rwkv7_step, worst
+from test_values import GATED_DELTA_NET
+from wkvc import _kernels, rwkv_lm
+
+
+def twice_exponential(w: torch.Tensor) -> torch.Tensor:
+    return torch.exp(-torch.exp(w))
+
+
+def lm_inputs() -> list[torch.Tensor]:
+    """[B, T, C] with two heads of 64, and decays as RWKV-LM's layers clamp them."""
+    generator = torch.Generator().manual_seed(5)
+    r, w, k, v, kk, rate = (torch.randn(1, 20, HEADS, 64, generator=generator) for _ in range(6))
+    kk = torch.nn.functional.normalize(kk, dim=-1)
+    w = -torch.nn.functional.softplus(-w) - 0.5
+    inputs = (r, w, k, v, -kk, kk * rate.sigmoid())
+    return [tensor.flatten(2).bfloat16() for tensor in inputs]
+
+
+def split(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    return [tensor.double().unflatten(-1, (-1, 64)) for tensor in tensors]
+
+
+def expect_near(name: str, result: torch.Tensor, reference: torch.Tensor) -> None:
+    assert worst(name, result, reference, 1.8e-3) == []
+
+
+def test_rwkv_lm() -> None:
+    inputs = lm_inputs()
+    state = torch.zeros(1, HEADS, 64, 64, dtype=torch.float64)
+    o, _ = loop(rwkv7_step(), split(inputs), state)
+    expect_near("o", rwkv_lm.RWKV7_CLAMPW_CUDA(*inputs), o.flatten(2))
+    o, _ = loop(rwkv7_step(twice_exponential), split(inputs), state)
+    expect_near("o", rwkv_lm.RUN_CUDA_RWKV7g(*inputs), o.flatten(2))
+    r, w, *rest = (tensor.unflatten(-1, (-1, 64)) for tensor in inputs)
+    expect_near("o", rwkv_lm.WindBackstepping.apply(w, r, *rest), o)
+    with pytest.raises(ValueError, match=r"w has shape \[1, 20, 2, 64\], expected \[B, T, C\]"):
+        rwkv_lm.RWKV7_CLAMPW_CUDA(inputs[0], w, *inputs[2:])
+
+
+def test_rwkv_peft() -> None:
+    r, w, k, v, a, b = inputs = lm_inputs()
+    learnt = torch.randn(HEADS, 64, 64, generator=torch.Generator().manual_seed(6)).requires_grad_()
+    exact = learnt.detach().double().requires_grad_()
+    o, last = rwkv_lm.RUN_RWKV7_STATE(r, k, v, w, a, b, learnt)
+    expected, expected_last = loop(rwkv7_step(twice_exponential), split(inputs), exact.unsqueeze(0))
+    expect_near("o", o, expected.flatten(2))
+    expect_near("final_state", last, expected_last)
+    (gradient,) = torch.autograd.grad(last.sum(), learnt)
+    (expected_gradient,) = torch.autograd.grad(expected_last.sum(), exact)
+    expect_near("dinitial_state", gradient.unsqueeze(0), expected_gradient.unsqueeze(0))
+    state = learnt.detach().transpose(-1, -2).unsqueeze(0)
+    parts = []
+    for part in (slice(0, 9), slice(9, None)):
+        some, state = rwkv_lm.RUN_RWKV7_INFCTX(*(x[:, part] for x in (r, k, v, w, a, b)), state)
+        parts.append(some)
+    expect_near("o", torch.cat(parts, 1), expected.flatten(2))
+    expect_near("final_state", state.transpose(-1, -2), expected_last)
+
+
+@pytest.fixture
+def chunk_rwkv7() -> Callable[..., tuple[torch.Tensor, torch.Tensor | None]]:
+    pytest.importorskip("fla", reason="flash-linear-attention is not installed")
+    wkvc.fla.enable()
+    return importlib.import_module("fla.ops.rwkv7").chunk_rwkv7
+
+
+@pytest.mark.filterwarnings("ignore")  # flash-linear-attention warns of CPUs and of float32
+@pytest.mark.parametrize(("keys", "values"), [(KEYS, VALUES), (10, 20)])
+def test_flash_linear_attention(
+    chunk_rwkv7: Callable[..., tuple[torch.Tensor, torch.Tensor]], keys: int, values: int
+) -> None:
+    """Its function on wkvc: states with keys first, a scale, heads that wkvc pads."""
+    r, w, k, v, a, b = rwkv7_inputs()
+    inputs = [x.detach()[..., :keys] for x in (r, -0.6 * w.sigmoid(), k, v, a, b)]
+    inputs[3] = v.detach()[..., :values]
+    inputs.append(a_state().detach().transpose(-1, -2)[..., :keys, :values])
+    inputs = [tensor.contiguous().requires_grad_() for tensor in inputs]
+    before = wkvc.fla.report()
+    results = chunk_rwkv7(*inputs[:6], scale=0.5, initial_state=inputs[6], output_final_state=True, lower_bound=-0.61)
+    assert "on wkvc" in wkvc.fla.report() != before
+    exact = doubles(inputs)
+    o, state = loop(rwkv7_step(torch.exp), exact[:6], exact[6].transpose(-1, -2))
+    expected = (o * 0.5, state.transpose(-1, -2))
+    names = ("o", "final_state", "dr", "dw", "dk", "dv", "da", "db", "dinitial_state")
+    got = (*results, *gradients(results, inputs))
+    exact_results = (*expected, *gradients(expected, exact, like=results))
+    failures = [worst(*case, 2e-5) for case in zip(names, got, exact_results, strict=True)]
+    assert failures == [[]] * len(names)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_stays_with_flash_linear_attention(chunk_rwkv7: Callable[..., object]) -> None:
+    inputs = [tensor.detach() for tensor in rwkv7_inputs()]
+    with pytest.raises(ValueError, match="cu_seqlens"):  # its own complaint about two sequences
+        chunk_rwkv7(*inputs, cu_seqlens=torch.tensor([0, TOKENS]))
+    assert "by flash-linear-attention: packed sequences (cu_seqlens)" in wkvc.fla.report()
+
+
+def test_check() -> None:
+    names = dict(zip("rwkvab", rwkv7_inputs(torch.bfloat16), strict=True))
+    report = wkvc.check(wkvc.rwkv7, {**names, "initial_state": a_state()})
+    assert report.passed
+    assert {row.result for row in report.rows} == {"o", "final_state", "dinitial_state", *(f"d{n}" for n in names)}
+    assert "passed" in str(report) and "head" in str(report)  # noqa: PT018
+    q, _, _, v, k, _ = rwkv7_inputs()
+    gates = {name: torch.randn(q.shape[:-1]) for name in ("decay", "gate")}
+    assert wkvc.check(wkvc.op(GATED_DELTA_NET), {"q": q, "k": k, "v": v, **gates}).passed
+    with pytest.raises(ValueError, match="inputs have no b; expected r, w, k, v, a, b"):
+        wkvc.check(wkvc.rwkv7, {name: tensor for name, tensor in names.items() if name != "b"})
+
+
+def test_prepare(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A call after it compiles nothing."""
+    wkvc.prepare(wkvc.rwkv7, [(2, 37, 2)], head=(KEYS, VALUES), dtype=torch.bfloat16, device="cpu", progress=True)
+    assert "1/1 ready" in capsys.readouterr().err
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("something is compiled")
+
+    monkeypatch.setattr(_kernels.Kernels, "__init__", refuse)
+    wkvc.rwkv7(*rwkv7_inputs(torch.bfloat16))
+    with pytest.raises(TypeError, match=r"expected wkvc\.rwkv7"):
+        wkvc.prepare(print, [(1, 1, 1)], device="cpu")
+
+
+def test_command() -> None:
+    command = [sys.executable, "-m", "wkvc"]
+    result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout == f"wkvc {wkvc.__version__}\n"
+    refused = subprocess.run([*command, "emit", "rwkv9"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    text = subprocess.run([*command, "emit", "rwkv7", "--stage", "rec"], capture_output=True, text=True, check=True)
+    assert wkvc.op(text.stdout).inputs == ("r", "w", "k", "a", "b", "v")

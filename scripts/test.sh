@@ -4,15 +4,21 @@
 #   test.sh         compiles and runs a part of the sweeps' kernels, another part each time; WKVC_TEST_SEED=N, which is
 #                   printed, repeats one
 #   test.sh --all   compiles and runs all of them
+#   test.sh --no-python   leaves out the Python package, whose tests need PyTorch: 6 GB, installed once
 set -euo pipefail
-case "${*-}" in
-  '') export WKVC_TEST_SEED=${WKVC_TEST_SEED:-$RANDOM} WKVC_TEST_ALL= ;;
-  --all) export WKVC_TEST_ALL=1 ;;
-  *)
-    echo "test.sh takes nothing or --all, not: $*" >&2
-    exit 2
-    ;;
-esac
+export WKVC_TEST_ALL=
+python=1
+for option in "$@"; do
+  case "$option" in
+    --all) WKVC_TEST_ALL=1 ;;
+    --no-python) python= ;;
+    *)
+      echo "test.sh takes --all and --no-python, not: $option" >&2
+      exit 2
+      ;;
+  esac
+done
+[ -n "$WKVC_TEST_ALL" ] || export WKVC_TEST_SEED=${WKVC_TEST_SEED:-$RANDOM}
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 cd "$wkvc_root"
 
@@ -50,6 +56,8 @@ step "lint (clang-tidy)" scripts/tidy.py build
 step "address and undefined sanitizers" check_sanitized asan
 step "thread sanitizer" check_sanitized tsan
 step "tests" ctest --preset dev --no-tests=error -j "$(nproc)" --output-log build/ctest.log
+
+[ -z "$python" ] || step "python: lint, wheel and tests" scripts/python.sh
 
 # Kernels of tests that nobody has asked for lately.
 drop_old_objects() {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/compiler.h"
@@ -168,6 +169,71 @@ TEST(CApi, SaysWhatIsWrongWithPreparing) {
   refused(cuda.c_str(), "", "WKVC_KERNAL");  // the user's text, so the user's to mend
   EXPECT_EQ(wkvc_tensor_count(nullptr, WKVC_FORWARD), 0);
   wkvc_release(nullptr);
+}
+
+// What the formula says of a size, and what the library says.
+std::pair<std::int64_t, std::int64_t> saved_bytes(const wkvc_operator* op, std::int64_t batches, std::int64_t tokens,
+                                                  std::int64_t heads) {
+  std::int64_t formula = 0, bytes = 0;
+  for (std::int32_t i = 0; i < wkvc_saved_count(op); ++i) {
+    wkvc_saved_info info;
+    EXPECT_EQ(wkvc_saved_at(op, i, &info), WKVC_OK);
+    const std::int64_t exact = batches * heads * ((tokens + info.tokens - 1) / info.tokens) * info.bytes;
+    formula += (exact + 255) / 256 * 256;
+  }
+  EXPECT_EQ(wkvc_saved_bytes(op, batches, tokens, heads, &bytes), WKVC_OK);
+  return {formula, bytes};
+}
+
+TEST(CApi, TellsWhatIsSaved) {
+  const Prepared prepared;
+  for (const std::int64_t tokens : {0, 1, 64, 65, 1000}) {
+    const auto [formula, bytes] = saved_bytes(prepared.op, 3, tokens, 5);
+    EXPECT_EQ(formula, bytes) << tokens;
+    EXPECT_EQ(bytes > 0, tokens > 0);
+    std::int64_t whole = 0;
+    EXPECT_EQ(wkvc_workspace_bytes(prepared.op, 3, tokens, 5, &whole), WKVC_OK);
+    EXPECT_GE(whole, bytes);
+  }
+  wkvc_saved_info info;
+  EXPECT_EQ(wkvc_saved_at(prepared.op, wkvc_saved_count(prepared.op), &info), WKVC_USER_ERROR);
+  EXPECT_THAT(wkvc_message(), HasSubstr("there is no saved tensor"));
+  EXPECT_EQ(wkvc_saved_count(nullptr), 0);
+}
+
+TEST(CApi, LaunchesWithTheWorkspaceInParts) {
+  const Prepared prepared;
+  Forward whole(prepared.op), parts(prepared.op);
+  EXPECT_EQ(whole.launch(prepared.op), WKVC_OK);
+  std::int64_t saved = 0, bytes = 0;
+  EXPECT_EQ(wkvc_saved_bytes(prepared.op, 1, 5, 1, &saved), WKVC_OK);
+  EXPECT_EQ(wkvc_workspace_bytes(prepared.op, 1, 5, 1, &bytes), WKVC_OK);
+  std::vector<char> memory(static_cast<std::size_t>(bytes) + 512);
+  auto* const first = memory.data() + (256 - reinterpret_cast<std::uintptr_t>(memory.data()) % 256);
+  char* const scratch = bytes > saved ? first + saved : nullptr;
+  const auto count = static_cast<std::int32_t>(parts.tensors.size());
+  const auto launch = [&](void* saved_memory) {
+    return wkvc_launch_parts(prepared.op, WKVC_FORWARD, 1, 5, 1, parts.tensors.data(), count, saved_memory, scratch,
+                             nullptr, WKVC_CHECK_MEMORY);
+  };
+  EXPECT_EQ(launch(first), WKVC_OK) << wkvc_message();
+  EXPECT_EQ(parts.values, whole.values);
+  EXPECT_EQ(launch(nullptr), WKVC_USER_ERROR);
+  EXPECT_THAT(wkvc_message(), HasSubstr("workspace is null"));
+}
+
+TEST(CApi, EmitsTexts) {
+  const char* text = nullptr;
+  ASSERT_EQ(wkvc_emit("rwkv7", "--head 16 --io f32", "rec", &text), WKVC_OK);
+  const std::string rec = text;
+  EXPECT_THAT(rec, HasSubstr("rec.input \"r\" dim K : tensor<16xf32>"));
+  ASSERT_EQ(wkvc_emit(rec.c_str(), nullptr, "rec", &text), WKVC_OK);
+  EXPECT_EQ(text, rec);
+  ASSERT_EQ(wkvc_emit(rec.c_str(), "--pass both", "cuda", &text), WKVC_OK);
+  EXPECT_THAT(std::string(text), HasSubstr("wkvc-manifest"));
+  EXPECT_EQ(wkvc_emit("rwkv7", nullptr, "sass", &text), WKVC_USER_ERROR);
+  EXPECT_THAT(wkvc_message(), HasSubstr("the stage is 'sass', expected rec, chunk, warp, cuda"));
+  EXPECT_EQ(text, nullptr);
 }
 
 TEST(CApi, TellsItsVersion) {

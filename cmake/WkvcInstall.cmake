@@ -39,9 +39,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/wkvcConfigVersion.cmake COM
 install(FILES ${CMAKE_BINARY_DIR}/wkvcConfig.cmake ${CMAKE_BINARY_DIR}/wkvcConfigVersion.cmake
               cmake/WkvcKernels.cmake DESTINATION ${package_dir})
 
-# The Python package's part, for the wheel (pyproject.toml): the library by itself, without symbols.
 if(WKVC_COMPILER)
-  install(FILES $<TARGET_FILE:wkvc_shared> DESTINATION wkvc RENAME libwkvc.so COMPONENT python EXCLUDE_FROM_ALL)
-  install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/wkvc/libwkvc.so\"
-                                COMMAND_ERROR_IS_FATAL ANY)" COMPONENT python EXCLUDE_FROM_ALL)
+  set(WKVC_LIBRARY $<TARGET_FILE:wkvc_shared>)
+  add_subdirectory(python)
 endif()

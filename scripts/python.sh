@@ -20,18 +20,19 @@ wkvc_setup_python() {
 wkvc_lint_python() {
   (
     cd "$wkvc_root" && PATH=$wkvc_python_tools/bin:$PATH
-    ruff check --no-cache python && ruff format --no-cache --check python &&
+    ruff check --no-cache python examples && ruff format --no-cache --check python examples &&
       pyright --pythonpath "$wkvc_python_tools/bin/python"
   )
 }
 
-# The wheel around the library of build/, which is not built a second time, in $1.
+# A wheel in $1 around the library of build/, which is not built a second time.
 wkvc_build_wheel() {
   (
     cd "$wkvc_root" && PATH=$wkvc_python_tools/bin:$PATH
-    pip wheel . --no-deps --no-build-isolation --quiet --disable-pip-version-check -w "$1" -C build-dir=build \
-      -C cmake.build-type=RelWithDebInfo -C cmake.define.WKVC_TESTS=ON \
-      -C "cmake.define.CMAKE_CXX_FLAGS_RELWITHDEBINFO=$(sed -n 's/^CMAKE_CXX_FLAGS_RELWITHDEBINFO:STRING=//p' build/CMakeCache.txt)"
+    pip wheel . --no-deps --no-build-isolation --quiet --disable-pip-version-check -w "$1" \
+      --config-settings cmake.source-dir=python --config-settings build-dir="$1/build" \
+      --config-settings build.targets=all \
+      --config-settings cmake.define.WKVC_LIBRARY="$(realpath build/jit/libwkvc.so)"
   )
 }
 
@@ -46,11 +47,13 @@ wkvc_test_python() (
   "$wkvc_python_tools/bin/pip" --disable-pip-version-check --python "$work/venv" install --quiet --no-deps --no-index \
     "$work"/wheel/wkvc-*-py3-none-linux_x86_64.whl
   "$wkvc_python_tools/bin/python" -c 'import site; print(site.getsitepackages()[0])' >"$site/tools.pth"
-  cp -r "$wkvc_root/python/tests" "$work/tests"
-  cd "$work/tests"
+  mkdir -p "$work/copy/python"
+  cp -r "$wkvc_root/python/tests" "$work/copy/python"
+  cp -r "$wkvc_root/README.md" "$wkvc_root/docs" "$wkvc_root/examples" "$work/copy"
+  cd "$work/copy/python/tests"
   # Kernels for the host are kept, as other tests keep them, and nobody's cache is used.
   export WKVC_CACHE_DIR='' WKVC_HOST_CXXFLAGS=-O0 CXX=$wkvc_root/build/tests/host_cxx TORCHINDUCTOR_CACHE_DIR=$work/inductor
-  "$work/venv/bin/python" -m pytest -q -p no:cacheprovider -c "$wkvc_root/pyproject.toml" --rootdir "$work/tests" -rs .
+  "$work/venv/bin/python" -m pytest -q -p no:cacheprovider -c "$wkvc_root/pyproject.toml" --rootdir "$work/copy" -rs .
 )
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+
 import wkvc
 from conftest import a_state, doubles, gradients, loop, rwkv7_inputs, rwkv7_step, worst
 from wkvc import _library

@@ -1,9 +1,11 @@
 """Other names for the same: flash-linear-attention, RWKV-LM, RWKV-PEFT; and check, prepare, the command."""
 
 import importlib
+import importlib.metadata
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +15,8 @@ import wkvc.fla
 from conftest import HEADS, KEYS, TOKENS, VALUES, a_state, doubles, gradients, loop, rwkv7_inputs, rwkv7_step, worst
 from test_values import GATED_DELTA_NET
 from wkvc import _kernels, rwkv_lm
+
+ROOT = Path(__file__).parents[2]  # of the clone, or of a copy of its documents beside the tests
 
 
 def twice_exponential(w: torch.Tensor) -> torch.Tensor:
@@ -140,7 +144,21 @@ def test_command() -> None:
     command = [sys.executable, "-m", "wkvc"]
     result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
     assert result.stdout == f"wkvc {wkvc.__version__}\n"
+    assert importlib.metadata.version("wkvc") == wkvc.__version__
     refused = subprocess.run([*command, "emit", "rwkv9"], capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     text = subprocess.run([*command, "emit", "rwkv7", "--stage", "rec"], capture_output=True, text=True, check=True)
     assert wkvc.op(text.stdout).inputs == ("r", "w", "k", "a", "b", "v")
+
+
+def test_the_example_trains() -> None:
+    """Its loss falls, and the documents show it as it is."""
+    files = [folder / name for folder, name in ((ROOT, "README.md"), (ROOT / "docs", "pytorch.md"))]
+    example = ROOT / "examples" / "train.py"
+    for file in files:
+        assert example.read_text() in file.read_text(), f"{file} has another example"
+    script = example.read_text().replace("range(20)", "range(4)").replace("(4, 64, 128", "(1, 32, 128")
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    losses = [float(line.split()[-1]) for line in result.stdout.splitlines()]
+    assert len(losses) == 4
+    assert losses[-1] < losses[0]

@@ -176,7 +176,7 @@ def mixed(dtype: torch.dtype, other: torch.dtype) -> Iterator[tuple[str, list[to
         yield name, inputs
 
 
-@pytest.mark.parametrize(("dtype", "other"), itertools.permutations(DTYPES, 2))
+@pytest.mark.parametrize(("dtype", "other"), list(itertools.permutations(DTYPES, 2)))
 def test_mixed_dtypes_without_autocast(dtype: torch.dtype, other: torch.dtype) -> None:
     for name, inputs in mixed(dtype, other):
         if name == "w" and other == torch.float32:
@@ -190,7 +190,7 @@ def test_mixed_dtypes_without_autocast(dtype: torch.dtype, other: torch.dtype) -
 
 
 @pytest.mark.parametrize("autocast", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize(("dtype", "other"), itertools.product(DTYPES, repeat=2))
+@pytest.mark.parametrize(("dtype", "other"), list(itertools.product(DTYPES, repeat=2)))
 def test_mixed_dtypes_under_autocast(autocast: torch.dtype, dtype: torch.dtype, other: torch.dtype) -> None:
     """The result is that of casts to autocast's dtype; a decay of another dtype goes to float32."""
     for _, inputs in mixed(dtype, other):

@@ -8,7 +8,6 @@
 
 Needs a GPU, flash-linear-attention 0.6.0 with transformers, and einops. The text is the Python library's own sources, in
 one order. Equal seeds give equal models and equal batches. Times leave out the first steps, in which kernels compile.
-With --model torch there is no transformers: the layers of flash-linear-attention in a model of this file.
 """
 import argparse
 import json
@@ -36,48 +35,16 @@ def text_bytes(least):
     return torch.frombuffer(data, dtype=torch.uint8)
 
 
-def of_transformers():
+def new_model():
     from fla.models import RWKV7Config, RWKV7ForCausalLM
 
     config = RWKV7Config(vocab_size=256, hidden_size=WIDTH, num_hidden_layers=LAYERS, head_dim=HEAD)
     return RWKV7ForCausalLM(config)
 
 
-class Block(torch.nn.Module):
-    """Flash-linear-attention's time mix, and a channel mix."""
-
-    def __init__(self, layer):
-        from fla.layers.rwkv7 import RWKV7Attention
-
-        super().__init__()
-        self.norms = torch.nn.ModuleList([torch.nn.LayerNorm(WIDTH) for _ in range(2)])
-        self.mix = RWKV7Attention(hidden_size=WIDTH, head_dim=HEAD, layer_idx=layer, num_hidden_layers=LAYERS)
-        self.into, self.out = torch.nn.Linear(WIDTH, 4 * WIDTH, bias=False), torch.nn.Linear(4 * WIDTH, WIDTH, bias=False)
-
-    def forward(self, x, v_first):
-        mixed, *_, v_first = self.mix(self.norms[0](x), v_first=v_first)
-        x = x + mixed
-        return x + self.out(self.into(self.norms[1](x)).relu().square()), v_first
-
-
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.embed = torch.nn.Embedding(256, WIDTH)
-        self.blocks = torch.nn.ModuleList([Block(layer) for layer in range(LAYERS)])
-        self.norm, self.head = torch.nn.LayerNorm(WIDTH), torch.nn.Linear(WIDTH, 256, bias=False)
-
-    def forward(self, ids):
-        x, v_first = self.embed(ids), None
-        for block in self.blocks:
-            x, v_first = block(x, v_first)
-        return self.head(self.norm(x))
-
-
 def loss_of(model, ids):
     """The mean loss of the next byte."""
-    logits = model(ids)
-    logits = getattr(logits, "logits", logits)
+    logits = model(ids).logits
     return torch.nn.functional.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten())
 
 
@@ -88,7 +55,7 @@ def train(args):
         wkvc.fla.enable()
     data = text_bytes(args.steps * BATCH * TOKENS)
     torch.manual_seed(args.seed)
-    model = (of_transformers() if args.model == "transformers" else Model()).to("cuda", torch.bfloat16)
+    model = new_model().to("cuda", torch.bfloat16)
     optimizer = torch.optim.AdamW(model.parameters(), lr=4e-4, betas=(0.9, 0.95))
     batches = torch.Generator().manual_seed(args.seed)
     losses, seconds = [], []
@@ -111,7 +78,7 @@ def train(args):
     if args.kernels == "wkvc":
         wkvc.fla.report()
     found = {"kernels": args.kernels, "seed": args.seed, "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
-             "model": args.model, "tokens_per_second": rate, "losses": losses}
+             "tokens_per_second": rate, "losses": losses}
     if args.json:
         Path(args.json).write_text(json.dumps(found) + "\n")
 
@@ -151,7 +118,6 @@ def plot(file, runs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", choices=["fla", "wkvc"], default="wkvc")
-    parser.add_argument("--model", choices=["transformers", "torch"], default="transformers")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--json")

@@ -26,7 +26,7 @@ def twice_exponential(w: torch.Tensor) -> torch.Tensor:
 def lm_inputs() -> list[torch.Tensor]:
     """[B, T, C] with two heads of 64, and decays as RWKV-LM's layers clamp them."""
     generator = torch.Generator().manual_seed(5)
-    r, w, k, v, kk, rate = (torch.randn(1, 20, HEADS, 64, generator=generator) for _ in range(6))
+    r, w, k, v, kk, rate = (torch.randn(2, 20, HEADS, 64, generator=generator) for _ in range(6))
     kk = torch.nn.functional.normalize(kk, dim=-1)
     w = -torch.nn.functional.softplus(-w) - 0.5
     inputs = (r, w, k, v, -kk, kk * rate.sigmoid())
@@ -43,14 +43,14 @@ def expect_near(name: str, result: torch.Tensor, reference: torch.Tensor) -> Non
 
 def test_rwkv_lm() -> None:
     inputs = lm_inputs()
-    state = torch.zeros(1, HEADS, 64, 64, dtype=torch.float64)
+    state = torch.zeros(2, HEADS, 64, 64, dtype=torch.float64)
     o, _ = loop(rwkv7_step(), split(inputs), state)
     expect_near("o", rwkv_lm.RWKV7_CLAMPW_CUDA(*inputs), o.flatten(2))
     o, _ = loop(rwkv7_step(twice_exponential), split(inputs), state)
     expect_near("o", rwkv_lm.RUN_CUDA_RWKV7g(*inputs), o.flatten(2))
     r, w, *rest = (tensor.unflatten(-1, (-1, 64)) for tensor in inputs)
     expect_near("o", rwkv_lm.WindBackstepping.apply(w, r, *rest), o)
-    with pytest.raises(ValueError, match=r"w has shape \[1, 20, 2, 64\], expected \[B, T, C\]"):
+    with pytest.raises(ValueError, match=r"w has shape \[2, 20, 2, 64\], expected \[B, T, C\]"):
         rwkv_lm.RWKV7_CLAMPW_CUDA(inputs[0], w, *inputs[2:])
 
 
@@ -59,13 +59,13 @@ def test_rwkv_peft() -> None:
     learnt = torch.randn(HEADS, 64, 64, generator=torch.Generator().manual_seed(6)).requires_grad_()
     exact = learnt.detach().double().requires_grad_()
     o, last = rwkv_lm.RUN_RWKV7_STATE(r, k, v, w, a, b, learnt)
-    expected, expected_last = loop(rwkv7_step(twice_exponential), split(inputs), exact.unsqueeze(0))
+    expected, expected_last = loop(rwkv7_step(twice_exponential), split(inputs), exact.expand(2, -1, -1, -1))
     expect_near("o", o, expected.flatten(2))
     expect_near("final_state", last, expected_last)
     (gradient,) = torch.autograd.grad(last.sum(), learnt)
     (expected_gradient,) = torch.autograd.grad(expected_last.sum(), exact)
     expect_near("dinitial_state", gradient.unsqueeze(0), expected_gradient.unsqueeze(0))
-    state = learnt.detach().transpose(-1, -2).unsqueeze(0)
+    state = learnt.detach().transpose(-1, -2).expand(2, -1, -1, -1)
     parts = []
     for part in (slice(0, 9), slice(9, None)):
         some, state = rwkv_lm.RUN_RWKV7_INFCTX(*(x[:, part] for x in (r, k, v, w, a, b)), state)

@@ -71,6 +71,8 @@ def test_states(state: Any, error: type[Exception], parts: list[str]) -> None:
         ({"mma": "f8"}, ["--mma f8", "`f16` or `bf16`"]),
         ({"options": "--chunk 17"}, ["--chunk 17"]),
         ({"options": "--chunks 16"}, ["--chunks"]),
+        ({"options": "--grad r"}, ["--grad, which follows from the tensors"]),
+        ({"options": "--head 32"}, ["the text has settled --head"]),
         ({"options": "--chunk 1"}, ["--chunk 1"]),  # which has no backward pass
     ],
 )

@@ -117,6 +117,7 @@ class Family:
         key = (variant, options, passes, head, device, shape)
         found = self._kernels.get(key)
         if found is None:
+            _check_options(options)
             text, signature = self.text(variant, options, head)
             words = [options, passes]
             if shape:
@@ -305,6 +306,12 @@ class Family:
         _library.impl(f"{name}_backward", _not_differentiable(self.backward_op), "Autograd")
 
 
+def _check_options(options: str) -> None:
+    for word in ("--pass", "--grad", "--shape"):
+        if word in options.split():
+            raise ValueError(f"options have {word}, which follows from the tensors of a call: leave it out")
+
+
 def _argument(name: str) -> str:
     return f"{name}_" if name in ("variant", "options", "grads", "final", "initial", "saved") else name
 
@@ -383,7 +390,12 @@ def _differentiable(family: Family) -> Callable[..., Any]:
             ]
             needs = ctx.needs_input_grad
             settings = (variant, options, grads, needs[count])
-            results = backward_op(*inputs, initial_state, saved, *doutputs, dfinal_state, *settings)
+            arguments = (*inputs, initial_state, saved, *doutputs, dfinal_state, *settings)
+            if torch.is_grad_enabled():  # create_graph
+                results = backward_op(*arguments)
+            else:
+                with torch._C._AutoDispatchBelowAutograd():
+                    results = backward_op(*arguments)
             return *(result if need else None for result, need in zip(results, needs, strict=False)), *[None] * 4
 
     def apply(*arguments: Any) -> Any:

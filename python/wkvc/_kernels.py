@@ -78,10 +78,6 @@ class Kernels:
             total = total + (bytes_ + 255) // 256 * 256
         return total
 
-    def plan(self, direction: int, size: Size, names: Sequence[str], given: Sequence[bool]) -> "Plan":
-        """The plan of launches at a size on tensors with these names, of which some are given."""
-        return Plan(self, direction, size, names, given)
-
 
 class _Descriptors:
     """A wkvc_tensor for each tensor of a pass, of one launch at a time."""
@@ -107,20 +103,18 @@ class _Descriptors:
 class Plan:
     """Launches of a pass at one size."""
 
-    def __init__(
-        self, kernels: Kernels, direction: int, size: Size, names: Sequence[str], given: Sequence[bool]
-    ) -> None:
+    def __init__(self, kernels: Kernels, direction: int, size: Size, given: dict[str, bool]) -> None:
+        """`given` has the names of the tensors that launches get, in their order, and which of them there are."""
+        names = list(given)
         self._infos = kernels.passes[direction]
-        places = [names.index(info.name) for info in self._infos]
-        self._slots = [(slot, place, self._infos[slot].dims) for slot, place in enumerate(places) if given[place]]
+        self._slots = [
+            (slot, names.index(info.name), info.dims) for slot, info in enumerate(self._infos) if given[info.name]
+        ]
         self.kernels = kernels
         self.direction = direction
         self.size = size
         lengths = {"B": size.batches, "T": size.tokens, "H": size.heads, **kernels.head}
-        self._shapes = [
-            tuple(lengths[dim] for dim in info.dims) if given[place] else None
-            for info, place in zip(self._infos, places, strict=True)
-        ]
+        self._shapes = [tuple(lengths[dim] for dim in info.dims) if given[info.name] else None for info in self._infos]
         self._free: list[_Descriptors] = []
         self.saved_bytes, self.scratch_bytes = _library.memory(kernels.handle, *size)
         if self.saved_bytes != kernels.saved_bytes(size):

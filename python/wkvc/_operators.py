@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ._kernels import Kernels, Size, size_class
+from ._autograd import differentiable, not_differentiable
+from ._checks import check_dtypes, check_kind, check_shape, dtype_name
+from ._kernels import Kernels, Plan, Size, size_class
 from ._library import BACKWARD, FORWARD
-from ._text import NAMES, Signature, Spec, signature_of
+from ._text import Signature, Spec, signature_of
 
 _library = torch.library.Library("wkvc", "DEF")
 _MOST_CALLS = 4096  # of a family; beyond, sizes have surely changed for good
@@ -47,7 +49,7 @@ class _Result(NamedTuple):
 
     def check(self, name: str, tensor: torch.Tensor, device: torch.device) -> None:
         if tensor.dtype != self.dtype:
-            raise TypeError(f"{name} is {_dtype(tensor)}, expected {str(self.dtype).removeprefix('torch.')}")
+            raise TypeError(f"{name} is {dtype_name(tensor)}, expected {str(self.dtype).removeprefix('torch.')}")
         if list(tensor.shape) != list(self.shape):
             raise ValueError(f"{name} has shape {list(tensor.shape)}, expected {list(self.shape)}")
         if tensor.device != device:
@@ -62,12 +64,11 @@ class _Call:
         kernels: Kernels,
         direction: int,
         size: Size,
-        names: Sequence[str],
-        given: Sequence[bool],
+        given: dict[str, bool],
         results: Sequence[_Result],
     ) -> None:
-        """`names` are those of the tensors that launches get, and `given` tells which of them there are."""
-        self.plan = kernels.plan(direction, size, names, given)
+        """`given` has the names of the tensors that launches get, in their order, and which of them there are."""
+        self.plan = Plan(kernels, direction, size, given)
         self._results = [(tuple(result.shape), result.dtype) for result in results]
         self._device = kernels.device
 
@@ -147,17 +148,17 @@ class Family:
         if self.head is not None:
             lengths = {"K": (self.head[0], "the recurrence"), "V": (self.head[1], "the recurrence")}
         for spec, tensor in given:
-            _check_kind(spec.name, tensor, first.device)
-            _check_shape(spec.name, tensor, spec.dims(), lengths)
+            check_kind(spec.name, tensor, first.device)
+            check_shape(spec.name, tensor, spec.dims(), lengths)
         value_dim = lengths.get("V", lengths.get("K", (0, "")))[0]
         key_dim = lengths.get("K", (value_dim, ""))[0]
         size = Size(lengths["B"][0], lengths["T"][0], lengths["H"][0])
         if initial_state is not None:
-            _check_kind("initial_state", initial_state, first.device)
+            check_kind("initial_state", initial_state, first.device)
             if initial_state.dtype != torch.float32:
-                raise TypeError(f"initial_state is {_dtype(initial_state)}, expected float32, as all states are")
+                raise TypeError(f"initial_state is {dtype_name(initial_state)}, expected float32, as all states are")
             expected = {**lengths, "K": (key_dim, "the keys"), "V": (value_dim, "the values")}
-            _check_shape("initial_state", initial_state, _STATE, expected)
+            check_shape("initial_state", initial_state, _STATE, expected)
         return Head(int(key_dim), int(value_dim), tuple(tensor.dtype for tensor in tensors)), size
 
     def check_gradients(self, needs: tuple[bool, ...], grads: str) -> None:
@@ -182,7 +183,7 @@ class Family:
         variant, options, grads, _ = settings
         head, size = self.read(tensors, initial_state)
         _, signature = self.text(variant, options, head)
-        _check_dtypes(signature, self.inputs, tensors)
+        check_dtypes(signature, self.inputs, tensors)
         return self.kernels(variant, options, grads, head, tensors[0].device, size), head, size, signature
 
     def _results(
@@ -217,11 +218,9 @@ class Family:
         tensors, initial_state, settings = arguments[:count], arguments[count], arguments[count + 1 :]
         kernels, head, size, signature = self._check(tensors, initial_state, settings)
         results = self._results(kernels, head, size, signature, settings)
-        names = [*(spec.name for spec in self.inputs), "initial_state"]
-        given = [True] * count + [initial_state is not None]
-        names += [*(spec.name for spec in self.outputs), "final_state"]
-        given += [True] * len(self.outputs) + [settings[3]]
-        return _Call(kernels, FORWARD, size, names, given, results)
+        given = _names("", self.inputs, "initial_state", initial_state is not None)
+        given |= _names("", self.outputs, "final_state", settings[3])
+        return _Call(kernels, FORWARD, size, given, results)
 
     def _forward(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         count = len(self.inputs) + 1
@@ -238,7 +237,6 @@ class Family:
 
     def _backward_call(self, arguments: Sequence[Any]) -> _Call:
         """Prepares launches of the backward pass on arguments like these."""
-        count = len(self.inputs)
         tensors, initial_state, saved, doutputs, dfinal_state = self._backward_tensors(arguments)
         settings = arguments[-4:]
         kernels, head, size, signature = self._check(tensors, initial_state, settings)
@@ -249,13 +247,10 @@ class Family:
             final_state.check("dfinal_state", dfinal_state, tensors[0].device)
         expected_saved.check("saved", saved, tensors[0].device)
         results = self._gradients(tensors, initial_state, settings)
-        names = [*(spec.name for spec in self.inputs), "initial_state"]
-        given = [True] * count + [initial_state is not None]
-        names += [*(f"d{spec.name}" for spec in self.outputs), "dfinal_state"]
-        given += [True] * len(self.outputs) + [dfinal_state is not None]
-        names += [*(f"d{spec.name}" for spec in self.inputs), "dinitial_state"]
-        given += [True] * count + [settings[3]]
-        return _Call(kernels, BACKWARD, size, names, given, results)
+        given = _names("", self.inputs, "initial_state", initial_state is not None)
+        given |= _names("d", self.outputs, "dfinal_state", dfinal_state is not None)
+        given |= _names("d", self.inputs, "dinitial_state", settings[3])
+        return _Call(kernels, BACKWARD, size, given, results)
 
     def _backward_tensors(self, arguments: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any]:
         count = len(self.inputs)
@@ -302,8 +297,13 @@ class Family:
             _library.impl(f"{name}_backward", self._backward, key)
         torch.library.register_fake(f"wkvc::{name}", self._forward_fake, lib=_library)
         torch.library.register_fake(f"wkvc::{name}_backward", self._backward_fake, lib=_library)
-        _library.impl(name, _differentiable(self), "Autograd")
-        _library.impl(f"{name}_backward", _not_differentiable(self.backward_op), "Autograd")
+        _library.impl(name, differentiable(self), "Autograd")
+        _library.impl(f"{name}_backward", not_differentiable(self.backward_op), "Autograd")
+
+
+def _names(prefix: str, specs: Sequence[Spec], state: str, has_state: bool) -> dict[str, bool]:
+    """Tensors and a state by name, and which of them there are."""
+    return {**dict.fromkeys([f"{prefix}{spec.name}" for spec in specs], True), state: has_state}
 
 
 def _check_options(options: str) -> None:
@@ -314,121 +314,3 @@ def _check_options(options: str) -> None:
 
 def _argument(name: str) -> str:
     return f"{name}_" if name in ("variant", "options", "grads", "final", "initial", "saved") else name
-
-
-def _dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
-
-
-def _check_kind(name: str, tensor: torch.Tensor, device: torch.device) -> None:
-    if tensor.dtype not in NAMES:
-        raise TypeError(f"{name} is {_dtype(tensor)}, expected float32, float16 or bfloat16")
-    if tensor.device != device:
-        raise ValueError(f"{name} is on {tensor.device}, but the first input is on {device}: move it there")
-    if device.type == "meta":
-        raise ValueError(f"{name} is on meta and has no data; expected a CPU tensor or one of an H100 or H200")
-
-
-def _check_shape(name: str, tensor: torch.Tensor, dims: Sequence[str], lengths: dict[str, tuple[int, str]]) -> None:
-    shape = list(tensor.shape)
-    if len(shape) != len(dims):
-        raise ValueError(f"{name} has shape {shape}, expected [{', '.join(dims)}], {len(dims)} dimensions")
-    for dim, length in zip(dims, shape, strict=True):
-        expected, of = lengths.setdefault(dim, (length, name))
-        if length != expected:
-            hint = _state_hint(name, shape, dims, lengths)
-            raise ValueError(
-                f"{name} has shape {shape}, expected [{', '.join(dims)}] with {dim} = {expected} as in {of}{hint}"
-            )
-
-
-def _state_hint(name: str, shape: list[int], dims: Sequence[str], lengths: dict[str, tuple[int, str]]) -> str:
-    if name != "initial_state":
-        return ""
-    swapped = [lengths[dim][0] for dim in (dims[0], dims[1], dims[3], dims[2])]
-    return '; it looks like a state with keys first: pass state_layout="kv"' if shape == swapped else ""
-
-
-def _check_dtypes(signature: Signature, inputs: Sequence[Spec], tensors: Sequence[torch.Tensor]) -> None:
-    expected = {spec.name: spec.dtype for spec in signature.inputs}
-    for spec, tensor in zip(inputs, tensors, strict=True):
-        if tensor.dtype == expected[spec.name]:
-            continue
-        name = str(expected[spec.name]).removeprefix("torch.")
-        of = next((i.name for i, t in zip(inputs, tensors, strict=True) if t.dtype == expected[spec.name]), None)
-        beside = f" like {of}" if of else ""
-        raise TypeError(
-            f"{spec.name} is {_dtype(tensor)}, expected {name}{beside}: convert it, or call this under torch.autocast"
-        )
-
-
-def _differentiable(family: Family) -> Callable[..., Any]:
-    count = len(family.inputs)
-    forward_op, backward_op = family.forward_op, family.backward_op
-
-    class Gradient(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, *arguments: Any) -> Any:
-            with torch._C._AutoDispatchBelowAutograd():
-                results = forward_op(*arguments)
-            ctx.set_materialize_grads(False)
-            _, _, grads, final = ctx.settings = arguments[count + 1 :]
-            family.check_gradients(ctx.needs_input_grad, grads)
-            ctx.save_for_backward(*arguments[: count + 1], results[-1])
-            ctx.outputs = [(result.shape, result.dtype, result.device) for result in results[:-2]]
-            ctx.mark_non_differentiable(results[-1], *([] if final else [results[-2]]))
-            return results
-
-        @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> Any:
-            *inputs, initial_state, saved = ctx.saved_tensors
-            variant, options, grads, _ = ctx.settings
-            *doutputs, dfinal_state, _ = gradients
-            doutputs = [
-                torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
-                for gradient, (shape, dtype, device) in zip(doutputs, ctx.outputs, strict=True)
-            ]
-            needs = ctx.needs_input_grad
-            settings = (variant, options, grads, needs[count])
-            arguments = (*inputs, initial_state, saved, *doutputs, dfinal_state, *settings)
-            if torch.is_grad_enabled():  # create_graph
-                results = backward_op(*arguments)
-            else:
-                with torch._C._AutoDispatchBelowAutograd():
-                    results = backward_op(*arguments)
-            return *(result if need else None for result, need in zip(results, needs, strict=False)), *[None] * 4
-
-    def apply(*arguments: Any) -> Any:
-        if torch.is_grad_enabled() and _requires_grad(arguments[: count + 1]):
-            return Gradient.apply(*arguments)
-        with torch._C._AutoDispatchBelowAutograd():
-            return forward_op(*arguments)
-
-    return apply
-
-
-def _requires_grad(tensors: Sequence[torch.Tensor | None]) -> bool:
-    return any([tensor is not None and tensor.requires_grad for tensor in tensors])  # noqa: C419 (faster)
-
-
-def _not_differentiable(op: Any) -> Callable[..., Any]:
-    class NoGradient(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, *arguments: Any) -> Any:
-            with torch._C._AutoDispatchBelowAutograd():
-                return op(*arguments)
-
-        @staticmethod
-        def backward(ctx: Any, *_: Any) -> Any:
-            raise RuntimeError(
-                "wkvc has no gradients of gradients: call backward without create_graph=True, or compute this part "
-                "with another implementation"
-            )
-
-    def apply(*arguments: Any) -> Any:
-        if torch.is_grad_enabled() and _requires_grad([*filter(torch.is_tensor, arguments)]):
-            return NoGradient.apply(*arguments)
-        with torch._C._AutoDispatchBelowAutograd():
-            return op(*arguments)
-
-    return apply

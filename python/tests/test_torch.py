@@ -87,6 +87,16 @@ def test_compiled_for_any_size() -> None:
         expect_equal(gradients(results, some), gradients(expected, some))
 
 
+def test_compiled_with_a_scale_among_the_arguments() -> None:
+    def function(scale: float, *inputs: torch.Tensor) -> torch.Tensor:
+        return wkvc.rwkv7(*inputs, scale=scale, mma="f32")[0]
+
+    inputs = [tensor.detach() for tensor in rwkv7_inputs()]
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager", dynamic=True)
+    for scale in (0.5, 0.25):
+        expect_equal([compiled(scale, *inputs)], [function(scale, *inputs)])
+
+
 class Mixer(torch.nn.Module):
     """A layer around an operator."""
 

@@ -14,7 +14,7 @@ from ._text import Spec
 Decay = Literal["raw", "log"]
 Mma = Literal["f16", "bf16", "f32"]
 
-_UNBOUNDED = -1e6  # a log decay of which nothing is known
+_UNBOUNDED = "-1000000.0"  # the lower bound of a log decay of which nothing is known
 
 
 def settings_of(
@@ -31,8 +31,8 @@ def settings_of(
         raise ValueError('lower_bound is of a log decay; pass decay="log", or leave lower_bound out')
     if lower_bound is not None and not -math.inf < lower_bound < 0:
         raise ValueError(f"lower_bound is {lower_bound}, expected a negative number")
-    variant = f"{decay} {float(scale)} {_UNBOUNDED if lower_bound is None else float(lower_bound)}"
-    return variant, f"--mma {mma} {options}".strip()
+    bound = _UNBOUNDED if lower_bound is None else f"{float(lower_bound)}"
+    return f"{decay} {float(scale)} {bound}", f"--mma {mma} {options}".strip()
 
 
 def _text_of(raw: str, log: str, decay_input: int) -> TextOf:
@@ -43,7 +43,7 @@ def _text_of(raw: str, log: str, decay_input: int) -> TextOf:
         io = _text.NAMES[head.dtypes[0]]
         emitted = f"--head {head.key_dim},{head.value_dim} --io {io} {_mma_of(options)}"
         text = _library.emit(raw if decay == "raw" else log, emitted)
-        if decay == "log" and (log == raw or float(lower_bound) != _UNBOUNDED):
+        if decay == "log" and (log == raw or lower_bound != _UNBOUNDED):
             text = _text.with_declared_log_decay(text, float(lower_bound))
         if head.dtypes[decay_input] == torch.float32 != head.dtypes[0]:
             text = _text.with_decay_in_f32(text)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch adds to kernels: times through the package, beside those of the C interface and of the command.
+"""Measures how much PyTorch adds to kernels: times through the package, beside those of the C interface and of the command.
 
     bench/torch_times.py --json torch_times.json
 

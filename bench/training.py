@@ -26,7 +26,7 @@ def text_bytes(least):
 
 
 def arguments(description, kernels):
-    """What the command line says; the first of `kernels` are those that wkvc is compared with."""
+    """A parser of the command line; the first of `kernels` are those that wkvc is compared with."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", choices=kernels, default=kernels[0])
     parser.add_argument("--seed", type=int, default=0)

@@ -31,10 +31,10 @@ class Operator {
   // there what the forward pass of the same inputs has left. Throws UserError for sizes that no launch has, and beyond
   // 63 bits.
   std::int64_t workspace_bytes(LaunchSize size) const;
-  // Of these, the bytes at the beginning that the forward pass leaves for the backward pass, which only reads them.
+  // Bytes at the beginning of the workspace that the forward pass leaves for the backward pass, which only reads them.
   std::int64_t saved_bytes(LaunchSize size) const;
 
-  // What the forward pass leaves for the backward pass, tensor by tensor in the order of their memory.
+  // Tensors that the forward pass leaves for the backward pass, in the order of their memory.
   std::span<const TensorSpec> saved() const { return std::span(internals_).first(saved_count_); }
 
   // Launches the kernels of a pass on `stream`, as Program::launch does: nothing is allocated and nothing waited for.

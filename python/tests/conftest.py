@@ -81,7 +81,7 @@ def doubles(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def worst(name: str, result: torch.Tensor, reference: torch.Tensor, bound: float) -> list[str]:
-    """What is beyond the bound: the norm of the difference, or four times the bound in a row of a token and head."""
+    """Errors beyond the bound: the norm of the difference, or four times the bound in a row of a token and head."""
     result, reference = result.detach().double().cpu(), reference.detach()
     difference = result - reference
     failures = []

@@ -1,4 +1,4 @@
-"""What needs a GPU: values, streams, graphs, devices, and the host's time of a launch."""
+"""Tests that need a GPU: values, streams, graphs, devices, and the host's time of a launch."""
 
 import time
 from collections.abc import Callable

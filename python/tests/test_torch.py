@@ -1,4 +1,4 @@
-"""What PyTorch does with operators: opcheck, compile, checkpoints, autocast, views, copies, threads, processes."""
+"""Operators in PyTorch: opcheck, compile, checkpoints, autocast, views, copies, threads, processes."""
 
 import copy
 import itertools

@@ -1,4 +1,4 @@
-"""What every function of the package does before it calls an operator."""
+"""Steps before a call of an operator that all functions of the package share."""
 
 from collections.abc import Sequence
 from typing import Literal, NoReturn

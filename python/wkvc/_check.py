@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What `check` found."""
+    """Errors that `check` found."""
 
     passed: bool
     rows: tuple[Row, ...]

@@ -174,7 +174,7 @@ def _raw_stream(device: int) -> int:
 
 
 def _fits(tensor: torch.Tensor, dims: tuple[str, ...]) -> bool:
-    """Whether kernels take the strides: elements of a row lie side by side, and rows near each other."""
+    """Tells if kernels take the strides: elements of a row lie side by side, and rows near each other."""
     strides = tensor.stride()
     if dims[-1] in ("K", "V") and strides[-1] != 1:
         return False

@@ -114,7 +114,7 @@ def emit(recurrence: str, options: str, stage: str = "rec") -> str:
 
 
 def tensors(handle: Handle, direction: int) -> list[TensorInfo]:
-    """What a pass takes, in its order."""
+    """The tensors that a pass takes, in its order."""
     infos = []
     for index in range(_library.wkvc_tensor_count(handle, direction)):
         info = _TensorInfo()
@@ -125,7 +125,7 @@ def tensors(handle: Handle, direction: int) -> list[TensorInfo]:
 
 
 def saved(handle: Handle) -> list[SavedInfo]:
-    """What the forward pass leaves for the backward pass."""
+    """The tensors that the forward pass leaves for the backward pass."""
     infos = []
     for index in range(_library.wkvc_saved_count(handle)):
         info = _SavedInfo()

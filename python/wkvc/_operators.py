@@ -100,7 +100,7 @@ class Family:
         self._accepted: set[tuple[tuple[bool, ...], str]] = set()
         self._define()
 
-    # What the operators are called with.
+    # Texts and kernels.
 
     def text(self, variant: str, options: str, head: Head) -> tuple[str, Signature]:
         """The recurrence for a head, and its tensors."""

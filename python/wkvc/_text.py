@@ -30,7 +30,7 @@ class Spec(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What a recurrence takes and gives."""
+    """The tensors that a recurrence takes and gives."""
 
     name: str
     key_dim: int

@@ -50,7 +50,7 @@ def enable() -> None:
 
 
 def report() -> str:
-    """How many calls ran on wkvc, and why others did not; also printed."""
+    """Counts calls that ran on wkvc and calls that did not, with the reasons; prints and returns the text."""
     lines = [f"{count:>8}  {what}" for what, count in _calls.most_common()]
     text = "\n".join(lines) if lines else "no calls so far"
     print(text)
@@ -77,7 +77,7 @@ def _reason(
     cp_context: Any = None,
     **_: Any,
 ) -> str | None:
-    """Why a call stays with flash-linear-attention."""
+    """The reason for which a call stays with flash-linear-attention, if there is one."""
     if cp_context is not None:
         return "context parallelism"
     if cu_seqlens is not None:

@@ -171,7 +171,7 @@ TEST(CApi, SaysWhatIsWrongWithPreparing) {
   wkvc_release(nullptr);
 }
 
-// What the formula says of a size, and what the library says.
+// Returns the bytes that follow from the formula, and those that the library tells.
 std::pair<std::int64_t, std::int64_t> saved_bytes(const wkvc_operator* op, std::int64_t batches, std::int64_t tokens,
                                                   std::int64_t heads) {
   std::int64_t formula = 0, bytes = 0;

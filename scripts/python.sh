@@ -9,7 +9,8 @@ wkvc_python_tools=${XDG_CACHE_HOME:-$HOME/.cache}/wkvc-python
 # Makes the environment of the tools, or finds it as it should be.
 wkvc_setup_python() {
   local wanted=$wkvc_root/python/requirements.txt have=$wkvc_python_tools/requirements.txt
-  cmp -s "$wanted" "$have" && "$wkvc_python_tools/bin/python" -c '' 2>/dev/null && return
+  "$wkvc_python_tools/bin/python" -c '' 2>/dev/null &&
+    cmp -s <(grep -v '^#' "$wanted") <(grep -v '^#' "$have") && return
   wkvc_install python3-venv || return 1
   wkvc_say "installing PyTorch and tools in $wkvc_python_tools: 6 GB, once"
   wkvc_quietly /usr/bin/python3 -m venv --clear "$wkvc_python_tools" &&

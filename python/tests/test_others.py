@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -149,6 +150,19 @@ def test_command() -> None:
     assert refused.returncode == 2
     text = subprocess.run([*command, "emit", "rwkv7", "--stage", "rec"], capture_output=True, text=True, check=True)
     assert wkvc.op(text.stdout).inputs == ("r", "w", "k", "a", "b", "v")
+
+
+def test_the_command_finds_the_nvrtc_of_pytorch() -> None:
+    """PyTorch loads it, so that wkvc finds it wherever the two lie."""
+    packages = Path(torch.__file__).parents[1]
+    if not [*packages.glob("nvidia/*/lib/libnvrtc.so.1[23]")]:
+        pytest.skip("this PyTorch brings no NVRTC")
+    hidden = ("WKVC_NVRTC", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    command = [sys.executable, "-m", "wkvc", "emit", "rwkv7", "--head", "16", "--stage", "ptx"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == 0, result.stderr
+    assert ".target sm_90a" in result.stdout
 
 
 def test_the_example_trains() -> None:

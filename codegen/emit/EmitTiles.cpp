@@ -163,8 +163,14 @@ bool Emitter::is_accumulator(Value value) {
 }
 
 std::string Emitter::operands(warp::MmaOp op) {
-  return fmt::format("{}, {}", expressions_.operand(op.getX(), {}, op.getXScale(), op.getXTransposed()),
-                     expressions_.operand(op.getY(), op.getYColumn(), op.getYScale(), op.getYTransposed()));
+  const auto in_triangle = [](std::optional<llvm::StringRef> triangle, const std::string& operand) {
+    return triangle ? fmt::format("{}({})", triangle->str(), operand) : operand;
+  };
+  return fmt::format(
+      "{}, {}",
+      in_triangle(op.getXTriangle(), expressions_.operand(op.getX(), {}, op.getXScale(), op.getXTransposed())),
+      in_triangle(op.getYTriangle(),
+                  expressions_.operand(op.getY(), op.getYColumn(), op.getYScale(), op.getYTransposed())));
 }
 
 std::string Emitter::begin_sum(warp::MmaOp op) {

@@ -29,6 +29,16 @@ double exponent_limit_of_gradients(const std::string& compute) {
 
 constexpr int kMaxExactChunk = 64;
 
+// The log decays that one token may add to L, and none.
+rec::Interval with_zero(rec::Interval range) { return {std::min(range.lo, 0.0), std::max(range.hi, 0.0)}; }
+
+// Takes a power of two for the middle row's decay: the middle of L's range, from which L differs by no more than from
+// the middle row where decays are at most 1, but for rounding.
+void anchor_at_number(DecayPlan& plan, rec::Interval range) {
+  plan.anchor = std::round((range.lo + range.hi) / 2 * plan.chunk * std::numbers::log2e);
+  plan.exponent += std::numbers::ln2 / 2;
+}
+
 std::string base_name(Value x) {
   if (auto name = name_of(x); !name.empty()) return name.str();
   Operation* op = x.getDefiningOp();
@@ -47,7 +57,10 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
   if (!next.log_decay) return {DecayPath::none, chunk, 0};
   Operation* at = next.scaled;
   const rec::Interval log_range = next.log_range;
-  double steepest = log_range.bounded() ? log_range.magnitude() : INFINITY;
+  const rec::Interval of_sums = with_zero(log_range);
+  double steepest = !log_range.bounded() ? INFINITY
+                    : compute == "f32"   ? of_sums.hi - of_sums.lo
+                                         : log_range.magnitude();
   // Decays above 1 have but the anchored path.
   const bool limits_gradients = gradients && log_range.hi <= 0;
   const double limit = limits_gradients ? exponent_limit_of_gradients(compute) : exponent_limit(compute);
@@ -74,7 +87,9 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
         "--chunk {}: log decays reach {:.4g} a token, so e^±L over half a chunk leaves the range of {} operands{}; "
         "the largest chunk that fits is {}",
         chunk, log_range.lo, compute, limits_gradients ? ", with gradients" : "", largest);
-  return {DecayPath::anchored, chunk, steepest * chunk / 2, std::exp(std::max(0.0, log_range.hi) * chunk / 2)};
+  DecayPlan plan{DecayPath::anchored, chunk, steepest * chunk / 2, std::exp(of_sums.hi * chunk / 2)};
+  if (compute == "f32") anchor_at_number(plan, of_sums);
+  return plan;
 }
 
 // Without scales, too: with the smallest inputs that a guard lets pass decays of e^-7 cost 4e-4 of a result, of e^-9
@@ -98,7 +113,8 @@ void Decay::anchor() {
   L_ = called(b_.cumsum(log_w_), "L");
   Value L_before = called(b_.sub(L_, log_w_), "L_before");
   last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
-  middle_ = called(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
+  middle_ = plan_.anchor ? b_.number(*plan_.anchor)
+                         : called(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
   double largest = std::exp(plan_.exponent);
   in_after_ = at_most(b_.exp2(b_.sub(L_, middle_)), largest);
   in_before_ = at_most(b_.exp2(b_.sub(L_before, middle_)), largest);
@@ -149,11 +165,15 @@ Value Decay::factored(Value x, Value factor, const std::string& suffix) {
   return cached;
 }
 
+// What the state decays by up to the anchor.
+Value Decay::to_anchor() {
+  if (plan_.anchor) return b_.number(std::exp2(*plan_.anchor));
+  return at_most(called(b_.exp2(middle_), "e_middle"), plan_.growth);
+}
+
 Value Decay::state(Value S0) {
   if (state_) return state_;
-  state_ = plan_.path == DecayPath::anchored
-               ? called(b_.mul(S0, at_most(called(b_.exp2(middle_), "e_middle"), plan_.growth)), "S_middle")
-               : S0;
+  state_ = plan_.path == DecayPath::anchored ? called(b_.mul(S0, to_anchor()), "S_middle") : S0;
   b_.set_measurable(state_);
   return state_;
 }
@@ -221,8 +241,9 @@ Value Decay::finish(Value S0, ValueRange writes) {
                   ? called(b_.mul(S0, at_most(called(b_.exp2(last_), "e_last"), 1)), "S_decayed")
                   : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
+  const double from_anchor = plan_.anchor ? std::exp(plan_.exponent) : plan_.growth;
   return plan_.path == DecayPath::anchored
-             ? b_.mul(sum, at_most(called(b_.exp2(checked(b_.sub(last_, middle_))), "e_last"), plan_.growth))
+             ? b_.mul(sum, at_most(called(b_.exp2(checked(b_.sub(last_, middle_))), "e_last"), from_anchor))
              : sum;
 }
 

@@ -1,8 +1,10 @@
 // How decays enter a chunk program: e^±L factored around the chunk's middle where their range allows it, else exactly,
-// with factors that never exceed 1.
+// with factors that never exceed 1. In f32 around a number instead of the middle row: no factor of a token depends on
+// tokens behind it.
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "codegen/lower/Affine.h"
 
@@ -13,9 +15,10 @@ enum class DecayPath { none, anchored, exact };
 struct DecayPlan {
   DecayPath path = DecayPath::none;
   int chunk = 16;
-  double exponent = 0;   // anchored: the largest |L − L_middle|
+  double exponent = 0;   // anchored: the largest |L − L_middle|, or |L − anchor|
   double growth = 1;     // anchored: the largest decay over half a chunk
   bool checked = false;  // anchored: by a range that nothing says they keep to; where they don't, values become NaN
+  std::optional<double> anchor = std::nullopt;  // anchored in f32: the number in place of L_middle, in units of log 2
 };
 
 // Chooses path and chunk. `next` tells the range of one token's log decay; messages name what scales the state.
@@ -45,6 +48,7 @@ class Decay {
   BlockSums doubled(const BlockSums& sums, uint64_t half);
   void sum_blocks();
   void anchor();
+  mlir::Value to_anchor();
   mlir::Value at_most(mlir::Value x, double magnitude);
   mlir::Value checked(mlir::Value decay_over_half);
   mlir::Value factored(mlir::Value x, mlir::Value factor, const std::string& suffix);

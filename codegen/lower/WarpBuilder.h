@@ -6,6 +6,7 @@
 #include "codegen/lower/ChunkCopies.h"
 #include "codegen/lower/KernelBuffers.h"
 #include "codegen/lower/SumScales.h"
+#include "codegen/lower/Triangles.h"
 #include "codegen/rec/Rec.h"
 
 namespace wkvc {
@@ -123,6 +124,7 @@ class WarpBuilder {
   mlir::FloatAttr factor_going_out(mlir::Value result) const;
   mlir::Value last_factor(chunk::MulOp product) const;
   mlir::Value factor_times_unit(mlir::Value factor);
+  mlir::StringAttr triangle(mlir::Value operand, int64_t contracted);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   bool updates_by_several();
   bool goes_by_groups(mlir::Value accumulator, const Operand& x, const Operand& y, bool y_transposed);
@@ -161,6 +163,7 @@ class WarpBuilder {
   mlir::OpBuilder& b_;
   Crew crew_;
   Placement placement_;
+  Triangles triangles_;
   KernelBuffers buffers_;
   ChunkCopies copies_;
   llvm::DenseSet<mlir::Value> scaled_, rounded_;      // sums that carry a scale, those that were rounded in it

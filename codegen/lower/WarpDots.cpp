@@ -93,21 +93,34 @@ bool WarpBuilder::goes_by_groups(Value accumulator, const Operand& x, const Oper
          columns % warp::group_columns(y_transposed) == 0 && (y_transposed || crew_.rounds == 1);
 }
 
+// The triangle of an operand of an f32 contraction as it is contracted, its rows being those of the result. Where both
+// have one, the first is taken.
+StringAttr WarpBuilder::triangle(Value operand, int64_t contracted) {
+  if (program_.getCompute() != "f32") return {};
+  Triangle triangle = triangles_.of(operand);
+  if (contracted == 0) triangle = triangle.transposed();
+  if (triangle.lower == triangle.upper) return {};
+  return b_.getStringAttr(triangle.lower ? "lower" : "upper");
+}
+
 Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   Operand x = operand(op.getX(), op.getXDim() == 1), y = operand(op.getY(), op.getYDim() == 1);
   bool x_shared = isa<MemRefType>(x.tile.getType()), y_shared = isa<MemRefType>(y.tile.getType());
   bool x_transposed = x_shared && op.getXDim() == 0, y_transposed = y_shared && op.getYDim() == 0;
   if (!accumulator) accumulator = create<warp::ZerosOp>(type_of(op.getResult()));
+  StringAttr x_triangle = triangle(op.getX(), static_cast<int64_t>(op.getXDim()));
+  StringAttr y_triangle = x_triangle ? StringAttr() : triangle(op.getY(), static_cast<int64_t>(op.getYDim()));
   if (lies_transposed(op.getResult())) {
     std::swap(x, y);
     std::swap(x_transposed, y_transposed);
+    std::swap(x_triangle, y_triangle);
   }
   auto rounded = x.tile.getDefiningOp<warp::RoundOp>();
   bool as_it_is = is_product(op), on_sum = carries_scale(accumulator);
   bool in_scale = !as_it_is && rounded_.contains(accumulator) && rounded && warp::has_scale(rounded);
   Value sum = create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
                                   x_transposed, y_transposed, in_scale, as_it_is && on_sum, as_it_is && !on_sum,
-                                  goes_by_groups(accumulator, x, y, y_transposed));
+                                  goes_by_groups(accumulator, x, y, y_transposed), x_triangle, y_triangle);
   if (on_sum || as_it_is) scaled_.insert(sum);
   if (in_scale) rounded_.insert(sum);
   return sum;

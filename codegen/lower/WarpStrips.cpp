@@ -46,7 +46,7 @@ Value WarpBuilder::negated_exp2(chunk::Exp2Op op) {
 // 2^(L - w - m) of a running sum L of w and a row m is 2^(L - m) of the row before, if that is there, too.
 Value WarpBuilder::shifted_exp2(chunk::Exp2Op op) {
   auto over_row = op.getX().getDefiningOp<chunk::SubOp>();
-  if (!over_row || chunk::rows(over_row.getY()) != 1) return {};
+  if (!over_row || chunk::rows(over_row.getY()) != 1 || number(over_row.getY())) return {};
   auto before = over_row.getX().getDefiningOp<chunk::SubOp>();
   auto sum = before ? before.getX().getDefiningOp<chunk::CumsumOp>() : chunk::CumsumOp();
   if (!sum || sum.getReverse() || sum.getX() != before.getY()) return {};

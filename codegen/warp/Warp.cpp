@@ -304,6 +304,20 @@ static LogicalResult verify_by_groups(MmaOp op) {
   return success();
 }
 
+// The operand as it is contracted is size x size.
+static LogicalResult verify_triangle(MmaOp op, std::optional<llvm::StringRef> triangle, int64_t size) {
+  if (!triangle) return success();
+  if (*triangle != "lower" && *triangle != "upper")
+    return op.emitOpError() << "has the triangle \"" << *triangle << "\"; expected \"lower\" or \"upper\"";
+  if (op.getXTriangle() && op.getYTriangle()) return op.emitOpError("takes one of its operands for triangular");
+  const bool has_scales = op.getXScale() || op.getYScale() || op.getInScale() || op.getSameScale() || op.getNewScale();
+  if (!element_of(op.getX()).isF32() || has_scales || op.getByGroups())
+    return op.emitOpError("takes triangular operands in f32 alone, without scales and not by groups");
+  const int64_t length = shape_of(op.getX())[1 - op.getXTransposed()];
+  if (size == length) return success();
+  return op.emitOpError() << "has a triangular operand of " << size << "x" << length << "; expected a square one";
+}
+
 LogicalResult MmaOp::verify() {
   auto x = shape_of(getX()), acc = shape_of(getAcc());
   llvm::SmallVector<int64_t> y(shape_of(getY()));
@@ -321,6 +335,8 @@ LogicalResult MmaOp::verify() {
   if (kx != ky) return emitOpError("contracts ") << kx << " with " << ky << " elements";
   if (acc[0] != m || acc[1] != n)
     return emitOpError("makes ") << m << "x" << n << ", the accumulator is " << getAcc().getType();
+  if (failed(verify_triangle(*this, getXTriangle(), m)) || failed(verify_triangle(*this, getYTriangle(), n)))
+    return failure();
   return getByGroups() ? verify_by_groups(*this) : success();
 }
 

@@ -29,6 +29,7 @@
 #include "wkvc/common/strips.h"
 #include "wkvc/common/team.h"
 #include "wkvc/common/token.h"
+#include "wkvc/common/triangular.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include "wkvc/cuda/block.h"

@@ -22,12 +22,14 @@ std::string drawn_seed() {
   return seed;
 }
 
-bool is_drawn(const std::string& text) {
-  static const std::string seed = drawn_seed();
-  return std::hash<std::string>()(seed + text) % kParts == 0;
-}
+bool is_drawn(const std::string& text) { return std::hash<std::string>()(test_seed() + text) % kParts == 0; }
 
 }  // namespace
+
+const std::string& test_seed() {
+  static const std::string seed = drawn_seed();
+  return seed;
+}
 
 bool Sample::holds(const std::string& text) {
   static const bool all = takes_all();

@@ -70,9 +70,25 @@ WKVC_INLINE Pair product_nt(const Pair& a, const Pair& b) {
   return Pair{{acc[0], acc[1]}};
 }
 
+// The product of a lower triangular a whose row m takes nothing but columns up to m of b: the rest may be NaN. Finite
+// operands make the same bytes in either way.
+WKVC_INLINE Pair lower_product_nt(const Pair& a, const Pair& b) {
+  if (!lanes::any(b.v[0] * 0.f + b.v[1] * 0.f != 0.f)) return product_nt(a, b);
+  const int own_row = ptx::lane() / 4, own_column = ptx::lane() % 4 * 2;
+  Pair product;
+  WKVC_NO_UNROLL
+  for (int row = 0; row < 8; ++row) {
+    const Pair sum = product_nt(a, Pair{{own_column <= row ? b.v[0] : 0.f, own_column + 1 <= row ? b.v[1] : 0.f}});
+    if (own_row == row) product = sum;
+  }
+  return product;
+}
+
 }  // namespace invert
 
-// `scratch`: 192 floats in shared memory, for this warp alone.
+// `scratch`: 192 floats in shared memory, for this warp alone. In the mode f32 a row of the inverse takes nothing of
+// later rows of X, whatever they hold.
+template <class Mode>
 WKVC_INLINE Fragment<f32> invert_block(const Fragment<f32>& x, float* scratch) {
   lanes::sync();  // lanes that still read the last block's
   fragment::store_pair(invert::own_pair(scratch, 0), x.unit);
@@ -82,7 +98,7 @@ WKVC_INLINE Fragment<f32> invert_block(const Fragment<f32>& x, float* scratch) {
   const Pair x21{{x.unit[2], x.unit[3]}}, n11 = invert::load_pair_transposed(scratch, 0);
   const Pair n11_t = invert::load_pair(scratch, 0), n22 = invert::load_pair_transposed(scratch, 1);
   const Pair x21_n11_t = invert::product_nt(n11_t, x21);  // (x21·n11)ᵀ, which is the B operand of the next product
-  const Pair n21 = invert::product_nt(n22, x21_n11_t);
+  const Pair n21 = is_same<Mode, f32> ? invert::lower_product_nt(n22, x21_n11_t) : invert::product_nt(n22, x21_n11_t);
   return Fragment<f32>{{n11.v[0], n11.v[1], n21.v[0], n21.v[1], 0.f, 0.f, n22.v[0], n22.v[1]}};
 }
 

@@ -6,6 +6,7 @@
 #define WKVC_INLINE __device__ __forceinline__
 #define WKVC_OUTLINE __device__ __noinline__
 #define WKVC_UNROLL _Pragma("unroll")
+#define WKVC_NO_UNROLL _Pragma("unroll 1")
 #define WKVC_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace wkvc::ptx {

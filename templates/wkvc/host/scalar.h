@@ -11,6 +11,7 @@
 #define WKVC_INLINE inline
 #define WKVC_OUTLINE inline
 #define WKVC_UNROLL
+#define WKVC_NO_UNROLL
 #define WKVC_INLINE_LAMBDA
 
 namespace wkvc::scalar {

@@ -20,6 +20,7 @@
 #define WKVC_INLINE inline
 #define WKVC_OUTLINE inline
 #define WKVC_UNROLL
+#define WKVC_NO_UNROLL
 #define WKVC_INLINE_LAMBDA
 #define __global__
 #define __grid_constant__

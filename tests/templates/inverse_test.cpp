@@ -67,6 +67,27 @@ TEST_P(Inverse, OfRandomKeys) {
   for (const int c : {16, 32, 48, 64}) check_inverse(GetParam(), random_keys(c, 1), c, 2e-6);
 }
 
+// In f32 a row of the inverse takes nothing of later rows, not even NaN.
+TEST(InverseInF32, KeepsRowsBeforeWhatIsNotFinite) {
+  for (const int c : {16, 48})
+    for (const int bad : {3, 7, 9, 14, c - 1}) {
+      Values x = random_keys(c, 1), poisoned = x;
+      for (int j = 0; j < bad; j += 2) poisoned[bad * c + j] = std::nan("");
+      for (const Target* target : targets()) {
+        SCOPED_TRACE(target->name() + ", row " + std::to_string(bad) + " of " + std::to_string(c));
+        Launch clean{"inverse", "inverse_f32_" + std::to_string(c)}, launch = clean;
+        const Shape shape{1, c, 1, c};
+        clean.tensors = {Tensor(DType::f32, shape).set(x), Tensor(DType::f32, shape)};
+        launch.tensors = {Tensor(DType::f32, shape).set(poisoned), Tensor(DType::f32, shape)};
+        target->run(clean);
+        target->run(launch);
+        const Values found = launch.tensors[1].values(), expected = clean.tensors[1].values();
+        for (int i = 0; i < bad * c; ++i) ASSERT_EQ(found[i], expected[i]) << i / c << ", " << i % c;
+        EXPECT_TRUE(std::isnan(found[bad * c]));
+      }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, Inverse, testing::Values("f16", "bf16", "f32"));
 
 }  // namespace

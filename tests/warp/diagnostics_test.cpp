@@ -120,6 +120,22 @@ const Case lines[] = {
      "contracts 32 with 16 elements"},
     {"MmaAccumulator", "%0 = warp.mma %t, %t, %t : vector<16x32xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
      "makes 16x16, the accumulator is"},
+    {"MmaTriangle",
+     "%0 = warp.mma %square, %square x_triangle \"left\", %square : vector<16x16xf32>, vector<16x16xf32>, "
+     "vector<16x16xf32>\n",
+     "has the triangle \"left\"; expected \"lower\" or \"upper\""},
+    {"MmaTwoTriangles",
+     "%0 = warp.mma %square, %square x_triangle \"lower\", %square y_triangle \"upper\" : vector<16x16xf32>, "
+     "vector<16x16xf32>, vector<16x16xf32>\n",
+     "takes one of its operands for triangular"},
+    {"MmaTriangleOfKeys",
+     "%0 = warp.mma %square, %t x_triangle \"lower\", %t : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
+     "has a triangular operand of 16x32; expected a square one"},
+    {"MmaTriangleOfF16",
+     "%h16 = warp.round %square : vector<16x16xf32> -> vector<16x16xf16>\n"
+     "%0 = warp.mma %square, %h16 x_triangle \"lower\", %h16 : vector<16x16xf32>, vector<16x16xf16>, "
+     "vector<16x16xf16>\n",
+     "takes triangular operands in f32 alone, without scales and not by groups"},
     {"MmaByGroupsOfARing",
      "%z = warp.zeros : vector<16x16xf32>\n%w = warp.load %k : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n"
      "%0 = warp.mma %z, %w, %k by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",

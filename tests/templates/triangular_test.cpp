@@ -1,0 +1,87 @@
+// Contractions of triangular matrices: masked pairs are not multiplied.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "check.h"
+
+namespace wkvc::test {
+namespace {
+
+constexpr int kRows = 32;
+
+Launch launch_of(int c, const Values& matrix, const Values& x) {
+  Launch launch{"triangular", "triangular_" + std::to_string(c)};
+  launch.tensors = {Tensor(DType::f32, Shape{1, c, 1, c}).set(matrix), Tensor(DType::f32, Shape{1, kRows, 1, c}).set(x),
+                    Tensor(DType::f32, Shape{1, 2 * kRows, 1, c}), Tensor(DType::f32, Shape{1, 2 * c, 1, kRows})};
+  return launch;
+}
+
+// 1 + x·Lᵀ and 1 + x·L of the lower triangle L, one after the other.
+Values products(int c, const Values& matrix, const Values& x) {
+  Values result(2 * kRows * c, 1.0);
+  for (int row = 0; row < kRows; ++row)
+    for (int i = 0; i < c; ++i)
+      for (int j = 0; j <= i; ++j) {
+        result[row * c + i] += x[row * c + j] * matrix[i * c + j];
+        result[(kRows + row) * c + j] += x[row * c + i] * matrix[i * c + j];
+      }
+  return result;
+}
+
+Values joined(Values first, const Values& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+class Triangular : public testing::TestWithParam<int> {
+ protected:
+  // The results, of which the last tensor has the transposes.
+  Values by_rows(const Launch& launch, int tensor) const {
+    const Values all = launch.tensors[tensor].values();
+    if (tensor == 2) return all;
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    return joined(transposed({all.begin(), middle}, c, kRows), transposed({middle, all.end()}, c, kRows));
+  }
+
+  int c = GetParam();
+  Values matrix = rounded(DType::f32, normal(c* c, 1)), x = rounded(DType::f32, normal(kRows* c, 2));
+};
+
+TEST_P(Triangular, MatchesDoubles) {
+  const Values expected = products(c, matrix, x);
+  const auto middle = expected.begin() + static_cast<std::ptrdiff_t>(expected.size() / 2);
+  const Values transposes =
+      joined(transposed({expected.begin(), middle}, kRows, c), transposed({middle, expected.end()}, kRows, c));
+  check(launch_of(c, matrix, x), {{2, expected, 1e-6}, {3, transposes, 1e-6}});
+}
+
+// Column `bad` of x is not finite, or huge: by the lower triangle it counts from column `bad` of the result on, by the
+// upper one up to that.
+TEST_P(Triangular, MaskedPairsAreNotMultiplied) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const double value : {std::nan(""), infinite, -infinite, 1e30, double{std::numeric_limits<float>::max()}})
+    for (const int bad : {0, 5, 8, c - 1}) {
+      Values poisoned = x;
+      for (int row = 0; row < kRows; row += 3) poisoned[row * c + bad] = value;
+      for (const Target* target : targets()) {
+        SCOPED_TRACE(target->name() + ", " + std::to_string(value) + " in column " + std::to_string(bad));
+        Launch clean = launch_of(c, matrix, x), launch = launch_of(c, matrix, poisoned);
+        target->run(clean);
+        target->run(launch);
+        for (const int tensor : {2, 3}) {
+          const Values found = by_rows(launch, tensor), expected = by_rows(clean, tensor);
+          for (int i = 0; i < 2 * kRows * c; ++i) {
+            if (i >= kRows * c ? i % c <= bad : i % c >= bad) continue;
+            ASSERT_EQ(found[i], expected[i]) << i << " of tensor " << tensor;
+          }
+        }
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Triangular, testing::Values(16, 48));
+
+}  // namespace
+}  // namespace wkvc::test

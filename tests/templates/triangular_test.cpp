@@ -39,7 +39,7 @@ class Triangular : public testing::TestWithParam<int> {
  protected:
   // The results, of which the last tensor has the transposes.
   Values by_rows(const Launch& launch, int tensor) const {
-    const Values all = launch.tensors[tensor].values();
+    Values all = launch.tensors[tensor].values();
     if (tensor == 2) return all;
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
     return joined(transposed({all.begin(), middle}, c, kRows), transposed({middle, all.end()}, c, kRows));

@@ -29,7 +29,7 @@ double exponent_limit_of_gradients(const std::string& compute) {
 
 constexpr int kMaxExactChunk = 64;
 
-// The log decays that one token may add to L, and none.
+// The range extended to 0, which tokens past the end add to L.
 rec::Interval with_zero(rec::Interval range) { return {std::min(range.lo, 0.0), std::max(range.hi, 0.0)}; }
 
 // Takes a power of two for the middle row's decay: the middle of L's range, from which L differs by no more than from
@@ -165,7 +165,7 @@ Value Decay::factored(Value x, Value factor, const std::string& suffix) {
   return cached;
 }
 
-// What the state decays by up to the anchor.
+// The state's decay up to the anchor.
 Value Decay::to_anchor() {
   if (plan_.anchor) return b_.number(std::exp2(*plan_.anchor));
   return at_most(called(b_.exp2(middle_), "e_middle"), plan_.growth);

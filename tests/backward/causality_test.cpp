@@ -45,7 +45,7 @@ std::size_t row_size(const Manifest& manifest, const TensorSpec& spec) {
   return static_cast<std::size_t>(element_count(shape_of(spec, manifest, {1, 1, 1})));
 }
 
-// Whether a token's row of a head is to be the same.
+// Says that a token's row of a head is to be the same.
 using Part = std::function<bool(std::int64_t token, std::int64_t head)>;
 
 // One program, and runs of it on problems of one batch.
@@ -171,7 +171,7 @@ class Causality : public testing::TestWithParam<Target> {
 
   std::int64_t below(std::int64_t count) { return static_cast<std::int64_t>(random_() % static_cast<unsigned>(count)); }
 
-  // What changes in results before a token when inputs do from there on; or in the other head.
+  // Returns the first row before a token that changes when inputs do from there on; or a row of the other head.
   std::string difference_of_results(const Subject& at, const Problem& clean, const Bytes& expected) {
     const std::int64_t tokens = clean.size.tokens;
     for (const TensorSpec& input : of_role(at.manifest(), Role::input)) {
@@ -189,7 +189,7 @@ class Causality : public testing::TestWithParam<Target> {
     return "";
   }
 
-  // What changes in gradients behind a token when those that come in do up to there; or in the other head.
+  // Returns the first gradient behind a token that changes when incoming ones do up to there; or one of the other head.
   std::string difference_of_gradients(const Subject& at, const Problem& clean, const Bytes& expected) {
     const std::int64_t tokens = clean.size.tokens;
     for (const TensorSpec& incoming : of_role(at.manifest(), Role::output_gradient)) {
@@ -203,7 +203,7 @@ class Causality : public testing::TestWithParam<Target> {
     return "";
   }
 
-  // Of several problems; nothing where the kernels are causal.
+  // Returns the first difference that several problems show; nothing where the kernels are causal.
   std::string difference(const Subject& at, const Config& config) {
     for (int i = 0; i < 4; ++i) {
       const std::int64_t tokens = 1 + below(70);

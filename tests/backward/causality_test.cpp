@@ -85,8 +85,8 @@ class Subject {
 };
 
 // A relative change of each value by up to half a unit in the last place of f32.
-Values in_last_place(Values values) {
-  std::mt19937 random(9);
+Values in_last_place(Values values, unsigned seed) {
+  std::mt19937 random(seed);
   std::uniform_real_distribution<double> error(-0x1p-24, 0x1p-24);
   for (auto& [name, all] : values)
     for (double& value : all) value *= 1 + error(random);
@@ -101,8 +101,9 @@ std::vector<double> row_of(const std::vector<double>& values, std::size_t row, s
 // Each token's row of each head within four times the bound, or as exact as inputs in f32 let that row be.
 void expect_rows_within(const Subject& at, const Config& config, const Problem& problem, const std::string& what,
                         const std::set<std::string>& excepted = {}) {
-  const Values given = rounded(at.manifest(), problem), reference = at.reference(problem, given),
-               other = at.reference(problem, in_last_place(given));
+  const Values given = rounded(at.manifest(), problem), reference = at.reference(problem, given);
+  std::vector<Values> others;  // several, as a row of one number may change little by chance
+  for (unsigned seed = 1; seed <= 4; ++seed) others.push_back(at.reference(problem, in_last_place(given, seed)));
   const TensorMap memory = at.run_in_memory(problem);
   for (const Role role : {Role::output, Role::input_gradient})
     for (const TensorSpec& spec : of_role(at.manifest(), role)) {
@@ -112,7 +113,9 @@ void expect_rows_within(const Subject& at, const Config& config, const Problem& 
       for (std::size_t i = 0; i < found.size(); ++i) found[i] = memory.at(spec.name).get(i);
       for (std::size_t row = 0; row < found.size() / size; ++row) {
         const std::vector<double> expected = row_of(reference.at(spec.name), row, size);
-        const double conditioned = relative_error(row_of(other.at(spec.name), row, size), expected);
+        double conditioned = 0;
+        for (const Values& other : others)
+          conditioned = std::max(conditioned, relative_error(row_of(other.at(spec.name), row, size), expected));
         EXPECT_LE(relative_error(row_of(found, row, size), expected),
                   std::max(4 * bound_of(config, role), 32 * conditioned))
             << at.manifest().op << ", " << at.manifest().config << what << ": " << spec.name << " of token "

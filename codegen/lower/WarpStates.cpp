@@ -17,9 +17,12 @@ Value WarpBuilder::maximum_of_state(bool saved) const {
   return state ? buffers_.maximum(chunk::symbol(state)) : Value();
 }
 
+// A state that is taken through a round lies in shared memory only later, where others than its rows read it.
 void WarpBuilder::publish_state(bool saved) {
   owner_ = Owner::rows;
-  if (Value slots = maximum_of_state(saved)) create<warp::PublishMaxOp>(tile(state_of(saved)->getResult(0)), slots);
+  Value slots = maximum_of_state(saved);
+  if (!slots) return;
+  create<warp::PublishMaxOp>(crew_.teams > 1 ? state_ : tile(state_of(saved)->getResult(0)), slots);
 }
 
 bool WarpBuilder::meets_first(bool saved) const {

@@ -66,12 +66,17 @@ TEST(HostRecurrences, WhoseRowsRoundWithTheScaleOfAnInput) {
   check(recurrence_named("gated_read"), config);
 }
 
+// A contraction of f32 reads the saved state as it is, after the rows of the state have published their maxima.
+TEST(HostRecurrences, WhoseSavedStateIsReadAsItIs) {
+  Config config{.key_dim = 32, .value_dim = 32, .save_every = 32, .scales = "always", .gradients = {"k"}};
+  config.backward_teams = 2;
+  check(recurrence_named("scaled_reads"), config);
+}
+
 // Each gradient alone, behind teams: a kernel of its own, which shares less.
 TEST(HostRecurrences, OneGradientEach) {
   int emitted = 0;
   for (const Definition& definition : recurrences()) {
-    // Known fault: one gradient of scaled_reads, with two teams, gives a kernel that the verifier finds racing.
-    if (definition.name == "scaled_reads") continue;
     Config config{.key_dim = 32, .value_dim = 32, .pass = "both", .save_every = 32, .scales = "always"};
     const Manifest all = joint_manifest(manifests_from(cuda_text(definition, config)));
     config.backward_teams = 2;

@@ -1,13 +1,16 @@
 // Backward chunk programs give the gradients of their recurrences, after every pass of the chunk stage.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "codegen/passes.h"
 #include "dsl/builtin.h"
 #include "tests/count.h"
 #include "tests/lower/compare.h"
 #include "tests/lower/recurrences.h"
+#include "tests/run/sample.h"
 
 namespace wkvc {
 
@@ -33,10 +36,12 @@ void expect_gradients(const Definition& definition, const Config& config, rec::S
   const Incoming incoming = random_incoming(run_rec(text, problem));
   const rec::Result reference = run_rec_gradient(text, problem, incoming);
   bool differentiated = false;
+  std::set<std::string> seen;
   for (const Pass& pass : all_passes()) {
     differentiated |= pass.name == std::string("differentiate");
     if (pass.output != Stage::chunk || !differentiated) continue;
     const std::string both = dump_after(source_from(text), pass.name, config);
+    if (!seen.insert(both).second) continue;  // the pass has nothing to do
     EXPECT_LT(error_between(run_chunk_gradient(both, problem, incoming), reference), 1e-9)
         << definition.name << " after " << pass.name << ", chunk " << config.chunk << ", T " << shape.tokens;
   }
@@ -45,9 +50,11 @@ void expect_gradients(const Definition& definition, const Config& config, rec::S
 class Gradient : public testing::TestWithParam<Definition> {};
 
 TEST_P(Gradient, OfMildDecays) {
+  Sample sample;
   for (int chunk : {16, 32})
     for (std::int64_t tokens : {1, 15, 16, 17, 63})
-      expect_gradients(GetParam(), backward(chunk), {1, tokens, 2}, {-0.01, -0.1, -0.25});
+      if (sample.holds(fmt::format("{} {} {}", GetParam().name, chunk, tokens)))
+        expect_gradients(GetParam(), backward(chunk), {1, tokens, 2}, {-0.01, -0.1, -0.25});
 }
 
 TEST_P(Gradient, OfBatchesAndHeads) { expect_gradients(GetParam(), backward(16), {2, 20, 3}, {-0.01, -0.2}); }

@@ -21,6 +21,9 @@ std::vector<Mutant> mutants_by(const Rule& rule, const std::string& text);
 
 std::vector<Mutant> mutants_by(const std::vector<Rule>& rules, const std::string& text);
 
+// Each makes another kind of mistake in what a kernel computes.
+extern const std::vector<Rule> kEdits;
+
 // Each deletes one kind of what orders warps: barriers, those of a guard, what hands slots over, copies' groups and
 // waits.
 extern const std::vector<Rule> kDeletedSync;

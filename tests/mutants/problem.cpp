@@ -35,20 +35,10 @@ void mix_decays(std::vector<double>& w) {
   for (std::size_t i = 0; i < w.size(); ++i) w[i] = i % 997 == 0 ? 80 : w[i] - 4;
 }
 
-// From WKVC_KERNEL on, of one of the kernels of a text.
-std::string kernel_in(const std::string& text, const std::string& symbol) {
-  const std::size_t first = text.find("WKVC_KERNEL(" + symbol + ",");
-  const std::string end = "\n}\n";
-  return text.substr(first, text.find(end, first) + end.size() - first);
-}
-
 // Of magnitudes that kernels without scales would refuse, where there are none.
 Problem values_for(const Definition& definition, const Config& config, const Manifest& manifest, LaunchSize size) {
-  Problem values = random_problem(manifest, size, 5);
-  if (config.scales == "guarded") return values;
-  spread_magnitudes(values);
-  if (definition.name == "rwkv6") mix_decays(values.values.at("w"));
-  return values;
+  return config.scales == "guarded" ? random_problem(manifest, size, 5)
+                                    : problem_of_all_magnitudes(definition, manifest, size);
 }
 
 // The kernel called `symbol` of the text, as though the others had run.
@@ -98,6 +88,19 @@ MutantProblem forward_problem_of(const Definition& definition, const Config& con
 }
 
 }  // namespace
+
+std::string kernel_in(const std::string& text, const std::string& symbol) {
+  const std::size_t first = text.find("WKVC_KERNEL(" + symbol + ",");
+  const std::string end = "\n}\n";
+  return text.substr(first, text.find(end, first) + end.size() - first);
+}
+
+Problem problem_of_all_magnitudes(const Definition& definition, const Manifest& manifest, LaunchSize size) {
+  Problem problem = random_problem(manifest, size, 5);
+  spread_magnitudes(problem);
+  if (definition.name == "rwkv6") mix_decays(problem.values.at("w"));
+  return problem;
+}
 
 MutantProblem mutant_problem(const Definition& definition, Config config) {
   return forward_problem_of(definition, config, {2, 70, 3});

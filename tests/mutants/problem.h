@@ -18,6 +18,12 @@ struct MutantProblem {
   double bound;      // of every relative error
 };
 
+// From WKVC_KERNEL on, of one of the kernels of a text.
+std::string kernel_in(const std::string& text, const std::string& symbol);
+
+// At which kernels without scales refuse, and at which every scale of the others matters.
+Problem problem_of_all_magnitudes(const Definition& definition, const Manifest& manifest, LaunchSize size);
+
 MutantProblem mutant_problem(const Definition& definition, Config config);
 // The same in teams.
 MutantProblem teams_problem(const Definition& definition, Config config);

@@ -40,7 +40,7 @@ void launch(const HostKernel& kernel, const Manifest& manifest, TensorMap& memor
 TensorMap results_of(const TensorMap& memory, const Manifest& manifest) {
   TensorMap results;
   for (const TensorSpec& spec : manifest.tensors)
-    if (is_written(spec)) results.insert(*memory.find(spec.name));
+    if (is_result(spec.role) || is_internal(spec.role)) results.insert(*memory.find(spec.name));
   return results;
 }
 

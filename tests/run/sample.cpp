@@ -1,8 +1,10 @@
 #include "tests/run/sample.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <numeric>
 #include <random>
 
 namespace wkvc::test {
@@ -18,7 +20,7 @@ bool takes_all() {
 std::string drawn_seed() {
   const char* given = std::getenv("WKVC_TEST_SEED");
   const std::string seed = given != nullptr && *given != 0 ? given : std::to_string(std::random_device()());
-  std::printf("A third of the texts, WKVC_TEST_SEED=%s; all with WKVC_TEST_ALL=1\n", seed.c_str());
+  std::printf("A part of the sweep, WKVC_TEST_SEED=%s; all with WKVC_TEST_ALL=1\n", seed.c_str());
   return seed;
 }
 
@@ -36,6 +38,15 @@ bool Sample::holds(const std::string& text) {
   const bool first = seen_.empty();
   if (first) seen_.insert(text);
   return all || seen_.contains(text) || is_drawn(text);
+}
+
+std::vector<std::size_t> drawn(std::size_t count, std::size_t all) {
+  std::vector<std::size_t> numbers(all), some;
+  std::iota(numbers.begin(), numbers.end(), 0);
+  if (takes_all()) return numbers;
+  std::mt19937_64 random(std::hash<std::string>()(test_seed()));
+  std::ranges::sample(numbers, std::back_inserter(some), static_cast<std::ptrdiff_t>(count), random);
+  return some;
 }
 
 }  // namespace wkvc::test

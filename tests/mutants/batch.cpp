@@ -66,4 +66,20 @@ std::vector<Outcome> run_batch(const MutantProblem& problem, const std::vector<s
   return outcomes;
 }
 
+// Halves the batch until each part compiles.
+std::vector<Outcome> run_where_compiled(const MutantProblem& problem, const std::vector<std::string>& kernels,
+                                        Races races) {
+  try {
+    return run_batch(problem, kernels, races);
+  } catch (const InternalError& error) {
+    if (std::string_view(error.what()).find("does not compile") == std::string_view::npos) throw;
+  }
+  if (kernels.size() == 1) return {{.results = {}, .compiled = false}};
+  const auto middle = kernels.begin() + static_cast<std::ptrdiff_t>(kernels.size() / 2);
+  auto outcomes = run_where_compiled(problem, {kernels.begin(), middle}, races);
+  for (Outcome& outcome : run_where_compiled(problem, {middle, kernels.end()}, races))
+    outcomes.push_back(std::move(outcome));
+  return outcomes;
+}
+
 }  // namespace wkvc::test

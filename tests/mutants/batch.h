@@ -12,6 +12,7 @@ namespace wkvc::test {
 struct Outcome {
   TensorMap results;  // as they lie in memory
   bool raced = false;
+  bool compiled = true;
 };
 
 // Whether ThreadSanitizer watches the kernels.
@@ -19,5 +20,9 @@ enum class Races { ignored, reported };
 
 // `kernels` are kernel texts from WKVC_KERNEL on: the problem's own or edited ones. Outcomes come in their order.
 std::vector<Outcome> run_batch(const MutantProblem& problem, const std::vector<std::string>& kernels, Races races);
+
+// The same where some kernels may be none to the host compiler.
+std::vector<Outcome> run_where_compiled(const MutantProblem& problem, const std::vector<std::string>& kernels,
+                                        Races races);
 
 }  // namespace wkvc::test

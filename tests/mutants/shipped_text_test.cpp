@@ -1,5 +1,5 @@
-// Whatever is wrong in the text of a shipped kernel shows in the results of its program, or races. A part of the
-// mutants each run, all of them under the label sweep.
+// Whatever is wrong in the text of a shipped kernel shows in the results of its program, or races. Under the label
+// sweep, a part of the mutants each run.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +14,7 @@
 namespace wkvc::test {
 namespace {
 
+constexpr const char* kTakesAll = "WKVC_TEST_ALL_MUTANTS";
 constexpr std::size_t kKernels = 3, kEdited = 16, kDeleted = 5;  // 63 mutants a run
 
 // Mutants that compute the same, and why.
@@ -27,6 +28,9 @@ const std::vector<Reason> kEquivalent = {
     {std::regex("^next chunk's slot: "), "the rings of teams have one slot"},
     {std::regex("store_scale\\(\\w*(slope|intercept)_number"), "a state may keep its scale for longer"},
     {std::regex("^(writer's|measured|tile's) scale 1: .*\\bM"), "the inverse's elements are near 1"},
+    {std::regex("^tail kept: .*log_w_valid"), "rows past the tail meet operands that are zero there"},
+    {std::regex("^middle row: "), "any row serves as anchor: it cancels"},
+    {std::regex("^last chunk full: "), "rows past the tail are zero, and what stores them has a number of its own"},
     {std::regex("^reader's scale 1: const auto t_\\d+ = product_nt"), "the first term of a sum has its scale"},
 };
 
@@ -42,26 +46,38 @@ std::vector<ShippedKernel> all_kernels() {
   return all;
 }
 
+// The barrier before sums over a block's slots: what was added to these last was ready when all warps met before.
+bool is_before_sums(const std::string& kernel, const Mutant& mutant) {
+  const std::string barrier = "\n  block.barrier();";
+  const std::size_t last = kernel.rfind(barrier);
+  return kernel.find("_parts_global") != kernel.npos && last != kernel.npos &&
+         mutant.text == kernel.substr(0, last) + kernel.substr(last + barrier.size());
+}
+
 void expect_noticed(const ShippedProblem& problem, const std::vector<Rule>& rules, std::size_t count, Races races) {
   auto mutants = mutants_by(rules, problem.kernel().kernel);
-  std::erase_if(mutants, [](const Mutant& mutant) {
-    return std::ranges::any_of(kEquivalent, [&](const Reason& of) { return std::regex_search(mutant.name, of.names); });
+  std::erase_if(mutants, [&](const Mutant& mutant) {
+    return is_before_sums(problem.kernel().kernel, mutant) ||
+           std::ranges::any_of(kEquivalent, [&](const Reason& of) { return std::regex_search(mutant.name, of.names); });
   });
   std::vector<std::string> names{"unchanged"}, kernels{problem.kernel().kernel};
-  for (const std::size_t i : drawn(count, mutants.size())) {
+  for (const std::size_t i : drawn(count, mutants.size(), kTakesAll)) {
     names.push_back(fmt::format("{}, number {}", mutants[i].name, i));
     kernels.push_back(mutants[i].text);
   }
-  const auto outcomes = run_batch(problem.kernel(), kernels, races);
+  const auto outcomes = run_where_compiled(problem.kernel(), kernels, races);
+  ASSERT_TRUE(outcomes[0].compiled);
   EXPECT_EQ(problem.fault_of(outcomes[0].results), "");
   EXPECT_FALSE(outcomes[0].raced);
-  for (std::size_t i = 1; i < outcomes.size(); ++i)
-    EXPECT_TRUE(outcomes[i].raced || !problem.fault_of(outcomes[i].results).empty()) << names[i];
+  for (std::size_t i = 1; i < outcomes.size(); ++i) {
+    const bool noticed = !outcomes[i].compiled || outcomes[i].raced || !problem.fault_of(outcomes[i].results).empty();
+    EXPECT_TRUE(noticed) << names[i];
+  }
 }
 
 TEST(ShippedText, FaultsAreNoticed) {
   const auto kernels = all_kernels();
-  for (const std::size_t i : drawn(kKernels, kernels.size())) {
+  for (const std::size_t i : drawn(kKernels, kernels.size(), kTakesAll)) {
     SCOPED_TRACE(kernels[i].shipped.name + ": " + kernels[i].symbol);
     const ShippedProblem problem(kernels[i].shipped, kernels[i].symbol);
     expect_noticed(problem, kEdits, kEdited, Races::ignored);

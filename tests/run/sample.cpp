@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kParts = 3;
 
-bool takes_all() {
-  const char* value = std::getenv("WKVC_TEST_ALL");
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
   return value != nullptr && *value != 0;
 }
 
@@ -34,16 +34,16 @@ const std::string& test_seed() {
 }
 
 bool Sample::holds(const std::string& text) {
-  static const bool all = takes_all();
+  static const bool all = is_set("WKVC_TEST_ALL");
   const bool first = seen_.empty();
   if (first) seen_.insert(text);
   return all || seen_.contains(text) || is_drawn(text);
 }
 
-std::vector<std::size_t> drawn(std::size_t count, std::size_t all) {
+std::vector<std::size_t> drawn(std::size_t count, std::size_t all, const char* takes_all) {
   std::vector<std::size_t> numbers(all), some;
   std::iota(numbers.begin(), numbers.end(), 0);
-  if (takes_all()) return numbers;
+  if (is_set(takes_all)) return numbers;
   std::mt19937_64 random(std::hash<std::string>()(test_seed()));
   std::ranges::sample(numbers, std::back_inserter(some), static_cast<std::ptrdiff_t>(count), random);
   return some;

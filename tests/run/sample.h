@@ -21,8 +21,8 @@ class Sample {
   std::set<std::string> seen_;
 };
 
-// So many of the numbers below `all`, drawn by WKVC_TEST_SEED, in ascending order; all of them where WKVC_TEST_ALL is
-// set.
-std::vector<std::size_t> drawn(std::size_t count, std::size_t all);
+// So many of the numbers below `all`, drawn by WKVC_TEST_SEED, in ascending order; all of them where the variable
+// `takes_all` is set.
+std::vector<std::size_t> drawn(std::size_t count, std::size_t all, const char* takes_all = "WKVC_TEST_ALL");
 
 }  // namespace wkvc::test

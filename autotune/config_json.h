@@ -1,5 +1,5 @@
-// What lockfiles have of a Config, as JSON: every field that its table (codegen/config/fields.h) says is recorded, each
-// only where it is not at its default.
+// The JSON of a Config in lockfiles: every field that the table of fields (codegen/config/fields.h) says is recorded,
+// where the field is not at its default.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -2,22 +2,12 @@
 
 #include <mlir/IR/MLIRContext.h>
 
-#include <cctype>
-
 #include "codegen/ir/Text.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/error.h"
 
 namespace wkvc {
 namespace {
-
-// The message without the line of the recurrence, "file.cpp:8: ", that it begins with.
-std::string without_place(const std::string& message) {
-  const std::size_t end = message.find(": ");
-  const bool is_place = end != std::string::npos && end > 0 && message.find(' ') > end &&
-                        std::isdigit(static_cast<unsigned char>(message[end - 1])) != 0;
-  return is_place ? message.substr(end + 2) : message;
-}
 
 constexpr int chunk_step = 16, most_tokens = 256;  // chunks that the compiler takes
 constexpr int rows_of_a_warp = 16;                 // of the state
@@ -61,7 +51,7 @@ FitRow fit(const Definition& recurrence, const Config& config) {
     try {
       read_kernel(lower_to(source, Stage::warp, larger), config.pass == "backward", row);
     } catch (const UserError& error) {
-      row.limit = without_place(error.what());
+      row.limit = error.message();
       break;
     }
   }

@@ -58,7 +58,7 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   if (source.stage != Stage::rec) return {config, "the text has settled its configuration"};
   if (!leaves_open(config)) return {config, "the configuration was given"};
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  const auto module = rec::parse(source.text, "source", context);
+  const auto module = rec::parse(source.text, source.file, context);
   const Wanted wanted{.shape_class = shape_class_of(rec::recurrence_of(*module), config, size),
                       .recurrence = hex_hash(source.text),
                       .gpu = gpu,

@@ -29,7 +29,7 @@ TuningTask::TuningTask(TuningRequest request)
   if (request_.source.stage != Stage::rec) user_error("tune takes an operator or a text of the rec stage");
   if (request_.sizes.empty()) user_error("no shape to tune for: give --shapes B,T,H");
   if (request_.config.pass == "backward") request_.config.pass = "both";
-  module_ = rec::parse(request_.source.text, "source", *context_);
+  module_ = rec::parse(request_.source.text, request_.source.file, *context_);
   request_.config.key_dim = static_cast<int>(recurrence().getKeyDim());
   request_.config.value_dim = static_cast<int>(recurrence().getValueDim());
   space_ = request_.alone ? std::vector{request_.config} : search_space(request_.config, request_.limits);

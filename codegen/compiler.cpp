@@ -92,7 +92,7 @@ void relocate(ModuleOp module, const std::vector<WrittenAt>& lines) {
 OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRContext& context) {
   context.loadDialect<rec::RecDialect, chunk::ChunkDialect, warp::WarpDialect>();
   if (source.stage == Stage::rec) {
-    auto module = rec::parse(source.text, "source", context);
+    auto module = rec::parse(source.text, source.file, context);
     relocate(*module, source.lines);
     apply(rec::recurrence_of(*module), config);
     return module;
@@ -212,7 +212,10 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
   if (target < source.stage)
     user_error("the source is a {} stage; it can't be turned back into {}", kStageNames[static_cast<int>(source.stage)],
                kStageNames[static_cast<int>(target)]);
-  if (source.stage == Stage::cuda) return source.text;
+  if (source.stage == Stage::cuda) {
+    manifests_from(source.text);  // throws where an edited manifest is not that of its kernel
+    return source.text;
+  }
   if (target == source.stage) {
     MLIRContext context(MLIRContext::Threading::DISABLED);
     Work work{read(source, config, context)};

@@ -45,11 +45,12 @@ struct Source {
   Stage stage;
   std::string text;
   std::vector<WrittenAt> lines = {};
+  std::string file = "source";  // the name of the text in messages
 };
 // Tells the stage from the text itself; throws UserError if it is none.
 Source source_from(std::string text);
 
-// Whether the source becomes a kernel of single tokens (--chunk 1), which has no chunk stage and no warp stage.
+// Says whether the source becomes a kernel of single tokens (--chunk 1), which has no chunk stage and no warp stage.
 bool is_token_kernel(const Source& source, const Config& config);
 
 // Returns whether a text holds a backward pass. A text of the rec stage holds none. Throws UserError as lower_to does.

@@ -79,7 +79,7 @@ struct Declarations {
 
 template <class... Args>
 [[noreturn]] void error_at(At at, fmt::format_string<Args...> text, Args&&... args) {
-  throw UserError(fmt::format("{}:{}: {}", at.file_name(), at.line(), fmt::format(text, std::forward<Args>(args)...)));
+  throw UserError(fmt::format(text, std::forward<Args>(args)...), fmt::format("{}:{}: ", at.file_name(), at.line()));
 }
 
 void check_compute(const std::optional<Compute>& compute, At at);

@@ -17,12 +17,13 @@
 namespace wkvc {
 namespace {
 
-// `f()`, with `origin` in front of what it says of the user's mistakes.
+// `f()`, with `origin` in front of messages about the user's mistakes that do not begin with it as their place.
 template <class F>
 auto with_origin(const std::string& origin, F f) {
   try {
     return f();
   } catch (const UserError& error) {
+    if (std::string_view(error.what()).starts_with(origin + ":")) throw;
     user_error("{}: {}", origin, error.what());
   }
 }
@@ -32,7 +33,7 @@ std::string recurrence_in(const Source& source) {
   if (source.stage == Stage::cuda) return manifests_from(source.text).front().op;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   if (source.stage == Stage::rec) {
-    const auto module = rec::parse(source.text, "source", context);
+    const auto module = rec::parse(source.text, source.file, context);
     return rec::recurrence_of(*module).getSymName().str();
   }
   context.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
@@ -63,6 +64,7 @@ Subject from_file(const std::string& path, const SubjectOptions& given, const Co
   Subject subject{.source = {}, .config = {}, .from_file = true, .origin = path};
   std::string text = read_text(path, "text of a stage");
   subject.source = with_origin(path, [&] { return source_from(std::move(text)); });
+  subject.source.file = path;
   if (given.op) with_origin(path, [&] { expect_operator(*given.op, subject.source); });
   const bool backward = with_origin(path, [&] { return has_backward(subject.source); });
   subject.config = config.parse(backward ? "both" : "forward");

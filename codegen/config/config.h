@@ -1,4 +1,4 @@
-// What can be said of a configuration by itself. Messages call its fields by the options of the command line.
+// Checks of a configuration by itself. Messages call the fields by the options of the command line.
 #pragma once
 
 #include <string>

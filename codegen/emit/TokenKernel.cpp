@@ -54,7 +54,7 @@ class TokenKernel {
     line("const int row0 = 16 * block.warp;  // first of this warp's value rows");
     write_state();
     for_each([&](rec::ParameterOp op) {
-      if (live_.contains(op)) write_load(op, "load_head", "");
+      if (live_.contains(op)) write_load(op, "load_parameter", "");
     });
     line("for (long long token = 0; token < tokens_of(args, block); ++token) {{");
     indent_ = 4;

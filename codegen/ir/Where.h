@@ -1,4 +1,4 @@
-// Where an operation was written: the line of the C++ recurrence, or of the text that it was read from.
+// The place where an operation was written: the line of the C++ recurrence, or of the text that holds the operation.
 #pragma once
 
 #include <mlir/IR/Operation.h>
@@ -18,7 +18,7 @@ std::string where(mlir::Operation* op);
 // A mistake of the user's in what `op` stands for.
 template <class... Args>
 [[noreturn]] void user_error_at(mlir::Operation* op, fmt::format_string<Args...> text, Args&&... args) {
-  throw UserError(where(op) + fmt::format(text, std::forward<Args>(args)...));
+  throw UserError(fmt::format(text, std::forward<Args>(args)...), where(op));
 }
 
 }  // namespace wkvc

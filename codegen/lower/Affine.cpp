@@ -24,7 +24,7 @@ std::optional<double> number_in(Value x) {
   return constant.getValue().convertToDouble();
 }
 
-// Of two numbers one: no kernel computes with numbers alone.
+// The product of two numbers is a number: no kernel computes with numbers alone.
 Value product(ChunkBuilder& b, Value x, Value y) {
   auto p = number_in(x), q = number_in(y);
   return p && q ? b.number(*p * *q) : b.mul(x, y);
@@ -274,7 +274,7 @@ MatrixForm AffineAnalysis::scaled(Operation* op, MatrixForm x, Value token_facto
   return x;
 }
 
-// What a value that is no vector form does to what it reads of the state.
+// The reason why a column may not feed the update although the column reads the state.
 std::string AffineAnalysis::why_not_fed_back(Value column) const {
   if (dependences_[column] == rec::Dependence::nonlinear) return "a nonlinear function of the state feeds the update";
   Operation* op = column.getDefiningOp();
@@ -386,7 +386,7 @@ void AffineAnalysis::read(const MatrixForm& matrix, Value q, VectorForm& form) {
   for (const RankOne& term : matrix.input) form.products.push_back({term.left, term.right, q});
 }
 
-// What reads the state after the update, as reads of the state before it.
+// Turns reads of the state after the update into reads of the state before the update.
 VectorForm AffineAnalysis::before_update(VectorForm form) {
   for (Value q : std::exchange(form.after, {})) read(next(), q, form);
   return form;

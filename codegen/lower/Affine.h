@@ -1,4 +1,4 @@
-// What a recurrence does to its state, read off the rec text as an affine map of the state S before the token:
+// A recurrence as an affine map of the state S before the token, read off the rec text:
 //   matrix forms   ±S·diag(d) + Σ S·a bᵀ + Σ v kᵀ      vector forms   Σ S·q + Σ S'·q' + Σ v·(x·y) + plain
 // where S' is the state after the token. Everything else a token computes (d, a, b, v, k, q, …) is lifted to a chunk
 // value on the way: vectors over keys become C×K, over values C×V.

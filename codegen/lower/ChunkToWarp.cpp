@@ -51,10 +51,11 @@ int64_t checked_blocks(chunk::ProgramOp program, int warps, int64_t blocks, int6
   if (blocks <= most) return blocks;
   if (program.getRefused()) return most;
   user_error(
-      "--blocks {}: a multiprocessor holds at most {} blocks of the {} kernel of '{}', which have {} warps and {} "
-      "bytes "
-      "of shared memory each",
-      blocks, most, program.getBackward() ? "backward" : "forward", program.getRecurrence().str(), warps, shared);
+      "--blocks {}: a multiprocessor holds at most {} of the {} kernel of '{}', each of {} warps and {} bytes of "
+      "shared "
+      "memory",
+      blocks, most == 1 ? "one block" : fmt::format("{} blocks", most), program.getBackward() ? "backward" : "forward",
+      program.getRecurrence().str(), warps, shared);
 }
 
 // What takes less shared memory, or allows more, and is still to be had.

@@ -1,4 +1,4 @@
-// How values of a recurrence depend on the state, as functions of it.
+// Values of a recurrence as functions of the state.
 #pragma once
 
 #include "codegen/rec/Rec.h"

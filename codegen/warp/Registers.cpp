@@ -8,7 +8,7 @@ constexpr int64_t kOfMultiprocessor = 65536, kMostOfThread = 255, kUnit = 8, kTh
 
 // An instruction of four warps has its accumulators, four registers of its first operand and two of its second one's
 // descriptor at once, beside 24 that ptxas keeps apart: it refuses one by 16, 64, 128 or 256 columns with fewer than
-// 38, 62, 94 or 158 (CUDA 12 and 13).
+// 38, 62, 94 or 158 (CUDA 13).
 int64_t registers_by_group(int64_t columns) { return columns / 2 + 4 + 2 + 24; }
 
 // As templates/wkvc/cuda/group_mma.h cuts them.

@@ -226,6 +226,14 @@ TEST_F(Files, SourcesThatAreNoStage) {
   expect_mistake({"check", "--source", file("bytes", std::string("\0\1\2", 3))}, "bytes");
 }
 
+TEST_F(Files, MistakesInARecurrenceNameItsLineOnce) {
+  const std::string path = recurrence(R"(rec.input "r")", R"(rec.nothing "r")");
+  const std::string error = wkvc({"emit", "--source", path, "--stage", "chunk"}).err;
+  EXPECT_NE(error.find(": " + path + ":"), std::string::npos) << error;
+  EXPECT_EQ(error.find(path), error.rfind(path)) << error;
+  EXPECT_EQ(error.find("source:"), std::string::npos) << error;
+}
+
 TEST_F(Files, NamesThatWouldNotSurviveInCode) {
   for (const std::string name : {"while", "__global__", "x){", "x\\0Ay", "x*/", "1x", ""}) {
     expect_mistake(

@@ -30,7 +30,7 @@ Definition with(void (*body)(const Values&)) {
 
 // `error` begins with that line of this file.
 void expect_line(const std::string& error, int number) {
-  const std::string begin = std::string(__FILE__) + ":" + std::to_string(number) + ": ";
+  const std::string begin = fmt::format("{}:{}: ", __FILE__, number);
   EXPECT_EQ(error.substr(0, begin.size()), begin) << error;
 }
 

@@ -210,22 +210,37 @@ WKVC_INLINE void store_tokens(const TensorArg& t, const BlockBase& block, long l
   WKVC_EACH_SLOT(Axis, N, store(Axis::template position<N>(i, s), x.v[i][s]));
 }
 
-// N columns from col0 on of this head's parameters, a tensor [H, D].
-template <class T, class Axis, int N>
-WKVC_INLINE Vector<Axis, N> load_parameter(const TensorArg& t, const BlockBase& block, int col0) {
-  const T* from = static_cast<const T*>(t.data) + block.head * t.head + col0;
-  Vector<Axis, N> x;
-  WKVC_EACH_SLOT(Axis, N, x.v[i][s] = scalar::widen(from[Axis::template position<N>(i, s)]));
+template <class Vector>
+struct VectorShape;
+template <class A, int N>
+struct VectorShape<Vector<A, N>> {
+  using Axis = A;
+  static constexpr int kSize = N;
+};
+
+// Elements `from[position]`, widened.
+template <class V, class T>
+WKVC_INLINE V load_elements(const T* from) {
+  using Axis = typename VectorShape<V>::Axis;
+  constexpr int kSize = VectorShape<V>::kSize;
+  V x;
+  WKVC_EACH_SLOT(Axis, kSize, x.v[i][s] = scalar::widen(from[Axis::template position<kSize>(i, s)]));
   return x;
+}
+
+// Columns from col0 on of this head's parameters, a tensor [H, D].
+template <class T, class V>
+WKVC_INLINE V load_parameter(const TensorArg& t, const BlockBase& block, int col0) {
+  return load_elements<V>(static_cast<const T*>(t.data) + block.head * t.head + col0);
 }
 // Beside a tile whose columns, or whose rows, are those of the parameters.
 template <class T, int C>
 WKVC_INLINE RowVec<C> load_parameter_row(const TensorArg& t, const BlockBase& block, int col0) {
-  return load_parameter<T, PerColumn, C>(t, block, col0);
+  return load_parameter<T, RowVec<C>>(t, block, col0);
 }
 template <class T, int R>
 WKVC_INLINE ColVec<R> load_parameter_column(const TensorArg& t, const BlockBase& block, int col0) {
-  return load_parameter<T, PerRow, R>(t, block, col0);
+  return load_parameter<T, ColVec<R>>(t, block, col0);
 }
 
 // Rounds to T and writes N columns from col0 on of this batch's, head's and segment's part of a parameter's gradient, a

@@ -15,7 +15,7 @@ namespace wkvc {
 // Beside a tile in strips.
 template <class T, int C>
 WKVC_INLINE RowOf<Strips, C> load_parameter_strip(const TensorArg& t, const BlockBase& block, int col0) {
-  return load_parameter<T, Strips::Columns, C>(t, block, col0);
+  return load_parameter<T, Vector<Strips::Columns, C>>(t, block, col0);
 }
 
 }  // namespace wkvc

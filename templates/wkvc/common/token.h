@@ -8,54 +8,28 @@
 
 namespace wkvc {
 
-namespace token {
-
-template <class Vector>
-struct Shape;
-template <class A, int N>
-struct Shape<Vector<A, N>> {
-  using Axis = A;
-  static constexpr int kSize = N;
-};
-
-// Elements `from[position]`, widened.
-template <class V, class T>
-WKVC_INLINE V load(const T* from) {
-  using Axis = typename Shape<V>::Axis;
-  V x;
-  WKVC_EACH_SLOT(Axis, Shape<V>::kSize,
-                 x.v[i][s] = scalar::widen(from[Axis::template position<Shape<V>::kSize>(i, s)]));
-  return x;
-}
-
-}  // namespace token
-
 // A vector with one number in all elements.
 template <class V>
 WKVC_INLINE V filled(float number) {
-  using Axis = typename token::Shape<V>::Axis;
+  using Axis = typename VectorShape<V>::Axis;
   V x;
-  WKVC_EACH_SLOT(Axis, token::Shape<V>::kSize, x.v[i][s] = number);
+  WKVC_EACH_SLOT(Axis, VectorShape<V>::kSize, x.v[i][s] = number);
   return x;
 }
 
 // Elements from `first` on of one token of a tensor [B,T,H,D], and the number of one token of a tensor [B,T,H].
 template <class T, class V>
 WKVC_INLINE V load_token(const TensorArg& t, const BlockBase& block, long long token, int first) {
-  return token::load<V>(token_row<const T>(t, block, token) + first);
+  return load_elements<V>(token_row<const T>(t, block, token) + first);
 }
 template <class T>
 WKVC_INLINE float load_token_number(const TensorArg& t, const BlockBase& block, long long token) {
   return scalar::widen(*token_row<const T>(t, block, token));
 }
 
-// The same of this head's row of a tensor [H,D], and of a tensor [H].
-template <class T, class V>
-WKVC_INLINE V load_head(const TensorArg& t, const BlockBase& block, int first) {
-  return token::load<V>(static_cast<const T*>(t.data) + block.head * t.head + first);
-}
+// The number of this head of a tensor [H].
 template <class T>
-WKVC_INLINE float load_head_number(const TensorArg& t, const BlockBase& block) {
+WKVC_INLINE float load_parameter_number(const TensorArg& t, const BlockBase& block) {
   return scalar::widen(static_cast<const T*>(t.data)[block.head * t.head]);
 }
 

@@ -154,10 +154,9 @@ std::string emitted_text(std::string_view recurrence, const char* options, Stage
 // Tokens that share a row of a tensor [B, H, tokens, …], and the bytes of a row.
 wkvc_saved_info saved_info(const TensorSpec& spec, const Manifest& manifest) {
   wkvc_saved_info info{.tokens = 1, .bytes = static_cast<std::int64_t>(size_of(spec.dtype))};
-  for (const std::string& dim : spec.dims) {
-    const Dimension dimension = dimension_from(dim, manifest);
+  for (const Dimension& dimension : dimensions_of(spec, manifest)) {
     if (dimension.of == Dimension::Of::constant) info.bytes *= dimension.each;
-    if (dimension.of == Dimension::Of::tokens) info.tokens = dimension.each;
+    if (dimension.of == Dimension::Of::saved) info.tokens = dimension.each;
   }
   return info;
 }

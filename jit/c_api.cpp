@@ -198,6 +198,15 @@ LaunchSize size_from(const wkvc_sequences* sequences, std::int64_t tokens, std::
   return size;
 }
 
+LaunchSize size_of_launch(std::int64_t batches, std::int64_t tokens, std::int64_t heads,
+                          const wkvc_sequences* sequences) {
+  if (sequences == nullptr) return {batches, tokens, heads};
+  const LaunchSize size = size_from(sequences, tokens, heads);
+  if (size.batches == batches) return size;
+  user_error("B = {}, expected {}: sequences one behind the other have 1 batch, others as many as there are", batches,
+             size.batches);
+}
+
 // Runs f with the pass and its tensors as the launch of `size` takes them.
 template <class F>
 void launch_with(const wkvc_operator* op, wkvc_pass pass, LaunchSize size, const wkvc_tensor* tensors, int32_t count,
@@ -291,11 +300,12 @@ wkvc_status wkvc_sequences_workspace_bytes(const wkvc_operator* op, const wkvc_s
   });
 }
 
-wkvc_status wkvc_saved_bytes(const wkvc_operator* op, int64_t batches, int64_t tokens, int64_t heads, int64_t* result) {
+wkvc_status wkvc_saved_bytes(const wkvc_operator* op, int64_t batches, int64_t tokens, int64_t heads,
+                             const wkvc_sequences* sequences, int64_t* result) {
   return guarded([&] {
     expect_given(op, "op");
     expect_given(result, "result");
-    *result = op->kernels->saved_bytes({batches, tokens, heads});
+    *result = op->kernels->saved_bytes(size_of_launch(batches, tokens, heads, sequences));
   });
 }
 
@@ -337,10 +347,10 @@ wkvc_status wkvc_launch_sequences(const wkvc_operator* op, wkvc_pass pass, const
 }
 
 wkvc_status wkvc_launch_parts(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
-                              const wkvc_tensor* tensors, int32_t count, void* saved, void* scratch, void* stream,
-                              wkvc_checks checks) {
+                              const wkvc_sequences* sequences, const wkvc_tensor* tensors, int32_t count, void* saved,
+                              void* scratch, void* stream, wkvc_checks checks) {
   return guarded([&] {
-    const LaunchSize size{batches, tokens, heads};
+    const LaunchSize size = size_of_launch(batches, tokens, heads, sequences);
     launch_with(op, pass, size, tensors, count, [&](Direction direction, std::span<const Tensor> given) {
       op->kernels->launch(direction, given, size, Operator::Workspace{saved, scratch}, stream, checks_of(checks));
     });

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -108,10 +109,21 @@ def test_flash_linear_attention(
 
 @pytest.mark.filterwarnings("ignore")
 def test_what_stays_with_flash_linear_attention(chunk_rwkv7: Callable[..., object]) -> None:
-    inputs = [tensor.detach() for tensor in rwkv7_inputs()]
-    with pytest.raises(ValueError, match="cu_seqlens"):  # its own complaint about two sequences
-        chunk_rwkv7(*inputs, cu_seqlens=torch.tensor([0, TOKENS]))
-    assert "by flash-linear-attention: packed sequences (cu_seqlens)" in wkvc.fla.report()
+    r, w, k, v, a, b = (tensor.detach() for tensor in rwkv7_inputs())
+    with pytest.raises(Exception, match=r".+"):  # its own kernels do not run on a CPU
+        chunk_rwkv7(r, w, k.half(), v, a, b)
+    assert "by flash-linear-attention: q, k, v, a, b are float32, float16" in wkvc.fla.report()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_packed_sequences_of_flash_linear_attention(chunk_rwkv7: Callable[..., Any]) -> None:
+    inputs = [tensor.detach()[:1] for tensor in rwkv7_inputs()]
+    inputs[1] = -inputs[1].sigmoid()
+    o, state = chunk_rwkv7(*inputs, cu_seqlens=torch.tensor([0, 20, TOKENS]), output_final_state=True)
+    for n, part in enumerate((slice(0, 20), slice(20, TOKENS))):
+        alone, own = chunk_rwkv7(*(tensor[:, part] for tensor in inputs), output_final_state=True)
+        assert torch.equal(o[:, part], alone)
+        assert torch.equal(state[n : n + 1], own)
 
 
 def test_check() -> None:

@@ -38,14 +38,14 @@ def expect_equal(some: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -
 
 def forward_arguments() -> Iterator[tuple[Any, tuple[Any, ...]]]:
     seven, names = torch.ops.wkvc.rwkv7.default, "r,w,k,v,a,b"
-    yield seven, (*all_inputs(), RAW, F32, f"{names},initial_state", True)
-    yield seven, (*rwkv7_inputs(), None, RAW, F32, names, False)
-    yield seven, (*(t.detach() for t in rwkv7_inputs()), None, RAW, F32, "", True)
-    yield torch.ops.wkvc.rwkv6.default, (*rwkv6_inputs(), a_state(), RAW, F32, "r,w,k,v,u,initial_state", True)
+    yield seven, (*all_inputs(), None, RAW, F32, f"{names},initial_state", True)
+    yield seven, (*rwkv7_inputs(), None, None, RAW, F32, names, False)
+    yield seven, (*(t.detach() for t in rwkv7_inputs()), None, None, RAW, F32, "", True)
+    yield torch.ops.wkvc.rwkv6.default, (*rwkv6_inputs(), a_state(), None, RAW, F32, "r,w,k,v,u,initial_state", True)
     family = wkvc.op(GATED_DELTA_NET).family
     q, _, _, v, k, _ = rwkv7_inputs()
     decay, gate = (torch.randn(q.shape[:-1]).requires_grad_() for _ in range(2))
-    yield family.forward_op, (q, k, v, decay, gate, None, "", "", "q,k,v,decay,gate", True)
+    yield family.forward_op, (q, k, v, decay, gate, None, None, "", "", "q,k,v,decay,gate", True)
 
 
 @pytest.mark.parametrize("place", range(5))
@@ -58,9 +58,9 @@ def test_opcheck_forward(place: int) -> None:
 def test_opcheck_backward(states: bool) -> None:
     inputs = [tensor.detach() for tensor in all_inputs()]
     state = inputs[6] if states else None
-    o, final_state, saved = torch.ops.wkvc.rwkv7(*inputs[:6], state, RAW, F32, "r,w,k,v,a,b", True)
+    o, final_state, saved = torch.ops.wkvc.rwkv7(*inputs[:6], state, None, RAW, F32, "r,w,k,v,a,b", True)
     dstate = final_state if states else None
-    arguments = (*inputs[:6], state, saved, o, dstate, RAW, F32, "r,w,k,v,a,b", states)
+    arguments = (*inputs[:6], state, None, saved, o, dstate, RAW, F32, "r,w,k,v,a,b", states)
     torch.library.opcheck(torch.ops.wkvc.rwkv7_backward.default, arguments)
 
 

@@ -20,16 +20,16 @@ def differentiable(family: "Family") -> Callable[..., Any]:
             with torch._C._AutoDispatchBelowAutograd():
                 results = forward_op(*arguments)
             ctx.set_materialize_grads(False)
-            _, _, grads, final = ctx.settings = arguments[count + 1 :]
+            _, _, grads, final = ctx.settings = arguments[count + 2 :]
             family.check_gradients(ctx.needs_input_grad, grads)
-            ctx.save_for_backward(*arguments[: count + 1], results[-1])
+            ctx.save_for_backward(*arguments[: count + 2], results[-1])
             ctx.outputs = [(result.shape, result.dtype, result.device) for result in results[:-2]]
             ctx.mark_non_differentiable(results[-1], *([] if final else [results[-2]]))
             return results
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
-            *inputs, initial_state, saved = ctx.saved_tensors
+            *inputs, initial_state, cu_seqlens, saved = ctx.saved_tensors
             variant, options, grads, _ = ctx.settings
             *doutputs, dfinal_state, _ = gradients
             doutputs = [
@@ -38,13 +38,13 @@ def differentiable(family: "Family") -> Callable[..., Any]:
             ]
             needs = ctx.needs_input_grad
             settings = (variant, options, grads, needs[count])
-            arguments = (*inputs, initial_state, saved, *doutputs, dfinal_state, *settings)
+            arguments = (*inputs, initial_state, cu_seqlens, saved, *doutputs, dfinal_state, *settings)
             if torch.is_grad_enabled():  # create_graph
                 results = backward_op(*arguments)
             else:
                 with torch._C._AutoDispatchBelowAutograd():
                     results = backward_op(*arguments)
-            return *(result if need else None for result, need in zip(results, needs, strict=False)), *[None] * 4
+            return *(result if need else None for result, need in zip(results, needs, strict=False)), *[None] * 5
 
     def apply(*arguments: Any) -> Any:
         if torch.is_grad_enabled() and _requires_grad(arguments[: count + 1]):

@@ -35,18 +35,23 @@ def call(
     initial_state: torch.Tensor | None,
     output_final_state: bool,
     state_layout: StateLayout,
+    cu_seqlens: torch.Tensor | None = None,
 ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor | None]:
     """The outputs and the final state, or None in its place."""
     if state_layout not in ("vk", "kv"):
         raise ValueError(f'state_layout is {state_layout!r}, expected "vk" (values first) or "kv" (keys first)')
     _check_tensors(family, inputs, initial_state)
+    if cu_seqlens is not None and not isinstance(cu_seqlens, torch.Tensor):
+        raise TypeError(f"cu_seqlens is {type(cu_seqlens).__name__}, expected a tensor of int32 or int64")
     if initial_state is not None:
         if autocast_dtype(inputs[0]) is not None:
             initial_state = cast(initial_state, torch.float32)
         if state_layout == "kv":
             initial_state = initial_state.transpose(-1, -2)
     grads = _wanted_gradients(family, inputs, initial_state)
-    *outputs, final_state, _ = family.forward_op(*inputs, initial_state, variant, options, grads, output_final_state)
+    *outputs, final_state, _ = family.forward_op(
+        *inputs, initial_state, cu_seqlens, variant, options, grads, output_final_state
+    )
     if not output_final_state:
         return tuple(outputs), None
     return tuple(outputs), final_state.transpose(-1, -2) if state_layout == "kv" else final_state

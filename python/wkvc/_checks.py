@@ -40,6 +40,21 @@ def _state_hint(name: str, shape: list[int], dims: Sequence[str], lengths: dict[
     return '; it looks like a state with keys first: pass state_layout="kv"' if shape == swapped else ""
 
 
+def check_starts(cu_seqlens: torch.Tensor, first: torch.Tensor, batches: int) -> None:
+    """Raises TypeError or ValueError unless the tensor can say where sequences begin in tensors like `first`."""
+    if cu_seqlens.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"cu_seqlens is {dtype_name(cu_seqlens)}, expected int32 or int64")
+    if cu_seqlens.dim() != 1 or cu_seqlens.shape[0] < 1:
+        raise ValueError(f"cu_seqlens has shape {list(cu_seqlens.shape)}, expected [sequences + 1]")
+    if cu_seqlens.device != first.device:
+        devices = f"{cu_seqlens.device}, but the first input is on {first.device}"
+        raise ValueError(f"cu_seqlens is on {devices}: move it there")
+    if cu_seqlens.stride(0) != 1 and cu_seqlens.shape[0] > 1:
+        raise ValueError("cu_seqlens is not contiguous: pass cu_seqlens.contiguous()")
+    if batches != 1:
+        raise ValueError(f"B is {batches}, expected 1 with cu_seqlens: its sequences lie one behind the other")
+
+
 def check_dtypes(signature: Signature, inputs: Sequence[Spec], tensors: Sequence[torch.Tensor]) -> None:
     expected = {spec.name: spec.dtype for spec in signature.inputs}
     for spec, tensor in zip(inputs, tensors, strict=True):

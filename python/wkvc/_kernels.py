@@ -19,11 +19,16 @@ _MOST_STRIDE = 1 << 24  # elements between neighbouring rows, of tokens and of a
 
 
 class Size(NamedTuple):
-    """Sequences, tokens of each and heads of each."""
+    """Batches, tokens of each and heads of each; and sequences, where they lie one behind the other in one batch."""
 
     batches: int
     tokens: int
     heads: int
+    packed: int | None = None
+
+    @property
+    def sequences(self) -> int:
+        return self.batches if self.packed is None else self.packed
 
 
 def _power_of_two_from(count: int) -> int:
@@ -35,10 +40,12 @@ def _power_of_two_from(count: int) -> int:
 
 def size_class(size: Size) -> str:
     """The size that kernels are chosen for: few of them for many sizes of a program."""
-    batches = 1
-    while batches < size.batches:
+    batches, tokens = 1, size.tokens
+    while batches < size.sequences:
         batches *= 2
-    return f"{batches},{_power_of_two_from(size.tokens)},{size.heads}"
+    if size.packed is not None:
+        tokens = tokens // max(1, size.packed)
+    return f"{batches},{_power_of_two_from(tokens)},{size.heads}"
 
 
 def _check_gpu(device: torch.device) -> None:
@@ -74,7 +81,11 @@ class Kernels:
         """Bytes that the forward pass leaves for the backward pass."""
         total = 0
         for tokens, row in self.saved:
-            bytes_ = size.batches * size.heads * ((size.tokens + tokens - 1) // tokens) * row
+            if size.packed is None:
+                rows = size.batches * ((size.tokens + tokens - 1) // tokens)
+            else:
+                rows = size.tokens // tokens + (size.packed if tokens > 1 else 0)
+            bytes_ = rows * size.heads * row
             total = total + (bytes_ + 255) // 256 * 256
         return total
 
@@ -83,6 +94,7 @@ class _Descriptors:
     """A wkvc_tensor for each tensor of a pass, of one launch at a time."""
 
     def __init__(self, shapes: Sequence[tuple[int, ...] | None], dtypes: Sequence[int]) -> None:
+        self.sequences = _library.Sequences()
         self.words = (ctypes.c_uint64 * (_WORDS * len(shapes)))()
         self.address = ctypes.addressof(self.words)
         self._shapes = [(ctypes.c_int64 * len(shape))(*shape) if shape is not None else None for shape in shapes]
@@ -113,26 +125,38 @@ class Plan:
         self.kernels = kernels
         self.direction = direction
         self.size = size
-        lengths = {"B": size.batches, "T": size.tokens, "H": size.heads, **kernels.head}
-        self._shapes = [tuple(lengths[dim] for dim in info.dims) if given[info.name] else None for info in self._infos]
+        lengths = {"T": size.tokens, "H": size.heads, **kernels.head}
+        self._shapes = [shape_of(info.dims, lengths, size) if given[info.name] else None for info in self._infos]
         self._free: list[_Descriptors] = []
-        self.saved_bytes, self.scratch_bytes = _library.memory(kernels.handle, *size)
+        sequences = None if size.packed is None else _library.Sequences(size.packed, _library.STARTS_64)
+        self.saved_bytes, self.scratch_bytes = _library.memory(kernels.handle, *size[:3], sequences)
         if self.saved_bytes != kernels.saved_bytes(size):
             formula = kernels.saved_bytes(size)
             raise RuntimeError(f"saved memory is {self.saved_bytes} bytes, but {formula} by the formula")
         self._cuda = kernels.device.index if kernels.device.type == "cuda" else None
 
-    def launch(self, tensors: Sequence[torch.Tensor | None], saved: torch.Tensor | None) -> None:
+    def launch(
+        self,
+        tensors: Sequence[torch.Tensor | None],
+        saved: torch.Tensor | None,
+        cu_seqlens: torch.Tensor | None,
+    ) -> None:
         """Launches the pass on tensors in the order of their names, on the current stream of their device."""
         if self._cuda is None:
-            self._launch(tensors, saved, 0)
+            self._launch(tensors, saved, cu_seqlens, 0)
         elif torch.cuda.current_device() == self._cuda:
-            self._launch(tensors, saved, _raw_stream(self._cuda))
+            self._launch(tensors, saved, cu_seqlens, _raw_stream(self._cuda))
         else:
             with torch.cuda.device(self._cuda):
-                self._launch(tensors, saved, _raw_stream(self._cuda))
+                self._launch(tensors, saved, cu_seqlens, _raw_stream(self._cuda))
 
-    def _launch(self, tensors: Sequence[torch.Tensor | None], saved: torch.Tensor | None, stream: int) -> None:
+    def _launch(
+        self,
+        tensors: Sequence[torch.Tensor | None],
+        saved: torch.Tensor | None,
+        cu_seqlens: torch.Tensor | None,
+        stream: int,
+    ) -> None:
         try:
             descriptors = self._free.pop()
         except IndexError:
@@ -150,13 +174,20 @@ class Plan:
                     copies.append(tensor)
                 descriptors.set_strides(slot, tensor)
             words[_WORDS * slot] = tensor.data_ptr()
+        sequences = None
+        if cu_seqlens is not None:
+            sequences = descriptors.sequences
+            sequences.count = self.size.sequences
+            sequences.layout = _library.STARTS_32 if cu_seqlens.dtype == torch.int32 else _library.STARTS_64
+            sequences.starts = cu_seqlens.data_ptr()
         scratch = None
         if self.scratch_bytes:
             scratch = torch.empty(self.scratch_bytes, dtype=torch.uint8, device=self.kernels.device)
         status = _library.launch(
             self.kernels.handle,
             self.direction,
-            *self.size,
+            *self.size[:3],
+            None if sequences is None else ctypes.addressof(sequences),
             descriptors.address,
             len(self._infos),
             None if saved is None else saved.data_ptr(),
@@ -167,6 +198,12 @@ class Plan:
         if status:
             _library.check(status)
         self._free.append(descriptors)
+
+
+def shape_of(dims: Sequence[str], lengths: dict[str, int], size: Size) -> tuple[int, ...]:
+    """The shape of a tensor: of tensors with tokens B are batches, of all others sequences."""
+    batches = size.batches if "T" in dims else size.sequences
+    return tuple(batches if dim == "B" else lengths[dim] for dim in dims)
 
 
 def _raw_stream(device: int) -> int:

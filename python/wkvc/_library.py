@@ -44,6 +44,20 @@ class _SavedInfo(ctypes.Structure):
     _fields_ = [("tokens", ctypes.c_int64), ("bytes", ctypes.c_int64)]
 
 
+class Sequences(ctypes.Structure):
+    """wkvc_sequences: where sequences begin that lie one behind the other."""
+
+    _fields_ = [
+        ("count", ctypes.c_int64),
+        ("layout", ctypes.c_int32),
+        ("starts", ctypes.c_void_p),
+        ("slots", ctypes.c_void_p),
+        ("slot_count", ctypes.c_int64),
+    ]
+
+
+STARTS_32, STARTS_64 = 1, 2  # layouts
+
 _Int64 = ctypes.c_int64
 _SIGNATURES = {
     "wkvc_version": (ctypes.c_char_p, []),
@@ -53,12 +67,19 @@ _SIGNATURES = {
     "wkvc_tensor_count": (ctypes.c_int32, [Handle, ctypes.c_int]),
     "wkvc_tensor_at": (ctypes.c_int, [Handle, ctypes.c_int, ctypes.c_int32, ctypes.POINTER(_TensorInfo)]),
     "wkvc_workspace_bytes": (ctypes.c_int, [Handle, _Int64, _Int64, _Int64, ctypes.POINTER(_Int64)]),
-    "wkvc_saved_bytes": (ctypes.c_int, [Handle, _Int64, _Int64, _Int64, ctypes.POINTER(_Int64)]),
+    "wkvc_sequences_workspace_bytes": (
+        ctypes.c_int,
+        [Handle, ctypes.POINTER(Sequences), _Int64, _Int64, ctypes.POINTER(_Int64)],
+    ),
+    "wkvc_saved_bytes": (
+        ctypes.c_int,
+        [Handle, _Int64, _Int64, _Int64, ctypes.POINTER(Sequences), ctypes.POINTER(_Int64)],
+    ),
     "wkvc_saved_count": (ctypes.c_int32, [Handle]),
     "wkvc_saved_at": (ctypes.c_int, [Handle, ctypes.c_int32, ctypes.POINTER(_SavedInfo)]),
     "wkvc_launch_parts": (
         ctypes.c_int,
-        [Handle, ctypes.c_int, _Int64, _Int64, _Int64, ctypes.c_void_p, ctypes.c_int32]
+        [Handle, ctypes.c_int, _Int64, _Int64, _Int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32]
         + [ctypes.c_void_p] * 3
         + [ctypes.c_int],
     ),
@@ -134,11 +155,14 @@ def saved(handle: Handle) -> list[SavedInfo]:
     return infos
 
 
-def memory(handle: Handle, batches: int, tokens: int, heads: int) -> tuple[int, int]:
+def memory(handle: Handle, batches: int, tokens: int, heads: int, sequences: Sequences | None) -> tuple[int, int]:
     """Bytes that the forward pass leaves for the backward pass, and bytes that a pass needs while it runs."""
     whole, kept = _Int64(), _Int64()
-    check(_library.wkvc_workspace_bytes(handle, batches, tokens, heads, ctypes.byref(whole)))
-    check(_library.wkvc_saved_bytes(handle, batches, tokens, heads, ctypes.byref(kept)))
+    if sequences is None:
+        check(_library.wkvc_workspace_bytes(handle, batches, tokens, heads, ctypes.byref(whole)))
+    else:
+        check(_library.wkvc_sequences_workspace_bytes(handle, sequences, tokens, heads, ctypes.byref(whole)))
+    check(_library.wkvc_saved_bytes(handle, batches, tokens, heads, sequences, ctypes.byref(kept)))
     return kept.value, whole.value - kept.value
 
 

@@ -1,9 +1,10 @@
 """torch.library operators: a forward and a backward one for each family of recurrences with the same tensors.
 
-    wkvc::NAME(Tensor r, …, Tensor? initial_state, str variant, str options, str grads, bool final)
+    wkvc::NAME(Tensor r, …, Tensor? initial_state, Tensor? cu_seqlens,
+               str variant, str options, str grads, bool final)
         -> (Tensor o, …, Tensor final_state, Tensor saved)
-    wkvc::NAME_backward(Tensor r, …, Tensor? initial_state, Tensor saved, Tensor do, …, Tensor? dfinal_state,
-                        str variant, str options, str grads, bool initial)
+    wkvc::NAME_backward(Tensor r, …, Tensor? initial_state, Tensor? cu_seqlens, Tensor saved, Tensor do, …,
+                        Tensor? dfinal_state, str variant, str options, str grads, bool initial)
         -> (Tensor dr, …, Tensor dinitial_state)
 
 `variant` tells the family which recurrence; `options` are those of the command line; `grads` names, with commas, what
@@ -16,8 +17,8 @@ from typing import Any, NamedTuple
 import torch
 
 from ._autograd import differentiable, not_differentiable
-from ._checks import check_dtypes, check_kind, check_shape, dtype_name
-from ._kernels import Kernels, Plan, Size, size_class
+from ._checks import check_dtypes, check_kind, check_shape, check_starts, dtype_name
+from ._kernels import Kernels, Plan, Size, shape_of, size_class
 from ._library import BACKWARD, FORWARD
 from ._text import Signature, Spec, signature_of
 
@@ -140,7 +141,12 @@ class Family:
 
     # Checks of what is given.
 
-    def read(self, tensors: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> tuple[Head, Size]:
+    def read(
+        self,
+        tensors: Sequence[torch.Tensor],
+        initial_state: torch.Tensor | None,
+        cu_seqlens: torch.Tensor | None = None,
+    ) -> tuple[Head, Size]:
         """The head and size that the tensors have; raises TypeError or ValueError."""
         given = [*zip(self.inputs, tensors, strict=True)]
         first = next(tensor for spec, tensor in given if not spec.is_parameter)
@@ -153,11 +159,16 @@ class Family:
         value_dim = lengths.get("V", lengths.get("K", (0, "")))[0]
         key_dim = lengths.get("K", (value_dim, ""))[0]
         size = Size(lengths["B"][0], lengths["T"][0], lengths["H"][0])
+        if cu_seqlens is not None:
+            check_starts(cu_seqlens, first, size.batches)
+            size = size._replace(packed=cu_seqlens.shape[0] - 1)
         if initial_state is not None:
             check_kind("initial_state", initial_state, first.device)
             if initial_state.dtype != torch.float32:
                 raise TypeError(f"initial_state is {dtype_name(initial_state)}, expected float32, as all states are")
             expected = {**lengths, "K": (key_dim, "the keys"), "V": (value_dim, "the values")}
+            if size.packed is not None:
+                expected["B"] = (size.packed, "cu_seqlens, which has a number more than there are sequences")
             check_shape("initial_state", initial_state, _STATE, expected)
         return Head(int(key_dim), int(value_dim), tuple(tensor.dtype for tensor in tensors)), size
 
@@ -172,16 +183,20 @@ class Family:
         self._accepted.add((needs, grads))
 
     def _shape(self, dims: Sequence[str], head: Head, size: Size) -> tuple[int, ...]:
-        lengths = {"B": size.batches, "T": size.tokens, "H": size.heads, "K": head.key_dim, "V": head.value_dim}
-        return tuple(lengths[dim] for dim in dims)
+        lengths = {"T": size.tokens, "H": size.heads, "K": head.key_dim, "V": head.value_dim}
+        return shape_of(dims, lengths, size)
 
     # The operators.
 
     def _check(
-        self, tensors: Sequence[torch.Tensor], initial_state: torch.Tensor | None, settings: Sequence[Any]
+        self,
+        tensors: Sequence[torch.Tensor],
+        initial_state: torch.Tensor | None,
+        cu_seqlens: torch.Tensor | None,
+        settings: Sequence[Any],
     ) -> tuple[Kernels, Head, Size, Signature]:
         variant, options, grads, _ = settings
-        head, size = self.read(tensors, initial_state)
+        head, size = self.read(tensors, initial_state, cu_seqlens)
         _, signature = self.text(variant, options, head)
         check_dtypes(signature, self.inputs, tensors)
         return self.kernels(variant, options, grads, head, tensors[0].device, size), head, size, signature
@@ -215,8 +230,8 @@ class Family:
     def _forward_call(self, arguments: Sequence[Any]) -> _Call:
         """Prepares launches of the forward pass on arguments like these."""
         count = len(self.inputs)
-        tensors, initial_state, settings = arguments[:count], arguments[count], arguments[count + 1 :]
-        kernels, head, size, signature = self._check(tensors, initial_state, settings)
+        tensors, (initial_state, cu_seqlens, *settings) = arguments[:count], arguments[count:]
+        kernels, head, size, signature = self._check(tensors, initial_state, cu_seqlens, settings)
         results = self._results(kernels, head, size, signature, settings)
         given = _names("", self.inputs, "initial_state", initial_state is not None)
         given |= _names("", self.outputs, "final_state", settings[3])
@@ -224,22 +239,22 @@ class Family:
 
     def _forward(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         count = len(self.inputs) + 1
-        call = self._call(arguments, count, self._forward_call)
+        call = self._call(arguments, count + 1, self._forward_call)
         results = call.allocate()
-        call.plan.launch([*arguments[:count], *results[:-1]], results[-1])
+        call.plan.launch([*arguments[:count], *results[:-1]], results[-1], arguments[count])
         return results
 
     def _forward_fake(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         count = len(self.inputs)
-        tensors, initial_state, settings = arguments[:count], arguments[count], arguments[count + 1 :]
-        checked = self._check(tensors, initial_state, settings)
+        tensors, (initial_state, cu_seqlens, *settings) = arguments[:count], arguments[count:]
+        checked = self._check(tensors, initial_state, cu_seqlens, settings)
         return tuple(result.like(tensors[0]) for result in self._results(*checked, settings))
 
     def _backward_call(self, arguments: Sequence[Any]) -> _Call:
         """Prepares launches of the backward pass on arguments like these."""
-        tensors, initial_state, saved, doutputs, dfinal_state = self._backward_tensors(arguments)
+        tensors, initial_state, cu_seqlens, saved, doutputs, dfinal_state = self._backward_tensors(arguments)
         settings = arguments[-4:]
-        kernels, head, size, signature = self._check(tensors, initial_state, settings)
+        kernels, head, size, signature = self._check(tensors, initial_state, cu_seqlens, settings)
         *outputs, final_state, expected_saved = self._results(kernels, head, size, signature, (*settings[:3], True))
         for spec, tensor, output in zip(self.outputs, doutputs, outputs, strict=True):
             output.check(f"d{spec.name}", tensor, tensors[0].device)
@@ -252,15 +267,17 @@ class Family:
         given |= _names("d", self.inputs, "dinitial_state", settings[3])
         return _Call(kernels, BACKWARD, size, given, results)
 
-    def _backward_tensors(self, arguments: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any]:
+    def _backward_tensors(self, arguments: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any, Any]:
         count = len(self.inputs)
-        return arguments[:count], arguments[count], arguments[count + 1], arguments[count + 2 : -5], arguments[-5]
+        initial_state, cu_seqlens, saved, *doutputs = arguments[count:-5]
+        return arguments[:count], initial_state, cu_seqlens, saved, doutputs, arguments[-5]
 
     def _backward(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         count = len(self.inputs) + 1
         call = self._call(arguments, len(arguments) - 4, self._backward_call)
         results = call.allocate()
-        call.plan.launch([*arguments[:count], *arguments[count + 1 : -4], *results], arguments[count])
+        cu_seqlens, saved = arguments[count : count + 2]
+        call.plan.launch([*arguments[:count], *arguments[count + 2 : -4], *results], saved, cu_seqlens)
         return results
 
     def _backward_fake(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
@@ -285,10 +302,10 @@ class Family:
         results = ", ".join(["Tensor"] * (len(self.outputs) + 2))
         gradients = ", ".join(["Tensor"] * (len(self.inputs) + 1))
         name = self.name
-        _library.define(f"{name}({inputs}, Tensor? initial_state, {settings} final) -> ({results})")
+        _library.define(f"{name}({inputs}, Tensor? initial_state, Tensor? cu_seqlens, {settings} final) -> ({results})")
         _library.define(
-            f"{name}_backward({inputs}, Tensor? initial_state, Tensor saved, {doutputs}, Tensor? dfinal_state, "
-            f"{settings} initial) -> ({gradients})"
+            f"{name}_backward({inputs}, Tensor? initial_state, Tensor? cu_seqlens, Tensor saved, {doutputs}, "
+            f"Tensor? dfinal_state, {settings} initial) -> ({gradients})"
         )
         self.forward_op = getattr(torch.ops.wkvc, name).default
         self.backward_op = getattr(torch.ops.wkvc, f"{name}_backward").default
@@ -313,4 +330,4 @@ def _check_options(options: str) -> None:
 
 
 def _argument(name: str) -> str:
-    return f"{name}_" if name in ("variant", "options", "grads", "final", "initial", "saved") else name
+    return f"{name}_" if name in ("variant", "options", "grads", "final", "initial", "saved", "cu_seqlens") else name

@@ -46,6 +46,7 @@ class Recurrence:
         initial_state: torch.Tensor | None = None,
         output_final_state: bool = False,
         state_layout: StateLayout = "vk",
+        cu_seqlens: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor | None, ...]:
         """The outputs and the final state, or None in its place.
 
@@ -55,12 +56,14 @@ class Recurrence:
             initial_state: float32, [B, H, V, K], or [B, H, K, V] with state_layout="kv"; zeros where it is None.
             output_final_state: whether to return the state behind the last token.
             state_layout: "vk" or "kv", of both states.
+            cu_seqlens: where sequences begin that lie one behind the other, as `rwkv7` takes it.
         """
         if len(inputs) != len(self.family.inputs):
             raise TypeError(f"{self} takes {', '.join(self.inputs)}; {len(inputs)} tensors were given")
         if inputs and isinstance(inputs[0], torch.Tensor) and autocast_dtype(inputs[0]) is not None:  # pyright: ignore[reportUnnecessaryIsInstance]
             inputs = tuple(cast(tensor, spec.dtype) for tensor, spec in zip(inputs, self.family.inputs, strict=True))
-        outputs, state = call(self.family, inputs, "", self.options, initial_state, output_final_state, state_layout)
+        states = (initial_state, output_final_state, state_layout)
+        outputs, state = call(self.family, inputs, "", self.options, *states, cu_seqlens)
         return *outputs, state
 
     def __repr__(self) -> str:

@@ -83,6 +83,7 @@ def rwkv7(
     decay: Decay = "raw",
     lower_bound: float | None = None,
     state_layout: StateLayout = "vk",
+    cu_seqlens: torch.Tensor | None = None,
     mma: Mma = "f16",
     options: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -100,6 +101,10 @@ def rwkv7(
         decay: "raw": log_w = -exp(-1/2) · sigmoid(w). "log": log_w = w, which must not be positive.
         lower_bound: with decay="log", a promise that lower_bound <= w <= 0. Kernels are faster when it is near 0.
         state_layout: "vk" or "kv", of both states.
+        cu_seqlens: int32 or int64, [sequences + 1], on the device of the inputs: sequence n has the tokens from
+            cu_seqlens[n] to before cu_seqlens[n + 1] of tensors whose B is 1. States have B = sequences. The host never
+            reads the numbers: those that decrease or leave 0 … T are brought to the nearest ones that do not, and
+            results of tokens in no sequence are undefined.
         mma: what operands of contractions are rounded to; "f32" is exact and slow.
         options: more options of the command that configure a kernel, such as "--chunk 32 --saved f16".
 
@@ -114,7 +119,8 @@ def rwkv7(
     if dtype is not None:
         r, k, v, a, b = (cast(tensor, dtype) for tensor in (r, k, v, a, b))
         w = cast_decay(w, dtype)
-    (o,), state = call(_rwkv7, (r, w, k, v, a, b), *settings, initial_state, output_final_state, state_layout)
+    states = (initial_state, output_final_state, state_layout)
+    (o,), state = call(_rwkv7, (r, w, k, v, a, b), *settings, *states, cu_seqlens)
     return o, state
 
 
@@ -131,6 +137,7 @@ def rwkv6(
     decay: Decay = "raw",
     lower_bound: float | None = None,
     state_layout: StateLayout = "vk",
+    cu_seqlens: torch.Tensor | None = None,
     mma: Mma = "f16",
     options: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -149,7 +156,8 @@ def rwkv6(
     if dtype is not None:
         r, k, v, u = (cast(tensor, dtype) for tensor in (r, k, v, u))
         w = cast_decay(w, dtype)
-    (o,), state = call(_rwkv6, (r, w, k, v, u), *settings, initial_state, output_final_state, state_layout)
+    states = (initial_state, output_final_state, state_layout)
+    (o,), state = call(_rwkv6, (r, w, k, v, u), *settings, *states, cu_seqlens)
     return o, state
 
 

@@ -80,8 +80,6 @@ def _reason(
     """The reason for which a call stays with flash-linear-attention, if there is one."""
     if cp_context is not None:
         return "context parallelism"
-    if cu_seqlens is not None:
-        return "packed sequences (cu_seqlens)"
     if lower_bound is not None and lower_bound >= 0:
         return f"lower_bound is {lower_bound}"
     autocast = autocast_dtype(q) is not None
@@ -93,23 +91,28 @@ def _reason(
     if not (q.is_cpu or (q.is_cuda and torch.cuda.get_device_capability(q.device) == (9, 0))):
         return f"{q.device} is no H100 or H200"
     inputs = [_padded(tensor) for tensor in (q, gk, k, v, a, b)]
-    mma, why_not = _kernels_for(inputs, _scale_of(scale, k), lower_bound)
+    mma, why_not = _kernels_for(inputs, _scale_of(scale, k), lower_bound, cu_seqlens)
     return why_not if mma is None else None
 
 
-def _kernels_for(inputs: Sequence[torch.Tensor], scale: float, lower_bound: float | None) -> tuple[Mma | None, str]:
+def _kernels_for(
+    inputs: Sequence[torch.Tensor], scale: float, lower_bound: float | None, cu_seqlens: torch.Tensor | None
+) -> tuple[Mma | None, str]:
     """The operands of contractions that kernels have, or None and why there are no kernels.
 
     Compiles where the answer is not known: a call with tensors that have no memory.
     """
     layouts = tuple((tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad) for tensor in inputs)
-    key = (layouts, scale, lower_bound, torch.is_grad_enabled(), autocast_dtype(inputs[0]))
+    starts = None if cu_seqlens is None else (cu_seqlens.shape, cu_seqlens.dtype)
+    key = (layouts, starts, scale, lower_bound, torch.is_grad_enabled(), autocast_dtype(inputs[0]))
     if key not in _found:
-        _found[key] = _find(inputs, scale, lower_bound)
+        _found[key] = _find(inputs, scale, lower_bound, cu_seqlens)
     return _found[key]
 
 
-def _find(inputs: Sequence[torch.Tensor], scale: float, lower_bound: float | None) -> tuple[Mma | None, str]:
+def _find(
+    inputs: Sequence[torch.Tensor], scale: float, lower_bound: float | None, cu_seqlens: torch.Tensor | None
+) -> tuple[Mma | None, str]:
     choices: tuple[Mma, ...] = ("f32", "f16") if inputs[0].dtype == torch.float32 else ("f16", "bf16")
     reasons = []
     for mma in choices:
@@ -118,8 +121,11 @@ def _find(inputs: Sequence[torch.Tensor], scale: float, lower_bound: float | Non
                 torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device, requires_grad=tensor.requires_grad)
                 for tensor in inputs
             ]
+            starts = None
+            if cu_seqlens is not None:
+                starts = torch.empty(cu_seqlens.shape, dtype=cu_seqlens.dtype, device=cu_seqlens.device)
             try:
-                rwkv7(*fakes, scale=scale, decay="log", lower_bound=lower_bound, mma=mma)
+                rwkv7(*fakes, scale=scale, decay="log", lower_bound=lower_bound, mma=mma, cu_seqlens=starts)
                 return mma, ""
             except ValueError as error:
                 reasons.append(f"{mma}: {error}")
@@ -145,6 +151,7 @@ def _chunk_dplr_delta_rule(
     scale: float | None = None,
     initial_state: torch.Tensor | None = None,
     output_final_state: bool = False,
+    cu_seqlens: torch.Tensor | None = None,
     lower_bound: float | None = None,
     **_: Any,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -152,7 +159,7 @@ def _chunk_dplr_delta_rule(
     keys, values = k.shape[-1], v.shape[-1]
     factor = _scale_of(scale, k)
     inputs = [_padded(tensor) for tensor in (q, gk, k, v, a, b)]
-    mma, why_not = _kernels_for(inputs, factor, lower_bound)
+    mma, why_not = _kernels_for(inputs, factor, lower_bound, cu_seqlens)
     if mma is None:
         raise ValueError(why_not)
     if initial_state is not None:
@@ -166,6 +173,7 @@ def _chunk_dplr_delta_rule(
         decay="log",
         lower_bound=lower_bound,
         state_layout="kv",
+        cu_seqlens=cu_seqlens,
         mma=mma,
     )
     o = o[..., :values].to(q.dtype)

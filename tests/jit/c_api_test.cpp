@@ -181,7 +181,7 @@ std::pair<std::int64_t, std::int64_t> saved_bytes(const wkvc_operator* op, std::
     const std::int64_t exact = batches * heads * ((tokens + info.tokens - 1) / info.tokens) * info.bytes;
     formula += (exact + 255) / 256 * 256;
   }
-  EXPECT_EQ(wkvc_saved_bytes(op, batches, tokens, heads, &bytes), WKVC_OK);
+  EXPECT_EQ(wkvc_saved_bytes(op, batches, tokens, heads, nullptr, &bytes), WKVC_OK);
   return {formula, bytes};
 }
 
@@ -206,14 +206,14 @@ TEST(CApi, LaunchesWithTheWorkspaceInParts) {
   Forward whole(prepared.op), parts(prepared.op);
   EXPECT_EQ(whole.launch(prepared.op), WKVC_OK);
   std::int64_t saved = 0, bytes = 0;
-  EXPECT_EQ(wkvc_saved_bytes(prepared.op, 1, 5, 1, &saved), WKVC_OK);
+  EXPECT_EQ(wkvc_saved_bytes(prepared.op, 1, 5, 1, nullptr, &saved), WKVC_OK);
   EXPECT_EQ(wkvc_workspace_bytes(prepared.op, 1, 5, 1, &bytes), WKVC_OK);
   std::vector<char> memory(static_cast<std::size_t>(bytes) + 512);
   auto* const first = memory.data() + (256 - reinterpret_cast<std::uintptr_t>(memory.data()) % 256);
   char* const scratch = bytes > saved ? first + saved : nullptr;
   const auto count = static_cast<std::int32_t>(parts.tensors.size());
   const auto launch = [&](void* saved_memory) {
-    return wkvc_launch_parts(prepared.op, WKVC_FORWARD, 1, 5, 1, parts.tensors.data(), count, saved_memory, scratch,
+    return wkvc_launch_parts(prepared.op, WKVC_FORWARD, 1, 5, 1, nullptr, parts.tensors.data(), count, saved_memory, scratch,
                              nullptr, WKVC_CHECK_MEMORY);
   };
   EXPECT_EQ(launch(first), WKVC_OK) << wkvc_message();

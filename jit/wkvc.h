@@ -108,8 +108,8 @@ wkvc_status wkvc_saved_bytes(const wkvc_operator* op, int64_t batches, int64_t t
 
 /* The same as a formula, of one tensor after another: each takes, for every sequence and head, `bytes` for every
  * `tokens` tokens, begun or whole. The sum over sequences and heads is rounded up to 256. With starts each takes, for
- * every head, `bytes` for every `tokens` whole tokens of all sequences together, and, where `tokens` is not 1, for every
- * sequence. */
+ * every head, `bytes` for every `tokens` whole tokens of all sequences together, and, where `tokens` is not 1, for
+ * every sequence. */
 typedef struct wkvc_saved_info {
   int64_t tokens, bytes;
 } wkvc_saved_info;
@@ -123,8 +123,8 @@ wkvc_status wkvc_saved_at(const wkvc_operator* op, int32_t index, wkvc_saved_inf
 wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
                         const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream, wkvc_checks checks);
 
-/* The same, or with `sequences` the same as wkvc_launch_sequences, with the workspace in two parts: wkvc_saved_bytes that
- * live from the forward pass to the backward pass, and the rest, which only has to live until the pass has run. */
+/* The same, or with `sequences` the same as wkvc_launch_sequences, with the workspace in two parts: wkvc_saved_bytes
+ * that live from the forward pass to the backward pass, and the rest, which only has to live until the pass has run. */
 wkvc_status wkvc_launch_parts(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
                               const wkvc_sequences* sequences, const wkvc_tensor* tensors, int32_t count, void* saved,
                               void* scratch, void* stream, wkvc_checks checks);

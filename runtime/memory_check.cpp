@@ -7,9 +7,12 @@
 namespace wkvc {
 namespace {
 
-void check_reachable(const Backend& backend, const std::string& what, const void* data) {
+// `name_of` says what begins at `data`; it is asked only where that is out of reach, so that a launch allocates
+// nothing.
+template <class NameOf>
+void check_reachable(const Backend& backend, const void* data, const NameOf& name_of) {
   const std::string why_not = backend.why_unreachable(data);
-  if (!why_not.empty()) user_error("{} begins at {}, which {}", what, fmt::ptr(data), why_not);
+  if (!why_not.empty()) user_error("{} begins at {}, which {}", name_of(), fmt::ptr(data), why_not);
 }
 
 }  // namespace
@@ -18,10 +21,10 @@ void check_memory(const Backend& backend, const LaunchPlan& plan, std::span<cons
                   const LaunchSize& size) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].data == nullptr || element_count(tensors[i].shape) == 0) continue;
-    check_reachable(backend, fmt::format("tensor \"{}\"", plan.tensors[i].spec.name), tensors[i].data);
+    check_reachable(backend, tensors[i].data, [&] { return fmt::format("tensor \"{}\"", plan.tensors[i].spec.name); });
   }
-  if (size.map) check_reachable(backend, "the map of sequences", size.map->starts);
-  if (size.slots) check_reachable(backend, "the memory of the slots of states", size.slots->slots);
+  if (size.map) check_reachable(backend, size.map->starts, [] { return "the map of sequences"; });
+  if (size.slots) check_reachable(backend, size.slots->slots, [] { return "the memory of the slots of states"; });
 }
 
 }  // namespace wkvc

@@ -71,7 +71,7 @@ TEST_P(CombineTest, GivesTheStateBeforeEachSegment) {
   const Values initial = rounded(DType::f32, normal(state.size(), 2));
   for (double& x : summaries) x *= 0.1;
   Launch launch{
-      "segments", "combine_" + kind.text() + (kind.backward ? "_true" : "_false"), kind.K / 16, 64 * 1024, 2, 0, 3, {}};
+      "segments", "combine_" + kind.text() + (kind.backward ? "_true" : "_false"), kind.K / 16, 64 * 1024, 2, 1, 3, {}};
   launch.segments = segments;
   launch.tensors = {Tensor::state(state).set(initial), Tensor::state(shape).set(summaries)};
   check(launch, {{1, combined(kind, summaries, initial, shape, segments), 1e-6}});

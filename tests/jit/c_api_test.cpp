@@ -213,8 +213,8 @@ TEST(CApi, LaunchesWithTheWorkspaceInParts) {
   char* const scratch = bytes > saved ? first + saved : nullptr;
   const auto count = static_cast<std::int32_t>(parts.tensors.size());
   const auto launch = [&](void* saved_memory) {
-    return wkvc_launch_parts(prepared.op, WKVC_FORWARD, 1, 5, 1, nullptr, parts.tensors.data(), count, saved_memory, scratch,
-                             nullptr, WKVC_CHECK_MEMORY);
+    return wkvc_launch_parts(prepared.op, WKVC_FORWARD, 1, 5, 1, nullptr, parts.tensors.data(), count, saved_memory,
+                             scratch, nullptr, WKVC_CHECK_MEMORY);
   };
   EXPECT_EQ(launch(first), WKVC_OK) << wkvc_message();
   EXPECT_EQ(parts.values, whole.values);

@@ -126,9 +126,18 @@ def test_a_launch_takes_the_host_little_more_than_the_c_interface() -> None:
     call = next(reversed(family_of(wkvc.rwkv7)._calls.values()))
     plan, results = call.plan, call.allocate()
     tensors = [*inputs[:6], None, *results[:-1]]
-    plan.launch(tensors, results[-1])
+    plan.launch(tensors, results[-1], None)
     (descriptors,) = plan._free
-    arguments = (*plan.size, descriptors.address, len(plan.kernels.passes[0]), None, None, 0, _library.CHECK_LAYOUT)
+    arguments = (
+        *plan.size[:3],
+        None,
+        descriptors.address,
+        len(plan.kernels.passes[0]),
+        None,
+        None,
+        0,
+        _library.CHECK_LAYOUT,
+    )
     through_c = microseconds(lambda: _library.check(_library.launch(plan.kernels.handle, 0, *arguments)))
-    whole = microseconds(lambda: plan.launch(tensors, results[-1]))
+    whole = microseconds(lambda: plan.launch(tensors, results[-1], None))
     assert whole - through_c <= MOST_OVER_C, f"{whole:.1f} against {through_c:.1f} microseconds"

@@ -90,15 +90,14 @@ def _reason(
         return f"gk is {gk.dtype} beside {q.dtype}"
     if not (q.is_cpu or (q.is_cuda and torch.cuda.get_device_capability(q.device) == (9, 0))):
         return f"{q.device} is no H100 or H200"
-    inputs = [_padded(tensor) for tensor in (q, gk, k, v, a, b)]
-    mma, why_not = _kernels_for(inputs, _scale_of(scale, k), lower_bound, cu_seqlens)
+    mma, why_not = _kernels_for((q, gk, k, v, a, b), _scale_of(scale, k), lower_bound, cu_seqlens)
     return why_not if mma is None else None
 
 
 def _kernels_for(
     inputs: Sequence[torch.Tensor], scale: float, lower_bound: float | None, cu_seqlens: torch.Tensor | None
 ) -> tuple[Mma | None, str]:
-    """The operands of contractions that kernels have, or None and why there are no kernels.
+    """The operands of contractions that kernels for these inputs, padded, have, or None and why there are no kernels.
 
     Compiles where the answer is not known: a call with tensors that have no memory.
     """
@@ -118,7 +117,9 @@ def _find(
     for mma in choices:
         with FakeTensorMode():
             fakes = [
-                torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device, requires_grad=tensor.requires_grad)
+                _padded(torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)).requires_grad_(
+                    tensor.requires_grad
+                )
                 for tensor in inputs
             ]
             starts = None
@@ -158,7 +159,7 @@ def _chunk_dplr_delta_rule(
     """flash-linear-attention's operator: log decays, states with keys first, heads of any size up to 256."""
     keys, values = k.shape[-1], v.shape[-1]
     factor = _scale_of(scale, k)
-    inputs = [_padded(tensor) for tensor in (q, gk, k, v, a, b)]
+    inputs = (q, gk, k, v, a, b)
     mma, why_not = _kernels_for(inputs, factor, lower_bound, cu_seqlens)
     if mma is None:
         raise ValueError(why_not)
@@ -166,7 +167,7 @@ def _chunk_dplr_delta_rule(
         padding = (0, -values % 16, 0, -keys % 16)
         initial_state = torch.nn.functional.pad(initial_state.float(), padding)
     o, state = rwkv7(
-        *inputs,
+        *(_padded(tensor) for tensor in inputs),
         initial_state=initial_state,
         output_final_state=output_final_state,
         scale=factor,

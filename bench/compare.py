@@ -85,13 +85,12 @@ class Wkvc:
 
     def bind(self, direction, tensors, dim):
         """A call that launches the pass on `tensors`, to which results are added."""
-        extents = dict(zip("BTH", self.size), K=dim, V=dim)
         infos = list(self.infos(direction))
         array, keep = (Tensor * len(infos))(), []
         for slot, info in zip(array, infos):
             name = info.name.decode()
             if name not in tensors and info.is_result:
-                shape = [extents[d] for d in info.dims.decode().split()]
+                shape = self.shape_of(info.dims.decode().split(), dim)
                 tensors[name] = torch.full(shape, math.nan, dtype=self.DTYPES[info.dtype], device="cuda")
             if name not in tensors:
                 continue  # a state that is left out
@@ -99,13 +98,22 @@ class Wkvc:
             shape = (ctypes.c_int64 * x.dim())(*x.shape)
             slot.data, slot.shape, slot.rank, slot.dtype = x.data_ptr(), shape, x.dim(), info.dtype
             keep.append(shape)
-        size = [ctypes.c_int64(n) for n in self.size]
+        function, size = self.launch_at()
 
         def launch(_keep=keep):
-            self.check(self.c.wkvc_launch(self.op, direction, *size, array, len(infos),
-                                          ctypes.c_void_p(self.workspace.data_ptr()),
-                                          ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), 0))
+            self.check(function(self.op, direction, *size, array, len(infos),
+                                ctypes.c_void_p(self.workspace.data_ptr()),
+                                ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), 0))
         return launch
+
+    def shape_of(self, dims, dim):
+        """The shape of a tensor with heads of `dim`."""
+        extents = dict(zip("BTH", self.size), K=dim, V=dim)
+        return [extents[d] for d in dims]
+
+    def launch_at(self):
+        """The function that launches a pass, and its arguments that say the size."""
+        return self.c.wkvc_launch, [ctypes.c_int64(n) for n in self.size]
 
 
 def draw(op, B, T, H, D, seed):

@@ -12,7 +12,7 @@ import json
 
 import torch
 
-from compare import PASSES, TOKEN_INPUTS, Tensor, Wkvc, draw, times_of
+from compare import PASSES, TOKEN_INPUTS, Wkvc, draw, times_of
 
 TOKENS, HEADS, HEAD, SEQUENCES = 32768, 32, 64, 64
 STARTS_64 = 2  # WKVC_STARTS_64
@@ -28,36 +28,19 @@ class Packed(Wkvc):
 
     def __init__(self, library, op, options, starts):
         super().__init__(library, op, options, (1, int(starts[-1]), HEADS))
-        self.starts = starts
+        self.starts = starts  # kept alive
         self.map = Sequences(len(starts) - 1, STARTS_64, starts.data_ptr())
         bytes_ = ctypes.c_int64()
-        self.check(library.wkvc_sequences_workspace_bytes(self.op, ctypes.byref(self.map), *self.tokens_and_heads(),
-                                                          ctypes.byref(bytes_)))
+        self.check(library.wkvc_sequences_workspace_bytes(self.op, *self.launch_at()[1], ctypes.byref(bytes_)))
         self.workspace = torch.empty(bytes_.value, dtype=torch.uint8, device="cuda")
 
-    def tokens_and_heads(self):
-        return ctypes.c_int64(self.size[1]), ctypes.c_int64(HEADS)
+    def shape_of(self, dims, dim):
+        extents = {"B": 1 if "T" in dims else self.map.count, "T": self.size[1], "H": HEADS, "K": dim, "V": dim}
+        return [extents[d] for d in dims]
 
-    def bind(self, direction, tensors, dim):
-        infos = list(self.infos(direction))
-        array, keep = (Tensor * len(infos))(), []
-        for slot, info in zip(array, infos):
-            name, dims = info.name.decode(), info.dims.decode().split()
-            extents = {"B": 1 if "T" in dims else self.map.count, "T": self.size[1], "H": HEADS, "K": dim, "V": dim}
-            if name not in tensors and info.is_result:
-                tensors[name] = torch.full([extents[d] for d in dims], torch.nan, dtype=self.DTYPES[info.dtype],
-                                           device="cuda")
-            if name in tensors:
-                x = tensors[name]
-                shape = (ctypes.c_int64 * x.dim())(*x.shape)
-                slot.data, slot.shape, slot.rank, slot.dtype = x.data_ptr(), shape, x.dim(), info.dtype
-                keep.append(shape)
-
-        def launch(_keep=keep):
-            self.check(self.c.wkvc_launch_sequences(
-                self.op, direction, ctypes.byref(self.map), *self.tokens_and_heads(), array, len(infos),
-                ctypes.c_void_p(self.workspace.data_ptr()), ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), 0))
-        return launch
+    def launch_at(self):
+        sizes = ctypes.c_int64(self.size[1]), ctypes.c_int64(HEADS)
+        return self.c.wkvc_launch_sequences, [ctypes.byref(self.map), *sizes]
 
 
 def lengths():
@@ -76,16 +59,16 @@ def both_of(operator, x):
 
 
 def check_alone(library, options, starts, x, n):
-    """Whether results of sequence n have the bytes that it has alone."""
+    """For each result, True where sequence n has the bytes that it has alone."""
     first, last = int(starts[n]), int(starts[n + 1])
-    alone = {name: t[:, first:last].contiguous() if t.dim() == 4 and name in TOKEN_INPUTS["rwkv7"] + ["do"] else t
-             for name, t in x.items() if name in TOKEN_INPUTS["rwkv7"] + ["do"]}
+    given = [*TOKEN_INPUTS["rwkv7"], "do"]
+    alone = {name: x[name][:, first:last].contiguous() for name in given}
     operator = Wkvc(library, "rwkv7", options, (1, last - first, HEADS))
     operator.bind(0, alone, HEAD)(), operator.bind(1, alone, HEAD)()
     torch.cuda.synchronize()
     of = lambda name: x[name][:, first:last] if name in ("o", "dr", "dw", "dk", "da", "db", "dv") else x[name][n:n + 1]
     return {name: torch.equal(of(name).contiguous().view(torch.uint8), t.contiguous().view(torch.uint8))
-            for name, t in alone.items() if name not in TOKEN_INPUTS["rwkv7"] + ["do"]}
+            for name, t in alone.items() if name not in given}
 
 
 def main():
@@ -97,17 +80,16 @@ def main():
     library = ctypes.CDLL(args.library)
     starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths().cumsum(0)]).cuda()
     options = f"--shape 1,{TOKENS},{HEADS} --head {HEAD} {args.options}"
-    dense_x, packed_x = (dict(draw("rwkv7", 1, TOKENS, HEADS, HEAD, 1)) for _ in range(2))
-    calls = {}
+    dense_x, packed_x = (draw("rwkv7", 1, TOKENS, HEADS, HEAD, 1) for _ in range(2))
     for what in PASSES:
         dense = Wkvc(library, "rwkv7", f"{options} --pass {what}", (1, TOKENS, HEADS))
         packed = Packed(library, "rwkv7", f"{options} --pass {what}", starts)
         if what == "both":
-            calls[what] = {"one": both_of(dense, dense_x), "packed": both_of(packed, packed_x)}
+            calls = {"one": both_of(dense, dense_x), "packed": both_of(packed, packed_x)}
         else:
             f, g = dense.bind(0, dict(dense_x), HEAD), packed.bind(0, dict(packed_x), HEAD)
-            calls[what] = {"one": lambda _, f=f: f(), "packed": lambda _, g=g: g()}
-        ms = times_of(calls[what], 1, args.rounds)
+            calls = {"one": lambda _, f=f: f(), "packed": lambda _, g=g: g()}
+        ms = times_of(calls, 1, args.rounds)
         print(json.dumps({"pass": what, "ms": ms, "ratio": ms["packed"] / ms["one"]}), flush=True)
     for n in (0, int(lengths().argmax()), SEQUENCES - 1):
         same = check_alone(library, f"{options} --pass both", starts, packed_x, n)

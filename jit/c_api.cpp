@@ -154,7 +154,8 @@ std::string emitted_text(std::string_view recurrence, const char* options, Stage
 // Tokens that share a row of a tensor [B, H, tokens, …], and the bytes of a row.
 wkvc_saved_info saved_info(const TensorSpec& spec, const Manifest& manifest) {
   wkvc_saved_info info{.tokens = 1, .bytes = static_cast<std::int64_t>(size_of(spec.dtype))};
-  for (const Dimension& dimension : dimensions_of(spec, manifest)) {
+  for (const std::string& dim : spec.dims) {
+    const Dimension dimension = dimension_from(dim, spec, manifest);
     if (dimension.of == Dimension::Of::constant) info.bytes *= dimension.each;
     if (dimension.of == Dimension::Of::saved) info.tokens = dimension.each;
   }
@@ -207,10 +208,10 @@ LaunchSize size_of_launch(std::int64_t batches, std::int64_t tokens, std::int64_
              size.batches);
 }
 
-// Runs f with the pass and its tensors as the launch of `size` takes them.
-template <class F>
-void launch_with(const wkvc_operator* op, wkvc_pass pass, LaunchSize size, const wkvc_tensor* tensors, int32_t count,
-                 const F& f) {
+// Launches a pass; `workspace` is as one of Operator::launch takes it.
+template <class Workspace>
+void launch(const wkvc_operator* op, wkvc_pass pass, const LaunchSize& size, const wkvc_tensor* tensors, int32_t count,
+            Workspace workspace, void* stream, wkvc_checks checks) {
   expect_given(op, "op");
   const Direction direction = direction_of(pass);
   const std::size_t expected = op->kernels->tensors(direction).size();
@@ -220,7 +221,8 @@ void launch_with(const wkvc_operator* op, wkvc_pass pass, LaunchSize size, const
   if (expected > 0) expect_given(tensors, "tensors");
   std::array<Tensor, Operator::max_tensors> given;
   for (std::size_t i = 0; i < expected; ++i) given[i] = tensor_from(tensors[i], i, size);
-  f(direction, std::span<const Tensor>(given).first(expected));
+  op->kernels->launch(direction, std::span<const Tensor>(given).first(expected), size, workspace, stream,
+                      checks_of(checks));
 }
 
 }  // namespace
@@ -327,33 +329,22 @@ wkvc_status wkvc_saved_at(const wkvc_operator* op, int32_t index, wkvc_saved_inf
 
 wkvc_status wkvc_launch(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
                         const wkvc_tensor* tensors, int32_t count, void* workspace, void* stream, wkvc_checks checks) {
-  return guarded([&] {
-    const LaunchSize size{batches, tokens, heads};
-    launch_with(op, pass, size, tensors, count, [&](Direction direction, std::span<const Tensor> given) {
-      op->kernels->launch(direction, given, size, workspace, stream, checks_of(checks));
-    });
-  });
+  return guarded([&] { launch(op, pass, {batches, tokens, heads}, tensors, count, workspace, stream, checks); });
 }
 
 wkvc_status wkvc_launch_sequences(const wkvc_operator* op, wkvc_pass pass, const wkvc_sequences* sequences,
                                   int64_t tokens, int64_t heads, const wkvc_tensor* tensors, int32_t count,
                                   void* workspace, void* stream, wkvc_checks checks) {
-  return guarded([&] {
-    const LaunchSize size = size_from(sequences, tokens, heads);
-    launch_with(op, pass, size, tensors, count, [&](Direction direction, std::span<const Tensor> given) {
-      op->kernels->launch(direction, given, size, workspace, stream, checks_of(checks));
-    });
-  });
+  return guarded(
+      [&] { launch(op, pass, size_from(sequences, tokens, heads), tensors, count, workspace, stream, checks); });
 }
 
 wkvc_status wkvc_launch_parts(const wkvc_operator* op, wkvc_pass pass, int64_t batches, int64_t tokens, int64_t heads,
                               const wkvc_sequences* sequences, const wkvc_tensor* tensors, int32_t count, void* saved,
                               void* scratch, void* stream, wkvc_checks checks) {
   return guarded([&] {
-    const LaunchSize size = size_of_launch(batches, tokens, heads, sequences);
-    launch_with(op, pass, size, tensors, count, [&](Direction direction, std::span<const Tensor> given) {
-      op->kernels->launch(direction, given, size, Operator::Workspace{saved, scratch}, stream, checks_of(checks));
-    });
+    launch(op, pass, size_of_launch(batches, tokens, heads, sequences), tensors, count,
+           Operator::Workspace{saved, scratch}, stream, checks);
   });
 }
 

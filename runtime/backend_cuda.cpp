@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned warp_threads = 32;
 
-// What launches ask of a kernel's code.
+// The code that launches ask of a kernel.
 struct Variant {
   bool aligned;    // rows move in pieces of 16 bytes
   bool sequences;  // there is a map of sequences, or states are in slots

@@ -22,7 +22,7 @@ bool rows_in_16_bytes(const PlannedTensor& planned, const Tensor& tensor, const 
   return steps % 16 == 0 && reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
 }
 
-// Where the dimension of saved states is, if the tensor has one.
+// The place of the dimension of saved states, if the tensor has one.
 std::optional<std::size_t> saved_dim(const PlannedTensor& planned) {
   for (std::size_t i = 0; i < planned.dims.size(); ++i) {
     if (planned.dims[i].of == Dimension::Of::saved) return i;

@@ -19,13 +19,13 @@ bool has_tokens(const TensorSpec& spec) { return std::ranges::find(spec.dims, "T
 
 PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
     : spec(std::move(given)),
-      dims(dimensions_of(spec, manifest)),
       is_written(is_result(spec.role) || is_internal(spec.role)),
       is_state(holds_state(spec.role)),
       may_be_absent(is_optional(spec.role)),
       keeps_for_kernels(is_internal(spec.role)),
       has_rows(wkvc::has_rows(spec)),
       moves_in_pieces(has_rows && has_tokens(spec)) {
+  for (const std::string& dim : spec.dims) dims.push_back(dimension_from(dim, spec, manifest));
   const std::size_t outer = dims.size() - (has_rows ? 1 : 0);
   for (std::size_t i = 0; i < outer; ++i) {
     if (is_of_batches(dims[i].of)) {

@@ -19,27 +19,6 @@ std::int64_t tokens_between_states(const Manifest& manifest) {
   return std::int64_t{manifest.chunk} * manifest.saved_every;
 }
 
-// The length of a dimension with one state for every `each` tokens of a sequence, or part. Of sequences one behind the
-// other each begins a state of its own: first_saved in templates/wkvc/common/sequences.h.
-std::int64_t saved_states(std::int64_t tokens, std::int64_t each, std::optional<std::int64_t> sequences) {
-  if (sequences) return tokens / each + *sequences;
-  return tokens == 0 ? 0 : (tokens - 1) / each + 1;
-}
-
-Dimension dimension_from(const std::string& dim, const Manifest& manifest) {
-  using Of = Dimension::Of;
-  if (dim == "T") return {Of::tokens};
-  if (dim == "H") return {Of::heads};
-  if (dim == "N") return {Of::saved, tokens_between_states(manifest)};
-  if (dim == "K") return {Of::constant, manifest.key_dim};
-  if (dim == "V") return {Of::constant, manifest.value_dim};
-  if (dim == "G") return {Of::constant, manifest.saved_every};
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
-  if (error != std::errc{} || end != dim.data() + dim.size()) internal_error("\"{}\" is no dimension", dim);
-  return {Of::constant, value};
-}
-
 // One of B, T, H, and the tensor it was first read from.
 struct Found {
   std::int64_t value = -1;
@@ -109,27 +88,35 @@ std::int64_t Dimension::length(const LaunchSize& size) const {
       return size.tokens;
     case Of::heads:
       return size.heads;
-    case Of::saved:
-      return saved_states(size.tokens, each, size.map ? std::optional(size.map->count) : std::nullopt);
+    case Of::saved:  // each sequence of a map begins a state of its own: TensorArg::flags in templates/wkvc/abi.h
+      if (size.map) return size.tokens / each + size.map->count;
+      return size.tokens == 0 ? 0 : (size.tokens - 1) / each + 1;
   }
   internal_error("no such dimension");
 }
 
-std::vector<Dimension> dimensions_of(const TensorSpec& spec, const Manifest& manifest) {
-  const auto follows_tokens = [](const std::string& dim) { return dim == "T" || dim == "N"; };
-  const auto batches = holds_state(spec.role)                           ? Dimension::Of::states
-                       : std::ranges::any_of(spec.dims, follows_tokens) ? Dimension::Of::batches
-                                                                        : Dimension::Of::sequences;
-  std::vector<Dimension> dims;
-  for (const std::string& dim : spec.dims) {
-    dims.push_back(dim == "B" ? Dimension{batches} : dimension_from(dim, manifest));
+Dimension dimension_from(const std::string& dim, const TensorSpec& spec, const Manifest& manifest) {
+  using Of = Dimension::Of;
+  if (dim == "B") {
+    if (holds_state(spec.role)) return {Of::states};
+    const auto follows_tokens = [](const std::string& other) { return other == "T" || other == "N"; };
+    return {std::ranges::any_of(spec.dims, follows_tokens) ? Of::batches : Of::sequences};
   }
-  return dims;
+  if (dim == "T") return {Of::tokens};
+  if (dim == "H") return {Of::heads};
+  if (dim == "N") return {Of::saved, tokens_between_states(manifest)};
+  if (dim == "K") return {Of::constant, manifest.key_dim};
+  if (dim == "V") return {Of::constant, manifest.value_dim};
+  if (dim == "G") return {Of::constant, manifest.saved_every};
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
+  if (error != std::errc{} || end != dim.data() + dim.size()) internal_error("\"{}\" is no dimension", dim);
+  return {Of::constant, value};
 }
 
 Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
   Extents shape;
-  for (const Dimension& dim : dimensions_of(spec, manifest)) shape.push_back(dim.length(size));
+  for (const std::string& dim : spec.dims) shape.push_back(dimension_from(dim, spec, manifest).length(size));
   return shape;
 }
 

@@ -55,8 +55,8 @@ struct Dimension {
   std::int64_t length(const LaunchSize& size) const;
 };
 
-// What spec.dims stand for in `manifest`.
-std::vector<Dimension> dimensions_of(const TensorSpec& spec, const Manifest& manifest);
+// The dimension that `dim`, one of spec.dims, stands for in `manifest`.
+Dimension dimension_from(const std::string& dim, const TensorSpec& spec, const Manifest& manifest);
 
 // The shape a tensor of `manifest` has at `size`.
 Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size);

@@ -5,7 +5,7 @@
 
 namespace wkvc {
 
-// Where a matrix is zero whatever the inputs are, infinite and NaN ones included.
+// The halves of a matrix that are zero whatever the inputs are, infinite and NaN ones included.
 struct Triangle {
   bool lower = false;  // zero above its diagonal
   bool upper = false;  // zero below its diagonal

@@ -80,12 +80,12 @@ WKVC_INLINE bool is_aligned(const KernelArgs<N>& args) {
   return kOnlyAligned || args.vector16 != 0;
 }
 
-// Whether rows of this state may be.
+// True for a state whose rows may be moved in such pieces.
 WKVC_INLINE bool is_aligned(const TensorArg& t) { return kMapsSequences ? (t.flags & kVector16) != 0 : t.flags != 0; }
 
 WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row); }
 
-// What the `batch` stride of a tensor is taken times for this block.
+// The factor of a tensor's `batch` stride for this block.
 WKVC_INLINE long long batch_of(const TensorArg& t, const BlockBase& block) {
   if constexpr (kMapsSequences) {
     if (const long long tokens = t.flags / kSavedEvery) return block.first_token / tokens + block.batch;

@@ -1,4 +1,4 @@
-// Where a block's sequence lies among tokens and saved states.
+// The place of a block's sequence among tokens, and of its state among slots.
 #pragma once
 
 #include "wkvc/common/block_base.h"
@@ -27,7 +27,7 @@ WKVC_INLINE void find_sequence(BlockBase& block, const KernelArgs<N>& args) {
   block.tokens = end - block.first_token;
 }
 
-// Whether the sequence has no slot for its state: then nothing of it is read or written.
+// True for a sequence that has no slot for its state: nothing of the sequence is read or written.
 template <int N>
 WKVC_INLINE bool is_left_out(const KernelArgs<N>& args, const BlockBase& block) {
   return args.slots.data != nullptr && (block.slot < 0 || block.slot >= args.slots.count);

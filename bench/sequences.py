@@ -20,7 +20,8 @@ STARTS_64 = 2  # WKVC_STARTS_64
 
 class Sequences(ctypes.Structure):
     _fields_ = [("count", ctypes.c_int64), ("layout", ctypes.c_int32), ("starts", ctypes.c_void_p),
-                ("slots", ctypes.c_void_p), ("slot_count", ctypes.c_int64)]
+                ("slots", ctypes.c_void_p), ("slot_count", ctypes.c_int64), ("shared_heads", ctypes.c_int64),
+                ("report", ctypes.c_void_p)]
 
 
 class Packed(Wkvc):

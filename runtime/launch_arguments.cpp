@@ -7,7 +7,7 @@
 namespace wkvc {
 namespace {
 
-static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 72,
+static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 88,
               "emitted kernels and the runtime agree on this layout");
 
 // The stride of a dimension, or 0 when there is none, or it is never stepped over and so may hold anything.
@@ -39,6 +39,7 @@ TensorArg argument_for(const PlannedTensor& planned, const Tensor& tensor, const
   arg.head = stride_of(tensor, planned.head);
   if (rows_in_16_bytes(planned, tensor, arg)) arg.flags |= kVector16;
   if (size.slots && planned.is_state) arg.flags |= kInSlots;
+  if (size.group() > 1 && planned.is_shared) arg.flags |= kShared;
   if (const auto saved = saved_dim(planned); size.map && saved) {
     arg.batch = tensor.strides[*saved];
     arg.flags += planned.dims[*saved].each * kSavedEvery;
@@ -59,6 +60,8 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, std::span<const Tensor>
   args_.segments = plan.segments;
   args_.starts = size.map ? SequenceStarts{size.map->starts, size.map->wide ? 1 : 0} : SequenceStarts{};
   args_.slots = size.slots ? StateSlots{size.slots->slots, size.slots->count} : StateSlots{};
+  args_.report = size.report;
+  args_.group = size.group();
   for (std::size_t i = 0; i < count_; ++i) {
     args_.tensor[i] = argument_for(plan.tensors[i], tensors[places.empty() ? i : places[i]], size);
     if (plan.tensors[i].moves_in_pieces) args_.vector16 &= args_.tensor[i].flags & kVector16;
@@ -76,7 +79,9 @@ bool maps_sequences(std::span<const std::byte> arguments) {
   StateSlots slots{};
   std::memcpy(&starts, arguments.data() + offsetof(KernelArgs<1>, starts), sizeof starts);
   std::memcpy(&slots, arguments.data() + offsetof(KernelArgs<1>, slots), sizeof slots);
-  return starts.data != nullptr || slots.data != nullptr;
+  long long group = 1;
+  std::memcpy(&group, arguments.data() + offsetof(KernelArgs<1>, group), sizeof group);
+  return starts.data != nullptr || slots.data != nullptr || group > 1;
 }
 
 }  // namespace wkvc

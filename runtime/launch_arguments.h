@@ -32,7 +32,7 @@ class LaunchArguments {
 // with tokens are multiples of that.
 bool moves_in_pieces(std::span<const std::byte> arguments);
 
-// True for arguments that say where sequences begin, or in which slots their states are.
+// True for arguments that say where sequences begin, in which slots their states are, or which heads share one.
 bool maps_sequences(std::span<const std::byte> arguments);
 
 // Throws UserError unless `tensors` are what the plan says, for this size, and what is written has memory of its own.

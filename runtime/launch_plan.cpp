@@ -21,6 +21,7 @@ PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
     : spec(std::move(given)),
       is_written(is_result(spec.role) || is_internal(spec.role)),
       is_state(holds_state(spec.role)),
+      is_shared(std::ranges::find(spec.dims, "S") != spec.dims.end()),
       may_be_absent(is_optional(spec.role)),
       keeps_for_kernels(is_internal(spec.role)),
       has_rows(wkvc::has_rows(spec)),
@@ -30,13 +31,15 @@ PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
   for (std::size_t i = 0; i < outer; ++i) {
     if (is_of_batches(dims[i].of)) {
       batch = i;
-    } else if (dims[i].of == Dimension::Of::heads) {
+    } else if (dims[i].of == Dimension::Of::heads || dims[i].of == Dimension::Of::shared_heads) {
       head = i;
     } else {
       row = i;  // T, or the innermost rows: of a state, of several behind each other
     }
   }
 }
+
+bool LaunchPlan::has_shared() const { return std::ranges::any_of(tensors, &PlannedTensor::is_shared); }
 
 LaunchPlan::LaunchPlan(const Manifest& manifest) : segments(manifest.segments), blocks(manifest.blocks()) {
   if (manifest.tensors.size() > max_tensors) {

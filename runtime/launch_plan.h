@@ -17,6 +17,7 @@ struct PlannedTensor {
   std::vector<Dimension> dims;  // of spec.dims
   bool is_written;              // by a kernel: results, and what kernels keep for each other
   bool is_state;
+  bool is_shared;  // has a head for each group of heads
   bool may_be_absent;
   bool keeps_for_kernels;  // is_internal(spec.role)
   bool has_rows;           // see layout.h
@@ -30,6 +31,8 @@ struct LaunchPlan {
   static constexpr std::size_t max_tensors = 256;
 
   explicit LaunchPlan(const Manifest& manifest);  // throws UserError when there are more tensors
+
+  bool has_shared() const;  // whether any tensor is
 
   std::vector<PlannedTensor> tensors;  // in the manifest's order
   int segments;

@@ -37,6 +37,13 @@ void check_slots(const LaunchSize& size) {
   if (size.slots && size.slots->count < 0) user_error("{} slots of states: expected 0 or more", size.slots->count);
 }
 
+void check_shared(const LaunchSize& size) {
+  if (size.shared_heads == 0) return;
+  if (size.shared_heads > 0 && size.heads % size.shared_heads == 0) return;
+  user_error("H = {} and S = {}: expected the number of shared heads to divide the number of heads", size.heads,
+             size.shared_heads);
+}
+
 void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, std::map<std::string, Found>& sizes) {
   if (shape.size() != spec.dims.size()) {
     user_error("tensor \"{}\" has shape {}, expected [{}]", spec.name, shape_text(shape), fmt::join(spec.dims, ", "));
@@ -65,6 +72,7 @@ void check_size(LaunchSize size, int blocks_per_sequence) {
   }
   check_map(size);
   check_slots(size);
+  check_shared(size);
   const CheckedInt blocks = checked_mul(checked_mul(size.sequences(), size.heads), blocks_per_sequence);
   if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
     const std::string each =
@@ -88,6 +96,8 @@ std::int64_t Dimension::length(const LaunchSize& size) const {
       return size.tokens;
     case Of::heads:
       return size.heads;
+    case Of::shared_heads:
+      return size.shared();
     case Of::saved:  // each sequence of a map begins a state of its own: TensorArg::flags in templates/wkvc/abi.h
       if (size.map) return size.tokens / each + size.map->count;
       return size.tokens == 0 ? 0 : (size.tokens - 1) / each + 1;
@@ -104,6 +114,7 @@ Dimension dimension_from(const std::string& dim, const TensorSpec& spec, const M
   }
   if (dim == "T") return {Of::tokens};
   if (dim == "H") return {Of::heads};
+  if (dim == "S") return {Of::shared_heads};
   if (dim == "N") return {Of::saved, tokens_between_states(manifest)};
   if (dim == "K") return {Of::constant, manifest.key_dim};
   if (dim == "V") return {Of::constant, manifest.value_dim};
@@ -121,15 +132,18 @@ Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize si
 }
 
 LaunchSize size_from(const Manifest& manifest, const std::map<std::string, std::vector<std::int64_t>>& shapes) {
-  std::map<std::string, Found> sizes{{"B", {}}, {"T", {}}, {"H", {}}};
+  std::map<std::string, Found> sizes{{"B", {}}, {"T", {}}, {"H", {}}, {"S", {}}};
   for (const TensorSpec& spec : manifest.tensors) {
     const auto shape = shapes.find(spec.name);
     if (shape != shapes.end()) read_sizes(spec, shape->second, sizes);
   }
   for (const auto& [dim, found] : sizes) {
-    if (found.value < 0) user_error("{} follows from none of the tensors given: give one that has {}", dim, dim);
+    if (found.value < 0 && dim != "S") user_error("{} follows from none of the tensors given: give one that has {}", dim, dim);
   }
-  return {sizes["B"].value, sizes["T"].value, sizes["H"].value};
+  LaunchSize size{sizes["B"].value, sizes["T"].value, sizes["H"].value};
+  if (const std::int64_t shared = sizes["S"].value; shared != size.heads) size.shared_heads = std::max<std::int64_t>(shared, 0);
+  check_shared(size);
+  return size;
 }
 
 }  // namespace wkvc

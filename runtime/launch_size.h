@@ -9,6 +9,7 @@
 
 #include "runtime/extents.h"
 #include "runtime/manifest.h"
+#include "templates/wkvc/abi.h"
 
 namespace wkvc {
 
@@ -35,7 +36,14 @@ struct LaunchSize {
   std::int64_t batches = 0, tokens = 0, heads = 0;  // B, T, H
   std::optional<SequenceMap> map = {};              // none: every batch is a sequence
   std::optional<SlotMap> slots = {};                // none: sequence n has state n
+  // S, a divisor of H, of kernels that were emitted with --shared: each head of those inputs serves H/S neighbouring
+  // heads. 0: as many as H.
+  std::int64_t shared_heads = 0;
+  // In the target's memory: where kernels say that starts or slots are none. Null: nobody wants to know.
+  SequenceReport* report = nullptr;
 
+  std::int64_t shared() const { return shared_heads == 0 ? heads : shared_heads; }
+  std::int64_t group() const { return shared_heads == 0 ? 1 : heads / shared_heads; }
   std::int64_t sequences() const { return map ? map->count : batches; }
   std::int64_t states() const { return slots ? slots->count : sequences(); }
   bool is_empty() const { return sequences() == 0 || tokens == 0 || heads == 0; }
@@ -47,7 +55,7 @@ void check_size(LaunchSize size, int blocks_per_sequence);
 
 // One dimension of a tensor, in numbers: a launch compares no text.
 struct Dimension {
-  enum class Of : std::uint8_t { constant, batches, sequences, states, tokens, saved, heads };
+  enum class Of : std::uint8_t { constant, batches, sequences, states, tokens, saved, heads, shared_heads };
 
   Of of = Of::constant;
   std::int64_t each = 1;  // the length, of a constant; of saved states, the tokens between two
@@ -62,7 +70,7 @@ Dimension dimension_from(const std::string& dim, const TensorSpec& spec, const M
 Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size);
 
 // The size that follows from the shapes of tensors by name (those of the manifest's names count). Throws UserError when
-// two disagree (naming both), a rank is wrong, or B, T or H follows from none.
+// two disagree (naming both), a rank is wrong, or B, T or H follows from none. S follows where there is one.
 LaunchSize size_from(const Manifest& manifest, const std::map<std::string, std::vector<std::int64_t>>& shapes);
 
 }  // namespace wkvc

@@ -1,5 +1,6 @@
 // Sequences one behind the other in a batch: each has the bytes that it has alone, in both passes, and none sees
 // another.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -263,6 +264,40 @@ TEST_P(Sequence, HasItsStateInASlot) {
     const Program program = load(rwkv7(), config);
     expect_same_in_slots(program, sequences_of(program.manifest(), starts_of({3, 20, 1, 45})), {5, -1, 0, 2}, 7);
   }
+}
+
+// What a launch reports of starts, of 100 tokens, and slots, of 4.
+SequenceReport reported(const Program& program, const std::vector<std::int64_t>& starts,
+                        const std::vector<std::int32_t>& slots) {
+  const auto count = static_cast<std::int64_t>(slots.size());
+  SequenceReport report{};
+  LaunchSize size{1, 100, kHeads, SequenceMap{count, nullptr, true}, SlotMap{4, nullptr}};
+  Problem problem = random_problem(program.manifest(), size, 5);
+  problem.size.map->starts = starts.data();
+  problem.size.slots->slots = slots.data();
+  problem.size.report = &report;
+  run_raw(program, problem);
+  return report;
+}
+
+TEST_P(Sequence, FaultsAreReported) {
+  Config config = both_passes();
+  config.pass = "forward";
+  config.segments = 2;
+  const Program program = load(rwkv7(), config);
+  const auto expect = [&](const std::vector<std::int64_t>& starts, const std::vector<std::int32_t>& slots, int start,
+                          int slot) {
+    const SequenceReport report = reported(program, starts, slots);
+    EXPECT_EQ(report.starts, start) << fmt::format("{} {}", fmt::join(starts, ","), fmt::join(slots, ","));
+    EXPECT_EQ(report.slots, slot) << fmt::format("{} {}", fmt::join(starts, ","), fmt::join(slots, ","));
+  };
+  expect({0, 40, 40, 90}, {3, -1, 0}, 0, 0);   // tokens behind the last sequence are no fault, nor is padding
+  expect({0, 40, 100, 100}, {3, -1, -1}, 0, 0);
+  expect({1, 40, 40, 100}, {3, 1, 0}, 1, 0);
+  expect({-1, 40, 40, 100}, {3, 1, 0}, 1, 0);
+  expect({0, 40, 50, 101}, {3, 1, 0}, 3, 0);
+  expect({0, 40, 41, 41}, {3, 4, 0}, 0, 2);
+  expect({0, 40, 41, 41}, {3, 2, 3}, 0, 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Host, Sequence, testing::Values(Target::host));

@@ -8,8 +8,8 @@ import torch
 
 from . import _library, _text
 from ._call import StateLayout, autocast_dtype, call, cast, cast_decay
-from ._operators import Family, Head
-from ._slots import with_slots, TextOf
+from ._operators import Family, Head, TextOf
+from ._slots import with_slots
 from ._text import Spec
 
 Decay = Literal["raw", "log"]

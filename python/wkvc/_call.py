@@ -83,9 +83,7 @@ def run_in_slots(
     report: torch.Tensor | None,
 ) -> tuple[torch.Tensor, ...]:
     """The outputs; updates the states in place."""
-    outputs = in_slots(family).op(
-        *inputs, states, state_indices, cu_seqlens, report, variant, options, state_layout
-    )
+    outputs = in_slots(family).op(*inputs, states, state_indices, cu_seqlens, report, variant, options, state_layout)
     return outputs if isinstance(outputs, tuple) else (outputs,)
 
 

@@ -55,9 +55,7 @@ def check_starts(cu_seqlens: torch.Tensor, first: torch.Tensor, batches: int) ->
         raise ValueError(f"B is {batches}, expected 1 with cu_seqlens: its sequences lie one behind the other")
 
 
-def check_slots(
-    states: torch.Tensor, head: tuple[int, int], heads: int, layout: str, device: torch.device
-) -> None:
+def check_slots(states: torch.Tensor, head: tuple[int, int], heads: int, layout: str, device: torch.device) -> None:
     """Raises TypeError or ValueError unless the tensor can hold states that are updated in place."""
     check_kind("states", states, device)
     keys, values = head

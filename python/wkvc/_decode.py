@@ -51,12 +51,12 @@ def decode(
         raise TypeError(f"{family.name} takes {names}; {len(inputs)} tensors were given")
     if cu_seqlens is None and inputs[0].shape[1] > _MOST_TOKENS:
         raise ValueError(
-            f"T is {inputs[0].shape[1]}, expected 1 to {_MOST_TOKENS} tokens of each sequence: call the function itself, "
-            "with state_indices, which goes by chunks"
+            f"T is {inputs[0].shape[1]}, expected 1 to {_MOST_TOKENS} tokens of each sequence: call the function "
+            "itself, with state_indices, which goes by chunks"
         )
     maps = (state_indices, cu_seqlens, report)
     outputs = run_in_slots(family, inputs, variant, words, states, state_layout, *maps)
-    return outputs if len(outputs) > 1 else outputs[0]
+    return outputs[0] if len(outputs) == 1 else outputs
 
 
 def _family_and_options(

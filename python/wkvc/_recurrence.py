@@ -61,7 +61,8 @@ class Recurrence:
             initial_state: float32, [B, H, V, K], or [B, H, K, V] with state_layout="kv"; zeros where it is None.
             output_final_state: whether to return the state behind the last token.
             state_layout: "vk" or "kv", of both states.
-            cu_seqlens, state_indices, report: sequences one behind the other and states in slots, as `rwkv7` takes them.
+            cu_seqlens, state_indices, report: sequences one behind the other and states in slots, as `rwkv7` has
+                them.
         """
         if len(inputs) != len(self.family.inputs):
             raise TypeError(f"{self} takes {', '.join(self.inputs)}; {len(inputs)} tensors were given")

@@ -68,12 +68,12 @@ class InSlots:
         outputs = call.allocate()
         states, indices, cu_seqlens, report = arguments[count : count + 4]
         call.plan.launch([*arguments[:count], states, *outputs, states], None, Maps(cu_seqlens, indices, report))
-        return outputs if len(outputs) > 1 else outputs[0]
+        return outputs[0] if len(outputs) == 1 else outputs
 
     def _fake(self, *arguments: Any) -> Any:
         results: Sequence[Result] = self._prepare(arguments)[2]
         outputs = tuple(result.like(arguments[0]) for result in results)
-        return outputs if len(outputs) > 1 else outputs[0]
+        return outputs[0] if len(outputs) == 1 else outputs
 
 
 def _without_gradients(op: Any) -> Callable[..., Any]:

@@ -13,21 +13,26 @@ namespace {
 
 constexpr std::int64_t kHeads = 3, kTokens = 70;
 
-Config schedule(const std::string& name) {
+Config forward_schedule(const std::string& name) {
   Config config;
   config.key_dim = 32;
   config.value_dim = 48;
+  if (name == "single") config.chunk = 1;
+  if (name == "segments") config.segments = 3;
+  if (name == "guarded") config.scales = "guarded";
+  return config;
+}
+
+// Of both passes, if there are two.
+Config schedule(const std::string& name) {
+  Config config = forward_schedule(name);
+  if (name == "single") return config;
   config.pass = "both";
-  if (name == "single") {
-    config.chunk = 1;
-    config.pass = "forward";
-  }
   if (name == "segments") {
-    config.segments = 3;
     config.backward_segments = 2;
     config.save_every = 32;
   }
-  if (name == "guarded") config.scales = config.backward_scales = "guarded";
+  if (name == "guarded") config.backward_scales = "guarded";
   return config;
 }
 
@@ -92,8 +97,7 @@ TEST_P(StoredStates, ChangeNothingElse) {
 
 // Of two sequences in a pool of five states.
 TEST_P(StoredStates, InSlotsInPlace) {
-  Config changed = config();
-  changed.pass = "forward";
+  Config changed = forward_schedule(std::get<1>(GetParam()));
   changed.state = "bf16";
   changed.state_layout = "kv";
   const Program program = load(changed);

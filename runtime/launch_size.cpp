@@ -138,10 +138,12 @@ LaunchSize size_from(const Manifest& manifest, const std::map<std::string, std::
     if (shape != shapes.end()) read_sizes(spec, shape->second, sizes);
   }
   for (const auto& [dim, found] : sizes) {
-    if (found.value < 0 && dim != "S") user_error("{} follows from none of the tensors given: give one that has {}", dim, dim);
+    if (found.value < 0 && dim != "S")
+      user_error("{} follows from none of the tensors given: give one that has {}", dim, dim);
   }
   LaunchSize size{sizes["B"].value, sizes["T"].value, sizes["H"].value};
-  if (const std::int64_t shared = sizes["S"].value; shared != size.heads) size.shared_heads = std::max<std::int64_t>(shared, 0);
+  if (const std::int64_t shared = sizes["S"].value; shared != size.heads)
+    size.shared_heads = std::max<std::int64_t>(shared, 0);
   check_shared(size);
   return size;
 }

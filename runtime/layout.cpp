@@ -21,7 +21,8 @@ bool none_of(const Dims& dims, std::size_t from, const Dims& others) {
 // Those of what a caller gives and gets.
 bool is_outer_layout(const Dims& dims) {
   const Dims sizes{"B", "T", "H", "S", "N", "G"};
-  if (begins(dims, {"B", "T", "H"}) || begins(dims, {"B", "T", "S"})) return dims.size() <= 4 && none_of(dims, 3, sizes);
+  if (begins(dims, {"B", "T", "H"}) || begins(dims, {"B", "T", "S"}))
+    return dims.size() <= 4 && none_of(dims, 3, sizes);
   if (begins(dims, {"B", "H"})) return dims.size() == 4 && none_of(dims, 2, sizes);
   return begins(dims, {"H"}) && dims.size() == 2 && none_of(dims, 1, sizes);
 }

@@ -211,8 +211,8 @@ std::vector<std::int64_t> read_integers(Reader& file, std::uint64_t data, const 
   std::vector<std::int64_t> numbers(raw.size() / static_cast<std::size_t>(bytes));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     std::int32_t narrow = 0;
-    std::memcpy(bytes == 8 ? static_cast<void*>(&numbers[i]) : &narrow, raw.data() + i * static_cast<std::size_t>(bytes),
-                static_cast<std::size_t>(bytes));
+    std::memcpy(bytes == 8 ? static_cast<void*>(&numbers[i]) : &narrow,
+                raw.data() + i * static_cast<std::size_t>(bytes), static_cast<std::size_t>(bytes));
     if (bytes == 4) numbers[i] = narrow;
   }
   return numbers;

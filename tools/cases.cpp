@@ -160,7 +160,8 @@ LaunchSize size_in(SafetensorsFile& file, const Manifest& manifest, const Sequen
     if (size.map) check_starts(sequences.starts, size.tokens, where + starts_name);
     if (size.map && size.batches != 1) user_error("B is {}, expected 1 with {}", size.batches, starts_name);
     if (!file.holds(slots_name)) return size;
-    if (!file.holds("initial_state")) user_error("{} is of slots of 'initial_state', which is missing", where + slots_name);
+    if (!file.holds("initial_state"))
+      user_error("{} is of slots of 'initial_state', which is missing", where + slots_name);
     size.slots = SlotMap{file.at("initial_state").shape().at(0), sequences.slots.data()};
     check_slots(sequences.slots, size.sequences(), size.slots->count, where + slots_name);
     return size;

@@ -135,9 +135,10 @@ void add_check(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
   command
-      ->add_option("--shape", options->shape,
-                   "Of random inputs: batch, tokens, heads (1,100,2); or lengths of sequences one behind the other, and "
-                   "heads and shared heads (1,64+0+36,8/2)")
+      ->add_option(
+          "--shape", options->shape,
+          "Of random inputs: batch, tokens, heads (1,100,2); or lengths of sequences one behind the other, and "
+          "heads and shared heads (1,64+0+36,8/2)")
       ->type_name("B,T,H");
   command->add_option("--input", options->input, "Tensors by name, in the safetensors format")->type_name("FILE");
   command->add_option("--device", options->device, "cpu or cuda (cuda where there is a GPU)")->type_name("DEVICE");

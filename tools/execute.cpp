@@ -123,7 +123,8 @@ TensorMap executed(const Program& program, const Case& values) {
   for (const TensorSpec& spec : program.manifest().tensors) {
     if (is_result(spec.role)) poisoned.at(spec.name).poison();
     // Slots of no sequence stay as they were.
-    if (spec.role == Role::final_state && values.size.slots) poisoned.at(spec.name) = values.tensors.at("initial_state");
+    if (spec.role == Role::final_state && values.size.slots)
+      poisoned.at(spec.name) = values.tensors.at("initial_state");
   }
   return program.target() == Target::cuda ? executed_on_gpu(program, poisoned, values.size)
                                           : executed_on_host(program, std::move(poisoned), values.size);

@@ -79,13 +79,12 @@ rec::Result RecurrenceRuns::of_sequences(const Givens& givens, const Sequences& 
   if (!sequences.slots.empty()) whole.final_state = givens.initial_state;  // slots of no sequence stay as they were
   for (std::int64_t n = 0; n < cut.sequences; ++n) {
     const std::int64_t first = cut.first(n), last = cut.first(n + 1);
-    const rec::Result part =
-        of({{1, last - first, givens.shape.heads},
-            rows(givens.inputs, cut.tokens, first, last),
-            givens.parameters,
-            rows(givens.output_gradients, cut.tokens, first, last),
-            state_of(givens.initial_state, size, cut.state(n)),
-            state_of(givens.final_gradient, size, n)});
+    const rec::Result part = of({{1, last - first, givens.shape.heads},
+                                 rows(givens.inputs, cut.tokens, first, last),
+                                 givens.parameters,
+                                 rows(givens.output_gradients, cut.tokens, first, last),
+                                 state_of(givens.initial_state, size, cut.state(n)),
+                                 state_of(givens.final_gradient, size, n)});
     append(whole.outputs, part.outputs);
     append(gradients.initial_state, gradients_.initial_state);
     for (const auto& [name, values] : gradients_.inputs) {

@@ -55,7 +55,8 @@ class Reference {
   using Draws = std::map<std::string, std::vector<std::vector<double>>>;
 
   // What rounding costs one head of a result: the recurrence is computed several times with operands of contractions
-  // rounded at random, and its results are rounded to what the kernels store. Computed once for each precision and head.
+  // rounded at random, and its results are rounded to what the kernels store. Computed once for each precision and
+  // head.
   const std::vector<std::vector<double>>& rounded(Precision precision, const TensorSpec& spec, std::size_t head) const;
 
  private:

@@ -197,7 +197,8 @@ std::map<std::string, std::string> added_names(chunk::ProgramOp forward, const s
     std::string name = gradient_name(sym), gradient = fmt::format("the gradient of '{}'", sym.str());
     names[name] = gradient;
     auto input = dyn_cast<chunk::InputOp>(op);
-    if (isa<chunk::ParameterOp>(op) || (input && input.getShared())) names[name + "_parts"] = gradient + " before it is summed";
+    if (isa<chunk::ParameterOp>(op) || (input && input.getShared()))
+      names[name + "_parts"] = gradient + " before it is summed";
   }
   return names;
 }

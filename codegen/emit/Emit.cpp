@@ -163,7 +163,8 @@ std::string emit_cuda(warp::CombineOp kernel) {
   const std::string behind = stored.empty() ? ">" : ", " + stored.substr(1);
   return fmt::format(
       "// {0}: the state before each of {1} segments, from their summaries.\n{2}#include \"wkvc/tile.h\"\n\n"
-      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, {3}, 1) {{\n  combine_segments<{4}, {5}, {6}, {7}{8}(args.tensor[1], "
+      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, {3}, 1) {{\n  combine_segments<{4}, {5}, {6}, "
+      "{7}{8}(args.tensor[1], "
       "args.tensor[0], block);\n}}\n",
       manifest.kernel, kernel.getSegments(), to_line(manifest), manifest.warps, map_text(kernel.getMap()),
       manifest.value_dim, manifest.key_dim, kernel.getBackward() ? "true" : "false", behind);

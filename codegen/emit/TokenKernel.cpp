@@ -145,9 +145,8 @@ class TokenKernel {
   void write_header() {
     std::string io = "f32";
     for_each([&](rec::OutputOp op) { io = name_of(rec::dtype_of(op.getDtype())); });
-    manifest_.config =
-        fmt::format("head {}x{} chunk 1 io {} mma f32 state {}", manifest_.key_dim, manifest_.value_dim, io,
-                    state_of(manifest_));
+    manifest_.config = fmt::format("head {}x{} chunk 1 io {} mma f32 state {}", manifest_.key_dim, manifest_.value_dim,
+                                   io, state_of(manifest_));
     line("// {}: emitted by wkvc from its recurrence.\n//   {}, {}", manifest_.kernel, manifest_.config,
          manifest_.arch);
     line("//   launch: one block of {} warps for each of the B·H heads\n//", manifest_.warps);
@@ -156,8 +155,8 @@ class TokenKernel {
     line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps, blocks());
   }
 
-  // Of a multiprocessor, which bounds registers: 28 a thread for every 16 keys hold the state, a token and the inputs of
-  // the next one.
+  // Of a multiprocessor, which bounds registers: 28 a thread for every 16 keys hold the state, a token and the inputs
+  // of the next one.
   int blocks() const {
     if (config_.blocks > 0) return config_.blocks;
     const int registers = std::min(255, 16 + 28 * manifest_.key_dim / 16);
@@ -354,7 +353,7 @@ class TokenKernel {
   llvm::DenseSet<Operation*> live_, shared_out_;
   Manifest manifest_;
   Identifiers names_;
-  std::map<std::string, std::string> tensors_;  // name → variable
+  std::map<std::string, std::string> tensors_;    // name → variable
   llvm::DenseMap<Value, std::string> own_names_;  // of what the lanes share out
   std::vector<Fetch> fetches_;
   bool own_ = false;  // expressions are of such

@@ -114,9 +114,9 @@ void add_head_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch)
   for (auto output : program.getBody().getOps<chunk::OutputOp>()) {
     if (!output.getShared()) continue;
     std::string name = fmt::format("{}_backward_{}", program.getRecurrence().str(), output.getSym().str());
-    warp::HeadSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(),
-                            program.getKeyDim(), program.getValueDim(), program.getCompute(), stored_name(output),
-                            output.getSym(), element_type(program.getContext(), output.getDtype()),
+    warp::HeadSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(), program.getKeyDim(),
+                            program.getValueDim(), program.getCompute(), stored_name(output), output.getSym(),
+                            element_type(program.getContext(), output.getDtype()),
                             dims_of(spaces.lookup(output.getX())).substr(1), arch);
   }
 }

@@ -14,10 +14,10 @@ struct TensorArg {
   long long row;  // tokens, or rows of a state; within ±2^24, so that offsets in a chunk fit 32 bits
   long long head;
   // kVector16: data and every stride are multiples of 16 bytes, so rows may be moved in 16-byte pieces. Of launches
-  // with starts, slots or groups also kInSlots: a state whose B are slots; kShared: a tensor of tokens that has one head
-  // for each group of heads; and of saved states the tokens between two of them, times kSavedEvery: there `batch`
-  // strides over states, and sequence n begins at state ⌊first token / tokens between⌋ + n, which lies behind all states
-  // of the sequences before.
+  // with starts, slots or groups also kInSlots: a state whose B are slots; kShared: a tensor of tokens that has one
+  // head for each group of heads; and of saved states the tokens between two of them, times kSavedEvery: there `batch`
+  // strides over states, and sequence n begins at state ⌊first token / tokens between⌋ + n, which lies behind all
+  // states of the sequences before.
   long long flags;
 };
 inline constexpr long long kVector16 = 1, kInSlots = 2, kShared = 4, kSavedEvery = 8;

@@ -291,7 +291,7 @@ TEST_P(Sequence, FaultsAreReported) {
     EXPECT_EQ(report.starts, start) << fmt::format("{} {}", fmt::join(starts, ","), fmt::join(slots, ","));
     EXPECT_EQ(report.slots, slot) << fmt::format("{} {}", fmt::join(starts, ","), fmt::join(slots, ","));
   };
-  expect({0, 40, 40, 90}, {3, -1, 0}, 0, 0);   // tokens behind the last sequence are no fault, nor is padding
+  expect({0, 40, 40, 90}, {3, -1, 0}, 0, 0);  // tokens behind the last sequence are no fault, nor is padding
   expect({0, 40, 100, 100}, {3, -1, -1}, 0, 0);
   expect({1, 40, 40, 100}, {3, 1, 0}, 1, 0);
   expect({-1, 40, 40, 100}, {3, 1, 0}, 1, 0);

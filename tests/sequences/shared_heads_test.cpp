@@ -40,9 +40,7 @@ class SharedHeads : public testing::TestWithParam<std::tuple<Target, Model>> {
   static Target target() { return std::get<0>(GetParam()); }
   static Model model() { return std::get<1>(GetParam()); }
   static std::string rec(const Config& config) { return rec_text(model().definition(), config); }
-  static Program load(const Config& config) {
-    return Program::load(cuda_text(model().definition(), config), target());
-  }
+  static Program load(const Config& config) { return Program::load(cuda_text(model().definition(), config), target()); }
   static Problem problem(const Program& program, const Config& config, LaunchSize size) {
     return random_problem(program.manifest(), rec(config), size, 3);
   }

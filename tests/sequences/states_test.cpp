@@ -109,7 +109,8 @@ TEST_P(StoredStates, InSlotsInPlace) {
   auto& states = problem.values.at("initial_state");
   const std::size_t row = states.size() / 2;
   std::vector<double> pool(5 * row);
-  for (std::size_t n = 0; n < 2; ++n) std::copy_n(&states[n * row], row, &pool[static_cast<std::size_t>(slots[n]) * row]);
+  for (std::size_t n = 0; n < 2; ++n)
+    std::copy_n(&states[n * row], row, &pool[static_cast<std::size_t>(slots[n]) * row]);
   states = pool;
   problem.size.slots = SlotMap{5, slots.data()};
   const auto in_slots = run_raw(program, problem);

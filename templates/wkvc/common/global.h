@@ -25,9 +25,8 @@ WKVC_INLINE void load_row_slot(Tile<T, R, C>& x, const T* from, int i, int s, bo
 // Rows of a tensor, `stride` elements from one to the next, of a tile in runs. Tiles of f32 are in runs as they are.
 template <class T, int R, int C>
 WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x, bool aligned) {
-  WKVC_FOR_PLACES(
-      i, R / 16, once, 1, s, PerRow::kSlots,
-      store_row_slot(to + PerRow::position<R>(i, s) * stride + memory::run_column<T>(0), x, i, s, aligned));
+  WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
+                  store_row_slot(to + PerRow::position<R>(i, s) * stride + memory::run_column<T>(0), x, i, s, aligned));
 }
 template <class T, int R, int C>
 WKVC_INLINE void load_rows(Tile<T, R, C>& x, const T* from, int stride, bool aligned) {

@@ -28,10 +28,10 @@ struct Fetched<T, Vector<Axis, N>> {
 
   WKVC_INLINE void load(const T* from) {
     constexpr bool kSideBySide = Axis::kPairs && kOnlyAligned;
-    WKVC_FOR_PLACES(i, Axis::template kBlocks<N>, once, 1, u, kUnits,
-                    unit[i][u] = memory::load_unit<kSideBySide>(
-                        from + Axis::template position<N>(i, kElements * u),
-                        from + Axis::template position<N>(i, kElements * (u + 1) - 1)));
+    WKVC_FOR_PLACES(
+        i, Axis::template kBlocks<N>, once, 1, u, kUnits,
+        unit[i][u] = memory::load_unit<kSideBySide>(from + Axis::template position<N>(i, kElements * u),
+                                                    from + Axis::template position<N>(i, kElements * (u + 1) - 1)));
   }
 };
 

@@ -26,12 +26,13 @@ struct Fetched<T, Vector<Axis, N>> {
 
   typename Unit<T>::type unit[Axis::template kBlocks<N>][kUnits];
 
+  // Pairs of neighbours at once where rows may be moved in pieces.
+  template <bool SideBySide = Axis::kPairs && kOnlyAligned>
   WKVC_INLINE void load(const T* from) {
-    constexpr bool kSideBySide = Axis::kPairs && kOnlyAligned;
     WKVC_FOR_PLACES(
         i, Axis::template kBlocks<N>, once, 1, u, kUnits,
-        unit[i][u] = memory::load_unit<kSideBySide>(from + Axis::template position<N>(i, kElements * u),
-                                                    from + Axis::template position<N>(i, kElements * (u + 1) - 1)));
+        unit[i][u] = memory::load_unit<SideBySide>(from + Axis::template position<N>(i, kElements * u),
+                                                   from + Axis::template position<N>(i, kElements * (u + 1) - 1)));
   }
 };
 

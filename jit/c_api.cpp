@@ -156,8 +156,8 @@ std::string emitted_text(std::string_view recurrence, const char* options, Stage
 // Tokens that share a row of a tensor [B, H, tokens, …], and the bytes of a row.
 wkvc_saved_info saved_info(const TensorSpec& spec, const Manifest& manifest) {
   wkvc_saved_info info{.tokens = 1, .bytes = static_cast<std::int64_t>(size_of(spec.dtype))};
-  for (const std::string& dim : spec.dims) {
-    const Dimension dimension = dimension_from(dim, spec, manifest);
+  for (std::size_t i = 0; i < spec.dims.size(); ++i) {
+    const Dimension dimension = dimension_at(spec, i, manifest);
     if (dimension.of == Dimension::Of::constant) info.bytes *= dimension.each;
     if (dimension.of == Dimension::Of::saved) info.tokens = dimension.each;
   }

@@ -19,6 +19,9 @@ class LaunchArguments {
   LaunchArguments(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size,
                   std::span<const std::size_t> places = {});
 
+  // Blocks, or clusters of them, for each head: one for each sequence and segment, or for each piece.
+  std::int64_t blocks_of_head() const { return (in_pieces_ ? 1 : args_.batches) * args_.segments; }
+
   std::span<const std::byte> bytes() const {
     return std::as_bytes(std::span(&args_, 1)).first(offsetof(KernelArgs<1>, tensor) + count_ * sizeof(TensorArg));
   }
@@ -26,6 +29,7 @@ class LaunchArguments {
  private:
   KernelArgs<max_tensors> args_;  // written as far as there are tensors
   std::size_t count_;
+  bool in_pieces_;
 };
 
 // Whether kernels may move what these arguments are of in pieces of 16 bytes: data, rows and strides of all tensors

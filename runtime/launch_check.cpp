@@ -184,6 +184,15 @@ void check_shared(const LaunchPlan& plan, const LaunchSize& size) {
              size.shared_heads, size.heads);
 }
 
+void check_pieces(const LaunchPlan& plan, const LaunchSize& size) {
+  if (!size.map || plan.cut == 1) return;
+  const std::int64_t piece = piece_of(size, plan.cut);
+  if (piece % plan.unit == 0) return;
+  user_error("sequences are cut into pieces of {} tokens, expected a multiple of {}, the tokens of a chunk or between "
+             "saved states: choose another piece, --save-every a divisor of {}, or --segments 1",
+             piece, plan.unit, kPieceTokens);
+}
+
 void check_report(const LaunchSize& size) {
   if (reinterpret_cast<std::uintptr_t>(size.report) % alignof(SequenceReport) == 0) return;
   user_error("the report on sequences begins at {}, which is not aligned to its 4-byte words", fmt::ptr(size.report));
@@ -199,8 +208,9 @@ void check_count(const LaunchPlan& plan, std::size_t count) {
 }  // namespace
 
 void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size) {
-  check_size(size, plan.blocks);
+  check_size(size, plan.segments, plan.cluster);
   if (size.map) check_starts(*size.map);
+  check_pieces(plan, size);
   check_shared(plan, size);
   check_report(size);
   check_count(plan, tensors.size());

@@ -26,7 +26,7 @@ PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
       keeps_for_kernels(is_internal(spec.role)),
       has_rows(wkvc::has_rows(spec)),
       moves_in_pieces(has_rows && has_tokens(spec)) {
-  for (const std::string& dim : spec.dims) dims.push_back(dimension_from(dim, spec, manifest));
+  for (std::size_t i = 0; i < spec.dims.size(); ++i) dims.push_back(dimension_at(spec, i, manifest));
   const std::size_t outer = dims.size() - (has_rows ? 1 : 0);
   for (std::size_t i = 0; i < outer; ++i) {
     if (is_of_batches(dims[i].of)) {
@@ -41,13 +41,19 @@ PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
 
 bool LaunchPlan::has_shared() const { return std::ranges::any_of(tensors, &PlannedTensor::is_shared); }
 
-LaunchPlan::LaunchPlan(const Manifest& manifest) : segments(manifest.segments), blocks(manifest.blocks()) {
+LaunchPlan::LaunchPlan(const Manifest& manifest)
+    : segments(manifest.segments),
+      cluster(manifest.cluster),
+      unit(std::int64_t{manifest.chunk} * std::max(manifest.saved_every, 1)) {
   if (manifest.tensors.size() > max_tensors) {
     user_error("the kernels of the text have {} tensors, at most {} can be launched with", manifest.tensors.size(),
                max_tensors);
   }
   tensors.reserve(manifest.tensors.size());
-  for (const TensorSpec& spec : manifest.tensors) tensors.emplace_back(spec, manifest);
+  for (const TensorSpec& spec : manifest.tensors) {
+    tensors.emplace_back(spec, manifest);
+    cut = std::max(cut, segments_of(spec));
+  }
 }
 
 }  // namespace wkvc

@@ -36,7 +36,9 @@ struct LaunchPlan {
 
   std::vector<PlannedTensor> tensors;  // in the manifest's order
   int segments;
-  int blocks;  // of each sequence: a cluster of them for each segment
+  int cluster;           // blocks for each segment
+  std::int64_t cut = 1;  // segments of tensors [B,H,segments,…]; with more than 1 a map's sequences are cut into pieces
+  std::int64_t unit;     // tokens that a piece has to be a multiple of
 };
 
 }  // namespace wkvc

@@ -31,6 +31,7 @@ void check_map(const LaunchSize& size) {
     user_error("B = {}, expected 1 with a map of sequences: these lie one behind the other in one batch", size.batches);
   }
   if (size.map->count < 0) user_error("a map of {} sequences: expected 0 or more", size.map->count);
+  if (size.map->piece < 0) user_error("pieces of {} tokens: expected 0 or more", size.map->piece);
 }
 
 void check_slots(const LaunchSize& size) {
@@ -42,6 +43,12 @@ void check_shared(const LaunchSize& size) {
   if (size.shared_heads > 0 && size.heads % size.shared_heads == 0) return;
   user_error("H = {} and S = {}: expected the number of shared heads to divide the number of heads", size.heads,
              size.shared_heads);
+}
+
+std::optional<std::int64_t> constant_from(const std::string& dim) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
+  return error == std::errc{} && end == dim.data() + dim.size() ? std::optional(value) : std::nullopt;
 }
 
 void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, std::map<std::string, Found>& sizes) {
@@ -62,7 +69,17 @@ void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, 
 
 }  // namespace
 
-void check_size(LaunchSize size, int blocks_per_sequence) {
+std::int64_t piece_of(const LaunchSize& size, std::int64_t segments) {
+  if (size.map->piece > 0) return size.map->piece;
+  const std::int64_t pieces = 4 * segments * kPieceTokens;
+  return std::max<std::int64_t>((size.tokens + pieces - 1) / pieces, 1) * kPieceTokens;
+}
+
+std::int64_t most_pieces(const LaunchSize& size, std::int64_t segments) {
+  return size.tokens / piece_of(size, segments) + size.map->count;
+}
+
+void check_size(LaunchSize size, int segments, int cluster) {
   if (size.batches < 0 || size.tokens < 0 || size.heads < 0) {
     user_error("B = {}, T = {}, H = {}: sizes cannot be negative", size.batches, size.tokens, size.heads);
   }
@@ -73,10 +90,12 @@ void check_size(LaunchSize size, int blocks_per_sequence) {
   check_map(size);
   check_slots(size);
   check_shared(size);
-  const CheckedInt blocks = checked_mul(checked_mul(size.sequences(), size.heads), blocks_per_sequence);
+  const bool in_pieces = size.map && segments > 1;
+  const CheckedInt units =
+      in_pieces ? CheckedInt(most_pieces(size, segments)) : checked_mul(size.sequences(), std::int64_t{segments});
+  const CheckedInt blocks = checked_mul(checked_mul(units, size.heads), std::int64_t{cluster});
   if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
-    const std::string each =
-        blocks_per_sequence == 1 ? "" : fmt::format(", times {} blocks each,", blocks_per_sequence);
+    const std::string each = segments * cluster == 1 ? "" : fmt::format(", times {} blocks each,", segments * cluster);
     user_error("B·H = {}·{}{} is more than 2^31-1, the most blocks a launch can have: split the batch",
                size.sequences(), size.heads, each);
   }
@@ -101,17 +120,27 @@ std::int64_t Dimension::length(const LaunchSize& size) const {
     case Of::saved:  // each sequence of a map begins a state of its own: TensorArg::flags in templates/wkvc/abi.h
       if (size.map) return size.tokens / each + size.map->count;
       return size.tokens == 0 ? 0 : (size.tokens - 1) / each + 1;
+    case Of::segments:
+      return size.map ? most_pieces(size, each) : each;
   }
   internal_error("no such dimension");
 }
 
-Dimension dimension_from(const std::string& dim, const TensorSpec& spec, const Manifest& manifest) {
+std::int64_t segments_of(const TensorSpec& spec) {
+  if (spec.role != Role::workspace || spec.dims.size() < 4 || spec.dims[0] != "B" || spec.dims[1] != "H") return 1;
+  return constant_from(spec.dims[2]).value_or(1);
+}
+
+Dimension dimension_at(const TensorSpec& spec, std::size_t place, const Manifest& manifest) {
   using Of = Dimension::Of;
+  const std::string& dim = spec.dims[place];
+  const std::int64_t segments = segments_of(spec);
   if (dim == "B") {
     if (holds_state(spec.role)) return {Of::states};
     const auto follows_tokens = [](const std::string& other) { return other == "T" || other == "N"; };
-    return {std::ranges::any_of(spec.dims, follows_tokens) ? Of::batches : Of::sequences};
+    return {segments > 1 || std::ranges::any_of(spec.dims, follows_tokens) ? Of::batches : Of::sequences};
   }
+  if (segments > 1 && place == 2) return {Of::segments, segments};
   if (dim == "T") return {Of::tokens};
   if (dim == "H") return {Of::heads};
   if (dim == "S") return {Of::shared_heads};
@@ -119,15 +148,14 @@ Dimension dimension_from(const std::string& dim, const TensorSpec& spec, const M
   if (dim == "K") return {Of::constant, manifest.key_dim};
   if (dim == "V") return {Of::constant, manifest.value_dim};
   if (dim == "G") return {Of::constant, manifest.saved_every};
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
-  if (error != std::errc{} || end != dim.data() + dim.size()) internal_error("\"{}\" is no dimension", dim);
-  return {Of::constant, value};
+  const std::optional<std::int64_t> value = constant_from(dim);
+  if (!value) internal_error("\"{}\" is no dimension", dim);
+  return {Of::constant, *value};
 }
 
 Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
   Extents shape;
-  for (const std::string& dim : spec.dims) shape.push_back(dimension_from(dim, spec, manifest).length(size));
+  for (std::size_t i = 0; i < spec.dims.size(); ++i) shape.push_back(dimension_at(spec, i, manifest).length(size));
   return shape;
 }
 

@@ -20,6 +20,9 @@ struct SequenceMap {
   std::int64_t count = 0;
   const void* starts = nullptr;  // count + 1 numbers in the target's memory; sizes of tensors do without
   bool wide = false;             // numbers of 64 bits instead of 32
+  // Tokens of a piece, of kernels with segments: they cut sequences into pieces of so many tokens, so that long and
+  // short ones keep the GPU busy together. 0: as `piece_of` says. Equal pieces make equal bytes of a sequence.
+  std::int64_t piece = 0;
   bool operator==(const SequenceMap&) const = default;
 };
 
@@ -50,21 +53,33 @@ struct LaunchSize {
   bool operator==(const LaunchSize&) const = default;
 };
 
-// Throws UserError unless a launch can have this size, with so many blocks for each sequence.
-void check_size(LaunchSize size, int blocks_per_sequence);
+// Tokens of a piece of a map's sequences, for kernels with so many segments: a quarter of what a segment of all tokens
+// would have, so that the last blocks of a launch are short. A multiple of kPieceTokens.
+std::int64_t piece_of(const LaunchSize& size, std::int64_t segments);
+inline constexpr std::int64_t kPieceTokens = 512;
+
+// Pieces that there can be, whatever the starts are.
+std::int64_t most_pieces(const LaunchSize& size, std::int64_t segments);
+
+// Throws UserError unless a launch can have this size, with so many segments of each sequence and blocks for each
+// of those.
+void check_size(LaunchSize size, int segments, int cluster);
 
 // One dimension of a tensor, in numbers: a launch compares no text.
 struct Dimension {
-  enum class Of : std::uint8_t { constant, batches, sequences, states, tokens, saved, heads, shared_heads };
+  enum class Of : std::uint8_t { constant, batches, sequences, states, tokens, saved, segments, heads, shared_heads };
 
   Of of = Of::constant;
-  std::int64_t each = 1;  // the length, of a constant; of saved states, the tokens between two
+  std::int64_t each = 1;  // the length, of a constant; of saved states, the tokens between two; of segments, how many
 
   std::int64_t length(const LaunchSize& size) const;
 };
 
-// The dimension that `dim`, one of spec.dims, stands for in `manifest`.
-Dimension dimension_from(const std::string& dim, const TensorSpec& spec, const Manifest& manifest);
+// The segments of a tensor [B,H,segments,…] that kernels keep for each other, or 1.
+std::int64_t segments_of(const TensorSpec& spec);
+
+// The dimension that spec.dims[place] stands for in `manifest`.
+Dimension dimension_at(const TensorSpec& spec, std::size_t place, const Manifest& manifest);
 
 // The shape a tensor of `manifest` has at `size`.
 Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size);

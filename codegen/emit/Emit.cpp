@@ -138,8 +138,8 @@ std::string emit_cuda(warp::BatchSumOp kernel) {
   int64_t extent = kernel.getDim() == "K" ? kernel.getKeyDim() : kernel.getValueDim();
   return fmt::format(
       "// {0}: sums gradients of a parameter over the batches, one block a head.\n{1}#include \"wkvc/tile.h\"\n\n"
-      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, 1, 1) {{\n  sum_batches<{2}, {3}>(args.tensor[1], args.tensor[0], "
-      "block, args.batches, {4});\n}}\n",
+      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, 1, 1) {{\n  sum_batches<{2}, {3}>(args, args.tensor[1], "
+      "args.tensor[0], block, {4});\n}}\n",
       manifest.kernel, to_line(manifest), dtype_text(kernel.getDtype()), extent, kernel.getSegments());
 }
 

@@ -17,7 +17,7 @@ struct TensorArg {
   // with starts, slots or groups also kInSlots: a state whose B are slots; kShared: a tensor of tokens that has one
   // head for each group of heads; and of saved states the tokens between two of them, times kSavedEvery: there `batch`
   // strides over states, and sequence n begins at state ⌊first token / tokens between⌋ + n, which lies behind all
-  // states of the sequences before.
+  // states of the sequences before. So it is with tensors [B,H,segments,…] where sequences are cut into pieces.
   long long flags;
 };
 inline constexpr long long kVector16 = 1, kInSlots = 2, kShared = 4, kSavedEvery = 8;
@@ -48,7 +48,10 @@ struct KernelArgs {
   long long tokens;   // of each sequence, or, with a map, of all together
   long long heads;
   long long vector16;  // 1: that of every tensor [B,T,H,D] is
-  long long segments;  // of each sequence, a block for each; at least 1
+  long long segments;  // of each sequence, a block for each; at least 1. With `piece`: pieces that there can be
+  // 0, or the tokens of a piece. Then each sequence has as many segments as it has pieces, the last of which may be
+  // shorter, and there is a block for each head and piece. Sequence n begins at piece ⌊first token / piece⌋ + n.
+  long long piece;
   SequenceStarts starts;
   StateSlots slots;
   SequenceReport* report;  // null: nobody wants to know

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "dsl/builtin.h"
-#include "runtime/error.h"
+#include "tests/expect_error.h"
 #include "tests/run/run.h"
 
 namespace wkvc::test {
@@ -75,10 +75,15 @@ std::vector<std::byte> of_tokens(const std::vector<std::byte>& stored, std::int6
   return rows(stored, tokens + kTokensPastTail, 0, tokens);
 }
 
-void expect_as_alone(const Program& program, Sequences sequences) {
+// Alone is one batch; or, where sequences are cut into pieces, one sequence of a map with the same pieces.
+void expect_as_alone(const Program& program, Sequences sequences, std::int64_t piece = 0) {
+  sequences.problem.size.map->piece = piece;
   const Bytes together = run_together(program, sequences);
   for (std::int64_t n = 0; n < sequences.count(); ++n) {
-    const Bytes alone = run_raw(program, sequences.alone(program.manifest(), n));
+    Problem one = sequences.alone(program.manifest(), n);
+    const Starts own_starts{0, sequences.length(n)};
+    if (piece > 0) one.size.map = SequenceMap{1, own_starts.data(), true, piece};
+    const Bytes alone = run_raw(program, one);
     for (const TensorSpec& spec : program.manifest().tensors) {
       if (!is_result(spec.role) || spec.role == Role::parameter_gradient) continue;
       const bool tokens = has_tokens(spec);
@@ -100,6 +105,8 @@ class Sequence : public testing::TestWithParam<Target> {
   Program load(const Definition& definition, const Config& config) const {
     return Program::load(cuda_text(definition, config), GetParam());
   }
+  // The gradient of a parameter is the sum of those that sequences have alone.
+  void expect_sums_of_gradients(const Config& config, std::int64_t piece) const;
 };
 
 Config both_passes() {
@@ -134,8 +141,37 @@ TEST_P(Sequence, OfEverySchedule) {
   exact.mma = exact.io = "f32";
   for (const Config& config : {teams, segments, cluster, exact}) {
     const Program program = load(rwkv7(), config);
-    expect_as_alone(program, sequences_of(program.manifest(), starts_of(kLengths)));
+    const std::int64_t piece = config.segments > 1 ? 32 : 0;
+    expect_as_alone(program, sequences_of(program.manifest(), starts_of(kLengths)), piece);
   }
+}
+
+// What pieces leave each other is bounded by the tokens, and a batch of one sequence may have any number of them.
+TEST_P(Sequence, InPiecesHasTheValuesOfTheRecurrence) {
+  Config config = both_passes();
+  config.segments = config.backward_segments = 2;
+  config.save_every = 32;
+  config.scales = config.backward_scales = "guarded";
+  const std::string rec = rec_text(rwkv6(), config);
+  const Program program = Program::load(cuda_text(rwkv6(), config), GetParam());
+  for (const std::int64_t piece : {32, 64, 512}) {
+    Sequences sequences = sequences_of(program.manifest(), starts_of({300}));
+    sequences.problem.size.map->piece = piece;
+    sequences.problem.size.map->starts = sequences.starts.data();
+    const Errors errors = run_and_compare(program, rec, sequences.problem);
+    for (const auto& [name, error] : errors) EXPECT_LE(error, 2e-3) << name << ", pieces of " << piece;
+  }
+}
+
+TEST_P(Sequence, PiecesAreWholeDistancesOfSavedStates) {
+  Config config = both_passes();
+  config.segments = config.backward_segments = 2;
+  config.save_every = 32;
+  const Program program = load(rwkv7(), config);
+  Sequences sequences = sequences_of(program.manifest(), starts_of({40, 40}));
+  sequences.problem.size.map->piece = 48;
+  expect_contains(user_error_of([&] { run_together(program, sequences); }),
+                  "pieces of 48 tokens, expected a multiple of 32");
 }
 
 TEST_P(Sequence, OfSingleTokens) {
@@ -145,10 +181,10 @@ TEST_P(Sequence, OfSingleTokens) {
   expect_as_alone(program, sequences_of(program.manifest(), starts_of({1, 0, 3, 1})));
 }
 
-TEST_P(Sequence, ParametersHaveTheSumOfItsGradients) {
-  const Config config = both_passes();
+void Sequence::expect_sums_of_gradients(const Config& config, std::int64_t piece) const {
   const Program program = load(rwkv6(), config);
   Sequences sequences = sequences_of(program.manifest(), starts_of(kLengths));
+  sequences.problem.size.map->piece = piece;
   Values sum = reference_of(program.manifest(), rec_text(rwkv6(), config), {1, 0, kHeads},
                             rounded(program.manifest(), sequences.alone(program.manifest(), 1)));
   for (std::int64_t n = 0; n < sequences.count(); ++n) {
@@ -160,6 +196,15 @@ TEST_P(Sequence, ParametersHaveTheSumOfItsGradients) {
   sequences.problem.size.map->starts = sequences.starts.data();
   EXPECT_LE(run_and_compare(program, sequences.problem, {{"du", sum.at("du")}}).at("du"),
             bound_of(config, Role::parameter_gradient));
+}
+
+TEST_P(Sequence, ParametersHaveTheSumOfItsGradients) { expect_sums_of_gradients(both_passes(), 0); }
+
+TEST_P(Sequence, ParametersHaveTheSumOfGradientsOfPieces) {
+  Config config = both_passes();
+  config.segments = config.backward_segments = 2;
+  config.save_every = 32;
+  expect_sums_of_gradients(config, 64);
 }
 
 // Also where the other ones are not finite.

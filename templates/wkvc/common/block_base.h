@@ -34,6 +34,7 @@ struct BlockBase {
   long long tokens;       // of the sequence
   int segment;            // of the sequence, 0 …
   int segments;           // that the sequence is cut into, one block each
+  long long piece;        // KernelArgs::piece
   int rank;               // in the cluster of blocks that share a head, or a segment of it, 0 …
   char* memory;           // shared memory; offsets into it are bytes
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wkvc/common/block_base.h"
+#include "wkvc/common/sequences.h"
 
 namespace wkvc {
 
@@ -288,14 +289,17 @@ WKVC_INLINE void store_parameter_column(const TensorArg& t, const BlockBase& blo
 
 // The sum over all batches and segments of this head's rows of a tensor [B,H,segments,D], to a tensor [H,D]. For one
 // warp.
-template <class T, int N>
-WKVC_INLINE void sum_batches(const TensorArg& to, const TensorArg& from, const BlockBase& block, long long batches,
-                             int segments) {
-  RowVec<N> sum{};
-  for (long long b = 0; b < batches; ++b) {
-    const float* row = static_cast<const float*>(from.data) + b * from.batch + block.head * from.head;
+template <class T, int Columns, int N>
+WKVC_INLINE void sum_batches(const KernelArgs<N>& args, const TensorArg& to, const TensorArg& from,
+                             const BlockBase& block, int segments) {
+  RowVec<Columns> sum{};
+  const f32* const head = static_cast<const f32*>(from.data) + block.head * from.head;
+  for (long long b = 0; b < args.batches; ++b) {
+    const bool in_pieces = kMapsSequences && args.piece > 0;
+    const f32* row = head + (in_pieces ? first_piece(args, b) : b) * from.batch;
+    if (in_pieces) segments = piece_count(args, tokens_of_sequence(args, b).count);
     for (int segment = 0; segment < segments; ++segment, row += from.row) {
-      WKVC_EACH_SLOT(PerColumn, N, sum.v[i][s] += row[PerColumn::position<N>(i, s)]);
+      WKVC_EACH_SLOT(PerColumn, Columns, sum.v[i][s] += row[PerColumn::position<Columns>(i, s)]);
     }
   }
   store_parameter_row<T>(to, block, 0, sum);

@@ -9,12 +9,13 @@
 
 namespace wkvc {
 
-// First chunk of segment `segment`, or the end of the last: whole units of chunks, dealt out evenly.
+// First chunk of segment `segment`, or the end of the last: whole units of chunks, dealt out evenly, or pieces.
 template <int C, int Unit>
 WKVC_INLINE int segment_begin(long long tokens, const BlockBase& block, int segment) {
   const int chunks = chunk_count<C>(tokens);
   const long long units = (chunks - 1) / Unit + 1;
-  const long long begin = units * segment / block.segments * Unit;
+  const bool in_pieces = kMapsSequences && block.piece > 0;
+  const long long begin = in_pieces ? block.piece / C * segment : units * segment / block.segments * Unit;
   return begin < chunks ? static_cast<int>(begin) : chunks;
 }
 

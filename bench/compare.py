@@ -366,7 +366,7 @@ def curves(rows, path):
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
-    figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.2), sharey=True)
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4.6), sharey=True)
     groups = list(dict.fromkeys((row["op"], row["shape"][0], *row["shape"][2:]) for row in rows))
     for axis, what in zip(axes, PASSES):
         for who, colour in (("wkvc", "tab:red"), ("fla", "tab:gray")):
@@ -378,12 +378,17 @@ def curves(rows, path):
                 axis.plot(*zip(*points), style, color=colour, label=f"{name}, {B} x {H} heads of {D}")
         axis.set(xscale="log", yscale="log", xlabel="tokens of a sequence",
                  title="forward" if what == "forward" else "forward + backward")
-        axis.xaxis.set_major_formatter("{x:.0f}")
-        axis.yaxis.set_major_formatter("{x:.0f}")
-        axis.grid(alpha=0.3, which="both")
+        axis.set_xticks(sorted({row["shape"][1] for row in rows}), minor=False)
+        axis.set_xticks([], minor=True)
+        axis.set_yticks([1, 2, 5, 10, 20, 50], minor=False)
+        axis.set_yticks([], minor=True)
+        axis.set_ylim(bottom=1)
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_major_formatter("{x:.0f}")
+        axis.grid(alpha=0.3)
     axes[0].set_ylabel("time / time of a copy of inputs and results")
-    axes[1].legend(fontsize="small")
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0.13, 1, 1))
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=2, fontsize="small", frameon=False)
     figure.savefig(path)
 
 

@@ -61,7 +61,8 @@ rec::Result RecurrenceRuns::of(const Givens& givens) {
   rec::Tensors inputs = givens.inputs;
   inputs.insert(givens.parameters.begin(), givens.parameters.end());
   if (passes_ != Passes::forward) {
-    gradients_ = rec::differentiate(recurrence_, givens.shape, inputs, givens.initial_state, givens.output_gradients,
+    const rec::Tensors incoming = rec::with_ones_for_others(recurrence_, givens.shape, givens.output_gradients);
+    gradients_ = rec::differentiate(recurrence_, givens.shape, inputs, givens.initial_state, incoming,
                                     givens.final_gradient, backward_);
   }
   if (passes_ == Passes::backward) return {};

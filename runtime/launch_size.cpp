@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -71,8 +72,9 @@ void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, 
 
 std::int64_t piece_of(const LaunchSize& size, std::int64_t segments) {
   if (size.map->piece > 0) return size.map->piece;
+  const auto tokens = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(size.tokens)));
   const std::int64_t pieces = 4 * segments * kPieceTokens;
-  return std::max<std::int64_t>((size.tokens + pieces - 1) / pieces, 1) * kPieceTokens;
+  return std::max<std::int64_t>((tokens + pieces - 1) / pieces, 1) * kPieceTokens;
 }
 
 std::int64_t most_pieces(const LaunchSize& size, std::int64_t segments) {

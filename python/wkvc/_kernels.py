@@ -47,12 +47,10 @@ def _power_of_two_from(count: int) -> int:
 
 def size_class(size: Size) -> str:
     """The size that kernels are chosen for: few of them for many sizes of a program."""
-    batches, tokens = 1, size.tokens
-    while batches < size.sequences:
+    batches = 1  # packed sequences are cut into pieces as one is
+    while batches < size.batches:
         batches *= 2
-    if size.packed is not None:
-        tokens = tokens // max(1, size.packed)
-    return f"{batches},{_power_of_two_from(tokens)},{size.heads}"
+    return f"{batches},{_power_of_two_from(size.tokens)},{size.heads}"
 
 
 def _check_gpu(device: torch.device) -> None:

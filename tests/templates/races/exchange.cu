@@ -37,7 +37,9 @@ WKVC_KERNEL(exchange_all, 1, 4, 1) {
 }
 
 int main() {
-  KernelArgs<1> args{64, 0, 1, 1, 1, {}, {}, {}};
+  KernelArgs<1> args{};
+  args.batches = 64;
+  args.heads = args.vector16 = args.segments = args.group = 1;
   host::Launch launch{17 * kTileBytes};
   return exchange_all(&args, &launch);
 }

@@ -86,9 +86,13 @@ void differentiate_program(ModuleOp module, const Config& config) {
   if (!config.saved.empty()) forward.setSaved(config.saved);
   auto backward = differentiate(forward, config.gradients, kept_dtype(forward, config));
   const int of_round = std::max(1, config.backward_teams);
+  if (backward.getBody().getOps<chunk::SavedStateOp>().empty()) {
+    forward.setSavedEvery(0);
+    backward.setSavedEvery(of_round);
+  }
   if (of_round > 1) recompute_inside(forward, backward);
   const bool goes_through = of_round == 1 || !backward.getBody().getOps<chunk::UpdateSavedOp>().empty();
-  if (goes_through && static_cast<int>(forward.getSavedEvery()) > of_round) recompute_program(forward, backward);
+  if (goes_through && static_cast<int>(backward.getSavedEvery()) > of_round) recompute_program(forward, backward);
   if (config.pass == "backward") forward.erase();
 }
 

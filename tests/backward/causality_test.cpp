@@ -315,6 +315,34 @@ TEST_P(Causality, OfEverySchedule) {
   check(growing(), config_of(16, 16));
 }
 
+// Where decays are anchored at a number, and a guard finds nothing to refuse, to the byte.
+TEST_P(Causality, FiniteTokensWithoutScales) {
+  for (const std::string mma : {"f16", "bf16"})
+    for (const int teams : {1, 2}) {
+      Config config = config_of(32, 32, "bf16", mma);
+      config.pass = "forward";
+      config.scales = "guarded";
+      config.teams = config.rounds = teams;
+      const Subject at(cuda_text(rwkv7(), config), rec_text(rwkv7(), config), GetParam());
+      const Problem clean = at.problem(40, random_());
+      const Bytes expected = at.run(clean);
+      for (const std::int64_t from : {5, 20, 39}) {
+        Problem problem = clean;
+        const Problem other = at.problem(40, random_());
+        for (const TensorSpec& input : of_role(at.manifest(), Role::input)) {
+          auto& values = problem.values.at(input.name);
+          const auto first = static_cast<std::ptrdiff_t>(from * (static_cast<std::int64_t>(values.size()) / 40));
+          std::copy(other.values.at(input.name).begin() + first, other.values.at(input.name).end(),
+                    values.begin() + first);
+        }
+        const Bytes found = at.run(problem);
+        const auto earlier = [=](auto token, auto) { return token < from; };
+        EXPECT_EQ(at.difference(Role::output, 40, found, expected, earlier), "") << mma << ", teams " << teams;
+        EXPECT_NE(at.difference(Role::output, 40, found, expected, all), "");
+      }
+    }
+}
+
 TEST_P(Causality, NotFiniteIn16Bits) {
   for (const Definition& definition : {rwkv7(), rwkv7_logw(), rwkv6()})
     for (const std::string mma : {"f16", "bf16"})

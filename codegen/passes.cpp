@@ -14,6 +14,7 @@
 #include "codegen/lower/Factors.h"
 #include "codegen/lower/Plain.h"
 #include "codegen/lower/RecToChunk.h"
+#include "codegen/lower/SharedInputs.h"
 #include "codegen/lower/Slice.h"
 #include "codegen/lower/StateScales.h"
 #include "codegen/lower/Summary.h"
@@ -40,10 +41,12 @@ bool is_backward(chunk::ProgramOp program) { return program.getBackward() || pro
 
 void lower_to_chunk(Work& work, const Config& config) {
   auto recurrence = rec::recurrence_of(*work.module);
+  expect_inputs(recurrence, config.shared);
   const bool gradients = config.pass != "forward";
   if (config.scales == "guarded" || config.backward_scales == "guarded")
     work.of_plain = rec_to_plain_chunk(recurrence, config.chunk, gradients);
   work.module = rec_to_chunk(recurrence, config.chunk, gradients);
+  for (ModuleOp module : work.modules()) share_inputs(module, config.shared);
 }
 
 void merge_common(Work& work, const Config&) {
@@ -163,6 +166,13 @@ Crew crew_for(chunk::ProgramOp program, const Config& config) {
   return alone ? crew_of(program, 1) : crew;
 }
 
+StoredStates states_of(const Config& config) {
+  StoredStates states;
+  if (!config.state.empty()) states.dtype = config.state;
+  if (config.state_layout == "kv") states.dims = "B,H,K,V";
+  return states;
+}
+
 void lower_to_warp(Work& work, const Config& config) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
   chunk::ProgramOp none, recompute, plain_recompute;
@@ -181,7 +191,7 @@ void lower_to_warp(Work& work, const Config& config) {
                   !backward || summary ? none
                   : program.getPlain() ? plain_recompute
                                        : recompute,
-                  maps, config.arch, blocks, crew_for(program, config), *kernels);
+                  maps, config.arch, blocks, crew_for(program, config), states_of(config), *kernels);
   }
   work.module = std::move(kernels);
 }
@@ -191,6 +201,7 @@ void emit_text(Work& work, const Config&) {
     if (!work.cuda.empty()) work.cuda += "\n";
     if (auto kernel = dyn_cast<warp::KernelOp>(op)) work.cuda += emit_cuda(kernel);
     if (auto sum = dyn_cast<warp::BatchSumOp>(op)) work.cuda += emit_cuda(sum);
+    if (auto sum = dyn_cast<warp::HeadSumOp>(op)) work.cuda += emit_cuda(sum);
     if (auto combine = dyn_cast<warp::CombineOp>(op)) work.cuda += emit_cuda(combine);
   }
 }

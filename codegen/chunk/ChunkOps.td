@@ -68,11 +68,12 @@ def Chunk_InputOp : Chunk_Op<"input"> {
   let summary = "C tokens of an input; rows past the tail are zero";
   let description = [{
     With `gradient_of`, the incoming gradient of that output of the forward program. `kept`: what the forward program gave
-    for its backward program alone, a C×C matrix of the dim "T".
+    for its backward program alone, a C×C matrix of the dim "T". `shared`: several heads may share one of the tensor.
   }];
-  let arguments = (ins StrAttr:$sym, StrAttr:$dim, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept);
+  let arguments = (ins StrAttr:$sym, StrAttr:$dim, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept,
+                       UnitAttr:$shared);
   let results = (outs Chunk_Any:$result);
-  let assemblyFormat = "$sym (`gradient_of` $gradient_of^)? (`kept` $kept^)? `dim` $dim attr-dict `:` type($result)";
+  let assemblyFormat = "$sym (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? `dim` $dim attr-dict `:` type($result)";
 }
 
 def Chunk_ParameterOp : Chunk_Op<"parameter"> {
@@ -343,9 +344,15 @@ def Chunk_UpdateSavedOp : Chunk_Op<"update_saved"> {
 
 def Chunk_OutputOp : Chunk_Op<"output"> {
   let summary = "C tokens of an output, rounded to its storage dtype";
-  let description = "With `gradient_of`, the gradient of that input of the forward program. `kept`: for the backward program.";
-  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept);
-  let assemblyFormat = "$sym $x (`gradient_of` $gradient_of^)? (`kept` $kept^)? `as` $dtype attr-dict `:` type($x)";
+  let description = [{
+    With `gradient_of`, the gradient of that input of the forward program. `kept`: for the backward program. `shared`: each
+    head has a part of the gradient, of f32, and the sum of those that share the input's head is stored.
+  }];
+  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept,
+                       UnitAttr:$shared);
+  let assemblyFormat = [{
+    $sym $x (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? `as` $dtype attr-dict `:` type($x)
+  }];
   let hasVerifier = 1;
 }
 

@@ -108,24 +108,38 @@ void add_batch_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch
   }
 }
 
+// Kernels that sum the gradients of shared inputs over the heads that share one.
+void add_head_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch) {
+  Spaces spaces = infer_spaces(program);
+  for (auto output : program.getBody().getOps<chunk::OutputOp>()) {
+    if (!output.getShared()) continue;
+    std::string name = fmt::format("{}_backward_{}", program.getRecurrence().str(), output.getSym().str());
+    warp::HeadSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(), program.getKeyDim(),
+                            program.getValueDim(), program.getCompute(), stored_name(output), output.getSym(),
+                            element_type(program.getContext(), output.getDtype()),
+                            dims_of(spaces.lookup(output.getX())).substr(1), arch);
+  }
+}
+
 std::string kernel_name(chunk::ProgramOp program, llvm::StringRef suffix = "") {
   return fmt::format("{}_{}{}", program.getRecurrence().str(), program.getBackward() ? "backward" : "forward",
                      suffix.str());
 }
 
 // The kernel that combines what a summary kernel leaves.
-void add_combine(chunk::ProgramOp summary, OpBuilder& b, llvm::StringRef arch) {
+void add_combine(chunk::ProgramOp summary, const StoredStates& states, OpBuilder& b, llvm::StringRef arch) {
+  const std::string dtype = summary.getBackward() ? "f32" : states.dtype;
   warp::CombineOp::create(b, summary.getLoc(), kernel_name(summary, "_combine"), summary.getRecurrence(),
                           summary.getChunk(), summary.getKeyDim(), summary.getValueDim(), summary.getCompute(),
                           first_state(summary), segments_name(summary), summary.getSegments(), *summary.getSummary(),
-                          summary.getBackward(), arch);
+                          summary.getBackward(), arch, dtype, states.dims);
 }
 
 // One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
 class KernelBuilder {
  public:
   KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, int64_t blocks, const Crew& crew,
-                OpBuilder& b)
+                const StoredStates& states, OpBuilder& b)
       : program_(program),
         recompute_(recompute),
         b_(b),
@@ -134,7 +148,7 @@ class KernelBuilder {
         crew_(crew) {
     plan_shared();
     if (keeps_states()) main_->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
-    tensors_ = tensor_list(program, recompute, keeps_states(), maps);
+    tensors_ = tensor_list(program, recompute, keeps_states(), maps, states);
   }
 
   void run(llvm::StringRef arch) {
@@ -520,7 +534,7 @@ class KernelBuilder {
 }  // namespace
 
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, llvm::StringRef arch, int blocks,
-                   const Crew& crew, ModuleOp kernels) {
+                   const Crew& crew, const StoredStates& states, ModuleOp kernels) {
   if (recompute && recompute.getSavedEvery() != program.getSavedEvery())
     user_error("'{}' saves a state every {} chunks and recomputes as though it were every {}",
                program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
@@ -531,10 +545,11 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
   check_teams(program, crew);
   check_guard(program, crew);
   if (crew.teams > 1) make_room_for_products(program, crew.team_warps);
-  KernelBuilder(program, recompute, maps, blocks, crew, b).run(arch);
+  KernelBuilder(program, recompute, maps, blocks, crew, states, b).run(arch);
   if (program.getPlain()) return;  // what it refuses comes first
-  if (program.getSummary()) add_combine(program, b, arch);
+  if (program.getSummary()) add_combine(program, states, b, arch);
   add_batch_sums(program, b, arch);
+  add_head_sums(program, b, arch);
 }
 
 }  // namespace wkvc

@@ -6,6 +6,7 @@
 
 #include "codegen/chunk/Chunk.h"
 #include "codegen/lower/Crew.h"
+#include "codegen/lower/TensorList.h"
 #include "codegen/warp/Warp.h"
 
 namespace wkvc {
@@ -23,6 +24,6 @@ bool is_possible(const Crew& crew);  // rows for each warp, as many warps as a b
 // there is, for a crew that is not possible, and for one of several teams of a program whose prologue is not all that
 // they would do.
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, llvm::StringRef arch, int blocks,
-                   const Crew& crew, mlir::ModuleOp kernels);
+                   const Crew& crew, const StoredStates& states, mlir::ModuleOp kernels);
 
 }  // namespace wkvc

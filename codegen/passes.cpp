@@ -30,7 +30,7 @@ llvm::SmallVector<chunk::ProgramOp> programs_of(ModuleOp module) {
   return llvm::to_vector(module.getBody()->getOps<chunk::ProgramOp>());
 }
 
-// In the order in which they run, those for moderate decays last.
+// In the order in which they run, those for plain ones last.
 llvm::SmallVector<chunk::ProgramOp> all_programs(Work& work) {
   llvm::SmallVector<chunk::ProgramOp> programs;
   for (ModuleOp module : work.modules()) llvm::append_range(programs, programs_of(module));
@@ -44,7 +44,7 @@ void lower_to_chunk(Work& work, const Config& config) {
   expect_inputs(recurrence, config.shared);
   const bool gradients = config.pass != "forward";
   if (config.scales == "guarded" || config.backward_scales == "guarded")
-    work.of_moderate_decays = rec_to_chunk_of_moderate_decays(recurrence, config.chunk, gradients);
+    work.of_plain = rec_to_plain_chunk(recurrence, config.chunk, gradients);
   work.module = rec_to_chunk(recurrence, config.chunk, gradients);
   for (ModuleOp module : work.modules()) share_inputs(module, config.shared);
 }
@@ -134,8 +134,8 @@ void scale_all_by_states(Work& work, const Config&) {
 }
 
 void add_plain_programs(Work& work, const Config& config) {
-  const auto moderate = std::exchange(work.of_moderate_decays, {});
-  auto programs = programs_of(*work.module), sources = moderate ? programs_of(*moderate) : programs;
+  const auto plain = std::exchange(work.of_plain, {});
+  auto programs = programs_of(*work.module), sources = plain ? programs_of(*plain) : programs;
   for (auto [program, source] : llvm::zip_equal(programs, sources)) {
     const std::string& scales = is_backward(program) ? config.backward_scales : config.scales;
     if (scales == "guarded") add_plain(program, source);
@@ -239,7 +239,7 @@ constexpr Pass kPasses[] = {
 
 llvm::SmallVector<ModuleOp, 2> Work::modules() {
   llvm::SmallVector<ModuleOp, 2> modules{*module};
-  if (of_moderate_decays) modules.push_back(*of_moderate_decays);
+  if (of_plain) modules.push_back(*of_plain);
   return modules;
 }
 

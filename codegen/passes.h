@@ -11,11 +11,11 @@
 
 namespace wkvc {
 
-// What passes hand on: a module, until the last one leaves text. From rec-to-chunk to plain, where decays may be of any
-// size and scales are guarded, also the same programs for moderate decays: plain ones are made of these.
+// What passes hand on: a module, until the last one leaves text. From rec-to-chunk to plain, where scales are guarded
+// and programs without scales take decays otherwise, also these programs.
 struct Work {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  mlir::OwningOpRef<mlir::ModuleOp> of_moderate_decays = {};
+  mlir::OwningOpRef<mlir::ModuleOp> of_plain = {};
   std::string cuda = {};
 
   llvm::SmallVector<mlir::ModuleOp, 2> modules();

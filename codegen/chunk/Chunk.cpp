@@ -60,6 +60,16 @@ LogicalResult ConstantOp::verify() {
   if (std::abs(getValue().convertToDouble()) <= std::numeric_limits<float>::max()) return success();
   return emitOpError("needs a finite number");
 }
+
+// Powers that a state of any size survives in f32.
+static LogicalResult verify_exponent(Operation* state) {
+  constexpr int64_t most = 64;
+  if (std::abs(exponent_of(state)) <= most) return success();
+  return state->emitOpError() << "has the exponent " << exponent_of(state) << "; expected -" << most << " to " << most;
+}
+LogicalResult StateOp::verify() { return verify_exponent(*this); }
+LogicalResult SavedStateOp::verify() { return verify_exponent(*this); }
+
 LogicalResult AtLeastOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult ExceedsOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult NotBelowOp::verify() { return verify_finite(*this, getBound()); }

@@ -24,6 +24,11 @@ inline int64_t rows(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x
 inline int64_t columns(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getDimSize(1); }
 // Of an input, a state or an output.
 inline llvm::StringRef symbol(mlir::Operation* op) { return op->getAttrOfType<mlir::StringAttr>("sym").getValue(); }
+// Of a state: times 2^exponent it is its value in the program.
+inline int64_t exponent_of(mlir::Operation* state) {
+  auto exponent = state->getAttrOfType<mlir::IntegerAttr>("exponent");
+  return exponent ? exponent.getInt() : 0;
+}
 inline mlir::Type element(mlir::Value x) { return llvm::cast<mlir::RankedTensorType>(x.getType()).getElementType(); }
 
 // The products of maxima whose sum bounds an operand, each of names; none where there is no bound.

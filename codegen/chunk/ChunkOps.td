@@ -84,9 +84,11 @@ def Chunk_ParameterOp : Chunk_Op<"parameter"> {
 }
 
 class Chunk_State<string name> : Chunk_Op<name> {
-  let arguments = (ins StrAttr:$sym);
+  let description = "With an `exponent` the value is 2^exponent times the state.";
+  let arguments = (ins StrAttr:$sym, OptionalAttr<I64Attr>:$exponent);
   let results = (outs Chunk_F32:$result);
-  let assemblyFormat = "$sym attr-dict `:` type($result)";
+  let assemblyFormat = "$sym (`exponent` $exponent^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 def Chunk_StateOp : Chunk_State<"state"> {
   let summary = "What the loop over chunks carries: the state before the chunk (V rows, K columns)";

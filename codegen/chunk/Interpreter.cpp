@@ -344,8 +344,14 @@ class Interpreter {
         .Case([&](InputOp input) { inputs_.push_back(find(inputs, input.getSym(), input, batch_ * tokens_ * heads_)); })
         .Case(
             [&](ParameterOp parameter) { parameters_.push_back(find(inputs, parameter.getSym(), parameter, heads_)); })
-        .Case([&](StateOp state) { state_ = &machine_[state]; })
-        .Case([&](SavedStateOp state) { saved_state_ = &machine_[state]; })
+        .Case([&](StateOp state) {
+          state_ = &machine_[state];
+          power_ = std::exp2(static_cast<double>(exponent_of(state)));
+        })
+        .Case([&](SavedStateOp state) {
+          saved_state_ = &machine_[state];
+          saved_power_ = std::exp2(static_cast<double>(exponent_of(state)));
+        })
         .Case([&](UpdateOp update) { next_ = &machine_[update.getX()]; })
         .Case([&](OutputOp output) {
           const Matrix& value = machine_[output.getX()];
@@ -378,20 +384,24 @@ class Interpreter {
     return {tensor->second.data(), &matrix};
   }
 
+  static void copy_times(const double* from, double power, std::size_t size, double* to) {
+    std::transform(from, from + size, to, [=](double x) { return x * power; });
+  }
+
   void run_head(std::size_t b, std::size_t h) {
     double* head_state = result_.final_state.data() + (b * heads_ + h) * state_->data.size();
-    std::copy_n(head_state, state_->data.size(), state_->data.begin());
+    copy_times(head_state, power_, state_->data.size(), state_->data.data());
     for (const auto& [tensor, value] : parameters_)
       std::copy_n(tensor + h * value->columns, value->columns, value->data.begin());
     for (std::size_t n = 0; n < chunks_; ++n) run_chunk(b, backward_ ? chunks_ - 1 - n : n, h);
-    std::ranges::copy(state_->data, head_state);
+    copy_times(state_->data.data(), 1 / power_, state_->data.size(), head_state);
   }
 
   void run_chunk(std::size_t b, std::size_t chunk, std::size_t h) {
     const std::size_t first = chunk * chunk_;
     const std::size_t size = state_->data.size(), place = ((b * heads_ + h) * chunks_ + chunk) * size;
-    if (saved_ && !backward_) std::ranges::copy(state_->data, saved_->data() + place);
-    if (saved_state_) std::copy_n(saved_->data() + place, size, saved_state_->data.begin());
+    if (saved_ && !backward_) copy_times(state_->data.data(), 1 / power_, size, saved_->data() + place);
+    if (saved_state_) copy_times(saved_->data() + place, saved_power_, size, saved_state_->data.data());
     const std::size_t valid = std::min(chunk_, tokens_ - first);
     auto row = [&](std::size_t i) { return (b * tokens_ + first + i) * heads_ + h; };
     for (const auto& [tensor, value] : inputs_)
@@ -413,6 +423,7 @@ class Interpreter {
   std::vector<Returned> outputs_, sums_;
   Matrix* state_ = nullptr;
   Matrix* saved_state_ = nullptr;
+  double power_ = 1, saved_power_ = 1;  // times which states are values of the program
   const Matrix* next_ = nullptr;
   rec::Result result_;
 };

@@ -71,7 +71,7 @@ class Differentiation {
       if (isa<chunk::OutputOp, chunk::UpdateOp>(op)) continue;
       Operation* copy;
       if (auto state = dyn_cast<chunk::StateOp>(op)) {
-        copy = b_.create<chunk::SavedStateOp>(state.getType(), state.getSym());
+        copy = b_.create<chunk::SavedStateOp>(state.getType(), state.getSym(), state.getExponentAttr());
         copies_.map(state.getResult(), copy->getResult(0));
         set_name(copy->getResult(0), name_of(state.getResult()));
       } else {
@@ -109,7 +109,9 @@ class Differentiation {
 
   void seed() {
     auto state = *forward_.getBody().getOps<chunk::StateOp>().begin();
-    Value dS = b_.create<chunk::StateOp>(state.getType(), gradient_name(state.getSym()));
+    // By the chain rule its power is the inverse.
+    IntegerAttr exponent = state.getExponent() ? b_.builder().getI64IntegerAttr(-chunk::exponent_of(state)) : nullptr;
+    Value dS = b_.create<chunk::StateOp>(state.getType(), gradient_name(state.getSym()), exponent);
     set_name(dS, gradient_name(state.getSym()));
     for (auto output : forward_.getBody().getOps<chunk::OutputOp>()) {
       Value x = output.getX();

@@ -47,9 +47,16 @@ void Emitter::write(warp::TimesUnitOp op) {
   line("const auto {} = {} * {};", declare(op.getResult()), expressions_.of_factor(op.getX()), unit);
 }
 
+void Emitter::write(warp::TimesPowerOp op) {
+  std::string power = float_text(llvm::APFloat(std::exp2f(static_cast<float>(static_cast<int64_t>(op.getExponent())))));
+  if (op.getOfState()) power = fmt::format("(of_state ? {} : 1.f)", power);
+  line("const auto {} = {} * {};", declare(op.getResult()), expressions_.of_factor(op.getX()), power);
+}
+
 void Emitter::write(warp::PlusExponentOp op) {
-  line("const auto {} = {} {} exponent_of({});", declare(op.getResult()), expr(op.getX()), op.getLess() ? "-" : "+",
-       names_.of(op.getUnit()));
+  std::string exponent = fmt::format("exponent_of({})", names_.of(op.getUnit()));
+  if (op.getNumber()) exponent = fmt::format("({} + {})", exponent, float_text(*op.getNumber()));
+  line("const auto {} = {} {} {};", declare(op.getResult()), expr(op.getX()), op.getLess() ? "-" : "+", exponent);
 }
 
 void Emitter::write(warp::ScaleForOp op) {

@@ -161,6 +161,7 @@ class Emitter {
   void write(warp::ExpectOp op);
   void write(warp::RefuseOp op);
   void write(warp::TimesUnitOp op);
+  void write(warp::TimesPowerOp op);
   void write(warp::PlusExponentOp op);
   void write(warp::ScaleForOp op);
   void write(warp::OwnScaleOp op);

@@ -89,4 +89,22 @@ Value ChunkCopies::widened(Value saved) {
   return create<warp::CallOp>(VectorType::get(type.getShape(), b_.getF32Type()), "widen", saved, FloatAttr());
 }
 
+Value ChunkCopies::times_power(Value x, int64_t exponent, bool of_state) {
+  return exponent ? create<warp::TimesPowerOp>(x, exponent, of_state) : x;
+}
+
+Value ChunkCopies::saved_state(Value saved) {
+  auto states = program_.getBody().getOps<chunk::SavedStateOp>();
+  Value x = widened(saved);  // in a program that recomputes states it is the one that is carried
+  return states.empty() ? as_carried(x) : times_power(x, chunk::exponent_of(*states.begin()));
+}
+
+Value ChunkCopies::as_carried(Value state) {
+  return times_power(state, chunk::exponent_of(*program_.getBody().getOps<chunk::StateOp>().begin()));
+}
+
+Value ChunkCopies::as_stored(Value state, bool of_state) {
+  return times_power(state, -chunk::exponent_of(*program_.getBody().getOps<chunk::StateOp>().begin()), of_state);
+}
+
 }  // namespace wkvc

@@ -39,10 +39,16 @@ class ChunkCopies {
   // The state that the forward pass saved, or that was recomputed; as it is stored, and as f32.
   mlir::Value load_saved();
   mlir::Value widened(mlir::Value saved);
+  mlir::Value saved_state(mlir::Value saved);  // as the program takes it
+  // The state that is carried from chunk to chunk, as it comes into the program and goes out. `of_state`: but for rows
+  // of a summary's map.
+  mlir::Value as_carried(mlir::Value state);
+  mlir::Value as_stored(mlir::Value state, bool of_state = false);
 
  private:
   bool has(bool early) const;
   mlir::Value staged_chunk();
+  mlir::Value times_power(mlir::Value x, int64_t exponent, bool of_state = false);
   void copy_inputs(int ahead, bool next);
   void copy_some(int ahead, bool early, bool next = false);  // rings copied early, or the others, as one group
 

@@ -171,6 +171,7 @@ class KernelBuilder {
     set_name(state, (carried() + "_initial").str());
     state = crew_.teams > 1 ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
     if (program_.getPlain()) create<warp::RefuseOp>(refused_name(program_), state);
+    state = as_stored(state, /*of_state=*/program_.getSummary().has_value());
     if (unit_)
       state =
           create<warp::TimesUnitOp>(state, unit_, /*over=*/false, /*of_state=*/!!program_.getSummary(), FloatAttr());
@@ -309,8 +310,12 @@ class KernelBuilder {
     if (program_.getSummary()) return create<warp::StartSummaryOp>(tile());
     Value state =
         create<warp::LoadStateOp>(tile(), program_.getSegments() > 1 ? segments_name(program_) : first_state(program_));
-    return unit_ ? create<warp::TimesUnitOp>(state, unit_, /*over=*/true, /*of_state=*/false, FloatAttr()) : state;
+    if (unit_) state = create<warp::TimesUnitOp>(state, unit_, /*over=*/true, /*of_state=*/false, FloatAttr());
+    return main_->copies().as_carried(state);
   }
+
+  // A state that the program carries, as it is outside.
+  Value as_stored(Value state, bool of_state = false) { return main_->copies().as_stored(state, of_state); }
 
   bool backward() { return program_.getBackward(); }
 
@@ -341,7 +346,7 @@ class KernelBuilder {
     else
       create<warp::KeepStateOp>(kRecomputed, S, saved_type_, /*but_last=*/false);
     if (ahead) main_->copies().start(/*of_state=*/false);
-    chunks(*again_, S, "group");
+    chunks(*again_, again_->copies().as_carried(S), "group");
     if (ahead) create<warp::WaitCopiesOp>(0);
     create<warp::NoteOp>("Backward through the group.");
     create<warp::BarrierOp>();
@@ -414,7 +419,7 @@ class KernelBuilder {
     if (S_round) {
       create<warp::NoteOp>(both ? "The states before the chunks of this round, and at once backward through it."
                                 : "The states before the chunks of this round.");
-      S_round = main_->copies().widened(S_round);  // not before: the teams need not wait for it
+      S_round = main_->copies().saved_state(S_round);  // not before: the teams need not wait for it
       if (main_->state_carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
       through_round(*main_, S_round, Way::saved);
       // Else what warps store for one state would replace what others read for the other.
@@ -443,8 +448,9 @@ class KernelBuilder {
     again_->buffers().declare_rings(/*everywhere=*/true);
     team([&] { again_->prepare_round([&] { main_->copies().start_next(); }); });
     create<warp::BarrierOp>();
-    Value next = through_round(*again_, again_->copies().widened(saved), Way::again);
+    Value next = through_round(*again_, again_->copies().saved_state(saved), Way::again);
     create<warp::BarrierOp>();
+    next = again_->copies().as_stored(next);
     // As the saved one is stored: f32 would take twice the registers until the teams have prepared the second round.
     if (next.getType() != saved.getType())
       next = create<warp::RoundOp>(saved.getType(), next, Value(), Value(), Value(), false, false, false);
@@ -468,7 +474,7 @@ class KernelBuilder {
                                 /*beside=*/own && builder.takes_both_at_once());
     if (crew_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
     builder.set_state(S, builder.state_carries_scale(saved));
-    if (saves()) save_state(alone(S));
+    if (saves()) save_state(as_stored(alone(S)));
     builder.take_state(saved);
     if (crew_.preparers()) create<warp::ReleaseOp>();
     create<warp::YieldOp>(builder.next_state());
@@ -501,11 +507,11 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, S] = begin_loop(initial, over, backward() && !recomputes, recomputes ? "S_before" : carried());
     builder.set_state(S);
-    if (saves()) save_state(S);
+    if (saves()) save_state(as_stored(S));
     if (!started) builder.copies().wait();
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
-    if (recomputes) keep_state(builder.next_state());
+    if (recomputes) keep_state(builder.copies().as_stored(builder.next_state()));
     // At its end, so that nothing waits here for what is started after this loop has begun.
     if (started && builder.copies().go_ahead()) create<warp::WaitCopiesOp>(0);
     create<warp::YieldOp>(builder.next_state());

@@ -34,9 +34,12 @@ rec::Interval with_zero(rec::Interval range) { return {std::min(range.lo, 0.0), 
 
 // Takes a power of two for the middle row's decay: the middle of L's range, from which L differs by no more than from
 // the middle row where decays are at most 1, but for rounding.
-void anchor_at_number(DecayPlan& plan, rec::Interval range) {
-  plan.anchor = std::round((range.lo + range.hi) / 2 * plan.chunk * std::numbers::log2e);
-  plan.exponent += std::numbers::ln2 / 2;
+DecayPlan anchored_at_number(DecayPlan plan, rec::Interval of_sums) {
+  const double lo = of_sums.lo * plan.chunk, hi = of_sums.hi * plan.chunk;
+  const double anchor = std::round((lo + hi) / 2 * std::numbers::log2e), at = anchor * std::numbers::ln2;
+  plan.anchor = static_cast<int64_t>(anchor);
+  plan.exponent = std::max(hi - at, at - lo);
+  return plan;
 }
 
 std::string base_name(Value x) {
@@ -87,15 +90,25 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
         "--chunk {}: log decays reach {:.4g} a token, so e^±L over half a chunk leaves the range of {} operands{}; "
         "the largest chunk that fits is {}",
         chunk, log_range.lo, compute, limits_gradients ? ", with gradients" : "", largest);
-  DecayPlan plan{DecayPath::anchored, chunk, steepest * chunk / 2, std::exp(of_sums.hi * chunk / 2)};
-  if (compute == "f32") anchor_at_number(plan, of_sums);
-  return plan;
+  const DecayPlan plan{DecayPath::anchored, chunk, steepest * chunk / 2, std::exp(of_sums.hi * chunk / 2)};
+  return compute == "f32" ? anchored_at_number(plan, of_sums) : plan;
 }
 
-// Without scales, too: with the smallest inputs that a guard lets pass decays of e^-7 cost 4e-4 of a result, of e^-9
-// 3e-3 (emulated).
-DecayPlan moderate(DecayPlan exact) {
+IntegerAttr state_exponent(const DecayPlan& plan, Builder& builder) {
+  return plan.anchor ? builder.getI64IntegerAttr(*plan.anchor) : IntegerAttr();
+}
+
+// As if decays were moderate. Without scales, too: with the smallest inputs that a guard lets pass decays of e^-7 cost
+// 4e-4 of a result, of e^-9 3e-3 (emulated).
+static DecayPlan moderate(const DecayPlan& exact) {
   return {DecayPath::anchored, exact.chunk, exponent_limit("f16"), 1, /*checked=*/true};
+}
+
+// A number where decays are at most 1: what it takes of f16's range steep decays take from a row, too.
+std::optional<DecayPlan> plan_of_plain(const MatrixForm& next, const DecayPlan& plan) {
+  if (plan.path == DecayPath::exact) return moderate(plan);
+  if (plan.path == DecayPath::none || plan.anchor || next.log_range.hi > 0) return std::nullopt;
+  return anchored_at_number(plan, with_zero(next.log_range));
 }
 
 Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builder), plan_(plan) {
@@ -113,7 +126,7 @@ void Decay::anchor() {
   L_ = called(b_.cumsum(log_w_), "L");
   Value L_before = called(b_.sub(L_, log_w_), "L_before");
   last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
-  middle_ = plan_.anchor ? b_.number(*plan_.anchor)
+  middle_ = plan_.anchor ? b_.number(static_cast<double>(*plan_.anchor))
                          : called(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
   double largest = std::exp(plan_.exponent);
   in_after_ = at_most(b_.exp2(b_.sub(L_, middle_)), largest);
@@ -165,15 +178,11 @@ Value Decay::factored(Value x, Value factor, const std::string& suffix) {
   return cached;
 }
 
-// The state's decay up to the anchor.
-Value Decay::to_anchor() {
-  if (plan_.anchor) return b_.number(std::exp2(*plan_.anchor));
-  return at_most(called(b_.exp2(middle_), "e_middle"), plan_.growth);
-}
-
+// Decayed up to the anchor: by a number it is decayed as it comes.
 Value Decay::state(Value S0) {
   if (state_) return state_;
-  state_ = plan_.path == DecayPath::anchored ? called(b_.mul(S0, to_anchor()), "S_middle") : S0;
+  const bool at_row = plan_.path == DecayPath::anchored && !plan_.anchor;
+  state_ = at_row ? called(b_.mul(S0, at_most(called(b_.exp2(middle_), "e_middle"), plan_.growth)), "S_middle") : S0;
   b_.set_measurable(state_);
   return state_;
 }
@@ -241,10 +250,10 @@ Value Decay::finish(Value S0, ValueRange writes) {
                   ? called(b_.mul(S0, at_most(called(b_.exp2(last_), "e_last"), 1)), "S_decayed")
                   : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
-  const double from_anchor = plan_.anchor ? std::exp(plan_.exponent) : plan_.growth;
-  return plan_.path == DecayPath::anchored
-             ? b_.mul(sum, at_most(called(b_.exp2(checked(b_.sub(last_, middle_))), "e_last"), from_anchor))
-             : sum;
+  if (plan_.path != DecayPath::anchored) return sum;
+  const double growth = plan_.anchor ? plan_.growth * plan_.growth : plan_.growth;  // over the chunk, or half of it
+  Value exponent = plan_.anchor ? last_ : checked(b_.sub(last_, middle_));
+  return b_.mul(sum, at_most(called(b_.exp2(exponent), "e_last"), growth));
 }
 
 }  // namespace wkvc

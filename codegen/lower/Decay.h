@@ -1,6 +1,7 @@
 // How decays enter a chunk program: e^±L factored around the chunk's middle where their range allows it, else exactly,
-// with factors that never exceed 1. In f32 around a number instead of the middle row: no factor of a token depends on
-// tokens behind it.
+// with factors that never exceed 1. In f32, and without scales, around a number instead of the middle row: no factor of
+// a token depends on tokens behind it. Then chunks take the state decayed by that number: it is multiplied by a power
+// of two as it comes into the kernel, and by the inverse as it leaves.
 #pragma once
 
 #include <map>
@@ -18,14 +19,17 @@ struct DecayPlan {
   double exponent = 0;   // anchored: the largest |L − L_middle|, or |L − anchor|
   double growth = 1;     // anchored: the largest decay over half a chunk
   bool checked = false;  // anchored: by a range that nothing says they keep to; where they don't, values become NaN
-  std::optional<double> anchor = std::nullopt;  // anchored in f32: the number in place of L_middle, in units of log 2
+  std::optional<int64_t> anchor = std::nullopt;  // anchored: the number in place of L_middle, in units of log 2
 };
 
 // Chooses path and chunk. `next` tells the range of one token's log decay; messages name what scales the state.
 // `gradients`: they are asked for, too.
 DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gradients, int requested_chunk);
-// In place of the exact path, for a program that may refuse what it does not hold: as if decays were moderate.
-DecayPlan moderate(DecayPlan exact);
+// Of the state in a program that decays it by the plan's number; null for none.
+mlir::IntegerAttr state_exponent(const DecayPlan& plan, mlir::Builder& builder);
+// For a program without scales, which may refuse what it does not hold; none if it is the same. In place of the exact
+// path as if decays were moderate.
+std::optional<DecayPlan> plan_of_plain(const MatrixForm& next, const DecayPlan& plan);
 
 class Decay {
  public:
@@ -48,7 +52,6 @@ class Decay {
   BlockSums doubled(const BlockSums& sums, uint64_t half);
   void sum_blocks();
   void anchor();
-  mlir::Value to_anchor();
   mlir::Value at_most(mlir::Value x, double magnitude);
   mlir::Value checked(mlir::Value decay_over_half);
   mlir::Value factored(mlir::Value x, mlir::Value factor, const std::string& suffix);

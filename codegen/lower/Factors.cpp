@@ -38,7 +38,7 @@ void move_to_first_user(Operation* op) {
   if (first) op->moveBefore(first);
 }
 
-// The powers of differences from a row.
+// The powers of differences from a row, or from a number in place of one.
 std::vector<Power> powers_of(Value row) {
   std::vector<Power> powers;
   for (Operation* user : row.getUsers())
@@ -49,12 +49,23 @@ std::vector<Power> powers_of(Value row) {
   return powers;
 }
 
-// Of one row m of running sums L: what the powers that gradients are multiplied by are made of.
+// The running sums that such powers are made of; null if there are none.
+chunk::CumsumOp sums_in(llvm::ArrayRef<Power> powers) {
+  for (const Power& power : powers)
+    for (Value x : {power.x, power.y})
+      if (auto sums = sums_of(x)) return sums;
+  return {};
+}
+
+// Of running sums L and one of their rows m, or a number in its place: what the powers that gradients are multiplied by
+// are made of.
 class Factors {
  public:
   // `power`: 2^(L − L_m), if the program has it; what is kept does not depend on that.
-  Factors(chunk::CumsumOp sums, chunk::RowOp row, chunk::Exp2Op power) : sums_(sums), row_(row), b_(row) {
-    b_.setInsertionPointAfter(power ? power.getOperation() : row.getOperation());
+  Factors(chunk::CumsumOp sums, Value row, chunk::Exp2Op power) : sums_(sums), row_(row), b_(sums) {
+    Operation* made_of = row.getDefiningOp();
+    if (made_of->isBeforeInBlock(sums)) made_of = sums;
+    b_.setInsertionPointAfter(power ? power.getOperation() : made_of);
     Value growing = power ? power.getResult() : made<chunk::Exp2Op>(made<chunk::SubOp>(sums_.getResult(), row_));
     auto f16 = RankedTensorType::get(sums.getType().getShape(), b_.getF16Type());
     auto rounded = chunk::RoundOp::create(b_, b_.getUnknownLoc(), f16, growing, ArrayAttr(), FloatAttr());
@@ -103,9 +114,14 @@ bool is_kept_factor(Operation* op) { return op->hasAttr(kKept); }
 
 void keep_factors(chunk::ProgramOp program) {
   if (!program.getBackward() || !program.getPlain() || !warp::is_wide(program.getKeyDim())) return;
-  for (auto row : llvm::to_vector(program.getBody().getOps<chunk::RowOp>())) {
-    auto sums = sums_of(row.getX());
+  llvm::SmallVector<Value> rows;
+  for (Operation& op : program.getBody().front())
+    if (isa<chunk::RowOp>(op) || (isa<chunk::ConstantOp>(op) && chunk::columns(op.getResult(0)) == 1))
+      rows.push_back(op.getResult(0));
+  for (Value row : rows) {
     const std::vector<Power> powers = powers_of(row);
+    auto op = row.getDefiningOp<chunk::RowOp>();
+    auto sums = op ? sums_of(op.getX()) : sums_in(powers);
     const bool needed = llvm::any_of(powers, [](auto& power) { return llvm::any_of(power.op->getUsers(), goes_out); });
     if (!sums || !needed) continue;
     auto growing = llvm::find_if(powers, [&](auto& power) { return power.x == sums && power.y == row; });

@@ -57,7 +57,7 @@ class Lowering {
 
   void prepare() {
     auto type = b_.f32_type(recurrence_.getValueDim(), recurrence_.getKeyDim());
-    S0_ = b_.create<chunk::StateOp>(type, recurrence_.state().getName());
+    S0_ = b_.create<chunk::StateOp>(type, recurrence_.state().getName(), state_exponent(plan_, b_.builder()));
     set_name(S0_, recurrence_.state().getName());
     next_ = analysis_.next();
     if (next_.log_decay) next_.log_decay = b_.spread(next_.log_decay, plan_.chunk, recurrence_.getKeyDim(), "TK");
@@ -185,14 +185,19 @@ class Lowering {
 };
 
 // The decay's range without a program to keep: the analysis run on a throw-away one.
-DecayPlan plan_for(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
+struct Plans {
+  DecayPlan of_scaled;
+  std::optional<DecayPlan> of_plain;  // if it is another
+};
+Plans plan_for(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
   OpBuilder builder(recurrence.getContext());
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(recurrence.getLoc());
   builder.setInsertionPointToEnd(scratch->getBody());
   ChunkBuilder b(builder, recurrence.getLoc(), recurrence.getCompute().str());
   AffineAnalysis analysis(recurrence, b, 16);
   analysis.run();
-  return plan_decay(analysis.next(), recurrence.getCompute().str(), gradients, chunk);
+  const DecayPlan plan = plan_decay(analysis.next(), recurrence.getCompute().str(), gradients, chunk);
+  return {plan, plan_of_plain(analysis.next(), plan)};
 }
 
 OwningOpRef<ModuleOp> lowered(rec::RecurrenceOp recurrence, DecayPlan plan) {
@@ -212,12 +217,12 @@ OwningOpRef<ModuleOp> lowered(rec::RecurrenceOp recurrence, DecayPlan plan) {
 }  // namespace
 
 OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
-  return lowered(recurrence, plan_for(recurrence, chunk, gradients));
+  return lowered(recurrence, plan_for(recurrence, chunk, gradients).of_scaled);
 }
 
-OwningOpRef<ModuleOp> rec_to_chunk_of_moderate_decays(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
-  const DecayPlan plan = plan_for(recurrence, chunk, gradients);
-  return plan.path == DecayPath::exact ? lowered(recurrence, moderate(plan)) : OwningOpRef<ModuleOp>();
+OwningOpRef<ModuleOp> rec_to_plain_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
+  const auto plan = plan_for(recurrence, chunk, gradients).of_plain;
+  return plan ? lowered(recurrence, *plan) : OwningOpRef<ModuleOp>();
 }
 
 }  // namespace wkvc

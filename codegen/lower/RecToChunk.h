@@ -18,9 +18,8 @@ namespace wkvc {
 // to be differentiated.
 mlir::OwningOpRef<mlir::ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients);
 
-// The same with decays factored as if they were moderate, if they are not anyway, else null. Where they are not, what
-// comes out is NaN: for programs that may refuse what they do not hold.
-mlir::OwningOpRef<mlir::ModuleOp> rec_to_chunk_of_moderate_decays(rec::RecurrenceOp recurrence, int chunk,
-                                                                  bool gradients);
+// The same for programs without scales, which may refuse what they do not hold, if they are others, else null. Decays
+// of any size are factored as if they were moderate: where they are not, NaN comes out.
+mlir::OwningOpRef<mlir::ModuleOp> rec_to_plain_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients);
 
 }  // namespace wkvc

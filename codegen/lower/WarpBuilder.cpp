@@ -542,7 +542,7 @@ Value WarpBuilder::computed(Operation* op) {
   auto strictly = [&](const char* name, bool strict) { return std::string(name) + (strict ? "_strict" : ""); };
   bool of_values = op->getNumOperands() && lies_transposed(op->getOperand(0));
   return llvm::TypeSwitch<Operation*, Value>(op)
-      .Case([&](chunk::SavedStateOp) { return crew_.teams > 1 ? state_ : copies_.widened(copies_.load_saved()); })
+      .Case([&](chunk::SavedStateOp) { return crew_.teams > 1 ? state_ : copies_.saved_state(copies_.load_saved()); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
       .Case([&](chunk::ColumnDotsOp x) { return column_dots(x); })
@@ -554,7 +554,10 @@ Value WarpBuilder::computed(Operation* op) {
       })
       .Case([&](chunk::KeepValidOp) { return function(transposed ? "keep_valid_columns" : "keep_valid"); })
       .Case([&](chunk::CumsumOp x) { return function(x.getReverse() ? "reverse_cumsum" : "cumsum"); })
-      .Case([&](chunk::RowOp x) { return function("row", static_cast<float>(x.getIndex())); })
+      .Case([&](chunk::RowOp x) {
+        Value row = function("row", static_cast<float>(x.getIndex()));
+        return x.getAnchor() && is_causal() ? call("zero_if_nan", row, type) : row;
+      })
       .Case([&](chunk::AtRowOp x) { return function("at_row", static_cast<float>(x.getIndex())); })
       // Value rows × tokens: the sum of all columns is one of the tile's rows, and the other way round.
       .Case([&](chunk::SumColumnsOp) { return function(of_values ? "sum_rows" : "sum_columns"); })
@@ -565,7 +568,8 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::NotBelowOp x) { return function("not_below", x.getBound().convertToFloat()); })
       .Case([&](chunk::TrilOp x) { return function(strictly("tril", x.getStrict())); })
       .Case([&](chunk::UnitLowerInverseOp x) -> Value {
-        return create<warp::UnitLowerInverseOp>(tile(x.getX()), buffers_.scratch(x), x.getDtype());
+        const llvm::StringRef mode = is_causal() ? "f32" : x.getDtype();
+        return create<warp::UnitLowerInverseOp>(tile(x.getX()), buffers_.scratch(x), mode);
       })
       .Case([&](chunk::DiagonalDotOp x) {
         return call("diagonal_dot", {shared_tile(x.getX()), shared_tile(x.getY())}, type);

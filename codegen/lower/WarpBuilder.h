@@ -123,7 +123,9 @@ class WarpBuilder {
   mlir::Value times_unit(mlir::Value result);               // a gradient, in registers, as it goes out
   mlir::FloatAttr factor_going_out(mlir::Value result) const;
   mlir::Value last_factor(chunk::MulOp product) const;
+  mlir::Value plus_unit(chunk::SubOp difference);
   mlir::Value factor_times_unit(mlir::Value factor);
+  bool is_causal();
   mlir::StringAttr triangle(mlir::Value operand, int64_t contracted);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   bool updates_by_several();
@@ -137,6 +139,7 @@ class WarpBuilder {
   mlir::Value round(chunk::RoundOp op);
   mlir::Value over_scale(mlir::Value x, mlir::Value scale);
   mlir::Value exp2_beside(chunk::Exp2Op op);
+  mlir::Value first_of(chunk::SubOp over_row);
   mlir::Value shifted_exp2(chunk::Exp2Op op);
   mlir::Value negated_exp2(chunk::Exp2Op op);
   mlir::Value binary(mlir::Operation* op, const char* function);

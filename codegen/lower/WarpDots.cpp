@@ -93,10 +93,14 @@ bool WarpBuilder::goes_by_groups(Value accumulator, const Operand& x, const Oper
          columns % warp::group_columns(y_transposed) == 0 && (y_transposed || crew_.rounds == 1);
 }
 
-// The triangle of an operand of an f32 contraction as it is contracted, its rows being those of the result. Where both
-// have one, the first is taken.
+// Returns true where masked pairs are not multiplied. Plain kernels refuse what is not finite; in clusters votes would
+// be on the chain of states.
+bool WarpBuilder::is_causal() { return program_.getCompute() == "f32" || (!program_.getPlain() && crew_.cluster == 1); }
+
+// The triangle of an operand as it is contracted, its rows being those of the result. Where both have one, the first is
+// taken.
 StringAttr WarpBuilder::triangle(Value operand, int64_t contracted) {
-  if (program_.getCompute() != "f32") return {};
+  if (!is_causal()) return {};
   Triangle triangle = triangles_.of(operand);
   if (contracted == 0) triangle = triangle.transposed();
   if (triangle.lower == triangle.upper) return {};

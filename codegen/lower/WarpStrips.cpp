@@ -43,19 +43,27 @@ Value WarpBuilder::negated_exp2(chunk::Exp2Op op) {
   return {};
 }
 
+// 2^(L - w - m) of the first token, of which L is w: the first row of as much, where m is a number.
+Value WarpBuilder::first_of(chunk::SubOp over_row) {
+  if (!number(over_row.getY())) {
+    Value row = tile(over_row.getY());
+    return call("exp2", call("neg", row, row.getType()), row.getType());
+  }
+  Type type = VectorType::get({1, type_of(over_row.getResult()).getDimSize(1)}, b_.getF32Type());
+  return call("exp2", call("row", tile(over_row.getResult()), type, 0), type);
+}
+
 // 2^(L - w - m) of a running sum L of w and a row m is 2^(L - m) of the row before, if that is there, too.
 Value WarpBuilder::shifted_exp2(chunk::Exp2Op op) {
   auto over_row = op.getX().getDefiningOp<chunk::SubOp>();
-  if (!over_row || chunk::rows(over_row.getY()) != 1 || number(over_row.getY())) return {};
+  if (!over_row || chunk::rows(over_row.getY()) != 1) return {};
   auto before = over_row.getX().getDefiningOp<chunk::SubOp>();
   auto sum = before ? before.getX().getDefiningOp<chunk::CumsumOp>() : chunk::CumsumOp();
   if (!sum || sum.getReverse() || sum.getX() != before.getY()) return {};
   for (auto other : program_.getBody().getOps<chunk::Exp2Op>()) {
     auto x = other.getX().getDefiningOp<chunk::SubOp>();
     if (!x || x.getX() != sum.getResult() || x.getY() != over_row.getY()) continue;
-    Value row = tile(over_row.getY());
-    Value first = call("exp2", call("neg", row, row.getType()), row.getType());
-    return call("shift_rows", {tile(other.getResult()), first}, type_of(op.getResult()));
+    return call("shift_rows", {tile(other.getResult()), first_of(over_row)}, type_of(op.getResult()));
   }
   return {};
 }

@@ -32,7 +32,7 @@ FloatAttr WarpBuilder::factor_going_out(Value result) const {
   return factor ? b_.getF32FloatAttr(static_cast<float>(factor.getValue().convertToDouble())) : FloatAttr();
 }
 
-// Of a power of two: its exponent, if that is a difference from a row, or of one.
+// Of a power of two: its exponent, if that is a difference from a row or a number, or of one.
 static chunk::SubOp difference_from_row(Value x) {
   auto power = x.getDefiningOp<chunk::Exp2Op>();
   auto difference = power ? power.getX().getDefiningOp<chunk::SubOp>() : chunk::SubOp();
@@ -54,16 +54,26 @@ Value WarpBuilder::last_factor(chunk::MulOp product) const {
   return {};
 }
 
+// The difference plus the exponent of the unit.
+Value WarpBuilder::plus_unit(chunk::SubOp difference) {
+  Type type = type_of(difference.getResult());
+  const bool below_row = chunk::rows(difference.getX()) == 1;
+  if (auto constant = number(below_row ? difference.getX() : difference.getY())) {
+    const auto value = static_cast<float>(constant.getValue().convertToDouble());
+    Value x = below_row ? call("neg", tile(difference.getY()), type) : tile(difference.getX());
+    return create<warp::PlusExponentOp>(x, unit_, /*less=*/false, b_.getF32FloatAttr(below_row ? value : -value));
+  }
+  Value x = tile(difference.getX()), y = tile(difference.getY());
+  Value& row = below_row ? x : y;
+  row = create<warp::PlusExponentOp>(row, unit_, /*less=*/!below_row, FloatAttr());
+  return call("sub", {x, y}, type);
+}
+
 Value WarpBuilder::factor_times_unit(Value factor) {
   if (Value found = last_factors_.lookup(factor)) return found;
   Value result;
   if (auto difference = difference_from_row(factor)) {
-    const bool below_row = chunk::rows(difference.getX()) == 1;
-    Value x = tile(difference.getX()), y = tile(difference.getY());
-    Value& row = below_row ? x : y;
-    row = create<warp::PlusExponentOp>(row, unit_, /*less=*/!below_row);
-    Type type = type_of(factor);
-    result = call("exp2", call("sub", {x, y}, type), type);
+    result = call("exp2", plus_unit(difference), type_of(factor));
   } else {
     result = create<warp::TimesUnitOp>(tile(factor), unit_, /*over=*/false, /*of_state=*/false, FloatAttr());
   }

@@ -106,11 +106,11 @@ class Structure {
       return failure();
     return success();
   }
-  // What TimesUnitOp makes of it aside.
+  // Operations that change its size aside.
   static bool is_before_last_state(Operation* op) {
     Operation* next = op->getNextNode();
-    if (isa_and_nonnull<TimesUnitOp>(next)) next = next->getNextNode();
-    return isa_and_nonnull<StoreStateOp>(next) && !isa<TimesUnitOp>(op);
+    while (isa_and_nonnull<TimesUnitOp, TimesPowerOp>(next)) next = next->getNextNode();
+    return isa_and_nonnull<StoreStateOp>(next) && !isa<TimesUnitOp, TimesPowerOp>(op);
   }
 
   // What templates/wkvc/cuda/strips.h has.

@@ -130,7 +130,8 @@ Form form_of(llvm::StringRef function) {
   return llvm::StringSwitch<Form>(function)
       .Cases({"neg", "exp", "exp2", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"},
              Form::elementwise)
-      .Cases({"widen", "keep_valid", "keep_valid_columns", "cumsum", "reverse_cumsum", "offset"}, Form::elementwise)
+      .Cases({"zero_if_nan", "widen", "keep_valid", "keep_valid_columns", "cumsum", "reverse_cumsum", "offset"},
+             Form::elementwise)
       .Cases({"sum_rows", "sum_columns"}, Form::sum)
       .Case("diagonal_column", Form::diagonal)
       .Case("at_row", Form::at_row)
@@ -252,6 +253,8 @@ LogicalResult CallOp::verify() {
 }
 
 LogicalResult TimesUnitOp::verify() { return getFactor() ? verify_finite(*this, *getFactor()) : success(); }
+LogicalResult PlusExponentOp::verify() { return getNumber() ? verify_finite(*this, *getNumber()) : success(); }
+LogicalResult TimesPowerOp::verify() { return verify_number(*this, "its exponent", getExponent(), -64, 64); }
 
 LogicalResult UnitLowerInverseOp::verify() {
   auto x = shape_of(getX());
@@ -310,9 +313,7 @@ static LogicalResult verify_triangle(MmaOp op, std::optional<llvm::StringRef> tr
   if (*triangle != "lower" && *triangle != "upper")
     return op.emitOpError() << "has the triangle \"" << *triangle << "\"; expected \"lower\" or \"upper\"";
   if (op.getXTriangle() && op.getYTriangle()) return op.emitOpError("takes one of its operands for triangular");
-  const bool has_scales = op.getXScale() || op.getYScale() || op.getInScale() || op.getSameScale() || op.getNewScale();
-  if (!element_of(op.getX()).isF32() || has_scales || op.getByGroups())
-    return op.emitOpError("takes triangular operands in f32 alone, without scales and not by groups");
+  if (op.getByGroups()) return op.emitOpError("takes no triangular operands by groups");
   const int64_t length = shape_of(op.getX())[1 - op.getXTransposed()];
   if (size == length) return success();
   return op.emitOpError() << "has a triangular operand of " << size << "x" << length << "; expected a square one";

@@ -150,11 +150,21 @@ def Warp_TimesUnitOp : Warp_Op<"times_unit", [Pure, AllTypesMatch<["x", "result"
   let hasVerifier = 1;
 }
 
+def Warp_TimesPowerOp : Warp_Op<"times_power", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "A state times 2^exponent; `of_state`: but for rows of a summary's map";
+  let arguments = (ins Warp_Tile32:$x, I64Attr:$exponent, UnitAttr:$of_state);
+  let results = (outs Warp_Tile32:$result);
+  let assemblyFormat = "$x `exponent` $exponent (`of_state` $of_state^)? attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
 def Warp_PlusExponentOp : Warp_Op<"plus_exponent", [Pure, AllTypesMatch<["x", "result"]>]> {
   let summary = "Exponents of two, plus that of a unit of gradients, or `less` it: what is multiplied by them needs no times_unit";
-  let arguments = (ins Warp_Tile32:$x, F32:$unit, UnitAttr:$less);
+  let description = "Also plus a `number`.";
+  let arguments = (ins Warp_Tile32:$x, F32:$unit, UnitAttr:$less, OptionalAttr<F32Attr>:$number);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$x (`less` $less^)? `,` $unit attr-dict `:` type($x)";
+  let assemblyFormat = "$x (`less` $less^)? `,` $unit (`number` $number^)? attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 //===- Shared memory -------------------------------------------------------------------------------------------===//
@@ -620,7 +630,7 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
     the result does, acc carries none. `by_groups`: four warps with rows of their own read y together, which no scale goes
     with and which teams have made. `x_triangle`, `y_triangle`: as it is contracted, that operand is zero above its
     diagonal ("lower") or below it ("upper"), and nothing of the other operand that only meets those zeros reaches the
-    result, be it NaN; in f32.
+    result, be it NaN.
   }];
   let arguments = (ins Warp_Tile32:$acc, Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale,
                        Optional<F32>:$y_scale, Optional<Index>:$y_column, UnitAttr:$x_transposed,

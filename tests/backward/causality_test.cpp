@@ -1,5 +1,6 @@
 // Chunked kernels in f32 are causal to the byte: results depend on no later token, gradients on no earlier incoming
-// gradient, whatever these hold. And no token costs another one digits.
+// gradient, whatever these hold. And no token costs another one digits. Kernels with operands of 16 bits keep their
+// bounds where later tokens, or earlier incoming gradients, are not finite.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,10 +24,10 @@ using Bytes = std::map<std::string, std::vector<std::byte>>;
 
 constexpr std::int64_t kHeads = 2;
 
-Config config_of(int key_dim, int value_dim, const std::string& io = "f32") {
+Config config_of(int key_dim, int value_dim, const std::string& io = "f32", const std::string& mma = "f32") {
   Config config;
   config.pass = "both";
-  config.mma = "f32";
+  config.mma = mma;
   config.io = io;
   config.key_dim = key_dim;
   config.value_dim = value_dim;
@@ -105,38 +106,50 @@ double largest(const Values& values) {
   return most;
 }
 
-// Each token's row of each head within four times the bound, or as exact as inputs in f32 let that row be.
-void expect_rows_within(const Subject& at, const Config& config, const Problem& problem, const std::string& what,
-                        const std::set<std::string>& excepted = {}) {
+bool all(std::int64_t, std::int64_t) { return true; }
+
+// Each token's row of each head within four times the bound, or as exact as inputs in f32 let that row be: in a part of
+// the results of these roles.
+struct Rows {
+  std::string what;
+  std::vector<Role> roles = {Role::output, Role::input_gradient};
+  Part part = all;
+  std::set<std::string> excepted = {};
+};
+
+// `run`: the problem that is run, which has the same results there.
+void expect_rows_within(const Subject& at, const Config& config, const Problem& problem, const Problem& run,
+                        const Rows& rows) {
   const Values given = rounded(at.manifest(), problem), reference = at.reference(problem, given);
   if (largest(reference) > 1e30) return;  // parameters that were drawn let the state grow out of f32
   std::vector<Values> others;             // several, as a row of one number may change little by chance
   for (unsigned seed = 1; seed <= 4; ++seed) others.push_back(at.reference(problem, in_last_place(given, seed)));
-  const TensorMap memory = at.run_in_memory(problem);
-  for (const Role role : {Role::output, Role::input_gradient})
+  const TensorMap memory = at.run_in_memory(run);
+  for (const Role role : rows.roles)
     for (const TensorSpec& spec : of_role(at.manifest(), role)) {
-      if (excepted.contains(spec.name)) continue;
+      if (rows.excepted.contains(spec.name)) continue;
       const std::size_t size = row_size(at.manifest(), spec);
       std::vector<double> found(reference.at(spec.name).size());
       for (std::size_t i = 0; i < found.size(); ++i) found[i] = memory.at(spec.name).get(i);
       for (std::size_t row = 0; row < found.size() / size; ++row) {
+        if (!rows.part(static_cast<std::int64_t>(row) / kHeads, static_cast<std::int64_t>(row) % kHeads)) continue;
         const std::vector<double> expected = row_of(reference.at(spec.name), row, size);
         double conditioned = 0;
         for (const Values& other : others)
           conditioned = std::max(conditioned, relative_error(row_of(other.at(spec.name), row, size), expected));
         EXPECT_LE(relative_error(row_of(found, row, size), expected),
                   std::max(4 * bound_of(config, role), 32 * conditioned))
-            << at.manifest().op << ", " << at.manifest().config << what << ": " << spec.name << " of token "
+            << at.manifest().op << ", " << at.manifest().config << rows.what << ": " << spec.name << " of token "
             << row / kHeads << ", head " << row % kHeads << ", WKVC_TEST_SEED=" << test_seed();
       }
     }
 }
 
-// Values that are not finite, or huge, for the first head: in one element of a token, in all of them, or in all of
-// those of tokens on one side, too.
+// Values that are not finite, or huge if these are asked for, too, for the first head: in one element of a token, in
+// all of them, or in all of those of tokens on one side, too.
 class Poison {
  public:
-  explicit Poison(std::mt19937& random) : random_(random) {}
+  explicit Poison(std::mt19937& random, bool huge = true) : random_(random), huge_(huge) {}
 
   void write(std::vector<double>& values, std::int64_t tokens, std::int64_t token, bool behind) {
     const std::size_t row = values.size() / static_cast<std::size_t>(tokens * kHeads);
@@ -154,10 +167,11 @@ class Poison {
   double value() {
     const double infinite = std::numeric_limits<double>::infinity(), largest = std::numeric_limits<float>::max();
     const double values[] = {std::nan(""), infinite, -infinite, 1e30, -1e30, largest, -largest};
-    return values[random_() % std::size(values)];
+    return values[random_() % (huge_ ? std::size(values) : 3)];
   }
 
   std::mt19937& random_;
+  bool huge_;
 };
 
 // Decays above 1, too.
@@ -219,7 +233,7 @@ class Causality : public testing::TestWithParam<Target> {
     for (int i = 0; i < 4; ++i) {
       const std::int64_t tokens = 1 + below(70);
       const Problem clean = at.problem(tokens, random_());
-      if (i == 0) expect_rows_within(at, config, clean, "");
+      if (i == 0) expect_rows_within(at, config, clean, clean, {});
       const Bytes expected = at.run(clean);
       std::string found = difference_of_results(at, clean, expected);
       for (int j = 0; j < 4 && found.empty(); ++j) found = difference_of_gradients(at, clean, expected);
@@ -234,6 +248,41 @@ class Causality : public testing::TestWithParam<Target> {
     const Subject at(text, rec_text(definition, config), GetParam());
     EXPECT_EQ(difference(at, config), "")
         << definition.name << ", " << at.manifest().config << ", WKVC_TEST_SEED=" << test_seed();
+  }
+
+  // Rows before a token keep their bounds, whatever an input holds from there on, and the other head does.
+  void expect_earlier_rows(const Subject& at, const Config& config, const Problem& clean, const TensorSpec& input) {
+    Problem problem = clean;
+    const std::int64_t from = below(clean.size.tokens);
+    Poison(random_, /*huge=*/false).write(problem.values.at(input.name), clean.size.tokens, from, /*behind=*/true);
+    expect_rows_within(at, config, clean, problem,
+                       {.what = ", " + input.name + " from token " + std::to_string(from) + " on",
+                        .roles = {Role::output},
+                        .part = [=](auto token, auto head) { return token < from || head == 1; }});
+  }
+
+  // Gradients behind a token keep theirs.
+  void expect_later_gradients(const Subject& at, const Config& config, const Problem& clean,
+                              const TensorSpec& incoming) {
+    Problem problem = clean;
+    const std::int64_t to = below(clean.size.tokens);
+    Poison(random_, /*huge=*/false).write(problem.values.at(incoming.name), clean.size.tokens, to, /*behind=*/false);
+    expect_rows_within(at, config, clean, problem,
+                       {.what = ", " + incoming.name + " up to token " + std::to_string(to),
+                        .roles = {Role::input_gradient},
+                        .part = [=](auto token, auto head) { return token > to || head == 1; }});
+  }
+
+  void check_16_bits(const Definition& definition, const Config& config) {
+    const std::string text = cuda_text(definition, config);
+    if (!sample_.holds(text)) return;
+    const Subject at(text, rec_text(definition, config), GetParam());
+    for (int i = 0; i < 2; ++i) {
+      const Problem clean = at.problem(1 + below(70), random_());
+      for (const TensorSpec& input : of_role(at.manifest(), Role::input)) expect_earlier_rows(at, config, clean, input);
+      for (const TensorSpec& incoming : of_role(at.manifest(), Role::output_gradient))
+        expect_later_gradients(at, config, clean, incoming);
+    }
   }
 
   Sample sample_;
@@ -264,6 +313,49 @@ TEST_P(Causality, OfEverySchedule) {
   }
   check(rwkv7(), config_of(48, 32, "bf16"));
   check(growing(), config_of(16, 16));
+}
+
+// Where decays are anchored at a number, and a guard finds nothing to refuse, to the byte.
+TEST_P(Causality, FiniteTokensWithoutScales) {
+  for (const std::string mma : {"f16", "bf16"})
+    for (const int teams : {1, 2}) {
+      Config config = config_of(32, 32, "bf16", mma);
+      config.pass = "forward";
+      config.scales = "guarded";
+      config.teams = config.rounds = teams;
+      const Subject at(cuda_text(rwkv7(), config), rec_text(rwkv7(), config), GetParam());
+      const Problem clean = at.problem(40, random_());
+      const Bytes expected = at.run(clean);
+      for (const std::int64_t from : {5, 20, 39}) {
+        Problem problem = clean;
+        const Problem other = at.problem(40, random_());
+        for (const TensorSpec& input : of_role(at.manifest(), Role::input)) {
+          auto& values = problem.values.at(input.name);
+          const auto first = static_cast<std::ptrdiff_t>(from * (static_cast<std::int64_t>(values.size()) / 40));
+          std::copy(other.values.at(input.name).begin() + first, other.values.at(input.name).end(),
+                    values.begin() + first);
+        }
+        const Bytes found = at.run(problem);
+        const auto earlier = [=](auto token, auto) { return token < from; };
+        EXPECT_EQ(at.difference(Role::output, 40, found, expected, earlier), "") << mma << ", teams " << teams;
+        EXPECT_NE(at.difference(Role::output, 40, found, expected, all), "");
+      }
+    }
+}
+
+TEST_P(Causality, NotFiniteIn16Bits) {
+  for (const Definition& definition : {rwkv7(), rwkv7_logw(), rwkv6()})
+    for (const std::string mma : {"f16", "bf16"})
+      for (const std::string scales : {"always", "guarded"}) {
+        Config config = config_of(32, 32, "bf16", mma);
+        config.scales = config.backward_scales = scales;
+        check_16_bits(definition, config);
+        config.segments = config.backward_segments = 2;
+        config.teams = config.backward_teams = 2;
+        check_16_bits(definition, config);
+        config.rounds = 2;
+        check_16_bits(definition, config);
+      }
 }
 
 // Contractions whose masked pairs are multiplied, too.
@@ -303,8 +395,9 @@ TEST_P(Causality, OutliersKeepToThemselves) {
       for (std::size_t i = outlier * step; i < (outlier + 1) * step; ++i) values[i] *= 1e6;
       // Where decays have a range, their gradients are differences of totals (docs/architecture.md, Gradients).
       const bool cancels = definition.name == "rwkv7";
-      expect_rows_within(at, config, problem, ", " + input.name + " times 1e6",
-                         cancels ? std::set<std::string>{"dw"} : std::set<std::string>());
+      expect_rows_within(at, config, problem, problem,
+                         {.what = ", " + input.name + " times 1e6",
+                          .excepted = cancels ? std::set<std::string>{"dw"} : std::set<std::string>()});
     }
   }
 }

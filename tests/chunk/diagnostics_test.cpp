@@ -51,6 +51,8 @@ TEST(BackwardPrograms, HaveOneSavedState) {
 
 const Case backward_cases[] = {
     {"UpdateOfTheSavedStateShape", "  chunk.update_saved %x : tensor<16x32xf32>\n", "expected 48x32"},
+    {"SavedStateExponent", "  %Z = chunk.saved_state \"Z\" exponent -65 : tensor<48x32xf32>\n",
+     "has the exponent -65; expected -64 to 64"},
     {"SavedStateShape", "  %Z = chunk.saved_state \"Z\" : tensor<32x48xf32>\n", "expected 48x32"},
     {"KeptDim", "  %M = chunk.input \"M\" kept dim \"K\" : tensor<16x32xf32>\n", "expected \"T\""},
     {"KeptShape", "  %M = chunk.input \"M\" kept dim \"T\" : tensor<16x32xf32>\n", "expected 16x16"},

@@ -71,7 +71,7 @@ TEST(RoundTrip, EveryOperation) {
 }
 
 TEST(RoundTrip, OperationsOfBackwardPrograms) {
-  const std::string text = with_backward(R"(  %before = chunk.saved_state "before" : tensor<48x32xf32>
+  const std::string text = with_backward(R"(  %before = chunk.saved_state "before" exponent -7 : tensor<48x32xf32>
   %M = chunk.input "saved_M" kept dim "T" : tensor<16x16xf32>
   chunk.accumulate "du" %u gradient_of "u" as "bf16" : tensor<1x32xf32>
   chunk.update_saved %before : tensor<48x32xf32>

@@ -1,4 +1,5 @@
-// Contractions in f32 say which operand is triangular, and decays depend on no later token.
+// Contractions say which operand is triangular where masked pairs are not multiplied, and where decays depend on no
+// later token.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,8 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string text_of(const Definition& definition, const std::string& mma, Stage stage) {
-  Config config;
+std::string text_of(const Definition& definition, const std::string& mma, Stage stage, Config config = {}) {
   config.pass = "both";
   config.mma = config.io = mma;
   return lower_to({Stage::rec, rec_text(definition, config)}, stage, config);
@@ -30,15 +30,38 @@ TEST(Triangles, AreThoseOfMatricesOfTokens) {
   EXPECT_EQ(count(text.substr(backward), "_triangle \"upper\""), 8);
 }
 
-TEST(Triangles, AreOfF32Alone) {
-  for (const char* mma : {"f16", "bf16"}) EXPECT_THAT(text_of(rwkv7(), mma, Stage::warp), Not(HasSubstr("_triangle")));
+// Plain kernels refuse what is not finite, and in clusters it would cost the chain of states.
+TEST(Triangles, AreNotOfPlainKernelsAndClusters) {
+  Config guarded, cluster;
+  guarded.scales = guarded.backward_scales = "guarded";
+  cluster.teams = cluster.rounds = cluster.cluster = 2;
+  for (const char* mma : {"f16", "bf16"}) {
+    const std::string text = text_of(rwkv7(), mma, Stage::warp, guarded);
+    const std::size_t refused = text.find("warp.kernel \"rwkv7_forward_scaled\"");
+    EXPECT_THAT(text.substr(0, refused), Not(HasSubstr("_triangle")));
+    EXPECT_THAT(text.substr(refused), HasSubstr("_triangle"));
+    const std::string of_cluster = text_of(rwkv7(), mma, Stage::warp, cluster);
+    EXPECT_THAT(of_cluster.substr(0, of_cluster.find("warp.kernel \"rwkv7_backward\"")), Not(HasSubstr("_triangle")));
+  }
 }
 
-// Where the range of log decays is known, factors are anchored at a number instead of a row.
-TEST(Triangles, NoRowOfTheMiddleIsReadInF32) {
+// In f32 and without scales factors are anchored at a number where the range of log decays is known, and the state is
+// carried decayed by it.
+TEST(Triangles, NoRowOfTheMiddleIsReadWhereANumberFits) {
   EXPECT_THAT(text_of(rwkv7(), "f32", Stage::chunk), Not(HasSubstr("anchor")));
-  EXPECT_THAT(text_of(rwkv7(), "f16", Stage::chunk), HasSubstr("anchor"));
+  Config guarded;
+  guarded.scales = guarded.backward_scales = "guarded";
+  const std::string text = text_of(rwkv7(), "f16", Stage::chunk, guarded);
+  const std::size_t refused = text.find("chunk.program", 1);
+  EXPECT_THAT(text.substr(0, refused), Not(HasSubstr("anchor")));
+  EXPECT_THAT(text.substr(0, refused), HasSubstr("chunk.state \"S\" exponent -7"));
+  EXPECT_THAT(text, HasSubstr("chunk.saved_state \"S\" exponent -7"));
+  EXPECT_THAT(text, HasSubstr("chunk.state \"dS\" exponent 7"));
+  EXPECT_THAT(text.substr(refused), HasSubstr("anchor"));
 }
+
+// A middle row that is not a number would reach the tokens before it.
+TEST(Triangles, AnchorsAreNumbers) { EXPECT_THAT(text_of(rwkv7(), "f16", Stage::warp), HasSubstr("\"zero_if_nan\"")); }
 
 }  // namespace
 }  // namespace wkvc::test

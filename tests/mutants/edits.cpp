@@ -30,7 +30,7 @@ const std::vector<Rule> kEdits = {
     {"first columns", R"(\bcolumn(_\d+)?\b(?=\)|,|;))", "0"},
     {"no such warp", R"(block\.warp == \d)", "block.warp == 4"},
     {"last chunk dropped", R"(= valid_rows<16>\(tokens_of\(args, block\), c\))",
-     "= c + 1 < chunk_count<16>(args.tokens) ? 16 : 0"},
+     "= c + 1 < chunk_count<16>(tokens_of(args, block)) ? 16 : 0"},
     {"last chunk full", R"(= valid_rows<16>\(tokens_of\(args, block\), c\))", "= 16"},
     {"chunks rounded down", R"(chunk_count<16>\(tokens_of\(args, block\)\))",
      "static_cast<int>(tokens_of(args, block) / 16)"},

@@ -11,8 +11,15 @@ namespace {
 
 constexpr int kRows = 32;
 
-Launch launch_of(int c, const Values& matrix, const Values& x) {
-  Launch launch{"triangular", "triangular_" + std::to_string(c)};
+struct Case {
+  std::string name;
+  DType dtype;  // of operands
+  int c;
+};
+
+Launch launch_of(Case of, const Values& matrix, const Values& x) {
+  const int c = of.c;
+  Launch launch{"triangular", "triangular_" + of.name};
   launch.tensors = {Tensor(DType::f32, Shape{1, c, 1, c}).set(matrix), Tensor(DType::f32, Shape{1, kRows, 1, c}).set(x),
                     Tensor(DType::f32, Shape{1, 2 * kRows, 1, c}), Tensor(DType::f32, Shape{1, 2 * c, 1, kRows})};
   return launch;
@@ -35,7 +42,7 @@ Values joined(Values first, const Values& second) {
   return first;
 }
 
-class Triangular : public testing::TestWithParam<int> {
+class Triangular : public testing::TestWithParam<Case> {
  protected:
   // The results, of which the last tensor has the transposes.
   Values by_rows(const Launch& launch, int tensor) const {
@@ -45,8 +52,8 @@ class Triangular : public testing::TestWithParam<int> {
     return joined(transposed({all.begin(), middle}, c, kRows), transposed({middle, all.end()}, c, kRows));
   }
 
-  int c = GetParam();
-  Values matrix = rounded(DType::f32, normal(c* c, 1)), x = rounded(DType::f32, normal(kRows* c, 2));
+  int c = GetParam().c;
+  Values matrix = rounded(GetParam().dtype, normal(c* c, 1)), x = rounded(GetParam().dtype, normal(kRows* c, 2));
 };
 
 TEST_P(Triangular, MatchesDoubles) {
@@ -54,7 +61,7 @@ TEST_P(Triangular, MatchesDoubles) {
   const auto middle = expected.begin() + static_cast<std::ptrdiff_t>(expected.size() / 2);
   const Values transposes =
       joined(transposed({expected.begin(), middle}, kRows, c), transposed({middle, expected.end()}, kRows, c));
-  check(launch_of(c, matrix, x), {{2, expected, 1e-6}, {3, transposes, 1e-6}});
+  check(launch_of(GetParam(), matrix, x), {{2, expected, 1e-6}, {3, transposes, 1e-6}});
 }
 
 // Column `bad` of x is not finite, or huge: by the lower triangle it counts from column `bad` of the result on, by the
@@ -67,7 +74,7 @@ TEST_P(Triangular, MaskedPairsAreNotMultiplied) {
       for (int row = 0; row < kRows; row += 3) poisoned[row * c + bad] = value;
       for (const Target* target : targets()) {
         SCOPED_TRACE(target->name() + ", " + std::to_string(value) + " in column " + std::to_string(bad));
-        Launch clean = launch_of(c, matrix, x), launch = launch_of(c, matrix, poisoned);
+        Launch clean = launch_of(GetParam(), matrix, x), launch = launch_of(GetParam(), matrix, poisoned);
         target->run(clean);
         target->run(launch);
         for (const int tensor : {2, 3}) {
@@ -81,7 +88,10 @@ TEST_P(Triangular, MaskedPairsAreNotMultiplied) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Triangular, testing::Values(16, 48));
+INSTANTIATE_TEST_SUITE_P(Sizes, Triangular,
+                         testing::Values(Case{"f32_16", DType::f32, 16}, Case{"f32_48", DType::f32, 48},
+                                         Case{"f16_16", DType::f16, 16}, Case{"bf16_48", DType::bf16, 48}),
+                         [](const auto& of) { return of.param.name; });
 
 }  // namespace
 }  // namespace wkvc::test

@@ -131,11 +131,17 @@ const Case lines[] = {
     {"MmaTriangleOfKeys",
      "%0 = warp.mma %square, %t x_triangle \"lower\", %t : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
      "has a triangular operand of 16x32; expected a square one"},
-    {"MmaTriangleOfF16",
+    {"MmaTriangleByGroups",
      "%h16 = warp.round %square : vector<16x16xf32> -> vector<16x16xf16>\n"
-     "%0 = warp.mma %square, %h16 x_triangle \"lower\", %h16 : vector<16x16xf32>, vector<16x16xf16>, "
+     "%0 = warp.mma %square, %h16 x_triangle \"lower\", %h16 by_groups : vector<16x16xf32>, vector<16x16xf16>, "
      "vector<16x16xf16>\n",
-     "takes triangular operands in f32 alone, without scales and not by groups"},
+     "takes no triangular operands by groups"},
+    {"PowerOfAState", "%0 = warp.times_power %S exponent 65 : vector<16x32xf32>\n",
+     "its exponent is 65; expected -64 to 64"},
+    {"NumberOfAnExponent",
+     "%0 = warp.own_scale %S times 1.000000e+00 : vector<16x32xf32>\n"
+     "%1 = warp.plus_exponent %S, %0 number 0x7F800000 : vector<16x32xf32>\n",
+     "needs a finite number"},
     {"MmaByGroupsOfARing",
      "%z = warp.zeros : vector<16x16xf32>\n%w = warp.load %k : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n"
      "%0 = warp.mma %z, %w, %k by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",

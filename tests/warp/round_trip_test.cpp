@@ -98,6 +98,9 @@ TEST(RoundTrip, Units) {
     %out = warp.times_unit %S, %unit factor -2.500000e-01 : vector<16x32xf32>
     %exponents = warp.plus_exponent %S, %unit : vector<16x32xf32>
     %others = warp.plus_exponent %S less, %unit : vector<16x32xf32>
+    %beside = warp.plus_exponent %S, %unit number 7.000000e+00 : vector<16x32xf32>
+    %smaller = warp.times_power %S exponent -7 : vector<16x32xf32>
+    %larger = warp.times_power %S exponent 7 of_state : vector<16x32xf32>
 )");
   EXPECT_EQ(reprinted(text), text);
 }

@@ -13,6 +13,9 @@ WKVC_INLINE float sigmoid(float x) { return reciprocal(1.f + exp(-x)); }
 WKVC_INLINE float softplus(float x) { return max(x, 0.f) + log1p(exp(-abs(x))); }
 WKVC_INLINE float relu(float x) { return max_or_nan(x, 0.f); }
 WKVC_INLINE float maximum(float x, float bound) { return max_or_nan(x, bound); }
+// For a row that decays are anchored at, which may be any: NaN stays in the rows that come after it.
+WKVC_INLINE float zero_if_nan(float x) { return x == x ? x : 0.f; }
+
 // The derivative of relu and of maximum.
 WKVC_INLINE float greater_than(float x, float bound) { return x > bound ? 1.f : 0.f; }
 // NaN where x is below the bound: a guard sees it.
@@ -36,6 +39,7 @@ WKVC_UNARY(sigmoid)
 WKVC_UNARY(tanh)
 WKVC_UNARY(softplus)
 WKVC_UNARY(relu)
+WKVC_UNARY(zero_if_nan)
 WKVC_UNARY(sqrt)
 WKVC_UNARY(reciprocal)
 #undef WKVC_UNARY

@@ -157,16 +157,30 @@ WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, int val
   }
 }
 
-// Largest |x| of a tile that this warp copied: readable after wait_copies, without a barrier. In whatever order the
-// pieces of a row are: where they are exchanged, a lane reads others' copies.
+// Largest finite |x| of rows in shared memory. Out of line, as few tiles hold what is not finite.
+template <class T>
+WKVC_OUTLINE float largest_finite(const T* data, int rows, int columns, int length) {
+  float largest = 0.f;
+  lanes::for_each([&](int lane) {
+    for (int i = lane; i < rows * columns; i += 32)
+      largest = scalar::max(largest, scalar::finite_abs(scalar::widen(data[i / columns * length + i % columns])));
+  });
+  return lanes::max_non_negative(largest);
+}
+
+// Largest finite |x| of a tile that this warp copied: readable after wait_copies, without a barrier. In whatever order
+// the pieces of a row are: where they are exchanged, a lane reads others' copies.
 template <class Tile>
 WKVC_INLINE float copied_max(const Tile& x) {
   using T = typename Tile::Element;
   if (Tile::kLength == Tile::kColumns) lanes::sync();
-  copy::Largest<T> largest;
+  copy::Largest<T> of_pieces;
   for_each_piece<T, Tile::kRows, Tile::kColumns>(
-      [&](Piece piece) { largest.add(x.data + piece.row * Tile::kLength + piece.column); });
-  return lanes::max_non_negative(largest.value());
+      [&](Piece piece) { of_pieces.add(x.data + piece.row * Tile::kLength + piece.column); });
+  const float largest = lanes::max_non_negative(of_pieces.value());
+  if (scalar::finite_abs(largest) == largest) return largest;
+  lanes::sync();  // another lane's copies
+  return largest_finite<T>(x.data, Tile::kRows, Tile::kColumns, Tile::kLength);
 }
 
 }  // namespace wkvc

@@ -33,11 +33,16 @@ WKVC_INLINE float exponent_of(float power) {
   return static_cast<float>(static_cast<int>(scalar::bits_of(power) >> 23) - 127);
 }
 
-// The largest |x| of a tile, known to every lane. NaN does not count; it survives in the tile itself.
+// The largest finite |x| of a tile, known to every lane. What is not finite does not count; it survives in the tile
+// itself, and what lies beside it keeps its digits.
 template <int R, int C, class L>
 WKVC_INLINE float max_abs(const Tile<f32, R, C, L>& x) {
   float largest = 0.f;
   WKVC_EACH_ELEMENT(R, C, largest = scalar::max(largest, scalar::abs(x.block[i][j].unit[e])));
+  largest = lanes::max_non_negative(largest);
+  if (scalar::finite_abs(largest) == largest) return largest;
+  largest = 0.f;
+  WKVC_EACH_ELEMENT(R, C, largest = scalar::max(largest, scalar::finite_abs(x.block[i][j].unit[e])));
   return lanes::max_non_negative(largest);
 }
 

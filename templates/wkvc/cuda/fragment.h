@@ -27,6 +27,12 @@ WKVC_INLINE Columns<T> columns(const Fragment<T>& x) {
   return Columns<T>{{x.unit[0], x.unit[2], x.unit[1], x.unit[3]}};
 }
 WKVC_INLINE Columns<f32> columns(const Fragment<f32>& x) { return Columns<f32>{x}; }
+// The converse.
+template <class T>
+WKVC_INLINE Fragment<T> rows(const Columns<T>& x) {
+  return Fragment<T>{{x.unit[0], x.unit[2], x.unit[1], x.unit[3]}};
+}
+WKVC_INLINE Fragment<f32> rows(const Columns<f32>& x) { return x; }
 
 // ldmatrix and stmatrix read an address from each lane, of 8 columns of a row of the block: its 8x8 quarters in the
 // order of the four registers. Where they lie is at(row, column).

@@ -58,6 +58,10 @@ template <class T>
 Columns<T> columns(const Fragment<T>& x) {
   return x;
 }
+template <class T>
+Fragment<T> rows(const Columns<T>& x) {
+  return x;
+}
 template <class T, class At>
 Columns<T> load_columns_at(At at) {
   return load_at<T>(at);

@@ -31,6 +31,7 @@ inline float reciprocal(float x) { return 1.f / x; }
 inline float abs(float x) { return std::fabs(x); }
 inline float max(float x, float y) { return std::fmax(x, y); }
 inline float min(float x, float y) { return std::fmin(x, y); }
+inline float finite_abs(float x) { return std::isfinite(x) ? std::fabs(x) : 0.f; }  // else 0
 inline float max_or_nan(float x, float y) { return x < y ? y : x; }  // NaN if x is
 
 inline float widen(float x) { return x; }

@@ -6,14 +6,29 @@ using namespace wkvc::test;
 constexpr int kRows = 32;
 
 // Tensors: a matrix [C,C], of which the lower triangle counts, x [32,C], and results: x times the triangle's transpose
-// and x times the triangle, and both transposed.
-template <int C>
+// and x times the triangle, and both transposed. Operands of T, those of 16 bits with scales.
+template <class T, int C>
 WKVC_INLINE void products(const KernelArgs<4>& args, const Block& block) {
-  const auto triangle = block.shared<f32, C, C>(0);
-  const auto tile = tril(read<f32, C, C>(args.tensor[0], block));
-  store(triangle, tile);
+  const auto in_f32 = tril(read<f32, C, C>(args.tensor[0], block));
+  const auto x_in_f32 = read<f32, kRows, C>(args.tensor[1], block, block.shared<f32, C, C>(0).bytes);
   block.barrier();
-  const auto x = read<f32, kRows, C>(args.tensor[1], block, triangle.bytes);
+  const auto memory = block.shared<T, C, C>(0);
+  const auto operand = [](const auto& tile, float scale) WKVC_INLINE_LAMBDA {
+    if constexpr (is_same<T, f32>)
+      return tile;
+    else
+      return round_scaled<T>(tile, scale);
+  };
+  const auto tile = operand(in_f32, 0.5f);
+  const auto x = operand(x_in_f32, 4.f);
+  store(memory, unscaled(tile));
+  block.barrier();
+  const auto triangle = [&]() WKVC_INLINE_LAMBDA {
+    if constexpr (is_same<T, f32>)
+      return memory;
+    else
+      return scaled(memory, 0.5f);
+  }();
   auto by_lower = zeros<kRows, C>() + 1.f, by_upper = by_lower;
   mma_nt(by_lower, x, lower(triangle));
   mma_nt(by_upper, x, upper(trans(triangle)));
@@ -26,5 +41,7 @@ WKVC_INLINE void products(const KernelArgs<4>& args, const Block& block) {
   write(args.tensor[3], block, 1, upper_by);
 }
 
-WKVC_KERNEL(triangular_16, 4, 1, 1) { products<16>(args, block); }
-WKVC_KERNEL(triangular_48, 4, 1, 1) { products<48>(args, block); }
+WKVC_KERNEL(triangular_f32_16, 4, 1, 1) { products<f32, 16>(args, block); }
+WKVC_KERNEL(triangular_f32_48, 4, 1, 1) { products<f32, 48>(args, block); }
+WKVC_KERNEL(triangular_f16_16, 4, 1, 1) { products<f16, 16>(args, block); }
+WKVC_KERNEL(triangular_bf16_48, 4, 1, 1) { products<bf16, 48>(args, block); }

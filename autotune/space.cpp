@@ -30,11 +30,11 @@ void vary(std::vector<Config>& space, bool open, const Values& values, const Set
 
 // None, and powers of two.
 std::vector<int> segment_counts(const SpaceLimits& limits) {
-  constexpr int blocks_per_sm = 8;
   std::vector<int> counts{0};
   for (int count = 2; count <= most_segments; count *= 2) {
-    const bool useful = std::ranges::any_of(
-        limits.sizes, [&](LaunchSize size) { return can_be_cut(size, count, limits.sm_count, blocks_per_sm); });
+    const bool useful = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
+      return can_be_cut(size, count, limits.sm_count, sm_90a.choices.tried_segment_blocks);
+    });
     if (useful) counts.push_back(count);
   }
   return counts;
@@ -71,9 +71,8 @@ void choose_scales(Config& config) {
 }  // namespace
 
 bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) {
-  constexpr std::int64_t least_tokens = 128;
   return size.batches * size.heads * segments <= std::int64_t{blocks_per_sm} * sm_count &&
-         size.tokens / segments >= least_tokens;
+         size.tokens / segments >= sm_90a.choices.least_segment_tokens;
 }
 
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) {

@@ -10,6 +10,7 @@
 #include "codegen/lower/Summary.h"
 #include "codegen/lower/TensorList.h"
 #include "codegen/lower/WarpBuilder.h"
+#include "codegen/target/Target.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -28,26 +29,26 @@ Crew crew_of(chunk::ProgramOp program, int teams, int rounds, int cluster) {
 }
 
 bool is_possible(const Crew& crew) {
-  return crew.row_warps > 0 && crew.warps() <= rec::max_warps && (crew.rounds > 1 || crew.row_warps % crew.teams == 0);
+  return crew.row_warps > 0 && crew.warps() <= sm_90a.block.warps &&
+         (crew.rounds > 1 || crew.row_warps % crew.teams == 0);
 }
 
 namespace {
 
-constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536, kWarpsPerSm = 64;  // sm_90
-
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room, and in the
 // backward pass a second one.
 int64_t blocks_per_sm(chunk::ProgramOp program, int warps, int64_t shared) {
-  int64_t by_shared = kSharedPerSm / (shared + kSharedReserved);
+  int64_t by_shared = sm_90a.blocks_by_shared(shared);
   int64_t states = program.getBackward() ? 2 * program.getKeyDim() : program.getKeyDim() / 4;
-  int64_t by_registers = kRegistersPerSm / (std::min<int64_t>(255, 96 + states) * warps * 32);
+  int64_t registers = std::min<int64_t>(sm_90a.warp.registers, sm_90a.choices.registers_beside_state + states);
+  int64_t by_registers = sm_90a.sm.registers / (registers * warps * sm_90a.warp.threads);
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
 
 // As many blocks as were asked for. What a plain kernel refuses, which may have more to keep, makes do with those that
 // there is room for.
 int64_t checked_blocks(chunk::ProgramOp program, int warps, int64_t blocks, int64_t shared) {
-  const int64_t most = std::min(kSharedPerSm / (shared + kSharedReserved), kWarpsPerSm / warps);
+  const int64_t most = std::min<int64_t>(sm_90a.blocks_by_shared(shared), sm_90a.sm.warps / warps);
   if (blocks <= most) return blocks;
   if (program.getRefused()) return most;
   user_error(
@@ -72,7 +73,7 @@ std::string smaller_options(chunk::ProgramOp program, const Crew& crew) {
   add(program.getKeyDim() > 16 || program.getValueDim() > 16, "a smaller --head");
   add(!inputs.empty() && chunk::element((*inputs.begin()).getResult()).isF32(), "a narrower --io");
   add(program.getCompute() == "f32", "a narrower --mma");
-  add(program.getSramBudget() < static_cast<uint64_t>(rec::max_sram), "a larger --sram");
+  add(program.getSramBudget() < static_cast<uint64_t>(sm_90a.block.shared_bytes), "a larger --sram");
   return alternatives(options);
 }
 
@@ -231,16 +232,13 @@ class KernelBuilder {
       if ((is_wide() || !is_for_wide(stored)) && fits(stored, ahead)) return;
   }
 
-  // Registers of wide heads are short, and a load takes fewer than computing again. (An H200, 8,4096,32,128 and
-  // 8,4096,64,64, both passes: wide heads take 9.16 instead of 9.80 ms with exponentials stored, narrow ones 4.89
-  // instead of 4.76.)
-  bool is_wide() { return warp::is_wide(program_.getKeyDim()); }
+  // Registers of wide heads are short, and a load takes fewer than computing again.
+  bool is_wide() { return sm_90a.is_wide(program_.getKeyDim()); }
 
   // With the blocks a multiprocessor is to hold, once that is known.
   bool fits(Stored stored, Ahead ahead) {
     plan(stored, ahead);
-    int64_t most = kSharedPerSm / (shared_ + kSharedReserved);
-    return shared_ <= static_cast<int64_t>(program_.getSramBudget()) && most >= blocks_;
+    return shared_ <= static_cast<int64_t>(program_.getSramBudget()) && sm_90a.blocks_by_shared(shared_) >= blocks_;
   }
 
   void plan(Stored stored, Ahead ahead) {

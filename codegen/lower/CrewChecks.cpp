@@ -8,7 +8,7 @@
 #include "codegen/lower/Placement.h"
 #include "codegen/lower/Plain.h"
 #include "codegen/lower/Summary.h"
-#include "codegen/rec/Limits.h"
+#include "codegen/target/Target.h"
 #include "codegen/warp/Registers.h"
 #include "runtime/error.h"
 
@@ -101,7 +101,7 @@ void check_teams(chunk::ProgramOp program, const Crew& crew) {
         crew.cluster, row_warps_of(program), program.getRecurrence().str());
   if (!is_possible(crew) && crew.preparers())
     user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
-               kernel, crew.warps(), crew.preparers(), rec::max_warps);
+               kernel, crew.warps(), crew.preparers(), sm_90a.block.warps);
   if (!is_possible(crew)) user_error("{} has {} warps; expected a number that divides them", kernel, crew.row_warps);
   if (program.getBackward()) return check_backward_teams(program, teams);
   Placement placement(program, crew.team_warps);
@@ -137,14 +137,14 @@ static std::string fewer_warps(chunk::ProgramOp program, const Crew& crew, int64
 
 void check_registers(warp::KernelOp kernel, chunk::ProgramOp program, const Crew& crew) {
   const int64_t blocks = kernel.getBlocks(), least = warp::least_registers(kernel);
-  const int64_t have = warp::registers_of_thread(blocks, crew.warps());
+  const int64_t have = sm_90a.registers_of_thread(blocks, crew.warps());
   if (have >= least) return;
   user_error(
       "--teams {}: the {} kernel{} of '{}' has {} warps, so that with {} a multiprocessor a thread has {} registers; "
       "contractions of its groups of warps take at least {}: use {}",
       crew.teams, program.getBackward() ? "backward" : "forward", program.getSummary() ? " for segments" : "",
       program.getRecurrence().str(), crew.warps(), blocks == 1 ? "one block" : fmt::format("{} blocks", blocks), have,
-      least, fewer_warps(program, crew, warp::most_warps(least)));
+      least, fewer_warps(program, crew, sm_90a.warps_of_registers(least)));
 }
 
 // What refuses needs all warps of the state at a barrier of theirs.
@@ -155,7 +155,7 @@ void check_guard(chunk::ProgramOp program, const Crew& crew) {
         "--cluster {}: the text of '{}' has a program without scales, and blocks of a cluster can't refuse "
         "together what f16 doesn't hold: give --cluster 1",
         crew.cluster, program.getRecurrence().str());
-  if (crew.rounds > 1 && crew.teams == rec::max_teams)
+  if (crew.rounds > 1 && crew.teams == sm_90a.most_teams())
     user_error(
         "--teams {}: no barrier is left for what '{}' has to refuse without scales: use fewer, or --scales always",
         crew.teams, program.getRecurrence().str());

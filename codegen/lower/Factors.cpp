@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "codegen/lower/DropUnused.h"
-#include "codegen/warp/Warp.h"
+#include "codegen/target/Target.h"
 
 using namespace mlir;
 
@@ -102,7 +102,7 @@ bool goes_out(Operation* product) {
 bool is_kept_factor(Operation* op) { return op->hasAttr(kKept); }
 
 void keep_factors(chunk::ProgramOp program) {
-  if (!program.getBackward() || !program.getPlain() || !warp::is_wide(program.getKeyDim())) return;
+  if (!program.getBackward() || !program.getPlain() || !sm_90a.is_wide(program.getKeyDim())) return;
   for (auto row : llvm::to_vector(program.getBody().getOps<chunk::RowOp>())) {
     auto sums = sums_of(row.getX());
     const std::vector<Power> powers = powers_of(row);

@@ -34,9 +34,9 @@ int64_t slots(KernelOp kernel) { return round_chunks(kernel) * signed_value(kern
 
 LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
   int64_t teams = signed_value(kernel.getTeams()), of_team = signed_value(kernel.getOfTeam());
-  if (!in_range(kernel.getTeams(), 1, rec::max_teams) || warps % teams)
+  if (!in_range(kernel.getTeams(), 1, sm_90a.most_teams()) || warps % teams)
     return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its " << warps
-                                << " warps, up to " << rec::max_teams;
+                                << " warps, up to " << sm_90a.most_teams();
   if (of_team && kernel.getRounds() == 1)
     return kernel.emitOpError() << "gives " << of_team
                                 << " bytes to a team for all rounds; expected 0 where there are no 2";
@@ -76,9 +76,9 @@ LogicalResult verify_cluster(KernelOp kernel, int64_t rows) {
 }
 
 LogicalResult verify_numbers(KernelOp kernel) {
-  if (!in_range(kernel.getWarps(), 1, rec::max_warps))
+  if (!in_range(kernel.getWarps(), 1, sm_90a.block.warps))
     return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
-  if (!in_range(kernel.getBlocks(), 1, 32))
+  if (!in_range(kernel.getBlocks(), 1, sm_90a.sm.blocks))
     return kernel.emitOpError("a multiprocessor holds 1 to 32 blocks, not ") << signed_value(kernel.getBlocks());
   for (auto [what, extent] : {std::pair{"chunk", kernel.getChunk()}, std::pair{"key_dim", kernel.getKeyDim()},
                               std::pair{"value_dim", kernel.getValueDim()}})
@@ -91,8 +91,8 @@ LogicalResult verify_numbers(KernelOp kernel) {
   if (failed(verify_cluster(kernel, rows))) return failure();
   if (kernel.getPlain() && kernel.getRefused())
     return kernel.emitOpError("is plain, and for what a plain one refuses; expected one of them");
-  if (kernel.getPlain() && ahead && signed_value(kernel.getTeams()) == rec::max_teams)
-    return kernel.emitOpError() << "is plain, and has " << rec::max_teams
+  if (kernel.getPlain() && ahead && signed_value(kernel.getTeams()) == sm_90a.most_teams())
+    return kernel.emitOpError() << "is plain, and has " << sm_90a.most_teams()
                                 << " teams beside those of the state, who need "
                                 << "a barrier, too; expected fewer";
   if (kernel.getPlain() && kernel.getCluster() > 1)
@@ -104,9 +104,9 @@ LogicalResult verify_numbers(KernelOp kernel) {
     return kernel.emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
   if (kernel.getSummary() && !rec::is_map(*kernel.getSummary()))
     return kernel.emitOpError() << "has a \"" << *kernel.getSummary() << "\" map; expected " << rec::maps_text;
-  if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
+  if (!in_range(kernel.getSharedBytes(), 0, sm_90a.block.shared_bytes))
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
-                                << " bytes of shared memory; a block has at most " << rec::max_sram;
+                                << " bytes of shared memory; a block has at most " << sm_90a.block.shared_bytes;
   return ahead ? verify_crew(kernel, rows / 16 / signed_value(kernel.getCluster()))
                : verify_slots(kernel, signed_value(kernel.getWarps()));
 }

@@ -40,10 +40,6 @@ int64_t slab_width(mlir::Value column);
 int64_t row_warps(KernelOp kernel);
 int64_t team_warps(KernelOp kernel);
 
-// Whether registers are short beside states of so many keys: of others they hold both states of a backward kernel,
-// operands made of them and where tensors lie.
-constexpr bool is_wide(uint64_t keys) { return keys > 64; }
-
 int64_t round_chunks(KernelOp kernel);   // one for each team of a cluster's blocks
 bool goes_again(KernelOp kernel);        // whether its teams prepare some rounds again
 int64_t group_columns(bool transposed);  // that contractions by groups make a multiple of

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "codegen/config/config.h"
+#include "codegen/schedule/Fill.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -41,13 +42,12 @@ std::vector<int> segment_counts(const SpaceLimits& limits) {
 }
 
 // Of the forward kernel: one team, two of the same warps, teams of their own, and clusters where heads are few.
-void vary_crews(std::vector<Config>& space, const Config& base, const SpaceLimits& limits) {
+void vary_teams(std::vector<Config>& space, const Config& base, const SpaceLimits& limits) {
   vary(space, base.teams == 0, std::array{1, 2, 3, 4}, [](Config& config, int teams) { config.teams = teams; });
   vary(space, base.rounds == 0, std::array{1, 2}, [](Config& config, int rounds) { config.rounds = rounds; });
   vary(space, base.cluster == 0, std::array{1, 2}, [](Config& config, int cluster) { config.cluster = cluster; });
   std::erase_if(space, [&](const Config& config) {
-    const bool impossible = (config.rounds > 1 && config.teams < 2) || (config.cluster > 1 && config.rounds < 2) ||
-                            (config.cluster > 1 && base.scales == "guarded");
+    const bool impossible = fault_of(forward_schedule(config), /*backward=*/false).has_value();
     // What was slower wherever it was measured.
     const bool of_three = base.cluster == 0 && config.cluster > 1;
     const bool crowded = config.rounds == 1 ? config.teams > 2 : config.teams == 3 ? config.cluster == 1 : of_three;
@@ -82,7 +82,7 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
   vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
        [](Config& config, int blocks) { config.blocks = blocks; });
-  if (base.pass != "backward") vary_crews(space, base, limits);
+  if (base.pass != "backward") vary_teams(space, base, limits);
   if (space.empty())
     user_error(
         "--teams {}, --rounds {}, --cluster {} (0: open): 2 rounds are of several teams, a cluster is of 2 rounds; "

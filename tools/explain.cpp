@@ -29,7 +29,7 @@ struct Options {
   SubjectOptions subject;
   ConfigOptions config;
   std::string shape = "8,4096,64";
-  bool json = false;
+  bool json = false, schedule = false;
 };
 
 // Measured on an H200: a copy, bytes read and written, and a large matrix product; f32 products take the FMA units.
@@ -122,6 +122,11 @@ Json floor_report(const std::vector<Manifest>& manifests, const Json& contractio
 
 int explain(const Options& options) {
   const Subject subject = subject_from(options.subject, options.config);
+  if (options.schedule) {
+    if (options.json) user_error("--schedule prints text: leave --json out");
+    print("{}", subject.nest());
+    return exit_passed;
+  }
   const auto [text, lowering_ms] = timed([&] { return subject.text(Stage::cuda); });
   const std::vector<Manifest> manifests = subject.manifests_in(text);
   const Manifest manifest = subject.joint(manifests);
@@ -146,6 +151,7 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--shape", options->shape, "Batch, tokens, heads of the floor time (8,4096,64)")
       ->type_name("B,T,H");
   command->add_flag("--json", options->json, "One line of JSON");
+  command->add_flag("--schedule", options->schedule, "The nest of roles and loops, with what is computed where");
   options->config.add_to(*command);
   command->callback([&action, options] { action = [options] { return explain(*options); }; });
 }

@@ -25,7 +25,7 @@ constexpr Numbers distances{
     "a multiple of 16 from 16 to 1048576"};
 constexpr Numbers segment_counts{rec::is_segment_count, rec::segment_counts_text};
 constexpr Numbers team_counts{[](std::int64_t value) { return value >= 1 && value <= sm_90a.most_teams(); }, "1 to 15"};
-constexpr Numbers round_counts{[](std::int64_t value) { return value >= 1 && value <= rec::max_rounds; }, "1 or 2"};
+constexpr Numbers round_counts{[](std::int64_t value) { return value >= 1 && value <= 2; }, "1 or 2"};
 constexpr Numbers cluster_sizes{rec::is_cluster, rec::clusters_text};
 constexpr Numbers block_counts{[](std::int64_t value) { return value >= 1 && value <= sm_90a.sm.blocks; }, "1 to 32"};
 static_assert(sm_90a.most_teams() == 15 && sm_90a.sm.blocks == 32, "the texts above name the limits");

@@ -83,14 +83,14 @@ bool WarpBuilder::updates_by_several() {
 bool WarpBuilder::goes_by_groups(Value accumulator, const Operand& x, const Operand& y, bool y_transposed) {
   auto buffer = y.tile.getDefiningOp<warp::BufferOp>();
   if (!isa<VectorType>(x.tile.getType())) return false;
-  if (owner_ != Owner::rows || crew_.teams == 1 || crew_.row_warps % sm_90a.group_mma.warps || !program_.getPlain() ||
+  if (owner_ != Owner::rows || plan_.teams == 1 || plan_.row_warps % sm_90a.group_mma.warps || !program_.getPlain() ||
       !buffer)
     return false;
   auto type = cast<MemRefType>(y.tile.getType());
   const int64_t keys = program_.getKeyDim(), columns = cast<ShapedType>(accumulator.getType()).getDimSize(1);
-  const bool pays = sm_90a.is_wide(keys) || (crew_.rounds == 1 && updates_by_several());
+  const bool pays = sm_90a.is_wide(keys) || (plan_.rounds == 1 && updates_by_several());
   return pays && type.getElementTypeBitWidth() == 16 && type.getDimSize(1) == keys && !y.column &&
-         columns % warp::group_columns(y_transposed) == 0 && (y_transposed || crew_.rounds == 1);
+         columns % warp::group_columns(y_transposed) == 0 && (y_transposed || plan_.rounds == 1);
 }
 
 // The triangle of an operand of an f32 contraction as it is contracted, its rows being those of the result. Where both

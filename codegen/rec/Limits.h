@@ -28,8 +28,6 @@ inline constexpr std::string_view segment_counts_text = "1 to 256";
 
 inline constexpr int max_save_every = 1 << 20;  // tokens between saved states, and so at most as many chunks
 
-inline constexpr int max_rounds = 2;  // in shared memory at once
-
 // Blocks that may share a head.
 constexpr bool is_cluster(std::int64_t blocks) { return blocks >= 1 && sm_90a.block.cluster % blocks == 0; }
 inline constexpr std::string_view clusters_text = "1, 2, 4 or 8";

@@ -1,6 +1,7 @@
 // What kernels are compiled for: limits of the hardware, and numbers that were measured on it. Needs no MLIR.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -122,5 +123,18 @@ inline constexpr GpuTarget sm_90a{
                 .least_segment_tokens = 128,
                 .guarded_tokens = 256},
 };
+
+// Returns whether kernels may be compiled for it: "sm_90a", or a later one.
+constexpr bool is_target(std::string_view arch) {
+  if (!arch.starts_with("sm_")) return false;
+  arch.remove_prefix(3);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (!arch.empty() && !is_digit(arch.back())) {
+    if (arch.back() < 'a' || arch.back() > 'z') return false;
+    arch.remove_suffix(1);
+  }
+  return (arch.size() == 3 || (arch.size() == 2 && arch.front() == '9')) && arch.front() != '0' &&
+         std::ranges::all_of(arch, is_digit);
+}
 
 }  // namespace wkvc

@@ -11,6 +11,8 @@
 #include <mlir/Interfaces/InferTypeOpInterface.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include "codegen/schedule/ScheduleAttr.h"
+
 #include "codegen/warp/WarpDialect.h.inc"
 #define GET_OP_CLASSES
 #include "codegen/warp/WarpOps.h.inc"

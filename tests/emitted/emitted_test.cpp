@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <mutex>
+
 #include "tests/emitted/hashes.h"
 
 namespace wkvc::test {
@@ -16,6 +18,27 @@ TEST(Emitted, TextsAreThoseThatWereCommitted) {
       "If the change is meant, renew tests/emitted/hashes.txt and say in the commit message what changed:\n"
       "  build/bin/emitted_texts renew\n",
       found.size(), fmt::join(found, "\n  "));
+}
+
+// A program's text carries its schedule, so that no option has to be given again. A third of the cases is enough.
+TEST(Emitted, TextsOfEarlierStagesNeedNoOptions) {
+  std::mutex lock;
+  std::vector<std::string> different;
+  std::size_t taken = 0;
+  std::vector<EmittedCase> third;
+  for (std::size_t i = 0; const EmittedCase& of : emitted_cases())
+    if (i++ % 3 == 0) third.push_back(of);
+  for_each_text(third, [&](const EmittedCase& of, const std::string& text) {
+    if (text.starts_with("refused: ") || is_token_kernel(of.source, of.config)) return;
+    for (const Stage stage : {Stage::chunk, Stage::warp}) {
+      const bool same = lower_to(source_from(lower_to(of.source, stage, of.config)), Stage::cuda, {}) == text;
+      const std::scoped_lock held(lock);
+      ++taken;
+      if (!same) different.push_back(of.name);
+    }
+  });
+  EXPECT_GT(taken, 80U);
+  EXPECT_TRUE(different.empty()) << fmt::format("{}", fmt::join(different, "\n"));
 }
 
 TEST(Emitted, ChangesAreTold) {

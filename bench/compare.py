@@ -2,6 +2,8 @@
 """Times wkvc, flash-linear-attention and a copy of as many bytes in one run, interleaved, with errors beside the times.
 
     bench/compare.py --library build/jit/libwkvc.so --json times.json --plot times.svg
+    bench/compare.py --shapes rwkv7,8,1024,12,64 rwkv7,8,4096,12,64 --json sizes.json --curves sizes.svg
+    bench/compare.py --drawn sizes.json --curves sizes.svg    # measures nothing
 
 Needs a GPU, PyTorch and flash-linear-attention, which tunes itself for minutes on the first call. Each of its settings in
 FLA_SETTINGS is timed, and the fastest one is what wkvc is compared with. The TileLang back end needs tilelang and nvcc;
@@ -359,20 +361,47 @@ def plot(rows, path):
     figure.savefig(path)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--library", default="build/jit/libwkvc.so", help="the shared library of wkvc")
-    parser.add_argument("--rows", default="", help="numbers of rows to measure, such as 0,1 (default: all)")
-    parser.add_argument("--options", default="", help="of wkvc, such as '--segments 4'")
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--fla", nargs="*", default=["fla"],
-                        help="parts of the names of flash-linear-attention's settings to time, such as Triton (default: "
-                             "all; none leaves flash-linear-attention out)")
-    parser.add_argument("--json", help="file to write")
-    parser.add_argument("--plot", help="file to draw, such as times.svg")
-    args = parser.parse_args()
+def curves(rows, path):
+    """Times over those of a copy against the size, a curve for each number of heads and batches."""
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4.6), sharey=True)
+    groups = list(dict.fromkeys((row["op"], row["shape"][0], *row["shape"][2:]) for row in rows))
+    for axis, what in zip(axes, PASSES):
+        for who, colour in (("wkvc", "tab:red"), ("fla", "tab:gray")):
+            for group, style in zip(groups, ("-o", "--s", ":^", "-.d")):
+                op, B, H, D = group
+                points = sorted((row["shape"][1], row["ms"][what][who] / row["ms"][what]["copy"]) for row in rows
+                                if (row["op"], row["shape"][0], *row["shape"][2:]) == group and who in row["ms"][what])
+                name = "flash-linear-attention" if who == "fla" else who
+                axis.plot(*zip(*points), style, color=colour, label=f"{name}, {B} x {H} heads of {D}")
+        axis.set(xscale="log", yscale="log", xlabel="tokens of a sequence",
+                 title="forward" if what == "forward" else "forward + backward")
+        axis.set_xticks(sorted({row["shape"][1] for row in rows}), minor=False)
+        axis.set_xticks([], minor=True)
+        axis.set_yticks([1, 2, 5, 10, 20, 50], minor=False)
+        axis.set_yticks([], minor=True)
+        axis.set_ylim(bottom=1)
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_major_formatter("{x:.0f}")
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("time / time of a copy of inputs and results")
+    figure.tight_layout(rect=(0, 0.13, 1, 1))
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=2, fontsize="small", frameon=False)
+    figure.savefig(path)
+
+
+def parsed_row(text):
+    op, *shape = text.split(",")
+    if op not in TOKEN_INPUTS or len(shape) != 4 or not all(n.isdigit() for n in shape):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected OP,B,T,H,D such as rwkv7,8,4096,64,64")
+    return (op, *map(int, shape))
+
+
+def measured_rows(args):
     library = ctypes.CDLL(args.library)
-    chosen = [ROWS[int(i)] for i in args.rows.split(",")] if args.rows else ROWS
+    chosen = args.shapes or ([ROWS[int(i)] for i in args.rows.split(",")] if args.rows else ROWS)
     rows = []
     for row in chosen:
         rows.append(measure(args, library, row))
@@ -381,8 +410,28 @@ def main():
             with open(args.json, "w") as file:
                 json.dump({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}, file, indent=1)
         torch.cuda.empty_cache()
-    if args.plot:
-        plot(rows, args.plot)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--library", default="build/jit/libwkvc.so", help="the shared library of wkvc")
+    parser.add_argument("--rows", default="", help="numbers of rows to measure, such as 0,1 (default: all)")
+    parser.add_argument("--shapes", nargs="+", type=parsed_row, metavar="OP,B,T,H,D", help="what to measure instead")
+    parser.add_argument("--options", default="", help="of wkvc, such as '--segments 4'")
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--fla", nargs="*", default=["fla"],
+                        help="parts of the names of flash-linear-attention's settings to time, such as Triton (default: "
+                             "all; none leaves flash-linear-attention out)")
+    parser.add_argument("--json", help="file to write")
+    parser.add_argument("--plot", help="file to draw, such as times.svg")
+    parser.add_argument("--curves", help="file to draw times over those of a copy to")
+    parser.add_argument("--drawn", help="a file of --json to draw, in place of measuring")
+    args = parser.parse_args()
+    rows = measured_rows(args) if not args.drawn else json.load(open(args.drawn))["rows"]
+    for draw_to, path in ((plot, args.plot), (curves, args.curves)):
+        if path:
+            draw_to(rows, path)
 
 
 if __name__ == "__main__":

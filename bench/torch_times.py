@@ -109,8 +109,8 @@ def main():
         if way is not None:
             found["host_us"][name] = {what: host_microseconds(call) for what, call in way.items()}
             print(f"host, {name}: {found['host_us'][name]} us", flush=True)
-    if args.json:
-        Path(args.json).write_text(json.dumps(found, indent=1) + "\n")
+        if args.json:  # a run that is cut short leaves what it measured
+            Path(args.json).write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import torch
 
 WIDTH, LAYERS, BATCH, TOKENS, HEAD = 768, 12, 8, 4096, 64
 WARM_UP = 20  # steps
-COLOURS = ("#888888", "#bbbbbb", "#c0392b", "#2980b9")
+COLOURS = ("tab:gray", "silver", "tab:red", "tab:blue")
 
 
 def text_bytes(least):
@@ -70,29 +70,21 @@ def smooth(losses, width=10):
 
 
 def plot(file, files):
-    """Losses over steps of the runs in JSON files, the mean of ten steps, as SVG."""
-    runs = [json.loads(Path(name).read_text()) for name in files]
-    width, height, left, top, bottom = 720, 380, 50, 20, 40
-    curves = [(run, smooth(run["losses"])) for run in runs]
-    low = min(min(curve) for _, curve in curves)
-    high = max(max(curve[5:]) for _, curve in curves)
-    steps = max(len(curve) for _, curve in curves)
+    """Draws losses over steps of the runs in JSON files, the mean of ten steps."""
+    import matplotlib
 
-    def at(step, loss):
-        x = left + (width - left - 10) * step / max(1, steps - 1)
-        return f"{x:.1f},{top + (height - top - bottom) * (high - min(loss, high)) / (high - low):.1f}"
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
 
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
-             f'<rect width="{width}" height="{height}" fill="white"/>']
-    for i in range(5):
-        loss = low + (high - low) * i / 4
-        y = at(0, loss).split(",")[1]
-        parts.append(f'<text x="{left - 6}" y="{y}" text-anchor="end">{loss:.2f}</text>')
-        parts.append(f'<line x1="{left}" x2="{width - 10}" y1="{y}" y2="{y}" stroke="#eeeeee"/>')
-    parts.append(f'<text x="{width / 2}" y="{height - 10}" text-anchor="middle">step (loss of the next byte, mean of ten steps)</text>')
-    for n, (run, curve) in enumerate(curves):
-        points = " ".join(at(step, loss) for step, loss in enumerate(curve))
+    figure, axis = pyplot.subplots(figsize=(8, 4.2))
+    for name, colour in zip(files, COLOURS, strict=False):
+        run = json.loads(Path(name).read_text())
         label = f"{run['kernels']} seed {run['seed']}: {run['tokens_per_second']:,.0f} tokens/s"
-        parts.append(f'<polyline fill="none" stroke="{COLOURS[n % len(COLOURS)]}" points="{points}"/>')
-        parts.append(f'<text x="{width - 20}" y="{top + 16 + 16 * n}" text-anchor="end" fill="{COLOURS[n % len(COLOURS)]}">{label}</text>')
-    Path(file).write_text("\n".join([*parts, "</svg>"]) + "\n")
+        axis.plot(smooth(run["losses"]), color=colour, label=label, linewidth=1.2)
+    axis.set(xlabel="step", ylabel="loss of the next byte, mean of ten steps", yscale="log")
+    axis.yaxis.set_major_formatter("{x:.1f}")
+    axis.yaxis.set_minor_formatter("{x:.1f}")
+    axis.grid(alpha=0.3)
+    axis.legend()
+    figure.tight_layout()
+    figure.savefig(file)

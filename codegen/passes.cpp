@@ -115,19 +115,25 @@ llvm::StringRef kept_dtype(const Schedule& schedule) {
   return schedule.checkpoint.dtype == DType::f16 && schedule.prepare.teams > 1 ? "f16" : "f32";
 }
 
+void set_checkpoints(chunk::ProgramOp program, int every, const Schedule& of) {
+  program.reschedule([&](Schedule& schedule) { schedule.checkpoint = {every, of.checkpoint.dtype}; });
+}
+
 void differentiate_program(ModuleOp module) {
   auto programs = programs_of(module);
   if (programs.size() != 1 || !programs.front().getGradients()) return;
   auto forward = programs.front();
   const Schedule schedule = with_checkpoints(forward.getOfGradients(), static_cast<int>(forward.getChunk()));
   forward.setOfGradients(schedule);
-  forward.reschedule([&](Schedule& of_forward) { of_forward.checkpoint = schedule.checkpoint; });
   const bool only = forward.getGradientsOnly();
   auto backward = differentiate(forward, kept_dtype(schedule));
   const int of_round = schedule.prepare.teams;
+  const bool saves = !backward.getBody().getOps<chunk::SavedStateOp>().empty();
+  set_checkpoints(forward, saves ? schedule.checkpoint.every : 0, schedule);
+  set_checkpoints(backward, saves ? schedule.checkpoint.every : of_round, schedule);
   if (of_round > 1) recompute_inside(forward, backward);
   const bool goes_through = of_round == 1 || !backward.getBody().getOps<chunk::UpdateSavedOp>().empty();
-  if (goes_through && schedule.checkpoint.every > of_round) recompute_program(forward, backward);
+  if (goes_through && backward.getSavedEvery() > of_round) recompute_program(forward, backward);
   if (only) forward.erase();
 }
 

@@ -35,15 +35,19 @@ std::vector<std::string> givens_of(rec::RecurrenceOp recurrence) {
   return names;
 }
 
-std::vector<std::string> gradients_of(rec::RecurrenceOp recurrence, const std::vector<std::string>& wanted) {
-  const std::vector<std::string> all = givens_of(recurrence);
-  for (const std::string& name : wanted) {
-    if (std::ranges::find(all, name) != all.end()) continue;
-    user_error("--grad: '{}' has no input '{}'; it has {}", recurrence.getSymName().str(), name, fmt::join(all, ", "));
-  }
+// The gradient of the initial state is always among them.
+std::vector<std::string> gradients_of(rec::RecurrenceOp recurrence, std::vector<std::string> wanted) {
+  std::vector<std::string> all = givens_of(recurrence);
+  if (wanted.empty()) wanted = all;
+  all.emplace_back("initial_state");
+  if (std::ranges::find(wanted, all.back()) == wanted.end()) wanted.push_back(all.back());
   std::vector<std::string> names;
-  for (const std::string& name : wanted.empty() ? all : wanted) names.push_back("d" + name);
-  names.emplace_back("dinitial_state");
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(all, name) == all.end())
+      user_error("--grad: '{}' has no input '{}'; it has {}", recurrence.getSymName().str(), name,
+                 fmt::join(all, ", "));
+    names.push_back("d" + name);
+  }
   return names;
 }
 

@@ -90,8 +90,9 @@ Results Reference::results_of(const Givens& givens, rec::Rounding* forward, rec:
     results = rec::interpret(recurrence_, givens.shape, givens.inputs, givens.initial_state, forward);
   }
   if (passes_ != Passes::forward) {
-    gradients = rec::differentiate(recurrence_, givens.shape, givens.inputs, givens.initial_state,
-                                   givens.output_gradients, givens.final_gradient, backward);
+    const rec::Tensors incoming = rec::with_ones_for_others(recurrence_, givens.shape, givens.output_gradients);
+    gradients = rec::differentiate(recurrence_, givens.shape, givens.inputs, givens.initial_state, incoming,
+                                   givens.final_gradient, backward);
   }
   return {op_, std::move(results), std::move(gradients)};
 }

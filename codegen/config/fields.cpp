@@ -103,7 +103,7 @@ constexpr std::array<ConfigOption, 17> table{{
      .field = {"gradients", &Config::gradients},
      .values = InputNames{},
      .otherwise = "`all`",
-     .meaning = "inputs to differentiate by",
+     .meaning = "inputs to differentiate by; `initial_state` alone leaves all other gradients out",
      .settled = Stage::warp,
      .of = OfKernels::backward},
     {.spelling = "--segments",

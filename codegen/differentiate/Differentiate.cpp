@@ -177,6 +177,7 @@ void expect_known(chunk::ProgramOp forward, const std::vector<std::string>& want
   std::vector<std::string> known;
   for (Operation& op : forward.getBody().front())
     if (isa<chunk::InputOp, chunk::ParameterOp>(op)) known.push_back(chunk::symbol(&op).str());
+  known.emplace_back("initial_state");
   for (const std::string& name : wanted)
     if (!llvm::is_contained(known, name))
       user_error("--grad: '{}' has no input or parameter '{}'; there are {}", forward.getRecurrence().str(), name,

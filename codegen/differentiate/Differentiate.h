@@ -9,9 +9,9 @@
 
 namespace wkvc {
 
-// Appends the backward program after `forward`, which says what to differentiate by and no longer does then. `kept`:
-// the dtype, f32 or f16, in which the forward program stores its inverses for the backward one. Throws UserError for a
-// name that is neither input nor parameter.
+// Appends the backward program after `forward`, which says what to differentiate by and no longer does then. The
+// gradient of the initial state is always there; "initial_state" alone asks for no other. `kept`: the dtype, f32 or
+// f16, in which the forward program stores its inverses for the backward one. Throws UserError for another name.
 chunk::ProgramOp differentiate(chunk::ProgramOp forward, llvm::StringRef kept);
 
 // Inserts, before `backward`, what of `forward` brings the state on.

@@ -35,7 +35,7 @@ class TensorList {
     add_all(program);
     if (recompute) add_all(recompute);
     bool backward = program.getBackward(), cut = program.getSegments() > 1;
-    bool saves = backward || program.getSavedEvery();
+    bool saves = backward ? !program.getBody().getOps<chunk::SavedStateOp>().empty() : program.getSavedEvery() > 0;
     if (program.getPlain() || program.getRefused())
       add("workspace", refused_name(program), "f32", fmt::format("B,H,{},1", program.getSegments()));
     if (cut) add("workspace", segments_name(program), "f32", segment_dims(program, maps));

@@ -130,4 +130,13 @@ Gradients differentiate(RecurrenceOp recurrence, Shape shape, const Tensors& inp
       .run(initial_state, final_state_gradient);
 }
 
+Tensors with_ones_for_others(RecurrenceOp recurrence, Shape shape, Tensors given) {
+  for (auto op : recurrence.getBody().getOps<OutputOp>()) {
+    const auto type = mlir::cast<mlir::RankedTensorType>(op.getValue().getType());
+    const std::int64_t elements = shape.batch * shape.tokens * shape.heads * type.getNumElements();
+    given.try_emplace(op.getName().str(), static_cast<std::size_t>(elements), 1.0);
+  }
+  return given;
+}
+
 }  // namespace wkvc::rec

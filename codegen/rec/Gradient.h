@@ -21,4 +21,8 @@ Gradients differentiate(RecurrenceOp recurrence, Shape shape, const Tensors& inp
                         const std::vector<double>& initial_state, const Tensors& output_gradients,
                         const std::vector<double>& final_state_gradient = {}, Rounding* rounding = nullptr);
 
+// The gradients given, and ones for every other output: results of kernels that do not take the gradient of an output
+// must not depend on that gradient.
+Tensors with_ones_for_others(RecurrenceOp recurrence, Shape shape, Tensors given);
+
 }  // namespace wkvc::rec

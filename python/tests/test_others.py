@@ -188,3 +188,20 @@ def test_the_example_trains() -> None:
     losses = [float(line.split()[-1]) for line in result.stdout.splitlines()]
     assert len(losses) == 4
     assert losses[-1] < losses[0]
+
+
+def test_time_mixing_in_one_graph() -> None:
+    """The example's block gives eager results, and gradients of each parameter, from one graph."""
+    sys.path.insert(0, str(ROOT / "examples"))
+    from time_mix import TimeMix  # pyright: ignore[reportMissingImports]
+
+    torch.manual_seed(0)
+    block, x = TimeMix(32, head=16), torch.randn(2, 20, 32)
+    compiled = torch.compile(block, fullgraph=True, backend="aot_eager")
+    expected, o = block(x), compiled(x)
+    assert torch.equal(o, expected)
+    parameters = list(block.parameters())
+    for result in zip(*(torch.autograd.grad(y.square().sum(), parameters) for y in (o, expected)), strict=True):
+        assert torch.equal(*result)
+        assert result[0].isfinite().all()
+        assert result[0].any()

@@ -131,13 +131,10 @@ class Family:
     def _pass_options(self, grads: str) -> str:
         if not grads:
             return "--pass forward"
-        names = self._computed(grads)
-        return "--pass both" if len(names) == len(self.inputs) else f"--pass both --grad {','.join(names)}"
-
-    def _computed(self, grads: str) -> list[str]:
-        """The inputs whose gradients kernels compute: they give the initial state's beside another one."""
-        names = [name for name in grads.split(",") if name != "initial_state"]
-        return names or [self.inputs[0].name]
+        names = [name for name in grads.split(",") if name != "initial_state"]  # kernels always give that one
+        if len(names) == len(self.inputs):
+            return "--pass both"
+        return f"--pass both --grad {','.join(names or ['initial_state'])}"
 
     # Checks of what is given.
 
@@ -219,7 +216,7 @@ class Family:
         _, _, grads, initial = settings
         if initial and initial_state is None:
             raise ValueError("there is no initial_state, and initial asks for its gradient")
-        names = self._computed(grads)
+        names = grads.split(",")
         results = [
             _Result(tensor.shape if spec.name in names else (0,), tensor.dtype)
             for spec, tensor in zip(self.inputs, tensors, strict=True)

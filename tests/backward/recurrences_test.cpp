@@ -73,6 +73,26 @@ TEST(HostRecurrences, WhoseSavedStateIsReadAsItIs) {
   check(recurrence_named("scaled_reads"), config);
 }
 
+// The initial state's gradient alone, as for a state that is trained beside frozen weights. Some recurrences only: it
+// takes seconds to compile one.
+TEST(HostRecurrences, TheInitialStatesGradientAlone) {
+  const auto all = recurrences();
+  int run = 0;
+  for (std::size_t i = 1; i < all.size(); i += 3) {
+    const Definition& definition = all[i];
+    Config config{.key_dim = 32, .value_dim = 32, .gradients = {"initial_state"}};
+    config.backward_teams = 1 + run % 2;
+    SCOPED_TRACE(definition.name);
+    try {
+      check(definition, config);
+      ++run;
+    } catch (const UserError& error) {
+      EXPECT_NE(std::string(error.what()).find("--teams"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_GE(run, 6);
+}
+
 // Each gradient alone, behind teams: a kernel of its own, which shares less.
 TEST(HostRecurrences, OneGradientEach) {
   int emitted = 0;

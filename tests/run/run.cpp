@@ -135,7 +135,8 @@ Values reference_of(const Manifest& manifest, const std::string& rec, LaunchSize
   const rec::Result forward = rec::interpret(recurrence, shape, givens.inputs, givens.initial_state);
   rec::Gradients backward;
   if (!givens.output_gradients.empty())
-    backward = rec::differentiate(recurrence, shape, givens.inputs, givens.initial_state, givens.output_gradients,
+    backward = rec::differentiate(recurrence, shape, givens.inputs, givens.initial_state,
+                                  rec::with_ones_for_others(recurrence, shape, givens.output_gradients),
                                   givens.final_gradient);
   Values results;
   for (const TensorSpec& spec : manifest.tensors) {

@@ -4,6 +4,7 @@
 #include "codegen/ir/Where.h"
 #include "codegen/lower/ChunkBuilder.h"
 #include "codegen/lower/JoinedDecays.h"
+#include "codegen/lower/MemoryChoices.h"
 #include "codegen/lower/Plain.h"
 #include "codegen/lower/Plan.h"
 #include "codegen/lower/Summary.h"
@@ -202,53 +203,11 @@ class KernelBuilder {
     const Ahead least = memory_.prefetch, most = least == Ahead::states && recompute_ ? Ahead::groups
                                                  : plan_.teams > 1                    ? Ahead::early
                                                                                       : least;
-    for (const Schedule::Memory& choice : choices(most, least))
+    const MemoryChoices choices{least, most, sm_90a.is_wide(program_.getKeyDim())};
+    for (const Schedule::Memory& choice : choices.for_schedule(program_.getSchedule().memory))
       if (fits(choice.keep, choice.prefetch)) return;
-    check_wanted(least, most);
+    choices.expect_automatic(program_);
   }
-
-  // What a kernel may keep and copy ahead, from most to least: what the schedule says, where it says anything.
-  llvm::SmallVector<Schedule::Memory> choices(Ahead most, Ahead least) {
-    const Schedule::Memory all[] = {
-        {Stored::exponentials, most}, {Stored::exponentials, least}, {Stored::exponentials, Ahead::inputs},
-        {Stored::activations, most},  {Stored::activations, least},  {Stored::activations, Ahead::inputs},
-        {Stored::sums, most},         {Stored::sums, least},         {Stored::sums, Ahead::inputs},
-        {Stored::factors, most},      {Stored::factors, least},      {Stored::factors, Ahead::inputs},
-        {Stored::contractions, most}, {Stored::contractions, least}, {Stored::contractions, Ahead::inputs}};
-    const Schedule::Memory wanted = program_.getSchedule().memory;
-    llvm::SmallVector<Schedule::Memory> chosen;
-    for (const Schedule::Memory& choice : all) {
-      const bool kept =
-          wanted.keep == Stored::automatic ? is_wide() || !is_for_wide(choice.keep) : wanted.keep == choice.keep;
-      const bool copied = wanted.prefetch == Ahead::automatic ? choice.prefetch == most || choice.prefetch == least ||
-                                                                    choice.keep == Stored::exponentials
-                                                              : wanted.prefetch == choice.prefetch;
-      if (kept && copied) chosen.push_back(choice);
-    }
-    return chosen;
-  }
-
-  static bool is_for_wide(Stored stored) { return stored == Stored::exponentials || stored == Stored::factors; }
-
-  // The last plan is what there is room for, unless the schedule asks for another.
-  void check_wanted(Ahead least, Ahead most) {
-    const Schedule::Memory wanted = program_.getSchedule().memory;
-    if (wanted == Schedule::Memory{}) return;
-    const ScheduleField &keep = *find_field("memory", "keep"), &prefetch = *find_field("memory", "prefetch");
-    Schedule asked = program_.getSchedule(), possible;
-    possible.memory.prefetch = least;
-    std::string ahead = value_text(prefetch, prefetch.get(possible));
-    possible.memory.prefetch = most;
-    if (most != least) ahead += " or " + value_text(prefetch, prefetch.get(possible));
-    user_error_at(program_,
-                  "the schedule of '{}' asks for memory(keep = {}, prefetch = {}), which its kernel has no room for or "
-                  "can't copy ahead: it may prefetch {}; write automatic for the compiler's choice",
-                  program_.getRecurrence().str(), value_text(keep, keep.get(asked)),
-                  value_text(prefetch, prefetch.get(asked)), ahead);
-  }
-
-  // Registers of wide heads are short, and a load takes fewer than computing again.
-  bool is_wide() { return sm_90a.is_wide(program_.getKeyDim()); }
 
   // With the blocks a multiprocessor is to hold, once that is known.
   bool fits(Stored stored, Ahead ahead) {

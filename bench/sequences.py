@@ -4,7 +4,7 @@
     bench/sequences.py --library build/jit/libwkvc.so
 
 Needs a GPU and PyTorch. 64 sequences of 64 to 8,192 tokens have 32,768 tokens in all, with 32 heads of 64. Each sequence
-that is checked is launched alone, too: its results have to be the same bytes.
+that is checked is launched alone, too, at the beginning of as many tokens: its results have to be the same bytes.
 """
 import argparse
 import ctypes
@@ -20,14 +20,15 @@ STARTS_64 = 2  # WKVC_STARTS_64
 
 class Sequences(ctypes.Structure):
     _fields_ = [("count", ctypes.c_int64), ("layout", ctypes.c_int32), ("starts", ctypes.c_void_p),
-                ("slots", ctypes.c_void_p), ("slot_count", ctypes.c_int64)]
+                ("slots", ctypes.c_void_p), ("slot_count", ctypes.c_int64), ("shared_heads", ctypes.c_int64),
+                ("report", ctypes.c_void_p)]
 
 
 class Packed(Wkvc):
     """An operator on sequences that begin at `starts`."""
 
-    def __init__(self, library, op, options, starts):
-        super().__init__(library, op, options, (1, int(starts[-1]), HEADS))
+    def __init__(self, library, op, options, starts, tokens):
+        super().__init__(library, op, options, (1, tokens, HEADS))
         self.starts = starts  # kept alive
         self.map = Sequences(len(starts) - 1, STARTS_64, starts.data_ptr())
         bytes_ = ctypes.c_int64()
@@ -59,16 +60,19 @@ def both_of(operator, x):
 
 
 def check_alone(library, options, starts, x, n):
-    """For each result, True where sequence n has the bytes that it has alone."""
+    """For each result, True where sequence n has the bytes that it has as the only one of a batch."""
     first, last = int(starts[n]), int(starts[n + 1])
     given = [*TOKEN_INPUTS["rwkv7"], "do"]
-    alone = {name: x[name][:, first:last].contiguous() for name in given}
-    operator = Wkvc(library, "rwkv7", options, (1, last - first, HEADS))
+    alone = {name: x[name].roll(-first, 1) for name in given}
+    own_starts = torch.tensor([0, last - first], device="cuda")
+    operator = Packed(library, "rwkv7", options, own_starts, TOKENS)
     operator.bind(0, alone, HEAD)(), operator.bind(1, alone, HEAD)()
     torch.cuda.synchronize()
-    of = lambda name: x[name][:, first:last] if name in ("o", "dr", "dw", "dk", "da", "db", "dv") else x[name][n:n + 1]
-    return {name: torch.equal(of(name).contiguous().view(torch.uint8), t.contiguous().view(torch.uint8))
-            for name, t in alone.items() if name not in given}
+    tokens = ("o", "dr", "dw", "dk", "da", "db", "dv")
+    part = lambda name: x[name][:, first:last] if name in tokens else x[name][n:n + 1]
+    own = lambda name: alone[name][:, :last - first] if name in tokens else alone[name]
+    return {name: torch.equal(part(name).contiguous().view(torch.uint8), own(name).contiguous().view(torch.uint8))
+            for name in alone if name not in given}
 
 
 def main():
@@ -83,7 +87,7 @@ def main():
     dense_x, packed_x = (draw("rwkv7", 1, TOKENS, HEADS, HEAD, 1) for _ in range(2))
     for what in PASSES:
         dense = Wkvc(library, "rwkv7", f"{options} --pass {what}", (1, TOKENS, HEADS))
-        packed = Packed(library, "rwkv7", f"{options} --pass {what}", starts)
+        packed = Packed(library, "rwkv7", f"{options} --pass {what}", starts, TOKENS)
         if what == "both":
             calls = {"one": both_of(dense, dense_x), "packed": both_of(packed, packed_x)}
         else:

@@ -101,7 +101,8 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
   auto& operations = module->getBody()->getOperations();
   bool chunk = source.stage == Stage::chunk;
   auto belongs = [&](Operation& op) {
-    return chunk ? isa<chunk::ProgramOp>(op) : isa<warp::KernelOp, warp::BatchSumOp, warp::CombineOp>(op);
+    return chunk ? isa<chunk::ProgramOp>(op)
+                 : isa<warp::KernelOp, warp::BatchSumOp, warp::HeadSumOp, warp::CombineOp>(op);
   };
   if (operations.empty() || !llvm::all_of(operations, belongs))
     user_error("the text of this stage holds nothing but {}", chunk ? "chunk.program" : "warp.kernel");
@@ -151,7 +152,7 @@ void check_verifies(ModuleOp module, const Pass& pass) {
 std::string token_kernel(const Source& source, const Config& config) {
   check_config(config);
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  return emit_token_kernel(rec::recurrence_of(*read(source, config, context)), config.arch);
+  return emit_token_kernel(rec::recurrence_of(*read(source, config, context)), config);
 }
 
 // Runs passes until `done` says to stop after one.

@@ -17,6 +17,7 @@ struct Config {
   std::string io = {};
   std::string mma = {};
   std::string state = {};
+  std::string state_layout = {};
   int chunk = 0;
   std::int64_t sram = 0;
   std::string arch = "sm_90a";
@@ -30,6 +31,7 @@ struct Config {
   std::string saved = {};
   std::string scales = {}, backward_scales = {};
   std::vector<std::string> gradients = {};
+  std::vector<std::string> shared = {};
 };
 
 enum class Stage { rec, chunk, warp, cuda };  // the text stages, in order

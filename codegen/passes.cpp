@@ -16,6 +16,7 @@
 #include "codegen/lower/Plain.h"
 #include "codegen/lower/Plan.h"
 #include "codegen/lower/RecToChunk.h"
+#include "codegen/lower/SharedInputs.h"
 #include "codegen/lower/Slice.h"
 #include "codegen/lower/StateScales.h"
 #include "codegen/lower/Summary.h"
@@ -43,10 +44,12 @@ bool is_backward(chunk::ProgramOp program) { return program.getBackward() || pro
 
 void lower_to_chunk(Work& work, const Config& config) {
   auto recurrence = rec::recurrence_of(*work.module);
+  expect_inputs(recurrence, config.shared);
   const bool gradients = config.pass != "forward";
   if (config.scales == "guarded" || config.backward_scales == "guarded")
     work.of_moderate_decays = rec_to_chunk_of_moderate_decays(recurrence, config.chunk, gradients);
   work.module = rec_to_chunk(recurrence, config.chunk, gradients);
+  for (ModuleOp module : work.modules()) share_inputs(module, config.shared);
 }
 
 // What options say of a program's schedule. What passes have done already stays: checkpoints once there is a backward
@@ -81,6 +84,8 @@ void schedule_programs(ModuleOp module, const Config& config) {
     if (is_cut) schedule.grid.segments = program.getSchedule().grid.segments;
     program.setSchedule(schedule);
     if (config.arch != Config().arch) program.setArch(config.arch);
+    if (!config.state.empty()) program.setStateDtype(config.state);
+    if (!config.state_layout.empty()) program.setStateLayout(config.state_layout);
   }
   if (programs.size() == 1 && !is_backward(programs.front())) schedule_gradients(programs.front(), config);
 }
@@ -237,6 +242,7 @@ void emit_text(Work& work) {
     if (!work.cuda.empty()) work.cuda += "\n";
     if (auto kernel = dyn_cast<warp::KernelOp>(op)) work.cuda += emit_cuda(kernel);
     if (auto sum = dyn_cast<warp::BatchSumOp>(op)) work.cuda += emit_cuda(sum);
+    if (auto sum = dyn_cast<warp::HeadSumOp>(op)) work.cuda += emit_cuda(sum);
     if (auto combine = dyn_cast<warp::CombineOp>(op)) work.cuda += emit_cuda(combine);
   }
 }

@@ -18,8 +18,6 @@ void check(const Config& config, const Definition& definition) {
     config_error(definition, "mma is '{}'; expected {}", config.mma, rec::computes_text);
   if (config.sram != 0 && !rec::is_sram_budget(config.sram))
     config_error(definition, "sram is {} bytes; expected {}", config.sram, rec::sram_budgets_text);
-  if (!config.state.empty() && config.state != "f32")
-    config_error(definition, "state is '{}'; expected f32", config.state);
   for (int extent : {config.key_dim, config.value_dim})
     if (extent != 0 && !rec::is_extent(extent))
       config_error(definition, "a head of {} is not supported; expected {}", extent, rec::extents_text);

@@ -22,6 +22,8 @@
 #include "tools/command.h"
 #include "tools/options.h"
 
+static_assert(sizeof(wkvc_report) == sizeof(wkvc::SequenceReport), "one layout");
+
 struct wkvc_operator {
   std::shared_ptr<const wkvc::Operator> kernels;
   std::vector<std::string> dims[2];  // of each pass' tensors, as wkvc_tensor_info has them
@@ -154,8 +156,8 @@ std::string emitted_text(std::string_view recurrence, const char* options, Stage
 // Tokens that share a row of a tensor [B, H, tokens, …], and the bytes of a row.
 wkvc_saved_info saved_info(const TensorSpec& spec, const Manifest& manifest) {
   wkvc_saved_info info{.tokens = 1, .bytes = static_cast<std::int64_t>(size_of(spec.dtype))};
-  for (const std::string& dim : spec.dims) {
-    const Dimension dimension = dimension_from(dim, spec, manifest);
+  for (std::size_t i = 0; i < spec.dims.size(); ++i) {
+    const Dimension dimension = dimension_at(spec, i, manifest);
     if (dimension.of == Dimension::Of::constant) info.bytes *= dimension.each;
     if (dimension.of == Dimension::Of::saved) info.tokens = dimension.each;
   }
@@ -188,7 +190,7 @@ Tensor tensor_from(const wkvc_tensor& given, std::size_t index, LaunchSize size)
 
 LaunchSize size_from(const wkvc_sequences* sequences, std::int64_t tokens, std::int64_t heads) {
   expect_given(sequences, "sequences");
-  const auto& [count, layout, starts, slots, slot_count] = *sequences;
+  const auto& [count, layout, starts, slots, slot_count, shared_heads, report] = *sequences;
   if (layout != WKVC_BATCHES && layout != WKVC_STARTS_32 && layout != WKVC_STARTS_64) {
     user_error("sequences.layout is {}, expected WKVC_BATCHES, WKVC_STARTS_32 or WKVC_STARTS_64", layout);
   }
@@ -196,6 +198,8 @@ LaunchSize size_from(const wkvc_sequences* sequences, std::int64_t tokens, std::
   LaunchSize size{layout == WKVC_BATCHES ? count : 1, tokens, heads};
   if (layout != WKVC_BATCHES) size.map = SequenceMap{count, starts, layout == WKVC_STARTS_64};
   if (slots != nullptr) size.slots = SlotMap{slot_count, slots};
+  size.shared_heads = shared_heads;
+  size.report = reinterpret_cast<SequenceReport*>(report);
   return size;
 }
 

@@ -81,20 +81,31 @@ wkvc_status wkvc_workspace_bytes(const wkvc_operator* op, int64_t batches, int64
  * nearest ones that do not; tokens of no sequence are left as they are. */
 typedef enum wkvc_sequence_layout { WKVC_BATCHES = 0, WKVC_STARTS_32 = 1, WKVC_STARTS_64 = 2 } wkvc_sequence_layout;
 
+/* What kernels found wrong with starts and slots: 1 + the number of such a sequence. They write nothing else: set both
+ * to 0 before a launch. `starts`: a start or an end that kernels moved, or a first start other than 0. `slots`: a slot
+ * from slot_count on, or one that an earlier sequence has, too. */
+typedef struct wkvc_report {
+  int32_t starts, slots;
+} wkvc_report;
+
 /* All memory is the target's, and the host never reads it. States and their gradients have B = count; with slots, for a
  * forward pass alone, initial and final states have B = slot_count, and may be the same memory. Sequence n has the
- * state slots[n]. Where that is no slot, such as -1, nothing of the sequence is read or written. */
+ * state slots[n]. Where that is no slot, such as -1, nothing of the sequence is read or written. Tensors of inputs that
+ * were named in --shared, and of their gradients, have shared_heads heads ("S" in dims), a divisor of the launch's:
+ * each serves as many neighbouring heads. */
 typedef struct wkvc_sequences {
   int64_t count;
   int32_t layout;       /* a wkvc_sequence_layout */
   const void* starts;   /* count + 1 numbers of 32 or 64 bits; NULL for WKVC_BATCHES, and for sizes */
   const int32_t* slots; /* count numbers; NULL: sequence n has state n */
   int64_t slot_count;
+  int64_t shared_heads; /* 0: as many as heads */
+  wkvc_report* report;  /* NULL: nobody wants to know */
 } wkvc_sequences;
 
 /* The same as wkvc_workspace_bytes, and as wkvc_launch below, for sequences with `tokens` tokens each, or all together
- * where they lie one behind the other. The first launch of a pass with starts or slots compiles its kernels for such,
- * and belongs before any capture. */
+ * where they lie one behind the other. The first launch of a pass with starts, slots or shared heads compiles its
+ * kernels for such, and belongs before any capture. */
 wkvc_status wkvc_sequences_workspace_bytes(const wkvc_operator* op, const wkvc_sequences* sequences, int64_t tokens,
                                            int64_t heads, int64_t* result);
 wkvc_status wkvc_launch_sequences(const wkvc_operator* op, wkvc_pass pass, const wkvc_sequences* sequences,

@@ -19,9 +19,9 @@ void check_manifest(const Manifest& manifest) {
   check_states_match(manifest);
 }
 
-unsigned blocks_of(const Manifest& manifest, LaunchSize size) {
-  const std::int64_t sequences = manifest.grid == Grid::head ? size.heads : size.sequences() * size.heads;
-  return static_cast<unsigned>(sequences * manifest.blocks());
+unsigned blocks_of(const Manifest& manifest, const LaunchSize& size, const LaunchArguments& arguments) {
+  const std::int64_t of_head = manifest.grid == Grid::head ? manifest.segments : arguments.blocks_of_head();
+  return static_cast<unsigned>(size.heads * of_head * manifest.cluster);
 }
 
 Backends backends_for(Target target, const std::shared_ptr<const std::string>& text,
@@ -76,7 +76,7 @@ void Kernel::prepare(std::span<const Tensor> tensors, LaunchSize size, std::span
 void Kernel::run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream,
                  std::span<const std::size_t> places) const {
   const LaunchArguments arguments(plan_, tensors, size, places);
-  backend_->run(blocks_of(manifest_, size), arguments.bytes(), stream);
+  backend_->run(blocks_of(manifest_, size, arguments), arguments.bytes(), stream);
 }
 
 }  // namespace wkvc

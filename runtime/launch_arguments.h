@@ -19,6 +19,9 @@ class LaunchArguments {
   LaunchArguments(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size,
                   std::span<const std::size_t> places = {});
 
+  // Blocks, or clusters of them, for each head: one for each sequence and segment, or for each piece.
+  std::int64_t blocks_of_head() const { return (in_pieces_ ? 1 : args_.batches) * args_.segments; }
+
   std::span<const std::byte> bytes() const {
     return std::as_bytes(std::span(&args_, 1)).first(offsetof(KernelArgs<1>, tensor) + count_ * sizeof(TensorArg));
   }
@@ -26,13 +29,14 @@ class LaunchArguments {
  private:
   KernelArgs<max_tensors> args_;  // written as far as there are tensors
   std::size_t count_;
+  bool in_pieces_;
 };
 
 // Whether kernels may move what these arguments are of in pieces of 16 bytes: data, rows and strides of all tensors
 // with tokens are multiples of that.
 bool moves_in_pieces(std::span<const std::byte> arguments);
 
-// True for arguments that say where sequences begin, or in which slots their states are.
+// True for arguments that say where sequences begin, in which slots their states are, or which heads share one.
 bool maps_sequences(std::span<const std::byte> arguments);
 
 // Throws UserError unless `tensors` are what the plan says, for this size, and what is written has memory of its own.

@@ -178,6 +178,26 @@ void check_slots(const LaunchPlan& plan, std::span<const Tensor> tensors, const 
   user_error("T = 0 with states in slots: expected one memory for initial and final states, or at least one token");
 }
 
+void check_shared(const LaunchPlan& plan, const LaunchSize& size) {
+  if (size.group() <= 1 || plan.has_shared()) return;
+  user_error("S = {} of H = {} heads are shared, but no input of these kernels is: prepare them with --shared NAMES",
+             size.shared_heads, size.heads);
+}
+
+void check_pieces(const LaunchPlan& plan, const LaunchSize& size) {
+  if (!size.map || plan.cut == 1) return;
+  const std::int64_t piece = piece_of(size, plan.cut);
+  if (piece % plan.unit == 0) return;
+  user_error("sequences are cut into pieces of {} tokens, expected a multiple of {}, the tokens of a chunk or between "
+             "saved states: choose another piece, --save-every a divisor of {}, or --segments 1",
+             piece, plan.unit, kPieceTokens);
+}
+
+void check_report(const LaunchSize& size) {
+  if (reinterpret_cast<std::uintptr_t>(size.report) % alignof(SequenceReport) == 0) return;
+  user_error("the report on sequences begins at {}, which is not aligned to its 4-byte words", fmt::ptr(size.report));
+}
+
 void check_count(const LaunchPlan& plan, std::size_t count) {
   if (count == plan.tensors.size()) return;
   std::vector<std::string> names;
@@ -188,8 +208,11 @@ void check_count(const LaunchPlan& plan, std::size_t count) {
 }  // namespace
 
 void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size) {
-  check_size(size, plan.blocks);
+  check_size(size, plan.segments, plan.cluster);
   if (size.map) check_starts(*size.map);
+  check_pieces(plan, size);
+  check_shared(plan, size);
+  check_report(size);
   check_count(plan, tensors.size());
   std::array<MemoryRange, LaunchPlan::max_tensors> ranges;
   for (std::size_t i = 0; i < tensors.size(); ++i) ranges[i] = check_tensor(plan.tensors[i], tensors[i], size);

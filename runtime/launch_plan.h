@@ -17,6 +17,7 @@ struct PlannedTensor {
   std::vector<Dimension> dims;  // of spec.dims
   bool is_written;              // by a kernel: results, and what kernels keep for each other
   bool is_state;
+  bool is_shared;  // has a head for each group of heads
   bool may_be_absent;
   bool keeps_for_kernels;  // is_internal(spec.role)
   bool has_rows;           // see layout.h
@@ -31,9 +32,13 @@ struct LaunchPlan {
 
   explicit LaunchPlan(const Manifest& manifest);  // throws UserError when there are more tensors
 
+  bool has_shared() const;  // whether any tensor is
+
   std::vector<PlannedTensor> tensors;  // in the manifest's order
   int segments;
-  int blocks;  // of each sequence: a cluster of them for each segment
+  int cluster;           // blocks for each segment
+  std::int64_t cut = 1;  // segments of tensors [B,H,segments,…]; with more than 1 a map's sequences are cut into pieces
+  std::int64_t unit;     // tokens that a piece has to be a multiple of
 };
 
 }  // namespace wkvc

@@ -9,6 +9,7 @@
 
 #include "runtime/extents.h"
 #include "runtime/manifest.h"
+#include "templates/wkvc/abi.h"
 
 namespace wkvc {
 
@@ -19,6 +20,9 @@ struct SequenceMap {
   std::int64_t count = 0;
   const void* starts = nullptr;  // count + 1 numbers in the target's memory; sizes of tensors do without
   bool wide = false;             // numbers of 64 bits instead of 32
+  // Tokens of a piece, of kernels with segments: they cut sequences into pieces of so many tokens, so that long and
+  // short ones keep the GPU busy together. 0: as `piece_of` says. Equal pieces make equal bytes of a sequence.
+  std::int64_t piece = 0;
   bool operator==(const SequenceMap&) const = default;
 };
 
@@ -35,34 +39,53 @@ struct LaunchSize {
   std::int64_t batches = 0, tokens = 0, heads = 0;  // B, T, H
   std::optional<SequenceMap> map = {};              // none: every batch is a sequence
   std::optional<SlotMap> slots = {};                // none: sequence n has state n
+  // S, a divisor of H, of kernels that were emitted with --shared: each head of those inputs serves H/S neighbouring
+  // heads. 0: as many as H.
+  std::int64_t shared_heads = 0;
+  // In the target's memory: where kernels say that starts or slots are none. Null: nobody wants to know.
+  SequenceReport* report = nullptr;
 
+  std::int64_t shared() const { return shared_heads == 0 ? heads : shared_heads; }
+  std::int64_t group() const { return shared_heads == 0 ? 1 : heads / shared_heads; }
   std::int64_t sequences() const { return map ? map->count : batches; }
   std::int64_t states() const { return slots ? slots->count : sequences(); }
   bool is_empty() const { return sequences() == 0 || tokens == 0 || heads == 0; }
   bool operator==(const LaunchSize&) const = default;
 };
 
-// Throws UserError unless a launch can have this size, with so many blocks for each sequence.
-void check_size(LaunchSize size, int blocks_per_sequence);
+// Tokens of a piece of a map's sequences, for kernels with so many segments: a quarter of a segment of as many tokens as
+// there are, rounded up to a power of two. The last blocks of a launch are then short. A multiple of kPieceTokens.
+std::int64_t piece_of(const LaunchSize& size, std::int64_t segments);
+inline constexpr std::int64_t kPieceTokens = 512;
+
+// Pieces that there can be, whatever the starts are.
+std::int64_t most_pieces(const LaunchSize& size, std::int64_t segments);
+
+// Throws UserError unless a launch can have this size, with so many segments of each sequence and blocks for each
+// of those.
+void check_size(LaunchSize size, int segments, int cluster);
 
 // One dimension of a tensor, in numbers: a launch compares no text.
 struct Dimension {
-  enum class Of : std::uint8_t { constant, batches, sequences, states, tokens, saved, heads };
+  enum class Of : std::uint8_t { constant, batches, sequences, states, tokens, saved, segments, heads, shared_heads };
 
   Of of = Of::constant;
-  std::int64_t each = 1;  // the length, of a constant; of saved states, the tokens between two
+  std::int64_t each = 1;  // the length, of a constant; of saved states, the tokens between two; of segments, how many
 
   std::int64_t length(const LaunchSize& size) const;
 };
 
-// The dimension that `dim`, one of spec.dims, stands for in `manifest`.
-Dimension dimension_from(const std::string& dim, const TensorSpec& spec, const Manifest& manifest);
+// The segments of a tensor [B,H,segments,…] that kernels keep for each other, or 1.
+std::int64_t segments_of(const TensorSpec& spec);
+
+// The dimension that spec.dims[place] stands for in `manifest`.
+Dimension dimension_at(const TensorSpec& spec, std::size_t place, const Manifest& manifest);
 
 // The shape a tensor of `manifest` has at `size`.
 Extents shape_of(const TensorSpec& spec, const Manifest& manifest, LaunchSize size);
 
 // The size that follows from the shapes of tensors by name (those of the manifest's names count). Throws UserError when
-// two disagree (naming both), a rank is wrong, or B, T or H follows from none.
+// two disagree (naming both), a rank is wrong, or B, T or H follows from none. S follows where there is one.
 LaunchSize size_from(const Manifest& manifest, const std::map<std::string, std::vector<std::int64_t>>& shapes);
 
 }  // namespace wkvc

@@ -12,6 +12,8 @@ bool is_layout(Role role, const std::vector<std::string>& dims);
 std::string layouts_text(Role role);  // what is_layout takes, for messages
 
 // Whether the last dimension is a contiguous row; per-head scalars [B,T,H] have one element a row.
-inline bool has_rows(const TensorSpec& spec) { return spec.dims.back() != "H" && spec.dims.back() != "B"; }
+inline bool has_rows(const TensorSpec& spec) {
+  return spec.dims.back() != "H" && spec.dims.back() != "S" && spec.dims.back() != "B";
+}
 
 }  // namespace wkvc

@@ -29,7 +29,7 @@ constexpr std::int64_t max_segments = 65536;  // beyond what any sequence is cut
 constexpr std::int64_t max_cluster = 8;       // blocks, of sm_90, where a kernel asks for no more
 
 bool is_dim(std::string_view text) {
-  constexpr std::array<std::string_view, 7> symbols{"B", "T", "H", "K", "V", "N", "G"};
+  constexpr std::array<std::string_view, 8> symbols{"B", "T", "H", "S", "K", "V", "N", "G"};
   if (std::find(symbols.begin(), symbols.end(), text) != symbols.end()) return true;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -45,7 +45,7 @@ std::vector<std::string> dims_from(const JsonFields& fields, Role role) {
   std::vector<std::string> dims;
   for (const json& dim : list) {
     if (!dim.is_string() || !is_dim(dim.get<std::string>())) {
-      fields.wrong("dims", list, "B, T, H, K, V, N, G or positive numbers, as strings");
+      fields.wrong("dims", list, "B, T, H, S, K, V, N, G or positive numbers, as strings");
     }
     dims.push_back(dim.get<std::string>());
   }

@@ -45,8 +45,9 @@ struct TensorSpec {
   std::string name;  // as in files and messages: "r", "u", "o", "initial_state"
   Role role = Role::input;
   DType dtype = DType::f32;
-  // {"B","T","H","K"}, {"H","K"}, {"B","H","V","K"}, {"B","T","H"}. Saved states are {"B","H","N","V","K"}, where N =
-  // ⌈⌈T/chunk⌉/saved_every⌉; workspaces may have any dimensions behind B and H, among them G = saved_every.
+  // {"B","T","H","K"}, {"H","K"}, {"B","H","V","K"}, {"B","T","H"}; S in place of H where several heads share one.
+  // Saved states are {"B","H","N","V","K"}, where N = ⌈⌈T/chunk⌉/saved_every⌉; workspaces may have any dimensions
+  // behind B and H, among them G = saved_every.
   std::vector<std::string> dims;
 };
 

@@ -18,6 +18,7 @@ struct SafetensorsFile {
   std::filesystem::path path;
   std::map<std::string, std::string> dtypes;  // of every tensor, as the file spells them: "BF16", "I64"
   TensorMap tensors;                          // those that were read: F32, F16, BF16, and F64 rounded to f32
+  std::map<std::string, std::vector<std::int64_t>> integers;  // those of one dimension in I32 or I64
   std::map<std::string, std::string>
       inexact;  // those with values that f32 rounds: "element 3 from 0.1 to 0.10000000149"
   Metadata metadata;

@@ -196,6 +196,28 @@ std::string read_doubles(Reader& file, std::uint64_t offset, HostTensor& into) {
   return rounded;
 }
 
+// Null for a dtype that is no integer of 32 or 64 bits.
+std::int64_t integer_bytes(std::string_view name) { return name == "I64" ? 8 : name == "I32" ? 4 : 0; }
+
+// The numbers of a tensor of one dimension.
+std::vector<std::int64_t> read_integers(Reader& file, std::uint64_t data, const Entry& entry, std::int64_t bytes) {
+  const std::uint64_t size = entry.end - entry.begin;
+  if (entry.shape.size() != 1 || size != static_cast<std::uint64_t>(entry.shape[0] * bytes)) {
+    user_error("{}: tensor \"{}\" has shape {} and {} bytes, expected one dimension in {}", file.name(),
+               escaped_name(entry.name), shape_text(entry.shape), size, entry.dtype);
+  }
+  std::vector<std::byte> raw(size);
+  file.read(data + entry.begin, raw);
+  std::vector<std::int64_t> numbers(raw.size() / static_cast<std::size_t>(bytes));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::int32_t narrow = 0;
+    std::memcpy(bytes == 8 ? static_cast<void*>(&numbers[i]) : &narrow,
+                raw.data() + i * static_cast<std::size_t>(bytes), static_cast<std::size_t>(bytes));
+    if (bytes == 4) numbers[i] = narrow;
+  }
+  return numbers;
+}
+
 }  // namespace
 
 HostTensor& SafetensorsFile::at(const std::string& name) {
@@ -237,6 +259,9 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path, const std::o
   for (Entry& entry : entries) {
     result.dtypes[entry.name] = entry.dtype;
     const FileDType* const dtype = dtype_from_file(entry.dtype);
+    if (const std::int64_t bytes = integer_bytes(entry.dtype); bytes > 0 && wanted && wanted->contains(entry.name)) {
+      result.integers[entry.name] = read_integers(file, data, entry, bytes);
+    }
     if (dtype == nullptr || (wanted && !wanted->contains(entry.name))) continue;
     HostTensor tensor(dtype->read_as, std::move(entry.shape));
     if (static_cast<std::int64_t>(size_of(dtype->read_as)) == dtype->bytes) {

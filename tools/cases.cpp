@@ -115,7 +115,24 @@ Names given_names(const Manifest& manifest) {
   for (const TensorSpec& spec : manifest.tensors) {
     if (is_given(spec.role)) names.insert(spec.name);
   }
+  names.insert({starts_name, slots_name});
   return names;
+}
+
+// The maps that a file has.
+Sequences sequences_in(const SafetensorsFile& file) {
+  Sequences sequences;
+  for (const char* name : {starts_name, slots_name}) {
+    if (!file.holds(name) || file.integers.contains(name)) continue;
+    user_error("{}: tensor '{}' is {}; expected I32 or I64", file.path.string(), name, file.dtypes.at(name));
+  }
+  if (file.integers.contains(starts_name)) sequences.starts = file.integers.at(starts_name);
+  if (!file.integers.contains(slots_name)) return sequences;
+  for (const std::int64_t slot : file.integers.at(slots_name)) {
+    const auto narrow = static_cast<std::int32_t>(slot);
+    sequences.slots.push_back(narrow == slot ? narrow : -1);
+  }
+  return sequences;
 }
 
 // A tensor that the file has to hold.
@@ -129,14 +146,25 @@ HostTensor& required(SafetensorsFile& file, const TensorSpec& spec) {
   return file.at(spec.name);
 }
 
-LaunchSize size_in(SafetensorsFile& file, const Manifest& manifest) {
+// What states say of B is not what tokens say where sequences are mapped.
+LaunchSize size_in(SafetensorsFile& file, const Manifest& manifest, const Sequences& sequences) {
+  const bool mapped = !sequences.starts.empty() || file.holds(slots_name);
   std::map<std::string, std::vector<std::int64_t>> shapes;
   for (const TensorSpec& spec : manifest.tensors) {
-    if (!is_given(spec.role) || (is_optional(spec.role) && !file.holds(spec.name))) continue;
+    if (!is_given(spec.role) || (is_optional(spec.role) && (mapped || !file.holds(spec.name)))) continue;
     shapes[spec.name] = required(file, spec).shape();
   }
+  const std::string where = "tensor ";
   try {
-    return size_from(manifest, shapes);
+    LaunchSize size = with_maps(size_from(manifest, shapes), sequences);
+    if (size.map) check_starts(sequences.starts, size.tokens, where + starts_name);
+    if (size.map && size.batches != 1) user_error("B is {}, expected 1 with {}", size.batches, starts_name);
+    if (!file.holds(slots_name)) return size;
+    if (!file.holds("initial_state"))
+      user_error("{} is of slots of 'initial_state', which is missing", where + slots_name);
+    size.slots = SlotMap{file.at("initial_state").shape().at(0), sequences.slots.data()};
+    check_slots(sequences.slots, size.sequences(), size.slots->count, where + slots_name);
+    return size;
   } catch (const UserError& error) {
     user_error("{}: {}", file.path.string(), error.what());
   }
@@ -144,7 +172,7 @@ LaunchSize size_in(SafetensorsFile& file, const Manifest& manifest) {
 
 // Names that the kernels take or give, or gradients of such, which a file may hold for comparison in other passes.
 std::set<std::string> known_names(const Manifest& manifest) {
-  std::set<std::string> names;
+  std::set<std::string> names{starts_name, slots_name};
   for (const TensorSpec& spec : manifest.tensors) {
     if (!is_internal(spec.role)) names.insert({spec.name, "d" + spec.name});
   }
@@ -197,7 +225,9 @@ void expect_shape(const SafetensorsFile& file, const TensorSpec& spec, const Hos
 
 Case case_from_file(const Manifest& manifest, const std::filesystem::path& path) {
   SafetensorsFile file = read_safetensors(path, given_names(manifest));
-  Case given{size_in(file, manifest), {}, unused_in(file, manifest)};
+  const auto sequences = std::make_shared<const Sequences>(sequences_in(file));
+  Case given{size_in(file, manifest, *sequences), {}, unused_in(file, manifest)};
+  if (given.size.map || given.size.slots) given.sequences = sequences;
   expect_enough_memory(manifest, given.size);
   for (const TensorSpec& spec : manifest.tensors) {
     const auto shape = shape_of(spec, manifest, given.size);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,18 @@
 #include "runtime/launch_size.h"
 #include "runtime/manifest.h"
 #include "runtime/safetensors.h"
+#include "tools/sequences.h"
 
 namespace wkvc {
 
 // Everything that kernels take and give, by the manifest's names, stored in its dtypes; not what they keep for each
 // other.
 struct Case {
-  LaunchSize size;
+  LaunchSize size;    // its maps point to `sequences`
   TensorMap tensors;  // results hold NaN until kernels have run; a missing state, or its gradient, is zero
   std::vector<std::string> unused =
       {};  // names in the file, escaped, that are neither given to the kernels nor results
+  std::shared_ptr<const Sequences> sequences = nullptr;
 };
 
 // Random tensors, the initial state among them. What is drawn follows from how the recurrence uses a tensor, never
@@ -33,9 +36,14 @@ struct Case {
 // A declared range bounds what is drawn.
 Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed);
 
+// The names of the maps in a file.
+inline constexpr const char* starts_name = "cu_seqlens";
+inline constexpr const char* slots_name = "state_indices";
+
 // The tensors of a safetensors file; further ones in it are ignored. A file may lack initial states and gradients of
-// final states. Values may be stored in another dtype if the kernel's holds every one of them exactly. Throws UserError
-// naming file and tensor.
+// final states. It may have "cu_seqlens", where sequences begin that lie one behind the other, and "state_indices",
+// which of the initial states each sequence has; these are slots then, of which final states are the same. Values may
+// be stored in another dtype if the kernel's holds every one of them exactly. Throws UserError naming file and tensor.
 Case case_from_file(const Manifest& manifest, const std::filesystem::path& path);
 
 // One line to the standard error where the file holds tensors that nothing uses: the name of one that may be missing

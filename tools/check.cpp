@@ -33,7 +33,11 @@ struct Findings {
   bool passed() const {
     return missing.empty() && !errors.empty() && std::ranges::all_of(errors, &ResultError::passed);
   }
-  std::string shape() const { return fmt::format("{},{},{}", size.batches, size.tokens, size.heads); }
+  std::string shape() const {
+    std::string text = fmt::format("{},{},{}", size.batches, size.tokens, size.heads);
+    if (size.group() > 1) text += fmt::format("/{}", size.shared_heads);
+    return size.map ? fmt::format("{} of {} sequences", text, size.map->count) : text;
+  }
 };
 
 nlohmann::ordered_json json_of(const WorstRow& row) {
@@ -102,7 +106,7 @@ int check(const Options& options) {
   if (options.input && (options.shape || options.seed)) {
     user_error("{} goes with random inputs; with --input the file decides", options.shape ? "--shape" : "--seed");
   }
-  const LaunchSize size = parse_shape(options.shape.value_or("1,100,2"), /*least=*/0);
+  const Shape shape = parse_sequences(options.shape.value_or("1,100,2"));
   const std::uint64_t seed = parse_seed(options.seed.value_or("0"));
   const Target target = target_from(options.device);
   const Subject subject = subject_from(options.subject, options.config, /*may_name_gradients=*/true);
@@ -113,7 +117,8 @@ int check(const Options& options) {
   const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
   Case values =
-      options.input ? case_from_file(manifest, *options.input) : random_case(recurrence, manifest, size, seed);
+      options.input ? case_from_file(manifest, *options.input) : random_case(recurrence, manifest, shape.size, seed);
+  if (!options.input) values.sequences = shape.sequences;
   if (options.input) complain_of_unused(values, manifest, *options.input);
   const std::string failure = execute(subject, load_program(subject, runnable, target), values);
   if (!failure.empty()) complain(failure.c_str());
@@ -129,7 +134,11 @@ void add_check(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Errors of the kernel against the float64 recurrence");
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
-  command->add_option("--shape", options->shape, "Of random inputs: batch, tokens, heads (1,100,2)")
+  command
+      ->add_option(
+          "--shape", options->shape,
+          "Of random inputs: batch, tokens, heads (1,100,2); or lengths of sequences one behind the other, and "
+          "heads and shared heads (1,64+0+36,8/2)")
       ->type_name("B,T,H");
   command->add_option("--input", options->input, "Tensors by name, in the safetensors format")->type_name("FILE");
   command->add_option("--device", options->device, "cpu or cuda (cuda where there is a GPU)")->type_name("DEVICE");

@@ -1,5 +1,6 @@
 #include "tools/execute.h"
 
+#include <cstring>
 #include <map>
 
 #include "runtime/device_tensor.h"
@@ -39,9 +40,33 @@ TensorMap executed_on_host(const Program& program, TensorMap values, LaunchSize 
   return values;
 }
 
-TensorMap executed_on_gpu(const Program& program, const TensorMap& values, LaunchSize size) {
+DeviceTensor uploaded_words(const Device& device, const void* words, std::size_t bytes) {
+  HostTensor copy(DType::f32, {static_cast<std::int64_t>(bytes / 4)});
+  std::memcpy(copy.bytes().data(), words, bytes);
+  return DeviceTensor::upload(device, copy);
+}
+
+// Copies of a launch's maps in the memory of a GPU.
+class DeviceMaps {
+ public:
+  DeviceMaps(const Device& device, LaunchSize size) : size_(size) {
+    if (size.map) starts_ = uploaded_words(device, size.map->starts, (size.map->count + 1) * sizeof(std::int64_t));
+    if (size.slots) slots_ = uploaded_words(device, size.slots->slots, size.sequences() * sizeof(std::int32_t));
+    if (starts_) size_.map->starts = starts_->view().data;
+    if (slots_) size_.slots->slots = static_cast<const std::int32_t*>(slots_->view().data);
+  }
+  LaunchSize size() const { return size_; }
+
+ private:
+  LaunchSize size_;
+  std::optional<DeviceTensor> starts_, slots_;
+};
+
+TensorMap executed_on_gpu(const Program& program, const TensorMap& values, LaunchSize given) {
   const Device device = Device::current();
   const Stream stream(device);
+  const DeviceMaps maps(device, given);
+  const LaunchSize size = maps.size();
   std::map<std::string, DeviceTensor> internals = device_internals(program, device, size), uploaded;
   NamedTensors tensors;
   for (auto& [name, tensor] : internals) {
@@ -97,6 +122,9 @@ TensorMap executed(const Program& program, const Case& values) {
   TensorMap poisoned = values.tensors;
   for (const TensorSpec& spec : program.manifest().tensors) {
     if (is_result(spec.role)) poisoned.at(spec.name).poison();
+    // Slots of no sequence stay as they were.
+    if (spec.role == Role::final_state && values.size.slots)
+      poisoned.at(spec.name) = values.tensors.at("initial_state");
   }
   return program.target() == Target::cuda ? executed_on_gpu(program, poisoned, values.size)
                                           : executed_on_host(program, std::move(poisoned), values.size);

@@ -6,6 +6,8 @@
 #include "codegen/rec/Rounding.h"
 #include "runtime/error.h"
 #include "runtime/tensor.h"
+#include "tools/arrangement.h"
+#include "tools/recurrence_runs.h"
 
 namespace wkvc {
 namespace {
@@ -34,17 +36,19 @@ std::vector<double>& place_of(const TensorSpec& spec, Givens& givens) {
       return givens.final_gradient;
     case Role::output_gradient:
       return givens.output_gradients[std::string(differentiated(spec))];
+    case Role::parameter:
+      return givens.parameters[spec.name];
     default:
       return givens.inputs[spec.name];
   }
 }
 
 Givens givens_of(const Manifest& manifest, const Case& values) {
-  Givens givens{{values.size.batches, values.size.tokens, values.size.heads}, {}, {}, {}, {}};
+  Givens givens{{values.size.batches, values.size.tokens, values.size.heads}, {}, {}, {}, {}, {}};
   for (const TensorSpec& spec : manifest.tensors) {
     const auto found = values.tensors.find(spec.name);
     if (found == values.tensors.end() || is_result(spec.role)) continue;
-    place_of(spec, givens) = widened(found->second);
+    place_of(spec, givens) = to_recurrence(spec, manifest, values.size, widened(found->second));
   }
   return givens;
 }
@@ -80,53 +84,60 @@ Reference::Reference(rec::RecurrenceOp recurrence, const Runnable& runnable, con
       passes_(runnable.passes),
       manifest_(runnable.manifest),
       size_(values.size),
+      sequences_(values.sequences),
       givens_(givens_of(runnable.manifest, values)),
       exact_(results_of(givens_, nullptr, nullptr)) {}
 
-Results Reference::results_of(const Givens& givens, rec::Rounding* forward, rec::Rounding* backward) const {
-  rec::Result results;
-  rec::Gradients gradients;
-  if (passes_ != Passes::backward) {
-    results = rec::interpret(recurrence_, givens.shape, givens.inputs, givens.initial_state, forward);
-  }
-  if (passes_ != Passes::forward) {
-    const rec::Tensors incoming = rec::with_ones_for_others(recurrence_, givens.shape, givens.output_gradients);
-    gradients = rec::differentiate(recurrence_, givens.shape, givens.inputs, givens.initial_state, incoming,
-                                   givens.final_gradient, backward);
-  }
-  return {op_, std::move(results), std::move(gradients)};
+const std::vector<double>& Reference::of(const TensorSpec& spec) const {
+  const auto [found, missing] = arranged_.try_emplace(spec.name);
+  if (missing) found->second = from_recurrence(spec, manifest_, size_, exact_.of(spec));
+  return found->second;
 }
 
-Givens Reference::of_head(std::size_t head) const {
-  Givens whole = givens_, part{{givens_.shape.batch, givens_.shape.tokens, 1}, {}, {}, {}, {}};
+Results Reference::results_of(const Givens& givens, rec::Rounding* forward, rec::Rounding* backward) const {
+  RecurrenceRuns runs(recurrence_, passes_, forward, backward);
+  if (sequences_) return {op_, runs.of_sequences(givens, *sequences_), runs.gradients()};
+  return {op_, runs.of(givens), runs.gradients()};
+}
+
+Givens Reference::of_heads(std::size_t first, std::size_t count) const {
+  Givens whole = givens_,
+         part{{givens_.shape.batch, givens_.shape.tokens, static_cast<std::int64_t>(count)}, {}, {}, {}, {}, {}};
   for (const TensorSpec& spec : manifest_.tensors) {
     if (is_result(spec.role) || is_internal(spec.role)) continue;
     const std::vector<double>& values = place_of(spec, whole);
-    if (!values.empty()) place_of(spec, part) = Rows(spec, manifest_, size_).of_head(values, head);
+    if (values.empty()) continue;
+    place_of(spec, part) = Rows(as_in_recurrence(spec), manifest_, size_).of_heads(values, first, count);
   }
   return part;
 }
 
-Reference::Draws Reference::drawn(Precision precision, std::size_t head) const {
-  const Givens givens = of_head(head);
+bool Reference::has_groups(const TensorSpec& spec) const { return size_.group() > 1 && is_shared(spec); }
+
+Reference::Draws Reference::drawn(Precision precision, std::size_t head, std::size_t group) const {
+  const Givens givens = of_heads(head * group, group);
   Draws draws;
   for (int draw = 0; draw < draw_count; ++draw) {
     const auto seed = static_cast<std::uint64_t>(draw);
     rec::Rounding forward(precision.forward, seed), backward(precision.backward, seed);
     const Results results = results_of(givens, &forward, &backward);
     for (const TensorSpec& spec : manifest_.tensors) {
-      if (!gives(passes_, spec.role)) continue;
-      const Rows rows(spec, manifest_, size_);
-      add_draw(rows, spec.dtype, results.of(spec), rows.of_head(of(spec), head), draws[spec.name]);
+      if (!gives(passes_, spec.role) || has_groups(spec) != (group > 1)) continue;
+      const Rows rows(as_in_recurrence(spec), manifest_, size_);
+      const auto of_head = [&](const std::vector<double>& values) { return summed_rows(values, rows.length(), group); };
+      add_draw(rows, spec.dtype, of_head(results.of(spec)),
+               of_head(rows.of_heads(exact_.of(spec), head * group, group)), draws[spec.name]);
     }
   }
   return draws;
 }
 
-const Reference::Draws& Reference::rounded(Precision precision, std::size_t head) const {
-  const auto [found, missing] = draws_.try_emplace({precision, head});
-  if (missing) found->second = drawn(precision, head);
-  return found->second;
+const std::vector<std::vector<double>>& Reference::rounded(Precision precision, const TensorSpec& spec,
+                                                           std::size_t head) const {
+  const auto group = has_groups(spec) ? static_cast<std::size_t>(size_.group()) : 1;
+  const auto [found, missing] = draws_.try_emplace({precision, head, group});
+  if (missing) found->second = drawn(precision, head, group);
+  return found->second.at(spec.name);
 }
 
 }  // namespace wkvc

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "codegen/rec/Gradient.h"
@@ -31,10 +33,10 @@ class Results {
   rec::Gradients gradients_;
 };
 
-// What a case gives, in float64.
+// What a case gives, in float64, as the recurrence takes it.
 struct Givens {
   rec::Shape shape;
-  rec::Tensors inputs, output_gradients;
+  rec::Tensors inputs, parameters, output_gradients;
   std::vector<double> initial_state, final_gradient;
 };
 
@@ -44,30 +46,36 @@ class Reference {
   // Of the passes that run; `values` may hold results already. Keeps `recurrence`.
   Reference(rec::RecurrenceOp recurrence, const Runnable& runnable, const Case& values);
 
-  const std::vector<double>& of(const TensorSpec& spec) const { return exact_.of(spec); }
+  // A result's elements, as kernels give them.
+  const std::vector<double>& of(const TensorSpec& spec) const;
 
   LaunchSize size() const { return size_; }
 
   // Squared errors by result, row of the head and draw.
   using Draws = std::map<std::string, std::vector<std::vector<double>>>;
 
-  // What rounding costs one head: the recurrence is computed several times with operands of contractions rounded at
-  // random, and its results are rounded to what the kernels store. Computed once for each precision and head.
-  const Draws& rounded(Precision precision, std::size_t head) const;
+  // What rounding costs one head of a result: the recurrence is computed several times with operands of contractions
+  // rounded at random, and its results are rounded to what the kernels store. Computed once for each precision and
+  // head.
+  const std::vector<std::vector<double>>& rounded(Precision precision, const TensorSpec& spec, std::size_t head) const;
 
  private:
   Results results_of(const Givens& givens, rec::Rounding* forward, rec::Rounding* backward) const;
-  Givens of_head(std::size_t head) const;
-  Draws drawn(Precision precision, std::size_t head) const;
+  Givens of_heads(std::size_t first, std::size_t count) const;
+  // Of the results that have as many heads as groups of `group` heads.
+  Draws drawn(Precision precision, std::size_t head, std::size_t group) const;
+  bool has_groups(const TensorSpec& spec) const;  // one head for several in this launch
 
   rec::RecurrenceOp recurrence_;
   std::string op_;
   Passes passes_;
   Manifest manifest_;
   LaunchSize size_;
+  std::shared_ptr<const Sequences> sequences_;
   Givens givens_;
   Results exact_;
-  mutable std::map<std::pair<Precision, std::size_t>, Draws> draws_;
+  mutable std::map<std::string, std::vector<double>> arranged_;
+  mutable std::map<std::tuple<Precision, std::size_t, std::size_t>, Draws> draws_;
 };
 
 }  // namespace wkvc

@@ -82,8 +82,8 @@ Relative relative(const Squares& squares, std::size_t elements, double bound, do
 // What rounding costs a result, computed when it is asked for.
 class RoundingCost {
  public:
-  RoundingCost(const Reference& reference, const Runnable& runnable, const Rows& rows, std::string name)
-      : reference_(reference), precision_(precision_of(runnable.manifest)), rows_(rows), name_(std::move(name)) {}
+  RoundingCost(const Reference& reference, const Runnable& runnable, const Rows& rows, const TensorSpec& spec)
+      : reference_(reference), precision_(precision_of(runnable.manifest)), rows_(rows), spec_(spec) {}
 
   // Squared errors of one row, by draw.
   const std::vector<double>& of_row(std::size_t row) const {
@@ -105,13 +105,13 @@ class RoundingCost {
 
  private:
   const std::vector<std::vector<double>>& of_head(std::size_t head) const {
-    return reference_.rounded(precision_, head).at(name_);
+    return reference_.rounded(precision_, spec_, head);
   }
 
   const Reference& reference_;
   Precision precision_;
   const Rows& rows_;
-  std::string name_;
+  const TensorSpec& spec_;
 };
 
 double mean_norm(const std::vector<Squares>& rows) {
@@ -137,7 +137,7 @@ std::optional<WorstRow> worst_of(const std::vector<Squares>& squares, const Rows
 ResultError result_error(const std::string& name, const HostTensor& given, const std::vector<double>& expected,
                          double bound, const Reference& reference, const Runnable& runnable, const TensorSpec& spec) {
   const Rows rows(spec, runnable.manifest, reference.size());
-  const RoundingCost cost(reference, runnable, rows, spec.name);
+  const RoundingCost cost(reference, runnable, rows, spec);
   const std::vector<Squares> squares = squares_of(rows, given, expected);
   const Relative norm =
       relative(sum_of(squares), given.size(), bound, /*usual=*/0, [&] { return cost.of_all(squares); });

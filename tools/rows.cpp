@@ -10,7 +10,7 @@ namespace {
 std::string_view counted_by(const std::string& dim) {
   if (dim == "B") return "batch";
   if (dim == "T") return "token";
-  if (dim == "H") return "head";
+  if (dim == "H" || dim == "S") return "head";
   return "";
 }
 
@@ -51,11 +51,11 @@ Place Rows::place(std::size_t row) const {
   return place;
 }
 
-std::vector<double> Rows::of_head(const std::vector<double>& values, std::size_t head) const {
+std::vector<double> Rows::of_heads(const std::vector<double>& values, std::size_t first, std::size_t count) const {
   std::vector<double> part;
-  for (std::size_t row = head; row < count_; row += heads_) {
-    const auto first = values.begin() + static_cast<std::ptrdiff_t>(row * length_);
-    part.insert(part.end(), first, first + static_cast<std::ptrdiff_t>(length_));
+  for (std::size_t row = first; row < count_; row += heads_) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row * length_);
+    part.insert(part.end(), begin, begin + static_cast<std::ptrdiff_t>(count * length_));
   }
   return part;
 }

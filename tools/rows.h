@@ -27,8 +27,8 @@ class Rows {
 
   Place place(std::size_t row) const;
 
-  // The elements of all rows of one head, in their order.
-  std::vector<double> of_head(const std::vector<double>& values, std::size_t head) const;
+  // The elements of all rows of `count` heads from `first` on, in their order.
+  std::vector<double> of_heads(const std::vector<double>& values, std::size_t first, std::size_t count) const;
 
  private:
   std::vector<std::pair<std::string_view, std::int64_t>> extents_;  // of the dimensions that count rows

@@ -63,7 +63,11 @@ LogicalResult ConstantOp::verify() {
 LogicalResult AtLeastOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult ExceedsOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult NotBelowOp::verify() { return verify_finite(*this, getBound()); }
-LogicalResult OutputOp::verify() { return verify_dtype(*this, getDtype()); }
+LogicalResult OutputOp::verify() {
+  if (getShared() && (!getGradientOf() || getKept()))
+    return emitOpError("is shared, as gradients of inputs alone can be");
+  return verify_dtype(*this, getDtype());
+}
 LogicalResult AccumulateOp::verify() { return verify_dtype(*this, getDtype()); }
 LogicalResult UnitLowerInverseOp::verify() { return verify_dtype(*this, getDtype()); }
 

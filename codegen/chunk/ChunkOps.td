@@ -43,7 +43,8 @@ class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listcon
 def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "The chunk program of one recurrence";
   let description = [{
-    `schedule` says how the program becomes a kernel (codegen/schedule/Schedule.h), `arch` for which GPUs. A forward
+    `schedule` says how the program becomes a kernel (codegen/schedule/Schedule.h), `arch` for which GPUs. Initial and
+    final states are stored as `state_dtype`, in the order `state_layout`: values and keys ("vk"), or "kv". A forward
     program saves states at the checkpoints of its schedule; its backward program has the same checkpoints.
 
     A forward program that is still to be differentiated names what by: `gradients`, all inputs if it names none. The
@@ -59,6 +60,8 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
   let arguments = (ins StrAttr:$recurrence, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
                        I64Attr:$sram_budget, OptionalAttr<StrAttr>:$summary, OptionalAttr<StrArrayAttr>:$plain,
                        OptionalAttr<StrArrayAttr>:$gradients, DefaultValuedAttr<StrAttr, "\"sm_90a\"">:$arch,
+                       DefaultValuedAttr<StrAttr, "\"f32\"">:$state_dtype,
+                       DefaultValuedAttr<StrAttr, "\"vk\"">:$state_layout,
                        UnitAttr:$backward, UnitAttr:$recompute, UnitAttr:$refused, UnitAttr:$gradients_only,
                        DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$schedule,
                        DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$of_gradients);
@@ -86,11 +89,12 @@ def Chunk_InputOp : Chunk_Op<"input"> {
   let summary = "C tokens of an input; rows past the tail are zero";
   let description = [{
     With `gradient_of`, the incoming gradient of that output of the forward program. `kept`: what the forward program gave
-    for its backward program alone, a C×C matrix of the dim "T".
+    for its backward program alone, a C×C matrix of the dim "T". `shared`: several heads may share one of the tensor.
   }];
-  let arguments = (ins StrAttr:$sym, StrAttr:$dim, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept);
+  let arguments = (ins StrAttr:$sym, StrAttr:$dim, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept,
+                       UnitAttr:$shared);
   let results = (outs Chunk_Any:$result);
-  let assemblyFormat = "$sym (`gradient_of` $gradient_of^)? (`kept` $kept^)? `dim` $dim attr-dict `:` type($result)";
+  let assemblyFormat = "$sym (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? `dim` $dim attr-dict `:` type($result)";
 }
 
 def Chunk_ParameterOp : Chunk_Op<"parameter"> {
@@ -359,9 +363,15 @@ def Chunk_UpdateSavedOp : Chunk_Op<"update_saved"> {
 
 def Chunk_OutputOp : Chunk_Op<"output"> {
   let summary = "C tokens of an output, rounded to its storage dtype";
-  let description = "With `gradient_of`, the gradient of that input of the forward program. `kept`: for the backward program.";
-  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept);
-  let assemblyFormat = "$sym $x (`gradient_of` $gradient_of^)? (`kept` $kept^)? `as` $dtype attr-dict `:` type($x)";
+  let description = [{
+    With `gradient_of`, the gradient of that input of the forward program. `kept`: for the backward program. `shared`: each
+    head has a part of the gradient, of f32, and the sum of those that share the input's head is stored.
+  }];
+  let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept,
+                       UnitAttr:$shared);
+  let assemblyFormat = [{
+    $sym $x (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? `as` $dtype attr-dict `:` type($x)
+  }];
   let hasVerifier = 1;
 }
 

@@ -193,6 +193,10 @@ LogicalResult ProgramOp::verify() {
   if (getPlain() && getRefused())
     return emitOpError("is plain, and for what a plain one refuses; expected one of them");
   if (!is_target(getArch())) return emitOpError() << "arch is \"" << getArch() << "\"; expected for example sm_90a";
+  if (!dtype_from(getStateDtype()))
+    return emitOpError() << "stores states as \"" << getStateDtype() << "\"; expected f32, f16 or bf16";
+  if (getStateLayout() != "vk" && getStateLayout() != "kv")
+    return emitOpError() << "stores states in the order \"" << getStateLayout() << "\"; expected vk or kv";
   if ((getBackward() || getRecompute()) && getGradients())
     return emitOpError("is of gradients, and is to be differentiated; expected a forward program");
   if (rec::is_sram_budget(signed_value(getSramBudget()))) return success();

@@ -13,7 +13,8 @@ namespace wkvc {
 namespace {
 
 constexpr std::array<std::string_view, 3> dtypes{"f16", "bf16", "f32"};
-constexpr std::array<std::string_view, 1> state_dtypes{"f32"}, arches{sm_90a.arch};
+constexpr std::array<std::string_view, 1> arches{sm_90a.arch};
+constexpr std::array<std::string_view, 2> state_layouts{"vk", "kv"};
 constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
 constexpr std::array<std::string_view, 2> scales{"always", "guarded"};
 
@@ -33,7 +34,7 @@ constexpr Numbers sram_budgets{rec::is_sram_budget, rec::sram_budgets_text};
 
 constexpr const char* as_declared = "as the recurrence declares";
 
-constexpr std::array<ConfigOption, 17> table{{
+constexpr std::array<ConfigOption, 19> table{{
     {.spelling = "--head",
      .syntax = "K[,V]",
      .field = {"key_dim", &Config::key_dim},
@@ -60,10 +61,17 @@ constexpr std::array<ConfigOption, 17> table{{
     {.spelling = "--state",
      .syntax = "DTYPE",
      .field = {"state", &Config::state},
-     .values = Words{state_dtypes},
+     .values = Words{dtypes},
      .otherwise = "`f32`",
-     .meaning = "storage of the state",
-     .settled = Stage::rec},
+     .meaning = "storage of initial and final states; kernels compute with f32",
+     .settled = Stage::warp},
+    {.spelling = "--state-layout",
+     .syntax = "ORDER",
+     .field = {"state_layout", &Config::state_layout},
+     .values = Words{state_layouts},
+     .otherwise = "`vk`",
+     .meaning = "dimensions of initial and final states and their gradients: B,H,V,K or B,H,K,V",
+     .settled = Stage::warp},
     {.spelling = "--pass",
      .syntax = "PASS",
      .field = {"pass", &Config::pass},
@@ -106,6 +114,14 @@ constexpr std::array<ConfigOption, 17> table{{
      .meaning = "inputs to differentiate by; `initial_state` alone leaves all other gradients out",
      .settled = Stage::warp,
      .of = OfKernels::backward},
+    {.spelling = "--shared",
+     .syntax = "NAMES",
+     .field = {"shared", &Config::shared},
+     .values = InputNames{.all = false},
+     .otherwise = "none",
+     .meaning = "inputs of which a head may serve several neighbouring heads: a launch says how many such heads there "
+                "are, S, a divisor of H",
+     .settled = Stage::chunk},
     {.spelling = "--segments",
      .syntax = "N[,M]",
      .field = {"segments", &Config::segments},
@@ -206,8 +222,9 @@ std::string without_auto(const Words& words, std::string_view quote) {
     text += fmt::format("{}{}{}{}", text.empty() ? "" : " or ", quote, word, quote);
   return text;
 }
-std::string without_auto(const InputNames&, std::string_view quote) {
-  return fmt::format("names such as {0}r,w,k{0}, or {0}all{0}", quote);
+std::string without_auto(const InputNames& names, std::string_view quote) {
+  const std::string some = fmt::format("names such as {0}r,w,k{0}", quote);
+  return names.all ? fmt::format("{0}, or {1}all{1}", some, quote) : some;
 }
 
 }  // namespace

@@ -32,7 +32,9 @@ struct Words {
   std::span<const std::string_view> known;
 };
 
-struct InputNames {};
+struct InputNames {
+  bool all = true;  // the word is for all of them
+};
 
 // The kernels that an option says something of. `each`: N of the forward kernel, M of the backward kernel.
 enum class OfKernels { all, forward, backward, each };

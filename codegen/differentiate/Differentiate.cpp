@@ -148,7 +148,8 @@ class Differentiation {
     if (isa<chunk::ParameterOp>(op))
       b_.create<chunk::AccumulateOp>(gradient_name(name.getValue()), gradient, name.getValue(), dtype);
     else
-      b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name, /*kept=*/false);
+      b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name, /*kept=*/false,
+                                 cast<chunk::InputOp>(op).getShared());
   }
 
   // A serial chain each, but small: the forward pass keeps those that the gradients need.
@@ -196,7 +197,9 @@ std::map<std::string, std::string> added_names(chunk::ProgramOp forward, const s
     if (!sym || (source && !wanted.empty() && !llvm::is_contained(wanted, sym.str()))) continue;
     std::string name = gradient_name(sym), gradient = fmt::format("the gradient of '{}'", sym.str());
     names[name] = gradient;
-    if (isa<chunk::ParameterOp>(op)) names[name + "_parts"] = gradient + " before it is summed";
+    auto input = dyn_cast<chunk::InputOp>(op);
+    if (isa<chunk::ParameterOp>(op) || (input && input.getShared()))
+      names[name + "_parts"] = gradient + " before it is summed";
   }
   return names;
 }
@@ -254,6 +257,8 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward, llvm::StringRef kept) {
                                forward.getSramBudget(), /*summary=*/nullptr, /*plain=*/nullptr, /*gradients=*/nullptr);
   backward.setBackward(true);
   backward.setArch(forward.getArch());
+  backward.setStateDtype(forward.getStateDtype());
+  backward.setStateLayout(forward.getStateLayout());
   backward.setSchedule(forward.getOfGradients());
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
   Differentiation(forward, backward, builder, wanted, kept).run();

@@ -138,19 +138,36 @@ std::string emit_cuda(warp::BatchSumOp kernel) {
   int64_t extent = kernel.getDim() == "K" ? kernel.getKeyDim() : kernel.getValueDim();
   return fmt::format(
       "// {0}: sums gradients of a parameter over the batches, one block a head.\n{1}#include \"wkvc/tile.h\"\n\n"
-      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, 1, 1) {{\n  sum_batches<{2}, {3}>(args.tensor[1], args.tensor[0], "
-      "block, args.batches, {4});\n}}\n",
+      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, 1, 1) {{\n  sum_batches<{2}, {3}>(args, args.tensor[1], "
+      "args.tensor[0], block, {4});\n}}\n",
       manifest.kernel, to_line(manifest), dtype_text(kernel.getDtype()), extent, kernel.getSegments());
+}
+
+std::string emit_cuda(warp::HeadSumOp kernel) {
+  const Manifest manifest = manifest_of(kernel);
+  const int64_t extent = kernel.getDim() == "K" ? kernel.getKeyDim() : kernel.getValueDim();
+  const std::string dtype = dtype_text(kernel.getDtype());
+  const std::string function = kernel.getDim() == "1" ? fmt::format("sum_head_numbers<{}>", dtype)
+                                                      : fmt::format("sum_heads<{}, {}>", dtype, extent);
+  return fmt::format(
+      "// {0}: sums gradients of an input over the heads that share one.\n{1}#include \"wkvc/tile.h\"\n\n"
+      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, {2}, 1) {{\n  {3}(args, args.tensor[1], args.tensor[0], "
+      "block);\n}}\n",
+      manifest.kernel, to_line(manifest), manifest.warps, function);
 }
 
 std::string emit_cuda(warp::CombineOp kernel) {
   Manifest manifest = manifest_of(kernel);
+  const TensorSpec& state = manifest.tensors.front();
+  const std::string stored = stored_as(state);
+  const std::string behind = stored.empty() ? ">" : ", " + stored.substr(1);
   return fmt::format(
       "// {0}: the state before each of {1} segments, from their summaries.\n{2}#include \"wkvc/tile.h\"\n\n"
-      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, {3}, 1) {{\n  combine_segments<{4}, {5}, {6}, {7}>(args.tensor[1], "
+      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, {3}, 1) {{\n  combine_segments<{4}, {5}, {6}, "
+      "{7}{8}(args.tensor[1], "
       "args.tensor[0], block);\n}}\n",
       manifest.kernel, kernel.getSegments(), to_line(manifest), manifest.warps, map_text(kernel.getMap()),
-      manifest.value_dim, manifest.key_dim, kernel.getBackward() ? "true" : "false");
+      manifest.value_dim, manifest.key_dim, kernel.getBackward() ? "true" : "false", behind);
 }
 
 }  // namespace wkvc

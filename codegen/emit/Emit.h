@@ -9,6 +9,7 @@
 namespace wkvc {
 
 std::string emit_cuda(warp::BatchSumOp kernel);
+std::string emit_cuda(warp::HeadSumOp kernel);
 std::string emit_cuda(warp::CombineOp kernel);
 std::string emit_cuda(warp::KernelOp kernel);  // throws UserError for names no C++ text can hold
 

@@ -324,7 +324,8 @@ void Emitter::write(warp::ParameterOp op) {
 void Emitter::write(warp::LoadStateOp op) {
   std::string name = declare(op.getResult());
   line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
-  line("load_state({}, {}, block, {});", name, tensor(op.getTensor()), state_row(op.getTensor()));
+  line("load_state{}({}, {}, block, {});", stored_as(spec_of(op.getTensor())), name, tensor(op.getTensor()),
+       state_row(op.getTensor()));
 }
 
 // The first of this warp's rows: of the sequence's state, or in a workspace of the segment's.
@@ -341,8 +342,8 @@ void Emitter::write(warp::StartSummaryOp op) {
 
 void Emitter::write(warp::StoreStateOp op) {
   bool whole = is_cut() && !kernel_.getSummary();
-  line("{}store_state({}, {}, block, {});", whole ? fmt::format("if (block.segment == {}) ", last_segment()) : "",
-       expr(op.getX()), tensor(op.getTensor()), state_row(op.getTensor()));
+  line("{}store_state{}({}, {}, block, {});", whole ? fmt::format("if (block.segment == {}) ", last_segment()) : "",
+       stored_as(spec_of(op.getTensor())), expr(op.getX()), tensor(op.getTensor()), state_row(op.getTensor()));
 }
 
 void Emitter::write(warp::StoreOutputOp op) {

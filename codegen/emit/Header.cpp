@@ -35,7 +35,7 @@ TensorSpec tensor_from(llvm::StringRef text) {
   for (llvm::StringRef dim : dims) {
     int64_t count = 0;
     bool is_count = !dim.getAsInteger(10, count) && count > 0;
-    if (!is_count && !llvm::is_contained({"B", "T", "H", "K", "V", "N", "G"}, dim))
+    if (!is_count && !llvm::is_contained({"B", "T", "H", "S", "K", "V", "N", "G"}, dim))
       user_error("kernel: tensor '{}' has the unknown dimension '{}'", spec.name, dim.str());
     spec.dims.push_back(dim.str());
   }
@@ -73,8 +73,8 @@ Manifest common_part(Op kernel) {
 }
 
 std::string config_of(const Manifest& manifest, const std::string& io, llvm::StringRef compute) {
-  return fmt::format("head {}x{} chunk {} {}mma {} state f32", manifest.key_dim, manifest.value_dim, manifest.chunk, io,
-                     compute.str());
+  return fmt::format("head {}x{} chunk {} {}mma {} state {}", manifest.key_dim, manifest.value_dim, manifest.chunk, io,
+                     compute.str(), state_of(manifest));
 }
 
 std::string team_comment(warp::KernelOp kernel) {
@@ -127,6 +127,22 @@ Manifest manifest_of(warp::BatchSumOp kernel) {
   return manifest;
 }
 
+Manifest manifest_of(warp::HeadSumOp kernel) {
+  Manifest manifest = common_part(kernel);
+  manifest.warps = 4;
+  manifest.segments = 4;  // blocks of a head: each takes every fourth part of the tokens, or less
+  manifest.pass = Direction::backward;
+  std::vector<std::string> parts{"B", "T", "H"}, sums{"B", "T", "S"};
+  if (kernel.getDim() != "1") {
+    parts.push_back(kernel.getDim().str());
+    sums.push_back(kernel.getDim().str());
+  }
+  manifest.tensors = {{kernel.getFrom().str(), Role::workspace, DType::f32, parts},
+                      {kernel.getTo().str(), Role::input_gradient, *dtype_from(dtype_text(kernel.getDtype())), sums}};
+  manifest.config = config_of(manifest, "", kernel.getCompute());
+  return manifest;
+}
+
 Manifest manifest_of(warp::CombineOp kernel) {
   bool full = kernel.getMap() == "full", backward = kernel.getBackward();
   Manifest manifest = common_part(kernel);
@@ -137,13 +153,27 @@ Manifest manifest_of(warp::CombineOp kernel) {
   if (full) manifest.shared_bytes = 16LL * (manifest.key_dim + warp::kRowPadding) * static_cast<int64_t>(sizeof(float));
   int64_t rows = manifest.value_dim + (full ? manifest.key_dim : 16);
   Role initial = backward ? Role::final_state_gradient : Role::initial_state;
-  manifest.tensors = {{kernel.getInitial().str(), initial, DType::f32, {"B", "H", "V", "K"}},
+  const bool keys_first = kernel.getInitialDims() == "B,H,K,V";
+  const std::vector<std::string> dims{"B", "H", keys_first ? "K" : "V", keys_first ? "V" : "K"};
+  manifest.tensors = {{kernel.getInitial().str(), initial, *dtype_from(kernel.getInitialDtype().str()), dims},
                       {kernel.getWorkspace().str(),
                        Role::workspace,
                        DType::f32,
                        {"B", "H", std::to_string(manifest.segments), std::to_string(rows), "K"}}};
   manifest.config = config_of(manifest, "", kernel.getCompute());
   return manifest;
+}
+
+std::string state_of(const Manifest& manifest) {
+  for (const TensorSpec& tensor : manifest.tensors)
+    if (holds_state(tensor.role)) return fmt::format("{}{}", name_of(tensor.dtype), tensor.dims[2] == "K" ? " kv" : "");
+  return "f32";
+}
+
+std::string stored_as(const TensorSpec& state) {
+  const bool keys_first = state.dims.size() == 4 && state.dims[2] == "K";
+  if (keys_first) return fmt::format("<{}, StateLayout::kv>", name_of(state.dtype));
+  return state.dtype == DType::f32 ? "" : fmt::format("<{}>", name_of(state.dtype));
 }
 
 std::string header_comment(warp::KernelOp kernel) {

@@ -9,8 +9,15 @@
 namespace wkvc {
 
 Manifest manifest_of(warp::BatchSumOp kernel);
+Manifest manifest_of(warp::HeadSumOp kernel);
 Manifest manifest_of(warp::CombineOp kernel);
 Manifest manifest_of(warp::KernelOp kernel);  // throws UserError for a malformed list of tensors
+// "bf16", or "bf16 kv": how initial and final states are stored.
+std::string state_of(const Manifest& manifest);
+
+// The template arguments of what moves a state: none for rows of keys in f32.
+std::string stored_as(const TensorSpec& state);
+
 std::string header_comment(warp::KernelOp kernel);
 
 }  // namespace wkvc

@@ -3,9 +3,16 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/TypeSwitch.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "codegen/config/config.h"
 #include "codegen/emit/Expressions.h"
+#include "codegen/emit/Header.h"
 #include "codegen/emit/Identifiers.h"
+#include "codegen/lower/SharedInputs.h"
 #include "codegen/rec/Names.h"
+#include "codegen/target/Target.h"
 #include "runtime/error.h"
 #include "runtime/manifest.h"
 
@@ -17,6 +24,22 @@ namespace {
 
 bool is_matrix(Value x) { return llvm::cast<RankedTensorType>(x.getType()).getRank() == 2; }
 bool is_over(Value x, rec::Dim dim) { return !is_matrix(x) && rec::dim_of(x) == dim; }
+
+// Costs so much that no lane is to compute what another one does.
+bool is_costly(Operation* op) {
+  return isa<rec::ExpOp, rec::LogOp, rec::SigmoidOp, rec::TanhOp, rec::SoftplusOp, rec::SqrtOp, rec::ReciprocalOp>(op);
+}
+
+// Vectors over keys that something costly is computed of, and that: the lanes share them out.
+llvm::DenseSet<Operation*> shared_out(rec::RecurrenceOp recurrence, const llvm::DenseSet<Operation*>& live) {
+  llvm::DenseSet<Operation*> found;
+  for (Operation& op : llvm::reverse(recurrence.getBody().front())) {
+    if (op.getNumResults() == 0 || !live.contains(&op) || !is_over(op.getResult(0), rec::Dim::K)) continue;
+    const auto is_read = [&](Operation* user) { return found.contains(user); };
+    if (is_costly(&op) || llvm::any_of(op.getUsers(), is_read)) found.insert(&op);
+  }
+  return found;
+}
 
 // The operations that outputs or the next state depend on.
 llvm::DenseSet<Operation*> needed(rec::RecurrenceOp recurrence) {
@@ -30,12 +53,16 @@ llvm::DenseSet<Operation*> needed(rec::RecurrenceOp recurrence) {
 
 class TokenKernel {
  public:
-  TokenKernel(rec::RecurrenceOp recurrence, const std::string& arch)
-      : recurrence_(recurrence), live_(needed(recurrence)) {
+  TokenKernel(rec::RecurrenceOp recurrence, const Config& config)
+      : recurrence_(recurrence),
+        config_(config),
+        live_(needed(recurrence)),
+        shared_out_(shared_out(recurrence, live_)) {
+    expect_inputs(recurrence, config.shared);
     if (auto fault = rec::name_fault(recurrence.getSymName().str())) user_error("recurrence: {}", *fault);
     manifest_.op = recurrence.getSymName().str();
     manifest_.kernel = manifest_.op + "_forward";
-    manifest_.arch = arch;
+    manifest_.arch = config.arch;
     manifest_.key_dim = static_cast<int>(recurrence.getKeyDim());
     manifest_.value_dim = static_cast<int>(recurrence.getValueDim());
     manifest_.chunk = 1;
@@ -44,7 +71,7 @@ class TokenKernel {
   }
 
   std::string run() {
-    for (const char* used : {"args", "block", "row0", "token"}) names_.unique(used);
+    for (const char* used : {"args", "block", "row0", "token", "tokens"}) names_.unique(used);
     write_header();
     indent_ = 2;
     for (size_t i = 0; i < manifest_.tensors.size(); ++i) {
@@ -54,16 +81,24 @@ class TokenKernel {
     line("const int row0 = 16 * block.warp;  // first of this warp's value rows");
     write_state();
     for_each([&](rec::ParameterOp op) {
-      if (live_.contains(op)) write_load(op, "load_parameter", "");
+      if (live_.contains(op)) write_parameter(op);
     });
-    line("for (long long token = 0; token < tokens_of(args, block); ++token) {{");
+    line("const long long tokens = tokens_of(args, block);");
+    for_each([&](rec::InputOp op) {
+      if (live_.contains(op)) list_fetches(op);
+    });
+    if (fetches_ahead())
+      for (const Fetch& fetch : fetches_) line("auto {} = {};", fetch.ahead, fetch_text(fetch, "0"));
+    line("for (long long token = 0; token < tokens; ++token) {{");
     indent_ = 4;
+    write_inputs();
     for (Operation& op : recurrence_.getBody().front())
       if (live_.contains(&op)) write(op);
     line("{} = {};", names_.of(recurrence_.state().getResult()), of(recurrence_.update().getNext()));
     indent_ = 2;
     line("}}");
-    line("store_state({}, final_state_global, block, row0);", names_.of(recurrence_.state().getResult()));
+    line("store_state{}({}, final_state_global, block, row0);", stored_as(manifest_.tensors.back()),
+         names_.of(recurrence_.state().getResult()));
     indent_ = 0;
     line("}}");
     return text_;
@@ -91,7 +126,8 @@ class TokenKernel {
     };
     auto& list = manifest_.tensors;
     for_each([&](rec::InputOp op) {
-      list.push_back({op.getName().str(), Role::input, dtype(op), dims({"B", "T", "H"}, op.getDim())});
+      const char* heads = llvm::is_contained(config_.shared, op.getName().str()) ? "S" : "H";
+      list.push_back({op.getName().str(), Role::input, dtype(op), dims({"B", "T", heads}, op.getDim())});
     });
     for_each([&](rec::ParameterOp op) {
       list.push_back({op.getName().str(), Role::parameter, dtype(op), dims({"H"}, op.getDim())});
@@ -100,28 +136,40 @@ class TokenKernel {
       list.push_back(
           {op.getName().str(), Role::output, rec::dtype_of(op.getDtype()), dims({"B", "T", "H"}, op.getDim())});
     });
-    list.push_back({"initial_state", Role::initial_state, DType::f32, {"B", "H", "V", "K"}});
-    list.push_back({"final_state", Role::final_state, DType::f32, {"B", "H", "V", "K"}});
+    const DType stored = config_.state.empty() ? DType::f32 : *dtype_from(config_.state);
+    const bool keys_first = config_.state_layout == "kv";
+    const std::vector<std::string> state{"B", "H", keys_first ? "K" : "V", keys_first ? "V" : "K"};
+    list.push_back({"initial_state", Role::initial_state, stored, state});
+    list.push_back({"final_state", Role::final_state, stored, state});
   }
 
   void write_header() {
     std::string io = "f32";
     for_each([&](rec::OutputOp op) { io = name_of(rec::dtype_of(op.getDtype())); });
-    manifest_.config =
-        fmt::format("head {}x{} chunk 1 io {} mma f32 state f32", manifest_.key_dim, manifest_.value_dim, io);
+    manifest_.config = fmt::format("head {}x{} chunk 1 io {} mma f32 state {}", manifest_.key_dim, manifest_.value_dim,
+                                   io, state_of(manifest_));
     line("// {}: emitted by wkvc from its recurrence.\n//   {}, {}", manifest_.kernel, manifest_.config,
          manifest_.arch);
     line("//   launch: one block of {} warps for each of the B·H heads\n//", manifest_.warps);
     text_ += to_line(manifest_);
     text_ += "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
-    line("WKVC_KERNEL({}, {}, {}, 1) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps);
+    line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps, blocks());
+  }
+
+  // Of a multiprocessor, which bounds registers: 28 a thread for every 16 keys hold the state, a token and the inputs
+  // of the next one.
+  int blocks() const {
+    if (config_.blocks > 0) return config_.blocks;
+    const int registers = std::min(sm_90a.warp.registers, 16 + 28 * manifest_.key_dim / 16);
+    const std::int64_t fitting = sm_90a.sm.registers / (sm_90a.warp.threads * manifest_.warps * registers);
+    return static_cast<int>(std::clamp<std::int64_t>(fitting, 1, sm_90a.sm.blocks));
   }
 
   void write_state() {
     rec::StateOp state = recurrence_.state();
     const std::string& name = names_.declare(state.getResult(), state.getName());
     line("auto {} = zeros<16, {}>();", name, manifest_.key_dim);
-    line("load_state({}, initial_state_global, block, row0);", name);
+    line("load_state{}({}, initial_state_global, block, row0);", stored_as(manifest_.tensors.back()), name);
   }
 
   // "RowVec<64>" over keys, "ColVec<16>" over the warp's values.
@@ -129,23 +177,79 @@ class TokenKernel {
     return dim == rec::Dim::K ? fmt::format("RowVec<{}>", manifest_.key_dim) : "ColVec<16>";
   }
 
+  // The same of what the lanes share out.
+  std::string own_type() const { return fmt::format("Vector<PerLane, {}>", manifest_.key_dim); }
+
+  // An operation's result as lanes have it: shared out, everywhere, or as one and the other.
+  bool is_shared_out(Operation* op) const { return shared_out_.contains(op); }
+  bool is_everywhere(Operation* op) const {
+    return llvm::any_of(op->getUsers(), [&](Operation* user) {
+      return live_.contains(user) && (!is_shared_out(user) || (is_same_value(user) && is_everywhere(user)));
+    });
+  }
+
+  const std::string& declare_own(Operation* op, llvm::StringRef name) {
+    return own_names_[op->getResult(0)] = names_.unique(name.str() + "_own");
+  }
+
   template <class Op>
-  void write_load(Op op, const char* function, const std::string& token) {
-    const std::string dtype(name_of(rec::dtype_of(llvm::cast<RankedTensorType>(op.getType()).getElementType())));
-    const std::string from = fmt::format("{}, block{}", tensors_[op.getName().str()], token);
-    const std::string& name = names_.declare(op, op.getName());
+  static std::string dtype_of(Op op) {
+    return std::string(name_of(rec::dtype_of(llvm::cast<RankedTensorType>(op.getType()).getElementType())));
+  }
+  static const char* first_of(rec::Dim dim) { return dim == rec::Dim::V ? "row0" : "0"; }
+
+  void write_parameter(rec::ParameterOp op) {
+    const std::string dtype = dtype_of(op), from = tensors_[op.getName().str()] + ", block";
     if (op.getDim() == rec::Dim::One)
-      line("const float {} = {}_number<{}>({});", name, function, dtype, from);
-    else
-      line("const auto {} = {}<{}, {}>({}, {});", name, function, dtype, vector_type(op.getDim()), from,
-           op.getDim() == rec::Dim::V ? "row0" : "0");
+      return line("const float {} = load_parameter_number<{}>({});", names_.declare(op, op.getName()), dtype, from);
+    if (is_shared_out(op))
+      line("const auto {} = load_parameter<{}, {}>({}, 0);", declare_own(op, op.getName()), dtype, own_type(), from);
+    if (is_everywhere(op))
+      line("const auto {} = load_parameter<{}, {}>({}, {});", names_.declare(op, op.getName()), dtype,
+           vector_type(op.getDim()), from, first_of(op.getDim()));
+  }
+
+  // An input of the next token, on its way while one token is computed.
+  struct Fetch {
+    std::string name, ahead;  // variables of this token's and of the next one's
+    std::string tensor, dtype;
+    std::string type;  // of a vector; empty for a number
+    const char* first;
+  };
+
+  void list_fetches(rec::InputOp op) {
+    const auto add = [&](const std::string& name, const std::string& type) {
+      fetches_.push_back({name, names_.unique(name + "_next"), tensors_[op.getName().str()], dtype_of(op), type,
+                          first_of(op.getDim())});
+    };
+    if (is_shared_out(op)) add(declare_own(op, op.getName()), own_type());
+    if (is_everywhere(op))
+      add(names_.declare(op, op.getName()), op.getDim() == rec::Dim::One ? "" : vector_type(op.getDim()));
+  }
+
+  // Registers of wide heads have no room for another token.
+  bool fetches_ahead() const { return manifest_.key_dim <= 128; }
+
+  void write_inputs() {
+    for (const Fetch& fetch : fetches_) {
+      const std::string stored = fetches_ahead() ? fetch.ahead : fetch_text(fetch, "token");
+      line("const auto {} = {};", fetch.name, fetch.type.empty() ? stored : "widen(" + stored + ")");
+    }
+    if (!fetches_ahead()) return;
+    for (const Fetch& fetch : fetches_) line("{} = {};", fetch.ahead, fetch_text(fetch, "token + 1"));
+  }
+
+  static std::string fetch_text(const Fetch& fetch, const char* token) {
+    if (fetch.type.empty())
+      return fmt::format("fetch_token_number<{}>({}, block, {}, tokens)", fetch.dtype, fetch.tensor, token);
+    return fmt::format("fetch_token<{}, {}>({}, block, {}, tokens, {})", fetch.dtype, fetch.type, fetch.tensor, token,
+                       fetch.first);
   }
 
   void write(Operation& op) {
     llvm::TypeSwitch<Operation*>(&op)
-        .Case([&](rec::InputOp input) { write_load(input, "load_token", ", token"); })
         .Case([&](rec::OutputOp output) { write_output(output); })
-        .Case<rec::ParameterOp, rec::StateOp, rec::UpdateOp>([](auto) {})
+        .Case<rec::InputOp, rec::ParameterOp, rec::StateOp, rec::UpdateOp>([](auto) {})
         .Default([&](Operation* value) { write_value(value); });
   }
 
@@ -164,9 +268,27 @@ class TokenKernel {
 
   void write_value(Operation* op) {
     if (is_same_value(op) || is_inlined(op)) return;
-    auto name = op->getAttrOfType<StringAttr>("name");
-    const std::string value = expression(op, kAny);
-    line("const auto {} = {};", names_.declare(op->getResult(0), name ? name.getValue() : "t"), value);
+    auto attribute = op->getAttrOfType<StringAttr>("name");
+    const llvm::StringRef name = attribute ? attribute.getValue() : "t";
+    std::string value = is_shared_out(op) ? own_expression(op) : expression(op, kAny);
+    if (is_shared_out(op)) {
+      line("const auto {} = {};", declare_own(op, name), value);
+      if (!is_everywhere(op)) return;
+      value = fmt::format("everywhere({})", own_names_.at(op->getResult(0)));
+    }
+    line("const auto {} = {};", names_.declare(op->getResult(0), name), value);
+  }
+
+  // The text that `write` gives, with vectors over keys shared out to the lanes or not.
+  template <class F>
+  std::string with_own(bool own, F write) {
+    const bool outer = std::exchange(own_, own);
+    std::string text = write();
+    own_ = outer;
+    return text;
+  }
+  std::string own_expression(Operation* op) {
+    return with_own(true, [&] { return expression(op, kAny); });
   }
 
   // How tightly an operator binds, and what surrounds an expression.
@@ -174,9 +296,12 @@ class TokenKernel {
 
   // A variable, or an expression in parentheses if it binds less tightly than what surrounds it.
   std::string of(Value x, Binding around = kAny) {
+    if (own_ && !is_over(x, rec::Dim::K)) return with_own(false, [&] { return of(x, around); });
     Operation* op = x.getDefiningOp();
     if (is_same_value(op)) return of(op->getOperand(0), around);
-    if (isa<rec::InputOp, rec::ParameterOp, rec::StateOp>(op) || !is_inlined(op)) return names_.of(x);
+    if (isa<rec::InputOp, rec::ParameterOp, rec::StateOp>(op) || !is_inlined(op))
+      return own_ && is_shared_out(op) ? own_names_.at(x) : names_.of(x);
+    if (is_shared_out(op) && !own_) return fmt::format("everywhere({})", own_expression(op));
     return expression(op, around);
   }
 
@@ -194,7 +319,8 @@ class TokenKernel {
   // One number in all elements.
   std::string filled(Value vector, const std::string& number) {
     const rec::Dim dim = *rec::dim_of(vector);
-    return dim == rec::Dim::One ? number : fmt::format("filled<{}>({})", vector_type(dim), number);
+    if (dim == rec::Dim::One) return number;
+    return fmt::format("filled<{}>({})", own_ ? own_type() : vector_type(dim), number);
   }
 
   std::string dot(rec::DotOp op) {
@@ -225,18 +351,22 @@ class TokenKernel {
   }
 
   rec::RecurrenceOp recurrence_;
-  llvm::DenseSet<Operation*> live_;
+  const Config& config_;
+  llvm::DenseSet<Operation*> live_, shared_out_;
   Manifest manifest_;
   Identifiers names_;
-  std::map<std::string, std::string> tensors_;  // name → variable
+  std::map<std::string, std::string> tensors_;    // name → variable
+  llvm::DenseMap<Value, std::string> own_names_;  // of what the lanes share out
+  std::vector<Fetch> fetches_;
+  bool own_ = false;  // expressions are of such
   std::string text_;
   int indent_ = 0;
 };
 
 }  // namespace
 
-std::string emit_token_kernel(rec::RecurrenceOp recurrence, const std::string& arch) {
-  return TokenKernel(recurrence, arch).run();
+std::string emit_token_kernel(rec::RecurrenceOp recurrence, const Config& config) {
+  return TokenKernel(recurrence, config).run();
 }
 
 }  // namespace wkvc

@@ -87,6 +87,19 @@ void add_batch_sums(chunk::ProgramOp program, OpBuilder& b) {
   }
 }
 
+// Kernels that sum the gradients of shared inputs over the heads that share one.
+void add_head_sums(chunk::ProgramOp program, OpBuilder& b) {
+  Spaces spaces = infer_spaces(program);
+  for (auto output : program.getBody().getOps<chunk::OutputOp>()) {
+    if (!output.getShared()) continue;
+    std::string name = fmt::format("{}_backward_{}", program.getRecurrence().str(), output.getSym().str());
+    warp::HeadSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(), program.getKeyDim(),
+                            program.getValueDim(), program.getCompute(), stored_name(output), output.getSym(),
+                            element_type(program.getContext(), output.getDtype()),
+                            dims_of(spaces.lookup(output.getX())).substr(1), program.getArch());
+  }
+}
+
 std::string kernel_name(chunk::ProgramOp program, llvm::StringRef suffix = "") {
   return fmt::format("{}_{}{}", program.getRecurrence().str(), program.getBackward() ? "backward" : "forward",
                      suffix.str());
@@ -94,10 +107,12 @@ std::string kernel_name(chunk::ProgramOp program, llvm::StringRef suffix = "") {
 
 // The kernel that combines what a summary kernel leaves.
 void add_combine(chunk::ProgramOp summary, OpBuilder& b) {
+  const StoredStates states = states_of(summary);
+  const std::string dtype = summary.getBackward() ? "f32" : states.dtype;
   warp::CombineOp::create(b, summary.getLoc(), kernel_name(summary, "_combine"), summary.getRecurrence(),
                           summary.getChunk(), summary.getKeyDim(), summary.getValueDim(), summary.getCompute(),
                           first_state(summary), segments_name(summary), summary.getSegments(), *summary.getSummary(),
-                          summary.getBackward(), summary.getArch());
+                          summary.getBackward(), summary.getArch(), dtype, states.dims);
 }
 
 // One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
@@ -494,6 +509,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
   if (program.getPlain()) return;  // what it refuses comes first
   if (program.getSummary()) add_combine(program, b);
   add_batch_sums(program, b);
+  add_head_sums(program, b);
 }
 
 }  // namespace wkvc

@@ -15,6 +15,8 @@ namespace wkvc {
 
 std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
+std::string stored_name(chunk::OutputOp op) { return op.getSym().str() + (op.getShared() ? "_parts" : ""); }
+
 llvm::StringRef first_state(chunk::ProgramOp program) {
   return program.getBackward() ? "dfinal_state" : "initial_state";
 }
@@ -32,6 +34,7 @@ std::string segment_dims(chunk::ProgramOp program, int64_t maps) {
 class TensorList {
  public:
   TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {
+    const StoredStates states = states_of(program);
     add_all(program);
     if (recompute) add_all(recompute);
     bool backward = program.getBackward(), cut = program.getSegments() > 1;
@@ -42,8 +45,9 @@ class TensorList {
     if (program.getSummary()) return;
     if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
     if (keeps_states) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
-    if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), "f32", "B,H,V,K");
-    add(backward ? "initial_state_gradient" : "final_state", last_state(program), "f32", "B,H,V,K");
+    const std::string dtype = backward ? "f32" : states.dtype;
+    if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), dtype, states.dims);
+    add(backward ? "initial_state_gradient" : "final_state", last_state(program), dtype, states.dims);
   }
 
   ArrayAttr attribute(MLIRContext* context) const {
@@ -69,23 +73,27 @@ class TensorList {
   }
 
   void add(chunk::ProgramOp program, Operation& op, const Spaces& spaces) {
-    auto per_token = [&](char dim) {
-      if (dim == 'T') return fmt::format("B,T,H,{}", program.getChunk());
-      return dim == '1' ? std::string("B,T,H") : std::string("B,T,H,") + dim;
+    auto per_token = [&](char dim, bool shared = false) {
+      const std::string outer = shared ? "B,T,S" : "B,T,H";
+      if (dim == 'T') return fmt::format("{},{}", outer, program.getChunk());
+      return dim == '1' ? outer : fmt::format("{},{}", outer, dim);
     };
     if (auto input = dyn_cast<chunk::InputOp>(op))
       add(input.getKept()         ? "kept"
           : input.getGradientOf() ? "output_gradient"
                                   : "input",
-          input.getSym(), dtype_text(chunk::element(input.getResult())), per_token(input.getDim()[0]));
+          input.getSym(), dtype_text(chunk::element(input.getResult())),
+          per_token(input.getDim()[0], input.getShared()));
     if (auto parameter = dyn_cast<chunk::ParameterOp>(op))
       add("parameter", parameter.getSym(), dtype_text(chunk::element(parameter.getResult())),
           "H," + parameter.getDim().str());
     if (auto output = dyn_cast<chunk::OutputOp>(op))
-      add(output.getKept()         ? "kept"
+      add(output.getShared()       ? "workspace"
+          : output.getKept()       ? "kept"
           : output.getGradientOf() ? "input_gradient"
                                    : "output",
-          output.getSym(), output.getDtype().str(), per_token(dims_of(spaces.lookup(output.getX()))[1]));
+          stored_name(output), output.getShared() ? "f32" : output.getDtype().str(),
+          per_token(dims_of(spaces.lookup(output.getX()))[1]));
     if (auto sum = dyn_cast<chunk::AccumulateOp>(op))
       add("workspace", parts_name(sum), "f32", of_each_segment(program, dims_of(spaces.lookup(sum.getX())).substr(1)));
   }
@@ -102,6 +110,10 @@ const char* segments_name(chunk::ProgramOp program) {
 const char* refused_name(chunk::ProgramOp program) {
   if (program.getSummary()) return program.getBackward() ? "backward_summary_refused" : "forward_summary_refused";
   return program.getBackward() ? "backward_refused" : "forward_refused";
+}
+
+StoredStates states_of(chunk::ProgramOp program) {
+  return {program.getStateDtype().str(), program.getStateLayout() == "kv" ? "B,H,K,V" : "B,H,V,K"};
 }
 
 ArrayAttr tensor_list(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {

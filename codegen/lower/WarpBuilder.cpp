@@ -478,14 +478,15 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
 }
 
 void WarpBuilder::store(chunk::OutputOp op, Value x) {
-  Type element = rec::mlir_type(*dtype_from(op.getDtype().str()), op->getContext());
+  const DType dtype = op.getShared() ? DType::f32 : *dtype_from(op.getDtype().str());
+  Type element = rec::mlir_type(dtype, op->getContext());
   if (carries_scale(x)) x = create<warp::WithoutScaleOp>(x);
   if (op.getKept())
     create<warp::StoreMatrixOp>(op.getSym(), x, element);
   else if (is_column_vector(op.getX()))
-    create<warp::StoreTokensOp>(op.getSym(), x, element);
+    create<warp::StoreTokensOp>(stored_name(op), x, element);
   else
-    create<warp::StoreOutputOp>(op.getSym(), x, element, owner_ == Owner::slab ? column_ : Value(),
+    create<warp::StoreOutputOp>(stored_name(op), x, element, owner_ == Owner::slab ? column_ : Value(),
                                 lies_transposed(op.getX()));
 }
 

@@ -43,7 +43,7 @@ class Structure {
 
   LogicalResult verify(Operation* op) {
     if (!isa_and_nonnull<WarpDialect>(op->getDialect())) return op->emitOpError("does not belong in a warp.kernel");
-    if (isa<KernelOp, BatchSumOp, CombineOp>(op)) return op->emitOpError("can't be inside a warp.kernel");
+    if (isa<KernelOp, BatchSumOp, HeadSumOp, CombineOp>(op)) return op->emitOpError("can't be inside a warp.kernel");
     if (failed(verify_types(op)) || failed(verify_place(op)) || failed(verify_rings(op))) return failure();
     if (failed(verify_tensor(kernel_, tensors_, op)) || failed(verify_warps(op)) ||
         failed(verify_extents(kernel_, tensors_, op)) || failed(carried_.verify(op)))

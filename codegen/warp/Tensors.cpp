@@ -26,9 +26,9 @@ class TensorRules {
           op, store.getTensor(),
           {kernel_.getSummary() ? "workspace" : "final_state", kernel_.getSummary() ? "" : "initial_state_gradient"});
     if (auto store = dyn_cast<StoreOutputOp>(op))
-      return expect_role(op, store.getTensor(), {"output", "input_gradient"});
+      return expect_role(op, store.getTensor(), {"output", "input_gradient", "workspace"});
     if (auto store = dyn_cast<StoreTokensOp>(op))
-      return expect_role(op, store.getTensor(), {"output", "input_gradient"});
+      return expect_role(op, store.getTensor(), {"output", "input_gradient", "workspace"});
     if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), {"input", "output_gradient"});
     if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), {"saved_states", "workspace"});
     if (auto copy = dyn_cast<CopySavedOp>(op)) {
@@ -45,8 +45,9 @@ class TensorRules {
     return success();
   }
 
-  // States of the sequence and of segments, sums and refusals are f32.
+  // Gradients of states and states of segments, sums and refusals are f32.
   LogicalResult verify_dtype(Operation* op) const {
+    if (moves_stored_state(op)) return success();
     if (auto copy = dyn_cast<CopySavedOp>(op); copy && copy.getFirstFrom())
       if (failed(expect_dtype(op, *copy.getFirstFrom(), element_of(copy.getStaged())))) return failure();
     const Type moved = moved_by(op);
@@ -133,8 +134,11 @@ class TensorRules {
   int64_t key_dim() const { return signed_value(kernel_.getKeyDim()); }
   int64_t teams() const { return kernel_.getTeams(); }
 
+  // Of a tensor that heads may share, too.
   LogicalResult expect_dims(Operation* op, llvm::StringRef tensor, llvm::StringRef dims) const {
-    if (tensors_.dims.lookup(tensor) == dims) return success();
+    const std::string given = tensors_.dims.lookup(tensor).str();
+    const bool shared = llvm::StringRef(given).starts_with("B,T,S");
+    if ((shared ? "B,T,H" + given.substr(5) : given) == dims) return success();
     return op->emitOpError("\"") << tensor << "\" has the dims " << tensors_.dims.lookup(tensor) << "; expected "
                                  << dims;
   }
@@ -165,6 +169,12 @@ class TensorRules {
     if (every == rounds * teams()) return success();
     return op->emitOpError() << "is of the first chunk of " << rounds << " rounds of " << teams()
                              << "; a state is saved every " << every;
+  }
+
+  // An initial or a final state is stored in any dtype, and is f32 in registers.
+  bool moves_stored_state(Operation* op) const {
+    auto tensor = op->getAttrOfType<StringAttr>("tensor");
+    return isa<LoadStateOp, StoreStateOp>(op) && tensors_.roles.lookup(tensor.getValue()).ends_with("_state");
   }
 
   // The dtype in which an operation takes or leaves what its tensor has; null if it has no tensor.

@@ -512,6 +512,12 @@ LogicalResult BatchSumOp::verify() {
   return emitOpError() << "sums over \"" << getDim() << "\"; expected \"K\" or \"V\"";
 }
 
+LogicalResult HeadSumOp::verify() {
+  if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
+  if (getDim() == "K" || getDim() == "V" || getDim() == "1") return success();
+  return emitOpError() << "sums over \"" << getDim() << "\"; expected \"K\", \"V\" or \"1\"";
+}
+
 //===- Global memory ---------------------------------------------------------------------------------------------===//
 
 LogicalResult ParameterOp::verify() {

@@ -91,12 +91,27 @@ def Warp_BatchSumOp : Warp_Op<"batch_sum"> {
   let hasVerifier = 1;
 }
 
+def Warp_HeadSumOp : Warp_Op<"head_sum"> {
+  let summary = "A kernel that sums a workspace [B,T,H,D], or [B,T,H] over \"1\", over the heads that share one";
+  let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
+                       StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch);
+  let assemblyFormat = [{
+    $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $from `to`
+    $to `over` $dim `as` $dtype attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def Warp_CombineOp : Warp_Op<"combine"> {
   let summary = "A kernel that turns the summaries of segments into the state before each, from that of the sequence";
-  let description = "Blocks of a sequence share its rows of the state; `initial` and `workspace` are tensors by name.";
+  let description = [{
+    Blocks of a sequence share its rows of the state; `initial` and `workspace` are tensors by name, the first of which has
+    the given dtype and dims.
+  }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
                        StrAttr:$compute, StrAttr:$initial, StrAttr:$workspace, I64Attr:$segments, StrAttr:$map,
-                       UnitAttr:$backward, StrAttr:$arch);
+                       UnitAttr:$backward, StrAttr:$arch, DefaultValuedAttr<StrAttr, "\"f32\"">:$initial_dtype,
+                       DefaultValuedAttr<StrAttr, "\"B,H,V,K\"">:$initial_dims);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $initial `in`
     $workspace `segments` $segments `map` $map (`backward` $backward^)? attr-dict

@@ -29,7 +29,7 @@ def change(**changes: Callable[[torch.Tensor], Any]) -> list[Any]:
         (change(v=lambda v: v.to(torch.float16)), TypeError, ["v is float16", "float32 like r", "torch.autocast"]),
         (change(a=lambda a: 1.5), TypeError, ["a is float, expected a tensor"]),
         (change(k=lambda k: k[:, :-1]), ValueError, [f"k has shape [2, {TOKENS - 1}, 2, 16]", f"T = {TOKENS} as in r"]),
-        (change(b=lambda b: b[:, :, :1]), ValueError, ["b has shape", "H = 2 as in r"]),
+        (change(b=lambda b: b.repeat(1, 1, 2, 1)[:, :, :3]), ValueError, ["b has shape", "H = 2 as in r"]),
         (change(w=lambda w: w[..., :8]), ValueError, ["w has shape", "K = 16 as in r"]),
         (change(r=lambda r: r.flatten(2)), ValueError, ["r has shape [2, 37, 32]", "[B, T, H, K], 4 dimensions"]),
         (change(v=lambda v: v[..., :17]), ValueError, ["17", "multiple of 16"]),

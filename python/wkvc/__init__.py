@@ -7,10 +7,11 @@ docs/pytorch.md is the guide.
 
 from . import _library
 from ._check import Report, check
+from ._decode import decode
 from ._prepare import prepare
 from ._recurrence import Recurrence, op
 from ._rwkv import rwkv6, rwkv7
 
 __version__ = _library.version()
 
-__all__ = ["Recurrence", "Report", "check", "op", "prepare", "rwkv6", "rwkv7"]
+__all__ = ["Recurrence", "Report", "check", "decode", "op", "prepare", "rwkv6", "rwkv7"]

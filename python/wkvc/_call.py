@@ -6,6 +6,7 @@ from typing import Literal, NoReturn
 import torch
 
 from ._operators import Family
+from ._slots import in_slots
 
 StateLayout = Literal["vk", "kv"]
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -36,13 +37,21 @@ def call(
     output_final_state: bool,
     state_layout: StateLayout,
     cu_seqlens: torch.Tensor | None = None,
+    state_indices: torch.Tensor | None = None,
+    report: torch.Tensor | None = None,
 ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor | None]:
     """The outputs and the final state, or None in its place."""
-    if state_layout not in ("vk", "kv"):
-        raise ValueError(f'state_layout is {state_layout!r}, expected "vk" (values first) or "kv" (keys first)')
+    check_layout(state_layout)
     _check_tensors(family, inputs, initial_state)
     if cu_seqlens is not None and not isinstance(cu_seqlens, torch.Tensor):
         raise TypeError(f"cu_seqlens is {type(cu_seqlens).__name__}, expected a tensor of int32 or int64")
+    if state_indices is not None:
+        if initial_state is None:
+            raise ValueError("state_indices is given without initial_state, the pool that it points to")
+        maps = (state_indices, cu_seqlens, report)
+        return run_in_slots(family, inputs, variant, options, initial_state, state_layout, *maps), initial_state
+    if report is not None:
+        raise ValueError("report is given without state_indices: it is for states in slots")
     if initial_state is not None:
         if autocast_dtype(inputs[0]) is not None:
             initial_state = cast(initial_state, torch.float32)
@@ -55,6 +64,27 @@ def call(
     if not output_final_state:
         return tuple(outputs), None
     return tuple(outputs), final_state.transpose(-1, -2) if state_layout == "kv" else final_state
+
+
+def check_layout(state_layout: str) -> None:
+    if state_layout not in ("vk", "kv"):
+        raise ValueError(f'state_layout is {state_layout!r}, expected "vk" (values first) or "kv" (keys first)')
+
+
+def run_in_slots(
+    family: Family,
+    inputs: Sequence[torch.Tensor],
+    variant: str,
+    options: str,
+    states: torch.Tensor,
+    state_layout: StateLayout,
+    state_indices: torch.Tensor | None,
+    cu_seqlens: torch.Tensor | None,
+    report: torch.Tensor | None,
+) -> tuple[torch.Tensor, ...]:
+    """The outputs; updates the states in place."""
+    outputs = in_slots(family).op(*inputs, states, state_indices, cu_seqlens, report, variant, options, state_layout)
+    return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
 def _check_tensors(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> None:

@@ -55,6 +55,49 @@ def check_starts(cu_seqlens: torch.Tensor, first: torch.Tensor, batches: int) ->
         raise ValueError(f"B is {batches}, expected 1 with cu_seqlens: its sequences lie one behind the other")
 
 
+def check_slots(states: torch.Tensor, head: tuple[int, int], heads: int, layout: str, device: torch.device) -> None:
+    """Raises TypeError or ValueError unless the tensor can hold states that are updated in place."""
+    check_kind("states", states, device)
+    keys, values = head
+    last = (values, keys) if layout == "vk" else (keys, values)
+    shape = list(states.shape)
+    if shape[1:] != [heads, *last]:
+        dims = "[slots, H, V, K]" if layout == "vk" else "[slots, H, K, V]"
+        raise ValueError(f"states have shape {shape}, expected {dims} = {['slots', heads, *last]}")
+    if states.stride(3) != 1 or states.stride(2) >= 1 << 24:
+        raise ValueError(
+            f"states have strides {list(states.stride())}: expected contiguous rows, as they are updated in place"
+        )
+
+
+def check_indices(state_indices: torch.Tensor | None, states: torch.Tensor, sequences: int) -> None:
+    if state_indices is None:
+        if states.shape[0] != sequences:
+            given = f"states have {states.shape[0]} slots, but there are {sequences} sequences"
+            raise ValueError(f"{given}: pass state_indices, or a state for each sequence")
+        return
+    if not isinstance(state_indices, torch.Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"state_indices is {type(state_indices).__name__}, expected a tensor of int32")
+    if state_indices.dtype != torch.int32:
+        raise TypeError(f"state_indices is {dtype_name(state_indices)}, expected int32")
+    if list(state_indices.shape) != [sequences]:
+        shape = list(state_indices.shape)
+        raise ValueError(f"state_indices has shape {shape}, expected [{sequences}], a slot for each sequence")
+    if state_indices.device != states.device:
+        devices = f"{state_indices.device}, but the states are on {states.device}"
+        raise ValueError(f"state_indices is on {devices}: move it there")
+    if state_indices.stride(0) != 1 and sequences > 1:
+        raise ValueError("state_indices is not contiguous: pass state_indices.contiguous()")
+
+
+def check_report(report: torch.Tensor | None, device: torch.device) -> None:
+    if report is None:
+        return
+    if report.dtype != torch.int32 or list(report.shape) != [2] or report.stride(0) != 1 or report.device != device:
+        given = f"{dtype_name(report)} {list(report.shape)} on {report.device}"
+        raise ValueError(f"report is {given}, expected int32 [2] on {device}, contiguous")
+
+
 def check_dtypes(signature: Signature, inputs: Sequence[Spec], tensors: Sequence[torch.Tensor]) -> None:
     expected = {spec.name: spec.dtype for spec in signature.inputs}
     for spec, tensor in zip(inputs, tensors, strict=True):

@@ -19,16 +19,23 @@ _MOST_STRIDE = 1 << 24  # elements between neighbouring rows, of tokens and of a
 
 
 class Size(NamedTuple):
-    """Batches, tokens of each and heads of each; and sequences, where they lie one behind the other in one batch."""
+    """Batches, tokens of each and heads of each, and what of a launch is not dense."""
 
     batches: int
     tokens: int
     heads: int
-    packed: int | None = None
+    packed: int | None = None  # sequences that lie one behind the other in one batch
+    slots: int | None = None  # of a pool in which sequences have their states
+    shared: int | None = None  # heads of the inputs that have fewer
+    shared_inputs: tuple[str, ...] = ()
 
     @property
     def sequences(self) -> int:
         return self.batches if self.packed is None else self.packed
+
+    @property
+    def is_dense(self) -> bool:
+        return self.packed is None and self.slots is None and self.shared is None
 
 
 def _power_of_two_from(count: int) -> int:
@@ -40,12 +47,10 @@ def _power_of_two_from(count: int) -> int:
 
 def size_class(size: Size) -> str:
     """The size that kernels are chosen for: few of them for many sizes of a program."""
-    batches, tokens = 1, size.tokens
-    while batches < size.sequences:
+    batches = 1  # packed sequences are cut into pieces as one is
+    while batches < size.batches:
         batches *= 2
-    if size.packed is not None:
-        tokens = tokens // max(1, size.packed)
-    return f"{batches},{_power_of_two_from(tokens)},{size.heads}"
+    return f"{batches},{_power_of_two_from(size.tokens)},{size.heads}"
 
 
 def _check_gpu(device: torch.device) -> None:
@@ -93,8 +98,9 @@ class Kernels:
 class _Descriptors:
     """A wkvc_tensor for each tensor of a pass, of one launch at a time."""
 
-    def __init__(self, shapes: Sequence[tuple[int, ...] | None], dtypes: Sequence[int]) -> None:
-        self.sequences = _library.Sequences()
+    def __init__(self, shapes: Sequence[tuple[int, ...] | None], dtypes: Sequence[int], size: Size) -> None:
+        self.sequences = sequences_of(size)
+        self.maps = None if size.is_dense else ctypes.addressof(self.sequences)
         self.words = (ctypes.c_uint64 * (_WORDS * len(shapes)))()
         self.address = ctypes.addressof(self.words)
         self._shapes = [(ctypes.c_int64 * len(shape))(*shape) if shape is not None else None for shape in shapes]
@@ -125,10 +131,10 @@ class Plan:
         self.kernels = kernels
         self.direction = direction
         self.size = size
-        lengths = {"T": size.tokens, "H": size.heads, **kernels.head}
+        lengths = {"T": size.tokens, "H": size.heads, "S": size.shared or size.heads, **kernels.head}
         self._shapes = [shape_of(info.dims, lengths, size) if given[info.name] else None for info in self._infos]
         self._free: list[_Descriptors] = []
-        sequences = None if size.packed is None else _library.Sequences(size.packed, _library.STARTS_64)
+        sequences = None if size.is_dense else sequences_of(size)
         self.saved_bytes, self.scratch_bytes = _library.memory(kernels.handle, *size[:3], sequences)
         if self.saved_bytes != kernels.saved_bytes(size):
             formula = kernels.saved_bytes(size)
@@ -139,28 +145,28 @@ class Plan:
         self,
         tensors: Sequence[torch.Tensor | None],
         saved: torch.Tensor | None,
-        cu_seqlens: torch.Tensor | None,
+        maps: "Maps",
     ) -> None:
         """Launches the pass on tensors in the order of their names, on the current stream of their device."""
         if self._cuda is None:
-            self._launch(tensors, saved, cu_seqlens, 0)
+            self._launch(tensors, saved, maps, 0)
         elif torch.cuda.current_device() == self._cuda:
-            self._launch(tensors, saved, cu_seqlens, _raw_stream(self._cuda))
+            self._launch(tensors, saved, maps, _raw_stream(self._cuda))
         else:
             with torch.cuda.device(self._cuda):
-                self._launch(tensors, saved, cu_seqlens, _raw_stream(self._cuda))
+                self._launch(tensors, saved, maps, _raw_stream(self._cuda))
 
     def _launch(
         self,
         tensors: Sequence[torch.Tensor | None],
         saved: torch.Tensor | None,
-        cu_seqlens: torch.Tensor | None,
+        maps: "Maps",
         stream: int,
     ) -> None:
         try:
             descriptors = self._free.pop()
         except IndexError:
-            descriptors = _Descriptors(self._shapes, [info.dtype for info in self._infos])
+            descriptors = _Descriptors(self._shapes, [info.dtype for info in self._infos], self.size)
         copies = []  # alive until the launch is queued
         words = descriptors.words
         for slot, place, dims in self._slots:
@@ -174,12 +180,8 @@ class Plan:
                     copies.append(tensor)
                 descriptors.set_strides(slot, tensor)
             words[_WORDS * slot] = tensor.data_ptr()
-        sequences = None
-        if cu_seqlens is not None:
-            sequences = descriptors.sequences
-            sequences.count = self.size.sequences
-            sequences.layout = _library.STARTS_32 if cu_seqlens.dtype == torch.int32 else _library.STARTS_64
-            sequences.starts = cu_seqlens.data_ptr()
+        if descriptors.maps is not None:
+            maps.write_to(descriptors.sequences)
         scratch = None
         if self.scratch_bytes:
             scratch = torch.empty(self.scratch_bytes, dtype=torch.uint8, device=self.kernels.device)
@@ -187,7 +189,7 @@ class Plan:
             self.kernels.handle,
             self.direction,
             *self.size[:3],
-            None if sequences is None else ctypes.addressof(sequences),
+            descriptors.maps,
             descriptors.address,
             len(self._infos),
             None if saved is None else saved.data_ptr(),
@@ -200,9 +202,32 @@ class Plan:
         self._free.append(descriptors)
 
 
+class Maps(NamedTuple):
+    """Tensors that say where sequences and their states lie, and one that says what is wrong with those."""
+
+    cu_seqlens: torch.Tensor | None = None
+    state_indices: torch.Tensor | None = None
+    report: torch.Tensor | None = None
+
+    def write_to(self, sequences: _library.Sequences) -> None:
+        if self.cu_seqlens is not None:
+            wide = self.cu_seqlens.dtype == torch.int64
+            sequences.layout = _library.STARTS_64 if wide else _library.STARTS_32
+            sequences.starts = self.cu_seqlens.data_ptr()
+        if self.state_indices is not None:
+            sequences.slots = self.state_indices.data_ptr()
+        sequences.report = None if self.report is None else self.report.data_ptr()
+
+
+def sequences_of(size: Size) -> _library.Sequences:
+    layout = _library.BATCHES if size.packed is None else _library.STARTS_64
+    return _library.Sequences(size.sequences, layout, None, None, size.slots or 0, size.shared or 0, None)
+
+
 def shape_of(dims: Sequence[str], lengths: dict[str, int], size: Size) -> tuple[int, ...]:
-    """The shape of a tensor: of tensors with tokens B are batches, of all others sequences."""
-    batches = size.batches if "T" in dims else size.sequences
+    """The shape of a tensor: of tensors with tokens B are batches, of states slots if they lie in such."""
+    states = size.sequences if size.slots is None else size.slots
+    batches = size.batches if "T" in dims else states
     return tuple(batches if dim == "B" else lengths[dim] for dim in dims)
 
 

@@ -45,7 +45,7 @@ class _SavedInfo(ctypes.Structure):
 
 
 class Sequences(ctypes.Structure):
-    """wkvc_sequences: where sequences begin that lie one behind the other."""
+    """wkvc_sequences: where sequences begin that lie one behind the other, slots of states, and shared heads."""
 
     _fields_ = [
         ("count", ctypes.c_int64),
@@ -53,10 +53,12 @@ class Sequences(ctypes.Structure):
         ("starts", ctypes.c_void_p),
         ("slots", ctypes.c_void_p),
         ("slot_count", ctypes.c_int64),
+        ("shared_heads", ctypes.c_int64),
+        ("report", ctypes.c_void_p),
     ]
 
 
-STARTS_32, STARTS_64 = 1, 2  # layouts
+BATCHES, STARTS_32, STARTS_64 = 0, 1, 2  # layouts
 
 _Int64 = ctypes.c_int64
 _SIGNATURES = {

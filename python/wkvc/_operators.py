@@ -18,13 +18,17 @@ import torch
 
 from ._autograd import differentiable, not_differentiable
 from ._checks import check_dtypes, check_kind, check_shape, check_starts, dtype_name
-from ._kernels import Kernels, Plan, Size, shape_of, size_class
+from ._kernels import Kernels, Maps, Plan, Size, shape_of, size_class
 from ._library import BACKWARD, FORWARD
 from ._text import Signature, Spec, signature_of
 
-_library = torch.library.Library("wkvc", "DEF")
+library = torch.library.Library("wkvc", "DEF")
 _MOST_CALLS = 4096  # of a family; beyond, sizes have surely changed for good
 _STATE = ("B", "H", "V", "K")
+_TAKEN = (  # by arguments of operators that are no inputs
+    *("variant", "options", "grads", "final", "initial", "saved", "cu_seqlens"),
+    *("states", "state_indices", "report", "layout"),
+)
 
 
 class Head(NamedTuple):
@@ -39,7 +43,7 @@ class Head(NamedTuple):
 TextOf = Callable[[str, str, Head], str]
 
 
-class _Result(NamedTuple):
+class Result(NamedTuple):
     """A tensor that an operator gives."""
 
     shape: Sequence[int]
@@ -57,7 +61,7 @@ class _Result(NamedTuple):
             raise ValueError(f"{name} is on {tensor.device}, but the first input is on {device}: move it there")
 
 
-class _Call:
+class Call:
     """Launches of a pass on tensors of the same shapes and dtypes."""
 
     def __init__(
@@ -66,7 +70,7 @@ class _Call:
         direction: int,
         size: Size,
         given: dict[str, bool],
-        results: Sequence[_Result],
+        results: Sequence[Result],
     ) -> None:
         """`given` has the names of the tensors that launches get, in their order, and which of them there are."""
         self.plan = Plan(kernels, direction, size, given)
@@ -97,7 +101,7 @@ class Family:
         self._text_of = text_of
         self._texts: dict[tuple[str, str, Head], tuple[str, Signature]] = {}
         self._kernels: dict[tuple[object, ...], Kernels] = {}
-        self._calls: dict[tuple[Any, ...], _Call] = {}
+        self._calls: dict[tuple[Any, ...], Call] = {}
         self._accepted: set[tuple[tuple[bool, ...], str]] = set()
         self._define()
 
@@ -112,16 +116,27 @@ class Family:
             found = self._texts[key] = (text, signature_of(text))
         return found
 
-    def kernels(self, variant: str, options: str, grads: str, head: Head, device: torch.device, size: Size) -> Kernels:
-        """The kernels for a size, compiled where there are none yet."""
+    def kernels(
+        self,
+        variant: str,
+        options: str,
+        grads: str,
+        head: Head,
+        device: torch.device,
+        size: Size,
+        states: str = "",
+    ) -> Kernels:
+        """The kernels for a size, compiled where there are none yet; `states` has the options that states follow."""
         shape = size_class(size) if device.type == "cuda" else ""
         passes = self._pass_options(grads)
-        key = (variant, options, passes, head, device, shape)
+        if size.shared_inputs:
+            passes += f" --shared {','.join(size.shared_inputs)}"
+        key = (variant, options, passes, states, head, device, shape)
         found = self._kernels.get(key)
         if found is None:
             _check_options(options)
             text, signature = self.text(variant, options, head)
-            words = [options, passes]
+            words = [options, passes, states]
             if shape:
                 words.append(f"--shape {shape}")
             found = Kernels(text, " ".join(word for word in words if word), device, signature)
@@ -150,12 +165,16 @@ class Family:
         lengths: dict[str, tuple[int, str]] = {}
         if self.head is not None:
             lengths = {"K": (self.head[0], "the recurrence"), "V": (self.head[1], "the recurrence")}
+        shared = _shared_inputs(given)
         for spec, tensor in given:
             check_kind(spec.name, tensor, first.device)
-            check_shape(spec.name, tensor, spec.dims(), lengths)
+            dims = spec.dims()
+            check_shape(spec.name, tensor, dims if spec.name not in shared else ("B", "T", "S", *dims[3:]), lengths)
         value_dim = lengths.get("V", lengths.get("K", (0, "")))[0]
         key_dim = lengths.get("K", (value_dim, ""))[0]
         size = Size(lengths["B"][0], lengths["T"][0], lengths["H"][0])
+        if shared:
+            size = size._replace(shared=lengths["S"][0], shared_inputs=shared)
         if cu_seqlens is not None:
             check_starts(cu_seqlens, first, size.batches)
             size = size._replace(packed=cu_seqlens.shape[0] - 1)
@@ -198,71 +217,71 @@ class Family:
         check_dtypes(signature, self.inputs, tensors)
         return self.kernels(variant, options, grads, head, tensors[0].device, size), head, size, signature
 
-    def _results(
+    def results(
         self, kernels: Kernels, head: Head, size: Size, signature: Signature, settings: Sequence[Any]
-    ) -> list[_Result]:
+    ) -> list[Result]:
         """Shapes and dtypes of what the forward operator gives."""
         _, _, grads, final = settings
         dtypes = {output.name: output.dtype for output in signature.outputs}
-        results = [_Result(self._shape(output.dims(), head, size), dtypes[output.name]) for output in self.outputs]
-        results.append(_Result(self._shape(_STATE, head, size) if final else (0,), torch.float32))
-        results.append(_Result((kernels.saved_bytes(size) if grads else 0,), torch.uint8))
+        results = [Result(self._shape(output.dims(), head, size), dtypes[output.name]) for output in self.outputs]
+        results.append(Result(self._shape(_STATE, head, size) if final else (0,), torch.float32))
+        results.append(Result((kernels.saved_bytes(size) if grads else 0,), torch.uint8))
         return results
 
     def _gradients(
         self, tensors: Sequence[torch.Tensor], initial_state: torch.Tensor | None, settings: Sequence[Any]
-    ) -> list[_Result]:
+    ) -> list[Result]:
         """Shapes and dtypes of what the backward operator gives."""
         _, _, grads, initial = settings
         if initial and initial_state is None:
             raise ValueError("there is no initial_state, and initial asks for its gradient")
         names = grads.split(",")
         results = [
-            _Result(tensor.shape if spec.name in names else (0,), tensor.dtype)
+            Result(tensor.shape if spec.name in names else (0,), tensor.dtype)
             for spec, tensor in zip(self.inputs, tensors, strict=True)
         ]
         shape = initial_state.shape if initial and initial_state is not None else (0,)
-        return [*results, _Result(shape, torch.float32)]
+        return [*results, Result(shape, torch.float32)]
 
-    def _forward_call(self, arguments: Sequence[Any]) -> _Call:
+    def _forward_call(self, arguments: Sequence[Any]) -> Call:
         """Prepares launches of the forward pass on arguments like these."""
         count = len(self.inputs)
         tensors, (initial_state, cu_seqlens, *settings) = arguments[:count], arguments[count:]
         kernels, head, size, signature = self._check(tensors, initial_state, cu_seqlens, settings)
-        results = self._results(kernels, head, size, signature, settings)
-        given = _names("", self.inputs, "initial_state", initial_state is not None)
-        given |= _names("", self.outputs, "final_state", settings[3])
-        return _Call(kernels, FORWARD, size, given, results)
+        results = self.results(kernels, head, size, signature, settings)
+        given = names_of("", self.inputs, "initial_state", initial_state is not None)
+        given |= names_of("", self.outputs, "final_state", settings[3])
+        return Call(kernels, FORWARD, size, given, results)
 
     def _forward(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         count = len(self.inputs) + 1
-        call = self._call(arguments, count + 1, self._forward_call)
+        call = self.call_for(arguments, count + 1, self._forward_call)
         results = call.allocate()
-        call.plan.launch([*arguments[:count], *results[:-1]], results[-1], arguments[count])
+        call.plan.launch([*arguments[:count], *results[:-1]], results[-1], Maps(arguments[count]))
         return results
 
     def _forward_fake(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         count = len(self.inputs)
         tensors, (initial_state, cu_seqlens, *settings) = arguments[:count], arguments[count:]
         checked = self._check(tensors, initial_state, cu_seqlens, settings)
-        return tuple(result.like(tensors[0]) for result in self._results(*checked, settings))
+        return tuple(result.like(tensors[0]) for result in self.results(*checked, settings))
 
-    def _backward_call(self, arguments: Sequence[Any]) -> _Call:
+    def _backward_call(self, arguments: Sequence[Any]) -> Call:
         """Prepares launches of the backward pass on arguments like these."""
         tensors, initial_state, cu_seqlens, saved, doutputs, dfinal_state = self._backward_tensors(arguments)
         settings = arguments[-4:]
         kernels, head, size, signature = self._check(tensors, initial_state, cu_seqlens, settings)
-        *outputs, final_state, expected_saved = self._results(kernels, head, size, signature, (*settings[:3], True))
+        *outputs, final_state, expected_saved = self.results(kernels, head, size, signature, (*settings[:3], True))
         for spec, tensor, output in zip(self.outputs, doutputs, outputs, strict=True):
             output.check(f"d{spec.name}", tensor, tensors[0].device)
         if dfinal_state is not None:
             final_state.check("dfinal_state", dfinal_state, tensors[0].device)
         expected_saved.check("saved", saved, tensors[0].device)
         results = self._gradients(tensors, initial_state, settings)
-        given = _names("", self.inputs, "initial_state", initial_state is not None)
-        given |= _names("d", self.outputs, "dfinal_state", dfinal_state is not None)
-        given |= _names("d", self.inputs, "dinitial_state", settings[3])
-        return _Call(kernels, BACKWARD, size, given, results)
+        given = names_of("", self.inputs, "initial_state", initial_state is not None)
+        given |= names_of("d", self.outputs, "dfinal_state", dfinal_state is not None)
+        given |= names_of("d", self.inputs, "dinitial_state", settings[3])
+        return Call(kernels, BACKWARD, size, given, results)
 
     def _backward_tensors(self, arguments: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any, Any]:
         count = len(self.inputs)
@@ -271,20 +290,20 @@ class Family:
 
     def _backward(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         count = len(self.inputs) + 1
-        call = self._call(arguments, len(arguments) - 4, self._backward_call)
+        call = self.call_for(arguments, len(arguments) - 4, self._backward_call)
         results = call.allocate()
         cu_seqlens, saved = arguments[count : count + 2]
-        call.plan.launch([*arguments[:count], *arguments[count + 2 : -4], *results], saved, cu_seqlens)
+        call.plan.launch([*arguments[:count], *arguments[count + 2 : -4], *results], saved, Maps(cu_seqlens))
         return results
 
     def _backward_fake(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         tensors, initial_state, *_ = self._backward_tensors(arguments)
         return tuple(result.like(tensors[0]) for result in self._gradients(tensors, initial_state, arguments[-4:]))
 
-    def _call(self, arguments: Sequence[Any], tensors: int, make: Callable[[Sequence[Any]], _Call]) -> _Call:
+    def call_for(self, arguments: Sequence[Any], tensors: int, make: Callable[[Sequence[Any]], Call]) -> Call:
         """The call for arguments of these shapes, dtypes and devices, of which the first ones are tensors."""
         layouts = [None if t is None else (t.shape, t.dtype, t.device) for t in arguments[:tensors]]
-        key = (*arguments[tensors:], *layouts)
+        key = (make.__name__, *arguments[tensors:], *layouts)
         call = self._calls.get(key)
         if call is None:
             if len(self._calls) >= _MOST_CALLS:
@@ -293,38 +312,48 @@ class Family:
         return call
 
     def _define(self) -> None:
-        inputs = ", ".join(f"Tensor {_argument(spec.name)}" for spec in self.inputs)
+        inputs = ", ".join(f"Tensor {argument_name(spec.name)}" for spec in self.inputs)
         doutputs = ", ".join(f"Tensor d{spec.name}" for spec in self.outputs)
         settings = "str variant, str options, str grads, bool"
         results = ", ".join(["Tensor"] * (len(self.outputs) + 2))
         gradients = ", ".join(["Tensor"] * (len(self.inputs) + 1))
         name = self.name
-        _library.define(f"{name}({inputs}, Tensor? initial_state, Tensor? cu_seqlens, {settings} final) -> ({results})")
-        _library.define(
+        library.define(f"{name}({inputs}, Tensor? initial_state, Tensor? cu_seqlens, {settings} final) -> ({results})")
+        library.define(
             f"{name}_backward({inputs}, Tensor? initial_state, Tensor? cu_seqlens, Tensor saved, {doutputs}, "
             f"Tensor? dfinal_state, {settings} initial) -> ({gradients})"
         )
         self.forward_op = getattr(torch.ops.wkvc, name).default
         self.backward_op = getattr(torch.ops.wkvc, f"{name}_backward").default
         for key in ("CPU", "CUDA"):
-            _library.impl(name, self._forward, key)
-            _library.impl(f"{name}_backward", self._backward, key)
-        torch.library.register_fake(f"wkvc::{name}", self._forward_fake, lib=_library)
-        torch.library.register_fake(f"wkvc::{name}_backward", self._backward_fake, lib=_library)
-        _library.impl(name, differentiable(self), "Autograd")
-        _library.impl(f"{name}_backward", not_differentiable(self.backward_op), "Autograd")
+            library.impl(name, self._forward, key)
+            library.impl(f"{name}_backward", self._backward, key)
+        torch.library.register_fake(f"wkvc::{name}", self._forward_fake, lib=library)
+        torch.library.register_fake(f"wkvc::{name}_backward", self._backward_fake, lib=library)
+        library.impl(name, differentiable(self), "Autograd")
+        library.impl(f"{name}_backward", not_differentiable(self.backward_op), "Autograd")
 
 
-def _names(prefix: str, specs: Sequence[Spec], state: str, has_state: bool) -> dict[str, bool]:
+def names_of(prefix: str, specs: Sequence[Spec], state: str, has_state: bool) -> dict[str, bool]:
     """Tensors and a state by name, and which of them there are."""
     return {**dict.fromkeys([f"{prefix}{spec.name}" for spec in specs], True), state: has_state}
 
 
+def _shared_inputs(given: Sequence[tuple[Spec, torch.Tensor]]) -> tuple[str, ...]:
+    """The names of inputs with fewer heads than others, each of which serves as many: inputs have two such numbers."""
+    heads = {s.name: t.shape[2] for s, t in given if not s.is_parameter and t.dim() == len(s.dims())}
+    most = max(heads.values(), default=0)
+    fewer = {count for count in heads.values() if count != most}
+    if len(fewer) != 1 or min(fewer) == 0 or most % min(fewer) != 0:
+        return ()
+    return tuple(name for name, count in heads.items() if count != most)
+
+
 def _check_options(options: str) -> None:
-    for word in ("--pass", "--grad", "--shape"):
+    for word in ("--pass", "--grad", "--shape", "--shared", "--state", "--state-layout"):
         if word in options.split():
             raise ValueError(f"options have {word}, which follows from the tensors of a call: leave it out")
 
 
-def _argument(name: str) -> str:
-    return f"{name}_" if name in ("variant", "options", "grads", "final", "initial", "saved", "cu_seqlens") else name
+def argument_name(name: str) -> str:
+    return f"{name}_" if name in _TAKEN else name

@@ -11,6 +11,7 @@ from . import _text
 from ._call import StateLayout, autocast_dtype, call, cast
 from ._operators import Family
 from ._rwkv import Mma
+from ._slots import with_slots
 
 _families: dict[str, Family] = {}
 
@@ -21,7 +22,8 @@ def _family(text: str) -> Family:
     family = _families.get(name)
     if family is None:
         head = (signature.key_dim, signature.value_dim)
-        family = _families[name] = Family(name, signature.inputs, signature.outputs, lambda *_: text, head)
+        family = Family(name, signature.inputs, signature.outputs, lambda *_: text, head)
+        _families[name] = with_slots(family)
     return family
 
 
@@ -47,23 +49,27 @@ class Recurrence:
         output_final_state: bool = False,
         state_layout: StateLayout = "vk",
         cu_seqlens: torch.Tensor | None = None,
+        state_indices: torch.Tensor | None = None,
+        report: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor | None, ...]:
         """The outputs and the final state, or None in its place.
 
         Args:
             inputs: in the order of `inputs`: [B, T, H, K], [B, T, H, V] or [B, T, H], of parameters [H, K], [H, V] or
-                [H], in the dtypes that the text declares. Under torch.autocast they are cast to those.
+                [H], in the dtypes that the text declares. Under torch.autocast they are cast to those. Tensors of
+                tokens may have fewer heads, as `rwkv7` takes them.
             initial_state: float32, [B, H, V, K], or [B, H, K, V] with state_layout="kv"; zeros where it is None.
             output_final_state: whether to return the state behind the last token.
             state_layout: "vk" or "kv", of both states.
-            cu_seqlens: where sequences begin that lie one behind the other, as `rwkv7` takes it.
+            cu_seqlens, state_indices, report: sequences one behind the other and states in slots, as `rwkv7` has
+                them.
         """
         if len(inputs) != len(self.family.inputs):
             raise TypeError(f"{self} takes {', '.join(self.inputs)}; {len(inputs)} tensors were given")
         if inputs and isinstance(inputs[0], torch.Tensor) and autocast_dtype(inputs[0]) is not None:  # pyright: ignore[reportUnnecessaryIsInstance]
             inputs = tuple(cast(tensor, spec.dtype) for tensor, spec in zip(inputs, self.family.inputs, strict=True))
         states = (initial_state, output_final_state, state_layout)
-        outputs, state = call(self.family, inputs, "", self.options, *states, cu_seqlens)
+        outputs, state = call(self.family, inputs, "", self.options, *states, cu_seqlens, state_indices, report)
         return *outputs, state
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ import torch
 from . import _library, _text
 from ._call import StateLayout, autocast_dtype, call, cast, cast_decay
 from ._operators import Family, Head, TextOf
+from ._slots import with_slots
 from ._text import Spec
 
 Decay = Literal["raw", "log"]
@@ -63,9 +64,11 @@ def _tokens(*names: str) -> list[Spec]:
     return [Spec(name, False, "V" if name in "vo" else "K", torch.float32) for name in names]
 
 
-_rwkv7 = Family("rwkv7", _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7", "rwkv7_logw", 1))
-_rwkv6 = Family(
-    "rwkv6", [*_tokens(*"rwkv"), Spec("u", True, "K", torch.float32)], _tokens("o"), _text_of("rwkv6", "rwkv6", 1)
+_rwkv7 = with_slots(Family("rwkv7", _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7", "rwkv7_logw", 1)))
+_rwkv6 = with_slots(
+    Family(
+        "rwkv6", [*_tokens(*"rwkv"), Spec("u", True, "K", torch.float32)], _tokens("o"), _text_of("rwkv6", "rwkv6", 1)
+    )
 )
 
 
@@ -84,6 +87,8 @@ def rwkv7(
     lower_bound: float | None = None,
     state_layout: StateLayout = "vk",
     cu_seqlens: torch.Tensor | None = None,
+    state_indices: torch.Tensor | None = None,
+    report: torch.Tensor | None = None,
     mma: Mma = "f16",
     options: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -91,7 +96,8 @@ def rwkv7(
 
     Args:
         r, w, k, a, b: [B, T, H, K] of float16, bfloat16 or float32, all of one dtype. K is a multiple of 16 up to 256.
-            w may be float32 beside the 16-bit ones. RWKV-7 passes a = -kk and b = kk * a.
+            w may be float32 beside the 16-bit ones. RWKV-7 passes a = -kk and b = kk * a. Any of them may have fewer
+            heads, a divisor of H, the same for all that have: each serves as many neighbouring heads.
         v: [B, T, H, V] of the same dtype.
         initial_state: float32, [B, H, V, K] (or [B, H, K, V] with state_layout="kv"); zeros where it is None.
             Where K = V, shapes do not tell the layouts apart: state_layout says which it is. States of RWKV-LM and of
@@ -105,6 +111,12 @@ def rwkv7(
             cu_seqlens[n] to before cu_seqlens[n + 1] of tensors whose B is 1. States have B = sequences. The host never
             reads the numbers: those that decrease or leave 0 … T are brought to the nearest ones that do not, and
             results of tokens in no sequence are undefined.
+        state_indices: int32, [sequences], on the device of the inputs: sequence n has the state
+            initial_state[state_indices[n]] of a pool [slots, H, V, K], of float32, float16 or bfloat16, which is
+            updated in place and returned. Nothing of a sequence with a number that is no slot, such as -1, is read or
+            written. No two sequences may have one slot. There are no gradients then.
+        report: with state_indices, int32 [2], zeros: the first becomes 1 + n of a sequence whose bounds in cu_seqlens
+            had to be moved, the second 1 + n of one whose slot is an earlier one's, too, or lies behind the last.
         mma: what operands of contractions are rounded to; "f32" is exact and slow.
         options: more options of the command that configure a kernel, such as "--chunk 32 --saved f16".
 
@@ -120,7 +132,7 @@ def rwkv7(
         r, k, v, a, b = (cast(tensor, dtype) for tensor in (r, k, v, a, b))
         w = cast_decay(w, dtype)
     states = (initial_state, output_final_state, state_layout)
-    (o,), state = call(_rwkv7, (r, w, k, v, a, b), *settings, *states, cu_seqlens)
+    (o,), state = call(_rwkv7, (r, w, k, v, a, b), *settings, *states, cu_seqlens, state_indices, report)
     return o, state
 
 
@@ -138,6 +150,8 @@ def rwkv6(
     lower_bound: float | None = None,
     state_layout: StateLayout = "vk",
     cu_seqlens: torch.Tensor | None = None,
+    state_indices: torch.Tensor | None = None,
+    report: torch.Tensor | None = None,
     mma: Mma = "f16",
     options: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -157,7 +171,7 @@ def rwkv6(
         r, k, v, u = (cast(tensor, dtype) for tensor in (r, k, v, u))
         w = cast_decay(w, dtype)
     states = (initial_state, output_final_state, state_layout)
-    (o,), state = call(_rwkv6, (r, w, k, v, u), *settings, *states, cu_seqlens)
+    (o,), state = call(_rwkv6, (r, w, k, v, u), *settings, *states, cu_seqlens, state_indices, report)
     return o, state
 
 

@@ -14,12 +14,13 @@ struct TensorArg {
   long long row;  // tokens, or rows of a state; within ±2^24, so that offsets in a chunk fit 32 bits
   long long head;
   // kVector16: data and every stride are multiples of 16 bytes, so rows may be moved in 16-byte pieces. Of launches
-  // with starts or slots also kInSlots: a state whose B are slots; and of saved states the tokens between two of them,
-  // times kSavedEvery: there `batch` strides over states, and sequence n begins at state ⌊first token / tokens between⌋
-  // + n, which lies behind all states of the sequences before.
+  // with starts, slots or groups also kInSlots: a state whose B are slots; kShared: a tensor of tokens that has one
+  // head for each group of heads; and of saved states the tokens between two of them, times kSavedEvery: there `batch`
+  // strides over states, and sequence n begins at state ⌊first token / tokens between⌋ + n, which lies behind all
+  // states of the sequences before. So it is with tensors [B,H,segments,…] where sequences are cut into pieces.
   long long flags;
 };
-inline constexpr long long kVector16 = 1, kInSlots = 2, kSavedEvery = 4;
+inline constexpr long long kVector16 = 1, kInSlots = 2, kShared = 4, kSavedEvery = 8;
 
 // Sequences that lie one behind the other in tensors of tokens, whose B is 1: sequence n has the tokens from starts[n]
 // to before starts[n + 1].
@@ -34,15 +35,27 @@ struct StateSlots {
   long long count;
 };
 
+// Where kernels report starts and slots that are none, if anybody wants to know. They write nothing else there: who
+// wants to know sets both words to 0 before.
+struct SequenceReport {
+  int starts;  // 1 + a sequence whose start or end kernels moved: starts decrease, leave the tokens, or begin behind 0
+  int slots;   // 1 + a sequence whose slot lies behind the last one, or is an earlier sequence's, too
+};
+
 template <int N>
 struct KernelArgs {
   long long batches;  // sequences; the B of states
   long long tokens;   // of each sequence, or, with a map, of all together
   long long heads;
   long long vector16;  // 1: that of every tensor [B,T,H,D] is
-  long long segments;  // of each sequence, a block for each; at least 1
+  long long segments;  // of each sequence, a block for each; at least 1. With `piece`: pieces that there can be
+  // 0, or the tokens of a piece. Then each sequence has as many segments as it has pieces, the last of which may be
+  // shorter, and there is a block for each head and piece. Sequence n begins at piece ⌊first token / piece⌋ + n.
+  long long piece;
   SequenceStarts starts;
   StateSlots slots;
+  SequenceReport* report;  // null: nobody wants to know
+  long long group;         // heads that share a head of tensors with kShared; at least 1
   TensorArg tensor[N];
 };
 

@@ -24,6 +24,7 @@
 #include "wkvc/common/scaled.h"
 #include "wkvc/common/scaled_sum.h"
 #include "wkvc/common/segments.h"
+#include "wkvc/common/shared_heads.h"
 #include "wkvc/common/shared_tile.h"
 #include "wkvc/common/slabs.h"
 #include "wkvc/common/strips.h"

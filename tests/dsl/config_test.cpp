@@ -82,9 +82,6 @@ TEST(Config, IsChecked) {
     expect_contains(error_of(config), "expected bf16, f16 or f32");
   }
   config = {};
-  config.state = "bf16";
-  expect_contains(error_of(config), "state is 'bf16'; expected f32");
-  config = {};
   config.sram = 232449;
   expect_contains(error_of(config), "sram is 232449 bytes; expected 1 to 232448");
   config.sram = -1;

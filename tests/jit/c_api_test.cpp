@@ -77,7 +77,7 @@ TEST(CApi, LaunchesSequences) {
   ASSERT_EQ(prepared.status, WKVC_OK) << wkvc_message();
   Forward forward(prepared.op);
   const std::array<std::int32_t, 3> starts{0, 2, 5};
-  wkvc_sequences sequences{2, WKVC_STARTS_32, nullptr, nullptr, 0};
+  wkvc_sequences sequences{2, WKVC_STARTS_32, nullptr, nullptr, 0, 0, nullptr};
   std::int64_t bytes = 0;
   ASSERT_EQ(wkvc_sequences_workspace_bytes(prepared.op, &sequences, 5, 1, &bytes), WKVC_OK) << wkvc_message();
   std::vector<char> workspace(static_cast<std::size_t>(bytes) + 256);

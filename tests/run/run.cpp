@@ -9,6 +9,7 @@
 
 #include "codegen/rec/Gradient.h"
 #include "runtime/device_tensor.h"
+#include "tools/arrangement.h"
 #include "tools/cases.h"
 
 namespace wkvc::test {
@@ -107,19 +108,20 @@ struct Givens {
   std::vector<double> initial_state, final_gradient;
 };
 
-Givens givens_of(const Manifest& manifest, const Values& values) {
+Givens givens_of(const Manifest& manifest, const LaunchSize& size, const Values& values) {
   Givens givens;
   for (const TensorSpec& spec : manifest.tensors) {
     const auto found = values.find(spec.name);
     if (found == values.end()) continue;
+    std::vector<double> given = to_recurrence(spec, manifest, size, found->second);
     if (spec.role == Role::initial_state)
-      givens.initial_state = found->second;
+      givens.initial_state = std::move(given);
     else if (spec.role == Role::final_state_gradient)
-      givens.final_gradient = found->second;
+      givens.final_gradient = std::move(given);
     else if (spec.role == Role::output_gradient)
-      givens.output_gradients[std::string(differentiated(spec))] = found->second;
+      givens.output_gradients[std::string(differentiated(spec))] = std::move(given);
     else
-      givens.inputs[spec.name] = found->second;
+      givens.inputs[spec.name] = std::move(given);
   }
   return givens;
 }
@@ -131,7 +133,7 @@ Values reference_of(const Manifest& manifest, const std::string& rec, LaunchSize
   auto module = rec::parse(rec, "test", context);
   auto recurrence = rec::recurrence_of(*module);
   const rec::Shape shape{size.batches, size.tokens, size.heads};
-  const Givens givens = givens_of(manifest, values);
+  const Givens givens = givens_of(manifest, size, values);
   const rec::Result forward = rec::interpret(recurrence, shape, givens.inputs, givens.initial_state);
   rec::Gradients backward;
   if (!givens.output_gradients.empty())
@@ -145,6 +147,8 @@ Values reference_of(const Manifest& manifest, const std::string& rec, LaunchSize
     if (spec.role == Role::initial_state_gradient) results[spec.name] = backward.initial_state;
     if (spec.role == Role::input_gradient || spec.role == Role::parameter_gradient)
       results[spec.name] = backward.inputs.at(std::string(differentiated(spec)));
+    if (const auto found = results.find(spec.name); found != results.end())
+      found->second = from_recurrence(spec, manifest, size, found->second);
   }
   return results;
 }
@@ -203,6 +207,7 @@ class Launch {
     const DeviceTensor starts = upload(device, size_.map ? size_.map->starts : nullptr,
                                        size_.map ? (size_.map->count + 1) * (size_.map->wide ? 2 : 1) : 1);
     const DeviceTensor slots = upload(device, size_.slots ? size_.slots->slots : nullptr, size_.sequences());
+    const DeviceTensor report = upload(device, size_.report, 2);
     std::map<std::string, DeviceTensor> tensors;
     NamedTensors views;
     for (auto& [name, memory] : memory_) {
@@ -212,8 +217,10 @@ class Launch {
     LaunchSize size = size_;
     if (size.map) size.map->starts = starts.view().data;
     if (size.slots) size.slots->slots = static_cast<const std::int32_t*>(slots.view().data);
+    if (size.report != nullptr) size.report = static_cast<SequenceReport*>(report.view().data);
     program_.launch(views, size);
     device.synchronize(nullptr);
+    if (size_.report != nullptr) std::memcpy(size_.report, report.download().bytes().data(), sizeof(SequenceReport));
     for (auto& [name, memory] : memory_) memory = tensors.at(name).download();
   }
 

@@ -128,6 +128,45 @@ TEST_F(Launch, SizesFollowFromShapes) {
   EXPECT_EQ(shape_of(manifest.tensors[final_state], manifest, found), (std::vector<std::int64_t>{2, 4, 8, 8}));
 }
 
+TEST_F(Launch, SharedHeadsAreAGroupsOwn) {
+  manifest.tensors[x].dims = {"B", "T", "S", "K"};
+  HostTensor memory{DType::f32, {2, 3, 2, 8}};
+  tensors[x] = memory.view();
+  given.shared_heads = 2;
+  EXPECT_NO_THROW(check());
+  EXPECT_EQ(argument(x).flags, kVector16 | kShared);
+  EXPECT_EQ(argument(x).head, 8);
+  EXPECT_EQ(argument(o).flags, kVector16);
+  const LaunchArguments arguments(LaunchPlan(manifest), tensors, given);
+  EXPECT_TRUE(maps_sequences(arguments.bytes()));
+  KernelArgs<1> args;
+  std::memcpy(&args, arguments.bytes().data(), sizeof(args));
+  EXPECT_EQ(args.group, 2);
+  const LaunchSize found = size_from(manifest, {{"x", {2, 3, 2, 8}}, {"s", {4, 8}}});
+  EXPECT_EQ(found.heads, 4);
+  EXPECT_EQ(found.shared_heads, 2);
+  expect_error([&] { size_from(manifest, {{"x", {2, 3, 3, 8}}, {"s", {4, 8}}}); }, {"H = 4 and S = 3", "divide"});
+  given.shared_heads = 0;
+  refused({"\"x\"", "[2, 3, 2, 8]", "[B, T, S, K] = [2, 3, 4, 8]"});
+}
+
+TEST_F(Launch, SharedHeadsHaveToFit) {
+  given.shared_heads = 3;
+  refused({"H = 4 and S = 3"});
+  given.shared_heads = -2;
+  refused({"H = 4 and S = -2"});
+  given.shared_heads = 2;
+  refused({"S = 2 of H = 4", "--shared NAMES"});
+}
+
+TEST_F(Launch, ReportsAreAligned) {
+  alignas(8) char memory[16];
+  given.report = reinterpret_cast<SequenceReport*>(memory + 4);
+  EXPECT_NO_THROW(check());
+  given.report = reinterpret_cast<SequenceReport*>(memory + 2);
+  refused({"report", "not aligned"});
+}
+
 TEST_F(Launch, SizesThatDisagreeNameBothTensors) {
   expect_error([&] { size_from(manifest, {{"x", {2, 3, 4, 8}}, {"s", {5, 8}}}); },
                {"\"s\"", "H is 5", "4 in tensor \"x\""});

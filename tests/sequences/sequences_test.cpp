@@ -1,5 +1,6 @@
 // Sequences one behind the other in a batch: each has the bytes that it has alone, in both passes, and none sees
 // another.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <limits>
 
 #include "dsl/builtin.h"
-#include "runtime/error.h"
+#include "tests/expect_error.h"
 #include "tests/run/run.h"
 
 namespace wkvc::test {
@@ -74,10 +75,15 @@ std::vector<std::byte> of_tokens(const std::vector<std::byte>& stored, std::int6
   return rows(stored, tokens + kTokensPastTail, 0, tokens);
 }
 
-void expect_as_alone(const Program& program, Sequences sequences) {
+// Alone is one batch; or, where sequences are cut into pieces, one sequence of a map with the same pieces.
+void expect_as_alone(const Program& program, Sequences sequences, std::int64_t piece = 0) {
+  sequences.problem.size.map->piece = piece;
   const Bytes together = run_together(program, sequences);
   for (std::int64_t n = 0; n < sequences.count(); ++n) {
-    const Bytes alone = run_raw(program, sequences.alone(program.manifest(), n));
+    Problem one = sequences.alone(program.manifest(), n);
+    const Starts own_starts{0, sequences.length(n)};
+    if (piece > 0) one.size.map = SequenceMap{1, own_starts.data(), true, piece};
+    const Bytes alone = run_raw(program, one);
     for (const TensorSpec& spec : program.manifest().tensors) {
       if (!is_result(spec.role) || spec.role == Role::parameter_gradient) continue;
       const bool tokens = has_tokens(spec);
@@ -99,6 +105,8 @@ class Sequence : public testing::TestWithParam<Target> {
   Program load(const Definition& definition, const Config& config) const {
     return Program::load(cuda_text(definition, config), GetParam());
   }
+  // The gradient of a parameter is the sum of those that sequences have alone.
+  void expect_sums_of_gradients(const Config& config, std::int64_t piece) const;
 };
 
 Config both_passes() {
@@ -133,8 +141,37 @@ TEST_P(Sequence, OfEverySchedule) {
   exact.mma = exact.io = "f32";
   for (const Config& config : {teams, segments, cluster, exact}) {
     const Program program = load(rwkv7(), config);
-    expect_as_alone(program, sequences_of(program.manifest(), starts_of(kLengths)));
+    const std::int64_t piece = config.segments > 1 ? 32 : 0;
+    expect_as_alone(program, sequences_of(program.manifest(), starts_of(kLengths)), piece);
   }
+}
+
+// What pieces leave each other is bounded by the tokens, and a batch of one sequence may have any number of them.
+TEST_P(Sequence, InPiecesHasTheValuesOfTheRecurrence) {
+  Config config = both_passes();
+  config.segments = config.backward_segments = 2;
+  config.save_every = 32;
+  config.scales = config.backward_scales = "guarded";
+  const std::string rec = rec_text(rwkv6(), config);
+  const Program program = Program::load(cuda_text(rwkv6(), config), GetParam());
+  for (const std::int64_t piece : {32, 64, 512}) {
+    Sequences sequences = sequences_of(program.manifest(), starts_of({300}));
+    sequences.problem.size.map->piece = piece;
+    sequences.problem.size.map->starts = sequences.starts.data();
+    const Errors errors = run_and_compare(program, rec, sequences.problem);
+    for (const auto& [name, error] : errors) EXPECT_LE(error, 2e-3) << name << ", pieces of " << piece;
+  }
+}
+
+TEST_P(Sequence, PiecesAreWholeDistancesOfSavedStates) {
+  Config config = both_passes();
+  config.segments = config.backward_segments = 2;
+  config.save_every = 32;
+  const Program program = load(rwkv7(), config);
+  Sequences sequences = sequences_of(program.manifest(), starts_of({40, 40}));
+  sequences.problem.size.map->piece = 48;
+  expect_contains(user_error_of([&] { run_together(program, sequences); }),
+                  "pieces of 48 tokens, expected a multiple of 32");
 }
 
 TEST_P(Sequence, OfSingleTokens) {
@@ -144,10 +181,10 @@ TEST_P(Sequence, OfSingleTokens) {
   expect_as_alone(program, sequences_of(program.manifest(), starts_of({1, 0, 3, 1})));
 }
 
-TEST_P(Sequence, ParametersHaveTheSumOfItsGradients) {
-  const Config config = both_passes();
+void Sequence::expect_sums_of_gradients(const Config& config, std::int64_t piece) const {
   const Program program = load(rwkv6(), config);
   Sequences sequences = sequences_of(program.manifest(), starts_of(kLengths));
+  sequences.problem.size.map->piece = piece;
   Values sum = reference_of(program.manifest(), rec_text(rwkv6(), config), {1, 0, kHeads},
                             rounded(program.manifest(), sequences.alone(program.manifest(), 1)));
   for (std::int64_t n = 0; n < sequences.count(); ++n) {
@@ -159,6 +196,15 @@ TEST_P(Sequence, ParametersHaveTheSumOfItsGradients) {
   sequences.problem.size.map->starts = sequences.starts.data();
   EXPECT_LE(run_and_compare(program, sequences.problem, {{"du", sum.at("du")}}).at("du"),
             bound_of(config, Role::parameter_gradient));
+}
+
+TEST_P(Sequence, ParametersHaveTheSumOfItsGradients) { expect_sums_of_gradients(both_passes(), 0); }
+
+TEST_P(Sequence, ParametersHaveTheSumOfGradientsOfPieces) {
+  Config config = both_passes();
+  config.segments = config.backward_segments = 2;
+  config.save_every = 32;
+  expect_sums_of_gradients(config, 64);
 }
 
 // Also where the other ones are not finite.
@@ -263,6 +309,40 @@ TEST_P(Sequence, HasItsStateInASlot) {
     const Program program = load(rwkv7(), config);
     expect_same_in_slots(program, sequences_of(program.manifest(), starts_of({3, 20, 1, 45})), {5, -1, 0, 2}, 7);
   }
+}
+
+// What a launch reports of starts, of 100 tokens, and slots, of 4.
+SequenceReport reported(const Program& program, const std::vector<std::int64_t>& starts,
+                        const std::vector<std::int32_t>& slots) {
+  const auto count = static_cast<std::int64_t>(slots.size());
+  SequenceReport report{};
+  LaunchSize size{1, 100, kHeads, SequenceMap{count, nullptr, true}, SlotMap{4, nullptr}};
+  Problem problem = random_problem(program.manifest(), size, 5);
+  problem.size.map->starts = starts.data();
+  problem.size.slots->slots = slots.data();
+  problem.size.report = &report;
+  run_raw(program, problem);
+  return report;
+}
+
+TEST_P(Sequence, FaultsAreReported) {
+  Config config = both_passes();
+  config.pass = "forward";
+  config.segments = 2;
+  const Program program = load(rwkv7(), config);
+  const auto expect = [&](const std::vector<std::int64_t>& starts, const std::vector<std::int32_t>& slots, int start,
+                          int slot) {
+    const SequenceReport report = reported(program, starts, slots);
+    EXPECT_EQ(report.starts, start) << fmt::format("{} {}", fmt::join(starts, ","), fmt::join(slots, ","));
+    EXPECT_EQ(report.slots, slot) << fmt::format("{} {}", fmt::join(starts, ","), fmt::join(slots, ","));
+  };
+  expect({0, 40, 40, 90}, {3, -1, 0}, 0, 0);  // tokens behind the last sequence are no fault, nor is padding
+  expect({0, 40, 100, 100}, {3, -1, -1}, 0, 0);
+  expect({1, 40, 40, 100}, {3, 1, 0}, 1, 0);
+  expect({-1, 40, 40, 100}, {3, 1, 0}, 1, 0);
+  expect({0, 40, 50, 101}, {3, 1, 0}, 3, 0);
+  expect({0, 40, 41, 41}, {3, 4, 0}, 0, 2);
+  expect({0, 40, 41, 41}, {3, 2, 3}, 0, 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Host, Sequence, testing::Values(Target::host));

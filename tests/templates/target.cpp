@@ -35,7 +35,8 @@ std::vector<long long> arguments_of(Launch& launch) {
   static_assert(sizeof(TensorArg) % sizeof(long long) == 0);
   const std::size_t words = sizeof(TensorArg) / sizeof(long long);
   std::vector<long long> args{launch.batches, launch.tokens, launch.heads, 1, launch.segments};
-  args.resize(offsetof(KernelArgs<1>, tensor) / sizeof(long long));  // no starts and no slots
+  args.resize(offsetof(KernelArgs<1>, tensor) / sizeof(long long));  // no starts, no slots, no report
+  args[offsetof(KernelArgs<1>, group) / sizeof(long long)] = launch.group;
   for (Tensor& tensor : launch.tensors) {
     const TensorArg argument = tensor.argument(tensor.bytes().data());
     if (argument.data != nullptr) args[3] &= argument.flags;

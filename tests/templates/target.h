@@ -17,6 +17,7 @@ struct Launch {
   long long batches = 1, tokens = 0, heads = 1;
   std::vector<Tensor> tensors = {};
   long long segments = 1;
+  long long group = 1;        // heads that share one
   int cluster = 1;            // blocks, as the kernel's text says
   double stall_seconds = 20;  // before the host calls it a deadlock
 };

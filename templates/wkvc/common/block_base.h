@@ -13,8 +13,9 @@ struct StagedState {
   T* rows;
 };
 
-// On a GPU kernels for batches that are sequences, and have states in this order, have no code for anything else, which
-// takes registers: WKVC_SEQUENCES is for launches with starts of sequences or with slots of states.
+// On a GPU kernels for batches that are sequences, have states in this order and heads of their own have no code for
+// anything else, which takes registers: WKVC_SEQUENCES is for launches with starts of sequences, slots of states or
+// shared heads.
 #if defined(WKVC_SEQUENCES) || !(defined(__CUDACC__) || defined(__CUDACC_RTC__))
 inline constexpr bool kMapsSequences = true;
 #else
@@ -27,11 +28,13 @@ struct BlockBase {
   long long batch;  // of states: the sequence
   long long slot;   // of states in slots
   long long head;
+  long long shared_head;  // of tensors with kShared
   long long token_batch;  // of tensors of tokens
   long long first_token;  // of the sequence, in that batch
   long long tokens;       // of the sequence
   int segment;            // of the sequence, 0 …
   int segments;           // that the sequence is cut into, one block each
+  long long piece;        // KernelArgs::piece
   int rank;               // in the cluster of blocks that share a head, or a segment of it, 0 …
   char* memory;           // shared memory; offsets into it are bytes
 
@@ -109,7 +112,8 @@ WKVC_INLINE long long tokens_of(const KernelArgs<N>& args, const BlockBase& bloc
 template <class T>
 WKVC_INLINE T* token_row(const TensorArg& t, const BlockBase& block, long long token) {
   if constexpr (!kMapsSequences) return global_row<T>(t, block, token);
-  return static_cast<T*>(t.data) + block.token_batch * t.batch + block.head * t.head +
+  const long long head = (t.flags & kShared) != 0 ? block.shared_head : block.head;
+  return static_cast<T*>(t.data) + block.token_batch * t.batch + head * t.head +
          (block.first_token + token) * row_stride(t);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wkvc/common/block_base.h"
+#include "wkvc/common/sequences.h"
 
 namespace wkvc {
 
@@ -15,22 +16,21 @@ WKVC_INLINE void store_row_slot(T* to, const Tile<T, R, C>& x, int i, int s, boo
                                     x.block[i][j].unit + memory::run_unit<T>(s, n), aligned));
 }
 // The same from a row that begins at `from`.
-template <int R, int C>
-WKVC_INLINE void load_row_slot(Tile<f32, R, C>& x, const f32* from, int i, int s, bool aligned) {
-  WKVC_FOR_PLACES(once, 1, j, C / 16, n, memory::kRuns<f32>,
-                  memory::load_run(from + 16 * j + memory::run_column<f32>(n),
-                                   x.block[i][j].unit + memory::run_unit<f32>(s, n), aligned));
+template <class T, int R, int C>
+WKVC_INLINE void load_row_slot(Tile<T, R, C>& x, const T* from, int i, int s, bool aligned) {
+  WKVC_FOR_PLACES(once, 1, j, C / 16, n, memory::kRuns<T>,
+                  memory::load_run(from + 16 * j + memory::run_column<T>(n),
+                                   x.block[i][j].unit + memory::run_unit<T>(s, n), aligned));
 }
 
-// Rows of a tensor, `stride` elements from one to the next. Tiles of f32 are in runs as they are.
-template <int R, int C>
-WKVC_INLINE void store_rows(f32* to, int stride, const Tile<f32, R, C>& x, bool aligned) {
-  WKVC_FOR_PLACES(
-      i, R / 16, once, 1, s, PerRow::kSlots,
-      store_row_slot(to + PerRow::position<R>(i, s) * stride + memory::run_column<f32>(0), x, i, s, aligned));
+// Rows of a tensor, `stride` elements from one to the next, of a tile in runs. Tiles of f32 are in runs as they are.
+template <class T, int R, int C>
+WKVC_INLINE void store_rows(T* to, int stride, const Tile<T, R, C>& x, bool aligned) {
+  WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
+                  store_row_slot(to + PerRow::position<R>(i, s) * stride + memory::run_column<T>(0), x, i, s, aligned));
 }
-template <int R, int C>
-WKVC_INLINE void load_rows(Tile<f32, R, C>& x, const f32* from, int stride, bool aligned) {
+template <class T, int R, int C>
+WKVC_INLINE void load_rows(Tile<T, R, C>& x, const T* from, int stride, bool aligned) {
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots,
                   load_row_slot(x, from + PerRow::position<R>(i, s) * stride, i, s, aligned));
 }
@@ -109,30 +109,57 @@ WKVC_INLINE void store_outputs(const KernelArgs<N>& args, int chunk, int valid, 
   }
 }
 
-// Rows row0 … and columns col0 … of this batch's and head's states; absent states are zero.
-template <int R, int K>
-WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0,
-                            int col0 = 0) {
-  x = zeros<R, K>();
-  if (t.data == nullptr) return;
-  const f32* from = global_row<const f32>(t, block, row0) + col0;
+template <class T, int R, int C>
+WKVC_INLINE Tile<T, R, C> out_of_runs(Tile<T, R, C> x) {
+  WKVC_FOR_PLACES(i, R / 16, j, C / 16, once, 1, x.block[i][j] = memory::out_of_runs(x.block[i][j]));
+  return x;
+}
+
+// A rectangle of a state as it is stored, whose first element is at `from`.
+template <class T, int R, int C>
+WKVC_INLINE Tile<T, R, C> load_stored(const TensorArg& t, const T* from) {
+  Tile<T, R, C> x;
   if (is_aligned(t)) {
     load_rows(x, from, row_stride(t), true);
   } else {
     load_rows(x, from, row_stride(t), false);
   }
+  return out_of_runs(x);
+}
+template <class T, int R, int C>
+WKVC_INLINE void store_stored(const TensorArg& t, T* to, const Tile<T, R, C>& x) {
+  if (is_aligned(t)) {
+    store_rows(to, row_stride(t), in_runs(x), true);
+  } else {
+    store_rows(to, row_stride(t), in_runs(x), false);
+  }
 }
 
-// Writes nothing where nobody asked for the state.
-template <int R, int K>
+// The order of a state's dimensions in memory: rows of keys, or of values.
+enum class StateLayout { vk, kv };
+
+// Rows row0 … and columns col0 … of this batch's and head's states, stored as T; absent states are zero.
+template <class T = f32, StateLayout Order = StateLayout::vk, int R, int K>
+WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0,
+                            int col0 = 0) {
+  x = zeros<R, K>();
+  if (t.data == nullptr) return;
+  if constexpr (Order == StateLayout::vk) {
+    x = widen(load_stored<T, R, K>(t, global_row<const T>(t, block, row0) + col0));
+  } else {
+    x = widen(transpose(load_stored<T, K, R>(t, global_row<const T>(t, block, col0) + row0)));
+  }
+}
+
+// Rounds to T. Writes nothing where nobody asked for the state.
+template <class T = f32, StateLayout Order = StateLayout::vk, int R, int K>
 WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0,
                              int col0 = 0) {
   if (t.data == nullptr) return;
-  f32* to = global_row<f32>(t, block, row0) + col0;
-  if (is_aligned(t)) {
-    store_rows(to, row_stride(t), x, true);
+  if constexpr (Order == StateLayout::vk) {
+    store_stored(t, global_row<T>(t, block, row0) + col0, round<T>(x));
   } else {
-    store_rows(to, row_stride(t), x, false);
+    store_stored(t, global_row<T>(t, block, col0) + row0, transpose(round<T>(x)));
   }
 }
 
@@ -262,14 +289,17 @@ WKVC_INLINE void store_parameter_column(const TensorArg& t, const BlockBase& blo
 
 // The sum over all batches and segments of this head's rows of a tensor [B,H,segments,D], to a tensor [H,D]. For one
 // warp.
-template <class T, int N>
-WKVC_INLINE void sum_batches(const TensorArg& to, const TensorArg& from, const BlockBase& block, long long batches,
-                             int segments) {
-  RowVec<N> sum{};
-  for (long long b = 0; b < batches; ++b) {
-    const float* row = static_cast<const float*>(from.data) + b * from.batch + block.head * from.head;
+template <class T, int Columns, int N>
+WKVC_INLINE void sum_batches(const KernelArgs<N>& args, const TensorArg& to, const TensorArg& from,
+                             const BlockBase& block, int segments) {
+  RowVec<Columns> sum{};
+  const f32* const head = static_cast<const f32*>(from.data) + block.head * from.head;
+  for (long long b = 0; b < args.batches; ++b) {
+    const bool in_pieces = kMapsSequences && args.piece > 0;
+    const f32* row = head + (in_pieces ? first_piece(args, b) : b) * from.batch;
+    if (in_pieces) segments = piece_count(args, tokens_of_sequence(args, b).count);
     for (int segment = 0; segment < segments; ++segment, row += from.row) {
-      WKVC_EACH_SLOT(PerColumn, N, sum.v[i][s] += row[PerColumn::position<N>(i, s)]);
+      WKVC_EACH_SLOT(PerColumn, Columns, sum.v[i][s] += row[PerColumn::position<Columns>(i, s)]);
     }
   }
   store_parameter_row<T>(to, block, 0, sum);

@@ -9,12 +9,13 @@
 
 namespace wkvc {
 
-// First chunk of segment `segment`, or the end of the last: whole units of chunks, dealt out evenly.
+// First chunk of segment `segment`, or the end of the last: whole units of chunks, dealt out evenly, or pieces.
 template <int C, int Unit>
 WKVC_INLINE int segment_begin(long long tokens, const BlockBase& block, int segment) {
   const int chunks = chunk_count<C>(tokens);
   const long long units = (chunks - 1) / Unit + 1;
-  const long long begin = units * segment / block.segments * Unit;
+  const bool in_pieces = kMapsSequences && block.piece > 0;
+  const long long begin = in_pieces ? block.piece / C * segment : units * segment / block.segments * Unit;
   return begin < chunks ? static_cast<int>(begin) : chunks;
 }
 
@@ -85,14 +86,14 @@ struct SegmentMaps<Map::diagonal, V, K> {
 
 // Replaces the B of each segment, the first V rows of its summary, by the state before it (Backward: after it, in the
 // order of gradients). K/16 warps, each for 16 columns; the blocks of a sequence share its rows.
-template <Map Kind, int V, int K, bool Backward, class Block>
+template <Map Kind, int V, int K, bool Backward, class T = f32, StateLayout Order = StateLayout::vk, class Block>
 WKVC_INLINE void combine_segments(const TensorArg& segments, const TensorArg& initial, const Block& block) {
   constexpr int kRows = V + kMapRows<Kind, K>;
   const auto shared = block.template shared<f32, 16, K>(0);
   const int col0 = 16 * block.warp;
   for (int row0 = 16 * block.segment; row0 < V; row0 += 16 * block.segments) {
     Tile<f32, 16, 16> S;
-    load_state(S, initial, block, row0, col0);
+    load_state<T, Order>(S, initial, block, row0, col0);
     for (int n = 0; n < block.segments; ++n) {
       const long long segment = Backward ? block.segments - 1 - n : n;
       const bool last = n + 1 == block.segments;  // nothing follows it, so it has no summary

@@ -17,14 +17,53 @@ WKVC_INLINE V filled(float number) {
   return x;
 }
 
-// Elements from `first` on of one token of a tensor [B,T,H,D], and the number of one token of a tensor [B,T,H].
+// A vector as it is stored, two elements of 16 bits in a register: loaded ahead of its use, it takes little room.
 template <class T, class V>
-WKVC_INLINE V load_token(const TensorArg& t, const BlockBase& block, long long token, int first) {
-  return load_elements<V>(token_row<const T>(t, block, token) + first);
+struct Fetched;
+template <class T, class Axis, int N>
+struct Fetched<T, Vector<Axis, N>> {
+  static constexpr int kElements = Unit<T>::elements, kUnits = Axis::kSlots / kElements;
+
+  typename Unit<T>::type unit[Axis::template kBlocks<N>][kUnits];
+
+  // Pairs of neighbours at once where rows may be moved in pieces.
+  template <bool SideBySide = Axis::kPairs && kOnlyAligned>
+  WKVC_INLINE void load(const T* from) {
+    WKVC_FOR_PLACES(
+        i, Axis::template kBlocks<N>, once, 1, u, kUnits,
+        unit[i][u] = memory::load_unit<SideBySide>(from + Axis::template position<N>(i, kElements * u),
+                                                   from + Axis::template position<N>(i, kElements * (u + 1) - 1)));
+  }
+};
+
+template <class T, class Axis, int N>
+WKVC_INLINE Vector<Axis, N> widen(const Fetched<T, Vector<Axis, N>>& x) {
+  Vector<Axis, N> y;
+  WKVC_FOR_PLACES(i, Axis::template kBlocks<N>, once, 1, u, (Fetched<T, Vector<Axis, N>>::kUnits),
+                  unpack(x.unit[i][u], y.v[i] + u * Unit<T>::elements, T{}));
+  return y;
+}
+
+// Elements from `first` on of one token of a tensor [B,T,H,D], and the number of one token of a tensor [B,T,H]; zeros
+// behind the last of `tokens`.
+template <class T, class V>
+WKVC_INLINE Fetched<T, V> fetch_token(const TensorArg& t, const BlockBase& block, long long token, long long tokens,
+                                      int first) {
+  Fetched<T, V> x{};
+  if (token < tokens) x.load(token_row<const T>(t, block, token) + first);
+  return x;
 }
 template <class T>
-WKVC_INLINE float load_token_number(const TensorArg& t, const BlockBase& block, long long token) {
-  return scalar::widen(*token_row<const T>(t, block, token));
+WKVC_INLINE float fetch_token_number(const TensorArg& t, const BlockBase& block, long long token, long long tokens) {
+  return token < tokens ? scalar::widen(*token_row<const T>(t, block, token)) : 0.f;
+}
+
+// All that the lanes have shared out among them, for each.
+template <int N>
+WKVC_INLINE RowVec<N> everywhere(const Vector<PerLane, N>& x) {
+  RowVec<N> y;
+  WKVC_EACH_SLOT(PerColumn, N, y.v[i][s] = lanes::from_span(x.v[layout::span_of(i, s)][layout::span_slot(s)], i, s));
+  return y;
 }
 
 // The number of this head of a tensor [H].

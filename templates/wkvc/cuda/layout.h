@@ -24,6 +24,13 @@ WKVC_INLINE constexpr int element(int row_slot, int column_slot) {
 WKVC_INLINE int row_of_slot(int slot) { return ptx::lane() / 4 + 8 * slot; }
 WKVC_INLINE int column_of_slot(int slot) { return ptx::lane() % 4 * 2 + slot % 2 + slot / 2 * 8; }
 
+// A vector shared out to the lanes in pairs of neighbours, 64 values after 64 values, and where the one that column
+// slot `slot` of block i needs is then: block and slot of a lane.
+inline constexpr int kSpan = 64, kSpanSlots = 2;
+WKVC_INLINE int position_in_span(int slot) { return 2 * ptx::lane() + slot; }
+WKVC_INLINE constexpr int span_of(int i, int slot) { return (16 * i + 8 * (slot / 2)) / kSpan; }
+WKVC_INLINE constexpr int span_slot(int slot) { return slot % 2; }
+
 }  // namespace layout
 
 // A register: one f32, or two 16-bit elements of neighbouring columns.

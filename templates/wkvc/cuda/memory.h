@@ -52,6 +52,32 @@ WKVC_INLINE Fragment<T> in_runs(const Fragment<T>& x) {
 }
 WKVC_INLINE Fragment<f32> in_runs(const Fragment<f32>& x) { return x; }
 
+// The way back.
+template <class T>
+WKVC_INLINE Fragment<T> out_of_runs(const Fragment<T>& x) {
+  const bool odd = ptx::lane() % 2 == 1;
+  Fragment<T> y;
+  const auto exchange = [&](int s) WKVC_INLINE_LAMBDA {
+    const u32 others = ptx::shuffle_xor(odd ? x.unit[2 * s] : x.unit[2 * s + 1], 1);
+    y.unit[s] = odd ? others : x.unit[2 * s];
+    y.unit[2 + s] = odd ? x.unit[2 * s + 1] : others;
+  };
+  WKVC_FOR(s, layout::kRowSlots, exchange(s));
+  return y;
+}
+WKVC_INLINE Fragment<f32> out_of_runs(const Fragment<f32>& x) { return x; }
+
+// A register of two elements that lie side by side, at a multiple of 4 bytes, or not; or of one.
+template <bool SideBySide>
+WKVC_INLINE float load_unit(const f32* first, const f32*) {
+  return *first;
+}
+template <bool SideBySide, class T>
+WKVC_INLINE u32 load_unit(const T* first, const T* second) {
+  if constexpr (SideBySide) return *reinterpret_cast<const u32*>(first);
+  return first->bits | static_cast<u32>(second->bits) << 16;
+}
+
 WKVC_INLINE void load_run(const float* from, float* x, bool aligned) {
   if (aligned) {
     fragment::load_pair(from, x);
@@ -66,6 +92,16 @@ WKVC_INLINE void store_run(float* to, const float* units, bool aligned) {
   } else {
     to[0] = units[0];
     to[1] = units[1];
+  }
+}
+template <class T>
+WKVC_INLINE void load_run(const T* from, u32* units, bool aligned) {
+  if (aligned) {
+    const uint2 run = *reinterpret_cast<const uint2*>(from);
+    units[0] = run.x;
+    units[1] = run.y;
+  } else {
+    WKVC_FOR(n, 2, units[n] = from[2 * n].bits | static_cast<u32>(from[2 * n + 1].bits) << 16);
   }
 }
 template <class T>

@@ -41,6 +41,14 @@ const Fragment<T>& in_runs(const Fragment<T>& x) {
   return x;
 }
 template <class T>
+const Fragment<T>& out_of_runs(const Fragment<T>& x) {
+  return x;
+}
+template <bool SideBySide, class T>
+T load_unit(const T* first, const T*) {
+  return *first;
+}
+template <class T>
 void load_run(const T* from, T* units, bool) {
   *units = *from;
 }

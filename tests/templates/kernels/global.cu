@@ -165,7 +165,7 @@ WKVC_KERNEL(parameter_gradient_bf16, 2, 1, 1) { parameter_gradient<bf16>(args, b
 template <class T>
 WKVC_INLINE void batch_sum(const KernelArgs<2>& args, const Block& block) {
   if (block.batch == 0) {
-    sum_batches<T, 48>(args.tensor[1], args.tensor[0], block, args.batches, static_cast<int>(args.tokens));
+    sum_batches<T, 48>(args, args.tensor[1], args.tensor[0], block, static_cast<int>(args.tokens));
   }
 }
 

@@ -1,0 +1,192 @@
+"""Serving: states in slots of a pool, single tokens, heads that share keys."""
+
+import pytest
+import torch
+
+import wkvc
+from conftest import KEYS, VALUES, gradients, rwkv7_inputs
+from wkvc import _library
+from wkvc._call import StateLayout
+from wkvc._rwkv import settings_of
+
+HEADS = 2
+SLOTS = 7
+INDICES = [5, -1, 0]
+LENGTHS = [9, 4, 21]
+STARTS = torch.tensor([0, 9, 13, 34])
+
+
+def packed_inputs(tokens: int = sum(LENGTHS), dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+    return [tensor.detach()[:1].to(dtype) for tensor in rwkv7_inputs(tokens=tokens)]
+
+
+def pool(dtype: torch.dtype = torch.float32, layout: str = "vk") -> torch.Tensor:
+    states = torch.randn(SLOTS, HEADS, VALUES, KEYS, generator=torch.Generator().manual_seed(4)).to(dtype)
+    return states if layout == "vk" else states.transpose(-1, -2).contiguous()
+
+
+def indices(numbers: list[int] = INDICES) -> torch.Tensor:
+    return torch.tensor(numbers, dtype=torch.int32)
+
+
+@pytest.mark.parametrize("layout", ["vk", "kv"])
+def test_states_in_slots_are_updated_in_place(layout: StateLayout) -> None:
+    inputs, states = packed_inputs(), pool(layout=layout)
+    before = states.clone()
+    o, returned = wkvc.rwkv7(
+        *inputs, initial_state=states, state_indices=indices(), cu_seqlens=STARTS, state_layout=layout, mma="f32"
+    )
+    assert returned is states
+    for n, slot in enumerate(INDICES):
+        if slot < 0:
+            continue
+        part = [tensor[:, STARTS[n] : STARTS[n + 1]] for tensor in inputs]
+        alone, state = wkvc.rwkv7(
+            *part, initial_state=before[slot : slot + 1], output_final_state=True, state_layout=layout, mma="f32"
+        )
+        assert state is not None
+        assert torch.equal(alone, o[:, STARTS[n] : STARTS[n + 1]])
+        assert torch.equal(state, states[slot : slot + 1])
+    others = [slot for slot in range(SLOTS) if slot not in INDICES]
+    assert torch.equal(states[others], before[others])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_states_are_stored_in_the_pools_dtype(dtype: torch.dtype) -> None:
+    inputs, exact, stored = packed_inputs(), pool(dtype).float(), pool(dtype)
+    expected, _ = wkvc.rwkv7(*inputs, initial_state=exact, state_indices=indices(), cu_seqlens=STARTS, mma="f32")
+    found, _ = wkvc.rwkv7(*inputs, initial_state=stored, state_indices=indices(), cu_seqlens=STARTS, mma="f32")
+    assert torch.equal(expected[:, :9], found[:, :9])
+    assert torch.equal(exact.to(dtype), stored)
+
+
+@pytest.mark.parametrize("tokens", [1, 5, 8])
+def test_decoding_is_the_recurrence(tokens: int) -> None:
+    inputs = [tensor.detach()[:, :tokens] for tensor in rwkv7_inputs(tokens=8)]
+    states = pool()[: inputs[0].shape[0]].contiguous()
+    expected, state = wkvc.rwkv7(*inputs, initial_state=states, output_final_state=True, mma="f32")
+    o = wkvc.decode(wkvc.rwkv7, *inputs, states=states)
+    assert isinstance(o, torch.Tensor)
+    assert state is not None
+    torch.testing.assert_close(o, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(states, state, rtol=1e-5, atol=1e-5)
+
+
+def test_tokens_one_by_one_have_the_bytes_of_several() -> None:
+    inputs = [tensor.detach() for tensor in rwkv7_inputs(tokens=8)]
+    together, single = pool(), pool()
+    slots = indices([6, 2])
+    o = wkvc.decode(wkvc.rwkv7, *inputs, states=together, state_indices=slots)
+    assert isinstance(o, torch.Tensor)
+    for token in range(8):
+        part = [tensor[:, token : token + 1] for tensor in inputs]
+        one = wkvc.decode(wkvc.rwkv7, *part, states=single, state_indices=slots)
+        assert isinstance(one, torch.Tensor)
+        assert torch.equal(one, o[:, token : token + 1])
+    assert torch.equal(together, single)
+
+
+def test_decoding_other_recurrences() -> None:
+    text = _library.emit("rwkv7", f"--head {KEYS},{VALUES} --io f32 --mma f32")
+    inputs = [tensor.detach() for tensor in rwkv7_inputs(tokens=3)]
+    first, second = pool()[:2].contiguous(), pool()[:2].contiguous()
+    op = wkvc.op(text)
+    order = dict(zip("rwkvab", inputs, strict=True))
+    o = wkvc.decode(op, *[order[name] for name in op.inputs], states=first)
+    expected = wkvc.decode(wkvc.rwkv7, *inputs, states=second)
+    assert isinstance(o, torch.Tensor)
+    assert isinstance(expected, torch.Tensor)
+    assert torch.equal(o, expected)
+    assert torch.equal(first, second)
+
+
+def test_faults_are_reported() -> None:
+    inputs, report = packed_inputs(), torch.zeros(2, dtype=torch.int32)
+    settings = {"initial_state": pool(), "mma": "f32", "report": report}
+    wkvc.rwkv7(*inputs, state_indices=indices(), cu_seqlens=STARTS, **settings)
+    assert report.tolist() == [0, 0]
+    wkvc.rwkv7(*inputs, state_indices=indices([1, 3, 1]), cu_seqlens=STARTS + 1, **settings)
+    assert report.tolist()[1] == 3
+    assert report.tolist()[0] in (1, 3)
+
+
+def test_opcheck() -> None:
+    variant, options = settings_of(mma="f32")
+    arguments = (*packed_inputs(), pool(), indices([5, 2, 0]), STARTS, None, variant, options, "vk")
+    torch.library.opcheck(torch.ops.wkvc.rwkv7_in_slots.default, arguments)
+
+
+def test_compiled_is_eager() -> None:
+    inputs = [tensor.detach() for tensor in rwkv7_inputs(tokens=2)]
+
+    def step(states: torch.Tensor) -> torch.Tensor:
+        o = wkvc.decode(wkvc.rwkv7, *inputs, states=states, state_indices=indices([1, 4]))
+        assert isinstance(o, torch.Tensor)
+        return o * 2
+
+    compiled, eager = pool(), pool()
+    result = torch.compile(step, fullgraph=True, backend="aot_eager")(compiled)
+    assert torch.equal(result, step(eager))
+    assert torch.equal(compiled, eager)
+
+
+def shared_inputs() -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Inputs of which all but v have 2 heads for v's 6, and the same with a head for each."""
+    inputs = rwkv7_inputs(tokens=21)
+    generator = torch.Generator().manual_seed(8)
+    v = torch.randn(2, 21, 3 * HEADS, VALUES, generator=generator)
+    shared = [v if name == "v" else tensor.detach() for name, tensor in zip("rwkvab", inputs, strict=True)]
+    own = [tensor if tensor is v else tensor.repeat_interleave(3, dim=2) for tensor in shared]
+    return [x.clone().requires_grad_() for x in shared], [x.clone().requires_grad_() for x in own]
+
+
+def test_shared_heads_are_those_of_their_own() -> None:
+    shared, own = shared_inputs()
+    found, _ = wkvc.rwkv7(*shared, mma="f32")
+    expected, _ = wkvc.rwkv7(*own, mma="f32")
+    assert torch.equal(found, expected)
+    wanted = gradients((expected,), own)
+    for name, gradient, whole in zip("rwkvab", gradients((found,), shared), wanted, strict=True):
+        summed = whole if name == "v" else whole.unflatten(2, (HEADS, 3)).sum(3)
+        torch.testing.assert_close(gradient, summed, rtol=1e-5, atol=1e-5)
+
+
+def test_shared_heads_compile() -> None:
+    shared, _ = shared_inputs()
+
+    def run(*inputs: torch.Tensor) -> torch.Tensor:
+        return wkvc.rwkv7(*inputs, mma="f32")[0]
+
+    compiled, eager = torch.compile(run, fullgraph=True, backend="aot_eager")(*shared), run(*shared)
+    assert torch.equal(compiled, eager)
+    for x, y in zip(gradients((compiled,), shared), gradients((eager,), shared), strict=True):
+        assert torch.equal(x, y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"state_indices": indices().long()}, TypeError, "state_indices is int64, expected int32"),
+        ({"state_indices": indices()[:2]}, ValueError, "expected .3., a slot for each sequence"),
+        ({"initial_state": None}, ValueError, "without initial_state, the pool"),
+        ({"initial_state": pool()[..., ::2]}, ValueError, "states have shape"),
+        ({"report": torch.zeros(2)}, ValueError, "report is float32"),
+        ({"state_indices": None, "report": torch.zeros(2, dtype=torch.int32)}, ValueError, "report is given without"),
+    ],
+)
+def test_what_is_refused(changes: dict[str, torch.Tensor | None], error: type[Exception], message: str) -> None:
+    settings = {"initial_state": pool(), "state_indices": indices(), "cu_seqlens": STARTS, **changes}
+    with pytest.raises(error, match=message):
+        wkvc.rwkv7(*packed_inputs(), **settings)
+
+
+def test_gradients_are_refused() -> None:
+    inputs = [tensor.requires_grad_() for tensor in packed_inputs()]
+    with pytest.raises(RuntimeError, match=r"call this under torch\.no_grad"):
+        wkvc.rwkv7(*inputs, initial_state=pool(), state_indices=indices(), cu_seqlens=STARTS)
+
+
+def test_too_many_tokens_are_refused() -> None:
+    inputs = [tensor.detach() for tensor in rwkv7_inputs(tokens=9)]
+    with pytest.raises(ValueError, match="T is 9, expected 1 to 8"):
+        wkvc.decode(wkvc.rwkv7, *inputs, states=pool()[:2])

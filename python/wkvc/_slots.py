@@ -1,0 +1,99 @@
+"""Operators whose states lie in slots of a pool and are updated in place, for serving.
+
+    wkvc::NAME_in_slots(Tensor r, …, Tensor(a!) states, Tensor? state_indices, Tensor? cu_seqlens, Tensor(b!)? report,
+                        str variant, str options, str layout) -> Tensor o, …
+
+Sequence n has the state states[state_indices[n]], or states[n] without state_indices.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ._checks import check_dtypes, check_indices, check_report, check_slots
+from ._kernels import Maps
+from ._library import FORWARD
+from ._operators import Call, Family, Result, argument_name, library, names_of
+from ._text import NAMES
+
+_operators: dict[str, "InSlots"] = {}
+
+
+class InSlots:
+    """The operator of a family."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self._count = len(family.inputs)
+        name = f"{family.name}_in_slots"
+        inputs = ", ".join(f"Tensor {argument_name(spec.name)}" for spec in family.inputs)
+        results = ", ".join(["Tensor"] * len(family.outputs))
+        library.define(
+            f"{name}({inputs}, Tensor(a!) states, Tensor? state_indices, Tensor? cu_seqlens, Tensor(b!)? report, "
+            f"str variant, str options, str layout) -> {results if len(family.outputs) == 1 else f'({results})'}"
+        )
+        self.op = getattr(torch.ops.wkvc, name).default
+        for key in ("CPU", "CUDA"):
+            library.impl(name, self._run, key)
+        torch.library.register_fake(f"wkvc::{name}", self._fake, lib=library)
+        library.impl(name, _without_gradients(self.op), "Autograd")
+
+    def _prepare(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Checks the arguments; returns what a call of such needs."""
+        tensors = arguments[: self._count]
+        states, indices, cu_seqlens, report, variant, options, layout = arguments[self._count :]
+        family = self.family
+        head, size = family.read(tensors, None, cu_seqlens)
+        check_slots(states, (head.key_dim, head.value_dim), size.heads, layout, tensors[0].device)
+        check_indices(indices, states, size.sequences)
+        check_report(report, tensors[0].device)
+        if indices is not None:
+            size = size._replace(slots=states.shape[0])
+        _, signature = family.text(variant, options, head)
+        check_dtypes(signature, family.inputs, tensors)
+        stored = f"--state {NAMES[states.dtype]} --state-layout {layout}"
+        kernels = family.kernels(variant, options, "", head, tensors[0].device, size, stored)
+        return kernels, size, family.results(kernels, head, size, signature, (variant, options, "", False))[:-2]
+
+    def _call(self, arguments: Sequence[Any]) -> Call:
+        kernels, size, results = self._prepare(arguments)
+        given = names_of("", self.family.inputs, "initial_state", True)
+        given |= names_of("", self.family.outputs, "final_state", True)
+        return Call(kernels, FORWARD, size, given, results)
+
+    def _run(self, *arguments: Any) -> Any:
+        count = self._count
+        call = self.family.call_for(arguments, count + 4, self._call)
+        outputs = call.allocate()
+        states, indices, cu_seqlens, report = arguments[count : count + 4]
+        call.plan.launch([*arguments[:count], states, *outputs, states], None, Maps(cu_seqlens, indices, report))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _fake(self, *arguments: Any) -> Any:
+        results: Sequence[Result] = self._prepare(arguments)[2]
+        outputs = tuple(result.like(arguments[0]) for result in results)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _without_gradients(op: Any) -> Callable[..., Any]:
+    def apply(*arguments: Any) -> Any:
+        if torch.is_grad_enabled() and any(torch.is_tensor(x) and x.requires_grad for x in arguments):
+            raise RuntimeError(
+                "states in slots are updated in place and have no gradients: call this under torch.no_grad(), or pass "
+                "initial_state without state_indices"
+            )
+        with torch._C._AutoDispatchBelowAutograd():
+            return op(*arguments)
+
+    return apply
+
+
+def with_slots(family: Family) -> Family:
+    """The family, with an operator for states in slots beside its own."""
+    _operators[family.name] = InSlots(family)
+    return family
+
+
+def in_slots(family: Family) -> InSlots:
+    return _operators[family.name]

@@ -1,0 +1,168 @@
+// Heads of values that share a head of keys: against the float64 recurrence in which each head has its own, and with
+// the bytes that it has then.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "dsl/builtin.h"
+#include "runtime/error.h"
+#include "tests/lower/recurrences.h"
+#include "tests/run/run.h"
+#include "tools/arrangement.h"
+
+namespace wkvc::test {
+namespace {
+
+constexpr std::int64_t kHeads = 6;
+
+struct Model {
+  const char* name;
+  std::function<Definition()> definition;
+  std::vector<std::string> shared;
+};
+
+void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
+
+Config config_of(const Model& model) {
+  Config config;
+  config.key_dim = 32;
+  config.value_dim = 48;
+  config.shared = model.shared;
+  config.pass = "both";
+  return config;
+}
+
+class SharedHeads : public testing::TestWithParam<std::tuple<Target, Model>> {
+ protected:
+  void SetUp() override {
+    if (std::string why = why_not(target()); !why.empty()) GTEST_SKIP() << why;
+  }
+  static Target target() { return std::get<0>(GetParam()); }
+  static Model model() { return std::get<1>(GetParam()); }
+  static std::string rec(const Config& config) { return rec_text(model().definition(), config); }
+  static Program load(const Config& config) { return Program::load(cuda_text(model().definition(), config), target()); }
+  static Problem problem(const Program& program, const Config& config, LaunchSize size) {
+    return random_problem(program.manifest(), rec(config), size, 3);
+  }
+};
+
+void expect_within_bounds(const Errors& errors, const Manifest& manifest, const Config& config) {
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (!is_result(spec.role)) continue;
+    EXPECT_LE(errors.at(spec.name), bound_of(config, spec.role)) << manifest.config << ": " << spec.name;
+  }
+}
+
+TEST_P(SharedHeads, AreWithinTheBounds) {
+  Config exact = config_of(model());
+  exact.mma = exact.io = "f32";
+  for (const Config& config : {config_of(model()), exact}) {
+    const Program program = load(config);
+    for (const std::int64_t shared : {1, 2, 3, 6}) {
+      const Problem given = problem(program, config, {2, 75, kHeads, {}, {}, shared});
+      expect_within_bounds(run_and_compare(program, rec(config), given), program.manifest(), config);
+    }
+  }
+}
+
+TEST_P(SharedHeads, OfOtherSchedules) {
+  Config segments = config_of(model()), guarded = config_of(model());
+  segments.segments = 3;
+  segments.backward_segments = 2;
+  segments.save_every = 32;
+  guarded.scales = guarded.backward_scales = "guarded";
+  for (const Config& config : {segments, guarded}) {
+    const Program program = load(config);
+    const Problem given = problem(program, config, {1, 150, kHeads, {}, {}, 2});
+    expect_within_bounds(run_and_compare(program, rec(config), given), program.manifest(), config);
+  }
+}
+
+// What each head has of a tensor that heads share.
+Problem with_own_heads(const Manifest& manifest, const Problem& shared) {
+  Problem own = shared;
+  own.size.shared_heads = 0;
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (!is_shared(spec) || is_result(spec.role)) continue;
+    own.values[spec.name] = to_recurrence(spec, manifest, shared.size, shared.values.at(spec.name));
+  }
+  return own;
+}
+
+TEST_P(SharedHeads, HaveTheBytesOfHeadsOfTheirOwn) {
+  for (const bool single : {false, true}) {
+    Config config = config_of(model());
+    if (single) config.chunk = 1, config.pass = "forward";
+    const Program program = load(config);
+    const Problem given = problem(program, config, {2, 37, kHeads, {}, {}, 2});
+    const auto shared = run_raw(program, given), own = run_raw(program, with_own_heads(program.manifest(), given));
+    for (const TensorSpec& spec : program.manifest().tensors) {
+      if (!is_result(spec.role) || is_shared(spec)) continue;
+      EXPECT_TRUE(shared.at(spec.name) == own.at(spec.name)) << program.manifest().config << ": " << spec.name;
+    }
+  }
+}
+
+// Sequences one behind the other, of which some are empty.
+TEST_P(SharedHeads, OfPackedSequences) {
+  const Config config = config_of(model());
+  const Program program = load(config);
+  const std::vector<std::int64_t> starts{0, 40, 40, 57, 150};
+  LaunchSize size{1, starts.back(), kHeads, SequenceMap{4, starts.data(), true}, {}, 3};
+  const Problem packed = problem(program, config, size);
+  const auto together = run_raw(program, packed);
+  Problem own = with_own_heads(program.manifest(), packed);
+  const auto alone = run_raw(program, own);
+  for (const TensorSpec& spec : program.manifest().tensors) {
+    if (!is_result(spec.role) || is_shared(spec)) continue;
+    EXPECT_TRUE(together.at(spec.name) == alone.at(spec.name)) << spec.name;
+  }
+}
+
+TEST_P(SharedHeads, HaveToDivideTheHeads) {
+  const Config config = config_of(model());
+  const Program program = load(config);
+  const Problem given = problem(program, config, {1, 5, kHeads, {}, {}, 4});
+  try {
+    run_raw(program, given);
+    FAIL() << "expected a UserError";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "H = 6 and S = 4: expected the number of shared heads to divide the number of heads");
+  }
+}
+
+TEST(SharedHeadsOption, NamesInputs) {
+  Config config;
+  config.shared = {"k", "x"};
+  for (const int chunk : {0, 1}) {
+    config.chunk = chunk;
+    try {
+      cuda_text(rwkv7(), config);
+      FAIL() << "expected a UserError";
+    } catch (const UserError& error) {
+      EXPECT_STREQ(error.what(), "--shared: 'rwkv7' has no input 'x'; there are r, w, k, a, b, v");
+    }
+  }
+}
+
+TEST(SharedHeadsOption, IsNeededForSharedHeads) {
+  Config config;
+  const Program program = Program::load(cuda_text(rwkv7(), config), Target::host);
+  const Problem given = random_problem(program.manifest(), {1, 5, 6, {}, {}, 2}, 1);
+  EXPECT_THROW(run_raw(program, given), UserError);
+}
+
+const Model kModels[] = {{"rwkv6", rwkv6, {"r", "w", "k"}},
+                         {"rwkv7", rwkv7, {"r", "w", "k", "a", "b"}},
+                         {"gated_delta_net", [] { return recurrence_named("gated_delta_net"); }, {"r", "k", "gate"}}};
+
+std::string name_of_case(const testing::TestParamInfo<std::tuple<Target, Model>>& info) {
+  return std::string(std::get<0>(info.param) == Target::host ? "Host_" : "Cuda_") + std::get<1>(info.param).name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SharedHeads,
+                         testing::Combine(testing::Values(Target::host, Target::cuda), testing::ValuesIn(kModels)),
+                         name_of_case);
+
+}  // namespace
+}  // namespace wkvc::test

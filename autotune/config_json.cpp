@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/config/config.h"
+#include "codegen/schedule/Fill.h"
 #include "runtime/json_fields.h"
 
 namespace wkvc {
@@ -39,7 +40,7 @@ void check(const JsonFields& fields, const Config& config) {
   if (config.chunk != 0 && config.save_every % config.chunk != 0) {
     fields.wrong("save_every", fields.at("save_every"), fmt::format("a multiple of the chunk, {}", config.chunk));
   }
-  if (config.cluster > 1 && config.scales == "guarded") {
+  if (contradiction_of(forward_schedule(config))) {
     fields.wrong("scales", fields.at("scales"),
                  "\"always\" beside a \"cluster\", whose blocks have no guard: what ran had scales. Write \"scales\": "
                  "\"always\", and \"backward_scales\": \"guarded\" where there is a backward pass; then "

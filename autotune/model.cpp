@@ -10,8 +10,6 @@
 namespace wkvc {
 namespace {
 
-constexpr double instruction_bytes = 16, schedulers = 4, cycles_alone = 4, cycles_together = 2.2;
-
 // What one block goes through in its loop: chunks of its segment; segments, where a kernel combines their summaries; or
 // batches, where one sums over them.
 double turns(const Manifest& manifest, LaunchSize size) {
@@ -32,9 +30,10 @@ double kernel_ms(const KernelFacts& kernel, LaunchSize size, const GpuFacts& gpu
   const double slots = static_cast<double>(resident) * gpu.sm_count;
   const double waves = std::ceil(blocks / slots);
   const double together = std::min<double>(resident, std::ceil(blocks / gpu.sm_count));
-  const double warps = std::max(1.0, together * manifest.warps / schedulers);
-  const double instructions = static_cast<double>(kernel.code_bytes) / instruction_bytes;
-  const double cycles = waves * turns(manifest, size) * instructions * std::max(cycles_alone, cycles_together * warps);
+  const double warps = std::max(1.0, together * manifest.warps / sm_90a.sm.schedulers);
+  const double instructions = static_cast<double>(kernel.code_bytes) / sm_90a.instruction_bytes;
+  const double of_instruction = std::max(sm_90a.cycles_alone, sm_90a.cycles_together * warps);
+  const double cycles = waves * turns(manifest, size) * instructions * of_instruction;
   const double bytes = static_cast<double>(bytes_moved(std::array{manifest}, size));
   return 1e3 * std::max(cycles / gpu.clock_hz, bytes / gpu.bytes_per_second);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "codegen/target/Target.h"
 #include "runtime/cubin.h"
 #include "runtime/launch_size.h"
 #include "runtime/manifest.h"
@@ -18,17 +19,16 @@ struct KernelFacts {
 };
 
 struct GpuFacts {
-  int sm_count = 132;
-  double clock_hz = 1.755e9;
-  double bytes_per_second = 4.3e12;
+  int sm_count = sm_90a.sm_count;
+  double clock_hz = sm_90a.clock_hz;
+  double bytes_per_second = sm_90a.bytes_per_second;
 };
 
 // Milliseconds of all the kernels, one after another. Each takes the longer of
 // - its bytes at the GPU's bandwidth, and
 // - waves · chunks · the cycles of a chunk. A warp runs nearly the whole of a kernel's code once a chunk, so that its
-//   instructions are code_bytes / 16. One warp a scheduler waits for its own results, 4 cycles an instruction; more of
-//   them fill each other's gaps up to one instruction in 2.2 cycles. Both were read off profiles of an H200
-//   (docs/experiments.md).
+//   instructions are its bytes over those of one. One warp a scheduler waits for its own results; more of them fill
+//   each other's gaps. How many cycles an instruction takes either way is the target's.
 double predicted_ms(std::span<const KernelFacts> kernels, LaunchSize size, const GpuFacts& gpu);
 
 }  // namespace wkvc

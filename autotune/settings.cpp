@@ -26,13 +26,12 @@ bool leaves_open(const Config& config) {
   });
 }
 
-// Where no entry says: four blocks for each multiprocessor where sequences are few. Each segment is gone through twice,
-// so that less than four of them gain nothing. Measured on an H200: docs/experiments.md.
+// Returns the segments where no entry says how many: blocks enough for each multiprocessor where sequences are few.
 int likely_segments(LaunchSize size, const Gpu& gpu) {
-  constexpr int blocks_per_sm = 4, least_segments = 4;
+  constexpr int blocks = sm_90a.choices.segment_blocks, least = sm_90a.choices.least_segments;
   int segments = 1;
-  while (2 * segments <= most_segments && can_be_cut(size, 2 * segments, gpu.sm_count, blocks_per_sm)) segments *= 2;
-  return segments < least_segments ? 0 : segments;
+  while (2 * segments <= most_segments && can_be_cut(size, 2 * segments, gpu.sm_count, blocks)) segments *= 2;
+  return segments < least ? 0 : segments;
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   if (found.entry == nullptr) {
     settings.config.segments = likely_segments(size, gpu);
     // For shorter sequences the second launch takes longer than what scales cost.
-    if (size.tokens >= 256) settings.config.scales = "guarded";
+    if (size.tokens >= sm_90a.choices.guarded_tokens) settings.config.scales = "guarded";
     return settings;
   }
   for_each_field([&](const ConfigOption& option, const ConfigField& field) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "codegen/config/config.h"
+#include "codegen/schedule/Fill.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -30,24 +31,23 @@ void vary(std::vector<Config>& space, bool open, const Values& values, const Set
 
 // None, and powers of two.
 std::vector<int> segment_counts(const SpaceLimits& limits) {
-  constexpr int blocks_per_sm = 8;
   std::vector<int> counts{0};
   for (int count = 2; count <= most_segments; count *= 2) {
-    const bool useful = std::ranges::any_of(
-        limits.sizes, [&](LaunchSize size) { return can_be_cut(size, count, limits.sm_count, blocks_per_sm); });
+    const bool useful = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
+      return can_be_cut(size, count, limits.sm_count, sm_90a.choices.tried_segment_blocks);
+    });
     if (useful) counts.push_back(count);
   }
   return counts;
 }
 
 // Of the forward kernel: one team, two of the same warps, teams of their own, and clusters where heads are few.
-void vary_crews(std::vector<Config>& space, const Config& base, const SpaceLimits& limits) {
+void vary_teams(std::vector<Config>& space, const Config& base, const SpaceLimits& limits) {
   vary(space, base.teams == 0, std::array{1, 2, 3, 4}, [](Config& config, int teams) { config.teams = teams; });
   vary(space, base.rounds == 0, std::array{1, 2}, [](Config& config, int rounds) { config.rounds = rounds; });
   vary(space, base.cluster == 0, std::array{1, 2}, [](Config& config, int cluster) { config.cluster = cluster; });
   std::erase_if(space, [&](const Config& config) {
-    const bool impossible = (config.rounds > 1 && config.teams < 2) || (config.cluster > 1 && config.rounds < 2) ||
-                            (config.cluster > 1 && base.scales == "guarded");
+    const bool impossible = fault_of(forward_schedule(config), /*backward=*/false).has_value();
     // What was slower wherever it was measured.
     const bool of_three = base.cluster == 0 && config.cluster > 1;
     const bool crowded = config.rounds == 1 ? config.teams > 2 : config.teams == 3 ? config.cluster == 1 : of_three;
@@ -71,9 +71,8 @@ void choose_scales(Config& config) {
 }  // namespace
 
 bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) {
-  constexpr std::int64_t least_tokens = 128;
   return size.batches * size.heads * segments <= std::int64_t{blocks_per_sm} * sm_count &&
-         size.tokens / segments >= least_tokens;
+         size.tokens / segments >= sm_90a.choices.least_segment_tokens;
 }
 
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) {
@@ -83,7 +82,7 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
   vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
   vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
        [](Config& config, int blocks) { config.blocks = blocks; });
-  if (base.pass != "backward") vary_crews(space, base, limits);
+  if (base.pass != "backward") vary_teams(space, base, limits);
   if (space.empty())
     user_error(
         "--teams {}, --rounds {}, --cluster {} (0: open): 2 rounds are of several teams, a cluster is of 2 rounds; "

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/compiler.h"
+#include "codegen/target/Target.h"
 #include "runtime/launch_size.h"
 
 namespace wkvc {
@@ -14,7 +15,7 @@ namespace wkvc {
 struct SpaceLimits {
   // Sizes to be fast at, and multiprocessors there are: where sequences are many, none is cut into segments.
   std::vector<LaunchSize> sizes = {};
-  int sm_count = 132;
+  int sm_count = sm_90a.sm_count;
 
   // Bytes of saved states a token and head. 0: as many as the default (every 64 tokens in f32).
   double saved_bytes = 0;

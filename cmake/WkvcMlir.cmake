@@ -52,8 +52,8 @@ function(wkvc_tablegen target td prefix dialect)
     endif()
     add_custom_command(OUTPUT ${inc}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${out}
-      COMMAND ${MLIR_TBLGEN} ${flag} ${extra} -I ${WKVC_LLVM_ROOT}/include -I ${CMAKE_CURRENT_SOURCE_DIR} ${src} -o ${inc}
-      DEPENDS ${src})
+      COMMAND ${MLIR_TBLGEN} ${flag} ${extra} -I ${WKVC_LLVM_ROOT}/include -I ${CMAKE_SOURCE_DIR} -I ${CMAKE_CURRENT_SOURCE_DIR} ${src} -o ${inc}
+      DEPENDS ${src} ${ARGN})
     list(APPEND outputs ${inc})
   endforeach()
   add_custom_target(${target} DEPENDS ${outputs})

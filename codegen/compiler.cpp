@@ -202,7 +202,7 @@ bool has_backward(const Source& source) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   auto module = read(source, {}, context);
   bool found = false;
-  module->walk([&](chunk::ProgramOp program) { found |= program.getBackward(); });
+  module->walk([&](chunk::ProgramOp program) { found |= program.getBackward() || program.getGradients(); });
   module->walk([&](warp::KernelOp kernel) { found |= kernel.getBackward(); });
   return found;
 }

@@ -67,4 +67,7 @@ std::string dump_after(const Source& source, const std::string& pass_name, const
 // The emitted kernel's `explain` report as JSON: SRAM map with lifetimes, operand dtypes of every contraction, slices.
 std::string explain_json(const Source& source, const Config& config);
 
+// The schedule of each kernel as a nest of roles and loops, with what each of them copies, computes, stores and gives.
+std::string explain_schedule(const Source& source, const Config& config);
+
 }  // namespace wkvc

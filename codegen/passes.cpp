@@ -11,13 +11,16 @@
 #include "codegen/lower/ChainSums.h"
 #include "codegen/lower/ChunkToWarp.h"
 #include "codegen/lower/ColumnDots.h"
+#include "codegen/lower/DropUnused.h"
 #include "codegen/lower/Factors.h"
 #include "codegen/lower/Plain.h"
+#include "codegen/lower/Plan.h"
 #include "codegen/lower/RecToChunk.h"
 #include "codegen/lower/SharedInputs.h"
 #include "codegen/lower/Slice.h"
 #include "codegen/lower/StateScales.h"
 #include "codegen/lower/Summary.h"
+#include "codegen/schedule/Fill.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -49,7 +52,49 @@ void lower_to_chunk(Work& work, const Config& config) {
   for (ModuleOp module : work.modules()) share_inputs(module, config.shared);
 }
 
-void merge_common(Work& work, const Config&) {
+// What options say of a program's schedule. What passes have done already stays: checkpoints once there is a backward
+// program, segments once there is a summary.
+Schedule filled(const Schedule& schedule, chunk::ProgramOp program, const Config& config, bool backward) {
+  Schedule result = schedule;
+  fill(result, config, backward, static_cast<int>(program.getChunk()), static_cast<int>(program.getKeyDim()));
+  if (is_backward(program)) result.checkpoint = schedule.checkpoint;
+  if (program.getSummary()) result.grid.blocks = schedule.grid.blocks;
+  return result;
+}
+
+// What options say of a forward program that is to be differentiated.
+void schedule_gradients(chunk::ProgramOp program, const Config& config) {
+  OpBuilder b(program);
+  if (config.pass != "forward" && !program.getGradients()) {
+    program.setGradientsAttr(b.getStrArrayAttr({}));
+    program.setGradientsOnly(config.pass == "backward");
+  }
+  if (!program.getGradients()) return;
+  if (!config.gradients.empty())
+    program.setGradientsAttr(
+        b.getStrArrayAttr(llvm::SmallVector<llvm::StringRef>(config.gradients.begin(), config.gradients.end())));
+  program.setOfGradients(filled(program.getOfGradients(), program, config, /*backward=*/true));
+}
+
+void schedule_programs(ModuleOp module, const Config& config) {
+  const auto programs = programs_of(module);
+  const bool is_cut = llvm::any_of(programs, [](auto program) { return program.getSummary().has_value(); });
+  for (auto program : programs) {
+    Schedule schedule = filled(program.getSchedule(), program, config, is_backward(program));
+    if (is_cut) schedule.grid.segments = program.getSchedule().grid.segments;
+    program.setSchedule(schedule);
+    if (config.arch != Config().arch) program.setArch(config.arch);
+    if (!config.state.empty()) program.setStateDtype(config.state);
+    if (!config.state_layout.empty()) program.setStateLayout(config.state_layout);
+  }
+  if (programs.size() == 1 && !is_backward(programs.front())) schedule_gradients(programs.front(), config);
+}
+
+void fill_schedules(Work& work, const Config& config) {
+  for (ModuleOp module : work.modules()) schedule_programs(module, config);
+}
+
+void merge_common(Work& work) {
   for (ModuleOp module : work.modules()) {
     PassManager passes(module.getContext());
     passes.addPass(createCSEPass());
@@ -63,117 +108,114 @@ void merge_common(Work& work, const Config&) {
 
 // By default every 64 tokens: with f32 states a tenth of what the tensors of a head of 64 take. Teams take one through
 // each of their rounds, or through two of them, the first a second time.
-int chunks_between_states(chunk::ProgramOp program, const Config& config) {
-  int chunk = static_cast<int>(program.getChunk());
-  int chunks = config.backward_teams > 1 ? config.backward_teams : std::max(64 / chunk, 1);
-  int tokens = config.save_every ? config.save_every : chunks * chunk;
-  if (tokens < chunk || tokens % chunk)
-    user_error("--save-every {}: states are saved at the ends of chunks; expected a multiple of {} tokens", tokens,
-               chunk);
-  if (tokens > rec::max_save_every)
-    user_error("--save-every {}: expected at most {} tokens between saved states", tokens, rec::max_save_every);
-  return tokens / chunk;
+Schedule with_checkpoints(Schedule schedule, int chunk) {
+  if (schedule.checkpoint.every == 0)
+    schedule.checkpoint.every = schedule.prepare.teams > 1 ? schedule.prepare.teams : std::max(64 / chunk, 1);
+  return schedule;
 }
 
 // An inverse of keys that are like each other grows no further than the states that they make. Where one team's
 // registers are short, of heads of 128, one more conversion made 132 instead of 100 bytes of them spill.
-llvm::StringRef kept_dtype(chunk::ProgramOp forward, const Config& config) {
-  return forward.getSaved() == "f16" && config.backward_teams > 1 ? "f16" : "f32";
+llvm::StringRef kept_dtype(const Schedule& schedule) {
+  return schedule.checkpoint.dtype == DType::f16 && schedule.prepare.teams > 1 ? "f16" : "f32";
 }
 
-void differentiate_program(ModuleOp module, const Config& config) {
+void set_checkpoints(chunk::ProgramOp program, int every, const Schedule& of) {
+  program.reschedule([&](Schedule& schedule) { schedule.checkpoint = {every, of.checkpoint.dtype}; });
+}
+
+void differentiate_program(ModuleOp module) {
   auto programs = programs_of(module);
-  if (config.pass == "forward" || programs.size() != 1 || programs.front().getBackward()) return;
+  if (programs.size() != 1 || !programs.front().getGradients()) return;
   auto forward = programs.front();
-  forward.setSavedEvery(chunks_between_states(forward, config));
-  if (!config.saved.empty()) forward.setSaved(config.saved);
-  auto backward = differentiate(forward, config.gradients, kept_dtype(forward, config));
-  const int of_round = std::max(1, config.backward_teams);
-  if (backward.getBody().getOps<chunk::SavedStateOp>().empty()) {
-    forward.setSavedEvery(0);
-    backward.setSavedEvery(of_round);
-  }
+  const Schedule schedule = with_checkpoints(forward.getOfGradients(), static_cast<int>(forward.getChunk()));
+  forward.setOfGradients(schedule);
+  const bool only = forward.getGradientsOnly();
+  auto backward = differentiate(forward, kept_dtype(schedule));
+  const int of_round = schedule.prepare.teams;
+  const bool saves = !backward.getBody().getOps<chunk::SavedStateOp>().empty();
+  set_checkpoints(forward, saves ? schedule.checkpoint.every : 0, schedule);
+  set_checkpoints(backward, saves ? schedule.checkpoint.every : of_round, schedule);
   if (of_round > 1) recompute_inside(forward, backward);
   const bool goes_through = of_round == 1 || !backward.getBody().getOps<chunk::UpdateSavedOp>().empty();
-  if (goes_through && static_cast<int>(backward.getSavedEvery()) > of_round) recompute_program(forward, backward);
-  if (config.pass == "backward") forward.erase();
+  if (goes_through && backward.getSavedEvery() > of_round) recompute_program(forward, backward);
+  if (only) forward.erase();
 }
 
-void differentiate_programs(Work& work, const Config& config) {
-  for (ModuleOp module : work.modules()) differentiate_program(module, config);
+void differentiate_programs(Work& work) {
+  for (ModuleOp module : work.modules()) differentiate_program(module);
 }
 
 // A text that was cut before stays as it is.
-void cut_into_segments(Work& work, const Config& config) {
+void cut_into_segments(Work& work) {
   auto programs = all_programs(work);
-  if (llvm::any_of(programs, [](auto program) { return program.getSegments() > 1; })) return;
-  for (auto program : programs) {
-    const int segments = is_backward(program) ? config.backward_segments : config.segments;
-    if (segments <= 1) continue;
-    if (program.getRecompute())
-      program.setSegments(segments);
-    else
-      summarize(program, segments);
-  }
+  if (llvm::any_of(programs, [](auto program) { return program.getSummary().has_value(); })) return;
+  for (auto program : programs)
+    if (program.getSegments() > 1 && !program.getRecompute()) summarize(program);
 }
 
 // x + (y + p) becomes (x + y) + p where p is a contraction: each accumulates on what is there.
-void chain_all_sums(Work& work, const Config&) {
+void chain_all_sums(Work& work) {
   for (auto program : all_programs(work)) chain_sums(program);
 }
 
-void contract_all_columns(Work& work, const Config&) {
+void contract_all_columns(Work& work) {
   for (auto program : all_programs(work)) contract_columns(program);
 }
 
-void scale_all_by_states(Work& work, const Config&) {
+void scale_all_by_states(Work& work) {
   for (auto program : all_programs(work)) {
     scale_by_states(program);
     scale_by_sums(program);
   }
 }
 
-void add_plain_programs(Work& work, const Config& config) {
+// Summaries have more warps than what teams were chosen for, and do without where these would be too many. So does what
+// is refused without scales where teams take states through two rounds: its states are all recomputed.
+void simplify(chunk::ProgramOp program) {
+  const Schedule schedule = program.getSchedule();
+  const bool again =
+      program.getBackward() && program.getRefused() && schedule.checkpoint.every > schedule.prepare.teams;
+  const bool alone = program.getSummary() ? !is_possible(warps_of(program)) : again;
+  if (!alone) return;
+  program.reschedule([](Schedule& simple) {
+    simple.prepare = {};
+    simple.grid.cluster = 1;
+  });
+  auto updates = llvm::to_vector(program.getBody().getOps<chunk::UpdateSavedOp>());
+  for (auto update : updates) update.erase();
+  if (!updates.empty()) drop_unused(program);
+}
+
+void add_plain_programs(Work& work) {
   const auto plain = std::exchange(work.of_plain, {});
   auto programs = programs_of(*work.module), sources = plain ? programs_of(*plain) : programs;
-  for (auto [program, source] : llvm::zip_equal(programs, sources)) {
-    const std::string& scales = is_backward(program) ? config.backward_scales : config.scales;
-    if (scales == "guarded") add_plain(program, source);
+  for (auto [program, source] : llvm::zip_equal(programs, sources))
+    if (program.getSchedule().numerics == Numerics::guarded) add_plain(program, source);
+  for (auto program : programs_of(*work.module)) {
+    if (!program.getPlain() && !program.getRefused())  // it has no need of a guard, or can't have one
+      program.reschedule([](Schedule& schedule) { schedule.numerics = Numerics::scaled; });
+    simplify(program);
   }
 }
 
-void slice_programs(Work& work, const Config&) {
+void slice_programs(Work& work) {
   for (auto program : all_programs(work)) slice(program);
 }
 
-void keep_matrices_for_teams(Work& work, const Config& config) {
-  if (config.backward_teams > 1) keep_matrices(all_programs(work));
+bool is_by_teams(chunk::ProgramOp program) { return is_backward(program) && program.getSchedule().prepare.teams > 1; }
+
+void keep_matrices_for_teams(Work& work) {
+  const auto programs = all_programs(work);
+  if (llvm::any_of(programs, is_by_teams)) keep_matrices(programs);
 }
 
-void keep_all_factors(Work& work, const Config& config) {
-  if (config.backward_teams <= 1) return;
-  for (auto program : all_programs(work)) keep_factors(program);
+void keep_all_factors(Work& work) {
+  for (auto program : all_programs(work))
+    if (is_by_teams(program)) keep_factors(program);
 }
 
-// Summaries have more warps than what teams were chosen for, and do without where these would be too many. So does what
-// is refused without scales where teams take states through two rounds.
-Crew crew_for(chunk::ProgramOp program, const Config& config) {
-  const bool backward = program.getBackward();
-  const Crew crew = crew_of(program, std::max(1, backward ? config.backward_teams : config.teams),
-                            backward ? 1 : std::max(1, config.rounds), backward ? 1 : std::max(1, config.cluster));
-  const bool again = backward && program.getRefused() && static_cast<int>(program.getSavedEvery()) > crew.teams;
-  const bool alone = program.getSummary() ? !is_possible(crew) : again;
-  return alone ? crew_of(program, 1) : crew;
-}
-
-StoredStates states_of(const Config& config) {
-  StoredStates states;
-  if (!config.state.empty()) states.dtype = config.state;
-  if (config.state_layout == "kv") states.dims = "B,H,K,V";
-  return states;
-}
-
-void lower_to_warp(Work& work, const Config& config) {
+void lower_to_warp(Work& work) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
   chunk::ProgramOp none, recompute, plain_recompute;
   int64_t maps = 0;  // of the last summary, which comes before its program
@@ -186,17 +228,16 @@ void lower_to_warp(Work& work, const Config& config) {
       if (!program.getPlain()) recompute = program;
       continue;
     }
-    int blocks = summary ? 0 : backward ? config.backward_blocks : config.blocks;
     chunk_to_warp(program,
                   !backward || summary ? none
                   : program.getPlain() ? plain_recompute
                                        : recompute,
-                  maps, config.arch, blocks, crew_for(program, config), states_of(config), *kernels);
+                  maps, *kernels);
   }
   work.module = std::move(kernels);
 }
 
-void emit_text(Work& work, const Config&) {
+void emit_text(Work& work) {
   for (Operation& op : *work.module->getBody()) {
     if (!work.cuda.empty()) work.cuda += "\n";
     if (auto kernel = dyn_cast<warp::KernelOp>(op)) work.cuda += emit_cuda(kernel);
@@ -209,6 +250,7 @@ void emit_text(Work& work, const Config&) {
 constexpr Pass kPasses[] = {
     {"rec-to-chunk", "C tokens at once; decays factored where their range allows", Stage::rec, Stage::chunk,
      lower_to_chunk},
+    {"schedule", "what options say of the schedules of programs", Stage::chunk, Stage::chunk, fill_schedules},
     {"merge-common", "common subexpressions and dead values; before slicing, so that each value has one slice",
      Stage::chunk, Stage::chunk, merge_common},
     {"differentiate", "the backward program, if one is asked for", Stage::chunk, Stage::chunk, differentiate_programs},
@@ -241,6 +283,12 @@ llvm::SmallVector<ModuleOp, 2> Work::modules() {
   llvm::SmallVector<ModuleOp, 2> modules{*module};
   if (of_plain) modules.push_back(*of_plain);
   return modules;
+}
+
+void Pass::run(Work& work, const Config& config) const {
+  if (const auto* of_options = std::get_if<void (*)(Work&, const Config&)>(&function))
+    return (*of_options)(work, config);
+  std::get<void (*)(Work&)>(function)(work);
 }
 
 std::span<const Pass> all_passes() { return kPasses; }

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <variant>
 
 #include "codegen/compiler.h"
 
@@ -21,11 +22,14 @@ struct Work {
   llvm::SmallVector<mlir::ModuleOp, 2> modules();
 };
 
+// The first passes read options. All others read programs alone, so that a text needs no options to be taken back.
 struct Pass {
   const char* name;
   const char* summary;
   Stage input, output;
-  void (*run)(Work& work, const Config& config);
+  std::variant<void (*)(Work& work), void (*)(Work& work, const Config& config)> function;
+
+  void run(Work& work, const Config& config) const;
 };
 
 std::span<const Pass> all_passes();

@@ -3,6 +3,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "codegen/target/Target.h"
+
 namespace wkvc::detail {
 namespace {
 
@@ -31,7 +33,7 @@ class Lowering {
     auto recurrence = rec::RecurrenceOp::create(
         builder_, location(definition.at), definition.name, static_cast<std::uint64_t>(declarations_.key_dim),
         static_cast<std::uint64_t>(declarations_.value_dim), declarations_.compute->name,
-        static_cast<std::uint64_t>(declarations_.sram_budget.value_or(rec::max_sram)));
+        static_cast<std::uint64_t>(declarations_.sram_budget.value_or(sm_90a.block.shared_bytes)));
     builder_.setInsertionPointToEnd(&recurrence.getBody().emplaceBlock());
     body();
     return module;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "codegen/target/Target.h"
 #include "runtime/cubin.h"
 #include "runtime/cubin_cache.h"
 #include "runtime/error.h"
@@ -28,11 +29,10 @@ struct Options {
   SubjectOptions subject;
   ConfigOptions config;
   std::string shape = "8,4096,64";
-  bool json = false;
+  bool json = false, schedule = false;
 };
 
 // Measured on an H200: a copy, bytes read and written, and a large matrix product; f32 products take the FMA units.
-constexpr double bytes_per_second = 4.30e12, tensor_flops = 790e12, fma_flops = 60e12;
 
 // What f gives, and how long it takes.
 template <class F>
@@ -96,7 +96,7 @@ double arithmetic_seconds(const Json& contractions) {
   for (const Json& contraction : contractions) {
     double flops = 2;
     for (const Json& extent : contraction.at("size")) flops *= extent.get<double>();
-    seconds += flops / (contraction.at("operands") == "f32" ? fma_flops : tensor_flops);
+    seconds += flops / (contraction.at("operands") == "f32" ? sm_90a.fma_flops : sm_90a.tensor_flops);
   }
   return seconds;
 }
@@ -106,19 +106,27 @@ Json floor_report(const std::vector<Manifest>& manifests, const Json& contractio
   const std::int64_t bytes = bytes_moved(manifests, size);
   const double chunks = std::ceil(static_cast<double>(size.tokens) / manifests.front().chunk) *
                         static_cast<double>(size.batches) * static_cast<double>(size.heads);
-  const double memory_ms = static_cast<double>(bytes) / bytes_per_second * 1e3;
+  const double memory_ms = static_cast<double>(bytes) / sm_90a.bytes_per_second * 1e3;
   const double arithmetic_ms = chunks * arithmetic_seconds(contractions) * 1e3;
-  return {{"shape", shape},
-          {"bytes", bytes},
-          {"memory_ms", memory_ms},
-          {"arithmetic_ms", arithmetic_ms},
-          {"ms", std::max(memory_ms, arithmetic_ms)},
-          {"bound_by", memory_ms >= arithmetic_ms ? "memory" : "arithmetic"},
-          {"why", "every tensor moved once at 4.30 TB/s; contractions at 790 TFLOP/s, with f32 operands at 60"}};
+  return {
+      {"shape", shape},
+      {"bytes", bytes},
+      {"memory_ms", memory_ms},
+      {"arithmetic_ms", arithmetic_ms},
+      {"ms", std::max(memory_ms, arithmetic_ms)},
+      {"bound_by", memory_ms >= arithmetic_ms ? "memory" : "arithmetic"},
+      {"why", fmt::format("every tensor moved once at {:.2f} TB/s; contractions at {:.0f} TFLOP/s, with f32 operands "
+                          "at {:.0f}",
+                          sm_90a.bytes_per_second / 1e12, sm_90a.tensor_flops / 1e12, sm_90a.fma_flops / 1e12)}};
 }
 
 int explain(const Options& options) {
   const Subject subject = subject_from(options.subject, options.config);
+  if (options.schedule) {
+    if (options.json) user_error("--schedule prints text: leave --json out");
+    print("{}", subject.nest());
+    return exit_passed;
+  }
   const auto [text, lowering_ms] = timed([&] { return subject.text(Stage::cuda); });
   const std::vector<Manifest> manifests = subject.manifests_in(text);
   const Manifest manifest = subject.joint(manifests);
@@ -143,6 +151,7 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--shape", options->shape, "Batch, tokens, heads of the floor time (8,4096,64)")
       ->type_name("B,T,H");
   command->add_flag("--json", options->json, "One line of JSON");
+  command->add_flag("--schedule", options->schedule, "The nest of roles and loops, with what is computed where");
   options->config.add_to(*command);
   command->callback([&action, options] { action = [options] { return explain(*options); }; });
 }

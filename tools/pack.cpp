@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "codegen/rec/Names.h"
+#include "codegen/target/Target.h"
 #include "runtime/error.h"
 #include "runtime/files.h"
 #include "tools/commands.h"
@@ -28,8 +29,10 @@ struct Options {
   std::string shape = "8,4096,64", name, directory = ".";
 };
 
-// The GPU that kernels are compiled for is not here: an H200.
-Gpu gpu_without_driver(const std::string& arch) { return {.name = "NVIDIA H200", .arch = arch, .sm_count = 132}; }
+// The GPU that kernels are compiled for is not here: the one that the target was measured on.
+Gpu gpu_without_driver(const std::string& arch) {
+  return {.name = std::string(sm_90a.gpu), .arch = arch, .sm_count = sm_90a.sm_count};
+}
 
 // What one class holds.
 struct Item {

@@ -93,6 +93,10 @@ std::string Subject::after(const std::string& pass) const {
   return with_origin(origin, [&] { return dump_after(source, pass, config); });
 }
 
+std::string Subject::nest() const {
+  return with_origin(origin, [&] { return explain_schedule(source, config); });
+}
+
 std::string Subject::program_text() const {
   Config whole = config;
   if (whole.pass == "backward") whole.pass = "both";

@@ -22,6 +22,7 @@ struct Subject {
   std::string text(Stage stage) const;
   std::string after(const std::string& pass) const;
   std::string program_text() const;
+  std::string nest() const;  // of its schedules
   std::vector<Manifest> manifests_in(const std::string& text) const;
   Manifest joint(const std::vector<Manifest>& manifests) const;
 

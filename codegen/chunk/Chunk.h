@@ -11,6 +11,8 @@
 #include <mlir/Interfaces/InferTypeOpInterface.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include "codegen/schedule/ScheduleAttr.h"
+
 #include "codegen/chunk/ChunkDialect.h.inc"
 #define GET_OP_CLASSES
 #include "codegen/chunk/ChunkOps.h.inc"

@@ -19,6 +19,7 @@
 #ifndef WKVC_CHUNK_OPS
 #define WKVC_CHUNK_OPS
 
+include "codegen/schedule/ScheduleAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -28,6 +29,7 @@ def Chunk_Dialect : Dialect {
   let name = "chunk";
   let cppNamespace = "::wkvc::chunk";
   let summary = "One chunk of tokens as matrices";
+  let dependentDialects = ["::wkvc::WkvcDialect"];
 }
 
 // A matrix in f32, the only dtype arithmetic happens in.
@@ -41,25 +43,44 @@ class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listcon
 def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "The chunk program of one recurrence";
   let description = [{
-    The forward program saves the state before every `saved_every`-th chunk in the dtype `saved`; 0: none. A backward
-    program has the same attributes.
+    `schedule` says how the program becomes a kernel (codegen/schedule/Schedule.h), `arch` for which GPUs. Initial and
+    final states are stored as `state_dtype`, in the order `state_layout`: values and keys ("vk"), or "kv". A forward
+    program saves states at the checkpoints of its schedule; its backward program has the same checkpoints.
 
-    A sequence may be cut into `segments` that run side by side. Each then has a `summary` program first, which brings
-    the state of a segment on from zero and finds the map by which the state before the segment counts: a "full" matrix
-    of keys by keys, or a "diagonal" one.
+    A forward program that is still to be differentiated names what by: `gradients`, all inputs if it names none. The
+    backward program then has the schedule `of_gradients`. With `gradients_only` the forward program goes.
+
+    Where a sequence is cut into segments, each has a `summary` program first, which brings the state of a segment on from
+    zero and finds the map by which the state before the segment counts: a "full" matrix of keys by keys, or a "diagonal"
+    one.
 
     A `plain` program has no scales, and runs where all of the inputs that it names are of ordinary size; a `refused` one
     behind it is the same with scales, for the sequences, or segments of them, where numbers turn out not to fit.
   }];
   let arguments = (ins StrAttr:$recurrence, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim, StrAttr:$compute,
-                       I64Attr:$sram_budget, UnitAttr:$backward, UnitAttr:$recompute,
-                       DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<StrAttr, "\"f32\"">:$saved,
-                       DefaultValuedAttr<I64Attr, "1">:$segments, OptionalAttr<StrAttr>:$summary,
-                       OptionalAttr<StrArrayAttr>:$plain, UnitAttr:$refused);
+                       I64Attr:$sram_budget, OptionalAttr<StrAttr>:$summary, OptionalAttr<StrArrayAttr>:$plain,
+                       OptionalAttr<StrArrayAttr>:$gradients, DefaultValuedAttr<StrAttr, "\"sm_90a\"">:$arch,
+                       DefaultValuedAttr<StrAttr, "\"f32\"">:$state_dtype,
+                       DefaultValuedAttr<StrAttr, "\"vk\"">:$state_layout,
+                       UnitAttr:$backward, UnitAttr:$recompute, UnitAttr:$refused, UnitAttr:$gradients_only,
+                       DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$schedule,
+                       DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$of_gradients);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$recurrence attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getSegments() { return getSchedule().grid.segments; }
+    int64_t getSavedEvery() { return getSchedule().checkpoint.every; }
+    ::llvm::StringRef getSaved() { return ::wkvc::name_of(getSchedule().checkpoint.dtype); }
+    // Changes the schedule by f(schedule).
+    template <class F>
+    void reschedule(F f) {
+      ::wkvc::Schedule schedule = getSchedule();
+      f(schedule);
+      setSchedule(schedule);
+    }
+  }];
 }
 
 //===- What comes in -------------------------------------------------------------------------------------------===//

@@ -188,16 +188,17 @@ LogicalResult ProgramOp::verify() {
   if (failed(verify_extent(*this, "value_dim", signed_value(getValueDim())))) return failure();
   if (!rec::is_compute(getCompute()))
     return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
-  if (int64_t every = signed_value(getSavedEvery()); every < 0 || every > rec::max_save_every)
-    return emitOpError() << "saves the state every " << every << " chunks; expected 0 to " << rec::max_save_every;
-  if (getSaved() != "f32" && getSaved() != "bf16" && getSaved() != "f16")
-    return emitOpError() << "saves states as \"" << getSaved() << "\"; expected f32, bf16 or f16";
-  if (int64_t segments = signed_value(getSegments()); !rec::is_segment_count(segments))
-    return emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
   if (getSummary() && !rec::is_map(*getSummary()))
     return emitOpError() << "is a summary with a \"" << *getSummary() << "\" map; expected " << rec::maps_text;
   if (getPlain() && getRefused())
     return emitOpError("is plain, and for what a plain one refuses; expected one of them");
+  if (!is_target(getArch())) return emitOpError() << "arch is \"" << getArch() << "\"; expected for example sm_90a";
+  if (!dtype_from(getStateDtype()))
+    return emitOpError() << "stores states as \"" << getStateDtype() << "\"; expected f32, f16 or bf16";
+  if (getStateLayout() != "vk" && getStateLayout() != "kv")
+    return emitOpError() << "stores states in the order \"" << getStateLayout() << "\"; expected vk or kv";
+  if ((getBackward() || getRecompute()) && getGradients())
+    return emitOpError("is of gradients, and is to be differentiated; expected a forward program");
   if (rec::is_sram_budget(signed_value(getSramBudget()))) return success();
   return emitOpError() << "sram_budget is " << signed_value(getSramBudget()) << " bytes; expected "
                        << rec::sram_budgets_text;

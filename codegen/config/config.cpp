@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <concepts>
 
+#include "codegen/schedule/Fill.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -36,25 +37,9 @@ void check_value(const ConfigOption& option, const ConfigField& field, const Con
   std::visit([&](auto member) { check_value(option, config.*member); }, field.member);
 }
 
-// Blocks of a cluster can't refuse together what f16 does not hold.
-void check_guard(const Config& config) {
-  if (config.cluster <= 1 || config.scales != "guarded") return;
-  user_error("--scales guarded, --cluster {}: the blocks of a cluster have no guard: give --scales {}, or --cluster 1",
-             config.cluster, config.pass == "forward" ? "always" : "always,guarded");
-}
-
 void check_distance(const Config& config) {
   if (config.chunk == 0 || config.save_every % config.chunk == 0) return;
   user_error("--save-every {}: not a multiple of --chunk {}", config.save_every, config.chunk);
-}
-
-void check_rounds(const Config& config) {
-  if (config.rounds > 1 && config.teams < 2)
-    user_error("--rounds {}: rounds are of a chunk for each of several teams: give --teams, too, such as --teams 2",
-               config.rounds);
-  if (config.cluster > 1 && config.rounds < 2)
-    user_error("--cluster {}: blocks share what teams prepare a round ahead: give --rounds 2 and --teams, too",
-               config.cluster);
 }
 
 // A kernel of single tokens has a schedule of its own.
@@ -95,13 +80,13 @@ void check_fields(const Config& config) {
   for (const ConfigOption& option : config_options())
     expect_pass(option, config.pass, is_set(option.field, config), option.second && is_set(*option.second, config));
   check_distance(config);
-  check_guard(config);
+  if (auto fault = contradiction_of(forward_schedule(config))) user_error("{}", *fault);
 }
 
 void check_config(const Config& config) {
   check_fields(config);
   for (const ConfigOption& option : config_options()) check_second(option, config);
-  check_rounds(config);
+  if (auto fault = fault_of(forward_schedule(config), /*backward=*/false)) user_error("{}", *fault);
   check_single_tokens(config);
 }
 

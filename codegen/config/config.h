@@ -8,8 +8,6 @@
 
 namespace wkvc {
 
-inline constexpr int max_blocks = 32;  // that a multiprocessor of sm_90 holds
-
 // Throws UserError where the pass has no kernel that an option, or its M, says something of.
 void expect_pass(const ConfigOption& option, const std::string& pass, bool given, bool second_given);
 

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <array>
 
-#include "codegen/config/config.h"
 #include "codegen/rec/Limits.h"
+#include "codegen/target/Target.h"
 #include "runtime/error.h"
 
 namespace wkvc {
 namespace {
 
 constexpr std::array<std::string_view, 3> dtypes{"f16", "bf16", "f32"};
-constexpr std::array<std::string_view, 1> arches{"sm_90a"};
+constexpr std::array<std::string_view, 1> arches{sm_90a.arch};
 constexpr std::array<std::string_view, 2> state_layouts{"vk", "kv"};
 constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
 constexpr std::array<std::string_view, 2> scales{"always", "guarded"};
@@ -25,10 +25,11 @@ constexpr Numbers distances{
     [](std::int64_t value) { return value >= 16 && value % 16 == 0 && value <= rec::max_save_every; },
     "a multiple of 16 from 16 to 1048576"};
 constexpr Numbers segment_counts{rec::is_segment_count, rec::segment_counts_text};
-constexpr Numbers team_counts{[](std::int64_t value) { return value >= 1 && value <= rec::max_teams; }, "1 to 15"};
-constexpr Numbers round_counts{[](std::int64_t value) { return value >= 1 && value <= rec::max_rounds; }, "1 or 2"};
+constexpr Numbers team_counts{[](std::int64_t value) { return value >= 1 && value <= sm_90a.most_teams(); }, "1 to 15"};
+constexpr Numbers round_counts{[](std::int64_t value) { return value >= 1 && value <= 2; }, "1 or 2"};
 constexpr Numbers cluster_sizes{rec::is_cluster, rec::clusters_text};
-constexpr Numbers block_counts{[](std::int64_t value) { return value >= 1 && value <= max_blocks; }, "1 to 32"};
+constexpr Numbers block_counts{[](std::int64_t value) { return value >= 1 && value <= sm_90a.sm.blocks; }, "1 to 32"};
+static_assert(sm_90a.most_teams() == 15 && sm_90a.sm.blocks == 32, "the texts above name the limits");
 constexpr Numbers sram_budgets{rec::is_sram_budget, rec::sram_budgets_text};
 
 constexpr const char* as_declared = "as the recurrence declares";

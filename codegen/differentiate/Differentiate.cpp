@@ -238,19 +238,35 @@ void read_kept(Value x, llvm::StringRef name, llvm::StringRef dtype) {
   x.getDefiningOp()->erase();
 }
 
-chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted, llvm::StringRef kept) {
+// The inputs and parameters to differentiate by, by name; none stands for all.
+static std::vector<std::string> wanted_by(chunk::ProgramOp forward) {
+  std::vector<std::string> names;
+  if (forward.getGradients())
+    for (llvm::StringRef name : forward.getGradients()->getAsValueRange<StringAttr>()) names.push_back(name.str());
+  return names;
+}
+
+chunk::ProgramOp differentiate(chunk::ProgramOp forward, llvm::StringRef kept) {
+  const std::vector<std::string> wanted = wanted_by(forward);
   expect_nothing_kept(forward);
   expect_known(forward, wanted);
   expect_names_apart(forward, wanted);
   OpBuilder builder(forward.getContext());
   builder.setInsertionPointAfter(forward);
-  auto backward = chunk::ProgramOp::create(builder, forward.getLoc(), forward.getRecurrence(), forward.getChunk(),
-                                           forward.getKeyDim(), forward.getValueDim(), forward.getCompute(),
-                                           forward.getSramBudget(), /*backward=*/true, /*recompute=*/false,
-                                           forward.getSavedEvery(), forward.getSaved(), forward.getSegments(),
-                                           /*summary=*/nullptr, /*plain=*/nullptr, /*refused=*/false);
+  auto backward =
+      chunk::ProgramOp::create(builder, forward.getLoc(), forward.getRecurrence(), forward.getChunk(),
+                               forward.getKeyDim(), forward.getValueDim(), forward.getCompute(),
+                               forward.getSramBudget(), /*summary=*/nullptr, /*plain=*/nullptr, /*gradients=*/nullptr);
+  backward.setBackward(true);
+  backward.setArch(forward.getArch());
+  backward.setStateDtype(forward.getStateDtype());
+  backward.setStateLayout(forward.getStateLayout());
+  backward.setSchedule(forward.getOfGradients());
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
   Differentiation(forward, backward, builder, wanted, kept).run();
+  forward.removeGradientsAttr();
+  forward.setOfGradients(Schedule());
+  forward.setGradientsOnly(false);
   return backward;
 }
 
@@ -258,6 +274,7 @@ void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward) {
   OpBuilder builder(backward);
   auto program = cast<chunk::ProgramOp>(builder.clone(*forward));
   program.setRecompute(true);
+  program.setSchedule(backward.getSchedule());
   for (auto output : llvm::make_early_inc_range(program.getBody().getOps<chunk::OutputOp>())) {
     if (output.getKept()) read_kept(output.getX(), output.getSym(), output.getDtype());
     output.erase();

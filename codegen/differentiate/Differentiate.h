@@ -9,10 +9,10 @@
 
 namespace wkvc {
 
-// Appends the backward program after `forward`, which stays as it is. `wanted`: inputs and parameters by name, all if
-// empty. The gradient of the initial state is always there; "initial_state" alone asks for no other. `kept`: the dtype,
-// f32 or f16, in which the forward program stores its inverses for the backward one. Throws UserError for another name.
-chunk::ProgramOp differentiate(chunk::ProgramOp forward, const std::vector<std::string>& wanted, llvm::StringRef kept);
+// Appends the backward program after `forward`, which says what to differentiate by and no longer does then. The
+// gradient of the initial state is always there; "initial_state" alone asks for no other. `kept`: the dtype, f32 or
+// f16, in which the forward program stores its inverses for the backward one. Throws UserError for another name.
+chunk::ProgramOp differentiate(chunk::ProgramOp forward, llvm::StringRef kept);
 
 // Inserts, before `backward`, what of `forward` brings the state on.
 void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward);

@@ -1,6 +1,5 @@
 // What is computed with tiles: contractions, scales, units, states as they are carried.
 #include "codegen/emit/Emitter.h"
-#include "codegen/rec/Limits.h"
 
 using namespace mlir;
 
@@ -36,7 +35,7 @@ void Emitter::write(warp::ExpectOp op) {
 
 void Emitter::write(warp::RefuseOp op) {
   line("if (guard.refuses_state<{}{}>({})) return;", warp::row_warps(kernel_),
-       goes_ahead() ? fmt::format(", {}", rec::max_teams) : "", expr(op.getState()));
+       goes_ahead() ? fmt::format(", {}", sm_90a.most_teams()) : "", expr(op.getState()));
 }
 
 void Emitter::write(warp::TimesUnitOp op) {

@@ -7,6 +7,7 @@
 #include "codegen/emit/Expressions.h"
 #include "codegen/emit/Header.h"
 #include "codegen/ir/Text.h"
+#include "codegen/target/Target.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/error.h"
 
@@ -36,7 +37,7 @@ class Emitter {
   std::string before_round() { return is_cut() ? "first - begin" : "first"; }
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
   // Whether there are registers for where each tensor lies: beside states of wide heads there are none.
-  bool keeps_places() { return !warp::is_wide(kernel_.getKeyDim()); }
+  bool keeps_places() { return !sm_90a.is_wide(kernel_.getKeyDim()); }
   std::string begin() { return is_cut() ? "begin" : "0"; }
   std::string end() { return is_cut() ? "end" : "chunks"; }
   std::string last_segment() { return kernel_.getBackward() ? "0" : "block.segments - 1"; }

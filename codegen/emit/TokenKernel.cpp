@@ -12,6 +12,7 @@
 #include "codegen/emit/Identifiers.h"
 #include "codegen/lower/SharedInputs.h"
 #include "codegen/rec/Names.h"
+#include "codegen/target/Target.h"
 #include "runtime/error.h"
 #include "runtime/manifest.h"
 
@@ -159,8 +160,9 @@ class TokenKernel {
   // of the next one.
   int blocks() const {
     if (config_.blocks > 0) return config_.blocks;
-    const int registers = std::min(255, 16 + 28 * manifest_.key_dim / 16);
-    return std::clamp(65536 / (32 * manifest_.warps * registers), 1, max_blocks);
+    const int registers = std::min(sm_90a.warp.registers, 16 + 28 * manifest_.key_dim / 16);
+    const std::int64_t fitting = sm_90a.sm.registers / (sm_90a.warp.threads * manifest_.warps * registers);
+    return static_cast<int>(std::clamp<std::int64_t>(fitting, 1, sm_90a.sm.blocks));
   }
 
   void write_state() {

@@ -3,51 +3,36 @@
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
 #include "codegen/lower/ChunkBuilder.h"
-#include "codegen/lower/CrewChecks.h"
-#include "codegen/lower/DropUnused.h"
 #include "codegen/lower/JoinedDecays.h"
+#include "codegen/lower/MemoryChoices.h"
 #include "codegen/lower/Plain.h"
+#include "codegen/lower/Plan.h"
 #include "codegen/lower/Summary.h"
 #include "codegen/lower/TensorList.h"
 #include "codegen/lower/WarpBuilder.h"
+#include "codegen/target/Target.h"
 #include "runtime/error.h"
 
 using namespace mlir;
 
 namespace wkvc {
 
-int row_warps_of(chunk::ProgramOp program) {
-  return static_cast<int>((static_cast<int64_t>(program.getValueDim()) + map_rows(program)) / 16);
-}
-
-// Warps of their own have a strip of 32 keys each.
-Crew crew_of(chunk::ProgramOp program, int teams, int rounds, int cluster) {
-  const int all = row_warps_of(program), keys = static_cast<int>(program.getKeyDim());
-  const int row_warps = all % cluster ? 0 : all / cluster;
-  return {row_warps, teams, rounds, rounds > 1 ? std::max(1, keys / 32) : row_warps / teams, cluster};
-}
-
-bool is_possible(const Crew& crew) {
-  return crew.row_warps > 0 && crew.warps() <= rec::max_warps && (crew.rounds > 1 || crew.row_warps % crew.teams == 0);
-}
-
 namespace {
-
-constexpr int64_t kSharedPerSm = 233472, kSharedReserved = 1024, kRegistersPerSm = 65536, kWarpsPerSm = 64;  // sm_90
 
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room, and in the
 // backward pass a second one.
 int64_t blocks_per_sm(chunk::ProgramOp program, int warps, int64_t shared) {
-  int64_t by_shared = kSharedPerSm / (shared + kSharedReserved);
+  int64_t by_shared = sm_90a.blocks_by_shared(shared);
   int64_t states = program.getBackward() ? 2 * program.getKeyDim() : program.getKeyDim() / 4;
-  int64_t by_registers = kRegistersPerSm / (std::min<int64_t>(255, 96 + states) * warps * 32);
+  int64_t registers = std::min<int64_t>(sm_90a.warp.registers, sm_90a.choices.registers_beside_state + states);
+  int64_t by_registers = sm_90a.sm.registers / (registers * warps * sm_90a.warp.threads);
   return std::max<int64_t>(1, std::min(by_shared, by_registers));
 }
 
 // As many blocks as were asked for. What a plain kernel refuses, which may have more to keep, makes do with those that
 // there is room for.
 int64_t checked_blocks(chunk::ProgramOp program, int warps, int64_t blocks, int64_t shared) {
-  const int64_t most = std::min(kSharedPerSm / (shared + kSharedReserved), kWarpsPerSm / warps);
+  const int64_t most = std::min<int64_t>(sm_90a.blocks_by_shared(shared), sm_90a.sm.warps / warps);
   if (blocks <= most) return blocks;
   if (program.getRefused()) return most;
   user_error(
@@ -59,24 +44,24 @@ int64_t checked_blocks(chunk::ProgramOp program, int warps, int64_t blocks, int6
 }
 
 // What takes less shared memory, or allows more, and is still to be had.
-std::string smaller_options(chunk::ProgramOp program, const Crew& crew) {
+std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
   auto inputs = program.getBody().getOps<chunk::InputOp>();
   llvm::SmallVector<std::string> options;
   auto add = [&](bool possible, const char* option) {
     if (possible) options.emplace_back(option);
   };
-  add(crew.cluster > 1, "a smaller --cluster");
-  add(crew.rounds > 1 && crew.cluster == 1, "--rounds 1");
-  add(crew.teams > crew.rounds, "fewer --teams");
+  add(plan.cluster > 1, "a smaller --cluster");
+  add(plan.rounds > 1 && plan.cluster == 1, "--rounds 1");
+  add(plan.teams > plan.rounds, "fewer --teams");
   add(program.getChunk() > 16, "a smaller --chunk");
   add(program.getKeyDim() > 16 || program.getValueDim() > 16, "a smaller --head");
   add(!inputs.empty() && chunk::element((*inputs.begin()).getResult()).isF32(), "a narrower --io");
   add(program.getCompute() == "f32", "a narrower --mma");
-  add(program.getSramBudget() < static_cast<uint64_t>(rec::max_sram), "a larger --sram");
+  add(program.getSramBudget() < static_cast<uint64_t>(sm_90a.block.shared_bytes), "a larger --sram");
   return alternatives(options);
 }
 
-void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes, const Crew& crew) {
+void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes, const Plan& plan) {
   int64_t budget = program.getSramBudget();
   if (bytes <= budget) return;
   user_error_at(program,
@@ -84,32 +69,26 @@ void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spac
                 "buffers:\n{}",
                 program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
                 program.getRefused() ? " for what is refused without scales" : "",
-                crew.cluster > 1 ? fmt::format(" for {} teams in each of {} blocks", crew.teams, crew.cluster)
-                : crew.teams > 1 ? fmt::format(" for {} teams", crew.teams)
+                plan.cluster > 1 ? fmt::format(" for {} teams in each of {} blocks", plan.teams, plan.cluster)
+                : plan.teams > 1 ? fmt::format(" for {} teams", plan.teams)
                                  : "",
-                budget, smaller_options(program, crew), map_of({spaces.begin(), spaces.end()}));
-}
-
-// What only takes the saved state through rounds of teams.
-void drop_rounds(chunk::ProgramOp program) {
-  for (auto update : llvm::make_early_inc_range(program.getBody().getOps<chunk::UpdateSavedOp>())) update.erase();
-  drop_unused(program);
+                budget, smaller_options(program, plan), map_of({spaces.begin(), spaces.end()}));
 }
 
 // Kernels that sum the gradients of parameters over the batches.
-void add_batch_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch) {
+void add_batch_sums(chunk::ProgramOp program, OpBuilder& b) {
   Spaces spaces = infer_spaces(program);
   for (auto sum : program.getBody().getOps<chunk::AccumulateOp>()) {
     std::string name = fmt::format("{}_backward_{}", program.getRecurrence().str(), sum.getSym().str());
     warp::BatchSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(),
                              program.getKeyDim(), program.getValueDim(), program.getCompute(), parts_name(sum),
                              sum.getSym(), element_type(program.getContext(), sum.getDtype()),
-                             dims_of(spaces.lookup(sum.getX())).substr(1), arch, program.getSegments());
+                             dims_of(spaces.lookup(sum.getX())).substr(1), program.getArch(), program.getSegments());
   }
 }
 
 // Kernels that sum the gradients of shared inputs over the heads that share one.
-void add_head_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch) {
+void add_head_sums(chunk::ProgramOp program, OpBuilder& b) {
   Spaces spaces = infer_spaces(program);
   for (auto output : program.getBody().getOps<chunk::OutputOp>()) {
     if (!output.getShared()) continue;
@@ -117,7 +96,7 @@ void add_head_sums(chunk::ProgramOp program, OpBuilder& b, llvm::StringRef arch)
     warp::HeadSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(), program.getKeyDim(),
                             program.getValueDim(), program.getCompute(), stored_name(output), output.getSym(),
                             element_type(program.getContext(), output.getDtype()),
-                            dims_of(spaces.lookup(output.getX())).substr(1), arch);
+                            dims_of(spaces.lookup(output.getX())).substr(1), program.getArch());
   }
 }
 
@@ -127,37 +106,36 @@ std::string kernel_name(chunk::ProgramOp program, llvm::StringRef suffix = "") {
 }
 
 // The kernel that combines what a summary kernel leaves.
-void add_combine(chunk::ProgramOp summary, const StoredStates& states, OpBuilder& b, llvm::StringRef arch) {
+void add_combine(chunk::ProgramOp summary, OpBuilder& b) {
+  const StoredStates states = states_of(summary);
   const std::string dtype = summary.getBackward() ? "f32" : states.dtype;
   warp::CombineOp::create(b, summary.getLoc(), kernel_name(summary, "_combine"), summary.getRecurrence(),
                           summary.getChunk(), summary.getKeyDim(), summary.getValueDim(), summary.getCompute(),
                           first_state(summary), segments_name(summary), summary.getSegments(), *summary.getSummary(),
-                          summary.getBackward(), arch, dtype, states.dims);
+                          summary.getBackward(), summary.getArch(), dtype, states.dims);
 }
 
 // One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
 class KernelBuilder {
  public:
-  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, int64_t blocks, const Crew& crew,
-                const StoredStates& states, OpBuilder& b)
+  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, const Plan& plan, OpBuilder& b)
       : program_(program),
         recompute_(recompute),
         b_(b),
         saved_type_(element_type(program.getContext(), program.getSaved())),
-        blocks_(blocks),
-        crew_(crew) {
+        blocks_(program.getSchedule().grid.blocks),
+        plan_(plan) {
     plan_shared();
     if (keeps_states()) main_->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
-    tensors_ = tensor_list(program, recompute, keeps_states(), maps, states);
+    tensors_ = tensor_list(program, recompute, keeps_states(), maps);
   }
 
-  void run(llvm::StringRef arch) {
+  void run() {
     std::string name = kernel_name(
         program_, std::string(program_.getSummary() ? "_summary" : "") + (program_.getRefused() ? "_scaled" : ""));
-    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), crew_.warps(), blocks_, program_.getChunk(),
+    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), schedule(), program_.getChunk(),
                                          program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
-                                         tensors_, arch, backward(), program_.getSavedEvery(), program_.getSegments(),
-                                         program_.getSummaryAttr(), crew_.teams, crew_.rounds, of_team_, crew_.cluster,
+                                         tensors_, program_.getArch(), backward(), program_.getSummaryAttr(), of_team_,
                                          program_.getPlain().has_value(), program_.getRefused());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
@@ -166,27 +144,35 @@ class KernelBuilder {
     if (again_) again_->buffers().declare();
     main_->start_sums();
     if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
-    if (crew_.teams > 1) start_teams();
+    if (plan_.teams > 1) start_teams();
     Value state = start();
     set_name(state, (carried() + "_initial").str());
-    state = crew_.teams > 1 ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
+    state = plan_.teams > 1 ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
     if (program_.getPlain()) create<warp::RefuseOp>(refused_name(program_), state);
     state = as_stored(state, /*of_state=*/program_.getSummary().has_value());
     if (unit_)
       state =
           create<warp::TimesUnitOp>(state, unit_, /*over=*/false, /*of_state=*/!!program_.getSummary(), FloatAttr());
     create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
-    if (crew_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
+    if (plan_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
-    if (program_.getPlain() && crew_.teams > 1 && !crew_.preparers()) join_decays(kernel);
+    if (program_.getPlain() && plan_.teams > 1 && !plan_.preparers()) join_decays(kernel);
     add_fences(kernel);
-    check_registers(kernel, program_, crew_);
+    check_registers(kernel, program_, plan_);
   }
 
  private:
   template <class Op, class... Args>
   Op create(Args&&... args) {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  // The program's, with what it left open.
+  Schedule schedule() {
+    Schedule schedule = program_.getSchedule();
+    schedule.grid.blocks = static_cast<int>(blocks_);
+    schedule.memory = memory_;
+    return schedule;
   }
 
   // Behind what teams have stored for contractions by groups, before they hand it over.
@@ -219,49 +205,36 @@ class KernelBuilder {
     main_->set_unit(unit_);
   }
 
-  // What is copied ahead: inputs, those of the next round early, also the state before the next chunk, also all that
-  // the next group begins with.
-  enum class Ahead { inputs, early, states, groups };
-  bool groups_ahead() const { return ahead_ == Ahead::groups; }
+  bool groups_ahead() const { return memory_.prefetch == Ahead::groups; }
 
   // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
   void plan_shared() {
     plan(Stored::sums, Ahead::inputs);
     if (shared_ > static_cast<int64_t>(program_.getSramBudget())) plan(Stored::contractions, Ahead::inputs);
-    check_budget(program_, spaces_, shared_, crew_);
-    blocks_ = checked_blocks(program_, crew_.warps(), blocks_, shared_);
-    bool reads_saved = crew_.teams == 1 && has_saved_state() && main_->phases() > 1;
+    check_budget(program_, spaces_, shared_, plan_);
+    blocks_ = checked_blocks(program_, plan_.warps(), blocks_, shared_);
+    bool reads_saved = plan_.teams == 1 && has_saved_state() && main_->phases() > 1;
     if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);
-    if (!blocks_) blocks_ = blocks_per_sm(program_, crew_.warps(), shared_);
-    const Ahead least = ahead_, most = least == Ahead::states && recompute_ ? Ahead::groups
-                                       : crew_.teams > 1                    ? Ahead::early
-                                                                            : least;
-    const std::pair<Stored, Ahead> choices[] = {
-        {Stored::exponentials, most}, {Stored::exponentials, least}, {Stored::exponentials, Ahead::inputs},
-        {Stored::activations, most},  {Stored::activations, least},  {Stored::sums, most},
-        {Stored::sums, least},        {Stored::factors, most},       {Stored::factors, least},
-        {Stored::contractions, most}, {Stored::contractions, least}};
-    auto is_for_wide = [](Stored stored) { return stored == Stored::exponentials || stored == Stored::factors; };
-    for (auto [stored, ahead] : choices)
-      if ((is_wide() || !is_for_wide(stored)) && fits(stored, ahead)) return;
+    if (!blocks_) blocks_ = blocks_per_sm(program_, plan_.warps(), shared_);
+    const Ahead least = memory_.prefetch, most = least == Ahead::states && recompute_ ? Ahead::groups
+                                                 : plan_.teams > 1                    ? Ahead::early
+                                                                                      : least;
+    const MemoryChoices choices{least, most, sm_90a.is_wide(program_.getKeyDim())};
+    for (const Schedule::Memory& choice : choices.for_schedule(program_.getSchedule().memory))
+      if (fits(choice.keep, choice.prefetch)) return;
+    choices.expect_automatic(program_);
   }
-
-  // Registers of wide heads are short, and a load takes fewer than computing again. (An H200, 8,4096,32,128 and
-  // 8,4096,64,64, both passes: wide heads take 9.16 instead of 9.80 ms with exponentials stored, narrow ones 4.89
-  // instead of 4.76.)
-  bool is_wide() { return warp::is_wide(program_.getKeyDim()); }
 
   // With the blocks a multiprocessor is to hold, once that is known.
   bool fits(Stored stored, Ahead ahead) {
     plan(stored, ahead);
-    int64_t most = kSharedPerSm / (shared_ + kSharedReserved);
-    return shared_ <= static_cast<int64_t>(program_.getSramBudget()) && most >= blocks_;
+    return shared_ <= static_cast<int64_t>(program_.getSramBudget()) && sm_90a.blocks_by_shared(shared_) >= blocks_;
   }
 
   void plan(Stored stored, Ahead ahead) {
-    ahead_ = ahead;
+    memory_ = {stored, ahead};
     spaces_.clear();
-    main_.emplace(program_, b_, crew_, saved_type_, stored, spaces_, 0);
+    main_.emplace(program_, b_, plan_, saved_type_, stored, spaces_, 0);
     if (goes_again()) main_->buffers().go_again();
     main_->plan(ahead == Ahead::early);
     if (ahead == Ahead::states || ahead == Ahead::groups) main_->buffers().stage_state("S_staged");
@@ -272,12 +245,12 @@ class KernelBuilder {
     of_team_ = allocate(of_team);
     const std::int64_t slot = allocate(all);
     for (SharedBuffer* space : all) space->offset += of_team_;
-    const int64_t mbarriers = crew_.preparers() ? warp::kSlotMbarriers : 0;
-    shared_ = crew_.teams * of_team_ + crew_.round_chunks() * crew_.rounds * (slot + mbarriers);
+    const int64_t mbarriers = plan_.preparers() ? warp::kSlotMbarriers : 0;
+    shared_ = plan_.teams * of_team_ + plan_.round_chunks() * plan_.rounds * (slot + mbarriers);
   }
 
   void plan_recompute(Stored stored) {
-    again_.emplace(recompute_, b_, crew_, saved_type_, stored, spaces_, main_->phases() + 1);
+    again_.emplace(recompute_, b_, plan_, saved_type_, stored, spaces_, main_->phases() + 1);
     if (goes_again()) again_->buffers().share_rings(main_->buffers());
     again_->plan();
     int last = main_->phases() + 1 + again_->phases();
@@ -288,7 +261,7 @@ class KernelBuilder {
     main_->buffers().keep_copies_until(last);
   }
 
-  bool goes_again() { return recompute_ && crew_.teams > 1; }  // through rounds of teams
+  bool goes_again() { return recompute_ && plan_.teams > 1; }  // through rounds of teams
 
   // While a state goes through a round again, what comes next is copied: teams have read inputs for it before.
   void check_inputs_again() {
@@ -296,8 +269,8 @@ class KernelBuilder {
     user_error_at(program_,
                   "--teams N,{}: value rows of '{}' read its inputs while a state goes through a round again, when the "
                   "next ones are copied: give --save-every {} or use --teams N,1",
-                  crew_.teams, chunk::ProgramOp(program_).getRecurrence().str(),
-                  crew_.teams * static_cast<int64_t>(program_.getChunk()));
+                  plan_.teams, chunk::ProgramOp(program_).getRecurrence().str(),
+                  plan_.teams * static_cast<int64_t>(program_.getChunk()));
   }
 
   VectorType tile() const {
@@ -362,16 +335,16 @@ class KernelBuilder {
     main_->buffers().declare_rings(/*everywhere=*/false);
     auto start_copies = [&] {
       main_->copies().start_early(0);
-      if (!crew_.preparers()) main_->copies().start_late(0);
+      if (!plan_.preparers()) main_->copies().start_late(0);
     };
-    if (main_->copies().has_early() || !crew_.preparers()) team(start_copies);
-    if (crew_.preparers()) prepare_ahead();
+    if (main_->copies().has_early() || !plan_.preparers()) team(start_copies);
+    if (plan_.preparers()) prepare_ahead();
   }
 
   Value all_rounds(Value initial) {
     if (main_->state_carries_scale(/*saved=*/false)) initial = begin_scale(initial, /*saved=*/false);
     if (main_->state_decays_later()) initial = create<warp::DecayingOp>(initial, Value());
-    return alone(crew_.preparers() ? prepared_rounds(initial) : rounds(initial));
+    return alone(plan_.preparers() ? prepared_rounds(initial) : rounds(initial));
   }
 
   // A state without what it carries from chunk to chunk of rounds.
@@ -433,7 +406,7 @@ class KernelBuilder {
         main_->finish_chunk();
         if (main_->ends_together()) create<warp::BarrierOp>();
       }
-      if (!main_->buffers().copies_last()) main_->copies().start_late(crew_.round_chunks());
+      if (!main_->buffers().copies_last()) main_->copies().start_late(plan_.round_chunks());
     });
     create<warp::YieldOp>(next);
     return loop.getResult();
@@ -472,11 +445,11 @@ class KernelBuilder {
     const bool own = way == Way::own, saved = way == Way::saved;
     auto [loop, S] = begin_loop(initial, "round", backward() && own, own ? carried() : "S_before",
                                 /*beside=*/own && builder.takes_both_at_once());
-    if (crew_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
+    if (plan_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
     builder.set_state(S, builder.state_carries_scale(saved));
     if (saves()) save_state(as_stored(alone(S)));
     builder.take_state(saved);
-    if (crew_.preparers()) create<warp::ReleaseOp>();
+    if (plan_.preparers()) create<warp::ReleaseOp>();
     create<warp::YieldOp>(builder.next_state());
     return loop.getResult();
   }
@@ -494,7 +467,7 @@ class KernelBuilder {
   // Whether states go through a workspace: that before a group's first chunk was saved, that before its last stays
   // here.
   bool keeps_states() const {
-    return again_ && crew_.teams == 1 && (!groups_ahead() || chunk::ProgramOp(program_).getSavedEvery() > 2);
+    return again_ && plan_.teams == 1 && (!groups_ahead() || chunk::ProgramOp(program_).getSavedEvery() > 2);
   }
 
   // A loop over chunks and what has to come before it.
@@ -522,8 +495,8 @@ class KernelBuilder {
   OpBuilder& b_;
   Type saved_type_;
   int64_t blocks_;  // that a multiprocessor holds; 0: not known yet
-  Crew crew_;
-  Ahead ahead_ = Ahead::inputs;
+  Plan plan_;
+  Schedule::Memory memory_;  // of the last plan
   std::deque<SharedBuffer> spaces_;
   std::optional<WarpBuilder> main_, again_;  // of the program; of the one that recomputes states, if there is one
   std::int64_t shared_ = 0, of_team_ = 0;
@@ -533,23 +506,16 @@ class KernelBuilder {
 
 }  // namespace
 
-void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, llvm::StringRef arch, int blocks,
-                   const Crew& crew, const StoredStates& states, ModuleOp kernels) {
-  if (recompute && recompute.getSavedEvery() != program.getSavedEvery())
-    user_error("'{}' saves a state every {} chunks and recomputes as though it were every {}",
-               program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
+void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, ModuleOp kernels) {
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  if (program.getRefused() && recompute && crew.teams == 1) drop_rounds(program);
-  check_saved(program, recompute, crew.teams);
-  check_teams(program, crew);
-  check_guard(program, crew);
-  if (crew.teams > 1) make_room_for_products(program, crew.team_warps);
-  KernelBuilder(program, recompute, maps, blocks, crew, states, b).run(arch);
+  const Plan plan = wkvc::plan(program, recompute);
+  if (plan.teams > 1) make_room_for_products(program, plan.team_warps);
+  KernelBuilder(program, recompute, maps, plan, b).run();
   if (program.getPlain()) return;  // what it refuses comes first
-  if (program.getSummary()) add_combine(program, states, b, arch);
-  add_batch_sums(program, b, arch);
-  add_head_sums(program, b, arch);
+  if (program.getSummary()) add_combine(program, b);
+  add_batch_sums(program, b);
+  add_head_sums(program, b);
 }
 
 }  // namespace wkvc

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "codegen/lower/DropUnused.h"
-#include "codegen/warp/Warp.h"
+#include "codegen/target/Target.h"
 
 using namespace mlir;
 
@@ -113,7 +113,7 @@ bool goes_out(Operation* product) {
 bool is_kept_factor(Operation* op) { return op->hasAttr(kKept); }
 
 void keep_factors(chunk::ProgramOp program) {
-  if (!program.getBackward() || !program.getPlain() || !warp::is_wide(program.getKeyDim())) return;
+  if (!program.getBackward() || !program.getPlain() || !sm_90a.is_wide(program.getKeyDim())) return;
   llvm::SmallVector<Value> rows;
   for (Operation& op : program.getBody().front())
     if (isa<chunk::RowOp>(op) || (isa<chunk::ConstantOp>(op) && chunk::columns(op.getResult(0)) == 1))

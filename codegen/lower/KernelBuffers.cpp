@@ -37,7 +37,7 @@ MemRefType KernelBuffers::floats_type(int64_t count) const {
 }
 
 bool KernelBuffers::is_of_team(int last_phase) const {
-  return crew_.rounds > 1 && last_phase < placement_.first_of_rows();
+  return plan_.rounds > 1 && last_phase < placement_.first_of_rows();
 }
 
 SharedBuffer* KernelBuffers::reserve(const std::string& name, std::int64_t bytes, int from, int to) {
@@ -86,12 +86,12 @@ void KernelBuffers::plan_rings(bool early) {
     // What only the first phase reads may be overwritten in the second, where shared memory is short: next to the
     // backward pass's other buffers. A forward pass copies further ahead instead.
     bool once = placement_.phases() > 1 && placement_.of(value).last_phase == 0;
-    int stages = crew_.teams > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
-    bool exchanged = crew_.teams > 1 && type.getElementTypeBitWidth() == 16;
+    int stages = plan_.teams > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
+    bool exchanged = plan_.teams > 1 && type.getElementTypeBitWidth() == 16;
     int64_t bytes = warp::ring_bytes(type, exchanged);
     bool early_ring = early && placement_.of(value).last_phase == 0;
     auto* space = reserve(input.getSym().str() + "_ring", stages * bytes, 0,
-                          crew_.teams > 1 && !early_ring ? placement_.of(value).last_phase : placement_.phases());
+                          plan_.teams > 1 && !early_ring ? placement_.of(value).last_phase : placement_.phases());
     space->of_team = is_of_team(placement_.of(value).last_phase);  // also where it is copied to in later phases
     // Over the end of a round, or from there on through the phases of what goes again.
     if (copies_last_)
@@ -127,8 +127,8 @@ bool KernelBuffers::are_read_first() const {
 void KernelBuffers::deal_rings() {
   std::vector<int> copiers;
   auto inverses = program_.getBody().getOps<chunk::UnitLowerInverseOp>();
-  for (int warp = 0; warp < crew_.team_warps; ++warp)
-    if (crew_.teams > 1 ||
+  for (int warp = 0; warp < plan_.team_warps; ++warp)
+    if (plan_.teams > 1 ||
         llvm::none_of(inverses, [&](auto inverse) { return placement_.of(inverse.getResult()).warp == warp; }))
       copiers.push_back(warp);
   if (copiers.empty()) copiers.push_back(0);
@@ -145,7 +145,7 @@ void KernelBuffers::plan_maximum(llvm::StringRef name) {
   bool of_input = llvm::any_of(
       rings_, [&](auto& ring) { return cast<chunk::InputOp>(ring.first.getDefiningOp()).getSym() == name; });
   // Written before the barrier that begins a chunk, read after it, so it outlives the last phase.
-  maximum.type = floats_type(of_input ? 1 : crew_.row_warps);  // one warp copied all of an input
+  maximum.type = floats_type(of_input ? 1 : plan_.row_warps);  // one warp copied all of an input
   maximum.space = reserve(name.str() + "_max", warp::shared_bytes(maximum.type), 0, placement_.phases());
 }
 
@@ -206,7 +206,7 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   KernelBuffer buffer;
   if (r == 1 || c == 1) {
     bool partial = is_partial_sum(op, placement_);
-    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? crew_.row_warps : placement_.slab_count(op);
+    int64_t parts = !partial ? 1 : place.owner == Owner::rows ? plan_.row_warps : placement_.slab_count(op);
     buffer.type = floats_type(parts * r * c);
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
@@ -215,7 +215,7 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   if (auto round = dyn_cast<chunk::RoundOp>(op); round && has_own_scale(round)) {
     bool of_values = place.owner == Owner::rows || placement_.slab_axis(op) == Axis::value;
     if (of_values) buffer.slabs = space.rows == Axis::value ? "rows" : "columns";
-    int64_t scales = buffer.slabs.empty() ? 1 : crew_.row_warps;
+    int64_t scales = buffer.slabs.empty() ? 1 : plan_.row_warps;
     buffer.scale = reserve(name + "_scale", scales * sizeof(float), place.phase, place.last_phase);
   }
   return buffer;

@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "codegen/lower/Crew.h"
 #include "codegen/lower/Placement.h"
+#include "codegen/lower/Plan.h"
 #include "codegen/lower/SharedMemory.h"
 #include "codegen/warp/Warp.h"
 
@@ -32,12 +32,12 @@ class KernelBuffers {
   // `saved`: the dtype of saved states. `spaces`: of the whole kernel, in which this program's phases begin with
   // `first_phase`.
   // Teams of warps have a slot each, with everything of one chunk.
-  KernelBuffers(chunk::ProgramOp program, const Placement& placement, mlir::OpBuilder& builder, const Crew& crew,
+  KernelBuffers(chunk::ProgramOp program, const Placement& placement, mlir::OpBuilder& builder, const Plan& plan,
                 mlir::Type saved, std::deque<SharedBuffer>& spaces, int first_phase)
       : program_(program),
         placement_(placement),
         b_(builder),
-        crew_(crew),
+        plan_(plan),
         saved_(saved),
         spaces_(spaces),
         first_phase_(first_phase) {}
@@ -102,7 +102,7 @@ class KernelBuffers {
   chunk::ProgramOp program_;
   const Placement& placement_;
   mlir::OpBuilder& b_;
-  Crew crew_;
+  Plan plan_;
   mlir::Type saved_;
   std::deque<SharedBuffer>& spaces_;
   int first_phase_;

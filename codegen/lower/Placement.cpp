@@ -6,6 +6,7 @@
 #include "codegen/ir/Text.h"
 #include "codegen/lower/Factors.h"
 #include "codegen/lower/Strips.h"
+#include "codegen/target/Target.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/error.h"
 
@@ -276,9 +277,8 @@ void Placement::delay_matrices(Block& body) {
   }
 }
 
-// Registers hold two states and their operands of narrow heads. (An H200, 8,4096,32,128, both passes: 4.37 ms one state
-// after the other, 4.98 at once, where 344 bytes of them spill.)
-bool Placement::takes_both_at_once() const { return both_together_ && !warp::is_wide(extent(Axis::key)); }
+// Registers hold two states and their operands of narrow heads alone.
+bool Placement::takes_both_at_once() const { return both_together_ && !sm_90a.is_wide(extent(Axis::key)); }
 
 // Whether nothing that value rows make of the second state is made of the first, too.
 bool Placement::are_independent(Block& body) const {
@@ -336,11 +336,12 @@ void Placement::assign_matrices(Block& body, int warps) {
   }
 }
 
-// Without scales there are registers to spare, for 32 columns.
+// Without scales there are registers to spare for a share of columns.
 bool Placement::fits_shares(Block& body) const {
   const int64_t columns = extent(Axis::key);
-  return program_.getBackward() && program_.getPlain() && columns % warps_ == 0 && columns / warps_ <= 32 &&
-         columns / warps_ % 16 == 0 && llvm::all_of(body, [&](Operation& op) {
+  return program_.getBackward() && program_.getPlain() && columns % warps_ == 0 &&
+         columns / warps_ <= sm_90a.choices.share_columns && columns / warps_ % 16 == 0 &&
+         llvm::all_of(body, [&](Operation& op) {
            const Place& place = of(&op);
            return place.owner != Owner::slab || place.phase < first_after_rows_ || slab_axis(&op) == Axis::key;
          });
@@ -352,13 +353,10 @@ static bool contracts_values(Operation* user, Value x) {
   return isa<chunk::ColumnDotsOp>(user) || (dot && dot.getY() == x && dot.getX() != x && dot.getYDim() == 0);
 }
 
-// Registers a lane has for them, beside few inputs: two states of 64 values in shares of 32 columns, or one of 128.
-static constexpr int64_t kHeldRegisters = 64;
-
 void Placement::find_held(Block& body) {
   const int last = phases_ - 1;
-  if (last == first_after_rows_) return;    // nothing precedes what reads them
-  int64_t room = kHeldRegisters * 32 * 32;  // in bits
+  if (last == first_after_rows_) return;                                             // nothing precedes what reads them
+  int64_t room = int64_t{sm_90a.choices.held_registers} * sm_90a.warp.threads * 32;  // in bits
   for (Operation& op : body)
     for (Value x : op.getOperands()) {
       if (of(&op).phase != last || spaces_.lookup(x) != Space{Axis::value, Axis::key}) continue;

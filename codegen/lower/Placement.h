@@ -14,6 +14,7 @@
 #include <llvm/ADT/DenseSet.h>
 
 #include "codegen/lower/Axes.h"
+#include "codegen/schedule/Schedule.h"
 
 namespace wkvc {
 
@@ -26,11 +27,6 @@ struct Place {
   bool shared = false;  // crosses through shared memory
   int last_phase = 0;   // that reads it
 };
-
-// Of the slab values that a later phase reads again, those that are kept in shared memory: contractions always, also
-// what was rounded for that (Factors.h), also running sums, also activations, which take several times as long as a
-// load, or also exponentials.
-enum class Stored { contractions, factors, sums, activations, exponentials };
 
 class Placement {
  public:

@@ -206,9 +206,8 @@ OwningOpRef<ModuleOp> lowered(rec::RecurrenceOp recurrence, DecayPlan plan) {
   builder.setInsertionPointToEnd(module->getBody());
   auto program = chunk::ProgramOp::create(builder, recurrence.getLoc(), recurrence.getSymName(), plan.chunk,
                                           recurrence.getKeyDim(), recurrence.getValueDim(), recurrence.getCompute(),
-                                          recurrence.getSramBudget(), /*backward=*/false, /*recompute=*/false,
-                                          /*saved_every=*/0, /*saved=*/"f32", /*segments=*/1, /*summary=*/nullptr,
-                                          /*plain=*/nullptr, /*refused=*/false);
+                                          recurrence.getSramBudget(), /*summary=*/nullptr, /*plain=*/nullptr,
+                                          /*gradients=*/nullptr);
   builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
   Lowering(recurrence, builder, plan).run();
   return module;

@@ -87,10 +87,10 @@ class Summary {
 
 }  // namespace
 
-void summarize(chunk::ProgramOp program, int segments) {
-  program.setSegments(segments);
+void summarize(chunk::ProgramOp program) {
   OpBuilder builder(program);
   auto summary = cast<chunk::ProgramOp>(builder.clone(*program));
+  summary.reschedule([](Schedule& schedule) { schedule.grid.blocks = 0; });  // it has warps of its own
   for (Operation& op : llvm::make_early_inc_range(summary.getBody().front()))
     if (isa<chunk::OutputOp, chunk::AccumulateOp, chunk::UpdateSavedOp>(op)) op.erase();
   drop_unused(summary);

@@ -11,9 +11,9 @@
 
 namespace wkvc {
 
-// Marks `program` as one of so many segments and inserts its summary before it. Throws UserError where the program's
+// Inserts, before a program that is cut into segments, their summary. Throws UserError where the program's
 // rows of the state are not brought on alike, or what it carries depends on saved states.
-void summarize(chunk::ProgramOp program, int segments);
+void summarize(chunk::ProgramOp program);
 
 // Rows of the map that a summary carries beside those of the state; 0 for other programs.
 int64_t map_rows(chunk::ProgramOp program);

@@ -33,8 +33,8 @@ std::string segment_dims(chunk::ProgramOp program, int64_t maps) {
 
 class TensorList {
  public:
-  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps,
-             const StoredStates& states) {
+  TensorList(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {
+    const StoredStates states = states_of(program);
     add_all(program);
     if (recompute) add_all(recompute);
     bool backward = program.getBackward(), cut = program.getSegments() > 1;
@@ -112,9 +112,12 @@ const char* refused_name(chunk::ProgramOp program) {
   return program.getBackward() ? "backward_refused" : "forward_refused";
 }
 
-ArrayAttr tensor_list(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps,
-                      const StoredStates& states) {
-  return TensorList(program, recompute, keeps_states, maps, states).attribute(program.getContext());
+StoredStates states_of(chunk::ProgramOp program) {
+  return {program.getStateDtype().str(), program.getStateLayout() == "kv" ? "B,H,K,V" : "B,H,V,K"};
+}
+
+ArrayAttr tensor_list(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps) {
+  return TensorList(program, recompute, keeps_states, maps).attribute(program.getContext());
 }
 
 }  // namespace wkvc

@@ -28,9 +28,10 @@ struct StoredStates {
   std::string dims = "B,H,V,K";
 };
 
+StoredStates states_of(chunk::ProgramOp program);
+
 // In order, each "role name dtype dims". `recompute` may be null; `keeps_states`: recomputed ones go through a
 // workspace. `maps`: rows of the map in summaries of segments.
-mlir::ArrayAttr tensor_list(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps,
-                            const StoredStates& states);
+mlir::ArrayAttr tensor_list(chunk::ProgramOp program, chunk::ProgramOp recompute, bool keeps_states, int64_t maps);
 
 }  // namespace wkvc

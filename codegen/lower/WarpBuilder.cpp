@@ -12,15 +12,15 @@ using namespace mlir;
 
 namespace wkvc {
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, const Crew& crew, Type saved, Stored stored,
+WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, const Plan& plan, Type saved, Stored stored,
                          std::deque<SharedBuffer>& spaces, int first_phase)
     : program_(program),
       b_(builder),
-      crew_(crew),
-      placement_(program, crew.team_warps, stored, crew.teams > 1),
-      buffers_(program, placement_, builder, crew, saved, spaces, first_phase),
+      plan_(plan),
+      placement_(program, plan.team_warps, stored, plan.teams > 1),
+      buffers_(program, placement_, builder, plan, saved, spaces, first_phase),
       copies_(program, placement_, buffers_, builder, saved) {
-  if (crew.teams > 1 && !program.getPlain()) sum_scales_ = find_sum_scales(program, placement_);
+  if (plan.teams > 1 && !program.getPlain()) sum_scales_ = find_sum_scales(program, placement_);
   last_decay_ = find_last_decay();
 }
 
@@ -94,7 +94,7 @@ void WarpBuilder::phase(int number) {
 }
 
 void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {
-  if (crew_.rounds > 1) copies_.start_late(0);
+  if (plan_.rounds > 1) copies_.start_late(0);
   wait_for_round();
   prepare_chunk(when_read);
 }
@@ -104,7 +104,7 @@ bool WarpBuilder::has_second_phase() { return !ops_of(Owner::slab, 1).empty() ||
 void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
   auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
   const bool early = copies_.has_early();
-  auto copy_early = [&] { copies_.start_early(crew_.round_chunks()); };
+  auto copy_early = [&] { copies_.start_early(plan_.round_chunks()); };
   if (!when_read && early) when_read = copy_early;
   begin_inputs(anyone);
   publish_inputs([&](auto& ring) { return ring.early == early; });
@@ -191,7 +191,7 @@ void WarpBuilder::finish_chunk() {
   if (placement_.in_shares(phase_)) begin_share();
   for (; phase_ < placement_.phases(); ++phase_) {
     if (phase_ > placement_.first_after_rows()) create<warp::BarrierOp>();
-    if (phase_ + 1 == placement_.phases() && buffers_.copies_last()) copies_.start_late(crew_.round_chunks());
+    if (phase_ + 1 == placement_.phases() && buffers_.copies_last()) copies_.start_late(plan_.round_chunks());
     slabs(ops_of(Owner::slab, phase_));
     matrices(ops_of(Owner::matrix, phase_));
   }
@@ -271,7 +271,7 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops, Axis axis) {
 }
 
 void WarpBuilder::matrices(const std::vector<Operation*>& ops) {
-  for (int warp = 0; warp < crew_.team_warps; ++warp) {
+  for (int warp = 0; warp < plan_.team_warps; ++warp) {
     std::vector<Operation*> own;
     for (Operation* op : ops)
       if (placement_.of(op).warp == warp) own.push_back(op);
@@ -542,7 +542,7 @@ Value WarpBuilder::computed(Operation* op) {
   auto strictly = [&](const char* name, bool strict) { return std::string(name) + (strict ? "_strict" : ""); };
   bool of_values = op->getNumOperands() && lies_transposed(op->getOperand(0));
   return llvm::TypeSwitch<Operation*, Value>(op)
-      .Case([&](chunk::SavedStateOp) { return crew_.teams > 1 ? state_ : copies_.saved_state(copies_.load_saved()); })
+      .Case([&](chunk::SavedStateOp) { return plan_.teams > 1 ? state_ : copies_.saved_state(copies_.load_saved()); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
       .Case([&](chunk::ColumnDotsOp x) { return column_dots(x); })

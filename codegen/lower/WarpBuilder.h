@@ -25,7 +25,7 @@ class WarpBuilder {
  public:
   // `saved`: the dtype of saved states. `spaces`: of the whole kernel, or of a team's slot, in which this program's
   // phases begin with `first_phase`.
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, const Crew& crew, mlir::Type saved, Stored stored,
+  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, const Plan& plan, mlir::Type saved, Stored stored,
               std::deque<SharedBuffer>& spaces, int first_phase);
   WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
 
@@ -77,7 +77,7 @@ class WarpBuilder {
   // What a team works out once is not worked out again by those who take states through its chunk, or after.
   bool leaves_numbers() const {
     chunk::ProgramOp program = program_;
-    return !sum_scales_.empty() || (crew_.teams > 1 && program.getBackward() && !program.getPlain());
+    return !sum_scales_.empty() || (plan_.teams > 1 && program.getBackward() && !program.getPlain());
   }
   bool shares_scale(chunk::RoundOp round) const;
   bool leaves_scale(chunk::RoundOp round) const;
@@ -164,7 +164,7 @@ class WarpBuilder {
 
   chunk::ProgramOp program_;
   mlir::OpBuilder& b_;
-  Crew crew_;
+  Plan plan_;
   Placement placement_;
   Triangles triangles_;
   KernelBuffers buffers_;

@@ -1,6 +1,7 @@
 // Contractions and their operands.
 #include "codegen/ir/Text.h"
 #include "codegen/lower/WarpBuilder.h"
+#include "codegen/target/Target.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -76,26 +77,25 @@ bool WarpBuilder::updates_by_several() {
   return updates > (state_of(/*saved=*/true) ? 2 : 1);
 }
 
-// Whether warps read an operand that teams have made in groups of four, as pays for wide heads: each by itself would
-// read all of it. What is made of a state, few columns by many steps, only where all warps meet anyway: by itself such
-// a product takes longer. For narrow heads it pays there, too, if one wait is for several contractions. (An H200,
-// 8,4096,32,128, both passes: 4.05 instead of 4.22 ms by groups backward; on another one 4.08 instead of 4.16 with what
-// updates states forward, 4.14 with what is made of them there, too. 8,4096,64,64: with two
-// updates a state 2.64 instead of 2.70, with one 2.28 instead of 2.23.)
+// Returns whether warps read an operand that teams have made in groups of four, as pays for wide heads: each by itself
+// would read all of it. What is made of a state, few columns by many steps, only where all warps meet anyway: by itself
+// such a product takes longer. For narrow heads it pays there, too, if one wait is for several contractions.
 bool WarpBuilder::goes_by_groups(Value accumulator, const Operand& x, const Operand& y, bool y_transposed) {
   auto buffer = y.tile.getDefiningOp<warp::BufferOp>();
   if (!isa<VectorType>(x.tile.getType())) return false;
-  if (owner_ != Owner::rows || crew_.teams == 1 || crew_.row_warps % 4 || !program_.getPlain() || !buffer) return false;
+  if (owner_ != Owner::rows || plan_.teams == 1 || plan_.row_warps % sm_90a.group_mma.warps || !program_.getPlain() ||
+      !buffer)
+    return false;
   auto type = cast<MemRefType>(y.tile.getType());
   const int64_t keys = program_.getKeyDim(), columns = cast<ShapedType>(accumulator.getType()).getDimSize(1);
-  const bool pays = warp::is_wide(keys) || (crew_.rounds == 1 && updates_by_several());
+  const bool pays = sm_90a.is_wide(keys) || (plan_.rounds == 1 && updates_by_several());
   return pays && type.getElementTypeBitWidth() == 16 && type.getDimSize(1) == keys && !y.column &&
-         columns % warp::group_columns(y_transposed) == 0 && (y_transposed || crew_.rounds == 1);
+         columns % warp::group_columns(y_transposed) == 0 && (y_transposed || plan_.rounds == 1);
 }
 
 // Returns true where masked pairs are not multiplied. Plain kernels refuse what is not finite; in clusters votes would
 // be on the chain of states.
-bool WarpBuilder::is_causal() { return program_.getCompute() == "f32" || (!program_.getPlain() && crew_.cluster == 1); }
+bool WarpBuilder::is_causal() { return program_.getCompute() == "f32" || (!program_.getPlain() && plan_.cluster == 1); }
 
 // The triangle of an operand as it is contracted, its rows being those of the result. Where both have one, the first is
 // taken.

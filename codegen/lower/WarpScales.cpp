@@ -38,7 +38,7 @@ std::string scale_name(chunk::RoundOp round) {
 }  // namespace
 
 void WarpBuilder::plan(bool early) {
-  buffers_.plan(early && (crew_.rounds > 1 || has_second_phase()));
+  buffers_.plan(early && (plan_.rounds > 1 || has_second_phase()));
   if (leaves_numbers()) plan_numbers();
 }
 

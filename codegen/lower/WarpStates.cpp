@@ -22,7 +22,7 @@ void WarpBuilder::publish_state(bool saved) {
   owner_ = Owner::rows;
   Value slots = maximum_of_state(saved);
   if (!slots) return;
-  create<warp::PublishMaxOp>(crew_.teams > 1 ? state_ : tile(state_of(saved)->getResult(0)), slots);
+  create<warp::PublishMaxOp>(plan_.teams > 1 ? state_ : tile(state_of(saved)->getResult(0)), slots);
 }
 
 bool WarpBuilder::meets_first(bool saved) const {
@@ -59,7 +59,7 @@ static bool is_by_row(chunk::MulOp product) {
 // own prepare rows ahead, the chain of states is what takes time; where scales don't, there are registers for the row.
 // All that reads the state is to begin with a product of it and a row.
 chunk::MulOp WarpBuilder::find_last_decay() {
-  if (crew_.rounds == 1 || !program_.getPlain()) return {};
+  if (plan_.rounds == 1 || !program_.getPlain()) return {};
   auto update = *program_.getBody().getOps<chunk::UpdateOp>().begin();
   auto decay = update.getX().getDefiningOp<chunk::MulOp>();
   if (!is_by_row(decay) || !decay->hasOneUse()) return {};

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "codegen/target/Target.h"
+
 namespace wkvc::rec {
 
 // Attributes of 64 bits come without a sign, which what they are compared with has.
@@ -15,10 +17,9 @@ constexpr std::int64_t signed_value(std::uint64_t attribute) { return static_cas
 constexpr bool is_extent(std::int64_t extent) { return extent >= 16 && extent <= 256 && extent % 16 == 0; }
 inline constexpr std::string_view extents_text = "a multiple of 16 from 16 to 256";
 
-// What a block of sm_90 can have: 227 KiB.
-inline constexpr std::int64_t max_sram = 232448;
-constexpr bool is_sram_budget(std::int64_t bytes) { return bytes >= 1 && bytes <= max_sram; }
+constexpr bool is_sram_budget(std::int64_t bytes) { return bytes >= 1 && bytes <= sm_90a.block.shared_bytes; }
 inline constexpr std::string_view sram_budgets_text = "1 to 232448 (227 KiB, what a block of sm_90 can have)";
+static_assert(sm_90a.block.shared_bytes == 232448, "the text above names the limit");
 
 // Of a sequence that blocks go through side by side.
 inline constexpr std::int64_t max_segments = 256;
@@ -27,16 +28,10 @@ inline constexpr std::string_view segment_counts_text = "1 to 256";
 
 inline constexpr int max_save_every = 1 << 20;  // tokens between saved states, and so at most as many chunks
 
-inline constexpr int max_warps = 32;  // of a block
-
-// Of a block's warps, each with a barrier, of those that a block has besides its own.
-inline constexpr int max_teams = 15;
-inline constexpr int max_rounds = 2;  // in shared memory at once
-
 // Blocks that may share a head.
-inline constexpr int max_cluster = 8;
-constexpr bool is_cluster(std::int64_t blocks) { return blocks >= 1 && blocks <= max_cluster && 8 % blocks == 0; }
+constexpr bool is_cluster(std::int64_t blocks) { return blocks >= 1 && sm_90a.block.cluster % blocks == 0; }
 inline constexpr std::string_view clusters_text = "1, 2, 4 or 8";
+static_assert(sm_90a.block.cluster == 8, "the text above names the limit");
 
 // What a segment makes of the state before it: a matrix of keys by keys, or a factor for each key.
 constexpr bool is_map(std::string_view kind) { return kind == "full" || kind == "diagonal"; }

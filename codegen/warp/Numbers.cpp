@@ -1,6 +1,4 @@
 // What kernels and combinations of segments say of themselves: names, and numbers of warps, teams, blocks and bytes.
-#include <llvm/ADT/StringExtras.h>
-
 #include "codegen/rec/Limits.h"
 #include "codegen/rec/Names.h"
 #include "codegen/warp/Rules.h"
@@ -17,11 +15,7 @@ bool is_own_name(llvm::StringRef name) {
 }
 
 LogicalResult verify_architecture(KernelOp kernel) {
-  llvm::StringRef arch = kernel.getArch();
-  int major_minor = 0;
-  bool known =
-      arch.consume_front("sm_") && !arch.consumeInteger(10, major_minor) && major_minor >= 90 && major_minor < 1000;
-  if (known && arch.size() <= 1 && llvm::all_of(arch, llvm::isAlpha)) return success();
+  if (is_target(kernel.getArch())) return success();
   return kernel.emitOpError() << "arch is \"" << kernel.getArch() << "\"; expected for example sm_90a";
 }
 
@@ -30,13 +24,13 @@ int64_t map_rows(KernelOp kernel) {
   return *kernel.getSummary() == "full" ? signed_value(kernel.getKeyDim()) : 16;
 }
 
-int64_t slots(KernelOp kernel) { return round_chunks(kernel) * signed_value(kernel.getRounds()); }
+int64_t slots(KernelOp kernel) { return round_chunks(kernel) * kernel.getRounds(); }
 
 LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
-  int64_t teams = signed_value(kernel.getTeams()), of_team = signed_value(kernel.getOfTeam());
-  if (!in_range(kernel.getTeams(), 1, rec::max_teams) || warps % teams)
+  int64_t teams = kernel.getTeams(), of_team = signed_value(kernel.getOfTeam());
+  if (!in_range(kernel.getTeams(), 1, sm_90a.most_teams()) || warps % teams)
     return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its " << warps
-                                << " warps, up to " << rec::max_teams;
+                                << " warps, up to " << sm_90a.most_teams();
   if (of_team && kernel.getRounds() == 1)
     return kernel.emitOpError() << "gives " << of_team
                                 << " bytes to a team for all rounds; expected 0 where there are no 2";
@@ -53,72 +47,60 @@ LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
 }
 
 // Teams of warps of their own, behind those of the rows.
-LogicalResult verify_crew(KernelOp kernel, int64_t row_warps) {
-  int64_t warps = signed_value(kernel.getWarps());
-  if (kernel.getBackward() || signed_value(kernel.getTeams()) < 2)
-    return kernel.emitOpError("has 2 rounds; those are of several teams, in a forward kernel");
-  if (warps <= row_warps)
-    return kernel.emitOpError() << "has " << warps << " warps, " << row_warps
-                                << " of them for rows; expected more, of teams";
-  return verify_slots(kernel, warps - row_warps);
+LogicalResult verify_warps(KernelOp kernel, int64_t row_warps) {
+  const int64_t warps = signed_value(kernel.getWarps()),
+                of_teams = kernel.getTeams() * kernel.getSchedule().prepare.warps;
+  if (of_teams > 0 && warps != row_warps + of_teams)
+    return kernel.emitOpError() << "has " << warps << " warps; expected " << row_warps << " for rows and " << of_teams
+                                << " of teams, as its schedule says";
+  return verify_slots(kernel, of_teams > 0 ? of_teams : warps);
 }
 
-// Blocks that share the rows of a head.
-LogicalResult verify_cluster(KernelOp kernel, int64_t rows) {
-  const int64_t cluster = signed_value(kernel.getCluster());
-  if (!rec::is_cluster(cluster))
-    return kernel.emitOpError() << "is of clusters of " << cluster << " blocks; expected " << rec::clusters_text;
-  if (cluster > 1 && kernel.getRounds() == 1)
-    return kernel.emitOpError("is of clusters of blocks, which kernels of 2 rounds are for");
-  if (rows / 16 % cluster)
-    return kernel.emitOpError() << "has " << rows << " rows for " << cluster << " blocks; expected 16 for each warp";
+// A plain kernel is the first of two that guarded numerics make.
+LogicalResult verify_schedule(KernelOp kernel) {
+  Schedule schedule = kernel.getSchedule();
+  if (kernel.getPlain()) schedule.numerics = Numerics::guarded;
+  if (auto fault = fault_of(schedule, kernel.getBackward()))
+    return kernel.emitOpError() << "has a schedule that no kernel can have: " << *fault;
   return success();
 }
 
 LogicalResult verify_numbers(KernelOp kernel) {
-  if (!in_range(kernel.getWarps(), 1, rec::max_warps))
+  if (!in_range(kernel.getWarps(), 1, sm_90a.block.warps))
     return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
-  if (!in_range(kernel.getBlocks(), 1, 32))
-    return kernel.emitOpError("a multiprocessor holds 1 to 32 blocks, not ") << signed_value(kernel.getBlocks());
+  if (!in_range(kernel.getBlocks(), 1, sm_90a.sm.blocks))
+    return kernel.emitOpError("a multiprocessor holds 1 to 32 blocks, not ") << kernel.getBlocks();
   for (auto [what, extent] : {std::pair{"chunk", kernel.getChunk()}, std::pair{"key_dim", kernel.getKeyDim()},
                               std::pair{"value_dim", kernel.getValueDim()}})
     if (!rec::is_extent(signed_value(extent)))
       return kernel.emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
   int64_t rows = signed_value(kernel.getValueDim()) + map_rows(kernel);
-  if (!in_range(kernel.getRounds(), 1, rec::max_rounds))
-    return kernel.emitOpError() << "has " << signed_value(kernel.getRounds()) << " rounds; expected 1 or 2";
-  const bool ahead = signed_value(kernel.getRounds()) > 1;
-  if (failed(verify_cluster(kernel, rows))) return failure();
+  if (failed(verify_schedule(kernel))) return failure();
+  if (rows / 16 % kernel.getCluster())
+    return kernel.emitOpError() << "has " << rows << " rows for " << kernel.getCluster()
+                                << " blocks; expected 16 for each warp";
   if (kernel.getPlain() && kernel.getRefused())
     return kernel.emitOpError("is plain, and for what a plain one refuses; expected one of them");
-  if (kernel.getPlain() && ahead && signed_value(kernel.getTeams()) == rec::max_teams)
-    return kernel.emitOpError() << "is plain, and has " << rec::max_teams
-                                << " teams beside those of the state, who need "
-                                << "a barrier, too; expected fewer";
-  if (kernel.getPlain() && kernel.getCluster() > 1)
-    return kernel.emitOpError("is plain, and of clusters of blocks, which can't refuse together");
+  const bool ahead = kernel.getRounds() > 1;
   if (!ahead && rows != 16 * signed_value(kernel.getWarps()))
     return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for " << rows
                                       << " rows of states and maps; expected one for each 16";
-  if (int64_t segments = signed_value(kernel.getSegments()); !rec::is_segment_count(segments))
-    return kernel.emitOpError() << "has " << segments << " segments; expected " << rec::segment_counts_text;
   if (kernel.getSummary() && !rec::is_map(*kernel.getSummary()))
     return kernel.emitOpError() << "has a \"" << *kernel.getSummary() << "\" map; expected " << rec::maps_text;
-  if (!in_range(kernel.getSharedBytes(), 0, rec::max_sram))
+  if (!in_range(kernel.getSharedBytes(), 0, sm_90a.block.shared_bytes))
     return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
-                                << " bytes of shared memory; a block has at most " << rec::max_sram;
-  return ahead ? verify_crew(kernel, rows / 16 / signed_value(kernel.getCluster()))
-               : verify_slots(kernel, signed_value(kernel.getWarps()));
+                                << " bytes of shared memory; a block has at most " << sm_90a.block.shared_bytes;
+  return verify_warps(kernel, rows / 16 / kernel.getCluster());
 }
 
 }  // namespace
 
 int64_t row_warps(KernelOp kernel) {
   if (kernel.getRounds() == 1) return signed_value(kernel.getWarps());
-  return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / (16 * signed_value(kernel.getCluster()));
+  return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / (16 * kernel.getCluster());
 }
 
-int64_t round_chunks(KernelOp kernel) { return signed_value(kernel.getTeams()) * signed_value(kernel.getCluster()); }
+int64_t round_chunks(KernelOp kernel) { return kernel.getTeams() * kernel.getCluster(); }
 
 bool goes_again(KernelOp kernel) {
   return llvm::any_of(kernel.getBody().getOps<LoopOp>(),
@@ -126,7 +108,7 @@ bool goes_again(KernelOp kernel) {
 }
 
 int64_t slot_bytes(KernelOp kernel) {
-  const int64_t of_teams = signed_value(kernel.getTeams()) * signed_value(kernel.getOfTeam());
+  const int64_t of_teams = kernel.getTeams() * signed_value(kernel.getOfTeam());
   const int64_t each = (signed_value(kernel.getSharedBytes()) - of_teams) / slots(kernel);
   return kernel.getRounds() > 1 ? each - kSlotMbarriers : each;
 }
@@ -139,7 +121,7 @@ bool is_of_team(Value shared) {
 
 int64_t team_warps(KernelOp kernel) {
   int64_t behind = signed_value(kernel.getWarps()) - row_warps(kernel);
-  return (kernel.getRounds() == 1 ? row_warps(kernel) : behind) / signed_value(kernel.getTeams());
+  return (kernel.getRounds() == 1 ? row_warps(kernel) : behind) / kernel.getTeams();
 }
 
 LogicalResult CombineOp::verify() {

@@ -45,7 +45,7 @@ class Races {
   bool has_groups() {
     return llvm::any_of(kernel_.getBody().getOps<LoopOp>(), [](LoopOp loop) { return loop.getOver() == "groups"; });
   }
-  bool has_teams() { return signed_value(kernel_.getTeams()) > 1; }
+  bool has_teams() { return kernel_.getTeams() > 1; }
 
   //===- Places --------------------------------------------------------------------------------------------------===//
 
@@ -119,7 +119,7 @@ class Races {
     }
     if (loop.getAhead() && failed(follow_group(body, 0))) return failure();  // it starts the first one's copies
     for (int64_t chunks : kGroups)
-      if (failed(follow_group(body, std::min(chunks, signed_value(kernel_.getSavedEvery()))))) return failure();
+      if (failed(follow_group(body, std::min(chunks, kernel_.getSavedEvery())))) return failure();
     return success();
   }
 

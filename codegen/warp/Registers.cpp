@@ -1,15 +1,13 @@
 #include "codegen/warp/Registers.h"
 
+#include "codegen/target/Target.h"
+
 namespace wkvc::warp {
 
 namespace {
 
-constexpr int64_t kOfMultiprocessor = 65536, kMostOfThread = 255, kUnit = 8, kThreads = 32;  // sm_90
-
-// An instruction of four warps has its accumulators, four registers of its first operand and two of its second one's
-// descriptor at once, beside 24 that ptxas keeps apart: it refuses one by 16, 64, 128 or 256 columns with fewer than
-// 38, 62, 94 or 158 (CUDA 13).
-int64_t registers_by_group(int64_t columns) { return columns / 2 + 4 + 2 + 24; }
+// A thread has 16 rows by `columns` accumulators of its warp, and what ptxas needs beside.
+int64_t registers_by_group(int64_t columns) { return columns / 2 + sm_90a.group_mma.registers; }
 
 // As templates/wkvc/cuda/group_mma.h cuts them.
 int64_t columns_at_once(MmaOp op) {
@@ -19,14 +17,6 @@ int64_t columns_at_once(MmaOp op) {
 }
 
 }  // namespace
-
-int64_t registers_of_thread(int64_t blocks, int64_t warps) {
-  return std::min(kMostOfThread, kOfMultiprocessor / (blocks * warps * kThreads) / kUnit * kUnit);
-}
-
-int64_t most_warps(int64_t registers) {
-  return kOfMultiprocessor / ((registers + kUnit - 1) / kUnit * kUnit * kThreads);
-}
 
 int64_t least_registers(KernelOp kernel) {
   int64_t least = 0;

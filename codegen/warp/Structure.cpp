@@ -21,7 +21,7 @@ bool is_tile(VectorType type) { return !type.isScalable() && llvm::all_of(type.g
 bool is_shared(MemRefType type) {
   auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
   if (!space || space.getValue() != kSharedSpace || !type.getLayout().isIdentity()) return false;
-  if (type.getRank() == 1) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile * rec::max_warps;
+  if (type.getRank() == 1) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile * sm_90a.block.warps;
   return llvm::all_of(type.getShape(), [](int64_t size) { return size != 1 && is_tile_size(size); });
 }
 
@@ -173,7 +173,7 @@ class Structure {
 
   // A ring holds so many chunks; once the current one is read, its place is free. (Those of teams: Teams.cpp.)
   LogicalResult verify_room(CopyOp copy) const {
-    if (signed_value(kernel_.getTeams()) > 1) return success();
+    if (kernel_.getTeams() > 1) return success();
     auto loop = dyn_cast<LoopOp>(copy->getParentOp());
     const bool after_current = loop && loop.getOver() != "groups";
     const int64_t stages = signed_value(copy.getRing().getDefiningOp<RingOp>().getStages());
@@ -235,8 +235,8 @@ class Structure {
 };
 
 LogicalResult verify_registers(KernelOp kernel) {
-  const int64_t blocks = signed_value(kernel.getBlocks()), warps = signed_value(kernel.getWarps());
-  const int64_t have = registers_of_thread(blocks, warps), least = least_registers(kernel);
+  const int64_t blocks = kernel.getBlocks(), warps = signed_value(kernel.getWarps());
+  const int64_t have = sm_90a.registers_of_thread(blocks, warps), least = least_registers(kernel);
   if (have >= least) return success();
   return kernel.emitOpError() << "leaves a thread " << have << " registers where a multiprocessor holds " << blocks
                               << " blocks of " << warps << " warps; contractions by groups take at least " << least;

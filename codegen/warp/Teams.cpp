@@ -50,8 +50,8 @@ class TeamRules {
   }
 
  private:
-  int64_t teams() const { return signed_value(kernel_.getTeams()); }
-  int64_t rounds() const { return signed_value(kernel_.getRounds()); }
+  int64_t teams() const { return kernel_.getTeams(); }
+  int64_t rounds() const { return kernel_.getRounds(); }
 
   // Of the rows of a state, or of values, that a warp has by its number in the block, or the part of all such warps.
   static bool is_of_rows(Operation* op) {

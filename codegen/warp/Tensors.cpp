@@ -116,7 +116,7 @@ class TensorRules {
 
   LogicalResult expect_refusals(Operation* op, llvm::StringRef tensor) const {
     if (failed(expect_role(op, tensor, {"workspace"}))) return failure();
-    return expect_dims(op, tensor, "B,H," + std::to_string(signed_value(kernel_.getSegments())) + ",1");
+    return expect_dims(op, tensor, "B,H," + std::to_string(kernel_.getSegments()) + ",1");
   }
 
   LogicalResult verify_samples(ExpectOp op) const {
@@ -129,10 +129,10 @@ class TensorRules {
     return success();
   }
 
-  bool carries_segments() const { return signed_value(kernel_.getSegments()) > 1; }
+  bool carries_segments() const { return kernel_.getSegments() > 1; }
 
   int64_t key_dim() const { return signed_value(kernel_.getKeyDim()); }
-  int64_t teams() const { return signed_value(kernel_.getTeams()); }
+  int64_t teams() const { return kernel_.getTeams(); }
 
   // Of a tensor that heads may share, too.
   LogicalResult expect_dims(Operation* op, llvm::StringRef tensor, llvm::StringRef dims) const {
@@ -151,10 +151,9 @@ class TensorRules {
     int64_t segments = 0, rows = 0, V = signed_value(kernel_.getValueDim());
     bool fits = parts.size() == 5 && parts[0] == "B" && parts[1] == "H" && parts[4] == "K" &&
                 !parts[2].getAsInteger(10, segments) && !parts[3].getAsInteger(10, rows);
-    if (fits && segments == signed_value(kernel_.getSegments()) && (rows == V + 16 || rows == V + key_dim()))
-      return success();
+    if (fits && segments == kernel_.getSegments() && (rows == V + 16 || rows == V + key_dim())) return success();
     return op->emitOpError("\"") << tensor << "\" has the dims " << tensors_.dims.lookup(tensor) << "; expected B,H,"
-                                 << signed_value(kernel_.getSegments()) << "," << V + key_dim() << ",K, or " << V + 16
+                                 << kernel_.getSegments() << "," << V + key_dim() << ",K, or " << V + 16
                                  << " rows with diagonal maps";
   }
 
@@ -166,7 +165,7 @@ class TensorRules {
   }
 
   LogicalResult expect_state_of_rounds(Operation* op) const {
-    const int64_t rounds = goes_again(kernel_) ? 2 : 1, every = signed_value(kernel_.getSavedEvery());
+    const int64_t rounds = goes_again(kernel_) ? 2 : 1, every = kernel_.getSavedEvery();
     if (every == rounds * teams()) return success();
     return op->emitOpError() << "is of the first chunk of " << rounds << " rounds of " << teams()
                              << "; a state is saved every " << every;

@@ -290,7 +290,9 @@ LogicalResult WidenOverOp::verify() {
 
 LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]); }
 
-int64_t group_columns(bool transposed) { return transposed ? 64 : 16; }
+int64_t group_columns(bool transposed) {
+  return transposed ? sm_90a.group_mma.columns_transposed : sm_90a.group_mma.columns;
+}
 
 static LogicalResult verify_by_groups(MmaOp op) {
   auto buffer = op.getY().getDefiningOp<BufferOp>();
@@ -345,8 +347,8 @@ LogicalResult MmaOp::verify() {
 
 namespace {
 
-constexpr int64_t kMaxOffset = rec::max_sram, kMaxStages = 16, kMaxPhases = 10000;
-constexpr int64_t kMaxAhead = int64_t{rec::max_teams} * rec::max_cluster;  // chunks of a round
+constexpr int64_t kMaxOffset = sm_90a.block.shared_bytes, kMaxStages = 16, kMaxPhases = 10000;
+constexpr int64_t kMaxAhead = int64_t{sm_90a.most_teams()} * sm_90a.block.cluster;  // chunks of a round
 
 LogicalResult verify_live(Operation* op, uint64_t from, uint64_t to) {
   if (failed(verify_number(op, "the first phase", from, 0, kMaxPhases))) return failure();

@@ -11,6 +11,8 @@
 #include <mlir/Interfaces/InferTypeOpInterface.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include "codegen/schedule/ScheduleAttr.h"
+
 #include "codegen/warp/WarpDialect.h.inc"
 #define GET_OP_CLASSES
 #include "codegen/warp/WarpOps.h.inc"
@@ -39,10 +41,6 @@ int64_t slab_width(mlir::Value column);
 // Of a block's warps: those with 16 rows each of the state or of the map behind it, and those of a team.
 int64_t row_warps(KernelOp kernel);
 int64_t team_warps(KernelOp kernel);
-
-// Whether registers are short beside states of so many keys: of others they hold both states of a backward kernel,
-// operands made of them and where tensors lie.
-constexpr bool is_wide(uint64_t keys) { return keys > 64; }
 
 int64_t round_chunks(KernelOp kernel);   // one for each team of a cluster's blocks
 bool goes_again(KernelOp kernel);        // whether its teams prepare some rounds again

@@ -1,7 +1,7 @@
 // The warp dialect: what each warp of a block does, in order. Register tiles are vectors of rank 2, shared tiles are
 // memrefs in memory space 3; every offset and barrier is explicit. One operation is one call into templates/.
 //
-//   warp.kernel "example_forward" warps 4 ... {
+//   warp.kernel "example_forward" warps 4 schedule #wkvc.schedule<grid(blocks = 2)> ... {
 //     %k_ring = warp.ring "k" offset 0 stages 2 : memref<16x64xbf16, 3>
 //     %S = warp.load_state "initial_state" : vector<16x64xf32>
 //     %last = warp.loop %S : vector<16x64xf32> {
@@ -16,6 +16,7 @@
 #ifndef WKVC_WARP_OPS
 #define WKVC_WARP_OPS
 
+include "codegen/schedule/ScheduleAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -23,6 +24,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Warp_Dialect : Dialect {
   let name = "warp";
   let cppNamespace = "::wkvc::warp";
+  let dependentDialects = ["::wkvc::WkvcDialect"];
   let summary = "Register tiles, shared tiles, copies and barriers of the warps of one block";
 }
 
@@ -38,38 +40,43 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
   let summary = "One kernel; a block of `warps` warps runs one head";
   let description = [{
     `tensors` lists the arguments in order, each "role name dtype dims", dims separated by commas. A `backward` kernel
-    goes through the chunks from the last to the first. The state before every `saved_every`-th chunk is saved by the
-    forward kernel for the backward one; 0: none is.
+    goes through the chunks from the last to the first. `schedule` (codegen/schedule/Schedule.h) has no open choices here
+    but those of memory. The state before every checkpoint is saved by the forward kernel for the backward one.
 
-    Sequences may be cut into `segments`, a block for each. A `summary` kernel then comes first, which carries rows of a
+    Sequences may be cut into segments, a block for each. A `summary` kernel then comes first, which carries rows of a
     "full" or "diagonal" map behind the value rows, and warp.combine; both leave states in a workspace.
 
-    With `teams` of warps it goes through rounds of as many chunks: each team prepares one of them, then all warps take
+    With teams of warps it goes through rounds of as many chunks: each team prepares one of them, then all warps take
     the state through the round. Each chunk of a round has a slot of its own in shared memory; offsets are inside it.
-    With 2 `rounds` there are slots for as many, by turns, and teams are of warps behind those of the state: warp.prepare
-    is theirs, ahead of the others. What lies in the first `of_team` bytes is then the team's for all rounds; mbarriers
-    that say when a slot is prepared and when it is free lie behind all slots, 16 bytes for each.
+    Where teams have warps of their own, these are behind those of the state: warp.prepare is theirs, a round ahead of the
+    others, and there are slots for two rounds, by turns. What lies in the first `of_team` bytes is then the team's for all
+    rounds; mbarriers that say when a slot is prepared and when it is free lie behind all slots, 16 bytes for each.
 
-    Then a `cluster` of blocks may run a head together: each has a part of its rows, and as many teams. A round has a
+    Then a cluster of blocks may run a head together: each has a part of its rows, and as many teams. A round has a
     chunk for each team of each block, whose slot goes to the other blocks.
 
     A `plain` kernel has no scales. It refuses what f16 doesn't hold without them, a block by itself, for the `refused`
     kernel that follows: the same with scales.
   }];
-  let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, I64Attr:$blocks, I64Attr:$chunk,
+  let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, Wkvc_Schedule:$schedule, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
-                       StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward,
-                       DefaultValuedAttr<I64Attr, "0">:$saved_every, DefaultValuedAttr<I64Attr, "1">:$segments,
-                       OptionalAttr<StrAttr>:$summary, DefaultValuedAttr<I64Attr, "1">:$teams,
-                       DefaultValuedAttr<I64Attr, "1">:$rounds, DefaultValuedAttr<I64Attr, "0">:$of_team,
-                       DefaultValuedAttr<I64Attr, "1">:$cluster, UnitAttr:$plain, UnitAttr:$refused);
+                       StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward, OptionalAttr<StrAttr>:$summary,
+                       DefaultValuedAttr<I64Attr, "0">:$of_team, UnitAttr:$plain, UnitAttr:$refused);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `for` $op `warps` $warps `blocks` $blocks `chunk` $chunk `head` $key_dim `x` $value_dim
+    $sym_name `for` $op `warps` $warps `schedule` $schedule `chunk` $chunk `head` $key_dim `x` $value_dim
     `shared` $shared_bytes `compute` $compute `arch` $arch `tensors` $tensors attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getBlocks() { return getSchedule().grid.blocks; }
+    int64_t getSegments() { return getSchedule().grid.segments; }
+    int64_t getCluster() { return getSchedule().grid.cluster; }
+    int64_t getTeams() { return getSchedule().prepare.teams; }
+    int64_t getRounds() { return getSchedule().rounds(); }
+    int64_t getSavedEvery() { return getSchedule().checkpoint.every; }
+  }];
 }
 
 def Warp_BatchSumOp : Warp_Op<"batch_sum"> {

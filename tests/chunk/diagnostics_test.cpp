@@ -197,7 +197,8 @@ INSTANTIATE_TEST_SUITE_P(Chunk, Lines, testing::ValuesIn(cases), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Chunk, BackwardLines, testing::ValuesIn(backward_cases), name_of_case);
 
 TEST(Summaries, GiveTheStateAlone) {
-  const std::string summary = header("16", "key_dim = 32 : i64, segments = 4 : i64, summary = \"full\"");
+  const std::string summary =
+      header("16", "key_dim = 32 : i64, schedule = #wkvc.schedule<grid(segments = 4)>, summary = \"full\"");
   auto error = [&](const std::string& lines) { return error_of(summary + inputs() + lines + ending()); };
   expect_contains(error(""), "does not belong in a summary, which gives the state alone");
   expect_contains(error_of(with("  %0 = chunk.offset %x : tensor<16x32xf32>\n")), "belongs in a summary");
@@ -211,8 +212,9 @@ TEST(Summaries, GiveTheStateAlone) {
       "has a scale in a plain program");
   expect_contains(error_of(header("16", "key_dim = 32 : i64, summary = \"some\"") + inputs() + ending()),
                   "is a summary with a \"some\" map; expected full or diagonal");
-  expect_contains(error_of(header("16", "key_dim = 32 : i64, segments = 0 : i64") + inputs() + ending()),
-                  "has 0 segments; expected 1 to 256");
+  expect_contains(
+      error_of(header("16", "key_dim = 32 : i64, schedule = #wkvc.schedule<grid(segments = 0)>") + inputs() + ending()),
+      "a schedule's grid has no such segments; expected 1 to 256");
 }
 
 TEST(Programs, HaveOneStateAndOneUpdate) {

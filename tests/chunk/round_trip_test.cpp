@@ -88,7 +88,7 @@ TEST(RoundTrip, NamesAreThoseOfTheText) {
 
 TEST(RoundTrip, Summaries) {
   const std::string text =
-      R"(chunk.program "example" attributes {chunk = 16 : i64, compute = "f16", key_dim = 32 : i64, segments = 4 : i64, sram_budget = 232448 : i64, summary = "full", value_dim = 48 : i64} {
+      R"(chunk.program "example" attributes {chunk = 16 : i64, compute = "f16", key_dim = 32 : i64, schedule = #wkvc.schedule<grid(segments = 4)>, sram_budget = 232448 : i64, summary = "full", value_dim = 48 : i64} {
   %v = chunk.input "v" dim "V" : tensor<16x48xf32>
   %v_offset = chunk.offset %v : tensor<16x48xf32>
   %S = chunk.state "S" : tensor<48x32xf32>

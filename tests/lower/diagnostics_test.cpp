@@ -396,7 +396,7 @@ TEST(Teams, AheadAreOfWarpsThatABlockHas) {
     op.output("o", dot(S, k), bf16);
   });
   const std::string text = lower_to(source_from(rec_text(delta, config)), Stage::warp, config);
-  EXPECT_EQ(count(text, "rounds = 2 : i64"), 1U);
+  EXPECT_EQ(count(text, "prepare(teams = 3, warps = 4)"), 1U);
 }
 
 TEST(Teams, OfClustersHaveAPartOfTheRows) {
@@ -457,16 +457,17 @@ TEST(Teams, OfBackwardKernelsTakeASavedStateThroughEachRound) {
   expect_contains(error_of(rec, other), "has 4 warps; expected a number that divides them");
 
   const Source by_teams = source_from(lower_to(rec, Stage::chunk, config));
-  EXPECT_NO_THROW(lower_to(by_teams, Stage::warp, config));
-  expect_contains(error_of(by_teams, {}), "through rounds of chunks, one for each team: give --teams 1,2");
+  EXPECT_EQ(lower_to(by_teams, Stage::warp, {}), lower_to(rec, Stage::warp, config));  // needs no options
+  EXPECT_EQ(lower_to(by_teams, Stage::warp, config), lower_to(rec, Stage::warp, config));
+  expect_contains(error_of(by_teams, {.backward_teams = 1, .pass = "both"}),
+                  "through rounds of chunks, one for each team: give --teams 1,2");
   other = config;
   other.save_every = 64;
   other.scales = "guarded";
   const Source in_two_rounds = source_from(lower_to(rec, Stage::chunk, other));
-  EXPECT_NO_THROW(lower_to(in_two_rounds, Stage::warp, config));
-  other = {};
+  EXPECT_EQ(lower_to(in_two_rounds, Stage::warp, {}), lower_to(rec, Stage::warp, other));
+  other = {.backward_teams = 1, .pass = "both"};
   expect_contains(error_of(in_two_rounds, other), "one for each team: give --teams 1,2");
-  other.pass = "both";
   other.backward_teams = 4;
   expect_contains(error_of(in_two_rounds, other), "the first of them twice: give --teams N,2");
 

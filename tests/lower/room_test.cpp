@@ -74,8 +74,8 @@ TEST(Registers, AreThereWithWhatARefusalSays) {
 TEST(Registers, OfEditedTexts) {
   const Config config{.key_dim = 128, .value_dim = 128, .blocks = 1, .teams = 2, .rounds = 2, .scales = "guarded"};
   std::string text = lower_to(rec_source(rwkv7(), config), Stage::warp, config);
-  const std::string blocks = " blocks 1 ";
-  text.replace(text.find(blocks), blocks.size(), " blocks 2 ");
+  const std::string blocks = "blocks = 1)";
+  text.replace(text.find(blocks), blocks.size(), "blocks = 2)");
   expect_contains(user_error_of([&] { lower_to(source_from(text), Stage::cuda, {}); }),
                   "leaves a thread 64 registers where a multiprocessor holds 2 blocks of 16 warps; contractions by "
                   "groups take at least 94");

@@ -143,7 +143,7 @@ TEST(Teams, OfBackwardKernelsFreeTheirInputs) {
   config.backward_teams = 2;
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
     const std::string text = lower_to(source_from(rec_text(definition, config)), Stage::warp, config);
-    EXPECT_THAT(text, HasSubstr("blocks 2")) << definition.name;
+    EXPECT_THAT(text, HasSubstr("blocks = 2")) << definition.name;
     for (const char* input : {"r", "k", "v", "do"}) {
       const std::string start = fmt::format("warp.ring \"{}\"", input);
       const size_t ring = text.find(start);

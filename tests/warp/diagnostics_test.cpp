@@ -512,8 +512,8 @@ TEST(Again, GoesThroughARound) {
       "{\n"
       "warp.team {\nwarp.note \"nothing\"\n}\n%first = warp.loop %S over \"round\" : vector<16x32xf32> {\n"
       "^bb0(%Z: vector<16x32xf32>):\nwarp.yield %Z : vector<16x32xf32>\n}\nwarp.yield %kept : vector<16x32xbf16>\n}\n");
-  forward.insert(forward.find("teams = 2"), "saved_every = 4 : i64, ");
-  expect_contains(error_of(forward), "belongs in the loop over rounds of a backward kernel");
+  expect_contains(error_of(scheduled(forward, "checkpoint(every = 4)")),
+                  "belongs in the loop over rounds of a backward kernel");
   std::string given = again(loop_again() + yield_again());
   given.replace(given.find("warp.again %kept"), 16, "warp.again %none")
       .insert(given.find("    %again"), "    %none = warp.round %S : vector<16x32xf32> -> vector<16x32xbf16>\n");
@@ -521,14 +521,14 @@ TEST(Again, GoesThroughARound) {
   expect_contains(error_of(again(loop_again() + "      warp.yield %first : vector<16x32xf32>\n")),
                   "ends with a warp.yield of 'vector<16x32xbf16>'");
   std::string every = again(loop_again() + yield_again());
-  every.replace(every.find("saved_every = 4"), 15, "saved_every = 2");
+  every.replace(every.find("every = 4"), 9, "every = 2");
   expect_contains(error_of(every), "is of the first chunk of 2 rounds of 2; a state is saved every 2");
 }
 
 TEST(Teams, DivideTheWarps) {
   expect_contains(error_of(with_teams("", "3")), "has 3 teams; expected a number that divides its 2 warps");
-  expect_contains(error_of(with_teams("", "0")), "has 0 teams");
-  expect_contains(error_of(with_teams("", "16")), "up to 15");
+  expect_contains(error_of(with_teams("", "0")), "a schedule's prepare has no such teams; expected 1 to 15");
+  expect_contains(error_of(with_teams("", "16")), "expected 1 to 15");
   std::string uneven = with_teams("");
   uneven.replace(uneven.find("shared 20512"), 12, "shared 20528");
   expect_contains(error_of(uneven), "has 20528 bytes of shared memory for 2 teams; expected a multiple of 16 for each");
@@ -628,16 +628,35 @@ const Case lines_before_rounds[] = {
 
 INSTANTIATE_TEST_SUITE_P(Warp, LinesBeforeRounds, testing::ValuesIn(lines_before_rounds), name_of_case);
 
+TEST(Schedules, AreReadWhole) {
+  const auto error = [](const std::string& schedule) {
+    return error_of(header("warps 2 schedule #wkvc." + schedule + " chunk 16 head 32 x 32 shared 10256") + buffers() +
+                    loop() + ending());
+  };
+  expect_contains(error("plan<grid(blocks = 1)>"), "wkvc has no attribute 'plan'; expected #wkvc.schedule<...>");
+  expect_contains(error("schedule<roles(teams = 2)>"),
+                  "a schedule has no part 'roles'; expected grid, prepare, checkpoint, numerics, memory");
+  expect_contains(error("schedule<grid(teams = 2)>"),
+                  "a schedule's grid has no 'teams'; expected segments, cluster, blocks");
+  expect_contains(error("schedule<grid(blocks = 1, blocks = 1)>"), "'blocks' is given twice");
+  expect_contains(error("schedule<grid(blocks = 33)>"), "no such blocks; expected 0 to 32");
+  expect_contains(error("schedule<grid(blocks = 1), memory(keep = all)>"),
+                  "no such keep; expected automatic or contractions or factors");
+  expect_contains(error("schedule"), "holds 1 to 32 blocks, not 0");
+}
+
 TEST(Rounds, NeedTeamsOfTheirOwn) {
   const std::string prepare = prepared();
   const auto of = [&](const std::string& attributes, const std::string& numbers) {
-    return error_of(with_rounds(prepare, attributes, numbers + " blocks 1 chunk 16 head 32 x 32 shared 36928"));
+    return error_of(
+        with_rounds(prepare, attributes,
+                    numbers + " schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 36928"));
   };
-  expect_contains(of("", "warps 2"), "has 2 warps, 2 of them for rows; expected more, of teams");
-  expect_contains(of("", "warps 5"), "has 2 teams; expected a number that divides its 3 warps");
-  expect_contains(of("of_team = 2040 : i64, ", "warps 4"), "gives 2040 bytes of 18464 to a team");
-  expect_contains(of("of_team = 18480 : i64, ", "warps 4"), "gives 18480 bytes of 18464 to a team");
-  expect_contains(of("backward, of_team = 2048 : i64, ", "warps 4"), "those are of several teams, in a forward kernel");
+  expect_contains(of("", "warps 2"), "has 2 warps; expected 2 for rows and 2 of teams, as its schedule says");
+  expect_contains(of("", "warps 5"), "has 5 warps; expected 2 for rows and 2 of teams");
+  expect_contains(of("of_team = 2040 : i64", "warps 4"), "gives 2040 bytes of 18464 to a team");
+  expect_contains(of("of_team = 18480 : i64", "warps 4"), "gives 18480 bytes of 18464 to a team");
+  expect_contains(of("backward, of_team = 2048 : i64", "warps 4"), "--rounds 2 and --cluster are of forward kernels");
   std::string late = with_rounds(prepare);
   late.insert(late.find("    %round = "), "    warp.team {\n    }\n");
   expect_contains(error_of(late), "has ended: its part is in warp.prepare");
@@ -646,14 +665,15 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
                 "      warp.publish_max %S_chunk, %S_max : vector<16x32xf32>, memref<2xf32, 3>\n");
   of_all.insert(of_all.find("warp.prepare"), "  %S_max = warp.floats offset 8192 live 0 to 3 : memref<2xf32, 3>\n");
   expect_contains(error_of(of_all), "is of all warps, which do not meet");
-  std::string three = with_rounds(prepare);
-  three.replace(three.find("rounds = 2"), 10, "rounds = 3");
-  expect_contains(error_of(three), "has 3 rounds; expected 1 or 2");
+  std::string alone = with_rounds(prepare);
+  alone.replace(alone.find("teams = 2"), 9, "teams = 1");
+  expect_contains(error_of(alone),
+                  "has a schedule that no kernel can have: --rounds 2: rounds are of a chunk for each");
   std::string one = with_rounds(prepare, "");
-  one.replace(one.find("rounds = 2"), 10, "rounds = 1").replace(one.find("warps 4"), 7, "warps 2");
+  one.replace(one.find(", warps = 1"), 11, "").replace(one.find("warps 4"), 7, "warps 2");
   expect_contains(error_of(one), "belongs in a kernel of 2 rounds");
   std::string of_team = with_teams("");
-  of_team.replace(of_team.find("{teams"), 6, "{of_team = 16 : i64, teams");
+  of_team.replace(of_team.find("] {"), 3, "] attributes {of_team = 16 : i64} {");
   expect_contains(error_of(of_team), "gives 16 bytes to a team for all rounds; expected 0");
 }
 
@@ -684,18 +704,20 @@ TEST(Rounds, AreHandedOverChunkByChunk) {
 
 TEST(Clusters, ShareRowsAndSlots) {
   const auto of = [](const std::string& cluster, const std::string& numbers) {
-    return error_of(with_rounds(prepared(), "cluster = " + cluster + " : i64, of_team = 2048 : i64, ",
-                                numbers + " blocks 1 chunk 16 head 32 x 32 shared 69760"));
+    return error_of(scheduled(
+        with_rounds(prepared(), "of_team = 2048 : i64",
+                    numbers + " schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 69760"),
+        "grid(cluster = " + cluster + ")"));
   };
-  expect_contains(of("3", "warps 3"), "is of clusters of 3 blocks; expected 1, 2, 4 or 8");
+  expect_contains(of("3", "warps 3"), "--cluster 3: expected 1, 2, 4 or 8");
   expect_contains(of("4", "warps 3"), "has 32 rows for 4 blocks; expected 16 for each warp");
-  expect_contains(of("2", "warps 1"), "has 1 warps, 1 of them for rows; expected more, of teams");
-  std::string teams = with_teams("");
-  teams.replace(teams.find("{teams"), 6, "{cluster = 2 : i64, teams");
-  expect_contains(error_of(teams), "is of clusters of blocks, which kernels of 2 rounds are for");
-  expect_contains(error_of(with_rounds(prepared(), "cluster = 2 : i64, plain, of_team = 2048 : i64, ",
-                                       "warps 3 blocks 1 chunk 16 head 32 x 32 shared 69760")),
-                  "is plain, and of clusters of blocks, which can't refuse together");
+  expect_contains(of("2", "warps 1"), "has 1 warps; expected 1 for rows and 2 of teams");
+  expect_contains(error_of(scheduled(with_teams(""), "grid(cluster = 2)")),
+                  "--cluster 2: blocks share what teams prepare a round ahead");
+  const std::string plain =
+      with_rounds(prepared(), "of_team = 2048 : i64, plain",
+                  "warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 69760");
+  expect_contains(error_of(scheduled(plain, "grid(cluster = 2)")), "the blocks of a cluster have no guard");
 }
 
 // A kernel with a guard: these lines at its beginning and before it leaves its state.
@@ -822,7 +844,8 @@ const Case declarations[] = {
      "expected 1 to 16"},
     {"CurrentBeforeTheLoop", "%0 = warp.current %k_ring : memref<16x32xbf16, 3>\n", "needs a loop around it"},
     {"KernelInAKernel",
-     "warp.kernel \"inner\" for \"inner\" warps 1 blocks 1 chunk 16 head 16 x 16 shared 0 compute \"f16\" "
+     "warp.kernel \"inner\" for \"inner\" warps 1 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 16 x 16 "
+     "shared 0 compute \"f16\" "
      "arch \"sm_90a\" tensors [] {\n  warp.note \"nothing\"\n}\n",
      "needs exactly one warp.loop"},
     {"SumInAKernel",
@@ -836,15 +859,24 @@ INSTANTIATE_TEST_SUITE_P(Warp, Buffers, testing::ValuesIn(declarations), name_of
 
 TEST(Kernels, HaveUsableNumbers) {
   auto error = [](const std::string& numbers) { return error_of(header(numbers) + buffers() + loop() + ending()); };
-  expect_contains(error("warps 0 blocks 1 chunk 16 head 32 x 32 shared 8192"), "a block has 1 to 32 warps, not 0");
-  expect_contains(error("warps 33 blocks 1 chunk 16 head 32 x 32 shared 8192"), "not 33");
-  expect_contains(error("warps 2 blocks 0 chunk 16 head 32 x 32 shared 8192"), "holds 1 to 32 blocks, not 0");
-  expect_contains(error("warps 2 blocks 1 chunk -16 head 32 x 32 shared 8192"), "chunk is -16; expected a multiple");
-  expect_contains(error("warps 2 blocks 1 chunk 16 head 0 x 32 shared 8192"), "key_dim is 0; expected a multiple");
-  expect_contains(error("warps 2 blocks 1 chunk 16 head 32 x 33 shared 8192"), "value_dim is 33; expected a multiple");
-  expect_contains(error("warps 2 blocks 1 chunk 16 head 32 x 32 shared -1"), "takes -1 bytes of shared memory");
-  expect_contains(error("warps 2 blocks 1 chunk 16 head 32 x 32 shared 232449"), "a block has at most 232448");
-  expect_contains(error("warps 2 blocks 1 chunk 16 head 32 x 32 shared 4096"), "of 4096: offsets are");
+  expect_contains(error("warps 0 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 8192"),
+                  "a block has 1 to 32 warps, not 0");
+  expect_contains(error("warps 33 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 8192"),
+                  "not 33");
+  expect_contains(error("warps 2 schedule #wkvc.schedule<grid(blocks = 0)> chunk 16 head 32 x 32 shared 8192"),
+                  "holds 1 to 32 blocks, not 0");
+  expect_contains(error("warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk -16 head 32 x 32 shared 8192"),
+                  "chunk is -16; expected a multiple");
+  expect_contains(error("warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 0 x 32 shared 8192"),
+                  "key_dim is 0; expected a multiple");
+  expect_contains(error("warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 33 shared 8192"),
+                  "value_dim is 33; expected a multiple");
+  expect_contains(error("warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared -1"),
+                  "takes -1 bytes of shared memory");
+  expect_contains(error("warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 232449"),
+                  "a block has at most 232448");
+  expect_contains(error("warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 4096"),
+                  "of 4096: offsets are");
 }
 
 TEST(Kernels, HaveUsableNames) {
@@ -886,14 +918,17 @@ TEST(Kernels, HaveOneLoopThatCarriesTheState) {
 }
 
 TEST(Summaries, HaveRowsForTheirMaps) {
-  const std::string two = "warps 2 blocks 1 chunk 16 head 32 x 32 shared 0";
+  const std::string two = "warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 0";
   expect_contains(error_of(summary(two)), "has 2 warps for 48 rows of states and maps; expected one for each 16");
-  expect_contains(error_of(summary("warps 3 blocks 1 chunk 16 head 32 x 32 shared 0", "full")),
-                  "has 3 warps for 64 rows of states and maps");
-  expect_contains(error_of(summary("warps 3 blocks 1 chunk 16 head 32 x 32 shared 0", "square")),
-                  "has a \"square\" map; expected full or diagonal");
-  expect_contains(error_of(summary("warps 3 blocks 1 chunk 16 head 32 x 32 shared 0", "diagonal", "257")),
-                  "has 257 segments; expected 1 to 256");
+  expect_contains(
+      error_of(summary("warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 0", "full")),
+      "has 3 warps for 64 rows of states and maps");
+  expect_contains(
+      error_of(summary("warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 0", "square")),
+      "has a \"square\" map; expected full or diagonal");
+  expect_contains(error_of(summary("warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 0",
+                                   "diagonal", "257")),
+                  "a schedule's grid has no such segments; expected 1 to 256");
 }
 
 TEST(Summaries, GoToSegmentsOfTheirSize) {

@@ -113,8 +113,10 @@ TEST(RoundTrip, Rounds) {
 }
 
 TEST(RoundTrip, Clusters) {
-  const std::string text = with_rounds(prepared(), "cluster = 2 : i64, of_team = 2048 : i64, ",
-                                       "warps 3 blocks 1 chunk 16 head 32 x 32 shared 69760");
+  const std::string text =
+      scheduled(with_rounds(prepared(), "of_team = 2048 : i64",
+                            "warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 69760"),
+                "grid(cluster = 2)");
   EXPECT_EQ(reprinted(text), text);
 }
 
@@ -123,7 +125,7 @@ TEST(RoundTrip, EveryOperation) {
   %slabs = warp.buffer offset 5264 scale 7840 slabs "rows" live 2 to 3 : memref<32x16xf16, 3>
   %space = warp.floats offset 10256 live 1 to 1 : memref<192xf32, 3>
 )";
-  const std::string numbers = "warps 2 blocks 1 chunk 16 head 32 x 32 shared 11024";
+  const std::string numbers = "warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 11024";
   const std::string text = header(numbers) + buffers() + more + loop() + R"(    warp.note "what comes now"
     warp.wait_copies 0
     warp.publish_max %k, %k_max : memref<16x32xbf16, 3>, memref<1xf32, 3>
@@ -187,7 +189,10 @@ TEST(RoundTrip, EveryOperation) {
 
 TEST(RoundTrip, BackwardKernels) {
   std::string text = with("");
-  text.insert(text.find("{"), "attributes {backward, saved_every = 4 : i64} ");
+  text.insert(text.find("{"), "attributes {backward} ");
+  text = scheduled(text, "checkpoint(every = 4, dtype = bf16)");
+  text = scheduled(text, "numerics(scales = guarded)");
+  text = scheduled(text, "memory(keep = sums, prefetch = states)");
   EXPECT_EQ(reprinted(text), text);
 }
 

@@ -12,8 +12,16 @@ inline std::string tensors() {
          R"("initial_state initial_state f32 B,H,V,K", "final_state final_state f32 B,H,V,K"])";
 }
 
-inline std::string header(const std::string& numbers = "warps 2 blocks 1 chunk 16 head 32 x 32 shared 10256",
-                          const std::string& rest = "compute \"f16\" arch \"sm_90a\"") {
+// The text with one more part in its kernel's schedule, such as "prepare(teams = 2)". Parts of the grid come first.
+inline std::string scheduled(std::string text, const std::string& part) {
+  const std::string grid = "grid(", end = ")> chunk";
+  if (part.starts_with(grid)) return text.replace(text.find(grid), grid.size(), part.substr(0, part.size() - 1) + ", ");
+  return text.insert(text.find(end) + 1, ", " + part);
+}
+
+inline std::string header(
+    const std::string& numbers = "warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 10256",
+    const std::string& rest = "compute \"f16\" arch \"sm_90a\"") {
   return "warp.kernel \"example_forward\" for \"example\" " + numbers + " " + rest + " tensors " + tensors() + " {\n";
 }
 
@@ -50,9 +58,11 @@ inline std::string ending() {
 
 // A kernel of two teams with these lines at the top of its loop over rounds.
 inline std::string with_teams(const std::string& lines, const std::string& teams = "2") {
-  return "warp.kernel \"example_forward\" for \"example\" warps 2 blocks 1 chunk 16 head 32 x 32 shared 20512 compute "
-         "\"f16\" arch \"sm_90a\" tensors " +
-         tensors() + " attributes {teams = " + teams + R"( : i64} {
+  const std::string text =
+      "warp.kernel \"example_forward\" for \"example\" warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head "
+      "32 x "
+      "32 shared 20512 compute \"f16\" arch \"sm_90a\" tensors " +
+      tensors() + R"( {
   %k_ring = warp.ring "k" offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
   %k_max = warp.floats offset 2560 live 0 to 3 : memref<1xf32, 3>
   %h = warp.buffer offset 2704 live 0 to 1 : memref<32x32xf16, 3>
@@ -60,7 +70,7 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
   %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
 )" + lines +
-         R"(    %round = warp.loop %S over "round" : vector<16x32xf32> {
+      R"(    %round = warp.loop %S over "round" : vector<16x32xf32> {
     ^bb0(%S_chunk: vector<16x32xf32>):
       warp.yield %S_chunk : vector<16x32xf32>
     }
@@ -69,6 +79,7 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
   warp.store_state "final_state" %final : vector<16x32xf32>
 }
 )";
+  return scheduled(text, "prepare(teams = " + teams + ")");
 }
 
 // A backward kernel of two teams whose states go through a round at once, with these lines in the loop of the saved one
@@ -85,7 +96,7 @@ inline std::string two_states(const std::string& lines = "", const std::string& 
   };
   add("over \"rounds\"", " backward");
   add("%round = warp.loop %S over \"round\"", " backward beside");
-  add("attributes {", "backward, ");
+  add("]", " attributes {backward}");
   add("^bb0(%S_chunk: vector<16x32xf32>):\n", later);
   return text;
 }
@@ -104,8 +115,7 @@ inline std::string again(const std::string& lines) {
       warp.barrier
       %wide = warp.call "widen"(%kept) : (vector<16x32xbf16>) -> vector<16x32xf32>
 )" + lines + "    }\n");
-  const std::string teams = "teams = 2";
-  return text.insert(text.find(teams), "saved_every = 4 : i64, ");
+  return scheduled(text, "checkpoint(every = 4)");
 }
 inline std::string loop_again() {
   return R"(      %first = warp.loop %wide over "round" : vector<16x32xf32> {
@@ -126,16 +136,19 @@ inline std::string prepared(const std::string& lines = "") {
 }
 
 // A kernel of two rounds for two teams of one warp behind two, with these lines before the loop over rounds.
-inline std::string with_rounds(const std::string& lines, const std::string& attributes = "of_team = 2048 : i64, ",
-                               const std::string& numbers = "warps 4 blocks 1 chunk 16 head 32 x 32 shared 36928") {
-  return "warp.kernel \"example_forward\" for \"example\" " + numbers + " compute \"f16\" arch \"sm_90a\" tensors " +
-         tensors() + " attributes {" + attributes + R"(rounds = 2 : i64, teams = 2 : i64} {
+inline std::string with_rounds(
+    const std::string& lines, const std::string& attributes = "of_team = 2048 : i64",
+    const std::string& numbers =
+        "warps 4 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 36928") {
+  const std::string text = "warp.kernel \"example_forward\" for \"example\" " + numbers +
+                           " compute \"f16\" arch \"sm_90a\" tensors " + tensors() +
+                           (attributes.empty() ? "" : " attributes {" + attributes + "}") + R"( {
   %k_ring = warp.ring "k" offset 0 stages 1 by 0 early : memref<16x32xbf16, 3>
   %v_ring = warp.ring "k" offset 2048 stages 1 by 0 : memref<16x32xbf16, 3>
   %k_max = warp.floats offset 4096 live 0 to 3 : memref<1xf32, 3>
   %h = warp.buffer offset 4112 live 0 to 1 : memref<32x32xf16, 3>
 )" + lines +
-         R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
+                           R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
   %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
     %round = warp.loop %S over "round" : vector<16x32xf32> {
@@ -149,6 +162,7 @@ inline std::string with_rounds(const std::string& lines, const std::string& attr
   warp.store_state "final_state" %final : vector<16x32xf32>
 }
 )";
+  return scheduled(text, "prepare(teams = 2, warps = 1)");
 }
 
 // A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 17.
@@ -180,11 +194,14 @@ inline std::string with_groups(const std::string& lines) {
 inline std::string with_buffers(const std::string& lines) { return header() + buffers() + lines + loop() + ending(); }
 
 // A kernel that summarizes segments.
-inline std::string summary(const std::string& numbers = "warps 3 blocks 1 chunk 16 head 32 x 32 shared 0",
-                           const std::string& map = "diagonal", const std::string& segments = "4") {
-  return "warp.kernel \"example_forward_summary\" for \"example\" " + numbers +
-         R"( compute "f16" arch "sm_90a" tensors ["workspace segment_states f32 B,H,4,48,K"] attributes {segments = )" +
-         segments + " : i64, summary = \"" + map + R"("} {
+inline std::string summary(
+    const std::string& numbers = "warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 0",
+    const std::string& map = "diagonal", const std::string& segments = "4") {
+  const std::string text =
+      "warp.kernel \"example_forward_summary\" for \"example\" " + numbers +
+      R"( compute "f16" arch "sm_90a" tensors ["workspace segment_states f32 B,H,4,48,K"] attributes {summary = ")" +
+      map +
+      R"("} {
   %initial = warp.start_summary : vector<16x32xf32>
   %final = warp.loop %initial : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
@@ -194,6 +211,7 @@ inline std::string summary(const std::string& numbers = "warps 3 blocks 1 chunk 
   warp.store_state "segment_states" %final : vector<16x32xf32>
 }
 )";
+  return scheduled(text, "grid(segments = " + segments + ")");
 }
 
 }  // namespace wkvc::test

@@ -1,20 +1,36 @@
-#include "codegen/lower/CrewChecks.h"
+#include "codegen/lower/Plan.h"
 
 #include <fmt/ranges.h>
 
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
-#include "codegen/lower/ChunkToWarp.h"
 #include "codegen/lower/Placement.h"
 #include "codegen/lower/Plain.h"
 #include "codegen/lower/Summary.h"
-#include "codegen/rec/Limits.h"
+#include "codegen/target/Target.h"
 #include "codegen/warp/Registers.h"
 #include "runtime/error.h"
 
 using namespace mlir;
 
 namespace wkvc {
+
+int row_warps_of(chunk::ProgramOp program) {
+  return static_cast<int>((static_cast<int64_t>(program.getValueDim()) + map_rows(program)) / 16);
+}
+
+Plan warps_of(chunk::ProgramOp program) {
+  const Schedule schedule = program.getSchedule();
+  const int all = row_warps_of(program), cluster = schedule.grid.cluster, teams = schedule.prepare.teams;
+  const int row_warps = all % cluster ? 0 : all / cluster;
+  const int team_warps = schedule.goes_ahead() ? schedule.prepare.warps : row_warps / teams;
+  return {row_warps, teams, schedule.rounds(), team_warps, cluster};
+}
+
+bool is_possible(const Plan& plan) {
+  return plan.row_warps > 0 && plan.warps() <= sm_90a.block.warps &&
+         (plan.rounds > 1 || plan.row_warps % plan.teams == 0);
+}
 
 std::string alternatives(llvm::ArrayRef<std::string> options) {
   if (options.size() < 2) return options.empty() ? "" : options.front();
@@ -29,7 +45,10 @@ static std::string called(Operation* op) {
 
 // A saved state that a kernel takes through a round by itself is of the round's first chunk, or without scales of the
 // first of two rounds, through which it goes again before the second.
-void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, int teams) {
+static void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, int teams) {
+  if (recompute && recompute.getSavedEvery() != program.getSavedEvery())
+    user_error("'{}' saves a state every {} chunks and recomputes as though it were every {}",
+               program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
   const bool inside = !program.getBody().getOps<chunk::UpdateSavedOp>().empty();
   const int64_t every = program.getSavedEvery(), of_round = recompute ? every / 2 : every;
   if (teams > 1 && inside && recompute && program.getPlain() && every == 2 * teams) return;
@@ -89,22 +108,22 @@ static void check_backward_teams(chunk::ProgramOp program, int teams) {
 }
 
 // Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
-void check_teams(chunk::ProgramOp program, const Crew& crew) {
-  const int teams = crew.teams;
+static void check_teams(chunk::ProgramOp program, const Plan& plan) {
+  const int teams = plan.teams;
   if (teams == 1) return;
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
                                    program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
-  if (!crew.row_warps)
+  if (!plan.row_warps)
     user_error(
         "--cluster {}: the {} warps of the forward kernel of '{}' that have 16 rows of its state each can't be "
         "dealt to so many blocks; expected a number that divides them",
-        crew.cluster, row_warps_of(program), program.getRecurrence().str());
-  if (!is_possible(crew) && crew.preparers())
+        plan.cluster, row_warps_of(program), program.getRecurrence().str());
+  if (!is_possible(plan) && plan.preparers())
     user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
-               kernel, crew.warps(), crew.preparers(), rec::max_warps);
-  if (!is_possible(crew)) user_error("{} has {} warps; expected a number that divides them", kernel, crew.row_warps);
+               kernel, plan.warps(), plan.preparers(), sm_90a.block.warps);
+  if (!is_possible(plan)) user_error("{} has {} warps; expected a number that divides them", kernel, plan.row_warps);
   if (program.getBackward()) return check_backward_teams(program, teams);
-  Placement placement(program, crew.team_warps);
+  Placement placement(program, plan.team_warps);
   for (Operation& op : program.getBody().front()) {
     auto round = dyn_cast<chunk::RoundOp>(op);
     bool waits = isa<chunk::AccumulateOp, chunk::SavedStateOp>(op) || (round && takes_scale_of_state(round));
@@ -116,49 +135,50 @@ void check_teams(chunk::ProgramOp program, const Crew& crew) {
         &op,
         "{} makes {} of value rows, for other warps than theirs; behind teams nothing crosses from value rows: use "
         "--teams 1{}",
-        kernel, called(&op), crew.preparers() ? " with --rounds 1" : "");
+        kernel, called(&op), plan.preparers() ? " with --rounds 1" : "");
   }
 }
 
 // The options with which threads have registers enough.
-static std::string fewer_warps(chunk::ProgramOp program, const Crew& crew, int64_t most_warps) {
+static std::string fewer_warps(chunk::ProgramOp program, const Plan& plan, int64_t most_warps) {
   const char* first = program.getBackward() ? "N," : "";
-  if (const int64_t blocks = most_warps / crew.warps(); blocks > 0) return fmt::format("--blocks {}{}", first, blocks);
+  if (const int64_t blocks = most_warps / plan.warps(); blocks > 0) return fmt::format("--blocks {}{}", first, blocks);
   const int64_t maps = map_rows(program) / 16;
   llvm::SmallVector<std::string> options;
-  if (const int64_t teams = (most_warps - crew.row_warps) / crew.team_warps; crew.preparers() && teams > 1)
+  if (const int64_t teams = (most_warps - plan.row_warps) / plan.team_warps; plan.preparers() && teams > 1)
     options.push_back(fmt::format("--teams {}", teams));
-  if (crew.preparers() && crew.row_warps <= most_warps && crew.row_warps % crew.teams == 0)
+  if (plan.preparers() && plan.row_warps <= most_warps && plan.row_warps % plan.teams == 0)
     options.push_back("--rounds 1");
-  if (maps && crew.warps() - maps <= most_warps) options.push_back(fmt::format("--segments {}1", first));
-  options.push_back(fmt::format("--teams {}1{}", first, crew.preparers() ? " with --rounds 1" : ""));
+  if (maps && plan.warps() - maps <= most_warps) options.push_back(fmt::format("--segments {}1", first));
+  options.push_back(fmt::format("--teams {}1{}", first, plan.preparers() ? " with --rounds 1" : ""));
   return alternatives(options);
 }
 
-void check_registers(warp::KernelOp kernel, chunk::ProgramOp program, const Crew& crew) {
+void check_registers(warp::KernelOp kernel, chunk::ProgramOp program, const Plan& plan) {
   const int64_t blocks = kernel.getBlocks(), least = warp::least_registers(kernel);
-  const int64_t have = warp::registers_of_thread(blocks, crew.warps());
+  const int64_t have = sm_90a.registers_of_thread(blocks, plan.warps());
   if (have >= least) return;
   user_error(
       "--teams {}: the {} kernel{} of '{}' has {} warps, so that with {} a multiprocessor a thread has {} registers; "
       "contractions of its groups of warps take at least {}: use {}",
-      crew.teams, program.getBackward() ? "backward" : "forward", program.getSummary() ? " for segments" : "",
-      program.getRecurrence().str(), crew.warps(), blocks == 1 ? "one block" : fmt::format("{} blocks", blocks), have,
-      least, fewer_warps(program, crew, warp::most_warps(least)));
+      plan.teams, program.getBackward() ? "backward" : "forward", program.getSummary() ? " for segments" : "",
+      program.getRecurrence().str(), plan.warps(), blocks == 1 ? "one block" : fmt::format("{} blocks", blocks), have,
+      least, fewer_warps(program, plan, sm_90a.warps_of_registers(least)));
 }
 
-// What refuses needs all warps of the state at a barrier of theirs.
-void check_guard(chunk::ProgramOp program, const Crew& crew) {
-  if (!program.getPlain()) return;
-  if (crew.cluster > 1)
-    user_error(
-        "--cluster {}: the text of '{}' has a program without scales, and blocks of a cluster can't refuse "
-        "together what f16 doesn't hold: give --cluster 1",
-        crew.cluster, program.getRecurrence().str());
-  if (crew.rounds > 1 && crew.teams == rec::max_teams)
-    user_error(
-        "--teams {}: no barrier is left for what '{}' has to refuse without scales: use fewer, or --scales always",
-        crew.teams, program.getRecurrence().str());
+// Blocks of what refuses are of a guarded schedule, whatever a text says.
+static void check_schedule(chunk::ProgramOp program) {
+  Schedule schedule = program.getSchedule();
+  if (program.getPlain()) schedule.numerics = Numerics::guarded;
+  if (auto fault = fault_of(schedule, program.getBackward())) user_error_at(program, "{}", *fault);
+}
+
+Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute) {
+  check_schedule(program);
+  const Plan plan = warps_of(program);
+  check_saved(program, recompute, plan.teams);
+  check_teams(program, plan);
+  return plan;
 }
 
 }  // namespace wkvc

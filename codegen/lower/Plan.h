@@ -1,0 +1,41 @@
+// What follows from a program's schedule, and whether its kernel can have it.
+#pragma once
+
+#include <string>
+
+#include "codegen/chunk/Chunk.h"
+#include "codegen/warp/Warp.h"
+
+namespace wkvc {
+
+// How the warps of a kernel's block share its work.
+struct Plan {
+  int row_warps = 1;   // with 16 of the block's rows of the state, or of the map behind it, each
+  int teams = 1;       // that prepare a chunk each
+  int rounds = 1;      // of chunks in shared memory at once; 2: warps of their own prepare one ahead
+  int team_warps = 1;  // that deal with a chunk's slabs and matrices
+  int cluster = 1;     // blocks for each head; more share its rows, and what their teams have prepared
+
+  int preparers() const { return rounds > 1 ? teams * team_warps : 0; }
+  int round_chunks() const { return teams * cluster; }
+  int warps() const { return row_warps + preparers(); }
+};
+
+int row_warps_of(chunk::ProgramOp program);  // of all blocks of a head
+
+// Returns how the schedule deals the program to warps. Its numbers may be none that a block can have (is_possible).
+Plan warps_of(chunk::ProgramOp program);
+bool is_possible(const Plan& plan);  // rows for each warp, as many warps as a block may have, teams of equal size
+
+// The check of a schedule: returns the plan of a program's kernel. `recompute` brings states on from those that are
+// saved; null: all are. Throws UserError where the program's kernel can't have the schedule. What the kernel takes of
+// memory and registers is known when it has been built (chunk_to_warp).
+Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute);
+
+// "--rounds 1, --teams 2 or --segments 1".
+std::string alternatives(llvm::ArrayRef<std::string> options);
+
+// Throws UserError for a finished kernel with fewer registers than an instruction takes: ptxas does not compile it.
+void check_registers(warp::KernelOp kernel, chunk::ProgramOp program, const Plan& plan);
+
+}  // namespace wkvc

@@ -1,0 +1,165 @@
+// The nest of a schedule: who runs which loops, and what each of them copies, computes, stores and gives.
+#include <fmt/ranges.h>
+#include <llvm/ADT/MapVector.h>
+#include <mlir/IR/MLIRContext.h>
+
+#include "codegen/compiler.h"
+#include "codegen/ir/Text.h"
+#include "codegen/warp/Warp.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+constexpr size_t kWidth = 118;
+
+std::string plural(int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+class Nest {
+ public:
+  explicit Nest(warp::KernelOp kernel) : kernel_(kernel) {}
+
+  std::string run() {
+    line(fmt::format("{}: {}", kernel_.getSymName().str(), text_of(kernel_.getSchedule())));
+    depth_ = 1;
+    line(roles());
+    for (Operation& op : kernel_.getBody().front()) visit(op);
+    flush();
+    return std::move(text_);
+  }
+
+ private:
+  // The numbers that the schedule says: of warps, teams and bytes.
+  std::string roles() {
+    const int64_t rows = warp::row_warps(kernel_), teams = kernel_.getTeams(), each = warp::team_warps(kernel_);
+    std::string text = fmt::format("{} with 16 rows of the state each", plural(rows, "warp"));
+    if (kernel_.getRounds() > 1)
+      text += fmt::format(", and {} of {} of their own a step ahead", plural(teams, "team"), plural(each, "warp"));
+    else if (teams > 1)
+      text += fmt::format(", in {} of {}", plural(teams, "team"), plural(each, "warp"));
+    if (kernel_.getPlain())
+      text += "; without scales: blocks whose numbers do not fit leave the sequence to the next kernel";
+    if (kernel_.getRefused()) text += "; with scales, for blocks that the kernel before left out";
+    return text + fmt::format("; {} bytes of shared memory", kernel_.getSharedBytes());
+  }
+
+  void visit(Operation& op) {
+    if (op.getNumRegions() != 0) return nest(op);
+    if (isa<warp::BarrierOp, warp::ClaimOp, warp::PublishOp, warp::AwaitOp, warp::ReleaseOp>(op)) return meet(op);
+    if (auto [verb, what] = deed(op); !what.empty() && !llvm::is_contained(deeds_[verb], what))
+      deeds_[verb].push_back(what);
+  }
+
+  void nest(Operation& op) {
+    flush();
+    line(heading(op) + ":");
+    ++depth_;
+    for (Operation& inner : op.getRegion(0).front()) visit(inner);
+    flush();
+    --depth_;
+  }
+
+  void meet(Operation& op) {
+    flush();
+    const bool of_team = op.getParentOfType<warp::TeamOp>() != nullptr;
+    line(isa<warp::ClaimOp>(op)     ? "waits until the state's warps have left its slot"
+         : isa<warp::PublishOp>(op) ? "hands its slot over"
+         : isa<warp::AwaitOp>(op)   ? "waits until the chunk is prepared"
+         : isa<warp::ReleaseOp>(op) ? "leaves the chunk's slot"
+         : of_team                  ? "-- the team's warps meet --"
+                                    : "-- all warps meet --");
+  }
+
+  // What a loop or a role is about.
+  std::string heading(Operation& op) {
+    if (auto loop = dyn_cast<warp::LoopOp>(op)) return loop_heading(loop);
+    if (auto on_warp = dyn_cast<warp::OnWarpOp>(op)) return fmt::format("warp {}", on_warp.getWarp());
+    if (isa<warp::PrepareOp>(op))
+      return fmt::format("prepare: for each step of {}", plural(round_chunks(kernel_), "chunk"));
+    if (isa<warp::TeamOp>(op)) return "each team, for its chunk";
+    if (isa<warp::AgainOp>(op)) return "through the first of two steps again, where the second has no saved state";
+    if (auto slabs = dyn_cast<warp::SlabsOp>(op))
+      return fmt::format("each warp, for {} columns at a time", warp::slab_width(slabs));
+    return op.getName().stripDialect().str();
+  }
+
+  std::string loop_heading(warp::LoopOp loop) {
+    const llvm::StringRef over = loop.getOver();
+    const std::string what = over == "groups"  ? fmt::format("group of {}", plural(kernel_.getSavedEvery(), "chunk"))
+                             : over == "group" ? "chunk of the group"
+                             : over == "rounds"
+                                 ? fmt::format("step of {}", plural(warp::round_chunks(kernel_), "chunk"))
+                             : over == "round" ? "chunk of the step"
+                                               : "chunk";
+    return fmt::format("for each {}{}, carrying {}{}", what, loop.getBackward() ? " from the last" : "",
+                       name_of(loop.getBody().getArgument(0)).str(),
+                       loop.getBeside() ? ", in one loop with the one before" : "");
+  }
+
+  // A verb, and what an operation does that to; nothing of what is no value of the program.
+  static std::pair<const char*, std::string> deed(Operation& op) {
+    if (auto copy = dyn_cast<warp::CopyOp>(op)) return {"copies", input_of(copy.getRing())};
+    if (isa<warp::CopySavedOp>(op)) return {"copies", "a saved state"};
+    if (isa<warp::LoadSavedOp, warp::LoadStagedOp>(op)) return {"loads", "a saved state"};
+    if (auto load = dyn_cast<warp::LoadStateOp>(op)) return {"loads", load.getTensor().str()};
+    if (auto store = dyn_cast<warp::StoreStateOp>(op)) return {"gives", store.getTensor().str()};
+    if (isa<warp::SaveStateOp, warp::KeepStateOp>(op)) return {"saves", "the state"};
+    if (isa<warp::StoreOutputOp, warp::StoreMatrixOp, warp::StoreTokensOp>(op))
+      return {"gives", op.getAttrOfType<StringAttr>("tensor").str()};
+    if (isa<warp::LoadVectorOp, warp::LoadOp, warp::LoadJoinedOp>(op)) return {"reads", name_of(op.getResult(0)).str()};
+    if (isa<warp::StoreOp, warp::StoreVectorOp>(op)) return {"stores", name_of(op.getOperand(0)).str()};
+    if (isa<warp::CallOp, warp::MmaOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::ColumnDotsOp>(op))
+      return {"computes", name_of(op.getResult(0)).str()};
+    return {"", ""};
+  }
+
+  static std::string input_of(Value ring) {
+    auto op = ring.getDefiningOp<warp::RingOp>();
+    return op ? op.getTensor().str() : name_of(ring).str();
+  }
+
+  // The deeds since the last flush, a line for each verb.
+  void flush() {
+    for (auto& [verb, whats] : deeds_)
+      if (!whats.empty()) line(fmt::format("{} {}", verb, fmt::join(whats, ", ")));
+    deeds_.clear();
+  }
+
+  // Text at the present depth, in lines of some width.
+  void line(llvm::StringRef text) {
+    size_t indent = 2 * depth_;
+    while (!text.empty()) {
+      size_t end = text.size();
+      if (indent + end > kWidth) end = std::min(text.rfind(' ', kWidth - indent), text.size());
+      text_ += std::string(indent, ' ') + text.take_front(end).str() + "\n";
+      text = text.drop_front(end).ltrim();
+      indent = 2 * depth_ + 4;
+    }
+  }
+
+  warp::KernelOp kernel_;
+  std::string text_;
+  size_t depth_ = 0;
+  llvm::MapVector<const char*, llvm::SmallVector<std::string>> deeds_;
+};
+
+}  // namespace
+
+std::string explain_schedule(const Source& source, const Config& config) {
+  if (source.stage == Stage::cuda)
+    user_error("the text of the stage cuda does not say its schedule; give an operator, or a text of an earlier stage");
+  if (is_token_kernel(source, config)) return "for each token: 16 rows of the state a warp, without shared memory\n";
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<warp::WarpDialect>();
+  auto module = parse(lower_to(source, Stage::warp, config), context);
+  std::string text;
+  module->walk([&](warp::KernelOp kernel) { text += (text.empty() ? "" : "\n") + Nest(kernel).run(); });
+  return text;
+}
+
+}  // namespace wkvc

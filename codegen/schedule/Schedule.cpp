@@ -1,0 +1,144 @@
+#include "codegen/schedule/Schedule.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "codegen/rec/Limits.h"
+#include "codegen/target/Target.h"
+
+namespace wkvc {
+namespace {
+
+// The words of enumerations, in their order.
+constexpr std::array<std::string_view, 3> dtypes{"f32", "f16", "bf16"};
+constexpr std::array<std::string_view, 2> numerics{"scaled", "guarded"};
+constexpr std::array<std::string_view, 6> stored{"automatic", "contractions", "factors",
+                                                 "sums",      "activations",  "exponentials"};
+constexpr std::array<std::string_view, 5> ahead{"automatic", "inputs", "early", "states", "groups"};
+
+constexpr std::array<ScheduleField, 10> table{{
+    {"grid",
+     "segments",
+     {},
+     1,
+     static_cast<int>(rec::max_segments),
+     [](const Schedule& s) { return s.grid.segments; },
+     [](Schedule& s, int value) { s.grid.segments = value; }},
+    {"grid",
+     "cluster",
+     {},
+     1,
+     sm_90a.block.cluster,
+     [](const Schedule& s) { return s.grid.cluster; },
+     [](Schedule& s, int value) { s.grid.cluster = value; }},
+    {"grid",
+     "blocks",
+     {},
+     0,
+     sm_90a.sm.blocks,
+     [](const Schedule& s) { return s.grid.blocks; },
+     [](Schedule& s, int value) { s.grid.blocks = value; }},
+    {"prepare",
+     "teams",
+     {},
+     1,
+     sm_90a.most_teams(),
+     [](const Schedule& s) { return s.prepare.teams; },
+     [](Schedule& s, int value) { s.prepare.teams = value; }},
+    {"prepare",
+     "warps",
+     {},
+     0,
+     sm_90a.block.warps,
+     [](const Schedule& s) { return s.prepare.warps; },
+     [](Schedule& s, int value) { s.prepare.warps = value; }},
+    {"checkpoint",
+     "every",
+     {},
+     0,
+     rec::max_save_every,
+     [](const Schedule& s) { return s.checkpoint.every; },
+     [](Schedule& s, int value) { s.checkpoint.every = value; }},
+    {"checkpoint", "dtype", dtypes, 0, 2, [](const Schedule& s) { return static_cast<int>(s.checkpoint.dtype); },
+     [](Schedule& s, int value) { s.checkpoint.dtype = static_cast<DType>(value); }},
+    {"numerics", "scales", numerics, 0, 1, [](const Schedule& s) { return static_cast<int>(s.numerics); },
+     [](Schedule& s, int value) { s.numerics = static_cast<Numerics>(value); }},
+    {"memory", "keep", stored, 0, 5, [](const Schedule& s) { return static_cast<int>(s.memory.keep); },
+     [](Schedule& s, int value) { s.memory.keep = static_cast<Stored>(value); }},
+    {"memory", "prefetch", ahead, 0, 4, [](const Schedule& s) { return static_cast<int>(s.memory.prefetch); },
+     [](Schedule& s, int value) { s.memory.prefetch = static_cast<Ahead>(value); }},
+}};
+
+std::string fault_of_teams(const Schedule& schedule) {
+  const int cluster = schedule.grid.cluster;
+  if (schedule.goes_ahead() && schedule.prepare.teams < 2)
+    return "--rounds 2: rounds are of a chunk for each of several teams: give --teams, too, such as --teams 2";
+  if (cluster > 1 && !schedule.goes_ahead())
+    return fmt::format("--cluster {}: blocks share what teams prepare a round ahead: give --rounds 2 and --teams, too",
+                       cluster);
+  return {};
+}
+
+}  // namespace
+
+std::span<const ScheduleField> schedule_fields() { return table; }
+
+const ScheduleField* find_field(std::string_view group, std::string_view name) {
+  const auto* const found =
+      std::ranges::find_if(table, [&](const ScheduleField& f) { return f.group == group && f.name == name; });
+  return found == table.end() ? nullptr : found;
+}
+
+std::string value_text(const ScheduleField& field, int value) {
+  return field.words.empty() ? fmt::format("{}", value) : std::string(field.words[static_cast<std::size_t>(value)]);
+}
+
+std::string values_text(const ScheduleField& field) {
+  if (!field.words.empty()) return fmt::format("{}", fmt::join(field.words, " or "));
+  return fmt::format("{} to {}", field.least, field.most);
+}
+
+std::string text_of(const Schedule& schedule) {
+  static const Schedule unset;
+  std::string text;
+  std::string_view group;
+  for (const ScheduleField& field : table) {
+    const int value = field.get(schedule);
+    if (value == field.get(unset)) continue;
+    if (field.group == group) {
+      text += ", ";
+    } else {
+      text += fmt::format("{}{}(", group.empty() ? "" : "), ", field.group);
+      group = field.group;
+    }
+    text += fmt::format("{} = {}", field.name, value_text(field, value));
+  }
+  return group.empty() ? text : text + ")";
+}
+
+// Blocks of a cluster can't refuse together what f16 does not hold.
+std::optional<std::string> contradiction_of(const Schedule& schedule) {
+  if (schedule.grid.cluster <= 1 || schedule.numerics != Numerics::guarded) return std::nullopt;
+  return fmt::format(
+      "--scales guarded, --cluster {}: the blocks of a cluster have no guard: give --scales always, or with gradients "
+      "give --scales always,guarded, or --cluster 1",
+      schedule.grid.cluster);
+}
+
+std::optional<std::string> fault_of(const Schedule& schedule, bool backward) {
+  if (auto contradiction = contradiction_of(schedule)) return contradiction;
+  if (std::string fault = fault_of_teams(schedule); !fault.empty()) return fault;
+  if (backward && schedule.goes_ahead())
+    return "--rounds 2 and --cluster are of forward kernels: the teams of a backward kernel have no warps of their own";
+  if (!rec::is_cluster(schedule.grid.cluster))
+    return fmt::format("--cluster {}: expected {}", schedule.grid.cluster, rec::clusters_text);
+  if (schedule.numerics == Numerics::guarded && schedule.goes_ahead() && schedule.prepare.teams == sm_90a.most_teams())
+    return fmt::format(
+        "--teams {}: no barrier is left for what is to be refused without scales: use fewer, or --scales always",
+        schedule.prepare.teams);
+  return std::nullopt;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,87 @@
+// The schedule of a kernel: all that may be chosen of how a program becomes a kernel. What follows from the choices is
+// a plan (codegen/lower/Plan.h). Options are a shorthand that fills schedules in. Needs no MLIR; ScheduleAttr.h is the
+// attribute that programs and kernels carry.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/dtype.h"
+
+namespace wkvc {
+
+// `guarded`: a kernel without scales comes first; blocks whose numbers do not fit run again with scales.
+enum class Numerics { scaled, guarded };
+
+// Values in slabs that a later phase reads again, and that are stored until then: contractions always, also factors
+// (Factors.h), also running sums, also activations, which take several times as long as a load, or also exponentials.
+// `automatic`: as much as there is room for.
+enum class Stored { automatic, contractions, factors, sums, activations, exponentials };
+
+// What is copied ahead: inputs, those of the next round early, also the state before the next chunk, or also all that
+// the next group begins with. `automatic`: as much as there is room for.
+enum class Ahead { automatic, inputs, early, states, groups };
+
+struct Schedule {
+  struct Grid {
+    int segments = 1;  // of a sequence, side by side
+    int cluster = 1;   // blocks that run a head together
+    int blocks = 0;    // that a multiprocessor holds at once; 0: the compiler's choice
+    bool operator==(const Grid&) const = default;
+  } grid;
+  struct Prepare {
+    int teams = 1;  // that prepare a chunk each; 1: all warps of the block do everything together
+    int warps = 0;  // of a team, of its own, which run a round ahead of the state's; 0: teams are the state's warps
+    bool operator==(const Prepare&) const = default;
+  } prepare;
+  struct Checkpoint {
+    int every = 0;  // chunks between saved states; 0: none is saved
+    DType dtype = DType::f32;
+    bool operator==(const Checkpoint&) const = default;
+  } checkpoint;
+  Numerics numerics = Numerics::scaled;
+  struct Memory {
+    Stored keep = Stored::automatic;
+    Ahead prefetch = Ahead::automatic;
+    bool operator==(const Memory&) const = default;
+  } memory;
+
+  bool goes_ahead() const { return prepare.warps > 0; }
+  int rounds() const { return goes_ahead() ? 2 : 1; }  // of chunks in shared memory at once
+  int round_chunks() const { return prepare.teams * grid.cluster; }
+  bool operator==(const Schedule&) const = default;
+};
+
+// One field of a schedule. Text, comparison and hash follow from the table of all fields.
+struct ScheduleField {
+  std::string_view group, name;             // grid, segments
+  std::span<const std::string_view> words;  // of an enumeration, in its order; none: a number
+  int least, most;
+  int (*get)(const Schedule&);
+  void (*set)(Schedule&, int);
+};
+
+std::span<const ScheduleField> schedule_fields();
+
+// Returns the field, or null if there is none.
+const ScheduleField* find_field(std::string_view group, std::string_view name);
+
+// The value as text has it: "4", "guarded".
+std::string value_text(const ScheduleField& field, int value);
+
+// The values that a field takes, for people: "1 to 256", "scaled or guarded".
+std::string values_text(const ScheduleField& field);
+
+// Returns the fields that are not the default's: "grid(segments = 4), prepare(teams = 2, warps = 2)".
+std::string text_of(const Schedule& schedule);
+
+// Returns why no kernel can have both of two choices, and what to do; nothing if some can.
+std::optional<std::string> contradiction_of(const Schedule& schedule);
+
+// Returns why no kernel can have the schedule, whatever its program is, and what to do; nothing if some can.
+std::optional<std::string> fault_of(const Schedule& schedule, bool backward);
+
+}  // namespace wkvc

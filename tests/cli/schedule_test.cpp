@@ -1,0 +1,86 @@
+// wkvc explain --schedule: the nest of roles and loops.
+#include "tests/cli/command.h"
+
+namespace wkvc::test {
+namespace {
+
+using ScheduleNest = CommandTest;
+
+// Each part follows the one before.
+void expect_in_order(const std::string& text, const std::vector<std::string>& parts) {
+  std::size_t at = 0;
+  for (const std::string& part : parts) {
+    const std::size_t found = text.find(part, at);
+    ASSERT_NE(found, std::string::npos) << part << " is not where it is expected in\n" << text;
+    at = found + part.size();
+  }
+}
+
+TEST_F(ScheduleNest, TellsRolesAndLoops) {
+  const Outcome ahead =
+      wkvc({"explain", "rwkv7", "--schedule", "--teams", "2", "--rounds", "2", "--scales", "guarded"});
+  ASSERT_EQ(ahead.status, 0) << ahead.err;
+  expect_in_order(
+      ahead.out,
+      {"rwkv7_forward: grid(blocks = ", "prepare(teams = 2, warps = 2)", "numerics(scales = guarded)",
+       "4 warps with 16 rows of the state each, and 2 teams of 2 warps of their own a step ahead", "without scales",
+       "prepare: for each step of 2 chunks:", "each team, for its chunk:", "copies ", "hands its slot over",
+       "for each step of 2 chunks, carrying S", "for each chunk of the step, carrying S",
+       "waits until the chunk is prepared", "computes ", "gives final_state", "rwkv7_forward_scaled: "});
+}
+
+TEST_F(ScheduleNest, TellsBothWaysOfABackwardKernel) {
+  const Outcome both = wkvc({"explain", "rwkv7", "--schedule", "--pass", "backward", "--save-every", "64"});
+  ASSERT_EQ(both.status, 0) << both.err;
+  expect_in_order(both.out, {"rwkv7_backward: ", "checkpoint(every = 4)", "for each group of 4 chunks from the last",
+                             "for each chunk of the group, carrying S_before", "saves the state",
+                             "for each chunk of the group from the last", "gives "});
+}
+
+TEST_F(ScheduleNest, IsTakenFromTexts) {
+  const Outcome printed = wkvc({"emit", "rwkv6", "--stage", "chunk", "--segments", "4", "--teams", "2"});
+  ASSERT_EQ(printed.status, 0) << printed.err;
+  EXPECT_NE(printed.out.find("schedule = #wkvc.schedule<grid(segments = 4), prepare(teams = 2)>"), std::string::npos)
+      << printed.out.substr(0, 500);
+  const Outcome nest = wkvc({"explain", "--schedule", "--source", file("step.mlir", printed.out)});
+  ASSERT_EQ(nest.status, 0) << nest.err;
+  expect_in_order(nest.out, {"rwkv6_forward_summary", "grid(segments = 4", "rwkv6_forward: grid(segments = 4"});
+}
+
+TEST_F(ScheduleNest, RefusesWhatHasNone) {
+  const std::string cuda = file("step.cu", wkvc({"emit", "rwkv7", "--stage", "cuda"}).out);
+  expect_mistake({"explain", "--schedule", "--source", cuda}, "does not say its schedule");
+  expect_mistake({"explain", "rwkv7", "--schedule", "--json"}, "leave --json out");
+}
+
+// An order for memory in a text is followed, or refused with what there is.
+TEST_F(ScheduleNest, FollowsOrdersForMemory) {
+  std::string text = wkvc({"emit", "rwkv7", "--stage", "chunk", "--pass", "backward"}).out;
+  const std::string part = "checkpoint(every = 4)";
+  ASSERT_NE(text.find(part), std::string::npos);
+  const auto ordered = [&](const std::string& memory) {
+    std::string edited = text;
+    for (std::size_t at = 0; (at = edited.find(part, at)) != std::string::npos; at += part.size())
+      edited.insert(at + part.size(), ", memory(" + memory + ")");
+    return file("ordered.mlir", edited);
+  };
+  const Outcome few = wkvc({"emit", "--source", ordered("keep = contractions, prefetch = inputs"), "--stage", "warp"});
+  EXPECT_NE(few.out.find("memory(keep = contractions, prefetch = inputs)"), std::string::npos) << few.err;
+  expect_mistake({"emit", "--source", ordered("prefetch = early"), "--stage", "warp"}, "it may prefetch ");
+}
+
+// A schedule that no option says: teams of one warp each, where --rounds 2 gives them two.
+TEST_F(ScheduleNest, MayBeOneThatNoOptionSays) {
+  std::string text = wkvc({"emit", "rwkv7", "--stage", "chunk", "--teams", "2", "--rounds", "2"}).out;
+  const std::string part = "prepare(teams = 2, warps = 2)";
+  ASSERT_NE(text.find(part), std::string::npos) << text.substr(0, 500);
+  text.replace(text.find(part), part.size(), "prepare(teams = 2, warps = 1)");
+  const std::string source = file("one_warp.mlir", text);
+  const Outcome checked = wkvc({"check", "--source", source, "--device", "cpu", "--shape", "1,40,1"});
+  EXPECT_EQ(checked.status, 0) << checked.out << checked.err;
+  text.replace(text.find("warps = 1)"), 10, "warps = 31)");
+  expect_mistake({"emit", "--source", file("many.mlir", text), "--stage", "cuda"}, "a block has at most 32");
+}
+
+}  // namespace
+}  // namespace wkvc::test

@@ -93,7 +93,8 @@ Backends make_cuda_backends(const PackedProgram& packed, std::span<const Manifes
   const auto make_cubin = [general = packed.general](Variant variant) {
     if (variant.sequences) {
       user_error(
-          "kernels that were packed take no map of sequences, no slots of states and no shared heads: launch the sequences "
+          "kernels that were packed take no map of sequences, no slots of states and no shared heads: launch the "
+          "sequences "
           "one by one, with heads of their own, or JIT-compile");
     }
     if (general.empty()) {

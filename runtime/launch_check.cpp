@@ -188,9 +188,10 @@ void check_pieces(const LaunchPlan& plan, const LaunchSize& size) {
   if (!size.map || plan.cut == 1) return;
   const std::int64_t piece = piece_of(size, plan.cut);
   if (piece % plan.unit == 0) return;
-  user_error("sequences are cut into pieces of {} tokens, expected a multiple of {}, the tokens of a chunk or between "
-             "saved states: choose another piece, --save-every a divisor of {}, or --segments 1",
-             piece, plan.unit, kPieceTokens);
+  user_error(
+      "sequences are cut into pieces of {} tokens, expected a multiple of {}, the tokens of a chunk or between "
+      "saved states: choose another piece, --save-every a divisor of {}, or --segments 1",
+      piece, plan.unit, kPieceTokens);
 }
 
 void check_report(const LaunchSize& size) {

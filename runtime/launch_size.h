@@ -53,8 +53,8 @@ struct LaunchSize {
   bool operator==(const LaunchSize&) const = default;
 };
 
-// Tokens of a piece of a map's sequences, for kernels with so many segments: a quarter of a segment of as many tokens as
-// there are, rounded up to a power of two. The last blocks of a launch are then short. A multiple of kPieceTokens.
+// Tokens of a piece of a map's sequences, for kernels with so many segments: a quarter of a segment of as many tokens
+// as there are, rounded up to a power of two. The last blocks of a launch are then short. A multiple of kPieceTokens.
 std::int64_t piece_of(const LaunchSize& size, std::int64_t segments);
 inline constexpr std::int64_t kPieceTokens = 512;
 

@@ -24,7 +24,7 @@ WKVC_INLINE float abs(float x) { return ::fabsf(x); }
 WKVC_INLINE float max(float x, float y) { return ::fmaxf(x, y); }
 WKVC_INLINE float min(float x, float y) { return ::fminf(x, y); }
 WKVC_INLINE float finite_abs(float x) { return ::fabsf(x) <= 0x1.fffffep127f ? ::fabsf(x) : 0.f; }  // else 0
-WKVC_INLINE float max_or_nan(float x, float y) { return ptx::max_or_nan(x, y); }  // NaN if x is
+WKVC_INLINE float max_or_nan(float x, float y) { return ptx::max_or_nan(x, y); }                    // NaN if x is
 
 WKVC_INLINE float widen(float x) { return x; }
 WKVC_INLINE float widen(f16 x) { return ptx::widen_f16(x.bits); }

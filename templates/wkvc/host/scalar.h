@@ -32,7 +32,7 @@ inline float abs(float x) { return std::fabs(x); }
 inline float max(float x, float y) { return std::fmax(x, y); }
 inline float min(float x, float y) { return std::fmin(x, y); }
 inline float finite_abs(float x) { return std::isfinite(x) ? std::fabs(x) : 0.f; }  // else 0
-inline float max_or_nan(float x, float y) { return x < y ? y : x; }  // NaN if x is
+inline float max_or_nan(float x, float y) { return x < y ? y : x; }                 // NaN if x is
 
 inline float widen(float x) { return x; }
 inline float widen(bf16 x) { return host::widen_bf16(x.bits); }

@@ -22,6 +22,7 @@ endforeach()
 set_target_properties(wkvc_runtime PROPERTIES EXPORT_NAME runtime)
 install(TARGETS wkvc_runtime EXPORT wkvcTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY runtime DESTINATION ${include_dir} FILES_MATCHING PATTERN "*.h")
+install(FILES templates/wkvc/abi.h DESTINATION ${include_dir}/templates/wkvc)
 if(WKVC_COMPILER)
   set_target_properties(wkvc PROPERTIES EXPORT_NAME command)
   install(TARGETS wkvc wkvc_shared EXPORT wkvcTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

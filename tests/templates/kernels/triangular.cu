@@ -13,7 +13,7 @@ WKVC_INLINE void products(const KernelArgs<4>& args, const Block& block) {
   const auto x_in_f32 = read<f32, kRows, C>(args.tensor[1], block, block.shared<f32, C, C>(0).bytes);
   block.barrier();
   const auto memory = block.shared<T, C, C>(0);
-  const auto operand = [](const auto& tile, float scale) WKVC_INLINE_LAMBDA {
+  const auto operand = [](const auto& tile, [[maybe_unused]] float scale) WKVC_INLINE_LAMBDA {
     if constexpr (is_same<T, f32>)
       return tile;
     else

@@ -25,7 +25,8 @@ extern "C" int twice(const void* kernel_args, wkvc::host::Launch* launch) {
 )";
 
 struct Args {
-  long long batches = 1, tokens = 0, heads = 1, all_vector16 = 0, segments = 1, piece = 0, starts[2] = {}, slots[2] = {}, report = 0, group = 1;
+  long long batches = 1, tokens = 0, heads = 1, all_vector16 = 0, segments = 1, piece = 0, starts[2] = {},
+            slots[2] = {}, report = 0, group = 1;
   void* data = nullptr;
   long long batch = 0, row = 1, head = 0, flags = 0;
 };

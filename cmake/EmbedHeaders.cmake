@@ -11,7 +11,7 @@ foreach(file IN LISTS FILES)
 endforeach()
 
 file(WRITE ${OUT} "// Written by cmake/EmbedHeaders.cmake.
-#include \"runtime/embedded.h\"
+#include \"runtime/base/embedded.h\"
 
 namespace wkvc {
 namespace {

@@ -1,4 +1,4 @@
-# wkvc_embed_headers(OUT root files…): OUT.cpp defines wkvc::embedded_headers() (runtime/embedded.h), with every file's
+# wkvc_embed_headers(OUT root files…): OUT.cpp defines wkvc::embedded_headers() (runtime/base/embedded.h), with every file's
 # text under its path relative to `root`. It is written again when a file changes.
 set(WKVC_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/EmbedHeaders.cmake)
 

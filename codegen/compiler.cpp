@@ -14,7 +14,7 @@
 #include "codegen/rec/Rec.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/error.h"
-#include "runtime/manifest.h"
+#include "runtime/manifest/manifest.h"
 
 using namespace mlir;
 

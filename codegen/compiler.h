@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/dtype.h"
+#include "runtime/tensor/dtype.h"
 
 namespace wkvc {
 

@@ -29,7 +29,7 @@
 #include <type_traits>
 
 #include "codegen/compiler.h"
-#include "runtime/dtype.h"
+#include "runtime/tensor/dtype.h"
 
 namespace wkvc {
 

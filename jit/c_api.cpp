@@ -12,15 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/config/options.h"
 #include "dsl/registry.h"
 #include "jit/jit.h"
 #include "jit/wkvc.h"
+#include "runtime/base/escape.h"
 #include "runtime/error.h"
-#include "runtime/escape.h"
-#include "runtime/launch_size.h"
+#include "runtime/launch/launch_size.h"
 #include "runtime/version.h"
-#include "tools/command.h"
-#include "tools/options.h"
 
 static_assert(sizeof(wkvc_report) == sizeof(wkvc::SequenceReport), "one layout");
 
@@ -350,10 +349,4 @@ wkvc_status wkvc_launch_parts(const wkvc_operator* op, wkvc_pass pass, int64_t b
     launch(op, pass, size_of_launch(batches, tokens, heads, sequences), tensors, count,
            Operator::Workspace{saved, scratch}, stream, checks);
   });
-}
-
-int32_t wkvc_command(int32_t argc, char** argv) {
-  int status = WKVC_INTERNAL_ERROR;
-  guarded([&] { status = command_main(argc, argv); });
-  return status;
 }

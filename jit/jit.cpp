@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "autotune/settings.h"
-#include "autotune/task.h"
+#include "autotune/lockfile/settings.h"
+#include "autotune/search/task.h"
 #include "codegen/config/config.h"
 #include "dsl/registry.h"
 #include "jit/fingerprint.h"
-#include "runtime/disk_cache.h"
-#include "runtime/driver.h"
+#include "runtime/cache/disk_cache.h"
+#include "runtime/cache/once_map.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/error.h"
-#include "runtime/once_map.h"
 
 namespace wkvc {
 namespace {

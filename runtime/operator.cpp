@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "runtime/checked.h"
 #include "runtime/error.h"
+#include "runtime/tensor/checked.h"
 
 namespace wkvc {
 namespace {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/backend.h"
-#include "runtime/empty_launch.h"
+#include "runtime/cuda/empty_launch.h"
+#include "runtime/cuda/memory_check.h"
 #include "runtime/error.h"
-#include "runtime/joint_manifest.h"
-#include "runtime/launch_arguments.h"
-#include "runtime/memory_check.h"
+#include "runtime/launch/backend.h"
+#include "runtime/launch/launch_arguments.h"
+#include "runtime/manifest/joint_manifest.h"
 
 namespace wkvc {
 namespace {

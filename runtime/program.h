@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernel.h"
+#include "runtime/launch/kernel.h"
 #include "runtime/packed.h"
 
 namespace wkvc {

@@ -4,17 +4,17 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "autotune/task.h"
+#include "autotune/search/task.h"
+#include "checking/execute.h"
+#include "checking/output.h"
+#include "checking/subject.h"
+#include "checking/timing.h"
+#include "checking/traffic.h"
 #include "runtime/error.h"
-#include "runtime/internals.h"
-#include "runtime/measure.h"
+#include "runtime/launch/internals.h"
+#include "runtime/launch/measure.h"
 #include "tools/commands.h"
-#include "tools/execute.h"
 #include "tools/lockfile_option.h"
-#include "tools/output.h"
-#include "tools/subject.h"
-#include "tools/timing.h"
-#include "tools/traffic.h"
 
 namespace wkvc {
 namespace {

@@ -1,4 +1,4 @@
-// wkvc cache: what was compiled and is kept on disk (runtime/disk_cache.h).
+// wkvc cache: what was compiled and is kept on disk (runtime/cache/disk_cache.h).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/cache_settings.h"
-#include "runtime/cache_upkeep.h"
+#include "checking/output.h"
+#include "runtime/cache/cache_settings.h"
+#include "runtime/cache/cache_upkeep.h"
 #include "runtime/error.h"
 #include "tools/commands.h"
-#include "tools/output.h"
 
 namespace wkvc {
 namespace {

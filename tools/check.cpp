@@ -8,12 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "checking/comparison.h"
+#include "checking/execute.h"
+#include "checking/output.h"
+#include "checking/subject.h"
 #include "runtime/error.h"
 #include "tools/commands.h"
-#include "tools/comparison.h"
-#include "tools/execute.h"
-#include "tools/output.h"
-#include "tools/subject.h"
 
 namespace wkvc {
 namespace {

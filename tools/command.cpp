@@ -15,12 +15,12 @@
 #include <string_view>
 #include <system_error>
 
+#include "checking/output.h"
 #include "dsl/registry.h"
 #include "runtime/error.h"
 #include "runtime/version.h"
 #include "runtime/warnings.h"
 #include "tools/commands.h"
-#include "tools/output.h"
 #include "tools/signals.h"
 
 namespace wkvc {

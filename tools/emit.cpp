@@ -9,12 +9,12 @@
 #include <cstdio>
 #include <memory>
 
+#include "checking/output.h"
+#include "checking/subject.h"
+#include "runtime/base/files.h"
 #include "runtime/error.h"
-#include "runtime/files.h"
-#include "runtime/nvrtc.h"
+#include "runtime/nvrtc/nvrtc.h"
 #include "tools/commands.h"
-#include "tools/output.h"
-#include "tools/subject.h"
 
 namespace wkvc {
 namespace {

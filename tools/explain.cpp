@@ -8,17 +8,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "checking/occupancy.h"
+#include "checking/output.h"
+#include "checking/subject.h"
+#include "checking/traffic.h"
 #include "codegen/target/Target.h"
-#include "runtime/cubin.h"
-#include "runtime/cubin_cache.h"
+#include "runtime/cache/cubin_cache.h"
+#include "runtime/cuda/cubin.h"
 #include "runtime/error.h"
-#include "runtime/nvrtc.h"
+#include "runtime/nvrtc/nvrtc.h"
 #include "tools/commands.h"
-#include "tools/occupancy.h"
-#include "tools/output.h"
 #include "tools/report.h"
-#include "tools/subject.h"
-#include "tools/traffic.h"
 
 namespace wkvc {
 namespace {

@@ -5,13 +5,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "autotune/first_sentence.h"
-#include "autotune/fit.h"
+#include "autotune/report/first_sentence.h"
+#include "autotune/search/fit.h"
+#include "checking/output.h"
+#include "codegen/config/options.h"
 #include "dsl/registry.h"
 #include "runtime/error.h"
 #include "tools/commands.h"
-#include "tools/options.h"
-#include "tools/output.h"
 
 namespace wkvc {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "checking/output.h"
 #include "dsl/build.h"
 #include "dsl/registry.h"
 #include "tools/commands.h"
-#include "tools/output.h"
 
 namespace wkvc {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "autotune/settings.h"
-#include "tools/subject.h"
+#include "autotune/lockfile/settings.h"
+#include "checking/subject.h"
 
 namespace CLI {
 class App;

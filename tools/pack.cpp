@@ -9,15 +9,15 @@
 #include <future>
 #include <memory>
 
+#include "checking/output.h"
+#include "checking/subject.h"
 #include "codegen/rec/Names.h"
 #include "codegen/target/Target.h"
+#include "runtime/base/files.h"
 #include "runtime/error.h"
-#include "runtime/files.h"
 #include "tools/commands.h"
 #include "tools/lockfile_option.h"
-#include "tools/output.h"
 #include "tools/packed_source.h"
-#include "tools/subject.h"
 
 namespace wkvc {
 namespace {

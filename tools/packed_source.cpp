@@ -7,7 +7,7 @@
 #include <array>
 #include <span>
 
-#include "runtime/joint_manifest.h"
+#include "runtime/manifest/joint_manifest.h"
 
 namespace wkvc {
 namespace {
@@ -102,7 +102,7 @@ std::string definitions(const CompiledProgram& program) {
 std::string packed_header(const std::string& name, const std::vector<CompiledProgram>& programs) {
   std::string text = fmt::format(
       "// Written by wkvc pack. Kernels compiled for the GPU, one class an operator; link wkvc::runtime.\n"
-      "#pragma once\n\n#include \"runtime/operator.h\"\n#include \"runtime/typed.h\"\n\nnamespace {} {{\n\n",
+      "#pragma once\n\n#include \"runtime/operator.h\"\n#include \"runtime/tensor/typed.h\"\n\nnamespace {} {{\n\n",
       name);
   for (const CompiledProgram& program : programs) text += class_text(program);
   return text + fmt::format("}}  // namespace {}\n", name);

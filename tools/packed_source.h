@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/manifest.h"
-#include "runtime/nvrtc.h"
+#include "runtime/manifest/manifest.h"
+#include "runtime/nvrtc/nvrtc.h"
 
 namespace wkvc {
 

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <memory>
 
+#include "checking/execute.h"
+#include "checking/output.h"
+#include "checking/rows.h"
+#include "checking/subject.h"
 #include "runtime/error.h"
 #include "tools/commands.h"
-#include "tools/execute.h"
-#include "tools/output.h"
-#include "tools/rows.h"
-#include "tools/subject.h"
 
 namespace wkvc {
 namespace {

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <thread>
 
-#include "runtime/files.h"
+#include "runtime/base/files.h"
 
 namespace wkvc {
 namespace {

@@ -1,8 +1,8 @@
 // Gradients of the values of a chunk program while it is differentiated: sums of terms, constants kept outside.
 #pragma once
 
-#include "codegen/lower/Axes.h"
-#include "codegen/lower/ChunkBuilder.h"
+#include "codegen/chunk/Axes.h"
+#include "codegen/chunk/ChunkBuilder.h"
 
 namespace wkvc {
 

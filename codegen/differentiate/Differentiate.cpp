@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <map>
 
+#include "codegen/chunk/Axes.h"
+#include "codegen/chunk/DropUnused.h"
 #include "codegen/differentiate/Vjp.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
-#include "codegen/lower/Axes.h"
-#include "codegen/lower/DropUnused.h"
 #include "codegen/rec/Names.h"
 #include "runtime/error.h"
 

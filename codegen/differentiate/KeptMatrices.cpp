@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "codegen/chunk/DropUnused.h"
 #include "codegen/differentiate/Differentiate.h"
 #include "codegen/ir/Text.h"
-#include "codegen/lower/DropUnused.h"
 #include "codegen/rec/Names.h"
 
 using namespace mlir;

@@ -3,8 +3,8 @@
 #include "codegen/emit/Buffers.h"
 #include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
-#include "codegen/lower/SharedMemory.h"
 #include "codegen/rec/Names.h"
+#include "codegen/warp/SharedMemory.h"
 #include "runtime/error.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "codegen/warp/Warp.h"
-#include "runtime/manifest.h"
+#include "runtime/manifest/manifest.h"
 
 namespace wkvc {
 

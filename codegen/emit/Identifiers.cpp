@@ -3,7 +3,7 @@
 #include <llvm/ADT/StringExtras.h>
 
 #include "codegen/rec/Names.h"
-#include "runtime/embedded.h"
+#include "runtime/base/embedded.h"
 
 namespace wkvc {
 

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "codegen/chunk/SharedInputs.h"
 #include "codegen/config/config.h"
 #include "codegen/emit/Expressions.h"
 #include "codegen/emit/Header.h"
 #include "codegen/emit/Identifiers.h"
-#include "codegen/lower/SharedInputs.h"
 #include "codegen/rec/Names.h"
 #include "codegen/target/Target.h"
 #include "runtime/error.h"
-#include "runtime/manifest.h"
+#include "runtime/manifest/manifest.h"
 
 using namespace mlir;
 

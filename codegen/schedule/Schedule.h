@@ -1,6 +1,6 @@
 // The schedule of a kernel: all that may be chosen of how a program becomes a kernel. What follows from the choices is
-// a plan (codegen/lower/Plan.h). Options are a shorthand that fills schedules in. Needs no MLIR; ScheduleAttr.h is the
-// attribute that programs and kernels carry.
+// a plan (codegen/passes/place/Plan.h). Options are a shorthand that fills schedules in. Needs no MLIR; ScheduleAttr.h
+// is the attribute that programs and kernels carry.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/dtype.h"
+#include "runtime/tensor/dtype.h"
 
 namespace wkvc {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "jit/jit.h"
-#include "runtime/device_tensor.h"
+#include "runtime/cuda/device_tensor.h"
 #include "runtime/error.h"
 
 int main() {

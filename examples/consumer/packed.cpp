@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "my_kernels.h"
-#include "runtime/device_tensor.h"
+#include "runtime/cuda/device_tensor.h"
 #include "runtime/error.h"
 
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "autotune/html_report.h"
-#include "runtime/files.h"
-#include "runtime/process.h"
+#include "autotune/report/html_report.h"
+#include "runtime/base/files.h"
+#include "runtime/base/process.h"
 #include "tests/autotune/samples.h"
 
 namespace wkvc {

@@ -1,4 +1,4 @@
-#include "autotune/candidate.h"
+#include "autotune/lockfile/candidate.h"
 
 #include <cmath>
 #include <limits>

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "autotune/config_json.h"
+#include "autotune/lockfile/config_json.h"
 #include "codegen/config/config.h"
 #include "tests/autotune/samples.h"
 #include "tests/runtime/expect_error.h"

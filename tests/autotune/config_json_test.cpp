@@ -1,4 +1,4 @@
-#include "autotune/config_json.h"
+#include "autotune/lockfile/config_json.h"
 
 #include "tests/autotune/samples.h"
 #include "tests/runtime/expect_error.h"

@@ -1,4 +1,4 @@
-#include "autotune/headline.h"
+#include "autotune/report/headline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

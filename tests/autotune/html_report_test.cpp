@@ -1,4 +1,4 @@
-#include "autotune/html_report.h"
+#include "autotune/report/html_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <limits>
 #include <set>
 
-#include "autotune/charts.h"
-#include "autotune/config_json.h"
-#include "autotune/legend.h"
-#include "runtime/files.h"
-#include "runtime/process.h"
+#include "autotune/lockfile/config_json.h"
+#include "autotune/report/charts.h"
+#include "autotune/report/legend.h"
+#include "runtime/base/files.h"
+#include "runtime/base/process.h"
 #include "tests/autotune/samples.h"
 #include "tests/count.h"
 

@@ -1,12 +1,12 @@
-#include "autotune/journal.h"
+#include "autotune/lockfile/journal.h"
 
 #include <sys/resource.h>
 
 #include <csignal>
 #include <fstream>
 
-#include "runtime/files.h"
-#include "runtime/hash.h"
+#include "runtime/base/files.h"
+#include "runtime/base/hash.h"
 #include "tests/autotune/samples.h"
 #include "tests/runtime/expect_error.h"
 

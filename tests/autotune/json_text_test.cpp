@@ -1,4 +1,4 @@
-#include "autotune/json_text.h"
+#include "autotune/lockfile/json_text.h"
 
 #include <gtest/gtest.h>
 

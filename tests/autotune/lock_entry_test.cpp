@@ -1,6 +1,6 @@
-#include "autotune/lock_entry.h"
+#include "autotune/lockfile/lock_entry.h"
 
-#include "runtime/hash.h"
+#include "runtime/base/hash.h"
 #include "tests/autotune/samples.h"
 #include "tests/runtime/expect_error.h"
 

@@ -1,5 +1,5 @@
 // Which entry a lookup takes.
-#include "autotune/lockfile.h"
+#include "autotune/lockfile/lockfile.h"
 #include "tests/autotune/samples.h"
 #include "tests/runtime/expect_error.h"
 

@@ -1,10 +1,10 @@
-#include "autotune/lockfile.h"
+#include "autotune/lockfile/lockfile.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "autotune/json_text.h"
-#include "runtime/files.h"
+#include "autotune/lockfile/json_text.h"
+#include "runtime/base/files.h"
 #include "tests/autotune/samples.h"
 #include "tests/runtime/expect_error.h"
 

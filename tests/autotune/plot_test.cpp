@@ -1,4 +1,4 @@
-#include "autotune/plot.h"
+#include "autotune/report/plot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "tests/autotune/samples.h"
 
-#include "runtime/hash.h"
+#include "runtime/base/hash.h"
 
 #include <array>
 

@@ -1,10 +1,10 @@
 // Plausible results of tuning.
 #pragma once
 
-#include "autotune/candidate.h"
-#include "autotune/html_report.h"
-#include "autotune/lock_entry.h"
-#include "autotune/shape_report.h"
+#include "autotune/lockfile/candidate.h"
+#include "autotune/lockfile/lock_entry.h"
+#include "autotune/report/html_report.h"
+#include "autotune/report/shape_report.h"
 
 namespace wkvc {
 

@@ -1,4 +1,4 @@
-#include "autotune/shape_class.h"
+#include "autotune/lockfile/shape_class.h"
 
 #include "tests/runtime/expect_error.h"
 

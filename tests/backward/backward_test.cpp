@@ -8,7 +8,7 @@
 
 #include "dsl/builtin.h"
 #include "runtime/error.h"
-#include "runtime/joint_manifest.h"
+#include "runtime/manifest/joint_manifest.h"
 #include "tests/lower/recurrences.h"
 #include "tests/run/run.h"
 #include "tests/run/sample.h"

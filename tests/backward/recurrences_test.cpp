@@ -5,7 +5,7 @@
 
 #include "dsl/builtin.h"
 #include "runtime/error.h"
-#include "runtime/joint_manifest.h"
+#include "runtime/manifest/joint_manifest.h"
 #include "tests/run/run.h"
 
 namespace wkvc {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "runtime/disk_cache.h"
+#include "runtime/cache/disk_cache.h"
 #include "tests/cli/command.h"
 
 namespace wkvc::test {

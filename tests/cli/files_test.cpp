@@ -7,7 +7,7 @@
 #include <cstring>
 #include <functional>
 
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/cli/command.h"
 
 namespace wkvc::test {

@@ -7,7 +7,7 @@
 #include "codegen/compiler.h"
 #include "dsl/registry.h"
 #include "runtime/error.h"
-#include "runtime/manifest.h"
+#include "runtime/manifest/manifest.h"
 #include "tests/cli/command.h"
 
 namespace wkvc::test {

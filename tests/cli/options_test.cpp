@@ -1,10 +1,10 @@
 // Options of a configuration: their texts, and the table that README has of them.
-#include "tools/options.h"
+#include "codegen/config/options.h"
 
 #include <gtest/gtest.h>
 
 #include "codegen/config/config.h"
-#include "runtime/files.h"
+#include "runtime/base/files.h"
 #include "tests/expect_error.h"
 
 namespace wkvc {

@@ -3,13 +3,13 @@
 
 #include <cmath>
 
+#include "checking/cases.h"
+#include "checking/draw.h"
+#include "checking/occupancy.h"
+#include "codegen/config/options.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
 #include "runtime/error.h"
-#include "tools/cases.h"
-#include "tools/draw.h"
-#include "tools/occupancy.h"
-#include "tools/options.h"
 #include "tools/report.h"
 
 namespace wkvc {

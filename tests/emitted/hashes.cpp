@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "runtime/hash.h"
+#include "runtime/base/hash.h"
 
 namespace wkvc::test {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/base/files.h"
+#include "runtime/base/process.h"
 #include "runtime/error.h"
-#include "runtime/files.h"
-#include "runtime/process.h"
 
 namespace wkvc::test {
 namespace {

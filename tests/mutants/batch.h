@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/mutants/problem.h"
 
 namespace wkvc::test {

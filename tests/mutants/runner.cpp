@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "runtime/error.h"
-#include "runtime/host_jit.h"
-#include "runtime/launch_arguments.h"
+#include "runtime/host/host_jit.h"
+#include "runtime/launch/launch_arguments.h"
 #include "tests/mutants/written.h"
 #include "tests/run/memory.h"
 

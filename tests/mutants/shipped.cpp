@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "autotune/config_json.h"
-#include "autotune/settings.h"
+#include "autotune/lockfile/config_json.h"
+#include "autotune/lockfile/settings.h"
 
 namespace wkvc::test {
 

@@ -1,7 +1,7 @@
 // What the kernels under test write.
 #pragma once
 
-#include "runtime/manifest.h"
+#include "runtime/manifest/manifest.h"
 
 namespace wkvc::test {
 

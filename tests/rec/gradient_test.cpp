@@ -8,7 +8,7 @@
 
 #include "dsl/build.h"
 #include "dsl/builtin.h"
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 #include "tests/expect_error.h"
 #include "tests/rec/random_array.h"
 

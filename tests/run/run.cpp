@@ -7,10 +7,10 @@
 #include <limits>
 #include <random>
 
+#include "checking/arrangement.h"
+#include "checking/cases.h"
 #include "codegen/rec/Gradient.h"
-#include "runtime/device_tensor.h"
-#include "tools/arrangement.h"
-#include "tools/cases.h"
+#include "runtime/cuda/device_tensor.h"
 
 namespace wkvc::test {
 

@@ -1,5 +1,5 @@
 // Directories and files that the cache must not use, or cannot.
-#include "runtime/cache_directory.h"
+#include "runtime/cache/cache_directory.h"
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -11,7 +11,7 @@
 #include <csignal>
 #include <functional>
 
-#include "runtime/cache_upkeep.h"
+#include "runtime/cache/cache_upkeep.h"
 #include "tests/runtime/cache_test.h"
 #include "tests/runtime/expect_error.h"
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cache_entry.h"
-#include "runtime/disk_cache.h"
-#include "runtime/files.h"
+#include "runtime/base/files.h"
+#include "runtime/cache/cache_entry.h"
+#include "runtime/cache/disk_cache.h"
 #include "runtime/warnings.h"
 
 namespace wkvc {

@@ -9,8 +9,8 @@
 #include <iterator>
 #include <string>
 
-#include "runtime/cubin_cache.h"
-#include "runtime/hash.h"
+#include "runtime/base/hash.h"
+#include "runtime/cache/cubin_cache.h"
 #include "tests/runtime/tiny_kernel.h"
 
 int main(int argc, char** argv) {

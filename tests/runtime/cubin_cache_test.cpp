@@ -1,11 +1,11 @@
-#include "runtime/cubin_cache.h"
+#include "runtime/cache/cubin_cache.h"
 
 #include <cstdlib>
 #include <sstream>
 
-#include "runtime/cache_upkeep.h"
-#include "runtime/cubin.h"
-#include "runtime/process.h"
+#include "runtime/base/process.h"
+#include "runtime/cache/cache_upkeep.h"
+#include "runtime/cuda/cubin.h"
 #include "tests/runtime/cache_test.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"

@@ -1,4 +1,4 @@
-#include "runtime/cubin.h"
+#include "runtime/cuda/cubin.h"
 
 #include "tests/runtime/expect_error.h"
 

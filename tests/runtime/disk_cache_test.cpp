@@ -1,5 +1,5 @@
 // Entries of the cache: found as they were stored, or not at all.
-#include "runtime/disk_cache.h"
+#include "runtime/cache/disk_cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/cache_upkeep.h"
+#include "runtime/cache/cache_upkeep.h"
 #include "runtime/version.h"
 #include "tests/runtime/cache_test.h"
 #include "tests/runtime/expect_error.h"

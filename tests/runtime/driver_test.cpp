@@ -1,10 +1,10 @@
 // What is asked of the CUDA driver in a launch, and what is made of its answers: with a driver that does nothing.
-#include "runtime/driver.h"
+#include "runtime/cuda/driver.h"
 
 #include <array>
 
-#include "runtime/dynamic_library.h"
-#include "runtime/memory_check.h"
+#include "runtime/base/dynamic_library.h"
+#include "runtime/cuda/memory_check.h"
 #include "runtime/program.h"
 #include "tests/runtime/counted_new.h"
 #include "tests/runtime/expect_error.h"

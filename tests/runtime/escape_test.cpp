@@ -1,4 +1,4 @@
-#include "runtime/escape.h"
+#include "runtime/base/escape.h"
 
 #include <gtest/gtest.h>
 

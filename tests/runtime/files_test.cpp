@@ -1,4 +1,4 @@
-#include "runtime/files.h"
+#include "runtime/base/files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

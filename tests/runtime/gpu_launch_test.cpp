@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "runtime/dynamic_library.h"
-#include "runtime/internals.h"
+#include "runtime/base/dynamic_library.h"
+#include "runtime/launch/internals.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/gpu_problem.h"
 #include "tests/runtime/tiny_program.h"

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/device_tensor.h"
-#include "runtime/kernel.h"
-#include "runtime/nvrtc.h"
+#include "runtime/cuda/device_tensor.h"
+#include "runtime/launch/kernel.h"
+#include "runtime/nvrtc/nvrtc.h"
 #include "tests/runtime/tiny_kernel.h"
 
 namespace wkvc {

@@ -1,4 +1,4 @@
-#include "runtime/host_jit.h"
+#include "runtime/host/host_jit.h"
 
 #include <chrono>
 #include <cstdlib>

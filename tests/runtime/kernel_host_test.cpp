@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "runtime/kernel.h"
+#include "runtime/launch/kernel.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <new>
 
-#include "runtime/internals.h"
+#include "runtime/launch/internals.h"
 #include "runtime/program.h"
 #include "tests/runtime/counted_new.h"
 #include "tests/runtime/tiny_kernel.h"

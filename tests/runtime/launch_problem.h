@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "runtime/launch_arguments.h"
+#include "runtime/launch/launch_arguments.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"
 

@@ -6,10 +6,10 @@
 
 #include <string_view>
 
-#include "runtime/cuda_library.h"
-#include "runtime/nvrtc_identity.h"
-#include "runtime/nvrtc_library.h"
-#include "runtime/nvrtc_search.h"
+#include "runtime/cuda/cuda_library.h"
+#include "runtime/nvrtc/nvrtc_identity.h"
+#include "runtime/nvrtc/nvrtc_library.h"
+#include "runtime/nvrtc/nvrtc_search.h"
 
 int main(int argc, char** argv) {
   if (argc < 2) return 3;

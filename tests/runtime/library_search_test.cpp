@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/files.h"
-#include "runtime/process.h"
+#include "runtime/base/files.h"
+#include "runtime/base/process.h"
 
 namespace wkvc {
 namespace {

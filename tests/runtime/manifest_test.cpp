@@ -1,4 +1,4 @@
-#include "runtime/manifest.h"
+#include "runtime/manifest/manifest.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
-#include "runtime/nvrtc.h"
+#include "runtime/nvrtc/nvrtc.h"
 
-#include "runtime/cubin.h"
+#include "runtime/cuda/cubin.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"
 #include "tests/runtime/tiny_program.h"

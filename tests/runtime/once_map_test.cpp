@@ -1,5 +1,5 @@
 // What many threads ask for at once is made once.
-#include "runtime/once_map.h"
+#include "runtime/cache/once_map.h"
 
 #include <atomic>
 #include <chrono>

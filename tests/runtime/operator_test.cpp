@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "runtime/internals.h"
-#include "runtime/typed.h"
+#include "runtime/launch/internals.h"
+#include "runtime/tensor/typed.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_program.h"
 #include "tests/runtime/tiny_training.h"

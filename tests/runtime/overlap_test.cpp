@@ -1,4 +1,4 @@
-#include "runtime/overlap.h"
+#include "runtime/tensor/overlap.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "runtime/internals.h"
+#include "runtime/launch/internals.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"
 #include "tests/runtime/tiny_program.h"

@@ -1,4 +1,4 @@
-#include "runtime/safetensors.h"
+#include "runtime/tensor/safetensors.h"
 
 #include <sys/resource.h>
 
@@ -7,8 +7,8 @@
 #include <fstream>
 #include <map>
 
-#include "runtime/escape.h"
-#include "runtime/files.h"
+#include "runtime/base/escape.h"
+#include "runtime/base/files.h"
 #include "tests/runtime/expect_error.h"
 
 namespace wkvc {

@@ -1,4 +1,4 @@
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 #include <cmath>
 #include <limits>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/launch_size.h"
-#include "runtime/safetensors.h"
+#include "runtime/launch/launch_size.h"
+#include "runtime/tensor/safetensors.h"
 
 namespace wkvc {
 

@@ -4,11 +4,11 @@
 
 #include <functional>
 
+#include "checking/arrangement.h"
 #include "dsl/builtin.h"
 #include "runtime/error.h"
 #include "tests/lower/recurrences.h"
 #include "tests/run/run.h"
-#include "tools/arrangement.h"
 
 namespace wkvc::test {
 namespace {

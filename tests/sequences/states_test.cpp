@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "checking/arrangement.h"
 #include "dsl/builtin.h"
 #include "tests/run/run.h"
-#include "tools/arrangement.h"
 
 namespace wkvc::test {
 namespace {

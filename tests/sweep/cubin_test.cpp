@@ -12,7 +12,7 @@
 
 #include "dsl/builtin.h"
 #include "runtime/error.h"
-#include "runtime/nvrtc.h"
+#include "runtime/nvrtc/nvrtc.h"
 
 namespace wkvc::test {
 namespace {

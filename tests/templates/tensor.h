@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "runtime/dtype.h"
+#include "runtime/tensor/dtype.h"
 #include "wkvc/abi.h"
 
 namespace wkvc::test {

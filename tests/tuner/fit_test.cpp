@@ -1,5 +1,5 @@
 // What is said to fit: the table in docs/fit.md, and the shared memory of compiled kernels.
-#include "autotune/fit.h"
+#include "autotune/search/fit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <sstream>
 
 #include "dsl/builtin.h"
-#include "runtime/cubin.h"
-#include "runtime/manifest.h"
-#include "runtime/nvrtc.h"
-#include "runtime/process.h"
+#include "runtime/base/process.h"
+#include "runtime/cuda/cubin.h"
+#include "runtime/manifest/manifest.h"
+#include "runtime/nvrtc/nvrtc.h"
 
 namespace wkvc {
 namespace {

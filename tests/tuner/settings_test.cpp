@@ -1,14 +1,14 @@
 // What a lockfile settles, and what it leaves alone.
-#include "autotune/settings.h"
+#include "autotune/lockfile/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "autotune/config_json.h"
+#include "autotune/lockfile/config_json.h"
 #include "codegen/config/config.h"
 #include "dsl/builtin.h"
 #include "dsl/wkvc.h"
-#include "runtime/hash.h"
+#include "runtime/base/hash.h"
 
 namespace wkvc {
 namespace {

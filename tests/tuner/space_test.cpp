@@ -1,5 +1,5 @@
 // Which configurations are tried, and how the model ranks them.
-#include "autotune/space.h"
+#include "autotune/search/space.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <set>
 #include <tuple>
 
-#include "autotune/config_json.h"
-#include "autotune/model.h"
+#include "autotune/lockfile/config_json.h"
+#include "autotune/search/model.h"
 #include "codegen/config/config.h"
 #include "runtime/error.h"
 #include "tests/runtime/expect_error.h"

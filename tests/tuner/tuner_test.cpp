@@ -1,12 +1,12 @@
 // The search on the host target, with times that the test makes up.
-#include "autotune/tuner.h"
+#include "autotune/search/tuner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "autotune/task.h"
+#include "autotune/search/task.h"
 #include "dsl/builtin.h"
-#include "runtime/files.h"
+#include "runtime/base/files.h"
 
 namespace wkvc {
 namespace {

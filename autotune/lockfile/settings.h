@@ -1,0 +1,29 @@
+// How kernels are made where a configuration leaves that open: as a lockfile says.
+#pragma once
+
+#include <string>
+
+#include "autotune/lockfile/lockfile.h"
+#include "codegen/compiler.h"
+#include "codegen/rec/Rec.h"
+
+namespace wkvc {
+
+// Measured on an H200 and an H100; comes with wkvc.
+const Lockfile& shipped_lockfile();
+
+// What a recurrence, its configuration and a size are to a lockfile.
+ShapeClass shape_class_of(rec::RecurrenceOp recurrence, const Config& config, LaunchSize size);
+
+struct Settings {
+  Config config;
+  std::string because;  // one sentence: which entry, or why none
+};
+
+// `config` with the settings of the entry for `source` (a text of the rec stage), this size and this GPU. What the
+// configuration has settled itself stays: where it sets any field that is tuned, it sets them all, since they were
+// measured together. Nothing is measured here, and no entry means the
+// compiler's choice, segments where sequences are few, and guarded scales where they are long.
+Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile);
+
+}  // namespace wkvc

@@ -1,0 +1,120 @@
+#include "autotune/search/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "codegen/config/config.h"
+#include "codegen/schedule/Fill.h"
+#include "runtime/error.h"
+
+namespace wkvc {
+namespace {
+
+constexpr int default_distance = 64;  // tokens between saved states, in f32
+
+double saved_bytes(const Config& config, int distance, std::string_view dtype) {
+  return double{1} * config.key_dim * config.value_dim * (dtype == "f32" ? 4 : 2) / distance;
+}
+
+// What is left open, for every configuration so far.
+template <class Values, class Set>
+void vary(std::vector<Config>& space, bool open, const Values& values, const Set& set) {
+  if (!open) return;
+  std::vector<Config> varied;
+  for (const Config& config : space) {
+    for (const auto& value : values) set(varied.emplace_back(config), value);
+  }
+  space = std::move(varied);
+}
+
+// None, and powers of two.
+std::vector<int> segment_counts(const SpaceLimits& limits) {
+  std::vector<int> counts{0};
+  for (int count = 2; count <= most_segments; count *= 2) {
+    const bool useful = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
+      return can_be_cut(size, count, limits.sm_count, sm_90a.choices.tried_segment_blocks);
+    });
+    if (useful) counts.push_back(count);
+  }
+  return counts;
+}
+
+// Of the forward kernel: one team, two of the same warps, teams of their own, and clusters where heads are few.
+void vary_teams(std::vector<Config>& space, const Config& base, const SpaceLimits& limits) {
+  vary(space, base.teams == 0, std::array{1, 2, 3, 4}, [](Config& config, int teams) { config.teams = teams; });
+  vary(space, base.rounds == 0, std::array{1, 2}, [](Config& config, int rounds) { config.rounds = rounds; });
+  vary(space, base.cluster == 0, std::array{1, 2}, [](Config& config, int cluster) { config.cluster = cluster; });
+  std::erase_if(space, [&](const Config& config) {
+    const bool impossible = fault_of(forward_schedule(config), /*backward=*/false).has_value();
+    // What was slower wherever it was measured.
+    const bool of_three = base.cluster == 0 && config.cluster > 1;
+    const bool crowded = config.rounds == 1 ? config.teams > 2 : config.teams == 3 ? config.cluster == 1 : of_three;
+    const bool idle = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
+      return size.batches * size.heads * config.cluster * std::max(config.segments, 1) <= 2 * limits.sm_count;
+    });
+    // Which do for few heads what segments do.
+    const bool cut = config.cluster > 1 && base.segments == 0 && config.segments > 1;
+    return impossible || cut || (base.teams == 0 && crowded) || (base.cluster == 0 && config.cluster > 1 && !idle);
+  });
+}
+
+// Guards were faster wherever they were measured; blocks of a cluster have none.
+void choose_scales(Config& config) {
+  if (!config.scales.empty()) return;
+  config.scales = config.cluster > 1 ? "always" : "guarded";
+  if (config.cluster > 1 && config.pass != "forward" && config.backward_scales.empty())
+    config.backward_scales = "guarded";
+}
+
+}  // namespace
+
+bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm) {
+  return size.batches * size.heads * segments <= std::int64_t{blocks_per_sm} * sm_count &&
+         size.tokens / segments >= sm_90a.choices.least_segment_tokens;
+}
+
+std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) {
+  check_fields(base);
+  std::vector<Config> space{base};
+  vary(space, base.chunk == 0, std::array{16, 32, 48, 64}, [](Config& config, int chunk) { config.chunk = chunk; });
+  vary(space, base.segments == 0, segment_counts(limits), [](Config& config, int count) { config.segments = count; });
+  vary(space, base.blocks == 0, std::array{1, 2, 3, 4, 5, 6},
+       [](Config& config, int blocks) { config.blocks = blocks; });
+  if (base.pass != "backward") vary_teams(space, base, limits);
+  if (space.empty())
+    user_error(
+        "--teams {}, --rounds {}, --cluster {} (0: open): 2 rounds are of several teams, a cluster is of 2 rounds; "
+        "leave more open, or give --teams 2 and --rounds 2",
+        base.teams, base.rounds, base.cluster);
+  for (Config& config : space) choose_scales(config);
+  if (base.pass == "forward") return space;
+  vary(space, base.backward_segments == 0, segment_counts(limits),
+       [](Config& config, int count) { config.backward_segments = count; });
+  vary(space, base.backward_blocks == 0, std::array{1, 2, 3},
+       [](Config& config, int blocks) { config.backward_blocks = blocks; });
+  vary(space, base.backward_teams == 0, std::array{1, 2},
+       [](Config& config, int teams) { config.backward_teams = teams; });
+  vary(space, base.saved.empty(), std::array{"f32", "f16"},
+       [](Config& config, const char* dtype) { config.saved = dtype; });
+  // Teams take a state through each of their rounds, or without scales through two.
+  const bool open = base.save_every == 0 && base.backward_teams <= 1;
+  vary(space, open, std::array{16, 32, 48, 64, 96, 128, 192},
+       [](Config& config, int distance) { config.save_every = distance; });
+  vary(space, base.save_every == 0 && !open, std::array{1, 2},
+       [](Config& config, int rounds) { config.save_every = rounds * config.backward_teams * config.chunk; });
+  const double most = limits.saved_bytes > 0 ? limits.saved_bytes : saved_bytes(base, default_distance, "f32");
+  std::erase_if(space, [&](const Config& config) {
+    const bool within = saved_bytes(config, config.save_every, config.saved) <= most;
+    const int round = config.backward_teams * config.chunk;
+    const bool may_do_without_scales =
+        completed(config).backward_scales == "guarded" && (config.mma.empty() || config.mma == "f16");
+    const bool by_rounds = config.backward_teams == 1 || config.save_every == round ||
+                           (may_do_without_scales && config.save_every == 2 * round);
+    return config.save_every % config.chunk != 0 || !by_rounds || (open && !within);
+  });
+  return space;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,184 @@
+#include "codegen/passes/place/Plan.h"
+
+#include <fmt/ranges.h>
+
+#include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
+#include "codegen/passes/chunk/Plain.h"
+#include "codegen/passes/chunk/Summary.h"
+#include "codegen/passes/place/Placement.h"
+#include "codegen/target/Target.h"
+#include "codegen/warp/Registers.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+int row_warps_of(chunk::ProgramOp program) {
+  return static_cast<int>((static_cast<int64_t>(program.getValueDim()) + map_rows(program)) / 16);
+}
+
+Plan warps_of(chunk::ProgramOp program) {
+  const Schedule schedule = program.getSchedule();
+  const int all = row_warps_of(program), cluster = schedule.grid.cluster, teams = schedule.prepare.teams;
+  const int row_warps = all % cluster ? 0 : all / cluster;
+  const int team_warps = schedule.goes_ahead() ? schedule.prepare.warps : row_warps / teams;
+  return {row_warps, teams, schedule.rounds(), team_warps, cluster};
+}
+
+bool is_possible(const Plan& plan) {
+  return plan.row_warps > 0 && plan.warps() <= sm_90a.block.warps &&
+         (plan.rounds > 1 || plan.row_warps % plan.teams == 0);
+}
+
+std::string alternatives(llvm::ArrayRef<std::string> options) {
+  if (options.size() < 2) return options.empty() ? "" : options.front();
+  return fmt::format("{} or {}", fmt::join(options.drop_back(), ", "), options.back());
+}
+
+static std::string called(Operation* op) {
+  auto sym = op->getAttrOfType<StringAttr>("sym");
+  std::string name = sym ? sym.str() : op->getNumResults() ? name_of(op->getResult(0)).str() : "";
+  return name.empty() ? "a " + op->getName().stripDialect().str() : "'" + name + "'";
+}
+
+// A saved state that a kernel takes through a round by itself is of the round's first chunk, or without scales of the
+// first of two rounds, through which it goes again before the second.
+static void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, int teams) {
+  if (recompute && recompute.getSavedEvery() != program.getSavedEvery())
+    user_error("'{}' saves a state every {} chunks and recomputes as though it were every {}",
+               program.getRecurrence().str(), program.getSavedEvery(), recompute.getSavedEvery());
+  const bool inside = !program.getBody().getOps<chunk::UpdateSavedOp>().empty();
+  const int64_t every = program.getSavedEvery(), of_round = recompute ? every / 2 : every;
+  if (teams > 1 && inside && recompute && program.getPlain() && every == 2 * teams) return;
+  if (teams == 1 && inside)
+    user_error("the text of '{}' takes its saved states through rounds of chunks, one for each team: give --teams 1,{}",
+               program.getRecurrence().str(), of_round);
+  if (teams > 1 && inside && every != teams)
+    user_error(
+        "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, not every {} (a kernel without "
+        "scales, which --scales guarded adds where f16 operands do without: every {} or {}): give --save-every {}, or "
+        "for a text that says how often --teams N,{}",
+        teams, program.getRecurrence().str(), teams, every, teams, 2 * teams,
+        teams * static_cast<int64_t>(program.getChunk()), of_round);
+  if (inside && recompute)
+    user_error(
+        "the text of '{}' takes its saved states through two rounds of chunks, one for each team, the first of them "
+        "twice: give --teams N,{}",
+        program.getRecurrence().str(), of_round);
+  if (teams > 1 && !inside && !program.getBody().getOps<chunk::SavedStateOp>().empty())
+    user_error(
+        "the text of '{}' has no update of its saved state, without which teams can't go through it: give "
+        "--teams N,1",
+        program.getRecurrence().str());
+}
+
+// Whether value rows make x for themselves alone, or others for them before states come.
+static bool is_there(Value x, Operation* user, const Placement& placement) {
+  if (is_source(x)) return true;
+  const Place &from = placement.of(x), &to = placement.of(user);
+  // Of a row of values no warp can leave its part.
+  if (from.owner == Owner::rows && from.shared && placement.space(x) == Space{Axis::one, Axis::value}) return false;
+  if (from.owner == Owner::rows && to.owner != Owner::rows) return to.phase >= placement.first_after_rows();
+  if (to.owner != Owner::rows) return true;
+  return from.phase < placement.first_after_rows() &&
+         !(from.owner == Owner::rows && is_partial_sum(x.getDefiningOp(), placement));
+}
+
+// Teams prepare chunks before states are taken through them and finish them after, with no barrier on the way.
+static void check_backward_teams(chunk::ProgramOp program, int teams) {
+  Placement placement(program, row_warps_of(program) / teams, Stored::sums, /*teams=*/true);
+  for (auto round : program.getBody().getOps<chunk::RoundOp>())
+    if (bounding_state(round) && placement.of(round.getResult()).phase < placement.first_of_rows())
+      user_error_at(
+          round,
+          "'{}' rounds {} in a scale of the state '{}', which is not there yet: give it a bound of inputs, or --teams "
+          "N,1",
+          program.getRecurrence().str(), called(round.getX().getDefiningOp()),
+          chunk::symbol(bounding_state(round).getDefiningOp()).str());
+  for (Operation& op : program.getBody().front())
+    for (Value x : op.getOperands())
+      if (!is_there(x, &op, placement))
+        user_error_at(
+            x.getDefiningOp(),
+            "--teams N,{}: the backward kernel of '{}' needs {} before its states have gone through the chunks of all "
+            "teams: use --teams N,1",
+            teams, program.getRecurrence().str(), called(x.getDefiningOp()));
+}
+
+// Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
+static void check_teams(chunk::ProgramOp program, const Plan& plan) {
+  const int teams = plan.teams;
+  if (teams == 1) return;
+  std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
+                                   program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
+  if (!plan.row_warps)
+    user_error(
+        "--cluster {}: the {} warps of the forward kernel of '{}' that have 16 rows of its state each can't be "
+        "dealt to so many blocks; expected a number that divides them",
+        plan.cluster, row_warps_of(program), program.getRecurrence().str());
+  if (!is_possible(plan) && plan.preparers())
+    user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
+               kernel, plan.warps(), plan.preparers(), sm_90a.block.warps);
+  if (!is_possible(plan)) user_error("{} has {} warps; expected a number that divides them", kernel, plan.row_warps);
+  if (program.getBackward()) return check_backward_teams(program, teams);
+  Placement placement(program, plan.team_warps);
+  for (Operation& op : program.getBody().front()) {
+    auto round = dyn_cast<chunk::RoundOp>(op);
+    bool waits = isa<chunk::AccumulateOp, chunk::SavedStateOp>(op) || (round && takes_scale_of_state(round));
+    for (Value x : op.getOperands())
+      if (!is_source(x) && placement.of(x).owner == Owner::rows)
+        waits |= placement.of(&op).owner != Owner::rows || is_partial_sum(x.getDefiningOp(), placement);
+    if (!waits) continue;
+    user_error_at(
+        &op,
+        "{} makes {} of value rows, for other warps than theirs; behind teams nothing crosses from value rows: use "
+        "--teams 1{}",
+        kernel, called(&op), plan.preparers() ? " with --rounds 1" : "");
+  }
+}
+
+// The options with which threads have registers enough.
+static std::string fewer_warps(chunk::ProgramOp program, const Plan& plan, int64_t most_warps) {
+  const char* first = program.getBackward() ? "N," : "";
+  if (const int64_t blocks = most_warps / plan.warps(); blocks > 0) return fmt::format("--blocks {}{}", first, blocks);
+  const int64_t maps = map_rows(program) / 16;
+  llvm::SmallVector<std::string> options;
+  if (const int64_t teams = (most_warps - plan.row_warps) / plan.team_warps; plan.preparers() && teams > 1)
+    options.push_back(fmt::format("--teams {}", teams));
+  if (plan.preparers() && plan.row_warps <= most_warps && plan.row_warps % plan.teams == 0)
+    options.push_back("--rounds 1");
+  if (maps && plan.warps() - maps <= most_warps) options.push_back(fmt::format("--segments {}1", first));
+  options.push_back(fmt::format("--teams {}1{}", first, plan.preparers() ? " with --rounds 1" : ""));
+  return alternatives(options);
+}
+
+void check_registers(warp::KernelOp kernel, chunk::ProgramOp program, const Plan& plan) {
+  const int64_t blocks = kernel.getBlocks(), least = warp::least_registers(kernel);
+  const int64_t have = sm_90a.registers_of_thread(blocks, plan.warps());
+  if (have >= least) return;
+  user_error(
+      "--teams {}: the {} kernel{} of '{}' has {} warps, so that with {} a multiprocessor a thread has {} registers; "
+      "contractions of its groups of warps take at least {}: use {}",
+      plan.teams, program.getBackward() ? "backward" : "forward", program.getSummary() ? " for segments" : "",
+      program.getRecurrence().str(), plan.warps(), blocks == 1 ? "one block" : fmt::format("{} blocks", blocks), have,
+      least, fewer_warps(program, plan, sm_90a.warps_of_registers(least)));
+}
+
+// Blocks of what refuses are of a guarded schedule, whatever a text says.
+static void check_schedule(chunk::ProgramOp program) {
+  Schedule schedule = program.getSchedule();
+  if (program.getPlain()) schedule.numerics = Numerics::guarded;
+  if (auto fault = fault_of(schedule, program.getBackward())) user_error_at(program, "{}", *fault);
+}
+
+Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute) {
+  check_schedule(program);
+  const Plan plan = warps_of(program);
+  check_saved(program, recompute, plan.teams);
+  check_teams(program, plan);
+  return plan;
+}
+
+}  // namespace wkvc

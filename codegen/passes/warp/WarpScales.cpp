@@ -1,0 +1,228 @@
+// The scales of a chunk's operands, and the numbers about them that a team leaves for those who take the state through
+// its chunk.
+#include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/SmallSet.h>
+#include <llvm/ADT/StringSet.h>
+
+#include <map>
+
+#include "codegen/ir/Text.h"
+#include "codegen/passes/warp/WarpBuilder.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// Numbers that teams leave, beside scales.
+constexpr const char *kSlope = "slope", *kOffset = "intercept";
+
+std::string number_name(const SumScales& scales, const char* number) {
+  return (chunk::symbol(scales.state) + "_" + number).str();
+}
+
+// By the inputs of its bound, or by the value where there are several.
+std::string scale_name(chunk::RoundOp round) {
+  std::string name;
+  int count = 0;
+  for (const auto& product : chunk::products(round)) {
+    for (llvm::StringRef input : product) name += input.str() + "_";
+    count += static_cast<int>(product.size());
+  }
+  if (count > 1 && !name_of(round.getX()).empty()) name = (name_of(round.getX()) + "_").str();
+  return name + "scale";
+}
+
+}  // namespace
+
+void WarpBuilder::plan(bool early) {
+  buffers_.plan(early && (plan_.rounds > 1 || has_second_phase()));
+  if (leaves_numbers()) plan_numbers();
+}
+
+// Another one for each scale; of those of states' operands for each operand.
+void WarpBuilder::plan_numbers() {
+  llvm::DenseMap<std::tuple<Attribute, Attribute, Operation*>, std::string> names;
+  llvm::StringMap<int> counts;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    const bool leaves = leaves_scale(round);
+    if (!leaves && !shares_scale(round)) continue;
+    std::string& name = names[{round.getBoundAttr(), round.getFactorAttr(), leaves ? round.getOperation() : nullptr}];
+    if (name.empty()) {
+      name = scale_name(round);
+      if (int count = ++counts[name]; count > 1) name += "_" + std::to_string(count);
+    }
+    number_names_[round] = name;
+    buffers_.plan_number(name);
+  }
+  for (const SumScales& scales : sum_scales_)
+    for (const char* number : {kSlope, kOffset}) buffers_.plan_number(number_name(scales, number));
+}
+
+Value WarpBuilder::new_scale(chunk::RoundOp round) {
+  llvm::SmallVector<Value> slots;
+  llvm::SmallVector<int64_t> counts;
+  for (const auto& product : chunk::products(round)) {
+    counts.push_back(static_cast<int64_t>(product.size()));
+    for (llvm::StringRef input : product) slots.push_back(buffers_.maximum(input));
+  }
+  auto several = counts.size() > 1 ? b_.getDenseI64ArrayAttr(counts) : DenseI64ArrayAttr();
+  Value scale = create<warp::ScaleForOp>(b_.getF32Type(), slots, several, round.getFactorAttr());
+  set_name(scale, scale_name(round));
+  return scale;
+}
+
+// Equal bounds share a scale.
+void WarpBuilder::create_scales(bool of_states, llvm::function_ref<bool(Operation*)> readers) {
+  llvm::DenseMap<std::pair<Attribute, Attribute>, Value> scales;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    if (!has_bound(round) || state_of_scale(round) || takes_scale_of_state(round) != of_states) continue;
+    if (is_as_is(round)) continue;
+    if (!readers(round) && !llvm::any_of(round->getUsers(), readers)) continue;
+    if (scales_.contains(round.getResult())) continue;  // a number that was left
+    Value& scale = scales[{*round.getBound(), round.getFactorAttr()}];
+    if (!scale) scale = new_scale(round);
+    scales_[round.getResult()] = scale;
+  }
+}
+
+// Of this warp's rows of a state, while the registers of the chunk's values are still free.
+void WarpBuilder::create_own_scales() {
+  owner_ = Owner::rows;
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> scales;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    Value state = state_of_scale(round);
+    if (!state || carries_scale(state_)) continue;
+    Value& scale = scales[{state, round.getFactorAttr()}];
+    if (!scale) {
+      scale = create<warp::OwnScaleOp>(b_.getF32Type(), tile(state), round.getFactorAttr());
+      set_name(scale, (name_of(state) + "_scale").str());
+    }
+    scales_[round.getResult()] = scale;
+  }
+}
+
+//===- Scales that sums share ------------------------------------------------------------------------------------===//
+
+bool WarpBuilder::is_product(Operation* dot) const {
+  return llvm::any_of(sum_scales_, [&](const SumScales& scales) { return scales.products.contains(dot); });
+}
+
+bool WarpBuilder::is_as_is(Operation* round) const {
+  return llvm::any_of(sum_scales_, [&](const SumScales& scales) { return scales.as_is.contains(round); });
+}
+
+// What value rows make in a scale that all of them have, for others.
+bool WarpBuilder::leaves_scale(chunk::RoundOp round) const {
+  const Place& place = placement_.of(round.getResult());
+  if (place.owner != Owner::rows || !place.shared) return false;
+  return llvm::any_of(sum_scales_, [&](const SumScales& scales) {
+    return scales.of_block && (scales.as_is.contains(round) || (scales.brought.contains(round) && has_bound(round)));
+  });
+}
+
+bool WarpBuilder::shares_scale(chunk::RoundOp round) const {
+  const Place& place = placement_.of(round.getResult());
+  return has_bound(round) && !state_of_scale(round) && place.phase < placement_.first_of_rows() &&
+         place.last_phase >= placement_.first_of_rows();
+}
+
+// A team's, or what it left.
+Value WarpBuilder::known_scale(Operation* round) {
+  Value& scale = scales_[round->getResult(0)];
+  if (scale) return scale;
+  scale = create<warp::ScaleOfOp>(b_.getF32Type(), shared_tile(round->getResult(0)));
+  set_name(scale, (name_of(round->getResult(0)) + "_scale").str());
+  return scale;
+}
+
+// One product of the bound, over the unit: a part of `slope` or `offset`.
+Value WarpBuilder::fitted(const SumScales& sums, const Fit& fit, llvm::ArrayRef<std::string> product) {
+  llvm::SmallVector<Value> slots, scales, under;
+  double factor = fit.bound.factor / kHalfOfF16;
+  for (const std::string& name : product) {
+    if (name == chunk::symbol(sums.state)) continue;
+    const size_t known = slots.size() + scales.size();
+    if (Value slot = buffers_.maximum(name)) slots.push_back(slot);
+    for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+      if (!has_own_scale(round) || own_maximum(round) != name) continue;
+      scales.push_back(known_scale(round));
+      factor *= kLargestOperand;
+    }
+    if (slots.size() + scales.size() != known + 1) internal_error("the maximum of '{}' is not known once", name);
+  }
+  for (auto [round, power] : fit.unit) {
+    if (round == sums.state) continue;
+    (power > 0 ? under : scales).append(std::abs(power), known_scale(round));
+  }
+  return create<warp::BoundOp>(b_.getF32Type(), slots, scales, under, llvm::APFloat(static_cast<float>(factor)));
+}
+
+void WarpBuilder::store_fits(const SumScales& sums) {
+  llvm::SmallVector<Value> slope, offset;
+  for (const Fit& fit : sums.fits)
+    for (const auto& product : fit.bound.products)
+      (llvm::is_contained(product, chunk::symbol(sums.state)) ? slope : offset).push_back(fitted(sums, fit, product));
+  // So that the state's scale over another one is finite.
+  llvm::SmallSetVector<Value, 4> others;
+  for (auto* operands : {&sums.beside, &sums.brought})
+    for (auto& [round, other] : *operands) others.insert(known_scale(other));
+  for (Value other : others)
+    offset.push_back(
+        create<warp::BoundOp>(b_.getF32Type(), ValueRange(), other, ValueRange(), llvm::APFloat(0x1p-120f)));
+  create<warp::StoreNumberOp>(slope, buffers_.number(number_name(sums, kSlope)));
+  create<warp::StoreNumberOp>(offset, buffers_.number(number_name(sums, kOffset)));
+}
+
+// The warp that makes matrices with scales of their own, if it is one.
+std::optional<int> WarpBuilder::number_warp() {
+  if (sum_scales_.empty()) return 0;
+  llvm::SmallSet<int, 4> makers;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    const Place& place = placement_.of(round.getResult());
+    if (has_own_scale(round) && place.owner == Owner::matrix && place.phase < placement_.first_of_rows() &&
+        !is_as_is(round))
+      makers.insert(place.warp);
+  }
+  if (makers.empty()) return 0;
+  return makers.size() == 1 ? std::optional(*makers.begin()) : std::nullopt;
+}
+
+// By that warp. Where there are several, when all are there.
+void WarpBuilder::store_numbers() {
+  if (!leaves_numbers()) return;
+  auto warp = number_warp();
+  if (!warp) create<warp::BarrierOp>();
+  auto on = create<warp::OnWarpOp>(warp.value_or(0));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
+  llvm::StringSet<> stored;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+    if (shares_scale(round) && stored.insert(number_names_[round]).second)
+      create<warp::StoreNumberOp>(known_scale(round), buffers_.number(number_names_[round]));
+  for (const SumScales& scales : sum_scales_) store_fits(scales);
+}
+
+void WarpBuilder::load_numbers() {
+  scales_.clear();
+  auto load = [&](const std::string& name) {
+    Value number = create<warp::LoadNumberOp>(b_.getF32Type(), buffers_.number(name));
+    set_name(number, name);
+    return number;
+  };
+  std::map<std::string, Value> loaded;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
+    auto name = number_names_.find(round);
+    if (name == number_names_.end() || placement_.of(round.getResult()).phase >= phase_) continue;
+    Value& scale = loaded[name->second];
+    if (!scale) scale = load(name->second);
+    scales_[round.getResult()] = scale;
+  }
+  if (!taken_) return;
+  slope_ = load(number_name(*taken_, kSlope));
+  offset_ = load(number_name(*taken_, kOffset));
+}
+
+}  // namespace wkvc

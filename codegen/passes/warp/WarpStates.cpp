@@ -1,0 +1,98 @@
+// The states that are taken through chunks, and the scales that they carry on the way.
+#include "codegen/ir/Text.h"
+#include "codegen/passes/warp/WarpBuilder.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+Operation* WarpBuilder::state_of(bool saved) const {
+  for (Operation& op : chunk::ProgramOp(program_).getBody().front())
+    if (saved ? isa<chunk::SavedStateOp>(op) : isa<chunk::StateOp>(op)) return &op;
+  return nullptr;
+}
+
+Value WarpBuilder::maximum_of_state(bool saved) const {
+  Operation* state = state_of(saved);
+  return state ? buffers_.maximum(chunk::symbol(state)) : Value();
+}
+
+// A state that is taken through a round lies in shared memory only later, where others than its rows read it.
+void WarpBuilder::publish_state(bool saved) {
+  owner_ = Owner::rows;
+  Value slots = maximum_of_state(saved);
+  if (!slots) return;
+  create<warp::PublishMaxOp>(plan_.teams > 1 ? state_ : tile(state_of(saved)->getResult(0)), slots);
+}
+
+bool WarpBuilder::meets_first(bool saved) const {
+  if (!shares_maximum(saved)) return false;
+  return llvm::all_of(chunk::ProgramOp(program_).getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
+    const Place& place = placement_.of(round.getResult());
+    bool in_step = place.owner == Owner::rows && (!place.shared || leaves_scale(round));
+    return in_step || !is_bounded_by(round, state_of(saved));
+  });
+}
+
+const SumScales* WarpBuilder::sum_scales_of(Operation* state) const {
+  auto found = llvm::find_if(sum_scales_, [&](const SumScales& scales) { return scales.state == state; });
+  return found == sum_scales_.end() ? nullptr : &*found;
+}
+
+bool WarpBuilder::state_carries_scale(bool saved) const {
+  Operation* state = state_of(saved);
+  if (const SumScales* scales = sum_scales_of(state); scales || saved) return scales;
+  return !chunk::ProgramOp(program_).getBackward() && can_carry_scale(state);
+}
+
+bool WarpBuilder::state_shares_scale(bool saved) const {
+  const SumScales* scales = sum_scales_of(state_of(saved));
+  return scales && scales->of_block;
+}
+
+// Whether it is a tile times a row.
+static bool is_by_row(chunk::MulOp product) {
+  return product && chunk::rows(product.getX()) > 1 && chunk::rows(product.getY()) == 1;
+}
+
+// The product that the state of the next chunk is, where it can be left to that chunk; else null. Where teams of their
+// own prepare rows ahead, the chain of states is what takes time; where scales don't, there are registers for the row.
+// All that reads the state is to begin with a product of it and a row.
+chunk::MulOp WarpBuilder::find_last_decay() {
+  if (plan_.rounds == 1 || !program_.getPlain()) return {};
+  auto update = *program_.getBody().getOps<chunk::UpdateOp>().begin();
+  auto decay = update.getX().getDefiningOp<chunk::MulOp>();
+  if (!is_by_row(decay) || !decay->hasOneUse()) return {};
+  Value state = state_of(/*saved=*/false)->getResult(0);
+  const bool first_by_rows = llvm::all_of(state.getUsers(), [&](Operation* user) {
+    auto product = dyn_cast<chunk::MulOp>(user);
+    return is_by_row(product) && product.getX() == state;
+  });
+  return first_by_rows ? decay : chunk::MulOp();
+}
+
+// First: other operands take their scale from it.
+void WarpBuilder::round_state() {
+  if (taken_->of_block) {
+    Value maxima = buffers_.maximum(chunk::symbol(taken_->state));
+    std::string name = (name_of(taken_->state->getResult(0)) + "_fitting").str();
+    state_ = create<warp::FitScaleOp>(state_, maxima, slope_, offset_);
+    set_name(state_, name);
+    scaled_.insert(state_);
+    registers_[taken_->state->getResult(0)] = state_;
+  }
+  for (chunk::RoundOp round : taken_->roundings) {
+    compute(round);
+    state_operand_ = registers_[round.getResult()];
+  }
+}
+
+// Of operands in the state's scale, for those who read them from shared memory.
+void WarpBuilder::leave_scales() {
+  if (!taken_) return;
+  for (auto round : program_.getBody().getOps<chunk::RoundOp>())
+    if (leaves_scale(round) && placement_.of(round.getResult()).phase == phase_)
+      create<warp::LeaveScaleOp>(registers_[round.getResult()], buffers_.number(number_names_[round]));
+}
+
+}  // namespace wkvc

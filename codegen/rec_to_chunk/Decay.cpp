@@ -1,0 +1,259 @@
+#include "codegen/rec_to_chunk/Decay.h"
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// The largest |L − L_middle| a factored operand may carry. In f16 the factors e^±x spread an operand over 2x/ln 2
+// bits of an exponent range of 30; beyond 7 its small end turns subnormal. With bf16, contractions over tokens have f16
+// operands: there 9.7 (0.6065 a token in chunks of 32) costs nothing, and with 14.5 gradients are off by 7 %, measured
+// on real activations.
+double exponent_limit(const std::string& compute) { return compute == "f16" ? 7.0 : compute == "bf16" ? 10.0 : 40.0; }
+
+// With gradients. Those of decays are small differences of sums (see docs/architecture.md): where all tokens decay as
+// steeply as their range allows, one channel's is off by 5e-3 in bf16 and 1e-5 in f32; by 2e-1 and 1e-4 with the limits
+// above.
+double exponent_limit_of_gradients(const std::string& compute) {
+  return compute == "f16" ? 7.0 : compute == "bf16" ? 8.0 : 24.0;
+}
+
+constexpr int kMaxExactChunk = 64;
+
+// The range extended to 0, which tokens past the end add to L.
+rec::Interval with_zero(rec::Interval range) { return {std::min(range.lo, 0.0), std::max(range.hi, 0.0)}; }
+
+// Takes a power of two for the middle row's decay: the middle of L's range, from which L differs by no more than from
+// the middle row where decays are at most 1, but for rounding.
+DecayPlan anchored_at_number(DecayPlan plan, rec::Interval of_sums) {
+  const double lo = of_sums.lo * plan.chunk, hi = of_sums.hi * plan.chunk;
+  const double anchor = std::round((lo + hi) / 2 * std::numbers::log2e), at = anchor * std::numbers::ln2;
+  plan.anchor = static_cast<int64_t>(anchor);
+  plan.exponent = std::max(hi - at, at - lo);
+  return plan;
+}
+
+std::string base_name(Value x) {
+  if (auto name = name_of(x); !name.empty()) return name.str();
+  Operation* op = x.getDefiningOp();
+  return op && op->getNumOperands() ? base_name(op->getOperand(0)) : "x";
+}
+
+Value called(Value x, const std::string& name) {
+  if (name_of(x).empty()) set_name(x, name);
+  return x;
+}
+
+}  // namespace
+
+DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gradients, int requested) {
+  int chunk = requested ? requested : 16;
+  if (!next.log_decay) return {DecayPath::none, chunk, 0};
+  Operation* at = next.scaled;
+  const rec::Interval log_range = next.log_range;
+  const rec::Interval of_sums = with_zero(log_range);
+  double steepest = !log_range.bounded() ? INFINITY
+                    : compute == "f32"   ? of_sums.hi - of_sums.lo
+                                         : log_range.magnitude();
+  // Decays above 1 have but the anchored path.
+  const bool limits_gradients = gradients && log_range.hi <= 0;
+  const double limit = limits_gradients ? exponent_limit_of_gradients(compute) : exponent_limit(compute);
+  int largest = std::isinf(steepest) ? 0 : static_cast<int>(std::min(256.0, 2 * limit / steepest)) / 16 * 16;
+  if (largest < 16) {
+    if (log_range.hi > 0)
+      user_error_at(
+          at,
+          "a decay may exceed 1: its log is in [{:.4g}, {:.4g}] a token. The exact path, which decays without a bound "
+          "or with a steep one take, has factors of at most 1; declare the range with .in(lo, 0) on the log of the "
+          "decay, or .in(0, 1) on the decay",
+          log_range.lo, log_range.hi);
+    if (chunk > kMaxExactChunk)
+      user_error_at(
+          at,
+          "--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range "
+          "with .in(lo, hi) or choose --chunk {}",
+          chunk, kMaxExactChunk, kMaxExactChunk);
+    return {DecayPath::exact, chunk, 0};
+  }
+  if (chunk > largest)
+    user_error_at(
+        at,
+        "--chunk {}: log decays reach {:.4g} a token, so e^±L over half a chunk leaves the range of {} operands{}; "
+        "the largest chunk that fits is {}",
+        chunk, log_range.lo, compute, limits_gradients ? ", with gradients" : "", largest);
+  const DecayPlan plan{DecayPath::anchored, chunk, steepest * chunk / 2, std::exp(of_sums.hi * chunk / 2)};
+  return compute == "f32" ? anchored_at_number(plan, of_sums) : plan;
+}
+
+IntegerAttr state_exponent(const DecayPlan& plan, Builder& builder) {
+  return plan.anchor ? builder.getI64IntegerAttr(*plan.anchor) : IntegerAttr();
+}
+
+// As if decays were moderate. Without scales, too: with the smallest inputs that a guard lets pass decays of e^-7 cost
+// 4e-4 of a result, of e^-9 3e-3 (emulated).
+static DecayPlan moderate(const DecayPlan& exact) {
+  return {DecayPath::anchored, exact.chunk, exponent_limit("f16"), 1, /*checked=*/true};
+}
+
+// A number where decays are at most 1: what it takes of f16's range steep decays take from a row, too.
+std::optional<DecayPlan> plan_of_plain(const MatrixForm& next, const DecayPlan& plan) {
+  if (plan.path == DecayPath::exact) return moderate(plan);
+  if (plan.path == DecayPath::none || plan.anchor || next.log_range.hi > 0) return std::nullopt;
+  return anchored_at_number(plan, with_zero(next.log_range));
+}
+
+Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builder), plan_(plan) {
+  if (plan_.path == DecayPath::none) return;
+  // Summed in units of log 2, so that each factor is one exp2.
+  Value log_w = called(b_.scale(log_decay, std::numbers::log2e), "log2_w");
+  log_w_ = called(b_.keep_valid(log_w), "log_w_valid");
+  if (plan_.path == DecayPath::exact)
+    sum_blocks();
+  else
+    anchor();
+}
+
+void Decay::anchor() {
+  L_ = called(b_.cumsum(log_w_), "L");
+  Value L_before = called(b_.sub(L_, log_w_), "L_before");
+  last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
+  middle_ = plan_.anchor ? b_.number(static_cast<double>(*plan_.anchor))
+                         : called(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
+  double largest = std::exp(plan_.exponent);
+  in_after_ = at_most(b_.exp2(b_.sub(L_, middle_)), largest);
+  in_before_ = at_most(b_.exp2(b_.sub(L_before, middle_)), largest);
+  out_ = at_most(b_.exp2(b_.sub(middle_, L_)), largest);
+}
+
+// Of blocks of 2·half tokens from those of `half`. Nothing is subtracted: what a difference leaves of a steep decay is
+// the rounding of its neighbours, in the exponent as in its gradient.
+Decay::BlockSums Decay::doubled(const BlockSums& sums, uint64_t half) {
+  auto plus = [&](Value sum, Value term) { return sum ? b_.add(sum, term) : term; };
+  Value other = b_.last_of_other_half(sums.through, half);
+  Value before = plus(sums.before, b_.upper_rows(other, half));
+  Value behind = plus(sums.behind, b_.lower_rows(other, half));
+  return {b_.add(before, log_w_), before, behind};
+}
+
+// For every level, and for the chunk as a whole.
+void Decay::sum_blocks() {
+  const auto chunk = static_cast<uint64_t>(plan_.chunk);
+  BlockSums sums{log_w_, {}, {}};
+  for (uint64_t half = 1; half < chunk; half *= 2) {
+    sums_[half] = sums;
+    sums = doubled(sums, half);
+  }
+  L_ = called(sums.through, "L");
+  last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
+  in_after_ = at_most(b_.exp2(L_), 1);
+  in_before_ = at_most(b_.exp2(called(sums.before, "L_before")), 1);
+  out_ = at_most(b_.exp2(called(sums.behind, "L_behind")), 1);
+}
+
+Value Decay::at_most(Value x, double magnitude) {
+  b_.set_at_most(x, magnitude);
+  return x;
+}
+
+// Whether the range holds is seen at the middle and the end: what lies between is no less.
+Value Decay::checked(Value decay_over_half) {
+  if (!plan_.checked) return decay_over_half;
+  return b_.not_below(decay_over_half, static_cast<float>(-plan_.exponent * std::numbers::log2e));
+}
+
+Value Decay::factored(Value x, Value factor, const std::string& suffix) {
+  Value& cached = cache_[{x, factor}];
+  if (cached) return cached;
+  cached = b_.mul(x, factor);
+  set_name(cached, base_name(x) + suffix);
+  return cached;
+}
+
+// Decayed up to the anchor: by a number it is decayed as it comes.
+Value Decay::state(Value S0) {
+  if (state_) return state_;
+  const bool at_row = plan_.path == DecayPath::anchored && !plan_.anchor;
+  state_ = at_row ? called(b_.mul(S0, at_most(called(b_.exp2(middle_), "e_middle"), plan_.growth)), "S_middle") : S0;
+  b_.set_measurable(state_);
+  return state_;
+}
+
+Value Decay::read(Value q, bool after) {
+  if (plan_.path == DecayPath::none) return q;
+  return factored(q, after ? in_after_ : in_before_, "_in");
+}
+
+Value Decay::write(Value k) {
+  if (plan_.path == DecayPath::none) return k;
+  return factored(k, out_, "_out");
+}
+
+// Factors by which reads in upper halves, and writes in lower ones, decay to the middles of blocks of 2·half tokens.
+// From one token to the next it is the read's own decay, and writes do not decay.
+Value Decay::to_middles(bool after, uint64_t half) {
+  Value& factor = to_middles_[{after, half}];
+  if (factor) return factor;
+  const BlockSums& sums = sums_.at(half);
+  Value exponents = half == 1 ? log_w_ : b_.select_halves(after ? sums.through : sums.before, sums.behind, half);
+  return factor = called(at_most(b_.exp2(exponents), 1), fmt::format("e_level{}", half));
+}
+
+Value Decay::read_level(Value q, bool after, uint64_t half) {
+  if (half == 1 && !after) return q;
+  return factored(q, to_middles(after, half), fmt::format("_level{}", half));
+}
+
+// Lower halves have the same factors whether reads are before the update or after it.
+Value Decay::write_level(Value k, bool after, uint64_t half) {
+  if (half == 1) return k;
+  bool before = !after || to_middles_.contains({false, half});
+  return factored(k, to_middles(!before, half), fmt::format("_level{}", half));
+}
+
+// Σ over the levels of blocks of 2·half tokens, each a contraction of which the pairs count that lie in different
+// halves of one block.
+Value Decay::pair_by_levels(Value q, bool after, Value k) {
+  Value sum = after ? b_.diagonal_dot(q, k) : Value();
+  for (uint64_t half = std::bit_floor(static_cast<uint64_t>(plan_.chunk - 1)); half >= 1; half /= 2) {
+    Value x = read_level(q, after, half), y = write_level(k, after, half);
+    Value level = b_.level_pairs(b_.precise_dot(x, 1, y, 1), half);
+    sum = sum ? b_.add(sum, level) : level;
+  }
+  return sum;
+}
+
+Value Decay::pair(Value q, bool after, Value k) {
+  Value result = plan_.path == DecayPath::exact ? pair_by_levels(q, after, k)
+                                                : b_.tril(b_.dot(read(q, after), 1, write(k), 1), !after);
+  set_name(result, llvm::StringRef(base_name(q) + base_name(k)).upper());
+  // However far either decays by itself, a pair does so only from one token to the other. Of inputs alone: what is
+  // computed may be larger past the sequence's end.
+  auto x = stored(q).getDefiningOp<chunk::InputOp>(), y = stored(k).getDefiningOp<chunk::InputOp>();
+  if (x && y && !x->hasAttr("at_most") && !y->hasAttr("at_most"))
+    b_.set_at_most(result, static_cast<double>(chunk::columns(q)) * plan_.growth * plan_.growth,
+                   {x.getSym().str(), y.getSym().str()});
+  b_.set_measurable(result);
+  return result;
+}
+
+Value Decay::finish(Value S0, ValueRange writes) {
+  Value sum = plan_.path == DecayPath::exact
+                  ? called(b_.mul(S0, at_most(called(b_.exp2(last_), "e_last"), 1)), "S_decayed")
+                  : state(S0);
+  for (Value term : writes) sum = b_.add(sum, term);
+  if (plan_.path != DecayPath::anchored) return sum;
+  const double growth = plan_.anchor ? plan_.growth * plan_.growth : plan_.growth;  // over the chunk, or half of it
+  Value exponent = plan_.anchor ? last_ : checked(b_.sub(last_, middle_));
+  return b_.mul(sum, at_most(called(b_.exp2(exponent), "e_last"), growth));
+}
+
+}  // namespace wkvc

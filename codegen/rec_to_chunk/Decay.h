@@ -1,0 +1,72 @@
+// How decays enter a chunk program: e^±L factored around the chunk's middle where their range allows it, else exactly,
+// with factors that never exceed 1. In f32, and without scales, around a number instead of the middle row: no factor of
+// a token depends on tokens behind it. Then chunks take the state decayed by that number: it is multiplied by a power
+// of two as it comes into the kernel, and by the inverse as it leaves.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "codegen/rec_to_chunk/Affine.h"
+
+namespace wkvc {
+
+enum class DecayPath { none, anchored, exact };
+
+struct DecayPlan {
+  DecayPath path = DecayPath::none;
+  int chunk = 16;
+  double exponent = 0;   // anchored: the largest |L − L_middle|, or |L − anchor|
+  double growth = 1;     // anchored: the largest decay over half a chunk
+  bool checked = false;  // anchored: by a range that nothing says they keep to; where they don't, values become NaN
+  std::optional<int64_t> anchor = std::nullopt;  // anchored: the number in place of L_middle, in units of log 2
+};
+
+// Chooses path and chunk. `next` tells the range of one token's log decay; messages name what scales the state.
+// `gradients`: they are asked for, too.
+DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gradients, int requested_chunk);
+// Of the state in a program that decays it by the plan's number; null for none.
+mlir::IntegerAttr state_exponent(const DecayPlan& plan, mlir::Builder& builder);
+// For a program without scales, which may refuse what it does not hold; none if it is the same. In place of the exact
+// path as if decays were moderate.
+std::optional<DecayPlan> plan_of_plain(const MatrixForm& next, const DecayPlan& plan);
+
+class Decay {
+ public:
+  Decay(ChunkBuilder& builder, DecayPlan plan, mlir::Value log_decay);
+
+  mlir::Value state(mlir::Value S0);            // what reads contract with
+  mlir::Value read(mlir::Value q, bool after);  // q∘e^L (after the update) or q∘e^(L−log_w) (before)
+  mlir::Value write(mlir::Value k);             // k∘e^−L, up to the factor that `finish` applies
+  // Lower triangular read_i · write_j: inclusive for reads after the update, strict before.
+  mlir::Value pair(mlir::Value q, bool after, mlir::Value k);
+  mlir::Value finish(mlir::Value S0, mlir::ValueRange writes);  // the state after the chunk
+
+ private:
+  // Sums of log decays inside blocks of some number of tokens: of those up to each token and with it, of those before
+  // it and of those behind it. No value is a sum of nothing.
+  struct BlockSums {
+    mlir::Value through, before, behind;
+  };
+
+  BlockSums doubled(const BlockSums& sums, uint64_t half);
+  void sum_blocks();
+  void anchor();
+  mlir::Value at_most(mlir::Value x, double magnitude);
+  mlir::Value checked(mlir::Value decay_over_half);
+  mlir::Value factored(mlir::Value x, mlir::Value factor, const std::string& suffix);
+  mlir::Value to_middles(bool after, uint64_t half);
+  mlir::Value read_level(mlir::Value q, bool after, uint64_t half);
+  mlir::Value write_level(mlir::Value k, bool after, uint64_t half);
+  mlir::Value pair_by_levels(mlir::Value q, bool after, mlir::Value k);
+
+  ChunkBuilder& b_;
+  DecayPlan plan_;
+  mlir::Value log_w_, L_, middle_, last_;
+  std::map<uint64_t, BlockSums> sums_;                                      // by the size of a half, exact path
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> cache_;  // x∘factor
+  std::map<std::pair<bool, uint64_t>, mlir::Value> to_middles_;
+  mlir::Value in_after_, in_before_, out_, state_;
+};
+
+}  // namespace wkvc

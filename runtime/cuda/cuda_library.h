@@ -1,0 +1,69 @@
+// The functions of the CUDA driver that are used, declared here so that no CUDA toolkit is needed to build, and
+// opened at run time so that none is needed to run without a GPU. Internal to the runtime.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "runtime/base/dynamic_library.h"
+
+namespace wkvc {
+
+struct CudaLibrary {
+  using Result = int;     // 0: success
+  using Address = void*;  // CUdeviceptr, an integer that is passed as a pointer is
+  using ConstAddress = const void*;
+  using Handle = void*;  // context, module, function, stream, event
+
+  static constexpr Result out_of_memory = 2;
+  static constexpr Result invalid_image = 200;
+  static constexpr Result no_binary_for_gpu = 209;
+
+  DynamicLibrary library;
+  Result (*init)(unsigned flags) = nullptr;
+  Result (*error_text)(Result, const char**) = nullptr;
+  Result (*error_name)(Result, const char**) = nullptr;
+  Result (*driver_version)(int*) = nullptr;  // 13000: of CUDA 13.0
+  Result (*device_count)(int*) = nullptr;
+  Result (*device_get)(int* device, int ordinal) = nullptr;
+  Result (*device_name)(char*, int bytes, int device) = nullptr;
+  Result (*device_memory)(std::size_t*, int device) = nullptr;
+  Result (*device_attribute)(int*, int attribute, int device) = nullptr;
+  Result (*primary_retain)(Handle* context, int device) = nullptr;
+  Result (*primary_release)(int device) = nullptr;
+  Result (*context_current)(Handle*) = nullptr;
+  Result (*context_device)(int*) = nullptr;
+  Result (*context_push)(Handle) = nullptr;
+  Result (*context_pop)(Handle*) = nullptr;
+  Result (*module_load)(Handle*, const void* image) = nullptr;
+  Result (*module_unload)(Handle) = nullptr;
+  Result (*module_function)(Handle*, Handle module, const char* name) = nullptr;
+  Result (*function_set_attribute)(Handle function, int attribute, int value) = nullptr;
+  Result (*launch)(Handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared_bytes, Handle stream, void** parameters,
+                   void** extra) = nullptr;
+  Result (*allocate)(Address*, std::size_t bytes) = nullptr;
+  Result (*free)(Address) = nullptr;
+  Result (*copy_to_device)(Address, const void*, std::size_t bytes, Handle stream) = nullptr;
+  Result (*copy_to_host)(void*, ConstAddress, std::size_t bytes, Handle stream) = nullptr;
+  Result (*copy)(Address to, ConstAddress from, std::size_t bytes, Handle stream) = nullptr;
+  Result (*set_bytes)(Address, unsigned char value, std::size_t bytes, Handle stream) = nullptr;
+  Result (*pointer_attributes)(unsigned count, const int* attributes, void** values, ConstAddress) = nullptr;
+  Result (*stream_create)(Handle*, unsigned flags) = nullptr;
+  Result (*stream_destroy)(Handle) = nullptr;
+  Result (*stream_synchronize)(Handle) = nullptr;
+  Result (*event_create)(Handle*, unsigned flags) = nullptr;
+  Result (*event_destroy)(Handle) = nullptr;
+  Result (*event_record)(Handle event, Handle stream) = nullptr;
+  Result (*event_synchronize)(Handle) = nullptr;
+  Result (*event_elapsed)(float* ms, Handle start, Handle stop) = nullptr;
+
+  // Throws when `result` is an error: UserError for what a user can mend (memory, the wrong GPU), else InternalError.
+  void check(Result result, const char* what) const;
+  std::string release() const;  // "13.0": the CUDA that the driver is of
+};
+
+// Opened and initialised at the first call; throws UserError when there is no driver of CUDA 12 or later, or no GPU.
+const CudaLibrary& cuda_library();
+
+}  // namespace wkvc

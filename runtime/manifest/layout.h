@@ -1,0 +1,19 @@
+// Which dimensions a kernel's tensors may have: what TensorArg's three strides can describe. Internal to the runtime.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/manifest/manifest.h"
+
+namespace wkvc {
+
+bool is_layout(Role role, const std::vector<std::string>& dims);
+std::string layouts_text(Role role);  // what is_layout takes, for messages
+
+// Whether the last dimension is a contiguous row; per-head scalars [B,T,H] have one element a row.
+inline bool has_rows(const TensorSpec& spec) {
+  return spec.dims.back() != "H" && spec.dims.back() != "S" && spec.dims.back() != "B";
+}
+
+}  // namespace wkvc

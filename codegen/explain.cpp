@@ -1,5 +1,6 @@
 #include <mlir/IR/MLIRContext.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "codegen/chunk/Chunk.h"
@@ -57,8 +58,8 @@ std::string explain_json(const Source& source, const Config& config) {
   context.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
   Json report{{"sram", Json::array()}, {"contractions", Json::array()}};
   if (is_token_kernel(source, config)) return report.dump();
-  if (source.stage <= Stage::chunk) {
-    auto chunk_stage = parse(lower_to(source, Stage::chunk, config), context);
+  if (source.stage <= Stage::placed) {
+    auto chunk_stage = parse(lower_to(source, std::max(source.stage, Stage::chunk), config), context);
     chunk_stage->walk([&](chunk::DotOp op) {
       // The same as in the plain program before it.
       if (!op->getParentOfType<chunk::ProgramOp>().getRefused()) report["contractions"].push_back(contraction(op));

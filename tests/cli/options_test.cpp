@@ -137,7 +137,8 @@ TEST(Options, AreSettledByTexts) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(settled_options(config, Stage::rec), Names{"--head"});
   EXPECT_EQ(settled_options(config, Stage::chunk), (Names{"--head", "--chunk"}));
-  EXPECT_EQ(settled_options(config, Stage::warp), (Names{"--head", "--chunk", "--grad", "--teams"}));
+  for (const Stage stage : {Stage::placed, Stage::warp})
+    EXPECT_EQ(settled_options(config, stage), (Names{"--head", "--chunk", "--grad", "--teams"}));
 }
 
 // The rows are generated: where this fails, README takes what the message shows.

@@ -21,7 +21,7 @@ bool WarpBuilder::is_read_again(Value value) const {
   int readers = 0;
   for (OpOperand& use : value.getUses()) {
     auto dot = dyn_cast<chunk::DotOp>(use.getOwner());
-    const Place& place = placement_.of(use.getOwner());
+    const ValuePlace& place = placement_.of(use.getOwner());
     if (!dot || place.owner != Owner::matrix || place.warp != warp_ || place.phase != phase_) continue;
     if ((use.getOperandNumber() == 0 ? dot.getXDim() : dot.getYDim()) != 1) return false;
     ++readers;
@@ -134,7 +134,7 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
 // and phase. Of two, the second; the first only where the other is there before.
 Value WarpBuilder::accumulated(Operation* sum) const {
   if (!isa<chunk::AddOp>(sum)) return {};
-  const Place& place = placement_.of(sum);
+  const ValuePlace& place = placement_.of(sum);
   for (int i : {1, 0}) {
     Value x = sum->getOperand(i), other = sum->getOperand(1 - i);
     if (!x.getDefiningOp<chunk::DotOp>() || !x.hasOneUse()) continue;

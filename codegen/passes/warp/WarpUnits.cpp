@@ -47,7 +47,7 @@ Value WarpBuilder::last_factor(chunk::MulOp product) const {
   if (!unit_ || owner_ != Owner::slab || !goes_out(product)) return {};
   auto goes_out_here = [&](Operation* user) { return placement_.of(user).phase != phase_ || goes_out(user); };
   for (Value x : product->getOperands()) {
-    if (is_source(x) || buffers_.find(x)) continue;
+    if (is_source(x) || of_.shared.find(x)) continue;
     if (difference_from_row(x) && llvm::all_of(x.getUsers(), goes_out_here)) return x;
     if (!x.hasOneUse() && x.getType() == product.getType() && llvm::all_of(x.getUsers(), goes_out)) return x;
   }

@@ -1,12 +1,10 @@
 // The memory of a schedule is chosen by the sizes and lifetimes that places have.
 #include <gmock/gmock.h>
 
-#include "codegen/compiler.h"
 #include "codegen/passes/place/KernelMemory.h"
-#include "dsl/builtin.h"
-#include "dsl/wkvc.h"
 #include "tests/expect_error.h"
 #include "tests/place/placed.h"
+#include "tests/place/sources.h"
 
 namespace wkvc::test {
 namespace {
@@ -36,26 +34,27 @@ TEST(Memory, HoldsWhatPlacesStore) {
   EXPECT_FALSE(with_sums.again());
 }
 
-// A backward kernel of four blocks keeps less than one of two.
+// A third block is worth more than what the next group begins with.
 TEST(Memory, IsWhatTheBlocksLeave) {
-  const auto placed = [](int blocks) {
+  const auto memory = [](int blocks) {
     const Config config{.backward_blocks = blocks, .pass = "both", .save_every = 64, .saved = "f16"};
-    const std::string text = lower_to(rec_source(rwkv6(), config), Stage::placed, config);
-    return text.substr(text.find("attributes {backward"));
+    const std::string text = lower_to(rwkv6_source(config), Stage::placed, config);
+    const std::size_t at = text.find("memory(", text.find("attributes {backward"));
+    return text.substr(at, text.find(')', at) + 1 - at);
   };
-  EXPECT_THAT(placed(2), HasSubstr("prefetch = groups"));
-  EXPECT_THAT(placed(3), HasSubstr("prefetch = inputs"));
+  EXPECT_EQ(memory(2), "memory(keep = activations, prefetch = groups)");
+  EXPECT_EQ(memory(3), "memory(keep = activations, prefetch = states)");
 }
 
 // Kernels have the shared memory that their placed programs have.
 TEST(Memory, OfAKernelIsThatOfItsPlaces) {
   const Config config{.backward_teams = 2, .pass = "both", .scales = "guarded"};
-  const std::string placed = lower_to(rec_source(rwkv7(), config), Stage::placed, config);
-  EXPECT_EQ(lower_to(source_from(placed), Stage::cuda, {}), lower_to(rec_source(rwkv7(), config), Stage::cuda, config));
+  const std::string placed = lower_to(rwkv7_source(config), Stage::placed, config);
+  EXPECT_EQ(lower_to(source_from(placed), Stage::cuda, {}), lower_to(rwkv7_source(config), Stage::cuda, config));
 }
 
 TEST(Memory, TakesAnOrder) {
-  std::string text = lower_to(rec_source(rwkv7(), {}), Stage::chunk, {});
+  std::string text = lower_to(rwkv7_source({}), Stage::chunk, {});
   const std::string arch = "sram_budget";
   text.insert(text.find(arch), "schedule = #wkvc.schedule<memory(keep = contractions, prefetch = inputs)>, ");
   const std::string placed = lower_to(source_from(text), Stage::placed, {});

@@ -1,12 +1,10 @@
 // Places as text: how they print, and what is refused as they are read.
 #include <gmock/gmock.h>
 
-#include "codegen/compiler.h"
 #include "codegen/passes/place/PlaceKernel.h"
-#include "dsl/builtin.h"
-#include "dsl/wkvc.h"
 #include "tests/expect_error.h"
 #include "tests/place/placed.h"
+#include "tests/place/sources.h"
 
 namespace wkvc::test {
 namespace {
@@ -60,11 +58,11 @@ TEST(Text, WithoutPlacesIsRefused) {
 }
 
 std::string emitted(Stage stage, const Config& config = {}) {
-  return lower_to(rec_source(rwkv7(), config), stage, config);
+  return lower_to(rwkv7_source(config), stage, config);
 }
 
 TEST(Pass, PrintsPlacesAfterPlaceAlone) {
-  const Source source = rec_source(rwkv7(), {});
+  const Source source = rwkv7_source({});
   EXPECT_THAT(dump_after(source, "place", {}), HasSubstr("at = #wkvc.place<"));
   EXPECT_EQ(dump_after(source, "place", {}), emitted(Stage::placed));
   EXPECT_THAT(dump_after(source, "slice", {}), Not(HasSubstr("#wkvc.place")));

@@ -48,12 +48,12 @@ Placement::Placement(chunk::ProgramOp program, int warps) : program_(program), s
 bool is_placed(chunk::ProgramOp program) { return program->hasAttrOfType<PhasesAttr>(kPhases); }
 
 Placement Placement::read(chunk::ProgramOp program) {
-  auto phases = program->getAttrOfType<PhasesAttr>(kPhases);
-  if (!phases)
+  if (!is_placed(program))
     user_error_at(program, "the program of '{}' has no phases = #wkvc.phases<...>, as all programs of this stage have",
                   program.getRecurrence().str());
-  Placement placement(program, phases.getValue().warps);
-  placement.phases_ = phases.getValue();
+  const Phases phases = program->getAttrOfType<PhasesAttr>(kPhases).getValue();
+  Placement placement(program, phases.warps);
+  placement.phases_ = phases;
   for (auto& [op, place] : placement.places_) {
     auto at = op->getAttrOfType<PlaceAttr>(kAt);
     if (!at)

@@ -5,6 +5,7 @@
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/Plain.h"
+#include "codegen/passes/place/Roundings.h"
 #include "codegen/passes/warp/TensorList.h"
 #include "runtime/error.h"
 

@@ -221,8 +221,8 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
   if (source.stage < Stage::rec || source.stage > Stage::cuda)
     user_error("the source's stage is {}; expected {}", static_cast<int>(source.stage), fmt::join(stage_names, ", "));
   if (target < source.stage)
-    user_error("the source is a {} stage; it can't be turned back into {}", stage_names[static_cast<std::size_t>(source.stage)],
-               stage_names[static_cast<std::size_t>(target)]);
+    user_error("the source is a {} stage; it can't be turned back into {}",
+               stage_names[static_cast<std::size_t>(source.stage)], stage_names[static_cast<std::size_t>(target)]);
   if (source.stage == Stage::cuda) {
     manifests_from(source.text);  // throws where an edited manifest is not that of its kernel
     return source.text;

@@ -54,8 +54,7 @@ class FieldParser {
     if (const Field<T>* field = find_field(fields_, "", word)) return parse_value(at, *field, value);
     if (known_fields(fields_, word).empty())
       return parser_.emitError(at) << what_ << " has no part '" << word << "'; expected " << known_groups(fields_);
-    return parser_.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Paren,
-                                           [&] { return parse_field(word, value); });
+    return parser_.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Paren, [&] { return parse_field(word, value); });
   }
 
   mlir::ParseResult parse_field(llvm::StringRef group, T& value) {
@@ -83,8 +82,8 @@ class FieldParser {
       if (found != field.words.end()) number = found - field.words.begin();
     }
     if (number < field.least || number > field.most)
-      return parser_.emitError(at) << what_ << (field.group.empty() ? "" : "'s ") << ref(field.group)
-                                   << " has no such " << ref(field.name) << "; expected " << values_text(field);
+      return parser_.emitError(at) << what_ << (field.group.empty() ? "" : "'s ") << ref(field.group) << " has no such "
+                                   << ref(field.name) << "; expected " << values_text(field);
     field.set(value, static_cast<int>(number));
     return mlir::success();
   }

@@ -54,12 +54,11 @@ class Edited {
 TEST(Check, TakesWhatThePassChooses) { EXPECT_NO_THROW(Edited().check()); }
 
 TEST(Check, TakesAnotherWarpForAMatrix) {
-  const auto to = [](int warp) {
-    return [warp](ValuePlace& place) { place.warp = warp; };
-  };
+  const auto to = [](int warp) { return [warp](ValuePlace& place) { place.warp = warp; }; };
   EXPECT_NO_THROW(Edited().change("a", to(2)).change("lower", to(2)).check());
-  expect_contains(Edited().change("a", to(2)).fault(),
-                  "'lower' is made by warp 0 of registers that hold 'a', which warp 2 makes; expected one warp for both");
+  expect_contains(
+      Edited().change("a", to(2)).fault(),
+      "'lower' is made by warp 0 of registers that hold 'a', which warp 2 makes; expected one warp for both");
   expect_contains(Edited().change("a", to(3)).fault(), "'a' has warp = 3; expected warp = 0 to 2");
   expect_contains(Edited().change("a", to(-1)).fault(), "'a' has no warp; expected warp = 0 to 2");
   expect_contains(Edited().change("ex", to(1)).fault(), "'ex' has warp = 1, which matrices have; its owner is slab");
@@ -73,9 +72,7 @@ TEST(Check, RefusesOwnersThatIndicesDoNotHave) {
 }
 
 TEST(Check, RefusesPhasesBeforeOperandsAreThere) {
-  const auto to = [](int phase) {
-    return [phase](ValuePlace& place) { place.phase = place.last = phase; };
-  };
+  const auto to = [](int phase) { return [phase](ValuePlace& place) { place.phase = place.last = phase; }; };
   expect_contains(Edited().change("a", to(0)).fault(),
                   "'a' is in phase 0 and reads 'ex', which is there from phase 1 on");
   expect_contains(Edited().change("p", to(3)).fault(), "'p' is in phase 3; expected 0 to 2");
@@ -93,8 +90,9 @@ TEST(Check, TakesLaterPhases) {
 }
 
 TEST(Check, RefusesStorageThatReadersDoNotFind) {
-  expect_contains(Edited().change("ex", [](auto& place) { place.storage = Storage::registers; }).fault(),
-                  "'ex' has storage = registers until phase 1; by what reads it, it takes storage = shared until phase 1");
+  expect_contains(
+      Edited().change("ex", [](auto& place) { place.storage = Storage::registers; }).fault(),
+      "'ex' has storage = registers until phase 1; by what reads it, it takes storage = shared until phase 1");
   expect_contains(Edited().change("ex", [](auto& place) { place.last = 0; }).fault(),
                   "'ex' has storage = shared until phase 0; by what reads it, it takes storage = shared until phase 1");
   expect_contains(Edited().change("x", [](auto& place) { place.storage = Storage::held; }).fault(),
@@ -113,7 +111,8 @@ TEST(Check, RefusesDivisionsThatTheScheduleDoesNotHave) {
 }
 
 TEST(Check, RefusesSchedulesThatArePartlyOpenOrImpossible) {
-  expect_contains(Edited().reschedule([](Schedule& schedule) { schedule.memory = {}; }).fault(), "leaves memory or grid");
+  expect_contains(Edited().reschedule([](Schedule& schedule) { schedule.memory = {}; }).fault(),
+                  "leaves memory or grid");
   expect_contains(Edited().reschedule([](Schedule& schedule) { schedule.memory.prefetch = Ahead::groups; }).fault(),
                   "has memory(prefetch = groups), which its kernel can't copy ahead; expected inputs");
   expect_contains(Edited().reschedule([](Schedule& schedule) { schedule.grid.blocks = 32; }).fault(), "--blocks 32");
@@ -136,9 +135,15 @@ TEST(Check, AnyChangeIsAKernelOrAMessage) {
   const Config config{.key_dim = 32, .value_dim = 32, .backward_teams = 2, .pass = "both", .scales = "guarded"};
   const std::string text = lower_to(rwkv6_source(config), Stage::placed, config);
   const std::vector<std::pair<std::string, std::string>> changes{
-      {"phase = 0", "phase = 1"},         {"phase = 1", "phase = 0"},        {"phase = 1", "phase = 2"},
-      {"phase = 2", "phase = 3"},         {"warp = 0", "warp = 1"},          {"storage = shared", "storage = held"},
-      {", storage = shared", ""},         {"owner = slab", "owner = rows"},  {"storage = stand_in", "storage = shared"},
+      {"phase = 0", "phase = 1"},
+      {"phase = 1", "phase = 0"},
+      {"phase = 1", "phase = 2"},
+      {"phase = 2", "phase = 3"},
+      {"warp = 0", "warp = 1"},
+      {"storage = shared", "storage = held"},
+      {", storage = shared", ""},
+      {"owner = slab", "owner = rows"},
+      {"storage = stand_in", "storage = shared"},
       {"owner = slab, phase = 1>", "owner = slab, phase = 1, storage = shared>"}};
   int kernels = 0, refused = 0;
   for (const auto& [from, to] : changes) {

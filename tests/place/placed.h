@@ -15,8 +15,7 @@ namespace wkvc::test {
 class Placed {
  public:
   explicit Placed(const std::string& text, int warps = 3, bool teams = false, Stored keep = Stored::sums)
-      : module_(parsed(text)),
-        placement_(stored(place_values(program(), warps, teams), keep)) {}
+      : module_(parsed(text)), placement_(stored(place_values(program(), warps, teams), keep)) {}
 
   chunk::ProgramOp program() { return *module_->getBody()->getOps<chunk::ProgramOp>().begin(); }
   const Placement& placement() const { return placement_; }

@@ -9,7 +9,8 @@ namespace {
 using testing::AnyOf;
 
 // Contractions of x with itself: a matrix of tokens by tokens, and one that is made of it.
-constexpr const char* matrices = R"(  %a = chunk.dot %x over 1, %x over 1 : tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
+constexpr const char* matrices =
+    R"(  %a = chunk.dot %x over 1, %x over 1 : tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
   %lower = chunk.tril %a : tensor<16x16xf32>
 )";
 
@@ -52,7 +53,9 @@ TEST(Phases, EndWhereAValueCrosses) {
 
 // A contraction reads whole operands, so a matrix crosses to one.
 TEST(Phases, ContractionsReadMatricesOnePhaseLater) {
-  Placed placed(with(std::string(matrices) + R"(  %b = chunk.dot %lower over 1, %lower over 0 : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  Placed placed(
+      with(std::string(matrices) +
+           R"(  %b = chunk.dot %lower over 1, %lower over 0 : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
 )"));
   EXPECT_EQ(placed["b"].phase, placed["lower"].phase + 1);
   EXPECT_EQ(placed["lower"].storage, Storage::shared);
@@ -70,7 +73,9 @@ TEST(Delays, SlabsComputeWhereTheyAreRead) {
 }
 
 TEST(Warps, ShareOutMatricesByCost) {
-  const std::string text = with(std::string(matrices) + R"(  %b = chunk.dot %k over 1, %k over 1 : tensor<16x32xbf16>, tensor<16x32xbf16> -> tensor<16x16xf32>
+  const std::string text =
+      with(std::string(matrices) +
+           R"(  %b = chunk.dot %k over 1, %k over 1 : tensor<16x32xbf16>, tensor<16x32xbf16> -> tensor<16x16xf32>
   %inverse = chunk.unit_lower_inverse %b in "f32" : tensor<16x16xf32>
 )");
   Placed placed(text, /*warps=*/2);
@@ -107,10 +112,9 @@ TEST(Storage, ExponentialsAreKeptAtTheHighestLevelAlone) {
   %late = chunk.mul %both, %sum : tensor<16x32xf32>, tensor<16x1xf32> -> tensor<16x32xf32>
   chunk.output "y" %late as "f32" : tensor<16x32xf32>
 )");
-  for (const auto& [keep, sigmoid, exponential] :
-       {std::tuple{Stored::sums, Storage::registers, Storage::registers},
-        {Stored::activations, Storage::shared, Storage::registers},
-        {Stored::exponentials, Storage::shared, Storage::shared}}) {
+  for (const auto& [keep, sigmoid, exponential] : {std::tuple{Stored::sums, Storage::registers, Storage::registers},
+                                                   {Stored::activations, Storage::shared, Storage::registers},
+                                                   {Stored::exponentials, Storage::shared, Storage::shared}}) {
     Placed placed(text, 3, false, keep);
     EXPECT_EQ(placed["s"].storage, sigmoid);
     EXPECT_EQ(placed["e"].storage, exponential);
@@ -188,7 +192,8 @@ TEST(StandIns, TakeThePlaceOfInputsOfSixteenBits) {
 )" + again + R"(  chunk.output "y" %y as "f32" : tensor<16x32xf32>
 )");
   };
-  Placed linear(text("  %y = chunk.mul %wide, %do : tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>\n"), 1, true);
+  Placed linear(text("  %y = chunk.mul %wide, %do : tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>\n"), 1,
+                true);
   EXPECT_EQ(linear["k16"].storage, Storage::stand_in);
   EXPECT_EQ(linear["k16"].last, linear["y"].phase);
   EXPECT_LT(linear["k"].last, linear["y"].phase) << "its ring is free";

@@ -17,8 +17,8 @@ TEST(Text, SaysTheLastPhaseWhereItIsAnother) {
   EXPECT_EQ(text_of(ValuePlace{.owner = Owner::matrix, .warp = 2, .phase = 0, .last = 3, .storage = Storage::shared}),
             "owner = matrix, warp = 2, phase = 0, last = 3, storage = shared");
   EXPECT_EQ(text_of(Phases{.warps = 4, .whole = 3}), "warps = 4, whole = 3");
-  EXPECT_EQ(text_of(Phases{.warps = 2, .prepare = 2, .states = 2, .finish = 1, .prepared = Prepared::strips,
-                           .together = true}),
+  EXPECT_EQ(text_of(Phases{
+                .warps = 2, .prepare = 2, .states = 2, .finish = 1, .prepared = Prepared::strips, .together = true}),
             "warps = 2, prepare = 2, prepared = strips, states = 2, sweeps = together, finish = 1");
 }
 
@@ -40,7 +40,8 @@ std::string fault_of(const std::string& place) {
 }
 
 TEST(Text, OfUnknownFieldsIsRefused) {
-  expect_contains(fault_of("place<owner = nobody>"), "a place has no such owner; expected anyone or slab or matrix or rows");
+  expect_contains(fault_of("place<owner = nobody>"),
+                  "a place has no such owner; expected anyone or slab or matrix or rows");
   expect_contains(fault_of("place<stage = 1>"),
                   "a place has no part 'stage'; expected owner, columns, warp, phase, last, storage");
   expect_contains(fault_of("place<phase = 1, phase = 2>"), "'phase' is given twice");
@@ -57,9 +58,7 @@ TEST(Text, WithoutPlacesIsRefused) {
                   "'S' has no place; expected at = #wkvc.place<...>");
 }
 
-std::string emitted(Stage stage, const Config& config = {}) {
-  return lower_to(rwkv7_source(config), stage, config);
-}
+std::string emitted(Stage stage, const Config& config = {}) { return lower_to(rwkv7_source(config), stage, config); }
 
 TEST(Pass, PrintsPlacesAfterPlaceAlone) {
   const Source source = rwkv7_source({});

@@ -16,8 +16,7 @@ class Assigner {
   // In this phase, or in a later one if an operand has to cross to it.
   void place(Operation* op, int phase) {
     for (Value operand : op->getOperands())
-      if (!is_source(operand))
-        phase = std::max(phase, placement_.of(operand).phase + crosses(operand, op, placement_));
+      if (!is_source(operand)) phase = std::max(phase, placement_.of(operand).phase + crosses(operand, op, placement_));
     move(op, phase);
     count_ = std::max(count_, phase + 1);
   }

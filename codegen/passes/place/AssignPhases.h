@@ -9,12 +9,12 @@ namespace wkvc {
 // Sets the phases of all operations where one team takes part in everything.
 void assign_phases(Placement& placement);
 
-// Sets them behind teams: what waits for no state comes first, then value rows with a phase for each state, then what is
-// made of states.
+// Sets them behind teams: what waits for no state comes first, then value rows with a phase for each state, then what
+// is made of states.
 void assign_phases_of_teams(Placement& placement, const Waits& waits);
 
-// Returns whether the states can go through a round with no barrier between them: without scales, and where nothing that
-// value rows make of the second is made of the first, too.
+// Returns whether the states can go through a round with no barrier between them: without scales, and where nothing
+// that value rows make of the second is made of the first, too.
 bool are_independent(const Placement& placement, const Waits& waits);
 
 }  // namespace wkvc

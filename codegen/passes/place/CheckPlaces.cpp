@@ -23,8 +23,8 @@ template <class... Args>
   user_error_at(op, "{} {}", called(op), fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Checks what a program's text says, rule by rule in the order of Placing.h. Owners follow from the program; the rule of
-// storage tells from owners and phases what has to be stored.
+// Checks what a program's text says, rule by rule in the order of Placing.h. Owners follow from the program; the rule
+// of storage tells from owners and phases what has to be stored.
 class Checker {
  public:
   Checker(chunk::ProgramOp program, const Plan& plan, Stored keep)
@@ -173,10 +173,11 @@ void check_settled(chunk::ProgramOp program) {
   const Schedule schedule = program.getSchedule();
   if (schedule.memory.keep != Stored::automatic && schedule.memory.prefetch != Ahead::automatic && schedule.grid.blocks)
     return;
-  user_error_at(program,
-                "the schedule of '{}' leaves memory or grid(blocks) open, which places depend on; give blocks, keep and "
-                "prefetch, as wkvc emit --stage placed prints them",
-                program.getRecurrence().str());
+  user_error_at(
+      program,
+      "the schedule of '{}' leaves memory or grid(blocks) open, which places depend on; give blocks, keep and "
+      "prefetch, as wkvc emit --stage placed prints them",
+      program.getRecurrence().str());
 }
 
 }  // namespace
@@ -186,8 +187,7 @@ void check_places(chunk::ProgramOp program, chunk::ProgramOp recompute) {
   const Plan plan = wkvc::plan(program, recompute);
   const Schedule schedule = program.getSchedule();
   const Placement main = Checker(program, plan, schedule.memory.keep).run();
-  const auto again =
-      recompute ? std::optional(Checker(recompute, plan, schedule.memory.keep).run()) : std::nullopt;
+  const auto again = recompute ? std::optional(Checker(recompute, plan, schedule.memory.keep).run()) : std::nullopt;
   memory_choices(main, recompute, plan, may_copy_states(main, plan)).expect(program, schedule.memory.prefetch);
   const KernelMemory memory(main, again ? &*again : nullptr, plan, schedule.memory.prefetch);
   check_budget(program, memory, plan);

@@ -50,7 +50,8 @@ void MemoryChoices::expect_automatic(chunk::ProgramOp program) const {
 
 void MemoryChoices::expect(chunk::ProgramOp program, Ahead prefetch) const {
   if (llvm::is_contained({Ahead::inputs, least, most}, prefetch)) return;
-  user_error_at(program, "the schedule of '{}' has memory(prefetch = {}), which its kernel can't copy ahead; expected {}",
+  user_error_at(program,
+                "the schedule of '{}' has memory(prefetch = {}), which its kernel can't copy ahead; expected {}",
                 program.getRecurrence().str(), text_of(prefetch), prefetches());
 }
 

@@ -79,9 +79,7 @@ std::vector<Operation*> Placement::ops_of(Owner owner, int phase) const {
   return ops;
 }
 
-bool Placement::is_shared(Value value) const {
-  return !is_source(value) && of(value).storage != Storage::registers;
-}
+bool Placement::is_shared(Value value) const { return !is_source(value) && of(value).storage != Storage::registers; }
 
 // Registers hold two states and their operands of narrow heads alone.
 bool Placement::takes_both_at_once() const { return phases_.together && !sm_90a.is_wide(extent(Axis::key)); }

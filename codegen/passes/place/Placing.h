@@ -1,4 +1,5 @@
-// The places of a program's values, rule by rule: each rule is a file of its own and reads what the rules before it set.
+// The places of a program's values, rule by rule: each rule is a file of its own and reads what the rules before it
+// set.
 //
 //   owners        by index spaces                        Owners.h
 //   value slabs   C×V values that teams need             ValueSlabs.h, by what operations wait for (Waits.h)

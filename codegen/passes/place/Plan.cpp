@@ -74,7 +74,8 @@ static bool is_there(Value x, Operation* user, const Placement& placement) {
   if (is_source(x)) return true;
   const ValuePlace &from = placement.of(x), &to = placement.of(user);
   // Of a row of values no warp can leave its part.
-  if (from.owner == Owner::rows && placement.is_shared(x) && placement.space(x) == Space{Axis::one, Axis::value}) return false;
+  if (from.owner == Owner::rows && placement.is_shared(x) && placement.space(x) == Space{Axis::one, Axis::value})
+    return false;
   if (from.owner == Owner::rows && to.owner != Owner::rows) return to.phase >= placement.first_after_rows();
   if (to.owner != Owner::rows) return true;
   return from.phase < placement.first_after_rows() &&

@@ -1,4 +1,5 @@
-// The rule of shares: what a team's warps make of the states may be one slab for each warp, whose operands a warp holds.
+// The rule of shares: what a team's warps make of the states may be one slab for each warp, whose operands a warp
+// holds.
 #pragma once
 
 #include "codegen/passes/place/Placement.h"

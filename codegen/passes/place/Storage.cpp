@@ -38,8 +38,8 @@ class Storer {
     share_crossing([](Value) { return true; });
     for (Operation& op : placement_.body()) {
       const int phase = placement_.of(&op).phase;
-      const bool by_share = placement_.in_shares(phase) && placement_.of(&op).owner == Owner::slab &&
-                            phase == placement_.phases() - 1;
+      const bool by_share =
+          placement_.in_shares(phase) && placement_.of(&op).owner == Owner::slab && phase == placement_.phases() - 1;
       for (Value operand : op.getOperands()) use(operand, phase, by_share);
     }
   }
@@ -88,8 +88,8 @@ class Storer {
       for (Value x : op->getOperands()) use(x, phase, by_share);
       return;
     }
-    // Registers of slab loops and of one warp's matrices end with their phase; behind teams those of value rows end with
-    // the state that is taken through the round.
+    // Registers of slab loops and of one warp's matrices end with their phase; behind teams those of value rows end
+    // with the state that is taken through the round.
     share(operand);
   }
 

@@ -1,5 +1,5 @@
-// The rule of storage: what crosses to another owner lies in shared memory until the last phase that reads it. Of what a
-// later phase reads again, contractions lie there, and as much more as `keep` says; the rest is computed again.
+// The rule of storage: what crosses to another owner lies in shared memory until the last phase that reads it. Of what
+// a later phase reads again, contractions lie there, and as much more as `keep` says; the rest is computed again.
 #pragma once
 
 #include "codegen/passes/place/Placement.h"

@@ -11,8 +11,8 @@ namespace wkvc {
 
 // Appends the kernel to `kernels`, and those that sum its gradients of parameters or combine its summaries. `recompute`
 // brings states on from those that are saved; null: all are. `maps`: rows of the map in summaries of segments. Both
-// programs are placed (codegen/passes/place/PlaceKernel.h). Throws UserError where the kernel has fewer registers than an
-// instruction takes.
+// programs are placed (codegen/passes/place/PlaceKernel.h). Throws UserError where the kernel has fewer registers than
+// an instruction takes.
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, mlir::ModuleOp kernels);
 
 }  // namespace wkvc

@@ -78,8 +78,7 @@ void KernelBuffers::declare_ring(chunk::InputOp input, const PlannedBuffer& ring
 
 void KernelBuffers::declare_rings(bool everywhere) {
   if (other_) return take_rings();
-  for (auto& [value, ring] : plan_.rings())
-    declare_ring(cast<chunk::InputOp>(value.getDefiningOp()), ring, everywhere);
+  for (auto& [value, ring] : plan_.rings()) declare_ring(cast<chunk::InputOp>(value.getDefiningOp()), ring, everywhere);
 }
 
 }  // namespace wkvc

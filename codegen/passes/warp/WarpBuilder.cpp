@@ -485,8 +485,7 @@ void WarpBuilder::compute(Operation* op) {
   } else if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) {
     next_ = tile(op->getOperand(0));
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
-    create<warp::AddVectorOp>(times_unit(sum.getX()), buffers_.sum(op),
-                              owner_ == Owner::slab ? column_ : Value());
+    create<warp::AddVectorOp>(times_unit(sum.getX()), buffers_.sum(op), owner_ == Owner::slab ? column_ : Value());
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
@@ -584,8 +583,7 @@ void WarpBuilder::publish(Value value, Value x) {
     create<warp::StoreVectorOp>(x, shared, column, part);
   } else {
     bool rows = owner_ == Owner::rows;
-    create<warp::StoreOp>(x, shared, column, rows && space.rows == Axis::value,
-                          rows && space.columns == Axis::value);
+    create<warp::StoreOp>(x, shared, column, rows && space.rows == Axis::value, rows && space.columns == Axis::value);
   }
 }
 

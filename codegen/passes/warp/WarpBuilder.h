@@ -161,16 +161,16 @@ class WarpBuilder {
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;
-  int phase_ = 0, warp_ = 0;                                    // warp_: of a matrix
+  int phase_ = 0, warp_ = 0;          // warp_: of a matrix
   const SumScales* taken_ = nullptr;  // of the state that is taken through a chunk
-  mlir::Value slope_, offset_;                                  // of what is made with it
-  mlir::Value state_operand_;                                   // that was rounded in its scale
-  mlir::Value column_;                                          // first column of the current slab
-  Axis slab_axis_ = Axis::key;                                  // and what its columns are
-  Registers local_;                                             // of the slab or matrix being built
-  Registers held_;                                              // operands of a share, from before its phase
-  Registers registers_;                                         // of value rows
-  Registers brought_;                                           // operands of theirs, to the state's scale
+  mlir::Value slope_, offset_;        // of what is made with it
+  mlir::Value state_operand_;         // that was rounded in its scale
+  mlir::Value column_;                // first column of the current slab
+  Axis slab_axis_ = Axis::key;        // and what its columns are
+  Registers local_;                   // of the slab or matrix being built
+  Registers held_;                    // operands of a share, from before its phase
+  Registers registers_;               // of value rows
+  Registers brought_;                 // operands of theirs, to the state's scale
   // Inputs over their scales, of the slab being built.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
   llvm::DenseMap<mlir::Value, mlir::Value> last_factors_;  // times the unit, of the slab being built

@@ -93,8 +93,7 @@ void WarpBuilder::leave_scales() {
   if (!taken_) return;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
     if (of_.numbers.leaves_scale(round) && placement_.of(round.getResult()).phase == phase_)
-      create<warp::LeaveScaleOp>(registers_[round.getResult()],
-                                 buffers_.number(*of_.numbers.name_of_scale(round)));
+      create<warp::LeaveScaleOp>(registers_[round.getResult()], buffers_.number(*of_.numbers.name_of_scale(round)));
 }
 
 }  // namespace wkvc

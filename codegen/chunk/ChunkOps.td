@@ -16,6 +16,9 @@
 //
 // Any operation may say `at_most = x : f32`: no element of its result, past the sequence's end aside, is larger in
 // magnitude; beside `of = ["x", …]`, larger than that times the largest |element| of each of these inputs.
+//
+// In a placed program every operation says `at = #wkvc.place<…>`, and the program `phases = #wkvc.phases<…>`
+// (codegen/schedule/Place.h).
 #ifndef WKVC_CHUNK_OPS
 #define WKVC_CHUNK_OPS
 

@@ -76,7 +76,6 @@ TEST(Check, RefusesPhasesBeforeOperandsAreThere) {
   expect_contains(Edited().change("a", to(0)).fault(),
                   "'a' is in phase 0 and reads 'ex', which is there from phase 1 on");
   expect_contains(Edited().change("p", to(3)).fault(), "'p' is in phase 3; expected 0 to 2");
-  expect_contains(Edited().change("x", to(1)).fault(), "'x' is in phase 1; what is copied or read is in phase 0");
 }
 
 TEST(Check, TakesLaterPhases) {
@@ -130,39 +129,46 @@ TEST(Check, EditedTextsBecomeKernels) {
   EXPECT_NE(kernel.find("warp.on_warp 3"), std::string::npos) << kernel;
 }
 
-// Every place of a text, changed in each of its fields: a kernel that verifies, or a message to the user.
+// Some of the texts in which `to` stands for `from` once.
+std::vector<std::string> edits_of(const std::string& text, const std::string& from, const std::string& to) {
+  std::vector<std::size_t> places;
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += from.size()) places.push_back(at);
+  EXPECT_FALSE(places.empty()) << from;
+  std::vector<std::string> edits;
+  for (std::size_t i = 0; i < places.size(); i += places.size() / 6 + 1) {
+    edits.push_back(text);
+    edits.back().replace(places[i], from.size(), to);
+  }
+  return edits;
+}
+
+// Whether a text is a kernel; else there is a message for its user. Another error fails the test.
+bool is_kernel(const std::string& text) {
+  try {
+    return !lower_to(source_from(text), Stage::cuda, {}).empty();
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 TEST(Check, AnyChangeIsAKernelOrAMessage) {
   const Config config{.key_dim = 32, .value_dim = 32, .backward_teams = 2, .pass = "both", .scales = "guarded"};
   const std::string text = lower_to(rwkv6_source(config), Stage::placed, config);
-  const std::vector<std::pair<std::string, std::string>> changes{
-      {"phase = 0", "phase = 1"},
-      {"phase = 1", "phase = 0"},
-      {"phase = 1", "phase = 2"},
-      {"phase = 2", "phase = 3"},
-      {"warp = 0", "warp = 1"},
-      {"storage = shared", "storage = held"},
-      {", storage = shared", ""},
-      {"owner = slab", "owner = rows"},
-      {"storage = stand_in", "storage = shared"},
-      {"owner = slab, phase = 1>", "owner = slab, phase = 1, storage = shared>"}};
-  int kernels = 0, refused = 0;
-  for (const auto& [from, to] : changes) {
-    std::vector<std::size_t> places;
-    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += from.size()) places.push_back(at);
-    for (std::size_t i = 0; i < places.size(); i += places.size() / 6 + 1) {
-      std::string edited = text;
-      edited.replace(places[i], from.size(), to);
-      try {
-        EXPECT_FALSE(lower_to(source_from(edited), Stage::cuda, {}).empty());
-        ++kernels;
-      } catch (const UserError& error) {
-        fprintf(stderr, "%s -> %s: %s\n", from.c_str(), to.c_str(), std::string(error.what()).substr(0, 300).c_str());
-        ++refused;
-      }
-    }
-  }
-  EXPECT_GT(kernels, 0);
-  EXPECT_GT(refused, 10);
+  const auto kernels = [&](const std::string& from, const std::string& to) {
+    return llvm::count_if(edits_of(text, from, to), is_kernel);
+  };
+  EXPECT_GT(kernels("last = 1", "last = 2"), 0) << "a longer life is possible";
+  EXPECT_EQ(kernels("storage = shared", "storage = held"), 0);
+  EXPECT_EQ(kernels("owner = slab", "owner = rows"), 0);
+  EXPECT_EQ(kernels("owner = rows", "owner = anyone"), 0);
+  EXPECT_EQ(kernels("storage = stand_in", "storage = shared"), 0);
+  EXPECT_EQ(kernels(", storage = shared", ""), 0);
+  for (const auto& [from, to] : {std::pair{"phase = 0", "phase = 1"},
+                                 {"phase = 1", "phase = 0"},
+                                 {"phase = 1", "phase = 2"},
+                                 {"phase = 2", "phase = 3"},
+                                 {"warp = 0", "warp = 1"}})
+    EXPECT_LT(kernels(from, to), 6) << from;
 }
 
 }  // namespace

@@ -97,10 +97,7 @@ class Checker {
 
   void check_phase(Operation* op) {
     const ValuePlace& place = given_.of(op);
-    if (op->getNumResults() && is_source(op->getResult(0))) {
-      if (place.phase) refuse(op, "is in phase {}; what is copied or read is in phase 0", place.phase);
-      return;
-    }
+    if (op->getNumResults() && is_source(op->getResult(0))) return;  // nothing computes it
     const auto [first, last] = possible_phases(op);
     if (place.phase < first || place.phase > last)
       refuse(op, "is in phase {}; expected {}", place.phase,
@@ -156,8 +153,8 @@ class Checker {
     store_values(rule, keep_);
     for (Operation& op : rule.body()) {
       const ValuePlace &place = given_.of(&op), &expected = rule.of(&op);
-      if (place.storage == expected.storage && place.last == expected.last) continue;
-      refuse(&op, "has storage = {} until phase {}; by what reads it, it takes storage = {} until phase {}",
+      if (place.storage == expected.storage && place.last >= expected.last && place.last < given_.phases()) continue;
+      refuse(&op, "has storage = {} until phase {}; by what reads it, it takes storage = {} until phase {} or later",
              name_of(place.storage), place.last, name_of(expected.storage), expected.last);
     }
   }

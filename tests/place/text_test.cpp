@@ -69,6 +69,39 @@ TEST(Pass, PrintsPlacesAfterPlaceAlone) {
   EXPECT_EQ(source_from(emitted(Stage::placed)).stage, Stage::placed);
 }
 
+// The chunk programs of a text, in order.
+std::vector<std::string> programs_in(const std::string& text) {
+  std::vector<std::string> programs;
+  for (std::size_t at = text.find("chunk.program"); at != std::string::npos;) {
+    const std::size_t next = text.find("chunk.program", at + 1);
+    programs.push_back(text.substr(at, next - at));
+    at = next;
+  }
+  return programs;
+}
+
+bool recomputes(const std::string& program) { return program.find("recompute") < program.find('\n'); }
+
+// One that has no scales anyway is for the plain backward program and for the refused one, which get one each.
+TEST(Pass, PutsAProgramThatRecomputesBeforeItsBackwardProgram) {
+  const Config config{.pass = "both", .save_every = 64, .saved = "f16", .scales = "guarded"};
+  const std::vector<std::string> programs = programs_in(lower_to(rwkv6_source(config), Stage::chunk, config));
+  ASSERT_EQ(programs.size(), 6U);
+  std::string shared = programs[2];
+  const std::string plain = "plain = [\"k\", \"v\"], ";
+  ASSERT_NE(shared.find(plain), std::string::npos) << shared.substr(0, 200);
+  shared.erase(shared.find(plain), plain.size());
+  const Source source = source_from(programs[0] + programs[1] + shared + programs[4] + programs[5]);
+  const std::string text = lower_to(source, Stage::placed, {});
+  const std::vector<std::string> placed = programs_in(text);
+  ASSERT_EQ(placed.size(), 6U);
+  for (std::size_t i = 0; i < placed.size(); ++i) EXPECT_EQ(recomputes(placed[i]), i == 2 || i == 4) << i;
+  EXPECT_EQ(lower_to(source_from(text), Stage::cuda, {}), lower_to(source, Stage::cuda, {}));
+  const Source unpaired = source_from(placed[2] + placed[0]);
+  expect_contains(user_error_of([&] { lower_to(unpaired, Stage::placed, {}); }),
+                  "the program that recomputes states of 'rwkv6' is not right before a backward program");
+}
+
 // Places settle the schedule.
 TEST(Pass, SettlesMemoryAndBlocks) {
   EXPECT_THAT(emitted(Stage::chunk), Not(HasSubstr("memory(")));

@@ -78,7 +78,7 @@ class Wkvc:
             x = tensors[name]
             shape = (ctypes.c_int64 * x.dim())(*x.shape)
             slot.data, slot.shape, slot.rank, slot.dtype = x.data_ptr(), shape, x.dim(), info.dtype
-            keep.append(shape)
+            keep += [shape, x]  # as long as the call
         function, size = self.launch_at()
 
         def launch(_keep=keep):

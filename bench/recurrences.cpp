@@ -39,7 +39,7 @@ struct Head {
 
 // What the state holds under the key k moves towards v by the part beta: S + beta (v - S k) k^T.
 Expr delta_rule(Head& at, const Expr& S, const Expr& beta, const Expr& v, const Expr& k) {
-  auto change = at.op.let("change", beta * (cast<f32>(v) - dot(S, k)));
+  auto change = at.op.let("change", beta * (v - dot(S, k)));
   return S + outer(change, k);
 }
 
@@ -53,7 +53,7 @@ Definition gated_delta_net() {
     auto g = at.number("g").in(unbounded, 0), beta = at.number("beta").in(0, 1);
     auto S = at.state();
     auto decayed = op.let("decayed", exp(g) * S);
-    auto next = delta_rule(at, decayed, beta, v, k);
+    auto next = delta_rule(at, decayed, beta, cast<f32>(v), k);
     at.finish(S, next, at.scaled(dot(next, q)));
   });
 }
@@ -67,7 +67,7 @@ Definition kimi(const char* name, double least_log_decay) {
     auto g = op.input("g", at.K, f32).in(least_log_decay, 0), beta = at.number("beta").in(0, 1);
     auto S = at.state();
     auto decayed = op.let("decayed", S * diag(exp(g)));
-    auto next = delta_rule(at, decayed, beta, v, k);
+    auto next = delta_rule(at, decayed, beta, cast<f32>(v), k);
     at.finish(S, next, at.scaled(dot(next, q)));
   });
 }

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import torch
 
 from c_interface import PASSES, Wkvc, open_library, run_script
-from peers import PEERS, contestant, environment_of, memory_beside, reason_of, results_of
-from recurrences import draw
+from peers import PEERS, contestant, environment_of, memory_beside, reason_of, reference_of, results_of
+from recurrences import RECURRENCES, draw
 from reference import Reference
 from timing import copy_of, sets_of, times_of
 
@@ -83,12 +83,12 @@ def measure(args, library, row):
     first = inputs_of(0)
     count = sets_of(sum(t.nbytes for name, t in first.items() if name != "do"))
     sets = [first, *(inputs_of(seed) for seed in range(1, count))]
-    reference = Reference(op, first, (D, D), [(0, 0), (0, H - 1)])
+    reference = Reference(RECURRENCES[op], first, (D, D), [(0, 0), (0, H - 1)])
     ours, copy = wkvc_calls(args, library, op, shape, sets), copies(first)
     settings = {}
     peers = {peer.name: peer for peer in PEERS[op] if any(part in peer.name for part in args.fla)}
     for name, peer in peers.items():
-        settings[name] = measure_peer(peer, shape, sets, reference, args.rounds)
+        settings[name] = measure_peer(peer, shape, sets, reference_of(peer, first, reference), args.rounds)
         print(f"{title(row)} {name}: {summary(settings[name])}", flush=True)
     ms, best = {}, {}
     for what in PASSES:

@@ -25,12 +25,13 @@ import curves_report
 from c_interface import PASSES, Sequences, WithSequences, Wkvc, WkvcError, open_library, prepared, run_script
 from cells import FULL, TINY, cells_of
 from journal import Journal, circumstances, identity_of
-from peers import PEERS, contestant, environment_of, memory_beside, reason_of, results_of
+from peers import PEERS, contestant, environment_of, memory_beside, reason_of, reference_of, results_of
 from recurrences import DTYPES, RECURRENCES, draw, text_of
 from reference import Reference
 from timing import copy_of, sets_of, times_of
 
 PLANS = {"full": FULL, "tiny": TINY}
+NO_MEMORY = "the GPU has too little memory"
 WRONG = 0.05  # an error that no rounding explains
 MOST_SETS = {"cuda": 8, "cpu": 2}  # of inputs; the CPU's times say nothing
 
@@ -92,7 +93,7 @@ class Inputs:
         self.sets = [first, *(self.draw(seed) for seed in range(1, count))]
         batches, _, heads = cell.size
         chosen = list(dict.fromkeys([(0, 0), (batches - 1, heads - 1)]))
-        self.reference = Reference(cell.recurrence, first, cell.head, chosen)
+        self.reference = Reference(RECURRENCES[cell.recurrence], first, cell.head, chosen)
 
     def draw(self, seed):
         return draw(self.cell.recurrence, self.cell.size, self.cell.head, self.cell.io, seed, self.device)
@@ -106,16 +107,22 @@ class Inputs:
         given, output = self.bytes_of(self.sets[0]), self.sets[0]["do"].nbytes
         return given + output if what == "forward" else 3 * given + 2 * output
 
-    def checked(self, results):
-        """Errors of set 0's results; raises Wrong."""
-        for name, tensor in results.items():
-            if tensor is not None and not torch.isfinite(tensor).all():
-                raise Wrong(f"{name} is not finite everywhere")
-        errors = self.reference.errors_of({name: t for name, t in results.items() if t is not None})
-        for name, error in errors.items():
-            if error > WRONG:
-                raise Wrong(f"{name} is off by {error:.1e}")
-        return errors
+
+def expect_finite(results):
+    """Raises Wrong unless every number is finite: kernels write over NaN."""
+    for name, tensor in results.items():
+        if not torch.isfinite(tensor).all():
+            raise Wrong(f"{name} is not finite everywhere")
+
+
+def checked(results, reference):
+    """Errors of set 0's results; raises Wrong."""
+    expect_finite(results)
+    errors = reference.errors_of(results)
+    for name, error in errors.items():
+        if error > WRONG:
+            raise Wrong(f"{name} is off by {error:.1e}")
+    return errors
 
 
 class OfPass:
@@ -129,7 +136,7 @@ class OfPass:
         try:
             self.calls[name], self.errors[name], self.extra_bytes[name] = make()
         except torch.OutOfMemoryError:
-            self.faults[name] = "the GPU has too little memory"
+            self.faults[name] = NO_MEMORY
         except Exception as fault:  # noqa: BLE001 - peers raise whatever a missing compiler or a refused size makes them
             self.faults[name] = reason_of(fault)
             expect_live_gpu(self.faults[name])
@@ -164,14 +171,10 @@ def wkvc_contestant(bench, inputs, what):
     for i in range(len(launches)):
         call(i)
     found = [{name: t for name, t in x.items() if name not in given} for x in outputs]
-    errors = [inputs.checked(x) if i == 0 else finite(x) for i, x in enumerate(found)][0]
+    for results in found[1:]:
+        expect_finite(results)
+    errors = checked(found[0], inputs.reference)
     return call, errors, operator.workspace.numel()
-
-
-def finite(results):
-    for name, tensor in results.items():
-        if not torch.isfinite(tensor).all():
-            raise Wrong(f"{name} is not finite everywhere")
 
 
 def peer_contestant(inputs, peer, what):
@@ -179,7 +182,8 @@ def peer_contestant(inputs, peer, what):
     calls = contestant(peer, inputs.cell.size, inputs.sets)
     call = getattr(calls, what)
     given = call(0)
-    errors = inputs.checked(results_of(peer, *(given if what == "both" else (given,))))
+    results = results_of(peer, *(given if what == "both" else (given,)))
+    errors = checked(results, reference_of(peer, inputs.sets[0], inputs.reference))
     return call, errors, memory_beside(call) if what == "both" else 0
 
 
@@ -236,42 +240,63 @@ def units_of(args):
 
 
 def run(args):
+    expect_all_there(args)
+    bench, journal = Bench(args), Journal(args.journal)
+    units = [(cell, peer) for cell, peer in units_of(args) if not journal.has(bench.identity, cell, name_of(peer))]
+    pool = ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 2))
+    if args.device == "cuda":  # kernels of later cells are compiled while the GPU is timed
+        for cell in dict.fromkeys(cell for cell, _ in units):
+            pool.submit(bench.prepare, cell)
+    try:
+        measured, seconds = measure_in_time(bench, journal, units)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    left = len(units) - measured
+    print(f"{measured} measured in {seconds:.0f} s, {left} left{': run again' if left else ''}")
+
+
+def expect_all_there(args):
+    """Ends the program with one line where what it needs is not there."""
     if args.device == "cuda" and not torch.cuda.is_available():
         sys.exit("curves.py: there is no GPU here; --device cpu --cells tiny tests this program without one")
-    bench, journal, start = Bench(args), Journal(args.journal), time.monotonic()
-    name_of = lambda peer: peer and peer.name
-    units = [(cell, peer) for cell, peer in units_of(args) if not journal.has(bench.identity, cell, name_of(peer))]
-    longest = {False: 0.0, True: 0.0}
-    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 2)) as pool:
-        ahead = [pool.submit(bench.prepare, cell) for cell, peer in units if peer is None and args.device == "cuda"]
-        for number, (cell, peer) in enumerate(units):
-            begun = time.monotonic()
-            if begun - start + longest[peer is not None] > args.seconds:
-                break
-            measure_unit(bench, journal, cell, peer)
-            longest[peer is not None] = max(longest[peer is not None], time.monotonic() - begun)
-        else:
-            number = len(units)
-        for future in ahead:
-            future.cancel()
-    left = len(units) - number
-    print(f"{number} measured in {time.monotonic() - start:.0f} s; {left} left{': run again' if left else ''}")
+    for path, target in ((args.library, "wkvc_shared"), (args.recurrences, "bench_recurrences")):
+        if not os.path.exists(path):
+            sys.exit(f"curves.py: {path} is not there: cmake --build build --target {target}")
+
+
+def measure_in_time(bench, journal, units):
+    """Measures units until the next one could end too late; how many, and the seconds that they took."""
+    start, longest = time.monotonic(), {False: 0.0, True: 0.0}
+    for number, (cell, peer) in enumerate(units):
+        begun = time.monotonic()
+        if begun - start + longest[peer is not None] > bench.args.seconds:
+            return number, begun - start
+        measure_unit(bench, journal, cell, peer)
+        longest[peer is not None] = max(longest[peer is not None], time.monotonic() - begun)
+    return len(units), time.monotonic() - start
+
+
+def name_of(peer):
+    return None if peer is None else peer.name
 
 
 def measure_unit(bench, journal, cell, peer):
     """Adds the unit's record to the journal, and says what was found."""
-    where = (bench.identity, cell, peer and peer.name)
+    where, contestant_ = (bench.identity, cell, name_of(peer)), name_of(peer) or "wkvc"
     begun = time.monotonic()
-    name = peer.name if peer else "wkvc"
     if journal.ended_its_process(*where):
-        journal.append("record", *where, passes=only_fault(name, "ended the process each time"), **bench.circumstances)
+        passes = only_fault(contestant_, "ended the process each time")
+        journal.append("record", *where, passes=passes, **bench.circumstances)
         return
     journal.append("begun", *where)
     try:
         passes = measure(bench, cell, peer)
+    except torch.OutOfMemoryError:
+        passes = only_fault(contestant_, NO_MEMORY)
+        free_memory()
     except DeadContext as fault:
-        journal.append("record", *where, passes=only_fault(name, str(fault)), **bench.circumstances)
-        sys.exit(f"{cell.title}, {name}: {fault}. The GPU takes nothing more from this process: run again")
+        journal.append("record", *where, passes=only_fault(contestant_, str(fault)), **bench.circumstances)
+        sys.exit(f"{cell.title}, {contestant_}: {fault}. The GPU takes nothing more from this process: run again")
     seconds = round(time.monotonic() - begun, 1)
     journal.append("record", *where, passes=passes, seconds=seconds, **bench.circumstances)
     for line in curves_report.lines_of(cell, passes):

@@ -36,7 +36,9 @@ class Journal:
     def __init__(self, path):
         self.path = Path(path)
         self.records, self.beginnings = {}, {}
-        for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else ():
+        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        self.is_cut_short = bool(text) and not text.endswith("\n")
+        for line in text.splitlines():
             self._take(parsed(line))
 
     def _take(self, line):
@@ -53,7 +55,8 @@ class Journal:
     def append(self, kind, identity, cell, peer, **more):
         line = {"kind": kind, **identity, "cell": cell._asdict(), "peer": peer, **more}
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.write("\n" * self.is_cut_short + json.dumps(line, ensure_ascii=False) + "\n")
+        self.is_cut_short = False
         self._take(line)
 
     def has(self, identity, cell, peer):

@@ -12,7 +12,8 @@ from typing import Callable, NamedTuple
 
 import torch
 
-from recurrences import STEEPEST
+from recurrences import RECURRENCES, RWKV6_LOGW, SIMPLE_GLA, STEEPEST, Recurrence
+from reference import Reference
 
 # Variables by which flash-linear-attention chooses who computes; read at each call.
 TRITON = {"FLA_TILELANG": "0", "FLA_FLASH_QLA": "0", "FLA_FLASH_KDA": "0"}
@@ -27,6 +28,7 @@ class Peer(NamedTuple):
     module: str  # that has the kernel
     environment: dict = {}
     inputs: Callable = dict  # its inputs by name, of ours
+    recurrence: Recurrence | None = None  # that its inputs are of, where they are not all ours
     other: tuple = ()  # inputs that are not ours: gradients by them are not compared
     keys: tuple = ()  # heads that it takes; empty: any
     dtypes: tuple = (torch.bfloat16, torch.float16)  # of inputs that are stored in 16 bits
@@ -115,17 +117,18 @@ DELTA = ("q", "k", "v", "g", "beta")
 KDA = [*fla_peers("fla.ops.kda", by_fla("fla.ops.kda", "chunk_kda", DELTA, safe_gate=True, disable_recompute=True)),
        Peer("cuDNN", kda_by_cudnn, "cudnn.linear_attention.ops", keys=(128,), dtypes=(torch.bfloat16,))]
 PEERS = {
-    "rwkv7": rwkv7_peers(inputs=log_decays(lambda w: STEEPEST * torch.sigmoid(w)), other=("w",)),
+    "rwkv7": rwkv7_peers(inputs=log_decays(lambda w: STEEPEST * torch.sigmoid(w)),
+                         recurrence=RECURRENCES["rwkv7_logw"], other=("w",)),
     "rwkv7_logw": rwkv7_peers(),
     "rwkv6": fla_peers("fla.ops.rwkv6", by_fla("fla.ops.rwkv6", "chunk_rwkv6", "rkvwu", scale=1.0),
-                       inputs=log_decays(lambda w: -torch.exp(w)), other=("w",)),
+                       inputs=log_decays(lambda w: -torch.exp(w)), recurrence=RWKV6_LOGW, other=("w",)),
     "gated_delta_net": [
         *fla_peers("fla.ops.gated_delta_rule", by_fla("fla.ops.gated_delta_rule", "chunk_gated_delta_rule", DELTA)),
         Peer("FlashQLA", gated_delta_net_by_flash_qla, "flash_qla", keys=(128,), dtypes=(torch.bfloat16,))],
     "kda": KDA,
     "kda_gate5": KDA,
     "mamba2": fla_peers("fla.ops.simple_gla", by_fla("fla.ops.simple_gla", "chunk_simple_gla", "CBxg", scale=1.0),
-                        inputs=mamba2_for_simple_gla, other=("B", "C", "x")),
+                        inputs=mamba2_for_simple_gla, recurrence=SIMPLE_GLA, other=("B", "C", "x")),
     "gla": fla_peers("fla.ops.gla", by_fla("fla.ops.gla", "chunk_gla", "qkvg")),
     "retnet": fla_peers("fla.ops.simple_gla", retnet_by_fla, inputs=retnet_for_simple_gla, other=("g",)),
     "unnamed": [],
@@ -170,8 +173,15 @@ def contestant(peer, size, sets):
 
 def results_of(peer, o, gradients=None):
     """Results by name, those that are ours to compare with."""
-    ours = {"d" + name: g for name, g in (gradients or {}).items() if name not in peer.other}
+    ours = {"d" + name: g for name, g in (gradients or {}).items() if name not in peer.other and g is not None}
     return {"o": o.detach(), **ours}
+
+
+def reference_of(peer, x, reference):
+    """The reference for a peer's results: `reference`, of ours, unless its inputs are others, rounded by themselves."""
+    if peer.recurrence is None:
+        return reference
+    return Reference(peer.recurrence, peer.inputs(x), reference.head, reference.heads)
 
 
 def memory_beside(call):

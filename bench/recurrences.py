@@ -112,9 +112,11 @@ def draw_rwkv6(at):
     return {"r": at.key(), "w": at.key() * 0.5 - 3, "k": at.key(), "v": at.value(), "u": at.normal(at.heads, at.keys)}
 
 
-def rwkv6_step(S, x):
-    write = outer(x["v"], x["k"])
-    return dot(S + row(x["u"]) * write, x["r"]), S * row(torch.exp(-torch.exp(x["w"]))) + write
+def rwkv6_step(log_decay):
+    def step(S, x):
+        write = outer(x["v"], x["k"])
+        return dot(S + row(x["u"]) * write, x["r"]), S * row(torch.exp(log_decay(x["w"]))) + write
+    return step
 
 
 # Delta rules
@@ -162,9 +164,13 @@ def draw_mamba2(at):
     return {"C": at.key(1), "B": at.key(1), "x": at.value(), "dt": dt, "g": -at.rates() * dt}
 
 
-def mamba2_step(S, x):
-    S = S * over_matrix(torch.exp(x["g"])) + outer(x["dt"].unsqueeze(-1) * x["x"], x["B"])
+def simple_gla_step(S, x):
+    S = S * over_matrix(torch.exp(x["g"])) + outer(x["x"], x["B"])
     return dot(S, x["C"]), S
+
+
+def mamba2_step(S, x):
+    return simple_gla_step(S, {**x, "x": x["dt"].unsqueeze(-1) * x["x"]})
 
 
 def draw_gla(at):
@@ -200,7 +206,8 @@ DELTA = ("q", "k", "v", "g", "beta")
 RECURRENCES = {
     "rwkv7": Recurrence(RWKV7, ("v",), draw_rwkv7, rwkv7_step(lambda w: STEEPEST * torch.sigmoid(w)), built_in=True),
     "rwkv7_logw": Recurrence(RWKV7, ("v",), draw_rwkv7_logw, rwkv7_step(lambda w: w), built_in=True),
-    "rwkv6": Recurrence(("r", "w", "k", "v"), ("v",), draw_rwkv6, rwkv6_step, built_in=True, parameters=("u",)),
+    "rwkv6": Recurrence(("r", "w", "k", "v"), ("v",), draw_rwkv6, rwkv6_step(lambda w: -torch.exp(w)), built_in=True,
+                        parameters=("u",)),
     "gated_delta_net": Recurrence(DELTA, ("v",), draw_gated_delta_net, gated_delta_net_step, in_f32=("g", "beta")),
     "kda": Recurrence(DELTA, ("v",), draw_kda, kda_step, in_f32=("g", "beta")),
     "kda_gate5": Recurrence(DELTA, ("v",), draw_kda_gate5, kda_step, in_f32=("g", "beta")),
@@ -210,6 +217,11 @@ RECURRENCES = {
     "retnet": Recurrence(("q", "k", "v"), ("v",), draw_retnet, decayed_step, parameters=("g",), in_f32=("g",)),
     "unnamed": Recurrence((*DELTA, "a", "b", "z"), ("v", "z"), draw_unnamed, unnamed_step, in_f32=("g", "beta")),
 }
+
+
+# What public kernels take in place of RWKV-6's and Mamba-2's inputs: log decays, and values times dt.
+RWKV6_LOGW = RECURRENCES["rwkv6"]._replace(step=rwkv6_step(lambda w: w))
+SIMPLE_GLA = Recurrence(("C", "B", "x", "g"), ("x",), None, simple_gla_step, in_f32=("g",))
 
 
 def draw(name, size, head, io="bf16", seed=0, device="cuda"):

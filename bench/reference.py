@@ -10,8 +10,6 @@ import math
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from recurrences import RECURRENCES
-
 BLOCK_BYTES = 4 << 30  # of states that live at once, about
 
 
@@ -76,10 +74,9 @@ def walk(recurrence, tokens, parameters, state):
 class Reference:
     """Of a few heads, in float64: the outputs, and the gradients of what belongs to these heads alone."""
 
-    def __init__(self, name, x, head, heads):
+    def __init__(self, recurrence, x, head, heads):
         """`x` has the inputs of the recurrence and do; `head` is (K, V), and `heads` are pairs (batch, head)."""
-        recurrence = RECURRENCES[name]
-        self.heads = heads
+        self.head, self.heads = head, heads
         self.total = x["do"].shape[2]
         parameters = recurrence.parameters
         leaves = {name: self.part(t, name in parameters).double().requires_grad_() for name, t in x.items() if name != "do"}

@@ -1,4 +1,4 @@
-"""bench/curves.py from the first cell to the plot, on the CPU; its reference, its report, its calls of public kernels."""
+"""bench/curves.py from the first cell to the plot, on the CPU: its reference, its report, calls of public kernels."""
 
 import inspect
 import math
@@ -30,7 +30,7 @@ VERSIONS = {"commit": "abc", "wkvc": "0.1.0", "torch": "2", "cuda": "13"}
 
 @pytest.mark.parametrize("name", RECURRENCES)
 def test_the_reference_in_pieces_is_the_loop_over_tokens(name: str) -> None:
-    recurrence, tokens, heads = RECURRENCES[name], 150, [(0, 0), (1, 2)]
+    recurrence, tokens, heads = RECURRENCES[name], 80, [(0, 0), (1, 2)]
     keys, values = head = recurrence.head(32)
     assert piece_length(tokens) < tokens
     x = draw(name, (2, tokens, 3), head, "f32", 0, "cpu")

@@ -178,7 +178,7 @@ def wkvc_contestant(bench, inputs, what):
 
 
 def peer_contestant(inputs, peer, what):
-    poison_freed_memory(inputs.copied_bytes(what))
+    poison_freed_memory(inputs.copied_bytes(what), inputs.device)
     calls = contestant(peer, inputs.cell.size, inputs.sets)
     call = getattr(calls, what)
     given = call(0)
@@ -187,9 +187,9 @@ def peer_contestant(inputs, peer, what):
     return call, errors, memory_beside(call) if what == "both" else 0
 
 
-def poison_freed_memory(bytes_):
+def poison_freed_memory(bytes_, device):
     """Leaves memory full of NaN to PyTorch's allocator, which gives it to the next tensors."""
-    torch.full([bytes_ // 2], math.nan, dtype=torch.bfloat16, device="cuda")
+    torch.full([bytes_ // 2], math.nan, dtype=torch.bfloat16, device=device)
 
 
 def measure_pass(bench, inputs, what, peer=None):

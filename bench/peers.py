@@ -2,7 +2,8 @@
 
 Each needs packages of its own, and a GPU; what is not installed, or refuses a size, is named with the reason.
 flash-linear-attention 0.6.0 runs with its Triton kernels and with its TileLang back end (tilelang 0.1.15 and nvcc), whose
-first calls compile and tune for minutes. FlashQLA is flash-qla 0.1.3; cuDNN is nvidia-cudnn-frontend 1.32.0.
+first calls compile and tune for minutes; TileLang needs TVM_FFI_DISABLE_TORCH_C_DLPACK=1 and CUDA_HOME, too. FlashQLA is
+flash-qla 0.1.3, and cuDNN nvidia-cudnn-frontend 1.32.0.
 """
 import os
 from contextlib import contextmanager
@@ -185,7 +186,9 @@ def reference_of(peer, x, reference):
 
 
 def memory_beside(call):
-    """Bytes that a call of both passes takes at most beside inputs and results."""
+    """Bytes of the GPU that a call of both passes takes at most beside inputs and results."""
+    if not torch.cuda.is_available():
+        return 0
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     o, gradients = call(0)

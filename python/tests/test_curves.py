@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]  # of the clone, or of a copy of parts of it
 sys.path.insert(0, str(ROOT / "bench"))
 
 import cells  # noqa: E402
+import curves  # noqa: E402
 import curves_report  # noqa: E402
 import peers  # noqa: E402
 from journal import Journal  # noqa: E402
@@ -46,6 +47,48 @@ def test_the_reference_in_pieces_is_the_loop_over_tokens(name: str) -> None:
     gradients = torch.autograd.grad(o, [given[n[1:]] for n in names], given["do"])
     for n, expected in zip(["o", *names], [o, *gradients], strict=True):
         assert torch.allclose(reference.results[n], expected, rtol=1e-11, atol=1e-13), n
+
+
+def loop_in_f32(x: dict[str, torch.Tensor], _: tuple[int, int, int]) -> torch.Tensor:
+    """RWKV-7 as a public kernel of its own."""
+    recurrence = RECURRENCES["rwkv7"]
+    values, keys = x["v"].shape[-1], x["k"].shape[-1]
+    state, outputs = torch.zeros(*x["v"][:, 0].shape[:2], values, keys), []
+    for token in range(x["v"].shape[1]):
+        output, state = recurrence.step(state, {n: x[n][:, token].float() for n in recurrence.tokens})
+        outputs.append(output)
+    return torch.stack(outputs, 1).bfloat16()
+
+
+def wrong(x: dict[str, torch.Tensor], size: tuple[int, int, int]) -> torch.Tensor:
+    return 1.25 * loop_in_f32(x, size)
+
+
+def unfinished(x: dict[str, torch.Tensor], size: tuple[int, int, int]) -> torch.Tensor:
+    return loop_in_f32(x, size).masked_fill(torch.arange(size[1]).view(1, -1, 1, 1) == size[1] - 1, math.nan)
+
+
+def test_a_public_kernel_beside_wkvc() -> None:
+    paths = {"library": str(Path(wkvc.__file__).parent / "libwkvc.so"), "recurrences": ""}
+    bench = curves.Bench(SimpleNamespace(device="cpu", rounds=2, milliseconds=1, **paths))
+    base, _ = cells.TINY
+    cell = cells.Cell("rwkv7", **base)
+    passes = curves.measure(bench, cell, peers.Peer("loop", loop_in_f32, "torch"))
+    for what, found in passes.items():
+        assert found["faults"] == {}
+        assert found["ms"].keys() == {"copy", "wkvc", "loop"}
+        for name in ("wkvc", "loop"):
+            assert found["errors"][name].keys() == {"o"} | ({f"d{n}" for n in "rwkvab"} if what == "both" else set())
+            assert all(error < 3e-3 for error in found["errors"][name].values())
+    for call, fault in (
+        (wrong, "Wrong: o is off by 2.5e-01"),
+        (unfinished, "Wrong: o is not finite everywhere"),
+        (None, "TypeError: 'NoneType' object is not callable"),
+    ):
+        inputs = curves.Inputs(bench, cell)
+        found = curves.measure_pass(bench, inputs, "forward", peers.Peer("it", call, "torch"))  # type: ignore[arg-type]
+        assert found["faults"] == {"it": fault}
+        assert found["ms"].keys() == {"copy", "wkvc"}
 
 
 def run_curves(*arguments: str) -> subprocess.CompletedProcess[str]:

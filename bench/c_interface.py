@@ -64,13 +64,13 @@ class Wkvc:
             self.check(self.c.wkvc_tensor_at(self.op, direction, i, ctypes.byref(info)))
             yield info
 
-    def bind(self, direction, tensors, keys, values=None):
-        """A call that launches the pass on `tensors`, to which results full of NaN are added."""
+    def bind(self, direction, tensors, keys, values=None, states=True):
+        """A call that launches the pass on `tensors`, to which results full of NaN are added, states only if wanted."""
         infos = list(self.infos(direction))
         array, keep = (Tensor * len(infos))(), []
         for slot, info in zip(array, infos):
             name = info.name.decode()
-            if name not in tensors and info.is_result:
+            if name not in tensors and info.is_result and (states or not info.is_optional):
                 shape = self.shape_of(info.dims.decode().split(), keys, values or keys)
                 tensors[name] = torch.full(shape, math.nan, dtype=self.DTYPES[info.dtype], device=self.device)
             if name not in tensors:
@@ -124,6 +124,14 @@ def prepared(library, recurrence, options, device="cuda"):
     target = 0 if device == "cuda" else 1
     check(library, library.wkvc_prepare(recurrence.encode(), options.encode(), target, ctypes.byref(handle)))
     return handle
+
+
+def emitted(library, recurrence, options, stage="cuda"):
+    """The text of a stage; raises WkvcError with what wkvc refuses."""
+    text = ctypes.c_char_p()
+    arguments = (recurrence.encode(), options.encode(), stage.encode(), ctypes.byref(text))
+    check(library, library.wkvc_emit(*arguments))
+    return text.value.decode()
 
 
 def check(library, status):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Times wkvc over many sizes, recurrences and dtypes, beside a copy of as many bytes and the best public kernels.
 
+    bench/curves.py list                                       # the cells, and what wkvc refuses; needs no GPU
     bench/curves.py run --journal h100.jsonl --seconds 540     # again until it says that nothing is left
     bench/curves.py summary --journal h100.jsonl
     bench/curves.py plot --journal h100.jsonl --axis tokens -o curves.svg
@@ -9,7 +10,8 @@
 Cells are in cells.py, recurrences in recurrences.py and recurrences.cpp, public kernels in peers.py. A run measures wkvc
 on every cell first, then each public kernel beside it; the journal gets a line for each, and a later run goes on behind
 the last one. Contestants take turns. Results are full of NaN before the first call, and what is wrong against the float64
-recurrence is not timed. Nothing is tuned: wkvc runs with the settings that a call gets by default.
+recurrence is not timed. There are no initial or final states. Nothing is tuned: wkvc runs with the settings that a call gets by
+default.
 """
 import argparse
 import gc
@@ -22,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 import curves_report
-from c_interface import PASSES, Sequences, WithSequences, Wkvc, WkvcError, open_library, prepared, run_script
+from c_interface import PASSES, Sequences, WithSequences, Wkvc, WkvcError, emitted, open_library, prepared, run_script
 from cells import FULL, TINY, cells_of
 from journal import Journal, circumstances, identity_of
 from peers import PEERS, contestant, environment_of, memory_beside, reason_of, reference_of, results_of
@@ -162,7 +164,8 @@ def wkvc_contestant(bench, inputs, what):
     given = set(inputs.sets[0])
     outputs = [dict(x) for x in inputs.sets]
     directions = range(1 if what == "forward" else 2)
-    launches = [[operator.bind(direction, x, *inputs.cell.head) for direction in directions] for x in outputs]
+    bound = lambda direction, x: operator.bind(direction, x, *inputs.cell.head, states=False)
+    launches = [[bound(direction, x) for direction in directions] for x in outputs]
 
     def call(i):
         for launch in launches[i]:
@@ -276,6 +279,22 @@ def measure_in_time(bench, journal, units):
     return len(units), time.monotonic() - start
 
 
+def list_cells(args):
+    """Prints every cell with the passes that wkvc refuses, and why."""
+    expect_all_there(args)
+    bench, refused = Bench(args), 0
+    cells = cells_of(PLANS[args.cells])
+    for cell in cells:
+        print(cell.title)
+        for what in PASSES:
+            try:
+                emitted(bench.library, *bench.subject(cell, what))
+            except WkvcError as fault:
+                refused += 1
+                print(f"  {what}: {reason_of(fault)}")
+    print(f"{len(cells)} cells, {refused} of {len(cells) * len(PASSES)} passes refused")
+
+
 def name_of(peer):
     return None if peer is None else peer.name
 
@@ -311,19 +330,22 @@ def parsed_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     adders = {name: commands.add_parser(name, help=text) for name, text in
-              (("run", "measures what the journal has not"), ("summary", "says what the journal has"),
-               ("plot", "draws what the journal has"))}
-    for command in adders.values():
-        command.add_argument("--journal", required=True, help="a file of JSON lines, made where there is none")
+              (("list", "says what there is to measure"), ("run", "measures what the journal has not"),
+               ("summary", "says what the journal has"), ("plot", "draws what the journal has"))}
+    for name in ("run", "summary", "plot"):
+        adders[name].add_argument("--journal", required=True, help="a file of JSON lines, made where there is none")
+    for name in ("list", "run"):
+        add = adders[name].add_argument
+        add("--cells", choices=PLANS, default="full")
+        add("--library", default="build/jit/libwkvc.so", help="the shared library of wkvc")
+        add("--recurrences", default="build/bin/bench_recurrences", help="the program that prints texts")
+    adders["list"].set_defaults(device="cpu")
     add = adders["run"].add_argument
     add("--seconds", type=float, default=math.inf, help="stop before the first unit that could end later")
     add("--device", choices=("cuda", "cpu"), default="cuda")
-    add("--cells", choices=PLANS, default="full")
     add("--only", nargs="*", default=[], choices=RECURRENCES, metavar="NAME", help="of these recurrences alone")
     add("--peers", nargs="*", default=["fla", "FlashQLA", "cuDNN"], metavar="PART",
         help="parts of the names of public kernels to measure; without any: none")
-    add("--library", default="build/jit/libwkvc.so", help="the shared library of wkvc")
-    add("--recurrences", default="build/bin/bench_recurrences", help="the program that prints texts")
     add("--rounds", type=int, default=50, help="at most")
     add("--milliseconds", type=float, default=1000, help="that the rounds of a pass may take; there are 10 at least")
     add = adders["plot"].add_argument
@@ -335,7 +357,9 @@ def parsed_arguments():
 
 def main():
     args = parsed_arguments()
-    if args.command == "run":
+    if args.command == "list":
+        list_cells(args)
+    elif args.command == "run":
         run(args)
     elif args.command == "summary":
         print("\n".join(curves_report.summary(Journal(args.journal))))

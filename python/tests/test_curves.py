@@ -130,6 +130,13 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert "</svg>" in drawn.read_text()
 
 
+def test_list() -> None:
+    library = str(Path(wkvc.__file__).parent / "libwkvc.so")
+    result = run_curves("list", "--cells", "tiny", "--library", library)
+    assert result.stdout.startswith("rwkv7 1,16,2,16 bf16/f16\n"), result.stderr
+    assert result.stdout.endswith("\n7 cells, 0 of 14 passes refused\n")
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu(tmp_path: Path) -> None:
     result = run_curves("run", "--journal", str(tmp_path / "none.jsonl"))

@@ -200,6 +200,7 @@ def draw_panels(rows, panels, axis, path):
 
 
 def draw_panel(panel, rows, axis):
+    from matplotlib.ticker import LogLocator, NullLocator
     for what, style in zip(PASSES, ("-o", "--s")):
         label = "forward" if what == "forward" else "forward + backward"
         of_pass = sorted((row for row in rows if row.what == what), key=lambda row: getattr(row.cell, axis))
@@ -209,6 +210,9 @@ def draw_panel(panel, rows, axis):
         own = [(getattr(row.cell, axis), row.of_copy) for row in of_pass if row.ms is not None]
         if own:
             panel.plot(*zip(*own), style, color="tab:red", markersize=3, label=f"wkvc, {label}")
-    panel.set(xscale="log", yscale="log")
     panel.set_xscale("log", base=2)
+    panel.set_yscale("log")
+    panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_locator(NullLocator())
     panel.grid(alpha=0.3)

@@ -111,6 +111,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     journal.write_text(journal.read_text()[:-40])  # as a run leaves it that was ended while it wrote
     assert run_tiny(journal).startswith("6 measured")
     assert run_tiny(journal).startswith("0 measured in 0 s, 0 left")
+    assert all(line.count('"kind"') == 1 for line in journal.read_text().splitlines())
     records = list(Journal(journal).records.values())
     assert len(records) == 7
     for record in records:
@@ -221,6 +222,7 @@ def checked_module(name: str) -> SimpleNamespace:
 
             def call(*arguments: torch.Tensor, **options: Any) -> tuple[torch.Tensor, None]:
                 given = signature.bind(*arguments, **options).arguments
+                assert "kwargs" not in given  # what it ignores
                 values = given["v"]
                 products = [t.sum() for t in given.values() if isinstance(t, torch.Tensor) and t.requires_grad]
                 return values + sum(products), None

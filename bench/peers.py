@@ -76,9 +76,10 @@ def rwkv7_peers(**changes):
             for name, tilelang, arguments in settings]
 
 
-def fla_peers(module, call, names=("fla Triton", "fla TileLang"), **changes):
-    """With Triton, and with the TileLang back end where both names are given."""
-    return [Peer(name, call, module, environment, **changes) for name, environment in zip(names, (TRITON, TILELANG))]
+def fla_peers(module, call, has_tilelang=True, **changes):
+    """With Triton, and with the TileLang back end where that has some of the kernels."""
+    settings = [("fla Triton", TRITON), ("fla TileLang", TILELANG)][:2 if has_tilelang else 1]
+    return [Peer(name, call, module, environment, **changes) for name, environment in settings]
 
 
 @lru_cache
@@ -130,8 +131,9 @@ PEERS = {
     "kda_gate5": KDA,
     "mamba2": fla_peers("fla.ops.simple_gla", by_fla("fla.ops.simple_gla", "chunk_simple_gla", "CBxg", scale=1.0),
                         inputs=mamba2_for_simple_gla, recurrence=SIMPLE_GLA, other=("B", "C", "x")),
-    "gla": fla_peers("fla.ops.gla", by_fla("fla.ops.gla", "chunk_gla", "qkvg")),
-    "retnet": fla_peers("fla.ops.simple_gla", retnet_by_fla, inputs=retnet_for_simple_gla, other=("g",)),
+    "gla": fla_peers("fla.ops.gla", by_fla("fla.ops.gla", "chunk_gla", "qkvg"), has_tilelang=False),
+    "retnet": fla_peers("fla.ops.simple_gla", retnet_by_fla, has_tilelang=False, inputs=retnet_for_simple_gla,
+                        other=("g",)),
     "unnamed": [],
 }
 
@@ -155,7 +157,10 @@ def environment_of(peer):
 
 
 def contestant(peer, size, sets):
-    """Calls on copies of the inputs; inside environment_of(peer)."""
+    """Calls on copies of the inputs; inside environment_of(peer). Raises ImportError for what is not installed."""
+    import_module(peer.module)
+    if peer.environment is TILELANG:  # without it flash-linear-attention says nothing, and runs Triton's kernels
+        import_module("tilelang")
     inputs = [{name: t.detach().clone().requires_grad_(name != "do") for name, t in peer.inputs(x).items()}
               for x in sets]
 

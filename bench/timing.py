@@ -5,6 +5,7 @@ import time
 import torch
 
 L2_BYTES = 60 << 20
+MOST_COPIED = 4 << 30  # bytes at once: more are copied one after the other
 
 
 def sets_of(bytes_of_set):
@@ -14,9 +15,16 @@ def sets_of(bytes_of_set):
 
 def copy_of(moved, device="cuda", sets=1):
     """A call that reads and writes `moved` bytes in all, of another memory for each number up to `sets`."""
-    halves = [[torch.empty(max(1, moved // 2), dtype=torch.uint8, device=device) for _ in range(2)]
+    times = -(-moved // (2 * MOST_COPIED))
+    halves = [[torch.empty(max(1, moved // 2 // times), dtype=torch.uint8, device=device) for _ in range(2)]
               for _ in range(sets)]
-    return lambda i: halves[i % sets][1].copy_(halves[i % sets][0])
+
+    def copy(i):
+        source, target = halves[i % sets]
+        for _ in range(times):
+            target.copy_(source)
+
+    return copy
 
 
 def pause_for(call):

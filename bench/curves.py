@@ -10,8 +10,8 @@
 Cells are in cells.py, recurrences in recurrences.py and recurrences.cpp, public kernels in peers.py. A run measures wkvc
 on every cell first, then each public kernel beside it; the journal gets a line for each, and a later run goes on behind
 the last one. Contestants take turns. Results are full of NaN before the first call, and what is wrong against the float64
-recurrence is not timed. There are no initial or final states. Nothing is tuned: wkvc runs with the settings that a call gets by
-default.
+recurrence is not timed. There are no initial or final states. Nothing is tuned: wkvc runs with the settings that a call
+gets by default.
 """
 import argparse
 import gc
@@ -50,10 +50,14 @@ class Bench:
     """What a run measures with."""
 
     def __init__(self, args):
-        self.args, self.device = args, args.device
+        self.args, self.device, self.start = args, args.device, time.monotonic()
         self.library = open_library(args.library)
         self.identity = identity_of(args.library, args.device)
         self.circumstances = circumstances(self.library)
+
+    def seconds(self):
+        """Since the run began."""
+        return time.monotonic() - self.start
 
     def subject(self, cell, what):
         """What wkvc is asked for: a name or a text, and options."""
@@ -122,7 +126,7 @@ def checked(results, reference):
     expect_finite(results)
     errors = reference.errors_of(results)
     for name, error in errors.items():
-        if error > WRONG:
+        if not error <= WRONG:
             raise Wrong(f"{name} is off by {error:.1e}")
     return errors
 
@@ -246,14 +250,10 @@ def run(args):
     expect_all_there(args)
     bench, journal = Bench(args), Journal(args.journal)
     units = [(cell, peer) for cell, peer in units_of(args) if not journal.has(bench.identity, cell, name_of(peer))]
-    pool = ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 2))
-    if args.device == "cuda":  # kernels of later cells are compiled while the GPU is timed
-        for cell in dict.fromkeys(cell for cell, _ in units):
-            pool.submit(bench.prepare, cell)
-    try:
-        measured, seconds = measure_in_time(bench, journal, units)
-    finally:
-        pool.shutdown(cancel_futures=True)
+    if args.device == "cuda":  # nothing is compiled or loaded while something is timed
+        with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 2)) as pool:
+            list(pool.map(bench.prepare, dict.fromkeys(cell for cell, _ in units)))
+    measured, seconds = measure_in_time(bench, journal, units)
     left = len(units) - measured
     print(f"{measured} measured in {seconds:.0f} s, {left} left{': run again' if left else ''}")
 
@@ -268,15 +268,16 @@ def expect_all_there(args):
 
 
 def measure_in_time(bench, journal, units):
-    """Measures units until the next one could end too late; how many, and the seconds that they took."""
-    start, longest = time.monotonic(), {False: 0.0, True: 0.0}
+    """Measures units until the next one could end too late; how many, and the seconds that the run took."""
+    longest = {False: 0.0, True: 0.0}
     for number, (cell, peer) in enumerate(units):
-        begun = time.monotonic()
-        if begun - start + longest[peer is not None] > bench.args.seconds:
-            return number, begun - start
+        begun = bench.seconds()
+        if begun + longest[peer is not None] > bench.args.seconds:
+            return number, begun
         measure_unit(bench, journal, cell, peer)
-        longest[peer is not None] = max(longest[peer is not None], time.monotonic() - begun)
-    return len(units), time.monotonic() - start
+        free_memory()
+        longest[peer is not None] = max(longest[peer is not None], bench.seconds() - begun)
+    return len(units), bench.seconds()
 
 
 def list_cells(args):

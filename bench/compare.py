@@ -5,11 +5,11 @@
     bench/compare.py --shapes rwkv7,8,1024,12,64 rwkv7,8,4096,12,64 --json sizes.json --curves sizes.svg
     bench/compare.py --drawn sizes.json --curves sizes.svg    # measures nothing
 
-Needs a GPU, PyTorch and flash-linear-attention, which tunes itself for minutes on the first call. Each of its settings in
-peers.py is timed, and the fastest one is what wkvc is compared with. The TileLang back end needs tilelang and nvcc;
+Needs a GPU, PyTorch and flash-linear-attention, which tunes itself for minutes on the first call. Each of its settings
+in peers.py is timed, and the fastest one is what wkvc is compared with. The TileLang back end needs tilelang and nvcc;
 a setting that does not run here is named with the reason. Times are medians of GPU events around one call. Before the
-call a kernel keeps the GPU busy until the call is queued. Inputs are larger than the L2. Errors are ‖x−ref‖/‖ref‖ of two
-heads, against the float64 recurrence and its gradients token by token.
+call a kernel keeps the GPU busy until the call is queued. Inputs are larger than the L2. Errors are ‖x−ref‖/‖ref‖ of
+two heads, against the float64 recurrence and its gradients token by token.
 """
 import argparse
 import json

@@ -7,11 +7,11 @@
     bench/curves.py plot --journal h100.jsonl --axis tokens -o curves.svg
     bench/curves.py run --journal tiny.jsonl --cells tiny --device cpu    # tests this program without a GPU
 
-Cells are in cells.py, recurrences in recurrences.py and recurrences.cpp, public kernels in peers.py. A run measures wkvc
-on every cell first, then each public kernel beside it; the journal gets a line for each, and a later run goes on behind
-the last one. Contestants take turns. Results are full of NaN before the first call, and what is wrong against the float64
-recurrence is not timed. There are no initial or final states. Nothing is tuned: wkvc runs with the settings that a call
-gets by default.
+Cells are in cells.py, recurrences in recurrences.py and recurrences.cpp, public kernels in peers.py. A run measures
+wkvc on every cell first, then each public kernel beside it; the journal gets a line for each, and a later run goes on
+behind the last one. Contestants take turns. Results are full of NaN before the first call, and what is wrong against
+the float64 recurrence is not timed. There are no initial or final states. Nothing is tuned: wkvc runs with the settings
+that a call gets by default.
 """
 import argparse
 import gc
@@ -168,8 +168,8 @@ def wkvc_contestant(bench, inputs, what):
     given = set(inputs.sets[0])
     outputs = [dict(x) for x in inputs.sets]
     directions = range(1 if what == "forward" else 2)
-    bound = lambda direction, x: operator.bind(direction, x, *inputs.cell.head, states=False)
-    launches = [[bound(direction, x) for direction in directions] for x in outputs]
+    launches = [[operator.bind(direction, x, *inputs.cell.head, states=False) for direction in directions]
+                for x in outputs]
 
     def call(i):
         for launch in launches[i]:

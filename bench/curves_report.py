@@ -115,13 +115,15 @@ def summary(journal):
     lines = []
     for (device, library), records in journal.groups().items():
         last = records[-1]
-        lines.append(f"{device}, library {library}, commit {last['commit']}, wkvc {last['wkvc']}, torch {last['torch']}")
+        versions = f"commit {last['commit']}, wkvc {last['wkvc']}, torch {last['torch']}"
+        lines.append(f"{device}, library {library}, {versions}")
         lines += summary_of(rows_of(records))
     return lines or [f"{journal.path} has no records"]
 
 
 def summary_of(rows):
-    lines = ["", "| cell | pass | ms | of a copy | errors | best public kernel | over wkvc | its errors |", "|" + "---|" * 8]
+    columns = "cell", "pass", "ms", "of a copy", "errors", "best public kernel", "over wkvc", "its errors"
+    lines = ["", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     lines += [table_line(row) for row in rows]
     cells = {row.cell for row in rows}
     lines.append(f"\n{len(cells)} cells, {sum(row.ms is not None for row in rows)} times")
@@ -131,7 +133,8 @@ def summary_of(rows):
             (f"more than {MOST_OFF} x off their neighbours' curve",
              [f"{title(o.row)}: {o.times:.2f} x along {o.axis}" for o in off_their_curve(rows)]),
             ("without a time", [f"{title(row)}: {row.fault}" for row in rows if row.ms is None]),
-            ("slower than a public kernel", [f"{title(r)}: {r.best.name} takes {r.best.of_wkvc:.2f} x" for r in slower]),
+            ("slower than a public kernel",
+             [f"{title(r)}: {r.best.name} takes {r.best.of_wkvc:.2f} x" for r in slower]),
             ("errors above the public kernel's",
              [f"{title(r)}: {errors_text(r.errors)}; {r.best.name} {errors_text(r.best.errors)}" for r in worse])):
         lines += [f"\n{len(found)} {text}", *(f"  {line}" for line in found)]

@@ -1,9 +1,9 @@
 """The best public kernel for each recurrence, as its users call it, at the fastest settings that are known.
 
 Each needs packages of its own, and a GPU; what is not installed, or refuses a size, is named with the reason.
-flash-linear-attention 0.6.0 runs with its Triton kernels and with its TileLang back end (tilelang 0.1.15 and nvcc), whose
-first calls compile and tune for minutes; TileLang needs TVM_FFI_DISABLE_TORCH_C_DLPACK=1 and CUDA_HOME, too. FlashQLA is
-flash-qla 0.1.3, and cuDNN nvidia-cudnn-frontend 1.32.0.
+flash-linear-attention 0.6.0 runs with its Triton kernels and with its TileLang back end (tilelang 0.1.15 and nvcc),
+whose first calls compile and tune for minutes; TileLang needs TVM_FFI_DISABLE_TORCH_C_DLPACK=1 and CUDA_HOME, too.
+FlashQLA is flash-qla 0.1.3, and cuDNN nvidia-cudnn-frontend 1.32.0.
 """
 import os
 from contextlib import contextmanager
@@ -72,8 +72,8 @@ def rwkv7_peers(**changes):
                 ("fla Triton, chunk 64", False, {**bounded, "chunk_size": 64}),
                 ("fla TileLang, chunk 16", True, {**bounded, "chunk_size": 16}),
                 ("fla TileLang, chunk 32", True, {**bounded, "chunk_size": 32})]
-    return [Peer(name, rwkv7_by_fla(tilelang, **arguments), "fla.ops.rwkv7", TILELANG if tilelang else TRITON, **changes)
-            for name, tilelang, arguments in settings]
+    return [Peer(name, rwkv7_by_fla(tilelang, **arguments), "fla.ops.rwkv7", TILELANG if tilelang else TRITON,
+                 **changes) for name, tilelang, arguments in settings]
 
 
 def fla_peers(module, call, has_tilelang=True, **changes):

@@ -1,7 +1,7 @@
 """The recurrences that scripts of bench/ measure: inputs as layers give them, and one token's step in float64.
 
-Texts of those that are not built in come from bench/recurrences.cpp, which says where the formulas are from. A step takes
-states [..., V, K] and vectors [..., K] or [..., V] or numbers [...], and gives the output and the next state.
+Texts of those that are not built in come from bench/recurrences.cpp, which says where the formulas are from. A step
+takes states [..., V, K] and vectors [..., K] or [..., V] or numbers [...], and gives the output and the next state.
 """
 import math
 import subprocess

@@ -2,8 +2,8 @@
 
 A state is affine in the one before, row by row: each row times one matrix, plus what is written. A sequence is cut into
 pieces. The pieces are walked side by side: once with a state of zeros and, below it, rows of the identity for which
-nothing is written. That gives what each piece adds, and the matrix of each. A walk over the pieces gives the state before
-each of them, and a second walk side by side the outputs. PyTorch differentiates all of it.
+nothing is written. That gives what each piece adds, and the matrix of each. A walk over the pieces gives the state
+before each of them, and a second walk side by side the outputs. PyTorch differentiates all of it.
 """
 import math
 
@@ -14,7 +14,7 @@ BLOCK_BYTES = 4 << 30  # of states that live at once, about
 
 
 def outputs_of(recurrence, x, head):
-    """o [T, n, V] of tensors in float64: of tokens [T, n, ...], of parameters [n, ...], for n heads of `head` = (K, V)."""
+    """o [T, n, V] for n heads of `head` = (K, V), of tensors in float64: [T, n, ...], of parameters [n, ...]."""
     keys, values = head
     tokens = {name: x[name] for name in recurrence.tokens}
     parameters = {name: x[name] for name in recurrence.parameters}
@@ -79,7 +79,8 @@ class Reference:
         self.head, self.heads = head, heads
         self.total = x["do"].shape[2]
         parameters = recurrence.parameters
-        leaves = {name: self.part(t, name in parameters).double().requires_grad_() for name, t in x.items() if name != "do"}
+        leaves = {name: self.part(t, name in parameters).double().requires_grad_()
+                  for name, t in x.items() if name != "do"}
         o = outputs_of(recurrence, leaves, head)
         # A gradient of a parameter is a sum over batches, one of a shared input a sum over heads.
         own = [n for n in recurrence.tokens if x[n].shape[2] == self.total]
@@ -94,7 +95,7 @@ class Reference:
         return torch.stack([tensor[b, :, h // share] for b, h in self.heads], 1)
 
     def errors_of(self, found):
-        """‖x−ref‖/‖ref‖ of each result that is there; ‖x‖ where the reference is zero, as of a first token's decay."""
+        """‖x−ref‖/‖ref‖ of each result that is there; ‖x‖ where the reference is zero, as of a first decay."""
         errors = {}
         for name, ref in self.results.items():
             if name in found:

@@ -170,16 +170,15 @@ void scale_all_by_states(Work& work) {
   }
 }
 
-// What is refused is done by a block alone, which has time for the votes that clusters do without (Causality). Summaries
-// and such blocks have more warps than what teams were chosen for, and do without teams where these would be too many.
-// So does what is refused without scales where teams take states through two rounds: its states are all recomputed.
+// A block does by itself what a cluster refused, and has time for the votes that clusters do without (Causality).
+// Summaries have more warps than what teams were chosen for, and do without where these would be too many. So does what
+// is refused without scales where teams take states through two rounds: its states are all recomputed.
 void simplify(chunk::ProgramOp program) {
+  if (program.getRefused()) program.reschedule([](Schedule& simple) { simple.grid.cluster = 1; });
   const Schedule schedule = program.getSchedule();
-  const bool splits = program.getRefused() && schedule.grid.cluster > 1;
-  if (splits) program.reschedule([](Schedule& simple) { simple.grid.cluster = 1; });
   const bool again =
       program.getBackward() && program.getRefused() && schedule.checkpoint.every > schedule.prepare.teams;
-  const bool alone = program.getSummary() || splits ? !is_possible(warps_of(program)) : again;
+  const bool alone = program.getSummary() ? !is_possible(warps_of(program)) : again;
   if (!alone) return;
   program.reschedule([](Schedule& simple) {
     simple.prepare = {};

@@ -96,8 +96,7 @@ TEST(Space, SaysWhatScalesRun) {
       scales.insert(fmt::format("{}: {}, {}", point.cluster, point.scales, completed(point).backward_scales));
     }
     const std::string backward = config.pass == "both" ? "guarded" : "always";
-    EXPECT_EQ(scales,
-              (std::set<std::string>{"1: guarded, guarded", "2: always, " + backward, "2: guarded, guarded"}));
+    EXPECT_EQ(scales, (std::set<std::string>{"1: guarded, guarded", "2: always, " + backward, "2: guarded, guarded"}));
     for (const char* given : {"guarded", "always"}) {
       config.scales = given;
       std::set<int> clusters;

@@ -115,8 +115,8 @@ class Guard {
     leave(any);
     return any;
   }
-  // The same in a cluster, by two calls with a barrier of the cluster between them, so that no block leaves a state where
-  // another one refuses. First each of the warps that have rows of the state says whether it has seen anything.
+  // The same in a cluster, by two calls with a barrier of the cluster between them, so that no block leaves a state
+  // where another one refuses. First each of the warps that have rows of the state says whether it has seen anything.
   template <int Cluster, int R, int C>
   WKVC_INLINE void tell_cluster(const Tile<f32, R, C>& state) const {
     if (lanes::any(has_seen() || !is_finite(state))) block_.template raise_flags<Cluster>();

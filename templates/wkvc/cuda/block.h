@@ -27,8 +27,8 @@ struct Block : BlockBase {
   // To be called by each warp that has written what is sent, or what warp groups contract, before a barrier that those
   // wait at who do that.
   WKVC_INLINE void before_async_reads() const { ptx::fence_async_reads(); }
-  // A flag that every block of a cluster has. Each block lowers its own before all warps of the cluster meet; after that
-  // any warp may raise all of them; when all have met once more, each block asks for its own.
+  // A flag that every block of a cluster has. Each block lowers its own before all warps of the cluster meet; after
+  // that any warp may raise all of them; when all have met once more, each block asks for its own.
   WKVC_INLINE void lower_flag() const {
     if (warp == 0 && lanes::is_first()) *ptx::shared_word<kFlag>() = 0;
   }

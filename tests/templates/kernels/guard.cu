@@ -1,6 +1,6 @@
 // What a kernel without scales refuses. Tensors: x [B,T,H,C], its gradient d, whether a block has refused, the unit of
-// gradients, what comes out of x as 2^100·x², and a state [B,H,16,C] of warps that have 16 columns each. The blocks of a
-// cluster have a part of the columns each.
+// gradients, what comes out of x as 2^100·x², and a state [B,H,16,C] of warps that have 16 columns each. The blocks of
+// a cluster have a part of the columns each.
 #include "tile_io.h"
 
 using namespace wkvc;
@@ -28,7 +28,7 @@ WKVC_INLINE bool refuses(const Guard<T>& guard, const Block& block, const Tile<f
     const float unit = guard.unit(largest_of_sample<T, C>(args.tensor[1], block, 0, args.tokens)); \
     if (guard.refuses_samples()) return;                                                           \
     const bool is_first = block.rank == 0 && block.warp == 0 && lanes::is_first();                 \
-    if (is_first) *global_row<f32>(args.tensor[3], block, 0) = unit;   \
+    if (is_first) *global_row<f32>(args.tensor[3], block, 0) = unit;                               \
     if constexpr ((kCluster) > 1) {                                                                \
       block.lower_flag();                                                                          \
       block.cluster_barrier();                                                                     \

@@ -517,6 +517,29 @@ TEST_P(Forward, GuardedClusters) {
     });
 }
 
+// Whichever block, and whichever of its warps, is late where blocks and warps wait for each other.
+TEST_P(Forward, GuardedClustersWithLateWarps) {
+  if (GetParam() == Target::cuda) GTEST_SKIP() << "the text calls what only a host has";
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const std::string text = cuda_text(definition, guarded_cluster());
+    const auto results = [&](const std::string& source) {
+      const Program program = Program::load(source, GetParam());
+      Problem problem = random_problem(program.manifest(), {1, 300, 2}, 3);
+      choose_decays(problem, definition.name == "rwkv6" ? 64 : 0, 1, [](std::size_t) { return true; });
+      problem.values["v"][150 * 128 + 127] = 1e9;
+      problem.in_place = true;
+      EXPECT_EQ(refused(program, problem, "forward_refused"), (std::vector<bool>{false, true}));
+      return run_raw(program, problem);
+    };
+    const auto expected = results(text);
+    for (const std::string late : {"block.rank == 0", "block.rank == 1", "block.warp == 0", "block.warp > 1"}) {
+      const std::regex waits(R"((team\.claim|slot\.await|guard\.tell_cluster|block\.cluster_barrier))");
+      const std::string sleep = "if (" + late + ") std::this_thread::sleep_for(std::chrono::microseconds(200)); $1";
+      EXPECT_TRUE(results(std::regex_replace(text, waits, sleep)) == expected) << definition.name << ", " << late;
+    }
+  }
+}
+
 TEST_P(Forward, NoPartOfAClustersGuardIsIdle) {
   const std::string text = cuda_text(rwkv7(), guarded_cluster());
   const auto in_place = [&](const std::string& source) {

@@ -25,7 +25,7 @@ std::string Emitter::run() {
   write_chunk_range();
   write_team();
   emit_block(kernel_.getBody().front());
-  write_end();
+  if (!kernel_.getPlain()) write_meeting();  // whose blocks have met before they leave a state
   indent_ = 0;
   line("}}");
   return text_;

@@ -19,7 +19,7 @@ bool is_source(Value value) {
 }
 
 bool is_partial_sum(Operation* op, const Placement& placement) {
-  if (isa<chunk::SumColumnsOp>(op)) return true;
+  if (isa<chunk::SumColumnsOp>(op)) return placement.space(op->getOperand(0)).columns != Axis::token;
   return isa<chunk::SumRowsOp>(op) && placement.space(op->getOperand(0)).rows == Axis::value;
 }
 
@@ -149,12 +149,25 @@ Owner Placement::owner_of_column(Operation* op) const {
   return everyone ? Owner::anyone : Owner::matrix;
 }
 
+// C×C values of one number a token alone, as decays between tokens: each warp that makes a matrix with them makes them
+// again, so that several warps may make matrices.
+bool Placement::is_made_beside_matrices(Operation* op) const {
+  if (!is_elementwise(op) && !isa<chunk::TrilOp, chunk::CumsumOp>(op)) return false;
+  const bool of_tokens = llvm::all_of(op->getOperands(), [&](Value x) {
+    return isa<chunk::ConstantOp>(x.getDefiningOp()) ||
+           (of(x).owner == Owner::anyone && (!is_source(x) || chunk::columns(x) == 1));
+  });
+  return of_tokens && llvm::none_of(op->getUsers(), [](Operation* user) {
+           return is_contraction(user) || isa<chunk::OutputOp, chunk::UnitLowerInverseOp>(user);
+         });
+}
+
 Owner Placement::owner_of(Operation* op) const {
   bool stores = isa<chunk::OutputOp, chunk::AccumulateOp>(op);
   if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) return Owner::rows;
   if (isa<chunk::ConstantOp>(op)) return Owner::anyone;
   Space space = spaces_.lookup(stores ? op->getOperand(0) : op->getResult(0));
-  if (space == Space{Axis::token, Axis::token}) return Owner::matrix;
+  if (space == Space{Axis::token, Axis::token}) return is_made_beside_matrices(op) ? Owner::anyone : Owner::matrix;
   if (auto sum = dyn_cast<chunk::SumRowsOp>(op); sum && !is_source(sum.getX())) return of(sum.getX()).owner;
   if (space.columns == Axis::key && space.rows != Axis::value) return Owner::slab;
   if (space.columns == Axis::value || space.rows == Axis::value) return Owner::rows;

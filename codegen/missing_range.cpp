@@ -21,6 +21,16 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
   if (!name.empty() && !llvm::is_contained(names, name)) names.push_back(name);
 }
 
+// The value's name, or what it is made of: "k·beta". `depth`: of operations to look through.
+std::string described(Value x, int depth = 8) {
+  Operation* op = x.getDefiningOp();
+  if (!name_of(x).empty() || depth == 0 || op->getNumOperands() == 0) return name_of(x).str();
+  std::string text = described(op->getOperand(0), depth - 1);
+  if (!isa<chunk::MulOp>(op)) return text;
+  const std::string other = described(op->getOperand(1), depth - 1);
+  return text.empty() || other.empty() ? text + other : text + "·" + other;
+}
+
 bool is_rounded_to_f16(Value x) {
   return llvm::any_of(x.getUsers(), [](Operation* user) {
     auto round = dyn_cast<chunk::RoundOp>(user);
@@ -118,7 +128,7 @@ std::optional<MissingRange> missing_range(const Source& source, const Config& co
   for (chunk::DotOp dot : wide) {
     missing.contractions.push_back(reported_name(dot.getResult()));
     for (Value x : dot->getOperands())
-      if (is_unbounded(x)) add_once(missing.operands, reported_name(x));
+      if (is_unbounded(x)) add_once(missing.operands, described(x));
   }
   if (source.stage == Stage::rec)
     for (const auto& [name, line] : needed_declarations(source, config, wide.size()))

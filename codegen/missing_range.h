@@ -14,7 +14,7 @@ struct MissingRange {
     std::string name, where;  // "file:line", empty where the source has no lines
   };
   std::vector<std::string> contractions;  // what they make, by name
-  std::vector<std::string> operands;      // that have neither a bound nor a scale, by name
+  std::vector<std::string> operands;      // that have neither a bound nor a scale, by name or as "k·beta"
   std::vector<Input> inputs;              // whose ranges spare contractions, once declared; none: no input's range does
 };
 

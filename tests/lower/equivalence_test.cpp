@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Some, ModerateDecays,
                                          recurrence_named("read_before")),
                          name_of_definition);
 
-// Log decays of one number a token, in no range, in a mild one and in one that says no more than none.
+// Log decays of one number a token, in a range that may be as good as none.
 Definition decay_of_tokens(const std::vector<double>& range) {
   return recurrence("decay_of_tokens", [range](Recurrence& op) {
     Dim K = op.key_dim(32), V = op.value_dim(16);
@@ -145,11 +145,11 @@ TEST(DecaysOfTokens, TakeNoRange) {
     EXPECT_EQ(text.find("not_below"), std::string::npos);
     EXPECT_EQ(text.find("level_pairs"), std::string::npos);
     EXPECT_EQ(text.find("chunk.sub "), std::string::npos);  // whose digits are lost where decays are steep
-    return std::regex_replace(text, std::regex(R"( \{at_most = [0-9.e+]+ : f32\})"), "");
+    return std::regex_replace(text, std::regex(R"(at_most = [^ ]+ : f32(, )?)"), "");
   };
   const std::string steep = chunk_text(decay_of_tokens({-1e6, 0}));
   EXPECT_EQ(chunk_text(decay_of_tokens({-0.1, 0})), steep);
-  EXPECT_EQ(chunk_text(decay_of_tokens({-HUGE_VAL, 0})), steep);
+  EXPECT_EQ(chunk_text(decay_of_tokens({-5, 0})), steep);
 }
 
 // What decays to nothing is zero, and what follows is as it is.

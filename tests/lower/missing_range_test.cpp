@@ -1,6 +1,7 @@
 // Contractions that go up to f32 for want of a range, and the declaration that the compiler proposes.
 #include "codegen/missing_range.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -123,6 +123,7 @@ Placement::Placement(chunk::ProgramOp program, int warps, Stored stored, bool te
   else
     assign_phases(body);
   delay_slabs(body);
+  if (delay_sums(body)) delay_slabs(body);
   if (teams && program.getPlain()) delay_matrices(body);
   assign_matrices(body, warps);
   shares_ = teams && fits_shares(body);
@@ -313,6 +314,36 @@ void Placement::delay_slabs(Block& body) {
     }
     move(&op, phase);
   }
+}
+
+// The last phase in which slabs need a contraction that this value is made of in its phase.
+int Placement::last_use_of_contractions(Value x) const {
+  Operation* op = x.getDefiningOp();
+  int last = of(x).phase;
+  if (is_source(x) || of(x).owner != Owner::slab) return last;
+  if (!is_contraction(op) && !is_accumulator(op)) {
+    for (Value operand : op->getOperands())
+      if (of(operand).phase == of(x).phase) last = std::max(last, last_use_of_contractions(operand));
+    return last;
+  }
+  for (Operation* user : op->getUsers())
+    if (of(user).owner == Owner::slab) last = std::max(last, of(user).phase);
+  return last;
+}
+
+// Sums over keys of contractions that later slabs need again are made there: else these contractions would be kept in
+// shared memory. Returns whether there are such.
+bool Placement::delay_sums(Block& body) {
+  llvm::DenseMap<Operation*, int> delayed;
+  for (auto sum : body.getOps<chunk::SumColumnsOp>()) {
+    const Place& place = of(sum.getResult());
+    if (place.owner != Owner::slab || slab_axis(sum) != Axis::key) continue;
+    const int last = last_use_of_contractions(sum.getX());
+    if (last > place.phase) delayed[sum] = last;
+  }
+  if (delayed.empty()) return false;
+  for (Operation& op : body) place(&op, std::max(of(&op).phase, delayed.lookup(&op)));
+  return true;
 }
 
 // In contractions; an inverse is a chain of small ones.

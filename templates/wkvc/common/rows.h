@@ -193,10 +193,8 @@ WKVC_INLINE RowVec<C> diagonal_row(const Tile<f32, C, C>& x) {
 }
 
 // A sum along a row of one number for each column: of the triangle of a tile that has the row in each of its rows.
-template <bool FromLast, bool Exclusive, int C>
-WKVC_INLINE Tile<f32, C, C> terms_of_sums(const Tile<f32, C, C>& x) {
-  using L = Blocks;
-  constexpr int R = C;
+template <bool FromLast, bool Exclusive, int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> terms_of_sums(const Tile<f32, R, C, L>& x) {
   WKVC_SELECT((FromLast ? column > row : column < row) || (!Exclusive && column == row));
 }
 template <bool FromLast, bool Exclusive, int C>

@@ -65,19 +65,15 @@ Value called(Value x, const std::string& name) {
 
 }  // namespace
 
-static void expect_exact_chunk(Operation* at, int chunk, const char* what, const char* otherwise) {
-  if (chunk > kMaxExactChunk)
-    user_error_at(at, "--chunk {}: {} take the exact path, whose chunk is at most {}; {}choose --chunk {}", chunk, what,
-                  kMaxExactChunk, otherwise, kMaxExactChunk);
-}
-
 DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gradients, int requested) {
   int chunk = requested ? requested : 16;
   if (!next.log_decay) return {DecayPath::none, chunk, 0};
   Operation* at = next.scaled;
   const rec::Interval log_range = next.log_range;
   if (chunk::columns(next.log_decay) == 1 && log_range.hi <= 0) {
-    expect_exact_chunk(at, chunk, "decays of one number a token", "");
+    if (chunk > kMaxExactChunk)
+      user_error_at(at, "--chunk {}: decays of one number a token have chunks of at most {}; choose --chunk {}", chunk,
+                    kMaxExactChunk, kMaxExactChunk);
     return {DecayPath::pairwise, chunk, 0};
   }
   const rec::Interval of_sums = with_zero(log_range);
@@ -96,7 +92,12 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
           "or with a steep one take, has factors of at most 1; declare the range with .in(lo, 0) on the log of the "
           "decay, or .in(0, 1) on the decay",
           log_range.lo, log_range.hi);
-    expect_exact_chunk(at, chunk, "decays without a bound", "declare a range with .in(lo, hi) or ");
+    if (chunk > kMaxExactChunk)
+      user_error_at(
+          at,
+          "--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range "
+          "with .in(lo, hi) or choose --chunk {}",
+          chunk, kMaxExactChunk, kMaxExactChunk);
     return {DecayPath::exact, chunk, 0};
   }
   if (chunk > largest)

@@ -8,6 +8,7 @@
 
 #include "codegen/passes.h"
 #include "dsl/builtin.h"
+#include "runtime/error.h"
 #include "tests/lower/compare.h"
 #include "tests/lower/recurrences.h"
 #include "tests/run/sample.h"
@@ -150,6 +151,16 @@ TEST(DecaysOfTokens, TakeNoRange) {
   const std::string steep = chunk_text(decay_of_tokens({-1e6, 0}));
   EXPECT_EQ(chunk_text(decay_of_tokens({-0.1, 0})), steep);
   EXPECT_EQ(chunk_text(decay_of_tokens({-5, 0})), steep);
+}
+
+TEST(DecaysOfTokens, HaveALargestChunk) {
+  const std::string text = rec_text(recurrence_named("token_decay"), with_chunk(80));
+  try {
+    lower_to(source_from(text), Stage::chunk, with_chunk(80));
+    FAIL() << "chunks of 80 are taken";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("have chunks of at most 64; choose --chunk 64"), std::string::npos);
+  }
 }
 
 // What decays to nothing is zero, and what follows is as it is.

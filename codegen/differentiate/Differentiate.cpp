@@ -8,6 +8,7 @@
 
 #include "codegen/chunk/Axes.h"
 #include "codegen/chunk/DropUnused.h"
+#include "codegen/chunk/Names.h"
 #include "codegen/differentiate/Vjp.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
@@ -61,6 +62,7 @@ class Differentiation {
     for (Operation* op : cloned_) write_gradient(op);
     for (const auto& [name, inverse] : kept_inverses(forward_)) read_kept(copies_.lookup(inverse), name, kept_);
     drop_unused(backward_);
+    name_operands(backward_);
     keep_inverses();
   }
 
@@ -130,7 +132,7 @@ class Differentiation {
   void finish(Value primal, Term g) {
     if (measurable(primal)) b_.set_measurable(g.value);
     auto name = isa<chunk::RoundOp>(primal.getDefiningOp()) ? llvm::StringRef() : name_of(primal);
-    if (!name.empty() && g.factor == 1 && name_of(g.value).empty()) set_name(g.value, gradient_name(name));
+    if (!name.empty() && g.factor == 1) b_.name(g.value, gradient_name(name));
   }
 
   void write_gradient(Operation* op) {

@@ -21,8 +21,6 @@ namespace wkvc {
 
 namespace {
 
-std::string gradient_name(llvm::StringRef name) { return "d" + name.str(); }
-
 // Inverses of the program by the names they are kept under. Texts may call a value what no tensor can be called.
 std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forward) {
   std::vector<std::pair<std::string, Value>> inverses;

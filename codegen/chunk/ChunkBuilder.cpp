@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
 #include "runtime/error.h"
 
@@ -196,6 +197,13 @@ Value ChunkBuilder::spread(Value x, int64_t rows, int64_t columns, llvm::StringR
   return cached;
 }
 
+void ChunkBuilder::name(Value x, const std::string& name) {
+  if (!name_of(x).empty()) return;
+  set_name(x, name);
+  for (Operation* user : x.getUsers())
+    if (auto round = dyn_cast<chunk::RoundOp>(user)) name_operand(round);
+}
+
 bool ChunkBuilder::fits_f16(Value x) const { return measurable_.contains(x) || bound_of(x).has_value(); }
 
 Value ChunkBuilder::operand(Value x, const std::string& dtype) {
@@ -215,9 +223,9 @@ Value ChunkBuilder::operand(Value x, const std::string& dtype) {
     factor = builder_.getF32FloatAttr(bound ? static_cast<float>(bound->factor) : 0.f);
   }
   auto type = RankedTensorType::get({chunk::rows(x), chunk::columns(x)}, element);
-  cached = create<chunk::RoundOp>(type, x, inputs, factor);
-  if (auto name = name_of(x); !name.empty()) set_name(cached, (name + "_" + dtype).str());
-  return cached;
+  auto round = create<chunk::RoundOp>(type, x, inputs, factor);
+  if (!name_of(original_of(x)).empty()) name_operand(round);  // else its name may yet come
+  return cached = round;
 }
 
 // Never below what the recurrence asks for. f16 operands that could overflow go up to f32.

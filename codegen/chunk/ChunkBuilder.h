@@ -96,6 +96,9 @@ class ChunkBuilder {
   // An operand that is there already serves all contractions of what it was rounded from.
   void adopt(chunk::RoundOp op) { operands_[{op.getX(), chunk::element(op.getResult())}] = op.getResult(); }
 
+  // Names the value, unless it has a name, and with it the operands that were rounded from it.
+  void name(mlir::Value x, const std::string& name);
+
   mlir::OpBuilder& builder() { return builder_; }
   void set_location(mlir::Location at) { loc_ = at; }  // of operations from here on
   // A new operation of the dialect; takes any of its builders' arguments.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "codegen/ir/DerivedNames.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
 #include "runtime/error.h"
@@ -43,7 +44,7 @@ DecayPlan anchored_at_number(DecayPlan plan, rec::Interval of_sums) {
 }
 
 std::string base_name(Value x) {
-  if (auto name = name_of(x); !name.empty()) return name.str();
+  if (auto name = name_of(x); !name.empty()) return without_storage(name).str();
   Operation* op = x.getDefiningOp();
   return op && op->getNumOperands() ? base_name(op->getOperand(0)) : "x";
 }
@@ -58,7 +59,10 @@ std::pair<Value, Value> product_with_number(Operation* op) {
   return {};
 }
 
-Value called(Value x, const std::string& name) {
+// Of the matrix that pairs reads q with writes k.
+std::string pair_name(Value q, Value k) { return llvm::StringRef(base_name(q) + base_name(k)).upper(); }
+
+Value named(Value x, const std::string& name) {
   if (name_of(x).empty()) set_name(x, name);
   return x;
 }
@@ -133,8 +137,8 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, const MatrixForm& next, int6
   const bool of_tokens = plan_.path == DecayPath::pairwise;
   Value log_decay = b_.spread(next.log_decay, plan_.chunk, of_tokens ? 1 : key_dim, of_tokens ? "T1" : "TK");
   // Summed in units of log 2, so that each factor is one exp2.
-  Value log_w = called(b_.scale(log_decay, std::numbers::log2e), "log2_w");
-  log_w_ = called(b_.keep_valid(log_w), "log_w_valid");
+  Value log_w = named(b_.scale(log_decay, std::numbers::log2e), "log2_w");
+  log_w_ = named(b_.keep_valid(log_w), "log_w_valid");
   if (of_tokens)
     sum_pairs();
   else if (plan_.path == DecayPath::exact)
@@ -146,23 +150,23 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, const MatrixForm& next, int6
 // Each exponent is a sum of the log decays that it crosses, in the chunk's rows of one number as in the matrix of
 // pairs: a difference of running sums has no digits left where decays are steep, nor has its gradient.
 void Decay::sum_pairs() {
-  L_ = called(b_.cumsum(log_w_), "L");
-  in_after_ = at_most(called(b_.exp2(L_), "e_L"), 1);
-  in_before_ = at_most(b_.exp2(called(b_.cumsum(log_w_, /*reverse=*/false, /*exclusive=*/true), "L_before")), 1);
-  out_ = at_most(b_.exp2(called(b_.cumsum(log_w_, /*reverse=*/true, /*exclusive=*/true), "L_behind")), 1);
-  last_ = called(b_.row(b_.spread(L_, plan_.chunk, key_dim_, "TK"), plan_.chunk - 1), "L_last");
+  L_ = named(b_.cumsum(log_w_), "L");
+  in_after_ = at_most(named(b_.exp2(L_), "e_L"), 1);
+  in_before_ = at_most(b_.exp2(named(b_.cumsum(log_w_, /*reverse=*/false, /*exclusive=*/true), "L_before")), 1);
+  out_ = at_most(b_.exp2(named(b_.cumsum(log_w_, /*reverse=*/true, /*exclusive=*/true), "L_behind")), 1);
+  last_ = named(b_.row(b_.spread(L_, plan_.chunk, key_dim_, "TK"), plan_.chunk - 1), "L_last");
   Value crossed = b_.tril(b_.spread(log_w_, plan_.chunk, plan_.chunk, "TT"), /*strict=*/true);
   Value before = b_.cumsum(crossed, /*reverse=*/false, /*exclusive=*/true);
-  pairs_after_ = called(at_most(b_.exp2(called(b_.cumsum(crossed), "L_pairs")), 1), "e_pairs");
-  pairs_before_ = called(at_most(b_.exp2(called(before, "L_pairs_before")), 1), "e_pairs_before");
+  pairs_after_ = named(at_most(b_.exp2(named(b_.cumsum(crossed), "L_pairs")), 1), "e_pairs");
+  pairs_before_ = named(at_most(b_.exp2(named(before, "L_pairs_before")), 1), "e_pairs_before");
 }
 
 void Decay::anchor() {
-  L_ = called(b_.cumsum(log_w_), "L");
-  Value L_before = called(b_.sub(L_, log_w_), "L_before");
-  last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
+  L_ = named(b_.cumsum(log_w_), "L");
+  Value L_before = named(b_.sub(L_, log_w_), "L_before");
+  last_ = named(b_.row(L_, plan_.chunk - 1), "L_last");
   middle_ = plan_.anchor ? b_.number(static_cast<double>(*plan_.anchor))
-                         : called(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
+                         : named(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
   double largest = std::exp(plan_.exponent);
   in_after_ = at_most(b_.exp2(b_.sub(L_, middle_)), largest);
   in_before_ = at_most(b_.exp2(b_.sub(L_before, middle_)), largest);
@@ -176,6 +180,7 @@ Decay::BlockSums Decay::doubled(const BlockSums& sums, uint64_t half) {
   Value other = b_.last_of_other_half(sums.through, half);
   Value before = plus(sums.before, b_.upper_rows(other, half));
   Value behind = plus(sums.behind, b_.lower_rows(other, half));
+  if (2 * half < static_cast<uint64_t>(plan_.chunk)) named(before, fmt::format("L_before{}", 2 * half));
   return {b_.add(before, log_w_), before, behind};
 }
 
@@ -187,11 +192,11 @@ void Decay::sum_blocks() {
     sums_[half] = sums;
     sums = doubled(sums, half);
   }
-  L_ = called(sums.through, "L");
-  last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
+  L_ = named(sums.through, "L");
+  last_ = named(b_.row(L_, plan_.chunk - 1), "L_last");
   in_after_ = at_most(b_.exp2(L_), 1);
-  in_before_ = at_most(b_.exp2(called(sums.before, "L_before")), 1);
-  out_ = at_most(b_.exp2(called(sums.behind, "L_behind")), 1);
+  in_before_ = at_most(b_.exp2(named(sums.before, "L_before")), 1);
+  out_ = at_most(b_.exp2(named(sums.behind, "L_behind")), 1);
 }
 
 Value Decay::at_most(Value x, double magnitude) {
@@ -217,7 +222,7 @@ Value Decay::factored(Value x, Value factor, const std::string& suffix) {
 Value Decay::state(Value S0) {
   if (state_) return state_;
   const bool at_row = plan_.path == DecayPath::anchored && !plan_.anchor;
-  state_ = at_row ? called(b_.mul(S0, at_most(called(b_.exp2(middle_), "e_middle"), plan_.growth)), "S_middle") : S0;
+  state_ = at_row ? named(b_.mul(S0, at_most(named(b_.exp2(middle_), "e_middle"), plan_.growth)), "S_middle") : S0;
   b_.set_measurable(state_);
   return state_;
 }
@@ -295,7 +300,7 @@ Value Decay::to_middles(bool after, uint64_t half) {
   if (factor) return factor;
   const BlockSums& sums = sums_.at(half);
   Value exponents = half == 1 ? log_w_ : b_.select_halves(after ? sums.through : sums.before, sums.behind, half);
-  return factor = called(at_most(b_.exp2(exponents), 1), fmt::format("e_level{}", half));
+  return factor = named(at_most(b_.exp2(exponents), 1), fmt::format("e_level{}", half));
 }
 
 Value Decay::read_level(Value q, bool after, uint64_t half) {
@@ -313,10 +318,11 @@ Value Decay::write_level(Value k, bool after, uint64_t half) {
 // Σ over the levels of blocks of 2·half tokens, each a contraction of which the pairs count that lie in different
 // halves of one block.
 Value Decay::pair_by_levels(Value q, bool after, Value k) {
+  const std::string name = pair_name(q, k);
   Value sum = after ? b_.diagonal_dot(q, k) : Value();
   for (uint64_t half = std::bit_floor(static_cast<uint64_t>(plan_.chunk - 1)); half >= 1; half /= 2) {
     Value x = read_level(q, after, half), y = write_level(k, after, half);
-    Value level = b_.level_pairs(b_.precise_dot(x, 1, y, 1), half);
+    Value level = named(b_.level_pairs(b_.precise_dot(x, 1, y, 1), half), fmt::format("{}_level{}", name, half));
     sum = sum ? b_.add(sum, level) : level;
   }
   return sum;
@@ -331,7 +337,7 @@ Value Decay::pair(Value q, bool after, Value k) {
     result = b_.tril(decayed_product(parts, k), !after);
   else
     result = b_.tril(b_.dot(decayed_read(q, after), 1, write(k), 1), !after);
-  set_name(result, llvm::StringRef(base_name(parts.x) + base_name(k)).upper());
+  set_name(result, pair_name(parts.x, k));
   bound_pairs(result, parts, k);
   b_.set_measurable(result);
   return result;
@@ -349,12 +355,13 @@ void Decay::bound_pairs(Value pairs, const Read& parts, Value k) {
 
 Value Decay::finish(Value S0, ValueRange writes) {
   const bool decays_first = plan_.path == DecayPath::exact || plan_.path == DecayPath::pairwise;
-  Value sum = decays_first ? called(b_.mul(S0, at_most(called(b_.exp2(last_), "e_last"), 1)), "S_decayed") : state(S0);
+  Value sum = decays_first ? named(b_.mul(S0, at_most(named(b_.exp2(last_), "e_last"), 1)), "S_decayed") : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
   if (plan_.path != DecayPath::anchored) return sum;
+  named(sum, base_name(S0) + "_sum");
   const double growth = plan_.anchor ? plan_.growth * plan_.growth : plan_.growth;  // over the chunk, or half of it
   Value exponent = plan_.anchor ? last_ : checked(b_.sub(last_, middle_));
-  return b_.mul(sum, at_most(called(b_.exp2(exponent), "e_last"), growth));
+  return b_.mul(sum, at_most(named(b_.exp2(exponent), "e_last"), growth));
 }
 
 }  // namespace wkvc

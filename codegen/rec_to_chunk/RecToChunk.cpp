@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/MapVector.h>
 
+#include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
 #include "codegen/rec_to_chunk/Affine.h"
@@ -42,6 +43,7 @@ class Lowering {
       }
     b_.set_location(recurrence_.update().getLoc());
     update();
+    name_operands(llvm::cast<chunk::ProgramOp>(b_.builder().getInsertionBlock()->getParentOp()));
   }
 
  private:

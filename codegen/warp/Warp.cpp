@@ -1,5 +1,6 @@
 #include "codegen/warp/Warp.h"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <mlir/IR/DialectImplementation.h>
 
@@ -322,7 +323,21 @@ static LogicalResult verify_triangle(MmaOp op, std::optional<llvm::StringRef> tr
   return op.emitOpError() << "has a triangular operand of " << size << "x" << length << "; expected a square one";
 }
 
+// Names of values, transposed or not: they stand in a comment of the text.
+static LogicalResult verify_factors(MmaOp op) {
+  const auto is_factor = [](llvm::StringRef text) {
+    text.consume_back("^T");
+    return !text.empty() && llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  };
+  auto factors = op.getFactors();
+  if (!factors || (factors->size() == 2 && llvm::all_of(factors->getAsValueRange<StringAttr>(), is_factor)))
+    return success();
+  return op.emitOpError("factors are two names of values, each with ^T behind it where it is transposed, got ")
+         << *factors;
+}
+
 LogicalResult MmaOp::verify() {
+  if (failed(verify_factors(*this))) return failure();
   auto x = shape_of(getX()), acc = shape_of(getAcc());
   llvm::SmallVector<int64_t> y(shape_of(getY()));
   if (getYColumn()) y[1] = slab_width(getYColumn());

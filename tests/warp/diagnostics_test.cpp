@@ -118,6 +118,13 @@ const Case lines[] = {
      "operands in registers carry their scales themselves"},
     {"MmaContraction", "%0 = warp.mma %square, %t, %square : vector<16x16xf32>, vector<16x32xf32>, vector<16x16xf32>\n",
      "contracts 32 with 16 elements"},
+    {"MmaFactorsCount",
+     "%0 = warp.mma %square, %t, %t factors [\"t\"] : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
+     "factors are two names of values, each with ^T behind it where it is transposed, got [\"t\"]"},
+    {"MmaFactorsNames",
+     "%0 = warp.mma %square, %t, %t factors [\"t\", \"t; x = 1\"] : vector<16x16xf32>, vector<16x32xf32>, "
+     "vector<16x32xf32>\n",
+     "factors are two names of values"},
     {"MmaAccumulator", "%0 = warp.mma %t, %t, %t : vector<16x32xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
      "makes 16x16, the accumulator is"},
     {"MmaTriangle",

@@ -1,5 +1,6 @@
 #include "codegen/passes/warp/KernelBuffers.h"
 
+#include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
 
 using namespace mlir;
@@ -202,7 +203,8 @@ KernelBuffer KernelBuffers::planned(Operation* op) {
   const Place& place = placement_.of(value);
   const Space& space = placement_.space(value);
   int64_t r = chunk::rows(value), c = chunk::columns(value);
-  std::string name = name_of(value).empty() ? "x" : name_of(value).str();
+  std::string name = derived_name_of(value);
+  if (name.empty()) name = "x";
   KernelBuffer buffer;
   if (r == 1 || c == 1) {
     bool partial = is_partial_sum(op, placement_);

@@ -624,6 +624,7 @@ void WarpBuilder::for_each_sum(F f) {
 void WarpBuilder::start_sums() {
   for_each_sum([&](chunk::AccumulateOp, Value sum, Value column) {
     Value zero = create<warp::ZerosOp>(VectorType::get({column ? 1 : 16, column ? 16 : 1}, b_.getF32Type()));
+    set_name(zero, "zero");
     create<warp::StoreVectorOp>(zero, sum, column, /*part=*/!column);
   });
 }

@@ -172,6 +172,8 @@ void WarpBuilder::store_fits(const SumScales& sums) {
   for (Value other : others)
     offset.push_back(
         create<warp::BoundOp>(b_.getF32Type(), ValueRange(), other, ValueRange(), llvm::APFloat(0x1p-120f)));
+  for (const auto& [parts, number] : {std::pair{slope, kSlope}, {offset, kOffset}})
+    for (Value part : parts) set_name(part, number_name(sums, number) + "_part");
   create<warp::StoreNumberOp>(slope, buffers_.number(number_name(sums, kSlope)));
   create<warp::StoreNumberOp>(offset, buffers_.number(number_name(sums, kOffset)));
 }

@@ -85,7 +85,7 @@ class Emitter {
   void write_rows();
   void write_team();
   bool leaves_out_rounds();
-  void write_end();
+  void write_meeting();
   void write_chunk_range();
   void write(warp::BarrierOp op);
   void write(warp::ClaimOp op);
@@ -111,6 +111,9 @@ class Emitter {
   void write(warp::AgainOp op);
 
   // EmitMemory.cpp: what is copied, loaded and stored.
+  static constexpr size_t kLongestLine = 100;
+  void write_places();
+  std::string place_of(mlir::Value shared) const { return places_.lookup(shared.getDefiningOp()); }
   void write_output_rows();
   void write(warp::RingOp op);
   std::string slots_text(mlir::Value slots);
@@ -181,10 +184,10 @@ class Emitter {
   void write(warp::WidenOp op);
   void write(warp::WidenOverOp op);
   void write(warp::ZerosOp op);
-  static bool accumulates_in_place(warp::MmaOp op);
   static bool is_accumulator(mlir::Value value);
   std::string operands(warp::MmaOp op);
   std::string begin_sum(warp::MmaOp op);
+  void write_equation(const std::string& sum, llvm::ArrayRef<warp::MmaOp> terms);
   void write_by_groups(warp::MmaOp first);
   void write(warp::MmaOp op);
   void write(warp::ColumnDotsOp op);
@@ -193,7 +196,8 @@ class Emitter {
   Manifest manifest_;
   Identifiers names_;
   Expressions expressions_;
-  std::map<std::string, std::string> tensors_, output_rows_;  // name → variable
+  std::map<std::string, std::string> tensors_, output_rows_;             // name → variable
+  llvm::DenseMap<mlir::Operation*, std::string> places_, scale_places_;  // constants, of buffers and their scales
   Copiers copiers_;
   std::string text_;
   int indent_ = 0;

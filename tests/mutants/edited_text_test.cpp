@@ -49,9 +49,11 @@ const Reasons kEquivalentRwkv7Backward = {
 const Reasons kEquivalentRwkv6Backward = {
     {"next chunk's slot: const auto v_raw = v_ring[c];", kOneStage},
     {"next chunk's slot: const auto do_raw = do_ring[c];", kOneStage},
-    {"tail kept: const auto dlog_w = keep_rows(t_60 + t_63 + t_66 + t_68 + "
-     "sum_of_other_half<1>(lower_rows<1>(lower_rows<2>(t_51) + t_65) + upper_rows<1>(upper_rows<2>(t_51) + t_67 + "
-     "t_68)), valid);",
+    {"tail kept: const auto dlog_w = keep_rows(dS_dots_S_e_last_row + dk_out_exp2_L_behind_k_behind8_part + "
+     "dk_level8_e_level8_k_part_3 + dk_level4_e_level4_k_part_3 + "
+     "sum_of_other_half<1>(lower_rows<1>(lower_rows<2>(dk_level2_e_level2_k_part) + "
+     "dk_level4_e_level4_k_part_2) + upper_rows<1>(upper_rows<2>(dk_level2_e_level2_k_part) + "
+     "dk_level4_e_level4_k_part_upper4_part + dk_level4_e_level4_k_part_3)), valid);",
      "rows past the tail are not stored"},
     {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column_2);",
      "parameters are the same for every batch"},

@@ -13,7 +13,7 @@ struct Rule {
 };
 
 struct Mutant {
-  std::string name;  // the rule's, and the first line that changed: "call dropped: mma_nt(O, x_shared, t);"
+  std::string name;  // the rule's, and the first line that changed: "call dropped: mma_nt(O, v_f16, RK_f16_shared);"
   std::string text;
 };
 

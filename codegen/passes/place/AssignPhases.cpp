@@ -11,7 +11,7 @@ namespace {
 
 class Assigner {
  public:
-  explicit Assigner(Placement& placement) : placement_(placement) {}
+  explicit Assigner(Placement& placement, int count = 1) : placement_(placement), count_(count) {}
 
   // In this phase, or in a later one if an operand has to cross to it.
   void place(Operation* op, int phase) {
@@ -33,7 +33,7 @@ class Assigner {
 
  private:
   Placement& placement_;
-  int count_ = 1;
+  int count_;
 };
 
 // What rows make of inputs alone comes where they need it.
@@ -56,6 +56,13 @@ void assign_phases(Placement& placement) {
     assigner.place(&op, round && takes_scale_of_state(round) ? 1 : 0);  // the state's maximum crosses
   }
   placement.division().whole = assigner.count();
+}
+
+void move_to(Placement& placement, const llvm::DenseMap<Operation*, int>& phases) {
+  Assigner assigner(placement, placement.phases());
+  for (Operation& op : placement.body()) assigner.place(&op, std::max(placement.of(&op).phase, phases.lookup(&op)));
+  Phases& division = placement.division();
+  (placement.is_by_teams() ? division.finish : division.whole) += assigner.count() - placement.phases();
 }
 
 bool are_independent(const Placement& placement, const Waits& waits) {

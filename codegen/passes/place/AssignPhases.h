@@ -13,6 +13,9 @@ void assign_phases(Placement& placement);
 // is made of states.
 void assign_phases_of_teams(Placement& placement, const Waits& waits);
 
+// Moves operations to these phases or later ones, and what reads them to where their operands are then.
+void move_to(Placement& placement, const llvm::DenseMap<mlir::Operation*, int>& phases);
+
 // Returns whether the states can go through a round with no barrier between them: without scales, and where nothing
 // that value rows make of the second is made of the first, too.
 bool are_independent(const Placement& placement, const Waits& waits);

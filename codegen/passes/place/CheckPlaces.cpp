@@ -188,7 +188,8 @@ void check_places(chunk::ProgramOp program, chunk::ProgramOp recompute) {
   memory_choices(main, recompute, plan, may_copy_states(main, plan)).expect(program, schedule.memory.prefetch);
   const KernelMemory memory(main, again ? &*again : nullptr, plan, schedule.memory.prefetch);
   check_budget(program, memory, plan);
-  const int64_t blocks = checked_blocks(program, plan.warps(), schedule.grid.blocks, memory.bytes());
+  const int64_t blocks =
+      checked_blocks(program, plan.warps(), schedule.grid.blocks, block_bytes(program, memory, plan));
   if (blocks < schedule.grid.blocks)
     user_error_at(program, "the schedule of '{}' has {} blocks of {} bytes of shared memory; a multiprocessor holds {}",
                   program.getRecurrence().str(), schedule.grid.blocks, memory.bytes(), blocks);

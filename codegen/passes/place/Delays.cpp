@@ -1,6 +1,7 @@
 #include "codegen/passes/place/Delays.h"
 
 #include "codegen/passes/chunk/Factors.h"
+#include "codegen/passes/place/AssignPhases.h"
 #include "codegen/passes/place/Owners.h"
 
 using namespace mlir;
@@ -22,6 +23,34 @@ void delay_slabs(Placement& placement) {
     }
     move(&op, phase, placement);
   }
+}
+
+// The last phase in which slabs need a contraction that this value is made of in its phase.
+static int last_use_of_contractions(Value x, const Placement& placement) {
+  Operation* op = x.getDefiningOp();
+  const int phase = placement.of(x).phase;
+  int last = phase;
+  if (is_source(x) || placement.of(x).owner != Owner::slab) return last;
+  if (!is_contraction(op) && !is_accumulator(op)) {
+    for (Value operand : op->getOperands())
+      if (placement.of(operand).phase == phase) last = std::max(last, last_use_of_contractions(operand, placement));
+    return last;
+  }
+  for (Operation* user : op->getUsers())
+    if (placement.of(user).owner == Owner::slab) last = std::max(last, placement.of(user).phase);
+  return last;
+}
+
+bool delay_sums(Placement& placement) {
+  llvm::DenseMap<Operation*, int> delayed;
+  for (auto sum : placement.body().getOps<chunk::SumColumnsOp>()) {
+    const ValuePlace& place = placement.of(sum.getResult());
+    if (place.owner != Owner::slab || placement.slab_axis(sum) != Axis::key) continue;
+    const int last = last_use_of_contractions(sum.getX(), placement);
+    if (last > place.phase) delayed[sum] = last;
+  }
+  if (!delayed.empty()) move_to(placement, delayed);
+  return !delayed.empty();
 }
 
 void delay_matrices(Placement& placement) {

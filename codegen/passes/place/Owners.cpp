@@ -16,6 +16,19 @@ Owner owner_of_column(Operation* op, const Placement& placement) {
   return everyone ? Owner::anyone : Owner::matrix;
 }
 
+// C×C values of one number a token alone, as decays between tokens: each warp that makes a matrix with them makes them
+// again, so that several warps may make matrices.
+bool is_made_beside_matrices(Operation* op, const Placement& placement) {
+  if (!is_elementwise(op) && !isa<chunk::TrilOp, chunk::CumsumOp>(op)) return false;
+  const bool of_tokens = llvm::all_of(op->getOperands(), [&](Value x) {
+    return isa<chunk::ConstantOp>(x.getDefiningOp()) ||
+           (placement.of(x).owner == Owner::anyone && (!is_source(x) || chunk::columns(x) == 1));
+  });
+  return of_tokens && llvm::none_of(op->getUsers(), [](Operation* user) {
+           return is_contraction(user) || isa<chunk::OutputOp, chunk::UnitLowerInverseOp>(user);
+         });
+}
+
 }  // namespace
 
 Owner owner_by_space(Operation* op, const Placement& placement) {
@@ -23,7 +36,8 @@ Owner owner_by_space(Operation* op, const Placement& placement) {
   if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) return Owner::rows;
   if (isa<chunk::ConstantOp>(op)) return Owner::anyone;
   const Space space = placement.space(stores ? op->getOperand(0) : op->getResult(0));
-  if (space == Space{Axis::token, Axis::token}) return Owner::matrix;
+  if (space == Space{Axis::token, Axis::token})
+    return is_made_beside_matrices(op, placement) ? Owner::anyone : Owner::matrix;
   if (auto sum = dyn_cast<chunk::SumRowsOp>(op); sum && !is_source(sum.getX())) return placement.of(sum.getX()).owner;
   if (space.columns == Axis::key && space.rows != Axis::value) return Owner::slab;
   if (space.columns == Axis::value || space.rows == Axis::value) return Owner::rows;

@@ -27,13 +27,13 @@ class Placer {
   // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
   void choose() {
     take({Stored::sums, Ahead::inputs});
-    if (kernel_->bytes() > budget()) take({Stored::contractions, Ahead::inputs});
+    if (bytes() > budget()) take({Stored::contractions, Ahead::inputs});
     check_budget(program_, *kernel_, plan_);
-    blocks_ = checked_blocks(program_, plan_.warps(), blocks_, kernel_->bytes());
+    blocks_ = checked_blocks(program_, plan_.warps(), blocks_, bytes());
     const bool states = may_copy_states(main_, plan_);
     const bool fits_states = states && fits({Stored::sums, Ahead::states});
     if (states && !fits_states) take({Stored::sums, Ahead::inputs});
-    if (!blocks_) blocks_ = blocks_per_sm(program_, plan_.warps(), kernel_->bytes());
+    if (!blocks_) blocks_ = blocks_per_sm(program_, plan_.warps(), bytes());
     const MemoryChoices choices = memory_choices(main_, recompute_, plan_, fits_states);
     for (const Schedule::Memory& choice : choices.for_schedule(program_.getSchedule().memory))
       if (fits(choice)) return;
@@ -74,9 +74,10 @@ class Placer {
   // With the blocks a multiprocessor is to hold, once that is known.
   bool fits(Schedule::Memory memory) {
     take(memory);
-    return kernel_->bytes() <= budget() && sm_90a.blocks_by_shared(kernel_->bytes()) >= blocks_;
+    return bytes() <= budget() && sm_90a.blocks_by_shared(bytes()) >= blocks_;
   }
 
+  int64_t bytes() { return block_bytes(program_, *kernel_, plan_); }  // of a block
   int64_t budget() { return static_cast<int64_t>(program_.getSramBudget()); }
 
   chunk::ProgramOp program_, recompute_;

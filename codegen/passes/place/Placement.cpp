@@ -21,8 +21,13 @@ bool is_source(Value value) {
 }
 
 bool is_partial_sum(Operation* op, const Placement& placement) {
-  if (isa<chunk::SumColumnsOp>(op)) return true;
+  if (isa<chunk::SumColumnsOp>(op)) return placement.space(op->getOperand(0)).columns != Axis::token;
   return isa<chunk::SumRowsOp>(op) && placement.space(op->getOperand(0)).rows == Axis::value;
+}
+
+bool is_accumulator(Operation* op) {
+  return isa<chunk::AddOp>(op) &&
+         llvm::any_of(op->getOperands(), [](Value x) { return x.getDefiningOp<chunk::DotOp>() && x.hasOneUse(); });
 }
 
 bool is_contraction(Operation* op) { return isa<chunk::DotOp, chunk::ColumnDotsOp, chunk::DiagonalDotOp>(op); }

@@ -89,11 +89,15 @@ std::string called(mlir::Operation* op);
 // Returns whether a value is not computed, but copied or read where it is used.
 bool is_source(mlir::Value value);
 
-// Returns whether each warp, or slab, has its own part of the sum.
+// Returns whether each warp, or slab, has its own part of the sum. One warp has all of a sum along a matrix of tokens
+// by tokens.
 bool is_partial_sum(mlir::Operation* op, const Placement& placement);
 
 // Returns whether an operation reads whole operands from shared memory.
 bool is_contraction(mlir::Operation* op);
+
+// Returns whether contractions accumulate into a sum, in place.
+bool is_accumulator(mlir::Operation* op);
 
 // Returns whether each element of a result is made of the same element of the operands.
 bool is_elementwise(mlir::Operation* op);

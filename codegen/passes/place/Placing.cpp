@@ -22,6 +22,7 @@ Placement place_values(chunk::ProgramOp program, int warps, bool teams) {
     assign_phases(placement);
   }
   delay_slabs(placement);
+  if (delay_sums(placement)) delay_slabs(placement);
   if (teams && program.getPlain()) delay_matrices(placement);
   assign_warps(placement);
   if (fits_shares(placement)) {

@@ -1,12 +1,21 @@
 #include "codegen/passes/place/Room.h"
 
 #include "codegen/ir/Where.h"
+#include "codegen/passes/chunk/Plain.h"
 #include "codegen/target/Target.h"
 #include "runtime/error.h"
 
 using namespace mlir;
 
 namespace wkvc {
+
+// Bytes of a guard's words beside what a block's buffers take (shared_word in templates/wkvc/cuda/ptx.h).
+static constexpr int64_t kGuardBytes = 8;
+
+int64_t block_bytes(chunk::ProgramOp program, const KernelMemory& memory, const Plan& plan) {
+  const bool has_words = program.getPlain() && (plan.cluster > 1 || (plan.preparers() && refuses_early(program)));
+  return memory.bytes() + (has_words ? kGuardBytes : 0);
+}
 
 int64_t blocks_per_sm(chunk::ProgramOp program, int warps, int64_t shared) {
   int64_t by_shared = sm_90a.blocks_by_shared(shared);
@@ -47,7 +56,7 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
 }
 
 void check_budget(chunk::ProgramOp program, const KernelMemory& memory, const Plan& plan) {
-  const int64_t budget = program.getSramBudget(), bytes = memory.bytes();
+  const int64_t budget = program.getSramBudget(), bytes = block_bytes(program, memory, plan);
   if (bytes <= budget) return;
   user_error_at(program,
                 "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}{}, the budget is {}; use {}. Its "

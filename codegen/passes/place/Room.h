@@ -5,6 +5,10 @@
 
 namespace wkvc {
 
+// Returns the bytes that a block takes: its buffers, and the words of a guard where warps that do not meet are told to
+// leave rounds out, or blocks of a cluster to refuse.
+int64_t block_bytes(chunk::ProgramOp program, const KernelMemory& memory, const Plan& plan);
+
 // Returns the blocks that a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state
 // room, and in the backward pass a second one.
 int64_t blocks_per_sm(chunk::ProgramOp program, int warps, int64_t shared);

@@ -1,6 +1,6 @@
 #include "codegen/passes/place/SharedPlan.h"
 
-#include "codegen/ir/Text.h"
+#include "codegen/chunk/Names.h"
 #include "codegen/passes/place/Roundings.h"
 
 using namespace mlir;
@@ -192,7 +192,8 @@ PlannedBuffer SharedPlan::planned(Operation* op) {
   const ValuePlace& place = placement_.of(value);
   const Space& space = placement_.space(value);
   int64_t r = chunk::rows(value), c = chunk::columns(value);
-  std::string name = name_of(value).empty() ? "x" : name_of(value).str();
+  std::string name = derived_name_of(value);
+  if (name.empty()) name = "x";
   PlannedBuffer buffer;
   if (r == 1 || c == 1) {
     bool partial = is_partial_sum(op, placement_);

@@ -11,12 +11,6 @@ namespace wkvc {
 
 namespace {
 
-// Sums that contractions accumulate into, in place.
-bool is_accumulator(Operation* op) {
-  return isa<chunk::AddOp>(op) &&
-         llvm::any_of(op->getOperands(), [](Value x) { return x.getDefiningOp<chunk::DotOp>() && x.hasOneUse(); });
-}
-
 // Other slab values are computed again.
 bool is_kept(Operation* op, Stored keep) {
   if (is_kept_factor(op)) return keep >= Stored::factors;

@@ -1,5 +1,7 @@
 #include "codegen/passes/warp/ChunkCopies.h"
 
+#include "codegen/ir/Text.h"
+
 using namespace mlir;
 
 namespace wkvc {
@@ -89,22 +91,28 @@ Value ChunkCopies::widened(Value saved) {
   return create<warp::CallOp>(VectorType::get(type.getShape(), b_.getF32Type()), "widen", saved, FloatAttr());
 }
 
-Value ChunkCopies::times_power(Value x, int64_t exponent, bool of_state) {
-  return exponent ? create<warp::TimesPowerOp>(x, exponent, of_state) : x;
+Value ChunkCopies::times_power(Value x, int64_t exponent, const char* suffix, bool of_state) {
+  if (!exponent) return x;
+  Value result = create<warp::TimesPowerOp>(x, exponent, of_state);
+  llvm::StringRef name = name_of(x);
+  if (auto widen = x.getDefiningOp<warp::CallOp>(); widen && name.empty()) name = name_of(widen.getX().front());
+  if (!name.empty()) set_name(result, (name + suffix).str());
+  return result;
 }
 
 Value ChunkCopies::saved_state(Value saved) {
   auto states = program_.getBody().getOps<chunk::SavedStateOp>();
   Value x = widened(saved);  // in a program that recomputes states it is the one that is carried
-  return states.empty() ? as_carried(x) : times_power(x, chunk::exponent_of(*states.begin()));
+  return states.empty() ? as_carried(x) : times_power(x, chunk::exponent_of(*states.begin()), "_carried");
 }
 
 Value ChunkCopies::as_carried(Value state) {
-  return times_power(state, chunk::exponent_of(*program_.getBody().getOps<chunk::StateOp>().begin()));
+  return times_power(state, chunk::exponent_of(*program_.getBody().getOps<chunk::StateOp>().begin()), "_carried");
 }
 
 Value ChunkCopies::as_stored(Value state, bool of_state) {
-  return times_power(state, -chunk::exponent_of(*program_.getBody().getOps<chunk::StateOp>().begin()), of_state);
+  return times_power(state, -chunk::exponent_of(*program_.getBody().getOps<chunk::StateOp>().begin()), "_stored",
+                     of_state);
 }
 
 }  // namespace wkvc

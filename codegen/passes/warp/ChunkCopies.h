@@ -48,7 +48,8 @@ class ChunkCopies {
  private:
   bool has(bool early) const;
   mlir::Value staged_chunk();
-  mlir::Value times_power(mlir::Value x, int64_t exponent, bool of_state = false);
+  // The result is called after x, with the suffix.
+  mlir::Value times_power(mlir::Value x, int64_t exponent, const char* suffix, bool of_state = false);
   void copy_inputs(int ahead, bool next);
   void copy_some(int ahead, bool early, bool next = false);  // rings copied early, or the others, as one group
 

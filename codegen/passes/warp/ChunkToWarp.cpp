@@ -8,6 +8,7 @@
 #include "codegen/passes/warp/JoinedDecays.h"
 #include "codegen/passes/warp/TensorList.h"
 #include "codegen/passes/warp/WarpBuilder.h"
+#include "codegen/warp/Variables.h"
 
 using namespace mlir;
 
@@ -85,6 +86,7 @@ class KernelBuilder {
     main_->start_sums();
     if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
     if (plan_.teams > 1) start_teams();
+    if (plan_.preparers()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
     Value state = start();
     set_name(state, (carried() + "_initial").str());
     state = plan_.teams > 1 ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
@@ -98,6 +100,7 @@ class KernelBuilder {
     main_->end_sums();
     if (program_.getPlain() && plan_.teams > 1 && !plan_.preparers()) join_decays(kernel);
     add_fences(kernel);
+    warp::name_variables(kernel);
     check_registers(kernel, program_, plan_);
   }
 
@@ -226,6 +229,7 @@ class KernelBuilder {
   // By warps of their own, ahead of those that take the state through a round.
   void prepare_ahead() {
     OpBuilder::InsertionGuard guard(b_);
+    create<warp::NoteOp>("Producer warps: each team prepares its chunk of every round, ahead of the state.");
     b_.setInsertionPointToEnd(&create<warp::PrepareOp>().getBody().emplaceBlock());
     team([&] {
       create<warp::ClaimOp>(refuses_early(program_));
@@ -252,6 +256,7 @@ class KernelBuilder {
       set_name(S_round, "S_round");
       if (again_) S_round = through_first_round(S_round);
     }
+    create<warp::NoteOp>("Each team prepares its chunk of the round.");
     team([&] { main_->prepare_round(); });
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
     const bool both = main_->takes_both_at_once();
@@ -266,6 +271,8 @@ class KernelBuilder {
     }
     if (!both) create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
     Value next = through_round(*main_, state, Way::own);
+    if (main_->has_finish())
+      create<warp::NoteOp>("Each team finishes its chunk: gradients that no warp of value rows has alone.");
     create<warp::BarrierOp>(refuses_early(program_));
     team([&] {
       if (main_->has_finish()) {

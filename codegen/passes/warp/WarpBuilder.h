@@ -113,6 +113,7 @@ class WarpBuilder {
   mlir::Value factor_times_unit(mlir::Value factor);
   bool is_causal();
   mlir::StringAttr triangle(mlir::Value operand, int64_t contracted);
+  mlir::ArrayAttr factors(chunk::DotOp op);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   bool updates_by_several();
   bool goes_by_groups(mlir::Value accumulator, const Operand& x, const Operand& y, bool y_transposed);

@@ -111,6 +111,8 @@ void WarpBuilder::store_fits(const SumScales& sums) {
   for (Value other : others)
     offset.push_back(
         create<warp::BoundOp>(b_.getF32Type(), ValueRange(), other, ValueRange(), llvm::APFloat(0x1p-120f)));
+  for (const auto& [parts, number] : {std::pair{slope, slope_name(sums)}, {offset, offset_name(sums)}})
+    for (Value part : parts) set_name(part, number + "_part");
   create<warp::StoreNumberOp>(slope, buffers_.number(slope_name(sums)));
   create<warp::StoreNumberOp>(offset, buffers_.number(offset_name(sums)));
 }

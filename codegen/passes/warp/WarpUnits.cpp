@@ -1,4 +1,5 @@
 // The unit that gradients of plain backward kernels are in: how they come into it and out of it.
+#include "codegen/ir/Text.h"
 #include "codegen/passes/chunk/Factors.h"
 #include "codegen/passes/warp/WarpBuilder.h"
 
@@ -21,8 +22,10 @@ Value WarpBuilder::times_unit(Value result) {
   auto product = result.getDefiningOp<chunk::MulOp>();
   if (last_factor(product)) return tile(result);
   auto factor = factor_going_out(result);
-  return create<warp::TimesUnitOp>(tile(factor ? product.getX() : result), unit_, /*over=*/false, /*of_state=*/false,
-                                   factor);
+  Value x = create<warp::TimesUnitOp>(tile(factor ? product.getX() : result), unit_, /*over=*/false,
+                                      /*of_state=*/false, factor);
+  if (factor) set_name(x, name_of(result));
+  return x;
 }
 
 // What a gradient is multiplied by last, which the unit takes; null if it is no number.

@@ -97,7 +97,7 @@ TEST(Pass, PutsAProgramThatRecomputesBeforeItsBackwardProgram) {
   ASSERT_EQ(placed.size(), 6U);
   for (std::size_t i = 0; i < placed.size(); ++i) EXPECT_EQ(recomputes(placed[i]), i == 2 || i == 4) << i;
   EXPECT_EQ(lower_to(source_from(text), Stage::cuda, {}), lower_to(source, Stage::cuda, {}));
-  const Source unpaired = source_from(placed[2] + placed[0]);
+  const Source unpaired = source_from(placed[2] + placed[0] + placed[1]);
   expect_contains(user_error_of([&] { lower_to(unpaired, Stage::placed, {}); }),
                   "the program that recomputes states of 'rwkv6' is not right before a backward program");
 }

@@ -58,9 +58,8 @@ class SharedPlan {
   // By the name of an input or a state, and by the name of a number.
   const std::map<std::string, PlannedBuffer>& maxima() const { return maxima_; }
   const std::map<std::string, PlannedBuffer>& numbers() const { return numbers_; }
-  const PlannedBuffer* staged() const {
-    return staged_.space ? &staged_ : nullptr;
-  }                                                    // null if no state is copied ahead
+  // Null if no state is copied ahead.
+  const PlannedBuffer* staged() const { return staged_.space ? &staged_ : nullptr; }
   const PlannedBuffer* find(mlir::Value value) const;  // where it crosses to other warps; null if it does not
 
  private:

@@ -316,29 +316,33 @@ void Placement::delay_slabs(Block& body) {
   }
 }
 
-// The last phase in which slabs need a contraction that this value is made of in its phase.
-int Placement::last_use_of_contractions(Value x) const {
+// The last phase in which slabs need a contraction that this value is made of in its phase. Values share operands, so
+// what is `known` is not looked for again.
+int Placement::last_use_of_contractions(Value x, llvm::DenseMap<Value, int>& known) const {
+  if (auto found = known.find(x); found != known.end()) return found->second;
   Operation* op = x.getDefiningOp();
   int last = of(x).phase;
-  if (is_source(x) || of(x).owner != Owner::slab) return last;
-  if (!is_contraction(op) && !is_accumulator(op)) {
-    for (Value operand : op->getOperands())
-      if (of(operand).phase == of(x).phase) last = std::max(last, last_use_of_contractions(operand));
-    return last;
+  if (!is_source(x) && of(x).owner == Owner::slab) {
+    if (is_contraction(op) || is_accumulator(op)) {
+      for (Operation* user : op->getUsers())
+        if (of(user).owner == Owner::slab) last = std::max(last, of(user).phase);
+    } else {
+      for (Value operand : op->getOperands())
+        if (of(operand).phase == of(x).phase) last = std::max(last, last_use_of_contractions(operand, known));
+    }
   }
-  for (Operation* user : op->getUsers())
-    if (of(user).owner == Owner::slab) last = std::max(last, of(user).phase);
-  return last;
+  return known[x] = last;
 }
 
 // Sums over keys of contractions that later slabs need again are made there: else these contractions would be kept in
 // shared memory. Returns whether there are such.
 bool Placement::delay_sums(Block& body) {
   llvm::DenseMap<Operation*, int> delayed;
+  llvm::DenseMap<Value, int> known;
   for (auto sum : body.getOps<chunk::SumColumnsOp>()) {
     const Place& place = of(sum.getResult());
     if (place.owner != Owner::slab || slab_axis(sum) != Axis::key) continue;
-    const int last = last_use_of_contractions(sum.getX());
+    const int last = last_use_of_contractions(sum.getX(), known);
     if (last > place.phase) delayed[sum] = last;
   }
   if (delayed.empty()) return false;

@@ -75,7 +75,7 @@ class Placement {
   bool are_independent(mlir::Block& body) const;
   void delay_matrices(mlir::Block& body);
   void delay_slabs(mlir::Block& body);
-  int last_use_of_contractions(mlir::Value x) const;
+  int last_use_of_contractions(mlir::Value x, llvm::DenseMap<mlir::Value, int>& known) const;
   bool delay_sums(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);

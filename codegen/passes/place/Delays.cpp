@@ -25,28 +25,33 @@ void delay_slabs(Placement& placement) {
   }
 }
 
-// The last phase in which slabs need a contraction that this value is made of in its phase.
-static int last_use_of_contractions(Value x, const Placement& placement) {
+// The last phase in which slabs need a contraction that this value is made of in its phase. Values share operands, so
+// what is `known` is not looked for again.
+static int last_use_of_contractions(Value x, const Placement& placement, llvm::DenseMap<Value, int>& known) {
+  if (auto found = known.find(x); found != known.end()) return found->second;
   Operation* op = x.getDefiningOp();
   const int phase = placement.of(x).phase;
   int last = phase;
-  if (is_source(x) || placement.of(x).owner != Owner::slab) return last;
-  if (!is_contraction(op) && !is_accumulator(op)) {
-    for (Value operand : op->getOperands())
-      if (placement.of(operand).phase == phase) last = std::max(last, last_use_of_contractions(operand, placement));
-    return last;
+  if (!is_source(x) && placement.of(x).owner == Owner::slab) {
+    if (is_contraction(op) || is_accumulator(op)) {
+      for (Operation* user : op->getUsers())
+        if (placement.of(user).owner == Owner::slab) last = std::max(last, placement.of(user).phase);
+    } else {
+      for (Value operand : op->getOperands())
+        if (placement.of(operand).phase == phase)
+          last = std::max(last, last_use_of_contractions(operand, placement, known));
+    }
   }
-  for (Operation* user : op->getUsers())
-    if (placement.of(user).owner == Owner::slab) last = std::max(last, placement.of(user).phase);
-  return last;
+  return known[x] = last;
 }
 
 bool delay_sums(Placement& placement) {
   llvm::DenseMap<Operation*, int> delayed;
+  llvm::DenseMap<Value, int> known;
   for (auto sum : placement.body().getOps<chunk::SumColumnsOp>()) {
     const ValuePlace& place = placement.of(sum.getResult());
     if (place.owner != Owner::slab || placement.slab_axis(sum) != Axis::key) continue;
-    const int last = last_use_of_contractions(sum.getX(), placement);
+    const int last = last_use_of_contractions(sum.getX(), placement, known);
     if (last > place.phase) delayed[sum] = last;
   }
   if (!delayed.empty()) move_to(placement, delayed);

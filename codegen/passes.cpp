@@ -170,9 +170,11 @@ void scale_all_by_states(Work& work) {
   }
 }
 
+// A block does by itself what a cluster refused, and has time for the votes that clusters do without (Causality).
 // Summaries have more warps than what teams were chosen for, and do without where these would be too many. So does what
 // is refused without scales where teams take states through two rounds: its states are all recomputed.
 void simplify(chunk::ProgramOp program) {
+  if (program.getRefused()) program.reschedule([](Schedule& simple) { simple.grid.cluster = 1; });
   const Schedule schedule = program.getSchedule();
   const bool again =
       program.getBackward() && program.getRefused() && schedule.checkpoint.every > schedule.prepare.teams;

@@ -166,7 +166,9 @@ Value ChunkBuilder::diagonal_dot(Value x, Value y) {
 
 Value ChunkBuilder::tril(Value x, bool strict) { return create<chunk::TrilOp>(x.getType(), x, strict); }
 
-Value ChunkBuilder::cumsum(Value x, bool reverse) { return create<chunk::CumsumOp>(x.getType(), x, reverse); }
+Value ChunkBuilder::cumsum(Value x, bool reverse, bool exclusive) {
+  return create<chunk::CumsumOp>(x.getType(), x, reverse, exclusive);
+}
 
 Value ChunkBuilder::row(Value x, int64_t index, bool anchor) {
   return create<chunk::RowOp>(f32_type(1, chunk::columns(x)), x, index, anchor);
@@ -178,6 +180,14 @@ Value ChunkBuilder::widen(Value x) {
   if (!cached) cached = create<chunk::WidenOp>(f32_type(chunk::rows(x), chunk::columns(x)), x);
   return cached;
 }
+
+static bool is_zero_past_end(Value x) {
+  Operation* op = x.getDefiningOp();
+  if (llvm::isa<chunk::InputOp, chunk::KeepValidOp>(op)) return true;
+  return llvm::isa<chunk::WidenOp, chunk::NegOp>(op) && is_zero_past_end(op->getOperand(0));
+}
+
+Value ChunkBuilder::zero_past_end(Value x) { return is_zero_past_end(x) ? x : keep_valid(x); }
 
 Value ChunkBuilder::spread(Value x, int64_t rows, int64_t columns, llvm::StringRef dims) {
   RankedTensorType type = f32_type(rows, columns);

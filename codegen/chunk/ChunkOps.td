@@ -220,10 +220,11 @@ def Chunk_KeepValidOp : Chunk_SameShape<"keep_valid"> {
   let summary = "Rows past the sequence's end become 0, whatever they held";
 }
 def Chunk_CumsumOp : Chunk_Pure<"cumsum", [SameOperandsAndResultType]> {
-  let summary = "Inclusive sum down the rows, or up from the last";
-  let arguments = (ins Chunk_F32:$x, UnitAttr:$reverse);
+  let summary = "Sum down the rows, or up from the last, with the row itself or without it";
+  let description = "Of tokens by keys or by tokens, or of one number a token.";
+  let arguments = (ins Chunk_F32:$x, UnitAttr:$reverse, UnitAttr:$exclusive);
   let results = (outs Chunk_F32:$result);
-  let assemblyFormat = "$x (`reverse` $reverse^)? attr-dict `:` type($result)";
+  let assemblyFormat = "$x (`reverse` $reverse^)? (`exclusive` $exclusive^)? attr-dict `:` type($result)";
 }
 
 def Chunk_RowOp : Chunk_Pure<"row"> {

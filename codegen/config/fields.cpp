@@ -166,7 +166,7 @@ constexpr std::array<ConfigOption, 19> table{{
      .automatic = true,
      .otherwise = "1",
      .meaning = "blocks that share the state of a head and the work of its teams in the forward kernel, with `--rounds "
-                "2` and without guarded scales: for few heads",
+                "2`: for few heads. With guarded scales one block does what a cluster refused",
      .settled = Stage::warp,
      .of = OfKernels::forward,
      .recorded = Recorded::tuned},

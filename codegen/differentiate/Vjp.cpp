@@ -69,7 +69,7 @@ void Vjp::operator()(Operation* op, Term g) {
       .Case([&](chunk::NotBelowOp) { add(x(), g.value, g.factor); })
       .Case([&](chunk::KeepValidOp) { add(x(), b_.keep_valid(g.value), g.factor); })
       .Case([&](chunk::TrilOp tril) { add(x(), b_.tril(g.value, tril.getStrict()), g.factor); })
-      .Case([&](chunk::CumsumOp sum) { add(x(), b_.cumsum(g.value, !sum.getReverse()), g.factor); })
+      .Case([&](chunk::CumsumOp sum) { add(x(), b_.cumsum(g.value, !sum.getReverse(), sum.getExclusive()), g.factor); })
       .Case([&](chunk::RowOp row_of) { row(row_of, g); })
       .Case([&](chunk::DotOp dot) { contraction(dot, g); })
       .Case([&](chunk::UnitLowerInverseOp inverse_of) { inverse(inverse_of, g); })

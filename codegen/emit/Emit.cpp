@@ -28,7 +28,7 @@ std::string Emitter::run() {
   write_team();
   write_places();
   emit_block(kernel_.getBody().front());
-  write_end();
+  if (!kernel_.getPlain()) write_meeting();  // whose blocks have met before they leave a state
   indent_ = 0;
   line("}}");
   return text_;

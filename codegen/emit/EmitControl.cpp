@@ -30,6 +30,7 @@ void Emitter::write_team() {
        is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "", is_cluster() ? ", blocks" : "");
   line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel_));
   if (leaves_out_rounds()) line("block.begin_rounds();");
+  if (is_cluster() && kernel_.getPlain()) line("block.lower_flag();");
   line("begin_slots<Slots>(block, {});", warp::row_warps(kernel_));
 }
 
@@ -42,8 +43,8 @@ bool Emitter::leaves_out_rounds() {
       .wasInterrupted();
 }
 
-// Other blocks may arrive at this one's mbarriers, and send to it, until they end, too.
-void Emitter::write_end() {
+// Other blocks may arrive at this one's mbarriers, and send to it, until they come here, too.
+void Emitter::write_meeting() {
   if (is_cluster()) line("block.cluster_barrier();");
 }
 
@@ -171,7 +172,7 @@ void Emitter::write(warp::PrepareOp op) {
   line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
   indent_ += 2;
   write_rounds(op.getBody(), /*backward=*/false);
-  write_end();
+  write_meeting();
   line("return;");
   indent_ -= 2;
   line("}}");

@@ -38,6 +38,12 @@ void Emitter::write(warp::ExpectOp op) {
 }
 
 void Emitter::write(warp::RefuseOp op) {
+  if (is_cluster()) {
+    line("guard.tell_cluster<{}>({});", kernel_.getCluster(), expr(op.getState()));
+    write_meeting();
+    line("if (guard.refuses_with_cluster()) return;");
+    return;
+  }
   line("if (guard.refuses_state<{}{}>({})) return;", warp::row_warps(kernel_),
        goes_ahead() ? fmt::format(", {}", sm_90a.most_teams()) : "", expr(op.getState()));
 }

@@ -87,7 +87,7 @@ class Emitter {
   void write_rows();
   void write_team();
   bool leaves_out_rounds();
-  void write_end();
+  void write_meeting();
   void write_chunk_range();
   void write(warp::BarrierOp op);
   void write(warp::ClaimOp op);

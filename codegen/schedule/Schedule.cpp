@@ -118,17 +118,7 @@ std::string text_of(const Schedule& schedule) {
   return group.empty() ? text : text + ")";
 }
 
-// Blocks of a cluster can't refuse together what f16 does not hold.
-std::optional<std::string> contradiction_of(const Schedule& schedule) {
-  if (schedule.grid.cluster <= 1 || schedule.numerics != Numerics::guarded) return std::nullopt;
-  return fmt::format(
-      "--scales guarded, --cluster {}: the blocks of a cluster have no guard: give --scales always, or with gradients "
-      "give --scales always,guarded, or --cluster 1",
-      schedule.grid.cluster);
-}
-
 std::optional<std::string> fault_of(const Schedule& schedule, bool backward) {
-  if (auto contradiction = contradiction_of(schedule)) return contradiction;
   if (std::string fault = fault_of_teams(schedule); !fault.empty()) return fault;
   if (backward && schedule.goes_ahead())
     return "--rounds 2 and --cluster are of forward kernels: the teams of a backward kernel have no warps of their own";

@@ -78,9 +78,6 @@ std::string values_text(const ScheduleField& field);
 // Returns the fields that are not the default's: "grid(segments = 4), prepare(teams = 2, warps = 2)".
 std::string text_of(const Schedule& schedule);
 
-// Returns why no kernel can have both of two choices, and what to do; nothing if some can.
-std::optional<std::string> contradiction_of(const Schedule& schedule);
-
 // Returns why no kernel can have the schedule, whatever its program is, and what to do; nothing if some can.
 std::optional<std::string> fault_of(const Schedule& schedule, bool backward);
 

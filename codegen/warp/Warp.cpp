@@ -131,8 +131,8 @@ Form form_of(llvm::StringRef function) {
   return llvm::StringSwitch<Form>(function)
       .Cases({"neg", "exp", "exp2", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"},
              Form::elementwise)
-      .Cases({"zero_if_nan", "widen", "keep_valid", "keep_valid_columns", "cumsum", "reverse_cumsum", "offset"},
-             Form::elementwise)
+      .Cases({"zero_if_nan", "widen", "keep_valid", "keep_valid_columns", "offset"}, Form::elementwise)
+      .Cases({"cumsum", "reverse_cumsum", "exclusive_cumsum", "reverse_exclusive_cumsum"}, Form::elementwise)
       .Cases({"sum_rows", "sum_columns"}, Form::sum)
       .Case("diagonal_column", Form::diagonal)
       .Case("at_row", Form::at_row)
@@ -230,7 +230,8 @@ LogicalResult verify_shapes(CallOp op, Form form) {
 bool is_in_strips(llvm::StringRef function) {
   switch (form_of(function)) {
     case Form::elementwise:
-      return !llvm::is_contained({"keep_valid_columns", "reverse_cumsum", "offset"}, function);
+      return !llvm::is_contained(
+          {"keep_valid_columns", "reverse_cumsum", "exclusive_cumsum", "reverse_exclusive_cumsum", "offset"}, function);
     case Form::sum:
       return function == "sum_columns";
     case Form::level:

@@ -141,7 +141,7 @@ def Warp_ExpectOp : Warp_Op<"expect"> {
 }
 
 def Warp_RefuseOp : Warp_Op<"refuse"> {
-  let summary = "In a plain kernel: the block ends here if anything that it gave, or this state, is not finite";
+  let summary = "In a plain kernel: the block, or its cluster, ends here if what it gave or this state is not finite";
   let arguments = (ins StrAttr:$tensor, Warp_Tile32:$state);
   let assemblyFormat = "$tensor $state attr-dict `:` type($state)";
 }

@@ -99,6 +99,7 @@ std::vector<Config> varied_configs() {
       {.teams = 2, .rounds = 2},
       {.blocks = 1, .teams = 4, .rounds = 2, .pass = "forward", .scales = "guarded"},
       {.teams = 3, .rounds = 2, .cluster = 2, .segments = 2},
+      {.teams = 3, .rounds = 2, .cluster = 2, .segments = 2, .scales = "guarded"},
       {.teams = 2, .backward_teams = 2, .segments = 4, .pass = "both", .save_every = 64, .scales = "guarded"},
   };
 }

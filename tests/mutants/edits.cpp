@@ -83,6 +83,7 @@ const std::vector<Rule> kDeletedSync = {
     deleted(R"(wait_copies<\d+>)"),
     deleted("commit_copies"),
     deleted(R"(block\.cluster_barrier)"),
+    deleted(R"(block\.lower_flag)"),
 };
 
 namespace {

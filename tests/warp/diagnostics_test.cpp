@@ -721,10 +721,6 @@ TEST(Clusters, ShareRowsAndSlots) {
   expect_contains(of("2", "warps 1"), "has 1 warps; expected 1 for rows and 2 of teams");
   expect_contains(error_of(scheduled(with_teams(""), "grid(cluster = 2)")),
                   "--cluster 2: blocks share what teams prepare a round ahead");
-  const std::string plain =
-      with_rounds(prepared(), "of_team = 2048 : i64, plain",
-                  "warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 69760");
-  expect_contains(error_of(scheduled(plain, "grid(cluster = 2)")), "the blocks of a cluster have no guard");
 }
 
 // A kernel with a guard: these lines at its beginning and before it leaves its state.

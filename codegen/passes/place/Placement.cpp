@@ -19,7 +19,7 @@ bool is_source(Value value) {
 }
 
 bool is_partial_sum(Operation* op, const Placement& placement) {
-  if (isa<chunk::SumColumnsOp>(op)) return true;
+  if (isa<chunk::SumColumnsOp>(op)) return placement.space(op->getOperand(0)).columns != Axis::token;
   return isa<chunk::SumRowsOp>(op) && placement.space(op->getOperand(0)).rows == Axis::value;
 }
 
@@ -123,6 +123,7 @@ Placement::Placement(chunk::ProgramOp program, int warps, Stored stored, bool te
   else
     assign_phases(body);
   delay_slabs(body);
+  if (delay_sums(body)) delay_slabs(body);
   if (teams && program.getPlain()) delay_matrices(body);
   assign_matrices(body, warps);
   shares_ = teams && fits_shares(body);
@@ -149,12 +150,25 @@ Owner Placement::owner_of_column(Operation* op) const {
   return everyone ? Owner::anyone : Owner::matrix;
 }
 
+// C×C values of one number a token alone, as decays between tokens: each warp that makes a matrix with them makes them
+// again, so that several warps may make matrices.
+bool Placement::is_made_beside_matrices(Operation* op) const {
+  if (!is_elementwise(op) && !isa<chunk::TrilOp, chunk::CumsumOp>(op)) return false;
+  const bool of_tokens = llvm::all_of(op->getOperands(), [&](Value x) {
+    return isa<chunk::ConstantOp>(x.getDefiningOp()) ||
+           (of(x).owner == Owner::anyone && (!is_source(x) || chunk::columns(x) == 1));
+  });
+  return of_tokens && llvm::none_of(op->getUsers(), [](Operation* user) {
+           return is_contraction(user) || isa<chunk::OutputOp, chunk::UnitLowerInverseOp>(user);
+         });
+}
+
 Owner Placement::owner_of(Operation* op) const {
   bool stores = isa<chunk::OutputOp, chunk::AccumulateOp>(op);
   if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) return Owner::rows;
   if (isa<chunk::ConstantOp>(op)) return Owner::anyone;
   Space space = spaces_.lookup(stores ? op->getOperand(0) : op->getResult(0));
-  if (space == Space{Axis::token, Axis::token}) return Owner::matrix;
+  if (space == Space{Axis::token, Axis::token}) return is_made_beside_matrices(op) ? Owner::anyone : Owner::matrix;
   if (auto sum = dyn_cast<chunk::SumRowsOp>(op); sum && !is_source(sum.getX())) return of(sum.getX()).owner;
   if (space.columns == Axis::key && space.rows != Axis::value) return Owner::slab;
   if (space.columns == Axis::value || space.rows == Axis::value) return Owner::rows;
@@ -300,6 +314,36 @@ void Placement::delay_slabs(Block& body) {
     }
     move(&op, phase);
   }
+}
+
+// The last phase in which slabs need a contraction that this value is made of in its phase.
+int Placement::last_use_of_contractions(Value x) const {
+  Operation* op = x.getDefiningOp();
+  int last = of(x).phase;
+  if (is_source(x) || of(x).owner != Owner::slab) return last;
+  if (!is_contraction(op) && !is_accumulator(op)) {
+    for (Value operand : op->getOperands())
+      if (of(operand).phase == of(x).phase) last = std::max(last, last_use_of_contractions(operand));
+    return last;
+  }
+  for (Operation* user : op->getUsers())
+    if (of(user).owner == Owner::slab) last = std::max(last, of(user).phase);
+  return last;
+}
+
+// Sums over keys of contractions that later slabs need again are made there: else these contractions would be kept in
+// shared memory. Returns whether there are such.
+bool Placement::delay_sums(Block& body) {
+  llvm::DenseMap<Operation*, int> delayed;
+  for (auto sum : body.getOps<chunk::SumColumnsOp>()) {
+    const Place& place = of(sum.getResult());
+    if (place.owner != Owner::slab || slab_axis(sum) != Axis::key) continue;
+    const int last = last_use_of_contractions(sum.getX());
+    if (last > place.phase) delayed[sum] = last;
+  }
+  if (delayed.empty()) return false;
+  for (Operation& op : body) place(&op, std::max(of(&op).phase, delayed.lookup(&op)));
+  return true;
 }
 
 // In contractions; an inverse is a chain of small ones.

@@ -63,6 +63,7 @@ class Placement {
  private:
   Owner owner_of(mlir::Operation* op) const;
   Owner owner_of_column(mlir::Operation* op) const;
+  bool is_made_beside_matrices(mlir::Operation* op) const;
   bool crosses(mlir::Value operand, mlir::Operation* user) const;
   void assign_owners(mlir::Block& body);
   void find_value_slabs(mlir::Block& body);
@@ -74,6 +75,8 @@ class Placement {
   bool are_independent(mlir::Block& body) const;
   void delay_matrices(mlir::Block& body);
   void delay_slabs(mlir::Block& body);
+  int last_use_of_contractions(mlir::Value x) const;
+  bool delay_sums(mlir::Block& body);
   void assign_matrices(mlir::Block& body, int warps);
   void find_shared(mlir::Block& body);
   void find_stand_ins(mlir::Block& body);
@@ -121,7 +124,7 @@ bool is_bounded_by(chunk::RoundOp round, mlir::Operation* state);
 // is rounded. Each warp has a scale of its own rows if every rounding has one of its `state_of_scale`.
 bool can_carry_scale(mlir::Operation* state);
 
-// Each warp, or slab, has its own part of these sums.
+// Each warp, or slab, has its own part of these sums. One warp has all of those along a matrix of tokens by tokens.
 bool is_partial_sum(mlir::Operation* op, const Placement& placement);
 
 }  // namespace wkvc

@@ -23,7 +23,7 @@ bool is_row_beside(Value x, Operation* user, const Placement& placement) {
 
 // What strips.h and the elementwise functions have.
 bool has_strips(Operation* op) {
-  if (auto sum = dyn_cast<chunk::CumsumOp>(op)) return !sum.getReverse();
+  if (auto sum = dyn_cast<chunk::CumsumOp>(op)) return !sum.getReverse() && !sum.getExclusive();
   if (isa<chunk::AddOp>(op))
     return llvm::none_of(op->getOperands(), [](Value x) { return isa<chunk::DotOp>(x.getDefiningOp()); });
   return isa<chunk::NegOp, chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp,

@@ -20,6 +20,9 @@ namespace wkvc {
 
 namespace {
 
+// Bytes of a guard's words beside what a block's buffers take (shared_word in templates/wkvc/cuda/ptx.h).
+constexpr int64_t kGuardBytes = 8;
+
 // Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room, and in the
 // backward pass a second one.
 int64_t blocks_per_sm(chunk::ProgramOp program, int warps, int64_t shared) {
@@ -213,12 +216,12 @@ class KernelBuilder {
   // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
   void plan_shared() {
     plan(Stored::sums, Ahead::inputs);
-    if (shared_ > static_cast<int64_t>(program_.getSramBudget())) plan(Stored::contractions, Ahead::inputs);
-    check_budget(program_, spaces_, shared_, plan_);
-    blocks_ = checked_blocks(program_, plan_.warps(), blocks_, shared_);
+    if (block_bytes() > static_cast<int64_t>(program_.getSramBudget())) plan(Stored::contractions, Ahead::inputs);
+    check_budget(program_, spaces_, block_bytes(), plan_);
+    blocks_ = checked_blocks(program_, plan_.warps(), blocks_, block_bytes());
     bool reads_saved = plan_.teams == 1 && has_saved_state() && main_->phases() > 1;
     if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);
-    if (!blocks_) blocks_ = blocks_per_sm(program_, plan_.warps(), shared_);
+    if (!blocks_) blocks_ = blocks_per_sm(program_, plan_.warps(), block_bytes());
     const Ahead least = memory_.prefetch, most = least == Ahead::states && recompute_ ? Ahead::groups
                                                  : plan_.teams > 1                    ? Ahead::early
                                                                                       : least;
@@ -231,7 +234,14 @@ class KernelBuilder {
   // With the blocks a multiprocessor is to hold, once that is known.
   bool fits(Stored stored, Ahead ahead) {
     plan(stored, ahead);
-    return shared_ <= static_cast<int64_t>(program_.getSramBudget()) && sm_90a.blocks_by_shared(shared_) >= blocks_;
+    return block_bytes() <= static_cast<int64_t>(program_.getSramBudget()) &&
+           sm_90a.blocks_by_shared(block_bytes()) >= blocks_;
+  }
+
+  // Where warps that do not meet are told to leave rounds out, or blocks of a cluster to refuse, in words of their own.
+  int64_t block_bytes() {
+    const bool has_words = program_.getPlain() && (plan_.cluster > 1 || (plan_.preparers() && refuses_early(program_)));
+    return shared_ + (has_words ? kGuardBytes : 0);
   }
 
   void plan(Stored stored, Ahead ahead) {

@@ -530,7 +530,7 @@ Value WarpBuilder::widened(Value operand) {
 Value WarpBuilder::computed(Operation* op) {
   Value value = op->getResult(0);
   Type type = type_of(value);
-  bool transposed = lies_transposed(value);
+  const bool tokens_in_columns = lies_transposed(value) || (owner_ == Owner::rows && is_column_vector(value));
   auto function = [&](llvm::StringRef name, std::optional<float> constant = {}) {
     return call(name, tile(op->getOperand(0)), type, constant);
   };
@@ -552,8 +552,11 @@ Value WarpBuilder::computed(Operation* op) {
         Value result = exp2_beside(x);
         return result ? result : function("exp2");
       })
-      .Case([&](chunk::KeepValidOp) { return function(transposed ? "keep_valid_columns" : "keep_valid"); })
-      .Case([&](chunk::CumsumOp x) { return function(x.getReverse() ? "reverse_cumsum" : "cumsum"); })
+      .Case([&](chunk::KeepValidOp) { return function(tokens_in_columns ? "keep_valid_columns" : "keep_valid"); })
+      .Case([&](chunk::CumsumOp x) {
+        return function(
+            fmt::format("{}{}cumsum", x.getReverse() ? "reverse_" : "", x.getExclusive() ? "exclusive_" : ""));
+      })
       .Case([&](chunk::RowOp x) {
         Value row = function("row", static_cast<float>(x.getIndex()));
         return x.getAnchor() && is_causal() ? call("zero_if_nan", row, type) : row;

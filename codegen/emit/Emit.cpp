@@ -89,7 +89,9 @@ void Emitter::call(const std::string& start, const std::vector<std::string>& arg
 
 void Emitter::emit_region(Region& region) {
   indent_ += 2;
+  names_.open_block();
   emit_block(region.front());
+  names_.close_block();
   indent_ -= 2;
   line("}}");
 }

@@ -129,6 +129,7 @@ void Emitter::write_both(warp::LoopOp op, warp::LoopOp beside) {
   declare_state(beside);
   line("for (int step = 0; step < round_end - first; ++step) {{");
   indent_ += 2;
+  names_.open_block();
   line("const int c = first + step;");
   begin_chunk(op);
   Block& body = op.getBody().front();
@@ -145,11 +146,14 @@ void Emitter::write_both(warp::LoopOp op, warp::LoopOp beside) {
   if (end != body.end()) {
     line("if (c + 1 < round_end) {{  // the rest is for the next chunk");
     indent_ += 2;
+    names_.open_block();
     emit_all({std::next(end), body.end()});
+    names_.close_block();
     indent_ -= 2;
     line("}}");
   }
   loop_ = {};
+  names_.close_block();
   indent_ -= 2;
   line("}}");
 }
@@ -197,7 +201,9 @@ void Emitter::write(warp::TeamOp op) {
   line("const int valid = valid_rows<{}>(tokens_of(args, block), c);  // tokens of this chunk", kernel_.getChunk());
   write_buffers_of(op.getBody(), "team");
   warps_ = "team";
+  names_.open_block();
   emit_block(op.getBody().front());
+  names_.close_block();
   indent_ -= 2;
   line("}}");
   warps_ = "block";
@@ -237,6 +243,7 @@ void Emitter::write(warp::YieldOp op) {
 }
 
 void Emitter::write(warp::SlabsOp op) {
+  names_.open_block();
   std::string column = names_.declare(op.getBody().getArgument(0), "column");
   if (op.getStrips()) {
     line("{{");
@@ -245,6 +252,7 @@ void Emitter::write(warp::SlabsOp op) {
     line("for (int {0} = 16 * {1}.warp; {0} < {2}; {0} += 16 * {1}.warps) {{", column, warps_, op.getColumns());
   }
   emit_region(op.getBody());
+  names_.close_block();
 }
 
 void Emitter::write(warp::ShareOp op) {

@@ -50,7 +50,9 @@ class Emitter {
   std::string wish(mlir::Value value) const;
   std::string declare(mlir::Value value) { return names_.declare(value, wish(value)); }
   // Of what several regions declare, each for itself: the same name.
-  std::string declare_again(mlir::Value value) { return names_.of(value).empty() ? declare(value) : names_.of(value); }
+  std::string declare_again(mlir::Value value) {
+    return names_.of(value).empty() ? names_.declare_everywhere(value, wish(value)) : names_.of(value);
+  }
   void emit_block(mlir::Block& block) { emit_all(llvm::make_range(block.begin(), block.end())); }
   void emit_all(llvm::iterator_range<mlir::Block::iterator> ops);
   static bool are_alike(warp::CopyOp a, warp::CopyOp b);

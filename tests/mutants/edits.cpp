@@ -1,5 +1,6 @@
 #include "tests/mutants/edits.h"
 
+#include <map>
 #include <regex>
 
 namespace wkvc::test {
@@ -120,8 +121,12 @@ std::vector<Mutant> mutants_by(const Rule& rule, const std::string& text) {
 
 std::vector<Mutant> mutants_by(const std::vector<Rule>& rules, const std::string& text) {
   std::vector<Mutant> mutants;
+  std::map<std::string, int> counts;
   for (const Rule& rule : rules)
-    for (Mutant& mutant : mutants_by(rule, text)) mutants.push_back(std::move(mutant));
+    for (Mutant& mutant : mutants_by(rule, text)) {
+      if (const int count = ++counts[mutant.name]; count > 1) mutant.name += " #" + std::to_string(count);
+      mutants.push_back(std::move(mutant));
+    }
   return mutants;
 }
 

@@ -19,6 +19,7 @@ struct Mutant {
 
 std::vector<Mutant> mutants_by(const Rule& rule, const std::string& text);
 
+// Where several mutants have one name, as blocks beside each other have the same lines: the second ends with " #2".
 std::vector<Mutant> mutants_by(const std::vector<Rule>& rules, const std::string& text);
 
 // Each makes another kind of mistake in what a kernel computes.

@@ -5,168 +5,30 @@
     bench/compare.py --shapes rwkv7,8,1024,12,64 rwkv7,8,4096,12,64 --json sizes.json --curves sizes.svg
     bench/compare.py --drawn sizes.json --curves sizes.svg    # measures nothing
 
-Needs a GPU, PyTorch and flash-linear-attention, which tunes itself for minutes on the first call. Each of its settings in
-FLA_SETTINGS is timed, and the fastest one is what wkvc is compared with. The TileLang back end needs tilelang and nvcc;
+Needs a GPU, PyTorch and flash-linear-attention, which tunes itself for minutes on the first call. Each of its settings
+in peers.py is timed, and the fastest one is what wkvc is compared with. The TileLang back end needs tilelang and nvcc;
 a setting that does not run here is named with the reason. Times are medians of GPU events around one call. Before the
-call a kernel keeps the GPU busy until the call is queued. Inputs are larger than the L2. Errors are ‖x−ref‖/‖ref‖ of two
-heads, against the float64 recurrence and its gradients token by token.
+call a kernel keeps the GPU busy until the call is queued. Inputs are larger than the L2. Errors are ‖x−ref‖/‖ref‖ of
+two heads, against the float64 recurrence and its gradients token by token.
 """
 import argparse
-import ctypes
 import json
 import math
-import os
-import statistics
-import sys
-import time
 from typing import NamedTuple
 
 import torch
 
+from c_interface import PASSES, Wkvc, open_library, run_script
+from peers import PEERS, contestant, environment_of, memory_beside, reason_of, reference_of, results_of
+from recurrences import RECURRENCES, draw
+from reference import Reference
+from timing import copy_of, sets_of, times_of
+
 ROWS = [("rwkv7", 8, 4096, 64, 64), ("rwkv7", 1, 4096, 64, 64), ("rwkv7", 1, 32768, 32, 64), ("rwkv7", 8, 4096, 32, 128),
         ("rwkv7", 4, 2048, 12, 64), ("rwkv6", 8, 4096, 64, 64), ("rwkv6", 1, 4096, 64, 64)]
-PASSES = ("forward", "both")
-TOKEN_INPUTS = {"rwkv7": ["r", "w", "k", "a", "b", "v"], "rwkv6": ["r", "w", "k", "v"]}
-L2_BYTES = 60 << 20
-STEEPEST = -math.exp(-0.5)  # the least log decay of RWKV-7
 
 
-class FlaSetting(NamedTuple):
-    """How flash-linear-attention is called: its name here, whether by the TileLang back end, and arguments."""
-    name: str
-    tilelang: bool
-    arguments: dict
-
-
-def bounded(chunk):
-    return {"lower_bound": STEEPEST, "chunk_size": chunk, "disable_recompute": True}
-
-
-FLA_SETTINGS = {
-    "rwkv7": [FlaSetting("fla Triton, chunk 16", False, {"safe_gate": True}),
-              FlaSetting("fla Triton, chunk 64", False, bounded(64)),
-              FlaSetting("fla TileLang, chunk 16", True, bounded(16)),
-              FlaSetting("fla TileLang, chunk 32", True, bounded(32))],
-    "rwkv6": [FlaSetting("fla Triton", False, {}), FlaSetting("fla TileLang", True, {})],
-}
-
-
-class Info(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("dims", ctypes.c_char_p)] + [
-        (name, ctypes.c_int32) for name in ("rank", "dtype", "is_result", "is_optional")]
-
-
-class Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("shape", ctypes.POINTER(ctypes.c_int64)),
-                ("strides", ctypes.POINTER(ctypes.c_int64)), ("rank", ctypes.c_int32), ("dtype", ctypes.c_int32)]
-
-
-class Wkvc:
-    """An operator, forward and backward, through the C interface."""
-
-    DTYPES = {0: torch.float32, 1: torch.float16, 2: torch.bfloat16}
-
-    def __init__(self, library, op, options, size):
-        self.c, self.size = library, size
-        library.wkvc_message.restype = ctypes.c_char_p
-        self.op = ctypes.c_void_p()
-        self.check(library.wkvc_prepare(op.encode(), options.encode(), 0, ctypes.byref(self.op)))
-        bytes_ = ctypes.c_int64()
-        self.check(library.wkvc_workspace_bytes(self.op, *map(ctypes.c_int64, size), ctypes.byref(bytes_)))
-        self.workspace = torch.empty(bytes_.value, dtype=torch.uint8, device="cuda")
-
-    def check(self, status):
-        if status != 0:
-            sys.exit("wkvc: " + self.c.wkvc_message().decode())
-
-    def infos(self, direction):
-        for i in range(self.c.wkvc_tensor_count(self.op, direction)):
-            info = Info()
-            self.check(self.c.wkvc_tensor_at(self.op, direction, i, ctypes.byref(info)))
-            yield info
-
-    def bind(self, direction, tensors, dim):
-        """A call that launches the pass on `tensors`, to which results are added."""
-        infos = list(self.infos(direction))
-        array, keep = (Tensor * len(infos))(), []
-        for slot, info in zip(array, infos):
-            name = info.name.decode()
-            if name not in tensors and info.is_result:
-                shape = self.shape_of(info.dims.decode().split(), dim)
-                tensors[name] = torch.full(shape, math.nan, dtype=self.DTYPES[info.dtype], device="cuda")
-            if name not in tensors:
-                continue  # a state that is left out
-            x = tensors[name]
-            shape = (ctypes.c_int64 * x.dim())(*x.shape)
-            slot.data, slot.shape, slot.rank, slot.dtype = x.data_ptr(), shape, x.dim(), info.dtype
-            keep.append(shape)
-        function, size = self.launch_at()
-
-        def launch(_keep=keep):
-            self.check(function(self.op, direction, *size, array, len(infos),
-                                ctypes.c_void_p(self.workspace.data_ptr()),
-                                ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), 0))
-        return launch
-
-    def shape_of(self, dims, dim):
-        """The shape of a tensor with heads of `dim`."""
-        extents = dict(zip("BTH", self.size), K=dim, V=dim)
-        return [extents[d] for d in dims]
-
-    def launch_at(self):
-        """The function that launches a pass, and its arguments that say the size."""
-        return self.c.wkvc_launch, [ctypes.c_int64(n) for n in self.size]
-
-
-def draw(op, B, T, H, D, seed):
-    g = torch.Generator("cuda").manual_seed(seed)
-    normal = lambda *shape: torch.randn(*shape, generator=g, device="cuda")
-    x = {name: normal(B, T, H, D) for name in TOKEN_INPUTS[op] + ["do"]}
-    if op == "rwkv7":
-        key = torch.nn.functional.normalize(x["k"], dim=-1)
-        x["a"], x["b"] = -key, key * torch.sigmoid(x["b"])
-    else:
-        x["w"] = x["w"] * 0.5 - 3  # log_w = −exp(w)
-        x["u"] = normal(H, D)
-    x["do"] *= 1e-3
-    return {name: tensor.bfloat16() for name, tensor in x.items()}
-
-
-def log_decay(op, w):
-    return -math.exp(-0.5) * torch.sigmoid(w) if op == "rwkv7" else -torch.exp(w)
-
-
-def reference(op, x, heads):
-    """Of some heads of the first batch, in float64: o and the gradients of what is given."""
-    leaves = {name: (t[:1, :, heads] if t.dim() == 4 else t[heads]).double().requires_grad_(name != "do")
-              for name, t in x.items()}
-    at = {name: t[0].unbind(0) if t.dim() == 4 else t for name, t in leaves.items()}
-    decay = torch.exp(log_decay(op, leaves["w"]))[0].unbind(0)
-    D = x["v"].shape[-1]
-    S = torch.zeros(len(heads), D, D, dtype=torch.float64, device="cuda")
-    outputs = []
-    for t, w in enumerate(decay):
-        row = lambda y: y[:, None, :]
-        column = lambda y: y[:, :, None]
-        write = column(at["v"][t]) * row(at["k"][t])
-        if op == "rwkv7":
-            S = S * row(w) + (S @ column(at["a"][t])) * row(at["b"][t]) + write
-            outputs.append((S @ column(at["r"][t])).squeeze(-1))
-        else:
-            outputs.append(((S + row(at["u"]) * write) @ column(at["r"][t])).squeeze(-1))
-            S = S * row(w) + write
-    o = torch.stack(outputs)[None]
-    names = [name for name in leaves if name not in ("do", "u")]  # du is a sum over all batches
-    gradients = torch.autograd.grad(o, [leaves[name] for name in names], leaves["do"])
-    return {"o": o.detach(), **{"d" + name: g for name, g in zip(names, gradients)}}
-
-
-def errors_of(results, expected, heads):
-    error = lambda x, ref: ((x[:1, :, heads].double() - ref).norm() / ref.norm()).item()
-    return {name: error(results[name], ref) for name, ref in expected.items() if name in results}
-
-
-class Contestant(NamedTuple):
+class Measured(NamedTuple):
     """Calls that take the number of a set of inputs, the results of set 0, and bytes beside inputs and results."""
     forward: object
     both: object
@@ -174,7 +36,7 @@ class Contestant(NamedTuple):
     extra_bytes: int
 
 
-def wkvc_contestant(args, library, op, shape, sets):
+def wkvc_calls(args, library, op, shape, sets):
     B, T, H, D = shape
     options = f"--shape {B},{T},{H} --head {D} {args.options}"
     forward_only, training = (Wkvc(library, op, f"{options} --pass {p}", (B, T, H)) for p in ("forward", "both"))
@@ -183,136 +45,63 @@ def wkvc_contestant(args, library, op, shape, sets):
     tf = [training.bind(0, x, D) for x in outputs]
     tb = [training.bind(1, x, D) for x in outputs]
     tf[0](), tb[0]()
-    return Contestant(lambda i: f[i](), lambda i: (tf[i](), tb[i]()), outputs[0], training.workspace.numel())
+    return Measured(lambda i: f[i](), lambda i: (tf[i](), tb[i]()), outputs[0], training.workspace.numel())
 
 
-def fla_inputs(op, x):
-    """What flash-linear-attention takes: the log decay in place of w."""
-    y = {name: t.detach().clone() for name, t in x.items()}
-    y["w"] = log_decay(op, x["w"].float()).bfloat16()
-    return {name: t.requires_grad_(name != "do") for name, t in y.items()}
+def peer_calls(peer, size, sets):
+    calls = contestant(peer, size, sets)
+    calls.forward(0), calls.both(0)
+    extra = memory_beside(calls.both)
+    return Measured(*calls, results_of(peer, *calls.both(0)), extra)
 
 
-def fla_call(op, setting, shape):
-    """A function of one set of inputs that gives o."""
-    B, _, H, _ = shape
-    if op == "rwkv6":
-        from fla.ops.rwkv6 import chunk_rwkv6
-        return lambda x: chunk_rwkv6(*(x[n] for n in "rkvwu"), scale=1.0, **setting.arguments)[0]
-    if setting.tilelang and B * H < 66:  # chunk_rwkv7 leaves few heads to Triton: the back end itself takes them
-        from fla.ops.generalized_delta_rule.dplr.backends.tilelang.chunk import chunk_dplr_delta_rule_tilelang
-        return lambda x: chunk_dplr_delta_rule_tilelang(q=x["r"], k=x["k"], v=x["v"], a=x["a"], b=x["b"], gk=x["w"],
-                                                        scale=1.0, **setting.arguments)[0]
-    from fla.ops.rwkv7 import chunk_rwkv7
-    return lambda x: chunk_rwkv7(*(x[n] for n in "rwkvab"), scale=1.0, **setting.arguments)[0]
-
-
-def fla_contestant(op, setting, shape, sets):
-    run = fla_call(op, setting, shape)
-    inputs = [fla_inputs(op, x) for x in sets]
-
-    def forward(i):
-        with torch.no_grad():
-            return run(inputs[i])
-
-    def both(i):
-        x = inputs[i]
-        o, names = run(x), [name for name in x if name != "do"]
-        return o, dict(zip(names, torch.autograd.grad(o, [x[name] for name in names], x["do"])))
-
-    forward(0), both(0)
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated()
-    o, gradients = both(0)
-    extra = torch.cuda.max_memory_allocated() - before - sum(t.nbytes for t in (o, *gradients.values()))
-    # Its gradient of w is that of the log decay: not compared.
-    results = {"o": o.detach(), **{"d" + n: g for n, g in gradients.items() if n != "w"}}
-    return Contestant(forward, both, results, extra)
-
-
-def select_back_end(setting):
-    os.environ["FLA_TILELANG"] = "1" if setting.tilelang else "0"
-
-
-def measure_fla(op, setting, shape, sets, expected, heads, rounds):
+def measure_peer(peer, shape, sets, reference, rounds):
     """Times and errors of one setting, or why it does not run."""
-    select_back_end(setting)
     try:
-        it = fla_contestant(op, setting, shape, sets)
-        return {"ms": {what: times_of({"fla": getattr(it, what)}, len(sets), rounds)["fla"] for what in PASSES},
-                "errors": errors_of(it.results, expected, heads), "extra_bytes": it.extra_bytes}
+        with environment_of(peer):
+            it = peer_calls(peer, shape[:3], sets)
+            return {"ms": {what: times_of({"fla": getattr(it, what)}, len(sets), rounds)["fla"] for what in PASSES},
+                    "errors": reference.errors_of(it.results), "extra_bytes": it.extra_bytes}
     except Exception as fault:  # whatever a missing tilelang, nvcc or an unsupported size raises
-        return {"fault": f"{type(fault).__name__}: {fault}".split("\n")[0][:200]}
+        return {"fault": reason_of(fault)}
     finally:
         torch.cuda.empty_cache()
 
 
-def copies(op, sets):
+def copies(x):
     """For each pass a call that copies as many bytes as inputs and results are."""
-    tokens = sum(t.numel() * t.element_size() for name, t in sets[0].items() if name in TOKEN_INPUTS[op])
-    output = sets[0]["do"].numel() * sets[0]["do"].element_size()
+    output = x["do"].nbytes
+    tokens = sum(t.nbytes for name, t in x.items() if t.dim() > 2 and name != "do")
     # Forward: inputs and o. Backward: those again with do, and a gradient for each input.
-    calls = {}
-    for name, moved in (("forward", tokens + output), ("both", 3 * tokens + 2 * output)):
-        halves = [torch.empty(moved // 2, dtype=torch.uint8, device="cuda") for _ in range(2)]
-        calls[name] = lambda i, halves=halves: halves[1].copy_(halves[0])
-    return calls
-
-
-def pause_for(call):
-    """Cycles in which the host surely queues a call: at least 2 ms, and twice what the host took."""
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    call(0)
-    seconds = time.perf_counter() - start
-    torch.cuda.synchronize()
-    return int(2e9 * min(max(2e-3, 2 * seconds), 50e-3))
-
-
-def times_of(calls, sets, rounds):
-    """Median milliseconds of each contestant, all of them in turn in every round."""
-    for call in calls.values():
-        for i in range(sets):
-            call(i)
-    pauses = {name: pause_for(call) for name, call in calls.items()}
-    spans = {name: [] for name in calls}
-    for n in range(rounds):
-        for name, call in calls.items():
-            torch.cuda._sleep(pauses[name])
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            call(n % sets)
-            end.record()
-            spans[name].append((begin, end))
-        torch.cuda.synchronize()
-    return {name: statistics.median(b.elapsed_time(e) for b, e in pairs) for name, pairs in spans.items()}
+    return {"forward": copy_of(tokens + output), "both": copy_of(3 * tokens + 2 * output)}
 
 
 def measure(args, library, row):
     op, *shape = row
     B, T, H, D = shape
-    bytes_of_set = B * T * H * D * 2 * len(TOKEN_INPUTS[op])
-    count = max(1, min(8, math.ceil(2 * L2_BYTES / bytes_of_set)))
-    sets = [draw(op, B, T, H, D, seed) for seed in range(count)]
-    heads = [0, H - 1]
-    expected = reference(op, sets[0], heads)
-    ours, copy = wkvc_contestant(args, library, op, shape, sets), copies(op, sets)
+    inputs_of = lambda seed: draw(op, (B, T, H), (D, D), "bf16", seed)
+    first = inputs_of(0)
+    count = sets_of(sum(t.nbytes for name, t in first.items() if name != "do"))
+    sets = [first, *(inputs_of(seed) for seed in range(1, count))]
+    reference = Reference(RECURRENCES[op], first, (D, D), [(0, 0), (0, H - 1)])
+    ours, copy = wkvc_calls(args, library, op, shape, sets), copies(first)
     settings = {}
-    for setting in FLA_SETTINGS[op]:
-        if any(part in setting.name for part in args.fla):
-            settings[setting.name] = measure_fla(op, setting, shape, sets, expected, heads, args.rounds)
-            print(f"{title(row)} {setting.name}: {summary(settings[setting.name])}", flush=True)
+    peers = {peer.name: peer for peer in PEERS[op] if any(part in peer.name for part in args.fla)}
+    for name, peer in peers.items():
+        settings[name] = measure_peer(peer, shape, sets, reference_of(peer, first, reference), args.rounds)
+        print(f"{title(row)} {name}: {summary(settings[name])}", flush=True)
     ms, best = {}, {}
     for what in PASSES:
         calls = {"wkvc": getattr(ours, what), "copy": copy[what]}
         ran = {name: found["ms"][what] for name, found in settings.items() if "ms" in found}
-        if ran:  # the fastest one once more, in turn with wkvc
-            best[what] = min(ran, key=ran.get)
-            setting = next(s for s in FLA_SETTINGS[op] if s.name == best[what])
-            select_back_end(setting)
-            calls["fla"] = getattr(fla_contestant(op, setting, shape, sets), what)
-        ms[what] = times_of(calls, count, args.rounds)
-    return {"op": op, "shape": shape, "ms": ms, "errors": errors_of(ours.results, expected, heads),
+        if not ran:
+            ms[what] = times_of(calls, count, args.rounds)
+            continue
+        best[what] = min(ran, key=ran.get)  # once more, in turn with wkvc
+        with environment_of(peers[best[what]]):
+            calls["fla"] = getattr(contestant(peers[best[what]], shape[:3], sets), what)
+            ms[what] = times_of(calls, count, args.rounds)
+    return {"op": op, "shape": shape, "ms": ms, "errors": reference.errors_of(ours.results),
             "extra_bytes": ours.extra_bytes, "best_fla": best, "fla": settings}
 
 
@@ -394,13 +183,13 @@ def curves(rows, path):
 
 def parsed_row(text):
     op, *shape = text.split(",")
-    if op not in TOKEN_INPUTS or len(shape) != 4 or not all(n.isdigit() for n in shape):
+    if op not in ("rwkv7", "rwkv6") or len(shape) != 4 or not all(n.isdigit() for n in shape):
         raise argparse.ArgumentTypeError(f"{text!r}: expected OP,B,T,H,D such as rwkv7,8,4096,64,64")
     return (op, *map(int, shape))
 
 
 def measured_rows(args):
-    library = ctypes.CDLL(args.library)
+    library = open_library(args.library)
     chosen = args.shapes or ([ROWS[int(i)] for i in args.rows.split(",")] if args.rows else ROWS)
     rows = []
     for row in chosen:
@@ -435,4 +224,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

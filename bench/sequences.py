@@ -7,41 +7,25 @@ Needs a GPU and PyTorch. 64 sequences of 64 to 8,192 tokens have 32,768 tokens i
 that is checked is launched alone, too, at the beginning of as many tokens: its results have to be the same bytes.
 """
 import argparse
-import ctypes
 import json
 
 import torch
 
-from compare import PASSES, TOKEN_INPUTS, Wkvc, draw, times_of
+from c_interface import PASSES, Sequences, WithSequences, Wkvc, open_library, run_script
+from recurrences import RWKV7, draw
+from timing import times_of
 
 TOKENS, HEADS, HEAD, SEQUENCES = 32768, 32, 64, 64
 STARTS_64 = 2  # WKVC_STARTS_64
 
 
-class Sequences(ctypes.Structure):
-    _fields_ = [("count", ctypes.c_int64), ("layout", ctypes.c_int32), ("starts", ctypes.c_void_p),
-                ("slots", ctypes.c_void_p), ("slot_count", ctypes.c_int64), ("shared_heads", ctypes.c_int64),
-                ("report", ctypes.c_void_p)]
-
-
-class Packed(Wkvc):
+class Packed(WithSequences):
     """An operator on sequences that begin at `starts`."""
 
     def __init__(self, library, op, options, starts, tokens):
-        super().__init__(library, op, options, (1, tokens, HEADS))
         self.starts = starts  # kept alive
-        self.map = Sequences(len(starts) - 1, STARTS_64, starts.data_ptr())
-        bytes_ = ctypes.c_int64()
-        self.check(library.wkvc_sequences_workspace_bytes(self.op, *self.launch_at()[1], ctypes.byref(bytes_)))
-        self.workspace = torch.empty(bytes_.value, dtype=torch.uint8, device="cuda")
-
-    def shape_of(self, dims, dim):
-        extents = {"B": 1 if "T" in dims else self.map.count, "T": self.size[1], "H": HEADS, "K": dim, "V": dim}
-        return [extents[d] for d in dims]
-
-    def launch_at(self):
-        sizes = ctypes.c_int64(self.size[1]), ctypes.c_int64(HEADS)
-        return self.c.wkvc_launch_sequences, [ctypes.byref(self.map), *sizes]
+        sequences = Sequences(len(starts) - 1, STARTS_64, starts.data_ptr())
+        super().__init__(library, op, options, (1, tokens, HEADS), sequences)
 
 
 def lengths():
@@ -62,7 +46,7 @@ def both_of(operator, x):
 def check_alone(library, options, starts, x, n):
     """For each result, True where sequence n has the bytes that it has as the only one of a batch."""
     first, last = int(starts[n]), int(starts[n + 1])
-    given = [*TOKEN_INPUTS["rwkv7"], "do"]
+    given = [*RWKV7, "do"]
     alone = {name: x[name].roll(-first, 1) for name in given}
     own_starts = torch.tensor([0, last - first], device="cuda")
     operator = Packed(library, "rwkv7", options, own_starts, TOKENS)
@@ -81,10 +65,10 @@ def main():
     parser.add_argument("--options", default="", help="of the configuration, such as '--segments 1'")
     parser.add_argument("--rounds", type=int, default=30)
     args = parser.parse_args()
-    library = ctypes.CDLL(args.library)
+    library = open_library(args.library)
     starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths().cumsum(0)]).cuda()
     options = f"--shape 1,{TOKENS},{HEADS} --head {HEAD} {args.options}"
-    dense_x, packed_x = (draw("rwkv7", 1, TOKENS, HEADS, HEAD, 1) for _ in range(2))
+    dense_x, packed_x = (draw("rwkv7", (1, TOKENS, HEADS), (HEAD, HEAD), seed=1) for _ in range(2))
     for what in PASSES:
         dense = Wkvc(library, "rwkv7", f"{options} --pass {what}", (1, TOKENS, HEADS))
         packed = Packed(library, "rwkv7", f"{options} --pass {what}", starts, TOKENS)
@@ -101,4 +85,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -4,7 +4,7 @@
     bench/torch_times.py --json torch_times.json
 
 Needs a GPU and the package wkvc; with flash-linear-attention installed, its host time is measured beside. GPU times are
-those of compare.py: medians of events around one call, all contestants in turn. The host's time of a call is that of
+those of timing.py: medians of events around one call, all contestants in turn. The host's time of a call is that of
 calls with few tokens, which the GPU finishes sooner than the host issues them.
 """
 import argparse
@@ -17,7 +17,10 @@ from pathlib import Path
 import torch
 
 import wkvc
-from compare import Wkvc, draw, fla_inputs, times_of
+from c_interface import Wkvc, open_library, run_script
+from peers import PEERS
+from recurrences import draw
+from timing import times_of
 
 NAMES = "rwkvab"
 FEW = (1, 16, 2, 64)  # batches, tokens, heads, head size
@@ -41,7 +44,7 @@ def through_torch(x):
 def through_c(x, shape):
     """The same through the C interface, on tensors that are bound before."""
     B, T, H, D = shape
-    library = __import__("ctypes").CDLL(str(Path(wkvc.__file__).parent / "libwkvc.so"))
+    library = open_library(str(Path(wkvc.__file__).parent / "libwkvc.so"))
     options = f"--shape {B},{T},{H} --head {D}"
     tensors = dict(x)
     forward = Wkvc(library, "rwkv7", f"{options} --pass forward", (B, T, H))
@@ -56,8 +59,8 @@ def through_fla(x):
         from fla.ops.rwkv7 import chunk_rwkv7
     except ImportError:
         return None
-    y = fla_inputs("rwkv7", x)
-    leaves = [y[name] for name in NAMES]
+    y = PEERS["rwkv7"][0].inputs(x)
+    leaves = [y[name].detach().requires_grad_() for name in NAMES]
 
     def forward():
         with torch.no_grad():
@@ -95,7 +98,7 @@ def main():
     parser.add_argument("--json")
     args = parser.parse_args()
     shape = (*map(int, args.shape.split(",")), 64)
-    x = draw("rwkv7", *shape, 0)
+    x = draw("rwkv7", shape[:3], (shape[3], shape[3]))
     ways = {"PyTorch": through_torch(x), "C": through_c(x, shape)}
     found = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "shape": args.shape, "ms": {}, "host_us": {}}
     for what in ("forward", "both"):
@@ -103,7 +106,7 @@ def main():
         found["ms"][what] = ms = times_of(calls, 1, args.rounds)
         print(f"{what}: through PyTorch {ms['PyTorch']:.4f} ms, through C {ms['C']:.4f}: {ms['PyTorch'] / ms['C']:.3f} times")
         print(command_ms(shape, what), flush=True)
-    small = draw("rwkv7", *FEW, 0)
+    small = draw("rwkv7", FEW[:3], (FEW[3], FEW[3]))
     ways = {"PyTorch": through_torch(small), "C": through_c(small, FEW), "flash-linear-attention": through_fla(small)}
     for name, way in ways.items():
         if way is not None:
@@ -114,4 +117,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -1,5 +1,8 @@
 #include "codegen/compiler.h"
 
+#include <fmt/ranges.h>
+
+#include <functional>
 #include <set>
 
 #include <mlir/IR/MLIRContext.h>
@@ -21,8 +24,6 @@ using namespace mlir;
 namespace wkvc {
 
 namespace {
-
-constexpr const char* kStageNames[] = {"rec", "chunk", "warp", "cuda"};
 
 // Overrides that apply to a recurrence already written down. Its shapes and storage are in its types.
 void apply(rec::RecurrenceOp op, const Config& config) {
@@ -48,12 +49,13 @@ std::string kind_of(warp::KernelOp kernel) {
          (kernel.getSummary() ? "summary " : "") + refusals;
 }
 
-// The passes of one recurrence, each once.
-void check_distinct(ModuleOp module) {
+// The passes of one recurrence, each once. A placed program that recomputes states is that of the next program.
+void check_distinct(ModuleOp module, bool placed) {
   std::set<std::string> kinds;
   for (Operation& op : *module.getBody()) {
     std::string kind;
-    if (auto program = dyn_cast<chunk::ProgramOp>(op)) kind = kind_of(program) + (program.getPlain() ? " plain" : "");
+    if (auto program = dyn_cast<chunk::ProgramOp>(op); program && !(placed && program.getRecompute()))
+      kind = kind_of(program) + (program.getPlain() ? " plain" : "");
     if (auto kernel = dyn_cast<warp::KernelOp>(op)) kind = kernel.getSymName().str();
     if (!kind.empty() && !kinds.insert(kind).second)
       user_error("the text holds '{}' twice; expected each pass of one recurrence once", kind);
@@ -62,9 +64,9 @@ void check_distinct(ModuleOp module) {
 
 // What a plain program or kernel refuses is for the next one.
 template <class Op>
-void check_pairs(ModuleOp module) {
+void check_pairs(const llvm::SmallVector<Op>& ops) {
   Op plain;
-  for (auto op : module.getBody()->getOps<Op>()) {
+  for (Op op : ops) {
     const bool follows = plain && op.getRefused() && kind_of(op) == kind_of(plain);
     if (follows != (plain || op.getRefused()))
       user_error(
@@ -99,17 +101,21 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
   }
   auto module = parse(source.text, context);
   auto& operations = module->getBody()->getOperations();
-  bool chunk = source.stage == Stage::chunk;
+  const bool placed = source.stage == Stage::placed, chunk = source.stage == Stage::chunk || placed;
   auto belongs = [&](Operation& op) {
     return chunk ? isa<chunk::ProgramOp>(op)
                  : isa<warp::KernelOp, warp::BatchSumOp, warp::HeadSumOp, warp::CombineOp>(op);
   };
   if (operations.empty() || !llvm::all_of(operations, belongs))
     user_error("the text of this stage holds nothing but {}", chunk ? "chunk.program" : "warp.kernel");
-  check_distinct(*module);
-  check_pairs<chunk::ProgramOp>(*module);
-  check_pairs<warp::KernelOp>(*module);
+  check_distinct(*module, placed);
+  const auto programs = llvm::to_vector(module->getBody()->getOps<chunk::ProgramOp>());
+  const auto recomputes = [](chunk::ProgramOp program) { return program.getRecompute(); };
+  check_pairs(llvm::to_vector_of<chunk::ProgramOp>(llvm::make_filter_range(programs, recomputes)));
+  check_pairs(llvm::to_vector_of<chunk::ProgramOp>(llvm::make_filter_range(programs, std::not_fn(recomputes))));
+  check_pairs(llvm::to_vector(module->getBody()->getOps<warp::KernelOp>()));
   module->walk([&](chunk::ProgramOp op) { apply(op, config); });
+  if (placed) check_placed(*module);
   return module;
 }
 
@@ -134,13 +140,15 @@ void check_size(ModuleOp module, const Pass& pass) {
   }
 }
 
-void check_verifies(ModuleOp module, const Pass& pass) {
+void check_verifies(ModuleOp module, const Pass& pass, bool of_places) {
   std::string fault;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic& d) {
     fault += d.str() + "\n";
     return success();
   });
-  if (failed(verify(module))) internal_error("what the pass {} built does not verify: {}", pass.name, fault);
+  if (succeeded(verify(module))) return;
+  if (of_places) user_error("no kernel can have the places of this text: {}", fault);
+  internal_error("what the pass {} built does not verify: {}", pass.name, fault);
 }
 
 [[noreturn]] void refuse_stage(std::string_view stage) {
@@ -167,7 +175,7 @@ std::string run_passes(const Source& source, const Config& given, Done done) {
     pass.run(work, config);
     for (ModuleOp module : work.modules()) {
       check_size(module, pass);
-      check_verifies(module, pass);
+      check_verifies(module, pass, /*of_places=*/source.stage == Stage::placed && pass.input == Stage::placed);
       for (Operation& op : *module.getBody()) make_names_unique(&op);
     }
     if (done(pass)) return text_of(work, pass.output);
@@ -183,11 +191,13 @@ bool is_token_kernel(const Source& source, const Config& config) {
 
 Source source_from(std::string text) {
   // The first word that is not in a comment says which stage this is.
-  if (text.find("// wkvc-manifest:") != std::string::npos) return {Stage::cuda, std::move(text)};
-  for (Stage stage : {Stage::rec, Stage::chunk, Stage::warp}) {
-    const char* heads[] = {"rec.recurrence", "chunk.program", "warp.kernel"};
-    if (text.find(heads[static_cast<int>(stage)]) != std::string::npos) return {stage, std::move(text)};
-  }
+  const std::pair<Stage, const char*> heads[] = {{Stage::cuda, "// wkvc-manifest:"},
+                                                 {Stage::rec, "rec.recurrence"},
+                                                 {Stage::placed, "#wkvc.phases"},
+                                                 {Stage::chunk, "chunk.program"},
+                                                 {Stage::warp, "warp.kernel"}};
+  for (const auto& [stage, head] : heads)
+    if (text.find(head) != std::string::npos) return {stage, std::move(text)};
   user_error(
       "this text is none of wkvc's stages: expected rec.recurrence, chunk.program, warp.kernel, or emitted CUDA "
       "C++ with its wkvc-manifest line");
@@ -209,10 +219,10 @@ bool has_backward(const Source& source) {
 
 std::string lower_to(const Source& source, Stage target, const Config& config) {
   if (source.stage < Stage::rec || source.stage > Stage::cuda)
-    user_error("the source's stage is {}; expected rec, chunk, warp or cuda", static_cast<int>(source.stage));
+    user_error("the source's stage is {}; expected {}", static_cast<int>(source.stage), fmt::join(stage_names, ", "));
   if (target < source.stage)
-    user_error("the source is a {} stage; it can't be turned back into {}", kStageNames[static_cast<int>(source.stage)],
-               kStageNames[static_cast<int>(target)]);
+    user_error("the source is a {} stage; it can't be turned back into {}",
+               stage_names[static_cast<std::size_t>(source.stage)], stage_names[static_cast<std::size_t>(target)]);
   if (source.stage == Stage::cuda) {
     manifests_from(source.text);  // throws where an edited manifest is not that of its kernel
     return source.text;
@@ -224,7 +234,7 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
   }
   if (is_token_kernel(source, config)) {
     if (target == Stage::cuda) return token_kernel(source, config);
-    refuse_stage(kStageNames[static_cast<int>(target)]);
+    refuse_stage(stage_names[static_cast<std::size_t>(target)]);
   }
   const Pass* last = nullptr;
   for (const Pass& pass : all_passes())

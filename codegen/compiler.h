@@ -1,6 +1,7 @@
 // The compiler as a library: from a recurrence or any stage's text to any later stage's text.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -35,7 +36,10 @@ struct Config {
   std::vector<std::string> shared = {};
 };
 
-enum class Stage { rec, chunk, warp, cuda };  // the text stages, in order
+// The text stages, in order. Text of the stage placed is text of the stage chunk with places: which warps compute each
+// value in which phase, and where the value is kept.
+enum class Stage { rec, chunk, placed, warp, cuda };
+inline constexpr std::array<std::string_view, 5> stage_names{"rec", "chunk", "placed", "warp", "cuda"};
 
 // The line of a C++ recurrence.
 struct WrittenAt {

@@ -1,11 +1,14 @@
 #include <mlir/IR/MLIRContext.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "codegen/chunk/Chunk.h"
 #include "codegen/compiler.h"
 #include "codegen/emit/Buffers.h"
 #include "codegen/ir/Text.h"
+#include "codegen/missing_range.h"
+#include "codegen/reported_name.h"
 #include "codegen/warp/Warp.h"
 
 using namespace mlir;
@@ -16,27 +19,31 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// How wkvc calls the operation in a report: its name, or its first named reader's.
-std::string called(Value value) {
-  for (int hops = 0; hops < 4 && name_of(value).empty() && value.hasOneUse(); ++hops) {
-    Operation* user = *value.user_begin();
-    if (user->getNumResults() != 1) break;
-    value = user->getResult(0);
-  }
-  return name_of(value).str();
-}
-
 Json contraction(chunk::DotOp op) {
   auto shape = cast<RankedTensorType>(op.getType()).getShape();
   int64_t depth = op.getXDim() ? chunk::columns(op.getX()) : chunk::rows(op.getX());
   auto slice = op->getAttrOfType<StringAttr>("slice");
-  return {{"into", called(op.getResult())},
+  return {{"into", reported_name(op.getResult())},
           {"x", name_of(op.getX()).str()},
           {"y", name_of(op.getY()).str()},
           {"operands", dtype_text(chunk::element(op.getX()))},
           {"accumulator", "f32"},
           {"size", {shape[0], shape[1], depth}},
           {"slice", slice ? slice.getValue().str() : ""}};
+}
+
+// null where there is none.
+Json missing_report(const Source& source, const Config& config) {
+  const auto missing = missing_range(source, config);
+  if (!missing) return nullptr;
+  Json inputs = Json::array();
+  for (const MissingRange::Input& input : missing->inputs)
+    inputs.push_back(
+        {{"input", input.name}, {"range", "-inf to inf"}, {"declare", ".in(lo, hi)"}, {"at", input.where}});
+  return {{"contractions_in_f32", missing->contractions},
+          {"without_bound", missing->operands},
+          {"inputs", inputs},
+          {"text", text_of(*missing)}};
 }
 
 Json entry_of(const Buffer& buffer, warp::KernelOp kernel) {
@@ -57,13 +64,14 @@ std::string explain_json(const Source& source, const Config& config) {
   context.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
   Json report{{"sram", Json::array()}, {"contractions", Json::array()}};
   if (is_token_kernel(source, config)) return report.dump();
-  if (source.stage <= Stage::chunk) {
-    auto chunk_stage = parse(lower_to(source, Stage::chunk, config), context);
+  if (source.stage <= Stage::placed) {
+    auto chunk_stage = parse(lower_to(source, std::max(source.stage, Stage::chunk), config), context);
     chunk_stage->walk([&](chunk::DotOp op) {
       // The same as in the plain program before it.
       if (!op->getParentOfType<chunk::ProgramOp>().getRefused()) report["contractions"].push_back(contraction(op));
     });
   }
+  if (Json missing = missing_report(source, config); !missing.is_null()) report["missing_range"] = missing;
   if (source.stage <= Stage::warp) {
     auto warp_stage = parse(lower_to(source, Stage::warp, config), context);
     warp_stage->walk([&](warp::KernelOp kernel) {

@@ -11,13 +11,15 @@
 #include "codegen/differentiate/Differentiate.h"
 #include "codegen/differentiate/KeptMatrices.h"
 #include "codegen/emit/Emit.h"
+#include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/ChainSums.h"
 #include "codegen/passes/chunk/ColumnDots.h"
 #include "codegen/passes/chunk/Factors.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/passes/chunk/StateScales.h"
 #include "codegen/passes/chunk/Summary.h"
-#include "codegen/passes/place/Plan.h"
+#include "codegen/passes/place/CheckPlaces.h"
+#include "codegen/passes/place/PlaceKernel.h"
 #include "codegen/passes/warp/ChunkToWarp.h"
 #include "codegen/rec_to_chunk/RecToChunk.h"
 #include "codegen/schedule/Fill.h"
@@ -182,9 +184,11 @@ void scale_all_by_states(Work& work) {
   }
 }
 
+// A block does by itself what a cluster refused, and has time for the votes that clusters do without (Causality).
 // Summaries have more warps than what teams were chosen for, and do without where these would be too many. So does what
 // is refused without scales where teams take states through two rounds: its states are all recomputed.
 void simplify(chunk::ProgramOp program) {
+  if (program.getRefused()) program.reschedule([](Schedule& simple) { simple.grid.cluster = 1; });
   const Schedule schedule = program.getSchedule();
   const bool again =
       program.getBackward() && program.getRefused() && schedule.checkpoint.every > schedule.prepare.teams;
@@ -227,25 +231,52 @@ void keep_all_factors(Work& work) {
     if (is_by_teams(program)) keep_factors(program);
 }
 
-void lower_to_warp(Work& work) {
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
-  chunk::ProgramOp none, recompute, plain_recompute;
-  int64_t maps = 0;  // of the last summary, which comes before its program
-  for (auto program : all_programs(work)) {
-    bool summary = program.getSummary().has_value(), backward = program.getBackward();
-    if (summary) maps = map_rows(program);
+// Puts the program that recomputes states for a backward one right before it. One that has no scales anyway is for both
+// the plain and the refused backward program: each gets its own, as places may differ. One that is for none goes.
+void pair_recomputes(Work& work) {
+  chunk::ProgramOp recompute, plain_recompute;
+  llvm::SmallPtrSet<Operation*, 2> taken;
+  const auto programs = all_programs(work);
+  for (auto program : programs) {
     if (program.getRecompute()) {
-      // One that has no scales anyway is for both.
       if (!program.getRefused()) plain_recompute = program;
       if (!program.getPlain()) recompute = program;
       continue;
     }
-    chunk_to_warp(program,
-                  !backward || summary ? none
-                  : program.getPlain() ? plain_recompute
-                                       : recompute,
-                  maps, *kernels);
+    auto own = program.getPlain() ? plain_recompute : recompute;
+    if (!own || !program.getBackward() || program.getSummary()) continue;
+    if (taken.insert(own).second)
+      own->moveBefore(program);
+    else
+      OpBuilder(program).clone(*own);
   }
+  for (auto program : programs)
+    if (program.getRecompute() && !taken.contains(program)) program.erase();
+}
+
+// Calls f(program, the program that recomputes states for it or null) for each kernel, where recomputing programs come
+// right before those that they are for.
+template <class F>
+void for_each_kernel(ModuleOp module, F f) {
+  chunk::ProgramOp recompute;
+  for (auto program : programs_of(module)) {
+    if (!program.getRecompute()) f(program, recompute);
+    recompute = program.getRecompute() ? program : chunk::ProgramOp();
+  }
+}
+
+void place_programs(Work& work) {
+  pair_recomputes(work);
+  for_each_kernel(*work.module, place_kernel);
+}
+
+void lower_to_warp(Work& work) {
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
+  int64_t maps = 0;  // of the last summary, which comes before its program
+  for_each_kernel(*work.module, [&](chunk::ProgramOp program, chunk::ProgramOp recompute) {
+    if (program.getSummary()) maps = map_rows(program);
+    chunk_to_warp(program, recompute, maps, *kernels);
+  });
   work.module = std::move(kernels);
 }
 
@@ -284,7 +315,9 @@ constexpr Pass kPasses[] = {
     {"factors", "behind teams, what gradients of wide heads are multiplied by last, in 16 bits", Stage::chunk,
      Stage::chunk, keep_all_factors},
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
-    {"chunk-to-warp", "owners, phases, shared memory and barriers of one group of warps", Stage::chunk, Stage::warp,
+    {"place", "which warps compute each value in which phase, and where the value is kept", Stage::chunk, Stage::placed,
+     place_programs},
+    {"chunk-to-warp", "loops, copies, shared memory and barriers of all warps", Stage::placed, Stage::warp,
      lower_to_warp},
     {"emit-cuda", "text that calls templates/", Stage::warp, Stage::cuda, emit_text},
 };
@@ -304,5 +337,14 @@ void Pass::run(Work& work, const Config& config) const {
 }
 
 std::span<const Pass> all_passes() { return kPasses; }
+
+void check_placed(ModuleOp module) {
+  for_each_kernel(module, [](chunk::ProgramOp program, chunk::ProgramOp recompute) {
+    if (recompute && (!program.getBackward() || program.getSummary()))
+      user_error_at(recompute, "the program that recomputes states of '{}' is not right before a backward program",
+                    recompute.getRecurrence().str());
+    check_places(program, recompute);
+  });
+}
 
 }  // namespace wkvc

@@ -34,4 +34,7 @@ struct Pass {
 
 std::span<const Pass> all_passes();
 
+// Throws UserError where the programs of a text of the stage placed have places that no kernel can have.
+void check_placed(mlir::ModuleOp module);
+
 }  // namespace wkvc

@@ -137,10 +137,9 @@ std::shared_ptr<const Operator> prepared(std::string_view recurrence, const char
 }
 
 Stage stage_from(std::string_view name) {
-  static constexpr std::array<std::string_view, 4> stages{"rec", "chunk", "warp", "cuda"};
-  const auto* const found = std::ranges::find(stages, name);
-  if (found == stages.end()) user_error("the stage is '{}', expected {}", name, fmt::join(stages, ", "));
-  return static_cast<Stage>(found - stages.begin());
+  const auto* const found = std::ranges::find(stage_names, name);
+  if (found == stage_names.end()) user_error("the stage is '{}', expected {}", name, fmt::join(stage_names, ", "));
+  return static_cast<Stage>(found - stage_names.begin());
 }
 
 std::string emitted_text(std::string_view recurrence, const char* options, Stage stage) {

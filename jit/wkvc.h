@@ -63,9 +63,9 @@ const char* wkvc_message(void);
 wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_target target, wkvc_operator** result);
 void wkvc_release(wkvc_operator* op); /* NULL is let through */
 
-/* The text of a stage, "rec", "chunk", "warp" or "cuda", as `wkvc emit` prints it; of the rec stage with the names and
- * dtypes of all tensors. `recurrence` and `options` are as for wkvc_prepare. `*result` is valid until this thread's
- * next call of this function. */
+/* The text of a stage, "rec", "chunk", "placed", "warp" or "cuda", as `wkvc emit` prints it; of the rec stage with the
+ * names and dtypes of all tensors. `recurrence` and `options` are as for wkvc_prepare. `*result` is valid until this
+ * thread's next call of this function. */
 wkvc_status wkvc_emit(const char* recurrence, const char* options, const char* stage, const char** result);
 
 int32_t wkvc_tensor_count(const wkvc_operator* op, wkvc_pass pass); /* 0 where there is no such pass */

@@ -48,9 +48,12 @@ wkvc_test_python() (
   "$wkvc_python_tools/bin/pip" --disable-pip-version-check --python "$work/venv" install --quiet --no-deps --no-index \
     "$work"/wheel/wkvc-*-py3-none-linux_x86_64.whl
   "$wkvc_python_tools/bin/python" -c 'import site; print(site.getsitepackages()[0])' >"$site/tools.pth"
-  mkdir -p "$work/copy/python"
+  "$wkvc_python_tools/bin/pip" --disable-pip-version-check --python "$work/venv" install --quiet \
+    -r "$wkvc_root/bench/requirements.txt"
+  mkdir -p "$work/copy/python" "$work/copy/build/bin"
   cp -r "$wkvc_root/python/tests" "$work/copy/python"
-  cp -r "$wkvc_root/README.md" "$wkvc_root/docs" "$wkvc_root/examples" "$work/copy"
+  cp -r "$wkvc_root/README.md" "$wkvc_root/docs" "$wkvc_root/examples" "$wkvc_root/bench" "$work/copy"
+  cp "$wkvc_root/build/bin/bench_recurrences" "$work/copy/build/bin"
   cd "$work/copy/python/tests"
   # Kernels for the host are kept, as other tests keep them, and nobody's cache is used.
   export WKVC_CACHE_DIR='' WKVC_HOST_CXXFLAGS=-O0 CXX=$wkvc_root/build/tests/host_cxx TORCHINDUCTOR_CACHE_DIR=$work/inductor

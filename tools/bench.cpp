@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "autotune/search/task.h"
+#include "checking/advice.h"
 #include "checking/execute.h"
 #include "checking/output.h"
 #include "checking/subject.h"
@@ -52,6 +53,7 @@ int bench(const Options& options) {
   expect_gpu("bench");
   const std::string settings = options.lockfile.settle(subject, size, gpu_here(Target::cuda, subject.config.arch));
   const Runnable runnable = runnable_from(subject);
+  advise(subject);
   const Program program = load_program(subject, runnable, Target::cuda);
   const Program timed = runnable.passes == Passes::backward ? program.only(Direction::backward) : program;
   const std::int64_t bytes = bytes_moved(manifests_of(timed), size);

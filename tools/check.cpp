@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "checking/advice.h"
 #include "checking/comparison.h"
 #include "checking/execute.h"
 #include "checking/output.h"
@@ -111,6 +112,7 @@ int check(const Options& options) {
   const Target target = target_from(options.device);
   const Subject subject = subject_from(options.subject, options.config, /*may_name_gradients=*/true);
   const Runnable runnable = runnable_from(subject);
+  advise(subject);
   const Manifest& manifest = runnable.manifest;
 
   mlir::MLIRContext context;

@@ -25,7 +25,7 @@ struct Options {
   std::optional<std::string> stage, after, output;
 };
 
-constexpr std::array<std::string_view, 6> stages{"rec", "chunk", "warp", "cuda", "ptx", "cubin"};
+constexpr std::array<std::string_view, 7> stages{"rec", "chunk", "placed", "warp", "cuda", "ptx", "cubin"};
 
 std::string contents(const Subject& subject, std::size_t stage) {
   const auto last_text = static_cast<std::size_t>(Stage::cuda);
@@ -73,7 +73,7 @@ void add_emit(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("emit", "A stage as text, or the cubin");
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
-  command->add_option("--stage", options->stage, "rec, chunk, warp, cuda, ptx or cubin")->type_name("STAGE");
+  command->add_option("--stage", options->stage, "rec, chunk, placed, warp, cuda, ptx or cubin")->type_name("STAGE");
   command->add_option("--after", options->after, "Or the text after this pass of the compiler")->type_name("PASS");
   command->add_option("-o,--output", options->output, "Where to write it (standard output)")->type_name("FILE");
   options->config.add_to(*command);

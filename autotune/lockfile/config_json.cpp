@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "codegen/config/config.h"
-#include "codegen/schedule/Fill.h"
 #include "runtime/base/json_fields.h"
 
 namespace wkvc {
@@ -39,12 +38,6 @@ void read(const JsonFields& fields, const ConfigOption& option, const ConfigFiel
 void check(const JsonFields& fields, const Config& config) {
   if (config.chunk != 0 && config.save_every % config.chunk != 0) {
     fields.wrong("save_every", fields.at("save_every"), fmt::format("a multiple of the chunk, {}", config.chunk));
-  }
-  if (contradiction_of(forward_schedule(config))) {
-    fields.wrong("scales", fields.at("scales"),
-                 "\"always\" beside a \"cluster\", whose blocks have no guard: what ran had scales. Write \"scales\": "
-                 "\"always\", and \"backward_scales\": \"guarded\" where there is a backward pass; then "
-                 "`wkvc tune --revalidate` measures again");
   }
 }
 

@@ -60,12 +60,18 @@ void vary_teams(std::vector<Config>& space, const Config& base, const SpaceLimit
   });
 }
 
-// Guards were faster wherever they were measured; blocks of a cluster have none.
-void choose_scales(Config& config) {
-  if (!config.scales.empty()) return;
-  config.scales = config.cluster > 1 ? "always" : "guarded";
-  if (config.cluster > 1 && config.pass != "forward" && config.backward_scales.empty())
-    config.backward_scales = "guarded";
+// Guards were faster wherever they were measured. In clusters nobody has measured them, so that both are tried.
+void vary_scales(std::vector<Config>& space, const Config& base) {
+  if (!base.scales.empty()) return;
+  std::vector<Config> varied;
+  for (const Config& config : space) {
+    varied.emplace_back(config).scales = "guarded";
+    if (config.cluster <= 1 || config.mma == "f32") continue;  // f32 has no scales
+    Config& always = varied.emplace_back(config);
+    always.scales = "always";
+    if (config.pass != "forward" && config.backward_scales.empty()) always.backward_scales = "guarded";
+  }
+  space = std::move(varied);
 }
 
 }  // namespace
@@ -88,7 +94,7 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
         "--teams {}, --rounds {}, --cluster {} (0: open): 2 rounds are of several teams, a cluster is of 2 rounds; "
         "leave more open, or give --teams 2 and --rounds 2",
         base.teams, base.rounds, base.cluster);
-  for (Config& config : space) choose_scales(config);
+  vary_scales(space, base);
   if (base.pass == "forward") return space;
   vary(space, base.backward_segments == 0, segment_counts(limits),
        [](Config& config, int count) { config.backward_segments = count; });

@@ -28,10 +28,10 @@ inline constexpr int most_segments = 64;  // that are tried or chosen
 bool can_be_cut(LaunchSize size, int segments, int sm_count, int blocks_per_sm);
 
 // `base` with every combination of what it leaves open: the chunk, the segments of a sequence, the blocks of a
-// multiprocessor, the teams and rounds of the forward kernel and, where it has a backward pass, the distance and dtype
-// of saved states. Storage of tensors and operands of contractions stay as they are, since they decide how exact
-// results are; bf16 is not tried for saved states for the same reason. Some of these do not fit the range of decays or
-// shared memory: lowering tells. Head sizes have to be set. Throws UserError where teams, rounds
+// multiprocessor, the teams and rounds of the forward kernel, with clusters its scales and, where it has a backward
+// pass, the distance and dtype of saved states. Storage of tensors and operands of contractions stay as they are, since
+// they decide how exact results are; bf16 is not tried for saved states for the same reason. Some of these do not fit
+// the range of decays or shared memory: lowering tells. Head sizes have to be set. Throws UserError where teams, rounds
 // and clusters leave none.
 std::vector<Config> search_space(const Config& base, const SpaceLimits& limits);
 

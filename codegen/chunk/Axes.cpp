@@ -41,8 +41,10 @@ void expect_space(Operation* op, const Spaces& spaces) {
     user_error_at(
         op, "chunk program: '{}' is {} output of {}: what is kept is a matrix of tokens by tokens, and nothing else is",
         output.getSym().str(), output.getKept() ? "a kept" : "an", dims_of(space));
-  if (isa<chunk::CumsumOp, chunk::RowOp, chunk::LastOfOtherHalfOp, chunk::SumOfOtherHalfOp, chunk::SelectHalvesOp,
-          chunk::UpperRowsOp, chunk::LowerRowsOp>(op) &&
+  if (isa<chunk::CumsumOp>(op) && (space.rows != Axis::token || space.columns == Axis::value))
+    user_error_at(op, "chunk program: '{}' takes tokens by keys, tokens by tokens or one number a token", name.str());
+  if (isa<chunk::RowOp, chunk::LastOfOtherHalfOp, chunk::SumOfOtherHalfOp, chunk::SelectHalvesOp, chunk::UpperRowsOp,
+          chunk::LowerRowsOp>(op) &&
       space != Space{Axis::token, Axis::key})
     user_error_at(op, "chunk program: '{}' takes a matrix of tokens by keys", name.str());
 }

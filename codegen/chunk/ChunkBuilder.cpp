@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
 #include "runtime/error.h"
 
@@ -165,7 +166,9 @@ Value ChunkBuilder::diagonal_dot(Value x, Value y) {
 
 Value ChunkBuilder::tril(Value x, bool strict) { return create<chunk::TrilOp>(x.getType(), x, strict); }
 
-Value ChunkBuilder::cumsum(Value x, bool reverse) { return create<chunk::CumsumOp>(x.getType(), x, reverse); }
+Value ChunkBuilder::cumsum(Value x, bool reverse, bool exclusive) {
+  return create<chunk::CumsumOp>(x.getType(), x, reverse, exclusive);
+}
 
 Value ChunkBuilder::row(Value x, int64_t index, bool anchor) {
   return create<chunk::RowOp>(f32_type(1, chunk::columns(x)), x, index, anchor);
@@ -178,12 +181,27 @@ Value ChunkBuilder::widen(Value x) {
   return cached;
 }
 
+static bool is_zero_past_end(Value x) {
+  Operation* op = x.getDefiningOp();
+  if (llvm::isa<chunk::InputOp, chunk::KeepValidOp>(op)) return true;
+  return llvm::isa<chunk::WidenOp, chunk::NegOp>(op) && is_zero_past_end(op->getOperand(0));
+}
+
+Value ChunkBuilder::zero_past_end(Value x) { return is_zero_past_end(x) ? x : keep_valid(x); }
+
 Value ChunkBuilder::spread(Value x, int64_t rows, int64_t columns, llvm::StringRef dims) {
   RankedTensorType type = f32_type(rows, columns);
   if (x.getType() == type) return x;
   Value& cached = spread_[{x, builder_.getStringAttr(dims)}];
   if (!cached) cached = add(zeros(type, dims), x);
   return cached;
+}
+
+void ChunkBuilder::name(Value x, const std::string& name) {
+  if (!name_of(x).empty()) return;
+  set_name(x, name);
+  for (Operation* user : x.getUsers())
+    if (auto round = dyn_cast<chunk::RoundOp>(user)) name_operand(round);
 }
 
 bool ChunkBuilder::fits_f16(Value x) const { return measurable_.contains(x) || bound_of(x).has_value(); }
@@ -205,9 +223,9 @@ Value ChunkBuilder::operand(Value x, const std::string& dtype) {
     factor = builder_.getF32FloatAttr(bound ? static_cast<float>(bound->factor) : 0.f);
   }
   auto type = RankedTensorType::get({chunk::rows(x), chunk::columns(x)}, element);
-  cached = create<chunk::RoundOp>(type, x, inputs, factor);
-  if (auto name = name_of(x); !name.empty()) set_name(cached, (name + "_" + dtype).str());
-  return cached;
+  auto round = create<chunk::RoundOp>(type, x, inputs, factor);
+  if (!name_of(original_of(x)).empty()) name_operand(round);  // else its name may yet come
+  return cached = round;
 }
 
 // Never below what the recurrence asks for. f16 operands that could overflow go up to f32.

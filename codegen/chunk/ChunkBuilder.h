@@ -41,7 +41,7 @@ class ChunkBuilder {
   mlir::Value exp(mlir::Value x) { return unary<chunk::ExpOp>(x); }
   mlir::Value exp2(mlir::Value x) { return unary<chunk::Exp2Op>(x); }
   mlir::Value log(mlir::Value x);  // of a positive constant another one
-  mlir::Value cumsum(mlir::Value x, bool reverse = false);
+  mlir::Value cumsum(mlir::Value x, bool reverse = false, bool exclusive = false);
   mlir::Value keep_valid(mlir::Value x) { return unary<chunk::KeepValidOp>(x); }
   mlir::Value sigmoid(mlir::Value x) { return unary<chunk::SigmoidOp>(x); }
   mlir::Value reciprocal(mlir::Value x) { return unary<chunk::ReciprocalOp>(x); }
@@ -77,6 +77,8 @@ class ChunkBuilder {
   mlir::Value tril(mlir::Value x, bool strict);
   mlir::Value row(mlir::Value x, int64_t index, bool anchor = false);
   mlir::Value widen(mlir::Value x);
+  // x with rows past the sequence's end as zeros, given that those of inputs are.
+  mlir::Value zero_past_end(mlir::Value x);
   // An f32 value broadcast to rows × columns, for operations that do not broadcast themselves.
   mlir::Value spread(mlir::Value x, int64_t rows, int64_t columns, llvm::StringRef dims);
 
@@ -93,6 +95,9 @@ class ChunkBuilder {
   bool is_measurable(mlir::Value x) const { return measurable_.contains(x); }
   // An operand that is there already serves all contractions of what it was rounded from.
   void adopt(chunk::RoundOp op) { operands_[{op.getX(), chunk::element(op.getResult())}] = op.getResult(); }
+
+  // Names the value, unless it has a name, and with it the operands that were rounded from it.
+  void name(mlir::Value x, const std::string& name);
 
   mlir::OpBuilder& builder() { return builder_; }
   void set_location(mlir::Location at) { loc_ = at; }  // of operations from here on

@@ -16,6 +16,9 @@
 //
 // Any operation may say `at_most = x : f32`: no element of its result, past the sequence's end aside, is larger in
 // magnitude; beside `of = ["x", …]`, larger than that times the largest |element| of each of these inputs.
+//
+// In a placed program every operation says `at = #wkvc.place<…>`, and the program `phases = #wkvc.phases<…>`
+// (codegen/schedule/Place.h).
 #ifndef WKVC_CHUNK_OPS
 #define WKVC_CHUNK_OPS
 
@@ -227,10 +230,11 @@ def Chunk_KeepValidOp : Chunk_SameShape<"keep_valid"> {
   let summary = "Rows past the sequence's end become 0, whatever they held";
 }
 def Chunk_CumsumOp : Chunk_Pure<"cumsum", [SameOperandsAndResultType]> {
-  let summary = "Inclusive sum down the rows, or up from the last";
-  let arguments = (ins Chunk_F32:$x, UnitAttr:$reverse);
+  let summary = "Sum down the rows, or up from the last, with the row itself or without it";
+  let description = "Of tokens by keys or by tokens, or of one number a token.";
+  let arguments = (ins Chunk_F32:$x, UnitAttr:$reverse, UnitAttr:$exclusive);
   let results = (outs Chunk_F32:$result);
-  let assemblyFormat = "$x (`reverse` $reverse^)? attr-dict `:` type($result)";
+  let assemblyFormat = "$x (`reverse` $reverse^)? (`exclusive` $exclusive^)? attr-dict `:` type($result)";
 }
 
 def Chunk_RowOp : Chunk_Pure<"row"> {

@@ -42,13 +42,17 @@ double sum(std::size_t count, F f) {
   return total;
 }
 
-void cumsum(const Matrix& x, Matrix& result) {
-  fill(result, [&](std::size_t i, std::size_t j) { return x(i, j) + (i ? result(i - 1, j) : 0.0); });
-}
-
-void reverse_cumsum(const Matrix& x, Matrix& result) {
-  for (std::size_t i = x.rows; i-- > 0;)
-    for (std::size_t j = 0; j < x.columns; ++j) result(i, j) = x(i, j) + (i + 1 < x.rows ? result(i + 1, j) : 0.0);
+// Rows in the order of the sum, the last first if it is `reverse`.
+void cumsum(const Matrix& x, bool reverse, bool exclusive, Matrix& result) {
+  for (std::size_t j = 0; j < x.columns; ++j) {
+    double total = 0;
+    for (std::size_t n = 0; n < x.rows; ++n) {
+      const std::size_t i = reverse ? x.rows - 1 - n : n;
+      const double before = total;
+      total += x(i, j);
+      result(i, j) = exclusive ? before : total;
+    }
+  }
 }
 
 void sum_rows(const Matrix& x, Matrix& result) {
@@ -158,7 +162,8 @@ class Machine {
         [&x, &result, keep] { fill(result, [&](std::size_t i, std::size_t j) { return keep(i, j) ? x(i, j) : 0.0; }); };
   }
 
-  Step whole(mlir::Operation* op, void (*f)(const Matrix&, Matrix&)) {
+  template <class F>
+  Step whole(mlir::Operation* op, F f) {
     const Matrix& x = (*this)[op->getOperand(0)];
     Matrix& result = (*this)[op->getResult(0)];
     return [&x, &result, f] { f(x, result); };
@@ -274,7 +279,10 @@ class Machine {
           const bool upper = std::is_same_v<decltype(y), UpperRowsOp>;
           return select(y, [half, upper](std::size_t i, std::size_t) { return is_upper(i, half) == upper; });
         })
-        .Case([&](CumsumOp y) { return whole(y, y.getReverse() ? reverse_cumsum : cumsum); })
+        .Case([&](CumsumOp y) {
+          const bool reverse = y.getReverse(), exclusive = y.getExclusive();
+          return whole(y, [=](const Matrix& x, Matrix& sums) { cumsum(x, reverse, exclusive, sums); });
+        })
         .Case([&](SumRowsOp y) { return whole(y, sum_rows); })
         .Case([&](SumColumnsOp y) { return whole(y, sum_columns); })
         .Case([&](DiagonalOp y) { return whole(y, diagonal); })

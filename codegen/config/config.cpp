@@ -87,7 +87,6 @@ void check_fields(const Config& config) {
   for (const ConfigOption& option : config_options())
     expect_pass(option, config.pass, is_set(option.field, config), option.second && is_set(*option.second, config));
   check_distance(config);
-  if (auto fault = contradiction_of(forward_schedule(config))) user_error("{}", *fault);
 }
 
 void check_config(const Config& config) {

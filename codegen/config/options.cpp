@@ -175,7 +175,8 @@ ConfigOptions ConfigOptions::of_pass(const std::string& pass) const {
 void SubjectOptions::add_to(CLI::App& command, bool with_source) {
   CLI::Option* name = command.add_option("op", op, "Operator, see wkvc list")->type_name("OP");
   if (with_source) {
-    command.add_option("--source", source, "Text of a stage (rec, chunk, warp or cuda), as wkvc emit prints it")
+    command
+        .add_option("--source", source, "Text of a stage (rec, chunk, placed, warp or cuda), as wkvc emit prints it")
         ->type_name("FILE");
   } else {
     name->required();

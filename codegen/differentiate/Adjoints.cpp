@@ -4,6 +4,8 @@ using namespace mlir;
 
 namespace wkvc {
 
+std::string gradient_name(llvm::StringRef name) { return "d" + name.str(); }
+
 void Adjoints::add(Value primal, Term term) {
   Term& sum = terms_[primal];
   if (!sum.value) {

@@ -12,6 +12,9 @@ struct Term {
   double factor = 1;
 };
 
+// What the gradient of a value or tensor is called.
+std::string gradient_name(llvm::StringRef name);
+
 class Adjoints {
  public:
   // `spaces`: of the primals.

@@ -8,6 +8,7 @@
 
 #include "codegen/chunk/Axes.h"
 #include "codegen/chunk/DropUnused.h"
+#include "codegen/chunk/Names.h"
 #include "codegen/differentiate/Vjp.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
@@ -19,8 +20,6 @@ using namespace mlir;
 namespace wkvc {
 
 namespace {
-
-std::string gradient_name(llvm::StringRef name) { return "d" + name.str(); }
 
 // Inverses of the program by the names they are kept under. Texts may call a value what no tensor can be called.
 std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forward) {
@@ -61,6 +60,7 @@ class Differentiation {
     for (Operation* op : cloned_) write_gradient(op);
     for (const auto& [name, inverse] : kept_inverses(forward_)) read_kept(copies_.lookup(inverse), name, kept_);
     drop_unused(backward_);
+    name_operands(backward_);
     keep_inverses();
   }
 
@@ -130,7 +130,7 @@ class Differentiation {
   void finish(Value primal, Term g) {
     if (measurable(primal)) b_.set_measurable(g.value);
     auto name = isa<chunk::RoundOp>(primal.getDefiningOp()) ? llvm::StringRef() : name_of(primal);
-    if (!name.empty() && g.factor == 1 && name_of(g.value).empty()) set_name(g.value, gradient_name(name));
+    if (!name.empty() && g.factor == 1) b_.name(g.value, gradient_name(name));
   }
 
   void write_gradient(Operation* op) {

@@ -4,6 +4,7 @@
 
 #include <numbers>
 
+#include "codegen/ir/Text.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -68,7 +69,7 @@ void Vjp::operator()(Operation* op, Term g) {
       .Case([&](chunk::NotBelowOp) { add(x(), g.value, g.factor); })
       .Case([&](chunk::KeepValidOp) { add(x(), b_.keep_valid(g.value), g.factor); })
       .Case([&](chunk::TrilOp tril) { add(x(), b_.tril(g.value, tril.getStrict()), g.factor); })
-      .Case([&](chunk::CumsumOp sum) { add(x(), b_.cumsum(g.value, !sum.getReverse()), g.factor); })
+      .Case([&](chunk::CumsumOp sum) { add(x(), b_.cumsum(g.value, !sum.getReverse(), sum.getExclusive()), g.factor); })
       .Case([&](chunk::RowOp row_of) { row(row_of, g); })
       .Case([&](chunk::DotOp dot) { contraction(dot, g); })
       .Case([&](chunk::UnitLowerInverseOp inverse_of) { inverse(inverse_of, g); })
@@ -123,6 +124,7 @@ void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
     if (chunk::rows(x) == 1 && chunk::columns(x) == chunk::columns(y)) {
       Value gradient = b_.mul(g.value, x);
       if (b_.is_measurable(y)) b_.set_measurable(gradient);
+      if (auto name = name_of(y); !name.empty() && g.factor == 1) b_.name(gradient, gradient_name(name));
       return add(exponent, sum_of_products(gradient, y), g.factor * rate);
     }
   }

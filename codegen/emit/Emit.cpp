@@ -3,14 +3,16 @@
 #include <llvm/ADT/TypeSwitch.h>
 
 #include "codegen/emit/Emitter.h"
+#include "codegen/warp/Variables.h"
 
 using namespace mlir;
 
 namespace wkvc {
 
 std::string Emitter::run() {
-  for (const char* used : {"args", "block", "team", "teams", "slot", "c", "chunks", "begin", "end", "first", "last",
-                           "valid", "row0", "of_state", "value_row0", "Slots", "guard"})
+  for (const char* used :
+       {"args",      "block", "team",   "teams", "slot",  "c",    "chunks",   "begin",      "end",   "first", "last",
+        "round_end", "step",  "before", "g",     "valid", "row0", "of_state", "value_row0", "Slots", "guard"})
     names_.unique(used);
   text_ = header_comment(kernel_) + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
   line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
@@ -24,8 +26,9 @@ std::string Emitter::run() {
   write_rows();
   write_chunk_range();
   write_team();
+  write_places();
   emit_block(kernel_.getBody().front());
-  write_end();
+  if (!kernel_.getPlain()) write_meeting();  // whose blocks have met before they leave a state
   indent_ = 0;
   line("}}");
   return text_;
@@ -53,7 +56,7 @@ std::string Emitter::wish(Value value) const {
 
 void Emitter::emit_all(llvm::iterator_range<Block::iterator> ops) {
   for (Operation& op : ops)
-    if (!Expressions::is_inlined(&op) && !joins_last(op)) emit(op);
+    if (!warp::is_inlined(&op) && !joins_last(op)) emit(op);
 }
 
 // Copies of one chunk.
@@ -70,7 +73,7 @@ bool Emitter::joins_group(Operation& op) {
   while (isa_and_nonnull<warp::ZerosOp>(next)) next = next->getNextNode();
   if (!warp::is_by_groups(last) || !warp::is_by_groups(next)) return false;
   auto mma = cast<warp::MmaOp>(next);
-  return accumulates_in_place(mma) || !warp::is_by_groups(mma.getAcc().getDefiningOp());
+  return warp::accumulates_in_place(mma) || !warp::is_by_groups(mma.getAcc().getDefiningOp());
 }
 
 bool Emitter::joins_last(Operation& op) {
@@ -86,7 +89,9 @@ void Emitter::call(const std::string& start, const std::vector<std::string>& arg
 
 void Emitter::emit_region(Region& region) {
   indent_ += 2;
+  names_.open_block();
   emit_block(region.front());
+  names_.close_block();
   indent_ -= 2;
   line("}}");
 }
@@ -113,7 +118,7 @@ void Emitter::emit(Operation& op) {
       .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
       .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
       .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
-      .Case<warp::EndLastOp>([&](auto) { line("if (c + 1 == last) break;  // the rest is for the next chunk"); })
+      .Case<warp::EndLastOp>([&](auto) { line("if (c + 1 == round_end) break;  // the rest is for the next chunk"); })
       .Case<warp::NoteOp>([&](auto o) { write_note(o.getText()); })
       .Default([](Operation* o) { internal_error("no text for '{}'", o->getName().getStringRef().str()); });
 }

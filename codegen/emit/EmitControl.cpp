@@ -20,14 +20,17 @@ void Emitter::write_rows() {
 void Emitter::write_team() {
   if (!has_teams()) return;
   if (!goes_ahead()) {
-    line("using Slots = RoundSlots<{}, {}>;", kernel_.getTeams(), warp::slot_bytes(kernel_));
+    line("using Slots = RoundSlots<{}, {}>;  // teams, bytes of a chunk's slot", kernel_.getTeams(),
+         warp::slot_bytes(kernel_));
     line("const Team<Slots> team(block);  // which prepares one chunk of each round");
     return;
   }
-  line("using Slots = RoundSlots<{}, {}, {}, {}{}>;", kernel_.getTeams(), warp::slot_bytes(kernel_),
-       kernel_.getOfTeam(), kernel_.getRounds(), is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "");
+  line("using Slots = RoundSlots<{}, {}, {}, {}{}>;  // teams, bytes of a chunk's slot and of a team, slots by turns{}",
+       kernel_.getTeams(), warp::slot_bytes(kernel_), kernel_.getOfTeam(), kernel_.getRounds(),
+       is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "", is_cluster() ? ", blocks" : "");
   line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel_));
   if (leaves_out_rounds()) line("block.begin_rounds();");
+  if (is_cluster() && kernel_.getPlain()) line("block.lower_flag();");
   line("begin_slots<Slots>(block, {});", warp::row_warps(kernel_));
 }
 
@@ -40,8 +43,8 @@ bool Emitter::leaves_out_rounds() {
       .wasInterrupted();
 }
 
-// Other blocks may arrive at this one's mbarriers, and send to it, until they end, too.
-void Emitter::write_end() {
+// Other blocks may arrive at this one's mbarriers, and send to it, until they come here, too.
+void Emitter::write_meeting() {
   if (is_cluster()) line("block.cluster_barrier();");
 }
 
@@ -124,8 +127,9 @@ void Emitter::write(warp::LoopOp op) {
 // need not wait for each other.
 void Emitter::write_both(warp::LoopOp op, warp::LoopOp beside) {
   declare_state(beside);
-  line("for (int step = 0; step < last - first; ++step) {{");
+  line("for (int step = 0; step < round_end - first; ++step) {{");
   indent_ += 2;
+  names_.open_block();
   line("const int c = first + step;");
   begin_chunk(op);
   Block& body = op.getBody().front();
@@ -133,20 +137,23 @@ void Emitter::write_both(warp::LoopOp op, warp::LoopOp beside) {
   const auto end = ends.empty() ? body.end() : Block::iterator(*ends.begin());
   emit_all({body.begin(), end});
   line("{{");
-  line("  const int c = last - 1 - step;");
+  line("  const int c = round_end - 1 - step;");
   indent_ += 2;
   begin_chunk(beside);
   indent_ -= 2;
   emit_region(beside.getBody());
   loop_ = op;
   if (end != body.end()) {
-    line("if (c + 1 < last) {{  // the rest is for the next chunk");
+    line("if (c + 1 < round_end) {{  // the rest is for the next chunk");
     indent_ += 2;
+    names_.open_block();
     emit_all({std::next(end), body.end()});
+    names_.close_block();
     indent_ -= 2;
     line("}}");
   }
   loop_ = {};
+  names_.close_block();
   indent_ -= 2;
   line("}}");
 }
@@ -165,7 +172,7 @@ void Emitter::write(warp::PrepareOp op) {
   line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
   indent_ += 2;
   write_rounds(op.getBody(), /*backward=*/false);
-  write_end();
+  write_meeting();
   line("return;");
   indent_ -= 2;
   line("}}");
@@ -173,12 +180,10 @@ void Emitter::write(warp::PrepareOp op) {
 
 void Emitter::write_rounds(Region& body, bool backward) {
   if (backward)
-    line("for (int first = last_round<Slots>({1}, {2}); first >= {1}; first -= {0}) {{", warp::round_chunks(kernel_),
-         begin(), end());
+    line("for (int first = last_round<Slots>({0}, {1}); first >= {0}; first -= Slots::kChunks) {{", begin(), end());
   else
-    line("for (int first = {}; first < {}; first += {}) {{", begin(), end(), warp::round_chunks(kernel_));
-  line("  const int last = first + {0} < {1} ? first + {0} : {1};  // that is no chunk of this round",
-       warp::round_chunks(kernel_), end());
+    line("for (int first = {}; first < {}; first += Slots::kChunks) {{", begin(), end());
+  line("  const int round_end = first + Slots::kChunks < {0} ? first + Slots::kChunks : {0};", end());
   in_rounds_ = true;
   emit_region(body);
   in_rounds_ = false;
@@ -190,13 +195,15 @@ void Emitter::write(warp::TeamOp op) {
     line("if (const int c = team.last_chunk{2}({0}, {1}); c >= {0}) {{", begin(), end(),
          goes_again_ ? fmt::format("<{}>", kernel_.getSavedEvery()) : "");
   else
-    line("if (const int c = {}{}.chunk; c < {}) {{", first, copier(), in_rounds_ ? "last" : end());
+    line("if (const int c = {}{}.chunk; c < {}) {{", first, copier(), in_rounds_ ? "round_end" : end());
   indent_ += 2;
   if (goes_ahead()) line("const auto team = teams.in_round({});", in_rounds_ ? before_round() : "0");
   line("const int valid = valid_rows<{}>(tokens_of(args, block), c);  // tokens of this chunk", kernel_.getChunk());
   write_buffers_of(op.getBody(), "team");
   warps_ = "team";
+  names_.open_block();
   emit_block(op.getBody().front());
+  names_.close_block();
   indent_ -= 2;
   line("}}");
   warps_ = "block";
@@ -208,11 +215,11 @@ std::string Emitter::lowest_group() {
 
 void Emitter::write_chunks(warp::LoopOp op) {
   bool group = op.getOver() == "group" || op.getOver() == "round";
-  std::string last = in_rounds_ ? "last - 1" : "last";  // that of a group is one of its chunks
+  const std::string last = in_rounds_ ? "round_end - 1" : "last", behind = in_rounds_ ? "round_end" : "last";
   if (op.getBackward())
     line("for (int c = {}; c >= {}; --c) {{", group ? last : end() + " - 1", group ? "first" : begin());
   else
-    line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? "last" : end());
+    line("for (int c = {}; c < {}; ++c) {{", group ? "first" : begin(), group ? behind : end());
   indent_ += 2;
   begin_chunk(op);
   indent_ -= 2;
@@ -236,6 +243,7 @@ void Emitter::write(warp::YieldOp op) {
 }
 
 void Emitter::write(warp::SlabsOp op) {
+  names_.open_block();
   std::string column = names_.declare(op.getBody().getArgument(0), "column");
   if (op.getStrips()) {
     line("{{");
@@ -244,6 +252,7 @@ void Emitter::write(warp::SlabsOp op) {
     line("for (int {0} = 16 * {1}.warp; {0} < {2}; {0} += 16 * {1}.warps) {{", column, warps_, op.getColumns());
   }
   emit_region(op.getBody());
+  names_.close_block();
 }
 
 void Emitter::write(warp::ShareOp op) {
@@ -258,11 +267,10 @@ void Emitter::write(warp::OnWarpOp op) {
 
 // Emitted inside the loop over rounds, as the body of the round before.
 void Emitter::write(warp::AgainOp op) {
-  const int64_t round = warp::round_chunks(kernel_);
   line("auto {} = {};", declare(op.getResult()), expr(op.getSaved()));
   line("if (first % {} != 0) {{  // through the round before, which has a saved state", kernel_.getSavedEvery());
-  line("  const int before = first - {};", round);
-  line("  const int first = before, last = before + {};", round);
+  line("  const int before = first - Slots::kChunks;");
+  line("  const int first = before, round_end = before + Slots::kChunks;");
   emit_region(op.getBody());
 }
 

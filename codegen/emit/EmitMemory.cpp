@@ -21,20 +21,49 @@ void Emitter::write_output_rows() {
   }
 }
 
+// One constant for each buffer, so that regions which declare a buffer each for itself say the same place.
+void Emitter::write_places() {
+  std::vector<std::string> places;
+  const auto place = [&](Operation* op, llvm::StringRef suffix, uint64_t offset) {
+    const auto [name, number] = name_of(op->getResult(0)).rsplit("_shared");
+    const std::string constant = names_.unique(("at_" + name + number + suffix).str());
+    places.push_back(fmt::format("{} = {}", constant, offset));
+    return constant;
+  };
+  kernel_.walk([&](Operation* op) {
+    llvm::TypeSwitch<Operation*>(op).Case<warp::RingOp, warp::BufferOp, warp::FloatsOp, warp::StagedOp>(
+        [&](auto buffer) { places_[op] = place(op, "", buffer.getOffset()); });
+    if (auto buffer = dyn_cast<warp::BufferOp>(op); buffer && buffer.getScale())
+      scale_places_[op] = place(op, "_scale", *buffer.getScale());
+  });
+  if (places.empty()) return;
+  line("// Where buffers begin, in bytes from the start of {}.",
+       goes_ahead()  ? "a team's memory, and from Slots::kOfTeam on of a chunk's slot"
+       : has_teams() ? "a chunk's slot"
+                     : "the block's shared memory");
+  std::string text;
+  for (const std::string& each : places) {
+    if (text.size() + each.size() > kLongestLine) {
+      line("constexpr int {};", text);
+      text.clear();
+    }
+    text += (text.empty() ? "" : ", ") + each;
+  }
+  line("constexpr int {};", text);
+}
+
 void Emitter::write(warp::RingOp op) {
   line("const Ring<{}{}> {}{{{}.memory + {}}};", kind_of(op), layout_of(op), declare(op.getResult()), copier(),
-       op.getOffset());
+       place_of(op.getResult()));
   if (isa_and_nonnull<warp::RingOp>(op->getNextNode())) return;  // the last one of a row says who copies them
   for (const AlikeRings& rings : alike_rings(op)) write_copies(rings);
 }
-
-static uint64_t offset_of(Value floats) { return floats.getDefiningOp<warp::FloatsOp>().getOffset(); }
 
 // Slots may be declared after the ring that they belong to.
 std::string Emitter::slots_text(Value slots) {
   std::string name = names_.of(slots);
   if (!name.empty() && !has_teams()) return name;
-  return fmt::format("{}.floats({})", copier(), offset_of(slots));
+  return fmt::format("{}.floats({})", copier(), place_of(slots));
 }
 
 std::string Emitter::copied(warp::RingOp ring) {
@@ -64,15 +93,16 @@ void Emitter::write_buffer(warp::BufferOp op, const char* memory) {
   std::string name = declare_again(op.getResult());
   if (op.getSlabs())
     line("const auto {} = {}.{}_slabs<{}>({}, {});", name, memory, *op.getSlabs() == "rows" ? "row" : "column", shape,
-         op.getOffset(), *op.getScale());
+         place_of(op.getResult()), scale_places_.lookup(op));
   else if (op.getScale())
-    line("const auto {} = {}.scaled_shared<{}>({}, {});", name, memory, shape, op.getOffset(), *op.getScale());
+    line("const auto {} = {}.scaled_shared<{}>({}, {});", name, memory, shape, place_of(op.getResult()),
+         scale_places_.lookup(op));
   else
-    line("const auto {} = {}.shared<{}>({});", name, memory, shape, op.getOffset());
+    line("const auto {} = {}.shared<{}>({});", name, memory, shape, place_of(op.getResult()));
 }
 
 void Emitter::write_buffer(warp::FloatsOp op, const char* memory) {
-  line("float* const {} = {}.floats({});", declare_again(op.getResult()), memory, op.getOffset());
+  line("float* const {} = {}.floats({});", declare_again(op.getResult()), memory, place_of(op.getResult()));
 }
 
 // Operands in the slot of the operation's own chunk.
@@ -112,14 +142,16 @@ std::pair<std::string, std::string> Emitter::next_chunk(warp::CopyOp op) {
   const uint64_t every = kernel_.getSavedEvery();
   if (!goes_again_) return {fmt::format("first - {}", every), "g > " + lowest_group()};
   const std::string next = names_.unique("next");
-  const int64_t round = warp::round_chunks(kernel_);
   if (op->getParentOfType<warp::AgainOp>()) {
-    line("const int {0} = c + {1} < {2} ? c + {1} : c;  // in the round after this one, or again in this one", next,
-         round, end());
+    line(
+        "const int {0} = c + Slots::kChunks < {1} ? c + Slots::kChunks : c;  // in the round after this one, or again "
+        "in "
+        "this one",
+        next, end());
     return {next, ""};
   }
-  line("const int {} = c - (first % {} == 0 ? {} : {});  // of the last group, or of this one", next, every, every,
-       round);
+  line("const int {0} = c - (first % {1} == 0 ? {1} : Slots::kChunks);  // of the last group, or of this one", next,
+       every);
   return {next, fmt::format("{} >= {}", next, begin())};
 }
 
@@ -128,7 +160,7 @@ void Emitter::write(warp::CurrentOp op) {
   if (has_teams() && (loop_ || goes_ahead()))  // the chunk's slot, not that of the team's first
     line("const auto {} = {}.{}<{}, {}>({});", declare(op.getResult()),
          memory_of(op.getRing(), loop_ ? "slot" : warps_), ring.getExchanged() ? "exchanged" : "padded",
-         dtype_text(cast<MemRefType>(op.getType()).getElementType()), shape_text(op.getType()), ring.getOffset());
+         dtype_text(cast<MemRefType>(op.getType()).getElementType()), shape_text(op.getType()), place_of(op.getRing()));
   else
     line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing()));
 }
@@ -170,8 +202,8 @@ void Emitter::write(warp::StoreOp op) {
 }
 
 void Emitter::write(warp::LoadVectorOp op) {
-  std::string from =
-      op.getOf() ? in_slot(*op.getOf() == "first" ? "0" : "last - 1 - first", op.getFrom()) : names_.of(op.getFrom());
+  std::string from = op.getOf() ? in_slot(*op.getOf() == "first" ? "0" : "round_end - 1 - first", op.getFrom())
+                                : names_.of(op.getFrom());
   if (op.getColumn()) from += " + " + names_.of(op.getColumn());
   const char* kind = is_row(op.getType()) ? "row" : "column";
   if (op.getParts())
@@ -183,7 +215,7 @@ void Emitter::write(warp::LoadVectorOp op) {
 
 // In a kernel of teams: those of a chunk of the round, by its number in that.
 std::string Emitter::in_slot(const std::string& chunk, Value floats) {
-  return fmt::format("Slot<Slots>(block, {}).floats({})", chunk, offset_of(floats));
+  return fmt::format("Slot<Slots>(block, {}).floats({})", chunk, place_of(floats));
 }
 
 // In a kernel of teams each slot has its own of what is used outside rounds.
@@ -197,14 +229,14 @@ std::vector<std::string> Emitter::in_all_slots(Value floats) {
 
 void Emitter::write(warp::JoinRowsOp op) {
   const std::string last = names_.of(op.getLast());
-  line("if (c + 1 < last)");
+  line("if (c + 1 < round_end)");
   line("  store_row({0}, load_row<{1}>({0}) * load_row<{1}>({2}));", last,
        cast<MemRefType>(op.getLast().getType()).getDimSize(0), in_slot("c + 1 - first", op.getFirst()));
 }
 
 void Emitter::write(warp::LoadJoinedOp op) {
   line("const auto {} = load_row<{}>(Slot<Slots>(block, c > first ? c - 1 - first : 0).floats(c > first ? {} : {}));",
-       declare(op.getResult()), length(op.getType()), offset_of(op.getLast()), offset_of(op.getFirst()));
+       declare(op.getResult()), length(op.getType()), place_of(op.getLast()), place_of(op.getFirst()));
 }
 
 void Emitter::write(warp::StoreVectorOp op) {
@@ -274,7 +306,7 @@ std::string Emitter::kept_row(llvm::StringRef name, std::string chunk) {
 void Emitter::write(warp::StagedOp op) {
   auto type = cast<MemRefType>(op.getType());
   line("const auto {} = block.staged<{}, {}>({}, row0);", declare(op.getResult()), dtype_text(type.getElementType()),
-       type.getDimSize(1), op.getOffset());
+       type.getDimSize(1), place_of(op.getResult()));
 }
 
 void Emitter::write(warp::CopySavedOp op) {

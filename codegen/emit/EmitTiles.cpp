@@ -1,5 +1,9 @@
 // What is computed with tiles: contractions, scales, units, states as they are carried.
+#include <llvm/ADT/MapVector.h>
+
 #include "codegen/emit/Emitter.h"
+#include "codegen/ir/DerivedNames.h"
+#include "codegen/warp/Variables.h"
 
 using namespace mlir;
 
@@ -34,6 +38,12 @@ void Emitter::write(warp::ExpectOp op) {
 }
 
 void Emitter::write(warp::RefuseOp op) {
+  if (is_cluster()) {
+    line("guard.tell_cluster<{}>({});", kernel_.getCluster(), expr(op.getState()));
+    write_meeting();
+    line("if (guard.refuses_with_cluster()) return;");
+    return;
+  }
   line("if (guard.refuses_state<{}{}>({})) return;", warp::row_warps(kernel_),
        goes_ahead() ? fmt::format(", {}", sm_90a.most_teams()) : "", expr(op.getState()));
 }
@@ -117,7 +127,9 @@ void Emitter::write(warp::DecayingOp op) {
 }
 
 void Emitter::write(warp::UnitLowerInverseOp op) {
-  line("const auto {} = unit_lower_inverse<{}>({}, {});", declare(op.getResult()), op.getDtype().str(), expr(op.getX()),
+  const std::string inverse = declare(op.getResult());
+  line("// {} = (1 - {})^-1", inverse, expr(op.getX()));
+  line("const auto {} = unit_lower_inverse<{}>({}, {});", inverse, op.getDtype().str(), expr(op.getX()),
        names_.of(op.getScratch()));
 }
 
@@ -146,25 +158,11 @@ void Emitter::write(warp::ZerosOp op) {
     line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
 }
 
-// Whether the text of `user`, in a line of its own or its reader's, comes before that of `op`.
-static bool is_written_before(Operation* user, Operation* op) {
-  if (user->getBlock() != op->getBlock() || !user->isBeforeInBlock(op)) return false;
-  return !Expressions::is_inlined(user) || is_written_before(*user->user_begin(), op);
-}
-
-// Whether `op` may add to the variable of its accumulator, which may be a loop's state: nothing reads it afterwards.
-bool Emitter::accumulates_in_place(warp::MmaOp op) {
-  Value acc = op.getAcc();
-  if (acc.getParentBlock() != op->getBlock()) return false;
-  if (!isa<BlockArgument>(acc) && !isa<warp::MmaOp, warp::ZerosOp, warp::CallOp>(acc.getDefiningOp())) return false;
-  return llvm::all_of(acc.getUsers(), [&](Operation* user) { return user == op || is_written_before(user, op); });
-}
-
 bool Emitter::is_accumulator(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation* user) {
     if (auto round = dyn_cast<warp::RoundOp>(user); round && round.getInScale()) return true;
     auto mma = dyn_cast<warp::MmaOp>(user);
-    return mma && mma.getAcc() == value && accumulates_in_place(mma);
+    return mma && mma.getAcc() == value && warp::accumulates_in_place(mma);
   });
 }
 
@@ -180,20 +178,70 @@ std::string Emitter::operands(warp::MmaOp op) {
 }
 
 std::string Emitter::begin_sum(warp::MmaOp op) {
-  if (accumulates_in_place(op))
+  if (warp::accumulates_in_place(op))
     names_.alias(op.getResult(), op.getAcc());
   else
     line("auto {} = {};", declare(op.getResult()), expr(op.getAcc()));
   return names_.of(op.getResult());
 }
 
+// The operation before or after this one that has text.
+static Operation* neighbour(Operation* op, Operation* (Operation::*step)()) {
+  do op = (op->*step)();
+  while (op && warp::is_inlined(op));
+  return op;
+}
+
+// The contraction that adds to the same sum next, if nothing comes in between.
+static warp::MmaOp next_term(warp::MmaOp op) {
+  auto next = dyn_cast_or_null<warp::MmaOp>(neighbour(op, &Operation::getNextNode));
+  return next && next.getAcc() == op.getResult() && !next.getByGroups() && warp::accumulates_in_place(next)
+             ? next
+             : warp::MmaOp();
+}
+
+// "M·U0", "S·kᵀ"; empty if the operation does not say it.
+static std::string product_text(warp::MmaOp op) {
+  std::vector<std::string> factors;
+  if (auto names = op.getFactors())
+    for (llvm::StringRef name : names->getAsValueRange<StringAttr>())
+      factors.push_back(name.consume_back("^T") ? name.str() + "ᵀ" : name.str());
+  return fmt::format("{}", fmt::join(factors, "·"));
+}
+
+// `op` and the contractions that add to the same sum behind it.
+static llvm::SmallVector<warp::MmaOp> terms_from(warp::MmaOp op) {
+  llvm::SmallVector<warp::MmaOp> terms;
+  for (; op; op = next_term(op)) terms.push_back(op);
+  return terms;
+}
+
+// `sum`: the variable of all these terms, the first of which may begin it.
+void Emitter::write_equation(const std::string& sum, llvm::ArrayRef<warp::MmaOp> terms) {
+  std::vector<std::string> products;
+  warp::MmaOp first = terms.front();
+  const bool begins = isa_and_nonnull<warp::ZerosOp>(first.getAcc().getDefiningOp());
+  const bool adds = !begins && !first.getNewScale() && warp::accumulates_in_place(first);
+  if (!begins && !adds) products.push_back(expr(first.getAcc()));
+  for (warp::MmaOp term : terms) {
+    products.push_back(product_text(term));
+    if (products.back().empty()) return;
+  }
+  line("// {} {} {}", sum, adds ? "+=" : "=", fmt::join(products, " + "));
+}
+
 void Emitter::write_by_groups(warp::MmaOp first) {
   std::vector<std::string> terms;
+  llvm::MapVector<llvm::StringRef, llvm::SmallVector<warp::MmaOp>> sums;  // by their variables
   for (Operation* op = first; op && (op == first || joins_group(*op)); op = op->getNextNode()) {
     if (auto zeros = dyn_cast<warp::ZerosOp>(op)) write(zeros);
-    if (auto mma = dyn_cast<warp::MmaOp>(op))
-      terms.push_back(fmt::format("term({}, {})", begin_sum(mma), operands(mma)));
+    auto mma = dyn_cast<warp::MmaOp>(op);
+    if (!mma) continue;
+    const std::string sum = begin_sum(mma);
+    terms.push_back(fmt::format("term({}, {})", sum, operands(mma)));
+    sums[StringAttr::get(mma.getContext(), sum).getValue()].push_back(mma);
   }
+  for (auto& [sum, added] : sums) write_equation(sum.str(), added);
   if (terms.size() == 1) return line("group_mma({});", terms.front());
   call("group_mma(", terms);
 }
@@ -202,17 +250,27 @@ void Emitter::write(warp::MmaOp op) {
   if (op.getByGroups()) return write_by_groups(op);
   if (op.getNewScale()) {
     bool alone = op.getAcc().getDefiningOp<warp::ZerosOp>() && op.getAcc().hasOneUse();
-    line("{}auto {} = product_nt({}{});", is_accumulator(op.getResult()) ? "" : "const ", declare(op.getResult()),
+    const std::string product = declare(op.getResult());
+    write_equation(product, terms_from(op));
+    line("{}auto {} = product_nt({}{});", is_accumulator(op.getResult()) ? "" : "const ", product,
          alone ? "" : expr(op.getAcc()) + ", ", operands(op));
     return;
   }
   const char* function = op.getInScale() ? "accumulate" : op.getSameScale() ? "mma_same_scale" : "mma_nt";
   const std::string sum = begin_sum(op);
+  auto last = dyn_cast_or_null<warp::MmaOp>(neighbour(op, &Operation::getPrevNode));
+  const bool goes_on = last && !last.getByGroups() && next_term(last) == op;  // the equation above has this term
+  if (!goes_on) write_equation(sum, terms_from(op));
   line("{}({}, {});", function, sum, operands(op));
 }
 
 void Emitter::write(warp::ColumnDotsOp op) {
-  line("const auto {} = column_dots({}, {}{});", declare(op.getResult()),
+  const std::string dots = declare(op.getResult());
+  const auto name = [](Value x) { return without_storage(name_of(x)).str(); };
+  if (const std::string x = name(op.getX()), y = name(op.getY()); !x.empty() && !y.empty())
+    line("// {}[k] = Σ_v {}[v,k]·{}[v,k]{}", dots, x, y,
+         op.getRows() ? fmt::format(" + Σ_t ({})[t,k]", expr(op.getRows())) : "");
+  line("const auto {} = column_dots({}, {}{});", dots,
        expressions_.operand(op.getX(), op.getColumn(), op.getXScale(), false),
        expressions_.operand(op.getY(), op.getColumn(), op.getYScale(), false),
        op.getRows() ? ", " + expr(op.getRows()) : "");

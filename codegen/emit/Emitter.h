@@ -50,7 +50,9 @@ class Emitter {
   std::string wish(mlir::Value value) const;
   std::string declare(mlir::Value value) { return names_.declare(value, wish(value)); }
   // Of what several regions declare, each for itself: the same name.
-  std::string declare_again(mlir::Value value) { return names_.of(value).empty() ? declare(value) : names_.of(value); }
+  std::string declare_again(mlir::Value value) {
+    return names_.of(value).empty() ? names_.declare_everywhere(value, wish(value)) : names_.of(value);
+  }
   void emit_block(mlir::Block& block) { emit_all(llvm::make_range(block.begin(), block.end())); }
   void emit_all(llvm::iterator_range<mlir::Block::iterator> ops);
   static bool are_alike(warp::CopyOp a, warp::CopyOp b);
@@ -85,7 +87,7 @@ class Emitter {
   void write_rows();
   void write_team();
   bool leaves_out_rounds();
-  void write_end();
+  void write_meeting();
   void write_chunk_range();
   void write(warp::BarrierOp op);
   void write(warp::ClaimOp op);
@@ -111,6 +113,9 @@ class Emitter {
   void write(warp::AgainOp op);
 
   // EmitMemory.cpp: what is copied, loaded and stored.
+  static constexpr size_t kLongestLine = 100;
+  void write_places();
+  std::string place_of(mlir::Value shared) const { return places_.lookup(shared.getDefiningOp()); }
   void write_output_rows();
   void write(warp::RingOp op);
   std::string slots_text(mlir::Value slots);
@@ -182,10 +187,10 @@ class Emitter {
   void write(warp::WidenOp op);
   void write(warp::WidenOverOp op);
   void write(warp::ZerosOp op);
-  static bool accumulates_in_place(warp::MmaOp op);
   static bool is_accumulator(mlir::Value value);
   std::string operands(warp::MmaOp op);
   std::string begin_sum(warp::MmaOp op);
+  void write_equation(const std::string& sum, llvm::ArrayRef<warp::MmaOp> terms);
   void write_by_groups(warp::MmaOp first);
   void write(warp::MmaOp op);
   void write(warp::ColumnDotsOp op);
@@ -194,7 +199,8 @@ class Emitter {
   Manifest manifest_;
   Identifiers names_;
   Expressions expressions_;
-  std::map<std::string, std::string> tensors_, output_rows_;  // name → variable
+  std::map<std::string, std::string> tensors_, output_rows_;             // name → variable
+  llvm::DenseMap<mlir::Operation*, std::string> places_, scale_places_;  // constants, of buffers and their scales
   Copiers copiers_;
   std::string text_;
   int indent_ = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "codegen/warp/Variables.h"
+
 using namespace mlir;
 
 namespace wkvc {
@@ -17,26 +19,9 @@ std::string float_text(const llvm::APFloat& number) {
   return text + (integral ? ".f" : "f");
 }
 
-bool Expressions::is_inlined(Operation* op) {
-  if (op->getNumResults() != 1) return false;
-  Value value = op->getResult(0);
-  if (!value.hasOneUse() || value.use_begin()->getOwner()->getBlock() != op->getBlock()) return false;
-  auto reader = dyn_cast<warp::RoundOp>(*value.user_begin());
-  if (reader && reader.getInScale()) return false;  // which may change the scale that its variable carries
-  if (isa<warp::RoundOp>(op)) return isa<warp::StoreOp>(*value.user_begin());
-  if (isa<warp::WithScaleOp, warp::WithoutScaleOp>(op)) return op->getNextNode() == *value.user_begin();
-  auto call = dyn_cast<warp::CallOp>(op);
-  if (!call || !name_of(value).empty()) return false;
-  if (isa<warp::MmaOp>(*value.user_begin())) return false;
-  // Accumulators change under way, so what reads them is evaluated at once.
-  return llvm::none_of(op->getOperands(), [](Value x) {
-    return isa<BlockArgument>(x) || isa<warp::MmaOp, warp::ZerosOp>(x.getDefiningOp());
-  });
-}
-
 std::string Expressions::at(Value value, int level) const {
   Operation* op = value.getDefiningOp();
-  if (!op || !is_inlined(op)) return names_.of(value);
+  if (!op || !warp::is_inlined(op)) return names_.of(value);
   if (auto rounded = dyn_cast<warp::RoundOp>(op)) return round(rounded);
   if (auto sum = dyn_cast<warp::WithScaleOp>(op)) return statement(sum);
   if (auto sum = dyn_cast<warp::WithoutScaleOp>(op)) return statement(sum);

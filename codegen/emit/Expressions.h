@@ -18,9 +18,6 @@ class Expressions {
   // `value_row`: the variable for the first of a warp's own value rows.
   Expressions(const Identifiers& names, std::string value_row) : names_(names), value_row_(std::move(value_row)) {}
 
-  // Whether the operation is written where its only reader is, instead of getting a variable.
-  static bool is_inlined(mlir::Operation* op);
-
   std::string of(mlir::Value value) const { return at(value, 0); }
   std::string of_factor(mlir::Value value) const { return at(value, 2); }  // in a product
   std::string statement(warp::CallOp op) const { return call(op, 0); }     // of an operation with a variable of its own

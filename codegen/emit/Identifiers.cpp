@@ -55,7 +55,19 @@ std::string Identifiers::unique(llvm::StringRef wish) {
   if (rec::name_fault(name) || template_names().contains(name) || may_be_macro(name)) name += "_";
   std::string candidate = name;
   for (int i = 2; !taken_.insert(candidate).second; ++i) candidate = name + "_" + std::to_string(i);
+  if (!blocks_.empty()) blocks_.back().push_back(candidate);
   return candidate;
+}
+
+void Identifiers::close_block() {
+  for (const std::string& name : blocks_.back()) taken_.erase(name);
+  blocks_.pop_back();
+}
+
+const std::string& Identifiers::declare_everywhere(mlir::Value value, llvm::StringRef wish) {
+  const std::string& name = declare(value, wish);
+  if (!blocks_.empty()) blocks_.back().pop_back();
+  return name;
 }
 
 const std::string& Identifiers::declare(mlir::Value value, llvm::StringRef wish) {

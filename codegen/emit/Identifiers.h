@@ -6,13 +6,19 @@
 #include <mlir/IR/Value.h>
 
 #include <string>
+#include <vector>
 
 namespace wkvc {
 
 class Identifiers {
  public:
-  // Declares a name for the value, made unique.
+  // Declares a name for the value, made unique among those that are seen here.
   const std::string& declare(mlir::Value value, llvm::StringRef wish);
+  // The same, and nothing else has the name anywhere behind.
+  const std::string& declare_everywhere(mlir::Value value, llvm::StringRef wish);
+  // Between both, names are those of a block in braces: behind it they are free again.
+  void open_block() { blocks_.emplace_back(); }
+  void close_block();
   // The value lives on in another value's variable.
   void alias(mlir::Value value, mlir::Value of) { names_[value] = names_.lookup(of); }
   std::string of(mlir::Value value) const { return names_.lookup(value); }
@@ -21,6 +27,7 @@ class Identifiers {
  private:
   llvm::DenseMap<mlir::Value, std::string> names_;
   llvm::StringSet<> taken_;
+  std::vector<std::vector<std::string>> blocks_;  // names of each block that is open
 };
 
 }  // namespace wkvc

@@ -7,6 +7,8 @@
 #include <mlir/IR/Diagnostics.h>
 #include <mlir/IR/Verifier.h>
 
+#include <vector>
+
 #include "codegen/ir/Scan.h"
 #include "codegen/ir/Where.h"
 #include "runtime/error.h"
@@ -26,20 +28,42 @@ llvm::StringRef name_of(Value value) {
   return {};
 }
 
-void make_names_unique(Operation* root) {
-  llvm::StringSet<> taken;
-  auto visit = [&](Value value) {
-    llvm::StringRef name = name_of(value);
+namespace {
+
+// Names that are seen from a region: its own and those of the regions around it.
+class VisibleNames {
+ public:
+  // Regions beside each other may have the same names.
+  void visit(Region& region) {
+    std::vector<std::string> own;
+    for (Block& block : region) {
+      for (Value argument : block.getArguments()) make_unique(argument, own);
+      for (Operation& op : block)
+        for (Value result : op.getResults()) make_unique(result, own);
+    }
+    for (Block& block : region)
+      for (Operation& op : block)
+        for (Region& inside : op.getRegions()) visit(inside);
+    for (const std::string& name : own) taken_.erase(name);
+  }
+
+ private:
+  void make_unique(Value value, std::vector<std::string>& own) {
+    const llvm::StringRef name = name_of(value);
     if (name.empty()) return;
     std::string candidate = name.str();
-    for (int i = 2; !taken.insert(candidate).second; ++i) candidate = fmt::format("{}_{}", name.str(), i);
+    for (int i = 2; !taken_.insert(candidate).second; ++i) candidate = fmt::format("{}_{}", name.str(), i);
+    own.push_back(candidate);
     if (candidate != name) set_name(value, candidate);
-  };
-  root->walk<WalkOrder::PreOrder>([&](Operation* op) {
-    for (Value result : op->getResults()) visit(result);
-    for (Region& region : op->getRegions())
-      for (Value argument : region.getArguments()) visit(argument);
-  });
+  }
+
+  llvm::StringSet<> taken_;
+};
+
+}  // namespace
+
+void make_names_unique(Operation* root) {
+  for (Region& region : root->getRegions()) VisibleNames().visit(region);
 }
 
 std::string print(Operation* op) {

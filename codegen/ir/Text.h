@@ -14,7 +14,8 @@ namespace wkvc {
 void set_name(mlir::Value value, llvm::StringRef name);
 llvm::StringRef name_of(mlir::Value value);  // empty if it has none
 
-// Numbers the names that several values inside `op` have, so that the text has each value's name as it is.
+// Numbers the names that several values of a region of `op`, or one around it, have, so that the text has each value's
+// name as it is.
 void make_names_unique(mlir::Operation* op);
 
 std::string print(mlir::Operation* op);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "codegen/ir/DerivedNames.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
 #include "runtime/error.h"
@@ -43,12 +44,25 @@ DecayPlan anchored_at_number(DecayPlan plan, rec::Interval of_sums) {
 }
 
 std::string base_name(Value x) {
-  if (auto name = name_of(x); !name.empty()) return name.str();
+  if (auto name = name_of(x); !name.empty()) return without_storage(name).str();
   Operation* op = x.getDefiningOp();
   return op && op->getNumOperands() ? base_name(op->getOperand(0)) : "x";
 }
 
-Value called(Value x, const std::string& name) {
+// The vectors of a product of them with one number each, or one for all, and the numbers; no values for another
+// operation.
+std::pair<Value, Value> product_with_number(Operation* op) {
+  auto product = llvm::dyn_cast<chunk::MulOp>(op);
+  if (!product) return {};
+  for (auto [x, number] : {std::pair{product.getX(), product.getY()}, {product.getY(), product.getX()}})
+    if (chunk::columns(number) == 1 && x.getType() == product.getType()) return {x, number};
+  return {};
+}
+
+// Of the matrix that pairs reads q with writes k.
+std::string pair_name(Value q, Value k) { return llvm::StringRef(base_name(q) + base_name(k)).upper(); }
+
+Value named(Value x, const std::string& name) {
   if (name_of(x).empty()) set_name(x, name);
   return x;
 }
@@ -60,6 +74,12 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
   if (!next.log_decay) return {DecayPath::none, chunk, 0};
   Operation* at = next.scaled;
   const rec::Interval log_range = next.log_range;
+  if (chunk::columns(next.log_decay) == 1 && log_range.hi <= 0) {
+    if (chunk > kMaxExactChunk)
+      user_error_at(at, "--chunk {}: decays of one number a token have chunks of at most {}; choose --chunk {}", chunk,
+                    kMaxExactChunk, kMaxExactChunk);
+    return {DecayPath::pairwise, chunk, 0};
+  }
   const rec::Interval of_sums = with_zero(log_range);
   double steepest = !log_range.bounded() ? INFINITY
                     : compute == "f32"   ? of_sums.hi - of_sums.lo
@@ -107,27 +127,46 @@ static DecayPlan moderate(const DecayPlan& exact) {
 // A number where decays are at most 1: what it takes of f16's range steep decays take from a row, too.
 std::optional<DecayPlan> plan_of_plain(const MatrixForm& next, const DecayPlan& plan) {
   if (plan.path == DecayPath::exact) return moderate(plan);
-  if (plan.path == DecayPath::none || plan.anchor || next.log_range.hi > 0) return std::nullopt;
+  if (plan.path != DecayPath::anchored || plan.anchor || next.log_range.hi > 0) return std::nullopt;
   return anchored_at_number(plan, with_zero(next.log_range));
 }
 
-Decay::Decay(ChunkBuilder& builder, DecayPlan plan, Value log_decay) : b_(builder), plan_(plan) {
+Decay::Decay(ChunkBuilder& builder, DecayPlan plan, const MatrixForm& next, int64_t key_dim)
+    : b_(builder), plan_(plan), key_dim_(key_dim), decay_(next.decay) {
   if (plan_.path == DecayPath::none) return;
+  const bool of_tokens = plan_.path == DecayPath::pairwise;
+  Value log_decay = b_.spread(next.log_decay, plan_.chunk, of_tokens ? 1 : key_dim, of_tokens ? "T1" : "TK");
   // Summed in units of log 2, so that each factor is one exp2.
-  Value log_w = called(b_.scale(log_decay, std::numbers::log2e), "log2_w");
-  log_w_ = called(b_.keep_valid(log_w), "log_w_valid");
-  if (plan_.path == DecayPath::exact)
+  Value log_w = named(b_.scale(log_decay, std::numbers::log2e), "log2_w");
+  log_w_ = named(b_.keep_valid(log_w), "log_w_valid");
+  if (of_tokens)
+    sum_pairs();
+  else if (plan_.path == DecayPath::exact)
     sum_blocks();
   else
     anchor();
 }
 
+// Each exponent is a sum of the log decays that it crosses, in the chunk's rows of one number as in the matrix of
+// pairs: a difference of running sums has no digits left where decays are steep, nor has its gradient.
+void Decay::sum_pairs() {
+  L_ = named(b_.cumsum(log_w_), "L");
+  in_after_ = at_most(named(b_.exp2(L_), "e_L"), 1);
+  in_before_ = at_most(b_.exp2(named(b_.cumsum(log_w_, /*reverse=*/false, /*exclusive=*/true), "L_before")), 1);
+  out_ = at_most(b_.exp2(named(b_.cumsum(log_w_, /*reverse=*/true, /*exclusive=*/true), "L_behind")), 1);
+  last_ = named(b_.row(b_.spread(L_, plan_.chunk, key_dim_, "TK"), plan_.chunk - 1), "L_last");
+  Value crossed = b_.tril(b_.spread(log_w_, plan_.chunk, plan_.chunk, "TT"), /*strict=*/true);
+  Value before = b_.cumsum(crossed, /*reverse=*/false, /*exclusive=*/true);
+  pairs_after_ = named(at_most(b_.exp2(named(b_.cumsum(crossed), "L_pairs")), 1), "e_pairs");
+  pairs_before_ = named(at_most(b_.exp2(named(before, "L_pairs_before")), 1), "e_pairs_before");
+}
+
 void Decay::anchor() {
-  L_ = called(b_.cumsum(log_w_), "L");
-  Value L_before = called(b_.sub(L_, log_w_), "L_before");
-  last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
+  L_ = named(b_.cumsum(log_w_), "L");
+  Value L_before = named(b_.sub(L_, log_w_), "L_before");
+  last_ = named(b_.row(L_, plan_.chunk - 1), "L_last");
   middle_ = plan_.anchor ? b_.number(static_cast<double>(*plan_.anchor))
-                         : called(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
+                         : named(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
   double largest = std::exp(plan_.exponent);
   in_after_ = at_most(b_.exp2(b_.sub(L_, middle_)), largest);
   in_before_ = at_most(b_.exp2(b_.sub(L_before, middle_)), largest);
@@ -141,6 +180,7 @@ Decay::BlockSums Decay::doubled(const BlockSums& sums, uint64_t half) {
   Value other = b_.last_of_other_half(sums.through, half);
   Value before = plus(sums.before, b_.upper_rows(other, half));
   Value behind = plus(sums.behind, b_.lower_rows(other, half));
+  if (2 * half < static_cast<uint64_t>(plan_.chunk)) named(before, fmt::format("L_before{}", 2 * half));
   return {b_.add(before, log_w_), before, behind};
 }
 
@@ -152,11 +192,11 @@ void Decay::sum_blocks() {
     sums_[half] = sums;
     sums = doubled(sums, half);
   }
-  L_ = called(sums.through, "L");
-  last_ = called(b_.row(L_, plan_.chunk - 1), "L_last");
+  L_ = named(sums.through, "L");
+  last_ = named(b_.row(L_, plan_.chunk - 1), "L_last");
   in_after_ = at_most(b_.exp2(L_), 1);
-  in_before_ = at_most(b_.exp2(called(sums.before, "L_before")), 1);
-  out_ = at_most(b_.exp2(called(sums.behind, "L_behind")), 1);
+  in_before_ = at_most(b_.exp2(named(sums.before, "L_before")), 1);
+  out_ = at_most(b_.exp2(named(sums.behind, "L_behind")), 1);
 }
 
 Value Decay::at_most(Value x, double magnitude) {
@@ -182,14 +222,70 @@ Value Decay::factored(Value x, Value factor, const std::string& suffix) {
 Value Decay::state(Value S0) {
   if (state_) return state_;
   const bool at_row = plan_.path == DecayPath::anchored && !plan_.anchor;
-  state_ = at_row ? called(b_.mul(S0, at_most(called(b_.exp2(middle_), "e_middle"), plan_.growth)), "S_middle") : S0;
+  state_ = at_row ? named(b_.mul(S0, at_most(named(b_.exp2(middle_), "e_middle"), plan_.growth)), "S_middle") : S0;
   b_.set_measurable(state_);
   return state_;
 }
 
-Value Decay::read(Value q, bool after) {
+// q∘e^L after the update, or q∘e^(L−log_w) before it.
+Value Decay::decayed_read(Value q, bool after) {
   if (plan_.path == DecayPath::none) return q;
   return factored(q, after ? in_after_ : in_before_, "_in");
+}
+
+Value Decay::read(Value S0, Value q, bool after) {
+  if (plan_.path == DecayPath::pairwise) return read_decayed(S0, q, after);
+  return b_.dot(decayed_read(q, after), 1, state(S0), 1);
+}
+
+// Numbers of tokens need not be in the operands of contractions: they multiply what is contracted.
+Decay::Read Decay::parts_of(Value q, bool after) {
+  Read parts{q, {}, after};
+  double constant = 1;
+  bool valid = false;
+  for (Operation* op = q.getDefiningOp();; op = parts.x.getDefiningOp()) {
+    auto [rest, number] = product_with_number(op);
+    if (!rest && !llvm::isa<chunk::NegOp, chunk::KeepValidOp>(op)) break;
+    parts.x = rest ? rest : op->getOperand(0);
+    if (llvm::isa<chunk::NegOp>(op))
+      constant = -constant;
+    else if (!rest)
+      valid = true;
+    else if (number == decay_ && !parts.decayed)
+      parts.decayed = true;
+    else if (auto of_all = number.getDefiningOp<chunk::ConstantOp>())
+      constant *= of_all.getValue().convertToDouble();
+    else
+      parts.coefficient = parts.coefficient ? b_.mul(parts.coefficient, number) : number;
+  }
+  if (valid) parts.x = b_.zero_past_end(parts.x);
+  if (valid && parts.coefficient) parts.coefficient = b_.keep_valid(parts.coefficient);
+  if (constant != 1)
+    parts.coefficient = parts.coefficient ? b_.scale(parts.coefficient, constant) : b_.number(constant);
+  return parts;
+}
+
+// None if nothing bounds it.
+std::optional<double> Decay::largest_coefficient(const Read& parts) {
+  if (!parts.coefficient) return 1;
+  const auto bound = bound_of(parts.coefficient);
+  return bound && bound->is_number() ? std::optional(bound->factor) : std::nullopt;
+}
+
+// A coefficient with a bound goes with the decay, another one multiplies what was read: operands need bounds.
+Value Decay::read_decayed(Value S0, Value q, bool after) {
+  const Read parts = parts_of(q, after);
+  Value factor = parts.decayed ? in_after_ : in_before_, coefficient = parts.coefficient;
+  const bool inside = coefficient && largest_coefficient(parts);
+  if (inside) factor = b_.mul(factor, coefficient);
+  Value read = b_.dot(factored(parts.x, factor, "_in"), 1, state(S0), 1);
+  return coefficient && !inside ? b_.mul(read, coefficient) : read;
+}
+
+// x·k of each pair of tokens, decayed from one to the other.
+Value Decay::decayed_product(const Read& parts, Value k) {
+  Value product = b_.mul(b_.dot(parts.x, 1, k, 1), parts.decayed ? pairs_after_ : pairs_before_);
+  return parts.coefficient ? b_.mul(product, parts.coefficient) : product;
 }
 
 Value Decay::write(Value k) {
@@ -204,7 +300,7 @@ Value Decay::to_middles(bool after, uint64_t half) {
   if (factor) return factor;
   const BlockSums& sums = sums_.at(half);
   Value exponents = half == 1 ? log_w_ : b_.select_halves(after ? sums.through : sums.before, sums.behind, half);
-  return factor = called(at_most(b_.exp2(exponents), 1), fmt::format("e_level{}", half));
+  return factor = named(at_most(b_.exp2(exponents), 1), fmt::format("e_level{}", half));
 }
 
 Value Decay::read_level(Value q, bool after, uint64_t half) {
@@ -222,38 +318,50 @@ Value Decay::write_level(Value k, bool after, uint64_t half) {
 // Σ over the levels of blocks of 2·half tokens, each a contraction of which the pairs count that lie in different
 // halves of one block.
 Value Decay::pair_by_levels(Value q, bool after, Value k) {
+  const std::string name = pair_name(q, k);
   Value sum = after ? b_.diagonal_dot(q, k) : Value();
   for (uint64_t half = std::bit_floor(static_cast<uint64_t>(plan_.chunk - 1)); half >= 1; half /= 2) {
     Value x = read_level(q, after, half), y = write_level(k, after, half);
-    Value level = b_.level_pairs(b_.precise_dot(x, 1, y, 1), half);
+    Value level = named(b_.level_pairs(b_.precise_dot(x, 1, y, 1), half), fmt::format("{}_level{}", name, half));
     sum = sum ? b_.add(sum, level) : level;
   }
   return sum;
 }
 
 Value Decay::pair(Value q, bool after, Value k) {
-  Value result = plan_.path == DecayPath::exact ? pair_by_levels(q, after, k)
-                                                : b_.tril(b_.dot(read(q, after), 1, write(k), 1), !after);
-  set_name(result, llvm::StringRef(base_name(q) + base_name(k)).upper());
-  // However far either decays by itself, a pair does so only from one token to the other. Of inputs alone: what is
-  // computed may be larger past the sequence's end.
-  auto x = stored(q).getDefiningOp<chunk::InputOp>(), y = stored(k).getDefiningOp<chunk::InputOp>();
-  if (x && y && !x->hasAttr("at_most") && !y->hasAttr("at_most"))
-    b_.set_at_most(result, static_cast<double>(chunk::columns(q)) * plan_.growth * plan_.growth,
-                   {x.getSym().str(), y.getSym().str()});
+  const Read parts = plan_.path == DecayPath::pairwise ? parts_of(q, after) : Read{q, {}, after};
+  Value result;
+  if (plan_.path == DecayPath::exact)
+    result = pair_by_levels(q, after, k);
+  else if (plan_.path == DecayPath::pairwise)
+    result = b_.tril(decayed_product(parts, k), !after);
+  else
+    result = b_.tril(b_.dot(decayed_read(q, after), 1, write(k), 1), !after);
+  set_name(result, pair_name(parts.x, k));
+  bound_pairs(result, parts, k);
   b_.set_measurable(result);
   return result;
 }
 
+// However far either decays by itself, a pair does so only from one token to the other. Of inputs alone: what is
+// computed may be larger past the sequence's end.
+void Decay::bound_pairs(Value pairs, const Read& parts, Value k) {
+  auto x = stored(parts.x).getDefiningOp<chunk::InputOp>(), y = stored(k).getDefiningOp<chunk::InputOp>();
+  const auto coefficient = largest_coefficient(parts);
+  if (!x || !y || x->hasAttr("at_most") || y->hasAttr("at_most") || !coefficient) return;
+  b_.set_at_most(pairs, static_cast<double>(chunk::columns(k)) * plan_.growth * plan_.growth * *coefficient,
+                 {x.getSym().str(), y.getSym().str()});
+}
+
 Value Decay::finish(Value S0, ValueRange writes) {
-  Value sum = plan_.path == DecayPath::exact
-                  ? called(b_.mul(S0, at_most(called(b_.exp2(last_), "e_last"), 1)), "S_decayed")
-                  : state(S0);
+  const bool decays_first = plan_.path == DecayPath::exact || plan_.path == DecayPath::pairwise;
+  Value sum = decays_first ? named(b_.mul(S0, at_most(named(b_.exp2(last_), "e_last"), 1)), "S_decayed") : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
   if (plan_.path != DecayPath::anchored) return sum;
+  named(sum, base_name(S0) + "_sum");
   const double growth = plan_.anchor ? plan_.growth * plan_.growth : plan_.growth;  // over the chunk, or half of it
   Value exponent = plan_.anchor ? last_ : checked(b_.sub(last_, middle_));
-  return b_.mul(sum, at_most(called(b_.exp2(exponent), "e_last"), growth));
+  return b_.mul(sum, at_most(named(b_.exp2(exponent), "e_last"), growth));
 }
 
 }  // namespace wkvc

@@ -1,7 +1,8 @@
-// How decays enter a chunk program: e^±L factored around the chunk's middle where their range allows it, else exactly,
-// with factors that never exceed 1. In f32, and without scales, around a number instead of the middle row: no factor of
-// a token depends on tokens behind it. Then chunks take the state decayed by that number: it is multiplied by a power
-// of two as it comes into the kernel, and by the inverse as it leaves.
+// How decays enter a chunk program. Of one number a token: as a factor of each pair of tokens. Else e^±L factored
+// around the chunk's middle where their range allows it, or exactly, with factors that never exceed 1. In f32, and
+// without scales, around a number instead of the middle row: no factor of a token depends on tokens behind it. Then
+// chunks take the state decayed by that number: it is multiplied by a power of two as it comes into the kernel, and by
+// the inverse as it leaves.
 #pragma once
 
 #include <map>
@@ -11,7 +12,7 @@
 
 namespace wkvc {
 
-enum class DecayPath { none, anchored, exact };
+enum class DecayPath { none, pairwise, anchored, exact };
 
 struct DecayPlan {
   DecayPath path = DecayPath::none;
@@ -33,11 +34,12 @@ std::optional<DecayPlan> plan_of_plain(const MatrixForm& next, const DecayPlan& 
 
 class Decay {
  public:
-  Decay(ChunkBuilder& builder, DecayPlan plan, mlir::Value log_decay);
+  Decay(ChunkBuilder& builder, DecayPlan plan, const MatrixForm& next, int64_t key_dim);
 
-  mlir::Value state(mlir::Value S0);            // what reads contract with
-  mlir::Value read(mlir::Value q, bool after);  // q∘e^L (after the update) or q∘e^(L−log_w) (before)
-  mlir::Value write(mlir::Value k);             // k∘e^−L, up to the factor that `finish` applies
+  // What q reads of the state before the chunk, decayed up to the token: with the token's decay if q reads after the
+  // update. C×V.
+  mlir::Value read(mlir::Value S0, mlir::Value q, bool after);
+  mlir::Value write(mlir::Value k);  // k∘e^−L, up to the factor that `finish` applies
   // Lower triangular read_i · write_j: inclusive for reads after the update, strict before.
   mlir::Value pair(mlir::Value q, bool after, mlir::Value k);
   mlir::Value finish(mlir::Value S0, mlir::ValueRange writes);  // the state after the chunk
@@ -49,6 +51,20 @@ class Decay {
     mlir::Value through, before, behind;
   };
 
+  // x of a read times one number a token: the decay of the token itself aside, which says `decayed`.
+  struct Read {
+    mlir::Value x, coefficient;  // no value: 1
+    bool decayed;
+  };
+
+  void sum_pairs();
+  mlir::Value decayed_read(mlir::Value q, bool after);
+  Read parts_of(mlir::Value q, bool after);
+  mlir::Value read_decayed(mlir::Value S0, mlir::Value q, bool after);
+  mlir::Value decayed_product(const Read& parts, mlir::Value k);
+  void bound_pairs(mlir::Value pairs, const Read& parts, mlir::Value k);
+  static std::optional<double> largest_coefficient(const Read& parts);
+  mlir::Value state(mlir::Value S0);  // what reads contract with
   BlockSums doubled(const BlockSums& sums, uint64_t half);
   void sum_blocks();
   void anchor();
@@ -62,8 +78,10 @@ class Decay {
 
   ChunkBuilder& b_;
   DecayPlan plan_;
-  mlir::Value log_w_, L_, middle_, last_;
-  std::map<uint64_t, BlockSums> sums_;                                      // by the size of a half, exact path
+  int64_t key_dim_;
+  mlir::Value decay_, log_w_, L_, middle_, last_;
+  mlir::Value pairs_after_, pairs_before_;  // of each pair of tokens, with the reader's decay or without it; pairwise
+  std::map<uint64_t, BlockSums> sums_;      // by the size of a half, exact path
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> cache_;  // x∘factor
   std::map<std::pair<bool, uint64_t>, mlir::Value> to_middles_;
   mlir::Value in_after_, in_before_, out_, state_;

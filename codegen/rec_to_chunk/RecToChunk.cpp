@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/MapVector.h>
 
+#include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
 #include "codegen/rec_to_chunk/Affine.h"
@@ -18,14 +19,6 @@ std::string numbered(const char* name, size_t index, size_t count) {
   return count == 1 ? name : fmt::format("{}{}", name, index);
 }
 
-// Whether rows past the sequence's end are zero, given that those of inputs are.
-bool zero_past_end(Value x) {
-  Operation* op = x.getDefiningOp();
-  if (llvm::isa<chunk::InputOp, chunk::KeepValidOp>(op)) return true;
-  if (llvm::isa<chunk::WidenOp, chunk::NegOp>(op)) return zero_past_end(op->getOperand(0));
-  return false;
-}
-
 class Lowering {
  public:
   Lowering(rec::RecurrenceOp recurrence, OpBuilder& builder, DecayPlan plan)
@@ -37,7 +30,7 @@ class Lowering {
   void run() {
     analysis_.run();
     prepare();
-    decay_.emplace(b_, plan_, next_.log_decay);
+    decay_.emplace(b_, plan_, next_, recurrence_.getKeyDim());
     solve();
     for (Operation* op : analysis_.late()) {
       b_.set_location(op->getLoc());
@@ -50,6 +43,7 @@ class Lowering {
       }
     b_.set_location(recurrence_.update().getLoc());
     update();
+    name_operands(llvm::cast<chunk::ProgramOp>(b_.builder().getInsertionBlock()->getParentOp()));
   }
 
  private:
@@ -60,12 +54,10 @@ class Lowering {
     S0_ = b_.create<chunk::StateOp>(type, recurrence_.state().getName(), state_exponent(plan_, b_.builder()));
     set_name(S0_, recurrence_.state().getName());
     next_ = analysis_.next();
-    if (next_.log_decay) next_.log_decay = b_.spread(next_.log_decay, plan_.chunk, recurrence_.getKeyDim(), "TK");
-    for (RankOne& term : next_.rank) term = {past_end_zero(term.left), past_end_zero(term.right)};
-    for (RankOne& term : next_.input) term = {past_end_zero(term.left), past_end_zero(term.right)};
+    for (RankOne& term : next_.rank) term = {b_.zero_past_end(term.left), b_.zero_past_end(term.right)};
+    for (RankOne& term : next_.input) term = {b_.zero_past_end(term.left), b_.zero_past_end(term.right)};
+    for (RankOne& term : next_.input) b_.set_measurable(term.left);
   }
-
-  Value past_end_zero(Value x) { return zero_past_end(x) ? x : b_.keep_valid(x); }
 
   static void accumulate(ChunkBuilder& b, Value& sum, Value term) { sum = sum ? b.add(sum, term) : term; }
 
@@ -84,19 +76,33 @@ class Lowering {
     for (size_t j = 0; j < U_.size(); ++j) accumulate(b_, matrices[U_[j]], decay_->pair(q, after, next_.rank[j].right));
   }
 
-  Value read_state(Value q, bool after) { return b_.dot(decay_->read(q, after), 1, decay_->state(S0_), 1); }
+  Value read_state(Value q, bool after) { return decay_->read(S0_, q, after); }
+
+  // The inputs that are written with the vector of a rank-one term, S·a bᵀ + v bᵀ, by term: v + S·a is then one value
+  // U.
+  std::vector<Value> take_written_alike() {
+    std::vector<Value> sums(next_.rank.size());
+    llvm::erase_if(next_.input, [&](const RankOne& input) {
+      auto alike = llvm::find_if(next_.rank, [&](const RankOne& term) { return term.right == input.right; });
+      if (alike == next_.rank.end()) return false;
+      accumulate(b_, sums[static_cast<size_t>(alike - next_.rank.begin())], input.left);
+      return true;
+    });
+    return sums;
+  }
 
   // U = S·a of every token: (I − AB) U = AK·V + ã·S₀ᵀ, blocks of several terms by Gaussian elimination.
   void solve() {
     size_t n = next_.rank.size();
     std::vector<std::vector<Value>> AB(n, std::vector<Value>(n));
-    std::vector<Value> X(n), M(n);
+    std::vector<Value> X = take_written_alike(), M(n);
     for (size_t i = 0; i < n; ++i) {
       Matrices AK;
       for (const RankOne& term : next_.input)
         accumulate(b_, AK[term.left], decay_->pair(next_.rank[i].left, false, term.right));
       for (auto& [operand, matrix] : AK) set_name(matrix, numbered("AK", i, n));
-      X[i] = contract(AK, read_state(next_.rank[i].left, false));
+      accumulate(b_, X[i], read_state(next_.rank[i].left, false));
+      X[i] = contract(AK, X[i]);
       for (size_t j = 0; j < n; ++j) {
         AB[i][j] = decay_->pair(next_.rank[i].left, false, next_.rank[j].right);
         set_name(AB[i][j], i == j ? numbered("AB", i, n) : fmt::format("AB{}{}", i, j));
@@ -142,7 +148,7 @@ class Lowering {
     for (Value q : form->after) accumulate(b_, sum, read_state(q, true)), pair_with_terms(matrices, q, true);
     for (const auto& p : form->products) {
       Value x_y = b_.row_dot(p.x, p.y);
-      accumulate(b_, sum, b_.mul(x_y, past_end_zero(b_.widen(p.v))));
+      accumulate(b_, sum, b_.mul(x_y, b_.zero_past_end(b_.widen(p.v))));
     }
     sum = contract(matrices, sum);
     if (form->plain) accumulate(b_, sum, b_.widen(form->plain));

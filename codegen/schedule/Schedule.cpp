@@ -1,8 +1,7 @@
 #include "codegen/schedule/Schedule.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "codegen/rec/Limits.h"
@@ -86,49 +85,12 @@ std::string fault_of_teams(const Schedule& schedule) {
 std::span<const ScheduleField> schedule_fields() { return table; }
 
 const ScheduleField* find_field(std::string_view group, std::string_view name) {
-  const auto* const found =
-      std::ranges::find_if(table, [&](const ScheduleField& f) { return f.group == group && f.name == name; });
-  return found == table.end() ? nullptr : found;
+  return find_field(schedule_fields(), group, name);
 }
 
-std::string value_text(const ScheduleField& field, int value) {
-  return field.words.empty() ? fmt::format("{}", value) : std::string(field.words[static_cast<std::size_t>(value)]);
-}
-
-std::string values_text(const ScheduleField& field) {
-  if (!field.words.empty()) return fmt::format("{}", fmt::join(field.words, " or "));
-  return fmt::format("{} to {}", field.least, field.most);
-}
-
-std::string text_of(const Schedule& schedule) {
-  static const Schedule unset;
-  std::string text;
-  std::string_view group;
-  for (const ScheduleField& field : table) {
-    const int value = field.get(schedule);
-    if (value == field.get(unset)) continue;
-    if (field.group == group) {
-      text += ", ";
-    } else {
-      text += fmt::format("{}{}(", group.empty() ? "" : "), ", field.group);
-      group = field.group;
-    }
-    text += fmt::format("{} = {}", field.name, value_text(field, value));
-  }
-  return group.empty() ? text : text + ")";
-}
-
-// Blocks of a cluster can't refuse together what f16 does not hold.
-std::optional<std::string> contradiction_of(const Schedule& schedule) {
-  if (schedule.grid.cluster <= 1 || schedule.numerics != Numerics::guarded) return std::nullopt;
-  return fmt::format(
-      "--scales guarded, --cluster {}: the blocks of a cluster have no guard: give --scales always, or with gradients "
-      "give --scales always,guarded, or --cluster 1",
-      schedule.grid.cluster);
-}
+std::string text_of(const Schedule& schedule) { return text_of(schedule_fields(), schedule, Schedule()); }
 
 std::optional<std::string> fault_of(const Schedule& schedule, bool backward) {
-  if (auto contradiction = contradiction_of(schedule)) return contradiction;
   if (std::string fault = fault_of_teams(schedule); !fault.empty()) return fault;
   if (backward && schedule.goes_ahead())
     return "--rounds 2 and --cluster are of forward kernels: the teams of a backward kernel have no warps of their own";

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "codegen/schedule/Fields.h"
 #include "runtime/tensor/dtype.h"
 
 namespace wkvc {
@@ -55,31 +56,15 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-// One field of a schedule. Text, comparison and hash follow from the table of all fields.
-struct ScheduleField {
-  std::string_view group, name;             // grid, segments
-  std::span<const std::string_view> words;  // of an enumeration, in its order; none: a number
-  int least, most;
-  int (*get)(const Schedule&);
-  void (*set)(Schedule&, int);
-};
+using ScheduleField = Field<Schedule>;
 
 std::span<const ScheduleField> schedule_fields();
 
-// Returns the field, or null if there is none.
+// Returns the field of a schedule, or null if there is none.
 const ScheduleField* find_field(std::string_view group, std::string_view name);
-
-// The value as text has it: "4", "guarded".
-std::string value_text(const ScheduleField& field, int value);
-
-// The values that a field takes, for people: "1 to 256", "scaled or guarded".
-std::string values_text(const ScheduleField& field);
 
 // Returns the fields that are not the default's: "grid(segments = 4), prepare(teams = 2, warps = 2)".
 std::string text_of(const Schedule& schedule);
-
-// Returns why no kernel can have both of two choices, and what to do; nothing if some can.
-std::optional<std::string> contradiction_of(const Schedule& schedule);
 
 // Returns why no kernel can have the schedule, whatever its program is, and what to do; nothing if some can.
 std::optional<std::string> fault_of(const Schedule& schedule, bool backward);

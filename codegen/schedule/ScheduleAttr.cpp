@@ -1,118 +1,82 @@
 #include "codegen/schedule/ScheduleAttr.h"
 
-#include <llvm/ADT/DenseSet.h>
-#include <llvm/ADT/Hashing.h>
-#include <mlir/IR/DialectImplementation.h>
-
-#include <vector>
+#include "codegen/schedule/FieldAttr.h"
+#include "codegen/schedule/PlaceAttr.h"
 
 using namespace mlir;
 
 MLIR_DEFINE_EXPLICIT_TYPE_ID(::wkvc::ScheduleAttr)
+MLIR_DEFINE_EXPLICIT_TYPE_ID(::wkvc::PlaceAttr)
+MLIR_DEFINE_EXPLICIT_TYPE_ID(::wkvc::PhasesAttr)
 MLIR_DEFINE_EXPLICIT_TYPE_ID(::wkvc::WkvcDialect)
 
 namespace wkvc {
 
+namespace detail {
+
+llvm::hash_code ScheduleStorage::hashKey(const KeyTy& key) { return hash_of(schedule_fields(), key); }
+llvm::hash_code PlaceStorage::hashKey(const KeyTy& key) { return hash_of(place_fields(), key); }
+llvm::hash_code PhasesStorage::hashKey(const KeyTy& key) { return hash_of(phases_fields(), key); }
+
+ScheduleStorage* ScheduleStorage::construct(AttributeStorageAllocator& allocator, const KeyTy& key) {
+  return new (allocator.allocate<ScheduleStorage>()) ScheduleStorage(key);
+}
+PlaceStorage* PlaceStorage::construct(AttributeStorageAllocator& allocator, const KeyTy& key) {
+  return new (allocator.allocate<PlaceStorage>()) PlaceStorage(key);
+}
+PhasesStorage* PhasesStorage::construct(AttributeStorageAllocator& allocator, const KeyTy& key) {
+  return new (allocator.allocate<PhasesStorage>()) PhasesStorage(key);
+}
+
+}  // namespace detail
+
 namespace {
 
-llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
-
-std::string known_groups() {
-  std::string text;
-  std::string_view last;
-  for (const ScheduleField& field : schedule_fields()) {
-    if (field.group != last) text += (text.empty() ? "" : ", ") + std::string(field.group);
-    last = field.group;
-  }
-  return text;
+Attribute parse_schedule(AsmParser& parser) {
+  Schedule schedule;
+  if (detail::FieldParser(parser, "a schedule", schedule_fields()).parse(schedule)) return {};
+  return ScheduleAttr::get(parser.getContext(), schedule);
 }
 
-std::string known_fields(std::string_view group) {
-  std::string text;
-  for (const ScheduleField& field : schedule_fields())
-    if (field.group == group) text += (text.empty() ? "" : ", ") + std::string(field.name);
-  return text;
+Attribute parse_place(AsmParser& parser) {
+  constexpr int same = -1;  // as the phase
+  ValuePlace place;
+  place.last = same;
+  if (detail::FieldParser(parser, "a place", place_fields()).parse(place)) return {};
+  if (place.last == same) place.last = place.phase;
+  return PlaceAttr::get(parser.getContext(), place);
 }
 
-ParseResult parse_value(AsmParser& parser, const ScheduleField& field, int& value) {
-  const auto at = parser.getCurrentLocation();
-  int64_t number = -1;
-  if (field.words.empty()) {
-    if (parser.parseInteger(number)) return failure();
-  } else {
-    llvm::StringRef word;
-    if (parser.parseKeyword(&word)) return failure();
-    const auto found = llvm::find(field.words, std::string_view(word));
-    if (found != field.words.end()) number = found - field.words.begin();
-  }
-  if (number < field.least || number > field.most)
-    return parser.emitError(at) << "a schedule's " << ref(field.group) << " has no such " << ref(field.name)
-                                << "; expected " << values_text(field);
-  value = static_cast<int>(number);
-  return success();
-}
-
-ParseResult parse_field(AsmParser& parser, llvm::StringRef group, Schedule& schedule,
-                        llvm::SmallVectorImpl<const ScheduleField*>& seen) {
-  const auto at = parser.getCurrentLocation();
-  llvm::StringRef name;
-  int value = 0;
-  if (parser.parseKeyword(&name)) return failure();
-  const ScheduleField* field = find_field(group, name);
-  if (!field && known_fields(group).empty())
-    return parser.emitError(at) << "a schedule has no part '" << group << "'; expected " << known_groups();
-  if (!field)
-    return parser.emitError(at) << "a schedule's " << group << " has no '" << name << "'; expected "
-                                << known_fields(group);
-  if (llvm::is_contained(seen, field)) return parser.emitError(at) << "'" << name << "' is given twice";
-  seen.push_back(field);
-  if (parser.parseEqual() || parse_value(parser, *field, value)) return failure();
-  field->set(schedule, value);
-  return success();
-}
-
-ParseResult parse_groups(AsmParser& parser, Schedule& schedule) {
-  llvm::SmallVector<const ScheduleField*> seen;
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalLessGreater, [&]() -> ParseResult {
-    llvm::StringRef group;
-    if (parser.parseKeyword(&group)) return failure();
-    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
-                                          [&] { return parse_field(parser, group, schedule, seen); });
-  });
+Attribute parse_phases(AsmParser& parser) {
+  Phases phases;
+  if (detail::FieldParser(parser, "what says of phases", phases_fields()).parse(phases)) return {};
+  return PhasesAttr::get(parser.getContext(), phases);
 }
 
 }  // namespace
 
-llvm::hash_code detail::ScheduleStorage::hashKey(const KeyTy& key) {
-  llvm::hash_code hash(0);
-  for (const ScheduleField& field : schedule_fields()) hash = llvm::hash_combine(hash, field.get(key));
-  return hash;
-}
-
-detail::ScheduleStorage* detail::ScheduleStorage::construct(AttributeStorageAllocator& allocator, const KeyTy& key) {
-  return new (allocator.allocate<ScheduleStorage>()) ScheduleStorage(key);
-}
-
 WkvcDialect::WkvcDialect(MLIRContext* owner) : Dialect(getDialectNamespace(), owner, TypeID::get<WkvcDialect>()) {
-  addAttributes<ScheduleAttr>();
+  addAttributes<ScheduleAttr, PlaceAttr, PhasesAttr>();
 }
 
 Attribute WkvcDialect::parseAttribute(DialectAsmParser& parser, Type /*type*/) const {
   const auto at = parser.getCurrentLocation();
   llvm::StringRef kind;
-  Schedule schedule;
   if (parser.parseKeyword(&kind)) return {};
-  if (kind != "schedule") {
-    parser.emitError(at) << "wkvc has no attribute '" << kind << "'; expected #wkvc.schedule<...>";
-    return {};
-  }
-  if (parse_groups(parser, schedule)) return {};
-  return ScheduleAttr::get(parser.getContext(), schedule);
+  if (kind == "schedule") return parse_schedule(parser);
+  if (kind == "place") return parse_place(parser);
+  if (kind == "phases") return parse_phases(parser);
+  parser.emitError(at) << "wkvc has no attribute '" << kind << "'; expected #wkvc.schedule<...>, #wkvc.place<...> or "
+                       << "#wkvc.phases<...>";
+  return {};
 }
 
 void WkvcDialect::printAttribute(Attribute attribute, DialectAsmPrinter& printer) const {
-  const std::string text = text_of(llvm::cast<ScheduleAttr>(attribute).getValue());
-  printer << "schedule";
+  std::string kind = "schedule", text;
+  if (auto schedule = llvm::dyn_cast<ScheduleAttr>(attribute)) text = text_of(schedule.getValue());
+  if (auto place = llvm::dyn_cast<PlaceAttr>(attribute)) kind = "place", text = text_of(place.getValue());
+  if (auto phases = llvm::dyn_cast<PhasesAttr>(attribute)) kind = "phases", text = text_of(phases.getValue());
+  printer << kind;
   if (!text.empty()) printer << "<" << text << ">";
 }
 

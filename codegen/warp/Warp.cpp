@@ -1,5 +1,6 @@
 #include "codegen/warp/Warp.h"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <mlir/IR/DialectImplementation.h>
 
@@ -130,8 +131,8 @@ Form form_of(llvm::StringRef function) {
   return llvm::StringSwitch<Form>(function)
       .Cases({"neg", "exp", "exp2", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"},
              Form::elementwise)
-      .Cases({"zero_if_nan", "widen", "keep_valid", "keep_valid_columns", "cumsum", "reverse_cumsum", "offset"},
-             Form::elementwise)
+      .Cases({"zero_if_nan", "widen", "keep_valid", "keep_valid_columns", "offset"}, Form::elementwise)
+      .Cases({"cumsum", "reverse_cumsum", "exclusive_cumsum", "reverse_exclusive_cumsum"}, Form::elementwise)
       .Cases({"sum_rows", "sum_columns"}, Form::sum)
       .Case("diagonal_column", Form::diagonal)
       .Case("at_row", Form::at_row)
@@ -229,7 +230,8 @@ LogicalResult verify_shapes(CallOp op, Form form) {
 bool is_in_strips(llvm::StringRef function) {
   switch (form_of(function)) {
     case Form::elementwise:
-      return !llvm::is_contained({"keep_valid_columns", "reverse_cumsum", "offset"}, function);
+      return !llvm::is_contained(
+          {"keep_valid_columns", "reverse_cumsum", "exclusive_cumsum", "reverse_exclusive_cumsum", "offset"}, function);
     case Form::sum:
       return function == "sum_columns";
     case Form::level:
@@ -321,7 +323,21 @@ static LogicalResult verify_triangle(MmaOp op, std::optional<llvm::StringRef> tr
   return op.emitOpError() << "has a triangular operand of " << size << "x" << length << "; expected a square one";
 }
 
+// Names of values, transposed or not: they stand in a comment of the text.
+static LogicalResult verify_factors(MmaOp op) {
+  const auto is_factor = [](llvm::StringRef text) {
+    text.consume_back("^T");
+    return !text.empty() && llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  };
+  auto factors = op.getFactors();
+  if (!factors || (factors->size() == 2 && llvm::all_of(factors->getAsValueRange<StringAttr>(), is_factor)))
+    return success();
+  return op.emitOpError("factors are two names of values, each with ^T behind it where it is transposed, got ")
+         << *factors;
+}
+
 LogicalResult MmaOp::verify() {
+  if (failed(verify_factors(*this))) return failure();
   auto x = shape_of(getX()), acc = shape_of(getAcc());
   llvm::SmallVector<int64_t> y(shape_of(getY()));
   if (getYColumn()) y[1] = slab_width(getYColumn());

@@ -142,7 +142,7 @@ def Warp_ExpectOp : Warp_Op<"expect"> {
 }
 
 def Warp_RefuseOp : Warp_Op<"refuse"> {
-  let summary = "In a plain kernel: the block ends here if anything that it gave, or this state, is not finite";
+  let summary = "In a plain kernel: the block, or its cluster, ends here if what it gave or this state is not finite";
   let arguments = (ins StrAttr:$tensor, Warp_Tile32:$state);
   let assemblyFormat = "$tensor $state attr-dict `:` type($state)";
 }
@@ -639,19 +639,22 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
     with and which teams have made. `x_triangle`, `y_triangle`: as it is contracted, that operand is zero above its
     diagonal ("lower") or below it ("upper"), and nothing of the other operand that only meets those zeros reaches the
     result, be it NaN.
+
+    `factors` says in names what product is added, for a comment of the text: ["M", "U0"], ["S", "k^T"]. Tiles of value
+    rows by tokens are the transpose of what their names say.
   }];
   let arguments = (ins Warp_Tile32:$acc, Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale,
                        Optional<F32>:$y_scale, Optional<Index>:$y_column, UnitAttr:$x_transposed,
                        UnitAttr:$y_transposed, UnitAttr:$in_scale, UnitAttr:$same_scale,
                        UnitAttr:$new_scale, UnitAttr:$by_groups, OptionalAttr<StrAttr>:$x_triangle,
-                       OptionalAttr<StrAttr>:$y_triangle);
+                       OptionalAttr<StrAttr>:$y_triangle, OptionalAttr<StrArrayAttr>:$factors);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
     $acc `,` $x (`x_transposed` $x_transposed^)? (`x_triangle` $x_triangle^)? (`x_scale` $x_scale^)? `,` $y
     (`[` $y_column^ `]`)? (`y_transposed` $y_transposed^)? (`y_triangle` $y_triangle^)? (`y_scale` $y_scale^)?
     (`in_scale` $in_scale^)?
-    (`same_scale` $same_scale^)? (`new_scale` $new_scale^)? (`by_groups` $by_groups^)? attr-dict
-    `:` type($acc) `,` type($x) `,` type($y)
+    (`same_scale` $same_scale^)? (`new_scale` $new_scale^)? (`by_groups` $by_groups^)?
+    (`factors` $factors^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
   }];
   let hasVerifier = 1;
 }

@@ -133,7 +133,8 @@ def test_check() -> None:
     assert {row.result for row in report.rows} == {"o", "final_state", "dinitial_state", *(f"d{n}" for n in names)}
     assert "passed" in str(report) and "head" in str(report)  # noqa: PT018
     q, _, _, v, k, _ = rwkv7_inputs()
-    gates = {name: torch.randn(q.shape[:-1]) for name in ("decay", "gate")}
+    generator = torch.Generator().manual_seed(6)
+    gates = {name: torch.randn(q.shape[:-1], generator=generator) for name in ("decay", "gate")}
     assert wkvc.check(wkvc.op(GATED_DELTA_NET), {"q": q, "k": k, "v": v, **gates}).passed
     with pytest.raises(ValueError, match="inputs have no b; expected r, w, k, v, a, b"):
         wkvc.check(wkvc.rwkv7, {name: tensor for name, tensor in names.items() if name != "b"})

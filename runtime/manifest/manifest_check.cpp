@@ -188,20 +188,27 @@ void check_chunks(const Manifest& manifest, std::string_view kernel) {
   }
 }
 
-// Places in shared memory: "block.shared<f16, 16, 64>(27648)", "block.floats(36352)", "{block.memory + 4608}".
+// Places in shared memory: "constexpr int at_k_ring = 4608, at_M = 27648;", or in texts that were written by hand
+// "block.shared<f16, 16, 64>(27648)", "block.floats(36352)", "{block.memory + 4608}".
 void check_shared(const Manifest& manifest, std::string_view kernel) {
   constexpr std::array<std::string_view, 8> marks{"block.memory + ",  "block.floats(",        "block.shared<",
                                                   "block.padded<",    "block.scaled_shared<", "block.column_slabs<",
                                                   "block.row_slabs<", "block.staged<"};
+  const auto check = [&](std::optional<std::int64_t> offset) {
+    if (!offset || *offset < manifest.shared_bytes) return;
+    refuse(manifest, fmt::format("shared_bytes {}", manifest.shared_bytes),
+           fmt::format("uses shared memory at byte {}", *offset));
+  };
   for (const std::string_view mark : marks) {
     for_each(kernel, mark, [&](std::string_view rest) {
       if (mark.ends_with('<')) rest.remove_prefix(std::min(rest.find('(') + 1, rest.size()));
-      const auto offset = number_in(rest);
-      if (!offset || *offset < manifest.shared_bytes) return;
-      refuse(manifest, fmt::format("shared_bytes {}", manifest.shared_bytes),
-             fmt::format("uses shared memory at byte {}", *offset));
+      check(number_in(rest));
     });
   }
+  for_each(kernel, " at_", [&](std::string_view rest) {
+    const std::size_t equals = rest.find(" = ");
+    if (equals < rest.find_first_of(",;()")) check(number_in(rest.substr(equals + 3)));
+  });
 }
 
 // From the first line of the kernel to its closing brace; empty where there is none.

@@ -87,7 +87,7 @@ TEST(ConfigFields, ChangeWhatIsRecorded) {
 
 TEST(ConfigFields, SettleAtTheirStage) {
   for_each_change([&](const ConfigOption& option, const ConfigField&, const Config& config) {
-    for (const Stage stage : {Stage::rec, Stage::chunk, Stage::warp, Stage::cuda}) {
+    for (const Stage stage : {Stage::rec, Stage::chunk, Stage::placed, Stage::warp, Stage::cuda}) {
       const bool settled = option.settled && stage >= *option.settled;
       EXPECT_EQ(settled_options(config, stage),
                 settled ? std::vector<std::string>{option.spelling} : std::vector<std::string>{});

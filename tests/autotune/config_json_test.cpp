@@ -23,7 +23,8 @@ TEST(ConfigJson, RoundTrips) {
   for (const Config& config :
        {settings(0), settings(48), settings(16, 64, "f16", "bf16", 2), settings(0, 32), Config{.segments = 8},
         Config{.segments = 1, .backward_segments = 4}, Config{.teams = 2}, Config{.backward_teams = 2},
-        Config{.teams = 2, .rounds = 2, .cluster = 2}, Config{.scales = "guarded"}}) {
+        Config{.teams = 2, .rounds = 2, .cluster = 2}, Config{.scales = "guarded"},
+        Config{.teams = 2, .rounds = 2, .cluster = 2, .scales = "guarded"}}) {
     EXPECT_EQ(config_text(config_from(json::parse(config_text(config)), "it")), config_text(config));
   }
 }
@@ -64,8 +65,6 @@ TEST(ConfigJson, RefusesMistakes) {
   refused(R"({"mma":16})", {"\"mma\" is 16", "a string"});
   refused(R"({"saved":""})", {"\"saved\" is \"\"", "f16 or bf16 or f32"});
   refused(R"({"blocks":33})", {"\"blocks\" is 33", "1 to 32"});
-  refused(R"({"cluster":2,"scales":"guarded"})",
-          {"\"scales\" is \"guarded\"", "\"always\" beside a \"cluster\"", "wkvc tune --revalidate"});
   refused(R"({"blocks":true})", {"\"blocks\" is true"});
 }
 

@@ -2,6 +2,7 @@
 // where there is one, on a GPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -526,6 +527,23 @@ TEST_P(Backward, GuardedUnits) {
   const Change apart = [](Problem& problem) { scale(problem.values["do"], 1e-6); };
   EXPECT_TRUE(refused("backward_refused", apart));
   EXPECT_FALSE(refused("forward_refused", apart));
+}
+
+// Decays of one number a token have no range to keep to: ordinary data refuse no block, however steep these are.
+TEST_P(Backward, GuardedDecaysOfTokens) {
+  if (GetParam() == Target::cuda) return;  // internals are read where they lie
+  for (int teams : {1, 2}) {
+    Config config = guarded(of_teams(kDtypes[0], teams));
+    config.key_dim = config.value_dim = 64;
+    const Subject at = subject(recurrence_named("gated_delta_net"), config);
+    for (double log_decay : {-0.1, -5., -20., -30.}) {
+      Problem problem = random_problem(at.manifest, at.rec, {1, 70, 1}, 3);
+      std::ranges::fill(problem.values.at("log_w"), log_decay);
+      const TensorMap memory = run_in_memory(at.program(), problem);
+      for (const char* name : {"forward_refused", "backward_refused"})
+        EXPECT_EQ(memory.at(name).get(0), 0) << at.manifest.config << ", " << name << ", log decays " << log_decay;
+    }
+  }
 }
 
 // A row of a parameter over values, which both states' steps need; sums over values of what they make.

@@ -44,6 +44,8 @@ TEST(RoundTrip, EveryOperation) {
   %valid = chunk.keep_valid %x : tensor<16x32xf32>
   %L = chunk.cumsum %x : tensor<16x32xf32>
   %above_L = chunk.cumsum %x reverse : tensor<16x32xf32>
+  %L_of_tokens = chunk.cumsum %g exclusive : tensor<16x1xf32>
+  %behind = chunk.cumsum %g reverse exclusive : tensor<16x1xf32>
   %last = chunk.row %L[15] : tensor<16x32xf32> -> tensor<1x32xf32>
   %middle = chunk.row %L[7] anchor : tensor<16x32xf32> -> tensor<1x32xf32>
   %at_middle = chunk.at_row %middle[7] : tensor<1x32xf32> -> tensor<16x32xf32>

@@ -54,7 +54,7 @@ TEST_F(Mistakes, Dtypes) {
 }
 
 TEST_F(Mistakes, Stages) {
-  expect_mistake({"emit", "rwkv7", "--stage", "sass"}, "rec, chunk, warp, cuda, ptx, cubin");
+  expect_mistake({"emit", "rwkv7", "--stage", "sass"}, "rec, chunk, placed, warp, cuda, ptx, cubin");
   expect_mistake({"emit", "rwkv7", "--stage", "sass", "-o", "kernel"}, "sass");
   expect_mistake({"emit", "rwkv7", "--stage", "rec", "--after", "x"}, "--after");
   expect_mistake({"emit", "rwkv7", "--after", "no-such-pass"}, "no-such-pass");

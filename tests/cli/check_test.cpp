@@ -240,6 +240,46 @@ TEST_F(Check, Explain) {
   EXPECT_EQ(report["floor"]["bound_by"], "memory");
 }
 
+// A recurrence whose contractions take f32 operands, as nothing bounds the number that multiplies a key.
+constexpr const char* kWithoutRange =
+    R"(rec.recurrence @open attributes {key_dim = 32, value_dim = 32, compute = "f16", sram_budget = 232448} {
+  %k = rec.input "k" dim K : tensor<32xbf16>
+  %v = rec.input "v" dim V : tensor<32xbf16>
+  %beta = rec.input "beta" dim 1 : tensor<1xf32>
+  %S = rec.state "S" : tensor<32x32xf32>
+  %v_f32 = rec.cast %v : tensor<32xbf16> to tensor<32xf32>
+  %read = rec.dot %S, %k : tensor<32x32xf32>, tensor<32xbf16> -> tensor<32xf32>
+  %error = rec.sub %v_f32, %read : tensor<32xf32>
+  %change = rec.scale %beta, %error : tensor<32xf32>
+  %write = rec.outer %change, %k : tensor<32xf32>, tensor<32xbf16> -> tensor<32x32xf32>
+  %S_next = rec.add %S, %write : tensor<32x32xf32>
+  rec.update %S, %S_next : tensor<32x32xf32>
+  %o = rec.dot %S_next, %k : tensor<32x32xf32>, tensor<32xbf16> -> tensor<32xf32>
+  rec.output "o" %o dim V : tensor<32xf32> as bf16
+}
+)";
+
+TEST_F(Check, SaysWhichRangeIsMissing) {
+  const std::string open = file("open.mlir", kWithoutRange);
+  std::string declared_text = kWithoutRange;
+  declared_text.replace(declared_text.find("dim 1 :"), 5, "dim 1 in [0.0, 1.0]");
+  const std::string declared = file("declared.mlir", declared_text);
+  const std::string message = "declare .in(lo, hi) on the input beta";
+  const Outcome explained = wkvc({"explain", "--source", open, "--json"});
+  ASSERT_EQ(explained.status, 0) << explained.err;
+  const Json missing = Json::parse(explained.out)["missing_range"];
+  EXPECT_EQ(missing["inputs"][0]["input"], "beta");
+  EXPECT_EQ(missing["inputs"][0]["range"], "-inf to inf");
+  EXPECT_FALSE(missing["without_bound"].empty());
+  EXPECT_NE(wkvc({"explain", "--source", open}).out.find(message), std::string::npos);
+  const Outcome checked = wkvc({"check", "--source", open, "--device", "cpu", "--json"});
+  EXPECT_NE(checked.err.find(message), std::string::npos) << checked.err;
+  EXPECT_EQ(std::ranges::count(checked.err, '\n'), 1) << checked.err;
+  EXPECT_TRUE(Json::accept(checked.out)) << checked.out;
+  EXPECT_FALSE(Json::parse(wkvc({"explain", "--source", declared, "--json"}).out).contains("missing_range"));
+  EXPECT_EQ(wkvc({"check", "--source", declared, "--device", "cpu"}).err, "");
+}
+
 TEST_F(Check, List) {
   const Outcome outcome = wkvc({"list"});
   EXPECT_EQ(outcome.status, 0);

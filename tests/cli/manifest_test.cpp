@@ -26,6 +26,7 @@ std::vector<std::string> texts() {
           kernels("rwkv7", {.key_dim = 32, .value_dim = 64, .io = "f32", .mma = "f32", .pass = "both"}),
           kernels("rwkv7", {.teams = 2, .backward_teams = 2, .pass = "both", .scales = "always"}),
           kernels("rwkv7", {.teams = 2, .rounds = 2, .cluster = 2, .scales = "always"}),
+          kernels("rwkv7", {.teams = 2, .rounds = 2, .cluster = 2, .scales = "guarded"}),
           kernels("rwkv7", {.segments = 4, .backward_segments = 2, .pass = "both", .saved = "bf16"}),
           kernels("rwkv6", {.pass = "both"})};
 }

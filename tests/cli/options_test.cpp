@@ -111,15 +111,9 @@ TEST(Options, RefuseOtherValues) {
     expect_refused({{"--pass", "both"}, {spelling, wrong}}, wrong);
 }
 
-TEST(Options, RefuseGuardsInClusters) {
+TEST(Options, TakeGuardsInClusters) {
   const Given cluster{{"--teams", "2"}, {"--rounds", "2"}, {"--cluster", "2"}, {"--scales", "guarded"}};
-  expect_refused(cluster,
-                 "--scales guarded, --cluster 2: the blocks of a cluster have no guard: give --scales always,");
-  Given both = cluster;
-  both.insert(both.begin(), {"--pass", "both"});
-  expect_refused(both, "give --scales always,guarded, or --cluster 1");
-  both.back().second = "always,guarded";
-  EXPECT_EQ(parsed(both).backward_scales, "guarded");
+  EXPECT_EQ(parsed(cluster).scales, "guarded");
 }
 
 // As `wkvc pack` uses options for each of several passes.
@@ -137,7 +131,8 @@ TEST(Options, AreSettledByTexts) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(settled_options(config, Stage::rec), Names{"--head"});
   EXPECT_EQ(settled_options(config, Stage::chunk), (Names{"--head", "--chunk"}));
-  EXPECT_EQ(settled_options(config, Stage::warp), (Names{"--head", "--chunk", "--grad", "--teams"}));
+  for (const Stage stage : {Stage::placed, Stage::warp})
+    EXPECT_EQ(settled_options(config, stage), (Names{"--head", "--chunk", "--grad", "--teams"}));
 }
 
 // The rows are generated: where this fails, README takes what the message shows.

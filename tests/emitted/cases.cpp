@@ -102,6 +102,7 @@ std::vector<Config> varied_configs() {
       {.teams = 2, .rounds = 2},
       {.blocks = 1, .teams = 4, .rounds = 2, .pass = "forward", .scales = "guarded"},
       {.teams = 3, .rounds = 2, .cluster = 2, .segments = 2},
+      {.teams = 3, .rounds = 2, .cluster = 2, .segments = 2, .scales = "guarded"},
       {.teams = 2, .backward_teams = 2, .segments = 4, .pass = "both", .save_every = 64, .scales = "guarded"},
   };
 }
@@ -155,6 +156,12 @@ void add_example(Cases& cases) {
 }
 
 }  // namespace
+
+std::vector<EmittedCase> shipped_cases() {
+  Cases cases;
+  add_shipped(cases);
+  return cases.take();
+}
 
 std::vector<EmittedCase> emitted_cases() {
   Cases cases;

@@ -15,6 +15,7 @@ struct EmittedCase {
 };
 
 std::vector<EmittedCase> emitted_cases();
+std::vector<EmittedCase> shipped_cases();  // those of shipped configurations
 
 // Returns the emitted text, or the message with which the compiler refuses the configuration.
 std::string emitted_text(const EmittedCase& of);

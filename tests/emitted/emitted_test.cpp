@@ -30,7 +30,7 @@ TEST(Emitted, TextsOfEarlierStagesNeedNoOptions) {
     if (i++ % 3 == 0) third.push_back(of);
   for_each_text(third, [&](const EmittedCase& of, const std::string& text) {
     if (text.starts_with("refused: ") || is_token_kernel(of.source, of.config)) return;
-    for (const Stage stage : {Stage::chunk, Stage::warp}) {
+    for (const Stage stage : {Stage::chunk, Stage::placed, Stage::warp}) {
       const bool same = lower_to(source_from(lower_to(of.source, stage, of.config)), Stage::cuda, {}) == text;
       const std::scoped_lock held(lock);
       ++taken;

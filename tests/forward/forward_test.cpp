@@ -359,14 +359,18 @@ std::vector<bool> refused(const Program& program, const Problem& problem, const 
 }
 
 std::vector<Config> guarded_configs() {
-  std::vector<Config> configs(5, config_of("f16", "bf16", 64, 64));
+  std::vector<Config> configs(7, config_of("f16", "bf16", 64, 64));
   configs[1].teams = 2;
   configs[2].teams = configs[2].rounds = 2;
   configs[3].teams = configs[3].rounds = configs[3].segments = 2;
   configs[4].io = "f16";
+  configs[5].teams = configs[5].rounds = configs[5].cluster = 2;
+  configs[6].teams = configs[6].rounds = configs[6].cluster = configs[6].segments = 2;
   for (Config& config : configs) config.scales = "guarded";
   return configs;
 }
+
+Config guarded_cluster() { return guarded_configs()[5]; }
 
 void scale_second_head(std::vector<double>& x, double factor) {
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -463,6 +467,96 @@ TEST_P(Forward, NoPartOfTheGuardIsIdle) {
            {"if (!is_refused(forward_refused_global, block)) return;", "return;", "v", 1e-9}}) {
     EXPECT_LE(worst(text, input, factor), 1.8e-3) << from;
     EXPECT_GT(worst(changed(from, to), input, factor), 1.8e-3) << from;
+  }
+}
+
+// Where one block of a cluster finds something, all blocks leave the state before the sequence as it is.
+TEST_P(Forward, GuardedStatesInPlace) {
+  for (const Definition& definition : {rwkv7(), rwkv6()})
+    for (const Config& config : guarded_configs()) {
+      const std::string text = cuda_text(definition, config);
+      if (!sample_.holds(text)) continue;
+      const Program program = Program::load(text, GetParam());
+      for (const std::size_t column : {0U, 63U}) {
+        Problem problem = random_problem(program.manifest(), {1, 70, 2}, 3);
+        choose_decays(problem, 0, 0, {});
+        for (std::size_t token = 40; token < 70; ++token) problem.values["v"][token * 128 + 64 + column] = 1e6;
+        const auto expected = run_raw(program, problem);
+        problem.in_place = true;
+        EXPECT_TRUE(run_raw(program, problem) == expected)
+            << definition.name << ", " << program.manifest().config << ", column " << column;
+        if (GetParam() == Target::cuda) continue;  // internals are read where they lie
+        EXPECT_TRUE(refused(program, problem, "forward_refused").back());
+      }
+    }
+}
+
+// Of few tokens, with rounds that are not full, of more blocks, and of wide heads.
+TEST_P(Forward, GuardedClusters) {
+  Config config = guarded_cluster();
+  for (const Definition& definition : {rwkv7(), rwkv6()})
+    for (const double factor : {1., 1e-5, 1e9})
+      for (const std::int64_t tokens : {1, 15, 16, 17, 63, 65, 290})
+        check(definition, config, {2, tokens, 2}, [&](Problem& problem) {
+          choose_decays(problem, 0, 0, {});
+          scale_second_head(problem.values["v"], factor);
+        });
+  Config odd = config_of("bf16", "bf16", 48, 64);
+  odd.teams = 3;
+  odd.rounds = 2;
+  odd.cluster = 4;
+  odd.scales = "guarded";
+  check(rwkv6(), odd, {1, 350, 1});
+  Config wide = config_of("f16", "bf16", 128, 128);  // whose states are updated by groups of four warps
+  wide.teams = wide.rounds = wide.cluster = 2;
+  wide.scales = "guarded";
+  EXPECT_NE(cuda_text(rwkv6(), wide).find("group_mma"), std::string::npos);
+  for (const double raw : {-1., 1.})
+    check(rwkv6(), wide, {1, 300, 2}, [&](Problem& problem) {
+      for (double& w : problem.values["w"]) w = raw > 0 ? raw : std::min(w, raw);
+    });
+}
+
+// Whichever block, and whichever of its warps, is late where blocks and warps wait for each other.
+TEST_P(Forward, GuardedClustersWithLateWarps) {
+  if (GetParam() == Target::cuda) GTEST_SKIP() << "the text calls what only a host has";
+  for (const Definition& definition : {rwkv7(), rwkv6()}) {
+    const std::string text = cuda_text(definition, guarded_cluster());
+    const auto results = [&](const std::string& source) {
+      const Program program = Program::load(source, GetParam());
+      Problem problem = random_problem(program.manifest(), {1, 300, 2}, 3);
+      choose_decays(problem, definition.name == "rwkv6" ? 64 : 0, 1, [](std::size_t) { return true; });
+      problem.values["v"][150 * 128 + 127] = 1e9;
+      problem.in_place = true;
+      EXPECT_EQ(refused(program, problem, "forward_refused"), (std::vector<bool>{false, true}));
+      return run_raw(program, problem);
+    };
+    const auto expected = results(text);
+    for (const std::string late : {"block.rank == 0", "block.rank == 1", "block.warp == 0", "block.warp > 1"}) {
+      const std::regex waits(R"((team\.claim|slot\.await|guard\.tell_cluster|block\.cluster_barrier))");
+      const std::string sleep = "if (" + late + ") std::this_thread::sleep_for(std::chrono::microseconds(200)); $1";
+      EXPECT_TRUE(results(std::regex_replace(text, waits, sleep)) == expected) << definition.name << ", " << late;
+    }
+  }
+}
+
+TEST_P(Forward, NoPartOfAClustersGuardIsIdle) {
+  const std::string text = cuda_text(rwkv7(), guarded_cluster());
+  const auto in_place = [&](const std::string& source) {
+    const Program program = Program::load(source, GetParam());
+    Problem problem = random_problem(program.manifest(), {1, 70, 2}, 3);
+    for (std::size_t token = 0; token < 70; ++token) problem.values["v"][token * 128 + 127] = 1e6;
+    problem.in_place = true;
+    return run_raw(program, problem);
+  };
+  const auto expected = in_place(text);
+  for (auto [from, to] : {std::pair{R"(guard\.tell_cluster<2>\(\w+\);)", ""},
+                          {"tell_cluster<2>", "tell_cluster<1>"},  // the second block does not hear of its own
+                          {R"(if \(guard\.refuses_with_cluster\(\)\) return;)", ""},
+                          {R"(if \(guard\.(refuses_with_cluster\(\))\) return;)", "guard.$1;"}}) {
+    const std::string changed = std::regex_replace(text, std::regex(from), to);
+    ASSERT_NE(changed, text) << from;
+    EXPECT_FALSE(in_place(changed) == expected) << from;
   }
 }
 

@@ -258,7 +258,7 @@ TEST(CApi, EmitsTexts) {
   ASSERT_EQ(wkvc_emit(rec.c_str(), "--pass both", "cuda", &text), WKVC_OK);
   EXPECT_THAT(std::string(text), HasSubstr("wkvc-manifest"));
   EXPECT_EQ(wkvc_emit("rwkv7", nullptr, "sass", &text), WKVC_USER_ERROR);
-  EXPECT_THAT(wkvc_message(), HasSubstr("the stage is 'sass', expected rec, chunk, warp, cuda"));
+  EXPECT_THAT(wkvc_message(), HasSubstr("the stage is 'sass', expected rec, chunk, placed, warp, cuda"));
   EXPECT_EQ(text, nullptr);
 }
 

@@ -419,7 +419,9 @@ TEST(Teams, OfClustersHaveAPartOfTheRows) {
   config.key_dim = 16;
   config.value_dim = 64;
   const std::string text = lower_to(source_from(rec_text(rwkv6(), config)), Stage::cuda, config);
-  EXPECT_EQ(count(text, "first += 16"), 2U);
+  EXPECT_EQ(count(text, "using Slots = RoundSlots<4, "), 1U);
+  EXPECT_EQ(count(text, ", 2, 4>;  // teams"), 1U);  // two slots for each chunk, four blocks
+  EXPECT_EQ(count(text, "first += Slots::kChunks"), 2U);
   EXPECT_EQ(count(text, "team.claim();"), 1U);
   EXPECT_EQ(count(text, "team.publish();"), 1U);
   EXPECT_EQ(count(text, "slot.await();"), 1U);

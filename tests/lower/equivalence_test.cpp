@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 #include <set>
 
 #include "codegen/passes.h"
 #include "dsl/builtin.h"
+#include "runtime/error.h"
 #include "tests/lower/compare.h"
 #include "tests/lower/recurrences.h"
 #include "tests/run/sample.h"
@@ -115,8 +117,57 @@ TEST_P(ModerateDecays, AreAllThatPlainProgramsHold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Some, ModerateDecays,
-                         testing::Values(rwkv6(), rwkv7_logw(), unbounded_recurrences()[2], unbounded_recurrences()[3]),
+                         testing::Values(rwkv6(), rwkv7_logw(), recurrence_named("two_terms"),
+                                         recurrence_named("read_before")),
                          name_of_definition);
+
+// Log decays of one number a token, in a range that may be as good as none.
+Definition decay_of_tokens(const std::vector<double>& range) {
+  return recurrence("decay_of_tokens", [range](Recurrence& op) {
+    Dim K = op.key_dim(32), V = op.value_dim(16);
+    auto [r, k] = op.inputs(K, bf16, "r", "k");
+    auto v = op.input("v", V, bf16);
+    auto log_w = op.input("log_w", scalar, f32).in(range[0], range[1]);
+    op.compute(f16);
+    auto S = op.state("S", V, K, f32);
+    auto next = exp(log_w) * S + outer(v, k);
+    op.update(S, next);
+    op.output("o", dot(next, r), bf16);
+  });
+}
+
+// Nothing depends on how steep decays may be: a contraction for all pairs of tokens, and no decay that is refused.
+TEST(DecaysOfTokens, TakeNoRange) {
+  Config config = with_chunk(64, "f16");
+  config.pass = "both";
+  config.scales = "guarded";
+  const auto chunk_text = [&](const Definition& definition) {
+    const std::string text = lower_to(source_from(rec_text(definition, config)), Stage::chunk, config);
+    EXPECT_EQ(text.find("not_below"), std::string::npos);
+    EXPECT_EQ(text.find("level_pairs"), std::string::npos);
+    EXPECT_EQ(text.find("chunk.sub "), std::string::npos);  // whose digits are lost where decays are steep
+    return std::regex_replace(text, std::regex(R"(at_most = [^ ]+ : f32(, )?)"), "");
+  };
+  const std::string steep = chunk_text(decay_of_tokens({-1e6, 0}));
+  EXPECT_EQ(chunk_text(decay_of_tokens({-0.1, 0})), steep);
+  EXPECT_EQ(chunk_text(decay_of_tokens({-5, 0})), steep);
+}
+
+TEST(DecaysOfTokens, HaveALargestChunk) {
+  const std::string text = rec_text(recurrence_named("token_decay"), with_chunk(80));
+  try {
+    lower_to(source_from(text), Stage::chunk, with_chunk(80));
+    FAIL() << "chunks of 80 are taken";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("have chunks of at most 64; choose --chunk 64"), std::string::npos);
+  }
+}
+
+// What decays to nothing is zero, and what follows is as it is.
+TEST(DecaysOfTokens, MayBeZero) {
+  for (const char* name : {"gated_delta_net", "token_decay"})
+    expect_equal(recurrence_named(name), with_chunk(32), {1, 70, 1}, {-HUGE_VAL, -1, -0.1});
+}
 
 TEST(Programs, InvertOnlyForRankOneTerms) {
   auto program = [](const Definition& definition) {

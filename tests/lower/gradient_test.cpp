@@ -126,7 +126,8 @@ INSTANTIATE_TEST_SUITE_P(All, StrongDecayGradient, testing::ValuesIn(unbounded_r
 
 // A decay of zero, whose log is an input.
 TEST(DecayOfZero, HasNoGradient) {
-  for (double other : {-1., -HUGE_VAL}) expect_gradients(rwkv7_logw(), backward(16), {1, 40, 1}, {-HUGE_VAL, other});
+  for (const Definition& definition : {rwkv7_logw(), recurrence_named("gated_delta_net")})
+    for (double other : {-1., -HUGE_VAL}) expect_gradients(definition, backward(16), {1, 40, 1}, {-HUGE_VAL, other});
 }
 
 // Sums of log decays grow from block to block: a difference of two would hold the rounding of what it leaves out.

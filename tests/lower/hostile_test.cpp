@@ -81,15 +81,16 @@ TEST_P(Stages, HostileTextsAreRefused) {
     int refused = 0;
     for (const Definition& definition : builtins) {
       const std::string text = stage_text(definition, GetParam(), config);
-      const Config given = GetParam() == Stage::chunk ? config : Config{};  // a warp text says it itself
+      const Config given = GetParam() == Stage::chunk ? config : Config{};  // later texts say it themselves
       for (int i = 0; i < 100; ++i) refused += !lowers(mutated(text, random), given);
     }
     EXPECT_GT(refused, 150) << config.pass;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Stages, testing::Values(Stage::chunk, Stage::warp),
-                         [](const auto& stage) { return stage.param == Stage::chunk ? "Chunk" : "Warp"; });
+INSTANTIATE_TEST_SUITE_P(All, Stages, testing::Values(Stage::chunk, Stage::placed, Stage::warp), [](const auto& stage) {
+  return std::string(stage_names[static_cast<std::size_t>(stage.param)]);
+});
 
 TEST(Sources, HoldNothingButTheirStage) {
   auto expect_refused = [](const std::string& text, const std::string& head) {

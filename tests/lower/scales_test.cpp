@@ -124,7 +124,7 @@ TEST(Scales, OfSumsInBackwardTeamsAreThoseOfTheirTerms) {
   for (const Definition& definition : {rwkv7(), rwkv6()}) {
     const std::string text = lower_to(source_from(rec_text(definition, config)), Stage::cuda, config);
     const size_t begin = text.find("The states before the chunks of this round.");
-    const size_t end = text.find("\n    }\n    block.barrier();", text.find("Backward through the round.", begin));
+    const size_t end = text.find("// Each team finishes its chunk", text.find("Backward through the round.", begin));
     ASSERT_NE(end, std::string::npos);
     const std::string steps = text.substr(begin, end - begin);
     for (const char* sum : {"S_fitting = in_fitting_scale(", "dS_fitting = in_fitting_scale(",

@@ -59,6 +59,7 @@ TEST(DeletedSync, EveryRuleMatches) {
   std::string texts;
   for (const ShippedConfig& shipped : shipped_configs())
     texts += cuda_text(Registry::builtin().find(shipped.op), shipped.config);
+  texts += cuda_text(rwkv7(), {.teams = 2, .rounds = 2, .cluster = 2, .scales = "guarded"});
   for (const Rule& rule : kDeletedSync) EXPECT_FALSE(mutants_by(rule, texts).empty()) << rule.name;
 }
 
@@ -72,6 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, DeletedSync,
                                          Case{"Rwkv7Ahead", rwkv7, "bf16", "f16", ahead_problem},
                                          Case{"Rwkv6Ahead", rwkv6, "bf16", "f16", ahead_problem},
                                          Case{"Rwkv7Cluster", rwkv7, "bf16", "f16", cluster_problem},
+                                         Case{"Rwkv7GuardedCluster", rwkv7, "bf16", "f16", guarded_cluster_problem},
                                          Case{"Rwkv7Backward", rwkv7, "bf16", "f16", backward_problem},
                                          Case{"Rwkv6Backward", rwkv6, "bf16", "f16", backward_problem},
                                          Case{"Rwkv7Pairs", rwkv7, "bf16", "f16", pairs_problem, {4}},

@@ -40,7 +40,7 @@ const Reasons kEquivalentRwkv7Backward = {
     {"next chunk's slot: const auto saved_M_raw = saved_M_ring[c];", kOneStage},
     {"read past the tail: if (chunks - 1 >= 0) copies_2.copy(args, block, chunks - 1);",
      "what rows of the inverse past the tail make meets b, which is zero there"},
-    {"tail kept: const auto log_w_valid_2 = keep_rows(log2_w_2, valid);",
+    {"tail kept: const auto log_w_valid = keep_rows(log2_w, valid); #2",
      "a is zero past the tail, and rows there are not stored"},
     {"tile's scale 1: const float saved_M_scale = scale_for(*saved_M_max * 0.0078125f);",
      "the inverse's elements are near 1"},
@@ -49,15 +49,17 @@ const Reasons kEquivalentRwkv7Backward = {
 const Reasons kEquivalentRwkv6Backward = {
     {"next chunk's slot: const auto v_raw = v_ring[c];", kOneStage},
     {"next chunk's slot: const auto do_raw = do_ring[c];", kOneStage},
-    {"tail kept: const auto dlog_w = keep_rows(t_60 + t_63 + t_66 + t_68 + "
-     "sum_of_other_half<1>(lower_rows<1>(lower_rows<2>(t_51) + t_65) + upper_rows<1>(upper_rows<2>(t_51) + t_67 + "
-     "t_68)), valid);",
+    {"tail kept: const auto dlog_w = keep_rows(dS_dots_S_e_last_row + dk_out_exp2_L_behind_k_behind8_part + "
+     "dk_level8_e_level8_k_part_3 + dk_level4_e_level4_k_part_3 + "
+     "sum_of_other_half<1>(lower_rows<1>(lower_rows<2>(dk_level2_e_level2_k_part) + "
+     "dk_level4_e_level4_k_part_2) + upper_rows<1>(upper_rows<2>(dk_level2_e_level2_k_part) + "
+     "dk_level4_e_level4_k_part_upper4_part + dk_level4_e_level4_k_part_3)), valid);",
      "rows past the tail are not stored"},
-    {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column_2);",
+    {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column);",
      "parameters are the same for every batch"},
-    {"another batch: const auto u_2 = load_parameter_row<bf16, 16>(u_global, block, column_4);",
+    {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column); #2",
      "parameters are the same for every batch"},
-    {"another batch: store_parameter_row<f32>(du_parts_global, block, column_5, load_row<16>(du_sum + column_5));",
+    {"another batch: store_parameter_row<f32>(du_parts_global, block, column, load_row<16>(du_sum + column));",
      "batches are summed"},
 };
 

@@ -1,5 +1,6 @@
 #include "tests/mutants/edits.h"
 
+#include <map>
 #include <regex>
 
 namespace wkvc::test {
@@ -62,7 +63,7 @@ const std::vector<Rule> kEdits = {
     {"decay of its own token", R"(\bL_before\b(?! =| \+ log_w_valid))", "L"},
     {"decay upside down", R"((exp2?)\((\w+) - (\w+)\))", "$1($3 - $2)"},
     {"decay dropped", R"( \* e_\w+;)", ";"},
-    {"term dropped", R"( [+-] (t_\d+|d\w+|sum_rows\(\w+\))(?=[ ;),]))", ""},
+    {"term dropped", R"( [+-] (d\w+|[A-Z]+_level\d+|sum_rows\(\w+\))(?=[ ;),]))", ""},
     {"factor left out", R"((auto \w+ = \w+) \* \w+;)", "$1;"},
     {"factor dropped", R"( \* exp2?\(.*\);)", ";"},
     {"tile's scale 1", R"(= scale_for\(.*\);)", "= 1.f;"},
@@ -83,6 +84,7 @@ const std::vector<Rule> kDeletedSync = {
     deleted(R"(wait_copies<\d+>)"),
     deleted("commit_copies"),
     deleted(R"(block\.cluster_barrier)"),
+    deleted(R"(block\.lower_flag)"),
 };
 
 namespace {
@@ -93,6 +95,9 @@ std::string line_at(const std::string& text, std::size_t at) {
   const std::size_t first = text.find_first_not_of(" \n", text.rfind('\n', at));
   return text.substr(first, last - first);
 }
+
+// An equation above a contraction.
+bool is_in_comment(const std::string& text, std::size_t at) { return line_at(text, at).starts_with("//"); }
 
 // A call is left out as a statement alone, not as what a statement ends with.
 bool is_inside_statement(const Rule& rule, const std::string& text, std::size_t at) {
@@ -106,7 +111,7 @@ std::vector<Mutant> mutants_by(const Rule& rule, const std::string& text) {
   const std::regex pattern(rule.pattern);
   for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
     const auto at = static_cast<std::size_t>(match->position());
-    if (is_inside_statement(rule, text, at)) continue;
+    if (is_inside_statement(rule, text, at) || is_in_comment(text, at)) continue;
     const std::string after = text.substr(at + static_cast<std::size_t>(match->length()));
     mutants.push_back(
         {rule.name + ": " + line_at(text, at), text.substr(0, at) + match->format(rule.replacement) + after});
@@ -116,8 +121,12 @@ std::vector<Mutant> mutants_by(const Rule& rule, const std::string& text) {
 
 std::vector<Mutant> mutants_by(const std::vector<Rule>& rules, const std::string& text) {
   std::vector<Mutant> mutants;
+  std::map<std::string, int> counts;
   for (const Rule& rule : rules)
-    for (Mutant& mutant : mutants_by(rule, text)) mutants.push_back(std::move(mutant));
+    for (Mutant& mutant : mutants_by(rule, text)) {
+      if (const int count = ++counts[mutant.name]; count > 1) mutant.name += " #" + std::to_string(count);
+      mutants.push_back(std::move(mutant));
+    }
   return mutants;
 }
 

@@ -13,12 +13,13 @@ struct Rule {
 };
 
 struct Mutant {
-  std::string name;  // the rule's, and the first line that changed: "call dropped: mma_nt(O, x_shared, t);"
+  std::string name;  // the rule's, and the first line that changed: "call dropped: mma_nt(O, v_f16, RK_f16_shared);"
   std::string text;
 };
 
 std::vector<Mutant> mutants_by(const Rule& rule, const std::string& text);
 
+// Where several mutants have one name, as blocks beside each other have the same lines: the second ends with " #2".
 std::vector<Mutant> mutants_by(const std::vector<Rule>& rules, const std::string& text);
 
 // Each makes another kind of mistake in what a kernel computes.

@@ -127,6 +127,11 @@ MutantProblem cluster_problem(const Definition& definition, Config config) {
   return ahead_problem(definition, config);
 }
 
+MutantProblem guarded_cluster_problem(const Definition& definition, Config config) {
+  config.scales = "guarded";
+  return cluster_problem(definition, config);
+}
+
 MutantProblem pairs_problem(const Definition& definition, Config config) {
   config.save_every = 32;
   return backward_problem_of(definition, config, 70);

@@ -30,6 +30,7 @@ MutantProblem teams_problem(const Definition& definition, Config config);
 // The same in teams of warps of their own, a round ahead.
 MutantProblem ahead_problem(const Definition& definition, Config config);
 MutantProblem cluster_problem(const Definition& definition, Config config);
+MutantProblem guarded_cluster_problem(const Definition& definition, Config config);
 
 // The kernel of the backward pass, for small heads, with what the forward kernel saved: all states, those of every
 // second chunk, or of every fourth, and at the end of the sequence a group of one chunk.

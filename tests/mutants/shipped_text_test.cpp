@@ -56,7 +56,8 @@ const std::vector<Reason> kEquivalent = {
     {std::regex("^last chunk (dropped|full): "), "warps of the state need no number of rows", declares_for_nobody},
     {std::regex("^last chunk full: "), "other rows past the tail are zero, and stores have a number of their own",
      keeps_decays_alone},
-    {std::regex("^reader's scale 1: const auto t_\\d+ = product_nt"), "the first term of a sum has its scale"},
+    {std::regex("^reader's scale 1: const auto r_(level\\d_k_level\\d|k) = product_nt"),
+     "the first term of a sum has its scale"},
 };
 
 struct ShippedKernel {

@@ -177,7 +177,8 @@ namespace {
 
 class Launch {
  public:
-  Launch(const Program& program, const Problem& problem) : program_(program), size_(problem.size) {
+  Launch(const Program& program, const Problem& problem)
+      : program_(program), size_(problem.size), in_place_(problem.in_place) {
     const Manifest& manifest = program.manifest();
     for (const TensorSpec& spec : manifest.tensors) {
       if (problem.absent.contains(spec.name)) continue;
@@ -192,6 +193,7 @@ class Launch {
       run_on_host();
     else
       run_on_device();
+    if (in_place_) memory_.at("final_state") = memory_.at("initial_state");
   }
 
   TensorMap& memory() { return memory_; }
@@ -201,7 +203,12 @@ class Launch {
   void run_on_host() {
     NamedTensors views;
     for (auto& [name, memory] : memory_) views[name] = layouts_.at(name).view(memory.view());
-    program_.launch(views, size_);
+    launch(views, size_);
+  }
+
+  void launch(NamedTensors& views, const LaunchSize& size) const {
+    if (in_place_) views.at("final_state").data = views.at("initial_state").data;
+    program_.launch(views, size);
   }
 
   void run_on_device() {
@@ -220,7 +227,7 @@ class Launch {
     if (size.map) size.map->starts = starts.view().data;
     if (size.slots) size.slots->slots = static_cast<const std::int32_t*>(slots.view().data);
     if (size.report != nullptr) size.report = static_cast<SequenceReport*>(report.view().data);
-    program_.launch(views, size);
+    launch(views, size);
     device.synchronize(nullptr);
     if (size_.report != nullptr) std::memcpy(size_.report, report.download().bytes().data(), sizeof(SequenceReport));
     for (auto& [name, memory] : memory_) memory = tensors.at(name).download();
@@ -235,6 +242,7 @@ class Launch {
 
   const Program& program_;
   LaunchSize size_;  // its maps in the host's memory
+  bool in_place_;
   std::map<std::string, Layout> layouts_;
   TensorMap memory_;
 };

@@ -19,6 +19,7 @@ struct Problem {
   std::map<std::string, std::vector<double>> values;
   Storage storage = Storage::tokens_first;
   std::set<std::string> absent;  // states and gradients of states that are neither given nor asked for
+  bool in_place = false;         // the final state replaces the initial one
 };
 
 // By name; of results, their relative errors ‖x−ref‖/‖ref‖. NaN or infinity anywhere gives infinity, and so does

@@ -138,8 +138,10 @@ TEST_P(Sequence, OfEverySchedule) {
   cluster.rounds = 2;
   cluster.cluster = 2;
   cluster.save_every = 16;
+  Config guarded = cluster;
+  guarded.scales = guarded.backward_scales = "guarded";
   exact.mma = exact.io = "f32";
-  for (const Config& config : {teams, segments, cluster, exact}) {
+  for (const Config& config : {teams, segments, cluster, guarded, exact}) {
     const Program program = load(rwkv7(), config);
     const std::int64_t piece = config.segments > 1 ? 32 : 0;
     expect_as_alone(program, sequences_of(program.manifest(), starts_of(kLengths)), piece);
@@ -307,7 +309,9 @@ TEST_P(Sequence, HasItsStateInASlot) {
   single.chunk = 1;
   segments.segments = 2;
   guarded.scales = "guarded";
-  for (Config config : {single, segments, guarded}) {
+  Config cluster = guarded;
+  cluster.teams = cluster.rounds = cluster.cluster = 2;
+  for (Config config : {single, segments, guarded, cluster}) {
     config.pass = "forward";
     const Program program = load(rwkv7(), config);
     expect_same_in_slots(program, sequences_of(program.manifest(), starts_of({3, 20, 1, 45})), {5, -1, 0, 2}, 7);

@@ -55,6 +55,19 @@ TEST(Barriers, SlotsOfACluster) {
   check(launch, {{1, expected, 1e-6}});
 }
 
+TEST(Barriers, FlagsOfACluster) {
+  constexpr int kHeads = 5;
+  Values expected;
+  for (int row = 0; row < 32; ++row)
+    for (int i = 0; i < 16 * kHeads; ++i) expected.push_back(i >= 16);
+  Launch launch{"barriers", "flags", 2};
+  launch.tokens = 32;
+  launch.heads = kHeads;
+  launch.cluster = 2;
+  launch.tensors = {Tensor(DType::f32, {1, 32, kHeads, 16})};
+  check(launch, {{0, expected, 0}});
+}
+
 std::string failure_of(const std::string& entry, int warps) {
   Launch launch{"barriers", entry, warps};
   launch.tensors = {Tensor::absent()};

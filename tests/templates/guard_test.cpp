@@ -13,6 +13,7 @@ struct Heads {
   const char* kernel;
   DType dtype;
   int columns;
+  int cluster = 1;
 };
 
 // Three heads of which the second is changed.
@@ -60,7 +61,9 @@ class GuardTest : public testing::TestWithParam<Heads> {
   void expect(bool refuses) const {
     const DType dtype = GetParam().dtype;
     const Shape each{1, 1, 3, 1};
-    Launch launch{"guard", GetParam().kernel, GetParam().columns / 16, 16 * 1024, 1, shape.rows, 3, {}};
+    const int cluster = GetParam().cluster;
+    Launch launch{"guard", GetParam().kernel, GetParam().columns / 16 / cluster, 16 * 1024, 1, shape.rows, 3, {}};
+    launch.cluster = cluster;
     launch.tensors = {Tensor(dtype, shape, 0).set(rounded(dtype, x)),
                       Tensor(dtype, shape, 0).set(rounded(dtype, d)),
                       Tensor(DType::f32, each),
@@ -110,13 +113,18 @@ TEST_P(GuardTest, SeesOneElementThatIsNotFinite) {
   expect(true);
 }
 TEST_P(GuardTest, SeesAStateThatIsNotFinite) {
-  at(state, 15, GetParam().columns - 1) = std::numeric_limits<double>::infinity();
-  expect(true);
+  for (const auto& [row, column] : {std::pair{0, 0}, {15, GetParam().columns - 1}}) {
+    const double before = at(state, row, column);
+    at(state, row, column) = std::numeric_limits<double>::infinity();
+    expect(true);
+    at(state, row, column) = before;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GuardTest,
                          testing::Values(Heads{"guard_bf16_64", DType::bf16, 64}, Heads{"guard_f32_32", DType::f32, 32},
-                                         Heads{"guard_bf16_16", DType::bf16, 16}),
+                                         Heads{"guard_bf16_16", DType::bf16, 16},
+                                         Heads{"guard_of_cluster", DType::bf16, 64, 2}),
                          [](const auto& heads) { return heads.param.kernel; });
 
 }  // namespace

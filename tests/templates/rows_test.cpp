@@ -58,6 +58,43 @@ TEST_P(Rows, MatchesDoubles) {
 INSTANTIATE_TEST_SUITE_P(Sizes, Rows,
                          testing::Values(std::pair{16, 16}, std::pair{16, 64}, std::pair{32, 64}, std::pair{64, 48}));
 
+// Running sums of vectors, and those without the number itself.
+TEST(Vectors, MatchDoubles) {
+  for (const int n : {16, 48}) {
+    const Shape shape{1, n, 1, 16};
+    const Values x = rounded(DType::f32, normal(shape.size(), 1));
+    const auto at = [&](int m, int column) { return x[m * 16 + column]; };
+    const auto sum = [&](int first, int last, const std::function<double(int)>& f) {
+      double total = 0;
+      for (int m = first; m <= last; ++m) total += f(m);
+      return total;
+    };
+    const auto number = [&](int m) {
+      double total = 0;
+      for (int column = 0; column < 16; ++column) total += at(m, column);
+      return total;
+    };
+    const std::function<double(int)> of_vectors[] = {
+        [&](int m) { return sum(0, m, number); },
+        [&](int m) { return sum(m, n - 1, number); },
+        [&](int m) { return sum(0, m - 1, number); },
+        [&](int m) { return sum(m + 1, n - 1, number); },
+    };
+    Values expected;
+    const auto add = [&](const std::function<double(int, int)>& result) {
+      for (int i = 0; i < shape.size(); ++i) expected.push_back(result(i / 16, i % 16));
+    };
+    for (int times = 0; times < 2; ++times)
+      for (const auto& result : of_vectors) add([&](int m, int) { return result(m); });
+    add([&](int m, int column) { return sum(0, m - 1, [&](int i) { return at(i, column); }); });
+    add([&](int m, int column) { return sum(m + 1, n - 1, [&](int i) { return at(i, column); }); });
+    for (int times = 0; times < 2; ++times) add([&](int m, int) { return m < n - 5 ? number(m) : 0; });
+    Launch launch{"rows", "vectors_" + std::to_string(n)};
+    launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(DType::f32, {1, n * static_cast<long long>(12), 1, 16})};
+    check(launch, {{1, expected, 1e-6}});
+  }
+}
+
 // What is not on the diagonal may be NaN.
 TEST(DiagonalColumn, IgnoresTheRest) {
   for (const int c : {16, 48}) {

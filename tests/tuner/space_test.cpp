@@ -96,11 +96,16 @@ TEST(Space, SaysWhatScalesRun) {
       scales.insert(fmt::format("{}: {}, {}", point.cluster, point.scales, completed(point).backward_scales));
     }
     const std::string backward = config.pass == "both" ? "guarded" : "always";
-    EXPECT_EQ(scales, (std::set<std::string>{"1: guarded, guarded", "2: always, " + backward}));
-    config.scales = "guarded";
-    for (const Config& point : search_space(config, {.sizes = {{1, 4096, 64}}})) EXPECT_EQ(point.cluster, 1);
-    config.cluster = 2;
-    expect_error([&] { search_space(config, {}); }, {"--scales guarded", "no guard"});
+    EXPECT_EQ(scales, (std::set<std::string>{"1: guarded, guarded", "2: always, " + backward, "2: guarded, guarded"}));
+    for (const char* given : {"guarded", "always"}) {
+      config.scales = given;
+      std::set<int> clusters;
+      for (const Config& point : search_space(config, {.sizes = {{1, 4096, 64}}})) {
+        EXPECT_EQ(point.scales, given);
+        clusters.insert(point.cluster);
+      }
+      EXPECT_EQ(clusters, (std::set<int>{1, 2}));
+    }
   }
 }
 

@@ -118,6 +118,13 @@ const Case lines[] = {
      "operands in registers carry their scales themselves"},
     {"MmaContraction", "%0 = warp.mma %square, %t, %square : vector<16x16xf32>, vector<16x32xf32>, vector<16x16xf32>\n",
      "contracts 32 with 16 elements"},
+    {"MmaFactorsCount",
+     "%0 = warp.mma %square, %t, %t factors [\"t\"] : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
+     "factors are two names of values, each with ^T behind it where it is transposed, got [\"t\"]"},
+    {"MmaFactorsNames",
+     "%0 = warp.mma %square, %t, %t factors [\"t\", \"t; x = 1\"] : vector<16x16xf32>, vector<16x32xf32>, "
+     "vector<16x32xf32>\n",
+     "factors are two names of values"},
     {"MmaAccumulator", "%0 = warp.mma %t, %t, %t : vector<16x32xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
      "makes 16x16, the accumulator is"},
     {"MmaTriangle",
@@ -714,10 +721,6 @@ TEST(Clusters, ShareRowsAndSlots) {
   expect_contains(of("2", "warps 1"), "has 1 warps; expected 1 for rows and 2 of teams");
   expect_contains(error_of(scheduled(with_teams(""), "grid(cluster = 2)")),
                   "--cluster 2: blocks share what teams prepare a round ahead");
-  const std::string plain =
-      with_rounds(prepared(), "of_team = 2048 : i64, plain",
-                  "warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 69760");
-  expect_contains(error_of(scheduled(plain, "grid(cluster = 2)")), "the blocks of a cluster have no guard");
 }
 
 // A kernel with a guard: these lines at its beginning and before it leaves its state.

@@ -177,7 +177,7 @@ TEST(RoundTrip, EveryOperation) {
     warp.publish_max %S, %S_max : vector<16x32xf32>, memref<2xf32, 3>
     %S_f16 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>
     %plain = warp.round %own : vector<16x16xf32> -> vector<16x16xbf16>
-    %read = warp.mma %square, %S_f16, %h : vector<16x16xf32>, vector<16x32xf16>, memref<16x32xf16, 3>
+    %read = warp.mma %square, %S_f16, %h factors ["S", "h^T"] : vector<16x16xf32>, vector<16x32xf16>, memref<16x32xf16, 3>
     %of_lower = warp.mma %read, %own, %square y_triangle "lower" : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32>
     %by_upper = warp.mma %read, %square x_triangle "upper", %own : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32>
     %wrote = warp.mma %S, %plain, %k_early y_transposed : vector<16x32xf32>, vector<16x16xbf16>, memref<16x32xbf16, 3>

@@ -2,7 +2,7 @@
 
 #include "codegen/chunk/DropUnused.h"
 #include "codegen/ir/Text.h"
-#include "codegen/passes/place/Placement.h"
+#include "codegen/passes/place/Placing.h"
 
 using namespace mlir;
 
@@ -96,7 +96,9 @@ void for_each_sum(chunk::ProgramOp program, F f) {
 
 void chain_sums(chunk::ProgramOp program) {
   for_each_sum(program, [spaces = infer_spaces(program)](chunk::AddOp sum) { join_row_sums(sum, spaces); });
-  for_each_sum(program, [placement = Placement(program, 1)](chunk::AddOp sum) { sort_terms(sum, placement); });
+  for_each_sum(program, [placement = place_values(program, /*warps=*/1, /*teams=*/false)](chunk::AddOp sum) {
+    sort_terms(sum, placement);
+  });
 }
 
 }  // namespace wkvc

@@ -21,7 +21,7 @@ struct Power {
 
 chunk::CumsumOp sums_of(Value x) {
   auto sums = x.getDefiningOp<chunk::CumsumOp>();
-  return sums && !sums.getReverse() ? sums : chunk::CumsumOp();
+  return sums && !sums.getReverse() && !sums.getExclusive() ? sums : chunk::CumsumOp();
 }
 
 // The running sums up to the token before.

@@ -2,7 +2,7 @@
 
 #include "codegen/chunk/Axes.h"
 #include "codegen/chunk/ChunkBuilder.h"
-#include "codegen/passes/place/Placement.h"
+#include "codegen/passes/place/Roundings.h"
 
 using namespace mlir;
 

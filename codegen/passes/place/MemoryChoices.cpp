@@ -32,16 +32,27 @@ llvm::SmallVector<Schedule::Memory> MemoryChoices::for_schedule(const Schedule::
   return choices;
 }
 
-void MemoryChoices::expect_automatic(chunk::ProgramOp program) const {
-  const Schedule::Memory wanted = program.getSchedule().memory;
-  if (wanted == Schedule::Memory{}) return;
+std::string MemoryChoices::prefetches() const {
   llvm::SmallVector<std::string> possible;
   for (const Ahead prefetch : {Ahead::inputs, least, most})
     if (!llvm::is_contained(possible, text_of(prefetch))) possible.push_back(text_of(prefetch));
+  return alternatives(possible);
+}
+
+void MemoryChoices::expect_automatic(chunk::ProgramOp program) const {
+  const Schedule::Memory wanted = program.getSchedule().memory;
+  if (wanted == Schedule::Memory{}) return;
   user_error_at(program,
                 "the schedule of '{}' asks for memory(keep = {}, prefetch = {}), for which its kernel has no room, or "
                 "which it can't copy ahead: it may prefetch {}; automatic is the compiler's choice",
-                program.getRecurrence().str(), text_of(wanted.keep), text_of(wanted.prefetch), alternatives(possible));
+                program.getRecurrence().str(), text_of(wanted.keep), text_of(wanted.prefetch), prefetches());
+}
+
+void MemoryChoices::expect(chunk::ProgramOp program, Ahead prefetch) const {
+  if (llvm::is_contained({Ahead::inputs, least, most}, prefetch)) return;
+  user_error_at(program,
+                "the schedule of '{}' has memory(prefetch = {}), which its kernel can't copy ahead; expected {}",
+                program.getRecurrence().str(), text_of(prefetch), prefetches());
 }
 
 }  // namespace wkvc

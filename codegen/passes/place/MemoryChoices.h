@@ -14,6 +14,12 @@ struct MemoryChoices {
 
   // Throws UserError for a schedule that is not automatic: none of the choices for it fits.
   void expect_automatic(chunk::ProgramOp program) const;
+
+  // Throws UserError where the program can't prefetch so much.
+  void expect(chunk::ProgramOp program, Ahead prefetch) const;
+
+ private:
+  std::string prefetches() const;  // for people
 };
 
 }  // namespace wkvc

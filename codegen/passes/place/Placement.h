@@ -8,120 +8,98 @@
 // Behind teams the phases of value rows are one for each state that is taken through a round of chunks: the saved state
 // of a backward program first. What teams do before has no part in a state, what they do after is made of them. C×V
 // values that teams need before are made in slabs, too, of value columns.
+//
+// The pass `place` chooses places (Placing.h) and writes them to the program; what follows reads them there.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/DenseSet.h>
+
+#include <vector>
 
 #include "codegen/chunk/Axes.h"
-#include "codegen/schedule/Schedule.h"
+#include "codegen/schedule/Place.h"
 
 namespace wkvc {
 
-enum class Owner { anyone, slab, matrix, rows };
-
-struct Place {
-  Owner owner = Owner::anyone;
-  int phase = 0;
-  int warp = -1;        // of a matrix
-  bool shared = false;  // crosses through shared memory
-  int last_phase = 0;   // that reads it
-};
-
 class Placement {
  public:
-  // `warps` that share a chunk: of the block, or of one of its teams.
-  Placement(chunk::ProgramOp program, int warps, Stored stored = Stored::sums, bool teams = false);
+  // Has no places yet. `warps` share a chunk: those of the block, or of one of its teams.
+  Placement(chunk::ProgramOp program, int warps);
 
-  const Place& of(mlir::Value value) const { return places_.find(value)->second; }
-  const Place& of(mlir::Operation* op) const { return ops_.find(op)->second; }
+  // Returns the places that a program's attributes hold. Throws UserError where one is missing.
+  static Placement read(chunk::ProgramOp program);
+  void write() const;  // to the program's attributes
+
+  chunk::ProgramOp program() const { return program_; }
+  mlir::Block& body() const { return chunk::ProgramOp(program_).getBody().front(); }
+
+  const ValuePlace& of(mlir::Operation* op) const { return places_.find(op)->second; }
+  const ValuePlace& of(mlir::Value value) const { return of(value.getDefiningOp()); }
   const Space& space(mlir::Value value) const { return spaces_.find(value)->second; }
-  int phases() const { return phases_; }
-  int first_of_rows() const { return first_of_rows_; }        // behind teams: the first phase of value rows,
-  int first_after_rows() const { return first_after_rows_; }  // and the first after them
+  ValuePlace& at(mlir::Operation* op) { return places_[op]; }
+
+  const Phases& division() const { return phases_; }  // of the chunk into phases
+  Phases& division() { return phases_; }
+  int phases() const { return phases_.count(); }
+  int first_of_rows() const { return phases_.prepare; }  // behind teams: the first phase of value rows,
+  int first_after_rows() const { return phases_.prepare + phases_.states; }  // and the first after them
+  bool is_by_teams() const { return phases_.whole == 0; }
+
+  // Returns the operations of an owner in a phase, in the program's order, without sources.
+  std::vector<mlir::Operation*> ops_of(Owner owner, int phase) const;
+
+  // Returns whether other warps or later phases read the value from shared memory.
+  bool is_shared(mlir::Value value) const;
+
   // Whether the states of a backward program go through the round with no barrier between them: without scales neither
   // needs to know how large others' rows are. And whether both at once.
-  bool takes_both_together() const { return both_together_; }
+  bool takes_both_together() const { return phases_.together; }
   bool takes_both_at_once() const;
-  Axis slab_axis(mlir::Operation* op) const { return in_value_slabs_.contains(op) ? Axis::value : Axis::key; }
+
+  Axis slab_axis(mlir::Operation* op) const { return of(op).columns == Columns::values ? Axis::value : Axis::key; }
   int64_t slab_width(int phase, Axis axis) const;  // columns
   int64_t slab_count(mlir::Operation* op) const;   // of those in which it is made
-  // The operand of which an input is widened in later phases instead, null for the input itself: behind teams its ring
-  // is free when states come, and f16 holds what inputs of 16 bits have, but for what is tiny beside their maximum:
-  // only where that counts little.
-  chunk::RoundOp stand_in(mlir::Value widened, int phase) const {
-    return phase < first_of_rows_ ? chunk::RoundOp() : stand_ins_.lookup(widened);
-  }
-  bool in_strips(int phase) const { return strips_ && phase < first_of_rows_; }  // see Strips.h
+  int64_t extent(Axis axis) const;                 // of keys or values
+
+  // Returns the operand of which an input is widened in later phases instead, null for the input itself: behind teams
+  // its ring is free when states come, and f16 holds what inputs of 16 bits have, but for what is tiny beside their
+  // maximum: only where that counts little.
+  chunk::RoundOp stand_in(mlir::Value widened, int phase) const;
+  bool in_strips(int phase) const { return phases_.prepared == Prepared::strips && phase < first_of_rows(); }
   // Whether each warp of a team has one slab of what it makes of the states, in blocks.
-  bool in_shares(int phase) const { return shares_ && phase >= first_after_rows_; }
+  bool in_shares(int phase) const { return phases_.finished == Finished::shares && phase >= first_after_rows(); }
   // Operands made of states that shares contract over all values, and inputs: warps hold theirs before the last phase
   // begins, so that their place is free then.
-  bool is_held(mlir::Value operand) const { return held_.contains(operand); }
-  bool holds_any() const { return !held_.empty(); }
+  bool is_held(mlir::Value operand) const { return of(operand).storage == Storage::held; }
+  bool holds_any() const;
 
  private:
-  Owner owner_of(mlir::Operation* op) const;
-  Owner owner_of_column(mlir::Operation* op) const;
-  bool crosses(mlir::Value operand, mlir::Operation* user) const;
-  void assign_owners(mlir::Block& body);
-  void find_value_slabs(mlir::Block& body);
-  void assign_phases(mlir::Block& body);
-  void find_waits(mlir::Block& body);
-  void assign_phases_of_teams(mlir::Block& body);
-  void place(mlir::Operation* op, int phase);
-  void move(mlir::Operation* op, int phase);
-  bool are_independent(mlir::Block& body) const;
-  void delay_matrices(mlir::Block& body);
-  void delay_slabs(mlir::Block& body);
-  void assign_matrices(mlir::Block& body, int warps);
-  void find_shared(mlir::Block& body);
-  void find_stand_ins(mlir::Block& body);
-  bool fits_shares(mlir::Block& body) const;
-  void find_held(mlir::Block& body);
-  void use(mlir::Value operand, int phase, bool by_share);
-  bool is_stored(mlir::Operation* op) const;
-
-  int64_t extent(Axis axis) const { return axis == Axis::key ? program_.getKeyDim() : program_.getValueDim(); }
-
-  mutable chunk::ProgramOp program_;  // whose accessors are not const
-  int warps_;
-  Stored stored_;
+  chunk::ProgramOp program_;
   Spaces spaces_;
-  llvm::DenseMap<mlir::Value, Place> places_;
-  llvm::DenseMap<mlir::Operation*, Place> ops_;
-  // Behind teams, what an operation waits for: nothing but inputs, the first state that goes through a round, or the
-  // second. The first is the saved one, where there is one.
-  enum Wait { for_inputs, for_first_state, for_second_state };
-  llvm::DenseMap<mlir::Operation*, Wait> waits_;
-  llvm::DenseSet<mlir::Operation*> in_value_slabs_;
-  llvm::DenseMap<mlir::Value, chunk::RoundOp> stand_ins_;
-  int phases_ = 1, first_of_rows_ = 0, first_after_rows_ = 0;
-  bool strips_ = false, shares_ = false, both_together_ = false;
-  llvm::DenseSet<mlir::Value> held_;
+  llvm::DenseMap<mlir::Operation*, ValuePlace> places_;
+  Phases phases_;
 };
 
-// Not computed, but copied or read where they are used.
+// Returns whether a program's operations have places.
+bool is_placed(chunk::ProgramOp program);
+
+// Returns what messages call an operation: its name, or which operation it is.
+std::string called(mlir::Operation* op);
+
+// Returns whether a value is not computed, but copied or read where it is used.
 bool is_source(mlir::Value value);
 
-// Whether an f16 operand's scale comes from maxima of inputs or states, or from its own.
-bool has_bound(chunk::RoundOp round);
-bool has_own_scale(chunk::RoundOp round);
-
-// Where other warps read the operand, the scale is that of all rows of the state: known when all warps have theirs, one
-// barrier later than those of inputs. Else each warp takes its own rows', of `state_of_scale`. An operand that is made
-// of a state by products with rows and columns alone is a `rounded_state`, which either is of.
-bool takes_scale_of_state(chunk::RoundOp round);
-mlir::Value state_of_scale(chunk::RoundOp round);
-mlir::Value rounded_state(chunk::RoundOp round);
-mlir::Value bounding_state(chunk::RoundOp round);  // null if there is none
-bool is_bounded_by(chunk::RoundOp round, mlir::Operation* state);
-
-// Whether a state may carry a scale from chunk to chunk: it is multiplied by rows, contractions are added to it, and it
-// is rounded. Each warp has a scale of its own rows if every rounding has one of its `state_of_scale`.
-bool can_carry_scale(mlir::Operation* state);
-
-// Each warp, or slab, has its own part of these sums.
+// Returns whether each warp, or slab, has its own part of the sum. One warp has all of a sum along a matrix of tokens
+// by tokens.
 bool is_partial_sum(mlir::Operation* op, const Placement& placement);
+
+// Returns whether an operation reads whole operands from shared memory.
+bool is_contraction(mlir::Operation* op);
+
+// Returns whether contractions accumulate into a sum, in place.
+bool is_accumulator(mlir::Operation* op);
+
+// Returns whether each element of a result is made of the same element of the operands.
+bool is_elementwise(mlir::Operation* op);
 
 }  // namespace wkvc

@@ -6,7 +6,8 @@
 #include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/passes/chunk/Summary.h"
-#include "codegen/passes/place/Placement.h"
+#include "codegen/passes/place/Placing.h"
+#include "codegen/passes/place/Roundings.h"
 #include "codegen/target/Target.h"
 #include "codegen/warp/Registers.h"
 #include "runtime/error.h"
@@ -35,12 +36,6 @@ bool is_possible(const Plan& plan) {
 std::string alternatives(llvm::ArrayRef<std::string> options) {
   if (options.size() < 2) return options.empty() ? "" : options.front();
   return fmt::format("{} or {}", fmt::join(options.drop_back(), ", "), options.back());
-}
-
-static std::string called(Operation* op) {
-  auto sym = op->getAttrOfType<StringAttr>("sym");
-  std::string name = sym ? sym.str() : op->getNumResults() ? name_of(op->getResult(0)).str() : "";
-  return name.empty() ? "a " + op->getName().stripDialect().str() : "'" + name + "'";
 }
 
 // A saved state that a kernel takes through a round by itself is of the round's first chunk, or without scales of the
@@ -77,9 +72,10 @@ static void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, in
 // Whether value rows make x for themselves alone, or others for them before states come.
 static bool is_there(Value x, Operation* user, const Placement& placement) {
   if (is_source(x)) return true;
-  const Place &from = placement.of(x), &to = placement.of(user);
+  const ValuePlace &from = placement.of(x), &to = placement.of(user);
   // Of a row of values no warp can leave its part.
-  if (from.owner == Owner::rows && from.shared && placement.space(x) == Space{Axis::one, Axis::value}) return false;
+  if (from.owner == Owner::rows && placement.is_shared(x) && placement.space(x) == Space{Axis::one, Axis::value})
+    return false;
   if (from.owner == Owner::rows && to.owner != Owner::rows) return to.phase >= placement.first_after_rows();
   if (to.owner != Owner::rows) return true;
   return from.phase < placement.first_after_rows() &&
@@ -88,7 +84,8 @@ static bool is_there(Value x, Operation* user, const Placement& placement) {
 
 // Teams prepare chunks before states are taken through them and finish them after, with no barrier on the way.
 static void check_backward_teams(chunk::ProgramOp program, int teams) {
-  Placement placement(program, row_warps_of(program) / teams, Stored::sums, /*teams=*/true);
+  const Placement placement =
+      stored(place_values(program, row_warps_of(program) / teams, /*teams=*/true), Stored::sums);
   for (auto round : program.getBody().getOps<chunk::RoundOp>())
     if (bounding_state(round) && placement.of(round.getResult()).phase < placement.first_of_rows())
       user_error_at(
@@ -123,7 +120,7 @@ static void check_teams(chunk::ProgramOp program, const Plan& plan) {
                kernel, plan.warps(), plan.preparers(), sm_90a.block.warps);
   if (!is_possible(plan)) user_error("{} has {} warps; expected a number that divides them", kernel, plan.row_warps);
   if (program.getBackward()) return check_backward_teams(program, teams);
-  Placement placement(program, plan.team_warps);
+  const Placement placement = place_values(program, plan.team_warps, /*teams=*/false);
   for (Operation& op : program.getBody().front()) {
     auto round = dyn_cast<chunk::RoundOp>(op);
     bool waits = isa<chunk::AccumulateOp, chunk::SavedStateOp>(op) || (round && takes_scale_of_state(round));

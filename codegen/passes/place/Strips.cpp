@@ -2,6 +2,8 @@
 
 #include <llvm/Support/MathExtras.h>
 
+#include "codegen/passes/place/Roundings.h"
+
 using namespace mlir;
 
 namespace wkvc {
@@ -23,7 +25,7 @@ bool is_row_beside(Value x, Operation* user, const Placement& placement) {
 
 // What strips.h and the elementwise functions have.
 bool has_strips(Operation* op) {
-  if (auto sum = dyn_cast<chunk::CumsumOp>(op)) return !sum.getReverse();
+  if (auto sum = dyn_cast<chunk::CumsumOp>(op)) return !sum.getReverse() && !sum.getExclusive();
   if (isa<chunk::AddOp>(op))
     return llvm::none_of(op->getOperands(), [](Value x) { return isa<chunk::DotOp>(x.getDefiningOp()); });
   return isa<chunk::NegOp, chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp,
@@ -47,16 +49,19 @@ bool fits(Operation* op, const Placement& placement) {
 
 }  // namespace
 
-bool fits_strips(chunk::ProgramOp program, const Placement& placement, int warps) {
-  auto is_whole = [&](int64_t columns) {
+bool fits_strips(const Placement& placement) {
+  const int64_t warps = placement.division().warps;
+  const auto is_whole = [&](Axis axis) {
+    const int64_t columns = placement.extent(axis);
     return columns % warps == 0 && llvm::is_contained({32, 64, 128}, columns / warps);
   };
-  if (!is_whole(program.getKeyDim()) || !llvm::isPowerOf2_64(program.getChunk())) return false;
-  return llvm::all_of(program.getBody().front(), [&](Operation& op) {
-    bool source = op.getNumResults() && is_source(op.getResult(0));
-    const Place& place = placement.of(&op);
+  if (!placement.is_by_teams() || !is_whole(Axis::key)) return false;
+  if (!llvm::isPowerOf2_64(placement.program().getChunk())) return false;
+  return llvm::all_of(placement.body(), [&](Operation& op) {
+    const bool source = op.getNumResults() && is_source(op.getResult(0));
+    const ValuePlace& place = placement.of(&op);
     if (source || place.owner != Owner::slab || place.phase >= placement.first_of_rows()) return true;
-    return fits(&op, placement) && (placement.slab_axis(&op) == Axis::key || is_whole(program.getValueDim()));
+    return fits(&op, placement) && (placement.slab_axis(&op) == Axis::key || is_whole(Axis::value));
   });
 }
 

@@ -5,7 +5,7 @@
 
 namespace wkvc {
 
-// What teams of so many warps make before the states come; what they make after is in blocks.
-bool fits_strips(chunk::ProgramOp program, const Placement& placement, int warps);
+// Of slabs that teams make before the states come.
+bool fits_strips(const Placement& placement);
 
 }  // namespace wkvc

@@ -1,6 +1,8 @@
 #include "codegen/passes/place/SumScales.h"
 
 #include "codegen/ir/Text.h"
+#include "codegen/passes/place/Placing.h"
+#include "codegen/passes/place/Roundings.h"
 
 using namespace mlir;
 
@@ -33,8 +35,8 @@ ScaleProduct product(ScaleProduct a, const ScaleProduct& b) {
 
 class Finder {
  public:
-  Finder(chunk::ProgramOp program, const Placement& placement, Operation* state)
-      : program_(program), placement_(placement), phase_(placement.of(state).phase) {
+  Finder(const Placement& placement, Operation* state)
+      : program_(placement.program()), placement_(placement), phase_(placement.of(state).phase) {
     found_.state = state;
   }
 
@@ -173,7 +175,7 @@ class Finder {
       found_.roundings.push_back(round);
       if (!state_of_scale(round)) found_.as_is.insert(round);
       in = {{found_.state, 1}};
-    } else if (auto other = updates_with(round); other && placement_.of(round.getResult()).shared) {
+    } else if (auto other = updates_with(round); other && placement_.is_shared(round.getResult())) {
       return bring_to_state(round);
     } else if (other) {
       found_.beside[round] = other;
@@ -263,11 +265,11 @@ class Finder {
 
 }  // namespace
 
-std::vector<SumScales> find_sum_scales(chunk::ProgramOp program, const Placement& placement) {
+std::vector<SumScales> find_sum_scales(const Placement& placement) {
   std::vector<SumScales> found;
-  for (Operation& op : program.getBody().front())
+  for (Operation& op : placement.body())
     if (isa<chunk::StateOp, chunk::SavedStateOp>(op) && can_carry_scale(&op))
-      if (auto scales = Finder(program, placement, &op).run()) found.push_back(std::move(*scales));
+      if (auto scales = Finder(placement, &op).run()) found.push_back(std::move(*scales));
   return found;
 }
 
@@ -280,8 +282,8 @@ void make_room_for_products(chunk::ProgramOp program, int warps) {
     before.emplace_back(round, round.getFactorAttr());
     round.setFactorAttr(b.getF32FloatAttr(kRoom));
   }
-  Placement placement(program, warps, Stored::sums, /*teams=*/true);
-  const auto found = find_sum_scales(program, placement);
+  const Placement placement = stored(place_values(program, warps, /*teams=*/true), Stored::sums);
+  const auto found = find_sum_scales(placement);
   if (found.empty())
     for (auto& [round, factor] : before) round.setFactorAttr(factor);
   for (const SumScales& scales : found)

@@ -53,7 +53,7 @@ struct SumScales {
 
 // None of a state where the terms of a sum have nothing in common, or an operand has no bound. The placement is one
 // behind teams.
-std::vector<SumScales> find_sum_scales(chunk::ProgramOp program, const Placement& placement);
+std::vector<SumScales> find_sum_scales(const Placement& placement);
 
 // If it is of use: operands made of inputs get scales that leave room for contractions of two of them to be rounded as
 // they are, and those that are get no others. `warps` share a chunk.

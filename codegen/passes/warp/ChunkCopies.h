@@ -10,9 +10,9 @@ namespace wkvc {
 
 class ChunkCopies {
  public:
-  ChunkCopies(chunk::ProgramOp program, const Placement& placement, const KernelBuffers& buffers,
-              mlir::OpBuilder& builder, mlir::Type saved)
-      : program_(program), placement_(placement), buffers_(buffers), b_(builder), saved_(saved) {}
+  // `saved`: the dtype of saved states.
+  ChunkCopies(const PlacedProgram& of, const KernelBuffers& buffers, mlir::OpBuilder& builder, mlir::Type saved)
+      : program_(of.program), placement_(of.placement), buffers_(buffers), b_(builder), saved_(saved) {}
 
   // In place of the saved states, apart from the first of a group.
   void read_states_from(llvm::StringRef tensor, bool but_first) { kept_states_ = tensor, but_first_ = but_first; }
@@ -48,7 +48,8 @@ class ChunkCopies {
  private:
   bool has(bool early) const;
   mlir::Value staged_chunk();
-  mlir::Value times_power(mlir::Value x, int64_t exponent, bool of_state = false);
+  // The result is called after x, with the suffix.
+  mlir::Value times_power(mlir::Value x, int64_t exponent, const char* suffix, bool of_state = false);
   void copy_inputs(int ahead, bool next);
   void copy_some(int ahead, bool early, bool next = false);  // rings copied early, or the others, as one group
 

@@ -2,78 +2,19 @@
 
 #include "codegen/chunk/ChunkBuilder.h"
 #include "codegen/ir/Text.h"
-#include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/passes/chunk/Summary.h"
-#include "codegen/passes/place/MemoryChoices.h"
-#include "codegen/passes/place/Plan.h"
+#include "codegen/passes/place/KernelMemory.h"
 #include "codegen/passes/warp/JoinedDecays.h"
 #include "codegen/passes/warp/TensorList.h"
 #include "codegen/passes/warp/WarpBuilder.h"
-#include "codegen/target/Target.h"
-#include "runtime/error.h"
+#include "codegen/warp/Variables.h"
 
 using namespace mlir;
 
 namespace wkvc {
 
 namespace {
-
-// Blocks a multiprocessor holds: by shared memory, and by a guess of registers that leaves the state room, and in the
-// backward pass a second one.
-int64_t blocks_per_sm(chunk::ProgramOp program, int warps, int64_t shared) {
-  int64_t by_shared = sm_90a.blocks_by_shared(shared);
-  int64_t states = program.getBackward() ? 2 * program.getKeyDim() : program.getKeyDim() / 4;
-  int64_t registers = std::min<int64_t>(sm_90a.warp.registers, sm_90a.choices.registers_beside_state + states);
-  int64_t by_registers = sm_90a.sm.registers / (registers * warps * sm_90a.warp.threads);
-  return std::max<int64_t>(1, std::min(by_shared, by_registers));
-}
-
-// As many blocks as were asked for. What a plain kernel refuses, which may have more to keep, makes do with those that
-// there is room for.
-int64_t checked_blocks(chunk::ProgramOp program, int warps, int64_t blocks, int64_t shared) {
-  const int64_t most = std::min<int64_t>(sm_90a.blocks_by_shared(shared), sm_90a.sm.warps / warps);
-  if (blocks <= most) return blocks;
-  if (program.getRefused()) return most;
-  user_error(
-      "--blocks {}: a multiprocessor holds at most {} of the {} kernel of '{}', each of {} warps and {} bytes of "
-      "shared "
-      "memory",
-      blocks, most == 1 ? "one block" : fmt::format("{} blocks", most), program.getBackward() ? "backward" : "forward",
-      program.getRecurrence().str(), warps, shared);
-}
-
-// What takes less shared memory, or allows more, and is still to be had.
-std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
-  auto inputs = program.getBody().getOps<chunk::InputOp>();
-  llvm::SmallVector<std::string> options;
-  auto add = [&](bool possible, const char* option) {
-    if (possible) options.emplace_back(option);
-  };
-  add(plan.cluster > 1, "a smaller --cluster");
-  add(plan.rounds > 1 && plan.cluster == 1, "--rounds 1");
-  add(plan.teams > plan.rounds, "fewer --teams");
-  add(program.getChunk() > 16, "a smaller --chunk");
-  add(program.getKeyDim() > 16 || program.getValueDim() > 16, "a smaller --head");
-  add(!inputs.empty() && chunk::element((*inputs.begin()).getResult()).isF32(), "a narrower --io");
-  add(program.getCompute() == "f32", "a narrower --mma");
-  add(program.getSramBudget() < static_cast<uint64_t>(sm_90a.block.shared_bytes), "a larger --sram");
-  return alternatives(options);
-}
-
-void check_budget(chunk::ProgramOp program, const std::deque<SharedBuffer>& spaces, int64_t bytes, const Plan& plan) {
-  int64_t budget = program.getSramBudget();
-  if (bytes <= budget) return;
-  user_error_at(program,
-                "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}{}, the budget is {}; use {}. Its "
-                "buffers:\n{}",
-                program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
-                program.getRefused() ? " for what is refused without scales" : "",
-                plan.cluster > 1 ? fmt::format(" for {} teams in each of {} blocks", plan.teams, plan.cluster)
-                : plan.teams > 1 ? fmt::format(" for {} teams", plan.teams)
-                                 : "",
-                budget, smaller_options(program, plan), map_of({spaces.begin(), spaces.end()}));
-}
 
 // Kernels that sum the gradients of parameters over the batches.
 void add_batch_sums(chunk::ProgramOp program, OpBuilder& b) {
@@ -130,24 +71,24 @@ void add_combine(chunk::ProgramOp summary, OpBuilder& b) {
 // One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
 class KernelBuilder {
  public:
-  KernelBuilder(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, const Plan& plan, OpBuilder& b)
-      : program_(program),
-        recompute_(recompute),
-        b_(b),
-        saved_type_(element_type(program.getContext(), program.getSaved())),
-        blocks_(program.getSchedule().grid.blocks),
-        plan_(plan) {
-    plan_shared();
+  // `memory`: of the program, and of the one that recomputes states, if there is one.
+  KernelBuilder(chunk::ProgramOp program, const KernelMemory& memory, int64_t maps, const Plan& plan, OpBuilder& b)
+      : program_(program), memory_(memory), b_(b), saved_type_(saved_type(program)), plan_(plan) {
+    main_.emplace(memory.main(), b, plan, saved_type_);
+    if (memory.again()) again_.emplace(*memory.again(), b, plan, saved_type_);
+    if (memory.main().shared.goes_again()) again_->buffers().share_rings(main_->buffers());
     if (keeps_states()) main_->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
+    auto recompute = memory.again() ? memory.again()->program : chunk::ProgramOp();
     tensors_ = tensor_list(program, recompute, keeps_states(), maps);
   }
 
   void run() {
     std::string name = kernel_name(
         program_, std::string(program_.getSummary() ? "_summary" : "") + (program_.getRefused() ? "_scaled" : ""));
-    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), schedule(), program_.getChunk(),
-                                         program_.getKeyDim(), program_.getValueDim(), shared_, program_.getCompute(),
-                                         tensors_, program_.getArch(), backward(), program_.getSummaryAttr(), of_team_,
+    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), program_.getSchedule(),
+                                         program_.getChunk(), program_.getKeyDim(), program_.getValueDim(),
+                                         memory_.bytes(), program_.getCompute(), tensors_, program_.getArch(),
+                                         backward(), program_.getSummaryAttr(), memory_.of_team(),
                                          program_.getPlain().has_value(), program_.getRefused());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
@@ -157,6 +98,7 @@ class KernelBuilder {
     main_->start_sums();
     if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
     if (plan_.teams > 1) start_teams();
+    if (plan_.preparers()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
     Value state = start();
     set_name(state, (carried() + "_initial").str());
     state = plan_.teams > 1 ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
@@ -170,6 +112,7 @@ class KernelBuilder {
     main_->end_sums();
     if (program_.getPlain() && plan_.teams > 1 && !plan_.preparers()) join_decays(kernel);
     add_fences(kernel);
+    warp::name_variables(kernel);
     check_registers(kernel, program_, plan_);
   }
 
@@ -177,14 +120,6 @@ class KernelBuilder {
   template <class Op, class... Args>
   Op create(Args&&... args) {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
-  }
-
-  // The program's, with what it left open.
-  Schedule schedule() {
-    Schedule schedule = program_.getSchedule();
-    schedule.grid.blocks = static_cast<int>(blocks_);
-    schedule.memory = memory_;
-    return schedule;
   }
 
   // Behind what teams have stored for contractions by groups, before they hand it over.
@@ -217,73 +152,7 @@ class KernelBuilder {
     main_->set_unit(unit_);
   }
 
-  bool groups_ahead() const { return memory_.prefetch == Ahead::groups; }
-
-  // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
-  void plan_shared() {
-    plan(Stored::sums, Ahead::inputs);
-    if (shared_ > static_cast<int64_t>(program_.getSramBudget())) plan(Stored::contractions, Ahead::inputs);
-    check_budget(program_, spaces_, shared_, plan_);
-    blocks_ = checked_blocks(program_, plan_.warps(), blocks_, shared_);
-    bool reads_saved = plan_.teams == 1 && has_saved_state() && main_->phases() > 1;
-    if (reads_saved && !fits(Stored::sums, Ahead::states)) plan(Stored::sums, Ahead::inputs);
-    if (!blocks_) blocks_ = blocks_per_sm(program_, plan_.warps(), shared_);
-    const Ahead least = memory_.prefetch, most = least == Ahead::states && recompute_ ? Ahead::groups
-                                                 : plan_.teams > 1                    ? Ahead::early
-                                                                                      : least;
-    const MemoryChoices choices{least, most, sm_90a.is_wide(program_.getKeyDim())};
-    for (const Schedule::Memory& choice : choices.for_schedule(program_.getSchedule().memory))
-      if (fits(choice.keep, choice.prefetch)) return;
-    choices.expect_automatic(program_);
-  }
-
-  // With the blocks a multiprocessor is to hold, once that is known.
-  bool fits(Stored stored, Ahead ahead) {
-    plan(stored, ahead);
-    return shared_ <= static_cast<int64_t>(program_.getSramBudget()) && sm_90a.blocks_by_shared(shared_) >= blocks_;
-  }
-
-  void plan(Stored stored, Ahead ahead) {
-    memory_ = {stored, ahead};
-    spaces_.clear();
-    main_.emplace(program_, b_, plan_, saved_type_, stored, spaces_, 0);
-    if (goes_again()) main_->buffers().go_again();
-    main_->plan(ahead == Ahead::early);
-    if (ahead == Ahead::states || ahead == Ahead::groups) main_->buffers().stage_state("S_staged");
-    if (recompute_) plan_recompute(stored);
-    if (goes_again()) check_inputs_again();
-    std::vector<SharedBuffer*> of_team, all;
-    for (SharedBuffer& space : spaces_) (space.of_team ? of_team : all).push_back(&space);
-    of_team_ = allocate(of_team);
-    const std::int64_t slot = allocate(all);
-    for (SharedBuffer* space : all) space->offset += of_team_;
-    const int64_t mbarriers = plan_.preparers() ? warp::kSlotMbarriers : 0;
-    shared_ = plan_.teams * of_team_ + plan_.round_chunks() * plan_.rounds * (slot + mbarriers);
-  }
-
-  void plan_recompute(Stored stored) {
-    again_.emplace(recompute_, b_, plan_, saved_type_, stored, spaces_, main_->phases() + 1);
-    if (goes_again()) again_->buffers().share_rings(main_->buffers());
-    again_->plan();
-    int last = main_->phases() + 1 + again_->phases();
-    main_->buffers().keep_sums_until(last);
-    if (!groups_ahead()) return;
-    again_->buffers().stage_state("S_group_staged");
-    again_->buffers().keep_copies_until(last);
-    main_->buffers().keep_copies_until(last);
-  }
-
-  bool goes_again() { return recompute_ && plan_.teams > 1; }  // through rounds of teams
-
-  // While a state goes through a round again, what comes next is copied: teams have read inputs for it before.
-  void check_inputs_again() {
-    if (again_->buffers().are_read_first()) return;
-    user_error_at(program_,
-                  "--teams N,{}: value rows of '{}' read its inputs while a state goes through a round again, when the "
-                  "next ones are copied: give --save-every {} or use --teams N,1",
-                  plan_.teams, chunk::ProgramOp(program_).getRecurrence().str(),
-                  plan_.teams * static_cast<int64_t>(program_.getChunk()));
-  }
+  bool groups_ahead() const { return chunk::ProgramOp(program_).getSchedule().memory.prefetch == Ahead::groups; }
 
   VectorType tile() const {
     return VectorType::get({16, static_cast<int64_t>(chunk::ProgramOp(program_).getKeyDim())}, b_.getF32Type());
@@ -372,6 +241,7 @@ class KernelBuilder {
   // By warps of their own, ahead of those that take the state through a round.
   void prepare_ahead() {
     OpBuilder::InsertionGuard guard(b_);
+    create<warp::NoteOp>("Producer warps: each team prepares its chunk of every round, ahead of the state.");
     b_.setInsertionPointToEnd(&create<warp::PrepareOp>().getBody().emplaceBlock());
     team([&] {
       create<warp::ClaimOp>(refuses_early(program_));
@@ -398,6 +268,7 @@ class KernelBuilder {
       set_name(S_round, "S_round");
       if (again_) S_round = through_first_round(S_round);
     }
+    create<warp::NoteOp>("Each team prepares its chunk of the round.");
     team([&] { main_->prepare_round(); });
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
     const bool both = main_->takes_both_at_once();
@@ -412,13 +283,15 @@ class KernelBuilder {
     }
     if (!both) create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
     Value next = through_round(*main_, state, Way::own);
+    if (main_->has_finish())
+      create<warp::NoteOp>("Each team finishes its chunk: gradients that no warp of value rows has alone.");
     create<warp::BarrierOp>(refuses_early(program_));
     team([&] {
       if (main_->has_finish()) {
         main_->finish_chunk();
         if (main_->ends_together()) create<warp::BarrierOp>();
       }
-      if (!main_->buffers().copies_last()) main_->copies().start_late(plan_.round_chunks());
+      if (!memory_.main().shared.copies_last()) main_->copies().start_late(plan_.round_chunks());
     });
     create<warp::YieldOp>(next);
     return loop.getResult();
@@ -511,15 +384,12 @@ class KernelBuilder {
     return loop.getResult();
   }
 
-  chunk::ProgramOp program_, recompute_;
+  chunk::ProgramOp program_;
+  const KernelMemory& memory_;
   OpBuilder& b_;
   Type saved_type_;
-  int64_t blocks_;  // that a multiprocessor holds; 0: not known yet
   Plan plan_;
-  Schedule::Memory memory_;  // of the last plan
-  std::deque<SharedBuffer> spaces_;
   std::optional<WarpBuilder> main_, again_;  // of the program; of the one that recomputes states, if there is one
-  std::int64_t shared_ = 0, of_team_ = 0;
   ArrayAttr tensors_;
   Value unit_;  // of gradients; null if they have none
 };
@@ -529,9 +399,11 @@ class KernelBuilder {
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, ModuleOp kernels) {
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  const Plan plan = wkvc::plan(program, recompute);
-  if (plan.teams > 1) make_room_for_products(program, plan.team_warps);
-  KernelBuilder(program, recompute, maps, plan, b).run();
+  const Placement main = Placement::read(program);
+  const auto again = recompute ? std::optional(Placement::read(recompute)) : std::nullopt;
+  const Plan plan = warps_of(program);
+  const KernelMemory memory(main, again ? &*again : nullptr, plan, program.getSchedule().memory.prefetch);
+  KernelBuilder(program, memory, maps, plan, b).run();
   if (program.getPlain()) return;  // what it refuses comes first
   if (program.getSummary()) add_combine(program, b);
   add_batch_sums(program, b);

@@ -10,9 +10,9 @@
 namespace wkvc {
 
 // Appends the kernel to `kernels`, and those that sum its gradients of parameters or combine its summaries. `recompute`
-// brings states on from those that are saved; null: all are. `maps`: rows of the map in summaries of segments. Throws
-// UserError where the program can't have its schedule: see plan(), and where the program's buffers exceed its budget
-// (with their map) or those of all blocks of a multiprocessor what there is.
+// brings states on from those that are saved; null: all are. `maps`: rows of the map in summaries of segments. Both
+// programs are placed (codegen/passes/place/PlaceKernel.h). Throws UserError where the kernel has fewer registers than
+// an instruction takes.
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, mlir::ModuleOp kernels);
 
 }  // namespace wkvc

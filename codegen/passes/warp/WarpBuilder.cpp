@@ -5,6 +5,7 @@
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/Plain.h"
+#include "codegen/passes/place/Roundings.h"
 #include "codegen/passes/warp/TensorList.h"
 #include "runtime/error.h"
 
@@ -12,15 +13,14 @@ using namespace mlir;
 
 namespace wkvc {
 
-WarpBuilder::WarpBuilder(chunk::ProgramOp program, OpBuilder& builder, const Plan& plan, Type saved, Stored stored,
-                         std::deque<SharedBuffer>& spaces, int first_phase)
-    : program_(program),
+WarpBuilder::WarpBuilder(const PlacedProgram& of, OpBuilder& builder, const Plan& plan, Type saved)
+    : of_(of),
+      program_(of.program),
+      placement_(of.placement),
       b_(builder),
       plan_(plan),
-      placement_(program, plan.team_warps, stored, plan.teams > 1),
-      buffers_(program, placement_, builder, plan, saved, spaces, first_phase),
-      copies_(program, placement_, buffers_, builder, saved) {
-  if (plan.teams > 1 && !program.getPlain()) sum_scales_ = find_sum_scales(program, placement_);
+      buffers_(of, builder),
+      copies_(of, buffers_, builder, saved) {
   last_decay_ = find_last_decay();
 }
 
@@ -32,17 +32,17 @@ static bool anyone(Operation*) { return true; }
 void WarpBuilder::begin_inputs(llvm::function_ref<bool(Operation*)> readers) {
   registers_.clear();
   brought_.clear();
-  for (auto& [value, ring] : buffers_.rings()) {
+  for (auto& [value, ring] : of_.shared.rings()) {
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     bool for_scale = value.use_empty() && buffers_.maximum(input.getSym());
     if (!for_scale && !llvm::any_of(value.getUsers(), readers)) continue;
-    current_[value] = create<warp::CurrentOp>(ring.type, ring.value);
+    current_[value] = create<warp::CurrentOp>(ring.type, buffers_.value(ring));
     set_name(current_[value], (input.getSym() + "_raw").str());
   }
 }
 
-void WarpBuilder::publish_inputs(llvm::function_ref<bool(const KernelBuffer&)> rings) {
-  for (auto& [value, ring] : buffers_.rings()) {
+void WarpBuilder::publish_inputs(llvm::function_ref<bool(const PlannedBuffer&)> rings) {
+  for (auto& [value, ring] : of_.shared.rings()) {
     if (!rings(ring)) continue;
     auto input = cast<chunk::InputOp>(value.getDefiningOp());
     if (Value slots = buffers_.maximum(input.getSym())) create<warp::PublishMaxOp>(current_[value], slots);
@@ -65,17 +65,6 @@ void WarpBuilder::set_state(Value tile, bool with_scale) {
 
 //===- Phases ----------------------------------------------------------------------------------------------------===//
 
-// In the program's order.
-std::vector<Operation*> WarpBuilder::ops_of(Owner owner, int phase) {
-  std::vector<Operation*> ops;
-  for (Operation& op : program_.getBody().front()) {
-    if (op.getNumResults() && is_source(op.getResult(0))) continue;
-    const Place& place = placement_.of(&op);
-    if (place.owner == owner && place.phase == phase) ops.push_back(&op);
-  }
-  return ops;
-}
-
 void WarpBuilder::phase(int number) {
   phase_ = number;
   if (number) create<warp::BarrierOp>();
@@ -83,10 +72,10 @@ void WarpBuilder::phase(int number) {
     copies_.start_later(1);
     create_scales(/*of_states=*/true, anyone);
   }
-  slabs(ops_of(Owner::slab, number));
-  matrices(ops_of(Owner::matrix, number));
+  slabs(placement_.ops_of(Owner::slab, number));
+  matrices(placement_.ops_of(Owner::matrix, number));
   if (number == copies_.deep_phase()) copies_.start_later(2);
-  rows(ops_of(Owner::rows, number));
+  rows(placement_.ops_of(Owner::rows, number));
   if (number == 0) {
     publish_state(/*saved=*/true);
     publish_state(/*saved=*/false);
@@ -99,8 +88,6 @@ void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {
   prepare_chunk(when_read);
 }
 
-bool WarpBuilder::has_second_phase() { return !ops_of(Owner::slab, 1).empty() || !ops_of(Owner::matrix, 1).empty(); }
-
 void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
   auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
   const bool early = copies_.has_early();
@@ -111,13 +98,13 @@ void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
   create<warp::BarrierOp>();
   create_scales(/*of_states=*/false, prepares);
   for (phase_ = 0; phase_ < placement_.first_of_rows(); ++phase_) {
-    auto slab_ops = ops_of(Owner::slab, phase_), matrix_ops = ops_of(Owner::matrix, phase_);
+    auto slab_ops = placement_.ops_of(Owner::slab, phase_), matrix_ops = placement_.ops_of(Owner::matrix, phase_);
     if (phase_ && !(slab_ops.empty() && matrix_ops.empty())) create<warp::BarrierOp>();
-    if (phase_ == 1 && has_second_phase() && when_read) when_read();
+    if (phase_ == 1 && of_.has_second_phase() && when_read) when_read();
     slabs(slab_ops);
     matrices(matrix_ops);
   }
-  if (when_read && !has_second_phase()) {
+  if (when_read && !of_.has_second_phase()) {
     create<warp::BarrierOp>();
     when_read();
   }
@@ -125,9 +112,9 @@ void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
     create<warp::WaitCopiesOp>(1);
     publish_inputs([](auto& ring) { return !ring.early; });
     // The warp that reads these maxima for its numbers may have published them: its lanes meet where it stores scales.
-    auto reader = sum_scales_.empty() ? std::nullopt : number_warp();
+    auto reader = of_.sums.empty() ? std::nullopt : number_warp();
     if (reader &&
-        llvm::any_of(buffers_.rings(), [&](auto& ring) { return !ring.second.early && ring.second.warp != *reader; }))
+        llvm::any_of(of_.shared.rings(), [&](auto& ring) { return !ring.second.early && ring.second.warp != *reader; }))
       create<warp::BarrierOp>();
   }
   store_numbers();
@@ -154,7 +141,7 @@ void WarpBuilder::take_state(bool saved) {
   create_own_scales();
   owner_ = Owner::rows;
   if (taken_) round_state();
-  auto ops = ops_of(Owner::rows, phase_);
+  auto ops = placement_.ops_of(Owner::rows, phase_);
   llvm::erase_if(ops, [&](Operation* op) { return op->getNumResults() && registers_.contains(op->getResult(0)); });
   if (saved) {
     const auto of_next = ops_of_next();
@@ -191,9 +178,9 @@ void WarpBuilder::finish_chunk() {
   if (placement_.in_shares(phase_)) begin_share();
   for (; phase_ < placement_.phases(); ++phase_) {
     if (phase_ > placement_.first_after_rows()) create<warp::BarrierOp>();
-    if (phase_ + 1 == placement_.phases() && buffers_.copies_last()) copies_.start_late(plan_.round_chunks());
-    slabs(ops_of(Owner::slab, phase_));
-    matrices(ops_of(Owner::matrix, phase_));
+    if (phase_ + 1 == placement_.phases() && of_.shared.copies_last()) copies_.start_late(plan_.round_chunks());
+    slabs(placement_.ops_of(Owner::slab, phase_));
+    matrices(placement_.ops_of(Owner::matrix, phase_));
   }
   erase_unread();
 }
@@ -235,9 +222,9 @@ void WarpBuilder::begin_share() {
   column_ = create<warp::ShareOp>(placement_.slab_width(phase_, slab_axis_));
   set_name(column_, "column");
   held_.clear();
-  for (auto& [value, buffer] : buffers_.values())
+  for (auto& [value, buffer] : of_.shared.values())
     if (placement_.is_held(value)) columns_of_share(value);
-  for (auto& [value, ring] : buffers_.rings())
+  for (auto& [value, ring] : of_.shared.rings())
     if (placement_.is_held(value)) held_[value] = loaded(value);
 }
 
@@ -353,12 +340,12 @@ Value WarpBuilder::call(llvm::StringRef function, ValueRange x, Type type, std::
 }
 
 bool WarpBuilder::is_computed(Value value) const {
-  return local_.contains(value) || registers_.contains(value) || buffers_.find(value);
+  return local_.contains(value) || registers_.contains(value) || of_.shared.find(value);
 }
 
 Value WarpBuilder::shared_tile(Value value) {
   if (auto it = current_.find(value); it != current_.end()) return it->second;
-  if (const KernelBuffer* buffer = buffers_.find(value)) return buffer->value;
+  if (Value shared = buffers_.find(value)) return shared;
   internal_error("'{}' is not in shared memory", name_of(value).str());
 }
 
@@ -367,8 +354,8 @@ Value WarpBuilder::tile(Value value) {
   if (auto held = owner_ == Owner::slab && is_source(value) ? held_.lookup(value) : Value()) return held;
   if (auto round = placement_.stand_in(value, phase_)) return current_registers()[value] = widened(round.getResult());
   Operation* op = value.getDefiningOp();
-  const Place& place = placement_.of(value);
-  bool again = !is_source(value) && !buffers_.find(value) && (place.owner == Owner::anyone || place.owner == owner_);
+  const ValuePlace& place = placement_.of(value);
+  bool again = !is_source(value) && !of_.shared.find(value) && (place.owner == Owner::anyone || place.owner == owner_);
   if (again) {
     compute(op);
     return tile(value);
@@ -498,8 +485,7 @@ void WarpBuilder::compute(Operation* op) {
   } else if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) {
     next_ = tile(op->getOperand(0));
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
-    create<warp::AddVectorOp>(times_unit(sum.getX()), buffers_.sums().find(op)->second.value,
-                              owner_ == Owner::slab ? column_ : Value());
+    create<warp::AddVectorOp>(times_unit(sum.getX()), buffers_.sum(op), owner_ == Owner::slab ? column_ : Value());
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
@@ -509,8 +495,8 @@ void WarpBuilder::compute(Operation* op) {
     if (name_of(result).empty()) set_name(result, name_of(value));
     // A part of a sum is not the sum: that is read once all parts are there.
     if (!is_partial(value)) current_registers()[value] = result;
-    const Place& place = placement_.of(value);
-    if (place.shared && place.phase == phase_) publish(value, result);
+    const ValuePlace& place = placement_.of(value);
+    if (placement_.is_shared(value) && place.phase == phase_) publish(value, result);
   }
 }
 
@@ -530,7 +516,7 @@ Value WarpBuilder::widened(Value operand) {
 Value WarpBuilder::computed(Operation* op) {
   Value value = op->getResult(0);
   Type type = type_of(value);
-  bool transposed = lies_transposed(value);
+  const bool tokens_in_columns = lies_transposed(value) || (owner_ == Owner::rows && is_column_vector(value));
   auto function = [&](llvm::StringRef name, std::optional<float> constant = {}) {
     return call(name, tile(op->getOperand(0)), type, constant);
   };
@@ -552,8 +538,11 @@ Value WarpBuilder::computed(Operation* op) {
         Value result = exp2_beside(x);
         return result ? result : function("exp2");
       })
-      .Case([&](chunk::KeepValidOp) { return function(transposed ? "keep_valid_columns" : "keep_valid"); })
-      .Case([&](chunk::CumsumOp x) { return function(x.getReverse() ? "reverse_cumsum" : "cumsum"); })
+      .Case([&](chunk::KeepValidOp) { return function(tokens_in_columns ? "keep_valid_columns" : "keep_valid"); })
+      .Case([&](chunk::CumsumOp x) {
+        return function(
+            fmt::format("{}{}cumsum", x.getReverse() ? "reverse_" : "", x.getExclusive() ? "exclusive_" : ""));
+      })
       .Case([&](chunk::RowOp x) {
         Value row = function("row", static_cast<float>(x.getIndex()));
         return x.getAnchor() && is_causal() ? call("zero_if_nan", row, type) : row;
@@ -589,16 +578,15 @@ Value WarpBuilder::computed(Operation* op) {
 // To shared memory, for another owner or a later phase.
 void WarpBuilder::publish(Value value, Value x) {
   if (carries_scale(x)) x = create<warp::WithoutScaleOp>(x);
-  const KernelBuffer& buffer = *buffers_.find(value);
+  Value shared = buffers_.find(value);
   Value column = owner_ == Owner::slab ? column_ : Value();
   Space space = placement_.space(value);
-  if (buffer.type.getRank() == 1) {
+  if (cast<MemRefType>(shared.getType()).getRank() == 1) {
     bool part = is_partial(value);
-    create<warp::StoreVectorOp>(x, buffer.value, column, part);
+    create<warp::StoreVectorOp>(x, shared, column, part);
   } else {
     bool rows = owner_ == Owner::rows;
-    create<warp::StoreOp>(x, buffer.value, column, rows && space.rows == Axis::value,
-                          rows && space.columns == Axis::value);
+    create<warp::StoreOp>(x, shared, column, rows && space.rows == Axis::value, rows && space.columns == Axis::value);
   }
 }
 
@@ -608,11 +596,11 @@ void WarpBuilder::publish(Value value, Value x) {
 template <class F>
 void WarpBuilder::for_each_sum(F f) {
   auto each = [&](Owner owner, Value column) {
-    for (auto& [op, buffer] : buffers_.sums())
-      if (placement_.of(op).owner == owner) f(cast<chunk::AccumulateOp>(op), buffer.value, column);
+    for (auto& [op, buffer] : of_.shared.sums())
+      if (placement_.of(op).owner == owner) f(cast<chunk::AccumulateOp>(op), buffers_.value(buffer), column);
   };
   each(Owner::rows, {});
-  bool any = llvm::any_of(buffers_.sums(), [&](auto& sum) { return placement_.of(sum.first).owner == Owner::slab; });
+  bool any = llvm::any_of(of_.shared.sums(), [&](auto& sum) { return placement_.of(sum.first).owner == Owner::slab; });
   if (!any) return;
   OpBuilder::InsertionGuard guard(b_);
   each(Owner::slab, begin_slab(create<warp::SlabsOp>(b_.getI64IntegerAttr(program_.getKeyDim()), IntegerAttr())));
@@ -621,6 +609,7 @@ void WarpBuilder::for_each_sum(F f) {
 void WarpBuilder::start_sums() {
   for_each_sum([&](chunk::AccumulateOp, Value sum, Value column) {
     Value zero = create<warp::ZerosOp>(VectorType::get({column ? 1 : 16, column ? 16 : 1}, b_.getF32Type()));
+    set_name(zero, "zero");
     create<warp::StoreVectorOp>(zero, sum, column, /*part=*/!column);
   });
 }

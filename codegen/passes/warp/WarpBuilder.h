@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "codegen/passes/place/SumScales.h"
 #include "codegen/passes/place/Triangles.h"
 #include "codegen/passes/warp/ChunkCopies.h"
 #include "codegen/passes/warp/KernelBuffers.h"
@@ -23,13 +22,10 @@ chunk::ConstantOp number(mlir::Value x);
 
 class WarpBuilder {
  public:
-  // `saved`: the dtype of saved states. `spaces`: of the whole kernel, or of a team's slot, in which this program's
-  // phases begin with `first_phase`.
-  WarpBuilder(chunk::ProgramOp program, mlir::OpBuilder& builder, const Plan& plan, mlir::Type saved, Stored stored,
-              std::deque<SharedBuffer>& spaces, int first_phase);
-  WarpBuilder(const WarpBuilder&) = delete;  // its buffers refer to its placement
+  // `saved`: the dtype of saved states.
+  WarpBuilder(const PlacedProgram& of, mlir::OpBuilder& builder, const Plan& plan, mlir::Type saved);
+  WarpBuilder(const WarpBuilder&) = delete;  // its copies refer to its buffers
 
-  void plan(bool early = false);  // early: copies to what the first phase has read, once a barrier follows it
   KernelBuffers& buffers() { return buffers_; }
   ChunkCopies& copies() { return copies_; }
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
@@ -49,11 +45,11 @@ class WarpBuilder {
   bool state_decays_later() const { return static_cast<bool>(last_decay_); }
   bool takes_both_together() const { return placement_.takes_both_together(); }  // its states, through a round
   bool takes_both_at_once() const { return placement_.takes_both_at_once(); }
-  bool has_sums() const { return !buffers_.sums().empty(); }
+  bool has_sums() const { return !of_.shared.sums().empty(); }
   bool has_finish() const { return phases_after_rows() > 0; }
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
   // or the maxima of the next chunk, where no barrier is between.
-  bool ends_together() const { return (copies_.has_late() && !buffers_.copies_last()) || phases_after_rows() == 1; }
+  bool ends_together() const { return (copies_.has_late() && !of_.shared.copies_last()) || phases_after_rows() == 1; }
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile, bool with_scale = false);  // with one: if state_carries_scale
   void set_unit(mlir::Value unit) { unit_ = unit; }           // of gradients that come in and go out
@@ -63,30 +59,21 @@ class WarpBuilder {
 
  private:
   void wait_for_round();
-  bool has_second_phase();  // whether a barrier follows the first phase of what teams prepare
   void prepare_chunk(llvm::function_ref<void()> when_read);
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
   int phases_after_rows() const { return placement_.phases() - placement_.first_after_rows(); }
   void begin_inputs(llvm::function_ref<bool(mlir::Operation*)> readers);
-  void publish_inputs(llvm::function_ref<bool(const KernelBuffer&)> rings);
+  void publish_inputs(llvm::function_ref<bool(const PlannedBuffer&)> rings);
   mlir::Value new_scale(chunk::RoundOp round);
   // Of this chunk, or of its states; those that some of these read.
   void create_scales(bool of_states, llvm::function_ref<bool(mlir::Operation*)> readers);
   void create_own_scales();
-  // What a team works out once is not worked out again by those who take states through its chunk, or after.
-  bool leaves_numbers() const {
-    chunk::ProgramOp program = program_;
-    return !sum_scales_.empty() || (plan_.teams > 1 && program.getBackward() && !program.getPlain());
-  }
-  bool shares_scale(chunk::RoundOp round) const;
-  bool leaves_scale(chunk::RoundOp round) const;
   const SumScales* sum_scales_of(mlir::Operation* state) const;  // null if it has none
   chunk::MulOp find_last_decay();
   bool is_product(mlir::Operation* dot) const;
   bool is_as_is(mlir::Operation* round) const;
   std::optional<int> number_warp();
-  void plan_numbers();
   void store_numbers();
   void load_numbers();
   void store_fits(const SumScales& sums);
@@ -101,7 +88,6 @@ class WarpBuilder {
   void for_each_sum(F f);
   Registers& current_registers();
   mlir::Value begin_slab(warp::SlabsOp loop);
-  std::vector<mlir::Operation*> ops_of(Owner owner, int phase);
   llvm::DenseSet<mlir::Operation*> ops_of_next();
   void slabs(const std::vector<mlir::Operation*>& ops);
   void slabs(const std::vector<mlir::Operation*>& ops, Axis axis);
@@ -127,6 +113,7 @@ class WarpBuilder {
   mlir::Value factor_times_unit(mlir::Value factor);
   bool is_causal();
   mlir::StringAttr triangle(mlir::Value operand, int64_t contracted);
+  mlir::ArrayAttr factors(chunk::DotOp op);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   bool updates_by_several();
   bool goes_by_groups(mlir::Value accumulator, const Operand& x, const Operand& y, bool y_transposed);
@@ -162,10 +149,11 @@ class WarpBuilder {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
   }
 
+  const PlacedProgram& of_;
   chunk::ProgramOp program_;
+  const Placement& placement_;
   mlir::OpBuilder& b_;
   Plan plan_;
-  Placement placement_;
   Triangles triangles_;
   KernelBuffers buffers_;
   ChunkCopies copies_;
@@ -174,18 +162,16 @@ class WarpBuilder {
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;
-  int phase_ = 0, warp_ = 0;                                    // warp_: of a matrix
-  std::vector<SumScales> sum_scales_;                           // of those states that have any,
-  const SumScales* taken_ = nullptr;                            // and of the one that is taken through a chunk
-  llvm::DenseMap<mlir::Operation*, std::string> number_names_;  // of scales that are left, by what was rounded
-  mlir::Value slope_, offset_;                                  // of what is made with it
-  mlir::Value state_operand_;                                   // that was rounded in its scale
-  mlir::Value column_;                                          // first column of the current slab
-  Axis slab_axis_ = Axis::key;                                  // and what its columns are
-  Registers local_;                                             // of the slab or matrix being built
-  Registers held_;                                              // operands of a share, from before its phase
-  Registers registers_;                                         // of value rows
-  Registers brought_;                                           // operands of theirs, to the state's scale
+  int phase_ = 0, warp_ = 0;          // warp_: of a matrix
+  const SumScales* taken_ = nullptr;  // of the state that is taken through a chunk
+  mlir::Value slope_, offset_;        // of what is made with it
+  mlir::Value state_operand_;         // that was rounded in its scale
+  mlir::Value column_;                // first column of the current slab
+  Axis slab_axis_ = Axis::key;        // and what its columns are
+  Registers local_;                   // of the slab or matrix being built
+  Registers held_;                    // operands of a share, from before its phase
+  Registers registers_;               // of value rows
+  Registers brought_;                 // operands of theirs, to the state's scale
   // Inputs over their scales, of the slab being built.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
   llvm::DenseMap<mlir::Value, mlir::Value> last_factors_;  // times the unit, of the slab being built

@@ -1,4 +1,5 @@
 // Contractions and their operands.
+#include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
 #include "codegen/passes/warp/WarpBuilder.h"
 #include "codegen/target/Target.h"
@@ -21,7 +22,7 @@ bool WarpBuilder::is_read_again(Value value) const {
   int readers = 0;
   for (OpOperand& use : value.getUses()) {
     auto dot = dyn_cast<chunk::DotOp>(use.getOwner());
-    const Place& place = placement_.of(use.getOwner());
+    const ValuePlace& place = placement_.of(use.getOwner());
     if (!dot || place.owner != Owner::matrix || place.warp != warp_ || place.phase != phase_) continue;
     if ((use.getOperandNumber() == 0 ? dot.getXDim() : dot.getYDim()) != 1) return false;
     ++readers;
@@ -107,6 +108,15 @@ StringAttr WarpBuilder::triangle(Value operand, int64_t contracted) {
   return b_.getStringAttr(triangle.lower ? "lower" : "upper");
 }
 
+// Returns the operands' names as the contraction's equation has them; null where one has no name.
+ArrayAttr WarpBuilder::factors(chunk::DotOp op) {
+  std::string x = exact_name_of(op.getX()), y = exact_name_of(op.getY());
+  if (x.empty() || y.empty()) return {};
+  if (op.getXDim() == 0) x += "^T";
+  if (op.getYDim() == 1) y += "^T";
+  return b_.getStrArrayAttr({x, y});
+}
+
 Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   Operand x = operand(op.getX(), op.getXDim() == 1), y = operand(op.getY(), op.getYDim() == 1);
   bool x_shared = isa<MemRefType>(x.tile.getType()), y_shared = isa<MemRefType>(y.tile.getType());
@@ -124,7 +134,7 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   bool in_scale = !as_it_is && rounded_.contains(accumulator) && rounded && warp::has_scale(rounded);
   Value sum = create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
                                   x_transposed, y_transposed, in_scale, as_it_is && on_sum, as_it_is && !on_sum,
-                                  goes_by_groups(accumulator, x, y, y_transposed), x_triangle, y_triangle);
+                                  goes_by_groups(accumulator, x, y, y_transposed), x_triangle, y_triangle, factors(op));
   if (on_sum || as_it_is) scaled_.insert(sum);
   if (in_scale) rounded_.insert(sum);
   return sum;
@@ -134,7 +144,7 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
 // and phase. Of two, the second; the first only where the other is there before.
 Value WarpBuilder::accumulated(Operation* sum) const {
   if (!isa<chunk::AddOp>(sum)) return {};
-  const Place& place = placement_.of(sum);
+  const ValuePlace& place = placement_.of(sum);
   for (int i : {1, 0}) {
     Value x = sum->getOperand(i), other = sum->getOperand(1 - i);
     if (!x.getDefiningOp<chunk::DotOp>() || !x.hasOneUse()) continue;

@@ -7,59 +7,13 @@
 #include <map>
 
 #include "codegen/ir/Text.h"
+#include "codegen/passes/place/Roundings.h"
 #include "codegen/passes/warp/WarpBuilder.h"
 #include "runtime/error.h"
 
 using namespace mlir;
 
 namespace wkvc {
-
-namespace {
-
-// Numbers that teams leave, beside scales.
-constexpr const char *kSlope = "slope", *kOffset = "intercept";
-
-std::string number_name(const SumScales& scales, const char* number) {
-  return (chunk::symbol(scales.state) + "_" + number).str();
-}
-
-// By the inputs of its bound, or by the value where there are several.
-std::string scale_name(chunk::RoundOp round) {
-  std::string name;
-  int count = 0;
-  for (const auto& product : chunk::products(round)) {
-    for (llvm::StringRef input : product) name += input.str() + "_";
-    count += static_cast<int>(product.size());
-  }
-  if (count > 1 && !name_of(round.getX()).empty()) name = (name_of(round.getX()) + "_").str();
-  return name + "scale";
-}
-
-}  // namespace
-
-void WarpBuilder::plan(bool early) {
-  buffers_.plan(early && (plan_.rounds > 1 || has_second_phase()));
-  if (leaves_numbers()) plan_numbers();
-}
-
-// Another one for each scale; of those of states' operands for each operand.
-void WarpBuilder::plan_numbers() {
-  llvm::DenseMap<std::tuple<Attribute, Attribute, Operation*>, std::string> names;
-  llvm::StringMap<int> counts;
-  for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    const bool leaves = leaves_scale(round);
-    if (!leaves && !shares_scale(round)) continue;
-    std::string& name = names[{round.getBoundAttr(), round.getFactorAttr(), leaves ? round.getOperation() : nullptr}];
-    if (name.empty()) {
-      name = scale_name(round);
-      if (int count = ++counts[name]; count > 1) name += "_" + std::to_string(count);
-    }
-    number_names_[round] = name;
-    buffers_.plan_number(name);
-  }
-  for (const SumScales& scales : sum_scales_)
-    for (const char* number : {kSlope, kOffset}) buffers_.plan_number(number_name(scales, number));
-}
 
 Value WarpBuilder::new_scale(chunk::RoundOp round) {
   llvm::SmallVector<Value> slots;
@@ -107,26 +61,11 @@ void WarpBuilder::create_own_scales() {
 //===- Scales that sums share ------------------------------------------------------------------------------------===//
 
 bool WarpBuilder::is_product(Operation* dot) const {
-  return llvm::any_of(sum_scales_, [&](const SumScales& scales) { return scales.products.contains(dot); });
+  return llvm::any_of(of_.sums, [&](const SumScales& scales) { return scales.products.contains(dot); });
 }
 
 bool WarpBuilder::is_as_is(Operation* round) const {
-  return llvm::any_of(sum_scales_, [&](const SumScales& scales) { return scales.as_is.contains(round); });
-}
-
-// What value rows make in a scale that all of them have, for others.
-bool WarpBuilder::leaves_scale(chunk::RoundOp round) const {
-  const Place& place = placement_.of(round.getResult());
-  if (place.owner != Owner::rows || !place.shared) return false;
-  return llvm::any_of(sum_scales_, [&](const SumScales& scales) {
-    return scales.of_block && (scales.as_is.contains(round) || (scales.brought.contains(round) && has_bound(round)));
-  });
-}
-
-bool WarpBuilder::shares_scale(chunk::RoundOp round) const {
-  const Place& place = placement_.of(round.getResult());
-  return has_bound(round) && !state_of_scale(round) && place.phase < placement_.first_of_rows() &&
-         place.last_phase >= placement_.first_of_rows();
+  return llvm::any_of(of_.sums, [&](const SumScales& scales) { return scales.as_is.contains(round); });
 }
 
 // A team's, or what it left.
@@ -172,16 +111,18 @@ void WarpBuilder::store_fits(const SumScales& sums) {
   for (Value other : others)
     offset.push_back(
         create<warp::BoundOp>(b_.getF32Type(), ValueRange(), other, ValueRange(), llvm::APFloat(0x1p-120f)));
-  create<warp::StoreNumberOp>(slope, buffers_.number(number_name(sums, kSlope)));
-  create<warp::StoreNumberOp>(offset, buffers_.number(number_name(sums, kOffset)));
+  for (const auto& [parts, number] : {std::pair{slope, slope_name(sums)}, {offset, offset_name(sums)}})
+    for (Value part : parts) set_name(part, number + "_part");
+  create<warp::StoreNumberOp>(slope, buffers_.number(slope_name(sums)));
+  create<warp::StoreNumberOp>(offset, buffers_.number(offset_name(sums)));
 }
 
 // The warp that makes matrices with scales of their own, if it is one.
 std::optional<int> WarpBuilder::number_warp() {
-  if (sum_scales_.empty()) return 0;
+  if (of_.sums.empty()) return 0;
   llvm::SmallSet<int, 4> makers;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    const Place& place = placement_.of(round.getResult());
+    const ValuePlace& place = placement_.of(round.getResult());
     if (has_own_scale(round) && place.owner == Owner::matrix && place.phase < placement_.first_of_rows() &&
         !is_as_is(round))
       makers.insert(place.warp);
@@ -192,7 +133,7 @@ std::optional<int> WarpBuilder::number_warp() {
 
 // By that warp. Where there are several, when all are there.
 void WarpBuilder::store_numbers() {
-  if (!leaves_numbers()) return;
+  if (!of_.numbers.any()) return;
   auto warp = number_warp();
   if (!warp) create<warp::BarrierOp>();
   auto on = create<warp::OnWarpOp>(warp.value_or(0));
@@ -200,9 +141,9 @@ void WarpBuilder::store_numbers() {
   b_.setInsertionPointToEnd(&on.getBody().emplaceBlock());
   llvm::StringSet<> stored;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (shares_scale(round) && stored.insert(number_names_[round]).second)
-      create<warp::StoreNumberOp>(known_scale(round), buffers_.number(number_names_[round]));
-  for (const SumScales& scales : sum_scales_) store_fits(scales);
+    if (of_.numbers.shares_scale(round) && stored.insert(*of_.numbers.name_of_scale(round)).second)
+      create<warp::StoreNumberOp>(known_scale(round), buffers_.number(*of_.numbers.name_of_scale(round)));
+  for (const SumScales& scales : of_.sums) store_fits(scales);
 }
 
 void WarpBuilder::load_numbers() {
@@ -214,15 +155,15 @@ void WarpBuilder::load_numbers() {
   };
   std::map<std::string, Value> loaded;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>()) {
-    auto name = number_names_.find(round);
-    if (name == number_names_.end() || placement_.of(round.getResult()).phase >= phase_) continue;
-    Value& scale = loaded[name->second];
-    if (!scale) scale = load(name->second);
+    const std::string* name = of_.numbers.name_of_scale(round);
+    if (!name || placement_.of(round.getResult()).phase >= phase_) continue;
+    Value& scale = loaded[*name];
+    if (!scale) scale = load(*name);
     scales_[round.getResult()] = scale;
   }
   if (!taken_) return;
-  slope_ = load(number_name(*taken_, kSlope));
-  offset_ = load(number_name(*taken_, kOffset));
+  slope_ = load(slope_name(*taken_));
+  offset_ = load(offset_name(*taken_));
 }
 
 }  // namespace wkvc

@@ -1,5 +1,6 @@
 // The states that are taken through chunks, and the scales that they carry on the way.
 #include "codegen/ir/Text.h"
+#include "codegen/passes/place/Roundings.h"
 #include "codegen/passes/warp/WarpBuilder.h"
 
 using namespace mlir;
@@ -28,15 +29,15 @@ void WarpBuilder::publish_state(bool saved) {
 bool WarpBuilder::meets_first(bool saved) const {
   if (!shares_maximum(saved)) return false;
   return llvm::all_of(chunk::ProgramOp(program_).getBody().getOps<chunk::RoundOp>(), [&](chunk::RoundOp round) {
-    const Place& place = placement_.of(round.getResult());
-    bool in_step = place.owner == Owner::rows && (!place.shared || leaves_scale(round));
+    const bool of_rows = placement_.of(round.getResult()).owner == Owner::rows;
+    bool in_step = of_rows && (!placement_.is_shared(round.getResult()) || of_.numbers.leaves_scale(round));
     return in_step || !is_bounded_by(round, state_of(saved));
   });
 }
 
 const SumScales* WarpBuilder::sum_scales_of(Operation* state) const {
-  auto found = llvm::find_if(sum_scales_, [&](const SumScales& scales) { return scales.state == state; });
-  return found == sum_scales_.end() ? nullptr : &*found;
+  auto found = llvm::find_if(of_.sums, [&](const SumScales& scales) { return scales.state == state; });
+  return found == of_.sums.end() ? nullptr : &*found;
 }
 
 bool WarpBuilder::state_carries_scale(bool saved) const {
@@ -91,8 +92,8 @@ void WarpBuilder::round_state() {
 void WarpBuilder::leave_scales() {
   if (!taken_) return;
   for (auto round : program_.getBody().getOps<chunk::RoundOp>())
-    if (leaves_scale(round) && placement_.of(round.getResult()).phase == phase_)
-      create<warp::LeaveScaleOp>(registers_[round.getResult()], buffers_.number(number_names_[round]));
+    if (of_.numbers.leaves_scale(round) && placement_.of(round.getResult()).phase == phase_)
+      create<warp::LeaveScaleOp>(registers_[round.getResult()], buffers_.number(*of_.numbers.name_of_scale(round)));
 }
 
 }  // namespace wkvc

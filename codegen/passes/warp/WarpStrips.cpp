@@ -59,7 +59,7 @@ Value WarpBuilder::shifted_exp2(chunk::Exp2Op op) {
   if (!over_row || chunk::rows(over_row.getY()) != 1) return {};
   auto before = over_row.getX().getDefiningOp<chunk::SubOp>();
   auto sum = before ? before.getX().getDefiningOp<chunk::CumsumOp>() : chunk::CumsumOp();
-  if (!sum || sum.getReverse() || sum.getX() != before.getY()) return {};
+  if (!sum || sum.getReverse() || sum.getExclusive() || sum.getX() != before.getY()) return {};
   for (auto other : program_.getBody().getOps<chunk::Exp2Op>()) {
     auto x = other.getX().getDefiningOp<chunk::SubOp>();
     if (!x || x.getX() != sum.getResult() || x.getY() != over_row.getY()) continue;

@@ -1,4 +1,5 @@
 // The unit that gradients of plain backward kernels are in: how they come into it and out of it.
+#include "codegen/ir/Text.h"
 #include "codegen/passes/chunk/Factors.h"
 #include "codegen/passes/warp/WarpBuilder.h"
 
@@ -21,8 +22,10 @@ Value WarpBuilder::times_unit(Value result) {
   auto product = result.getDefiningOp<chunk::MulOp>();
   if (last_factor(product)) return tile(result);
   auto factor = factor_going_out(result);
-  return create<warp::TimesUnitOp>(tile(factor ? product.getX() : result), unit_, /*over=*/false, /*of_state=*/false,
-                                   factor);
+  Value x = create<warp::TimesUnitOp>(tile(factor ? product.getX() : result), unit_, /*over=*/false,
+                                      /*of_state=*/false, factor);
+  if (factor) set_name(x, name_of(result));
+  return x;
 }
 
 // What a gradient is multiplied by last, which the unit takes; null if it is no number.
@@ -47,7 +50,7 @@ Value WarpBuilder::last_factor(chunk::MulOp product) const {
   if (!unit_ || owner_ != Owner::slab || !goes_out(product)) return {};
   auto goes_out_here = [&](Operation* user) { return placement_.of(user).phase != phase_ || goes_out(user); };
   for (Value x : product->getOperands()) {
-    if (is_source(x) || buffers_.find(x)) continue;
+    if (is_source(x) || of_.shared.find(x)) continue;
     if (difference_from_row(x) && llvm::all_of(x.getUsers(), goes_out_here)) return x;
     if (!x.hasOneUse() && x.getType() == product.getType() && llvm::all_of(x.getUsers(), goes_out)) return x;
   }

@@ -13,7 +13,7 @@
 
 namespace wkvc {
 
-// Where a block says whether it has refused: 1, or 0. Of a tensor [B,H,segments,1].
+// Where a block says whether it has refused, or the first block of a cluster: 1, or 0. Of a tensor [B,H,segments,1].
 WKVC_INLINE f32* refusal(const TensorArg& refused, const BlockBase& block) {
   return global_row<f32>(refused, block, block.segment);
 }
@@ -115,6 +115,17 @@ class Guard {
     leave(any);
     return any;
   }
+  // The same in a cluster, by two calls with a barrier of the cluster between them, so that no block leaves a state
+  // where another one refuses. First each of the warps that have rows of the state says whether it has seen anything.
+  template <int Cluster, int R, int C>
+  WKVC_INLINE void tell_cluster(const Tile<f32, R, C>& state) const {
+    if (lanes::any(has_seen() || !is_finite(state))) block_.template raise_flags<Cluster>();
+  }
+  WKVC_INLINE bool refuses_with_cluster() const {
+    const bool any = block_.has_flag();
+    leave(any);
+    return any;
+  }
   // Whether the round that begins with chunk `first` is left out, as the block will refuse. Asked by the state's warps,
   // the first of which says so, and by a team for its slot. A team has waited for that warp's release of the slot two
   // rounds before: so all of its warps get the same answer if it is about rounds three later.
@@ -140,7 +151,7 @@ class Guard {
   WKVC_INLINE bool has_seen() const { return failed_ || is_nan(sum_, T{}); }
 
   WKVC_INLINE void leave(bool refuses) const {
-    if (block_.warp == 0 && lanes::is_first()) *refusal_ = refuses ? 1.f : 0.f;
+    if (block_.rank == 0 && block_.warp == 0 && lanes::is_first()) *refusal_ = refuses ? 1.f : 0.f;
   }
 
   const Block& block_;

@@ -23,12 +23,6 @@ WKVC_INLINE constexpr int end_of_half(int first) {
   return first + Half < R ? first + Half : R;
 }
 
-// Of one of the lane's columns its element in row slot n, the slots of all rows being counted.
-template <class X>
-WKVC_INLINE auto& row_slot_of(X& x, int j, int column_slot, int n) {
-  return x.block[n / layout::kRowSlots][j].unit[layout::element(n % layout::kRowSlots, column_slot)];
-}
-
 // One row slot of one column of last_of_other_half; `last` goes on from slot to slot.
 template <int Half, int R, int C>
 WKVC_INLINE void last_slot(Tile<f32, R, C>& z, const Tile<f32, R, C>& x, int j, int column_slot, int n, float& last) {

@@ -5,41 +5,72 @@
 
 namespace wkvc {
 
-// One row slot of one column; `carry` is the sum of the slots before, of which the first has none.
-template <bool FromLast, int R, int C>
-WKVC_INLINE void scan_slot(Tile<f32, R, C>& x, int j, int column_slot, int row_slot, bool is_first, float& carry) {
+// One row slot of one column; `carry` is the sum of the slots before, of which the first has none. Exclusive: the sum
+// of the rows before.
+template <bool FromLast, bool Exclusive>
+WKVC_INLINE void scan_slot(float& value, bool is_first, float& carry) {
   constexpr int kLastGroup = FromLast ? 0 : layout::kRowGroups - 1;
-  const int element = layout::element(row_slot % layout::kRowSlots, column_slot);
-  float& value = x.block[row_slot / layout::kRowSlots][j].unit[element];
   const float sum = lanes::scan_rows<FromLast>(value);
-  value = is_first ? sum : carry + sum;
+  const float own = Exclusive ? lanes::from_row_group_before<FromLast>(sum) : sum;
+  value = is_first ? own : carry + own;
   const float total = lanes::from_row_group(sum, kLastGroup);
   carry = is_first ? total : carry + total;
 }
 
+// Of `slots` row slots in the order of the sum, the one that the n-th is of all.
+template <bool FromLast>
+WKVC_INLINE constexpr int scanned_slot(int n, int slots) {
+  return FromLast ? slots - 1 - n : n;
+}
+
+// Of one of the lane's columns its element in row slot n, the slots of all rows being counted.
+template <class X>
+WKVC_INLINE auto& row_slot_of(X& x, int j, int column_slot, int n) {
+  return x.block[n / layout::kRowSlots][j].unit[layout::element(n % layout::kRowSlots, column_slot)];
+}
+
 // The running sum of one column.
-template <bool FromLast, int R, int C>
+template <bool FromLast, bool Exclusive, int R, int C>
 WKVC_INLINE void scan_column(Tile<f32, R, C>& x, int j, int column_slot) {
   constexpr int kSlots = R / 16 * layout::kRowSlots;
   float carry = 0.f;
-  WKVC_FOR(n, kSlots, scan_slot<FromLast>(x, j, column_slot, FromLast ? kSlots - 1 - n : n, n == 0, carry));
+  WKVC_FOR(
+      n, kSlots,
+      scan_slot<FromLast, Exclusive>(row_slot_of(x, j, column_slot, scanned_slot<FromLast>(n, kSlots)), n == 0, carry));
 }
 
-template <bool FromLast, int R, int C>
+template <bool FromLast, bool Exclusive, int R, int C>
 WKVC_INLINE Tile<f32, R, C> scan(Tile<f32, R, C> x) {
-  WKVC_EACH_SLOT(PerColumn, C, scan_column<FromLast>(x, i, s));
+  WKVC_EACH_SLOT(PerColumn, C, scan_column<FromLast, Exclusive>(x, i, s));
+  return x;
+}
+template <bool FromLast, bool Exclusive, int R>
+WKVC_INLINE ColVec<R> scan(ColVec<R> x) {
+  constexpr int kSlots = R / 16 * layout::kRowSlots;
+  const auto value = [&](int n)
+                         WKVC_INLINE_LAMBDA -> float& { return x.v[n / layout::kRowSlots][n % layout::kRowSlots]; };
+  float carry = 0.f;
+  WKVC_FOR(n, kSlots, scan_slot<FromLast, Exclusive>(value(scanned_slot<FromLast>(n, kSlots)), n == 0, carry));
   return x;
 }
 
-// Row i becomes the sum of rows 0 … i.
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> cumsum(const Tile<f32, R, C>& x) {
-  return scan<false>(x);
+// Row i of a tile, or value i of a vector, becomes the sum of those from 0 to i, or from i to the last.
+template <class X>
+WKVC_INLINE X cumsum(const X& x) {
+  return scan<false, false>(x);
 }
-// Row i becomes the sum of rows i … R-1.
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C> reverse_cumsum(const Tile<f32, R, C>& x) {
-  return scan<true>(x);
+template <class X>
+WKVC_INLINE X reverse_cumsum(const X& x) {
+  return scan<true, false>(x);
+}
+// The same without i itself.
+template <class X>
+WKVC_INLINE X exclusive_cumsum(const X& x) {
+  return scan<false, true>(x);
+}
+template <class X>
+WKVC_INLINE X reverse_exclusive_cumsum(const X& x) {
+  return scan<true, true>(x);
 }
 
 template <int I, int R, int C>
@@ -111,6 +142,12 @@ template <int R, int C, class L>
 WKVC_INLINE Tile<f32, R, C, L> keep_columns(const Tile<f32, R, C, L>& x, int columns) {
   WKVC_SELECT(column < columns);
 }
+template <class Axis, int N>
+WKVC_INLINE Vector<Axis, N> keep_first(const Vector<Axis, N>& x, int count) {
+  Vector<Axis, N> y;
+  WKVC_EACH_SLOT(Axis, N, y.v[i][s] = Axis::template position<N>(i, s) < count ? x.v[i][s] : 0.f);
+  return y;
+}
 template <int R, int C, class L>
 WKVC_INLINE Tile<f32, R, C, L> tril(const Tile<f32, R, C, L>& x) {
   WKVC_SELECT(row >= column);
@@ -122,6 +159,16 @@ WKVC_INLINE Tile<f32, R, C, L> tril_strict(const Tile<f32, R, C, L>& x) {
 template <int R, int C, class L>
 WKVC_INLINE Tile<f32, R, C, L> diagonal(const Tile<f32, R, C, L>& x) {
   WKVC_SELECT(row == column);
+}
+
+// One number for each row, or for each column.
+template <int R>
+WKVC_INLINE ColVec<R> keep_rows(const ColVec<R>& x, int rows) {
+  return keep_first(x, rows);
+}
+template <int C>
+WKVC_INLINE RowVec<C> keep_columns(const RowVec<C>& x, int columns) {
+  return keep_first(x, columns);
 }
 
 // Of a block on the diagonal.
@@ -143,6 +190,16 @@ WKVC_INLINE RowVec<C> diagonal_row(const Tile<f32, C, C>& x) {
   WKVC_EACH_ELEMENT(16, C, y.v[j][PerColumn::slot(e)] += is_on_diagonal(e) ? x.block[j][j].unit[e] : 0.f);
   WKVC_EACH_SLOT(PerColumn, C, y.v[i][s] = lanes::sum_row_groups(y.v[i][s]));
   return y;
+}
+
+// A sum along a row of one number for each column: of the triangle of a tile that has the row in each of its rows.
+template <bool FromLast, bool Exclusive, int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> terms_of_sums(const Tile<f32, R, C, L>& x) {
+  WKVC_SELECT((FromLast ? column > row : column < row) || (!Exclusive && column == row));
+}
+template <bool FromLast, bool Exclusive, int C>
+WKVC_INLINE RowVec<C> scan(const RowVec<C>& x) {
+  return diagonal_row(zeros<C, C>() + sum_columns(terms_of_sums<FromLast, Exclusive>(zeros<C, C>() + x)));
 }
 
 }  // namespace wkvc

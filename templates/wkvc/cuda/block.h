@@ -27,6 +27,18 @@ struct Block : BlockBase {
   // To be called by each warp that has written what is sent, or what warp groups contract, before a barrier that those
   // wait at who do that.
   WKVC_INLINE void before_async_reads() const { ptx::fence_async_reads(); }
+  // A flag that every block of a cluster has. Each block lowers its own before all warps of the cluster meet; after
+  // that any warp may raise all of them; when all have met once more, each block asks for its own.
+  WKVC_INLINE void lower_flag() const {
+    if (warp == 0 && lanes::is_first()) *ptx::shared_word<kFlag>() = 0;
+  }
+  template <int Cluster>
+  WKVC_INLINE void raise_flags() const {
+    const u32 own = ptx::shared_address(const_cast<const int*>(ptx::shared_word<kFlag>()));
+    if (ptx::lane() < Cluster) ptx::store_in_cluster(ptx::address_in_block(own, ptx::lane()), 1);
+  }
+  WKVC_INLINE bool has_flag() const { return *ptx::shared_word<kFlag>() != 0; }
+
   // Copies `Bytes` of this block's shared memory from `offset` on to the same place in that of block `to` of the
   // cluster, and arrives at the mbarrier at the same place there once they are. By one warp.
   template <int Bytes>
@@ -43,9 +55,9 @@ struct Block : BlockBase {
   // begin_rounds().
   WKVC_INLINE void begin_rounds() const { stop_rounds(0x7fffffff); }
   WKVC_INLINE void stop_rounds(int first) const {
-    if (warp == 0 && lanes::is_first()) *ptx::shared_word() = first;
+    if (warp == 0 && lanes::is_first()) *ptx::shared_word<kStop>() = first;
   }
-  WKVC_INLINE bool has_stopped(int first) const { return first >= *ptx::shared_word(); }
+  WKVC_INLINE bool has_stopped(int first) const { return first >= *ptx::shared_word<kStop>(); }
 
   // Arrivals are counted per warp. Each completed phase flips the parity that wait() asks for, starting with 0.
   struct Mbarrier {
@@ -71,6 +83,9 @@ struct Block : BlockBase {
     }
   };
   WKVC_INLINE Mbarrier mbarrier(int offset) const { return {reinterpret_cast<u64*>(memory + offset)}; }
+
+ private:
+  enum Words { kStop, kFlag };
 };
 
 }  // namespace wkvc

@@ -40,6 +40,13 @@ WKVC_INLINE float scan_rows(float x) {
 // The value that the lane of the same columns in row group `group` holds.
 WKVC_INLINE float from_row_group(float x, int group) { return ptx::shuffle(x, 4 * group + ptx::lane() % 4); }
 
+// The value of the row group before, or behind, and zero where there is none.
+template <bool FromLast>
+WKVC_INLINE float from_row_group_before(float x) {
+  const float y = FromLast ? ptx::shuffle_down(x, 4) : ptx::shuffle_up(x, 4);
+  return ptx::lane() / 4 == (FromLast ? 7 : 0) ? 0.f : y;
+}
+
 WKVC_INLINE float sum_row_groups(float x) {
   x += ptx::shuffle_xor(x, 4);
   x += ptx::shuffle_xor(x, 8);

@@ -22,7 +22,8 @@ WKVC_INLINE char* shared_memory() {
   extern __shared__ __align__(128) char wkvc_shared_memory[];
   return wkvc_shared_memory;
 }
-// Beside it, in kernels that use it.
+// Number `N` of the words beside it, in kernels that use it.
+template <int N>
 WKVC_INLINE volatile int* shared_word() {
   __shared__ int word;
   return &word;
@@ -255,6 +256,10 @@ WKVC_INLINE u32 address_in_block(u32 shared, int rank) {
   u32 address;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(rank));
   return address;
+}
+// Threads of other blocks may store the same word at the same time.
+WKVC_INLINE void store_in_cluster(u32 address, int x) {
+  asm volatile("st.relaxed.cluster.shared::cluster.u32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
 }
 // Copies to shared memory of a block, by addresses there; what it brings counts as transactions at `mbarrier` there.
 WKVC_INLINE void bulk_copy(u32 to, u32 from, u32 bytes, u32 mbarrier) {

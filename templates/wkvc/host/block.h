@@ -21,6 +21,7 @@ struct BlockSync {
   Barrier barrier[kNamedBarriers];
   std::atomic<bool> said[kNamedBarriers][2]{};  // by turns: who is asked again may not have answered all yet
   std::atomic<int> stop{0};
+  std::atomic<bool> flag{true};  // until the block lowers it
 };
 
 // What those of all blocks of the running cluster share.
@@ -61,6 +62,17 @@ struct Block : BlockBase {
   // To be called by each warp that has written what is sent, or what warp groups contract, before a barrier that those
   // wait at who do that.
   void before_async_reads() const {}
+  // A flag that every block of a cluster has. Each block lowers its own before all warps of the cluster meet; after
+  // that any warp may raise all of them; when all have met once more, each block asks for its own.
+  void lower_flag() const {
+    if (warp == 0) sync().flag.store(false, std::memory_order_relaxed);
+  }
+  template <int Cluster>
+  void raise_flags() const {
+    for (std::size_t n = 0; n < Cluster; ++n) cluster->block[n].flag.store(true, std::memory_order_relaxed);
+  }
+  bool has_flag() const { return sync().flag.load(std::memory_order_relaxed); }
+
   // Copies `Bytes` of this block's shared memory from `offset` on to the same place in that of block `to` of the
   // cluster, and arrives at the mbarrier at the same place there once they are. By one warp.
   template <int Bytes>

@@ -97,8 +97,10 @@ class Grid {
     copy::queue().clear();
     block.cluster_barrier();  // the last blocks are done with their memory
     if (block.warp == 0) {
+      BlockSync& sync = sync_.block[static_cast<std::size_t>(block.rank)];
       memory_[static_cast<std::size_t>(block.rank)].poison();
-      for (auto& turns : sync_.block[static_cast<std::size_t>(block.rank)].said) {
+      sync.flag.store(true);
+      for (auto& turns : sync.said) {
         for (auto& said : turns) said.store(false);
       }
     }

@@ -24,6 +24,10 @@ float scan_rows(float x) {
   return x;
 }
 inline float from_row_group(float x, int) { return x; }
+template <bool FromLast>
+float from_row_group_before(float) {
+  return 0.f;
+}
 inline float sum_row_groups(float x) { return x; }
 inline float sum_column_groups(float x) { return x; }
 inline float from_span(float x, int, int) { return x; }

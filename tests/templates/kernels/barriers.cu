@@ -108,6 +108,18 @@ WKVC_KERNEL(handover, 2, 3, 1, 2) {
   block.cluster_barrier();
 }
 
+// The flags of a cluster, [16 for each block,16] of each head: none of the four warps raises those of the first head,
+// one each those of the next four.
+WKVC_KERNEL(flags, 1, 2, 1, 2) {
+  block.lower_flag();
+  block.cluster_barrier();
+  if (block.head == 1 + 2 * block.rank + block.warp) block.raise_flags<2>();
+  block.cluster_barrier();
+  auto found = zeros<16, 16>() + (block.has_flag() ? 1.f : 0.f);
+  if (block.warp == 1)
+    store_outputs(args, block.rank, 16, output<f32>(OutputRows<f32>(args.tensor[0], block), 0, found));
+}
+
 // Warp 0 waits for the others, which have left.
 WKVC_KERNEL(deadlock, 1, 4, 1) {
   if (block.warp == 0) block.barrier();

@@ -54,3 +54,28 @@ WKVC_KERNEL(keep_columns_16_32, 2, 1, 1) {
   const auto x = read<f32, 16, 32>(args.tensor[0], block);
   write(args.tensor[1], block, 0, keep_columns(x, static_cast<int>(args.tokens)));
 }
+
+// Running sums of one number for each row, and for each column, with it and without it.
+template <int N>
+WKVC_INLINE void vectors(const KernelArgs<2>& args, const Block& block) {
+  const auto x = read<f32, N, 16>(args.tensor[0], block);
+  const auto column = sum_columns(x);
+  const auto row = diagonal_row(zeros<N, N>() + column);
+  const auto z = zeros<N, 16>();
+  const auto across = [&](const auto& y) { return z + sum_columns(diagonal(zeros<N, N>() + y)); };
+  const TensorArg& out = args.tensor[1];
+  write(out, block, 0, z + cumsum(column));
+  write(out, block, 1, z + reverse_cumsum(column));
+  write(out, block, 2, z + exclusive_cumsum(column));
+  write(out, block, 3, z + reverse_exclusive_cumsum(column));
+  write(out, block, 4, across(cumsum(row)));
+  write(out, block, 5, across(reverse_cumsum(row)));
+  write(out, block, 6, across(exclusive_cumsum(row)));
+  write(out, block, 7, across(reverse_exclusive_cumsum(row)));
+  write(out, block, 8, exclusive_cumsum(x));
+  write(out, block, 9, reverse_exclusive_cumsum(x));
+  write(out, block, 10, z + keep_rows(column, N - 5));
+  write(out, block, 11, across(keep_columns(row, N - 5)));
+}
+WKVC_KERNEL(vectors_16, 2, 1, 1) { vectors<16>(args, block); }
+WKVC_KERNEL(vectors_48, 2, 1, 1) { vectors<48>(args, block); }

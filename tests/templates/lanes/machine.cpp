@@ -17,7 +17,7 @@ Machine* running_machine = nullptr;
 
 Machine::Machine(int threads, long long shared_bytes, int blocks)
     : threads_(threads), lanes_(threads * blocks), warps_(threads * blocks / 32), blocks_(blocks) {
-  for (Block& block : blocks_) block.shared.resize((shared_bytes + sizeof(Line) - 1) / sizeof(Line));
+  for (Block& block : blocks_) block.shared.resize((shared_bytes + sizeof(Line) - 1) / sizeof(Line) + 1);
 }
 
 Machine& Machine::current() { return *running_machine; }

@@ -31,7 +31,7 @@ class Machine {
   int threads() const { return threads_; }
   unsigned block() const { return cluster_ * static_cast<unsigned>(blocks_.size()) + static_cast<unsigned>(rank()); }
   char* shared_memory() { return blocks_[rank()].shared.data()->bytes; }
-  volatile int* shared_word() { return &blocks_[rank()].word; }
+  int* shared_words() { return reinterpret_cast<int*>(blocks_[rank()].shared.back().bytes); }
 
   // Addresses of shared memory: an offset, with the block's rank above it.
   std::uint32_t address_of(const void* p);
@@ -70,8 +70,7 @@ class Machine {
   };
   struct Block {
     Meeting barriers[16];
-    std::vector<Line> shared;
-    int word = 0;
+    std::vector<Line> shared;  // and words behind it
   };
 
   int rank() const { return running_ / threads_; }

@@ -53,7 +53,10 @@ inline int thread() { return Machine::current().thread(); }
 inline int lane() { return thread() % 32; }
 inline u32 block_index() { return Machine::current().block(); }
 inline char* shared_memory() { return Machine::current().shared_memory(); }
-inline volatile int* shared_word() { return Machine::current().shared_word(); }
+template <int N>
+volatile int* shared_word() {
+  return Machine::current().shared_words() + N;
+}
 
 inline void* behind(const void* address, int count, int bytes) {
   return const_cast<char*>(static_cast<const char*>(address)) + static_cast<long long>(count) * bytes;
@@ -274,6 +277,7 @@ void wgmma_n128_trans(Block* c, const u32 (&a)[4], u64 b, T type) {
 
 // ---- the shared memory of other blocks of the cluster
 inline u32 address_in_block(u32 shared, int rank) { return Machine::current().address_in(shared, rank); }
+inline void store_in_cluster(u32 address, int x) { *static_cast<int*>(Machine::current().at(address)) = x; }
 inline void mbarrier_arrive_at(u32 address) {
   host::MbarrierWord(*static_cast<u64*>(Machine::current().at(address))).arrive();
   Machine::current().note_progress();

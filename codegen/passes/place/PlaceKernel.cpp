@@ -1,0 +1,113 @@
+#include "codegen/passes/place/PlaceKernel.h"
+
+#include <map>
+
+#include "codegen/passes/place/KernelMemory.h"
+#include "codegen/passes/place/Placing.h"
+#include "codegen/passes/place/Room.h"
+#include "codegen/target/Target.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+class Placer {
+ public:
+  Placer(chunk::ProgramOp program, chunk::ProgramOp recompute, const Plan& plan)
+      : program_(program),
+        recompute_(recompute),
+        plan_(plan),
+        main_(place_values(program, plan.team_warps, plan.teams > 1)),
+        blocks_(program.getSchedule().grid.blocks) {
+    if (recompute) again_ = place_values(recompute, plan.team_warps, plan.teams > 1);
+  }
+
+  // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
+  void choose() {
+    take({Stored::sums, Ahead::inputs});
+    if (bytes() > budget()) take({Stored::contractions, Ahead::inputs});
+    check_budget(program_, *kernel_, plan_);
+    blocks_ = checked_blocks(program_, plan_.warps(), blocks_, bytes());
+    const bool states = may_copy_states(main_, plan_);
+    const bool fits_states = states && fits({Stored::sums, Ahead::states});
+    if (states && !fits_states) take({Stored::sums, Ahead::inputs});
+    if (!blocks_) blocks_ = blocks_per_sm(program_, plan_.warps(), bytes());
+    const MemoryChoices choices = memory_choices(main_, recompute_, plan_, fits_states);
+    for (const Schedule::Memory& choice : choices.for_schedule(program_.getSchedule().memory))
+      if (fits(choice)) return;
+    choices.expect_automatic(program_);
+  }
+
+  void write() {
+    const Places& places = stored_.at(memory_.keep);
+    places.main.write();
+    if (places.again) places.again->write();
+    program_.reschedule([&](Schedule& schedule) {
+      schedule.grid.blocks = static_cast<int>(blocks_);
+      schedule.memory = memory_;
+    });
+    if (recompute_) recompute_.reschedule([&](Schedule& schedule) { schedule.memory = memory_; });
+  }
+
+ private:
+  // With storage.
+  struct Places {
+    Placement main;
+    std::optional<Placement> again;
+  };
+
+  const Places& with_storage(Stored keep) {
+    const auto found = stored_.find(keep);
+    if (found != stored_.end()) return found->second;
+    auto again = again_ ? std::optional(stored(*again_, keep)) : std::nullopt;
+    return stored_.emplace(keep, Places{stored(main_, keep), std::move(again)}).first->second;
+  }
+
+  void take(Schedule::Memory memory) {
+    memory_ = memory;
+    const Places& places = with_storage(memory.keep);
+    kernel_.emplace(places.main, places.again ? &*places.again : nullptr, plan_, memory.prefetch);
+  }
+
+  // With the blocks a multiprocessor is to hold, once that is known.
+  bool fits(Schedule::Memory memory) {
+    take(memory);
+    return bytes() <= budget() && sm_90a.blocks_by_shared(bytes()) >= blocks_;
+  }
+
+  int64_t bytes() { return block_bytes(program_, *kernel_, plan_); }  // of a block
+  int64_t budget() { return static_cast<int64_t>(program_.getSramBudget()); }
+
+  chunk::ProgramOp program_, recompute_;
+  Plan plan_;
+  Placement main_;  // without storage
+  std::optional<Placement> again_;
+  std::map<Stored, Places> stored_;
+  std::optional<KernelMemory> kernel_;  // of the last choice
+  Schedule::Memory memory_;
+  int64_t blocks_;  // that a multiprocessor holds; 0: not known yet
+};
+
+}  // namespace
+
+bool may_copy_states(const Placement& main, const Plan& plan) {
+  return plan.teams == 1 && !main.body().getOps<chunk::SavedStateOp>().empty() && main.phases() > 1;
+}
+
+MemoryChoices memory_choices(const Placement& main, chunk::ProgramOp recompute, const Plan& plan, bool fits_states) {
+  const Ahead least = fits_states ? Ahead::states : Ahead::inputs;
+  const Ahead most = fits_states && recompute ? Ahead::groups : plan.teams > 1 ? Ahead::early : least;
+  return {least, most, sm_90a.is_wide(main.extent(Axis::key))};
+}
+
+void place_kernel(chunk::ProgramOp program, chunk::ProgramOp recompute) {
+  const Plan plan = wkvc::plan(program, recompute);
+  if (plan.teams > 1) make_room_for_products(program, plan.team_warps);
+  Placer placer(program, recompute, plan);
+  placer.choose();
+  placer.write();
+}
+
+}  // namespace wkvc

@@ -1,0 +1,27 @@
+#include "codegen/passes/place/PlacedProgram.h"
+
+namespace wkvc {
+
+static std::vector<SumScales> sums_of(const Placement& placement, const Plan& plan) {
+  if (plan.teams == 1 || placement.program().getPlain()) return {};
+  return find_sum_scales(placement);
+}
+
+PlacedProgram::PlacedProgram(const Placement& placed, const Plan& plan, std::deque<SharedBuffer>& spaces,
+                             int first_phase)
+    : placement(placed),
+      program(placed.program()),
+      sums(sums_of(placed, plan)),
+      numbers(placed, sums, plan.teams),
+      shared(placed, plan, spaces, first_phase) {}
+
+void PlacedProgram::plan_shared(const Plan& plan, bool early) {
+  shared.plan(early && (plan.rounds > 1 || has_second_phase()));
+  for (const std::string& name : numbers.names()) shared.plan_number(name);
+}
+
+bool PlacedProgram::has_second_phase() const {
+  return !placement.ops_of(Owner::slab, 1).empty() || !placement.ops_of(Owner::matrix, 1).empty();
+}
+
+}  // namespace wkvc

@@ -1,0 +1,29 @@
+// A placed program as a kernel takes it: the scales of its sums, the numbers its teams leave, and its shared memory.
+#pragma once
+
+#include "codegen/passes/place/Numbers.h"
+#include "codegen/passes/place/SharedPlan.h"
+#include "codegen/passes/place/SumScales.h"
+
+namespace wkvc {
+
+struct PlacedProgram {
+  // `spaces` and `first_phase` are those of SharedPlan. All but `shared` is finished.
+  PlacedProgram(const Placement& placed, const Plan& plan, std::deque<SharedBuffer>& spaces, int first_phase);
+  PlacedProgram(const PlacedProgram&) = delete;  // whose parts refer to each other
+  PlacedProgram& operator=(const PlacedProgram&) = delete;
+
+  // Plans the shared memory, with numbers. `early`: copies to what the first phase has read, once a barrier follows it.
+  void plan_shared(const Plan& plan, bool early);
+
+  // Returns whether a barrier follows the first phase of what teams prepare.
+  bool has_second_phase() const;
+
+  const Placement& placement;
+  chunk::ProgramOp program;
+  std::vector<SumScales> sums;
+  Numbers numbers;
+  SharedPlan shared;
+};
+
+}  // namespace wkvc

@@ -1,0 +1,41 @@
+#include "codegen/passes/place/Placing.h"
+
+#include "codegen/passes/place/AssignPhases.h"
+#include "codegen/passes/place/Delays.h"
+#include "codegen/passes/place/MatrixWarps.h"
+#include "codegen/passes/place/Owners.h"
+#include "codegen/passes/place/Shares.h"
+#include "codegen/passes/place/Storage.h"
+#include "codegen/passes/place/Strips.h"
+#include "codegen/passes/place/ValueSlabs.h"
+
+namespace wkvc {
+
+Placement place_values(chunk::ProgramOp program, int warps, bool teams) {
+  Placement placement(program, warps);
+  assign_owners(placement);
+  if (teams) {
+    const Waits waits = find_waits(placement);
+    make_value_slabs(placement, waits);
+    assign_phases_of_teams(placement, waits);
+  } else {
+    assign_phases(placement);
+  }
+  delay_slabs(placement);
+  if (delay_sums(placement)) delay_slabs(placement);
+  if (teams && program.getPlain()) delay_matrices(placement);
+  assign_warps(placement);
+  if (fits_shares(placement)) {
+    placement.division().finished = Finished::shares;
+    hold_operands(placement);
+  }
+  if (fits_strips(placement)) placement.division().prepared = Prepared::strips;
+  return placement;
+}
+
+Placement stored(Placement placement, Stored keep) {
+  store_values(placement, keep);
+  return placement;
+}
+
+}  // namespace wkvc

@@ -1,0 +1,113 @@
+// Places as text: how they print, and what is refused as they are read.
+#include <gmock/gmock.h>
+
+#include "codegen/passes/place/PlaceKernel.h"
+#include "tests/expect_error.h"
+#include "tests/place/placed.h"
+#include "tests/place/sources.h"
+
+namespace wkvc::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Text, SaysTheLastPhaseWhereItIsAnother) {
+  EXPECT_EQ(text_of(ValuePlace{.owner = Owner::slab, .phase = 1, .last = 1}), "owner = slab, phase = 1");
+  EXPECT_EQ(text_of(ValuePlace{.owner = Owner::matrix, .warp = 2, .phase = 0, .last = 3, .storage = Storage::shared}),
+            "owner = matrix, warp = 2, phase = 0, last = 3, storage = shared");
+  EXPECT_EQ(text_of(Phases{.warps = 4, .whole = 3}), "warps = 4, whole = 3");
+  EXPECT_EQ(text_of(Phases{
+                .warps = 2, .prepare = 2, .states = 2, .finish = 1, .prepared = Prepared::strips, .together = true}),
+            "warps = 2, prepare = 2, prepared = strips, states = 2, sweeps = together, finish = 1");
+}
+
+TEST(Text, IsReadBackAsItWasWritten) {
+  Placed placed(with("  %ex = chunk.exp %x : tensor<16x32xf32>\n"));
+  placed.placement().write();
+  EXPECT_TRUE(is_placed(placed.program()));
+  const std::string text = print(placed.program());
+  EXPECT_THAT(text, HasSubstr("%ex = chunk.exp %x {at = #wkvc.place<owner = slab, phase = 0>} : tensor<16x32xf32>"));
+  EXPECT_THAT(text, HasSubstr("phases = #wkvc.phases<warps = 3, whole = 1>"));
+  Placed again(text);
+  const Placement read = Placement::read(again.program());
+  EXPECT_EQ(read.division(), placed.placement().division());
+  for (const char* name : {"x", "v", "S", "ex"}) EXPECT_EQ(read.of(again.op(name)), placed[name]) << name;
+}
+
+std::string fault_of(const std::string& place) {
+  return user_error_of([&] { Placed(with("  %ex = chunk.exp %x {at = #wkvc." + place + "} : tensor<16x32xf32>\n")); });
+}
+
+TEST(Text, OfUnknownFieldsIsRefused) {
+  expect_contains(fault_of("place<owner = nobody>"),
+                  "a place has no such owner; expected anyone or slab or matrix or rows");
+  expect_contains(fault_of("place<stage = 1>"),
+                  "a place has no part 'stage'; expected owner, columns, warp, phase, last, storage");
+  expect_contains(fault_of("place<phase = 1, phase = 2>"), "'phase' is given twice");
+  expect_contains(fault_of("spot<phase = 1>"),
+                  "wkvc has no attribute 'spot'; expected #wkvc.schedule<...>, #wkvc.place<...> or #wkvc.phases<...>");
+}
+
+TEST(Text, WithoutPlacesIsRefused) {
+  Placed placed(with(""));
+  expect_contains(user_error_of([&] { Placement::read(placed.program()); }), "has no phases = #wkvc.phases<...>");
+  placed.placement().write();
+  placed.op("S")->removeAttr("at");
+  expect_contains(user_error_of([&] { Placement::read(placed.program()); }),
+                  "'S' has no place; expected at = #wkvc.place<...>");
+}
+
+std::string emitted(Stage stage, const Config& config = {}) { return lower_to(rwkv7_source(config), stage, config); }
+
+TEST(Pass, PrintsPlacesAfterPlaceAlone) {
+  const Source source = rwkv7_source({});
+  EXPECT_THAT(dump_after(source, "place", {}), HasSubstr("at = #wkvc.place<"));
+  EXPECT_EQ(dump_after(source, "place", {}), emitted(Stage::placed));
+  EXPECT_THAT(dump_after(source, "slice", {}), Not(HasSubstr("#wkvc.place")));
+  EXPECT_THAT(emitted(Stage::chunk), Not(HasSubstr("#wkvc.place")));
+  EXPECT_EQ(source_from(emitted(Stage::placed)).stage, Stage::placed);
+}
+
+// The chunk programs of a text, in order.
+std::vector<std::string> programs_in(const std::string& text) {
+  std::vector<std::string> programs;
+  for (std::size_t at = text.find("chunk.program"); at != std::string::npos;) {
+    const std::size_t next = text.find("chunk.program", at + 1);
+    programs.push_back(text.substr(at, next - at));
+    at = next;
+  }
+  return programs;
+}
+
+bool recomputes(const std::string& program) { return program.find("recompute") < program.find('\n'); }
+
+// One that has no scales anyway is for the plain backward program and for the refused one, which get one each.
+TEST(Pass, PutsAProgramThatRecomputesBeforeItsBackwardProgram) {
+  const Config config{.pass = "both", .save_every = 64, .saved = "f16", .scales = "guarded"};
+  const std::vector<std::string> programs = programs_in(lower_to(rwkv6_source(config), Stage::chunk, config));
+  ASSERT_EQ(programs.size(), 6U);
+  std::string shared = programs[2];
+  const std::string plain = "plain = [\"k\", \"v\"], ";
+  ASSERT_NE(shared.find(plain), std::string::npos) << shared.substr(0, 200);
+  shared.erase(shared.find(plain), plain.size());
+  const Source source = source_from(programs[0] + programs[1] + shared + programs[4] + programs[5]);
+  const std::string text = lower_to(source, Stage::placed, {});
+  const std::vector<std::string> placed = programs_in(text);
+  ASSERT_EQ(placed.size(), 6U);
+  for (std::size_t i = 0; i < placed.size(); ++i) EXPECT_EQ(recomputes(placed[i]), i == 2 || i == 4) << i;
+  EXPECT_EQ(lower_to(source_from(text), Stage::cuda, {}), lower_to(source, Stage::cuda, {}));
+  const Source unpaired = source_from(placed[2] + placed[0] + placed[1]);
+  expect_contains(user_error_of([&] { lower_to(unpaired, Stage::placed, {}); }),
+                  "the program that recomputes states of 'rwkv6' is not right before a backward program");
+}
+
+// Places settle the schedule.
+TEST(Pass, SettlesMemoryAndBlocks) {
+  EXPECT_THAT(emitted(Stage::chunk), Not(HasSubstr("memory(")));
+  EXPECT_THAT(emitted(Stage::placed), HasSubstr("memory(keep = "));
+  EXPECT_THAT(emitted(Stage::placed), HasSubstr("blocks = "));
+}
+
+}  // namespace
+}  // namespace wkvc::test

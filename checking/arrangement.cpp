@@ -6,7 +6,8 @@ namespace wkvc {
 namespace {
 
 bool has_keys_first(const TensorSpec& spec) {
-  return spec.dims.size() == 4 && spec.dims[2] == "K" && spec.dims[3] == "V";
+  const std::size_t rank = spec.dims.size();
+  return rank >= 4 && spec.dims[rank - 2] == "K" && spec.dims[rank - 1] == "V";
 }
 
 std::size_t row_length(const TensorSpec& spec, const Manifest& manifest, LaunchSize size) {
@@ -41,7 +42,7 @@ bool is_shared(const TensorSpec& spec) { return std::ranges::find(spec.dims, "S"
 
 TensorSpec as_in_recurrence(TensorSpec spec) {
   std::ranges::replace(spec.dims, "S", "H");
-  if (has_keys_first(spec)) std::swap(spec.dims[2], spec.dims[3]);
+  if (has_keys_first(spec)) std::iter_swap(spec.dims.end() - 2, spec.dims.end() - 1);
   return spec;
 }
 

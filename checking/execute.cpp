@@ -125,6 +125,9 @@ TensorMap executed(const Program& program, const Case& values) {
     // Slots of no sequence stay as they were.
     if (spec.role == Role::final_state && values.size.slots)
       poisoned.at(spec.name) = values.tensors.at("initial_state");
+    // Between the intermediate states of two sequences there may be some of neither.
+    if (spec.role == Role::intermediate_states && values.size.map)
+      poisoned.at(spec.name) = HostTensor(spec.dtype, poisoned.at(spec.name).shape());
   }
   return program.target() == Target::cuda ? executed_on_gpu(program, poisoned, values.size)
                                           : executed_on_host(program, std::move(poisoned), values.size);

@@ -14,6 +14,12 @@ Values rows(const Values& whole, std::int64_t all, std::int64_t first, std::int6
   return {whole.begin() + first * length, whole.begin() + last * length};
 }
 
+// Puts `part` behind what is there, from element `from` on; zeros between them.
+void place(Values& to, std::int64_t from, const Values& part) {
+  to.resize(static_cast<std::size_t>(from));
+  to.insert(to.end(), part.begin(), part.end());
+}
+
 rec::Tensors rows(const rec::Tensors& whole, std::int64_t all, std::int64_t first, std::int64_t last) {
   rec::Tensors part;
   for (const auto& [name, values] : whole) part[name] = rows(values, all, first, last);
@@ -66,7 +72,7 @@ rec::Result RecurrenceRuns::of(const Givens& givens) {
                                     givens.final_gradient, backward_);
   }
   if (passes_ == Passes::backward) return {};
-  return rec::interpret(recurrence_, givens.shape, inputs, givens.initial_state, forward_);
+  return rec::interpret(recurrence_, givens.shape, inputs, givens.initial_state, forward_, states_every_);
 }
 
 rec::Result RecurrenceRuns::of_sequences(const Givens& givens, const Sequences& sequences) {
@@ -87,6 +93,11 @@ rec::Result RecurrenceRuns::of_sequences(const Givens& givens, const Sequences& 
                                  state_of(givens.initial_state, size, cut.state(n)),
                                  state_of(givens.final_gradient, size, n)});
     append(whole.outputs, part.outputs);
+    if (states_every_ > 0) {
+      const std::int64_t before =
+          sequences.starts.empty() ? n * ((last - first) / states_every_) : first / states_every_;
+      place(whole.intermediate_states, before * size, part.intermediate_states);
+    }
     append(gradients.initial_state, gradients_.initial_state);
     for (const auto& [name, values] : gradients_.inputs) {
       givens.parameters.contains(name) ? add(gradients.inputs[name], values) : append(gradients.inputs[name], values);
@@ -97,6 +108,8 @@ rec::Result RecurrenceRuns::of_sequences(const Givens& givens, const Sequences& 
       std::ranges::copy(part.final_state, whole.final_state.begin() + cut.state(n) * size);
     }
   }
+  if (states_every_ > 0 && !sequences.starts.empty())
+    place(whole.intermediate_states, cut.tokens / states_every_ * size, {});
   gradients_ = std::move(gradients);
   return whole;
 }

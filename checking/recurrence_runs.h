@@ -11,11 +11,14 @@ namespace wkvc {
 
 class RecurrenceRuns {
  public:
-  // Of these passes; the roundings, which may be null, are of the forward and of the backward pass.
-  RecurrenceRuns(rec::RecurrenceOp recurrence, Passes passes, rec::Rounding* forward, rec::Rounding* backward)
-      : recurrence_(recurrence), passes_(passes), forward_(forward), backward_(backward) {}
+  // Of these passes, with the state behind every `states_every` tokens (0: none); the roundings, which may be null, are
+  // of the forward and of the backward pass.
+  RecurrenceRuns(rec::RecurrenceOp recurrence, Passes passes, std::int64_t states_every, rec::Rounding* forward,
+                 rec::Rounding* backward)
+      : recurrence_(recurrence), passes_(passes), states_every_(states_every), forward_(forward), backward_(backward) {}
 
-  // The results of the forward pass; gradients are kept.
+  // The results of the forward pass; gradients are kept. Of sequences one behind the other, intermediate states lie as
+  // kernels have them, and those of no sequence are zero.
   rec::Result of(const Givens& givens);
   rec::Result of_sequences(const Givens& givens, const Sequences& sequences);
 
@@ -25,6 +28,7 @@ class RecurrenceRuns {
  private:
   rec::RecurrenceOp recurrence_;
   Passes passes_;
+  std::int64_t states_every_;
   rec::Rounding *forward_, *backward_;
   rec::Gradients gradients_;
 };

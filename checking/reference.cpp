@@ -73,6 +73,7 @@ void add_draw(const Rows& rows, DType dtype, const std::vector<double>& rounded,
 
 const std::vector<double>& Results::of(const TensorSpec& spec) const {
   if (spec.role == Role::final_state) return forward_.final_state;
+  if (spec.role == Role::intermediate_states) return forward_.intermediate_states;
   if (spec.role == Role::initial_state_gradient) return gradients_.initial_state;
   if (spec.role == Role::output) return found_in(forward_.outputs, spec.name, "an output", spec.name, op_);
   return found_in(gradients_.inputs, std::string(differentiated(spec)), "a gradient", spec.name, op_);
@@ -95,7 +96,7 @@ const std::vector<double>& Reference::of(const TensorSpec& spec) const {
 }
 
 Results Reference::results_of(const Givens& givens, rec::Rounding* forward, rec::Rounding* backward) const {
-  RecurrenceRuns runs(recurrence_, passes_, forward, backward);
+  RecurrenceRuns runs(recurrence_, passes_, manifest_.states_every, forward, backward);
   if (sequences_) return {op_, runs.of_sequences(givens, *sequences_), runs.gradients()};
   return {op_, runs.of(givens), runs.gradients()};
 }

@@ -10,6 +10,7 @@ namespace {
 std::string_view counted_by(const std::string& dim) {
   if (dim == "B") return "batch";
   if (dim == "T") return "token";
+  if (dim == "M") return "state";
   if (dim == "H" || dim == "S") return "head";
   return "";
 }

@@ -7,6 +7,7 @@
 
 #include "codegen/config/options.h"
 #include "runtime/error.h"
+#include "runtime/launch/sequence_check.h"
 
 namespace wkvc {
 namespace {
@@ -40,13 +41,7 @@ std::vector<std::int64_t> starts_of(std::string_view lengths, const std::string&
 }  // namespace
 
 void check_starts(const std::vector<std::int64_t>& starts, std::int64_t tokens, const std::string& where) {
-  if (starts.empty()) user_error("{} is empty, expected the start of each sequence and the end of the last", where);
-  if (starts.front() != 0) user_error("{} begins with {}, expected 0", where, starts.front());
-  for (std::size_t n = 1; n < starts.size(); ++n) {
-    if (starts[n] >= starts[n - 1]) continue;
-    user_error("{} decreases from {} to {} at {}: expected the start of each sequence and the end of the last", where,
-               starts[n - 1], starts[n], n);
-  }
+  expect_starts(starts, std::max(tokens, starts.empty() ? 0 : starts.back()), where);
   if (starts.back() == tokens) return;
   user_error("{} ends with {}, expected {}, as many tokens as there are", where, starts.back(), tokens);
 }
@@ -56,15 +51,11 @@ void check_slots(const std::vector<std::int32_t>& slots, std::int64_t sequences,
   if (static_cast<std::int64_t>(slots.size()) != sequences) {
     user_error("{} has {} numbers, expected {}, one for each sequence", where, slots.size(), sequences);
   }
-  std::vector<std::int32_t> sorted = slots;
-  std::ranges::sort(sorted);
-  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
-    user_error("{} has the slot {} twice, expected one for each sequence", where, *twice);
-  }
   for (const std::int32_t slot : slots) {
-    if (slot >= 0 && slot < count) continue;
+    if (slot >= 0) continue;
     user_error("{} has the slot {}, expected 0 to {}: leave out sequences that have none", where, slot, count - 1);
   }
+  expect_slots(slots, count, where);
 }
 
 LaunchSize with_maps(LaunchSize size, const Sequences& sequences) {

@@ -19,6 +19,7 @@ struct Config {
   std::string mma = {};
   std::string state = {};
   std::string state_layout = {};
+  int states_every = 0;
   int chunk = 0;
   std::int64_t sram = 0;
   std::string arch = "sm_90a";

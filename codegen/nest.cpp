@@ -108,6 +108,7 @@ class Nest {
     if (isa<warp::LoadSavedOp, warp::LoadStagedOp>(op)) return {"loads", "a saved state"};
     if (auto load = dyn_cast<warp::LoadStateOp>(op)) return {"loads", load.getTensor().str()};
     if (auto store = dyn_cast<warp::StoreStateOp>(op)) return {"gives", store.getTensor().str()};
+    if (auto store = dyn_cast<warp::StoreIntermediateOp>(op)) return {"gives", store.getTensor().str()};
     if (isa<warp::SaveStateOp, warp::KeepStateOp>(op)) return {"saves", "the state"};
     if (isa<warp::StoreOutputOp, warp::StoreMatrixOp, warp::StoreTokensOp>(op))
       return {"gives", op.getAttrOfType<StringAttr>("tensor").str()};

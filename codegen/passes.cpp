@@ -78,6 +78,17 @@ void schedule_gradients(chunk::ProgramOp program, const Config& config) {
   program.setOfGradients(filled(program.getOfGradients(), program, config, /*backward=*/true));
 }
 
+void give_intermediate_states(chunk::ProgramOp program, int every) {
+  if (is_backward(program) || program.getGradients())
+    user_error("--states-every {}: no gradients come from intermediate states; expected a forward program alone",
+               every);
+  if (every % static_cast<int>(program.getChunk()) != 0)
+    user_error(
+        "--states-every {}: states are those behind whole chunks; expected a multiple of {} tokens, or --chunk 1",
+        every, program.getChunk());
+  program.setStatesEvery(static_cast<uint64_t>(every));
+}
+
 void schedule_programs(ModuleOp module, const Config& config) {
   const auto programs = programs_of(module);
   const bool is_cut = llvm::any_of(programs, [](auto program) { return program.getSummary().has_value(); });
@@ -88,6 +99,7 @@ void schedule_programs(ModuleOp module, const Config& config) {
     if (config.arch != Config().arch) program.setArch(config.arch);
     if (!config.state.empty()) program.setStateDtype(config.state);
     if (!config.state_layout.empty()) program.setStateLayout(config.state_layout);
+    if (config.states_every > 0) give_intermediate_states(program, config.states_every);
   }
   if (programs.size() == 1 && !is_backward(programs.front())) schedule_gradients(programs.front(), config);
 }

@@ -48,9 +48,6 @@ Expr Recurrence::input(std::string_view name, Dim dim, DType dtype, At at) {
 }
 
 Expr Recurrence::parameter(std::string_view name, Dim dim, DType dtype, At at) {
-  if (dim.axis == Axis::one)
-    error_at(at, "parameter '{}' is one number a head; expected one for each key or value: declare it over K or V",
-             name);
   return Expr(declare_tensor(declarations_, Kind::parameter, name, dim, dtype, at));
 }
 

@@ -148,7 +148,7 @@ class Recurrence {
   std::array<Expr, sizeof...(Names)> inputs(Located<Dim> dim, DType dtype, Names... names) {
     return {input(names, dim.value, dtype, dim.at)...};
   }
-  // Per head, over keys or values: [H,D].
+  // Per head: [H,D], or [H] for `scalar`.
   Expr parameter(std::string_view name, Dim dim, DType dtype, At at = At::current());
 
   // V rows, K columns. In expressions it is the state before this token.

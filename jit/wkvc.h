@@ -43,7 +43,7 @@ typedef struct wkvc_tensor {
 /* What a pass expects of a tensor. The texts live as long as the operator. */
 typedef struct wkvc_tensor_info {
   const char* name; /* "r", "o", "initial_state", "dr" */
-  const char* dims; /* "B T H K", "H K", "B H V K", "B T H" */
+  const char* dims; /* "B T H K", "H K", "B H V K", "B T H"; "B M H V K" of intermediate states, M = T / N tokens */
   int32_t rank;
   int32_t dtype;       /* a wkvc_dtype */
   int32_t is_result;   /* 1: written */
@@ -88,11 +88,12 @@ typedef struct wkvc_report {
   int32_t starts, slots;
 } wkvc_report;
 
-/* All memory is the target's, and the host never reads it. States and their gradients have B = count; with slots, for a
- * forward pass alone, initial and final states have B = slot_count, and may be the same memory. Sequence n has the
- * state slots[n]. Where that is no slot, such as -1, nothing of the sequence is read or written. Tensors of inputs that
- * were named in --shared, and of their gradients, have shared_heads heads ("S" in dims), a divisor of the launch's:
- * each serves as many neighbouring heads. */
+/* All memory is the target's, and the host never reads it. But on WKVC_HOST a launch without a report refuses starts
+ * that decrease or leave 0 ... T, and slots that are too large or another sequence's (WKVC_USER_ERROR). States and
+ * their gradients have B = count; with slots, for a forward pass alone, initial and final states have B = slot_count,
+ * and may be the same memory. Sequence n has the state slots[n]. Where that is no slot, such as -1, nothing of the
+ * sequence is read or written. Tensors of inputs that were named in --shared, and of their gradients, have shared_heads
+ * heads ("S" in dims), a divisor of the launch's: each serves as many neighbouring heads. */
 typedef struct wkvc_sequences {
   int64_t count;
   int32_t layout;       /* a wkvc_sequence_layout */

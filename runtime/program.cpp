@@ -10,6 +10,7 @@
 #include "runtime/error.h"
 #include "runtime/launch/backend.h"
 #include "runtime/launch/launch_arguments.h"
+#include "runtime/launch/sequence_check.h"
 #include "runtime/manifest/joint_manifest.h"
 
 namespace wkvc {
@@ -89,6 +90,7 @@ void Program::launch(const NamedTensors& tensors, LaunchSize size, StreamHandle 
 void Program::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream, Checks checks) const {
   const Backend& backend = *kernels_.front().backend_;
   check_launch(plan_, tensors, size);
+  if (target() == Target::host) expect_sequences(size);
   check_states_in_place(tensors);
   if (checks == Checks::memory) check_memory(backend, plan_, tensors, size);
   if (size.is_empty()) {

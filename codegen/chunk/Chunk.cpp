@@ -73,7 +73,13 @@ LogicalResult SavedStateOp::verify() { return verify_exponent(*this); }
 LogicalResult AtLeastOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult ExceedsOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult NotBelowOp::verify() { return verify_finite(*this, getBound()); }
+LogicalResult InputOp::verify() {
+  if (!getOfHead() || (getDim() == "1" && !getGradientOf() && !getKept() && !getShared())) return success();
+  return emitOpError("is one number a head, as parameters of the dim \"1\" alone can be");
+}
 LogicalResult OutputOp::verify() {
+  if (getOfHead() && (!getGradientOf() || getKept() || getShared() || columns(getX()) != 1))
+    return emitOpError("is one number a head, as gradients of such parameters alone can be");
   if (getShared() && (!getGradientOf() || getKept()))
     return emitOpError("is shared, as gradients of inputs alone can be");
   return verify_dtype(*this, getDtype());

@@ -48,7 +48,8 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
   let description = [{
     `schedule` says how the program becomes a kernel (codegen/schedule/Schedule.h), `arch` for which GPUs. Initial and
     final states are stored as `state_dtype`, in the order `state_layout`: values and keys ("vk"), or "kv". A forward
-    program saves states at the checkpoints of its schedule; its backward program has the same checkpoints.
+    program saves states at the checkpoints of its schedule; its backward program has the same checkpoints. The state
+    behind every `states_every` tokens is a result of a forward program, unless that is 0.
 
     A forward program that is still to be differentiated names what by: `gradients`, all inputs if it names none. The
     backward program then has the schedule `of_gradients`. With `gradients_only` the forward program goes.
@@ -67,7 +68,8 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
                        DefaultValuedAttr<StrAttr, "\"vk\"">:$state_layout,
                        UnitAttr:$backward, UnitAttr:$recompute, UnitAttr:$refused, UnitAttr:$gradients_only,
                        DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$schedule,
-                       DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$of_gradients);
+                       DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$of_gradients,
+                       DefaultValuedAttr<I64Attr, "0">:$states_every);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$recurrence attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -93,11 +95,16 @@ def Chunk_InputOp : Chunk_Op<"input"> {
   let description = [{
     With `gradient_of`, the incoming gradient of that output of the forward program. `kept`: what the forward program gave
     for its backward program alone, a C×C matrix of the dim "T". `shared`: several heads may share one of the tensor.
+    `of_head`: a parameter of one number a head, which all tokens have.
   }];
   let arguments = (ins StrAttr:$sym, StrAttr:$dim, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept,
-                       UnitAttr:$shared);
+                       UnitAttr:$shared, UnitAttr:$of_head);
   let results = (outs Chunk_Any:$result);
-  let assemblyFormat = "$sym (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? `dim` $dim attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $sym (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? (`of_head` $of_head^)? `dim` $dim attr-dict
+    `:` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 def Chunk_ParameterOp : Chunk_Op<"parameter"> {
@@ -371,12 +378,18 @@ def Chunk_OutputOp : Chunk_Op<"output"> {
   let summary = "C tokens of an output, rounded to its storage dtype";
   let description = [{
     With `gradient_of`, the gradient of that input of the forward program. `kept`: for the backward program. `shared`: each
-    head has a part of the gradient, of f32, and the sum of those that share the input's head is stored.
+    head has a part of the gradient, of f32, and the sum of those that share the input's head is stored. `of_head`: each
+    token has a part of it, and their sum is stored, a number for each head.
   }];
   let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept,
-                       UnitAttr:$shared);
+                       UnitAttr:$shared, UnitAttr:$of_head);
   let assemblyFormat = [{
-    $sym $x (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? `as` $dtype attr-dict `:` type($x)
+    $sym $x (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? (`of_head` $of_head^)? `as` $dtype
+    attr-dict `:` type($x)
+  }];
+  let extraClassDeclaration = [{
+    // Whether what is stored is a sum of parts, which a kernel of its own makes.
+    bool isSummed() { return getShared() || getOfHead(); }
   }];
   let hasVerifier = 1;
 }

@@ -349,7 +349,10 @@ class Interpreter {
  private:
   void bind(mlir::Operation& op, const rec::Tensors& inputs) {
     llvm::TypeSwitch<mlir::Operation*>(&op)
-        .Case([&](InputOp input) { inputs_.push_back(find(inputs, input.getSym(), input, batch_ * tokens_ * heads_)); })
+        .Case([&](InputOp input) {
+          const std::size_t rows = input.getOfHead() ? heads_ : batch_ * tokens_ * heads_;
+          (input.getOfHead() ? numbers_ : inputs_).push_back(find(inputs, input.getSym(), input, rows));
+        })
         .Case(
             [&](ParameterOp parameter) { parameters_.push_back(find(inputs, parameter.getSym(), parameter, heads_)); })
         .Case([&](StateOp state) {
@@ -364,8 +367,8 @@ class Interpreter {
         .Case([&](OutputOp output) {
           const Matrix& value = machine_[output.getX()];
           Array& tensor = result_.outputs[output.getSym().str()];
-          tensor.resize(batch_ * tokens_ * heads_ * value.columns);
-          outputs_.push_back({tensor.data(), &value});
+          tensor.resize((output.getOfHead() ? 1 : batch_ * tokens_) * heads_ * value.columns);
+          (output.getOfHead() ? token_sums_ : outputs_).push_back({tensor.data(), &value});
         })
         .Case([&](AccumulateOp sum) {
           const Matrix& value = machine_[sum.getX()];
@@ -414,10 +417,14 @@ class Interpreter {
     auto row = [&](std::size_t i) { return (b * tokens_ + first + i) * heads_ + h; };
     for (const auto& [tensor, value] : inputs_)
       fill(*value, [&](std::size_t i, std::size_t j) { return i < valid ? tensor[row(i) * value->columns + j] : 0.0; });
+    for (const auto& [tensor, value] : numbers_)
+      fill(*value, [&](std::size_t i, std::size_t) { return i < valid ? tensor[h] : 0.0; });
     machine_.run(valid);
     for (const auto& [tensor, value] : outputs_)
       for (std::size_t i = 0; i < valid; ++i)
         std::copy_n(&value->data[i * value->columns], value->columns, tensor + row(i) * value->columns);
+    for (const auto& [tensor, value] : token_sums_)
+      for (std::size_t i = 0; i < valid; ++i) tensor[h] += value->data[i];
     for (const auto& [tensor, value] : sums_)
       for (std::size_t j = 0; j < value->columns; ++j) tensor[h * value->columns + j] += value->data[j];
     if (next_ != state_) state_->data = next_->data;
@@ -427,8 +434,8 @@ class Interpreter {
   bool backward_;
   Machine machine_;
   Array* saved_;
-  std::vector<Given> inputs_, parameters_;
-  std::vector<Returned> outputs_, sums_;
+  std::vector<Given> inputs_, parameters_, numbers_;  // numbers of a head, for all of its tokens
+  std::vector<Returned> outputs_, sums_, token_sums_;
   Matrix* state_ = nullptr;
   Matrix* saved_state_ = nullptr;
   double power_ = 1, saved_power_ = 1;  // times which states are values of the program

@@ -180,6 +180,17 @@ LogicalResult verify_saved(ProgramOp program) {
 
 }  // namespace
 
+// Behind whole chunks of a forward program.
+static LogicalResult verify_intermediate_states(ProgramOp program) {
+  const int64_t every = signed_value(program.getStatesEvery()), chunk = signed_value(program.getChunk());
+  if (every < 0 || every > rec::max_save_every || every % chunk != 0)
+    return program.emitOpError() << "states_every is " << every << " tokens; expected a multiple of the chunk, "
+                                 << chunk << ", up to " << rec::max_save_every;
+  if (every > 0 && (program.getBackward() || program.getRecompute()))
+    return program.emitOpError("has states_every, but is of gradients; expected a forward program");
+  return success();
+}
+
 LogicalResult ProgramOp::verify() {
   if (auto fault = rec::name_fault(getRecurrence())) return emitOpError() << *fault;
   if (!rec::is_extent(signed_value(getChunk())))
@@ -197,6 +208,7 @@ LogicalResult ProgramOp::verify() {
     return emitOpError() << "stores states as \"" << getStateDtype() << "\"; expected f32, f16 or bf16";
   if (getStateLayout() != "vk" && getStateLayout() != "kv")
     return emitOpError() << "stores states in the order \"" << getStateLayout() << "\"; expected vk or kv";
+  if (failed(verify_intermediate_states(*this))) return failure();
   if ((getBackward() || getRecompute()) && getGradients())
     return emitOpError("is of gradients, and is to be differentiated; expected a forward program");
   if (rec::is_sram_budget(signed_value(getSramBudget()))) return success();

@@ -55,6 +55,13 @@ void check_single_tokens(const Config& config) {
   }
 }
 
+void check_intermediate_states(const Config& config) {
+  if (config.states_every == 0) return;
+  if (config.pass != "forward")
+    user_error("--states-every {} with --pass {}: no gradients come from intermediate states; leave one of the two out",
+               config.states_every, config.pass);
+}
+
 // A backward pass alone has no kernel for an N, which must not pass for M.
 void check_second(const ConfigOption& option, const Config& config) {
   if (config.pass != "backward" || option.of != OfKernels::each || option.follows) return;
@@ -87,6 +94,7 @@ void check_config(const Config& config) {
   for (const ConfigOption& option : config_options()) check_second(option, config);
   if (auto fault = fault_of(forward_schedule(config), /*backward=*/false)) user_error("{}", *fault);
   check_single_tokens(config);
+  check_intermediate_states(config);
 }
 
 Config completed(Config config) {

@@ -24,6 +24,8 @@ constexpr Numbers steps{[](std::int64_t value) { return value == 1 || rec::is_ex
 constexpr Numbers distances{
     [](std::int64_t value) { return value >= 16 && value % 16 == 0 && value <= rec::max_save_every; },
     "a multiple of 16 from 16 to 1048576"};
+constexpr Numbers token_counts{[](std::int64_t value) { return value >= 1 && value <= rec::max_save_every; },
+                               "1 to 1048576"};
 constexpr Numbers segment_counts{rec::is_segment_count, rec::segment_counts_text};
 constexpr Numbers team_counts{[](std::int64_t value) { return value >= 1 && value <= sm_90a.most_teams(); }, "1 to 15"};
 constexpr Numbers round_counts{[](std::int64_t value) { return value >= 1 && value <= 2; }, "1 or 2"};
@@ -34,7 +36,7 @@ constexpr Numbers sram_budgets{rec::is_sram_budget, rec::sram_budgets_text};
 
 constexpr const char* as_declared = "as the recurrence declares";
 
-constexpr std::array<ConfigOption, 19> table{{
+constexpr std::array<ConfigOption, 20> table{{
     {.spelling = "--head",
      .syntax = "K[,V]",
      .field = {"key_dim", &Config::key_dim},
@@ -71,7 +73,20 @@ constexpr std::array<ConfigOption, 19> table{{
      .values = Words{state_layouts},
      .otherwise = "`vk`",
      .meaning = "dimensions of initial and final states and their gradients: B,H,V,K or B,H,K,V",
+<<<<<<< HEAD
+     .settled = Stage::warp},
+    {.spelling = "--states-every",
+     .syntax = "N",
+     .field = {"states_every", &Config::states_every},
+     .values = token_counts,
+     .otherwise = "none",
+     .meaning = "tokens between intermediate states, a result of a forward pass alone: the states behind every N "
+                "tokens, B,M,H,V,K with M = ⌊T/N⌋; N is a multiple of the chunk",
+     .settled = Stage::warp,
+     .of = OfKernels::forward},
+=======
      .settled = Stage::placed},
+>>>>>>> main
     {.spelling = "--pass",
      .syntax = "PASS",
      .field = {"pass", &Config::pass},

@@ -151,7 +151,7 @@ class Differentiation {
       b_.create<chunk::AccumulateOp>(gradient_name(name.getValue()), gradient, name.getValue(), dtype);
     else
       b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name, /*kept=*/false,
-                                 cast<chunk::InputOp>(op).getShared());
+                                 cast<chunk::InputOp>(op).getShared(), cast<chunk::InputOp>(op).getOfHead());
   }
 
   // A serial chain each, but small: the forward pass keeps those that the gradients need.
@@ -200,7 +200,7 @@ std::map<std::string, std::string> added_names(chunk::ProgramOp forward, const s
     std::string name = gradient_name(sym), gradient = fmt::format("the gradient of '{}'", sym.str());
     names[name] = gradient;
     auto input = dyn_cast<chunk::InputOp>(op);
-    if (isa<chunk::ParameterOp>(op) || (input && input.getShared()))
+    if (isa<chunk::ParameterOp>(op) || (input && (input.getShared() || input.getOfHead())))
       names[name + "_parts"] = gradient + " before it is summed";
   }
   return names;

@@ -104,12 +104,12 @@ void Emitter::emit(Operation& op) {
             warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp, warp::JoinRowsOp,
             warp::LoadJoinedOp, warp::StoreVectorOp, warp::AddVectorOp, warp::ParameterOp, warp::TokensOp,
             warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
-            warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp, warp::StoreSumOp,
-            warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp, warp::WithoutScaleOp,
-            warp::WidenOp, warp::WidenOverOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp, warp::LoadStateOp,
-            warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp, warp::BarrierOp, warp::ExpectOp,
-            warp::OnlyRefusedOp, warp::RefuseOp, warp::ClaimOp, warp::AwaitOp, warp::TimesUnitOp, warp::TimesPowerOp,
-            warp::PlusExponentOp, warp::DecayingOp, warp::SettledOp>([&](auto o) { write(o); })
+            warp::StoreIntermediateOp, warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp,
+            warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp,
+            warp::WithoutScaleOp, warp::WidenOp, warp::WidenOverOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp,
+            warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp, warp::BarrierOp,
+            warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::ClaimOp, warp::AwaitOp, warp::TimesUnitOp,
+            warp::TimesPowerOp, warp::PlusExponentOp, warp::DecayingOp, warp::SettledOp>([&](auto o) { write(o); })
       .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
         if (!has_teams()) write_buffer(o, "block");  // else where they are used
       })
@@ -140,12 +140,16 @@ std::string emit_cuda(warp::KernelOp kernel) { return Emitter(kernel).run(); }
 
 std::string emit_cuda(warp::BatchSumOp kernel) {
   Manifest manifest = manifest_of(kernel);
+  const std::string dtype = dtype_text(kernel.getDtype());
+  const bool numbers = kernel.getDim() == "1";
   int64_t extent = kernel.getDim() == "K" ? kernel.getKeyDim() : kernel.getValueDim();
+  const std::string call = numbers ? fmt::format("sum_tokens<{}>(args, args.tensor[1], args.tensor[0], block)", dtype)
+                                   : fmt::format("sum_batches<{}, {}>(args, args.tensor[1], args.tensor[0], block, {})",
+                                                 dtype, extent, kernel.getSegments());
   return fmt::format(
-      "// {0}: sums gradients of a parameter over the batches, one block a head.\n{1}#include \"wkvc/tile.h\"\n\n"
-      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, 1, 1) {{\n  sum_batches<{2}, {3}>(args, args.tensor[1], "
-      "args.tensor[0], block, {4});\n}}\n",
-      manifest.kernel, to_line(manifest), dtype_text(kernel.getDtype()), extent, kernel.getSegments());
+      "// {0}: sums gradients of a parameter over {3}, one block a head.\n{1}#include \"wkvc/tile.h\"\n\n"
+      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, 1, 1) {{\n  {2};\n}}\n",
+      manifest.kernel, to_line(manifest), call, numbers ? "all tokens" : "the batches");
 }
 
 std::string emit_cuda(warp::HeadSumOp kernel) {

@@ -347,6 +347,12 @@ void Emitter::write(warp::SaveStateOp op) {
        tensor(op.getTensor()), kept_row(op.getTensor(), "c"));
 }
 
+void Emitter::write(warp::StoreIntermediateOp op) {
+  line("store_intermediate_state{}({}, {}, args, block, {}LL * (c + 1), row0);",
+       intermediate_stored_as(spec_of(op.getTensor()), manifest_), expr(op.getX()), tensor(op.getTensor()),
+       kernel_.getChunk());
+}
+
 void Emitter::write(warp::ParameterOp op) {
   const char* kind = warp::is_in_strips(op) ? "strip" : op.getColumn() ? "row" : "column";
   line("const auto {} = load_parameter_{}<{}, {}>({}, block, {});", declare(op.getResult()), kind,

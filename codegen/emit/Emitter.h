@@ -153,6 +153,7 @@ class Emitter {
   void write(warp::StageStateOp op) { line("stage_state({}, {});", expr(op.getX()), names_.of(op.getStaged())); }
   void write(warp::KeepStateOp op);
   void write(warp::SaveStateOp op);
+  void write(warp::StoreIntermediateOp op);
   void write(warp::ParameterOp op);
   void write(warp::LoadStateOp op);
   std::string state_row(llvm::StringRef name) const;

@@ -35,7 +35,7 @@ TensorSpec tensor_from(llvm::StringRef text) {
   for (llvm::StringRef dim : dims) {
     int64_t count = 0;
     bool is_count = !dim.getAsInteger(10, count) && count > 0;
-    if (!is_count && !llvm::is_contained({"B", "T", "H", "S", "K", "V", "N", "G"}, dim))
+    if (!is_count && !llvm::is_contained({"B", "T", "H", "S", "K", "V", "N", "M", "G"}, dim))
       user_error("kernel: tensor '{}' has the unknown dimension '{}'", spec.name, dim.str());
     spec.dims.push_back(dim.str());
   }
@@ -77,6 +77,13 @@ std::string config_of(const Manifest& manifest, const std::string& io, llvm::Str
                      compute.str(), state_of(manifest));
 }
 
+// "bf16, StateLayout::kv": the template arguments that say how states are stored; nothing for rows of keys in f32.
+std::string storage_of(const TensorSpec& states) {
+  const size_t rank = states.dims.size();
+  if (rank >= 4 && states.dims[rank - 2] == "K") return fmt::format("{}, StateLayout::kv", name_of(states.dtype));
+  return states.dtype == DType::f32 ? "" : std::string(name_of(states.dtype));
+}
+
 std::string team_comment(warp::KernelOp kernel) {
   if (kernel.getRounds() == 1)
     return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", kernel.getTeams(),
@@ -102,6 +109,7 @@ Manifest manifest_of(warp::KernelOp kernel) {
   manifest.cluster = static_cast<int>(kernel.getCluster());
   manifest.refused = kernel.getRefused();
   for (auto text : kernel.getTensors().getAsValueRange<StringAttr>()) manifest.tensors.push_back(tensor_from(text));
+  kernel.walk([&](warp::StoreIntermediateOp op) { manifest.states_every = static_cast<int>(op.getEvery()); });
   std::string io = "f32";
   for (const TensorSpec& tensor : manifest.tensors) {
     // A summary has no output: as its inputs then.
@@ -118,11 +126,15 @@ Manifest manifest_of(warp::BatchSumOp kernel) {
   manifest.pass = Direction::backward;
   manifest.grid = Grid::head;
   std::string dim = kernel.getDim().str();
-  std::vector<std::string> parts{"B", "H", dim};
+  std::vector<std::string> parts{"B", "H", dim}, sums{"H", dim};
+  if (dim == "1") {
+    parts = {"B", "T", "H"};
+    sums = {"H"};
+  }
   if (kernel.getSegments() > 1) parts.insert(parts.end() - 1, std::to_string(kernel.getSegments()));
   manifest.tensors = {
       {kernel.getFrom().str(), Role::workspace, DType::f32, parts},
-      {kernel.getTo().str(), Role::parameter_gradient, *dtype_from(dtype_text(kernel.getDtype())), {"H", dim}}};
+      {kernel.getTo().str(), Role::parameter_gradient, *dtype_from(dtype_text(kernel.getDtype())), sums}};
   manifest.config = config_of(manifest, "", kernel.getCompute());
   return manifest;
 }
@@ -171,9 +183,14 @@ std::string state_of(const Manifest& manifest) {
 }
 
 std::string stored_as(const TensorSpec& state) {
-  const bool keys_first = state.dims.size() == 4 && state.dims[2] == "K";
-  if (keys_first) return fmt::format("<{}, StateLayout::kv>", name_of(state.dtype));
-  return state.dtype == DType::f32 ? "" : fmt::format("<{}>", name_of(state.dtype));
+  const std::string arguments = storage_of(state);
+  return arguments.empty() ? "" : fmt::format("<{}>", arguments);
+}
+
+std::string intermediate_stored_as(const TensorSpec& states, const Manifest& manifest) {
+  const std::string arguments = storage_of(states);
+  return fmt::format("<{}, {}{}{}>", manifest.states_every, manifest.value_dim, arguments.empty() ? "" : ", ",
+                     arguments);
 }
 
 std::string header_comment(warp::KernelOp kernel) {

@@ -17,6 +17,8 @@ std::string state_of(const Manifest& manifest);
 
 // The template arguments of what moves a state: none for rows of keys in f32.
 std::string stored_as(const TensorSpec& state);
+// Those of what stores an intermediate state: "<4, 64, bf16>", of every 4 tokens and 64 value rows.
+std::string intermediate_stored_as(const TensorSpec& states, const Manifest& manifest);
 
 std::string header_comment(warp::KernelOp kernel);
 

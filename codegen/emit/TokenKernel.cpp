@@ -66,6 +66,7 @@ class TokenKernel {
     manifest_.key_dim = static_cast<int>(recurrence.getKeyDim());
     manifest_.value_dim = static_cast<int>(recurrence.getValueDim());
     manifest_.chunk = 1;
+    manifest_.states_every = config.states_every;
     manifest_.warps = manifest_.value_dim / 16;
     list_tensors();
   }
@@ -94,11 +95,14 @@ class TokenKernel {
     write_inputs();
     for (Operation& op : recurrence_.getBody().front())
       if (live_.contains(&op)) write(op);
-    line("{} = {};", names_.of(recurrence_.state().getResult()), of(recurrence_.update().getNext()));
+    const std::string& state = names_.of(recurrence_.state().getResult());
+    line("{} = {};", state, of(recurrence_.update().getNext()));
+    if (manifest_.states_every > 0)
+      line("store_intermediate_state{}({}, intermediate_states_global, args, block, token + 1, row0);",
+           intermediate_stored_as(tensor("intermediate_states"), manifest_), state);
     indent_ = 2;
     line("}}");
-    line("store_state{}({}, final_state_global, block, row0);", stored_as(manifest_.tensors.back()),
-         names_.of(recurrence_.state().getResult()));
+    line("store_state{}({}, final_state_global, block, row0);", stored_as(tensor("final_state")), state);
     indent_ = 0;
     line("}}");
     return text_;
@@ -114,6 +118,10 @@ class TokenKernel {
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += std::string(indent_, ' ') + fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+
+  const TensorSpec& tensor(const char* name) const {
+    return *llvm::find_if(manifest_.tensors, [&](const TensorSpec& spec) { return spec.name == name; });
   }
 
   void list_tensors() {
@@ -141,6 +149,8 @@ class TokenKernel {
     const std::vector<std::string> state{"B", "H", keys_first ? "K" : "V", keys_first ? "V" : "K"};
     list.push_back({"initial_state", Role::initial_state, stored, state});
     list.push_back({"final_state", Role::final_state, stored, state});
+    if (config_.states_every > 0)
+      list.push_back({"intermediate_states", Role::intermediate_states, stored, {"B", "M", "H", state[2], state[3]}});
   }
 
   void write_header() {
@@ -169,7 +179,7 @@ class TokenKernel {
     rec::StateOp state = recurrence_.state();
     const std::string& name = names_.declare(state.getResult(), state.getName());
     line("auto {} = zeros<16, {}>();", name, manifest_.key_dim);
-    line("load_state{}({}, initial_state_global, block, row0);", stored_as(manifest_.tensors.back()), name);
+    line("load_state{}({}, initial_state_global, block, row0);", stored_as(tensor("initial_state")), name);
   }
 
   // "RowVec<64>" over keys, "ColVec<16>" over the warp's values.

@@ -153,11 +153,12 @@ void AffineAnalysis::lift_source(Operation* op) {
     value = b_.create<chunk::InputOp>(as(chunk_), input.getName(), rec::stringifyDim(input.getDim()), StringAttr(),
                                       /*kept=*/false);
   } else if (auto parameter = llvm::dyn_cast<rec::ParameterOp>(op)) {
+    const llvm::StringRef dim = rec::stringifyDim(parameter.getDim());
     if (parameter.getDim() == rec::Dim::One)
-      user_error_at(op,
-                    "parameter '{}' is one number a head; expected one for each key or value: declare it over K or V",
-                    parameter.getName().str());
-    value = b_.create<chunk::ParameterOp>(as(1), parameter.getName(), rec::stringifyDim(parameter.getDim()));
+      value = b_.create<chunk::InputOp>(as(chunk_), parameter.getName(), dim, StringAttr(), /*kept=*/false,
+                                        /*shared=*/false, /*of_head=*/true);
+    else
+      value = b_.create<chunk::ParameterOp>(as(1), parameter.getName(), dim);
   }
   set_name(value, rec_name(op));
   rec::Interval range = rec::range_of(token);

@@ -62,8 +62,8 @@ class TeamRules {
     auto parameter = dyn_cast<ParameterOp>(op);
     auto publish = dyn_cast<PublishMaxOp>(op);
     auto part = dyn_cast<StoreVectorOp>(op);
-    return isa<LoadStateOp, StoreStateOp, StartSummaryOp, LoadSavedOp, SaveStateOp, KeepStateOp, CopySavedOp,
-               LoadStagedOp, StageStateOp>(op) ||
+    return isa<LoadStateOp, StoreStateOp, StartSummaryOp, LoadSavedOp, SaveStateOp, StoreIntermediateOp, KeepStateOp,
+               CopySavedOp, LoadStagedOp, StageStateOp>(op) ||
            (load && (load.getOwn() || load.getOwnRows())) || (store && (store.getOwnRows() || store.getOwnColumns())) ||
            (output && !output.getColumn()) || (add && !add.getColumn()) || (parameter && !parameter.getColumn()) ||
            (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());

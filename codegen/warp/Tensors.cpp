@@ -29,7 +29,8 @@ class TensorRules {
       return expect_role(op, store.getTensor(), {"output", "input_gradient", "workspace"});
     if (auto store = dyn_cast<StoreTokensOp>(op))
       return expect_role(op, store.getTensor(), {"output", "input_gradient", "workspace"});
-    if (auto load = dyn_cast<TokensOp>(op)) return expect_role(op, load.getTensor(), {"input", "output_gradient"});
+    if (auto load = dyn_cast<TokensOp>(op))
+      return expect_role(op, load.getTensor(), {"input", "output_gradient", "parameter"});
     if (auto load = dyn_cast<LoadSavedOp>(op)) return expect_role(op, load.getTensor(), {"saved_states", "workspace"});
     if (auto copy = dyn_cast<CopySavedOp>(op)) {
       if (copy.getFirstFrom() && failed(expect_role(op, *copy.getFirstFrom(), {"saved_states"}))) return failure();
@@ -38,6 +39,8 @@ class TensorRules {
     }
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_role(op, keep.getTensor(), {"workspace"});
     if (auto save = dyn_cast<SaveStateOp>(op)) return expect_role(op, save.getTensor(), {"saved_states"});
+    if (auto store = dyn_cast<StoreIntermediateOp>(op))
+      return expect_role(op, store.getTensor(), {"intermediate_states"});
     if (auto store = dyn_cast<StoreSumOp>(op)) return expect_role(op, store.getTensor(), {"workspace"});
     if (auto only = dyn_cast<OnlyRefusedOp>(op)) return expect_refusals(op, only.getTensor());
     if (auto refuse = dyn_cast<RefuseOp>(op)) return expect_refusals(op, refuse.getTensor());
@@ -87,7 +90,8 @@ class TensorRules {
     if (auto store = dyn_cast<StoreOutputOp>(op))
       return expect_dims(op, store.getTensor(), store.getColumn() ? "B,T,H,K" : "B,T,H,V");
     if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_dims(op, store.getTensor(), "B,T,H");
-    if (auto load = dyn_cast<TokensOp>(op)) return expect_dims(op, load.getTensor(), "B,T,H");
+    if (auto load = dyn_cast<TokensOp>(op))
+      return expect_dims(op, load.getTensor(), tensors_.roles.lookup(load.getTensor()) == "parameter" ? "H" : "B,T,H");
     if (auto start = dyn_cast<StartSummaryOp>(op)) return expect_state(op, start.getResult());
     if (auto load = dyn_cast<LoadStateOp>(op)) {
       if (failed(expect_segments(op, load.getTensor()))) return failure();
@@ -102,6 +106,10 @@ class TensorRules {
     if (auto stage = dyn_cast<StageStateOp>(op)) return expect_state(op, stage.getX());
     if (auto keep = dyn_cast<KeepStateOp>(op)) return expect_state(op, keep.getX());
     if (auto save = dyn_cast<SaveStateOp>(op)) return expect_state(op, save.getX());
+    if (auto store = dyn_cast<StoreIntermediateOp>(op)) {
+      if (failed(expect_whole_chunks(store))) return failure();
+      return expect_state(op, store.getX());
+    }
     return success();
   }
 
@@ -164,6 +172,12 @@ class TensorRules {
     return op->emitOpError() << "moves states as " << type << "; expected 16 rows of " << key_dim() << " keys";
   }
 
+  LogicalResult expect_whole_chunks(StoreIntermediateOp op) const {
+    const int64_t every = signed_value(op.getEvery()), C = signed_value(kernel_.getChunk());
+    if (every > 0 && every % C == 0) return success();
+    return op->emitOpError() << "is of every " << every << " tokens; expected a multiple of the chunk, " << C;
+  }
+
   LogicalResult expect_state_of_rounds(Operation* op) const {
     const int64_t rounds = goes_again(kernel_) ? 2 : 1, every = kernel_.getSavedEvery();
     if (every == rounds * teams()) return success();
@@ -171,8 +185,9 @@ class TensorRules {
                              << "; a state is saved every " << every;
   }
 
-  // An initial or a final state is stored in any dtype, and is f32 in registers.
+  // An initial, a final or an intermediate state is stored in any dtype, and is f32 in registers.
   bool moves_stored_state(Operation* op) const {
+    if (isa<StoreIntermediateOp>(op)) return true;
     auto tensor = op->getAttrOfType<StringAttr>("tensor");
     return isa<LoadStateOp, StoreStateOp>(op) && tensors_.roles.lookup(tensor.getValue()).ends_with("_state");
   }

@@ -525,8 +525,10 @@ LogicalResult AddVectorOp::verify() {
 
 LogicalResult BatchSumOp::verify() {
   if (!is_stored(getDtype())) return emitOpError() << "is stored as " << getDtype() << "; expected f32, f16 or bf16";
-  if (getDim() == "K" || getDim() == "V") return success();
-  return emitOpError() << "sums over \"" << getDim() << "\"; expected \"K\" or \"V\"";
+  if (getDim() == "1" && getSegments() != 1)
+    return emitOpError() << "sums numbers of " << getSegments() << " segments; expected those of tokens";
+  if (getDim() == "K" || getDim() == "V" || getDim() == "1") return success();
+  return emitOpError() << "sums over \"" << getDim() << "\"; expected \"K\", \"V\" or \"1\"";
 }
 
 LogicalResult HeadSumOp::verify() {

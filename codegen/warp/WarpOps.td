@@ -80,7 +80,8 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
 }
 
 def Warp_BatchSumOp : Warp_Op<"batch_sum"> {
-  let summary = "A kernel that sums rows of a workspace [B,H,D] or [B,H,segments,D] over all but heads, a block for each";
+  let summary = "A kernel that sums a workspace over all but heads and D, a block for each head";
+  let description = "The workspace is [B,H,D] or [B,H,segments,D], or, over \"1\", [B,T,H].";
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
                        StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch,
                        DefaultValuedAttr<I64Attr, "1">:$segments);
@@ -508,7 +509,7 @@ def Warp_ParameterOp : Warp_Op<"parameter"> {
 }
 
 def Warp_TokensOp : Warp_Op<"tokens", [Pure]> {
-  let summary = "One number for each token of the chunk, as a column or as a row";
+  let summary = "One number for each token of the chunk, or the head's for all of them, as a column or as a row";
   let arguments = (ins StrAttr:$tensor, TypeAttr:$dtype);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "$tensor `as` $dtype attr-dict `:` type($result)";
@@ -725,6 +726,11 @@ def Warp_SaveStateOp : Warp_Op<"save_state"> {
   let summary = "Saves this warp's 16 rows of the state before the current chunk, if it is one that is saved";
   let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype);
   let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
+}
+def Warp_StoreIntermediateOp : Warp_Op<"store_intermediate"> {
+  let summary = "Stores this warp's 16 rows of the state behind the current chunk, `every` so many tokens, if it is whole";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, I64Attr:$every);
+  let assemblyFormat = "$tensor $x `every` $every attr-dict `:` type($x)";
 }
 def Warp_KeepStateOp : Warp_Op<"keep_state"> {
   let summary = "Keeps this warp's 16 rows for the loop backward: before the group, or after the current chunk in it";

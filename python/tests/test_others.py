@@ -191,6 +191,14 @@ def test_the_example_trains() -> None:
     assert losses[-1] < losses[0]
 
 
+def test_the_example_serves() -> None:
+    """Its sequences have the outputs that they have alone."""
+    example = ROOT / "examples" / "serve.py"
+    result = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 8
+
+
 def test_time_mixing_in_one_graph() -> None:
     """The example's block gives eager results, and gradients of each parameter, from one graph."""
     sys.path.insert(0, str(ROOT / "examples"))

@@ -86,6 +86,141 @@ def test_tokens_one_by_one_have_the_bytes_of_several() -> None:
     assert torch.equal(together, single)
 
 
+@pytest.mark.parametrize(("dtype", "layout"), [(torch.float32, "vk"), (torch.bfloat16, "kv")])
+def test_the_state_behind_each_token(dtype: torch.dtype, layout: StateLayout) -> None:
+    """Each has the bytes that the pool has behind as many tokens: to accept k of T tokens is to copy a state."""
+    inputs = [tensor.detach() for tensor in rwkv7_inputs(tokens=5)]
+    slots, before = indices([6, 2]), pool(dtype, layout)
+    states, buffer = before.clone(), torch.empty(2, 5, *before.shape[1:], dtype=dtype)
+    settings = {"state_indices": slots, "state_layout": layout}
+    o = wkvc.decode(wkvc.rwkv7, *inputs, states=states, intermediate_states=buffer, **settings)
+    plain = before.clone()
+    expected = wkvc.decode(wkvc.rwkv7, *inputs, states=plain, **settings)
+    assert isinstance(o, torch.Tensor)
+    assert isinstance(expected, torch.Tensor)
+    assert torch.equal(o, expected)
+    assert torch.equal(states, plain)
+    for accepted in range(1, 6):
+        shorter = before.clone()
+        wkvc.decode(wkvc.rwkv7, *(tensor[:, :accepted] for tensor in inputs), states=shorter, **settings)
+        states[slots.long()] = buffer[:, accepted - 1]
+        assert torch.equal(states, shorter), f"{accepted} tokens accepted"
+
+
+def test_speculated_tokens_of_packed_sequences() -> None:
+    """Tokens that are packed have a state each: the last one accepted of a sequence goes to its slot."""
+    lengths, accepted = [3, 1, 4], [2, 1, 4]
+    starts = torch.tensor([0, *lengths]).cumsum(0)
+    inputs, slots = packed_inputs(sum(lengths)), indices([4, 0, 3])
+    states, expected = pool(), pool()
+    buffer = torch.empty(1, sum(lengths), *states.shape[1:])
+    wkvc.decode(wkvc.rwkv7, *inputs, states=states, state_indices=slots, cu_seqlens=starts, intermediate_states=buffer)
+    states[slots.long()] = buffer[0, starts[:-1] + torch.tensor(accepted) - 1]
+    for n, count in enumerate(accepted):
+        part = [tensor[:, starts[n] : starts[n] + count] for tensor in inputs]
+        wkvc.decode(wkvc.rwkv7, *part, states=expected, state_indices=slots[n : n + 1])
+    assert torch.equal(states, expected)
+
+
+@pytest.mark.parametrize("layout", ["vk", "kv"])
+def test_the_states_of_prefixes(layout: StateLayout) -> None:
+    """A prefix cache: a prompt goes on from the state behind its first tokens, with the bytes of the whole prompt."""
+    inputs, initial = packed_inputs(41), pool(layout=layout)[:1]
+    buffer = torch.empty(1, 41 // 16, *initial.shape[1:])
+    settings = {"output_final_state": True, "state_layout": layout, "mma": "f32"}
+    expected, last = wkvc.rwkv7(*inputs, initial_state=initial, **settings)
+    o, final = wkvc.rwkv7(*inputs, initial_state=initial, intermediate_states=buffer, states_every=16, **settings)
+    assert torch.equal(o, expected)
+    assert final is not None
+    assert last is not None
+    assert torch.equal(final, last)
+    assert torch.equal(initial, pool(layout=layout)[:1])
+    for n in range(2):
+        rest = [tensor[:, 16 * (n + 1) :] for tensor in inputs]
+        o, final = wkvc.rwkv7(*rest, initial_state=buffer[:, n], **settings)
+        assert torch.equal(o, expected[:, 16 * (n + 1) :])
+        assert torch.equal(final, last)
+
+
+def test_the_states_of_packed_prefixes() -> None:
+    """Sequence n has those from cu_seqlens[n] // states_every on."""
+    inputs, starts = packed_inputs(70), torch.tensor([0, 9, 50, 70])
+    together = torch.full((1, 70 // 16, HEADS, VALUES, KEYS), torch.nan)
+    wkvc.rwkv7(*inputs, cu_seqlens=starts, intermediate_states=together, states_every=16, mma="f32")
+    for n, first in enumerate(starts[:-1].tolist()):
+        part = [tensor[:, first : starts[n + 1]] for tensor in inputs]
+        count = part[0].shape[1] // 16
+        alone = torch.empty(1, count, HEADS, VALUES, KEYS)
+        wkvc.rwkv7(*part, intermediate_states=alone, states_every=16, mma="f32")
+        assert torch.equal(together[:, first // 16 : first // 16 + count], alone)
+
+
+def test_intermediate_states_compile() -> None:
+    inputs = packed_inputs(37)
+
+    def run(buffer: torch.Tensor) -> torch.Tensor:
+        return wkvc.rwkv7(*inputs, intermediate_states=buffer, states_every=16, mma="f32")[0]
+
+    compiled, eager = (torch.zeros(1, 2, HEADS, VALUES, KEYS) for _ in range(2))
+    result = torch.compile(run, fullgraph=True, backend="aot_eager")(compiled)
+    assert torch.equal(result, run(eager))
+    assert torch.equal(compiled, eager)
+    assert eager.any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"states_every": 0}, ValueError, "states_every is 0, expected the tokens between"),
+        ({"states_every": 24}, ValueError, "shape .1, 2, 2, 32, 16., expected .B, T // states_every, …. = .1, 1, "),
+        ({"intermediate_states": None}, ValueError, "states_every is 16, but there is no tensor"),
+        ({"intermediate_states": torch.zeros(1, 2, HEADS, VALUES, KEYS).half()}, TypeError, "float16 on cpu, expected"),
+        (
+            {"intermediate_states": torch.zeros(1, 2, HEADS, KEYS, VALUES).mT},
+            ValueError,
+            "contiguous",
+        ),
+        (
+            {"states_every": 8, "intermediate_states": torch.zeros(1, 4, HEADS, VALUES, KEYS)},
+            ValueError,
+            "--states-every 8: states are those behind whole chunks; expected a multiple of 16 tokens",
+        ),
+    ],
+)
+def test_intermediate_states_that_are_refused(
+    changes: dict[str, torch.Tensor | None], error: type[Exception], message: str
+) -> None:
+    buffer = torch.zeros(1, 2, HEADS, VALUES, KEYS)
+    settings = {"intermediate_states": buffer, "states_every": 16, "mma": "f32", **changes}
+    with pytest.raises(error, match=message):
+        wkvc.rwkv7(*packed_inputs(37), **settings)
+
+
+def test_gradients_of_intermediate_states_are_refused() -> None:
+    inputs = [tensor.requires_grad_() for tensor in packed_inputs(37)]
+    buffer = torch.zeros(1, 2, HEADS, VALUES, KEYS)
+    with pytest.raises(
+        RuntimeError, match=r"no gradients come from intermediate_states: call this under torch\.no_grad"
+    ):
+        wkvc.rwkv7(*inputs, intermediate_states=buffer, states_every=16)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"cu_seqlens": STARTS + 1}, "cu_seqlens. begins with 1, expected 0"),
+        ({"cu_seqlens": torch.tensor([0, 13, 9, 34])}, "cu_seqlens. decreases from 13 to 9 at 2"),
+        ({"cu_seqlens": torch.tensor([0, 9, 13, 35])}, "cu_seqlens. ends with 35, expected at most 34"),
+        ({"state_indices": indices([3, 1, 3])}, "state_indices. has the slot 3 twice"),
+        ({"state_indices": indices([3, 1, SLOTS])}, "state_indices. has the slot 7, expected 0 to 6"),
+    ],
+)
+def test_starts_and_slots_on_the_cpu_that_are_refused(changes: dict[str, torch.Tensor], message: str) -> None:
+    settings = {"initial_state": pool(), "state_indices": indices(), "cu_seqlens": STARTS, "mma": "f32", **changes}
+    with pytest.raises(ValueError, match=message):
+        wkvc.rwkv7(*packed_inputs(), **settings)
+
+
 def test_decoding_other_recurrences() -> None:
     text = _library.emit("rwkv7", f"--head {KEYS},{VALUES} --io f32 --mma f32")
     inputs = [tensor.detach() for tensor in rwkv7_inputs(tokens=3)]
@@ -112,7 +247,9 @@ def test_faults_are_reported() -> None:
 
 def test_opcheck() -> None:
     variant, options = settings_of(mma="f32")
-    arguments = (*packed_inputs(), pool(), indices([5, 2, 0]), STARTS, None, variant, options, "vk")
+    intermediate = torch.zeros(1, 34 // 16, HEADS, VALUES, KEYS)
+    places = (pool(), indices([5, 2, 0]), STARTS, None, intermediate)
+    arguments = (*packed_inputs(), *places, 16, variant, options, "vk")
     torch.library.opcheck(torch.ops.wkvc.rwkv7_in_slots.default, arguments)
 
 
@@ -178,6 +315,19 @@ def test_what_is_refused(changes: dict[str, torch.Tensor | None], error: type[Ex
     settings = {"initial_state": pool(), "state_indices": indices(), "cu_seqlens": STARTS, **changes}
     with pytest.raises(error, match=message):
         wkvc.rwkv7(*packed_inputs(), **settings)
+
+
+def test_strides_are_looked_at_in_every_call() -> None:
+    """Also behind a call of the same shapes whose tensors are contiguous."""
+    inputs, twice = packed_inputs(), torch.stack([indices(), indices()], -1)
+    good = {"initial_state": pool(), "state_indices": indices(), "cu_seqlens": STARTS, "mma": "f32"}
+    wkvc.rwkv7(*inputs, **good)
+    with pytest.raises(ValueError, match="state_indices is not contiguous"):
+        wkvc.rwkv7(*inputs, **{**good, "state_indices": twice[:, 0]})
+    with pytest.raises(ValueError, match="cu_seqlens is not contiguous"):
+        wkvc.rwkv7(*inputs, **{**good, "cu_seqlens": torch.stack([STARTS, STARTS], -1)[:, 0]})
+    with pytest.raises(ValueError, match="expected contiguous rows, as they are updated in place"):
+        wkvc.rwkv7(*inputs, **{**good, "initial_state": pool(layout="kv").mT})
 
 
 def test_gradients_are_refused() -> None:

@@ -160,6 +160,57 @@ def test_a_recurrence_of_ones_own(tmp_path: Path) -> None:
     )
 
 
+def test_parameters_of_one_number_a_head() -> None:
+    """The gate of Mamba-2 and of gated delta networks: -exp(A_log) · softplus(decay + dt_bias)."""
+    declared = "".join(f'  %{name} = rec.parameter "{name}" dim 1 : tensor<1xf32>\n' for name in ("A_log", "dt_bias"))
+    biased = "  %biased = rec.add %decay, %dt_bias : tensor<1xf32>\n  %0 = rec.softplus %biased : tensor<1xf32>\n"
+    rate = "  %rate = rec.exp %A_log : tensor<1xf32>\n  %log_w = rec.mul %rate, %1 : tensor<1xf32>\n"
+    text = GATED_DELTA_NET.replace("  %S = rec.state", declared + "  %S = rec.state")
+    text = text.replace("  %0 = rec.softplus %decay : tensor<1xf32>\n", biased)
+    text = text.replace("  %2 = rec.exp %1 :", rate + "  %2 = rec.exp %log_w :")
+    op = wkvc.op(text)
+    assert op.inputs == ("q", "k", "v", "decay", "gate", "A_log", "dt_bias")
+    q, _, _, v, k, _ = rwkv7_inputs()
+    decay, gate = (torch.randn(BATCHES, TOKENS, HEADS).requires_grad_() for _ in range(2))
+    A_log, dt_bias = (torch.randn(HEADS).requires_grad_() for _ in range(2))
+
+    def reference(*x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        *tokens, A_log, dt_bias, state = x
+
+        def step(state: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, decay: torch.Tensor,
+                 gate: torch.Tensor):  # fmt: skip
+            state = state * torch.exp(-A_log.exp() * torch.nn.functional.softplus(decay + dt_bias))[..., None, None]
+            state = state + outer(gate.sigmoid().unsqueeze(-1) * (v - dot(state, k)), k)
+            return dot(state, q), state
+
+        return loop(step, tokens, state)
+
+    check(
+        lambda *x: op(*x[:7], initial_state=x[7], output_final_state=True),
+        reference,
+        [q, k, v, decay, gate, A_log, dt_bias, a_state()],
+        (*op.inputs, "initial_state"),
+        EXACT,
+    )
+    # Packed, and token by token: all sequences have the same parameters.
+    packed, numbers = [tensor.detach()[:1] for tensor in (q, k, v, decay, gate)], (A_log, dt_bias)
+    first, _ = op(*(tensor[:, :9] for tensor in packed), *numbers)
+    expected, _ = op(*(tensor[:, 9:] for tensor in packed), *numbers)
+    found, _ = op(*packed, *numbers, cu_seqlens=torch.tensor([0, 9, 9, TOKENS]))
+    assert isinstance(found, torch.Tensor)
+    assert isinstance(first, torch.Tensor)
+    assert isinstance(expected, torch.Tensor)
+    assert torch.equal(found[:, 9:], expected)
+    alone = torch.autograd.grad(first.square().sum() + expected.square().sum(), numbers)
+    for x, y in zip(torch.autograd.grad(found.square().sum(), numbers), alone, strict=True):
+        torch.testing.assert_close(x, y, rtol=1e-5, atol=1e-5)
+    numbers = (A_log.detach(), dt_bias.detach())
+    decoded = wkvc.decode(
+        op, *(tensor[:, 9:12] for tensor in packed), *numbers, states=torch.zeros(1, HEADS, VALUES, KEYS)
+    )
+    torch.testing.assert_close(decoded, expected[:, :3], rtol=1e-5, atol=1e-5)
+
+
 def test_results_that_nobody_uses_have_no_gradients() -> None:
     """The gradient of one result is what it is with zeros for the other."""
     inputs = [*rwkv7_inputs(), a_state()]

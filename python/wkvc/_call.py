@@ -5,6 +5,7 @@ from typing import Literal, NoReturn
 
 import torch
 
+from ._kernels import Maps
 from ._operators import Family
 from ._slots import in_slots
 
@@ -39,6 +40,8 @@ def call(
     cu_seqlens: torch.Tensor | None = None,
     state_indices: torch.Tensor | None = None,
     report: torch.Tensor | None = None,
+    intermediate_states: torch.Tensor | None = None,
+    states_every: int = 0,
 ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor | None]:
     """The outputs and the final state, or None in its place."""
     check_layout(state_layout)
@@ -48,10 +51,18 @@ def call(
     if state_indices is not None:
         if initial_state is None:
             raise ValueError("state_indices is given without initial_state, the pool that it points to")
-        maps = (state_indices, cu_seqlens, report)
-        return run_in_slots(family, inputs, variant, options, initial_state, state_layout, *maps), initial_state
+        maps = Maps(cu_seqlens, state_indices, report)
+        intermediate = (intermediate_states, states_every)
+        outputs = run_in_slots(family, inputs, variant, options, initial_state, state_layout, maps, *intermediate)
+        return outputs, initial_state
     if report is not None:
         raise ValueError("report is given without state_indices: it is for states in slots")
+    if intermediate_states is not None or states_every != 0:
+        _refuse_gradients(inputs, initial_state)
+        states = _own_states(family, inputs, initial_state, state_layout, cu_seqlens)
+        intermediate = (intermediate_states, states_every)
+        outputs = run_in_slots(family, inputs, variant, options, states, state_layout, Maps(cu_seqlens), *intermediate)
+        return outputs, states if output_final_state else None
     if initial_state is not None:
         if autocast_dtype(inputs[0]) is not None:
             initial_state = cast(initial_state, torch.float32)
@@ -78,13 +89,35 @@ def run_in_slots(
     options: str,
     states: torch.Tensor,
     state_layout: StateLayout,
-    state_indices: torch.Tensor | None,
-    cu_seqlens: torch.Tensor | None,
-    report: torch.Tensor | None,
+    maps: Maps,
+    intermediate_states: torch.Tensor | None,
+    states_every: int,
 ) -> tuple[torch.Tensor, ...]:
-    """The outputs; updates the states in place."""
-    outputs = in_slots(family).op(*inputs, states, state_indices, cu_seqlens, report, variant, options, state_layout)
+    """The outputs; updates the states in place, and fills intermediate_states."""
+    places = (states, maps.state_indices, maps.cu_seqlens, maps.report)
+    settings = (intermediate_states, states_every, variant, options, state_layout)
+    outputs = in_slots(family).op(*inputs, *places, *settings)
     return outputs if isinstance(outputs, tuple) else (outputs,)
+
+
+def _refuse_gradients(inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> None:
+    if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (*inputs, initial_state)):
+        raise RuntimeError("no gradients come from intermediate_states: call this under torch.no_grad()")
+
+
+def _own_states(
+    family: Family,
+    inputs: Sequence[torch.Tensor],
+    initial_state: torch.Tensor | None,
+    state_layout: StateLayout,
+    cu_seqlens: torch.Tensor | None,
+) -> torch.Tensor:
+    """Initial states of all sequences, in memory of their own, to be updated in place."""
+    if initial_state is not None:
+        return initial_state.clone(memory_format=torch.contiguous_format)
+    head, size = family.read(inputs, None, cu_seqlens)
+    last = (head.value_dim, head.key_dim) if state_layout == "vk" else (head.key_dim, head.value_dim)
+    return inputs[0].new_zeros((size.sequences, size.heads, *last), dtype=torch.float32)
 
 
 def _check_tensors(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> None:

@@ -49,8 +49,7 @@ def check_starts(cu_seqlens: torch.Tensor, first: torch.Tensor, batches: int) ->
     if cu_seqlens.device != first.device:
         devices = f"{cu_seqlens.device}, but the first input is on {first.device}"
         raise ValueError(f"cu_seqlens is on {devices}: move it there")
-    if cu_seqlens.stride(0) != 1 and cu_seqlens.shape[0] > 1:
-        raise ValueError("cu_seqlens is not contiguous: pass cu_seqlens.contiguous()")
+    check_contiguous("cu_seqlens", cu_seqlens)
     if batches != 1:
         raise ValueError(f"B is {batches}, expected 1 with cu_seqlens: its sequences lie one behind the other")
 
@@ -64,10 +63,21 @@ def check_slots(states: torch.Tensor, head: tuple[int, int], heads: int, layout:
     if shape[1:] != [heads, *last]:
         dims = "[slots, H, V, K]" if layout == "vk" else "[slots, H, K, V]"
         raise ValueError(f"states have shape {shape}, expected {dims} = {['slots', heads, *last]}")
+    check_rows(states)
+
+
+def check_rows(states: torch.Tensor) -> None:
+    """Raises ValueError unless kernels can update the states where they lie."""
     if states.stride(3) != 1 or states.stride(2) >= 1 << 24:
         raise ValueError(
             f"states have strides {list(states.stride())}: expected contiguous rows, as they are updated in place"
         )
+
+
+def check_contiguous(name: str, tensor: torch.Tensor | None) -> None:
+    """Raises ValueError unless kernels can take the tensor as it lies: there is no copy of it."""
+    if tensor is not None and not tensor.is_contiguous():
+        raise ValueError(f"{name} is not contiguous: pass a contiguous tensor")
 
 
 def check_indices(state_indices: torch.Tensor | None, states: torch.Tensor, sequences: int) -> None:
@@ -86,8 +96,27 @@ def check_indices(state_indices: torch.Tensor | None, states: torch.Tensor, sequ
     if state_indices.device != states.device:
         devices = f"{state_indices.device}, but the states are on {states.device}"
         raise ValueError(f"state_indices is on {devices}: move it there")
-    if state_indices.stride(0) != 1 and sequences > 1:
-        raise ValueError("state_indices is not contiguous: pass state_indices.contiguous()")
+    check_contiguous("state_indices", state_indices)
+
+
+def check_intermediate_states(
+    intermediate_states: torch.Tensor | None, states_every: int, states: torch.Tensor, batches: int, tokens: int
+) -> None:
+    """Raises TypeError or ValueError unless the tensor can take the state behind every `states_every` tokens."""
+    if intermediate_states is None:
+        if states_every != 0:
+            raise ValueError(f"states_every is {states_every}, but there is no tensor intermediate_states")
+        return
+    if states_every < 1:
+        raise ValueError(f"states_every is {states_every}, expected the tokens between intermediate_states, from 1 on")
+    if intermediate_states.dtype != states.dtype or intermediate_states.device != states.device:
+        given = f"{dtype_name(intermediate_states)} on {intermediate_states.device}"
+        raise TypeError(f"intermediate_states is {given}, expected {dtype_name(states)} on {states.device}, as states")
+    expected = [batches, tokens // states_every, *states.shape[1:]]
+    if list(intermediate_states.shape) != expected:
+        given = f"intermediate_states has shape {list(intermediate_states.shape)}"
+        raise ValueError(f"{given}, expected [B, T // states_every, …] = {expected}, a state as states has them")
+    check_contiguous("intermediate_states", intermediate_states)
 
 
 def check_report(report: torch.Tensor | None, device: torch.device) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from ._call import StateLayout, check_layout, run_in_slots
+from ._kernels import Maps
 from ._operators import Family
 from ._recurrence import Recurrence
 from ._rwkv import family_of, settings_of
@@ -21,6 +22,8 @@ def decode(
     cu_seqlens: torch.Tensor | None = None,
     state_layout: StateLayout = "vk",
     report: torch.Tensor | None = None,
+    intermediate_states: torch.Tensor | None = None,
+    states_every: int = 1,
     options: str = "",
     **settings: Any,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
@@ -34,6 +37,9 @@ def decode(
         state_indices: int32, the slot of each sequence; None: sequence n has states[n]. A sequence with a number that
             is no slot, such as -1, is left out: nothing of it is read or written.
         cu_seqlens, state_layout, report: as for the function.
+        intermediate_states: takes the state behind every `states_every` tokens, [B, T // states_every, H, V, K] as the
+            states are stored, contiguous. With 1, each token's: to accept k of T speculated tokens, copy state k - 1 of
+            a sequence to its slot. Of packed sequences, sequence n has those from cu_seqlens[n] // states_every on.
         options: more options of the command, such as "--blocks 4".
         settings: decay, scale and lower_bound of rwkv7 and rwkv6. Autocast changes nothing.
 
@@ -54,8 +60,9 @@ def decode(
             f"T is {inputs[0].shape[1]}, expected 1 to {_MOST_TOKENS} tokens of each sequence: call the function "
             "itself, with state_indices, which goes by chunks"
         )
-    maps = (state_indices, cu_seqlens, report)
-    outputs = run_in_slots(family, inputs, variant, words, states, state_layout, *maps)
+    maps = Maps(cu_seqlens, state_indices, report)
+    intermediate = (intermediate_states, 0 if intermediate_states is None else states_every)
+    outputs = run_in_slots(family, inputs, variant, words, states, state_layout, maps, *intermediate)
     return outputs[0] if len(outputs) == 1 else outputs
 
 

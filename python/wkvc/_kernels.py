@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 
 from . import _library
+from ._checks import check_contiguous
 from ._library import BACKWARD, FORWARD
 from ._text import Signature
 
@@ -28,10 +29,16 @@ class Size(NamedTuple):
     slots: int | None = None  # of a pool in which sequences have their states
     shared: int | None = None  # heads of the inputs that have fewer
     shared_inputs: tuple[str, ...] = ()
+    states_every: int = 0  # tokens between intermediate states, if there are such
 
     @property
     def sequences(self) -> int:
         return self.batches if self.packed is None else self.packed
+
+    @property
+    def intermediate_states(self) -> int:
+        """Of each batch."""
+        return self.tokens // self.states_every if self.states_every else 0
 
     @property
     def is_dense(self) -> bool:
@@ -131,7 +138,8 @@ class Plan:
         self.kernels = kernels
         self.direction = direction
         self.size = size
-        lengths = {"T": size.tokens, "H": size.heads, "S": size.shared or size.heads, **kernels.head}
+        lengths = {"T": size.tokens, "M": size.intermediate_states, "H": size.heads, **kernels.head}
+        lengths["S"] = size.shared or size.heads
         self._shapes = [shape_of(info.dims, lengths, size) if given[info.name] else None for info in self._infos]
         self._free: list[_Descriptors] = []
         sequences = None if size.is_dense else sequences_of(size)
@@ -210,6 +218,8 @@ class Maps(NamedTuple):
     report: torch.Tensor | None = None
 
     def write_to(self, sequences: _library.Sequences) -> None:
+        for name, tensor in zip(self._fields, self, strict=True):
+            check_contiguous(name, tensor)  # calls of the same shapes may have other strides
         if self.cu_seqlens is not None:
             wide = self.cu_seqlens.dtype == torch.int64
             sequences.layout = _library.STARTS_64 if wide else _library.STARTS_32
@@ -225,9 +235,9 @@ def sequences_of(size: Size) -> _library.Sequences:
 
 
 def shape_of(dims: Sequence[str], lengths: dict[str, int], size: Size) -> tuple[int, ...]:
-    """The shape of a tensor: of tensors with tokens B are batches, of states slots if they lie in such."""
+    """The shape of a tensor: of tensors that follow tokens B are batches, of states slots if they lie in such."""
     states = size.sequences if size.slots is None else size.slots
-    batches = size.batches if "T" in dims else states
+    batches = size.batches if "T" in dims or "M" in dims else states
     return tuple(batches if dim == "B" else lengths[dim] for dim in dims)
 
 

@@ -27,7 +27,7 @@ _MOST_CALLS = 4096  # of a family; beyond, sizes have surely changed for good
 _STATE = ("B", "H", "V", "K")
 _TAKEN = (  # by arguments of operators that are no inputs
     *("variant", "options", "grads", "final", "initial", "saved", "cu_seqlens"),
-    *("states", "state_indices", "report", "layout"),
+    *("states", "state_indices", "report", "layout", "intermediate_states", "states_every"),
 )
 
 
@@ -350,7 +350,7 @@ def _shared_inputs(given: Sequence[tuple[Spec, torch.Tensor]]) -> tuple[str, ...
 
 
 def _check_options(options: str) -> None:
-    for word in ("--pass", "--grad", "--shape", "--shared", "--state", "--state-layout"):
+    for word in ("--pass", "--grad", "--shape", "--shared", "--state", "--state-layout", "--states-every"):
         if word in options.split():
             raise ValueError(f"options have {word}, which follows from the tensors of a call: leave it out")
 

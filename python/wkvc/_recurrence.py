@@ -51,6 +51,8 @@ class Recurrence:
         cu_seqlens: torch.Tensor | None = None,
         state_indices: torch.Tensor | None = None,
         report: torch.Tensor | None = None,
+        intermediate_states: torch.Tensor | None = None,
+        states_every: int = 0,
     ) -> tuple[torch.Tensor | None, ...]:
         """The outputs and the final state, or None in its place.
 
@@ -63,13 +65,15 @@ class Recurrence:
             state_layout: "vk" or "kv", of both states.
             cu_seqlens, state_indices, report: sequences one behind the other and states in slots, as `rwkv7` has
                 them.
+            intermediate_states, states_every: states behind every so many tokens, as `rwkv7` gives them.
         """
         if len(inputs) != len(self.family.inputs):
             raise TypeError(f"{self} takes {', '.join(self.inputs)}; {len(inputs)} tensors were given")
         if inputs and isinstance(inputs[0], torch.Tensor) and autocast_dtype(inputs[0]) is not None:  # pyright: ignore[reportUnnecessaryIsInstance]
             inputs = tuple(cast(tensor, spec.dtype) for tensor, spec in zip(inputs, self.family.inputs, strict=True))
-        states = (initial_state, output_final_state, state_layout)
-        outputs, state = call(self.family, inputs, "", self.options, *states, cu_seqlens, state_indices, report)
+        states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
+        intermediate = (intermediate_states, states_every)
+        outputs, state = call(self.family, inputs, "", self.options, *states, *intermediate)
         return *outputs, state
 
     def __repr__(self) -> str:

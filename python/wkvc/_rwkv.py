@@ -89,6 +89,8 @@ def rwkv7(
     cu_seqlens: torch.Tensor | None = None,
     state_indices: torch.Tensor | None = None,
     report: torch.Tensor | None = None,
+    intermediate_states: torch.Tensor | None = None,
+    states_every: int = 0,
     mma: Mma = "f16",
     options: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -108,15 +110,20 @@ def rwkv7(
         lower_bound: with decay="log", a promise that lower_bound <= w <= 0. Kernels are faster when it is near 0.
         state_layout: "vk" or "kv", of both states.
         cu_seqlens: int32 or int64, [sequences + 1], on the device of the inputs: sequence n has the tokens from
-            cu_seqlens[n] to before cu_seqlens[n + 1] of tensors whose B is 1. States have B = sequences. The host never
-            reads the numbers: those that decrease or leave 0 … T are brought to the nearest ones that do not, and
-            results of tokens in no sequence are undefined.
+            cu_seqlens[n] to before cu_seqlens[n + 1] of tensors whose B is 1. States have B = sequences. Numbers that
+            decrease or leave 0 … T are a ValueError on the CPU. On a GPU the host never reads the numbers, and kernels
+            bring such numbers to the nearest ones that do not. Results of tokens in no sequence are undefined.
         state_indices: int32, [sequences], on the device of the inputs: sequence n has the state
             initial_state[state_indices[n]] of a pool [slots, H, V, K], of float32, float16 or bfloat16, which is
             updated in place and returned. Nothing of a sequence with a number that is no slot, such as -1, is read or
             written. No two sequences may have one slot. There are no gradients then.
         report: with state_indices, int32 [2], zeros: the first becomes 1 + n of a sequence whose bounds in cu_seqlens
-            had to be moved, the second 1 + n of one whose slot is an earlier one's, too, or lies behind the last.
+            had to be moved, the second 1 + n of one whose slot is an earlier one's, too, or lies behind the last. With
+            a report nothing is refused on the CPU either.
+        intermediate_states: takes the state behind every `states_every` tokens, [B, T // states_every, H, V, K] (or
+            [B, T // states_every, H, K, V]), float32 or as the pool is, contiguous. Of packed sequences, sequence n has
+            those from cu_seqlens[n] // states_every on. There are no gradients then.
+        states_every: tokens between intermediate_states.
         mma: what operands of contractions are rounded to; "f32" is exact and slow.
         options: more options of the command that configure a kernel, such as "--chunk 32 --saved f16".
 
@@ -131,8 +138,8 @@ def rwkv7(
     if dtype is not None:
         r, k, v, a, b = (cast(tensor, dtype) for tensor in (r, k, v, a, b))
         w = cast_decay(w, dtype)
-    states = (initial_state, output_final_state, state_layout)
-    (o,), state = call(_rwkv7, (r, w, k, v, a, b), *settings, *states, cu_seqlens, state_indices, report)
+    states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
+    (o,), state = call(_rwkv7, (r, w, k, v, a, b), *settings, *states, intermediate_states, states_every)
     return o, state
 
 
@@ -152,6 +159,8 @@ def rwkv6(
     cu_seqlens: torch.Tensor | None = None,
     state_indices: torch.Tensor | None = None,
     report: torch.Tensor | None = None,
+    intermediate_states: torch.Tensor | None = None,
+    states_every: int = 0,
     mma: Mma = "f16",
     options: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -170,8 +179,8 @@ def rwkv6(
     if dtype is not None:
         r, k, v, u = (cast(tensor, dtype) for tensor in (r, k, v, u))
         w = cast_decay(w, dtype)
-    states = (initial_state, output_final_state, state_layout)
-    (o,), state = call(_rwkv6, (r, w, k, v, u), *settings, *states, cu_seqlens, state_indices, report)
+    states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
+    (o,), state = call(_rwkv6, (r, w, k, v, u), *settings, *states, intermediate_states, states_every)
     return o, state
 
 

@@ -1,9 +1,11 @@
 """Operators whose states lie in slots of a pool and are updated in place, for serving.
 
     wkvc::NAME_in_slots(Tensor r, …, Tensor(a!) states, Tensor? state_indices, Tensor? cu_seqlens, Tensor(b!)? report,
-                        str variant, str options, str layout) -> Tensor o, …
+                        Tensor(c!)? intermediate_states, int states_every, str variant, str options, str layout)
+        -> Tensor o, …
 
-Sequence n has the state states[state_indices[n]], or states[n] without state_indices.
+Sequence n has the state states[state_indices[n]], or states[n] without state_indices. States behind every
+`states_every` tokens go to `intermediate_states`, which is None where `states_every` is 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +13,15 @@ from typing import Any
 
 import torch
 
-from ._checks import check_dtypes, check_indices, check_report, check_slots
+from ._checks import (
+    check_contiguous,
+    check_dtypes,
+    check_indices,
+    check_intermediate_states,
+    check_report,
+    check_rows,
+    check_slots,
+)
 from ._kernels import Maps
 from ._library import FORWARD
 from ._operators import Call, Family, Result, argument_name, library, names_of
@@ -31,7 +41,8 @@ class InSlots:
         results = ", ".join(["Tensor"] * len(family.outputs))
         library.define(
             f"{name}({inputs}, Tensor(a!) states, Tensor? state_indices, Tensor? cu_seqlens, Tensor(b!)? report, "
-            f"str variant, str options, str layout) -> {results if len(family.outputs) == 1 else f'({results})'}"
+            "Tensor(c!)? intermediate_states, int states_every, str variant, str options, str layout) -> "
+            + (results if len(family.outputs) == 1 else f"({results})")
         )
         self.op = getattr(torch.ops.wkvc, name).default
         for key in ("CPU", "CUDA"):
@@ -42,17 +53,20 @@ class InSlots:
     def _prepare(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Checks the arguments; returns what a call of such needs."""
         tensors = arguments[: self._count]
-        states, indices, cu_seqlens, report, variant, options, layout = arguments[self._count :]
+        states, indices, cu_seqlens, report, intermediate_states, every, *settings = arguments[self._count :]
+        variant, options, layout = settings
         family = self.family
         head, size = family.read(tensors, None, cu_seqlens)
         check_slots(states, (head.key_dim, head.value_dim), size.heads, layout, tensors[0].device)
         check_indices(indices, states, size.sequences)
         check_report(report, tensors[0].device)
-        if indices is not None:
-            size = size._replace(slots=states.shape[0])
+        check_intermediate_states(intermediate_states, every, states, size.batches, size.tokens)
+        size = size._replace(states_every=every, slots=None if indices is None else states.shape[0])
         _, signature = family.text(variant, options, head)
         check_dtypes(signature, family.inputs, tensors)
         stored = f"--state {NAMES[states.dtype]} --state-layout {layout}"
+        if every:
+            stored += f" --states-every {every}"
         kernels = family.kernels(variant, options, "", head, tensors[0].device, size, stored)
         return kernels, size, family.results(kernels, head, size, signature, (variant, options, "", False))[:-2]
 
@@ -60,14 +74,19 @@ class InSlots:
         kernels, size, results = self._prepare(arguments)
         given = names_of("", self.family.inputs, "initial_state", True)
         given |= names_of("", self.family.outputs, "final_state", True)
+        if size.states_every:
+            given["intermediate_states"] = True
         return Call(kernels, FORWARD, size, given, results)
 
     def _run(self, *arguments: Any) -> Any:
         count = self._count
-        call = self.family.call_for(arguments, count + 4, self._call)
+        call = self.family.call_for(arguments, count + 5, self._call)
         outputs = call.allocate()
-        states, indices, cu_seqlens, report = arguments[count : count + 4]
-        call.plan.launch([*arguments[:count], states, *outputs, states], None, Maps(cu_seqlens, indices, report))
+        states, indices, cu_seqlens, report, intermediate_states = arguments[count : count + 5]
+        maps = Maps(cu_seqlens, indices, report)
+        check_rows(states)  # calls of the same shapes may have other strides
+        check_contiguous("intermediate_states", intermediate_states)
+        call.plan.launch([*arguments[:count], states, *outputs, states, intermediate_states], None, maps)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _fake(self, *arguments: Any) -> Any:

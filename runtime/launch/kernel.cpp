@@ -7,6 +7,7 @@
 #include "runtime/error.h"
 #include "runtime/launch/backend.h"
 #include "runtime/launch/launch_arguments.h"
+#include "runtime/launch/sequence_check.h"
 
 namespace wkvc {
 namespace {
@@ -61,6 +62,7 @@ CubinUsage Kernel::usage() const { return backend_->usage(); }
 
 void Kernel::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream, Checks checks) const {
   check_launch(plan_, tensors, size);
+  if (target_ == Target::host) expect_sequences(size);
   if (checks == Checks::memory) check_memory(*backend_, plan_, tensors, size);
   if (size.is_empty()) {
     finish_empty_launch(*backend_, manifest_, tensors, stream);

@@ -29,7 +29,7 @@ void check_shape(const TensorSpec& spec, const Tensor& tensor, const Extents& ex
   }
 }
 
-// Kernels find the rest of what they keep for each other from the strides of its rows.
+// Kernels find the rest of such tensors from the strides of their rows.
 void check_contiguous(const TensorSpec& spec, const Tensor& tensor) {
   const Extents expected = contiguous_strides(tensor.shape);
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -62,13 +62,13 @@ std::int64_t check_reach(const TensorSpec& spec, const Tensor& tensor) {
 void check_strides(const PlannedTensor& planned, const Tensor& tensor) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 24;  // offsets inside a chunk are 32 bits in kernels
   const TensorSpec& spec = planned.spec;
-  if (planned.keeps_for_kernels) check_contiguous(spec, tensor);
+  if (planned.keeps_for_kernels || spec.role == Role::intermediate_states) check_contiguous(spec, tensor);
   if (planned.has_rows && tensor.shape.back() > 1 && tensor.strides.back() != 1) {
     user_error("tensor \"{}\" has strides {}: its last dimension has to be contiguous (stride 1), copy it", spec.name,
                shape_text(tensor.strides));
   }
   for (std::size_t i = 0; i < planned.dims.size(); ++i) {
-    if (i == planned.batch || i == planned.head) continue;
+    if (i == planned.batch || i == planned.head || planned.dims[i].of == Dimension::Of::intermediate) continue;
     if (tensor.shape[i] <= 1 || tensor.strides[i] < kLimit) continue;
     user_error("tensor \"{}\" has strides {}: neighbouring rows ({}) are at most {} elements apart, copy it", spec.name,
                shape_text(tensor.strides), spec.dims[i], kLimit - 1);

@@ -122,6 +122,8 @@ std::int64_t Dimension::length(const LaunchSize& size) const {
     case Of::saved:  // each sequence of a map begins a state of its own: TensorArg::flags in templates/wkvc/abi.h
       if (size.map) return size.tokens / each + size.map->count;
       return size.tokens == 0 ? 0 : (size.tokens - 1) / each + 1;
+    case Of::intermediate:
+      return size.tokens / each;
     case Of::segments:
       return size.map ? most_pieces(size, each) : each;
   }
@@ -139,7 +141,7 @@ Dimension dimension_at(const TensorSpec& spec, std::size_t place, const Manifest
   const std::int64_t segments = segments_of(spec);
   if (dim == "B") {
     if (holds_state(spec.role)) return {Of::states};
-    const auto follows_tokens = [](const std::string& other) { return other == "T" || other == "N"; };
+    const auto follows_tokens = [](const std::string& other) { return other == "T" || other == "N" || other == "M"; };
     return {segments > 1 || std::ranges::any_of(spec.dims, follows_tokens) ? Of::batches : Of::sequences};
   }
   if (segments > 1 && place == 2) return {Of::segments, segments};
@@ -147,6 +149,7 @@ Dimension dimension_at(const TensorSpec& spec, std::size_t place, const Manifest
   if (dim == "H") return {Of::heads};
   if (dim == "S") return {Of::shared_heads};
   if (dim == "N") return {Of::saved, tokens_between_states(manifest)};
+  if (dim == "M") return {Of::intermediate, manifest.states_every};
   if (dim == "K") return {Of::constant, manifest.key_dim};
   if (dim == "V") return {Of::constant, manifest.value_dim};
   if (dim == "G") return {Of::constant, manifest.saved_every};

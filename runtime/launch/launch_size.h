@@ -42,7 +42,8 @@ struct LaunchSize {
   // S, a divisor of H, of kernels that were emitted with --shared: each head of those inputs serves H/S neighbouring
   // heads. 0: as many as H.
   std::int64_t shared_heads = 0;
-  // In the target's memory: where kernels say that starts or slots are none. Null: nobody wants to know.
+  // In the target's memory: where kernels say that starts or slots are none. Null: nobody wants to know; a launch on
+  // the host refuses them then.
   SequenceReport* report = nullptr;
 
   std::int64_t shared() const { return shared_heads == 0 ? heads : shared_heads; }
@@ -67,10 +68,22 @@ void check_size(LaunchSize size, int segments, int cluster);
 
 // One dimension of a tensor, in numbers: a launch compares no text.
 struct Dimension {
-  enum class Of : std::uint8_t { constant, batches, sequences, states, tokens, saved, segments, heads, shared_heads };
+  enum class Of : std::uint8_t {
+    constant,
+    batches,
+    sequences,
+    states,
+    tokens,
+    saved,
+    intermediate,
+    segments,
+    heads,
+    shared_heads
+  };
 
   Of of = Of::constant;
-  std::int64_t each = 1;  // the length, of a constant; of saved states, the tokens between two; of segments, how many
+  // The length, of a constant; of saved and intermediate states, the tokens between two; of segments, how many.
+  std::int64_t each = 1;
 
   std::int64_t length(const LaunchSize& size) const;
 };

@@ -34,6 +34,8 @@ void check_kernels(const Manifest& a, const Manifest& b) {
   check_same("key_dim", a.key_dim, b.key_dim, a, b);
   check_same("value_dim", a.value_dim, b.value_dim, a, b);
   check_distances(a, b);
+  if (a.states_every > 0 && b.states_every > 0)
+    check_same("distances of intermediate states", a.states_every, b.states_every, a, b);
 }
 
 Role seen_from_outside(const TensorSpec& first, const TensorSpec& second) {
@@ -66,6 +68,7 @@ Manifest joint_manifest(std::span<const Manifest> manifests) {
     check_kernels(joint, manifest);
     for (const TensorSpec& spec : manifest.tensors) add_tensor(joint, spec);
     joint.segments = std::max(joint.segments, manifest.blocks());  // most blocks that a launch has
+    if (joint.states_every == 0) joint.states_every = manifest.states_every;
     if (joint.saved_every > 0 || manifest.saved_every == 0) continue;
     joint.saved_every = manifest.saved_every;
     joint.chunk = manifest.chunk;

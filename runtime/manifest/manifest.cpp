@@ -29,7 +29,7 @@ constexpr std::int64_t max_segments = 65536;  // beyond what any sequence is cut
 constexpr std::int64_t max_cluster = 8;       // blocks, of sm_90, where a kernel asks for no more
 
 bool is_dim(std::string_view text) {
-  constexpr std::array<std::string_view, 8> symbols{"B", "T", "H", "S", "K", "V", "N", "G"};
+  constexpr std::array<std::string_view, 9> symbols{"B", "T", "H", "S", "K", "V", "N", "M", "G"};
   if (std::find(symbols.begin(), symbols.end(), text) != symbols.end()) return true;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -45,7 +45,7 @@ std::vector<std::string> dims_from(const JsonFields& fields, Role role) {
   std::vector<std::string> dims;
   for (const json& dim : list) {
     if (!dim.is_string() || !is_dim(dim.get<std::string>())) {
-      fields.wrong("dims", list, "B, T, H, S, K, V, N, G or positive numbers, as strings");
+      fields.wrong("dims", list, "B, T, H, S, K, V, N, M, G or positive numbers, as strings");
     }
     dims.push_back(dim.get<std::string>());
   }
@@ -95,14 +95,20 @@ std::vector<std::string_view> find_lines(std::string_view source) {
   return found;
 }
 
-// Sizes that depend on the distance of saved states need one.
-void check_saved_every(const Manifest& manifest) {
+// The field with the distance that a dimension depends on, where that distance is 0; else null.
+const char* missing_distance(const Manifest& manifest, const std::string& dim) {
+  if (manifest.saved_every == 0 && (dim == "N" || dim == "G")) return "saved_every";
+  return manifest.states_every == 0 && dim == "M" ? "states_every" : nullptr;
+}
+
+// Sizes that depend on the distance of states need one.
+void check_distances(const Manifest& manifest) {
   for (const TensorSpec& spec : manifest.tensors) {
     for (const std::string& dim : spec.dims) {
-      if (manifest.saved_every > 0 || (dim != "N" && dim != "G")) continue;
-      user_error(
-          "the kernel manifest's tensor \"{}\" has the dimension {}, for which \"saved_every\" has to be positive",
-          spec.name, dim);
+      const char* const missing = missing_distance(manifest, dim);
+      if (missing == nullptr) continue;
+      user_error("the kernel manifest's tensor \"{}\" has the dimension {}, for which \"{}\" has to be positive",
+                 spec.name, dim, missing);
     }
   }
 }
@@ -112,7 +118,7 @@ Manifest parsed(std::string_view line) {
   const json object = parse_object(line, "the kernel manifest");
   const JsonFields fields(object, "the kernel manifest",
                           {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
-                           "pass", "saved_every", "grid", "segments", "cluster", "refused", "tensors"});
+                           "pass", "saved_every", "states_every", "grid", "segments", "cluster", "refused", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
@@ -130,6 +136,7 @@ Manifest parsed(std::string_view line) {
   if (fields.has("pass")) manifest.pass = static_cast<Direction>(fields.one_of("pass", directions));
   if (fields.has("grid")) manifest.grid = static_cast<Grid>(fields.one_of("grid", grids));
   if (fields.has("saved_every")) manifest.saved_every = static_cast<int>(fields.integer("saved_every", 0, max_int));
+  if (fields.has("states_every")) manifest.states_every = static_cast<int>(fields.integer("states_every", 0, max_int));
   if (fields.has("segments")) manifest.segments = static_cast<int>(fields.integer("segments", 1, max_segments));
   if (fields.has("cluster")) {
     manifest.cluster = static_cast<int>(fields.integer("cluster", 1, max_cluster));
@@ -137,7 +144,7 @@ Manifest parsed(std::string_view line) {
   }
   if (fields.has("refused")) manifest.refused = fields.integer("refused", 0, 1) != 0;
   manifest.tensors = tensors_from(fields.list("tensors"));
-  check_saved_every(manifest);
+  check_distances(manifest);
   return manifest;
 }
 
@@ -158,6 +165,7 @@ std::string to_line(const Manifest& manifest) {
       {"chunk", manifest.chunk}, {"warps", manifest.warps},     {"shared_bytes", manifest.shared_bytes}};
   if (manifest.pass != Direction::forward) object["pass"] = directions[static_cast<std::size_t>(manifest.pass)];
   if (manifest.saved_every != 0) object["saved_every"] = manifest.saved_every;
+  if (manifest.states_every != 0) object["states_every"] = manifest.states_every;
   if (manifest.grid != Grid::batch_head) object["grid"] = grids[static_cast<std::size_t>(manifest.grid)];
   if (manifest.segments != 1) object["segments"] = manifest.segments;
   if (manifest.cluster != 1) object["cluster"] = manifest.cluster;

@@ -20,6 +20,7 @@ enum class Role {
   output,
   initial_state,
   final_state,
+  intermediate_states,     // a result, behind every states_every tokens
   output_gradient,         // given, in the layout of that output
   final_state_gradient,    // given
   input_gradient,          // a result, in the layout of that input
@@ -39,15 +40,16 @@ bool is_gradient(Role role);        // of them, gradients
 bool is_internal(Role role);        // between kernels: saved states, what is kept, workspaces
 bool is_between_passes(Role role);  // of them, from the forward pass to the backward pass
 bool holds_state(Role role);        // the initial or the final state
-bool is_optional(Role role);        // may be left out: states and their gradients
+bool is_optional(Role role);        // may be left out: states, also intermediate ones, and their gradients
 
 struct TensorSpec {
   std::string name;  // as in files and messages: "r", "u", "o", "initial_state"
   Role role = Role::input;
   DType dtype = DType::f32;
   // {"B","T","H","K"}, {"H","K"}, {"B","H","V","K"}, {"B","T","H"}; S in place of H where several heads share one.
-  // Saved states are {"B","H","N","V","K"}, where N = ⌈⌈T/chunk⌉/saved_every⌉; workspaces may have any dimensions
-  // behind B and H, among them G = saved_every.
+  // Saved states are {"B","H","N","V","K"}, where N = ⌈⌈T/chunk⌉/saved_every⌉, and intermediate states
+  // {"B","M","H","V","K"}, where M = ⌊T/states_every⌋; workspaces may have any dimensions behind B and H, among them
+  // G = saved_every.
   std::vector<std::string> dims;
 };
 
@@ -66,7 +68,8 @@ struct Manifest {
   std::int64_t shared_bytes = 0;    // dynamic shared memory of one block
   std::vector<TensorSpec> tensors;  // in the order of KernelArgs::tensor
   Direction pass = Direction::forward;
-  int saved_every = 0;  // chunks between saved states; 0: none are saved
+  int saved_every = 0;   // chunks between saved states; 0: none are saved
+  int states_every = 0;  // tokens between intermediate states; 0: there are none
   Grid grid = Grid::batch_head;
   int segments = 1;  // of each sequence, with a block for each
   int cluster = 1;   // blocks instead of each of these

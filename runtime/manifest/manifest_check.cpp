@@ -174,6 +174,13 @@ void check_distance(const Manifest& manifest, std::string_view kernel) {
   });
 }
 
+// "store_intermediate_state<32, 64>(S, …"
+void check_intermediate_states(const Manifest& manifest, std::string_view kernel) {
+  for_each(kernel, "store_intermediate_state<", [&](std::string_view rest) {
+    expect_number(manifest, "states_every", manifest.states_every, number_in(rest));
+  });
+}
+
 void check_chunks(const Manifest& manifest, std::string_view kernel) {
   for (const std::string_view mark : {"chunk_count<", "valid_rows<"}) {
     for_each(kernel, mark,
@@ -222,6 +229,7 @@ void check_against_text(const Manifest& manifest, std::string_view source) {
   check_places(manifest, kernel);
   check_chunks(manifest, kernel);
   check_distance(manifest, kernel);
+  check_intermediate_states(manifest, kernel);
   for_each(kernel, "Ring<", [&](std::string_view rest) { check_ring(manifest, rest); });
   check_written(manifest, kernel);
   check_shared(manifest, kernel);

@@ -10,12 +10,13 @@
 namespace wkvc {
 namespace {
 
-constexpr std::array<std::pair<Role, std::string_view>, 13> names{{
+constexpr std::array<std::pair<Role, std::string_view>, 14> names{{
     {Role::input, "input"},
     {Role::parameter, "parameter"},
     {Role::output, "output"},
     {Role::initial_state, "initial_state"},
     {Role::final_state, "final_state"},
+    {Role::intermediate_states, "intermediate_states"},
     {Role::output_gradient, "output_gradient"},
     {Role::final_state_gradient, "final_state_gradient"},
     {Role::input_gradient, "input_gradient"},
@@ -50,7 +51,9 @@ bool is_gradient(Role role) {
   return role == Role::input_gradient || role == Role::parameter_gradient || role == Role::initial_state_gradient;
 }
 
-bool is_result(Role role) { return role == Role::output || role == Role::final_state || is_gradient(role); }
+bool is_result(Role role) {
+  return role == Role::output || role == Role::final_state || role == Role::intermediate_states || is_gradient(role);
+}
 
 bool is_between_passes(Role role) { return role == Role::saved_states || role == Role::kept; }
 
@@ -59,8 +62,8 @@ bool is_internal(Role role) { return is_between_passes(role) || role == Role::wo
 bool holds_state(Role role) { return role == Role::initial_state || role == Role::final_state; }
 
 bool is_optional(Role role) {
-  return role == Role::initial_state || role == Role::final_state || role == Role::final_state_gradient ||
-         role == Role::initial_state_gradient;
+  return role == Role::initial_state || role == Role::final_state || role == Role::intermediate_states ||
+         role == Role::final_state_gradient || role == Role::initial_state_gradient;
 }
 
 std::string_view differentiated(const TensorSpec& gradient) { return std::string_view(gradient.name).substr(1); }

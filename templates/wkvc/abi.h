@@ -6,8 +6,8 @@ namespace wkvc {
 
 // One tensor of a kernel; the last dimension is contiguous, strides count elements.
 // Token tensors [B,T,H,D]: all three strides; so with one number a token, [B,T,H]. States [B,H,V,K] and [B,H,N,V,K]:
-// `row` strides over V. Per-head parameters [H,D]: head only; their gradients [B,H,D] also batch, [B,H,S,D] row as
-// well.
+// `row` strides over V; so with intermediate states [B,M,H,V,K], which are contiguous. Per-head parameters [H,D] or
+// [H]: head only; their gradients [B,H,D] also batch, [B,H,S,D] row as well.
 struct TensorArg {
   void* data;  // null: absent (an initial state of zeros, a final state nobody asked for)
   long long batch;

@@ -102,6 +102,8 @@ TEST(EditedManifest, IsRefusedWhereTheKernelItselfSaysOtherwise) {
   refused(replaced(replaced(text, "chunk 16", "chunk 64"), "\"chunk\":16", "\"chunk\":64"),
           "chunk 64, but the text says 16");
   refused(replaced(text, "\"saved_every\":4", "\"saved_every\":8"), "saved_every 8, but the text says 4");
+  const std::string states = kernels("rwkv7", {.states_every = 32});
+  refused(replaced(states, "\"states_every\":32", "\"states_every\":64"), "states_every 64, but the text says 32");
   refused(replaced(text, R"("name":"r","role":"input","dtype":"bf16")", R"("name":"r","role":"input","dtype":"f16")"),
           "\"r\" has 64 elements a row of f16");
   refused(replaced(text, R"("name":"o","role":"output","dtype":"bf16")", R"("name":"o","role":"output","dtype":"f16")"),

@@ -22,7 +22,7 @@ cp -r "$consumer" "$work/consumer"
   { cat "$work/build.log"; fail "the consumer does not build"; }
 
 export WKVC_CACHE_DIR=$work/cache
-for program in packed just_in_time from_c; do
+for program in packed just_in_time from_c serve; do
   "$work/build/$program" || fail "$program failed with $?"
 done
 

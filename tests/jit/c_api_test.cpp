@@ -94,6 +94,16 @@ TEST(CApi, LaunchesSequences) {
   const std::vector<float>& o = forward.values[forward.o];
   EXPECT_EQ(o[0], o[std::size_t{2} * 16]);  // both begin without a state
   EXPECT_NE(o[std::size_t{1} * 16], o[std::size_t{2} * 16]);
+  const std::array<std::int32_t, 3> decreasing{0, 4, 3};
+  sequences.starts = decreasing.data();
+  EXPECT_EQ(launch(), WKVC_USER_ERROR);
+  EXPECT_THAT(wkvc_message(), HasSubstr("decreases from 4 to 3 at 2"));
+  wkvc_report report{0, 0};
+  sequences.report = &report;
+  EXPECT_EQ(launch(), WKVC_OK) << wkvc_message();
+  EXPECT_EQ(report.starts, 2);
+  sequences.report = nullptr;
+  sequences.starts = starts.data();
   const std::array<std::int32_t, 2> slots{-1, 0};
   sequences.slots = slots.data();
   sequences.slot_count = 1;
@@ -104,6 +114,22 @@ TEST(CApi, LaunchesSequences) {
   sequences.layout = 3;
   EXPECT_EQ(launch(), WKVC_USER_ERROR);
   EXPECT_THAT(wkvc_message(), HasSubstr("layout is 3"));
+}
+
+TEST(CApi, HasIntermediateStates) {
+  wkvc_operator* op = nullptr;
+  ASSERT_EQ(wkvc_prepare("rwkv7", "--head 16 --io f32 --chunk 1 --states-every 2 --state bf16", WKVC_HOST, &op),
+            WKVC_OK)
+      << wkvc_message();
+  const std::int32_t last = wkvc_tensor_count(op, WKVC_FORWARD) - 1;
+  wkvc_tensor_info info;
+  ASSERT_EQ(wkvc_tensor_at(op, WKVC_FORWARD, last, &info), WKVC_OK);
+  EXPECT_STREQ(info.name, "intermediate_states");
+  EXPECT_STREQ(info.dims, "B M H V K");
+  EXPECT_EQ(info.dtype, WKVC_BF16);
+  EXPECT_EQ(info.is_result, 1);
+  EXPECT_EQ(info.is_optional, 1);
+  wkvc_release(op);
 }
 
 TEST(CApi, SaysWhatIsWrongWithALaunch) {

@@ -127,6 +127,16 @@ Definition head_decay_in_range() {
   });
 }
 
+// As in Mamba-2 and gated delta networks: A_log and dt_bias are one number a head, and so is the skip.
+Definition gate_of_head() {
+  return with_head("gate_of_head", [](Head& at) {
+    auto rate = at.op.parameter("A_log", scalar, f32), bias = at.op.parameter("dt_bias", scalar, f32);
+    auto log_w = at.op.let("log_w", -exp(rate) * softplus(at.number("dt") + bias));
+    auto next = exp(log_w) * at.S + outer(at.v, at.k);
+    at.finish(next, dot(next, at.r) + at.op.parameter("D", scalar, f32) * cast<f32>(at.v));
+  });
+}
+
 Definition token_decay() {
   return with_head("token_decay", [](Head& at) {
     auto next = exp(at.number("log_w").in(-1e6, 0)) * at.S + outer(at.v, at.k);
@@ -246,7 +256,8 @@ std::vector<Definition> unbounded_recurrences() {
           head_decay(),         token_decay(),
           sigmoid_decay(),      delta_after_decay(),
           product_of_deltas(),  parameters_everywhere(),
-          products_of_inputs(), read_of_a_read()};
+          products_of_inputs(), read_of_a_read(),
+          gate_of_head()};
 }
 
 }  // namespace wkvc::test

@@ -134,7 +134,8 @@ Values reference_of(const Manifest& manifest, const std::string& rec, LaunchSize
   auto recurrence = rec::recurrence_of(*module);
   const rec::Shape shape{size.batches, size.tokens, size.heads};
   const Givens givens = givens_of(manifest, size, values);
-  const rec::Result forward = rec::interpret(recurrence, shape, givens.inputs, givens.initial_state);
+  const rec::Result forward =
+      rec::interpret(recurrence, shape, givens.inputs, givens.initial_state, nullptr, manifest.states_every);
   rec::Gradients backward;
   if (!givens.output_gradients.empty())
     backward = rec::differentiate(recurrence, shape, givens.inputs, givens.initial_state,
@@ -144,6 +145,7 @@ Values reference_of(const Manifest& manifest, const std::string& rec, LaunchSize
   for (const TensorSpec& spec : manifest.tensors) {
     if (spec.role == Role::output) results[spec.name] = forward.outputs.at(spec.name);
     if (spec.role == Role::final_state) results[spec.name] = forward.final_state;
+    if (spec.role == Role::intermediate_states) results[spec.name] = forward.intermediate_states;
     if (spec.role == Role::initial_state_gradient) results[spec.name] = backward.initial_state;
     if (spec.role == Role::input_gradient || spec.role == Role::parameter_gradient)
       results[spec.name] = backward.inputs.at(std::string(differentiated(spec)));

@@ -237,9 +237,11 @@ TEST_P(Sequence, SeesNoOther) {
 // Starts that decrease, begin behind 0 or lead past the tokens touch nothing outside; tokens of no sequence stay.
 TEST_P(Sequence, StartsStayWithinTheTokens) {
   const Program program = load(rwkv7(), both_passes());
+  SequenceReport report{};
   Sequences sequences = sequences_of(program.manifest(), starts_of({40, 21, 70}));
   sequences.starts = {-(1LL << 40), 100, 20, 1LL << 40};
   sequences.problem.size.map->starts = sequences.starts.data();
+  sequences.problem.size.report = &report;
   for (const auto& [name, memory] : run_in_memory(program, sequences.problem)) {
     const auto spec = std::ranges::find(program.manifest().tensors, name, &TensorSpec::name);
     EXPECT_FALSE(written_past_tail(memory, layout_of(*spec, program.manifest(), sequences.problem.size))) << name;
@@ -247,6 +249,7 @@ TEST_P(Sequence, StartsStayWithinTheTokens) {
   Sequences narrow = sequences_of(program.manifest(), starts_of({40, 21}));
   narrow.starts = {8, 30, 50};
   narrow.problem.size.map->starts = narrow.starts.data();
+  narrow.problem.size.report = &report;
   const TensorMap memory = run_in_memory(program, narrow.problem);
   const HostTensor& o = memory.at("o");
   const auto row = o.size() / static_cast<std::size_t>(narrow.problem.size.tokens + kTokensPastTail);
@@ -347,6 +350,29 @@ TEST_P(Sequence, FaultsAreReported) {
   expect({0, 40, 50, 101}, {3, 1, 0}, 3, 0);
   expect({0, 40, 41, 41}, {3, 4, 0}, 0, 2);
   expect({0, 40, 41, 41}, {3, 2, 3}, 0, 3);
+}
+
+// Where the host has the numbers, and nobody asked for a report.
+TEST(SequenceRefusal, OfStartsAndSlotsInTheHostsMemory) {
+  Config config;
+  config.chunk = 1;
+  const Program program = Program::load(cuda_text(rwkv7(), config), Target::host);
+  const auto refused = [&](const std::vector<std::int64_t>& starts, const std::vector<std::int32_t>& slots,
+                           const std::string& part) {
+    const auto count = static_cast<std::int64_t>(slots.size());
+    const std::vector<std::int32_t> narrow(starts.begin(), starts.end());
+    for (const bool wide : {true, false}) {
+      LaunchSize size{1, 9, kHeads, SequenceMap{count, nullptr, wide}, SlotMap{4, slots.data()}};
+      Problem problem = random_problem(program.manifest(), size, 5);
+      problem.size.map->starts = wide ? static_cast<const void*>(starts.data()) : narrow.data();
+      expect_contains(user_error_of([&] { run_raw(program, problem); }), part);
+    }
+  };
+  refused({1, 4, 9}, {0, 1}, "(cu_seqlens) begins with 1, expected 0");
+  refused({0, 5, 4}, {0, 1}, "(cu_seqlens) decreases from 5 to 4 at 2");
+  refused({0, 5, 10}, {0, 1}, "(cu_seqlens) ends with 10, expected at most 9");
+  refused({0, 5, 9}, {2, 2}, "(state_indices) has the slot 2 twice");
+  refused({0, 5, 9}, {2, 4}, "(state_indices) has the slot 4, expected 0 to 3, or -1");
 }
 
 INSTANTIATE_TEST_SUITE_P(Host, Sequence, testing::Values(Target::host));

@@ -274,7 +274,7 @@ const Case lines[] = {
      "outside a loop over them that copies ahead"},
     {"StageInABuffer", "warp.stage_state %S, %x : vector<16x32xf32>, memref<16x32xf32, 3>\n",
      "needs a warp.staged state"},
-    {"TokensOfAParameter", "%0 = warp.tokens \"u\" as bf16 : vector<16x1xf32>\n", "expected input"},
+    {"TokensOfAParameter", "%0 = warp.tokens \"u\" as bf16 : vector<16x1xf32>\n", "has the dims H,K; expected H"},
     {"TokensToAnInput", "%0 = warp.zeros : vector<16x1xf32>\nwarp.store_tokens \"gate\" %0 as f32 : vector<16x1xf32>\n",
      "expected output"},
     {"SumToAnOutput", "warp.slabs 32 {\n^bb0(%c: index):\nwarp.store_sum \"o\" %row[%c] : memref<32xf32, 3>\n}\n",
@@ -902,7 +902,7 @@ TEST(BatchSums, AreOfRowsThatAreStored) {
         "to \"du\" over \"" +
         over + "\" as " + dtype + "\n");
   };
-  expect_contains(error("T", "f32"), "sums over \"T\"; expected \"K\" or \"V\"");
+  expect_contains(error("T", "f32"), "sums over \"T\"; expected \"K\", \"V\" or \"1\"");
   expect_contains(error("K", "i8"), "is stored as 'i8'; expected f32, f16 or bf16");
 }
 

@@ -28,6 +28,18 @@ void add_batch_sums(chunk::ProgramOp program, OpBuilder& b) {
   }
 }
 
+// Kernels that sum the gradients of parameters of one number a head over the tokens of all batches.
+void add_token_sums(chunk::ProgramOp program, OpBuilder& b) {
+  for (auto output : program.getBody().getOps<chunk::OutputOp>()) {
+    if (!output.getOfHead()) continue;
+    std::string name = fmt::format("{}_backward_{}", program.getRecurrence().str(), output.getSym().str());
+    warp::BatchSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(),
+                             program.getKeyDim(), program.getValueDim(), program.getCompute(), stored_name(output),
+                             output.getSym(), element_type(program.getContext(), output.getDtype()), "1",
+                             program.getArch());
+  }
+}
+
 // Kernels that sum the gradients of shared inputs over the heads that share one.
 void add_head_sums(chunk::ProgramOp program, OpBuilder& b) {
   Spaces spaces = infer_spaces(program);
@@ -322,6 +334,7 @@ class KernelBuilder {
     builder.set_state(S, builder.state_carries_scale(saved));
     if (saves()) save_state(as_stored(alone(S)));
     builder.take_state(saved);
+    if (intermediate()) store_intermediate(as_stored(alone(builder.next_state())));
     if (plan_.preparers()) create<warp::ReleaseOp>();
     create<warp::YieldOp>(builder.next_state());
     return loop.getResult();
@@ -329,6 +342,12 @@ class KernelBuilder {
 
   bool saves() { return !backward() && program_.getSavedEvery() && !program_.getSummary(); }
   void save_state(Value S) { create<warp::SaveStateOp>("saved_states", S, saved_type_); }
+
+  // Whether states behind chunks are results.
+  bool intermediate() { return program_.getStatesEvery() > 0 && !program_.getSummary(); }
+  void store_intermediate(Value S) {
+    create<warp::StoreIntermediateOp>("intermediate_states", S, program_.getStatesEvery());
+  }
 
   // After a chunk, for the loop backward; that of the group's last chunk, which comes first there, where it is read.
   void keep_state(Value S) {
@@ -358,6 +377,7 @@ class KernelBuilder {
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
     if (recomputes) keep_state(builder.copies().as_stored(builder.next_state()));
+    if (intermediate()) store_intermediate(as_stored(builder.next_state()));
     // At its end, so that nothing waits here for what is started after this loop has begun.
     if (started && builder.copies().go_ahead()) create<warp::WaitCopiesOp>(0);
     create<warp::YieldOp>(builder.next_state());
@@ -387,6 +407,7 @@ void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t
   if (program.getPlain()) return;  // what it refuses comes first
   if (program.getSummary()) add_combine(program, b);
   add_batch_sums(program, b);
+  add_token_sums(program, b);
   add_head_sums(program, b);
 }
 

@@ -15,7 +15,7 @@ namespace wkvc {
 
 std::string parts_name(chunk::AccumulateOp op) { return op.getSym().str() + "_parts"; }
 
-std::string stored_name(chunk::OutputOp op) { return op.getSym().str() + (op.getShared() ? "_parts" : ""); }
+std::string stored_name(chunk::OutputOp op) { return op.getSym().str() + (op.isSummed() ? "_parts" : ""); }
 
 llvm::StringRef first_state(chunk::ProgramOp program) {
   return program.getBackward() ? "dfinal_state" : "initial_state";
@@ -48,6 +48,8 @@ class TensorList {
     const std::string dtype = backward ? "f32" : states.dtype;
     if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), dtype, states.dims);
     add(backward ? "initial_state_gradient" : "final_state", last_state(program), dtype, states.dims);
+    if (program.getStatesEvery() > 0)
+      add("intermediate_states", "intermediate_states", states.dtype, "B,M" + states.dims.substr(1));
   }
 
   ArrayAttr attribute(MLIRContext* context) const {
@@ -81,18 +83,19 @@ class TensorList {
     if (auto input = dyn_cast<chunk::InputOp>(op))
       add(input.getKept()         ? "kept"
           : input.getGradientOf() ? "output_gradient"
+          : input.getOfHead()     ? "parameter"
                                   : "input",
           input.getSym(), dtype_text(chunk::element(input.getResult())),
-          per_token(input.getDim()[0], input.getShared()));
+          input.getOfHead() ? "H" : per_token(input.getDim()[0], input.getShared()));
     if (auto parameter = dyn_cast<chunk::ParameterOp>(op))
       add("parameter", parameter.getSym(), dtype_text(chunk::element(parameter.getResult())),
           "H," + parameter.getDim().str());
     if (auto output = dyn_cast<chunk::OutputOp>(op))
-      add(output.getShared()       ? "workspace"
+      add(output.isSummed()        ? "workspace"
           : output.getKept()       ? "kept"
           : output.getGradientOf() ? "input_gradient"
                                    : "output",
-          stored_name(output), output.getShared() ? "f32" : output.getDtype().str(),
+          stored_name(output), output.isSummed() ? "f32" : output.getDtype().str(),
           per_token(dims_of(spaces.lookup(output.getX()))[1]));
     if (auto sum = dyn_cast<chunk::AccumulateOp>(op))
       add("workspace", parts_name(sum), "f32", of_each_segment(program, dims_of(spaces.lookup(sum.getX())).substr(1)));

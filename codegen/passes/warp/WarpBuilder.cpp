@@ -465,7 +465,7 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
 }
 
 void WarpBuilder::store(chunk::OutputOp op, Value x) {
-  const DType dtype = op.getShared() ? DType::f32 : *dtype_from(op.getDtype().str());
+  const DType dtype = op.isSummed() ? DType::f32 : *dtype_from(op.getDtype().str());
   Type element = rec::mlir_type(dtype, op->getContext());
   if (carries_scale(x)) x = create<warp::WithoutScaleOp>(x);
   if (op.getKept())

@@ -163,6 +163,24 @@ WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const
   }
 }
 
+// The state behind so many tokens, if the sequence has them and the state is one of a tensor [B,M,H,Values,K], or
+// [B,M,H,K,Values], whose states are Every tokens apart; rounded to T. Sequence n of a map begins at state ⌊first token
+// / Every⌋, which lies behind all states of the sequences before. Writes nothing where nobody asked for these states.
+template <int Every, int Values, class T = f32, StateLayout Order = StateLayout::vk, int N, int K>
+WKVC_INLINE void store_intermediate_state(const Tile<f32, 16, K>& x, const TensorArg& t, const KernelArgs<N>& args,
+                                          const BlockBase& block, long long tokens, long long row0) {
+  if (t.data == nullptr || tokens % Every != 0 || tokens > tokens_of(args, block)) return;
+  const long long batch = kMapsSequences ? block.token_batch : block.batch;
+  const long long first = kMapsSequences ? block.first_token / Every : 0;
+  const long long place = (first + tokens / Every - 1) * args.heads + block.head;
+  T* const state = static_cast<T*>(t.data) + batch * t.batch + place * (Values * K);
+  if constexpr (Order == StateLayout::vk) {
+    store_stored(t, state + row0 * K, round<T>(x));
+  } else {
+    store_stored(t, state + row0, transpose(round<T>(x)));
+  }
+}
+
 // States that kernels keep for each other, rounded to T: 16 rows lie together, in the order of the registers that hold
 // them. Nobody else reads them. Nothing is written where nobody asked for them.
 template <class T, int K>
@@ -303,6 +321,38 @@ WKVC_INLINE void sum_batches(const KernelArgs<N>& args, const TensorArg& to, con
     }
   }
   store_parameter_row<T>(to, block, 0, sum);
+}
+
+// The same block for sequence n.
+template <int N>
+WKVC_INLINE BlockBase of_sequence(BlockBase block, const KernelArgs<N>& args, long long n) {
+  const TokenSpan span = tokens_of_sequence(args, n);
+  block.batch = n;
+  block.token_batch = args.starts.data != nullptr ? 0 : n;
+  block.first_token = span.first;
+  block.tokens = span.count;
+  return block;
+}
+
+// The sum over all tokens of all sequences of this head's numbers in a tensor [B,T,H] of f32, to a tensor [H]. For one
+// warp, whose lanes load many numbers at once: nothing else hides the way to memory.
+template <class T, int N>
+WKVC_INLINE void sum_tokens(const KernelArgs<N>& args, const TensorArg& to, const TensorArg& from,
+                            const BlockBase& block) {
+  constexpr int kTokens = 128;
+  ColVec<kTokens> sums{};
+  for (long long n = 0; n < args.batches; ++n) {
+    const BlockBase own = of_sequence(block, args, n);
+    for (long long token = 0; token < own.tokens; token += kTokens) {
+      const long long left = own.tokens - token;
+      sums =
+          sums + load_tokens_column<f32, kTokens>(from, own, token, left < kTokens ? static_cast<int>(left) : kTokens);
+    }
+  }
+  float sum = 0.f;
+  WKVC_EACH_SLOT(PerRow, kTokens, sum += sums.v[i][s]);
+  sum = lanes::sum_row_groups(sum);
+  if (lanes::is_first()) static_cast<T*>(to.data)[block.head * to.head] = scalar::round<T>(sum);
 }
 
 }  // namespace wkvc

@@ -73,8 +73,7 @@ constexpr std::array<ConfigOption, 20> table{{
      .values = Words{state_layouts},
      .otherwise = "`vk`",
      .meaning = "dimensions of initial and final states and their gradients: B,H,V,K or B,H,K,V",
-<<<<<<< HEAD
-     .settled = Stage::warp},
+     .settled = Stage::placed},
     {.spelling = "--states-every",
      .syntax = "N",
      .field = {"states_every", &Config::states_every},
@@ -82,11 +81,8 @@ constexpr std::array<ConfigOption, 20> table{{
      .otherwise = "none",
      .meaning = "tokens between intermediate states, a result of a forward pass alone: the states behind every N "
                 "tokens, B,M,H,V,K with M = ⌊T/N⌋; N is a multiple of the chunk",
-     .settled = Stage::warp,
+     .settled = Stage::placed,
      .of = OfKernels::forward},
-=======
-     .settled = Stage::placed},
->>>>>>> main
     {.spelling = "--pass",
      .syntax = "PASS",
      .field = {"pass", &Config::pass},

@@ -319,10 +319,11 @@ TEST(ChunkText, OperationsAlongTokensTakeMatricesOfThem) {
                             "  %z = chunk.select_halves %O, %O half 8 : tensor<16x32xf32>\n",
                             "  %z = chunk.last_of_other_half %O half 8 : tensor<16x32xf32>\n",
                             "  %z = chunk.sum_of_other_half %O half 8 : tensor<16x32xf32>\n",
-                            "  %z = chunk.cumsum %O : tensor<16x32xf32>\n",
                             "  %y = chunk.row %O[3] : tensor<16x32xf32> -> tensor<1x32xf32>\n"
                             "  %z = chunk.add %O, %y : tensor<16x32xf32>, tensor<1x32xf32> -> tensor<16x32xf32>\n"})
     expect_contains(error_of_output(lines, config), "takes a matrix of tokens by keys");
+  expect_contains(error_of_output("  %z = chunk.cumsum %O : tensor<16x32xf32>\n", config),
+                  "'chunk.cumsum' takes tokens by keys, tokens by tokens or one number a token");
   config.chunk = 32;
   for (const char* lines :
        {"  %z = chunk.tril %L : tensor<32x32xf32>\n", "  %z = chunk.level_pairs %L half 8 : tensor<32x32xf32>\n"})

@@ -60,7 +60,7 @@ const std::vector<Rule> kEdits = {
     {"last row", "row<15>", "row<14>"},
     {"middle row", "row<7>", "row<6>"},
     {"middle row in one place", R"(\bL_middle\b(?! =))", "row<6>(L)"},
-    {"decay of its own token", R"(\bL_before\b(?! =| \+ log_w_valid))", "L"},
+    {"decay of its own token", R"(\bL_before\b(?! =| \+ log_w_valid))", "(L_before + log_w_valid)"},
     {"decay upside down", R"((exp2?)\((\w+) - (\w+)\))", "$1($3 - $2)"},
     {"decay dropped", R"( \* e_\w+;)", ";"},
     {"term dropped", R"( [+-] (d\w+|[A-Z]+_level\d+|sum_rows\(\w+\))(?=[ ;),]))", ""},

@@ -20,6 +20,7 @@
 #include "codegen/passes/chunk/Summary.h"
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
+#include "codegen/passes/place/Placement.h"
 #include "codegen/passes/warp/ChunkToWarp.h"
 #include "codegen/rec_to_chunk/RecToChunk.h"
 #include "codegen/schedule/Fill.h"
@@ -266,6 +267,7 @@ void for_each_kernel(ModuleOp module, F f) {
 }
 
 void place_programs(Work& work) {
+  for (auto program : all_programs(work)) expect_no_places(program);
   pair_recomputes(work);
   for_each_kernel(*work.module, place_kernel);
 }

@@ -47,6 +47,15 @@ std::size_t stage_from(const std::string& name) {
   return static_cast<std::size_t>(stage - stages.begin());
 }
 
+// The kernels of a text behind the stage chunk are there already.
+void expect_passes(const Subject& subject) {
+  if (!subject.from_file || subject.source.stage < Stage::placed) return;
+  const bool backward = has_backward(subject.source);
+  if (backward == (subject.config.pass != "forward")) return;
+  user_error("--pass {}: {} holds {}; leave --pass out, or start from an earlier stage", subject.config.pass,
+             subject.origin, backward ? "gradients, too" : "forward kernels alone");
+}
+
 int emit(const Options& options) {
   if (options.stage.has_value() == options.after.has_value()) {
     user_error("emit takes either --stage ({}) or --after PASS", fmt::join(stages, ", "));
@@ -57,6 +66,7 @@ int emit(const Options& options) {
   if (options.output) expect_output(*options.output, {options.subject.source});
   const std::size_t stage = options.stage ? stage_from(*options.stage) : 0;
   const Subject subject = subject_from(options.subject, options.config);
+  expect_passes(subject);
   const std::string text = options.stage ? contents(subject, stage) : subject.after(*options.after);
   if (options.output) {
     const std::string_view piece = text;

@@ -26,10 +26,12 @@ LogicalResult verify_name(mlir::Operation& op, std::map<llvm::StringRef, mlir::O
   const auto name = op.getAttrOfType<mlir::StringAttr>("name");
   if (!name) return success();
   if (const auto fault = name_fault(name.getValue())) return op.emitOpError() << *fault;
-  const auto [first, is_new] = names.try_emplace(name.getValue(), &op);
+  mlir::Operation*& named = names[name.getValue()];
   // The value that is output may have the output's name.
   auto output = llvm::dyn_cast<OutputOp>(op);
-  if (is_new || (output && output.getValue().getDefiningOp() == first->second)) return success();
+  const bool is_free = named == nullptr || (output && output.getValue().getDefiningOp() == named);
+  named = &op;
+  if (is_free) return success();
   return op.emitOpError() << "reuses the name '" << name.getValue() << "': names are unique";
 }
 

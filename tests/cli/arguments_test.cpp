@@ -59,6 +59,8 @@ TEST_F(Mistakes, Stages) {
   expect_mistake({"emit", "rwkv7", "--stage", "rec", "--after", "x"}, "--after");
   expect_mistake({"emit", "rwkv7", "--after", "no-such-pass"}, "no-such-pass");
   expect_mistake({"emit", "--source", naive_kernel, "--stage", "chunk"}, "later stage");
+  expect_mistake({"emit", "--source", naive_kernel, "--stage", "cuda", "--pass", "both"},
+                 "holds forward kernels alone");
 }
 
 TEST_F(Mistakes, Heads) {

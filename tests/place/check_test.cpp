@@ -129,6 +129,14 @@ TEST(Check, EditedTextsBecomeKernels) {
   EXPECT_NE(kernel.find("warp.on_warp 3"), std::string::npos) << kernel;
 }
 
+TEST(Check, PlacesNeedTheirPhases) {
+  std::string text = lower_to(rwkv7_source({}), Stage::placed, {});
+  const std::size_t begin = text.find("phases = "), end = text.find(">, ", begin) + 3;
+  text.erase(begin, end - begin);
+  expect_contains(user_error_of([&] { lower_to(source_from(text), Stage::warp, {}); }),
+                  "has a place, but the program of 'rwkv7' has no phases");
+}
+
 // Some of the texts in which `to` stands for `from` once.
 std::vector<std::string> edits_of(const std::string& text, const std::string& from, const std::string& to) {
   std::vector<std::size_t> places;

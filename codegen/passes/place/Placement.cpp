@@ -52,6 +52,15 @@ Placement::Placement(chunk::ProgramOp program, int warps) : program_(program), s
 
 bool is_placed(chunk::ProgramOp program) { return program->hasAttrOfType<PhasesAttr>(kPhases); }
 
+void expect_no_places(chunk::ProgramOp program) {
+  for (Operation& op : program.getBody().front())
+    if (op.hasAttr(kAt))
+      user_error_at(&op,
+                    "{} has a place, but the program of '{}' has no phases = #wkvc.phases<...>; a text of the stage "
+                    "placed has both, one of the stage chunk neither",
+                    called(&op), program.getRecurrence().str());
+}
+
 Placement Placement::read(chunk::ProgramOp program) {
   if (!is_placed(program))
     user_error_at(program, "the program of '{}' has no phases = #wkvc.phases<...>, as all programs of this stage have",

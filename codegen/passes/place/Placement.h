@@ -83,6 +83,9 @@ class Placement {
 // Returns whether a program's operations have places.
 bool is_placed(chunk::ProgramOp program);
 
+// Throws UserError where an operation has a place already, though its program is of the stage chunk.
+void expect_no_places(chunk::ProgramOp program);
+
 // Returns what messages call an operation: its name, or which operation it is.
 std::string called(mlir::Operation* op);
 

@@ -16,7 +16,7 @@ using namespace wkvc;
 
 constexpr double unbounded = -1e6;  // the least log decay that is declared where a layer has no bound
 
-// What the recurrences here have in common: a head, inputs over keys and values, and the state.
+// The head, the inputs over keys and values, and the state of a recurrence.
 struct Head {
   explicit Head(Recurrence& recurrence, int keys = 128, int values = 128)
       : op(recurrence), K(op.key_dim(keys)), V(op.value_dim(values)) {
@@ -37,7 +37,7 @@ struct Head {
   Dim K, V;
 };
 
-// What the state holds under the key k moves towards v by the part beta: S + beta (v - S k) k^T.
+// The value of the state under the key k moves towards v by the part beta: S + beta (v - S k) k^T.
 Expr delta_rule(Head& at, const Expr& S, const Expr& beta, const Expr& v, const Expr& k) {
   auto change = at.op.let("change", beta * (v - dot(S, k)));
   return S + outer(change, k);

@@ -219,7 +219,7 @@ RECURRENCES = {
 }
 
 
-# What public kernels take in place of RWKV-6's and Mamba-2's inputs: log decays, and values times dt.
+# Public kernels take other inputs than RWKV-6's and Mamba-2's: log decays, and values times dt.
 RWKV6_LOGW = RECURRENCES["rwkv6"]._replace(step=rwkv6_step(lambda w: w))
 SIMPLE_GLA = Recurrence(("C", "B", "x", "g"), ("x",), None, simple_gla_step, in_f32=("g",))
 

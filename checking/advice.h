@@ -1,4 +1,4 @@
-// What would make a subject faster, for those who check or time it.
+// Advice to those who check or time a subject: a declaration that would make its kernels faster.
 #pragma once
 
 #include "checking/subject.h"

@@ -11,8 +11,8 @@ namespace wkvc {
 
 class RecurrenceRuns {
  public:
-  // Of these passes, with the state behind every `states_every` tokens (0: none); the roundings, which may be null, are
-  // of the forward and of the backward pass.
+  // `passes` say what runs. The state behind every `states_every` tokens is a result, too (0: none). `forward` and
+  // `backward` round in these passes; null: not at all.
   RecurrenceRuns(rec::RecurrenceOp recurrence, Passes passes, std::int64_t states_every, rec::Rounding* forward,
                  rec::Rounding* backward)
       : recurrence_(recurrence), passes_(passes), states_every_(states_every), forward_(forward), backward_(backward) {}
@@ -22,7 +22,7 @@ class RecurrenceRuns {
   rec::Result of(const Givens& givens);
   rec::Result of_sequences(const Givens& givens, const Sequences& sequences);
 
-  // Of the last run.
+  // Returns those of the last run, once.
   rec::Gradients gradients() { return std::move(gradients_); }
 
  private:

@@ -1,4 +1,4 @@
-// What values of chunk programs are called.
+// The names of values of chunk programs.
 #pragma once
 
 #include <string>

@@ -41,4 +41,12 @@ class Placed {
   Placement placement_;
 };
 
+// L is read again in the phase behind a barrier.
+inline constexpr const char* read_again = R"(  %L = chunk.cumsum %x : tensor<16x32xf32>
+  %eL = chunk.exp2 %L : tensor<16x32xf32>
+  %sum = chunk.sum_columns %eL : tensor<16x32xf32> -> tensor<16x1xf32>
+  %late = chunk.mul %L, %sum : tensor<16x32xf32>, tensor<16x1xf32> -> tensor<16x32xf32>
+  chunk.output "y" %late as "f32" : tensor<16x32xf32>
+)";
+
 }  // namespace wkvc::test

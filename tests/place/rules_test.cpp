@@ -87,14 +87,6 @@ TEST(Warps, ShareOutMatricesByCost) {
   EXPECT_EQ(Placed(text, /*warps=*/1)["a"].warp, 0);
 }
 
-// L is read in the phase after a barrier again.
-constexpr const char* read_again = R"(  %L = chunk.cumsum %x : tensor<16x32xf32>
-  %eL = chunk.exp2 %L : tensor<16x32xf32>
-  %sum = chunk.sum_columns %eL : tensor<16x32xf32> -> tensor<16x1xf32>
-  %late = chunk.mul %L, %sum : tensor<16x32xf32>, tensor<16x1xf32> -> tensor<16x32xf32>
-  chunk.output "y" %late as "f32" : tensor<16x32xf32>
-)";
-
 TEST(Storage, SumsAreKeptAsTheScheduleSays) {
   Placed kept(with(read_again), 3, false, Stored::sums), made(with(read_again), 3, false, Stored::contractions);
   EXPECT_EQ(kept["L"].storage, Storage::shared);

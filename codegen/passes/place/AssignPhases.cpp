@@ -17,11 +17,9 @@ class Assigner {
   void place(Operation* op, int phase) {
     for (Value operand : op->getOperands())
       if (!is_source(operand)) phase = std::max(phase, placement_.of(operand).phase + crosses(operand, op, placement_));
-    move(op, phase);
+    placement_.move(op, phase);
     count_ = std::max(count_, phase + 1);
   }
-
-  void move(Operation* op, int phase) { placement_.at(op).phase = placement_.at(op).last = phase; }
 
   // Of value rows, or of all others.
   void place_all(bool rows, const Waits& waits, Wait wait, int phase) {
@@ -43,7 +41,7 @@ void delay_rows(Placement& placement, const Waits& waits) {
     if (!ready || op.getNumResults() != 1) continue;
     int phase = placement.first_after_rows() - 1;
     for (Operation* user : op.getUsers()) phase = std::min(phase, placement.of(user).phase);
-    placement.at(&op).phase = placement.at(&op).last = phase;
+    placement.move(&op, phase);
   }
 }
 

@@ -8,10 +8,6 @@ using namespace mlir;
 
 namespace wkvc {
 
-static void move(Operation* op, int phase, Placement& placement) {
-  placement.at(op).phase = placement.at(op).last = phase;
-}
-
 void delay_slabs(Placement& placement) {
   for (Operation& op : llvm::reverse(placement.body())) {
     if (op.getNumResults() == 0 || placement.of(&op).owner != Owner::slab || op.use_empty()) continue;
@@ -21,7 +17,7 @@ void delay_slabs(Placement& placement) {
       const bool local = placement.of(user).owner == Owner::slab && !crosses(op.getResult(0), user, placement);
       phase = std::min(phase, placement.of(local ? user : &op).phase);
     }
-    move(&op, phase, placement);
+    placement.move(&op, phase);
   }
 }
 
@@ -65,7 +61,7 @@ void delay_matrices(Placement& placement) {
     const bool late = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation* user) {
       return placement.of(user).phase - crosses(op.getResult(0), user, placement) >= placement.first_after_rows();
     });
-    if (late) move(&op, placement.first_after_rows(), placement);
+    if (late) placement.move(&op, placement.first_after_rows());
   }
 }
 

@@ -37,6 +37,8 @@ class Placement {
   const ValuePlace& of(mlir::Value value) const { return of(value.getDefiningOp()); }
   const Space& space(mlir::Value value) const { return spaces_.find(value)->second; }
   ValuePlace& at(mlir::Operation* op) { return places_[op]; }
+  // Puts an operation into a phase, which no later phase reads yet.
+  void move(mlir::Operation* op, int phase) { at(op).phase = at(op).last = phase; }
 
   const Phases& division() const { return phases_; }  // of the chunk into phases
   Phases& division() { return phases_; }

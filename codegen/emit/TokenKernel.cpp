@@ -72,7 +72,7 @@ class TokenKernel {
   }
 
   std::string run() {
-    for (const char* used : {"args", "block", "row0", "token", "tokens"}) names_.unique(used);
+    for (const char* used : {"args", "block", "row0", "token", "tokens", "more"}) names_.unique(used);
     write_header();
     indent_ = 2;
     for (size_t i = 0; i < manifest_.tensors.size(); ++i) {
@@ -88,11 +88,12 @@ class TokenKernel {
     for_each([&](rec::InputOp op) {
       if (live_.contains(op)) list_fetches(op);
     });
-    if (fetches_ahead())
-      for (const Fetch& fetch : fetches_) line("auto {} = {};", fetch.ahead, fetch_text(fetch, "0"));
+    for (const Fetch& fetch : fetches_) write_fetch(fetch);
+    for_each([&](rec::OutputOp op) { write_rows(op); });
     line("for (long long token = 0; token < tokens; ++token) {{");
     indent_ = 4;
-    write_inputs();
+    line("const bool more = token + 1 < tokens;");
+    for (const Fetch& fetch : fetches_) line("const auto {} = {}.next(more);", fetch.name, fetch.rows);
     for (Operation& op : recurrence_.getBody().front())
       if (live_.contains(&op)) write(op);
     const std::string& state = names_.of(recurrence_.state().getResult());
@@ -162,6 +163,8 @@ class TokenKernel {
          manifest_.arch);
     line("//   launch: one block of {} warps for each of the B·H heads\n//", manifest_.warps);
     text_ += to_line(manifest_);
+    // States with keys first are transposed, which goes with the columns of contractions.
+    if (config_.state_layout != "kv") text_ += "#define WKVC_NEIGHBOURS\n";
     text_ += "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
     line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps, blocks());
   }
@@ -219,41 +222,30 @@ class TokenKernel {
            vector_type(op.getDim()), from, first_of(op.getDim()));
   }
 
-  // An input of the next token, on its way while one token is computed.
+  // An input, token after token.
   struct Fetch {
-    std::string name, ahead;  // variables of this token's and of the next one's
+    std::string name, rows;  // variables of a token's value and of the input's rows
     std::string tensor, dtype;
-    std::string type;  // of a vector; empty for a number
-    const char* first;
+    std::string type;  // of a value
+    rec::Dim dim;
   };
 
   void list_fetches(rec::InputOp op) {
     const auto add = [&](const std::string& name, const std::string& type) {
-      fetches_.push_back({name, names_.unique(name + "_next"), tensors_[op.getName().str()], dtype_of(op), type,
-                          first_of(op.getDim())});
+      fetches_.push_back(
+          {name, names_.unique(name + "_rows"), tensors_[op.getName().str()], dtype_of(op), type, op.getDim()});
     };
     if (is_shared_out(op)) add(declare_own(op, op.getName()), own_type());
     if (is_everywhere(op))
-      add(names_.declare(op, op.getName()), op.getDim() == rec::Dim::One ? "" : vector_type(op.getDim()));
+      add(names_.declare(op, op.getName()), op.getDim() == rec::Dim::One ? "float" : vector_type(op.getDim()));
   }
 
   // Registers of wide heads have no room for another token.
   bool fetches_ahead() const { return manifest_.key_dim <= 128; }
 
-  void write_inputs() {
-    for (const Fetch& fetch : fetches_) {
-      const std::string stored = fetches_ahead() ? fetch.ahead : fetch_text(fetch, "token");
-      line("const auto {} = {};", fetch.name, fetch.type.empty() ? stored : "widen(" + stored + ")");
-    }
-    if (!fetches_ahead()) return;
-    for (const Fetch& fetch : fetches_) line("{} = {};", fetch.ahead, fetch_text(fetch, "token + 1"));
-  }
-
-  static std::string fetch_text(const Fetch& fetch, const char* token) {
-    if (fetch.type.empty())
-      return fmt::format("fetch_token_number<{}>({}, block, {}, tokens)", fetch.dtype, fetch.tensor, token);
-    return fmt::format("fetch_token<{}, {}>({}, block, {}, tokens, {})", fetch.dtype, fetch.type, fetch.tensor, token,
-                       fetch.first);
+  void write_fetch(const Fetch& fetch) {
+    line("TokenInput<{}, {}{}> {}({}, block, tokens > 0{});", fetch.dtype, fetch.type, fetches_ahead() ? "" : ", false",
+         fetch.rows, fetch.tensor, fetch.dim == rec::Dim::V ? ", row0" : "");
   }
 
   void write(Operation& op) {
@@ -263,12 +255,16 @@ class TokenKernel {
         .Default([&](Operation* value) { write_value(value); });
   }
 
+  void write_rows(rec::OutputOp op) {
+    const std::string& rows = output_rows_[op.getName().str()] = names_.unique(op.getName().str() + "_rows");
+    line("TokenOutput<{}> {}({}, block{});", name_of(rec::dtype_of(op.getDtype())), rows, tensors_[op.getName().str()],
+         op.getDim() == rec::Dim::V ? ", row0" : "");
+  }
+
   // Every warp has the values over keys and the numbers; the first one stores them.
   void write_output(rec::OutputOp op) {
-    const bool own = op.getDim() == rec::Dim::V;
-    const char* first = own ? "row0, " : op.getDim() == rec::Dim::K ? "0, " : "";
-    line("{}store_token<{}>({}, block, token, {}{});", own ? "" : "if (block.warp == 0) ",
-         name_of(rec::dtype_of(op.getDtype())), tensors_[op.getName().str()], first, of(op.getValue()));
+    line("{}.put({}{});", output_rows_.at(op.getName().str()), of(op.getValue()),
+         op.getDim() == rec::Dim::V ? "" : ", block.warp == 0");
   }
 
   static bool is_same_value(Operation* op) { return isa<rec::CastOp, rec::AssumeOp>(op); }
@@ -365,8 +361,8 @@ class TokenKernel {
   llvm::DenseSet<Operation*> live_, shared_out_;
   Manifest manifest_;
   Identifiers names_;
-  std::map<std::string, std::string> tensors_;    // name → variable
-  llvm::DenseMap<Value, std::string> own_names_;  // of what the lanes share out
+  std::map<std::string, std::string> tensors_, output_rows_;  // name → variable
+  llvm::DenseMap<Value, std::string> own_names_;              // of what the lanes share out
   std::vector<Fetch> fetches_;
   bool own_ = false;  // expressions are of such
   std::string text_;

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import wkvc
-from conftest import a_state, doubles, gradients, loop, rwkv7_inputs, rwkv7_step, worst
+from conftest import BATCHES, a_state, doubles, gradients, loop, rwkv7_inputs, rwkv7_step, worst
 from wkvc import _library
 from wkvc._rwkv import family_of
 
@@ -141,3 +141,59 @@ def test_a_launch_takes_the_host_little_more_than_the_c_interface() -> None:
     through_c = microseconds(lambda: _library.check(_library.launch(plan.kernels.handle, 0, *arguments)))
     whole = microseconds(lambda: plan.launch(tensors, results[-1], None))
     assert whole - through_c <= MOST_OVER_C, f"{whole:.1f} against {through_c:.1f} microseconds"
+
+
+class DecodeStep:
+    """Tensors of a decoding step at fixed addresses: up to four tokens of each sequence, states in a pool."""
+
+    SEQUENCES, MOST, SLOTS = 6, 4, 16
+
+    def __init__(self, device: str) -> None:
+        capacity = self.SEQUENCES * self.MOST
+        self.inputs = [tensor.detach()[:1].to(device) for tensor in rwkv7_inputs(torch.bfloat16, tokens=capacity)]
+        self.states = torch.cat([a_state(device=device).detach() for _ in range(self.SLOTS // BATCHES)])
+        self.starts = torch.zeros(self.SEQUENCES + 1, dtype=torch.int32, device=device)
+        self.slots = torch.zeros(self.SEQUENCES, dtype=torch.int32, device=device)
+        self.o = self.run(self.states)
+
+    def run(self, states: torch.Tensor) -> torch.Tensor:
+        o = wkvc.decode(wkvc.rwkv7, *self.inputs, states=states, state_indices=self.slots, cu_seqlens=self.starts)
+        assert isinstance(o, torch.Tensor)
+        return o
+
+    def draw(self, generator: torch.Generator) -> int:
+        """Other inputs, lengths and slots, some of them padding; returns the number of tokens."""
+        lengths = torch.randint(self.MOST + 1, (self.SEQUENCES,), generator=generator)
+        self.starts[1:] = lengths.cumsum(0)
+        slots = torch.randperm(self.SLOTS, generator=generator)[: self.SEQUENCES]
+        slots[torch.rand(self.SEQUENCES, generator=generator) < 0.2] = -1
+        self.slots.copy_(slots)
+        for tensor in self.inputs:
+            tensor.copy_(tensor.roll(int(torch.randint(1, 9, (1,), generator=generator)), 1))
+        return int(lengths.sum())
+
+    def capture(self) -> torch.cuda.CUDAGraph:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.o = self.run(self.states)
+        return graph
+
+
+def test_a_graph_of_decoding_with_other_slots_and_lengths() -> None:
+    step, generator = DecodeStep("cuda"), torch.Generator().manual_seed(8)
+    graph = step.capture()
+    for _ in range(1000):
+        tokens = step.draw(generator)
+        expected_states = step.states.clone()
+        step.o.fill_(7)
+        expected = torch.full_like(step.o, 7)
+        graph.replay()
+        eager = step.run(expected_states)
+        starts, slots = step.starts.tolist(), step.slots.tolist()
+        for n, slot in enumerate(slots):
+            part = slice(starts[n], starts[n + 1])
+            if slot >= 0:
+                expected[:, part] = eager[:, part]
+        assert starts[-1] == tokens
+        assert torch.equal(step.o, expected)
+        assert torch.equal(step.states, expected_states)

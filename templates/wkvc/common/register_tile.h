@@ -10,7 +10,7 @@ struct PerColumn {
   template <int N>
   static constexpr int kBlocks = N / 16;
   static constexpr int kSlots = layout::kColumnSlots;
-  static constexpr bool kPairs = true;  // slots 2n and 2n + 1 are neighbours
+  static constexpr int kRun = layout::kColumnRun;  // slots kRun · n … are neighbours, aligned to as many
   static WKVC_INLINE constexpr int slot(int element) { return layout::column_slot(element); }
   template <int N>
   static WKVC_INLINE int position(int i, int slot) {
@@ -23,7 +23,7 @@ struct PerRow {
   template <int N>
   static constexpr int kBlocks = N / 16;
   static constexpr int kSlots = layout::kRowSlots;
-  static constexpr bool kPairs = false;
+  static constexpr int kRun = 1;
   static WKVC_INLINE constexpr int slot(int element) { return layout::row_slot(element); }
   template <int N>
   static WKVC_INLINE int position(int i, int slot) {
@@ -38,7 +38,7 @@ struct PerLane {
   template <int N>
   static constexpr int kBlocks = (N + layout::kSpan - 1) / layout::kSpan;
   static constexpr int kSlots = layout::kSpanSlots;
-  static constexpr bool kPairs = true;
+  static constexpr int kRun = 2;
   template <int N>
   static WKVC_INLINE int position(int i, int slot) {
     const int place = layout::kSpan * i + layout::position_in_span(slot);

@@ -17,7 +17,8 @@ WKVC_INLINE V filled(float number) {
   return x;
 }
 
-// A vector as it is stored, two elements of 16 bits in a register: loaded ahead of its use, it takes little room.
+// A vector, or a number, as it is stored, two elements of 16 bits in a register: loaded ahead of its use, it takes
+// little room.
 template <class T, class V>
 struct Fetched;
 template <class T, class Axis, int N>
@@ -26,14 +27,30 @@ struct Fetched<T, Vector<Axis, N>> {
 
   typename Unit<T>::type unit[Axis::template kBlocks<N>][kUnits];
 
-  // Pairs of neighbours at once where rows may be moved in pieces.
-  template <bool SideBySide = Axis::kPairs && kOnlyAligned>
+  // Where this lane's first element lies, and from there the one of a slot.
+  static WKVC_INLINE int first() { return Axis::template position<N>(0, 0); }
+  static WKVC_INLINE int behind_first(int i, int slot) { return Axis::template position<N>(i, slot) - first(); }
+
+  // From a row's element first(): neighbours at once where rows may be moved in pieces.
+  template <bool SideBySide = (Axis::kRun > 1 && kOnlyAligned)>
   WKVC_INLINE void load(const T* from) {
-    WKVC_FOR_PLACES(
-        i, Axis::template kBlocks<N>, once, 1, u, kUnits,
-        unit[i][u] = memory::load_unit<SideBySide>(from + Axis::template position<N>(i, kElements * u),
-                                                   from + Axis::template position<N>(i, kElements * (u + 1) - 1)));
+    if constexpr (SideBySide) {
+      constexpr int kRun = Axis::kRun;
+      WKVC_FOR_PLACES(i, Axis::template kBlocks<N>, once, 1, n, Axis::kSlots / kRun,
+                      memory::load_neighbours<kRun>(from + behind_first(i, kRun * n), unit[i] + kRun / kElements * n));
+    } else {
+      WKVC_FOR_PLACES(i, Axis::template kBlocks<N>, once, 1, u, kUnits,
+                      unit[i][u] = memory::load_unit(from + behind_first(i, kElements * u),
+                                                     from + behind_first(i, kElements * (u + 1) - 1)));
+    }
   }
+};
+template <class T>
+struct Fetched<T, float> {
+  T number;
+
+  static WKVC_INLINE int first() { return 0; }
+  WKVC_INLINE void load(const T* from) { number = *from; }
 };
 
 template <class T, class Axis, int N>
@@ -43,20 +60,35 @@ WKVC_INLINE Vector<Axis, N> widen(const Fetched<T, Vector<Axis, N>>& x) {
                   unpack(x.unit[i][u], y.v[i] + u * Unit<T>::elements, T{}));
   return y;
 }
-
-// Elements from `first` on of one token of a tensor [B,T,H,D], and the number of one token of a tensor [B,T,H]; zeros
-// behind the last of `tokens`.
-template <class T, class V>
-WKVC_INLINE Fetched<T, V> fetch_token(const TensorArg& t, const BlockBase& block, long long token, long long tokens,
-                                      int first) {
-  Fetched<T, V> x{};
-  if (token < tokens) x.load(token_row<const T>(t, block, token) + first);
-  return x;
-}
 template <class T>
-WKVC_INLINE float fetch_token_number(const TensorArg& t, const BlockBase& block, long long token, long long tokens) {
-  return token < tokens ? scalar::widen(*token_row<const T>(t, block, token)) : 0.f;
+WKVC_INLINE float widen(const Fetched<T, float>& x) {
+  return scalar::widen(x.number);
 }
+
+// Elements from `first` on of a tensor [B,T,H,D], or the number of a tensor [B,T,H], token after token. With Ahead the
+// next token is on its way while one is computed.
+template <class T, class V, bool Ahead = true>
+struct TokenInput {
+  const T* at;
+  long long stride;
+  Fetched<T, V> fetched{};
+
+  // `any`: the sequence has a token.
+  WKVC_INLINE TokenInput(const TensorArg& t, const BlockBase& block, bool any, int first = 0)
+      : at(token_row<const T>(t, block, 0) + first + Fetched<T, V>::first()), stride(t.row) {
+    if (Ahead && any) fetched.load(at);
+  }
+
+  // This token's; `more`: there is another one. The last token is fetched again, which costs less than a condition:
+  // registers would be copied where a load may not happen.
+  WKVC_INLINE V next(bool more) {
+    if constexpr (!Ahead) fetched.load(at);
+    const V x = widen(fetched);
+    if (more) at += stride;
+    if constexpr (Ahead) fetched.load(at);
+    return x;
+  }
+};
 
 // All that the lanes have shared out among them, for each.
 template <int N>
@@ -72,18 +104,32 @@ WKVC_INLINE float load_parameter_number(const TensorArg& t, const BlockBase& blo
   return scalar::widen(static_cast<const T*>(t.data)[block.head * t.head]);
 }
 
-// Rounds to T and writes elements from `first` on of one token, or the token's number.
-template <class T, class Axis, int N>
-WKVC_INLINE void store_token(const TensorArg& t, const BlockBase& block, long long token, int first,
-                             const Vector<Axis, N>& x) {
-  if (!Axis::is_first_holder()) return;
-  T* to = token_row<T>(t, block, token) + first;
-  WKVC_EACH_SLOT(Axis, N, to[Axis::template position<N>(i, s)] = scalar::round<T>(x.v[i][s]));
-}
+// Elements from `first` on, or the number, of each token of an output, rounded to T.
 template <class T>
-WKVC_INLINE void store_token(const TensorArg& t, const BlockBase& block, long long token, float x) {
-  if (lanes::is_first()) *token_row<T>(t, block, token) = scalar::round<T>(x);
-}
+struct TokenOutput {
+  T* at;
+  long long stride;
+
+  WKVC_INLINE TokenOutput(const TensorArg& t, const BlockBase& block, int first = 0)
+      : at(token_row<T>(t, block, 0) + first), stride(t.row) {}
+
+  // Writes the next token's. Of warps that have the same, one is the `holder`.
+  template <class V>
+  WKVC_INLINE void put(const V& x, bool holder = true) {
+    if (holder) store(x);
+    at += stride;
+  }
+
+ private:
+  template <class Axis, int N>
+  WKVC_INLINE void store(const Vector<Axis, N>& x) {
+    if (!Axis::is_first_holder()) return;
+    WKVC_EACH_SLOT(Axis, N, at[Axis::template position<N>(i, s)] = scalar::round<T>(x.v[i][s]));
+  }
+  WKVC_INLINE void store(float x) {
+    if (lanes::is_first()) *at = scalar::round<T>(x);
+  }
+};
 
 // The product of a warp's rows of a matrix and a vector over keys.
 template <int R, int K>

@@ -1,6 +1,7 @@
 // What crosses lanes. Rows of a block are spread over the lane groups g = lane/4, columns over t = lane%4.
 #pragma once
 
+#include "wkvc/cuda/layout.h"
 #include "wkvc/cuda/ptx.h"
 
 namespace wkvc::lanes {
@@ -60,7 +61,8 @@ WKVC_INLINE float sum_column_groups(float x) {
 
 // x of the lane that has what column slot `slot` of block i needs of a vector shared out to the lanes (layout.h).
 WKVC_INLINE float from_span(float x, int i, int slot) {
-  return ptx::shuffle(x, (16 * i + 8 * (slot / 2)) % 64 / 2 + ptx::lane() % 4);
+  const int own = ptx::lane() % 4;
+  return ptx::shuffle(x, 16 * i % 64 / 2 + (layout::kNeighbours ? 2 * own + slot / 2 : own + 4 * (slot / 2)));
 }
 
 // Maximum over the warp of non-negative numbers, whose bit patterns are ordered like they are.

@@ -21,25 +21,35 @@ WKVC_INLINE T* kept_apart(T* address) {
 }
 
 // To and from rows in global memory a lane's elements of a row slot are moved in runs of neighbouring columns, one
-// access for each where a tensor is aligned: which column of a block run n begins with, and which register.
+// access for each where a tensor is aligned: how many elements a run has, how many runs a row slot of a block has,
+// which column run n begins with, and which register.
 template <class T>
-inline constexpr int kRuns = 1;
-template <>
-inline constexpr int kRuns<f32> = 2;
+inline constexpr int kRun = is_same<T, f32> ? layout::kColumnRun : 4;
+template <class T>
+inline constexpr int kRuns = 4 / kRun<T>;
 
 template <class T>
 WKVC_INLINE int run_column(int n) {
-  return is_same<T, f32> ? layout::column_of_slot(2 * n) : ptx::lane() % 4 / 2 * 4 + ptx::lane() % 2 * 8;
+  if constexpr (is_same<T, f32> || layout::kNeighbours) return layout::column_of_slot(2 * n);
+  return ptx::lane() % 4 / 2 * 4 + ptx::lane() % 2 * 8;
 }
 template <class T>
 WKVC_INLINE constexpr int run_unit(int s, int n) {
-  return is_same<T, f32> ? layout::element(s, 2 * n) : 2 * s;
+  if constexpr (is_same<T, f32>) return layout::element(s, 2 * n);
+  return layout::kNeighbours ? s : 2 * s;
+}
+// How far register n of a run lies behind the first.
+template <class T>
+WKVC_INLINE constexpr int run_step(int n) {
+  if constexpr (is_same<T, f32>) return n / 2 * 4 + n % 2;
+  return layout::kNeighbours ? 2 * n : n;
 }
 
 // The lanes 2n and 2n + 1 of a row have two columns each of its first half, and of its second. Each then has four of
 // one half, so that a store fills sectors of 32 bytes, and half as many do.
 template <class T>
 WKVC_INLINE Fragment<T> in_runs(const Fragment<T>& x) {
+  if constexpr (layout::kNeighbours) return x;
   const bool odd = ptx::lane() % 2 == 1;
   Fragment<T> y;
   const auto exchange = [&](int s) WKVC_INLINE_LAMBDA {
@@ -55,6 +65,7 @@ WKVC_INLINE Fragment<f32> in_runs(const Fragment<f32>& x) { return x; }
 // The way back.
 template <class T>
 WKVC_INLINE Fragment<T> out_of_runs(const Fragment<T>& x) {
+  if constexpr (layout::kNeighbours) return x;
   const bool odd = ptx::lane() % 2 == 1;
   Fragment<T> y;
   const auto exchange = [&](int s) WKVC_INLINE_LAMBDA {
@@ -67,56 +78,60 @@ WKVC_INLINE Fragment<T> out_of_runs(const Fragment<T>& x) {
 }
 WKVC_INLINE Fragment<f32> out_of_runs(const Fragment<f32>& x) { return x; }
 
-// A register of two elements that lie side by side, at a multiple of 4 bytes, or not; or of one.
-template <bool SideBySide>
-WKVC_INLINE float load_unit(const f32* first, const f32*) {
-  return *first;
-}
-template <bool SideBySide, class T>
-WKVC_INLINE u32 load_unit(const T* first, const T* second) {
-  if constexpr (SideBySide) return *reinterpret_cast<const u32*>(first);
-  return first->bits | static_cast<u32>(second->bits) << 16;
-}
-
-WKVC_INLINE void load_run(const float* from, float* x, bool aligned) {
-  if (aligned) {
-    fragment::load_pair(from, x);
-  } else {
-    x[0] = from[0];
-    x[1] = from[1];
-  }
-}
-WKVC_INLINE void store_run(float* to, const float* units, bool aligned) {
-  if (aligned) {
-    fragment::store_pair(to, units);
-  } else {
-    to[0] = units[0];
-    to[1] = units[1];
-  }
-}
-template <class T>
-WKVC_INLINE void load_run(const T* from, u32* units, bool aligned) {
-  if (aligned) {
-    const uint2 run = *reinterpret_cast<const uint2*>(from);
-    units[0] = run.x;
-    units[1] = run.y;
-  } else {
-    WKVC_FOR(n, 2, units[n] = from[2 * n].bits | static_cast<u32>(from[2 * n + 1].bits) << 16);
-  }
-}
-template <class T>
-WKVC_INLINE void store_run(T* to, const u32* units, bool aligned) {
-  if (aligned) {
-    *reinterpret_cast<uint2*>(to) = make_uint2(units[0], units[1]);
-  } else {
-    WKVC_FOR(n, 2, to[2 * n].bits = static_cast<u16>(units[n]), to[2 * n + 1].bits = static_cast<u16>(units[n] >> 16));
-  }
-}
-
 WKVC_INLINE u32 bits_of(u32 unit) { return unit; }
 WKVC_INLINE u32 bits_of(float unit) { return ptx::bits_of(unit); }
 WKVC_INLINE void set_bits(u32& unit, u32 bits) { unit = bits; }
 WKVC_INLINE void set_bits(float& unit, u32 bits) { unit = ptx::float_of(bits); }
+
+// Registers of neighbours in memory, 4, 8 or 16 bytes at a multiple of as many.
+template <int Registers>
+struct alignas(4 * Registers) Piece {
+  u32 x[Registers];
+};
+
+// A register of one f32, or of two elements in 16 bits, which need not be aligned, or not even neighbours.
+WKVC_INLINE float load_unit(const f32* first, const f32* = nullptr) { return *first; }
+template <class T>
+WKVC_INLINE u32 load_unit(const T* first, const T* second) {
+  return first->bits | static_cast<u32>(second->bits) << 16;
+}
+WKVC_INLINE void store_unit(f32* to, float unit) { *to = unit; }
+template <class T>
+WKVC_INLINE void store_unit(T* to, u32 unit) {
+  to[0].bits = static_cast<u16>(unit);
+  to[1].bits = static_cast<u16>(unit >> 16);
+}
+
+// N neighbours, aligned to their bytes.
+template <int N, class T, class Register>
+WKVC_INLINE void load_neighbours(const T* from, Register* units) {
+  constexpr int kUnits = N / Unit<T>::elements;
+  const auto piece = *reinterpret_cast<const Piece<kUnits>*>(from);
+  WKVC_FOR(n, kUnits, set_bits(units[n], piece.x[n]));
+}
+
+template <class T, class Register>
+WKVC_INLINE void load_run(const T* from, Register* units, bool aligned) {
+  constexpr int kElements = Unit<T>::elements, kUnits = kRun<T> / kElements;
+  Register run[kUnits];
+  if (aligned) {
+    load_neighbours<kRun<T>>(from, run);
+  } else {
+    WKVC_FOR(n, kUnits, run[n] = load_unit(from + kElements * n, from + kElements * n + 1));
+  }
+  WKVC_FOR(n, kUnits, units[run_step<T>(n)] = run[n]);
+}
+template <class T, class Register>
+WKVC_INLINE void store_run(T* to, const Register* units, bool aligned) {
+  constexpr int kElements = Unit<T>::elements, kUnits = kRun<T> / kElements;
+  if (aligned) {
+    Piece<kUnits> piece;
+    WKVC_FOR(n, kUnits, piece.x[n] = bits_of(units[run_step<T>(n)]));
+    *reinterpret_cast<Piece<kUnits>*>(to) = piece;
+  } else {
+    WKVC_FOR(n, kUnits, store_unit(to + kElements * n, units[run_step<T>(n)]));
+  }
+}
 
 // 16 bytes in four registers.
 template <class Register>

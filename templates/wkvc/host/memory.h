@@ -44,9 +44,13 @@ template <class T>
 const Fragment<T>& out_of_runs(const Fragment<T>& x) {
   return x;
 }
-template <bool SideBySide, class T>
+template <class T>
 T load_unit(const T* first, const T*) {
   return *first;
+}
+template <int N, class T>
+void load_neighbours(const T* from, T* units) {
+  for (int n = 0; n < N; ++n) units[n] = from[n];
 }
 template <class T>
 void load_run(const T* from, T* units, bool) {

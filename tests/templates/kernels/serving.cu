@@ -22,16 +22,21 @@ STATES(bf16, kv)
 // Tensors: x [B,T,H,N] in T, and x + 2x + 4x + 8x through vectors that lanes share out or not, and pairs or not.
 template <class T, int N>
 WKVC_INLINE void fetched(const KernelArgs<2>& args, const Block& block) {
+  using Row = Fetched<T, RowVec<N>>;
+  using Own = Fetched<T, Vector<PerLane, N>>;
+  TokenInput<T, RowVec<N>> rows(args.tensor[0], block, args.tokens > 0);
+  TokenInput<T, Vector<PerLane, N>, false> own_rows(args.tensor[0], block, args.tokens > 0);
+  TokenOutput<f32> to(args.tensor[1], block);
   for (long long token = 0; token < args.tokens; ++token) {
     const T* from = token_row<const T>(args.tensor[0], block, token);
-    Fetched<T, RowVec<N>> pairs;
-    Fetched<T, Vector<PerLane, N>> own_pairs;
-    pairs.template load<true>(from);
-    own_pairs.template load<true>(from);
-    const auto everywhere_else = widen(fetch_token<T, RowVec<N>>(args.tensor[0], block, token, args.tokens, 0));
-    const auto own = widen(fetch_token<T, Vector<PerLane, N>>(args.tensor[0], block, token, args.tokens, 0));
-    store_token<f32>(args.tensor[1], block, token, 0,
-                     widen(pairs) + everywhere_else * 2.f + everywhere(own * 4.f + widen(own_pairs) * 8.f));
+    Row neighbours;
+    Own own_neighbours;
+    neighbours.template load<true>(from + Row::first());
+    own_neighbours.template load<true>(from + Own::first());
+    const bool more = token + 1 < args.tokens;
+    const auto everywhere_else = rows.next(more);
+    const auto own = own_rows.next(more);
+    to.put(widen(neighbours) + everywhere_else * 2.f + everywhere(own * 4.f + widen(own_neighbours) * 8.f));
   }
 }
 
@@ -43,14 +48,15 @@ FETCHED(f16, 128)
 FETCHED(bf16, 48)
 FETCHED(bf16, 80)
 
-// Tensors: x [B,T,H,32] in T, twice as much through columns of 16 rows; zeros behind the last token.
+// Tensors: x [B,T,H,32] in T, twice as much through columns of 16 rows.
 template <class T>
 WKVC_INLINE void fetched_column(const KernelArgs<2>& args, const Block& block) {
   const int row0 = 16 * block.warp;
+  TokenInput<T, ColVec<16>> rows(args.tensor[0], block, args.tokens > 0, row0);
+  TokenOutput<T> to(args.tensor[1], block, row0);
   for (long long token = 0; token < args.tokens; ++token) {
-    const auto x = widen(fetch_token<T, ColVec<16>>(args.tensor[0], block, token, args.tokens, row0));
-    const auto none = widen(fetch_token<T, ColVec<16>>(args.tensor[0], block, args.tokens, args.tokens, row0));
-    store_token<T>(args.tensor[1], block, token, row0, x + x + none);
+    const auto x = rows.next(token + 1 < args.tokens);
+    to.put(x + x);
   }
 }
 

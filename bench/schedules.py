@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Times schedules beside each other, over recurrences, heads and sizes: what default settings are chosen by.
+
+    bench/schedules.py --journal h100-schedules.jsonl --seconds 540     # again until it says that nothing is left
+    bench/schedules.py --summary --journal h100-schedules.jsonl
+
+Each unit is a recurrence at one size and pass. All schedules run in turn on the same inputs; the first one is the
+default. A schedule whose results differ by more than 2 % from the default's is not timed: bench/curves.py compares
+defaults with the float64 recurrence. Refused schedules are recorded with the reason.
+"""
+import argparse
+import json
+import math
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from pathlib import Path
+
+import torch
+
+from c_interface import PASSES, Sequences, WithSequences, Wkvc, WkvcError, open_library, prepared, run_script
+from cells import Cell
+from recurrences import RECURRENCES, draw, text_of
+from timing import copy_of, times_of
+
+HEADS = (*product(("rwkv7_logw", "gated_delta_net", "kda", "mamba2", "gla", "unnamed"), (128, 64)), ("kda_gate5", 128))
+# Tokens, and heads of all batches.
+SIZES = ((4096, 16), (2048, 64), (2048, 128), (8192, 128), (32768, 8), (512, 256))
+GUARDED = "--scales guarded"
+FORWARD = ("", GUARDED,
+           f"{GUARDED} --teams 2 --rounds 2 --blocks 1", f"{GUARDED} --teams 2 --rounds 2 --blocks 2",
+           f"{GUARDED} --teams 4 --rounds 2 --blocks 1", f"{GUARDED} --teams 3 --rounds 2 --cluster 2 --blocks 1",
+           "--scales always --teams 3 --rounds 2 --cluster 2 --blocks 1",
+           f"{GUARDED} --segments 4", f"{GUARDED} --segments 16",
+           f"{GUARDED} --segments 4 --teams 4 --rounds 2 --blocks 1",
+           f"{GUARDED} --segments 16 --teams 2 --rounds 2 --blocks 1")
+SAVED = f"{GUARDED} --saved f16"
+BOTH = ("", SAVED, f"{SAVED} --teams 2,1 --rounds 2",
+        f"{SAVED} --save-every 64 --teams 2,2 --rounds 2 --blocks 1,1",
+        f"{SAVED} --save-every 32 --teams 2,2 --rounds 2 --blocks 2,2",
+        f"{SAVED} --save-every 32 --teams 3,2 --rounds 2 --cluster 2 --segments 1,4 --blocks 1,1",
+        f"{SAVED} --save-every 64 --segments 4,4", f"{SAVED} --save-every 64 --segments 16,16",
+        f"{SAVED} --save-every 32 --segments 4,4 --teams 2,2 --rounds 2 --blocks 1,1",
+        f"{SAVED} --save-every 64 --segments 16,16 --teams 2,1 --rounds 2 --blocks 1,1")
+SCHEDULES = {"forward": FORWARD, "both": BOTH}
+DIFFERENT = 0.02
+
+
+def units():
+    return [(Cell(name, tokens, heads, keys, "bf16", "f16"), what)
+            for (name, keys), (tokens, heads), what in product(HEADS, SIZES, PASSES)]
+
+
+class Contestants:
+    """The schedules of one unit."""
+
+    def __init__(self, args, library):
+        self.args, self.library = args, library
+
+    def subject(self, cell, what, schedule):
+        recurrence = RECURRENCES[cell.recurrence]
+        options = f"--pass {what} --shape {{}},{{}},{{}} {schedule}".format(*cell.size)
+        if recurrence.shared:
+            options += f" --shared {','.join(recurrence.shared)}"
+        if recurrence.built_in:
+            return cell.recurrence, f"{options} --head {cell.keys}"
+        return text_of(cell.recurrence, cell.head, cell.io, self.args.recurrences), options
+
+    def prepare(self, unit_and_schedule):
+        (cell, what), schedule = unit_and_schedule
+        try:
+            prepared(self.library, *self.subject(cell, what, schedule))
+        except WkvcError:
+            pass  # said where it would be timed
+
+    def operator(self, cell, what, schedule):
+        arguments = (self.library, *self.subject(cell, what, schedule), cell.size)
+        if RECURRENCES[cell.recurrence].shared:
+            return WithSequences(*arguments, Sequences(count=cell.size[0], shared_heads=1))
+        return Wkvc(*arguments)
+
+    def call(self, cell, what, schedule, x):
+        """A call, and its results by name after one run."""
+        operator, found = self.operator(cell, what, schedule), dict(x)
+        operator.workspace.fill_(255)
+        launches = [operator.bind(direction, found, *cell.head, states=False)
+                    for direction in range(1 if what == "forward" else 2)]
+
+        def call(_):
+            for launch in launches:
+                launch()
+
+        call(0)
+        torch.cuda.synchronize()
+        return call, {name: t for name, t in found.items() if name not in x}
+
+    def measure(self, cell, what):
+        x = draw(cell.recurrence, cell.size, cell.head, cell.io, 0, "cuda")
+        calls, faults, expected = {}, {}, None
+        for schedule in SCHEDULES[what]:
+            try:
+                call, results = self.call(cell, what, schedule, x)
+            except (WkvcError, torch.OutOfMemoryError) as fault:
+                faults[schedule] = str(fault).split("\n")[0][:300]
+                continue
+            expected = expected or results
+            wrong = difference(results, expected)
+            if wrong:
+                faults[schedule] = wrong
+            else:
+                calls[schedule] = call
+        moved = sum(t.nbytes for t in x.values())
+        calls["copy"] = copy_of(moved * (1 if what == "forward" else 3))
+        once = times_of(calls, 1, 1)
+        rounds = int(self.args.milliseconds / (sum(once.values()) + 2 * len(once)))
+        return times_of(calls, 1, max(5, min(30, rounds))), faults
+
+
+def difference(results, expected):
+    """What differs, or None."""
+    for name, t in results.items():
+        off = ((t.float() - expected[name].float()).norm() / expected[name].float().norm()).item()
+        if not off <= DIFFERENT:
+            return f"{name} differs from the default's by {off:.1e}"
+    return None
+
+
+def run(args):
+    library = open_library(args.library)
+    path, start = Path(args.journal), time.monotonic()
+    done = {line["unit"] for line in map(json.loads, path.read_text().splitlines())} if path.exists() else set()
+    left = [u for u in units() if title(*u) not in done and (not args.only or u[0].recurrence in args.only)]
+    contestants = Contestants(args, library)
+    wanted = [(unit, schedule) for unit in left for schedule in SCHEDULES[unit[1]]]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(contestants.prepare, wanted))
+    print(f"prepared in {time.monotonic() - start:.0f} s", flush=True)
+    if args.prepare:
+        return
+    for cell, what in left:
+        if time.monotonic() - start > args.seconds:
+            print("there is more: run again")
+            return
+        ms, faults = contestants.measure(cell, what)
+        with path.open("a") as file:
+            file.write(json.dumps({"unit": title(cell, what), "recurrence": cell.recurrence, "keys": cell.keys,
+                                   "size": cell.size, "pass": what, "gpu": torch.cuda.get_device_name(), "ms": ms,
+                                   "faults": faults}) + "\n")
+        torch.cuda.empty_cache()
+    print("nothing is left")
+
+
+def title(cell, what):
+    return f"{cell.title} {what}"
+
+
+def summary(args):
+    """For each unit the default's time over the best one's, and the best schedules."""
+    for line in map(json.loads, Path(args.journal).read_text().splitlines()):
+        ms = {name: t for name, t in line["ms"].items() if name != "copy"}
+        best = sorted(ms, key=ms.get)
+        times = ", ".join(f"{ms[name]:.3f} {name or 'default'}" for name in best[:3])
+        print(f"{line['unit']}: {ms.get('', math.nan) / ms[best[0]]:.2f}; {times}; copy {line['ms']['copy']:.3f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--journal", required=True)
+    parser.add_argument("--library", default="build/jit/libwkvc.so")
+    parser.add_argument("--recurrences", default="build/bin/bench_recurrences")
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--milliseconds", type=float, default=400, help="that the rounds of a unit take, about")
+    parser.add_argument("--only", nargs="*", default=[], choices=RECURRENCES)
+    parser.add_argument("--prepare", action="store_true", help="only compile")
+    parser.add_argument("--summary", action="store_true")
+    args = parser.parse_args()
+    if args.summary:
+        summary(args)
+    elif args.prepare or torch.cuda.is_available():
+        run(args)
+    else:
+        sys.exit("schedules.py: there is no GPU here")
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -93,7 +93,7 @@ class TokenKernel {
     line("for (long long token = 0; token < tokens; ++token) {{");
     indent_ = 4;
     line("const bool more = token + 1 < tokens;");
-    for (const Fetch& fetch : fetches_) line("const auto {} = {}.next(more);", fetch.name, fetch.rows);
+    for (const Fetch& fetch : fetches_) line("const auto {} = {}.take(more);", fetch.name, fetch.rows);
     for (Operation& op : recurrence_.getBody().front())
       if (live_.contains(&op)) write(op);
     const std::string& state = names_.of(recurrence_.state().getResult());

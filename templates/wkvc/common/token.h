@@ -81,7 +81,7 @@ struct TokenInput {
 
   // This token's; `more`: there is another one. The last token is fetched again, which costs less than a condition:
   // registers would be copied where a load may not happen.
-  WKVC_INLINE V next(bool more) {
+  WKVC_INLINE V take(bool more) {
     if constexpr (!Ahead) fetched.load(at);
     const V x = widen(fetched);
     if (more) at += stride;

@@ -34,8 +34,8 @@ WKVC_INLINE void fetched(const KernelArgs<2>& args, const Block& block) {
     neighbours.template load<true>(from + Row::first());
     own_neighbours.template load<true>(from + Own::first());
     const bool more = token + 1 < args.tokens;
-    const auto everywhere_else = rows.next(more);
-    const auto own = own_rows.next(more);
+    const auto everywhere_else = rows.take(more);
+    const auto own = own_rows.take(more);
     to.put(widen(neighbours) + everywhere_else * 2.f + everywhere(own * 4.f + widen(own_neighbours) * 8.f));
   }
 }
@@ -55,7 +55,7 @@ WKVC_INLINE void fetched_column(const KernelArgs<2>& args, const Block& block) {
   TokenInput<T, ColVec<16>> rows(args.tensor[0], block, args.tokens > 0, row0);
   TokenOutput<T> to(args.tensor[1], block, row0);
   for (long long token = 0; token < args.tokens; ++token) {
-    const auto x = rows.next(token + 1 < args.tokens);
+    const auto x = rows.take(token + 1 < args.tokens);
     to.put(x + x);
   }
 }

@@ -160,6 +160,9 @@ def summary(args):
     """For each unit the default's time over the best one's, and the best schedules."""
     for line in map(json.loads, Path(args.journal).read_text().splitlines()):
         ms = {name: t for name, t in line["ms"].items() if name != "copy"}
+        if not ms:
+            print(f"{line['unit']}: every schedule is refused")
+            continue
         best = sorted(ms, key=ms.get)
         times = ", ".join(f"{ms[name]:.3f} {name or 'default'}" for name in best[:3])
         print(f"{line['unit']}: {ms.get('', math.nan) / ms[best[0]]:.2f}; {times}; copy {line['ms']['copy']:.3f}")

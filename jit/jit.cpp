@@ -24,6 +24,14 @@ std::string cuda_text(const Source& source, const Config& config) {
   return DiskCache::shared().find_or_make(key, [&] { return lower_to(source, Stage::cuda, config); });
 }
 
+// Says what `can_be_lowered` says, and keeps the answer.
+bool compiles(const Source& source, const Config& config) {
+  CacheKey key({.step = "compiles", .op = "", .config = config_key(config), .arch = config.arch, .tool = "wkvc"});
+  key.add("compiler", compiler_fingerprint());
+  key.add("source", source.text);
+  return DiskCache::shared().find_or_make(key, [&] { return can_be_lowered(source, config) ? "yes" : "no"; }) == "yes";
+}
+
 // Kernels are loaded on one GPU: each has its own.
 std::string place_of(Target target) {
   return target == Target::cuda ? fmt::format("cuda {}", Device::current().ordinal()) : "host";
@@ -70,7 +78,8 @@ void expect_pass(const Operator& op, const Config& config) {
 
 std::shared_ptr<const Operator> loaded(const Source& source, Config config, PrepareOptions options) {
   if (options.target == Target::cuda) {
-    config = settle(config, source, options.size, gpu_here(options.target, config.arch), shipped_lockfile()).config;
+    const Gpu gpu = gpu_here(options.target, config.arch);
+    config = settle(config, source, options.size, gpu, shipped_lockfile(), compiles).config;
   }
   auto op = std::make_shared<const Operator>(program_of(source, config, options.target));
   expect_pass(*op, config);

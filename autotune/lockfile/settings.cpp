@@ -3,8 +3,10 @@
 #include <mlir/IR/MLIRContext.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
-#include "autotune/search/space.h"
+#include "autotune/search/preferences.h"
 #include "autotune/shipped.h"
 #include "codegen/config/fields.h"
 #include "runtime/base/hash.h"
@@ -26,12 +28,12 @@ bool leaves_open(const Config& config) {
   });
 }
 
-// Returns the segments where no entry says how many: blocks enough for each multiprocessor where sequences are few.
-int likely_segments(LaunchSize size, const Gpu& gpu) {
-  constexpr int blocks = sm_90a.choices.segment_blocks, least = sm_90a.choices.least_segments;
-  int segments = 1;
-  while (2 * segments <= most_segments && can_be_cut(size, 2 * segments, gpu.sm_count, blocks)) segments *= 2;
-  return segments < least ? 0 : segments;
+// Returns the first of the likely settings that the recurrence has kernels for.
+Config preferred(const Config& config, const Source& source, const Wanted& wanted, const Compiles& compiles) {
+  std::vector<Config> likely = preferred_settings(config, wanted.shape_class, wanted.gpu.sm_count);
+  const auto found =
+      std::find_if(likely.begin(), likely.end() - 1, [&](const Config& c) { return compiles(source, c); });
+  return std::move(*found);
 }
 
 }  // namespace
@@ -53,7 +55,17 @@ ShapeClass shape_class_of(rec::RecurrenceOp recurrence, const Config& config, La
   return shape_class;
 }
 
-Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile) {
+bool can_be_lowered(const Source& source, const Config& config) {
+  try {
+    lower_to(source, Stage::cuda, config);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile,
+                const Compiles& compiles) {
   if (source.stage != Stage::rec) return {config, "the text has settled its configuration"};
   if (!leaves_open(config)) return {config, "the configuration was given"};
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -65,9 +77,7 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   const Found found = lockfile.find(wanted);
   Settings settings{config, explanation(wanted, found)};
   if (found.entry == nullptr) {
-    settings.config.segments = likely_segments(size, gpu);
-    // For shorter sequences the second launch takes longer than what scales cost.
-    if (size.tokens >= sm_90a.choices.guarded_tokens) settings.config.scales = "guarded";
+    settings.config = preferred(config, source, wanted, compiles);
     return settings;
   }
   for_each_field([&](const ConfigOption& option, const ConfigField& field) {

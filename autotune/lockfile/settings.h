@@ -1,6 +1,7 @@
 // How kernels are made where a configuration leaves that open: as a lockfile says.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "autotune/lockfile/lockfile.h"
@@ -20,10 +21,15 @@ struct Settings {
   std::string because;  // one sentence: which entry, or why none
 };
 
+// Says whether a recurrence has kernels with a configuration. Lowering says so within a tenth of a second.
+using Compiles = std::function<bool(const Source&, const Config&)>;
+bool can_be_lowered(const Source& source, const Config& config);
+
 // `config` with the settings of the entry for `source` (a text of the rec stage), this size and this GPU. What the
 // configuration has settled itself stays: where it sets any field that is tuned, it sets them all, since they were
-// measured together. Nothing is measured here, and no entry means the
-// compiler's choice, segments where sequences are few, and guarded scales where they are long.
-Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile);
+// measured together. Nothing is measured here, and without an entry the settings are the first of the preferred ones
+// (autotune/search/preferences.h) that `compiles`.
+Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile,
+                const Compiles& compiles = can_be_lowered);
 
 }  // namespace wkvc

@@ -54,7 +54,7 @@ struct GpuTarget {
     int segment_blocks;          // a multiprocessor should have where sequences are few
     int tried_segment_blocks;    // at most, of configurations that the tuner tries
     int least_segments;          // that gain something: each segment is gone through twice
-    int least_segment_tokens;
+    int least_segment_tokens, likely_segment_tokens;  // at least; without measuring
     int guarded_tokens;  // for fewer the launch of a second kernel takes longer than scales do
   } choices;
 
@@ -121,6 +121,7 @@ inline constexpr GpuTarget sm_90a{
                 .tried_segment_blocks = 8,
                 .least_segments = 4,
                 .least_segment_tokens = 128,
+                .likely_segment_tokens = 256,
                 .guarded_tokens = 256},
 };
 

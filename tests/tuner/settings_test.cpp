@@ -97,30 +97,59 @@ TEST(Settings, AreNotThoseOfAnotherTextOrPass) {
   const auto settled = [&](const Config& config) {
     return config_text(settle(config, source_of(config), {8, 4096, 64}, h200, lockfile).config);
   };
-  const std::string untuned = R"({"scales":"guarded"})";
   Config other = training;
   other.sram = 100000;  // in the text
-  EXPECT_EQ(settled(other), untuned);
+  EXPECT_NE(settled(other), config_text(best));
   other = training;
   other.pass = "forward";
-  EXPECT_EQ(settled(other), untuned);
+  EXPECT_NE(settled(other), config_text(best));
+}
+
+// Settings of a recurrence that no lockfile has, with heads of so many keys and values.
+Config untuned(LaunchSize size, int head = 64, const char* pass = "both", const char* mma = "f16") {
+  const Config config{.key_dim = head, .value_dim = head, .mma = mma, .pass = pass};
+  return settle(config, source_of(config), size, h200, Lockfile{}).config;
 }
 
 TEST(Settings, CutSequencesWhereThereAreFew) {
-  const Lockfile none;
-  const auto segments = [&](LaunchSize size) {
-    return settle(training, source_of(training), size, h200, none).config.segments;
-  };
-  EXPECT_EQ(segments({8, 4096, 64}), 0);
-  EXPECT_EQ(segments({1, 4096, 64}), 8);
-  EXPECT_EQ(segments({1, 32768, 32}), 16);
-  EXPECT_EQ(segments({1, 32768, 1}), 64);
-  EXPECT_EQ(segments({1, 128, 1}), 0);  // nothing to share out
+  EXPECT_EQ(untuned({8, 4096, 64}).segments, 0);
+  EXPECT_EQ(untuned({1, 4096, 64}, 64, "forward").segments, 0);
+  EXPECT_EQ(untuned({1, 4096, 16}).segments, 16);
+  EXPECT_EQ(untuned({1, 4096, 16}).backward_segments, 16);
+  EXPECT_EQ(untuned({1, 4096, 16}, 64, "both", "bf16").segments, 16);
+  EXPECT_EQ(untuned({1, 32768, 8}).segments, 64);
+  EXPECT_EQ(untuned({1, 32768, 8}, 128).segments, 32);
+  EXPECT_EQ(untuned({1, 128, 1}).segments, 0);  // nothing to share out
   Config given = training;
-  EXPECT_EQ(settle(training, source_of(training), {8, 4096, 64}, h200, none).config.scales, "guarded");
-  EXPECT_EQ(settle(training, source_of(training), {1, 128, 1}, h200, none).config.scales, "");
   given.segments = 1;
-  EXPECT_EQ(settle(given, source_of(given), {1, 4096, 64}, h200, none).config.segments, 1);
+  EXPECT_EQ(settle(given, source_of(given), {1, 4096, 16}, h200, Lockfile{}).config.segments, 1);
+}
+
+TEST(Settings, HaveGuardsWhereSequencesAreLong) {
+  EXPECT_EQ(untuned({8, 4096, 64}).scales, "guarded");
+  EXPECT_EQ(untuned({1, 128, 1}).scales, "");
+}
+
+TEST(Settings, PrepareChunksInTeamsWhereHeadsFillTheGpu) {
+  const Config few = untuned({2, 2048, 32}, 64, "forward"), some = untuned({4, 2048, 32}, 64, "forward"),
+               many = untuned({8, 4096, 64}), wide = untuned({4, 2048, 32}, 128);
+  EXPECT_EQ(few.cluster, 2);
+  EXPECT_EQ(some.teams, 4);
+  EXPECT_EQ(many.backward_teams, 2);
+  EXPECT_EQ(many.save_every, 32);
+  EXPECT_EQ(wide.backward_teams, 2);
+  EXPECT_EQ(wide.save_every, 64);
+  EXPECT_EQ(untuned({4, 2048, 32}, 64, "forward", "bf16").teams, 0);
+}
+
+TEST(Settings, AreTheNextOnesWhereAScheduleIsRefused) {
+  const auto refuses_teams = [](const Source&, const Config& config) { return config.teams == 0; };
+  const auto refuses_all = [](const Source&, const Config&) { return false; };
+  const auto settled = [](const Compiles& compiles) {
+    return settle(training, source_of(training), {8, 4096, 64}, h200, Lockfile{}, compiles).config;
+  };
+  EXPECT_EQ(config_text(settled(refuses_teams)), R"({"saved":"f16","scales":"guarded"})");
+  EXPECT_EQ(config_key(settled(refuses_all)), config_key(training));
 }
 
 TEST(Settings, ShippedOnesAreWhole) {

@@ -1,0 +1,16 @@
+// Schedules for recurrences and sizes that no lockfile has.
+#pragma once
+
+#include <vector>
+
+#include "autotune/lockfile/shape_class.h"
+#include "codegen/compiler.h"
+
+namespace wkvc {
+
+// Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. The last
+// one leaves the schedule to the compiler. The rule was chosen on the times of bench/measured/h100-schedules.jsonl, f16
+// contractions of 16-bit inputs; docs/experiments.md, Defaults, has what the rule gains and loses.
+std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, int sm_count);
+
+}  // namespace wkvc

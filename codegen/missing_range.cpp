@@ -41,12 +41,13 @@ bool is_rounded_to_f16(Value x) {
 // Whether f16 might not hold it. What is rounded to f16 elsewhere has a scale of its own.
 bool is_unbounded(Value x) { return !bound_of(x) && !is_rounded_to_f16(x); }
 
-// The contractions with f32 operands. Those of a refused program are the same as in the plain one before it.
-std::vector<chunk::DotOp> wide_contractions(ModuleOp module) {
+// The contractions with f32 operands that f16 would do for. Those of a refused program are the same as in the plain one
+// before it.
+std::vector<chunk::DotOp> f32_contractions(ModuleOp module) {
   std::vector<chunk::DotOp> found;
   module.walk([&](chunk::DotOp dot) {
     auto program = dot->getParentOfType<chunk::ProgramOp>();
-    if (program.getCompute() == "f16" && !program.getRefused() && chunk::element(dot.getX()).isF32())
+    if (program.getCompute() == "f16" && !program.getRefused() && chunk::element(dot.getX()).isF32() && !dot.getWide())
       found.push_back(dot);
   });
   return found;
@@ -88,7 +89,7 @@ size_t count_with(const std::map<std::string, unsigned>& declared, const Source&
     if (declared.contains(op.getName().str())) op.setRange(std::array{1.0, 2.0});
   });
   try {
-    return wide_contractions(*chunk_stage({Stage::rec, rec::print(*module)}, config, context)).size();
+    return f32_contractions(*chunk_stage({Stage::rec, rec::print(*module)}, config, context)).size();
   } catch (const UserError&) {
     return otherwise;
   }
@@ -122,16 +123,16 @@ std::optional<MissingRange> missing_range(const Source& source, const Config& co
   if (source.stage > Stage::chunk || is_token_kernel(source, config)) return std::nullopt;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   const auto module = chunk_stage(source, config, context);
-  const std::vector<chunk::DotOp> wide = wide_contractions(*module);
-  if (wide.empty()) return std::nullopt;
+  const std::vector<chunk::DotOp> found = f32_contractions(*module);
+  if (found.empty()) return std::nullopt;
   MissingRange missing;
-  for (chunk::DotOp dot : wide) {
+  for (chunk::DotOp dot : found) {
     missing.contractions.push_back(reported_name(dot.getResult()));
     for (Value x : dot->getOperands())
       if (is_unbounded(x)) add_once(missing.operands, described(x));
   }
   if (source.stage == Stage::rec)
-    for (const auto& [name, line] : needed_declarations(source, config, wide.size()))
+    for (const auto& [name, line] : needed_declarations(source, config, found.size()))
       missing.inputs.push_back({name, place(source, line)});
   return missing;
 }

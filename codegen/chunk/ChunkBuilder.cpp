@@ -246,6 +246,12 @@ Value ChunkBuilder::precise_dot(Value x, int64_t i, Value y, int64_t j) {
   return contraction(x, i, y, j, operand_dtype(x, y, /*precise=*/true));
 }
 
+Value ChunkBuilder::wide_dot(Value x, int64_t i, Value y, int64_t j) {
+  Value product = contraction(x, i, y, j, "f32");
+  product.getDefiningOp<chunk::DotOp>().setWide(compute_ != "f32");
+  return product;
+}
+
 Value ChunkBuilder::contraction(Value x, int64_t i, Value y, int64_t j, const std::string& dtype) {
   Value a = operand(x, dtype), b = operand(y, dtype);
   auto free_size = [](Value v, int64_t dim) { return dim ? chunk::rows(v) : chunk::columns(v); };

@@ -86,6 +86,8 @@ class ChunkBuilder {
   mlir::Value dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
   // In bf16's place f16, if its scales keep the operands in range.
   mlir::Value precise_dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
+  // In f32 whatever the compute dtype, and so are the operands' gradients.
+  mlir::Value wide_dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
   mlir::Value inverse(mlir::Value x);
 
   // Declares that |x| ≤ magnitude: the attribute `at_most`. With inputs: times the largest |element| of each.

@@ -274,8 +274,11 @@ def Chunk_SumColumnsOp : Chunk_Pure<"sum_columns"> {
 
 def Chunk_DotOp : Chunk_Pure<"dot"> {
   let summary = "Contraction of dimension `x_dim` of x with `y_dim` of y, f32 accumulator";
-  let description = "Operands have one dtype, which is the contraction's: `result[m,n] = Σ_c x[m,c]·y[n,c]` for dims 1, 1.";
-  let arguments = (ins Chunk_Any:$x, I64Attr:$x_dim, Chunk_Any:$y, I64Attr:$y_dim);
+  let description = [{
+    Operands have one dtype, which is the contraction's: `result[m,n] = Σ_c x[m,c]·y[n,c]` for dims 1, 1. `wide`: no
+    16-bit dtype has the operands' range, and the operands' gradients are contracted in f32, too.
+  }];
+  let arguments = (ins Chunk_Any:$x, I64Attr:$x_dim, Chunk_Any:$y, I64Attr:$y_dim, UnitAttr:$wide);
   let results = (outs Chunk_F32:$result);
   let assemblyFormat = "$x `over` $x_dim `,` $y `over` $y_dim attr-dict `:` type($x) `,` type($y) `->` type($result)";
   let hasVerifier = 1;

@@ -172,10 +172,11 @@ void Vjp::contraction(chunk::DotOp op, Term g) {
   if (solve(op, g)) return;
   auto xd = static_cast<int64_t>(op.getXDim()), yd = static_cast<int64_t>(op.getYDim());
   Value x = exact(b_, op.getX()), y = exact(b_, op.getY());
-  if (is_active(op.getX()))
-    add(op.getX(), xd ? b_.dot(g.value, 1, y, 1 - yd) : b_.dot(y, 1 - yd, g.value, 1), g.factor);
-  if (is_active(op.getY()))
-    add(op.getY(), yd ? b_.dot(g.value, 0, x, 1 - xd) : b_.dot(x, 1 - xd, g.value, 0), g.factor);
+  const auto dot = [&](Value a, int64_t i, Value b, int64_t j) {
+    return op.getWide() ? b_.wide_dot(a, i, b, j) : b_.dot(a, i, b, j);
+  };
+  if (is_active(op.getX())) add(op.getX(), xd ? dot(g.value, 1, y, 1 - yd) : dot(y, 1 - yd, g.value, 1), g.factor);
+  if (is_active(op.getY())) add(op.getY(), yd ? dot(g.value, 0, x, 1 - xd) : dot(x, 1 - xd, g.value, 0), g.factor);
 }
 
 // U = M·Y with M = (I − X)⁻¹: dY = Mᵀ·dU and dX = dY·Uᵀ, instead of the inverse's own Mᵀ·dM·Mᵀ. Likewise F = A·M.

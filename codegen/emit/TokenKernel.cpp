@@ -25,22 +25,6 @@ namespace {
 bool is_matrix(Value x) { return llvm::cast<RankedTensorType>(x.getType()).getRank() == 2; }
 bool is_over(Value x, rec::Dim dim) { return !is_matrix(x) && rec::dim_of(x) == dim; }
 
-// Costs so much that no lane is to compute what another one does.
-bool is_costly(Operation* op) {
-  return isa<rec::ExpOp, rec::LogOp, rec::SigmoidOp, rec::TanhOp, rec::SoftplusOp, rec::SqrtOp, rec::ReciprocalOp>(op);
-}
-
-// Vectors over keys that something costly is computed of, and that: the lanes share them out.
-llvm::DenseSet<Operation*> shared_out(rec::RecurrenceOp recurrence, const llvm::DenseSet<Operation*>& live) {
-  llvm::DenseSet<Operation*> found;
-  for (Operation& op : llvm::reverse(recurrence.getBody().front())) {
-    if (op.getNumResults() == 0 || !live.contains(&op) || !is_over(op.getResult(0), rec::Dim::K)) continue;
-    const auto is_read = [&](Operation* user) { return found.contains(user); };
-    if (is_costly(&op) || llvm::any_of(op.getUsers(), is_read)) found.insert(&op);
-  }
-  return found;
-}
-
 // The operations that outputs or the next state depend on.
 llvm::DenseSet<Operation*> needed(rec::RecurrenceOp recurrence) {
   llvm::DenseSet<Operation*> live;
@@ -54,10 +38,7 @@ llvm::DenseSet<Operation*> needed(rec::RecurrenceOp recurrence) {
 class TokenKernel {
  public:
   TokenKernel(rec::RecurrenceOp recurrence, const Config& config)
-      : recurrence_(recurrence),
-        config_(config),
-        live_(needed(recurrence)),
-        shared_out_(shared_out(recurrence, live_)) {
+      : recurrence_(recurrence), config_(config), live_(needed(recurrence)) {
     expect_inputs(recurrence, config.shared);
     if (auto fault = rec::name_fault(recurrence.getSymName().str())) user_error("recurrence: {}", *fault);
     manifest_.op = recurrence.getSymName().str();
@@ -86,7 +67,7 @@ class TokenKernel {
     });
     line("const long long tokens = tokens_of(args, block);");
     for_each([&](rec::InputOp op) {
-      if (live_.contains(op)) list_fetches(op);
+      if (live_.contains(op)) list_fetch(op);
     });
     for (const Fetch& fetch : fetches_) write_fetch(fetch);
     for_each([&](rec::OutputOp op) { write_rows(op); });
@@ -163,17 +144,15 @@ class TokenKernel {
          manifest_.arch);
     line("//   launch: one block of {} warps for each of the B·H heads\n//", manifest_.warps);
     text_ += to_line(manifest_);
-    // States with keys first are transposed, which goes with the columns of contractions.
-    if (config_.state_layout != "kv") text_ += "#define WKVC_NEIGHBOURS\n";
     text_ += "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
     line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps, blocks());
   }
 
-  // Of a multiprocessor, which bounds registers: 28 a thread for every 16 keys hold the state, a token and the inputs
+  // Of a multiprocessor, which bounds registers: 12 a thread for every 16 keys hold the state, a token and the inputs
   // of the next one.
   int blocks() const {
     if (config_.blocks > 0) return config_.blocks;
-    const int registers = std::min(sm_90a.warp.registers, 16 + 28 * manifest_.key_dim / 16);
+    const int registers = std::min(sm_90a.warp.registers, 32 + 12 * manifest_.key_dim / 16);
     const std::int64_t fitting = sm_90a.sm.registers / (sm_90a.warp.threads * manifest_.warps * registers);
     return static_cast<int>(std::clamp<std::int64_t>(fitting, 1, sm_90a.sm.blocks));
   }
@@ -181,28 +160,14 @@ class TokenKernel {
   void write_state() {
     rec::StateOp state = recurrence_.state();
     const std::string& name = names_.declare(state.getResult(), state.getName());
-    line("auto {} = zeros<16, {}>();", name, manifest_.key_dim);
+    line("TokenState<{}> {};", manifest_.key_dim, name);
     line("load_state{}({}, initial_state_global, block, row0);", stored_as(tensor("initial_state")), name);
   }
 
-  // "RowVec<64>" over keys, "ColVec<16>" over the warp's values.
-  std::string vector_type(rec::Dim dim) const {
-    return dim == rec::Dim::K ? fmt::format("RowVec<{}>", manifest_.key_dim) : "ColVec<16>";
-  }
-
-  // The same of what the lanes share out.
-  std::string own_type() const { return fmt::format("Vector<PerLane, {}>", manifest_.key_dim); }
-
-  // An operation's result as lanes have it: shared out, everywhere, or as one and the other.
-  bool is_shared_out(Operation* op) const { return shared_out_.contains(op); }
-  bool is_everywhere(Operation* op) const {
-    return llvm::any_of(op->getUsers(), [&](Operation* user) {
-      return live_.contains(user) && (!is_shared_out(user) || (is_same_value(user) && is_everywhere(user)));
-    });
-  }
-
-  const std::string& declare_own(Operation* op, llvm::StringRef name) {
-    return own_names_[op->getResult(0)] = names_.unique(name.str() + "_own");
+  // "KeyVec<64>" over keys, "ValueVec" over the warp's values, or "float".
+  std::string type_over(rec::Dim dim) const {
+    if (dim == rec::Dim::One) return "float";
+    return dim == rec::Dim::K ? fmt::format("KeyVec<{}>", manifest_.key_dim) : "ValueVec";
   }
 
   template <class Op>
@@ -215,11 +180,8 @@ class TokenKernel {
     const std::string dtype = dtype_of(op), from = tensors_[op.getName().str()] + ", block";
     if (op.getDim() == rec::Dim::One)
       return line("const float {} = load_parameter_number<{}>({});", names_.declare(op, op.getName()), dtype, from);
-    if (is_shared_out(op))
-      line("const auto {} = load_parameter<{}, {}>({}, 0);", declare_own(op, op.getName()), dtype, own_type(), from);
-    if (is_everywhere(op))
-      line("const auto {} = load_parameter<{}, {}>({}, {});", names_.declare(op, op.getName()), dtype,
-           vector_type(op.getDim()), from, first_of(op.getDim()));
+    line("const auto {} = load_parameter<{}, {}>({}, {});", names_.declare(op, op.getName()), dtype,
+         type_over(op.getDim()), from, first_of(op.getDim()));
   }
 
   // An input, token after token.
@@ -230,14 +192,10 @@ class TokenKernel {
     rec::Dim dim;
   };
 
-  void list_fetches(rec::InputOp op) {
-    const auto add = [&](const std::string& name, const std::string& type) {
-      fetches_.push_back(
-          {name, names_.unique(name + "_rows"), tensors_[op.getName().str()], dtype_of(op), type, op.getDim()});
-    };
-    if (is_shared_out(op)) add(declare_own(op, op.getName()), own_type());
-    if (is_everywhere(op))
-      add(names_.declare(op, op.getName()), op.getDim() == rec::Dim::One ? "float" : vector_type(op.getDim()));
+  void list_fetch(rec::InputOp op) {
+    const std::string& name = names_.declare(op, op.getName());
+    fetches_.push_back({name, names_.unique(name + "_rows"), tensors_[op.getName().str()], dtype_of(op),
+                        type_over(op.getDim()), op.getDim()});
   }
 
   // Registers of wide heads have no room for another token.
@@ -276,25 +234,8 @@ class TokenKernel {
     if (is_same_value(op) || is_inlined(op)) return;
     auto attribute = op->getAttrOfType<StringAttr>("name");
     const llvm::StringRef name = attribute ? attribute.getValue() : "t";
-    std::string value = is_shared_out(op) ? own_expression(op) : expression(op, kAny);
-    if (is_shared_out(op)) {
-      line("const auto {} = {};", declare_own(op, name), value);
-      if (!is_everywhere(op)) return;
-      value = fmt::format("everywhere({})", own_names_.at(op->getResult(0)));
-    }
+    const std::string value = expression(op, kAny);
     line("const auto {} = {};", names_.declare(op->getResult(0), name), value);
-  }
-
-  // The text that `write` gives, with vectors over keys shared out to the lanes or not.
-  template <class F>
-  std::string with_own(bool own, F write) {
-    const bool outer = std::exchange(own_, own);
-    std::string text = write();
-    own_ = outer;
-    return text;
-  }
-  std::string own_expression(Operation* op) {
-    return with_own(true, [&] { return expression(op, kAny); });
   }
 
   // How tightly an operator binds, and what surrounds an expression.
@@ -302,12 +243,9 @@ class TokenKernel {
 
   // A variable, or an expression in parentheses if it binds less tightly than what surrounds it.
   std::string of(Value x, Binding around = kAny) {
-    if (own_ && !is_over(x, rec::Dim::K)) return with_own(false, [&] { return of(x, around); });
     Operation* op = x.getDefiningOp();
     if (is_same_value(op)) return of(op->getOperand(0), around);
-    if (isa<rec::InputOp, rec::ParameterOp, rec::StateOp>(op) || !is_inlined(op))
-      return own_ && is_shared_out(op) ? own_names_.at(x) : names_.of(x);
-    if (is_shared_out(op) && !own_) return fmt::format("everywhere({})", own_expression(op));
+    if (isa<rec::InputOp, rec::ParameterOp, rec::StateOp>(op) || !is_inlined(op)) return names_.of(x);
     return expression(op, around);
   }
 
@@ -326,7 +264,7 @@ class TokenKernel {
   std::string filled(Value vector, const std::string& number) {
     const rec::Dim dim = *rec::dim_of(vector);
     if (dim == rec::Dim::One) return number;
-    return fmt::format("filled<{}>({})", own_ ? own_type() : vector_type(dim), number);
+    return fmt::format("filled<{}>({})", type_over(dim), number);
   }
 
   std::string dot(rec::DotOp op) {
@@ -358,13 +296,11 @@ class TokenKernel {
 
   rec::RecurrenceOp recurrence_;
   const Config& config_;
-  llvm::DenseSet<Operation*> live_, shared_out_;
+  llvm::DenseSet<Operation*> live_;
   Manifest manifest_;
   Identifiers names_;
   std::map<std::string, std::string> tensors_, output_rows_;  // name → variable
-  llvm::DenseMap<Value, std::string> own_names_;              // of what the lanes share out
   std::vector<Fetch> fetches_;
-  bool own_ = false;  // expressions are of such
   std::string text_;
   int indent_ = 0;
 };

@@ -28,6 +28,9 @@ double exponent_limit_of_gradients(const std::string& compute) {
   return compute == "f16" ? 7.0 : compute == "bf16" ? 8.0 : 24.0;
 }
 
+// Of pairs in f32, whose exponent is that of bf16: e^±40 times any element leaves room for e^-40 of it.
+constexpr double kWideExponent = 40;
+
 constexpr int kMaxExactChunk = 64;
 
 // The range extended to 0, which tokens past the end add to L.
@@ -102,7 +105,9 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
           "--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range "
           "with .in(lo, hi) or choose --chunk {}",
           chunk, kMaxExactChunk, kMaxExactChunk);
-    return {DecayPath::exact, chunk, 0};
+    const DecayPlan exact{DecayPath::exact, chunk, 0};
+    if (compute == "f32" || steepest * chunk / 2 > kWideExponent) return exact;
+    return anchored_at_number({DecayPath::wide, chunk, 0}, of_sums);
   }
   if (chunk > largest)
     user_error_at(
@@ -115,7 +120,7 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
 }
 
 IntegerAttr state_exponent(const DecayPlan& plan, Builder& builder) {
-  return plan.anchor ? builder.getI64IntegerAttr(*plan.anchor) : IntegerAttr();
+  return plan.path == DecayPath::anchored && plan.anchor ? builder.getI64IntegerAttr(*plan.anchor) : IntegerAttr();
 }
 
 // As if decays were moderate. Without scales, too: with the smallest inputs that a guard lets pass decays of e^-7 cost
@@ -143,17 +148,25 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, const MatrixForm& next, int6
     sum_pairs();
   else if (plan_.path == DecayPath::exact)
     sum_blocks();
+  else if (plan_.path == DecayPath::wide)
+    anchor_pairs();
   else
     anchor();
 }
 
 // Each exponent is a sum of the log decays that it crosses, in the chunk's rows of one number as in the matrix of
 // pairs: a difference of running sums has no digits left where decays are steep, nor has its gradient.
-void Decay::sum_pairs() {
+Decay::Factors Decay::chunk_ends() {
   L_ = named(b_.cumsum(log_w_), "L");
-  in_after_ = at_most(named(b_.exp2(L_), "e_L"), 1);
-  in_before_ = at_most(b_.exp2(named(b_.cumsum(log_w_, /*reverse=*/false, /*exclusive=*/true), "L_before")), 1);
-  out_ = at_most(b_.exp2(named(b_.cumsum(log_w_, /*reverse=*/true, /*exclusive=*/true), "L_behind")), 1);
+  Value after = at_most(named(b_.exp2(L_), "e_L"), 1);
+  L_before_ = named(b_.cumsum(log_w_, /*reverse=*/false, /*exclusive=*/true), "L_before");
+  Value before = at_most(b_.exp2(L_before_), 1);
+  Value write = at_most(b_.exp2(named(b_.cumsum(log_w_, /*reverse=*/true, /*exclusive=*/true), "L_behind")), 1);
+  return {after, before, write};
+}
+
+void Decay::sum_pairs() {
+  to_ends_ = chunk_ends();
   last_ = named(b_.row(b_.spread(L_, plan_.chunk, key_dim_, "TK"), plan_.chunk - 1), "L_last");
   Value crossed = b_.tril(b_.spread(log_w_, plan_.chunk, plan_.chunk, "TT"), /*strict=*/true);
   Value before = b_.cumsum(crossed, /*reverse=*/false, /*exclusive=*/true);
@@ -161,16 +174,25 @@ void Decay::sum_pairs() {
   pairs_before_ = named(at_most(b_.exp2(named(before, "L_pairs_before")), 1), "e_pairs_before");
 }
 
+Decay::Factors Decay::around(Value anchor) {
+  const double largest = std::exp(plan_.exponent);
+  return {at_most(b_.exp2(b_.sub(L_, anchor)), largest), at_most(b_.exp2(b_.sub(L_before_, anchor)), largest),
+          at_most(b_.exp2(b_.sub(anchor, L_)), largest)};
+}
+
 void Decay::anchor() {
   L_ = named(b_.cumsum(log_w_), "L");
-  Value L_before = named(b_.sub(L_, log_w_), "L_before");
+  L_before_ = named(b_.sub(L_, log_w_), "L_before");
   last_ = named(b_.row(L_, plan_.chunk - 1), "L_last");
   middle_ = plan_.anchor ? b_.number(static_cast<double>(*plan_.anchor))
                          : named(checked(b_.row(L_, plan_.chunk / 2 - 1, /*anchor=*/true)), "L_middle");
-  double largest = std::exp(plan_.exponent);
-  in_after_ = at_most(b_.exp2(b_.sub(L_, middle_)), largest);
-  in_before_ = at_most(b_.exp2(b_.sub(L_before, middle_)), largest);
-  out_ = at_most(b_.exp2(b_.sub(middle_, L_)), largest);
+  to_ends_ = of_pairs_ = around(middle_);
+}
+
+void Decay::anchor_pairs() {
+  to_ends_ = chunk_ends();
+  last_ = named(b_.row(L_, plan_.chunk - 1), "L_last");
+  of_pairs_ = around(b_.number(static_cast<double>(*plan_.anchor)));
 }
 
 // Of blocks of 2·half tokens from those of `half`. Nothing is subtracted: what a difference leaves of a steep decay is
@@ -194,9 +216,8 @@ void Decay::sum_blocks() {
   }
   L_ = named(sums.through, "L");
   last_ = named(b_.row(L_, plan_.chunk - 1), "L_last");
-  in_after_ = at_most(b_.exp2(L_), 1);
-  in_before_ = at_most(b_.exp2(named(sums.before, "L_before")), 1);
-  out_ = at_most(b_.exp2(named(sums.behind, "L_behind")), 1);
+  to_ends_ = {at_most(b_.exp2(L_), 1), at_most(b_.exp2(named(sums.before, "L_before")), 1),
+              at_most(b_.exp2(named(sums.behind, "L_behind")), 1)};
 }
 
 Value Decay::at_most(Value x, double magnitude) {
@@ -230,7 +251,7 @@ Value Decay::state(Value S0) {
 // q∘e^L after the update, or q∘e^(L−log_w) before it.
 Value Decay::decayed_read(Value q, bool after) {
   if (plan_.path == DecayPath::none) return q;
-  return factored(q, after ? in_after_ : in_before_, "_in");
+  return factored(q, to_ends_.of_read(after), "_in");
 }
 
 Value Decay::read(Value S0, Value q, bool after) {
@@ -275,7 +296,7 @@ std::optional<double> Decay::largest_coefficient(const Read& parts) {
 // A coefficient with a bound goes with the decay, another one multiplies what was read: operands need bounds.
 Value Decay::read_decayed(Value S0, Value q, bool after) {
   const Read parts = parts_of(q, after);
-  Value factor = parts.decayed ? in_after_ : in_before_, coefficient = parts.coefficient;
+  Value factor = to_ends_.of_read(parts.decayed), coefficient = parts.coefficient;
   const bool inside = coefficient && largest_coefficient(parts);
   if (inside) factor = b_.mul(factor, coefficient);
   Value read = b_.dot(factored(parts.x, factor, "_in"), 1, state(S0), 1);
@@ -290,7 +311,7 @@ Value Decay::decayed_product(const Read& parts, Value k) {
 
 Value Decay::write(Value k) {
   if (plan_.path == DecayPath::none) return k;
-  return factored(k, out_, "_out");
+  return factored(k, to_ends_.write, "_out");
 }
 
 // Factors by which reads in upper halves, and writes in lower ones, decay to the middles of blocks of 2·half tokens.
@@ -328,6 +349,11 @@ Value Decay::pair_by_levels(Value q, bool after, Value k) {
   return sum;
 }
 
+Value Decay::wide_product(Value q, bool after, Value k) {
+  Value x = factored(q, of_pairs_.of_read(after), "_pairs"), y = factored(k, of_pairs_.write, "_pairs");
+  return b_.wide_dot(x, 1, y, 1);
+}
+
 Value Decay::pair(Value q, bool after, Value k) {
   const Read parts = plan_.path == DecayPath::pairwise ? parts_of(q, after) : Read{q, {}, after};
   Value result;
@@ -335,6 +361,8 @@ Value Decay::pair(Value q, bool after, Value k) {
     result = pair_by_levels(q, after, k);
   else if (plan_.path == DecayPath::pairwise)
     result = b_.tril(decayed_product(parts, k), !after);
+  else if (plan_.path == DecayPath::wide)
+    result = b_.tril(wide_product(q, after, k), !after);
   else
     result = b_.tril(b_.dot(decayed_read(q, after), 1, write(k), 1), !after);
   set_name(result, pair_name(parts.x, k));
@@ -354,7 +382,7 @@ void Decay::bound_pairs(Value pairs, const Read& parts, Value k) {
 }
 
 Value Decay::finish(Value S0, ValueRange writes) {
-  const bool decays_first = plan_.path == DecayPath::exact || plan_.path == DecayPath::pairwise;
+  const bool decays_first = plan_.path != DecayPath::none && plan_.path != DecayPath::anchored;
   Value sum = decays_first ? named(b_.mul(S0, at_most(named(b_.exp2(last_), "e_last"), 1)), "S_decayed") : state(S0);
   for (Value term : writes) sum = b_.add(sum, term);
   if (plan_.path != DecayPath::anchored) return sum;

@@ -1,5 +1,6 @@
 // How decays enter a chunk program. Of one number a token: as a factor of each pair of tokens. Else e^±L factored
-// around the chunk's middle where their range allows it, or exactly, with factors that never exceed 1. In f32, and
+// around the chunk's middle where their range allows it, or exactly, with factors that never exceed 1. Where f32 has
+// the range, and 16-bit operands do not, pairs alone are factored, around a number, and contracted in f32. In f32, and
 // without scales, around a number instead of the middle row: no factor of a token depends on tokens behind it. Then
 // chunks take the state decayed by that number: it is multiplied by a power of two as it comes into the kernel, and by
 // the inverse as it leaves.
@@ -12,15 +13,15 @@
 
 namespace wkvc {
 
-enum class DecayPath { none, pairwise, anchored, exact };
+enum class DecayPath { none, pairwise, anchored, wide, exact };
 
 struct DecayPlan {
   DecayPath path = DecayPath::none;
   int chunk = 16;
-  double exponent = 0;   // anchored: the largest |L − L_middle|, or |L − anchor|
+  double exponent = 0;   // anchored, wide: the largest |L − L_middle|, or |L − anchor|
   double growth = 1;     // anchored: the largest decay over half a chunk
   bool checked = false;  // anchored: by a range that nothing says they keep to; where they don't, values become NaN
-  std::optional<int64_t> anchor = std::nullopt;  // anchored: the number in place of L_middle, in units of log 2
+  std::optional<int64_t> anchor = std::nullopt;  // the number in place of L_middle, in units of log 2; always if wide
 };
 
 // Chooses path and chunk. `next` tells the range of one token's log decay; messages name what scales the state.
@@ -57,6 +58,14 @@ class Decay {
     bool decayed;
   };
 
+  // The decays of a token, as a read after the update, a read before it, or a write has them.
+  struct Factors {
+    mlir::Value after, before, write;
+
+    mlir::Value of_read(bool is_after) const { return is_after ? after : before; }
+  };
+
+  Factors chunk_ends();
   void sum_pairs();
   mlir::Value decayed_read(mlir::Value q, bool after);
   Read parts_of(mlir::Value q, bool after);
@@ -67,24 +76,28 @@ class Decay {
   mlir::Value state(mlir::Value S0);  // what reads contract with
   BlockSums doubled(const BlockSums& sums, uint64_t half);
   void sum_blocks();
+  Factors around(mlir::Value anchor);
   void anchor();
+  void anchor_pairs();
   mlir::Value at_most(mlir::Value x, double magnitude);
   mlir::Value checked(mlir::Value decay_over_half);
   mlir::Value factored(mlir::Value x, mlir::Value factor, const std::string& suffix);
   mlir::Value to_middles(bool after, uint64_t half);
   mlir::Value read_level(mlir::Value q, bool after, uint64_t half);
   mlir::Value write_level(mlir::Value k, bool after, uint64_t half);
+  mlir::Value wide_product(mlir::Value q, bool after, mlir::Value k);
   mlir::Value pair_by_levels(mlir::Value q, bool after, mlir::Value k);
 
   ChunkBuilder& b_;
   DecayPlan plan_;
   int64_t key_dim_;
-  mlir::Value decay_, log_w_, L_, middle_, last_;
+  mlir::Value decay_, log_w_, L_, L_before_, middle_, last_;
   mlir::Value pairs_after_, pairs_before_;  // of each pair of tokens, with the reader's decay or without it; pairwise
   std::map<uint64_t, BlockSums> sums_;      // by the size of a half, exact path
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> cache_;  // x∘factor
   std::map<std::pair<bool, uint64_t>, mlir::Value> to_middles_;
-  mlir::Value in_after_, in_before_, out_, state_;
+  Factors to_ends_, of_pairs_;  // what reads and writes of the state, and the two tokens of a pair, have
+  mlir::Value state_;
 };
 
 }  // namespace wkvc

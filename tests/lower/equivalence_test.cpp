@@ -9,6 +9,7 @@
 #include "codegen/passes.h"
 #include "dsl/builtin.h"
 #include "runtime/error.h"
+#include "tests/count.h"
 #include "tests/lower/compare.h"
 #include "tests/lower/recurrences.h"
 #include "tests/run/sample.h"
@@ -151,6 +152,47 @@ TEST(DecaysOfTokens, TakeNoRange) {
   const std::string steep = chunk_text(decay_of_tokens({-1e6, 0}));
   EXPECT_EQ(chunk_text(decay_of_tokens({-0.1, 0})), steep);
   EXPECT_EQ(chunk_text(decay_of_tokens({-5, 0})), steep);
+}
+
+// Of each channel, down to e^-5 a token.
+Definition decay_of_channels() {
+  return recurrence("decay_of_channels", [](Recurrence& op) {
+    Dim K = op.key_dim(32), V = op.value_dim(16);
+    auto [r, k] = op.inputs(K, bf16, "r", "k");
+    auto v = op.input("v", V, bf16);
+    auto log_w = op.input("log_w", K, f32).in(-5, 0);
+    op.compute(f16);
+    auto S = op.state("S", V, K, f32);
+    op.output("before", dot(S, r), bf16);
+    auto next = S * diag(exp(log_w)) + outer(v, k);
+    op.update(S, next);
+    op.output("o", dot(next, r), bf16);
+  });
+}
+
+TEST(DecaysInARange, AreWhatTheyAre) {
+  for (const char* mma : {"f16", "bf16"})
+    for (const double log_decay : {-5., -1., 0.})
+      expect_equal(decay_of_channels(), with_chunk(16, mma), {1, 40, 2}, {log_decay, -0.1});
+}
+
+// The matrices of pairs and their gradients are contracted in f32, each at once; longer chunks leave f32's range.
+TEST(DecaysInARange, AreFactoredInF32) {
+  for (const char* mma : {"f16", "bf16"}) {
+    Config config = with_chunk(16, mma);
+    config.pass = "both";
+    config.scales = "guarded";
+    const std::string text = lower_to(source_from(rec_text(decay_of_channels(), config)), Stage::chunk, config);
+    EXPECT_EQ(count(text, "level_pairs"), 0u);
+    EXPECT_EQ(count(text, "not_below"), 0u);
+    const std::regex of_pairs(R"(chunk\.dot [^\n]*_pairs over[^\n]*)");
+    const auto dots = std::vector<std::smatch>(std::sregex_iterator(text.begin(), text.end(), of_pairs), {});
+    EXPECT_GE(dots.size(), 6u);
+    for (const std::smatch& dot : dots) EXPECT_NE(dot.str().find("wide}"), std::string::npos) << dot.str();
+    config.chunk = 32;
+    EXPECT_GT(count(lower_to(source_from(rec_text(decay_of_channels(), config)), Stage::chunk, config), "level_pairs"),
+              0u);
+  }
 }
 
 TEST(DecaysOfTokens, HaveALargestChunk) {

@@ -33,7 +33,7 @@ double relative_error(const Values& x, const Values& reference) {
 }
 
 void check(const Launch& launch, const std::vector<Expected>& expected) {
-  for (const Target* target : targets_of(launch)) {
+  for (const Target* target : targets()) {
     SCOPED_TRACE(launch.entry + " on " + target->name());
     const Launch result = run_on(*target, launch);
     for (const Expected& e : expected) {
@@ -46,7 +46,7 @@ void check(const Launch& launch, const std::vector<Expected>& expected) {
 }
 
 void check_elements(const Launch& launch, int tensor, const Values& expected, double tolerance) {
-  for (const Target* target : targets_of(launch)) {
+  for (const Target* target : targets()) {
     SCOPED_TRACE(launch.entry + " on " + target->name());
     const Values got = run_on(*target, launch).tensors[tensor].values();
     ASSERT_EQ(got.size(), expected.size());

@@ -1,6 +1,10 @@
 // What serving takes: stored states, inputs on their way, heads that share one.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <numeric>
+#include <string>
+
 #include "check.h"
 
 namespace wkvc::test {
@@ -18,16 +22,63 @@ Values doubled(const Values& x) {
   return twice;
 }
 
-TEST(StoredStates, LoadDoubleStore) {
+// Kernels `kernel`_<storage>_<order><ending>.
+void expect_doubled(const std::string& kernel, const std::string& ending, long long keys) {
   for (const auto& [name, dtype] : kStorages) {
-    for (const auto& [order, shape] : {std::pair{"vk", Shape{2, 32, 3, 48}}, {"kv", Shape{2, 48, 3, 32}}}) {
+    for (const auto& [order, shape] : {std::pair{"vk", Shape{2, 32, 3, keys}}, {"kv", Shape{2, keys, 3, 32}}}) {
       for (const int padding : {0, 3, 8}) {
         const Values x = rounded(dtype, normal(shape.size(), 1));
-        Launch launch{"serving", std::string("stored_states_") + name + "_" + order, 2, 1024, 2, 0, 3, {}};
+        Launch launch{"serving", kernel + "_" + name + "_" + order + ending, 2, 1024, 2, 0, 3, {}};
         launch.tensors = {Tensor(dtype, shape, padding).set(x), Tensor(dtype, shape, padding)};
         check(launch, {{1, doubled(x), 0}});
       }
     }
+  }
+}
+
+TEST(StoredStates, LoadDoubleStore) { expect_doubled("stored_states", "", 48); }
+
+TEST(StoredStates, OfSingleTokens) {
+  for (const int keys : {16, 48, 96, 128}) expect_doubled("token_states", "_" + std::to_string(keys), keys);
+}
+
+// Of a token: S·k, k·k, and the sum of v·kᵀ that is added to S.
+struct TokenProducts {
+  Values of_state, squares, sum;
+};
+
+TokenProducts token_products(const Values& s, const Values& v, const Values& k, const Shape& of_v, const Shape& of_k) {
+  TokenProducts found{{}, {}, s};
+  const auto size = [](long long n) { return static_cast<std::size_t>(n); };
+  const std::size_t keys = size(of_k.columns), values = size(of_v.columns), heads = size(of_k.heads);
+  for (std::size_t row = 0; row < k.size() / keys; ++row) {  // of a batch, a token and a head
+    const std::size_t batch = row / heads / size(of_k.rows), head = row % heads;
+    const double* const own_k = &k[row * keys];
+    for (std::size_t i = 0; i < values; ++i) {
+      double product = 0;
+      for (std::size_t j = 0; j < keys; ++j) {
+        const std::size_t at = ((batch * values + i) * heads + head) * keys + j;
+        product += s[at] * own_k[j];
+        found.sum[at] += v[row * values + i] * own_k[j];
+      }
+      found.of_state.push_back(product);
+    }
+    found.squares.push_back(std::inner_product(own_k, own_k + keys, own_k, 0.0));
+  }
+  return found;
+}
+
+TEST(SingleTokens, Products) {
+  for (const int keys : {16, 64, 96}) {
+    const Shape of_v{2, 3, 2, 32}, of_k{2, 3, 2, keys}, of_s{2, 32, 2, keys}, numbers{2, 3, 2, 1};
+    const auto drawn = [](const Shape& shape, int seed) { return rounded(DType::f32, normal(shape.size(), seed)); };
+    const Values v = drawn(of_v, 1), k = drawn(of_k, 2);
+    const Values s = drawn(of_s, 3);
+    const TokenProducts expected = token_products(s, v, k, of_v, of_k);
+    Launch launch{"serving", "token_products_" + std::to_string(keys), 2, 1024, 2, of_v.rows, 2, {}};
+    launch.tensors = {Tensor(DType::f32, of_s).set(s), Tensor(DType::f32, of_v).set(v), Tensor(DType::f32, of_k).set(k),
+                      Tensor(DType::f32, of_v),        Tensor(DType::f32, numbers),     Tensor(DType::f32, of_s)};
+    check(launch, {{3, expected.of_state, 1e-6}, {4, expected.squares, 1e-6}, {5, expected.sum, 1e-6}});
   }
 }
 
@@ -40,14 +91,14 @@ TEST(Fetched, HaveTheElementsOfTheToken) {
     const Shape shape{2, 5, 3, columns};
     const Values x = rounded(dtype, normal(shape.size(), 1));
     Values expected;
-    for (const double value : x) expected.push_back(15 * value);
+    for (const double value : x) expected.push_back(7 * value);
     Launch launch{"serving", std::string("fetched_") + name, 1, 1024, 2, shape.rows, 3, {}};
     launch.tensors = {Tensor(dtype, shape).set(x), Tensor(DType::f32, shape)};
     check(launch, {{1, expected, dtype == DType::f32 ? 1e-7 : 0}});
   }
 }
 
-TEST(Fetched, InColumnsToo) {
+TEST(Fetched, OverRowsToo) {
   for (const auto& [name, dtype] : {Storage{"f32", DType::f32}, {"bf16", DType::bf16}}) {
     for (const int padding : {0, 3}) {
       const Shape shape{2, 5, 3, 32};

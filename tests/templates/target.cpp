@@ -63,9 +63,7 @@ class HostTarget : public Target {
 #ifdef WKVC_LANE_KERNELS
 class LanesTarget : public Target {
  public:
-  LanesTarget(const char* name, const char* library) : name_(name), library_(library) {}
-
-  std::string name() const override { return name_; }
+  std::string name() const override { return "lanes"; }
 
   void run(Launch& launch) const override {
     using Run = const char*(void*, int, const void*, unsigned, int, int, long long);
@@ -77,8 +75,7 @@ class LanesTarget : public Target {
   }
 
  private:
-  const char* name_;
-  Library library_;
+  Library library_{WKVC_LANE_KERNELS};
 };
 #endif
 
@@ -87,19 +84,10 @@ class LanesTarget : public Target {
 const std::vector<const Target*>& targets() {
   static const HostTarget host;
 #ifdef WKVC_LANE_KERNELS
-  static const LanesTarget lanes("lanes", WKVC_LANE_KERNELS);
+  static const LanesTarget lanes;
   static const std::vector<const Target*> all{&host, &lanes};
 #else
   static const std::vector<const Target*> all{&host};
-#endif
-  return all;
-}
-
-std::vector<const Target*> targets_of([[maybe_unused]] const Launch& launch) {
-  std::vector<const Target*> all = targets();
-#ifdef WKVC_LANE_KERNELS
-  static const LanesTarget neighbours("lanes with neighbours", WKVC_NEIGHBOUR_KERNELS);
-  if (launch.file == "serving" && !launch.entry.ends_with("_kv")) all.push_back(&neighbours);
 #endif
   return all;
 }

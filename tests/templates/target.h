@@ -33,8 +33,4 @@ class Target {
 // Those that this machine has.
 const std::vector<const Target*>& targets();
 
-// Returns those, and for kernels of kernels/serving.cu that transpose nothing the lanes with WKVC_NEIGHBOURS
-// (wkvc/cuda/layout.h).
-std::vector<const Target*> targets_of(const Launch& launch);
-
 }  // namespace wkvc::test

@@ -138,47 +138,57 @@ WKVC_INLINE void store_stored(const TensorArg& t, T* to, const Tile<T, R, C>& x)
 // The order of a state's dimensions in memory: rows of keys, or of values.
 enum class StateLayout { vk, kv };
 
-// Rows row0 … and columns col0 … of this batch's and head's states, stored as T; absent states are zero.
-template <class T = f32, StateLayout Order = StateLayout::vk, int R, int K>
-WKVC_INLINE void load_state(Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0,
-                            int col0 = 0) {
-  x = zeros<R, K>();
-  if (t.data == nullptr) return;
+// The same in f32, rounded to T where it is stored.
+template <StateLayout Order, class T, int R, int K>
+WKVC_INLINE void load_stored(Tile<f32, R, K>& x, const TensorArg& t, const T* from) {
   if constexpr (Order == StateLayout::vk) {
-    x = widen(load_stored<T, R, K>(t, global_row<const T>(t, block, row0) + col0));
+    x = widen(load_stored<T, R, K>(t, from));
   } else {
-    x = widen(transpose(load_stored<T, K, R>(t, global_row<const T>(t, block, col0) + row0)));
+    x = widen(transpose(load_stored<T, K, R>(t, from)));
+  }
+}
+template <StateLayout Order, class T, int R, int K>
+WKVC_INLINE void store_stored(const TensorArg& t, T* to, const Tile<f32, R, K>& x) {
+  if constexpr (Order == StateLayout::vk) {
+    store_stored(t, to, round<T>(x));
+  } else {
+    store_stored(t, to, transpose(round<T>(x)));
   }
 }
 
+// Row row0 and column col0 of this batch's and head's states.
+template <StateLayout Order, class T>
+WKVC_INLINE T* state_element(const TensorArg& t, const BlockBase& block, long long row0, int col0) {
+  return Order == StateLayout::vk ? global_row<T>(t, block, row0) + col0 : global_row<T>(t, block, col0) + row0;
+}
+
+// Rows row0 … and columns col0 … of this batch's and head's states, stored as T; absent states are zero.
+template <class T = f32, StateLayout Order = StateLayout::vk, int R, int K, class L>
+WKVC_INLINE void load_state(Tile<f32, R, K, L>& x, const TensorArg& t, const BlockBase& block, long long row0,
+                            int col0 = 0) {
+  x = Tile<f32, R, K, L>{};
+  if (t.data != nullptr) load_stored<Order>(x, t, state_element<Order, const T>(t, block, row0, col0));
+}
+
 // Rounds to T. Writes nothing where nobody asked for the state.
-template <class T = f32, StateLayout Order = StateLayout::vk, int R, int K>
-WKVC_INLINE void store_state(const Tile<f32, R, K>& x, const TensorArg& t, const BlockBase& block, long long row0,
+template <class T = f32, StateLayout Order = StateLayout::vk, int R, int K, class L>
+WKVC_INLINE void store_state(const Tile<f32, R, K, L>& x, const TensorArg& t, const BlockBase& block, long long row0,
                              int col0 = 0) {
-  if (t.data == nullptr) return;
-  if constexpr (Order == StateLayout::vk) {
-    store_stored(t, global_row<T>(t, block, row0) + col0, round<T>(x));
-  } else {
-    store_stored(t, global_row<T>(t, block, col0) + row0, transpose(round<T>(x)));
-  }
+  if (t.data != nullptr) store_stored<Order>(t, state_element<Order, T>(t, block, row0, col0), x);
 }
 
 // The state behind so many tokens, if the sequence has them and the state is one of a tensor [B,M,H,Values,K], or
 // [B,M,H,K,Values], whose states are Every tokens apart; rounded to T. Sequence n of a map begins at state ⌊first token
 // / Every⌋, which lies behind all states of the sequences before. Writes nothing where nobody asked for these states.
-template <int Every, int Values, class T = f32, StateLayout Order = StateLayout::vk, int N, int K>
-WKVC_INLINE void store_intermediate_state(const Tile<f32, 16, K>& x, const TensorArg& t, const KernelArgs<N>& args,
+template <int Every, int Values, class T = f32, StateLayout Order = StateLayout::vk, int N, int K, class L>
+WKVC_INLINE void store_intermediate_state(const Tile<f32, 16, K, L>& x, const TensorArg& t, const KernelArgs<N>& args,
                                           const BlockBase& block, long long tokens, long long row0) {
   if (t.data == nullptr || tokens % Every != 0 || tokens > tokens_of(args, block)) return;
   const long long batch = kMapsSequences ? block.token_batch : block.batch;
   const long long first = kMapsSequences ? block.first_token / Every : 0;
   const long long place = (first + tokens / Every - 1) * args.heads + block.head;
   T* const state = static_cast<T*>(t.data) + batch * t.batch + place * (Values * K);
-  if constexpr (Order == StateLayout::vk) {
-    store_stored(t, state + row0 * K, round<T>(x));
-  } else {
-    store_stored(t, state + row0, transpose(round<T>(x)));
-  }
+  store_stored<Order>(t, state + row0 * (Order == StateLayout::vk ? K : 1), x);
 }
 
 // States that kernels keep for each other, rounded to T: 16 rows lie together, in the order of the registers that hold

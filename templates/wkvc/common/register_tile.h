@@ -10,7 +10,6 @@ struct PerColumn {
   template <int N>
   static constexpr int kBlocks = N / 16;
   static constexpr int kSlots = layout::kColumnSlots;
-  static constexpr int kRun = layout::kColumnRun;  // slots kRun · n … are neighbours, aligned to as many
   static WKVC_INLINE constexpr int slot(int element) { return layout::column_slot(element); }
   template <int N>
   static WKVC_INLINE int position(int i, int slot) {
@@ -23,27 +22,12 @@ struct PerRow {
   template <int N>
   static constexpr int kBlocks = N / 16;
   static constexpr int kSlots = layout::kRowSlots;
-  static constexpr int kRun = 1;
   static WKVC_INLINE constexpr int slot(int element) { return layout::row_slot(element); }
   template <int N>
   static WKVC_INLINE int position(int i, int slot) {
     return 16 * i + layout::row_of_slot(slot);
   }
   static WKVC_INLINE bool is_first_holder() { return lanes::is_first_column_group(); }
-};
-
-// Shared out to the lanes, so that none computes what another one does. Where there are fewer values than places for
-// them, some are there again.
-struct PerLane {
-  template <int N>
-  static constexpr int kBlocks = (N + layout::kSpan - 1) / layout::kSpan;
-  static constexpr int kSlots = layout::kSpanSlots;
-  static constexpr int kRun = 2;
-  template <int N>
-  static WKVC_INLINE int position(int i, int slot) {
-    const int place = layout::kSpan * i + layout::position_in_span(slot);
-    return N % layout::kSpan == 0 ? place : place % N;
-  }
 };
 
 // Where element e of a block lies in its tile: the row from the block row, the column from the block column.

@@ -6,7 +6,19 @@
 #include "wkvc/common/global.h"
 #include "wkvc/common/rows.h"
 
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#include "wkvc/cuda/half_warps.h"
+#else
+#include "wkvc/host/half_warps.h"
+#endif
+
 namespace wkvc {
+
+// A warp's 16 rows of a state, and a value for each of its columns. (ValueVec has one for each row.)
+template <int K>
+using TokenState = Tile<f32, 16, K, HalfWarps>;
+template <int K>
+using KeyVec = RowOf<HalfWarps, K>;
 
 // A vector with one number in all elements.
 template <class V>
@@ -23,25 +35,29 @@ template <class T, class V>
 struct Fetched;
 template <class T, class Axis, int N>
 struct Fetched<T, Vector<Axis, N>> {
-  static constexpr int kElements = Unit<T>::elements, kUnits = Axis::kSlots / kElements;
+  static constexpr int kElements = Unit<T>::elements, kValues = Axis::template kBlocks<N> * Axis::kSlots,
+                       kUnits = (kValues + kElements - 1) / kElements;
 
-  typename Unit<T>::type unit[Axis::template kBlocks<N>][kUnits];
+  typename Unit<T>::type unit[kUnits];
 
-  // Where this lane's first element lies, and from there the one of a slot.
+  // Where this lane's first element lies, and from there its n-th; the last one for those behind it.
   static WKVC_INLINE int first() { return Axis::template position<N>(0, 0); }
-  static WKVC_INLINE int behind_first(int i, int slot) { return Axis::template position<N>(i, slot) - first(); }
+  static WKVC_INLINE int behind_first(int n) {
+    const int own = n < kValues ? n : kValues - 1;
+    return Axis::template position<N>(own / Axis::kSlots, own % Axis::kSlots) - first();
+  }
 
   // From a row's element first(): neighbours at once where rows may be moved in pieces.
-  template <bool SideBySide = (Axis::kRun > 1 && kOnlyAligned)>
+  template <bool AtOnce = kOnlyAligned>
   WKVC_INLINE void load(const T* from) {
-    if constexpr (SideBySide) {
-      constexpr int kRun = Axis::kRun;
-      WKVC_FOR_PLACES(i, Axis::template kBlocks<N>, once, 1, n, Axis::kSlots / kRun,
-                      memory::load_neighbours<kRun>(from + behind_first(i, kRun * n), unit[i] + kRun / kElements * n));
+    constexpr int kRun = half_warps::kNeighbours<Axis, N>;
+    if constexpr (AtOnce && kRun > 1) {
+      WKVC_FOR(n, kValues / kRun,
+               memory::load_neighbours<kRun>(from + behind_first(kRun * n), unit + kRun / kElements * n));
     } else {
-      WKVC_FOR_PLACES(i, Axis::template kBlocks<N>, once, 1, u, kUnits,
-                      unit[i][u] = memory::load_unit(from + behind_first(i, kElements * u),
-                                                     from + behind_first(i, kElements * (u + 1) - 1)));
+      WKVC_FOR(u, kUnits,
+               unit[u] =
+                   memory::load_unit(from + behind_first(kElements * u), from + behind_first(kElements * (u + 1) - 1)));
     }
   }
 };
@@ -55,9 +71,11 @@ struct Fetched<T, float> {
 
 template <class T, class Axis, int N>
 WKVC_INLINE Vector<Axis, N> widen(const Fetched<T, Vector<Axis, N>>& x) {
+  using From = Fetched<T, Vector<Axis, N>>;
+  float values[From::kUnits * From::kElements];
+  WKVC_FOR(u, From::kUnits, unpack(x.unit[u], values + u * From::kElements, T{}));
   Vector<Axis, N> y;
-  WKVC_FOR_PLACES(i, Axis::template kBlocks<N>, once, 1, u, (Fetched<T, Vector<Axis, N>>::kUnits),
-                  unpack(x.unit[i][u], y.v[i] + u * Unit<T>::elements, T{}));
+  WKVC_EACH_SLOT(Axis, N, y.v[i][s] = values[i * Axis::kSlots + s]);
   return y;
 }
 template <class T>
@@ -89,14 +107,6 @@ struct TokenInput {
     return x;
   }
 };
-
-// All that the lanes have shared out among them, for each.
-template <int N>
-WKVC_INLINE RowVec<N> everywhere(const Vector<PerLane, N>& x) {
-  RowVec<N> y;
-  WKVC_EACH_SLOT(PerColumn, N, y.v[i][s] = lanes::from_span(x.v[layout::span_of(i, s)][layout::span_slot(s)], i, s));
-  return y;
-}
 
 // The number of this head of a tensor [H].
 template <class T>
@@ -132,22 +142,25 @@ struct TokenOutput {
 };
 
 // The product of a warp's rows of a matrix and a vector over keys.
-template <int R, int K>
-WKVC_INLINE ColVec<R> dot(const Tile<f32, R, K>& matrix, const RowVec<K>& vector) {
+template <int K>
+WKVC_INLINE ValueVec dot(const TokenState<K>& matrix, const KeyVec<K>& vector) {
   return sum_columns(matrix * vector);
 }
 // The scalar product of two vectors over keys.
 template <int K>
-WKVC_INLINE float dot(const RowVec<K>& x, const RowVec<K>& y) {
+WKVC_INLINE float dot(const KeyVec<K>& x, const KeyVec<K>& y) {
   float sum = 0.f;
-  WKVC_EACH_SLOT(PerColumn, K, sum += x.v[i][s] * y.v[i][s]);
-  return lanes::sum_column_groups(sum);
+  WKVC_EACH_SLOT(HalfWarps::Columns, K, sum += x.v[i][s] * y.v[i][s]);
+  return half_warps::sum(sum);
 }
 // A warp's rows of column · rowᵀ.
-template <int R, int K>
-WKVC_INLINE Tile<f32, R, K> outer(const ColVec<R>& column, const RowVec<K>& row) {
-  Tile<f32, R, K> x;
-  WKVC_EACH_ELEMENT(R, K, x.block[i][j].unit[e] = column.v[i][PerRow::slot(e)] * row.v[j][PerColumn::slot(e)]);
+template <int K>
+WKVC_INLINE TokenState<K> outer(const ValueVec& column, const KeyVec<K>& row) {
+  const auto rows = half_warps::everywhere(column);
+  TokenState<K> x;
+  WKVC_EACH_ELEMENT(
+      16, K,
+      x.block[i][j].unit[e] = HalfWarps::beside_column<K>(rows, i, j, e) * HalfWarps::beside_row<K>(row, i, j, e));
   return x;
 }
 

@@ -59,12 +59,6 @@ WKVC_INLINE float sum_column_groups(float x) {
   return x + ptx::shuffle_xor(x, 2);
 }
 
-// x of the lane that has what column slot `slot` of block i needs of a vector shared out to the lanes (layout.h).
-WKVC_INLINE float from_span(float x, int i, int slot) {
-  const int own = ptx::lane() % 4;
-  return ptx::shuffle(x, 16 * i % 64 / 2 + (layout::kNeighbours ? 2 * own + slot / 2 : own + 4 * (slot / 2)));
-}
-
 // Maximum over the warp of non-negative numbers, whose bit patterns are ordered like they are.
 WKVC_INLINE float max_non_negative(float x) { return ptx::float_of(ptx::reduce_max(ptx::bits_of(x))); }
 

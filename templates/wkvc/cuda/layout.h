@@ -1,8 +1,6 @@
 // How the 32 lanes share a 16x16 block: the accumulator order of mma.m16n8k16. With g = lane/4 and t = lane%4 a lane
 // holds, in this order, (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1) (g,2t+8) (g,2t+9) (g+8,2t+8) (g+8,2t+9).
-// So its 8 elements meet 2 rows ("row slots") and 4 columns ("column slots"). Kernels without contractions and
-// transposes may define WKVC_NEIGHBOURS before they include anything: the 4 columns of a lane are then 4t to 4t+3,
-// which one access moves.
+// So its 8 elements meet 2 rows ("row slots") and 4 columns ("column slots").
 #pragma once
 
 #include "wkvc/common/dtype.h"
@@ -12,12 +10,6 @@
 namespace wkvc {
 
 namespace layout {
-
-#ifdef WKVC_NEIGHBOURS
-inline constexpr bool kNeighbours = true;
-#else
-inline constexpr bool kNeighbours = false;
-#endif
 
 inline constexpr int kElements = 8;
 inline constexpr int kRowSlots = 2;
@@ -30,17 +22,7 @@ WKVC_INLINE constexpr int element(int row_slot, int column_slot) {
   return column_slot / 2 * 4 + row_slot * 2 + column_slot % 2;
 }
 WKVC_INLINE int row_of_slot(int slot) { return ptx::lane() / 4 + 8 * slot; }
-WKVC_INLINE int column_of_slot(int slot) {
-  return kNeighbours ? ptx::lane() % 4 * 4 + slot : ptx::lane() % 4 * 2 + slot % 2 + slot / 2 * 8;
-}
-inline constexpr int kColumnRun = kNeighbours ? 4 : 2;  // column slots that are neighbours, from a multiple of them on
-
-// A vector shared out to the lanes in pairs of neighbours, 64 values after 64 values, and where the one that column
-// slot `slot` of block i needs is then: block and slot of a lane.
-inline constexpr int kSpan = 64, kSpanSlots = 2;
-WKVC_INLINE int position_in_span(int slot) { return 2 * ptx::lane() + slot; }
-WKVC_INLINE constexpr int span_of(int i, int slot) { return (16 * i + 8 * (slot / 2)) / kSpan; }
-WKVC_INLINE constexpr int span_slot(int slot) { return slot % 2; }
+WKVC_INLINE int column_of_slot(int slot) { return ptx::lane() % 4 * 2 + slot % 2 + slot / 2 * 8; }
 
 }  // namespace layout
 

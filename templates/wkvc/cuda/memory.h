@@ -24,32 +24,23 @@ WKVC_INLINE T* kept_apart(T* address) {
 // access for each where a tensor is aligned: how many elements a run has, how many runs a row slot of a block has,
 // which column run n begins with, and which register.
 template <class T>
-inline constexpr int kRun = is_same<T, f32> ? layout::kColumnRun : 4;
+inline constexpr int kRun = is_same<T, f32> ? 2 : 4;
 template <class T>
 inline constexpr int kRuns = 4 / kRun<T>;
 
 template <class T>
 WKVC_INLINE int run_column(int n) {
-  if constexpr (is_same<T, f32> || layout::kNeighbours) return layout::column_of_slot(2 * n);
-  return ptx::lane() % 4 / 2 * 4 + ptx::lane() % 2 * 8;
+  return is_same<T, f32> ? layout::column_of_slot(2 * n) : ptx::lane() % 4 / 2 * 4 + ptx::lane() % 2 * 8;
 }
 template <class T>
 WKVC_INLINE constexpr int run_unit(int s, int n) {
-  if constexpr (is_same<T, f32>) return layout::element(s, 2 * n);
-  return layout::kNeighbours ? s : 2 * s;
-}
-// How far register n of a run lies behind the first.
-template <class T>
-WKVC_INLINE constexpr int run_step(int n) {
-  if constexpr (is_same<T, f32>) return n / 2 * 4 + n % 2;
-  return layout::kNeighbours ? 2 * n : n;
+  return is_same<T, f32> ? layout::element(s, 2 * n) : 2 * s;
 }
 
 // The lanes 2n and 2n + 1 of a row have two columns each of its first half, and of its second. Each then has four of
 // one half, so that a store fills sectors of 32 bytes, and half as many do.
 template <class T>
 WKVC_INLINE Fragment<T> in_runs(const Fragment<T>& x) {
-  if constexpr (layout::kNeighbours) return x;
   const bool odd = ptx::lane() % 2 == 1;
   Fragment<T> y;
   const auto exchange = [&](int s) WKVC_INLINE_LAMBDA {
@@ -65,7 +56,6 @@ WKVC_INLINE Fragment<f32> in_runs(const Fragment<f32>& x) { return x; }
 // The way back.
 template <class T>
 WKVC_INLINE Fragment<T> out_of_runs(const Fragment<T>& x) {
-  if constexpr (layout::kNeighbours) return x;
   const bool odd = ptx::lane() % 2 == 1;
   Fragment<T> y;
   const auto exchange = [&](int s) WKVC_INLINE_LAMBDA {
@@ -110,26 +100,30 @@ WKVC_INLINE void load_neighbours(const T* from, Register* units) {
   WKVC_FOR(n, kUnits, set_bits(units[n], piece.x[n]));
 }
 
+template <int N, class T, class Register>
+WKVC_INLINE void store_neighbours(T* to, const Register* units) {
+  constexpr int kUnits = N / Unit<T>::elements;
+  Piece<kUnits> piece;
+  WKVC_FOR(n, kUnits, piece.x[n] = bits_of(units[n]));
+  *reinterpret_cast<Piece<kUnits>*>(to) = piece;
+}
+
 template <class T, class Register>
 WKVC_INLINE void load_run(const T* from, Register* units, bool aligned) {
   constexpr int kElements = Unit<T>::elements, kUnits = kRun<T> / kElements;
-  Register run[kUnits];
   if (aligned) {
-    load_neighbours<kRun<T>>(from, run);
+    load_neighbours<kRun<T>>(from, units);
   } else {
-    WKVC_FOR(n, kUnits, run[n] = load_unit(from + kElements * n, from + kElements * n + 1));
+    WKVC_FOR(n, kUnits, units[n] = load_unit(from + kElements * n, from + kElements * n + 1));
   }
-  WKVC_FOR(n, kUnits, units[run_step<T>(n)] = run[n]);
 }
 template <class T, class Register>
 WKVC_INLINE void store_run(T* to, const Register* units, bool aligned) {
   constexpr int kElements = Unit<T>::elements, kUnits = kRun<T> / kElements;
   if (aligned) {
-    Piece<kUnits> piece;
-    WKVC_FOR(n, kUnits, piece.x[n] = bits_of(units[run_step<T>(n)]));
-    *reinterpret_cast<Piece<kUnits>*>(to) = piece;
+    store_neighbours<kRun<T>>(to, units);
   } else {
-    WKVC_FOR(n, kUnits, store_unit(to + kElements * n, units[run_step<T>(n)]));
+    WKVC_FOR(n, kUnits, store_unit(to + kElements * n, units[n]));
   }
 }
 

@@ -53,6 +53,8 @@ WKVC_INLINE int kept(int x) {
 // ---- lanes of a warp
 WKVC_INLINE float shuffle(float x, int source) { return __shfl_sync(kAllLanes, x, source); }
 WKVC_INLINE int shuffle(int x, int source) { return __shfl_sync(kAllLanes, x, source); }
+// Of lane `source` of those that share this lane's half of the warp.
+WKVC_INLINE float shuffle_in_half(float x, int source) { return __shfl_sync(kAllLanes, x, source, 16); }
 WKVC_INLINE float shuffle_up(float x, int lanes) { return __shfl_up_sync(kAllLanes, x, static_cast<u32>(lanes)); }
 WKVC_INLINE float shuffle_down(float x, int lanes) { return __shfl_down_sync(kAllLanes, x, static_cast<u32>(lanes)); }
 WKVC_INLINE float shuffle_xor(float x, int mask) { return __shfl_xor_sync(kAllLanes, x, mask); }

@@ -30,7 +30,6 @@ float from_row_group_before(float) {
 }
 inline float sum_row_groups(float x) { return x; }
 inline float sum_column_groups(float x) { return x; }
-inline float from_span(float x, int, int) { return x; }
 inline float max_non_negative(float x) { return x; }
 
 }  // namespace wkvc::lanes

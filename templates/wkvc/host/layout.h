@@ -19,12 +19,6 @@ constexpr int column_slot(int element) { return element % 16; }
 constexpr int element(int row_slot, int column_slot) { return 16 * row_slot + column_slot; }
 constexpr int row_of_slot(int slot) { return slot; }
 constexpr int column_of_slot(int slot) { return slot; }
-inline constexpr int kColumnRun = 2;
-
-inline constexpr int kSpan = 16, kSpanSlots = 16;
-constexpr int position_in_span(int slot) { return slot; }
-constexpr int span_of(int i, int) { return i; }
-constexpr int span_slot(int slot) { return slot; }
 
 }  // namespace layout
 

@@ -19,24 +19,67 @@ STATES(f16, kv)
 STATES(bf16, vk)
 STATES(bf16, kv)
 
-// Tensors: x [B,T,H,N] in T, and x + 2x + 4x + 8x through vectors that lanes share out or not, and pairs or not.
+// The same through the tiles of single tokens.
+template <class T, StateLayout Order, int K>
+WKVC_INLINE void token_states(const KernelArgs<2>& args, const Block& block) {
+  TokenState<K> state;
+  load_state<T, Order>(state, args.tensor[0], block, 16 * block.warp);
+  store_state<T, Order>(state + state, args.tensor[1], block, 16 * block.warp);
+}
+
+#define TOKEN_STATES(T, ORDER, K) \
+  WKVC_KERNEL(token_states_##T##_##ORDER##_##K, 2, 2, 1) { token_states<T, StateLayout::ORDER, K>(args, block); }
+#define TOKEN_STATES_OF(T, ORDER) \
+  TOKEN_STATES(T, ORDER, 16)      \
+  TOKEN_STATES(T, ORDER, 48)      \
+  TOKEN_STATES(T, ORDER, 96)      \
+  TOKEN_STATES(T, ORDER, 128)
+TOKEN_STATES_OF(f32, vk)
+TOKEN_STATES_OF(f32, kv)
+TOKEN_STATES_OF(f16, vk)
+TOKEN_STATES_OF(f16, kv)
+TOKEN_STATES_OF(bf16, vk)
+TOKEN_STATES_OF(bf16, kv)
+
+// Tensors: states S [B,H,32,K], v [B,T,H,32], k [B,T,H,K], all f32; of each token S·k [B,T,H,32] and k·k [B,T,H]; and
+// S + the sum of v·kᵀ.
+template <int K>
+WKVC_INLINE void token_products(const KernelArgs<6>& args, const Block& block) {
+  const int row0 = 16 * block.warp;
+  TokenState<K> state, sum;
+  load_state(state, args.tensor[0], block, row0);
+  sum = state;
+  TokenInput<f32, ValueVec> v_rows(args.tensor[1], block, args.tokens > 0, row0);
+  TokenInput<f32, KeyVec<K>> k_rows(args.tensor[2], block, args.tokens > 0);
+  TokenOutput<f32> products(args.tensor[3], block, row0), squares(args.tensor[4], block);
+  for (long long token = 0; token < args.tokens; ++token) {
+    const bool more = token + 1 < args.tokens;
+    const auto v = v_rows.take(more);
+    const auto k = k_rows.take(more);
+    products.put(dot(state, k));
+    squares.put(dot(k, k), block.warp == 0);
+    sum = sum + outer(v, k);
+  }
+  store_state(sum, args.tensor[5], block, row0);
+}
+
+WKVC_KERNEL(token_products_16, 6, 2, 1) { token_products<16>(args, block); }
+WKVC_KERNEL(token_products_64, 6, 2, 1) { token_products<64>(args, block); }
+WKVC_KERNEL(token_products_96, 6, 2, 1) { token_products<96>(args, block); }
+
+// Tensors: x [B,T,H,N] in T, and x + 2x + 4x through vectors that are loaded ahead, when they are due, and in runs.
 template <class T, int N>
 WKVC_INLINE void fetched(const KernelArgs<2>& args, const Block& block) {
-  using Row = Fetched<T, RowVec<N>>;
-  using Own = Fetched<T, Vector<PerLane, N>>;
-  TokenInput<T, RowVec<N>> rows(args.tensor[0], block, args.tokens > 0);
-  TokenInput<T, Vector<PerLane, N>, false> own_rows(args.tensor[0], block, args.tokens > 0);
+  using Row = Fetched<T, KeyVec<N>>;
+  TokenInput<T, KeyVec<N>> ahead(args.tensor[0], block, args.tokens > 0);
+  TokenInput<T, KeyVec<N>, false> when_due(args.tensor[0], block, args.tokens > 0);
   TokenOutput<f32> to(args.tensor[1], block);
   for (long long token = 0; token < args.tokens; ++token) {
-    const T* from = token_row<const T>(args.tensor[0], block, token);
-    Row neighbours;
-    Own own_neighbours;
-    neighbours.template load<true>(from + Row::first());
-    own_neighbours.template load<true>(from + Own::first());
+    Row in_runs;
+    in_runs.template load<true>(token_row<const T>(args.tensor[0], block, token) + Row::first());
     const bool more = token + 1 < args.tokens;
-    const auto everywhere_else = rows.take(more);
-    const auto own = own_rows.take(more);
-    to.put(widen(neighbours) + everywhere_else * 2.f + everywhere(own * 4.f + widen(own_neighbours) * 8.f));
+    const auto x = ahead.take(more);
+    to.put(x + when_due.take(more) * 2.f + widen(in_runs) * 4.f);
   }
 }
 
@@ -48,11 +91,11 @@ FETCHED(f16, 128)
 FETCHED(bf16, 48)
 FETCHED(bf16, 80)
 
-// Tensors: x [B,T,H,32] in T, twice as much through columns of 16 rows.
+// Tensors: x [B,T,H,32] in T, twice as much through vectors over 16 rows.
 template <class T>
 WKVC_INLINE void fetched_column(const KernelArgs<2>& args, const Block& block) {
   const int row0 = 16 * block.warp;
-  TokenInput<T, ColVec<16>> rows(args.tensor[0], block, args.tokens > 0, row0);
+  TokenInput<T, ValueVec> rows(args.tensor[0], block, args.tokens > 0, row0);
   TokenOutput<T> to(args.tensor[1], block, row0);
   for (long long token = 0; token < args.tokens; ++token) {
     const auto x = rows.take(token + 1 < args.tokens);

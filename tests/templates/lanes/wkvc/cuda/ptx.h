@@ -76,6 +76,7 @@ inline float float_of(u32 bits) { return std::bit_cast<float>(bits); }
 inline u32 shuffle(u32 x, int source) { return exchange({x})[source % 32][0]; }
 inline int shuffle(int x, int source) { return static_cast<int>(shuffle(static_cast<u32>(x), source)); }
 inline float shuffle(float x, int source) { return float_of(shuffle(bits_of(x), source)); }
+inline float shuffle_in_half(float x, int source) { return shuffle(x, lane() / 16 * 16 + source % 16); }
 inline float shuffle_or_own(float x, int source) { return shuffle(x, source >= 0 && source < 32 ? source : lane()); }
 inline float shuffle_up(float x, int lanes) { return shuffle_or_own(x, lane() - lanes); }
 inline float shuffle_down(float x, int lanes) { return shuffle_or_own(x, lane() + lanes); }

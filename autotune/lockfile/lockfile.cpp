@@ -44,15 +44,19 @@ GpuMatch match_of(const Gpu& had, const Gpu& wanted) {
   return had.name == wanted.name ? GpuMatch::same_gpu : GpuMatch::same_arch;
 }
 
+SizeDistance distance_of(const LockEntry& entry, const Wanted& wanted) {
+  return distance(entry.shape_class.size, entry.gpu.sm_count, wanted.shape_class.size, wanted.gpu.sm_count);
+}
+
 // How well an entry suits; less is better.
 auto rank(const LockEntry& entry, const Wanted& wanted) {
   return std::tuple(match_of(entry.gpu, wanted.gpu), std::abs(entry.gpu.sm_count - wanted.gpu.sm_count),
-                    distance(entry.shape_class.size, entry.gpu.sm_count, wanted.shape_class.size, wanted.gpu.sm_count));
+                    distance_of(entry, wanted));
 }
 
 bool is_candidate(const LockEntry& entry, const Wanted& wanted) {
   return same_kind(entry.shape_class, wanted.shape_class) && match_of(entry.gpu, wanted.gpu) != GpuMatch::none &&
-         is_sealed(entry);
+         is_near(distance_of(entry, wanted)) && is_sealed(entry);
 }
 
 std::string gpu_text(const Gpu& gpu) { return fmt::format("{} ({}, {} SMs)", gpu.name, gpu.arch, gpu.sm_count); }

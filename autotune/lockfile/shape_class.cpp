@@ -50,6 +50,10 @@ SizeDistance distance(LaunchSize a, int sm_count_of_a, LaunchSize b, int sm_coun
           apart(pairs(a), pairs(b))};
 }
 
+bool is_near(const SizeDistance& distance) {
+  return distance.blocks <= 1 && distance.pairs <= 0.5 && distance.tokens <= 1;
+}
+
 const std::vector<std::string_view>& shape_class_keys() {
   static const std::vector<std::string_view> keys{"op", "pass", "io", "head", "accuracy", "shape"};
   return keys;

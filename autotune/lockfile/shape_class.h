@@ -41,6 +41,10 @@ struct SizeDistance {
 };
 SizeDistance distance(LaunchSize a, int sm_count_of_a, LaunchSize b, int sm_count_of_b);
 
+// True for sizes so close that settings of one do for the other: no more than twice the blocks or the tokens, and √2
+// times the pairs.
+bool is_near(const SizeDistance& distance);
+
 // As keys of a larger object: "op", "pass", "io", "head", "accuracy", "shape".
 const std::vector<std::string_view>& shape_class_keys();
 void add_shape_class(nlohmann::ordered_json& object, const ShapeClass& shape_class);

@@ -8,8 +8,8 @@ namespace {
 
 constexpr int narrow = 64;  // keys or values: wider heads leave a multiprocessor room for one block
 
-// Returns the segments of sequences that are few: blocks enough for each multiprocessor.
-int likely_segments(const ShapeClass& shape_class, int sm_count) {
+// Returns the most segments that sequences are likely cut into: blocks enough for each multiprocessor.
+int most_likely_segments(const ShapeClass& shape_class, int sm_count) {
   const LaunchSize size = shape_class.size;
   const bool wide = shape_class.value_dim > narrow;
   const int blocks = sm_90a.choices.segment_blocks / (wide ? 2 : 1);
@@ -18,7 +18,17 @@ int likely_segments(const ShapeClass& shape_class, int sm_count) {
   while (2 * segments <= most_segments && can_be_cut(size, 2 * segments, sm_count, blocks) &&
          size.tokens / (2 * segments) >= least_tokens)
     segments *= 2;
-  return segments < sm_90a.choices.least_segments ? 0 : segments;
+  return segments;
+}
+
+// Returns the least number of segments that are faster than schedules without any.
+int least_likely_segments(const ShapeClass& shape_class, int sm_count) {
+  constexpr int least = sm_90a.choices.least_segments;
+  if (shape_class.value_dim < narrow) return least;
+  if (shape_class.value_dim == narrow) return 4 * least;
+  if (shape_class.pass != "forward" || shape_class.size.tokens >= 4096) return least;
+  const bool fills = shape_class.size.batches * shape_class.size.heads * 2 * least > sm_count;
+  return fills ? most_segments + 1 : 2 * least;
 }
 
 // Adds schedules to a list, each on top of the configuration that was asked for.
@@ -28,12 +38,10 @@ class Preferences {
       : config_(config), shape_class_(shape_class), sm_count_(sm_count) {}
 
   std::vector<Config> list() {
-    if (shape_class_.size.tokens >= sm_90a.choices.guarded_tokens) {
-      if (4 * pairs() <= sm_count_) {
-        if (const int segments = likely_segments(shape_class_, sm_count_)) add_segments(segments);
-      } else if (is_measured()) {
+    if (shape_class_.pass != "forward" || shape_class_.size.tokens >= sm_90a.choices.guarded_tokens) {
+      add_segmented();
+      if (found_.empty() && is_measured() && gives_teams_work())
         shape_class_.pass == "forward" ? add_forward() : add_both();
-      }
       add();  // a kernel without scales first, and otherwise what the compiler chooses
     }
     found_.push_back(config_);
@@ -46,6 +54,8 @@ class Preferences {
   bool is_measured() const { return shape_class_.accuracy == "f16" && shape_class_.io != DType::f32; }
   bool narrow_keys() const { return shape_class_.key_dim <= narrow; }
   bool narrow_values() const { return shape_class_.value_dim <= narrow; }
+  // Blocks that follow each other on a multiprocessor fill it by themselves where sequences are short.
+  bool gives_teams_work() const { return shape_class_.size.tokens >= (pairs() <= sm_count_ ? 64 : 512); }
 
   Config& add() {
     Config& config = found_.emplace_back(config_);
@@ -54,21 +64,38 @@ class Preferences {
     return config;
   }
 
-  void add_segments(int segments) {
+  Config& add_segments(int segments) {
     Config& config = add();
     config.segments = segments;
-    if (shape_class_.pass == "forward") return;
+    if (shape_class_.pass == "forward") return config;
     config.backward_segments = segments;
     config.save_every = 64;
+    return config;
+  }
+
+  // For sequences so few that they have to be cut. Long segments have work for teams, one block a multiprocessor.
+  void add_segmented() {
+    if (4 * pairs() > sm_count_) return;
+    const int segments = most_likely_segments(shape_class_, sm_count_);
+    if (segments < least_likely_segments(shape_class_, sm_count_)) return;
+    if (shape_class_.pass == "forward" && is_measured()) {
+      int one_block = segments;
+      while (one_block * pairs() > sm_count_) one_block /= 2;
+      if (shape_class_.size.tokens / one_block >= 1024) prepare_in_teams(add_segments(one_block), 2, 1);
+    }
+    add_segments(segments);
   }
 
   // Warps that prepare chunks, beside those that take the state through them.
-  Config& add_teams(int teams, int blocks, int cluster = 0) {
-    Config& config = add();
+  static void prepare_in_teams(Config& config, int teams, int blocks) {
     config.teams = teams;
     config.rounds = 2;
-    config.cluster = cluster;
     config.blocks = blocks;
+  }
+  Config& add_teams(int teams, int blocks, int cluster = 0) {
+    Config& config = add();
+    prepare_in_teams(config, teams, blocks);
+    config.cluster = cluster;
     return config;
   }
 
@@ -101,7 +128,10 @@ class Preferences {
       config.save_every = 32;
       if (narrow_keys()) add_segments(4);
     }
-    if (small && pairs() <= sm_count_) return add_segments(4);
+    if (small && pairs() <= sm_count_) {
+      add_segments(4);
+      return;
+    }
     if (narrow_keys()) add_backward_teams(32, 2, 2, 2, 2);
     if (pairs() <= sm_count_ || !narrow_keys()) add_backward_teams(64, 2, 2, 1, 1);
     add_backward_teams(0, 1, 2, 0, 0);

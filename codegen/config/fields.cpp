@@ -187,7 +187,7 @@ constexpr std::array<ConfigOption, 20> table{{
      .second = ConfigField{"backward_scales", &Config::backward_scales},
      .values = Words{scales},
      .automatic = true,
-     .otherwise = "`always`; with a shape as tuned, else `guarded` from 256 tokens on",
+     .otherwise = "`always`; with a shape as tuned, else `guarded`, but for forward passes of fewer than 32 tokens",
      .meaning =
          "`always`: every f16 operand has a scale. `guarded`: a kernel without scales comes first, a sixth faster, and "
          "blocks whose numbers do not fit f16 run again with scales",

@@ -55,7 +55,7 @@ struct GpuTarget {
     int tried_segment_blocks;    // at most, of configurations that the tuner tries
     int least_segments;          // that gain something: each segment is gone through twice
     int least_segment_tokens, likely_segment_tokens;  // at least; without measuring
-    int guarded_tokens;  // for fewer the launch of a second kernel takes longer than scales do
+    int guarded_tokens;  // of a forward pass: for fewer the launch of a second kernel takes longer than scales do
   } choices;
 
   // Heads so wide that registers are short: a kernel then loads what it would compute again for others, takes one state
@@ -122,7 +122,7 @@ inline constexpr GpuTarget sm_90a{
                 .least_segments = 4,
                 .least_segment_tokens = 128,
                 .likely_segment_tokens = 256,
-                .guarded_tokens = 256},
+                .guarded_tokens = 32},
 };
 
 // Returns whether kernels may be compiled for it: "sm_90a", or a later one.

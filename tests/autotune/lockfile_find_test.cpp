@@ -27,32 +27,41 @@ Lockfile with(const std::vector<LockEntry>& entries) {
 }
 
 TEST(Lookup, TakesTheNearestShape) {
-  const std::vector<LaunchSize> tuned{{1, 4096, 32}, {4, 1024, 64}, {8, 512, 64}, {8, 4096, 64}, {32, 4096, 64}};
+  const std::vector<LaunchSize> tuned{{1, 4096, 64}, {4, 1024, 64}, {8, 1024, 64}, {8, 4096, 64}, {16, 4096, 64}};
   Lockfile lockfile;
   for (const LaunchSize& size : tuned) lockfile.merge(sample_entry(size));
   struct Row {
     LaunchSize asked, expected;
   };
   const std::vector<Row> table{
-      {{8, 4096, 64}, {8, 4096, 64}},     // itself
-      {{64, 4096, 8}, {8, 4096, 64}},     // as many pairs
-      {{1, 100, 2}, {1, 4096, 32}},       // 1 block for an SM
-      {{1, 512, 132}, {1, 4096, 32}},     // still 1, whatever the tokens
-      {{2, 4096, 100}, {4, 1024, 64}},    // 2
-      {{8, 600, 64}, {8, 512, 64}},       // 4: nearest in tokens
-      {{8, 1448, 64}, {8, 512, 64}},      // log2: just below the middle of 512 and 4096
-      {{8, 1449, 64}, {8, 4096, 64}},     // just above
-      {{8, 100000, 64}, {8, 4096, 64}},   //
-      {{16, 512, 64}, {8, 512, 64}},      // 8, as far from 4 as from 16: then tokens
-      {{16, 4096, 65}, {32, 4096, 64}},   // 8 and a bit: 9 is nearer to 16
-      {{1000, 1, 1000}, {32, 4096, 64}},  // beyond all
+      {{8, 4096, 64}, {8, 4096, 64}},    // itself
+      {{64, 4096, 8}, {8, 4096, 64}},    // as many pairs
+      {{1, 2048, 90}, {1, 4096, 64}},    // 1 block for an SM, √2 times the pairs, half the tokens
+      {{4, 2000, 64}, {4, 1024, 64}},    // 2
+      {{8, 1100, 64}, {8, 1024, 64}},    // 4: nearest in tokens
+      {{8, 2047, 64}, {8, 1024, 64}},    // just within twice
+      {{8, 2049, 64}, {8, 4096, 64}},    // just beyond
+      {{8, 8192, 64}, {8, 4096, 64}},    // twice
+      {{11, 4096, 64}, {8, 4096, 64}},   // within √2 times the pairs
+      {{12, 4096, 64}, {16, 4096, 64}},  // beyond √2 times the pairs of the first
   };
   for (const Row& row : table) {
     const Found found = lockfile.find(wanted(row.asked));
-    ASSERT_NE(found.entry, nullptr);
+    ASSERT_NE(found.entry, nullptr) << text_of(row.asked);
     EXPECT_EQ(text_of(found.entry->shape_class.size), text_of(row.expected)) << "asked for " << text_of(row.asked);
     EXPECT_EQ(found.same_size, row.asked == row.expected);
     EXPECT_EQ(found.match, GpuMatch::same_gpu);
+  }
+}
+
+// What was tuned for so many blocks says nothing of few, and the other way round.
+TEST(Lookup, TakesNoFarShape) {
+  const Lockfile lockfile = with({sample_entry({8, 4096, 64})});
+  for (const LaunchSize& far : std::vector<LaunchSize>{
+           {8, 8193, 64}, {8, 2047, 64}, {1, 4096, 64}, {5, 4096, 64}, {12, 4096, 64}, {1000, 1, 1000}}) {
+    const Found found = lockfile.find(wanted(far));
+    EXPECT_EQ(found.entry, nullptr) << text_of(far);
+    EXPECT_EQ(found.of_other_texts, 0U);
   }
 }
 
@@ -90,20 +99,21 @@ TEST(Lookup, FallsBackByArchitectureAndSms) {
   EXPECT_TRUE(gpu_for(h200).same_size);
   EXPECT_EQ(gpu_for(half).match, GpuMatch::same_gpu);
   EXPECT_EQ(gpu_for({"NVIDIA GH200", "sm_90a", 120}).entry->gpu, h100_pcie);
-  EXPECT_EQ(gpu_for({"NVIDIA H200 MIG 1g.18gb", "sm_90a", 16}).entry->gpu, half);
+  EXPECT_EQ(gpu_for({"NVIDIA H200 MIG 2g.35gb", "sm_90a", 40}).entry->gpu, half);
   EXPECT_EQ(gpu_for({"NVIDIA B300", "sm_100a", 160}).entry->gpu, b200);
   EXPECT_EQ(gpu_for({"NVIDIA A100", "sm_80", 108}).entry, nullptr);
 }
 
 TEST(Lookup, TheGpuCountsBeforeTheShape) {
-  const Lockfile lockfile = with({on(h100), on(h200, {1, 16, 1})});
+  const Lockfile lockfile = with({on(h100), on(h200, {8, 2048, 64})});
   EXPECT_EQ(lockfile.find(wanted()).entry->gpu, h200);
   EXPECT_FALSE(lockfile.find(wanted()).same_size);
 }
 
 TEST(Lookup, ComparesBlocksOfEachGpu) {
-  const Lockfile lockfile = with({on(half, {1, 4096, 60}), on(half, {2, 4096, 60})});
-  EXPECT_EQ(lockfile.find(wanted({1, 4096, 132})).entry->shape_class.size.batches, 1);  // one block for an SM on both
+  const Lockfile lockfile = with({on(half, {1, 4096, 60}), on(half, {1, 4096, 80})});
+  // The other one has as many pairs, but two blocks for an SM.
+  EXPECT_EQ(lockfile.find(wanted({1, 4096, 80})).entry->shape_class.size.heads, 60);
 }
 
 TEST(Lookup, MentionsOtherVersions) {

@@ -73,6 +73,10 @@ TEST(ShapeClasses, AreComparedByBlocksThenTokensThenPairs) {
   EXPECT_LT(to({8, 1, 64}), to({4, 4096, 64}));                                     // whatever the tokens
   EXPECT_LT(to({8, 4096, 50}), to({8, 4095, 64}));                                  // whatever the pairs
   EXPECT_EQ(to({8, 0, 64}), to({8, 1, 64}));
+  EXPECT_TRUE(is_near(to({11, 8192, 64})));
+  EXPECT_TRUE(is_near(to({6, 2048, 64})));
+  EXPECT_FALSE(is_near(to({6, 2047, 64})));
+  EXPECT_FALSE(is_near(to({12, 4096, 64})));
 }
 
 }  // namespace

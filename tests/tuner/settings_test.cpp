@@ -50,7 +50,7 @@ Lockfile tuned_for(const Config& config, LaunchSize size) {
 const Config best{.chunk = 16, .blocks = 4, .backward_blocks = 2, .save_every = 32, .saved = "f16"};
 
 TEST(Settings, AreThoseOfTheNearestShape) {
-  const Settings settings = settle(training, source_of(training), {4, 2048, 64}, h200, tuned_for(best, {8, 4096, 64}));
+  const Settings settings = settle(training, source_of(training), {6, 2048, 64}, h200, tuned_for(best, {8, 4096, 64}));
   EXPECT_EQ(config_text(settings.config), config_text(best));
   EXPECT_EQ(settings.config.pass, "both");
   EXPECT_THAT(settings.because, HasSubstr("8,4096,64"));
@@ -119,15 +119,38 @@ TEST(Settings, CutSequencesWhereThereAreFew) {
   EXPECT_EQ(untuned({1, 4096, 16}, 64, "both", "bf16").segments, 16);
   EXPECT_EQ(untuned({1, 32768, 8}).segments, 64);
   EXPECT_EQ(untuned({1, 32768, 8}, 128).segments, 32);
-  EXPECT_EQ(untuned({1, 128, 1}).segments, 0);  // nothing to share out
+  EXPECT_EQ(untuned({1, 128, 1}).segments, 1);                   // nothing to share out
+  EXPECT_EQ(untuned({1, 4096, 32}, 64, "forward").segments, 4);  // with teams
+  EXPECT_EQ(untuned({1, 2048, 32}, 64, "forward").cluster, 2);   // as fast as 8 segments
+  EXPECT_EQ(untuned({1, 2048, 8}, 128, "forward").segments, 8);
+  EXPECT_EQ(untuned({1, 2048, 32}, 128, "forward").segments, 0);
+  EXPECT_EQ(untuned({1, 4096, 32}, 128, "forward").segments, 8);
+  EXPECT_EQ(untuned({1, 1024, 32}, 128).segments, 4);
+  EXPECT_EQ(untuned({1, 512, 32}, 128).segments, 0);
   Config given = training;
   given.segments = 1;
   EXPECT_EQ(settle(given, source_of(given), {1, 4096, 16}, h200, Lockfile{}).config.segments, 1);
 }
 
+TEST(Settings, HaveTeamsInLongSegments) {
+  const Config narrow = untuned({1, 32768, 8}, 64, "forward"), wide = untuned({1, 32768, 8}, 128, "forward");
+  EXPECT_EQ(narrow.segments, 16);
+  EXPECT_EQ(narrow.teams, 2);
+  EXPECT_EQ(wide.segments, 32);  // two teams do not fit beside the end of a segment
+  EXPECT_EQ(wide.teams, 0);
+}
+
 TEST(Settings, HaveGuardsWhereSequencesAreLong) {
   EXPECT_EQ(untuned({8, 4096, 64}).scales, "guarded");
-  EXPECT_EQ(untuned({1, 128, 1}).scales, "");
+  EXPECT_EQ(untuned({8, 32, 64}, 64, "forward").scales, "guarded");
+  EXPECT_EQ(untuned({8, 31, 64}, 64, "forward").scales, "");
+  EXPECT_EQ(untuned({1, 1, 1}).scales, "guarded");
+}
+
+TEST(Settings, HaveNoTeamsWhereSequencesAreShort) {
+  EXPECT_EQ(untuned({8, 511, 64}).teams, 0);
+  EXPECT_EQ(untuned({1, 63, 64}).teams, 0);
+  EXPECT_GT(untuned({1, 64, 64}).teams, 0);
 }
 
 TEST(Settings, PrepareChunksInTeamsWhereHeadsFillTheGpu) {

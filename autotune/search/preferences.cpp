@@ -1,5 +1,7 @@
 #include "autotune/search/preferences.h"
 
+#include <algorithm>
+
 #include "autotune/search/space.h"
 #include "codegen/target/Target.h"
 
@@ -19,16 +21,6 @@ int most_likely_segments(const ShapeClass& shape_class, int sm_count) {
          size.tokens / (2 * segments) >= least_tokens)
     segments *= 2;
   return segments;
-}
-
-// Returns the least number of segments that are faster than schedules without any.
-int least_likely_segments(const ShapeClass& shape_class, int sm_count) {
-  constexpr int least = sm_90a.choices.least_segments;
-  if (shape_class.value_dim < narrow) return least;
-  if (shape_class.value_dim == narrow) return 4 * least;
-  if (shape_class.pass != "forward" || shape_class.size.tokens >= 4096) return least;
-  const bool fills = shape_class.size.batches * shape_class.size.heads * 2 * least > sm_count;
-  return fills ? most_segments + 1 : 2 * least;
 }
 
 // Adds schedules to a list, each on top of the configuration that was asked for.
@@ -75,15 +67,26 @@ class Preferences {
 
   // For sequences so few that they have to be cut. Long segments have work for teams, one block a multiprocessor.
   void add_segmented() {
-    if (4 * pairs() > sm_count_) return;
-    const int segments = most_likely_segments(shape_class_, sm_count_);
-    if (segments < least_likely_segments(shape_class_, sm_count_)) return;
+    const int segments = likely_segments();
+    if (segments < least_segments()) return;
     if (shape_class_.pass == "forward" && is_measured()) {
       int one_block = segments;
       while (one_block * pairs() > sm_count_) one_block /= 2;
       if (shape_class_.size.tokens / one_block >= 1024) prepare_in_teams(add_segments(one_block), 2, 1);
     }
     add_segments(segments);
+  }
+
+  // At most; 1 where sequences are many.
+  int likely_segments() const { return 4 * pairs() > sm_count_ ? 1 : most_likely_segments(shape_class_, sm_count_); }
+
+  // That are faster than schedules without any.
+  int least_segments() const {
+    constexpr int least = sm_90a.choices.least_segments;
+    if (!is_measured() || shape_class_.value_dim < narrow) return least;
+    if (narrow_keys() && narrow_values()) return 4 * least;
+    if (shape_class_.pass != "forward" || shape_class_.size.tokens >= 2048) return least;
+    return 2 * least * pairs() <= sm_count_ ? 2 * least : most_segments + 1;
   }
 
   // Warps that prepare chunks, beside those that take the state through them.
@@ -101,8 +104,9 @@ class Preferences {
 
   void add_forward() {
     if (narrow_keys()) {
-      if (2 * pairs() <= sm_count_) add_teams(3, 1, 2);
-      if (pairs() <= sm_count_) add_teams(4, 1);
+      if (2 * pairs() <= sm_count_ && shape_class_.size.tokens >= 256) add_teams(3, 1, 2);
+      if (const int segments = likely_segments(); segments >= 2 * sm_90a.choices.least_segments) add_segments(segments);
+      if (pairs() <= sm_count_ && shape_class_.size.tokens >= 256) add_teams(4, 1);
       add_teams(2, pairs() <= sm_count_ ? 1 : 2);
       if (pairs() > sm_count_) add_teams(2, 1);
     } else if (narrow_values() || pairs() <= sm_count_ || shape_class_.size.tokens >= 1024) {
@@ -126,7 +130,7 @@ class Preferences {
       config.backward_segments = 4;
       config.backward_blocks = 1;
       config.save_every = 32;
-      if (narrow_keys()) add_segments(4);
+      if (narrow_keys()) add_segments(std::max(likely_segments(), sm_90a.choices.least_segments));
     }
     if (small && pairs() <= sm_count_) {
       add_segments(4);

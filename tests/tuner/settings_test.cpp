@@ -123,7 +123,8 @@ TEST(Settings, CutSequencesWhereThereAreFew) {
   EXPECT_EQ(untuned({1, 4096, 32}, 64, "forward").segments, 4);  // with teams
   EXPECT_EQ(untuned({1, 2048, 32}, 64, "forward").cluster, 2);   // as fast as 8 segments
   EXPECT_EQ(untuned({1, 2048, 8}, 128, "forward").segments, 8);
-  EXPECT_EQ(untuned({1, 2048, 32}, 128, "forward").segments, 0);
+  EXPECT_EQ(untuned({1, 2048, 32}, 128, "forward").segments, 8);
+  EXPECT_EQ(untuned({1, 1024, 32}, 128, "forward").segments, 0);
   EXPECT_EQ(untuned({1, 4096, 32}, 128, "forward").segments, 8);
   EXPECT_EQ(untuned({1, 1024, 32}, 128).segments, 4);
   EXPECT_EQ(untuned({1, 512, 32}, 128).segments, 0);

@@ -20,10 +20,11 @@ STARTS_64 = 2  # WKVC_STARTS_64
 
 
 class Packed(WithSequences):
-    """An operator on sequences that begin at `starts`."""
+    """An operator on sequences that begin at `starts`, with settings for so many."""
 
     def __init__(self, library, op, options, starts, tokens):
         self.starts = starts  # kept alive
+        options = f"{options} --sequences {SEQUENCES}"
         sequences = Sequences(len(starts) - 1, STARTS_64, starts.data_ptr())
         super().__init__(library, op, options, (1, tokens, HEADS), sequences)
 

@@ -103,6 +103,7 @@ wkvc_dtype code_of(DType dtype) { return static_cast<wkvc_dtype>(std::ranges::fi
 struct Options {
   Config config;
   LaunchSize size = PrepareOptions{}.size;
+  std::int64_t sequences = PrepareOptions{}.sequences;
 };
 
 // As the command line parses them. `default_pass` holds without --pass.
@@ -114,12 +115,15 @@ Options options_from(const char* options, const std::string& default_pass) {
   parsed.add_to(app);
   std::string shape;
   app.add_option("--shape", shape, "Batch, tokens and heads that settings are chosen for")->type_name("B,T,H");
+  std::int64_t sequences = PrepareOptions{}.sequences;
+  app.add_option("--sequences", sequences, "Sequences that lie one behind the other in a batch then")
+      ->check(CLI::PositiveNumber);
   try {
     app.parse(options == nullptr ? "" : options, /*program_name_included=*/false);
   } catch (const CLI::ParseError& error) {
     user_error("the options \"{}\": {}", options, error.what());
   }
-  Options result{.config = parsed.parse(default_pass)};
+  Options result{.config = parsed.parse(default_pass), .sequences = sequences};
   if (!shape.empty()) result.size = parse_shape(shape);
   return result;
 }
@@ -129,7 +133,7 @@ bool is_name(std::string_view recurrence) { return recurrence.find('\n') == std:
 std::shared_ptr<const Operator> prepared(std::string_view recurrence, const char* options, Target target) {
   const auto prepared_with = [&](const auto& what, const std::string& default_pass) {
     const Options parsed = options_from(options, default_pass);
-    return prepare(what, parsed.config, {.target = target, .size = parsed.size});
+    return prepare(what, parsed.config, {.target = target, .size = parsed.size, .sequences = parsed.sequences});
   };
   if (is_name(recurrence)) return prepared_with(recurrence, "forward");
   const Source source = source_from(std::string(recurrence));

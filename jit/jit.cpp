@@ -38,8 +38,8 @@ std::string place_of(Target target) {
 }
 
 std::string key_of(std::string_view what, const std::string& text, const Config& config, PrepareOptions options) {
-  return fmt::format("{}\n{} {},{},{}\n{}\n{}", what, place_of(options.target), options.size.batches,
-                     options.size.tokens, options.size.heads, config_key(config), text);
+  return fmt::format("{}\n{} {},{},{},{}\n{}\n{}", what, place_of(options.target), options.size.batches,
+                     options.size.tokens, options.size.heads, options.sequences, config_key(config), text);
 }
 
 OnceMap<Operator>& operators() {
@@ -79,7 +79,7 @@ void expect_pass(const Operator& op, const Config& config) {
 std::shared_ptr<const Operator> loaded(const Source& source, Config config, PrepareOptions options) {
   if (options.target == Target::cuda) {
     const Gpu gpu = gpu_here(options.target, config.arch);
-    config = settle(config, source, options.size, gpu, shipped_lockfile(), compiles).config;
+    config = settle(config, source, options.size, gpu, shipped_lockfile(), compiles, options.sequences).config;
   }
   auto op = std::make_shared<const Operator>(program_of(source, config, options.target));
   expect_pass(*op, config);

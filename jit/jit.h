@@ -17,6 +17,7 @@ namespace wkvc {
 struct PrepareOptions {
   Target target = Target::cuda;
   LaunchSize size{8, 4096, 64};  // that the kernels are mostly used at; they take any
+  std::int64_t sequences = 1;    // that lie one behind the other in a batch
 };
 
 // What is ready to launch, from memory, from the disk cache (runtime/cache/disk_cache.h) or compiled now. Whatever the

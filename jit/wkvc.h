@@ -57,9 +57,10 @@ const char* wkvc_message(void);
 
 /* Compiles an operator, or finds it in memory or in the disk cache. `recurrence` is a name that `wkvc list` shows, or
  * the text of a stage as `wkvc emit` prints it; `options` are those of the command line that configure a kernel
- * ("--head 64 --mma bf16"), NULL for none, and "--shape B,T,H", the size that settings are chosen for (8,4096,64);
- * kernels take any. What a text has settled can't be chosen again. `*result` is NULL after a failure. Takes seconds
- * where nothing is cached; do it before anything is timed. */
+ * ("--head 64 --mma bf16"), NULL for none, and "--shape B,T,H", the size that settings are chosen for (8,4096,64),
+ * with "--sequences N" that lie one behind the other in a batch; kernels take any. What a text has settled can't be
+ * chosen again. `*result` is NULL after a failure. Takes seconds where nothing is cached; do it before anything is
+ * timed. */
 wkvc_status wkvc_prepare(const char* recurrence, const char* options, wkvc_target target, wkvc_operator** result);
 void wkvc_release(wkvc_operator* op); /* NULL is let through */
 

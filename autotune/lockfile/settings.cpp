@@ -65,7 +65,7 @@ bool can_be_lowered(const Source& source, const Config& config) {
 }
 
 Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile,
-                const Compiles& compiles) {
+                const Compiles& compiles, std::int64_t sequences) {
   if (source.stage != Stage::rec) return {config, "the text has settled its configuration"};
   if (!leaves_open(config)) return {config, "the configuration was given"};
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -74,6 +74,8 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
                       .recurrence = hex_hash(source.text),
                       .gpu = gpu,
                       .wkvc = std::string(wkvc_version())};
+  const auto packed = preferred_when_packed(config, wanted.shape_class, sequences, gpu.sm_count);
+  if (packed && compiles(source, *packed)) return {*packed, "sequences one behind the other: the model's choice"};
   const Found found = lockfile.find(wanted);
   Settings settings{config, explanation(wanted, found)};
   if (found.entry == nullptr) {

@@ -28,8 +28,8 @@ bool can_be_lowered(const Source& source, const Config& config);
 // `config` with the settings of the entry for `source` (a text of the rec stage), this size and this GPU. What the
 // configuration has settled itself stays: where it sets any field that is tuned, it sets them all, since they were
 // measured together. Nothing is measured here, and without an entry the settings are the first of the preferred ones
-// (autotune/search/preferences.h) that `compiles`.
+// (autotune/search/preferences.h) that `compiles`. `sequences` lie one behind the other in a batch.
 Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile,
-                const Compiles& compiles = can_be_lowered);
+                const Compiles& compiles = can_be_lowered, std::int64_t sequences = 1);
 
 }  // namespace wkvc

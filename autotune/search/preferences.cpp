@@ -29,6 +29,14 @@ class Preferences {
   Preferences(const Config& config, const ShapeClass& shape_class, int sm_count)
       : config_(config), shape_class_(shape_class), sm_count_(sm_count) {}
 
+  std::optional<Config> when_packed(std::int64_t sequences) {
+    const bool fill = sequences * pairs() >= 2 * sm_count_ && shape_class_.size.tokens >= 2048;
+    if (!fill || !is_measured() || shape_class_.pass != "forward" || !narrow_keys() || !narrow_values())
+      return std::nullopt;
+    prepare_in_teams(add_segments(4), 2, 2);
+    return found_.front();
+  }
+
   std::vector<Config> list() {
     if (shape_class_.pass != "forward" || shape_class_.size.tokens >= sm_90a.choices.guarded_tokens) {
       add_segmented();
@@ -151,6 +159,11 @@ class Preferences {
 
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, int sm_count) {
   return Preferences(config, shape_class, sm_count).list();
+}
+
+std::optional<Config> preferred_when_packed(const Config& config, const ShapeClass& shape_class, std::int64_t sequences,
+                                            int sm_count) {
+  return sequences > 1 ? Preferences(config, shape_class, sm_count).when_packed(sequences) : std::nullopt;
 }
 
 }  // namespace wkvc

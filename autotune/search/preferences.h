@@ -1,6 +1,8 @@
 // Schedules for recurrences and sizes that no lockfile has.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "autotune/lockfile/shape_class.h"
@@ -12,5 +14,10 @@ namespace wkvc {
 // one leaves the schedule to the compiler. The rule was chosen on the times of bench/measured/h100-schedules.jsonl, f16
 // contractions of 16-bit inputs; docs/experiments.md, Defaults, has what the rule gains and loses.
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, int sm_count);
+
+// The same for sequences that lie one behind the other in a batch; none where a single sequence of as many tokens has
+// the likely fastest schedule. Many sequences fill the GPU, and segments bound the time of a long one among them.
+std::optional<Config> preferred_when_packed(const Config& config, const ShapeClass& shape_class, std::int64_t sequences,
+                                            int sm_count);
 
 }  // namespace wkvc

@@ -45,19 +45,20 @@ class Size(NamedTuple):
         return self.packed is None and self.slots is None and self.shared is None
 
 
-def _power_of_two_from(count: int) -> int:
-    size = 16
+def _power_of_two_from(count: int, least: int = 16) -> int:
+    size = least
     while size < count:
         size *= 2
     return size
 
 
 def size_class(size: Size) -> str:
-    """The size that kernels are chosen for: few of them for many sizes of a program."""
-    batches = 1  # packed sequences are cut into pieces as one is
-    while batches < size.batches:
-        batches *= 2
-    return f"{batches},{_power_of_two_from(size.tokens)},{size.heads}"
+    """The options for the size that kernels are chosen for: few of them for many sizes of a program."""
+    batches = _power_of_two_from(size.batches, least=1)
+    shape = f"--shape {batches},{_power_of_two_from(size.tokens)},{size.heads}"
+    if size.packed is None or size.packed < 2:
+        return shape
+    return f"{shape} --sequences {_power_of_two_from(size.packed, least=2)}"
 
 
 def _check_gpu(device: torch.device) -> None:

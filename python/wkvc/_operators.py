@@ -138,7 +138,7 @@ class Family:
             text, signature = self.text(variant, options, head)
             words = [options, passes, states]
             if shape:
-                words.append(f"--shape {shape}")
+                words.append(shape)
             found = Kernels(text, " ".join(word for word in words if word), device, signature)
             self._kernels[key] = found
         return found
@@ -350,7 +350,7 @@ def _shared_inputs(given: Sequence[tuple[Spec, torch.Tensor]]) -> tuple[str, ...
 
 
 def _check_options(options: str) -> None:
-    for word in ("--pass", "--grad", "--shape", "--shared", "--state", "--state-layout", "--states-every"):
+    for word in ("--pass", "--grad", "--shape", "--sequences", "--shared", "--state", "--state-layout", "--states-every"):
         if word in options.split():
             raise ValueError(f"options have {word}, which follows from the tensors of a call: leave it out")
 

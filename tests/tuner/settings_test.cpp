@@ -141,6 +141,19 @@ TEST(Settings, HaveTeamsInLongSegments) {
   EXPECT_EQ(wide.teams, 0);
 }
 
+TEST(Settings, OfManyPackedSequencesFillTheGpuTwice) {
+  const auto packed = [](LaunchSize size, std::int64_t sequences, const char* pass = "forward") {
+    const Config config{.key_dim = 64, .value_dim = 64, .mma = "f16", .pass = pass};
+    return settle(config, source_of(config), size, h200, shipped_lockfile(), can_be_lowered, sequences).config;
+  };
+  EXPECT_EQ(packed({1, 32768, 32}, 64).segments, 4);
+  EXPECT_EQ(packed({1, 32768, 32}, 64).blocks, 2);
+  const std::string of_one = config_key(packed({1, 32768, 32}, 1));
+  EXPECT_NE(config_key(packed({1, 32768, 32}, 64)), of_one);
+  EXPECT_EQ(config_key(packed({1, 32768, 32}, 8)), of_one);  // 256 pairs
+  EXPECT_EQ(config_key(packed({1, 32768, 32}, 64, "both")), config_key(packed({1, 32768, 32}, 1, "both")));
+}
+
 TEST(Settings, HaveGuardsWhereSequencesAreLong) {
   EXPECT_EQ(untuned({8, 4096, 64}).scales, "guarded");
   EXPECT_EQ(untuned({8, 32, 64}, 64, "forward").scales, "guarded");

@@ -349,8 +349,11 @@ def _shared_inputs(given: Sequence[tuple[Spec, torch.Tensor]]) -> tuple[str, ...
     return tuple(name for name, count in heads.items() if count != most)
 
 
+_OF_CALLS = ("--pass", "--grad", "--shape", "--sequences", "--shared", "--state", "--state-layout", "--states-every")
+
+
 def _check_options(options: str) -> None:
-    for word in ("--pass", "--grad", "--shape", "--sequences", "--shared", "--state", "--state-layout", "--states-every"):
+    for word in _OF_CALLS:
         if word in options.split():
             raise ValueError(f"options have {word}, which follows from the tensors of a call: leave it out")
 

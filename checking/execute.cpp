@@ -28,7 +28,7 @@ std::string offering(std::string why_not, std::string_view instead) {
   return why_not;
 }
 
-TensorMap executed_on_host(const Program& program, TensorMap values, LaunchSize size) {
+TensorMap executed_on_host(const Program& program, TensorMap values, LaunchSize size, std::vector<Refusals>* refusals) {
   std::map<std::string, HostTensor> internals = host_internals(program, size);
   NamedTensors tensors;
   for (auto& [name, tensor] : values) tensors[name] = tensor.view();
@@ -37,6 +37,7 @@ TensorMap executed_on_host(const Program& program, TensorMap values, LaunchSize 
     tensors[name] = tensor.view();
   }
   program.launch(tensors, size);
+  if (refusals != nullptr) *refusals = refusals_of(internals);
   return values;
 }
 
@@ -62,7 +63,8 @@ class DeviceMaps {
   std::optional<DeviceTensor> starts_, slots_;
 };
 
-TensorMap executed_on_gpu(const Program& program, const TensorMap& values, LaunchSize given) {
+TensorMap executed_on_gpu(const Program& program, const TensorMap& values, LaunchSize given,
+                          std::vector<Refusals>* refusals) {
   const Device device = Device::current();
   const Stream stream(device);
   const DeviceMaps maps(device, given);
@@ -77,6 +79,7 @@ TensorMap executed_on_gpu(const Program& program, const TensorMap& values, Launc
     tensors[name] = uploaded.emplace(name, DeviceTensor::upload(device, tensor)).first->second.view();
   }
   program.launch(tensors, size, stream.handle());
+  if (refusals != nullptr) *refusals = refusals_of(internals, stream.handle());
   TensorMap after;
   for (const auto& [name, tensor] : uploaded) after[name] = tensor.download(stream.handle());
   return after;
@@ -118,7 +121,7 @@ Program load_program(const Subject& subject, const Runnable& runnable, Target ta
   }
 }
 
-TensorMap executed(const Program& program, const Case& values) {
+TensorMap executed(const Program& program, const Case& values, std::vector<Refusals>* refusals) {
   TensorMap poisoned = values.tensors;
   for (const TensorSpec& spec : program.manifest().tensors) {
     if (is_result(spec.role)) poisoned.at(spec.name).poison();
@@ -129,13 +132,13 @@ TensorMap executed(const Program& program, const Case& values) {
     if (spec.role == Role::intermediate_states && values.size.map)
       poisoned.at(spec.name) = HostTensor(spec.dtype, poisoned.at(spec.name).shape());
   }
-  return program.target() == Target::cuda ? executed_on_gpu(program, poisoned, values.size)
-                                          : executed_on_host(program, std::move(poisoned), values.size);
+  return program.target() == Target::cuda ? executed_on_gpu(program, poisoned, values.size, refusals)
+                                          : executed_on_host(program, std::move(poisoned), values.size, refusals);
 }
 
-std::string execute(const Subject& subject, const Program& program, Case& values) {
+std::string execute(const Subject& subject, const Program& program, Case& values, std::vector<Refusals>* refusals) {
   try {
-    TensorMap after = executed(program, values);
+    TensorMap after = executed(program, values, refusals);
     for (const TensorSpec& spec : program.manifest().tensors) {
       if (is_result(spec.role)) values.tensors.at(spec.name) = std::move(after.at(spec.name));
     }

@@ -7,6 +7,7 @@
 
 #include "checking/cases.h"
 #include "checking/passes.h"
+#include "checking/refusals.h"
 #include "checking/subject.h"
 #include "runtime/program.h"
 
@@ -23,11 +24,12 @@ const char* device_name(Target target);  // "cpu", "cuda"
 Program load_program(const Subject& subject, const Runnable& runnable, Target target);
 
 // Every tensor of the case as it is after a launch on poisoned results: inputs, too, which nothing should have changed.
-// Throws what launching throws.
-TensorMap executed(const Program& program, const Case& values);
+// Tells what guarded kernels refused, if somebody asks. Throws what launching throws.
+TensorMap executed(const Program& program, const Case& values, std::vector<Refusals>* refusals = nullptr);
 
 // Fills the case's results. Returns why it could not, where a text of the user's own fails as it runs; then they hold
 // NaN.
-std::string execute(const Subject& subject, const Program& program, Case& values);
+std::string execute(const Subject& subject, const Program& program, Case& values,
+                    std::vector<Refusals>* refusals = nullptr);
 
 }  // namespace wkvc

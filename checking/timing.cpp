@@ -80,4 +80,12 @@ double TimedTensors::median_ms(const Program& program, const Program& timed, int
       repetitions);
 }
 
+std::vector<Refusals> TimedTensors::refusals(const Program& program) const {
+  const Stream stream(device_);
+  std::map<std::string, DeviceTensor> kept = device_internals(program, device_, size_);
+  for (auto& [name, tensor] : kept) tensor.poison(stream.handle());
+  program.launch(arguments_of(program, sets_.front(), kept), size_, stream.handle());
+  return refusals_of(kept, stream.handle());
+}
+
 }  // namespace wkvc

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "checking/refusals.h"
 #include "codegen/rec/Rec.h"
 #include "runtime/cuda/device_tensor.h"
 #include "runtime/program.h"
@@ -21,6 +22,9 @@ class TimedTensors {
   // Median milliseconds of launching `timed`, a part of `program`, which is run once before for what the part reads of
   // the rest.
   double median_ms(const Program& program, const Program& timed, int warmups, int repetitions) const;
+
+  // What guarded kernels refuse of the first set.
+  std::vector<Refusals> refusals(const Program& program) const;
 
  private:
   Device device_;

@@ -72,6 +72,7 @@ int bench(const Options& options) {
         static_cast<double>(bytes) / ms / 1e6, megabytes(bytes), timed.kernels().size() > 1 ? " by every kernel" : "");
   print("  copy             {:.4f} ms for as many bytes; {} {:.2f} times as long\n", copy_ms,
         timed.kernels().size() > 1 ? "the kernels take" : "the kernel takes", ms / copy_ms);
+  for (const std::string& text : refusal_texts(tensors.refusals(program))) print("  {}\n", text);
   print_internals(program, size);
   return exit_passed;
 }

@@ -30,6 +30,7 @@ struct Findings {
   LaunchSize size;
   std::vector<ResultError> errors;
   std::vector<std::string> missing;  // results that the kernels do not give
+  std::vector<Refusals> refusals = {};
 
   bool passed() const {
     return missing.empty() && !errors.empty() && std::ranges::all_of(errors, &ResultError::passed);
@@ -65,6 +66,9 @@ void print_json(const Runnable& runnable, Target target, const Findings& finding
   report["bounds"] = bounds;
   report["worst"] = worst;
   report["missing"] = findings.missing;
+  report["refused"] = nlohmann::ordered_json::object();
+  for (const Refusals& kernel : findings.refusals)
+    report["refused"][kernel.tensor] = {{"blocks", kernel.blocks}, {"refused", kernel.refused}};
   report["passed"] = findings.passed();
   print("{}\n", report.dump());
 }
@@ -90,6 +94,7 @@ void print_rows(const Runnable& runnable, Target target, const Findings& finding
   for (const std::string& name : findings.missing) {
     print("  {:<{}} MISSING: the recurrence has it, the kernels do not give it\n", name, width);
   }
+  for (const std::string& text : refusal_texts(findings.refusals)) print("  {}\n", text);
   print("{}\n", findings.passed() ? "passed" : "FAILED");
 }
 
@@ -122,9 +127,11 @@ int check(const Options& options) {
       options.input ? case_from_file(manifest, *options.input) : random_case(recurrence, manifest, shape.size, seed);
   if (!options.input) values.sequences = shape.sequences;
   if (options.input) complain_of_unused(values, manifest, *options.input);
-  const std::string failure = execute(subject, load_program(subject, runnable, target), values);
+  std::vector<Refusals> refusals;
+  const std::string failure = execute(subject, load_program(subject, runnable, target), values, &refusals);
   if (!failure.empty()) complain(failure.c_str());
-  const Findings findings = compared(recurrence, subject, runnable, values, options.input);
+  Findings findings = compared(recurrence, subject, runnable, values, options.input);
+  findings.refusals = std::move(refusals);
 
   options.json ? print_json(runnable, target, findings) : print_rows(runnable, target, findings);
   return findings.passed() ? exit_passed : exit_check_failed;

@@ -59,7 +59,7 @@ TEST_F(Check, Json) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json report = Json::parse(outcome.out);
   EXPECT_EQ(names_in(report),
-            (Names{"op", "device", "config", "shape", "errors", "bounds", "worst", "missing", "passed"}));
+            (Names{"op", "device", "config", "shape", "errors", "bounds", "worst", "missing", "refused", "passed"}));
   EXPECT_EQ(report["op"], "rwkv7");
   EXPECT_EQ(report["device"], "cpu");
   EXPECT_EQ(report["passed"], true);
@@ -278,6 +278,24 @@ TEST_F(Check, SaysWhichRangeIsMissing) {
   EXPECT_TRUE(Json::accept(checked.out)) << checked.out;
   EXPECT_FALSE(Json::parse(wkvc({"explain", "--source", declared, "--json"}).out).contains("missing_range"));
   EXPECT_EQ(wkvc({"check", "--source", declared, "--device", "cpu"}).err, "");
+}
+
+// Numbers that f16 does not hold without a scale, and ordinary ones.
+TEST_F(Check, SaysWhatGuardsRefuse) {
+  const std::string large = changed_activations([](TensorMap& tensors) {
+    HostTensor& v = tensors.at("v");
+    for (std::size_t i = 0; i < v.size(); ++i) v.set(i, v.get(i) * 0x1p20);
+  });
+  const auto checked = [&](const std::string& input, const char* more) {
+    return wkvc({"check", "rwkv7", "--device", "cpu", "--scales", "guarded", "--input", input, more});
+  };
+  const Json refused = Json::parse(checked(large, "--json").out)["refused"]["forward_refused"];
+  EXPECT_GT(refused["blocks"], 0);
+  EXPECT_EQ(refused["refused"], refused["blocks"]);
+  EXPECT_NE(checked(large, "--mma=f16").out.find("had numbers that do not fit f16 and ran again with scales"),
+            std::string::npos);
+  EXPECT_EQ(Json::parse(checked(activations, "--json").out)["refused"]["forward_refused"]["refused"], 0);
+  EXPECT_EQ(checked(activations, "--mma=f16").out.find("ran again"), std::string::npos);
 }
 
 TEST_F(Check, List) {

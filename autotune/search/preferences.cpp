@@ -10,15 +10,21 @@ namespace {
 
 constexpr int narrow = 64;  // keys or values: wider heads leave a multiprocessor room for one block
 
+// Tokens of a sequence, or of a segment, from which on a schedule pays; measured (docs/experiments.md, Defaults).
+namespace least_tokens {
+constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 1024, teams_in_segments = 1024;
+constexpr int cluster = 256, segments_of_wide_heads = 2048, segments_of_packed = 2048;
+}  // namespace least_tokens
+
 // Returns the most segments that sequences are likely cut into: blocks enough for each multiprocessor.
 int most_likely_segments(const ShapeClass& shape_class, int sm_count) {
   const LaunchSize size = shape_class.size;
   const bool wide = shape_class.value_dim > narrow;
   const int blocks = sm_90a.choices.segment_blocks / (wide ? 2 : 1);
-  const int least_tokens = shape_class.value_dim < narrow ? 1 : sm_90a.choices.likely_segment_tokens;
+  const int least = shape_class.value_dim < narrow ? 1 : sm_90a.choices.likely_segment_tokens;
   int segments = 1;
   while (2 * segments <= most_segments && can_be_cut(size, 2 * segments, sm_count, blocks) &&
-         size.tokens / (2 * segments) >= least_tokens)
+         size.tokens / (2 * segments) >= least)
     segments *= 2;
   return segments;
 }
@@ -30,18 +36,16 @@ class Preferences {
       : config_(config), shape_class_(shape_class), sm_count_(sm_count) {}
 
   std::optional<Config> when_packed(std::int64_t sequences) {
-    const bool fill = sequences * pairs() >= 2 * sm_count_ && shape_class_.size.tokens >= 2048;
-    if (!fill || !is_measured() || shape_class_.pass != "forward" || !narrow_keys() || !narrow_values())
-      return std::nullopt;
+    const bool fill = sequences * pairs() >= 2 * sm_count_ && tokens() >= least_tokens::segments_of_packed;
+    if (!fill || !is_measured() || !is_forward() || !narrow_keys() || !narrow_values()) return std::nullopt;
     prepare_in_teams(add_segments(4), 2, 2);
     return found_.front();
   }
 
   std::vector<Config> list() {
-    if (shape_class_.pass != "forward" || shape_class_.size.tokens >= sm_90a.choices.guarded_tokens) {
+    if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
       add_segmented();
-      if (found_.empty() && is_measured() && gives_teams_work())
-        shape_class_.pass == "forward" ? add_forward() : add_both();
+      if (found_.empty() && is_measured() && gives_teams_work()) is_forward() ? add_forward() : add_both();
       add();  // a kernel without scales first, and otherwise what the compiler chooses
     }
     found_.push_back(config_);
@@ -50,24 +54,28 @@ class Preferences {
 
  private:
   std::int64_t pairs() const { return shape_class_.size.batches * shape_class_.size.heads; }
+  std::int64_t tokens() const { return shape_class_.size.tokens; }
+  bool is_forward() const { return shape_class_.pass == "forward"; }
   // Other dtypes have kernels of other shapes.
   bool is_measured() const { return shape_class_.accuracy == "f16" && shape_class_.io != DType::f32; }
   bool narrow_keys() const { return shape_class_.key_dim <= narrow; }
   bool narrow_values() const { return shape_class_.value_dim <= narrow; }
   // Blocks that follow each other on a multiprocessor fill it by themselves where sequences are short.
-  bool gives_teams_work() const { return shape_class_.size.tokens >= (pairs() <= sm_count_ ? 64 : 512); }
+  bool gives_teams_work() const {
+    return tokens() >= (pairs() <= sm_count_ ? least_tokens::teams : least_tokens::teams_of_many_heads);
+  }
 
   Config& add() {
     Config& config = found_.emplace_back(config_);
     config.scales = "guarded";
-    if (shape_class_.pass != "forward" && is_measured()) config.saved = "f16";
+    if (!is_forward() && is_measured()) config.saved = "f16";
     return config;
   }
 
   Config& add_segments(int segments) {
     Config& config = add();
     config.segments = segments;
-    if (shape_class_.pass == "forward") return config;
+    if (is_forward()) return config;
     config.backward_segments = segments;
     config.save_every = 64;
     return config;
@@ -77,10 +85,10 @@ class Preferences {
   void add_segmented() {
     const int segments = likely_segments();
     if (segments < least_segments()) return;
-    if (shape_class_.pass == "forward" && is_measured()) {
+    if (is_forward() && is_measured()) {
       int one_block = segments;
       while (one_block * pairs() > sm_count_) one_block /= 2;
-      if (shape_class_.size.tokens / one_block >= 1024) prepare_in_teams(add_segments(one_block), 2, 1);
+      if (tokens() / one_block >= least_tokens::teams_in_segments) prepare_in_teams(add_segments(one_block), 2, 1);
     }
     add_segments(segments);
   }
@@ -93,7 +101,7 @@ class Preferences {
     constexpr int least = sm_90a.choices.least_segments;
     if (!is_measured() || shape_class_.value_dim < narrow) return least;
     if (narrow_keys() && narrow_values()) return 4 * least;
-    if (shape_class_.pass != "forward" || shape_class_.size.tokens >= 2048) return least;
+    if (!is_forward() || tokens() >= least_tokens::segments_of_wide_heads) return least;
     return 2 * least * pairs() <= sm_count_ ? 2 * least : most_segments + 1;
   }
 
@@ -112,12 +120,12 @@ class Preferences {
 
   void add_forward() {
     if (narrow_keys()) {
-      if (2 * pairs() <= sm_count_ && shape_class_.size.tokens >= 256) add_teams(3, 1, 2);
+      if (2 * pairs() <= sm_count_ && tokens() >= least_tokens::cluster) add_teams(3, 1, 2);
       if (const int segments = likely_segments(); segments >= 2 * sm_90a.choices.least_segments) add_segments(segments);
-      if (pairs() <= sm_count_ && shape_class_.size.tokens >= 256) add_teams(4, 1);
+      if (pairs() <= sm_count_ && tokens() >= least_tokens::cluster) add_teams(4, 1);
       add_teams(2, pairs() <= sm_count_ ? 1 : 2);
       if (pairs() > sm_count_) add_teams(2, 1);
-    } else if (narrow_values() || pairs() <= sm_count_ || shape_class_.size.tokens >= 1024) {
+    } else if (narrow_values() || pairs() <= sm_count_ || tokens() >= least_tokens::teams_of_many_wide_heads) {
       add_teams(2, 1);
     }
   }

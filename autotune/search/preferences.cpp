@@ -8,7 +8,8 @@
 namespace wkvc {
 namespace {
 
-constexpr int narrow = 64;  // keys or values: wider heads leave a multiprocessor room for one block
+constexpr int narrow = 64;                  // keys or values: wider heads leave a multiprocessor room for one block
+constexpr int most_keys_in_segments = 128;  // kernels of more spill registers there
 
 // Tokens of a sequence, or of a segment, from which on a schedule pays; measured (docs/experiments.md, Defaults).
 namespace least_tokens {
@@ -99,6 +100,7 @@ class Preferences {
   // That are faster than schedules without any.
   int least_segments() const {
     constexpr int least = sm_90a.choices.least_segments;
+    if (shape_class_.key_dim > most_keys_in_segments) return most_segments + 1;
     if (!is_measured() || shape_class_.value_dim < narrow) return least;
     if (narrow_keys() && narrow_values()) return 4 * least;
     if (!is_forward() || tokens() >= least_tokens::segments_of_wide_heads) return least;

@@ -29,7 +29,7 @@ const std::vector<Rule> kEdits = {
      elsewhere("other.batch = other.token_batch = (block.batch + 1) % args.batches")},
     {"first warp's rows", R"(\brow0\b(?! =))", "0"},
     {"first columns", R"(\bcolumn(_\d+)?\b(?=\)|,|;))", "0"},
-    {"no such warp", R"(block\.warp == \d)", "block.warp == 4"},
+    {"no such warp", R"(block\.warp == \d)", "block.warp == 99"},
     {"last chunk dropped", R"(= valid_rows<16>\(tokens_of\(args, block\), c\))",
      "= c + 1 < chunk_count<16>(tokens_of(args, block)) ? 16 : 0"},
     {"last chunk full", R"(= valid_rows<16>\(tokens_of\(args, block\), c\))", "= 16"},

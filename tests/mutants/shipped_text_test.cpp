@@ -46,7 +46,11 @@ struct Reason {
   bool (*holds)(const std::string& kernel, const Mutant& mutant) = always;
 };
 const std::vector<Reason> kEquivalent = {
-    {std::regex("^another batch: "), "there is one batch"},
+    {std::regex("^(inputs of )?another batch: "), "there is one batch"},
+    {std::regex(
+         "^call dropped: (team|slot)\\.|^call dropped: (wait_copies|commit_copies|block\\.(barrier|cluster|lower))"),
+     "one order of warps does without; kDeletedSync deletes such where races are reported"},
+    {std::regex("^call dropped: block\\.before_async_reads"), "the host has no other proxy"},
     {std::regex("^another head: .*(refused|guard|largest_of_sample)"), "guards find both heads alike"},
     {std::regex("^next chunk's slot: "), "that ring has one slot", has_one_slot},
     {std::regex("store_scale\\(\\w*(slope|intercept)_number"), "a state may keep its scale for longer"},

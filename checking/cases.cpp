@@ -102,7 +102,7 @@ HostTensor stored_as(DType dtype, const std::string& name, SafetensorsFile& file
     if (stored.get(i) == value || std::isnan(value)) continue;
     user_error(
         "{}: tensor '{}' is {} and the kernel reads {}, which would round element {} from {} to {}; convert it, or "
-        "choose another --io",
+        "choose another --io, or for states another --state",
         file.path.string(), name, file.dtypes.at(name), name_of(dtype), i, value, stored.get(i));
   }
   return stored;
@@ -126,7 +126,11 @@ Sequences sequences_in(const SafetensorsFile& file) {
     if (!file.holds(name) || file.integers.contains(name)) continue;
     user_error("{}: tensor '{}' is {}; expected I32 or I64", file.path.string(), name, file.dtypes.at(name));
   }
-  if (file.integers.contains(starts_name)) sequences.starts = file.integers.at(starts_name);
+  if (file.integers.contains(starts_name)) {
+    sequences.starts = file.integers.at(starts_name);
+    if (sequences.starts.empty())
+      user_error("{}: {} has no numbers, expected one more than there are sequences", file.path.string(), starts_name);
+  }
   if (!file.integers.contains(slots_name)) return sequences;
   for (const std::int64_t slot : file.integers.at(slots_name)) {
     const auto narrow = static_cast<std::int32_t>(slot);

@@ -53,7 +53,7 @@ void check_slots(const std::vector<std::int32_t>& slots, std::int64_t sequences,
   }
   for (const std::int32_t slot : slots) {
     if (slot >= 0) continue;
-    user_error("{} has the slot {}, expected 0 to {}: leave out sequences that have none", where, slot, count - 1);
+    user_error("{} has the slot {}, expected 0 to {}: in a file every sequence has a slot", where, slot, count - 1);
   }
   expect_slots(slots, count, where);
 }

@@ -58,12 +58,19 @@ void add_tensor(Manifest& joint, const TensorSpec& spec) {
   known->role = seen_from_outside(*known, spec);
 }
 
+bool has_final_state(const Manifest& manifest) {
+  return std::ranges::any_of(manifest.tensors, [](const TensorSpec& spec) { return spec.role == Role::final_state; });
+}
+
 }  // namespace
 
 Manifest joint_manifest(std::span<const Manifest> manifests) {
   Manifest joint = manifests.front();
   joint.segments = joint.blocks();
   joint.cluster = 1;
+  // Summaries of segments come first and have no states.
+  const auto telling = std::ranges::find_if(manifests, has_final_state);
+  if (telling != manifests.end()) joint.config = telling->config;
   for (const Manifest& manifest : manifests.subspan(1)) {
     check_kernels(joint, manifest);
     for (const TensorSpec& spec : manifest.tensors) add_tensor(joint, spec);

@@ -298,6 +298,13 @@ TEST_F(Check, SaysWhatGuardsRefuse) {
   EXPECT_EQ(checked(activations, "--mma=f16").out.find("ran again"), std::string::npos);
 }
 
+// Summaries of segments come before the kernel that has the states.
+TEST_F(Check, SaysHowStatesAreStored) {
+  const Outcome outcome =
+      wkvc({"check", "rwkv7", "--device", "cpu", "--segments", "3", "--state", "f16", "--state-layout", "kv"});
+  EXPECT_NE(outcome.out.find("state f16 kv, shape"), std::string::npos) << outcome.out;
+}
+
 TEST_F(Check, List) {
   const Outcome outcome = wkvc({"list"});
   EXPECT_EQ(outcome.status, 0);

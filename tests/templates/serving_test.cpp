@@ -1,5 +1,4 @@
 // What serving takes: stored states, inputs on their way, heads that share one.
-#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -29,7 +28,9 @@ void expect_doubled(const std::string& kernel, const std::string& ending, long l
     for (const auto& [order, shape] : {std::pair{"vk", Shape{2, 32, 3, keys}}, {"kv", Shape{2, keys, 3, 32}}}) {
       for (const int padding : {0, 3, 8}) {
         const Values x = rounded(dtype, normal(shape.size(), 1));
-        Launch launch{"serving", fmt::format("{}_{}_{}{}", kernel, name, order, ending), 2, 1024, 2, 0, 3, {}};
+        std::string entry = kernel;
+        entry.append("_").append(name).append("_").append(order).append(ending);
+        Launch launch{"serving", entry, 2, 1024, 2, 0, 3, {}};
         launch.tensors = {Tensor(dtype, shape, padding).set(x), Tensor(dtype, shape, padding)};
         check(launch, {{1, doubled(x), 0}});
       }

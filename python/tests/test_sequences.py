@@ -51,6 +51,19 @@ def test_each_has_the_bytes_that_it_has_alone(dtype: torch.dtype) -> None:
         assert torch.equal(expected[6], found[6][n : n + 1])
 
 
+def test_tokens_of_no_sequence_are_zero() -> None:
+    inputs = [*packed_inputs([20, 30, 14])[:6]]
+    for _ in range(2):  # memory of tensors that were full of NaN is given to the next ones
+        poison = [torch.full_like(x, torch.nan) for x in inputs * 2]
+        del poison
+        o, _state = wkvc.rwkv7(*inputs, mma="f32", cu_seqlens=torch.tensor([0, 20, 50]))
+        found = torch.autograd.grad(o[:, :50].square().sum(), inputs)
+        for x in (o, *found):
+            assert torch.isfinite(x).all()
+            assert not x[:, 50:].any()
+            assert x[:, :50].any()
+
+
 def test_opcheck() -> None:
     variant, options = settings_of(mma="f32")
     inputs, cu_seqlens = packed_inputs(LENGTHS_WITHOUT_GAPS), starts(lengths=LENGTHS_WITHOUT_GAPS)

@@ -76,10 +76,13 @@ class Call:
         self.plan = Plan(kernels, direction, size, given)
         self._results = [(tuple(result.shape), result.dtype) for result in results]
         self._device = kernels.device
+        # Kernels leave tokens of no sequence as they are: those results are zero.
+        tokens = None if size.packed is None else (size.batches, size.tokens)
+        self._make = [torch.zeros if shape[:2] == tokens else torch.empty for shape, _ in self._results]
 
     def allocate(self) -> tuple[torch.Tensor, ...]:
-        device = self._device
-        return tuple([torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self._results])
+        device, results = self._device, zip(self._make, self._results, strict=True)
+        return tuple([make(shape, dtype=dtype, device=device) for make, (shape, dtype) in results])
 
 
 class Family:

@@ -112,7 +112,7 @@ def rwkv7(
         cu_seqlens: int32 or int64, [sequences + 1], on the device of the inputs: sequence n has the tokens from
             cu_seqlens[n] to before cu_seqlens[n + 1] of tensors whose B is 1. States have B = sequences. Numbers that
             decrease or leave 0 … T are a ValueError on the CPU. On a GPU the host never reads the numbers, and kernels
-            bring such numbers to the nearest ones that do not. Results of tokens in no sequence are undefined.
+            bring such numbers to the nearest ones that do not. Results of tokens in no sequence are zero.
         state_indices: int32, [sequences], on the device of the inputs: sequence n has the state
             initial_state[state_indices[n]] of a pool [slots, H, V, K], of float32, float16 or bfloat16, which is
             updated in place and returned. Nothing of a sequence with a number that is no slot, such as -1, is read or

@@ -19,20 +19,23 @@ Refusals counted(const std::string& name, const HostTensor& flags) {
   return found;
 }
 
-}  // namespace
-
-std::vector<Refusals> refusals_of(const std::map<std::string, HostTensor>& internals) {
+// `on_host`: gives a tensor in host memory.
+template <class Tensors, class OnHost>
+std::vector<Refusals> all_counted(const Tensors& internals, OnHost on_host) {
   std::vector<Refusals> found;
   for (const auto& [name, tensor] : internals)
-    if (is_of_refusals(name)) found.push_back(counted(name, tensor));
+    if (is_of_refusals(name)) found.push_back(counted(name, on_host(tensor)));
   return found;
 }
 
+}  // namespace
+
+std::vector<Refusals> refusals_of(const std::map<std::string, HostTensor>& internals) {
+  return all_counted(internals, [](const HostTensor& tensor) -> const HostTensor& { return tensor; });
+}
+
 std::vector<Refusals> refusals_of(const std::map<std::string, DeviceTensor>& internals, StreamHandle stream) {
-  std::vector<Refusals> found;
-  for (const auto& [name, tensor] : internals)
-    if (is_of_refusals(name)) found.push_back(counted(name, tensor.download(stream)));
-  return found;
+  return all_counted(internals, [&](const DeviceTensor& tensor) { return tensor.download(stream); });
 }
 
 std::vector<std::string> refusal_texts(const std::vector<Refusals>& refusals) {

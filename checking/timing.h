@@ -23,7 +23,7 @@ class TimedTensors {
   // the rest.
   double median_ms(const Program& program, const Program& timed, int warmups, int repetitions) const;
 
-  // What guarded kernels refuse of the first set.
+  // Runs the program once, on the first set, and returns what its guarded kernels refuse.
   std::vector<Refusals> refusals(const Program& program) const;
 
  private:

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int narrow = 64;                  // keys or values: wider heads leave a multiprocessor room for one block
 constexpr int most_keys_in_segments = 128;  // kernels of more spill registers there
+constexpr int never = most_segments + 1;    // no sequence is cut into so many segments
 
 // Tokens of a sequence, or of a segment, from which on a schedule pays; measured (docs/experiments.md, Defaults).
 namespace least_tokens {
@@ -94,17 +95,17 @@ class Preferences {
     add_segments(segments);
   }
 
-  // At most; 1 where sequences are many.
+  // Returns the most segments to try; 1 where sequences are many.
   int likely_segments() const { return 4 * pairs() > sm_count_ ? 1 : most_likely_segments(shape_class_, sm_count_); }
 
-  // That are faster than schedules without any.
+  // Returns the fewest segments that are faster than none; `never` where no number is.
   int least_segments() const {
     constexpr int least = sm_90a.choices.least_segments;
-    if (shape_class_.key_dim > most_keys_in_segments) return most_segments + 1;
+    if (shape_class_.key_dim > most_keys_in_segments) return never;
     if (!is_measured() || shape_class_.value_dim < narrow) return least;
     if (narrow_keys() && narrow_values()) return 4 * least;
     if (!is_forward() || tokens() >= least_tokens::segments_of_wide_heads) return least;
-    return 2 * least * pairs() <= sm_count_ ? 2 * least : most_segments + 1;
+    return 2 * least * pairs() <= sm_count_ ? 2 * least : never;
   }
 
   // Warps that prepare chunks, beside those that take the state through them.

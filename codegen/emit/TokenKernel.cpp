@@ -148,8 +148,8 @@ class TokenKernel {
     line("WKVC_KERNEL({}, {}, {}, {}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps, blocks());
   }
 
-  // Of a multiprocessor, which bounds registers: 12 a thread for every 16 keys hold the state, a token and the inputs
-  // of the next one.
+  // Returns the blocks that a multiprocessor is to hold, which bounds registers: 12 a thread for every 16 keys hold the
+  // state, a token and the inputs of the next one.
   int blocks() const {
     if (config_.blocks > 0) return config_.blocks;
     const int registers = std::min(sm_90a.warp.registers, 32 + 12 * manifest_.key_dim / 16);

@@ -28,7 +28,7 @@ double exponent_limit_of_gradients(const std::string& compute) {
   return compute == "f16" ? 7.0 : compute == "bf16" ? 8.0 : 24.0;
 }
 
-// Of pairs in f32, whose exponent is that of bf16: e^±40 times any element leaves room for e^-40 of it.
+// The largest exponent that factors of pairs have in f32: e^±40 times any element leaves room for e^-40 of the element.
 constexpr double kWideExponent = 40;
 
 constexpr int kMaxExactChunk = 64;

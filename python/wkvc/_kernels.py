@@ -52,7 +52,7 @@ def _power_of_two_from(count: int, least: int = 16) -> int:
     return size
 
 
-def size_class(size: Size) -> str:
+def size_options(size: Size) -> str:
     """The options for the size that kernels are chosen for: few of them for many sizes of a program."""
     batches = _power_of_two_from(size.batches, least=1)
     shape = f"--shape {batches},{_power_of_two_from(size.tokens)},{size.heads}"

@@ -18,7 +18,7 @@ import torch
 
 from ._autograd import differentiable, not_differentiable
 from ._checks import check_dtypes, check_kind, check_shape, check_starts, dtype_name
-from ._kernels import Kernels, Maps, Plan, Size, shape_of, size_class
+from ._kernels import Kernels, Maps, Plan, Size, shape_of, size_options
 from ._library import BACKWARD, FORWARD
 from ._text import Signature, Spec, signature_of
 
@@ -74,15 +74,18 @@ class Call:
     ) -> None:
         """`given` has the names of the tensors that launches get, in their order, and which of them there are."""
         self.plan = Plan(kernels, direction, size, given)
-        self._results = [(tuple(result.shape), result.dtype) for result in results]
         self._device = kernels.device
         # Kernels leave tokens of no sequence as they are: those results are zero.
         tokens = None if size.packed is None else (size.batches, size.tokens)
-        self._make = [torch.zeros if shape[:2] == tokens else torch.empty for shape, _ in self._results]
+        shapes = [tuple(result.shape) for result in results]
+        self._results = [
+            (torch.zeros if shape[:2] == tokens else torch.empty, shape, result.dtype)
+            for shape, result in zip(shapes, results, strict=True)
+        ]
 
     def allocate(self) -> tuple[torch.Tensor, ...]:
-        device, results = self._device, zip(self._make, self._results, strict=True)
-        return tuple([make(shape, dtype=dtype, device=device) for make, (shape, dtype) in results])
+        device = self._device
+        return tuple([make(shape, dtype=dtype, device=device) for make, shape, dtype in self._results])
 
 
 class Family:
@@ -130,7 +133,7 @@ class Family:
         states: str = "",
     ) -> Kernels:
         """The kernels for a size, compiled where there are none yet; `states` has the options that states follow."""
-        shape = size_class(size) if device.type == "cuda" else ""
+        shape = size_options(size) if device.type == "cuda" else ""
         passes = self._pass_options(grads)
         if size.shared_inputs:
             passes += f" --shared {','.join(size.shared_inputs)}"
@@ -139,9 +142,7 @@ class Family:
         if found is None:
             _check_options(options)
             text, signature = self.text(variant, options, head)
-            words = [options, passes, states]
-            if shape:
-                words.append(shape)
+            words = (options, passes, states, shape)
             found = Kernels(text, " ".join(word for word in words if word), device, signature)
             self._kernels[key] = found
         return found

@@ -54,7 +54,7 @@ TEST(Lookup, TakesTheNearestShape) {
   }
 }
 
-// What was tuned for so many blocks says nothing of few, and the other way round.
+// Settings for many blocks say nothing of few blocks, and the other way round.
 TEST(Lookup, TakesNoFarShape) {
   const Lockfile lockfile = with({sample_entry({8, 4096, 64})});
   for (const LaunchSize& far : std::vector<LaunchSize>{

@@ -40,7 +40,7 @@ struct Fetched<T, Vector<Axis, N>> {
 
   typename Unit<T>::type unit[kUnits];
 
-  // Where this lane's first element lies, and from there its n-th; the last one for those behind it.
+  // Return the place of this lane's first element, and from there that of the n-th, or of the last one for a larger n.
   static WKVC_INLINE int first() { return Axis::template position<N>(0, 0); }
   static WKVC_INLINE int behind_first(int n) {
     const int own = n < kValues ? n : kValues - 1;

@@ -86,7 +86,7 @@ WKVC_INLINE float sum(float x) {
   return x;
 }
 
-// Of 2·Count rows each lane keeps half, and adds what the lane beside it has of these.
+// Each lane keeps half of 2·Count rows, and adds what the lane beside it has of the kept rows.
 template <int Count>
 WKVC_INLINE void halve(float* x) {
   const bool upper = (ptx::lane() & (2 * Count)) != 0;

@@ -53,7 +53,7 @@ WKVC_INLINE int kept(int x) {
 // ---- lanes of a warp
 WKVC_INLINE float shuffle(float x, int source) { return __shfl_sync(kAllLanes, x, source); }
 WKVC_INLINE int shuffle(int x, int source) { return __shfl_sync(kAllLanes, x, source); }
-// Of lane `source` of those that share this lane's half of the warp.
+// Returns x of lane `source` of this lane's half of the warp.
 WKVC_INLINE float shuffle_in_half(float x, int source) { return __shfl_sync(kAllLanes, x, source, 16); }
 WKVC_INLINE float shuffle_up(float x, int lanes) { return __shfl_up_sync(kAllLanes, x, static_cast<u32>(lanes)); }
 WKVC_INLINE float shuffle_down(float x, int lanes) { return __shfl_down_sync(kAllLanes, x, static_cast<u32>(lanes)); }

@@ -4,7 +4,8 @@
     bench/sequences.py --library build/jit/libwkvc.so
 
 Needs a GPU and PyTorch. 64 sequences of 64 to 8,192 tokens have 32,768 tokens in all, with 32 heads of 64. Each sequence
-that is checked is launched alone, too, at the beginning of as many tokens: its results have to be the same bytes.
+that is checked is launched alone, too, at the beginning of as many tokens: its results have to be the same bytes. Where
+flash-linear-attention is installed, its settings run on the same sequences.
 """
 import argparse
 import json
@@ -12,7 +13,8 @@ import json
 import torch
 
 from c_interface import PASSES, Sequences, WithSequences, Wkvc, open_library, run_script
-from recurrences import RWKV7, draw
+from peers import PEERS
+from recurrences import RWKV7, STEEPEST, draw
 from timing import times_of
 
 TOKENS, HEADS, HEAD, SEQUENCES = 32768, 32, 64, 64
@@ -42,6 +44,27 @@ def lengths():
 def both_of(operator, x):
     forward, backward = operator.bind(0, x, HEAD), operator.bind(1, x, HEAD)
     return lambda _: (forward(), backward())
+
+
+def by_fla(x, starts, what):
+    """Calls by the name of a setting; none without flash-linear-attention."""
+    try:
+        from fla.ops.rwkv7 import chunk_rwkv7
+    except ImportError:
+        return {}
+    bound = {"lower_bound": STEEPEST, "chunk_size": 64, "disable_recompute": True}
+    settings = {"fla": {}, "fla, bounded": bound}
+    y = PEERS["rwkv7"][0].inputs(x)
+    leaves = [y[name].detach().requires_grad_(what == "both") for name in "rwkvab"]
+
+    def call_of(arguments):
+        def call(_):
+            o = chunk_rwkv7(*leaves, cu_seqlens=starts, **arguments)[0]
+            if what == "both":
+                torch.autograd.grad(o, leaves, x["do"])
+        return call
+
+    return {name: call_of(arguments) for name, arguments in settings.items()}
 
 
 def check_alone(library, options, starts, x, n):
@@ -78,7 +101,7 @@ def main():
         else:
             f, g = dense.bind(0, dict(dense_x), HEAD), packed.bind(0, dict(packed_x), HEAD)
             calls = {"one": lambda _, f=f: f(), "packed": lambda _, g=g: g()}
-        ms = times_of(calls, 1, args.rounds)
+        ms = times_of(calls | by_fla(dense_x, starts, what), 1, args.rounds)
         print(json.dumps({"pass": what, "ms": ms, "ratio": ms["packed"] / ms["one"]}), flush=True)
     for n in (0, int(lengths().argmax()), SEQUENCES - 1):
         same = check_alone(library, f"{options} --pass both", starts, packed_x, n)

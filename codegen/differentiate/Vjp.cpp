@@ -89,16 +89,25 @@ Value Vjp::finite(Value exponential) {
   return b_.neg(b_.at_least(b_.neg(exponential), std::numeric_limits<float>::lowest()));
 }
 
+// The derivative of y = sigmoid(x) as e^-x·y·y: y·(1 − y) cancels where y is near 1. Below −80 e^-x is kept from
+// infinity.
+Value Vjp::sigmoid_slope(Value x, Value y) { return b_.mul(b_.mul(b_.exp(b_.neg(b_.at_least(x, -80))), y), y); }
+
+// The derivative of tanh(x) = 2·sigmoid(2x) − 1: 1 − tanh² cancels where tanh is near 1.
+Value Vjp::tanh_slope(Value x) {
+  Value twice = b_.add(x, x);
+  return b_.mul(b_.number(4), sigmoid_slope(twice, b_.sigmoid(twice)));
+}
+
 void Vjp::activation(Operation* op, Term g) {
   Value x = op->getOperand(0), y = op->getResult(0);
   auto slope = [&](Value derivative, double factor = 1) { add(x, b_.mul(g.value, derivative), g.factor * factor); };
-  auto one_minus = [&](Value z) { return b_.add(b_.neg(z), b_.number(1)); };
   llvm::TypeSwitch<Operation*>(op)
       .Case([&](chunk::ExpOp) { slope(finite(y)); })
       .Case([&](chunk::Exp2Op) { slope(y, std::numbers::ln2); })
       .Case([&](chunk::LogOp) { slope(b_.reciprocal(b_.at_least(x, std::numeric_limits<float>::min()))); })
-      .Case([&](chunk::SigmoidOp) { slope(b_.mul(y, one_minus(y))); })
-      .Case([&](chunk::TanhOp) { slope(one_minus(b_.mul(y, y))); })
+      .Case([&](chunk::SigmoidOp) { slope(sigmoid_slope(x, y)); })
+      .Case([&](chunk::TanhOp) { slope(tanh_slope(x)); })
       .Case([&](chunk::SoftplusOp) { slope(b_.sigmoid(x)); })
       .Case([&](chunk::ReluOp) { slope(b_.exceeds(x, 0)); })
       .Case([&](chunk::AtLeastOp largest) { slope(b_.exceeds(x, largest.getBound().convertToFloat())); })

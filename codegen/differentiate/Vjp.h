@@ -22,6 +22,8 @@ class Vjp {
   void multiply(chunk::MulOp op, Term g);
   void factor_of_product(chunk::MulOp op, mlir::Value x, mlir::Value y, Term g);
   mlir::Value finite(mlir::Value exponential);
+  mlir::Value sigmoid_slope(mlir::Value x, mlir::Value y);
+  mlir::Value tanh_slope(mlir::Value x);
   void activation(mlir::Operation* op, Term g);
   void row(chunk::RowOp op, Term g);
   void contraction(chunk::DotOp op, Term g);

@@ -259,6 +259,36 @@ TEST_P(Backward, SteepDecaysInARange) {
   }
 }
 
+Definition gated_write() {
+  return recurrence("gated_write", [](Recurrence& op) {
+    Dim K = op.key_dim(64), V = op.value_dim(64);
+    op.compute(f16);
+    auto [r, k] = op.inputs(K, bf16, "r", "k");
+    auto v = op.input("v", V, bf16);
+    auto gate = op.input("gate", scalar, f32);
+    auto S = op.state("S", V, K, f32);
+    auto next = S * 0.9f + outer(sigmoid(gate) * tanh(cast<f32>(v)), k);
+    op.update(S, next);
+    op.output("o", dot(next, r), bf16);
+  });
+}
+
+// Where sigmoid and tanh are near 1 their derivatives are as small as e^-x, and 1 minus a result has lost that.
+TEST_P(Backward, SaturatedActivationsOfEachHeadAndChannel) {
+  for (const char* mma : {"f32", "f16", "bf16"}) {
+    const Config config = config_of(mma, "f32", 32, 32);
+    const double bound = bound_of(config, Role::input_gradient);
+    for (Steep where : {Steep::everywhere, Steep::head}) {
+      const Subject decay = subject(rwkv7(), config), write = subject(gated_write(), config);
+      for (double x : {-70., -12., 12., 20.}) {
+        check_steep_decays(decay, "w", where, x, bound);
+        check_steep_decays(write, "gate", where, x, bound);
+      }
+      for (double x : {-9., 9., 20.}) check_steep_decays(write, "v", where, x, bound);
+    }
+  }
+}
+
 // The keys of the first token again and again, and hardly any decay.
 void repeat_key(Problem& problem, double beta) {
   auto &a = problem.values["a"], &b = problem.values["b"], &w = problem.values["w"], &k = problem.values["k"];

@@ -45,7 +45,7 @@ const std::vector<Rule> kEdits = {
      elsewhere("other.head = (block.head + 1) % args.heads")},
     {"inputs of another batch", R"((take<\d>\(args, )block(,))",
      elsewhere("other.batch = other.token_batch = (block.batch + 1) % args.batches")},
-    {"copied by no warp", R"(copied\(\d)", "copied(4"},
+    {"copied by no warp", R"(copied\(\d)", "copied(99"},
     {"another tensor's maximum", R"((copied\(\d, \w+, \w+), \w+\))", "$1)"},
     {"next chunk's place", R"(args, c, valid)", "args, c + 1, valid"},
     {"next chunk's slot", R"(_ring\[c\])", "_ring[c + 1]"},

@@ -1,31 +1,37 @@
 """Gradients of operators, in terms of other operators."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
+from torch.autograd import forward_ad
 
 if TYPE_CHECKING:
     from ._operators import Family
 
+Operator = Callable[..., Any]
+Gradient = type[torch.autograd.Function]
 
-def differentiable(family: "Family") -> Callable[..., Any]:
-    """The forward operator with its gradient, for the Autograd key."""
+
+def gradient_of(family: "Family") -> Gradient:
+    """The forward operator with its gradient."""
     count = len(family.inputs)
-    forward_op, backward_op = family.forward_op, family.backward_op
 
-    class Gradient(torch.autograd.Function):
+    class Differentiable(torch.autograd.Function):
+        generate_vmap_rule = True
+
         @staticmethod
-        def forward(ctx: Any, *arguments: Any) -> Any:
-            with torch._C._AutoDispatchBelowAutograd():
-                results = forward_op(*arguments)
+        def forward(*arguments: Any) -> Any:
+            return below_autograd(family.forward_op, arguments)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
             ctx.set_materialize_grads(False)
-            _, _, grads, final = ctx.settings = arguments[count + 2 :]
+            _, _, grads, final = ctx.settings = inputs[count + 2 :]
             family.check_gradients(ctx.needs_input_grad, grads)
-            ctx.save_for_backward(*arguments[: count + 2], results[-1])
-            ctx.outputs = [(result.shape, result.dtype, result.device) for result in results[:-2]]
-            ctx.mark_non_differentiable(results[-1], *([] if final else [results[-2]]))
-            return results
+            ctx.save_for_backward(*inputs[: count + 2], output[-1])
+            ctx.outputs = [(result.shape, result.dtype, result.device) for result in output[:-2]]
+            ctx.mark_non_differentiable(output[-1], *([] if final else [output[-2]]))
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
@@ -40,45 +46,97 @@ def differentiable(family: "Family") -> Callable[..., Any]:
             settings = (variant, options, grads, needs[count])
             arguments = (*inputs, initial_state, cu_seqlens, saved, *doutputs, dfinal_state, *settings)
             if torch.is_grad_enabled():  # create_graph
-                results = backward_op(*arguments)
+                results = family.backward(*arguments)
             else:
-                with torch._C._AutoDispatchBelowAutograd():
-                    results = backward_op(*arguments)
+                results = below_autograd(family.backward_op, arguments)
             return *(result if need else None for result, need in zip(results, needs, strict=False)), *[None] * 5
 
-    def apply(*arguments: Any) -> Any:
-        if torch.is_grad_enabled() and _requires_grad(arguments[: count + 1]):
-            return Gradient.apply(*arguments)
-        with torch._C._AutoDispatchBelowAutograd():
-            return forward_op(*arguments)
-
-    return apply
-
-
-def _requires_grad(tensors: Sequence[torch.Tensor | None]) -> bool:
-    return any([tensor is not None and tensor.requires_grad for tensor in tensors])  # noqa: C419 (faster)
-
-
-def not_differentiable(op: Any) -> Callable[..., Any]:
-    """A backward operator whose gradient is a message, for the Autograd key."""
-
-    class NoGradient(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, *arguments: Any) -> Any:
-            with torch._C._AutoDispatchBelowAutograd():
-                return op(*arguments)
+        def jvp(ctx: Any, *_: Any) -> NoReturn:
+            _refuse_tangents()
+
+    return Differentiable
+
+
+def no_gradient_of(op: Operator) -> Gradient:
+    """A backward operator whose gradient is a message."""
+
+    class NotDifferentiable(torch.autograd.Function):
+        generate_vmap_rule = True
 
         @staticmethod
-        def backward(ctx: Any, *_: Any) -> Any:
+        def forward(*arguments: Any) -> Any:
+            return below_autograd(op, arguments)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(ctx: Any, *_: Any) -> NoReturn:
             raise RuntimeError(
                 "wkvc has no gradients of gradients: call backward without create_graph=True, or compute this part "
                 "with another implementation"
             )
 
+        @staticmethod
+        def jvp(ctx: Any, *_: Any) -> NoReturn:
+            _refuse_tangents()
+
+    return NotDifferentiable
+
+
+def for_autograd(op: Operator, gradient: Gradient) -> Operator:
+    """The operator for the Autograd key."""
+
     def apply(*arguments: Any) -> Any:
-        if torch.is_grad_enabled() and _requires_grad([*filter(torch.is_tensor, arguments)]):
-            return NoGradient.apply(*arguments)
-        with torch._C._AutoDispatchBelowAutograd():
-            return op(*arguments)
+        if not _may_be_differentiated(arguments):
+            return below_autograd(op, arguments)
+        if torch._C._are_functorch_transforms_active():
+            raise NotImplementedError(
+                f"torch.func does not differentiate {op} itself, nor compiled code: call wkvc's functions in eager mode"
+            )
+        return gradient.apply(*arguments)
 
     return apply
+
+
+def for_transforms(op: Operator, gradient: Gradient) -> Operator:
+    """The operator, which transforms of torch.func see as a function with a gradient."""
+
+    def apply(*arguments: Any) -> Any:
+        if torch._C._are_functorch_transforms_active() and not torch.compiler.is_compiling():
+            return gradient.apply(*arguments)
+        return op(*arguments)
+
+    return apply
+
+
+def below_autograd(op: Operator, arguments: Sequence[Any]) -> Any:
+    """The operator's results without gradients."""
+    with torch._C._AutoDispatchBelowAutograd():
+        return op(*arguments)
+
+
+def refuse_any_tangent(arguments: Sequence[Any]) -> None:
+    """Raises NotImplementedError where a tensor has a tangent of forward-mode derivatives."""
+    if forward_ad._current_level < 0:
+        return
+    if any(torch.is_tensor(x) and forward_ad.unpack_dual(x).tangent is not None for x in arguments):
+        _refuse_tangents()
+
+
+def _may_be_differentiated(arguments: Sequence[Any]) -> bool:
+    """Tells if there are gradients to compute, or if there may be tangents, which are refused."""
+    if forward_ad._current_level >= 0:
+        return True
+    if not torch.is_grad_enabled():
+        return False
+    return any([isinstance(x, torch.Tensor) and x.requires_grad for x in arguments])  # noqa: C419 (faster)
+
+
+def _refuse_tangents() -> NoReturn:
+    raise NotImplementedError(
+        "wkvc has no forward-mode derivatives (jvp, jacfwd, dual numbers): use reverse mode, such as backward(), "
+        "torch.func.vjp or torch.func.jacrev"
+    )

@@ -69,7 +69,7 @@ def call(
         if state_layout == "kv":
             initial_state = initial_state.transpose(-1, -2)
     grads = _wanted_gradients(family, inputs, initial_state)
-    *outputs, final_state, _ = family.forward_op(
+    *outputs, final_state, _ = family.forward(
         *inputs, initial_state, cu_seqlens, variant, options, grads, output_final_state
     )
     if not output_final_state:
@@ -142,7 +142,9 @@ def _refuse(name: str, given: object) -> NoReturn:
 def _wanted_gradients(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> str:
     if not torch.is_grad_enabled():
         return ""
-    names = [spec.name for spec, tensor in zip(family.inputs, inputs, strict=True) if tensor.requires_grad]
-    if initial_state is not None and initial_state.requires_grad:
+    # Under torch.func a tensor does not tell what outer transforms differentiate by.
+    every = torch._C._are_functorch_transforms_active()
+    names = [spec.name for spec, tensor in zip(family.inputs, inputs, strict=True) if every or tensor.requires_grad]
+    if initial_state is not None and (every or initial_state.requires_grad):
         names.append("initial_state")
     return ",".join(names)

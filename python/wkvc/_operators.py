@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ._autograd import differentiable, not_differentiable
+from . import _vmap
+from ._autograd import Gradient, for_autograd, for_transforms, gradient_of, no_gradient_of
 from ._checks import check_dtypes, check_kind, check_shape, check_starts, dtype_name
 from ._kernels import Kernels, Maps, Plan, Size, shape_of, size_options
 from ._library import BACKWARD, FORWARD
@@ -334,8 +335,14 @@ class Family:
             library.impl(f"{name}_backward", self._backward, key)
         torch.library.register_fake(f"wkvc::{name}", self._forward_fake, lib=library)
         torch.library.register_fake(f"wkvc::{name}_backward", self._backward_fake, lib=library)
-        library.impl(name, differentiable(self), "Autograd")
-        library.impl(f"{name}_backward", not_differentiable(self.backward_op), "Autograd")
+        self.forward = self._differentiable(name, self.forward_op, gradient_of(self))
+        self.backward = self._differentiable(f"{name}_backward", self.backward_op, no_gradient_of(self.backward_op))
+
+    def _differentiable(self, name: str, op: Any, gradient: Gradient) -> Callable[..., Any]:
+        """The operator as calls run it; registers its gradient and its rule of torch.vmap."""
+        library.impl(name, for_autograd(op, gradient), "Autograd")
+        torch.library.register_vmap(f"wkvc::{name}", _vmap.one_by_one(op), lib=library)
+        return for_transforms(op, gradient)
 
 
 def names_of(prefix: str, specs: Sequence[Spec], state: str, has_state: bool) -> dict[str, bool]:

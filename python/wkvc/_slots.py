@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from . import _vmap
+from ._autograd import below_autograd, refuse_any_tangent
 from ._checks import (
     check_contiguous,
     check_dtypes,
@@ -49,6 +51,7 @@ class InSlots:
             library.impl(name, self._run, key)
         torch.library.register_fake(f"wkvc::{name}", self._fake, lib=library)
         library.impl(name, _without_gradients(self.op), "Autograd")
+        torch.library.register_vmap(f"wkvc::{name}", _vmap.refused, lib=library)
 
     def _prepare(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Checks the arguments; returns what a call of such needs."""
@@ -102,8 +105,8 @@ def _without_gradients(op: Any) -> Callable[..., Any]:
                 "states in slots are updated in place and have no gradients: call this under torch.no_grad(), or pass "
                 "initial_state without state_indices"
             )
-        with torch._C._AutoDispatchBelowAutograd():
-            return op(*arguments)
+        refuse_any_tangent(arguments)
+        return below_autograd(op, arguments)
 
     return apply
 

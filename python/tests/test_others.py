@@ -15,7 +15,6 @@ import torch
 import wkvc
 import wkvc.fla
 from conftest import HEADS, KEYS, TOKENS, VALUES, a_state, doubles, gradients, loop, rwkv7_inputs, rwkv7_step, worst
-from test_values import GATED_DELTA_NET
 from wkvc import _kernels, rwkv_lm
 
 ROOT = Path(__file__).parents[2]  # of the clone, or of a copy of its documents beside the tests
@@ -54,6 +53,8 @@ def test_rwkv_lm() -> None:
     expect_near("o", rwkv_lm.WindBackstepping.apply(w, r, *rest), o)
     with pytest.raises(ValueError, match=r"w has shape \[2, 20, 2, 64\], expected \[B, T, C\]"):
         rwkv_lm.RWKV7_CLAMPW_CUDA(inputs[0], w, *inputs[2:])
+    with pytest.raises(TypeError, match="w is None, expected a tensor"):
+        rwkv_lm.WindBackstepping.apply(None, r, *rest)  # pyright: ignore[reportArgumentType]
 
 
 def test_rwkv_peft() -> None:
@@ -74,6 +75,12 @@ def test_rwkv_peft() -> None:
         parts.append(some)
     expect_near("o", torch.cat(parts, 1), expected.flatten(2))
     expect_near("final_state", state.transpose(-1, -2), expected_last)
+    with pytest.raises(TypeError, match="s is None, expected a tensor"):
+        rwkv_lm.RUN_RWKV7_STATE(*inputs, None)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match=r"s has shape \[3, 2, 64, 64\], expected .* with B = 2"):
+        rwkv_lm.RUN_RWKV7_STATE(*inputs, learnt.expand(3, -1, -1, -1))
+    with pytest.raises(ValueError, match=r"s has shape \[2, 64, 64\], expected \[B, H, K, V\]"):
+        rwkv_lm.RUN_RWKV7_INFCTX(*inputs, learnt)
 
 
 @pytest.fixture
@@ -113,6 +120,9 @@ def test_what_stays_with_flash_linear_attention(chunk_rwkv7: Callable[..., objec
     with pytest.raises(Exception, match=r".+"):  # its own kernels do not run on a CPU
         chunk_rwkv7(r, w, k.half(), v, a, b)
     assert "by flash-linear-attention: q, k, v, a, b are float32, float16" in wkvc.fla.report()
+    with pytest.raises(Exception, match=r".+"):
+        chunk_rwkv7(*(tensor.double() for tensor in (r, w, k, v, a, b)))
+    assert "r is float64, expected float32" in wkvc.fla.report()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -126,20 +136,6 @@ def test_packed_sequences_of_flash_linear_attention(chunk_rwkv7: Callable[..., A
         assert torch.equal(state[n : n + 1], own)
 
 
-def test_check() -> None:
-    names = dict(zip("rwkvab", rwkv7_inputs(torch.bfloat16), strict=True))
-    report = wkvc.check(wkvc.rwkv7, {**names, "initial_state": a_state()})
-    assert report.passed
-    assert {row.result for row in report.rows} == {"o", "final_state", "dinitial_state", *(f"d{n}" for n in names)}
-    assert "passed" in str(report) and "head" in str(report)  # noqa: PT018
-    q, _, _, v, k, _ = rwkv7_inputs()
-    generator = torch.Generator().manual_seed(6)
-    gates = {name: torch.randn(q.shape[:-1], generator=generator) for name in ("decay", "gate")}
-    assert wkvc.check(wkvc.op(GATED_DELTA_NET), {"q": q, "k": k, "v": v, **gates}).passed
-    with pytest.raises(ValueError, match="inputs have no b; expected r, w, k, v, a, b"):
-        wkvc.check(wkvc.rwkv7, {name: tensor for name, tensor in names.items() if name != "b"})
-
-
 def test_prepare(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A call after it compiles nothing."""
     wkvc.prepare(wkvc.rwkv7, [(2, 37, 2)], head=(KEYS, VALUES), dtype=torch.bfloat16, device="cpu", progress=True)
@@ -150,8 +146,33 @@ def test_prepare(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
 
     monkeypatch.setattr(_kernels.Kernels, "__init__", refuse)
     wkvc.rwkv7(*rwkv7_inputs(torch.bfloat16))
+    starts = torch.tensor([0, 30, 37])
+    with pytest.raises(AssertionError, match="something is compiled"):
+        wkvc.prepare(
+            wkvc.rwkv7, [(1, 37, 2)], head=(KEYS, VALUES), device="cpu", cu_seqlens=starts, options="--chunk 32"
+        )
     with pytest.raises(TypeError, match=r"expected wkvc\.rwkv7"):
         wkvc.prepare(print, [(1, 1, 1)], device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sizes": (1, 40, 2)}, "sizes have 1, expected batches, tokens and heads"),
+        ({"sizes": [(1, 40)]}, r"sizes have \(1, 40\), expected"),
+        ({"sizes": [(1, -40, 2)]}, r"sizes have \(1, -40, 2\), expected"),
+        ({"sizes": None}, "sizes are None, expected"),
+        ({"head": 17}, "head is 17, expected a multiple of 16 up to 256, or a pair"),
+        ({"head": (16,)}, r"head is \(16,\), expected"),
+        ({"head": "64"}, "head is '64', expected"),
+        ({"dtype": "bfloat16"}, "dtype is 'bfloat16', expected torch.float32"),
+        ({"device": "meta"}, "device is 'meta', expected \"cuda\""),
+        ({"grad": None}, "grad is None, expected True or False"),
+    ],
+)
+def test_what_cannot_be_prepared(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        wkvc.prepare(wkvc.rwkv7, **{"sizes": [(1, 40, 2)], "device": "cpu", **changes})
 
 
 def test_command() -> None:

@@ -1,7 +1,9 @@
 """Bad input: each mistake is an exception that says what was given and what was expected."""
 
 import logging
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -27,7 +29,11 @@ def change(**changes: Callable[[torch.Tensor], Any]) -> list[Any]:
         (change(r=lambda r: r.to(torch.complex64)), TypeError, ["r is complex64"]),
         (change(v=lambda v: v.double()), TypeError, ["v is float64"]),
         (change(v=lambda v: v.to(torch.float16)), TypeError, ["v is float16", "float32 like r", "torch.autocast"]),
-        (change(a=lambda a: 1.5), TypeError, ["a is float, expected a tensor"]),
+        (change(a=lambda a: 1.5), TypeError, ["a is 1.5, expected a tensor"]),
+        (change(r=lambda r: None), TypeError, ["r is None, expected a tensor"]),
+        (change(r=lambda r: r.numpy()), TypeError, ["r is ndarray, expected a tensor"]),
+        (change(r=lambda r: r.to("meta")), ValueError, ["r is on meta and has no data", "expected a CPU tensor"]),
+        (change(r=lambda r: r.to_sparse()), ValueError, ["r has the layout torch.sparse_coo", "call to_dense()"]),
         (change(k=lambda k: k[:, :-1]), ValueError, [f"k has shape [2, {TOKENS - 1}, 2, 16]", f"T = {TOKENS} as in r"]),
         (change(b=lambda b: b.repeat(1, 1, 2, 1)[:, :, :3]), ValueError, ["b has shape", "H = 2 as in r"]),
         (change(w=lambda w: w[..., :8]), ValueError, ["w has shape", "K = 16 as in r"]),
@@ -48,10 +54,11 @@ def test_inputs(inputs: list[Any], error: type[Exception], parts: list[str]) -> 
     [
         (a_state().transpose(-1, -2), ValueError, ["initial_state has shape", 'pass state_layout="kv"']),
         (a_state().bfloat16(), TypeError, ["initial_state is bfloat16, expected float32"]),
+        (a_state().double(), TypeError, ["initial_state is float64, expected float32, as all states are"]),
         (a_state()[0], ValueError, ["initial_state has shape", "four dimensions"]),
         (a_state()[:1], ValueError, ["initial_state has shape", f"B = {BATCHES} as in r"]),
         (a_state().to("meta"), ValueError, ["initial_state is on meta"]),
-        ("zeros", TypeError, ["initial_state is str"]),
+        ("zeros", TypeError, ["initial_state is 'zeros', expected a tensor"]),
     ],
 )
 def test_states(state: Any, error: type[Exception], parts: list[str]) -> None:
@@ -68,10 +75,19 @@ def test_states(state: Any, error: type[Exception], parts: list[str]) -> None:
         ({"lower_bound": -1.0}, ["lower_bound", 'decay="log"']),
         ({"decay": "log", "lower_bound": 0.5}, ["lower_bound is 0.5, expected a negative number"]),
         ({"state_layout": "kk"}, ["state_layout is 'kk'"]),
-        ({"mma": "f8"}, ["--mma f8", "`f16` or `bf16`"]),
+        ({"mma": "f8"}, ["mma is 'f8'", 'expected "f16", "bf16" or "f32"']),
+        ({"mma": None}, ["mma is None"]),
+        ({"scale": math.nan}, ["scale is nan, expected a finite number"]),
+        ({"decay": "log", "lower_bound": -math.inf}, ["lower_bound is -inf, expected a finite number"]),
         ({"options": "--chunk 17"}, ["--chunk 17"]),
         ({"options": "--chunks 16"}, ["--chunks"]),
         ({"options": "--grad r"}, ["--grad, which follows from the tensors"]),
+        ({"options": "--state=f16"}, ["--state, which follows from the tensors"]),
+        ({"options": "--chunk"}, ['--chunk without a value, expected one behind it, such as "--chunk 32"']),
+        ({"options": "--chunk --saved f16"}, ["--chunk without a value"]),
+        ({"options": "--chunk 16 --chunk=32"}, ["--chunk twice, 16 and 32: leave one out"]),
+        ({"options": "chunk 16"}, ["'chunk', expected names and values"]),
+        ({"options": "--mma f32"}, ['--mma, and the argument mma is "f16"', "pass mma"]),
         ({"options": "--head 32"}, ["the text has settled --head"]),
         ({"options": "--chunk 1"}, ["--chunk 1"]),  # which has no backward pass
     ],
@@ -83,6 +99,52 @@ def test_options(options: dict[str, Any], parts: list[str]) -> None:
         assert part.replace("`", "") in str(refused.value).replace("`", "")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": None}, "scale is None, expected a number"),
+        ({"scale": torch.ones(())}, "scale is Tensor, expected a number"),
+        ({"decay": "log", "lower_bound": "-1"}, "lower_bound is '-1', expected a number"),
+        ({"options": None}, "options is None, expected one text"),
+        ({"options": ["--chunk", "16"]}, "options is list, expected one text"),
+        ({"output_final_state": "yes"}, "output_final_state is 'yes', expected True or False"),
+        ({"states_every": "16"}, "states_every is '16', expected a whole number"),
+        ({"cu_seqlens": [0, TOKENS]}, "cu_seqlens is list, expected a tensor"),
+        ({"initial_state": a_state(), "state_indices": [0, 1]}, "state_indices is list, expected a tensor"),
+        ({"initial_state": a_state(), "report": [0, 0]}, "report is list, expected a tensor"),
+        ({"intermediate_states": "new", "states_every": 16}, "intermediate_states is 'new', expected a tensor"),
+    ],
+)
+def test_kinds_of_arguments(options: dict[str, Any], message: str) -> None:
+    for function, inputs in ((wkvc.rwkv7, rwkv7_inputs()), (wkvc.rwkv6, rwkv6_inputs())):
+        with pytest.raises(TypeError, match=message):
+            function(*inputs, **options)
+
+
+@pytest.mark.parametrize("given", [None, "r", 1.5])
+def test_what_is_no_tensor(given: Any) -> None:
+    """In any place, of any function, under autocast too."""
+    seven, six, state = change(), [tensor.detach() for tensor in rwkv6_inputs()], a_state().detach()
+    op = wkvc.op(GATED_DELTA_NET)
+    functions: list[tuple[Any, list[Any], Sequence[str]]] = [
+        (wkvc.rwkv7, seven, "rwkvab"),
+        (wkvc.rwkv6, six, "rwkvu"),
+        (op, [seven[0], seven[2], seven[3], seven[0][..., 0], seven[0][..., 1]], op.inputs),
+        (lambda *inputs: wkvc.decode(wkvc.rwkv7, *inputs, states=state), seven, "rwkvab"),
+        (lambda *inputs: wkvc.check(wkvc.rwkv7, dict(zip("rwkvab", inputs, strict=True))), seven, "rwkvab"),
+    ]
+    for function, inputs, names in functions:
+        for place, name in enumerate(names):
+            wrong = [*inputs[:place], given, *inputs[place + 1 :]]
+            for enabled in (False, True):
+                with (
+                    torch.autocast("cpu", torch.bfloat16, enabled=enabled),
+                    pytest.raises((TypeError, ValueError)) as e,
+                ):
+                    function(*wrong)
+                assert re.search(rf"\b{name} is {given!r}, expected a tensor|inputs have no {name};", str(e.value))
+
+
 def test_a_bonus_of_other_heads() -> None:
     *tokens, u = rwkv6_inputs()
     with pytest.raises(ValueError, match=r"u has shape \[1, 16\], expected \[H, K\] with H = 2 as in r"):
@@ -92,11 +154,20 @@ def test_a_bonus_of_other_heads() -> None:
 def test_recurrences() -> None:
     with pytest.raises(ValueError, match=r"rec\.softmax"):
         wkvc.op(GATED_DELTA_NET.replace("rec.softplus", "rec.softmax"))
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"there is no file 'no/such/file\.mlir', expected the text"):
         wkvc.op("no/such/file.mlir")
+    for text in ("module {}", "", "\n"):
+        with pytest.raises(ValueError, match=r"expected the text of a recurrence .*, not: '"):
+            wkvc.op(text)
+    with pytest.raises(TypeError, match="text_or_path is None, expected the text of a recurrence, or a path"):
+        wkvc.op(None)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="--chunk without a value"):
+        wkvc.op(GATED_DELTA_NET, options="--chunk")
+    with pytest.raises(ValueError, match='--mma, and the argument mma is "f32"'):
+        wkvc.op(GATED_DELTA_NET, mma="f32", options="--mma f16")
     op = wkvc.op(GATED_DELTA_NET)
     tokens = [torch.randn(BATCHES, TOKENS, HEADS, width) for width in (KEYS, KEYS, VALUES)]
-    with pytest.raises(TypeError, match="takes q, k, v, decay, gate; 3 tensors were given"):
+    with pytest.raises(TypeError, match="takes q, k, v, decay, gate; missing: decay, gate"):
         op(*tokens)
     gates = [torch.randn(BATCHES, TOKENS, HEADS) for _ in range(2)]
     wide = [torch.randn(BATCHES, TOKENS, HEADS, 2 * KEYS) for _ in range(2)]

@@ -340,3 +340,21 @@ def test_too_many_tokens_are_refused() -> None:
     inputs = [tensor.detach() for tensor in rwkv7_inputs(tokens=9)]
     with pytest.raises(ValueError, match="T is 9, expected 1 to 8"):
         wkvc.decode(wkvc.rwkv7, *inputs, states=pool()[:2])
+    packed, maps = packed_inputs(12), {"states": pool(), "state_indices": indices([3, 1])}
+    with pytest.raises(ValueError, match="cu_seqlens has a sequence of 9, expected 1 to 8"):
+        wkvc.decode(wkvc.rwkv7, *packed, cu_seqlens=torch.tensor([0, 9, 12]), **maps)
+    with pytest.raises(ValueError, match=r"r has shape \[9, 2, 16\], expected \[B, T, H, K\]"):
+        wkvc.decode(wkvc.rwkv7, inputs[0][0], *inputs[1:], states=pool()[:2])
+
+
+def test_long_sequences_that_the_host_does_not_see() -> None:
+    """With a report, as on a GPU, more than eight tokens of a sequence have right results all the same."""
+    inputs, starts = packed_inputs(12), torch.tensor([0, 9, 12])
+    states, report = pool(), torch.zeros(2, dtype=torch.int32)
+    o = wkvc.decode(wkvc.rwkv7, *inputs, states=states, state_indices=indices([3, 1]), cu_seqlens=starts, report=report)
+    expected = pool()
+    part = [wkvc.decode(wkvc.rwkv7, *(x[:, t : t + 1] for x in inputs), states=expected[3:4]) for t in range(9)]
+    assert isinstance(o, torch.Tensor)
+    assert torch.equal(o[:, :9], torch.cat([x for x in part if isinstance(x, torch.Tensor)], 1))
+    assert torch.equal(states[3], expected[3])
+    assert not report.any()

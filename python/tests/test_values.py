@@ -252,6 +252,21 @@ def test_few_tokens(tokens: int) -> None:
     assert not worst("o", o, expected[0], 1e-5) + worst("final_state", state, expected[1], 1e-5)
 
 
+def test_options_of_the_backward_pass_without_gradients() -> None:
+    """The same options serve training, evaluation and decoding."""
+    op, options = wkvc.op(GATED_DELTA_NET, options="--saved f16 --save-every 32 --teams 1,2"), "--saved f16"
+    q, _, _, v, k, _ = rwkv7_inputs()
+    gates = [torch.randn(BATCHES, TOKENS, HEADS) for _ in range(2)]
+    trained = op(q, k, v, *gates)[0], wkvc.rwkv7(*rwkv7_inputs(), mma="f32", options=options)[0]
+    with torch.no_grad():
+        evaluated = op(q, k, v, *gates)[0], wkvc.rwkv7(*rwkv7_inputs(), mma="f32", options=options)[0]
+        wkvc.decode(op, *(tensor[:, :1] for tensor in (q, k, v, *gates)), states=a_state().detach())
+    for some, others in zip(trained, evaluated, strict=True):
+        assert some is not None
+        assert others is not None
+        assert torch.equal(some, others)
+
+
 def test_an_empty_batch() -> None:
     inputs = [tensor.detach()[:0].requires_grad_() for tensor in rwkv7_inputs()]
     o, _ = wkvc.rwkv7(*inputs, mma="f32")

@@ -1,7 +1,7 @@
 """Gradients of operators, in terms of other operators."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import torch
 from torch.autograd import forward_ad
@@ -10,80 +10,84 @@ if TYPE_CHECKING:
     from ._operators import Family
 
 Operator = Callable[..., Any]
-Gradient = type[torch.autograd.Function]
 
 
-def gradient_of(family: "Family") -> Gradient:
-    """The forward operator with its gradient."""
-    count = len(family.inputs)
+class Gradient(NamedTuple):
+    """An operator and its gradient as functions of autograd: for eager mode, and for transforms of torch.func."""
 
-    class Differentiable(torch.autograd.Function):
-        generate_vmap_rule = True
+    eager: type[torch.autograd.Function]
+    transformed: type[torch.autograd.Function]
 
+
+def _gradient(op: Operator, save: Callable[..., None], backward: Operator) -> Gradient:
+    """The gradient from what the backward pass needs: `save` takes it from the arguments and results."""
+
+    class Eager(torch.autograd.Function):
         @staticmethod
-        def forward(*arguments: Any) -> Any:
-            return below_autograd(family.forward_op, arguments)
+        def forward(ctx: Any, *arguments: Any) -> Any:
+            results = below_autograd(op, arguments)
+            save(ctx, arguments, results)
+            return results
 
-        @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-            ctx.set_materialize_grads(False)
-            _, _, grads, final = ctx.settings = inputs[count + 2 :]
-            family.check_gradients(ctx.needs_input_grad, grads)
-            ctx.save_for_backward(*inputs[: count + 2], output[-1])
-            ctx.outputs = [(result.shape, result.dtype, result.device) for result in output[:-2]]
-            ctx.mark_non_differentiable(output[-1], *([] if final else [output[-2]]))
-
-        @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> Any:
-            *inputs, initial_state, cu_seqlens, saved = ctx.saved_tensors
-            variant, options, grads, _ = ctx.settings
-            *doutputs, dfinal_state, _ = gradients
-            doutputs = [
-                torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
-                for gradient, (shape, dtype, device) in zip(doutputs, ctx.outputs, strict=True)
-            ]
-            needs = ctx.needs_input_grad
-            settings = (variant, options, grads, needs[count])
-            arguments = (*inputs, initial_state, cu_seqlens, saved, *doutputs, dfinal_state, *settings)
-            if torch.is_grad_enabled():  # create_graph
-                results = family.backward(*arguments)
-            else:
-                results = below_autograd(family.backward_op, arguments)
-            return *(result if need else None for result, need in zip(results, needs, strict=False)), *[None] * 5
-
-        @staticmethod
-        def jvp(ctx: Any, *_: Any) -> NoReturn:
-            _refuse_tangents()
-
-    return Differentiable
-
-
-def no_gradient_of(op: Operator) -> Gradient:
-    """A backward operator whose gradient is a message."""
-
-    class NotDifferentiable(torch.autograd.Function):
+    class Transformed(torch.autograd.Function):  # PyTorch takes twice as long for an eager call of such a one
         generate_vmap_rule = True
 
         @staticmethod
         def forward(*arguments: Any) -> Any:
             return below_autograd(op, arguments)
 
-        @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            pass
+    Transformed.setup_context = staticmethod(save)
+    for function in (Eager, Transformed):
+        function.backward = staticmethod(backward)
+        function.jvp = staticmethod(_refuse_tangents)
+    return Gradient(Eager, Transformed)
 
-        @staticmethod
-        def backward(ctx: Any, *_: Any) -> NoReturn:
-            raise RuntimeError(
-                "wkvc has no gradients of gradients: call backward without create_graph=True, or compute this part "
-                "with another implementation"
-            )
 
-        @staticmethod
-        def jvp(ctx: Any, *_: Any) -> NoReturn:
-            _refuse_tangents()
+def gradient_of(family: "Family") -> Gradient:
+    """The gradient of the forward operator."""
+    count = len(family.inputs)
 
-    return NotDifferentiable
+    def save(ctx: Any, arguments: tuple[Any, ...], results: tuple[torch.Tensor, ...]) -> None:
+        ctx.set_materialize_grads(False)
+        _, _, grads, final = ctx.settings = arguments[count + 2 :]
+        family.check_gradients(ctx.needs_input_grad, grads)
+        ctx.save_for_backward(*arguments[: count + 2], results[-1])
+        ctx.outputs = [(result.shape, result.dtype, result.device) for result in results[:-2]]
+        ctx.mark_non_differentiable(results[-1], *([] if final else [results[-2]]))
+
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        *inputs, initial_state, cu_seqlens, saved = ctx.saved_tensors
+        variant, options, grads, _ = ctx.settings
+        *doutputs, dfinal_state, _ = gradients
+        doutputs = [
+            torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
+            for gradient, (shape, dtype, device) in zip(doutputs, ctx.outputs, strict=True)
+        ]
+        needs = ctx.needs_input_grad
+        settings = (variant, options, grads, needs[count])
+        arguments = (*inputs, initial_state, cu_seqlens, saved, *doutputs, dfinal_state, *settings)
+        if torch.is_grad_enabled():  # create_graph
+            results = family.backward(*arguments)
+        else:
+            results = below_autograd(family.backward_op, arguments)
+        return *(result if need else None for result, need in zip(results, needs, strict=False)), *[None] * 5
+
+    return _gradient(family.forward_op, save, backward)
+
+
+def no_gradient_of(op: Operator) -> Gradient:
+    """The gradient of a backward operator, which is a message."""
+
+    def save(*_: Any) -> None:
+        pass
+
+    def backward(*_: Any) -> NoReturn:
+        raise RuntimeError(
+            "wkvc has no gradients of gradients: call backward without create_graph=True, or compute this part "
+            "with another implementation"
+        )
+
+    return _gradient(op, save, backward)
 
 
 def for_autograd(op: Operator, gradient: Gradient) -> Operator:
@@ -96,7 +100,7 @@ def for_autograd(op: Operator, gradient: Gradient) -> Operator:
             raise NotImplementedError(
                 f"torch.func does not differentiate {op} itself, nor compiled code: call wkvc's functions in eager mode"
             )
-        return gradient.apply(*arguments)
+        return gradient.eager.apply(*arguments)
 
     return apply
 
@@ -106,7 +110,7 @@ def for_transforms(op: Operator, gradient: Gradient) -> Operator:
 
     def apply(*arguments: Any) -> Any:
         if torch._C._are_functorch_transforms_active() and not torch.compiler.is_compiling():
-            return gradient.apply(*arguments)
+            return gradient.transformed.apply(*arguments)
         return op(*arguments)
 
     return apply
@@ -135,7 +139,7 @@ def _may_be_differentiated(arguments: Sequence[Any]) -> bool:
     return any([isinstance(x, torch.Tensor) and x.requires_grad for x in arguments])  # noqa: C419 (faster)
 
 
-def _refuse_tangents() -> NoReturn:
+def _refuse_tangents(ctx: Any = None, *_: Any) -> NoReturn:
     raise NotImplementedError(
         "wkvc has no forward-mode derivatives (jvp, jacfwd, dual numbers): use reverse mode, such as backward(), "
         "torch.func.vjp or torch.func.jacrev"

@@ -1,10 +1,11 @@
 """Steps before a call of an operator that all functions of the package share."""
 
 from collections.abc import Sequence
-from typing import Literal, NoReturn
+from typing import Any, Literal
 
 import torch
 
+from ._checks import check_tensor, check_tensors, kind_of
 from ._kernels import Maps
 from ._operators import Family
 from ._slots import in_slots
@@ -44,10 +45,9 @@ def call(
     states_every: int = 0,
 ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor | None]:
     """The outputs and the final state, or None in its place."""
-    check_layout(state_layout)
-    _check_tensors(family, inputs, initial_state)
-    if cu_seqlens is not None and not isinstance(cu_seqlens, torch.Tensor):
-        raise TypeError(f"cu_seqlens is {type(cu_seqlens).__name__}, expected a tensor of int32 or int64")
+    check_states(state_layout, states_every, output_final_state)
+    check_tensors(initial_state=initial_state, cu_seqlens=cu_seqlens, state_indices=state_indices, report=report)
+    check_tensors(intermediate_states=intermediate_states)
     if state_indices is not None:
         if initial_state is None:
             raise ValueError("state_indices is given without initial_state, the pool that it points to")
@@ -66,6 +66,8 @@ def call(
     if initial_state is not None:
         if autocast_dtype(inputs[0]) is not None:
             initial_state = cast(initial_state, torch.float32)
+        if initial_state.dim() != 4:
+            raise ValueError(f"initial_state has shape {list(initial_state.shape)}, expected four dimensions")
         if state_layout == "kv":
             initial_state = initial_state.transpose(-1, -2)
     grads = _wanted_gradients(family, inputs, initial_state)
@@ -77,9 +79,20 @@ def call(
     return tuple(outputs), final_state.transpose(-1, -2) if state_layout == "kv" else final_state
 
 
-def check_layout(state_layout: str) -> None:
+def check_inputs(family: Family, inputs: Sequence[Any]) -> None:
+    """Raises TypeError or ValueError unless all are tensors."""
+    for spec, given in zip(family.inputs, inputs, strict=True):
+        check_tensor(spec.name, given)
+
+
+def check_states(state_layout: Any, states_every: Any, output_final_state: Any = False) -> None:
+    """Raises TypeError or ValueError for what says nothing of states."""
     if state_layout not in ("vk", "kv"):
         raise ValueError(f'state_layout is {state_layout!r}, expected "vk" (values first) or "kv" (keys first)')
+    if not isinstance(output_final_state, bool):
+        raise TypeError(f"output_final_state is {kind_of(output_final_state)}, expected True or False")
+    if not isinstance(states_every, int | torch.SymInt):
+        raise TypeError(f"states_every is {kind_of(states_every)}, expected a whole number of tokens")
 
 
 def run_in_slots(
@@ -118,25 +131,6 @@ def _own_states(
     head, size = family.read(inputs, None, cu_seqlens)
     last = (head.value_dim, head.key_dim) if state_layout == "vk" else (head.key_dim, head.value_dim)
     return inputs[0].new_zeros((size.sequences, size.heads, *last), dtype=torch.float32)
-
-
-def _check_tensors(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> None:
-    for place, tensor in enumerate(inputs):
-        if not (isinstance(tensor, torch.Tensor) and (tensor.is_cuda or tensor.is_cpu)):
-            _refuse(family.inputs[place].name, tensor)
-    if initial_state is not None:
-        if not (isinstance(initial_state, torch.Tensor) and (initial_state.is_cuda or initial_state.is_cpu)):
-            _refuse("initial_state", initial_state)
-        if initial_state.dim() != 4:
-            raise ValueError(f"initial_state has shape {list(initial_state.shape)}, expected four dimensions")
-
-
-def _refuse(name: str, given: object) -> NoReturn:
-    if not isinstance(given, torch.Tensor):
-        raise TypeError(f"{name} is {type(given).__name__}, expected a tensor")
-    if given.device.type == "meta":
-        raise ValueError(f"{name} is on meta and has no data; expected a CPU tensor or one of an H100 or H200")
-    raise ValueError(f"{name} is on {given.device}, expected a CPU tensor or one of an H100 or H200")
 
 
 def _wanted_gradients(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> str:

@@ -1,6 +1,9 @@
 """Checks of tensors: what is wrong is a TypeError or a ValueError that says what was given and expected."""
 
+import math
+import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -11,13 +14,42 @@ def dtype_name(tensor: torch.Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
+def kind_of(given: object) -> str:
+    """What a message says of an argument of a wrong type."""
+    return repr(given) if given is None or isinstance(given, str | numbers.Number) else type(given).__name__
+
+
+def check_tensor(name: str, given: Any) -> None:
+    """Raises TypeError or ValueError unless this is a tensor with elements that a kernel could read."""
+    if not isinstance(given, torch.Tensor):
+        raise TypeError(f"{name} is {kind_of(given)}, expected a tensor")
+    if given.layout is not torch.strided:
+        raise ValueError(f"{name} has the layout {given.layout}, expected a dense tensor: call to_dense() before")
+    if not (given.is_cuda or given.is_cpu):
+        data = " and has no data" if given.is_meta else ""
+        raise ValueError(f"{name} is on {given.device}{data}; expected a CPU tensor or one of an H100 or H200")
+
+
+def check_tensors(**given: Any) -> None:
+    """Raises TypeError or ValueError for what is neither a tensor nor None."""
+    for name, tensor in given.items():
+        if tensor is not None:
+            check_tensor(name, tensor)
+
+
+def check_number(name: str, given: Any) -> None:
+    """Raises TypeError or ValueError unless this is a finite number."""
+    if not isinstance(given, numbers.Real):
+        raise TypeError(f"{name} is {kind_of(given)}, expected a number")
+    if not -math.inf < float(given) < math.inf:
+        raise ValueError(f"{name} is {given}, expected a finite number")
+
+
 def check_kind(name: str, tensor: torch.Tensor, device: torch.device) -> None:
     if tensor.dtype not in NAMES:
         raise TypeError(f"{name} is {dtype_name(tensor)}, expected float32, float16 or bfloat16")
     if tensor.device != device:
         raise ValueError(f"{name} is on {tensor.device}, but the first input is on {device}: move it there")
-    if device.type == "meta":
-        raise ValueError(f"{name} is on meta and has no data; expected a CPU tensor or one of an H100 or H200")
 
 
 def check_shape(name: str, tensor: torch.Tensor, dims: Sequence[str], lengths: dict[str, tuple[int, str]]) -> None:
@@ -86,8 +118,6 @@ def check_indices(state_indices: torch.Tensor | None, states: torch.Tensor, sequ
             given = f"states have {states.shape[0]} slots, but there are {sequences} sequences"
             raise ValueError(f"{given}: pass state_indices, or a state for each sequence")
         return
-    if not isinstance(state_indices, torch.Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"state_indices is {type(state_indices).__name__}, expected a tensor of int32")
     if state_indices.dtype != torch.int32:
         raise TypeError(f"state_indices is {dtype_name(state_indices)}, expected int32")
     if list(state_indices.shape) != [sequences]:

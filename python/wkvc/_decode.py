@@ -1,15 +1,18 @@
 """A few tokens of every sequence, with states updated in place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
-from ._call import StateLayout, check_layout, run_in_slots
+from ._arguments import bind, check_names, keywords_of
+from ._call import StateLayout, check_inputs, check_states, run_in_slots
+from ._checks import check_tensor, check_tensors
 from ._kernels import Maps
 from ._operators import Family
+from ._options import check_text
 from ._recurrence import Recurrence
-from ._rwkv import family_of, settings_of
+from ._rwkv import SETTINGS, family_of, settings_of
 
 _MOST_TOKENS = 8  # of a sequence: more go faster by chunks
 
@@ -31,47 +34,75 @@ def decode(
 
     Args:
         function: wkvc.rwkv7, wkvc.rwkv6 or what wkvc.op gave.
-        inputs: as the function takes them, with T from 1 to 8; or packed in one batch, with cu_seqlens.
+        inputs: as the function takes them, by position or by name, with T from 1 to 8; or packed in one batch, with
+            cu_seqlens.
         states: a pool [slots, H, V, K] (or [slots, H, K, V] with state_layout="kv") of float32, float16 or bfloat16,
             updated in place.
         state_indices: int32, the slot of each sequence; None: sequence n has states[n]. A sequence with a number that
             is no slot, such as -1, is left out: nothing of it is read or written.
-        cu_seqlens, state_layout, report: as for the function.
+        cu_seqlens, state_layout, report: as for the function. More than eight tokens of a sequence are a ValueError on
+            the CPU. On a GPU and in compiled code the host does not read the numbers: longer sequences have right
+            results there, and take longer than by chunks.
         intermediate_states: takes the state behind every `states_every` tokens, [B, T // states_every, H, V, K] as the
             states are stored, contiguous. With 1, each token's: to accept k of T speculated tokens, copy state k - 1 of
             a sequence to its slot. Of packed sequences, sequence n has those from cu_seqlens[n] // states_every on.
-        options: more options of the command, such as "--blocks 4".
-        settings: decay, scale and lower_bound of rwkv7 and rwkv6. Autocast changes nothing.
+        options: more options of the command, such as "--blocks 4". Those of wkvc.op, which are of chunks, do not count.
+        settings: inputs by name, and decay, scale and lower_bound of rwkv7 and rwkv6. Autocast changes nothing.
 
     Returns:
         The output, or a tuple of them where the recurrence has several.
     """
-    if not isinstance(states, torch.Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"states is {type(states).__name__}, expected a tensor")
-    if not (inputs and isinstance(inputs[0], torch.Tensor)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError("there are no tensors among the inputs")
-    check_layout(state_layout)
-    family, variant, words = _family_and_options(function, options, settings)
-    if len(inputs) != len(family.inputs):
-        names = ", ".join(spec.name for spec in family.inputs)
-        raise TypeError(f"{family.name} takes {names}; {len(inputs)} tensors were given")
-    if cu_seqlens is None and inputs[0].shape[1] > _MOST_TOKENS:
-        raise ValueError(
-            f"T is {inputs[0].shape[1]}, expected 1 to {_MOST_TOKENS} tokens of each sequence: call the function "
-            "itself, with state_indices, which goes by chunks"
-        )
+    check_states(state_layout, states_every)
+    family = function.family if isinstance(function, Recurrence) else family_of(function)
+    named = {name: settings.pop(name) for name in [*settings] if name in family.names}
+    check_names("wkvc.decode", settings, _known(function, family))
+    variant, words = _variant_and_options(function, options, settings)
+    inputs = bind(f"wkvc.decode of {family.name}", family.names, inputs, named)
+    check_inputs(family, inputs)
+    check_tensor("states", states)
+    check_tensors(cu_seqlens=cu_seqlens, state_indices=state_indices, report=report)
+    check_tensors(intermediate_states=intermediate_states)
+    first, dims = inputs[family.first_token], family.inputs[family.first_token].dims()
+    if first.dim() == len(dims) and _host_reads(cu_seqlens, report):
+        _check_tokens(first, cu_seqlens)
     maps = Maps(cu_seqlens, state_indices, report)
     intermediate = (intermediate_states, 0 if intermediate_states is None else states_every)
     outputs = run_in_slots(family, inputs, variant, words, states, state_layout, maps, *intermediate)
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _family_and_options(
-    function: Callable[..., Any], options: str, settings: dict[str, Any]
-) -> tuple[Family, str, str]:
-    options = f"--chunk 1 {options}".strip()
+_KEYWORDS = keywords_of(decode)
+
+
+def _known(function: Callable[..., Any], family: Family) -> tuple[str, ...]:
+    """The names of arguments."""
+    return *family.names, *_KEYWORDS, *(() if isinstance(function, Recurrence) else SETTINGS)
+
+
+def _variant_and_options(function: Callable[..., Any], options: str, settings: Mapping[str, Any]) -> tuple[str, str]:
+    check_text(options)
+    if "--chunk" in options:
+        raise ValueError(f"options are {options!r}, but wkvc.decode goes token by token: leave --chunk out")
+    words = f"--chunk 1 {options}".strip()
     if isinstance(function, Recurrence):
-        if settings:
-            raise TypeError(f"{', '.join(settings)}: options of wkvc.op belong to wkvc.op")
-        return function.family, "", f"{function.options} {options}".strip()
-    return family_of(function), *settings_of(**settings, options=options)
+        return "", words
+    return settings_of(**settings, options=words)
+
+
+def _check_tokens(first: torch.Tensor, cu_seqlens: torch.Tensor | None) -> None:
+    """Raises ValueError where the host knows of a sequence of more than eight tokens."""
+    longest = first.shape[1] if cu_seqlens is None else int(cu_seqlens.diff().max())
+    if longest > _MOST_TOKENS:
+        what = "T is" if cu_seqlens is None else "cu_seqlens has a sequence of"
+        raise ValueError(
+            f"{what} {longest}, expected 1 to {_MOST_TOKENS} tokens of each sequence: call the function itself, with "
+            "state_indices, which goes by chunks"
+        )
+
+
+def _host_reads(cu_seqlens: torch.Tensor | None, report: torch.Tensor | None) -> bool:
+    """Tells if lengths are looked at: as operators do it, on the CPU and without a report."""
+    if cu_seqlens is None:
+        return True
+    is_plain = type(cu_seqlens) is torch.Tensor and not torch.compiler.is_compiling()
+    return report is None and is_plain and cu_seqlens.is_cpu and cu_seqlens.dim() == 1 and cu_seqlens.shape[0] > 1

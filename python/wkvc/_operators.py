@@ -21,6 +21,7 @@ from ._autograd import Gradient, for_autograd, for_transforms, gradient_of, no_g
 from ._checks import check_dtypes, check_kind, check_shape, check_starts, dtype_name
 from ._kernels import Kernels, Maps, Plan, Size, shape_of, size_options
 from ._library import BACKWARD, FORWARD
+from ._options import options_for
 from ._text import Signature, Spec, signature_of
 
 library = torch.library.Library("wkvc", "DEF")
@@ -105,6 +106,8 @@ class Family:
         self.head = head
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
+        self.names = tuple(spec.name for spec in self.inputs)
+        self.first_token = next(place for place, spec in enumerate(self.inputs) if not spec.is_parameter)
         self._text_of = text_of
         self._texts: dict[tuple[str, str, Head], tuple[str, Signature]] = {}
         self._kernels: dict[tuple[object, ...], Kernels] = {}
@@ -141,9 +144,9 @@ class Family:
         key = (variant, options, passes, states, head, device, shape)
         found = self._kernels.get(key)
         if found is None:
-            _check_options(options)
+            own = options_for(options, backward=bool(grads))
             text, signature = self.text(variant, options, head)
-            words = (options, passes, states, shape)
+            words = (own, passes, states, shape)
             found = Kernels(text, " ".join(word for word in words if word), device, signature)
             self._kernels[key] = found
         return found
@@ -166,7 +169,7 @@ class Family:
     ) -> tuple[Head, Size]:
         """The head and size that the tensors have; raises TypeError or ValueError."""
         given = [*zip(self.inputs, tensors, strict=True)]
-        first = next(tensor for spec, tensor in given if not spec.is_parameter)
+        first = tensors[self.first_token]
         lengths: dict[str, tuple[int, str]] = {}
         if self.head is not None:
             lengths = {"K": (self.head[0], "the recurrence"), "V": (self.head[1], "the recurrence")}
@@ -184,9 +187,9 @@ class Family:
             check_starts(cu_seqlens, first, size.batches)
             size = size._replace(packed=cu_seqlens.shape[0] - 1)
         if initial_state is not None:
-            check_kind("initial_state", initial_state, first.device)
             if initial_state.dtype != torch.float32:
                 raise TypeError(f"initial_state is {dtype_name(initial_state)}, expected float32, as all states are")
+            check_kind("initial_state", initial_state, first.device)
             expected = {**lengths, "K": (key_dim, "the keys"), "V": (value_dim, "the values")}
             if size.packed is not None:
                 expected["B"] = (size.packed, "cu_seqlens, which has a number more than there are sequences")
@@ -198,7 +201,7 @@ class Family:
         if (needs, grads) in self._accepted:
             return
         names = grads.split(",")
-        for name, need in zip([*(spec.name for spec in self.inputs), "initial_state"], needs, strict=False):
+        for name, need in zip((*self.names, "initial_state"), needs, strict=False):
             if need and name not in names:
                 raise ValueError(f"{name} requires a gradient, but grads is '{grads}': add {name} to grads")
         self._accepted.add((needs, grads))
@@ -358,15 +361,6 @@ def _shared_inputs(given: Sequence[tuple[Spec, torch.Tensor]]) -> tuple[str, ...
     if len(fewer) != 1 or min(fewer) == 0 or most % min(fewer) != 0:
         return ()
     return tuple(name for name, count in heads.items() if count != most)
-
-
-_OF_CALLS = ("--pass", "--grad", "--shape", "--sequences", "--shared", "--state", "--state-layout", "--states-every")
-
-
-def _check_options(options: str) -> None:
-    for word in _OF_CALLS:
-        if word in options.split():
-            raise ValueError(f"options have {word}, which follows from the tensors of a call: leave it out")
 
 
 def argument_name(name: str) -> str:

@@ -1,15 +1,17 @@
 """Kernels compiled ahead of the first call."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from ._checks import kind_of
 from ._operators import Family
 from ._recurrence import Recurrence
 from ._rwkv import family_of
+from ._text import NAMES
 
 _BAR = 24  # characters
 
@@ -35,11 +37,13 @@ def prepare(
         device: "cuda", one of several GPUs, or "cpu".
         grad: whether gradients of all inputs will be computed.
         progress: whether to show a bar on the standard error; None: where that is a terminal.
-        options: as for the calls: mma="bf16", decay="log", …
+        options: as for the calls: mma="bf16", decay="log", … Of tensors, such as cu_seqlens, only the shapes count.
 
     Kernels on the GPU are kept on disk: another process finds them there.
     """
     family = function.family if isinstance(function, Recurrence) else family_of(function)
+    sizes = _checked_sizes(sizes)
+    _check_settings(head, dtype, device, grad)
     show = sys.stderr.isatty() if progress is None else progress
     for done, size in enumerate(sizes):
         if show:
@@ -47,6 +51,31 @@ def prepare(
         _call_without_memory(function, family, size, head, dtype, torch.device(device), grad, options)
     if show:
         _draw(sys.stderr, len(sizes), len(sizes), "ready\n")
+
+
+def _checked_sizes(sizes: Any) -> list[tuple[int, int, int]]:
+    """The sizes as a list; raises TypeError unless each one has three whole numbers."""
+    expected = "expected batches, tokens and heads of each call, such as [(8, 4096, 12)]"
+    if not isinstance(sizes, Iterable):
+        raise TypeError(f"sizes are {kind_of(sizes)}, {expected}")
+    sizes = list(sizes)
+    for size in sizes:
+        if not (isinstance(size, Sequence) and len(size) == 3 and all(isinstance(n, int) and n >= 0 for n in size)):
+            raise TypeError(f"sizes have {size!r}, {expected}")
+    return sizes
+
+
+def _check_settings(head: Any, dtype: Any, device: Any, grad: Any) -> None:
+    """Raises TypeError or ValueError for what tensors of a call cannot have."""
+    dims = (head, head) if isinstance(head, int) else head
+    if not (isinstance(dims, Sequence) and len(dims) == 2 and all(n in range(16, 257, 16) for n in dims)):
+        raise ValueError(f"head is {head!r}, expected a multiple of 16 up to 256, or a pair of them: keys and values")
+    if dtype not in NAMES:
+        raise TypeError(f"dtype is {dtype!r}, expected torch.float32, torch.float16 or torch.bfloat16")
+    if str(device).partition(":")[0] not in ("cpu", "cuda"):
+        raise ValueError(f'device is {str(device)!r}, expected "cuda", one of several GPUs such as "cuda:1", or "cpu"')
+    if not isinstance(grad, bool):
+        raise TypeError(f"grad is {kind_of(grad)}, expected True or False")
 
 
 def _draw(stream: TextIO, done: int, count: int, what: str) -> None:
@@ -65,13 +94,13 @@ def _call_without_memory(
     grad: bool,
     options: dict[str, Any],
 ) -> None:
-    keys, values = (head, head) if isinstance(head, int) else head
+    keys, values = head if isinstance(head, Sequence) else (head, head)
     lengths = dict(zip("BTH", size, strict=True)) | {"K": keys, "V": values}
     if family.head is not None:
         lengths |= {"K": family.head[0], "V": family.head[1]}
     if device.type == "cuda" and device.index is None:
         device = torch.device("cuda", torch.cuda.current_device())
-    with FakeTensorMode(), torch.set_grad_enabled(grad):
+    with FakeTensorMode() as mode, torch.set_grad_enabled(grad):
         inputs = [
             torch.empty(
                 [lengths[dim] for dim in spec.dims()],
@@ -81,4 +110,8 @@ def _call_without_memory(
             )
             for spec in family.inputs
         ]
-        function(*inputs, **options)
+        function(*inputs, **{name: _without_memory(mode, option) for name, option in options.items()})
+
+
+def _without_memory(mode: FakeTensorMode, option: Any) -> Any:
+    return mode.from_tensor(option) if isinstance(option, torch.Tensor) else option

@@ -8,8 +8,11 @@ from typing import Any
 import torch
 
 from . import _text
-from ._call import StateLayout, autocast_dtype, call, cast
+from ._arguments import bind, keywords_of
+from ._call import StateLayout, autocast_dtype, call, cast, check_inputs
+from ._checks import kind_of
 from ._operators import Family
+from ._options import check_text, values_of, with_mma
 from ._rwkv import Mma
 from ._slots import with_slots
 
@@ -35,12 +38,14 @@ class Recurrence:
         self.family = _family(text)
         self._mma = mma
         self._options = options
-        self.options = f"--mma {mma} {options}".strip() if mma else options
+        check_text(options)
+        self.options = options if mma is None else with_mma(mma, options)
+        values_of(self.options)  # a mistake shows here already
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names of the inputs, in their order."""
-        return tuple(spec.name for spec in self.family.inputs)
+        return self.family.names
 
     def __call__(
         self,
@@ -53,13 +58,15 @@ class Recurrence:
         report: torch.Tensor | None = None,
         intermediate_states: torch.Tensor | None = None,
         states_every: int = 0,
+        **named: torch.Tensor,
     ) -> tuple[torch.Tensor | None, ...]:
         """The outputs and the final state, or None in its place.
 
         Args:
-            inputs: in the order of `inputs`: [B, T, H, K], [B, T, H, V] or [B, T, H], of parameters [H, K], [H, V] or
-                [H], in the dtypes that the text declares. Under torch.autocast they are cast to those. Tensors of
-                tokens may have fewer heads, as `rwkv7` takes them.
+            inputs, named: by position in the order of `inputs`, then by name. They are [B, T, H, K], [B, T, H, V] or
+                [B, T, H], and parameters [H, K], [H, V] or [H], in the dtypes that the text declares. Under
+                torch.autocast inputs are cast to those. Tensors of tokens may have fewer heads, as `rwkv7` takes them.
+                An input that has the name of an argument below goes by position.
             initial_state: float32, [B, H, V, K], or [B, H, K, V] with state_layout="kv"; zeros where it is None.
             output_final_state: whether to return the state behind the last token.
             state_layout: "vk" or "kv", of both states.
@@ -67,9 +74,9 @@ class Recurrence:
                 them.
             intermediate_states, states_every: states behind every so many tokens, as `rwkv7` gives them.
         """
-        if len(inputs) != len(self.family.inputs):
-            raise TypeError(f"{self} takes {', '.join(self.inputs)}; {len(inputs)} tensors were given")
-        if inputs and isinstance(inputs[0], torch.Tensor) and autocast_dtype(inputs[0]) is not None:  # pyright: ignore[reportUnnecessaryIsInstance]
+        inputs = bind(self.family.name, self.inputs, inputs, named, _SETTINGS)
+        check_inputs(self.family, inputs)
+        if autocast_dtype(inputs[0]) is not None:
             inputs = tuple(cast(tensor, spec.dtype) for tensor, spec in zip(inputs, self.family.inputs, strict=True))
         states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
         intermediate = (intermediate_states, states_every)
@@ -86,6 +93,9 @@ class Recurrence:
         return self
 
 
+_SETTINGS = keywords_of(Recurrence.__call__)
+
+
 def op(text_or_path: str | PathLike[str], *, mma: Mma | None = None, options: str = "") -> Recurrence:
     """Makes an operator, with gradients, of any recurrence.
 
@@ -99,7 +109,19 @@ def op(text_or_path: str | PathLike[str], *, mma: Mma | None = None, options: st
         A function: the tensors of `inputs` in, the outputs and the final state (or None) out. It can be kept in a
         module, copied and pickled.
     """
-    text = str(text_or_path)
-    if "\n" not in text:
-        text = Path(text).read_text(encoding="utf-8")
-    return Recurrence(_text.canonical(text), mma, options)
+    return Recurrence(_text.canonical(_read(text_or_path)), mma, options)
+
+
+def _read(text_or_path: str | PathLike[str]) -> str:
+    """The text, which has a brace, or that of a file."""
+    if not isinstance(text_or_path, str | PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"text_or_path is {kind_of(text_or_path)}, expected the text of a recurrence, or a path")
+    if isinstance(text_or_path, str) and ("{" in text_or_path or "\n" in text_or_path or not text_or_path):
+        return text_or_path
+    try:
+        return Path(text_or_path).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"there is no file {str(text_or_path)!r}, expected the text of a recurrence (wkvc emit OP --stage rec), or "
+            "the path of a file with it"
+        ) from error

@@ -1,20 +1,23 @@
 """RWKV-7 and RWKV-6."""
 
-import math
+import inspect
 from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
 
 from . import _library, _text
-from ._call import StateLayout, autocast_dtype, call, cast, cast_decay
+from ._call import StateLayout, autocast_dtype, call, cast, cast_decay, check_inputs
+from ._checks import check_number
 from ._operators import Family, Head, TextOf
+from ._options import values_of, with_mma
 from ._slots import with_slots
 from ._text import Spec
 
 Decay = Literal["raw", "log"]
 Mma = Literal["f16", "bf16", "f32"]
 
+_DECAY = 1  # the place of w among the inputs
 _UNBOUNDED = "-1000000.0"  # the lower bound of a log decay of which nothing is known
 
 
@@ -30,13 +33,19 @@ def settings_of(
         raise ValueError(f'decay is {decay!r}, expected "raw" or "log"')
     if lower_bound is not None and decay != "log":
         raise ValueError('lower_bound is of a log decay; pass decay="log", or leave lower_bound out')
-    if lower_bound is not None and not -math.inf < lower_bound < 0:
+    check_number("scale", scale)
+    if lower_bound is None:
+        return f"{decay} {float(scale)} {_UNBOUNDED}", with_mma(mma, options)
+    check_number("lower_bound", lower_bound)
+    if lower_bound >= 0:
         raise ValueError(f"lower_bound is {lower_bound}, expected a negative number")
-    bound = _UNBOUNDED if lower_bound is None else f"{float(lower_bound)}"
-    return f"{decay} {float(scale)} {bound}", f"--mma {mma} {options}".strip()
+    return f"{decay} {float(scale)} {float(lower_bound)}", with_mma(mma, options)
 
 
-def _text_of(raw: str, log: str, decay_input: int) -> TextOf:
+SETTINGS = tuple(inspect.signature(settings_of).parameters)
+
+
+def _text_of(raw: str, log: str) -> TextOf:
     """The texts of a family whose built-in recurrences are called `raw` and `log`."""
 
     def text_of(variant: str, options: str, head: Head) -> str:
@@ -46,7 +55,7 @@ def _text_of(raw: str, log: str, decay_input: int) -> TextOf:
         text = _library.emit(raw if decay == "raw" else log, emitted)
         if decay == "log" and (log == raw or lower_bound != _UNBOUNDED):
             text = _text.with_declared_log_decay(text, float(lower_bound))
-        if head.dtypes[decay_input] == torch.float32 != head.dtypes[0]:
+        if head.dtypes[_DECAY] == torch.float32 != head.dtypes[0]:
             text = _text.with_decay_in_f32(text)
         if float(scale) != 1:
             text = _text.with_scaled_output(text, float(scale))
@@ -56,19 +65,17 @@ def _text_of(raw: str, log: str, decay_input: int) -> TextOf:
 
 
 def _mma_of(options: str) -> str:
-    words = options.split()
-    return f"--mma {words[words.index('--mma') + 1]}" if "--mma" in words[:-1] else ""
+    mma = values_of(options).get("--mma")
+    return f"--mma {mma}" if mma else ""
 
 
 def _tokens(*names: str) -> list[Spec]:
     return [Spec(name, False, "V" if name in "vo" else "K", torch.float32) for name in names]
 
 
-_rwkv7 = with_slots(Family("rwkv7", _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7", "rwkv7_logw", 1)))
+_rwkv7 = with_slots(Family("rwkv7", _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7", "rwkv7_logw")))
 _rwkv6 = with_slots(
-    Family(
-        "rwkv6", [*_tokens(*"rwkv"), Spec("u", True, "K", torch.float32)], _tokens("o"), _text_of("rwkv6", "rwkv6", 1)
-    )
+    Family("rwkv6", [*_tokens(*"rwkv"), Spec("u", True, "K", torch.float32)], _tokens("o"), _text_of("rwkv6", "rwkv6"))
 )
 
 
@@ -134,12 +141,9 @@ def rwkv7(
     cast to its dtype; w is never rounded. Raises TypeError and ValueError for what does not fit.
     """
     settings = settings_of(scale, decay, lower_bound, mma, options)
-    dtype = autocast_dtype(r)
-    if dtype is not None:
-        r, k, v, a, b = (cast(tensor, dtype) for tensor in (r, k, v, a, b))
-        w = cast_decay(w, dtype)
+    inputs = _autocast(_rwkv7, (r, w, k, v, a, b))
     states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
-    (o,), state = call(_rwkv7, (r, w, k, v, a, b), *settings, *states, intermediate_states, states_every)
+    (o,), state = call(_rwkv7, inputs, *settings, *states, intermediate_states, states_every)
     return o, state
 
 
@@ -175,13 +179,19 @@ def rwkv6(
     The other arguments, and what is returned, are those of `rwkv7`.
     """
     settings = settings_of(scale, decay, lower_bound, mma, options)
-    dtype = autocast_dtype(r)
-    if dtype is not None:
-        r, k, v, u = (cast(tensor, dtype) for tensor in (r, k, v, u))
-        w = cast_decay(w, dtype)
+    inputs = _autocast(_rwkv6, (r, w, k, v, u))
     states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
-    (o,), state = call(_rwkv6, (r, w, k, v, u), *settings, *states, intermediate_states, states_every)
+    (o,), state = call(_rwkv6, inputs, *settings, *states, intermediate_states, states_every)
     return o, state
+
+
+def _autocast(family: Family, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    """The inputs in autocast's dtype, where it is on; raises TypeError or ValueError unless all are tensors."""
+    check_inputs(family, inputs)
+    dtype = autocast_dtype(inputs[0])
+    if dtype is None:
+        return inputs
+    return tuple((cast_decay if place == _DECAY else cast)(x, dtype) for place, x in enumerate(inputs))
 
 
 def family_of(function: Callable[..., Any]) -> Family:

@@ -42,8 +42,7 @@ class Signature(NamedTuple):
 def signature_of(text: str) -> Signature:
     """Reads the canonical text of the rec stage, as `wkvc emit` prints it."""
     header = _HEADER.search(text)
-    if header is None:
-        raise ValueError(f"expected the text of a recurrence (wkvc emit OP --stage rec), not: {text[:80]!r}")
+    assert header is not None
     name, key_dim, value_dim = header.groups()
     inputs = tuple(Spec(m[2], m[1] == "parameter", m[3], DTYPES[m[4]]) for m in _TENSOR.finditer(text))
     outputs = tuple(Spec(m[1], False, m[2], DTYPES[m[3]]) for m in _OUTPUT.finditer(text))
@@ -97,4 +96,6 @@ def with_decay_in_f32(text: str) -> str:
 
 def canonical(text: str) -> str:
     """The text as `wkvc emit` prints it; raises ValueError where it is no text of the rec stage."""
+    if "rec.recurrence" not in text:
+        raise ValueError(f"expected the text of a recurrence (wkvc emit OP --stage rec), not: {text[:80]!r}")
     return _library.emit(text if "\n" in text else text + "\n", "")

@@ -128,7 +128,7 @@ def _find(
             try:
                 rwkv7(*fakes, scale=scale, decay="log", lower_bound=lower_bound, mma=mma, cu_seqlens=starts)
                 return mma, ""
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 reasons.append(f"{mma}: {error}")
     return None, "; ".join(reasons)
 
@@ -169,7 +169,7 @@ def _chunk_dplr_delta_rule(
     o, state = rwkv7(
         *(_padded(tensor) for tensor in inputs),
         initial_state=initial_state,
-        output_final_state=output_final_state,
+        output_final_state=bool(output_final_state),
         scale=factor,
         decay="log",
         lower_bound=lower_bound,

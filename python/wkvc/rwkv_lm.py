@@ -5,12 +5,14 @@ Tensors are [B, T, C] with heads of 64 side by side. T may be any number, not on
 
 import torch
 
+from ._checks import check_tensor
 from ._rwkv import rwkv7
 
 HEAD_SIZE = 64
 
 
 def _split(name: str, tensor: torch.Tensor, head_size: int) -> torch.Tensor:
+    check_tensor(name, tensor)
     if tensor.dim() != 3 or tensor.shape[-1] % head_size:
         raise ValueError(f"{name} has shape {list(tensor.shape)}, expected [B, T, C] with C a multiple of {head_size}")
     return tensor.unflatten(-1, (-1, head_size))
@@ -30,6 +32,7 @@ def RWKV7_CLAMPW_CUDA(  # noqa: N802
 
 def _log_decay(w: torch.Tensor) -> torch.Tensor:
     """The log decay of w before exp(-exp(w)), in float32: 16 bits would round away small ones."""
+    check_tensor("w", w)
     return -w.float().exp()
 
 
@@ -53,6 +56,14 @@ def RUN_CUDA_RWKV7g(  # noqa: N802
     return WindBackstepping.apply(w, q, k, v, a, b).flatten(2)
 
 
+def _initial_state(s: torch.Tensor, batches: int) -> torch.Tensor:
+    """A state for each batch, in float32."""
+    check_tensor("s", s)
+    if s.dim() != 3 and (s.dim() != 4 or s.shape[0] not in (1, batches)):
+        raise ValueError(f"s has shape {list(s.shape)}, expected [H, V, K], or [B, H, V, K] with B = {batches}")
+    return s.float().expand(batches, *s.shape[-3:])
+
+
 def RUN_RWKV7_STATE(  # noqa: N802
     r: torch.Tensor,
     k: torch.Tensor,
@@ -68,7 +79,7 @@ def RUN_RWKV7_STATE(  # noqa: N802
     Gives the outputs, [B, T, C], and the final state, [B, H, V, K].
     """
     r, w, k, v, a, b = _heads(HEAD_SIZE, r=r, w=w, k=k, v=v, a=a, b=b)
-    initial = s.float().expand(r.shape[0], *s.shape[-3:])
+    initial = _initial_state(s, r.shape[0])
     o, state = rwkv7(r, _log_decay(w), k, v, a, b, initial_state=initial, output_final_state=True, decay="log")
     assert state is not None
     return o.flatten(2), state
@@ -88,5 +99,8 @@ def RUN_RWKV7_INFCTX(  # noqa: N802
 
     Gives the outputs, [B, T, C], and the state for the next part, in the same layout.
     """
+    check_tensor("s", s)
+    if s.dim() != 4:
+        raise ValueError(f"s has shape {list(s.shape)}, expected [B, H, K, V]")
     o, state = RUN_RWKV7_STATE(r, k, v, w, a, b, s.transpose(-1, -2), HEAD_SIZE)
     return o, state.transpose(-1, -2)

@@ -1,0 +1,52 @@
+"""Options of the command, as calls take them."""
+
+from typing import Any
+
+from ._checks import kind_of
+
+_MMA = ("f16", "bf16", "f32")
+_OF_CALLS = ("--pass", "--grad", "--shape", "--sequences", "--shared", "--state", "--state-layout", "--states-every")
+_OF_BACKWARD = ("--save-every", "--saved")
+
+
+def check_text(options: Any) -> None:
+    """Raises TypeError unless options are one text."""
+    if not isinstance(options, str):
+        raise TypeError(f'options is {kind_of(options)}, expected one text, such as "--chunk 32 --saved f16"')
+
+
+def with_mma(mma: str, options: str) -> str:
+    """The arguments `mma` and `options` of a call as one text; raises TypeError or ValueError for what is neither."""
+    check_text(options)
+    if mma not in _MMA:
+        raise ValueError(f'mma is {mma!r}, expected "f16", "bf16" or "f32"')
+    if "--mma" in options:
+        raise ValueError(f'options have --mma, and the argument mma is "{mma}": leave --mma out, and pass mma')
+    return f"--mma {mma} {options}".strip()
+
+
+def values_of(options: str) -> dict[str, str]:
+    """The options by name; raises ValueError for what cannot be such of a call."""
+    values: dict[str, str] = {}
+    words = iter(options.split())
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name.startswith("--"):
+            raise ValueError(f'options have {word!r}, expected names and values, such as "--chunk 32 --saved f16"')
+        if name in _OF_CALLS:
+            raise ValueError(f"options have {name}, which follows from the tensors of a call: leave it out")
+        value = value if equals else next(words, "")
+        if not value or value.startswith("--"):
+            raise ValueError(f'options have {name} without a value, expected one behind it, such as "--chunk 32"')
+        if name in values:
+            raise ValueError(f"options have {name} twice, {values[name]} and {value}: leave one out")
+        values[name] = value
+    return values
+
+
+def options_for(options: str, *, backward: bool) -> str:
+    """The options that kernels take; those of the backward pass only where it is wanted."""
+    values = values_of(options)
+    if not backward:
+        values = {name: value.partition(",")[0] for name, value in values.items() if name not in _OF_BACKWARD}
+    return " ".join(f"{name} {value}" for name, value in values.items())

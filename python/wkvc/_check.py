@@ -1,6 +1,7 @@
 """Errors of an operator against its recurrence in float64, on inputs of one's own."""
 
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -10,11 +11,22 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ._arguments import check_names
+from ._checks import check_kind, check_tensors, kind_of
+from ._kernels import Size
 from ._operators import Family
+from ._options import options_for
 from ._recurrence import Recurrence
-from ._rwkv import family_of, settings_of
+from ._rwkv import SETTINGS, family_of, settings_of
+from ._text import Signature
 
-_FILE_DTYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+_FILE_DTYPES = {
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int32: "I32",
+    torch.int64: "I64",
+}
 
 
 class Row(NamedTuple):
@@ -25,9 +37,15 @@ class Row(NamedTuple):
     bound: float
     worst_error: float
     worst_bound: float
-    batch: int
-    token: int | None  # None: of a state
+    batch: int | None  # None: of a parameter
+    token: int | None  # None: of a parameter or a state
     head: int
+
+    @property
+    def place(self) -> str:
+        """Where the worst token is."""
+        numbers = {"batch": self.batch, "token": self.token, "head": self.head}
+        return " ".join(f"{name} {number}" for name, number in numbers.items() if number is not None)
 
 
 class Report(NamedTuple):
@@ -37,11 +55,10 @@ class Report(NamedTuple):
     rows: tuple[Row, ...]
 
     def __str__(self) -> str:
-        lines = [f"{'result':<16}{'error':>10}{'bound':>10}   worst row"]
+        lines = [f"{'result':<16}{'error':>10}{'bound':>10}{'worst row':>12}{'bound':>10}"]
         for row in self.rows:
-            token = "" if row.token is None else f" token {row.token}"
-            where = f"batch {row.batch}{token} head {row.head}"
-            lines.append(f"{row.result:<16}{row.error:>10.2e}{row.bound:>10.2e}   {row.worst_error:.2e} at {where}")
+            errors = f"{row.error:>10.2e}{row.bound:>10.2e}{row.worst_error:>12.2e}{row.worst_bound:>10.2e}"
+            lines.append(f"{row.result:<16}{errors}   at {row.place}")
         return "\n".join([*lines, "passed" if self.passed else "FAILED"])
 
 
@@ -50,8 +67,8 @@ def check(function: Callable[..., Any], inputs: Mapping[str, torch.Tensor], **op
 
     Args:
         function: wkvc.rwkv7, wkvc.rwkv6 or what wkvc.op gave.
-        inputs: tensors by name, such as {"r": r, …}; "initial_state" too. "do" and "dfinal_state" are gradients of the
-            results; without "do", random numbers.
+        inputs: tensors by name, such as {"r": r, …}; "initial_state" and "cu_seqlens" too. "do" and "dfinal_state" are
+            gradients of the results; without "do", random numbers. States are [B, H, V, K].
         options: as for a call of rwkv7 or rwkv6: mma="bf16", decay="log", …
 
     Returns:
@@ -59,23 +76,19 @@ def check(function: Callable[..., Any], inputs: Mapping[str, torch.Tensor], **op
         the bound that the roundings explain.
     """
     family, variant, words = _settings(function, options)
-    tensors = {name: tensor.detach() for name, tensor in inputs.items()}
-    missing = [spec.name for spec in family.inputs if spec.name not in tensors]
-    if missing:
-        raise ValueError(f"inputs have no {', '.join(missing)}; expected {', '.join(s.name for s in family.inputs)}")
-    given = [tensors[spec.name] for spec in family.inputs]
-    head, size = family.read(given, tensors.get("initial_state"))
-    for spec in family.outputs:
-        shape = [size.batches, size.tokens, size.heads, *([head.value_dim] if spec.dim == "V" else [])]
-        generator = torch.Generator().manual_seed(0)
-        tensors.setdefault(f"d{spec.name}", torch.randn(shape, generator=generator).to(given[0].dtype))
-    text, _ = family.text(variant, words, head)
-    device = "cuda" if given[0].is_cuda else "cpu"
+    tensors = _tensors(family, inputs)
+    given = [tensors[name] for name in family.names]
+    head, size = family.read(given, tensors.get("initial_state"), tensors.get("cu_seqlens"))
+    text, signature = family.text(variant, words, head)
+    tensors = {**_random_gradients(signature, size), **tensors}
+    words = f"{options_for(words, backward=True)} --device {'cuda' if given[0].is_cuda else 'cpu'}"
+    if size.shared_inputs:
+        words += f" --shared {','.join(size.shared_inputs)}"
     with tempfile.TemporaryDirectory() as folder:
         source, file = Path(folder) / "recurrence.mlir", Path(folder) / "inputs.safetensors"
         source.write_text(text, encoding="utf-8")
         _write(file, tensors)
-        return _run(["check", "--source", str(source), "--input", str(file), "--device", device, *words.split()])
+        return _run(source, file, words.split())
 
 
 def _settings(function: Callable[..., Any], options: dict[str, Any]) -> tuple[Family, str, str]:
@@ -83,7 +96,37 @@ def _settings(function: Callable[..., Any], options: dict[str, Any]) -> tuple[Fa
         if options:
             raise TypeError(f"{', '.join(options)}: options of wkvc.op belong to wkvc.op")
         return function.family, "", function.options
+    check_names("wkvc.check", options, SETTINGS)
     return family_of(function), *settings_of(**options)
+
+
+def _tensors(family: Family, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """What is given, without gradients; raises TypeError or ValueError for what cannot be an input."""
+    if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f'inputs are {kind_of(inputs)}, expected tensors by name, such as {{"{family.names[0]}": …}}')
+    gradients = [*(f"d{spec.name}" for spec in family.outputs), "dfinal_state"]
+    check_names(f"wkvc.check of {family.name}", inputs, (*family.names, "initial_state", "cu_seqlens", *gradients))
+    missing = [name for name in family.names if inputs.get(name) is None]
+    if missing:
+        raise ValueError(f"inputs have no {', '.join(missing)}; expected {', '.join(family.names)}")
+    check_tensors(**inputs)
+    for name in gradients:
+        if inputs.get(name) is not None:
+            check_kind(name, inputs[name], inputs[family.names[0]].device)
+    return {name: tensor.detach() for name, tensor in inputs.items() if tensor is not None}
+
+
+def _random_gradients(signature: Signature, size: Size) -> dict[str, torch.Tensor]:
+    """Gradients of the outputs."""
+    if 0 in size[:3]:
+        raise ValueError(f"B, T, H are {', '.join(map(str, size[:3]))}: there is nothing to check, expected 1 or more")
+    lengths = {"B": size.batches, "T": size.tokens, "H": size.heads, "V": signature.value_dim}
+    gradients = {}
+    for spec in signature.outputs:
+        shape = [lengths[dim] for dim in spec.dims()]
+        drawn = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+        gradients[f"d{spec.name}"] = drawn.to(spec.dtype)
+    return gradients
 
 
 def _write(file: Path, tensors: Mapping[str, torch.Tensor]) -> None:
@@ -103,15 +146,20 @@ def _write(file: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     file.write_bytes(b"".join([len(text).to_bytes(8, "little"), text, *pieces]))
 
 
-def _run(arguments: list[str]) -> Report:
-    command = [sys.executable, "-m", "wkvc", *arguments, "--pass", "both", "--json"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+def _run(source: Path, file: Path, words: list[str]) -> Report:
+    command = [sys.executable, "-m", "wkvc", "check", "--source", str(source), "--input", str(file), *words]
+    result = subprocess.run([*command, "--pass", "both", "--json"], capture_output=True, text=True, check=False)
     if result.returncode not in (0, 1):
-        raise ValueError(result.stderr.strip())
+        raise ValueError(result.stderr.replace(f"{source}: ", "").replace(f"{file}: ", "").strip())
     found = json.loads(result.stdout)
     rows = []
     for name, error in found["errors"].items():
         worst = found["worst"][name]
-        row = (worst["error"], worst["bound"], worst["batch"], worst.get("token"), worst["head"])
-        rows.append(Row(name, error, found["bounds"][name], *row))
+        errors = (_number(error), _number(found["bounds"][name]), _number(worst["error"]), _number(worst["bound"]))
+        rows.append(Row(name, *errors, worst.get("batch"), worst.get("token"), worst["head"]))
     return Report(found["passed"], tuple(rows))
+
+
+def _number(found: float | None) -> float:
+    """A number of the command's JSON, which has null for what is not finite."""
+    return math.nan if found is None else found

@@ -38,7 +38,12 @@ def change(**changes: Callable[[torch.Tensor], Any]) -> list[Any]:
         (change(b=lambda b: b.repeat(1, 1, 2, 1)[:, :, :3]), ValueError, ["b has shape", "H = 2 as in r"]),
         (change(w=lambda w: w[..., :8]), ValueError, ["w has shape", "K = 16 as in r"]),
         (change(r=lambda r: r.flatten(2)), ValueError, ["r has shape [2, 37, 32]", "[B, T, H, K], 4 dimensions"]),
-        (change(v=lambda v: v[..., :17]), ValueError, ["17", "multiple of 16"]),
+        (change(v=lambda v: v[..., :17]), ValueError, ["v has 17 values a head, expected a multiple of 16"]),
+        (
+            change(v=lambda v: v[..., :0]),
+            ValueError,
+            ["v has 0 values a head, expected a multiple of 16 from 16 to 256"],
+        ),
         (change(k=lambda k: k.to("meta")), ValueError, ["k is on meta"]),
     ],
 )

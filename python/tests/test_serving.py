@@ -196,6 +196,37 @@ def test_intermediate_states_that_are_refused(
         wkvc.rwkv7(*packed_inputs(37), **settings)
 
 
+@pytest.mark.parametrize(
+    ("state", "error", "message"),
+    [
+        (pool()[:1].half(), TypeError, "initial_state is float16, expected float32"),
+        (pool()[0], ValueError, "initial_state has shape .2, 32, 16., expected four dimensions"),
+        (pool()[:2], ValueError, "initial_state has shape .2, 2, 32, 16., expected .B, H, V, K. with B = 1 as in r"),
+    ],
+)
+def test_initial_states_beside_intermediate_states_that_are_refused(
+    state: torch.Tensor, error: type[Exception], message: str
+) -> None:
+    buffer = torch.zeros(1, 2, HEADS, VALUES, KEYS)
+    with pytest.raises(error, match=message):
+        wkvc.rwkv7(*packed_inputs(37), initial_state=state, intermediate_states=buffer, states_every=16)
+
+
+def test_autocast_widens_initial_states_beside_intermediate_states() -> None:
+    inputs, buffer, state = packed_inputs(37), torch.zeros(1, 2, HEADS, VALUES, KEYS), pool()[:1].half()
+    with torch.autocast("cpu", torch.bfloat16):
+        o, _ = wkvc.rwkv7(*inputs, initial_state=state, intermediate_states=buffer, states_every=16)
+        expected, _ = wkvc.rwkv7(*inputs, initial_state=state)
+    assert torch.equal(o, expected)
+    assert buffer.any()
+
+
+def test_pools_that_share_memory_are_refused() -> None:
+    inputs = [tensor.detach() for tensor in rwkv7_inputs(tokens=1)]
+    with pytest.raises(ValueError, match="expected contiguous rows in memory of their own"):
+        wkvc.decode(wkvc.rwkv7, *inputs, states=pool()[:1].expand(2, -1, -1, -1))
+
+
 def test_gradients_of_intermediate_states_are_refused() -> None:
     inputs = [tensor.requires_grad_() for tensor in packed_inputs(37)]
     buffer = torch.zeros(1, 2, HEADS, VALUES, KEYS)
@@ -328,6 +359,23 @@ def test_strides_are_looked_at_in_every_call() -> None:
         wkvc.rwkv7(*inputs, **{**good, "cu_seqlens": torch.stack([STARTS, STARTS], -1)[:, 0]})
     with pytest.raises(ValueError, match="expected contiguous rows, as they are updated in place"):
         wkvc.rwkv7(*inputs, **{**good, "initial_state": pool(layout="kv").mT})
+
+
+def test_autograd_sees_that_tensors_have_changed() -> None:
+    """Gradients that need a pool as it was are an error, not wrong numbers."""
+    inputs, states = [tensor.detach() for tensor in rwkv7_inputs(tokens=1)], pool()[:2]
+    weight, buffer = torch.ones(()).requires_grad_(), torch.zeros(2, 1, *states.shape[1:])
+    report = torch.zeros(2, dtype=torch.int32)
+    before = (states * weight).sum()
+    changed = {"states": states, "intermediate_states": buffer, "report": report}
+    versions = [tensor._version for tensor in changed.values()]
+    wkvc.decode(wkvc.rwkv7, *inputs, **changed, state_indices=indices([0, 1]))
+    assert [tensor._version for tensor in changed.values()] == [version + 1 for version in versions]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        before.backward()
+    with torch.inference_mode():
+        states = pool()[:2]
+    wkvc.decode(wkvc.rwkv7, *inputs, states=states)
 
 
 def test_gradients_are_refused() -> None:

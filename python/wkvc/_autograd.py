@@ -132,11 +132,7 @@ def refuse_any_tangent(arguments: Sequence[Any]) -> None:
 
 def _may_be_differentiated(arguments: Sequence[Any]) -> bool:
     """Tells if there are gradients to compute, or if there may be tangents, which are refused."""
-    if forward_ad._current_level >= 0:
-        return True
-    if not torch.is_grad_enabled():
-        return False
-    return any([isinstance(x, torch.Tensor) and x.requires_grad for x in arguments])  # noqa: C419 (faster)
+    return forward_ad._current_level >= 0 or (torch.is_grad_enabled() and torch._C._any_requires_grad(*arguments))
 
 
 def _refuse_tangents(ctx: Any = None, *_: Any) -> NoReturn:

@@ -57,19 +57,14 @@ def call(
         return outputs, initial_state
     if report is not None:
         raise ValueError("report is given without state_indices: it is for states in slots")
+    if initial_state is not None:
+        initial_state = _values_first(initial_state, inputs[0], state_layout)
     if intermediate_states is not None or states_every != 0:
         _refuse_gradients(inputs, initial_state)
         states = _own_states(family, inputs, initial_state, state_layout, cu_seqlens)
         intermediate = (intermediate_states, states_every)
         outputs = run_in_slots(family, inputs, variant, options, states, state_layout, Maps(cu_seqlens), *intermediate)
         return outputs, states if output_final_state else None
-    if initial_state is not None:
-        if autocast_dtype(inputs[0]) is not None:
-            initial_state = cast(initial_state, torch.float32)
-        if initial_state.dim() != 4:
-            raise ValueError(f"initial_state has shape {list(initial_state.shape)}, expected four dimensions")
-        if state_layout == "kv":
-            initial_state = initial_state.transpose(-1, -2)
     grads = _wanted_gradients(family, inputs, initial_state)
     *outputs, final_state, _ = family.forward(
         *inputs, initial_state, cu_seqlens, variant, options, grads, output_final_state
@@ -118,6 +113,15 @@ def _refuse_gradients(inputs: Sequence[torch.Tensor], initial_state: torch.Tenso
         raise RuntimeError("no gradients come from intermediate_states: call this under torch.no_grad()")
 
 
+def _values_first(initial_state: torch.Tensor, first: torch.Tensor, state_layout: StateLayout) -> torch.Tensor:
+    """The initial state as [B, H, V, K], and in float32 under autocast."""
+    if autocast_dtype(first) is not None:
+        initial_state = cast(initial_state, torch.float32)
+    if initial_state.dim() != 4:
+        raise ValueError(f"initial_state has shape {list(initial_state.shape)}, expected four dimensions")
+    return initial_state if state_layout == "vk" else initial_state.transpose(-1, -2)
+
+
 def _own_states(
     family: Family,
     inputs: Sequence[torch.Tensor],
@@ -125,12 +129,13 @@ def _own_states(
     state_layout: StateLayout,
     cu_seqlens: torch.Tensor | None,
 ) -> torch.Tensor:
-    """Initial states of all sequences, in memory of their own, to be updated in place."""
-    if initial_state is not None:
-        return initial_state.clone(memory_format=torch.contiguous_format)
-    head, size = family.read(inputs, None, cu_seqlens)
-    last = (head.value_dim, head.key_dim) if state_layout == "vk" else (head.key_dim, head.value_dim)
-    return inputs[0].new_zeros((size.sequences, size.heads, *last), dtype=torch.float32)
+    """Initial states of all sequences in the layout, in memory of their own, to be updated in place."""
+    head, size = family.read(inputs, initial_state, cu_seqlens)
+    if initial_state is None:
+        last = (head.value_dim, head.key_dim) if state_layout == "vk" else (head.key_dim, head.value_dim)
+        return inputs[0].new_zeros((size.sequences, size.heads, *last), dtype=torch.float32)
+    states = initial_state if state_layout == "vk" else initial_state.transpose(-1, -2)
+    return states.clone(memory_format=torch.contiguous_format)
 
 
 def _wanted_gradients(family: Family, inputs: Sequence[torch.Tensor], initial_state: torch.Tensor | None) -> str:

@@ -65,6 +65,14 @@ def check_shape(name: str, tensor: torch.Tensor, dims: Sequence[str], lengths: d
             )
 
 
+def check_head(lengths: dict[str, tuple[int, str]]) -> None:
+    """Raises ValueError for keys or values of which there are no kernels; `lengths` have the tensor that says so."""
+    for dim, what in (("K", "keys"), ("V", "values")):
+        length, name = lengths.get(dim, (16, ""))
+        if length % 16 != 0 or not 16 <= length <= 256:
+            raise ValueError(f"{name} has {length} {what} a head, expected a multiple of 16 from 16 to 256")
+
+
 def _state_hint(name: str, shape: list[int], dims: Sequence[str], lengths: dict[str, tuple[int, str]]) -> str:
     if name != "initial_state":
         return ""
@@ -100,9 +108,12 @@ def check_slots(states: torch.Tensor, head: tuple[int, int], heads: int, layout:
 
 def check_rows(states: torch.Tensor) -> None:
     """Raises ValueError unless kernels can update the states where they lie."""
-    if states.stride(3) != 1 or states.stride(2) >= 1 << 24:
+    strides = states.stride()
+    shares = 0 in strides and any(stride == 0 and size > 1 for stride, size in zip(strides, states.shape, strict=True))
+    if shares or strides[3] != 1 or strides[2] >= 1 << 24:
+        own = " in memory of their own" if shares else ""
         raise ValueError(
-            f"states have strides {list(states.stride())}: expected contiguous rows, as they are updated in place"
+            f"states have strides {list(strides)}: expected contiguous rows{own}, as they are updated in place"
         )
 
 

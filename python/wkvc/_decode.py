@@ -55,7 +55,8 @@ def decode(
     check_states(state_layout, states_every)
     family = function.family if isinstance(function, Recurrence) else family_of(function)
     named = {name: settings.pop(name) for name in [*settings] if name in family.names}
-    check_names("wkvc.decode", settings, _known(function, family))
+    if settings:
+        check_names("wkvc.decode", settings, _known(function, family))
     variant, words = _variant_and_options(function, options, settings)
     inputs = bind(f"wkvc.decode of {family.name}", family.names, inputs, named)
     check_inputs(family, inputs)

@@ -18,7 +18,7 @@ import torch
 
 from . import _vmap
 from ._autograd import Gradient, for_autograd, for_transforms, gradient_of, no_gradient_of
-from ._checks import check_dtypes, check_kind, check_shape, check_starts, dtype_name
+from ._checks import check_dtypes, check_head, check_kind, check_shape, check_starts, dtype_name
 from ._kernels import Kernels, Maps, Plan, Size, shape_of, size_options
 from ._library import BACKWARD, FORWARD
 from ._options import options_for
@@ -178,6 +178,7 @@ class Family:
             check_kind(spec.name, tensor, first.device)
             dims = spec.dims()
             check_shape(spec.name, tensor, dims if spec.name not in shared else ("B", "T", "S", *dims[3:]), lengths)
+        check_head(lengths)
         value_dim = lengths.get("V", lengths.get("K", (0, "")))[0]
         key_dim = lengths.get("K", (value_dim, ""))[0]
         size = Size(lengths["B"][0], lengths["T"][0], lengths["H"][0])

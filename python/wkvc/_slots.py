@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.autograd.graph import increment_version
 
 from . import _vmap
 from ._autograd import below_autograd, refuse_any_tangent
@@ -50,7 +51,7 @@ class InSlots:
         for key in ("CPU", "CUDA"):
             library.impl(name, self._run, key)
         torch.library.register_fake(f"wkvc::{name}", self._fake, lib=library)
-        library.impl(name, _without_gradients(self.op), "Autograd")
+        library.impl(name, _without_gradients(self.op, [self._count + n for n in (0, 3, 4)]), "Autograd")
         torch.library.register_vmap(f"wkvc::{name}", _vmap.refused, lib=library)
 
     def _prepare(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -98,15 +99,21 @@ class InSlots:
         return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _without_gradients(op: Any) -> Callable[..., Any]:
+def _without_gradients(op: Any, updated: Sequence[int]) -> Callable[..., Any]:
+    """The operator for the Autograd key, which sees that the arguments at the places `updated` have changed."""
+
     def apply(*arguments: Any) -> Any:
-        if torch.is_grad_enabled() and any(torch.is_tensor(x) and x.requires_grad for x in arguments):
+        if torch.is_grad_enabled() and torch._C._any_requires_grad(*arguments):
             raise RuntimeError(
                 "states in slots are updated in place and have no gradients: call this under torch.no_grad(), or pass "
                 "initial_state without state_indices"
             )
         refuse_any_tangent(arguments)
-        return below_autograd(op, arguments)
+        results = below_autograd(op, arguments)
+        for tensor in (arguments[place] for place in updated):
+            if tensor is not None and not tensor.is_inference():
+                increment_version(tensor)
+        return results
 
     return apply
 

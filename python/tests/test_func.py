@@ -79,6 +79,26 @@ def test_vmap() -> None:
     assert torch.equal(leaf.grad.movedim(1, 0), derivatives)
 
 
+def test_without_gradients() -> None:
+    """torch.no_grad within a transform holds for what it encloses."""
+
+    def product(r: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            factor = loss(r)
+        return factor * r.sum()
+
+    assert torch.equal(grad(product)(R), loss(R).expand_as(R))
+    with torch.no_grad():
+        assert torch.equal(vmap(loss)(torch.stack([R, R])), loss(R).expand(2))
+        with pytest.raises(NotImplementedError, match=NO_FORWARD_MODE):
+            jvp(loss, (R,), (R,))
+
+
+def test_vmap_of_no_elements() -> None:
+    with pytest.raises(ValueError, match=r"torch\.vmap has no elements to map"):
+        vmap(loss)(R[None][:0])
+
+
 def test_vmap_does_not_update_states() -> None:
     def decode(states: torch.Tensor) -> Any:
         return wkvc.decode(wkvc.rwkv7, *(tensor[:, :1] for tensor in (R, W, *REST)), states=states)

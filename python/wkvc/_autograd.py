@@ -109,7 +109,9 @@ def for_transforms(op: Operator, gradient: Gradient) -> Operator:
     """The operator, which transforms of torch.func see as a function with a gradient."""
 
     def apply(*arguments: Any) -> Any:
-        if torch._C._are_functorch_transforms_active() and not torch.compiler.is_compiling():
+        if not torch._C._are_functorch_transforms_active() or torch.compiler.is_compiling():
+            return op(*arguments)
+        if torch.is_grad_enabled() or forward_ad._current_level >= 0:
             return gradient.transformed.apply(*arguments)
         return op(*arguments)
 

@@ -81,6 +81,7 @@ def _known(function: Callable[..., Any], family: Family) -> tuple[str, ...]:
 
 
 def _variant_and_options(function: Callable[..., Any], options: str, settings: Mapping[str, Any]) -> tuple[str, str]:
+    """The variant of the operator, and options that go token by token."""
     check_text(options)
     if "--chunk" in options:
         raise ValueError(f"options are {options!r}, but wkvc.decode goes token by token: leave --chunk out")

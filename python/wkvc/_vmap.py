@@ -10,6 +10,9 @@ def one_by_one(op: Callable[..., tuple[torch.Tensor, ...]]) -> Callable[..., Any
     """The rule of torch.vmap that calls the operator for each element."""
 
     def rule(info: Any, in_dims: Sequence[int | None], *arguments: Any) -> Any:
+        if info.batch_size == 0:
+            raise ValueError("torch.vmap has no elements to map: expected one or more along the mapped dimension")
+
         def element(n: int) -> list[Any]:
             return [x if dim is None else x.select(dim, n) for x, dim in zip(arguments, in_dims, strict=True)]
 

@@ -18,14 +18,14 @@ std::string abridged(std::string text) {
 std::string text_of(float constant) { return fmt::format("{}f", constant); }
 
 // What a value runs over, for messages.
-std::string_view shape_of(std::optional<Axis> axis) {
+std::string_view shape_of(std::optional<Dim::Axis> axis) {
   if (!axis) return "a V×K matrix";
   switch (*axis) {
-    case Axis::K:
+    case Dim::Axis::K:
       return "a vector over keys (K)";
-    case Axis::V:
+    case Dim::Axis::V:
       return "a vector over values (V)";
-    case Axis::one:
+    case Dim::Axis::one:
       return "a scalar";
   }
   internal_error("no such axis");
@@ -34,7 +34,7 @@ std::string_view shape_of(std::optional<Axis> axis) {
 bool is_sum(const Node& node) { return node.name.empty() && (node.kind == Kind::add || node.kind == Kind::sub); }
 std::string factor(const Node& node) { return is_sum(node) ? "(" + node.text + ")" : node.text; }
 
-NodePtr make(Kind kind, std::optional<Axis> axis, std::vector<NodePtr> operands, std::string text, At at) {
+NodePtr make(Kind kind, std::optional<Dim::Axis> axis, std::vector<NodePtr> operands, std::string text, At at) {
   constexpr int kMaxDepth = 2000;  // an expression is walked by recursion
   auto node = std::make_shared<Node>();
   for (const NodePtr& operand : operands) node->depth = std::max(node->depth, operand->depth + 1);
@@ -47,7 +47,7 @@ NodePtr make(Kind kind, std::optional<Axis> axis, std::vector<NodePtr> operands,
   return node;
 }
 
-NodePtr make_constant(float value, Axis axis, At at) {
+NodePtr make_constant(float value, Dim::Axis axis, At at) {
   if (!std::isfinite(value)) error_at(at, "the constant {} is not finite", value);
   auto node = make(Kind::constant, axis, {}, text_of(value), at);
   node->constant = value;
@@ -69,18 +69,18 @@ void require_same_dtype(std::string_view what, const Node& lhs, const Node& rhs,
            name_of(lhs.dtype), rhs.text, name_of(rhs.dtype), mend);
 }
 
-void require_axis(std::string_view what, const Node& x, Axis axis, At at) {
+void require_axis(std::string_view what, const Node& x, Dim::Axis axis, At at) {
   if (x.axis == axis) return;
   error_at(at, "'{}': '{}' is {}; expected {}", what, x.text, shape_of(x.axis), shape_of(axis));
 }
 
 [[noreturn]] void axes_differ(std::string_view what, const Node& lhs, const Node& rhs, At at) {
-  const bool vectors = lhs.axis && rhs.axis && lhs.axis != Axis::one && rhs.axis != Axis::one;
+  const bool vectors = lhs.axis && rhs.axis && lhs.axis != Dim::Axis::one && rhs.axis != Dim::Axis::one;
   error_at(at, "'{}': '{}' is {} but '{}' is {}{}", what, lhs.text, shape_of(lhs.axis), rhs.text, shape_of(rhs.axis),
            vectors ? "; K and V stay apart even where they are equal" : "");
 }
 
-bool is_scalar(const Node& node) { return node.axis == Axis::one; }
+bool is_scalar(const Node& node) { return node.axis == Dim::Axis::one; }
 
 // ---- Operators ------------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ struct Sides {
 };
 
 Sides sides(const Operand& lhs, const Operand& rhs) {
-  const Axis axis = (lhs.expr() ? lhs : rhs).expr()->node()->axis.value_or(Axis::one);
+  const Dim::Axis axis = (lhs.expr() ? lhs : rhs).expr()->node()->axis.value_or(Dim::Axis::one);
   const auto node = [axis](const Operand& x) {
     return x.expr() ? x.expr()->node() : make_constant(x.constant(), axis, x.at());
   };
@@ -99,7 +99,7 @@ Sides sides(const Operand& lhs, const Operand& rhs) {
 }
 
 // A scalar beside a vector becomes a vector.
-NodePtr spread(const NodePtr& x, std::optional<Axis> axis) {
+NodePtr spread(const NodePtr& x, std::optional<Dim::Axis> axis) {
   if (x->axis == axis || !axis || !is_scalar(*x)) return x;
   return make(Kind::broadcast, axis, {x}, x->text, x->at);
 }
@@ -164,7 +164,7 @@ Expr operator*(Operand matrix, const Diagonal& diagonal) {
     error_at(matrix.at(), "'*': only a matrix is multiplied by '{}'", text);
   const NodePtr& m = matrix.expr()->node();
   require_f32("diag", *d, matrix.at());
-  require_axis("diag", *d, Axis::K, matrix.at());
+  require_axis("diag", *d, Dim::Axis::K, matrix.at());
   return Expr(make(Kind::diag_mul, std::nullopt, {m, d}, factor(*m) + " * " + text, matrix.at()));
 }
 
@@ -192,16 +192,16 @@ Expr dot(const Expr& lhs, const Expr& rhs, std::optional<Compute> compute, At at
   const NodePtr &l = lhs.node(), &r = rhs.node();
   const std::string text = fmt::format("dot({}, {})", l->text, r->text);
   if (l->axis && l->axis != r->axis) axes_differ("dot", *l, *r, at);
-  if (!l->axis) require_axis("dot", *r, Axis::K, at);
-  auto node = make(Kind::dot, l->axis ? Axis::one : Axis::V, {l, r}, text, at);
+  if (!l->axis) require_axis("dot", *r, Dim::Axis::K, at);
+  auto node = make(Kind::dot, l->axis ? Dim::Axis::one : Dim::Axis::V, {l, r}, text, at);
   node->compute = compute;
   return Expr(node);
 }
 
 Expr outer(const Expr& column, const Expr& row, std::optional<Compute> compute, At at) {
   check_compute(compute, at);
-  require_axis("outer", *column.node(), Axis::V, at);
-  require_axis("outer", *row.node(), Axis::K, at);
+  require_axis("outer", *column.node(), Dim::Axis::V, at);
+  require_axis("outer", *row.node(), Dim::Axis::K, at);
   const std::string text = fmt::format("outer({}, {})", column.node()->text, row.node()->text);
   auto node = make(Kind::outer, std::nullopt, {column.node(), row.node()}, text, at);
   node->compute = compute;

@@ -8,13 +8,13 @@
 namespace wkvc::detail {
 namespace {
 
-rec::Dim dim_of(Axis axis) {
+rec::Dim dim_of(Dim::Axis axis) {
   switch (axis) {
-    case Axis::K:
+    case Dim::Axis::K:
       return rec::Dim::K;
-    case Axis::V:
+    case Dim::Axis::V:
       return rec::Dim::V;
-    case Axis::one:
+    case Dim::Axis::one:
       return rec::Dim::One;
   }
   internal_error("no such axis");
@@ -142,8 +142,10 @@ class Lowering {
 
   DType stored(DType declared) const { return restorage_ && declared == restorage_->from ? restorage_->to : declared; }
 
-  mlir::RankedTensorType type_of(Axis axis, DType dtype) {
-    const int extent = axis == Axis::K ? declarations_.key_dim : axis == Axis::V ? declarations_.value_dim : 1;
+  mlir::RankedTensorType type_of(Dim::Axis axis, DType dtype) {
+    const int extent = axis == Dim::Axis::K   ? declarations_.key_dim
+                       : axis == Dim::Axis::V ? declarations_.value_dim
+                                              : 1;
     return mlir::RankedTensorType::get({extent}, rec::mlir_type(dtype, builder_.getContext()));
   }
 

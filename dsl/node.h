@@ -44,7 +44,7 @@ enum class Kind {
 
 struct Node {
   Kind kind;
-  std::optional<Axis> axis;  // none: a V×K matrix
+  std::optional<Dim::Axis> axis;  // none: a V×K matrix
   DType dtype = f32;
   std::vector<std::shared_ptr<Node>> operands;
   std::string text;  // as the user wrote it, abridged

@@ -9,7 +9,7 @@ using namespace detail;
 
 namespace {
 
-Dim declare_dim(Axis axis, std::string_view what, int& slot, int declared, int override_, At at) {
+Dim declare_dim(Dim::Axis axis, std::string_view what, int& slot, int declared, int override_, At at) {
   if (slot != 0) error_at(at, "'{}' is declared twice", what);
   slot = override_ != 0 ? override_ : declared;
   if (!rec::is_extent(slot)) error_at(at, "{} is {}; expected {}", what, slot, rec::extents_text);
@@ -36,11 +36,11 @@ NodePtr declare_tensor(Declarations& declarations, Kind kind, std::string_view n
 }  // namespace
 
 Dim Recurrence::key_dim(int extent, At at) {
-  return declare_dim(Axis::K, "key_dim", declarations_.key_dim, extent, declarations_.key_override, at);
+  return declare_dim(Dim::Axis::K, "key_dim", declarations_.key_dim, extent, declarations_.key_override, at);
 }
 
 Dim Recurrence::value_dim(int extent, At at) {
-  return declare_dim(Axis::V, "value_dim", declarations_.value_dim, extent, declarations_.value_override, at);
+  return declare_dim(Dim::Axis::V, "value_dim", declarations_.value_dim, extent, declarations_.value_override, at);
 }
 
 Expr Recurrence::input(std::string_view name, Dim dim, DType dtype, At at) {
@@ -53,7 +53,8 @@ Expr Recurrence::parameter(std::string_view name, Dim dim, DType dtype, At at) {
 
 Expr Recurrence::state(std::string_view name, Dim rows, Dim columns, DType dtype, At at) {
   if (declarations_.state) error_at(at, "'{}' is the second state; expected exactly one", name);
-  if (rows.axis != Axis::V || columns.axis != Axis::K) error_at(at, "state '{}': expected V rows and K columns", name);
+  if (rows.axis != Dim::Axis::V || columns.axis != Dim::Axis::K)
+    error_at(at, "state '{}': expected V rows and K columns", name);
   if (dtype != f32) error_at(at, "state '{}' is {}; expected f32", name, name_of(dtype));
   declare_name(declarations_, name, at);
   declarations_.state = std::make_shared<Node>();

@@ -47,12 +47,12 @@ struct Compute {
 };
 
 // The axis of a vector, and its extent.
-enum class Axis { K, V, one };
 struct Dim {
+  enum class Axis { K, V, one };
   Axis axis;
   int extent;
 };
-inline constexpr Dim scalar{Axis::one, 1};
+inline constexpr Dim scalar{Dim::Axis::one, 1};
 
 // A value together with the line it was given at.
 template <class T>
@@ -88,8 +88,9 @@ class Operand {
   template <std::same_as<float> T>
   Operand(T constant, At at = At::current()) : constant_(constant), at_(at) {}
   template <class T>
-    requires(std::is_arithmetic_v<T> && !std::same_as<T, float>)
-  Operand(T constants_are_floats_write_0_5f, At at = At::current()) = delete;
+  requires(std::is_arithmetic_v<T> && !std::same_as<T, float>)
+      Operand(T constants_are_floats_write_0_5f, At at = At::current())
+  = delete;
 
   const std::optional<Expr>& expr() const { return expr_; }
   float constant() const { return constant_; }

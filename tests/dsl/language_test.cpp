@@ -113,7 +113,7 @@ TEST(Language, LetNamesValues) {
 
 TEST(Language, RangesOfTensorsAndValues) {
   const std::string text = text_with([](Recurrence& op, const Values& at) {
-    auto p = op.parameter("p", Dim{Axis::K, 64}, f16).in(-2, 3);
+    auto p = op.parameter("p", Dim{Dim::Axis::K, 64}, f16).in(-2, 3);
     return (at.x.in(-1, 1) * cast<f32>(p)).in(0, 4);
   });
   expect_contains(text, "rec.input \"x\" dim K in [-1.0, 1.0] : tensor<64xf32>");
@@ -123,7 +123,7 @@ TEST(Language, RangesOfTensorsAndValues) {
 
 TEST(Language, NamesGivenByTheLoweringDontCollide) {
   const std::string text = text_with([](Recurrence& op, const Values& at) {
-    op.input("k_f32", Dim{Axis::K, 64}, f32);
+    op.input("k_f32", Dim{Dim::Axis::K, 64}, f32);
     return cast<f32>(at.k) + at.x;
   });
   expect_contains(text, "%k_f32 = rec.input");
@@ -135,7 +135,9 @@ TEST(Language, AnInputMayBeOutput) {
 }
 
 template <class T>
-concept goes_with_expressions = requires(T x, Expr e) { x * e; };
+concept goes_with_expressions = requires(T x, Expr e) {
+  x* e;
+};
 static_assert(goes_with_expressions<float>);
 static_assert(!goes_with_expressions<double>);
 static_assert(!goes_with_expressions<int>);

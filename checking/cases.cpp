@@ -12,6 +12,7 @@
 #include "checking/output.h"
 #include "runtime/base/escape.h"
 #include "runtime/error.h"
+#include "runtime/launch/map_names.h"
 #include "runtime/tensor/checked.h"
 
 namespace wkvc {

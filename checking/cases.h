@@ -36,10 +36,6 @@ struct Case {
 // A declared range bounds what is drawn.
 Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed);
 
-// The names of the maps in a file.
-inline constexpr const char* starts_name = "cu_seqlens";
-inline constexpr const char* slots_name = "state_indices";
-
 // The tensors of a safetensors file; further ones in it are ignored. A file may lack initial states and gradients of
 // final states. It may have "cu_seqlens", where sequences begin that lie one behind the other, and "state_indices",
 // which of the initial states each sequence has; these are slots then, of which final states are the same. Values may

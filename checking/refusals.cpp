@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "runtime/manifest/refusal_names.h"
+
 namespace wkvc {
 namespace {
-
-bool is_of_refusals(const std::string& name) { return name.ends_with("_refused"); }
 
 Refusals counted(const std::string& name, const HostTensor& flags) {
   Refusals found{name};

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/launch/map_names.h"
+#include "runtime/manifest/refusal_names.h"
+
 namespace wkvc::rec {
 namespace {
 
@@ -46,11 +49,7 @@ const std::set<std::string_view> own = {"cuda",
                                         "head",
                                         "seq_len",
                                         "segment_states",
-                                        "segment_gradients",
-                                        "forward_refused",
-                                        "backward_refused",
-                                        "forward_summary_refused",
-                                        "backward_summary_refused"};
+                                        "segment_gradients"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -76,7 +75,9 @@ std::optional<std::string> name_fault(std::string_view name) {
     return fmt::format("name {} is not an identifier: use up to 64 letters, digits and _, not starting with a digit",
                        quoted(name));
   if (cpp_keywords.contains(name)) return fmt::format("name '{}' is a C++ keyword: choose another", name);
-  if (predefined.contains(name) || own.contains(name))
+  if (name == starts_name || name == slots_name)
+    return fmt::format("name '{}' is that of a map of sequences in files and launches: choose another", name);
+  if (predefined.contains(name) || own.contains(name) || is_of_refusals(name))
     return fmt::format("name '{}' is used by emitted kernels: choose another", name);
   if (name[0] == '_' || name.find("__") != name.npos)
     return fmt::format("name '{}' is reserved in C++: don't start with _ or use two in a row", name);

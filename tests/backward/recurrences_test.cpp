@@ -6,6 +6,7 @@
 #include "dsl/builtin.h"
 #include "runtime/error.h"
 #include "runtime/manifest/joint_manifest.h"
+#include "runtime/manifest/refusal_names.h"
 #include "tests/run/run.h"
 
 namespace wkvc {
@@ -25,7 +26,7 @@ class HostRecurrence : public testing::TestWithParam<Definition> {};
 void expect_none_refused(const Program& program, const Problem& problem) {
   const TensorMap memory = run_in_memory(program, problem);
   for (const TensorSpec& spec : program.internals())
-    if (spec.name.ends_with("_refused")) {
+    if (is_of_refusals(spec.name)) {
       const HostTensor& numbers = memory.at(spec.name);
       for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers.get(i), 0) << spec.name;
     }

@@ -244,6 +244,13 @@ TEST_F(Files, NamesThatWouldNotSurviveInCode) {
   expect_mistake({"emit", "--source", recurrence("@rwkv7", "@\"a*/b\""), "--stage", "cuda"}, "recurrence.mlir");
 }
 
+TEST_F(Files, NamesOfMapsAreNoInputs) {
+  for (const std::string name : {"cu_seqlens", "state_indices"}) {
+    expect_mistake({"check", "--source", recurrence(R"(rec.input "r")", "rec.input \"" + name + "\"")},
+                   "name '" + name + "' is that of a map of sequences in files and launches: choose another");
+  }
+}
+
 TEST_F(Files, KernelThatDoesNotCompile) {
   const std::string text = edited(contents_of(naive_kernel), "float Sa", "floot Sa");
   expect_mistake({"check", "--source", file("bad.cu", text), "--device", "cpu"}, "floot");

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "dsl/registry.h"
+#include "runtime/manifest/refusal_names.h"
 
 namespace wkvc::test {
 namespace {
@@ -18,13 +19,13 @@ LaunchSize size_of(const Config& config) {
 
 Definition definition_of(const ShippedConfig& shipped) { return Registry::builtin().find(shipped.op); }
 
-bool is_refusal(const TensorSpec& spec) { return spec.name.ends_with("_refused"); }
+bool is_refusal(const TensorSpec& spec) { return is_of_refusals(spec.name); }
 
 // Whether a block says what it refuses in element i. Of summaries, that of the segment which no other one follows has
 // none: the last one, or backward the first.
 bool is_told(const TensorSpec& spec, std::size_t i, std::size_t segments) {
-  if (spec.name == "forward_summary_refused") return i % segments + 1 != segments;
-  return spec.name != "backward_summary_refused" || i % segments != 0;
+  if (spec.name == refusals_name(/*backward=*/false, /*summary=*/true)) return i % segments + 1 != segments;
+  return spec.name != refusals_name(/*backward=*/true, /*summary=*/true) || i % segments != 0;
 }
 
 // Whether it leaves to the kernel behind it what it refuses.

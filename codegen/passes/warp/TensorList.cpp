@@ -8,6 +8,7 @@
 #include "codegen/chunk/Axes.h"
 #include "codegen/chunk/ChunkBuilder.h"
 #include "codegen/ir/Text.h"
+#include "runtime/manifest/refusal_names.h"
 
 using namespace mlir;
 
@@ -110,9 +111,8 @@ const char* segments_name(chunk::ProgramOp program) {
   return program.getBackward() ? "segment_gradients" : "segment_states";
 }
 
-const char* refused_name(chunk::ProgramOp program) {
-  if (program.getSummary()) return program.getBackward() ? "backward_summary_refused" : "forward_summary_refused";
-  return program.getBackward() ? "backward_refused" : "forward_refused";
+llvm::StringRef refused_name(chunk::ProgramOp program) {
+  return refusals_name(program.getBackward(), program.getSummary().has_value());
 }
 
 StoredStates states_of(chunk::ProgramOp program) {

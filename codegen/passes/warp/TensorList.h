@@ -12,7 +12,7 @@ namespace wkvc {
 inline constexpr const char* kRecomputed = "chunk_states";
 const char* segments_name(chunk::ProgramOp program);
 // Of a plain program and of the refused one behind it: a number for each of its blocks.
-const char* refused_name(chunk::ProgramOp program);
+llvm::StringRef refused_name(chunk::ProgramOp program);
 
 // That of a parameter's gradient before it is summed over batches.
 std::string parts_name(chunk::AccumulateOp op);

@@ -1,7 +1,6 @@
 #include "checking/draw.h"
 
-#include <algorithm>
-
+#include "checking/declared_ranges.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "runtime/error.h"
@@ -17,8 +16,6 @@ struct Uses {
   int activations = 0;  // operations on the way but casts, declarations and exp
   int exponentials = 0;
 };
-
-bool is_declaration(mlir::Operation* op) { return llvm::isa<rec::CastOp, rec::AssumeOp>(op); }
 
 // The state times `value`: by column, or as a whole.
 bool decays_state(mlir::Operation* user, mlir::Value value) {
@@ -72,26 +69,6 @@ Distribution distribution_of(mlir::Operation* op, rec::Dim dim) {
   internal_error("an axis that is none");
 }
 
-void narrow(rec::Interval& range, std::optional<llvm::ArrayRef<double>> declared) {
-  if (!declared) return;
-  range = {std::max(range.lo, (*declared)[0]), std::min(range.hi, (*declared)[1])};
-}
-
-// What is declared of the tensor itself or of its casts.
-rec::Interval declared_range(mlir::Value tensor, std::optional<llvm::ArrayRef<double>> at_declaration) {
-  rec::Interval range;
-  narrow(range, at_declaration);
-  llvm::SmallVector<mlir::Value> pending{tensor};
-  while (!pending.empty()) {
-    for (mlir::Operation* user : pending.pop_back_val().getUsers()) {
-      if (!is_declaration(user)) continue;
-      if (auto assume = llvm::dyn_cast<rec::AssumeOp>(user)) narrow(range, assume.getRange());
-      pending.push_back(user->getResult(0));
-    }
-  }
-  return range;
-}
-
 mlir::Value without_casts(mlir::Value value) {
   while (mlir::Operation* op = value.getDefiningOp()) {
     if (!is_declaration(op)) break;
@@ -114,7 +91,7 @@ rec::InputOp read_before_writing(rec::InputOp b) {
 
 template <class Op>
 Draw draw_for(Op op) {
-  return {distribution_of(op, op.getDim()), declared_range(op.getResult(), op.getRange()), {}};
+  return {distribution_of(op, op.getDim()), declared_range(op), {}};
 }
 
 }  // namespace

@@ -120,4 +120,8 @@ std::string Subject::reference(const Manifest& manifest) const {
                      [&] { return rec_text(Registry::known().find(manifest.op), dims); });
 }
 
+bool Subject::has_reference(const Manifest& manifest) const {
+  return source.stage == Stage::rec || Registry::known().contains(manifest.op);
+}
+
 }  // namespace wkvc

@@ -28,6 +28,7 @@ struct Subject {
 
   // The recurrence the subject has to agree with, as text of the rec stage. For a later stage that is the built-in one
   // of the manifest's name; throws UserError when there is none.
+  bool has_reference(const Manifest& manifest) const;
   std::string reference(const Manifest& manifest) const;
 };
 

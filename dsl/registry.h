@@ -18,6 +18,7 @@ class Registry {
 
   void add(Definition definition);  // throws UserError where the name is taken
   std::vector<std::string> names() const;
+  bool contains(std::string_view name) const { return definitions_.contains(name); }
   const Definition& find(std::string_view name) const;  // throws UserError, with the closest name
 
  private:

@@ -10,6 +10,7 @@
 
 #include "checking/advice.h"
 #include "checking/comparison.h"
+#include "checking/declared_ranges.h"
 #include "checking/execute.h"
 #include "checking/output.h"
 #include "checking/subject.h"
@@ -108,6 +109,13 @@ Findings compared(rec::RecurrenceOp recurrence, const Subject& subject, const Ru
   return findings;
 }
 
+Case case_from(const std::string& path, rec::RecurrenceOp recurrence, const Manifest& manifest) {
+  Case given = case_from_file(manifest, path);
+  complain_of_unused(given, manifest, path);
+  complain_of_ranges(recurrence, manifest, given, path);
+  return given;
+}
+
 int check(const Options& options) {
   if (options.input && (options.shape || options.seed)) {
     user_error("{} goes with random inputs; with --input the file decides", options.shape ? "--shape" : "--seed");
@@ -123,10 +131,9 @@ int check(const Options& options) {
   mlir::MLIRContext context;
   const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
-  Case values =
-      options.input ? case_from_file(manifest, *options.input) : random_case(recurrence, manifest, shape.size, seed);
+  Case values = options.input ? case_from(*options.input, recurrence, manifest)
+                              : random_case(recurrence, manifest, shape.size, seed);
   if (!options.input) values.sequences = shape.sequences;
-  if (options.input) complain_of_unused(values, manifest, *options.input);
   std::vector<Refusals> refusals;
   const std::string failure = execute(subject, load_program(subject, runnable, target), values, &refusals);
   if (!failure.empty()) complain(failure.c_str());

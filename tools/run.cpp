@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "checking/declared_ranges.h"
 #include "checking/execute.h"
 #include "checking/output.h"
 #include "checking/rows.h"
@@ -62,6 +63,14 @@ bool print_results(const Runnable& runnable, LaunchSize size, const TensorMap& r
   return all_finite;
 }
 
+// The same, if the recurrence is known: a kernel's text declares no ranges.
+void complain_of_ranges(const Subject& subject, const Manifest& manifest, const Case& values, const std::string& path) {
+  if (!subject.has_reference(manifest)) return;
+  mlir::MLIRContext context;
+  const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
+  complain_of_ranges(rec::recurrence_of(*module), manifest, values, path);
+}
+
 int run(const Options& options) {
   expect_output(options.output, {options.input, options.subject.source});
   const Target target = target_from(options.device);
@@ -70,6 +79,7 @@ int run(const Options& options) {
   const Manifest& manifest = runnable.manifest;
   Case values = case_from_file(manifest, options.input);
   complain_of_unused(values, manifest, options.input);
+  complain_of_ranges(subject, manifest, values, options.input);
   const std::string failure = execute(subject, load_program(subject, runnable, target), values);
   if (!failure.empty()) user_error("{}", failure);
   const TensorMap results = results_of(runnable, values);

@@ -195,8 +195,9 @@ TEST_F(Check, UnusedTensorsAreNamed) {
   const auto run = [&](const std::string& input) {
     return wkvc({"run", "--source", naive_kernel, "--device", "cpu", "--input", input, "--output", "out"});
   };
-  const Outcome misspelt = run(changed_activations(
-      [](TensorMap& tensors) { tensors["initial_stat"] = HostTensor(DType::f32, {1, 1, 64, 64}); }));
+  const Outcome misspelt = run(changed_activations([](TensorMap& tensors) {
+    tensors["initial_stat"] = HostTensor(DType::f32, {1, 1, 64, 64});
+  }));
   EXPECT_EQ(misspelt.status, 0);
   EXPECT_NE(misspelt.err.find("nothing uses 'initial_stat'"), std::string::npos) << misspelt.err;
   EXPECT_NE(misspelt.err.find("initial_state"), std::string::npos) << misspelt.err;
@@ -278,6 +279,28 @@ TEST_F(Check, SaysWhichRangeIsMissing) {
   EXPECT_TRUE(Json::accept(checked.out)) << checked.out;
   EXPECT_FALSE(Json::parse(wkvc({"explain", "--source", declared, "--json"}).out).contains("missing_range"));
   EXPECT_EQ(wkvc({"check", "--source", declared, "--device", "cpu"}).err, "");
+}
+
+// w of rwkv7 is at most 1 in all of the file.
+TEST_F(Check, SaysWhatLiesBeyondADeclaredRange) {
+  const std::string rec = wkvc({"emit", "rwkv7", "--stage", "rec"}).out;
+  const std::string declared = file("declared.mlir", edited(rec, R"("w" dim K)", R"("w" dim K in [-40.0, 20.0])"));
+  const std::string inside = changed_activations([](TensorMap&) {});
+  EXPECT_EQ(check(declared, {"--input", inside}).err, "");
+  const std::string beyond = changed_activations([](TensorMap& tensors) {
+    tensors.at("w").set(7 * 64 + 5, 32);
+    tensors.at("w").set(9 * 64, -41);
+  });
+  const std::string expected =
+      "2 of 64000 elements of 'w' lie beyond its declared range, -40 to 20, the first at batch 0, token 7, head 0: 32; "
+      "kernels may be wrong there: keep 'w' within the range, or declare a wider one";
+  const Outcome checked = check(declared, {"--input", beyond});
+  EXPECT_NE(checked.err.find(expected), std::string::npos) << checked.err;
+  const Outcome ran =
+      wkvc({"run", "--source", declared, "--device", "cpu", "--input", beyond, "--output", "out.safetensors"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_NE(ran.err.find(expected), std::string::npos) << ran.err;
+  EXPECT_EQ(check(naive_kernel, {"--input", beyond}).err, "");
 }
 
 // Numbers that f16 does not hold without a scale, and ordinary ones.

@@ -37,6 +37,22 @@ void expect_enough_memory(const Manifest& manifest, LaunchSize size) {
 
 // ---- Random ---------------------------------------------------------------------------------------------------------
 
+// What steep decays are drawn from: all of a declared range, of logarithms the logarithm of their magnitude; nothing
+// where no range is declared, or mild decays come from all of it. `of_state`: one number decays the whole state.
+std::optional<rec::Interval> steep_range(const Draw& draw, bool of_state) {
+  if (draw.range == rec::Interval()) return std::nullopt;
+  rec::Interval range = draw.range;
+  if (draw.distribution == Distribution::log_decay) {
+    const double mildest = 0.37, steepest = of_state ? 16 : 128;
+    range = {std::log(std::max(mildest, -range.hi)), std::log(std::min(steepest, -range.lo))};
+  } else if (draw.distribution == Distribution::decay) {
+    range = {std::max(range.lo, 0.0), std::min(range.hi, 1.0)};
+  } else if (draw.distribution != Distribution::raw_decay) {
+    return std::nullopt;
+  }
+  return range.bounded() && range.lo < range.hi ? std::optional(range) : std::nullopt;
+}
+
 class Sampler {
  public:
   explicit Sampler(std::uint64_t seed) : engine_(seed) {}
@@ -45,6 +61,20 @@ class Sampler {
   void erase(HostTensor& tensor, const HostTensor& erased, const rec::Interval& range) {
     for (std::size_t i = 0; i < tensor.size(); ++i) {
       tensor.set(i, std::clamp(-erased.get(i) * unit_interval_(engine_), range.lo, range.hi));
+    }
+  }
+
+  // Draws some decays anew, from all of their declared range.
+  void steepen(HostTensor& tensor, const Draw& draw, bool of_state) {
+    constexpr std::size_t every = 8;
+    const std::optional<rec::Interval> range = steep_range(draw, of_state);
+    if (!range) return;
+    std::uniform_real_distribution<double> steep(range->lo, range->hi), chance(0, every);
+    for (std::size_t i = 0; i < tensor.size(); ++i) {
+      const bool chosen = i % static_cast<std::size_t>(tensor.shape().back()) % every == every - 1;
+      if (!chosen && chance(engine_) >= 1) continue;
+      const double x = steep(engine_);
+      tensor.set(i, draw.distribution == Distribution::log_decay ? -std::exp(x) : x);
     }
   }
 
@@ -201,9 +231,10 @@ HostTensor poisoned(DType dtype, std::vector<std::int64_t> shape) {
 
 }  // namespace
 
-Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed) {
+Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed,
+                 Decays decays) {
   expect_enough_memory(manifest, size);
-  Sampler sampler(seed);
+  Sampler sampler(seed), steep_sampler(~seed);
   Case drawn{size, {}};
   std::map<std::string, Draw> erasures;
   for (const TensorSpec& spec : manifest.tensors) {
@@ -213,6 +244,7 @@ Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchS
     const bool declared = spec.role == Role::input || spec.role == Role::parameter;
     const Draw draw = declared ? draw_of(recurrence, spec.name) : Draw{};
     sampler.fill(tensor, draw);
+    if (decays == Decays::steep_too) steep_sampler.steepen(tensor, draw, spec.dims.back() == "H");
     if (draw.distribution == Distribution::erasure) erasures[spec.name] = draw;
   }
   for (const auto& [name, draw] : erasures) {

@@ -33,8 +33,13 @@ struct Case {
 // - other vectors over keys: normal, divided by their norm;
 // - other scalars of a token: uniform in [0, 1];
 // - vectors over values, parameters, initial states and gradients: normal.
-// A declared range bounds what is drawn.
-Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed);
+// A declared range bounds what is drawn. With `steep_too` decays that have such a range are drawn from all of it in
+// every eighth element of a row and, by chance, in one of eight others: uniform, but logarithms by their magnitude from
+// 0.37 on. These go down to -128, whose exponential is 0 in f32, and where one number decays the whole state down to
+// -16: a gradient of the initial state that is smaller than others by more than f16's 24 binary orders is lost.
+enum class Decays { mild, steep_too };
+Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed,
+                 Decays decays = Decays::mild);
 
 // The tensors of a safetensors file; further ones in it are ignored. A file may lack initial states and gradients of
 // final states. It may have "cu_seqlens", where sequences begin that lie one behind the other, and "state_indices",

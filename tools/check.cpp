@@ -132,7 +132,7 @@ int check(const Options& options) {
   const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
   Case values = options.input ? case_from(*options.input, recurrence, manifest)
-                              : random_case(recurrence, manifest, shape.size, seed);
+                              : random_case(recurrence, manifest, shape.size, seed, Decays::steep_too);
   if (!options.input) values.sequences = shape.sequences;
   std::vector<Refusals> refusals;
   const std::string failure = execute(subject, load_program(subject, runnable, target), values, &refusals);

@@ -100,6 +100,43 @@ TEST(Cases, NothingIsZeroAndNothingExplodes) {
   EXPECT_TRUE(std::isnan(drawn.tensors.at("o").get(0)));
 }
 
+// The tensor that a recurrence has one input of, a log decay of at least -5.
+Case decays_drawn(Decays decays) {
+  Manifest manifest;
+  manifest.key_dim = manifest.value_dim = 64;
+  manifest.tensors.push_back({"g", Role::input, DType::f32, {"B", "T", "H", "K"}});
+  mlir::MLIRContext context;
+  const auto module = build(recurrence("decaying",
+                                       [](Recurrence& op) {
+                                         Dim K = op.key_dim(64), V = op.value_dim(64);
+                                         auto g = op.input("g", K, f32).in(-5, 0), k = op.input("k", K, f32);
+                                         op.compute(f32);
+                                         auto S = op.state("S", V, K, f32);
+                                         op.update(S, S * diag(exp(g)));
+                                         op.output("o", dot(S, k), f32);
+                                       }),
+                            context);
+  return random_case(rec::recurrence_of(*module), manifest, {1, 50, 2}, 3, decays);
+}
+
+TEST(RandomCase, DrawsSteepDecaysFromAllOfADeclaredRange) {
+  const HostTensor mild = decays_drawn(Decays::mild).tensors.at("g"),
+                   steep = decays_drawn(Decays::steep_too).tensors.at("g");
+  double least = 0;
+  std::size_t same = 0;
+  for (std::size_t i = 0; i < steep.size(); ++i) {
+    EXPECT_GE(mild.get(i), -std::exp(-1.0));
+    EXPECT_LE(steep.get(i), 0);
+    EXPECT_GE(steep.get(i), -5);
+    EXPECT_TRUE(i % 8 != 7 || steep.get(i) <= -0.37 + 1e-6) << i;
+    least = std::min(least, steep.get(i));
+    same += steep.get(i) == mild.get(i) ? 1 : 0;
+  }
+  EXPECT_LT(least, -4.5);
+  EXPECT_GT(same, steep.size() * 3 / 5);
+  EXPECT_LT(same, steep.size() * 9 / 10);
+}
+
 TEST(Report, TablesAndNesting) {
   const auto json = nlohmann::ordered_json::parse(R"({"op":"x","rows":[{"a":1,"b":"yy"},{"a":22}],"in":{"c":null}})");
   EXPECT_EQ(readable(json),

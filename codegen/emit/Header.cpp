@@ -1,5 +1,7 @@
 #include "codegen/emit/Header.h"
 
+#include <fmt/ranges.h>
+
 #include "codegen/emit/Buffers.h"
 #include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
@@ -110,13 +112,7 @@ Manifest manifest_of(warp::KernelOp kernel) {
   manifest.refused = kernel.getRefused();
   for (auto text : kernel.getTensors().getAsValueRange<StringAttr>()) manifest.tensors.push_back(tensor_from(text));
   kernel.walk([&](warp::StoreIntermediateOp op) { manifest.states_every = static_cast<int>(op.getEvery()); });
-  std::string io = "f32";
-  for (const TensorSpec& tensor : manifest.tensors) {
-    // A summary has no output: as its inputs then.
-    bool first = &tensor == &manifest.tensors.front() && tensor.role == Role::input;
-    if (first || tensor.role == Role::output || tensor.role == Role::output_gradient) io = name_of(tensor.dtype);
-  }
-  manifest.config = config_of(manifest, "io " + io + " ", kernel.getCompute());
+  manifest.config = config_of(manifest, "io " + io_of(manifest) + " ", kernel.getCompute());
   return manifest;
 }
 
@@ -174,6 +170,17 @@ Manifest manifest_of(warp::CombineOp kernel) {
                        {"B", "H", std::to_string(manifest.segments), std::to_string(rows), "K"}}};
   manifest.config = config_of(manifest, "", kernel.getCompute());
   return manifest;
+}
+
+std::string io_of(const Manifest& manifest) {
+  std::vector<std::string_view> dtypes;
+  for (const TensorSpec& tensor : manifest.tensors) {
+    const bool counts = tensor.role == Role::output || tensor.role == Role::output_gradient;
+    if (counts && !llvm::is_contained(dtypes, name_of(tensor.dtype))) dtypes.push_back(name_of(tensor.dtype));
+  }
+  if (!dtypes.empty()) return fmt::format("{}", fmt::join(dtypes, ","));
+  const bool has_input = !manifest.tensors.empty() && manifest.tensors.front().role == Role::input;
+  return std::string(has_input ? name_of(manifest.tensors.front().dtype) : "f32");
 }
 
 std::string state_of(const Manifest& manifest) {

@@ -12,6 +12,9 @@ Manifest manifest_of(warp::BatchSumOp kernel);
 Manifest manifest_of(warp::HeadSumOp kernel);
 Manifest manifest_of(warp::CombineOp kernel);
 Manifest manifest_of(warp::KernelOp kernel);  // throws UserError for a malformed list of tensors
+// Returns how outputs, or a backward kernel's gradients of outputs, are stored, each dtype once: "bf16", "bf16,f32". A
+// summary has neither, and is called after its inputs.
+std::string io_of(const Manifest& manifest);
 // "bf16", or "bf16 kv": how initial and final states are stored.
 std::string state_of(const Manifest& manifest);
 

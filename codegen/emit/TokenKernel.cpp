@@ -136,10 +136,8 @@ class TokenKernel {
   }
 
   void write_header() {
-    std::string io = "f32";
-    for_each([&](rec::OutputOp op) { io = name_of(rec::dtype_of(op.getDtype())); });
     manifest_.config = fmt::format("head {}x{} chunk 1 io {} mma f32 state {}", manifest_.key_dim, manifest_.value_dim,
-                                   io, state_of(manifest_));
+                                   io_of(manifest_), state_of(manifest_));
     line("// {}: emitted by wkvc from its recurrence.\n//   {}, {}", manifest_.kernel, manifest_.config,
          manifest_.arch);
     line("//   launch: one block of {} warps for each of the B·H heads\n//", manifest_.warps);

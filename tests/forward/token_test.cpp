@@ -149,6 +149,27 @@ TEST(TokenOptions, OfChunksAreRefused) {
   EXPECT_NE(refusal([&] { dump_after(source, "slice", single_tokens()); }).find("without 'slice'"), std::string::npos);
 }
 
+// Of kernels of chunks, too.
+TEST(Headers, NameEveryDtypeOfOutputs) {
+  const Definition definition = recurrence("two_outputs", [](Recurrence& op) {
+    Dim K = op.key_dim(16), V = op.value_dim(16);
+    auto k = op.input("k", K, bf16);
+    auto v = op.input("v", V, bf16);
+    op.compute(f16);
+    auto S = op.state("S", V, K, f32);
+    auto next = S + outer(v, k);
+    op.update(S, next);
+    op.output("o", dot(next, k), bf16);
+    op.output("before", dot(S, k), f32);
+  });
+  for (const int chunk : {1, 16}) {
+    Config config;
+    config.chunk = chunk;
+    const std::string text = cuda_text(definition, config);
+    EXPECT_NE(manifest_from(text).config.find(" io bf16,f32 mma "), std::string::npos) << text.substr(0, 400);
+  }
+}
+
 TEST(TokenOptions, SumsOverValuesAreRefused) {
   const Definition definition = recurrence("norm", [](Recurrence& op) {
     Dim K = op.key_dim(16), V = op.value_dim(16);

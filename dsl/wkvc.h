@@ -88,9 +88,8 @@ class Operand {
   template <std::same_as<float> T>
   Operand(T constant, At at = At::current()) : constant_(constant), at_(at) {}
   template <class T>
-  requires(std::is_arithmetic_v<T> && !std::same_as<T, float>)
-      Operand(T constants_are_floats_write_0_5f, At at = At::current())
-  = delete;
+    requires(std::is_arithmetic_v<T> && !std::same_as<T, float>)
+  Operand(T constants_are_floats_write_0_5f, At at = At::current()) = delete;
 
   const std::optional<Expr>& expr() const { return expr_; }
   float constant() const { return constant_; }

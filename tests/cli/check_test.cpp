@@ -195,9 +195,8 @@ TEST_F(Check, UnusedTensorsAreNamed) {
   const auto run = [&](const std::string& input) {
     return wkvc({"run", "--source", naive_kernel, "--device", "cpu", "--input", input, "--output", "out"});
   };
-  const Outcome misspelt = run(changed_activations([](TensorMap& tensors) {
-    tensors["initial_stat"] = HostTensor(DType::f32, {1, 1, 64, 64});
-  }));
+  const Outcome misspelt = run(changed_activations(
+      [](TensorMap& tensors) { tensors["initial_stat"] = HostTensor(DType::f32, {1, 1, 64, 64}); }));
   EXPECT_EQ(misspelt.status, 0);
   EXPECT_NE(misspelt.err.find("nothing uses 'initial_stat'"), std::string::npos) << misspelt.err;
   EXPECT_NE(misspelt.err.find("initial_state"), std::string::npos) << misspelt.err;

@@ -135,9 +135,7 @@ TEST(Language, AnInputMayBeOutput) {
 }
 
 template <class T>
-concept goes_with_expressions = requires(T x, Expr e) {
-  x* e;
-};
+concept goes_with_expressions = requires(T x, Expr e) { x * e; };
 static_assert(goes_with_expressions<float>);
 static_assert(!goes_with_expressions<double>);
 static_assert(!goes_with_expressions<int>);

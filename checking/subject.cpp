@@ -53,11 +53,19 @@ void expect_operator(const std::string& op, const Source& source) {
 }
 
 void expect_unsettled(const Subject& subject, bool may_name_gradients) {
-  std::vector<std::string> settled = settled_options(subject.config, subject.source.stage);
+  std::vector<std::string> settled =
+      with_origin(subject.origin, [&] { return settled_options(subject.source, subject.config); });
   if (may_name_gradients) std::erase(settled, "--grad");
   if (settled.empty()) return;
-  user_error("{}: a text of this stage has settled {}; leave it out, or start from an earlier stage", subject.origin,
+  user_error("{}: the text has settled {}; leave it out, or start from an earlier stage", subject.origin,
              fmt::join(settled, ", "));
+}
+
+// What the options of a command line say.
+Config parsed(const ConfigOptions& options, const std::string& default_pass) {
+  Config config = options.parse(default_pass);
+  check_operands(config);
+  return config;
 }
 
 Subject from_file(const std::string& path, const SubjectOptions& given, const ConfigOptions& config) {
@@ -67,7 +75,7 @@ Subject from_file(const std::string& path, const SubjectOptions& given, const Co
   subject.source.file = path;
   if (given.op) with_origin(path, [&] { expect_operator(*given.op, subject.source); });
   const bool backward = with_origin(path, [&] { return has_backward(subject.source); });
-  subject.config = config.parse(backward ? "both" : "forward");
+  subject.config = parsed(config, backward ? "both" : "forward");
   return subject;
 }
 
@@ -75,12 +83,13 @@ Subject from_file(const std::string& path, const SubjectOptions& given, const Co
 
 Subject subject_from(const SubjectOptions& given, const ConfigOptions& config, bool may_name_gradients) {
   if (given.source) {
+    if (given.source->empty()) user_error("--source '': expected the name of a file with the text of a stage");
     Subject subject = from_file(*given.source, given, config);
     expect_unsettled(subject, may_name_gradients);
     return subject;
   }
   if (!given.op) user_error("no operator given; name one (wkvc list shows them) or a file with --source");
-  Subject subject{.source = {}, .config = config.parse(), .from_file = false, .origin = *given.op};
+  Subject subject{.source = {}, .config = parsed(config, "forward"), .from_file = false, .origin = *given.op};
   subject.source = rec_source(Registry::known().find(*given.op), subject.config);
   return subject;
 }
@@ -111,6 +120,10 @@ Manifest Subject::joint(const std::vector<Manifest>& manifests) const {
   return with_origin(origin, [&] { return joint_manifest(manifests); });
 }
 
+bool Subject::has_reference(const Manifest& manifest) const {
+  return source.stage == Stage::rec || Registry::known().contains(manifest.op);
+}
+
 std::string Subject::reference(const Manifest& manifest) const {
   if (source.stage == Stage::rec) return text(Stage::rec);
   Config dims;
@@ -118,10 +131,6 @@ std::string Subject::reference(const Manifest& manifest) const {
   dims.value_dim = manifest.value_dim;
   return with_origin(origin + ": a text of this stage is compared with the built-in operator of its name",
                      [&] { return rec_text(Registry::known().find(manifest.op), dims); });
-}
-
-bool Subject::has_reference(const Manifest& manifest) const {
-  return source.stage == Stage::rec || Registry::known().contains(manifest.op);
 }
 
 }  // namespace wkvc

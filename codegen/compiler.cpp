@@ -217,6 +217,23 @@ bool has_backward(const Source& source) {
   return found;
 }
 
+std::vector<std::string> settled_options(const Source& source, const Config& config) {
+  std::vector<std::string> names = settled_options(source.stage, config);
+  if (source.stage != Stage::chunk) return names;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  auto module = read(source, {}, context);
+  const auto settle = [&](bool holds, std::initializer_list<const char*> spellings) {
+    for (const char* spelling : spellings)
+      if (holds && is_set(config_option(spelling), config)) names.emplace_back(spelling);
+  };
+  const auto programs = module->getBody()->getOps<chunk::ProgramOp>();
+  settle(llvm::any_of(programs, [](auto program) { return program.getBackward(); }),
+         {"--grad", "--save-every", "--saved"});
+  settle(llvm::any_of(programs, [](auto program) { return program.getSummary().has_value(); }), {"--segments"});
+  settle(llvm::any_of(programs, [](auto program) { return program.getRefused(); }), {"--scales"});
+  return names;
+}
+
 std::string lower_to(const Source& source, Stage target, const Config& config) {
   if (source.stage < Stage::rec || source.stage > Stage::cuda)
     user_error("the source's stage is {}; expected {}", static_cast<int>(source.stage), fmt::join(stage_names, ", "));

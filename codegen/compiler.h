@@ -63,6 +63,9 @@ bool is_token_kernel(const Source& source, const Config& config);
 // Returns whether a text holds a backward pass. A text of the rec stage holds none. Throws UserError as lower_to does.
 bool has_backward(const Source& source);
 
+// The options among those set that the text has settled already, by its stage or by what its programs hold: "--head".
+std::vector<std::string> settled_options(const Source& source, const Config& config);
+
 // Carries `source` to `target`; throws UserError for what the user can mend. `target` may not come before the source.
 std::string lower_to(const Source& source, Stage target, const Config& config);
 

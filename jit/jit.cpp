@@ -55,7 +55,7 @@ Config with_forward(Config config) {
 
 // What a text holds is not the configuration's to choose.
 void expect_unsettled(const Source& source, const Config& config) {
-  const std::vector<std::string> settled = settled_options(config, source.stage);
+  const std::vector<std::string> settled = settled_options(source, config);
   if (settled.empty()) return;
   user_error("the text has settled {}; leave it out, or start from the text of an earlier stage",
              fmt::join(settled, ", "));

@@ -42,16 +42,20 @@ void check_distance(const Config& config) {
   user_error("--save-every {}: not a multiple of --chunk {}", config.save_every, config.chunk);
 }
 
+bool has_single_tokens(const Config& config) { return config.chunk == 1; }
+
 // A kernel of single tokens has a schedule of its own.
 void check_single_tokens(const Config& config) {
-  if (config.chunk != 1) return;
+  if (!has_single_tokens(config)) return;
   if (config.pass != "forward")
     user_error("--chunk 1: kernels of single tokens have no backward pass yet; leave --chunk out for --pass {}",
                config.pass);
-  for (const char* spelling : {"--segments", "--teams", "--rounds", "--cluster", "--scales"}) {
-    const std::string given = text_of(config_option(spelling).field, config);
-    if (!given.empty() && given != "1")
-      user_error("--chunk 1 with {0}: {0} belongs to kernels of chunks; leave one of the two options out", spelling);
+  for (const ConfigOption& option : config_options()) {
+    const auto* const count = std::get_if<int Config::*>(&option.field.member);
+    const bool is_single = count != nullptr && config.**count == 1;
+    if (option.of_chunks && is_set(option.field, config) && !is_single)
+      user_error("--chunk 1 with {0}: {0} belongs to kernels of chunks; leave one of the two options out",
+                 option.spelling);
   }
 }
 
@@ -73,11 +77,14 @@ void check_second(const ConfigOption& option, const Config& config) {
 
 }  // namespace
 
-void expect_pass(const ConfigOption& option, const std::string& pass, bool given, bool second_given) {
-  if (pass == "forward" && (option.of == OfKernels::each ? second_given : option.of == OfKernels::backward && given))
-    user_error("{}{} is an option of the backward pass: give --pass backward or --pass both, too", option.spelling,
-               option.of == OfKernels::each ? " N,M" : "");
-  if (pass == "backward" && option.of == OfKernels::forward && given)
+void expect_pass(const ConfigOption& option, const Config& config, bool given, bool second_given) {
+  const bool of_backward = option.of == OfKernels::each ? second_given : option.of == OfKernels::backward && given;
+  if (config.pass == "forward" && of_backward)
+    user_error("{}{} is an option of the backward pass: {}", option.spelling,
+               option.of == OfKernels::each ? " N,M" : "",
+               has_single_tokens(config) ? "--chunk 1 has none; leave one of the two options out"
+                                         : "give --pass backward or --pass both, too");
+  if (config.pass == "backward" && option.of == OfKernels::forward && given)
     user_error("{} is an option of the forward kernel, which --pass backward has none of: give --pass both",
                option.spelling);
 }
@@ -85,16 +92,22 @@ void expect_pass(const ConfigOption& option, const std::string& pass, bool given
 void check_fields(const Config& config) {
   for_each_field([&](const auto& option, const auto& field) { check_value(option, field, config); });
   for (const ConfigOption& option : config_options())
-    expect_pass(option, config.pass, is_set(option.field, config), option.second && is_set(*option.second, config));
+    expect_pass(option, config, is_set(option.field, config), option.second && is_set(*option.second, config));
   check_distance(config);
 }
 
 void check_config(const Config& config) {
   check_fields(config);
+  check_single_tokens(config);
   for (const ConfigOption& option : config_options()) check_second(option, config);
   if (auto fault = fault_of(forward_schedule(config), /*backward=*/false)) user_error("{}", *fault);
-  check_single_tokens(config);
   check_intermediate_states(config);
+}
+
+void check_operands(const Config& config) {
+  if (!has_single_tokens(config) || config.mma.empty() || config.mma == "f32") return;
+  user_error("--chunk 1 with --mma {}: kernels of single tokens compute in f32; leave one of the two options out",
+             config.mma);
 }
 
 Config completed(Config config) {
@@ -106,7 +119,7 @@ Config completed(Config config) {
   return config;
 }
 
-std::vector<std::string> settled_options(const Config& config, Stage stage) {
+std::vector<std::string> settled_options(Stage stage, const Config& config) {
   std::vector<std::string> names;
   for (const ConfigOption& option : config_options())
     if (option.settled && stage >= *option.settled && is_set(option, config)) names.emplace_back(option.spelling);

@@ -8,8 +8,8 @@
 
 namespace wkvc {
 
-// Throws UserError where the pass has no kernel that an option, or its M, says something of.
-void expect_pass(const ConfigOption& option, const std::string& pass, bool given, bool second_given);
+// Throws UserError where the pass or the chunk has no kernel that an option, or its M, says something of.
+void expect_pass(const ConfigOption& option, const Config& config, bool given, bool second_given);
 
 // Throws UserError for a field's value that its option does not take, and for fields that exclude each other. Fields
 // that are not set may be set later.
@@ -18,10 +18,14 @@ void check_fields(const Config& config);
 // Throws UserError for a configuration that no kernel can have. Recurrences have further limits, which lowering tells.
 void check_config(const Config& config);
 
+// Throws UserError for operands that kernels of single tokens do not have. A program may give one choice for its
+// kernels of chunks and of single tokens; a command line that names both means one kernel.
+void check_operands(const Config& config);
+
 // The configuration with N for every M that follows N.
 Config completed(Config config);
 
-// The options among those set that a text of this stage has settled already: "--head".
-std::vector<std::string> settled_options(const Config& config, Stage stage);
+// The options among those set that every text of this stage has settled already: "--head".
+std::vector<std::string> settled_options(Stage stage, const Config& config);
 
 }  // namespace wkvc

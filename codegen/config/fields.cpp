@@ -57,7 +57,9 @@ constexpr std::array<ConfigOption, 20> table{{
      .field = {"mma", &Config::mma},
      .values = Words{dtypes},
      .otherwise = as_declared,
-     .meaning = "operands of contractions; accumulators are f32",
+     .meaning =
+         "operands of contractions; accumulators are f32. `--chunk 1` has `f32` alone: commands refuse all else, "
+         "and programs may name what their other kernels take",
      .settled = Stage::chunk,
      .recorded = Recorded::shown},
     {.spelling = "--state",
@@ -95,7 +97,8 @@ constexpr std::array<ConfigOption, 20> table{{
      .values = steps,
      .automatic = true,
      .otherwise = "16",
-     .meaning = "tokens a step; 1: a forward kernel of single tokens, exact in f32, for decoding",
+     .meaning = "tokens a step; 1: a forward kernel of single tokens, exact in f32, for decoding, without "
+                "`--segments`, `--teams`, `--rounds`, `--cluster`, `--scales` and `--sram`",
      .settled = Stage::chunk,
      .recorded = Recorded::tuned},
     {.spelling = "--save-every",
@@ -103,8 +106,9 @@ constexpr std::array<ConfigOption, 20> table{{
      .field = {"save_every", &Config::save_every},
      .values = distances,
      .automatic = true,
-     .otherwise = "64; M chunks with M teams",
-     .meaning = "tokens between saved states, a multiple of the chunk",
+     .otherwise = "64; with M teams from 2 on M chunks",
+     .meaning = "tokens between the states that the forward pass saves for the backward pass, a multiple of the chunk; "
+                "with M teams from 2 on M chunks, or 2M with guarded scales",
      .settled = Stage::placed,
      .of = OfKernels::backward,
      .recorded = Recorded::tuned},
@@ -113,7 +117,8 @@ constexpr std::array<ConfigOption, 20> table{{
      .field = {"saved", &Config::saved},
      .values = Words{dtypes},
      .otherwise = "`f32`",
-     .meaning = "storage of saved states; with `f16` and teams also of the inverses that are kept",
+     .meaning = "storage of saved states; with `f16` and M teams from 2 on, the inverses that the forward pass keeps "
+                "for the backward pass are in f16, too",
      .settled = Stage::placed,
      .of = OfKernels::backward,
      .recorded = Recorded::tuned},
@@ -144,6 +149,7 @@ constexpr std::array<ConfigOption, 20> table{{
      .settled = Stage::placed,
      .of = OfKernels::each,
      .follows = true,
+     .of_chunks = true,
      .recorded = Recorded::tuned},
     {.spelling = "--teams",
      .syntax = "N[,M]",
@@ -152,11 +158,12 @@ constexpr std::array<ConfigOption, 20> table{{
      .values = team_counts,
      .automatic = true,
      .otherwise = "1",
-     .meaning =
-         "teams of warps, each of which prepares a chunk. N divides the warps of the forward kernel, one for 16 "
-         "values; with `--rounds 2` any N does. A state is saved every M chunks, or every 2M with guarded scales",
+     .meaning = "teams of warps, each of which prepares a chunk. N divides the warps of the forward kernel and M those "
+                "of the backward kernel, one for 16 values in either. With `--rounds 2` N may be any number, but M may "
+                "not: `--teams 3,2 --rounds 2 --pass both`",
      .settled = Stage::placed,
      .of = OfKernels::each,
+     .of_chunks = true,
      .recorded = Recorded::tuned},
     {.spelling = "--rounds",
      .syntax = "N",
@@ -169,6 +176,7 @@ constexpr std::array<ConfigOption, 20> table{{
          "chunks ahead of the warps that take the state through them: for few heads",
      .settled = Stage::placed,
      .of = OfKernels::forward,
+     .of_chunks = true,
      .recorded = Recorded::tuned},
     {.spelling = "--cluster",
      .syntax = "N",
@@ -176,10 +184,12 @@ constexpr std::array<ConfigOption, 20> table{{
      .values = cluster_sizes,
      .automatic = true,
      .otherwise = "1",
-     .meaning = "blocks that share the state of a head and the work of its teams in the forward kernel, with `--rounds "
-                "2`: for few heads. With guarded scales one block does what a cluster refused",
+     .meaning = "blocks that run a head together in the forward kernel, for few heads: each has a part of the state "
+                "and some of the teams. It takes `--rounds 2` and several teams. With guarded scales one block runs "
+                "again what a cluster refused",
      .settled = Stage::placed,
      .of = OfKernels::forward,
+     .of_chunks = true,
      .recorded = Recorded::tuned},
     {.spelling = "--scales",
      .syntax = "N[,M]",
@@ -187,13 +197,16 @@ constexpr std::array<ConfigOption, 20> table{{
      .second = ConfigField{"backward_scales", &Config::backward_scales},
      .values = Words{scales},
      .automatic = true,
-     .otherwise = "`always`; with a shape as tuned, else `guarded`, but for forward passes of fewer than 32 tokens",
+     .otherwise =
+         "`always`. Where settings are chosen for a shape (`bench`, `pack`, and kernels that are compiled just in time "
+         "for a GPU): as tuned, else `guarded`, and `always` for forward passes of fewer than 32 tokens",
      .meaning =
          "`always`: every f16 operand has a scale. `guarded`: a kernel without scales comes first, a sixth faster, and "
          "blocks whose numbers do not fit f16 run again with scales",
      .settled = Stage::placed,
      .of = OfKernels::each,
      .follows = true,
+     .of_chunks = true,
      .recorded = Recorded::tuned},
     {.spelling = "--blocks",
      .syntax = "N[,M]",
@@ -212,7 +225,8 @@ constexpr std::array<ConfigOption, 20> table{{
      .values = sram_budgets,
      .otherwise = as_declared,
      .meaning = "shared memory that a block may use, in bytes or with a unit, `227KiB`",
-     .settled = Stage::placed},
+     .settled = Stage::placed,
+     .of_chunks = true},
     {.spelling = "--arch",
      .syntax = "ARCH",
      .field = {"arch", &Config::arch},

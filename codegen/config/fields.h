@@ -53,7 +53,8 @@ struct ConfigOption {
   std::string_view meaning;
   std::optional<Stage> settled = std::nullopt;  // the first stage whose text has settled the option
   OfKernels of = OfKernels::all;
-  bool follows = false;  // an M that nothing sets is N
+  bool follows = false;    // an M that nothing sets is N
+  bool of_chunks = false;  // a kernel of single tokens (--chunk 1) has no use for the option
   Recorded recorded = Recorded::no;
 };
 

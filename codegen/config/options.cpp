@@ -100,7 +100,7 @@ void set_field(const ConfigOption& option, const ConfigField& field, std::string
 void set_option(const ConfigOption& option, const std::string& text, Config& config) {
   const auto parts = option.second ? split(text) : std::vector<std::string_view>{text};
   if (parts.size() > 2) refuse(option, text);
-  expect_pass(option, config.pass, /*given=*/true, /*second_given=*/parts.size() == 2);
+  expect_pass(option, config, /*given=*/true, /*second_given=*/parts.size() == 2);
   set_field(option, option.field, parts.front(), text, config);
   if (option.second && (option.of != OfKernels::each || config.pass != "forward")) {
     set_field(option, *option.second, parts.back(), text, config);

@@ -89,7 +89,7 @@ TEST(ConfigFields, SettleAtTheirStage) {
   for_each_change([&](const ConfigOption& option, const ConfigField&, const Config& config) {
     for (const Stage stage : {Stage::rec, Stage::chunk, Stage::placed, Stage::warp, Stage::cuda}) {
       const bool settled = option.settled && stage >= *option.settled;
-      EXPECT_EQ(settled_options(config, stage),
+      EXPECT_EQ(settled_options(stage, config),
                 settled ? std::vector<std::string>{option.spelling} : std::vector<std::string>{});
     }
   });

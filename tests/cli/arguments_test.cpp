@@ -96,6 +96,20 @@ TEST_F(Mistakes, BlocksOfAMultiprocessor) {
                  "blocks of the backward kernel");
 }
 
+TEST_F(Mistakes, OptionsOfChunksForSingleTokens) {
+  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "k.cu", "--chunk", "1", "--mma", "bf16"},
+                 "--chunk 1 with --mma bf16: kernels of single tokens compute in f32");
+  expect_mistake({"check", "rwkv7", "--chunk", "1", "--sram", "1KiB"}, "--chunk 1 with --sram");
+  expect_mistake({"check", "rwkv7", "--chunk", "1", "--cluster", "2"}, "--chunk 1 with --cluster");
+}
+
+TEST_F(Mistakes, EmptyNamesOfFiles) {
+  expect_mistake({"check", "--source", ""}, "--source '': expected the name of a file");
+  expect_mistake({"check", "rwkv7", "--input", ""}, "has an empty name");
+  expect_mistake({"run", "rwkv7", "--input", activations, "--output", ""}, "has an empty name");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--lockfile", ""}, "has an empty name");
+}
+
 TEST_F(Mistakes, Architectures) {
   for (const char* arch : {"sm_80", "sm_90", "compute_90a", "hopper", ""})
     expect_mistake({"emit", "rwkv7", "--stage", "ptx", "--arch", arch}, "sm_90a");

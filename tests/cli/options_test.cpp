@@ -116,6 +116,34 @@ TEST(Options, TakeGuardsInClusters) {
   EXPECT_EQ(parsed(cluster).scales, "guarded");
 }
 
+void expect_no_kernel(const Given& given, const std::string& part) {
+  SCOPED_TRACE(part);
+  expect_contains(user_error_of([&] { check_config(parsed(given)); }), part);
+}
+
+// Each is named with what is left to do, also where another option would ask for more.
+TEST(Options, OfChunksAreNothingToSingleTokens) {
+  for (const auto& [spelling, value] : Given{{"--segments", "2"},
+                                             {"--teams", "2"},
+                                             {"--rounds", "2"},
+                                             {"--cluster", "2"},
+                                             {"--scales", "always"},
+                                             {"--sram", "1B"}})
+    expect_no_kernel({{"--chunk", "1"}, {spelling, value}},
+                     fmt::format("--chunk 1 with {0}: {0} belongs to kernels of chunks; leave one", spelling));
+  for (const auto& [spelling, value] : Given{{"--saved", "f16"}, {"--scales", "always,always"}})
+    expect_no_kernel({{"--chunk", "1"}, {spelling, value}}, "--chunk 1 has none; leave one of the two options out");
+}
+
+// A program may name operands for all its kernels.
+TEST(Options, OfOperandsAreNothingToSingleTokens) {
+  const Config config = parsed({{"--chunk", "1"}, {"--mma", "f16"}});
+  EXPECT_NO_THROW(check_config(config));
+  expect_contains(user_error_of([&] { check_operands(config); }), "--chunk 1 with --mma f16: kernels of single tokens");
+  EXPECT_NO_THROW(check_operands(parsed({{"--chunk", "1"}, {"--mma", "f32"}})));
+  EXPECT_NO_THROW(check_operands(parsed({{"--chunk", "16"}, {"--mma", "f16"}})));
+}
+
 // As `wkvc pack` uses options for each of several passes.
 TEST(Options, OfAPassLeaveOutTheOther) {
   ConfigOptions options;
@@ -129,10 +157,10 @@ TEST(Options, AreSettledByTexts) {
   const Config config =
       parsed({{"--pass", "both"}, {"--head", "64"}, {"--chunk", "16"}, {"--teams", "2"}, {"--grad", "k"}});
   using Names = std::vector<std::string>;
-  EXPECT_EQ(settled_options(config, Stage::rec), Names{"--head"});
-  EXPECT_EQ(settled_options(config, Stage::chunk), (Names{"--head", "--chunk"}));
+  EXPECT_EQ(settled_options(Stage::rec, config), Names{"--head"});
+  EXPECT_EQ(settled_options(Stage::chunk, config), (Names{"--head", "--chunk"}));
   for (const Stage stage : {Stage::placed, Stage::warp})
-    EXPECT_EQ(settled_options(config, stage), (Names{"--head", "--chunk", "--grad", "--teams"}));
+    EXPECT_EQ(settled_options(stage, config), (Names{"--head", "--chunk", "--grad", "--teams"}));
 }
 
 // The rows are generated: where this fails, README takes what the message shows.

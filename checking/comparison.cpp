@@ -67,6 +67,15 @@ std::vector<std::string> missing_results(rec::RecurrenceOp recurrence, const Run
   return names;
 }
 
+std::vector<std::string> unwanted_results(rec::RecurrenceOp recurrence, const Runnable& runnable,
+                                          const std::vector<std::string>& gradients) {
+  const std::vector<std::string> wanted = gradients_of(recurrence, gradients);
+  std::vector<std::string> names;
+  for (const TensorSpec& spec : runnable.manifest.tensors)
+    if (is_gradient(spec.role) && std::ranges::find(wanted, spec.name) == wanted.end()) names.push_back(spec.name);
+  return names;
+}
+
 std::vector<ResultError> compare(const Reference& reference, const Runnable& runnable, const Case& values) {
   std::vector<ResultError> errors;
   for (const TensorSpec& spec : runnable.manifest.tensors) {

@@ -22,6 +22,10 @@ std::vector<ResultError> compare(const Reference& reference, const Runnable& run
 std::vector<std::string> missing_results(rec::RecurrenceOp recurrence, const Runnable& runnable,
                                          const std::vector<std::string>& gradients);
 
+// Gradients that the kernels give and nobody wants, by name. `gradients` are as above.
+std::vector<std::string> unwanted_results(rec::RecurrenceOp recurrence, const Runnable& runnable,
+                                          const std::vector<std::string>& gradients);
+
 // The same as compare against what the file holds of the results, "dr (file)". Throws UserError for another shape than
 // expected.
 std::vector<ResultError> compare_with_file(const std::filesystem::path& path, const Reference& reference,

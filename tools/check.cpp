@@ -1,5 +1,6 @@
 // wkvc check: the emitted kernel against the recurrence in float64.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checking/advice.h"
+#include "checking/arrangement.h"
 #include "checking/comparison.h"
 #include "checking/declared_ranges.h"
 #include "checking/execute.h"
@@ -116,6 +118,24 @@ Case case_from(const std::string& path, rec::RecurrenceOp recurrence, const Mani
   return given;
 }
 
+// Heads that share what no input of the kernels may share.
+void expect_shared(const Subject& subject, const Manifest& manifest, const Options& options, LaunchSize size) {
+  if (size.group() == 1 || std::ranges::any_of(manifest.tensors, is_shared)) return;
+  user_error("--shape {}: {} of {} heads are shared, but no input of {} is: {}", *options.shape, size.shared_heads,
+             size.heads, subject.origin,
+             subject.source.stage < Stage::chunk ? "name some, such as --shared r,k"
+                                                 : "start from a text of the rec stage, with --shared NAMES");
+}
+
+// A text has the gradients that it has.
+void expect_gradients(const Subject& subject, rec::RecurrenceOp recurrence, const Runnable& runnable) {
+  if (subject.config.gradients.empty()) return;
+  const std::vector<std::string> unwanted = unwanted_results(recurrence, runnable, subject.config.gradients);
+  if (unwanted.empty()) return;
+  user_error("--grad {}: {} gives {}, too; name what it was made with, or leave --grad out",
+             fmt::join(subject.config.gradients, ","), subject.origin, fmt::join(unwanted, ", "));
+}
+
 int check(const Options& options) {
   if (options.input && (options.shape || options.seed)) {
     user_error("{} goes with random inputs; with --input the file decides", options.shape ? "--shape" : "--seed");
@@ -127,10 +147,12 @@ int check(const Options& options) {
   const Runnable runnable = runnable_from(subject);
   advise(subject);
   const Manifest& manifest = runnable.manifest;
+  expect_shared(subject, manifest, options, shape.size);
 
   mlir::MLIRContext context;
   const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
+  expect_gradients(subject, recurrence, runnable);
   Case values = options.input ? case_from(*options.input, recurrence, manifest)
                               : random_case(recurrence, manifest, shape.size, seed, Decays::steep_too);
   if (!options.input) values.sequences = shape.sequences;

@@ -49,7 +49,7 @@ std::size_t stage_from(const std::string& name) {
 
 // The kernels of a text behind the stage chunk are there already.
 void expect_passes(const Subject& subject) {
-  if (!subject.from_file || subject.source.stage < Stage::placed) return;
+  if (!subject.from_file || subject.source.stage < Stage::chunk) return;
   const bool backward = has_backward(subject.source);
   if (backward == (subject.config.pass != "forward")) return;
   user_error("--pass {}: {} holds {}; leave --pass out, or start from an earlier stage", subject.config.pass,
@@ -60,6 +60,7 @@ int emit(const Options& options) {
   if (options.stage.has_value() == options.after.has_value()) {
     user_error("emit takes either --stage ({}) or --after PASS", fmt::join(stages, ", "));
   }
+  if (subject.source.stage == Stage::chunk && !backward) return;
   if (options.stage == "cubin" && !options.output && isatty(STDOUT_FILENO) == 1) {
     user_error("a cubin is no text for a terminal; name a file with -o");
   }

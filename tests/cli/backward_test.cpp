@@ -175,6 +175,30 @@ TEST_F(Backward, SomeGradients) {
   EXPECT_EQ(Json::parse(outcome_with({"--grad", "r,k,v"}).out)["missing"], Arguments{"dv"});
 }
 
+// What a text has settled is not for an option to change.
+TEST_F(Backward, TextsHaveTheirGradients) {
+  expect_mistake({"check", "--source", file("both.cu", text()), "--device", "cpu", "--grad", "r", "--pass", "both"},
+                 "both.cu gives dw, dk, da, db, dv, too");
+  const auto emitted = [&](const char* name, Arguments more) {
+    Arguments arguments{"emit", "rwkv7", "--stage", "chunk", "--pass", "both"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return file(name, wkvc(arguments).out);
+  };
+  const std::string both = emitted("both.mlir", {"--scales", "guarded"}),
+                    cut = emitted("cut.mlir", {"--segments", "2"});
+  expect_mistake({"check", "--source", both, "--device", "cpu", "--grad", "r"}, "gives dw, dk, da, db, dv, too");
+  const auto expect_settled = [&](const std::string& source, const Arguments& option) {
+    expect_mistake({"emit", "--source", source, "--stage", "cuda", "-o", "k.cu", option[0], option[1]},
+                   "the text has settled " + option[0]);
+  };
+  expect_settled(both, {"--grad", "r"});
+  expect_settled(both, {"--saved", "f16"});
+  expect_settled(both, {"--save-every", "128"});
+  expect_settled(both, {"--scales", "always"});
+  expect_settled(cut, {"--segments", "4"});
+  expect_mistake({"emit", "--source", both, "--stage", "cuda", "-o", "k.cu", "--pass", "forward"}, "gradients, too");
+}
+
 TEST_F(Backward, Explain) {
   const Outcome outcome = wkvc({"explain", "--source", file("both.cu", text()), "--json", "--shape", "1,4096,64"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;

@@ -99,7 +99,10 @@ TEST_F(SequencesInFiles, ShapesAreChecked) {
   expect("1,5,6/4", "H = 6 and S = 4");
   expect("1,5,6/0", "expected H or H/S");
   expect("1,5,6/2/2", "expected H or H/S");
-  expect_mistake({"check", "rwkv7", "--device", "cpu", "--shape", "1,5,6/2"}, "prepare them with --shared NAMES");
+  expect_mistake({"check", "rwkv7", "--device", "cpu", "--shape", "1,5,6/2"},
+                 "--shape 1,5,6/2: 2 of 6 heads are shared, but no input of rwkv7 is: name some, such as --shared r,k");
+  expect_mistake({"check", "--source", naive_kernel, "--device", "cpu", "--shape", "1,5,6/2"},
+                 "start from a text of the rec stage, with --shared NAMES");
 }
 
 }  // namespace

@@ -234,6 +234,19 @@ std::vector<ShapeReport> reports_of(const TuningTask& task, const std::vector<Ca
   return reports;
 }
 
+// Whether each size has a winner; says which one has none.
+bool all_won(const std::vector<ShapeReport>& reports) {
+  bool all = true;
+  for (const ShapeReport& report : reports) {
+    if (winner_of(report) != nullptr) continue;
+    all = false;
+    complain(fmt::format("shape {}: no configuration was measured that is right: the lockfile has none for it",
+                         text_of(report.shape_class.size))
+                 .c_str());
+  }
+  return all;
+}
+
 // The winners, into the lockfile.
 void lock(const std::string& path, const TuningTask& task, const Gpu& gpu, const std::vector<ShapeReport>& reports) {
   Lockfile lockfile;
@@ -312,12 +325,14 @@ int tune(const Options& options) {
   for (const ShapeReport& report : found.reports) print_findings(report.candidates, report.shape_class.size);
   if (options.report) write_report(*options.report, task, gpu, found.reports, found.tried);
   if (target == Target::host) {
-    print("There is no GPU here that the kernels are for: nothing was measured and no lockfile written.\n");
-    return exit_passed;
+    complain(("there is no GPU here that the kernels are for: nothing was measured, and " + options.output +
+              " was not written; run tune where the GPU is")
+                 .c_str());
+    return exit_check_failed;
   }
   lock(options.output, task, gpu, found.reports);
   std::filesystem::remove(journal);
-  return exit_passed;
+  return all_won(found.reports) ? exit_passed : exit_check_failed;
 }
 
 // The task of measuring one entry again.

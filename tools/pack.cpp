@@ -104,6 +104,9 @@ void write(const std::filesystem::path& path, std::string_view text) { write_fil
 int pack(const Options& options) {
   check_options(options);
   const std::filesystem::path directory = options.directory;
+  if (!std::filesystem::is_directory(directory))
+    user_error("--output '{}': there is no such folder, which {}.h and {}.cpp are to be written to; make it first",
+               options.directory, options.name, options.name);
   expect_writable(directory / (options.name + ".h"));
   const std::vector<CompiledProgram> programs = compile_all(all_items(options));
   write(directory / (options.name + ".h"), packed_header(options.name, programs));

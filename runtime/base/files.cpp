@@ -171,6 +171,7 @@ void expect_writable(const std::filesystem::path& path) {
 }
 
 std::string why_irregular(const std::filesystem::path& path) {
+  if (path.empty()) return "has an empty name";
   std::error_code ignored;
   const auto status = std::filesystem::status(path, ignored);
   if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return "";

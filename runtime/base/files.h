@@ -22,8 +22,8 @@ std::string read_text(const std::filesystem::path& path, std::string_view expect
 // Throws UserError where it can be told beforehand that `path` cannot be written. Creates and changes nothing.
 void expect_writable(const std::filesystem::path& path);
 
-// "is no regular file but a directory"; empty for a regular file and where there is none. It opens nothing: opening a
-// FIFO waits, and a device may have no end.
+// "is no regular file but a directory", "has an empty name"; empty for a regular file and where there is none. It opens
+// nothing: opening a FIFO waits, and a device may have no end.
 std::string why_irregular(const std::filesystem::path& path);
 
 // For a process that a signal is about to end: ends the programs it waits for and removes its temporary directories and

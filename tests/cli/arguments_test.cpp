@@ -167,7 +167,8 @@ TEST_F(Mistakes, Packing) {
   expect_mistake({"pack", "rwkv7", "--name", "k", "--heads", "65"}, "65");
   expect_mistake({"pack", "rwkv7", "--name", "k", "--lockfile", "none.json"}, "none.json");
   expect_mistake({"pack", "rwkv7", "--name", "k", "--lockfile", naive_kernel}, "naive_rwkv7.cu");
-  expect_mistake({"pack", "rwkv7", "--name", "k", "--output", "/nowhere"}, "/nowhere");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--output", "/nowhere"}, "'/nowhere': there is no such folder");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--output", naive_kernel}, "there is no such folder");
 }
 
 TEST_F(Mistakes, Tuning) {

@@ -25,7 +25,16 @@ struct Options {
   std::optional<std::string> stage, after, output;
 };
 
-constexpr std::array<std::string_view, 7> stages{"rec", "chunk", "placed", "warp", "cuda", "ptx", "cubin"};
+// Every text stage, and what is compiled from the last one.
+constexpr std::array<std::string_view, stage_names.size() + 2> all_stages() {
+  std::array<std::string_view, stage_names.size() + 2> all;
+  std::ranges::copy(stage_names, all.begin());
+  all[stage_names.size()] = "ptx";
+  all[stage_names.size() + 1] = "cubin";
+  return all;
+}
+
+constexpr auto stages = all_stages();
 
 std::string contents(const Subject& subject, std::size_t stage) {
   const auto last_text = static_cast<std::size_t>(Stage::cuda);
@@ -47,10 +56,11 @@ std::size_t stage_from(const std::string& name) {
   return static_cast<std::size_t>(stage - stages.begin());
 }
 
-// The kernels of a text behind the stage chunk are there already.
+// The kernels of a text behind the stage chunk are there already, and so are gradients that a chunk text holds.
 void expect_passes(const Subject& subject) {
   if (!subject.from_file || subject.source.stage < Stage::chunk) return;
   const bool backward = has_backward(subject.source);
+  if (subject.source.stage == Stage::chunk && !backward) return;
   if (backward == (subject.config.pass != "forward")) return;
   user_error("--pass {}: {} holds {}; leave --pass out, or start from an earlier stage", subject.config.pass,
              subject.origin, backward ? "gradients, too" : "forward kernels alone");
@@ -60,7 +70,6 @@ int emit(const Options& options) {
   if (options.stage.has_value() == options.after.has_value()) {
     user_error("emit takes either --stage ({}) or --after PASS", fmt::join(stages, ", "));
   }
-  if (subject.source.stage == Stage::chunk && !backward) return;
   if (options.stage == "cubin" && !options.output && isatty(STDOUT_FILENO) == 1) {
     user_error("a cubin is no text for a terminal; name a file with -o");
   }
@@ -84,7 +93,7 @@ void add_emit(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("emit", "A stage as text, or the cubin");
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
-  command->add_option("--stage", options->stage, "rec, chunk, placed, warp, cuda, ptx or cubin")->type_name("STAGE");
+  command->add_option("--stage", options->stage, fmt::format("One of {}", fmt::join(stages, ", ")))->type_name("STAGE");
   command->add_option("--after", options->after, "Or the text after this pass of the compiler")->type_name("PASS");
   command->add_option("-o,--output", options->output, "Where to write it (standard output)")->type_name("FILE");
   options->config.add_to(*command);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "checking/bounds.h"
+#include "codegen/rec/Rounding.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -54,6 +55,12 @@ double spread_of(const std::vector<double>& squares) {
   return (mean + 9 * std::sqrt(variance)) * (1 + 1e-6);
 }
 
+double root_mean(const std::vector<double>& squares) {
+  double sum = 0;
+  for (const double square : squares) sum += square;
+  return squares.empty() ? 0 : std::sqrt(sum / static_cast<double>(squares.size()));
+}
+
 // A distance and what it may be, relative to the norm of the reference.
 struct Relative {
   double error = 0, bound = 0;
@@ -66,15 +73,15 @@ double least_norm(std::size_t elements, double bound) {
   return std::sqrt(static_cast<double>(std::max<std::size_t>(elements, 1))) * smallest_normal / bound;
 }
 
-// A vector's error beside its bound. `draws` gives squared errors that rounding costs; nothing but a distance beyond
-// the bound needs them. Both numbers are relative to the vector's norm or, where that counts for more than it is, to
+// A vector's error beside its bound. `cost` gives the distance that rounding may cost; nothing but a distance beyond
+// the bound needs it. Both numbers are relative to the vector's norm or, where that counts for more than it is, to
 // `usual`.
 template <class F>
-Relative relative(const Squares& squares, std::size_t elements, double bound, double usual, F draws) {
+Relative relative(const Squares& squares, std::size_t elements, double bound, double usual, F cost) {
   const double norm = std::sqrt(squares.norm), least = least_norm(elements, bound),
                distance = std::sqrt(squares.distance);
   const double scale = std::max(norm, least);
-  const double allowed = distance > bound * scale ? std::max(bound * scale, spread_of(draws())) : bound * scale;
+  const double allowed = distance > bound * scale ? std::max(bound * scale, cost()) : bound * scale;
   const double shown = norm < least ? std::max(least, usual) : norm;
   return {distance / shown, allowed == bound * scale && shown == scale ? bound : allowed / shown};
 }
@@ -85,27 +92,39 @@ class RoundingCost {
   RoundingCost(const Reference& reference, const Runnable& runnable, const Rows& rows, const TensorSpec& spec)
       : reference_(reference), precision_(precision_of(runnable.manifest)), rows_(rows), spec_(spec) {}
 
-  // Squared errors of one row, by draw.
-  const std::vector<double>& of_row(std::size_t row) const {
-    return of_head(row % rows_.heads()).at(row / rows_.heads());
+  // What one row may be off: by rounding of operands and, for a row of one number, by `bound` of the terms of its sum.
+  double of_row(std::size_t row, double bound) const {
+    const std::vector<double>& draws = draws_of(row);
+    return std::max(spread_of(draws), is_one_number() ? bound * terms_of(draws) : 0);
   }
 
-  // The same of all rows together, without rows that are zero in the reference, unless all are.
-  std::vector<double> of_all(const std::vector<Squares>& squares) const {
+  // What rounding of operands may cost all rows together, without rows that are zero in the reference, unless all are.
+  double of_all(const std::vector<Squares>& squares) const {
     std::vector<double> sums;
     const bool all_zero = sum_of(squares).norm == 0;
     for (std::size_t row = 0; row < rows_.count(); ++row) {
       if (squares[row].norm == 0 && !all_zero) continue;
-      const std::vector<double>& draws = of_row(row);
+      const std::vector<double>& draws = draws_of(row);
       sums.resize(draws.size());
       for (std::size_t draw = 0; draw < draws.size(); ++draw) sums[draw] += draws[draw];
     }
-    return sums;
+    return spread_of(sums);
   }
 
  private:
-  const std::vector<std::vector<double>>& of_head(std::size_t head) const {
-    return reference_.rounded(precision_, spec_, head);
+  // Squared errors of one row, by draw.
+  const std::vector<double>& draws_of(std::size_t row) const {
+    return reference_.rounded(precision_, spec_, row % rows_.heads()).at(row / rows_.heads());
+  }
+
+  // Stored in f32: storage in 16 bits makes most of the errors of draws.
+  bool is_one_number() const { return rows_.length() == 1 && spec_.dtype == DType::f32; }
+
+  // The root of the sum of squares of the terms that a number is the sum of, as far as errors of draws tell. A vector's
+  // norm is of that size wherever few of its elements cancel, but one number often is the rest that others leave.
+  double terms_of(const std::vector<double>& draws) const {
+    const int bits = is_gradient(spec_.role) ? precision_.backward : precision_.forward;
+    return root_mean(draws) / rec::Rounding::deviation(bits);
   }
 
   const Reference& reference_;
@@ -124,7 +143,7 @@ std::optional<WorstRow> worst_of(const std::vector<Squares>& squares, const Rows
   std::optional<WorstRow> worst;
   double most = -1;
   for (std::size_t row = 0; row < squares.size(); ++row) {
-    const Relative found = relative(squares[row], rows.length(), bound, usual, [&] { return cost.of_row(row); });
+    const Relative found = relative(squares[row], rows.length(), bound, usual, [&] { return cost.of_row(row, bound); });
     if (found.excess() <= most) continue;
     most = found.excess();
     worst = {rows.place(row), found.error, found.bound};

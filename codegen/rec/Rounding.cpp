@@ -16,6 +16,12 @@ Rounding::Rounding(int bits, std::uint64_t seed) : engine_(seed), factors_(table
     factor = 1 + std::numbers::sqrt2 / 2 * std::ldexp(error() * std::exp2(-exponent(engine_)), -bits);
 }
 
+// Of the product of √½, a uniform number from -1 to 1, and 2^-e with e uniform from 0 to 1.
+double Rounding::deviation(int bits) {
+  const double squares = 0.5 * (1. / 3) * (3 / (8 * std::numbers::ln2));
+  return std::ldexp(std::sqrt(squares), -bits);
+}
+
 double Rounding::error() { return std::uniform_real_distribution<double>(-1, 1)(engine_); }
 
 void Rounding::apply(const Array& exact, Array& rounded) {

@@ -15,6 +15,9 @@ class Rounding {
  public:
   Rounding(int bits, std::uint64_t seed);
 
+  // The standard deviation of the relative errors: 0.3 of 2^-bits.
+  static double deviation(int bits);
+
   double error();  // uniform from -1 to 1
 
   // Makes `rounded` the elements of `exact`, each with an error of its own.

@@ -10,6 +10,7 @@
 #include "codegen/rec/Rounding.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
+#include "dsl/wkvc.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -321,6 +322,72 @@ TEST(ZeroRow, MayBeRoundingOfItsTerms) {
     for (std::size_t i = 0; i < 64; ++i) values.tensors.at("dw").set(i, left);
     EXPECT_EQ(compared(rec::recurrence_of(*module), runnable, values).at(0).passed(), passes) << left;
   }
+}
+
+// o = beta (k·r) v: beta's gradient at the first token is (k·r) (v·do), a small rest of the terms of v·do.
+class CancelledNumber : public testing::Test {
+ protected:
+  static Definition writes() {
+    return wkvc::recurrence("writes", [](Recurrence& op) {
+      Dim K = op.key_dim(64), V = op.value_dim(64);
+      op.compute(f32);
+      auto [r, k] = op.inputs(K, f32, "r", "k");
+      auto v = op.input("v", V, f32);
+      auto beta = op.input("beta", scalar, f32);
+      auto S = op.state("S", V, K, f32);
+      auto next = S * 0.5f + outer(beta * v, k);
+      op.update(S, next);
+      op.output("o", dot(next, r), f32);
+    });
+  }
+
+  CancelledNumber() {
+    const std::vector<std::string> keys{"B", "T", "H", "K"}, vectors{"B", "T", "H", "V"}, numbers{"B", "T", "H"};
+    runnable.manifest.config = "mma f32";
+    runnable.manifest.key_dim = runnable.manifest.value_dim = 64;
+    runnable.manifest.tensors = {{"r", Role::input, DType::f32, keys},
+                                 {"k", Role::input, DType::f32, keys},
+                                 {"v", Role::input, DType::f32, vectors},
+                                 {"beta", Role::input, DType::f32, numbers},
+                                 {"do", Role::output_gradient, DType::f32, vectors},
+                                 {"dbeta", Role::input_gradient, DType::f32, numbers}};
+    values = random_case(recurrence, runnable.manifest, {1, 2, 1}, 0);
+    HostTensor &v = values.tensors.at("v"), &gradient = values.tensors.at("do");
+    double product = 0, norm = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      product += v.get(i) * gradient.get(i);
+      norm += v.get(i) * v.get(i);
+      gradient.set(64 + i, 0);  // the second token asks nothing of the first one
+    }
+    for (std::size_t i = 0; i < 64; ++i) gradient.set(i, gradient.get(i) - (product / norm - 1e-4) * v.get(i));
+  }
+
+  // The gradient with an error of so much of what its terms are together.
+  bool passes(double error) {
+    double product = 0, terms = 0;
+    const auto of = [&](const char* name, std::size_t i) { return values.tensors.at(name).get(i); };
+    for (std::size_t i = 0; i < 64; ++i) {
+      product += of("r", i) * of("k", i);
+      terms += of("v", i) * of("v", i) * of("do", i) * of("do", i);
+    }
+    const Reference reference(recurrence, runnable, values);
+    const std::vector<double>& exact = reference.of(runnable.manifest.tensors.back());
+    values.tensors.at("dbeta").set(0, exact[0] + error * std::abs(product) * std::sqrt(terms));
+    values.tensors.at("dbeta").set(1, exact[1]);
+    return compare(reference, runnable, values).at(0).rows_passed();
+  }
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module = build(writes(), context);
+  rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
+  Runnable runnable{"", Passes::backward, {}};
+  Case values;
+};
+
+TEST_F(CancelledNumber, HasItsBoundRelativeToItsTerms) {
+  EXPECT_TRUE(passes(0));
+  EXPECT_TRUE(passes(5e-5));
+  EXPECT_FALSE(passes(1e-3));
 }
 
 TEST_F(CancelledRow, MayBeOffByWhatRoundingCosts) {

@@ -41,6 +41,12 @@ install(FILES ${CMAKE_BINARY_DIR}/wkvcConfig.cmake ${CMAKE_BINARY_DIR}/wkvcConfi
               cmake/WkvcKernels.cmake DESTINATION ${package_dir})
 
 if(WKVC_COMPILER)
+  # Of wheels alone: a minute of NVRTC.
+  add_custom_target(wkvc_precompiled
+    COMMAND ${CMAKE_COMMAND} -DWKVC=$<TARGET_FILE:wkvc> -DOUT=${CMAKE_BINARY_DIR}/kernels
+            -P ${CMAKE_SOURCE_DIR}/cmake/Precompile.cmake
+    DEPENDS wkvc VERBATIM)
   set(WKVC_LIBRARY $<TARGET_FILE:wkvc_shared>)
+  set(WKVC_KERNELS ${CMAKE_BINARY_DIR}/kernels)
   add_subdirectory(python)
 endif()

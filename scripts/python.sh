@@ -26,14 +26,17 @@ wkvc_lint_python() {
   )
 }
 
-# A wheel in $1 around the library of build/, which is not built a second time.
+# A wheel in $1 around the library of build/, which is not built a second time, and a few of the kernels that a wheel
+# of users has.
 wkvc_build_wheel() {
   (
     cd "$wkvc_root" && PATH=$wkvc_python_tools/bin:$PATH
+    mkdir -p "$1/kernels" && build/bin/wkvc precompile rwkv7 --io bf16 -o "$1/kernels" >/dev/null
     pip wheel . --no-deps --no-build-isolation --quiet --disable-pip-version-check -w "$1" \
       --config-settings cmake.source-dir=python --config-settings build-dir="$1/build" \
       --config-settings build.targets=all \
-      --config-settings cmake.define.WKVC_LIBRARY="$(realpath build/jit/libwkvc.so)"
+      --config-settings cmake.define.WKVC_LIBRARY="$(realpath build/jit/libwkvc.so)" \
+      --config-settings cmake.define.WKVC_KERNELS="$1/kernels"
   )
 }
 

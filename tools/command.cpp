@@ -54,6 +54,7 @@ int run(int argc, char** argv) {
   add_fit(app, action);
   add_tune(app, action);
   add_pack(app, action);
+  add_precompile(app, action);
   add_cache(app, action);
 
   const auto names = command_names(app);

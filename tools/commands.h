@@ -26,6 +26,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_fit(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
 void add_pack(CLI::App& app, Action& action);
+void add_precompile(CLI::App& app, Action& action);
 void add_cache(CLI::App& app, Action& action);
 
 }  // namespace wkvc

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "codegen/target/Target.h"
+
 namespace wkvc {
 
 void LockfileOption::add_to(CLI::App& command) {
@@ -11,12 +13,21 @@ void LockfileOption::add_to(CLI::App& command) {
       ->type_name("FILE|none");
 }
 
-std::string LockfileOption::settle(Subject& subject, LaunchSize size, const Gpu& gpu) const {
+Lockfile LockfileOption::lockfile() const {
+  if (path == "none") return {};
+  return path ? Lockfile::read(*path) : shipped_lockfile();
+}
+
+std::string LockfileOption::settle(Subject& subject, LaunchSize size, const Gpu& gpu, std::int64_t sequences) const {
   if (path == "none") return "no lockfile: the compiler's choice";
-  const Lockfile lockfile = path ? Lockfile::read(*path) : shipped_lockfile();
-  const Settings settings = wkvc::settle(subject.config, subject.source, size, gpu, lockfile);
+  const Settings settings =
+      wkvc::settle(subject.config, subject.source, size, gpu, lockfile(), can_be_lowered, sequences);
   subject.config = settings.config;
   return settings.because;
+}
+
+Gpu gpu_without_driver(const std::string& arch) {
+  return {.name = std::string(sm_90a.gpu), .arch = arch, .sm_count = sm_90a.sm_count};
 }
 
 }  // namespace wkvc

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "autotune/lockfile/lockfile.h"
 #include "autotune/lockfile/settings.h"
 #include "checking/subject.h"
 
@@ -18,8 +19,14 @@ struct LockfileOption {
 
   void add_to(CLI::App& command);
 
-  // Sets what the subject's configuration leaves open, and says why. Throws UserError for a file that is no lockfile.
-  std::string settle(Subject& subject, LaunchSize size, const Gpu& gpu) const;
+  // Sets what the subject's configuration leaves open, and says why. `sequences` lie one behind the other in a batch.
+  // Throws UserError for a file that is no lockfile.
+  std::string settle(Subject& subject, LaunchSize size, const Gpu& gpu, std::int64_t sequences = 1) const;
+
+  Lockfile lockfile() const;  // without entries where there is to be none
 };
+
+// The GPU that kernels are compiled for where none is here: the one that the target was measured on.
+Gpu gpu_without_driver(const std::string& arch);
 
 }  // namespace wkvc

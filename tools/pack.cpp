@@ -12,7 +12,6 @@
 #include "checking/output.h"
 #include "checking/subject.h"
 #include "codegen/rec/Names.h"
-#include "codegen/target/Target.h"
 #include "runtime/base/files.h"
 #include "runtime/error.h"
 #include "tools/commands.h"
@@ -28,11 +27,6 @@ struct Options {
   LockfileOption lockfile;
   std::string shape = "8,4096,64", name, directory = ".";
 };
-
-// The GPU that kernels are compiled for is not here: the one that the target was measured on.
-Gpu gpu_without_driver(const std::string& arch) {
-  return {.name = std::string(sm_90a.gpu), .arch = arch, .sm_count = sm_90a.sm_count};
-}
 
 // What one class holds.
 struct Item {

@@ -65,24 +65,12 @@ double seconds_from(const std::string& text) {
   return value * scale;
 }
 
-// As parse_shape, whose messages are of an option called --shape.
-LaunchSize one_of_shapes(const std::string& text) {
-  try {
-    return parse_shape(text);
-  } catch (const UserError& error) {
-    constexpr std::string_view singular = "--shape ";
-    const std::string_view what = error.what();
-    if (!what.starts_with(singular)) throw;
-    user_error("--shapes {}", what.substr(singular.size()));
-  }
-}
-
 // Each size once, however often it was given.
 std::vector<LaunchSize> sizes_from(const std::vector<std::string>& shapes) {
   if (shapes.empty()) user_error("no shape to tune for: give --shapes B,T,H");
   std::vector<LaunchSize> sizes;
   for (const std::string& shape : shapes) {
-    const LaunchSize size = one_of_shapes(shape);
+    const LaunchSize size = parse_shape(shape, 1, "--shapes");
     if (std::ranges::find(sizes, size) == sizes.end()) sizes.push_back(size);
   }
   return sizes;

@@ -107,19 +107,20 @@ void set_option(const ConfigOption& option, const std::string& text, Config& con
   }
 }
 
-LaunchSize parse_shape(const std::string& text, std::int64_t least) {
+LaunchSize parse_shape(const std::string& text, std::int64_t least, std::string_view option) {
   std::array<std::int64_t, 3> sizes{};
   const auto parts = split(text);
-  if (parts.size() != sizes.size()) user_error("--shape {}: expected batch, tokens and heads, such as 1,100,2", text);
+  if (parts.size() != sizes.size())
+    user_error("{} {}: expected batch, tokens and heads, such as 1,100,2", option, text);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto size = whole_number<std::int64_t>(parts[i]);
     if (!size || *size < least) {
-      user_error("--shape {}: '{}' is not a size from {} to 2^63 - 1", text, parts[i], least);
+      user_error("{} {}: '{}' is not a size from {} to 2^63 - 1", option, text, parts[i], least);
     }
     sizes[i] = *size;
   }
   if (!checked_mul(checked_mul(sizes[0], sizes[1]), sizes[2])) {
-    user_error("--shape {}: batch x tokens x heads exceeds 63 bits", text);
+    user_error("{} {}: batch x tokens x heads exceeds 63 bits", option, text);
   }
   return {sizes[0], sizes[1], sizes[2]};
 }

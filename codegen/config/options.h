@@ -46,8 +46,8 @@ struct SubjectOptions {
   void add_to(CLI::App& command, bool with_source);
 };
 
-// "B,T,H", each at least 1.
-LaunchSize parse_shape(const std::string& text, std::int64_t least = 1);
+// "B,T,H", each at least `least`. Messages call it `option`.
+LaunchSize parse_shape(const std::string& text, std::int64_t least = 1, std::string_view option = "--shape");
 
 std::uint64_t parse_seed(const std::string& text);
 

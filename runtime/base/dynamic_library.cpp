@@ -31,6 +31,13 @@ std::string loader_reason(const std::string& path) {
 
 }  // namespace
 
+std::filesystem::path own_file() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code ignored;
+  return std::filesystem::canonical(info.dli_fname, ignored);
+}
+
 DynamicLibrary DynamicLibrary::open(const std::string& path, std::string* why_not) {
   DynamicLibrary library;
   library.path_ = path;

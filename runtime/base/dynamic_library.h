@@ -1,11 +1,15 @@
 // A shared library opened at run time. Internal to the runtime.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "runtime/error.h"
 
 namespace wkvc {
+
+// The file with this code: the command, libwkvc.so or the user's program. Empty where the loader does not know.
+std::filesystem::path own_file();
 
 // A library lacks a function.
 class MissingSymbol : public InternalError {

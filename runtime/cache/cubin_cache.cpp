@@ -2,14 +2,12 @@
 
 #include <functional>
 #include <future>
-#include <string_view>
 #include <system_error>
 #include <thread>
 
-#include "runtime/base/embedded.h"
-#include "runtime/error.h"
+#include "runtime/cache/cubin_payload.h"
+#include "runtime/cache/precompiled.h"
 #include "runtime/nvrtc/nvrtc_identity.h"
-#include "runtime/tensor/sized_bytes.h"
 
 namespace wkvc {
 namespace {
@@ -23,22 +21,8 @@ CacheKey key_of(const std::string& source, const Manifest& manifest, const Nvrtc
                 .tool = "NVRTC " + nvrtc.version});
   key.add("NVRTC's file", nvrtc.stamp);
   for (const std::string& option : nvrtc_options(manifest.arch, options, nvrtc.version)) key.add("option", option);
-  for (const EmbeddedHeader& header : embedded_headers()) key.add(header.name, header.text);
-  key.add("source", source);
+  add_text(key, source);
   return key;
-}
-
-std::string packed(const CubinResult& result) {
-  std::string bytes;
-  append_sized(bytes, {result.cubin.data(), result.cubin.size()});
-  append_sized(bytes, result.log);
-  return bytes;
-}
-
-CubinResult unpacked(std::string_view bytes) {
-  const auto cubin = take_sized(bytes), log = take_sized(bytes);
-  if (!cubin || !log) internal_error("a cached cubin is not what was put into the cache");
-  return {.cubin = {cubin->begin(), cubin->end()}, .log = std::string(*log)};
 }
 
 // The first by this thread, when it asks; so are those for which there is no processor or no thread.
@@ -54,11 +38,10 @@ std::future<CubinResult> side_by_side(std::size_t index, const std::function<Cub
 // What `compile` gives for each kernel of a text.
 template <class Compile>
 std::vector<CubinResult> each_kernel(std::span<const Manifest> manifests, const Compile& compile) {
-  if (manifests.size() == 1) return {compile(manifests.front(), NvrtcOptions{.aligned = true})};
   std::vector<std::future<CubinResult>> running;
   for (const Manifest& manifest : manifests)
-    running.push_back(side_by_side(
-        running.size(), [&] { return compile(manifest, {.only_kernel = manifest.kernel, .aligned = true}); }));
+    running.push_back(
+        side_by_side(running.size(), [&] { return compile(manifest, usual_options(manifests, manifest)); }));
   std::vector<CubinResult> results;
   for (std::future<CubinResult>& result : running) results.push_back(result.get());
   return results;
@@ -66,8 +49,14 @@ std::vector<CubinResult> each_kernel(std::span<const Manifest> manifests, const 
 
 }  // namespace
 
+NvrtcOptions usual_options(std::span<const Manifest> manifests, const Manifest& kernel) {
+  return {.only_kernel = manifests.size() == 1 ? "" : kernel.kernel, .aligned = true};
+}
+
 CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manifest, const NvrtcOptions& options,
                          DiskCache& cache) {
+  if (auto found = PrecompiledKernels::from_environment().find(kernel_source, manifest, options))
+    return *std::move(found);
   const CacheKey key = key_of(kernel_source, manifest, options, nvrtc_identity(cache));
   return unpacked(
       cache.find_or_make(key, [&] { return packed(compile_cubin(kernel_source, manifest.arch, options)); }));

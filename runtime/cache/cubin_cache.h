@@ -11,14 +11,17 @@
 
 namespace wkvc {
 
-// compile_cubin for the manifest's architecture, unless `cache` has what it gave for the same text, templates, options
-// and NVRTC. Then NVRTC is not even opened. The manifest, of any kernel in the text or of the only one that is wanted,
-// tells what to call the entry. Throws as compile_cubin.
+// compile_cubin for the manifest's architecture, unless the kernel was precompiled (precompiled.h) or `cache` has what
+// compile_cubin gave for the same text, templates, options and NVRTC. Then NVRTC is not even opened. The manifest, of
+// any kernel in the text or of the only one that is wanted, tells what to call the entry. Throws as compile_cubin.
 CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manifest, const NvrtcOptions& options = {},
                          DiskCache& cache = DiskCache::shared());
 
-// The kernels of a text as nearly all launches take them (NvrtcOptions::aligned), each in a cubin of its own that has
-// no code of the others: compiled side by side where there are processors for it.
+// How the kernel of a text with so many kernels is compiled for nearly all launches: for rows that are aligned, in a
+// cubin of its own that has no code of the others.
+NvrtcOptions usual_options(std::span<const Manifest> manifests, const Manifest& kernel);
+
+// The kernels of a text with usual_options, compiled side by side where there are processors for it.
 std::vector<CubinResult> cached_cubins(const std::string& kernel_source, std::span<const Manifest> manifests,
                                        DiskCache& cache = DiskCache::shared());
 // The same without looking into a cache, or leaving anything there.

@@ -1,11 +1,11 @@
 #include "runtime/nvrtc/nvrtc_search.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+
+#include "runtime/base/dynamic_library.h"
 
 namespace wkvc {
 namespace {
@@ -42,14 +42,6 @@ void add_environment(Directories& directories, const fs::path& prefix) {
     if (!entry.filename().string().starts_with("python")) continue;
     for (const char* packages : {"site-packages", "dist-packages"}) add_wheels(directories, entry / packages);
   }
-}
-
-// The file with this code: the command, libwkvc.so or the user's program.
-fs::path own_file() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code ignored;
-  return fs::canonical(info.dli_fname, ignored);
 }
 
 // Those beside a file: of the Python packages that it lies among, and of the prefix that it is installed in.

@@ -1,0 +1,29 @@
+# cmake -DWKVC=build/bin/wkvc -DOUT=build/kernels -P cmake/Precompile.cmake
+#
+# The kernels that a wheel brings, so that first calls of these sizes need not wait for NVRTC: RWKV-7 with heads of 64 in
+# bf16, raw and log decays, batches and packed sequences, training and inference, and single tokens. Kernels take any
+# size; a size decides which of them are taken, and few of them serve all sizes. Without NVRTC the folder stays empty.
+file(REMOVE_RECURSE ${OUT})
+file(MAKE_DIRECTORY ${OUT})
+
+set(tokens 128 512 1024 2048 4096 8192 32768)
+set(heads 12 32 64 128 256 512 1024)
+set(shapes 8,4096,64 4,2048,12 8,4096,12)  # tuned as batches
+foreach(t IN LISTS tokens)
+  foreach(h IN LISTS heads)
+    list(APPEND shapes 1,${t},${h})
+  endforeach()
+endforeach()
+
+foreach(op rwkv7 rwkv7_logw)
+  foreach(call "--passes;forward,both;--shapes;${shapes}"
+               "--passes;forward,both;--shapes;1,32768,12;1,32768,64;--sequences;64"
+               "--chunk;1;--shapes;1,1,64;256,1,64")
+    execute_process(COMMAND ${WKVC} precompile ${op} ${call} --head 64 --io bf16 --output ${OUT}
+                    RESULT_VARIABLE status ERROR_VARIABLE message)
+    if(NOT status EQUAL 0)
+      message(STATUS "wkvc: no kernels are compiled now, so that first calls take seconds longer. ${message}")
+      return()
+    endif()
+  endforeach()
+endforeach()

@@ -6,7 +6,7 @@
 file(REMOVE_RECURSE ${OUT})
 file(MAKE_DIRECTORY ${OUT})
 
-set(tokens 128 512 1024 2048 4096 8192 32768)
+set(tokens 16 128 512 1024 2048 4096 8192 32768)
 set(heads 12 32 64 128 256 512 1024)
 set(shapes 8,4096,64 4,2048,12 8,4096,12)  # tuned as batches
 foreach(t IN LISTS tokens)
@@ -14,10 +14,12 @@ foreach(t IN LISTS tokens)
     list(APPEND shapes 1,${t},${h})
   endforeach()
 endforeach()
+set(packed 1,8192,12 1,8192,32 1,8192,64 1,32768,12 1,32768,32 1,32768,64)
 
 foreach(op rwkv7 rwkv7_logw)
   foreach(call "--passes;forward,both;--shapes;${shapes}"
-               "--passes;forward,both;--shapes;1,32768,12;1,32768,64;--sequences;64"
+               "--passes;forward,both;--shapes;${packed};--sequences;8"
+               "--passes;forward,both;--shapes;${packed};--sequences;64"
                "--chunk;1;--shapes;1,1,64;256,1,64")
     execute_process(COMMAND ${WKVC} precompile ${op} ${call} --head 64 --io bf16 --output ${OUT}
                     RESULT_VARIABLE status ERROR_VARIABLE message)

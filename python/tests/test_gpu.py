@@ -1,7 +1,11 @@
 """Tests that need a GPU: values, streams, graphs, devices, and the host's time of a launch."""
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -197,3 +201,27 @@ def test_a_graph_of_decoding_with_other_slots_and_lengths() -> None:
         assert starts[-1] == tokens
         assert torch.equal(step.o, expected)
         assert torch.equal(step.states, expected_states)
+
+
+# A first call of a size that the wheel has kernels for. No NVRTC can be opened, and nobody's cache is used.
+FIRST_CALL = """
+import time, torch, wkvc
+x = [torch.randn(8, 4096, 64, 64, device="cuda").bfloat16() for _ in range(6)]
+torch.cuda.synchronize()
+start = time.perf_counter()
+o, _ = wkvc.rwkv7(x[0], x[1], x[2] / 8, x[3], -x[4] / 64, x[5] / 64)
+torch.cuda.synchronize()
+print(time.perf_counter() - start)
+"""
+
+
+def test_first_call_of_a_wheel() -> None:
+    kernels = Path(wkvc.__file__).parent / "kernels"
+    if not kernels.is_dir():
+        pytest.skip("the package is not installed from a wheel that has kernels")
+    environment = {**os.environ, "WKVC_CACHE_DIR": "", "WKVC_NVRTC": "/no/libnvrtc.so"}
+    run = subprocess.run(
+        [sys.executable, "-c", FIRST_CALL], env=environment, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert float(run.stdout) < 1

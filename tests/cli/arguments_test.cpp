@@ -169,6 +169,16 @@ TEST_F(Mistakes, Packing) {
   expect_mistake({"pack", "rwkv7", "--name", "k", "--lockfile", naive_kernel}, "naive_rwkv7.cu");
   expect_mistake({"pack", "rwkv7", "--name", "k", "--output", "/nowhere"}, "'/nowhere': there is no such folder");
   expect_mistake({"pack", "rwkv7", "--name", "k", "--output", naive_kernel}, "there is no such folder");
+  const auto precompile = [&](std::vector<std::string> more, const std::string& part) {
+    more.insert(more.begin(), {"precompile", "rwkv7"});
+    expect_mistake(more, part);
+  };
+  precompile({}, "--output is required");
+  precompile({"-o", "/nowhere"}, "'/nowhere': there is no such folder; make it first");
+  precompile({"-o", "/tmp", "--pass", "both"}, "--passes forward,both");
+  precompile({"-o", "/tmp", "--passes", "backward"}, "expected forward, both");
+  precompile({"-o", "/tmp", "--shapes", "8,4096"}, "--shapes 8,4096: expected batch, tokens and heads");
+  precompile({"-o", "/tmp", "--sequences", "0"}, "--sequences 0: expected a number of at least 1");
 }
 
 TEST_F(Mistakes, Tuning) {

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "checking/cases.h"
 #include "checking/passes.h"
 #include "checking/refusals.h"
 #include "checking/subject.h"
+#include "checking/values/cases.h"
 #include "runtime/program.h"
 
 namespace wkvc {

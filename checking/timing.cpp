@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 
-#include "checking/cases.h"
 #include "checking/traffic.h"
+#include "checking/values/cases.h"
 #include "runtime/launch/internals.h"
 #include "runtime/launch/measure.h"
 

@@ -10,12 +10,12 @@
 #include <nlohmann/json.hpp>
 
 #include "checking/advice.h"
-#include "checking/arrangement.h"
-#include "checking/comparison.h"
-#include "checking/declared_ranges.h"
 #include "checking/execute.h"
 #include "checking/output.h"
+#include "checking/reference/comparison.h"
 #include "checking/subject.h"
+#include "checking/values/arrangement.h"
+#include "checking/values/declared_ranges.h"
 #include "runtime/error.h"
 #include "tools/commands.h"
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <memory>
 
-#include "checking/declared_ranges.h"
 #include "checking/execute.h"
 #include "checking/output.h"
-#include "checking/rows.h"
+#include "checking/reference/rows.h"
 #include "checking/subject.h"
+#include "checking/values/declared_ranges.h"
 #include "runtime/error.h"
 #include "tools/commands.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "autotune/lockfile/accuracy.h"
-#include "checking/cases.h"
-#include "checking/comparison.h"
 #include "checking/passes.h"
+#include "checking/reference/comparison.h"
+#include "checking/values/cases.h"
 #include "codegen/rec/Rec.h"
 #include "runtime/program.h"
 

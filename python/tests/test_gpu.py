@@ -132,13 +132,14 @@ def test_a_launch_takes_the_host_little_more_than_the_c_interface() -> None:
     tensors = [*inputs[:6], None, *results[:-1]]
     plan.launch(tensors, results[-1], None)
     (descriptors,) = plan._free
+    scratch = torch.empty(plan.scratch_bytes, dtype=torch.uint8, device="cuda")
     arguments = (
         *plan.size[:3],
         None,
         descriptors.address,
         len(plan.kernels.passes[0]),
         None,
-        None,
+        scratch.data_ptr(),
         0,
         _library.CHECK_LAYOUT,
     )
@@ -190,7 +191,7 @@ def test_a_graph_of_decoding_with_other_slots_and_lengths() -> None:
         tokens = step.draw(generator)
         expected_states = step.states.clone()
         step.o.fill_(7)
-        expected = torch.full_like(step.o, 7)
+        expected = torch.zeros_like(step.o)  # of tokens of no sequence, and of sequences without a slot
         graph.replay()
         eager = step.run(expected_states)
         starts, slots = step.starts.tolist(), step.slots.tolist()

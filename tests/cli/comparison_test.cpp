@@ -1,5 +1,5 @@
 // Results against the reference: bounds, rows, and what rounding may cost.
-#include "checking/comparison.h"
+#include "checking/reference/comparison.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "checking/cases.h"
-#include "checking/draw.h"
 #include "checking/occupancy.h"
+#include "checking/values/cases.h"
+#include "checking/values/draw.h"
 #include "codegen/config/options.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"

@@ -1,7 +1,7 @@
 // The memory of a schedule is chosen by the sizes and lifetimes that places have.
 #include <gmock/gmock.h>
 
-#include "codegen/passes/place/KernelMemory.h"
+#include "codegen/passes/place/memory/KernelMemory.h"
 #include "tests/expect_error.h"
 #include "tests/place/placed.h"
 #include "tests/place/sources.h"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "checking/arrangement.h"
-#include "checking/cases.h"
+#include "checking/values/arrangement.h"
+#include "checking/values/cases.h"
 #include "codegen/rec/Gradient.h"
 #include "runtime/cuda/device_tensor.h"
 

@@ -33,7 +33,7 @@ std::string cuda_text(const Definition& definition, const Config& config);
 // everything else normal. Overwrite what a test needs otherwise.
 Problem random_problem(const Manifest& manifest, LaunchSize size, unsigned seed);
 
-// Values of the kind that the recurrence `rec` uses them as, whatever their names (see checking/cases.h).
+// Values of the kind that the recurrence `rec` uses them as, whatever their names (see checking/values/cases.h).
 Problem random_problem(const Manifest& manifest, const std::string& rec, LaunchSize size, unsigned seed);
 
 // The values as they are stored.

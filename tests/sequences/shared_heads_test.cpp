@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "checking/arrangement.h"
+#include "checking/values/arrangement.h"
 #include "dsl/builtin.h"
 #include "runtime/error.h"
 #include "tests/lower/recurrences.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "checking/arrangement.h"
+#include "checking/values/arrangement.h"
 #include "dsl/builtin.h"
 #include "tests/run/run.h"
 

@@ -1,15 +1,15 @@
 #include "codegen/passes/place/CheckPlaces.h"
 
 #include "codegen/ir/Where.h"
-#include "codegen/passes/place/AssignPhases.h"
-#include "codegen/passes/place/Owners.h"
 #include "codegen/passes/place/PlaceKernel.h"
 #include "codegen/passes/place/Placing.h"
-#include "codegen/passes/place/Room.h"
 #include "codegen/passes/place/Roundings.h"
-#include "codegen/passes/place/Shares.h"
-#include "codegen/passes/place/Storage.h"
-#include "codegen/passes/place/Strips.h"
+#include "codegen/passes/place/memory/Room.h"
+#include "codegen/passes/place/rules/AssignPhases.h"
+#include "codegen/passes/place/rules/Owners.h"
+#include "codegen/passes/place/rules/Shares.h"
+#include "codegen/passes/place/rules/Storage.h"
+#include "codegen/passes/place/rules/Strips.h"
 #include "runtime/error.h"
 
 using namespace mlir;

@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "codegen/passes/place/KernelMemory.h"
 #include "codegen/passes/place/Placing.h"
-#include "codegen/passes/place/Room.h"
+#include "codegen/passes/place/memory/KernelMemory.h"
+#include "codegen/passes/place/memory/Room.h"
 #include "codegen/target/Target.h"
 
 using namespace mlir;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "codegen/chunk/Chunk.h"
-#include "codegen/passes/place/MemoryChoices.h"
 #include "codegen/passes/place/Placement.h"
 #include "codegen/passes/place/Plan.h"
+#include "codegen/passes/place/memory/MemoryChoices.h"
 
 namespace wkvc {
 

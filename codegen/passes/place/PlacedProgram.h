@@ -2,8 +2,8 @@
 #pragma once
 
 #include "codegen/passes/place/Numbers.h"
-#include "codegen/passes/place/SharedPlan.h"
 #include "codegen/passes/place/SumScales.h"
+#include "codegen/passes/place/memory/SharedPlan.h"
 
 namespace wkvc {
 

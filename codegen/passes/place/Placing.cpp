@@ -1,13 +1,13 @@
 #include "codegen/passes/place/Placing.h"
 
-#include "codegen/passes/place/AssignPhases.h"
-#include "codegen/passes/place/Delays.h"
-#include "codegen/passes/place/MatrixWarps.h"
-#include "codegen/passes/place/Owners.h"
-#include "codegen/passes/place/Shares.h"
-#include "codegen/passes/place/Storage.h"
-#include "codegen/passes/place/Strips.h"
-#include "codegen/passes/place/ValueSlabs.h"
+#include "codegen/passes/place/rules/AssignPhases.h"
+#include "codegen/passes/place/rules/Delays.h"
+#include "codegen/passes/place/rules/MatrixWarps.h"
+#include "codegen/passes/place/rules/Owners.h"
+#include "codegen/passes/place/rules/Shares.h"
+#include "codegen/passes/place/rules/Storage.h"
+#include "codegen/passes/place/rules/Strips.h"
+#include "codegen/passes/place/rules/ValueSlabs.h"
 
 namespace wkvc {
 

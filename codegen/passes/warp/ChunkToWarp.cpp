@@ -4,7 +4,7 @@
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/passes/chunk/Summary.h"
-#include "codegen/passes/place/KernelMemory.h"
+#include "codegen/passes/place/memory/KernelMemory.h"
 #include "codegen/passes/warp/JoinedDecays.h"
 #include "codegen/passes/warp/TensorList.h"
 #include "codegen/passes/warp/WarpBuilder.h"

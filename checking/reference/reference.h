@@ -1,0 +1,81 @@
+// The recurrence and its gradients in float64: the values results are compared with, and what rounding costs these.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "checking/passes.h"
+#include "checking/reference/bounds.h"
+#include "checking/reference/rows.h"
+#include "checking/values/cases.h"
+#include "codegen/rec/Gradient.h"
+#include "codegen/rec/Rec.h"
+
+namespace wkvc {
+
+// Results of the recurrence by the kernels' names.
+class Results {
+ public:
+  Results() = default;
+  Results(std::string op, rec::Result forward, rec::Gradients gradients)
+      : op_(std::move(op)), forward_(std::move(forward)), gradients_(std::move(gradients)) {}
+
+  // A result's elements; throws UserError where the recurrence has none of that name.
+  const std::vector<double>& of(const TensorSpec& spec) const;
+
+ private:
+  std::string op_;
+  rec::Result forward_;
+  rec::Gradients gradients_;
+};
+
+// What a case gives, in float64, as the recurrence takes it.
+struct Givens {
+  rec::Shape shape;
+  rec::Tensors inputs, parameters, output_gradients;
+  std::vector<double> initial_state, final_gradient;
+};
+
+// What the recurrence makes of a case's inputs.
+class Reference {
+ public:
+  // Of the passes that run; `values` may hold results already. Keeps `recurrence`.
+  Reference(rec::RecurrenceOp recurrence, const Runnable& runnable, const Case& values);
+
+  // A result's elements, as kernels give them.
+  const std::vector<double>& of(const TensorSpec& spec) const;
+
+  LaunchSize size() const { return size_; }
+
+  // Squared errors by result, row of the head and draw.
+  using Draws = std::map<std::string, std::vector<std::vector<double>>>;
+
+  // What rounding costs one head of a result: the recurrence is computed several times with operands of contractions
+  // rounded at random, and its results are rounded to what the kernels store. Computed once for each precision and
+  // head.
+  const std::vector<std::vector<double>>& rounded(Precision precision, const TensorSpec& spec, std::size_t head) const;
+
+ private:
+  Results results_of(const Givens& givens, rec::Rounding* forward, rec::Rounding* backward) const;
+  Givens of_heads(std::size_t first, std::size_t count) const;
+  // Of the results that have as many heads as groups of `group` heads.
+  Draws drawn(Precision precision, std::size_t head, std::size_t group) const;
+  bool has_groups(const TensorSpec& spec) const;  // one head for several in this launch
+
+  rec::RecurrenceOp recurrence_;
+  std::string op_;
+  Passes passes_;
+  Manifest manifest_;
+  LaunchSize size_;
+  std::shared_ptr<const Sequences> sequences_;
+  Givens givens_;
+  Results exact_;
+  mutable std::map<std::string, std::vector<double>> arranged_;
+  mutable std::map<std::tuple<Precision, std::size_t, std::size_t>, Draws> draws_;
+};
+
+}  // namespace wkvc

@@ -1,0 +1,55 @@
+#include "codegen/passes/place/memory/KernelMemory.h"
+
+#include "codegen/chunk/ChunkBuilder.h"
+#include "codegen/ir/Where.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+Type saved_type(chunk::ProgramOp program) { return element_type(program.getContext(), program.getSaved()); }
+
+// While a state goes through a round again, what comes next is copied: teams have read inputs for it before.
+static void check_inputs_again(chunk::ProgramOp program, const PlacedProgram& again, const Plan& plan) {
+  if (again.shared.are_read_first()) return;
+  user_error_at(program,
+                "--teams N,{}: value rows of '{}' read its inputs while a state goes through a round again, when the "
+                "next ones are copied: give --save-every {} or use --teams N,1",
+                plan.teams, program.getRecurrence().str(), plan.teams * static_cast<int64_t>(program.getChunk()));
+}
+
+KernelMemory::KernelMemory(const Placement& main, const Placement* again, const Plan& plan, Ahead prefetch) {
+  main_.emplace(main, plan, spaces_, 0);
+  const bool goes_again = again && plan.teams > 1;  // through rounds of teams
+  if (goes_again) main_->shared.go_again();
+  main_->plan_shared(plan, prefetch == Ahead::early);
+  if (prefetch == Ahead::states || prefetch == Ahead::groups)
+    main_->shared.stage_state("S_staged", saved_type(main.program()));
+  if (again) plan_again(*again, plan, prefetch);
+  if (goes_again) check_inputs_again(main.program(), *again_, plan);
+  allocate_all(plan);
+}
+
+void KernelMemory::plan_again(const Placement& again, const Plan& plan, Ahead prefetch) {
+  const int first = main_->placement.phases() + 1, last = first + again.phases();
+  again_.emplace(again, plan, spaces_, first);
+  if (main_->shared.goes_again()) again_->shared.share_rings(main_->shared);
+  again_->plan_shared(plan, /*early=*/false);
+  main_->shared.keep_sums_until(last);
+  if (prefetch != Ahead::groups) return;
+  again_->shared.stage_state("S_group_staged", saved_type(main_->program));
+  again_->shared.keep_copies_until(last);
+  main_->shared.keep_copies_until(last);
+}
+
+void KernelMemory::allocate_all(const Plan& plan) {
+  std::vector<SharedBuffer*> of_team, all;
+  for (SharedBuffer& space : spaces_) (space.of_team ? of_team : all).push_back(&space);
+  of_team_ = allocate(of_team);
+  const std::int64_t slot = allocate(all);
+  for (SharedBuffer* space : all) space->offset += of_team_;
+  const std::int64_t mbarriers = plan.preparers() ? warp::kSlotMbarriers : 0;
+  bytes_ = plan.teams * of_team_ + plan.round_chunks() * plan.rounds * (slot + mbarriers);
+}
+
+}  // namespace wkvc

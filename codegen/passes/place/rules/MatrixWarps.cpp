@@ -1,0 +1,57 @@
+#include "codegen/passes/place/rules/MatrixWarps.h"
+
+#include <llvm/ADT/EquivalenceClasses.h>
+#include <llvm/ADT/MapVector.h>
+
+#include "codegen/passes/place/rules/Owners.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// In contractions; an inverse is a chain of small ones.
+int cost_of(Operation* op) { return isa<chunk::UnitLowerInverseOp>(op) ? 2 : is_contraction(op); }
+
+std::vector<Operation*> matrices_of(const Placement& placement) {
+  std::vector<Operation*> matrices;
+  for (Operation& op : placement.body())
+    if (placement.of(&op).owner == Owner::matrix) matrices.push_back(&op);
+  return matrices;
+}
+
+// Matrices that one warp reads from its registers.
+llvm::EquivalenceClasses<Operation*> groups_of(llvm::ArrayRef<Operation*> matrices, const Placement& placement) {
+  llvm::EquivalenceClasses<Operation*> groups;
+  for (Operation* op : matrices) {
+    groups.insert(op);
+    for (Value operand : op->getOperands())
+      if (placement.of(operand).owner == Owner::matrix && !crosses(operand, op, placement))
+        groups.unionSets(op, operand.getDefiningOp());
+  }
+  return groups;
+}
+
+}  // namespace
+
+void assign_warps(Placement& placement) {
+  const std::vector<Operation*> matrices = matrices_of(placement);
+  const auto groups = groups_of(matrices, placement);
+  llvm::MapVector<Operation*, int> costs;  // by leader
+  for (Operation* op : matrices) costs[groups.getLeaderValue(op)] += cost_of(op);
+  auto dearest_first = costs.takeVector();
+  llvm::stable_sort(dearest_first, [](auto& x, auto& y) { return x.second > y.second; });
+  llvm::DenseMap<int, std::vector<int>> busy;  // warps, by phase
+  llvm::DenseMap<Operation*, int> warp_of;
+  for (auto& [leader, cost] : dearest_first) {
+    std::vector<int>& loads = busy[placement.of(leader).phase];
+    loads.resize(static_cast<size_t>(placement.division().warps));
+    auto least = std::min_element(loads.begin(), loads.end());
+    *least += std::max(1, cost);
+    warp_of[leader] = static_cast<int>(least - loads.begin());
+  }
+  for (Operation* op : matrices) placement.at(op).warp = warp_of.lookup(groups.getLeaderValue(op));
+}
+
+}  // namespace wkvc

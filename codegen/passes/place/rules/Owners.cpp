@@ -1,0 +1,59 @@
+#include "codegen/passes/place/rules/Owners.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// One number a token: of such inputs alone everyone computes it, else one warp.
+Owner owner_of_column(Operation* op, const Placement& placement) {
+  if (isa<chunk::DiagonalOp>(op)) return Owner::matrix;
+  if (isa<chunk::SumColumnsOp>(op)) return placement.of(op->getOperand(0)).owner;
+  const bool everyone = llvm::all_of(op->getOperands(), [&](Value x) {
+    return is_source(x) || (placement.of(x).owner == Owner::anyone && !x.getDefiningOp<chunk::SumColumnsOp>());
+  });
+  return everyone ? Owner::anyone : Owner::matrix;
+}
+
+// C×C values of one number a token alone, as decays between tokens: each warp that makes a matrix with them makes them
+// again, so that several warps may make matrices.
+bool is_made_beside_matrices(Operation* op, const Placement& placement) {
+  if (!is_elementwise(op) && !isa<chunk::TrilOp, chunk::CumsumOp>(op)) return false;
+  const bool of_tokens = llvm::all_of(op->getOperands(), [&](Value x) {
+    return isa<chunk::ConstantOp>(x.getDefiningOp()) ||
+           (placement.of(x).owner == Owner::anyone && (!is_source(x) || chunk::columns(x) == 1));
+  });
+  return of_tokens && llvm::none_of(op->getUsers(), [](Operation* user) {
+           return is_contraction(user) || isa<chunk::OutputOp, chunk::UnitLowerInverseOp>(user);
+         });
+}
+
+}  // namespace
+
+Owner owner_by_space(Operation* op, const Placement& placement) {
+  const bool stores = isa<chunk::OutputOp, chunk::AccumulateOp>(op);
+  if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) return Owner::rows;
+  if (isa<chunk::ConstantOp>(op)) return Owner::anyone;
+  const Space space = placement.space(stores ? op->getOperand(0) : op->getResult(0));
+  if (space == Space{Axis::token, Axis::token})
+    return is_made_beside_matrices(op, placement) ? Owner::anyone : Owner::matrix;
+  if (auto sum = dyn_cast<chunk::SumRowsOp>(op); sum && !is_source(sum.getX())) return placement.of(sum.getX()).owner;
+  if (space.columns == Axis::key && space.rows != Axis::value) return Owner::slab;
+  if (space.columns == Axis::value || space.rows == Axis::value) return Owner::rows;
+  return stores ? Owner::matrix : owner_of_column(op, placement);
+}
+
+void assign_owners(Placement& placement) {
+  for (Operation& op : placement.body()) placement.at(&op).owner = owner_by_space(&op, placement);
+}
+
+bool crosses(Value operand, Operation* user, const Placement& placement) {
+  if (is_source(operand) || placement.of(operand).owner == Owner::anyone) return false;
+  if (placement.slab_axis(operand.getDefiningOp()) != placement.slab_axis(user)) return true;
+  const Owner from = placement.of(operand).owner, to = placement.of(user).owner;
+  if (from != to || is_partial_sum(operand.getDefiningOp(), placement)) return true;
+  return from == Owner::matrix && is_contraction(user);
+}
+
+}  // namespace wkvc

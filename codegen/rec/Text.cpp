@@ -53,8 +53,10 @@ void verify(mlir::ModuleOp module) {
 }
 
 RecurrenceOp recurrence_of(mlir::ModuleOp module) {
-  const auto& ops = module.getBody()->getOperations();
-  if (ops.size() != 1) user_error_at(module, "the module holds {} operations; expected one rec.recurrence", ops.size());
+  auto& ops = module.getBody()->getOperations();
+  if (ops.size() != 1)
+    user_error_at(ops.empty() ? module.getOperation() : &*std::next(ops.begin()),
+                  "the module holds {} operations; expected one rec.recurrence", ops.size());
   if (auto recurrence = llvm::dyn_cast<RecurrenceOp>(module.getBody()->front())) return recurrence;
   user_error_at(&module.getBody()->front(), "the module holds '{}'; expected one rec.recurrence",
                 module.getBody()->front().getName().getStringRef().str());

@@ -145,7 +145,8 @@ TEST(RecurrenceBody, IsComplete) {
 
 TEST(Module, HoldsOneRecurrence) {
   expect_contains(error_of(""), "holds 0 operations; expected one rec.recurrence");
-  expect_contains(error_of(with("") + header("second") + inputs() + state() + ending()), "holds 2 operations");
+  expect_contains(error_of(with("") + header("second") + inputs() + state() + ending()),
+                  "test.mlir:11: the module holds 2 operations");
   expect_contains(error_of("module {} "), "expected one rec.recurrence");
   expect_contains(error_of("%x = rec.input \"x\" dim K : tensor<64xf32>"), "expects parent op 'rec.recurrence'");
 }

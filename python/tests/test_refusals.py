@@ -93,7 +93,8 @@ def test_states(state: Any, error: type[Exception], parts: list[str]) -> None:
         ({"options": "--chunk 16 --chunk=32"}, ["--chunk twice, 16 and 32: leave one out"]),
         ({"options": "chunk 16"}, ["'chunk', expected names and values"]),
         ({"options": "--mma f32"}, ['--mma, and the argument mma is "f16"', "pass mma"]),
-        ({"options": "--head 32"}, ["the text has settled --head"]),
+        ({"options": "--head 32"}, ["--head, which follows from the tensors, or the text of wkvc.op: leave it out"]),
+        ({"options": "--io=f32"}, ["--io, which follows from the tensors, or the text of wkvc.op: leave it out"]),
         ({"options": "--chunk 1"}, ["--chunk 1"]),  # which has no backward pass
     ],
 )
@@ -161,6 +162,8 @@ def test_recurrences() -> None:
         wkvc.op(GATED_DELTA_NET.replace("rec.softplus", "rec.softmax"))
     with pytest.raises(FileNotFoundError, match=r"there is no file 'no/such/file\.mlir', expected the text"):
         wkvc.op("no/such/file.mlir")
+    with pytest.raises(FileNotFoundError, match=r"there is no file '\.', expected the text"):
+        wkvc.op(".")
     for text in ("module {}", "", "\n"):
         with pytest.raises(ValueError, match=r"expected the text of a recurrence .*, not: '"):
             wkvc.op(text)
@@ -175,6 +178,8 @@ def test_recurrences() -> None:
     with pytest.raises(TypeError, match="takes q, k, v, decay, gate; missing: decay, gate"):
         op(*tokens)
     gates = [torch.randn(BATCHES, TOKENS, HEADS) for _ in range(2)]
+    with pytest.raises(TypeError, match=r"mma, options: options of wkvc\.op belong to wkvc\.op"):
+        op(*tokens, *gates, mma="f32", options="--chunk 32")
     wide = [torch.randn(BATCHES, TOKENS, HEADS, 2 * KEYS) for _ in range(2)]
     with pytest.raises(ValueError, match=r"q has shape \[2, 37, 2, 32\].*K = 16 as in the recurrence"):
         op(*wide, tokens[2], *gates)

@@ -6,6 +6,7 @@ from ._checks import kind_of
 
 _MMA = ("f16", "bf16", "f32")
 _OF_CALLS = ("--pass", "--grad", "--shape", "--sequences", "--shared", "--state", "--state-layout", "--states-every")
+_OF_TEXTS = ("--head", "--io")
 _OF_BACKWARD = ("--save-every", "--saved")
 
 
@@ -35,6 +36,10 @@ def values_of(options: str) -> dict[str, str]:
             raise ValueError(f'options have {word!r}, expected names and values, such as "--chunk 32 --saved f16"')
         if name in _OF_CALLS:
             raise ValueError(f"options have {name}, which follows from the tensors of a call: leave it out")
+        if name in _OF_TEXTS:
+            raise ValueError(
+                f"options have {name}, which follows from the tensors, or the text of wkvc.op: leave it out"
+            )
         value = value if equals else next(words, "")
         if not value or value.startswith("--"):
             raise ValueError(f'options have {name} without a value, expected one behind it, such as "--chunk 32"')

@@ -1,6 +1,7 @@
 """Recurrences from their text."""
 
 import hashlib
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,7 @@ class Recurrence:
                 them.
             intermediate_states, states_every: states behind every so many tokens, as `rwkv7` gives them.
         """
+        self._refuse_options(named)
         inputs = bind(self.family.name, self.inputs, inputs, named, _SETTINGS)
         check_inputs(self.family, inputs)
         if autocast_dtype(inputs[0]) is not None:
@@ -82,6 +84,12 @@ class Recurrence:
         intermediate = (intermediate_states, states_every)
         outputs, state = call(self.family, inputs, "", self.options, *states, *intermediate)
         return *outputs, state
+
+    def _refuse_options(self, named: Mapping[str, Any]) -> None:
+        """Raises TypeError for arguments of `op` among those of a call."""
+        options = [name for name in ("mma", "options") if name in named and name not in self.inputs]
+        if options:
+            raise TypeError(f"{', '.join(options)}: options of wkvc.op belong to wkvc.op")
 
     def __repr__(self) -> str:
         return f"wkvc.op({self.family.name})"
@@ -120,7 +128,7 @@ def _read(text_or_path: str | PathLike[str]) -> str:
         return text_or_path
     try:
         return Path(text_or_path).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError as error:
+    except (FileNotFoundError, IsADirectoryError) as error:
         raise FileNotFoundError(
             f"there is no file {str(text_or_path)!r}, expected the text of a recurrence (wkvc emit OP --stage rec), or "
             "the path of a file with it"

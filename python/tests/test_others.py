@@ -175,6 +175,12 @@ def test_what_cannot_be_prepared(changes: dict[str, Any], message: str) -> None:
         wkvc.prepare(wkvc.rwkv7, **{"sizes": [(1, 40, 2)], "device": "cpu", **changes})
 
 
+def test_prepare_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match="device is 'cuda', but PyTorch finds no GPU here: pass device=\"cpu\""):
+        wkvc.prepare(wkvc.rwkv7, [(1, 40, 2)])
+
+
 def test_command() -> None:
     command = [sys.executable, "-m", "wkvc"]
     result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)

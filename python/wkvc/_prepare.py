@@ -66,7 +66,7 @@ def _checked_sizes(sizes: Any) -> list[tuple[int, int, int]]:
 
 
 def _check_settings(head: Any, dtype: Any, device: Any, grad: Any) -> None:
-    """Raises TypeError or ValueError for what tensors of a call cannot have."""
+    """Raises TypeError, ValueError or RuntimeError for what tensors of a call cannot have."""
     dims = (head, head) if isinstance(head, int) else head
     if not (isinstance(dims, Sequence) and len(dims) == 2 and all(n in range(16, 257, 16) for n in dims)):
         raise ValueError(f"head is {head!r}, expected a multiple of 16 up to 256, or a pair of them: keys and values")
@@ -74,6 +74,10 @@ def _check_settings(head: Any, dtype: Any, device: Any, grad: Any) -> None:
         raise TypeError(f"dtype is {dtype!r}, expected torch.float32, torch.float16 or torch.bfloat16")
     if str(device).partition(":")[0] not in ("cpu", "cuda"):
         raise ValueError(f'device is {str(device)!r}, expected "cuda", one of several GPUs such as "cuda:1", or "cpu"')
+    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
+        raise RuntimeError(
+            f'device is {str(device)!r}, but PyTorch finds no GPU here: pass device="cpu" for CPU tensors'
+        )
     if not isinstance(grad, bool):
         raise TypeError(f"grad is {kind_of(grad)}, expected True or False")
 

@@ -105,7 +105,8 @@ void check_config(const Config& config) {
 }
 
 void check_operands(const Config& config) {
-  if (!has_single_tokens(config) || config.mma.empty() || config.mma == "f32") return;
+  if (!has_single_tokens(config) || config.pass != "forward") return;  // check_config refuses other passes
+  if (config.mma.empty() || config.mma == "f32") return;
   user_error("--chunk 1 with --mma {}: kernels of single tokens compute in f32; leave one of the two options out",
              config.mma);
 }

@@ -90,7 +90,10 @@ double bound_for(const Manifest& manifest, const TensorSpec& spec) {
 
 Precision precision_of(const Manifest& manifest) {
   const int bits = operands_of(manifest).bits;
-  return {bits, std::min(bits, significant_bits(saved_as(manifest)))};
+  const bool all = std::ranges::any_of(manifest.tensors, [&](const TensorSpec& spec) {
+    return spec.role == Role::input && spec.dims.back() != "H" && significant_bits(spec.dtype) > bits;
+  });
+  return {bits, std::min(bits, significant_bits(saved_as(manifest))), all ? rec::Rounded::all : rec::Rounded::half};
 }
 
 }  // namespace wkvc

@@ -1,6 +1,7 @@
 // How far results may be from the float64 recurrence, by what the kernels' manifest says of operands and storage.
 #pragma once
 
+#include "codegen/rec/Rounding.h"
 #include "runtime/manifest/manifest.h"
 
 namespace wkvc {
@@ -13,9 +14,11 @@ double bound_for(const Manifest& manifest, const TensorSpec& spec);
 double rounding_of(DType dtype);
 
 // The significant bits that operands of contractions are rounded to: of the forward pass, and of the backward pass,
-// whose operands include the saved states. Throws UserError for operands that are not known.
+// whose operands include the saved states; and which operands are rounded. Throws UserError for operands that are not
+// known.
 struct Precision {
   int forward = 0, backward = 0;
+  rec::Rounded operands = rec::Rounded::half;
   auto operator<=>(const Precision&) const = default;
 };
 Precision precision_of(const Manifest& manifest);

@@ -120,7 +120,8 @@ Reference::Draws Reference::drawn(Precision precision, std::size_t head, std::si
   Draws draws;
   for (int draw = 0; draw < draw_count; ++draw) {
     const auto seed = static_cast<std::uint64_t>(draw);
-    rec::Rounding forward(precision.forward, seed), backward(precision.backward, seed);
+    rec::Rounding forward(precision.forward, seed, precision.operands);
+    rec::Rounding backward(precision.backward, seed, precision.operands);
     const Results results = results_of(givens, &forward, &backward);
     for (const TensorSpec& spec : manifest_.tensors) {
       if (!gives(passes_, spec.role) || has_groups(spec) != (group > 1)) continue;

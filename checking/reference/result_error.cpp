@@ -13,7 +13,8 @@ namespace wkvc {
 namespace {
 
 constexpr double smallest_normal = 0x1p-126;
-constexpr double row_factor = 4;  // what a row may be off, in bounds of its tensor
+constexpr double row_factor = 4;      // what a row may be off, in bounds of its tensor
+constexpr double zero_row = 0x1p-18;  // what a gradient's row of zeros may be off, in norms of the mean row
 
 // A vector's distance from the reference, and the reference's norm; the squares of both.
 struct Squares {
@@ -75,13 +76,13 @@ double least_norm(std::size_t elements, double bound) {
 
 // A vector's error beside its bound. `cost` gives the distance that rounding may cost; nothing but a distance beyond
 // the bound needs it. Both numbers are relative to the vector's norm or, where that counts for more than it is, to
-// `usual`.
+// `usual`. A vector of zeros may be off by `of_zeros`.
 template <class F>
-Relative relative(const Squares& squares, std::size_t elements, double bound, double usual, F cost) {
+Relative relative(const Squares& squares, std::size_t elements, double bound, double usual, double of_zeros, F cost) {
   const double norm = std::sqrt(squares.norm), least = least_norm(elements, bound),
                distance = std::sqrt(squares.distance);
-  const double scale = std::max(norm, least);
-  const double allowed = distance > bound * scale ? std::max(bound * scale, cost()) : bound * scale;
+  const double scale = std::max(norm, least), own = std::max(bound * scale, norm == 0 ? of_zeros : 0);
+  const double allowed = distance > own ? std::max(own, cost()) : own;
   const double shown = norm < least ? std::max(least, usual) : norm;
   return {distance / shown, allowed == bound * scale && shown == scale ? bound : allowed / shown};
 }
@@ -124,7 +125,7 @@ class RoundingCost {
   // norm is of that size wherever few of its elements cancel, but one number often is the rest that others leave.
   double terms_of(const std::vector<double>& draws) const {
     const int bits = is_gradient(spec_.role) ? precision_.backward : precision_.forward;
-    return root_mean(draws) / rec::Rounding::deviation(bits);
+    return root_mean(draws) / rec::Rounding::deviation(bits, precision_.operands);
   }
 
   const Reference& reference_;
@@ -137,13 +138,14 @@ double mean_norm(const std::vector<Squares>& rows) {
   return rows.empty() ? 0 : std::sqrt(sum_of(rows).norm / static_cast<double>(rows.size()));
 }
 
-std::optional<WorstRow> worst_of(const std::vector<Squares>& squares, const Rows& rows, double bound,
+std::optional<WorstRow> worst_of(const std::vector<Squares>& squares, const Rows& rows, double bound, bool gradient,
                                  const RoundingCost& cost) {
-  const double usual = mean_norm(squares);
+  const double usual = mean_norm(squares), of_zeros = gradient ? zero_row * usual : 0;
   std::optional<WorstRow> worst;
   double most = -1;
   for (std::size_t row = 0; row < squares.size(); ++row) {
-    const Relative found = relative(squares[row], rows.length(), bound, usual, [&] { return cost.of_row(row, bound); });
+    const Relative found =
+        relative(squares[row], rows.length(), bound, usual, of_zeros, [&] { return cost.of_row(row, bound); });
     if (found.excess() <= most) continue;
     most = found.excess();
     worst = {rows.place(row), found.error, found.bound};
@@ -159,8 +161,8 @@ ResultError result_error(const std::string& name, const HostTensor& given, const
   const RoundingCost cost(reference, runnable, rows, spec);
   const std::vector<Squares> squares = squares_of(rows, given, expected);
   const Relative norm =
-      relative(sum_of(squares), given.size(), bound, /*usual=*/0, [&] { return cost.of_all(squares); });
-  return {name, norm.error, norm.bound, worst_of(squares, rows, row_factor * bound, cost)};
+      relative(sum_of(squares), given.size(), bound, /*usual=*/0, /*of_zeros=*/0, [&] { return cost.of_all(squares); });
+  return {name, norm.error, norm.bound, worst_of(squares, rows, row_factor * bound, is_gradient(spec.role), cost)};
 }
 
 }  // namespace wkvc

@@ -59,7 +59,7 @@ def test_inputs(inputs: list[Any], error: type[Exception], parts: list[str]) -> 
     [
         (a_state().transpose(-1, -2), ValueError, ["initial_state has shape", 'pass state_layout="kv"']),
         (a_state().bfloat16(), TypeError, ["initial_state is bfloat16, expected float32"]),
-        (a_state().double(), TypeError, ["initial_state is float64, expected float32, as all states are"]),
+        (a_state().double(), TypeError, ["initial_state is float64, expected float32, as states outside a pool are"]),
         (a_state()[0], ValueError, ["initial_state has shape", "four dimensions"]),
         (a_state()[:1], ValueError, ["initial_state has shape", f"B = {BATCHES} as in r"]),
         (a_state().to("meta"), ValueError, ["initial_state is on meta"]),

@@ -40,6 +40,8 @@ void expect_slots(std::span<const std::int32_t> slots, std::int64_t count, const
     user_error("{} has the slot {} twice, expected one for each sequence", where, *twice);
   }
   if (sorted.empty() || sorted.back() < count) return;
+  if (count == 0)
+    user_error("{} has the slot {}, but there are no slots: give a pool that has some", where, sorted.back());
   user_error("{} has the slot {}, expected 0 to {}, or -1 for a sequence that is left out", where, sorted.back(),
              count - 1);
 }

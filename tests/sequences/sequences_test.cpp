@@ -358,11 +358,11 @@ TEST(SequenceRefusal, OfStartsAndSlotsInTheHostsMemory) {
   config.chunk = 1;
   const Program program = Program::load(cuda_text(rwkv7(), config), Target::host);
   const auto refused = [&](const std::vector<std::int64_t>& starts, const std::vector<std::int32_t>& slots,
-                           const std::string& part) {
+                           const std::string& part, std::int64_t pool = 4) {
     const auto count = static_cast<std::int64_t>(slots.size());
     const std::vector<std::int32_t> narrow(starts.begin(), starts.end());
     for (const bool wide : {true, false}) {
-      LaunchSize size{1, 9, kHeads, SequenceMap{count, nullptr, wide}, SlotMap{4, slots.data()}};
+      LaunchSize size{1, 9, kHeads, SequenceMap{count, nullptr, wide}, SlotMap{pool, slots.data()}};
       Problem problem = random_problem(program.manifest(), size, 5);
       problem.size.map->starts = wide ? static_cast<const void*>(starts.data()) : narrow.data();
       expect_contains(user_error_of([&] { run_raw(program, problem); }), part);
@@ -373,6 +373,7 @@ TEST(SequenceRefusal, OfStartsAndSlotsInTheHostsMemory) {
   refused({0, 5, 10}, {0, 1}, "(cu_seqlens) ends with 10, expected at most 9");
   refused({0, 5, 9}, {2, 2}, "(state_indices) has the slot 2 twice");
   refused({0, 5, 9}, {2, 4}, "(state_indices) has the slot 4, expected 0 to 3, or -1");
+  refused({0, 5, 9}, {-1, 0}, "(state_indices) has the slot 0, but there are no slots", 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Host, Sequence, testing::Values(Target::host));

@@ -28,7 +28,7 @@ Metadata metadata_of(LaunchSize size, std::size_t variants) {
 
 std::vector<std::string> command_for(const std::filesystem::path& directory, Races races) {
   std::vector<std::string> command{
-      "env", "CXX=" WKVC_RUNNER_CXX, "TSAN_OPTIONS=halt_on_error=0 exitcode=0 symbolize=0 suppress_equal_addresses=0",
+      "env", "CXX=" WKVC_RUNNER_CXX, "TSAN_OPTIONS=halt_on_error=0 symbolize=0 suppress_equal_addresses=0",
       races == Races::reported ? "WKVC_HOST_CXXFLAGS=-fsanitize=thread" : "WKVC_HOST_CXXFLAGS=-O0"};
   // ThreadSanitizer of gcc 12 does not start where the kernel randomizes more address bits than it knows.
   if (run_process({"setarch", "-R", "true"}).succeeded) command.insert(command.end(), {"setarch", "-R"});
@@ -61,7 +61,8 @@ std::vector<Outcome> run_batch(const MutantProblem& problem, const std::vector<s
   for (const std::string& report : reports_of(result.output, kernels.size())) {
     const auto file = directory.path() / (std::to_string(outcomes.size()) + ".safetensors");
     const bool raced = races == Races::reported && report.find("data race") != std::string::npos;
-    outcomes.push_back({read_safetensors(file).tensors, raced});
+    const bool ran = std::filesystem::exists(file);
+    outcomes.push_back({ran ? read_safetensors(file).tensors : problem.memory, raced, ran});
   }
   return outcomes;
 }
@@ -74,7 +75,7 @@ std::vector<Outcome> run_where_compiled(const MutantProblem& problem, const std:
   } catch (const InternalError& error) {
     if (std::string_view(error.what()).find("does not compile") == std::string_view::npos) throw;
   }
-  if (kernels.size() == 1) return {{.results = {}, .compiled = false}};
+  if (kernels.size() == 1) return {{.results = problem.memory, .ran = false}};
   const auto middle = kernels.begin() + static_cast<std::ptrdiff_t>(kernels.size() / 2);
   auto outcomes = run_where_compiled(problem, {kernels.begin(), middle}, races);
   for (Outcome& outcome : run_where_compiled(problem, {middle, kernels.end()}, races))

@@ -10,9 +10,9 @@
 namespace wkvc::test {
 
 struct Outcome {
-  TensorMap results;  // as they lie in memory
+  TensorMap results;  // as they lie in memory; as the kernel found them where it did not run
   bool raced = false;
-  bool compiled = true;
+  bool ran = true;  // to its end: it compiles, and neither crashes nor waits in vain
 };
 
 // Whether ThreadSanitizer watches the kernels.

@@ -1,5 +1,9 @@
-// Runs several variants of one kernel, each on fresh copies of the same tensors, in a process where ThreadSanitizer
-// reports the races of kernels that are compiled for it: see batch.h.
+// Runs several variants of one kernel, each on fresh copies of the same tensors, in a process of its own, where
+// ThreadSanitizer reports the races of kernels that are compiled for it: see batch.h.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -27,14 +31,9 @@ std::vector<Tensor> views_of(TensorMap& memory, const Manifest& manifest, Launch
   return views;
 }
 
-// What a failed launch leaves unwritten is NaN, which is its result.
 void launch(const HostKernel& kernel, const Manifest& manifest, TensorMap& memory, LaunchSize size) {
   const LaunchArguments arguments(LaunchPlan(manifest), views_of(memory, manifest, size), size);
-  try {
-    kernel.run(arguments.bytes().data(), manifest.shared_bytes, /*blocks=*/0, /*stall_seconds=*/2);
-  } catch (const InternalError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-  }
+  kernel.run(arguments.bytes().data(), manifest.shared_bytes, /*blocks=*/0, /*stall_seconds=*/2);
 }
 
 TensorMap results_of(const TensorMap& memory, const Manifest& manifest) {
@@ -44,19 +43,39 @@ TensorMap results_of(const TensorMap& memory, const Manifest& manifest) {
   return results;
 }
 
+// Does `work` in a child process, and waits for its end, however it ends. No thread is there to be left behind.
+template <class Work>
+void do_apart(Work work) {
+  const pid_t child = ::fork();
+  if (child < 0) internal_error("cannot start a process: error {}", errno);
+  if (child > 0) {
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return;
+  }
+  try {
+    work();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  ::_exit(0);
+}
+
+// Results are a file. A variant that crashes or waits in vain leaves none.
 void run(const std::filesystem::path& directory) {
   const std::string text = text_of(directory / "kernels.cu");
   const Manifest manifest = manifest_from(text);
-  const SafetensorsFile file = read_safetensors(directory / "memory.safetensors");
+  SafetensorsFile file = read_safetensors(directory / "memory.safetensors");
   const auto number = [&](const char* name) { return std::stoll(file.metadata.at(name)); };
   const LaunchSize size{number("batches"), number("tokens"), number("heads")};
   for (long long i = 0; i < number("variants"); ++i) {
     const auto name = std::to_string(i);
     const HostKernel kernel = HostKernel::compile(text, manifest.kernel + "_" + name);
-    TensorMap memory = file.tensors;
     std::fprintf(stderr, "variant %s\n", name.c_str());
-    launch(kernel, manifest, memory, size);
-    write_safetensors(directory / (name + ".safetensors"), results_of(memory, manifest));
+    do_apart([&] {
+      launch(kernel, manifest, file.tensors, size);
+      write_safetensors(directory / (name + ".safetensors"), results_of(file.tensors, manifest));
+    });
   }
 }
 

@@ -97,11 +97,11 @@ void expect_noticed(const ShippedProblem& problem, const std::vector<Rule>& rule
     kernels.push_back(mutants[i].text);
   }
   const auto outcomes = run_where_compiled(problem.kernel(), kernels, races);
-  ASSERT_TRUE(outcomes[0].compiled);
+  ASSERT_TRUE(outcomes[0].ran);
   EXPECT_EQ(problem.fault_of(outcomes[0].results), "");
   EXPECT_FALSE(outcomes[0].raced);
   for (std::size_t i = 1; i < outcomes.size(); ++i) {
-    const bool noticed = !outcomes[i].compiled || outcomes[i].raced || !problem.fault_of(outcomes[i].results).empty();
+    const bool noticed = !outcomes[i].ran || outcomes[i].raced || !problem.fault_of(outcomes[i].results).empty();
     EXPECT_TRUE(noticed) << names[i];
   }
 }

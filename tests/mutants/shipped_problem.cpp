@@ -11,10 +11,12 @@
 namespace wkvc::test {
 namespace {
 
-// Of so many tokens that each segment goes through its slots more than once, and that the last one has a tail.
+// Of so many tokens that each segment goes through its slots, and through the chunks between saved states, more than
+// once, and that the last one has a tail.
 LaunchSize size_of(const Config& config) {
-  const int forward = config.segments * config.teams * config.rounds;
-  return {1, 16 * 2 * std::max(forward, config.backward_segments * config.backward_teams) + 6, 2};
+  const int forward = config.segments * config.teams * config.rounds * config.cluster;
+  const int backward = config.backward_segments * std::max(config.backward_teams, config.save_every / 16);
+  return {1, 16 * 2 * std::max(forward, backward) + 6, 2};
 }
 
 Definition definition_of(const ShippedConfig& shipped) { return Registry::builtin().find(shipped.op); }
@@ -46,6 +48,7 @@ Problem values_for(const ShippedConfig& shipped, const Manifest& program, const 
     return problem;
   }
   Problem problem = problem_of_all_magnitudes(definition, program, size);
+  make_milder(problem);
   for (const char* name : {"v", "initial_state"})
     for (double& x : problem.values.at(name)) x = std::ldexp(x, -40);
   return problem;

@@ -25,6 +25,13 @@ bool has_one_slot(const std::string& kernel, const Mutant& mutant) {
          std::regex_search(kernel, std::regex("Ring<\\w+, \\d+, \\d+, 1(, Exchanged)?> " + ring[1].str() + "\\{"));
 }
 
+// The mutant's copies are told which tensors they are of, and find the head when they start.
+bool takes_no_head(const std::string& kernel, const Mutant& mutant) {
+  std::smatch copies;
+  return std::regex_search(mutant.name, copies, std::regex("(copies\\w*)\\.take<")) &&
+         std::regex_search(kernel, std::regex("Copies<[^;\n]*, false> " + copies[1].str() + ";"));
+}
+
 // Rows past the tail are told from others for running sums of decays alone.
 bool keeps_decays_alone(const std::string& kernel, const Mutant&) {
   return !std::regex_search(kernel, std::regex("auto (?!log_w_valid)\\w+ = keep_rows\\("));
@@ -92,6 +99,7 @@ const std::vector<Reason> kEquivalent = {
     {std::regex("^call dropped: block\\.before_async_reads"), "the host has no other proxy"},
     {std::regex("^another head: .*(is_refused|largest_of_sample|backward_summary_refused)"),
      "kernels with scales do both heads, and samples and gradients of both are alike"},
+    {std::regex("^inputs of another head: "), "copies find the head when they start", takes_no_head},
     {std::regex("\\bsaved_AK_(rows|global)\\b"),
      "only the plain backward kernel reads it, which refuses all that the plain forward kernel refuses", has_scales},
     {std::regex("^next chunk's slot: "), "that ring has one slot", has_one_slot},

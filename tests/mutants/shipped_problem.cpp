@@ -37,6 +37,7 @@ bool is_told(const TensorSpec& spec, std::size_t i, std::size_t segments) {
   return spec.name != refusals_name(/*backward=*/true, /*summary=*/true) || i % segments != 0;
 }
 
+// Whether it leaves to the kernel behind it what it refuses.
 bool refuses(const Manifest& kernel) { return !kernel.refused && std::ranges::any_of(kernel.tensors, is_refusal); }
 
 // Every second decay so mild that a segment remembers the state before it.
@@ -92,7 +93,7 @@ Program program_of(const ShippedConfig& shipped) {
   return Program::load(cuda_text(definition_of(shipped), shipped.config), Target::host);
 }
 
-// Whether a block is to say this in element i of whether it refused.
+// Whether a block may say so in element i. Where a number is refused, blocks of the second head may say either.
 bool is_right(double said, std::size_t i, std::size_t all, Numbers numbers) {
   return numbers == Numbers::refused && i >= all / 2 ? !std::isnan(said) : said == 0;
 }

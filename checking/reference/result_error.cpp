@@ -93,10 +93,10 @@ class RoundingCost {
   RoundingCost(const Reference& reference, const Runnable& runnable, const Rows& rows, const TensorSpec& spec)
       : reference_(reference), precision_(precision_of(runnable.manifest)), rows_(rows), spec_(spec) {}
 
-  // What one row may be off: by rounding of operands and, for a row of one number, by `bound` of the terms of its sum.
+  // What one row may be off: by rounding of operands, and by a share of `bound` of the terms that it is the sum of.
   double of_row(std::size_t row, double bound) const {
     const std::vector<double>& draws = draws_of(row);
-    return std::max(spread_of(draws), is_one_number() ? bound * terms_of(draws) : 0);
+    return std::max(spread_of(draws), share_of_terms() * bound * terms_of(draws));
   }
 
   // What rounding of operands may cost all rows together, without rows that are zero in the reference, unless all are.
@@ -118,11 +118,14 @@ class RoundingCost {
     return reference_.rounded(precision_, spec_, row % rows_.heads()).at(row / rows_.heads());
   }
 
-  // Stored in f32: storage in 16 bits makes most of the errors of draws.
-  bool is_one_number() const { return rows_.length() == 1 && spec_.dtype == DType::f32; }
+  // One number often is the rest that others leave. A vector is where such a number multiplies another vector; most
+  // have a fourth of their terms or more. Of storage in 16 bits most errors of draws are the storage's.
+  double share_of_terms() const {
+    if (spec_.dtype != DType::f32) return 0;
+    return rows_.length() == 1 ? 1 : 1. / 8;
+  }
 
-  // The root of the sum of squares of the terms that a number is the sum of, as far as errors of draws tell. A vector's
-  // norm is of that size wherever few of its elements cancel, but one number often is the rest that others leave.
+  // The root of the sum of squares of the terms that a row is the sum of, as far as errors of draws tell.
   double terms_of(const std::vector<double>& draws) const {
     const int bits = is_gradient(spec_.role) ? precision_.backward : precision_.forward;
     return root_mean(draws) / rec::Rounding::deviation(bits, precision_.operands);

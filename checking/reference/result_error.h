@@ -37,8 +37,8 @@ struct ResultError {
 // a norm or a row is beyond, the recurrence therefore is computed again several times with operands rounded at random
 // (Reference::rounded), and the error may be the mean of those errors and nine standard deviations. A gradient's row of
 // zeros may be off by 64 units of f32 of the mean row, which is what is left where terms cancel. A row of one number
-// may also be off by four bounds of the terms of its sum, which the same errors tell. An element may always be off by
-// the smallest normal number of f32.
+// may also be off by four bounds of the terms of its sum, which the same errors tell, and a vector by half a bound. An
+// element may always be off by the smallest normal number of f32.
 ResultError result_error(const std::string& name, const HostTensor& given, const std::vector<double>& expected,
                          double bound, const Reference& reference, const Runnable& runnable, const TensorSpec& spec);
 

@@ -43,7 +43,7 @@ std::optional<rec::Interval> steep_range(const Draw& draw, bool of_state) {
   if (draw.range == rec::Interval()) return std::nullopt;
   rec::Interval range = draw.range;
   if (draw.distribution == Distribution::log_decay) {
-    const double mildest = 0.37, steepest = of_state ? 16 : 128;
+    const double mildest = 0.37, steepest = of_state ? 7 : 128;
     range = {std::log(std::max(mildest, -range.hi)), std::log(std::min(steepest, -range.lo))};
   } else if (draw.distribution == Distribution::decay) {
     range = {std::max(range.lo, 0.0), std::min(range.hi, 1.0)};

@@ -36,7 +36,7 @@ struct Case {
 // A declared range bounds what is drawn. With `steep_too` decays that have such a range are drawn from all of it in
 // every eighth element of a row and, by chance, in one of eight others: uniform, but logarithms by their magnitude from
 // 0.37 on. These go down to -128, whose exponential is 0 in f32. Where one number decays the whole state they go down
-// to -16: 16-bit operands lose a gradient of the initial state that is 2^24 times smaller than others.
+// to -7: below, unit vectors times such decays are no normal numbers of f16, and make the initial state's gradient.
 enum class Decays { mild, steep_too };
 Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed,
                  Decays decays = Decays::mild);

@@ -189,7 +189,8 @@ class Family:
             size = size._replace(packed=cu_seqlens.shape[0] - 1)
         if initial_state is not None:
             if initial_state.dtype != torch.float32:
-                raise TypeError(f"initial_state is {dtype_name(initial_state)}, expected float32, as states outside a pool are")
+                dtype = dtype_name(initial_state)
+                raise TypeError(f"initial_state is {dtype}, expected float32, as states outside a pool are")
             check_kind("initial_state", initial_state, first.device)
             expected = {**lengths, "K": (key_dim, "the keys"), "V": (value_dim, "the values")}
             if size.packed is not None:

@@ -31,7 +31,6 @@ const char* const kOneStage = "the ring has one slot";
 
 const Reasons kEquivalentRwkv7Backward = {
     {"next chunk's slot: const auto r_raw = r_ring[c];", kOneStage},
-    {"next chunk's slot: const auto w_raw = w_ring[c];", kOneStage},
     {"next chunk's slot: const auto k_raw = k_ring[c];", kOneStage},
     {"next chunk's slot: const auto a_raw = a_ring[c];", kOneStage},
     {"next chunk's slot: const auto b_raw = b_ring[c];", kOneStage},
@@ -39,6 +38,8 @@ const Reasons kEquivalentRwkv7Backward = {
     {"next chunk's slot: const auto do_raw = do_ring[c];", kOneStage},
     {"next chunk's slot: const auto saved_M_raw = saved_M_ring[c];", kOneStage},
     {"read past the tail: if (chunks - 1 >= 0) copies_2.copy(args, block, chunks - 1);",
+     "decays past the tail count as none, and dw is not stored there"},
+    {"read past the tail: if (chunks - 1 >= 0) copies_3.copy(args, block, chunks - 1);",
      "what rows of the inverse past the tail make meets b, which is zero there"},
     {"tail kept: const auto log_w_valid = keep_rows(log2_w, valid); #2",
      "a is zero past the tail, and rows there are not stored"},

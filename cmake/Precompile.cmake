@@ -1,10 +1,14 @@
-# cmake -DWKVC=build/bin/wkvc -DOUT=build/kernels -P cmake/Precompile.cmake
+# cmake -DWKVC=build/bin/wkvc -DOUT=build/kernels -DVENV=.venv -P cmake/Precompile.cmake
 #
 # The kernels that a wheel brings, so that first calls of these sizes need not wait for NVRTC: RWKV-7 with heads of 64 in
 # bf16, raw and log decays, batches and packed sequences, training and inference, and single tokens. Kernels take any
-# size; a size decides which of them are taken, and few of them serve all sizes. Without NVRTC the folder stays empty.
+# size; a size decides which of them are taken, and few of them serve all sizes. Without NVRTC the folder stays empty;
+# scripts/setup.sh puts one into VENV.
 file(REMOVE_RECURSE ${OUT})
 file(MAKE_DIRECTORY ${OUT})
+if(EXISTS ${VENV})
+  set(ENV{VIRTUAL_ENV} ${VENV})
+endif()
 
 set(tokens 16 128 512 1024 2048 4096 8192 32768)
 set(heads 12 32 64 128 256 512 1024)

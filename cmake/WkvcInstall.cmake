@@ -43,7 +43,7 @@ install(FILES ${CMAKE_BINARY_DIR}/wkvcConfig.cmake ${CMAKE_BINARY_DIR}/wkvcConfi
 if(WKVC_COMPILER)
   # Of wheels alone: a minute of NVRTC.
   add_custom_target(wkvc_precompiled
-    COMMAND ${CMAKE_COMMAND} -DWKVC=$<TARGET_FILE:wkvc> -DOUT=${CMAKE_BINARY_DIR}/kernels
+    COMMAND ${CMAKE_COMMAND} -DWKVC=$<TARGET_FILE:wkvc> -DOUT=${CMAKE_BINARY_DIR}/kernels -DVENV=${CMAKE_SOURCE_DIR}/.venv
             -P ${CMAKE_SOURCE_DIR}/cmake/Precompile.cmake
     DEPENDS wkvc VERBATIM)
   set(WKVC_LIBRARY $<TARGET_FILE:wkvc_shared>)

@@ -90,7 +90,7 @@ void compile_some(const std::vector<Item>& items, std::atomic<std::size_t>& next
   const std::string nvrtc = nvrtc_version();
   for (std::size_t i = next++; i < items.size(); i = next++) {
     const auto& [text, manifest, variant] = items[i];
-    folder.store(*text, manifest, variant, cached_cubin(*text, manifest, variant), nvrtc);
+    folder.store(*text, manifest, variant, compiled_cubin(*text, manifest, variant), nvrtc);
   }
 }
 

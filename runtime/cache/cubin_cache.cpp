@@ -57,6 +57,11 @@ CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manif
                          DiskCache& cache) {
   if (auto found = PrecompiledKernels::from_environment().find(kernel_source, manifest, options))
     return *std::move(found);
+  return compiled_cubin(kernel_source, manifest, options, cache);
+}
+
+CubinResult compiled_cubin(const std::string& kernel_source, const Manifest& manifest, const NvrtcOptions& options,
+                           DiskCache& cache) {
   const CacheKey key = key_of(kernel_source, manifest, options, nvrtc_identity(cache));
   return unpacked(
       cache.find_or_make(key, [&] { return packed(compile_cubin(kernel_source, manifest.arch, options)); }));

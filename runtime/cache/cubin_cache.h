@@ -17,6 +17,10 @@ namespace wkvc {
 CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manifest, const NvrtcOptions& options = {},
                          DiskCache& cache = DiskCache::shared());
 
+// The same of the NVRTC that is here: not precompiled.
+CubinResult compiled_cubin(const std::string& kernel_source, const Manifest& manifest, const NvrtcOptions& options = {},
+                           DiskCache& cache = DiskCache::shared());
+
 // How the kernel of a text with so many kernels is compiled for nearly all launches: for rows that are aligned, in a
 // cubin of its own that has no code of the others.
 NvrtcOptions usual_options(std::span<const Manifest> manifests, const Manifest& kernel);

@@ -61,7 +61,7 @@ void expect_unsettled(const Subject& subject, bool may_name_gradients) {
              fmt::join(settled, ", "));
 }
 
-// What the options of a command line say.
+// Returns what the options of a command line say.
 Config parsed(const ConfigOptions& options, const std::string& default_pass) {
   Config config = options.parse(default_pass);
   check_operands(config);

@@ -13,15 +13,15 @@ void LockfileOption::add_to(CLI::App& command) {
       ->type_name("FILE|none");
 }
 
-Lockfile LockfileOption::lockfile() const {
-  if (path == "none") return {};
+std::optional<Lockfile> LockfileOption::lockfile() const {
+  if (path == "none") return std::nullopt;
   return path ? Lockfile::read(*path) : shipped_lockfile();
 }
 
-std::string LockfileOption::settle(Subject& subject, LaunchSize size, const Gpu& gpu, std::int64_t sequences) const {
-  if (path == "none") return "no lockfile: the compiler's choice";
-  const Settings settings =
-      wkvc::settle(subject.config, subject.source, size, gpu, lockfile(), can_be_lowered, sequences);
+std::string LockfileOption::settle(Subject& subject, LaunchSize size, const Gpu& gpu) const {
+  const std::optional<Lockfile> from = lockfile();
+  if (!from) return "no lockfile: the compiler's choice";
+  const Settings settings = wkvc::settle(subject.config, subject.source, size, gpu, *from);
   subject.config = settings.config;
   return settings.because;
 }

@@ -19,11 +19,11 @@ struct LockfileOption {
 
   void add_to(CLI::App& command);
 
-  // Sets what the subject's configuration leaves open, and says why. `sequences` lie one behind the other in a batch.
-  // Throws UserError for a file that is no lockfile.
-  std::string settle(Subject& subject, LaunchSize size, const Gpu& gpu, std::int64_t sequences = 1) const;
+  // Returns the lockfile; nothing where settings are the compiler's choice. Throws UserError for a file that is none.
+  std::optional<Lockfile> lockfile() const;
 
-  Lockfile lockfile() const;  // without entries where there is to be none
+  // Sets what the subject's configuration leaves open, and says why. Throws UserError for a file that is no lockfile.
+  std::string settle(Subject& subject, LaunchSize size, const Gpu& gpu) const;
 };
 
 // The GPU that kernels are compiled for where none is here: the one that the target was measured on.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <memory>
 #include <set>
 #include <thread>
@@ -39,30 +40,45 @@ void check_options(const Options& options) {
     user_error("--output '{}': there is no such folder; make it first", options.directory);
 }
 
-// Those that the lockfile has entries of; without entries the one that the target was measured on.
-std::vector<Gpu> gpus_of(const Lockfile& lockfile, const std::string& arch) {
+// Returns the GPUs that the lockfile has entries of; without entries the one that the target was measured on.
+std::vector<Gpu> gpus_of(const std::optional<Lockfile>& lockfile, const std::string& arch) {
   std::vector<Gpu> gpus;
-  for (const LockEntry& entry : lockfile.entries())
-    if (entry.gpu.arch == arch && std::ranges::find(gpus, entry.gpu) == gpus.end()) gpus.push_back(entry.gpu);
+  if (lockfile)
+    for (const LockEntry& entry : lockfile->entries())
+      if (entry.gpu.arch == arch && std::ranges::find(gpus, entry.gpu) == gpus.end()) gpus.push_back(entry.gpu);
   if (gpus.empty()) gpus.push_back(gpu_without_driver(arch));
   return gpus;
 }
 
-// The texts that calls of these sizes and passes take, each once.
+std::vector<LaunchSize> sizes_of(const Options& options) {
+  std::vector<LaunchSize> sizes;
+  for (const std::string& shape : options.shapes) sizes.push_back(parse_shape(shape, 1, "--shapes"));
+  return sizes;
+}
+
+// The texts that calls of these sizes and passes take, each once. Few configurations serve all sizes: each is lowered
+// once.
 std::set<std::string> texts_of(const Options& options) {
-  std::set<std::string> texts;
+  const std::optional<Lockfile> lockfile = options.lockfile.lockfile();
+  const std::vector<LaunchSize> sizes = sizes_of(options);
+  std::map<std::string, std::string> texts;  // by configuration
   for (const std::string& pass : options.passes) {
-    const Subject given = subject_from(options.subject, options.config.of_pass(pass));
-    for (const std::string& shape : options.shapes) {
-      const LaunchSize size = parse_shape(shape, 1, "--shapes");
-      for (const Gpu& gpu : gpus_of(options.lockfile.lockfile(), given.config.arch)) {
-        Subject subject = given;
-        options.lockfile.settle(subject, size, gpu, options.sequences);
-        texts.insert(subject.program_text());
+    Subject subject = subject_from(options.subject, options.config.of_pass(pass));
+    const Config given = subject.config;
+    for (const LaunchSize& size : sizes) {
+      for (const Gpu& gpu : gpus_of(lockfile, given.arch)) {
+        subject.config = given;
+        if (lockfile)
+          subject.config =
+              settle(given, subject.source, size, gpu, *lockfile, can_be_lowered, options.sequences).config;
+        std::string& text = texts[config_key(subject.config)];
+        if (text.empty()) text = subject.program_text();
       }
     }
   }
-  return texts;
+  std::set<std::string> unlike;
+  for (auto& [key, text] : texts) unlike.insert(std::move(text));
+  return unlike;
 }
 
 // One kernel of a text in one variant.
@@ -78,8 +94,7 @@ std::vector<Item> items_of(const std::set<std::string>& texts, bool sequences) {
     const std::vector<Manifest> manifests = manifests_from(text);
     for (const Manifest& manifest : manifests) {
       items.push_back({&text, manifest, usual_options(manifests, manifest)});
-      if (sequences)
-        items.push_back({&text, manifest, {.only_kernel = manifest.kernel, .aligned = true, .sequences = true}});
+      if (sequences) items.push_back({&text, manifest, variant_options(manifest, /*aligned=*/true, sequences)});
     }
   }
   return items;

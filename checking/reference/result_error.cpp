@@ -93,13 +93,14 @@ class RoundingCost {
   RoundingCost(const Reference& reference, const Runnable& runnable, const Rows& rows, const TensorSpec& spec)
       : reference_(reference), precision_(precision_of(runnable.manifest)), rows_(rows), spec_(spec) {}
 
-  // What one row may be off: by rounding of operands, and by a share of `bound` of the terms that it is the sum of.
+  // Returns what one row may be off: by rounding of operands, and by a share of `bound` of the terms that it is the sum
+  // of.
   double of_row(std::size_t row, double bound) const {
     const std::vector<double>& draws = draws_of(row);
     return std::max(spread_of(draws), share_of_terms() * bound * terms_of(draws));
   }
 
-  // What rounding of operands may cost all rows together, without rows that are zero in the reference, unless all are.
+  // Returns what rounding may cost all rows together, without rows that are zero in the reference, unless all are.
   double of_all(const std::vector<Squares>& squares) const {
     std::vector<double> sums;
     const bool all_zero = sum_of(squares).norm == 0;

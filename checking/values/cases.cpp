@@ -37,7 +37,7 @@ void expect_enough_memory(const Manifest& manifest, LaunchSize size) {
 
 // ---- Random ---------------------------------------------------------------------------------------------------------
 
-// What steep decays are drawn from: all of a declared range, of logarithms the logarithm of their magnitude; nothing
+// Returns the range of steep decays: all of a declared range, of logarithms the logarithm of their magnitude; nothing
 // where no range is declared, or mild decays come from all of it. `of_state`: one number decays the whole state.
 std::optional<rec::Interval> steep_range(const Draw& draw, bool of_state) {
   if (draw.range == rec::Interval()) return std::nullopt;

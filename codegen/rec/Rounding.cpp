@@ -18,7 +18,7 @@ Rounding::Rounding(int bits, std::uint64_t seed, Rounded operands) : engine_(see
     factor = 1 + share_of(operands) * std::ldexp(error() * std::exp2(-exponent(engine_)), -bits);
 }
 
-// Of the product of a uniform number from -1 to 1 and 2^-e with e uniform from 0 to 1.
+// Returns the deviation of the product of a uniform number from -1 to 1 and 2^-e with e uniform from 0 to 1.
 double Rounding::deviation(int bits, Rounded operands) {
   const double squares = (1. / 3) * (3 / (8 * std::numbers::ln2));
   return share_of(operands) * std::ldexp(std::sqrt(squares), -bits);

@@ -53,6 +53,10 @@ NvrtcOptions usual_options(std::span<const Manifest> manifests, const Manifest& 
   return {.only_kernel = manifests.size() == 1 ? "" : kernel.kernel, .aligned = true};
 }
 
+NvrtcOptions variant_options(const Manifest& kernel, bool aligned, bool sequences) {
+  return {.only_kernel = kernel.kernel, .aligned = aligned, .sequences = sequences};
+}
+
 CubinResult cached_cubin(const std::string& kernel_source, const Manifest& manifest, const NvrtcOptions& options,
                          DiskCache& cache) {
   if (auto found = PrecompiledKernels::from_environment().find(kernel_source, manifest, options))

@@ -25,6 +25,9 @@ CubinResult compiled_cubin(const std::string& kernel_source, const Manifest& man
 // cubin of its own that has no code of the others.
 NvrtcOptions usual_options(std::span<const Manifest> manifests, const Manifest& kernel);
 
+// How the kernel is compiled for other launches, in a cubin of its own.
+NvrtcOptions variant_options(const Manifest& kernel, bool aligned, bool sequences);
+
 // The kernels of a text with usual_options, compiled side by side where there are processors for it.
 std::vector<CubinResult> cached_cubins(const std::string& kernel_source, std::span<const Manifest> manifests,
                                        DiskCache& cache = DiskCache::shared());

@@ -33,7 +33,7 @@ CacheKey key_of(const std::string& source, const Manifest& manifest, const Nvrtc
   return key;
 }
 
-// Of "13.0"; 0 for what is no version.
+// Returns 13 of "13.0"; 0 for what is no version.
 int major_of(std::string_view version) {
   int major = 0;
   std::from_chars(version.data(), version.data() + version.size(), major);

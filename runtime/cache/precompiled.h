@@ -16,8 +16,8 @@ class PrecompiledKernels {
  public:
   explicit PrecompiledKernels(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Those of the folder $WKVC_KERNELS (empty: none) or, where that is not set, of `kernels` beside the file that holds
-  // this code: the command, libwkvc.so or the user's program. The folder need not be there.
+  // Returns those of the folder $WKVC_KERNELS (empty: none) or, where that is not set, of `kernels` beside the file
+  // that holds this code: the command, libwkvc.so or the user's program. The folder need not be there.
   static PrecompiledKernels from_environment();
 
   // The kernel that store() left here for the same text, templates and options. None where a driver of CUDA `driver`

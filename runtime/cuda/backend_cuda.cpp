@@ -78,8 +78,7 @@ Backends make_cuda_backends(std::shared_ptr<const std::string> source, std::span
   Backends backends;
   for (std::size_t i = 0; i < manifests.size(); ++i) {
     const auto make_cubin = [source, manifest = manifests[i]](Variant variant) {
-      const NvrtcOptions options{
-          .only_kernel = manifest.kernel, .aligned = variant.aligned, .sequences = variant.sequences};
+      const NvrtcOptions options = variant_options(manifest, variant.aligned, variant.sequences);
       return cached_cubin(*source, manifest, options).cubin;
     };
     backends.push_back(std::make_shared<CudaBackend>(device, usual[i], make_cubin, manifests[i]));

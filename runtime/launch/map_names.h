@@ -1,4 +1,4 @@
-// What files and messages call the maps of a launch.
+// The names of a launch's maps in files and messages.
 #pragma once
 
 namespace wkvc {

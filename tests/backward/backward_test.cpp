@@ -179,14 +179,15 @@ bool is_steep(Steep where, std::size_t i, std::size_t heads, std::size_t channel
          (where == Steep::channel && i % channels == 5);
 }
 
-// The gradient of the log decays `name`, of each head and of each of its channels relative to its own norm.
-void check_steep_decays(const Subject& at, const std::string& name, Steep where, double log_decay, double bound) {
+// The gradient of the input `name`, log decays or others, which is `steep` in places: of each head and of each of its
+// channels relative to its own norm.
+void check_where_steep(const Subject& at, const std::string& name, Steep where, double steep, double bound) {
   const LaunchSize size{1, 70, 2};
   Problem problem = random_problem(at.manifest, at.rec, size, 3);
   auto& w = problem.values.at(name);
   const std::size_t row = w.size() / static_cast<std::size_t>(size.tokens);
   for (std::size_t i = 0; i < w.size(); ++i)
-    w[i] = is_steep(where, i, static_cast<std::size_t>(size.heads), row / 2) ? log_decay : -0.1;
+    w[i] = is_steep(where, i, static_cast<std::size_t>(size.heads), row / 2) ? steep : -0.1;
   const auto reference = reference_of(at.manifest, at.rec, size, rounded(at.manifest, problem)).at("d" + name);
   const TensorMap memory = run_in_memory(at.program(), problem);
   std::vector<double> x(reference.size());
@@ -196,7 +197,7 @@ void check_steep_decays(const Subject& at, const std::string& name, Steep where,
   if (at.config.mma != "bf16") widths.push_back(1);
   for (std::size_t width : widths)
     EXPECT_LE(worst_error(x, reference, row, width), bound)
-        << at.manifest.op << ", " << at.manifest.config << ", log decays " << log_decay << ", parts of " << width;
+        << at.manifest.op << ", " << at.manifest.config << ", " << name << " " << steep << ", parts of " << width;
 }
 
 // Nothing decays at the first token if there is no initial state. `rounding`: of terms that cancel there.
@@ -217,8 +218,8 @@ TEST_P(Backward, SteepDecaysOfEachHeadAndChannel) {
       const Subject at = subject(definition, config);
       const double bound = bound_of(config, Role::input_gradient);
       for (double log_decay : {-8., -10., -15., -20., -30.})
-        check_steep_decays(at, name, Steep::everywhere, log_decay, bound);
-      for (Steep where : {Steep::head, Steep::channel}) check_steep_decays(at, name, where, -15, bound);
+        check_where_steep(at, name, Steep::everywhere, log_decay, bound);
+      for (Steep where : {Steep::head, Steep::channel}) check_where_steep(at, name, where, -15, bound);
       check_first_token(at, name);
     }
 }
@@ -252,8 +253,8 @@ TEST_P(Backward, SteepDecaysInARange) {
       const Subject at = subject(channel_gate(), scales);
       const double bound = bound_of(config, Role::input_gradient);
       for (double log_decay : {-0.01, -1., -3., -5.})
-        check_steep_decays(at, "log_w", Steep::everywhere, log_decay, bound);
-      for (Steep where : {Steep::head, Steep::channel}) check_steep_decays(at, "log_w", where, -5, bound);
+        check_where_steep(at, "log_w", Steep::everywhere, log_decay, bound);
+      for (Steep where : {Steep::head, Steep::channel}) check_where_steep(at, "log_w", where, -5, bound);
       check_first_token(at, "log_w", 1e-6);
     }
   }
@@ -281,10 +282,10 @@ TEST_P(Backward, SaturatedActivationsOfEachHeadAndChannel) {
     for (Steep where : {Steep::everywhere, Steep::head}) {
       const Subject decay = subject(rwkv7(), config), write = subject(gated_write(), config);
       for (double x : {-70., -12., 12., 20.}) {
-        check_steep_decays(decay, "w", where, x, bound);
-        check_steep_decays(write, "gate", where, x, bound);
+        check_where_steep(decay, "w", where, x, bound);
+        check_where_steep(write, "gate", where, x, bound);
       }
-      for (double x : {-9., 9., 20.}) check_steep_decays(write, "v", where, x, bound);
+      for (double x : {-9., 9., 20.}) check_where_steep(write, "v", where, x, bound);
     }
   }
 }

@@ -36,6 +36,16 @@ Runnable rwkv7_kernels(const std::string& mma, DType stored) {
   return runnable;
 }
 
+// Kernels that give one gradient alone, without an initial state.
+Runnable kernels_of_gradient(const std::string& gradient, const std::string& mma) {
+  Runnable runnable = rwkv7_kernels(mma, DType::f32);
+  runnable.passes = Passes::backward;
+  std::erase_if(runnable.manifest.tensors, [&](const TensorSpec& spec) {
+    return spec.role == Role::initial_state || (is_result(spec.role) && spec.name != gradient);
+  });
+  return runnable;
+}
+
 std::vector<ResultError> compared(rec::RecurrenceOp recurrence, const Runnable& runnable, const Case& values) {
   return compare(Reference(recurrence, runnable, values), runnable, values);
 }
@@ -244,10 +254,6 @@ TEST(Comparison, GradientsOfParameters) {
 class CancelledRow : public testing::Test {
  protected:
   CancelledRow() {
-    runnable.passes = Passes::backward;
-    std::erase_if(runnable.manifest.tensors, [](const TensorSpec& spec) {
-      return spec.role == Role::initial_state || (is_result(spec.role) && spec.name != "da");
-    });
     values = random_case(recurrence, runnable.manifest, {1, 2, 1}, 0);
     HostTensor &v = values.tensors.at("v"), &gradient = values.tensors.at("do");
     double product = 0, norm = 0;
@@ -274,7 +280,7 @@ class CancelledRow : public testing::Test {
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module = build(rwkv7(), context);
   rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
-  Runnable runnable = rwkv7_kernels("bf16", DType::f32);
+  Runnable runnable = kernels_of_gradient("da", "bf16");
   Case values;
 };
 
@@ -312,11 +318,7 @@ TEST(RoundingCost, LeavesTheBoundsOfManyElements) {
 TEST(ZeroRow, MayBeRoundingOfItsTerms) {
   mlir::MLIRContext context;
   const auto module = build(rwkv7(), context);
-  Runnable runnable = rwkv7_kernels("f32", DType::f32);
-  runnable.passes = Passes::backward;
-  std::erase_if(runnable.manifest.tensors, [](const TensorSpec& spec) {
-    return spec.role == Role::initial_state || (is_result(spec.role) && spec.name != "dw");
-  });
+  const Runnable runnable = kernels_of_gradient("dw", "f32");
   Case values = random_case(rec::recurrence_of(*module), runnable.manifest, {1, 1, 1}, 0);
   for (const auto& [left, passes] : {std::pair(0.0, true), {1e-9, true}, {1e-4, false}}) {
     for (std::size_t i = 0; i < 64; ++i) values.tensors.at("dw").set(i, left);
@@ -328,11 +330,7 @@ TEST(ZeroRow, MayBeRoundingOfItsTerms) {
 TEST(ZeroRow, MayBeOffByLittleOfTheMeanRow) {
   mlir::MLIRContext context;
   const auto module = build(rwkv7(), context);
-  Runnable runnable = rwkv7_kernels("f16", DType::f32);
-  runnable.passes = Passes::backward;
-  std::erase_if(runnable.manifest.tensors, [](const TensorSpec& spec) {
-    return spec.role == Role::initial_state || (is_result(spec.role) && spec.name != "dw");
-  });
+  const Runnable runnable = kernels_of_gradient("dw", "f16");
   Case values = random_case(rec::recurrence_of(*module), runnable.manifest, {1, 2, 1}, 0);
   const Reference reference(rec::recurrence_of(*module), runnable, values);
   const TensorSpec& dw = *std::ranges::find(runnable.manifest.tensors, "dw", &TensorSpec::name);

@@ -25,7 +25,7 @@ class Precompile : public CommandTest {
     const std::string text = wkvc(options).out;
     const std::vector<Manifest> manifests = manifests_from(text);
     NvrtcOptions variant = usual_options(manifests, manifests.front());
-    if (sequences) variant = {.only_kernel = manifests.front().kernel, .aligned = true, .sequences = true};
+    if (sequences) variant = variant_options(manifests.front(), /*aligned=*/true, sequences);
     return PrecompiledKernels(directory()).find(text, manifests.front(), variant, nvrtc_version()).has_value();
   }
 };

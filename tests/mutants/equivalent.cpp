@@ -7,7 +7,7 @@ namespace {
 
 const std::string kBarrier = "block.barrier();";
 
-// Of the first character that differs.
+// Returns the position of the first character that differs.
 std::size_t place_of(const std::string& kernel, const Mutant& mutant) {
   return static_cast<std::size_t>(std::ranges::mismatch(kernel, mutant.text).in1 - kernel.begin());
 }
@@ -48,7 +48,7 @@ bool is_forward_summary(const std::string& kernel, const Mutant&) {
   return kernel.find("_forward_summary") < kernel.find(',');
 }
 
-// Of a kernel that does what another one refused.
+// Whether the kernel does what another one refused.
 bool has_scales(const std::string& kernel, const Mutant&) { return kernel.find("_scaled") < kernel.find(','); }
 
 // In a loop that recomputes states from a saved one.

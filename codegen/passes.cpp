@@ -18,6 +18,7 @@
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/passes/chunk/StateScales.h"
 #include "codegen/passes/chunk/Summary.h"
+#include "codegen/passes/chunk/TokenFactors.h"
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
 #include "codegen/passes/place/Placement.h"
@@ -216,6 +217,10 @@ void add_plain_programs(Work& work) {
   }
 }
 
+void move_all_token_factors(Work& work) {
+  for (auto program : all_programs(work)) move_token_factors(program);
+}
+
 void slice_programs(Work& work) {
   for (auto program : all_programs(work)) slice(program);
 }
@@ -311,6 +316,8 @@ constexpr Pass kPasses[] = {
      scale_all_by_states},
     {"plain", "before each program one without scales, if that is asked for", Stage::chunk, Stage::chunk,
      add_plain_programs},
+    {"token-factors", "numbers of tokens multiply what contractions give, not their operands", Stage::chunk,
+     Stage::chunk, move_all_token_factors},
     {"kept-matrices",
      "what teams would make twice is kept by the forward program, where states go through a round again", Stage::chunk,
      Stage::chunk, keep_matrices_for_teams},

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int narrow = 64;                  // keys or values: wider heads leave a multiprocessor room for one block
 constexpr int most_keys_in_segments = 128;  // kernels of more spill registers there
+constexpr int little_shared = 120 * 1024;   // bytes: with less to prepare, threads of three teams have registers enough
 constexpr int never = most_segments + 1;    // no sequence is cut into so many segments
 
 // Tokens of a sequence, or of a segment, from which on a schedule pays; measured (docs/experiments.md, Defaults).
@@ -129,6 +130,7 @@ class Preferences {
       add_teams(2, pairs() <= sm_count_ ? 1 : 2);
       if (pairs() > sm_count_) add_teams(2, 1);
     } else if (narrow_values() || pairs() <= sm_count_ || tokens() >= least_tokens::teams_of_many_wide_heads) {
+      if (!config_.sram || config_.sram > little_shared) add_teams(3, 1).sram = little_shared;
       add_teams(2, 1);
     }
   }

@@ -43,6 +43,7 @@ void expect_space(Operation* op, const Spaces& spaces) {
         output.getSym().str(), output.getKept() ? "a kept" : "an", dims_of(space));
   if (isa<chunk::CumsumOp>(op) && (space.rows != Axis::token || space.columns == Axis::value))
     user_error_at(op, "chunk program: '{}' takes tokens by keys, tokens by tokens or one number a token", name.str());
+  if (isa<chunk::RowOp>(op) && space == Space{Axis::token, Axis::one}) return;
   if (isa<chunk::RowOp, chunk::LastOfOtherHalfOp, chunk::SumOfOtherHalfOp, chunk::SelectHalvesOp, chunk::UpperRowsOp,
           chunk::LowerRowsOp>(op) &&
       space != Space{Axis::token, Axis::key})

@@ -1,5 +1,6 @@
 // Which warps do what is written, and over which chunks: loops, rounds of teams, groups, barriers.
 #include "codegen/emit/Emitter.h"
+#include "codegen/warp/Registers.h"
 
 using namespace mlir;
 
@@ -169,13 +170,16 @@ void Emitter::write_groups(warp::LoopOp op) {
 }
 
 void Emitter::write(warp::PrepareOp op) {
+  const auto registers = warp::role_registers(kernel_);
   line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
   indent_ += 2;
+  if (registers) line("block.give_registers<{}>();", registers->prepare);
   write_rounds(op.getBody(), /*backward=*/false);
   write_meeting();
   line("return;");
   indent_ -= 2;
   line("}}");
+  if (registers) line("block.take_registers<{}>();", registers->state);
 }
 
 void Emitter::write_rounds(Region& body, bool backward) {

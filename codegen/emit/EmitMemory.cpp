@@ -209,6 +209,8 @@ void Emitter::write(warp::LoadVectorOp op) {
   if (op.getParts())
     line("const auto {} = load_{}_sum<{}>({}, {}, {});", declare(op.getResult()), kind, length(op.getType()), from,
          *op.getParts(), cast<MemRefType>(op.getFrom().getType()).getDimSize(0) / static_cast<int64_t>(*op.getParts()));
+  else if (is_number(op.getType()))
+    line("const auto {} = load_number({});", declare(op.getResult()), from);
   else
     line("const auto {} = load_{}<{}>({});", declare(op.getResult()), kind, length(op.getType()), from);
 }
@@ -253,7 +255,8 @@ void Emitter::store_vector(warp::StoreVectorOp op, std::string to) {
               : fmt::format(" + {} * block.warp", count);
   else if (op.getColumn())
     to += " + " + names_.of(op.getColumn());
-  line("store_{}({}, {});", is_row(op.getX().getType()) ? "row" : "column", to, expr(op.getX()));
+  const Type type = op.getX().getType();
+  line("store_{}({}, {});", is_number(type) ? "number" : is_row(type) ? "row" : "column", to, expr(op.getX()));
 }
 
 void Emitter::write(warp::AddVectorOp op) {

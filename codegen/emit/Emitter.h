@@ -77,6 +77,7 @@ class Emitter {
   void emit(mlir::Operation& op);
   void write_note(llvm::StringRef note);
   // A row has its numbers side by side.
+  static bool is_number(mlir::Type vector) { return cast<mlir::VectorType>(vector).getNumElements() == 1; }
   static bool is_row(mlir::Type vector) { return cast<mlir::VectorType>(vector).getDimSize(0) == 1; }
   static int64_t length(mlir::Type vector) { return cast<mlir::VectorType>(vector).getNumElements(); }
   // The first of 16 numbers: those of a slab, or of this warp's value rows.

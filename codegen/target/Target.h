@@ -51,6 +51,8 @@ struct GpuTarget {
     int share_columns;           // that a warp of a team may take as one slab
     int held_registers;          // a lane has for operands that it loads before the phase that reads them
     int registers_beside_state;  // a guess, of a thread
+    int registers_beside_rows;   // of a wide state and of the same rounded, where other warps prepare chunks ahead,
+    int registers_to_prepare;    // and what a thread of those keeps at least
     int segment_blocks;          // a multiprocessor should have where sequences are few
     int tried_segment_blocks;    // at most, of configurations that the tuner tries
     int least_segments;          // that gain something: each segment is gone through twice
@@ -88,6 +90,11 @@ struct GpuTarget {
 //   one 2.28 instead of 2.23.
 // - Joined decays (8,4096,32,128, both passes): 3.86 instead of 4.05 ms.
 // - held_registers: two states of 64 values in shares of 32 columns, or one of 128.
+// - registers_beside_rows, registers_to_prepare (forward, heads of 128, with 16 warps 144 for the state and 112 for
+// others
+//   in place of 128): kda 0.934 instead of 0.971 ms, with a steep gate 1.257 instead of 1.320, rwkv7 0.795 instead of
+//   0.808; with 160 and 96 kda takes 0.993. Gated DeltaNet with 20 warps: 128 and 72 0.608 ms, 120 and 80 0.614, 96
+//   each 1.810.
 // - segment_blocks, least_segments, guarded_tokens: docs/experiments.md.
 // - group_mma: instructions by 16, 64, 128 and 256 columns need 38, 62, 94 and 158 registers (CUDA 13): half the
 // columns,
@@ -117,6 +124,8 @@ inline constexpr GpuTarget sm_90a{
                 .share_columns = 32,
                 .held_registers = 64,
                 .registers_beside_state = 96,
+                .registers_beside_rows = 48,
+                .registers_to_prepare = 72,
                 .segment_blocks = 4,
                 .tried_segment_blocks = 8,
                 .least_segments = 4,

@@ -2,6 +2,8 @@
 
 #include "codegen/target/Target.h"
 
+using namespace mlir;
+
 namespace wkvc::warp {
 
 namespace {
@@ -24,6 +26,20 @@ int64_t least_registers(KernelOp kernel) {
     if (op.getByGroups()) least = std::max(least, registers_by_group(columns_at_once(op)));
   });
   return least;
+}
+
+std::optional<RoleRegisters> role_registers(KernelOp kernel) {
+  const auto& choices = sm_90a.choices;
+  if (kernel.getRounds() == 1 || !sm_90a.is_wide(kernel.getKeyDim())) return {};
+  const int64_t of_state = row_warps(kernel), ahead = static_cast<int64_t>(kernel.getWarps()) - of_state;
+  if (of_state % sm_90a.group_mma.warps || ahead % sm_90a.group_mma.warps) return {};
+  const int64_t keys = kernel.getKeyDim(), rows = keys / 2 + keys / 4;  // of a state, and rounded
+  const int64_t have = sm_90a.registers_of_thread(kernel.getBlocks(), kernel.getWarps());
+  const int64_t spare = std::max<int64_t>(have - choices.registers_to_prepare, 0);
+  const auto in_steps = [](int64_t registers) { return registers / 8 * 8; };
+  const int64_t state = in_steps(std::min(rows + choices.registers_beside_rows, have + spare * ahead / of_state));
+  if (state <= have) return {};
+  return RoleRegisters{state, in_steps(have - (state - have) * of_state / ahead)};
 }
 
 }  // namespace wkvc::warp

@@ -181,12 +181,20 @@ class TeamRules {
     return success();
   }
 
+  // Loads that touch no slot may come before.
+  static bool is_first(Operation* op) {
+    if (isa<TokensOp>(op)) return false;
+    Operation* before = op->getPrevNode();
+    while (isa_and_nonnull<TokensOp>(before)) before = before->getPrevNode();
+    return !before;
+  }
+
   // Each slot is claimed, published, awaited and released once a round, around all that is done with it.
   LogicalResult verify_handover(Operation* op) const {
     auto loop = dyn_cast<LoopOp>(op->getParentOp());
     const bool of_round = loop && loop.getOver() == "round";
     const bool prepares = isa<TeamOp>(op->getParentOp()) && isa<PrepareOp>(op->getParentOp()->getParentOp());
-    const bool first = !op->getPrevNode(), last = !op->getNextNode();
+    const bool first = is_first(op), last = !op->getNextNode();
     const bool before_last = !last && !op->getNextNode()->getNextNode();
     if (failed(expect_where<ClaimOp>(op, prepares && first, "a team begins its part of warp.prepare")) ||
         failed(expect_where<PublishOp>(op, prepares && last, "a team ends its part of warp.prepare")) ||

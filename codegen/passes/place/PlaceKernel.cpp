@@ -40,6 +40,12 @@ class Placer {
     choices.expect_automatic(program_);
   }
 
+  // Whether there is room for what has to be in shared memory.
+  bool has_room() {
+    take({Stored::contractions, Ahead::inputs});
+    return bytes() <= budget();
+  }
+
   void write() {
     const Places& places = stored_.at(memory_.keep);
     places.main.write();
@@ -102,7 +108,15 @@ MemoryChoices memory_choices(const Placement& main, chunk::ProgramOp recompute, 
   return {least, most, sm_90a.is_wide(main.extent(Axis::key))};
 }
 
+// What is refused is rare: the blocks that run again do without teams where several have no room.
+static void spare_room(chunk::ProgramOp program) {
+  const Plan plan = wkvc::plan(program, {});
+  if (plan.teams > 1 && !Placer(program, {}, plan).has_room())
+    program.reschedule([](Schedule& simple) { simple.prepare = {}; });
+}
+
 void place_kernel(chunk::ProgramOp program, chunk::ProgramOp recompute) {
+  if (program.getRefused() && !program.getBackward()) spare_room(program);
   const Plan plan = wkvc::plan(program, recompute);
   if (plan.teams > 1) make_room_for_products(program, plan.team_warps);
   Placer placer(program, recompute, plan);

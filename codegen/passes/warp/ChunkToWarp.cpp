@@ -244,7 +244,6 @@ class KernelBuilder {
     create<warp::NoteOp>("Producer warps: each team prepares its chunk of every round, ahead of the state.");
     b_.setInsertionPointToEnd(&create<warp::PrepareOp>().getBody().emplaceBlock());
     team([&] {
-      create<warp::ClaimOp>(refuses_early(program_));
       main_->prepare_round();
       create<warp::PublishOp>();
     });

@@ -83,9 +83,25 @@ void WarpBuilder::phase(int number) {
 }
 
 void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {
-  if (plan_.rounds > 1) copies_.start_late(0);
+  load_tokens();
+  if (plan_.rounds > 1) {
+    create<warp::ClaimOp>(refuses_early(program_));
+    copies_.start_late(0);
+  }
   wait_for_round();
   prepare_chunk(when_read);
+  for (auto& [input, x] : std::exchange(tokens_, {}))
+    if (x.use_empty()) x.getDefiningOp()->erase();
+}
+
+void WarpBuilder::load_tokens() {
+  owner_ = Owner::matrix;
+  for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
+    if (chunk::columns(input.getResult()) != 1 || has_unit(input)) continue;
+    Value x = loaded(input);
+    set_name(x, input.getSym());
+    tokens_[input] = x;
+  }
 }
 
 void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
@@ -351,6 +367,7 @@ Value WarpBuilder::shared_tile(Value value) {
 
 Value WarpBuilder::tile(Value value) {
   if (auto found = current_registers().lookup(value)) return found;
+  if (Value early = owner_ == Owner::matrix ? tokens_.lookup(value) : Value()) return early;
   if (auto held = owner_ == Owner::slab && is_source(value) ? held_.lookup(value) : Value()) return held;
   if (auto round = placement_.stand_in(value, phase_)) return current_registers()[value] = widened(round.getResult());
   Operation* op = value.getDefiningOp();

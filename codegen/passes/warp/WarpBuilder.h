@@ -1,6 +1,8 @@
 // The state of chunk → warp while it builds a kernel: which warp value holds which chunk value, and where.
 #pragma once
 
+#include <llvm/ADT/MapVector.h>
+
 #include <optional>
 
 #include "codegen/passes/place/Triangles.h"
@@ -30,7 +32,8 @@ class WarpBuilder {
   ChunkCopies& copies() { return copies_; }
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
   void phase(int number);  // everything of one phase
-  // By a team: what its chunk needs no state for, once its inputs are there; `when_read`: once they were read.
+  // By a team: what its chunk needs no state for, once its inputs are there, and its slot is free if it has turns;
+  // `when_read`: once they were read.
   void prepare_round(llvm::function_ref<void()> when_read = {});
   // Through a chunk that was prepared: the only state, or of a backward program the saved one or its own.
   void take_state(bool saved = false);
@@ -58,6 +61,7 @@ class WarpBuilder {
   void end_sums();    // after it: to their workspaces
 
  private:
+  void load_tokens();  // inputs of one number a token, for matrices, before anything is waited for
   void wait_for_round();
   void prepare_chunk(llvm::function_ref<void()> when_read);
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
@@ -162,16 +166,17 @@ class WarpBuilder {
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;
-  int phase_ = 0, warp_ = 0;          // warp_: of a matrix
-  const SumScales* taken_ = nullptr;  // of the state that is taken through a chunk
-  mlir::Value slope_, offset_;        // of what is made with it
-  mlir::Value state_operand_;         // that was rounded in its scale
-  mlir::Value column_;                // first column of the current slab
-  Axis slab_axis_ = Axis::key;        // and what its columns are
-  Registers local_;                   // of the slab or matrix being built
-  Registers held_;                    // operands of a share, from before its phase
-  Registers registers_;               // of value rows
-  Registers brought_;                 // operands of theirs, to the state's scale
+  int phase_ = 0, warp_ = 0;                          // warp_: of a matrix
+  const SumScales* taken_ = nullptr;                  // of the state that is taken through a chunk
+  mlir::Value slope_, offset_;                        // of what is made with it
+  mlir::Value state_operand_;                         // that was rounded in its scale
+  mlir::Value column_;                                // first column of the current slab
+  Axis slab_axis_ = Axis::key;                        // and what its columns are
+  Registers local_;                                   // of the slab or matrix being built
+  llvm::MapVector<mlir::Value, mlir::Value> tokens_;  // inputs of one number a token, loaded early
+  Registers held_;                                    // operands of a share, from before its phase
+  Registers registers_;                               // of value rows
+  Registers brought_;                                 // operands of theirs, to the state's scale
   // Inputs over their scales, of the slab being built.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
   llvm::DenseMap<mlir::Value, mlir::Value> last_factors_;  // times the unit, of the slab being built

@@ -84,6 +84,13 @@ WKVC_INLINE RowVec<C> row(const Tile<f32, R, C>& x) {
   return y;
 }
 
+// The number of row I.
+template <int I, int R>
+WKVC_INLINE float row(const ColVec<R>& x) {
+  static_assert(I >= 0 && I < R, "no such row");
+  return lanes::from_row_group(x.v[I / 16][I % 16 / layout::kRowGroups], I % layout::kRowGroups);
+}
+
 // The tile that has x as row I and is zero elsewhere.
 template <int I, int R, int C>
 WKVC_INLINE Tile<f32, R, C> at_row(const RowVec<C>& x) {

@@ -281,4 +281,12 @@ WKVC_INLINE void store_column(float* to, const Vector<Axis, R>& x) {
   store_vector(to, x);
 }
 
+// A number of the chunk, which all lanes have.
+WKVC_INLINE float load_number(const float* from) { return *from; }
+WKVC_INLINE void store_number(float* to, float x) {
+  lanes::sync();
+  if (lanes::is_first()) *to = x;
+  lanes::sync();
+}
+
 }  // namespace wkvc

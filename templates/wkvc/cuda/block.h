@@ -19,6 +19,17 @@ struct Block : BlockBase {
     return ptx::named_barrier_any<Id>(32 * count, flag);
   }
 
+  // Registers of each thread from here on, fewer or more than before. By all warps of a warp group; one that takes
+  // registers waits until others have given theirs.
+  template <int Count>
+  WKVC_INLINE void give_registers() const {
+    ptx::give_registers<Count>();
+  }
+  template <int Count>
+  WKVC_INLINE void take_registers() const {
+    ptx::take_registers<Count>();
+  }
+
   // Of all warps of the blocks of a cluster; what one has initialized is there for all.
   WKVC_INLINE void cluster_barrier() const {
     ptx::fence_mbarrier_init();

@@ -202,6 +202,16 @@ WKVC_INLINE void mma_tf32(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+// ---- warp groups: registers of each thread from here on
+template <int Count>
+WKVC_INLINE void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
+}
+template <int Count>
+WKVC_INLINE void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
+}
+
 // ---- warp groups: c (64 x N, 16 rows of each of four warps) += a (64x16) · b, whose descriptor says where it lies
 // Between what these warps did with their registers before, and what is started next. The compiler does not know that
 // sums are there only once they have been waited for: it is to keep each where it is, before and after.

@@ -62,6 +62,10 @@ struct Block : BlockBase {
   // To be called by each warp that has written what is sent, or what warp groups contract, before a barrier that those
   // wait at who do that.
   void before_async_reads() const {}
+  template <int Count>
+  void give_registers() const {}
+  template <int Count>
+  void take_registers() const {}
   // A flag that every block of a cluster has. Each block lowers its own before all warps of the cluster meet; after
   // that any warp may raise all of them; when all have met once more, each block asks for its own.
   void lower_flag() const {

@@ -47,7 +47,7 @@ std::vector<chunk::DotOp> f32_contractions(ModuleOp module) {
   std::vector<chunk::DotOp> found;
   module.walk([&](chunk::DotOp dot) {
     auto program = dot->getParentOfType<chunk::ProgramOp>();
-    if (program.getCompute() == "f16" && !program.getRefused() && chunk::element(dot.getX()).isF32() && !dot.getWide())
+    if (program.getCompute() == "f16" && !program.getRefused() && chunk::element(dot.getX()).isF32())
       found.push_back(dot);
   });
   return found;

@@ -20,6 +20,7 @@ Type element_type(MLIRContext* context, llvm::StringRef dtype) {
   if (dtype == "f32") return Float32Type::get(context);
   if (dtype == "f16") return Float16Type::get(context);
   if (dtype == "bf16") return BFloat16Type::get(context);
+  if (dtype == "tf32") return FloatTF32Type::get(context);
   internal_error("no element type for dtype '{}'", dtype.str());
 }
 
@@ -247,8 +248,8 @@ Value ChunkBuilder::precise_dot(Value x, int64_t i, Value y, int64_t j) {
 }
 
 Value ChunkBuilder::wide_dot(Value x, int64_t i, Value y, int64_t j) {
-  Value product = contraction(x, i, y, j, "f32");
-  product.getDefiningOp<chunk::DotOp>().setWide(compute_ != "f32");
+  Value product = contraction(x, i, y, j, compute_ == "f16" ? "tf32" : compute_);
+  product.getDefiningOp<chunk::DotOp>().setWide(true);
   return product;
 }
 

@@ -86,7 +86,7 @@ class ChunkBuilder {
   mlir::Value dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
   // In bf16's place f16, if its scales keep the operands in range.
   mlir::Value precise_dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
-  // In f32 whatever the compute dtype, and so are the operands' gradients.
+  // Both rounded to a dtype of f32's range and the compute dtype's digits, as are those of the operands' gradients.
   mlir::Value wide_dot(mlir::Value x, int64_t i, mlir::Value y, int64_t j);
   mlir::Value inverse(mlir::Value x);
 
@@ -137,6 +137,6 @@ class ChunkBuilder {
 };
 
 mlir::Value stored(mlir::Value x);  // what x was widened from, or x: as it lies in shared memory
-mlir::Type element_type(mlir::MLIRContext* context, llvm::StringRef dtype);  // "f32", "f16", "bf16"
+mlir::Type element_type(mlir::MLIRContext* context, llvm::StringRef dtype);  // "f32", "tf32", "f16", "bf16"
 
 }  // namespace wkvc

@@ -38,7 +38,7 @@ def Chunk_Dialect : Dialect {
 // A matrix in f32, the only dtype arithmetic happens in.
 def Chunk_F32 : 2DTensorOf<[F32]>;
 // A matrix as stored or as rounded for a contraction.
-def Chunk_Any : 2DTensorOf<[F32, F16, BF16]>;
+def Chunk_Any : 2DTensorOf<[F32, TF32, F16, BF16]>;
 
 class Chunk_Op<string name, list<Trait> traits = []> : Op<Chunk_Dialect, name, traits>;
 class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listconcat([Pure], traits)>;
@@ -275,8 +275,8 @@ def Chunk_SumColumnsOp : Chunk_Pure<"sum_columns"> {
 def Chunk_DotOp : Chunk_Pure<"dot"> {
   let summary = "Contraction of dimension `x_dim` of x with `y_dim` of y, f32 accumulator";
   let description = [{
-    Operands have one dtype, which is the contraction's: `result[m,n] = Σ_c x[m,c]·y[n,c]` for dims 1, 1. `wide`: no
-    16-bit dtype has the operands' range, and the operands' gradients are contracted in f32, too.
+    Operands have one dtype, which is the contraction's: `result[m,n] = Σ_c x[m,c]·y[n,c]` for dims 1, 1. `wide`: the
+    operands have f32's range, in tf32 or bf16, and so have those of the operands' gradients.
   }];
   let arguments = (ins Chunk_Any:$x, I64Attr:$x_dim, Chunk_Any:$y, I64Attr:$y_dim, UnitAttr:$wide);
   let results = (outs Chunk_F32:$result);

@@ -28,8 +28,10 @@ void WarpDialect::initialize() {
       >();
 }
 
+// tf32 lies as f32 does.
 static int64_t padded_bytes(MemRefType tile) {
-  return tile.getDimSize(0) * (tile.getDimSize(1) + kRowPadding) * tile.getElementTypeBitWidth() / 8;
+  const int64_t element_bytes = tile.getElementType().isTF32() ? 4 : tile.getElementTypeBitWidth() / 8;
+  return tile.getDimSize(0) * (tile.getDimSize(1) + kRowPadding) * element_bytes;
 }
 
 int64_t ring_bytes(MemRefType tile, bool exchanged) {

@@ -176,8 +176,9 @@ TEST(DecaysInARange, AreWhatTheyAre) {
       expect_equal(decay_of_channels(), with_chunk(16, mma), {1, 40, 2}, {log_decay, -0.1});
 }
 
-// The matrices of pairs and their gradients are contracted in f32, each at once; longer chunks leave f32's range.
-TEST(DecaysInARange, AreFactoredInF32) {
+// The matrices of pairs and their gradients are contracted each at once, with operands of f32's range; longer chunks
+// leave that range.
+TEST(DecaysInARange, AreFactoredInTheRangeOfF32) {
   for (const char* mma : {"f16", "bf16"}) {
     Config config = with_chunk(16, mma);
     config.pass = "both";
@@ -185,10 +186,13 @@ TEST(DecaysInARange, AreFactoredInF32) {
     const std::string text = lower_to(source_from(rec_text(decay_of_channels(), config)), Stage::chunk, config);
     EXPECT_EQ(count(text, "level_pairs"), 0u);
     EXPECT_EQ(count(text, "not_below"), 0u);
-    const std::regex of_pairs(R"(chunk\.dot [^\n]*_pairs over[^\n]*)");
+    const std::regex of_pairs(R"(chunk\.dot [^\n]*_pairs_(\w+) over[^\n]*)");
     const auto dots = std::vector<std::smatch>(std::sregex_iterator(text.begin(), text.end(), of_pairs), {});
     EXPECT_GE(dots.size(), 6u);
-    for (const std::smatch& dot : dots) EXPECT_NE(dot.str().find("wide}"), std::string::npos) << dot.str();
+    for (const std::smatch& dot : dots) {
+      EXPECT_NE(dot.str().find("wide}"), std::string::npos) << dot.str();
+      EXPECT_EQ(dot.str(1), std::string_view(mma) == "f16" ? "tf32" : mma) << dot.str();
+    }
     config.chunk = 32;
     EXPECT_GT(count(lower_to(source_from(rec_text(decay_of_channels(), config)), Stage::chunk, config), "level_pairs"),
               0u);

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "check.h"
 
@@ -9,7 +12,7 @@ namespace {
 
 struct Operands {
   const char* name;
-  DType dtype;
+  DType dtype, digits;  // as they are stored, and how many digits they have
   double tolerance;
 };
 
@@ -21,7 +24,7 @@ TEST_P(Mma, MatchesDoubles) {
   const auto& [operands, sizes] = GetParam();
   const auto [m, n, k] = sizes;
   const DType dtype = operands.dtype;
-  const Values a = rounded(dtype, normal(m * k, 1)), b = rounded(dtype, normal(n * k, 2));
+  const Values a = rounded(operands.digits, normal(m * k, 1)), b = rounded(operands.digits, normal(n * k, 2));
   Values once(m * n, 1.0);
   for (int i = 0; i < m * n; ++i) {
     for (int j = 0; j < k; ++j) once[i] += a[i / n * k + j] * b[i % n * k + j];
@@ -40,14 +43,38 @@ TEST_P(Mma, MatchesDoubles) {
   check(launch, {{4, expected, operands.tolerance}});
 }
 
-// Products of 16-bit operands are exact in f32. Three products of tf32 halves leave 2^-22 of an operand.
-constexpr Operands kF16{"f16", DType::f16, 1e-6}, kBf16{"bf16", DType::bf16, 1e-6}, kF32{"f32", DType::f32, 1e-6};
+// Products of operands of f16's or bf16's digits are exact in f32. Three products of tf32 halves leave 2^-22 of an
+// operand.
+constexpr Operands kF16{"f16", DType::f16, DType::f16, 1e-6}, kBf16{"bf16", DType::bf16, DType::bf16, 1e-6},
+    kTf32{"tf32", DType::f32, DType::f16, 1e-6}, kF32{"f32", DType::f32, DType::f32, 1e-6};
 
 INSTANTIATE_TEST_SUITE_P(All, Mma,
-                         testing::Combine(testing::Values(kF16, kBf16, kF32),
+                         testing::Combine(testing::Values(kF16, kBf16, kTf32, kF32),
                                           testing::Values(Sizes{16, 16, 16}, Sizes{16, 64, 16}, Sizes{16, 16, 64},
                                                           Sizes{48, 32, 16})));
 INSTANTIATE_TEST_SUITE_P(Square, Mma, testing::Values(std::tuple{kF16, Sizes{64, 64, 32}}));
+
+// Ties go to even digits.
+TEST(Tf32, HasElevenDigits) {
+  constexpr double kDigit = 0x1p-10;
+  Values x = rounded(DType::f32, normal(16 * 16, 1)), expected = x;
+  for (double& each : expected) {
+    const double digit = std::ldexp(kDigit, std::ilogb(each));
+    each = std::nearbyint(each / digit) * digit;
+  }
+  const std::pair<double, double> ends[] = {{1 + kDigit / 2, 1},
+                                            {-1 - 1.5 * kDigit, -1 - 2 * kDigit},
+                                            {0x1p100 * (1 + kDigit / 4), 0x1p100},
+                                            {0x1p-100 * (1 + 0.75 * kDigit), 0x1p-100 * (1 + kDigit)}};
+  for (std::size_t i = 0; i < std::size(ends); ++i) std::tie(x[i], expected[i]) = ends[i];
+  Launch launch{"mma", "round_tf32"};
+  launch.tensors = {Tensor(DType::f32, Shape{1, 16, 1, 16}).set(x), Tensor(DType::f32, Shape{1, 16, 1, 16})};
+  for (const Target* target : targets()) {
+    SCOPED_TRACE(target->name());
+    target->run(launch);
+    EXPECT_EQ(launch.tensors[1].values(), expected);
+  }
+}
 
 }  // namespace
 }  // namespace wkvc::test

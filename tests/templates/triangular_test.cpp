@@ -13,7 +13,7 @@ constexpr int kRows = 32;
 
 struct Case {
   std::string name;
-  DType dtype;  // of operands
+  DType dtype;  // that has the operands' digits
   int c;
 };
 
@@ -90,7 +90,8 @@ TEST_P(Triangular, MaskedPairsAreNotMultiplied) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Triangular,
                          testing::Values(Case{"f32_16", DType::f32, 16}, Case{"f32_48", DType::f32, 48},
-                                         Case{"f16_16", DType::f16, 16}, Case{"bf16_48", DType::bf16, 48}),
+                                         Case{"f16_16", DType::f16, 16}, Case{"bf16_48", DType::bf16, 48},
+                                         Case{"tf32_48", DType::f16, 48}),
                          [](const auto& of) { return of.param.name; });
 
 }  // namespace

@@ -9,6 +9,11 @@ using u64 = unsigned long long;
 
 using f32 = float;
 
+// An f32 with as many digits as f16 has: the other bits are zero.
+struct tf32 {
+  float value;
+};
+
 struct f16 {
   u16 bits;
 };

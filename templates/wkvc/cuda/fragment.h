@@ -1,9 +1,10 @@
-// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 with `ld` elements from row to
+// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 and tf32 with `ld` elements from row to
 // row, of 16 bits in pieces of 8 columns that lie anywhere.
 #pragma once
 
 #include "wkvc/cuda/layout.h"
 #include "wkvc/cuda/ptx.h"
+#include "wkvc/cuda/scalar.h"
 
 namespace wkvc {
 
@@ -21,18 +22,22 @@ struct Columns {
 };
 template <>
 struct Columns<f32> : Fragment<f32> {};
+template <>
+struct Columns<tf32> : Fragment<tf32> {};
 
 template <class T>
 WKVC_INLINE Columns<T> columns(const Fragment<T>& x) {
   return Columns<T>{{x.unit[0], x.unit[2], x.unit[1], x.unit[3]}};
 }
 WKVC_INLINE Columns<f32> columns(const Fragment<f32>& x) { return Columns<f32>{x}; }
+WKVC_INLINE Columns<tf32> columns(const Fragment<tf32>& x) { return Columns<tf32>{x}; }
 // The converse.
 template <class T>
 WKVC_INLINE Fragment<T> rows(const Columns<T>& x) {
   return Fragment<T>{{x.unit[0], x.unit[2], x.unit[1], x.unit[3]}};
 }
 WKVC_INLINE Fragment<f32> rows(const Columns<f32>& x) { return x; }
+WKVC_INLINE Fragment<tf32> rows(const Columns<tf32>& x) { return x; }
 
 // ldmatrix and stmatrix read an address from each lane, of 8 columns of a row of the block: its 8x8 quarters in the
 // order of the four registers. Where they lie is at(row, column).
@@ -80,34 +85,40 @@ WKVC_INLINE Columns<T> load_columns_transposed_at(At at) {
   return x;
 }
 
-// f32: two neighbouring columns at a time, conflict free with rows padded by 8.
+// f32 and tf32: two neighbouring columns at a time, conflict free with rows padded by 8.
 WKVC_INLINE int row_of(int element) { return layout::row_of_slot(layout::row_slot(element)); }
 WKVC_INLINE int column_of(int element) { return layout::column_of_slot(layout::column_slot(element)); }
 
 // Two neighbouring elements, from anywhere and to anywhere.
-WKVC_INLINE void load_pair(const float* from, float* units) {
+template <class T>
+WKVC_INLINE void load_pair(const T* from, float* units) {
   const float2 pair = *reinterpret_cast<const float2*>(from);
   units[0] = pair.x;
   units[1] = pair.y;
 }
-WKVC_INLINE void store_pair(float* to, const float* units) {
+template <class T>
+WKVC_INLINE void store_pair(T* to, const float* units) {
   *reinterpret_cast<float2*>(to) = make_float2(units[0], units[1]);
 }
-WKVC_INLINE Fragment<f32> load(const float* block, int ld) {
-  Fragment<f32> x;
+template <class T>
+WKVC_INLINE Fragment<T> load(const T* block, int ld) {
+  Fragment<T> x;
   WKVC_FOR(n, layout::kElements / 2, load_pair(block + row_of(2 * n) * ld + column_of(2 * n), x.unit + 2 * n));
   return x;
 }
-WKVC_INLINE void store(float* block, int ld, const Fragment<f32>& x) {
+template <class T>
+WKVC_INLINE void store(T* block, int ld, const Fragment<T>& x) {
   WKVC_FOR(n, layout::kElements / 2, store_pair(block + row_of(2 * n) * ld + column_of(2 * n), x.unit + 2 * n));
 }
-WKVC_INLINE Fragment<f32> load_transposed(const float* block, int ld) {
-  Fragment<f32> x;
-  WKVC_FOR(e, layout::kElements, x.unit[e] = block[column_of(e) * ld + row_of(e)]);
+template <class T>
+WKVC_INLINE Fragment<T> load_transposed(const T* block, int ld) {
+  Fragment<T> x;
+  WKVC_FOR(e, layout::kElements, x.unit[e] = scalar::widen(block[column_of(e) * ld + row_of(e)]));
   return x;
 }
-WKVC_INLINE void store_transposed(float* block, int ld, const Fragment<f32>& x) {
-  WKVC_FOR(e, layout::kElements, block[column_of(e) * ld + row_of(e)] = x.unit[e]);
+template <class T>
+WKVC_INLINE void store_transposed(T* block, int ld, const Fragment<T>& x) {
+  WKVC_FOR(e, layout::kElements, block[column_of(e) * ld + row_of(e)] = T{x.unit[e]});
 }
 
 template <class T>

@@ -38,6 +38,17 @@ struct HalfDots {
   static WKVC_INLINE bool is_diagonal(int i) { return ptx::lane() / 4 == ptx::lane() % 4 * 2 + i; }
 };
 
+// Half of a contraction in tf32. m16n8k8 wants k = t and k = t+4 from a lane that holds columns 2t and 2t+1. The order of
+// the contraction is free: both operands call column 2t "t" and column 2t+1 "t+4".
+WKVC_INLINE void mma_half_tf32(Fragment<f32>& acc, const float* a, const float* b) {
+  const u32 rows[4] = {ptx::bits_of(a[0]), ptx::bits_of(a[2]), ptx::bits_of(a[1]), ptx::bits_of(a[3])};
+  const u32 columns[2][2] = {{ptx::bits_of(b[0]), ptx::bits_of(b[1])}, {ptx::bits_of(b[2]), ptx::bits_of(b[3])}};
+  WKVC_FOR(i, 2, ptx::mma_tf32(acc.unit + 4 * i, rows, columns[i]));
+}
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<tf32>& a, const fragment::Columns<tf32>& b) {
+  WKVC_FOR(i, 2, mma_half_tf32(acc, a.unit + 4 * i, b.unit + 4 * i));
+}
+
 // x = high + low, of which the tensor core reads all but the last 2^-21 of x. Cut rather than rounded: rounding takes
 // several instructions.
 template <int N>
@@ -57,8 +68,7 @@ WKVC_INLINE void mma_split(float* acc, const SplitTf32<4>& a, const SplitTf32<2>
   ptx::mma_tf32(acc, a.high, b.high);
 }
 
-// One half of a contraction. m16n8k8 wants k = t and k = t+4 from a lane that holds columns 2t and 2t+1. The order of
-// the contraction is free: both operands call column 2t "t" and column 2t+1 "t+4".
+// Half of a contraction in f32, in the order of mma_half_tf32.
 WKVC_INLINE void mma_half(Fragment<f32>& acc, const float* a, const float* b) {
   SplitTf32<4> rows;
   WKVC_FOR(i, 4, rows.set(i, a[i % 2 * 2 + i / 2]));

@@ -122,6 +122,11 @@ WKVC_INLINE float widen_f16(unsigned short bits) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(bits));
   return y;
 }
+WKVC_INLINE float round_tf32(float x) {
+  u32 y;
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+  return float_of(y);
+}
 // What the tensor core reads of an f32 as tf32.
 inline constexpr u32 kTf32Bits = 0xffffe000u;
 

@@ -27,6 +27,7 @@ WKVC_INLINE float finite_abs(float x) { return ::fabsf(x) <= 0x1.fffffep127f ? :
 WKVC_INLINE float max_or_nan(float x, float y) { return ptx::max_or_nan(x, y); }                    // NaN if x is
 
 WKVC_INLINE float widen(float x) { return x; }
+WKVC_INLINE float widen(tf32 x) { return x.value; }
 WKVC_INLINE float widen(f16 x) { return ptx::widen_f16(x.bits); }
 WKVC_INLINE float widen(bf16 x) { return float_of(static_cast<u32>(x.bits) << 16); }
 
@@ -34,6 +35,8 @@ template <class T>
 WKVC_INLINE T round(float x) {
   if constexpr (is_same<T, f32>) {
     return x;
+  } else if constexpr (is_same<T, tf32>) {
+    return tf32{ptx::round_tf32(x)};
   } else if constexpr (is_same<T, f16>) {
     return f16{static_cast<unsigned short>(ptx::pack_f16(x, 0.f))};
   } else {

@@ -98,7 +98,8 @@ struct Strips {
 namespace strip {
 
 // Four elements of a row, in two registers or in four.
-WKVC_INLINE void load_row(const float* from, float* units) {
+template <class T>
+WKVC_INLINE void load_row(const T* from, float* units) {
   const float4 x = *reinterpret_cast<const float4*>(from);
   units[0] = x.x, units[1] = x.y, units[2] = x.z, units[3] = x.w;
 }
@@ -107,7 +108,8 @@ WKVC_INLINE void load_row(const T* from, u32* units) {
   const uint2 x = *reinterpret_cast<const uint2*>(from);
   units[0] = x.x, units[1] = x.y;
 }
-WKVC_INLINE void store_row(float* to, const float* units) {
+template <class T>
+WKVC_INLINE void store_row(T* to, const float* units) {
   *reinterpret_cast<float4*>(to) = make_float4(units[0], units[1], units[2], units[3]);
 }
 template <class T>

@@ -1,4 +1,4 @@
-// 16-bit floating point in software, round to nearest even. Works on bit patterns, so others may use it too.
+// Floating point of fewer bits in software, round to nearest even. Works on bit patterns, so others may use it too.
 #pragma once
 
 #include <bit>
@@ -21,6 +21,12 @@ inline std::uint16_t round_bf16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   if (std::isnan(x)) return 0x7fff;
   return static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+inline float round_tf32(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (std::isnan(x)) return x;
+  return std::bit_cast<float>((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u);
 }
 
 inline std::uint16_t round_f16(float x) {

@@ -1,4 +1,4 @@
-// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 with `ld` elements from row to
+// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 and tf32 with `ld` elements from row to
 // row, others from wherever they lie.
 #pragma once
 
@@ -40,16 +40,26 @@ void store_transposed_at(At at, const Fragment<T>& x) {
   store_at<T>(at, transpose(x));
 }
 
-inline auto in_rows(float* block, int ld) {
+template <class T>
+auto in_rows(T* block, int ld) {
   return [=](int row, int column) { return block + row * ld + column; };
 }
-inline auto in_rows(const float* block, int ld) {
-  return [=](int row, int column) { return block + row * ld + column; };
+template <class T>
+Fragment<T> load(const T* block, int ld) {
+  return load_at<T>(in_rows(block, ld));
 }
-inline Fragment<f32> load(const float* block, int ld) { return load_at<f32>(in_rows(block, ld)); }
-inline Fragment<f32> load_transposed(const float* block, int ld) { return transpose(load(block, ld)); }
-inline void store(float* block, int ld, const Fragment<f32>& x) { store_at<f32>(in_rows(block, ld), x); }
-inline void store_transposed(float* block, int ld, const Fragment<f32>& x) { store(block, ld, transpose(x)); }
+template <class T>
+Fragment<T> load_transposed(const T* block, int ld) {
+  return transpose(load(block, ld));
+}
+template <class T>
+void store(T* block, int ld, const Fragment<T>& x) {
+  store_at<T>(in_rows(block, ld), x);
+}
+template <class T>
+void store_transposed(T* block, int ld, const Fragment<T>& x) {
+  store(block, ld, transpose(x));
+}
 
 // A block as B operand of a contraction: here like any other.
 template <class T>

@@ -35,6 +35,7 @@ inline float finite_abs(float x) { return std::isfinite(x) ? std::fabs(x) : 0.f;
 inline float max_or_nan(float x, float y) { return x < y ? y : x; }                 // NaN if x is
 
 inline float widen(float x) { return x; }
+inline float widen(tf32 x) { return x.value; }
 inline float widen(bf16 x) { return host::widen_bf16(x.bits); }
 inline float widen(f16 x) { return host::widen_f16(x.bits); }
 
@@ -42,6 +43,8 @@ template <class T>
 T round(float x) {
   if constexpr (is_same<T, f32>) {
     return x;
+  } else if constexpr (is_same<T, tf32>) {
+    return tf32{host::round_tf32(x)};
   } else if constexpr (is_same<T, f16>) {
     return f16{host::round_f16(x)};
   } else {

@@ -144,6 +144,7 @@ inline u32 multiply_add_bf16(u32 x, u32 y, u32 z) {
   return pack_bf16(sum(0), sum(1));
 }
 inline float widen_f16(unsigned short bits) { return host::widen_f16(bits); }
+inline float round_tf32(float x) { return host::round_tf32(x); }
 inline constexpr u32 kTf32Bits = 0xffffe000u;
 
 // ---- arithmetic, subnormal numbers flushed

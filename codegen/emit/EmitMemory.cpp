@@ -266,9 +266,13 @@ void Emitter::write(warp::AddVectorOp op) {
 }
 
 void Emitter::write(warp::TokensOp op) {
-  line("const auto {} = load_tokens_{}<{}, {}>({}, block, {}LL * c, valid);", declare(op.getResult()),
-       is_row(op.getType()) ? "row" : "column", dtype_text(op.getDtype()), length(op.getType()), tensor(op.getTensor()),
-       kernel_.getChunk());
+  std::string kind = is_row(op.getType()) ? "row" : "column", size = std::to_string(length(op.getType()));
+  if (warp::is_in_strips(op)) {
+    kind = "strip";
+    size += fmt::format(", {}", warp::slab_width(cast<warp::SlabsOp>(op->getParentOp())));
+  }
+  line("const auto {} = load_tokens_{}<{}, {}>({}, block, {}LL * c, valid);", declare(op.getResult()), kind,
+       dtype_text(op.getDtype()), size, tensor(op.getTensor()), kernel_.getChunk());
 }
 
 void Emitter::write(warp::StoreMatrixOp op) {

@@ -124,7 +124,7 @@ class Structure {
     bool slab = (load && load.getColumn() && !load.getTransposed()) || (store && store.getColumn()) ||
                 (vector && vector.getColumn()) || (parameter && parameter.getColumn()) ||
                 (round && !round.getOwn() && !round.getInScale() && !round.getAsIs()) ||
-                isa<WidenOp, WidenOverOp, TimesUnitOp>(op);
+                isa<TokensOp, WidenOp, WidenOverOp, TimesUnitOp>(op);
     if (slab || (call && is_in_strips(call.getFunction()))) return success();
     return op->emitOpError("is nothing that tiles in strips are for");
   }

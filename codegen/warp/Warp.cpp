@@ -232,8 +232,7 @@ LogicalResult verify_shapes(CallOp op, Form form) {
 bool is_in_strips(llvm::StringRef function) {
   switch (form_of(function)) {
     case Form::elementwise:
-      return !llvm::is_contained(
-          {"keep_valid_columns", "reverse_cumsum", "exclusive_cumsum", "reverse_exclusive_cumsum", "offset"}, function);
+      return !llvm::is_contained({"keep_valid_columns", "offset"}, function);
     case Form::sum:
       return function == "sum_columns";
     case Form::level:

@@ -19,25 +19,31 @@ TEST_P(Strips, MatchDoubles) {
   const auto [dtype, rows, columns] = GetParam();
   const Shape shape{1, rows, 1, columns};
   const Values x = rounded(dtype, normal(shape.size(), 1)), y = rounded(dtype, normal(shape.size(), 2));
+  const Values numbers = rounded(dtype, normal(rows, 3));  // of a token
   const auto at = [c = columns](const Values& of, int m, int n) { return of[m * c + n]; };
   const auto row_sum = [&, c = columns](int m) {
     double sum = 0;
     for (int n = 0; n < c; ++n) sum += at(x, m, n);
     return sum;
   };
+  const auto sum_of = [&](int first, int end, int n) {
+    double sum = 0;
+    for (int m = first; m < end; ++m) sum += at(x, m, n);
+    return sum;
+  };
   const int last = rows - 1, half_way = rows / 2 - 1;
   std::vector<std::function<double(int, int)>> results = {
       [&](int m, int n) { return at(x, m, n); },
-      [&](int m, int n) {
-        double sum = 0;
-        for (int i = 0; i <= m; ++i) sum += at(x, i, n);
-        return sum;
-      },
+      [&](int m, int n) { return sum_of(0, m + 1, n); },
+      [&](int m, int n) { return sum_of(0, m, n); },
+      [&](int m, int n) { return sum_of(m, last + 1, n); },
+      [&](int m, int n) { return sum_of(m + 1, last + 1, n); },
       [&](int, int n) { return at(x, 0, n); },
       [&](int, int n) { return at(x, half_way, n); },
       [&](int, int n) { return at(x, last, n); },
       [&](int m, int n) { return at(y, m, n) * at(x, 1, n) - at(y, m, n); },
       [&](int m, int) { return row_sum(m); },
+      [&](int m, int n) { return m < last - 2 ? at(x, m, n) * numbers[m] : 0; },
       [&](int m, int n) { return m <= half_way + 1 ? at(x, m, n) : 0; },
       [&](int m, int n) { return m == 0 ? at(y, last, n) : at(x, m - 1, n); },
       [&](int m, int n) { return at(x, m, n) / 4; },
@@ -60,7 +66,8 @@ TEST_P(Strips, MatchDoubles) {
   const char* name = names[dtype == DType::f32 ? 0 : dtype == DType::f16 ? 1 : 2];
   Launch launch{"strips", std::string("strips_") + name + "_" + std::to_string(rows) + "_" + std::to_string(columns)};
   launch.tensors = {Tensor(dtype, shape).set(x), Tensor(dtype, shape).set(y),
-                    Tensor(DType::f32, {1, rows * static_cast<long long>(results.size()), 1, columns})};
+                    Tensor(DType::f32, {1, rows * static_cast<long long>(results.size()), 1, columns}),
+                    Tensor(dtype, {1, rows, 1, 1}).set(numbers)};
   check(launch, {{2, expected, 1e-6}});
 }
 

@@ -18,4 +18,11 @@ WKVC_INLINE RowOf<Strips, C> load_parameter_strip(const TensorArg& t, const Bloc
   return load_parameter<T, Vector<Strips::Columns, C>>(t, block, col0);
 }
 
+// One number a token, beside an R x C tile in strips.
+template <class T, int R, int C>
+WKVC_INLINE ColumnOf<Strips, R, C> load_tokens_strip(const TensorArg& t, const BlockBase& block, long long token0,
+                                                     int valid) {
+  return load_token_vector<T, typename Strips::template Rows<C>, R>(t, block, token0, valid);
+}
+
 }  // namespace wkvc

@@ -155,26 +155,46 @@ WKVC_INLINE void store_row(float* to, const Vector<strip::Columns, C>& x) {
 
 namespace strip {
 
-// The sum over the groups before the lane's.
-template <int C>
+// From the lane so many before this one, or behind it.
+template <bool FromLast>
+WKVC_INLINE float shuffle_along(float x, int lanes) {
+  return FromLast ? ptx::shuffle_down(x, lanes) : ptx::shuffle_up(x, lanes);
+}
+
+// The sum over the groups before the lane's, or behind it.
+template <bool FromLast, int C>
 WKVC_INLINE float sum_before(float x) {
-  x = ptx::shuffle_up(x, kLanes<C>);
-  if (own_group<C>() == 0) x = 0.f;
+  const int before = FromLast ? kGroups<C> - 1 - own_group<C>() : own_group<C>();
+  const auto from_before = [](float sum, int groups)
+                               WKVC_INLINE_LAMBDA { return shuffle_along<FromLast>(sum, groups * kLanes<C>); };
+  x = from_before(x, 1);
+  if (before == 0) x = 0.f;
   WKVC_UNROLL
   for (int step = 1; step < kGroups<C> - 1; step *= 2) {
-    const float y = ptx::shuffle_up(x, step * kLanes<C>);
-    if (own_group<C>() >= step) x += y;
+    const float y = from_before(x, step);
+    if (before >= step) x += y;
   }
   return x;
 }
 
-template <int R, int C>
+// Adds `x` to the sum and returns the sum, with x or without it.
+template <bool Exclusive>
+WKVC_INLINE float add_to(float& sum, float x) {
+  const float before = sum;
+  sum += x;
+  return Exclusive ? before : sum;
+}
+
+template <bool FromLast, bool Exclusive, int R, int C>
 WKVC_INLINE void scan_column(Tile<f32, R, C, Strips>& x, int column) {
+  const auto element = [&x, column](int n) WKVC_INLINE_LAMBDA -> float& {
+    return element_of<R, C>(x, FromLast ? kRows<R, C> - 1 - n : n, column);
+  };
   float sum = 0.f;
-  WKVC_FOR(n, (kRows<R, C>), sum += element_of<R, C>(x, n, column), element_of<R, C>(x, n, column) = sum);
+  WKVC_FOR(n, (kRows<R, C>), element(n) = add_to<Exclusive>(sum, element(n)));
   if (kGroups<C> == 1) return;
-  const float before = sum_before<C>(sum);
-  WKVC_FOR(n, (kRows<R, C>), element_of<R, C>(x, n, column) += before);
+  const float before = sum_before<FromLast, C>(sum);
+  WKVC_FOR(n, (kRows<R, C>), element(n) += before);
 }
 
 // The sum over a group.
@@ -187,9 +207,9 @@ WKVC_INLINE float sum_group(float x) {
 
 }  // namespace strip
 
-template <int R, int C>
-WKVC_INLINE Tile<f32, R, C, Strips> cumsum(Tile<f32, R, C, Strips> x) {
-  WKVC_FOR(n, strip::kWidth, strip::scan_column(x, n));
+template <bool FromLast, bool Exclusive, int R, int C>
+WKVC_INLINE Tile<f32, R, C, Strips> scan(Tile<f32, R, C, Strips> x) {
+  WKVC_FOR(n, strip::kWidth, strip::scan_column<FromLast, Exclusive>(x, n));
   return x;
 }
 

@@ -26,9 +26,9 @@ WKVC_INLINE void level(Results<R, C>& results, const X& x, const X& y) {
   results.add(lower_rows<Half>(x));
 }
 
-// Tensors: x and y [R,C] in T, results.
+// Tensors: x and y [R,C] in T, results, and one number a token, in T.
 template <class T, int R, int C>
-WKVC_INLINE void strips(const KernelArgs<3>& args, const Block& block) {
+WKVC_INLINE void strips(const KernelArgs<4>& args, const Block& block) {
   const auto x = widen(load_strip(fetch<T, R, C>(args.tensor[0], block)));
   const auto y = widen(load_strip(fetch<T, R, C>(args.tensor[1], block, R * (C + 8) * 4)));
   float* const vector = block.floats(3 * R * (C + 8) * 4);
@@ -36,11 +36,15 @@ WKVC_INLINE void strips(const KernelArgs<3>& args, const Block& block) {
   Results<R, C> results{args.tensor[2], block};
   results.add(x);
   results.add(cumsum(x));
+  results.add(exclusive_cumsum(x));
+  results.add(reverse_cumsum(x));
+  results.add(reverse_exclusive_cumsum(x));
   results.add(nothing + row<0>(x));
   results.add(nothing + row<R / 2 - 1>(x));
   results.add(nothing + row<R - 1>(x));
   results.add(y * row<1>(x) - y);
   results.add(nothing + sum_columns(x));
+  results.add(x * load_tokens_strip<T, R, C>(args.tensor[3], block, 0, R - 3));
   results.add(keep_rows(x, R / 2 + 1));
   results.add(shift_rows(x, row<R - 1>(y)));
   results.add(widen_over(round<T>(x), 4.f));
@@ -55,7 +59,7 @@ WKVC_INLINE void strips(const KernelArgs<3>& args, const Block& block) {
 }
 
 #define CASE(T, R, C) \
-  WKVC_KERNEL(strips_##T##_##R##_##C, 3, 1, 1) { strips<T, R, C>(args, block); }
+  WKVC_KERNEL(strips_##T##_##R##_##C, 4, 1, 1) { strips<T, R, C>(args, block); }
 CASE(bf16, 16, 32)
 CASE(bf16, 16, 64)
 CASE(f16, 16, 128)

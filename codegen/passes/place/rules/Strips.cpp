@@ -10,11 +10,10 @@ namespace wkvc {
 
 namespace {
 
-// A tile of inputs, a parameter, a number alone, or made in slabs: what there are loads for.
+// An input, a parameter, a number alone, or made in slabs: what there are loads for.
 bool is_in_strips(Value x, const Placement& placement) {
   if (auto constant = x.getDefiningOp<chunk::ConstantOp>()) return !constant.getDims();
-  if (isa<chunk::InputOp>(x.getDefiningOp())) return chunk::columns(x) > 1;
-  if (isa<chunk::ParameterOp>(x.getDefiningOp())) return true;
+  if (isa<chunk::InputOp, chunk::ParameterOp>(x.getDefiningOp())) return true;
   return placement.of(x).owner == Owner::slab && !is_partial_sum(x.getDefiningOp(), placement) && chunk::rows(x) > 1;
 }
 
@@ -25,14 +24,13 @@ bool is_row_beside(Value x, Operation* user, const Placement& placement) {
 
 // What strips.h and the elementwise functions have.
 bool has_strips(Operation* op) {
-  if (auto sum = dyn_cast<chunk::CumsumOp>(op)) return !sum.getReverse() && !sum.getExclusive();
   if (isa<chunk::AddOp>(op))
     return llvm::none_of(op->getOperands(), [](Value x) { return isa<chunk::DotOp>(x.getDefiningOp()); });
   return isa<chunk::NegOp, chunk::ExpOp, chunk::Exp2Op, chunk::LogOp, chunk::SigmoidOp, chunk::TanhOp,
              chunk::SoftplusOp, chunk::ReluOp, chunk::SqrtOp, chunk::ReciprocalOp, chunk::SubOp, chunk::MulOp,
              chunk::AtLeastOp, chunk::ExceedsOp, chunk::NotBelowOp, chunk::WidenOp, chunk::RoundOp, chunk::KeepValidOp,
-             chunk::RowOp, chunk::SumColumnsOp, chunk::LastOfOtherHalfOp, chunk::SelectHalvesOp, chunk::UpperRowsOp,
-             chunk::LowerRowsOp>(op);
+             chunk::CumsumOp, chunk::RowOp, chunk::SumColumnsOp, chunk::LastOfOtherHalfOp, chunk::SelectHalvesOp,
+             chunk::UpperRowsOp, chunk::LowerRowsOp>(op);
 }
 
 // Of values each 16 columns have a scale of their own, where an operand's is none that all warps know.

@@ -41,7 +41,8 @@ int64_t ring_bytes(MemRefType tile, bool exchanged) {
 int64_t shared_bytes(MemRefType tile) {
   if (tile.getRank() == 1) return tile.getDimSize(0) * tile.getElementTypeBitWidth() / 8;
   if (tile.getElementTypeBitWidth() > 16) return padded_bytes(tile);
-  return tile.getNumElements() / 16 * (16 + 1) * 2;  // in pieces of 16 rows by 8 columns, a row's bytes apart
+  // In pieces of 16 rows by 8 columns, a row's bytes apart if they may be stored in strips.
+  return tile.getNumElements() / 16 * (tile.getDimSize(0) < 128 ? 16 + 1 : 16) * 2;
 }
 
 int64_t shared_bytes(RingOp ring) {

@@ -1,27 +1,35 @@
 // Views of tiles in shared memory, which no access of the lanes finds in conflicting banks. Rows of f32 are padded by 8
 // elements. Elements of 16 bits lie in pieces of 16 rows by 8 columns, whose rows follow each other, as ldmatrix and
-// the descriptors of wgmma take them; with 16 bytes after each piece. Loads and stores take care of the lanes of one
-// warp; between warps the caller needs a barrier.
+// the descriptors of wgmma take them; with 16 bytes after each piece, for strips that are stored. Tiles of 128 rows and
+// more, as states are, have nothing between pieces. Loads and stores take care of the lanes of one warp; between warps
+// the caller needs a barrier.
 #pragma once
 
 #include "wkvc/common/scaled.h"
 
 namespace wkvc {
 
-// Columns of a piece, and elements from its first one to that of the next piece.
+// Columns of a piece, and elements from its first one to that of the next piece, with bytes in between and without.
 template <class T>
 inline constexpr int kPiece = 16 / static_cast<int>(sizeof(T));
 template <class T>
-inline constexpr int kPieceStride = (16 + 1) * kPiece<T>;
+inline constexpr int kApart = (16 + 1) * kPiece<T>;
+template <class T>
+inline constexpr int kDense = 16 * kPiece<T>;
 
 template <class T>
 inline constexpr bool lies_in_pieces = sizeof(T) == 2;
 
 // Elements from one row to the next; of tiles in pieces, from 16 rows to the next 16.
-template <class T, int C>
-inline constexpr int kStride = lies_in_pieces<T> ? C / kPiece<T> * kPieceStride<T> : C + 8;
+template <class T, int R, int C>
+inline constexpr int kStride = lies_in_pieces<T> ? C / kPiece<T> * (R < 128 ? kApart<T> : kDense<T>) : C + 8;
 
-template <class T, int R, int C, int LD = kStride<T, C>>
+// Elements from piece to piece, of a tile that has LD to the next 16 rows: none of 16 to 256 columns has the same LD in
+// both ways.
+template <class T, int LD>
+inline constexpr int kPieceStride = LD % kApart<T> == 0 ? kApart<T> : kDense<T>;
+
+template <class T, int R, int C, int LD = kStride<T, R, C>>
 struct Shared {
   using Element = T;
   static constexpr int kRows = R;
@@ -34,7 +42,7 @@ struct Shared {
   WKVC_INLINE T* at(int row, int column) const {
     if constexpr (lies_in_pieces<T>) {
       const int in_piece = row % 16 * kPiece<T> + column % kPiece<T>;
-      return data + (row / 16 * LD + column / kPiece<T> * kPieceStride<T> + in_piece);
+      return data + (row / 16 * LD + column / kPiece<T> * kPieceStride<T, LD> + in_piece);
     } else {
       return data + row * LD + column;
     }
@@ -68,7 +76,7 @@ struct Transposed {
 
 // A shared tile and, elsewhere in shared memory, its scale. Warps that own slabs of one tile store the slabs' data and
 // let one of them call store_scale.
-template <class T, int R, int C, int LD = kStride<T, C>>
+template <class T, int R, int C, int LD = kStride<T, R, C>>
 struct ScaledShared {
   Shared<T, R, C, LD> view;
   float* scale;

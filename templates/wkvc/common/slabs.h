@@ -8,7 +8,7 @@
 namespace wkvc {
 
 // One scale per 16 columns, C / 16 in all.
-template <class T, int R, int C, int LD = kStride<T, C>>
+template <class T, int R, int C, int LD = kStride<T, R, C>>
 struct ColumnSlabs {
   Shared<T, R, C, LD> view;
   float* scales;
@@ -26,7 +26,7 @@ struct ColumnSlabs {
 };
 
 // One scale per 16 rows, R / 16 in all.
-template <class T, int R, int C, int LD = kStride<T, C>>
+template <class T, int R, int C, int LD = kStride<T, R, C>>
 struct RowSlabs {
   Shared<T, R, C, LD> view;
   float* scales;

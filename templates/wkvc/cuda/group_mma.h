@@ -11,8 +11,8 @@ namespace group {
 
 // Bytes from one matrix to the next: of the same columns, and of the next 8, in the next piece.
 inline constexpr int kDown = 8 * 16;
-template <class T>
-inline constexpr int kAcross = kPieceStride<T> * static_cast<int>(sizeof(T));
+template <class T, int LD>
+inline constexpr int kAcross = kPieceStride<T, LD> * static_cast<int>(sizeof(T));
 
 // `contracted`: bytes from one matrix to the next along what is contracted; `other`: along the other dimension.
 WKVC_INLINE u64 descriptor(const void* at, int contracted, int other) {
@@ -28,7 +28,7 @@ WKVC_INLINE void keep(Tile<f32, 16, N>& acc) {
 template <class T, int N, int K, int LD>
 WKVC_INLINE void start(Tile<f32, 16, N>& acc, const Tile<T, 16, K>& a, const Shared<T, N, K, LD>& b) {
   const auto step = [&](int j, int k) WKVC_INLINE_LAMBDA {
-    const u64 block = descriptor(b.at(16 * j, 16 * k), kAcross<T>, kDown);
+    const u64 block = descriptor(b.at(16 * j, 16 * k), kAcross<T, LD>, kDown);
     ptx::wgmma_n16(&acc.block[0][j], a.block[0][k].unit, block, T{});
   };
   WKVC_EACH_BLOCK(N, K, step(i, j));
@@ -38,7 +38,7 @@ WKVC_INLINE void start(Tile<f32, 16, N>& acc, const Tile<T, 16, K>& a, const Tra
   constexpr int kColumns = N % 128 == 0 ? 128 : 64;  // at a time
   static_assert(N % kColumns == 0, "takes 64 columns at a time, or 128");
   const auto step = [&](int j, int k) WKVC_INLINE_LAMBDA {
-    const u64 block = descriptor(b.view.at(16 * k, kColumns * j), kDown, kAcross<T>);
+    const u64 block = descriptor(b.view.at(16 * k, kColumns * j), kDown, kAcross<T, LD>);
     if constexpr (kColumns == 128) {
       ptx::wgmma_n128_trans(&acc.block[0][8 * j], a.block[0][k].unit, block, T{});
     } else {

@@ -15,6 +15,7 @@
 #include "codegen/passes/chunk/ChainSums.h"
 #include "codegen/passes/chunk/ColumnDots.h"
 #include "codegen/passes/chunk/Factors.h"
+#include "codegen/passes/chunk/PairGradients.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/passes/chunk/StateScales.h"
 #include "codegen/passes/chunk/Summary.h"
@@ -237,6 +238,11 @@ void keep_all_factors(Work& work) {
     if (is_by_teams(program)) keep_factors(program);
 }
 
+void delay_all_pair_gradients(Work& work) {
+  for (auto program : all_programs(work))
+    if (is_by_teams(program)) delay_pair_gradients(program);
+}
+
 // Puts the program that recomputes states for a backward one right before it. One that has no scales anyway is for both
 // the plain and the refused backward program: each gets its own, as places may differ. One that is for none goes.
 void pair_recomputes(Work& work) {
@@ -323,6 +329,8 @@ constexpr Pass kPasses[] = {
      Stage::chunk, keep_matrices_for_teams},
     {"factors", "behind teams, what gradients of wide heads are multiplied by last, in 16 bits", Stage::chunk,
      Stage::chunk, keep_all_factors},
+    {"pair-gradients", "behind teams, gradients of pairs come last, with operands that are made again", Stage::chunk,
+     Stage::chunk, delay_all_pair_gradients},
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
     {"place", "which warps compute each value in which phase, and where the value is kept", Stage::chunk, Stage::placed,
      place_programs},

@@ -25,6 +25,15 @@ double exponential_rate(Value x) {
   return x.getDefiningOp<chunk::Exp2Op>() ? std::numbers::ln2 : 0;
 }
 
+// Of running sums down the rows the value that is summed, also where the row itself is added to those before it; null
+// for another value.
+Value summed_down(Value sums) {
+  auto with_own = sums.getDefiningOp<chunk::AddOp>();
+  auto sum = (with_own ? with_own.getX() : sums).getDefiningOp<chunk::CumsumOp>();
+  const bool holds = sum && !sum.getReverse() && sum.getExclusive() == static_cast<bool>(with_own);
+  return holds && (!with_own || with_own.getY() == sum.getX()) ? sum.getX() : Value();
+}
+
 }  // namespace
 
 // Whether rows past the sequence's end, where inputs are zero, are surely finite. Values share operands, so what is
@@ -167,10 +176,9 @@ Value Vjp::sum_of_products(Value gradient, Value x) {
 
 void Vjp::row(chunk::RowOp op, Term g) {
   if (!is_active(op.getX())) return;
-  auto sum = op.getX().getDefiningOp<chunk::CumsumOp>();
   int64_t last = chunk::rows(op.getX()) - 1, index = static_cast<int64_t>(op.getIndex());
   // The last row of a running sum is a sum of all rows.
-  if (sum && !sum.getReverse() && index == last) return add(sum.getX(), g.value, g.factor);
+  if (Value x = summed_down(op.getX()); x && index == last) return add(x, g.value, g.factor);
   add(op.getX(), b_.create<chunk::AtRowOp>(op.getX().getType(), g.value, index), g.factor);
 }
 

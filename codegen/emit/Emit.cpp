@@ -106,10 +106,11 @@ void Emitter::emit(Operation& op) {
             warp::LoadSavedOp, warp::StagedOp, warp::CopySavedOp, warp::LoadStagedOp, warp::SaveStateOp,
             warp::StoreIntermediateOp, warp::StageStateOp, warp::KeepStateOp, warp::StoreMatrixOp, warp::StoreTokensOp,
             warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp,
-            warp::WithoutScaleOp, warp::WidenOp, warp::WidenOverOp, warp::ZerosOp, warp::MmaOp, warp::ColumnDotsOp,
-            warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp, warp::BarrierOp,
-            warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::ClaimOp, warp::AwaitOp, warp::TimesUnitOp,
-            warp::TimesPowerOp, warp::PlusExponentOp, warp::DecayingOp, warp::SettledOp>([&](auto o) { write(o); })
+            warp::WithoutScaleOp, warp::TransposeOp, warp::WidenOp, warp::WidenOverOp, warp::ZerosOp, warp::MmaOp,
+            warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp,
+            warp::BarrierOp, warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::ClaimOp, warp::AwaitOp,
+            warp::TimesUnitOp, warp::TimesPowerOp, warp::PlusExponentOp, warp::DecayingOp, warp::SettledOp>(
+          [&](auto o) { write(o); })
       .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
         if (!has_teams()) write_buffer(o, "block");  // else where they are used
       })

@@ -137,6 +137,10 @@ void Emitter::write(warp::WithoutScaleOp op) {
   line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op));
 }
 
+void Emitter::write(warp::TransposeOp op) {
+  line("const auto {} = transpose({});", declare(op.getResult()), expr(op.getX()));
+}
+
 void Emitter::write(warp::WidenOp op) {
   std::string x = expr(op.getX());
   if (op.getScale()) x = fmt::format("scaled({}, {})", x, expr(op.getScale()));

@@ -185,6 +185,7 @@ class Emitter {
   void write(warp::RoundOp op) { line("const auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
   void write(warp::WithScaleOp op) { line("auto {} = {};", declare(op.getResult()), expressions_.statement(op)); }
   void write(warp::WithoutScaleOp op);
+  void write(warp::TransposeOp op);
   void write(warp::WidenOp op);
   void write(warp::WidenOverOp op);
   void write(warp::ZerosOp op);

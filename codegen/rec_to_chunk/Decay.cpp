@@ -157,9 +157,12 @@ Decay::Decay(ChunkBuilder& builder, DecayPlan plan, const MatrixForm& next, int6
 // Each exponent is a sum of the log decays that it crosses, in the chunk's rows of one number as in the matrix of
 // pairs: a difference of running sums has no digits left where decays are steep, nor has its gradient.
 Decay::Factors Decay::chunk_ends() {
-  L_ = named(b_.cumsum(log_w_), "L");
+  const auto sum_before = [&] { return named(b_.cumsum(log_w_, /*reverse=*/false, /*exclusive=*/true), "L_before"); };
+  if (plan_.path == DecayPath::wide) L_before_ = sum_before();
+  // Of channels one pass over the rows is for both sums, and one for both gradients.
+  L_ = named(L_before_ ? b_.add(L_before_, log_w_) : b_.cumsum(log_w_), "L");
   Value after = at_most(named(b_.exp2(L_), "e_L"), 1);
-  L_before_ = named(b_.cumsum(log_w_, /*reverse=*/false, /*exclusive=*/true), "L_before");
+  if (!L_before_) L_before_ = sum_before();
   Value before = at_most(b_.exp2(L_before_), 1);
   Value write = at_most(b_.exp2(named(b_.cumsum(log_w_, /*reverse=*/true, /*exclusive=*/true), "L_behind")), 1);
   return {after, before, write};

@@ -2,8 +2,8 @@
 // around the chunk's middle where their range allows it, or exactly, with factors that never exceed 1. Where f32 has
 // the range, and 16-bit operands do not, pairs alone are factored, around a number, with operands of f32's range. In
 // f32, and without scales, around a number instead of the middle row: no factor of a token depends on tokens behind it.
-// Then chunks take the state decayed by that number: it is multiplied by a power of two as it comes into the kernel, and
-// by the inverse as it leaves.
+// Then chunks take the state decayed by that number: it is multiplied by a power of two as it comes into the kernel,
+// and by the inverse as it leaves.
 #pragma once
 
 #include <map>

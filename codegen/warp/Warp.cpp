@@ -292,6 +292,12 @@ LogicalResult WidenOverOp::verify() {
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }
 
+LogicalResult TransposeOp::verify() {
+  if (element_of(getX()) != element_of(getResult()))
+    return emitOpError("keeps the dtype, got ") << getResult().getType();
+  return expect_shape(*this, getResult(), shape_of(getX())[1], shape_of(getX())[0]);
+}
+
 LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]); }
 
 int64_t group_columns(bool transposed) {

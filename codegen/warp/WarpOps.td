@@ -625,6 +625,14 @@ def Warp_WidenOverOp : Warp_Op<"widen_over", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Warp_TransposeOp : Warp_Op<"transpose", [Pure]> {
+  let summary = "A tile that this warp has made, transposed: an operand of a contraction over its rows";
+  let arguments = (ins Warp_Tile:$x);
+  let results = (outs Warp_Tile:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Warp_ZerosOp : Warp_Op<"zeros", [Pure]> {
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = "attr-dict `:` type($result)";

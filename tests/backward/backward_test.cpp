@@ -248,8 +248,11 @@ Definition channel_gate() {
 
 TEST_P(Backward, SteepDecaysInARange) {
   for (const char* mma : {"f32", "f16", "bf16"}) {
-    Config config = config_of(mma, "f32", 32, 32);
-    for (const Config& scales : {config, guarded(config)}) {
+    const Config config = config_of(mma, "f32", 32, 32);
+    Config by_teams = guarded(config);
+    by_teams.backward_teams = 2;
+    by_teams.save_every = 32;
+    for (const Config& scales : {config, guarded(config), by_teams}) {
       const Subject at = subject(channel_gate(), scales);
       const double bound = bound_of(config, Role::input_gradient);
       for (double log_decay : {-0.01, -1., -3., -5.})

@@ -186,7 +186,7 @@ TEST(DecaysInARange, AreFactoredInTheRangeOfF32) {
     const std::string text = lower_to(source_from(rec_text(decay_of_channels(), config)), Stage::chunk, config);
     EXPECT_EQ(count(text, "level_pairs"), 0u);
     EXPECT_EQ(count(text, "not_below"), 0u);
-    const std::regex of_pairs(R"(chunk\.dot [^\n]*_pairs_(\w+) over[^\n]*)");
+    const std::regex of_pairs(R"(chunk\.dot [^\n]*_pairs_(tf32|bf16)\w* over[^\n]*)");
     const auto dots = std::vector<std::smatch>(std::sregex_iterator(text.begin(), text.end(), of_pairs), {});
     EXPECT_GE(dots.size(), 6u);
     for (const std::smatch& dot : dots) {

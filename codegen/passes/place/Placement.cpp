@@ -118,6 +118,13 @@ chunk::RoundOp Placement::stand_in(Value widened, int phase) const {
   return {};
 }
 
+bool Placement::is_transposed(Value x, Operation* user) const {
+  auto dot = dyn_cast<chunk::DotOp>(user);
+  if (!dot || is_source(x) || !in_shares(of(user).phase) || space(x).rows != Axis::token) return false;
+  const bool over_tokens = dot.getX() == x ? dot.getXDim() == 0 : dot.getYDim() == 0;
+  return over_tokens && of(user).owner == Owner::slab && of(x).owner == Owner::slab && of(x).phase == of(user).phase;
+}
+
 bool Placement::holds_any() const {
   return llvm::any_of(places_, [](auto& place) { return place.second.storage == Storage::held; });
 }

@@ -67,6 +67,9 @@ class Placement {
   // its ring is free when states come, and f16 holds what inputs of 16 bits have, but for what is tiny beside their
   // maximum: only where that counts little.
   chunk::RoundOp stand_in(mlir::Value widened, int phase) const;
+  // Returns whether a contraction over tokens reads the slab's value from registers of the warp that makes it, which
+  // has a share of the columns for itself.
+  bool is_transposed(mlir::Value x, mlir::Operation* user) const;
   bool in_strips(int phase) const { return phases_.prepared == Prepared::strips && phase < first_of_rows(); }
   // Whether each warp of a team has one slab of what it makes of the states, in blocks.
   bool in_shares(int phase) const { return phases_.finished == Finished::shares && phase >= first_after_rows(); }

@@ -122,6 +122,7 @@ class WarpBuilder {
   bool updates_by_several();
   bool goes_by_groups(mlir::Value accumulator, const Operand& x, const Operand& y, bool y_transposed);
   mlir::Value columns_of_share(mlir::Value value);
+  mlir::Value columns_in_registers(mlir::Value value);
   mlir::Value column_dots(chunk::ColumnDotsOp op, mlir::Value rows = {});
   chunk::ColumnDotsOp dots_beside_rows(mlir::Operation* sum) const;
   Operand operand(mlir::Value value, bool contracts_columns);

@@ -30,10 +30,22 @@ bool WarpBuilder::is_read_again(Value value) const {
   return readers > 1;
 }
 
+// The columns of this warp's share, transposed: those that it holds, or of a value that it has made. Null if it has
+// none.
+Value WarpBuilder::columns_in_registers(Value value) {
+  Value& held = held_[value];
+  const bool is_made = placement_.in_shares(phase_) && local_.contains(value) && !placement_.is_shared(value);
+  if (held || !is_made || placement_.space(value).rows != Axis::token) return held;
+  auto type = VectorType::get({placement_.slab_width(phase_, slab_axis_), chunk::rows(value)}, chunk::element(value));
+  held = create<warp::TransposeOp>(type, tile(value));
+  set_name(held, (name_of(value) + "_columns").str());
+  return held;
+}
+
 // The value as an operand whose tile (after an optional transposition by the reader) has the contraction in its
 // columns.
 Operand WarpBuilder::operand(Value value, bool contracts_columns) {
-  if (Value x = owner_ == Owner::slab && !contracts_columns ? held_.lookup(value) : Value()) return {x, {}, {}};
+  if (Value x = owner_ == Owner::slab && !contracts_columns ? columns_in_registers(value) : Value()) return {x, {}, {}};
   bool in_rows = placement_.of(value).owner == Owner::rows || placement_.space(value).columns == Axis::value;
   if (is_read_again(value)) return {tile(value), {}, {}};
   if (owner_ != Owner::rows || !in_rows) return shared_operand(value);

@@ -1,5 +1,5 @@
-// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 and tf32 with `ld` elements from row to
-// row, of 16 bits in pieces of 8 columns that lie anywhere.
+// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 and tf32 with `ld` elements from
+// row to row, of 16 bits in pieces of 8 columns that lie anywhere.
 #pragma once
 
 #include "wkvc/cuda/layout.h"
@@ -135,14 +135,17 @@ WKVC_INLINE void transpose_8x8(const float* x, float* y) {
   y[0] = ptx::float_of(ptx::low_halves(low, high));
   y[1] = ptx::float_of(ptx::high_halves(low, high));
 }
-WKVC_INLINE Fragment<f32> transpose(const Fragment<f32>& x) {
-  Fragment<f32> y;
+template <class T>
+WKVC_INLINE Fragment<T> transpose_in_halves(const Fragment<T>& x) {
+  Fragment<T> y;
   transpose_8x8(x.unit + 0, y.unit + 0);
   transpose_8x8(x.unit + 4, y.unit + 2);
   transpose_8x8(x.unit + 2, y.unit + 4);
   transpose_8x8(x.unit + 6, y.unit + 6);
   return y;
 }
+WKVC_INLINE Fragment<f32> transpose(const Fragment<f32>& x) { return transpose_in_halves(x); }
+WKVC_INLINE Fragment<tf32> transpose(const Fragment<tf32>& x) { return transpose_in_halves(x); }
 
 }  // namespace fragment
 }  // namespace wkvc

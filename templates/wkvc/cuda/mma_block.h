@@ -38,8 +38,8 @@ struct HalfDots {
   static WKVC_INLINE bool is_diagonal(int i) { return ptx::lane() / 4 == ptx::lane() % 4 * 2 + i; }
 };
 
-// Half of a contraction in tf32. m16n8k8 wants k = t and k = t+4 from a lane that holds columns 2t and 2t+1. The order of
-// the contraction is free: both operands call column 2t "t" and column 2t+1 "t+4".
+// Half of a contraction in tf32. m16n8k8 wants k = t and k = t+4 from a lane that holds columns 2t and 2t+1. The order
+// of the contraction is free: both operands call column 2t "t" and column 2t+1 "t+4".
 WKVC_INLINE void mma_half_tf32(Fragment<f32>& acc, const float* a, const float* b) {
   const u32 rows[4] = {ptx::bits_of(a[0]), ptx::bits_of(a[2]), ptx::bits_of(a[1]), ptx::bits_of(a[3])};
   const u32 columns[2][2] = {{ptx::bits_of(b[0]), ptx::bits_of(b[1])}, {ptx::bits_of(b[2]), ptx::bits_of(b[3])}};

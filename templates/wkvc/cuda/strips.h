@@ -191,10 +191,11 @@ WKVC_INLINE void scan_column(Tile<f32, R, C, Strips>& x, int column) {
     return element_of<R, C>(x, FromLast ? kRows<R, C> - 1 - n : n, column);
   };
   float sum = 0.f;
+  if (kGroups<C> > 1) {
+    WKVC_FOR(n, (kRows<R, C>), sum += element(n));
+    sum = sum_before<FromLast, C>(sum);
+  }
   WKVC_FOR(n, (kRows<R, C>), element(n) = add_to<Exclusive>(sum, element(n)));
-  if (kGroups<C> == 1) return;
-  const float before = sum_before<FromLast, C>(sum);
-  WKVC_FOR(n, (kRows<R, C>), element(n) += before);
 }
 
 // The sum over a group.

@@ -50,7 +50,8 @@ class Storer {
       for (Value operand : op.getOperands()) {
         if (!is_chosen(operand) || placement_.stand_in(operand, placement_.of(&op).phase)) continue;
         const bool slab = !is_source(operand) && placement_.of(operand).owner == Owner::slab;
-        if (crosses(operand, &op, placement_) || (slab && is_contraction(&op))) share(operand);
+        const bool from_memory = slab && is_contraction(&op) && !placement_.is_transposed(operand, &op);
+        if (from_memory || crosses(operand, &op, placement_)) share(operand);
       }
   }
 

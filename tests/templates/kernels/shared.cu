@@ -29,8 +29,10 @@ WKVC_INLINE void shared_tiles(const KernelArgs<3>& args, const Block& block) {
   WKVC_KERNEL(shared_##T##_##R##_##C, 3, 1, 1) { shared_tiles<T, R, C>(args, block); }
 CASE(f32, 16, 16)
 CASE(f32, 32, 64)
+CASE(tf32, 32, 64)
 CASE(f16, 16, 16)
 CASE(f16, 32, 64)
+CASE(f16, 128, 32)
 CASE(bf16, 64, 32)
 CASE(bf16, 16, 128)
 

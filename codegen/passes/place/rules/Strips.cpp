@@ -39,10 +39,16 @@ bool has_scale_of_block(Operation* op, const Placement& placement) {
   return round && has_own_scale(round) && placement.slab_axis(op) == Axis::value;
 }
 
+// A row beside a column makes a tile that begins as zeros, for which there are no strips.
+bool is_of_vectors(Operation* op) {
+  return op->getNumOperands() == 2 && op->getNumResults() == 1 &&
+         llvm::none_of(op->getOperandTypes(), [&](Type x) { return x == op->getResult(0).getType(); });
+}
+
 bool fits(Operation* op, const Placement& placement) {
-  return has_strips(op) && !has_scale_of_block(op, placement) && llvm::all_of(op->getOperands(), [&](Value x) {
-           return is_in_strips(x, placement) || is_row_beside(x, op, placement);
-         });
+  return has_strips(op) && !is_of_vectors(op) && !has_scale_of_block(op, placement) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value x) { return is_in_strips(x, placement) || is_row_beside(x, op, placement); });
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using testing::Not;
 std::string plain_text(const std::string& recurrence, const std::string& pass, Stage stage, int teams = 1) {
   Config config;
   config.pass = pass;
-  config.scales = config.backward_scales = "guarded";
+  config.scales = "guarded";
   config.key_dim = config.value_dim = 128;
   config.teams = teams;
   config.rounds = teams > 1 ? 2 : 1;

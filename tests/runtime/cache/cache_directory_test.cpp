@@ -12,7 +12,7 @@
 #include <functional>
 
 #include "runtime/cache/cache_upkeep.h"
-#include "tests/runtime/cache_test.h"
+#include "tests/runtime/cache/cache_test.h"
 #include "tests/runtime/expect_error.h"
 
 namespace wkvc {

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "tests/runtime/cache_test.h"
+#include "tests/runtime/cache/cache_test.h"
 #include "tests/runtime/tiny_program.h"
 
 namespace wkvc {

@@ -12,7 +12,7 @@
 
 #include "runtime/cache/cache_upkeep.h"
 #include "runtime/version.h"
-#include "tests/runtime/cache_test.h"
+#include "tests/runtime/cache/cache_test.h"
 #include "tests/runtime/expect_error.h"
 
 namespace wkvc {

@@ -16,7 +16,7 @@
 #include <set>
 #include <thread>
 
-#include "tests/runtime/cache_test.h"
+#include "tests/runtime/cache/cache_test.h"
 
 namespace wkvc {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "runtime/base/dynamic_library.h"
 #include "runtime/launch/internals.h"
+#include "tests/runtime/cuda/gpu_problem.h"
 #include "tests/runtime/expect_error.h"
-#include "tests/runtime/gpu_problem.h"
 #include "tests/runtime/tiny_program.h"
 #include "tests/runtime/tiny_training.h"
 

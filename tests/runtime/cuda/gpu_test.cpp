@@ -1,8 +1,8 @@
 // The driver, kernels and programs on a GPU; ctest labels it gpu.
 #include "runtime/launch/internals.h"
 #include "runtime/launch/measure.h"
+#include "tests/runtime/cuda/gpu_problem.h"
 #include "tests/runtime/expect_error.h"
-#include "tests/runtime/gpu_problem.h"
 #include "tests/runtime/tiny_program.h"
 #include "tests/runtime/tiny_training.h"
 

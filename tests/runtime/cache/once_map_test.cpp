@@ -6,7 +6,7 @@
 #include <latch>
 #include <thread>
 
-#include "tests/runtime/cache_test.h"
+#include "tests/runtime/cache/cache_test.h"
 #include "tests/runtime/expect_error.h"
 
 namespace wkvc {

@@ -1,5 +1,5 @@
 // What a launch makes of the tensors and sizes that it takes.
-#include "tests/runtime/launch_problem.h"
+#include "tests/runtime/launch/launch_problem.h"
 
 namespace wkvc {
 namespace {

@@ -1,7 +1,7 @@
 // One test a mistake: what a launch refuses.
 #include <limits>
 
-#include "tests/runtime/launch_problem.h"
+#include "tests/runtime/launch/launch_problem.h"
 
 namespace wkvc {
 namespace {

@@ -6,7 +6,7 @@
 #include "runtime/base/process.h"
 #include "runtime/cache/cache_upkeep.h"
 #include "runtime/cuda/cubin.h"
-#include "tests/runtime/cache_test.h"
+#include "tests/runtime/cache/cache_test.h"
 #include "tests/runtime/expect_error.h"
 #include "tests/runtime/tiny_kernel.h"
 #include "tests/runtime/tiny_program.h"

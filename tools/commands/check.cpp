@@ -17,7 +17,7 @@
 #include "checking/values/arrangement.h"
 #include "checking/values/declared_ranges.h"
 #include "runtime/error.h"
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 
 namespace wkvc {
 namespace {

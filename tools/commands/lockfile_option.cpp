@@ -1,4 +1,4 @@
-#include "tools/lockfile_option.h"
+#include "tools/commands/lockfile_option.h"
 
 #include <CLI/CLI.hpp>
 

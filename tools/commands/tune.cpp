@@ -35,7 +35,7 @@
 #include "runtime/error.h"
 #include "runtime/launch/measure.h"
 #include "runtime/manifest/joint_manifest.h"
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 
 namespace wkvc {
 namespace {

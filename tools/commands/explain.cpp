@@ -17,8 +17,8 @@
 #include "runtime/cuda/cubin.h"
 #include "runtime/error.h"
 #include "runtime/nvrtc/nvrtc.h"
-#include "tools/commands.h"
-#include "tools/report.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/report.h"
 
 namespace wkvc {
 namespace {

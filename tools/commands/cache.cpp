@@ -15,7 +15,7 @@
 #include "runtime/cache/cache_settings.h"
 #include "runtime/cache/cache_upkeep.h"
 #include "runtime/error.h"
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 
 namespace wkvc {
 namespace {

@@ -14,8 +14,8 @@
 #include "runtime/error.h"
 #include "runtime/launch/internals.h"
 #include "runtime/launch/measure.h"
-#include "tools/commands.h"
-#include "tools/lockfile_option.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/lockfile_option.h"
 
 namespace wkvc {
 namespace {

@@ -11,7 +11,7 @@
 #include "codegen/config/options.h"
 #include "dsl/registry.h"
 #include "runtime/error.h"
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 
 namespace wkvc {
 namespace {

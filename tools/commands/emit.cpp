@@ -14,7 +14,7 @@
 #include "runtime/base/files.h"
 #include "runtime/error.h"
 #include "runtime/nvrtc/nvrtc.h"
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 
 namespace wkvc {
 namespace {

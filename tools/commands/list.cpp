@@ -7,7 +7,7 @@
 #include "checking/output.h"
 #include "dsl/build.h"
 #include "dsl/registry.h"
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 
 namespace wkvc {
 namespace {

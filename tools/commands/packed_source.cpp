@@ -1,4 +1,4 @@
-#include "tools/packed_source.h"
+#include "tools/commands/packed_source.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

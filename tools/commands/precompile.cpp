@@ -15,8 +15,8 @@
 #include "runtime/cache/cubin_cache.h"
 #include "runtime/cache/precompiled.h"
 #include "runtime/error.h"
-#include "tools/commands.h"
-#include "tools/lockfile_option.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/lockfile_option.h"
 
 namespace wkvc {
 namespace {

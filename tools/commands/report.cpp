@@ -1,4 +1,4 @@
-#include "tools/report.h"
+#include "tools/commands/report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -14,9 +14,9 @@
 #include "codegen/rec/Names.h"
 #include "runtime/base/files.h"
 #include "runtime/error.h"
-#include "tools/commands.h"
-#include "tools/lockfile_option.h"
-#include "tools/packed_source.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/lockfile_option.h"
+#include "tools/commands/packed_source.h"
 
 namespace wkvc {
 namespace {

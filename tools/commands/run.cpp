@@ -11,7 +11,7 @@
 #include "checking/subject.h"
 #include "checking/values/declared_ranges.h"
 #include "runtime/error.h"
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 
 namespace wkvc {
 namespace {

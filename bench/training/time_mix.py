@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times RWKV-7's time mixing, both passes, as it is and under torch.compile(fullgraph=True).
 
-    bench/time_mix.py --json time_mix.json
+    bench/training/time_mix.py --json time_mix.json
 
 Blocks are examples/time_mix.py and, where flash-linear-attention is installed, its layer with its own kernels. Needs a
 GPU and the package wkvc.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 from time_mix import TimeMix  # noqa: E402
 
 

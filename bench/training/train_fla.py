@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Trains flash-linear-attention's RWKV-7 on bytes of text, with its kernels or with wkvc: losses and tokens a second.
 
-    bench/train_fla.py --kernels fla --seed 0 --json fla0.json
-    bench/train_fla.py --kernels fla --seed 1 --json fla1.json
-    bench/train_fla.py --kernels wkvc --seed 0 --json wkvc0.json
-    bench/train_fla.py --plot curves.svg fla0.json fla1.json wkvc0.json
+    bench/training/train_fla.py --kernels fla --seed 0 --json fla0.json
+    bench/training/train_fla.py --kernels fla --seed 1 --json fla1.json
+    bench/training/train_fla.py --kernels wkvc --seed 0 --json wkvc0.json
+    bench/training/train_fla.py --plot curves.svg fla0.json fla1.json wkvc0.json
 
 Needs a GPU, flash-linear-attention 0.6.0 with transformers, and einops. The text is the Python library's own sources, in
 one order. Equal seeds give equal models and equal batches. Tokens a second are of the median step after the first ones,

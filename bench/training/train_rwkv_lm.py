@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Trains RWKV-LM's RWKV-7 on bytes of text, with its own CUDA kernel or with wkvc: losses and tokens a second.
 
-    bench/train_rwkv_lm.py --clone RWKV-LM --kernels cuda --seed 0 --json cuda0.json
-    bench/train_rwkv_lm.py --clone RWKV-LM --kernels cuda_h100 --seed 0 --json h100.json
-    bench/train_rwkv_lm.py --clone RWKV-LM --kernels wkvc --seed 0 --json wkvc0.json
-    bench/train_rwkv_lm.py --clone RWKV-LM --plot curves.svg cuda0.json h100.json wkvc0.json
+    bench/training/train_rwkv_lm.py --clone RWKV-LM --kernels cuda --seed 0 --json cuda0.json
+    bench/training/train_rwkv_lm.py --clone RWKV-LM --kernels cuda_h100 --seed 0 --json h100.json
+    bench/training/train_rwkv_lm.py --clone RWKV-LM --kernels wkvc --seed 0 --json wkvc0.json
+    bench/training/train_rwkv_lm.py --clone RWKV-LM --plot curves.svg cuda0.json h100.json wkvc0.json
 
 Needs a GPU, nvcc, ninja and a clone of RWKV-LM, of which RWKV-v7/train_temp is used as it is. The first run builds its
 extensions, for minutes; --build builds all of them at once and does nothing else. Its other fused kernels run in all

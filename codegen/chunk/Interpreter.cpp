@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "codegen/rec/Activations.h"
+#include "codegen/rec/reference/Activations.h"
 #include "runtime/error.h"
 
 namespace wkvc::chunk {

@@ -1,4 +1,4 @@
-#include "codegen/rec/Replay.h"
+#include "codegen/rec/reference/Replay.h"
 
 #include "runtime/error.h"
 

@@ -1,10 +1,10 @@
-#include "codegen/rec/Gradient.h"
+#include "codegen/rec/reference/Gradient.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/rec/Adjoint.h"
-#include "codegen/rec/Replay.h"
+#include "codegen/rec/reference/Adjoint.h"
+#include "codegen/rec/reference/Replay.h"
 #include "runtime/error.h"
 
 namespace wkvc::rec {

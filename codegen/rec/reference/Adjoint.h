@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "codegen/rec/Machine.h"
-#include "codegen/rec/Rounding.h"
+#include "codegen/rec/reference/Machine.h"
+#include "codegen/rec/reference/Rounding.h"
 
 namespace wkvc::rec {
 

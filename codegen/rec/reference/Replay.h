@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/rec/Interpreter.h"
-#include "codegen/rec/Machine.h"
+#include "codegen/rec/reference/Interpreter.h"
+#include "codegen/rec/reference/Machine.h"
 
 namespace wkvc::rec {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-#include "codegen/rec/Machine.h"
+#include "codegen/rec/reference/Machine.h"
 
 namespace wkvc::rec {
 

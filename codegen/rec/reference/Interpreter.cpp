@@ -1,6 +1,6 @@
-#include "codegen/rec/Interpreter.h"
+#include "codegen/rec/reference/Interpreter.h"
 
-#include "codegen/rec/Replay.h"
+#include "codegen/rec/reference/Replay.h"
 
 namespace wkvc::rec {
 namespace {

@@ -1,10 +1,10 @@
-#include "codegen/rec/Machine.h"
+#include "codegen/rec/reference/Machine.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/rec/Activations.h"
-#include "codegen/rec/Rounding.h"
+#include "codegen/rec/reference/Activations.h"
+#include "codegen/rec/reference/Rounding.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace wkvc::rec {

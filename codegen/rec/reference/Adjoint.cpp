@@ -1,9 +1,9 @@
-#include "codegen/rec/Adjoint.h"
+#include "codegen/rec/reference/Adjoint.h"
 
 #include <cmath>
 #include <utility>
 
-#include "codegen/rec/Activations.h"
+#include "codegen/rec/reference/Activations.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 

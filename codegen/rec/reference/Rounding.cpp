@@ -1,4 +1,4 @@
-#include "codegen/rec/Rounding.h"
+#include "codegen/rec/reference/Rounding.h"
 
 #include <cmath>
 #include <numbers>

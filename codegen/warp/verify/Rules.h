@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "codegen/rec/Limits.h"
-#include "codegen/warp/Phases.h"
 #include "codegen/warp/Warp.h"
+#include "codegen/warp/verify/Phases.h"
 
 namespace wkvc::warp {
 

@@ -2,7 +2,7 @@
 // where, guards, rings, and how many warps there are.
 #include "codegen/rec/Limits.h"
 #include "codegen/warp/Registers.h"
-#include "codegen/warp/Rules.h"
+#include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
 

@@ -1,5 +1,5 @@
 // What is the teams' to do, and what others do with what they have prepared.
-#include "codegen/warp/Rules.h"
+#include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
 

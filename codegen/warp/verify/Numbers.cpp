@@ -1,7 +1,7 @@
 // What kernels and combinations of segments say of themselves: names, and numbers of warps, teams, blocks and bytes.
 #include "codegen/rec/Limits.h"
 #include "codegen/rec/Names.h"
-#include "codegen/warp/Rules.h"
+#include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
 

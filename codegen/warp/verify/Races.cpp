@@ -2,8 +2,8 @@
 // waited for before that; and what is read is still there. Each loop is followed for a few turns, with all its copies.
 #include <deque>
 
-#include "codegen/warp/Accesses.h"
-#include "codegen/warp/Rules.h"
+#include "codegen/warp/verify/Accesses.h"
+#include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
 

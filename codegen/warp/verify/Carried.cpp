@@ -1,5 +1,5 @@
 // Sums that carry a scale, and states that are still to decay: who takes them, and who may not.
-#include "codegen/warp/Rules.h"
+#include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
 

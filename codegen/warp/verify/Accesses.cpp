@@ -1,4 +1,4 @@
-#include "codegen/warp/Accesses.h"
+#include "codegen/warp/verify/Accesses.h"
 
 #include <fmt/core.h>
 #include <llvm/ADT/TypeSwitch.h>

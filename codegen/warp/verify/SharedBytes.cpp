@@ -1,5 +1,5 @@
 // Shared buffers lie in the kernel's shared memory, and keep out of each other's bytes.
-#include "codegen/warp/Rules.h"
+#include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
 

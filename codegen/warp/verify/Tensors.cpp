@@ -1,6 +1,6 @@
 // The tensors of a kernel: which may be read and written where, and as what.
 #include "codegen/ir/Text.h"
-#include "codegen/warp/Rules.h"
+#include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
 

@@ -2,8 +2,8 @@
 // team prepares, what value rows make of that, and what the team makes of theirs have phases of their own.
 #include <llvm/ADT/SetVector.h>
 
-#include "codegen/warp/Accesses.h"
-#include "codegen/warp/Rules.h"
+#include "codegen/warp/verify/Accesses.h"
+#include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
 

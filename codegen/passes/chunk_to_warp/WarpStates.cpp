@@ -1,7 +1,7 @@
 // The states that are taken through chunks, and the scales that they carry on the way.
 #include "codegen/ir/Text.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 #include "codegen/passes/place/Roundings.h"
-#include "codegen/passes/warp/WarpBuilder.h"
 
 using namespace mlir;
 

@@ -1,11 +1,11 @@
-#include "codegen/passes/warp/WarpBuilder.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 
 #include <llvm/ADT/TypeSwitch.h>
 
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
+#include "codegen/passes/chunk_to_warp/TensorList.h"
 #include "codegen/passes/place/Roundings.h"
-#include "codegen/passes/warp/TensorList.h"
 #include "runtime/error.h"
 
 using namespace mlir;

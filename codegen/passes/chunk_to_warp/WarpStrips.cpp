@@ -1,6 +1,6 @@
 // What slabs in strips compute otherwise than slabs in blocks.
 #include "codegen/ir/Text.h"
-#include "codegen/passes/warp/WarpBuilder.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 
 using namespace mlir;
 

@@ -1,13 +1,13 @@
-#include "codegen/passes/warp/ChunkToWarp.h"
+#include "codegen/passes/chunk_to_warp/ChunkToWarp.h"
 
 #include "codegen/chunk/ChunkBuilder.h"
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/passes/chunk/Summary.h"
+#include "codegen/passes/chunk_to_warp/TensorList.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 #include "codegen/passes/place/memory/KernelMemory.h"
 #include "codegen/passes/warp/JoinedDecays.h"
-#include "codegen/passes/warp/TensorList.h"
-#include "codegen/passes/warp/WarpBuilder.h"
 #include "codegen/warp/Variables.h"
 
 using namespace mlir;

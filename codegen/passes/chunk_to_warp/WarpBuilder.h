@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "codegen/passes/chunk_to_warp/ChunkCopies.h"
+#include "codegen/passes/chunk_to_warp/KernelBuffers.h"
 #include "codegen/passes/place/Triangles.h"
-#include "codegen/passes/warp/ChunkCopies.h"
-#include "codegen/passes/warp/KernelBuffers.h"
 #include "codegen/rec/Rec.h"
 
 namespace wkvc {

@@ -1,7 +1,7 @@
 // The phases of a chunk, of a single team or of one that prepares and finishes chunks, and the state between them.
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk/Plain.h"
-#include "codegen/passes/warp/WarpBuilder.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Contractions and their operands.
 #include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
-#include "codegen/passes/warp/WarpBuilder.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 #include "codegen/target/Target.h"
 #include "runtime/error.h"
 

@@ -1,7 +1,7 @@
 // The unit that gradients of plain backward kernels are in: how they come into it and out of it.
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk/Factors.h"
-#include "codegen/passes/warp/WarpBuilder.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 
 using namespace mlir;
 

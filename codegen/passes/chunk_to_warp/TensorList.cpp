@@ -1,4 +1,4 @@
-#include "codegen/passes/warp/TensorList.h"
+#include "codegen/passes/chunk_to_warp/TensorList.h"
 
 #include <fmt/format.h>
 #include <mlir/IR/Builders.h>

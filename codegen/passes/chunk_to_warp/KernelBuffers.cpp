@@ -1,4 +1,4 @@
-#include "codegen/passes/warp/KernelBuffers.h"
+#include "codegen/passes/chunk_to_warp/KernelBuffers.h"
 
 #include "codegen/ir/Text.h"
 

@@ -1,6 +1,6 @@
 // The operations of one phase, by their owners: slabs of columns, matrices of one warp, value rows.
 #include "codegen/ir/Text.h"
-#include "codegen/passes/warp/WarpBuilder.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 
 using namespace mlir;
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "codegen/passes/warp/KernelBuffers.h"
+#include "codegen/passes/chunk_to_warp/KernelBuffers.h"
 
 namespace wkvc {
 

@@ -1,4 +1,4 @@
-#include "codegen/passes/warp/ChunkCopies.h"
+#include "codegen/passes/chunk_to_warp/ChunkCopies.h"
 
 #include "codegen/ir/Text.h"
 

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "codegen/ir/Text.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 #include "codegen/passes/place/Roundings.h"
-#include "codegen/passes/warp/WarpBuilder.h"
 #include "runtime/error.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Sums over all chunks.
 #include "codegen/ir/Text.h"
-#include "codegen/passes/warp/TensorList.h"
-#include "codegen/passes/warp/WarpBuilder.h"
+#include "codegen/passes/chunk_to_warp/TensorList.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 
 using namespace mlir;
 

@@ -22,8 +22,11 @@
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
 #include "codegen/passes/place/Placement.h"
+#include "codegen/passes/warp/GroupContractions.h"
+#include "codegen/passes/warp/JoinedDecays.h"
 #include "codegen/rec_to_chunk/RecToChunk.h"
 #include "codegen/schedule/Fill.h"
+#include "codegen/warp/Variables.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -282,6 +285,15 @@ void lower_to_warp(Work& work) {
   work.module = std::move(kernels);
 }
 
+// Calls f(kernel) for each kernel of a program.
+void for_each_program_kernel(Work& work, llvm::function_ref<void(warp::KernelOp)> f) {
+  for (auto kernel : work.module->getBody()->getOps<warp::KernelOp>()) f(kernel);
+}
+
+void join_all_decays(Work& work) { for_each_program_kernel(work, join_decays); }
+void contract_all_by_groups(Work& work) { for_each_program_kernel(work, contract_by_groups); }
+void name_all_variables(Work& work) { for_each_program_kernel(work, warp::name_variables); }
+
 void emit_text(Work& work) {
   for (Operation& op : *work.module->getBody()) {
     if (!work.cuda.empty()) work.cuda += "\n";
@@ -321,6 +333,11 @@ constexpr Pass kPasses[] = {
      place_programs},
     {"chunk-to-warp", "loops, copies, shared memory and barriers of all warps", Stage::placed, Stage::warp,
      lower_to_warp},
+    {"join-decays", "behind teams, the last decay of a chunk and the first of the next one as one row", Stage::placed,
+     Stage::warp, join_all_decays},
+    {"group-contractions", "four warps read an operand together, and fences behind what teams store for them",
+     Stage::placed, Stage::warp, contract_all_by_groups},
+    {"name-variables", "a name for each variable of the text", Stage::placed, Stage::warp, name_all_variables},
     {"emit-cuda", "text that calls templates/", Stage::warp, Stage::cuda, emit_text},
 };
 

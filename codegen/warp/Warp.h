@@ -38,6 +38,8 @@ bool is_in_strips(mlir::Operation* op);  // of its slab
 int64_t slab_width(SlabsOp slabs);
 int64_t slab_width(mlir::Value column);
 
+int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind the state
+
 // Of a block's warps: those with 16 rows each of the state or of the map behind it, and those of a team.
 int64_t row_warps(KernelOp kernel);
 int64_t team_warps(KernelOp kernel);

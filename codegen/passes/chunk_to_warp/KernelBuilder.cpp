@@ -7,8 +7,6 @@
 #include "codegen/passes/chunk_to_warp/FollowingKernels.h"
 #include "codegen/passes/chunk_to_warp/TensorList.h"
 #include "codegen/passes/chunk_to_warp/WarpBuilder.h"
-#include "codegen/passes/warp/JoinedDecays.h"
-#include "codegen/warp/Variables.h"
 
 using namespace mlir;
 
@@ -58,31 +56,12 @@ class KernelBuilder {
     create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
     if (plan_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
-    if (program_.getPlain() && plan_.teams > 1 && !plan_.preparers()) join_decays(kernel);
-    add_fences(kernel);
-    warp::name_variables(kernel);
-    check_registers(kernel, program_, plan_);
   }
 
  private:
   template <class Op, class... Args>
   Op create(Args&&... args) {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
-  }
-
-  // Behind what teams have stored for contractions by groups, before they hand it over.
-  void add_fences(warp::KernelOp kernel) {
-    OpBuilder::InsertionGuard guard(b_);
-    kernel.walk([&](warp::TeamOp team) {
-      Block& body = team.getBody().front();
-      const auto stores = [](Operation* op) {
-        return warp::is_for_groups(op) ? WalkResult::interrupt() : WalkResult::advance();
-      };
-      if (!team->walk(stores).wasInterrupted()) return;
-      b_.setInsertionPointToEnd(&body);
-      if (isa<warp::PublishOp>(body.back())) b_.setInsertionPoint(&body.back());
-      create<warp::BeforeAsyncReadsOp>();
-    });
   }
 
   // Which blocks go on. What comes in and goes out of a plain backward kernel is in a unit of gradients.

@@ -115,8 +115,6 @@ class WarpBuilder {
   mlir::StringAttr triangle(mlir::Value operand, int64_t contracted);
   mlir::ArrayAttr factors(chunk::DotOp op);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
-  bool updates_by_several();
-  bool goes_by_groups(mlir::Value accumulator, const Operand& x, const Operand& y, bool y_transposed);
   mlir::Value columns_of_share(mlir::Value value);
   mlir::Value column_dots(chunk::ColumnDotsOp op, mlir::Value rows = {});
   chunk::ColumnDotsOp dots_beside_rows(mlir::Operation* sum) const;

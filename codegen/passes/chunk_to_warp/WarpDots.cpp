@@ -2,7 +2,6 @@
 #include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk_to_warp/WarpBuilder.h"
-#include "codegen/target/Target.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -69,31 +68,6 @@ chunk::ColumnDotsOp WarpBuilder::dots_beside_rows(Operation* sum) const {
   return {};
 }
 
-// Whether states are updated by more contractions than there are states.
-bool WarpBuilder::updates_by_several() {
-  const auto updates = llvm::count_if(program_.getBody().getOps<chunk::DotOp>(), [&](chunk::DotOp dot) {
-    const Space& space = placement_.space(dot.getResult());
-    return space.rows == Axis::value && space.columns == Axis::key;
-  });
-  return updates > (state_of(/*saved=*/true) ? 2 : 1);
-}
-
-// Returns whether warps read an operand that teams have made in groups of four, as pays for wide heads: each by itself
-// would read all of it. What is made of a state, few columns by many steps, only where all warps meet anyway: by itself
-// such a product takes longer. For narrow heads it pays there, too, if one wait is for several contractions.
-bool WarpBuilder::goes_by_groups(Value accumulator, const Operand& x, const Operand& y, bool y_transposed) {
-  auto buffer = y.tile.getDefiningOp<warp::BufferOp>();
-  if (!isa<VectorType>(x.tile.getType())) return false;
-  if (owner_ != Owner::rows || plan_.teams == 1 || plan_.row_warps % sm_90a.group_mma.warps || !program_.getPlain() ||
-      !buffer)
-    return false;
-  auto type = cast<MemRefType>(y.tile.getType());
-  const int64_t keys = program_.getKeyDim(), columns = cast<ShapedType>(accumulator.getType()).getDimSize(1);
-  const bool pays = sm_90a.is_wide(keys) || (plan_.rounds == 1 && updates_by_several());
-  return pays && type.getElementTypeBitWidth() == 16 && type.getDimSize(1) == keys && !y.column &&
-         columns % warp::group_columns(y_transposed) == 0 && (y_transposed || plan_.rounds == 1);
-}
-
 // Returns true where masked pairs are not multiplied. Plain kernels refuse what is not finite; in clusters votes would
 // be on the chain of states.
 bool WarpBuilder::is_causal() { return program_.getCompute() == "f32" || (!program_.getPlain() && plan_.cluster == 1); }
@@ -134,7 +108,7 @@ Value WarpBuilder::dot(chunk::DotOp op, Value accumulator) {
   bool in_scale = !as_it_is && rounded_.contains(accumulator) && rounded && warp::has_scale(rounded);
   Value sum = create<warp::MmaOp>(accumulator.getType(), accumulator, x.tile, y.tile, x.scale, y.scale, y.column,
                                   x_transposed, y_transposed, in_scale, as_it_is && on_sum, as_it_is && !on_sum,
-                                  goes_by_groups(accumulator, x, y, y_transposed), x_triangle, y_triangle, factors(op));
+                                  /*by_groups=*/false, x_triangle, y_triangle, factors(op));
   if (on_sum || as_it_is) scaled_.insert(sum);
   if (in_scale) rounded_.insert(sum);
   return sum;

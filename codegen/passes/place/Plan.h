@@ -35,7 +35,4 @@ Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute);
 // "--rounds 1, --teams 2 or --segments 1".
 std::string alternatives(llvm::ArrayRef<std::string> options);
 
-// Throws UserError for a finished kernel with fewer registers than an instruction takes: ptxas does not compile it.
-void check_registers(warp::KernelOp kernel, chunk::ProgramOp program, const Plan& plan);
-
 }  // namespace wkvc

@@ -19,11 +19,6 @@ LogicalResult verify_architecture(KernelOp kernel) {
   return kernel.emitOpError() << "arch is \"" << kernel.getArch() << "\"; expected for example sm_90a";
 }
 
-int64_t map_rows(KernelOp kernel) {
-  if (!kernel.getSummary()) return 0;
-  return *kernel.getSummary() == "full" ? signed_value(kernel.getKeyDim()) : 16;
-}
-
 int64_t slots(KernelOp kernel) { return round_chunks(kernel) * kernel.getRounds(); }
 
 LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
@@ -94,6 +89,11 @@ LogicalResult verify_numbers(KernelOp kernel) {
 }
 
 }  // namespace
+
+int64_t map_rows(KernelOp kernel) {
+  if (!kernel.getSummary()) return 0;
+  return *kernel.getSummary() == "full" ? signed_value(kernel.getKeyDim()) : 16;
+}
 
 int64_t row_warps(KernelOp kernel) {
   if (kernel.getRounds() == 1) return signed_value(kernel.getWarps());

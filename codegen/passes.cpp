@@ -22,8 +22,11 @@
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
 #include "codegen/passes/place/Placement.h"
+#include "codegen/passes/warp/DropUnread.h"
 #include "codegen/passes/warp/GroupContractions.h"
 #include "codegen/passes/warp/JoinedDecays.h"
+#include "codegen/passes/warp/ReusedExponentials.h"
+#include "codegen/passes/warp/ScaledInputs.h"
 #include "codegen/rec_to_chunk/RecToChunk.h"
 #include "codegen/schedule/Fill.h"
 #include "codegen/warp/Variables.h"
@@ -290,6 +293,9 @@ void for_each_program_kernel(Work& work, llvm::function_ref<void(warp::KernelOp)
   for (auto kernel : work.module->getBody()->getOps<warp::KernelOp>()) f(kernel);
 }
 
+void scale_all_inputs(Work& work) { for_each_program_kernel(work, scale_inputs); }
+void reuse_all_exponentials(Work& work) { for_each_program_kernel(work, reuse_exponentials); }
+void drop_all_unread(Work& work) { for_each_program_kernel(work, drop_unread); }
 void join_all_decays(Work& work) { for_each_program_kernel(work, join_decays); }
 void contract_all_by_groups(Work& work) { for_each_program_kernel(work, contract_by_groups); }
 void name_all_variables(Work& work) { for_each_program_kernel(work, warp::name_variables); }
@@ -333,6 +339,11 @@ constexpr Pass kPasses[] = {
      place_programs},
     {"chunk-to-warp", "loops, copies, shared memory and barriers of all warps", Stage::placed, Stage::warp,
      lower_to_warp},
+    {"scale-inputs", "in strips inputs take the scale of the operand that is made of them", Stage::placed, Stage::warp,
+     scale_all_inputs},
+    {"reuse-exponentials", "in strips exponentials come from those that are there", Stage::placed, Stage::warp,
+     reuse_all_exponentials},
+    {"drop-unread", "tiles, numbers and scales that nothing reads", Stage::placed, Stage::warp, drop_all_unread},
     {"join-decays", "behind teams, the last decay of a chunk and the first of the next one as one row", Stage::placed,
      Stage::warp, join_all_decays},
     {"group-contractions", "four warps read an operand together, and fences behind what teams store for them",

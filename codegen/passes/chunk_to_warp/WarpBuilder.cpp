@@ -151,9 +151,6 @@ Value WarpBuilder::brought(Value operand) {
 }
 
 Value WarpBuilder::round(chunk::RoundOp op) {
-  if (owner_ == Owner::slab && placement_.in_strips(phase_) && has_bound(op))
-    if (Value over = over_scale(op.getX(), scale_of(op.getResult())))
-      return create<warp::RoundOp>(type_of(op.getResult()), over, Value(), Value(), Value(), false, false, false);
   Value x = tile(op.getX()), scale;
   bool as_is = is_as_is(op), in_scale = carries_scale(x) && !as_is && !(taken_ && taken_->brought.contains(op));
   if (auto other = taken_ ? taken_->beside.lookup(op) : chunk::RoundOp())
@@ -268,10 +265,6 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::ColumnDotsOp x) { return column_dots(x); })
       .Case([&](chunk::RoundOp x) { return round(x); })
       .Case([&](chunk::WidenOp x) { return widened(x.getX()); })
-      .Case([&](chunk::Exp2Op x) {
-        Value result = exp2_beside(x);
-        return result ? result : function("exp2");
-      })
       .Case([&](chunk::KeepValidOp) { return function(tokens_in_columns ? "keep_valid_columns" : "keep_valid"); })
       .Case([&](chunk::CumsumOp x) {
         return function(

@@ -92,7 +92,6 @@ class WarpBuilder {
   void slabs(const std::vector<mlir::Operation*>& ops);
   void slabs(const std::vector<mlir::Operation*>& ops, Axis axis);
   void begin_share();
-  void erase_unread();
   void matrices(const std::vector<mlir::Operation*>& ops);
   void rows(const std::vector<mlir::Operation*>& ops);
   void compute_all(const std::vector<mlir::Operation*>& ops);
@@ -122,11 +121,6 @@ class WarpBuilder {
   Operand shared_operand(mlir::Value value);
   mlir::Value brought(mlir::Value operand);
   mlir::Value round(chunk::RoundOp op);
-  mlir::Value over_scale(mlir::Value x, mlir::Value scale);
-  mlir::Value exp2_beside(chunk::Exp2Op op);
-  mlir::Value first_of(chunk::SubOp over_row);
-  mlir::Value shifted_exp2(chunk::Exp2Op op);
-  mlir::Value negated_exp2(chunk::Exp2Op op);
   mlir::Value binary(mlir::Operation* op, const char* function);
   mlir::Value tile(mlir::Value value);  // in registers, for elementwise use by the current owner
   bool carries_scale(mlir::Value x) const { return scaled_.contains(x); }
@@ -160,18 +154,16 @@ class WarpBuilder {
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;
-  int phase_ = 0, warp_ = 0;          // warp_: of a matrix
-  const SumScales* taken_ = nullptr;  // of the state that is taken through a chunk
-  mlir::Value slope_, offset_;        // of what is made with it
-  mlir::Value state_operand_;         // that was rounded in its scale
-  mlir::Value column_;                // first column of the current slab
-  Axis slab_axis_ = Axis::key;        // and what its columns are
-  Registers local_;                   // of the slab or matrix being built
-  Registers held_;                    // operands of a share, from before its phase
-  Registers registers_;               // of value rows
-  Registers brought_;                 // operands of theirs, to the state's scale
-  // Inputs over their scales, of the slab being built.
-  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> over_;
+  int phase_ = 0, warp_ = 0;                               // warp_: of a matrix
+  const SumScales* taken_ = nullptr;                       // of the state that is taken through a chunk
+  mlir::Value slope_, offset_;                             // of what is made with it
+  mlir::Value state_operand_;                              // that was rounded in its scale
+  mlir::Value column_;                                     // first column of the current slab
+  Axis slab_axis_ = Axis::key;                             // and what its columns are
+  Registers local_;                                        // of the slab or matrix being built
+  Registers held_;                                         // operands of a share, from before its phase
+  Registers registers_;                                    // of value rows
+  Registers brought_;                                      // operands of theirs, to the state's scale
   llvm::DenseMap<mlir::Value, mlir::Value> last_factors_;  // times the unit, of the slab being built
   mlir::Value state_, next_;
   chunk::MulOp last_decay_;  // which is left to the next chunk; null: none

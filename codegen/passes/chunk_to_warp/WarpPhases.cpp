@@ -128,7 +128,6 @@ void WarpBuilder::take_state(bool saved) {
     rows(ops);
     leave_scales();
   }
-  erase_unread();
   taken_ = nullptr;
 }
 
@@ -156,13 +155,6 @@ void WarpBuilder::finish_chunk() {
     slabs(placement_.ops_of(Owner::slab, phase_));
     matrices(placement_.ops_of(Owner::matrix, phase_));
   }
-  erase_unread();
-}
-
-// Which tiles and scales a region reads is known when it is there.
-void WarpBuilder::erase_unread() {
-  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(*b_.getInsertionBlock())))
-    if (isa<warp::CurrentOp, warp::ScaleForOp, warp::LoadNumberOp>(op) && op.use_empty()) op.erase();
 }
 
 }  // namespace wkvc

@@ -15,12 +15,6 @@ Value WarpBuilder::begin_slab(warp::SlabsOp loop) {
   return column;
 }
 
-// What operands and exponentials that were made another way have left.
-static void erase_unused(Block& block) {
-  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (op.use_empty() && isa<warp::CallOp, warp::LoadOp>(op)) op.erase();
-}
-
 void WarpBuilder::slabs(const std::vector<Operation*>& ops) {
   for (Axis axis : {Axis::key, Axis::value}) {
     auto along = ops;
@@ -67,9 +61,7 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops, Axis axis) {
                                     strips ? b_.getI64IntegerAttr(placement_.slab_width(phase_, axis)) : IntegerAttr());
   OpBuilder::InsertionGuard guard(b_);
   column_ = begin_slab(loop);
-  over_.clear();
   compute_all(ops);
-  if (loop.getStrips()) erase_unused(loop.getBody().front());
 }
 
 void WarpBuilder::matrices(const std::vector<Operation*>& ops) {

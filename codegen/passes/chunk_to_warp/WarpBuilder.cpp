@@ -221,7 +221,6 @@ void WarpBuilder::compute(Operation* op) {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
     if (isa<chunk::ColumnDotsOp, chunk::SumRowsOp>(op) && dots_beside_rows(user)) return;
-    if (factor_going_out(op->getResult(0))) return;
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));
     // A part of a sum is not the sum: that is read once all parts are there.
@@ -294,11 +293,7 @@ Value WarpBuilder::computed(Operation* op) {
             chunk::UpperRowsOp, chunk::LowerRowsOp>(level)
       .Case([&](chunk::AddOp) { return binary(op, "add"); })
       .Case([&](chunk::SubOp) { return binary(op, "sub"); })
-      .Case([&](chunk::MulOp x) -> Value {
-        Value last = last_factor(x);
-        if (!last) return binary(op, "mul");
-        return call("mul", {tile(x.getX() == last ? x.getY() : x.getX()), factor_times_unit(last)}, type);
-      })
+      .Case([&](chunk::MulOp) { return binary(op, "mul"); })
       .Default([&](Operation*) { return function(op->getName().stripDialect()); });
 }
 

@@ -106,10 +106,6 @@ class WarpBuilder {
   bool has_unit(mlir::Value input) const;                   // that is a gradient
   mlir::Value over_unit(mlir::Value input, mlir::Value x);  // of its f32 values x
   mlir::Value times_unit(mlir::Value result);               // a gradient, in registers, as it goes out
-  mlir::FloatAttr factor_going_out(mlir::Value result) const;
-  mlir::Value last_factor(chunk::MulOp product) const;
-  mlir::Value plus_unit(chunk::SubOp difference);
-  mlir::Value factor_times_unit(mlir::Value factor);
   bool is_causal();
   mlir::StringAttr triangle(mlir::Value operand, int64_t contracted);
   mlir::ArrayAttr factors(chunk::DotOp op);
@@ -154,17 +150,16 @@ class WarpBuilder {
   llvm::DenseMap<mlir::Value, mlir::Value> scales_;
 
   Owner owner_ = Owner::rows;
-  int phase_ = 0, warp_ = 0;                               // warp_: of a matrix
-  const SumScales* taken_ = nullptr;                       // of the state that is taken through a chunk
-  mlir::Value slope_, offset_;                             // of what is made with it
-  mlir::Value state_operand_;                              // that was rounded in its scale
-  mlir::Value column_;                                     // first column of the current slab
-  Axis slab_axis_ = Axis::key;                             // and what its columns are
-  Registers local_;                                        // of the slab or matrix being built
-  Registers held_;                                         // operands of a share, from before its phase
-  Registers registers_;                                    // of value rows
-  Registers brought_;                                      // operands of theirs, to the state's scale
-  llvm::DenseMap<mlir::Value, mlir::Value> last_factors_;  // times the unit, of the slab being built
+  int phase_ = 0, warp_ = 0;          // warp_: of a matrix
+  const SumScales* taken_ = nullptr;  // of the state that is taken through a chunk
+  mlir::Value slope_, offset_;        // of what is made with it
+  mlir::Value state_operand_;         // that was rounded in its scale
+  mlir::Value column_;                // first column of the current slab
+  Axis slab_axis_ = Axis::key;        // and what its columns are
+  Registers local_;                   // of the slab or matrix being built
+  Registers held_;                    // operands of a share, from before its phase
+  Registers registers_;               // of value rows
+  Registers brought_;                 // operands of theirs, to the state's scale
   mlir::Value state_, next_;
   chunk::MulOp last_decay_;  // which is left to the next chunk; null: none
   mlir::Value unit_;         // null: none

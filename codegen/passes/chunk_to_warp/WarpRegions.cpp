@@ -53,7 +53,6 @@ void WarpBuilder::slabs(const std::vector<Operation*>& ops, Axis axis) {
   owner_ = Owner::slab;
   slab_axis_ = axis;
   local_.clear();
-  last_factors_.clear();
   if (placement_.in_shares(phase_)) return compute_all(ops);
   int64_t columns = axis == Axis::key ? program_.getKeyDim() : program_.getValueDim();
   bool strips = placement_.in_strips(phase_);

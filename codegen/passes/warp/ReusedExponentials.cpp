@@ -3,40 +3,13 @@
 #include <mlir/IR/Builders.h>
 
 #include "codegen/ir/Text.h"
+#include "codegen/passes/warp/Differences.h"
 
 using namespace mlir;
 
 namespace wkvc {
 
 namespace {
-
-warp::CallOp call_of(Value x, llvm::StringRef function) {
-  auto call = x.getDefiningOp<warp::CallOp>();
-  return call && call.getFunction() == function ? call : warp::CallOp();
-}
-
-bool is_row(Value x) { return cast<VectorType>(x.getType()).getDimSize(0) == 1; }
-
-// The difference x − y of tiles, or of a tile and a number or a row.
-struct Difference {
-  Value x, y;                      // null where it is the number
-  std::optional<llvm::APFloat> m;  // the number
-
-  bool operator==(const Difference& other) const {
-    const bool same = m.has_value() == other.m.has_value() && (!m || m->bitwiseIsEqual(*other.m));
-    return x == other.x && y == other.y && same;
-  }
-  Difference negated() const { return {y, x, m}; }
-};
-
-// Null if x is no difference.
-std::optional<Difference> difference_in(Value x) {
-  if (auto call = call_of(x, "sub")) return Difference{call.getX()[0], call.getX()[1], {}};
-  auto call = call_of(x, "add_constant");
-  if (!call) return {};
-  if (auto negated = call_of(call.getX()[0], "neg")) return Difference{{}, negated.getX()[0], *call.getConstant()};
-  return Difference{call.getX()[0], {}, llvm::neg(*call.getConstant())};
-}
 
 // The exponentials of one slab.
 class Exponentials {
@@ -62,13 +35,13 @@ class Exponentials {
   }
 
   Value of_negated(warp::CallOp power, const Difference& exponent) {
-    if (exponent.x && !is_row(exponent.x)) return {};
+    if (!exponent.is_below()) return {};
     Value other = find(exponent.negated(), power);
     return other ? call("exp2", call("neg", other, power.getType()), power.getType()) : Value();
   }
 
   Value shifted(warp::CallOp power, const Difference& exponent) {
-    if (exponent.y && !is_row(exponent.y)) return {};
+    if (!exponent.is_above()) return {};
     auto before = exponent.x ? call_of(exponent.x, "sub") : warp::CallOp();
     auto sum = before ? call_of(before.getX()[0], "cumsum") : warp::CallOp();
     if (!sum || sum.getX()[0] != before.getX()[1]) return {};

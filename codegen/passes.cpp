@@ -26,6 +26,7 @@
 #include "codegen/passes/warp/FoldedUnits.h"
 #include "codegen/passes/warp/GroupContractions.h"
 #include "codegen/passes/warp/JoinedDecays.h"
+#include "codegen/passes/warp/JoinedSums.h"
 #include "codegen/passes/warp/ReusedExponentials.h"
 #include "codegen/passes/warp/ScaledInputs.h"
 #include "codegen/rec_to_chunk/RecToChunk.h"
@@ -297,6 +298,7 @@ void for_each_program_kernel(Work& work, llvm::function_ref<void(warp::KernelOp)
 void scale_all_inputs(Work& work) { for_each_program_kernel(work, scale_inputs); }
 void reuse_all_exponentials(Work& work) { for_each_program_kernel(work, reuse_exponentials); }
 void fold_all_units(Work& work) { for_each_program_kernel(work, fold_units); }
+void join_all_sums(Work& work) { for_each_program_kernel(work, join_sums); }
 void drop_all_unread(Work& work) { for_each_program_kernel(work, drop_unread); }
 void join_all_decays(Work& work) { for_each_program_kernel(work, join_decays); }
 void contract_all_by_groups(Work& work) { for_each_program_kernel(work, contract_by_groups); }
@@ -347,6 +349,8 @@ constexpr Pass kPasses[] = {
      reuse_all_exponentials},
     {"fold-units", "the unit of gradients as part of what they are multiplied by last", Stage::placed, Stage::warp,
      fold_all_units},
+    {"join-sums", "dots of columns and sums of rows over which lanes meet once", Stage::placed, Stage::warp,
+     join_all_sums},
     {"drop-unread", "tiles, numbers and scales that nothing reads", Stage::placed, Stage::warp, drop_all_unread},
     {"join-decays", "behind teams, the last decay of a chunk and the first of the next one as one row", Stage::placed,
      Stage::warp, join_all_decays},

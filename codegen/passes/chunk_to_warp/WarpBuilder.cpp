@@ -183,10 +183,6 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
   }
   if (Value product = accumulated(op); product && !is_computed(product))
     return dot(product.getDefiningOp<chunk::DotOp>(), tile(product == y ? x : y));
-  if (auto dots = dots_beside_rows(op)) {
-    auto rows = (dots.getResult() == x ? y : x).getDefiningOp<chunk::SumRowsOp>();
-    return column_dots(dots, tile(rows.getX()));
-  }
   // The tile comes first, a row or column it is combined with second.
   if (!subtracts && chunk::rows(x) * chunk::columns(x) < chunk::rows(y) * chunk::columns(y)) std::swap(x, y);
   Value a = tile(x), b = tile(y);
@@ -220,7 +216,6 @@ void WarpBuilder::compute(Operation* op) {
   } else {
     Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
     if (isa<chunk::DotOp>(op) && user && accumulated(user) == op->getResult(0)) return;
-    if (isa<chunk::ColumnDotsOp, chunk::SumRowsOp>(op) && dots_beside_rows(user)) return;
     Value value = op->getResult(0), result = computed(op);
     if (name_of(result).empty()) set_name(result, name_of(value));
     // A part of a sum is not the sum: that is read once all parts are there.

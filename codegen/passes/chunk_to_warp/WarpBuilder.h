@@ -111,8 +111,7 @@ class WarpBuilder {
   mlir::ArrayAttr factors(chunk::DotOp op);
   mlir::Value dot(chunk::DotOp op, mlir::Value accumulator);
   mlir::Value columns_of_share(mlir::Value value);
-  mlir::Value column_dots(chunk::ColumnDotsOp op, mlir::Value rows = {});
-  chunk::ColumnDotsOp dots_beside_rows(mlir::Operation* sum) const;
+  mlir::Value column_dots(chunk::ColumnDotsOp op);
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
   mlir::Value brought(mlir::Value operand);

@@ -44,28 +44,13 @@ Operand WarpBuilder::operand(Value value, bool contracts_columns) {
   return {x, isa_and_nonnull<warp::LoadOp>(x.getDefiningOp()) ? scale_of(value) : Value(), {}};
 }
 
-// `rows`: a tile whose rows are added.
-Value WarpBuilder::column_dots(chunk::ColumnDotsOp op, Value rows) {
+Value WarpBuilder::column_dots(chunk::ColumnDotsOp op) {
   Type type = type_of(op.getResult());
   if (placement_.in_shares(phase_))
     return create<warp::ColumnDotsOp>(type, columns_of_share(op.getX()), columns_of_share(op.getY()), Value(), Value(),
-                                      Value(), rows);
+                                      Value(), Value());
   return create<warp::ColumnDotsOp>(type, shared_tile(op.getX()), shared_tile(op.getY()), scale_of(op.getX()),
                                     scale_of(op.getY()), column_, Value());
-}
-
-// Of a sum that adds a tile's rows to them: both are sums over lanes, which then meet once. Null if it is none.
-chunk::ColumnDotsOp WarpBuilder::dots_beside_rows(Operation* sum) const {
-  if (!sum || !isa<chunk::AddOp>(sum) || !placement_.in_shares(phase_)) return {};
-  auto is_here = [&](Operation* op) {
-    return op && op->hasOneUse() && placement_.of(op).phase == phase_ && placement_.of(sum).phase == phase_;
-  };
-  for (int i : {0, 1}) {
-    auto dots = sum->getOperand(i).getDefiningOp<chunk::ColumnDotsOp>();
-    auto rows = sum->getOperand(1 - i).getDefiningOp<chunk::SumRowsOp>();
-    if (dots && rows && is_here(dots) && is_here(rows)) return dots;
-  }
-  return {};
 }
 
 // Returns true where masked pairs are not multiplied. Plain kernels refuse what is not finite; in clusters votes would

@@ -239,6 +239,28 @@ Value WarpBuilder::widened(Value operand) {
 }
 
 Value WarpBuilder::computed(Operation* op) {
+  return llvm::TypeSwitch<Operation*, Value>(op)
+      .Case([&](chunk::SavedStateOp) { return plan_.teams > 1 ? state_ : copies_.saved_state(copies_.load_saved()); })
+      .Case([&](chunk::StateOp) { return state_; })
+      .Case([&](chunk::DotOp x) { return dot(x, {}); })
+      .Case([&](chunk::ColumnDotsOp x) { return column_dots(x); })
+      .Case([&](chunk::RoundOp x) { return round(x); })
+      .Case([&](chunk::WidenOp x) { return widened(x.getX()); })
+      .Case([&](chunk::UnitLowerInverseOp x) -> Value {
+        const llvm::StringRef mode = is_causal() ? "f32" : x.getDtype();
+        return create<warp::UnitLowerInverseOp>(tile(x.getX()), buffers_.scratch(x), mode);
+      })
+      .Case([&](chunk::DiagonalDotOp x) {
+        return call("diagonal_dot", {shared_tile(x.getX()), shared_tile(x.getY())}, type_of(x.getResult()));
+      })
+      .Case([&](chunk::AddOp) { return binary(op, "add"); })
+      .Case([&](chunk::SubOp) { return binary(op, "sub"); })
+      .Case([&](chunk::MulOp) { return binary(op, "mul"); })
+      .Default([&](Operation*) { return by_function(op); });
+}
+
+// By a function of templates/ that takes the operation's tiles, and a number if it has one.
+Value WarpBuilder::by_function(Operation* op) {
   Value value = op->getResult(0);
   Type type = type_of(value);
   const bool tokens_in_columns = lies_transposed(value) || (owner_ == Owner::rows && is_column_vector(value));
@@ -250,15 +272,8 @@ Value WarpBuilder::computed(Operation* op) {
     for (Value v : op->getOperands()) x.push_back(tile(v));
     return call(op->getName().stripDialect(), x, type, static_cast<float>(level_op.getHalf()));
   };
-  auto strictly = [&](const char* name, bool strict) { return std::string(name) + (strict ? "_strict" : ""); };
-  bool of_values = op->getNumOperands() && lies_transposed(op->getOperand(0));
+  const bool of_values = op->getNumOperands() && lies_transposed(op->getOperand(0));
   return llvm::TypeSwitch<Operation*, Value>(op)
-      .Case([&](chunk::SavedStateOp) { return plan_.teams > 1 ? state_ : copies_.saved_state(copies_.load_saved()); })
-      .Case([&](chunk::StateOp) { return state_; })
-      .Case([&](chunk::DotOp x) { return dot(x, {}); })
-      .Case([&](chunk::ColumnDotsOp x) { return column_dots(x); })
-      .Case([&](chunk::RoundOp x) { return round(x); })
-      .Case([&](chunk::WidenOp x) { return widened(x.getX()); })
       .Case([&](chunk::KeepValidOp) { return function(tokens_in_columns ? "keep_valid_columns" : "keep_valid"); })
       .Case([&](chunk::CumsumOp x) {
         return function(
@@ -276,19 +291,9 @@ Value WarpBuilder::computed(Operation* op) {
       .Case([&](chunk::AtLeastOp x) { return function("maximum", x.getBound().convertToFloat()); })
       .Case([&](chunk::ExceedsOp x) { return function("greater_than", x.getBound().convertToFloat()); })
       .Case([&](chunk::NotBelowOp x) { return function("not_below", x.getBound().convertToFloat()); })
-      .Case([&](chunk::TrilOp x) { return function(strictly("tril", x.getStrict())); })
-      .Case([&](chunk::UnitLowerInverseOp x) -> Value {
-        const llvm::StringRef mode = is_causal() ? "f32" : x.getDtype();
-        return create<warp::UnitLowerInverseOp>(tile(x.getX()), buffers_.scratch(x), mode);
-      })
-      .Case([&](chunk::DiagonalDotOp x) {
-        return call("diagonal_dot", {shared_tile(x.getX()), shared_tile(x.getY())}, type);
-      })
+      .Case([&](chunk::TrilOp x) { return function(x.getStrict() ? "tril_strict" : "tril"); })
       .Case<chunk::LastOfOtherHalfOp, chunk::SumOfOtherHalfOp, chunk::SelectHalvesOp, chunk::LevelPairsOp,
             chunk::UpperRowsOp, chunk::LowerRowsOp>(level)
-      .Case([&](chunk::AddOp) { return binary(op, "add"); })
-      .Case([&](chunk::SubOp) { return binary(op, "sub"); })
-      .Case([&](chunk::MulOp) { return binary(op, "mul"); })
       .Default([&](Operation*) { return function(op->getName().stripDialect()); });
 }
 

@@ -97,6 +97,7 @@ class WarpBuilder {
   void compute_all(const std::vector<mlir::Operation*>& ops);
   void compute(mlir::Operation* op);
   mlir::Value computed(mlir::Operation* op);
+  mlir::Value by_function(mlir::Operation* op);
   mlir::Value widened(mlir::Value operand);
   void store(chunk::OutputOp op, mlir::Value x);
   mlir::Value accumulated(mlir::Operation* sum) const;

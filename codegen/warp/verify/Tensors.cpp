@@ -58,6 +58,22 @@ class TensorRules {
   }
 
   LogicalResult verify_extents(Operation* op) const {
+    if (failed(verify_shared_extents(op)) || failed(verify_columns(op))) return failure();
+    if (auto load = dyn_cast<LoadOp>(op); load && load.getOwnRows()) return expect_own_rows(op, load.getTile());
+    if (auto store = dyn_cast<StoreOp>(op); store && store.getOwnRows()) return expect_own_rows(op, store.getTile());
+    if (auto store = dyn_cast<StoreMatrixOp>(op))
+      return expect_matrix(op, store.getTensor(), cast<VectorType>(store.getX().getType()).getShape());
+    if (auto store = dyn_cast<StoreOutputOp>(op))
+      return expect_dims(op, store.getTensor(), store.getColumn() ? "B,T,H,K" : "B,T,H,V");
+    if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_dims(op, store.getTensor(), "B,T,H");
+    if (auto load = dyn_cast<TokensOp>(op))
+      return expect_dims(op, load.getTensor(), tensors_.roles.lookup(load.getTensor()) == "parameter" ? "H" : "B,T,H");
+    return verify_state_extents(op);
+  }
+
+ private:
+  // Of what lies in shared memory, and of the columns that warps share.
+  LogicalResult verify_shared_extents(Operation* op) const {
     int64_t C = signed_value(kernel_.getChunk()), V = signed_value(kernel_.getValueDim());
     if (auto ring = dyn_cast<RingOp>(op)) {
       bool keys = tensors_.dims.lookup(ring.getTensor()).ends_with(",K");
@@ -81,17 +97,11 @@ class TensorRules {
       return op->emitOpError() << "of " << signed_value(share.getWidth()) << " columns for each of "
                                << team_warps(kernel_) << " warps makes " << columns_of(share) << "; expected "
                                << key_dim() << " keys";
-    if (failed(verify_columns(op))) return failure();
-    if (auto load = dyn_cast<LoadOp>(op); load && load.getOwnRows()) return expect_own_rows(op, load.getTile());
-    if (auto store = dyn_cast<StoreOp>(op); store && store.getOwnRows()) return expect_own_rows(op, store.getTile());
+    return success();
+  }
+
+  LogicalResult verify_state_extents(Operation* op) const {
     if (isa<LoadSavedOp>(op) && teams() > 1 && failed(expect_state_of_rounds(op))) return failure();
-    if (auto store = dyn_cast<StoreMatrixOp>(op))
-      return expect_matrix(op, store.getTensor(), cast<VectorType>(store.getX().getType()).getShape());
-    if (auto store = dyn_cast<StoreOutputOp>(op))
-      return expect_dims(op, store.getTensor(), store.getColumn() ? "B,T,H,K" : "B,T,H,V");
-    if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_dims(op, store.getTensor(), "B,T,H");
-    if (auto load = dyn_cast<TokensOp>(op))
-      return expect_dims(op, load.getTensor(), tensors_.roles.lookup(load.getTensor()) == "parameter" ? "H" : "B,T,H");
     if (auto start = dyn_cast<StartSummaryOp>(op)) return expect_state(op, start.getResult());
     if (auto load = dyn_cast<LoadStateOp>(op)) {
       if (failed(expect_segments(op, load.getTensor()))) return failure();
@@ -113,7 +123,6 @@ class TensorRules {
     return success();
   }
 
- private:
   // One of these; messages name the first.
   LogicalResult expect_role(Operation* op, llvm::StringRef tensor, std::initializer_list<llvm::StringRef> roles) const {
     auto found = tensors_.roles.find(tensor);

@@ -22,6 +22,7 @@
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
 #include "codegen/passes/place/Placement.h"
+#include "codegen/passes/warp/DeferredDecays.h"
 #include "codegen/passes/warp/DropUnread.h"
 #include "codegen/passes/warp/FoldedUnits.h"
 #include "codegen/passes/warp/GroupContractions.h"
@@ -299,6 +300,7 @@ void scale_all_inputs(Work& work) { for_each_program_kernel(work, scale_inputs);
 void reuse_all_exponentials(Work& work) { for_each_program_kernel(work, reuse_exponentials); }
 void fold_all_units(Work& work) { for_each_program_kernel(work, fold_units); }
 void join_all_sums(Work& work) { for_each_program_kernel(work, join_sums); }
+void defer_all_decays(Work& work) { for_each_program_kernel(work, defer_decays); }
 void drop_all_unread(Work& work) { for_each_program_kernel(work, drop_unread); }
 void join_all_decays(Work& work) { for_each_program_kernel(work, join_decays); }
 void contract_all_by_groups(Work& work) { for_each_program_kernel(work, contract_by_groups); }
@@ -351,6 +353,8 @@ constexpr Pass kPasses[] = {
      fold_all_units},
     {"join-sums", "dots of columns and sums of rows over which lanes meet once", Stage::placed, Stage::warp,
      join_all_sums},
+    {"defer-decays", "where teams prepare rounds ahead, the last decay of a chunk is left to the next one",
+     Stage::placed, Stage::warp, defer_all_decays},
     {"drop-unread", "tiles, numbers and scales that nothing reads", Stage::placed, Stage::warp, drop_all_unread},
     {"join-decays", "behind teams, the last decay of a chunk and the first of the next one as one row", Stage::placed,
      Stage::warp, join_all_decays},

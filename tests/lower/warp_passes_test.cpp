@@ -69,8 +69,19 @@ TEST(WarpPass, JoinsSumsOverLanes) {
   EXPECT_EQ(pass.counts("\"sum_rows\"").first, pass.counts("\"sum_rows\"").second + 1);
 }
 
+// The state's own, before the first chunk and behind the last one.
+TEST(WarpPass, DefersTheLastDecayOfAChunk) {
+  Config config = by_teams();
+  config.pass = "forward";
+  config.backward_teams = 0;
+  config.rounds = 2;
+  const WarpPass pass(rwkv6(), config, "join-sums", "defer-decays");
+  EXPECT_EQ(pass.counts("warp.decaying"), Counts(0, 2));
+  EXPECT_EQ(pass.counts("warp.settled"), Counts(0, 1));
+}
+
 TEST(WarpPass, DropsWhatOthersHaveLeft) {
-  const WarpPass pass(rwkv7(), by_teams(), "join-sums", "drop-unread");
+  const WarpPass pass(rwkv7(), by_teams(), "defer-decays", "drop-unread");
   EXPECT_GT(pass.counts("warp.call").first, pass.counts("warp.call").second);
   EXPECT_EQ(pass.counts("warp.store"), Counts(pass.counts("warp.store").first, pass.counts("warp.store").first));
 }

@@ -151,13 +151,11 @@ class KernelBuilder {
 
   Value all_rounds(Value initial) {
     if (main_->state_carries_scale(/*saved=*/false)) initial = begin_scale(initial, /*saved=*/false);
-    if (main_->state_decays_later()) initial = create<warp::DecayingOp>(initial, Value());
     return alone(plan_.preparers() ? prepared_rounds(initial) : rounds(initial));
   }
 
   // A state without what it carries from chunk to chunk of rounds.
   Value alone(Value state) {
-    if (main_->state_decays_later()) return create<warp::SettledOp>(state);
     return main_->state_carries_scale(/*saved=*/false) ? create<warp::WithoutScaleOp>(state) : state;
   }
 
@@ -189,27 +187,38 @@ class KernelBuilder {
   Value rounds(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
     auto [loop, state] = begin_loop(initial, "rounds", backward(), (carried() + "_round").str());
-    Value S_round;
-    if (has_saved_state()) {
-      S_round = main_->copies().load_saved();
-      set_name(S_round, "S_round");
-      if (again_) S_round = through_first_round(S_round);
-    }
+    Value saved = has_saved_state() ? saved_state_of_round() : Value();
     create<warp::NoteOp>("Each team prepares its chunk of the round.");
     team([&] { main_->prepare_round(); });
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
-    const bool both = main_->takes_both_at_once();
-    if (S_round) {
-      create<warp::NoteOp>(both ? "The states before the chunks of this round, and at once backward through it."
-                                : "The states before the chunks of this round.");
-      S_round = main_->copies().saved_state(S_round);  // not before: the teams need not wait for it
-      if (main_->state_carries_scale(/*saved=*/true)) S_round = begin_scale(S_round, /*saved=*/true);
-      through_round(*main_, S_round, Way::saved);
-      // Else what warps store for one state would replace what others read for the other.
-      if (!main_->takes_both_together() && !main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
-    }
-    if (!both) create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
+    if (saved) take_saved(saved);
+    if (!main_->takes_both_at_once())
+      create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
     Value next = through_round(*main_, state, Way::own);
+    finish_round();
+    create<warp::YieldOp>(next);
+    return loop.getResult();
+  }
+
+  Value saved_state_of_round() {
+    Value saved = main_->copies().load_saved();
+    set_name(saved, "S_round");
+    return again_ ? through_first_round(saved) : saved;
+  }
+
+  // The saved state forward through a round. It is widened not before: the teams need not wait for it.
+  void take_saved(Value saved) {
+    create<warp::NoteOp>(main_->takes_both_at_once()
+                             ? "The states before the chunks of this round, and at once backward through it."
+                             : "The states before the chunks of this round.");
+    Value S = main_->copies().saved_state(saved);
+    if (main_->state_carries_scale(/*saved=*/true)) S = begin_scale(S, /*saved=*/true);
+    through_round(*main_, S, Way::saved);
+    // Else what warps store for one state would replace what others read for the other.
+    if (!main_->takes_both_together() && !main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
+  }
+
+  void finish_round() {
     if (main_->has_finish())
       create<warp::NoteOp>("Each team finishes its chunk: gradients that no warp of value rows has alone.");
     create<warp::BarrierOp>(refuses_early(program_));
@@ -220,8 +229,6 @@ class KernelBuilder {
       }
       if (!memory_.main().shared.copies_last()) main_->copies().start_late(plan_.round_chunks());
     });
-    create<warp::YieldOp>(next);
-    return loop.getResult();
   }
 
   // The state before the second of the two rounds that are between saved states.

@@ -19,9 +19,7 @@ WarpBuilder::WarpBuilder(const PlacedProgram& of, OpBuilder& builder, const Plan
       b_(builder),
       plan_(plan),
       buffers_(of, builder),
-      copies_(of, buffers_, builder, saved) {
-  last_decay_ = find_last_decay();
-}
+      copies_(of, buffers_, builder, saved) {}
 
 void WarpBuilder::set_state(Value tile, bool with_scale) {
   state_ = tile;
@@ -205,11 +203,7 @@ void WarpBuilder::store(chunk::OutputOp op, Value x) {
 }
 
 void WarpBuilder::compute(Operation* op) {
-  if (op == last_decay_) return;  // made with the update
-  if (isa<chunk::UpdateOp>(op) && last_decay_) {
-    next_ = create<warp::DecayingOp>(tile(last_decay_.getX()), tile(last_decay_.getY()));
-    set_name(next_, name_of(last_decay_.getResult()));
-  } else if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) {
+  if (isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op)) {
     next_ = tile(op->getOperand(0));
   } else if (auto sum = dyn_cast<chunk::AccumulateOp>(op)) {
     create<warp::AddVectorOp>(times_unit(sum.getX()), buffers_.sum(op), owner_ == Owner::slab ? column_ : Value());

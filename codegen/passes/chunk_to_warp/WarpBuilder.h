@@ -41,8 +41,6 @@ class WarpBuilder {
   // Whether a state carries a scale as it goes through rounds, and whether all warps have the same.
   bool state_carries_scale(bool saved) const;
   bool state_shares_scale(bool saved) const;
-  // Whether its last decay in a chunk is left to its first one in the next.
-  bool state_decays_later() const { return static_cast<bool>(last_decay_); }
   bool takes_both_together() const { return placement_.takes_both_together(); }  // its states, through a round
   bool takes_both_at_once() const { return placement_.takes_both_at_once(); }
   bool has_sums() const { return !of_.shared.sums().empty(); }
@@ -70,7 +68,6 @@ class WarpBuilder {
   void create_scales(bool of_states, llvm::function_ref<bool(mlir::Operation*)> readers);
   void create_own_scales();
   const SumScales* sum_scales_of(mlir::Operation* state) const;  // null if it has none
-  chunk::MulOp find_last_decay();
   bool is_product(mlir::Operation* dot) const;
   bool is_as_is(mlir::Operation* round) const;
   std::optional<int> number_warp();
@@ -161,8 +158,7 @@ class WarpBuilder {
   Registers registers_;               // of value rows
   Registers brought_;                 // operands of theirs, to the state's scale
   mlir::Value state_, next_;
-  chunk::MulOp last_decay_;  // which is left to the next chunk; null: none
-  mlir::Value unit_;         // null: none
+  mlir::Value unit_;  // null: none
 };
 
 }  // namespace wkvc

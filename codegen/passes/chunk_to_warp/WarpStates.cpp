@@ -51,27 +51,6 @@ bool WarpBuilder::state_shares_scale(bool saved) const {
   return scales && scales->of_block;
 }
 
-// Whether it is a tile times a row.
-static bool is_by_row(chunk::MulOp product) {
-  return product && chunk::rows(product.getX()) > 1 && chunk::rows(product.getY()) == 1;
-}
-
-// The product that the state of the next chunk is, where it can be left to that chunk; else null. Where teams of their
-// own prepare rows ahead, the chain of states is what takes time; where scales don't, there are registers for the row.
-// All that reads the state is to begin with a product of it and a row.
-chunk::MulOp WarpBuilder::find_last_decay() {
-  if (plan_.rounds == 1 || !program_.getPlain()) return {};
-  auto update = *program_.getBody().getOps<chunk::UpdateOp>().begin();
-  auto decay = update.getX().getDefiningOp<chunk::MulOp>();
-  if (!is_by_row(decay) || !decay->hasOneUse()) return {};
-  Value state = state_of(/*saved=*/false)->getResult(0);
-  const bool first_by_rows = llvm::all_of(state.getUsers(), [&](Operation* user) {
-    auto product = dyn_cast<chunk::MulOp>(user);
-    return is_by_row(product) && product.getX() == state;
-  });
-  return first_by_rows ? decay : chunk::MulOp();
-}
-
 // First: other operands take their scale from it.
 void WarpBuilder::round_state() {
   if (taken_->of_block) {

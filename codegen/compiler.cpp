@@ -171,8 +171,9 @@ const Pass* last_to(Stage stage) {
   return last;
 }
 
-// Names of a kernel's variables come from names of values, before numbers tell equal ones apart.
-bool keeps_equal_names(const Pass& pass) { return pass.output == Stage::warp && &pass != last_to(Stage::warp); }
+// Whether more passes over the same kernels follow. Names of a kernel's variables come from names of values, before
+// numbers tell equal ones apart; and to verify a kernel takes longer than such a pass.
+bool is_followed_up(const Pass& pass) { return pass.output == Stage::warp && &pass != last_to(Stage::warp); }
 
 // Runs passes until `done` says to stop after one.
 template <class Done>
@@ -186,8 +187,8 @@ std::string run_passes(const Source& source, const Config& given, Done done) {
     pass.run(work, config);
     for (ModuleOp module : work.modules()) {
       check_size(module, pass);
+      if (is_followed_up(pass) && !done(pass)) continue;
       check_verifies(module, pass, /*of_places=*/source.stage == Stage::placed && pass.input == Stage::placed);
-      if (keeps_equal_names(pass) && !done(pass)) continue;
       for (Operation& op : *module.getBody()) make_names_unique(&op);
     }
     if (done(pass)) return text_of(work, pass.output);

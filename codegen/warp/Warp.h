@@ -22,7 +22,7 @@ namespace wkvc::warp {
 // Floats of shared memory that an inverse needs as scratch (templates/wkvc/cuda/invert_block.h).
 constexpr int64_t kInverseFloats = 192;
 
-// Bytes of the mbarriers that a slot has where rounds take turns (templates/wkvc/common/team.h).
+// Bytes of the mbarriers that a slot has where rounds take turns (templates/wkvc/common/block/team.h).
 constexpr int64_t kSlotMbarriers = 16;
 
 inline constexpr size_t kMaxOperations = 40000;  // of a kernel

@@ -3,7 +3,7 @@
 // read without bank conflicts, the pieces of 16 bytes of a row are then exchanged, in another order from row to row.
 #pragma once
 
-#include "wkvc/common/shared_tile.h"
+#include "wkvc/common/tile/shared_tile.h"
 
 namespace wkvc {
 

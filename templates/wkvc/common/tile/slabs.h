@@ -3,7 +3,7 @@
 // contraction over the slabs changes scales from one step of 16 to the next.
 #pragma once
 
-#include "wkvc/common/shared_tile.h"
+#include "wkvc/common/tile/shared_tile.h"
 
 namespace wkvc {
 

@@ -2,8 +2,8 @@
 // memory, and after a barrier a reader adds the slices, always in the same order.
 #pragma once
 
-#include "wkvc/common/elementwise.h"
-#include "wkvc/common/shared_tile.h"
+#include "wkvc/common/tile/elementwise.h"
+#include "wkvc/common/tile/shared_tile.h"
 
 namespace wkvc {
 

@@ -1,7 +1,7 @@
 // Rows of tokens from global to shared memory, in pieces of 16 bytes dealt to the lanes of one warp.
 #pragma once
 
-#include "wkvc/common/block_base.h"
+#include "wkvc/common/block/block_base.h"
 
 namespace wkvc {
 

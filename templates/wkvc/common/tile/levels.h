@@ -3,7 +3,7 @@
 // half, the middle of the block. Running sums inside the halves become those of whole blocks, level after level.
 #pragma once
 
-#include "wkvc/common/rows.h"
+#include "wkvc/common/tile/rows.h"
 
 namespace wkvc {
 

@@ -1,7 +1,7 @@
 // (I - X)^-1 of a strictly lower triangular X.
 #pragma once
 
-#include "wkvc/common/triangular.h"
+#include "wkvc/common/tile/triangular.h"
 
 namespace wkvc {
 

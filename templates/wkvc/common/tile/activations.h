@@ -1,7 +1,7 @@
 // Elementary functions of f32 tiles and vectors. Finite for every finite argument whose result is representable.
 #pragma once
 
-#include "wkvc/common/elementwise.h"
+#include "wkvc/common/tile/elementwise.h"
 
 namespace wkvc {
 

@@ -1,7 +1,7 @@
 // The place of a block's sequence among tokens, of its state among slots, and of its head among shared ones.
 #pragma once
 
-#include "wkvc/common/block_base.h"
+#include "wkvc/common/block/block_base.h"
 
 namespace wkvc {
 

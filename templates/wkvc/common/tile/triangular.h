@@ -2,7 +2,7 @@
 // does not have as a zero in its row m: elsewhere the other operand may be infinite or NaN.
 #pragma once
 
-#include "wkvc/common/mma.h"
+#include "wkvc/common/tile/mma.h"
 
 namespace wkvc {
 

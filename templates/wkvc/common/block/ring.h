@@ -1,7 +1,7 @@
 // The chunks of a sequence in rings of shared tiles, copied ahead of their use.
 #pragma once
 
-#include "wkvc/common/copy_async.h"
+#include "wkvc/common/block/copy_async.h"
 
 namespace wkvc {
 

@@ -2,7 +2,7 @@
 // others are, but are no operands of contractions.
 #pragma once
 
-#include "wkvc/common/global.h"
+#include "wkvc/common/global/global.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include "wkvc/cuda/strips.h"

@@ -4,7 +4,7 @@
 // warp; between warps the caller needs a barrier.
 #pragma once
 
-#include "wkvc/common/scaled.h"
+#include "wkvc/common/tile/scaled.h"
 
 namespace wkvc {
 

@@ -3,7 +3,7 @@
 // same.
 #pragma once
 
-#include "wkvc/common/mma.h"
+#include "wkvc/common/tile/mma.h"
 
 namespace wkvc {
 

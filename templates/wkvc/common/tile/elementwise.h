@@ -2,7 +2,7 @@
 // (repeated in every row) or a ColVec (repeated in every column).
 #pragma once
 
-#include "wkvc/common/register_tile.h"
+#include "wkvc/common/tile/register_tile.h"
 
 namespace wkvc {
 

@@ -2,7 +2,7 @@
 // with a scale or with one per 16 columns (ColumnSlabs, trans(RowSlabs)); shared operands are loaded block by block.
 #pragma once
 
-#include "wkvc/common/slabs.h"
+#include "wkvc/common/tile/slabs.h"
 
 namespace wkvc {
 

@@ -3,7 +3,7 @@
 // kernel with scales then does what was refused.
 #pragma once
 
-#include "wkvc/common/global.h"
+#include "wkvc/common/global/global.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include "wkvc/cuda/block.h"

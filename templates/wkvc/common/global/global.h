@@ -1,8 +1,8 @@
 // Registers to and from global memory.
 #pragma once
 
-#include "wkvc/common/block_base.h"
-#include "wkvc/common/sequences.h"
+#include "wkvc/common/block/block_base.h"
+#include "wkvc/common/global/sequences.h"
 
 namespace wkvc {
 

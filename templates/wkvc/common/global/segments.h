@@ -3,9 +3,9 @@
 // of the map that changes nothing, which gives A; combine_segments turns both into the state before each segment.
 #pragma once
 
-#include "wkvc/common/global.h"
-#include "wkvc/common/mma.h"
-#include "wkvc/common/ring.h"
+#include "wkvc/common/block/ring.h"
+#include "wkvc/common/global/global.h"
+#include "wkvc/common/tile/mma.h"
 
 namespace wkvc {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "wkvc/abi.h"
-#include "wkvc/common/ring_tile.h"
-#include "wkvc/common/slabs.h"
+#include "wkvc/common/block/ring_tile.h"
+#include "wkvc/common/tile/slabs.h"
 
 namespace wkvc {
 

@@ -2,8 +2,8 @@
 // diagonal of xᵀ·y.
 #pragma once
 
-#include "wkvc/common/mma.h"
-#include "wkvc/common/rows.h"
+#include "wkvc/common/tile/mma.h"
+#include "wkvc/common/tile/rows.h"
 
 namespace wkvc {
 

@@ -2,7 +2,7 @@
 // one multiplication on its way from chunk to chunk, where rows are there before it is.
 #pragma once
 
-#include "wkvc/common/elementwise.h"
+#include "wkvc/common/tile/elementwise.h"
 
 namespace wkvc {
 

@@ -2,7 +2,7 @@
 // between publishing and reading, and another one before the slots are published again.
 #pragma once
 
-#include "wkvc/common/block_base.h"
+#include "wkvc/common/block/block_base.h"
 
 namespace wkvc {
 

@@ -1,7 +1,7 @@
 // Operands with a power-of-two scale, so that f16 neither overflows nor loses small tiles.
 #pragma once
 
-#include "wkvc/common/elementwise.h"
+#include "wkvc/common/tile/elementwise.h"
 
 namespace wkvc {
 

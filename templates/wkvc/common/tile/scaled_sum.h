@@ -2,8 +2,8 @@
 // operands then takes no multiplication of theirs. A state's scale follows its size in steps that are rarely taken.
 #pragma once
 
-#include "wkvc/common/levels.h"
-#include "wkvc/common/mma.h"
+#include "wkvc/common/tile/levels.h"
+#include "wkvc/common/tile/mma.h"
 
 namespace wkvc {
 

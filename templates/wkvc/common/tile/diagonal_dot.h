@@ -1,8 +1,8 @@
 // The diagonal matrix of x_t·y_t, token by token, in f32.
 #pragma once
 
-#include "wkvc/common/rows.h"
-#include "wkvc/common/shared_tile.h"
+#include "wkvc/common/tile/rows.h"
+#include "wkvc/common/tile/shared_tile.h"
 
 namespace wkvc {
 

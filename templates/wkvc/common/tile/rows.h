@@ -1,7 +1,7 @@
 // Operations that know which row or column an element is in: prefix sums, sums, selections.
 #pragma once
 
-#include "wkvc/common/elementwise.h"
+#include "wkvc/common/tile/elementwise.h"
 
 namespace wkvc {
 

@@ -1,7 +1,7 @@
 // The gradient of a head that several heads share: the sum of these heads' parts, always in the same order.
 #pragma once
 
-#include "wkvc/common/global.h"
+#include "wkvc/common/global/global.h"
 
 namespace wkvc {
 

@@ -163,6 +163,18 @@ std::string token_kernel(const Source& source, const Config& config) {
   return emit_token_kernel(rec::recurrence_of(*read(source, config, context)), config);
 }
 
+// The last pass that leaves this stage.
+const Pass* last_to(Stage stage) {
+  const Pass* last = nullptr;
+  for (const Pass& pass : all_passes())
+    if (pass.output == stage) last = &pass;
+  return last;
+}
+
+// Whether more passes over the same kernels follow. Names of a kernel's variables come from names of values, before
+// numbers tell equal ones apart; and to verify a kernel takes longer than such a pass.
+bool is_followed_up(const Pass& pass) { return pass.output == Stage::warp && &pass != last_to(Stage::warp); }
+
 // Runs passes until `done` says to stop after one.
 template <class Done>
 std::string run_passes(const Source& source, const Config& given, Done done) {
@@ -175,6 +187,7 @@ std::string run_passes(const Source& source, const Config& given, Done done) {
     pass.run(work, config);
     for (ModuleOp module : work.modules()) {
       check_size(module, pass);
+      if (is_followed_up(pass) && !done(pass)) continue;
       check_verifies(module, pass, /*of_places=*/source.stage == Stage::placed && pass.input == Stage::placed);
       for (Operation& op : *module.getBody()) make_names_unique(&op);
     }
@@ -253,10 +266,7 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
     if (target == Stage::cuda) return token_kernel(source, config);
     refuse_stage(stage_names[static_cast<std::size_t>(target)]);
   }
-  const Pass* last = nullptr;
-  for (const Pass& pass : all_passes())
-    if (pass.output == target) last = &pass;
-  return run_passes(source, config, [&](const Pass& pass) { return &pass == last; });
+  return run_passes(source, config, [last = last_to(target)](const Pass& pass) { return &pass == last; });
 }
 
 std::string dump_after(const Source& source, const std::string& pass_name, const Config& config) {

@@ -20,12 +20,21 @@
 #include "codegen/passes/chunk/StateScales.h"
 #include "codegen/passes/chunk/Summary.h"
 #include "codegen/passes/chunk/TokenFactors.h"
+#include "codegen/passes/chunk_to_warp/ChunkToWarp.h"
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
 #include "codegen/passes/place/Placement.h"
-#include "codegen/passes/warp/ChunkToWarp.h"
+#include "codegen/passes/warp/DeferredDecays.h"
+#include "codegen/passes/warp/DropUnread.h"
+#include "codegen/passes/warp/FoldedUnits.h"
+#include "codegen/passes/warp/GroupContractions.h"
+#include "codegen/passes/warp/JoinedDecays.h"
+#include "codegen/passes/warp/JoinedSums.h"
+#include "codegen/passes/warp/ReusedExponentials.h"
+#include "codegen/passes/warp/ScaledInputs.h"
 #include "codegen/rec_to_chunk/RecToChunk.h"
 #include "codegen/schedule/Fill.h"
+#include "codegen/warp/Variables.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -293,6 +302,21 @@ void lower_to_warp(Work& work) {
   work.module = std::move(kernels);
 }
 
+// Calls f(kernel) for each kernel of a program.
+void for_each_program_kernel(Work& work, llvm::function_ref<void(warp::KernelOp)> f) {
+  for (auto kernel : work.module->getBody()->getOps<warp::KernelOp>()) f(kernel);
+}
+
+void scale_all_inputs(Work& work) { for_each_program_kernel(work, scale_inputs); }
+void reuse_all_exponentials(Work& work) { for_each_program_kernel(work, reuse_exponentials); }
+void fold_all_units(Work& work) { for_each_program_kernel(work, fold_units); }
+void join_all_sums(Work& work) { for_each_program_kernel(work, join_sums); }
+void defer_all_decays(Work& work) { for_each_program_kernel(work, defer_decays); }
+void drop_all_unread(Work& work) { for_each_program_kernel(work, drop_unread); }
+void join_all_decays(Work& work) { for_each_program_kernel(work, join_decays); }
+void contract_all_by_groups(Work& work) { for_each_program_kernel(work, contract_by_groups); }
+void name_all_variables(Work& work) { for_each_program_kernel(work, warp::name_variables); }
+
 void emit_text(Work& work) {
   for (Operation& op : *work.module->getBody()) {
     if (!work.cuda.empty()) work.cuda += "\n";
@@ -336,6 +360,22 @@ constexpr Pass kPasses[] = {
      place_programs},
     {"chunk-to-warp", "loops, copies, shared memory and barriers of all warps", Stage::placed, Stage::warp,
      lower_to_warp},
+    {"scale-inputs", "in strips inputs take the scale of the operand that is made of them", Stage::placed, Stage::warp,
+     scale_all_inputs},
+    {"reuse-exponentials", "in strips exponentials come from those that are there", Stage::placed, Stage::warp,
+     reuse_all_exponentials},
+    {"fold-units", "the unit of gradients as part of what they are multiplied by last", Stage::placed, Stage::warp,
+     fold_all_units},
+    {"join-sums", "dots of columns and sums of rows over which lanes meet once", Stage::placed, Stage::warp,
+     join_all_sums},
+    {"defer-decays", "where teams prepare rounds ahead, the last decay of a chunk is left to the next one",
+     Stage::placed, Stage::warp, defer_all_decays},
+    {"drop-unread", "tiles, numbers and scales that nothing reads", Stage::placed, Stage::warp, drop_all_unread},
+    {"join-decays", "behind teams, the last decay of a chunk and the first of the next one as one row", Stage::placed,
+     Stage::warp, join_all_decays},
+    {"group-contractions", "four warps read an operand together, and fences behind what teams store for them",
+     Stage::placed, Stage::warp, contract_all_by_groups},
+    {"name-variables", "a name for each variable of the text", Stage::placed, Stage::warp, name_all_variables},
     {"emit-cuda", "text that calls templates/", Stage::warp, Stage::cuda, emit_text},
 };
 

@@ -22,7 +22,9 @@ struct Work {
   llvm::SmallVector<mlir::ModuleOp, 2> modules();
 };
 
-// The first passes read options. All others read programs alone, so that a text needs no options to be taken back.
+// The first passes read options. All others read programs alone, so that a text needs no options to be taken back. A
+// pass runs on texts of its input stage and of earlier ones: those over warp programs are part of what makes them, so
+// that a text of the stage warp stays as it is.
 struct Pass {
   const char* name;
   const char* summary;

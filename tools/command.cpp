@@ -20,7 +20,7 @@
 #include "runtime/error.h"
 #include "runtime/version.h"
 #include "runtime/warnings.h"
-#include "tools/commands.h"
+#include "tools/commands/commands.h"
 #include "tools/signals.h"
 
 namespace wkvc {

@@ -1,7 +1,7 @@
 // How far results may be from the float64 recurrence, by what the kernels' manifest says of operands and storage.
 #pragma once
 
-#include "codegen/rec/Rounding.h"
+#include "codegen/rec/reference/Rounding.h"
 #include "runtime/manifest/manifest.h"
 
 namespace wkvc {

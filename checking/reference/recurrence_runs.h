@@ -4,8 +4,8 @@
 #include "checking/passes.h"
 #include "checking/reference/reference.h"
 #include "checking/values/sequences.h"
-#include "codegen/rec/Gradient.h"
 #include "codegen/rec/Rec.h"
+#include "codegen/rec/reference/Gradient.h"
 
 namespace wkvc {
 

@@ -5,7 +5,7 @@
 
 #include "checking/reference/recurrence_runs.h"
 #include "checking/values/arrangement.h"
-#include "codegen/rec/Rounding.h"
+#include "codegen/rec/reference/Rounding.h"
 #include "runtime/error.h"
 #include "runtime/tensor/tensor.h"
 

@@ -12,8 +12,8 @@
 #include "checking/reference/bounds.h"
 #include "checking/reference/rows.h"
 #include "checking/values/cases.h"
-#include "codegen/rec/Gradient.h"
 #include "codegen/rec/Rec.h"
+#include "codegen/rec/reference/Gradient.h"
 
 namespace wkvc {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "checking/reference/bounds.h"
-#include "codegen/rec/Rounding.h"
+#include "codegen/rec/reference/Rounding.h"
 #include "runtime/error.h"
 
 namespace wkvc {

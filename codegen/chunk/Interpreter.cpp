@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "codegen/rec/Activations.h"
+#include "codegen/rec/reference/Activations.h"
 #include "runtime/error.h"
 
 namespace wkvc::chunk {
@@ -234,7 +234,8 @@ class Machine {
     };
   }
 
-  Step step_of(mlir::Operation& op) {
+  // Of operations element by element; null for others.
+  Step elementwise_step(mlir::Operation& op) {
     return llvm::TypeSwitch<mlir::Operation*, Step>(&op)
         .Case<WidenOp, RoundOp, OffsetOp>([&](auto same) { return unary(same, [](double x) { return x; }); })
         .Case([&](ConstantOp value) { return constant(value); })
@@ -263,6 +264,12 @@ class Machine {
         .Case([&](AddOp add) { return binary(add, std::plus<>()); })
         .Case([&](SubOp sub) { return binary(sub, std::minus<>()); })
         .Case([&](MulOp mul) { return binary(mul, std::multiplies<>()); })
+        .Default([](mlir::Operation*) { return Step(); });
+  }
+
+  // Of operations that select elements by their place; null for others.
+  Step selecting_step(mlir::Operation& op) {
+    return llvm::TypeSwitch<mlir::Operation*, Step>(&op)
         .Case([&](KeepValidOp y) { return select(y, [this](std::size_t i, std::size_t) { return i < valid_; }); })
         .Case([&](TrilOp y) {
           const bool strict = y.getStrict();
@@ -279,6 +286,15 @@ class Machine {
           const bool upper = std::is_same_v<decltype(y), UpperRowsOp>;
           return select(y, [half, upper](std::size_t i, std::size_t) { return is_upper(i, half) == upper; });
         })
+        .Case([&](SelectHalvesOp y) { return select_halves(y); })
+        .Default([](mlir::Operation*) { return Step(); });
+  }
+
+  // Null for inputs, states, updates and outputs: the caller moves those.
+  Step step_of(mlir::Operation& op) {
+    if (Step step = elementwise_step(op)) return step;
+    if (Step step = selecting_step(op)) return step;
+    return llvm::TypeSwitch<mlir::Operation*, Step>(&op)
         .Case([&](CumsumOp y) {
           const bool reverse = y.getReverse(), exclusive = y.getExclusive();
           return whole(y, [=](const Matrix& x, Matrix& sums) { cumsum(x, reverse, exclusive, sums); });
@@ -294,8 +310,7 @@ class Machine {
         .Case([&](DiagonalDotOp y) { return diagonal_of_dots(y); })
         .Case([&](LastOfOtherHalfOp y) { return across_halves(y, last_of_other_half); })
         .Case([&](SumOfOtherHalfOp y) { return across_halves(y, sum_of_other_half); })
-        .Case([&](SelectHalvesOp y) { return select_halves(y); })
-        .Default([](mlir::Operation*) { return Step(); });  // inputs, state, update, outputs: moved by the caller
+        .Default([](mlir::Operation*) { return Step(); });
   }
 
   std::size_t valid_ = 0;  // rows before the sequence's end

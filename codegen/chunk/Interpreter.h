@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "codegen/chunk/Chunk.h"
-#include "codegen/rec/Interpreter.h"
+#include "codegen/rec/reference/Interpreter.h"
 
 namespace wkvc::chunk {
 

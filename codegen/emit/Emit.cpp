@@ -59,28 +59,6 @@ void Emitter::emit_all(llvm::iterator_range<Block::iterator> ops) {
     if (!warp::is_inlined(&op) && !joins_last(op)) emit(op);
 }
 
-// Copies of one chunk.
-bool Emitter::are_alike(warp::CopyOp a, warp::CopyOp b) {
-  auto backward = [](warp::CopyOp copy) { return copy.getRing().getDefiningOp<warp::RingOp>().getBackward(); };
-  return a.getAhead() == b.getAhead() && a.getNext() == b.getNext() && backward(a) == backward(b);
-}
-
-// Of contractions by groups, and the zeros that they begin with, which come before them all: but for one that begins
-// with a copy of another's sum, which has to be there before.
-bool Emitter::joins_group(Operation& op) {
-  Operation *last = op.getPrevNode(), *next = &op;
-  while (isa_and_nonnull<warp::ZerosOp>(last)) last = last->getPrevNode();
-  while (isa_and_nonnull<warp::ZerosOp>(next)) next = next->getNextNode();
-  if (!warp::is_by_groups(last) || !warp::is_by_groups(next)) return false;
-  auto mma = cast<warp::MmaOp>(next);
-  return warp::accumulates_in_place(mma) || !warp::is_by_groups(mma.getAcc().getDefiningOp());
-}
-
-bool Emitter::joins_last(Operation& op) {
-  return joins_group(op) || joins_last<warp::CopyOp>(op) || joins_last<warp::PublishMaxOp>(op) ||
-         joins_last<warp::StoreOutputOp>(op) || joins_last<warp::LeaveScaleOp>(op);
-}
-
 // A call with each of the last arguments in a line of its own.
 void Emitter::call(const std::string& start, const std::vector<std::string>& arguments) {
   line("{}", start);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "codegen/emit/Batches.h"
 #include "codegen/emit/Copies.h"
 #include "codegen/emit/Expressions.h"
 #include "codegen/emit/Header.h"
@@ -55,23 +56,6 @@ class Emitter {
   }
   void emit_block(mlir::Block& block) { emit_all(llvm::make_range(block.begin(), block.end())); }
   void emit_all(llvm::iterator_range<mlir::Block::iterator> ops);
-  static bool are_alike(warp::CopyOp a, warp::CopyOp b);
-  static bool are_alike(mlir::Operation*, mlir::Operation*) { return true; }
-  // Copies, maxima, scales and outputs in a row are one call each: what follows does not wait for what precedes.
-  template <class Op>
-  static bool joins_last(mlir::Operation& op) {
-    return isa<Op>(op) && isa_and_nonnull<Op>(op.getPrevNode()) && are_alike(cast<Op>(op.getPrevNode()), cast<Op>(op));
-  }
-  static bool joins_group(mlir::Operation& op);
-  static bool joins_last(mlir::Operation& op);
-  template <class Op>
-  static std::vector<Op> row_from(Op first) {
-    std::vector<Op> row;
-    row.push_back(first);
-    for (mlir::Operation* op = first->getNextNode(); op && joins_last<Op>(*op); op = op->getNextNode())
-      row.push_back(cast<Op>(op));
-    return row;
-  }
   void call(const std::string& start, const std::vector<std::string>& arguments);
   void emit_region(mlir::Region& region);
   void emit(mlir::Operation& op);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "codegen/warp/Phases.h"
+#include "codegen/warp/verify/Phases.h"
 
 namespace wkvc {
 

@@ -22,7 +22,7 @@ namespace wkvc::warp {
 // Floats of shared memory that an inverse needs as scratch (templates/wkvc/cuda/invert_block.h).
 constexpr int64_t kInverseFloats = 192;
 
-// Bytes of the mbarriers that a slot has where rounds take turns (templates/wkvc/common/team.h).
+// Bytes of the mbarriers that a slot has where rounds take turns (templates/wkvc/common/block/team.h).
 constexpr int64_t kSlotMbarriers = 16;
 
 inline constexpr size_t kMaxOperations = 40000;  // of a kernel
@@ -37,6 +37,8 @@ bool is_in_strips(mlir::Operation* op);  // of its slab
 // Columns of the slab that begins at `column`, in strips or not.
 int64_t slab_width(SlabsOp slabs);
 int64_t slab_width(mlir::Value column);
+
+int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind the state
 
 // Of a block's warps: those with 16 rows each of the state or of the map behind it, and those of a team.
 int64_t row_warps(KernelOp kernel);

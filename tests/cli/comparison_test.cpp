@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/rec/Rounding.h"
+#include "codegen/rec/reference/Rounding.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
 #include "dsl/wkvc.h"

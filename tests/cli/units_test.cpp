@@ -10,7 +10,7 @@
 #include "dsl/build.h"
 #include "dsl/builtin.h"
 #include "runtime/error.h"
-#include "tools/report.h"
+#include "tools/commands/report.h"
 
 namespace wkvc {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "codegen/chunk/Interpreter.h"
 #include "codegen/ir/Text.h"
-#include "codegen/rec/Gradient.h"
 #include "codegen/rec/Rec.h"
+#include "codegen/rec/reference/Gradient.h"
 
 namespace wkvc::test {
 namespace {

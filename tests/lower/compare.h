@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/rec/Interpreter.h"
+#include "codegen/rec/reference/Interpreter.h"
 
 namespace wkvc::test {
 

@@ -1,5 +1,5 @@
 // Gradients against central differences of the interpreter, and against a recording.
-#include "codegen/rec/Gradient.h"
+#include "codegen/rec/reference/Gradient.h"
 
 #include <cmath>
 #include <limits>

@@ -1,10 +1,10 @@
 // The interpreter against the recurrences written out by hand.
-#include "codegen/rec/Interpreter.h"
+#include "codegen/rec/reference/Interpreter.h"
 
 #include <chrono>
 #include <cmath>
 
-#include "codegen/rec/Rounding.h"
+#include "codegen/rec/reference/Rounding.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
 #include "tests/expect_error.h"

@@ -9,7 +9,7 @@
 
 #include "checking/values/arrangement.h"
 #include "checking/values/cases.h"
-#include "codegen/rec/Gradient.h"
+#include "codegen/rec/reference/Gradient.h"
 #include "runtime/cuda/device_tensor.h"
 
 namespace wkvc::test {

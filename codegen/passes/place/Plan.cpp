@@ -9,7 +9,6 @@
 #include "codegen/passes/place/Placing.h"
 #include "codegen/passes/place/Roundings.h"
 #include "codegen/target/Target.h"
-#include "codegen/warp/Registers.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -134,33 +133,6 @@ static void check_teams(chunk::ProgramOp program, const Plan& plan) {
         "--teams 1{}",
         kernel, called(&op), plan.preparers() ? " with --rounds 1" : "");
   }
-}
-
-// The options with which threads have registers enough.
-static std::string fewer_warps(chunk::ProgramOp program, const Plan& plan, int64_t most_warps) {
-  const char* first = program.getBackward() ? "N," : "";
-  if (const int64_t blocks = most_warps / plan.warps(); blocks > 0) return fmt::format("--blocks {}{}", first, blocks);
-  const int64_t maps = map_rows(program) / 16;
-  llvm::SmallVector<std::string> options;
-  if (const int64_t teams = (most_warps - plan.row_warps) / plan.team_warps; plan.preparers() && teams > 1)
-    options.push_back(fmt::format("--teams {}", teams));
-  if (plan.preparers() && plan.row_warps <= most_warps && plan.row_warps % plan.teams == 0)
-    options.push_back("--rounds 1");
-  if (maps && plan.warps() - maps <= most_warps) options.push_back(fmt::format("--segments {}1", first));
-  options.push_back(fmt::format("--teams {}1{}", first, plan.preparers() ? " with --rounds 1" : ""));
-  return alternatives(options);
-}
-
-void check_registers(warp::KernelOp kernel, chunk::ProgramOp program, const Plan& plan) {
-  const int64_t blocks = kernel.getBlocks(), least = warp::least_registers(kernel);
-  const int64_t have = sm_90a.registers_of_thread(blocks, plan.warps());
-  if (have >= least) return;
-  user_error(
-      "--teams {}: the {} kernel{} of '{}' has {} warps, so that with {} a multiprocessor a thread has {} registers; "
-      "contractions of its groups of warps take at least {}: use {}",
-      plan.teams, program.getBackward() ? "backward" : "forward", program.getSummary() ? " for segments" : "",
-      program.getRecurrence().str(), plan.warps(), blocks == 1 ? "one block" : fmt::format("{} blocks", blocks), have,
-      least, fewer_warps(program, plan, sm_90a.warps_of_registers(least)));
 }
 
 // Blocks of what refuses are of a guarded schedule, whatever a text says.

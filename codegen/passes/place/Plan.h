@@ -29,13 +29,11 @@ bool is_possible(const Plan& plan);  // rows for each warp, as many warps as a b
 
 // The check of a schedule: returns the plan of a program's kernel. `recompute` brings states on from those that are
 // saved; null: all are. Throws UserError where the program's kernel can't have the schedule. What the kernel takes of
-// memory and registers is known when it has been built (chunk_to_warp).
+// memory is known when it has been placed, and of registers when it has been built
+// (codegen/passes/warp/CheckRegisters.h).
 Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute);
 
 // "--rounds 1, --teams 2 or --segments 1".
 std::string alternatives(llvm::ArrayRef<std::string> options);
-
-// Throws UserError for a finished kernel with fewer registers than an instruction takes: ptxas does not compile it.
-void check_registers(warp::KernelOp kernel, chunk::ProgramOp program, const Plan& plan);
 
 }  // namespace wkvc

@@ -2,9 +2,9 @@
 // f32.
 #pragma once
 
-#include "wkvc/common/elementwise.h"
-#include "wkvc/common/global.h"
-#include "wkvc/common/rows.h"
+#include "wkvc/common/global/global.h"
+#include "wkvc/common/tile/elementwise.h"
+#include "wkvc/common/tile/rows.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include "wkvc/cuda/half_warps.h"

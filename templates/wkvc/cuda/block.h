@@ -1,7 +1,7 @@
 // A thread block: barriers among its warps.
 #pragma once
 
-#include "wkvc/common/block_base.h"
+#include "wkvc/common/block/block_base.h"
 #include "wkvc/cuda/ptx.h"
 
 namespace wkvc {

@@ -1,6 +1,6 @@
 // Contractions of warp groups by wgmma, which reads B by a descriptor: it consists of matrices of 8 rows of 16 bytes
-// that follow each other, as the rows of a piece do (common/shared_tile.h). (PTX ISA, "Asynchronous Warpgroup Level
-// Matrix Multiply-Accumulate", matrix descriptor, no swizzling.)
+// that follow each other, as the rows of a piece do (common/tile/shared_tile.h). (PTX ISA, "Asynchronous Warpgroup
+// Level Matrix Multiply-Accumulate", matrix descriptor, no swizzling.)
 #pragma once
 
 #include "wkvc/cuda/ptx.h"

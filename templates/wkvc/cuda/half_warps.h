@@ -3,7 +3,7 @@
 // Element e of block j is row e of the half and column j of the lane's.
 #pragma once
 
-#include "wkvc/common/global.h"
+#include "wkvc/common/global/global.h"
 
 namespace wkvc {
 

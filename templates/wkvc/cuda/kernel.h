@@ -3,7 +3,7 @@
 #pragma once
 
 #include "wkvc/abi.h"
-#include "wkvc/common/sequences.h"
+#include "wkvc/common/global/sequences.h"
 #include "wkvc/cuda/block.h"
 
 namespace wkvc {

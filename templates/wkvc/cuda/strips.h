@@ -3,8 +3,8 @@
 // two from 16 to 128.
 #pragma once
 
-#include "wkvc/common/levels.h"
-#include "wkvc/common/shared_tile.h"
+#include "wkvc/common/tile/levels.h"
+#include "wkvc/common/tile/shared_tile.h"
 
 namespace wkvc {
 

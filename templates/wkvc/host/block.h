@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "wkvc/common/block_base.h"
+#include "wkvc/common/block/block_base.h"
 #include "wkvc/host/barrier.h"
 #include "wkvc/host/watchdog.h"
 

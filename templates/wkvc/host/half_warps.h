@@ -1,7 +1,7 @@
 // One thread holds whole tiles and vectors.
 #pragma once
 
-#include "wkvc/common/rows.h"
+#include "wkvc/common/tile/rows.h"
 
 namespace wkvc {
 

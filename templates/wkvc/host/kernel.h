@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wkvc/abi.h"
-#include "wkvc/common/sequences.h"
+#include "wkvc/common/global/sequences.h"
 #include "wkvc/host/grid.h"
 
 // The body that follows sees `args` and `block`. After `blocks_per_sm` may come the blocks of a cluster, if not 1.

@@ -1,7 +1,7 @@
 // One thread holds whole tiles, so there is but one way to.
 #pragma once
 
-#include "wkvc/common/shared_tile.h"
+#include "wkvc/common/tile/shared_tile.h"
 
 namespace wkvc {
 

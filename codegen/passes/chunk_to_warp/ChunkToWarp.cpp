@@ -1,0 +1,21 @@
+#include "codegen/passes/chunk_to_warp/ChunkToWarp.h"
+
+#include "codegen/passes/chunk_to_warp/FollowingKernels.h"
+#include "codegen/passes/chunk_to_warp/KernelBuilder.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, ModuleOp kernels) {
+  OpBuilder b(program.getContext());
+  b.setInsertionPointToEnd(kernels.getBody());
+  const Placement main = Placement::read(program);
+  const auto again = recompute ? std::optional(Placement::read(recompute)) : std::nullopt;
+  const Plan plan = warps_of(program);
+  const KernelMemory memory(main, again ? &*again : nullptr, plan, program.getSchedule().memory.prefetch);
+  build_kernel(program, memory, maps, plan, b);
+  if (!program.getPlain()) add_following_kernels(program, b);  // what a plain program refuses comes first
+}
+
+}  // namespace wkvc

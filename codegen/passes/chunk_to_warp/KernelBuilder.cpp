@@ -1,0 +1,336 @@
+#include "codegen/passes/chunk_to_warp/KernelBuilder.h"
+
+#include "codegen/chunk/ChunkBuilder.h"
+#include "codegen/ir/Text.h"
+#include "codegen/passes/chunk/Plain.h"
+#include "codegen/passes/chunk/Summary.h"
+#include "codegen/passes/chunk_to_warp/FollowingKernels.h"
+#include "codegen/passes/chunk_to_warp/TensorList.h"
+#include "codegen/passes/chunk_to_warp/WarpBuilder.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// One kernel: all chunks in order, or groups of them from the last, each recomputed forward and then run backward.
+class KernelBuilder {
+ public:
+  // `memory`: of the program, and of the one that recomputes states, if there is one.
+  KernelBuilder(chunk::ProgramOp program, const KernelMemory& memory, int64_t maps, const Plan& plan, OpBuilder& b)
+      : program_(program), memory_(memory), b_(b), saved_type_(saved_type(program)), plan_(plan) {
+    main_.emplace(memory.main(), b, plan, saved_type_);
+    if (memory.again()) again_.emplace(*memory.again(), b, plan, saved_type_);
+    if (memory.main().shared.goes_again()) again_->buffers().share_rings(main_->buffers());
+    if (keeps_states()) main_->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
+    auto recompute = memory.again() ? memory.again()->program : chunk::ProgramOp();
+    tensors_ = tensor_list(program, recompute, keeps_states(), maps);
+  }
+
+  void run() {
+    std::string name = kernel_name(
+        program_, std::string(program_.getSummary() ? "_summary" : "") + (program_.getRefused() ? "_scaled" : ""));
+    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), program_.getSchedule(),
+                                         program_.getChunk(), program_.getKeyDim(), program_.getValueDim(),
+                                         memory_.bytes(), program_.getCompute(), tensors_, program_.getArch(),
+                                         backward(), program_.getSummaryAttr(), memory_.of_team(),
+                                         program_.getPlain().has_value(), program_.getRefused());
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
+    begin_guarded();
+    main_->buffers().declare();
+    if (again_) again_->buffers().declare();
+    main_->start_sums();
+    if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
+    if (plan_.teams > 1) start_teams();
+    if (plan_.preparers()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
+    Value state = start();
+    set_name(state, (carried() + "_initial").str());
+    state = plan_.teams > 1 ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
+    if (program_.getPlain()) create<warp::RefuseOp>(refused_name(program_), state);
+    state = as_stored(state, /*of_state=*/program_.getSummary().has_value());
+    if (unit_)
+      state =
+          create<warp::TimesUnitOp>(state, unit_, /*over=*/false, /*of_state=*/!!program_.getSummary(), FloatAttr());
+    create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
+    if (plan_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
+    main_->end_sums();
+  }
+
+ private:
+  template <class Op, class... Args>
+  Op create(Args&&... args) {
+    return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  // Which blocks go on. What comes in and goes out of a plain backward kernel is in a unit of gradients.
+  void begin_guarded() {
+    if (program_.getRefused()) create<warp::OnlyRefusedOp>(refused_name(program_));
+    if (!program_.getPlain()) return;
+    llvm::SmallVector<llvm::StringRef> gradients;
+    for (auto input : program_.getBody().getOps<chunk::InputOp>())
+      if (input.getGradientOf()) gradients.push_back(input.getSym());
+    auto expect = create<warp::ExpectOp>(gradients.empty() ? Type() : b_.getF32Type(), refused_name(program_),
+                                         *program_.getPlain(), b_.getStrArrayAttr(gradients));
+    unit_ = expect.getUnit();
+    if (!unit_) return;
+    set_name(unit_, "unit");
+    main_->set_unit(unit_);
+  }
+
+  bool groups_ahead() const { return chunk::ProgramOp(program_).getSchedule().memory.prefetch == Ahead::groups; }
+
+  VectorType tile() const {
+    return VectorType::get({16, static_cast<int64_t>(chunk::ProgramOp(program_).getKeyDim())}, b_.getF32Type());
+  }
+
+  llvm::StringRef carried() { return name_of(*program_.getBody().getOps<chunk::StateOp>().begin()); }
+
+  Value start() {
+    if (program_.getSummary()) return create<warp::StartSummaryOp>(tile());
+    Value state =
+        create<warp::LoadStateOp>(tile(), program_.getSegments() > 1 ? segments_name(program_) : first_state(program_));
+    if (unit_) state = create<warp::TimesUnitOp>(state, unit_, /*over=*/true, /*of_state=*/false, FloatAttr());
+    return main_->copies().as_carried(state);
+  }
+
+  // A state that the program carries, as it is outside.
+  Value as_stored(Value state, bool of_state = false) { return main_->copies().as_stored(state, of_state); }
+
+  bool backward() { return program_.getBackward(); }
+
+  // Begins a loop that carries a state, and the body that follows.
+  std::pair<warp::LoopOp, Value> begin_loop(Value initial, llvm::StringRef over, bool reverse, llvm::StringRef name,
+                                            bool beside = false) {
+    auto loop = create<warp::LoopOp>(initial.getType(), initial, over, reverse,
+                                     /*ahead=*/over == "groups" && groups_ahead(), beside);
+    Block& body = loop.getBody().emplaceBlock();
+    b_.setInsertionPointToEnd(&body);
+    Value state = body.addArgument(tile(), program_.getLoc());
+    set_name(state, name);
+    return {loop, state};
+  }
+
+  Value groups(Value initial) {
+    OpBuilder::InsertionGuard guard(b_);
+    auto [loop, dS] = begin_loop(initial, "groups", /*reverse=*/true, (carried() + "_group").str());
+    bool ahead = groups_ahead();
+    if (ahead) again_->buffers().declare_rings(/*everywhere=*/true);
+    create<warp::NoteOp>("The states before the chunks of this group.");
+    create<warp::BarrierOp>();
+    if (ahead) create<warp::WaitCopiesOp>(0);
+    Value S = again_->copies().widened(again_->copies().load_saved());
+    set_name(S, "S_group");
+    if (ahead)
+      create<warp::StageStateOp>(S, main_->buffers().staged());
+    else
+      create<warp::KeepStateOp>(kRecomputed, S, saved_type_, /*but_last=*/false);
+    if (ahead) main_->copies().start(/*of_state=*/false);
+    chunks(*again_, again_->copies().as_carried(S), "group");
+    if (ahead) create<warp::WaitCopiesOp>(0);
+    create<warp::NoteOp>("Backward through the group.");
+    create<warp::BarrierOp>();
+    if (ahead) again_->copies().start_next_group();
+    create<warp::YieldOp>(chunks(*main_, dS, "group"));
+    return loop.getResult();
+  }
+
+  bool has_saved_state() { return !program_.getBody().getOps<chunk::SavedStateOp>().empty(); }
+
+  // Before states are loaded: warps that prepare rounds ahead do nothing else.
+  void start_teams() {
+    main_->buffers().declare_rings(/*everywhere=*/false);
+    auto start_copies = [&] {
+      main_->copies().start_early(0);
+      if (!plan_.preparers()) main_->copies().start_late(0);
+    };
+    if (main_->copies().has_early() || !plan_.preparers()) team(start_copies);
+    if (plan_.preparers()) prepare_ahead();
+  }
+
+  Value all_rounds(Value initial) {
+    if (main_->state_carries_scale(/*saved=*/false)) initial = begin_scale(initial, /*saved=*/false);
+    return alone(plan_.preparers() ? prepared_rounds(initial) : rounds(initial));
+  }
+
+  // A state without what it carries from chunk to chunk of rounds.
+  Value alone(Value state) {
+    return main_->state_carries_scale(/*saved=*/false) ? create<warp::WithoutScaleOp>(state) : state;
+  }
+
+  Value begin_scale(Value state, bool saved) {
+    return create<warp::WithScaleOp>(state, main_->state_shares_scale(saved));
+  }
+
+  // By warps of their own, ahead of those that take the state through a round.
+  void prepare_ahead() {
+    OpBuilder::InsertionGuard guard(b_);
+    create<warp::NoteOp>("Producer warps: each team prepares its chunk of every round, ahead of the state.");
+    b_.setInsertionPointToEnd(&create<warp::PrepareOp>().getBody().emplaceBlock());
+    team([&] {
+      main_->prepare_round();
+      create<warp::PublishOp>();
+    });
+  }
+
+  // The state through all rounds that others prepare.
+  Value prepared_rounds(Value initial) {
+    OpBuilder::InsertionGuard guard(b_);
+    auto [loop, state] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
+    create<warp::YieldOp>(through_round(*main_, state, Way::own));
+    return loop.getResult();
+  }
+
+  // Each team prepares its chunk of a round, the states go through the round, then each team finishes its chunk.
+  Value rounds(Value initial) {
+    OpBuilder::InsertionGuard guard(b_);
+    auto [loop, state] = begin_loop(initial, "rounds", backward(), (carried() + "_round").str());
+    Value saved = has_saved_state() ? saved_state_of_round() : Value();
+    create<warp::NoteOp>("Each team prepares its chunk of the round.");
+    team([&] { main_->prepare_round(); });
+    if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
+    if (saved) take_saved(saved);
+    if (!main_->takes_both_at_once())
+      create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
+    Value next = through_round(*main_, state, Way::own);
+    finish_round();
+    create<warp::YieldOp>(next);
+    return loop.getResult();
+  }
+
+  Value saved_state_of_round() {
+    Value saved = main_->copies().load_saved();
+    set_name(saved, "S_round");
+    return again_ ? through_first_round(saved) : saved;
+  }
+
+  // The saved state forward through a round. It is widened not before: the teams need not wait for it.
+  void take_saved(Value saved) {
+    create<warp::NoteOp>(main_->takes_both_at_once()
+                             ? "The states before the chunks of this round, and at once backward through it."
+                             : "The states before the chunks of this round.");
+    Value S = main_->copies().saved_state(saved);
+    if (main_->state_carries_scale(/*saved=*/true)) S = begin_scale(S, /*saved=*/true);
+    through_round(*main_, S, Way::saved);
+    // Else what warps store for one state would replace what others read for the other.
+    if (!main_->takes_both_together() && !main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
+  }
+
+  void finish_round() {
+    if (main_->has_finish())
+      create<warp::NoteOp>("Each team finishes its chunk: gradients that no warp of value rows has alone.");
+    create<warp::BarrierOp>(refuses_early(program_));
+    team([&] {
+      if (main_->has_finish()) {
+        main_->finish_chunk();
+        if (main_->ends_together()) create<warp::BarrierOp>();
+      }
+      if (!memory_.main().shared.copies_last()) main_->copies().start_late(plan_.round_chunks());
+    });
+  }
+
+  // The state before the second of the two rounds that are between saved states.
+  Value through_first_round(Value saved) {
+    auto again = create<warp::AgainOp>(saved.getType(), saved);
+    set_name(again.getResult(), "S_again");
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&again.getBody().emplaceBlock());
+    again_->buffers().declare_rings(/*everywhere=*/true);
+    team([&] { again_->prepare_round([&] { main_->copies().start_next(); }); });
+    create<warp::BarrierOp>();
+    Value next = through_round(*again_, again_->copies().saved_state(saved), Way::again);
+    create<warp::BarrierOp>();
+    next = again_->copies().as_stored(next);
+    // As the saved one is stored: f32 would take twice the registers until the teams have prepared the second round.
+    if (next.getType() != saved.getType())
+      next = create<warp::RoundOp>(saved.getType(), next, Value(), Value(), Value(), false, false, false);
+    create<warp::YieldOp>(next);
+    return again.getResult();
+  }
+
+  template <class F>
+  void team(F build) {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&create<warp::TeamOp>().getBody().emplaceBlock());
+    build();
+  }
+
+  // The saved state of a program that has two goes forward, as it does again by a program of its own.
+  enum class Way { saved, again, own };
+  Value through_round(WarpBuilder& builder, Value initial, Way way) {
+    OpBuilder::InsertionGuard guard(b_);
+    const bool own = way == Way::own, saved = way == Way::saved;
+    auto [loop, S] = begin_loop(initial, "round", backward() && own, own ? carried() : "S_before",
+                                /*beside=*/own && builder.takes_both_at_once());
+    if (plan_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
+    builder.set_state(S, builder.state_carries_scale(saved));
+    if (saves()) save_state(as_stored(alone(S)));
+    builder.take_state(saved);
+    if (intermediate()) store_intermediate(as_stored(alone(builder.next_state())));
+    if (plan_.preparers()) create<warp::ReleaseOp>();
+    create<warp::YieldOp>(builder.next_state());
+    return loop.getResult();
+  }
+
+  bool saves() { return !backward() && program_.getSavedEvery() && !program_.getSummary(); }
+  void save_state(Value S) { create<warp::SaveStateOp>("saved_states", S, saved_type_); }
+
+  // Whether states behind chunks are results.
+  bool intermediate() { return program_.getStatesEvery() > 0 && !program_.getSummary(); }
+  void store_intermediate(Value S) {
+    create<warp::StoreIntermediateOp>("intermediate_states", S, program_.getStatesEvery());
+  }
+
+  // After a chunk, for the loop backward; that of the group's last chunk, which comes first there, where it is read.
+  void keep_state(Value S) {
+    bool ahead = groups_ahead();
+    if (keeps_states()) create<warp::KeepStateOp>(kRecomputed, S, saved_type_, /*but_last=*/ahead);
+    if (ahead) create<warp::StageStateOp>(S, main_->buffers().staged());
+  }
+
+  // Whether states go through a workspace: that before a group's first chunk was saved, that before its last stays
+  // here.
+  bool keeps_states() const {
+    return again_ && plan_.teams == 1 && (!groups_ahead() || chunk::ProgramOp(program_).getSavedEvery() > 2);
+  }
+
+  // A loop over chunks and what has to come before it.
+  Value chunks(WarpBuilder& builder, Value initial, llvm::StringRef over) {
+    bool recomputes = &builder != &*main_, started = over == "group" && groups_ahead();
+    if (!started) {
+      builder.buffers().declare_rings(/*everywhere=*/over == "chunks");
+      builder.copies().start(/*of_state=*/true);
+    }
+    OpBuilder::InsertionGuard guard(b_);
+    auto [loop, S] = begin_loop(initial, over, backward() && !recomputes, recomputes ? "S_before" : carried());
+    builder.set_state(S);
+    if (saves()) save_state(as_stored(S));
+    if (!started) builder.copies().wait();
+    builder.begin_chunk();
+    for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
+    if (recomputes) keep_state(builder.copies().as_stored(builder.next_state()));
+    if (intermediate()) store_intermediate(as_stored(builder.next_state()));
+    // At its end, so that nothing waits here for what is started after this loop has begun.
+    if (started && builder.copies().go_ahead()) create<warp::WaitCopiesOp>(0);
+    create<warp::YieldOp>(builder.next_state());
+    return loop.getResult();
+  }
+
+  chunk::ProgramOp program_;
+  const KernelMemory& memory_;
+  OpBuilder& b_;
+  Type saved_type_;
+  Plan plan_;
+  std::optional<WarpBuilder> main_, again_;  // of the program; of the one that recomputes states, if there is one
+  ArrayAttr tensors_;
+  Value unit_;  // of gradients; null if they have none
+};
+
+}  // namespace
+
+void build_kernel(chunk::ProgramOp program, const KernelMemory& memory, int64_t maps, const Plan& plan, OpBuilder& b) {
+  KernelBuilder(program, memory, maps, plan, b).run();
+}
+
+}  // namespace wkvc

@@ -1,0 +1,72 @@
+#include "codegen/passes/warp/GroupContractions.h"
+
+#include <mlir/IR/Builders.h>
+
+#include "codegen/passes/warp/CheckRegisters.h"
+#include "codegen/target/Target.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// The contractions that a state's next value adds to it.
+int64_t contractions_in(Value next) {
+  if (auto mma = next.getDefiningOp<warp::MmaOp>()) return 1 + contractions_in(mma.getAcc());
+  auto call = next.getDefiningOp<warp::CallOp>();
+  if (!call || !llvm::is_contained({"mul", "add"}, call.getFunction())) return 0;
+  return contractions_in(call.getX()[0]) + (call.getFunction() == "add" ? contractions_in(call.getX()[1]) : 0);
+}
+
+// Whether the states that go through this round are updated by more contractions than there are states.
+bool updates_by_several(Block& rounds) {
+  int64_t states = 0, updates = 0;
+  for (auto loop : rounds.getOps<warp::LoopOp>()) {
+    ++states;
+    updates += contractions_in(cast<warp::YieldOp>(loop.getBody().front().getTerminator()).getNext());
+  }
+  return updates > states;
+}
+
+bool pays(warp::MmaOp mma, warp::KernelOp kernel) {
+  auto buffer = mma.getY().getDefiningOp<warp::BufferOp>();
+  if (!isa<VectorType>(mma.getX().getType()) || !buffer || mma.getYColumn()) return false;
+  auto type = cast<MemRefType>(buffer.getType());
+  const auto keys = static_cast<int64_t>(kernel.getKeyDim());
+  return type.getElementTypeBitWidth() == 16 && type.getDimSize(1) == keys &&
+         mma.getAcc().getType().getDimSize(1) % warp::group_columns(mma.getYTransposed()) == 0 &&
+         (mma.getYTransposed() || kernel.getRounds() == 1);
+}
+
+void mark(warp::LoopOp round, warp::KernelOp kernel) {
+  const bool wide = sm_90a.is_wide(static_cast<int64_t>(kernel.getKeyDim()));
+  if (!wide && (kernel.getRounds() > 1 || !updates_by_several(*round->getBlock()))) return;
+  for (auto mma : round.getBody().getOps<warp::MmaOp>())
+    if (pays(mma, kernel)) mma.setByGroups(true);
+}
+
+// Behind what a team has stored for contractions by groups, before it hands that over.
+void add_fence(warp::TeamOp team) {
+  const auto stores = [](Operation* op) {
+    return warp::is_for_groups(op) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  if (!team->walk(stores).wasInterrupted()) return;
+  Block& body = team.getBody().front();
+  OpBuilder b = OpBuilder::atBlockEnd(&body);
+  if (isa<warp::PublishOp>(body.back())) b.setInsertionPoint(&body.back());
+  warp::BeforeAsyncReadsOp::create(b, team.getLoc());
+}
+
+}  // namespace
+
+void contract_by_groups(warp::KernelOp kernel) {
+  if (!kernel.getPlain() || kernel.getTeams() == 1 || warp::row_warps(kernel) % sm_90a.group_mma.warps) return;
+  kernel.walk([&](warp::LoopOp loop) {
+    if (loop.getOver() == "round") mark(loop, kernel);
+  });
+  kernel.walk(add_fence);
+  check_registers(kernel);
+}
+
+}  // namespace wkvc

@@ -1,0 +1,148 @@
+// What kernels and combinations of segments say of themselves: names, and numbers of warps, teams, blocks and bytes.
+#include "codegen/rec/Limits.h"
+#include "codegen/rec/Names.h"
+#include "codegen/warp/verify/Rules.h"
+
+using namespace mlir;
+
+namespace wkvc::warp {
+
+namespace {
+
+// Of tensors that are no recurrence's own.
+bool is_own_name(llvm::StringRef name) {
+  return name == "initial_state" || name == "segment_states" || name == "segment_gradients";
+}
+
+LogicalResult verify_architecture(KernelOp kernel) {
+  if (is_target(kernel.getArch())) return success();
+  return kernel.emitOpError() << "arch is \"" << kernel.getArch() << "\"; expected for example sm_90a";
+}
+
+int64_t slots(KernelOp kernel) { return round_chunks(kernel) * kernel.getRounds(); }
+
+LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
+  int64_t teams = kernel.getTeams(), of_team = signed_value(kernel.getOfTeam());
+  if (!in_range(kernel.getTeams(), 1, sm_90a.most_teams()) || warps % teams)
+    return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its " << warps
+                                << " warps, up to " << sm_90a.most_teams();
+  if (of_team && kernel.getRounds() == 1)
+    return kernel.emitOpError() << "gives " << of_team
+                                << " bytes to a team for all rounds; expected 0 where there are no 2";
+  const int64_t bytes = signed_value(kernel.getSharedBytes());
+  if (of_team < 0 || of_team % 16 || of_team > bytes / teams)
+    return kernel.emitOpError() << "gives " << of_team << " bytes of " << bytes / teams
+                                << " to a team for all rounds; expected a multiple of 16, no more than there are";
+  bool even = (bytes - teams * of_team) % slots(kernel) == 0 && slot_bytes(kernel) % 16 == 0;
+  if (teams > 1 && !even)
+    return kernel.emitOpError() << "has " << bytes << " bytes of shared memory for " << round_chunks(kernel)
+                                << " teams; expected a multiple of 16 for each"
+                                << (kernel.getRounds() > 1 ? " and for each of its rounds" : "");
+  return success();
+}
+
+// Teams of warps of their own, behind those of the rows.
+LogicalResult verify_warps(KernelOp kernel, int64_t row_warps) {
+  const int64_t warps = signed_value(kernel.getWarps()),
+                of_teams = kernel.getTeams() * kernel.getSchedule().prepare.warps;
+  if (of_teams > 0 && warps != row_warps + of_teams)
+    return kernel.emitOpError() << "has " << warps << " warps; expected " << row_warps << " for rows and " << of_teams
+                                << " of teams, as its schedule says";
+  return verify_slots(kernel, of_teams > 0 ? of_teams : warps);
+}
+
+// A plain kernel is the first of two that guarded numerics make.
+LogicalResult verify_schedule(KernelOp kernel) {
+  Schedule schedule = kernel.getSchedule();
+  if (kernel.getPlain()) schedule.numerics = Numerics::guarded;
+  if (auto fault = fault_of(schedule, kernel.getBackward()))
+    return kernel.emitOpError() << "has a schedule that no kernel can have: " << *fault;
+  return success();
+}
+
+LogicalResult verify_numbers(KernelOp kernel) {
+  if (!in_range(kernel.getWarps(), 1, sm_90a.block.warps))
+    return kernel.emitOpError("a block has 1 to 32 warps, not ") << signed_value(kernel.getWarps());
+  if (!in_range(kernel.getBlocks(), 1, sm_90a.sm.blocks))
+    return kernel.emitOpError("a multiprocessor holds 1 to 32 blocks, not ") << kernel.getBlocks();
+  for (auto [what, extent] : {std::pair{"chunk", kernel.getChunk()}, std::pair{"key_dim", kernel.getKeyDim()},
+                              std::pair{"value_dim", kernel.getValueDim()}})
+    if (!rec::is_extent(signed_value(extent)))
+      return kernel.emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
+  int64_t rows = signed_value(kernel.getValueDim()) + map_rows(kernel);
+  if (failed(verify_schedule(kernel))) return failure();
+  if (rows / 16 % kernel.getCluster())
+    return kernel.emitOpError() << "has " << rows << " rows for " << kernel.getCluster()
+                                << " blocks; expected 16 for each warp";
+  if (kernel.getPlain() && kernel.getRefused())
+    return kernel.emitOpError("is plain, and for what a plain one refuses; expected one of them");
+  const bool ahead = kernel.getRounds() > 1;
+  if (!ahead && rows != 16 * signed_value(kernel.getWarps()))
+    return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for " << rows
+                                      << " rows of states and maps; expected one for each 16";
+  if (kernel.getSummary() && !rec::is_map(*kernel.getSummary()))
+    return kernel.emitOpError() << "has a \"" << *kernel.getSummary() << "\" map; expected " << rec::maps_text;
+  if (!in_range(kernel.getSharedBytes(), 0, sm_90a.block.shared_bytes))
+    return kernel.emitOpError() << "takes " << signed_value(kernel.getSharedBytes())
+                                << " bytes of shared memory; a block has at most " << sm_90a.block.shared_bytes;
+  return verify_warps(kernel, rows / 16 / kernel.getCluster());
+}
+
+}  // namespace
+
+int64_t map_rows(KernelOp kernel) {
+  if (!kernel.getSummary()) return 0;
+  return *kernel.getSummary() == "full" ? signed_value(kernel.getKeyDim()) : 16;
+}
+
+int64_t row_warps(KernelOp kernel) {
+  if (kernel.getRounds() == 1) return signed_value(kernel.getWarps());
+  return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / (16 * kernel.getCluster());
+}
+
+int64_t round_chunks(KernelOp kernel) { return kernel.getTeams() * kernel.getCluster(); }
+
+bool goes_again(KernelOp kernel) {
+  return llvm::any_of(kernel.getBody().getOps<LoopOp>(),
+                      [](LoopOp loop) { return !loop.getBody().getOps<AgainOp>().empty(); });
+}
+
+int64_t slot_bytes(KernelOp kernel) {
+  const int64_t of_teams = kernel.getTeams() * signed_value(kernel.getOfTeam());
+  const int64_t each = (signed_value(kernel.getSharedBytes()) - of_teams) / slots(kernel);
+  return kernel.getRounds() > 1 ? each - kSlotMbarriers : each;
+}
+
+bool is_of_team(Value shared) {
+  Operation* op = shared.getDefiningOp();
+  if (!isa_and_nonnull<RingOp, BufferOp, FloatsOp>(op)) return false;
+  return op->getAttrOfType<IntegerAttr>("offset").getInt() < signed_value(op->getParentOfType<KernelOp>().getOfTeam());
+}
+
+int64_t team_warps(KernelOp kernel) {
+  int64_t behind = signed_value(kernel.getWarps()) - row_warps(kernel);
+  return (kernel.getRounds() == 1 ? row_warps(kernel) : behind) / kernel.getTeams();
+}
+
+LogicalResult CombineOp::verify() {
+  for (llvm::StringRef name : {getSymName(), getOp(), getInitial(), getWorkspace()})
+    if (auto fault = rec::name_fault(name); fault && !is_own_name(name)) return emitOpError() << *fault;
+  if (!rec::is_map(getMap())) return emitOpError() << "has a \"" << getMap() << "\" map; expected " << rec::maps_text;
+  if (int64_t segments = signed_value(getSegments()); segments < 2 || !rec::is_segment_count(segments))
+    return emitOpError() << "combines " << segments << " segments; expected 2 to " << rec::max_segments;
+  for (auto [what, extent] : {std::pair{"key_dim", getKeyDim()}, std::pair{"value_dim", getValueDim()}})
+    if (!rec::is_extent(signed_value(extent)))
+      return emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
+  return success();
+}
+
+LogicalResult KernelOp::verify() {
+  for (llvm::StringRef name : {getSymName(), getOp()})
+    if (auto fault = rec::name_fault(name)) return emitOpError() << *fault;
+  if (!rec::is_compute(getCompute()))
+    return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
+  if (failed(verify_architecture(*this))) return failure();
+  return verify_numbers(*this);
+}
+
+}  // namespace wkvc::warp

@@ -1,0 +1,262 @@
+// Warps that touch the same bytes of shared memory have a barrier in between, unless all of them read; copies are
+// waited for before that; and what is read is still there. Each loop is followed for a few turns, with all its copies.
+#include <deque>
+
+#include "codegen/warp/verify/Accesses.h"
+#include "codegen/warp/verify/Rules.h"
+
+using namespace mlir;
+
+namespace wkvc::warp {
+
+namespace {
+
+constexpr int64_t kTurns = 3;             // of loops over chunks
+constexpr int64_t kRounds = 4;            // of which the second does not go again
+constexpr int64_t kGroups[] = {1, 3, 2};  // chunks of groups that are run through one after the other
+constexpr unsigned kMaxPlaces = 2000;     // declarations, stages of rings each
+
+class Races {
+ public:
+  explicit Races(KernelOp kernel) : kernel_(kernel), by_groups_(has_groups()) {}
+
+  LogicalResult verify() {
+    if (failed(find_places())) return failure();
+    return follow(kernel_.getBody().front());
+  }
+
+ private:
+  // A declaration, or a stage of a ring.
+  struct Place {
+    Operation* declaration;
+    llvm::SmallVector<Bytes, 2> bytes;
+    llvm::SmallVector<unsigned> overlaps;  // other places
+    llvm::SmallVector<Access> recent;      // since the last barrier of all warps
+    unsigned ordered = 0;                  // so many of those precede the last barrier of the team
+    Operation* copy = nullptr;             // under way
+    Operation* overwritten = nullptr;      // by what belongs to another place
+  };
+  struct Copy {
+    Operation* op;
+    unsigned place;
+    Access access;
+  };
+
+  bool has_groups() {
+    return llvm::any_of(kernel_.getBody().getOps<LoopOp>(), [](LoopOp loop) { return loop.getOver() == "groups"; });
+  }
+  bool has_teams() { return kernel_.getTeams() > 1; }
+
+  //===- Places --------------------------------------------------------------------------------------------------===//
+
+  LogicalResult find_places() {
+    const WalkResult result = kernel_.walk([&](Operation* op) {
+      if (!isa<RingOp, BufferOp, FloatsOp, StagedOp>(op)) return WalkResult::advance();
+      first_place_[op] = static_cast<unsigned>(places_.size());
+      for (int64_t stage = 0; stage < stages_of(op); ++stage) places_.push_back({op, bytes_of(op, stage), {}, {}});
+      if (places_.size() <= kMaxPlaces) return WalkResult::advance();
+      op->emitOpError() << "is one too many: a kernel has at most " << kMaxPlaces << " buffers and stages of rings";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted()) return failure();
+    for (unsigned x = 0; x < places_.size(); ++x)
+      for (unsigned y = 0; y < places_.size(); ++y)
+        if (x != y && overlap(places_[x], places_[y])) places_[x].overlaps.push_back(y);
+    return success();
+  }
+
+  static bool overlap(const Place& x, const Place& y) {
+    return llvm::any_of(
+        x.bytes, [&](const Bytes& a) { return llvm::any_of(y.bytes, [&](const Bytes& b) { return a.overlap(b); }); });
+  }
+
+  // In a ring, that of a chunk so many turns ahead.
+  unsigned place_of(Operation* declaration, int64_t ahead) const {
+    return first_place_.lookup(declaration) + static_cast<unsigned>((turn_ + ahead) % stages_of(declaration));
+  }
+
+  //===- In the order of a warp ----------------------------------------------------------------------------------===//
+
+  LogicalResult follow(Block& block) {
+    for (Operation& op : block)
+      if (failed(follow(&op))) return failure();
+    return success();
+  }
+
+  LogicalResult follow(Operation* op) {
+    if (auto loop = dyn_cast<LoopOp>(op)) return follow_loop(loop);
+    if (isa<PrepareOp>(op)) return follow_turns(op->getRegion(0).front(), kRounds);
+    if (isa<AgainOp>(op) && round_ == 1) return success();
+    if (isa<BarrierOp>(op)) return meet(/*team=*/static_cast<bool>(op->getParentOfType<TeamOp>()));
+    if (isa<PublishOp, AwaitOp>(op)) return meet(/*team=*/false);
+    if (auto copy = dyn_cast<CopyOp>(op)) return start(copy);
+    if (auto copy = dyn_cast<CopySavedOp>(op)) return start(copy);
+    if (isa<CommitCopiesOp>(op)) return commit();
+    if (auto wait = dyn_cast<WaitCopiesOp>(op)) return wait_until(signed_value(wait.getPending()));
+    for (const Access& access : accesses_of(op))
+      if (failed(touch(access, place_of(access.buffer, 0)))) return failure();
+    for (Region& region : op->getRegions())
+      if (failed(follow(region.front()))) return failure();
+    return success();
+  }
+
+  LogicalResult follow_turns(Block& body, int64_t turns) {
+    for (turn_ = 0; turn_ < turns; ++turn_)
+      if (failed(follow(body))) return failure();
+    turn_ = 0;
+    return success();
+  }
+
+  LogicalResult follow_loop(LoopOp loop) {
+    Block& body = loop.getBody().front();
+    if (loop.getOver() == "chunks") return follow_turns(body, kTurns);
+    if (loop.getOver() == "group") return follow_turns(body, loop.getBackward() ? group_ : group_ - 1);
+    if (loop.getOver() == "round") return follow(body);  // each of its chunks has a slot of its own
+    if (loop.getOver() == "rounds") {
+      for (round_ = 0; round_ < kRounds; ++round_)
+        if (failed(follow(body))) return failure();
+      return success();
+    }
+    if (loop.getAhead() && failed(follow_group(body, 0))) return failure();  // it starts the first one's copies
+    for (int64_t chunks : kGroups)
+      if (failed(follow_group(body, std::min(chunks, kernel_.getSavedEvery())))) return failure();
+    return success();
+  }
+
+  LogicalResult follow_group(Block& body, int64_t chunks) {
+    group_ = chunks;
+    return follow(body);
+  }
+
+  //===- Barriers and accesses -----------------------------------------------------------------------------------===//
+
+  LogicalResult meet(bool team) {
+    for (Place& place : places_) {
+      if (!team) place.recent.clear();
+      place.ordered = static_cast<unsigned>(place.recent.size());
+    }
+    return success();
+  }
+
+  static bool by_same_warp(const Access& x, const Access& y) {
+    if (x.by_team != y.by_team || x.share != y.share || x.share.kind == Share::all) return false;
+    return x.share.kind == Share::one || x.buffer == y.buffer;
+  }
+
+  // The access of `place` that this one has no order with; null if there is none.
+  static const Access* find_race(const Access& access, const Place& place) {
+    for (const auto& [number, other] : llvm::enumerate(place.recent)) {
+      const bool ordered = number < place.ordered && access.by_team && other.by_team;
+      if ((access.writes || other.writes) && !ordered && !by_same_warp(access, other)) return &other;
+    }
+    return nullptr;
+  }
+
+  LogicalResult touch(const Access& access, unsigned at) {
+    if (failed(expect_alone(access, at))) return failure();
+    Place& place = places_[at];
+    for (unsigned other : place.overlaps)
+      if (failed(expect_alone(access, other))) return failure();
+    if (access.reads && place.overwritten) return is_overwritten(access, place);
+    if (access.writes) overwrite(access.op, place);
+    remember(access, place);
+    return success();
+  }
+
+  LogicalResult expect_alone(const Access& access, unsigned at) {
+    const Place& place = places_[at];
+    if (place.copy) {
+      auto error = access.op->emitOpError() << verb(access) << description_of(access.buffer) << " while a copy to "
+                                            << description_of(place.declaration)
+                                            << " is under way; expected a warp.commit_copies, a warp.wait_copies and a "
+                                               "barrier in between";
+      error.attachNote(place.copy->getLoc()) << "the copy";
+      return error;
+    }
+    const Access* other = find_race(access, place);
+    if (!other) return success();
+    auto error = access.op->emitOpError() << verb(access) << description_of(access.buffer) << ", and other warps "
+                                          << (other->writes ? "write " : "read ") << description_of(other->buffer)
+                                          << " with no barrier in between";
+    error.attachNote(other->op->getLoc()) << "the other access";
+    return error;
+  }
+  static const char* verb(const Access& access) { return access.writes ? "writes " : "reads "; }
+
+  static LogicalResult is_overwritten(const Access& access, const Place& place) {
+    auto error = access.op->emitOpError()
+                 << "reads " << description_of(access.buffer) << ", which something else has been written over";
+    error.attachNote(place.overwritten->getLoc()) << "written here";
+    return error;
+  }
+
+  void overwrite(Operation* op, Place& place) {
+    place.overwritten = nullptr;
+    for (unsigned other : place.overlaps) places_[other].overwritten = op;
+  }
+
+  static void remember(const Access& access, Place& place) {
+    const auto same = [&](const Access& other) {
+      return other.writes == access.writes && other.by_team == access.by_team && other.share == access.share;
+    };
+    if (llvm::none_of(llvm::drop_begin(place.recent, place.ordered), same)) place.recent.push_back(access);
+  }
+
+  //===- Copies --------------------------------------------------------------------------------------------------===//
+
+  // Chunks that a ring's loop goes through.
+  int64_t chunks_of(RingOp ring) const { return !by_groups_ ? kTurns : ring.getBackward() ? group_ : group_ - 1; }
+
+  LogicalResult start(CopyOp copy) {
+    auto ring = copy.getRing().getDefiningOp<RingOp>();
+    const int64_t ahead = signed_value(copy.getAhead());
+    if (!has_teams() && !copy.getNext() && turn_ + ahead >= chunks_of(ring)) return success();
+    const Share by{Share::one, signed_value(ring.getWarp())};
+    return start(copy, place_of(ring, copy.getNext() ? -turn_ : ahead), by);
+  }
+
+  LogicalResult start(CopySavedOp copy) {
+    const int64_t chunks = by_groups_ ? group_ : kTurns;
+    if (!copy.getNext() && turn_ + signed_value(copy.getAhead()) >= chunks) return success();
+    return start(copy, first_place_.lookup(copy.getStaged().getDefiningOp()), {Share::rows});
+  }
+
+  LogicalResult start(Operation* op, unsigned at, Share by) {
+    const bool in_team = static_cast<bool>(op->getParentOfType<TeamOp>());
+    const Access access{op, places_[at].declaration, /*reads=*/false, /*writes=*/true, in_team, by};
+    if (failed(touch(access, at))) return failure();
+    places_[at].copy = op;
+    open_.push_back({op, at, access});
+    return success();
+  }
+
+  LogicalResult commit() {
+    committed_.push_back(std::move(open_));
+    open_.clear();
+    return success();
+  }
+
+  // What is there by then is there for the warp that copied it.
+  LogicalResult wait_until(int64_t pending) {
+    for (; static_cast<int64_t>(committed_.size()) > pending; committed_.pop_front())
+      for (const Copy& copy : committed_.front()) {
+        places_[copy.place].copy = nullptr;
+        if (failed(touch(copy.access, copy.place))) return failure();
+      }
+    return success();
+  }
+
+  KernelOp kernel_;
+  bool by_groups_;
+  std::vector<Place> places_;
+  llvm::DenseMap<Operation*, unsigned> first_place_;
+  std::vector<Copy> open_;                   // not committed
+  std::deque<std::vector<Copy>> committed_;  // the oldest first
+  int64_t turn_ = 0, round_ = 0, group_ = 0;
+};
+
+}  // namespace
+
+LogicalResult verify_races(KernelOp kernel) { return Races(kernel).verify(); }
+
+}  // namespace wkvc::warp

@@ -1,0 +1,21 @@
+// Shapes and numbers of operations, for their verifiers.
+#pragma once
+
+#include <cmath>
+
+#include "codegen/warp/verify/Rules.h"
+
+namespace wkvc::warp {
+
+inline llvm::ArrayRef<int64_t> shape_of(mlir::Value x) { return llvm::cast<mlir::ShapedType>(x.getType()).getShape(); }
+
+inline bool is_stored(mlir::Type element) { return element.isF32() || element.isF16() || element.isBF16(); }
+
+// Each fails with a message of `op` where its name does not hold.
+bool has_shape(mlir::Value x, int64_t rows, int64_t columns);
+mlir::LogicalResult expect_shape(mlir::Operation* op, mlir::Value x, int64_t rows, int64_t columns);
+mlir::LogicalResult verify_number(mlir::Operation* op, const char* what, uint64_t attribute, int64_t lo, int64_t hi);
+mlir::LogicalResult verify_finite(mlir::Operation* op, const llvm::APFloat& number);
+mlir::LogicalResult verify_stored(mlir::Operation* op, mlir::Type dtype);
+
+}  // namespace wkvc::warp

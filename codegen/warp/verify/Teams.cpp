@@ -1,0 +1,265 @@
+// What is the teams' to do, and what others do with what they have prepared.
+#include "codegen/warp/verify/Rules.h"
+
+using namespace mlir;
+
+namespace wkvc::warp {
+
+namespace {
+
+class TeamRules {
+ public:
+  explicit TeamRules(KernelOp kernel) : kernel_(kernel) {}
+
+  LogicalResult verify(Operation* op) const {
+    auto loop = dyn_cast<LoopOp>(op);
+    bool over_rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
+    if (op->getParentOfType<TeamOp>() && is_of_rows(op))
+      return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
+    if (auto mma = dyn_cast<MmaOp>(op); mma && mma.getByGroups() && failed(verify_groups(mma))) return failure();
+    if (rounds() == 1 && isa<PrepareOp, ClaimOp, PublishOp, AwaitOp, ReleaseOp>(op))
+      return op->emitOpError("belongs in a kernel of 2 rounds");
+    if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
+    if (failed(verify_joined(op)) || failed(verify_fence(op))) return failure();
+    if (teams() == 1) {
+      if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
+      return success();
+    }
+    if (loop && !over_rounds) return op->emitOpError("is over what a kernel of teams has none of: it goes by rounds");
+    if (auto copy = dyn_cast<CopyOp>(op);
+        copy && goes_again(kernel_) && copy.getNext() != static_cast<bool>(op->getParentOfType<LoopOp>()))
+      return op->emitOpError(
+          "in a kernel that goes through rounds again is `next` in the loop over them, and nowhere else");
+    if (isa<AgainOp>(op) && (!is_loop_over_rounds(op->getParentOp()) || rounds() > 1 || !kernel_.getBackward()))
+      return op->emitOpError("belongs in the loop over rounds of a backward kernel");
+    if (isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
+      return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
+    bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
+    if (isa<StoreSumOp>(op) && !is_of_all_slots(op))
+      return op->emitOpError("sums what all slots have: it belongs outside the loop over rounds");
+    bool of_chunk = of_ring || isa<OnWarpOp, ShareOp, CopyOp>(op) || (isa<SlabsOp>(op) && !is_of_all_slots(op));
+    if (of_chunk && !op->getParentOfType<TeamOp>())
+      return op->emitOpError("is a team's to do: it belongs in a warp.team");
+    auto round = op->getParentOfType<LoopOp>();
+    bool in_slot = op->getParentOfType<TeamOp>() || (round && round.getOver() == "round") || is_of_other_slot(op);
+    if (!in_slot && !is_of_all_slots(op) && llvm::any_of(op->getOperands(), [](Value x) { return lies_in_slot(x); }))
+      return op->emitOpError("uses a slot's buffers outside a warp.team and the loop over a round");
+    if (auto ring = dyn_cast<RingOp>(op); ring && signed_value(ring.getStages()) != 1)
+      return op->emitOpError() << "has " << signed_value(ring.getStages()) << " stages; expected 1 in each slot";
+    return success();
+  }
+
+ private:
+  int64_t teams() const { return kernel_.getTeams(); }
+  int64_t rounds() const { return kernel_.getRounds(); }
+
+  // Of the rows of a state, or of values, that a warp has by its number in the block, or the part of all such warps.
+  static bool is_of_rows(Operation* op) {
+    auto load = dyn_cast<LoadOp>(op);
+    auto store = dyn_cast<StoreOp>(op);
+    auto output = dyn_cast<StoreOutputOp>(op);
+    auto add = dyn_cast<AddVectorOp>(op);
+    auto parameter = dyn_cast<ParameterOp>(op);
+    auto publish = dyn_cast<PublishMaxOp>(op);
+    auto part = dyn_cast<StoreVectorOp>(op);
+    return isa<LoadStateOp, StoreStateOp, StartSummaryOp, LoadSavedOp, SaveStateOp, StoreIntermediateOp, KeepStateOp,
+               CopySavedOp, LoadStagedOp, StageStateOp>(op) ||
+           (load && (load.getOwn() || load.getOwnRows())) || (store && (store.getOwnRows() || store.getOwnColumns())) ||
+           (output && !output.getColumn()) || (add && !add.getColumn()) || (parameter && !parameter.getColumn()) ||
+           (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
+  }
+
+  static bool is_loop_over_rounds(Operation* op) {
+    auto loop = dyn_cast<LoopOp>(op);
+    return loop && loop.getOver() == "rounds";
+  }
+
+  static bool is_over_rounds(Operation* op) { return isa<PrepareOp, AgainOp>(op) || is_loop_over_rounds(op); }
+
+  // A row in the slot of the first or last chunk of a round, for what goes through it.
+  static bool is_of_other_slot(Operation* op) {
+    auto load = dyn_cast<LoadVectorOp>(op);
+    return load && load.getOf();
+  }
+
+  // Rows of several chunks of a round.
+  LogicalResult verify_joined(Operation* op) const {
+    if (auto join = dyn_cast<JoinRowsOp>(op)) return verify_join(join);
+    const bool of_other_slot = is_of_other_slot(op);
+    if (rounds() > 1 && (of_other_slot || isa<LoadJoinedOp>(op)))
+      return op->emitOpError("is of several chunks of a round, which belong in kernels of one round at a time");
+    if (of_other_slot && !(is_over_rounds(op->getParentOp()) && follows_barrier(op)))
+      return op->emitOpError(
+          "of a chunk of the round belongs outside the loops over it, behind a barrier of all warps");
+    if (auto load = dyn_cast<LoadJoinedOp>(op)) return verify_load(load);
+    return success();
+  }
+
+  // All warps have met since the teams' part before it.
+  static bool follows_barrier(Operation* op) {
+    while ((op = op->getPrevNode()) && !isa<TeamOp>(op))
+      if (isa<BarrierOp>(op)) return true;
+    return false;
+  }
+  // All warps meet between this part of the teams and the loops over the round.
+  static bool comes_before_states(TeamOp team) {
+    Operation* next = team->getNextNode();
+    while (next && !isa<BarrierOp, LoopOp>(next)) next = next->getNextNode();
+    return isa_and_nonnull<BarrierOp>(next);
+  }
+
+  LogicalResult verify_join(JoinRowsOp join) const {
+    auto team = isa<OnWarpOp>(join->getParentOp()) ? dyn_cast<TeamOp>(join->getParentOp()->getParentOp()) : TeamOp();
+    if (!team || !is_over_rounds(team->getParentOp()) || !isa_and_nonnull<BarrierOp>(team->getPrevNode()) ||
+        !comes_before_states(team))
+      return join.emitOpError(
+          "is for one warp of a team in a round, between two barriers of all warps before the loops");
+    const auto type = cast<MemRefType>(join.getLast().getType());
+    if (join.getLast() == join.getFirst() || type.getDimSize(0) != signed_value(kernel_.getKeyDim()))
+      return join.emitOpError() << "joins two rows of " << kernel_.getKeyDim() << " keys";
+    if (llvm::count_if(join.getLast().getUsers(), llvm::IsaPred<JoinRowsOp>) > 1)
+      return join.emitOpError("joins a row that is joined elsewhere, too");
+    return success();
+  }
+
+  static LogicalResult verify_load(LoadJoinedOp load) {
+    auto loop = dyn_cast<LoopOp>(load->getParentOp());
+    if (!loop || loop.getOver() != "round" || !loop.getBackward())
+      return load.emitOpError("belongs in a loop backward over a round");
+    const bool is_joined = llvm::any_of(load.getLast().getUsers(), [&](Operation* user) {
+      auto join = dyn_cast<JoinRowsOp>(user);
+      return join && join.getLast() == load.getLast() && join.getFirst() == load.getFirst();
+    });
+    return is_joined ? success() : load.emitOpError("takes rows that a warp.join_rows joins");
+  }
+
+  // All warps of value rows are there, in groups of four; what they read is written by teams, and shown to them.
+  LogicalResult verify_groups(MmaOp mma) const {
+    auto loop = mma->getParentOfType<LoopOp>();
+    const bool of_round = loop && loop.getOver() == "round" && !mma->getParentOfType<TeamOp>();
+    if (!of_round || row_warps(kernel_) % 4 || !kernel_.getPlain())
+      return mma.emitOpError(
+          "by groups belongs in the loop over a round of a plain kernel whose warps of value rows 4 divides");
+    for (Operation* user : mma.getY().getUsers())
+      if (isa<StoreOp>(user) && !user->getParentOfType<TeamOp>())
+        return mma.emitOpError("by groups reads what teams have made, not what warps of value rows store");
+    return success();
+  }
+
+  // Each warp that has stored something for contractions by groups says so before its team has done its part.
+  static LogicalResult verify_fence(Operation* op) {
+    auto team = op->getParentOfType<TeamOp>();
+    const auto is_behind = [&](Operation* x) {
+      return isa<BeforeAsyncReadsOp>(x) && team.getBody().front().findAncestorOpInBlock(*op)->isBeforeInBlock(x);
+    };
+    if (isa<StoreOp>(op) && team && is_for_groups(op) &&
+        llvm::none_of(team.getBody().front(), [&](Operation& x) { return is_behind(&x); }))
+      return op->emitOpError("is for a contraction by groups: it needs a warp.before_async_reads behind it");
+    if (!isa<BeforeAsyncReadsOp>(op)) return success();
+    if (!isa<TeamOp>(op->getParentOp()))
+      return op->emitOpError("belongs in a warp.team, outside slabs and on_warp: all its warps store");
+    const auto stores = [](Operation* x) { return is_for_groups(x) ? WalkResult::interrupt() : WalkResult::advance(); };
+    if (team->walk(stores).wasInterrupted()) return success();
+    return op->emitOpError("is for nothing: its team stores no operand of a contraction by groups");
+  }
+
+  // Where teams go ahead no barrier is of all warps, and theirs end early.
+  LogicalResult verify_ahead(Operation* op) const {
+    Operation* parent = op->getParentOp();
+    if (isa<PrepareOp>(op) && !isa<KernelOp>(parent)) return op->emitOpError("belongs at the top of the kernel");
+    if (isa<TeamOp>(op) && isa<LoopOp>(parent)) return op->emitOpError("has ended: its part is in warp.prepare");
+    if (isa<PrepareOp>(parent) && !isa<TeamOp, NoteOp>(op))
+      return op->emitOpError("is for others than teams to do: it belongs outside a warp.prepare");
+    if (isa<BarrierOp>(op) && !isa<TeamOp>(parent))
+      return op->emitOpError("would wait for warps that do not come here: with 2 rounds a barrier is a team's");
+    if (failed(verify_handover(op))) return failure();
+    if (!isa<KernelOp>(parent)) return success();
+    auto prepare = *kernel_.getBody().getOps<PrepareOp>().begin();
+    const bool early = op->isBeforeInBlock(prepare);
+    if (early ? !isa<RingOp, BufferOp, FloatsOp, TeamOp, NoteOp, ExpectOp, OnlyRefusedOp>(op) : isa<TeamOp>(op))
+      return op->emitOpError() << "belongs " << (early ? "after" : "before") << " warp.prepare, with which teams end";
+    return success();
+  }
+
+  // Loads that touch no slot may come before.
+  static bool is_first(Operation* op) {
+    if (isa<TokensOp>(op)) return false;
+    Operation* before = op->getPrevNode();
+    while (isa_and_nonnull<TokensOp>(before)) before = before->getPrevNode();
+    return !before;
+  }
+
+  // Each slot is claimed, published, awaited and released once a round, around all that is done with it.
+  LogicalResult verify_handover(Operation* op) const {
+    auto loop = dyn_cast<LoopOp>(op->getParentOp());
+    const bool of_round = loop && loop.getOver() == "round";
+    const bool prepares = isa<TeamOp>(op->getParentOp()) && isa<PrepareOp>(op->getParentOp()->getParentOp());
+    const bool first = is_first(op), last = !op->getNextNode();
+    const bool before_last = !last && !op->getNextNode()->getNextNode();
+    if (failed(expect_where<ClaimOp>(op, prepares && first, "a team begins its part of warp.prepare")) ||
+        failed(expect_where<PublishOp>(op, prepares && last, "a team ends its part of warp.prepare")) ||
+        failed(expect_where<AwaitOp>(op, of_round && first, "a loop over a round begins")) ||
+        failed(expect_where<ReleaseOp>(op, of_round && before_last, "a loop over a round ends")))
+      return failure();
+    if (auto rounds = dyn_cast<LoopOp>(op);
+        rounds && rounds.getOver() == "rounds" && !llvm::hasSingleElement(rounds.getBody().getOps<LoopOp>()))
+      return op->emitOpError("needs exactly one loop over a round in it, by which slots are released");
+    auto prepare = dyn_cast<PrepareOp>(op);
+    if (prepare && !llvm::hasSingleElement(prepare.getBody().getOps<TeamOp>()))
+      return op->emitOpError("needs exactly one warp.team, whose slot is claimed and published once");
+    return success();
+  }
+
+  // What teams have for all rounds and what a round's slot has are at different places, and for different warps.
+  LogicalResult verify_slots_by_turns(Operation* op) const {
+    if (auto buffer = dyn_cast<BufferOp>(op);
+        buffer && buffer.getScale() && is_of_team(buffer.getResult()) != (*buffer.getScale() < kernel_.getOfTeam()))
+      return op->emitOpError("and its scale are not both a team's, or both a round's");
+    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && is_of_team(publish.getSlots()))
+      return op->emitOpError("is to be read by those who take the state through the round: in its slot");
+    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && isa<VectorType>(publish.getX().getType()))
+      return op->emitOpError("is of all warps, which do not meet in rounds that are prepared ahead");
+    if (llvm::any_of(op->getOperands(), is_of_team) && !op->getParentOfType<TeamOp>())
+      return op->emitOpError("uses what the teams overwrite meanwhile: only slots are by turns");
+    if (auto copy = dyn_cast<CopyOp>(op); copy && copy.getAhead() && !is_of_team(copy.getRing()))
+      return op->emitOpError("is to a slot that is not this round's: only a team's own rings are copied to ahead");
+    if (auto copy = dyn_cast<CopyOp>(op)) return verify_ahead_by_rounds(copy);
+    if (isa<StoreOp, StoreVectorOp, AddVectorOp, StoreNumberOp, LeaveScaleOp>(op) && !op->getParentOfType<TeamOp>())
+      return op->emitOpError("is to a slot for its team alone to write to");
+    return success();
+  }
+
+  // Early rings have the first chunk before warp.prepare and the next round's in it, others this round's in it.
+  LogicalResult verify_ahead_by_rounds(CopyOp copy) const {
+    const bool early = copy.getRing().getDefiningOp<RingOp>().getEarly();
+    const int64_t expected = early && copy->getParentOfType<PrepareOp>() ? round_chunks(kernel_) : 0;
+    if (signed_value(copy.getAhead()) != expected)
+      return copy.emitOpError() << "is " << copy.getAhead() << " chunks ahead; expected " << expected;
+    return success();
+  }
+
+  // Sums over all chunks, one in each slot, before the rounds and after them.
+  static bool is_of_all_slots(Operation* op) {
+    return isa<SlabsOp, StoreVectorOp, StoreSumOp>(op) && !op->getParentOfType<LoopOp>() &&
+           !op->getParentOfType<TeamOp>();
+  }
+  static bool lies_in_slot(Value x) { return isa_and_nonnull<BufferOp, FloatsOp, CurrentOp>(x.getDefiningOp()); }
+
+  mutable KernelOp kernel_;  // whose accessors are not const
+};
+
+}  // namespace
+
+bool is_by_groups(Operation* op) {
+  auto mma = dyn_cast_or_null<MmaOp>(op);
+  return mma && mma.getByGroups();
+}
+
+bool is_for_groups(Operation* store) {
+  auto op = dyn_cast<StoreOp>(store);
+  return op && llvm::any_of(op.getTile().getUsers(), is_by_groups);
+}
+
+LogicalResult verify_teams(KernelOp kernel, Operation* op) { return TeamRules(kernel).verify(op); }
+
+}  // namespace wkvc::warp

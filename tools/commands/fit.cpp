@@ -1,0 +1,101 @@
+// wkvc fit: the largest chunk of each precision and head size, and what it takes of a multiprocessor.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "autotune/report/first_sentence.h"
+#include "autotune/search/fit.h"
+#include "checking/output.h"
+#include "codegen/config/options.h"
+#include "dsl/registry.h"
+#include "runtime/error.h"
+#include "tools/commands/commands.h"
+
+namespace wkvc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string op;
+  std::vector<std::string> heads{"32", "64", "96", "128", "192", "256"};
+  bool json = false, map = false;
+};
+
+// Storage is f32 where operands are: it is what f32 operands are for.
+Config config_of(const std::string& head, const std::string& precision, const char* pass) {
+  Config config;
+  set_option(config_option("--head"), head, config);
+  config.mma = precision;
+  config.io = precision == "f32" ? "f32" : "bf16";
+  config.pass = pass;
+  return config;
+}
+
+Json json_of(const FitRow& row) {
+  return {{"mma", row.mma},
+          {"io", row.io},
+          {"head", {row.key_dim, row.value_dim}},
+          {"pass", row.pass},
+          {"chunk", row.chunk},
+          {"tile", row.tile()},
+          {"bytes", row.shared_bytes},
+          {"blocks", row.blocks},
+          {"limit", row.limit}};
+}
+
+void print_row(const FitRow& row, bool with_map) {
+  const std::string head =
+      row.key_dim == row.value_dim ? fmt::format("{}", row.key_dim) : fmt::format("{}x{}", row.key_dim, row.value_dim);
+  const std::string limit = with_map ? row.limit : first_sentence(row.limit);
+  if (row.chunk == 0) {
+    print("| {} | {} | {} | - | - | - | - | {} |\n", row.mma, head, row.pass, limit);
+  } else {
+    print("| {} | {} | {} | {} | {} | {} | {} | {} |\n", row.mma, head, row.pass, row.chunk, row.tile(),
+          row.shared_bytes, row.blocks, limit);
+  }
+}
+
+// Of every precision, head and pass.
+std::vector<Config> all_configs(const std::vector<std::string>& heads) {
+  std::vector<Config> configs;
+  for (const std::string& precision : fit_precisions()) {
+    for (const std::string& head : heads) {
+      for (const char* pass : {"forward", "backward"}) configs.push_back(config_of(head, precision, pass));
+    }
+  }
+  return configs;
+}
+
+int run_fit(const Options& options) {
+  const Definition& recurrence = Registry::known().find(options.op);
+  const std::vector<Config> configs = all_configs(options.heads);
+  if (!options.json) {
+    print(
+        "| mma | head | pass | chunk | tile | bytes | blocks/SM | larger chunks "
+        "|\n|---|---|---|---|---|---|---|---|\n");
+  }
+  Json rows = Json::array();
+  for (const Config& config : configs) {
+    const FitRow row = fit(recurrence, config);
+    options.json ? rows.push_back(json_of(row)) : print_row(row, options.map);
+  }
+  if (options.json) print("{}\n", Json{{"op", options.op}, {"rows", rows}}.dump());
+  return exit_passed;
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("fit", "The largest chunk of each precision and head, and its shared memory");
+  const auto options = std::make_shared<Options>();
+  command->add_option("op", options->op, "Operator, see wkvc list")->type_name("OP")->required();
+  command->add_option("--heads", options->heads, "Each K or K,V (32 64 96 128 192 256)")->type_name("K[,V]");
+  command->add_flag("--map", options->map, "Why a larger chunk does not fit in full, with the map of shared memory");
+  command->add_flag("--json", options->json, "One line of JSON");
+  command->callback([&action, options] { action = [options] { return run_fit(*options); }; });
+}
+
+}  // namespace wkvc

@@ -1,0 +1,44 @@
+// wkvc list: the operators, with their tensors.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+
+#include "checking/output.h"
+#include "dsl/build.h"
+#include "dsl/registry.h"
+#include "tools/commands/commands.h"
+
+namespace wkvc {
+namespace {
+
+template <class Op>
+std::vector<std::string> names_of(rec::RecurrenceOp recurrence) {
+  std::vector<std::string> names;
+  for (auto op : recurrence.getBody().getOps<Op>()) names.push_back(op.getName().str());
+  return names;
+}
+
+std::string described(const Definition& definition) {
+  mlir::MLIRContext context;
+  const auto module = build(definition, context);
+  const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
+  const auto parameters = names_of<rec::ParameterOp>(recurrence);
+  return fmt::format("{} -> {}{}", fmt::join(names_of<rec::InputOp>(recurrence), " "),
+                     fmt::join(names_of<rec::OutputOp>(recurrence), " "),
+                     parameters.empty() ? "" : fmt::format("   per head: {}", fmt::join(parameters, " ")));
+}
+
+int list() {
+  const Registry& registry = Registry::known();
+  for (const std::string& name : registry.names()) print("{:<12} {}\n", name, described(registry.find(name)));
+  return exit_passed;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  app.add_subcommand("list", "The operators there are")->callback([&action] { action = list; });
+}
+
+}  // namespace wkvc

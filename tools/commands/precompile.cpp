@@ -1,0 +1,155 @@
+// wkvc precompile: kernels into a folder from which calls take them, without NVRTC and without waiting.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "checking/output.h"
+#include "checking/subject.h"
+#include "runtime/base/files.h"
+#include "runtime/cache/cubin_cache.h"
+#include "runtime/cache/precompiled.h"
+#include "runtime/error.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/lockfile_option.h"
+
+namespace wkvc {
+namespace {
+
+struct Options {
+  SubjectOptions subject;
+  ConfigOptions config;
+  LockfileOption lockfile;
+  std::vector<std::string> shapes{"8,4096,64"}, passes{"forward"};
+  std::int64_t sequences = 1;
+  std::string directory;
+};
+
+void check_options(const Options& options) {
+  if (const auto& pass = options.config["--pass"])
+    user_error("--pass {}: precompile takes several, --passes forward,both", *pass);
+  for (const std::string& pass : options.passes)
+    if (pass != "forward" && pass != "both") user_error("--passes {}: expected forward, both", pass);
+  if (options.sequences < 1) user_error("--sequences {}: expected a number of at least 1", options.sequences);
+  if (!std::filesystem::is_directory(options.directory))
+    user_error("--output '{}': there is no such folder; make it first", options.directory);
+}
+
+// Returns the GPUs that the lockfile has entries of; without entries the one that the target was measured on.
+std::vector<Gpu> gpus_of(const std::optional<Lockfile>& lockfile, const std::string& arch) {
+  std::vector<Gpu> gpus;
+  if (lockfile)
+    for (const LockEntry& entry : lockfile->entries())
+      if (entry.gpu.arch == arch && std::ranges::find(gpus, entry.gpu) == gpus.end()) gpus.push_back(entry.gpu);
+  if (gpus.empty()) gpus.push_back(gpu_without_driver(arch));
+  return gpus;
+}
+
+std::vector<LaunchSize> sizes_of(const Options& options) {
+  std::vector<LaunchSize> sizes;
+  for (const std::string& shape : options.shapes) sizes.push_back(parse_shape(shape, 1, "--shapes"));
+  return sizes;
+}
+
+// The texts that calls of these sizes and passes take, each once. Few configurations serve all sizes: each is lowered
+// once.
+std::set<std::string> texts_of(const Options& options) {
+  const std::optional<Lockfile> lockfile = options.lockfile.lockfile();
+  const std::vector<LaunchSize> sizes = sizes_of(options);
+  std::map<std::string, std::string> texts;  // by configuration
+  for (const std::string& pass : options.passes) {
+    Subject subject = subject_from(options.subject, options.config.of_pass(pass));
+    const Config given = subject.config;
+    for (const LaunchSize& size : sizes) {
+      for (const Gpu& gpu : gpus_of(lockfile, given.arch)) {
+        subject.config = given;
+        if (lockfile)
+          subject.config =
+              settle(given, subject.source, size, gpu, *lockfile, can_be_lowered, options.sequences).config;
+        std::string& text = texts[config_key(subject.config)];
+        if (text.empty()) text = subject.program_text();
+      }
+    }
+  }
+  std::set<std::string> unlike;
+  for (auto& [key, text] : texts) unlike.insert(std::move(text));
+  return unlike;
+}
+
+// One kernel of a text in one variant.
+struct Item {
+  const std::string* text;
+  Manifest manifest;
+  NvrtcOptions variant;
+};
+
+std::vector<Item> items_of(const std::set<std::string>& texts, bool sequences) {
+  std::vector<Item> items;
+  for (const std::string& text : texts) {
+    const std::vector<Manifest> manifests = manifests_from(text);
+    for (const Manifest& manifest : manifests) {
+      items.push_back({&text, manifest, usual_options(manifests, manifest)});
+      if (sequences) items.push_back({&text, manifest, variant_options(manifest, /*aligned=*/true, sequences)});
+    }
+  }
+  return items;
+}
+
+// Takes items from `next` on, as long as there are any.
+void compile_some(const std::vector<Item>& items, std::atomic<std::size_t>& next, const PrecompiledKernels& folder) {
+  const std::string nvrtc = nvrtc_version();
+  for (std::size_t i = next++; i < items.size(); i = next++) {
+    const auto& [text, manifest, variant] = items[i];
+    folder.store(*text, manifest, variant, compiled_cubin(*text, manifest, variant), nvrtc);
+  }
+}
+
+// With a thread for each processor.
+void compile_all(const std::vector<Item>& items, const PrecompiledKernels& folder) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::future<void>> running;
+  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
+    running.push_back(std::async(std::launch::async, [&] { compile_some(items, next, folder); }));
+  for (std::future<void>& one : running) one.wait();  // all of them use what is here
+  for (std::future<void>& one : running) one.get();
+}
+
+int precompile(const Options& options) {
+  check_options(options);
+  const PrecompiledKernels folder(options.directory);
+  const bool sequences = options.sequences > 1 || options.config["--chunk"] == "1";
+  const std::set<std::string> texts = texts_of(options);
+  const std::vector<Item> items = items_of(texts, sequences);
+  compile_all(items, folder);
+  print("{} kernels of {} texts in {}\n", items.size(), texts.size(), options.directory);
+  return exit_passed;
+}
+
+}  // namespace
+
+void add_precompile(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("precompile", "Kernels into a folder, from which calls take them without NVRTC");
+  const auto options = std::make_shared<Options>();
+  options->subject.add_to(*command, /*with_source=*/true);
+  command->add_option("--shapes", options->shapes, "Sizes of the calls, several or one (8,4096,64)")
+      ->type_name("B,T,H");
+  command->add_option("--passes", options->passes, "forward, and both for training (forward)")->delimiter(',');
+  command
+      ->add_option("--sequences", options->sequences,
+                   "So many lie one behind the other in a batch; from 2 on kernels take maps of sequences, too (1)")
+      ->type_name("N");
+  command->add_option("-o,--output", options->directory, "The folder, which $WKVC_KERNELS names for calls")
+      ->type_name("DIR")
+      ->required();
+  options->lockfile.add_to(*command);
+  options->config.add_to(*command);
+  command->callback([&action, options] { action = [options] { return precompile(*options); }; });
+}
+
+}  // namespace wkvc

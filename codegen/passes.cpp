@@ -228,7 +228,11 @@ void add_plain_programs(Work& work) {
 }
 
 void move_all_token_factors(Work& work) {
-  for (auto program : all_programs(work)) move_token_factors(program);
+  bool moved = false;
+  for (auto program : all_programs(work)) moved |= move_token_factors(program);
+  if (!moved) return;
+  merge_common(work);
+  chain_all_sums(work);  // what has moved may come before contractions now
 }
 
 void slice_programs(Work& work) {

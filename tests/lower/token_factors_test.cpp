@@ -28,7 +28,7 @@ std::string plain_text(const std::string& recurrence, const std::string& pass, S
 // Of q and k there is one operand each; the number multiplies what is read of the state, and U.
 TEST(TokenFactors, LeaveInputsAsTheyAre) {
   const std::string text = plain_text("gated_delta_net", "forward", Stage::chunk);
-  EXPECT_EQ(count(text, "chunk.round"), 7) << text;  // q, k, S, M, U0, U, and U times its numbers
+  EXPECT_EQ(count(text, "chunk.round"), 8) << text;  // k, r, S, M, U0, RK, U, and U times its numbers
   EXPECT_THAT(text, Not(HasSubstr("%k_in")));
   EXPECT_THAT(text, Not(HasSubstr("%k_out")));
 }

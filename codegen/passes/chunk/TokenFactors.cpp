@@ -12,6 +12,8 @@ namespace wkvc {
 
 namespace {
 
+constexpr llvm::StringLiteral kForRows = "for_rows";
+
 bool is_number_of_token(Value x) { return chunk::rows(x) > 1 && chunk::columns(x) == 1; }
 
 bool is_input(Value x) {
@@ -35,7 +37,8 @@ class Mover {
  public:
   explicit Mover(chunk::ProgramOp program) : program_(program), spaces_(infer_spaces(program)) {}
 
-  void run() {
+  // Returns whether anything has moved.
+  bool run() {
     for (auto product : llvm::make_early_inc_range(program_.getBody().getOps<chunk::MulOp>())) narrow(product);
     for (auto op : llvm::make_early_inc_range(program_.getBody().getOps<chunk::KeepValidOp>())) select(op);
     llvm::SmallVector<Value> operands;
@@ -43,6 +46,7 @@ class Mover {
     for (Value operand : operands) move(operand);
     copy_for_rows();
     drop_dead_values(program_);
+    return moved_;
   }
 
  private:
@@ -55,11 +59,23 @@ class Mover {
     if (!zeros || !zeros.getValue().isZero() || !is_number_of_token(wide.getY())) return;
     if (spaces_.lookup(product.getResult()) != Space{Axis::value, Axis::key}) return;
     OpBuilder b(product);
-    const Value powers = chunk::Exp2Op::create(b, power.getLoc(), wide.getY().getType(), wide.getY());
     const auto type = RankedTensorType::get({1, 1}, b.getF32Type());
-    Value number = chunk::RowOp::create(b, row.getLoc(), type, powers, row.getIndex(), row.getAnchor());
+    Value number =
+        chunk::RowOp::create(b, row.getLoc(), type, powers_of(b, wide.getY()), row.getIndex(), row.getAnchor());
+    number.getDefiningOp()->setAttr(kForRows, b.getUnitAttr());
+    moved_ = true;
     set_name(number, name_of(power.getResult()));
     product.getYMutable().assign(number);
+  }
+
+  // Those that are there already, or new ones.
+  static Value powers_of(OpBuilder& b, Value logarithms) {
+    for (Operation* user : logarithms.getUsers())
+      if (auto power = dyn_cast<chunk::Exp2Op>(user)) return power.getResult();
+    b.setInsertionPointAfterValue(logarithms);
+    const Value powers = chunk::Exp2Op::create(b, b.getUnknownLoc(), logarithms.getType(), logarithms);
+    b.setInsertionPointAfterValue(powers);
+    return powers;
   }
 
   // An input is zero behind the last token, so that the number alone has to be selected.
@@ -74,9 +90,10 @@ class Mover {
 
   void move(Value operand) {
     const auto scaled = scaled_input(operand);
-    if (!scaled || !llvm::all_of(operand.getUsers(), [&](Operation* user) { return is_movable(user, operand); }))
-      return;
+    if (!scaled || spaces_.lookup(scaled->tile) != Space{Axis::token, Axis::key}) return;
+    if (!llvm::all_of(operand.getUsers(), [&](Operation* user) { return is_movable(user, operand); })) return;
     const Value plain = rounded(scaled->tile, operand.getType());
+    moved_ = true;
     for (Operation* user : llvm::make_early_inc_range(operand.getUsers()))
       move(cast<chunk::DotOp>(user), operand, plain, scaled->factor);
   }
@@ -112,23 +129,29 @@ class Mover {
     return chunk::KeepValidOp::create(b, number.getLoc(), number.getType(), number);
   }
 
-  // A number that value rows alone read: a warp that prepares the chunk makes it once for them (Owners.h). Other
-  // readers make theirs again.
+  // A number for value rows: a warp that prepares the chunk makes it once for them (Owners.h). Other readers make
+  // theirs again.
   Value of_rows(Value number) {
     Value& copy = copies_[number];
     if (copy) return copy;
     Operation* op = number.getDefiningOp();
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
-    return copy = isa<chunk::InputOp>(op) ? valid(b, number) : b.clone(*op)->getResult(0);
+    copy = isa<chunk::InputOp>(op) ? valid(b, number) : b.clone(*op)->getResult(0);
+    copy.getDefiningOp()->setAttr(kForRows, b.getUnitAttr());
+    moved_ = true;
+    return copy;
   }
 
   // Gives value rows copies of all numbers that they multiply by.
   void copy_for_rows() {
     const Spaces spaces = infer_spaces(program_);
-    for (auto product : program_.getBody().getOps<chunk::MulOp>())
-      if (is_number_of_token(product.getY()) && spaces.lookup(product.getX()) == Space{Axis::token, Axis::value})
-        product.getYMutable().assign(of_rows(product.getY()));
+    for (auto product : program_.getBody().getOps<chunk::MulOp>()) {
+      const Value number = product.getY();
+      if (!is_number_of_token(number) || number.getDefiningOp()->hasAttr(kForRows)) continue;
+      if (spaces.lookup(product.getX()) == Space{Axis::token, Axis::value})
+        product.getYMutable().assign(of_rows(number));
+    }
   }
 
   static Value times(OpBuilder& b, chunk::RoundOp round, Value factor) {
@@ -151,13 +174,14 @@ class Mover {
 
   chunk::ProgramOp program_;
   Spaces spaces_;
+  bool moved_ = false;
   llvm::DenseMap<Value, Value> copies_;  // of numbers, for value rows
 };
 
 }  // namespace
 
-void move_token_factors(chunk::ProgramOp program) {
-  if (program.getPlain()) Mover(program).run();
-}
+bool is_for_rows(Operation* number) { return number->hasAttr(kForRows); }
+
+bool move_token_factors(chunk::ProgramOp program) { return program.getPlain() && Mover(program).run(); }
 
 }  // namespace wkvc

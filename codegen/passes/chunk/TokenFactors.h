@@ -8,6 +8,10 @@
 namespace wkvc {
 
 // Of a program without scales; others stay as they are: there an operand's scale would have to move with the number.
-void move_token_factors(chunk::ProgramOp program);
+// Returns whether anything has moved; values that are the same may then be there twice.
+bool move_token_factors(chunk::ProgramOp program);
+
+// Returns whether a number of a token or of the chunk is a copy for value rows, which multiply by it.
+bool is_for_rows(mlir::Operation* number);
 
 }  // namespace wkvc

@@ -1,28 +1,22 @@
 #include "codegen/passes/place/rules/Owners.h"
 
+#include "codegen/passes/chunk/TokenFactors.h"
+
 using namespace mlir;
 
 namespace wkvc {
 
 namespace {
 
-// Whether value rows alone read a number of a token, or of a chunk.
-bool is_for_rows(Operation* op, const Placement& placement) {
-  return !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation* user) {
-    const Space space = user->getNumResults() == 1 ? placement.space(user->getResult(0)) : Space{};
-    return space.rows == Axis::value || space.columns == Axis::value;
-  });
-}
-
-// One number a token: of such inputs alone everyone computes it, else one warp. Value rows have one warp compute theirs:
-// they wait for one another, and would wait for the inputs, too.
+// One number a token: of such inputs alone everyone computes it, else one warp. Value rows have one warp compute
+// theirs: they wait for one another, and would wait for the inputs, too.
 Owner owner_of_column(Operation* op, const Placement& placement) {
   if (isa<chunk::DiagonalOp>(op)) return Owner::matrix;
   if (isa<chunk::SumColumnsOp>(op)) return placement.of(op->getOperand(0)).owner;
   const bool everyone = llvm::all_of(op->getOperands(), [&](Value x) {
     return is_source(x) || (placement.of(x).owner == Owner::anyone && !x.getDefiningOp<chunk::SumColumnsOp>());
   });
-  return everyone && !is_for_rows(op, placement) ? Owner::anyone : Owner::matrix;
+  return everyone && !is_for_rows(op) ? Owner::anyone : Owner::matrix;
 }
 
 // C×C values of one number a token alone, as decays between tokens: each warp that makes a matrix with them makes them

@@ -90,11 +90,11 @@ struct GpuTarget {
 //   one 2.28 instead of 2.23.
 // - Joined decays (8,4096,32,128, both passes): 3.86 instead of 4.05 ms.
 // - held_registers: two states of 64 values in shares of 32 columns, or one of 128.
-// - registers_beside_rows, registers_to_prepare (forward, heads of 128, with 16 warps 144 for the state and 112 for
-// others
-//   in place of 128): kda 0.934 instead of 0.971 ms, with a steep gate 1.257 instead of 1.320, rwkv7 0.795 instead of
-//   0.808; with 160 and 96 kda takes 0.993. Gated DeltaNet with 20 warps: 128 and 72 0.608 ms, 120 and 80 0.614, 96
-//   each 1.810.
+// - registers_beside_rows, registers_to_prepare: forward, heads of 128. With 16 warps 144 registers for the state and
+//   112 for others take 2 to 5 % less than 128 for all; 160 and 96 take 2 % more where preparing is long. With 20
+//   warps and little to prepare, 128 and 72 take a third of the time of 96 each.
+//   Times are in docs/experiments.md, Decays of one number a
+//   token.
 // - segment_blocks, least_segments, guarded_tokens: docs/experiments.md.
 // - group_mma: instructions by 16, 64, 128 and 256 columns need 38, 62, 94 and 158 registers (CUDA 13): half the
 // columns,

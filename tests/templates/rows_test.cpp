@@ -44,6 +44,8 @@ TEST_P(Rows, MatchesDoubles) {
       [&](int m, int n) { return m == 0 ? at(1, n) : 0; },
       [&](int m, int n) { return m == middle ? at(1, n) : 0; },
       [&](int m, int n) { return m == last ? at(1, n) : 0; },
+      [&](int, int) { return row_sum(middle); },
+      [&](int, int) { return row_sum(last); },
   };
   Values expected;
   for (const auto& result : results) {

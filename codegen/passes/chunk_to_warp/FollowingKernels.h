@@ -9,7 +9,7 @@
 
 namespace wkvc {
 
-// "rwkv7_backward" and the suffix.
+// "NAME_backward" and the suffix.
 std::string kernel_name(chunk::ProgramOp program, llvm::StringRef suffix = "");
 
 // Adds what turns a summary into states, and what sums the gradients of parameters and of shared inputs.

@@ -28,6 +28,9 @@ WKVC_INLINE void rows(const KernelArgs<2>& args, const Block& block) {
   write(out, block, 13, at_row<0, R>(row<1>(x)));
   write(out, block, 14, at_row<R / 2 - 1, R>(row<1>(x)));
   write(out, block, 15, at_row<R - 1, R>(row<1>(x)));
+  store_number(vector, row<R / 2 - 1>(sum_columns(x)));
+  write(out, block, 16, z + load_number(vector));
+  write(out, block, 17, z + row<R - 1>(sum_columns(x)));
 }
 
 #define CASE(R, C) \

@@ -291,6 +291,10 @@ inline void bulk_copy(u32 to, u32 from, u32 bytes, u32 mbarrier) {
   mbarrier_arrive_at(mbarrier);
 }
 inline void fence_async_reads() {}
+template <int Count>
+inline void give_registers() {}
+template <int Count>
+inline void take_registers() {}
 
 // ---- asynchronous copies
 inline void cp_async_16(void* shared, const void* global, int bytes) {

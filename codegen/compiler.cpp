@@ -171,8 +171,8 @@ const Pass* last_to(Stage stage) {
   return last;
 }
 
-// Whether more passes over the same kernels follow. Names of a kernel's variables come from names of values, before
-// numbers tell equal ones apart; and to verify a kernel takes longer than such a pass.
+// Returns whether more passes over the same kernels follow. Names of a kernel's variables come from names of values,
+// before numbers tell equal ones apart; and to verify a kernel takes longer than such a pass.
 bool is_followed_up(const Pass& pass) { return pass.output == Stage::warp && &pass != last_to(Stage::warp); }
 
 // Runs passes until `done` says to stop after one.

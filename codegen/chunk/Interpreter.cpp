@@ -234,7 +234,7 @@ class Machine {
     };
   }
 
-  // Of operations element by element; null for others.
+  // Returns the step of an operation on single elements; null for another one.
   Step elementwise_step(mlir::Operation& op) {
     return llvm::TypeSwitch<mlir::Operation*, Step>(&op)
         .Case<WidenOp, RoundOp, OffsetOp>([&](auto same) { return unary(same, [](double x) { return x; }); })
@@ -267,7 +267,7 @@ class Machine {
         .Default([](mlir::Operation*) { return Step(); });
   }
 
-  // Of operations that select elements by their place; null for others.
+  // Returns the step of an operation that selects elements by their place; null for another one.
   Step selecting_step(mlir::Operation& op) {
     return llvm::TypeSwitch<mlir::Operation*, Step>(&op)
         .Case([&](KeepValidOp y) { return select(y, [this](std::size_t i, std::size_t) { return i < valid_; }); })

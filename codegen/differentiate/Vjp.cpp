@@ -25,8 +25,8 @@ double exponential_rate(Value x) {
   return x.getDefiningOp<chunk::Exp2Op>() ? std::numbers::ln2 : 0;
 }
 
-// Of running sums down the rows the value that is summed, also where the row itself is added to those before it; null
-// for another value.
+// Returns the value that running sums down the rows add up, also where a row is added to the sum of the rows before;
+// null for another value.
 Value summed_down(Value sums) {
   auto with_own = sums.getDefiningOp<chunk::AddOp>();
   auto sum = (with_own ? with_own.getX() : sums).getDefiningOp<chunk::CumsumOp>();

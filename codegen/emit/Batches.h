@@ -11,20 +11,20 @@ namespace wkvc {
 bool are_alike(warp::CopyOp a, warp::CopyOp b);
 inline bool are_alike(mlir::Operation*, mlir::Operation*) { return true; }
 
-// Whether the operation is part of a call with the one before it, of the same kind.
+// Returns whether the operation is part of a call with the one before it, of the same kind.
 template <class Op>
 bool joins_last(mlir::Operation& op) {
   return mlir::isa<Op>(op) && mlir::isa_and_nonnull<Op>(op.getPrevNode()) &&
          are_alike(mlir::cast<Op>(op.getPrevNode()), mlir::cast<Op>(op));
 }
 
-// Whether the operation is part of a group_mma with the one before it: contractions by groups, and the zeros that these
-// begin with, which come before them all; but for one that begins with a copy of another's sum, which has to be there
-// before.
+// Returns whether the operation is part of a group_mma with the one before it. Contractions by groups are, and the
+// zeros that they begin with, which come before all contractions. A contraction that begins with a copy of another's
+// sum is not: that sum has to be there before.
 bool joins_group(mlir::Operation& op);
 
-// Whether the operation is part of a call with the one before it: copies, maxima, scales, outputs and contractions by
-// groups are.
+// Returns whether the operation is part of a call with the one before it: copies, maxima, scales, outputs and
+// contractions by groups are.
 bool joins_last(mlir::Operation& op);
 
 // The operations of one call, `first` and those behind it.

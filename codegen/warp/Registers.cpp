@@ -36,7 +36,8 @@ std::optional<RoleRegisters> role_registers(KernelOp kernel) {
   const int64_t keys = kernel.getKeyDim(), rows = keys / 2 + keys / 4;  // of a state, and rounded
   const int64_t have = sm_90a.registers_of_thread(kernel.getBlocks(), kernel.getWarps());
   const int64_t spare = std::max<int64_t>(have - choices.registers_to_prepare, 0);
-  const auto in_steps = [](int64_t registers) { return registers / 8 * 8; };
+  const int64_t step = sm_90a.warp.register_granule / sm_90a.warp.threads;
+  const auto in_steps = [&](int64_t registers) { return registers / step * step; };
   const int64_t state = in_steps(std::min(rows + choices.registers_beside_rows, have + spare * ahead / of_state));
   if (state <= have) return {};
   return RoleRegisters{state, in_steps(have - (state - have) * of_state / ahead)};

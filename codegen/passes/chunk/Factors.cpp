@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "codegen/chunk/DropUnused.h"
+#include "codegen/passes/chunk/FirstUser.h"
 #include "codegen/target/Target.h"
 
 using namespace mlir;
@@ -28,14 +29,6 @@ chunk::CumsumOp sums_of(Value x) {
 bool is_before(Value x, chunk::CumsumOp sums) {
   auto difference = x.getDefiningOp<chunk::SubOp>();
   return difference && difference.getX() == sums && difference.getY() == sums.getX();
-}
-
-// To where it is needed first: the kernel goes in this order, and would hold it in registers until then.
-void move_to_first_user(Operation* op) {
-  Operation* first = nullptr;
-  for (Operation* user : op->getUsers())
-    if (!first || user->isBeforeInBlock(first)) first = user;
-  if (first) op->moveBefore(first);
 }
 
 // The powers of differences from a row, or from a number in place of one.

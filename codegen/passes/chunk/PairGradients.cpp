@@ -2,6 +2,8 @@
 
 #include <llvm/ADT/SetVector.h>
 
+#include "codegen/passes/chunk/FirstUser.h"
+
 using namespace mlir;
 
 namespace wkvc {
@@ -32,20 +34,16 @@ void move_to_end(chunk::ProgramOp program) {
   for (Operation* op : last) op->moveBefore(&body, body.end());
 }
 
-// Whether it rounds a product of an input and a decay, an operand of gradients.
+// Returns whether a rounding makes an operand of gradients from a product of an input and a decay.
 bool is_operand(chunk::RoundOp round) {
   return round.getX().getDefiningOp<chunk::MulOp>() && llvm::any_of(round->getUsers(), is_gradient);
 }
 
-// Moves a product, and the factor that only such products have, to where it is needed first: the kernel goes in this
-// order, and would hold it in registers until then.
-void move_to_first_user(Operation* op) {
+// Moves a product, and the factor that only such products have, to where a contraction reads the product first.
+void move_with_factor(Operation* op) {
   if (!isa_and_nonnull<chunk::WidenOp, chunk::RoundOp, chunk::MulOp, chunk::Exp2Op, chunk::SubOp>(op)) return;
-  Operation* first = nullptr;
-  for (Operation* user : op->getUsers())
-    if (!first || user->isBeforeInBlock(first)) first = user;
-  op->moveBefore(first);
-  for (Value operand : op->getOperands()) move_to_first_user(operand.getDefiningOp());
+  move_to_first_user(op);
+  for (Value operand : op->getOperands()) move_with_factor(operand.getDefiningOp());
 }
 
 }  // namespace
@@ -63,8 +61,8 @@ void delay_pair_gradients(chunk::ProgramOp program) {
       operand.getResult().replaceUsesWithIf(again.getResult(), [](OpOperand& use) { return !makes_pairs(use); });
       operand = again;
     }
-    move_to_first_user(operand);
-    for (Operation* user : llvm::to_vector(operand->getUsers())) move_to_first_user(user);
+    move_with_factor(operand);
+    for (Operation* user : llvm::to_vector(operand->getUsers())) move_with_factor(user);
   }
 }
 

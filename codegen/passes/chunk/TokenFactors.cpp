@@ -62,13 +62,17 @@ class Mover {
     const auto type = RankedTensorType::get({1, 1}, b.getF32Type());
     Value number =
         chunk::RowOp::create(b, row.getLoc(), type, powers_of(b, wide.getY()), row.getIndex(), row.getAnchor());
-    number.getDefiningOp()->setAttr(kForRows, b.getUnitAttr());
-    moved_ = true;
+    mark_for_rows(number);
     set_name(number, name_of(power.getResult()));
     product.getYMutable().assign(number);
   }
 
-  // Those that are there already, or new ones.
+  void mark_for_rows(Value number) {
+    number.getDefiningOp()->setAttr(kForRows, UnitAttr::get(number.getContext()));
+    moved_ = true;
+  }
+
+  // Returns the powers of 2 that are there already, or new ones.
   static Value powers_of(OpBuilder& b, Value logarithms) {
     for (Operation* user : logarithms.getUsers())
       if (auto power = dyn_cast<chunk::Exp2Op>(user)) return power.getResult();
@@ -98,8 +102,8 @@ class Mover {
       move(cast<chunk::DotOp>(user), operand, plain, scaled->factor);
   }
 
-  // Whether the result's rows are the operand's tokens, or both operands are contracted over tokens. Matrices of tokens
-  // by tokens have their numbers already.
+  // Returns whether the result's rows are the operand's tokens, or whether both operands are contracted over tokens.
+  // Matrices of tokens by tokens have their numbers already.
   bool is_movable(Operation* user, Value operand) const {
     auto dot = dyn_cast<chunk::DotOp>(user);
     if (!dot || dot.getWide() || dot.getX() == dot.getY()) return false;
@@ -138,8 +142,7 @@ class Mover {
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
     copy = isa<chunk::InputOp>(op) ? valid(b, number) : b.clone(*op)->getResult(0);
-    copy.getDefiningOp()->setAttr(kForRows, b.getUnitAttr());
-    moved_ = true;
+    mark_for_rows(copy);
     return copy;
   }
 
@@ -148,7 +151,7 @@ class Mover {
     const Spaces spaces = infer_spaces(program_);
     for (auto product : program_.getBody().getOps<chunk::MulOp>()) {
       const Value number = product.getY();
-      if (!is_number_of_token(number) || number.getDefiningOp()->hasAttr(kForRows)) continue;
+      if (!is_number_of_token(number) || is_for_rows(number.getDefiningOp())) continue;
       if (spaces.lookup(product.getX()) == Space{Axis::token, Axis::value})
         product.getYMutable().assign(of_rows(number));
     }
@@ -160,7 +163,7 @@ class Mover {
     return chunk::RoundOp::create(b, b.getUnknownLoc(), round.getType(), product, ArrayAttr(), FloatAttr());
   }
 
-  // The operand that other contractions read already, or a new one.
+  // Returns the operand that other contractions read already, or a new one.
   static Value rounded(Value tile, Type type) {
     for (Operation* user : tile.getUsers())
       if (auto round = dyn_cast<chunk::RoundOp>(user); round && round.getType() == type) {

@@ -40,7 +40,7 @@ class Placer {
     choices.expect_automatic(program_);
   }
 
-  // Whether there is room for what has to be in shared memory.
+  // Returns whether there is room for all values that have to be in shared memory.
   bool has_room() {
     take({Stored::contractions, Ahead::inputs});
     return bytes() <= budget();

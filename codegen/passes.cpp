@@ -72,7 +72,10 @@ Schedule filled(const Schedule& schedule, chunk::ProgramOp program, const Config
   Schedule result = schedule;
   fill(result, config, backward, static_cast<int>(program.getChunk()), static_cast<int>(program.getKeyDim()));
   if (is_backward(program)) result.checkpoint = schedule.checkpoint;
-  if (program.getSummary()) result.grid.blocks = schedule.grid.blocks;
+  if (program.getSummary()) {
+    result.grid.blocks = schedule.grid.blocks;
+    result.grid.cluster = schedule.grid.cluster;
+  }
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include "autotune/search/preferences.h"
 #include "autotune/shipped.h"
 #include "codegen/config/fields.h"
+#include "codegen/rec/Dependence.h"
 #include "runtime/base/hash.h"
 #include "runtime/error.h"
 #include "runtime/version.h"
@@ -29,8 +30,9 @@ bool leaves_open(const Config& config) {
 }
 
 // Returns the first of the likely settings that the recurrence has kernels for.
-Config preferred(const Config& config, const Source& source, const Wanted& wanted, const Compiles& compiles) {
-  std::vector<Config> likely = preferred_settings(config, wanted.shape_class, wanted.gpu.sm_count);
+Config preferred(const Config& config, const Source& source, const Wanted& wanted, Transition transition,
+                 const Compiles& compiles) {
+  std::vector<Config> likely = preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count);
   const auto found =
       std::find_if(likely.begin(), likely.end() - 1, [&](const Config& c) { return compiles(source, c); });
   return std::move(*found);
@@ -70,7 +72,8 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   if (!leaves_open(config)) return {config, "the configuration was given"};
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const auto module = rec::parse(source.text, source.file, context);
-  const Wanted wanted{.shape_class = shape_class_of(rec::recurrence_of(*module), config, size),
+  auto recurrence = rec::recurrence_of(*module);
+  const Wanted wanted{.shape_class = shape_class_of(recurrence, config, size),
                       .recurrence = hex_hash(source.text),
                       .gpu = gpu,
                       .wkvc = std::string(wkvc_version())};
@@ -79,7 +82,8 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   const Found found = lockfile.find(wanted);
   Settings settings{config, explanation(wanted, found)};
   if (found.entry == nullptr) {
-    settings.config = preferred(config, source, wanted, compiles);
+    const Transition transition = rec::contracts_state(recurrence) ? Transition::matrix : Transition::factors;
+    settings.config = preferred(config, source, wanted, transition, compiles);
     return settings;
   }
   for_each_field([&](const ConfigOption& option, const ConfigField& field) {

@@ -17,6 +17,7 @@ constexpr int never = most_segments + 1;    // no sequence is cut into so many s
 namespace least_tokens {
 constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 1024, teams_in_segments = 1024;
 constexpr int cluster = 256, segments_of_wide_heads = 2048, segments_of_packed = 2048;
+constexpr int segments_of_few_wide_heads = 512, backward_segments_of_few_wide_heads = 128;
 }  // namespace least_tokens
 
 // Returns the most segments that sequences are likely cut into: blocks enough for each multiprocessor.
@@ -35,8 +36,8 @@ int most_likely_segments(const ShapeClass& shape_class, int sm_count) {
 // Adds schedules to a list, each on top of the configuration that was asked for.
 class Preferences {
  public:
-  Preferences(const Config& config, const ShapeClass& shape_class, int sm_count)
-      : config_(config), shape_class_(shape_class), sm_count_(sm_count) {}
+  Preferences(const Config& config, const ShapeClass& shape_class, Transition transition, int sm_count)
+      : config_(config), shape_class_(shape_class), transition_(transition), sm_count_(sm_count) {}
 
   std::optional<Config> when_packed(std::int64_t sequences) {
     const bool fill = sequences * pairs() >= 2 * sm_count_ && tokens() >= least_tokens::segments_of_packed;
@@ -47,8 +48,11 @@ class Preferences {
 
   std::vector<Config> list() {
     if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
+      if (is_measured() && is_forward() && shape_class_.key_dim > most_keys_in_segments) add_teams(1, 1, 2);
+      if (are_few_wide()) add_few_wide();
+      const auto before = found_.size();
       add_segmented();
-      if (found_.empty() && is_measured() && gives_teams_work()) is_forward() ? add_forward() : add_both();
+      if (found_.size() == before && is_measured() && gives_teams_work()) is_forward() ? add_forward() : add_both();
       add();  // a kernel without scales first, and otherwise what the compiler chooses
     }
     found_.push_back(config_);
@@ -82,6 +86,57 @@ class Preferences {
     config.backward_segments = segments;
     config.save_every = 64;
     return config;
+  }
+
+  // Of a forward kernel: teams that go ahead, blocks of a cluster, segments of a sequence.
+  struct Ahead {
+    int teams, cluster, segments;
+  };
+
+  // Whether all blocks of clusters of two run at once, each of which has a multiprocessor for itself.
+  bool are_few_wide() const {
+    return shape_class_.accuracy != "f32" && shape_class_.io != DType::f32 && !narrow_keys() &&
+           shape_class_.key_dim <= most_keys_in_segments && 2 * pairs() <= sm_count_ &&
+           tokens() >= least_tokens::cluster;
+  }
+
+  // Returns the most segments, a power of 2, whose blocks all run at once, so many for each segment of a sequence.
+  int most_at_once(int blocks, int least) const {
+    int segments = 1;
+    while (2 * segments <= most_segments && 2 * segments * blocks * pairs() <= sm_count_ &&
+           tokens() / (2 * segments) >= least)
+      segments *= 2;
+    return segments;
+  }
+
+  // Returns forward kernels, the likely fastest first; none where the rules for segments do as well. Two teams of a
+  // cluster have no room for all recurrences.
+  std::vector<Ahead> ahead_of_few_wide() const {
+    const int cut = most_at_once(1, least_tokens::segments_of_few_wide_heads);
+    const int cut_clusters = most_at_once(2, least_tokens::segments_of_few_wide_heads);
+    const bool are_long = tokens() / cut >= least_tokens::teams_in_segments,
+               may_cut = cut >= 4 && (are_long || 8 * pairs() <= sm_count_);
+    if (transition_ == Transition::factors && may_cut)
+      return is_forward() ? std::vector<Ahead>{} : std::vector<Ahead>{{2, 1, cut}};
+    if (!is_forward() && narrow_values()) return {};
+    std::vector<Ahead> list;
+    if (are_long && cut >= 8) list.push_back({2, 1, cut});
+    list.push_back({2, 2, cut_clusters >= 4 ? cut_clusters : 1});
+    if (may_cut) list.push_back({2, 1, cut});
+    list.push_back({1, 2, 1});
+    return list;
+  }
+
+  void add_few_wide() {
+    for (const Ahead& ahead : ahead_of_few_wide()) {
+      Config& config = add_teams(ahead.teams, 1, ahead.cluster);
+      config.segments = ahead.segments;
+      if (is_forward()) continue;
+      config.backward_teams = 2;
+      config.backward_blocks = 1;
+      config.backward_segments = most_at_once(1, least_tokens::backward_segments_of_few_wide_heads);
+      config.save_every = 64;
+    }
   }
 
   // For sequences so few that they have to be cut. Long segments have work for teams, one block a multiprocessor.
@@ -164,19 +219,22 @@ class Preferences {
 
   const Config& config_;
   const ShapeClass& shape_class_;
+  Transition transition_;
   int sm_count_;
   std::vector<Config> found_;
 };
 
 }  // namespace
 
-std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, int sm_count) {
-  return Preferences(config, shape_class, sm_count).list();
+std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, Transition transition,
+                                       int sm_count) {
+  return Preferences(config, shape_class, transition, sm_count).list();
 }
 
 std::optional<Config> preferred_when_packed(const Config& config, const ShapeClass& shape_class, std::int64_t sequences,
                                             int sm_count) {
-  return sequences > 1 ? Preferences(config, shape_class, sm_count).when_packed(sequences) : std::nullopt;
+  return sequences > 1 ? Preferences(config, shape_class, Transition::matrix, sm_count).when_packed(sequences)
+                       : std::nullopt;
 }
 
 }  // namespace wkvc

@@ -41,22 +41,39 @@ std::vector<int> segment_counts(const SpaceLimits& limits) {
   return counts;
 }
 
-// Of the forward kernel: one team, two of the same warps, teams of their own, and clusters where heads are few.
+// How warps of a forward kernel prepare chunks.
+struct Crew {
+  int teams, rounds, cluster;
+};
+
+// Those that were among the fastest anywhere: one team, two of the same warps, teams of their own, and clusters.
+constexpr std::array<Crew, 5> narrow_crews{{{1, 1, 1}, {2, 1, 1}, {2, 2, 1}, {4, 2, 1}, {3, 2, 2}}};
+constexpr std::array<Crew, 6> wide_crews{{{1, 1, 1}, {2, 1, 1}, {2, 2, 1}, {3, 2, 1}, {2, 2, 2}, {1, 2, 2}}};
+
+bool is_wide(const Config& base) { return sm_90a.is_wide(static_cast<std::uint64_t>(base.key_dim)); }
+
+// Returns whether the crew is worth a try, in clusters of the size given or in its own.
+bool is_tried(const Config& config, const Config& base) {
+  const auto is_same = [&](const Crew& crew) {
+    return config.teams == crew.teams && config.rounds == crew.rounds &&
+           (base.cluster != 0 || config.cluster == crew.cluster);
+  };
+  return is_wide(base) ? std::ranges::any_of(wide_crews, is_same) : std::ranges::any_of(narrow_crews, is_same);
+}
+
 void vary_teams(std::vector<Config>& space, const Config& base, const SpaceLimits& limits) {
   vary(space, base.teams == 0, std::array{1, 2, 3, 4}, [](Config& config, int teams) { config.teams = teams; });
   vary(space, base.rounds == 0, std::array{1, 2}, [](Config& config, int rounds) { config.rounds = rounds; });
   vary(space, base.cluster == 0, std::array{1, 2}, [](Config& config, int cluster) { config.cluster = cluster; });
   std::erase_if(space, [&](const Config& config) {
     const bool impossible = fault_of(forward_schedule(config), /*backward=*/false).has_value();
-    // What was slower wherever it was measured.
-    const bool of_three = base.cluster == 0 && config.cluster > 1;
-    const bool crowded = config.rounds == 1 ? config.teams > 2 : config.teams == 3 ? config.cluster == 1 : of_three;
+    const bool slower = base.teams == 0 && !is_tried(config, base);
     const bool idle = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
       return size.batches * size.heads * config.cluster * std::max(config.segments, 1) <= 2 * limits.sm_count;
     });
-    // Which do for few heads what segments do.
-    const bool cut = config.cluster > 1 && base.segments == 0 && config.segments > 1;
-    return impossible || cut || (base.teams == 0 && crowded) || (base.cluster == 0 && config.cluster > 1 && !idle);
+    // Which do for few narrow heads what segments do.
+    const bool cut = config.cluster > 1 && base.segments == 0 && config.segments > 1 && !is_wide(base);
+    return impossible || cut || slower || (base.cluster == 0 && config.cluster > 1 && !idle);
   });
 }
 
@@ -90,10 +107,8 @@ std::vector<Config> search_space(const Config& base, const SpaceLimits& limits) 
        [](Config& config, int blocks) { config.blocks = blocks; });
   if (base.pass != "backward") vary_teams(space, base, limits);
   if (space.empty())
-    user_error(
-        "--teams {}, --rounds {}, --cluster {} (0: open): 2 rounds are of several teams, a cluster is of 2 rounds; "
-        "leave more open, or give --teams 2 and --rounds 2",
-        base.teams, base.rounds, base.cluster);
+    user_error("--rounds {}, --cluster {} (0: open): a cluster is of 2 rounds; leave more open, or give --rounds 2",
+               base.rounds, base.cluster);
   vary_scales(space, base);
   if (base.pass == "forward") return space;
   vary(space, base.backward_segments == 0, segment_counts(limits),

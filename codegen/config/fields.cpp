@@ -185,7 +185,7 @@ constexpr std::array<ConfigOption, 20> table{{
      .automatic = true,
      .otherwise = "1",
      .meaning = "blocks that run a head together in the forward kernel, for few heads: each has a part of the state "
-                "and some of the teams. It takes `--rounds 2` and several teams. With guarded scales one block runs "
+                "and some of the teams. It takes `--rounds 2`. With guarded scales one block runs "
                 "again what a cluster refused",
      .settled = Stage::placed,
      .of = OfKernels::forward,

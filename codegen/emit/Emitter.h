@@ -25,7 +25,7 @@ class Emitter {
 
  private:
   bool is_cut() { return kernel_.getSegments() > 1; }
-  bool has_teams() { return kernel_.getTeams() > 1; }
+  bool has_teams() { return kernel_.isByTeams(); }
   bool goes_ahead() { return kernel_.getRounds() > 1; }
   bool is_cluster() { return kernel_.getCluster() > 1; }
   // Who copies, and whose shared memory rings lie in: of the first round, where they go by turns.

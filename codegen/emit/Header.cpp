@@ -210,7 +210,7 @@ std::string header_comment(warp::KernelOp kernel) {
       manifest.cluster > 1 ? fmt::format("a cluster of {} blocks", manifest.cluster) : "one block", manifest.warps,
       manifest.segments > 1 ? fmt::format(" and {} segments", manifest.segments) : "", manifest.shared_bytes,
       kernel.getBlocks());
-  if (kernel.getTeams() > 1) text += team_comment(kernel);
+  if (kernel.isByTeams()) text += team_comment(kernel);
   std::string map = shared_map(kernel);
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(map).split(lines, '\n', -1, false);

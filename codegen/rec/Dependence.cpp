@@ -1,5 +1,7 @@
 #include "codegen/rec/Dependence.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 namespace wkvc::rec {
 
 Dependences::Dependences(RecurrenceOp recurrence) {
@@ -16,6 +18,21 @@ Dependence Dependences::result_of(mlir::Operation& op) const {
   if (!llvm::isa<MulOp, ScaleOp, DiagMulOp, DotOp, OuterOp>(op)) return Dependence::nonlinear;
   const bool both = llvm::none_of(op.getOperands(), [&](auto x) { return (*this)[x] == Dependence::none; });
   return both ? Dependence::nonlinear : most;
+}
+
+bool contracts_state(RecurrenceOp recurrence) {
+  const Dependences dependences(recurrence);
+  llvm::SmallVector<mlir::Value> open;
+  for (auto update : recurrence.getBody().getOps<UpdateOp>()) open.push_back(update.getNext());
+  llvm::DenseSet<mlir::Operation*> seen;
+  while (!open.empty()) {
+    mlir::Operation* op = open.pop_back_val().getDefiningOp();
+    if (!seen.insert(op).second) continue;
+    const bool of_state = dependences[op->getResult(0)] != Dependence::none;
+    if (of_state && llvm::isa<DotOp>(op)) return true;
+    llvm::append_range(open, op->getOperands());
+  }
+  return false;
 }
 
 }  // namespace wkvc::rec

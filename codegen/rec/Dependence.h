@@ -19,4 +19,8 @@ class Dependences {
   llvm::DenseMap<mlir::Value, Dependence> known_;
 };
 
+// Returns whether what a token does to the state reads the state by a contraction, as S·a bᵀ does. Then a matrix over
+// keys takes a state through a token; without, a factor for each key does.
+bool contracts_state(RecurrenceOp recurrence);
+
 }  // namespace wkvc::rec

@@ -70,16 +70,6 @@ constexpr std::array<ScheduleField, 10> table{{
      [](Schedule& s, int value) { s.memory.prefetch = static_cast<Ahead>(value); }},
 }};
 
-std::string fault_of_teams(const Schedule& schedule) {
-  const int cluster = schedule.grid.cluster;
-  if (schedule.goes_ahead() && schedule.prepare.teams < 2)
-    return "--rounds 2: rounds are of a chunk for each of several teams: give --teams, too, such as --teams 2";
-  if (cluster > 1 && !schedule.goes_ahead())
-    return fmt::format("--cluster {}: blocks share what teams prepare a round ahead: give --rounds 2 and --teams, too",
-                       cluster);
-  return {};
-}
-
 }  // namespace
 
 std::span<const ScheduleField> schedule_fields() { return table; }
@@ -91,7 +81,9 @@ const ScheduleField* find_field(std::string_view group, std::string_view name) {
 std::string text_of(const Schedule& schedule) { return text_of(schedule_fields(), schedule, Schedule()); }
 
 std::optional<std::string> fault_of(const Schedule& schedule, bool backward) {
-  if (std::string fault = fault_of_teams(schedule); !fault.empty()) return fault;
+  if (schedule.grid.cluster > 1 && !schedule.goes_ahead())
+    return fmt::format("--cluster {}: blocks share what teams prepare a round ahead: give --rounds 2, too",
+                       schedule.grid.cluster);
   if (backward && schedule.goes_ahead())
     return "--rounds 2 and --cluster are of forward kernels: the teams of a backward kernel have no warps of their own";
   if (!rec::is_cluster(schedule.grid.cluster))

@@ -34,7 +34,7 @@ struct Schedule {
     bool operator==(const Grid&) const = default;
   } grid;
   struct Prepare {
-    int teams = 1;  // that prepare a chunk each; 1: all warps of the block do everything together
+    int teams = 1;  // that prepare a chunk each; 1 of the state's warps: all do everything together
     int warps = 0;  // of a team, of its own, which run a round ahead of the state's; 0: teams are the state's warps
     bool operator==(const Prepare&) const = default;
   } prepare;
@@ -51,6 +51,7 @@ struct Schedule {
   } memory;
 
   bool goes_ahead() const { return prepare.warps > 0; }
+  bool by_teams() const { return prepare.teams > 1 || goes_ahead(); }  // chunks are prepared
   int rounds() const { return goes_ahead() ? 2 : 1; }  // of chunks in shared memory at once
   int round_chunks() const { return prepare.teams * grid.cluster; }
   bool operator==(const Schedule&) const = default;

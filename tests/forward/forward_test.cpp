@@ -174,6 +174,34 @@ TEST_P(Forward, RoundsAhead) {
   check(rwkv7_logw(), late, {1, 50, 2});
 }
 
+// A single team ahead: a round is a chunk, or one of each block of a cluster.
+TEST_P(Forward, OneTeamAhead) {
+  for (Config config : kDtypes) {
+    config.rounds = 2;
+    if (config.mma == "f32") config.key_dim = config.value_dim = 32;
+    for (const int cluster : {1, 2}) {
+      config.cluster = cluster;
+      for (const char* scales : {"always", "guarded"}) {
+        config.scales = scales;
+        for (const std::int64_t tokens : {1, 17, 130}) check(rwkv7(), config, {2, tokens, 2});
+      }
+    }
+  }
+  Config four = config_of("f16", "bf16", 32, 64);
+  four.rounds = 2;
+  four.cluster = 4;
+  check(rwkv6(), four, {1, 150, 2});
+}
+
+// The rows of a wide state and of a segment's map are dealt to the blocks of a cluster.
+TEST_P(Forward, SummariesOfWideHeads) {
+  Config config = config_of("f16", "bf16", 96, 96);
+  config.teams = config.rounds = config.segments = 2;
+  config.scales = "guarded";
+  EXPECT_NE(cuda_text(rwkv7(), config).find("rwkv7_forward_summary, 7, 12, 1, 2)"), std::string::npos);
+  check(rwkv7(), config, {1, 100, 2});
+}
+
 // Blocks that share a head's rows, and what their teams prepare.
 TEST_P(Forward, Clusters) {
   Config config = config_of("f16", "bf16", 64, 64);

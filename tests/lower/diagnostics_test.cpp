@@ -381,23 +381,42 @@ TEST(Teams, AheadAreOfWarpsThatABlockHas) {
     config.value_dim = V;
     return user_error_of([&] { lower_to(source_from(rec_text(rwkv7(), config)), Stage::warp, config); });
   };
-  expect_contains(error(1, 64, 64), "--rounds 2: rounds are of a chunk for each of several teams: give --teams, too");
   expect_contains(error(15, 64, 64), "would have 34 warps, 30 of them to prepare chunks; a block has at most 32");
   expect_contains(error(7, 64, 64), "for 7 teams, the budget is 232448; use --rounds 1, fewer --teams");
-  // Summaries have more rows; where they leave no warps for teams they do without.
-  config.teams = 3;
-  config.key_dim = config.value_dim = 0;
-  config.segments = 2;
-  const Definition delta = recurrence("delta", [](Recurrence& op) {
-    Dim K = op.key_dim(128), V = op.value_dim(256);
+}
+
+Definition delta_rule(int keys, int values) {
+  return recurrence("delta", [=](Recurrence& op) {
+    Dim K = op.key_dim(keys), V = op.value_dim(values);
     op.compute(f16);
     auto k = op.input("k", K, bf16), v = op.input("v", V, bf16);
     auto S = op.state("S", V, K, f32);
     op.update(S, S - outer(dot(S, k), k) + outer(v, k));
     op.output("o", dot(S, k), bf16);
   });
-  const std::string text = lower_to(source_from(rec_text(delta, config)), Stage::warp, config);
-  EXPECT_EQ(count(text, "prepare(teams = 3, warps = 4)"), 1U);
+}
+
+// Summaries have rows of the map beside those of the state. Of wide heads the blocks of a cluster share them; where
+// they leave no warps for teams, summaries do without.
+TEST(Teams, AheadOfSummaries) {
+  const auto text_of = [](int keys, int values, int teams) {
+    const Config config{.teams = teams, .rounds = 2, .segments = 2};
+    return lower_to(source_from(rec_text(delta_rule(keys, values), config)), Stage::warp, config);
+  };
+  const std::string wide = text_of(128, 128, 3);
+  EXPECT_EQ(count(wide, "grid(segments = 2, cluster = 2, blocks = 1), prepare(teams = 3, warps = 4)"), 1U);
+  EXPECT_EQ(count(wide, "grid(segments = 2, blocks = 1), prepare(teams = 3, warps = 4)"), 1U);
+  EXPECT_EQ(count(text_of(64, 256, 7), "prepare(teams = 7, warps = 2)"), 1U);
+  EXPECT_EQ(count(text_of(64, 64, 3), "grid(segments = 2, blocks = 1), prepare(teams = 3, warps = 2)"), 2U);
+}
+
+// A single team prepares chunk by chunk, and those of a cluster's blocks a chunk each.
+TEST(Teams, AheadMayBeOne) {
+  Config config{.teams = 1, .rounds = 2};
+  const auto text_of = [&] { return lower_to(source_from(rec_text(rwkv7(), config)), Stage::cuda, config); };
+  EXPECT_EQ(count(text_of(), "using Slots = RoundSlots<1, "), 1U);
+  config.cluster = 4;
+  EXPECT_EQ(count(text_of(), ", 2, 4>;  // teams"), 1U);
 }
 
 TEST(Teams, OfClustersHaveAPartOfTheRows) {

@@ -118,27 +118,42 @@ TEST(Settings, CutSequencesWhereThereAreFew) {
   EXPECT_EQ(untuned({1, 4096, 16}).backward_segments, 16);
   EXPECT_EQ(untuned({1, 4096, 16}, 64, "both", "bf16").segments, 16);
   EXPECT_EQ(untuned({1, 32768, 8}).segments, 64);
-  EXPECT_EQ(untuned({1, 32768, 8}, 128).segments, 32);
   EXPECT_EQ(untuned({1, 128, 1}).segments, 1);                   // nothing to share out
   EXPECT_EQ(untuned({1, 4096, 32}, 64, "forward").segments, 4);  // with teams
   EXPECT_EQ(untuned({1, 2048, 32}, 64, "forward").cluster, 2);   // as fast as 8 segments
-  EXPECT_EQ(untuned({1, 2048, 8}, 128, "forward").segments, 8);
-  EXPECT_EQ(untuned({1, 2048, 32}, 128, "forward").segments, 8);
-  EXPECT_EQ(untuned({1, 1024, 32}, 128, "forward").segments, 0);
-  EXPECT_EQ(untuned({1, 4096, 32}, 128, "forward").segments, 8);
-  EXPECT_EQ(untuned({1, 1024, 32}, 128).segments, 4);
-  EXPECT_EQ(untuned({1, 512, 32}, 128).segments, 0);
   Config given = training;
   given.segments = 1;
   EXPECT_EQ(settle(given, source_of(given), {1, 4096, 16}, h200, Lockfile{}).config.segments, 1);
+}
+
+// Teams, blocks of a cluster and segments of the forward kernel, and segments of the backward kernel.
+using Few = std::array<int, 4>;
+
+Few few_wide(LaunchSize size, const char* pass, int head = 128, const char* mma = "f16") {
+  const Config config = untuned(size, head, pass, mma);
+  return {config.teams, config.cluster, config.segments, config.backward_segments};
+}
+
+// Two teams of a cluster's block have no room for rwkv7, but one has.
+TEST(Settings, OfFewWideHeadsTakeClustersOrSegments) {
+  EXPECT_EQ(few_wide({1, 2048, 64}, "forward"), (Few{1, 2, 1, 0}));
+  EXPECT_EQ(few_wide({1, 2048, 64}, "both"), (Few{1, 2, 1, 2}));
+  EXPECT_EQ(few_wide({1, 4096, 32}, "forward"), (Few{2, 1, 4, 0}));
+  EXPECT_EQ(few_wide({1, 2048, 32}, "forward"), (Few{1, 2, 1, 0}));
+  EXPECT_EQ(few_wide({1, 512, 32}, "both"), (Few{1, 2, 1, 4}));
+  EXPECT_EQ(few_wide({1, 32768, 8}, "both"), (Few{2, 1, 16, 16}));
+  EXPECT_EQ(few_wide({1, 4096, 8}, "both"), (Few{2, 1, 8, 16}));
+  EXPECT_EQ(few_wide({1, 4096, 8}, "forward", 96), (Few{2, 2, 8, 0}));
+  EXPECT_EQ(few_wide({1, 2048, 64}, "forward", 128, "bf16"), (Few{1, 2, 1, 0}));
+  EXPECT_EQ(few_wide({8, 2048, 64}, "forward", 256), (Few{1, 2, 0, 0}));  // however many
 }
 
 TEST(Settings, HaveTeamsInLongSegments) {
   const Config narrow = untuned({1, 32768, 8}, 64, "forward"), wide = untuned({1, 32768, 8}, 128, "forward");
   EXPECT_EQ(narrow.segments, 16);
   EXPECT_EQ(narrow.teams, 2);
-  EXPECT_EQ(wide.segments, 32);  // two teams do not fit beside the end of a segment
-  EXPECT_EQ(wide.teams, 0);
+  EXPECT_EQ(wide.segments, 16);
+  EXPECT_EQ(wide.teams, 2);
 }
 
 TEST(Settings, OfManyPackedSequencesFillTheGpuTwice) {

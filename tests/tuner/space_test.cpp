@@ -34,9 +34,11 @@ TEST(Space, HasEveryCombinationOnce) {
 }
 
 TEST(Space, HasClustersWhereHeadsAreFew) {
-  const auto crews = [](LaunchSize size) {
+  const auto crews = [](LaunchSize size, int keys = 64) {
     std::set<std::tuple<int, int, int>> all;
-    for (const Config& config : search_space(training, {.sizes = {size}}))
+    Config base = training;
+    base.key_dim = keys;
+    for (const Config& config : search_space(base, {.sizes = {size}}))
       all.emplace(config.teams, config.rounds, config.cluster);
     return all;
   };
@@ -44,6 +46,8 @@ TEST(Space, HasClustersWhereHeadsAreFew) {
   EXPECT_EQ(crews({8, 4096, 64}), expected);
   expected.emplace(3, 2, 2);
   EXPECT_EQ(crews({1, 4096, 64}), expected);
+  expected = {{1, 1, 1}, {2, 1, 1}, {2, 2, 1}, {3, 2, 1}, {2, 2, 2}, {1, 2, 2}};
+  EXPECT_EQ(crews({1, 4096, 64}, 128), expected);
 }
 
 TEST(Space, SavesAStateForEachRoundOfTheTeamsGivenOrForTwo) {
@@ -65,7 +69,8 @@ TEST(Space, HasTeamsForTheRoundsGiven) {
   const std::vector<Config> space = search_space(config, {});
   EXPECT_FALSE(space.empty());
   for (const Config& point : space) EXPECT_GT(point.teams, 1);
-  config.teams = 1;
+  config.rounds = 1;
+  config.cluster = 2;
   EXPECT_THROW(search_space(config, {}), UserError);
 }
 

@@ -674,8 +674,7 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
   expect_contains(error_of(of_all), "is of all warps, which do not meet");
   std::string alone = with_rounds(prepare);
   alone.replace(alone.find("teams = 2"), 9, "teams = 1");
-  expect_contains(error_of(alone),
-                  "has a schedule that no kernel can have: --rounds 2: rounds are of a chunk for each");
+  expect_contains(error_of(alone), "has 4 warps; expected 2 for rows and 1 of teams, as its schedule says");
   std::string one = with_rounds(prepare, "");
   one.replace(one.find(", warps = 1"), 11, "").replace(one.find("warps 4"), 7, "warps 2");
   expect_contains(error_of(one), "belongs in a kernel of 2 rounds");

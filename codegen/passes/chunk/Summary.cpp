@@ -6,6 +6,8 @@
 #include "codegen/chunk/DropUnused.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
+#include "codegen/rec/Limits.h"
+#include "codegen/target/Target.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -85,6 +87,17 @@ class Summary {
   llvm::DenseSet<Value> of_state_, zero_;
 };
 
+// Returns how many blocks share the rows of a summary that other warps prepare chunks for. Registers of a block hold
+// the rows of one wide state, and the map has as many rows as there are keys.
+int cluster_of(chunk::ProgramOp summary) {
+  const Schedule schedule = summary.getSchedule();
+  const auto states = static_cast<int64_t>(summary.getValueDim()), rows = states + map_rows(summary);
+  int cluster = schedule.grid.cluster;
+  if (!schedule.goes_ahead() || !sm_90a.is_wide(summary.getKeyDim())) return cluster;
+  while (rows > states * cluster && rec::is_cluster(2 * cluster) && rows % (16 * 2 * cluster) == 0) cluster *= 2;
+  return cluster;
+}
+
 }  // namespace
 
 void summarize(chunk::ProgramOp program) {
@@ -101,6 +114,7 @@ void summarize(chunk::ProgramOp program) {
         "segment does to them is not known without its states; use --segments 1",
         program.getRecurrence().str());
   Summary(summary).run();
+  summary.reschedule([&](Schedule& schedule) { schedule.grid.cluster = cluster_of(summary); });
 }
 
 int64_t map_rows(chunk::ProgramOp program) {

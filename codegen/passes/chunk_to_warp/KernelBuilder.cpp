@@ -43,18 +43,18 @@ class KernelBuilder {
     if (again_) again_->buffers().declare();
     main_->start_sums();
     if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
-    if (plan_.teams > 1) start_teams();
+    if (plan_.by_teams()) start_teams();
     if (plan_.preparers()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
     Value state = start();
     set_name(state, (carried() + "_initial").str());
-    state = plan_.teams > 1 ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
+    state = plan_.by_teams() ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
     if (program_.getPlain()) create<warp::RefuseOp>(refused_name(program_), state);
     state = as_stored(state, /*of_state=*/program_.getSummary().has_value());
     if (unit_)
       state =
           create<warp::TimesUnitOp>(state, unit_, /*over=*/false, /*of_state=*/!!program_.getSummary(), FloatAttr());
     create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
-    if (plan_.teams > 1 && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
+    if (plan_.by_teams() && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
   }
 
@@ -292,7 +292,7 @@ class KernelBuilder {
   // Whether states go through a workspace: that before a group's first chunk was saved, that before its last stays
   // here.
   bool keeps_states() const {
-    return again_ && plan_.teams == 1 && (!groups_ahead() || chunk::ProgramOp(program_).getSavedEvery() > 2);
+    return again_ && !plan_.by_teams() && (!groups_ahead() || chunk::ProgramOp(program_).getSavedEvery() > 2);
   }
 
   // A loop over chunks and what has to come before it.

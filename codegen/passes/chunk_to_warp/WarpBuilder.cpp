@@ -235,7 +235,7 @@ Value WarpBuilder::widened(Value operand) {
 
 Value WarpBuilder::computed(Operation* op) {
   return llvm::TypeSwitch<Operation*, Value>(op)
-      .Case([&](chunk::SavedStateOp) { return plan_.teams > 1 ? state_ : copies_.saved_state(copies_.load_saved()); })
+      .Case([&](chunk::SavedStateOp) { return plan_.by_teams() ? state_ : copies_.saved_state(copies_.load_saved()); })
       .Case([&](chunk::StateOp) { return state_; })
       .Case([&](chunk::DotOp x) { return dot(x, {}); })
       .Case([&](chunk::ColumnDotsOp x) { return column_dots(x); })

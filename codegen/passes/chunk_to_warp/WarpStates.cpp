@@ -23,7 +23,7 @@ void WarpBuilder::publish_state(bool saved) {
   owner_ = Owner::rows;
   Value slots = maximum_of_state(saved);
   if (!slots) return;
-  create<warp::PublishMaxOp>(plan_.teams > 1 ? state_ : tile(state_of(saved)->getResult(0)), slots);
+  create<warp::PublishMaxOp>(plan_.by_teams() ? state_ : tile(state_of(saved)->getResult(0)), slots);
 }
 
 bool WarpBuilder::meets_first(bool saved) const {

@@ -32,7 +32,7 @@ class Checker {
         plan_(plan),
         keep_(keep),
         given_(Placement::read(program)),
-        rule_(place_values(program, plan.team_warps, plan.teams > 1)),
+        rule_(place_values(program, plan.team_warps, plan.by_teams())),
         waits_(find_waits(rule_)) {}
 
   Placement run() {

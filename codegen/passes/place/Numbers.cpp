@@ -23,10 +23,10 @@ std::string scale_name(chunk::RoundOp round) {
   return name + "scale";
 }
 
-Numbers::Numbers(const Placement& placement, const std::vector<SumScales>& sums, int teams)
+Numbers::Numbers(const Placement& placement, const std::vector<SumScales>& sums, bool by_teams)
     : placement_(placement), sums_(sums) {
   chunk::ProgramOp program = placement.program();
-  any_ = !sums.empty() || (teams > 1 && program.getBackward() && !program.getPlain());
+  any_ = !sums.empty() || (by_teams && program.getBackward() && !program.getPlain());
   if (!any_) return;
   name_scales();
   for (const SumScales& scales : sums) {

@@ -20,7 +20,7 @@ std::string scale_name(chunk::RoundOp round);
 class Numbers {
  public:
   // `sums`: of all states that have any. `teams` that prepare a chunk each.
-  Numbers(const Placement& placement, const std::vector<SumScales>& sums, int teams);
+  Numbers(const Placement& placement, const std::vector<SumScales>& sums, bool by_teams);
 
   bool any() const { return any_; }  // whether teams leave numbers
   // By name, in order. Each scale has another one; of those of states' operands each operand has one.

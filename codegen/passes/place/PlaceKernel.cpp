@@ -19,9 +19,9 @@ class Placer {
       : program_(program),
         recompute_(recompute),
         plan_(plan),
-        main_(place_values(program, plan.team_warps, plan.teams > 1)),
+        main_(place_values(program, plan.team_warps, plan.by_teams())),
         blocks_(program.getSchedule().grid.blocks) {
-    if (recompute) again_ = place_values(recompute, plan.team_warps, plan.teams > 1);
+    if (recompute) again_ = place_values(recompute, plan.team_warps, plan.by_teams());
   }
 
   // As much in shared memory as there is room for without giving up a block that states copied ahead leave.
@@ -99,26 +99,33 @@ class Placer {
 }  // namespace
 
 bool may_copy_states(const Placement& main, const Plan& plan) {
-  return plan.teams == 1 && !main.body().getOps<chunk::SavedStateOp>().empty() && main.phases() > 1;
+  return !plan.by_teams() && !main.body().getOps<chunk::SavedStateOp>().empty() && main.phases() > 1;
 }
 
 MemoryChoices memory_choices(const Placement& main, chunk::ProgramOp recompute, const Plan& plan, bool fits_states) {
   const Ahead least = fits_states ? Ahead::states : Ahead::inputs;
-  const Ahead most = fits_states && recompute ? Ahead::groups : plan.teams > 1 ? Ahead::early : least;
+  const Ahead most = fits_states && recompute ? Ahead::groups : plan.by_teams() ? Ahead::early : least;
   return {least, most, sm_90a.is_wide(main.extent(Axis::key))};
 }
 
-// What is refused is rare: the blocks that run again do without teams where several have no room.
+// Returns whether registers of a thread hold more than its part of a warp's rows of the state.
+static bool has_registers(chunk::ProgramOp program, const Plan& plan) {
+  const int64_t state = 16 * static_cast<int64_t>(program.getKeyDim()) / sm_90a.warp.threads;
+  return sm_90a.registers_of_thread(1, plan.warps()) > state;
+}
+
+// What is refused is rare: the blocks that run again do without teams where these have no room, or leave the state
+// none.
 static void spare_room(chunk::ProgramOp program) {
   const Plan plan = wkvc::plan(program, {});
-  if (plan.teams > 1 && !Placer(program, {}, plan).has_room())
+  if (plan.by_teams() && !(has_registers(program, plan) && Placer(program, {}, plan).has_room()))
     program.reschedule([](Schedule& simple) { simple.prepare = {}; });
 }
 
 void place_kernel(chunk::ProgramOp program, chunk::ProgramOp recompute) {
   if (program.getRefused() && !program.getBackward()) spare_room(program);
   const Plan plan = wkvc::plan(program, recompute);
-  if (plan.teams > 1) make_room_for_products(program, plan.team_warps);
+  if (plan.by_teams()) make_room_for_products(program, plan.team_warps);
   Placer placer(program, recompute, plan);
   placer.choose();
   placer.write();

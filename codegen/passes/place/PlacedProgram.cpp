@@ -3,7 +3,7 @@
 namespace wkvc {
 
 static std::vector<SumScales> sums_of(const Placement& placement, const Plan& plan) {
-  if (plan.teams == 1 || placement.program().getPlain()) return {};
+  if (!plan.by_teams() || placement.program().getPlain()) return {};
   return find_sum_scales(placement);
 }
 
@@ -12,7 +12,7 @@ PlacedProgram::PlacedProgram(const Placement& placed, const Plan& plan, std::deq
     : placement(placed),
       program(placed.program()),
       sums(sums_of(placed, plan)),
-      numbers(placed, sums, plan.teams),
+      numbers(placed, sums, plan.by_teams()),
       shared(placed, plan, spaces, first_phase) {}
 
 void PlacedProgram::plan_shared(const Plan& plan, bool early) {

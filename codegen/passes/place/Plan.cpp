@@ -106,7 +106,7 @@ static void check_backward_teams(chunk::ProgramOp program, int teams) {
 // Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
 static void check_teams(chunk::ProgramOp program, const Plan& plan) {
   const int teams = plan.teams;
-  if (teams == 1) return;
+  if (!plan.by_teams()) return;
   std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
                                    program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
   if (!plan.row_warps)

@@ -16,6 +16,7 @@ struct Plan {
   int team_warps = 1;  // that deal with a chunk's slabs and matrices
   int cluster = 1;     // blocks for each head; more share its rows, and what their teams have prepared
 
+  bool by_teams() const { return teams > 1 || rounds > 1; }  // which prepare chunks for the state's warps
   int preparers() const { return rounds > 1 ? teams * team_warps : 0; }
   int round_chunks() const { return teams * cluster; }
   int warps() const { return row_warps + preparers(); }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/passes/place/Plan.h"
+#include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
 #include "codegen/warp/Registers.h"
 #include "runtime/error.h"
@@ -21,6 +22,9 @@ static std::string fewer_warps(warp::KernelOp kernel, int64_t most_warps) {
   llvm::SmallVector<std::string> options;
   if (const int64_t teams = (most_warps - rows) / warp::team_warps(kernel); ahead && teams > 1)
     options.push_back(fmt::format("--teams {}", teams));
+  const int64_t cluster = 2 * kernel.getCluster();
+  if (ahead && rec::is_cluster(cluster) && rows % 2 == 0 && warps - rows / 2 <= most_warps)
+    options.push_back(fmt::format("--cluster {}", cluster));
   if (ahead && rows <= most_warps && rows % kernel.getTeams() == 0) options.emplace_back("--rounds 1");
   if (maps && warps - maps <= most_warps) options.push_back(fmt::format("--segments {}1", first));
   options.push_back(fmt::format("--teams {}1{}", first, ahead ? " with --rounds 1" : ""));

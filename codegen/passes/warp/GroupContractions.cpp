@@ -61,7 +61,7 @@ void add_fence(warp::TeamOp team) {
 }  // namespace
 
 void contract_by_groups(warp::KernelOp kernel) {
-  if (!kernel.getPlain() || kernel.getTeams() == 1 || warp::row_warps(kernel) % sm_90a.group_mma.warps) return;
+  if (!kernel.getPlain() || !kernel.isByTeams() || warp::row_warps(kernel) % sm_90a.group_mma.warps) return;
   kernel.walk([&](warp::LoopOp loop) {
     if (loop.getOver() == "round") mark(loop, kernel);
   });

@@ -180,7 +180,7 @@ void join(Block& rounds, int warps, OpBuilder& b) {
 }  // namespace
 
 void join_decays(warp::KernelOp kernel) {
-  if (!kernel.getPlain() || kernel.getTeams() == 1 || kernel.getRounds() > 1) return;
+  if (!kernel.getPlain() || !kernel.isByTeams() || kernel.getRounds() > 1) return;
   OpBuilder b(kernel.getContext());
   const int warps = static_cast<int>(warp::team_warps(kernel));
   kernel.walk([&](Operation* op) {

@@ -22,7 +22,7 @@ bool makes_phase(Operation* op) {
 
 class Lifetimes {
  public:
-  explicit Lifetimes(KernelOp kernel) : started_(kernel.getTeams() > 1) {}
+  explicit Lifetimes(KernelOp kernel) : started_(kernel.isByTeams()) {}
 
   // Of what is done in these blocks, one after the other.
   LogicalResult verify(llvm::ArrayRef<Block*> blocks) {

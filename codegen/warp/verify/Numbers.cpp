@@ -34,7 +34,7 @@ LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
     return kernel.emitOpError() << "gives " << of_team << " bytes of " << bytes / teams
                                 << " to a team for all rounds; expected a multiple of 16, no more than there are";
   bool even = (bytes - teams * of_team) % slots(kernel) == 0 && slot_bytes(kernel) % 16 == 0;
-  if (teams > 1 && !even)
+  if (kernel.isByTeams() && !even)
     return kernel.emitOpError() << "has " << bytes << " bytes of shared memory for " << round_chunks(kernel)
                                 << " teams; expected a multiple of 16 for each"
                                 << (kernel.getRounds() > 1 ? " and for each of its rounds" : "");

@@ -45,7 +45,7 @@ class Races {
   bool has_groups() {
     return llvm::any_of(kernel_.getBody().getOps<LoopOp>(), [](LoopOp loop) { return loop.getOver() == "groups"; });
   }
-  bool has_teams() { return kernel_.getTeams() > 1; }
+  bool has_teams() { return kernel_.isByTeams(); }
 
   //===- Places --------------------------------------------------------------------------------------------------===//
 

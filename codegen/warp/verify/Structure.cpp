@@ -173,7 +173,7 @@ class Structure {
 
   // A ring holds so many chunks; once the current one is read, its place is free. (Those of teams: Teams.cpp.)
   LogicalResult verify_room(CopyOp copy) const {
-    if (kernel_.getTeams() > 1) return success();
+    if (kernel_.isByTeams()) return success();
     auto loop = dyn_cast<LoopOp>(copy->getParentOp());
     const bool after_current = loop && loop.getOver() != "groups";
     const int64_t stages = signed_value(copy.getRing().getDefiningOp<RingOp>().getStages());
@@ -186,7 +186,7 @@ class Structure {
   // What depends on how many warps there are.
   LogicalResult verify_warps(Operation* op) {
     int64_t warps = row_warps(kernel_), together = team_warps(kernel_);
-    const char* whole = kernel_.getTeams() > 1 ? " of a team of " : " of a block of ";
+    const char* whole = kernel_.isByTeams() ? " of a team of " : " of a block of ";
     if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, together - 1))
       return op->emitOpError("warp ") << signed_value(on.getWarp()) << whole << together;
     if (auto slabs = dyn_cast<SlabsOp>(op); slabs && slabs.getStrips())

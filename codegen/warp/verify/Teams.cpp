@@ -21,7 +21,7 @@ class TeamRules {
       return op->emitOpError("belongs in a kernel of 2 rounds");
     if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
     if (failed(verify_joined(op)) || failed(verify_fence(op))) return failure();
-    if (teams() == 1) {
+    if (!kernel_.isByTeams()) {
       if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
       return success();
     }
@@ -50,7 +50,6 @@ class TeamRules {
   }
 
  private:
-  int64_t teams() const { return kernel_.getTeams(); }
   int64_t rounds() const { return kernel_.getRounds(); }
 
   // Of the rows of a state, or of values, that a warp has by its number in the block, or the part of all such warps.

@@ -20,7 +20,7 @@ static void check_inputs_again(chunk::ProgramOp program, const PlacedProgram& ag
 
 KernelMemory::KernelMemory(const Placement& main, const Placement* again, const Plan& plan, Ahead prefetch) {
   main_.emplace(main, plan, spaces_, 0);
-  const bool goes_again = again && plan.teams > 1;  // through rounds of teams
+  const bool goes_again = again && plan.by_teams();  // through rounds of teams
   if (goes_again) main_->shared.go_again();
   main_->plan_shared(plan, prefetch == Ahead::early);
   if (prefetch == Ahead::states || prefetch == Ahead::groups)

@@ -83,11 +83,11 @@ PlannedBuffer SharedPlan::planned_ring(chunk::InputOp input, bool early) {
   // What only the first phase reads may be overwritten in the second, where shared memory is short: next to the
   // backward pass's other buffers. A forward pass copies further ahead instead.
   const bool once = placement_.phases() > 1 && last == 0;
-  ring.stages = plan_.teams > 1 || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
-  ring.exchanged = plan_.teams > 1 && ring.type.getElementTypeBitWidth() == 16;
+  ring.stages = plan_.by_teams() || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
+  ring.exchanged = plan_.by_teams() && ring.type.getElementTypeBitWidth() == 16;
   ring.early = early && last == 0;
   ring.space = reserve(input.getSym().str() + "_ring", ring.stages * warp::ring_bytes(ring.type, ring.exchanged), 0,
-                       plan_.teams > 1 && !ring.early ? last : placement_.phases());
+                       plan_.by_teams() && !ring.early ? last : placement_.phases());
   ring.space->of_team = is_of_team(last);  // also where it is copied to in later phases
   // Over the end of a round, or from there on through the phases of what goes again.
   if (copies_last_)
@@ -118,7 +118,7 @@ void SharedPlan::deal_rings() {
   std::vector<int> copiers;
   auto inverses = program_.getBody().getOps<chunk::UnitLowerInverseOp>();
   for (int warp = 0; warp < plan_.team_warps; ++warp)
-    if (plan_.teams > 1 ||
+    if (plan_.by_teams() ||
         llvm::none_of(inverses, [&](auto inverse) { return placement_.of(inverse.getResult()).warp == warp; }))
       copiers.push_back(warp);
   if (copiers.empty()) copiers.push_back(0);

@@ -150,7 +150,10 @@ llvm::StringRef kept_dtype(const Schedule& schedule) {
 }
 
 void set_checkpoints(chunk::ProgramOp program, int every, const Schedule& of) {
-  program.reschedule([&](Schedule& schedule) { schedule.checkpoint = {every, of.checkpoint.dtype}; });
+  program.reschedule([&](Schedule& schedule) {
+    schedule.checkpoint = of.checkpoint;
+    schedule.checkpoint.every = every;
+  });
 }
 
 void differentiate_program(ModuleOp module) {
@@ -242,11 +245,13 @@ void slice_programs(Work& work) {
   for (auto program : all_programs(work)) slice(program);
 }
 
+bool keeps_matrices(chunk::ProgramOp program) { return program.getSchedule().checkpoint.matrices == Matrices::kept; }
+
 bool is_by_teams(chunk::ProgramOp program) { return is_backward(program) && program.getSchedule().prepare.teams > 1; }
 
 void keep_matrices_for_teams(Work& work) {
   const auto programs = all_programs(work);
-  if (llvm::any_of(programs, is_by_teams)) keep_matrices(programs);
+  if (llvm::any_of(programs, is_by_teams) && llvm::all_of(programs, keeps_matrices)) keep_matrices(programs);
 }
 
 void keep_all_factors(Work& work) {

@@ -21,9 +21,11 @@ namespace wkvc {
 
 namespace {
 
-// Inverses of the program by the names they are kept under. Texts may call a value what no tensor can be called.
+// Returns the inverses of the program that is to be differentiated, by the names they are kept under; none where the
+// backward program makes them again. Texts may call a value what no tensor can be called.
 std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forward) {
   std::vector<std::pair<std::string, Value>> inverses;
+  if (forward.getOfGradients().checkpoint.matrices == Matrices::again) return inverses;
   llvm::StringSet<> taken;
   taken.insert("saved_states");
   for (auto inverse : forward.getBody().getOps<chunk::UnitLowerInverseOp>()) {

@@ -12,12 +12,13 @@ namespace {
 
 // The words of enumerations, in their order.
 constexpr std::array<std::string_view, 3> dtypes{"f32", "f16", "bf16"};
+constexpr std::array<std::string_view, 2> matrices{"kept", "again"};
 constexpr std::array<std::string_view, 2> numerics{"scaled", "guarded"};
 constexpr std::array<std::string_view, 6> stored{"automatic", "contractions", "factors",
                                                  "sums",      "activations",  "exponentials"};
 constexpr std::array<std::string_view, 5> ahead{"automatic", "inputs", "early", "states", "groups"};
 
-constexpr std::array<ScheduleField, 10> table{{
+constexpr std::array<ScheduleField, 11> table{{
     {"grid",
      "segments",
      {},
@@ -62,6 +63,9 @@ constexpr std::array<ScheduleField, 10> table{{
      [](Schedule& s, int value) { s.checkpoint.every = value; }},
     {"checkpoint", "dtype", dtypes, 0, 2, [](const Schedule& s) { return static_cast<int>(s.checkpoint.dtype); },
      [](Schedule& s, int value) { s.checkpoint.dtype = static_cast<DType>(value); }},
+    {"checkpoint", "matrices", matrices, 0, 1,
+     [](const Schedule& s) { return static_cast<int>(s.checkpoint.matrices); },
+     [](Schedule& s, int value) { s.checkpoint.matrices = static_cast<Matrices>(value); }},
     {"numerics", "scales", numerics, 0, 1, [](const Schedule& s) { return static_cast<int>(s.numerics); },
      [](Schedule& s, int value) { s.numerics = static_cast<Numerics>(value); }},
     {"memory", "keep", stored, 0, 5, [](const Schedule& s) { return static_cast<int>(s.memory.keep); },

@@ -17,6 +17,10 @@ namespace wkvc {
 // `guarded`: a kernel without scales comes first; blocks whose numbers do not fit run again with scales.
 enum class Numerics { scaled, guarded };
 
+// Matrices of tokens by tokens that both passes need, the inverses among them. `kept`: the forward kernel stores them
+// for the backward kernel. `again`: the backward kernel makes them again, and they take no memory in between.
+enum class Matrices { kept, again };
+
 // Values in slabs that a later phase reads again, and that are stored until then: contractions always, also factors
 // (Factors.h), also running sums, also activations, which take several times as long as a load, or also exponentials.
 // `automatic`: as much as there is room for.
@@ -41,6 +45,7 @@ struct Schedule {
   struct Checkpoint {
     int every = 0;  // chunks between saved states; 0: none is saved
     DType dtype = DType::f32;
+    Matrices matrices = Matrices::kept;
     bool operator==(const Checkpoint&) const = default;
   } checkpoint;
   Numerics numerics = Numerics::scaled;

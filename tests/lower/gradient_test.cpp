@@ -29,7 +29,18 @@ Config backward(int chunk, const std::string& mma = "f32") {
   return config;
 }
 
-void expect_gradients(const Definition& definition, const Config& config, rec::Shape shape,
+// The text that is to be differentiated, with matrices that the backward program makes again. `config` says how often
+// states are saved, so that the text has a schedule of gradients.
+Source with_matrices_again(const Definition& definition, const Config& config) {
+  std::string text = dump_after(source_from(rec_text(definition, config)), "schedule", config);
+  const std::string checkpoint = "checkpoint(";
+  EXPECT_EQ(count(text, checkpoint), 1u);
+  text.insert(text.find(checkpoint) + checkpoint.size(), "matrices = again, ");
+  return source_from(text);
+}
+
+// Of `source`, which is of the stage chunk or rec.
+void expect_gradients(const Definition& definition, const Source& source, const Config& config, rec::Shape shape,
                       const std::vector<double>& log_decays) {
   const std::string text = rec_text(definition, config);
   const Problem problem = random_problem(text, shape, log_decays);
@@ -40,11 +51,16 @@ void expect_gradients(const Definition& definition, const Config& config, rec::S
   for (const Pass& pass : all_passes()) {
     differentiated |= pass.name == std::string("differentiate");
     if (pass.output != Stage::chunk || !differentiated) continue;
-    const std::string both = dump_after(source_from(text), pass.name, config);
+    const std::string both = dump_after(source, pass.name, config);
     if (!seen.insert(both).second) continue;  // the pass has nothing to do
     EXPECT_LT(error_between(run_chunk_gradient(both, problem, incoming), reference), 1e-9)
         << definition.name << " after " << pass.name << ", chunk " << config.chunk << ", T " << shape.tokens;
   }
+}
+
+void expect_gradients(const Definition& definition, const Config& config, rec::Shape shape,
+                      const std::vector<double>& log_decays) {
+  expect_gradients(definition, source_from(rec_text(definition, config)), config, shape, log_decays);
 }
 
 class Gradient : public testing::TestWithParam<Definition> {};
@@ -95,6 +111,20 @@ TEST(PlainGradient, OfMatricesThatAreKept) {
     expect_gradients(definition, config, {1, 70, 1}, {-0.01, -0.2, -0.87});
   config.save_every = 32;  // not again
   EXPECT_EQ(count(rwkv7_after("kept-matrices", config), "saved_AK"), 0u);
+}
+
+// Nothing is kept then, neither inverses nor what teams need twice, and all programs make them.
+TEST(PlainGradient, OfMatricesThatAreMadeAgain) {
+  Config of_teams = of_plain_teams(), alone = backward(16);
+  of_teams.save_every = alone.save_every = 64;
+  for (const Config& config : {of_teams, alone}) {
+    const Source source = with_matrices_again(rwkv7(), config);
+    const std::string text = dump_after(source, "slice", {});
+    EXPECT_EQ(count(text, " kept "), 0u);
+    EXPECT_EQ(count(text, "chunk.unit_lower_inverse"), count(text, "chunk.program"));
+    EXPECT_EQ(count(text, "matrices = again"), count(text, "chunk.program"));
+    expect_gradients(rwkv7(), source, config, {1, 70, 1}, {-0.01, -0.2, -0.87});
+  }
 }
 
 // Decays factored as if they were moderate, which these are.

@@ -143,12 +143,6 @@ Schedule with_checkpoints(Schedule schedule, int chunk) {
   return schedule;
 }
 
-// An inverse of keys that are like each other grows no further than the states that they make. Where one team's
-// registers are short, of heads of 128, one more conversion made 132 instead of 100 bytes of them spill.
-llvm::StringRef kept_dtype(const Schedule& schedule) {
-  return schedule.checkpoint.dtype == DType::f16 && schedule.prepare.teams > 1 ? "f16" : "f32";
-}
-
 void set_checkpoints(chunk::ProgramOp program, int every, const Schedule& of) {
   program.reschedule([&](Schedule& schedule) {
     schedule.checkpoint = of.checkpoint;
@@ -163,7 +157,7 @@ void differentiate_program(ModuleOp module) {
   const Schedule schedule = with_checkpoints(forward.getOfGradients(), static_cast<int>(forward.getChunk()));
   forward.setOfGradients(schedule);
   const bool only = forward.getGradientsOnly();
-  auto backward = differentiate(forward, kept_dtype(schedule));
+  auto backward = differentiate(forward);
   const int of_round = schedule.prepare.teams;
   const bool saves = !backward.getBody().getOps<chunk::SavedStateOp>().empty();
   set_checkpoints(forward, saves ? schedule.checkpoint.every : 0, schedule);
@@ -245,14 +239,9 @@ void slice_programs(Work& work) {
   for (auto program : all_programs(work)) slice(program);
 }
 
-bool keeps_matrices(chunk::ProgramOp program) { return program.getSchedule().checkpoint.matrices == Matrices::kept; }
-
 bool is_by_teams(chunk::ProgramOp program) { return is_backward(program) && program.getSchedule().prepare.teams > 1; }
 
-void keep_matrices_for_teams(Work& work) {
-  const auto programs = all_programs(work);
-  if (llvm::any_of(programs, is_by_teams) && llvm::all_of(programs, keeps_matrices)) keep_matrices(programs);
-}
+void keep_all_matrices(Work& work) { keep_matrices(all_programs(work)); }
 
 void keep_all_factors(Work& work) {
   for (auto program : all_programs(work))
@@ -362,7 +351,7 @@ constexpr Pass kPasses[] = {
      Stage::chunk, move_all_token_factors},
     {"kept-matrices",
      "what teams would make twice is kept by the forward program, where states go through a round again", Stage::chunk,
-     Stage::chunk, keep_matrices_for_teams},
+     Stage::chunk, keep_all_matrices},
     {"factors", "behind teams, what gradients of wide heads are multiplied by last, in 16 bits", Stage::chunk,
      Stage::chunk, keep_all_factors},
     {"pair-gradients", "behind teams, gradients of pairs come last, with operands that are made again", Stage::chunk,

@@ -1,6 +1,5 @@
 #include "codegen/differentiate/Differentiate.h"
 
-#include <llvm/ADT/StringSet.h>
 #include <mlir/IR/IRMapping.h>
 
 #include <algorithm>
@@ -9,10 +8,10 @@
 #include "codegen/chunk/Axes.h"
 #include "codegen/chunk/DropUnused.h"
 #include "codegen/chunk/Names.h"
+#include "codegen/differentiate/KeptMatrices.h"
 #include "codegen/differentiate/Vjp.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
-#include "codegen/rec/Names.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -21,32 +20,16 @@ namespace wkvc {
 
 namespace {
 
-// Returns the inverses of the program that is to be differentiated, by the names they are kept under; none where the
-// backward program makes them again. Texts may call a value what no tensor can be called.
-std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forward) {
-  std::vector<std::pair<std::string, Value>> inverses;
-  if (forward.getOfGradients().checkpoint.matrices == Matrices::again) return inverses;
-  llvm::StringSet<> taken;
-  taken.insert("saved_states");
-  for (auto inverse : forward.getBody().getOps<chunk::UnitLowerInverseOp>()) {
-    std::string name = "saved_" + name_of(inverse.getResult()).str();
-    for (int i = 0; rec::name_fault(name) || !taken.insert(name).second; ++i) name = fmt::format("saved_inverse{}", i);
-    inverses.emplace_back(name, inverse);
-  }
-  return inverses;
-}
-
 class Differentiation {
  public:
   Differentiation(chunk::ProgramOp forward, chunk::ProgramOp backward, OpBuilder& builder,
-                  const std::vector<std::string>& wanted, llvm::StringRef kept)
+                  const std::vector<std::string>& wanted)
       : forward_(forward),
         backward_(backward),
         spaces_(infer_spaces(forward)),
         b_(builder, forward.getLoc(), forward.getCompute().str()),
         adjoints_(b_, space_of_),
-        wanted_(wanted),
-        kept_(kept) {}
+        wanted_(wanted) {}
 
   void run() {
     clone_forward();
@@ -60,7 +43,8 @@ class Differentiation {
       vjp(op, g);
     }
     for (Operation* op : cloned_) write_gradient(op);
-    for (const auto& [name, inverse] : kept_inverses(forward_)) read_kept(copies_.lookup(inverse), name, kept_);
+    for (const auto& [name, inverse] : kept_inverses(forward_))
+      read_kept(copies_.lookup(inverse), name, kept_dtype(forward_));
     drop_unused(backward_);
     name_operands(backward_);
     keep_inverses();
@@ -162,7 +146,8 @@ class Differentiation {
     for (const auto& [name, inverse] : kept_inverses(forward_)) {
       auto reads_it = [&](chunk::InputOp input) { return input.getSym() == name; };
       if (llvm::any_of(backward_.getBody().getOps<chunk::InputOp>(), reads_it))
-        chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, kept_, StringAttr(), /*kept=*/true);
+        chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, kept_dtype(forward_), StringAttr(),
+                                /*kept=*/true);
     }
   }
 
@@ -172,7 +157,6 @@ class Differentiation {
   Spaces space_of_;  // of the copies
   Adjoints adjoints_;
   const std::vector<std::string>& wanted_;
-  llvm::StringRef kept_;
   IRMapping copies_;
   std::vector<Operation*> cloned_;
   llvm::DenseSet<Value> active_;
@@ -229,17 +213,6 @@ void expect_nothing_kept(chunk::ProgramOp forward) {
 
 }  // namespace
 
-void read_kept(Value x, llvm::StringRef name, llvm::StringRef dtype) {
-  OpBuilder b(x.getDefiningOp());
-  auto whole = cast<RankedTensorType>(x.getType());
-  auto stored = RankedTensorType::get(whole.getShape(), element_type(b.getContext(), dtype));
-  Value kept = chunk::InputOp::create(b, x.getLoc(), stored, name, "T", StringAttr(), /*kept=*/true);
-  if (stored != whole) kept = chunk::WidenOp::create(b, x.getLoc(), whole, kept);
-  set_name(kept, name_of(x));
-  x.replaceAllUsesWith(kept);
-  x.getDefiningOp()->erase();
-}
-
 // The inputs and parameters to differentiate by, by name; none stands for all.
 static std::vector<std::string> wanted_by(chunk::ProgramOp forward) {
   std::vector<std::string> names;
@@ -248,7 +221,7 @@ static std::vector<std::string> wanted_by(chunk::ProgramOp forward) {
   return names;
 }
 
-chunk::ProgramOp differentiate(chunk::ProgramOp forward, llvm::StringRef kept) {
+chunk::ProgramOp differentiate(chunk::ProgramOp forward) {
   const std::vector<std::string> wanted = wanted_by(forward);
   expect_nothing_kept(forward);
   expect_known(forward, wanted);
@@ -265,7 +238,7 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward, llvm::StringRef kept) {
   backward.setStateLayout(forward.getStateLayout());
   backward.setSchedule(forward.getOfGradients());
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
-  Differentiation(forward, backward, builder, wanted, kept).run();
+  Differentiation(forward, backward, builder, wanted).run();
   forward.removeGradientsAttr();
   forward.setOfGradients(Schedule());
   forward.setGradientsOnly(false);

@@ -10,17 +10,14 @@
 namespace wkvc {
 
 // Appends the backward program after `forward`, which says what to differentiate by and no longer does then. The
-// gradient of the initial state is always there; "initial_state" alone asks for no other. `kept`: the dtype, f32 or
-// f16, in which the forward program stores its inverses for the backward one. Throws UserError for another name.
-chunk::ProgramOp differentiate(chunk::ProgramOp forward, llvm::StringRef kept);
+// gradient of the initial state is always there; "initial_state" alone asks for no other. The forward program
+// keeps its inverses for the backward one (KeptMatrices.h). Throws UserError for another name.
+chunk::ProgramOp differentiate(chunk::ProgramOp forward);
 
 // Inserts, before `backward`, what of `forward` brings the state on.
 void recompute_program(chunk::ProgramOp forward, chunk::ProgramOp backward);
 
 // The same inside `backward`, as the update of its saved state, if it reads that.
 void recompute_inside(chunk::ProgramOp forward, chunk::ProgramOp backward);
-
-// A matrix of tokens by tokens that the forward program keeps under a name, in place of computing it.
-void read_kept(mlir::Value matrix, llvm::StringRef name, llvm::StringRef dtype);
 
 }  // namespace wkvc

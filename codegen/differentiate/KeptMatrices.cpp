@@ -1,10 +1,11 @@
 #include "codegen/differentiate/KeptMatrices.h"
 
-#include <vector>
+#include <llvm/ADT/StringSet.h>
 
+#include "codegen/chunk/ChunkBuilder.h"
 #include "codegen/chunk/DropUnused.h"
-#include "codegen/differentiate/Differentiate.h"
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "codegen/rec/Names.h"
 
 using namespace mlir;
@@ -50,9 +51,53 @@ std::vector<chunk::TrilOp> matrices_of(llvm::ArrayRef<chunk::ProgramOp> programs
   return matrices;
 }
 
+// Whether inverses are kept is settled when a program is differentiated.
+void expect_kept(chunk::ProgramOp program) {
+  if (program.getSchedule().checkpoint.matrices == Matrices::kept) return;
+  for (Operation& op : program.getBody().front())
+    if (op.hasAttr("kept"))
+      user_error_at(&op,
+                    "'{}' keeps '{}', but its schedule says checkpoint(matrices = again): leave that out, or say so in "
+                    "of_gradients before the program is differentiated (wkvc emit OP --pass both --after schedule)",
+                    program.getRecurrence().str(), chunk::symbol(&op).str());
+}
+
 }  // namespace
 
+// Texts may call a value what no tensor can be called.
+std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forward) {
+  std::vector<std::pair<std::string, Value>> inverses;
+  if (forward.getOfGradients().checkpoint.matrices == Matrices::again) return inverses;
+  llvm::StringSet<> taken;
+  taken.insert("saved_states");
+  for (auto inverse : forward.getBody().getOps<chunk::UnitLowerInverseOp>()) {
+    std::string name = "saved_" + name_of(inverse.getResult()).str();
+    for (int i = 0; rec::name_fault(name) || !taken.insert(name).second; ++i) name = fmt::format("saved_inverse{}", i);
+    inverses.emplace_back(name, inverse);
+  }
+  return inverses;
+}
+
+// An inverse of keys that are like each other grows no further than the states that they make. Where one team's
+// registers are short, of heads of 128, one more conversion made 132 instead of 100 bytes of them spill.
+llvm::StringRef kept_dtype(chunk::ProgramOp forward) {
+  const Schedule schedule = forward.getOfGradients();
+  return schedule.checkpoint.dtype == DType::f16 && schedule.prepare.teams > 1 ? "f16" : "f32";
+}
+
+void read_kept(Value x, llvm::StringRef name, llvm::StringRef dtype) {
+  OpBuilder b(x.getDefiningOp());
+  auto whole = cast<RankedTensorType>(x.getType());
+  auto stored = RankedTensorType::get(whole.getShape(), element_type(b.getContext(), dtype));
+  Value kept = chunk::InputOp::create(b, x.getLoc(), stored, name, "T", StringAttr(), /*kept=*/true);
+  if (stored != whole) kept = chunk::WidenOp::create(b, x.getLoc(), whole, kept);
+  set_name(kept, name_of(x));
+  x.replaceAllUsesWith(kept);
+  x.getDefiningOp()->erase();
+}
+
 void keep_matrices(llvm::ArrayRef<chunk::ProgramOp> programs) {
+  for (auto program : programs) expect_kept(program);
   std::vector<chunk::ProgramOp> forward, readers;
   chunk::ProgramOp again;
   for (auto program : programs) {
@@ -61,7 +106,8 @@ void keep_matrices(llvm::ArrayRef<chunk::ProgramOp> programs) {
     if ((program.getBackward() || program.getRecompute()) && program.getPlain()) readers.push_back(program);
     if (program.getRecompute() && program.getPlain()) again = program;
   }
-  if (!again) return;
+  if (!again || again.getSchedule().prepare.teams == 1) return;
+  if (again.getSchedule().checkpoint.matrices == Matrices::again) return;
   for (auto matrix : llvm::make_early_inc_range(again.getBody().getOps<chunk::TrilOp>())) {
     const std::string name = name_of(matrix.getResult()).str(), kept = "saved_" + name;
     if (name.empty() || rec::name_fault(kept)) continue;

@@ -142,21 +142,8 @@ static void check_schedule(chunk::ProgramOp program) {
   if (auto fault = fault_of(schedule, program.getBackward())) user_error_at(program, "{}", *fault);
 }
 
-// Whether matrices are kept is settled when a program is differentiated.
-static void check_kept(chunk::ProgramOp program) {
-  if (program.getSchedule().checkpoint.matrices == Matrices::kept) return;
-  for (Operation& op : program.getBody().front())
-    if (op.hasAttr("kept"))
-      user_error_at(&op,
-                    "'{}' keeps '{}', but its schedule says checkpoint(matrices = again): leave that out, or say so in "
-                    "of_gradients before the program is differentiated (wkvc emit OP --pass both --after schedule)",
-                    program.getRecurrence().str(), chunk::symbol(&op).str());
-}
-
 Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute) {
   check_schedule(program);
-  check_kept(program);
-  if (recompute) check_kept(recompute);
   const Plan plan = warps_of(program);
   check_saved(program, recompute, plan.teams);
   check_teams(program, plan);

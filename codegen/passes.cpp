@@ -17,6 +17,7 @@
 #include "codegen/passes/chunk/Factors.h"
 #include "codegen/passes/chunk/PairGradients.h"
 #include "codegen/passes/chunk/Plain.h"
+#include "codegen/passes/chunk/SplitSums.h"
 #include "codegen/passes/chunk/StateScales.h"
 #include "codegen/passes/chunk/Summary.h"
 #include "codegen/passes/chunk/TokenFactors.h"
@@ -253,6 +254,11 @@ void delay_all_pair_gradients(Work& work) {
     if (is_by_teams(program)) delay_pair_gradients(program);
 }
 
+void split_all_sums(Work& work) {
+  for (auto program : all_programs(work))
+    if (is_by_teams(program) && warps_of(program).team_warps > 1 && split_sums(program)) chain_sums(program);
+}
+
 // Puts the program that recomputes states for a backward one right before it. One that has no scales anyway is for both
 // the plain and the refused backward program: each gets its own, as places may differ. One that is for none goes.
 void pair_recomputes(Work& work) {
@@ -356,6 +362,8 @@ constexpr Pass kPasses[] = {
      Stage::chunk, keep_all_factors},
     {"pair-gradients", "behind teams, gradients of pairs come last, with operands that are made again", Stage::chunk,
      Stage::chunk, delay_all_pair_gradients},
+    {"split-sums", "behind teams, sums along tokens of sums of matrices, each matrix's by itself", Stage::chunk,
+     Stage::chunk, split_all_sums},
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
     {"place", "which warps compute each value in which phase, and where the value is kept", Stage::chunk, Stage::placed,
      place_programs},

@@ -127,6 +127,23 @@ TEST(PlainGradient, OfMatricesThatAreMadeAgain) {
   }
 }
 
+std::size_t sums_of_matrices(const std::string& pass, const Config& config) {
+  const Definition definition = recurrence_named("gated_delta_net");
+  const std::string text = dump_after(source_from(rec_text(definition, config)), pass, config);
+  return count(text, "strict : tensor<16x16xf32>");  // the triangles that are summed, and those of decays
+}
+
+// Of decays between tokens, each matrix of which decays are a factor has sums of its own, where teams have warps for
+// them.
+TEST(PlainGradient, OfSumsThatAreSplit) {
+  Config config = of_plain_teams();
+  config.value_dim = 64;
+  EXPECT_EQ(sums_of_matrices("split-sums", config), sums_of_matrices("pair-gradients", config) + 2);  // two kernels
+  expect_gradients(recurrence_named("gated_delta_net"), config, {1, 40, 1}, {-0.01, -0.2, -3});
+  config.value_dim = 32;  // one warp a team
+  EXPECT_EQ(sums_of_matrices("split-sums", config), sums_of_matrices("pair-gradients", config));
+}
+
 // Decays factored as if they were moderate, which these are.
 TEST(PlainGradient, OfModerateDecays) {
   Config config = backward(16, "f16");

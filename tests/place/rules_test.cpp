@@ -172,6 +172,29 @@ TEST(Teams, StripsTakeAWholeShareOfColumns) {
   EXPECT_EQ(Placed(text, 1, false).placement().division().prepared, Prepared::blocks) << "one team";
 }
 
+// What a phase behind that of the matrices reads alone is added up there, so that several warps make the matrices.
+TEST(Teams, AddUpNumbersOfSeveralWarps) {
+  Placed placed(
+      of_teams(R"(  %o = chunk.dot %x over 1, %S over 1 : tensor<16x32xf32>, tensor<48x32xf32> -> tensor<16x48xf32>
+  %a = chunk.dot %o over 1, %o over 1 : tensor<16x48xf32>, tensor<16x48xf32> -> tensor<16x16xf32>
+  %b = chunk.dot %o over 1, %v over 1 : tensor<16x48xf32>, tensor<16x48xf32> -> tensor<16x16xf32>
+  %of_a = chunk.sum_columns %a : tensor<16x16xf32> -> tensor<16x1xf32>
+  %of_b = chunk.sum_columns %b : tensor<16x16xf32> -> tensor<16x1xf32>
+  %both = chunk.add %of_a, %of_b : tensor<16x1xf32>, tensor<16x1xf32> -> tensor<16x1xf32>
+  %dx = chunk.dot %o over 1, %S over 0 : tensor<16x48xf32>, tensor<48x32xf32> -> tensor<16x32xf32>
+  %of_dx = chunk.sum_columns %dx : tensor<16x32xf32> -> tensor<16x1xf32>
+  %y = chunk.add %both, %of_dx : tensor<16x1xf32>, tensor<16x1xf32> -> tensor<16x1xf32>
+  chunk.output "y" %y as "f32" : tensor<16x1xf32>
+)"),
+      /*warps=*/2, /*teams=*/true);
+  EXPECT_NE(placed["a"].warp, placed["b"].warp);
+  EXPECT_EQ(placed["of_a"].warp, placed["a"].warp);
+  EXPECT_GT(placed["y"].phase, placed["a"].phase);
+  EXPECT_EQ(placed["both"].phase, placed["y"].phase);
+  EXPECT_EQ(placed["of_a"].storage, Storage::shared);
+  EXPECT_EQ(placed["of_a"].last, placed["y"].phase);
+}
+
 // 16-bit inputs that were rounded are read from the rounded operand once states have come.
 TEST(StandIns, TakeThePlaceOfInputsOfSixteenBits) {
   const auto text = [](const std::string& again) {

@@ -115,8 +115,7 @@ class Checker {
     if (to.phase < first)
       refuse(op, "is in phase {} and reads {}, which is there from phase {} on", to.phase, called(x.getDefiningOp()),
              first);
-    const bool of_one_warp = from.owner == Owner::matrix && to.owner == Owner::matrix && !crosses(x, op, given_);
-    if (of_one_warp && from.warp != to.warp)
+    if (are_of_one_warp(x, op, given_) && from.warp != to.warp)
       refuse(op, "is made by warp {} of registers that hold {}, which warp {} makes; expected one warp for both",
              to.warp, called(x.getDefiningOp()), from.warp);
   }

@@ -24,6 +24,7 @@ Placement place_values(chunk::ProgramOp program, int warps, bool teams) {
   delay_slabs(placement);
   if (delay_sums(placement)) delay_slabs(placement);
   if (teams && program.getPlain()) delay_matrices(placement);
+  if (teams) delay_columns(placement);
   assign_warps(placement);
   if (fits_shares(placement)) {
     placement.division().finished = Finished::shares;

@@ -65,4 +65,16 @@ void delay_matrices(Placement& placement) {
   }
 }
 
+void delay_columns(Placement& placement) {
+  for (Operation& op : llvm::reverse(placement.body())) {
+    const ValuePlace& place = placement.of(&op);
+    const bool is_column = place.owner == Owner::matrix && is_elementwise(&op) && chunk::columns(op.getResult(0)) == 1;
+    if (!is_column || place.phase < placement.first_after_rows() || op.use_empty()) continue;
+    int phase = placement.phases();
+    for (Operation* user : op.getUsers())
+      phase = std::min(phase, placement.of(user).phase - crosses(op.getResult(0), user, placement));
+    if (phase > place.phase) placement.move(&op, phase);
+  }
+}
+
 }  // namespace wkvc

@@ -16,4 +16,8 @@ bool delay_sums(Placement& placement);
 // is needed for less long.
 void delay_matrices(Placement& placement);
 
+// Moves what numbers of tokens are added up to, behind the states, to the first phase that reads the sum: what is added
+// may then be of several warps.
+void delay_columns(Placement& placement);
+
 }  // namespace wkvc

@@ -27,8 +27,7 @@ llvm::EquivalenceClasses<Operation*> groups_of(llvm::ArrayRef<Operation*> matric
   for (Operation* op : matrices) {
     groups.insert(op);
     for (Value operand : op->getOperands())
-      if (placement.of(operand).owner == Owner::matrix && !crosses(operand, op, placement))
-        groups.unionSets(op, operand.getDefiningOp());
+      if (are_of_one_warp(operand, op, placement)) groups.unionSets(op, operand.getDefiningOp());
   }
   return groups;
 }

@@ -59,4 +59,10 @@ bool crosses(Value operand, Operation* user, const Placement& placement) {
   return from == Owner::matrix && is_contraction(user);
 }
 
+bool are_of_one_warp(Value operand, Operation* user, const Placement& placement) {
+  const ValuePlace &from = placement.of(operand), &to = placement.of(user);
+  if (from.owner != Owner::matrix || to.owner != Owner::matrix || crosses(operand, user, placement)) return false;
+  return from.phase == to.phase || !placement.is_by_teams() || to.phase < placement.first_after_rows();
+}
+
 }  // namespace wkvc

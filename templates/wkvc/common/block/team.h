@@ -85,7 +85,7 @@ struct Team : BlockBase {
     const int own = in_team ? block.warp - First : 0;
     team_ = own / warps;
     chunk = in_team ? Slots::kTeams * block.rank + team_ : kNone;
-    warp = own % warps;
+    warp = own % warps ^ turn();
     // Not in a branch, so that the compiler sees that it is shared memory.
     memory += team_ * (Slots::kTurns > 1 ? Slots::kOfTeam : Slots::kBytes);
   }
@@ -126,6 +126,10 @@ struct Team : BlockBase {
 
  private:
   static constexpr int kNone = 1 << 28;
+
+  // What a warp's number is combined with, so that the first warps of neighbouring teams, which make the matrices, have
+  // other schedulers. A multiprocessor deals warps to its four schedulers by their numbers.
+  WKVC_INLINE int turn() const { return warps % 4 == 0 && team_ % 2 != 0 ? 2 : 0; }
 
   template <int N>
   WKVC_INLINE void named_barrier() const {

@@ -50,6 +50,14 @@ class Mover {
   }
 
  private:
+  // Returns whether a product is of a state, or of what teams make of two states.
+  bool is_of_states(Value product) const {
+    const Space space = spaces_.lookup(product);
+    if (space == Space{Axis::value, Axis::key}) return true;
+    chunk::ProgramOp program = program_;
+    return program.getBackward() && program.getSchedule().prepare.teams > 1 && space == Space{Axis::one, Axis::key};
+  }
+
   // What multiplies a state, 2 to the power of a row whose columns all are one token's number, becomes one number.
   void narrow(chunk::MulOp product) {
     auto power = product.getY().getDefiningOp<chunk::Exp2Op>();
@@ -57,7 +65,7 @@ class Mover {
     auto wide = row ? row.getX().getDefiningOp<chunk::AddOp>() : chunk::AddOp();
     auto zeros = wide ? wide.getX().getDefiningOp<chunk::ConstantOp>() : chunk::ConstantOp();
     if (!zeros || !zeros.getValue().isZero() || !is_number_of_token(wide.getY())) return;
-    if (spaces_.lookup(product.getResult()) != Space{Axis::value, Axis::key}) return;
+    if (!is_of_states(product.getResult())) return;
     OpBuilder b(product);
     const auto type = RankedTensorType::get({1, 1}, b.getF32Type());
     Value number =

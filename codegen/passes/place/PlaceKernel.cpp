@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "codegen/passes/place/KeptForFinish.h"
 #include "codegen/passes/place/Placing.h"
 #include "codegen/passes/place/memory/KernelMemory.h"
 #include "codegen/passes/place/memory/Room.h"
@@ -38,6 +39,12 @@ class Placer {
     for (const Schedule::Memory& choice : choices.for_schedule(program_.getSchedule().memory))
       if (fits(choice)) return;
     choices.expect_automatic(program_);
+  }
+
+  // Returns whether there is room for all that another placer has chosen.
+  bool fits_choice_of(const Placer& other) {
+    blocks_ = other.blocks_;
+    return fits(other.memory_);
   }
 
   // Returns whether there is room for all values that have to be in shared memory.
@@ -122,10 +129,20 @@ static void spare_room(chunk::ProgramOp program) {
     program.reschedule([](Schedule& simple) { simple.prepare = {}; });
 }
 
+// Keeps more for what teams make of states, where the kernel's schedule stays what it is without.
+static void keep_for_finish(chunk::ProgramOp program, chunk::ProgramOp recompute, const Plan& plan) {
+  OwningOpRef<chunk::ProgramOp> more = program.clone();
+  if (!keep_numbers(*more, plan)) return;
+  Placer placer(program, recompute, plan);
+  placer.choose();
+  if (Placer(*more, recompute, plan).fits_choice_of(placer)) program.getBody().takeBody(more->getBody());
+}
+
 void place_kernel(chunk::ProgramOp program, chunk::ProgramOp recompute) {
   if (program.getRefused() && !program.getBackward()) spare_room(program);
   const Plan plan = wkvc::plan(program, recompute);
   if (plan.by_teams()) make_room_for_products(program, plan.team_warps);
+  if (plan.by_teams() && program.getPlain() && program.getBackward()) keep_for_finish(program, recompute, plan);
   Placer placer(program, recompute, plan);
   placer.choose();
   placer.write();

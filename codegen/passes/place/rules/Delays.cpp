@@ -1,6 +1,7 @@
 #include "codegen/passes/place/rules/Delays.h"
 
 #include "codegen/passes/chunk/Factors.h"
+#include "codegen/passes/place/KeptForFinish.h"
 #include "codegen/passes/place/rules/AssignPhases.h"
 #include "codegen/passes/place/rules/Owners.h"
 
@@ -58,6 +59,7 @@ void delay_matrices(Placement& placement) {
   for (Operation& op : llvm::reverse(placement.body())) {
     const ValuePlace& place = placement.of(&op);
     if (place.owner != Owner::matrix || place.phase >= placement.first_of_rows() || op.getNumResults() != 1) continue;
+    if (is_kept_for_finish(&op)) continue;
     const bool late = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation* user) {
       return placement.of(user).phase - crosses(op.getResult(0), user, placement) >= placement.first_after_rows();
     });

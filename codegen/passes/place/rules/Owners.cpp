@@ -1,6 +1,7 @@
 #include "codegen/passes/place/rules/Owners.h"
 
 #include "codegen/passes/chunk/TokenFactors.h"
+#include "codegen/passes/place/KeptForFinish.h"
 
 using namespace mlir;
 
@@ -9,14 +10,15 @@ namespace wkvc {
 namespace {
 
 // One number a token: of such inputs alone everyone computes it, else one warp. Value rows have one warp compute
-// theirs: they wait for one another, and would wait for the inputs, too.
+// theirs: they wait for one another, and would wait for the inputs, too. So does what is made of states, where numbers
+// are kept.
 Owner owner_of_column(Operation* op, const Placement& placement) {
   if (isa<chunk::DiagonalOp>(op)) return Owner::matrix;
   if (isa<chunk::SumColumnsOp>(op)) return placement.of(op->getOperand(0)).owner;
   const bool everyone = llvm::all_of(op->getOperands(), [&](Value x) {
     return is_source(x) || (placement.of(x).owner == Owner::anyone && !x.getDefiningOp<chunk::SumColumnsOp>());
   });
-  return everyone && !is_for_rows(op) ? Owner::anyone : Owner::matrix;
+  return everyone && !is_for_rows(op) && !is_kept_for_finish(op) ? Owner::anyone : Owner::matrix;
 }
 
 // C×C values of one number a token alone, as decays between tokens: each warp that makes a matrix with them makes them

@@ -1,0 +1,57 @@
+// What teams prepare and keep for what they make of the states.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/compiler.h"
+#include "tests/count.h"
+#include "tests/lower/recurrences.h"
+
+namespace wkvc::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// The backward kernel without scales, by two teams, of decays of one number a token.
+std::string backward_text(Stage stage, std::int64_t sram = 0) {
+  const Config config{.key_dim = 128,
+                      .value_dim = 128,
+                      .io = "bf16",
+                      .sram = sram,
+                      .backward_teams = 2,
+                      .pass = "both",
+                      .save_every = 64,
+                      .saved = "f16",
+                      .scales = "guarded"};
+  const std::string text = lower_to({Stage::rec, rec_text(recurrence_named("gated_delta_net"), config)}, stage, config);
+  const std::string begin = stage == Stage::placed ? "attributes {backward" : "_backward: emitted";
+  const std::string end = stage == Stage::placed ? "chunk.program" : "_backward_scaled: emitted";
+  const std::size_t first = text.find(begin);
+  return text.substr(first, text.find(end, first) - first);
+}
+
+// What teams make of the states.
+std::string finish_text(const std::string& kernel) { return kernel.substr(kernel.find("Each team finishes")); }
+
+std::int64_t shared_bytes(const std::string& kernel) {
+  const std::string name = "\"shared_bytes\":";
+  return std::stoll(kernel.substr(kernel.find(name) + name.size()));
+}
+
+TEST(KeptForFinish, NumbersAreLoaded) {
+  const std::string finish = finish_text(backward_text(Stage::cuda));
+  EXPECT_THAT(finish, Not(HasSubstr("beta_global, block, 16LL * c, valid);")));
+  EXPECT_THAT(finish, Not(HasSubstr(" = cumsum(log_w_valid")));
+  EXPECT_THAT(finish, HasSubstr("load_column<16>(e_L"));
+  EXPECT_THAT(finish, HasSubstr("load_number(e_last"));
+}
+
+// Without room numbers are made again, and the kernel is what it was.
+TEST(KeptForFinish, TakesNoRoomThatThereIsNot) {
+  const std::int64_t most = shared_bytes(backward_text(Stage::cuda));
+  EXPECT_THAT(backward_text(Stage::placed, most), HasSubstr("for_finish"));
+  EXPECT_THAT(backward_text(Stage::placed, most - 256), Not(HasSubstr("for_finish")));
+}
+
+}  // namespace
+}  // namespace wkvc::test

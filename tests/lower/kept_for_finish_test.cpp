@@ -46,11 +46,22 @@ TEST(KeptForFinish, NumbersAreLoaded) {
   EXPECT_THAT(finish, HasSubstr("load_number(e_last"));
 }
 
-// Without room numbers are made again, and the kernel is what it was.
+// Decays between tokens, and the matrix of inputs beside them, are made while teams prepare, by warps that are idle.
+TEST(KeptForFinish, MatricesAreLoaded) {
+  const std::string text = backward_text(Stage::cuda), finish = finish_text(text);
+  EXPECT_THAT(finish, Not(HasSubstr("g_global, block, 16LL * c, valid);")));
+  EXPECT_THAT(finish, Not(HasSubstr("exp2(")));
+  EXPECT_EQ(count(finish, " = load(e_pairs_2_shared);"), 2) << finish;
+  EXPECT_EQ(count(text, "// k_k = k·kᵀ"), 1);
+  EXPECT_LT(text.find("// k_k = k·kᵀ"), text.find("Each team finishes"));
+}
+
+// Without room matrices, and then numbers, too, are made again.
 TEST(KeptForFinish, TakesNoRoomThatThereIsNot) {
   const std::int64_t most = shared_bytes(backward_text(Stage::cuda));
-  EXPECT_THAT(backward_text(Stage::placed, most), HasSubstr("for_finish"));
-  EXPECT_THAT(backward_text(Stage::placed, most - 256), Not(HasSubstr("for_finish")));
+  EXPECT_EQ(count(backward_text(Stage::placed, most), "for_finish"), 4) << "two numbers, two matrices";
+  EXPECT_EQ(count(backward_text(Stage::placed, most - 1), "for_finish"), 2) << "two numbers";
+  EXPECT_EQ(count(backward_text(Stage::placed, most - 6400), "for_finish"), 0);
 }
 
 }  // namespace

@@ -131,11 +131,13 @@ static void spare_room(chunk::ProgramOp program) {
 
 // Keeps more for what teams make of states, where the kernel's schedule stays what it is without.
 static void keep_for_finish(chunk::ProgramOp program, chunk::ProgramOp recompute, const Plan& plan) {
-  OwningOpRef<chunk::ProgramOp> more = program.clone();
-  if (!keep_numbers(*more, plan)) return;
-  Placer placer(program, recompute, plan);
-  placer.choose();
-  if (Placer(*more, recompute, plan).fits_choice_of(placer)) program.getBody().takeBody(more->getBody());
+  for (const auto keep : {keep_numbers, keep_matrices}) {
+    OwningOpRef<chunk::ProgramOp> more = program.clone();
+    if (!keep(*more, plan)) continue;
+    Placer placer(program, recompute, plan);
+    placer.choose();
+    if (Placer(*more, recompute, plan).fits_choice_of(placer)) program.getBody().takeBody(more->getBody());
+  }
 }
 
 void place_kernel(chunk::ProgramOp program, chunk::ProgramOp recompute) {

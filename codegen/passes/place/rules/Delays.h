@@ -13,7 +13,8 @@ void delay_slabs(Placement& placement);
 bool delay_sums(Placement& placement);
 
 // Moves matrices of inputs that are only read with those made of the states beside these: their place in shared memory
-// is needed for less long.
+// is needed for less long. Those that are kept for what is made of the states stay where teams prepare, in the last
+// phase.
 void delay_matrices(Placement& placement);
 
 // Moves what numbers of tokens are added up to, behind the states, to the first phase that reads the sum: what is added

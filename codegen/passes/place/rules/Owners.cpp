@@ -24,7 +24,7 @@ Owner owner_of_column(Operation* op, const Placement& placement) {
 // C×C values of one number a token alone, as decays between tokens: each warp that makes a matrix with them makes them
 // again, so that several warps may make matrices.
 bool is_made_beside_matrices(Operation* op, const Placement& placement) {
-  if (!is_elementwise(op) && !isa<chunk::TrilOp, chunk::CumsumOp>(op)) return false;
+  if (is_kept_for_finish(op) || (!is_elementwise(op) && !isa<chunk::TrilOp, chunk::CumsumOp>(op))) return false;
   const bool of_tokens = llvm::all_of(op->getOperands(), [&](Value x) {
     return isa<chunk::ConstantOp>(x.getDefiningOp()) ||
            (placement.of(x).owner == Owner::anyone && (!is_source(x) || chunk::columns(x) == 1));

@@ -1,4 +1,4 @@
-// What teams prepare and keep for what they make of the states.
+// What teams prepare and keep for what they make of the states, and who adds up what.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +54,17 @@ TEST(KeptForFinish, MatricesAreLoaded) {
   EXPECT_EQ(count(finish, " = load(e_pairs_2_shared);"), 2) << finish;
   EXPECT_EQ(count(text, "// k_k = k·kᵀ"), 1);
   EXPECT_LT(text.find("// k_k = k·kᵀ"), text.find("Each team finishes"));
+}
+
+// dk_in·k sums up to a number that both gradients are made of.
+TEST(UntiedSums, AreOfSeveralWarps) {
+  const std::string text = finish_text(backward_text(Stage::cuda));
+  const auto warp_of = [&](const std::string& gradient) {
+    const std::string branch = "if (team.warp == ";
+    return text[text.rfind(branch, text.find("(" + gradient + "_global, block")) + branch.size()];
+  };
+  EXPECT_NE(warp_of("dlog_w"), warp_of("dgate")) << text;
+  EXPECT_EQ(count(text, " = load_column_sum<16>(dk_in_k_sum_shared"), 2);
 }
 
 // Without room matrices, and then numbers, too, are made again.

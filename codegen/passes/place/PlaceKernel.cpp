@@ -4,6 +4,7 @@
 
 #include "codegen/passes/place/KeptForFinish.h"
 #include "codegen/passes/place/Placing.h"
+#include "codegen/passes/place/UntiedSums.h"
 #include "codegen/passes/place/memory/KernelMemory.h"
 #include "codegen/passes/place/memory/Room.h"
 #include "codegen/target/Target.h"
@@ -144,7 +145,10 @@ void place_kernel(chunk::ProgramOp program, chunk::ProgramOp recompute) {
   if (program.getRefused() && !program.getBackward()) spare_room(program);
   const Plan plan = wkvc::plan(program, recompute);
   if (plan.by_teams()) make_room_for_products(program, plan.team_warps);
-  if (plan.by_teams() && program.getPlain() && program.getBackward()) keep_for_finish(program, recompute, plan);
+  if (plan.by_teams() && program.getPlain() && program.getBackward()) {
+    keep_for_finish(program, recompute, plan);
+    untie_sums(program, plan);
+  }
   Placer placer(program, recompute, plan);
   placer.choose();
   placer.write();

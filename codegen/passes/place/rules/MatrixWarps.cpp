@@ -1,6 +1,5 @@
 #include "codegen/passes/place/rules/MatrixWarps.h"
 
-#include <llvm/ADT/EquivalenceClasses.h>
 #include <llvm/ADT/MapVector.h>
 
 #include "codegen/passes/place/rules/Owners.h"
@@ -21,22 +20,23 @@ std::vector<Operation*> matrices_of(const Placement& placement) {
   return matrices;
 }
 
-// Matrices that one warp reads from its registers.
-llvm::EquivalenceClasses<Operation*> groups_of(llvm::ArrayRef<Operation*> matrices, const Placement& placement) {
-  llvm::EquivalenceClasses<Operation*> groups;
-  for (Operation* op : matrices) {
+}  // namespace
+
+MatrixGroups matrix_groups(const Placement& placement, const llvm::DenseSet<Operation*>& without) {
+  MatrixGroups groups;
+  for (Operation* op : matrices_of(placement)) {
     groups.insert(op);
-    for (Value operand : op->getOperands())
-      if (are_of_one_warp(operand, op, placement)) groups.unionSets(op, operand.getDefiningOp());
+    for (Value operand : op->getOperands()) {
+      Operation* made = operand.getDefiningOp();
+      if (!without.contains(made) && are_of_one_warp(operand, op, placement)) groups.unionSets(op, made);
+    }
   }
   return groups;
 }
 
-}  // namespace
-
 void assign_warps(Placement& placement) {
   const std::vector<Operation*> matrices = matrices_of(placement);
-  const auto groups = groups_of(matrices, placement);
+  const MatrixGroups groups = matrix_groups(placement);
   llvm::MapVector<Operation*, int> costs;  // by leader
   for (Operation* op : matrices) costs[groups.getLeaderValue(op)] += cost_of(op);
   auto dearest_first = costs.takeVector();

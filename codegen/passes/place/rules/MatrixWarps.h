@@ -2,9 +2,18 @@
 // that has least to do in their phase.
 #pragma once
 
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/EquivalenceClasses.h>
+
 #include "codegen/passes/place/Placement.h"
 
 namespace wkvc {
+
+using MatrixGroups = llvm::EquivalenceClasses<mlir::Operation*>;
+
+// Returns the groups of matrices, and of columns of numbers, that one warp reads from its registers. Operations
+// `without` tie no others.
+MatrixGroups matrix_groups(const Placement& placement, const llvm::DenseSet<mlir::Operation*>& without = {});
 
 // Sets the warps of all matrices. Owners and phases are there.
 void assign_warps(Placement& placement);

@@ -67,6 +67,15 @@ TEST(UntiedSums, AreOfSeveralWarps) {
   EXPECT_EQ(count(text, " = load_column_sum<16>(dk_in_k_sum_shared"), 2);
 }
 
+// Inputs of the next round are copied while the last numbers are added up: no barrier waits for those.
+TEST(LastPhase, BeginsWithTheNextCopies) {
+  const std::string finish = finish_text(backward_text(Stage::cuda));
+  const std::size_t copies = finish.find("copies.copy("), sums = finish.rfind("if (team.warp == ");
+  ASSERT_NE(copies, std::string::npos);
+  EXPECT_LT(copies, sums) << finish;
+  EXPECT_EQ(finish.find("team.barrier()", copies), std::string::npos) << finish;
+}
+
 // Without room matrices, and then numbers, too, are made again.
 TEST(KeptForFinish, TakesNoRoomThatThereIsNot) {
   const std::int64_t most = shared_bytes(backward_text(Stage::cuda));

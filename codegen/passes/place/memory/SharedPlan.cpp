@@ -62,12 +62,22 @@ bool SharedPlan::are_apart() const {
 
 bool SharedPlan::are_read_before_last() const {
   return llvm::all_of(program_.getBody().getOps<chunk::InputOp>(), [&](chunk::InputOp input) {
-    return placement_.of(input.getResult()).last < placement_.phases() - 1;
+    return chunk::columns(input.getResult()) == 1 || placement_.of(input.getResult()).last < placement_.phases() - 1;
   });
 }
 
+// Whether the last phase reads little, beside which rings have room: numbers that one warp each adds up.
+bool SharedPlan::ends_with_numbers() const {
+  const int last = placement_.phases() - 1;
+  return last > placement_.first_after_rows() && placement_.ops_of(Owner::slab, last).empty() &&
+         llvm::all_of(placement_.ops_of(Owner::matrix, last), [](Operation* op) {
+           return llvm::all_of(op->getOperands(), [](Value x) { return chunk::columns(x) == 1; });
+         });
+}
+
 void SharedPlan::plan_rings(bool early) {
-  copies_last_ = early && placement_.holds_any() && are_read_before_last();
+  const bool has_room = placement_.holds_any() || (goes_again_ && ends_with_numbers());
+  copies_last_ = early && has_room && are_read_before_last();
   early &= !copies_last_ && !goes_again_ && are_apart();
   for (auto input : program_.getBody().getOps<chunk::InputOp>())
     if (chunk::columns(input.getResult()) > 1)  // others are read from global memory

@@ -65,6 +65,7 @@ class SharedPlan {
  private:
   bool are_apart() const;
   bool are_read_before_last() const;
+  bool ends_with_numbers() const;
   void plan_rings(bool early);
   PlannedBuffer planned_ring(chunk::InputOp input, bool early);
   void take_rings();

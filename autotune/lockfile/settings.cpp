@@ -31,8 +31,9 @@ bool leaves_open(const Config& config) {
 
 // Returns the first of the likely settings that the recurrence has kernels for.
 Config preferred(const Config& config, const Source& source, const Wanted& wanted, Transition transition,
-                 const Compiles& compiles) {
-  std::vector<Config> likely = preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count);
+                 std::int64_t sequences, const Compiles& compiles) {
+  std::vector<Config> likely =
+      preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count, sequences);
   const auto found =
       std::find_if(likely.begin(), likely.end() - 1, [&](const Config& c) { return compiles(source, c); });
   return std::move(*found);
@@ -83,7 +84,7 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   Settings settings{config, explanation(wanted, found)};
   if (found.entry == nullptr) {
     const Transition transition = rec::contracts_state(recurrence) ? Transition::matrix : Transition::factors;
-    settings.config = preferred(config, source, wanted, transition, compiles);
+    settings.config = preferred(config, source, wanted, transition, sequences, compiles);
     return settings;
   }
   for_each_field([&](const ConfigOption& option, const ConfigField& field) {

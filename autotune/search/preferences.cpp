@@ -227,8 +227,13 @@ class Preferences {
 }  // namespace
 
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, Transition transition,
-                                       int sm_count) {
-  return Preferences(config, shape_class, transition, sm_count).list();
+                                       int sm_count, std::int64_t sequences) {
+  ShapeClass alike = shape_class;
+  if (sequences > 1 && shape_class.key_dim > narrow) {
+    alike.size.batches *= sequences;
+    alike.size.tokens = std::max<std::int64_t>(1, alike.size.tokens / sequences);
+  }
+  return Preferences(config, alike, transition, sm_count).list();
 }
 
 std::optional<Config> preferred_when_packed(const Config& config, const ShapeClass& shape_class, std::int64_t sequences,

@@ -15,9 +15,10 @@ enum class Transition { factors, matrix };
 
 // Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. The last
 // one leaves the schedule to the compiler. The rule was chosen on the times of bench/measured/h100-schedules.jsonl, f16
-// contractions of 16-bit inputs; docs/experiments.md, Defaults, has what the rule gains and loses.
+// contractions of 16-bit inputs; docs/experiments.md, Defaults, has what the rule gains and loses. Of wide heads,
+// `sequences` that lie one behind the other in a batch count as batches of their mean length.
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, Transition transition,
-                                       int sm_count);
+                                       int sm_count, std::int64_t sequences = 1);
 
 // The same for sequences that lie one behind the other in a batch; none where a single sequence of as many tokens has
 // the likely fastest schedule. Many sequences fill the GPU, and segments bound the time of a long one among them.

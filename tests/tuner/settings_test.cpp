@@ -169,6 +169,17 @@ TEST(Settings, OfManyPackedSequencesFillTheGpuTwice) {
   EXPECT_EQ(config_key(packed({1, 32768, 32}, 64, "both")), config_key(packed({1, 32768, 32}, 1, "both")));
 }
 
+// Many sequences of wide heads fill the GPU as many batches do.
+TEST(Settings, OfPackedWideHeadsAreThoseOfBatches) {
+  const auto settings = [](LaunchSize size, std::int64_t sequences) {
+    const Config config{.key_dim = 128, .value_dim = 128, .mma = "f16", .pass = "both"};
+    return config_key(settle(config, source_of(config), size, h200, Lockfile{}, can_be_lowered, sequences).config);
+  };
+  EXPECT_EQ(settings({1, 32768, 32}, 16), settings({16, 2048, 32}, 1));
+  EXPECT_NE(settings({1, 32768, 32}, 16), settings({1, 32768, 32}, 1));
+  EXPECT_EQ(settings({1, 7, 32}, 16), settings({16, 1, 32}, 1));
+}
+
 TEST(Settings, HaveGuardsWhereSequencesAreLong) {
   EXPECT_EQ(untuned({8, 4096, 64}).scales, "guarded");
   EXPECT_EQ(untuned({8, 32, 64}, 64, "forward").scales, "guarded");

@@ -59,14 +59,14 @@ void delay_matrices(Placement& placement) {
   for (Operation& op : llvm::reverse(placement.body())) {
     const ValuePlace& place = placement.of(&op);
     if (place.owner != Owner::matrix || place.phase >= placement.first_of_rows() || op.getNumResults() != 1) continue;
-    if (is_kept_for_finish(&op)) {
-      if (chunk::columns(op.getResult(0)) > 1) placement.move(&op, placement.first_of_rows() - 1);
-      continue;
-    }
     const bool late = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation* user) {
       return placement.of(user).phase - crosses(op.getResult(0), user, placement) >= placement.first_after_rows();
     });
-    if (late) placement.move(&op, placement.first_after_rows());
+    if (!late) continue;
+    if (!is_kept_for_finish(&op))
+      placement.move(&op, placement.first_after_rows());
+    else if (chunk::columns(op.getResult(0)) > 1)
+      placement.move(&op, placement.first_of_rows() - 1);
   }
 }
 

@@ -48,7 +48,7 @@ class Preferences {
 
   std::vector<Config> list() {
     if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
-      if (is_measured() && is_forward() && shape_class_.key_dim > most_keys_in_segments) add_teams(1, 1, 2);
+      if (fill_registers()) add_teams(1, 1, 2);
       if (are_few_wide()) add_few_wide();
       const auto before = found_.size();
       add_segmented();
@@ -87,6 +87,9 @@ class Preferences {
     config.save_every = 64;
     return config;
   }
+
+  // Whether one block has no registers for the state of a forward kernel, however many heads there are.
+  bool fill_registers() const { return is_measured() && is_forward() && shape_class_.key_dim > most_keys_in_segments; }
 
   // Of a forward kernel: teams that go ahead, blocks of a cluster, segments of a sequence.
   struct Ahead {

@@ -207,10 +207,7 @@ void simplify(chunk::ProgramOp program) {
       program.getBackward() && program.getRefused() && schedule.checkpoint.every > schedule.prepare.teams;
   const bool alone = program.getSummary() ? !is_possible(warps_of(program)) : again;
   if (!alone) return;
-  program.reschedule([](Schedule& simple) {
-    simple.prepare = {};
-    simple.grid.cluster = 1;
-  });
+  drop_teams(program);
   auto updates = llvm::to_vector(program.getBody().getOps<chunk::UpdateSavedOp>());
   for (auto update : updates) update.erase();
   if (!updates.empty()) drop_unused(program);

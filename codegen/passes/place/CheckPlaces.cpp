@@ -6,6 +6,7 @@
 #include "codegen/passes/place/Roundings.h"
 #include "codegen/passes/place/memory/Room.h"
 #include "codegen/passes/place/rules/AssignPhases.h"
+#include "codegen/passes/place/rules/MatrixWarps.h"
 #include "codegen/passes/place/rules/Owners.h"
 #include "codegen/passes/place/rules/Shares.h"
 #include "codegen/passes/place/rules/Storage.h"
@@ -76,9 +77,8 @@ class Checker {
     const ValuePlace& place = given_.of(op);
     if (place.owner != Owner::matrix && place.warp >= 0)
       refuse(op, "has warp = {}, which matrices have; its owner is {}", place.warp, name_of(place.owner));
-    if (place.owner == Owner::matrix && (place.warp < 0 || place.warp >= plan_.team_warps))
-      refuse(op, "has {}; expected warp = 0 to {}", place.warp < 0 ? "no warp" : fmt::format("warp = {}", place.warp),
-             plan_.team_warps - 1);
+    if (place.owner != Owner::matrix) return;
+    if (const std::string fault = warp_fault(place.warp, rule_); !fault.empty()) refuse(op, "{}", fault);
   }
 
   // The first phase and the last that the operation may be in, by what it waits for.

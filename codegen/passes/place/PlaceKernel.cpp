@@ -126,8 +126,7 @@ static bool has_registers(chunk::ProgramOp program, const Plan& plan) {
 // none.
 static void spare_room(chunk::ProgramOp program) {
   const Plan plan = wkvc::plan(program, {});
-  if (plan.by_teams() && !(has_registers(program, plan) && Placer(program, {}, plan).has_room()))
-    program.reschedule([](Schedule& simple) { simple.prepare = {}; });
+  if (plan.by_teams() && !(has_registers(program, plan) && Placer(program, {}, plan).has_room())) drop_teams(program);
 }
 
 // Keeps more for what teams make of states, where the kernel's schedule stays what it is without.

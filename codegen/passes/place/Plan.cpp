@@ -32,6 +32,14 @@ bool is_possible(const Plan& plan) {
          (plan.rounds > 1 || plan.row_warps % plan.teams == 0);
 }
 
+void drop_teams(chunk::ProgramOp program) {
+  program.reschedule([](Schedule& schedule) {
+    schedule.grid.cluster = 1;
+    schedule.prepare.teams = 1;
+    schedule.prepare.warps = 0;
+  });
+}
+
 std::string alternatives(llvm::ArrayRef<std::string> options) {
   if (options.size() < 2) return options.empty() ? "" : options.front();
   return fmt::format("{} or {}", fmt::join(options.drop_back(), ", "), options.back());

@@ -1,5 +1,6 @@
 #include "codegen/passes/place/rules/MatrixWarps.h"
 
+#include <fmt/format.h>
 #include <llvm/ADT/MapVector.h>
 
 #include "codegen/passes/place/rules/Owners.h"
@@ -34,6 +35,15 @@ MatrixGroups matrix_groups(const Placement& placement, const llvm::DenseSet<Oper
   return groups;
 }
 
+int matrix_warps(const Placement& placement) { return placement.division().warps; }
+
+std::string warp_fault(int warp, const Placement& placement) {
+  const int warps = matrix_warps(placement);
+  if (warp >= 0 && warp < warps) return {};
+  return fmt::format("has {}; expected warp = 0 to {}", warp < 0 ? "no warp" : fmt::format("warp = {}", warp),
+                     warps - 1);
+}
+
 void assign_warps(Placement& placement) {
   const std::vector<Operation*> matrices = matrices_of(placement);
   const MatrixGroups groups = matrix_groups(placement);
@@ -45,7 +55,7 @@ void assign_warps(Placement& placement) {
   llvm::DenseMap<Operation*, int> warp_of;
   for (auto& [leader, cost] : dearest_first) {
     std::vector<int>& loads = busy[placement.of(leader).phase];
-    loads.resize(static_cast<size_t>(placement.division().warps));
+    loads.resize(static_cast<size_t>(matrix_warps(placement)));
     auto least = std::min_element(loads.begin(), loads.end());
     *least += std::max(1, cost);
     warp_of[leader] = static_cast<int>(least - loads.begin());

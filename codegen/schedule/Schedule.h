@@ -57,7 +57,7 @@ struct Schedule {
 
   bool goes_ahead() const { return prepare.warps > 0; }
   bool by_teams() const { return prepare.teams > 1 || goes_ahead(); }  // chunks are prepared
-  int rounds() const { return goes_ahead() ? 2 : 1; }  // of chunks in shared memory at once
+  int rounds() const { return goes_ahead() ? 2 : 1; }                  // of chunks in shared memory at once
   int round_chunks() const { return prepare.teams * grid.cluster; }
   bool operator==(const Schedule&) const = default;
 };

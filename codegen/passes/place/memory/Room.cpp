@@ -63,9 +63,9 @@ void check_budget(chunk::ProgramOp program, const KernelMemory& memory, const Pl
                 "buffers:\n{}",
                 program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
                 program.getRefused() ? " for what is refused without scales" : "",
-                plan.cluster > 1 ? fmt::format(" for {} teams in each of {} blocks", plan.teams, plan.cluster)
+                plan.cluster > 1  ? fmt::format(" for {} teams in each of {} blocks", plan.teams, plan.cluster)
                 : plan.by_teams() ? fmt::format(" for {} teams", plan.teams)
-                                 : "",
+                                  : "",
                 budget, smaller_options(program, plan), map_of({memory.spaces().begin(), memory.spaces().end()}));
 }
 

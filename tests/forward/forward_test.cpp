@@ -176,7 +176,7 @@ TEST_P(Forward, RoundsAhead) {
 
 // A single team ahead: a round is a chunk, or one of each block of a cluster.
 TEST_P(Forward, OneTeamAhead) {
-  for (Config config : kDtypes) {
+  for (Config config : {kDtypes[0], kDtypes[1], kDtypes[2]}) {
     config.rounds = 2;
     if (config.mma == "f32") config.key_dim = config.value_dim = 32;
     for (const int cluster : {1, 2}) {

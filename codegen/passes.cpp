@@ -140,7 +140,7 @@ void merge_common(Work& work) {
 // each of their rounds, or through two of them, the first a second time.
 Schedule with_checkpoints(Schedule schedule, int chunk) {
   if (schedule.checkpoint.every == 0)
-    schedule.checkpoint.every = schedule.prepare.teams > 1 ? schedule.prepare.teams : std::max(64 / chunk, 1);
+    schedule.checkpoint.every = schedule.by_teams() ? schedule.prepare.teams : std::max(64 / chunk, 1);
   return schedule;
 }
 
@@ -237,7 +237,7 @@ void slice_programs(Work& work) {
   for (auto program : all_programs(work)) slice(program);
 }
 
-bool is_by_teams(chunk::ProgramOp program) { return is_backward(program) && program.getSchedule().prepare.teams > 1; }
+bool is_by_teams(chunk::ProgramOp program) { return is_backward(program) && program.getSchedule().by_teams(); }
 
 void keep_all_matrices(Work& work) { keep_matrices(all_programs(work)); }
 

@@ -20,17 +20,22 @@ constexpr int cluster = 256, segments_of_wide_heads = 2048, segments_of_packed =
 constexpr int segments_of_few_wide_heads = 512, backward_segments_of_few_wide_heads = 128;
 }  // namespace least_tokens
 
+// Returns the most segments, a power of 2, up to which sequences may be cut.
+template <class MayCut>
+int most_cuts(MayCut may_cut) {
+  int segments = 1;
+  while (2 * segments <= most_segments && may_cut(2 * segments)) segments *= 2;
+  return segments;
+}
+
 // Returns the most segments that sequences are likely cut into: blocks enough for each multiprocessor.
 int most_likely_segments(const ShapeClass& shape_class, int sm_count) {
   const LaunchSize size = shape_class.size;
   const bool wide = shape_class.value_dim > narrow;
   const int blocks = sm_90a.choices.segment_blocks / (wide ? 2 : 1);
   const int least = shape_class.value_dim < narrow ? 1 : sm_90a.choices.likely_segment_tokens;
-  int segments = 1;
-  while (2 * segments <= most_segments && can_be_cut(size, 2 * segments, sm_count, blocks) &&
-         size.tokens / (2 * segments) >= least)
-    segments *= 2;
-  return segments;
+  return most_cuts(
+      [&](int segments) { return can_be_cut(size, segments, sm_count, blocks) && size.tokens / segments >= least; });
 }
 
 // Adds schedules to a list, each on top of the configuration that was asked for.
@@ -88,15 +93,15 @@ class Preferences {
     return config;
   }
 
-  // Whether one block has no registers for the state of a forward kernel, however many heads there are.
+  // Returns whether one block has no registers for the state of a forward kernel, however many heads there are.
   bool fill_registers() const { return is_measured() && is_forward() && shape_class_.key_dim > most_keys_in_segments; }
 
-  // Of a forward kernel: teams that go ahead, blocks of a cluster, segments of a sequence.
+  // A forward kernel has so many teams that go ahead, blocks of a cluster, and segments of a sequence.
   struct Ahead {
     int teams, cluster, segments;
   };
 
-  // Whether all blocks of clusters of two run at once, each of which has a multiprocessor for itself.
+  // Returns whether all blocks of clusters of two run at once, each with a multiprocessor for itself.
   bool are_few_wide() const {
     return shape_class_.accuracy != "f32" && shape_class_.io != DType::f32 && !narrow_keys() &&
            shape_class_.key_dim <= most_keys_in_segments && 2 * pairs() <= sm_count_ &&
@@ -105,11 +110,8 @@ class Preferences {
 
   // Returns the most segments, a power of 2, whose blocks all run at once, so many for each segment of a sequence.
   int most_at_once(int blocks, int least) const {
-    int segments = 1;
-    while (2 * segments <= most_segments && 2 * segments * blocks * pairs() <= sm_count_ &&
-           tokens() / (2 * segments) >= least)
-      segments *= 2;
-    return segments;
+    return most_cuts(
+        [&](int segments) { return segments * blocks * pairs() <= sm_count_ && tokens() / segments >= least; });
   }
 
   // Returns forward kernels, the likely fastest first; none where the rules for segments do as well. Two teams of a

@@ -10,7 +10,7 @@
 
 namespace wkvc {
 
-// What takes a state through a token: a factor for each key, or a matrix over keys. The map of a segment is alike.
+// A state goes through a token by a factor for each key, or by a matrix over keys. The map of a segment is alike.
 enum class Transition { factors, matrix };
 
 // Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. The last

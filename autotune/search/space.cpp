@@ -46,7 +46,7 @@ struct Crew {
   int teams, rounds, cluster;
 };
 
-// Those that were among the fastest anywhere: one team, two of the same warps, teams of their own, and clusters.
+// Crews that were among the fastest anywhere: one team, two of the same warps, teams of their own, and clusters.
 constexpr std::array<Crew, 5> narrow_crews{{{1, 1, 1}, {2, 1, 1}, {2, 2, 1}, {4, 2, 1}, {3, 2, 2}}};
 constexpr std::array<Crew, 6> wide_crews{{{1, 1, 1}, {2, 1, 1}, {2, 2, 1}, {3, 2, 1}, {2, 2, 2}, {1, 2, 2}}};
 

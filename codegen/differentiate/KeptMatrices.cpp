@@ -51,7 +51,7 @@ std::vector<chunk::TrilOp> matrices_of(llvm::ArrayRef<chunk::ProgramOp> programs
   return matrices;
 }
 
-// Whether inverses are kept is settled when a program is differentiated.
+// Throws UserError where a program keeps a matrix that its schedule has made again. Differentiation settles that.
 void expect_kept(chunk::ProgramOp program) {
   if (program.getSchedule().checkpoint.matrices == Matrices::kept) return;
   for (Operation& op : program.getBody().front())
@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forwar
 // registers are short, of heads of 128, one more conversion made 132 instead of 100 bytes of them spill.
 llvm::StringRef kept_dtype(chunk::ProgramOp forward) {
   const Schedule schedule = forward.getOfGradients();
-  return schedule.checkpoint.dtype == DType::f16 && schedule.prepare.teams > 1 ? "f16" : "f32";
+  return schedule.checkpoint.dtype == DType::f16 && schedule.by_teams() ? "f16" : "f32";
 }
 
 void read_kept(Value x, llvm::StringRef name, llvm::StringRef dtype) {
@@ -106,7 +106,7 @@ void keep_matrices(llvm::ArrayRef<chunk::ProgramOp> programs) {
     if ((program.getBackward() || program.getRecompute()) && program.getPlain()) readers.push_back(program);
     if (program.getRecompute() && program.getPlain()) again = program;
   }
-  if (!again || again.getSchedule().prepare.teams == 1) return;
+  if (!again || !again.getSchedule().by_teams()) return;
   if (again.getSchedule().checkpoint.matrices == Matrices::again) return;
   for (auto matrix : llvm::make_early_inc_range(again.getBody().getOps<chunk::TrilOp>())) {
     const std::string name = name_of(matrix.getResult()).str(), kept = "saved_" + name;

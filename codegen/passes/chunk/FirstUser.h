@@ -1,4 +1,4 @@
-// Where an operation stands: a kernel goes in the program's order, and holds values in registers until they are read.
+// A kernel computes values in the program's order, and holds each in registers until its last reader.
 #pragma once
 
 #include <mlir/IR/Operation.h>

@@ -55,7 +55,7 @@ class Mover {
     const Space space = spaces_.lookup(product);
     if (space == Space{Axis::value, Axis::key}) return true;
     chunk::ProgramOp program = program_;
-    return program.getBackward() && program.getSchedule().prepare.teams > 1 && space == Space{Axis::one, Axis::key};
+    return program.getBackward() && program.getSchedule().by_teams() && space == Space{Axis::one, Axis::key};
   }
 
   // What multiplies a state, 2 to the power of a row whose columns all are one token's number, becomes one number.

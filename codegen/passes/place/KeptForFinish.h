@@ -1,5 +1,5 @@
-// What teams prepare and keep in shared memory for what they make of the states. Numbers of tokens are else made again
-// from inputs by each warp in each phase, decays between tokens by each warp that has a matrix with them.
+// Teams prepare numbers of tokens and decays between tokens once, and keep both in shared memory for what they make of
+// the states. Else each warp makes numbers again from inputs in each phase, and decays again for each of its matrices.
 #pragma once
 
 #include "codegen/passes/place/Plan.h"

@@ -128,7 +128,7 @@ std::string Subject::reference(const Manifest& manifest) const {
   if (source.stage == Stage::rec) return text(Stage::rec);
   Config dims;
   dims.key_dim = manifest.key_dim;
-  dims.value_dim = manifest.value_dim;
+  dims.value_dim = manifest.head_values();
   return with_origin(origin + ": a text of this stage is compared with the built-in operator of its name",
                      [&] { return rec_text(Registry::known().find(manifest.op), dims); });
 }

@@ -27,6 +27,7 @@ struct Config {
   int teams = 0, backward_teams = 0;
   int rounds = 0;
   int cluster = 0;
+  int parts = 0;
   int segments = 0, backward_segments = 0;
   std::string pass = "forward";
   int save_every = 0;

@@ -33,6 +33,7 @@
 #include "codegen/passes/warp/JoinedSums.h"
 #include "codegen/passes/warp/ReusedExponentials.h"
 #include "codegen/passes/warp/ScaledInputs.h"
+#include "codegen/rec_to_chunk/Parts.h"
 #include "codegen/rec_to_chunk/RecToChunk.h"
 #include "codegen/schedule/Fill.h"
 #include "codegen/warp/Variables.h"
@@ -60,11 +61,15 @@ bool is_backward(chunk::ProgramOp program) { return program.getBackward() || pro
 void lower_to_chunk(Work& work, const Config& config) {
   auto recurrence = rec::recurrence_of(*work.module);
   expect_inputs(recurrence, config.shared);
+  take_part(recurrence, config.parts, config.shared);
   const bool gradients = config.pass != "forward";
   if (config.scales == "guarded" || config.backward_scales == "guarded")
     work.of_plain = rec_to_plain_chunk(recurrence, config.chunk, gradients);
   work.module = rec_to_chunk(recurrence, config.chunk, gradients);
-  for (ModuleOp module : work.modules()) share_inputs(module, config.shared);
+  for (ModuleOp module : work.modules()) {
+    share_inputs(module, config.shared);
+    for (auto program : programs_of(module)) program.setParts(static_cast<uint64_t>(std::max(config.parts, 1)));
+  }
 }
 
 // What options say of a program's schedule. What passes have done already stays: checkpoints once there is a backward

@@ -29,14 +29,13 @@ bool leaves_open(const Config& config) {
   });
 }
 
-// Returns the first of the likely settings that the recurrence has kernels for.
+// Returns the first of the likely settings that the recurrence has kernels for; `config` where there is none.
 Config preferred(const Config& config, const Source& source, const Wanted& wanted, Transition transition,
                  std::int64_t sequences, const Compiles& compiles) {
   std::vector<Config> likely =
       preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count, sequences);
-  const auto found =
-      std::find_if(likely.begin(), likely.end() - 1, [&](const Config& c) { return compiles(source, c); });
-  return std::move(*found);
+  const auto found = std::ranges::find_if(likely, [&](const Config& c) { return compiles(source, c); });
+  return found == likely.end() ? config : std::move(*found);
 }
 
 }  // namespace

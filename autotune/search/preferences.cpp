@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autotune/search/space.h"
+#include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
 
 namespace wkvc {
@@ -229,6 +230,17 @@ class Preferences {
   std::vector<Config> found_;
 };
 
+// Adds schedules for heads whose values are dealt to parts: those for as many heads of fewer values.
+void append_in_parts(std::vector<Config>& list, const Config& config, ShapeClass shape_class, int parts,
+                     Transition transition, int sm_count) {
+  Config in_parts = config;
+  in_parts.parts = parts;
+  shape_class.size.heads *= parts;
+  shape_class.value_dim /= parts;
+  for (Config& likely : Preferences(in_parts, shape_class, transition, sm_count).list())
+    list.push_back(std::move(likely));
+}
+
 }  // namespace
 
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, Transition transition,
@@ -238,7 +250,10 @@ std::vector<Config> preferred_settings(const Config& config, const ShapeClass& s
     alike.size.batches *= sequences;
     alike.size.tokens = std::max<std::int64_t>(1, alike.size.tokens / sequences);
   }
-  return Preferences(config, alike, transition, sm_count).list();
+  std::vector<Config> list = Preferences(config, alike, transition, sm_count).list();
+  for (int parts = 2; parts <= rec::max_parts && rec::is_extent(alike.value_dim / parts); parts *= 2)
+    append_in_parts(list, config, alike, parts, transition, sm_count);
+  return list;
 }
 
 std::optional<Config> preferred_when_packed(const Config& config, const ShapeClass& shape_class, std::int64_t sequences,

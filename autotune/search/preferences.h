@@ -13,8 +13,8 @@ namespace wkvc {
 // A state goes through a token by a factor for each key, or by a matrix over keys. The map of a segment is alike.
 enum class Transition { factors, matrix };
 
-// Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. The last
-// one leaves the schedule to the compiler. The rule was chosen on the times of bench/measured/h100-schedules.jsonl, f16
+// Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. Behind the
+// one that leaves the schedule to the compiler are those of heads in parts, for what fits no block. The rule was chosen on the times of bench/measured/h100-schedules.jsonl, f16
 // contractions of 16-bit inputs; docs/experiments.md, Defaults, has what the rule gains and loses. Of wide heads,
 // `sequences` that lie one behind the other in a batch count as batches of their mean length.
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, Transition transition,

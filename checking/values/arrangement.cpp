@@ -48,7 +48,7 @@ TensorSpec as_in_recurrence(TensorSpec spec) {
 
 std::vector<double> to_recurrence(const TensorSpec& spec, const Manifest& manifest, LaunchSize size,
                                   const std::vector<double>& values) {
-  const auto keys = static_cast<std::size_t>(manifest.key_dim), rows = static_cast<std::size_t>(manifest.value_dim);
+  const auto keys = static_cast<std::size_t>(manifest.key_dim), rows = static_cast<std::size_t>(manifest.head_values());
   if (has_keys_first(spec)) return transposed(values, keys, rows);
   if (!is_shared(spec)) return values;
   return repeated_rows(values, row_length(spec, manifest, size), static_cast<std::size_t>(size.group()));
@@ -56,7 +56,7 @@ std::vector<double> to_recurrence(const TensorSpec& spec, const Manifest& manife
 
 std::vector<double> from_recurrence(const TensorSpec& spec, const Manifest& manifest, LaunchSize size,
                                     const std::vector<double>& values) {
-  const auto keys = static_cast<std::size_t>(manifest.key_dim), rows = static_cast<std::size_t>(manifest.value_dim);
+  const auto keys = static_cast<std::size_t>(manifest.key_dim), rows = static_cast<std::size_t>(manifest.head_values());
   if (has_keys_first(spec)) return transposed(values, rows, keys);
   if (!is_shared(spec)) return values;
   return summed_rows(values, row_length(spec, manifest, size), static_cast<std::size_t>(size.group()));

@@ -82,6 +82,8 @@ LogicalResult OutputOp::verify() {
     return emitOpError("is one number a head, as gradients of such parameters alone can be");
   if (getShared() && (!getGradientOf() || getKept()))
     return emitOpError("is shared, as gradients of inputs alone can be");
+  if (getWhole() && (!getGradientOf() || getKept()))
+    return emitOpError("is a sum over the parts of a head, as gradients of inputs alone can be");
   return verify_dtype(*this, getDtype());
 }
 LogicalResult AccumulateOp::verify() { return verify_dtype(*this, getDtype()); }

@@ -51,6 +51,8 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
     program saves states at the checkpoints of its schedule; its backward program has the same checkpoints. The state
     behind every `states_every` tokens is a result of a forward program, unless that is 0.
 
+    The value rows of a head may be dealt to `parts`. The program is then that of one part, with `value_dim` rows.
+
     A forward program that is still to be differentiated names what by: `gradients`, all inputs if it names none. The
     backward program then has the schedule `of_gradients`. With `gradients_only` the forward program goes.
 
@@ -69,7 +71,7 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
                        UnitAttr:$backward, UnitAttr:$recompute, UnitAttr:$refused, UnitAttr:$gradients_only,
                        DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$schedule,
                        DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$of_gradients,
-                       DefaultValuedAttr<I64Attr, "0">:$states_every);
+                       DefaultValuedAttr<I64Attr, "0">:$states_every, DefaultValuedAttr<I64Attr, "1">:$parts);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$recurrence attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -382,17 +384,17 @@ def Chunk_OutputOp : Chunk_Op<"output"> {
   let description = [{
     With `gradient_of`, the gradient of that input of the forward program. `kept`: for the backward program. `shared`: each
     head has a part of the gradient, of f32, and the sum of those that share the input's head is stored. `of_head`: each
-    token has a part of it, and their sum is stored, a number for each head.
+    token has a part of it, and their sum is stored, a number for each head. `whole`: so has each part of a head.
   }];
   let arguments = (ins StrAttr:$sym, Chunk_F32:$x, StrAttr:$dtype, OptionalAttr<StrAttr>:$gradient_of, UnitAttr:$kept,
-                       UnitAttr:$shared, UnitAttr:$of_head);
+                       UnitAttr:$shared, UnitAttr:$of_head, UnitAttr:$whole);
   let assemblyFormat = [{
-    $sym $x (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? (`of_head` $of_head^)? `as` $dtype
-    attr-dict `:` type($x)
+    $sym $x (`gradient_of` $gradient_of^)? (`kept` $kept^)? (`shared` $shared^)? (`of_head` $of_head^)? (`whole` $whole^)?
+    `as` $dtype attr-dict `:` type($x)
   }];
   let extraClassDeclaration = [{
     // Whether what is stored is a sum of parts, which a kernel of its own makes.
-    bool isSummed() { return getShared() || getOfHead(); }
+    bool isSummed() { return getShared() || getOfHead() || getWhole(); }
   }];
   let hasVerifier = 1;
 }

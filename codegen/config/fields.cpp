@@ -30,13 +30,14 @@ constexpr Numbers segment_counts{rec::is_segment_count, rec::segment_counts_text
 constexpr Numbers team_counts{[](std::int64_t value) { return value >= 1 && value <= sm_90a.most_teams(); }, "1 to 15"};
 constexpr Numbers round_counts{[](std::int64_t value) { return value >= 1 && value <= 2; }, "1 or 2"};
 constexpr Numbers cluster_sizes{rec::is_cluster, rec::clusters_text};
+constexpr Numbers part_counts{rec::is_part_count, rec::part_counts_text};
 constexpr Numbers block_counts{[](std::int64_t value) { return value >= 1 && value <= sm_90a.sm.blocks; }, "1 to 32"};
 static_assert(sm_90a.most_teams() == 15 && sm_90a.sm.blocks == 32, "the texts above name the limits");
 constexpr Numbers sram_budgets{rec::is_sram_budget, rec::sram_budgets_text};
 
 constexpr const char* as_declared = "as the recurrence declares";
 
-constexpr std::array<ConfigOption, 20> table{{
+constexpr std::array<ConfigOption, 21> table{{
     {.spelling = "--head",
      .syntax = "K[,V]",
      .field = {"key_dim", &Config::key_dim},
@@ -189,6 +190,17 @@ constexpr std::array<ConfigOption, 20> table{{
                 "again what a cluster refused",
      .settled = Stage::placed,
      .of = OfKernels::forward,
+     .of_chunks = true,
+     .recorded = Recorded::tuned},
+    {.spelling = "--parts",
+     .syntax = "N",
+     .field = {"parts", &Config::parts},
+     .values = part_counts,
+     .automatic = true,
+     .otherwise = "1",
+     .meaning = "parts that the value rows of a head are dealt to, in either pass, with as many blocks: for heads that "
+                "do not fit a block. Gradients of all that parts share are summed in f32 behind them",
+     .settled = Stage::chunk,
      .of_chunks = true,
      .recorded = Recorded::tuned},
     {.spelling = "--scales",

@@ -20,6 +20,9 @@ namespace wkvc {
 
 namespace {
 
+// Returns whether each part of a head gives a part of the gradient of an input.
+bool is_whole(chunk::InputOp input, chunk::ProgramOp forward) { return forward.getParts() > 1 && input.getDim() != "V"; }
+
 class Differentiation {
  public:
   Differentiation(chunk::ProgramOp forward, chunk::ProgramOp backward, OpBuilder& builder,
@@ -135,9 +138,9 @@ class Differentiation {
     std::string dtype = dtype_text(chunk::element(primal));
     if (isa<chunk::ParameterOp>(op))
       b_.create<chunk::AccumulateOp>(gradient_name(name.getValue()), gradient, name.getValue(), dtype);
-    else
+    else if (auto input = dyn_cast<chunk::InputOp>(op))
       b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name, /*kept=*/false,
-                                 cast<chunk::InputOp>(op).getShared(), cast<chunk::InputOp>(op).getOfHead());
+                                 input.getShared(), input.getOfHead(), is_whole(input, forward_));
   }
 
   // A serial chain each, but small: the forward pass keeps those that the gradients need.
@@ -173,6 +176,11 @@ void expect_known(chunk::ProgramOp forward, const std::vector<std::string>& want
                  fmt::join(known, ", "));
 }
 
+// Returns whether the gradient of an input is a sum, which a kernel of its own makes.
+bool is_summed(chunk::InputOp input, chunk::ProgramOp forward) {
+  return input.getShared() || input.getOfHead() || is_whole(input, forward);
+}
+
 // The names that a backward pass adds, and what they are of.
 std::map<std::string, std::string> added_names(chunk::ProgramOp forward, const std::vector<std::string>& wanted) {
   std::map<std::string, std::string> names{{"saved_states", "the states that the forward pass saves"},
@@ -186,7 +194,7 @@ std::map<std::string, std::string> added_names(chunk::ProgramOp forward, const s
     std::string name = gradient_name(sym), gradient = fmt::format("the gradient of '{}'", sym.str());
     names[name] = gradient;
     auto input = dyn_cast<chunk::InputOp>(op);
-    if (isa<chunk::ParameterOp>(op) || (input && (input.getShared() || input.getOfHead())))
+    if (isa<chunk::ParameterOp>(op) || (input && is_summed(input, forward)))
       names[name + "_parts"] = gradient + " before it is summed";
   }
   return names;
@@ -236,6 +244,7 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward) {
   backward.setArch(forward.getArch());
   backward.setStateDtype(forward.getStateDtype());
   backward.setStateLayout(forward.getStateLayout());
+  backward.setParts(forward.getParts());
   backward.setSchedule(forward.getOfGradients());
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
   Differentiation(forward, backward, builder, wanted).run();

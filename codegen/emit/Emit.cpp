@@ -9,12 +9,18 @@ using namespace mlir;
 
 namespace wkvc {
 
+// Returns what comes before a kernel: the number of parts of a head, if there are several, and the templates.
+static std::string preamble(const Manifest& manifest) {
+  const std::string parts = manifest.parts > 1 ? fmt::format("#define WKVC_PARTS {}\n", manifest.parts) : "";
+  return parts + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
+}
+
 std::string Emitter::run() {
   for (const char* used :
        {"args",      "block", "team",   "teams", "slot",  "c",    "chunks",   "begin",      "end",   "first", "last",
         "round_end", "step",  "before", "g",     "valid", "row0", "of_state", "value_row0", "Slots", "guard"})
     names_.unique(used);
-  text_ = header_comment(kernel_) + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
+  text_ = header_comment(kernel_) + preamble(manifest_);
   line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
        kernel_.getBlocks(), is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "");
   indent_ = 2;
@@ -126,9 +132,8 @@ std::string emit_cuda(warp::BatchSumOp kernel) {
                                    : fmt::format("sum_batches<{}, {}>(args, args.tensor[1], args.tensor[0], block, {})",
                                                  dtype, extent, kernel.getSegments());
   return fmt::format(
-      "// {0}: sums gradients of a parameter over {3}, one block a head.\n{1}#include \"wkvc/tile.h\"\n\n"
-      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, 1, 1) {{\n  {2};\n}}\n",
-      manifest.kernel, to_line(manifest), call, numbers ? "all tokens" : "the batches");
+      "// {0}: sums gradients of a parameter over {3}, one block a head.\n{1}{4}WKVC_KERNEL({0}, 2, 1, 1) {{\n  {2};\n}}\n",
+      manifest.kernel, to_line(manifest), call, numbers ? "all tokens" : "the batches", preamble(manifest));
 }
 
 std::string emit_cuda(warp::HeadSumOp kernel) {
@@ -138,10 +143,11 @@ std::string emit_cuda(warp::HeadSumOp kernel) {
   const std::string function = kernel.getDim() == "1" ? fmt::format("sum_head_numbers<{}>", dtype)
                                                       : fmt::format("sum_heads<{}, {}>", dtype, extent);
   return fmt::format(
-      "// {0}: sums gradients of an input over the heads that share one.\n{1}#include \"wkvc/tile.h\"\n\n"
-      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, {2}, 1) {{\n  {3}(args, args.tensor[1], args.tensor[0], "
+      "// {0}: sums gradients of an input over {4} that share one.\n{1}{5}"
+      "WKVC_KERNEL({0}, 2, {2}, 1) {{\n  {3}(args, args.tensor[1], args.tensor[0], "
       "block);\n}}\n",
-      manifest.kernel, to_line(manifest), manifest.warps, function);
+      manifest.kernel, to_line(manifest), manifest.warps, function,
+      kernel.getOwnHeads() ? "the parts of a head" : "the heads", preamble(manifest));
 }
 
 std::string emit_cuda(warp::CombineOp kernel) {
@@ -150,12 +156,12 @@ std::string emit_cuda(warp::CombineOp kernel) {
   const std::string stored = stored_as(state);
   const std::string behind = stored.empty() ? ">" : ", " + stored.substr(1);
   return fmt::format(
-      "// {0}: the state before each of {1} segments, from their summaries.\n{2}#include \"wkvc/tile.h\"\n\n"
-      "using namespace wkvc;\n\nWKVC_KERNEL({0}, 2, {3}, 1) {{\n  combine_segments<{4}, {5}, {6}, "
+      "// {0}: the state before each of {1} segments, from their summaries.\n{2}{9}"
+      "WKVC_KERNEL({0}, 2, {3}, 1) {{\n  combine_segments<{4}, {5}, {6}, "
       "{7}{8}(args.tensor[1], "
       "args.tensor[0], block);\n}}\n",
       manifest.kernel, kernel.getSegments(), to_line(manifest), manifest.warps, map_text(kernel.getMap()),
-      manifest.value_dim, manifest.key_dim, kernel.getBackward() ? "true" : "false", behind);
+      manifest.value_dim, manifest.key_dim, kernel.getBackward() ? "true" : "false", behind, preamble(manifest));
 }
 
 }  // namespace wkvc

@@ -71,12 +71,14 @@ Manifest common_part(Op kernel) {
   manifest.key_dim = static_cast<int>(kernel.getKeyDim());
   manifest.value_dim = static_cast<int>(kernel.getValueDim());
   manifest.chunk = static_cast<int>(kernel.getChunk());
+  manifest.parts = static_cast<int>(kernel.getParts());
   return manifest;
 }
 
 std::string config_of(const Manifest& manifest, const std::string& io, llvm::StringRef compute) {
-  return fmt::format("head {}x{} chunk {} {}mma {} state {}", manifest.key_dim, manifest.value_dim, manifest.chunk, io,
-                     compute.str(), state_of(manifest));
+  const std::string parts = manifest.parts > 1 ? fmt::format("of {} parts ", manifest.parts) : "";
+  return fmt::format("head {}x{} {}chunk {} {}mma {} state {}", manifest.key_dim, manifest.value_dim, parts,
+                     manifest.chunk, io, compute.str(), state_of(manifest));
 }
 
 // "bf16, StateLayout::kv": the template arguments that say how states are stored; nothing for rows of keys in f32.
@@ -140,7 +142,7 @@ Manifest manifest_of(warp::HeadSumOp kernel) {
   manifest.warps = 4;
   manifest.segments = 4;  // blocks of a head: each takes every fourth part of the tokens, or less
   manifest.pass = Direction::backward;
-  std::vector<std::string> parts{"B", "T", "H"}, sums{"B", "T", "S"};
+  std::vector<std::string> parts{"B", "T", "H"}, sums{"B", "T", kernel.getOwnHeads() ? "H" : "S"};
   if (kernel.getDim() != "1") {
     parts.push_back(kernel.getDim().str());
     sums.push_back(kernel.getDim().str());
@@ -204,10 +206,11 @@ std::string header_comment(warp::KernelOp kernel) {
   Manifest manifest = manifest_of(kernel);
   std::string text = fmt::format(
       "// {}: emitted by wkvc from its recurrence.\n//   {}, {}\n"
-      "//   launch: {} of {} warps for each of the B·H heads{}, {} bytes of shared memory, at least {} blocks a "
+      "//   launch: {} of {} warps for each of the B·H heads{}{}, {} bytes of shared memory, at least {} blocks a "
       "multiprocessor\n//\n",
       manifest.kernel, manifest.config, manifest.arch,
       manifest.cluster > 1 ? fmt::format("a cluster of {} blocks", manifest.cluster) : "one block", manifest.warps,
+      manifest.parts > 1 ? fmt::format(" and {} parts of a head", manifest.parts) : "",
       manifest.segments > 1 ? fmt::format(" and {} segments", manifest.segments) : "", manifest.shared_bytes,
       kernel.getBlocks());
   if (kernel.isByTeams()) text += team_comment(kernel);

@@ -7,7 +7,7 @@
 namespace wkvc {
 namespace {
 
-static_assert(sizeof(TensorArg) == 40 && offsetof(KernelArgs<1>, tensor) == 96,
+static_assert(sizeof(TensorArg) == 48 && offsetof(KernelArgs<1>, tensor) == 96,
               "emitted kernels and the runtime agree on this layout");
 
 // The stride of a dimension, or 0 when there is none, or it is never stepped over and so may hold anything.
@@ -18,7 +18,8 @@ long long stride_of(const Tensor& tensor, std::optional<std::size_t> dim) {
 bool rows_in_16_bytes(const PlannedTensor& planned, const Tensor& tensor, const TensorArg& arg) {
   const auto bytes = static_cast<long long>(size_of(tensor.dtype));
   const long long row_elements = planned.has_rows ? tensor.shape.back() : 1;
-  const long long steps = (row_elements * bytes) | (arg.batch * bytes) | (arg.row * bytes) | (arg.head * bytes);
+  const long long steps = (row_elements * bytes) | (arg.batch * bytes) | (arg.row * bytes) | (arg.head * bytes) |
+                          (arg.part * bytes);
   return steps % 16 == 0 && reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
 }
 
@@ -43,6 +44,10 @@ TensorArg argument_for(const PlannedTensor& planned, const Tensor& tensor, const
   arg.batch = stride_of(tensor, planned.batch);
   arg.row = stride_of(tensor, planned.row);
   arg.head = stride_of(tensor, planned.head);
+  if (planned.is_whole) {
+    arg.flags |= kWhole;
+    arg.part = planned.part_values * stride_of(tensor, planned.values);
+  }
   if (rows_in_16_bytes(planned, tensor, arg)) arg.flags |= kVector16;
   if (size.slots && planned.is_state) arg.flags |= kInSlots;
   if (size.group() > 1 && planned.is_shared) arg.flags |= kShared;
@@ -61,7 +66,7 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, std::span<const Tensor>
   if (count_ > max_tensors) internal_error("a kernel of {} tensors, at most {} fit", count_, max_tensors);
   args_.batches = size.sequences();
   args_.tokens = size.tokens;
-  args_.heads = size.heads;
+  args_.heads = size.heads * plan.parts;
   args_.vector16 = 1;
   in_pieces_ = size.map && plan.cut > 1 && plan.segments > 1;
   args_.segments = in_pieces_ ? most_pieces(size, plan.cut) : plan.segments;

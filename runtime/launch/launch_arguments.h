@@ -13,7 +13,7 @@ namespace wkvc {
 // KernelArgs<N> for the N of a plan, as bytes, in place: launching does not allocate.
 class LaunchArguments {
  public:
-  static constexpr std::size_t max_tensors = 96;  // a kernel's parameters have 4 KB in all
+  static constexpr std::size_t max_tensors = 80;  // a kernel's parameters have 4 KB in all
 
   // `tensors` are the plan's, or with `places` a larger set in which its i-th is the one at places[i].
   LaunchArguments(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size,

@@ -119,6 +119,8 @@ std::int64_t Dimension::length(const LaunchSize& size) const {
       return size.heads;
     case Of::shared_heads:
       return size.shared();
+    case Of::parts:
+      return size.heads * each;
     case Of::saved:  // each sequence of a map begins a state of its own: TensorArg::flags in templates/wkvc/abi.h
       if (size.map) return size.tokens / each + size.map->count;
       return size.tokens == 0 ? 0 : (size.tokens - 1) / each + 1;
@@ -146,12 +148,13 @@ Dimension dimension_at(const TensorSpec& spec, std::size_t place, const Manifest
   }
   if (segments > 1 && place == 2) return {Of::segments, segments};
   if (dim == "T") return {Of::tokens};
-  if (dim == "H") return {Of::heads};
+  const bool of_parts = manifest.parts > 1 && is_internal(spec.role);
+  if (dim == "H") return of_parts ? Dimension{Of::parts, manifest.parts} : Dimension{Of::heads};
   if (dim == "S") return {Of::shared_heads};
   if (dim == "N") return {Of::saved, tokens_between_states(manifest)};
   if (dim == "M") return {Of::intermediate, manifest.states_every};
   if (dim == "K") return {Of::constant, manifest.key_dim};
-  if (dim == "V") return {Of::constant, manifest.value_dim};
+  if (dim == "V") return {Of::constant, of_parts ? manifest.value_dim : manifest.head_values()};
   if (dim == "G") return {Of::constant, manifest.saved_every};
   const std::optional<std::int64_t> value = constant_from(dim);
   if (!value) internal_error("\"{}\" is no dimension", dim);

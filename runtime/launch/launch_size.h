@@ -78,11 +78,13 @@ struct Dimension {
     intermediate,
     segments,
     heads,
-    shared_heads
+    shared_heads,
+    parts
   };
 
   Of of = Of::constant;
-  // The length, of a constant; of saved and intermediate states, the tokens between two; of segments, how many.
+  // The length, of a constant; of saved and intermediate states, the tokens between two; of segments, how many; of
+  // parts, those of a head.
   std::int64_t each = 1;
 
   std::int64_t length(const LaunchSize& size) const;

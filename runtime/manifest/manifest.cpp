@@ -26,6 +26,7 @@ constexpr std::string_view marker = "// wkvc-manifest: ";
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 2> grids{"BH", "H"};
 constexpr std::int64_t max_segments = 65536;  // beyond what any sequence is cut into
+constexpr std::int64_t max_parts = 16;        // of a head
 constexpr std::int64_t max_cluster = 8;       // blocks, of sm_90, where a kernel asks for no more
 
 bool is_dim(std::string_view text) {
@@ -118,7 +119,7 @@ Manifest parsed(std::string_view line) {
   const json object = parse_object(line, "the kernel manifest");
   const JsonFields fields(object, "the kernel manifest",
                           {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
-                           "pass", "saved_every", "states_every", "grid", "segments", "cluster", "refused", "tensors"});
+                           "pass", "saved_every", "states_every", "grid", "segments", "cluster", "parts", "refused", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
@@ -141,6 +142,10 @@ Manifest parsed(std::string_view line) {
   if (fields.has("cluster")) {
     manifest.cluster = static_cast<int>(fields.integer("cluster", 1, max_cluster));
     if (max_cluster % manifest.cluster != 0) fields.wrong("cluster", object.at("cluster"), "1, 2, 4 or 8");
+  }
+  if (fields.has("parts")) {
+    manifest.parts = static_cast<int>(fields.integer("parts", 1, max_parts));
+    if (max_parts % manifest.parts != 0) fields.wrong("parts", object.at("parts"), "1, 2, 4, 8 or 16");
   }
   if (fields.has("refused")) manifest.refused = fields.integer("refused", 0, 1) != 0;
   manifest.tensors = tensors_from(fields.list("tensors"));
@@ -169,6 +174,7 @@ std::string to_line(const Manifest& manifest) {
   if (manifest.grid != Grid::batch_head) object["grid"] = grids[static_cast<std::size_t>(manifest.grid)];
   if (manifest.segments != 1) object["segments"] = manifest.segments;
   if (manifest.cluster != 1) object["cluster"] = manifest.cluster;
+  if (manifest.parts != 1) object["parts"] = manifest.parts;
   if (manifest.refused) object["refused"] = 1;
   object["tensors"] = tensors;
   return fmt::format("{}{}\n", marker, object.dump(-1, ' ', false, json::error_handler_t::replace));

@@ -64,7 +64,7 @@ struct Manifest {
   std::string kernel;  // symbol of the entry point
   std::string config;  // one readable line: "head 64x64 chunk 16 io bf16 mma f16 state f32"
   std::string arch;    // "sm_90a"
-  int key_dim = 0, value_dim = 0, chunk = 0, warps = 0;
+  int key_dim = 0, value_dim = 0, chunk = 0, warps = 0;  // value_dim: of the part of a head that a block has
   std::int64_t shared_bytes = 0;    // dynamic shared memory of one block
   std::vector<TensorSpec> tensors;  // in the order of KernelArgs::tensor
   Direction pass = Direction::forward;
@@ -73,10 +73,12 @@ struct Manifest {
   Grid grid = Grid::batch_head;
   int segments = 1;  // of each sequence, with a block for each
   int cluster = 1;   // blocks instead of each of these
+  int parts = 1;     // that the value rows of a head are dealt to: kernels count them as heads
   // Only does what the kernel before it has refused to, which then has left no state: docs/architecture.md, Guards.
   bool refused = false;
 
-  int blocks() const { return segments * cluster; }  // of each sequence
+  int blocks() const { return segments * cluster; }  // of each sequence, and head or part of one
+  int head_values() const { return value_dim * parts; }
 };
 
 std::string to_line(const Manifest& manifest);  // "// wkvc-manifest: {…}\n"

@@ -17,10 +17,12 @@ struct TensorArg {
   // with starts, slots or groups also kInSlots: a state whose B are slots; kShared: a tensor of tokens that has one
   // head for each group of heads; and of saved states the tokens between two of them, times kSavedEvery: there `batch`
   // strides over states, and sequence n begins at state ⌊first token / tokens between⌋ + n, which lies behind all
-  // states of the sequences before. So it is with tensors [B,H,segments,…] where sequences are cut into pieces.
+  // states of the sequences before. So it is with tensors [B,H,segments,…] where sequences are cut into pieces. Of
+  // kernels with WKVC_PARTS kWhole: the tensor has heads, where KernelArgs::heads and other tensors count parts of heads.
   long long flags;
+  long long part;  // with kWhole: elements from one part of a head to the next; 0: all parts of a head have the same
 };
-inline constexpr long long kVector16 = 1, kInSlots = 2, kShared = 4, kSavedEvery = 8;
+inline constexpr long long kVector16 = 1, kInSlots = 2, kShared = 4, kWhole = 8, kSavedEvery = 16;
 
 // Sequences that lie one behind the other in tensors of tokens, whose B is 1: sequence n has the tokens from starts[n]
 // to before starts[n + 1].
@@ -46,7 +48,7 @@ template <int N>
 struct KernelArgs {
   long long batches;  // sequences; the B of states
   long long tokens;   // of each sequence, or, with a map, of all together
-  long long heads;
+  long long heads;    // with WKVC_PARTS: parts of heads, those of one head behind each other
   long long vector16;  // 1: that of every tensor [B,T,H,D] is
   long long segments;  // of each sequence, a block for each; at least 1. With `piece`: pieces that there can be
   // 0, or the tokens of a piece. Then each sequence has as many segments as it has pieces, the last of which may be

@@ -71,7 +71,7 @@ Json saved_report(const Manifest& manifest) {
   const auto saved = std::ranges::find(manifest.tensors, Role::saved_states, &TensorSpec::role);
   if (saved == manifest.tensors.end()) return nullptr;
   const std::int64_t tokens = std::int64_t{manifest.saved_every} * manifest.chunk;
-  const double state = static_cast<double>(manifest.key_dim) * manifest.value_dim;
+  const double state = static_cast<double>(manifest.key_dim) * manifest.head_values();
   return {
       {"every_tokens", tokens},
       {"dtype", name_of(saved->dtype)},

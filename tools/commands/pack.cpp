@@ -37,7 +37,7 @@ struct Item {
 std::string class_name(const Manifest& manifest, std::string_view pass) {
   const auto output = std::ranges::find(manifest.tensors, Role::output, &TensorSpec::role);
   std::string head = std::to_string(manifest.key_dim);
-  if (manifest.value_dim != manifest.key_dim) head += fmt::format("x{}", manifest.value_dim);
+  if (manifest.head_values() != manifest.key_dim) head += fmt::format("x{}", manifest.head_values());
   return fmt::format("{}_{}_{}{}", manifest.op, name_of(output->dtype), head, pass == "backward" ? "_training" : "");
 }
 

@@ -24,7 +24,8 @@ void add_batch_sums(chunk::ProgramOp program, OpBuilder& b) {
     warp::BatchSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(),
                              program.getKeyDim(), program.getValueDim(), program.getCompute(), parts_name(sum),
                              sum.getSym(), element_type(program.getContext(), sum.getDtype()),
-                             dims_of(spaces.lookup(sum.getX())).substr(1), program.getArch(), program.getSegments());
+                             dims_of(spaces.lookup(sum.getX())).substr(1), program.getArch(), program.getSegments(),
+                             program.getParts());
   }
 }
 
@@ -36,20 +37,21 @@ void add_token_sums(chunk::ProgramOp program, OpBuilder& b) {
     warp::BatchSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(),
                              program.getKeyDim(), program.getValueDim(), program.getCompute(), stored_name(output),
                              output.getSym(), element_type(program.getContext(), output.getDtype()), "1",
-                             program.getArch());
+                             program.getArch(), /*segments=*/1, program.getParts());
   }
 }
 
-// Kernels that sum the gradients of shared inputs over the heads that share one.
+// Kernels that sum the gradients of inputs over the heads, or the parts of a head, that share one.
 void add_head_sums(chunk::ProgramOp program, OpBuilder& b) {
   Spaces spaces = infer_spaces(program);
   for (auto output : program.getBody().getOps<chunk::OutputOp>()) {
-    if (!output.getShared()) continue;
+    if (output.getOfHead() || !output.isSummed()) continue;
     std::string name = fmt::format("{}_backward_{}", program.getRecurrence().str(), output.getSym().str());
     warp::HeadSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(), program.getKeyDim(),
                             program.getValueDim(), program.getCompute(), stored_name(output), output.getSym(),
                             element_type(program.getContext(), output.getDtype()),
-                            dims_of(spaces.lookup(output.getX())).substr(1), program.getArch());
+                            dims_of(spaces.lookup(output.getX())).substr(1), program.getArch(), program.getParts(),
+                            /*own_heads=*/!output.getShared());
   }
 }
 
@@ -60,7 +62,7 @@ void add_combine(chunk::ProgramOp summary, OpBuilder& b) {
   warp::CombineOp::create(b, summary.getLoc(), kernel_name(summary, "_combine"), summary.getRecurrence(),
                           summary.getChunk(), summary.getKeyDim(), summary.getValueDim(), summary.getCompute(),
                           first_state(summary), segments_name(summary), summary.getSegments(), *summary.getSummary(),
-                          summary.getBackward(), summary.getArch(), dtype, states.dims);
+                          summary.getBackward(), summary.getArch(), dtype, states.dims, summary.getParts());
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class KernelBuilder {
                                          program_.getChunk(), program_.getKeyDim(), program_.getValueDim(),
                                          memory_.bytes(), program_.getCompute(), tensors_, program_.getArch(),
                                          backward(), program_.getSummaryAttr(), memory_.of_team(),
-                                         program_.getPlain().has_value(), program_.getRefused());
+                                         program_.getPlain().has_value(), program_.getRefused(), program_.getParts());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
     begin_guarded();

@@ -5,6 +5,7 @@
 #include "codegen/chunk/DropUnused.h"
 #include "codegen/passes/chunk/TokenFactors.h"
 #include "codegen/passes/place/Placing.h"
+#include "codegen/passes/place/rules/MatrixWarps.h"
 #include "codegen/passes/place/rules/Waits.h"
 
 using namespace mlir;
@@ -39,7 +40,7 @@ class Keeper {
       : program_(program),
         placement_(place_values(program, plan.team_warps, /*teams=*/true)),
         waits_(find_waits(placement_)),
-        idle_(plan.team_warps - busy_warps()) {}
+        idle_(matrix_warps(placement_) - busy_warps()) {}
 
   bool keep_numbers() {
     return keep_copies(is_number_of_token, [](Operation*) { return true; });

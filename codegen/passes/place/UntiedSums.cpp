@@ -30,8 +30,8 @@ static void repeat(Operation* op, const MatrixGroups& groups) {
 }
 
 void untie_sums(chunk::ProgramOp program, const Plan& plan) {
-  if (plan.team_warps == 1) return;
   const Placement placement = place_values(program, plan.team_warps, /*teams=*/true);
+  if (matrix_warps(placement) == 1) return;
   llvm::SmallVector<Operation*> repeatable;
   for (Operation& op : placement.body())
     if (is_of_loaded_numbers(&op, placement)) repeatable.push_back(&op);

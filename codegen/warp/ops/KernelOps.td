@@ -23,13 +23,16 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     Then a cluster of blocks may run a head together: each has a part of its rows, and as many teams. A round has a
     chunk for each team of each block, whose slot goes to the other blocks.
 
+    The value rows of a head may be dealt to `parts`, with as many blocks: the kernel's `value_dim` is of one part.
+
     A `plain` kernel has no scales. It refuses what f16 doesn't hold without them, a block by itself, for the `refused`
     kernel that follows: the same with scales.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, Wkvc_Schedule:$schedule, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
                        StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward, OptionalAttr<StrAttr>:$summary,
-                       DefaultValuedAttr<I64Attr, "0">:$of_team, UnitAttr:$plain, UnitAttr:$refused);
+                       DefaultValuedAttr<I64Attr, "0">:$of_team, UnitAttr:$plain, UnitAttr:$refused,
+                       DefaultValuedAttr<I64Attr, "1">:$parts);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `for` $op `warps` $warps `schedule` $schedule `chunk` $chunk `head` $key_dim `x` $value_dim
@@ -53,7 +56,7 @@ def Warp_BatchSumOp : Warp_Op<"batch_sum"> {
   let description = "The workspace is [B,H,D] or [B,H,segments,D], or, over \"1\", [B,T,H].";
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
                        StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch,
-                       DefaultValuedAttr<I64Attr, "1">:$segments);
+                       DefaultValuedAttr<I64Attr, "1">:$segments, DefaultValuedAttr<I64Attr, "1">:$parts);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $from `to`
     $to `over` $dim `as` $dtype attr-dict
@@ -63,8 +66,10 @@ def Warp_BatchSumOp : Warp_Op<"batch_sum"> {
 
 def Warp_HeadSumOp : Warp_Op<"head_sum"> {
   let summary = "A kernel that sums a workspace [B,T,H,D], or [B,T,H] over \"1\", over the heads that share one";
+  let description = "Or, with `own_heads`, over the `parts` of each head.";
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
-                       StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch);
+                       StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch,
+                       DefaultValuedAttr<I64Attr, "1">:$parts, UnitAttr:$own_heads);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $from `to`
     $to `over` $dim `as` $dtype attr-dict
@@ -81,7 +86,8 @@ def Warp_CombineOp : Warp_Op<"combine"> {
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
                        StrAttr:$compute, StrAttr:$initial, StrAttr:$workspace, I64Attr:$segments, StrAttr:$map,
                        UnitAttr:$backward, StrAttr:$arch, DefaultValuedAttr<StrAttr, "\"f32\"">:$initial_dtype,
-                       DefaultValuedAttr<StrAttr, "\"B,H,V,K\"">:$initial_dims);
+                       DefaultValuedAttr<StrAttr, "\"B,H,V,K\"">:$initial_dims,
+                       DefaultValuedAttr<I64Attr, "1">:$parts);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $initial `in`
     $workspace `segments` $segments `map` $map (`backward` $backward^)? attr-dict

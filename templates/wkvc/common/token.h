@@ -111,7 +111,7 @@ struct TokenInput {
 // The number of this head of a tensor [H].
 template <class T>
 WKVC_INLINE float load_parameter_number(const TensorArg& t, const BlockBase& block) {
-  return scalar::widen(static_cast<const T*>(t.data)[block.head * t.head]);
+  return scalar::widen(static_cast<const T*>(t.data)[head_offset(t, block.head)]);
 }
 
 // Elements from `first` on, or the number, of each token of an output, rounded to T.

@@ -22,13 +22,21 @@ inline constexpr bool kMapsSequences = true;
 inline constexpr bool kMapsSequences = false;
 #endif
 
+// Parts that the value rows of a head are dealt to, a block for each. Only texts whose blocks have parts define
+// WKVC_PARTS.
+#ifdef WKVC_PARTS
+inline constexpr int kParts = WKVC_PARTS;
+#else
+inline constexpr int kParts = 1;
+#endif
+
 struct BlockBase {
   int warp;         // of this thread
   int warps;        // in the block
   long long batch;  // of states: the sequence
   long long slot;   // of states in slots
-  long long head;
-  long long shared_head;  // of tensors with kShared
+  long long head;         // or part of a head: KernelArgs::heads
+  long long shared_head;  // of tensors with kShared; or the block's part of that head
   long long token_batch;  // of tensors of tokens
   long long first_token;  // of the sequence, in that batch
   long long tokens;       // of the sequence
@@ -84,7 +92,9 @@ WKVC_INLINE bool is_aligned(const KernelArgs<N>& args) {
 }
 
 // True for a state whose rows may be moved in such pieces.
-WKVC_INLINE bool is_aligned(const TensorArg& t) { return kMapsSequences ? (t.flags & kVector16) != 0 : t.flags != 0; }
+WKVC_INLINE bool is_aligned(const TensorArg& t) {
+  return kMapsSequences || kParts > 1 ? (t.flags & kVector16) != 0 : t.flags != 0;
+}
 
 WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row); }
 
@@ -97,10 +107,20 @@ WKVC_INLINE long long batch_of(const TensorArg& t, const BlockBase& block) {
   return block.batch;
 }
 
+// Elements from a tensor's first head to `head`, or to this part of a head.
+WKVC_INLINE long long head_offset(const TensorArg& t, long long head) {
+  if constexpr (kParts > 1) {
+    const u32 part = static_cast<u32>(head);
+    if ((t.flags & kWhole) != 0) return part / kParts * t.head + part % kParts * t.part;
+  }
+  return head * t.head;
+}
+
 // First element of row `row` of this block's batch and head.
 template <class T>
 WKVC_INLINE T* global_row(const TensorArg& t, const BlockBase& block, long long row) {
-  return static_cast<T*>(t.data) + batch_of(t, block) * t.batch + block.head * t.head + row * row_stride(t);
+  return static_cast<T*>(t.data) + batch_of(t, block) * t.batch + head_offset(t, block.head) +
+         row * row_stride(t);
 }
 // Tokens of this block's sequence. Where that is known to every block, no register holds the number.
 template <int N>
@@ -113,7 +133,7 @@ template <class T>
 WKVC_INLINE T* token_row(const TensorArg& t, const BlockBase& block, long long token) {
   if constexpr (!kMapsSequences) return global_row<T>(t, block, token);
   const long long head = (t.flags & kShared) != 0 ? block.shared_head : block.head;
-  return static_cast<T*>(t.data) + block.token_batch * t.batch + head * t.head +
+  return static_cast<T*>(t.data) + block.token_batch * t.batch + head_offset(t, head) +
          (block.first_token + token) * row_stride(t);
 }
 

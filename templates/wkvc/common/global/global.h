@@ -186,8 +186,8 @@ WKVC_INLINE void store_intermediate_state(const Tile<f32, 16, K, L>& x, const Te
   if (t.data == nullptr || tokens % Every != 0 || tokens > tokens_of(args, block)) return;
   const long long batch = kMapsSequences ? block.token_batch : block.batch;
   const long long first = kMapsSequences ? block.first_token / Every : 0;
-  const long long place = (first + tokens / Every - 1) * args.heads + block.head;
-  T* const state = static_cast<T*>(t.data) + batch * t.batch + place * (Values * K);
+  const long long before = (first + tokens / Every - 1) * args.heads;  // states of heads
+  T* const state = static_cast<T*>(t.data) + batch * t.batch + before * (Values * K) + head_offset(t, block.head);
   store_stored<Order>(t, state + row0 * (Order == StateLayout::vk ? K : 1), x);
 }
 
@@ -286,7 +286,7 @@ WKVC_INLINE V load_elements(const T* from) {
 // Columns from col0 on of this head's parameters, a tensor [H, D].
 template <class T, class V>
 WKVC_INLINE V load_parameter(const TensorArg& t, const BlockBase& block, int col0) {
-  return load_elements<V>(static_cast<const T*>(t.data) + block.head * t.head + col0);
+  return load_elements<V>(static_cast<const T*>(t.data) + head_offset(t, block.head) + col0);
 }
 // Beside a tile whose columns, or whose rows, are those of the parameters.
 template <class T, int C>
@@ -315,22 +315,39 @@ WKVC_INLINE void store_parameter_column(const TensorArg& t, const BlockBase& blo
   store_parameter<T>(t, block, col0, x);
 }
 
+// Calls add(head) with the parts of this block's head that share `to`, the first of them, or with the block's own part.
+// Blocks whose part another block adds call nothing.
+template <class Add>
+WKVC_INLINE bool for_parts_of_head(const TensorArg& to, const BlockBase& block, const Add& add) {
+  const int parts = to.part == 0 ? kParts : 1;
+  if (static_cast<u32>(block.head) % static_cast<u32>(parts) != 0) return false;
+  for (int part = 0; part < parts; ++part) add(block.head + part);
+  return true;
+}
+
+// sum += the rows of a head, over all batches and segments, of a tensor [B,H,segments,D].
+template <int Columns, int N>
+WKVC_INLINE void add_batches(RowVec<Columns>& sum, const KernelArgs<N>& args, const TensorArg& from, long long head,
+                             int segments) {
+  const f32* const of_head = static_cast<const f32*>(from.data) + head * from.head;
+  for (long long b = 0; b < args.batches; ++b) {
+    const bool in_pieces = kMapsSequences && args.piece > 0;
+    const f32* row = of_head + (in_pieces ? first_piece(args, b) : b) * from.batch;
+    if (in_pieces) segments = piece_count(args, tokens_of_sequence(args, b).count);
+    for (int segment = 0; segment < segments; ++segment, row += from.row) {
+      WKVC_EACH_SLOT(PerColumn, Columns, sum.v[i][s] += row[PerColumn::position<Columns>(i, s)]);
+    }
+  }
+}
+
 // The sum over all batches and segments of this head's rows of a tensor [B,H,segments,D], to a tensor [H,D]. For one
 // warp.
 template <class T, int Columns, int N>
 WKVC_INLINE void sum_batches(const KernelArgs<N>& args, const TensorArg& to, const TensorArg& from,
                              const BlockBase& block, int segments) {
   RowVec<Columns> sum{};
-  const f32* const head = static_cast<const f32*>(from.data) + block.head * from.head;
-  for (long long b = 0; b < args.batches; ++b) {
-    const bool in_pieces = kMapsSequences && args.piece > 0;
-    const f32* row = head + (in_pieces ? first_piece(args, b) : b) * from.batch;
-    if (in_pieces) segments = piece_count(args, tokens_of_sequence(args, b).count);
-    for (int segment = 0; segment < segments; ++segment, row += from.row) {
-      WKVC_EACH_SLOT(PerColumn, Columns, sum.v[i][s] += row[PerColumn::position<Columns>(i, s)]);
-    }
-  }
-  store_parameter_row<T>(to, block, 0, sum);
+  const auto add = [&](long long head) WKVC_INLINE_LAMBDA { add_batches(sum, args, from, head, segments); };
+  if (for_parts_of_head(to, block, add)) store_parameter_row<T>(to, block, 0, sum);
 }
 
 // The same block for sequence n.
@@ -344,6 +361,19 @@ WKVC_INLINE BlockBase of_sequence(BlockBase block, const KernelArgs<N>& args, lo
   return block;
 }
 
+// sums += the numbers of this head, of all tokens of all sequences, in a tensor [B,T,H] of f32.
+template <int Tokens, int N>
+WKVC_INLINE void add_tokens(ColVec<Tokens>& sums, const KernelArgs<N>& args, const TensorArg& from,
+                            const BlockBase& block) {
+  for (long long n = 0; n < args.batches; ++n) {
+    const BlockBase own = of_sequence(block, args, n);
+    for (long long token = 0; token < own.tokens; token += Tokens) {
+      const long long left = own.tokens - token;
+      sums = sums + load_tokens_column<f32, Tokens>(from, own, token, left < Tokens ? static_cast<int>(left) : Tokens);
+    }
+  }
+}
+
 // The sum over all tokens of all sequences of this head's numbers in a tensor [B,T,H] of f32, to a tensor [H]. For one
 // warp, whose lanes load many numbers at once: nothing else hides the way to memory.
 template <class T, int N>
@@ -351,18 +381,16 @@ WKVC_INLINE void sum_tokens(const KernelArgs<N>& args, const TensorArg& to, cons
                             const BlockBase& block) {
   constexpr int kTokens = 128;
   ColVec<kTokens> sums{};
-  for (long long n = 0; n < args.batches; ++n) {
-    const BlockBase own = of_sequence(block, args, n);
-    for (long long token = 0; token < own.tokens; token += kTokens) {
-      const long long left = own.tokens - token;
-      sums =
-          sums + load_tokens_column<f32, kTokens>(from, own, token, left < kTokens ? static_cast<int>(left) : kTokens);
-    }
-  }
+  const auto add = [&](long long head) WKVC_INLINE_LAMBDA {
+    BlockBase of_part = block;
+    of_part.head = head;
+    add_tokens(sums, args, from, of_part);
+  };
+  if (!for_parts_of_head(to, block, add)) return;
   float sum = 0.f;
   WKVC_EACH_SLOT(PerRow, kTokens, sum += sums.v[i][s]);
   sum = lanes::sum_row_groups(sum);
-  if (lanes::is_first()) static_cast<T*>(to.data)[block.head * to.head] = scalar::round<T>(sum);
+  if (lanes::is_first()) static_cast<T*>(to.data)[head_offset(to, block.head)] = scalar::round<T>(sum);
 }
 
 }  // namespace wkvc

@@ -1,16 +1,24 @@
-// The gradient of a head that several heads share: the sum of these heads' parts, always in the same order.
+// The gradient of a head that several heads, or all parts of a head, share: the sum of what each of them gives, always
+// in the same order.
 #pragma once
 
 #include "wkvc/common/global/global.h"
 
 namespace wkvc {
 
+// Returns how many heads, or parts of heads, share a head of `to`.
+template <int N>
+WKVC_INLINE u32 group_of(const KernelArgs<N>& args, const TensorArg& to) {
+  if constexpr (kParts == 1) return static_cast<u32>(args.group);
+  return (to.flags & kShared) != 0 ? kParts * static_cast<u32>(args.group) : kParts;
+}
+
 // Calls take(chunk, valid) for chunks of 16 tokens, which the blocks of a group's heads deal round among their warps.
 template <int N, class Take>
-WKVC_INLINE void for_own_chunks(const KernelArgs<N>& args, const BlockBase& block, const Take& take) {
-  const int place = static_cast<int>(static_cast<u32>(block.head) % static_cast<u32>(args.group));
+WKVC_INLINE void for_own_chunks(const KernelArgs<N>& args, const BlockBase& block, u32 group, const Take& take) {
+  const int place = static_cast<int>(static_cast<u32>(block.head) % group);
   const int first = (place * block.segments + block.segment) * block.warps + block.warp;
-  const int step = static_cast<int>(args.group) * block.segments * block.warps;
+  const int step = static_cast<int>(group) * block.segments * block.warps;
   const long long tokens = tokens_of(args, block);
   for (long long chunk = first; 16 * chunk < tokens; chunk += step) {
     const long long left = tokens - 16 * chunk;
@@ -19,11 +27,11 @@ WKVC_INLINE void for_own_chunks(const KernelArgs<N>& args, const BlockBase& bloc
 }
 
 // Calls add with the place of each head of this block's group, in order.
-template <int N, class Add>
-WKVC_INLINE void for_heads_of_group(const KernelArgs<N>& args, const BlockBase& block, const Add& add) {
+template <class Add>
+WKVC_INLINE void for_heads_of_group(const BlockBase& block, u32 group, const Add& add) {
   BlockBase of_head = block;
-  of_head.head = block.head - static_cast<u32>(block.head) % static_cast<u32>(args.group);
-  for (long long n = 0; n < args.group; ++n, ++of_head.head) add(of_head);
+  of_head.head = block.head - static_cast<u32>(block.head) % group;
+  for (u32 n = 0; n < group; ++n, ++of_head.head) add(of_head);
 }
 
 // x += the first `valid` rows from token0 on of this head of a tensor [B,T,H,D], whose rows begin at multiples of 16
@@ -47,9 +55,10 @@ template <class T, int C, int N>
 WKVC_INLINE void sum_head_columns(const KernelArgs<N>& args, const TensorArg& to, const TensorArg& from,
                                   const BlockBase& block, int col0) {
   const OutputRows<T> rows(to, block);
-  for_own_chunks(args, block, [&](int chunk, int valid) WKVC_INLINE_LAMBDA {
+  const u32 group = group_of(args, to);
+  for_own_chunks(args, block, group, [&](int chunk, int valid) WKVC_INLINE_LAMBDA {
     auto sum = zeros<16, C>();
-    for_heads_of_group(args, block, [&](const BlockBase& of_head) WKVC_INLINE_LAMBDA {
+    for_heads_of_group(block, group, [&](const BlockBase& of_head) WKVC_INLINE_LAMBDA {
       add_rows(sum, from, of_head, 16LL * chunk, col0, valid);
     });
     store_output(output<T>(rows, col0, sum), chunk, valid, is_aligned(args));
@@ -68,9 +77,10 @@ WKVC_INLINE void sum_heads(const KernelArgs<N>& args, const TensorArg& to, const
 template <class T, int N>
 WKVC_INLINE void sum_head_numbers(const KernelArgs<N>& args, const TensorArg& to, const TensorArg& from,
                                   const BlockBase& block) {
-  for_own_chunks(args, block, [&](int chunk, int valid) WKVC_INLINE_LAMBDA {
+  const u32 group = group_of(args, to);
+  for_own_chunks(args, block, group, [&](int chunk, int valid) WKVC_INLINE_LAMBDA {
     ColVec<16> sum{};
-    for_heads_of_group(args, block, [&](const BlockBase& of_head) WKVC_INLINE_LAMBDA {
+    for_heads_of_group(block, group, [&](const BlockBase& of_head) WKVC_INLINE_LAMBDA {
       sum = sum + load_tokens_column<f32, 16>(from, of_head, 16LL * chunk, valid);
     });
     store_tokens<T>(to, block, 16LL * chunk, valid, sum);

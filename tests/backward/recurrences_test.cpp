@@ -7,6 +7,7 @@
 #include "runtime/error.h"
 #include "runtime/manifest/joint_manifest.h"
 #include "runtime/manifest/refusal_names.h"
+#include "tests/backward/problems.h"
 #include "tests/run/run.h"
 
 namespace wkvc {
@@ -15,10 +16,6 @@ void PrintTo(const Definition& definition, std::ostream* stream) { *stream << de
 
 namespace test {
 namespace {
-
-void scale(std::vector<double>& x, double factor) {
-  for (double& value : x) value *= factor;
-}
 
 class HostRecurrence : public testing::TestWithParam<Definition> {};
 

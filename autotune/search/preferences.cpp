@@ -9,7 +9,7 @@
 namespace wkvc {
 namespace {
 
-constexpr int narrow = 64;                  // keys or values: wider heads leave a multiprocessor room for one block
+constexpr int narrow = 64;                  // values: heads of more leave a multiprocessor room for one block
 constexpr int most_keys_in_segments = 128;  // kernels of more spill registers there
 constexpr int little_shared = 120 * 1024;   // bytes: with less to prepare, threads of three teams have registers enough
 constexpr int never = most_segments + 1;    // no sequence is cut into so many segments
@@ -20,6 +20,8 @@ constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 
 constexpr int cluster = 256, segments_of_wide_heads = 2048, segments_of_packed = 2048;
 constexpr int segments_of_few_wide_heads = 512, backward_segments_of_few_wide_heads = 128;
 }  // namespace least_tokens
+
+bool is_wide(const ShapeClass& shape_class) { return sm_90a.is_wide(static_cast<std::uint64_t>(shape_class.key_dim)); }
 
 // Returns the most segments, a power of 2, up to which sequences may be cut.
 template <class MayCut>
@@ -42,8 +44,8 @@ int most_likely_segments(const ShapeClass& shape_class, int sm_count) {
 // Adds schedules to a list, each on top of the configuration that was asked for.
 class Preferences {
  public:
-  Preferences(const Config& config, const ShapeClass& shape_class, Transition transition, int sm_count)
-      : config_(config), shape_class_(shape_class), transition_(transition), sm_count_(sm_count) {}
+  Preferences(const Config& config, const ShapeClass& shape_class, int sm_count)
+      : config_(config), shape_class_(shape_class), sm_count_(sm_count) {}
 
   std::optional<Config> when_packed(std::int64_t sequences) {
     const bool fill = sequences * pairs() >= 2 * sm_count_ && tokens() >= least_tokens::segments_of_packed;
@@ -52,10 +54,10 @@ class Preferences {
     return found_.front();
   }
 
-  std::vector<Config> list() {
+  std::vector<Config> list(Transition transition) {
     if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
       if (fill_registers()) add_teams(1, 1, 2);
-      if (are_few_wide()) add_few_wide();
+      if (are_few_wide()) add_few_wide(transition);
       const auto before = found_.size();
       add_segmented();
       if (found_.size() == before && is_measured() && gives_teams_work()) is_forward() ? add_forward() : add_both();
@@ -71,7 +73,7 @@ class Preferences {
   bool is_forward() const { return shape_class_.pass == "forward"; }
   // Other dtypes have kernels of other shapes.
   bool is_measured() const { return shape_class_.accuracy == "f16" && shape_class_.io != DType::f32; }
-  bool narrow_keys() const { return shape_class_.key_dim <= narrow; }
+  bool narrow_keys() const { return !is_wide(shape_class_); }
   bool narrow_values() const { return shape_class_.value_dim <= narrow; }
   // Blocks that follow each other on a multiprocessor fill it by themselves where sequences are short.
   bool gives_teams_work() const {
@@ -117,12 +119,12 @@ class Preferences {
 
   // Returns forward kernels, the likely fastest first; none where the rules for segments do as well. Two teams of a
   // cluster have no room for all recurrences.
-  std::vector<Ahead> ahead_of_few_wide() const {
+  std::vector<Ahead> ahead_of_few_wide(Transition transition) const {
     const int cut = most_at_once(1, least_tokens::segments_of_few_wide_heads);
     const int cut_clusters = most_at_once(2, least_tokens::segments_of_few_wide_heads);
     const bool are_long = tokens() / cut >= least_tokens::teams_in_segments,
                may_cut = cut >= 4 && (are_long || 8 * pairs() <= sm_count_);
-    if (transition_ == Transition::factors && may_cut)
+    if (transition == Transition::factors && may_cut)
       return is_forward() ? std::vector<Ahead>{} : std::vector<Ahead>{{2, 1, cut}};
     if (!is_forward() && narrow_values()) return {};
     std::vector<Ahead> list;
@@ -133,8 +135,8 @@ class Preferences {
     return list;
   }
 
-  void add_few_wide() {
-    for (const Ahead& ahead : ahead_of_few_wide()) {
+  void add_few_wide(Transition transition) {
+    for (const Ahead& ahead : ahead_of_few_wide(transition)) {
       Config& config = add_teams(ahead.teams, 1, ahead.cluster);
       config.segments = ahead.segments;
       if (is_forward()) continue;
@@ -225,7 +227,6 @@ class Preferences {
 
   const Config& config_;
   const ShapeClass& shape_class_;
-  Transition transition_;
   int sm_count_;
   std::vector<Config> found_;
 };
@@ -237,7 +238,7 @@ void append_in_parts(std::vector<Config>& list, const Config& config, ShapeClass
   in_parts.parts = parts;
   shape_class.size.heads *= parts;
   shape_class.value_dim /= parts;
-  for (Config& likely : Preferences(in_parts, shape_class, transition, sm_count).list())
+  for (Config& likely : Preferences(in_parts, shape_class, sm_count).list(transition))
     list.push_back(std::move(likely));
 }
 
@@ -246,11 +247,11 @@ void append_in_parts(std::vector<Config>& list, const Config& config, ShapeClass
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, Transition transition,
                                        int sm_count, std::int64_t sequences) {
   ShapeClass alike = shape_class;
-  if (sequences > 1 && shape_class.key_dim > narrow) {
+  if (sequences > 1 && is_wide(shape_class)) {
     alike.size.batches *= sequences;
     alike.size.tokens = std::max<std::int64_t>(1, alike.size.tokens / sequences);
   }
-  std::vector<Config> list = Preferences(config, alike, transition, sm_count).list();
+  std::vector<Config> list = Preferences(config, alike, sm_count).list(transition);
   for (int parts = 2; parts <= rec::max_parts && rec::is_extent(alike.value_dim / parts); parts *= 2)
     append_in_parts(list, config, alike, parts, transition, sm_count);
   return list;
@@ -258,8 +259,7 @@ std::vector<Config> preferred_settings(const Config& config, const ShapeClass& s
 
 std::optional<Config> preferred_when_packed(const Config& config, const ShapeClass& shape_class, std::int64_t sequences,
                                             int sm_count) {
-  return sequences > 1 ? Preferences(config, shape_class, Transition::matrix, sm_count).when_packed(sequences)
-                       : std::nullopt;
+  return sequences > 1 ? Preferences(config, shape_class, sm_count).when_packed(sequences) : std::nullopt;
 }
 
 }  // namespace wkvc

@@ -92,13 +92,11 @@ struct GpuTarget {
 // - held_registers: two states of 64 values in shares of 32 columns, or one of 128.
 // - registers_beside_rows, registers_to_prepare: forward, heads of 128. With 16 warps 144 registers for the state and
 //   112 for others take 2 to 5 % less than 128 for all; 160 and 96 take 2 % more where preparing is long. With 20
-//   warps and little to prepare, 128 and 72 take a third of the time of 96 each.
-//   Times are in docs/experiments.md, Decays of one number a
-//   token.
+//   warps and little to prepare, 128 and 72 take a third of the time of 96 each. Times are in docs/experiments.md,
+//   Decays of one number a token.
 // - segment_blocks, least_segments, guarded_tokens: docs/experiments.md.
 // - group_mma: instructions by 16, 64, 128 and 256 columns need 38, 62, 94 and 158 registers (CUDA 13): half the
-// columns,
-//   four of the first operand, two of the second one's descriptor and 24 that ptxas keeps apart.
+//   columns, four of the first operand, two of the second one's descriptor and 24 that ptxas keeps apart.
 // - cycles_alone, cycles_together: read off profiles, docs/experiments.md.
 inline constexpr GpuTarget sm_90a{
     .arch = "sm_90a",

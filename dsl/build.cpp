@@ -18,9 +18,11 @@ void check(const Config& config, const Definition& definition) {
     config_error(definition, "mma is '{}'; expected {}", config.mma, rec::computes_text);
   if (config.sram != 0 && !rec::is_sram_budget(config.sram))
     config_error(definition, "sram is {} bytes; expected {}", config.sram, rec::sram_budgets_text);
-  for (int extent : {config.key_dim, config.value_dim})
-    if (extent != 0 && !rec::is_extent(extent))
-      config_error(definition, "a head of {} is not supported; expected {}", extent, rec::extents_text);
+  if (config.key_dim != 0 && !rec::is_extent(config.key_dim))
+    config_error(definition, "a head of {} keys is not supported; expected {}", config.key_dim, rec::extents_text);
+  if (config.value_dim != 0 && !rec::is_value_extent(config.value_dim))
+    config_error(definition, "a head of {} values is not supported; expected {}", config.value_dim,
+                 rec::value_extents_text);
 }
 
 std::optional<DType> io_of(const Config& config, const Definition& definition) {

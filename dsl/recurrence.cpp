@@ -12,7 +12,9 @@ namespace {
 Dim declare_dim(Dim::Axis axis, std::string_view what, int& slot, int declared, int override_, At at) {
   if (slot != 0) error_at(at, "'{}' is declared twice", what);
   slot = override_ != 0 ? override_ : declared;
-  if (!rec::is_extent(slot)) error_at(at, "{} is {}; expected {}", what, slot, rec::extents_text);
+  const bool of_values = axis == Dim::Axis::V;
+  if (of_values ? !rec::is_value_extent(slot) : !rec::is_extent(slot))
+    error_at(at, "{} is {}; expected {}", what, slot, of_values ? rec::value_extents_text : rec::extents_text);
   return {axis, slot};
 }
 

@@ -52,7 +52,7 @@ ShapeClass shape_class_of(rec::RecurrenceOp recurrence, const Config& config, La
   shape_class.io = io_of(recurrence);
   shape_class.key_dim = static_cast<int>(recurrence.getKeyDim());
   shape_class.value_dim = static_cast<int>(recurrence.getValueDim());
-  shape_class.accuracy = recurrence.getCompute().str();
+  shape_class.accuracy = config.mma.empty() ? recurrence.getCompute().str() : config.mma;
   shape_class.size = size;
   return shape_class;
 }

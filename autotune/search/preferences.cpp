@@ -18,7 +18,7 @@ constexpr int never = most_segments + 1;    // no sequence is cut into so many s
 namespace least_tokens {
 constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 1024, teams_in_segments = 1024;
 constexpr int cluster = 256, segments_of_wide_heads = 2048, segments_of_packed = 2048;
-constexpr int segments_of_few_wide_heads = 512, backward_segments_of_few_wide_heads = 128;
+constexpr int segments_of_few_heads = 128, segments_of_few_wide_heads = 512, backward_segments_of_few_wide_heads = 128;
 }  // namespace least_tokens
 
 bool is_wide(const ShapeClass& shape_class) { return sm_90a.is_wide(static_cast<std::uint64_t>(shape_class.key_dim)); }
@@ -58,6 +58,8 @@ class Preferences {
     if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
       if (fill_registers()) add_teams(1, 1, 2);
       if (are_few_wide()) add_few_wide(transition);
+      if (is_measured() && narrow_keys() && narrow_values()) add_few_narrow();
+      if (!is_measured()) add_exact();
       const auto before = found_.size();
       add_segmented();
       if (found_.size() == before && is_measured() && gives_teams_work()) is_forward() ? add_forward() : add_both();
@@ -71,8 +73,8 @@ class Preferences {
   std::int64_t pairs() const { return shape_class_.size.batches * shape_class_.size.heads; }
   std::int64_t tokens() const { return shape_class_.size.tokens; }
   bool is_forward() const { return shape_class_.pass == "forward"; }
-  // Other dtypes have kernels of other shapes.
-  bool is_measured() const { return shape_class_.accuracy == "f16" && shape_class_.io != DType::f32; }
+  // Operands of 16 bits: kernels that contract in f32 have other shapes.
+  bool is_measured() const { return shape_class_.accuracy != "f32"; }
   bool narrow_keys() const { return !is_wide(shape_class_); }
   bool narrow_values() const { return shape_class_.value_dim <= narrow; }
   // Blocks that follow each other on a multiprocessor fill it by themselves where sequences are short.
@@ -83,7 +85,7 @@ class Preferences {
   Config& add() {
     Config& config = found_.emplace_back(config_);
     config.scales = "guarded";
-    if (!is_forward() && is_measured()) config.saved = "f16";
+    if (!is_forward() && shape_class_.accuracy == "f16") config.saved = "f16";
     return config;
   }
 
@@ -106,9 +108,8 @@ class Preferences {
 
   // Returns whether all blocks of clusters of two run at once, each with a multiprocessor for itself.
   bool are_few_wide() const {
-    return shape_class_.accuracy != "f32" && shape_class_.io != DType::f32 && !narrow_keys() &&
-           shape_class_.key_dim <= most_keys_in_segments && 2 * pairs() <= sm_count_ &&
-           tokens() >= least_tokens::cluster;
+    return is_measured() && !narrow_keys() && shape_class_.key_dim <= most_keys_in_segments &&
+           2 * pairs() <= sm_count_ && tokens() >= least_tokens::cluster;
   }
 
   // Returns the most segments, a power of 2, whose blocks all run at once, so many for each segment of a sequence.
@@ -145,6 +146,31 @@ class Preferences {
       config.backward_segments = most_at_once(1, least_tokens::backward_segments_of_few_wide_heads);
       config.save_every = 64;
     }
+  }
+
+  // Adds segments with teams for heads so few that eight segments of each run at once.
+  void add_few_narrow() {
+    const int cut = most_at_once(1, least_tokens::segments_of_few_heads);
+    if (cut < 2 * sm_90a.choices.least_segments) return;
+    Config& config = add_teams(2, 0);
+    config.segments = cut;
+    if (is_forward()) return;
+    config.backward_segments = cut;
+    config.backward_teams = 2;
+    config.save_every = 32;
+  }
+
+  // Of contractions in f32: teams, whose warps hide what splitting operands takes.
+  void add_exact() {
+    const int cut = most_at_once(1, least_tokens::segments_of_few_heads);
+    const bool few = cut >= sm_90a.choices.least_segments, backward_teams = narrow_keys() && !is_forward();
+    if (!few && !backward_teams) return;
+    Config& config = few || pairs() <= sm_count_ ? add_teams(2, 0) : add();
+    if (few) config.segments = cut;
+    if (few && !is_forward()) config.backward_segments = cut;
+    config.backward_teams = backward_teams ? 2 : 0;
+    config.save_every = backward_teams ? 32 : 0;
+    if (few) add_segments(cut);
   }
 
   // For sequences so few that they have to be cut. Long segments have work for teams, one block a multiprocessor.

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 2> state_layouts{"vk", "kv"};
 constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
 constexpr std::array<std::string_view, 2> scales{"always", "guarded"};
 
-constexpr Numbers extents{rec::is_extent, rec::extents_text};
+constexpr Numbers extents{rec::is_value_extent, "a multiple of 16, K from 16 to 256, V from 16 to 512"};
 constexpr Numbers steps{[](std::int64_t value) { return value == 1 || rec::is_extent(value); },
                         "a multiple of 16 from 16 to 256, or 1"};
 constexpr Numbers distances{
@@ -99,7 +99,7 @@ constexpr std::array<ConfigOption, 21> table{{
      .automatic = true,
      .otherwise = "16",
      .meaning = "tokens a step; 1: a forward kernel of single tokens, exact in f32, for decoding, without "
-                "`--segments`, `--teams`, `--rounds`, `--cluster`, `--scales` and `--sram`",
+                "`--segments`, `--teams`, `--rounds`, `--cluster`, `--parts`, `--scales` and `--sram`",
      .settled = Stage::chunk,
      .recorded = Recorded::tuned},
     {.spelling = "--save-every",

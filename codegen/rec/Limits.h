@@ -17,6 +17,10 @@ constexpr std::int64_t signed_value(std::uint64_t attribute) { return static_cas
 constexpr bool is_extent(std::int64_t extent) { return extent >= 16 && extent <= 256 && extent % 16 == 0; }
 inline constexpr std::string_view extents_text = "a multiple of 16 from 16 to 256";
 
+// Values of a head. A block takes an extent of them: `--parts` deals more to several blocks.
+constexpr bool is_value_extent(std::int64_t extent) { return extent >= 16 && extent <= 512 && extent % 16 == 0; }
+inline constexpr std::string_view value_extents_text = "a multiple of 16 from 16 to 512";
+
 constexpr bool is_sram_budget(std::int64_t bytes) { return bytes >= 1 && bytes <= sm_90a.block.shared_bytes; }
 inline constexpr std::string_view sram_budgets_text = "1 to 232448 (227 KiB, what a block of sm_90 can have)";
 static_assert(sm_90a.block.shared_bytes == 232448, "the text above names the limit");

@@ -117,9 +117,11 @@ LogicalResult verify_compute(mlir::Operation* op, std::optional<StringRef> compu
   return op->emitOpError() << "has compute '" << *compute << "'; expected " << computes_text;
 }
 
-LogicalResult verify_extent(mlir::Operation* op, StringRef what, std::int64_t extent) {
-  if (is_extent(extent)) return success();
-  return op->emitOpError() << what << " is " << extent << "; expected " << extents_text;
+LogicalResult verify_head(RecurrenceOp op) {
+  const auto keys = signed_value(op.getKeyDim()), values = signed_value(op.getValueDim());
+  if (!is_extent(keys)) return op->emitOpError() << "key_dim is " << keys << "; expected " << extents_text;
+  if (is_value_extent(values)) return success();
+  return op->emitOpError() << "value_dim is " << values << "; expected " << value_extents_text;
 }
 
 }  // namespace
@@ -179,8 +181,7 @@ LogicalResult OutputOp::verify() {
 
 LogicalResult RecurrenceOp::verify() {
   if (const auto fault = name_fault(getSymName())) return emitOpError() << *fault;
-  if (failed(verify_extent(*this, "key_dim", getKeyDim()))) return failure();
-  if (failed(verify_extent(*this, "value_dim", getValueDim()))) return failure();
+  if (failed(verify_head(*this))) return failure();
   if (failed(verify_compute(*this, getCompute()))) return failure();
   if (is_sram_budget(getSramBudget())) return success();
   return emitOpError() << "sram_budget is " << static_cast<std::int64_t>(getSramBudget()) << " bytes; expected "

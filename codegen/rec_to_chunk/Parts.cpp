@@ -44,8 +44,11 @@ RankedTensorType type_in_part(Value value, int parts) {
 }  // namespace
 
 void take_part(rec::RecurrenceOp recurrence, int parts, const std::vector<std::string>& shared) {
-  if (parts <= 1) return;
   const int64_t values = rec::signed_value(recurrence.getValueDim());
+  if (parts <= 1 && !rec::is_extent(values))
+    user_error_at(recurrence, "'{}' has {} values a head, of which a block takes {}; give --parts 2",
+                  recurrence.getSymName().str(), values, rec::extents_text);
+  if (parts <= 1) return;
   if (values % parts != 0 || !rec::is_extent(values / parts))
     user_error_at(recurrence, "--parts {}: the {} values of a head can't be dealt to so many parts; expected {} each",
                   parts, values, rec::extents_text);

@@ -42,7 +42,7 @@ def change(**changes: Callable[[torch.Tensor], Any]) -> list[Any]:
         (
             change(v=lambda v: v[..., :0]),
             ValueError,
-            ["v has 0 values a head, expected a multiple of 16 from 16 to 256"],
+            ["v has 0 values a head, expected a multiple of 16 from 16 to 512"],
         ),
         (change(k=lambda k: k.to("meta")), ValueError, ["k is on meta"]),
     ],

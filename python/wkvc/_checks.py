@@ -52,6 +52,9 @@ def check_kind(name: str, tensor: torch.Tensor, device: torch.device) -> None:
         raise ValueError(f"{name} is on {tensor.device}, but the first input is on {device}: move it there")
 
 
+MOST_KEYS, MOST_VALUES = 256, 512  # of a head
+
+
 def check_shape(name: str, tensor: torch.Tensor, dims: Sequence[str], lengths: dict[str, tuple[int, str]]) -> None:
     shape = list(tensor.shape)
     if len(shape) != len(dims):
@@ -67,10 +70,10 @@ def check_shape(name: str, tensor: torch.Tensor, dims: Sequence[str], lengths: d
 
 def check_head(lengths: dict[str, tuple[int, str]]) -> None:
     """Raises ValueError for keys or values of which there are no kernels; `lengths` have the tensor that says so."""
-    for dim, what in (("K", "keys"), ("V", "values")):
+    for dim, what, most in (("K", "keys", MOST_KEYS), ("V", "values", MOST_VALUES)):
         length, name = lengths.get(dim, (16, ""))
-        if length % 16 != 0 or not 16 <= length <= 256:
-            raise ValueError(f"{name} has {length} {what} a head, expected a multiple of 16 from 16 to 256")
+        if length % 16 != 0 or not 16 <= length <= most:
+            raise ValueError(f"{name} has {length} {what} a head, expected a multiple of 16 from 16 to {most}")
 
 
 def _state_hint(name: str, shape: list[int], dims: Sequence[str], lengths: dict[str, tuple[int, str]]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from ._checks import kind_of
+from ._checks import MOST_KEYS, MOST_VALUES, kind_of
 from ._operators import Family
 from ._recurrence import Recurrence
 from ._rwkv import family_of
@@ -68,8 +68,12 @@ def _checked_sizes(sizes: Any) -> list[tuple[int, int, int]]:
 def _check_settings(head: Any, dtype: Any, device: Any, grad: Any) -> None:
     """Raises TypeError, ValueError or RuntimeError for what tensors of a call cannot have."""
     dims = (head, head) if isinstance(head, int) else head
-    if not (isinstance(dims, Sequence) and len(dims) == 2 and all(n in range(16, 257, 16) for n in dims)):
-        raise ValueError(f"head is {head!r}, expected a multiple of 16 up to 256, or a pair of them: keys and values")
+    extents = [range(16, most + 1, 16) for most in (MOST_KEYS, MOST_VALUES)]
+    if not (isinstance(dims, Sequence) and len(dims) == 2 and all(n in of for n, of in zip(dims, extents, strict=True))):
+        raise ValueError(
+            f"head is {head!r}, expected a multiple of 16 up to {MOST_KEYS}, or a pair of them: keys, and values up to "
+            f"{MOST_VALUES}"
+        )
     if dtype not in NAMES:
         raise TypeError(f"dtype is {dtype!r}, expected torch.float32, torch.float16 or torch.bfloat16")
     if str(device).partition(":")[0] not in ("cpu", "cuda"):

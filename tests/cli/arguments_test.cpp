@@ -68,8 +68,10 @@ TEST_F(Mistakes, Heads) {
        {"17", "0", "-64", "64,", ",64", "64,64,64", "64.0", "0x40", "sixty", "", "99999999999999999999"})
     expect_mistake({"check", "rwkv7", "--head", head}, "--head");
   expect_mistake({"check", "rwkv7", "--head", "1048576"}, "1048576");
-  for (const char* head : {"272", "4294967360", "64,99999999999999999984"})
-    expect_mistake({"check", "rwkv7", "--head", head}, "a multiple of 16 from 16 to 256");
+  expect_mistake({"check", "rwkv7", "--head", "272"}, "a multiple of 16 from 16 to 256");
+  expect_mistake({"check", "rwkv7", "--head", "64,512"}, "--parts 2");
+  for (const char* head : {"4294967360", "64,528", "64,99999999999999999984"})
+    expect_mistake({"check", "rwkv7", "--head", head}, "a multiple of 16, K from 16 to 256, V from 16 to 512");
 }
 
 TEST_F(Mistakes, Chunks) {

@@ -88,9 +88,9 @@ TEST(Config, IsChecked) {
   expect_contains(error_of(config), "sram is -1 bytes");
   config = {};
   config.key_dim = 24;
-  expect_contains(error_of(config), "a head of 24 is not supported; expected a multiple of 16 from 16 to 256");
+  expect_contains(error_of(config), "a head of 24 keys is not supported; expected a multiple of 16 from 16 to 256");
   config.key_dim = -64;
-  expect_contains(error_of(config), "a head of -64 is not supported");
+  expect_contains(error_of(config), "a head of -64 keys is not supported");
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ TEST(Settings, AreEveryFieldThatIsTuned) {
                    .backward_teams = 1,
                    .rounds = 2,
                    .cluster = 2,
+                   .parts = 2,
                    .segments = 1,
                    .backward_segments = 4,
                    .save_every = 32,
@@ -202,7 +203,30 @@ TEST(Settings, PrepareChunksInTeamsWhereHeadsFillTheGpu) {
   EXPECT_EQ(many.save_every, 32);
   EXPECT_EQ(wide.backward_teams, 2);
   EXPECT_EQ(wide.save_every, 64);
-  EXPECT_EQ(untuned({4, 2048, 32}, 64, "forward", "bf16").teams, 0);
+  EXPECT_EQ(untuned({4, 2048, 32}, 64, "forward", "bf16").teams, 4);
+}
+
+TEST(Settings, OfContractionsInF32HaveTeamsWithGradients) {
+  const Config many = untuned({8, 4096, 32}, 64, "both", "f32"), few = untuned({1, 2048, 8}, 64, "both", "f32");
+  EXPECT_EQ(many.backward_teams, 2);
+  EXPECT_EQ(many.saved, "");
+  EXPECT_EQ(few.segments, 16);
+  EXPECT_EQ(few.backward_segments, 16);
+  EXPECT_EQ(few.backward_teams, 2);
+}
+
+TEST(Settings, OfFewNarrowHeadsHaveTeamsInSegments) {
+  for (const char* mma : {"f16", "bf16"}) {
+    const Config both = untuned({1, 2048, 8}, 64, "both", mma);
+    EXPECT_EQ(both.segments, 16) << mma;
+    EXPECT_EQ(both.backward_teams, 2) << mma;
+  }
+}
+
+TEST(Settings, DealValuesToPartsWhereNoBlockHasRoom) {
+  EXPECT_EQ(untuned({1, 2048, 8}, 256, "both").parts, 4);
+  EXPECT_EQ(untuned({1, 2048, 8}, 256, "forward").parts, 0);
+  EXPECT_EQ(untuned({1, 2048, 8}, 128, "both", "f32").parts, 2);
 }
 
 TEST(Settings, AreTheNextOnesWhereAScheduleIsRefused) {

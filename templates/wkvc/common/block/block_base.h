@@ -25,9 +25,9 @@ inline constexpr bool kMapsSequences = false;
 // Parts that the value rows of a head are dealt to, a block for each. Only texts whose blocks have parts define
 // WKVC_PARTS.
 #ifdef WKVC_PARTS
-inline constexpr int kParts = WKVC_PARTS;
+inline constexpr int kHeadParts = WKVC_PARTS;
 #else
-inline constexpr int kParts = 1;
+inline constexpr int kHeadParts = 1;
 #endif
 
 struct BlockBase {
@@ -93,7 +93,7 @@ WKVC_INLINE bool is_aligned(const KernelArgs<N>& args) {
 
 // True for a state whose rows may be moved in such pieces.
 WKVC_INLINE bool is_aligned(const TensorArg& t) {
-  return kMapsSequences || kParts > 1 ? (t.flags & kVector16) != 0 : t.flags != 0;
+  return kMapsSequences || kHeadParts > 1 ? (t.flags & kVector16) != 0 : t.flags != 0;
 }
 
 WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row); }
@@ -109,9 +109,9 @@ WKVC_INLINE long long batch_of(const TensorArg& t, const BlockBase& block) {
 
 // Elements from a tensor's first head to `head`, or to this part of a head.
 WKVC_INLINE long long head_offset(const TensorArg& t, long long head) {
-  if constexpr (kParts > 1) {
+  if constexpr (kHeadParts > 1) {
     const u32 part = static_cast<u32>(head);
-    if ((t.flags & kWhole) != 0) return part / kParts * t.head + part % kParts * t.part;
+    if ((t.flags & kWhole) != 0) return part / kHeadParts * t.head + part % kHeadParts * t.part;
   }
   return head * t.head;
 }

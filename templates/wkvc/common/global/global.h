@@ -319,7 +319,7 @@ WKVC_INLINE void store_parameter_column(const TensorArg& t, const BlockBase& blo
 // Blocks whose part another block adds call nothing.
 template <class Add>
 WKVC_INLINE bool for_parts_of_head(const TensorArg& to, const BlockBase& block, const Add& add) {
-  const int parts = to.part == 0 ? kParts : 1;
+  const int parts = to.part == 0 ? kHeadParts : 1;
   if (static_cast<u32>(block.head) % static_cast<u32>(parts) != 0) return false;
   for (int part = 0; part < parts; ++part) add(block.head + part);
   return true;

@@ -9,8 +9,8 @@ namespace wkvc {
 // Returns how many heads, or parts of heads, share a head of `to`.
 template <int N>
 WKVC_INLINE u32 group_of(const KernelArgs<N>& args, const TensorArg& to) {
-  if constexpr (kParts == 1) return static_cast<u32>(args.group);
-  return (to.flags & kShared) != 0 ? kParts * static_cast<u32>(args.group) : kParts;
+  if constexpr (kHeadParts == 1) return static_cast<u32>(args.group);
+  return (to.flags & kShared) != 0 ? kHeadParts * static_cast<u32>(args.group) : kHeadParts;
 }
 
 // Calls take(chunk, valid) for chunks of 16 tokens, which the blocks of a group's heads deal round among their warps.

@@ -14,7 +14,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 2> passes{"forward", "both"};
-constexpr std::array<std::string_view, 4> accuracies{"f16", "bf16", "f32", "any"};
+constexpr std::array<std::string_view, 5> accuracies{"f16", "bf16", "bf16x3", "f32", "any"};
 constexpr std::array<std::string_view, 3> dtypes{"bf16", "f16", "f32"};
 
 double apart(std::int64_t a, std::int64_t b) {

@@ -29,7 +29,7 @@ const Operands& operands_of(const Manifest& manifest) {
   static constexpr std::array<Operands, 5> known{{{"f16", 1.8e-3, 2e-3, 11},
                                                   {"bf16", 3.2e-3, 4.5e-3, 8},
                                                   {"tf32", 1.8e-3, 2e-3, 11},
-                                                  {"bf16x3", 5e-5, 1e-4, 16},
+                                                  {"bf16x3", 2e-5, 2e-5, 16},
                                                   {"f32", 1e-5, 2e-5, 24}}};
   const std::string mma = setting(manifest, "mma");
   const auto* const operands = std::ranges::find(known, mma, &Operands::dtype);

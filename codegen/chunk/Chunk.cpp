@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "codegen/rec/Limits.h"
+
 #include "codegen/chunk/ChunkDialect.cpp.inc"
 #define GET_OP_CLASSES
 #include "codegen/chunk/ChunkOps.cpp.inc"
@@ -47,7 +49,7 @@ LogicalResult verify_half(Operation* op, int64_t half, int64_t tokens) {
   return op->emitOpError() << "has half blocks of " << half << "; expected a power of two below " << tokens;
 }
 
-// Of what is computed or stored: the dtypes that kernels have.
+// Of what is stored: the dtypes that kernels have.
 LogicalResult verify_dtype(Operation* op, llvm::StringRef dtype) {
   if (dtype == "f32" || dtype == "f16" || dtype == "bf16") return success();
   return op->emitOpError() << "has the dtype \"" << dtype << "\"; expected f32, f16 or bf16";
@@ -87,7 +89,10 @@ LogicalResult OutputOp::verify() {
   return verify_dtype(*this, getDtype());
 }
 LogicalResult AccumulateOp::verify() { return verify_dtype(*this, getDtype()); }
-LogicalResult UnitLowerInverseOp::verify() { return verify_dtype(*this, getDtype()); }
+LogicalResult UnitLowerInverseOp::verify() {
+  if (rec::is_compute(getDtype())) return success();
+  return emitOpError() << "has the dtype \"" << getDtype() << "\"; expected " << rec::computes_text;
+}
 
 LogicalResult AddOp::verify() { return verify_broadcast(*this, getX(), getY(), getResult()); }
 LogicalResult SubOp::verify() { return verify_broadcast(*this, getX(), getY(), getResult()); }

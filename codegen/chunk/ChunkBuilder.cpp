@@ -21,6 +21,7 @@ Type element_type(MLIRContext* context, llvm::StringRef dtype) {
   if (dtype == "f16") return Float16Type::get(context);
   if (dtype == "bf16") return BFloat16Type::get(context);
   if (dtype == "tf32") return FloatTF32Type::get(context);
+  if (dtype == Bf16x3Type::word) return Bf16x3Type::get(context);
   internal_error("no element type for dtype '{}'", dtype.str());
 }
 

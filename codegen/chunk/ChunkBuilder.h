@@ -137,6 +137,6 @@ class ChunkBuilder {
 };
 
 mlir::Value stored(mlir::Value x);  // what x was widened from, or x: as it lies in shared memory
-mlir::Type element_type(mlir::MLIRContext* context, llvm::StringRef dtype);  // "f32", "tf32", "f16", "bf16"
+mlir::Type element_type(mlir::MLIRContext* context, llvm::StringRef dtype);  // "f32", "tf32", "f16", "bf16", "bf16x3"
 
 }  // namespace wkvc

@@ -13,6 +13,7 @@ namespace wkvc {
 namespace {
 
 constexpr std::array<std::string_view, 3> dtypes{"f16", "bf16", "f32"};
+constexpr std::array<std::string_view, 4> operands{"f16", "bf16", "bf16x3", "f32"};
 constexpr std::array<std::string_view, 1> arches{sm_90a.arch};
 constexpr std::array<std::string_view, 2> state_layouts{"vk", "kv"};
 constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
@@ -56,7 +57,7 @@ constexpr std::array<ConfigOption, 21> table{{
     {.spelling = "--mma",
      .syntax = "DTYPE",
      .field = {"mma", &Config::mma},
-     .values = Words{dtypes},
+     .values = Words{operands},
      .otherwise = as_declared,
      .meaning =
          "operands of contractions; accumulators are f32. `--chunk 1` has `f32` alone: commands refuse all else, "

@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "codegen/ir/Bf16x3.h"
 #include "codegen/ir/Scan.h"
 #include "codegen/ir/Where.h"
 #include "runtime/error.h"
@@ -75,6 +76,7 @@ std::string print(Operation* op) {
 }
 
 std::string dtype_text(Type element) {
+  if (isa<Bf16x3Type>(element)) return Bf16x3Type::word.str();
   std::string text;
   llvm::raw_string_ostream(text) << element;
   return text;

@@ -47,11 +47,13 @@ static_assert(max_parts == 16, "the text above names the limit");
 constexpr bool is_map(std::string_view kind) { return kind == "full" || kind == "diagonal"; }
 inline constexpr std::string_view maps_text = "full or diagonal";
 
-// Operand dtypes of contractions.
-inline constexpr std::array<std::string_view, 3> compute_names = {"bf16", "f16", "f32"};
+// Operand dtypes of contractions. A bf16x3 is the sum of two bf16, contracted in three products.
+inline constexpr std::array<std::string_view, 4> compute_names = {"bf16", "bf16x3", "f16", "f32"};
 constexpr bool is_compute(std::string_view name) {
   return std::ranges::find(compute_names, name) != compute_names.end();
 }
-inline constexpr std::string_view computes_text = "bf16, f16 or f32";
+// Whether contractions have operands of f32's range alone, so that no operand of 16 bits limits exponents.
+constexpr bool has_wide_range(std::string_view compute) { return compute == "f32" || compute == "bf16x3"; }
+inline constexpr std::string_view computes_text = "bf16, bf16x3, f16 or f32";
 
 }  // namespace wkvc::rec

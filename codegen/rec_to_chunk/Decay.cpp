@@ -7,6 +7,7 @@
 #include "codegen/ir/DerivedNames.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
+#include "codegen/rec/Limits.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -19,13 +20,13 @@ namespace {
 // bits of an exponent range of 30; beyond 7 its small end turns subnormal. With bf16, contractions over tokens have f16
 // operands: there 9.7 (0.6065 a token in chunks of 32) costs nothing, and with 14.5 gradients are off by 7 %, measured
 // on real activations.
-double exponent_limit(const std::string& compute) { return compute == "f16" ? 7.0 : compute == "bf16" ? 10.0 : 40.0; }
+double exponent_limit(const std::string& compute) { return compute == "f16" ? 7.0 : compute == "f32" ? 40.0 : 10.0; }
 
 // With gradients. Those of decays are small differences of sums (see docs/architecture.md): where all tokens decay as
 // steeply as their range allows, one channel's is off by 5e-3 in bf16 and 1e-5 in f32; by 2e-1 and 1e-4 with the limits
 // above.
 double exponent_limit_of_gradients(const std::string& compute) {
-  return compute == "f16" ? 7.0 : compute == "bf16" ? 8.0 : 24.0;
+  return compute == "f16" ? 7.0 : compute == "f32" ? 24.0 : 8.0;
 }
 
 // The largest exponent that factors of pairs have in f32: e^±40 times any element leaves room for e^-40 of the element.
@@ -85,8 +86,8 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
   }
   const rec::Interval of_sums = with_zero(log_range);
   double steepest = !log_range.bounded() ? INFINITY
-                    : compute == "f32"   ? of_sums.hi - of_sums.lo
-                                         : log_range.magnitude();
+                    : rec::has_wide_range(compute) ? of_sums.hi - of_sums.lo
+                                                   : log_range.magnitude();
   // Decays above 1 have but the anchored path.
   const bool limits_gradients = gradients && log_range.hi <= 0;
   const double limit = limits_gradients ? exponent_limit_of_gradients(compute) : exponent_limit(compute);
@@ -116,7 +117,7 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
         "the largest chunk that fits is {}",
         chunk, log_range.lo, compute, limits_gradients ? ", with gradients" : "", largest);
   const DecayPlan plan{DecayPath::anchored, chunk, steepest * chunk / 2, std::exp(of_sums.hi * chunk / 2)};
-  return compute == "f32" ? anchored_at_number(plan, of_sums) : plan;
+  return rec::has_wide_range(compute) ? anchored_at_number(plan, of_sums) : plan;
 }
 
 IntegerAttr state_exponent(const DecayPlan& plan, Builder& builder) {

@@ -1,5 +1,6 @@
 #include "codegen/schedule/ScheduleAttr.h"
 
+#include "codegen/ir/Bf16x3.h"
 #include "codegen/schedule/FieldAttr.h"
 #include "codegen/schedule/PlaceAttr.h"
 
@@ -57,6 +58,7 @@ Attribute parse_phases(AsmParser& parser) {
 
 WkvcDialect::WkvcDialect(MLIRContext* owner) : Dialect(getDialectNamespace(), owner, TypeID::get<WkvcDialect>()) {
   addAttributes<ScheduleAttr, PlaceAttr, PhasesAttr>();
+  addTypes<Bf16x3Type>();
 }
 
 Attribute WkvcDialect::parseAttribute(DialectAsmParser& parser, Type /*type*/) const {
@@ -79,5 +81,16 @@ void WkvcDialect::printAttribute(Attribute attribute, DialectAsmPrinter& printer
   printer << kind;
   if (!text.empty()) printer << "<" << text << ">";
 }
+
+Type WkvcDialect::parseType(DialectAsmParser& parser) const {
+  const auto at = parser.getCurrentLocation();
+  llvm::StringRef kind;
+  if (parser.parseKeyword(&kind)) return {};
+  if (kind == Bf16x3Type::word) return Bf16x3Type::get(getContext());
+  parser.emitError(at) << "wkvc has no type '" << kind << "'; expected !wkvc." << Bf16x3Type::word;
+  return {};
+}
+
+void WkvcDialect::printType(Type /*type*/, DialectAsmPrinter& printer) const { printer << Bf16x3Type::word; }
 
 }  // namespace wkvc

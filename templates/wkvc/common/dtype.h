@@ -14,6 +14,11 @@ struct tf32 {
   float value;
 };
 
+// The sum of two bf16: the upper 16 bits and, beside them, what rounding to those left of a number, rounded again.
+struct bf16x3 {
+  float value;  // the bits, not the sum
+};
+
 struct f16 {
   u16 bits;
 };

@@ -1,5 +1,5 @@
-// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 and tf32 with `ld` elements from
-// row to row, of 16 bits in pieces of 8 columns that lie anywhere.
+// One 16x16 block of a register tile, and its ways to and from shared memory: of 32 bits with `ld` elements from row
+// to row, of 16 bits in pieces of 8 columns that lie anywhere.
 #pragma once
 
 #include "wkvc/cuda/layout.h"
@@ -24,6 +24,8 @@ template <>
 struct Columns<f32> : Fragment<f32> {};
 template <>
 struct Columns<tf32> : Fragment<tf32> {};
+template <>
+struct Columns<bf16x3> : Fragment<bf16x3> {};
 
 template <class T>
 WKVC_INLINE Columns<T> columns(const Fragment<T>& x) {
@@ -31,6 +33,7 @@ WKVC_INLINE Columns<T> columns(const Fragment<T>& x) {
 }
 WKVC_INLINE Columns<f32> columns(const Fragment<f32>& x) { return Columns<f32>{x}; }
 WKVC_INLINE Columns<tf32> columns(const Fragment<tf32>& x) { return Columns<tf32>{x}; }
+WKVC_INLINE Columns<bf16x3> columns(const Fragment<bf16x3>& x) { return Columns<bf16x3>{x}; }
 // The converse.
 template <class T>
 WKVC_INLINE Fragment<T> rows(const Columns<T>& x) {
@@ -38,6 +41,7 @@ WKVC_INLINE Fragment<T> rows(const Columns<T>& x) {
 }
 WKVC_INLINE Fragment<f32> rows(const Columns<f32>& x) { return x; }
 WKVC_INLINE Fragment<tf32> rows(const Columns<tf32>& x) { return x; }
+WKVC_INLINE Fragment<bf16x3> rows(const Columns<bf16x3>& x) { return x; }
 
 // ldmatrix and stmatrix read an address from each lane, of 8 columns of a row of the block: its 8x8 quarters in the
 // order of the four registers. Where they lie is at(row, column).
@@ -85,7 +89,7 @@ WKVC_INLINE Columns<T> load_columns_transposed_at(At at) {
   return x;
 }
 
-// f32 and tf32: two neighbouring columns at a time, conflict free with rows padded by 8.
+// Of 32 bits: two neighbouring columns at a time, conflict free with rows padded by 8.
 WKVC_INLINE int row_of(int element) { return layout::row_of_slot(layout::row_slot(element)); }
 WKVC_INLINE int column_of(int element) { return layout::column_of_slot(layout::column_slot(element)); }
 
@@ -127,7 +131,7 @@ WKVC_INLINE Fragment<T> transpose(const Fragment<T>& x) {
                       ptx::transpose_8x8(x.unit[3])}};
 }
 
-// An 8x8 matrix of f32, two columns a lane, goes through the 16-bit transpose in halves.
+// An 8x8 matrix of 32 bits, two columns a lane, goes through the 16-bit transpose in halves.
 WKVC_INLINE void transpose_8x8(const float* x, float* y) {
   const u32 first = ptx::bits_of(x[0]), second = ptx::bits_of(x[1]);
   const u32 low = ptx::transpose_8x8(ptx::low_halves(first, second));
@@ -146,6 +150,7 @@ WKVC_INLINE Fragment<T> transpose_in_halves(const Fragment<T>& x) {
 }
 WKVC_INLINE Fragment<f32> transpose(const Fragment<f32>& x) { return transpose_in_halves(x); }
 WKVC_INLINE Fragment<tf32> transpose(const Fragment<tf32>& x) { return transpose_in_halves(x); }
+WKVC_INLINE Fragment<bf16x3> transpose(const Fragment<bf16x3>& x) { return transpose_in_halves(x); }
 
 }  // namespace fragment
 }  // namespace wkvc

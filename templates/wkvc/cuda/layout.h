@@ -5,6 +5,7 @@
 
 #include "wkvc/common/dtype.h"
 #include "wkvc/cuda/ptx.h"
+#include "wkvc/cuda/scalar.h"
 #include "wkvc/cuda/unroll.h"
 
 namespace wkvc {
@@ -26,7 +27,7 @@ WKVC_INLINE int column_of_slot(int slot) { return ptx::lane() % 4 * 2 + slot % 2
 
 }  // namespace layout
 
-// A register: one f32 or tf32, or two 16-bit elements of neighbouring columns.
+// A register: one f32, tf32 or bf16x3, or two 16-bit elements of neighbouring columns.
 template <class T>
 struct Unit {
   using type = u32;
@@ -39,9 +40,12 @@ struct Unit<f32> {
 };
 template <>
 struct Unit<tf32> : Unit<f32> {};
+template <>
+struct Unit<bf16x3> : Unit<f32> {};
 
 WKVC_INLINE float pack(const float* x, f32) { return x[0]; }
 WKVC_INLINE float pack(const float* x, tf32) { return ptx::round_tf32(x[0]); }
+WKVC_INLINE float pack(const float* x, bf16x3) { return scalar::round<bf16x3>(x[0]).value; }
 WKVC_INLINE u32 pack(const float* x, f16) { return ptx::pack_f16(x[0], x[1]); }
 WKVC_INLINE u32 pack(const float* x, bf16) { return ptx::pack_bf16(x[0], x[1]); }
 
@@ -59,6 +63,8 @@ WKVC_INLINE u32 multiply(u32 unit, float power, bf16) {
 // The sum with each element times zero: that of finite ones does not change it, any other makes it NaN.
 WKVC_INLINE float plus_nothing(float sum, float unit, f32) { return ::fmaf(unit, 0.f, sum); }
 WKVC_INLINE float plus_nothing(float sum, float unit, tf32) { return ::fmaf(unit, 0.f, sum); }
+// Both terms as one f32 are finite where their sum is.
+WKVC_INLINE float plus_nothing(float sum, float unit, bf16x3) { return ::fmaf(unit, 0.f, sum); }
 WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, f16) { return ptx::multiply_add_f16(unit, 0, sum); }
 WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, bf16) { return ptx::multiply_add_bf16(unit, 0, sum); }
 template <class T>
@@ -72,6 +78,7 @@ WKVC_INLINE bool is_nan(u32 sum, T) {
 
 WKVC_INLINE void unpack(float unit, float* x, f32) { x[0] = unit; }
 WKVC_INLINE void unpack(float unit, float* x, tf32) { x[0] = unit; }
+WKVC_INLINE void unpack(float unit, float* x, bf16x3) { x[0] = scalar::widen(bf16x3{unit}); }
 WKVC_INLINE void unpack(u32 unit, float* x, f16) {
   x[0] = ptx::widen_f16(static_cast<unsigned short>(unit));
   x[1] = ptx::widen_f16(static_cast<unsigned short>(unit >> 16));

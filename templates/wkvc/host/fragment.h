@@ -1,5 +1,5 @@
-// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 and tf32 with `ld` elements from
-// row to row, others from wherever they lie.
+// One 16x16 block of a register tile, and its ways to and from shared memory: of 32 bits with `ld` elements from row
+// to row, others from wherever they lie.
 #pragma once
 
 #include "wkvc/host/layout.h"

@@ -11,11 +11,7 @@ void widen_into(const Fragment<T>& x, float (&y)[layout::kElements]) {
   for (int e = 0; e < layout::kElements; ++e) y[e] = scalar::widen(x.unit[e]);
 }
 
-template <class T>
-void mma_block(Fragment<f32>& acc, const Fragment<T>& a, const Fragment<T>& b) {
-  float rows[layout::kElements], columns[layout::kElements];
-  widen_into(a, rows);
-  widen_into(b, columns);
+inline void add_product(Fragment<f32>& acc, const float* rows, const float* columns) {
   for (int m = 0; m < 16; ++m) {
     for (int n = 0; n < 16; ++n) {
       float sum = 0.f;
@@ -23,6 +19,31 @@ void mma_block(Fragment<f32>& acc, const Fragment<T>& a, const Fragment<T>& b) {
       acc.unit[16 * m + n] += sum;
     }
   }
+}
+
+template <class T>
+void mma_block(Fragment<f32>& acc, const Fragment<T>& a, const Fragment<T>& b) {
+  float rows[layout::kElements], columns[layout::kElements];
+  widen_into(a, rows);
+  widen_into(b, columns);
+  add_product(acc, rows, columns);
+}
+
+struct Terms {
+  float high[layout::kElements], low[layout::kElements];
+
+  explicit Terms(const Fragment<bf16x3>& x) {
+    for (int e = 0; e < layout::kElements; ++e) high[e] = host::high_term(x.unit[e].value);
+    for (int e = 0; e < layout::kElements; ++e) low[e] = host::low_term(x.unit[e].value);
+  }
+};
+
+// Three of the four products of the terms, the small ones first.
+inline void mma_block(Fragment<f32>& acc, const Fragment<bf16x3>& a, const Fragment<bf16x3>& b) {
+  const Terms rows(a), columns(b);
+  add_product(acc, rows.low, columns.high);
+  add_product(acc, rows.high, columns.low);
+  add_product(acc, rows.high, columns.high);
 }
 
 // Σ_k a[n,k]·b[n,k] of two B operands, for half of the n.

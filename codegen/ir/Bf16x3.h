@@ -8,8 +8,8 @@
 
 namespace wkvc {
 
-// !wkvc.bf16x3, of the dialect wkvc. Implements MLIR's interface of floats, so that tensors, vectors and memrefs take it
-// and ask for its bits.
+// !wkvc.bf16x3, of the dialect wkvc. Implements MLIR's interface of floats, so that tensors, vectors and memrefs take
+// it and ask for its bits.
 class Bf16x3Type : public mlir::Type::TypeBase<Bf16x3Type, mlir::Type, mlir::TypeStorage,
                                                mlir::VectorElementTypeInterface::Trait, mlir::FloatType::Trait> {
  public:

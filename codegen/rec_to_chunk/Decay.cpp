@@ -85,7 +85,7 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
     return {DecayPath::pairwise, chunk, 0};
   }
   const rec::Interval of_sums = with_zero(log_range);
-  double steepest = !log_range.bounded() ? INFINITY
+  double steepest = !log_range.bounded()           ? INFINITY
                     : rec::has_wide_range(compute) ? of_sums.hi - of_sums.lo
                                                    : log_range.magnitude();
   // Decays above 1 have but the anchored path.

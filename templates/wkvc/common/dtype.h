@@ -14,9 +14,10 @@ struct tf32 {
   float value;
 };
 
-// The sum of two bf16: the upper 16 bits and, beside them, what rounding to those left of a number, rounded again.
+// The sum of two bf16: a number rounded, and what that left of the number, rounded. Contracted in three products. Where
+// the terms of a tile's elements lie is the target's choice; an element takes as many bytes in either.
 struct bf16x3 {
-  float value;  // the bits, not the sum
+  u16 high, low;
 };
 
 struct f16 {

@@ -1,5 +1,6 @@
-// One 16x16 block of a register tile, and its ways to and from shared memory: of 32 bits with `ld` elements from row
-// to row, of 16 bits in pieces of 8 columns that lie anywhere.
+// One 16x16 block of a register tile, and its ways to and from shared memory: of f32 and tf32 with `ld` elements from
+// row to row, of 16 bits in pieces of 8 columns that lie anywhere. A bf16x3 takes 32 bits: of each 8 columns of a row
+// the high terms, then the low ones.
 #pragma once
 
 #include "wkvc/cuda/layout.h"
@@ -18,14 +19,12 @@ namespace fragment {
 // A block as B operand of a contraction: the registers of each half of its rows side by side, as mma wants them.
 template <class T>
 struct Columns {
-  u32 unit[4];
+  typename Unit<T>::type unit[4];
 };
 template <>
 struct Columns<f32> : Fragment<f32> {};
 template <>
 struct Columns<tf32> : Fragment<tf32> {};
-template <>
-struct Columns<bf16x3> : Fragment<bf16x3> {};
 
 template <class T>
 WKVC_INLINE Columns<T> columns(const Fragment<T>& x) {
@@ -33,7 +32,6 @@ WKVC_INLINE Columns<T> columns(const Fragment<T>& x) {
 }
 WKVC_INLINE Columns<f32> columns(const Fragment<f32>& x) { return Columns<f32>{x}; }
 WKVC_INLINE Columns<tf32> columns(const Fragment<tf32>& x) { return Columns<tf32>{x}; }
-WKVC_INLINE Columns<bf16x3> columns(const Fragment<bf16x3>& x) { return Columns<bf16x3>{x}; }
 // The converse.
 template <class T>
 WKVC_INLINE Fragment<T> rows(const Columns<T>& x) {
@@ -41,7 +39,6 @@ WKVC_INLINE Fragment<T> rows(const Columns<T>& x) {
 }
 WKVC_INLINE Fragment<f32> rows(const Columns<f32>& x) { return x; }
 WKVC_INLINE Fragment<tf32> rows(const Columns<tf32>& x) { return x; }
-WKVC_INLINE Fragment<bf16x3> rows(const Columns<bf16x3>& x) { return x; }
 
 // ldmatrix and stmatrix read an address from each lane, of 8 columns of a row of the block: its 8x8 quarters in the
 // order of the four registers. Where they lie is at(row, column).
@@ -89,7 +86,33 @@ WKVC_INLINE Columns<T> load_columns_transposed_at(At at) {
   return x;
 }
 
-// Of 32 bits: two neighbouring columns at a time, conflict free with rows padded by 8.
+// Of bf16x3, from their terms and back: a Fragment or Columns.
+template <template <class> class Part>
+WKVC_INLINE Part<bf16x3> of_terms(const Part<bf16>& high, const Part<bf16>& low) {
+  Part<bf16x3> x;
+  WKVC_FOR(u, 4, x.unit[u] = TermPair{high.unit[u], low.unit[u]});
+  return x;
+}
+template <template <class> class Part>
+WKVC_INLINE Part<bf16> high_terms(const Part<bf16x3>& x) {
+  return Part<bf16>{{x.unit[0].high, x.unit[1].high, x.unit[2].high, x.unit[3].high}};
+}
+template <template <class> class Part>
+WKVC_INLINE Part<bf16> low_terms(const Part<bf16x3>& x) {
+  return Part<bf16>{{x.unit[0].low, x.unit[1].low, x.unit[2].low, x.unit[3].low}};
+}
+
+// Where the high terms, or the low ones, of 8 columns of a row begin.
+template <class T>
+WKVC_INLINE auto high_terms_at(T* block, int ld) {
+  return [=](int row, int column) WKVC_INLINE_LAMBDA { return block + row * ld + column; };
+}
+template <class T>
+WKVC_INLINE auto low_terms_at(T* block, int ld) {
+  return high_terms_at(block + 4, ld);
+}
+
+// f32 and tf32: two neighbouring columns at a time, conflict free with rows padded by 8.
 WKVC_INLINE int row_of(int element) { return layout::row_of_slot(layout::row_slot(element)); }
 WKVC_INLINE int column_of(int element) { return layout::column_of_slot(layout::column_slot(element)); }
 
@@ -125,13 +148,45 @@ WKVC_INLINE void store_transposed(T* block, int ld, const Fragment<T>& x) {
   WKVC_FOR(e, layout::kElements, block[column_of(e) * ld + row_of(e)] = T{x.unit[e]});
 }
 
+WKVC_INLINE Fragment<bf16x3> load(const bf16x3* block, int ld) {
+  return of_terms(load_at<bf16>(high_terms_at(block, ld)), load_at<bf16>(low_terms_at(block, ld)));
+}
+WKVC_INLINE Fragment<bf16x3> load_transposed(const bf16x3* block, int ld) {
+  return of_terms(load_transposed_at<bf16>(high_terms_at(block, ld)),
+                  load_transposed_at<bf16>(low_terms_at(block, ld)));
+}
+WKVC_INLINE void store(bf16x3* block, int ld, const Fragment<bf16x3>& x) {
+  store_at(high_terms_at(block, ld), high_terms(x));
+  store_at(low_terms_at(block, ld), low_terms(x));
+}
+WKVC_INLINE void store_transposed(bf16x3* block, int ld, const Fragment<bf16x3>& x) {
+  store_transposed_at(high_terms_at(block, ld), high_terms(x));
+  store_transposed_at(low_terms_at(block, ld), low_terms(x));
+}
+
+template <class T>
+WKVC_INLINE Columns<T> load_columns(const T* block, int ld) {
+  return columns(load(block, ld));
+}
+template <class T>
+WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
+  return columns(load_transposed(block, ld));
+}
+WKVC_INLINE Columns<bf16x3> load_columns(const bf16x3* block, int ld) {
+  return of_terms(load_columns_at<bf16>(high_terms_at(block, ld)), load_columns_at<bf16>(low_terms_at(block, ld)));
+}
+WKVC_INLINE Columns<bf16x3> load_columns_transposed(const bf16x3* block, int ld) {
+  return of_terms(load_columns_transposed_at<bf16>(high_terms_at(block, ld)),
+                  load_columns_transposed_at<bf16>(low_terms_at(block, ld)));
+}
+
 template <class T>
 WKVC_INLINE Fragment<T> transpose(const Fragment<T>& x) {
   return Fragment<T>{{ptx::transpose_8x8(x.unit[0]), ptx::transpose_8x8(x.unit[2]), ptx::transpose_8x8(x.unit[1]),
                       ptx::transpose_8x8(x.unit[3])}};
 }
 
-// An 8x8 matrix of 32 bits, two columns a lane, goes through the 16-bit transpose in halves.
+// An 8x8 matrix of f32, two columns a lane, goes through the 16-bit transpose in halves.
 WKVC_INLINE void transpose_8x8(const float* x, float* y) {
   const u32 first = ptx::bits_of(x[0]), second = ptx::bits_of(x[1]);
   const u32 low = ptx::transpose_8x8(ptx::low_halves(first, second));
@@ -150,7 +205,9 @@ WKVC_INLINE Fragment<T> transpose_in_halves(const Fragment<T>& x) {
 }
 WKVC_INLINE Fragment<f32> transpose(const Fragment<f32>& x) { return transpose_in_halves(x); }
 WKVC_INLINE Fragment<tf32> transpose(const Fragment<tf32>& x) { return transpose_in_halves(x); }
-WKVC_INLINE Fragment<bf16x3> transpose(const Fragment<bf16x3>& x) { return transpose_in_halves(x); }
+WKVC_INLINE Fragment<bf16x3> transpose(const Fragment<bf16x3>& x) {
+  return of_terms(transpose(high_terms(x)), transpose(low_terms(x)));
+}
 
 }  // namespace fragment
 }  // namespace wkvc

@@ -5,7 +5,6 @@
 
 #include "wkvc/common/dtype.h"
 #include "wkvc/cuda/ptx.h"
-#include "wkvc/cuda/scalar.h"
 #include "wkvc/cuda/unroll.h"
 
 namespace wkvc {
@@ -27,7 +26,12 @@ WKVC_INLINE int column_of_slot(int slot) { return ptx::lane() % 4 * 2 + slot % 2
 
 }  // namespace layout
 
-// A register: one f32, tf32 or bf16x3, or two 16-bit elements of neighbouring columns.
+// The terms of two elements of neighbouring columns.
+struct TermPair {
+  u32 high, low;
+};
+
+// A register: one f32 or tf32, or two 16-bit elements of neighbouring columns. Two registers of two bf16x3.
 template <class T>
 struct Unit {
   using type = u32;
@@ -41,13 +45,20 @@ struct Unit<f32> {
 template <>
 struct Unit<tf32> : Unit<f32> {};
 template <>
-struct Unit<bf16x3> : Unit<f32> {};
+struct Unit<bf16x3> {
+  using type = TermPair;
+  static constexpr int elements = 2;
+};
 
 WKVC_INLINE float pack(const float* x, f32) { return x[0]; }
 WKVC_INLINE float pack(const float* x, tf32) { return ptx::round_tf32(x[0]); }
-WKVC_INLINE float pack(const float* x, bf16x3) { return scalar::round<bf16x3>(x[0]).value; }
 WKVC_INLINE u32 pack(const float* x, f16) { return ptx::pack_f16(x[0], x[1]); }
 WKVC_INLINE u32 pack(const float* x, bf16) { return ptx::pack_bf16(x[0], x[1]); }
+WKVC_INLINE TermPair pack(const float* x, bf16x3) {
+  const u32 high = pack(x, bf16{});
+  const float rest[] = {x[0] - ptx::float_of(high << 16), x[1] - ptx::float_of(high & 0xffff0000u)};
+  return {high, pack(rest, bf16{})};
+}
 
 // Each element times a power of two, rounded.
 WKVC_INLINE u32 multiply(u32 unit, float power, f16) {
@@ -63,10 +74,12 @@ WKVC_INLINE u32 multiply(u32 unit, float power, bf16) {
 // The sum with each element times zero: that of finite ones does not change it, any other makes it NaN.
 WKVC_INLINE float plus_nothing(float sum, float unit, f32) { return ::fmaf(unit, 0.f, sum); }
 WKVC_INLINE float plus_nothing(float sum, float unit, tf32) { return ::fmaf(unit, 0.f, sum); }
-// Both terms as one f32 are finite where their sum is.
-WKVC_INLINE float plus_nothing(float sum, float unit, bf16x3) { return ::fmaf(unit, 0.f, sum); }
 WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, f16) { return ptx::multiply_add_f16(unit, 0, sum); }
 WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, bf16) { return ptx::multiply_add_bf16(unit, 0, sum); }
+// Where high terms are finite, low ones are.
+WKVC_INLINE TermPair plus_nothing(TermPair sum, TermPair unit, bf16x3) {
+  return {plus_nothing(sum.high, unit.high, bf16{}), 0};
+}
 template <class T>
 WKVC_INLINE bool is_nan(float sum, T) {
   return sum != sum;
@@ -75,10 +88,10 @@ template <class T>
 WKVC_INLINE bool is_nan(u32 sum, T) {
   return (sum & 0x7fff7fffu) != 0;  // else both are zero
 }
+WKVC_INLINE bool is_nan(TermPair sum, bf16x3) { return is_nan(sum.high, bf16{}); }
 
 WKVC_INLINE void unpack(float unit, float* x, f32) { x[0] = unit; }
 WKVC_INLINE void unpack(float unit, float* x, tf32) { x[0] = unit; }
-WKVC_INLINE void unpack(float unit, float* x, bf16x3) { x[0] = scalar::widen(bf16x3{unit}); }
 WKVC_INLINE void unpack(u32 unit, float* x, f16) {
   x[0] = ptx::widen_f16(static_cast<unsigned short>(unit));
   x[1] = ptx::widen_f16(static_cast<unsigned short>(unit >> 16));
@@ -86,6 +99,12 @@ WKVC_INLINE void unpack(u32 unit, float* x, f16) {
 WKVC_INLINE void unpack(u32 unit, float* x, bf16) {
   x[0] = ptx::float_of(unit << 16);
   x[1] = ptx::float_of(unit & 0xffff0000u);
+}
+WKVC_INLINE void unpack(TermPair unit, float* x, bf16x3) {
+  float low[2];
+  unpack(unit.high, x, bf16{});
+  unpack(unit.low, low, bf16{});
+  x[0] += low[0], x[1] += low[1];
 }
 
 }  // namespace wkvc

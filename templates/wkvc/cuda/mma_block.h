@@ -16,6 +16,13 @@ WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16>& a, const fr
   ptx::mma_bf16(acc.unit + 4, a.unit, b.unit[2], b.unit[3]);
 }
 
+// Three of the four products of the terms, the small ones first; low·low is below the rounding of low.
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16x3>& a, const fragment::Columns<bf16x3>& b) {
+  mma_block(acc, fragment::low_terms(a), fragment::high_terms(b));
+  mma_block(acc, fragment::high_terms(a), fragment::low_terms(b));
+  mma_block(acc, fragment::high_terms(a), fragment::high_terms(b));
+}
+
 // Σ_k a[n,k]·b[n,k] of two B operands, for half of the n: 0 … 7 or the others. Their halves of k serve as the 16 rows
 // of an A operand: one half's products lie in the upper rows of one accumulator, the other's in the lower ones of
 // another, each on a diagonal.
@@ -47,25 +54,6 @@ WKVC_INLINE void mma_half_tf32(Fragment<f32>& acc, const float* a, const float* 
 }
 WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<tf32>& a, const fragment::Columns<tf32>& b) {
   WKVC_FOR(i, 2, mma_half_tf32(acc, a.unit + 4 * i, b.unit + 4 * i));
-}
-
-// The terms of neighbouring columns' elements, two in a register, as m16n8k16 wants them.
-template <int N>
-struct Bf16Terms {
-  u32 high[N], low[N];
-
-  explicit WKVC_INLINE Bf16Terms(const float* x) {
-    WKVC_FOR(i, N, low[i] = ptx::low_halves(ptx::bits_of(x[2 * i]), ptx::bits_of(x[2 * i + 1])));
-    WKVC_FOR(i, N, high[i] = ptx::high_halves(ptx::bits_of(x[2 * i]), ptx::bits_of(x[2 * i + 1])));
-  }
-};
-
-// Three of the four products of the terms, the small ones first; low·low is below the rounding of low.
-WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16x3>& a, const fragment::Columns<bf16x3>& b) {
-  const Bf16Terms<4> rows(a.unit), columns(b.unit);
-  WKVC_FOR(i, 2, ptx::mma_bf16(acc.unit + 4 * i, rows.low, columns.high[i], columns.high[2 + i]));
-  WKVC_FOR(i, 2, ptx::mma_bf16(acc.unit + 4 * i, rows.high, columns.low[i], columns.low[2 + i]));
-  WKVC_FOR(i, 2, ptx::mma_bf16(acc.unit + 4 * i, rows.high, columns.high[i], columns.high[2 + i]));
 }
 
 // x = high + low, of which the tensor core reads all but the last 2^-21 of x. Cut rather than rounded: rounding takes

@@ -28,7 +28,6 @@ WKVC_INLINE float max_or_nan(float x, float y) { return ptx::max_or_nan(x, y); }
 
 WKVC_INLINE float widen(float x) { return x; }
 WKVC_INLINE float widen(tf32 x) { return x.value; }
-WKVC_INLINE float widen(bf16x3 x) { return float_of(bits_of(x.value) & 0xffff0000u) + float_of(bits_of(x.value) << 16); }
 WKVC_INLINE float widen(f16 x) { return ptx::widen_f16(x.bits); }
 WKVC_INLINE float widen(bf16 x) { return float_of(static_cast<u32>(x.bits) << 16); }
 
@@ -38,9 +37,6 @@ WKVC_INLINE T round(float x) {
     return x;
   } else if constexpr (is_same<T, tf32>) {
     return tf32{ptx::round_tf32(x)};
-  } else if constexpr (is_same<T, bf16x3>) {
-    const float high = float_of(ptx::pack_bf16(0.f, x));
-    return bf16x3{float_of(ptx::pack_bf16(x - high, high))};
   } else if constexpr (is_same<T, f16>) {
     return f16{static_cast<unsigned short>(ptx::pack_f16(x, 0.f))};
   } else {

@@ -29,15 +29,6 @@ inline float round_tf32(float x) {
   return std::bit_cast<float>((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u);
 }
 
-// The terms of a bf16x3, as f32.
-inline float high_term(float x) { return widen_bf16(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16)); }
-inline float low_term(float x) { return widen_bf16(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x))); }
-inline float widen_bf16x3(float x) { return high_term(x) + low_term(x); }
-inline float round_bf16x3(float x) {
-  const std::uint32_t high = round_bf16(x), low = round_bf16(x - widen_bf16(round_bf16(x)));
-  return std::bit_cast<float>(high << 16 | low);
-}
-
 inline std::uint16_t round_f16(float x) {
   const std::uint32_t sign = std::bit_cast<std::uint32_t>(x) >> 16 & 0x8000u;
   const float magnitude = std::fabs(x);

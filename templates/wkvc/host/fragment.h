@@ -80,6 +80,14 @@ template <class T, class At>
 Columns<T> load_columns_transposed_at(At at) {
   return load_transposed_at<T>(at);
 }
+template <class T>
+Columns<T> load_columns(const T* block, int ld) {
+  return load(block, ld);
+}
+template <class T>
+Columns<T> load_columns_transposed(const T* block, int ld) {
+  return load_transposed(block, ld);
+}
 
 }  // namespace fragment
 }  // namespace wkvc

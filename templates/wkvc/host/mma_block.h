@@ -33,8 +33,8 @@ struct Terms {
   float high[layout::kElements], low[layout::kElements];
 
   explicit Terms(const Fragment<bf16x3>& x) {
-    for (int e = 0; e < layout::kElements; ++e) high[e] = host::high_term(x.unit[e].value);
-    for (int e = 0; e < layout::kElements; ++e) low[e] = host::low_term(x.unit[e].value);
+    for (int e = 0; e < layout::kElements; ++e) high[e] = host::widen_bf16(x.unit[e].high);
+    for (int e = 0; e < layout::kElements; ++e) low[e] = host::widen_bf16(x.unit[e].low);
   }
 };
 

@@ -1,8 +1,8 @@
-// Views of tiles in shared memory, which no access of the lanes finds in conflicting banks. Rows of f32 are padded by 8
-// elements. Elements of 16 bits lie in pieces of 16 rows by 8 columns, whose rows follow each other, as ldmatrix and
-// the descriptors of wgmma take them; with 16 bytes after each piece, for strips that are stored. Tiles of 128 rows and
-// more, as states are, have nothing between pieces. Loads and stores take care of the lanes of one warp; between warps
-// the caller needs a barrier.
+// Views of tiles in shared memory, which no access of the lanes finds in conflicting banks. Rows of 32 bits are padded
+// by 8 elements, of bf16x3, which ldmatrix takes, by 4. Elements of 16 bits lie in pieces of 16 rows by 8 columns,
+// whose rows follow each other, as ldmatrix and the descriptors of wgmma take them; with 16 bytes after each piece, for
+// strips that are stored. Tiles of 128 rows and more, as states are, have nothing between pieces. Loads and stores take
+// care of the lanes of one warp; between warps the caller needs a barrier.
 #pragma once
 
 #include "wkvc/common/tile/scaled.h"
@@ -22,7 +22,8 @@ inline constexpr bool lies_in_pieces = sizeof(T) == 2;
 
 // Elements from one row to the next; of tiles in pieces, from 16 rows to the next 16.
 template <class T, int R, int C>
-inline constexpr int kStride = lies_in_pieces<T> ? C / kPiece<T> * (R < 128 ? kApart<T> : kDense<T>) : C + 8;
+inline constexpr int kStride =
+    lies_in_pieces<T> ? C / kPiece<T> * (R < 128 ? kApart<T> : kDense<T>) : C + (is_same<T, bf16x3> ? 4 : 8);
 
 // Elements from piece to piece, of a tile that has LD to the next 16 rows: none of 16 to 256 columns has the same LD in
 // both ways.
@@ -144,7 +145,7 @@ WKVC_INLINE auto column_block(const View& x, int i, int j) {
   if constexpr (lies_in_pieces<T>)
     return fragment::load_columns_at<T>(pieces_of_block(x, i, j));
   else
-    return fragment::columns(operand_block(x, i, j));
+    return fragment::load_columns(static_cast<const T*>(x.at(16 * i, 16 * j)), View::kLength);
 }
 template <class View>
 WKVC_INLINE auto column_block(const Transposed<View>& x, int i, int j) {
@@ -152,7 +153,7 @@ WKVC_INLINE auto column_block(const Transposed<View>& x, int i, int j) {
   if constexpr (lies_in_pieces<T>)
     return fragment::load_columns_transposed_at<T>(pieces_of_block(x.view, j, i));
   else
-    return fragment::columns(operand_block(x, i, j));
+    return fragment::load_columns_transposed(static_cast<const T*>(x.view.at(16 * j, 16 * i)), View::kLength);
 }
 
 // A tile in registers that is a B operand alone. Tiles lie as A operands are read, and to move their registers takes

@@ -74,7 +74,7 @@ class Preferences {
   std::int64_t tokens() const { return shape_class_.size.tokens; }
   bool is_forward() const { return shape_class_.pass == "forward"; }
   // Operands of 16 bits: kernels that contract in f32 have other shapes.
-  bool is_measured() const { return shape_class_.accuracy != "f32"; }
+  bool is_measured() const { return !rec::has_wide_range(shape_class_.accuracy); }
   bool narrow_keys() const { return !is_wide(shape_class_); }
   bool narrow_values() const { return shape_class_.value_dim <= narrow; }
   // Blocks that follow each other on a multiprocessor fill it by themselves where sequences are short.

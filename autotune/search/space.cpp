@@ -6,6 +6,7 @@
 #include <array>
 
 #include "codegen/config/config.h"
+#include "codegen/rec/Limits.h"
 #include "codegen/schedule/Fill.h"
 #include "runtime/error.h"
 
@@ -83,7 +84,7 @@ void vary_scales(std::vector<Config>& space, const Config& base) {
   std::vector<Config> varied;
   for (const Config& config : space) {
     varied.emplace_back(config).scales = "guarded";
-    if (config.cluster <= 1 || config.mma == "f32") continue;  // f32 has no scales
+    if (config.cluster <= 1 || rec::has_wide_range(config.mma)) continue;  // which have no scales
     Config& always = varied.emplace_back(config);
     always.scales = "always";
     if (config.pass != "forward" && config.backward_scales.empty()) always.backward_scales = "guarded";

@@ -80,7 +80,7 @@ def test_states(state: Any, error: type[Exception], parts: list[str]) -> None:
         ({"lower_bound": -1.0}, ["lower_bound", 'decay="log"']),
         ({"decay": "log", "lower_bound": 0.5}, ["lower_bound is 0.5, expected a negative number"]),
         ({"state_layout": "kk"}, ["state_layout is 'kk'"]),
-        ({"mma": "f8"}, ["mma is 'f8'", 'expected "f16", "bf16" or "f32"']),
+        ({"mma": "f8"}, ["mma is 'f8'", 'expected "f16", "bf16", "bf16x3" or "f32"']),
         ({"mma": None}, ["mma is None"]),
         ({"scale": math.nan}, ["scale is nan, expected a finite number"]),
         ({"decay": "log", "lower_bound": -math.inf}, ["lower_bound is -inf, expected a finite number"]),

@@ -4,7 +4,7 @@ from typing import Any
 
 from ._checks import kind_of
 
-_MMA = ("f16", "bf16", "f32")
+_MMA = ("f16", "bf16", "bf16x3", "f32")
 _OF_CALLS = ("--pass", "--grad", "--shape", "--sequences", "--shared", "--state", "--state-layout", "--states-every")
 _OF_TEXTS = ("--head", "--io")
 _OF_BACKWARD = ("--save-every", "--saved")
@@ -20,7 +20,7 @@ def with_mma(mma: str, options: str) -> str:
     """The arguments `mma` and `options` of a call as one text; raises TypeError or ValueError for what is neither."""
     check_text(options)
     if mma not in _MMA:
-        raise ValueError(f'mma is {mma!r}, expected "f16", "bf16" or "f32"')
+        raise ValueError(f'mma is {mma!r}, expected "f16", "bf16", "bf16x3" or "f32"')
     if "--mma" in options:
         raise ValueError(f'options have --mma, and the argument mma is "{mma}": leave --mma out, and pass mma')
     return f"--mma {mma} {options}".strip()

@@ -15,7 +15,7 @@ from ._slots import with_slots
 from ._text import Spec
 
 Decay = Literal["raw", "log"]
-Mma = Literal["f16", "bf16", "f32"]
+Mma = Literal["f16", "bf16", "bf16x3", "f32"]
 
 _DECAY = 1  # the place of w among the inputs
 _UNBOUNDED = "-1000000.0"  # the lower bound of a log decay of which nothing is known
@@ -131,7 +131,7 @@ def rwkv7(
             [B, T // states_every, H, K, V]), float32 or as the pool is, contiguous. Of packed sequences, sequence n has
             those from cu_seqlens[n] // states_every on. There are no gradients then.
         states_every: tokens between intermediate_states.
-        mma: what operands of contractions are rounded to; "f32" is exact and slow.
+        mma: what operands of contractions are rounded to; "bf16x3" is good to 2e-5, "f32" is exact and slow.
         options: more options of the command that configure a kernel, such as "--chunk 32 --saved f16".
 
     Returns:

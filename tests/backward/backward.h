@@ -25,9 +25,9 @@ inline Config config_of(const std::string& mma, const std::string& io, int key_d
   return config;
 }
 
-inline const std::vector<Config> kDtypes = {config_of("f16", "bf16"), config_of("bf16", "bf16"),
-                                            config_of("f32", "f32"),  config_of("f16", "f16"),
-                                            config_of("f16", "f32"),  config_of("f32", "bf16")};
+inline const std::vector<Config> kDtypes = {
+    config_of("f16", "bf16"), config_of("bf16", "bf16"), config_of("f32", "f32"),   config_of("f16", "f16"),
+    config_of("f16", "f32"),  config_of("f32", "bf16"),  config_of("bf16x3", "f32")};
 
 // One of each operand dtype.
 inline const std::vector<Config> kOperands = {kDtypes[0], kDtypes[1], kDtypes[2]};

@@ -231,7 +231,7 @@ TEST(Programs, HaveUsableAttributes) {
     expect_contains(error(header(chunk)),
                     std::string("chunk is ") + chunk + "; expected a multiple of 16 from 16 to 256");
   expect_contains(error(header("16", "key_dim = 40 : i64")), "key_dim is 40; expected a multiple of 16");
-  expect_contains(error(header("16", dims, "f8")), "compute is \"f8\"; expected bf16, f16 or f32");
+  expect_contains(error(header("16", dims, "f8")), "compute is \"f8\"; expected bf16, bf16x3, f16 or f32");
   expect_contains(error(header("16", dims, "f16", "0")), "sram_budget is 0 bytes; expected 1 to 232448");
   expect_contains(error(header("16", dims, "f16", "232449")), "sram_budget is 232449 bytes");
   expect_contains(error(header("99999999999999999999")), "integer constant out of range");

@@ -296,7 +296,8 @@ TEST(RoundingCost, LeavesTheBoundsOfManyElements) {
     double of_result, of_gradient;
   };
   for (const Mode& mode : {Mode{"f16", DType::bf16, 1.8e-3, 2e-3}, Mode{"bf16", DType::bf16, 3.2e-3, 4.5e-3},
-                           Mode{"f16", DType::f32, 1.8e-3, 2e-3}, Mode{"f32", DType::f32, 1e-5, 2e-5}}) {
+                           Mode{"f16", DType::f32, 1.8e-3, 2e-3}, Mode{"f32", DType::f32, 1e-5, 2e-5},
+                           Mode{"bf16x3", DType::f32, 2e-5, 2e-5}}) {
     const Runnable runnable = rwkv7_kernels(mode.mma, mode.stored);
     Case values = random_case(recurrence, runnable.manifest, {1, 100, 2}, 1);
     const Reference reference(recurrence, runnable, values);

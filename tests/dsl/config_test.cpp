@@ -76,10 +76,10 @@ TEST(Config, IsChecked) {
   expect_contains(error_of(with_io("fp8")), "io is 'fp8'; expected bf16, f16 or f32");
   Config config;
   config.mma = "int8";
-  expect_contains(error_of(config), "decay: mma is 'int8'; expected bf16, f16 or f32");
-  for (const char* mma : {"tf32", "bf16x3"}) {  // which no kernel has
+  expect_contains(error_of(config), "decay: mma is 'int8'; expected bf16, bf16x3, f16 or f32");
+  for (const char* mma : {"tf32", "bf16x2"}) {  // which no kernel has
     config.mma = mma;
-    expect_contains(error_of(config), "expected bf16, f16 or f32");
+    expect_contains(error_of(config), "expected bf16, bf16x3, f16 or f32");
   }
   config = {};
   config.sram = 232449;

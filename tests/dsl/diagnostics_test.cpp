@@ -129,7 +129,7 @@ TEST(Settings, AreGivenOnceAndInRange) {
   EXPECT_ERROR(at.op.sram_budget(0), "sram_budget is 0 bytes; expected 1 to 232448 (227 KiB");
   EXPECT_ERROR(at.op.sram_budget(-1_KiB), "sram_budget is -1024 bytes");
   EXPECT_ERROR(at.op.sram_budget(228_KiB), "sram_budget is 233472 bytes");
-  EXPECT_ERROR(dot(at.S, at.k, Compute("f8")), "compute is 'f8'; expected bf16, f16 or f32");
+  EXPECT_ERROR(dot(at.S, at.k, Compute("f8")), "compute is 'f8'; expected bf16, bf16x3, f16 or f32");
 }
 
 TEST(Texts, OfLongOperandsAreAbridged) {
@@ -166,7 +166,7 @@ TEST(Bodies, AreComplete) {
 
 TEST(Bodies, NameAComputeDtype) {
   expect_contains(error_of_body([](Recurrence& op) { op.compute(Compute("f8")); }),
-                  "compute is 'f8'; expected bf16, f16 or f32");
+                  "compute is 'f8'; expected bf16, bf16x3, f16 or f32");
 }
 
 TEST(Bodies, DeclareSupportedHeads) {

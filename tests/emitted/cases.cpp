@@ -81,6 +81,8 @@ std::vector<Config> varied_configs() {
       {.pass = "both"},
       {.mma = "bf16", .pass = "both"},
       {.mma = "f32", .pass = "both"},
+      {.mma = "bf16x3", .pass = "both"},
+      {.io = "f32", .mma = "bf16x3", .teams = 2, .backward_teams = 2, .rounds = 2, .pass = "both"},
       {.io = "f32", .pass = "both"},
       {.key_dim = 32, .value_dim = 48, .pass = "both"},
       {.key_dim = 128, .value_dim = 128, .pass = "both"},

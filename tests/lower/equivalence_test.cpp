@@ -171,7 +171,7 @@ Definition decay_of_channels() {
 }
 
 TEST(DecaysInARange, AreWhatTheyAre) {
-  for (const char* mma : {"f16", "bf16"})
+  for (const char* mma : {"f16", "bf16", "bf16x3"})
     for (const double log_decay : {-5., -1., 0.})
       expect_equal(decay_of_channels(), with_chunk(16, mma), {1, 40, 2}, {log_decay, -0.1});
 }
@@ -179,14 +179,14 @@ TEST(DecaysInARange, AreWhatTheyAre) {
 // The matrices of pairs and their gradients are contracted each at once, with operands of f32's range; longer chunks
 // leave that range.
 TEST(DecaysInARange, AreFactoredInTheRangeOfF32) {
-  for (const char* mma : {"f16", "bf16"}) {
+  for (const char* mma : {"f16", "bf16", "bf16x3"}) {
     Config config = with_chunk(16, mma);
     config.pass = "both";
     config.scales = "guarded";
     const std::string text = lower_to(source_from(rec_text(decay_of_channels(), config)), Stage::chunk, config);
     EXPECT_EQ(count(text, "level_pairs"), 0u);
     EXPECT_EQ(count(text, "not_below"), 0u);
-    const std::regex of_pairs(R"(chunk\.dot [^\n]*_pairs_(tf32|bf16)\w* over[^\n]*)");
+    const std::regex of_pairs(R"(chunk\.dot [^\n]*_pairs_(tf32|bf16x3|bf16)\w* over[^\n]*)");
     const auto dots = std::vector<std::smatch>(std::sregex_iterator(text.begin(), text.end(), of_pairs), {});
     EXPECT_GE(dots.size(), 6u);
     for (const std::smatch& dot : dots) {

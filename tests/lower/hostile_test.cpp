@@ -31,7 +31,7 @@ class Stages : public testing::TestWithParam<Stage> {};
 
 TEST_P(Stages, PrintAsTheyWereRead) {
   for (const Definition& definition : builtins)
-    for (const char* mma : {"f16", "bf16", "f32"}) {
+    for (const char* mma : {"f16", "bf16", "bf16x3", "f32"}) {
       const std::string text = stage_text(definition, GetParam(), mma);
       EXPECT_EQ(lower_to(source_from(text), GetParam(), {}), text) << definition.name;
     }
@@ -39,7 +39,7 @@ TEST_P(Stages, PrintAsTheyWereRead) {
 
 TEST_P(Stages, LowerToTheSameKernelWhenReadAgain) {
   for (const Definition& definition : builtins)
-    for (const char* mma : {"f16", "bf16", "f32"}) {
+    for (const char* mma : {"f16", "bf16", "bf16x3", "f32"}) {
       const std::string text = stage_text(definition, GetParam(), mma);
       EXPECT_EQ(lower_to(source_from(text), Stage::cuda, {}), stage_text(definition, Stage::cuda, mma))
           << definition.name << " " << mma;

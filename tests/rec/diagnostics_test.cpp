@@ -62,7 +62,7 @@ const Case cases[] = {
     {"DotResult", "  %0 = rec.dot %S, %k : tensor<32x64xf32>, tensor<64xbf16> -> tensor<64xf32>\n",
      "gives 32 numbers, not 64"},
     {"DotCompute", "  %0 = rec.dot %S, %k compute \"f8\" : tensor<32x64xf32>, tensor<64xbf16> -> tensor<32xf32>\n",
-     "has compute 'f8'; expected bf16, f16 or f32"},
+     "has compute 'f8'; expected bf16, bf16x3, f16 or f32"},
     {"OuterResult", "  %0 = rec.outer %v, %k : tensor<32xbf16>, tensor<64xbf16> -> tensor<64x32xf32>\n",
      "gives 32x64 numbers"},
     {"OuterAxes", "  %0 = rec.outer %k, %v : tensor<64xbf16>, tensor<32xbf16> -> tensor<64x32xf32>\n",
@@ -121,7 +121,7 @@ TEST(RecurrenceAttributes, AreChecked) {
   expect_contains(header_error("0", "f16", "1024"), "key_dim is 0");
   expect_contains(header_error("272", "f16", "1024"), "key_dim is 272");
   expect_contains(header_error("-64", "f16", "1024"), "key_dim is -64");
-  expect_contains(header_error("64", "int8", "1024"), "compute 'int8'; expected bf16, f16 or f32");
+  expect_contains(header_error("64", "int8", "1024"), "compute 'int8'; expected bf16, bf16x3, f16 or f32");
   expect_contains(header_error("64", "f16", "0"), "sram_budget is 0 bytes");
   expect_contains(header_error("64", "f16", "-1"), "sram_budget is -1 bytes");
   expect_contains(header_error("64", "f16", "232449"), "sram_budget is 232449 bytes; expected 1 to 232448 (227 KiB");

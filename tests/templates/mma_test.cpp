@@ -44,15 +44,23 @@ TEST_P(Mma, MatchesDoubles) {
 }
 
 // Products of operands of f16's or bf16's digits are exact in f32. Three products of tf32 halves leave 2^-22 of an
-// operand.
+// operand, of two bf16 terms 2^-16.
 constexpr Operands kF16{"f16", DType::f16, DType::f16, 1e-6}, kBf16{"bf16", DType::bf16, DType::bf16, 1e-6},
-    kTf32{"tf32", DType::f32, DType::f16, 1e-6}, kF32{"f32", DType::f32, DType::f32, 1e-6};
+    kTf32{"tf32", DType::f32, DType::f16, 1e-6}, kF32{"f32", DType::f32, DType::f32, 1e-6},
+    kBf16x3{"bf16x3", DType::f32, DType::f32, 1e-5};
 
 INSTANTIATE_TEST_SUITE_P(All, Mma,
-                         testing::Combine(testing::Values(kF16, kBf16, kTf32, kF32),
+                         testing::Combine(testing::Values(kF16, kBf16, kTf32, kF32, kBf16x3),
                                           testing::Values(Sizes{16, 16, 16}, Sizes{16, 64, 16}, Sizes{16, 16, 64},
                                                           Sizes{48, 32, 16})));
 INSTANTIATE_TEST_SUITE_P(Square, Mma, testing::Values(std::tuple{kF16, Sizes{64, 64, 32}}));
+
+Values values_of_round(const std::string& kernel, const Target& target, const Values& x) {
+  Launch launch{"mma", kernel};
+  launch.tensors = {Tensor(DType::f32, Shape{1, 16, 1, 16}).set(x), Tensor(DType::f32, Shape{1, 16, 1, 16})};
+  target.run(launch);
+  return launch.tensors[1].values();
+}
 
 // Ties go to even digits.
 TEST(Tf32, HasElevenDigits) {
@@ -67,12 +75,29 @@ TEST(Tf32, HasElevenDigits) {
                                             {0x1p100 * (1 + kDigit / 4), 0x1p100},
                                             {0x1p-100 * (1 + 0.75 * kDigit), 0x1p-100 * (1 + kDigit)}};
   for (std::size_t i = 0; i < std::size(ends); ++i) std::tie(x[i], expected[i]) = ends[i];
-  Launch launch{"mma", "round_tf32"};
-  launch.tensors = {Tensor(DType::f32, Shape{1, 16, 1, 16}).set(x), Tensor(DType::f32, Shape{1, 16, 1, 16})};
   for (const Target* target : targets()) {
     SCOPED_TRACE(target->name());
-    target->run(launch);
-    EXPECT_EQ(launch.tensors[1].values(), expected);
+    EXPECT_EQ(values_of_round("round_tf32", *target, x), expected);
+  }
+}
+
+// What storage in bf16 has is exact: its low terms are zero.
+TEST(Bf16x3, HasTwoTerms) {
+  Values x = rounded(DType::f32, normal(16 * 16, 1));
+  x[0] = 1 + 0x1p-8 + 0x1p-17, x[1] = 0x1p100 * (1 + 0x1p-16), x[2] = -0x1p-100 * (1 + 0x1p-10), x[3] = 0;
+  const Values high = rounded(DType::bf16, x);
+  Values expected = x;
+  for (std::size_t i = 0; i < x.size(); ++i) expected[i] -= high[i];
+  expected = rounded(DType::bf16, expected);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    expected[i] += high[i];
+    EXPECT_LE(std::abs(expected[i] - x[i]), 0x1p-17 * std::abs(x[i])) << i;
+  }
+  for (const Target* target : targets()) {
+    SCOPED_TRACE(target->name());
+    EXPECT_EQ(values_of_round("round_bf16x3", *target, x), expected);
+    EXPECT_EQ(values_of_round("round_bf16x3", *target, high), high);
+    EXPECT_EQ(values_of_round("round_bf16x3", *target, expected), expected);
   }
 }
 

@@ -71,6 +71,16 @@ TEST_P(Strips, MatchDoubles) {
   check(launch, {{2, expected, 1e-6}});
 }
 
+TEST(Strips, HaveTheTermsOfBlocks) {
+  for (const auto& [rows, columns] : {std::pair{16, 64}, std::pair{32, 32}}) {
+    const Shape shape{1, rows, 1, columns};
+    const Values x = rounded(DType::f16, normal(shape.size(), 1));
+    Launch launch{"strips", "strips_bf16x3_" + std::to_string(rows) + "_" + std::to_string(columns)};
+    launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(DType::f32, shape)};
+    check(launch, {{1, x, 0}});
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, Strips,
                          testing::Values(Strip{DType::bf16, 16, 32}, Strip{DType::bf16, 16, 64},
                                          Strip{DType::f16, 16, 128}, Strip{DType::f32, 16, 64},

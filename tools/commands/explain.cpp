@@ -90,13 +90,19 @@ Json kept_report(const Manifest& manifest) {
   return rows;
 }
 
+// Of contractions, a second.
+double flops_of(std::string_view operands) {
+  if (operands == "f32") return sm_90a.fma_flops;
+  return operands == "bf16x3" ? sm_90a.tensor_flops / 3 : sm_90a.tensor_flops;
+}
+
 // Seconds that one chunk's contractions take at least.
 double arithmetic_seconds(const Json& contractions) {
   double seconds = 0;
   for (const Json& contraction : contractions) {
     double flops = 2;
     for (const Json& extent : contraction.at("size")) flops *= extent.get<double>();
-    seconds += flops / (contraction.at("operands") == "f32" ? sm_90a.fma_flops : sm_90a.tensor_flops);
+    seconds += flops / flops_of(contraction.at("operands").get<std::string>());
   }
   return seconds;
 }

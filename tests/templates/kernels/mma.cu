@@ -46,10 +46,14 @@ WKVC_INLINE void products(const KernelArgs<5>& args, const Block& block) {
 CASES(f16)
 CASES(bf16)
 CASES(tf32)
+CASES(bf16x3)
 CASES(f32)
 CASE(f16, 64, 64, 32)
 
-// Tensors: x [16,16], and x rounded to tf32.
-WKVC_KERNEL(round_tf32, 2, 1, 1) {
-  write(args.tensor[1], block, 0, widen(round<tf32>(read<f32, 16, 16>(args.tensor[0], block))));
-}
+// Tensors: x [16,16], and x rounded.
+#define ROUND(T)                                                                               \
+  WKVC_KERNEL(round_##T, 2, 1, 1) {                                                            \
+    write(args.tensor[1], block, 0, widen(round<T>(read<f32, 16, 16>(args.tensor[0], block)))); \
+  }
+ROUND(tf32)
+ROUND(bf16x3)

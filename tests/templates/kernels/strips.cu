@@ -66,3 +66,14 @@ CASE(f16, 16, 128)
 CASE(f32, 16, 64)
 CASE(bf16, 32, 32)
 CASE(f16, 64, 64)
+
+// Tensors: x [R,C], and x from blocks to strips and back, all through shared memory.
+template <int R, int C>
+WKVC_INLINE void terms(const KernelArgs<2>& args, const Block& block) {
+  const auto from = fetch<bf16x3, R, C>(args.tensor[0], block);
+  const auto to = block.shared<bf16x3, R, C>(from.bytes);
+  store(to, round<bf16x3>(widen(load_strip(from))));
+  write(args.tensor[1], block, 0, widen(load(to)));
+}
+WKVC_KERNEL(strips_bf16x3_16_64, 2, 1, 1) { terms<16, 64>(args, block); }
+WKVC_KERNEL(strips_bf16x3_32_32, 2, 1, 1) { terms<32, 32>(args, block); }

@@ -7,7 +7,7 @@ namespace wkvc::test {
 
 // A whole tensor [R, C] through shared memory at `offset`.
 template <class T, int R, int C>
-WKVC_INLINE Shared<T, R, C> fetch(const TensorArg& t, const Block& block, int offset = 0) {
+WKVC_INLINE Shared<T, R, C> fetch_stored(const TensorArg& t, const Block& block, int offset = 0) {
   const auto shared = block.shared<T, R, C>(offset);
   const auto take = [&](Piece piece) {
     for (int n = 0; n < kPiece<T>; ++n)
@@ -16,6 +16,21 @@ WKVC_INLINE Shared<T, R, C> fetch(const TensorArg& t, const Block& block, int of
   if (block.warp == 0) for_each_piece<T, R, C>(take);
   block.barrier();
   return shared;
+}
+
+// Tensors of bf16x3 are stored as f32.
+template <class T, int R, int C>
+WKVC_INLINE Shared<T, R, C> fetch(const TensorArg& t, const Block& block, int offset = 0) {
+  if constexpr (is_same<T, bf16x3>) {
+    const auto x = load(fetch_stored<f32, R, C>(t, block, offset));
+    const auto shared = block.shared<T, R, C>(offset);
+    block.barrier();
+    if (block.warp == 0) store(shared, round<T>(x));
+    block.barrier();
+    return shared;
+  } else {
+    return fetch_stored<T, R, C>(t, block, offset);
+  }
 }
 
 template <class T, int R, int C>

@@ -46,3 +46,5 @@ WKVC_KERNEL(triangular_f32_48, 4, 1, 1) { products<f32, 48>(args, block); }
 WKVC_KERNEL(triangular_f16_16, 4, 1, 1) { products<f16, 16>(args, block); }
 WKVC_KERNEL(triangular_bf16_48, 4, 1, 1) { products<bf16, 48>(args, block); }
 WKVC_KERNEL(triangular_tf32_48, 4, 1, 1) { products<tf32, 48>(args, block); }
+WKVC_KERNEL(triangular_bf16x3_16, 4, 1, 1) { products<bf16x3, 16>(args, block); }
+WKVC_KERNEL(triangular_bf16x3_48, 4, 1, 1) { products<bf16x3, 48>(args, block); }

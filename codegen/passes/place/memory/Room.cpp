@@ -2,6 +2,7 @@
 
 #include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/Plain.h"
+#include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
 #include "runtime/error.h"
 
@@ -50,7 +51,7 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
   add(program.getChunk() > 16, "a smaller --chunk");
   add(program.getKeyDim() > 16 || program.getValueDim() > 16, "a smaller --head");
   add(!inputs.empty() && chunk::element((*inputs.begin()).getResult()).isF32(), "a narrower --io");
-  add(program.getCompute() == "f32", "a narrower --mma");
+  add(rec::has_wide_range(program.getCompute()), "a narrower --mma");
   add(program.getSramBudget() < static_cast<uint64_t>(sm_90a.block.shared_bytes), "a larger --sram");
   return alternatives(options);
 }

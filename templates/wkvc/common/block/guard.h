@@ -33,7 +33,7 @@ WKVC_INLINE long long first_token(long long tokens, int chunk) {
 // are shared by the lanes, which takes fewer instructions than an element of each token for every lane.
 template <class T, int C>
 WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, long long first, long long end) {
-  constexpr int kTokens = 8, kColumns = C < 32 ? C : 32, kParts = C / kColumns;  // of columns, by turns
+  constexpr int kTokens = 8, kColumns = C < 32 ? C : 32, kTurns = C / kColumns;  // of columns, by turns
   constexpr int kElements = kColumns < kPiece<T> ? kColumns : kPiece<T>, kAcross = kColumns / kElements,
                 kPieces = kTokens * kAcross;
   if (first >= end) return 1.f;
@@ -42,7 +42,7 @@ WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, 
   copy::Largest<T> of_pieces;
   float of_elements = 0.f;
   const auto add = [&](int piece) WKVC_INLINE_LAMBDA {
-    const int token = piece / kAcross, column = token % kParts * kColumns + piece % kAcross * kElements;
+    const int token = piece / kAcross, column = token % kTurns * kColumns + piece % kAcross * kElements;
     const T* const from = last - token * step + column;
     if constexpr (kOnlyAligned && kElements == kPiece<T>) {
       of_pieces.add(from);

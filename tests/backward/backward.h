@@ -30,7 +30,7 @@ inline const std::vector<Config> kDtypes = {
     config_of("f16", "f32"),  config_of("f32", "bf16"),  config_of("bf16x3", "f32")};
 
 // One of each operand dtype.
-inline const std::vector<Config> kOperands = {kDtypes[0], kDtypes[1], kDtypes[2]};
+inline const std::vector<Config> kOperands = {kDtypes[0], kDtypes[1], kDtypes[2], kDtypes[6]};
 
 inline Config guarded(Config config) {
   config.scales = "guarded";

@@ -64,6 +64,8 @@ TEST(RoundTrip, EveryOperation) {
   %6 = chunk.tril %2 : tensor<16x16xf32>
   %7 = chunk.tril %2 strict : tensor<16x16xf32>
   %M = chunk.unit_lower_inverse %7 in "f16" : tensor<16x16xf32>
+  %x_bf16x3 = chunk.round %x : tensor<16x32xf32> -> tensor<16x32x!wkvc.bf16x3>
+  %XX = chunk.dot %x_bf16x3 over 1, %x_bf16x3 over 1 : tensor<16x32x!wkvc.bf16x3>, tensor<16x32x!wkvc.bf16x3> -> tensor<16x16xf32>
   %core = chunk.neg %M {slice = "core"} : tensor<16x16xf32>
   %small = chunk.exp %x {at_most = 1.000000e+00 : f32} : tensor<16x32xf32>
   chunk.output "dk" %x gradient_of "k" as "bf16" : tensor<16x32xf32>

@@ -88,6 +88,8 @@ double bound_for(const Manifest& manifest, const TensorSpec& spec) {
   return std::max({operands.of_gradient, rounding, saving_of(saved_as(manifest))});
 }
 
+double zero_row_for(const Manifest& manifest) { return setting(manifest, "mma") == "bf16x3" ? 0x1p-15 : 0x1p-18; }
+
 Precision precision_of(const Manifest& manifest) {
   const int bits = operands_of(manifest).bits;
   const bool all = std::ranges::any_of(manifest.tensors, [&](const TensorSpec& spec) {

@@ -13,8 +13,7 @@ namespace wkvc {
 namespace {
 
 constexpr double smallest_normal = 0x1p-126;
-constexpr double row_factor = 4;      // what a row may be off, in bounds of its tensor
-constexpr double zero_row = 0x1p-18;  // what a gradient's row of zeros may be off, in norms of the mean row
+constexpr double row_factor = 4;  // what a row may be off, in bounds of its tensor
 
 // A vector's distance from the reference, and the reference's norm; the squares of both.
 struct Squares {
@@ -142,9 +141,9 @@ double mean_norm(const std::vector<Squares>& rows) {
   return rows.empty() ? 0 : std::sqrt(sum_of(rows).norm / static_cast<double>(rows.size()));
 }
 
-std::optional<WorstRow> worst_of(const std::vector<Squares>& squares, const Rows& rows, double bound, bool gradient,
+std::optional<WorstRow> worst_of(const std::vector<Squares>& squares, const Rows& rows, double bound, double zero_row,
                                  const RoundingCost& cost) {
-  const double usual = mean_norm(squares), of_zeros = gradient ? zero_row * usual : 0;
+  const double usual = mean_norm(squares), of_zeros = zero_row * usual;
   std::optional<WorstRow> worst;
   double most = -1;
   for (std::size_t row = 0; row < squares.size(); ++row) {
@@ -166,7 +165,8 @@ ResultError result_error(const std::string& name, const HostTensor& given, const
   const std::vector<Squares> squares = squares_of(rows, given, expected);
   const Relative norm =
       relative(sum_of(squares), given.size(), bound, /*usual=*/0, /*of_zeros=*/0, [&] { return cost.of_all(squares); });
-  return {name, norm.error, norm.bound, worst_of(squares, rows, row_factor * bound, is_gradient(spec.role), cost)};
+  const double zero_row = is_gradient(spec.role) ? zero_row_for(runnable.manifest) : 0;
+  return {name, norm.error, norm.bound, worst_of(squares, rows, row_factor * bound, zero_row, cost)};
 }
 
 }  // namespace wkvc

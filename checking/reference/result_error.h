@@ -36,9 +36,9 @@ struct ResultError {
 // within four times that bound, relative to its own norm. Cancellation and storage may cost a right kernel more. Where
 // a norm or a row is beyond, the recurrence therefore is computed again several times with operands rounded at random
 // (Reference::rounded), and the error may be the mean of those errors and nine standard deviations. A gradient's row of
-// zeros may be off by 64 units of f32 of the mean row, which is what is left where terms cancel. A row of one number
-// may also be off by four bounds of the terms of its sum, which the same errors tell, and a vector by half a bound. An
-// element may always be off by the smallest normal number of f32.
+// zeros may be off by a part of the mean row (zero_row_for), which is what is left where terms cancel. A row of one
+// number may also be off by four bounds of the terms of its sum, which the same errors tell, and a vector by half a
+// bound. An element may always be off by the smallest normal number of f32.
 ResultError result_error(const std::string& name, const HostTensor& given, const std::vector<double>& expected,
                          double bound, const Reference& reference, const Runnable& runnable, const TensorSpec& spec);
 

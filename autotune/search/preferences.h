@@ -14,9 +14,10 @@ namespace wkvc {
 enum class Transition { factors, matrix };
 
 // Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. Behind the
-// one that leaves the schedule to the compiler are those of heads in parts, for what fits no block. The rule was chosen on the times of bench/measured/h100-schedules.jsonl, f16
-// contractions of 16-bit inputs; docs/experiments.md, Defaults, has what the rule gains and loses. Of wide heads,
-// `sequences` that lie one behind the other in a batch count as batches of their mean length.
+// one that leaves the schedule to the compiler are those of heads in parts, for what fits no block. The rule was chosen
+// on the times of bench/measured/h100-schedules.jsonl, f16 contractions of 16-bit inputs; docs/experiments.md,
+// Defaults, has what the rule gains and loses. Of wide heads, `sequences` that lie one behind the other in a batch
+// count as batches of their mean length.
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, Transition transition,
                                        int sm_count, std::int64_t sequences = 1);
 

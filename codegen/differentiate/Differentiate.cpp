@@ -21,7 +21,9 @@ namespace wkvc {
 namespace {
 
 // Returns whether each part of a head gives a part of the gradient of an input.
-bool is_whole(chunk::InputOp input, chunk::ProgramOp forward) { return forward.getParts() > 1 && input.getDim() != "V"; }
+bool is_whole(chunk::InputOp input, chunk::ProgramOp forward) {
+  return forward.getParts() > 1 && input.getDim() != "V";
+}
 
 class Differentiation {
  public:

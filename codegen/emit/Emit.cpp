@@ -132,7 +132,8 @@ std::string emit_cuda(warp::BatchSumOp kernel) {
                                    : fmt::format("sum_batches<{}, {}>(args, args.tensor[1], args.tensor[0], block, {})",
                                                  dtype, extent, kernel.getSegments());
   return fmt::format(
-      "// {0}: sums gradients of a parameter over {3}, one block a head.\n{1}{4}WKVC_KERNEL({0}, 2, 1, 1) {{\n  {2};\n}}\n",
+      "// {0}: sums gradients of a parameter over {3}, one block a head.\n{1}{4}WKVC_KERNEL({0}, 2, 1, 1) {{\n  "
+      "{2};\n}}\n",
       manifest.kernel, to_line(manifest), call, numbers ? "all tokens" : "the batches", preamble(manifest));
 }
 

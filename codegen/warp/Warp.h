@@ -29,7 +29,7 @@ constexpr int64_t kSlotMbarriers = 16;
 inline constexpr size_t kMaxOperations = 40000;  // of a kernel
 
 inline constexpr int kSharedSpace = 3;
-inline constexpr int kRowPadding = 8;  // elements after each row of a shared tile of f32, or of a ring
+inline constexpr int kRowPadding = 8;   // elements after each row of a shared tile of f32, or of a ring
 inline constexpr int kTermPadding = 4;  // of a shared tile of bf16x3, whose rows ldmatrix takes
 
 bool is_in_strips(llvm::StringRef function);  // whether a call may be there

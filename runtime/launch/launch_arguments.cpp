@@ -18,8 +18,8 @@ long long stride_of(const Tensor& tensor, std::optional<std::size_t> dim) {
 bool rows_in_16_bytes(const PlannedTensor& planned, const Tensor& tensor, const TensorArg& arg) {
   const auto bytes = static_cast<long long>(size_of(tensor.dtype));
   const long long row_elements = planned.has_rows ? tensor.shape.back() : 1;
-  const long long steps = (row_elements * bytes) | (arg.batch * bytes) | (arg.row * bytes) | (arg.head * bytes) |
-                          (arg.part * bytes);
+  const long long steps =
+      (row_elements * bytes) | (arg.batch * bytes) | (arg.row * bytes) | (arg.head * bytes) | (arg.part * bytes);
   return steps % 16 == 0 && reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
 }
 

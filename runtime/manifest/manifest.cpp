@@ -117,9 +117,10 @@ void check_distances(const Manifest& manifest) {
 Manifest parsed(std::string_view line) {
   constexpr std::int64_t max_int = std::numeric_limits<int>::max();
   const json object = parse_object(line, "the kernel manifest");
-  const JsonFields fields(object, "the kernel manifest",
-                          {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes",
-                           "pass", "saved_every", "states_every", "grid", "segments", "cluster", "parts", "refused", "tensors"});
+  const JsonFields fields(
+      object, "the kernel manifest",
+      {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes", "pass",
+       "saved_every", "states_every", "grid", "segments", "cluster", "parts", "refused", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");

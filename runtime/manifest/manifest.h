@@ -65,8 +65,8 @@ struct Manifest {
   std::string config;  // one readable line: "head 64x64 chunk 16 io bf16 mma f16 state f32"
   std::string arch;    // "sm_90a"
   int key_dim = 0, value_dim = 0, chunk = 0, warps = 0;  // value_dim: of the part of a head that a block has
-  std::int64_t shared_bytes = 0;    // dynamic shared memory of one block
-  std::vector<TensorSpec> tensors;  // in the order of KernelArgs::tensor
+  std::int64_t shared_bytes = 0;                         // dynamic shared memory of one block
+  std::vector<TensorSpec> tensors;                       // in the order of KernelArgs::tensor
   Direction pass = Direction::forward;
   int saved_every = 0;   // chunks between saved states; 0: none are saved
   int states_every = 0;  // tokens between intermediate states; 0: there are none

@@ -18,7 +18,8 @@ struct TensorArg {
   // head for each group of heads; and of saved states the tokens between two of them, times kSavedEvery: there `batch`
   // strides over states, and sequence n begins at state ⌊first token / tokens between⌋ + n, which lies behind all
   // states of the sequences before. So it is with tensors [B,H,segments,…] where sequences are cut into pieces. Of
-  // kernels with WKVC_PARTS kWhole: the tensor has heads, where KernelArgs::heads and other tensors count parts of heads.
+  // kernels with WKVC_PARTS kWhole: the tensor has heads, where KernelArgs::heads and other tensors count parts of
+  // heads.
   long long flags;
   long long part;  // with kWhole: elements from one part of a head to the next; 0: all parts of a head have the same
 };
@@ -46,9 +47,9 @@ struct SequenceReport {
 
 template <int N>
 struct KernelArgs {
-  long long batches;  // sequences; the B of states
-  long long tokens;   // of each sequence, or, with a map, of all together
-  long long heads;    // with WKVC_PARTS: parts of heads, those of one head behind each other
+  long long batches;   // sequences; the B of states
+  long long tokens;    // of each sequence, or, with a map, of all together
+  long long heads;     // with WKVC_PARTS: parts of heads, those of one head behind each other
   long long vector16;  // 1: that of every tensor [B,T,H,D] is
   long long segments;  // of each sequence, a block for each; at least 1. With `piece`: pieces that there can be
   // 0, or the tokens of a piece. Then each sequence has as many segments as it has pieces, the last of which may be

@@ -133,9 +133,8 @@ TEST(PartsOption, LeavesValuesToTheirHeads) {
                   "--parts 2: heads share the values 'v'; leave 'v' out of --shared");
 }
 
-const Model kModels[] = {{"rwkv6", rwkv6},
-                         {"rwkv7", rwkv7},
-                         {"gated_delta_net", [] { return recurrence_named("gated_delta_net"); }}};
+const Model kModels[] = {
+    {"rwkv6", rwkv6}, {"rwkv7", rwkv7}, {"gated_delta_net", [] { return recurrence_named("gated_delta_net"); }}};
 
 std::string name_of_case(const testing::TestParamInfo<std::tuple<Target, Model>>& info) {
   return std::string(std::get<0>(info.param) == Target::host ? "Host_" : "Cuda_") + std::get<1>(info.param).name;

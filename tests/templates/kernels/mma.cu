@@ -51,8 +51,8 @@ CASES(f32)
 CASE(f16, 64, 64, 32)
 
 // Tensors: x [16,16], and x rounded.
-#define ROUND(T)                                                                               \
-  WKVC_KERNEL(round_##T, 2, 1, 1) {                                                            \
+#define ROUND(T)                                                                                \
+  WKVC_KERNEL(round_##T, 2, 1, 1) {                                                             \
     write(args.tensor[1], block, 0, widen(round<T>(read<f32, 16, 16>(args.tensor[0], block)))); \
   }
 ROUND(tf32)

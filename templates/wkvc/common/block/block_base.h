@@ -31,10 +31,10 @@ inline constexpr int kHeadParts = 1;
 #endif
 
 struct BlockBase {
-  int warp;         // of this thread
-  int warps;        // in the block
-  long long batch;  // of states: the sequence
-  long long slot;   // of states in slots
+  int warp;               // of this thread
+  int warps;              // in the block
+  long long batch;        // of states: the sequence
+  long long slot;         // of states in slots
   long long head;         // or part of a head: KernelArgs::heads
   long long shared_head;  // of tensors with kShared; or the block's part of that head
   long long token_batch;  // of tensors of tokens
@@ -119,8 +119,7 @@ WKVC_INLINE long long head_offset(const TensorArg& t, long long head) {
 // First element of row `row` of this block's batch and head.
 template <class T>
 WKVC_INLINE T* global_row(const TensorArg& t, const BlockBase& block, long long row) {
-  return static_cast<T*>(t.data) + batch_of(t, block) * t.batch + head_offset(t, block.head) +
-         row * row_stride(t);
+  return static_cast<T*>(t.data) + batch_of(t, block) * t.batch + head_offset(t, block.head) + row * row_stride(t);
 }
 // Tokens of this block's sequence. Where that is known to every block, no register holds the number.
 template <int N>

@@ -69,7 +69,9 @@ def _check_settings(head: Any, dtype: Any, device: Any, grad: Any) -> None:
     """Raises TypeError, ValueError or RuntimeError for what tensors of a call cannot have."""
     dims = (head, head) if isinstance(head, int) else head
     extents = [range(16, most + 1, 16) for most in (MOST_KEYS, MOST_VALUES)]
-    if not (isinstance(dims, Sequence) and len(dims) == 2 and all(n in of for n, of in zip(dims, extents, strict=True))):
+    if not (
+        isinstance(dims, Sequence) and len(dims) == 2 and all(n in of for n, of in zip(dims, extents, strict=True))
+    ):
         raise ValueError(
             f"head is {head!r}, expected a multiple of 16 up to {MOST_KEYS}, or a pair of them: keys, and values up to "
             f"{MOST_VALUES}"

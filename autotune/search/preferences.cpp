@@ -58,7 +58,7 @@ class Preferences {
     if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
       if (fill_registers()) add_teams(1, 1, 2);
       if (are_few_wide()) add_few_wide(transition);
-      if (is_measured() && narrow_keys() && narrow_values()) add_few_narrow();
+      if (is_measured() && narrow_keys() && narrow_values()) add_few_narrow(transition);
       if (!is_measured()) add_exact();
       const auto before = found_.size();
       add_segmented();
@@ -148,10 +148,12 @@ class Preferences {
     }
   }
 
-  // Adds segments with teams for heads so few that eight segments of each run at once.
-  void add_few_narrow() {
+  // Adds segments with teams for heads so few that eight segments of each run at once, or sixteen where teams have
+  // little to do with gradients.
+  void add_few_narrow(Transition transition) {
     const int cut = most_at_once(1, least_tokens::segments_of_few_heads);
-    if (cut < 2 * sm_90a.choices.least_segments) return;
+    const bool little = transition == Transition::factors && !is_forward();
+    if (cut < (little ? 4 : 2) * sm_90a.choices.least_segments) return;
     Config& config = add_teams(2, 0);
     config.segments = cut;
     if (is_forward()) return;

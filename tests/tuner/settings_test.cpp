@@ -115,10 +115,10 @@ Config untuned(LaunchSize size, int head = 64, const char* pass = "both", const 
 TEST(Settings, CutSequencesWhereThereAreFew) {
   EXPECT_EQ(untuned({8, 4096, 64}).segments, 0);
   EXPECT_EQ(untuned({1, 4096, 64}, 64, "forward").segments, 0);
-  EXPECT_EQ(untuned({1, 4096, 16}).segments, 16);
-  EXPECT_EQ(untuned({1, 4096, 16}).backward_segments, 16);
-  EXPECT_EQ(untuned({1, 4096, 16}, 64, "both", "bf16").segments, 16);
-  EXPECT_EQ(untuned({1, 32768, 8}).segments, 64);
+  EXPECT_EQ(untuned({1, 4096, 16}).segments, 8);  // with teams
+  EXPECT_EQ(untuned({1, 4096, 16}).backward_segments, 8);
+  EXPECT_EQ(untuned({1, 4096, 16}, 64, "both", "bf16").segments, 8);
+  EXPECT_EQ(untuned({1, 32768, 8}).segments, 16);
   EXPECT_EQ(untuned({1, 128, 1}).segments, 1);                   // nothing to share out
   EXPECT_EQ(untuned({1, 4096, 32}, 64, "forward").segments, 4);  // with teams
   EXPECT_EQ(untuned({1, 2048, 32}, 64, "forward").cluster, 2);   // as fast as 8 segments

@@ -35,7 +35,8 @@ Config preferred(const Config& config, const Source& source, const Wanted& wante
   std::vector<Config> likely =
       preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count, sequences);
   const auto found = std::ranges::find_if(likely, [&](const Config& c) { return compiles(source, c); });
-  return found == likely.end() ? config : std::move(*found);
+  if (found == likely.end()) return config;
+  return std::move(*found);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(ConfigJson, RefusesMistakes) {
   refused(R"({"cluster":3})", {"\"cluster\" is 3", "1, 2, 4 or 8"});
   refused(R"({"scales":"never"})", {"\"scales\" is \"never\"", "always or guarded"});
   refused(R"({"backward_teams":0})", {"\"backward_teams\" is 0", "1 to 15"});
-  refused(R"({"mma":"f64"})", {"\"mma\" is \"f64\"", "f16 or bf16 or f32"});
+  refused(R"({"mma":"f64"})", {"\"mma\" is \"f64\"", "f16 or bf16 or bf16x3 or f32"});
   refused(R"({"mma":16})", {"\"mma\" is 16", "a string"});
   refused(R"({"saved":""})", {"\"saved\" is \"\"", "f16 or bf16 or f32"});
   refused(R"({"blocks":33})", {"\"blocks\" is 33", "1 to 32"});

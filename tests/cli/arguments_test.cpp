@@ -47,7 +47,7 @@ TEST_F(Mistakes, Dtypes) {
   expect_mistake({"emit", "rwkv7", "--stage", "cuda", "-o", "kernel.cu", "--io", "f64"}, "f16 or bf16 or f32");
   expect_mistake({"check", "rwkv7", "--io", ""}, "--io");
   expect_mistake({"check", "rwkv7", "--io", "BF16"}, "BF16");
-  expect_mistake({"check", "rwkv7", "--mma", "int8"}, "f16 or bf16 or f32");
+  expect_mistake({"check", "rwkv7", "--mma", "int8"}, "f16 or bf16 or bf16x3 or f32");
   expect_mistake({"check", "rwkv7", "--state", "f64"}, "f16 or bf16 or f32");
   expect_mistake({"check", "rwkv7", "--state-layout", "kk"}, "vk or kv");
   expect_mistake({"check", "rwkv7", "--shared", "r,x"}, "'rwkv7' has no input 'x'; there are r, w, k, a, b, v");

@@ -172,7 +172,7 @@ TEST(Bodies, NameAComputeDtype) {
 TEST(Bodies, DeclareSupportedHeads) {
   expect_contains(error_of_body([](Recurrence& op) { op.key_dim(40); }), "key_dim is 40; expected a multiple of 16");
   expect_contains(error_of_body([](Recurrence& op) { op.key_dim(0); }), "key_dim is 0; expected");
-  expect_contains(error_of_body([](Recurrence& op) { op.value_dim(512); }), "value_dim is 512; expected");
+  expect_contains(error_of_body([](Recurrence& op) { op.value_dim(528); }), "value_dim is 528; expected");
 }
 
 TEST(Bodies, DeclareStatesOfTheRightShape) {

@@ -60,6 +60,16 @@ TEST(Manifests, HaveClusters) {
   expect_refused({{"cluster", 9}}, {"\"cluster\" is 9", "from 1 to 8"});
 }
 
+TEST(Manifests, HavePartsOfHeads) {
+  json object = good();
+  object["parts"] = 4;
+  const Manifest manifest = parse(object);
+  EXPECT_EQ(manifest.head_values(), 4 * manifest.value_dim);
+  EXPECT_EQ(manifest_from(to_line(manifest)).parts, 4);
+  expect_refused({{"parts", 0}}, {"\"parts\" is 0", "from 1 to 16"});
+  expect_refused({{"parts", 12}}, {"\"parts\" is 12", "1, 2, 4, 8 or 16"});
+}
+
 TEST(Manifests, SayWhoDoesWhatWasRefused) {
   json object = good();
   EXPECT_FALSE(parse(object).refused);

@@ -2,6 +2,7 @@
 """Times schedules beside each other, over recurrences, heads and sizes: what default settings are chosen by.
 
     bench/schedules.py --journal h100-schedules.jsonl --seconds 540     # again until it says that nothing is left
+    bench/schedules.py --journal drawn.jsonl --drawn 40 --seed 1        # on units drawn at random: how good defaults are
     bench/schedules.py --summary --journal h100-schedules.jsonl
 
 Each unit is a recurrence at one size and pass. All schedules run in turn on the same inputs; the first one is the
@@ -12,6 +13,7 @@ import argparse
 import json
 import math
 import os
+import random
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -46,11 +48,56 @@ BOTH = ("", SAVED, f"{SAVED} --teams 2,1 --rounds 2",
         f"{SAVED} --save-every 64 --segments 16,16 --teams 2,1 --rounds 2 --blocks 1,1")
 SCHEDULES = {"forward": FORWARD, "both": BOTH}
 DIFFERENT = 0.02
+MULTIPROCESSORS = 132  # of an H100 or H200
+
+# For units drawn at random. {n}: segments that give each multiprocessor a block, {h} half as many, {d} twice as many.
+FORWARD_OF_DRAWN = ("", "--teams 1", "--teams 2 --rounds 2", "--teams 3 --rounds 2", "--teams 4 --rounds 2 --blocks 1",
+                    "--teams 2 --rounds 2 --blocks 2", "--teams 1 --rounds 2 --cluster 2",
+                    "--teams 2 --rounds 2 --cluster 2", "--teams 3 --rounds 2 --cluster 2", "--segments {n}",
+                    "--segments {d}", "--segments {n} --teams 2 --rounds 2",
+                    "--segments {h} --teams 2 --rounds 2 --cluster 2")
+BOTH_OF_DRAWN = ("", "--teams 1,1 --save-every 64", "--teams 1,2 --save-every 32",
+                 "--teams 2,2 --rounds 2 --save-every 32 --blocks 2,2", "--teams 2,2 --rounds 2 --save-every 64",
+                 "--teams 2,1 --rounds 2 --save-every 64", "--segments {n},{n} --save-every 64",
+                 "--segments {n},{n} --teams 2,2 --rounds 2 --save-every 32",
+                 "--segments {n},{n} --teams 2,1 --rounds 2 --save-every 64",
+                 "--segments 1,{n} --teams 2,2 --rounds 2 --cluster 2 --save-every 64 --blocks 1,1")
+OF_DRAWN = {"forward": FORWARD_OF_DRAWN, "both": BOTH_OF_DRAWN}
+KEYS = (64, 128) * 3 + (32, 48, 80, 96, 192, 256)
+HEADS_OF_ALL = (4, 8, 12, 16, 24, 32, 64, 96, 128, 256)
+MOST_NUMBERS = 1 << 27  # of an input
 
 
 def units():
     return [(Cell(name, tokens, heads, keys, "bf16", "f16"), what)
             for (name, keys), (tokens, heads), what in product(HEADS, SIZES, PASSES)]
+
+
+def drawn_units(count, seed):
+    """Units over all recurrences, heads, sizes and dtypes; tokens are evenly spread on a logarithmic scale."""
+    at = random.Random(seed)
+    drawn = []
+    while len(drawn) < count:
+        io, mma = ("bf16", "f16") if at.random() < 0.7 else (at.choice(("bf16", "f16", "f32")),
+                                                            at.choice(("f16", "bf16", "bf16x3", "f32")))
+        cell = Cell(at.choice(list(RECURRENCES)), int(2 ** at.uniform(6, 15)), at.choice(HEADS_OF_ALL), at.choice(KEYS),
+                    io, mma)
+        unit = cell, at.choice(PASSES)
+        if math.prod(cell.size) * cell.keys <= MOST_NUMBERS and cell.head[1] % 16 == 0:
+            drawn.append(unit)
+    return drawn
+
+
+def schedules_of(unit, drawn):
+    """The schedules of a unit, the default first, each once."""
+    cell, what = unit
+    if not drawn:
+        return SCHEDULES[what]
+    segments = 1
+    while 2 * segments * cell.heads <= MULTIPROCESSORS:
+        segments *= 2
+    named = {"n": segments, "h": max(1, segments // 2), "d": 2 * segments}
+    return tuple(dict.fromkeys(schedule.format(**named) for schedule in OF_DRAWN[what]))
 
 
 class Contestants:
@@ -61,11 +108,11 @@ class Contestants:
 
     def subject(self, cell, what, schedule):
         recurrence = RECURRENCES[cell.recurrence]
-        options = f"--pass {what} --shape {{}},{{}},{{}} {schedule}".format(*cell.size)
+        options = f"--pass {what} --mma {cell.mma} --shape {{}},{{}},{{}} {schedule}".format(*cell.size)
         if recurrence.shared:
             options += f" --shared {','.join(recurrence.shared)}"
         if recurrence.built_in:
-            return cell.recurrence, f"{options} --head {cell.keys}"
+            return cell.recurrence, f"{options} --head {cell.keys} --io {cell.io}"
         return text_of(cell.recurrence, cell.head, cell.io, self.args.recurrences), options
 
     def prepare(self, unit_and_schedule):
@@ -99,7 +146,7 @@ class Contestants:
     def measure(self, cell, what):
         x = draw(cell.recurrence, cell.size, cell.head, cell.io, 0, "cuda")
         calls, faults, expected = {}, {}, None
-        for schedule in SCHEDULES[what]:
+        for schedule in schedules_of((cell, what), self.args.drawn):
             try:
                 call, results = self.call(cell, what, schedule, x)
             except (WkvcError, torch.OutOfMemoryError) as fault:
@@ -131,9 +178,10 @@ def run(args):
     library = open_library(args.library)
     path, start = Path(args.journal), time.monotonic()
     done = {line["unit"] for line in map(json.loads, path.read_text().splitlines())} if path.exists() else set()
-    left = [u for u in units() if title(*u) not in done and (not args.only or u[0].recurrence in args.only)]
+    chosen = drawn_units(args.drawn, args.seed) if args.drawn else units()
+    left = [u for u in chosen if title(*u) not in done and (not args.only or u[0].recurrence in args.only)]
     contestants = Contestants(args, library)
-    wanted = [(unit, schedule) for unit in left for schedule in SCHEDULES[unit[1]]]
+    wanted = [(unit, schedule) for unit in left for schedule in schedules_of(unit, args.drawn)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(contestants.prepare, wanted))
     print(f"prepared in {time.monotonic() - start:.0f} s", flush=True)
@@ -175,6 +223,8 @@ def main():
     parser.add_argument("--recurrences", default="build/bin/bench_recurrences")
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--milliseconds", type=float, default=400, help="that the rounds of a unit take, about")
+    parser.add_argument("--drawn", type=int, default=0, metavar="N", help="measure N units drawn at random instead")
+    parser.add_argument("--seed", type=int, default=0, help="of the units that are drawn")
     parser.add_argument("--only", nargs="*", default=[], choices=RECURRENCES)
     parser.add_argument("--prepare", action="store_true", help="only compile")
     parser.add_argument("--summary", action="store_true")

@@ -73,7 +73,7 @@ class Preferences {
   std::int64_t pairs() const { return shape_class_.size.batches * shape_class_.size.heads; }
   std::int64_t tokens() const { return shape_class_.size.tokens; }
   bool is_forward() const { return shape_class_.pass == "forward"; }
-  // Operands of 16 bits: kernels that contract in f32 have other shapes.
+  // Returns whether operands have 16 bits: kernels that contract in f32 have other shapes.
   bool is_measured() const { return !rec::has_wide_range(shape_class_.accuracy); }
   bool narrow_keys() const { return !is_wide(shape_class_); }
   bool narrow_values() const { return shape_class_.value_dim <= narrow; }
@@ -153,26 +153,32 @@ class Preferences {
   void add_few_narrow(Transition transition) {
     const int cut = most_at_once(1, least_tokens::segments_of_few_heads);
     const bool little = transition == Transition::factors && !is_forward();
-    if (cut < (little ? 4 : 2) * sm_90a.choices.least_segments) return;
-    Config& config = add_teams(2, 0);
-    config.segments = cut;
-    if (is_forward()) return;
-    config.backward_segments = cut;
-    config.backward_teams = 2;
-    config.save_every = 32;
+    if (cut >= (little ? 4 : 2) * sm_90a.choices.least_segments) add_teams_in_segments(cut);
   }
 
-  // Of contractions in f32: teams, whose warps hide what splitting operands takes.
+  // Adds teams for contractions in f32: their warps hide the time that splitting operands takes.
   void add_exact() {
     const int cut = most_at_once(1, least_tokens::segments_of_few_heads);
-    const bool few = cut >= sm_90a.choices.least_segments, backward_teams = narrow_keys() && !is_forward();
-    if (!few && !backward_teams) return;
-    Config& config = few || pairs() <= sm_count_ ? add_teams(2, 0) : add();
-    if (few) config.segments = cut;
-    if (few && !is_forward()) config.backward_segments = cut;
-    config.backward_teams = backward_teams ? 2 : 0;
-    config.save_every = backward_teams ? 32 : 0;
-    if (few) add_segments(cut);
+    if (cut >= sm_90a.choices.least_segments) {
+      add_teams_in_segments(cut);
+      add_segments(cut);
+    } else if (narrow_keys() && !is_forward()) {
+      set_backward_teams(pairs() <= sm_count_ ? add_teams(2, 0) : add());
+    }
+  }
+
+  // Adds segments with teams in each pass; backward kernels of wide heads have none.
+  void add_teams_in_segments(int segments) {
+    Config& config = add_teams(2, 0);
+    config.segments = segments;
+    if (is_forward()) return;
+    config.backward_segments = segments;
+    if (narrow_keys()) set_backward_teams(config);
+  }
+
+  static void set_backward_teams(Config& config) {
+    config.backward_teams = 2;
+    config.save_every = 32;
   }
 
   // For sequences so few that they have to be cut. Long segments have work for teams, one block a multiprocessor.

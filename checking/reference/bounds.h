@@ -10,8 +10,8 @@ namespace wkvc {
 // relative to its norm, over many elements.
 double bound_for(const Manifest& manifest, const TensorSpec& spec);
 
-// What a gradient's row of zeros may be off, in norms of the mean row, where terms cancel: 64 units of f32. With
-// bf16x3 it is more: the products that cancel leave low·low out, each another one (1.3e-5 on real activations).
+// Returns how far a gradient's row of zeros may be off where terms cancel, in norms of the mean row: 64 units of f32.
+// bf16x3 has more: the products that cancel leave low·low out, each another one (1.3e-5 on real activations).
 double zero_row_for(const Manifest& manifest);
 
 // The mean cost of storing many elements as `dtype`, relative to their norm.

@@ -49,7 +49,7 @@ LogicalResult verify_half(Operation* op, int64_t half, int64_t tokens) {
   return op->emitOpError() << "has half blocks of " << half << "; expected a power of two below " << tokens;
 }
 
-// Of what is stored: the dtypes that kernels have.
+// Expects a dtype that values are stored in.
 LogicalResult verify_dtype(Operation* op, llvm::StringRef dtype) {
   if (dtype == "f32" || dtype == "f16" || dtype == "bf16") return success();
   return op->emitOpError() << "has the dtype \"" << dtype << "\"; expected f32, f16 or bf16";

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 2> state_layouts{"vk", "kv"};
 constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
 constexpr std::array<std::string_view, 2> scales{"always", "guarded"};
 
-constexpr Numbers extents{rec::is_value_extent, "a multiple of 16, K from 16 to 256, V from 16 to 512"};
+constexpr Numbers extents{rec::is_value_extent, rec::heads_text};
 constexpr Numbers steps{[](std::int64_t value) { return value == 1 || rec::is_extent(value); },
                         "a multiple of 16 from 16 to 256, or 1"};
 constexpr Numbers distances{

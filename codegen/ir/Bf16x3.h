@@ -18,7 +18,7 @@ class Bf16x3Type : public mlir::Type::TypeBase<Bf16x3Type, mlir::Type, mlir::Typ
   static constexpr llvm::StringLiteral word = "bf16x3";
 
   static Bf16x3Type get(mlir::MLIRContext* context) { return Base::get(context); }
-  // Those of f32, whose size and exponents it has.
+  // Returns f32's: a bf16x3 has the size and the exponents of an f32.
   const llvm::fltSemantics& getFloatSemantics() const { return llvm::APFloat::IEEEsingle(); }
 };
 

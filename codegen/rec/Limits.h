@@ -20,6 +20,7 @@ inline constexpr std::string_view extents_text = "a multiple of 16 from 16 to 25
 // Values of a head. A block takes an extent of them: `--parts` deals more to several blocks.
 constexpr bool is_value_extent(std::int64_t extent) { return extent >= 16 && extent <= 512 && extent % 16 == 0; }
 inline constexpr std::string_view value_extents_text = "a multiple of 16 from 16 to 512";
+inline constexpr std::string_view heads_text = "a multiple of 16, K from 16 to 256, V from 16 to 512";
 
 constexpr bool is_sram_budget(std::int64_t bytes) { return bytes >= 1 && bytes <= sm_90a.block.shared_bytes; }
 inline constexpr std::string_view sram_budgets_text = "1 to 232448 (227 KiB, what a block of sm_90 can have)";
@@ -52,7 +53,7 @@ inline constexpr std::array<std::string_view, 4> compute_names = {"bf16", "bf16x
 constexpr bool is_compute(std::string_view name) {
   return std::ranges::find(compute_names, name) != compute_names.end();
 }
-// Whether contractions have operands of f32's range alone, so that no operand of 16 bits limits exponents.
+// Returns whether contractions have operands of f32's range alone, so that no operand of 16 bits limits exponents.
 constexpr bool has_wide_range(std::string_view compute) { return compute == "f32" || compute == "bf16x3"; }
 inline constexpr std::string_view computes_text = "bf16, bf16x3, f16 or f32";
 

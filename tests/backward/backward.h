@@ -10,24 +10,17 @@
 #include <vector>
 
 #include "runtime/manifest/joint_manifest.h"
+#include "tests/run/dtypes.h"
 #include "tests/run/run.h"
 #include "tests/run/sample.h"
 
 namespace wkvc::test {
 
 inline Config config_of(const std::string& mma, const std::string& io, int key_dim = 0, int value_dim = 0) {
-  Config config;
-  config.pass = "both";
-  config.mma = mma;
-  config.io = io;
-  config.key_dim = key_dim;
-  config.value_dim = value_dim;
-  return config;
+  return config_of_pass("both", mma, io, key_dim, value_dim);
 }
 
-inline const std::vector<Config> kDtypes = {
-    config_of("f16", "bf16"), config_of("bf16", "bf16"), config_of("f32", "f32"),   config_of("f16", "f16"),
-    config_of("f16", "f32"),  config_of("f32", "bf16"),  config_of("bf16x3", "f32")};
+inline const std::vector<Config> kDtypes = dtypes_of_pass("both");
 
 // One of each operand dtype.
 inline const std::vector<Config> kOperands = {kDtypes[0], kDtypes[1], kDtypes[2], kDtypes[6]};

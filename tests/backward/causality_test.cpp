@@ -14,6 +14,7 @@
 
 #include "dsl/builtin.h"
 #include "tests/lower/recurrences.h"
+#include "tests/run/dtypes.h"
 #include "tests/run/run.h"
 #include "tests/run/sample.h"
 
@@ -25,13 +26,7 @@ using Bytes = std::map<std::string, std::vector<std::byte>>;
 constexpr std::int64_t kHeads = 2;
 
 Config config_of(int key_dim, int value_dim, const std::string& io = "f32", const std::string& mma = "f32") {
-  Config config;
-  config.pass = "both";
-  config.mma = mma;
-  config.io = io;
-  config.key_dim = key_dim;
-  config.value_dim = value_dim;
-  return config;
+  return config_of_pass("both", mma, io, key_dim, value_dim);
 }
 
 std::vector<TensorSpec> of_role(const Manifest& manifest, Role role) {

@@ -8,6 +8,7 @@
 
 #include "dsl/wkvc.h"
 #include "tests/backward/backward.h"
+#include "tests/run/repeated_keys.h"
 
 namespace wkvc::test {
 
@@ -44,17 +45,6 @@ inline Definition channel_gate() {
     op.update(S, next);
     op.output("o", dot(next, r), bf16);
   });
-}
-
-// The keys of the first token again and again, and hardly any decay.
-inline void repeat_key(Problem& problem, double beta) {
-  auto &a = problem.values["a"], &b = problem.values["b"], &w = problem.values["w"], &k = problem.values["k"];
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    a[i] = a[i % 64];
-    b[i] = -beta * a[i];
-    k[i] = -a[i];
-    w[i] = -6;
-  }
 }
 
 // What one rounding of operands may cost there: gradients of a, b and v are small differences of what is rounded.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/run/dtypes.h"
 #include "tests/run/run.h"
 #include "tests/run/sample.h"
 
@@ -20,17 +21,10 @@ inline void expect_within(const Errors& errors, const Config& config, const std:
 }
 
 inline Config config_of(const std::string& mma, const std::string& io, int key_dim = 0, int value_dim = 0) {
-  Config config;
-  config.mma = mma;
-  config.io = io;
-  config.key_dim = key_dim;
-  config.value_dim = value_dim;
-  return config;
+  return config_of_pass("forward", mma, io, key_dim, value_dim);
 }
 
-inline const std::vector<Config> kDtypes = {
-    config_of("f16", "bf16"), config_of("bf16", "bf16"), config_of("f32", "f32"),   config_of("f16", "f16"),
-    config_of("f16", "f32"),  config_of("f32", "bf16"),  config_of("bf16x3", "f32")};
+inline const std::vector<Config> kDtypes = dtypes_of_pass("forward");
 
 class Forward : public testing::TestWithParam<Target> {
  protected:

@@ -5,6 +5,7 @@
 
 #include "dsl/builtin.h"
 #include "tests/forward/forward.h"
+#include "tests/run/repeated_keys.h"
 
 namespace wkvc::test {
 namespace {
@@ -98,15 +99,7 @@ TEST_P(Forward, RepeatedKey) {
   configs.back().rounds = 2;
   for (double beta : {0.9, 1.0}) {
     for (const Config& config : configs) {
-      check(rwkv7(), config, {1, 200, 1}, [&](Problem& problem) {
-        auto &a = problem.values["a"], &b = problem.values["b"], &w = problem.values["w"], &k = problem.values["k"];
-        for (std::size_t i = 0; i < a.size(); ++i) {
-          a[i] = a[i % 64];
-          b[i] = -beta * a[i];
-          k[i] = -a[i];
-          w[i] = -6;
-        }
-      });
+      check(rwkv7(), config, {1, 200, 1}, [&](Problem& problem) { repeat_key(problem, beta); });
     }
   }
 }

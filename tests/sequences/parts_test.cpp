@@ -1,24 +1,12 @@
 // Heads whose value rows are dealt to parts: against the float64 recurrence, and with the bytes that other parts give.
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "checking/values/arrangement.h"
-#include "dsl/builtin.h"
 #include "runtime/error.h"
 #include "tests/expect_error.h"
-#include "tests/lower/recurrences.h"
-#include "tests/run/run.h"
+#include "tests/sequences/models.h"
 
 namespace wkvc::test {
 namespace {
-
-struct Model {
-  const char* name;
-  std::function<Definition()> definition;
-};
-
-void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
 
 Config config_of(int parts) {
   Config config;
@@ -35,31 +23,12 @@ Config exact_config(int parts) {
   return config;
 }
 
-class HeadParts : public testing::TestWithParam<std::tuple<Target, Model>> {
- protected:
-  void SetUp() override {
-    if (std::string why = why_not(target()); !why.empty()) GTEST_SKIP() << why;
-  }
-  static Target target() { return std::get<0>(GetParam()); }
-  static Model model() { return std::get<1>(GetParam()); }
-  static std::string rec(const Config& config) { return rec_text(model().definition(), config); }
-  static Program load(const Config& config) { return Program::load(cuda_text(model().definition(), config), target()); }
-  static Problem problem(const Program& program, const Config& config, LaunchSize size) {
-    return random_problem(program.manifest(), rec(config), size, 5);
-  }
-  static void expect_within_bounds(const Config& config, LaunchSize size) {
-    const Program program = load(config);
-    const Errors errors = run_and_compare(program, rec(config), problem(program, config, size));
-    for (const TensorSpec& spec : program.manifest().tensors) {
-      if (!is_result(spec.role)) continue;
-      EXPECT_LE(errors.at(spec.name), bound_of(config, spec.role)) << program.manifest().config << ": " << spec.name;
-    }
-  }
-};
+class HeadParts : public OfModels {};
 
 TEST_P(HeadParts, AreWithinTheBounds) {
   for (const int parts : {2, 4})
-    for (const Config& config : {config_of(parts), exact_config(parts)}) expect_within_bounds(config, {2, 75, 3});
+    for (const Config& config : {config_of(parts), exact_config(parts)})
+      expect_within_bounds(load(config), config, {2, 75, 3});
 }
 
 TEST_P(HeadParts, OfOtherSchedules) {
@@ -73,18 +42,13 @@ TEST_P(HeadParts, OfOtherSchedules) {
   guarded.backward_teams = 2;
   states.state = "bf16";
   states.state_layout = "kv";
-  for (const Config& config : {segments, guarded, states}) expect_within_bounds(config, {2, 150, 2});
+  for (const Config& config : {segments, guarded, states}) expect_within_bounds(load(config), config, {2, 150, 2});
 }
 
 TEST_P(HeadParts, OfKeysThatHeadsShare) {
   Config config = config_of(2);
   config.shared = {"r", "k"};
-  expect_within_bounds(config, {2, 37, 6, {}, {}, 2});
-}
-
-std::vector<double> values_of(const Program& program, const Problem& problem, const TensorMap& memory,
-                              const TensorSpec& spec) {
-  return read(memory.at(spec.name), layout_of(spec, program.manifest(), problem.size));
+  expect_within_bounds(load(config), config, {2, 37, 6, {}, {}, 2});
 }
 
 // Rows of values do not depend on each other: what has rows of values has the bytes of a head that is whole.
@@ -135,10 +99,6 @@ TEST(PartsOption, LeavesValuesToTheirHeads) {
 
 const Model kModels[] = {
     {"rwkv6", rwkv6}, {"rwkv7", rwkv7}, {"gated_delta_net", [] { return recurrence_named("gated_delta_net"); }}};
-
-std::string name_of_case(const testing::TestParamInfo<std::tuple<Target, Model>>& info) {
-  return std::string(std::get<0>(info.param) == Target::host ? "Host_" : "Cuda_") + std::get<1>(info.param).name;
-}
 
 INSTANTIATE_TEST_SUITE_P(Models, HeadParts,
                          testing::Combine(testing::Values(Target::host, Target::cuda), testing::ValuesIn(kModels)),

@@ -90,7 +90,7 @@ Json kept_report(const Manifest& manifest) {
   return rows;
 }
 
-// Of contractions, a second.
+// Returns the operations a second of contractions.
 double flops_of(std::string_view operands) {
   if (operands == "f32") return sm_90a.fma_flops;
   return operands == "bf16x3" ? sm_90a.tensor_flops / 3 : sm_90a.tensor_flops;

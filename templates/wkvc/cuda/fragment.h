@@ -86,7 +86,7 @@ WKVC_INLINE Columns<T> load_columns_transposed_at(At at) {
   return x;
 }
 
-// Of bf16x3, from their terms and back: a Fragment or Columns.
+// Makes a Fragment or Columns of bf16x3 from its terms; the next two functions return the terms.
 template <template <class> class Part>
 WKVC_INLINE Part<bf16x3> of_terms(const Part<bf16>& high, const Part<bf16>& low) {
   Part<bf16x3> x;
@@ -102,7 +102,7 @@ WKVC_INLINE Part<bf16> low_terms(const Part<bf16x3>& x) {
   return Part<bf16>{{x.unit[0].low, x.unit[1].low, x.unit[2].low, x.unit[3].low}};
 }
 
-// Where the high terms, or the low ones, of 8 columns of a row begin.
+// Returns where the high terms of 8 columns of a row begin; the next function, where the low ones do.
 template <class T>
 WKVC_INLINE auto high_terms_at(T* block, int ld) {
   return [=](int row, int column) WKVC_INLINE_LAMBDA { return block + row * ld + column; };

@@ -76,7 +76,7 @@ WKVC_INLINE float plus_nothing(float sum, float unit, f32) { return ::fmaf(unit,
 WKVC_INLINE float plus_nothing(float sum, float unit, tf32) { return ::fmaf(unit, 0.f, sum); }
 WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, f16) { return ptx::multiply_add_f16(unit, 0, sum); }
 WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, bf16) { return ptx::multiply_add_bf16(unit, 0, sum); }
-// Where high terms are finite, low ones are.
+// Looks at high terms alone: low ones are finite where high ones are.
 WKVC_INLINE TermPair plus_nothing(TermPair sum, TermPair unit, bf16x3) {
   return {plus_nothing(sum.high, unit.high, bf16{}), 0};
 }

@@ -108,7 +108,8 @@ WKVC_INLINE void load_row(const T* from, u32* units) {
   const uint2 x = *reinterpret_cast<const uint2*>(from);
   units[0] = x.x, units[1] = x.y;
 }
-// Of neighbouring lanes one has the first four, the other the last four, of 8 columns, of which high terms lie first.
+// Returns where the high terms of this lane's four columns begin. Neighbouring lanes have the halves of 8 columns,
+// whose high terms lie first.
 template <class T>
 WKVC_INLINE T* own_terms(T* row) {
   return row - ptx::lane() % 2 * 2;

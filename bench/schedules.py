@@ -51,15 +51,15 @@ DIFFERENT = 0.02
 MULTIPROCESSORS = 132  # of an H100 or H200
 
 # For units drawn at random. {n}: segments that give each multiprocessor a block, {h} half as many, {d} twice as many.
-FORWARD_OF_DRAWN = ("", "--teams 1", "--teams 2 --rounds 2", "--teams 3 --rounds 2", "--teams 4 --rounds 2 --blocks 1",
-                    "--teams 2 --rounds 2 --blocks 2", "--teams 1 --rounds 2 --cluster 2",
-                    "--teams 2 --rounds 2 --cluster 2", "--teams 3 --rounds 2 --cluster 2", "--segments {n}",
-                    "--segments {d}", "--segments {n} --teams 2 --rounds 2",
+FORWARD_OF_DRAWN = ("--teams 2 --rounds 2 --blocks 1", "--teams 3 --rounds 2 --blocks 1",
+                    "--teams 4 --rounds 2 --blocks 1", "--teams 2 --rounds 2 --blocks 2",
+                    "--teams 1 --rounds 2 --cluster 2", "--teams 2 --rounds 2 --cluster 2",
+                    "--teams 3 --rounds 2 --cluster 2", "--segments {n}", "--segments {d}",
+                    "--segments {n} --teams 2 --rounds 2", "--segments {d} --teams 2 --rounds 2",
                     "--segments {h} --teams 2 --rounds 2 --cluster 2")
-BOTH_OF_DRAWN = ("", "--teams 1,1 --save-every 64", "--teams 1,2 --save-every 32",
-                 "--teams 2,2 --rounds 2 --save-every 32 --blocks 2,2", "--teams 2,2 --rounds 2 --save-every 64",
-                 "--teams 2,1 --rounds 2 --save-every 64", "--segments {n},{n} --save-every 64",
-                 "--segments {n},{n} --teams 2,2 --rounds 2 --save-every 32",
+BOTH_OF_DRAWN = ("--save-every 64", "--teams 2,2 --rounds 2 --save-every 32 --blocks 2,2",
+                 "--teams 2,2 --rounds 2 --save-every 64 --blocks 1,1", "--teams 2,1 --rounds 2 --save-every 64",
+                 "--segments {n},{n} --save-every 64", "--segments {n},{n} --teams 2,2 --rounds 2 --save-every 32",
                  "--segments {n},{n} --teams 2,1 --rounds 2 --save-every 64",
                  "--segments 1,{n} --teams 2,2 --rounds 2 --cluster 2 --save-every 64 --blocks 1,1")
 OF_DRAWN = {"forward": FORWARD_OF_DRAWN, "both": BOTH_OF_DRAWN}
@@ -97,7 +97,10 @@ def schedules_of(unit, drawn):
     while 2 * segments * cell.heads <= MULTIPROCESSORS:
         segments *= 2
     named = {"n": segments, "h": max(1, segments // 2), "d": 2 * segments}
-    return tuple(dict.fromkeys(schedule.format(**named) for schedule in OF_DRAWN[what]))
+    always = GUARDED if cell.mma in ("f16", "bf16") else ""
+    if what == "both" and cell.mma == "f16":
+        always = SAVED
+    return ("", *dict.fromkeys(f"{always} {schedule.format(**named)}" for schedule in OF_DRAWN[what]))
 
 
 class Contestants:

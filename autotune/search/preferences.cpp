@@ -17,9 +17,17 @@ constexpr int never = most_segments + 1;    // no sequence is cut into so many s
 // Tokens of a sequence, or of a segment, from which on a schedule pays; measured (docs/experiments.md, Defaults).
 namespace least_tokens {
 constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 1024, teams_in_segments = 1024;
-constexpr int cluster = 256, segments_of_wide_heads = 2048, segments_of_packed = 2048;
-constexpr int segments_of_few_heads = 128, segments_of_few_wide_heads = 512, backward_segments_of_few_wide_heads = 128;
+constexpr int four_teams = 128, cluster = 256, cluster_of_wide_heads = 128, two_teams_of_cluster = 512;
+constexpr int segments_of_wide_heads = 2048, segments_of_packed = 2048, segments_of_few_heads = 128;
+constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512;
+constexpr int segments_of_small_matrices = 512, many_segments_of_two_terms = 2048;
+constexpr int backward_segments_of_few_wide_heads = 64;
 }  // namespace least_tokens
+
+// Tokens that a block goes through while the maps of a sequence's segments are combined, for each of them; measured.
+namespace tokens_a_map {
+constexpr int of_wide_matrices = 32, of_narrow_factors = 16, otherwise = 4;
+}
 
 bool is_wide(const ShapeClass& shape_class) { return sm_90a.is_wide(static_cast<std::uint64_t>(shape_class.key_dim)); }
 
@@ -77,6 +85,7 @@ class Preferences {
   bool is_measured() const { return !rec::has_wide_range(shape_class_.accuracy); }
   bool narrow_keys() const { return !is_wide(shape_class_); }
   bool narrow_values() const { return shape_class_.value_dim <= narrow; }
+  bool is_small() const { return shape_class_.value_dim < narrow; }
   // Blocks that follow each other on a multiprocessor fill it by themselves where sequences are short.
   bool gives_teams_work() const {
     return tokens() >= (pairs() <= sm_count_ ? least_tokens::teams : least_tokens::teams_of_many_heads);
@@ -109,25 +118,48 @@ class Preferences {
   // Returns whether all blocks of clusters of two run at once, each with a multiprocessor for itself.
   bool are_few_wide() const {
     return is_measured() && !narrow_keys() && shape_class_.key_dim <= most_keys_in_segments &&
-           2 * pairs() <= sm_count_ && tokens() >= least_tokens::cluster;
+           2 * pairs() <= sm_count_ &&
+           tokens() >= (is_forward() ? least_tokens::cluster_of_wide_heads : least_tokens::cluster);
   }
 
-  // Returns the most segments, a power of 2, whose blocks all run at once, so many for each segment of a sequence.
-  int most_at_once(int blocks, int least) const {
-    return most_cuts(
-        [&](int segments) { return segments * blocks * pairs() <= sm_count_ && tokens() / segments >= least; });
+  // Returns the most segments, a power of 2, whose blocks all run at once, each of so many tokens.
+  int most_at_once(int least) const {
+    return most_cuts([&](int segments) { return segments * pairs() <= sm_count_ && tokens() / segments >= least; });
   }
 
-  // Returns forward kernels, the likely fastest first; none where the rules for segments do as well. Two teams of a
-  // cluster have no room for all recurrences.
+  // Returns the segments, a power of 2, that take least time where so many blocks run at once. T tokens in s segments
+  // take T / s + s · tokens_a_map, which is least at s = √(T / tokens_a_map).
+  int best_cut(int blocks_at_once, int tokens_a_map) const {
+    return most_cuts([&](int segments) {
+      return segments * pairs() <= blocks_at_once && segments * segments * tokens_a_map <= tokens();
+    });
+  }
+
+  // Returns forward kernels, the likely fastest first; none where the rules for segments do as well.
   std::vector<Ahead> ahead_of_few_wide(Transition transition) const {
-    const int cut = most_at_once(1, least_tokens::segments_of_few_wide_heads);
-    const int cut_clusters = most_at_once(2, least_tokens::segments_of_few_wide_heads);
+    if (transition == Transition::factors) return ahead_of_factors();
+    return is_forward() || !narrow_values() ? ahead_of_matrices() : std::vector<Ahead>{};
+  }
+
+  std::vector<Ahead> ahead_of_factors() const {
+    const int cut = best_cut(sm_count_, tokens_a_map::otherwise);
+    const int least =
+        is_forward() ? least_tokens::segments_of_factors : least_tokens::segments_of_factors_with_gradients;
+    const bool many = cut >= 2 * sm_90a.choices.least_segments, some = cut >= sm_90a.choices.least_segments;
+    if ((many && tokens() >= least) || (some && tokens() / cut >= least_tokens::teams_in_segments))
+      return {{2, 1, cut}};
+    if (!is_forward()) return narrow_values() ? std::vector<Ahead>{} : std::vector<Ahead>{{2, 2, 1}, {1, 2, 1}};
+    if (tokens() < least_tokens::two_teams_of_cluster) return {{1, 2, 1}};
+    return {{2, 2, 1}, {1, 2, 1}};
+  }
+
+  // Two teams of a cluster have no room for all recurrences.
+  std::vector<Ahead> ahead_of_matrices() const {
+    const bool may_pay = tokens() >= least_tokens::segments_of_wide_heads;
+    const int cut = may_pay ? best_cut(sm_count_, tokens_a_map::of_wide_matrices) : 1;
+    const int cut_clusters = may_pay ? best_cut(sm_count_ / 2, tokens_a_map::of_wide_matrices) : 1;
     const bool are_long = tokens() / cut >= least_tokens::teams_in_segments,
                may_cut = cut >= 4 && (are_long || 8 * pairs() <= sm_count_);
-    if (transition == Transition::factors && may_cut)
-      return is_forward() ? std::vector<Ahead>{} : std::vector<Ahead>{{2, 1, cut}};
-    if (!is_forward() && narrow_values()) return {};
     std::vector<Ahead> list;
     if (are_long && cut >= 8) list.push_back({2, 1, cut});
     list.push_back({2, 2, cut_clusters >= 4 ? cut_clusters : 1});
@@ -143,28 +175,50 @@ class Preferences {
       if (is_forward()) continue;
       config.backward_teams = 2;
       config.backward_blocks = 1;
-      config.backward_segments = most_at_once(1, least_tokens::backward_segments_of_few_wide_heads);
+      config.backward_segments = most_at_once(least_tokens::backward_segments_of_few_wide_heads);
       config.save_every = 64;
     }
   }
 
   // Adds segments with teams for heads so few that eight segments of each run at once, or sixteen where teams have
-  // little to do with gradients.
+  // little to do with gradients. Where values are few, two blocks have room in a multiprocessor.
   void add_few_narrow(Transition transition) {
-    const int cut = most_at_once(1, least_tokens::segments_of_few_heads);
-    const bool little = transition == Transition::factors && !is_forward();
-    if (cut >= (little ? 4 : 2) * sm_90a.choices.least_segments) add_teams_in_segments(cut);
+    const bool factors = transition == Transition::factors;
+    constexpr int eight = 2 * sm_90a.choices.least_segments;
+    const int cut = most_at_once(least_tokens::segments_of_few_heads);
+    const int twice =
+        std::max(cut, best_cut(2 * sm_count_, factors ? tokens_a_map::of_narrow_factors : tokens_a_map::otherwise));
+    if (is_small() && is_forward()) {
+      const int least = factors ? least_tokens::segments_of_factors : least_tokens::segments_of_small_matrices;
+      if (twice >= eight && tokens() >= least) add_teams_in_segments(twice);
+    } else if (cut >= (factors && !is_forward() ? 2 : 1) * eight) {
+      add_teams_in_segments(cut);
+    } else if (factors && is_forward() && twice >= eight && tokens() >= 2 * least_tokens::segments_of_factors) {
+      add_teams_in_segments(twice);
+    }
   }
 
-  // Adds teams for contractions in f32: their warps hide the time that splitting operands takes.
+  // Adds schedules for contractions in f32, or in two bf16 terms. Warps of teams hide the time that splitting operands
+  // takes.
   void add_exact() {
-    const int cut = most_at_once(1, least_tokens::segments_of_few_heads);
+    const int cut = best_cut(sm_count_, tokens_a_map::otherwise);
+    if (is_forward() && shape_class_.accuracy == "bf16x3") add_two_terms(cut);
     if (cut >= sm_90a.choices.least_segments) {
       add_teams_in_segments(cut);
       add_segments(cut);
+    } else if (!narrow_keys() && is_forward()) {
+      if (gives_teams_work()) add_teams(2, 1);
     } else if (narrow_keys() && !is_forward()) {
       set_backward_teams(pairs() <= sm_count_ ? add_teams(2, 0) : add());
     }
+  }
+
+  // Adds clusters of two with one team each, unless so many segments are faster.
+  void add_two_terms(int cut) {
+    constexpr int least = sm_90a.choices.least_segments;
+    const bool segments =
+        narrow_keys() ? cut >= least : cut >= 4 * least && tokens() >= least_tokens::many_segments_of_two_terms;
+    if (!segments && tokens() >= least_tokens::cluster_of_wide_heads) add_teams(1, 1, 2);
   }
 
   // Adds segments with teams in each pass; backward kernels of wide heads have none.
@@ -200,7 +254,8 @@ class Preferences {
   int least_segments() const {
     constexpr int least = sm_90a.choices.least_segments;
     if (shape_class_.key_dim > most_keys_in_segments) return never;
-    if (!is_measured() || shape_class_.value_dim < narrow) return least;
+    if (!is_measured()) return least;
+    if (is_small()) return is_forward() ? never : least;
     if (narrow_keys() && narrow_values()) return 4 * least;
     if (!is_forward() || tokens() >= least_tokens::segments_of_wide_heads) return least;
     return 2 * least * pairs() <= sm_count_ ? 2 * least : never;
@@ -223,7 +278,7 @@ class Preferences {
     if (narrow_keys()) {
       if (2 * pairs() <= sm_count_ && tokens() >= least_tokens::cluster) add_teams(3, 1, 2);
       if (const int segments = likely_segments(); segments >= 2 * sm_90a.choices.least_segments) add_segments(segments);
-      if (pairs() <= sm_count_ && tokens() >= least_tokens::cluster) add_teams(4, 1);
+      if (pairs() <= sm_count_ && tokens() >= least_tokens::four_teams) add_teams(4, 1);
       add_teams(2, pairs() <= sm_count_ ? 1 : 2);
       if (pairs() > sm_count_) add_teams(2, 1);
     } else if (narrow_values() || pairs() <= sm_count_ || tokens() >= least_tokens::teams_of_many_wide_heads) {
@@ -240,7 +295,6 @@ class Preferences {
   }
 
   void add_both() {
-    const bool small = shape_class_.value_dim < narrow;
     if (2 * pairs() <= sm_count_ && narrow_values()) {
       Config& config = add_teams(3, 1, 2);
       config.segments = 1;
@@ -250,7 +304,7 @@ class Preferences {
       config.save_every = 32;
       if (narrow_keys()) add_segments(std::max(likely_segments(), sm_90a.choices.least_segments));
     }
-    if (small && pairs() <= sm_count_) {
+    if (is_small() && pairs() <= sm_count_) {
       add_segments(4);
       return;
     }

@@ -130,9 +130,17 @@ TEST(Settings, CutSequencesWhereThereAreFew) {
 // Teams, blocks of a cluster and segments of the forward kernel, and segments of the backward kernel.
 using Few = std::array<int, 4>;
 
+Few few_of(const Config& config) { return {config.teams, config.cluster, config.segments, config.backward_segments}; }
+
 Few few_wide(LaunchSize size, const char* pass, int head = 128, const char* mma = "f16") {
-  const Config config = untuned(size, head, pass, mma);
-  return {config.teams, config.cluster, config.segments, config.backward_segments};
+  return few_of(untuned(size, head, pass, mma));
+}
+
+// Each key of rwkv6 has a factor of its own.
+Few few_of_factors(LaunchSize size, const char* pass, int head = 128) {
+  const Config config{.key_dim = head, .value_dim = head, .mma = "f16", .pass = pass};
+  const Source source{Stage::rec, rec_text(rwkv6(), config)};
+  return few_of(settle(config, source, size, h200, Lockfile{}).config);
 }
 
 // Two teams of a cluster's block have no room for rwkv7, but one has.
@@ -145,8 +153,20 @@ TEST(Settings, OfFewWideHeadsTakeClustersOrSegments) {
   EXPECT_EQ(few_wide({1, 32768, 8}, "both"), (Few{2, 1, 16, 16}));
   EXPECT_EQ(few_wide({1, 4096, 8}, "both"), (Few{2, 1, 8, 16}));
   EXPECT_EQ(few_wide({1, 4096, 8}, "forward", 96), (Few{2, 2, 8, 0}));
+  EXPECT_EQ(few_wide({1, 2048, 8}, "forward"), (Few{2, 1, 8, 0}));
+  EXPECT_EQ(few_wide({1, 128, 8}, "forward"), (Few{1, 2, 1, 0}));
   EXPECT_EQ(few_wide({1, 2048, 64}, "forward", 128, "bf16"), (Few{1, 2, 1, 0}));
   EXPECT_EQ(few_wide({8, 2048, 64}, "forward", 256), (Few{1, 2, 0, 0}));  // however many
+}
+
+TEST(Settings, OfFewHeadsWithFactorsTakeShortSegments) {
+  EXPECT_EQ(few_of_factors({1, 2048, 8}, "forward"), (Few{2, 1, 16, 0}));
+  EXPECT_EQ(few_of_factors({1, 1024, 8}, "both"), (Few{2, 1, 16, 16}));
+  EXPECT_EQ(few_of_factors({1, 256, 12}, "forward"), (Few{1, 2, 1, 0}));
+  EXPECT_EQ(few_of_factors({1, 256, 12}, "both"), (Few{2, 2, 1, 4}));
+  EXPECT_EQ(few_of_factors({1, 2048, 32}, "forward", 64), (Few{2, 0, 8, 0}));  // two blocks a multiprocessor
+  EXPECT_EQ(few_of_factors({1, 2048, 32}, "forward", 32), (Few{2, 0, 8, 0}));
+  EXPECT_LE(few_of_factors({1, 512, 32}, "forward", 32).at(2), 1);
 }
 
 TEST(Settings, HaveTeamsInLongSegments) {
@@ -213,6 +233,10 @@ TEST(Settings, OfContractionsInF32HaveTeamsWithGradients) {
   EXPECT_EQ(few.segments, 16);
   EXPECT_EQ(few.backward_segments, 16);
   EXPECT_EQ(few.backward_teams, 2);
+  EXPECT_EQ(untuned({1, 256, 4}, 64, "both", "f32").segments, 8);
+  EXPECT_EQ(few_wide({1, 1024, 12}, "forward", 128, "bf16x3"), (Few{1, 2, 0, 0}));
+  EXPECT_EQ(few_wide({4, 2048, 32}, "forward", 128, "bf16x3"), (Few{1, 2, 0, 0}));
+  EXPECT_EQ(few_wide({1, 4096, 4}, "forward", 128, "bf16x3").at(2), 32);
 }
 
 TEST(Settings, OfFewNarrowHeadsHaveTeamsInSegments) {

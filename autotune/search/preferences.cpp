@@ -16,7 +16,7 @@ constexpr int never = most_segments + 1;    // no sequence is cut into so many s
 
 // Tokens of a sequence, or of a segment, from which on a schedule pays; measured (docs/experiments.md, Defaults).
 namespace least_tokens {
-constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 1024, teams_in_segments = 1024;
+constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 384, teams_in_segments = 1024;
 constexpr int four_teams = 128, cluster = 256, cluster_of_wide_heads = 128, two_teams_of_cluster = 512;
 constexpr int segments_of_wide_heads = 2048, segments_of_packed = 2048, segments_of_few_heads = 128;
 constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512;
@@ -86,9 +86,13 @@ class Preferences {
   bool narrow_keys() const { return !is_wide(shape_class_); }
   bool narrow_values() const { return shape_class_.value_dim <= narrow; }
   bool is_small() const { return shape_class_.value_dim < narrow; }
-  // Blocks that follow each other on a multiprocessor fill it by themselves where sequences are short.
+  // Returns whether warps that prepare chunks ahead pay. Blocks that follow each other on a multiprocessor fill it by
+  // themselves where sequences are short.
   bool gives_teams_work() const {
-    return tokens() >= (pairs() <= sm_count_ ? least_tokens::teams : least_tokens::teams_of_many_heads);
+    const bool at_once = pairs() <= sm_count_ || (is_forward() && narrow_keys() && pairs() <= 2 * sm_count_);
+    if (at_once) return tokens() >= least_tokens::teams;
+    const bool wide = is_forward() && !narrow_keys();
+    return tokens() >= (wide ? least_tokens::teams_of_many_wide_heads : least_tokens::teams_of_many_heads);
   }
 
   Config& add() {
@@ -165,6 +169,8 @@ class Preferences {
     list.push_back({2, 2, cut_clusters >= 4 ? cut_clusters : 1});
     if (may_cut) list.push_back({2, 1, cut});
     list.push_back({1, 2, 1});
+    if (const int cut_early = best_cut(sm_count_, tokens_a_map::otherwise); cut_early >= 4)
+      list.push_back({2, 1, cut_early});  // recurrences that have no room for clusters take longer for a token
     return list;
   }
 
@@ -203,7 +209,7 @@ class Preferences {
   void add_exact() {
     const int cut = best_cut(sm_count_, tokens_a_map::otherwise);
     if (is_forward() && shape_class_.accuracy == "bf16x3") add_two_terms(cut);
-    if (cut >= sm_90a.choices.least_segments) {
+    if (cut >= (is_forward() ? sm_90a.choices.least_segments : 2)) {
       add_teams_in_segments(cut);
       add_segments(cut);
     } else if (!narrow_keys() && is_forward()) {
@@ -213,12 +219,14 @@ class Preferences {
     }
   }
 
-  // Adds clusters of two with one team each, unless so many segments are faster.
+  // Adds clusters of two, unless so many segments are faster.
   void add_two_terms(int cut) {
     constexpr int least = sm_90a.choices.least_segments;
     const bool segments =
         narrow_keys() ? cut >= least : cut >= 4 * least && tokens() >= least_tokens::many_segments_of_two_terms;
-    if (!segments && tokens() >= least_tokens::cluster_of_wide_heads) add_teams(1, 1, 2);
+    if (segments || tokens() < least_tokens::cluster_of_wide_heads) return;
+    if (narrow_keys()) add_teams(3, 1, 2);
+    add_teams(1, 1, 2);
   }
 
   // Adds segments with teams in each pass; backward kernels of wide heads have none.
@@ -281,7 +289,7 @@ class Preferences {
       if (pairs() <= sm_count_ && tokens() >= least_tokens::four_teams) add_teams(4, 1);
       add_teams(2, pairs() <= sm_count_ ? 1 : 2);
       if (pairs() > sm_count_) add_teams(2, 1);
-    } else if (narrow_values() || pairs() <= sm_count_ || tokens() >= least_tokens::teams_of_many_wide_heads) {
+    } else {
       if (!config_.sram || config_.sram > little_shared) add_teams(3, 1).sram = little_shared;
       add_teams(2, 1);
     }

@@ -212,6 +212,10 @@ TEST(Settings, HaveNoTeamsWhereSequencesAreShort) {
   EXPECT_EQ(untuned({8, 511, 64}).teams, 0);
   EXPECT_EQ(untuned({1, 63, 64}).teams, 0);
   EXPECT_GT(untuned({1, 64, 64}).teams, 0);
+  EXPECT_GT(untuned({8, 64, 32}, 64, "forward").teams, 0);  // two blocks a multiprocessor
+  EXPECT_EQ(untuned({16, 256, 32}, 64, "forward").teams, 0);
+  EXPECT_GT(untuned({8, 384, 32}, 128, "forward").teams, 0);
+  EXPECT_EQ(untuned({8, 383, 32}, 128, "forward").teams, 0);
 }
 
 TEST(Settings, PrepareChunksInTeamsWhereHeadsFillTheGpu) {
@@ -237,6 +241,8 @@ TEST(Settings, OfContractionsInF32HaveTeamsWithGradients) {
   EXPECT_EQ(few_wide({1, 1024, 12}, "forward", 128, "bf16x3"), (Few{1, 2, 0, 0}));
   EXPECT_EQ(few_wide({4, 2048, 32}, "forward", 128, "bf16x3"), (Few{1, 2, 0, 0}));
   EXPECT_EQ(few_wide({1, 4096, 4}, "forward", 128, "bf16x3").at(2), 32);
+  EXPECT_EQ(few_wide({4, 2048, 32}, "forward", 64, "bf16x3"), (Few{1, 2, 0, 0}));
+  EXPECT_EQ(few_wide({1, 2048, 64}, "both", 64, "f32"), (Few{2, 0, 2, 2}));
 }
 
 TEST(Settings, OfFewNarrowHeadsHaveTeamsInSegments) {

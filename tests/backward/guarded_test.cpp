@@ -44,6 +44,12 @@ TEST_P(Backward, GuardedAgain) {
   wide.save_every = 64;
   wide.saved = "f16";
   subject(rwkv7(), wide).check({1, 130, 1});
+  for (int every : {32, 64}) {  // copies start as soon as teams have read
+    wide.save_every = every;
+    subject(recurrence_named("gated_delta_net"), wide).check({1, 130, 1}, [](Problem& problem) {
+      for (double& log_decay : problem.values.at("log_w")) log_decay = -std::abs(log_decay);
+    });
+  }
 }
 
 // Decays that plain programs do not factor, from the first token on and later.

@@ -86,6 +86,7 @@ std::vector<Config> varied_configs() {
       {.io = "f32", .pass = "both"},
       {.key_dim = 32, .value_dim = 48, .pass = "both"},
       {.key_dim = 128, .value_dim = 128, .pass = "both"},
+      {.key_dim = 128, .value_dim = 128, .backward_teams = 2, .pass = "both", .save_every = 64, .scales = "guarded"},
       {.chunk = 32, .pass = "both"},
       {.chunk = 1},
       {.states_every = 1, .chunk = 1},

@@ -38,6 +38,23 @@ TEST(Memory, IsWhatTheBlocksLeave) {
   EXPECT_EQ(memory(3), "memory(keep = activations, prefetch = states)");
 }
 
+// Rings of wide heads have memory of their own, where there is room: copies start as soon as teams have read them.
+TEST(Memory, OfWideHeadsIsForCopiesToo) {
+  const auto prefetches = [](int head) {
+    const Config config{.key_dim = head,
+                        .value_dim = head,
+                        .backward_teams = 2,
+                        .pass = "both",
+                        .save_every = 64,
+                        .saved = "f16",
+                        .scales = "guarded"};
+    const std::string text = lower_to(rwkv6_source(config), Stage::placed, config);
+    return text.find("prefetch = read") != std::string::npos;
+  };
+  EXPECT_TRUE(prefetches(128));
+  EXPECT_FALSE(prefetches(64));
+}
+
 // Kernels have the shared memory that their placed programs have.
 TEST(Memory, OfAKernelIsThatOfItsPlaces) {
   const Config config{.backward_teams = 2, .pass = "both", .scales = "guarded"};

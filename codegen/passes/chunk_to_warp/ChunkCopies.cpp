@@ -30,23 +30,28 @@ void ChunkCopies::start_next_group() {
   create<warp::CommitCopiesOp>();
 }
 
-void ChunkCopies::copy_some(int ahead, bool early, bool next) {
-  if (!has(early)) return;
-  for (auto& [value, ring] : buffers_.plan().rings())
-    if (ring.early == early) create<warp::CopyOp>(buffers_.value(ring), ahead, next);
-  create<warp::CommitCopiesOp>();
+void ChunkCopies::copy_some(Which which, int ahead, bool next) {
+  bool any = false;
+  for (auto& [value, ring] : buffers_.plan().rings()) {
+    if (!which(ring.copied)) continue;
+    create<warp::CopyOp>(buffers_.value(ring), ahead, next);
+    any = true;
+  }
+  if (any) create<warp::CommitCopiesOp>();
 }
 
-bool ChunkCopies::has(bool early) const {
-  return llvm::any_of(buffers_.plan().rings(), [=](auto& ring) { return ring.second.early == early; });
+bool ChunkCopies::has(Copied which) const {
+  return llvm::any_of(buffers_.plan().rings(), [=](auto& ring) { return ring.second.copied == which; });
 }
 
-void ChunkCopies::start_early(int ahead) { copy_some(ahead, /*early=*/true); }
-void ChunkCopies::start_late(int ahead) {
-  if (ahead && buffers_.plan().goes_again()) return start_next();
-  copy_some(ahead, /*early=*/false);
+static bool is_of_round(Copied copied) { return copied != Copied::early; }
+
+void ChunkCopies::start_round() { copy_some(is_of_round, 0, /*next=*/false); }
+void ChunkCopies::start_next() { copy_some(is_of_round, 0, /*next=*/true); }
+void ChunkCopies::start_ahead(Copied which, int ahead) {
+  const bool next = ahead && which != Copied::early && buffers_.plan().goes_again();
+  copy_some([=](Copied copied) { return copied == which; }, next ? 0 : ahead, next);
 }
-void ChunkCopies::start_next() { copy_some(0, /*early=*/false, /*next=*/true); }
 
 // Of two chunks in a group one is recomputed, with none after it.
 bool ChunkCopies::go_ahead() { return !program_.getRecompute() || program_.getSavedEvery() > 2; }

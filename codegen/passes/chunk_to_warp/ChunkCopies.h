@@ -20,14 +20,13 @@ class ChunkCopies {
   // Before the loop: its first chunk's inputs, and the state if it is copied, too.
   void start(bool of_state);
   void start_next_group();  // in a group: the next one's first copies
-  // By a team, for its chunk so many after the current one: what is not read after the first phase may be copied early,
-  // for the next round.
-  void start_early(int ahead);
-  void start_late(int ahead);
+  // By a team: for the round that it prepares, all inputs but early ones.
+  void start_round();
+  // By a team: some inputs of its chunk so many after the current one; 0: of the first round.
+  void start_ahead(Copied which, int ahead);
   // By teams that take a state through some rounds again: for the next round that a team prepares, whichever it is.
   void start_next();
-  bool has_early() const { return has(true); }
-  bool has_late() const { return has(false); }
+  bool has(Copied which) const;
   bool go_ahead();               // whether a chunk can follow another in its loop
   void wait();                   // for the current chunk
   void start_later(int stages);  // in a chunk: a later one's, into the rings of that many stages
@@ -46,12 +45,12 @@ class ChunkCopies {
   mlir::Value as_stored(mlir::Value state, bool of_state = false);
 
  private:
-  bool has(bool early) const;
   mlir::Value staged_chunk();
   // The result is called after x, with the suffix.
   mlir::Value times_power(mlir::Value x, int64_t exponent, const char* suffix, bool of_state = false);
   void copy_inputs(int ahead, bool next);
-  void copy_some(int ahead, bool early, bool next = false);  // rings copied early, or the others, as one group
+  using Which = llvm::function_ref<bool(Copied)>;
+  void copy_some(Which which, int ahead, bool next);  // as one group
 
   // A new operation; takes any of its builders' arguments.
   template <class Op, class... Args>

@@ -142,10 +142,10 @@ class KernelBuilder {
   void start_teams() {
     main_->buffers().declare_rings(/*everywhere=*/false);
     auto start_copies = [&] {
-      main_->copies().start_early(0);
-      if (!plan_.preparers()) main_->copies().start_late(0);
+      main_->copies().start_ahead(Copied::early, 0);
+      if (!plan_.preparers()) main_->copies().start_round();
     };
-    if (main_->copies().has_early() || !plan_.preparers()) team(start_copies);
+    if (main_->copies().has(Copied::early) || !plan_.preparers()) team(start_copies);
     if (plan_.preparers()) prepare_ahead();
   }
 
@@ -190,6 +190,7 @@ class KernelBuilder {
     create<warp::NoteOp>("Each team prepares its chunk of the round.");
     team([&] { main_->prepare_round(); });
     if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
+    if (main_->copies().has(Copied::prepared)) team([&] { start_ahead(Copied::prepared); });
     if (saved) take_saved(saved);
     if (!main_->takes_both_at_once())
       create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
@@ -198,6 +199,8 @@ class KernelBuilder {
     create<warp::YieldOp>(next);
     return loop.getResult();
   }
+
+  void start_ahead(Copied which) { main_->copies().start_ahead(which, plan_.round_chunks()); }
 
   Value saved_state_of_round() {
     Value saved = main_->copies().load_saved();
@@ -226,7 +229,7 @@ class KernelBuilder {
         main_->finish_chunk();
         if (main_->ends_together()) create<warp::BarrierOp>();
       }
-      if (!memory_.main().shared.copies_last()) main_->copies().start_late(plan_.round_chunks());
+      if (!memory_.main().shared.copies_last()) start_ahead(Copied::late);
     });
   }
 

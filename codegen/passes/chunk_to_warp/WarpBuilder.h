@@ -50,7 +50,9 @@ class WarpBuilder {
   bool has_finish() const { return phases_after_rows() > 0; }
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
   // or the maxima of the next chunk, where no barrier is between.
-  bool ends_together() const { return (copies_.has_late() && !of_.shared.copies_last()) || phases_after_rows() == 1; }
+  bool ends_together() const {
+    return (copies_.has(Copied::late) && !of_.shared.copies_last()) || phases_after_rows() == 1;
+  }
   int phases() const { return placement_.phases(); }
   void set_state(mlir::Value tile, bool with_scale = false);  // with one: if state_carries_scale
   void set_unit(mlir::Value unit) { unit_ = unit; }           // of gradients that come in and go out

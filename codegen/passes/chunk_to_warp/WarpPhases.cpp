@@ -60,7 +60,7 @@ void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {
   load_tokens();
   if (plan_.rounds > 1) {
     create<warp::ClaimOp>(refuses_early(program_));
-    copies_.start_late(0);
+    copies_.start_round();
   }
   wait_for_round();
   prepare_chunk(when_read);
@@ -80,11 +80,11 @@ void WarpBuilder::load_tokens() {
 
 void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
   auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
-  const bool early = copies_.has_early();
-  auto copy_early = [&] { copies_.start_early(plan_.round_chunks()); };
+  const bool early = copies_.has(Copied::early);
+  auto copy_early = [&] { copies_.start_ahead(Copied::early, plan_.round_chunks()); };
   if (!when_read && early) when_read = copy_early;
   begin_inputs(anyone);
-  publish_inputs([&](auto& ring) { return ring.early == early; });
+  publish_inputs([&](auto& ring) { return (ring.copied == Copied::early) == early; });
   create<warp::BarrierOp>();
   create_scales(/*of_states=*/false, prepares);
   for (phase_ = 0; phase_ < placement_.first_of_rows(); ++phase_) {
@@ -98,20 +98,23 @@ void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
     create<warp::BarrierOp>();
     when_read();
   }
-  if (early && copies_.has_late()) {
+  if (early && copies_.has(Copied::late)) {
     create<warp::WaitCopiesOp>(1);
-    publish_inputs([](auto& ring) { return !ring.early; });
+    publish_inputs([](auto& ring) { return ring.copied != Copied::early; });
     // The warp that reads these maxima for its numbers may have published them: its lanes meet where it stores scales.
     auto reader = of_.sums.empty() ? std::nullopt : number_warp();
-    if (reader &&
-        llvm::any_of(of_.shared.rings(), [&](auto& ring) { return !ring.second.early && ring.second.warp != *reader; }))
+    if (reader && llvm::any_of(of_.shared.rings(), [&](auto& ring) {
+          return ring.second.copied != Copied::early && ring.second.warp != *reader;
+        }))
       create<warp::BarrierOp>();
   }
   store_numbers();
 }
 
 // Late copies of the last round may still be under way.
-void WarpBuilder::wait_for_round() { create<warp::WaitCopiesOp>(copies_.has_early() && copies_.has_late() ? 1 : 0); }
+void WarpBuilder::wait_for_round() {
+  create<warp::WaitCopiesOp>(copies_.has(Copied::early) && copies_.has(Copied::late) ? 1 : 0);
+}
 
 // What was made of a state that was taken before is in shared memory.
 void WarpBuilder::take_state(bool saved) {
@@ -167,7 +170,8 @@ void WarpBuilder::finish_chunk() {
   if (placement_.in_shares(phase_)) begin_share();
   for (; phase_ < placement_.phases(); ++phase_) {
     if (phase_ > placement_.first_after_rows()) create<warp::BarrierOp>();
-    if (phase_ + 1 == placement_.phases() && of_.shared.copies_last()) copies_.start_late(plan_.round_chunks());
+    if (phase_ + 1 == placement_.phases() && of_.shared.copies_last())
+      copies_.start_ahead(Copied::late, plan_.round_chunks());
     slabs(placement_.ops_of(Owner::slab, phase_));
     matrices(placement_.ops_of(Owner::matrix, phase_));
   }

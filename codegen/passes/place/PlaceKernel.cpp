@@ -111,9 +111,13 @@ bool may_copy_states(const Placement& main, const Plan& plan) {
 }
 
 MemoryChoices memory_choices(const Placement& main, chunk::ProgramOp recompute, const Plan& plan, bool fits_states) {
-  const Ahead least = fits_states ? Ahead::states : Ahead::inputs;
-  const Ahead most = fits_states && recompute ? Ahead::groups : plan.by_teams() ? Ahead::early : least;
-  return {least, most, sm_90a.is_wide(main.extent(Axis::key))};
+  const bool wide = sm_90a.is_wide(main.extent(Axis::key));
+  const bool meets = plan.rounds == 1 && main.program().getPlain();  // where teams have prepared a round
+  if (plan.by_teams() && meets && wide) return {{Ahead::read, Ahead::early, Ahead::inputs}, wide};
+  if (plan.by_teams()) return {{Ahead::early, Ahead::inputs}, wide};
+  if (!fits_states) return {{Ahead::inputs}, wide};
+  if (recompute) return {{Ahead::groups, Ahead::states}, wide};
+  return {{Ahead::states}, wide};
 }
 
 // Returns whether registers of a thread hold more than its part of a warp's rows of the state.

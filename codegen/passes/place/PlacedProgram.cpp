@@ -15,8 +15,8 @@ PlacedProgram::PlacedProgram(const Placement& placed, const Plan& plan, std::deq
       numbers(placed, sums, plan.by_teams()),
       shared(placed, plan, spaces, first_phase) {}
 
-void PlacedProgram::plan_shared(const Plan& plan, bool early) {
-  shared.plan(early && (plan.rounds > 1 || has_second_phase()));
+void PlacedProgram::plan_shared(const Plan& plan, Ahead prefetch) {
+  shared.plan(plan.rounds > 1 || has_second_phase() ? prefetch : Ahead::inputs);
   for (const std::string& name : numbers.names()) shared.plan_number(name);
 }
 

@@ -13,8 +13,8 @@ struct PlacedProgram {
   PlacedProgram(const PlacedProgram&) = delete;  // whose parts refer to each other
   PlacedProgram& operator=(const PlacedProgram&) = delete;
 
-  // Plans the shared memory, with numbers. `early`: copies to what the first phase has read, once a barrier follows it.
-  void plan_shared(const Plan& plan, bool early);
+  // Plans the shared memory, with numbers. Copies to what the first phase has read start once a barrier follows it.
+  void plan_shared(const Plan& plan, Ahead prefetch);
 
   // Returns whether a barrier follows the first phase of what teams prepare.
   bool has_second_phase() const;

@@ -94,10 +94,16 @@ class TeamRules {
     return success();
   }
 
-  // All warps have met since the teams' part before it.
+  static bool stores(TeamOp team) {
+    return llvm::any_of(team.getBody().front(), [](Operation& op) { return !isa<CopyOp, CommitCopiesOp>(op); });
+  }
+
+  // All warps have met since the teams' part before it, which stores.
   static bool follows_barrier(Operation* op) {
-    while ((op = op->getPrevNode()) && !isa<TeamOp>(op))
+    while ((op = op->getPrevNode())) {
       if (isa<BarrierOp>(op)) return true;
+      if (auto team = dyn_cast<TeamOp>(op); team && stores(team)) return false;
+    }
     return false;
   }
   // All warps meet between this part of the teams and the loops over the round.

@@ -22,7 +22,7 @@ KernelMemory::KernelMemory(const Placement& main, const Placement* again, const 
   main_.emplace(main, plan, spaces_, 0);
   const bool goes_again = again && plan.by_teams();  // through rounds of teams
   if (goes_again) main_->shared.go_again();
-  main_->plan_shared(plan, prefetch == Ahead::early);
+  main_->plan_shared(plan, prefetch);
   if (prefetch == Ahead::states || prefetch == Ahead::groups)
     main_->shared.stage_state("S_staged", saved_type(main.program()));
   if (again) plan_again(*again, plan, prefetch);
@@ -34,7 +34,7 @@ void KernelMemory::plan_again(const Placement& again, const Plan& plan, Ahead pr
   const int first = main_->placement.phases() + 1, last = first + again.phases();
   again_.emplace(again, plan, spaces_, first);
   if (main_->shared.goes_again()) again_->shared.share_rings(main_->shared);
-  again_->plan_shared(plan, /*early=*/false);
+  again_->plan_shared(plan, Ahead::inputs);
   main_->shared.keep_sums_until(last);
   if (prefetch != Ahead::groups) return;
   again_->shared.stage_state("S_group_staged", saved_type(main_->program));

@@ -21,21 +21,25 @@ llvm::SmallVector<Schedule::Memory> MemoryChoices::for_schedule(const Schedule::
   for (const Stored keep :
        {Stored::exponentials, Stored::activations, Stored::sums, Stored::factors, Stored::contractions}) {
     if (wanted.keep == Stored::automatic ? !wide && is_for_wide(keep) : wanted.keep != keep) continue;
-    for (const Ahead prefetch : {most, least, Ahead::inputs}) {
-      const Schedule::Memory choice{keep, prefetch};
-      if (!choices.empty() && choices.back() == choice) continue;
+    for (const Ahead prefetch : all()) {
       // What is copied ahead is worth more than anything that is kept but exponentials.
-      const bool is_open = prefetch == most || prefetch == least || keep == Stored::exponentials;
-      if (wanted.prefetch == Ahead::automatic ? is_open : wanted.prefetch == prefetch) choices.push_back(choice);
+      const bool is_open = llvm::is_contained(prefetches, prefetch) || keep == Stored::exponentials;
+      if (wanted.prefetch == Ahead::automatic ? is_open : wanted.prefetch == prefetch)
+        choices.push_back({keep, prefetch});
     }
   }
   return choices;
 }
 
-std::string MemoryChoices::prefetches() const {
+llvm::SmallVector<Ahead> MemoryChoices::all() const {
+  llvm::SmallVector<Ahead> all = prefetches;
+  if (!llvm::is_contained(all, Ahead::inputs)) all.push_back(Ahead::inputs);
+  return all;
+}
+
+std::string MemoryChoices::text() const {
   llvm::SmallVector<std::string> possible;
-  for (const Ahead prefetch : {Ahead::inputs, least, most})
-    if (!llvm::is_contained(possible, text_of(prefetch))) possible.push_back(text_of(prefetch));
+  for (const Ahead prefetch : llvm::reverse(all())) possible.push_back(text_of(prefetch));
   return alternatives(possible);
 }
 
@@ -45,14 +49,14 @@ void MemoryChoices::expect_automatic(chunk::ProgramOp program) const {
   user_error_at(program,
                 "the schedule of '{}' asks for memory(keep = {}, prefetch = {}), for which its kernel has no room, or "
                 "which it can't copy ahead: it may prefetch {}; automatic is the compiler's choice",
-                program.getRecurrence().str(), text_of(wanted.keep), text_of(wanted.prefetch), prefetches());
+                program.getRecurrence().str(), text_of(wanted.keep), text_of(wanted.prefetch), text());
 }
 
 void MemoryChoices::expect(chunk::ProgramOp program, Ahead prefetch) const {
-  if (llvm::is_contained({Ahead::inputs, least, most}, prefetch)) return;
+  if (llvm::is_contained(all(), prefetch)) return;
   user_error_at(program,
                 "the schedule of '{}' has memory(prefetch = {}), which its kernel can't copy ahead; expected {}",
-                program.getRecurrence().str(), text_of(prefetch), prefetches());
+                program.getRecurrence().str(), text_of(prefetch), text());
 }
 
 }  // namespace wkvc

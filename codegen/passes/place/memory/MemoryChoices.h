@@ -6,8 +6,8 @@
 namespace wkvc {
 
 struct MemoryChoices {
-  Ahead least, most;  // that the kernel copies ahead, beside inputs alone
-  bool wide;          // registers of wide heads are short, and a load takes fewer than computing again
+  llvm::SmallVector<Ahead> prefetches;  // from most to least; inputs alone are always possible
+  bool wide;  // registers of wide heads are short, and a load takes fewer than computing again
 
   // Returns the choices from most to least: those of the schedule, where it leaves some open.
   llvm::SmallVector<Schedule::Memory> for_schedule(const Schedule::Memory& wanted) const;
@@ -19,7 +19,8 @@ struct MemoryChoices {
   void expect(chunk::ProgramOp program, Ahead prefetch) const;
 
  private:
-  std::string prefetches() const;  // for people
+  llvm::SmallVector<Ahead> all() const;  // prefetches, and inputs alone
+  std::string text() const;              // of all prefetches, for people
 };
 
 }  // namespace wkvc

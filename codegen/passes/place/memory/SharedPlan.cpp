@@ -40,11 +40,11 @@ SharedBuffer* SharedPlan::reserve(const std::string& name, std::int64_t bytes, i
   return &space;
 }
 
-void SharedPlan::plan(bool early) {
+void SharedPlan::plan(Ahead prefetch) {
   if (other_)
     take_rings();
   else
-    plan_rings(early);
+    plan_rings(prefetch);
   plan_maxima();
   plan_sums();
   plan_values();
@@ -75,17 +75,18 @@ bool SharedPlan::ends_with_numbers() const {
          });
 }
 
-void SharedPlan::plan_rings(bool early) {
+void SharedPlan::plan_rings(Ahead prefetch) {
   const bool has_room = placement_.holds_any() || (goes_again_ && ends_with_numbers());
-  copies_last_ = early && has_room && are_read_before_last();
-  early &= !copies_last_ && !goes_again_ && are_apart();
+  const bool ahead = prefetch == Ahead::early || prefetch == Ahead::read;
+  copies_last_ = ahead && has_room && are_read_before_last();
+  if (prefetch == Ahead::early && (copies_last_ || goes_again_ || !are_apart())) prefetch = Ahead::inputs;
   for (auto input : program_.getBody().getOps<chunk::InputOp>())
     if (chunk::columns(input.getResult()) > 1)  // others are read from global memory
-      rings_[input.getResult()] = planned_ring(input, early);
+      rings_[input.getResult()] = planned_ring(input, prefetch);
   deal_rings();
 }
 
-PlannedBuffer SharedPlan::planned_ring(chunk::InputOp input, bool early) {
+PlannedBuffer SharedPlan::planned_ring(chunk::InputOp input, Ahead prefetch) {
   Value value = input.getResult();
   const int last = placement_.of(value).last;
   PlannedBuffer ring;
@@ -95,12 +96,14 @@ PlannedBuffer SharedPlan::planned_ring(chunk::InputOp input, bool early) {
   const bool once = placement_.phases() > 1 && last == 0;
   ring.stages = plan_.by_teams() || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
   ring.exchanged = plan_.by_teams() && ring.type.getElementTypeBitWidth() == 16;
-  ring.early = early && last == 0;
+  if (prefetch == Ahead::early && last == 0) ring.copied = Copied::early;
+  if (prefetch == Ahead::read && last < placement_.first_of_rows()) ring.copied = Copied::prepared;
+  const bool late = ring.copied == Copied::late;
   ring.space = reserve(input.getSym().str() + "_ring", ring.stages * warp::ring_bytes(ring.type, ring.exchanged), 0,
-                       plan_.by_teams() && !ring.early ? last : placement_.phases());
+                       plan_.by_teams() && late ? last : placement_.phases());
   ring.space->of_team = is_of_team(last);  // also where it is copied to in later phases
   // Over the end of a round, or from there on through the phases of what goes again.
-  if (copies_last_)
+  if (late && copies_last_)
     ring.space->from = placement_.phases() - 1;
   else if (goes_again_)
     ring.space->from = placement_.phases() + 1;

@@ -13,6 +13,9 @@
 
 namespace wkvc {
 
+// When an input of a team's next chunk is copied: a round ahead, as all teams have prepared this one's, or later.
+enum class Copied { early, prepared, late };
+
 struct PlannedBuffer {
   SharedBuffer* space = nullptr;
   SharedBuffer* scale = nullptr;  // floats beside it, for the scale of an f16 tile or of each of its slabs
@@ -20,7 +23,7 @@ struct PlannedBuffer {
   int stages = 1;                 // of a ring, and the warp that copies it
   int warp = 0;
   bool exchanged = false;
-  bool early = false;
+  Copied copied = Copied::late;
   mlir::MemRefType type;
 };
 
@@ -31,14 +34,15 @@ class SharedPlan {
   SharedPlan(const Placement& placement, const Plan& plan, std::deque<SharedBuffer>& spaces, int first_phase)
       : program_(placement.program()), placement_(placement), plan_(plan), spaces_(spaces), first_phase_(first_phase) {}
 
-  // All but the staged state and numbers. With `early` rings that only the first phase reads are there to be copied to
-  // after it, or where states are held in registers in the last phase, in that one.
-  void plan(bool early);
+  // All but the staged state and numbers. With Ahead::early rings that only the first phase reads are there to be
+  // copied to after it, or where states are held in registers in the last phase, in that one. With Ahead::read all that
+  // teams read as they prepare a round are there to be copied to behind that.
+  void plan(Ahead prefetch);
   // Before plan: another program, which takes states through some rounds again, comes between this one's rounds, and
   // has its inputs in the same rings.
   void go_again() { goes_again_ = true; }
   bool goes_again() const { return goes_again_; }
-  bool copies_last() const { return copies_last_; }  // in the last phase, for the next round
+  bool copies_last() const { return copies_last_; }  // what is late, in the last phase, for the next round
   // Before plan: inputs lie where another program of the kernel has those of the same name.
   void share_rings(const SharedPlan& other) { other_ = &other; }
   bool are_read_first() const;                // inputs, in the first phase alone
@@ -66,8 +70,8 @@ class SharedPlan {
   bool are_apart() const;
   bool are_read_before_last() const;
   bool ends_with_numbers() const;
-  void plan_rings(bool early);
-  PlannedBuffer planned_ring(chunk::InputOp input, bool early);
+  void plan_rings(Ahead prefetch);
+  PlannedBuffer planned_ring(chunk::InputOp input, Ahead prefetch);
   void take_rings();
   void deal_rings();
   void plan_maximum(llvm::StringRef name);

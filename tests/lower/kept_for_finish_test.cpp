@@ -69,11 +69,13 @@ TEST(UntiedSums, AreOfSeveralWarps) {
 
 // Inputs of the next round are copied while the last numbers are added up: no barrier waits for those.
 TEST(LastPhase, BeginsWithTheNextCopies) {
-  const std::string finish = finish_text(backward_text(Stage::cuda));
-  const std::size_t copies = finish.find("copies.copy("), sums = finish.rfind("if (team.warp == ");
+  const std::string text = backward_text(Stage::cuda), finish = finish_text(text);
+  const std::size_t copies = finish.find(".copy("), sums = finish.rfind("if (team.warp == ");
   ASSERT_NE(copies, std::string::npos);
   EXPECT_LT(copies, sums) << finish;
   EXPECT_EQ(finish.find("team.barrier()", copies), std::string::npos) << finish;
+  const std::string states = text.substr(text.find("Each team prepares its chunk of the round."));
+  EXPECT_LT(states.find(".copy("), states.find("The states before the chunks of this round")) << "what teams have read";
 }
 
 // Without room matrices, and then numbers, too, are made again.

@@ -106,6 +106,14 @@ void check_entry(const Manifest& manifest, std::string_view kernel) {
       manifest.cluster > 1 ? ", " + cluster : "");
 }
 
+// "#define WKVC_PARTS 2", for all kernels of a text; without: one part.
+void check_parts(const Manifest& manifest, std::string_view source) {
+  constexpr std::string_view mark = "#define WKVC_PARTS ";
+  const std::size_t at = source.find(mark);
+  const auto parts = at == std::string_view::npos ? 1 : number_in(source.substr(at + mark.size()));
+  expect_number(manifest, "parts", manifest.parts, parts);
+}
+
 // "const TensorArg& r_global = args.tensor[0];"
 void check_places(const Manifest& manifest, std::string_view kernel) {
   constexpr std::string_view mark = "_global = args.tensor[";
@@ -225,6 +233,7 @@ void check_against_text(const Manifest& manifest, std::string_view source) {
   check_header(manifest, source);
   const std::string_view kernel = text_of(manifest, source);
   if (kernel.empty()) return;  // it will not compile, was compiled, or is of another form
+  check_parts(manifest, source);
   check_entry(manifest, kernel);
   check_places(manifest, kernel);
   check_chunks(manifest, kernel);

@@ -110,6 +110,9 @@ TEST(EditedManifest, IsRefusedWhereTheKernelItselfSaysOtherwise) {
           "\"o\" is f16, but the text writes bf16");
   const std::string shared = text.substr(text.find("\"shared_bytes\":") + 15, 5);
   refused(replaced(text, shared, "10000"), "shared_bytes 10000, but the text uses shared memory at byte");
+  const std::string parts = kernels("rwkv7", {.parts = 2});
+  refused(replaced(parts, "\"parts\":2", "\"parts\":4"), "parts 4, but the text says 2");
+  refused(replaced(parts, "#define WKVC_PARTS 2", ""), "parts 2, but the text says 1");
 }
 
 class EditedText : public CommandTest {};

@@ -24,9 +24,9 @@ constexpr int segments_of_small_matrices = 512, many_segments_of_two_terms = 204
 constexpr int backward_segments_of_few_wide_heads = 64;
 }  // namespace least_tokens
 
-// Tokens that a block goes through while the maps of a sequence's segments are combined, for each of them; measured.
+// Tokens that a block goes through while the map of one segment is combined with the ones before; measured.
 namespace tokens_a_map {
-constexpr int of_wide_matrices = 32, of_narrow_factors = 16, otherwise = 4;
+constexpr int of_wide_matrices = 32, of_narrow_factors = 16, least = 4;
 }
 
 bool is_wide(const ShapeClass& shape_class) { return sm_90a.is_wide(static_cast<std::uint64_t>(shape_class.key_dim)); }
@@ -119,6 +119,9 @@ class Preferences {
     int teams, cluster, segments;
   };
 
+  // Segments that gain something, and that gain in most cases.
+  static constexpr int some = sm_90a.choices.least_segments, many = 2 * some;
+
   // Returns whether all blocks of clusters of two run at once, each with a multiprocessor for itself.
   bool are_few_wide() const {
     return is_measured() && !narrow_keys() && shape_class_.key_dim <= most_keys_in_segments &&
@@ -146,12 +149,11 @@ class Preferences {
   }
 
   std::vector<Ahead> ahead_of_factors() const {
-    const int cut = best_cut(sm_count_, tokens_a_map::otherwise);
+    const int cut = best_cut(sm_count_, tokens_a_map::least);
     const int least =
         is_forward() ? least_tokens::segments_of_factors : least_tokens::segments_of_factors_with_gradients;
-    const bool many = cut >= 2 * sm_90a.choices.least_segments, some = cut >= sm_90a.choices.least_segments;
-    if ((many && tokens() >= least) || (some && tokens() / cut >= least_tokens::teams_in_segments))
-      return {{2, 1, cut}};
+    const bool are_long = tokens() / cut >= least_tokens::teams_in_segments;
+    if ((cut >= many && tokens() >= least) || (cut >= some && are_long)) return {{2, 1, cut}};
     if (!is_forward()) return narrow_values() ? std::vector<Ahead>{} : std::vector<Ahead>{{2, 2, 1}, {1, 2, 1}};
     if (tokens() < least_tokens::two_teams_of_cluster) return {{1, 2, 1}};
     return {{2, 2, 1}, {1, 2, 1}};
@@ -163,13 +165,13 @@ class Preferences {
     const int cut = may_pay ? best_cut(sm_count_, tokens_a_map::of_wide_matrices) : 1;
     const int cut_clusters = may_pay ? best_cut(sm_count_ / 2, tokens_a_map::of_wide_matrices) : 1;
     const bool are_long = tokens() / cut >= least_tokens::teams_in_segments,
-               may_cut = cut >= 4 && (are_long || 8 * pairs() <= sm_count_);
+               may_cut = cut >= some && (are_long || many * pairs() <= sm_count_);
     std::vector<Ahead> list;
-    if (are_long && cut >= 8) list.push_back({2, 1, cut});
-    list.push_back({2, 2, cut_clusters >= 4 ? cut_clusters : 1});
+    if (are_long && cut >= many) list.push_back({2, 1, cut});
+    list.push_back({2, 2, cut_clusters >= some ? cut_clusters : 1});
     if (may_cut) list.push_back({2, 1, cut});
     list.push_back({1, 2, 1});
-    if (const int cut_early = best_cut(sm_count_, tokens_a_map::otherwise); cut_early >= 4)
+    if (const int cut_early = best_cut(sm_count_, tokens_a_map::least); cut_early >= some)
       list.push_back({2, 1, cut_early});  // recurrences that have no room for clusters take longer for a token
     return list;
   }
@@ -190,16 +192,15 @@ class Preferences {
   // little to do with gradients. Where values are few, two blocks have room in a multiprocessor.
   void add_few_narrow(Transition transition) {
     const bool factors = transition == Transition::factors;
-    constexpr int eight = 2 * sm_90a.choices.least_segments;
     const int cut = most_at_once(least_tokens::segments_of_few_heads);
     const int twice =
-        std::max(cut, best_cut(2 * sm_count_, factors ? tokens_a_map::of_narrow_factors : tokens_a_map::otherwise));
+        std::max(cut, best_cut(2 * sm_count_, factors ? tokens_a_map::of_narrow_factors : tokens_a_map::least));
     if (is_small() && is_forward()) {
       const int least = factors ? least_tokens::segments_of_factors : least_tokens::segments_of_small_matrices;
-      if (twice >= eight && tokens() >= least) add_teams_in_segments(twice);
-    } else if (cut >= (factors && !is_forward() ? 2 : 1) * eight) {
+      if (twice >= many && tokens() >= least) add_teams_in_segments(twice);
+    } else if (cut >= (factors && !is_forward() ? 2 : 1) * many) {
       add_teams_in_segments(cut);
-    } else if (factors && is_forward() && twice >= eight && tokens() >= 2 * least_tokens::segments_of_factors) {
+    } else if (factors && is_forward() && twice >= many && tokens() >= 2 * least_tokens::segments_of_factors) {
       add_teams_in_segments(twice);
     }
   }
@@ -207,9 +208,9 @@ class Preferences {
   // Adds schedules for contractions in f32, or in two bf16 terms. Warps of teams hide the time that splitting operands
   // takes.
   void add_exact() {
-    const int cut = best_cut(sm_count_, tokens_a_map::otherwise);
+    const int cut = best_cut(sm_count_, tokens_a_map::least);
     if (is_forward() && shape_class_.accuracy == "bf16x3") add_two_terms(cut);
-    if (cut >= (is_forward() ? sm_90a.choices.least_segments : 2)) {
+    if (cut >= (is_forward() ? some : 2)) {
       add_teams_in_segments(cut);
       add_segments(cut);
     } else if (!narrow_keys() && is_forward()) {
@@ -221,9 +222,8 @@ class Preferences {
 
   // Adds clusters of two, unless so many segments are faster.
   void add_two_terms(int cut) {
-    constexpr int least = sm_90a.choices.least_segments;
-    const bool segments =
-        narrow_keys() ? cut >= least : cut >= 4 * least && tokens() >= least_tokens::many_segments_of_two_terms;
+    const bool long_enough = tokens() >= least_tokens::many_segments_of_two_terms;
+    const bool segments = narrow_keys() ? cut >= some : cut >= 2 * many && long_enough;
     if (segments || tokens() < least_tokens::cluster_of_wide_heads) return;
     if (narrow_keys()) add_teams(3, 1, 2);
     add_teams(1, 1, 2);
@@ -260,13 +260,12 @@ class Preferences {
 
   // Returns the fewest segments that are faster than none; `never` where no number is.
   int least_segments() const {
-    constexpr int least = sm_90a.choices.least_segments;
     if (shape_class_.key_dim > most_keys_in_segments) return never;
-    if (!is_measured()) return least;
-    if (is_small()) return is_forward() ? never : least;
-    if (narrow_keys() && narrow_values()) return 4 * least;
-    if (!is_forward() || tokens() >= least_tokens::segments_of_wide_heads) return least;
-    return 2 * least * pairs() <= sm_count_ ? 2 * least : never;
+    if (!is_measured()) return some;
+    if (is_small()) return is_forward() ? never : some;
+    if (narrow_keys() && narrow_values()) return 2 * many;
+    if (!is_forward() || tokens() >= least_tokens::segments_of_wide_heads) return some;
+    return many * pairs() <= sm_count_ ? many : never;
   }
 
   // Warps that prepare chunks, beside those that take the state through them.
@@ -285,7 +284,7 @@ class Preferences {
   void add_forward() {
     if (narrow_keys()) {
       if (2 * pairs() <= sm_count_ && tokens() >= least_tokens::cluster) add_teams(3, 1, 2);
-      if (const int segments = likely_segments(); segments >= 2 * sm_90a.choices.least_segments) add_segments(segments);
+      if (const int segments = likely_segments(); segments >= many) add_segments(segments);
       if (pairs() <= sm_count_ && tokens() >= least_tokens::four_teams) add_teams(4, 1);
       add_teams(2, pairs() <= sm_count_ ? 1 : 2);
       if (pairs() > sm_count_) add_teams(2, 1);
@@ -310,7 +309,7 @@ class Preferences {
       config.backward_segments = 4;
       config.backward_blocks = 1;
       config.save_every = 32;
-      if (narrow_keys()) add_segments(std::max(likely_segments(), sm_90a.choices.least_segments));
+      if (narrow_keys()) add_segments(std::max(likely_segments(), some));
     }
     if (is_small() && pairs() <= sm_count_) {
       add_segments(4);

@@ -1,6 +1,7 @@
 """Operators through the C interface (jit/wkvc.h) on tensors that are bound before anything is timed."""
 import ctypes
 import math
+import os
 import sys
 
 import torch
@@ -32,6 +33,13 @@ def open_library(path):
     library = ctypes.CDLL(path)
     library.wkvc_message.restype = library.wkvc_version.restype = ctypes.c_char_p
     return library
+
+
+def expect_built(library, recurrences):
+    """Ends the program with one line where the library or the program that prints recurrences is not there."""
+    for path, target in ((library, "wkvc_shared"), (recurrences, "bench_recurrences")):
+        if not os.path.isfile(path):
+            sys.exit(f"{os.path.basename(sys.argv[0])}: {path} is not there: cmake --build build --target {target}")
 
 
 def run_script(main):

@@ -24,7 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 import curves_report
-from c_interface import PASSES, Sequences, WithSequences, Wkvc, WkvcError, emitted, open_library, prepared, run_script
+from c_interface import (PASSES, Sequences, WithSequences, Wkvc, WkvcError, emitted, expect_built, open_library, prepared,
+                         run_script)
 from cells import FULL, TINY, cells_of
 from journal import Journal, circumstances, identity_of
 from peers import PEERS, contestant, environment_of, memory_beside, reason_of, reference_of, results_of
@@ -262,9 +263,7 @@ def expect_all_there(args):
     """Ends the program with one line where what it needs is not there."""
     if args.device == "cuda" and not torch.cuda.is_available():
         sys.exit("curves.py: there is no GPU here; --device cpu --cells tiny tests this program without one")
-    for path, target in ((args.library, "wkvc_shared"), (args.recurrences, "bench_recurrences")):
-        if not os.path.exists(path):
-            sys.exit(f"curves.py: {path} is not there: cmake --build build --target {target}")
+    expect_built(args.library, args.recurrences)
 
 
 def measure_in_time(bench, journal, units):

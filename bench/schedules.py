@@ -22,7 +22,8 @@ from pathlib import Path
 
 import torch
 
-from c_interface import PASSES, Sequences, WithSequences, Wkvc, WkvcError, open_library, prepared, run_script
+from c_interface import (PASSES, Sequences, WithSequences, Wkvc, WkvcError, expect_built, open_library, prepared,
+                         run_script)
 from cells import Cell
 from recurrences import RECURRENCES, draw, text_of
 from timing import copy_of, times_of
@@ -177,11 +178,31 @@ def difference(results, expected):
     return None
 
 
+def lines_of(path):
+    """The journal's lines. A last one that was cut short counts as not there."""
+    try:
+        texts = path.read_text().splitlines()
+    except OSError as fault:
+        sys.exit(f"schedules.py: {path} can't be read: {fault.strerror}")
+    lines = []
+    for number, text in enumerate(texts, 1):
+        try:
+            line = json.loads(text)
+        except json.JSONDecodeError:
+            line = None
+        if isinstance(line, dict) and {"unit", "ms"} <= line.keys():
+            lines.append(line)
+        elif number < len(texts):
+            sys.exit(f"schedules.py: line {number} of {path} is none of this script's: give another --journal")
+    return lines
+
+
 def run(args):
+    expect_built(args.library, args.recurrences)
     library = open_library(args.library)
     path, start = Path(args.journal), time.monotonic()
-    done = {line["unit"] for line in map(json.loads, path.read_text().splitlines())} if path.exists() else set()
-    chosen = drawn_units(args.drawn, args.seed) if args.drawn else units()
+    done = {line["unit"] for line in lines_of(path)} if path.exists() else set()
+    chosen = drawn_units(args.drawn, args.seed or 0) if args.drawn else units()
     left = [u for u in chosen if title(*u) not in done and (not args.only or u[0].recurrence in args.only)]
     contestants = Contestants(args, library)
     wanted = [(unit, schedule) for unit in left for schedule in schedules_of(unit, args.drawn)]
@@ -209,7 +230,7 @@ def title(cell, what):
 
 def summary(args):
     """For each unit the default's time over the best one's, and the best schedules."""
-    for line in map(json.loads, Path(args.journal).read_text().splitlines()):
+    for line in lines_of(Path(args.journal)):
         ms = {name: t for name, t in line["ms"].items() if name != "copy"}
         if not ms:
             print(f"{line['unit']}: every schedule is refused")
@@ -226,12 +247,16 @@ def main():
     parser.add_argument("--recurrences", default="build/bin/bench_recurrences")
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--milliseconds", type=float, default=400, help="that the rounds of a unit take, about")
-    parser.add_argument("--drawn", type=int, default=0, metavar="N", help="measure N units drawn at random instead")
-    parser.add_argument("--seed", type=int, default=0, help="of the units that are drawn")
+    parser.add_argument("--drawn", type=int, metavar="N", help="measure N units drawn at random instead")
+    parser.add_argument("--seed", type=int, help="of the units that are drawn (0)")
     parser.add_argument("--only", nargs="*", default=[], choices=RECURRENCES)
     parser.add_argument("--prepare", action="store_true", help="only compile")
     parser.add_argument("--summary", action="store_true")
     args = parser.parse_args()
+    if args.drawn is not None and args.drawn < 1:
+        parser.error(f"--drawn is {args.drawn}; expected 1 or more")
+    if args.seed is not None and args.drawn is None:
+        parser.error("--seed is of --drawn: give both")
     if args.summary:
         summary(args)
     elif args.prepare or torch.cuda.is_available():

@@ -106,12 +106,22 @@ void check_entry(const Manifest& manifest, std::string_view kernel) {
       manifest.cluster > 1 ? ", " + cluster : "");
 }
 
-// "#define WKVC_PARTS 2", for all kernels of a text; without: one part.
+// "#define WKVC_PARTS 2", a line of its own for each kernel of a text, the first one before anything is included; none
+// where a head has one part.
 void check_parts(const Manifest& manifest, std::string_view source) {
-  constexpr std::string_view mark = "#define WKVC_PARTS ";
-  const std::size_t at = source.find(mark);
-  const auto parts = at == std::string_view::npos ? 1 : number_in(source.substr(at + mark.size()));
-  expect_number(manifest, "parts", manifest.parts, parts);
+  const std::string expected = fmt::format("#define WKVC_PARTS {}", manifest.parts);
+  const std::size_t first_include = source.find("#include");
+  bool defined = manifest.parts == 1;
+  for (std::size_t at = source.find("WKVC_PARTS"); at != std::string_view::npos;
+       at = source.find("WKVC_PARTS", at + 1)) {
+    const std::size_t begin = source.rfind('\n', at) + 1;  // npos + 1 is 0
+    const std::string_view line = source.substr(begin, source.find('\n', at) - begin);
+    if (line != expected || manifest.parts == 1)
+      refuse(manifest, fmt::format("parts {}", manifest.parts), fmt::format("has the line \"{}\"", line));
+    defined |= at < first_include;
+  }
+  if (!defined)
+    refuse(manifest, fmt::format("parts {}", manifest.parts), fmt::format("does not begin with \"{}\"", expected));
 }
 
 // "const TensorArg& r_global = args.tensor[0];"

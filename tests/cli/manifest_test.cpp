@@ -111,8 +111,12 @@ TEST(EditedManifest, IsRefusedWhereTheKernelItselfSaysOtherwise) {
   const std::string shared = text.substr(text.find("\"shared_bytes\":") + 15, 5);
   refused(replaced(text, shared, "10000"), "shared_bytes 10000, but the text uses shared memory at byte");
   const std::string parts = kernels("rwkv7", {.parts = 2});
-  refused(replaced(parts, "\"parts\":2", "\"parts\":4"), "parts 4, but the text says 2");
-  refused(replaced(parts, "#define WKVC_PARTS 2", ""), "parts 2, but the text says 1");
+  refused(replaced(parts, "\"parts\":2", "\"parts\":4"), "parts 4, but the text has the line \"#define WKVC_PARTS 2\"");
+  refused(replaced(parts, "\"parts\":2,", ""), "parts 1, but the text has the line \"#define WKVC_PARTS 2\"");
+  for (const char* line : {"", "#define WKVC_PART 2", "#define WKVC_PARTS 4", "#define WKVC_PARTS 99999999999999999999",
+                           "#define WKVC_PARTS (2+2)", "#define WKVC_PARTS", "// #define WKVC_PARTS 2",
+                           "#define WKVC_PARTS 2\n#undef WKVC_PARTS"})
+    refused(replaced(parts, "#define WKVC_PARTS 2", line), "parts 2, but the text ");
 }
 
 class EditedText : public CommandTest {};

@@ -70,5 +70,17 @@ TEST(Memory, TakesAnOrder) {
   EXPECT_THAT(placed, HasSubstr("memory(keep = contractions, prefetch = inputs)"));
 }
 
+TEST(Memory, SaysWhatMayBePrefetched) {
+  const std::string text = lower_to(rwkv7_source({.pass = "both"}), Stage::chunk, {.pass = "both"});
+  const std::string part = "checkpoint(every = 4)", backward = "{backward";
+  for (const char* prefetch : {"early", "read"}) {
+    std::string edited = text;
+    edited.insert(edited.find(part, edited.find(backward)) + part.size(),
+                  std::string(", memory(prefetch = ") + prefetch + ")");
+    expect_contains(user_error_of([&] { lower_to(source_from(edited), Stage::placed, {}); }),
+                    "it may prefetch inputs, states or groups");
+  }
+}
+
 }  // namespace
 }  // namespace wkvc::test

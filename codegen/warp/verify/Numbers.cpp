@@ -2,6 +2,7 @@
 #include "codegen/rec/Limits.h"
 #include "codegen/rec/Names.h"
 #include "codegen/warp/verify/Rules.h"
+#include "codegen/warp/verify/Shapes.h"
 
 using namespace mlir;
 
@@ -124,6 +125,11 @@ int64_t team_warps(KernelOp kernel) {
   return (kernel.getRounds() == 1 ? row_warps(kernel) : behind) / kernel.getTeams();
 }
 
+LogicalResult verify_parts(Operation* op, uint64_t parts) {
+  if (rec::is_part_count(signed_value(parts))) return success();
+  return op->emitOpError() << "has " << signed_value(parts) << " parts; expected " << rec::part_counts_text;
+}
+
 LogicalResult CombineOp::verify() {
   for (llvm::StringRef name : {getSymName(), getOp(), getInitial(), getWorkspace()})
     if (auto fault = rec::name_fault(name); fault && !is_own_name(name)) return emitOpError() << *fault;
@@ -133,7 +139,7 @@ LogicalResult CombineOp::verify() {
   for (auto [what, extent] : {std::pair{"key_dim", getKeyDim()}, std::pair{"value_dim", getValueDim()}})
     if (!rec::is_extent(signed_value(extent)))
       return emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
-  return success();
+  return verify_parts(*this, getParts());
 }
 
 LogicalResult KernelOp::verify() {
@@ -141,7 +147,7 @@ LogicalResult KernelOp::verify() {
     if (auto fault = rec::name_fault(name)) return emitOpError() << *fault;
   if (!rec::is_compute(getCompute()))
     return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
-  if (failed(verify_architecture(*this))) return failure();
+  if (failed(verify_architecture(*this)) || failed(verify_parts(*this, getParts()))) return failure();
   return verify_numbers(*this);
 }
 

@@ -38,8 +38,9 @@ llvm::SmallVector<Ahead> MemoryChoices::all() const {
 }
 
 std::string MemoryChoices::text() const {
+  const llvm::SmallVector<Ahead> possible_ahead = all();
   llvm::SmallVector<std::string> possible;
-  for (const Ahead prefetch : llvm::reverse(all())) possible.push_back(text_of(prefetch));
+  for (const Ahead prefetch : llvm::reverse(possible_ahead)) possible.push_back(text_of(prefetch));
   return alternatives(possible);
 }
 

@@ -50,6 +50,7 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
   add(plan.teams > plan.rounds, "fewer --teams");
   add(program.getChunk() > 16, "a smaller --chunk");
   add(program.getKeyDim() > 16 || program.getValueDim() > 16, "a smaller --head");
+  add(program.getParts() < rec::max_parts && rec::is_extent(program.getValueDim() / 2), "more --parts");
   add(!inputs.empty() && chunk::element((*inputs.begin()).getResult()).isF32(), "a narrower --io");
   add(rec::has_wide_range(program.getCompute()), "a narrower --mma");
   add(program.getSramBudget() < static_cast<uint64_t>(sm_90a.block.shared_bytes), "a larger --sram");

@@ -68,10 +68,10 @@ void KernelBuffers::take_rings() {
 void KernelBuffers::declare_ring(chunk::InputOp input, const PlannedBuffer& ring, bool everywhere) {
   const auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
   const auto unit = [&](bool is) { return is ? b_.getUnitAttr() : UnitAttr(); };
-  Value value = create<warp::RingOp>(
-      ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset), b_.getI64IntegerAttr(ring.stages),
-      b_.getI64IntegerAttr(ring.warp), unit(program_.getBackward()), unit(ring.exchanged),
-      unit(ring.copied != Copied::late), phase(ring.space->from), phase(ring.space->to));
+  Value value = create<warp::RingOp>(ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset),
+                                     b_.getI64IntegerAttr(ring.stages), b_.getI64IntegerAttr(ring.warp),
+                                     unit(program_.getBackward()), unit(ring.exchanged),
+                                     unit(ring.copied != Copied::late), phase(ring.space->from), phase(ring.space->to));
   set_name(value, ring.space->name);
   declared_[&ring] = value;
 }

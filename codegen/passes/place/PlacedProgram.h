@@ -13,7 +13,8 @@ struct PlacedProgram {
   PlacedProgram(const PlacedProgram&) = delete;  // whose parts refer to each other
   PlacedProgram& operator=(const PlacedProgram&) = delete;
 
-  // Plans the shared memory, with numbers. Where no barrier follows the first phase, nothing but inputs is copied ahead.
+  // Plans the shared memory, with numbers. Where no barrier follows the first phase, nothing but inputs is copied
+  // ahead.
   void plan_shared(const Plan& plan, Ahead prefetch);
 
   // Returns whether a barrier follows the first phase of what teams prepare.

@@ -38,7 +38,7 @@ def open_library(path):
 def expect_built(library, recurrences):
     """Ends the program with one line where the library or the program that prints recurrences is not there."""
     for path, target in ((library, "wkvc_shared"), (recurrences, "bench_recurrences")):
-        if not os.path.isfile(path):
+        if not os.path.exists(path):
             sys.exit(f"{os.path.basename(sys.argv[0])}: {path} is not there: cmake --build build --target {target}")
 
 

@@ -1,4 +1,4 @@
-"""bench/schedules.py: units drawn at random, and what its arguments and journals may not be. It measures on GPUs alone."""
+"""bench/schedules.py: units drawn at random, its arguments and its journals. It measures on GPUs alone."""
 
 import json
 import math

@@ -25,6 +25,7 @@ import torch
 from c_interface import (PASSES, Sequences, WithSequences, Wkvc, WkvcError, expect_built, open_library, prepared,
                          run_script)
 from cells import Cell
+from journal import parsed
 from recurrences import RECURRENCES, draw, text_of
 from timing import copy_of, times_of
 
@@ -98,9 +99,10 @@ def schedules_of(unit, drawn):
     while 2 * segments * cell.heads <= MULTIPROCESSORS:
         segments *= 2
     named = {"n": segments, "h": max(1, segments // 2), "d": 2 * segments}
-    always = GUARDED if cell.mma in ("f16", "bf16") else ""
-    if what == "both" and cell.mma == "f16":
-        always = SAVED
+    if cell.mma == "f16":
+        always = SAVED if what == "both" else GUARDED
+    else:
+        always = GUARDED if cell.mma == "bf16" else ""
     return ("", *dict.fromkeys(f"{always} {schedule.format(**named)}" for schedule in OF_DRAWN[what]))
 
 
@@ -186,10 +188,7 @@ def lines_of(path):
         sys.exit(f"schedules.py: {path} can't be read: {fault.strerror}")
     lines = []
     for number, text in enumerate(texts, 1):
-        try:
-            line = json.loads(text)
-        except json.JSONDecodeError:
-            line = None
+        line = parsed(text)
         if isinstance(line, dict) and {"unit", "ms"} <= line.keys():
             lines.append(line)
         elif number < len(texts):

@@ -1,11 +1,15 @@
 """References in float64 and the inputs that tests share, so that few kernels are compiled for the host."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 import torch
 
 BATCHES, TOKENS, HEADS, KEYS, VALUES = 2, 37, 2, 16, 32
+ROOT = Path(__file__).parents[2]  # of the clone, or of a copy of parts of it
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -14,6 +18,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "gpu" in item.keywords and not supported:
             item.add_marker(skip)
+
+
+def run_bench(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, f"bench/{script}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
 
 
 def rwkv7_inputs(

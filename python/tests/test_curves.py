@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -13,17 +12,17 @@ import pytest
 import torch
 
 import wkvc
+from conftest import ROOT, run_bench
 
-ROOT = Path(__file__).parents[2]  # of the clone, or of a copy of parts of it
 sys.path.insert(0, str(ROOT / "bench"))
 
-import cells  # noqa: E402
-import curves  # noqa: E402
-import curves_report  # noqa: E402
-import peers  # noqa: E402
-from journal import Journal  # noqa: E402
-from recurrences import RECURRENCES, draw  # noqa: E402
-from reference import Reference, piece_length  # noqa: E402
+import cells
+import curves
+import curves_report
+import peers
+from journal import Journal
+from recurrences import RECURRENCES, draw
+from reference import Reference, piece_length
 
 IDENTITY = {"device": "some GPU", "library": "0123"}
 VERSIONS = {"commit": "abc", "wkvc": "0.1.0", "torch": "2", "cuda": "13"}
@@ -91,15 +90,10 @@ def test_a_public_kernel_beside_wkvc() -> None:
         assert found["ms"].keys() == {"copy", "wkvc"}
 
 
-def run_curves(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "bench/curves.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-
-
 def run_tiny(journal: Path, *more: str) -> str:
     library = str(Path(wkvc.__file__).parent / "libwkvc.so")
     arguments = ("--cells", "tiny", "--device", "cpu", "--rounds", "3", "--library", library)
-    result = run_curves("run", "--journal", str(journal), *arguments, *more)
+    result = run_bench("curves.py", "run", "--journal", str(journal), *arguments, *more)
     assert result.returncode == 0, result.stderr
     return result.stdout.splitlines()[-1]
 
@@ -120,27 +114,27 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
             assert all(ms > 0 for ms in found["ms"].values())
             assert len(found["errors"]["wkvc"]) > (1 if what == "both" else 0)
             assert all(error < 5e-3 for error in found["errors"]["wkvc"].values())
-    summary = run_curves("summary", "--journal", str(journal)).stdout
+    summary = run_bench("curves.py", "summary", "--journal", str(journal)).stdout
     assert "cpu, library " in summary
     assert "7 cells, 14 times" in summary
     assert "\n0 without a time" in summary
     pytest.importorskip("matplotlib")
     drawn = tmp_path / "curves.svg"
-    result = run_curves("plot", "--journal", str(journal), "--axis", "tokens", "-o", str(drawn))
+    result = run_bench("curves.py", "plot", "--journal", str(journal), "--axis", "tokens", "-o", str(drawn))
     assert result.returncode == 0, result.stderr
     assert "</svg>" in drawn.read_text()
 
 
 def test_list() -> None:
     library = str(Path(wkvc.__file__).parent / "libwkvc.so")
-    result = run_curves("list", "--cells", "tiny", "--library", library)
+    result = run_bench("curves.py", "list", "--cells", "tiny", "--library", library)
     assert result.stdout.startswith("rwkv7 1,16,2,16 bf16/f16\n"), result.stderr
     assert result.stdout.endswith("\n7 cells, 0 of 14 passes refused\n")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu(tmp_path: Path) -> None:
-    result = run_curves("run", "--journal", str(tmp_path / "none.jsonl"))
+    result = run_bench("curves.py", "run", "--journal", str(tmp_path / "none.jsonl"))
     assert result.returncode == 1
     assert result.stderr == (
         "curves.py: there is no GPU here; --device cpu --cells tiny tests this program without one\n"
@@ -149,7 +143,7 @@ def test_without_a_gpu(tmp_path: Path) -> None:
 
 def test_without_the_program_of_texts(tmp_path: Path) -> None:
     arguments = ("--device", "cpu", "--library", str(tmp_path), "--recurrences", str(tmp_path / "none"))
-    result = run_curves("run", "--journal", str(tmp_path / "none.jsonl"), *arguments)
+    result = run_bench("curves.py", "run", "--journal", str(tmp_path / "none.jsonl"), *arguments)
     assert result.returncode == 1
     assert "none is not there: cmake --build build --target bench_recurrences" in result.stderr
 

@@ -2,21 +2,16 @@
 
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]  # of the clone, or of a copy of parts of it
+from conftest import ROOT, run_bench
+
 sys.path.insert(0, str(ROOT / "bench"))
 
-import schedules  # noqa: E402
-
-
-def run_schedules(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "bench/schedules.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+import schedules
 
 
 def test_units_are_drawn_alike_from_a_seed() -> None:
@@ -40,7 +35,7 @@ def test_a_summary_leaves_out_a_line_that_was_cut_short(tmp_path: Path) -> None:
     journal = tmp_path / "some.jsonl"
     line = json.dumps({"unit": "it", "ms": {"": 2.0, "--teams 2": 1.0, "copy": 0.5}})
     journal.write_text(f"{line}\n{line[:20]}")
-    result = run_schedules("--journal", str(journal), "--summary")
+    result = run_bench("schedules.py", "--journal", str(journal), "--summary")
     assert result.returncode == 0
     assert result.stdout == "it: 2.00; 1.000 --teams 2, 2.000 default; copy 0.500\n"
 
@@ -55,7 +50,7 @@ def test_a_summary_leaves_out_a_line_that_was_cut_short(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
-    result = run_schedules("--journal", str(tmp_path / "none.jsonl"), *arguments)
+    result = run_bench("schedules.py", "--journal", str(tmp_path / "none.jsonl"), *arguments)
     assert result.returncode != 0
     assert message in result.stderr.splitlines()[-1]
 
@@ -63,6 +58,6 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], mes
 def test_another_file_is_no_journal(tmp_path: Path) -> None:
     journal = tmp_path / "other.jsonl"
     journal.write_text('{"a": 1}\n{"a": 2}\n')
-    result = run_schedules("--journal", str(journal), "--summary")
+    result = run_bench("schedules.py", "--journal", str(journal), "--summary")
     assert result.returncode == 1
     assert "line 1 of" in result.stderr

@@ -7,13 +7,7 @@
 namespace wkvc {
 
 Config settings(int chunk, int save_every, const std::string& saved, const std::string& mma, int blocks) {
-  Config config;
-  config.chunk = chunk;
-  config.save_every = save_every;
-  config.saved = saved;
-  config.mma = mma;
-  config.blocks = blocks;
-  return config;
+  return {.mma = mma, .chunk = chunk, .blocks = blocks, .save_every = save_every, .saved = saved};
 }
 
 LockEntry sample_entry(LaunchSize size) {

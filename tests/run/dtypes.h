@@ -10,13 +10,7 @@ namespace wkvc::test {
 
 inline Config config_of_pass(const std::string& pass, const std::string& mma, const std::string& io, int key_dim = 0,
                              int value_dim = 0) {
-  Config config;
-  config.pass = pass;
-  config.mma = mma;
-  config.io = io;
-  config.key_dim = key_dim;
-  config.value_dim = value_dim;
-  return config;
+  return {.key_dim = key_dim, .value_dim = value_dim, .io = io, .mma = mma, .pass = pass};
 }
 
 // Returns a configuration for each pair of dtypes that tests go through.

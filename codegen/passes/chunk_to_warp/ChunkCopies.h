@@ -20,11 +20,11 @@ class ChunkCopies {
   // Before the loop: its first chunk's inputs, and the state if it is copied, too.
   void start(bool of_state);
   void start_next_group();  // in a group: the next one's first copies
-  // By a team: for the round that it prepares, all inputs but early ones.
+  // A team copies all inputs but early ones for the round that it prepares.
   void start_round();
-  // By a team: some inputs of its chunk so many after the current one; 0: of the first round.
+  // A team copies such inputs of its chunk so many after the current one; 0: of its first chunk.
   void start_ahead(Copied which, int ahead);
-  // By teams that take a state through some rounds again: for the next round that a team prepares, whichever it is.
+  // Teams that take a state through some rounds again copy for the next round that a team prepares, whichever it is.
   void start_next();
   bool has(Copied which) const;
   bool go_ahead();               // whether a chunk can follow another in its loop

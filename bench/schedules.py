@@ -33,7 +33,8 @@ HEADS = (*product(("rwkv7_logw", "gated_delta_net", "kda", "mamba2", "gla", "unn
 # Tokens, and heads of all batches.
 SIZES = ((4096, 16), (2048, 64), (2048, 128), (8192, 128), (32768, 8), (512, 256))
 GUARDED = "--scales guarded"
-FORWARD = ("", GUARDED,
+ALONE = "--teams 1"  # nothing is chosen beside that
+FORWARD = ("", f"{GUARDED} {ALONE}",
            f"{GUARDED} --teams 2 --rounds 2 --blocks 1", f"{GUARDED} --teams 2 --rounds 2 --blocks 2",
            f"{GUARDED} --teams 4 --rounds 2 --blocks 1", f"{GUARDED} --teams 3 --rounds 2 --cluster 2 --blocks 1",
            "--scales always --teams 3 --rounds 2 --cluster 2 --blocks 1",
@@ -41,7 +42,7 @@ FORWARD = ("", GUARDED,
            f"{GUARDED} --segments 4 --teams 4 --rounds 2 --blocks 1",
            f"{GUARDED} --segments 16 --teams 2 --rounds 2 --blocks 1")
 SAVED = f"{GUARDED} --saved f16"
-BOTH = ("", SAVED, f"{SAVED} --teams 2,1 --rounds 2",
+BOTH = ("", f"{SAVED} {ALONE}", f"{SAVED} --teams 2,1 --rounds 2",
         f"{SAVED} --save-every 64 --teams 2,2 --rounds 2 --blocks 1,1",
         f"{SAVED} --save-every 32 --teams 2,2 --rounds 2 --blocks 2,2",
         f"{SAVED} --save-every 32 --teams 3,2 --rounds 2 --cluster 2 --segments 1,4 --blocks 1,1",
@@ -59,7 +60,7 @@ FORWARD_OF_DRAWN = ("--teams 2 --rounds 2 --blocks 1", "--teams 3 --rounds 2 --b
                     "--teams 3 --rounds 2 --cluster 2", "--segments {n}", "--segments {d}",
                     "--segments {n} --teams 2 --rounds 2", "--segments {d} --teams 2 --rounds 2",
                     "--segments {h} --teams 2 --rounds 2 --cluster 2")
-BOTH_OF_DRAWN = ("--save-every 64", "--teams 2,2 --rounds 2 --save-every 32 --blocks 2,2",
+BOTH_OF_DRAWN = (f"--save-every 64 {ALONE}", "--teams 2,2 --rounds 2 --save-every 32 --blocks 2,2",
                  "--teams 2,2 --rounds 2 --save-every 64 --blocks 1,1", "--teams 2,1 --rounds 2 --save-every 64",
                  "--segments {n},{n} --save-every 64", "--segments {n},{n} --teams 2,2 --rounds 2 --save-every 32",
                  "--segments {n},{n} --teams 2,1 --rounds 2 --save-every 64",
@@ -99,10 +100,9 @@ def schedules_of(unit, drawn):
     while 2 * segments * cell.heads <= MULTIPROCESSORS:
         segments *= 2
     named = {"n": segments, "h": max(1, segments // 2), "d": 2 * segments}
-    if cell.mma == "f16":
-        always = SAVED if what == "both" else GUARDED
-    else:
-        always = GUARDED if cell.mma == "bf16" else ""
+    always = GUARDED if cell.mma in ("f16", "bf16") else ""
+    if always and what == "both":
+        always += f" --saved {cell.mma}"
     return ("", *dict.fromkeys(f"{always} {schedule.format(**named)}" for schedule in OF_DRAWN[what]))
 
 

@@ -23,20 +23,52 @@ DType io_of(rec::RecurrenceOp recurrence) {
   user_error("'{}' has no output to tune for", recurrence.getSymName().str());
 }
 
+// Calls f(option) for each tuned option that is given.
+template <class F>
+void for_each_given(const Config& config, const F& f) {
+  for (const ConfigOption& option : config_options())
+    if (option.recorded == Recorded::tuned && is_set(option, config)) f(option);
+}
+
+// Returns whether nothing is given but what settings are chosen beside.
 bool leaves_open(const Config& config) {
-  return std::ranges::none_of(config_options(), [&](const ConfigOption& option) {
-    return option.recorded == Recorded::tuned && is_set(option, config);
+  bool open = true;
+  for_each_given(config, [&](const ConfigOption& option) { open &= option.apart; });
+  return open;
+}
+
+// Returns `settings` with what `config` gives.
+Config beside_given(const Config& config, Config settings) {
+  for_each_given(config, [&](const ConfigOption& option) {
+    copy_field(option.field, config, settings);
+    if (option.second) copy_field(*option.second, config, settings);
   });
+  return settings;
+}
+
+bool gives_any(const Config& config) {
+  bool any = false;
+  for_each_given(config, [&](const ConfigOption&) { any = true; });
+  return any;
+}
+
+// Returns `config` with the settings of a lockfile's entry.
+Config tuned(Config config, const LockEntry& entry) {
+  for_each_field([&](const ConfigOption& option, const ConfigField& field) {
+    if (option.recorded == Recorded::tuned && !is_set(field, config)) copy_field(field, entry.config, config);
+  });
+  return config;
 }
 
 // Returns the first of the likely settings that the recurrence has kernels for; `config` where there is none.
 Config preferred(const Config& config, const Source& source, const Wanted& wanted, Transition transition,
                  std::int64_t sequences, const Compiles& compiles) {
-  std::vector<Config> likely =
-      preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count, sequences);
-  const auto found = std::ranges::find_if(likely, [&](const Config& c) { return compiles(source, c); });
-  if (found == likely.end()) return config;
-  return std::move(*found);
+  for (const Config& likely :
+       preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count, sequences)) {
+    Config settings = beside_given(config, likely);
+    if (compiles(source, settings)) return settings;
+  }
+  return config;
 }
 
 }  // namespace
@@ -78,19 +110,18 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
                       .recurrence = hex_hash(source.text),
                       .gpu = gpu,
                       .wkvc = std::string(wkvc_version())};
-  const auto packed = preferred_when_packed(config, wanted.shape_class, sequences, gpu.sm_count);
-  if (packed && compiles(source, *packed)) return {*packed, "sequences one behind the other: the model's choice"};
-  const Found found = lockfile.find(wanted);
-  Settings settings{config, explanation(wanted, found)};
-  if (found.entry == nullptr) {
-    const Transition transition = rec::contracts_state(recurrence) ? Transition::matrix : Transition::factors;
-    settings.config = preferred(config, source, wanted, transition, sequences, compiles);
-    return settings;
+  if (const auto packed = preferred_when_packed(config, wanted.shape_class, sequences, gpu.sm_count)) {
+    const Config settings = beside_given(config, *packed);
+    if (compiles(source, settings)) return {settings, "sequences one behind the other: the model's choice"};
   }
-  for_each_field([&](const ConfigOption& option, const ConfigField& field) {
-    if (option.recorded == Recorded::tuned) copy_field(field, found.entry->config, settings.config);
-  });
-  return settings;
+  const Found found = lockfile.find(wanted);
+  if (found.entry != nullptr) {
+    const Config settings = tuned(config, *found.entry);
+    if (!gives_any(config) || compiles(source, settings)) return {settings, explanation(wanted, found)};
+  }
+  const Transition transition = rec::contracts_state(recurrence) ? Transition::matrix : Transition::factors;
+  return {preferred(config, source, wanted, transition, sequences, compiles),
+          found.entry == nullptr ? explanation(wanted, found) : "the model's choice beside what was given"};
 }
 
 }  // namespace wkvc

@@ -98,7 +98,7 @@ class Preferences {
   Config& add() {
     Config& config = found_.emplace_back(config_);
     config.scales = "guarded";
-    if (!is_forward() && shape_class_.accuracy == "f16") config.saved = "f16";
+    if (!is_forward() && is_measured()) config.saved = shape_class_.accuracy;
     return config;
   }
 

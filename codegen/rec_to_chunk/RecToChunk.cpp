@@ -21,10 +21,10 @@ std::string numbered(const char* name, size_t index, size_t count) {
 
 class Lowering {
  public:
-  Lowering(rec::RecurrenceOp recurrence, OpBuilder& builder, DecayPlan plan)
+  Lowering(rec::RecurrenceOp recurrence, OpBuilder& builder, const std::string& compute, DecayPlan plan)
       : recurrence_(recurrence),
         plan_(plan),
-        b_(builder, recurrence.getLoc(), recurrence.getCompute().str()),
+        b_(builder, recurrence.getLoc(), compute),
         analysis_(recurrence, b_, plan.chunk) {}
 
   void run() {
@@ -195,39 +195,57 @@ struct Plans {
   DecayPlan of_scaled;
   std::optional<DecayPlan> of_plain;  // if it is another
 };
-Plans plan_for(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
+Plans plan_for(rec::RecurrenceOp recurrence, const std::string& compute, int chunk, bool gradients) {
   OpBuilder builder(recurrence.getContext());
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(recurrence.getLoc());
   builder.setInsertionPointToEnd(scratch->getBody());
-  ChunkBuilder b(builder, recurrence.getLoc(), recurrence.getCompute().str());
+  ChunkBuilder b(builder, recurrence.getLoc(), compute);
   AffineAnalysis analysis(recurrence, b, 16);
   analysis.run();
-  const DecayPlan plan = plan_decay(analysis.next(), recurrence.getCompute().str(), gradients, chunk);
+  const DecayPlan plan = plan_decay(analysis.next(), compute, gradients, chunk);
   return {plan, plan_of_plain(analysis.next(), plan)};
 }
 
-OwningOpRef<ModuleOp> lowered(rec::RecurrenceOp recurrence, DecayPlan plan) {
+OwningOpRef<ModuleOp> lowered(rec::RecurrenceOp recurrence, const std::string& compute, DecayPlan plan) {
   OpBuilder builder(recurrence.getContext());
   OwningOpRef<ModuleOp> module = ModuleOp::create(recurrence.getLoc());
   builder.setInsertionPointToEnd(module->getBody());
   auto program = chunk::ProgramOp::create(builder, recurrence.getLoc(), recurrence.getSymName(), plan.chunk,
-                                          recurrence.getKeyDim(), recurrence.getValueDim(), recurrence.getCompute(),
+                                          recurrence.getKeyDim(), recurrence.getValueDim(), compute,
                                           recurrence.getSramBudget(), /*summary=*/nullptr, /*plain=*/nullptr,
                                           /*gradients=*/nullptr);
   builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
-  Lowering(recurrence, builder, plan).run();
+  Lowering(recurrence, builder, compute, plan).run();
   return module;
+}
+
+bool contracts_in_f32(ModuleOp module) {
+  bool found = false;
+  module.walk([&](chunk::DotOp dot) { found |= chunk::element(dot.getX()).isF32(); });
+  return found;
+}
+
+// The plain program of bf16 contractions has f16 operands: f16 has more digits, and the program after it has bf16's
+// range. Null where f16 does not do for all contractions.
+OwningOpRef<ModuleOp> plain_in_f16(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
+  const auto [of_scaled, of_plain] = plan_for(recurrence, "f16", chunk, gradients);
+  auto module = lowered(recurrence, "f16", of_plain.value_or(of_scaled));
+  return contracts_in_f32(*module) ? OwningOpRef<ModuleOp>() : std::move(module);
 }
 
 }  // namespace
 
 OwningOpRef<ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
-  return lowered(recurrence, plan_for(recurrence, chunk, gradients).of_scaled);
+  const std::string compute = recurrence.getCompute().str();
+  return lowered(recurrence, compute, plan_for(recurrence, compute, chunk, gradients).of_scaled);
 }
 
 OwningOpRef<ModuleOp> rec_to_plain_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
-  const auto plan = plan_for(recurrence, chunk, gradients).of_plain;
-  return plan ? lowered(recurrence, *plan) : OwningOpRef<ModuleOp>();
+  const std::string compute = recurrence.getCompute().str();
+  if (compute == "bf16")
+    if (auto module = plain_in_f16(recurrence, chunk, gradients)) return module;
+  const auto plan = plan_for(recurrence, compute, chunk, gradients).of_plain;
+  return plan ? lowered(recurrence, compute, *plan) : OwningOpRef<ModuleOp>();
 }
 
 }  // namespace wkvc

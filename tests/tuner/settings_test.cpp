@@ -78,7 +78,7 @@ TEST(Settings, AreEveryFieldThatIsTuned) {
   const Settings settings = settle(training, source_of(training), {8, 4096, 64}, h200, lockfile);
   EXPECT_EQ(config_text(settings.config), config_text(all));
   for_each_field([&](const ConfigOption& option, const ConfigField& field) {
-    if (option.recorded != Recorded::tuned) return;
+    if (option.recorded != Recorded::tuned || option.apart) return;
     Config given = training;
     copy_field(field, all, given);
     EXPECT_EQ(config_key(settle(given, source_of(training), {8, 4096, 64}, h200, lockfile).config), config_key(given));
@@ -87,10 +87,26 @@ TEST(Settings, AreEveryFieldThatIsTuned) {
 
 TEST(Settings, LeaveAloneWhatIsGiven) {
   Config given = training;
-  given.save_every = 64;
+  given.teams = 2;
   const Settings settings = settle(given, source_of(given), {8, 4096, 64}, h200, tuned_for(best, {8, 4096, 64}));
   EXPECT_EQ(config_text(settings.config), config_text(given));
   EXPECT_THAT(settings.because, HasSubstr("given"));
+}
+
+TEST(Settings, AreChosenBesideWhatStandsApart) {
+  const auto settled = [](const Config& given, const Lockfile& lockfile, const Compiles& compiles = can_be_lowered) {
+    return settle(given, source_of(given), {8, 4096, 64}, h200, lockfile, compiles).config;
+  };
+  const auto tuned = tuned_for(best, {8, 4096, 64});
+  Config given = training, beside_best = best, beside_preferred = settled(training, Lockfile{});
+  EXPECT_EQ(beside_preferred.saved, "f16");
+  given.saved = beside_best.saved = beside_preferred.saved = "bf16";
+  EXPECT_EQ(config_text(settled(given, tuned)), config_text(beside_best));
+  EXPECT_EQ(config_text(settled(given, Lockfile{})), config_text(beside_preferred));
+  const auto refuses_best = [](const Source&, const Config& config) { return config.blocks != best.blocks; };
+  EXPECT_EQ(config_text(settled(given, tuned, refuses_best)), config_text(beside_preferred));
+  given.scales = given.backward_scales = beside_preferred.scales = beside_preferred.backward_scales = "always";
+  EXPECT_EQ(config_text(settled(given, Lockfile{})), config_text(beside_preferred));
 }
 
 TEST(Settings, AreNotThoseOfAnotherTextOrPass) {

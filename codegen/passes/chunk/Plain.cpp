@@ -61,6 +61,7 @@ void add_plain(chunk::ProgramOp program, chunk::ProgramOp source) {
   OpBuilder b(program);
   auto plain = cast<chunk::ProgramOp>(b.clone(*source));
   plain.setPlainAttr(b.getStrArrayAttr(scaling_inputs(source)));
+  plain.setCompute(program.getCompute());
   for (auto round : plain.getBody().getOps<chunk::RoundOp>()) {
     round.removeBoundAttr();
     round.removeFactorAttr();

@@ -45,8 +45,8 @@ TEST_F(Precompile, WritesTheKernelsThatCallsTake) {
 // Texts that several sizes share are compiled once.
 TEST_F(Precompile, TakesSeveralSizes) {
   if (skip_without_nvrtc(); IsSkipped()) return;
-  const Outcome outcome = wkvc({"precompile", "rwkv6", "--head", "16", "--scales", "always", "--shapes", "1,64,1",
-                                "1,128,2", "8,256,64", "-o", "."});
+  const Outcome outcome = wkvc(
+      {"precompile", "rwkv6", "--head", "16", "--teams", "1", "--shapes", "1,64,1", "1,128,2", "8,256,64", "-o", "."});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "1 kernels of 1 texts in .\n");
 }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "dsl/builtin.h"
 #include "dsl/wkvc.h"
 #include "tests/lower/recurrences.h"
@@ -12,6 +14,7 @@
 namespace wkvc::test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -46,6 +49,29 @@ std::vector<std::string> names(const MissingRange& missing) {
   std::vector<std::string> names;
   for (const MissingRange::Input& input : missing.inputs) names.push_back(input.name);
   return names;
+}
+
+// Plain programs of bf16 contractions have f16 operands, unless some of their contractions would take f32.
+TEST(MissingRange, LeavesBf16ContractionsTheirOperands) {
+  Config config;
+  config.pass = "both";
+  config.scales = "guarded";
+  const auto plain_programs = [&](const std::optional<double> largest_beta, const char* mma) {
+    config.mma = mma;
+    const std::string text = lower_to(rec_source(delta_net(largest_beta, itself), config), Stage::chunk, config);
+    std::string plain = std::regex_replace(text, std::regex("compute = \"\\w+\""), "");
+    std::vector<std::string> programs;
+    for (std::size_t at = 0; (at = plain.find("chunk.program", at)) != std::string::npos; ++at) {
+      const std::string program = plain.substr(at, plain.find("chunk.program", at + 1) - at);
+      if (program.find("plain = ") < program.find('\n')) programs.push_back(program);
+    }
+    return programs;
+  };
+  EXPECT_EQ(plain_programs(1, "bf16"), plain_programs(1, "f16"));
+  EXPECT_EQ(plain_programs(1, "bf16").size(), 3U);  // one recomputes states
+  for (const std::string& program : plain_programs(std::nullopt, "bf16")) EXPECT_THAT(program, HasSubstr("xbf16>"));
+  for (const std::string& program : plain_programs(std::nullopt, "f16"))
+    EXPECT_THAT(program, ContainsRegex("chunk.dot .*xf32>, tensor<.*xf32> ->"));
 }
 
 TEST(MissingRange, IsOfTheInputThatHasNone) {

@@ -102,6 +102,23 @@ TEST(Pass, PutsAProgramThatRecomputesBeforeItsBackwardProgram) {
                   "the program that recomputes states of 'rwkv6' is not right before a backward program");
 }
 
+// The summary of gradients without scales comes third, that of what the kernel refuses fourth.
+TEST(Pass, DealsSummariesToAsManyTeamsAsHaveRoom) {
+  Config config{.pass = "both", .saved = "f16", .scales = "guarded"};
+  config.teams = config.backward_teams = 2;
+  config.backward_segments = 4;
+  const auto schedule_of = [&](int head, std::size_t number, Stage stage = Stage::placed) {
+    config.key_dim = config.value_dim = head;
+    const std::string program = programs_in(lower_to(rwkv7_source(config), stage, config)).at(number);
+    EXPECT_THAT(program, HasSubstr("summary = "));
+    return program.substr(0, program.find('\n'));
+  };
+  EXPECT_THAT(schedule_of(64, 2, Stage::chunk), HasSubstr("prepare(teams = 2)"));
+  EXPECT_THAT(schedule_of(64, 2), HasSubstr("prepare(teams = 8)"));
+  EXPECT_THAT(schedule_of(64, 3), HasSubstr("prepare(teams = 2)"));
+  EXPECT_THAT(schedule_of(128, 2), HasSubstr("prepare(teams = 4)"));
+}
+
 // Places settle the schedule.
 TEST(Pass, SettlesMemoryAndBlocks) {
   EXPECT_THAT(emitted(Stage::chunk), Not(HasSubstr("memory(")));

@@ -48,6 +48,12 @@ class Placer {
     return fits(other.memory_);
   }
 
+  // Returns whether a multiprocessor holds as many blocks as of another placer's choice.
+  bool fits_blocks_of(const Placer& other) {
+    blocks_ = other.blocks_;
+    return fits({Stored::sums, Ahead::inputs});
+  }
+
   // Returns whether there is room for all values that have to be in shared memory.
   bool has_room() {
     take({Stored::contractions, Ahead::inputs});
@@ -144,8 +150,26 @@ static void keep_for_finish(chunk::ProgramOp program, chunk::ProgramOp recompute
   }
 }
 
+// Deals the warps of a summary's state to as many teams as a block has room for, unless it has others. A summary
+// prepares chunks and takes the state through them, so its time is that of its teams.
+static void add_teams(chunk::ProgramOp summary) {
+  const Plan plan = wkvc::plan(summary, {});
+  if (plan.preparers()) return;
+  Placer placer(summary, {}, plan);
+  placer.choose();
+  for (int teams = plan.row_warps; teams > plan.teams; --teams) {
+    if (!may_have_teams(summary, teams)) continue;
+    OwningOpRef<chunk::ProgramOp> more = summary.clone();
+    more->reschedule([&](Schedule& schedule) { schedule.prepare.teams = teams; });
+    if (!Placer(*more, {}, warps_of(*more)).fits_blocks_of(placer)) continue;
+    summary.setSchedule(more->getSchedule());
+    return;
+  }
+}
+
 void place_kernel(chunk::ProgramOp program, chunk::ProgramOp recompute) {
   if (program.getRefused() && !program.getBackward()) spare_room(program);
+  if (program.getSummary() && !program.getRefused()) add_teams(program);
   const Plan plan = wkvc::plan(program, recompute);
   if (plan.by_teams()) make_room_for_products(program, plan.team_warps);
   if (plan.by_teams() && program.getPlain() && program.getBackward()) {

@@ -89,26 +89,63 @@ static bool is_there(Value x, Operation* user, const Placement& placement) {
          !(from.owner == Owner::rows && is_partial_sum(x.getDefiningOp(), placement));
 }
 
-// Teams prepare chunks before states are taken through them and finish them after, with no barrier on the way.
-static void check_backward_teams(chunk::ProgramOp program, int teams) {
+// What keeps teams from preparing the chunks of a backward program before states are taken through them, with no
+// barrier on the way: a rounding in a scale of the state, or a value that other warps than its own need meanwhile.
+namespace {
+struct Obstacle {
+  Operation* op = nullptr;  // null: nothing does
+  bool scale = false;
+};
+}  // namespace
+
+static Obstacle obstacle_to_teams(chunk::ProgramOp program, int teams) {
   const Placement placement =
       stored(place_values(program, row_warps_of(program) / teams, /*teams=*/true), Stored::sums);
   for (auto round : program.getBody().getOps<chunk::RoundOp>())
     if (bounding_state(round) && placement.of(round.getResult()).phase < placement.first_of_rows())
-      user_error_at(
-          round,
-          "'{}' rounds {} in a scale of the state '{}', which is not there yet: give it a bound of inputs, or --teams "
-          "N,1",
-          program.getRecurrence().str(), called(round.getX().getDefiningOp()),
-          chunk::symbol(bounding_state(round).getDefiningOp()).str());
+      return {round, /*scale=*/true};
   for (Operation& op : program.getBody().front())
     for (Value x : op.getOperands())
-      if (!is_there(x, &op, placement))
-        user_error_at(
-            x.getDefiningOp(),
-            "--teams N,{}: the backward kernel of '{}' needs {} before its states have gone through the chunks of all "
-            "teams: use --teams N,1",
-            teams, program.getRecurrence().str(), called(x.getDefiningOp()));
+      if (!is_there(x, &op, placement)) return {x.getDefiningOp()};
+  return {};
+}
+
+static void check_backward_teams(chunk::ProgramOp program, int teams) {
+  const Obstacle obstacle = obstacle_to_teams(program, teams);
+  if (obstacle.scale) {
+    auto round = cast<chunk::RoundOp>(obstacle.op);
+    user_error_at(
+        round,
+        "'{}' rounds {} in a scale of the state '{}', which is not there yet: give it a bound of inputs, or --teams "
+        "N,1",
+        program.getRecurrence().str(), called(round.getX().getDefiningOp()),
+        chunk::symbol(bounding_state(round).getDefiningOp()).str());
+  }
+  if (obstacle.op)
+    user_error_at(obstacle.op,
+                  "--teams N,{}: the backward kernel of '{}' needs {} before its states have gone through the chunks "
+                  "of all teams: use --teams N,1",
+                  teams, program.getRecurrence().str(), called(obstacle.op));
+}
+
+// What a forward program makes of value rows for other warps than theirs; null if nothing.
+static Operation* crossing_from_rows(chunk::ProgramOp program, int team_warps) {
+  const Placement placement = place_values(program, team_warps, /*teams=*/false);
+  for (Operation& op : program.getBody().front()) {
+    auto round = dyn_cast<chunk::RoundOp>(op);
+    bool waits = isa<chunk::AccumulateOp, chunk::SavedStateOp>(op) || (round && takes_scale_of_state(round));
+    for (Value x : op.getOperands())
+      if (!is_source(x) && placement.of(x).owner == Owner::rows)
+        waits |= placement.of(&op).owner != Owner::rows || is_partial_sum(x.getDefiningOp(), placement);
+    if (waits) return &op;
+  }
+  return nullptr;
+}
+
+bool may_have_teams(chunk::ProgramOp program, int teams) {
+  const int warps = row_warps_of(program);
+  if (warps % teams) return false;
+  return program.getBackward() ? !obstacle_to_teams(program, teams).op : !crossing_from_rows(program, warps / teams);
 }
 
 // Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
@@ -127,20 +164,12 @@ static void check_teams(chunk::ProgramOp program, const Plan& plan) {
                kernel, plan.warps(), plan.preparers(), sm_90a.block.warps);
   if (!is_possible(plan)) user_error("{} has {} warps; expected a number that divides them", kernel, plan.row_warps);
   if (program.getBackward()) return check_backward_teams(program, teams);
-  const Placement placement = place_values(program, plan.team_warps, /*teams=*/false);
-  for (Operation& op : program.getBody().front()) {
-    auto round = dyn_cast<chunk::RoundOp>(op);
-    bool waits = isa<chunk::AccumulateOp, chunk::SavedStateOp>(op) || (round && takes_scale_of_state(round));
-    for (Value x : op.getOperands())
-      if (!is_source(x) && placement.of(x).owner == Owner::rows)
-        waits |= placement.of(&op).owner != Owner::rows || is_partial_sum(x.getDefiningOp(), placement);
-    if (!waits) continue;
+  if (Operation* op = crossing_from_rows(program, plan.team_warps))
     user_error_at(
-        &op,
+        op,
         "{} makes {} of value rows, for other warps than theirs; behind teams nothing crosses from value rows: use "
         "--teams 1{}",
-        kernel, called(&op), plan.preparers() ? " with --rounds 1" : "");
-  }
+        kernel, called(op), plan.preparers() ? " with --rounds 1" : "");
 }
 
 // Blocks of what refuses are of a guarded schedule, whatever a text says.

@@ -34,6 +34,9 @@ bool is_possible(const Plan& plan);  // rows for each warp, as many warps as a b
 // (codegen/passes/warp/CheckRegisters.h).
 Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute);
 
+// Returns whether the warps of a program's state may prepare its chunks in so many teams.
+bool may_have_teams(chunk::ProgramOp program, int teams);
+
 // Takes teams and clusters out of a program's schedule, where its kernel has no room for them. All else stays.
 void drop_teams(chunk::ProgramOp program);
 

@@ -310,6 +310,18 @@ std::string Emitter::kept_row(llvm::StringRef name, std::string chunk) {
   return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);
 }
 
+// Whether states that are kept in this dtype are brought into its range: a plain kernel refuses what f16 does not hold.
+bool Emitter::fits_kept(Type dtype) { return dtype.isF16() && !kernel_.getPlain(); }
+
+std::string Emitter::keep(Type dtype) {
+  return fits_kept(dtype) ? "keep_fitted_state" : fmt::format("keep_state<{}>", dtype_text(dtype));
+}
+
+void Emitter::write(warp::StageStateOp op) {
+  const bool fits = fits_kept(cast<MemRefType>(op.getStaged().getType()).getElementType());
+  line("{}({}, {});", fits ? "stage_fitted_state" : "stage_state", expr(op.getX()), names_.of(op.getStaged()));
+}
+
 void Emitter::write(warp::StagedOp op) {
   auto type = cast<MemRefType>(op.getType());
   line("const auto {} = block.staged<{}, {}>({}, row0);", declare(op.getResult()), dtype_text(type.getElementType()),
@@ -344,14 +356,14 @@ void Emitter::write(warp::LoadSavedOp op) {
 
 void Emitter::write(warp::KeepStateOp op) {
   std::string chunk = loop_ ? "c + 1" : "first";
-  line("{}keep_state<{}>({}, {}, block, {});", op.getButLast() ? "if (" + chunk + " < last) " : "",
-       dtype_text(op.getDtype()), expr(op.getX()), tensor(op.getTensor()), kept_row(op.getTensor(), chunk));
+  line("{}{}({}, {}, block, {});", op.getButLast() ? "if (" + chunk + " < last) " : "", keep(op.getDtype()),
+       expr(op.getX()), tensor(op.getTensor()), kept_row(op.getTensor(), chunk));
 }
 
 void Emitter::write(warp::SaveStateOp op) {
   std::string condition = kernel_.getSavedEvery() == 1 ? "" : fmt::format("if (c % {} == 0) ", kernel_.getSavedEvery());
-  line("{}keep_state<{}>({}, {}, block, {});", condition, dtype_text(op.getDtype()), expr(op.getX()),
-       tensor(op.getTensor()), kept_row(op.getTensor(), "c"));
+  line("{}{}({}, {}, block, {});", condition, keep(op.getDtype()), expr(op.getX()), tensor(op.getTensor()),
+       kept_row(op.getTensor(), "c"));
 }
 
 void Emitter::write(warp::StoreIntermediateOp op) {

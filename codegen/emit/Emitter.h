@@ -131,11 +131,13 @@ class Emitter {
   void write(warp::StoreTokensOp op);
   void write(warp::StoreSumOp op);
   std::string kept_row(llvm::StringRef name, std::string chunk);
+  bool fits_kept(mlir::Type dtype);
+  std::string keep(mlir::Type dtype);
   void write(warp::StagedOp op);
   void write(warp::CopySavedOp op);
   void write(warp::LoadStagedOp op);
   void write(warp::LoadSavedOp op);
-  void write(warp::StageStateOp op) { line("stage_state({}, {});", expr(op.getX()), names_.of(op.getStaged())); }
+  void write(warp::StageStateOp op);
   void write(warp::KeepStateOp op);
   void write(warp::SaveStateOp op);
   void write(warp::StoreIntermediateOp op);

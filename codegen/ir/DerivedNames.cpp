@@ -19,7 +19,7 @@ struct Affixes {
 // Of functions of one value.
 Affixes affixes_of(llvm::StringRef function) {
   return llvm::StringSwitch<Affixes>(function)
-      .Cases({"widen", "round", "mul_constant"}, {"", ""})
+      .Cases({"widen", "widen_fitted", "round", "mul_constant"}, {"", ""})
       .Case("add_constant", {"", "_shifted"})
       .Case("neg", {"minus_", ""})
       .Cases({"tril", "tril_strict"}, {"", "_lower"})

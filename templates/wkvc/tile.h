@@ -10,6 +10,7 @@
 #include "wkvc/common/block/ring.h"
 #include "wkvc/common/block/team.h"
 #include "wkvc/common/global/global.h"
+#include "wkvc/common/global/kept_state.h"
 #include "wkvc/common/global/segments.h"
 #include "wkvc/common/global/shared_heads.h"
 #include "wkvc/common/tile/activations.h"

@@ -54,6 +54,21 @@ TEST_P(Backward, GuardedAgain) {
   }
 }
 
+// Saved states are beyond f16's range, from the first one on or later.
+TEST_P(Backward, SavesStatesOfAnySizeInF16) {
+  for (const Definition& definition : {rwkv7(), rwkv6()})
+    for (const char* scales : {"always", "guarded"})
+      for (int teams : {1, 2}) {
+        Config config = of_teams(kDtypes[0], teams);
+        config.scales = scales;
+        config.saved = "f16";
+        if (teams == 2) config.segments = 2;
+        const Subject at = subject(definition, config);
+        at.check({1, 150, 2}, [](Problem& problem) { scale(problem.values["initial_state"], 1e6); });
+        at.check({1, 150, 2}, [](Problem& problem) { scale(problem.values["v"], 1e5); });
+      }
+}
+
 // Decays that plain programs do not factor, from the first token on and later.
 TEST_P(Backward, GuardedDecays) {
   for (int teams : {1, 2}) {

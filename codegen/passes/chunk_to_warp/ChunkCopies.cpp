@@ -93,7 +93,8 @@ Value ChunkCopies::load_saved() {
 Value ChunkCopies::widened(Value saved) {
   auto type = cast<VectorType>(saved.getType());
   if (type.getElementType().isF32()) return saved;
-  return create<warp::CallOp>(VectorType::get(type.getShape(), b_.getF32Type()), "widen", saved, FloatAttr());
+  const char* widen = fits_ && type.getElementType().isF16() ? "widen_fitted" : "widen";
+  return create<warp::CallOp>(VectorType::get(type.getShape(), b_.getF32Type()), widen, saved, FloatAttr());
 }
 
 Value ChunkCopies::times_power(Value x, int64_t exponent, const char* suffix, bool of_state) {

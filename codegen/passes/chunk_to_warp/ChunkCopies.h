@@ -10,9 +10,10 @@ namespace wkvc {
 
 class ChunkCopies {
  public:
-  // `saved`: the dtype of saved states.
-  ChunkCopies(const PlacedProgram& of, const KernelBuffers& buffers, mlir::OpBuilder& builder, mlir::Type saved)
-      : program_(of.program), placement_(of.placement), buffers_(buffers), b_(builder), saved_(saved) {}
+  // `saved`: the dtype of saved states. `fits`: a power of two brings these into the range of f16.
+  ChunkCopies(const PlacedProgram& of, const KernelBuffers& buffers, mlir::OpBuilder& builder, mlir::Type saved,
+              bool fits)
+      : program_(of.program), placement_(of.placement), buffers_(buffers), b_(builder), saved_(saved), fits_(fits) {}
 
   // In place of the saved states, apart from the first of a group.
   void read_states_from(llvm::StringRef tensor, bool but_first) { kept_states_ = tensor, but_first_ = but_first; }
@@ -63,6 +64,7 @@ class ChunkCopies {
   const KernelBuffers& buffers_;
   mlir::OpBuilder& b_;
   mlir::Type saved_;
+  bool fits_;
   llvm::StringRef kept_states_ = "saved_states";
   bool but_first_ = false;
 };

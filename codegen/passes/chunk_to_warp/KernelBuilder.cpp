@@ -20,8 +20,9 @@ class KernelBuilder {
   // `memory`: of the program, and of the one that recomputes states, if there is one.
   KernelBuilder(chunk::ProgramOp program, const KernelMemory& memory, int64_t maps, const Plan& plan, OpBuilder& b)
       : program_(program), memory_(memory), b_(b), saved_type_(saved_type(program)), plan_(plan) {
-    main_.emplace(memory.main(), b, plan, saved_type_);
-    if (memory.again()) again_.emplace(*memory.again(), b, plan, saved_type_);
+    const bool fits = !program.getPlain();
+    main_.emplace(memory.main(), b, plan, saved_type_, fits);
+    if (memory.again()) again_.emplace(*memory.again(), b, plan, saved_type_, fits);
     if (memory.main().shared.goes_again()) again_->buffers().share_rings(main_->buffers());
     if (keeps_states()) main_->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
     auto recompute = memory.again() ? memory.again()->program : chunk::ProgramOp();

@@ -12,14 +12,14 @@ using namespace mlir;
 
 namespace wkvc {
 
-WarpBuilder::WarpBuilder(const PlacedProgram& of, OpBuilder& builder, const Plan& plan, Type saved)
+WarpBuilder::WarpBuilder(const PlacedProgram& of, OpBuilder& builder, const Plan& plan, Type saved, bool fits)
     : of_(of),
       program_(of.program),
       placement_(of.placement),
       b_(builder),
       plan_(plan),
       buffers_(of, builder),
-      copies_(of, buffers_, builder, saved) {}
+      copies_(of, buffers_, builder, saved, fits) {}
 
 void WarpBuilder::set_state(Value tile, bool with_scale) {
   state_ = tile;

@@ -24,8 +24,8 @@ chunk::ConstantOp number(mlir::Value x);
 
 class WarpBuilder {
  public:
-  // `saved`: the dtype of saved states.
-  WarpBuilder(const PlacedProgram& of, mlir::OpBuilder& builder, const Plan& plan, mlir::Type saved);
+  // `saved` and `fits` as ChunkCopies has them.
+  WarpBuilder(const PlacedProgram& of, mlir::OpBuilder& builder, const Plan& plan, mlir::Type saved, bool fits);
   WarpBuilder(const WarpBuilder&) = delete;  // its copies refer to its buffers
 
   KernelBuffers& buffers() { return buffers_; }

@@ -154,7 +154,7 @@ static void keep_for_finish(chunk::ProgramOp program, chunk::ProgramOp recompute
 // prepares chunks and takes the state through them, so its time is that of its teams.
 static void add_teams(chunk::ProgramOp summary) {
   const Plan plan = wkvc::plan(summary, {});
-  if (plan.preparers()) return;
+  if (plan.preparers() || !has_registers(summary, plan)) return;
   Placer placer(summary, {}, plan);
   placer.choose();
   for (int teams = plan.row_warps; teams > plan.teams; --teams) {

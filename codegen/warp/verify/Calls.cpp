@@ -31,7 +31,7 @@ Form form_of(llvm::StringRef function) {
   return llvm::StringSwitch<Form>(function)
       .Cases({"neg", "exp", "exp2", "log", "sigmoid", "tanh", "softplus", "relu", "sqrt", "reciprocal"},
              Form::elementwise)
-      .Cases({"zero_if_nan", "widen", "keep_valid", "keep_valid_columns", "offset"}, Form::elementwise)
+      .Cases({"zero_if_nan", "widen", "widen_fitted", "keep_valid", "keep_valid_columns", "offset"}, Form::elementwise)
       .Cases({"cumsum", "reverse_cumsum", "exclusive_cumsum", "reverse_exclusive_cumsum"}, Form::elementwise)
       .Cases({"sum_rows", "sum_columns"}, Form::sum)
       .Case("diagonal_column", Form::diagonal)
@@ -64,7 +64,9 @@ LogicalResult verify_operands(CallOp op, Form form) {
     if (isa<MemRefType>(x.getType()) != takes_shared(form))
       return op.emitOpError("\"") << op.getFunction() << "\" takes tiles in "
                                   << (takes_shared(form) ? "shared memory" : "registers");
-  bool widens = op.getFunction() == "widen";
+  const bool fitted = op.getFunction() == "widen_fitted", widens = fitted || op.getFunction() == "widen";
+  if (fitted && !llvm::all_of(op.getX(), [](Value x) { return element_of(x).isF16(); }))
+    return op.emitOpError("\"widen_fitted\" takes tiles of f16");
   if (!takes_shared(form) && !widens && !llvm::all_of(op.getX(), [](Value x) { return element_of(x).isF32(); }))
     return op.emitOpError("\"") << op.getFunction() << "\" takes tiles of f32";
   if (op.getConstant().has_value() != takes_constant(form))

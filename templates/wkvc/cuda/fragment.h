@@ -40,6 +40,19 @@ WKVC_INLINE Fragment<T> rows(const Columns<T>& x) {
 WKVC_INLINE Fragment<f32> rows(const Columns<f32>& x) { return x; }
 WKVC_INLINE Fragment<tf32> rows(const Columns<tf32>& x) { return x; }
 
+// The exponent of a block's first element, known to every lane.
+WKVC_INLINE u32 first_exponent(const Fragment<f16>& x) {
+  return static_cast<u32>(ptx::shuffle(static_cast<int>(x.unit[0]), 0)) >> 10 & 31u;
+}
+WKVC_INLINE void set_first_exponent(Fragment<f16>& x, u32 exponent) {
+  if (ptx::lane() == 0) x.unit[0] = (x.unit[0] & ~(31u << 10)) | exponent << 10;
+}
+// The last digits of 32 elements, one of each lane.
+WKVC_INLINE u32 last_digits(const Fragment<f16>& x) { return ptx::ballot((x.unit[0] & 1u) != 0); }
+WKVC_INLINE void set_last_digits(Fragment<f16>& x, u32 digits) {
+  x.unit[0] = (x.unit[0] & ~1u) | (digits >> ptx::lane() & 1u);
+}
+
 // ldmatrix and stmatrix read an address from each lane, of 8 columns of a row of the block: its 8x8 quarters in the
 // order of the four registers. Where they lie is at(row, column).
 template <class At>

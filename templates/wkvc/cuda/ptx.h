@@ -59,6 +59,7 @@ WKVC_INLINE float shuffle_up(float x, int lanes) { return __shfl_up_sync(kAllLan
 WKVC_INLINE float shuffle_down(float x, int lanes) { return __shfl_down_sync(kAllLanes, x, static_cast<u32>(lanes)); }
 WKVC_INLINE float shuffle_xor(float x, int mask) { return __shfl_xor_sync(kAllLanes, x, mask); }
 WKVC_INLINE u32 shuffle_xor(u32 x, int mask) { return __shfl_xor_sync(kAllLanes, x, mask); }
+WKVC_INLINE u32 ballot(bool flag) { return __ballot_sync(kAllLanes, flag); }
 WKVC_INLINE u32 reduce_max(u32 x) { return __reduce_max_sync(kAllLanes, x); }
 // Of each pair of 16-bit floats the one with the larger magnitude, whose sign means nothing. NaN does not count.
 WKVC_INLINE u32 larger_magnitudes(u32 x, u32 y, f16) {

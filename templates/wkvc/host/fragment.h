@@ -20,6 +20,21 @@ Fragment<T> transpose(const Fragment<T>& x) {
   return y;
 }
 
+// The exponent of a block's first element.
+inline u32 first_exponent(const Fragment<f16>& x) { return x.unit[0].bits >> 10 & 31u; }
+inline void set_first_exponent(Fragment<f16>& x, u32 exponent) {
+  x.unit[0].bits = static_cast<u16>((x.unit[0].bits & ~(31u << 10)) | exponent << 10);
+}
+// The last digits of the first 32 elements.
+inline u32 last_digits(const Fragment<f16>& x) {
+  u32 digits = 0;
+  for (int e = 0; e < 32; ++e) digits |= (x.unit[e].bits & 1u) << e;
+  return digits;
+}
+inline void set_last_digits(Fragment<f16>& x, u32 digits) {
+  for (int e = 0; e < 32; ++e) x.unit[e].bits = static_cast<u16>((x.unit[e].bits & ~1u) | (digits >> e & 1u));
+}
+
 // Of a block whose elements lie anywhere: at(row, column).
 template <class T, class At>
 Fragment<T> load_at(At at) {

@@ -191,48 +191,6 @@ WKVC_INLINE void store_intermediate_state(const Tile<f32, 16, K, L>& x, const Te
   store_stored<Order>(t, state + row0 * (Order == StateLayout::vk ? K : 1), x);
 }
 
-// States that kernels keep for each other, rounded to T: 16 rows lie together, in the order of the registers that hold
-// them. Nobody else reads them. Nothing is written where nobody asked for them.
-template <class T, int K>
-WKVC_INLINE void store_kept_rows(T* to, const Tile<f32, 16, K>& x) {
-  const auto rounded = round<T>(x);
-  WKVC_FOR(j, K / 16, memory::store_block(to + 256 * j, rounded.block[0][j]));
-}
-template <class T, int K>
-WKVC_INLINE void keep_state(const Tile<f32, 16, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
-  if (t.data == nullptr) return;
-  store_kept_rows(global_row<T>(t, block, row0), x);
-}
-// The same in shared memory, for the lanes that hold them.
-template <class T, int K>
-WKVC_INLINE void stage_state(const Tile<f32, 16, K>& x, const StagedState<T, K>& to) {
-  store_kept_rows(to.rows, x);
-}
-template <class T, int K>
-WKVC_INLINE Tile<T, 16, K> load_kept_rows(const T* from) {
-  Tile<T, 16, K> x;
-  WKVC_FOR(j, K / 16, x.block[0][j] = memory::load_block(from + 256 * j));
-  return x;
-}
-// As they are stored, so that nothing waits for them here.
-template <class T, int K>
-WKVC_INLINE Tile<T, 16, K> load_kept_state(const TensorArg& t, const BlockBase& block, long long row0) {
-  return load_kept_rows<T, K>(global_row<const T>(t, block, row0));
-}
-
-// Ahead of their use, through shared memory, which each lane reads as it wrote it: after wait_copies, without a
-// barrier.
-template <class T, int K>
-WKVC_INLINE void copy_kept_state(const StagedState<T, K>& to, const TensorArg& t, const BlockBase& block,
-                                 long long row0) {
-  const T* from = global_row<const T>(t, block, row0);
-  WKVC_FOR(j, K / 16, copy::block(to.rows + 256 * j, from + 256 * j));
-}
-template <class T, int K>
-WKVC_INLINE Tile<T, 16, K> load_kept_state(const StagedState<T, K>& from) {
-  return load_kept_rows<T, K>(from.rows);
-}
-
 // One number a token, a tensor [B, T, H]: N tokens from token0 on, zero from `valid` on.
 template <class T, class Axis, int N>
 WKVC_INLINE Vector<Axis, N> load_token_vector(const TensorArg& t, const BlockBase& block, long long token0, int valid) {

@@ -83,6 +83,12 @@ inline float shuffle_down(float x, int lanes) { return shuffle_or_own(x, lane() 
 inline u32 shuffle_xor(u32 x, int mask) { return shuffle(x, lane() ^ mask); }
 inline float shuffle_xor(float x, int mask) { return shuffle(x, lane() ^ mask); }
 inline void sync_warp() { exchange({0}); }
+inline u32 ballot(bool flag) {
+  const Mail& mail = exchange({flag ? 1u : 0u});
+  u32 flags = 0;
+  for (int i = 0; i < 32; ++i) flags |= mail[i][0] << i;
+  return flags;
+}
 inline u32 reduce_max(u32 x) {
   const Mail& mail = exchange({x});
   u32 largest = 0;

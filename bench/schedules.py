@@ -59,7 +59,8 @@ FORWARD_OF_DRAWN = ("--teams 2 --rounds 2 --blocks 1", "--teams 3 --rounds 2 --b
                     "--teams 1 --rounds 2 --cluster 2", "--teams 2 --rounds 2 --cluster 2",
                     "--teams 3 --rounds 2 --cluster 2", "--segments {n}", "--segments {d}",
                     "--segments {n} --teams 2 --rounds 2", "--segments {d} --teams 2 --rounds 2",
-                    "--segments {h} --teams 2 --rounds 2 --cluster 2")
+                    "--segments {h} --teams 2 --rounds 2 --cluster 2",
+                    "--chunk 32 --segments {n} --teams 2 --rounds 2", "--chunk 32 --teams 1 --rounds 2 --cluster 2")
 BOTH_OF_DRAWN = (f"--save-every 64 {ALONE}", "--teams 2,2 --rounds 2 --save-every 32 --blocks 2,2",
                  "--teams 2,2 --rounds 2 --save-every 64 --blocks 1,1", "--teams 2,1 --rounds 2 --save-every 64",
                  "--segments {n},{n} --save-every 64", "--segments {n},{n} --teams 2,2 --rounds 2 --save-every 32",

@@ -226,11 +226,15 @@ bool contracts_in_f32(ModuleOp module) {
 }
 
 // The plain program of bf16 contractions has f16 operands: f16 has more digits, and the program after it has bf16's
-// range. Null where f16 does not do for all contractions.
+// range. Null where the range of f16 does not do for all contractions, or for the decays of such chunks.
 OwningOpRef<ModuleOp> plain_in_f16(rec::RecurrenceOp recurrence, int chunk, bool gradients) {
-  const auto [of_scaled, of_plain] = plan_for(recurrence, "f16", chunk, gradients);
-  auto module = lowered(recurrence, "f16", of_plain.value_or(of_scaled));
-  return contracts_in_f32(*module) ? OwningOpRef<ModuleOp>() : std::move(module);
+  try {
+    const auto [of_scaled, of_plain] = plan_for(recurrence, "f16", chunk, gradients);
+    auto module = lowered(recurrence, "f16", of_plain.value_or(of_scaled));
+    return contracts_in_f32(*module) ? OwningOpRef<ModuleOp>() : std::move(module);
+  } catch (const UserError&) {
+    return {};
+  }
 }
 
 }  // namespace

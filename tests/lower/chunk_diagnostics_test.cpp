@@ -26,6 +26,16 @@ TEST(Chunks, FitTheRangeOfDecays) {
   expect_contains(error_of(rwkv7(), with_chunk(256, "f32")), "of f32 operands; the largest chunk that fits is 128");
 }
 
+// A program without scales has bf16 operands then, too.
+TEST(Chunks, OfBf16AreLongerThanThoseOfF16) {
+  Config config = with_chunk(32, "bf16");
+  config.scales = "guarded";
+  const std::string text = lower_to(source_from(rec_text(rwkv7(), config)), Stage::chunk, config);
+  const std::string plain = text.substr(0, text.find("chunk.program", 1));
+  expect_contains(plain.substr(0, plain.find('\n')), "plain = ");
+  expect_contains(plain, "tensor<32x64xbf16>, tensor<32x64xbf16> -> tensor<32x32xf32>");
+}
+
 // Their gradients are small differences of sums.
 TEST(Chunks, FitTheGradientsOfDecays) {
   const auto of_gradients = [](int chunk, const char* mma) {

@@ -9,9 +9,9 @@
 namespace wkvc {
 
 // Gives every operation of a kernel's programs its place, and settles what the program's schedule leaves open: blocks
-// and memory. `recompute` brings states on from those that are saved; null: all are. Throws UserError where the program
-// can't have its schedule: see plan(), and where the buffers exceed the program's budget (with their map) or those of
-// all blocks of a multiprocessor what there is.
+// and memory, and the teams of a summary. `recompute` brings states on from those that are saved; null: all are. Throws
+// UserError where the program can't have its schedule: see plan(), and where the buffers exceed the program's budget
+// (with their map) or those of all blocks of a multiprocessor what there is.
 void place_kernel(chunk::ProgramOp program, chunk::ProgramOp recompute);
 
 // Returns whether one team may copy a saved state ahead: into a buffer that a later phase has read.

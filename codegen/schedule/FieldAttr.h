@@ -73,11 +73,11 @@ class FieldParser {
     if (parser_.parseEqual()) return mlir::failure();
     const auto at = parser_.getCurrentLocation();
     int64_t number = -1;
+    llvm::StringRef word;
     if (field.words.empty()) {
-      if (parser_.parseInteger(number)) return mlir::failure();
-    } else {
-      llvm::StringRef word;
-      if (parser_.parseKeyword(&word)) return mlir::failure();
+      const mlir::OptionalParseResult parsed = parser_.parseOptionalInteger(number);
+      if (parsed.has_value() && *parsed) return mlir::failure();
+    } else if (mlir::succeeded(parser_.parseOptionalKeyword(&word))) {
       const auto found = llvm::find(field.words, std::string_view(word));
       if (found != field.words.end()) number = found - field.words.begin();
     }

@@ -212,9 +212,16 @@ TEST(Summaries, GiveTheStateAlone) {
       "has a scale in a plain program");
   expect_contains(error_of(header("16", "key_dim = 32 : i64, summary = \"some\"") + inputs() + ending()),
                   "is a summary with a \"some\" map; expected full or diagonal");
-  expect_contains(
-      error_of(header("16", "key_dim = 32 : i64, schedule = #wkvc.schedule<grid(segments = 0)>") + inputs() + ending()),
-      "a schedule's grid has no such segments; expected 1 to 256");
+  const auto error_of_schedule = [](const std::string& fields) {
+    return error_of(header("16", "key_dim = 32 : i64, schedule = #wkvc.schedule<" + fields + ">") + inputs() +
+                    ending());
+  };
+  for (const char* segments : {"0", "257", "some", "0.5"})
+    expect_contains(error_of_schedule("grid(segments = " + std::string(segments) + ")"),
+                    "a schedule's grid has no such segments; expected 1 to 256");
+  for (const char* prefetch : {"3", "all", "-1"})
+    expect_contains(error_of_schedule("memory(prefetch = " + std::string(prefetch) + ")"),
+                    "a schedule's memory has no such prefetch; expected automatic or inputs");
 }
 
 TEST(Programs, HaveOneStateAndOneUpdate) {

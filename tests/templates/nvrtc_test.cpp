@@ -105,7 +105,8 @@ TEST_P(NvrtcTest, Compiles) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, NvrtcTest,
                          testing::Values("activations", "arithmetic", "barriers", "chunked", "global", "inverse",
-                                         "levels", "mma", "rows", "segments", "shared", "slabs", "triangular"));
+                                         "kept_state", "levels", "mma", "rows", "segments", "shared", "slabs",
+                                         "triangular"));
 
 // More elements a lane than NVRTC follows templates that need each other, which is 200.
 TEST(NvrtcCode, TilesOfManyElementsCompile) {

@@ -362,7 +362,8 @@ void Emitter::write(warp::KeepStateOp op) {
 
 void Emitter::write(warp::SaveStateOp op) {
   std::string condition = kernel_.getSavedEvery() == 1 ? "" : fmt::format("if (c % {} == 0) ", kernel_.getSavedEvery());
-  line("{}{}({}, {}, block, {});", condition, keep(op.getDtype()), expr(op.getX()), tensor(op.getTensor()),
+  const char* guard = kernel_.getPlain() && op.getDtype().isF16() ? "guard, " : "";
+  line("{}{}({}{}, {}, block, {});", condition, keep(op.getDtype()), guard, expr(op.getX()), tensor(op.getTensor()),
        kept_row(op.getTensor(), "c"));
 }
 

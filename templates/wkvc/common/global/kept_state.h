@@ -66,6 +66,15 @@ template <class T, int K>
 WKVC_INLINE void keep_state(const Tile<f32, 16, K>& x, const TensorArg& t, const BlockBase& block, long long row0) {
   if (t.data != nullptr) kept_state::store(global_row<T>(t, block, row0), round<T>(x));
 }
+// The same in a plain kernel, whose guard sees what T does not hold.
+template <class T, class Guard, int K>
+WKVC_INLINE void keep_state(Guard& guard, const Tile<f32, 16, K>& x, const TensorArg& t, const BlockBase& block,
+                            long long row0) {
+  if (t.data == nullptr) return;
+  const auto rounded = round<T>(x);
+  guard.see(rounded);
+  kept_state::store(global_row<T>(t, block, row0), rounded);
+}
 // The same in f16, of any size.
 template <int K>
 WKVC_INLINE void keep_fitted_state(const Tile<f32, 16, K>& x, const TensorArg& t, const BlockBase& block,

@@ -66,6 +66,9 @@ TEST_P(Backward, SavesStatesOfAnySizeInF16) {
         const Subject at = subject(definition, config);
         at.check({1, 150, 2}, [](Problem& problem) { scale(problem.values["initial_state"], 1e6); });
         at.check({1, 150, 2}, [](Problem& problem) { scale(problem.values["v"], 1e5); });
+        at.check({1, 150, 2}, [](Problem& problem) {
+          for (const char* name : {"initial_state", "v"}) scale(problem.values[name], 1e-8);
+        });
         at.check({1, 150, 2}, [](Problem& problem) {  // what decays leave of a state f16 holds
           scale(problem.values["initial_state"], 5e4);
           for (double& w : problem.values["w"]) w = -1.3984375;

@@ -119,6 +119,15 @@ TEST(Pass, DealsSummariesToAsManyTeamsAsHaveRoom) {
   EXPECT_THAT(schedule_of(128, 2), HasSubstr("prepare(teams = 4)"));
 }
 
+// A team has a named barrier of its own, of which a block has 15 to give.
+TEST(Pass, DealsSummariesToNoMoreTeamsThanABlockMayHave) {
+  Config config{.key_dim = 32, .segments = 2};
+  for (const int value_dim : {240, 256}) {  // and 16 rows of a map: 16 or 17 warps
+    config.value_dim = value_dim;
+    EXPECT_NO_THROW(lower_to(rwkv6_source(config), Stage::cuda, config)) << value_dim;
+  }
+}
+
 // Places settle the schedule.
 TEST(Pass, SettlesMemoryAndBlocks) {
   EXPECT_THAT(emitted(Stage::chunk), Not(HasSubstr("memory(")));

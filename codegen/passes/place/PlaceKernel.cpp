@@ -1,5 +1,6 @@
 #include "codegen/passes/place/PlaceKernel.h"
 
+#include <algorithm>
 #include <map>
 
 #include "codegen/passes/place/KeptForFinish.h"
@@ -157,7 +158,7 @@ static void add_teams(chunk::ProgramOp summary) {
   if (plan.preparers() || !has_registers(summary, plan)) return;
   Placer placer(summary, {}, plan);
   placer.choose();
-  for (int teams = plan.row_warps; teams > plan.teams; --teams) {
+  for (int teams = std::min(plan.row_warps, sm_90a.most_teams()); teams > plan.teams; --teams) {
     if (!may_have_teams(summary, teams)) continue;
     OwningOpRef<chunk::ProgramOp> more = summary.clone();
     more->reschedule([&](Schedule& schedule) { schedule.prepare.teams = teams; });

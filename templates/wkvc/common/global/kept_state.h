@@ -10,16 +10,28 @@ namespace wkvc {
 namespace kept_state {
 
 inline constexpr u32 kNotFinite = 31;    // the exponent of infinity and NaN in f16
-inline constexpr u32 kFitted = 0xa35c6;  // begins the digits of what was fitted
+inline constexpr u32 kFitted = 0x51ae3;  // begins the digits of what was fitted
 
 // 2^power.
 WKVC_INLINE float power_of_two(int power) { return scalar::float_of(static_cast<u32>(127 + power) << 23); }
 
-// The power of two that the largest |x| is to be over in f16: 0 where f16 holds it, else one that leaves 2^14 to 2^15.
-WKVC_INLINE u32 power_for(float largest) {
-  constexpr float kMost = 65504.f;  // of f16
-  return largest > kMost ? (scalar::bits_of(largest) >> 23) - 127 - 14 : 0;
+// The power of two that the largest |x| is to be over in f16: 0 where f16 holds it with all digits, else one that
+// leaves 2^14 to 2^15, or less of the least numbers of f32.
+WKVC_INLINE int power_for(float largest) {
+  constexpr float kMost = 65504.f, kLeast = 0x1p-11f;
+  constexpr int kLeastPower = -112;
+  if (largest == 0.f || (largest >= kLeast && largest <= kMost)) return 0;
+  const int power = static_cast<int>(scalar::bits_of(largest) >> 23) - 127 - 14;
+  return power < kLeastPower ? kLeastPower : power;
 }
+
+// Last digits of what was fitted.
+WKVC_INLINE u32 digits_of(int power, u32 exponent) {
+  return kFitted << 13 | static_cast<u32>(power + 128) << 5 | exponent;
+}
+WKVC_INLINE bool are_of_fitted(u32 digits) { return digits >> 13 == kFitted; }
+WKVC_INLINE int power_in(u32 digits) { return static_cast<int>(digits >> 5 & 255u) - 128; }
+WKVC_INLINE u32 exponent_in(u32 digits) { return digits & 31u; }
 
 // 16 columns after 16 columns.
 template <class T, int K>
@@ -40,13 +52,13 @@ WKVC_INLINE Tile<T, 16, K> load(const T* from) {
 // that whoever takes the rows as they are finds that. Last digits of 32 elements have its exponent and the power.
 template <int K>
 WKVC_INLINE Tile<f16, 16, K> round_fitted(const Tile<f32, 16, K>& x) {
-  const u32 power = kept_state::power_for(max_abs(x));
-  auto y = round<f16>(x * kept_state::power_of_two(-static_cast<int>(power)));
+  const int power = kept_state::power_for(max_abs(x));
+  auto y = round<f16>(x * kept_state::power_of_two(-power));
   auto& first = y.block[0][0];
   const u32 exponent = fragment::first_exponent(first);
   if (power == 0 && exponent != kept_state::kNotFinite) return y;
   fragment::set_first_exponent(first, kept_state::kNotFinite);
-  fragment::set_last_digits(first, kept_state::kFitted << 12 | power << 5 | exponent);
+  fragment::set_last_digits(first, kept_state::digits_of(power, exponent));
   return y;
 }
 
@@ -56,9 +68,9 @@ WKVC_INLINE Tile<f32, 16, K> widen_fitted(Tile<f16, 16, K> x) {
   auto& first = x.block[0][0];
   if (fragment::first_exponent(first) != kept_state::kNotFinite) return widen(x);
   const u32 digits = fragment::last_digits(first);
-  if (digits >> 12 != kept_state::kFitted) return widen(x);
-  fragment::set_first_exponent(first, digits & 31u);
-  return widen(x) * kept_state::power_of_two(static_cast<int>(digits >> 5 & 127u));
+  if (!kept_state::are_of_fitted(digits)) return widen(x);
+  fragment::set_first_exponent(first, kept_state::exponent_in(digits));
+  return widen(x) * kept_state::power_of_two(kept_state::power_in(digits));
 }
 
 // Rounds to T. Writes nothing where nobody asked for the states.

@@ -3,6 +3,7 @@
 #include <mlir/IR/MLIRContext.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -23,41 +24,24 @@ DType io_of(rec::RecurrenceOp recurrence) {
   user_error("'{}' has no output to tune for", recurrence.getSymName().str());
 }
 
-// Calls f(option) for each tuned option that is given.
-template <class F>
-void for_each_given(const Config& config, const F& f) {
-  for (const ConfigOption& option : config_options())
-    if (option.recorded == Recorded::tuned && is_set(option, config)) f(option);
+// Returns the tuned options that a configuration sets.
+auto given_in(const Config& config) {
+  return config_options() | std::views::filter([&config](const ConfigOption& option) {
+           return option.recorded == Recorded::tuned && is_set(option, config);
+         });
 }
 
-// Returns whether nothing is given but what settings are chosen beside.
-bool leaves_open(const Config& config) {
-  bool open = true;
-  for_each_given(config, [&](const ConfigOption& option) { open &= option.apart; });
-  return open;
-}
-
-// Returns `settings` with what `config` gives.
-Config beside_given(const Config& config, Config settings) {
-  for_each_given(config, [&](const ConfigOption& option) {
-    copy_field(option.field, config, settings);
-    if (option.second) copy_field(*option.second, config, settings);
-  });
-  return settings;
-}
-
-bool gives_any(const Config& config) {
-  bool any = false;
-  for_each_given(config, [&](const ConfigOption&) { any = true; });
-  return any;
-}
-
-// Returns `config` with the settings of a lockfile's entry.
-Config tuned(Config config, const LockEntry& entry) {
+// Copies the tuned fields that a configuration sets.
+void copy_tuned(const Config& from, Config& to) {
   for_each_field([&](const ConfigOption& option, const ConfigField& field) {
-    if (option.recorded == Recorded::tuned && !is_set(field, config)) copy_field(field, entry.config, config);
+    if (option.recorded == Recorded::tuned && is_set(field, from)) copy_field(field, from, to);
   });
-  return config;
+}
+
+// Returns `settings` with the tuned fields that `config` sets.
+Config beside_given(const Config& config, Config settings) {
+  copy_tuned(config, settings);
+  return settings;
 }
 
 // Returns the first of the likely settings that the recurrence has kernels for; `config` where there is none.
@@ -102,7 +86,8 @@ bool can_be_lowered(const Source& source, const Config& config) {
 Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile,
                 const Compiles& compiles, std::int64_t sequences) {
   if (source.stage != Stage::rec) return {config, "the text has settled its configuration"};
-  if (!leaves_open(config)) return {config, "the configuration was given"};
+  auto given = given_in(config);
+  if (!std::ranges::all_of(given, &ConfigOption::apart)) return {config, "the configuration was given"};
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const auto module = rec::parse(source.text, source.file, context);
   auto recurrence = rec::recurrence_of(*module);
@@ -116,8 +101,10 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   }
   const Found found = lockfile.find(wanted);
   if (found.entry != nullptr) {
-    const Config settings = tuned(config, *found.entry);
-    if (!gives_any(config) || compiles(source, settings)) return {settings, explanation(wanted, found)};
+    Config settings = config;
+    copy_tuned(found.entry->config, settings);
+    copy_tuned(config, settings);
+    if (std::ranges::empty(given) || compiles(source, settings)) return {settings, explanation(wanted, found)};
   }
   const Transition transition = rec::contracts_state(recurrence) ? Transition::matrix : Transition::factors;
   return {preferred(config, source, wanted, transition, sequences, compiles),

@@ -3,6 +3,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 
 #include "codegen/emit/Emitter.h"
+#include "codegen/warp/KeptStates.h"
 
 using namespace mlir;
 
@@ -310,15 +311,14 @@ std::string Emitter::kept_row(llvm::StringRef name, std::string chunk) {
   return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);
 }
 
-// Whether states that are kept in this dtype are brought into its range: a plain kernel refuses what f16 does not hold.
-bool Emitter::fits_kept(Type dtype) { return dtype.isF16() && !kernel_.getPlain(); }
-
+// Returns the function that keeps a state in this dtype: "keep_state<bf16>".
 std::string Emitter::keep(Type dtype) {
-  return fits_kept(dtype) ? "keep_fitted_state" : fmt::format("keep_state<{}>", dtype_text(dtype));
+  return warp::fits_kept(dtype, kernel_.getPlain()) ? "keep_fitted_state"
+                                                    : fmt::format("keep_state<{}>", dtype_text(dtype));
 }
 
 void Emitter::write(warp::StageStateOp op) {
-  const bool fits = fits_kept(cast<MemRefType>(op.getStaged().getType()).getElementType());
+  const bool fits = warp::fits_kept(cast<MemRefType>(op.getStaged().getType()).getElementType(), kernel_.getPlain());
   line("{}({}, {});", fits ? "stage_fitted_state" : "stage_state", expr(op.getX()), names_.of(op.getStaged()));
 }
 

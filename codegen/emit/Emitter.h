@@ -131,7 +131,6 @@ class Emitter {
   void write(warp::StoreTokensOp op);
   void write(warp::StoreSumOp op);
   std::string kept_row(llvm::StringRef name, std::string chunk);
-  bool fits_kept(mlir::Type dtype);
   std::string keep(mlir::Type dtype);
   void write(warp::StagedOp op);
   void write(warp::CopySavedOp op);

@@ -19,8 +19,8 @@ namespace wkvc {
 mlir::OwningOpRef<mlir::ModuleOp> rec_to_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients);
 
 // The same for programs without scales, which may refuse what they do not hold, if they are others, else null. Decays
-// of any size are factored as if they were moderate: where they are not, NaN comes out. Of bf16 contractions they have
-// f16 operands, and say that they compute in f16.
+// of any size are factored as if they were moderate: where they are not, NaN comes out. In place of bf16 they
+// compute in f16, where f16's range does.
 mlir::OwningOpRef<mlir::ModuleOp> rec_to_plain_chunk(rec::RecurrenceOp recurrence, int chunk, bool gradients);
 
 }  // namespace wkvc

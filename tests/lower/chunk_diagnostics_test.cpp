@@ -1,5 +1,6 @@
 // Sizes of chunks, operands and casts that the compiler refuses, and chunk programs that were edited.
 #include "dsl/builtin.h"
+#include "tests/chunk_programs.h"
 #include "tests/lower/faulty.h"
 
 namespace wkvc::test {
@@ -30,9 +31,8 @@ TEST(Chunks, FitTheRangeOfDecays) {
 TEST(Chunks, OfBf16AreLongerThanThoseOfF16) {
   Config config = with_chunk(32, "bf16");
   config.scales = "guarded";
-  const std::string text = lower_to(source_from(rec_text(rwkv7(), config)), Stage::chunk, config);
-  const std::string plain = text.substr(0, text.find("chunk.program", 1));
-  expect_contains(plain.substr(0, plain.find('\n')), "plain = ");
+  const std::string plain = programs_in(lower_to(source_from(rec_text(rwkv7(), config)), Stage::chunk, config)).front();
+  EXPECT_TRUE(is_plain(plain));
   expect_contains(plain, "tensor<32x64xbf16>, tensor<32x64xbf16> -> tensor<32x32xf32>");
 }
 

@@ -9,6 +9,7 @@
 
 #include "dsl/builtin.h"
 #include "dsl/wkvc.h"
+#include "tests/chunk_programs.h"
 #include "tests/lower/recurrences.h"
 
 namespace wkvc::test {
@@ -59,12 +60,9 @@ TEST(MissingRange, LeavesBf16ContractionsTheirOperands) {
   const auto plain_programs = [&](const std::optional<double> largest_beta, const char* mma) {
     config.mma = mma;
     const std::string text = lower_to(rec_source(delta_net(largest_beta, itself), config), Stage::chunk, config);
-    std::string plain = std::regex_replace(text, std::regex("compute = \"\\w+\""), "");
-    std::vector<std::string> programs;
-    for (std::size_t at = 0; (at = plain.find("chunk.program", at)) != std::string::npos; ++at) {
-      const std::string program = plain.substr(at, plain.find("chunk.program", at + 1) - at);
-      if (program.find("plain = ") < program.find('\n')) programs.push_back(program);
-    }
+    const std::string plain = std::regex_replace(text, std::regex("compute = \"\\w+\""), "");
+    std::vector<std::string> programs = programs_in(plain);
+    std::erase_if(programs, [](const std::string& program) { return !is_plain(program); });
     return programs;
   };
   EXPECT_EQ(plain_programs(1, "bf16"), plain_programs(1, "f16"));

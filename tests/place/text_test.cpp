@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "codegen/passes/place/PlaceKernel.h"
+#include "tests/chunk_programs.h"
 #include "tests/expect_error.h"
 #include "tests/place/placed.h"
 #include "tests/place/sources.h"
@@ -67,17 +68,6 @@ TEST(Pass, PrintsPlacesAfterPlaceAlone) {
   EXPECT_THAT(dump_after(source, "slice", {}), Not(HasSubstr("#wkvc.place")));
   EXPECT_THAT(emitted(Stage::chunk), Not(HasSubstr("#wkvc.place")));
   EXPECT_EQ(source_from(emitted(Stage::placed)).stage, Stage::placed);
-}
-
-// The chunk programs of a text, in order.
-std::vector<std::string> programs_in(const std::string& text) {
-  std::vector<std::string> programs;
-  for (std::size_t at = text.find("chunk.program"); at != std::string::npos;) {
-    const std::size_t next = text.find("chunk.program", at + 1);
-    programs.push_back(text.substr(at, next - at));
-    at = next;
-  }
-  return programs;
 }
 
 bool recomputes(const std::string& program) { return program.find("recompute") < program.find('\n'); }

@@ -29,7 +29,7 @@ TEST(KeptStates, OfOrdinarySizeAreRounded) {
   }
 }
 
-// Of any size they have f16's digits.
+// States of any size have f16's digits.
 TEST(KeptStates, OfAnySizeKeepTheirDigits) {
   for (const double size : {1e-37, 1e-20, 1e-7, 1e-5, 7e4, 1e6, 1e20, 3e38}) {
     for (const unsigned seed : {1U, 2U, 3U}) {
@@ -43,7 +43,7 @@ TEST(KeptStates, OfAnySizeKeepTheirDigits) {
   }
 }
 
-// What takes such states as they are finds out.
+// A reader that takes such states as they are finds out.
 TEST(KeptStates, ThatF16DoesNotHoldAreNotFiniteAsTheyAre) {
   for (const Target* target : targets()) {
     Launch launch = launch_of(Values(shape.size(), 1e6));

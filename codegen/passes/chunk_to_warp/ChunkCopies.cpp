@@ -93,7 +93,7 @@ Value ChunkCopies::load_saved() {
 Value ChunkCopies::widened(Value saved) {
   auto type = cast<VectorType>(saved.getType());
   if (type.getElementType().isF32()) return saved;
-  const char* widen = fits_ && type.getElementType().isF16() ? "widen_fitted" : "widen";
+  const char* widen = fits_ ? "widen_fitted" : "widen";
   return create<warp::CallOp>(VectorType::get(type.getShape(), b_.getF32Type()), widen, saved, FloatAttr());
 }
 

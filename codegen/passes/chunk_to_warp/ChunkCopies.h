@@ -10,7 +10,7 @@ namespace wkvc {
 
 class ChunkCopies {
  public:
-  // `saved`: the dtype of saved states. `fits`: a power of two brings these into the range of f16.
+  // `saved`: the dtype of saved states. `fits`: as warp::fits_kept says of them.
   ChunkCopies(const PlacedProgram& of, const KernelBuffers& buffers, mlir::OpBuilder& builder, mlir::Type saved,
               bool fits)
       : program_(of.program), placement_(of.placement), buffers_(buffers), b_(builder), saved_(saved), fits_(fits) {}

@@ -7,6 +7,7 @@
 #include "codegen/passes/chunk_to_warp/FollowingKernels.h"
 #include "codegen/passes/chunk_to_warp/TensorList.h"
 #include "codegen/passes/chunk_to_warp/WarpBuilder.h"
+#include "codegen/warp/KeptStates.h"
 
 using namespace mlir;
 
@@ -20,7 +21,7 @@ class KernelBuilder {
   // `memory`: of the program, and of the one that recomputes states, if there is one.
   KernelBuilder(chunk::ProgramOp program, const KernelMemory& memory, int64_t maps, const Plan& plan, OpBuilder& b)
       : program_(program), memory_(memory), b_(b), saved_type_(saved_type(program)), plan_(plan) {
-    const bool fits = !program.getPlain();
+    const bool fits = warp::fits_kept(saved_type_, program_.getPlain().has_value());
     main_.emplace(memory.main(), b, plan, saved_type_, fits);
     if (memory.again()) again_.emplace(*memory.again(), b, plan, saved_type_, fits);
     if (memory.main().shared.goes_again()) again_->buffers().share_rings(main_->buffers());

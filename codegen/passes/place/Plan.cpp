@@ -89,9 +89,9 @@ static bool is_there(Value x, Operation* user, const Placement& placement) {
          !(from.owner == Owner::rows && is_partial_sum(x.getDefiningOp(), placement));
 }
 
-// What keeps teams from preparing the chunks of a backward program before states are taken through them, with no
-// barrier on the way: a rounding in a scale of the state, or a value that other warps than its own need meanwhile.
 namespace {
+// Something keeps teams from preparing the chunks of a backward program before states are taken through them, with no
+// barrier on the way: a rounding in a scale of the state, or a value that other warps than its own need meanwhile.
 struct Obstacle {
   Operation* op = nullptr;  // null: nothing does
   bool scale = false;
@@ -128,7 +128,8 @@ static void check_backward_teams(chunk::ProgramOp program, int teams) {
                   teams, program.getRecurrence().str(), called(obstacle.op));
 }
 
-// What a forward program makes of value rows for other warps than theirs; null if nothing.
+// Returns an operation of a forward program that makes something of value rows for other warps than theirs; null if
+// there is none.
 static Operation* crossing_from_rows(chunk::ProgramOp program, int team_warps) {
   const Placement placement = place_values(program, team_warps, /*teams=*/false);
   for (Operation& op : program.getBody().front()) {

@@ -9,6 +9,7 @@
 
 #include "autotune/search/preferences.h"
 #include "autotune/shipped.h"
+#include "codegen/checked_decays.h"
 #include "codegen/config/fields.h"
 #include "codegen/rec/Dependence.h"
 #include "runtime/base/hash.h"
@@ -42,6 +43,22 @@ void copy_tuned(const Config& from, Config& to) {
 Config beside_given(const Config& config, Config settings) {
   copy_tuned(config, settings);
   return settings;
+}
+
+// Returns whether chunks of 32 are possible, and no block is refused for its decays.
+bool has_bounded_factors(const Source& source, Config config) {
+  config.chunk = 32;
+  config.scales = "guarded";
+  try {
+    return !checks_decays(source, config);
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+Transition transition_of(rec::RecurrenceOp recurrence, const Source& source, const Config& config) {
+  if (rec::contracts_state(recurrence)) return Transition::matrix;
+  return has_bounded_factors(source, config) ? Transition::bounded_factors : Transition::factors;
 }
 
 // Returns the first of the likely settings that the recurrence has kernels for; `config` where there is none.
@@ -106,8 +123,7 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
     copy_tuned(config, settings);
     if (std::ranges::empty(given) || compiles(source, settings)) return {settings, explanation(wanted, found)};
   }
-  const Transition transition = rec::contracts_state(recurrence) ? Transition::matrix : Transition::factors;
-  return {preferred(config, source, wanted, transition, sequences, compiles),
+  return {preferred(config, source, wanted, transition_of(recurrence, source, config), sequences, compiles),
           found.entry == nullptr ? explanation(wanted, found) : "the model's choice beside what was given"};
 }
 

@@ -1,6 +1,7 @@
 #include "autotune/search/preferences.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "autotune/search/space.h"
 #include "codegen/rec/Limits.h"
@@ -16,37 +17,40 @@ constexpr int never = most_segments + 1;    // no sequence is cut into so many s
 
 // Tokens of a sequence, or of a segment, from which on a schedule pays; measured (docs/experiments.md, Defaults).
 namespace least_tokens {
-constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 384, teams_in_segments = 1024;
+constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 384, teams_in_segments = 700;
 constexpr int four_teams = 128, cluster = 256, cluster_of_wide_heads = 128, two_teams_of_cluster = 512;
+constexpr int three_segments_of_clusters = 1024, segments_of_clusters = 2048, chunks_of_32 = 2048;
 constexpr int segments_of_wide_heads = 2048, segments_of_packed = 2048, segments_of_few_heads = 128;
-constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512;
-constexpr int segments_of_small_matrices = 512, many_segments_of_two_terms = 2048;
-constexpr int backward_segments_of_few_wide_heads = 64;
+constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512, few_segments_of_factors = 320;
+constexpr int segments_of_small_matrices = 512, few_segments_of_matrices = 512, many_segments_of_two_terms = 2048;
+constexpr int backward_segments_of_few_wide_heads = 40, segments_with_gradients = 64;
+constexpr int few_narrow_heads_with_gradients = 640, few_narrow_factors_with_gradients = 448;
 }  // namespace least_tokens
 
 // Tokens that a block goes through while the map of one segment is combined with the ones before; measured.
 namespace tokens_a_map {
-constexpr int of_wide_matrices = 32, of_narrow_factors = 16, least = 4;
+constexpr int of_wide_matrices = 32, of_narrow_factors = 16, of_small_matrices = 8, least = 4;
 }
 
 bool is_wide(const ShapeClass& shape_class) { return sm_90a.is_wide(static_cast<std::uint64_t>(shape_class.key_dim)); }
 
-// Returns the most segments, a power of 2, up to which sequences may be cut.
+// Returns the most segments up to which sequences may be cut.
 template <class MayCut>
 int most_cuts(MayCut may_cut) {
   int segments = 1;
-  while (2 * segments <= most_segments && may_cut(2 * segments)) segments *= 2;
+  while (segments < most_segments && may_cut(segments + 1)) ++segments;
   return segments;
 }
 
-// Returns the most segments that sequences are likely cut into: blocks enough for each multiprocessor.
+// Returns the most segments, a power of 2, that sequences are likely cut into: blocks enough for each multiprocessor.
 int most_likely_segments(const ShapeClass& shape_class, int sm_count) {
   const LaunchSize size = shape_class.size;
   const bool wide = shape_class.value_dim > narrow;
   const int blocks = sm_90a.choices.segment_blocks / (wide ? 2 : 1);
   const int least = shape_class.value_dim < narrow ? 1 : sm_90a.choices.likely_segment_tokens;
-  return most_cuts(
+  const int most = most_cuts(
       [&](int segments) { return can_be_cut(size, segments, sm_count, blocks) && size.tokens / segments >= least; });
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(most)));
 }
 
 // Adds schedules to a list, each on top of the configuration that was asked for.
@@ -114,9 +118,10 @@ class Preferences {
   // Returns whether one block has no registers for the state of a forward kernel, however many heads there are.
   bool fill_registers() const { return is_measured() && is_forward() && shape_class_.key_dim > most_keys_in_segments; }
 
-  // A forward kernel has so many teams that go ahead, blocks of a cluster, and segments of a sequence.
+  // A forward kernel has so many teams that go ahead, blocks of a cluster, and segments of a sequence; and tokens of a
+  // chunk, where these are not left open.
   struct Ahead {
-    int teams, cluster, segments;
+    int teams, cluster, segments, chunk = 0;
   };
 
   // Segments that gain something, and that gain in most cases.
@@ -129,13 +134,13 @@ class Preferences {
            tokens() >= (is_forward() ? least_tokens::cluster_of_wide_heads : least_tokens::cluster);
   }
 
-  // Returns the most segments, a power of 2, whose blocks all run at once, each of so many tokens.
+  // Returns the most segments whose blocks all run at once, each of so many tokens.
   int most_at_once(int least) const {
     return most_cuts([&](int segments) { return segments * pairs() <= sm_count_ && tokens() / segments >= least; });
   }
 
-  // Returns the segments, a power of 2, that take least time where so many blocks run at once. T tokens in s segments
-  // take T / s + s · tokens_a_map, which is least at s = √(T / tokens_a_map).
+  // Returns the segments that take least time where so many blocks run at once. T tokens in s segments take
+  // T / s + s · tokens_a_map, which is least at s = √(T / tokens_a_map).
   int best_cut(int blocks_at_once, int tokens_a_map) const {
     return most_cuts([&](int segments) {
       return segments * pairs() <= blocks_at_once && segments * segments * tokens_a_map <= tokens();
@@ -144,19 +149,28 @@ class Preferences {
 
   // Returns forward kernels, the likely fastest first; none where the rules for segments do as well.
   std::vector<Ahead> ahead_of_few_wide(Transition transition) const {
-    if (transition == Transition::factors) return ahead_of_factors();
+    if (transition != Transition::matrix) return ahead_of_factors(transition == Transition::bounded_factors);
     return is_forward() || !narrow_values() ? ahead_of_matrices() : std::vector<Ahead>{};
   }
 
-  std::vector<Ahead> ahead_of_factors() const {
+  // With chunks of 32 forward kernels meet half as often, where no block is refused for the sum of its decays.
+  std::vector<Ahead> ahead_of_factors(bool are_bounded) const {
     const int cut = best_cut(sm_count_, tokens_a_map::least);
     const int least =
         is_forward() ? least_tokens::segments_of_factors : least_tokens::segments_of_factors_with_gradients;
-    const bool are_long = tokens() / cut >= least_tokens::teams_in_segments;
-    if ((cut >= many && tokens() >= least) || (cut >= some && are_long)) return {{2, 1, cut}};
-    if (!is_forward()) return narrow_values() ? std::vector<Ahead>{} : std::vector<Ahead>{{2, 2, 1}, {1, 2, 1}};
-    if (tokens() < least_tokens::two_teams_of_cluster) return {{1, 2, 1}};
-    return {{2, 2, 1}, {1, 2, 1}};
+    const bool are_long = tokens() / cut >= least_tokens::few_segments_of_factors;
+    const bool longer_chunks = is_forward() && are_bounded;
+    std::vector<Ahead> list;
+    if ((cut >= many && tokens() >= least) || (cut >= some && are_long)) {
+      if (longer_chunks && tokens() >= least_tokens::chunks_of_32) list.push_back({2, 1, cut, 32});
+      list.push_back({2, 1, cut});
+      return list;
+    }
+    if (!is_forward() && narrow_values()) return list;
+    if (longer_chunks) list.push_back({2, 2, 1, 32});
+    if (!is_forward() || tokens() >= least_tokens::two_teams_of_cluster) list.push_back({2, 2, 1});
+    list.push_back({1, 2, 1});
+    return list;
   }
 
   // Two teams of a cluster have no room for all recurrences.
@@ -166,9 +180,11 @@ class Preferences {
     const int cut_clusters = may_pay ? best_cut(sm_count_ / 2, tokens_a_map::of_wide_matrices) : 1;
     const bool are_long = tokens() / cut >= least_tokens::teams_in_segments,
                may_cut = cut >= some && (are_long || many * pairs() <= sm_count_);
+    const bool clusters_gain =
+        cut_clusters >= some || (cut_clusters == 3 && tokens() / 3 >= least_tokens::three_segments_of_clusters);
     std::vector<Ahead> list;
-    if (are_long && cut >= many) list.push_back({2, 1, cut});
-    list.push_back({2, 2, cut_clusters >= some ? cut_clusters : 1});
+    if (are_long && cut > some) list.push_back({2, 1, cut});
+    list.push_back({2, 2, clusters_gain ? cut_clusters : 1});
     if (may_cut) list.push_back({2, 1, cut});
     list.push_back({1, 2, 1});
     if (const int cut_early = best_cut(sm_count_, tokens_a_map::least); cut_early >= some)
@@ -180,6 +196,7 @@ class Preferences {
     for (const Ahead& ahead : ahead_of_few_wide(transition)) {
       Config& config = add_teams(ahead.teams, 1, ahead.cluster);
       config.segments = ahead.segments;
+      config.chunk = ahead.chunk;
       if (is_forward()) continue;
       config.backward_teams = 2;
       config.backward_blocks = 1;
@@ -188,21 +205,60 @@ class Preferences {
     }
   }
 
-  // Adds segments with teams for heads so few that eight segments of each run at once, or sixteen where teams have
-  // little to do with gradients. Where values are few, two blocks have room in a multiprocessor.
   void add_few_narrow(Transition transition) {
-    const bool factors = transition == Transition::factors;
+    const bool factors = transition != Transition::matrix;
+    is_forward() ? add_few_narrow_forward(factors) : add_few_narrow_both(factors);
+  }
+
+  void add_few_narrow_forward(bool factors) {
+    if (is_small())
+      add_few_small(factors);
+    else
+      factors ? add_few_narrow_factors() : add_few_narrow_matrices();
+  }
+
+  // Where values are few, two blocks have room in a multiprocessor.
+  void add_few_small(bool factors) {
+    const int cut =
+        best_cut(2 * sm_count_, factors ? tokens_a_map::of_narrow_factors : tokens_a_map::of_small_matrices);
+    const int least = factors ? least_tokens::segments_of_factors : least_tokens::segments_of_small_matrices;
+    if (cut >= many && tokens() >= least) add_teams_in_segments(cut);
+  }
+
+  // Adds segments with three teams, one block a multiprocessor, for heads so few that several segments of each run at
+  // once; of eight heads and fewer segments of clusters.
+  void add_few_narrow_matrices() {
     const int cut = most_at_once(least_tokens::segments_of_few_heads);
-    const int twice =
-        std::max(cut, best_cut(2 * sm_count_, factors ? tokens_a_map::of_narrow_factors : tokens_a_map::least));
-    if (is_small() && is_forward()) {
-      const int least = factors ? least_tokens::segments_of_factors : least_tokens::segments_of_small_matrices;
-      if (twice >= many && tokens() >= least) add_teams_in_segments(twice);
-    } else if (cut >= (factors && !is_forward() ? 2 : 1) * many) {
-      add_teams_in_segments(cut);
-    } else if (factors && is_forward() && twice >= many && tokens() >= 2 * least_tokens::segments_of_factors) {
+    if (const int of_clusters = most_clusters(); of_clusters >= many && tokens() >= least_tokens::segments_of_clusters)
+      add_teams(3, 1, 2).segments = of_clusters;
+    if (cut >= many || (cut > some && tokens() / cut >= least_tokens::few_segments_of_matrices))
+      add_teams(3, 1).segments = cut;
+  }
+
+  // Returns the most segments of clusters of two that all run at once.
+  int most_clusters() const {
+    return most_cuts([&](int segments) {
+      return 2 * segments * pairs() <= sm_count_ && tokens() / segments >= least_tokens::segments_of_few_heads;
+    });
+  }
+
+  // The same for states that go through a factor for each key, whose segments may share a multiprocessor.
+  void add_few_narrow_factors() {
+    const int cut = most_at_once(least_tokens::segments_of_few_heads);
+    const int twice = best_cut(2 * sm_count_, tokens_a_map::of_narrow_factors);
+    if (cut >= many)
+      add_teams(3, 1).segments = cut;
+    else if (twice >= many && tokens() >= 2 * least_tokens::segments_of_factors)
       add_teams_in_segments(twice);
-    }
+    else if (cut > some && tokens() >= least_tokens::segments_of_factors)
+      add_teams(3, 1).segments = cut;
+  }
+
+  void add_few_narrow_both(bool factors) {
+    const int least =
+        factors ? least_tokens::few_narrow_factors_with_gradients : least_tokens::few_narrow_heads_with_gradients;
+    const int cut = most_at_once(least_tokens::segments_with_gradients);
+    if (cut > some && tokens() >= least) add_teams_in_segments(cut);
   }
 
   // Adds schedules for contractions in f32, or in two bf16 terms. Warps of teams hide the time that splitting operands
@@ -248,8 +304,7 @@ class Preferences {
     const int segments = likely_segments();
     if (segments < least_segments()) return;
     if (is_forward() && is_measured()) {
-      int one_block = segments;
-      while (one_block * pairs() > sm_count_) one_block /= 2;
+      const int one_block = std::min(segments, static_cast<int>(sm_count_ / pairs()));
       if (tokens() / one_block >= least_tokens::teams_in_segments) prepare_in_teams(add_segments(one_block), 2, 1);
     }
     add_segments(segments);
@@ -309,7 +364,10 @@ class Preferences {
       config.backward_segments = 4;
       config.backward_blocks = 1;
       config.save_every = 32;
-      if (narrow_keys()) add_segments(std::max(likely_segments(), some));
+      if (narrow_keys()) {
+        add_teams_in_segments(most_at_once(least_tokens::segments_with_gradients));
+        add_segments(std::max(likely_segments(), some));
+      }
     }
     if (is_small() && pairs() <= sm_count_) {
       add_segments(4);

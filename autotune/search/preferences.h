@@ -11,7 +11,8 @@
 namespace wkvc {
 
 // A state goes through a token by a factor for each key, or by a matrix over keys. The map of a segment is alike.
-enum class Transition { factors, matrix };
+// Chunks of 32 refuse no block for bounded factors, however steep their decays are.
+enum class Transition { factors, bounded_factors, matrix };
 
 // Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. Behind the
 // one that leaves the schedule to the compiler are those of heads in parts, for what fits no block. The rule was chosen

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "codegen/config/config.h"
 #include "codegen/rec/Limits.h"
@@ -30,16 +31,20 @@ void vary(std::vector<Config>& space, bool open, const Values& values, const Set
   space = std::move(varied);
 }
 
-// None, and powers of two.
+// None, powers of two, and those that give each multiprocessor a block.
 std::vector<int> segment_counts(const SpaceLimits& limits) {
-  std::vector<int> counts{0};
-  for (int count = 2; count <= most_segments; count *= 2) {
-    const bool useful = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
+  std::set<int> counts;
+  for (int count = 2; count <= most_segments; count *= 2) counts.insert(count);
+  for (LaunchSize size : limits.sizes)
+    counts.insert(
+        static_cast<int>(std::clamp<std::int64_t>(limits.sm_count / (size.batches * size.heads), 2, most_segments)));
+  std::erase_if(counts, [&](int count) {
+    return std::ranges::none_of(limits.sizes, [&](LaunchSize size) {
       return can_be_cut(size, count, limits.sm_count, sm_90a.choices.tried_segment_blocks);
     });
-    if (useful) counts.push_back(count);
-  }
-  return counts;
+  });
+  counts.insert(0);
+  return {counts.begin(), counts.end()};
 }
 
 // How warps of a forward kernel prepare chunks.

@@ -9,7 +9,7 @@
 
 #include "autotune/search/preferences.h"
 #include "autotune/shipped.h"
-#include "codegen/checked_decays.h"
+#include "codegen/steep_decays.h"
 #include "codegen/config/fields.h"
 #include "codegen/rec/Dependence.h"
 #include "runtime/base/hash.h"
@@ -45,12 +45,12 @@ Config beside_given(const Config& config, Config settings) {
   return settings;
 }
 
-// Returns whether chunks of 32 are possible, and no block is refused for its decays.
+// Returns whether chunks of 32 have factors that 16-bit operands hold.
 bool has_bounded_factors(const Source& source, Config config) {
   config.chunk = 32;
   config.scales = "guarded";
   try {
-    return !checks_decays(source, config);
+    return !may_decay_steeply(source, config);
   } catch (const UserError&) {
     return false;
   }

@@ -1,8 +1,8 @@
 #include "autotune/search/preferences.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "autotune/search/cuts.h"
 #include "autotune/search/space.h"
 #include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
@@ -34,30 +34,14 @@ constexpr int of_wide_matrices = 32, of_narrow_factors = 16, of_small_matrices =
 
 bool is_wide(const ShapeClass& shape_class) { return sm_90a.is_wide(static_cast<std::uint64_t>(shape_class.key_dim)); }
 
-// Returns the most segments up to which sequences may be cut.
-template <class MayCut>
-int most_cuts(MayCut may_cut) {
-  int segments = 1;
-  while (segments < most_segments && may_cut(segments + 1)) ++segments;
-  return segments;
-}
-
-// Returns the most segments, a power of 2, that sequences are likely cut into: blocks enough for each multiprocessor.
-int most_likely_segments(const ShapeClass& shape_class, int sm_count) {
-  const LaunchSize size = shape_class.size;
-  const bool wide = shape_class.value_dim > narrow;
-  const int blocks = sm_90a.choices.segment_blocks / (wide ? 2 : 1);
-  const int least = shape_class.value_dim < narrow ? 1 : sm_90a.choices.likely_segment_tokens;
-  const int most = most_cuts(
-      [&](int segments) { return can_be_cut(size, segments, sm_count, blocks) && size.tokens / segments >= least; });
-  return static_cast<int>(std::bit_floor(static_cast<unsigned>(most)));
-}
-
 // Adds schedules to a list, each on top of the configuration that was asked for.
 class Preferences {
  public:
   Preferences(const Config& config, const ShapeClass& shape_class, int sm_count)
-      : config_(config), shape_class_(shape_class), sm_count_(sm_count) {}
+      : config_(config),
+        shape_class_(shape_class),
+        sm_count_(sm_count),
+        cuts_{shape_class.size.tokens, shape_class.size.batches * shape_class.size.heads, sm_count} {}
 
   std::optional<Config> when_packed(std::int64_t sequences) {
     const bool fill = sequences * pairs() >= 2 * sm_count_ && tokens() >= least_tokens::segments_of_packed;
@@ -77,6 +61,7 @@ class Preferences {
       if (found_.size() == before && is_measured() && gives_teams_work()) is_forward() ? add_forward() : add_both();
       add();  // a kernel without scales first, and otherwise what the compiler chooses
     }
+    for (Config& config : found_) even_out(config);
     found_.push_back(config_);
     return found_;
   }
@@ -104,6 +89,14 @@ class Preferences {
     config.scales = "guarded";
     if (!is_forward() && is_measured()) config.saved = shape_class_.accuracy;
     return config;
+  }
+
+  // Segments are whole chunks, or whole groups of chunks between saved states: more segments than the longest one asks
+  // for gain nothing.
+  void even_out(Config& config) const {
+    const int of_forward = config.chunk != 0 ? config.chunk : 16, unit = std::max(config.save_every, of_forward);
+    config.segments = cuts_.evened(config.segments, unit);
+    config.backward_segments = cuts_.evened(config.backward_segments, unit);
   }
 
   Config& add_segments(int segments) {
@@ -134,28 +127,15 @@ class Preferences {
            tokens() >= (is_forward() ? least_tokens::cluster_of_wide_heads : least_tokens::cluster);
   }
 
-  // Returns the most segments whose blocks all run at once, each of so many tokens.
-  int most_at_once(int least) const {
-    return most_cuts([&](int segments) { return segments * pairs() <= sm_count_ && tokens() / segments >= least; });
-  }
-
-  // Returns the segments that take least time where so many blocks run at once. T tokens in s segments take
-  // T / s + s · tokens_a_map, which is least at s = √(T / tokens_a_map).
-  int best_cut(int blocks_at_once, int tokens_a_map) const {
-    return most_cuts([&](int segments) {
-      return segments * pairs() <= blocks_at_once && segments * segments * tokens_a_map <= tokens();
-    });
-  }
-
   // Returns forward kernels, the likely fastest first; none where the rules for segments do as well.
   std::vector<Ahead> ahead_of_few_wide(Transition transition) const {
     if (transition != Transition::matrix) return ahead_of_factors(transition == Transition::bounded_factors);
     return is_forward() || !narrow_values() ? ahead_of_matrices() : std::vector<Ahead>{};
   }
 
-  // With chunks of 32 forward kernels meet half as often, where no block is refused for the sum of its decays.
+  // Forward kernels meet half as often with chunks of 32, which bounded factors allow.
   std::vector<Ahead> ahead_of_factors(bool are_bounded) const {
-    const int cut = best_cut(sm_count_, tokens_a_map::least);
+    const int cut = cuts_.best(sm_count_, tokens_a_map::least);
     const int least =
         is_forward() ? least_tokens::segments_of_factors : least_tokens::segments_of_factors_with_gradients;
     const bool are_long = tokens() / cut >= least_tokens::few_segments_of_factors;
@@ -167,8 +147,9 @@ class Preferences {
       return list;
     }
     if (!is_forward() && narrow_values()) return list;
-    if (longer_chunks) list.push_back({2, 2, 1, 32});
-    if (!is_forward() || tokens() >= least_tokens::two_teams_of_cluster) list.push_back({2, 2, 1});
+    const bool two_teams = !is_forward() || tokens() >= least_tokens::two_teams_of_cluster;
+    if (two_teams && longer_chunks) list.push_back({2, 2, 1, 32});
+    if (two_teams) list.push_back({2, 2, 1});
     list.push_back({1, 2, 1});
     return list;
   }
@@ -176,8 +157,8 @@ class Preferences {
   // Two teams of a cluster have no room for all recurrences.
   std::vector<Ahead> ahead_of_matrices() const {
     const bool may_pay = tokens() >= least_tokens::segments_of_wide_heads;
-    const int cut = may_pay ? best_cut(sm_count_, tokens_a_map::of_wide_matrices) : 1;
-    const int cut_clusters = may_pay ? best_cut(sm_count_ / 2, tokens_a_map::of_wide_matrices) : 1;
+    const int cut = may_pay ? cuts_.best(sm_count_, tokens_a_map::of_wide_matrices) : 1;
+    const int cut_clusters = may_pay ? cuts_.best(sm_count_ / 2, tokens_a_map::of_wide_matrices) : 1;
     const bool are_long = tokens() / cut >= least_tokens::teams_in_segments,
                may_cut = cut >= some && (are_long || many * pairs() <= sm_count_);
     const bool clusters_gain =
@@ -187,7 +168,7 @@ class Preferences {
     list.push_back({2, 2, clusters_gain ? cut_clusters : 1});
     if (may_cut) list.push_back({2, 1, cut});
     list.push_back({1, 2, 1});
-    if (const int cut_early = best_cut(sm_count_, tokens_a_map::least); cut_early >= some)
+    if (const int cut_early = cuts_.best(sm_count_, tokens_a_map::least); cut_early >= some)
       list.push_back({2, 1, cut_early});  // recurrences that have no room for clusters take longer for a token
     return list;
   }
@@ -200,7 +181,7 @@ class Preferences {
       if (is_forward()) continue;
       config.backward_teams = 2;
       config.backward_blocks = 1;
-      config.backward_segments = most_at_once(least_tokens::backward_segments_of_few_wide_heads);
+      config.backward_segments = cuts_.at_once(least_tokens::backward_segments_of_few_wide_heads);
       config.save_every = 64;
     }
   }
@@ -217,10 +198,11 @@ class Preferences {
       factors ? add_few_narrow_factors() : add_few_narrow_matrices();
   }
 
-  // Where values are few, two blocks have room in a multiprocessor.
+  // Where values are few, two blocks have room in a multiprocessor. Few multiprocessors with two blocks gain nothing.
   void add_few_small(bool factors) {
-    const int cut =
-        best_cut(2 * sm_count_, factors ? tokens_a_map::of_narrow_factors : tokens_a_map::of_small_matrices);
+    const int tokens_a_map = factors ? tokens_a_map::of_narrow_factors : tokens_a_map::of_small_matrices;
+    const int twice = cuts_.best(2 * sm_count_, tokens_a_map), once = cuts_.best(sm_count_, tokens_a_map);
+    const int cut = 2 * twice * pairs() < 3 * sm_count_ ? once : twice;
     const int least = factors ? least_tokens::segments_of_factors : least_tokens::segments_of_small_matrices;
     if (cut >= many && tokens() >= least) add_teams_in_segments(cut);
   }
@@ -228,24 +210,18 @@ class Preferences {
   // Adds segments with three teams, one block a multiprocessor, for heads so few that several segments of each run at
   // once; of eight heads and fewer segments of clusters.
   void add_few_narrow_matrices() {
-    const int cut = most_at_once(least_tokens::segments_of_few_heads);
-    if (const int of_clusters = most_clusters(); of_clusters >= many && tokens() >= least_tokens::segments_of_clusters)
+    const int cut = cuts_.at_once(least_tokens::segments_of_few_heads);
+    if (const int of_clusters = cuts_.at_once(least_tokens::segments_of_few_heads, 2);
+        of_clusters >= many && tokens() >= least_tokens::segments_of_clusters)
       add_teams(3, 1, 2).segments = of_clusters;
     if (cut >= many || (cut > some && tokens() / cut >= least_tokens::few_segments_of_matrices))
       add_teams(3, 1).segments = cut;
   }
 
-  // Returns the most segments of clusters of two that all run at once.
-  int most_clusters() const {
-    return most_cuts([&](int segments) {
-      return 2 * segments * pairs() <= sm_count_ && tokens() / segments >= least_tokens::segments_of_few_heads;
-    });
-  }
-
   // The same for states that go through a factor for each key, whose segments may share a multiprocessor.
   void add_few_narrow_factors() {
-    const int cut = most_at_once(least_tokens::segments_of_few_heads);
-    const int twice = best_cut(2 * sm_count_, tokens_a_map::of_narrow_factors);
+    const int cut = cuts_.at_once(least_tokens::segments_of_few_heads);
+    const int twice = cuts_.best(2 * sm_count_, tokens_a_map::of_narrow_factors);
     if (cut >= many)
       add_teams(3, 1).segments = cut;
     else if (twice >= many && tokens() >= 2 * least_tokens::segments_of_factors)
@@ -257,14 +233,16 @@ class Preferences {
   void add_few_narrow_both(bool factors) {
     const int least =
         factors ? least_tokens::few_narrow_factors_with_gradients : least_tokens::few_narrow_heads_with_gradients;
-    const int cut = most_at_once(least_tokens::segments_with_gradients);
+    int cut = cuts_.at_once(least_tokens::segments_with_gradients);
+    if (is_small() && cut < many)
+      cut = Cuts{tokens(), pairs(), 2 * sm_count_}.at_once(least_tokens::segments_of_few_heads);
     if (cut > some && tokens() >= least) add_teams_in_segments(cut);
   }
 
   // Adds schedules for contractions in f32, or in two bf16 terms. Warps of teams hide the time that splitting operands
   // takes.
   void add_exact() {
-    const int cut = best_cut(sm_count_, tokens_a_map::least);
+    const int cut = cuts_.best(sm_count_, tokens_a_map::least);
     if (is_forward() && shape_class_.accuracy == "bf16x3") add_two_terms(cut);
     if (cut >= (is_forward() ? some : 2)) {
       add_teams_in_segments(cut);
@@ -311,7 +289,11 @@ class Preferences {
   }
 
   // Returns the most segments to try; 1 where sequences are many.
-  int likely_segments() const { return 4 * pairs() > sm_count_ ? 1 : most_likely_segments(shape_class_, sm_count_); }
+  int likely_segments() const {
+    if (4 * pairs() > sm_count_) return 1;
+    const int blocks = sm_90a.choices.segment_blocks / (narrow_values() ? 1 : 2);
+    return cuts_.likely(blocks, is_small() ? 1 : sm_90a.choices.likely_segment_tokens);
+  }
 
   // Returns the fewest segments that are faster than none; `never` where no number is.
   int least_segments() const {
@@ -365,7 +347,7 @@ class Preferences {
       config.backward_blocks = 1;
       config.save_every = 32;
       if (narrow_keys()) {
-        add_teams_in_segments(most_at_once(least_tokens::segments_with_gradients));
+        add_teams_in_segments(cuts_.at_once(least_tokens::segments_with_gradients));
         add_segments(std::max(likely_segments(), some));
       }
     }
@@ -381,6 +363,7 @@ class Preferences {
   const Config& config_;
   const ShapeClass& shape_class_;
   int sm_count_;
+  Cuts cuts_;
   std::vector<Config> found_;
 };
 

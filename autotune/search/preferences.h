@@ -11,7 +11,7 @@
 namespace wkvc {
 
 // A state goes through a token by a factor for each key, or by a matrix over keys. The map of a segment is alike.
-// Chunks of 32 refuse no block for bounded factors, however steep their decays are.
+// In chunks of 32 the 16-bit operands of kernels without scales hold bounded factors.
 enum class Transition { factors, bounded_factors, matrix };
 
 // Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. Behind the

@@ -167,12 +167,57 @@ TEST(Settings, OfFewWideHeadsTakeClustersOrSegments) {
   EXPECT_EQ(few_wide({1, 2048, 32}, "forward"), (Few{1, 2, 1, 0}));
   EXPECT_EQ(few_wide({1, 512, 32}, "both"), (Few{1, 2, 1, 4}));
   EXPECT_EQ(few_wide({1, 32768, 8}, "both"), (Few{2, 1, 16, 16}));
-  EXPECT_EQ(few_wide({1, 4096, 8}, "both"), (Few{2, 1, 8, 16}));
+  EXPECT_EQ(few_wide({1, 4096, 8}, "both"), (Few{2, 1, 11, 16}));
   EXPECT_EQ(few_wide({1, 4096, 8}, "forward", 96), (Few{2, 2, 8, 0}));
   EXPECT_EQ(few_wide({1, 2048, 8}, "forward"), (Few{2, 1, 8, 0}));
   EXPECT_EQ(few_wide({1, 128, 8}, "forward"), (Few{1, 2, 1, 0}));
   EXPECT_EQ(few_wide({1, 2048, 64}, "forward", 128, "bf16"), (Few{1, 2, 1, 0}));
   EXPECT_EQ(few_wide({8, 2048, 64}, "forward", 256), (Few{1, 2, 0, 0}));  // however many
+}
+
+// As many segments as multiprocessors have room for, not a power of two of them. Fewer where the longest segment stays
+// as long: 994 tokens are 16 groups of 64 between saved states.
+TEST(Settings, OfFewHeadsTakeAnyNumberOfSegments) {
+  EXPECT_EQ(few_wide({1, 8192, 12}, "both"), (Few{2, 1, 11, 11}));
+  EXPECT_EQ(few_wide({1, 8192, 24}, "forward"), (Few{2, 1, 5, 0}));
+  EXPECT_EQ(few_wide({1, 4096, 20}, "forward", 96), (Few{2, 2, 3, 0}));
+  EXPECT_EQ(few_wide({1, 994, 10}, "both").at(3), 8);
+  EXPECT_EQ(few_of_factors({1, 2048, 20}, "forward"), (Few{2, 1, 6, 0}));
+  EXPECT_EQ(few_of_factors({1, 2048, 20}, "both", 64), (Few{2, 0, 6, 6}));
+  EXPECT_EQ(few_of_factors({1, 1024, 24}, "forward", 64), (Few{3, 0, 5, 0}));
+  EXPECT_EQ(few_wide({1, 8192, 24}, "forward", 64), (Few{3, 0, 5, 0}));
+  EXPECT_EQ(few_wide({1, 2048, 24}, "forward", 64), (Few{3, 2, 0, 0}));
+  EXPECT_EQ(few_wide({1, 8192, 24}, "both", 32), (Few{2, 0, 11, 11}));
+  EXPECT_EQ(few_wide({1, 600, 16}, "forward", 32), (Few{2, 0, 8, 0}));  // 144 blocks would share 12 multiprocessors
+}
+
+// A state that decays by a factor for each key, which is a parameter.
+Few few_of_decays(double steepest, LaunchSize size, const char* pass, int values = 128) {
+  const Config config{.key_dim = 128, .value_dim = values, .mma = "f16", .pass = pass};
+  const Source source{Stage::rec, rec_text(recurrence("decays",
+                                                      [=](Recurrence& op) {
+                                                        Dim K = op.key_dim(128), V = op.value_dim(values);
+                                                        auto [q, k] = op.inputs(K, bf16, "q", "k");
+                                                        auto v = op.input("v", V, bf16);
+                                                        auto g = op.parameter("g", K, f32).in(steepest, 0);
+                                                        op.compute(f16);
+                                                        auto S = op.state("S", V, K, f32);
+                                                        auto next = S * diag(exp(g)) + outer(v, k);
+                                                        op.update(S, next);
+                                                        op.output("o", dot(next, q), bf16);
+                                                      }),
+                                           config)};
+  const Config chosen = settle(config, source, size, h200, Lockfile{}).config;
+  return {chosen.chunk, chosen.teams, chosen.cluster, chosen.segments};
+}
+
+TEST(Settings, OfMildDecaysHaveChunksOf32) {
+  EXPECT_EQ(few_of_decays(-0.1, {1, 4096, 16}, "forward"), (Few{32, 2, 1, 8}));
+  EXPECT_EQ(few_of_decays(-0.1, {1, 1024, 16}, "forward"), (Few{0, 2, 1, 8}));
+  EXPECT_EQ(few_of_decays(-0.1, {2, 2048, 32}, "forward", 64), (Few{32, 2, 2, 1}));
+  EXPECT_EQ(few_of_decays(-0.1, {1, 4096, 16}, "both").at(0), 0);
+  EXPECT_EQ(few_of_decays(-1, {1, 4096, 16}, "forward").at(0), 0);    // e^-16 over half a chunk
+  EXPECT_EQ(few_of_decays(-1e6, {1, 4096, 16}, "forward").at(0), 0);  // blocks might be refused
 }
 
 TEST(Settings, OfFewHeadsWithFactorsTakeShortSegments) {
@@ -187,8 +232,9 @@ TEST(Settings, OfFewHeadsWithFactorsTakeShortSegments) {
 
 TEST(Settings, HaveTeamsInLongSegments) {
   const Config narrow = untuned({1, 32768, 8}, 64, "forward"), wide = untuned({1, 32768, 8}, 128, "forward");
-  EXPECT_EQ(narrow.segments, 16);
-  EXPECT_EQ(narrow.teams, 2);
+  EXPECT_EQ(narrow.segments, 8);
+  EXPECT_EQ(narrow.teams, 3);
+  EXPECT_EQ(narrow.cluster, 2);
   EXPECT_EQ(wide.segments, 16);
   EXPECT_EQ(wide.teams, 2);
 }

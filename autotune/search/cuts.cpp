@@ -1,0 +1,44 @@
+#include "autotune/search/cuts.h"
+
+#include <bit>
+
+#include "autotune/search/space.h"
+
+namespace wkvc {
+namespace {
+
+// Returns the most segments up to which sequences may be cut.
+template <class MayCut>
+int most(MayCut may_cut) {
+  int segments = 1;
+  while (segments < most_segments && may_cut(segments + 1)) ++segments;
+  return segments;
+}
+
+std::int64_t quotient_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
+
+}  // namespace
+
+int Cuts::at_once(int least_tokens, int blocks) const {
+  return most([&](int segments) { return blocks * segments * pairs <= sm_count && tokens / segments >= least_tokens; });
+}
+
+int Cuts::best(int blocks_at_once, int tokens_a_map) const {
+  return most(
+      [&](int segments) { return segments * pairs <= blocks_at_once && segments * segments * tokens_a_map <= tokens; });
+}
+
+int Cuts::likely(int blocks_per_sm, int least_tokens) const {
+  const int segments = most([&](int count) {
+    return can_be_cut({1, tokens, pairs}, count, sm_count, blocks_per_sm) && tokens / count >= least_tokens;
+  });
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(segments)));
+}
+
+int Cuts::evened(int segments, int unit) const {
+  if (segments <= 1 || tokens < 1) return segments;
+  const std::int64_t units = quotient_up(tokens, unit);
+  return static_cast<int>(quotient_up(units, quotient_up(units, segments)));
+}
+
+}  // namespace wkvc

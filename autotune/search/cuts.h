@@ -1,0 +1,31 @@
+// How many segments the sequences of a launch are cut into.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/launch/launch_size.h"
+
+namespace wkvc {
+
+// Sequences of `tokens`, `pairs` of a batch and a head, on a GPU of `sm_count` multiprocessors. Each segment of a pair
+// is a block, or a cluster of blocks.
+struct Cuts {
+  std::int64_t tokens, pairs;
+  int sm_count;
+
+  // Returns the most segments that all run at once, each of at least so many tokens, where a segment has so many
+  // blocks.
+  int at_once(int least_tokens, int blocks = 1) const;
+
+  // Returns the segments that take least time where so many blocks run at once. T tokens in s segments take
+  // T / s + s · tokens_a_map, which is least at s = √(T / tokens_a_map).
+  int best(int blocks_at_once, int tokens_a_map) const;
+
+  // Returns the most segments, a power of 2, that give each multiprocessor up to so many blocks.
+  int likely(int blocks_per_sm, int least_tokens) const;
+
+  // Returns the fewest segments whose longest one has no more units of so many tokens than the longest of `segments`.
+  int evened(int segments, int unit) const;
+};
+
+}  // namespace wkvc

@@ -1,7 +1,5 @@
 #include "checking/subject.h"
 
-#include <fmt/ranges.h>
-
 #include <utility>
 
 #include "codegen/chunk/Chunk.h"
@@ -57,8 +55,7 @@ void expect_unsettled(const Subject& subject, bool may_name_gradients) {
       with_origin(subject.origin, [&] { return settled_options(subject.source, subject.config); });
   if (may_name_gradients) std::erase(settled, "--grad");
   if (settled.empty()) return;
-  user_error("{}: the text has settled {}; leave it out, or start from an earlier stage", subject.origin,
-             fmt::join(settled, ", "));
+  user_error("{}: {}", subject.origin, settled_message(subject.source.stage, settled));
 }
 
 // Returns what the options of a command line say.

@@ -247,6 +247,11 @@ std::vector<std::string> settled_options(const Source& source, const Config& con
   return names;
 }
 
+std::string settled_message(Stage stage, const std::vector<std::string>& settled) {
+  return fmt::format("the text has settled {}; leave it out, or {}", fmt::join(settled, ", "),
+                     stage == Stage::rec ? "print another text with it" : "start from the text of an earlier stage");
+}
+
 std::string lower_to(const Source& source, Stage target, const Config& config) {
   if (source.stage < Stage::rec || source.stage > Stage::cuda)
     user_error("the source's stage is {}; expected {}", static_cast<int>(source.stage), fmt::join(stage_names, ", "));

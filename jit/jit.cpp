@@ -1,7 +1,6 @@
 #include "jit/jit.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "autotune/lockfile/settings.h"
 #include "autotune/search/task.h"
@@ -56,9 +55,7 @@ Config with_forward(Config config) {
 // What a text holds is not the configuration's to choose.
 void expect_unsettled(const Source& source, const Config& config) {
   const std::vector<std::string> settled = settled_options(source, config);
-  if (settled.empty()) return;
-  user_error("the text has settled {}; leave it out, or start from the text of an earlier stage",
-             fmt::join(settled, ", "));
+  if (!settled.empty()) user_error("{}", settled_message(source.stage, settled));
 }
 
 // A text of a user's that does not compile is the user's to mend.

@@ -1,5 +1,6 @@
 #include "autotune/search/cuts.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "autotune/search/space.h"
@@ -28,6 +29,11 @@ int Cuts::best(int blocks_at_once, int tokens_a_map) const {
       [&](int segments) { return segments * pairs <= blocks_at_once && segments * segments * tokens_a_map <= tokens; });
 }
 
+int Cuts::best_of_two(int tokens_a_map) const {
+  const int twice = best(2 * sm_count, tokens_a_map);
+  return 4 * twice * pairs >= 7 * sm_count ? twice : best(sm_count, tokens_a_map);
+}
+
 int Cuts::likely(int blocks_per_sm, int least_tokens) const {
   const int segments = most([&](int count) {
     return can_be_cut({1, tokens, pairs}, count, sm_count, blocks_per_sm) && tokens / count >= least_tokens;
@@ -35,10 +41,12 @@ int Cuts::likely(int blocks_per_sm, int least_tokens) const {
   return static_cast<int>(std::bit_floor(static_cast<unsigned>(segments)));
 }
 
-int Cuts::evened(int segments, int unit) const {
-  if (segments <= 1 || tokens < 1) return segments;
+int Cuts::evened(int segments, int unit, int strips) const {
+  if (segments <= 4 || tokens < 1) return segments;
   const std::int64_t units = quotient_up(tokens, unit);
-  return static_cast<int>(quotient_up(units, quotient_up(units, segments)));
+  const std::int64_t fewest = quotient_up(units, quotient_up(units, segments));
+  const int fewer = static_cast<int>(std::max(fewest, std::min<std::int64_t>({segments, strips, units})));
+  return 5 * fewer <= 4 * segments ? fewer : segments;
 }
 
 }  // namespace wkvc

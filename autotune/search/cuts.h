@@ -21,11 +21,15 @@ struct Cuts {
   // T / s + s · tokens_a_map, which is least at s = √(T / tokens_a_map).
   int best(int blocks_at_once, int tokens_a_map) const;
 
+  // The same where multiprocessors have room for two blocks: one for each, unless most multiprocessors get two.
+  int best_of_two(int tokens_a_map) const;
+
   // Returns the most segments, a power of 2, that give each multiprocessor up to so many blocks.
   int likely(int blocks_per_sm, int least_tokens) const;
 
-  // Returns the fewest segments whose longest one has no more units of so many tokens than the longest of `segments`.
-  int evened(int segments, int unit) const;
+  // Returns fewer segments where a fifth of `segments` makes no longest one shorter, which has whole units of so many
+  // tokens. No fewer than the strips of a state that the blocks of a sequence share where maps are combined.
+  int evened(int segments, int unit, int strips) const;
 };
 
 }  // namespace wkvc

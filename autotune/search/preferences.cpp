@@ -24,13 +24,15 @@ constexpr int segments_of_wide_heads = 2048, segments_of_packed = 2048, segments
 constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512, few_segments_of_factors = 320;
 constexpr int segments_of_small_matrices = 512, few_segments_of_matrices = 512, many_segments_of_two_terms = 2048;
 constexpr int backward_segments_of_few_wide_heads = 40, segments_with_gradients = 64;
+constexpr int two_segments_with_gradients = 300, four_segments_of_matrices = 1024;
 constexpr int few_narrow_heads_with_gradients = 640, few_narrow_factors_with_gradients = 448;
 }  // namespace least_tokens
 
 // Tokens that a block goes through while the map of one segment is combined with the ones before; measured.
 namespace tokens_a_map {
 constexpr int of_wide_matrices = 32, of_narrow_factors = 16, of_small_matrices = 8, least = 4;
-}
+constexpr int of_two_matrices = 20, of_two_factors = 4, of_small = 7;  // with gradients
+}  // namespace tokens_a_map
 
 bool is_wide(const ShapeClass& shape_class) { return sm_90a.is_wide(static_cast<std::uint64_t>(shape_class.key_dim)); }
 
@@ -91,12 +93,11 @@ class Preferences {
     return config;
   }
 
-  // Segments are whole chunks, or whole groups of chunks between saved states: more segments than the longest one asks
-  // for gain nothing.
+  // Segments are whole chunks, or whole groups of chunks between saved states. A block combines 16 rows of the state.
   void even_out(Config& config) const {
     const int of_forward = config.chunk != 0 ? config.chunk : 16, unit = std::max(config.save_every, of_forward);
-    config.segments = cuts_.evened(config.segments, unit);
-    config.backward_segments = cuts_.evened(config.backward_segments, unit);
+    for (int Config::* segments : {&Config::segments, &Config::backward_segments})
+      config.*segments = cuts_.evened(config.*segments, unit, shape_class_.value_dim / 16);
   }
 
   Config& add_segments(int segments) {
@@ -198,11 +199,9 @@ class Preferences {
       factors ? add_few_narrow_factors() : add_few_narrow_matrices();
   }
 
-  // Where values are few, two blocks have room in a multiprocessor. Few multiprocessors with two blocks gain nothing.
+  // Where values are few, two blocks have room in a multiprocessor.
   void add_few_small(bool factors) {
-    const int tokens_a_map = factors ? tokens_a_map::of_narrow_factors : tokens_a_map::of_small_matrices;
-    const int twice = cuts_.best(2 * sm_count_, tokens_a_map), once = cuts_.best(sm_count_, tokens_a_map);
-    const int cut = 2 * twice * pairs() < 3 * sm_count_ ? once : twice;
+    const int cut = cuts_.best_of_two(factors ? tokens_a_map::of_narrow_factors : tokens_a_map::of_small_matrices);
     const int least = factors ? least_tokens::segments_of_factors : least_tokens::segments_of_small_matrices;
     if (cut >= many && tokens() >= least) add_teams_in_segments(cut);
   }
@@ -214,8 +213,8 @@ class Preferences {
     if (const int of_clusters = cuts_.at_once(least_tokens::segments_of_few_heads, 2);
         of_clusters >= many && tokens() >= least_tokens::segments_of_clusters)
       add_teams(3, 1, 2).segments = of_clusters;
-    if (cut >= many || (cut > some && tokens() / cut >= least_tokens::few_segments_of_matrices))
-      add_teams(3, 1).segments = cut;
+    const int least = cut > some ? least_tokens::few_segments_of_matrices : least_tokens::four_segments_of_matrices;
+    if (cut >= many || (cut >= some && tokens() / cut >= least)) add_teams(3, 1).segments = cut;
   }
 
   // The same for states that go through a factor for each key, whose segments may share a multiprocessor.
@@ -230,13 +229,25 @@ class Preferences {
       add_teams(3, 1).segments = cut;
   }
 
+  // With gradients two blocks of teams have room in a multiprocessor, which hide each other's waits where segments are
+  // long.
   void add_few_narrow_both(bool factors) {
     const int least =
         factors ? least_tokens::few_narrow_factors_with_gradients : least_tokens::few_narrow_heads_with_gradients;
-    int cut = cuts_.at_once(least_tokens::segments_with_gradients);
-    if (is_small() && cut < many)
-      cut = Cuts{tokens(), pairs(), 2 * sm_count_}.at_once(least_tokens::segments_of_few_heads);
-    if (cut > some && tokens() >= least) add_teams_in_segments(cut);
+    if (tokens() < least) return;
+    const int twice = cuts_.best_of_two(is_small() ? tokens_a_map::of_small
+                                        : factors  ? tokens_a_map::of_two_factors
+                                                   : tokens_a_map::of_two_matrices);
+    const bool are_two = twice * pairs() > sm_count_;
+    const int least_of_two =
+        factors ? least_tokens::segments_with_gradients : least_tokens::two_segments_with_gradients;
+    if (are_two && twice >= many && tokens() / twice >= least_of_two) {
+      Config& config = add_teams_in_segments(twice);
+      if (!is_small()) config.blocks = config.backward_blocks = 2;
+    }
+    const int once = std::min(cuts_.at_once(least_tokens::segments_with_gradients),
+                              factors ? most_segments : cuts_.best(sm_count_, tokens_a_map::of_small));
+    if (once > some) add_teams_in_segments(once);
   }
 
   // Adds schedules for contractions in f32, or in two bf16 terms. Warps of teams hide the time that splitting operands
@@ -264,12 +275,13 @@ class Preferences {
   }
 
   // Adds segments with teams in each pass; backward kernels of wide heads have none.
-  void add_teams_in_segments(int segments) {
+  Config& add_teams_in_segments(int segments) {
     Config& config = add_teams(2, 0);
     config.segments = segments;
-    if (is_forward()) return;
+    if (is_forward()) return config;
     config.backward_segments = segments;
     if (narrow_keys()) set_backward_teams(config);
+    return config;
   }
 
   static void set_backward_teams(Config& config) {

@@ -229,6 +229,19 @@ void check_shared(const Manifest& manifest, std::string_view kernel) {
   });
 }
 
+// What the segments of a sequence keep for each other, [B,H,segments,…], has room for each of them.
+void check_segments(const Manifest& manifest) {
+  if (manifest.grid == Grid::head) return;  // sums over all of them
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (spec.role != Role::workspace || spec.dims.size() < 4 || spec.dims[0] != "B" || spec.dims[1] != "H") continue;
+    const auto segments = number_in(spec.dims[2]);
+    if (segments && *segments != manifest.segments)
+      user_error(
+          "the manifest of the kernel \"{}\" says segments {}, but its tensor \"{}\" is [{}]: change both, or neither",
+          manifest.kernel, manifest.segments, spec.name, fmt::join(spec.dims, ", "));
+  }
+}
+
 // From the first line of the kernel to its closing brace; empty where there is none.
 std::string_view text_of(const Manifest& manifest, std::string_view source) {
   const std::size_t begin = source.find(fmt::format("WKVC_KERNEL({}, ", manifest.kernel));
@@ -240,6 +253,7 @@ std::string_view text_of(const Manifest& manifest, std::string_view source) {
 
 void check_against_text(const Manifest& manifest, std::string_view source) {
   check_config(manifest);
+  check_segments(manifest);
   check_header(manifest, source);
   const std::string_view kernel = text_of(manifest, source);
   if (kernel.empty()) return;  // it will not compile, was compiled, or is of another form

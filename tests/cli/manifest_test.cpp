@@ -53,6 +53,24 @@ TEST(EditedManifest, IsTakenUnchanged) {
   }
 }
 
+// What segments keep for each other would be too small for more of them.
+TEST(EditedManifest, IsRefusedWhereSegmentsHaveNoRoom) {
+  int cut = 0;
+  for (const std::string& text : texts()) {
+    for (const std::size_t at : manifests_in(text)) {
+      bool keeps = false;
+      const std::string edited = with_manifest(text, at, [&](json& manifest) {
+        for (const json& tensor : manifest["tensors"]) keeps |= tensor["name"] == "segment_states";
+        manifest["segments"] = 16;
+      });
+      if (!keeps) continue;
+      EXPECT_THROW(manifests_from(edited), UserError) << edited.substr(at, 1000);
+      ++cut;
+    }
+  }
+  EXPECT_GE(cut, 3);  // a summary, what combines it, and its program
+}
+
 // Every size of every kernel, larger and smaller.
 TEST(EditedManifest, IsRefusedWhereASizeIsNotTheKernels) {
   for (const std::string& text : texts()) {

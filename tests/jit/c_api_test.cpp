@@ -186,7 +186,7 @@ TEST(CApi, SaysWhatIsWrongWithPreparing) {
   refused("rwkv7", "--shape 1,64", "--shape 1,64");
   wkvc::Config config{.key_dim = 16, .value_dim = 16};
   const std::string rec = wkvc::rec_text(wkvc::Registry::builtin().find("rwkv7"), config);
-  refused(rec.c_str(), "--head 32", "the text has settled --head");
+  refused(rec.c_str(), "--head 32", "the text has settled --head; leave it out, or print another text with it");
   const std::string chunk = wkvc::lower_to(wkvc::source_from(rec), wkvc::Stage::chunk, {});
   refused(chunk.c_str(), "--mma f16 --chunk 32", "the text has settled --mma, --chunk");
   std::string cuda = wkvc::lower_to(wkvc::source_from(rec), wkvc::Stage::cuda, {});

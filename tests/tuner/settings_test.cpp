@@ -134,7 +134,7 @@ TEST(Settings, CutSequencesWhereThereAreFew) {
   EXPECT_EQ(untuned({1, 4096, 16}).segments, 8);  // with teams
   EXPECT_EQ(untuned({1, 4096, 16}).backward_segments, 8);
   EXPECT_EQ(untuned({1, 4096, 16}, 64, "both", "bf16").segments, 8);
-  EXPECT_EQ(untuned({1, 32768, 8}).segments, 16);
+  EXPECT_EQ(untuned({1, 32768, 8}).segments, 33);  // two blocks a multiprocessor
   EXPECT_EQ(untuned({1, 128, 1}).segments, 1);                   // nothing to share out
   EXPECT_EQ(untuned({1, 4096, 32}, 64, "forward").segments, 4);  // with teams
   EXPECT_EQ(untuned({1, 2048, 32}, 64, "forward").cluster, 2);   // as fast as 8 segments
@@ -183,11 +183,15 @@ TEST(Settings, OfFewHeadsTakeAnyNumberOfSegments) {
   EXPECT_EQ(few_wide({1, 4096, 20}, "forward", 96), (Few{2, 2, 3, 0}));
   EXPECT_EQ(few_wide({1, 994, 10}, "both").at(3), 8);
   EXPECT_EQ(few_of_factors({1, 2048, 20}, "forward"), (Few{2, 1, 6, 0}));
-  EXPECT_EQ(few_of_factors({1, 2048, 20}, "both", 64), (Few{2, 0, 6, 6}));
+  EXPECT_EQ(few_of_factors({1, 2048, 20}, "both", 64), (Few{2, 0, 13, 13}));
   EXPECT_EQ(few_of_factors({1, 1024, 24}, "forward", 64), (Few{3, 0, 5, 0}));
   EXPECT_EQ(few_wide({1, 8192, 24}, "forward", 64), (Few{3, 0, 5, 0}));
   EXPECT_EQ(few_wide({1, 2048, 24}, "forward", 64), (Few{3, 2, 0, 0}));
   EXPECT_EQ(few_wide({1, 8192, 24}, "both", 32), (Few{2, 0, 11, 11}));
+  EXPECT_EQ(few_wide({1, 8192, 24}, "both", 64), (Few{2, 0, 11, 11}));  // two blocks a multiprocessor
+  EXPECT_EQ(few_wide({1, 2048, 24}, "both", 64), (Few{2, 0, 5, 5}));
+  EXPECT_EQ(few_wide({1, 4096, 32}, "both", 64), (Few{2, 0, 8, 8}));
+  EXPECT_EQ(few_wide({1, 2048, 4}, "both", 64), (Few{2, 0, 17, 17}));
   EXPECT_EQ(few_wide({1, 600, 16}, "forward", 32), (Few{2, 0, 8, 0}));  // 144 blocks would share 12 multiprocessors
 }
 

@@ -9,9 +9,9 @@
 
 #include "autotune/search/preferences.h"
 #include "autotune/shipped.h"
-#include "codegen/steep_decays.h"
 #include "codegen/config/fields.h"
 #include "codegen/rec/Dependence.h"
+#include "codegen/steep_decays.h"
 #include "runtime/base/hash.h"
 #include "runtime/error.h"
 #include "runtime/version.h"
@@ -45,9 +45,10 @@ Config beside_given(const Config& config, Config settings) {
   return settings;
 }
 
-// Returns whether chunks of 32 have factors that 16-bit operands hold.
+// Returns whether chunks of 32 have factors that f16 holds, which plain kernels of bf16 contractions have, too.
 bool has_bounded_factors(const Source& source, Config config) {
   config.chunk = 32;
+  config.mma = "f16";
   config.scales = "guarded";
   try {
     return !may_decay_steeply(source, config);
@@ -58,6 +59,7 @@ bool has_bounded_factors(const Source& source, Config config) {
 
 Transition transition_of(rec::RecurrenceOp recurrence, const Source& source, const Config& config) {
   if (rec::contracts_state(recurrence)) return Transition::matrix;
+  if (config.pass != "forward") return Transition::factors;  // chunks of 32 are for forward passes
   return has_bounded_factors(source, config) ? Transition::bounded_factors : Transition::factors;
 }
 

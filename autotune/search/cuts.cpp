@@ -31,7 +31,7 @@ int Cuts::best(int blocks_at_once, int tokens_a_map) const {
 
 int Cuts::best_of_two(int tokens_a_map) const {
   const int twice = best(2 * sm_count, tokens_a_map);
-  return 4 * twice * pairs >= 7 * sm_count ? twice : best(sm_count, tokens_a_map);
+  return 2 * twice * pairs >= 3 * sm_count ? twice : best(sm_count, tokens_a_map);
 }
 
 int Cuts::likely(int blocks_per_sm, int least_tokens) const {

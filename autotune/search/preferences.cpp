@@ -15,23 +15,28 @@ constexpr int most_keys_in_segments = 128;  // kernels of more spill registers t
 constexpr int little_shared = 120 * 1024;   // bytes: with less to prepare, threads of three teams have registers enough
 constexpr int never = most_segments + 1;    // no sequence is cut into so many segments
 
-// Tokens of a sequence, or of a segment, from which on a schedule pays; measured (docs/experiments.md, Defaults).
+// Tokens of a sequence from which on a schedule pays; measured, as all of these (docs/experiments.md, Defaults).
 namespace least_tokens {
-constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 384, teams_in_segments = 700;
+constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 384;
 constexpr int four_teams = 128, cluster = 256, cluster_of_wide_heads = 128, two_teams_of_cluster = 512;
-constexpr int three_segments_of_clusters = 1024, segments_of_clusters = 2048, chunks_of_32 = 2048;
-constexpr int segments_of_wide_heads = 2048, segments_of_packed = 2048, segments_of_few_heads = 128;
-constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512, few_segments_of_factors = 320;
-constexpr int segments_of_small_matrices = 512, few_segments_of_matrices = 512, many_segments_of_two_terms = 2048;
-constexpr int backward_segments_of_few_wide_heads = 40, segments_with_gradients = 64;
-constexpr int two_segments_with_gradients = 300, four_segments_of_matrices = 1024;
-constexpr int few_narrow_heads_with_gradients = 640, few_narrow_factors_with_gradients = 448;
+constexpr int segments_of_wide_heads = 2048, segments_of_packed = 2048, segments_of_clusters = 2048;
+constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512, segments_of_long_chunks = 2048;
+constexpr int segments_of_small_matrices = 512, many_segments_of_two_terms = 2048;
+constexpr int narrow_with_gradients = 640, narrow_factors_with_gradients = 448;
 }  // namespace least_tokens
 
-// Tokens that a block goes through while the map of one segment is combined with the ones before; measured.
+// Tokens that each segment should have.
+namespace tokens_a_segment {
+constexpr int with_teams = 700, three_of_clusters = 1024, few_of_factors = 320, of_few_heads = 128;
+constexpr int few_of_matrices = 512, four_of_matrices = 1024, backward_of_wide_heads = 40;
+constexpr int with_gradients = 64, two_blocks_with_gradients = 300;
+}  // namespace tokens_a_segment
+
+// Tokens that a block goes through while the map of one segment is combined with the ones before.
 namespace tokens_a_map {
 constexpr int of_wide_matrices = 32, of_narrow_factors = 16, of_small_matrices = 8, least = 4;
-constexpr int of_two_matrices = 20, of_two_factors = 4, of_small = 7;  // with gradients
+constexpr int with_gradients = 7, of_factors_with_gradients = 2;
+constexpr int two_blocks_of_matrices = 20, two_blocks_of_factors = 4;  // with gradients
 }  // namespace tokens_a_map
 
 bool is_wide(const ShapeClass& shape_class) { return sm_90a.is_wide(static_cast<std::uint64_t>(shape_class.key_dim)); }
@@ -40,10 +45,7 @@ bool is_wide(const ShapeClass& shape_class) { return sm_90a.is_wide(static_cast<
 class Preferences {
  public:
   Preferences(const Config& config, const ShapeClass& shape_class, int sm_count)
-      : config_(config),
-        shape_class_(shape_class),
-        sm_count_(sm_count),
-        cuts_{shape_class.size.tokens, shape_class.size.batches * shape_class.size.heads, sm_count} {}
+      : config_(config), shape_class_(shape_class), sm_count_(sm_count), cuts_{tokens(), pairs(), sm_count} {}
 
   std::optional<Config> when_packed(std::int64_t sequences) {
     const bool fill = sequences * pairs() >= 2 * sm_count_ && tokens() >= least_tokens::segments_of_packed;
@@ -69,7 +71,7 @@ class Preferences {
   }
 
  private:
-  std::int64_t pairs() const { return shape_class_.size.batches * shape_class_.size.heads; }
+  std::int64_t pairs() const { return std::max<std::int64_t>(shape_class_.size.batches * shape_class_.size.heads, 1); }
   std::int64_t tokens() const { return shape_class_.size.tokens; }
   bool is_forward() const { return shape_class_.pass == "forward"; }
   // Returns whether operands have 16 bits: kernels that contract in f32 have other shapes.
@@ -95,9 +97,15 @@ class Preferences {
 
   // Segments are whole chunks, or whole groups of chunks between saved states. A block combines 16 rows of the state.
   void even_out(Config& config) const {
-    const int of_forward = config.chunk != 0 ? config.chunk : 16, unit = std::max(config.save_every, of_forward);
     for (int Config::* segments : {&Config::segments, &Config::backward_segments})
-      config.*segments = cuts_.evened(config.*segments, unit, shape_class_.value_dim / 16);
+      config.*segments = cuts_.evened(config.*segments, unit_of(config), shape_class_.value_dim / 16);
+  }
+
+  // Returns the tokens of a chunk, or between saved states.
+  int unit_of(const Config& config) const {
+    if (is_forward()) return config.chunk != 0 ? config.chunk : 16;
+    if (config_.save_every != 0) return config_.save_every;
+    return config.save_every != 0 ? config.save_every : 64;
   }
 
   Config& add_segments(int segments) {
@@ -134,40 +142,45 @@ class Preferences {
     return is_forward() || !narrow_values() ? ahead_of_matrices() : std::vector<Ahead>{};
   }
 
-  // Forward kernels meet half as often with chunks of 32, which bounded factors allow.
+  // Forward kernels without scales meet half as often with chunks of 32, which bounded factors allow.
   std::vector<Ahead> ahead_of_factors(bool are_bounded) const {
-    const int cut = cuts_.best(sm_count_, tokens_a_map::least);
     const int least =
         is_forward() ? least_tokens::segments_of_factors : least_tokens::segments_of_factors_with_gradients;
-    const bool are_long = tokens() / cut >= least_tokens::few_segments_of_factors;
-    const bool longer_chunks = is_forward() && are_bounded;
+    int cut = cuts_.best(sm_count_, tokens_a_map::least);
+    if (cut < many || tokens() < least) cut = longer(cut, tokens_a_segment::few_of_factors);
+    const bool long_chunks = is_forward() && are_bounded && config_.scales != "always";
     std::vector<Ahead> list;
-    if ((cut >= many && tokens() >= least) || (cut >= some && are_long)) {
-      if (longer_chunks && tokens() >= least_tokens::chunks_of_32) list.push_back({2, 1, cut, 32});
+    if (cut >= some) {
+      if (long_chunks && tokens() >= least_tokens::segments_of_long_chunks) list.push_back({2, 1, cut, 32});
       list.push_back({2, 1, cut});
       return list;
     }
     if (!is_forward() && narrow_values()) return list;
     const bool two_teams = !is_forward() || tokens() >= least_tokens::two_teams_of_cluster;
-    if (two_teams && longer_chunks) list.push_back({2, 2, 1, 32});
+    if (two_teams && long_chunks) list.push_back({2, 2, 1, 32});
     if (two_teams) list.push_back({2, 2, 1});
     list.push_back({1, 2, 1});
     return list;
+  }
+
+  // Returns so many segments, or fewer of at least so many tokens.
+  int longer(int cut, int tokens_a_segment) const {
+    return static_cast<int>(std::clamp<std::int64_t>(tokens() / tokens_a_segment, 1, cut));
   }
 
   // Two teams of a cluster have no room for all recurrences.
   std::vector<Ahead> ahead_of_matrices() const {
     const bool may_pay = tokens() >= least_tokens::segments_of_wide_heads;
     const int cut = may_pay ? cuts_.best(sm_count_, tokens_a_map::of_wide_matrices) : 1;
+    const int cut_long = longer(cut, tokens_a_segment::with_teams);
     const int cut_clusters = may_pay ? cuts_.best(sm_count_ / 2, tokens_a_map::of_wide_matrices) : 1;
-    const bool are_long = tokens() / cut >= least_tokens::teams_in_segments,
-               may_cut = cut >= some && (are_long || many * pairs() <= sm_count_);
     const bool clusters_gain =
-        cut_clusters >= some || (cut_clusters == 3 && tokens() / 3 >= least_tokens::three_segments_of_clusters);
+        cut_clusters >= some || (cut_clusters == 3 && tokens() / 3 >= tokens_a_segment::three_of_clusters);
     std::vector<Ahead> list;
-    if (are_long && cut > some) list.push_back({2, 1, cut});
+    if (cut_long > some && (cut_long == cut || !clusters_gain)) list.push_back({2, 1, cut_long});
     list.push_back({2, 2, clusters_gain ? cut_clusters : 1});
-    if (may_cut) list.push_back({2, 1, cut});
+    if (const int cut_next = many * pairs() <= sm_count_ ? cut : cut_long; cut_next >= some)
+      list.push_back({2, 1, cut_next});
     list.push_back({1, 2, 1});
     if (const int cut_early = cuts_.best(sm_count_, tokens_a_map::least); cut_early >= some)
       list.push_back({2, 1, cut_early});  // recurrences that have no room for clusters take longer for a token
@@ -182,7 +195,7 @@ class Preferences {
       if (is_forward()) continue;
       config.backward_teams = 2;
       config.backward_blocks = 1;
-      config.backward_segments = cuts_.at_once(least_tokens::backward_segments_of_few_wide_heads);
+      config.backward_segments = cuts_.at_once(tokens_a_segment::backward_of_wide_heads);
       config.save_every = 64;
     }
   }
@@ -203,23 +216,24 @@ class Preferences {
   void add_few_small(bool factors) {
     const int cut = cuts_.best_of_two(factors ? tokens_a_map::of_narrow_factors : tokens_a_map::of_small_matrices);
     const int least = factors ? least_tokens::segments_of_factors : least_tokens::segments_of_small_matrices;
-    if (cut >= many && tokens() >= least) add_teams_in_segments(cut);
+    if (cut > some && tokens() >= least) add_teams_in_segments(cut);
   }
 
   // Adds segments with three teams, one block a multiprocessor, for heads so few that several segments of each run at
   // once; of eight heads and fewer segments of clusters.
   void add_few_narrow_matrices() {
-    const int cut = cuts_.at_once(least_tokens::segments_of_few_heads);
-    if (const int of_clusters = cuts_.at_once(least_tokens::segments_of_few_heads, 2);
+    if (const int of_clusters = cuts_.at_once(tokens_a_segment::of_few_heads, 2);
         of_clusters >= many && tokens() >= least_tokens::segments_of_clusters)
       add_teams(3, 1, 2).segments = of_clusters;
-    const int least = cut > some ? least_tokens::few_segments_of_matrices : least_tokens::four_segments_of_matrices;
-    if (cut >= many || (cut >= some && tokens() / cut >= least)) add_teams(3, 1).segments = cut;
+    int cut = cuts_.at_once(tokens_a_segment::of_few_heads);
+    if (cut < many) cut = longer(cut, tokens_a_segment::few_of_matrices);
+    const int least = cut == some ? tokens_a_segment::four_of_matrices : 0;
+    if (cut >= some && tokens() / cut >= least) add_teams(3, 1).segments = cut;
   }
 
   // The same for states that go through a factor for each key, whose segments may share a multiprocessor.
   void add_few_narrow_factors() {
-    const int cut = cuts_.at_once(least_tokens::segments_of_few_heads);
+    const int cut = cuts_.at_once(tokens_a_segment::of_few_heads);
     const int twice = cuts_.best(2 * sm_count_, tokens_a_map::of_narrow_factors);
     if (cut >= many)
       add_teams(3, 1).segments = cut;
@@ -229,25 +243,23 @@ class Preferences {
       add_teams(3, 1).segments = cut;
   }
 
-  // With gradients two blocks of teams have room in a multiprocessor, which hide each other's waits where segments are
-  // long.
   void add_few_narrow_both(bool factors) {
-    const int least =
-        factors ? least_tokens::few_narrow_factors_with_gradients : least_tokens::few_narrow_heads_with_gradients;
+    const int least = factors ? least_tokens::narrow_factors_with_gradients : least_tokens::narrow_with_gradients;
     if (tokens() < least) return;
-    const int twice = cuts_.best_of_two(is_small() ? tokens_a_map::of_small
-                                        : factors  ? tokens_a_map::of_two_factors
-                                                   : tokens_a_map::of_two_matrices);
-    const bool are_two = twice * pairs() > sm_count_;
-    const int least_of_two =
-        factors ? least_tokens::segments_with_gradients : least_tokens::two_segments_with_gradients;
-    if (are_two && twice >= many && tokens() / twice >= least_of_two) {
-      Config& config = add_teams_in_segments(twice);
-      if (!is_small()) config.blocks = config.backward_blocks = 2;
-    }
-    const int once = std::min(cuts_.at_once(least_tokens::segments_with_gradients),
-                              factors ? most_segments : cuts_.best(sm_count_, tokens_a_map::of_small));
-    if (once > some) add_teams_in_segments(once);
+    add_two_blocks_with_gradients(factors);
+    const int a_map = factors ? tokens_a_map::of_factors_with_gradients : tokens_a_map::with_gradients;
+    const int cut = std::min(cuts_.at_once(tokens_a_segment::with_gradients), cuts_.best(sm_count_, a_map));
+    if (cut > some) add_teams_in_segments(cut);
+  }
+
+  // Where segments are long, two blocks of a multiprocessor hide each other's waits.
+  void add_two_blocks_with_gradients(bool factors) {
+    const int a_map = factors ? tokens_a_map::two_blocks_of_factors : tokens_a_map::two_blocks_of_matrices;
+    const int cut = cuts_.best_of_two(is_small() ? tokens_a_map::with_gradients : a_map);
+    const int least = factors ? tokens_a_segment::with_gradients : tokens_a_segment::two_blocks_with_gradients;
+    if (cut * pairs() <= sm_count_ || cut < many || tokens() / cut < least) return;
+    Config& config = add_teams_in_segments(cut);
+    if (!is_small()) config.blocks = config.backward_blocks = 2;
   }
 
   // Adds schedules for contractions in f32, or in two bf16 terms. Warps of teams hide the time that splitting operands
@@ -294,8 +306,8 @@ class Preferences {
     const int segments = likely_segments();
     if (segments < least_segments()) return;
     if (is_forward() && is_measured()) {
-      const int one_block = std::min(segments, static_cast<int>(sm_count_ / pairs()));
-      if (tokens() / one_block >= least_tokens::teams_in_segments) prepare_in_teams(add_segments(one_block), 2, 1);
+      const int one_block = std::min(segments, cuts_.at_once(1));
+      if (tokens() / one_block >= tokens_a_segment::with_teams) prepare_in_teams(add_segments(one_block), 2, 1);
     }
     add_segments(segments);
   }
@@ -359,7 +371,7 @@ class Preferences {
       config.backward_blocks = 1;
       config.save_every = 32;
       if (narrow_keys()) {
-        add_teams_in_segments(cuts_.at_once(least_tokens::segments_with_gradients));
+        add_teams_in_segments(cuts_.at_once(tokens_a_segment::with_gradients));
         add_segments(std::max(likely_segments(), some));
       }
     }

@@ -36,8 +36,8 @@ std::vector<int> segment_counts(const SpaceLimits& limits) {
   std::set<int> counts;
   for (int count = 2; count <= most_segments; count *= 2) counts.insert(count);
   for (LaunchSize size : limits.sizes)
-    counts.insert(
-        static_cast<int>(std::clamp<std::int64_t>(limits.sm_count / (size.batches * size.heads), 2, most_segments)));
+    counts.insert(static_cast<int>(std::clamp<std::int64_t>(
+        limits.sm_count / std::max<std::int64_t>(size.batches * size.heads, 1), 2, most_segments)));
   std::erase_if(counts, [&](int count) {
     return std::ranges::none_of(limits.sizes, [&](LaunchSize size) {
       return can_be_cut(size, count, limits.sm_count, sm_90a.choices.tried_segment_blocks);

@@ -134,7 +134,7 @@ TEST(Settings, CutSequencesWhereThereAreFew) {
   EXPECT_EQ(untuned({1, 4096, 16}).segments, 8);  // with teams
   EXPECT_EQ(untuned({1, 4096, 16}).backward_segments, 8);
   EXPECT_EQ(untuned({1, 4096, 16}, 64, "both", "bf16").segments, 8);
-  EXPECT_EQ(untuned({1, 32768, 8}).segments, 33);  // two blocks a multiprocessor
+  EXPECT_EQ(untuned({1, 32768, 8}).segments, 33);                // two blocks a multiprocessor
   EXPECT_EQ(untuned({1, 128, 1}).segments, 1);                   // nothing to share out
   EXPECT_EQ(untuned({1, 4096, 32}, 64, "forward").segments, 4);  // with teams
   EXPECT_EQ(untuned({1, 2048, 32}, 64, "forward").cluster, 2);   // as fast as 8 segments
@@ -181,6 +181,10 @@ TEST(Settings, OfFewHeadsTakeAnyNumberOfSegments) {
   EXPECT_EQ(few_wide({1, 8192, 12}, "both"), (Few{2, 1, 11, 11}));
   EXPECT_EQ(few_wide({1, 8192, 24}, "forward"), (Few{2, 1, 5, 0}));
   EXPECT_EQ(few_wide({1, 4096, 20}, "forward", 96), (Few{2, 2, 3, 0}));
+  EXPECT_EQ(few_wide({1, 4096, 20}, "forward"), (Few{2, 1, 5, 0}));  // six would be too short
+  EXPECT_EQ(few_wide({1, 2600, 20}, "forward", 64), (Few{3, 0, 5, 0}));
+  EXPECT_EQ(few_wide({1, 600, 20}, "forward", 32), (Few{2, 0, 6, 0}));
+  EXPECT_EQ(few_wide({1, 4096, 1}, "both", 64), (Few{2, 0, 24, 24}));
   EXPECT_EQ(few_wide({1, 994, 10}, "both").at(3), 8);
   EXPECT_EQ(few_of_factors({1, 2048, 20}, "forward"), (Few{2, 1, 6, 0}));
   EXPECT_EQ(few_of_factors({1, 2048, 20}, "both", 64), (Few{2, 0, 13, 13}));
@@ -196,8 +200,9 @@ TEST(Settings, OfFewHeadsTakeAnyNumberOfSegments) {
 }
 
 // A state that decays by a factor for each key, which is a parameter.
-Few few_of_decays(double steepest, LaunchSize size, const char* pass, int values = 128) {
-  const Config config{.key_dim = 128, .value_dim = values, .mma = "f16", .pass = pass};
+Few few_of_decays(double steepest, LaunchSize size, Config config = {}) {
+  const int values = config.value_dim = size.batches > 1 ? 64 : 128;
+  config.key_dim = 128;
   const Source source{Stage::rec, rec_text(recurrence("decays",
                                                       [=](Recurrence& op) {
                                                         Dim K = op.key_dim(128), V = op.value_dim(values);
@@ -215,13 +220,27 @@ Few few_of_decays(double steepest, LaunchSize size, const char* pass, int values
   return {chosen.chunk, chosen.teams, chosen.cluster, chosen.segments};
 }
 
+TEST(Settings, OfNoHeadsAreThereToo) {
+  for (const char* pass : {"forward", "both"}) {
+    for (const int head : {32, 64, 128}) {
+      EXPECT_NO_THROW(untuned({1, 4096, 0}, head, pass));
+      EXPECT_NO_THROW(untuned({0, 4096, 4}, head, pass));
+      EXPECT_NO_THROW(untuned({1, 0, 4}, head, pass));
+    }
+  }
+}
+
 TEST(Settings, OfMildDecaysHaveChunksOf32) {
-  EXPECT_EQ(few_of_decays(-0.1, {1, 4096, 16}, "forward"), (Few{32, 2, 1, 8}));
-  EXPECT_EQ(few_of_decays(-0.1, {1, 1024, 16}, "forward"), (Few{0, 2, 1, 8}));
-  EXPECT_EQ(few_of_decays(-0.1, {2, 2048, 32}, "forward", 64), (Few{32, 2, 2, 1}));
-  EXPECT_EQ(few_of_decays(-0.1, {1, 4096, 16}, "both").at(0), 0);
-  EXPECT_EQ(few_of_decays(-1, {1, 4096, 16}, "forward").at(0), 0);    // e^-16 over half a chunk
-  EXPECT_EQ(few_of_decays(-1e6, {1, 4096, 16}, "forward").at(0), 0);  // blocks might be refused
+  const LaunchSize few{1, 4096, 16};
+  EXPECT_EQ(few_of_decays(-0.1, few), (Few{32, 2, 1, 8}));
+  EXPECT_EQ(few_of_decays(-0.1, few, {.mma = "bf16"}), (Few{32, 2, 1, 8}));
+  EXPECT_EQ(few_of_decays(-0.1, {1, 1024, 16}), (Few{0, 2, 1, 8}));
+  EXPECT_EQ(few_of_decays(-0.1, {2, 2048, 32}), (Few{32, 2, 2, 1}));
+  EXPECT_EQ(few_of_decays(-0.1, few, {.pass = "both"}).at(0), 0);
+  EXPECT_EQ(few_of_decays(-0.1, few, {.scales = "always"}).at(0), 0);
+  EXPECT_EQ(few_of_decays(-0.6, few, {.mma = "bf16"}).at(0), 0);  // f16 does not hold them
+  EXPECT_EQ(few_of_decays(-1, few).at(0), 0);                     // e^-16 over half a chunk
+  EXPECT_EQ(few_of_decays(-1e6, few).at(0), 0);                   // blocks might be refused
 }
 
 TEST(Settings, OfFewHeadsWithFactorsTakeShortSegments) {
@@ -304,6 +323,7 @@ TEST(Settings, OfContractionsInF32HaveTeamsWithGradients) {
   EXPECT_EQ(few.backward_segments, 16);
   EXPECT_EQ(few.backward_teams, 2);
   EXPECT_EQ(untuned({1, 256, 4}, 64, "both", "f32").segments, 8);
+  EXPECT_EQ(untuned({1, 994, 10}, 96, "both", "f32").segments, 8);  // 16 groups of 64 tokens between saved states
   EXPECT_EQ(few_wide({1, 1024, 12}, "forward", 128, "bf16x3"), (Few{1, 2, 0, 0}));
   EXPECT_EQ(few_wide({4, 2048, 32}, "forward", 128, "bf16x3"), (Few{1, 2, 0, 0}));
   EXPECT_EQ(few_wide({1, 4096, 4}, "forward", 128, "bf16x3").at(2), 32);

@@ -116,13 +116,13 @@ Options options_from(const char* options, const std::string& default_pass) {
   std::string shape;
   app.add_option("--shape", shape, "Batch, tokens and heads that settings are chosen for")->type_name("B,T,H");
   std::int64_t sequences = PrepareOptions{}.sequences;
-  app.add_option("--sequences", sequences, "Sequences that lie one behind the other in a batch then")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--sequences", sequences, "Sequences that lie one behind the other in a batch then");
   try {
     app.parse(options == nullptr ? "" : options, /*program_name_included=*/false);
   } catch (const CLI::ParseError& error) {
     user_error("the options \"{}\": {}", options, error.what());
   }
+  if (sequences < 1) user_error("--sequences {}: expected a number of at least 1", sequences);
   Options result{.config = parsed.parse(default_pass), .sequences = sequences};
   if (!shape.empty()) result.size = parse_shape(shape);
   return result;

@@ -45,7 +45,8 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
   auto add = [&](bool possible, const char* option) {
     if (possible) options.emplace_back(option);
   };
-  add(plan.cluster > 1, "a smaller --cluster");
+  add(program.getSummary().has_value(), "--segments 1");
+  add(plan.cluster > 1 && !program.getSummary(), "a smaller --cluster");  // that of a summary follows from its rows
   add(plan.rounds > 1 && plan.cluster == 1, "--rounds 1");
   add(plan.teams > plan.rounds, "fewer --teams");
   add(program.getChunk() > 16, "a smaller --chunk");
@@ -57,18 +58,24 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
   return alternatives(options);
 }
 
+// " for 2 teams in each of 2 blocks": what takes so much memory; empty for a single block without teams.
+static std::string teams_text(const Plan& plan) {
+  if (plan.cluster == 1 && !plan.by_teams()) return "";
+  const std::string teams = fmt::format(" for {} team{}", plan.teams, plan.teams == 1 ? "" : "s");
+  return plan.cluster == 1 ? teams : fmt::format("{} in each of {} blocks", teams, plan.cluster);
+}
+
 void check_budget(chunk::ProgramOp program, const KernelMemory& memory, const Plan& plan) {
   const int64_t budget = program.getSramBudget(), bytes = block_bytes(program, memory, plan);
   if (bytes <= budget) return;
-  user_error_at(program,
-                "'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}{}, the budget is {}; use {}. Its "
-                "buffers:\n{}",
-                program.getRecurrence().str(), program.getChunk(), program.getKeyDim(), program.getValueDim(), bytes,
-                program.getRefused() ? " for what is refused without scales" : "",
-                plan.cluster > 1  ? fmt::format(" for {} teams in each of {} blocks", plan.teams, plan.cluster)
-                : plan.by_teams() ? fmt::format(" for {} teams", plan.teams)
-                                  : "",
-                budget, smaller_options(program, plan), map_of({memory.spaces().begin(), memory.spaces().end()}));
+  user_error_at(
+      program,
+      "{}'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}{}, the budget is {}; use {}. Its "
+      "buffers:\n{}",
+      program.getSummary() ? "the summary of segments of " : "", program.getRecurrence().str(), program.getChunk(),
+      program.getKeyDim(), program.getValueDim(), bytes,
+      program.getRefused() ? " for what is refused without scales" : "", teams_text(plan), budget,
+      smaller_options(program, plan), map_of({memory.spaces().begin(), memory.spaces().end()}));
 }
 
 }  // namespace wkvc

@@ -182,8 +182,16 @@ void differentiate_programs(Work& work) {
 void cut_into_segments(Work& work) {
   auto programs = all_programs(work);
   if (llvm::any_of(programs, [](auto program) { return program.getSummary().has_value(); })) return;
-  for (auto program : programs)
-    if (program.getSegments() > 1 && !program.getRecompute()) summarize(program);
+  for (auto program : programs) {
+    if (program.getSegments() <= 1 || program.getRecompute()) continue;
+    if (program.getPlain() || program.getRefused())
+      user_error_at(
+          program,
+          "'{}' has guarded programs and {} segments, but no summary of segments: keep the summaries, or write "
+          "segments = 1",
+          program.getRecurrence().str(), program.getSegments());
+    summarize(program);
+  }
 }
 
 // x + (y + p) becomes (x + y) + p where p is a contraction: each accumulates on what is there.

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "runtime/launch/launch_size.h"
-
 namespace wkvc {
 
 // Sequences of `tokens`, `pairs` of a batch and a head, on a GPU of `sm_count` multiprocessors. Each segment of a pair

@@ -8,6 +8,7 @@
 #include "codegen/compiler.h"
 #include "codegen/ir/Text.h"
 #include "dsl/builtin.h"
+#include "tests/chunk_programs.h"
 #include "tests/expect_error.h"
 #include "tests/lower/compare.h"
 #include "tests/lower/recurrences.h"
@@ -152,6 +153,20 @@ TEST(Summary, ASequenceThatIsWholeHasNone) {
 TEST(Summary, RefusesCountsThatAreNone) {
   expect_contains(user_error_of([] { chunk_text(rwkv7(), with_segments(1000)); }),
                   "--segments 1000: expected 1 to 256");
+}
+
+// A plain program and the one behind it need their summaries before both, in an order that only this pass makes.
+TEST(Summary, OfGuardedProgramsMayNotBeDeleted) {
+  Config config = with_segments(4);
+  config.mma = "f16";
+  config.scales = "guarded";
+  const std::string text = chunk_text(rwkv7(), config);
+  std::string rest = text.substr(0, text.find("chunk.program"));
+  for (const std::string& program : programs_in(text))
+    if (program.find("summary = ") > program.find('\n')) rest += program;
+  ASSERT_LT(rest.size(), text.size());
+  expect_contains(user_error_of([&] { lower_to(source_from(rest), Stage::cuda, {}); }),
+                  "'rwkv7' has guarded programs and 4 segments, but no summary of segments: keep the summaries");
 }
 
 }  // namespace

@@ -98,16 +98,6 @@ int cluster_of(chunk::ProgramOp summary) {
   return cluster;
 }
 
-// A plain summary looks at samples of the inputs that the summary has.
-void keep_own_samples(chunk::ProgramOp summary) {
-  if (!summary.getPlain()) return;
-  llvm::SmallVector<llvm::StringRef> names;
-  for (auto input : summary.getBody().getOps<chunk::InputOp>())
-    if (llvm::is_contained(summary.getPlain()->getAsValueRange<StringAttr>(), input.getSym()))
-      names.push_back(input.getSym());
-  summary.setPlainAttr(Builder(summary).getStrArrayAttr(names));
-}
-
 }  // namespace
 
 void summarize(chunk::ProgramOp program) {
@@ -117,7 +107,6 @@ void summarize(chunk::ProgramOp program) {
   for (Operation& op : llvm::make_early_inc_range(summary.getBody().front()))
     if (isa<chunk::OutputOp, chunk::AccumulateOp, chunk::UpdateSavedOp>(op)) op.erase();
   drop_unused(summary);
-  keep_own_samples(summary);
   if (!summary.getBody().getOps<chunk::SavedStateOp>().empty())
     user_error_at(
         program,

@@ -19,14 +19,16 @@ struct Cuts {
   // T / s + s · tokens_a_map, which is least at s = √(T / tokens_a_map).
   int best(int blocks_at_once, int tokens_a_map) const;
 
-  // The same where multiprocessors have room for two blocks: one for each, unless most multiprocessors get two.
+  // Returns the same where two blocks have room in a multiprocessor. Each multiprocessor has one block where few of
+  // them would have two.
   int best_of_two(int tokens_a_map) const;
 
   // Returns the most segments, a power of 2, that give each multiprocessor up to so many blocks.
   int likely(int blocks_per_sm, int least_tokens) const;
 
-  // Returns fewer segments where a fifth of `segments` makes no longest one shorter, which has whole units of so many
-  // tokens. No fewer than the strips of a state that the blocks of a sequence share where maps are combined.
+  // Returns fewer segments if a fifth of `segments` or more can go and the longest one gets no longer. Segments have
+  // whole units of so many tokens. The blocks of a sequence share the strips of its state where maps are combined: as
+  // many segments stay, if there are as many units.
   int evened(int segments, int unit, int strips) const;
 };
 

@@ -220,7 +220,7 @@ class Preferences {
   }
 
   // Adds segments with three teams, one block a multiprocessor, for heads so few that several segments of each run at
-  // once; of eight heads and fewer segments of clusters.
+  // once. Eight heads and fewer have segments of clusters before that.
   void add_few_narrow_matrices() {
     if (const int of_clusters = cuts_.at_once(tokens_a_segment::of_few_heads, 2);
         of_clusters >= many && tokens() >= least_tokens::segments_of_clusters)
@@ -231,7 +231,7 @@ class Preferences {
     if (cut >= some && tokens() / cut >= least) add_teams(3, 1).segments = cut;
   }
 
-  // The same for states that go through a factor for each key, whose segments may share a multiprocessor.
+  // Adds the same for states that go through a factor for each key. Two of their segments may share a multiprocessor.
   void add_few_narrow_factors() {
     const int cut = cuts_.at_once(tokens_a_segment::of_few_heads);
     const int twice = cuts_.best(2 * sm_count_, tokens_a_map::of_narrow_factors);

@@ -11,7 +11,7 @@
 namespace wkvc {
 
 // A state goes through a token by a factor for each key, or by a matrix over keys. The map of a segment is alike.
-// In chunks of 32 the 16-bit operands of kernels without scales hold bounded factors.
+// Bounded factors are those that 16-bit operands of kernels without scales hold in chunks of 32.
 enum class Transition { factors, bounded_factors, matrix };
 
 // Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. Behind the

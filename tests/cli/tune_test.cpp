@@ -25,5 +25,9 @@ TEST_F(Tuning, WithoutAGpuRanksEachShapeOnce) {
   EXPECT_FALSE(std::filesystem::exists(directory() / "wkvc.lock.json"));
 }
 
+TEST_F(Tuning, HasNothingToTuneOfSingleTokens) {
+  expect_mistake({"tune", "rwkv7", "--shapes", "1,64,1", "--chunk", "1"}, "there is nothing to tune");
+}
+
 }  // namespace
 }  // namespace wkvc::test

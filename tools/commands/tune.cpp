@@ -301,6 +301,10 @@ int tune(const Options& options) {
   expect_outputs(options);
   const Target target = target_from(std::nullopt);
   const Subject subject = subject_from(options.subject, options.config);
+  if (is_token_kernel(subject.source, subject.config))
+    user_error(
+        "--chunk 1: a kernel of single tokens has one schedule, so that there is nothing to tune; give a multiple "
+        "of 16, or leave --chunk out");
   const Gpu gpu = gpu_here(target, subject.config.arch);
   const TuningTask task({.source = subject.source,
                          .config = subject.config,

@@ -21,6 +21,7 @@
 #include "runtime/version.h"
 #include "runtime/warnings.h"
 #include "tools/commands/commands.h"
+#include "tools/parse_mistake.h"
 #include "tools/signals.h"
 
 namespace wkvc {
@@ -67,7 +68,9 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    user_error("{}; see wkvc {} --help", error.what(), first.starts_with('-') ? "" : first);
+    const std::string mistake = mistake_text(error, app);
+    user_error("{} wkvc {} --help", mistake + (mistake.ends_with('?') ? " See" : "; see"),
+               first.starts_with('-') ? "" : first);
   }
   const int status = action ? action() : exit_user_error;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) user_error("the standard output cannot be written");

@@ -52,9 +52,15 @@ def _power_of_two_from(count: int, least: int = 16) -> int:
     return size
 
 
+def _batches_from(count: int) -> int:
+    """The least number from `count` on that is a power of two, or three quarters of one."""
+    size = _power_of_two_from(count, least=1)
+    return size * 3 // 4 if size >= 4 and count <= size * 3 // 4 else size
+
+
 def size_options(size: Size) -> str:
     """The options for the size that kernels are chosen for: few of them for many sizes of a program."""
-    batches = _power_of_two_from(size.batches, least=1)
+    batches = _batches_from(size.batches)
     shape = f"--shape {batches},{_power_of_two_from(size.tokens)},{size.heads}"
     if size.packed is None or size.packed < 2:
         return shape

@@ -17,6 +17,16 @@ TEST_F(Mistakes, Commands) {
   expect_mistake({"emit", "--stage", "rec"}, "no operator given");
 }
 
+TEST_F(Mistakes, OptionsThatThereAreNot) {
+  expect_mistake({"check", "rwkv7", "--segment", "3"},
+                 "there is no option '--segment'; did you mean '--segments'? See wkvc check --help");
+  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "--zzzzzz=3"}, "there is no option '--zzzzzz'; see wkvc emit");
+  expect_mistake({"check", "rwkv7", "rwkv6", "more"}, "'rwkv6' is one argument too many");
+  expect_mistake({"emit", "rwkv7", "--stage", "cuda", "--teams", "3", "--teams", "2"},
+                 "--teams was given 2 times; expected once");
+  expect_mistake({"tune", "rwkv7", "--shapes", "1,64,1", "--saved-bytes", "x"}, "--saved-bytes x: expected a number");
+}
+
 TEST_F(Mistakes, NoneInAskingForTheVersion) {
   const Outcome outcome = wkvc({"--version"});
   EXPECT_EQ(outcome.status, 0);

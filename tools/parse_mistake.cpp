@@ -42,7 +42,7 @@ std::string unexpected_text(const CLI::App& command) {
 }  // namespace
 
 std::string mistake_text(const CLI::ParseError& error, const CLI::App& app) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const auto parsed = app.get_subcommands();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !parsed.empty())
     return unexpected_text(*parsed.front());

@@ -11,7 +11,7 @@ if(EXISTS ${VENV})
 endif()
 
 set(tokens 16 128 512 1024 2048 4096 8192 32768)
-set(heads 12 16 24 32 40 48 64 128 256 512 1024)
+set(heads 12 16 32 40 64 128 256 512 1024)
 set(shapes 8,4096,64 4,2048,12 8,4096,12)  # tuned as batches
 foreach(t IN LISTS tokens)
   foreach(h IN LISTS heads)

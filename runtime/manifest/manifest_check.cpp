@@ -231,7 +231,7 @@ void check_shared(const Manifest& manifest, std::string_view kernel) {
 
 // What the segments of a sequence keep for each other, [B,H,segments,…], has room for each of them.
 void check_segments(const Manifest& manifest) {
-  if (manifest.grid == Grid::head) return;  // sums over all of them
+  if (manifest.segments == 1 || manifest.grid == Grid::head) return;  // not cut, or sums over all segments
   for (const TensorSpec& spec : manifest.tensors) {
     if (spec.role != Role::workspace || spec.dims.size() < 4 || spec.dims[0] != "B" || spec.dims[1] != "H") continue;
     const auto segments = number_in(spec.dims[2]);

@@ -22,7 +22,7 @@ constexpr int four_teams = 128, cluster = 256, cluster_of_wide_heads = 128, two_
 constexpr int segments_of_wide_heads = 2048, segments_of_packed = 2048, segments_of_clusters = 2048;
 constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512, segments_of_long_chunks = 2048;
 constexpr int segments_of_small_matrices = 512, many_segments_of_two_terms = 2048;
-constexpr int narrow_with_gradients = 640, narrow_factors_with_gradients = 448;
+constexpr int narrow_with_gradients = 448, narrow_matrices_with_gradients = 640;
 }  // namespace least_tokens
 
 // Tokens that each segment should have.
@@ -244,8 +244,9 @@ class Preferences {
   }
 
   void add_few_narrow_both(bool factors) {
-    const int least = factors ? least_tokens::narrow_factors_with_gradients : least_tokens::narrow_with_gradients;
-    if (tokens() < least) return;
+    const bool are_large = !factors && !is_small();
+    if (tokens() < (are_large ? least_tokens::narrow_matrices_with_gradients : least_tokens::narrow_with_gradients))
+      return;
     add_two_blocks_with_gradients(factors);
     const int a_map = factors ? tokens_a_map::of_factors_with_gradients : tokens_a_map::with_gradients;
     const int cut = std::min(cuts_.at_once(tokens_a_segment::with_gradients), cuts_.best(sm_count_, a_map));

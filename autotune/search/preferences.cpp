@@ -245,8 +245,8 @@ class Preferences {
 
   void add_few_narrow_both(bool factors) {
     const bool are_large = !factors && !is_small();
-    if (tokens() < (are_large ? least_tokens::narrow_matrices_with_gradients : least_tokens::narrow_with_gradients))
-      return;
+    const int least = are_large ? least_tokens::narrow_matrices_with_gradients : least_tokens::narrow_with_gradients;
+    if (tokens() < least) return;
     add_two_blocks_with_gradients(factors);
     const int a_map = factors ? tokens_a_map::of_factors_with_gradients : tokens_a_map::with_gradients;
     const int cut = std::min(cuts_.at_once(tokens_a_segment::with_gradients), cuts_.best(sm_count_, a_map));
@@ -257,7 +257,8 @@ class Preferences {
   void add_two_blocks_with_gradients(bool factors) {
     const int a_map = factors ? tokens_a_map::two_blocks_of_factors : tokens_a_map::two_blocks_of_matrices;
     const int cut = cuts_.best_of_two(is_small() ? tokens_a_map::with_gradients : a_map);
-    const int least = factors ? tokens_a_segment::with_gradients : tokens_a_segment::two_blocks_with_gradients;
+    const bool are_large = !factors && !is_small();
+    const int least = are_large ? tokens_a_segment::two_blocks_with_gradients : tokens_a_segment::with_gradients;
     if (cut * pairs() <= sm_count_ || cut < many || tokens() / cut < least) return;
     Config& config = add_teams_in_segments(cut);
     if (!is_small()) config.blocks = config.backward_blocks = 2;

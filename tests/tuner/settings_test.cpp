@@ -186,6 +186,7 @@ TEST(Settings, OfFewHeadsTakeAnyNumberOfSegments) {
   EXPECT_EQ(few_wide({1, 600, 20}, "forward", 32), (Few{2, 0, 6, 0}));
   EXPECT_EQ(few_wide({1, 4096, 1}, "both", 64), (Few{2, 0, 24, 24}));
   EXPECT_EQ(few_wide({1, 512, 12}, "both", 32), (Few{2, 0, 8, 8}));
+  EXPECT_EQ(few_wide({1, 2048, 16}, "both", 32), (Few{2, 0, 16, 16}));
   EXPECT_EQ(few_wide({1, 512, 12}, "both", 64), (Few{3, 2, 1, 4}));
   EXPECT_EQ(few_wide({1, 994, 10}, "both").at(3), 8);
   EXPECT_EQ(few_of_factors({1, 2048, 20}, "forward"), (Few{2, 1, 6, 0}));

@@ -66,7 +66,7 @@ bool has_backward(const Source& source);
 
 // The options among those set that the text has settled already, by its stage or by what its programs hold: "--head".
 std::vector<std::string> settled_options(const Source& source, const Config& config);
-// What a message says of settled options of such a text, and what to do about them.
+// Returns what a message says of settled options of such a text: which, and what to do.
 std::string settled_message(Stage stage, const std::vector<std::string>& settled);
 
 // Carries `source` to `target`; throws UserError for what the user can mend. `target` may not come before the source.

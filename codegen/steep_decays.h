@@ -1,4 +1,4 @@
-// Whether decays may leave the range of 16-bit operands.
+// A question to a recurrence: may its decays leave the range of 16-bit operands?
 #pragma once
 
 #include "codegen/compiler.h"

@@ -12,6 +12,7 @@
 #include "codegen/config/fields.h"
 #include "codegen/rec/Dependence.h"
 #include "codegen/steep_decays.h"
+#include "codegen/target/Target.h"
 #include "runtime/base/hash.h"
 #include "runtime/error.h"
 #include "runtime/version.h"
@@ -59,7 +60,8 @@ bool has_bounded_factors(const Source& source, Config config) {
 
 Transition transition_of(rec::RecurrenceOp recurrence, const Source& source, const Config& config) {
   if (rec::contracts_state(recurrence)) return Transition::matrix;
-  if (config.pass != "forward") return Transition::factors;  // chunks of 32 are for forward passes
+  const bool may_be_long = config.pass == "forward" && sm_90a.is_wide(recurrence.getKeyDim());
+  if (!may_be_long) return Transition::factors;  // no chunks of 32 are chosen
   return has_bounded_factors(source, config) ? Transition::bounded_factors : Transition::factors;
 }
 

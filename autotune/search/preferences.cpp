@@ -105,7 +105,7 @@ class Preferences {
   int unit_of(const Config& config) const {
     if (is_forward()) return config.chunk != 0 ? config.chunk : 16;
     if (config_.save_every != 0) return config_.save_every;
-    return config.save_every != 0 ? config.save_every : 64;
+    return config.save_every != 0 ? config.save_every : default_distance;
   }
 
   Config& add_segments(int segments) {
@@ -212,7 +212,7 @@ class Preferences {
       factors ? add_few_narrow_factors() : add_few_narrow_matrices();
   }
 
-  // Where values are few, two blocks have room in a multiprocessor.
+  // Adds segments for few values, of which two blocks have room in a multiprocessor.
   void add_few_small(bool factors) {
     const int cut = cuts_.best_of_two(factors ? tokens_a_map::of_narrow_factors : tokens_a_map::of_small_matrices);
     const int least = factors ? least_tokens::segments_of_factors : least_tokens::segments_of_small_matrices;
@@ -243,22 +243,24 @@ class Preferences {
       add_teams(3, 1).segments = cut;
   }
 
+  // Returns whether maps of segments are matrices of the most keys and values that count as few.
+  bool are_large(bool factors) const { return !factors && !is_small(); }
+
   void add_few_narrow_both(bool factors) {
-    const bool are_large = !factors && !is_small();
-    const int least = are_large ? least_tokens::narrow_matrices_with_gradients : least_tokens::narrow_with_gradients;
-    if (tokens() < least) return;
+    const bool large = are_large(factors);
+    if (tokens() < (large ? least_tokens::narrow_matrices_with_gradients : least_tokens::narrow_with_gradients)) return;
     add_two_blocks_with_gradients(factors);
     const int a_map = factors ? tokens_a_map::of_factors_with_gradients : tokens_a_map::with_gradients;
     const int cut = std::min(cuts_.at_once(tokens_a_segment::with_gradients), cuts_.best(sm_count_, a_map));
     if (cut > some) add_teams_in_segments(cut);
   }
 
-  // Where segments are long, two blocks of a multiprocessor hide each other's waits.
+  // Adds segments of two blocks a multiprocessor, which hide each other's waits if segments are long.
   void add_two_blocks_with_gradients(bool factors) {
     const int a_map = factors ? tokens_a_map::two_blocks_of_factors : tokens_a_map::two_blocks_of_matrices;
     const int cut = cuts_.best_of_two(is_small() ? tokens_a_map::with_gradients : a_map);
-    const bool are_large = !factors && !is_small();
-    const int least = are_large ? tokens_a_segment::two_blocks_with_gradients : tokens_a_segment::with_gradients;
+    const int least =
+        are_large(factors) ? tokens_a_segment::two_blocks_with_gradients : tokens_a_segment::with_gradients;
     if (cut * pairs() <= sm_count_ || cut < many || tokens() / cut < least) return;
     Config& config = add_teams_in_segments(cut);
     if (!is_small()) config.blocks = config.backward_blocks = 2;

@@ -14,8 +14,6 @@
 namespace wkvc {
 namespace {
 
-constexpr int default_distance = 64;  // tokens between saved states, in f32
-
 double saved_bytes(const Config& config, int distance, std::string_view dtype) {
   return double{1} * config.key_dim * config.value_dim * (dtype == "f32" ? 4 : 2) / distance;
 }

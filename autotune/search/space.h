@@ -21,7 +21,8 @@ struct SpaceLimits {
   double saved_bytes = 0;
 };
 
-inline constexpr int most_segments = 64;  // that are tried or chosen
+inline constexpr int most_segments = 64;     // that are tried or chosen
+inline constexpr int default_distance = 64;  // tokens between saved states, in f32
 
 // Whether sequences of this size leave so many segments enough chunks each, and multiprocessors can hold their blocks,
 // so many each.

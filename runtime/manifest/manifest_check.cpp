@@ -229,7 +229,7 @@ void check_shared(const Manifest& manifest, std::string_view kernel) {
   });
 }
 
-// What the segments of a sequence keep for each other, [B,H,segments,…], has room for each of them.
+// Workspaces [B,H,segments,…], in which segments keep values for each other, have room for each segment.
 void check_segments(const Manifest& manifest) {
   if (manifest.segments == 1 || manifest.grid == Grid::head) return;  // not cut, or sums over all segments
   for (const TensorSpec& spec : manifest.tensors) {

@@ -53,7 +53,7 @@ TEST(EditedManifest, IsTakenUnchanged) {
   }
 }
 
-// What segments keep for each other would be too small for more of them.
+// Workspaces of segments would be too small for more of them.
 TEST(EditedManifest, IsRefusedWhereSegmentsHaveNoRoom) {
   int cut = 0;
   for (const std::string& text : texts()) {

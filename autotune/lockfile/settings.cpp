@@ -10,8 +10,8 @@
 #include "autotune/search/preferences.h"
 #include "autotune/shipped.h"
 #include "codegen/config/fields.h"
+#include "codegen/decays.h"
 #include "codegen/rec/Dependence.h"
-#include "codegen/steep_decays.h"
 #include "codegen/target/Target.h"
 #include "runtime/base/hash.h"
 #include "runtime/error.h"
@@ -58,15 +58,28 @@ bool has_bounded_factors(const Source& source, Config config) {
   }
 }
 
+// Returns whether each token's decay is one number; false for a recurrence that has no kernels at all.
+bool has_decays_by_numbers(const Source& source, const Config& config) {
+  try {
+    return decays_by_numbers(source, config);
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// Settings of wide heads alone depend on more than on whether a transition is a matrix.
 Transition transition_of(rec::RecurrenceOp recurrence, const Source& source, const Config& config) {
-  if (rec::contracts_state(recurrence)) return Transition::matrix;
-  const bool may_be_long = config.pass == "forward" && sm_90a.is_wide(recurrence.getKeyDim());
-  if (!may_be_long) return Transition::factors;  // no chunks of 32 are chosen
-  return has_bounded_factors(source, config) ? Transition::bounded_factors : Transition::factors;
+  Transition transition{.is_matrix = rec::contracts_state(recurrence)};
+  if (!sm_90a.is_wide(recurrence.getKeyDim())) return transition;
+  if (config.pass != "forward")
+    transition.decays_by_numbers = has_decays_by_numbers(source, config);
+  else if (!transition.is_matrix)
+    transition.has_bounded_factors = has_bounded_factors(source, config);
+  return transition;
 }
 
 // Returns the first of the likely settings that the recurrence has kernels for; `config` where there is none.
-Config preferred(const Config& config, const Source& source, const Wanted& wanted, Transition transition,
+Config preferred(const Config& config, const Source& source, const Wanted& wanted, const Transition& transition,
                  std::int64_t sequences, const Compiles& compiles) {
   for (const Config& likely :
        preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count, sequences)) {

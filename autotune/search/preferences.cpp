@@ -18,7 +18,7 @@ constexpr int never = most_segments + 1;    // no sequence is cut into so many s
 // Tokens of a sequence from which on a schedule pays; measured, as all of these (docs/experiments.md, Defaults).
 namespace least_tokens {
 constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 384;
-constexpr int four_teams = 128, cluster = 256, cluster_of_wide_heads = 128, two_teams_of_cluster = 512;
+constexpr int many_teams = 128, cluster = 256, cluster_of_wide_heads = 128, two_teams_of_cluster = 512;
 constexpr int segments_of_wide_heads = 2048, segments_of_packed = 2048, segments_of_clusters = 2048;
 constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512, segments_of_long_chunks = 2048;
 constexpr int segments_of_small_matrices = 512, many_segments_of_two_terms = 2048;
@@ -54,15 +54,16 @@ class Preferences {
     return found_.front();
   }
 
-  std::vector<Config> list(Transition transition) {
+  std::vector<Config> list(const Transition& transition) {
     if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
       if (fill_registers()) add_teams(1, 1, 2);
       if (are_few_wide()) add_few_wide(transition);
-      if (is_measured() && narrow_keys() && narrow_values()) add_few_narrow(transition);
+      if (is_measured() && narrow_keys() && narrow_values()) add_few_narrow(!transition.is_matrix);
       if (!is_measured()) add_exact();
       const auto before = found_.size();
       add_segmented();
-      if (found_.size() == before && is_measured() && gives_teams_work()) is_forward() ? add_forward() : add_both();
+      if (found_.size() == before && is_measured() && gives_teams_work())
+        is_forward() ? add_forward() : add_both(transition);
       add();  // a kernel without scales first, and otherwise what the compiler chooses
     }
     for (Config& config : found_) even_out(config);
@@ -137,8 +138,8 @@ class Preferences {
   }
 
   // Returns forward kernels, the likely fastest first; none where the rules for segments do as well.
-  std::vector<Ahead> ahead_of_few_wide(Transition transition) const {
-    if (transition != Transition::matrix) return ahead_of_factors(transition == Transition::bounded_factors);
+  std::vector<Ahead> ahead_of_few_wide(const Transition& transition) const {
+    if (!transition.is_matrix) return ahead_of_factors(transition.has_bounded_factors);
     return is_forward() || !narrow_values() ? ahead_of_matrices() : std::vector<Ahead>{};
   }
 
@@ -181,13 +182,14 @@ class Preferences {
     list.push_back({2, 2, clusters_gain ? cut_clusters : 1});
     if (const int cut_next = many * pairs() <= sm_count_ ? cut : cut_long; cut_next >= some)
       list.push_back({2, 1, cut_next});
+    if (clusters_gain && is_forward()) list.push_back({1, 2, cut_clusters});
     list.push_back({1, 2, 1});
     if (const int cut_early = cuts_.best(sm_count_, tokens_a_map::least); cut_early >= some)
       list.push_back({2, 1, cut_early});  // recurrences that have no room for clusters take longer for a token
     return list;
   }
 
-  void add_few_wide(Transition transition) {
+  void add_few_wide(const Transition& transition) {
     for (const Ahead& ahead : ahead_of_few_wide(transition)) {
       Config& config = add_teams(ahead.teams, 1, ahead.cluster);
       config.segments = ahead.segments;
@@ -200,10 +202,7 @@ class Preferences {
     }
   }
 
-  void add_few_narrow(Transition transition) {
-    const bool factors = transition != Transition::matrix;
-    is_forward() ? add_few_narrow_forward(factors) : add_few_narrow_both(factors);
-  }
+  void add_few_narrow(bool factors) { is_forward() ? add_few_narrow_forward(factors) : add_few_narrow_both(factors); }
 
   void add_few_narrow_forward(bool factors) {
     if (is_small())
@@ -319,6 +318,7 @@ class Preferences {
   // Returns the most segments to try; 1 where sequences are many.
   int likely_segments() const {
     if (4 * pairs() > sm_count_) return 1;
+    if (!is_forward() && !narrow_keys() && narrow_values()) return cuts_.at_once(tokens_a_segment::with_gradients);
     const int blocks = sm_90a.choices.segment_blocks / (narrow_values() ? 1 : 2);
     return cuts_.likely(blocks, is_small() ? 1 : sm_90a.choices.likely_segment_tokens);
   }
@@ -350,7 +350,7 @@ class Preferences {
     if (narrow_keys()) {
       if (2 * pairs() <= sm_count_ && tokens() >= least_tokens::cluster) add_teams(3, 1, 2);
       if (const int segments = likely_segments(); segments >= many) add_segments(segments);
-      if (pairs() <= sm_count_ && tokens() >= least_tokens::four_teams) add_teams(4, 1);
+      if (pairs() <= sm_count_ && tokens() >= least_tokens::many_teams) add_teams(4, 1);
       add_teams(2, pairs() <= sm_count_ ? 1 : 2);
       if (pairs() > sm_count_) add_teams(2, 1);
     } else {
@@ -366,26 +366,57 @@ class Preferences {
     config.save_every = save_every;
   }
 
-  void add_both() {
-    if (2 * pairs() <= sm_count_ && narrow_values()) {
-      Config& config = add_teams(3, 1, 2);
-      config.segments = 1;
-      config.backward_teams = 2;
-      config.backward_segments = 4;
-      config.backward_blocks = 1;
-      config.save_every = 32;
-      if (narrow_keys()) {
-        add_teams_in_segments(cuts_.at_once(tokens_a_segment::with_gradients));
-        add_segments(std::max(likely_segments(), some));
-      }
-    }
+  void add_both(const Transition& transition) {
+    if (2 * pairs() <= sm_count_ && narrow_values()) add_cluster_with_gradients();
     if (is_small() && pairs() <= sm_count_) {
       add_segments(4);
       return;
     }
-    if (narrow_keys()) add_backward_teams(32, 2, 2, 2, 2);
-    if (pairs() <= sm_count_ || !narrow_keys()) add_backward_teams(64, 2, 2, 1, 1);
+    narrow_keys() ? add_narrow_with_gradients() : add_wide_with_gradients(transition);
     add_backward_teams(0, 1, 2, 0, 0);
+    if (!narrow_keys() && narrow_values()) add_without_backward_teams();
+  }
+
+  void add_cluster_with_gradients() {
+    Config& config = add_teams(3, 1, 2);
+    config.segments = 1;
+    config.backward_teams = 2;
+    config.backward_segments = 4;
+    config.backward_blocks = 1;
+    config.save_every = 32;
+    if (!narrow_keys()) return;
+    add_teams_in_segments(cuts_.at_once(tokens_a_segment::with_gradients));
+    add_segments(std::max(likely_segments(), some));
+  }
+
+  bool may_have_many_teams() const { return tokens() >= least_tokens::many_teams; }
+
+  // A forward kernel whose block has a multiprocessor for itself has as many teams as without gradients.
+  void add_narrow_with_gradients() {
+    const bool one_block = pairs() <= sm_count_;
+    if (one_block && narrow_values() && may_have_many_teams()) add_backward_teams(32, 2, 4, 1, 2);
+    add_backward_teams(32, 2, 2, 2, 2);
+    if (one_block) add_backward_teams(64, 2, 2, 1, 1);
+  }
+
+  void add_wide_with_gradients(const Transition& transition) {
+    if (transition.decays_by_numbers && !narrow_values() && may_have_many_teams()) add_backward_teams(64, 2, 3, 1, 1);
+    if (narrow_values() && config_.parts <= 1) add_backward_teams(32, 2, 2, 1, 1);
+    add_backward_teams(64, 2, 2, 1, 1);
+  }
+
+  // Adds segments for backward kernels that have no room for teams.
+  void add_without_backward_teams() {
+    const int cut = cuts_.at_once(tokens_a_segment::with_gradients);
+    if (cut < 2 || tokens() < least_tokens::cluster || shape_class_.key_dim > most_keys_in_segments) return;
+    if (cut == 2) {
+      Config& config = add_teams(1, 0, 2);
+      config.segments = 1;
+      config.backward_teams = 1;
+      config.backward_segments = cut;
+      config.save_every = 64;
+    }
+    add_segments(cut);
   }
 
   const Config& config_;
@@ -397,7 +428,7 @@ class Preferences {
 
 // Adds schedules for heads whose values are dealt to parts: those for as many heads of fewer values.
 void append_in_parts(std::vector<Config>& list, const Config& config, ShapeClass shape_class, int parts,
-                     Transition transition, int sm_count) {
+                     const Transition& transition, int sm_count) {
   Config in_parts = config;
   in_parts.parts = parts;
   shape_class.size.heads *= parts;
@@ -408,8 +439,8 @@ void append_in_parts(std::vector<Config>& list, const Config& config, ShapeClass
 
 }  // namespace
 
-std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, Transition transition,
-                                       int sm_count, std::int64_t sequences) {
+std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class,
+                                       const Transition& transition, int sm_count, std::int64_t sequences) {
   ShapeClass alike = shape_class;
   if (sequences > 1 && is_wide(shape_class)) {
     alike.size.batches *= sequences;

@@ -10,17 +10,20 @@
 
 namespace wkvc {
 
-// A state goes through a token by a factor for each key, or by a matrix over keys. The map of a segment is alike.
-// Bounded factors are those that 16-bit operands of kernels without scales hold in chunks of 32.
-enum class Transition { factors, bounded_factors, matrix };
+// How a state goes through a token. The map of a segment is alike.
+struct Transition {
+  bool is_matrix = false;            // a matrix over keys; else a factor for each key
+  bool has_bounded_factors = false;  // 16-bit operands of kernels without scales hold the factors in chunks of 32
+  bool decays_by_numbers = false;    // a token's decay is one number, so that preparing takes few registers
+};
 
 // Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. Behind the
 // one that leaves the schedule to the compiler are those of heads in parts, for what fits no block. The rule was chosen
 // on the times of bench/measured/h100-schedules.jsonl, f16 contractions of 16-bit inputs; docs/experiments.md,
 // Defaults, has what the rule gains and loses. Of wide heads, `sequences` that lie one behind the other in a batch
 // count as batches of their mean length.
-std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class, Transition transition,
-                                       int sm_count, std::int64_t sequences = 1);
+std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class,
+                                       const Transition& transition, int sm_count, std::int64_t sequences = 1);
 
 // The same for sequences that lie one behind the other in a batch; none where a single sequence of as many tokens has
 // the likely fastest schedule. Many sequences fill the GPU, and segments bound the time of a long one among them.

@@ -223,6 +223,45 @@ Few few_of_decays(double steepest, LaunchSize size, Config config = {}) {
   return {chosen.chunk, chosen.teams, chosen.cluster, chosen.segments};
 }
 
+// A state of 128 keys that decays by a number for each token, with gradients.
+Config decayed_by_numbers(LaunchSize size, int values) {
+  const Config config{.key_dim = 128, .value_dim = values, .mma = "f16", .pass = "both"};
+  const auto numbers = recurrence("numbers", [=](Recurrence& op) {
+    Dim K = op.key_dim(128), V = op.value_dim(values);
+    auto [q, k] = op.inputs(K, bf16, "q", "k");
+    auto v = op.input("v", V, bf16);
+    auto g = op.input("g", scalar, f32).in(-1e6, 0);
+    op.compute(f16);
+    auto S = op.state("S", V, K, f32);
+    auto next = exp(g) * S + outer(v, k);
+    op.update(S, next);
+    op.output("o", dot(next, q), bf16);
+  });
+  return settle(config, {Stage::rec, rec_text(numbers, config)}, size, h200, Lockfile{}).config;
+}
+
+// What teams prepare of such decays leaves registers to three teams.
+TEST(Settings, OfDecaysByNumbersHaveThreeTeamsWithGradients) {
+  const LaunchSize size{4, 2048, 32};
+  EXPECT_EQ(decayed_by_numbers(size, 128).teams, 3);
+  EXPECT_EQ(decayed_by_numbers(size, 128).save_every, 64);
+  EXPECT_EQ(untuned(size, 128).teams, 2);
+  EXPECT_EQ(decayed_by_numbers({4, 100, 32}, 128).teams, 2);
+  EXPECT_EQ(decayed_by_numbers(size, 64).save_every, 32);
+}
+
+// As without gradients, where each block of the forward kernel has a multiprocessor for itself.
+TEST(Settings, OfNarrowHeadsHaveFourTeamsWithGradients) {
+  const Config one = untuned({4, 2048, 32}), two = untuned({8, 2048, 32}), early = untuned({4, 100, 32});
+  EXPECT_EQ(one.teams, 4);
+  EXPECT_EQ(one.blocks, 1);
+  EXPECT_EQ(one.backward_blocks, 2);
+  EXPECT_EQ(one.save_every, 32);
+  EXPECT_EQ(two.teams, 2);
+  EXPECT_EQ(two.blocks, 2);
+  EXPECT_EQ(early.teams, 2);
+}
+
 TEST(Settings, OfNoHeadsAreThereToo) {
   for (const char* pass : {"forward", "both"}) {
     for (const int head : {32, 64, 128}) {

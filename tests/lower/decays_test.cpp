@@ -1,10 +1,11 @@
-#include "codegen/steep_decays.h"
+#include "codegen/decays.h"
 
 #include <gtest/gtest.h>
 
 #include "dsl/builtin.h"
 #include "dsl/wkvc.h"
 #include "runtime/error.h"
+#include "tests/lower/recurrences.h"
 
 namespace wkvc::test {
 namespace {
@@ -27,6 +28,19 @@ TEST(SteepDecays, AreThoseWithoutARange) {
 }
 
 TEST(SteepDecays, HaveTheMessagesOfLowering) { EXPECT_THROW(may_be_steep(rwkv7(), guarded(64)), UserError); }
+
+bool are_numbers(const Definition& definition, const Config& config) {
+  return decays_by_numbers({Stage::rec, rec_text(definition, config)}, config);
+}
+
+TEST(DecaysByNumbers, AreThoseOfTokensNotOfKeys) {
+  Config config = guarded(16);
+  config.pass = "both";
+  EXPECT_FALSE(are_numbers(rwkv7(), config));
+  EXPECT_FALSE(are_numbers(rwkv6(), config));
+  EXPECT_TRUE(are_numbers(recurrence_named("token_decay"), config));
+  EXPECT_TRUE(are_numbers(recurrence_named("delta_net"), config));  // nothing decays
+}
 
 }  // namespace
 }  // namespace wkvc::test

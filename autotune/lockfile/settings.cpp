@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "autotune/search/preferences.h"
+#include "autotune/preferences/preferences.h"
 #include "autotune/shipped.h"
 #include "codegen/config/fields.h"
 #include "codegen/decays.h"

@@ -1,4 +1,4 @@
-#include "autotune/search/cuts.h"
+#include "autotune/preferences/cuts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,65 @@
+#include "autotune/preferences/preferences.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "autotune/preferences/rules.h"
+#include "autotune/preferences/thresholds.h"
+
+namespace wkvc {
+
+std::optional<Config> ScheduleRules::when_packed(std::int64_t sequences) {
+  const bool fill = sequences * pairs() >= 2 * sm_count_ && tokens() >= least_tokens::segments_of_packed;
+  if (!fill || !has_short_operands() || !is_forward() || !narrow_keys() || !narrow_values()) return std::nullopt;
+  prepare_in_teams(add_segments(4), 2, 2);
+  return found_.front();
+}
+
+std::vector<Config> ScheduleRules::list(const Transition& transition) {
+  if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
+    // One block has no registers for the state of more keys, however many heads there are.
+    if (has_short_operands() && is_forward() && !may_be_cut()) add_teams(1, 1, 2);
+    if (are_few_wide()) add_few_wide(transition);
+    if (has_short_operands() && narrow_keys() && narrow_values()) add_few_narrow(!transition.is_matrix);
+    if (!has_short_operands()) add_exact();
+    const auto before = found_.size();
+    add_segmented();
+    if (found_.size() == before && has_short_operands() && gives_teams_work())
+      is_forward() ? add_forward() : add_both(transition);
+    add();  // a kernel without scales first, and otherwise what the compiler chooses
+  }
+  for (Config& config : found_) even_out(config);
+  found_.push_back(config_);
+  return found_;
+}
+
+// Adds schedules for heads whose values are dealt to parts: those for as many heads of fewer values.
+static void append_in_parts(std::vector<Config>& list, const Config& config, ShapeClass shape_class, int parts,
+                            const Transition& transition, int sm_count) {
+  Config in_parts = config;
+  in_parts.parts = parts;
+  shape_class.size.heads *= parts;
+  shape_class.value_dim /= parts;
+  for (Config& likely : ScheduleRules(in_parts, shape_class, sm_count).list(transition))
+    list.push_back(std::move(likely));
+}
+
+std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class,
+                                       const Transition& transition, int sm_count, std::int64_t sequences) {
+  ShapeClass alike = shape_class;
+  if (sequences > 1 && has_wide_keys(shape_class)) {
+    alike.size.batches *= sequences;
+    alike.size.tokens = std::max<std::int64_t>(1, alike.size.tokens / sequences);
+  }
+  std::vector<Config> list = ScheduleRules(config, alike, sm_count).list(transition);
+  for (int parts = 2; parts <= rec::max_parts && rec::is_extent(alike.value_dim / parts); parts *= 2)
+    append_in_parts(list, config, alike, parts, transition, sm_count);
+  return list;
+}
+
+std::optional<Config> preferred_when_packed(const Config& config, const ShapeClass& shape_class, std::int64_t sequences,
+                                            int sm_count) {
+  return sequences > 1 ? ScheduleRules(config, shape_class, sm_count).when_packed(sequences) : std::nullopt;
+}
+
+}  // namespace wkvc

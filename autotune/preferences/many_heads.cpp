@@ -39,12 +39,14 @@ void ScheduleRules::add_both(const Transition& transition) {
   if (!narrow_keys() && narrow_values()) add_without_backward_teams();
 }
 
+// Adds clusters in the forward kernel. Narrow heads leave room for two blocks a multiprocessor in the backward kernel.
 void ScheduleRules::add_cluster_with_gradients() {
+  const int cut = narrow_keys() ? cuts_.best(2 * sm_count_, tokens_a_map::two_blocks_of_matrices) : some;
   Config& config = add_teams(3, 1, 2);
   config.segments = 1;
   config.backward_teams = 2;
-  config.backward_segments = 4;
-  config.backward_blocks = 1;
+  config.backward_segments = std::max(cut, some);
+  config.backward_blocks = narrow_keys() ? 2 : 1;
   config.save_every = 32;
   if (!narrow_keys()) return;
   add_teams_in_segments(cuts_.at_once(tokens_a_segment::with_gradients));

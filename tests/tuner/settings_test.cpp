@@ -188,6 +188,8 @@ TEST(Settings, OfFewHeadsTakeAnyNumberOfSegments) {
   EXPECT_EQ(few_wide({1, 512, 12}, "both", 32), (Few{2, 0, 8, 8}));
   EXPECT_EQ(few_wide({1, 2048, 16}, "both", 32), (Few{2, 0, 16, 16}));
   EXPECT_EQ(few_wide({1, 512, 12}, "both", 64), (Few{3, 2, 1, 4}));
+  EXPECT_EQ(few_wide({4, 2048, 12}, "both", 64), (Few{3, 2, 1, 5}));  // two blocks a multiprocessor
+  EXPECT_EQ(few_wide({1, 4096, 64}, "both", 64), (Few{3, 2, 1, 4}));
   EXPECT_EQ(few_wide({1, 994, 10}, "both").at(3), 8);
   EXPECT_EQ(few_of_factors({1, 2048, 20}, "forward"), (Few{2, 1, 6, 0}));
   EXPECT_EQ(few_of_factors({1, 2048, 20}, "both", 64), (Few{2, 0, 13, 13}));

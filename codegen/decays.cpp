@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace wkvc {
 
-// Returns whether an operation of the chunk programs is such as asked for.
+// Returns whether the chunk programs have an operation of some kind.
 static bool any_in_chunk(const Source& source, const Config& config, llvm::function_ref<bool(Operation*)> is_wanted) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<chunk::ChunkDialect>();
@@ -26,10 +26,9 @@ bool may_decay_steeply(const Source& source, const Config& config) {
 
 bool decays_by_numbers(const Source& source, const Config& config) {
   return !any_in_chunk(source, config, [](Operation* op) {
-    if (!isa<chunk::ExpOp, chunk::Exp2Op>(op)) return false;
-    auto program = op->getParentOfType<chunk::ProgramOp>();
-    return chunk::rows(op->getResult(0)) > 1 &&
-           chunk::columns(op->getResult(0)) == static_cast<int64_t>(program.getKeyDim());
+    auto decayed = dyn_cast<chunk::MulOp>(op);
+    return decayed && decayed.getX().getDefiningOp<chunk::StateOp>() && chunk::columns(decayed.getY()) > 1 &&
+           op->getParentOfType<chunk::ProgramOp>().getPlain();
   });
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "codegen/config/options.h"
+#include "codegen/config/parse_mistake.h"
 #include "dsl/registry.h"
 #include "jit/jit.h"
 #include "jit/wkvc.h"
@@ -115,15 +116,14 @@ Options options_from(const char* options, const std::string& default_pass) {
   parsed.add_to(app);
   std::string shape;
   app.add_option("--shape", shape, "Batch, tokens and heads that settings are chosen for")->type_name("B,T,H");
-  std::int64_t sequences = PrepareOptions{}.sequences;
+  std::string sequences = "1";
   app.add_option("--sequences", sequences, "Sequences that lie one behind the other in a batch then");
   try {
     app.parse(options == nullptr ? "" : options, /*program_name_included=*/false);
   } catch (const CLI::ParseError& error) {
-    user_error("the options \"{}\": {}", options, error.what());
+    user_error("the options \"{}\": {}", options, mistake_text(error, app));
   }
-  if (sequences < 1) user_error("--sequences {}: expected a number of at least 1", sequences);
-  Options result{.config = parsed.parse(default_pass), .sequences = sequences};
+  Options result{.config = parsed.parse(default_pass), .sequences = parse_sequence_count(sequences)};
   if (!shape.empty()) result.size = parse_shape(shape);
   return result;
 }

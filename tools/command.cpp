@@ -16,12 +16,12 @@
 #include <system_error>
 
 #include "checking/output.h"
+#include "codegen/config/parse_mistake.h"
 #include "dsl/registry.h"
 #include "runtime/error.h"
 #include "runtime/version.h"
 #include "runtime/warnings.h"
 #include "tools/commands/commands.h"
-#include "tools/parse_mistake.h"
 #include "tools/signals.h"
 
 namespace wkvc {
@@ -69,8 +69,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const std::string mistake = mistake_text(error, app);
-    user_error("{} wkvc {} --help", mistake + (mistake.ends_with('?') ? " See" : "; see"),
-               first.starts_with('-') ? "" : first);
+    user_error("{} wkvc {}--help", mistake + (mistake.ends_with('?') ? " See" : "; see"),
+               first.starts_with('-') ? "" : first + " ");
   }
   const int status = action ? action() : exit_user_error;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) user_error("the standard output cannot be written");

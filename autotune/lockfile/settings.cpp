@@ -3,6 +3,7 @@
 #include <mlir/IR/MLIRContext.h>
 
 #include <algorithm>
+#include <functional>
 #include <ranges>
 #include <utility>
 #include <vector>
@@ -46,33 +47,30 @@ Config beside_given(const Config& config, Config settings) {
   return settings;
 }
 
+// Returns the answer of a kernel without scales to a question; false for heads that have no such kernel by themselves.
+template <class Question>
+bool answered(Question question, const Source& source, Config config) {
+  config.scales = "guarded";
+  try {
+    return question(source, config);
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 // Returns whether chunks of 32 have factors that f16 holds, which plain kernels of bf16 contractions have, too.
 bool has_bounded_factors(const Source& source, Config config) {
   config.chunk = 32;
   config.mma = "f16";
-  config.scales = "guarded";
-  try {
-    return !may_decay_steeply(source, config);
-  } catch (const UserError&) {
-    return false;
-  }
+  return answered(std::not_fn(may_decay_steeply), source, config);
 }
 
-// Returns whether each token's decay is one number; false for a recurrence that has no kernels at all.
-bool has_decays_by_numbers(const Source& source, const Config& config) {
-  try {
-    return decays_by_numbers(source, config);
-  } catch (const UserError&) {
-    return false;
-  }
-}
-
-// Settings of wide heads alone depend on more than on whether a transition is a matrix.
+// Returns what settings depend on: of narrow heads whether a matrix takes the state through a token, and no more.
 Transition transition_of(rec::RecurrenceOp recurrence, const Source& source, const Config& config) {
   Transition transition{.is_matrix = rec::contracts_state(recurrence)};
   if (!sm_90a.is_wide(recurrence.getKeyDim())) return transition;
   if (config.pass != "forward")
-    transition.decays_by_numbers = has_decays_by_numbers(source, config);
+    transition.decays_by_numbers = answered(decays_by_numbers, source, config);
   else if (!transition.is_matrix)
     transition.has_bounded_factors = has_bounded_factors(source, config);
   return transition;

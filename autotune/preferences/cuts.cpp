@@ -42,8 +42,10 @@ int Cuts::likely(int blocks_per_sm, int least_tokens) const {
 }
 
 int Cuts::evened(int segments, int unit, int strips) const {
-  if (segments <= 4 || tokens < 1) return segments;
+  if (tokens < 1) return segments;
   const std::int64_t units = quotient_up(tokens, unit);
+  segments = static_cast<int>(std::min<std::int64_t>(segments, units));
+  if (segments <= 4) return segments;
   const std::int64_t fewest = quotient_up(units, quotient_up(units, segments));
   const int fewer = static_cast<int>(std::max(fewest, std::min<std::int64_t>({segments, strips, units})));
   return 5 * fewer <= 4 * segments ? fewer : segments;

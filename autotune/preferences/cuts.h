@@ -26,9 +26,9 @@ struct Cuts {
   // Returns the most segments, a power of 2, that give each multiprocessor up to so many blocks.
   int likely(int blocks_per_sm, int least_tokens) const;
 
-  // Returns fewer segments if a fifth of `segments` or more can go and the longest one gets no longer. Segments have
-  // whole units of so many tokens. The blocks of a sequence share the strips of its state where maps are combined: as
-  // many segments stay, if there are as many units.
+  // Returns fewer segments if a fifth of `segments` or more can go and the longest one gets no longer, and no more than
+  // there are units. Segments have whole units of so many tokens. The blocks of a sequence share the strips of its
+  // state where maps are combined: as many segments stay, if there are as many units.
   int evened(int segments, int unit, int strips) const;
 };
 

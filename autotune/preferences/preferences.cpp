@@ -15,6 +15,14 @@ std::optional<Config> ScheduleRules::when_packed(std::int64_t sequences) {
   return found_.front();
 }
 
+// Adds the same schedules without a second kernel, which may be all that has no room.
+void ScheduleRules::add_without_guards() {
+  for (std::size_t guarded = 0, count = found_.size(); guarded < count; ++guarded) {
+    Config& config = found_.emplace_back(found_[guarded]);
+    config.scales = config_.scales;
+  }
+}
+
 std::vector<Config> ScheduleRules::list(const Transition& transition) {
   if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
     // One block has no registers for the state of more keys, however many heads there are.
@@ -29,6 +37,7 @@ std::vector<Config> ScheduleRules::list(const Transition& transition) {
     add();  // a kernel without scales first, and otherwise what the compiler chooses
   }
   for (Config& config : found_) even_out(config);
+  add_without_guards();
   found_.push_back(config_);
   return found_;
 }
@@ -44,11 +53,14 @@ static void append_in_parts(std::vector<Config>& list, const Config& config, Sha
     list.push_back(std::move(likely));
 }
 
+// Returns as many, or so many that more have the same settings.
+static std::int64_t bounded(std::int64_t count) { return std::min<std::int64_t>(count, 1 << 20); }
+
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class,
                                        const Transition& transition, int sm_count, std::int64_t sequences) {
   ShapeClass alike = shape_class;
   if (sequences > 1 && has_wide_keys(shape_class)) {
-    alike.size.batches *= sequences;
+    alike.size.batches = bounded(alike.size.batches) * bounded(sequences);
     alike.size.tokens = std::max<std::int64_t>(1, alike.size.tokens / sequences);
   }
   std::vector<Config> list = ScheduleRules(config, alike, sm_count).list(transition);
@@ -59,7 +71,7 @@ std::vector<Config> preferred_settings(const Config& config, const ShapeClass& s
 
 std::optional<Config> preferred_when_packed(const Config& config, const ShapeClass& shape_class, std::int64_t sequences,
                                             int sm_count) {
-  return sequences > 1 ? ScheduleRules(config, shape_class, sm_count).when_packed(sequences) : std::nullopt;
+  return sequences > 1 ? ScheduleRules(config, shape_class, sm_count).when_packed(bounded(sequences)) : std::nullopt;
 }
 
 }  // namespace wkvc

@@ -10,11 +10,12 @@
 
 namespace wkvc {
 
-// How a state goes through a token. The map of a segment is alike.
+// How a state goes through a token. The map of a segment is alike. Of narrow heads is_matrix alone is known, of wide
+// ones has_bounded_factors for forward passes and decays_by_numbers with gradients.
 struct Transition {
   bool is_matrix = false;            // a matrix over keys; else a factor for each key
   bool has_bounded_factors = false;  // 16-bit operands of kernels without scales hold the factors in chunks of 32
-  bool decays_by_numbers = false;    // a token's decay is one number, so that preparing takes few registers
+  bool decays_by_numbers = false;    // or nothing decays: teams need few registers
 };
 
 // Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. Behind the

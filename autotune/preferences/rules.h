@@ -18,11 +18,12 @@ class ScheduleRules : Schedules {
   std::optional<Config> when_packed(std::int64_t sequences);
 
  private:
+  void add_without_guards();
+
   // few_wide_heads.cpp: clusters of blocks, and segments, for heads of more than 64 keys.
-  // A forward kernel has so many teams that go ahead, blocks of a cluster, and segments of a sequence; and tokens of a
-  // chunk, where these are not left open.
+  // A forward kernel: its teams that go ahead, blocks of a cluster, segments of a sequence, and tokens of a chunk.
   struct Ahead {
-    int teams, cluster, segments, chunk = 0;
+    int teams, cluster, segments, chunk = 0;  // 0: the compiler's choice
   };
   bool are_few_wide() const;
   std::vector<Ahead> ahead_of_few_wide(const Transition& transition) const;

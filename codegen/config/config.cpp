@@ -62,8 +62,10 @@ void check_single_tokens(const Config& config) {
 void check_intermediate_states(const Config& config) {
   if (config.states_every == 0) return;
   if (config.pass != "forward")
-    user_error("--states-every {} with --pass {}: no gradients come from intermediate states; leave one of the two out",
-               config.states_every, config.pass);
+    user_error(
+        "--states-every {} with --pass {}: no gradients come from intermediate states; give --pass forward, or "
+        "leave --states-every out",
+        config.states_every, config.pass);
 }
 
 // A backward pass alone has no kernel for an N, which must not pass for M.

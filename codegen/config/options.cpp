@@ -107,6 +107,12 @@ void set_option(const ConfigOption& option, const std::string& text, Config& con
   }
 }
 
+std::int64_t parse_sequence_count(const std::string& text) {
+  const auto sequences = whole_number<std::int64_t>(text);
+  if (!sequences || *sequences < 1) user_error("--sequences {}: expected a whole number from 1 to 2^63 - 1", text);
+  return *sequences;
+}
+
 LaunchSize parse_shape(const std::string& text, std::int64_t least, std::string_view option) {
   std::array<std::int64_t, 3> sizes{};
   const auto parts = split(text);

@@ -46,6 +46,9 @@ struct SubjectOptions {
   void add_to(CLI::App& command, bool with_source);
 };
 
+// Returns how many sequences lie one behind the other in a batch, as --sequences says: at least one. Throws UserError.
+std::int64_t parse_sequence_count(const std::string& text);
+
 // "B,T,H", each at least `least`. Messages call it `option`.
 LaunchSize parse_shape(const std::string& text, std::int64_t least = 1, std::string_view option = "--shape");
 

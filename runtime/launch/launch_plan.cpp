@@ -62,7 +62,7 @@ LaunchPlan::LaunchPlan(const Manifest& manifest)
   tensors.reserve(manifest.tensors.size());
   for (const TensorSpec& spec : manifest.tensors) {
     tensors.emplace_back(spec, manifest);
-    cut = std::max(cut, segments_of(spec));
+    cut = std::max(cut, segments_of(spec).value_or(1));
   }
 }
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 
 #include "runtime/error.h"
+#include "runtime/manifest/layout.h"
 #include "runtime/tensor/checked.h"
 #include "runtime/tensor/tensor.h"
 
@@ -44,12 +44,6 @@ void check_shared(const LaunchSize& size) {
   if (size.shared_heads > 0 && size.heads % size.shared_heads == 0) return;
   user_error("H = {} and S = {}: expected the number of shared heads to divide the number of heads", size.heads,
              size.shared_heads);
-}
-
-std::optional<std::int64_t> constant_from(const std::string& dim) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
-  return error == std::errc{} && end == dim.data() + dim.size() ? std::optional(value) : std::nullopt;
 }
 
 void read_sizes(const TensorSpec& spec, const std::vector<std::int64_t>& shape, std::map<std::string, Found>& sizes) {
@@ -132,15 +126,10 @@ std::int64_t Dimension::length(const LaunchSize& size) const {
   internal_error("no such dimension");
 }
 
-std::int64_t segments_of(const TensorSpec& spec) {
-  if (spec.role != Role::workspace || spec.dims.size() < 4 || spec.dims[0] != "B" || spec.dims[1] != "H") return 1;
-  return constant_from(spec.dims[2]).value_or(1);
-}
-
 Dimension dimension_at(const TensorSpec& spec, std::size_t place, const Manifest& manifest) {
   using Of = Dimension::Of;
   const std::string& dim = spec.dims[place];
-  const std::int64_t segments = segments_of(spec);
+  const std::int64_t segments = segments_of(spec).value_or(1);
   if (dim == "B") {
     if (holds_state(spec.role)) return {Of::states};
     const auto follows_tokens = [](const std::string& other) { return other == "T" || other == "N" || other == "M"; };

@@ -90,9 +90,6 @@ struct Dimension {
   std::int64_t length(const LaunchSize& size) const;
 };
 
-// The segments of a tensor [B,H,segments,…] that kernels keep for each other, or 1.
-std::int64_t segments_of(const TensorSpec& spec);
-
 // The dimension that spec.dims[place] stands for in `manifest`.
 Dimension dimension_at(const TensorSpec& spec, std::size_t place, const Manifest& manifest);
 

@@ -1,6 +1,7 @@
 #include "runtime/manifest/layout.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace wkvc {
 namespace {
@@ -35,6 +36,17 @@ bool is_workspace_layout(const Dims& dims) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> constant_from(const std::string& dim) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), value);
+  return error == std::errc{} && end == dim.data() + dim.size() ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::int64_t> segments_of(const TensorSpec& spec) {
+  if (spec.role != Role::workspace || spec.dims.size() < 4 || !begins(spec.dims, {"B", "H"})) return std::nullopt;
+  return constant_from(spec.dims[2]);
+}
 
 bool is_layout(Role role, const Dims& dims) {
   if (role == Role::workspace) return is_workspace_layout(dims);

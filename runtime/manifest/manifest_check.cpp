@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/error.h"
+#include "runtime/manifest/layout.h"
 
 namespace wkvc {
 namespace {
@@ -233,9 +234,7 @@ void check_shared(const Manifest& manifest, std::string_view kernel) {
 void check_segments(const Manifest& manifest) {
   if (manifest.segments == 1 || manifest.grid == Grid::head) return;  // not cut, or sums over all segments
   for (const TensorSpec& spec : manifest.tensors) {
-    if (spec.role != Role::workspace || spec.dims.size() < 4 || spec.dims[0] != "B" || spec.dims[1] != "H") continue;
-    const auto segments = number_in(spec.dims[2]);
-    if (segments && *segments != manifest.segments)
+    if (const auto segments = segments_of(spec); segments && *segments != manifest.segments)
       user_error(
           "the manifest of the kernel \"{}\" says segments {}, but its tensor \"{}\" is [{}]: change both, or neither",
           manifest.kernel, manifest.segments, spec.name, fmt::join(spec.dims, ", "));

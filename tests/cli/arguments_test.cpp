@@ -20,6 +20,7 @@ TEST_F(Mistakes, Commands) {
 TEST_F(Mistakes, OptionsThatThereAreNot) {
   expect_mistake({"check", "rwkv7", "--segment", "3"},
                  "there is no option '--segment'; did you mean '--segments'? See wkvc check --help");
+  expect_mistake({"--versio"}, "there is no option '--versio'; did you mean '--version'? See wkvc --help");
   expect_mistake({"emit", "rwkv7", "--stage", "cuda", "--zzzzzz=3"}, "there is no option '--zzzzzz'; see wkvc emit");
   expect_mistake({"check", "rwkv7", "rwkv6", "more"}, "'rwkv6' is one argument too many");
   expect_mistake({"emit", "rwkv7", "--stage", "cuda", "--teams", "3", "--teams", "2"},
@@ -190,7 +191,7 @@ TEST_F(Mistakes, Packing) {
   precompile({"-o", "/tmp", "--pass", "both"}, "--passes forward,both");
   precompile({"-o", "/tmp", "--passes", "backward"}, "expected forward, both");
   precompile({"-o", "/tmp", "--shapes", "8,4096"}, "--shapes 8,4096: expected batch, tokens and heads");
-  precompile({"-o", "/tmp", "--sequences", "0"}, "--sequences 0: expected a number of at least 1");
+  precompile({"-o", "/tmp", "--sequences", "0"}, "--sequences 0: expected a whole number from 1");
 }
 
 TEST_F(Mistakes, Tuning) {

@@ -184,7 +184,9 @@ TEST(CApi, SaysWhatIsWrongWithPreparing) {
   refused("rwkv7", "--mma \"f16", "that does not end");
   refused("rwkv7", "--help", "--help");
   refused("rwkv7", "--shape 1,64", "--shape 1,64");
-  refused("rwkv7", "--sequences 0", "--sequences 0: expected a number of at least 1");
+  refused("rwkv7", "--sequences 0", "--sequences 0: expected a whole number from 1");
+  refused("rwkv7", "--sequences 0x10", "--sequences 0x10: expected a whole number from 1");
+  refused("rwkv7", "--segment 2", "there is no option '--segment'; did you mean '--segments'?");
   wkvc::Config config{.key_dim = 16, .value_dim = 16};
   const std::string rec = wkvc::rec_text(wkvc::Registry::builtin().find("rwkv7"), config);
   refused(rec.c_str(), "--head 32", "the text has settled --head; leave it out, or print another text with it");

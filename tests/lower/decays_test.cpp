@@ -39,7 +39,10 @@ TEST(DecaysByNumbers, AreThoseOfTokensNotOfKeys) {
   EXPECT_FALSE(are_numbers(rwkv7(), config));
   EXPECT_FALSE(are_numbers(rwkv6(), config));
   EXPECT_TRUE(are_numbers(recurrence_named("token_decay"), config));
-  EXPECT_TRUE(are_numbers(recurrence_named("delta_net"), config));  // nothing decays
+  EXPECT_TRUE(are_numbers(recurrence_named("delta_net"), config));     // nothing decays
+  EXPECT_TRUE(are_numbers(recurrence_named("gate_of_head"), config));  // with an exp of its own
+  EXPECT_TRUE(are_numbers(recurrence_named("gated_delta_net"), config));
+  EXPECT_FALSE(are_numbers(recurrence_named("head_decay"), config));
 }
 
 }  // namespace

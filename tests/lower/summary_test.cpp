@@ -156,6 +156,21 @@ TEST(Summary, RefusesCountsThatAreNone) {
 }
 
 // A plain program and the one behind it need their summaries before both, in an order that only this pass makes.
+// A segment's states lie behind those of the segment before, as far away as kernels count.
+TEST(Summary, LeavesRoomForTheStatesOfASegment) {
+  Config config = with_segments(2);
+  config.key_dim = config.value_dim = 128;
+  config.pass = "both";
+  config.save_every = 16384;
+  const auto emitted = [&] { return lower_to({Stage::rec, rec_text(rwkv7(), config)}, Stage::cuda, config); };
+  expect_contains(user_error_of(emitted), "give --save-every 16368 or less");
+  config.save_every = 16368;
+  EXPECT_NO_THROW(emitted());
+  config.save_every = 16384;
+  config.segments = 1;
+  EXPECT_NO_THROW(emitted());
+}
+
 TEST(Summary, OfGuardedProgramsMayNotBeDeleted) {
   Config config = with_segments(4);
   config.mma = "f16";

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "autotune/lockfile/config_json.h"
 #include "codegen/config/config.h"
 #include "dsl/builtin.h"
@@ -262,6 +265,48 @@ TEST(Settings, OfNarrowHeadsHaveFourTeamsWithGradients) {
   EXPECT_EQ(two.teams, 2);
   EXPECT_EQ(two.blocks, 2);
   EXPECT_EQ(early.teams, 2);
+}
+
+// Settings of rwkv7 with heads of 128, of which kernels like those alone have room.
+Few few_where(const Compiles& compiles, LaunchSize size, const char* pass) {
+  const Config config{.key_dim = 128, .value_dim = 128, .mma = "f16", .pass = pass};
+  return few_of(settle(config, source_of(config), size, h200, Lockfile{}, compiles).config);
+}
+
+TEST(Settings, OfPartsWithoutRoomForTeamsHaveSegments) {
+  const auto in_parts = [](const Source&, const Config& config) {
+    return config.parts == 2 && config.teams < 2 && config.backward_teams < 2;
+  };
+  EXPECT_EQ(few_where(in_parts, {1, 2048, 32}, "both"), (Few{1, 2, 1, 2}));
+  EXPECT_EQ(few_where(in_parts, {1, 4096, 20}, "both"), (Few{0, 0, 3, 3}));
+  EXPECT_EQ(few_where(in_parts, {1, 512, 16}, "both"), (Few{0, 0, 4, 4}));
+  EXPECT_EQ(few_where(in_parts, {2, 2048, 32}, "both"), (Few{0, 0, 0, 0}));
+}
+
+TEST(Settings, OfSingleTeamsHaveSegmentsOfClusters) {
+  const auto one_team = [](const Source&, const Config& config) { return config.teams < 2; };
+  EXPECT_EQ(few_where(one_team, {1, 8192, 8}, "forward"), (Few{1, 2, 8, 0}));
+  EXPECT_EQ(few_where(one_team, {1, 8192, 32}, "forward"), (Few{1, 2, 1, 0}));
+}
+
+TEST(Settings, GoWithoutGuardsWhereTheyHaveNoRoom) {
+  const auto unguarded = [](const Source&, const Config& config) { return config.scales != "guarded"; };
+  EXPECT_EQ(few_where(unguarded, {1, 8192, 12}, "both"), (Few{2, 1, 11, 11}));
+}
+
+// A segment without tokens has nothing to do.
+TEST(Settings, CutSequencesIntoNoMoreSegmentsThanUnits) {
+  for (const char* mma : {"f16", "bf16x3", "f32"})
+    for (const int head : {16, 32, 64, 128})
+      for (const std::int64_t tokens : {1, 16, 31, 64, 100, 300})
+        for (const std::int64_t heads : {1, 8, 33, 67}) {
+          const Config forward = untuned({1, tokens, heads}, head, "forward", mma),
+                       both = untuned({1, tokens, heads}, head, "both", mma);
+          const int distance = std::max(both.save_every, 16);
+          EXPECT_LE(std::max(forward.segments, 1), (tokens + 15) / 16) << tokens << ' ' << heads << ' ' << head;
+          EXPECT_LE(std::max(both.backward_segments, 1), (tokens + distance - 1) / distance)
+              << mma << ' ' << tokens << ' ' << heads << ' ' << head;
+        }
 }
 
 TEST(Settings, OfNoHeadsAreThereToo) {

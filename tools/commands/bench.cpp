@@ -51,8 +51,11 @@ int bench(const Options& options) {
   const LaunchSize size = parse_shape(options.shape);
   Subject subject = subject_from(options.subject, options.config);
   expect_gpu("bench");
+  const bool backward_alone = subject.config.pass == "backward";
+  if (backward_alone) subject.config.pass = "both";  // whose settings calls of a backward pass have
   const std::string settings = options.lockfile.settle(subject, size, gpu_here(Target::cuda, subject.config.arch));
-  const Runnable runnable = runnable_from(subject);
+  Runnable runnable = runnable_from(subject);
+  if (backward_alone) runnable.passes = Passes::backward;
   advise(subject);
   const Program program = load_program(subject, runnable, Target::cuda);
   const Program timed = runnable.passes == Passes::backward ? program.only(Direction::backward) : program;

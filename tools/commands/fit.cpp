@@ -58,6 +58,19 @@ void print_row(const FitRow& row, bool with_map) {
   }
 }
 
+void print_table(const std::vector<FitRow>& rows, bool with_map) {
+  print(
+      "| mma | head | pass | chunk | tile | bytes | blocks/SM | larger chunks "
+      "|\n|---|---|---|---|---|---|---|---|\n");
+  for (const FitRow& row : rows) print_row(row, with_map);
+}
+
+void print_json(const std::string& op, const std::vector<FitRow>& rows) {
+  Json list = Json::array();
+  for (const FitRow& row : rows) list.push_back(json_of(row));
+  print("{}\n", Json{{"op", op}, {"rows", list}}.dump());
+}
+
 // Of every precision, head and pass.
 std::vector<Config> all_configs(const std::vector<std::string>& heads) {
   std::vector<Config> configs;
@@ -71,18 +84,9 @@ std::vector<Config> all_configs(const std::vector<std::string>& heads) {
 
 int run_fit(const Options& options) {
   const Definition& recurrence = Registry::known().find(options.op);
-  const std::vector<Config> configs = all_configs(options.heads);
-  if (!options.json) {
-    print(
-        "| mma | head | pass | chunk | tile | bytes | blocks/SM | larger chunks "
-        "|\n|---|---|---|---|---|---|---|---|\n");
-  }
-  Json rows = Json::array();
-  for (const Config& config : configs) {
-    const FitRow row = fit(recurrence, config);
-    options.json ? rows.push_back(json_of(row)) : print_row(row, options.map);
-  }
-  if (options.json) print("{}\n", Json{{"op", options.op}, {"rows", rows}}.dump());
+  std::vector<FitRow> rows;
+  for (const Config& config : all_configs(options.heads)) rows.push_back(fit(recurrence, config));
+  options.json ? print_json(options.op, rows) : print_table(rows, options.map);
   return exit_passed;
 }
 

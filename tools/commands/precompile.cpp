@@ -26,7 +26,7 @@ struct Options {
   ConfigOptions config;
   LockfileOption lockfile;
   std::vector<std::string> shapes{"8,4096,64"}, passes{"forward"};
-  std::int64_t sequences = 1;
+  std::string sequences = "1";
   std::string directory;
 };
 
@@ -35,7 +35,7 @@ void check_options(const Options& options) {
     user_error("--pass {}: precompile takes several, --passes forward,both", *pass);
   for (const std::string& pass : options.passes)
     if (pass != "forward" && pass != "both") user_error("--passes {}: expected forward, both", pass);
-  if (options.sequences < 1) user_error("--sequences {}: expected a number of at least 1", options.sequences);
+  parse_sequence_count(options.sequences);
   if (!std::filesystem::is_directory(options.directory))
     user_error("--output '{}': there is no such folder; make it first", options.directory);
 }
@@ -70,7 +70,8 @@ std::set<std::string> texts_of(const Options& options) {
         subject.config = given;
         if (lockfile)
           subject.config =
-              settle(given, subject.source, size, gpu, *lockfile, can_be_lowered, options.sequences).config;
+              settle(given, subject.source, size, gpu, *lockfile, can_be_lowered, parse_sequence_count(options.sequences))
+                  .config;
         std::string& text = texts[config_key(subject.config)];
         if (text.empty()) text = subject.program_text();
       }
@@ -122,7 +123,7 @@ void compile_all(const std::vector<Item>& items, const PrecompiledKernels& folde
 int precompile(const Options& options) {
   check_options(options);
   const PrecompiledKernels folder(options.directory);
-  const bool sequences = options.sequences > 1 || options.config["--chunk"] == "1";
+  const bool sequences = parse_sequence_count(options.sequences) > 1 || options.config["--chunk"] == "1";
   const std::set<std::string> texts = texts_of(options);
   const std::vector<Item> items = items_of(texts, sequences);
   compile_all(items, folder);

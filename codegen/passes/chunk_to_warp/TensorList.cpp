@@ -8,6 +8,7 @@
 #include "codegen/chunk/Axes.h"
 #include "codegen/chunk/ChunkBuilder.h"
 #include "codegen/ir/Text.h"
+#include "codegen/ir/Where.h"
 #include "runtime/manifest/refusal_names.h"
 
 using namespace mlir;
@@ -45,6 +46,7 @@ class TensorList {
     if (cut) add("workspace", segments_name(program), "f32", segment_dims(program, maps));
     if (program.getSummary()) return;
     if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
+    if (keeps_states) expect_near_segments(program);
     if (keeps_states) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
     const std::string dtype = backward ? "f32" : states.dtype;
     if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), dtype, states.dims);
@@ -59,6 +61,18 @@ class TensorList {
   }
 
  private:
+  // Throws UserError where the states of a segment's group leave the next segment's too far away for a kernel.
+  static void expect_near_segments(chunk::ProgramOp program) {
+    constexpr int64_t most = (int64_t{1} << 24) - 1;  // numbers between neighbours (runtime/launch/launch_check.cpp)
+    const auto state = static_cast<int64_t>(program.getKeyDim() * program.getValueDim());
+    const auto every = static_cast<int64_t>(program.getSavedEvery()), chunk = static_cast<int64_t>(program.getChunk());
+    if (program.getSegments() == 1 || every * state <= most) return;
+    user_error_at(program,
+                  "--save-every {} with --segments: a segment keeps the states of {} chunks, {} numbers each, and may "
+                  "keep {} numbers: give --save-every {} or less",
+                  every * chunk, every, state, most, most / state * chunk);
+  }
+
   void add(llvm::StringRef role, llvm::StringRef name, const std::string& dtype, const std::string& dims) {
     std::string text = fmt::format("{} {} {} {}", role.str(), name.str(), dtype, dims);
     if (!llvm::is_contained(texts_, text)) texts_.push_back(text);

@@ -61,9 +61,9 @@ static void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, in
     user_error(
         "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, not every {} (a kernel without "
         "scales, which --scales guarded adds where f16 operands do without: every {} or {}): give --save-every {}, or "
-        "for a text that says how often --teams N,{}",
+        "other --teams N,M",
         teams, program.getRecurrence().str(), teams, every, teams, 2 * teams,
-        teams * static_cast<int64_t>(program.getChunk()), of_round);
+        teams * static_cast<int64_t>(program.getChunk()));
   if (inside && recompute)
     user_error(
         "the text of '{}' takes its saved states through two rounds of chunks, one for each team, the first of them "

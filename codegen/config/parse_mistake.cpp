@@ -1,4 +1,4 @@
-#include "tools/parse_mistake.h"
+#include "codegen/config/parse_mistake.h"
 
 #include <fmt/format.h>
 
@@ -44,8 +44,8 @@ std::string unexpected_text(const CLI::App& command) {
 std::string mistake_text(const CLI::ParseError& error, const CLI::App& app) {
   std::string text = error.what();
   const auto parsed = app.get_subcommands();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !parsed.empty())
-    return unexpected_text(*parsed.front());
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+    return unexpected_text(parsed.empty() ? app : *parsed.front());
   if (const auto what = behind(text, "Could not convert: ")) {
     const std::size_t equals = what->find(" = ");
     if (equals != std::string::npos)

@@ -28,8 +28,8 @@ bool can_be_lowered(const Source& source, const Config& config);
 // Returns `config` with the settings of the entry for `source` (a text of the rec stage), this size and this GPU. A
 // configuration that sets a tuned field stays as it is, since settings are measured together. Fields of options that
 // stand apart (--save-every, --saved, --scales) keep their values, and the settings are chosen beside them. Nothing is
-// measured here. Without an entry the settings are the first of the preferred ones (autotune/preferences/preferences.h) that
-// `compiles`. `sequences` lie one behind the other in a batch.
+// measured here. Without an entry the settings are the first of the preferred ones (autotune/preferences/preferences.h)
+// that `compiles`. `sequences` lie one behind the other in a batch.
 Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile,
                 const Compiles& compiles = can_be_lowered, std::int64_t sequences = 1);
 

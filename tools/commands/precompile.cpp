@@ -69,9 +69,9 @@ std::set<std::string> texts_of(const Options& options) {
       for (const Gpu& gpu : gpus_of(lockfile, given.arch)) {
         subject.config = given;
         if (lockfile)
-          subject.config =
-              settle(given, subject.source, size, gpu, *lockfile, can_be_lowered, parse_sequence_count(options.sequences))
-                  .config;
+          subject.config = settle(given, subject.source, size, gpu, *lockfile, can_be_lowered,
+                                  parse_sequence_count(options.sequences))
+                               .config;
         std::string& text = texts[config_key(subject.config)];
         if (text.empty()) text = subject.program_text();
       }

@@ -69,15 +69,6 @@ bool is_before_sums(const std::string& kernel, const Mutant& mutant) {
   return kernel.find("_parts_global") != kernel.npos && last != kernel.npos && lacks_line(kernel, mutant, last + 1);
 }
 
-// All warps meet next at the guard of the loop that follows.
-bool is_before_guard(const std::string& kernel, const Mutant& mutant) {
-  const std::size_t states = kernel.find("// The states before the chunks of this group.");
-  if (states == kernel.npos) return false;
-  const std::size_t barrier = kernel.find(kBarrier, states);
-  return lacks_line(kernel, mutant, barrier) &&
-         kernel.find("if (guard.refuses_so_far<", barrier) < kernel.find(kBarrier, barrier + 1);
-}
-
 bool is_before_gradients(const std::string& kernel, const Mutant& mutant) {
   const std::size_t gradients = kernel.find("// Backward through the group.");
   return gradients != kernel.npos && lacks_line(kernel, mutant, kernel.find(kBarrier, gradients));
@@ -120,7 +111,6 @@ const std::vector<Reason> kEquivalent = {
      "the first term of a sum has its scale"},
     {std::regex("^wait_copies<\\\\d\\+> deleted: "), "no copy follows a round that is left out", is_in_left_out_round},
     {std::regex("^block\\\\.barrier deleted: "), "all warps met after the last sum over a slot", is_before_sums},
-    {std::regex("^block\\\\.barrier deleted: "), "all warps meet at the next loop's guard", is_before_guard},
     {std::regex("^block\\\\.barrier deleted: "), "the memory of both loops lies apart", is_before_gradients},
     {std::regex("^block\\\\.barrier deleted: "), "the memory of both loops lies apart", is_after_recomputing},
 };

@@ -21,11 +21,12 @@ void ScheduleRules::add_segmented() {
   add_segments(segments);
 }
 
-// Returns the most segments to try; 1 where sequences are many.
+// Returns the most segments to try; 1 where sequences are many. Parts of heads, with gradients, have one block a
+// multiprocessor.
 int ScheduleRules::likely_segments() const {
   if (4 * pairs() > sm_count_) return 1;
-  if (!is_forward() && !narrow_keys() && narrow_values() && !is_small())
-    return cuts_.at_once(tokens_a_segment::with_gradients);
+  const bool parts_of_64 = config_.parts > 1 && narrow_values() && !is_small();
+  if (!is_forward() && !narrow_keys() && parts_of_64) return cuts_.at_once(tokens_a_segment::with_gradients);
   const int blocks = sm_90a.choices.segment_blocks / (narrow_values() ? 1 : 2);
   return cuts_.likely(blocks, is_small() ? 1 : sm_90a.choices.likely_segment_tokens);
 }

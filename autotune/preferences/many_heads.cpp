@@ -8,6 +8,7 @@ namespace wkvc {
 
 constexpr int little_shared = 120 * 1024;  // bytes: with less to prepare, threads of three teams have registers enough
 
+// Adds teams that go ahead of the state, for forward passes.
 void ScheduleRules::add_forward() {
   if (narrow_keys()) {
     if (2 * pairs() <= sm_count_ && tokens() >= least_tokens::cluster) add_teams(3, 1, 2);
@@ -28,6 +29,7 @@ void ScheduleRules::add_backward_teams(int save_every, int backward_teams, int t
   config.save_every = save_every;
 }
 
+// Adds schedules of both passes, in whose backward kernel teams prepare chunks.
 void ScheduleRules::add_both(const Transition& transition) {
   if (2 * pairs() <= sm_count_ && narrow_values()) add_cluster_with_gradients();
   if (is_small() && pairs() <= sm_count_) {
@@ -67,7 +69,8 @@ void ScheduleRules::add_narrow_with_gradients() {
 // Adds the same for wide heads. Decays by numbers leave registers for a third team.
 void ScheduleRules::add_wide_with_gradients(const Transition& transition) {
   if (transition.decays_by_numbers && !narrow_values() && may_have_many_teams()) add_backward_teams(64, 2, 3, 1, 1);
-  if (narrow_values() && config_.parts <= 1) add_backward_teams(32, 2, 2, 1, 1);
+  if (narrow_values() && config_.parts <= 1)  // parts of wide heads take 1.07 times as long so
+    add_backward_teams(32, 2, 2, 1, 1);
   add_backward_teams(64, 2, 2, 1, 1);
 }
 

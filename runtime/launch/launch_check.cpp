@@ -7,6 +7,7 @@
 
 #include "runtime/error.h"
 #include "runtime/launch/launch_arguments.h"
+#include "runtime/manifest/layout.h"
 #include "runtime/tensor/checked.h"
 #include "runtime/tensor/overlap.h"
 
@@ -60,7 +61,6 @@ std::int64_t check_reach(const TensorSpec& spec, const Tensor& tensor) {
 }
 
 void check_strides(const PlannedTensor& planned, const Tensor& tensor) {
-  constexpr std::int64_t kLimit = std::int64_t{1} << 24;  // offsets inside a chunk are 32 bits in kernels
   const TensorSpec& spec = planned.spec;
   if (planned.keeps_for_kernels || spec.role == Role::intermediate_states) check_contiguous(spec, tensor);
   if (planned.has_rows && tensor.shape.back() > 1 && tensor.strides.back() != 1) {
@@ -69,9 +69,9 @@ void check_strides(const PlannedTensor& planned, const Tensor& tensor) {
   }
   for (std::size_t i = 0; i < planned.dims.size(); ++i) {
     if (i == planned.batch || i == planned.head || planned.dims[i].of == Dimension::Of::intermediate) continue;
-    if (tensor.shape[i] <= 1 || tensor.strides[i] < kLimit) continue;
+    if (tensor.shape[i] <= 1 || tensor.strides[i] < row_distance_limit) continue;
     user_error("tensor \"{}\" has strides {}: neighbouring rows ({}) are at most {} elements apart, copy it", spec.name,
-               shape_text(tensor.strides), spec.dims[i], kLimit - 1);
+               shape_text(tensor.strides), spec.dims[i], row_distance_limit - 1);
   }
 }
 

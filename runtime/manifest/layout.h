@@ -10,6 +10,9 @@
 
 namespace wkvc {
 
+// Elements between neighbouring rows of a tensor: fewer than so many. Offsets inside a chunk have 32 bits in kernels.
+inline constexpr std::int64_t row_distance_limit = std::int64_t{1} << 24;
+
 bool is_layout(Role role, const std::vector<std::string>& dims);
 std::string layouts_text(Role role);  // what is_layout takes, for messages
 

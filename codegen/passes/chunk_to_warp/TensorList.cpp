@@ -9,6 +9,7 @@
 #include "codegen/chunk/ChunkBuilder.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
+#include "runtime/manifest/layout.h"
 #include "runtime/manifest/refusal_names.h"
 
 using namespace mlir;
@@ -63,7 +64,7 @@ class TensorList {
  private:
   // Throws UserError where the states of a segment's group leave the next segment's too far away for a kernel.
   static void expect_near_segments(chunk::ProgramOp program) {
-    constexpr int64_t most = (int64_t{1} << 24) - 1;  // numbers between neighbours (runtime/launch/launch_check.cpp)
+    constexpr int64_t most = row_distance_limit - 1;  // numbers
     const auto state = static_cast<int64_t>(program.getKeyDim() * program.getValueDim());
     const auto every = static_cast<int64_t>(program.getSavedEvery()), chunk = static_cast<int64_t>(program.getChunk());
     if (program.getSegments() == 1 || every * state <= most) return;

@@ -104,9 +104,7 @@ std::string Subject::nest() const {
 }
 
 std::string Subject::program_text() const {
-  Config whole = config;
-  if (whole.pass == "backward") whole.pass = "both";
-  return with_origin(origin, [&] { return lower_to(source, Stage::cuda, whole); });
+  return with_origin(origin, [&] { return lower_to(source, Stage::cuda, with_forward(config)); });
 }
 
 std::vector<Manifest> Subject::manifests_in(const std::string& text) const {

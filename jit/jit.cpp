@@ -46,12 +46,6 @@ OnceMap<Operator>& operators() {
   return *all;
 }
 
-// A backward pass alone has nobody to save its states.
-Config with_forward(Config config) {
-  if (config.pass == "backward") config.pass = "both";
-  return config;
-}
-
 // What a text holds is not the configuration's to choose.
 void expect_unsettled(const Source& source, const Config& config) {
   const std::vector<std::string> settled = settled_options(source, config);

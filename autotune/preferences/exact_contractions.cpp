@@ -15,7 +15,7 @@ void ScheduleRules::add_exact() {
   } else if (!narrow_keys() && is_forward()) {
     if (gives_teams_work()) add_teams(2, 1);
   } else if (narrow_keys() && !is_forward()) {
-    set_backward_teams(pairs() <= sm_count_ ? add_teams(2, 0) : add());
+    set_backward(pairs() <= sm_count_ ? add_teams(2, 0) : add(), {.teams = 2, .save_every = 32});
   }
 }
 

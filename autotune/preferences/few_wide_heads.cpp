@@ -64,11 +64,8 @@ void ScheduleRules::add_few_wide(const Transition& transition) {
     Config& config = add_teams(ahead.teams, 1, ahead.cluster);
     config.segments = ahead.segments;
     config.chunk = ahead.chunk;
-    if (is_forward()) continue;
-    config.backward_teams = 2;
-    config.backward_blocks = 1;
-    config.backward_segments = cuts_.at_once(tokens_a_segment::backward_of_wide_heads);
-    config.save_every = 64;
+    const int cut = cuts_.at_once(tokens_a_segment::backward_of_wide_heads);
+    if (!is_forward()) set_backward(config, {.teams = 2, .blocks = 1, .segments = cut, .save_every = 64});
   }
 }
 

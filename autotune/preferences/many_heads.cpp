@@ -22,13 +22,6 @@ void ScheduleRules::add_forward() {
   }
 }
 
-void ScheduleRules::add_backward_teams(int save_every, int backward_teams, int teams, int blocks, int backward_blocks) {
-  Config& config = add_teams(teams, blocks);
-  config.backward_teams = backward_teams;
-  config.backward_blocks = backward_blocks;
-  config.save_every = save_every;
-}
-
 // Adds schedules of both passes, in whose backward kernel teams prepare chunks.
 void ScheduleRules::add_both(const Transition& transition) {
   if (2 * pairs() <= sm_count_ && narrow_values()) add_cluster_with_gradients();
@@ -37,7 +30,7 @@ void ScheduleRules::add_both(const Transition& transition) {
     return;
   }
   narrow_keys() ? add_narrow_with_gradients() : add_wide_with_gradients(transition);
-  add_backward_teams(0, 1, 2, 0, 0);
+  set_backward(add_teams(2, 0), {.teams = 1});
   if (!narrow_keys() && narrow_values()) add_without_backward_teams();
 }
 
@@ -46,10 +39,8 @@ void ScheduleRules::add_cluster_with_gradients() {
   const int cut = narrow_keys() ? cuts_.best(2 * sm_count_, tokens_a_map::two_blocks_of_matrices) : some;
   Config& config = add_teams(3, 1, 2);
   config.segments = 1;
-  config.backward_teams = 2;
-  config.backward_segments = std::max(cut, some);
-  config.backward_blocks = narrow_keys() ? 2 : 1;
-  config.save_every = 32;
+  set_backward(config,
+               {.teams = 2, .blocks = narrow_keys() ? 2 : 1, .segments = std::max(cut, some), .save_every = 32});
   if (!narrow_keys()) return;
   add_teams_in_segments(cuts_.at_once(tokens_a_segment::with_gradients));
   add_segments(std::max(likely_segments(), some));
@@ -61,17 +52,20 @@ bool ScheduleRules::may_have_many_teams() const { return tokens() >= least_token
 // gradients.
 void ScheduleRules::add_narrow_with_gradients() {
   const bool one_block = pairs() <= sm_count_;
-  if (one_block && narrow_values() && may_have_many_teams()) add_backward_teams(32, 2, 4, 1, 2);
-  add_backward_teams(32, 2, 2, 2, 2);
-  if (one_block) add_backward_teams(64, 2, 2, 1, 1);
+  const Backward two_blocks{.teams = 2, .blocks = 2, .save_every = 32};
+  if (one_block && narrow_values() && may_have_many_teams()) set_backward(add_teams(4, 1), two_blocks);
+  set_backward(add_teams(2, 2), two_blocks);
+  if (one_block) set_backward(add_teams(2, 1), {.teams = 2, .blocks = 1, .save_every = 64});
 }
 
 // Adds the same for wide heads. Decays by numbers leave registers for a third team.
 void ScheduleRules::add_wide_with_gradients(const Transition& transition) {
-  if (transition.decays_by_numbers && !narrow_values() && may_have_many_teams()) add_backward_teams(64, 2, 3, 1, 1);
+  const Backward backward{.teams = 2, .blocks = 1, .save_every = 64};
+  if (transition.decays_by_numbers && !narrow_values() && may_have_many_teams())
+    set_backward(add_teams(3, 1), backward);
   if (narrow_values() && config_.parts <= 1)  // parts of wide heads take 1.07 times as long so
-    add_backward_teams(32, 2, 2, 1, 1);
-  add_backward_teams(64, 2, 2, 1, 1);
+    set_backward(add_teams(2, 1), {.teams = 2, .blocks = 1, .save_every = 32});
+  set_backward(add_teams(2, 1), backward);
 }
 
 // Adds segments for backward kernels that have no room for teams.
@@ -81,9 +75,7 @@ void ScheduleRules::add_without_backward_teams() {
   if (cut == 2) {
     Config& config = add_teams(1, 0, 2);
     config.segments = 1;
-    config.backward_teams = 1;
-    config.backward_segments = cut;
-    config.save_every = 64;
+    set_backward(config, {.teams = 1, .segments = cut, .save_every = 64});
   }
   add_segments(cut);
 }

@@ -57,7 +57,6 @@ class ScheduleRules : Schedules {
   void add_narrow_with_gradients();
   void add_wide_with_gradients(const Transition& transition);
   void add_without_backward_teams();
-  void add_backward_teams(int save_every, int backward_teams, int teams, int blocks, int backward_blocks);
   bool may_have_many_teams() const;
 };
 

@@ -37,9 +37,7 @@ int Schedules::unit_of(const Config& config) const {
 Config& Schedules::add_segments(int segments) {
   Config& config = add();
   config.segments = segments;
-  if (is_forward()) return config;
-  config.backward_segments = segments;
-  config.save_every = 64;
+  if (!is_forward()) set_backward(config, {.segments = segments, .save_every = 64});
   return config;
 }
 
@@ -47,14 +45,17 @@ Config& Schedules::add_teams_in_segments(int segments) {
   Config& config = add_teams(2, 0);
   config.segments = segments;
   if (is_forward()) return config;
-  config.backward_segments = segments;
-  if (narrow_keys()) set_backward_teams(config);
+  Backward backward{.segments = segments};
+  if (narrow_keys()) backward = {.teams = 2, .segments = segments, .save_every = 32};
+  set_backward(config, backward);
   return config;
 }
 
-void Schedules::set_backward_teams(Config& config) {
-  config.backward_teams = 2;
-  config.save_every = 32;
+void Schedules::set_backward(Config& config, const Backward& backward) {
+  config.backward_teams = backward.teams;
+  config.backward_blocks = backward.blocks;
+  config.backward_segments = backward.segments;
+  config.save_every = backward.save_every;
 }
 
 void Schedules::prepare_in_teams(Config& config, int teams, int blocks) {

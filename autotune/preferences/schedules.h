@@ -50,7 +50,12 @@ class Schedules {
 
   // Gives a schedule warps that prepare chunks, beside those that take the state through them.
   static void prepare_in_teams(Config& config, int teams, int blocks);
-  static void set_backward_teams(Config& config);
+
+  // A backward kernel; 0: the compiler's choice. `save_every`: tokens between the states that it starts from.
+  struct Backward {
+    int teams = 0, blocks = 0, segments = 0, save_every = 0;
+  };
+  static void set_backward(Config& config, const Backward& backward);
 
   // Segments become whole chunks, or whole groups of chunks between saved states.
   void even_out(Config& config) const;

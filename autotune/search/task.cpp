@@ -5,6 +5,7 @@
 
 #include "autotune/lockfile/config_json.h"
 #include "autotune/lockfile/settings.h"
+#include "codegen/config/config.h"
 #include "runtime/base/hash.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/error.h"
@@ -28,7 +29,7 @@ TuningTask::TuningTask(TuningRequest request)
     : request_(std::move(request)), context_(std::make_unique<mlir::MLIRContext>()) {
   if (request_.source.stage != Stage::rec) user_error("tune takes an operator or a text of the rec stage");
   if (request_.sizes.empty()) user_error("no shape to tune for: give --shapes B,T,H");
-  if (request_.config.pass == "backward") request_.config.pass = "both";
+  request_.config = with_forward(std::move(request_.config));
   module_ = rec::parse(request_.source.text, request_.source.file, *context_);
   request_.config.key_dim = static_cast<int>(recurrence().getKeyDim());
   request_.config.value_dim = static_cast<int>(recurrence().getValueDim());

@@ -122,6 +122,11 @@ Config completed(Config config) {
   return config;
 }
 
+Config with_forward(Config config) {
+  if (config.pass == "backward") config.pass = "both";
+  return config;
+}
+
 std::vector<std::string> settled_options(Stage stage, const Config& config) {
   std::vector<std::string> names;
   for (const ConfigOption& option : config_options())

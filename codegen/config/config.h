@@ -25,6 +25,9 @@ void check_operands(const Config& config);
 // The configuration with N for every M that follows N.
 Config completed(Config config);
 
+// Returns the configuration of both passes for a backward pass alone, which has nobody to save its states.
+Config with_forward(Config config);
+
 // The options among those set that every text of this stage has settled already: "--head".
 std::vector<std::string> settled_options(Stage stage, const Config& config);
 

@@ -126,9 +126,10 @@ TEST(Settings, AreNotThoseOfAnotherTextOrPass) {
 }
 
 // Settings of a recurrence that no lockfile has, with heads of so many keys and values.
-Config untuned(LaunchSize size, int head = 64, const char* pass = "both", const char* mma = "f16") {
+Config untuned(LaunchSize size, int head = 64, const char* pass = "both", const char* mma = "f16",
+               const Compiles& compiles = can_be_lowered) {
   const Config config{.key_dim = head, .value_dim = head, .mma = mma, .pass = pass};
-  return settle(config, source_of(config), size, h200, Lockfile{}).config;
+  return settle(config, source_of(config), size, h200, Lockfile{}, compiles).config;
 }
 
 TEST(Settings, CutSequencesWhereThereAreFew) {
@@ -245,7 +246,7 @@ Config decayed_by_numbers(LaunchSize size, int values) {
   return settle(config, {Stage::rec, rec_text(numbers, config)}, size, h200, Lockfile{}).config;
 }
 
-// What teams prepare of such decays leaves registers to three teams.
+// Three teams have registers enough for what they prepare of such decays.
 TEST(Settings, OfDecaysByNumbersHaveThreeTeamsWithGradients) {
   const LaunchSize size{4, 2048, 32};
   EXPECT_EQ(decayed_by_numbers(size, 128).teams, 3);
@@ -269,8 +270,7 @@ TEST(Settings, OfNarrowHeadsHaveFourTeamsWithGradients) {
 
 // Settings of rwkv7 with heads of 128, of which kernels like those alone have room.
 Few few_where(const Compiles& compiles, LaunchSize size, const char* pass) {
-  const Config config{.key_dim = 128, .value_dim = 128, .mma = "f16", .pass = pass};
-  return few_of(settle(config, source_of(config), size, h200, Lockfile{}, compiles).config);
+  return few_of(untuned(size, 128, pass, "f16", compiles));
 }
 
 TEST(Settings, OfPartsWithoutRoomForTeamsHaveSegments) {

@@ -11,6 +11,7 @@
 #include "checking/subject.h"
 #include "checking/timing.h"
 #include "checking/traffic.h"
+#include "codegen/config/config.h"
 #include "runtime/error.h"
 #include "runtime/launch/internals.h"
 #include "runtime/launch/measure.h"
@@ -52,7 +53,7 @@ int bench(const Options& options) {
   Subject subject = subject_from(options.subject, options.config);
   expect_gpu("bench");
   const bool backward_alone = subject.config.pass == "backward";
-  if (backward_alone) subject.config.pass = "both";  // whose settings calls of a backward pass have
+  subject.config = with_forward(subject.config);  // whose settings calls of a backward pass have
   const std::string settings = options.lockfile.settle(subject, size, gpu_here(Target::cuda, subject.config.arch));
   Runnable runnable = runnable_from(subject);
   if (backward_alone) runnable.passes = Passes::backward;

@@ -35,7 +35,6 @@ void check_options(const Options& options) {
     user_error("--pass {}: precompile takes several, --passes forward,both", *pass);
   for (const std::string& pass : options.passes)
     if (pass != "forward" && pass != "both") user_error("--passes {}: expected forward, both", pass);
-  parse_sequence_count(options.sequences);
   if (!std::filesystem::is_directory(options.directory))
     user_error("--output '{}': there is no such folder; make it first", options.directory);
 }
@@ -58,7 +57,7 @@ std::vector<LaunchSize> sizes_of(const Options& options) {
 
 // The texts that calls of these sizes and passes take, each once. Few configurations serve all sizes: each is lowered
 // once.
-std::set<std::string> texts_of(const Options& options) {
+std::set<std::string> texts_of(const Options& options, std::int64_t sequences) {
   const std::optional<Lockfile> lockfile = options.lockfile.lockfile();
   const std::vector<LaunchSize> sizes = sizes_of(options);
   std::map<std::string, std::string> texts;  // by configuration
@@ -69,9 +68,7 @@ std::set<std::string> texts_of(const Options& options) {
       for (const Gpu& gpu : gpus_of(lockfile, given.arch)) {
         subject.config = given;
         if (lockfile)
-          subject.config = settle(given, subject.source, size, gpu, *lockfile, can_be_lowered,
-                                  parse_sequence_count(options.sequences))
-                               .config;
+          subject.config = settle(given, subject.source, size, gpu, *lockfile, can_be_lowered, sequences).config;
         std::string& text = texts[config_key(subject.config)];
         if (text.empty()) text = subject.program_text();
       }
@@ -121,11 +118,11 @@ void compile_all(const std::vector<Item>& items, const PrecompiledKernels& folde
 }
 
 int precompile(const Options& options) {
+  const std::int64_t sequences = parse_sequence_count(options.sequences);
   check_options(options);
   const PrecompiledKernels folder(options.directory);
-  const bool sequences = parse_sequence_count(options.sequences) > 1 || options.config["--chunk"] == "1";
-  const std::set<std::string> texts = texts_of(options);
-  const std::vector<Item> items = items_of(texts, sequences);
+  const std::set<std::string> texts = texts_of(options, sequences);
+  const std::vector<Item> items = items_of(texts, sequences > 1 || options.config["--chunk"] == "1");
   compile_all(items, folder);
   print("{} kernels of {} texts in {}\n", items.size(), texts.size(), options.directory);
   return exit_passed;

@@ -35,8 +35,8 @@ class CudaBackend final : public Backend {
         usage_(usage_from(usual.log, manifest.kernel)) {}
 
   void prepare(std::span<const std::byte> arguments) const override { kernel_for(arguments); }
-  void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const override {
-    kernel_for(arguments).launch(blocks, threads_, arguments, stream);
+  void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream, Start start) const override {
+    kernel_for(arguments).launch(blocks, threads_, arguments, stream, start);
   }
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const override {
     device_.copy(to, from, bytes, stream);

@@ -30,7 +30,7 @@ void find_kernel_functions(const DynamicLibrary& library, CudaLibrary& cuda) {
   library.find("cuModuleUnload", cuda.module_unload);
   library.find("cuModuleGetFunction", cuda.module_function);
   library.find("cuFuncSetAttribute", cuda.function_set_attribute);
-  library.find("cuLaunchKernel", cuda.launch);
+  library.find("cuLaunchKernelEx", cuda.launch);
 }
 
 void find_memory_functions(const DynamicLibrary& library, CudaLibrary& cuda) {
@@ -75,11 +75,17 @@ void find_functions(const DynamicLibrary& library, CudaLibrary& cuda) {
   }
 }
 
+// Returns 12030 for a driver of CUDA 12.3.
+int version_of(const CudaLibrary& cuda) {
+  int number = 0;
+  cuda.check(cuda.driver_version(&number), "tell its version");
+  return number;
+}
+
 void expect_recent(const CudaLibrary& cuda) {
-  const std::string release = cuda.release();
-  if (std::stoi(release) >= 12) return;
+  if (version_of(cuda) >= 12000) return;
   user_error("the NVIDIA driver ({}) is of CUDA {}: install a driver of CUDA 12 or later, or use the host target",
-             cuda.library.file(), release);
+             cuda.library.file(), cuda.release());
 }
 
 CudaLibrary load() {
@@ -91,6 +97,7 @@ CudaLibrary load() {
   }
   find_functions(cuda.library, cuda);
   expect_recent(cuda);
+  cuda.starts_early = version_of(cuda) >= 12030;
   const CudaLibrary::Result result = cuda.init(0);
   if (result != 0) {
     user_error("the NVIDIA driver does not start: {}. Check nvidia-smi, or use the host target",
@@ -115,8 +122,7 @@ void CudaLibrary::check(Result result, const char* what) const {
 }
 
 std::string CudaLibrary::release() const {
-  int number = 0;
-  check(driver_version(&number), "tell its version");
+  const int number = version_of(*this);
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 

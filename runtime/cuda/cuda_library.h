@@ -9,6 +9,22 @@
 
 namespace wkvc {
 
+// CUlaunchAttribute and CUlaunchConfig of the driver (CUDA Driver API, "Execution Control").
+struct CudaLaunchAttribute {
+  static constexpr int programmatic_stream_serialization = 6;
+
+  alignas(8) int which = 0;
+  alignas(8) int value = 0;
+  std::byte unused[60] = {};
+};
+struct CudaLaunch {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  void* stream = nullptr;
+  const CudaLaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+
 struct CudaLibrary {
   using Result = int;     // 0: success
   using Address = void*;  // CUdeviceptr, an integer that is passed as a pointer is
@@ -20,6 +36,7 @@ struct CudaLibrary {
   static constexpr Result no_binary_for_gpu = 209;
 
   DynamicLibrary library;
+  bool starts_early = false;  // whether kernels may start early, in graphs, too: drivers of CUDA 12.3 and later
   Result (*init)(unsigned flags) = nullptr;
   Result (*error_text)(Result, const char**) = nullptr;
   Result (*error_name)(Result, const char**) = nullptr;
@@ -39,9 +56,7 @@ struct CudaLibrary {
   Result (*module_unload)(Handle) = nullptr;
   Result (*module_function)(Handle*, Handle module, const char* name) = nullptr;
   Result (*function_set_attribute)(Handle function, int attribute, int value) = nullptr;
-  Result (*launch)(Handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                   unsigned block_y, unsigned block_z, unsigned shared_bytes, Handle stream, void** parameters,
-                   void** extra) = nullptr;
+  Result (*launch)(const CudaLaunch*, Handle function, void** parameters, void** extra) = nullptr;
   Result (*allocate)(Address*, std::size_t bytes) = nullptr;
   Result (*free)(Address) = nullptr;
   Result (*copy_to_device)(Address, const void*, std::size_t bytes, Handle stream) = nullptr;

@@ -270,15 +270,20 @@ DeviceKernel::~DeviceKernel() {
 }
 
 void DeviceKernel::launch(unsigned blocks, unsigned threads, std::span<const std::byte> arguments,
-                          StreamHandle stream) const {
+                          StreamHandle stream, Start start) const {
+  constexpr CudaLaunchAttribute early{.which = CudaLaunchAttribute::programmatic_stream_serialization, .value = 1};
+  const CudaLaunch launch{.grid = {blocks, 1, 1},
+                          .block = {threads, 1, 1},
+                          .shared_bytes = shared_bytes_,
+                          .stream = stream,
+                          .attributes = &early,
+                          .attribute_count = start == Start::early && cuda_library().starts_early ? 1u : 0u};
   // CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END: the parameter as bytes, its size checked by the driver.
   std::size_t size = arguments.size();
   std::array<void*, 5> extra{reinterpret_cast<void*>(1), const_cast<std::byte*>(arguments.data()),
                              reinterpret_cast<void*>(2), &size, nullptr};
   const ContextScope scope(device_);
-  cuda_library().check(
-      cuda_library().launch(function_, blocks, 1, 1, threads, 1, 1, shared_bytes_, stream, nullptr, extra.data()),
-      "launch the kernel");
+  cuda_library().check(cuda_library().launch(&launch, function_, nullptr, extra.data()), "launch the kernel");
 }
 
 }  // namespace wkvc

@@ -118,6 +118,10 @@ class Event {
   void* handle_ = nullptr;
 };
 
+// When the blocks of a kernel take their places: when everything before it in the stream has ended, or beside the last
+// blocks of the kernel before it. The latter is for kernels that wait by themselves for the one before.
+enum class Start { in_order, early };
+
 // One kernel of a cubin, loaded on a device.
 class DeviceKernel {
  public:
@@ -128,7 +132,8 @@ class DeviceKernel {
   DeviceKernel& operator=(const DeviceKernel&) = delete;
 
   // `arguments`: the bytes of the kernel's only parameter, taken by value. Neither allocates nor waits.
-  void launch(unsigned blocks, unsigned threads, std::span<const std::byte> arguments, StreamHandle stream) const;
+  void launch(unsigned blocks, unsigned threads, std::span<const std::byte> arguments, StreamHandle stream,
+              Start start = Start::in_order) const;
 
  private:
   Device device_;

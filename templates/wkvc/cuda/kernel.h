@@ -52,6 +52,7 @@ constexpr bool is_wanted([[maybe_unused]] const char* kernel) {
   extern "C" __global__ void __VA_OPT__(__cluster_dims__(__VA_ARGS__, 1, 1))                                        \
       __launch_bounds__((warps) * 32, blocks_per_sm) name(const __grid_constant__ wkvc::KernelArgs<tensors> args) { \
     if constexpr (wkvc::is_wanted(WKVC_TEXT(name))) {                                                               \
+      wkvc::ptx::await_kernel_before();                                                                             \
       if constexpr (wkvc::kMapsSequences) {                                                                         \
         wkvc::Block block = WKVC_THIS_BLOCK(warps __VA_OPT__(, ) __VA_ARGS__);                                      \
         wkvc::find_sequence(block, args);                                                                           \

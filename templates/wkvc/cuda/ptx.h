@@ -50,6 +50,10 @@ WKVC_INLINE int kept(int x) {
   return x;
 }
 
+// ---- the kernels before and behind this one, of one launch (PTX ISA, griddepcontrol)
+WKVC_INLINE void let_next_kernel_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+WKVC_INLINE void await_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
 // ---- lanes of a warp
 WKVC_INLINE float shuffle(float x, int source) { return __shfl_sync(kAllLanes, x, source); }
 WKVC_INLINE int shuffle(int x, int source) { return __shfl_sync(kAllLanes, x, source); }

@@ -59,6 +59,7 @@ struct Block : BlockBase {
   void cluster_barrier() const {
     wait_at(cluster->barrier, warps * static_cast<int>(cluster->block.size()), "waits at the cluster's barrier");
   }
+  void let_next_kernel_begin() const {}
   // To be called by each warp that has written what is sent, or what warp groups contract, before a barrier that those
   // wait at who do that.
   void before_async_reads() const {}

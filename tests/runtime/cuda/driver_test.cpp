@@ -59,7 +59,7 @@ TEST_F(Driver, ALaunchNeitherAllocatesNorWaits) {
   kernel.launch(1, 32, arguments, nullptr);
   const long after = allocations();
   EXPECT_EQ(after, before);
-  EXPECT_EQ(calls(), "cuCtxPushCurrent_v2 cuLaunchKernel cuCtxPopCurrent_v2 ");
+  EXPECT_EQ(calls(), "cuCtxPushCurrent_v2 cuLaunchKernelEx cuCtxPopCurrent_v2 ");
 }
 
 TEST_F(Driver, ACubinThatIsTooNewIsTheUsersMistake) {
@@ -90,7 +90,7 @@ TEST_F(Driver, LaunchesAKernelThatTensorsAreAlignedFor) {
   };
   calls();
   EXPECT_EQ(launch(program, 8), 'a');
-  EXPECT_EQ(calls(), "cuCtxPushCurrent_v2 cuLaunchKernel cuCtxPopCurrent_v2 ");
+  EXPECT_EQ(calls(), "cuCtxPushCurrent_v2 cuLaunchKernelEx cuCtxPopCurrent_v2 ");
   EXPECT_EQ(launch(program, 9), 'g');
   EXPECT_THAT(calls(), ::testing::HasSubstr("cuModuleLoadData"));
   EXPECT_EQ(launch(program, 8), 'a');

@@ -90,9 +90,9 @@ extern "C" int cuModuleGetFunction(std::uintptr_t* function, std::uintptr_t modu
   *function = module;
   return note("cuModuleGetFunction");
 }
-extern "C" int cuLaunchKernel(std::uintptr_t function) {
+extern "C" int cuLaunchKernelEx(const void*, std::uintptr_t function) {
   launched = static_cast<char>(function);
-  return note("cuLaunchKernel");
+  return note("cuLaunchKernelEx");
 }
 
 #define FAKE_CALL(name) \

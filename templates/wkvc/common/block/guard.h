@@ -59,7 +59,9 @@ WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, 
 template <class T>
 class Guard {
  public:
-  WKVC_INLINE Guard(const TensorArg& refused, const Block& block) : block_(block), refusal_(refusal(refused, block)) {}
+  WKVC_INLINE Guard(const TensorArg& refused, const Block& block) : block_(block), refusal_(refusal(refused, block)) {
+    block.let_next_kernel_begin();
+  }
 
   // Whether the largest elements of samples leave what f16 holds below them room enough, for each input, and for
   // products of any two: the smaller ones that lose digits don't count beside them.

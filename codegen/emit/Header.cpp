@@ -153,14 +153,47 @@ Manifest manifest_of(warp::HeadSumOp kernel) {
   return manifest;
 }
 
+int map_rows_at_once(int64_t keys) {
+  constexpr int64_t most = 64 * 128;  // numbers
+  int rows = 64;
+  while (rows > 16 && (keys % rows != 0 || rows * keys > most)) rows /= 2;
+  return rows;
+}
+
+CombiningWarps combining_warps(warp::CombineOp combine) {
+  constexpr int most = 16;
+  const auto of_rows = static_cast<int>(combine.getKeyDim() / 16);
+  const auto rows = static_cast<int>(combine.getValueDim() / 16), segments = static_cast<int>(combine.getSegments());
+  CombiningWarps warps;
+  for (int n = 2; n <= rows && n * of_rows <= most && warps.groups * segments < rows; ++n) {
+    if (rows % n == 0) warps.groups = n;
+  }
+  const int splits = combine.getMap() == "full" ? map_rows_at_once(combine.getKeyDim()) / 16 : 1;
+  while (2 * warps.splits <= splits && 2 * warps.splits * warps.groups * of_rows <= most) warps.splits *= 2;
+  return warps;
+}
+
+namespace {
+
+// Returns the shared memory of a block that combines segments, as templates/wkvc/common/global/segments.h lays it out:
+// rows of maps, and tiles for each 16 rows of the state.
+int64_t bytes_to_combine(int64_t keys, CombiningWarps warps) {
+  constexpr int64_t stages = 3, padding = 4;
+  const int64_t maps = stages * map_rows_at_once(keys) * (keys + padding);
+  const int64_t tiles = warps.groups * (1LL + warps.splits) * 16 * (keys + warp::kRowPadding);
+  return (maps + tiles) * static_cast<int64_t>(sizeof(float));
+}
+
+}  // namespace
+
 Manifest manifest_of(warp::CombineOp kernel) {
   bool full = kernel.getMap() == "full", backward = kernel.getBackward();
   Manifest manifest = common_part(kernel);
-  manifest.warps = manifest.key_dim / 16;
   manifest.segments = static_cast<int>(kernel.getSegments());
+  const CombiningWarps warps = combining_warps(kernel);
+  manifest.warps = warps.groups * warps.splits * manifest.key_dim / 16;
   manifest.pass = backward ? Direction::backward : Direction::forward;
-  // A block's rows of the state, for all its warps.
-  if (full) manifest.shared_bytes = 16LL * (manifest.key_dim + warp::kRowPadding) * static_cast<int64_t>(sizeof(float));
+  if (full) manifest.shared_bytes = bytes_to_combine(manifest.key_dim, warps);
   int64_t rows = manifest.value_dim + (full ? manifest.key_dim : 16);
   Role initial = backward ? Role::final_state_gradient : Role::initial_state;
   const bool keys_first = kernel.getInitialDims() == "B,H,K,V";

@@ -19,6 +19,9 @@ WKVC_INLINE int segment_begin(long long tokens, const BlockBase& block, int segm
   return begin < chunks ? static_cast<int>(begin) : chunks;
 }
 
+// How many times the rows of a map that are copied at once have room: the ones that are read, and those to come.
+inline constexpr int kMapStages = 3;
+
 // What a map is of. A diagonal one needs no more than its diagonal, which 16 equal rows hold: those of a warp.
 enum class Map { full, diagonal };
 
@@ -46,68 +49,156 @@ WKVC_INLINE Vector<Axis, N> offset(const Vector<Axis, N>& x, bool of_state) {
   return of_state ? x : Vector<Axis, N>{};
 }
 
-// The maps of segments, K columns of which this warp has 16.
-template <Map Kind, int V, int K>
-struct SegmentMaps;
+// Which part of a state a warp has while maps are combined. Of a block's warps each K/16 have the columns of 16 rows;
+// Splits times so many share the keys that a map contracts over; further ones have further rows.
+template <int K, int Splits>
+struct CombiningWarp {
+  int col0, split, group, groups;
 
-template <int V, int K>
-struct SegmentMaps<Map::full, V, K> {
-  Tile<f32, 16, K> columns;  // transposed: this warp's columns, and all rows
+  WKVC_INLINE explicit CombiningWarp(const BlockBase& block)
+      : col0(16 * (block.warp % kWarps)),
+        split(block.warp / kWarps % Splits),
+        group(block.warp / (kWarps * Splits)),
+        groups(block.warps / (kWarps * Splits)) {}
 
-  WKVC_INLINE void load(const TensorArg& segments, const BlockBase& block, long long segment, int col0) {
-    const f32* from = global_row<const f32>(segments, block, (V + K) * segment + V) + col0;
-    WKVC_EACH_ELEMENT(16, K, columns.block[i][j].unit[e] = from[column_of(j, e) * row_stride(segments) + row_of(i, e)]);
-  }
-  // next += S times the map; S is this warp's columns, which the others need.
-  template <class Block>
-  WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, const Shared<f32, 16, K>& shared,
-                         const Block& block, int col0) const {
-    block.barrier();  // the last segment's has been read
-    store(shared.template cols<16>(col0), S);
-    block.barrier();
-    mma_nt(next, shared, columns);
-  }
+  WKVC_INLINE bool has_state() const { return Splits == 1 || split == 0; }
+
+ private:
+  static constexpr int kWarps = K / 16;
 };
 
-template <int V, int K>
-struct SegmentMaps<Map::diagonal, V, K> {
-  RowVec<16> diagonal;
+// The maps of segments, of each of which this warp has 16 columns. `before` is how many maps come before one.
+template <Map Kind, int V, int K, int Rows, int Splits, bool Backward>
+class SegmentMaps;
 
-  WKVC_INLINE void load(const TensorArg& segments, const BlockBase& block, long long segment, int col0) {
-    const f32* from = global_row<const f32>(segments, block, (V + 16) * segment + V) + col0;
-    WKVC_EACH_SLOT(PerColumn, 16, diagonal.v[i][s] = from[PerColumn::position<16>(i, s)]);
+// Rows of a map at once lie in shared memory, where all warps of the block copy them ahead of their use. Behind them
+// lie tiles for each 16 rows of the state: two for those that meet this map, and that the last one met; and one for the
+// sums of each warp that has no state.
+template <int V, int K, int Rows, int Splits, bool Backward>
+class SegmentMaps<Map::full, V, K, Rows, Splits, Backward> {
+ public:
+  using Warp = CombiningWarp<K, Splits>;
+
+  WKVC_INLINE SegmentMaps(const TensorArg& segments, const Block& block, Warp warp)
+      : segments_(segments), block_(block), warp_(warp), steps_((block.segments - 1) * kSteps) {
+    block.barrier();  // other rows of the state have met all maps
+    WKVC_FOR(step, kMapStages - 1, copy(step));
   }
-  template <class Block>
-  WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, const Shared<f32, 16, K>&, const Block&,
-                         int) const {
-    next = next + S * diagonal;
+
+  WKVC_INLINE void fetch(int) const {}  // all are copied ahead
+
+  // next += S times the map; S is this warp's columns, which warps with the same rows need. All warps of a block call
+  // this.
+  WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, int before) const {
+    const auto rows = tile(before % 2);
+    if (warp_.has_state()) store(rows.template cols<16>(warp_.col0), S);
+    Tile<f32, 16, 16> sums[2] = {};  // two, so that one need not wait for the other
+    for (int n = 0; n < kSteps; ++n) {
+      const int step = before * kSteps + n;
+      wait_copies<kMapStages - 2>();
+      block_.barrier();  // what all warps have copied and stored is there, and the last step's has been read
+      copy(step + kMapStages - 1);
+      WKVC_FOR(i, Rows / 16 / Splits, contract(sums[i % 2], rows, step, n, 16 * (i * Splits + warp_.split)));
+    }
+    next = next + (sums[0] + sums[1]);
+    if constexpr (Splits > 1) gather(next);
   }
+
+ private:
+  using Slab = Shared<f32, Rows, K, K + 4>;  // whose transposed blocks are read without bank conflicts
+  static constexpr int kSteps = K / Rows, kPieces = Rows * K / kPiece<f32>, kTiles = 1 + Splits;
+
+  WKVC_INLINE Shared<f32, 16, K> tile(int n) const {
+    constexpr int kBytes = Shared<f32, 16, K>::bytes;
+    return block_.template shared<f32, 16, K>(kMapStages * Slab::bytes + (kTiles * warp_.group + n) * kBytes);
+  }
+  WKVC_INLINE Slab at(int step) const {
+    return {reinterpret_cast<f32*>(block_.memory + step % kMapStages * Slab::bytes)};
+  }
+  WKVC_INLINE void contract(Tile<f32, 16, 16>& sum, const Shared<f32, 16, K>& rows, int step, int n, int row) const {
+    mma_nt(sum, rows.template cols<16>(Rows * n + row),
+           trans(at(step).template rows<16>(row).template cols<16>(warp_.col0)));
+  }
+  // Adds the sums of warps without a state, which end here, to those of the warp with the state.
+  WKVC_INLINE void gather(Tile<f32, 16, 16>& sum) const {
+    if (!warp_.has_state()) store(tile(1 + warp_.split).template cols<16>(warp_.col0), sum);
+    block_.barrier();
+    if (!warp_.has_state()) return;
+    WKVC_FOR(i, Splits - 1, sum = sum + load(tile(2 + i).template cols<16>(warp_.col0)));
+  }
+  WKVC_INLINE void copy(int step) const {
+    if (step < steps_) copy_rows(step);
+    commit_copies();
+  }
+  WKVC_INLINE void copy_rows(int step) const {
+    const int n = step / kSteps, segment = Backward ? block_.segments - 1 - n : n, stride = row_stride(segments_);
+    const long long row0 = (V + K) * static_cast<long long>(segment) + V + step % kSteps * Rows;
+    const f32* from = global_row<const f32>(segments_, block_, row0);
+    const Slab to = at(step);
+    lanes::for_each([&](int lane) {
+      for (int i = 32 * block_.warp + lane; i < kPieces; i += 32 * block_.warps) {
+        const int row = i / (K / kPiece<f32>), column = i % (K / kPiece<f32>)*kPiece<f32>;
+        copy::piece(to.at(row, column), from + row * stride + column, true);
+      }
+    });
+  }
+
+  const TensorArg& segments_;
+  const Block& block_;
+  Warp warp_;
+  int steps_;
+};
+
+template <int V, int K, int Rows, int Splits, bool Backward>
+class SegmentMaps<Map::diagonal, V, K, Rows, Splits, Backward> {
+ public:
+  WKVC_INLINE SegmentMaps(const TensorArg& segments, const Block& block, CombiningWarp<K, 1> warp)
+      : segments_(segments), block_(block), col0_(warp.col0) {}
+
+  WKVC_INLINE void fetch(int before) {
+    const long long segment = Backward ? block_.segments - 1 - before : before;
+    const f32* from = global_row<const f32>(segments_, block_, (V + 16) * segment + V) + col0_;
+    WKVC_EACH_SLOT(PerColumn, 16, diagonal_.v[i][s] = from[PerColumn::position<16>(i, s)]);
+  }
+  WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, int) const {
+    next = next + S * diagonal_;
+  }
+
+ private:
+  static_assert(Splits == 1, "a diagonal map contracts over nothing");
+
+  const TensorArg& segments_;
+  const Block& block_;
+  int col0_;
+  RowVec<16> diagonal_{};
 };
 
 // Replaces the B of each segment, the first V rows of its summary, by the state before it (Backward: after it, in the
-// order of gradients). K/16 warps, each for 16 columns; the blocks of a sequence share its rows.
-template <Map Kind, int V, int K, bool Backward, class T = f32, StateLayout Order = StateLayout::vk, class Block>
+// order of gradients). Rows: of a full map that are copied at once, a divisor of K, and a multiple of 16 for each of
+// the Splits. The rows of a block are a divisor of V; the blocks of a sequence share all rows.
+template <Map Kind, int V, int K, int Rows, int Splits, bool Backward, class T = f32,
+          StateLayout Order = StateLayout::vk>
 WKVC_INLINE void combine_segments(const TensorArg& segments, const TensorArg& initial, const Block& block) {
-  constexpr int kRows = V + kMapRows<Kind, K>;
-  const auto shared = block.template shared<f32, 16, K>(0);
-  const int col0 = 16 * block.warp;
-  for (int row0 = 16 * block.segment; row0 < V; row0 += 16 * block.segments) {
-    Tile<f32, 16, 16> S;
-    load_state<T, Order>(S, initial, block, row0, col0);
-    for (int n = 0; n < block.segments; ++n) {
-      const long long segment = Backward ? block.segments - 1 - n : n;
-      const bool last = n + 1 == block.segments;  // nothing follows it, so it has no summary
+  const CombiningWarp<K, Splits> warp(block);
+  const int of_block = 16 * warp.groups;
+  const auto first_row = [&](int before) WKVC_INLINE_LAMBDA {
+    const long long segment = Backward ? block.segments - 1 - before : before;
+    return (V + kMapRows<Kind, K>)*segment;
+  };
+  for (int row0 = of_block * block.segment + 16 * warp.group; row0 < V; row0 += of_block * block.segments) {
+    SegmentMaps<Kind, V, K, Rows, Splits, Backward> maps(segments, block, warp);
+    Tile<f32, 16, 16> S{};
+    if (warp.has_state()) load_state<T, Order>(S, initial, block, row0, warp.col0);
+    for (int n = 0; n + 1 < block.segments; ++n) {  // nothing follows the last segment, so it has no summary
       Tile<f32, 16, 16> next{};
-      SegmentMaps<Kind, V, K> map{};
-      if (!last) {
-        load_state(next, segments, block, kRows * segment + row0, col0);
-        map.load(segments, block, segment, col0);
-      }
-      store_state(S, segments, block, kRows * segment + row0, col0);
-      if (!last) map.apply(next, S, shared, block, col0);
+      if (warp.has_state()) load_state(next, segments, block, first_row(n) + row0, warp.col0);
+      maps.fetch(n);
+      if (warp.has_state()) store_state(S, segments, block, first_row(n) + row0, warp.col0);
+      maps.apply(next, S, n);
       // A map that changes nothing would round the state of no token.
       if (!kMapsSequences || block.tokens > 0) S = next;
     }
+    if (warp.has_state()) store_state(S, segments, block, first_row(block.segments - 1) + row0, warp.col0);
   }
 }
 

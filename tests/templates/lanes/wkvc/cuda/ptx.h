@@ -52,6 +52,8 @@ using lanes_machine::Mail;
 inline int thread() { return Machine::current().thread(); }
 inline int lane() { return thread() % 32; }
 inline u32 block_index() { return Machine::current().block(); }
+inline void let_next_kernel_begin() {}  // kernels run one after the other
+inline void await_kernel_before() {}
 inline char* shared_memory() { return Machine::current().shared_memory(); }
 template <int N>
 volatile int* shared_word() {

@@ -99,9 +99,7 @@ void Program::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHan
   }
   // The first prepares itself; of the others nothing is to be missing when it has run.
   for (std::size_t i = 1; i < kernels_.size(); ++i) kernels_[i].prepare(tensors, size, places_[i]);
-  // What is before the first is not ours.
-  for (std::size_t i = 0; i < kernels_.size(); ++i)
-    kernels_[i].run(tensors, size, stream, places_[i], i == 0 ? Start::in_order : Start::early);
+  for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].run(tensors, size, stream, places_[i]);
 }
 
 std::vector<Tensor> Program::in_order(const NamedTensors& tensors) const {

@@ -159,11 +159,11 @@ std::string emit_cuda(warp::CombineOp kernel) {
   return fmt::format(
       "// {0}: the state before each of {1} segments, from their summaries.\n{2}{9}"
       "WKVC_KERNEL({0}, 2, {3}, 1) {{\n  combine_segments<{4}, {5}, {6}, "
-      "{10}, {11}, {7}{8}(args.tensor[1], "
+      "{10}, {7}{8}(args.tensor[1], "
       "args.tensor[0], block);\n}}\n",
       manifest.kernel, kernel.getSegments(), to_line(manifest), manifest.warps, map_text(kernel.getMap()),
       manifest.value_dim, manifest.key_dim, kernel.getBackward() ? "true" : "false", behind, preamble(manifest),
-      map_rows_at_once(manifest.key_dim), combining_warps(kernel).splits);
+      map_rows_at_once(manifest.key_dim));
 }
 
 }  // namespace wkvc

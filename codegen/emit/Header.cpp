@@ -160,28 +160,26 @@ int map_rows_at_once(int64_t keys) {
   return rows;
 }
 
-CombiningWarps combining_warps(warp::CombineOp combine) {
-  constexpr int most = 16;
-  const auto of_rows = static_cast<int>(combine.getKeyDim() / 16);
-  const auto rows = static_cast<int>(combine.getValueDim() / 16), segments = static_cast<int>(combine.getSegments());
-  CombiningWarps warps;
-  for (int n = 2; n <= rows && n * of_rows <= most && warps.groups * segments < rows; ++n) {
-    if (rows % n == 0) warps.groups = n;
-  }
-  const int splits = combine.getMap() == "full" ? map_rows_at_once(combine.getKeyDim()) / 16 : 1;
-  while (2 * warps.splits <= splits && 2 * warps.splits * warps.groups * of_rows <= most) warps.splits *= 2;
-  return warps;
-}
-
 namespace {
 
+// Returns how many times 16 rows of the state a block that combines segments has at once: a divisor of all, as few as
+// the blocks of a sequence need to have all rows, and no more than a block has warps for.
+int row_groups(const Manifest& combine) {
+  constexpr int most_warps = 16;
+  const int groups = combine.value_dim / 16, warps = combine.key_dim / 16;
+  int chosen = 1;
+  for (int n = 2; n <= groups && n * warps <= most_warps && chosen * combine.segments < groups; ++n) {
+    if (groups % n == 0) chosen = n;
+  }
+  return chosen;
+}
+
 // Returns the shared memory of a block that combines segments, as templates/wkvc/common/global/segments.h lays it out:
-// rows of maps, and tiles for each 16 rows of the state.
-int64_t bytes_to_combine(int64_t keys, CombiningWarps warps) {
+// rows of maps, and two tiles for each 16 rows of the state.
+int64_t bytes_to_combine(int64_t keys, int groups) {
   constexpr int64_t stages = 3, padding = 4;
   const int64_t maps = stages * map_rows_at_once(keys) * (keys + padding);
-  const int64_t tiles = warps.groups * (1LL + warps.splits) * 16 * (keys + warp::kRowPadding);
-  return (maps + tiles) * static_cast<int64_t>(sizeof(float));
+  return (maps + 2LL * groups * 16 * (keys + warp::kRowPadding)) * static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace
@@ -190,10 +188,10 @@ Manifest manifest_of(warp::CombineOp kernel) {
   bool full = kernel.getMap() == "full", backward = kernel.getBackward();
   Manifest manifest = common_part(kernel);
   manifest.segments = static_cast<int>(kernel.getSegments());
-  const CombiningWarps warps = combining_warps(kernel);
-  manifest.warps = warps.groups * warps.splits * manifest.key_dim / 16;
+  const int groups = row_groups(manifest);
+  manifest.warps = groups * manifest.key_dim / 16;
   manifest.pass = backward ? Direction::backward : Direction::forward;
-  if (full) manifest.shared_bytes = bytes_to_combine(manifest.key_dim, warps);
+  if (full) manifest.shared_bytes = bytes_to_combine(manifest.key_dim, groups);
   int64_t rows = manifest.value_dim + (full ? manifest.key_dim : 16);
   Role initial = backward ? Role::final_state_gradient : Role::initial_state;
   const bool keys_first = kernel.getInitialDims() == "B,H,K,V";

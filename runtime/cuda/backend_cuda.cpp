@@ -1,6 +1,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "runtime/cache/cubin_cache.h"
@@ -25,18 +26,20 @@ class CudaBackend final : public Backend {
  public:
   using MakeCubin = std::function<std::vector<char>(Variant)>;
 
-  CudaBackend(const Device& device, const CubinResult& usual, MakeCubin make_cubin, const Manifest& manifest)
+  CudaBackend(const Device& device, const CubinResult& usual, MakeCubin make_cubin, const Manifest& manifest,
+              Start start)
       : device_(device),
         usual_(device, usual.cubin, manifest.kernel, manifest.shared_bytes),
         make_cubin_(std::move(make_cubin)),
         symbol_(manifest.kernel),
         shared_bytes_(manifest.shared_bytes),
         threads_(static_cast<unsigned>(manifest.warps) * warp_threads),
+        start_(start),
         usage_(usage_from(usual.log, manifest.kernel)) {}
 
   void prepare(std::span<const std::byte> arguments) const override { kernel_for(arguments); }
-  void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream, Start start) const override {
-    kernel_for(arguments).launch(blocks, threads_, arguments, stream, start);
+  void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const override {
+    kernel_for(arguments).launch(blocks, threads_, arguments, stream, start_);
   }
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const override {
     device_.copy(to, from, bytes, stream);
@@ -65,8 +68,15 @@ class CudaBackend final : public Backend {
   std::string symbol_;
   std::int64_t shared_bytes_;
   unsigned threads_;
+  Start start_;
   CubinUsage usage_;
 };
+
+// Returns how a kernel of a text may start. WKVC_KERNEL makes kernels wait (templates/wkvc/cuda/kernel.h). Kernels that
+// a user has written need not.
+Start start_of(std::string_view text, const std::string& kernel) {
+  return text.find(fmt::format("WKVC_KERNEL({},", kernel)) == text.npos ? Start::in_order : Start::early;
+}
 
 std::vector<char> bytes_of(std::span<const char> cubin) { return {cubin.begin(), cubin.end()}; }
 
@@ -81,7 +91,8 @@ Backends make_cuda_backends(std::shared_ptr<const std::string> source, std::span
       const NvrtcOptions options = variant_options(manifest, variant.aligned, variant.sequences);
       return cached_cubin(*source, manifest, options).cubin;
     };
-    backends.push_back(std::make_shared<CudaBackend>(device, usual[i], make_cubin, manifests[i]));
+    backends.push_back(std::make_shared<CudaBackend>(device, usual[i], make_cubin, manifests[i],
+                                                     start_of(*source, manifests[i].kernel)));
   }
   return backends;
 }
@@ -103,7 +114,8 @@ Backends make_cuda_backends(const PackedProgram& packed, std::span<const Manifes
   };
   Backends backends;
   for (const Manifest& manifest : manifests) {
-    backends.push_back(std::make_shared<CudaBackend>(device, usual, make_cubin, manifest));
+    backends.push_back(
+        std::make_shared<CudaBackend>(device, usual, make_cubin, manifest, start_of(packed.text, manifest.kernel)));
   }
   return backends;
 }

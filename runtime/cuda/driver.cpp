@@ -269,8 +269,8 @@ DeviceKernel::~DeviceKernel() {
   cuda_library().module_unload(module_);
 }
 
-void DeviceKernel::launch(unsigned blocks, unsigned threads, std::span<const std::byte> arguments,
-                          StreamHandle stream, Start start) const {
+void DeviceKernel::launch(unsigned blocks, unsigned threads, std::span<const std::byte> arguments, StreamHandle stream,
+                          Start start) const {
   constexpr CudaLaunchAttribute early{.which = CudaLaunchAttribute::programmatic_stream_serialization, .value = 1};
   const CudaLaunch launch{.grid = {blocks, 1, 1},
                           .block = {threads, 1, 1},

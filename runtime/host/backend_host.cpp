@@ -12,7 +12,7 @@ class HostBackend final : public Backend {
  public:
   HostBackend(HostKernel kernel, std::int64_t shared_bytes) : kernel_(std::move(kernel)), shared_bytes_(shared_bytes) {}
 
-  void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle, Start) const override {
+  void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle) const override {
     kernel_.run(arguments.data(), shared_bytes_, blocks);
   }
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle) const override {

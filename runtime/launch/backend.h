@@ -20,7 +20,7 @@ class Backend {
 
   // Makes what a launch with such arguments needs, if it is not there: anything that may fail before it runs.
   virtual void prepare(std::span<const std::byte> /*arguments*/) const {}
-  virtual void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream, Start start) const = 0;
+  virtual void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const = 0;
   virtual void set_zero(void* to, std::size_t bytes, StreamHandle stream) const = 0;
   // Why the kernel cannot reach memory at `data`, to go behind "which"; empty when it can, or nobody can tell.

@@ -76,9 +76,9 @@ void Kernel::prepare(std::span<const Tensor> tensors, LaunchSize size, std::span
 }
 
 void Kernel::run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream,
-                 std::span<const std::size_t> places, Start start) const {
+                 std::span<const std::size_t> places) const {
   const LaunchArguments arguments(plan_, tensors, size, places);
-  backend_->run(blocks_of(manifest_, size, arguments), arguments.bytes(), stream, start);
+  backend_->run(blocks_of(manifest_, size, arguments), arguments.bytes(), stream);
 }
 
 }  // namespace wkvc

@@ -64,7 +64,7 @@ class Kernel {
   // Without checks, for sizes that are not empty; `places` as LaunchArguments have them.
   void prepare(std::span<const Tensor> tensors, LaunchSize size, std::span<const std::size_t> places = {}) const;
   void run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream,
-           std::span<const std::size_t> places = {}, Start start = Start::in_order) const;
+           std::span<const std::size_t> places = {}) const;
 
   std::shared_ptr<const std::string> source_;
   Target target_;

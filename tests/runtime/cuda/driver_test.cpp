@@ -2,6 +2,7 @@
 #include "runtime/cuda/driver.h"
 
 #include <array>
+#include <string_view>
 
 #include "runtime/base/dynamic_library.h"
 #include "runtime/cuda/memory_check.h"
@@ -13,6 +14,13 @@
 namespace wkvc {
 namespace {
 
+// ptxas' report of tiny_kernel().
+constexpr std::string_view tiny_log =
+    "ptxas info    : Compiling entry function 'tiny' for 'sm_90a'\n"
+    "ptxas info    : Function properties for tiny\n"
+    "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+    "ptxas info    : Used 8 registers\n";
+
 // Opened before the runtime looks for a driver, which then finds this one by its name.
 struct FakeDriver {
   FakeDriver() {
@@ -23,13 +31,15 @@ struct FakeDriver {
     library.find("fake_memory", memory);
     library.find("fake_pageable_access", pageable_access);
     library.find("fake_launched", launched);
+    library.find("fake_launched_early", launched_early);
   }
 
   DynamicLibrary library;
   void (*take_calls)(char* taken, std::size_t bytes) = nullptr;
   void (*memory)(unsigned type, int mapped, int managed, int device) = nullptr;
   void (*pageable_access)(int access) = nullptr;
-  char (*launched)() = nullptr;  // the first byte of the cubin whose kernel ran last
+  char (*launched)() = nullptr;       // the first byte of the cubin whose kernel ran last
+  int (*launched_early)() = nullptr;  // whether that one may start before the kernel before it has ended
 };
 
 class Driver : public ::testing::Test {
@@ -68,16 +78,25 @@ TEST_F(Driver, ACubinThatIsTooNewIsTheUsersMistake) {
                {"load the kernel's cubin", "a CUDA newer than the driver's, 13.0", "WKVC_NVRTC"});
 }
 
+// Kernels of templates wait by themselves. Others might not.
+TEST_F(Driver, OnlyKernelsThatWaitStartEarly) {
+  const std::array<char, 4> cubin{'a'};
+  const auto starts_early = [&](const std::string& text) {
+    const Program program = Program::load({text, cubin, tiny_log, {}}, Target::cuda);
+    HostTensor x(DType::f32, {1, 2, 1, 8}), s(DType::f32, {1, 8}), o(DType::f32, {1, 2, 1, 8});
+    program.launch(std::vector<Tensor>{x.view(), s.view(), o.view(), Tensor{}, Tensor{}}, {1, 2, 1});
+    return fake().launched_early() != 0;
+  };
+  EXPECT_FALSE(starts_early(tiny_kernel()));
+  EXPECT_FALSE(starts_early(tiny_kernel() + "\n// WKVC_KERNEL(tiny_2, 5, 1, 1) {}\n"));
+  EXPECT_TRUE(starts_early(tiny_kernel() + "\n// WKVC_KERNEL(tiny, 5, 1, 1) {}\n"));
+}
+
 // One kernel for tensors that move in pieces of 16 bytes, and another one, once it is needed, for others.
 TEST_F(Driver, LaunchesAKernelThatTensorsAreAlignedFor) {
   const std::array<char, 4> aligned{'a'}, general{'g'};
   const std::string text = tiny_kernel();
-  const std::string log =
-      "ptxas info    : Compiling entry function 'tiny' for 'sm_90a'\n"
-      "ptxas info    : Function properties for tiny\n"
-      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-      "ptxas info    : Used 8 registers\n";
-  const Program program = Program::load({text, aligned, log, general}, Target::cuda);
+  const Program program = Program::load({text, aligned, tiny_log, general}, Target::cuda);
   const auto launch = [](const Program& with, std::int64_t row) {
     HostTensor x(DType::f32, {1, 2, 1, row}), s(DType::f32, {1, 8}), o(DType::f32, {1, 2, 1, row});
     const auto columns = [](const Tensor& whole) {
@@ -97,7 +116,7 @@ TEST_F(Driver, LaunchesAKernelThatTensorsAreAlignedFor) {
   EXPECT_EQ(launch(program, 9), 'g');
   EXPECT_THAT(calls(), ::testing::Not(::testing::HasSubstr("cuModuleLoadData")));
 
-  const Program packed_before = Program::load({text, aligned, log, {}}, Target::cuda);
+  const Program packed_before = Program::load({text, aligned, tiny_log, {}}, Target::cuda);
   EXPECT_EQ(launch(packed_before, 8), 'a');
   for (int i = 0; i < 2; ++i) expect_error([&] { launch(packed_before, 9); }, {"16 bytes", "pack them again"});
 }

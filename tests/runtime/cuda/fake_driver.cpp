@@ -6,12 +6,15 @@
 #include <cstring>
 #include <string>
 
+#include "runtime/cuda/cuda_library.h"
+
 namespace {
 
 char calls[4096];
 unsigned memory_type;
 bool memory_is_mapped, memory_is_managed;
 int memory_device, pageable_access;
+bool launched_early;
 char launched;  // the first byte of the cubin whose kernel ran last
 
 int note(const char* name) {
@@ -35,6 +38,7 @@ extern "C" void fake_memory(unsigned type, int mapped, int managed, int device) 
 }
 extern "C" void fake_pageable_access(int access) { pageable_access = access; }
 extern "C" char fake_launched() { return launched; }
+extern "C" int fake_launched_early() { return launched_early ? 1 : 0; }
 
 extern "C" int cuDriverGetVersion(int* version) {
   const char* said = std::getenv("FAKE_DRIVER_VERSION");
@@ -90,8 +94,9 @@ extern "C" int cuModuleGetFunction(std::uintptr_t* function, std::uintptr_t modu
   *function = module;
   return note("cuModuleGetFunction");
 }
-extern "C" int cuLaunchKernelEx(const void*, std::uintptr_t function) {
+extern "C" int cuLaunchKernelEx(const wkvc::CudaLaunch* launch, std::uintptr_t function) {
   launched = static_cast<char>(function);
+  launched_early = launch->attribute_count == 1 && launch->attributes->which == 6 && launch->attributes->value == 1;
   return note("cuLaunchKernelEx");
 }
 

@@ -11,17 +11,15 @@ using namespace wkvc;
 START(full, 32, 48)
 START(diagonal, 32, 48)
 
-#define COMBINE(kind, V, K, rows, splits, groups, backward)                                                          \
-  WKVC_KERNEL(combine_##kind##_##V##_##K##_##splits##_##groups##_##backward, 2, (groups) * (splits) * (K) / 16, 1) { \
-    combine_segments<Map::kind, V, K, rows, splits, backward>(args.tensor[1], args.tensor[0], block);                \
+#define COMBINE(kind, V, K, rows, groups, backward)                                            \
+  WKVC_KERNEL(combine_##kind##_##V##_##K##_##groups##_##backward, 2, (groups) * (K) / 16, 1) { \
+    combine_segments<Map::kind, V, K, rows, backward>(args.tensor[1], args.tensor[0], block);  \
   }
-COMBINE(full, 32, 48, 16, 1, 1, false)
-COMBINE(full, 32, 48, 16, 1, 1, true)
-COMBINE(full, 64, 64, 32, 2, 1, false)
-COMBINE(full, 64, 64, 64, 1, 2, false)
-COMBINE(full, 64, 32, 32, 2, 2, true)
-COMBINE(full, 96, 32, 16, 1, 3, true)
-COMBINE(full, 16, 64, 64, 4, 1, true)
-COMBINE(diagonal, 32, 48, 16, 1, 1, false)
-COMBINE(diagonal, 32, 48, 16, 1, 1, true)
-COMBINE(diagonal, 64, 32, 16, 1, 2, true)
+COMBINE(full, 32, 48, 16, 1, false)
+COMBINE(full, 32, 48, 16, 1, true)
+COMBINE(full, 64, 64, 32, 1, false)
+COMBINE(full, 64, 64, 64, 2, false)
+COMBINE(full, 96, 32, 32, 3, true)
+COMBINE(diagonal, 32, 48, 16, 1, false)
+COMBINE(diagonal, 32, 48, 16, 1, true)
+COMBINE(diagonal, 64, 32, 16, 2, true)

@@ -49,82 +49,51 @@ WKVC_INLINE Vector<Axis, N> offset(const Vector<Axis, N>& x, bool of_state) {
   return of_state ? x : Vector<Axis, N>{};
 }
 
-// Which part of a state a warp has while maps are combined. Of a block's warps each K/16 have the columns of 16 rows;
-// Splits times so many share the keys that a map contracts over; further ones have further rows.
-template <int K, int Splits>
-struct CombiningWarp {
-  int col0, split, group, groups;
-
-  WKVC_INLINE explicit CombiningWarp(const BlockBase& block)
-      : col0(16 * (block.warp % kWarps)),
-        split(block.warp / kWarps % Splits),
-        group(block.warp / (kWarps * Splits)),
-        groups(block.warps / (kWarps * Splits)) {}
-
-  WKVC_INLINE bool has_state() const { return Splits == 1 || split == 0; }
-
- private:
-  static constexpr int kWarps = K / 16;
-};
-
 // The maps of segments, of each of which this warp has 16 columns. `before` is how many maps come before one.
-template <Map Kind, int V, int K, int Rows, int Splits, bool Backward>
+template <Map Kind, int V, int K, int Rows, bool Backward>
 class SegmentMaps;
 
 // Rows of a map at once lie in shared memory, where all warps of the block copy them ahead of their use. Behind them
-// lie tiles for each 16 rows of the state: two for those that meet this map, and that the last one met; and one for the
-// sums of each warp that has no state.
-template <int V, int K, int Rows, int Splits, bool Backward>
-class SegmentMaps<Map::full, V, K, Rows, Splits, Backward> {
+// lie two tiles for each 16 rows of the state: for those that meet this map, and those that the last one met.
+template <int V, int K, int Rows, bool Backward>
+class SegmentMaps<Map::full, V, K, Rows, Backward> {
  public:
-  using Warp = CombiningWarp<K, Splits>;
+  struct Fetched {};
 
-  WKVC_INLINE SegmentMaps(const TensorArg& segments, const Block& block, Warp warp)
-      : segments_(segments), block_(block), warp_(warp), steps_((block.segments - 1) * kSteps) {
+  WKVC_INLINE SegmentMaps(const TensorArg& segments, const Block& block, int col0)
+      : segments_(segments), block_(block), steps_((block.segments - 1) * kSteps), col0_(col0) {
     block.barrier();  // other rows of the state have met all maps
     WKVC_FOR(step, kMapStages - 1, copy(step));
   }
 
-  WKVC_INLINE void fetch(int) const {}  // all are copied ahead
+  WKVC_INLINE Fetched fetch(int) const { return {}; }  // all are copied ahead
 
   // next += S times the map; S is this warp's columns, which warps with the same rows need. All warps of a block call
   // this.
-  WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, int before) const {
-    const auto rows = tile(before % 2);
-    if (warp_.has_state()) store(rows.template cols<16>(warp_.col0), S);
+  WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, Fetched, int before) const {
+    constexpr int kTile = Shared<f32, 16, K>::bytes;
+    const int group = block_.warp / (K / 16);
+    const auto rows = block_.template shared<f32, 16, K>(kMapStages * Slab::bytes + (2 * group + before % 2) * kTile);
+    store(rows.template cols<16>(col0_), S);
     Tile<f32, 16, 16> sums[2] = {};  // two, so that one need not wait for the other
     for (int n = 0; n < kSteps; ++n) {
       const int step = before * kSteps + n;
       wait_copies<kMapStages - 2>();
       block_.barrier();  // what all warps have copied and stored is there, and the last step's has been read
       copy(step + kMapStages - 1);
-      WKVC_FOR(i, Rows / 16 / Splits, contract(sums[i % 2], rows, step, n, 16 * (i * Splits + warp_.split)));
+      WKVC_FOR(i, Rows / 16,
+               mma_nt(sums[i % 2], rows.template cols<16>(Rows * n + 16 * i),
+                      trans(at(step).template rows<16>(16 * i).template cols<16>(col0_))));
     }
     next = next + (sums[0] + sums[1]);
-    if constexpr (Splits > 1) gather(next);
   }
 
  private:
   using Slab = Shared<f32, Rows, K, K + 4>;  // whose transposed blocks are read without bank conflicts
-  static constexpr int kSteps = K / Rows, kPieces = Rows * K / kPiece<f32>, kTiles = 1 + Splits;
+  static constexpr int kSteps = K / Rows, kPieces = Rows * K / kPiece<f32>;
 
-  WKVC_INLINE Shared<f32, 16, K> tile(int n) const {
-    constexpr int kBytes = Shared<f32, 16, K>::bytes;
-    return block_.template shared<f32, 16, K>(kMapStages * Slab::bytes + (kTiles * warp_.group + n) * kBytes);
-  }
   WKVC_INLINE Slab at(int step) const {
     return {reinterpret_cast<f32*>(block_.memory + step % kMapStages * Slab::bytes)};
-  }
-  WKVC_INLINE void contract(Tile<f32, 16, 16>& sum, const Shared<f32, 16, K>& rows, int step, int n, int row) const {
-    mma_nt(sum, rows.template cols<16>(Rows * n + row),
-           trans(at(step).template rows<16>(row).template cols<16>(warp_.col0)));
-  }
-  // Adds the sums of warps without a state, which end here, to those of the warp with the state.
-  WKVC_INLINE void gather(Tile<f32, 16, 16>& sum) const {
-    if (!warp_.has_state()) store(tile(1 + warp_.split).template cols<16>(warp_.col0), sum);
-    block_.barrier();
-    if (!warp_.has_state()) return;
-    WKVC_FOR(i, Splits - 1, sum = sum + load(tile(2 + i).template cols<16>(warp_.col0)));
   }
   WKVC_INLINE void copy(int step) const {
     if (step < steps_) copy_rows(step);
@@ -145,60 +114,69 @@ class SegmentMaps<Map::full, V, K, Rows, Splits, Backward> {
 
   const TensorArg& segments_;
   const Block& block_;
-  Warp warp_;
-  int steps_;
+  int steps_, col0_;
 };
 
-template <int V, int K, int Rows, int Splits, bool Backward>
-class SegmentMaps<Map::diagonal, V, K, Rows, Splits, Backward> {
+template <int V, int K, int Rows, bool Backward>
+class SegmentMaps<Map::diagonal, V, K, Rows, Backward> {
  public:
-  WKVC_INLINE SegmentMaps(const TensorArg& segments, const Block& block, CombiningWarp<K, 1> warp)
-      : segments_(segments), block_(block), col0_(warp.col0) {}
+  using Fetched = RowVec<16>;
 
-  WKVC_INLINE void fetch(int before) {
+  WKVC_INLINE SegmentMaps(const TensorArg& segments, const Block& block, int col0)
+      : segments_(segments), block_(block), col0_(col0) {}
+
+  WKVC_INLINE Fetched fetch(int before) const {
     const long long segment = Backward ? block_.segments - 1 - before : before;
     const f32* from = global_row<const f32>(segments_, block_, (V + 16) * segment + V) + col0_;
-    WKVC_EACH_SLOT(PerColumn, 16, diagonal_.v[i][s] = from[PerColumn::position<16>(i, s)]);
+    Fetched diagonal;
+    WKVC_EACH_SLOT(PerColumn, 16, diagonal.v[i][s] = from[PerColumn::position<16>(i, s)]);
+    return diagonal;
   }
-  WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, int) const {
-    next = next + S * diagonal_;
+  WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, const Fetched& diagonal, int) const {
+    next = next + S * diagonal;
   }
 
  private:
-  static_assert(Splits == 1, "a diagonal map contracts over nothing");
-
   const TensorArg& segments_;
   const Block& block_;
   int col0_;
-  RowVec<16> diagonal_{};
 };
 
 // Replaces the B of each segment, the first V rows of its summary, by the state before it (Backward: after it, in the
-// order of gradients). Rows: of a full map that are copied at once, a divisor of K, and a multiple of 16 for each of
-// the Splits. The rows of a block are a divisor of V; the blocks of a sequence share all rows.
-template <Map Kind, int V, int K, int Rows, int Splits, bool Backward, class T = f32,
-          StateLayout Order = StateLayout::vk>
+// order of gradients). K/16 warps have 16 rows, 16 columns each; so many warps of a block have rows one behind the
+// other, which are a divisor of V, and the blocks of a sequence share all rows. Rows: of a full map that are copied at
+// once, a divisor of K. What a segment adds and a diagonal map are loaded a segment ahead of their use.
+template <Map Kind, int V, int K, int Rows, bool Backward, class T = f32, StateLayout Order = StateLayout::vk>
 WKVC_INLINE void combine_segments(const TensorArg& segments, const TensorArg& initial, const Block& block) {
-  const CombiningWarp<K, Splits> warp(block);
-  const int of_block = 16 * warp.groups;
+  using Maps = SegmentMaps<Kind, V, K, Rows, Backward>;
+  constexpr int kWarps = K / 16;
+  const int of_block = block.warps / kWarps * 16, of_warp = block.warp / kWarps * 16;
+  const int col0 = 16 * (block.warp % kWarps), summaries = block.segments - 1;  // nothing follows the last segment
   const auto first_row = [&](int before) WKVC_INLINE_LAMBDA {
     const long long segment = Backward ? block.segments - 1 - before : before;
     return (V + kMapRows<Kind, K>)*segment;
   };
-  for (int row0 = of_block * block.segment + 16 * warp.group; row0 < V; row0 += of_block * block.segments) {
-    SegmentMaps<Kind, V, K, Rows, Splits, Backward> maps(segments, block, warp);
-    Tile<f32, 16, 16> S{};
-    if (warp.has_state()) load_state<T, Order>(S, initial, block, row0, warp.col0);
-    for (int n = 0; n + 1 < block.segments; ++n) {  // nothing follows the last segment, so it has no summary
-      Tile<f32, 16, 16> next{};
-      if (warp.has_state()) load_state(next, segments, block, first_row(n) + row0, warp.col0);
-      maps.fetch(n);
-      if (warp.has_state()) store_state(S, segments, block, first_row(n) + row0, warp.col0);
-      maps.apply(next, S, n);
+  for (int row0 = of_block * block.segment + of_warp; row0 < V; row0 += of_block * block.segments) {
+    const Maps maps(segments, block, col0);
+    Tile<f32, 16, 16> S, added{};
+    typename Maps::Fetched fetched{};
+    const auto fetch = [&](int before) WKVC_INLINE_LAMBDA {
+      if (before >= summaries) return;
+      load_state(added, segments, block, first_row(before) + row0, col0);
+      fetched = maps.fetch(before);
+    };
+    load_state<T, Order>(S, initial, block, row0, col0);
+    fetch(0);
+    for (int n = 0; n < summaries; ++n) {
+      Tile<f32, 16, 16> next = added;
+      const typename Maps::Fetched map = fetched;
+      fetch(n + 1);
+      store_state(S, segments, block, first_row(n) + row0, col0);
+      maps.apply(next, S, map, n);
       // A map that changes nothing would round the state of no token.
       if (!kMapsSequences || block.tokens > 0) S = next;
     }
-    if (warp.has_state()) store_state(S, segments, block, first_row(block.segments - 1) + row0, warp.col0);
+    store_state(S, segments, block, first_row(summaries) + row0, col0);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/error.h"
 #include "runtime/launch/backend.h"
 #include "runtime/launch/launch_arguments.h"
+#include "runtime/manifest/manifest_check.h"
 
 namespace wkvc {
 namespace {
@@ -74,8 +75,8 @@ class CudaBackend final : public Backend {
 
 // Returns how a kernel of a text may start. WKVC_KERNEL makes kernels wait (templates/wkvc/cuda/kernel.h). Kernels that
 // a user has written need not.
-Start start_of(std::string_view text, const std::string& kernel) {
-  return text.find(fmt::format("WKVC_KERNEL({},", kernel)) == text.npos ? Start::in_order : Start::early;
+Start start_of(std::string_view text, std::string_view kernel) {
+  return entry_of(text, kernel) == std::string_view::npos ? Start::in_order : Start::early;
 }
 
 std::vector<char> bytes_of(std::span<const char> cubin) { return {cubin.begin(), cubin.end()}; }

@@ -243,12 +243,16 @@ void check_segments(const Manifest& manifest) {
 
 // From the first line of the kernel to its closing brace; empty where there is none.
 std::string_view text_of(const Manifest& manifest, std::string_view source) {
-  const std::size_t begin = source.find(fmt::format("WKVC_KERNEL({}, ", manifest.kernel));
+  const std::size_t begin = entry_of(source, manifest.kernel);
   if (begin == std::string_view::npos) return {};
   return source.substr(begin, source.find("\n}\n", begin) - begin);
 }
 
 }  // namespace
+
+std::size_t entry_of(std::string_view source, std::string_view kernel) {
+  return source.find(fmt::format("WKVC_KERNEL({}, ", kernel));
+}
 
 void check_against_text(const Manifest& manifest, std::string_view source) {
   check_config(manifest);

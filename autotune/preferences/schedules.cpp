@@ -21,7 +21,7 @@ Config& Schedules::add() {
   return config;
 }
 
-// A block combines 16 rows of the state.
+// Blocks combine strips of 16 rows of the state.
 void Schedules::even_out(Config& config) const {
   for (int Config::* segments : {&Config::segments, &Config::backward_segments})
     config.*segments = cuts_.evened(config.*segments, unit_of(config), shape_class_.value_dim / 16);

@@ -153,17 +153,22 @@ std::string emit_cuda(warp::HeadSumOp kernel) {
 
 std::string emit_cuda(warp::CombineOp kernel) {
   Manifest manifest = manifest_of(kernel);
+  const CombiningBlock block = combining_block(kernel);
   const TensorSpec& state = manifest.tensors.front();
   const std::string stored = stored_as(state);
   const std::string behind = stored.empty() ? ">" : ", " + stored.substr(1);
+  const std::string assertion = block.bytes == 0
+                                    ? ""
+                                    : fmt::format("  static_assert(combining_bytes<{}, {}>({}) == {});\n",
+                                                  manifest.key_dim, block.map_rows, block.strips, block.bytes);
   return fmt::format(
       "// {0}: the state before each of {1} segments, from their summaries.\n{2}{9}"
-      "WKVC_KERNEL({0}, 2, {3}, 1) {{\n  combine_segments<{4}, {5}, {6}, "
+      "WKVC_KERNEL({0}, 2, {3}, 1) {{\n{11}  combine_segments<{4}, {5}, {6}, "
       "{10}, {7}{8}(args.tensor[1], "
       "args.tensor[0], block);\n}}\n",
       manifest.kernel, kernel.getSegments(), to_line(manifest), manifest.warps, map_text(kernel.getMap()),
       manifest.value_dim, manifest.key_dim, kernel.getBackward() ? "true" : "false", behind, preamble(manifest),
-      map_rows_at_once(manifest.key_dim));
+      block.map_rows, assertion);
 }
 
 }  // namespace wkvc

@@ -72,6 +72,7 @@ Manifest common_part(Op kernel) {
   manifest.value_dim = static_cast<int>(kernel.getValueDim());
   manifest.chunk = static_cast<int>(kernel.getChunk());
   manifest.parts = static_cast<int>(kernel.getParts());
+  manifest.waits = true;
   return manifest;
 }
 
@@ -153,45 +154,66 @@ Manifest manifest_of(warp::HeadSumOp kernel) {
   return manifest;
 }
 
-int map_rows_at_once(int64_t keys) {
-  constexpr int64_t most = 64 * 128;  // numbers
-  int rows = 64;
-  while (rows > 16 && (keys % rows != 0 || rows * keys > most)) rows /= 2;
-  return rows;
-}
-
 namespace {
 
-// Returns how many times 16 rows of the state a block that combines segments has at once: a divisor of all, as few as
-// the blocks of a sequence need to have all rows, and no more than a block has warps for.
-int row_groups(const Manifest& combine) {
-  constexpr int most_warps = 16;
-  const int groups = combine.value_dim / 16, warps = combine.key_dim / 16;
-  int chosen = 1;
-  for (int n = 2; n <= groups && n * warps <= most_warps && chosen * combine.segments < groups; ++n) {
-    if (groups % n == 0) chosen = n;
+// Returns the largest divisor of `count` below `more`.
+int64_t smaller_divisor(int64_t count, int64_t more) {
+  do --more;
+  while (count % more != 0);
+  return more;
+}
+
+// Returns as many strips as the blocks of a sequence need to have all strips of a state, in as many warps as are left.
+int64_t strips_of_block(int64_t strips, int64_t segments, int64_t warps) {
+  constexpr int64_t most_warps = 16;
+  int64_t chosen = 1;
+  for (int64_t n = 2; n <= strips && n * warps <= most_warps && chosen * segments < strips; ++n) {
+    if (strips % n == 0) chosen = n;
   }
   return chosen;
 }
 
-// Returns the shared memory of a block that combines segments, as templates/wkvc/common/global/segments.h lays it out:
-// rows of maps, and two tiles for each 16 rows of the state.
-int64_t bytes_to_combine(int64_t keys, int groups) {
+// Returns the shared memory of a block that combines segments, as `combining_bytes` has it in
+// templates/wkvc/common/global/segments.h: rows of maps, and two tiles for each strip of the state.
+int64_t combining_bytes(int64_t keys, const CombiningBlock& block) {
   constexpr int64_t stages = 3, padding = 4;
-  const int64_t maps = stages * map_rows_at_once(keys) * (keys + padding);
-  return (maps + 2LL * groups * 16 * (keys + warp::kRowPadding)) * static_cast<int64_t>(sizeof(float));
+  const int64_t maps = stages * block.map_rows * (keys + padding);
+  return (maps + 2LL * block.strips * 16 * (keys + warp::kRowPadding)) * static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace
 
+CombiningBlock combining_block(warp::CombineOp kernel) {
+  constexpr int64_t most_numbers = 64 * 128;  // of a map at once
+  const auto keys = static_cast<int64_t>(kernel.getKeyDim()), strips = static_cast<int64_t>(kernel.getValueDim()) / 16;
+  CombiningBlock block{.strips = strips_of_block(strips, static_cast<int64_t>(kernel.getSegments()), keys / 16)};
+  if (kernel.getMap() != "full") return block;
+  block.map_rows = keys;
+  while (block.map_rows * keys > most_numbers) block.map_rows = 16 * smaller_divisor(keys / 16, block.map_rows / 16);
+  const auto budget = static_cast<int64_t>(kernel.getSramBudget());
+  while (combining_bytes(keys, block) > budget) {
+    if (block.map_rows > 16)
+      block.map_rows = 16 * smaller_divisor(keys / 16, block.map_rows / 16);
+    else if (block.strips > 1)
+      block.strips = smaller_divisor(strips, block.strips);
+    else
+      user_error(
+          "combining segments of '{}' with head {}x{} needs {} bytes of shared memory, the budget is {}; use "
+          "--segments 1 or a larger --sram",
+          kernel.getOp().str(), keys, 16 * strips, combining_bytes(keys, block), budget);
+  }
+  block.bytes = combining_bytes(keys, block);
+  return block;
+}
+
 Manifest manifest_of(warp::CombineOp kernel) {
   bool full = kernel.getMap() == "full", backward = kernel.getBackward();
+  const CombiningBlock block = combining_block(kernel);
   Manifest manifest = common_part(kernel);
   manifest.segments = static_cast<int>(kernel.getSegments());
-  const int groups = row_groups(manifest);
-  manifest.warps = groups * manifest.key_dim / 16;
+  manifest.warps = static_cast<int>(block.strips) * manifest.key_dim / 16;
   manifest.pass = backward ? Direction::backward : Direction::forward;
-  if (full) manifest.shared_bytes = bytes_to_combine(manifest.key_dim, groups);
+  manifest.shared_bytes = block.bytes;
   int64_t rows = manifest.value_dim + (full ? manifest.key_dim : 16);
   Role initial = backward ? Role::final_state_gradient : Role::initial_state;
   const bool keys_first = kernel.getInitialDims() == "B,H,K,V";

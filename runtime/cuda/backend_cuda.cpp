@@ -1,14 +1,12 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "runtime/cache/cubin_cache.h"
 #include "runtime/error.h"
 #include "runtime/launch/backend.h"
 #include "runtime/launch/launch_arguments.h"
-#include "runtime/manifest/manifest_check.h"
 
 namespace wkvc {
 namespace {
@@ -27,15 +25,14 @@ class CudaBackend final : public Backend {
  public:
   using MakeCubin = std::function<std::vector<char>(Variant)>;
 
-  CudaBackend(const Device& device, const CubinResult& usual, MakeCubin make_cubin, const Manifest& manifest,
-              Start start)
+  CudaBackend(const Device& device, const CubinResult& usual, MakeCubin make_cubin, const Manifest& manifest)
       : device_(device),
         usual_(device, usual.cubin, manifest.kernel, manifest.shared_bytes),
         make_cubin_(std::move(make_cubin)),
         symbol_(manifest.kernel),
         shared_bytes_(manifest.shared_bytes),
         threads_(static_cast<unsigned>(manifest.warps) * warp_threads),
-        start_(start),
+        start_(manifest.waits ? Start::early : Start::in_order),
         usage_(usage_from(usual.log, manifest.kernel)) {}
 
   void prepare(std::span<const std::byte> arguments) const override { kernel_for(arguments); }
@@ -73,12 +70,6 @@ class CudaBackend final : public Backend {
   CubinUsage usage_;
 };
 
-// Returns how a kernel of a text may start. WKVC_KERNEL makes kernels wait (templates/wkvc/cuda/kernel.h). Kernels that
-// a user has written need not.
-Start start_of(std::string_view text, std::string_view kernel) {
-  return entry_of(text, kernel) == std::string_view::npos ? Start::in_order : Start::early;
-}
-
 std::vector<char> bytes_of(std::span<const char> cubin) { return {cubin.begin(), cubin.end()}; }
 
 }  // namespace
@@ -92,8 +83,7 @@ Backends make_cuda_backends(std::shared_ptr<const std::string> source, std::span
       const NvrtcOptions options = variant_options(manifest, variant.aligned, variant.sequences);
       return cached_cubin(*source, manifest, options).cubin;
     };
-    backends.push_back(std::make_shared<CudaBackend>(device, usual[i], make_cubin, manifests[i],
-                                                     start_of(*source, manifests[i].kernel)));
+    backends.push_back(std::make_shared<CudaBackend>(device, usual[i], make_cubin, manifests[i]));
   }
   return backends;
 }
@@ -115,8 +105,7 @@ Backends make_cuda_backends(const PackedProgram& packed, std::span<const Manifes
   };
   Backends backends;
   for (const Manifest& manifest : manifests) {
-    backends.push_back(
-        std::make_shared<CudaBackend>(device, usual, make_cubin, manifest, start_of(packed.text, manifest.kernel)));
+    backends.push_back(std::make_shared<CudaBackend>(device, usual, make_cubin, manifest));
   }
   return backends;
 }

@@ -75,15 +75,8 @@ void find_functions(const DynamicLibrary& library, CudaLibrary& cuda) {
   }
 }
 
-// Returns 12030 for a driver of CUDA 12.3.
-int version_of(const CudaLibrary& cuda) {
-  int number = 0;
-  cuda.check(cuda.driver_version(&number), "tell its version");
-  return number;
-}
-
 void expect_recent(const CudaLibrary& cuda) {
-  if (version_of(cuda) >= 12000) return;
+  if (cuda.version >= 12000) return;
   user_error("the NVIDIA driver ({}) is of CUDA {}: install a driver of CUDA 12 or later, or use the host target",
              cuda.library.file(), cuda.release());
 }
@@ -96,8 +89,8 @@ CudaLibrary load() {
     user_error("there is no NVIDIA driver here ({}): run on a machine with a GPU, or use the host target", why_not);
   }
   find_functions(cuda.library, cuda);
+  cuda.check(cuda.driver_version(&cuda.version), "tell its version");
   expect_recent(cuda);
-  cuda.starts_early = version_of(cuda) >= 12030;
   const CudaLibrary::Result result = cuda.init(0);
   if (result != 0) {
     user_error("the NVIDIA driver does not start: {}. Check nvidia-smi, or use the host target",
@@ -121,10 +114,7 @@ void CudaLibrary::check(Result result, const char* what) const {
   internal_error("the CUDA driver cannot {}: {}", what, text);
 }
 
-std::string CudaLibrary::release() const {
-  const int number = version_of(*this);
-  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-}
+std::string CudaLibrary::release() const { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 const CudaLibrary& cuda_library() {
   // Never closed: objects that outlive this function's statics may still call into it while the process ends.

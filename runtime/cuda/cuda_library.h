@@ -36,7 +36,7 @@ struct CudaLibrary {
   static constexpr Result no_binary_for_gpu = 209;
 
   DynamicLibrary library;
-  bool starts_early = false;  // whether kernels may start early, in graphs, too: drivers of CUDA 12.3 and later
+  int version = 0;  // 13000: of CUDA 13.0
   Result (*init)(unsigned flags) = nullptr;
   Result (*error_text)(Result, const char**) = nullptr;
   Result (*error_name)(Result, const char**) = nullptr;
@@ -75,7 +75,8 @@ struct CudaLibrary {
 
   // Throws when `result` is an error: UserError for what a user can mend (memory, the wrong GPU), else InternalError.
   void check(Result result, const char* what) const;
-  std::string release() const;  // "13.0": the CUDA that the driver is of
+  std::string release() const;                            // "13.0": the CUDA that the driver is of
+  bool starts_early() const { return version >= 12030; }  // whether kernels may, in graphs, too
 };
 
 // Opened and initialised at the first call; throws UserError when there is no driver of CUDA 12 or later, or no GPU.

@@ -1,6 +1,7 @@
 #include "runtime/cuda/driver.h"
 
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "runtime/cuda/cuda_library.h"
@@ -8,6 +9,10 @@
 
 namespace wkvc {
 namespace {
+
+// As cuda.h has them.
+static_assert(sizeof(CudaLaunch) == 56 && offsetof(CudaLaunch, stream) == 32 && offsetof(CudaLaunch, attributes) == 40);
+static_assert(sizeof(CudaLaunchAttribute) == 72 && offsetof(CudaLaunchAttribute, value) == 8);
 
 // The driver's numbers for what is asked of it.
 constexpr int attribute_sm_count = 16;
@@ -277,7 +282,7 @@ void DeviceKernel::launch(unsigned blocks, unsigned threads, std::span<const std
                           .shared_bytes = shared_bytes_,
                           .stream = stream,
                           .attributes = &early,
-                          .attribute_count = start == Start::early && cuda_library().starts_early ? 1u : 0u};
+                          .attribute_count = start == Start::early && cuda_library().starts_early() ? 1u : 0u};
   // CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END: the parameter as bytes, its size checked by the driver.
   std::size_t size = arguments.size();
   std::array<void*, 5> extra{reinterpret_cast<void*>(1), const_cast<std::byte*>(arguments.data()),

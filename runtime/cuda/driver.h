@@ -118,8 +118,8 @@ class Event {
   void* handle_ = nullptr;
 };
 
-// When the blocks of a kernel take their places: when all before it in the stream has ended, or as soon as the kernel
-// before it leaves room. The latter is for kernels that wait by themselves until the kernel before has ended.
+// When the blocks of a kernel may take their places: when all before it in the stream has ended; or when every block of
+// the kernel before has ended or says so. The latter is for kernels that wait by themselves for the kernel before.
 enum class Start { in_order, early };
 
 // One kernel of a cubin, loaded on a device.

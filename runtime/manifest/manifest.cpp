@@ -120,7 +120,7 @@ Manifest parsed(std::string_view line) {
   const JsonFields fields(
       object, "the kernel manifest",
       {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes", "pass",
-       "saved_every", "states_every", "grid", "segments", "cluster", "parts", "refused", "tensors"});
+       "saved_every", "states_every", "grid", "segments", "cluster", "parts", "refused", "waits", "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
@@ -149,6 +149,7 @@ Manifest parsed(std::string_view line) {
     if (max_parts % manifest.parts != 0) fields.wrong("parts", object.at("parts"), "1, 2, 4, 8 or 16");
   }
   if (fields.has("refused")) manifest.refused = fields.integer("refused", 0, 1) != 0;
+  if (fields.has("waits")) manifest.waits = fields.integer("waits", 0, 1) != 0;
   manifest.tensors = tensors_from(fields.list("tensors"));
   check_distances(manifest);
   return manifest;
@@ -177,6 +178,7 @@ std::string to_line(const Manifest& manifest) {
   if (manifest.cluster != 1) object["cluster"] = manifest.cluster;
   if (manifest.parts != 1) object["parts"] = manifest.parts;
   if (manifest.refused) object["refused"] = 1;
+  if (manifest.waits) object["waits"] = 1;
   object["tensors"] = tensors;
   return fmt::format("{}{}\n", marker, object.dump(-1, ' ', false, json::error_handler_t::replace));
 }

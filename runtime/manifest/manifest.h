@@ -76,6 +76,8 @@ struct Manifest {
   int parts = 1;     // that the value rows of a head are dealt to: kernels count them as heads
   // Only does what the kernel before it has refused to, which then has left no state: docs/architecture.md, Guards.
   bool refused = false;
+  // Waits by itself until the kernel before it in the stream has ended, as WKVC_KERNEL does.
+  bool waits = false;
 
   int blocks() const { return segments * cluster; }  // of each sequence, and head or part of one
   int head_values() const { return value_dim * parts; }

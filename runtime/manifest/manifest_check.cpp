@@ -224,6 +224,11 @@ void check_shared(const Manifest& manifest, std::string_view kernel) {
       check(number_in(rest));
     });
   }
+  for_each(kernel, "static_assert(combining_bytes<", [&](std::string_view rest) {
+    const std::size_t equals = rest.find(" == ");
+    if (equals < rest.find(';'))
+      expect_number(manifest, "shared_bytes", manifest.shared_bytes, number_in(rest.substr(equals + 4)));
+  });
   for_each(kernel, " at_", [&](std::string_view rest) {
     const std::size_t equals = rest.find(" = ");
     if (equals < rest.find_first_of(",;()")) check(number_in(rest.substr(equals + 3)));
@@ -243,22 +248,28 @@ void check_segments(const Manifest& manifest) {
 
 // From the first line of the kernel to its closing brace; empty where there is none.
 std::string_view text_of(const Manifest& manifest, std::string_view source) {
-  const std::size_t begin = entry_of(source, manifest.kernel);
+  const std::size_t begin = source.find(fmt::format("WKVC_KERNEL({}, ", manifest.kernel));
   if (begin == std::string_view::npos) return {};
   return source.substr(begin, source.find("\n}\n", begin) - begin);
 }
 
-}  // namespace
-
-std::size_t entry_of(std::string_view source, std::string_view kernel) {
-  return source.find(fmt::format("WKVC_KERNEL({}, ", kernel));
+// A kernel that a user has written may not wait.
+void check_waits(const Manifest& manifest, std::string_view source, std::string_view kernel) {
+  if (!manifest.waits || !kernel.empty() || source.find("__global__") == std::string_view::npos) return;
+  user_error(
+      "the manifest of the kernel \"{0}\" says that it waits for the kernel before it, but the text has no "
+      "WKVC_KERNEL({0}, …): take \"waits\" out of the manifest",
+      manifest.kernel);
 }
+
+}  // namespace
 
 void check_against_text(const Manifest& manifest, std::string_view source) {
   check_config(manifest);
   check_segments(manifest);
   check_header(manifest, source);
   const std::string_view kernel = text_of(manifest, source);
+  check_waits(manifest, source, kernel);
   if (kernel.empty()) return;  // it will not compile, was compiled, or is of another form
   check_parts(manifest, source);
   check_entry(manifest, kernel);

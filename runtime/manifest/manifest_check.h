@@ -11,7 +11,4 @@ namespace wkvc {
 // manifest: in the header comment, or in the kernel itself. A text of another form is not looked into.
 void check_against_text(const Manifest& manifest, std::string_view source);
 
-// Returns where a source begins the kernel with WKVC_KERNEL; npos where the kernel is of another form, or not there.
-std::size_t entry_of(std::string_view source, std::string_view kernel);
-
 }  // namespace wkvc

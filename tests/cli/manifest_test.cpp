@@ -71,6 +71,26 @@ TEST(EditedManifest, IsRefusedWhereSegmentsHaveNoRoom) {
   EXPECT_GE(cut, 3);  // a summary, what combines it, and its program
 }
 
+// Rows of maps and of states would go beyond less memory.
+TEST(EditedManifest, IsRefusedWhereCombiningHasOtherMemory) {
+  int combining = 0;
+  for (const std::string& text : texts()) {
+    for (const std::size_t at : manifests_in(text)) {
+      const auto edit = [&](int bytes) {
+        return with_manifest(text, at, [&](json& manifest) {
+          if (bytes != 0) manifest["shared_bytes"] = manifest["shared_bytes"].get<int>() + bytes;
+        });
+      };
+      const bool combines = text.substr(at, text.find('\n', at) - at).find("_combine\"") != std::string::npos;
+      if (!combines || text.find("combining_bytes<", at) == std::string::npos) continue;
+      EXPECT_NO_THROW(manifests_from(edit(0)));
+      EXPECT_THROW(manifests_from(edit(-16)), UserError);
+      ++combining;
+    }
+  }
+  EXPECT_GE(combining, 1);
+}
+
 // Every size of every kernel, larger and smaller.
 TEST(EditedManifest, IsRefusedWhereASizeIsNotTheKernels) {
   for (const std::string& text : texts()) {

@@ -1,4 +1,5 @@
 // Summaries of segments in float64: what they say of a segment is what the program does to any state.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -182,6 +183,18 @@ TEST(Summary, OfGuardedProgramsMayNotBeDeleted) {
   ASSERT_LT(rest.size(), text.size());
   expect_contains(user_error_of([&] { lower_to(source_from(rest), Stage::cuda, {}); }),
                   "'rwkv7' has guarded programs and 4 segments, but no summary of segments: keep the summaries");
+}
+
+// Rows of a map at once: as many as the budget has room for.
+TEST(Summary, OfLittleMemoryIsCombinedInSmallSteps) {
+  Config config = with_segments(2);
+  config.key_dim = 64;
+  const auto text = [&](int sram) {
+    config.sram = sram;
+    return lower_to({Stage::rec, rec_text(rwkv7(), config)}, Stage::cuda, config);
+  };
+  EXPECT_THAT(text(0), testing::HasSubstr("static_assert(combining_bytes<64, 64>(1) == 61440);"));
+  EXPECT_THAT(text(40 * 1024), testing::HasSubstr("static_assert(combining_bytes<64, 32>(1) == 35328);"));
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ TEST(NvrtcCode, UsesTensorCoresAndMatrixMovesAndNoLocalMemory) {
   const auto result = nvrtc.compile(text_of(fs::path(WKVC_TEST_KERNELS) / "chunked.cu"), all_headers());
   for (const char* instruction : {"mma.sync.aligned.m16n8k16.row.col.f32.f16", "ldmatrix.sync.aligned.m8n8.x4.shared",
                                   "ldmatrix.sync.aligned.m8n8.x4.trans", "stmatrix.sync.aligned",
-                                  "cp.async.cg.shared.global", "redux.sync.max"}) {
+                                  "cp.async.cg.shared.global", "redux.sync.max", "griddepcontrol.wait"}) {
     EXPECT_NE(result.ptx.find(instruction), std::string::npos) << instruction;
   }
   std::istringstream lines(result.log);

@@ -62,7 +62,8 @@ void add_combine(chunk::ProgramOp summary, OpBuilder& b) {
   warp::CombineOp::create(b, summary.getLoc(), kernel_name(summary, "_combine"), summary.getRecurrence(),
                           summary.getChunk(), summary.getKeyDim(), summary.getValueDim(), summary.getCompute(),
                           first_state(summary), segments_name(summary), summary.getSegments(), *summary.getSummary(),
-                          summary.getBackward(), summary.getArch(), dtype, states.dims, summary.getParts());
+                          summary.getBackward(), summary.getArch(), dtype, states.dims, summary.getParts(),
+                          summary.getSramBudget());
 }
 
 }  // namespace

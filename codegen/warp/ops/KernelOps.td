@@ -81,13 +81,13 @@ def Warp_CombineOp : Warp_Op<"combine"> {
   let summary = "A kernel that turns the summaries of segments into the state before each, from that of the sequence";
   let description = [{
     Blocks of a sequence share its rows of the state; `initial` and `workspace` are tensors by name, the first of which has
-    the given dtype and dims.
+    the given dtype and dims. `sram_budget`: bytes of shared memory that a block may use.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
                        StrAttr:$compute, StrAttr:$initial, StrAttr:$workspace, I64Attr:$segments, StrAttr:$map,
                        UnitAttr:$backward, StrAttr:$arch, DefaultValuedAttr<StrAttr, "\"f32\"">:$initial_dtype,
                        DefaultValuedAttr<StrAttr, "\"B,H,V,K\"">:$initial_dims,
-                       DefaultValuedAttr<I64Attr, "1">:$parts);
+                       DefaultValuedAttr<I64Attr, "1">:$parts, DefaultValuedAttr<I64Attr, "232448">:$sram_budget);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $initial `in`
     $workspace `segments` $segments `map` $map (`backward` $backward^)? attr-dict

@@ -139,6 +139,9 @@ LogicalResult CombineOp::verify() {
   for (auto [what, extent] : {std::pair{"key_dim", getKeyDim()}, std::pair{"value_dim", getValueDim()}})
     if (!rec::is_extent(signed_value(extent)))
       return emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
+  if (!rec::is_sram_budget(signed_value(getSramBudget())))
+    return emitOpError() << "sram_budget is " << signed_value(getSramBudget()) << " bytes; expected "
+                         << rec::sram_budgets_text;
   return verify_parts(*this, getParts());
 }
 

@@ -35,7 +35,8 @@ struct Block : BlockBase {
     ptx::fence_mbarrier_init();
     ptx::cluster_barrier();
   }
-  // The blocks of the kernel behind this one may take their places as soon as all blocks of this one have called this.
+  // Lets blocks of the kernel behind take their places as soon as each block of this kernel has ended or called this
+  // function.
   WKVC_INLINE void let_next_kernel_begin() const { ptx::let_next_kernel_begin(); }
   // To be called by each warp that has written what is sent, or what warp groups contract, before a barrier that those
   // wait at who do that.

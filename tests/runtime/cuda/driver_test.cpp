@@ -88,8 +88,11 @@ TEST_F(Driver, OnlyKernelsThatWaitStartEarly) {
     return fake().launched_early() != 0;
   };
   EXPECT_FALSE(starts_early(tiny_kernel()));
-  EXPECT_FALSE(starts_early(tiny_kernel() + "\n// WKVC_KERNEL(tiny_2, 5, 1, 1) {}\n"));
-  EXPECT_TRUE(starts_early(tiny_kernel() + "\n// WKVC_KERNEL(tiny, 5, 1, 1) {}\n"));
+  std::string waiting = tiny_kernel();
+  const std::string warps = R"("warps":1)";
+  waiting.replace(waiting.find(warps), warps.size(), warps + R"(,"waits":1)");
+  expect_error([&] { starts_early(waiting); }, {"says that it waits", "WKVC_KERNEL(tiny", "take \"waits\" out"});
+  EXPECT_TRUE(starts_early(waiting + "\n// WKVC_KERNEL(tiny, 5, 1, 1) {\n}\n"));
 }
 
 // One kernel for tensors that move in pieces of 16 bytes, and another one, once it is needed, for others.

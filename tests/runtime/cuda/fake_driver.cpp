@@ -96,7 +96,10 @@ extern "C" int cuModuleGetFunction(std::uintptr_t* function, std::uintptr_t modu
 }
 extern "C" int cuLaunchKernelEx(const wkvc::CudaLaunch* launch, std::uintptr_t function) {
   launched = static_cast<char>(function);
-  launched_early = launch->attribute_count == 1 && launch->attributes->which == 6 && launch->attributes->value == 1;
+  const auto is_early = [](const wkvc::CudaLaunchAttribute& attribute) {
+    return attribute.which == wkvc::CudaLaunchAttribute::programmatic_stream_serialization && attribute.value == 1;
+  };
+  launched_early = launch->attribute_count == 1 && is_early(*launch->attributes);
   return note("cuLaunchKernelEx");
 }
 

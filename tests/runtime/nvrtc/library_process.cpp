@@ -1,5 +1,5 @@
 // library_process nvrtc|driver: a process that has just been started opens the library, and prints its version and
-// file, or the message of a UserError, with which it returns 2.
+// file, and whether kernels start in order, or the message of a UserError, with which it returns 2.
 // library_process candidates: prints the candidates for NVRTC.
 // library_process identity DIRECTORY: prints the version of NVRTC by way of the cache in this directory.
 #include <fmt/core.h>
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
       fmt::print("{} {}\n", nvrtc.release(), nvrtc.library.file());
     } else {
       const wkvc::CudaLibrary& cuda = wkvc::cuda_library();
-      fmt::print("{} {}\n", cuda.release(), cuda.library.file());
+      fmt::print("{} {}{}\n", cuda.release(), cuda.library.file(), cuda.starts_early() ? "" : ", in order");
     }
     return 0;
   } catch (const wkvc::UserError& error) {

@@ -187,6 +187,8 @@ TEST_F(LibrarySearch, AnUnsuitableDriverIsTheUsersMistake) {
   copy(WKVC_FAKE_DRIVER, "driver/libcuda.so.1");
   EXPECT_EQ(run({given("LD_LIBRARY_PATH", "driver")}, {"driver"}),
             "13.0 " + path("driver/libcuda.so.1").string() + "\n");
+  EXPECT_EQ(run({given("LD_LIBRARY_PATH", "driver"), "FAKE_DRIVER_VERSION=12020"}, {"driver"}),
+            "12.2 " + path("driver/libcuda.so.1").string() + ", in order\n");
   EXPECT_THAT(run({given("LD_LIBRARY_PATH", "driver"), "FAKE_DRIVER_VERSION=11040"}, {"driver"}),
               AllOf(HasSubstr("driver/libcuda.so.1) is of CUDA 11.4"), HasSubstr("driver of CUDA 12 or later"),
                     HasSubstr("exited with 2")));

@@ -11,8 +11,8 @@ using namespace wkvc;
 START(full, 32, 48)
 START(diagonal, 32, 48)
 
-#define COMBINE(kind, V, K, rows, groups, backward)                                            \
-  WKVC_KERNEL(combine_##kind##_##V##_##K##_##groups##_##backward, 2, (groups) * (K) / 16, 1) { \
+#define COMBINE(kind, V, K, rows, strips, backward)                                            \
+  WKVC_KERNEL(combine_##kind##_##V##_##K##_##strips##_##backward, 2, (strips) * (K) / 16, 1) { \
     combine_segments<Map::kind, V, K, rows, backward>(args.tensor[1], args.tensor[0], block);  \
   }
 COMBINE(full, 32, 48, 16, 1, false)
@@ -20,6 +20,8 @@ COMBINE(full, 32, 48, 16, 1, true)
 COMBINE(full, 64, 64, 32, 1, false)
 COMBINE(full, 64, 64, 64, 2, false)
 COMBINE(full, 96, 32, 32, 3, true)
+COMBINE(full, 32, 128, 64, 2, false)
+COMBINE(full, 16, 256, 32, 1, true)
 COMBINE(diagonal, 32, 48, 16, 1, false)
 COMBINE(diagonal, 32, 48, 16, 1, true)
 COMBINE(diagonal, 64, 32, 16, 2, true)

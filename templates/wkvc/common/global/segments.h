@@ -19,7 +19,7 @@ WKVC_INLINE int segment_begin(long long tokens, const BlockBase& block, int segm
   return begin < chunks ? static_cast<int>(begin) : chunks;
 }
 
-// How many times the rows of a map that are copied at once have room: the ones that are read, and those to come.
+// A step's rows of a map are read in one stage, while those of the next two steps are copied to the others.
 inline constexpr int kMapStages = 3;
 
 // What a map is of. A diagonal one needs no more than its diagonal, which 16 equal rows hold: those of a warp.
@@ -49,12 +49,28 @@ WKVC_INLINE Vector<Axis, N> offset(const Vector<Axis, N>& x, bool of_state) {
   return of_state ? x : Vector<Axis, N>{};
 }
 
-// The maps of segments, of each of which this warp has 16 columns. `before` is how many maps come before one.
+// The segment that `before` segments come before. Gradients come from the last one.
+template <bool Backward>
+WKVC_INLINE int segment_behind(const BlockBase& block, int before) {
+  return Backward ? block.segments - 1 - before : before;
+}
+
+// Rows of a map as they are copied: transposed blocks of these are read without bank conflicts.
+template <int K, int Rows>
+using MapSlab = Shared<f32, Rows, K, K + 4>;
+
+// Bytes of shared memory of a block that has so many strips of 16 rows of the state, and Rows of a full map at once.
+template <int K, int Rows>
+constexpr int combining_bytes(int strips) {
+  return kMapStages * MapSlab<K, Rows>::bytes + 2 * strips * Shared<f32, 16, K>::bytes;
+}
+
+// The maps of segments, of each of which a warp has 16 columns. `before` is how many maps come before one.
 template <Map Kind, int V, int K, int Rows, bool Backward>
 class SegmentMaps;
 
-// Rows of a map at once lie in shared memory, where all warps of the block copy them ahead of their use. Behind them
-// lie two tiles for each 16 rows of the state: for those that meet this map, and those that the last one met.
+// All warps of a block copy rows of a map to shared memory, ahead of their use. Behind the rows each strip of 16 rows of
+// the state has two tiles: for the map at hand and for the one before.
 template <int V, int K, int Rows, bool Backward>
 class SegmentMaps<Map::full, V, K, Rows, Backward> {
  public:
@@ -62,18 +78,17 @@ class SegmentMaps<Map::full, V, K, Rows, Backward> {
 
   WKVC_INLINE SegmentMaps(const TensorArg& segments, const Block& block, int col0)
       : segments_(segments), block_(block), steps_((block.segments - 1) * kSteps), col0_(col0) {
-    block.barrier();  // other rows of the state have met all maps
+    block.barrier();  // the strips before have met all maps
     WKVC_FOR(step, kMapStages - 1, copy(step));
   }
 
   WKVC_INLINE Fetched fetch(int) const { return {}; }  // all are copied ahead
 
-  // next += S times the map; S is this warp's columns, which warps with the same rows need. All warps of a block call
-  // this.
+  // Adds S times the map to `next`. S has a warp's columns, which all warps of its strip need: each warp of the block
+  // calls this function.
   WKVC_INLINE void apply(Tile<f32, 16, 16>& next, const Tile<f32, 16, 16>& S, Fetched, int before) const {
-    constexpr int kTile = Shared<f32, 16, K>::bytes;
-    const int group = block_.warp / (K / 16);
-    const auto rows = block_.template shared<f32, 16, K>(kMapStages * Slab::bytes + (2 * group + before % 2) * kTile);
+    const int tile = block_.warp / (K / 16) * 2 + before % 2;
+    const auto rows = block_.template shared<f32, 16, K>(kRing + tile * Shared<f32, 16, K>::bytes);
     store(rows.template cols<16>(col0_), S);
     Tile<f32, 16, 16> sums[2] = {};  // two, so that one need not wait for the other
     for (int n = 0; n < kSteps; ++n) {
@@ -89,8 +104,9 @@ class SegmentMaps<Map::full, V, K, Rows, Backward> {
   }
 
  private:
-  using Slab = Shared<f32, Rows, K, K + 4>;  // whose transposed blocks are read without bank conflicts
-  static constexpr int kSteps = K / Rows, kPieces = Rows * K / kPiece<f32>;
+  using Slab = MapSlab<K, Rows>;
+  static constexpr int kSteps = K / Rows, kRing = kMapStages * Slab::bytes;
+  static constexpr int kAcross = K / kPiece<f32>, kPieces = Rows * kAcross;
 
   WKVC_INLINE Slab at(int step) const {
     return {reinterpret_cast<f32*>(block_.memory + step % kMapStages * Slab::bytes)};
@@ -100,13 +116,13 @@ class SegmentMaps<Map::full, V, K, Rows, Backward> {
     commit_copies();
   }
   WKVC_INLINE void copy_rows(int step) const {
-    const int n = step / kSteps, segment = Backward ? block_.segments - 1 - n : n, stride = row_stride(segments_);
-    const long long row0 = (V + K) * static_cast<long long>(segment) + V + step % kSteps * Rows;
-    const f32* from = global_row<const f32>(segments_, block_, row0);
+    const long long segment = segment_behind<Backward>(block_, step / kSteps);
+    const f32* from = global_row<const f32>(segments_, block_, (V + K) * segment + V + step % kSteps * Rows);
+    const int stride = row_stride(segments_);
     const Slab to = at(step);
     lanes::for_each([&](int lane) {
       for (int i = 32 * block_.warp + lane; i < kPieces; i += 32 * block_.warps) {
-        const int row = i / (K / kPiece<f32>), column = i % (K / kPiece<f32>)*kPiece<f32>;
+        const int row = i / kAcross, column = kPiece<f32> * (i % kAcross);
         copy::piece(to.at(row, column), from + row * stride + column, true);
       }
     });
@@ -126,7 +142,7 @@ class SegmentMaps<Map::diagonal, V, K, Rows, Backward> {
       : segments_(segments), block_(block), col0_(col0) {}
 
   WKVC_INLINE Fetched fetch(int before) const {
-    const long long segment = Backward ? block_.segments - 1 - before : before;
+    const long long segment = segment_behind<Backward>(block_, before);
     const f32* from = global_row<const f32>(segments_, block_, (V + 16) * segment + V) + col0_;
     Fetched diagonal;
     WKVC_EACH_SLOT(PerColumn, 16, diagonal.v[i][s] = from[PerColumn::position<16>(i, s)]);
@@ -143,9 +159,9 @@ class SegmentMaps<Map::diagonal, V, K, Rows, Backward> {
 };
 
 // Replaces the B of each segment, the first V rows of its summary, by the state before it (Backward: after it, in the
-// order of gradients). K/16 warps have 16 rows, 16 columns each; so many warps of a block have rows one behind the
-// other, which are a divisor of V, and the blocks of a sequence share all rows. Rows: of a full map that are copied at
-// once, a divisor of K. What a segment adds and a diagonal map are loaded a segment ahead of their use.
+// order of gradients). K/16 warps have a strip of 16 rows, 16 columns each. A block has as many strips as it has such
+// warps, a divisor of V/16. The blocks of a sequence share all strips. Full maps have Rows of them copied at once, a
+// divisor of K. What a segment adds, and a diagonal map, are loaded a segment ahead of their use.
 template <Map Kind, int V, int K, int Rows, bool Backward, class T = f32, StateLayout Order = StateLayout::vk>
 WKVC_INLINE void combine_segments(const TensorArg& segments, const TensorArg& initial, const Block& block) {
   using Maps = SegmentMaps<Kind, V, K, Rows, Backward>;
@@ -153,8 +169,7 @@ WKVC_INLINE void combine_segments(const TensorArg& segments, const TensorArg& in
   const int of_block = block.warps / kWarps * 16, of_warp = block.warp / kWarps * 16;
   const int col0 = 16 * (block.warp % kWarps), summaries = block.segments - 1;  // nothing follows the last segment
   const auto first_row = [&](int before) WKVC_INLINE_LAMBDA {
-    const long long segment = Backward ? block.segments - 1 - before : before;
-    return (V + kMapRows<Kind, K>)*segment;
+    return static_cast<long long>(V + kMapRows<Kind, K>) * segment_behind<Backward>(block, before);
   };
   for (int row0 = of_block * block.segment + of_warp; row0 < V; row0 += of_block * block.segments) {
     const Maps maps(segments, block, col0);

@@ -69,8 +69,8 @@ constexpr int combining_bytes(int strips) {
 template <Map Kind, int V, int K, int Rows, bool Backward>
 class SegmentMaps;
 
-// All warps of a block copy rows of a map to shared memory, ahead of their use. Behind the rows each strip of 16 rows of
-// the state has two tiles: for the map at hand and for the one before.
+// All warps of a block copy rows of a map to shared memory, ahead of their use. Behind the rows each strip of 16 rows
+// of the state has two tiles: for the map at hand and for the one before.
 template <int V, int K, int Rows, bool Backward>
 class SegmentMaps<Map::full, V, K, Rows, Backward> {
  public:

@@ -44,9 +44,9 @@ constexpr bool is_wanted([[maybe_unused]] const char* kernel) {
                    static_cast<wkvc::u32>(args.segments))
 
 // A kernel that waits until the one before it in the stream has ended: what is launched may take its place earlier
-// (runtime/cuda/driver.h, Start). The body that follows sees `args` and `block`. It is a template, so that bodies of kernels that are not wanted are
-// read and no more: beside three of these that is a twentieth of what a backward kernel takes NVRTC. After
-// `blocks_per_sm` may come the blocks of a cluster, if not 1.
+// (runtime/cuda/driver.h, Start). The body that follows sees `args` and `block`. It is a template, so that bodies of
+// kernels that are not wanted are read and no more: beside three of these that is a twentieth of what a backward kernel
+// takes NVRTC. After `blocks_per_sm` may come the blocks of a cluster, if not 1.
 #define WKVC_KERNEL(name, tensors, warps, blocks_per_sm, ...)                                                       \
   template <bool>                                                                                                   \
   static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::Block& block);             \

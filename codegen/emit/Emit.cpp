@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/TypeSwitch.h>
 
+#include "codegen/emit/CombiningBlock.h"
 #include "codegen/emit/Emitter.h"
 #include "codegen/warp/Variables.h"
 

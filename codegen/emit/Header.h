@@ -25,14 +25,6 @@ std::string stored_as(const TensorSpec& state);
 // Those of what stores an intermediate state: "<4, 64, bf16>", of every 4 tokens and 64 value rows.
 std::string intermediate_stored_as(const TensorSpec& states, const Manifest& manifest);
 
-// What a block has at once that combines segments, in warps of 16 rows and 16 keys.
-struct CombiningBlock {
-  int64_t strips = 1;     // of 16 rows of the state
-  int64_t map_rows = 16;  // of a full map, a divisor of the keys
-  int64_t bytes = 0;      // of shared memory; a diagonal map needs none
-};
-CombiningBlock combining_block(warp::CombineOp kernel);  // throws UserError where the budget is too small
-
 std::string header_comment(warp::KernelOp kernel);
 
 }  // namespace wkvc

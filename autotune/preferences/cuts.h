@@ -28,7 +28,7 @@ struct Cuts {
 
   // Returns fewer segments if a fifth of `segments` or more can go and the longest one gets no longer, and no more than
   // there are units. Segments have whole units of so many tokens. The blocks of a sequence share the strips of its
-  // state where maps are combined: as many segments stay, if there are as many units.
+  // state where maps are combined: as many segments as strips stay, if there are as many units.
   int evened(int segments, int unit, int strips) const;
 };
 

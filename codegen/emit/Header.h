@@ -11,8 +11,6 @@ namespace wkvc {
 Manifest manifest_of(warp::BatchSumOp kernel);
 Manifest manifest_of(warp::HeadSumOp kernel);
 Manifest manifest_of(warp::CombineOp kernel);
-int map_rows_at_once(
-    int64_t keys);  // of a full map that a kernel copies which combines segments: a divisor of the keys
 Manifest manifest_of(warp::KernelOp kernel);  // throws UserError for a malformed list of tensors
 // Returns how outputs, or a backward kernel's gradients of outputs, are stored, each dtype once: "bf16", "bf16,f32". A
 // summary has neither, and is called after its inputs.

@@ -60,7 +60,7 @@ template <class T>
 class Guard {
  public:
   WKVC_INLINE Guard(const TensorArg& refused, const Block& block) : block_(block), refusal_(refusal(refused, block)) {
-    block.let_next_kernel_begin();
+    block.let_next_kernel_begin();  // the kernel behind, most of whose blocks end at once
   }
 
   // Whether the largest elements of samples leave what f16 holds below them room enough, for each input, and for

@@ -1,6 +1,5 @@
 #include "codegen/emit/CombiningBlock.h"
 
-#include "codegen/warp/SharedMemory.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -40,9 +39,8 @@ CombiningBlock combining_block(warp::CombineOp kernel) {
   CombiningBlock block{.strips = strips_of_block(strips, static_cast<int64_t>(kernel.getSegments()), keys / 16)};
   if (kernel.getMap() != "full") return block;
   block.map_rows = keys;
-  while (block.map_rows * keys > most_numbers) block.map_rows = 16 * smaller_divisor(keys / 16, block.map_rows / 16);
   const auto budget = static_cast<int64_t>(kernel.getSramBudget());
-  while (combining_bytes(keys, block) > budget) {
+  while (block.map_rows * keys > most_numbers || combining_bytes(keys, block) > budget) {
     if (block.map_rows > 16)
       block.map_rows = 16 * smaller_divisor(keys / 16, block.map_rows / 16);
     else if (block.strips > 1)

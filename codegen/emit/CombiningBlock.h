@@ -7,7 +7,7 @@
 
 namespace wkvc {
 
-// What a block has at once, in warps of 16 rows of the state and 16 keys.
+// The part of the work that a block has at once. A warp has 16 rows of the state and 16 keys.
 struct CombiningBlock {
   int64_t strips = 1;     // of 16 rows of the state
   int64_t map_rows = 16;  // of a full map, a divisor of the keys

@@ -24,6 +24,8 @@ struct CudaLaunch {
   const CudaLaunchAttribute* attributes = nullptr;
   unsigned attribute_count = 0;
 };
+static_assert(sizeof(CudaLaunchAttribute) == 72 && offsetof(CudaLaunchAttribute, value) == 8);
+static_assert(sizeof(CudaLaunch) == 56 && offsetof(CudaLaunch, stream) == 32 && offsetof(CudaLaunch, attributes) == 40);
 
 struct CudaLibrary {
   using Result = int;     // 0: success

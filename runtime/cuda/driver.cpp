@@ -1,7 +1,6 @@
 #include "runtime/cuda/driver.h"
 
 #include <array>
-#include <cstddef>
 #include <utility>
 
 #include "runtime/cuda/cuda_library.h"
@@ -9,10 +8,6 @@
 
 namespace wkvc {
 namespace {
-
-// As cuda.h has them.
-static_assert(sizeof(CudaLaunch) == 56 && offsetof(CudaLaunch, stream) == 32 && offsetof(CudaLaunch, attributes) == 40);
-static_assert(sizeof(CudaLaunchAttribute) == 72 && offsetof(CudaLaunchAttribute, value) == 8);
 
 // The driver's numbers for what is asked of it.
 constexpr int attribute_sm_count = 16;

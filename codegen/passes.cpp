@@ -27,6 +27,7 @@
 #include "codegen/passes/place/Placement.h"
 #include "codegen/passes/warp/DeferredDecays.h"
 #include "codegen/passes/warp/DropUnread.h"
+#include "codegen/passes/warp/EarlyContractions.h"
 #include "codegen/passes/warp/FoldedUnits.h"
 #include "codegen/passes/warp/GroupContractions.h"
 #include "codegen/passes/warp/JoinedDecays.h"
@@ -332,6 +333,7 @@ void defer_all_decays(Work& work) { for_each_program_kernel(work, defer_decays);
 void drop_all_unread(Work& work) { for_each_program_kernel(work, drop_unread); }
 void join_all_decays(Work& work) { for_each_program_kernel(work, join_decays); }
 void contract_all_by_groups(Work& work) { for_each_program_kernel(work, contract_by_groups); }
+void begin_all_contractions_early(Work& work) { for_each_program_kernel(work, begin_contractions_early); }
 void name_all_variables(Work& work) { for_each_program_kernel(work, warp::name_variables); }
 
 void emit_text(Work& work) {
@@ -394,6 +396,8 @@ constexpr Pass kPasses[] = {
      Stage::warp, join_all_decays},
     {"group-contractions", "four warps read an operand together, and fences behind what teams store for them",
      Stage::placed, Stage::warp, contract_all_by_groups},
+    {"early-contractions", "before contractions by groups, those that would wait for a product", Stage::placed,
+     Stage::warp, begin_all_contractions_early},
     {"name-variables", "a name for each variable of the text", Stage::placed, Stage::warp, name_all_variables},
     {"emit-cuda", "text that calls templates/", Stage::warp, Stage::cuda, emit_text},
 };

@@ -4,6 +4,7 @@
 
 #include "codegen/compiler.h"
 #include "dsl/builtin.h"
+#include "tests/lower/recurrences.h"
 
 namespace wkvc::test {
 namespace {
@@ -16,6 +17,13 @@ Config by_teams() {
   config.pass = "both";
   config.scales = "guarded";
   config.teams = config.backward_teams = 2;
+  return config;
+}
+
+Config ahead() {
+  Config config;
+  config.scales = "guarded";
+  config.teams = config.rounds = 2;
   return config;
 }
 
@@ -71,11 +79,7 @@ TEST(WarpPass, JoinsSumsOverLanes) {
 
 // The state's own, before the first chunk and behind the last one.
 TEST(WarpPass, DefersTheLastDecayOfAChunk) {
-  Config config = by_teams();
-  config.pass = "forward";
-  config.backward_teams = 0;
-  config.rounds = 2;
-  const WarpPass pass(rwkv6(), config, "join-sums", "defer-decays");
+  const WarpPass pass(rwkv6(), ahead(), "join-sums", "defer-decays");
   EXPECT_EQ(pass.counts("warp.decaying"), Counts(0, 2));
   EXPECT_EQ(pass.counts("warp.settled"), Counts(0, 1));
 }
@@ -96,6 +100,19 @@ TEST(WarpPass, ContractsByGroupsBehindFences) {
   const WarpPass pass(rwkv7(), by_teams(), "join-decays", "group-contractions");
   EXPECT_EQ(pass.counts("by_groups"), Counts(0, 11));
   EXPECT_EQ(pass.counts("warp.before_async_reads"), Counts(0, 2));
+}
+
+// That of q·Sᵀ with decays waits for nothing; of narrower heads no contractions are by groups.
+TEST(WarpPass, BeginsContractionsThatWaitForProducts) {
+  Config config = ahead();
+  config.key_dim = config.value_dim = 128;
+  const WarpPass wide(recurrence_named("gated_delta_net"), config, "group-contractions", "early-contractions");
+  EXPECT_EQ(wide.counts("by_groups"), Counts(1, 1));
+  EXPECT_EQ(wide.counts("\"add\"").second, wide.counts("\"add\"").first + 1);
+  EXPECT_EQ(wide.counts("warp.zeros").second, wide.counts("warp.zeros").first + 1);
+  config.key_dim = config.value_dim = 64;
+  const WarpPass narrow(recurrence_named("gated_delta_net"), config, "group-contractions", "early-contractions");
+  EXPECT_EQ(narrow.counts("warp.zeros").second, narrow.counts("warp.zeros").first);
 }
 
 // A text of a kernel says all: no pass changes it once more.

@@ -47,6 +47,7 @@ class TokenKernel {
     manifest_.key_dim = static_cast<int>(recurrence.getKeyDim());
     manifest_.value_dim = static_cast<int>(recurrence.getValueDim());
     manifest_.chunk = 1;
+    manifest_.waits = true;
     manifest_.states_every = config.states_every;
     manifest_.warps = manifest_.value_dim / 16;
     list_tensors();

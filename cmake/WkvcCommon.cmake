@@ -8,6 +8,8 @@ add_library(wkvc_options INTERFACE)
 target_compile_options(wkvc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
 # gcc 12 sees overlaps in std::string at -O3 that are none (gcc bug 105329).
 target_compile_options(wkvc_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>)
+# Two versions of the library in one process have constants of their own, each its lockfile and its limits.
+target_compile_options(wkvc_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
 target_include_directories(wkvc_options INTERFACE ${CMAKE_SOURCE_DIR})
 
 set(WKVC_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")

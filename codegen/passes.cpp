@@ -396,8 +396,8 @@ constexpr Pass kPasses[] = {
      Stage::warp, join_all_decays},
     {"group-contractions", "four warps read an operand together, and fences behind what teams store for them",
      Stage::placed, Stage::warp, contract_all_by_groups},
-    {"early-contractions", "before contractions by groups, those that would wait for a product", Stage::placed,
-     Stage::warp, begin_all_contractions_early},
+    {"early-contractions", "a contraction before those by groups does not wait for a product that it is added to",
+     Stage::placed, Stage::warp, begin_all_contractions_early},
     {"name-variables", "a name for each variable of the text", Stage::placed, Stage::warp, name_all_variables},
     {"emit-cuda", "text that calls templates/", Stage::warp, Stage::cuda, emit_text},
 };

@@ -87,7 +87,7 @@ void expect_pass(const ConfigOption& option, const Config& config, bool given, b
                has_single_tokens(config) ? "--chunk 1 has none; leave one of the two options out"
                                          : "give --pass backward or --pass both, too");
   if (config.pass == "backward" && option.of == OfKernels::forward && given)
-    user_error("{} is an option of the forward kernel, which --pass backward has none of: give --pass both",
+    user_error("{} is an option of the forward kernel, which --pass backward has none of: give --pass forward, or both",
                option.spelling);
 }
 

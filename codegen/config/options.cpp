@@ -107,6 +107,12 @@ void set_option(const ConfigOption& option, const std::string& text, Config& con
   }
 }
 
+ConfigOption heads_option() {
+  ConfigOption option = config_option("--head");
+  option.spelling = "--heads";
+  return option;
+}
+
 std::int64_t parse_sequence_count(const std::string& text) {
   const auto sequences = whole_number<std::int64_t>(text);
   if (!sequences || *sequences < 1) user_error("--sequences {}: expected a whole number from 1 to 2^63 - 1", text);

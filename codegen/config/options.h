@@ -21,6 +21,8 @@ namespace wkvc {
 // where the text has none and the pass has a backward kernel.
 void set_option(const ConfigOption& option, const std::string& text, Config& config);
 
+ConfigOption heads_option();  // --head, as commands spell it that take several
+
 // What the options of a configuration were given, by their spelling.
 class ConfigOptions {
  public:

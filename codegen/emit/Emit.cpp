@@ -2,7 +2,6 @@
 
 #include <llvm/ADT/TypeSwitch.h>
 
-#include "codegen/emit/CombiningBlock.h"
 #include "codegen/emit/Emitter.h"
 #include "codegen/warp/Variables.h"
 
@@ -154,14 +153,14 @@ std::string emit_cuda(warp::HeadSumOp kernel) {
 
 std::string emit_cuda(warp::CombineOp kernel) {
   Manifest manifest = manifest_of(kernel);
-  const CombiningBlock block = combining_block(kernel);
   const TensorSpec& state = manifest.tensors.front();
   const std::string stored = stored_as(state);
   const std::string behind = stored.empty() ? ">" : ", " + stored.substr(1);
-  const std::string assertion = block.bytes == 0
-                                    ? ""
-                                    : fmt::format("  static_assert(combining_bytes<{}, {}>({}) == {});\n",
-                                                  manifest.key_dim, block.map_rows, block.strips, block.bytes);
+  const std::string assertion =
+      kernel.getMap() != "full"
+          ? ""
+          : fmt::format("  static_assert(combining_bytes<{}, {}>({}) == {});\n", manifest.key_dim, kernel.getMapRows(),
+                        kernel.getStrips(), manifest.shared_bytes);
   return fmt::format(
       "// {0}: the state before each of {1} segments, from their summaries.\n{2}{9}"
       "WKVC_KERNEL({0}, 2, {3}, 1) {{\n{11}  combine_segments<{4}, {5}, {6}, "
@@ -169,7 +168,7 @@ std::string emit_cuda(warp::CombineOp kernel) {
       "args.tensor[0], block);\n}}\n",
       manifest.kernel, kernel.getSegments(), to_line(manifest), manifest.warps, map_text(kernel.getMap()),
       manifest.value_dim, manifest.key_dim, kernel.getBackward() ? "true" : "false", behind, preamble(manifest),
-      block.map_rows, assertion);
+      kernel.getMapRows(), assertion);
 }
 
 }  // namespace wkvc

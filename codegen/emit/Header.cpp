@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include "codegen/emit/Buffers.h"
-#include "codegen/emit/CombiningBlock.h"
 #include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
 #include "codegen/rec/Names.h"
@@ -65,21 +64,17 @@ std::string shared_map(warp::KernelOp kernel) {
 // What every operation that is a kernel says.
 template <class Op>
 Manifest common_part(Op kernel) {
-  Manifest manifest;
-  manifest.op = kernel.getOp().str();
-  manifest.kernel = kernel.getSymName().str();
-  manifest.arch = kernel.getArch().str();
+  Manifest manifest = emitted_manifest(kernel.getOp().str(), kernel.getSymName().str(), kernel.getArch().str());
   manifest.key_dim = static_cast<int>(kernel.getKeyDim());
   manifest.value_dim = static_cast<int>(kernel.getValueDim());
   manifest.chunk = static_cast<int>(kernel.getChunk());
   manifest.parts = static_cast<int>(kernel.getParts());
-  manifest.waits = true;
   return manifest;
 }
 
 std::string config_of(const Manifest& manifest, const std::string& io, llvm::StringRef compute) {
   const std::string parts = manifest.parts > 1 ? fmt::format("of {} parts ", manifest.parts) : "";
-  return fmt::format("head {}x{} {}chunk {} {}mma {} state {}", manifest.key_dim, manifest.value_dim, parts,
+  return fmt::format("head {}x{} {}chunk {} {}mma {} state {}", manifest.key_dim, manifest.head_values(), parts,
                      manifest.chunk, io, compute.str(), state_of(manifest));
 }
 
@@ -120,6 +115,15 @@ Manifest manifest_of(warp::KernelOp kernel) {
   return manifest;
 }
 
+Manifest emitted_manifest(std::string op, std::string kernel, std::string arch) {
+  Manifest manifest;
+  manifest.op = std::move(op);
+  manifest.kernel = std::move(kernel);
+  manifest.arch = std::move(arch);
+  manifest.waits = true;
+  return manifest;
+}
+
 Manifest manifest_of(warp::BatchSumOp kernel) {
   Manifest manifest = common_part(kernel);
   manifest.warps = 1;
@@ -157,12 +161,11 @@ Manifest manifest_of(warp::HeadSumOp kernel) {
 
 Manifest manifest_of(warp::CombineOp kernel) {
   bool full = kernel.getMap() == "full", backward = kernel.getBackward();
-  const CombiningBlock block = combining_block(kernel);
   Manifest manifest = common_part(kernel);
   manifest.segments = static_cast<int>(kernel.getSegments());
-  manifest.warps = static_cast<int>(block.strips) * manifest.key_dim / 16;
+  manifest.warps = static_cast<int>(kernel.getStrips()) * manifest.key_dim / 16;
   manifest.pass = backward ? Direction::backward : Direction::forward;
-  manifest.shared_bytes = block.bytes;
+  manifest.shared_bytes = static_cast<int64_t>(kernel.getSharedBytes());
   int64_t rows = manifest.value_dim + (full ? manifest.key_dim : 16);
   Role initial = backward ? Role::final_state_gradient : Role::initial_state;
   const bool keys_first = kernel.getInitialDims() == "B,H,K,V";

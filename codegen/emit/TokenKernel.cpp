@@ -41,13 +41,11 @@ class TokenKernel {
       : recurrence_(recurrence), config_(config), live_(needed(recurrence)) {
     expect_inputs(recurrence, config.shared);
     if (auto fault = rec::name_fault(recurrence.getSymName().str())) user_error("recurrence: {}", *fault);
-    manifest_.op = recurrence.getSymName().str();
-    manifest_.kernel = manifest_.op + "_forward";
-    manifest_.arch = config.arch;
+    const std::string op = recurrence.getSymName().str();
+    manifest_ = emitted_manifest(op, op + "_forward", config.arch);
     manifest_.key_dim = static_cast<int>(recurrence.getKeyDim());
     manifest_.value_dim = static_cast<int>(recurrence.getValueDim());
     manifest_.chunk = 1;
-    manifest_.waits = true;
     manifest_.states_every = config.states_every;
     manifest_.warps = manifest_.value_dim / 16;
     list_tensors();

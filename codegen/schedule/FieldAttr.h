@@ -74,16 +74,19 @@ class FieldParser {
     const auto at = parser_.getCurrentLocation();
     int64_t number = -1;
     llvm::StringRef word;
+    std::string given = "nothing";
     if (field.words.empty()) {
       const mlir::OptionalParseResult parsed = parser_.parseOptionalInteger(number);
       if (parsed.has_value() && *parsed) return mlir::failure();
+      if (parsed.has_value()) given = std::to_string(number);
     } else if (mlir::succeeded(parser_.parseOptionalKeyword(&word))) {
       const auto found = llvm::find(field.words, std::string_view(word));
       if (found != field.words.end()) number = found - field.words.begin();
+      given = word.str();
     }
     if (number < field.least || number > field.most)
-      return parser_.emitError(at) << what_ << (field.group.empty() ? "" : "'s ") << ref(field.group) << " has no such "
-                                   << ref(field.name) << "; expected " << values_text(field);
+      return parser_.emitError(at) << what_ << (field.group.empty() ? "" : "'s ") << ref(field.group) << " has "
+                                   << ref(field.name) << " = " << given << "; expected " << values_text(field);
     field.set(value, static_cast<int>(number));
     return mlir::success();
   }

@@ -32,6 +32,8 @@ class DuplicateKeys {
 }  // namespace
 
 json parse_object(std::string_view text, std::string_view what) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    user_error("{} is empty, expected a JSON object", what);
   DuplicateKeys duplicates;
   json result;
   try {

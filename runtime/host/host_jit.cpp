@@ -78,8 +78,10 @@ void expect_compiler(const std::filesystem::path& directory) {
   const Words command = command_for(directory);
   const ProcessResult result = run_process(command);
   if (result.succeeded) return;
-  user_error("the host compiler does not compile an empty file: {}\n{}\nSet CXX to a compiler of C++20",
-             fmt::join(command, " "), result.output);
+  user_error(
+      "the host compiler does not compile an empty file: {}\n{}\nSet CXX to a compiler of C++20, and "
+      "WKVC_HOST_CXXFLAGS to flags that the compiler takes",
+      fmt::join(command, " "), result.output);
 }
 
 void build_object(const std::filesystem::path& directory, const std::string& source) {
@@ -113,7 +115,11 @@ HostKernel HostKernel::compile(const std::string& kernel_source, const std::stri
     if (!object->library) internal_error("the compiled kernel cannot be loaded: {}", why_not);
     return object;
   });
-  kernel.object_->library.find(symbol.c_str(), kernel.entry_);
+  try {
+    kernel.object_->library.find(symbol.c_str(), kernel.entry_);
+  } catch (const MissingSymbol&) {
+    user_error("a manifest names the kernel {0}, but the text has no WKVC_KERNEL({0}, …)", symbol);
+  }
   return kernel;
 }
 

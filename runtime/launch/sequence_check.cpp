@@ -32,7 +32,8 @@ void expect_starts(std::span<const std::int64_t> starts, std::int64_t tokens, co
   user_error("{} ends with {}, expected at most {}, as many tokens as there are", where, starts.back(), tokens);
 }
 
-void expect_slots(std::span<const std::int32_t> slots, std::int64_t count, const std::string& where) {
+void expect_slots(std::span<const std::int32_t> slots, std::int64_t count, const std::string& where,
+                  std::string_view or_else) {
   std::vector<std::int32_t> sorted(slots.begin(), slots.end());
   std::erase_if(sorted, [](std::int32_t slot) { return slot < 0; });
   std::ranges::sort(sorted);
@@ -42,8 +43,7 @@ void expect_slots(std::span<const std::int32_t> slots, std::int64_t count, const
   if (sorted.empty() || sorted.back() < count) return;
   if (count == 0)
     user_error("{} has the slot {}, but there are no slots: give a pool that has some", where, sorted.back());
-  user_error("{} has the slot {}, expected 0 to {}, or -1 for a sequence that is left out", where, sorted.back(),
-             count - 1);
+  user_error("{} has the slot {}, expected 0 to {}{}", where, sorted.back(), count - 1, or_else);
 }
 
 void expect_sequences(const LaunchSize& size) {
@@ -51,7 +51,8 @@ void expect_sequences(const LaunchSize& size) {
   if (size.map) expect_starts(starts_of(*size.map), size.tokens, "the map of sequences (cu_seqlens)");
   if (!size.slots) return;
   const std::span<const std::int32_t> slots(size.slots->slots, static_cast<std::size_t>(size.sequences()));
-  expect_slots(slots, size.slots->count, "the slots of states (state_indices)");
+  expect_slots(slots, size.slots->count, "the slots of states (state_indices)",
+               ", or -1 for a sequence that is left out");
 }
 
 }  // namespace wkvc

@@ -13,8 +13,9 @@ namespace wkvc {
 void expect_starts(std::span<const std::int64_t> starts, std::int64_t tokens, const std::string& where);
 
 // Throws UserError, beginning with `where`, for a slot from `count` on, and for one that two sequences have. A negative
-// number is no slot.
-void expect_slots(std::span<const std::int32_t> slots, std::int64_t count, const std::string& where);
+// number is no slot. `or_else`: what the message says behind the slots that are expected.
+void expect_slots(std::span<const std::int32_t> slots, std::int64_t count, const std::string& where,
+                  std::string_view or_else = "");
 
 // The same for the maps of a launch whose memory is the host's. A launch with a report is let through: kernels tell.
 void expect_sequences(const LaunchSize& size);

@@ -65,7 +65,7 @@ void expect_number(const Manifest& manifest, std::string_view what, std::int64_t
 void check_config(const Manifest& manifest) {
   const std::string_view config = manifest.config;
   if (!config.starts_with("head ")) return;
-  const std::string head = fmt::format("head {}x{} ", manifest.key_dim, manifest.value_dim);
+  const std::string head = fmt::format("head {}x{} ", manifest.key_dim, manifest.head_values());
   if (!(manifest.config + " ").starts_with(head)) {
     refuse(manifest, fmt::format("key_dim {} and value_dim {}", manifest.key_dim, manifest.value_dim),
            fmt::format("has the config \"{}\"", config));
@@ -265,13 +265,13 @@ void check_waits(const Manifest& manifest, std::string_view source, std::string_
 }  // namespace
 
 void check_against_text(const Manifest& manifest, std::string_view source) {
+  const std::string_view kernel = text_of(manifest, source);
+  if (!kernel.empty()) check_parts(manifest, source);
   check_config(manifest);
   check_segments(manifest);
   check_header(manifest, source);
-  const std::string_view kernel = text_of(manifest, source);
   check_waits(manifest, source, kernel);
   if (kernel.empty()) return;  // it will not compile, was compiled, or is of another form
-  check_parts(manifest, source);
   check_entry(manifest, kernel);
   check_places(manifest, kernel);
   check_chunks(manifest, kernel);

@@ -203,8 +203,10 @@ std::int64_t integer_bytes(std::string_view name) { return name == "I64" ? 8 : n
 std::vector<std::int64_t> read_integers(Reader& file, std::uint64_t data, const Entry& entry, std::int64_t bytes) {
   const std::uint64_t size = entry.end - entry.begin;
   if (entry.shape.size() != 1 || size != static_cast<std::uint64_t>(entry.shape[0] * bytes)) {
-    user_error("{}: tensor \"{}\" has shape {} and {} bytes, expected one dimension in {}", file.name(),
-               escaped_name(entry.name), shape_text(entry.shape), size, entry.dtype);
+    user_error(
+        "{}: tensor \"{}\" has shape {} and {} bytes in {}; integers are for maps of sequences alone, which have one "
+        "dimension",
+        file.name(), escaped_name(entry.name), shape_text(entry.shape), size, entry.dtype);
   }
   std::vector<std::byte> raw(size);
   file.read(data + entry.begin, raw);

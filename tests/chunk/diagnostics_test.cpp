@@ -216,12 +216,12 @@ TEST(Summaries, GiveTheStateAlone) {
     return error_of(header("16", "key_dim = 32 : i64, schedule = #wkvc.schedule<" + fields + ">") + inputs() +
                     ending());
   };
-  for (const char* segments : {"0", "257", "some", "0.5"})
+  for (auto [segments, given] : {std::pair{"0", "0"}, {"257", "257"}, {"some", "nothing"}, {"0.5", "nothing"}})
     expect_contains(error_of_schedule("grid(segments = " + std::string(segments) + ")"),
-                    "a schedule's grid has no such segments; expected 1 to 256");
-  for (const char* prefetch : {"3", "all", "-1"})
+                    "a schedule's grid has segments = " + std::string(given) + "; expected 1 to 256");
+  for (auto [prefetch, given] : {std::pair{"3", "nothing"}, {"all", "all"}, {"-1", "nothing"}})
     expect_contains(error_of_schedule("memory(prefetch = " + std::string(prefetch) + ")"),
-                    "a schedule's memory has no such prefetch; expected automatic or inputs");
+                    "a schedule's memory has prefetch = " + std::string(given) + "; expected automatic or inputs");
 }
 
 TEST(Programs, HaveOneStateAndOneUpdate) {

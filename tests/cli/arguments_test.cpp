@@ -177,7 +177,7 @@ TEST_F(Mistakes, Packing) {
   expect_mistake({"pack", "rwkv7", "--name", "k", "--pass", "both"}, "--passes");
   expect_mistake({"pack", "rwkv7", "--name", "k", "--passes", "sideways"}, "forward, backward");
   expect_mistake({"pack", "rwkv7", "rwkv7", "--name", "k"}, "rwkv7_bf16_64 is asked for twice");
-  expect_mistake({"pack", "rwkv7", "--name", "k", "--heads", "65"}, "65");
+  expect_mistake({"pack", "rwkv7", "--name", "k", "--heads", "65"}, "--heads 65: expected K[,V]");
   expect_mistake({"pack", "rwkv7", "--name", "k", "--lockfile", "none.json"}, "none.json");
   expect_mistake({"pack", "rwkv7", "--name", "k", "--lockfile", naive_kernel}, "naive_rwkv7.cu");
   expect_mistake({"pack", "rwkv7", "--name", "k", "--output", "/nowhere"}, "'/nowhere': there is no such folder");
@@ -208,7 +208,8 @@ TEST_F(Mistakes, Tuning) {
   expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "-o", "/nowhere/lock.json"}, "/nowhere");
   expect_mistake({"tune", "rwkv7", "--shapes", "1,16,1", "--chunk", "240"}, "no configuration has kernels");
   expect_mistake({"fit", "rwkv8"}, "'rwkv8'");
-  expect_mistake({"fit", "rwkv7", "--heads", "65"}, "65");
+  expect_mistake({"fit", "rwkv7", "--heads", "65"}, "--heads 65: expected K[,V]");
+  expect_mistake({"fit", "rwkv7", "--heads", "32", "32"}, "--heads 32 is given twice");
 }
 
 // Under any name, and whether it is there or not.

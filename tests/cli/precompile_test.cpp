@@ -35,7 +35,7 @@ TEST_F(Precompile, WritesTheKernelsThatCallsTake) {
   const std::vector<std::string> options{"--chunk", "1", "--head", "16"};
   const Outcome outcome = wkvc({"precompile", "rwkv6", "--chunk", "1", "--head", "16", "-o", "."});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.out, "2 kernels of 1 texts in .\n");
+  EXPECT_EQ(outcome.out, "2 kernels of 1 text in .\n");
   EXPECT_EQ(files(), 2U);
   EXPECT_TRUE(has_kernel_of(options, false));
   EXPECT_TRUE(has_kernel_of(options, true));
@@ -48,7 +48,7 @@ TEST_F(Precompile, TakesSeveralSizes) {
   const Outcome outcome = wkvc(
       {"precompile", "rwkv6", "--head", "16", "--teams", "1", "--shapes", "1,64,1", "1,128,2", "8,256,64", "-o", "."});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.out, "1 kernels of 1 texts in .\n");
+  EXPECT_EQ(outcome.out, "1 kernel of 1 text in .\n");
 }
 
 }  // namespace

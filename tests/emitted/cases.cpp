@@ -138,6 +138,8 @@ void add_recurrences(Cases& cases) {
     cases.add(definition, {.segments = 2, .pass = "both", .scales = "guarded"});
     cases.add(definition, {.key_dim = 32, .value_dim = 32, .backward_teams = 2, .pass = "both", .scales = "guarded"});
   }
+  cases.add(recurrence_named("gated_delta_net"),
+            {.key_dim = 128, .value_dim = 128, .teams = 2, .rounds = 2, .scales = "guarded"});
 }
 
 // The text of the stage rec that the example prints.

@@ -102,17 +102,25 @@ TEST(WarpPass, ContractsByGroupsBehindFences) {
   EXPECT_EQ(pass.counts("warp.before_async_reads"), Counts(0, 2));
 }
 
-// That of q·Sᵀ with decays waits for nothing; of narrower heads no contractions are by groups.
+// QK·U from zero, in place of behind q·Sᵀ times decays.
 TEST(WarpPass, BeginsContractionsThatWaitForProducts) {
-  Config config = ahead();
-  config.key_dim = config.value_dim = 128;
-  const WarpPass wide(recurrence_named("gated_delta_net"), config, "group-contractions", "early-contractions");
-  EXPECT_EQ(wide.counts("by_groups"), Counts(1, 1));
-  EXPECT_EQ(wide.counts("\"add\"").second, wide.counts("\"add\"").first + 1);
-  EXPECT_EQ(wide.counts("warp.zeros").second, wide.counts("warp.zeros").first + 1);
-  config.key_dim = config.value_dim = 64;
-  const WarpPass narrow(recurrence_named("gated_delta_net"), config, "group-contractions", "early-contractions");
-  EXPECT_EQ(narrow.counts("warp.zeros").second, narrow.counts("warp.zeros").first);
+  const Definition definition = recurrence_named("gated_delta_net");
+  const auto begun = [&](int head, int rounds) {
+    Config config = ahead();
+    config.key_dim = config.value_dim = head;
+    config.rounds = rounds;
+    if (head > 128) config.teams = 1, config.cluster = 2;
+    const WarpPass pass(definition, config, "group-contractions", "early-contractions");
+    EXPECT_EQ(pass.counts("by_groups").first > 0, head > 64);
+    const auto [before, after] = pass.counts("warp.zeros");
+    const auto [sums_before, sums_after] = pass.counts("\"add\"");
+    EXPECT_EQ(sums_after - sums_before, after - before);
+    return after - before;
+  };
+  EXPECT_EQ(begun(128, 2), 1);
+  EXPECT_EQ(begun(128, 1), 0);
+  EXPECT_EQ(begun(256, 2), 0);
+  EXPECT_EQ(begun(64, 2), 0);
 }
 
 // A text of a kernel says all: no pass changes it once more.

@@ -42,7 +42,7 @@ std::string fault_of(const std::string& place) {
 
 TEST(Text, OfUnknownFieldsIsRefused) {
   expect_contains(fault_of("place<owner = nobody>"),
-                  "a place has no such owner; expected anyone or slab or matrix or rows");
+                  "a place has owner = nobody; expected anyone or slab or matrix or rows");
   expect_contains(fault_of("place<stage = 1>"),
                   "a place has no part 'stage'; expected owner, columns, warp, phase, last, storage");
   expect_contains(fault_of("place<phase = 1, phase = 2>"), "'phase' is given twice");

@@ -16,9 +16,9 @@ TEST(Schedules, AreReadWhole) {
   expect_contains(error("schedule<grid(teams = 2)>"),
                   "a schedule's grid has no 'teams'; expected segments, cluster, blocks");
   expect_contains(error("schedule<grid(blocks = 1, blocks = 1)>"), "'blocks' is given twice");
-  expect_contains(error("schedule<grid(blocks = 33)>"), "no such blocks; expected 0 to 32");
+  expect_contains(error("schedule<grid(blocks = 33)>"), "has blocks = 33; expected 0 to 32");
   expect_contains(error("schedule<grid(blocks = 1), memory(keep = all)>"),
-                  "no such keep; expected automatic or contractions or factors");
+                  "has keep = all; expected automatic or contractions or factors");
   expect_contains(error("schedule"), "holds 1 to 32 blocks, not 0");
 }
 
@@ -95,7 +95,7 @@ TEST(Summaries, HaveRowsForTheirMaps) {
       "has a \"square\" map; expected full or diagonal");
   expect_contains(error_of(summary("warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 0",
                                    "diagonal", "257")),
-                  "a schedule's grid has no such segments; expected 1 to 256");
+                  "a schedule's grid has segments = 257; expected 1 to 256");
 }
 
 TEST(Summaries, GoToSegmentsOfTheirSize) {
@@ -112,15 +112,20 @@ TEST(Summaries, AloneStartFromMaps) {
 }
 
 TEST(Combinations, AreOfSeveralSegments) {
-  auto combine = [](const char* segments, const char* map, const char* initial = "initial_state") {
+  auto combine = [](const char* segments, const char* map, const char* initial = "initial_state",
+                    const char* block = "strips 1 map_rows 16 shared 128") {
     return std::string(
                "warp.combine \"example_combine\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch "
                "\"sm_90a\" from \"") +
-           initial + "\" in \"segment_states\" segments " + segments + " map \"" + map + "\"\n";
+           initial + "\" in \"segment_states\" segments " + segments + " map \"" + map + "\" " + block + "\n";
   };
   expect_contains(error_of(combine("1", "full")), "combines 1 segments; expected 2 to 256");
   expect_contains(error_of(combine("4", "round")), "has a \"round\" map; expected full or diagonal");
   expect_contains(error_of(combine("4", "full", "a b")), "is not an identifier");
+  const auto of_block = [&](const char* block) { return error_of(combine("4", "full", "initial_state", block)); };
+  expect_contains(of_block("strips 2 map_rows 16 shared 0"), "has 2 strips; expected a divisor of 3");
+  expect_contains(of_block("strips 1 map_rows 24 shared 0"), "has 24 map_rows; expected a divisor of 32 keys");
+  expect_contains(of_block("strips 1 map_rows 16 shared 232449"), "has 232449 bytes of shared memory; expected 0 or");
 }
 
 TEST(Tensors, AreMovedAsTheyAre) {

@@ -202,7 +202,7 @@ TEST(Again, GoesThroughARound) {
 
 TEST(Teams, DivideTheWarps) {
   expect_contains(error_of(with_teams("", "3")), "has 3 teams; expected a number that divides its 2 warps");
-  expect_contains(error_of(with_teams("", "0")), "a schedule's prepare has no such teams; expected 1 to 15");
+  expect_contains(error_of(with_teams("", "0")), "a schedule's prepare has teams = 0; expected 1 to 15");
   expect_contains(error_of(with_teams("", "16")), "expected 1 to 15");
   std::string uneven = with_teams("");
   uneven.replace(uneven.find("shared 20512"), 12, "shared 20528");

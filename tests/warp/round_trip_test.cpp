@@ -217,7 +217,8 @@ TEST(RoundTrip, BatchSums) {
 }
 
 TEST(RoundTrip, Combinations) {
-  for (const char* rest : {"\"diagonal\" backward", "\"full\""}) {
+  for (const char* rest :
+       {"\"diagonal\" strips 3 map_rows 16 shared 0 backward", "\"full\" strips 1 map_rows 32 shared 17408"}) {
     const std::string text =
         std::string(
             "warp.combine \"example_forward_combine\" for \"example\" chunk 16 head 32 x 48 compute \"f16\" arch "

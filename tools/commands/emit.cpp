@@ -67,15 +67,15 @@ void expect_passes(const Subject& subject) {
 }
 
 int emit(const Options& options) {
-  if (options.stage.has_value() == options.after.has_value()) {
-    user_error("emit takes either --stage ({}) or --after PASS", fmt::join(stages, ", "));
-  }
   if (options.stage == "cubin" && !options.output && isatty(STDOUT_FILENO) == 1) {
     user_error("a cubin is no text for a terminal; name a file with -o");
   }
   if (options.output) expect_output(*options.output, {options.subject.source});
   const std::size_t stage = options.stage ? stage_from(*options.stage) : 0;
   const Subject subject = subject_from(options.subject, options.config);
+  if (options.stage.has_value() == options.after.has_value()) {
+    user_error("emit takes either --stage ({}) or --after PASS", fmt::join(stages, ", "));
+  }
   expect_passes(subject);
   const std::string text = options.stage ? contents(subject, stage) : subject.after(*options.after);
   if (options.output) {

@@ -107,23 +107,24 @@ double arithmetic_seconds(const Json& contractions) {
   return seconds;
 }
 
+// Contractions are null where they are not known: then the time is that of memory alone.
 Json floor_report(const std::vector<Manifest>& manifests, const Json& contractions, const std::string& shape) {
   const LaunchSize size = parse_shape(shape);
   const std::int64_t bytes = bytes_moved(manifests, size);
   const double chunks = std::ceil(static_cast<double>(size.tokens) / manifests.front().chunk) *
                         static_cast<double>(size.batches) * static_cast<double>(size.heads);
   const double memory_ms = static_cast<double>(bytes) / sm_90a.bytes_per_second * 1e3;
+  const std::string moved = fmt::format("every tensor moved once at {:.2f} TB/s", sm_90a.bytes_per_second / 1e12);
+  if (contractions.is_null()) return {{"shape", shape}, {"bytes", bytes}, {"memory_ms", memory_ms}, {"why", moved}};
   const double arithmetic_ms = chunks * arithmetic_seconds(contractions) * 1e3;
-  return {
-      {"shape", shape},
-      {"bytes", bytes},
-      {"memory_ms", memory_ms},
-      {"arithmetic_ms", arithmetic_ms},
-      {"ms", std::max(memory_ms, arithmetic_ms)},
-      {"bound_by", memory_ms >= arithmetic_ms ? "memory" : "arithmetic"},
-      {"why", fmt::format("every tensor moved once at {:.2f} TB/s; contractions at {:.0f} TFLOP/s, with f32 operands "
-                          "at {:.0f}",
-                          sm_90a.bytes_per_second / 1e12, sm_90a.tensor_flops / 1e12, sm_90a.fma_flops / 1e12)}};
+  return {{"shape", shape},
+          {"bytes", bytes},
+          {"memory_ms", memory_ms},
+          {"arithmetic_ms", arithmetic_ms},
+          {"ms", std::max(memory_ms, arithmetic_ms)},
+          {"bound_by", memory_ms >= arithmetic_ms ? "memory" : "arithmetic"},
+          {"why", fmt::format("{}; contractions at {:.0f} TFLOP/s, with f32 operands at {:.0f}", moved,
+                              sm_90a.tensor_flops / 1e12, sm_90a.fma_flops / 1e12)}};
 }
 
 int explain(const Options& options) {
@@ -138,6 +139,8 @@ int explain(const Options& options) {
   const Manifest manifest = subject.joint(manifests);
   Json report{{"op", manifest.op}, {"config", manifest.config}};
   report.update(Json::parse(explain_json(subject.source, subject.config)));
+  if (subject.source.stage == Stage::cuda)
+    for (const char* unknown : {"sram", "contractions"}) report[unknown] = nullptr;
   if (Json saved = saved_report(manifest); !saved.is_null()) report["saved_states"] = saved;
   if (Json kept = kept_report(manifest); !kept.is_null()) report["kept"] = kept;
   const auto [cubin, nvrtc_ms] = timed([&, &source = text] { return cubin_report(source, manifests); });

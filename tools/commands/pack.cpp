@@ -59,6 +59,10 @@ void check_options(const Options& options) {
   if (const auto& pass = options.config["--pass"]) {
     user_error("--pass {}: pack takes several, --passes forward,backward", *pass);
   }
+  for (const std::string& head : options.heads) {
+    Config config;
+    set_option(heads_option(), head, config);
+  }
   for (const std::string& pass : options.passes) {
     if (pass != "forward" && pass != "backward") user_error("--passes {}: expected forward, backward", pass);
   }

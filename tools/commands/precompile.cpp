@@ -124,7 +124,8 @@ int precompile(const Options& options) {
   const std::set<std::string> texts = texts_of(options, sequences);
   const std::vector<Item> items = items_of(texts, sequences > 1 || options.config["--chunk"] == "1");
   compile_all(items, folder);
-  print("{} kernels of {} texts in {}\n", items.size(), texts.size(), options.directory);
+  print("{} kernel{} of {} text{} in {}\n", items.size(), items.size() == 1 ? "" : "s", texts.size(),
+        texts.size() == 1 ? "" : "s", options.directory);
   return exit_passed;
 }
 

@@ -2,6 +2,7 @@
 
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk/Summary.h"
+#include "codegen/passes/chunk_to_warp/CombiningBlock.h"
 #include "codegen/passes/chunk_to_warp/TensorList.h"
 #include "codegen/passes/place/PlacedProgram.h"
 
@@ -59,11 +60,12 @@ void add_head_sums(chunk::ProgramOp program, OpBuilder& b) {
 void add_combine(chunk::ProgramOp summary, OpBuilder& b) {
   const StoredStates states = states_of(summary);
   const std::string dtype = summary.getBackward() ? "f32" : states.dtype;
+  const CombiningBlock block = combining_block(summary);
   warp::CombineOp::create(b, summary.getLoc(), kernel_name(summary, "_combine"), summary.getRecurrence(),
                           summary.getChunk(), summary.getKeyDim(), summary.getValueDim(), summary.getCompute(),
                           first_state(summary), segments_name(summary), summary.getSegments(), *summary.getSummary(),
-                          summary.getBackward(), summary.getArch(), dtype, states.dims, summary.getParts(),
-                          summary.getSramBudget());
+                          block.strips, block.map_rows, block.bytes, summary.getBackward(), summary.getArch(), dtype,
+                          states.dims, summary.getParts());
 }
 
 }  // namespace

@@ -5,11 +5,10 @@
 
 namespace wkvc {
 
-// Of a kernel whose teams prepare rounds ahead, with at most 128 keys: where a contraction is added to a product with a
-// row, in a round with contractions by groups, both are made apart, and then added. The contraction doesn't wait for
-// the product then. Compilers would put a waiting contraction behind those by groups, which keep tensor cores busy for
-// 128 cycles, and so all that the warp does next. (Wider states leave no registers. Backward, groups make such
-// products.)
+// Changes rounds of a kernel whose teams prepare rounds ahead. There a contraction may be added to a product of another
+// contraction and a row, before a contraction by groups. Then both are made apart, and added behind, so that the
+// contraction doesn't wait for the product. Compilers would put a waiting one behind the contraction by groups. Tensor
+// cores are busy with that one for 128 cycles, and the warp issues nothing else meanwhile.
 void begin_contractions_early(warp::KernelOp kernel);
 
 }  // namespace wkvc

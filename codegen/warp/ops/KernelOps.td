@@ -80,17 +80,20 @@ def Warp_HeadSumOp : Warp_Op<"head_sum"> {
 def Warp_CombineOp : Warp_Op<"combine"> {
   let summary = "A kernel that turns the summaries of segments into the state before each, from that of the sequence";
   let description = [{
-    Blocks of a sequence share its rows of the state; `initial` and `workspace` are tensors by name, the first of which has
-    the given dtype and dims. `sram_budget`: bytes of shared memory that a block may use.
+    Blocks of a sequence share its rows of the state, as many `strips` of 16 rows each, a warp for 16 keys of each strip.
+    Of a "full" map a block has as many `map_rows` at once in its shared memory. `initial` and `workspace` are tensors by
+    name, the first of which has the given dtype and dims.
   }];
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
                        StrAttr:$compute, StrAttr:$initial, StrAttr:$workspace, I64Attr:$segments, StrAttr:$map,
+                       I64Attr:$strips, I64Attr:$map_rows, I64Attr:$shared_bytes,
                        UnitAttr:$backward, StrAttr:$arch, DefaultValuedAttr<StrAttr, "\"f32\"">:$initial_dtype,
                        DefaultValuedAttr<StrAttr, "\"B,H,V,K\"">:$initial_dims,
-                       DefaultValuedAttr<I64Attr, "1">:$parts, DefaultValuedAttr<I64Attr, "232448">:$sram_budget);
+                       DefaultValuedAttr<I64Attr, "1">:$parts);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $initial `in`
-    $workspace `segments` $segments `map` $map (`backward` $backward^)? attr-dict
+    $workspace `segments` $segments `map` $map `strips` $strips `map_rows` $map_rows `shared` $shared_bytes
+    (`backward` $backward^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -130,6 +130,21 @@ LogicalResult verify_parts(Operation* op, uint64_t parts) {
   return op->emitOpError() << "has " << signed_value(parts) << " parts; expected " << rec::part_counts_text;
 }
 
+// What a block has at once.
+static LogicalResult verify_block(CombineOp op) {
+  const int64_t strips = signed_value(op.getStrips()), rows = signed_value(op.getMapRows());
+  const int64_t keys = signed_value(op.getKeyDim()), values = signed_value(op.getValueDim());
+  const int64_t bytes = signed_value(op.getSharedBytes());
+  if (strips < 1 || values / 16 % strips != 0 || strips * keys / 16 > sm_90a.block.warps)
+    return op.emitOpError() << "has " << strips << " strips; expected a divisor of " << values / 16 << " for at most "
+                            << sm_90a.block.warps << " warps, " << keys / 16 << " a strip";
+  if (rows < 16 || rows % 16 != 0 || keys % rows != 0)
+    return op.emitOpError() << "has " << rows << " map_rows; expected a divisor of " << keys << " keys that 16 divides";
+  if (bytes != 0 && !rec::is_sram_budget(bytes))
+    return op.emitOpError() << "has " << bytes << " bytes of shared memory; expected 0 or " << rec::sram_budgets_text;
+  return success();
+}
+
 LogicalResult CombineOp::verify() {
   for (llvm::StringRef name : {getSymName(), getOp(), getInitial(), getWorkspace()})
     if (auto fault = rec::name_fault(name); fault && !is_own_name(name)) return emitOpError() << *fault;
@@ -139,9 +154,7 @@ LogicalResult CombineOp::verify() {
   for (auto [what, extent] : {std::pair{"key_dim", getKeyDim()}, std::pair{"value_dim", getValueDim()}})
     if (!rec::is_extent(signed_value(extent)))
       return emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
-  if (!rec::is_sram_budget(signed_value(getSramBudget())))
-    return emitOpError() << "sram_budget is " << signed_value(getSramBudget()) << " bytes; expected "
-                         << rec::sram_budgets_text;
+  if (failed(verify_block(*this))) return failure();
   return verify_parts(*this, getParts());
 }
 

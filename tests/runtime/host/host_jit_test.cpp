@@ -71,7 +71,8 @@ TEST(HostJit, ShowsLogAndNumberedSourceTogether) {
 }
 
 TEST(HostJit, MissingSymbolsAreNamed) {
-  expect_error<InternalError>([] { HostKernel::compile(text, "thrice"); }, {"thrice"});
+  expect_error<UserError>([] { HostKernel::compile(text, "thrice"); },
+                          {"names the kernel thrice", "no WKVC_KERNEL(thrice"});
 }
 
 TEST(HostJit, TakesExtraFlags) {

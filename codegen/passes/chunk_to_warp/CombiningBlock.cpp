@@ -1,5 +1,6 @@
-#include "codegen/emit/CombiningBlock.h"
+#include "codegen/passes/chunk_to_warp/CombiningBlock.h"
 
+#include "codegen/warp/Warp.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -33,13 +34,14 @@ int64_t combining_bytes(int64_t keys, const CombiningBlock& block) {
 
 }  // namespace
 
-CombiningBlock combining_block(warp::CombineOp kernel) {
+CombiningBlock combining_block(chunk::ProgramOp summary) {
   constexpr int64_t most_numbers = 64 * 128;  // of a map at once
-  const auto keys = static_cast<int64_t>(kernel.getKeyDim()), strips = static_cast<int64_t>(kernel.getValueDim()) / 16;
-  CombiningBlock block{.strips = strips_of_block(strips, static_cast<int64_t>(kernel.getSegments()), keys / 16)};
-  if (kernel.getMap() != "full") return block;
+  const auto keys = static_cast<int64_t>(summary.getKeyDim());
+  const auto strips = static_cast<int64_t>(summary.getValueDim()) / 16;
+  CombiningBlock block{.strips = strips_of_block(strips, static_cast<int64_t>(summary.getSegments()), keys / 16)};
+  if (*summary.getSummary() != "full") return block;
   block.map_rows = keys;
-  const auto budget = static_cast<int64_t>(kernel.getSramBudget());
+  const auto budget = static_cast<int64_t>(summary.getSramBudget());
   while (block.map_rows * keys > most_numbers || combining_bytes(keys, block) > budget) {
     if (block.map_rows > 16)
       block.map_rows = 16 * smaller_divisor(keys / 16, block.map_rows / 16);
@@ -49,7 +51,7 @@ CombiningBlock combining_block(warp::CombineOp kernel) {
       user_error(
           "combining segments of '{}' with head {}x{} needs {} bytes of shared memory, the budget is {}; use "
           "--segments 1 or a larger --sram",
-          kernel.getOp().str(), keys, 16 * strips, combining_bytes(keys, block), budget);
+          summary.getRecurrence().str(), keys, 16 * strips, combining_bytes(keys, block), budget);
   }
   block.bytes = combining_bytes(keys, block);
   return block;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "codegen/warp/Warp.h"
+#include "codegen/chunk/Chunk.h"
 
 namespace wkvc {
 
@@ -14,7 +14,8 @@ struct CombiningBlock {
   int64_t bytes = 0;      // of shared memory; a diagonal map needs none
 };
 
-// Throws UserError where the budget of shared memory is too small.
-CombiningBlock combining_block(warp::CombineOp kernel);
+// Returns the part that a block has of the segments of a summary. Throws UserError where the budget of shared memory is
+// too small.
+CombiningBlock combining_block(chunk::ProgramOp summary);
 
 }  // namespace wkvc

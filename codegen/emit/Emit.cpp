@@ -157,10 +157,9 @@ std::string emit_cuda(warp::CombineOp kernel) {
   const std::string stored = stored_as(state);
   const std::string behind = stored.empty() ? ">" : ", " + stored.substr(1);
   const std::string assertion =
-      kernel.getMap() != "full"
-          ? ""
-          : fmt::format("  static_assert(combining_bytes<{}, {}>({}) == {});\n", manifest.key_dim, kernel.getMapRows(),
-                        kernel.getStrips(), manifest.shared_bytes);
+      kernel.getMap() != "full" ? ""
+                                : fmt::format("  static_assert(combining_bytes<{}, {}>({}) == {});\n", manifest.key_dim,
+                                              kernel.getMapRows(), kernel.getStrips(), manifest.shared_bytes);
   return fmt::format(
       "// {0}: the state before each of {1} segments, from their summaries.\n{2}{9}"
       "WKVC_KERNEL({0}, 2, {3}, 1) {{\n{11}  combine_segments<{4}, {5}, {6}, "

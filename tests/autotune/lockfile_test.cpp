@@ -114,7 +114,8 @@ TEST(Lockfiles, RefuseWhatIsNone) {
   const auto refused = [](const std::string& text, const std::vector<std::string>& parts) {
     expect_error([&] { Lockfile::parse(text, "t.json"); }, parts);
   };
-  refused("", {"t.json is not valid JSON"});
+  refused("", {"t.json is empty, expected a JSON object"});
+  refused("{", {"t.json is not valid JSON"});
   refused("[]", {"t.json is a JSON array"});
   refused("{}", {"t.json is no lockfile", "\"format\""});
   refused(R"({"format": 2, "results": []})", {"t.json is a lockfile of format 2", "reads format 1", "wkvc tune"});

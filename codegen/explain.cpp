@@ -62,9 +62,10 @@ Json entry_of(const Buffer& buffer, warp::KernelOp kernel) {
 std::string explain_json(const Source& source, const Config& config) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
-  Json report{{"sram", Json::array()}, {"contractions", Json::array()}};
-  if (is_token_kernel(source, config)) return report.dump();
+  if (is_token_kernel(source, config)) return Json{{"sram", Json::array()}, {"contractions", Json::array()}}.dump();
+  Json report{{"sram", nullptr}, {"contractions", nullptr}};
   if (source.stage <= Stage::placed) {
+    report["contractions"] = Json::array();
     auto chunk_stage = parse(lower_to(source, std::max(source.stage, Stage::chunk), config), context);
     chunk_stage->walk([&](chunk::DotOp op) {
       // The same as in the plain program before it.
@@ -73,6 +74,7 @@ std::string explain_json(const Source& source, const Config& config) {
   }
   if (Json missing = missing_report(source, config); !missing.is_null()) report["missing_range"] = missing;
   if (source.stage <= Stage::warp) {
+    report["sram"] = Json::array();
     auto warp_stage = parse(lower_to(source, Stage::warp, config), context);
     warp_stage->walk([&](warp::KernelOp kernel) {
       for (const Buffer& buffer : buffers_of(kernel)) report["sram"].push_back(entry_of(buffer, kernel));

@@ -6,6 +6,7 @@
 #include "codegen/compiler.h"
 #include "codegen/ir/Text.h"
 #include "codegen/warp/Warp.h"
+#include "runtime/base/plural.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -15,10 +16,6 @@ namespace wkvc {
 namespace {
 
 constexpr size_t kWidth = 118;
-
-std::string plural(int64_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 class Nest {
  public:

@@ -266,7 +266,7 @@ void check_waits(const Manifest& manifest, std::string_view source, std::string_
 
 void check_against_text(const Manifest& manifest, std::string_view source) {
   const std::string_view kernel = text_of(manifest, source);
-  if (!kernel.empty()) check_parts(manifest, source);
+  if (!kernel.empty()) check_parts(manifest, source);  // by which the config tells heads
   check_config(manifest);
   check_segments(manifest);
   check_header(manifest, source);

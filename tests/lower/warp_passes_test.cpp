@@ -102,7 +102,7 @@ TEST(WarpPass, ContractsByGroupsBehindFences) {
   EXPECT_EQ(pass.counts("warp.before_async_reads"), Counts(0, 2));
 }
 
-// QK·U from zero, in place of behind q·Sᵀ times decays.
+// QK·U begins from zero, in place of behind q·Sᵀ times decays.
 TEST(WarpPass, BeginsContractionsThatWaitForProducts) {
   const Definition definition = recurrence_named("gated_delta_net");
   const auto begun = [&](int head, int rounds) {

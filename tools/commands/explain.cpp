@@ -139,8 +139,6 @@ int explain(const Options& options) {
   const Manifest manifest = subject.joint(manifests);
   Json report{{"op", manifest.op}, {"config", manifest.config}};
   report.update(Json::parse(explain_json(subject.source, subject.config)));
-  if (subject.source.stage == Stage::cuda)
-    for (const char* unknown : {"sram", "contractions"}) report[unknown] = nullptr;
   if (Json saved = saved_report(manifest); !saved.is_null()) report["saved_states"] = saved;
   if (Json kept = kept_report(manifest); !kept.is_null()) report["kept"] = kept;
   const auto [cubin, nvrtc_ms] = timed([&, &source = text] { return cubin_report(source, manifests); });

@@ -12,6 +12,7 @@
 #include "checking/output.h"
 #include "checking/subject.h"
 #include "runtime/base/files.h"
+#include "runtime/base/plural.h"
 #include "runtime/cache/cubin_cache.h"
 #include "runtime/cache/precompiled.h"
 #include "runtime/error.h"
@@ -124,8 +125,8 @@ int precompile(const Options& options) {
   const std::set<std::string> texts = texts_of(options, sequences);
   const std::vector<Item> items = items_of(texts, sequences > 1 || options.config["--chunk"] == "1");
   compile_all(items, folder);
-  print("{} kernel{} of {} text{} in {}\n", items.size(), items.size() == 1 ? "" : "s", texts.size(),
-        texts.size() == 1 ? "" : "s", options.directory);
+  print("{} of {} in {}\n", plural(static_cast<std::int64_t>(items.size()), "kernel"),
+        plural(static_cast<std::int64_t>(texts.size()), "text"), options.directory);
   return exit_passed;
 }
 

@@ -11,11 +11,13 @@ namespace wkvc {
 // Kernels with more keys lose 2 to 4 % by the pass.
 static constexpr int64_t most_keys = 128;
 
-// Whether the contraction's sum is one block of registers, and begins with a product of another contraction and a row
-// that nothing else reads.
+static bool is_by_warps(warp::MmaOp mma) { return mma && !mma.getByGroups(); }
+
+// Returns whether the contraction adds one block of registers to a product that nothing else reads, of another
+// contraction by warps and a row.
 static bool waits_for_product(warp::MmaOp mma) {
   auto product = call_of(mma.getAcc(), "mul");
-  return product && product->hasOneUse() && product.getX()[0].getDefiningOp<warp::MmaOp>() &&
+  return product && product->hasOneUse() && is_by_warps(product.getX()[0].getDefiningOp<warp::MmaOp>()) &&
          is_row(product.getX()[1]) && mma.getAcc().getType().getShape() == ArrayRef<int64_t>{16, 16};
 }
 
@@ -32,12 +34,12 @@ static void add_product_behind(warp::MmaOp mma) {
 }
 
 void begin_contractions_early(warp::KernelOp kernel) {
-  if (kernel.getRounds() == 1 || static_cast<int64_t>(kernel.getKeyDim()) > most_keys) return;
+  if (static_cast<int64_t>(kernel.getKeyDim()) > most_keys) return;
   kernel.walk([](warp::LoopOp loop) {
     auto contractions = llvm::to_vector(loop.getBody().getOps<warp::MmaOp>());
-    while (!contractions.empty() && !contractions.back().getByGroups()) contractions.pop_back();
+    while (!contractions.empty() && is_by_warps(contractions.back())) contractions.pop_back();
     for (auto mma : contractions)
-      if (!mma.getByGroups() && waits_for_product(mma)) add_product_behind(mma);
+      if (is_by_warps(mma) && waits_for_product(mma)) add_product_behind(mma);
   });
 }
 

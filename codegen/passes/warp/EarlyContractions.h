@@ -5,10 +5,10 @@
 
 namespace wkvc {
 
-// Changes rounds of a kernel whose teams prepare rounds ahead. There a contraction may be added to a product of another
-// contraction and a row, before a contraction by groups. Then both are made apart, and added behind, so that the
-// contraction doesn't wait for the product. Compilers would put a waiting one behind the contraction by groups. Tensor
-// cores are busy with that one for 128 cycles, and the warp issues nothing else meanwhile.
+// Changes loops where a warp adds a contraction to a product of another contraction and a row, before a contraction by
+// groups. Then both are made apart, and added behind, so that the contraction doesn't wait for the product. Compilers
+// would put a waiting one behind the contraction by groups. Tensor cores are busy with that one for 128 cycles, and the
+// warp issues nothing else meanwhile.
 void begin_contractions_early(warp::KernelOp kernel);
 
 }  // namespace wkvc

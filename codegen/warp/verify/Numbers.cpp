@@ -130,7 +130,7 @@ LogicalResult verify_parts(Operation* op, uint64_t parts) {
   return op->emitOpError() << "has " << signed_value(parts) << " parts; expected " << rec::part_counts_text;
 }
 
-// What a block has at once.
+// Checks what a block has at once.
 static LogicalResult verify_block(CombineOp op) {
   const int64_t strips = signed_value(op.getStrips()), rows = signed_value(op.getMapRows());
   const int64_t keys = signed_value(op.getKeyDim()), values = signed_value(op.getValueDim());

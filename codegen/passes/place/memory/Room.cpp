@@ -4,6 +4,7 @@
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
+#include "runtime/base/plural.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -61,7 +62,7 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
 // " for 2 teams in each of 2 blocks": what takes so much memory; empty for a single block without teams.
 static std::string teams_text(const Plan& plan) {
   if (plan.cluster == 1 && !plan.by_teams()) return "";
-  const std::string teams = fmt::format(" for {} team{}", plan.teams, plan.teams == 1 ? "" : "s");
+  const std::string teams = " for " + plural(plan.teams, "team");
   return plan.cluster == 1 ? teams : fmt::format("{} in each of {} blocks", teams, plan.cluster);
 }
 

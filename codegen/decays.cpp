@@ -24,11 +24,17 @@ bool may_decay_steeply(const Source& source, const Config& config) {
   });
 }
 
+// Returns whether an operation multiplies a state by one number for each key.
+static bool decays_keys(Operation* op) {
+  auto product = dyn_cast<chunk::MulOp>(op);
+  if (!product || chunk::columns(product.getY()) == 1) return false;
+  const auto states = op->getParentOfType<chunk::ProgramOp>().getBody().getOps<chunk::StateOp>();
+  return !states.empty() && product.getType() == (*states.begin()).getType() && chunk::rows(product.getY()) == 1;
+}
+
 bool decays_by_numbers(const Source& source, const Config& config) {
   return !any_in_chunk(source, config, [](Operation* op) {
-    auto decayed = dyn_cast<chunk::MulOp>(op);
-    return decayed && decayed.getX().getDefiningOp<chunk::StateOp>() && chunk::columns(decayed.getY()) > 1 &&
-           op->getParentOfType<chunk::ProgramOp>().getPlain();
+    return decays_keys(op) && op->getParentOfType<chunk::ProgramOp>().getPlain();
   });
 }
 

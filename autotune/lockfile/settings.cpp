@@ -69,9 +69,9 @@ bool has_bounded_factors(const Source& source, Config config) {
 Transition transition_of(rec::RecurrenceOp recurrence, const Source& source, const Config& config) {
   Transition transition{.is_matrix = rec::contracts_state(recurrence)};
   if (!sm_90a.is_wide(recurrence.getKeyDim())) return transition;
-  if (config.pass != "forward")
+  if (config.pass != "forward" || transition.is_matrix)
     transition.decays_by_numbers = answered(decays_by_numbers, source, config);
-  else if (!transition.is_matrix)
+  else
     transition.has_bounded_factors = has_bounded_factors(source, config);
   return transition;
 }

@@ -58,15 +58,17 @@ std::vector<ScheduleRules::Ahead> ScheduleRules::ahead_of_matrices() const {
   return list;
 }
 
-// Adds these kernels. The backward kernel has segments alone.
+// Adds these kernels. The backward kernel has segments alone, of two teams or, where those have no room, of one.
 void ScheduleRules::add_few_wide(const Transition& transition) {
-  for (const Ahead& ahead : ahead_of_few_wide(transition)) {
-    Config& config = add_teams(ahead.teams, 1, ahead.cluster);
-    config.segments = ahead.segments;
-    config.chunk = ahead.chunk;
-    const int cut = cuts_.at_once(tokens_a_segment::backward_of_wide_heads);
-    if (!is_forward()) set_backward(config, {.teams = 2, .blocks = 1, .segments = cut, .save_every = 64});
-  }
+  const int cut = cuts_.at_once(tokens_a_segment::backward_of_wide_heads);
+  for (int backward_teams = is_forward() ? 1 : 2; backward_teams > 0; --backward_teams)
+    for (const Ahead& ahead : ahead_of_few_wide(transition)) {
+      Config& config = add_teams(ahead.teams, 1, ahead.cluster);
+      config.segments = ahead.segments;
+      config.chunk = ahead.chunk;
+      if (!is_forward())
+        set_backward(config, {.teams = backward_teams, .blocks = 1, .segments = cut, .save_every = 64});
+    }
 }
 
 }  // namespace wkvc

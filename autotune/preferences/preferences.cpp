@@ -8,6 +8,8 @@
 
 namespace wkvc {
 
+constexpr int few_parts = 4;  // of heads whose states no block's registers hold
+
 std::optional<Config> ScheduleRules::when_packed(std::int64_t sequences) {
   const bool fill = sequences * pairs() >= 2 * sm_count_ && tokens() >= least_tokens::segments_of_packed;
   if (!fill || !has_short_operands() || !is_forward() || !narrow_keys() || !narrow_values()) return std::nullopt;
@@ -36,6 +38,7 @@ std::vector<Config> ScheduleRules::list(const Transition& transition) {
       is_forward() ? add_forward() : add_both(transition);
     add();  // a kernel without scales first, and otherwise what the compiler chooses
   }
+  if (!is_forward() && !may_be_cut()) cut_backward();
   for (Config& config : found_) even_out(config);
   add_without_guards();
   found_.push_back(config_);
@@ -56,6 +59,27 @@ static void append_in_parts(std::vector<Config>& list, const Config& config, Sha
 // Returns as many, or so many that more have the same settings.
 static std::int64_t bounded(std::int64_t count) { return std::min<std::int64_t>(count, 1 << 20); }
 
+// Returns the warps of a block for one of so many parts. Forward, half of its rows' are beside as many teams' in a
+// cluster.
+static std::int64_t warps_of_part(const ShapeClass& shape_class, int parts) {
+  const std::int64_t strips = std::max(1, shape_class.value_dim / parts / 16);
+  return shape_class.pass == "forward" ? strips * 3 / 2 : strips;
+}
+
+// Returns how many parts to try first. A warp has 16 rows of the state, with gradients of two states. Where registers
+// of a block do not hold them, those of fewer warps may. Where none do, parts fill a GPU that few heads leave idle.
+static int likely_parts(const ShapeClass& shape_class, const Transition& transition, int sm_count) {
+  const bool forward = shape_class.pass == "forward";
+  // Factors and decays by numbers leave registers enough to chunks that are prepared.
+  if (forward && (!transition.is_matrix || transition.decays_by_numbers)) return 1;
+  if (forward && shape_class.size.tokens < sm_90a.choices.guarded_tokens) return 1;
+  const std::int64_t of_states = shape_class.key_dim / (forward ? 2 : 1);
+  for (int parts = 1; parts <= rec::max_parts && rec::is_extent(shape_class.value_dim / parts); parts *= 2)
+    if (sm_90a.registers_of_thread(1, warps_of_part(shape_class, parts)) >= of_states) return parts;
+  const std::int64_t pairs = shape_class.size.batches * shape_class.size.heads;
+  return few_parts * pairs <= sm_count && rec::is_extent(shape_class.value_dim / few_parts) ? few_parts : 1;
+}
+
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class,
                                        const Transition& transition, int sm_count, std::int64_t sequences) {
   ShapeClass alike = shape_class;
@@ -63,9 +87,12 @@ std::vector<Config> preferred_settings(const Config& config, const ShapeClass& s
     alike.size.batches = bounded(alike.size.batches) * bounded(sequences);
     alike.size.tokens = std::max<std::int64_t>(1, alike.size.tokens / sequences);
   }
-  std::vector<Config> list = ScheduleRules(config, alike, sm_count).list(transition);
+  std::vector<Config> list;
+  const int likely = likely_parts(alike, transition, sm_count);
+  if (likely > 1) append_in_parts(list, config, alike, likely, transition, sm_count);
+  for (Config& whole : ScheduleRules(config, alike, sm_count).list(transition)) list.push_back(std::move(whole));
   for (int parts = 2; parts <= rec::max_parts && rec::is_extent(alike.value_dim / parts); parts *= 2)
-    append_in_parts(list, config, alike, parts, transition, sm_count);
+    if (parts != likely) append_in_parts(list, config, alike, parts, transition, sm_count);
   return list;
 }
 

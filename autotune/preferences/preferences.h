@@ -11,7 +11,7 @@
 namespace wkvc {
 
 // How a state goes through a token. The map of a segment is alike. Of narrow heads is_matrix alone is known, of wide
-// ones has_bounded_factors for forward passes and decays_by_numbers with gradients.
+// ones decays_by_numbers with gradients and of matrices, and has_bounded_factors for forward passes of factors.
 struct Transition {
   bool is_matrix = false;            // a matrix over keys; else a factor for each key
   bool has_bounded_factors = false;  // 16-bit operands of kernels without scales hold the factors in chunks of 32

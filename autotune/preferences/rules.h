@@ -47,6 +47,7 @@ class ScheduleRules : Schedules {
 
   // segments.cpp: segments by a power of two, where no other rule has any.
   void add_segmented();
+  void cut_backward();
   int likely_segments() const;
   int least_segments() const;
 

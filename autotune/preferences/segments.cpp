@@ -21,6 +21,17 @@ void ScheduleRules::add_segmented() {
   add_segments(segments);
 }
 
+// Gives backward kernels of very wide heads as many segments as run at once. Their forward kernels are not cut.
+void ScheduleRules::cut_backward() {
+  const int cut = cuts_.at_once(tokens_a_segment::with_gradients);
+  if (cut < some) return;
+  for (Config& config : found_) {
+    config.segments = 1;
+    config.backward_segments = cut;
+    config.save_every = 64;
+  }
+}
+
 // Returns the most segments to try; 1 where sequences are many. Parts of heads, with gradients, have one block a
 // multiprocessor.
 int ScheduleRules::likely_segments() const {

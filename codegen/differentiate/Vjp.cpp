@@ -25,6 +25,15 @@ double exponential_rate(Value x) {
   return x.getDefiningOp<chunk::Exp2Op>() ? std::numbers::ln2 : 0;
 }
 
+// Whether x was made zero from the diagonal up.
+bool is_strictly_lower(Value x) {
+  Operation* op = x.getDefiningOp();
+  if (auto tril = dyn_cast<chunk::TrilOp>(op)) return tril.getStrict();
+  if (isa<chunk::AddOp, chunk::SubOp, chunk::NegOp>(op)) return llvm::all_of(op->getOperands(), is_strictly_lower);
+  if (isa<chunk::MulOp>(op)) return llvm::any_of(op->getOperands(), is_strictly_lower);
+  return isa<chunk::LevelPairsOp>(op);
+}
+
 // Returns the value that running sums down the rows add up, also where a row is added to the sum of the rows before;
 // null for another value.
 Value summed_down(Value sums) {
@@ -77,7 +86,9 @@ void Vjp::operator()(Operation* op, Term g) {
       .Case([&](chunk::MulOp product) { multiply(product, g); })
       .Case([&](chunk::NotBelowOp) { add(x(), g.value, g.factor); })
       .Case([&](chunk::KeepValidOp) { add(x(), b_.keep_valid(g.value), g.factor); })
-      .Case([&](chunk::TrilOp tril) { add(x(), b_.tril(g.value, tril.getStrict()), g.factor); })
+      .Case([&](chunk::TrilOp tril) {
+        add(x(), tril.getStrict() ? strictly_lower(g.value) : b_.tril(g.value, false), g.factor);
+      })
       .Case([&](chunk::CumsumOp sum) { add(x(), b_.cumsum(g.value, !sum.getReverse(), sum.getExclusive()), g.factor); })
       .Case([&](chunk::RowOp row_of) { row(row_of, g); })
       .Case([&](chunk::DotOp dot) { contraction(dot, g); })
@@ -196,21 +207,31 @@ void Vjp::contraction(chunk::DotOp op, Term g) {
   if (is_active(op.getY())) add(op.getY(), yd ? dot(g.value, 0, x, 1 - xd) : dot(x, 1 - xd, g.value, 0), g.factor);
 }
 
-// U = M·Y with M = (I − X)⁻¹: dY = Mᵀ·dU and dX = dY·Uᵀ, instead of the inverse's own Mᵀ·dM·Mᵀ. Likewise F = A·M.
+Value Vjp::strictly_lower(Value x) { return is_strictly_lower(x) ? x : b_.tril(x, /*strict=*/true); }
+
+// Adds to the gradient of x, which an inverse reads below the diagonal. Where x is zero elsewhere, x's own rule says
+// so.
+void Vjp::add_below_diagonal(Value x, Value value, double factor) {
+  if (is_active(x)) add(x, is_strictly_lower(x) ? value : strictly_lower(value), factor);
+}
+
+// U = M·Y with M = (I − X)⁻¹: dY = Mᵀ·dU and dX = dY·Uᵀ, instead of the inverse's own Mᵀ·dM·Mᵀ. Likewise F = A·M:
+// where A is zero from the diagonal up, dX needs dA below the diagonal alone.
 bool Vjp::solve(chunk::DotOp op, Term g) {
   Value x = exact(b_, op.getX()), y = exact(b_, op.getY()), result = op.getResult();
   if (auto M = x.getDefiningOp<chunk::UnitLowerInverseOp>(); M && op.getXDim() == 1 && op.getYDim() == 0) {
     Value dY = b_.dot(x, 0, g.value, 0);
     b_.set_measurable(dY);
     add(op.getY(), dY, g.factor);
-    if (is_active(M.getX())) add(M.getX(), b_.dot(dY, 1, result, 1), g.factor);
+    if (is_active(M.getX())) add_below_diagonal(M.getX(), b_.dot(dY, 1, result, 1), g.factor);
     return true;
   }
   if (auto M = y.getDefiningOp<chunk::UnitLowerInverseOp>(); M && op.getXDim() == 1 && op.getYDim() == 0) {
     Value dA = b_.dot(g.value, 1, y, 1);
+    if (is_strictly_lower(x)) dA = strictly_lower(dA);
     b_.set_measurable(dA);
     add(op.getX(), dA, g.factor);
-    if (is_active(M.getX())) add(M.getX(), b_.dot(result, 0, dA, 0), g.factor);
+    if (is_active(M.getX())) add_below_diagonal(M.getX(), b_.dot(result, 0, dA, 0), g.factor);
     return true;
   }
   return false;
@@ -220,7 +241,7 @@ bool Vjp::solve(chunk::DotOp op, Term g) {
 void Vjp::inverse(chunk::UnitLowerInverseOp op, Term g) {
   Value M = op.getResult(), left = b_.dot(M, 0, g.value, 0);
   b_.set_measurable(left);
-  add(op.getX(), b_.dot(left, 1, M, 1), g.factor);
+  add_below_diagonal(op.getX(), b_.dot(left, 1, M, 1), g.factor);
 }
 
 void Vjp::diagonal_dot(chunk::DiagonalDotOp op, Term g) {

@@ -27,6 +27,8 @@ class Vjp {
   void activation(mlir::Operation* op, Term g);
   void row(chunk::RowOp op, Term g);
   void contraction(chunk::DotOp op, Term g);
+  mlir::Value strictly_lower(mlir::Value x);
+  void add_below_diagonal(mlir::Value x, mlir::Value value, double factor);
   bool solve(chunk::DotOp op, Term g);
   void inverse(chunk::UnitLowerInverseOp op, Term g);
   void diagonal_dot(chunk::DiagonalDotOp op, Term g);

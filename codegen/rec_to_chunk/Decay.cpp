@@ -32,6 +32,9 @@ double exponent_limit_of_gradients(const std::string& compute) {
 // The largest exponent that factors of pairs have in f32: e^±40 times any element leaves room for e^-40 of the element.
 constexpr double kWideExponent = 40;
 
+// A range with a larger exponent often leaves the factors that plain programs have. Its pairs keep their own.
+constexpr double kModerateExponent = 10;
+
 constexpr int kMaxExactChunk = 64;
 
 // The range extended to 0, which tokens past the end add to L.
@@ -133,6 +136,7 @@ static DecayPlan moderate(const DecayPlan& exact) {
 // A number where decays are at most 1: what it takes of f16's range steep decays take from a row, too.
 std::optional<DecayPlan> plan_of_plain(const MatrixForm& next, const DecayPlan& plan) {
   if (plan.path == DecayPath::exact) return moderate(plan);
+  if (plan.path == DecayPath::wide && plan.exponent <= kModerateExponent) return moderate(plan);
   if (plan.path != DecayPath::anchored || plan.anchor || next.log_range.hi > 0) return std::nullopt;
   return anchored_at_number(plan, with_zero(next.log_range));
 }

@@ -30,7 +30,7 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
 // Of the state in a program that decays it by the plan's number; null for none.
 mlir::IntegerAttr state_exponent(const DecayPlan& plan, mlir::Builder& builder);
 // For a program without scales, which may refuse what it does not hold; none if it is the same. In place of the exact
-// path as if decays were moderate.
+// path, and of the wide one for a range that inputs seldom fill, as if decays were moderate.
 std::optional<DecayPlan> plan_of_plain(const MatrixForm& next, const DecayPlan& plan);
 
 class Decay {

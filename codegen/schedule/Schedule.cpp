@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 2> matrices{"kept", "again"};
 constexpr std::array<std::string_view, 2> numerics{"scaled", "guarded"};
 constexpr std::array<std::string_view, 6> stored{"automatic", "contractions", "factors",
                                                  "sums",      "activations",  "exponentials"};
-constexpr std::array<std::string_view, 6> ahead{"automatic", "inputs", "early", "read", "states", "groups"};
+constexpr std::array<std::string_view, 7> ahead{"automatic", "none", "inputs", "early", "read", "states", "groups"};
 
 constexpr std::array<ScheduleField, 11> table{{
     {"grid",
@@ -70,7 +70,7 @@ constexpr std::array<ScheduleField, 11> table{{
      [](Schedule& s, int value) { s.numerics = static_cast<Numerics>(value); }},
     {"memory", "keep", stored, 0, 5, [](const Schedule& s) { return static_cast<int>(s.memory.keep); },
      [](Schedule& s, int value) { s.memory.keep = static_cast<Stored>(value); }},
-    {"memory", "prefetch", ahead, 0, 5, [](const Schedule& s) { return static_cast<int>(s.memory.prefetch); },
+    {"memory", "prefetch", ahead, 0, 6, [](const Schedule& s) { return static_cast<int>(s.memory.prefetch); },
      [](Schedule& s, int value) { s.memory.prefetch = static_cast<Ahead>(value); }},
 }};
 

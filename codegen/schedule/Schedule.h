@@ -26,10 +26,10 @@ enum class Matrices { kept, again };
 // `automatic`: as much as there is room for.
 enum class Stored { automatic, contractions, factors, sums, activations, exponentials };
 
-// A kernel copies ahead: inputs, those of the next round early, those as soon as teams have read the ones before, also
-// the state before the next chunk, or also all that the next group begins with. `automatic`: as much as there is room
-// for.
-enum class Ahead { automatic, inputs, early, read, states, groups };
+// A kernel copies ahead: nothing, inputs, those of the next round early, those as soon as teams have read the ones
+// before, also the state before the next chunk, or also all that the next group begins with. `automatic`: as much as
+// there is room for.
+enum class Ahead { automatic, none, inputs, early, read, states, groups };
 
 struct Schedule {
   struct Grid {

@@ -43,6 +43,19 @@ TEST_P(Backward, Heads) {
   for (auto [K, V] : {std::pair{64, 128}, {48, 80}}) subject(rwkv6(), config_of("f16", "bf16", K, V)).check({1, 40, 2});
 }
 
+// Where rings of two stages have no room (Copies.StartWhereTheirPlaceIsFree).
+TEST_P(Backward, CopiesNothingAhead) {
+  for (auto [definition, bytes] : {std::pair{rwkv7(), 40500}, {rwkv6(), 54500}}) {
+    Config config = kDtypes[0];
+    config.sram = bytes;
+    for (std::int64_t tokens : {1, 17, 150}) subject(definition, config).check({2, tokens, tokens < 15 ? 15 : 2});
+    config.segments = 2;
+    config.save_every = 16;
+    subject(definition, config).check({1, 150, 2});
+  }
+  subject(rwkv7(), config_of("f32", "bf16", 128, 128)).check({1, 70, 1});
+}
+
 TEST_P(Backward, StrongDecays) {
   for (const Config& config : kDtypes) {
     subject(rwkv6(), config).check({1, 100, 2}, strong_decays_of_rwkv6);

@@ -169,5 +169,23 @@ TEST_P(Backward, GuardedDecaysInARange) {
   }
 }
 
+// A range a little wider than f16's factors is no reason to refuse a block, but decays that fill it are. The kernel of
+// wide heads that runs such a block again copies nothing ahead.
+TEST_P(Backward, GuardedGentleDecays) {
+  Config config = guarded(config_of("f16", "bf16", 128, 128));
+  config.saved = "f16";
+  const Subject at = subject(recurrence_named("gentle_decays"), config);
+  for (const bool steepest : {false, true}) {
+    Problem problem = at.problem({1, 70, 1});
+    scale(problem.values.at("k"), 1 / std::sqrt(128));  // keys of length 1
+    std::ranges::fill(problem.values.at("log_w"), steepest ? -1 : -0.8);
+    at.expect_within(problem);
+    if (GetParam() == Target::cuda) continue;  // internals are read where they lie
+    const TensorMap memory = run_in_memory(at.program(), problem);
+    for (const char* name : {"forward_refused", "backward_refused"})
+      EXPECT_EQ(memory.at(name).get(0) != 0, steepest) << name;
+  }
+}
+
 }  // namespace
 }  // namespace wkvc::test

@@ -220,8 +220,9 @@ TEST(Summaries, GiveTheStateAlone) {
     expect_contains(error_of_schedule("grid(segments = " + std::string(segments) + ")"),
                     "a schedule's grid has segments = " + std::string(given) + "; expected 1 to 256");
   for (auto [prefetch, given] : {std::pair{"3", "nothing"}, {"all", "all"}, {"-1", "nothing"}})
-    expect_contains(error_of_schedule("memory(prefetch = " + std::string(prefetch) + ")"),
-                    "a schedule's memory has prefetch = " + std::string(given) + "; expected automatic or inputs");
+    expect_contains(
+        error_of_schedule("memory(prefetch = " + std::string(prefetch) + ")"),
+        "a schedule's memory has prefetch = " + std::string(given) + "; expected automatic or none or inputs");
 }
 
 TEST(Programs, HaveOneStateAndOneUpdate) {

@@ -54,6 +54,17 @@ TEST_P(Forward, SegmentsOfOtherHeads) {
   check(rwkv7(), cut, {1, 100, 2});
 }
 
+// Where rings of two stages have no room (Copies.StartWhereTheirPlaceIsFree).
+TEST_P(Forward, CopiesNothingAhead) {
+  for (auto [definition, bytes] : {std::pair{rwkv7(), 30000}, {rwkv6(), 33000}}) {
+    Config config = config_of("f16", "bf16");
+    config.sram = bytes;
+    for (std::int64_t tokens : {1, 17, 150}) check(definition, config, {2, tokens, tokens < 15 ? 15 : 2});
+    config.segments = 2;
+    check(definition, config, {1, 100, 2});
+  }
+}
+
 TEST_P(Forward, HeadFirst) {
   for (const Definition& definition : {rwkv7(), rwkv6()})
     check(definition, config_of("f16", "bf16"), {2, 37, 3},

@@ -64,6 +64,16 @@ Definition two_terms() {
   });
 }
 
+// Decays whose range leaves f16's factors by a little.
+Definition gentle_decays() {
+  return with_head("gentle_decays", [](Head& at) {
+    auto log_w = at.op.input("log_w", at.K, f32).in(-1, 0);
+    auto a = at.key("a"), b = at.key("b"), k = at.k;
+    auto next = at.S * diag(exp(log_w)) + outer(dot(at.S, a), b) - outer(dot(at.S, k), k) + outer(at.v, k);
+    at.finish(next, dot(next, at.r));
+  });
+}
+
 Definition three_terms() {
   return with_head("three_terms", [](Head& at) {
     auto a = at.key("a"), b = at.key("b"), c = at.key("c"), d = at.key("d"), k = at.k;
@@ -236,9 +246,9 @@ Definition unchanged_state() {
 
 std::vector<Definition> recurrences() {
   std::vector<Definition> all = unbounded_recurrences();
-  for (const Definition& definition :
-       {rwkv7(), linear_attention(), delta_net(), three_terms(), constant_decay(), head_decay_in_range(),
-        constants_everywhere(), outputs_of_every_axis(), unchanged_state(), scaled_reads(), subtracted_twice()})
+  for (const Definition& definition : {rwkv7(), linear_attention(), delta_net(), three_terms(), constant_decay(),
+                                       head_decay_in_range(), constants_everywhere(), outputs_of_every_axis(),
+                                       unchanged_state(), scaled_reads(), subtracted_twice(), gentle_decays()})
     all.push_back(definition);
   return all;
 }

@@ -1,7 +1,9 @@
 // Shared memory and registers: what is refused for want of them, and what the refusal says to do.
 #include "dsl/builtin.h"
 #include "dsl/wkvc.h"
+#include "tests/count.h"
 #include "tests/expect_error.h"
+#include "tests/lower/recurrences.h"
 
 namespace wkvc::test {
 namespace {
@@ -24,6 +26,23 @@ TEST(Advice, IsPossible) {
             "narrower --mma");
   EXPECT_EQ(advice(rwkv7(), {.key_dim = 256, .value_dim = 256, .teams = 2, .rounds = 2, .cluster = 2}),
             "the budget is 232448; use a smaller --cluster, a smaller --head or more --parts");
+}
+
+// Kernels copy nothing ahead where rings of two stages have no room.
+TEST(Copies, StartWhereTheirPlaceIsFree) {
+  const auto kernels_without = [](const Definition& definition, const Config& config) {
+    return count(lower_to(rec_source(definition, config), Stage::warp, config), "prefetch = none");
+  };
+  EXPECT_EQ(kernels_without(rwkv7(), {.pass = "both"}), 0);
+  EXPECT_EQ(kernels_without(rwkv7(), {.sram = 30000, .pass = "forward"}), 1);
+  EXPECT_EQ(kernels_without(rwkv6(), {.sram = 33000, .pass = "forward"}), 1);
+  EXPECT_EQ(kernels_without(rwkv7(), {.sram = 40500, .pass = "both"}), 1);
+  EXPECT_EQ(kernels_without(rwkv6(), {.sram = 54500, .pass = "both"}), 1);
+  EXPECT_EQ(kernels_without(rwkv7(), {.key_dim = 128, .value_dim = 128, .mma = "f32", .pass = "both"}), 1);
+  for (const int head : {64, 128}) {  // of what is refused without scales alone
+    const Config config{.key_dim = head, .value_dim = head, .pass = "both", .saved = "f16", .scales = "guarded"};
+    EXPECT_EQ(kernels_without(recurrence_named("gentle_decays"), config), head == 128 ? 1 : 0);
+  }
 }
 
 std::string plain(const Definition& definition, Config config) {

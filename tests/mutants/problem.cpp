@@ -132,6 +132,11 @@ MutantProblem guarded_cluster_problem(const Definition& definition, Config confi
   return cluster_problem(definition, config);
 }
 
+MutantProblem no_copies_problem(const Definition& definition, Config config) {
+  config.sram = 19000;
+  return backward_problem(definition, config);
+}
+
 MutantProblem pairs_problem(const Definition& definition, Config config) {
   config.save_every = 32;
   return backward_problem_of(definition, config, 70);

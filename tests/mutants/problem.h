@@ -39,6 +39,7 @@ MutantProblem pairs_problem(const Definition& definition, Config config);
 MutantProblem backward_teams_problem(const Definition& definition, Config config);  // heads of 64: teams of two warps
 MutantProblem again_problem(const Definition& definition, Config config);  // without scales, every other round twice
 MutantProblem groups_problem(const Definition& definition, Config config);
+MutantProblem no_copies_problem(const Definition& definition, Config config);  // ahead, for want of shared memory
 
 // Why these results are wrong, or nothing when they are within the bound and nothing past the tail was written.
 std::string fault_of(const MutantProblem& problem, const TensorMap& results);

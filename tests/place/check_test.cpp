@@ -113,7 +113,7 @@ TEST(Check, RefusesSchedulesThatArePartlyOpenOrImpossible) {
   expect_contains(Edited().reschedule([](Schedule& schedule) { schedule.memory = {}; }).fault(),
                   "leaves memory or grid");
   expect_contains(Edited().reschedule([](Schedule& schedule) { schedule.memory.prefetch = Ahead::groups; }).fault(),
-                  "has memory(prefetch = groups), which its kernel can't copy ahead; expected inputs");
+                  "has memory(prefetch = groups), which its kernel can't copy ahead; expected none or inputs");
   expect_contains(Edited().reschedule([](Schedule& schedule) { schedule.grid.blocks = 32; }).fault(), "--blocks 32");
 }
 

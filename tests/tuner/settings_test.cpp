@@ -283,6 +283,13 @@ TEST(Settings, OfPartsWithoutRoomForTeamsHaveSegments) {
   EXPECT_EQ(few_where(in_parts, {2, 2048, 32}, "both"), (Few{0, 0, 0, 0}));
 }
 
+// Where backward kernels have no room for two teams.
+TEST(Settings, OfWholeHeadsHaveSegmentsOfSingleTeams) {
+  const auto one_team = [](const Source&, const Config& config) { return config.backward_teams == 1; };
+  EXPECT_EQ(few_where(one_team, {1, 2048, 32}, "both"), (Few{2, 2, 1, 4}));
+  EXPECT_EQ(few_where(one_team, {1, 2048, 8}, "both"), (Few{2, 2, 8, 16}));
+}
+
 TEST(Settings, OfSingleTeamsHaveSegmentsOfClusters) {
   const auto one_team = [](const Source&, const Config& config) { return config.teams < 2; };
   EXPECT_EQ(few_where(one_team, {1, 8192, 8}, "forward"), (Few{1, 2, 8, 0}));
@@ -429,9 +436,25 @@ TEST(Settings, OfFewNarrowHeadsHaveTeamsInSegments) {
 }
 
 TEST(Settings, DealValuesToPartsWhereNoBlockHasRoom) {
-  EXPECT_EQ(untuned({1, 2048, 8}, 256, "both").parts, 4);
-  EXPECT_EQ(untuned({1, 2048, 8}, 256, "forward").parts, 0);
-  EXPECT_EQ(untuned({1, 2048, 8}, 128, "both", "f32").parts, 2);
+  EXPECT_EQ(untuned({4, 2048, 16}, 256, "both").parts, 2);
+  EXPECT_EQ(untuned({1, 2048, 8}, 128, "both", "f32").parts, 0);
+}
+
+// Two parts of 192 keys have registers for two states. Heads of 256 have them in no part, but four parts of few heads
+// leave fewer multiprocessors idle. Segments fill the rest.
+TEST(Settings, OfVeryWideHeadsHavePartsForRegisters) {
+  EXPECT_EQ(untuned({4, 2048, 16}, 192, "both").parts, 2);
+  EXPECT_EQ(untuned({4, 2048, 16}, 128, "both").parts, 0);
+  const Config few = untuned({1, 4096, 8}, 256, "both"), narrower = untuned({1, 4096, 8}, 192, "both");
+  EXPECT_EQ(few.parts, 4);
+  EXPECT_EQ(few.segments, 1);
+  EXPECT_EQ(few.backward_segments, 4);
+  EXPECT_EQ(narrower.parts, 2);
+  EXPECT_EQ(narrower.backward_segments, 8);
+  EXPECT_EQ(untuned({1, 2048, 32}, 256, "both").backward_segments, 0);
+  EXPECT_EQ(untuned({1, 2048, 8}, 256, "forward").parts, 2);
+  EXPECT_EQ(untuned({1, 2048, 8}, 192, "forward").parts, 0);
+  EXPECT_EQ(untuned({1, 16, 8}, 256, "forward").parts, 0);
 }
 
 TEST(Settings, AreTheNextOnesWhereAScheduleIsRefused) {

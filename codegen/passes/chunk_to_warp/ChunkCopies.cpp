@@ -68,20 +68,21 @@ std::optional<int> ChunkCopies::deep_phase() {
 
 void ChunkCopies::wait() { create<warp::WaitCopiesOp>(deep_phase() ? 1 : 0); }
 
-void ChunkCopies::start_later(int stages) {
-  if (!go_ahead()) return;
+bool ChunkCopies::has(Free since) {
+  return (staged_chunk() && since == Free::behind_first) ||
+         llvm::any_of(buffers_.plan().rings(), [&](auto& ring) { return ring.second.free == since; });
+}
+
+void ChunkCopies::start_later(Free since) {
+  if (!go_ahead() || !has(since)) return;
   for (auto& [value, ring] : buffers_.plan().rings())
-    if (ring.stages == stages) create<warp::CopyOp>(buffers_.value(ring), deep_phase() ? 2 : 1, /*next=*/false);
-  if (staged_chunk() && stages == 1)
+    if (ring.free == since) create<warp::CopyOp>(buffers_.value(ring), deep_phase() ? 2 : 1, /*next=*/false);
+  if (staged_chunk() && since == Free::behind_first)
     create<warp::CopySavedOp>(kept_states_, staged_chunk(), 1, /*next=*/false,
                               but_first_ ? b_.getStringAttr("saved_states") : StringAttr());
   // One commit for all of them, after the last.
-  auto some = [&](int count) {
-    return (staged_chunk() && count == 1) ||
-           llvm::any_of(buffers_.plan().rings(), [=](auto& ring) { return ring.second.stages == count; });
-  };
-  bool more = stages == 2 && some(1), any = some(stages);
-  if (any && !more) create<warp::CommitCopiesOp>();
+  const auto is_later = [&](Free other) { return other > since && has(other); };
+  if (!is_later(Free::behind_first) && !is_later(Free::behind_last)) create<warp::CommitCopiesOp>();
 }
 
 Value ChunkCopies::load_saved() {

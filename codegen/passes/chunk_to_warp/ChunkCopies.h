@@ -28,9 +28,11 @@ class ChunkCopies {
   // Teams that take a state through some rounds again copy for the next round that a team prepares, whichever it is.
   void start_next();
   bool has(Copied which) const;
-  bool go_ahead();               // whether a chunk can follow another in its loop
-  void wait();                   // for the current chunk
-  void start_later(int stages);  // in a chunk: a later one's, into the rings of that many stages
+  bool go_ahead();  // whether a chunk can follow another in its loop
+  void wait();      // for the current chunk
+  // In a chunk: a later one's, into rings whose places are free from there on.
+  void start_later(Free since);
+  bool has(Free since);
 
   // The phase in which one warp inverts a matrix and all others wait, if inputs have been read before it: then those
   // copy the chunk after the next in its place.

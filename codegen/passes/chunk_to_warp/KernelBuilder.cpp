@@ -304,7 +304,7 @@ class KernelBuilder {
   Value chunks(WarpBuilder& builder, Value initial, llvm::StringRef over) {
     bool recomputes = &builder != &*main_, started = over == "group" && groups_ahead();
     if (!started) {
-      builder.buffers().declare_rings(/*everywhere=*/over == "chunks");
+      builder.buffers().declare_rings(/*everywhere=*/over == "chunks" && !builder.copies().has(Free::behind_last));
       builder.copies().start(/*of_state=*/true);
     }
     OpBuilder::InsertionGuard guard(b_);
@@ -314,6 +314,7 @@ class KernelBuilder {
     if (!started) builder.copies().wait();
     builder.begin_chunk();
     for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
+    builder.end_chunk();
     if (recomputes) keep_state(builder.copies().as_stored(builder.next_state()));
     if (intermediate()) store_intermediate(as_stored(builder.next_state()));
     // At its end, so that nothing waits here for what is started after this loop has begun.

@@ -32,6 +32,7 @@ class WarpBuilder {
   ChunkCopies& copies() { return copies_; }
   void begin_chunk();      // publish maxima, barrier, scales; copies ahead, if not in a later phase
   void phase(int number);  // everything of one phase
+  void end_chunk();        // copies that the last phase leaves room for
   // By a team: what its chunk needs no state for, once its inputs are there, and its slot is free if it has turns;
   // `when_read`: once they were read.
   void prepare_round(llvm::function_ref<void()> when_read = {});

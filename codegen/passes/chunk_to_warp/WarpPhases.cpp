@@ -34,7 +34,7 @@ void WarpBuilder::begin_chunk() {
   begin_inputs(anyone);
   publish_inputs([](auto&) { return true; });
   create<warp::BarrierOp>(refuses_early(program_));
-  if (!copies_.deep_phase()) copies_.start_later(2);
+  if (!copies_.deep_phase()) copies_.start_later(Free::at_once);
   create_scales(/*of_states=*/false, anyone);
   create_own_scales();
 }
@@ -43,17 +43,23 @@ void WarpBuilder::phase(int number) {
   phase_ = number;
   if (number) create<warp::BarrierOp>();
   if (number == 1) {
-    copies_.start_later(1);
+    copies_.start_later(Free::behind_first);
     create_scales(/*of_states=*/true, anyone);
   }
   slabs(placement_.ops_of(Owner::slab, number));
   matrices(placement_.ops_of(Owner::matrix, number));
-  if (number == copies_.deep_phase()) copies_.start_later(2);
+  if (number == copies_.deep_phase()) copies_.start_later(Free::at_once);
   rows(placement_.ops_of(Owner::rows, number));
   if (number == 0) {
     publish_state(/*saved=*/true);
     publish_state(/*saved=*/false);
   }
+}
+
+void WarpBuilder::end_chunk() {
+  if (!copies_.has(Free::behind_last)) return;
+  create<warp::BarrierOp>();
+  copies_.start_later(Free::behind_last);
 }
 
 void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {

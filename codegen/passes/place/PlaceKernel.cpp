@@ -31,6 +31,7 @@ class Placer {
   void choose() {
     take({Stored::sums, Ahead::inputs});
     if (bytes() > budget()) take({Stored::contractions, Ahead::inputs});
+    if (bytes() > budget() && !plan_.by_teams()) take({Stored::contractions, Ahead::none});
     check_budget(program_, *kernel_, plan_);
     blocks_ = checked_blocks(program_, plan_.warps(), blocks_, bytes());
     const bool states = may_copy_states(main_, plan_);
@@ -122,7 +123,7 @@ MemoryChoices memory_choices(const Placement& main, chunk::ProgramOp recompute, 
   const bool meets = plan.rounds == 1 && main.program().getPlain();  // where teams have prepared a round
   if (plan.by_teams() && meets && wide) return {{Ahead::read, Ahead::early, Ahead::inputs}, wide};
   if (plan.by_teams()) return {{Ahead::early, Ahead::inputs}, wide};
-  if (!fits_states) return {{Ahead::inputs}, wide};
+  if (!fits_states) return {{Ahead::inputs, Ahead::none}, wide};
   if (recompute) return {{Ahead::groups, Ahead::states}, wide};
   return {{Ahead::states}, wide};
 }

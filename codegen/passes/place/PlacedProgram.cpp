@@ -16,7 +16,8 @@ PlacedProgram::PlacedProgram(const Placement& placed, const Plan& plan, std::deq
       shared(placed, plan, spaces, first_phase) {}
 
 void PlacedProgram::plan_shared(const Plan& plan, Ahead prefetch) {
-  shared.plan(plan.rounds > 1 || has_second_phase() ? prefetch : Ahead::inputs);
+  const bool is_early = prefetch == Ahead::early || prefetch == Ahead::read;
+  shared.plan(is_early && plan.rounds == 1 && !has_second_phase() ? Ahead::inputs : prefetch);
   for (const std::string& name : numbers.names()) shared.plan_number(name);
 }
 

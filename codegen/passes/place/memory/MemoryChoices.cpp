@@ -23,7 +23,9 @@ llvm::SmallVector<Schedule::Memory> MemoryChoices::for_schedule(const Schedule::
     if (wanted.keep == Stored::automatic ? !wide && is_for_wide(keep) : wanted.keep != keep) continue;
     for (const Ahead prefetch : all()) {
       // What is copied ahead is worth more than anything that is kept but exponentials.
-      const bool is_open = llvm::is_contained(prefetches, prefetch) || keep == Stored::exponentials;
+      const bool is_open = prefetch == Ahead::none
+                               ? keep == Stored::contractions
+                               : llvm::is_contained(prefetches, prefetch) || keep == Stored::exponentials;
       if (wanted.prefetch == Ahead::automatic ? is_open : wanted.prefetch == prefetch)
         choices.push_back({keep, prefetch});
     }

@@ -86,21 +86,31 @@ void SharedPlan::plan_rings(Ahead prefetch) {
   deal_rings();
 }
 
-PlannedBuffer SharedPlan::planned_ring(chunk::InputOp input, Ahead prefetch) {
+// Returns a ring's stages, and when they are copied to.
+PlannedBuffer SharedPlan::stages_of(chunk::InputOp input, Ahead prefetch) const {
   Value value = input.getResult();
   const int last = placement_.of(value).last;
   PlannedBuffer ring;
   ring.type = shared_type(chunk::rows(value), chunk::columns(value), chunk::element(value));
   // What only the first phase reads may be overwritten in the second, where shared memory is short: next to the
   // backward pass's other buffers. A forward pass copies further ahead instead.
-  const bool once = placement_.phases() > 1 && last == 0;
-  ring.stages = plan_.by_teams() || (once && (program_.getBackward() || program_.getRecompute())) ? 1 : 2;
+  const bool once = placement_.phases() > 1 && last == 0 && (program_.getBackward() || program_.getRecompute());
+  const bool ahead = prefetch != Ahead::none;
+  ring.stages = plan_.by_teams() || once || !ahead ? 1 : 2;
+  const bool first = placement_.phases() > 1 && (ahead || are_read_first());
+  if (ring.stages == 1) ring.free = first ? Free::behind_first : Free::behind_last;
   ring.exchanged = plan_.by_teams() && ring.type.getElementTypeBitWidth() == 16;
   if (prefetch == Ahead::early && last == 0) ring.copied = Copied::early;
   if (prefetch == Ahead::read && last < placement_.first_of_rows()) ring.copied = Copied::prepared;
+  return ring;
+}
+
+PlannedBuffer SharedPlan::planned_ring(chunk::InputOp input, Ahead prefetch) {
+  PlannedBuffer ring = stages_of(input, prefetch);
+  const int last = placement_.of(input.getResult()).last;
   const bool late = ring.copied == Copied::late;
   ring.space = reserve(input.getSym().str() + "_ring", ring.stages * warp::ring_bytes(ring.type, ring.exchanged), 0,
-                       plan_.by_teams() && late ? last : placement_.phases());
+                       (plan_.by_teams() ? late : ring.free == Free::behind_last) ? last : placement_.phases());
   ring.space->of_team = is_of_team(last);  // also where it is copied to in later phases
   // Over the end of a round, or from there on through the phases of what goes again.
   if (late && copies_last_)
@@ -122,7 +132,9 @@ void SharedPlan::take_rings() {
 }
 
 bool SharedPlan::are_read_first() const {
-  return llvm::all_of(rings_, [&](auto& ring) { return placement_.of(ring.first).last == 0; });
+  return llvm::all_of(program_.getBody().getOps<chunk::InputOp>(), [&](chunk::InputOp input) {
+    return chunk::columns(input.getResult()) == 1 || placement_.of(input.getResult()).last == 0;
+  });
 }
 
 // Tiles of one kind are dealt round, so that no warp copies more of them than it must. The others wait for the warp

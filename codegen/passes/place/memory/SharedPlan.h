@@ -16,6 +16,10 @@ namespace wkvc {
 // When an input of a team's next chunk is copied: a round ahead, as all teams have prepared this one's, or later.
 enum class Copied { early, prepared, late };
 
+// When a chunk leaves a ring's place for the next one's input, without teams: at once, as there is a second stage,
+// behind the first phase or behind the last.
+enum class Free { at_once, behind_first, behind_last };
+
 struct PlannedBuffer {
   SharedBuffer* space = nullptr;
   SharedBuffer* scale = nullptr;  // floats beside it, for the scale of an f16 tile or of each of its slabs
@@ -24,6 +28,7 @@ struct PlannedBuffer {
   int warp = 0;
   bool exchanged = false;
   Copied copied = Copied::late;
+  Free free = Free::at_once;
   mlir::MemRefType type;
 };
 
@@ -71,6 +76,7 @@ class SharedPlan {
   bool are_read_before_last() const;
   bool ends_with_numbers() const;
   void plan_rings(Ahead prefetch);
+  PlannedBuffer stages_of(chunk::InputOp input, Ahead prefetch) const;
   PlannedBuffer planned_ring(chunk::InputOp input, Ahead prefetch);
   void take_rings();
   void deal_rings();

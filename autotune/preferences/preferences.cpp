@@ -38,7 +38,7 @@ std::vector<Config> ScheduleRules::list(const Transition& transition) {
       is_forward() ? add_forward() : add_both(transition);
     add();  // a kernel without scales first, and otherwise what the compiler chooses
   }
-  if (!is_forward() && !may_be_cut()) cut_backward();
+  if (!is_forward() && has_short_operands() && !may_be_cut()) cut_backward();
   for (Config& config : found_) even_out(config);
   add_without_guards();
   found_.push_back(config_);
@@ -71,8 +71,9 @@ static std::int64_t warps_of_part(const ShapeClass& shape_class, int parts) {
 static int likely_parts(const ShapeClass& shape_class, const Transition& transition, int sm_count) {
   const bool forward = shape_class.pass == "forward";
   // Factors and decays by numbers leave registers enough to chunks that are prepared.
-  if (forward && (!transition.is_matrix || transition.decays_by_numbers)) return 1;
-  if (forward && shape_class.size.tokens < sm_90a.choices.guarded_tokens) return 1;
+  const bool spills =
+      transition.is_matrix && !transition.decays_by_numbers && !rec::has_wide_range(shape_class.accuracy);
+  if (forward && (!spills || shape_class.size.tokens < sm_90a.choices.guarded_tokens)) return 1;
   const std::int64_t of_states = shape_class.key_dim / (forward ? 2 : 1);
   for (int parts = 1; parts <= rec::max_parts && rec::is_extent(shape_class.value_dim / parts); parts *= 2)
     if (sm_90a.registers_of_thread(1, warps_of_part(shape_class, parts)) >= of_states) return parts;

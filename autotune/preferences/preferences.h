@@ -18,11 +18,11 @@ struct Transition {
   bool decays_by_numbers = false;    // or nothing decays: teams need few registers
 };
 
-// Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. Behind the
-// one that leaves the schedule to the compiler are those of heads in parts, for what fits no block. The rule was chosen
-// on the times of bench/measured/h100-schedules.jsonl, f16 contractions of 16-bit inputs; docs/experiments.md,
-// Defaults, has what the rule gains and loses. Of wide heads, `sequences` that lie one behind the other in a batch
-// count as batches of their mean length.
+// Returns `config` with schedules filled in, the likely fastest first; a recurrence may refuse any of them. Heads of
+// more than 128 keys may have schedules in parts first. Other schedules in parts are behind the one that leaves all to
+// the compiler, for what fits no block. The rule was chosen on the times of bench/measured/h100-schedules.jsonl, f16
+// contractions of 16-bit inputs; docs/experiments.md has what the rule gains and loses (Defaults, Heads in parts). Of
+// wide heads, `sequences` that lie one behind the other in a batch count as batches of their mean length.
 std::vector<Config> preferred_settings(const Config& config, const ShapeClass& shape_class,
                                        const Transition& transition, int sm_count, std::int64_t sequences = 1);
 

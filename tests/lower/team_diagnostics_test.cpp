@@ -23,6 +23,9 @@ TEST(Teams, PrepareWhatDoesNotDependOnTheState) {
   expect_contains(error(2, of_state), "use --teams 1");
   expect_contains(error(2, of_values), "--teams 2: the forward kernel of 'faulty' makes");
   expect_contains(error(3, of_state), "has 2 warps; expected a number that divides them");
+  const Config narrow{.key_dim = 16, .value_dim = 16, .teams = 2};
+  expect_contains(user_error_of([&] { lower_to(rec_source(rwkv7(), narrow), Stage::warp, narrow); }),
+                  "has 1 warp; expected 1");
 }
 
 TEST(Teams, AheadAreOfWarpsThatABlockHas) {

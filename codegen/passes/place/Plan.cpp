@@ -9,6 +9,7 @@
 #include "codegen/passes/place/Placing.h"
 #include "codegen/passes/place/Roundings.h"
 #include "codegen/target/Target.h"
+#include "runtime/base/plural.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -163,7 +164,9 @@ static void check_teams(chunk::ProgramOp program, const Plan& plan) {
   if (!is_possible(plan) && plan.preparers())
     user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
                kernel, plan.warps(), plan.preparers(), sm_90a.block.warps);
-  if (!is_possible(plan)) user_error("{} has {} warps; expected a number that divides them", kernel, plan.row_warps);
+  if (!is_possible(plan))
+    user_error("{} has {}; expected {}", kernel, plural(plan.row_warps, "warp"),
+               plan.row_warps == 1 ? "1" : "a number that divides them");
   if (program.getBackward()) return check_backward_teams(program, teams);
   if (Operation* op = crossing_from_rows(program, plan.team_warps))
     user_error_at(

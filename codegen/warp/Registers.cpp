@@ -12,10 +12,9 @@ namespace {
 int64_t registers_by_group(int64_t columns) { return columns / 2 + sm_90a.group_mma.registers; }
 
 // As templates/wkvc/cuda/group_mma.h cuts them.
-int64_t columns_at_once(MmaOp op) {
-  const int64_t least = group_columns(op.getYTransposed());
-  const int64_t columns = op.getAcc().getType().getDimSize(1);
-  return op.getYTransposed() && columns % (2 * least) == 0 ? 2 * least : least;
+int64_t columns_at_once(int64_t columns, bool transposed) {
+  const int64_t least = group_columns(transposed);
+  return transposed && columns % (2 * least) == 0 ? 2 * least : least;
 }
 
 }  // namespace
@@ -23,10 +22,14 @@ int64_t columns_at_once(MmaOp op) {
 int64_t least_registers(KernelOp kernel) {
   int64_t least = 0;
   kernel.walk([&](MmaOp op) {
-    if (op.getByGroups()) least = std::max(least, registers_by_group(columns_at_once(op)));
+    if (!op.getByGroups()) return;
+    const int64_t columns = columns_at_once(op.getAcc().getType().getDimSize(1), op.getYTransposed());
+    least = std::max(least, registers_by_group(columns));
   });
   return least;
 }
+
+int64_t least_registers_by_groups(int64_t keys) { return registers_by_group(columns_at_once(keys, true)); }
 
 std::optional<RoleRegisters> role_registers(KernelOp kernel) {
   const auto& choices = sm_90a.choices;

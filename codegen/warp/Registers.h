@@ -9,6 +9,8 @@ namespace wkvc::warp {
 
 // With fewer, ptxas can't compile the kernel; what else a thread keeps may go to memory.
 int64_t least_registers(KernelOp kernel);
+// The same for updates of a state of so many keys by groups of warps.
+int64_t least_registers_by_groups(int64_t keys);
 
 // Registers of each thread, by role, where warps that prepare chunks ahead give some of theirs to those of the state.
 struct RoleRegisters {

@@ -66,7 +66,7 @@ TEST_F(ScheduleNest, FollowsOrdersForMemory) {
   };
   const Outcome few = wkvc({"emit", "--source", ordered("keep = contractions, prefetch = inputs"), "--stage", "warp"});
   EXPECT_NE(few.out.find("memory(keep = contractions, prefetch = inputs)"), std::string::npos) << few.err;
-  expect_mistake({"emit", "--source", ordered("prefetch = early"), "--stage", "warp"}, "it may prefetch ");
+  expect_mistake({"emit", "--source", ordered("prefetch = early"), "--stage", "warp"}, "and prefetch none, inputs");
 }
 
 // A schedule that no option says: teams of one warp each, where --rounds 2 gives them two.

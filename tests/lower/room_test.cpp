@@ -45,9 +45,26 @@ TEST(Copies, StartWhereTheirPlaceIsFree) {
   }
 }
 
+// The order is in the text, for both programs of a kernel.
+TEST(Copies, OfAPlacedTextAreAsItSays) {
+  const Config config{.key_dim = 128, .value_dim = 128, .mma = "f32", .pass = "both"};
+  std::string placed = lower_to(rec_source(rwkv7(), config), Stage::placed, config);
+  EXPECT_EQ(lower_to(source_from(placed), Stage::cuda, {}), lower_to(rec_source(rwkv7(), config), Stage::cuda, config));
+  const std::string none = "prefetch = none";
+  placed.replace(placed.find(none), none.size(), "prefetch = inputs");
+  expect_contains(user_error_of([&] { lower_to(source_from(placed), Stage::cuda, {}); }),
+                  "the program that recomputes states of 'rwkv7' has another memory");
+}
+
 std::string plain(const Definition& definition, Config config) {
   config.scales = "guarded";
   return error_at_warp(definition, config);
+}
+
+// Nobody asks for teams of a summary.
+TEST(Registers, AreThereForTeamsOfASummary) {
+  const Config config{.key_dim = 128, .value_dim = 256, .segments = 2, .scales = "guarded"};
+  EXPECT_NO_THROW(lower_to(rec_source(rwkv7(), config), Stage::warp, config));
 }
 
 // 24 warps leave a thread 80 registers: 65536 / (24 · 32), in units of 8.

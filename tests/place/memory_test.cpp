@@ -78,7 +78,7 @@ TEST(Memory, SaysWhatMayBePrefetched) {
     edited.insert(edited.find(part, edited.find(backward)) + part.size(),
                   std::string(", memory(prefetch = ") + prefetch + ")");
     expect_contains(user_error_of([&] { lower_to(source_from(edited), Stage::placed, {}); }),
-                    "it may prefetch inputs, states or groups");
+                    "it may keep less, contractions at least, and prefetch none, inputs, states or groups");
   }
 }
 

@@ -184,6 +184,11 @@ void check_places(chunk::ProgramOp program, chunk::ProgramOp recompute) {
   const Schedule schedule = program.getSchedule();
   const Placement main = Checker(program, plan, schedule.memory.keep).run();
   const auto again = recompute ? std::optional(Checker(recompute, plan, schedule.memory.keep).run()) : std::nullopt;
+  if (recompute && recompute.getSchedule().memory != schedule.memory)
+    user_error_at(recompute,
+                  "the schedule of the program that recomputes states of '{}' has another memory than that of the "
+                  "backward program, whose kernel both are; give both the same",
+                  program.getRecurrence().str());
   memory_choices(main, recompute, plan, may_copy_states(main, plan)).expect(program, schedule.memory.prefetch);
   const KernelMemory memory(main, again ? &*again : nullptr, plan, schedule.memory.prefetch);
   check_budget(program, memory, plan);

@@ -9,6 +9,7 @@
 #include "codegen/passes/place/memory/KernelMemory.h"
 #include "codegen/passes/place/memory/Room.h"
 #include "codegen/target/Target.h"
+#include "codegen/warp/Registers.h"
 
 using namespace mlir;
 
@@ -124,8 +125,8 @@ MemoryChoices memory_choices(const Placement& main, chunk::ProgramOp recompute, 
   if (plan.by_teams() && meets && wide) return {{Ahead::read, Ahead::early, Ahead::inputs}, wide};
   if (plan.by_teams()) return {{Ahead::early, Ahead::inputs}, wide};
   if (!fits_states) return {{Ahead::inputs, Ahead::none}, wide};
-  if (recompute) return {{Ahead::groups, Ahead::states}, wide};
-  return {{Ahead::states}, wide};
+  if (recompute) return {{Ahead::groups, Ahead::states, Ahead::none}, wide};
+  return {{Ahead::states, Ahead::none}, wide};
 }
 
 // Returns whether registers of a thread hold more than its part of a warp's rows of the state.
@@ -152,11 +153,17 @@ static void keep_for_finish(chunk::ProgramOp program, chunk::ProgramOp recompute
   }
 }
 
+// Returns whether a thread has the registers that contractions by groups take; kernels with scales have none.
+static bool may_contract_by_groups(chunk::ProgramOp program, const Plan& plan) {
+  const auto keys = static_cast<int64_t>(program.getKeyDim());
+  return !program.getPlain() || sm_90a.registers_of_thread(1, plan.warps()) >= warp::least_registers_by_groups(keys);
+}
+
 // Deals the warps of a summary's state to as many teams as a block has room for, unless it has others. A summary
 // prepares chunks and takes the state through them, so its time is that of its teams.
 static void add_teams(chunk::ProgramOp summary) {
   const Plan plan = wkvc::plan(summary, {});
-  if (plan.preparers() || !has_registers(summary, plan)) return;
+  if (plan.preparers() || !has_registers(summary, plan) || !may_contract_by_groups(summary, plan)) return;
   Placer placer(summary, {}, plan);
   placer.choose();
   for (int teams = std::min(plan.row_warps, sm_90a.most_teams()); teams > plan.teams; --teams) {

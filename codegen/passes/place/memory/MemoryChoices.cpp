@@ -35,7 +35,7 @@ llvm::SmallVector<Schedule::Memory> MemoryChoices::for_schedule(const Schedule::
 
 llvm::SmallVector<Ahead> MemoryChoices::all() const {
   llvm::SmallVector<Ahead> all = prefetches;
-  if (!llvm::is_contained(all, Ahead::inputs)) all.push_back(Ahead::inputs);
+  if (!llvm::is_contained(all, Ahead::inputs)) all.insert(llvm::find(all, Ahead::none), Ahead::inputs);
   return all;
 }
 
@@ -51,7 +51,8 @@ void MemoryChoices::expect_automatic(chunk::ProgramOp program) const {
   if (wanted == Schedule::Memory{}) return;
   user_error_at(program,
                 "the schedule of '{}' asks for memory(keep = {}, prefetch = {}), for which its kernel has no room, or "
-                "which it can't copy ahead: it may prefetch {}; automatic is the compiler's choice",
+                "which it can't copy ahead: it may keep less, contractions at least, and prefetch {}; automatic is the "
+                "compiler's choice",
                 program.getRecurrence().str(), text_of(wanted.keep), text_of(wanted.prefetch), text());
 }
 

@@ -6,7 +6,7 @@
 namespace wkvc {
 
 struct MemoryChoices {
-  llvm::SmallVector<Ahead> prefetches;  // from most to least; inputs alone are always possible
+  llvm::SmallVector<Ahead> prefetches;  // from most to least; inputs alone are always possible, before none
   bool wide;  // registers of wide heads are short, and a load takes fewer than computing again
 
   // Returns the choices from most to least: those of the schedule, where it leaves some open.

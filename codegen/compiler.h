@@ -76,7 +76,7 @@ std::string lower_to(const Source& source, Stage target, const Config& config);
 std::string dump_after(const Source& source, const std::string& pass_name, const Config& config);
 
 // The emitted kernel's `explain` report as JSON: SRAM map with lifetimes, operand dtypes of every contraction, slices.
-// What a text of a later stage doesn't say is null.
+// A value that a text of a later stage doesn't say is null.
 std::string explain_json(const Source& source, const Config& config);
 
 // The schedule of each kernel as a nest of roles and loops, with what each of them copies, computes, stores and gives.

@@ -25,7 +25,7 @@ double exponential_rate(Value x) {
   return x.getDefiningOp<chunk::Exp2Op>() ? std::numbers::ln2 : 0;
 }
 
-// Whether x was made zero from the diagonal up.
+// Returns whether x was made zero from the diagonal up.
 bool is_strictly_lower(Value x) {
   Operation* op = x.getDefiningOp();
   if (auto tril = dyn_cast<chunk::TrilOp>(op)) return tril.getStrict();
@@ -212,7 +212,7 @@ Value Vjp::strictly_lower(Value x) { return is_strictly_lower(x) ? x : b_.tril(x
 // Adds to the gradient of x, which an inverse reads below the diagonal. Where x is zero elsewhere, x's own rule says
 // so.
 void Vjp::add_below_diagonal(Value x, Value value, double factor) {
-  if (is_active(x)) add(x, is_strictly_lower(x) ? value : strictly_lower(value), factor);
+  add(x, is_strictly_lower(x) ? value : strictly_lower(value), factor);
 }
 
 // U = M·Y with M = (I − X)⁻¹: dY = Mᵀ·dU and dX = dY·Uᵀ, instead of the inverse's own Mᵀ·dM·Mᵀ. Likewise F = A·M:

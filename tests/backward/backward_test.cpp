@@ -43,7 +43,7 @@ TEST_P(Backward, Heads) {
   for (auto [K, V] : {std::pair{64, 128}, {48, 80}}) subject(rwkv6(), config_of("f16", "bf16", K, V)).check({1, 40, 2});
 }
 
-// Where rings of two stages have no room (Copies.StartWhereTheirPlaceIsFree).
+// Blocks have no room for rings of two stages (Copies.StartWhereTheirPlaceIsFree).
 TEST_P(Backward, CopiesNothingAhead) {
   for (auto [definition, bytes] : {std::pair{rwkv7(), 40500}, {rwkv6(), 54500}}) {
     Config config = kDtypes[0];

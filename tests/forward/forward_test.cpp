@@ -54,7 +54,7 @@ TEST_P(Forward, SegmentsOfOtherHeads) {
   check(rwkv7(), cut, {1, 100, 2});
 }
 
-// Where rings of two stages have no room (Copies.StartWhereTheirPlaceIsFree).
+// Blocks have no room for rings of two stages (Copies.StartWhereTheirPlaceIsFree).
 TEST_P(Forward, CopiesNothingAhead) {
   for (auto [definition, bytes] : {std::pair{rwkv7(), 30000}, {rwkv6(), 33000}}) {
     Config config = config_of("f16", "bf16");

@@ -283,7 +283,7 @@ TEST(Settings, OfPartsWithoutRoomForTeamsHaveSegments) {
   EXPECT_EQ(few_where(in_parts, {2, 2048, 32}, "both"), (Few{0, 0, 0, 0}));
 }
 
-// Where backward kernels have no room for two teams.
+// Backward kernels have room for one team alone.
 TEST(Settings, OfWholeHeadsHaveSegmentsOfSingleTeams) {
   const auto one_team = [](const Source&, const Config& config) { return config.backward_teams == 1; };
   EXPECT_EQ(few_where(one_team, {1, 2048, 32}, "both"), (Few{2, 2, 1, 4}));

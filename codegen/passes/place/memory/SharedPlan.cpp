@@ -60,9 +60,9 @@ bool SharedPlan::are_apart() const {
   });
 }
 
-bool SharedPlan::are_read_before_last() const {
+bool SharedPlan::are_read_before(int phase) const {
   return llvm::all_of(program_.getBody().getOps<chunk::InputOp>(), [&](chunk::InputOp input) {
-    return chunk::columns(input.getResult()) == 1 || placement_.of(input.getResult()).last < placement_.phases() - 1;
+    return chunk::columns(input.getResult()) == 1 || placement_.of(input.getResult()).last < phase;
   });
 }
 
@@ -78,7 +78,7 @@ bool SharedPlan::ends_with_numbers() const {
 void SharedPlan::plan_rings(Ahead prefetch) {
   const bool has_room = placement_.holds_any() || (goes_again_ && ends_with_numbers());
   const bool ahead = prefetch == Ahead::early || prefetch == Ahead::read;
-  copies_last_ = ahead && has_room && are_read_before_last();
+  copies_last_ = ahead && has_room && are_read_before(placement_.phases() - 1);
   if (prefetch == Ahead::early && (copies_last_ || goes_again_ || !are_apart())) prefetch = Ahead::inputs;
   for (auto input : program_.getBody().getOps<chunk::InputOp>())
     if (chunk::columns(input.getResult()) > 1)  // others are read from global memory
@@ -131,11 +131,7 @@ void SharedPlan::take_rings() {
   }
 }
 
-bool SharedPlan::are_read_first() const {
-  return llvm::all_of(program_.getBody().getOps<chunk::InputOp>(), [&](chunk::InputOp input) {
-    return chunk::columns(input.getResult()) == 1 || placement_.of(input.getResult()).last == 0;
-  });
-}
+bool SharedPlan::are_read_first() const { return are_read_before(1); }
 
 // Tiles of one kind are dealt round, so that no warp copies more of them than it must. The others wait for the warp
 // that inverts a matrix, so it copies nothing; teams copy at other times.

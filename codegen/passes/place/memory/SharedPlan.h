@@ -73,7 +73,7 @@ class SharedPlan {
 
  private:
   bool are_apart() const;
-  bool are_read_before_last() const;
+  bool are_read_before(int phase) const;
   bool ends_with_numbers() const;
   void plan_rings(Ahead prefetch);
   PlannedBuffer stages_of(chunk::InputOp input, Ahead prefetch) const;

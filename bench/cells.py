@@ -63,6 +63,13 @@ FULL = BASE, [
     *(Line(LEADING, "mma", ("f16", "bf16", "f32"), {"io": io}) for io in ("bf16", "f16", "f32")),
     Line(OTHERS, "mma", ("f16", "bf16")),
 ]
+# Heads of 128 beside public kernels: docs/performance.md has the table.
+WITH_PEERS = ("gated_delta_net", "mamba2", "kda", "kda_gate5")
+BESIDE_PEERS = {**BASE, "tokens": 8192}, [
+    Line(WITH_PEERS, "heads", (128, 32)),
+    Line(WITH_PEERS, "tokens", (32768, 2048, 512, 128)),
+    Line(WITH_PEERS, "tokens", (2048,), {"heads": 128}),
+]
 # For the CPU: a test of this program, not of the kernels.
 TINY = {**BASE, "tokens": 32, "heads": 2, "keys": 16}, [
     Line(("rwkv7",), "tokens", (16, 32, 64)),

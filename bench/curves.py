@@ -26,14 +26,14 @@ import torch
 import curves_report
 from c_interface import (PASSES, Sequences, WithSequences, Wkvc, WkvcError, emitted, expect_built, open_library, prepared,
                          run_script)
-from cells import FULL, TINY, cells_of
+from cells import BESIDE_PEERS, FULL, TINY, cells_of
 from journal import Journal, circumstances, identity_of
 from peers import PEERS, contestant, environment_of, memory_beside, reason_of, reference_of, results_of
 from recurrences import DTYPES, RECURRENCES, draw, text_of
 from reference import Reference
 from timing import copy_of, sets_of, times_of
 
-PLANS = {"full": FULL, "tiny": TINY}
+PLANS = {"full": FULL, "peers": BESIDE_PEERS, "tiny": TINY}
 NO_MEMORY = "the GPU has too little memory"
 WRONG = 0.05  # an error that no rounding explains
 MOST_SETS = {"cuda": 8, "cpu": 2}  # of inputs; the CPU's times say nothing
@@ -204,7 +204,7 @@ def measure_pass(bench, inputs, what, peer=None):
     found = OfPass()
     found.add("wkvc", lambda: wkvc_contestant(bench, inputs, what))
     if peer is not None:
-        refusal = peer.refusal(inputs.cell.keys, DTYPES[inputs.cell.io])
+        refusal = peer.refusal(what, inputs.cell.keys, DTYPES[inputs.cell.io])
         if refusal:
             found.faults[peer.name] = refusal
         else:
@@ -344,7 +344,7 @@ def parsed_arguments():
     add("--seconds", type=float, default=math.inf, help="stop before the first unit that could end later")
     add("--device", choices=("cuda", "cpu"), default="cuda")
     add("--only", nargs="*", default=[], choices=RECURRENCES, metavar="NAME", help="of these recurrences alone")
-    add("--peers", nargs="*", default=["fla", "FlashQLA", "cuDNN"], metavar="PART",
+    add("--peers", nargs="*", default=["fla", "FlashQLA", "FlashInfer", "cuDNN", "mamba_ssm"], metavar="PART",
         help="parts of the names of public kernels to measure; without any: none")
     add("--rounds", type=int, default=50, help="at most")
     add("--milliseconds", type=float, default=1000, help="that the rounds of a pass may take; there are 10 at least")

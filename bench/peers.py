@@ -3,7 +3,8 @@
 Each needs packages of its own, and a GPU; what is not installed, or refuses a size, is named with the reason.
 flash-linear-attention 0.6.0 runs with its Triton kernels and with its TileLang back end (tilelang 0.1.15 and nvcc),
 whose first calls compile and tune for minutes; TileLang needs TVM_FFI_DISABLE_TORCH_C_DLPACK=1 and CUDA_HOME, too.
-FlashQLA is flash-qla 0.1.3, and cuDNN nvidia-cudnn-frontend 1.32.0.
+FlashQLA is flash-qla 0.1.3, cuDNN nvidia-cudnn-frontend 1.32.0, FlashInfer flashinfer-python 0.7.2.post1 with
+nvidia-cutlass-dsl 4.8.1 (forward alone), and mamba_ssm 2.3.2.post1 with its Triton kernels.
 """
 import os
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Callable, NamedTuple
 
 import torch
 
+from c_interface import PASSES
 from recurrences import RECURRENCES, RWKV6_LOGW, SIMPLE_GLA, STEEPEST, Recurrence
 from reference import Reference
 
@@ -33,9 +35,12 @@ class Peer(NamedTuple):
     other: tuple = ()  # inputs that are not ours: gradients by them are not compared
     keys: tuple = ()  # heads that it takes; empty: any
     dtypes: tuple = (torch.bfloat16, torch.float16)  # of inputs that are stored in 16 bits
+    passes: tuple = PASSES  # that it has
 
-    def refusal(self, size_of_head, dtype):
-        """Why such heads are not given to it, or None."""
+    def refusal(self, what, size_of_head, dtype):
+        """Why a pass of such heads is not given to it, or None."""
+        if what not in self.passes:
+            return f"has no pass '{what}'"
         if self.keys and size_of_head not in self.keys:
             return f"takes heads of {', '.join(map(str, self.keys))}"
         return None if dtype in self.dtypes else f"is not run with {str(dtype).removeprefix('torch.')}"
@@ -99,6 +104,30 @@ def gated_delta_net_by_flash_qla(x, size):
     return chunk_gated_delta_rule(*(x[name] for name in DELTA), scale=x["q"].shape[-1] ** -0.5)[0]
 
 
+def decays_in_place_of_logarithms(x):
+    return {**x, "g": torch.exp(x["g"])}
+
+
+def gated_delta_net_by_flashinfer(x, size):
+    """On sequences one behind the other, which is how it takes batches."""
+    chunk_gated_delta_rule = import_module("flashinfer.gdn_prefill").chunk_gated_delta_rule
+    packed = (x[name].flatten(0, 1) for name in DELTA)
+    o = chunk_gated_delta_rule(*packed, scale=x["q"].shape[-1] ** -0.5, cu_seqlens=starts(*size[:2]).long(),
+                               max_seqlen=size[1])
+    return o.unflatten(0, size[:2])
+
+
+def mamba2_for_mamba_ssm(x):
+    """A of each head in place of the log decays A·dt."""
+    others = {name: t for name, t in x.items() if name != "g"}
+    return {**others, "A": (x["g"] / x["dt"])[0, 0].contiguous()}
+
+
+def mamba2_by_mamba_ssm(x, size):
+    scan = import_module("mamba_ssm.ops.triton.ssd_combined").mamba_chunk_scan_combined
+    return scan(x["x"], x["dt"], x["A"], x["B"], x["C"], chunk_size=256)
+
+
 def mamba2_for_simple_gla(x):
     """Keys and queries of every head, and values that are multiplied beforehand."""
     heads = x["x"].shape[2]
@@ -126,11 +155,16 @@ PEERS = {
                        inputs=log_decays(lambda w: -torch.exp(w)), recurrence=RWKV6_LOGW, other=("w",)),
     "gated_delta_net": [
         *fla_peers("fla.ops.gated_delta_rule", by_fla("fla.ops.gated_delta_rule", "chunk_gated_delta_rule", DELTA)),
-        Peer("FlashQLA", gated_delta_net_by_flash_qla, "flash_qla", keys=(128,), dtypes=(torch.bfloat16,))],
+        Peer("FlashQLA", gated_delta_net_by_flash_qla, "flash_qla", keys=(128,), dtypes=(torch.bfloat16,)),
+        Peer("FlashInfer", gated_delta_net_by_flashinfer, "flashinfer.gdn_prefill", keys=(128,),
+             inputs=decays_in_place_of_logarithms, passes=("forward",))],
     "kda": KDA,
     "kda_gate5": KDA,
-    "mamba2": fla_peers("fla.ops.simple_gla", by_fla("fla.ops.simple_gla", "chunk_simple_gla", "CBxg", scale=1.0),
-                        inputs=mamba2_for_simple_gla, recurrence=SIMPLE_GLA, other=("B", "C", "x")),
+    "mamba2": [
+        *fla_peers("fla.ops.simple_gla", by_fla("fla.ops.simple_gla", "chunk_simple_gla", "CBxg", scale=1.0),
+                   inputs=mamba2_for_simple_gla, recurrence=SIMPLE_GLA, other=("B", "C", "x")),
+        Peer("mamba_ssm", mamba2_by_mamba_ssm, "mamba_ssm.ops.triton.ssd_combined", inputs=mamba2_for_mamba_ssm,
+             other=("A", "dt"))],
     "gla": fla_peers("fla.ops.gla", by_fla("fla.ops.gla", "chunk_gla", "qkvg"), has_tilelang=False),
     "retnet": fla_peers("fla.ops.simple_gla", retnet_by_fla, has_tilelang=False, inputs=retnet_for_simple_gla,
                         other=("g",)),

@@ -20,11 +20,14 @@ foreach(t IN LISTS tokens)
 endforeach()
 set(packed 1,8192,12 1,8192,32 1,8192,64 1,32768,12 1,32768,32 1,32768,64)
 
+set(number 0)
 foreach(op rwkv7 rwkv7_logw)
   foreach(call "--passes;forward,both;--shapes;${shapes}"
                "--passes;forward,both;--shapes;${packed};--sequences;8"
                "--passes;forward,both;--shapes;${packed};--sequences;64"
                "--chunk;1;--shapes;1,1,64;256,1,64")
+    math(EXPR number "${number} + 1")
+    message(STATUS "wkvc: compiling kernels of ${op}, part ${number} of 8")
     execute_process(COMMAND ${WKVC} precompile ${op} ${call} --head 64 --io bf16 --output ${OUT}
                     RESULT_VARIABLE status ERROR_VARIABLE message)
     if(NOT status EQUAL 0)

@@ -1,7 +1,7 @@
 # Flags that every target of the project is compiled with.
 find_program(CCACHE ccache)
 if(CCACHE)  # wherever the clone lies
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 
 add_library(wkvc_options INTERFACE)
@@ -10,7 +10,7 @@ target_compile_options(wkvc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 target_compile_options(wkvc_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>)
 # Two versions of the library in one process have constants of their own, each its lockfile and its limits.
 target_compile_options(wkvc_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
-target_include_directories(wkvc_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_include_directories(wkvc_options INTERFACE ${PROJECT_SOURCE_DIR})
 
 set(WKVC_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
 if(WKVC_SANITIZE)

@@ -15,7 +15,7 @@ foreach(target IN LISTS installed)
   install(CODE "
     if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
       message(FATAL_ERROR \"wkvc is not installed: $<TARGET_FILE:${target}> is not built yet. Build everything first: \"
-                          \"cmake --build ${CMAKE_BINARY_DIR}\")
+                          \"cmake --build ${PROJECT_BINARY_DIR}\")
     endif()")
 endforeach()
 
@@ -34,19 +34,21 @@ if(WKVC_COMPILER)
 endif()
 install(EXPORT wkvcTargets NAMESPACE wkvc:: DESTINATION ${package_dir})
 
-configure_package_config_file(cmake/wkvcConfig.cmake.in ${CMAKE_BINARY_DIR}/wkvcConfig.cmake
+configure_package_config_file(cmake/wkvcConfig.cmake.in ${PROJECT_BINARY_DIR}/wkvcConfig.cmake
                               INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/wkvcConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/wkvcConfig.cmake ${CMAKE_BINARY_DIR}/wkvcConfigVersion.cmake
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/wkvcConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/wkvcConfig.cmake ${PROJECT_BINARY_DIR}/wkvcConfigVersion.cmake
               cmake/WkvcKernels.cmake DESTINATION ${package_dir})
 
 if(WKVC_COMPILER)
-  # Of wheels alone: a minute of NVRTC.
-  add_custom_target(wkvc_precompiled
-    COMMAND ${CMAKE_COMMAND} -DWKVC=$<TARGET_FILE:wkvc> -DOUT=${CMAKE_BINARY_DIR}/kernels -DVENV=${CMAKE_SOURCE_DIR}/.venv
-            -P ${CMAKE_SOURCE_DIR}/cmake/Precompile.cmake
-    DEPENDS wkvc VERBATIM)
+  # Only wheels have these kernels. NVRTC takes minutes for them; WKVC_PRECOMPILE=OFF leaves the folder empty.
+  set(precompile ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/kernels)
+  if(WKVC_PRECOMPILE)
+    set(precompile ${CMAKE_COMMAND} -DWKVC=$<TARGET_FILE:wkvc> -DOUT=${PROJECT_BINARY_DIR}/kernels
+                   -DVENV=${PROJECT_SOURCE_DIR}/.venv -P ${PROJECT_SOURCE_DIR}/cmake/Precompile.cmake)
+  endif()
+  add_custom_target(wkvc_precompiled COMMAND ${precompile} DEPENDS wkvc USES_TERMINAL VERBATIM)
   set(WKVC_LIBRARY $<TARGET_FILE:wkvc_shared>)
-  set(WKVC_KERNELS ${CMAKE_BINARY_DIR}/kernels)
+  set(WKVC_KERNELS ${PROJECT_BINARY_DIR}/kernels)
   add_subdirectory(python)
 endif()

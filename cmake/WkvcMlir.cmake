@@ -25,7 +25,7 @@ if(NOT EXISTS ${WKVC_LLVM_ROOT}/lib/libMLIRIR.a)
 endif()
 
 add_library(wkvc_mlir INTERFACE)
-target_include_directories(wkvc_mlir SYSTEM INTERFACE ${WKVC_LLVM_ROOT}/include ${CMAKE_BINARY_DIR})
+target_include_directories(wkvc_mlir SYSTEM INTERFACE ${WKVC_LLVM_ROOT}/include ${PROJECT_BINARY_DIR})
 target_link_libraries(wkvc_mlir INTERFACE -Wl,--start-group ${paths} -Wl,--end-group -l:libz.a -l:libzstd.a Threads::Threads ${CMAKE_DL_LIBS})
 
 # wkvc_tablegen(TARGET dir file.td): generates file{Ops,Types,Dialect}.{h,cpp}.inc beside the build of `dir`.
@@ -52,7 +52,7 @@ function(wkvc_tablegen target td prefix dialect)
     endif()
     add_custom_command(OUTPUT ${inc}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${out}
-      COMMAND ${MLIR_TBLGEN} ${flag} ${extra} -I ${WKVC_LLVM_ROOT}/include -I ${CMAKE_SOURCE_DIR} -I ${CMAKE_CURRENT_SOURCE_DIR} ${src} -o ${inc}
+      COMMAND ${MLIR_TBLGEN} ${flag} ${extra} -I ${WKVC_LLVM_ROOT}/include -I ${PROJECT_SOURCE_DIR} -I ${CMAKE_CURRENT_SOURCE_DIR} ${src} -o ${inc}
       DEPENDS ${src} ${ARGN})
     list(APPEND outputs ${inc})
   endforeach()

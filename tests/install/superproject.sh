@@ -3,7 +3,9 @@
 set -euo pipefail
 cmake=$1 build=$2 source=$3
 
-work=$(mktemp -d)
+work=$build/superproject  # the same place each time, so that ccache knows what wkvc's sources were compiled to
+rm -rf "$work"
+mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
 fail() {
   printf 'superproject.sh: %s\n' "$*" >&2

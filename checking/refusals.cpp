@@ -1,7 +1,9 @@
 #include "checking/refusals.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/manifest/refusal_names.h"
@@ -38,7 +40,27 @@ std::vector<Refusals> refusals_of(const std::map<std::string, DeviceTensor>& int
   return all_counted(internals, [&](const DeviceTensor& tensor) { return tensor.download(stream); });
 }
 
-std::vector<std::string> refusal_texts(const std::vector<Refusals>& refusals) {
+const Refusals* refusing_many(std::span<const Refusals> refusals) {
+  const auto found =
+      std::ranges::find_if(refusals, [](const Refusals& kernel) { return 10 * kernel.refused > kernel.blocks; });
+  return found == refusals.end() ? nullptr : &*found;
+}
+
+std::string warning_text(std::span<const Refusals> refusals, const std::string& magnitudes) {
+  std::vector<std::string> kernels;
+  for (const Refusals& kernel : refusals)
+    if (kernel.refused > 0)
+      kernels.push_back(fmt::format("{} of {} blocks ({})", kernel.refused, kernel.blocks, kernel.tensor));
+  return fmt::format(
+      "{} did not fit f16 and ran again with scales: times are of both kernels. A block refuses where the largest "
+      "|elements| of inputs are below 0.03 or two of them multiply to less than 0.016, where a number passes 65504, "
+      "and "
+      "where gradients differ by more. Here {}. Bring inputs near 1, give --input FILE with tensors of your own, or "
+      "--scales always",
+      fmt::join(kernels, ", "), magnitudes);
+}
+
+std::vector<std::string> refusal_texts(std::span<const Refusals> refusals) {
   std::vector<std::string> texts;
   for (const Refusals& kernel : refusals)
     if (kernel.refused > 0)

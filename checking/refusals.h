@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,13 @@ struct Refusals {
 std::vector<Refusals> refusals_of(const std::map<std::string, HostTensor>& internals);
 std::vector<Refusals> refusals_of(const std::map<std::string, DeviceTensor>& internals, StreamHandle stream);
 
+// The first kernel of which more than a tenth of the blocks refused, or null.
+const Refusals* refusing_many(std::span<const Refusals> refusals);
+
+// What to say of a time where a kernel refuses many blocks, with how large the numbers are.
+std::string warning_text(std::span<const Refusals> refusals, const std::string& magnitudes);
+
 // "forward_refused: 12 of 64 blocks, which ran again with scales"; a line for each kernel that refused any.
-std::vector<std::string> refusal_texts(const std::vector<Refusals>& refusals);
+std::vector<std::string> refusal_texts(std::span<const Refusals> refusals);
 
 }  // namespace wkvc

@@ -208,6 +208,13 @@ Expr outer(const Expr& column, const Expr& row, std::optional<Compute> compute, 
   return Expr(node);
 }
 
+Expr Expr::drawn(Drawn how, At at) const {
+  if (node_->kind != Kind::input && node_->kind != Kind::parameter)
+    error_at(at, "'drawn': '{}' is computed; expected an input or a parameter, before any cast", node_->text);
+  node_->drawn = how;
+  return *this;
+}
+
 Expr Expr::in(double lo, double hi, At at) const {
   check_range(lo, hi, at);
   if (node_->kind == Kind::input || node_->kind == Kind::parameter) {

@@ -3,6 +3,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "codegen/rec/Drawn.h"
 #include "codegen/target/Target.h"
 
 namespace wkvc::detail {
@@ -63,6 +64,9 @@ class Lowering {
       values_[&tensor] = rec::InputOp::create(builder_, at, type, name, dim, range);
     else
       values_[&tensor] = rec::ParameterOp::create(builder_, at, type, name, dim, range);
+    if (tensor.drawn)
+      values_[&tensor].getDefiningOp()->setAttr(
+          rec::drawn_name, builder_.getStringAttr(rec::distribution_names.at(static_cast<std::size_t>(*tensor.drawn))));
   }
 
   // The value of a node, which is lowered where it is first used. Without a name of its own it gets `fallback`.

@@ -51,6 +51,7 @@ struct Node {
   At at;
   std::string name;                                // declared, or given with let
   std::optional<std::pair<double, double>> range;  // of inputs, parameters and assumptions
+  std::optional<Drawn> drawn;                      // of inputs and parameters
   float constant = 0;
   int depth = 1;                   // of the expression
   std::optional<Compute> compute;  // of contractions, where pinned

@@ -67,6 +67,10 @@ struct Node;
 struct Declarations;
 }  // namespace detail
 
+// How random data is distributed, in the order of rec::distribution_names: normal; normal, and each vector divided by
+// its norm; uniform in the declared range, or in [0, 1] without one.
+enum class Drawn { normal, normalised, uniform };
+
 // A vector, scalar or matrix of one token. Copies are the same value.
 class Expr {
  public:
@@ -74,6 +78,8 @@ class Expr {
 
   // Declares that every element lies in [lo, hi].
   Expr in(double lo, double hi, At at = At::current()) const;
+  // Declares how check, bench and tune draw an input or parameter, where the use says too little of that.
+  Expr drawn(Drawn how, At at = At::current()) const;
 
   const std::shared_ptr<detail::Node>& node() const { return node_; }
 

@@ -34,7 +34,8 @@ std::string header_of(const TuningRun& run) {
                   {"wkvc", run.wkvc},
                   {"nvrtc", run.nvrtc},
                   {"driver", run.driver},
-                  {"seed", run.seed}});
+                  {"seed", run.seed},
+                  {"inputs", run.inputs}});
 }
 
 [[noreturn]] void refuse_file(const std::string& name) {

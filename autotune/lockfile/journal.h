@@ -24,6 +24,7 @@ struct TuningRun {
   std::string wkvc;           // versions
   std::string nvrtc, driver;  // of the toolchain
   std::uint64_t seed = 0;     // of the random inputs
+  std::string inputs = {};    // hash128 of the file that is timed on; empty: drawn
 };
 
 class Journal {

@@ -133,13 +133,35 @@ Settings settle(const Config& config, const Source& source, LaunchSize size, con
   }
   const Found found = lockfile.find(wanted);
   if (found.entry != nullptr) {
-    Config settings = config;
-    copy_tuned(found.entry->config, settings);
-    copy_tuned(config, settings);
+    Config settings = with_settings(config, found.entry->config);
     if (std::ranges::empty(given) || compiles(source, settings)) return {settings, explanation(wanted, found)};
   }
   return {preferred(config, source, wanted, transition_of(recurrence, source, config), sequences, compiles),
           found.entry == nullptr ? explanation(wanted, found) : "the model's choice beside what was given"};
+}
+
+Config without_settings(Config config) {
+  for_each_field([&](const ConfigOption& option, const ConfigField& field) {
+    if (option.recorded == Recorded::tuned) copy_field(field, Config{}, config);
+  });
+  return config;
+}
+
+Config with_settings(const Config& config, const Config& entry) {
+  Config settings = config;
+  copy_tuned(entry, settings);
+  return beside_given(config, settings);
+}
+
+std::vector<Config> likely_settings(const Config& config, const Source& source, LaunchSize size, int sm_count) {
+  if (!std::ranges::all_of(given_in(config), &ConfigOption::apart)) return {};
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  const auto module = rec::parse(source.text, source.file, context);
+  auto recurrence = rec::recurrence_of(*module);
+  std::vector<Config> likely = preferred_settings(config, shape_class_of(recurrence, config, size),
+                                                  transition_of(recurrence, source, config), sm_count);
+  for (Config& settings : likely) settings = beside_given(config, settings);
+  return likely;
 }
 
 }  // namespace wkvc

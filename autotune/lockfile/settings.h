@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "autotune/lockfile/lockfile.h"
 #include "codegen/compiler.h"
@@ -32,5 +33,14 @@ bool can_be_lowered(const Source& source, const Config& config);
 // that `compiles`. `sequences` lie one behind the other in a batch.
 Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile,
                 const Compiles& compiles = can_be_lowered, std::int64_t sequences = 1);
+
+// Returns `config` with the settings of an entry that it leaves open.
+Config with_settings(const Config& config, const Config& entry);
+
+// Returns `config` without all that entries hold.
+Config without_settings(Config config);
+
+// Returns the preferred settings of a recurrence at a size, the likely fastest first; it may have no kernels with some.
+std::vector<Config> likely_settings(const Config& config, const Source& source, LaunchSize size, int sm_count);
 
 }  // namespace wkvc

@@ -27,7 +27,7 @@ const Accuracy& shown(const Candidate& candidate) { return worst(candidate.error
 const char* classes(const ShapeReport& report, const Candidate& candidate) {
   if (candidate.outcome == Outcome::rejected) return "rejected";
   if (is_winner(report, candidate)) return "winner";
-  return is_model_pick(report, candidate) ? "model" : "plain";
+  return is_untuned(report, candidate) ? "default" : "plain";
 }
 
 void draw_bounds(Svg& svg, const std::set<double>& bounds, const Scale& errors) {
@@ -47,16 +47,16 @@ void note(Svg& svg, double x, double y, bool above, const std::string& text) {
 
 // Short: longer names would cover other marks. The configuration is in the mark's title.
 const char* name_of_mark(const ShapeReport& report, const Candidate& candidate) {
-  if (!is_winner(report, candidate)) return "◆ model's pick";
-  return is_model_pick(report, candidate) ? "★◆ winner and model's pick" : "★ winner";
+  if (!is_winner(report, candidate)) return "◆ default";
+  return is_untuned(report, candidate) ? "★◆ winner and default" : "★ winner";
 }
 
-// Of the winner and the model's pick, the upper one's name is above it and the lower one's below.
+// Of the winner and the default, the upper one's name is above it and the lower one's below.
 void draw_notes(Svg& svg, const ShapeReport& report, const std::vector<const Candidate*>& candidates,
                 const Scale& times, const Scale& errors) {
   std::vector<const Candidate*> named;  // at most two
   for (const Candidate* it : candidates) {
-    if (is_winner(report, *it) || is_model_pick(report, *it)) named.push_back(it);
+    if (is_winner(report, *it) || is_untuned(report, *it)) named.push_back(it);
   }
   std::ranges::stable_sort(named, std::greater(), [](const Candidate* it) { return shown(*it).error; });
   bool above = true;

@@ -22,9 +22,9 @@ std::string counts(const ShapeReport& report) {
 
 // What is left to go by where nothing was timed.
 std::string by_the_model(const ShapeReport& report) {
-  const Candidate* pick = model_pick_of(report);
+  const Candidate* pick = untuned_of(report);
   if (pick == nullptr || !pick->predicted_ms || !timed(report).empty()) return "";
-  return fmt::format(" The model's pick is {}, which it expects to take {} ms.", config_label(pick->config),
+  return fmt::format(" The default is {}, which the model expects to take {} ms.", config_label(pick->config),
                      time_text(*pick->predicted_ms));
 }
 
@@ -57,20 +57,20 @@ std::string advantages(const KernelUse& winner, const KernelUse& other) {
   return found.empty() ? "" : fmt::format("; the winner has {}", fmt::join(found, ", "));
 }
 
-std::string against_model(const ShapeReport& report, const Candidate& winner) {
-  if (is_model_pick(report, winner)) return " It is also the model's pick.";
-  const Candidate* pick = model_pick_of(report);
+std::string against_default(const ShapeReport& report, const Candidate& winner) {
+  if (is_untuned(report, winner)) return " It is also the default.";
+  const Candidate* pick = untuned_of(report);
   if (pick == nullptr) return "";
   const std::string label = config_label(pick->config);
-  if (!pick->ms) return fmt::format(" The model's pick, {}, was {}: {}.", label, name_of(pick->outcome), pick->reason);
-  return fmt::format(" The model's pick, {}, takes {} ms, {}{}.", label, time_text(*pick->ms),
-                     longer(*pick->ms, *winner.ms), winner.use && pick->use ? advantages(*winner.use, *pick->use) : "");
+  if (!pick->ms) return fmt::format(" The default, {}, was {}: {}.", label, name_of(pick->outcome), pick->reason);
+  return fmt::format(" The default, {}, takes {} ms, {}{}.", label, time_text(*pick->ms), longer(*pick->ms, *winner.ms),
+                     winner.use && pick->use ? advantages(*winner.use, *pick->use) : "");
 }
 
-// The next best that is not the model's pick, of which enough was said.
+// The next best that is not the default, of which enough was said.
 std::string against_next(const ShapeReport& report, const Candidate& winner) {
   for (const Candidate* next : timed(report)) {
-    if (next == &winner || is_model_pick(report, *next)) continue;
+    if (next == &winner || is_untuned(report, *next)) continue;
     return fmt::format(" Next is {} with {} ms, {}{}.", config_label(next->config), time_text(*next->ms),
                        longer(*next->ms, *winner.ms),
                        winner.use && next->use ? advantages(*winner.use, *next->use) : "");
@@ -92,8 +92,8 @@ std::string headline(const ShapeReport& report) {
   if (winner == nullptr || !winner->ms) {
     return "No configuration won. " + counts(report) + by_the_model(report);
   }
-  return time_of(report, *winner) + against_model(report, *winner) + against_next(report, *winner) + error_of(*winner) +
-         " " + counts(report);
+  return time_of(report, *winner) + against_default(report, *winner) + against_next(report, *winner) +
+         error_of(*winner) + " " + counts(report);
 }
 
 }  // namespace wkvc

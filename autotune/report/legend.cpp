@@ -14,10 +14,10 @@ struct Key {
   std::string_view text;
 };
 
-// The winner is drawn as such where it is the model's pick, too.
+// The winner is drawn as such where it is the default, too.
 constexpr std::array<Key, 4> time_keys{{{">★ ", "winner", "★ winner"},
-                                        {">★◆ ", "winner", "★◆ winner, which is the model's pick, too"},
-                                        {"class=\"mark model\"", "model", "◆ the model's pick"},
+                                        {">★◆ ", "winner", "★◆ winner, which is the default, too"},
+                                        {"class=\"mark default\"", "default", "◆ the default"},
                                         {"class=\"predicted\"", "predicted", "predicted by the model"}}};
 
 constexpr std::array<Key, 4> error_keys{
@@ -31,7 +31,7 @@ constexpr std::array<Key, 5> shade_keys{{{"class=\"mark shade0", "shade0", "the 
 
 constexpr std::array<Key, 3> memory_keys{{{"class=\"mark rejected", "rejected", "not timed"},
                                           {" ring-winner", "ring-winner", "★ winner"},
-                                          {" ring-model", "ring-model", "◆ the model's pick"}}};
+                                          {" ring-default", "ring-default", "◆ the default"}}};
 
 bool has(std::string_view drawing, const Key& key) { return drawing.find(key.sign) != drawing.npos; }
 

@@ -69,7 +69,7 @@ double kib(const Candidate& candidate) { return static_cast<double>(candidate.us
 std::string classes(const ShapeReport& report, const Mark& mark) {
   std::string text = mark.shade < shades ? fmt::format("shade{}", mark.shade) : "rejected";
   if (is_winner(report, *mark.candidate)) text += " ring-winner";
-  if (is_model_pick(report, *mark.candidate)) text += " ring-model";
+  if (is_untuned(report, *mark.candidate)) text += " ring-default";
   return text;
 }
 

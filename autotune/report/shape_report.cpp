@@ -25,17 +25,15 @@ std::vector<const Candidate*> those(const ShapeReport& report, Keep keep) {
 
 bool is_winner(const ShapeReport& report, const Candidate& candidate) { return has_config(report.winner, candidate); }
 
-bool is_model_pick(const ShapeReport& report, const Candidate& candidate) {
-  return has_config(report.model_pick, candidate);
-}
+bool is_untuned(const ShapeReport& report, const Candidate& candidate) { return has_config(report.untuned, candidate); }
 
 const Candidate* winner_of(const ShapeReport& report) {
   const auto found = those(report, [&](const Candidate& it) { return is_winner(report, it); });
   return found.empty() ? nullptr : found.front();
 }
 
-const Candidate* model_pick_of(const ShapeReport& report) {
-  const auto found = those(report, [&](const Candidate& it) { return is_model_pick(report, it); });
+const Candidate* untuned_of(const ShapeReport& report) {
+  const auto found = those(report, [&](const Candidate& it) { return is_untuned(report, it); });
   return found.empty() ? nullptr : found.front();
 }
 
@@ -54,7 +52,7 @@ std::vector<const Candidate*> not_timed(const ShapeReport& report) {
 std::string marked_label(const ShapeReport& report, const Candidate& candidate) {
   std::string marks;
   if (is_winner(report, candidate)) marks += "★";
-  if (is_model_pick(report, candidate)) marks += "◆";
+  if (is_untuned(report, candidate)) marks += "◆";
   return marks + (marks.empty() ? "" : " ") + config_label(candidate.config);
 }
 

@@ -22,7 +22,7 @@ double label_width(const ShapeReport& report, const std::vector<const Candidate*
 
 const char* classes(const ShapeReport& report, const Candidate& candidate) {
   if (is_winner(report, candidate)) return "winner";
-  return is_model_pick(report, candidate) ? "model" : "plain";
+  return is_untuned(report, candidate) ? "default" : "plain";
 }
 
 void draw_row(Svg& svg, const ShapeReport& report, const Candidate& candidate, const Scale& scale, double y) {

@@ -1,10 +1,6 @@
 #include "autotune/search/trial.h"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
-#include <numeric>
-#include <thread>
 #include <utility>
 
 #include "autotune/report/first_sentence.h"
@@ -21,25 +17,6 @@ Trial without_kernels(const Config& config, std::string fault) {
   trial.config = config;
   trial.fault = std::move(fault);
   return trial;
-}
-
-// A fault of wkvc's own in one configuration is no reason to lose the others.
-Trial tried(const Source& source, const Config& config) {
-  try {
-    return trial_of(config, lower_to(source, Stage::cuda, config));
-  } catch (const UserError& error) {
-    return without_kernels(config, first_sentence(error.what()));
-  } catch (const InternalError& error) {
-    return without_kernels(config, "a fault of wkvc, please report it: " + first_sentence(error.what()));
-  }
-}
-
-// About 0.6 of `size` and coprime with it: steps of that many, taken round, come to everything, and the first of them
-// are spread over the whole.
-std::size_t spreading_step(std::size_t size) {
-  std::size_t step = std::max<std::size_t>(1, size * 618 / 1000);
-  while (std::gcd(step, size) != 1) ++step;
-  return step;
 }
 
 }  // namespace
@@ -75,39 +52,14 @@ Trial trial_of(Config config, std::string text) {
   return trial;
 }
 
-std::vector<Trial> compile_all(const Source& source, std::span<const Config> space, unsigned threads,
-                               const std::function<bool(std::size_t)>& done) {
-  std::vector<std::optional<Trial>> trials(space.size());
-  std::atomic<std::size_t> next = 0;
-  std::atomic<bool> going_on = true;
-  std::mutex mutex;  // of what follows
-  std::size_t finished = 0;
-  std::exception_ptr failure;
-  const std::size_t step = spreading_step(space.size());
-  const auto work = [&] {
-    for (std::size_t n = next++; n < space.size() && going_on; n = next++) {
-      const std::size_t i = n * step % space.size();
-      try {
-        trials[i] = tried(source, space[i]);
-        const std::lock_guard lock(mutex);
-        if (!done(++finished)) going_on = false;
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        failure = std::current_exception();
-        going_on = false;
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> workers;
-    for (unsigned i = 0; i < std::max(1U, threads); ++i) workers.emplace_back(work);
+Trial tried(const Source& source, const Config& config) {
+  try {
+    return trial_of(config, lower_to(source, Stage::cuda, config));
+  } catch (const UserError& error) {
+    return without_kernels(config, first_sentence(error.what()));
+  } catch (const InternalError& error) {
+    return without_kernels(config, "a fault of wkvc, please report it: " + first_sentence(error.what()));
   }
-  if (failure) std::rethrow_exception(failure);
-  std::vector<Trial> result;
-  for (std::optional<Trial>& trial : trials) {
-    if (trial) result.push_back(std::move(*trial));
-  }
-  return result;
 }
 
 }  // namespace wkvc

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,10 +30,8 @@ struct Trial {
 // A text of the cuda stage as a trial. Throws what compiling throws.
 Trial trial_of(Config config, std::string text);
 
-// Lowers and compiles every configuration, several at a time; what a configuration lacks (range, shared memory) becomes
-// its fault. `done` is called after each, by one thread at a time, with how many are finished; while it returns false,
-// no more are begun, and what was not is left out of the result: those that were are spread over the space.
-std::vector<Trial> compile_all(const Source& source, std::span<const Config> space, unsigned threads,
-                               const std::function<bool(std::size_t)>& done);
+// Lowers and compiles a configuration. What it lacks (range, shared memory) becomes its fault; so does a fault of
+// wkvc's own, which is no reason to lose other configurations.
+Trial tried(const Source& source, const Config& config);
 
 }  // namespace wkvc

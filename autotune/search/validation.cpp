@@ -12,7 +12,7 @@ namespace wkvc {
 namespace {
 
 constexpr int runs = 3;
-constexpr LaunchSize checked{1, 100, 2};  // with a tail, whatever the chunk
+constexpr std::int64_t round_tokens = 192;  // a multiple of the chunks that are tried
 
 bool same_bytes(const HostTensor& a, const HostTensor& b) { return std::ranges::equal(a.bytes(), b.bytes()); }
 
@@ -50,9 +50,17 @@ std::string fault_of(const Manifest& manifest, const Case& given, const std::vec
 
 }  // namespace
 
-Validation::Validation(rec::RecurrenceOp recurrence, const Runnable& runnable, std::uint64_t seed)
+LaunchSize size_to_validate(LaunchSize timed) {
+  LaunchSize size = timed;
+  size.batches = std::min<std::int64_t>(timed.batches, 2);
+  size.heads = std::min<std::int64_t>(timed.heads, 2);
+  if (timed.tokens >= 2 * round_tokens) size.tokens = round_tokens + timed.tokens % round_tokens;
+  return size;
+}
+
+Validation::Validation(rec::RecurrenceOp recurrence, const Runnable& runnable, LaunchSize size, std::uint64_t seed)
     : recurrence_(recurrence),
-      given_(random_case(recurrence, runnable.manifest, checked, seed)),
+      given_(random_case(recurrence, runnable.manifest, size, seed)),
       reference_(recurrence, runnable, given_) {}
 
 Verdict Validation::of(const Program& program, const Runnable& runnable) const {

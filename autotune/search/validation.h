@@ -19,11 +19,15 @@ struct Verdict {
   std::string outputs;  // hash128 of every result
 };
 
+// A size with the tails of the launches that are timed, and few enough heads and tokens that a second can check them:
+// the remainders by every chunk and distance of saved states that are tried stay.
+LaunchSize size_to_validate(LaunchSize timed);
+
 // One random case with its reference in float64, for all configurations of one recurrence, storage and pass.
 class Validation {
  public:
   // `runnable` tells tensors and passes; any configuration's will do.
-  Validation(rec::RecurrenceOp recurrence, const Runnable& runnable, std::uint64_t seed);
+  Validation(rec::RecurrenceOp recurrence, const Runnable& runnable, LaunchSize size, std::uint64_t seed);
 
   // Valid: every result there is is within its bound, several runs give the same bytes, and inputs stay as they are.
   Verdict of(const Program& program, const Runnable& runnable) const;

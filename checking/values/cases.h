@@ -30,13 +30,14 @@ struct Case {
 // - what does nothing but decay the state: x uniform in [-6, -1] where activations lie between it and the decay's
 //   logarithm, else -exp(x) for the logarithm itself, exp(-exp(x)) for the factor itself;
 // - b of a term outer(dot(S, a), b): -a times uniform in [0, 1], so that the term takes away from what a reads;
-// - other vectors over keys: normal, divided by their norm;
+// - other vectors over keys: normal, divided by their norm, as layers do where the state forgets what it has under a key;
 // - other scalars of a token: uniform in [0, 1];
 // - vectors over values, parameters, initial states and gradients: normal.
-// A declared range bounds what is drawn. With `steep_too` decays that have such a range are drawn from all of it in
-// every eighth element of a row and, by chance, in one of eight others: uniform, but logarithms by their magnitude from
-// 0.37 on. These go down to -128, whose exponential is 0 in f32. Where one number decays the whole state they go down
-// to -7: below, unit vectors times such decays are no normal numbers of f16, and make the initial state's gradient.
+// A definition may say another distribution (codegen/rec/Drawn.h). A declared range bounds what is drawn. With
+// `steep_too` decays that have such a range are drawn from all of it in every eighth element of a row and, by chance,
+// in one of eight others: uniform, but logarithms by their magnitude from 0.37 on. These go down to -128, whose
+// exponential is 0 in f32. Where one number decays the whole state they go down to -7: below, unit vectors times such
+// decays are no normal numbers of f16, and make the initial state's gradient.
 enum class Decays { mild, steep_too };
 Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed,
                  Decays decays = Decays::mild);

@@ -78,4 +78,11 @@ void complain_of_ranges(rec::RecurrenceOp recurrence, const Manifest& manifest, 
   complain_of<rec::ParameterOp>(recurrence, manifest, given, path);
 }
 
+Case case_of_user(rec::RecurrenceOp recurrence, const Manifest& manifest, const std::filesystem::path& path) {
+  Case given = case_from_file(manifest, path);
+  complain_of_unused(given, manifest, path);
+  complain_of_ranges(recurrence, manifest, given, path);
+  return given;
+}
+
 }  // namespace wkvc

@@ -1,6 +1,12 @@
 #include "checking/values/draw.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
 #include "checking/values/declared_ranges.h"
+#include "codegen/rec/Drawn.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "runtime/error.h"
@@ -51,7 +57,17 @@ Uses uses_of(mlir::Value tensor) {
   return uses;
 }
 
+// The distribution that a definition says.
+std::optional<Distribution> declared_distribution(mlir::Operation* op) {
+  constexpr std::array distributions{Distribution::normal, Distribution::unit_norm, Distribution::uniform};
+  const auto word = op->getAttrOfType<mlir::StringAttr>(rec::drawn_name);
+  if (!word) return std::nullopt;
+  const auto* const found = std::ranges::find(rec::distribution_names, std::string_view(word.getValue()));
+  return distributions.at(static_cast<std::size_t>(found - rec::distribution_names.begin()));
+}
+
 Distribution distribution_of(mlir::Operation* op, rec::Dim dim) {
+  if (const auto declared = declared_distribution(op)) return *declared;
   const Uses uses = uses_of(op->getResult(0));
   if (uses.decays && !uses.others) {
     if (uses.activations > 0 || uses.exponentials > 1) return Distribution::raw_decay;
@@ -100,7 +116,7 @@ Draw draw_of(rec::RecurrenceOp recurrence, const std::string& name) {
   for (auto op : recurrence.getBody().getOps<rec::InputOp>())
     if (op.getName() == name) {
       Draw draw = draw_for(op);
-      if (rec::InputOp a = read_before_writing(op)) {
+      if (rec::InputOp a = read_before_writing(op); a && !declared_distribution(op)) {
         draw.distribution = Distribution::erasure;
         draw.erased = a.getName().str();
       }

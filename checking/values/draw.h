@@ -8,7 +8,13 @@
 
 namespace wkvc {
 
-enum class Distribution { raw_decay, log_decay, decay, unit_norm, unit_interval, normal, erasure };
+enum class Distribution { raw_decay, log_decay, decay, unit_norm, unit_interval, uniform, normal, erasure };
+
+// Whether such a tensor does nothing but decay the state.
+constexpr bool decays(Distribution distribution) {
+  return distribution == Distribution::raw_decay || distribution == Distribution::log_decay ||
+         distribution == Distribution::decay;
+}
 
 struct Draw {
   Distribution distribution = Distribution::normal;

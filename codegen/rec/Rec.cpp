@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codegen/rec/Drawn.h"
 #include "codegen/rec/Names.h"
 #include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -104,11 +105,17 @@ LogicalResult verify_range(mlir::Operation* op, llvm::ArrayRef<double> range) {
   if (range.size() != 2) return op->emitOpError("needs a range of two numbers, [lo, hi]");
   if (!std::isfinite(range[0]) || !std::isfinite(range[1])) return op->emitOpError("needs a range of finite numbers");
   if (range[0] > range[1])
-    return op->emitOpError() << "has the empty range [" << range[0] << ", " << range[1] << "]: lo must not exceed hi";
+    return op->emitOpError() << "has the empty range [" << text_of(range[0]) << ", " << text_of(range[1])
+                             << "]: lo must not exceed hi";
   return success();
 }
 
 LogicalResult verify_declared(mlir::Operation* op, std::optional<llvm::ArrayRef<double>> range) {
+  if (const mlir::Attribute drawn = op->getAttr(drawn_name)) {
+    const auto word = llvm::dyn_cast<mlir::StringAttr>(drawn);
+    if (!word || !is_distribution(word.getValue()))
+      return op->emitOpError() << "has drawn = " << drawn << "; expected " << distributions_text << ", in quotes";
+  }
   return range ? verify_range(op, *range) : success();
 }
 

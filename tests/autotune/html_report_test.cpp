@@ -81,23 +81,23 @@ TEST(HtmlReports, EscapeWhatTheyAreGiven) {
     it.errors = {{"<i>\"", {1e-3, 2e-3}}};
   }
   report.shape_class.op = report.shape_class.accuracy = "<script>";
-  report.winner = report.model_pick = report.candidates[0].config;
+  report.winner = report.untuned = report.candidates[0].config;
   const std::string text = html_report(facts, std::array{report});
   EXPECT_THAT(text, Not(HasSubstr("<script")));
   EXPECT_THAT(text, HasSubstr("mma &lt;script&gt;"));
   expect_well_formed(text);
 }
 
-TEST(HtmlReports, MarkTheWinnerAndTheModelsPick) {
+TEST(HtmlReports, MarkTheWinnerAndTheDefault) {
   const ShapeReport report = sample_report();
   EXPECT_EQ(count(time_chart(report), "class=\"mark winner\""), 1U);
-  EXPECT_EQ(count(time_chart(report), "class=\"mark model\""), 1U);
+  EXPECT_EQ(count(time_chart(report), "class=\"mark default\""), 1U);
   EXPECT_EQ(count(error_chart(report), "★ "), 1U);
   EXPECT_EQ(count(error_chart(report), "◆ "), 1U);
   EXPECT_EQ(count(memory_chart(report), "ring-winner"), 1U);
-  EXPECT_EQ(count(memory_chart(report), "ring-model"), 1U);
+  EXPECT_EQ(count(memory_chart(report), "ring-default"), 1U);
   ShapeReport same = report;
-  same.model_pick = same.winner;
+  same.untuned = same.winner;
   EXPECT_EQ(count(time_chart(same), "★◆ "), 1U);
 }
 
@@ -141,20 +141,21 @@ TEST(HtmlReports, ExplainTheMarksThatAreDrawn) {
     return legend.find("class=\"key " + kind + "\"") != std::string::npos;
   };
   ShapeReport report = sample_report();
-  for (const char* kind : {"winner", "model", "predicted"}) EXPECT_TRUE(has_key(time_legend(time_chart(report)), kind));
+  for (const char* kind : {"winner", "default", "predicted"})
+    EXPECT_TRUE(has_key(time_legend(time_chart(report)), kind));
   EXPECT_FALSE(has_key(error_legend(error_chart(report)), "rejected"));  // they have no time
-  for (const char* kind : {"shade0", "shade4", "rejected", "ring-winner", "ring-model"}) {
+  for (const char* kind : {"shade0", "shade4", "rejected", "ring-winner", "ring-default"}) {
     EXPECT_TRUE(has_key(memory_legend(memory_chart(report)), kind)) << kind;
   }
-  report.model_pick = report.winner;
+  report.untuned = report.winner;
   EXPECT_THAT(time_legend(time_chart(report)), HasSubstr("★◆ winner"));
   EXPECT_THAT(time_legend(time_chart(report)), Not(HasSubstr("★ winner")));
-  report.model_pick.reset();
+  report.untuned.reset();
   for (Candidate& it : report.candidates) it.predicted_ms.reset();
   const std::string times = time_legend(time_chart(report)), memory = memory_legend(memory_chart(report));
   EXPECT_TRUE(has_key(times, "winner"));
-  for (const char* kind : {"model", "predicted"}) EXPECT_FALSE(has_key(times, kind)) << kind;
-  EXPECT_FALSE(has_key(memory, "ring-model"));
+  for (const char* kind : {"default", "predicted"}) EXPECT_FALSE(has_key(times, kind)) << kind;
+  EXPECT_FALSE(has_key(memory, "ring-default"));
   for (Candidate& it : report.candidates) it.outcome = Outcome::skipped;
   EXPECT_THAT(memory_legend(memory_chart(report)), Not(HasSubstr("shade")));
 }

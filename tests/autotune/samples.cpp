@@ -79,7 +79,7 @@ ShapeReport sample_report(int candidates) {
     report.candidates.push_back(it);
   }
   report.winner = timed(report).front()->config;
-  report.model_pick = timed(report)[timed(report).size() / 3]->config;
+  report.untuned = timed(report)[timed(report).size() / 3]->config;
   return report;
 }
 

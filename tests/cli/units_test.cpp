@@ -10,6 +10,7 @@
 #include "dsl/build.h"
 #include "dsl/builtin.h"
 #include "runtime/error.h"
+#include "tests/runtime/expect_error.h"
 #include "tools/commands/report.h"
 
 namespace wkvc {
@@ -68,6 +69,56 @@ TEST(Draw, ScalarsAndRanges) {
   mlir::MLIRContext context;
   const auto module = build(gated, context);
   EXPECT_EQ(draw_of(rec::recurrence_of(*module), "k").range, (rec::Interval{-0.25, 0.25}));
+}
+
+// A definition says what its use does not: keys that it divides by their norm itself, and a gate from 1 to 2.
+Definition saying_more() {
+  return recurrence("saying_more", [](Recurrence& op) {
+    const Dim K = op.key_dim(16), V = op.value_dim(16);
+    auto k = op.input("k", K, bf16).drawn(Drawn::normal);
+    auto v = op.input("v", V, bf16).drawn(Drawn::normalised);
+    auto gate = op.input("gate", scalar, f32).in(1, 2).drawn(Drawn::uniform);
+    op.compute(f16);
+    auto S = op.state("S", V, K, f32);
+    op.update(S, S * 0.5f + outer(gate * cast<f32>(v), k));
+    op.output("o", dot(S, k), bf16);
+  });
+}
+
+TEST(Draw, DefinitionsSayMore) {
+  EXPECT_EQ(drawn(saying_more(), "k"), Distribution::normal);
+  EXPECT_EQ(drawn(saying_more(), "v"), Distribution::unit_norm);
+  EXPECT_EQ(drawn(saying_more(), "gate"), Distribution::uniform);
+  const std::string text = rec_text(saying_more());
+  EXPECT_NE(text.find("%gate = rec.input \"gate\" dim 1 in [1.0, 2.0] : tensor<1xf32> {drawn = \"uniform\"}"),
+            std::string::npos)
+      << text;
+  mlir::MLIRContext context;
+  const auto module = rec::parse(text, "text", context);
+  EXPECT_EQ(rec::print(*module), text);
+  Manifest manifest;
+  manifest.key_dim = manifest.value_dim = 16;
+  manifest.tensors.push_back({"gate", Role::input, DType::f32, {"B", "T", "H"}});
+  const HostTensor gate = random_case(rec::recurrence_of(*module), manifest, {1, 500, 2}, 3).tensors.at("gate");
+  double sum = 0;
+  for (std::size_t i = 0; i < gate.size(); ++i) {
+    EXPECT_TRUE(1 <= gate.get(i) && gate.get(i) <= 2) << gate.get(i);
+    sum += gate.get(i);
+  }
+  EXPECT_NEAR(sum / static_cast<double>(gate.size()), 1.5, 0.05);
+}
+
+TEST(Draw, OtherWordsAreMistakes) {
+  std::string text = rec_text(saying_more());
+  mlir::MLIRContext context;
+  text.replace(text.find("uniform"), 7, "gaussian");
+  expect_error([&] { rec::parse(text, "text", context); },
+               {"drawn = \"gaussian\"", "expected normal, normalised or uniform"});
+  const Definition computed = recurrence("computed", [](Recurrence& op) {
+    const Dim K = op.key_dim(16);
+    cast<f32>(op.input("k", K, bf16)).drawn(Drawn::normal);
+  });
+  expect_error([&] { rec_text(computed); }, {"'drawn'", "expected an input or a parameter"});
 }
 
 TEST(Cases, NothingIsZeroAndNothingExplodes) {

@@ -3,6 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "autotune/search/task.h"
 #include "checking/advice.h"
@@ -11,6 +14,7 @@
 #include "checking/subject.h"
 #include "checking/timing.h"
 #include "checking/traffic.h"
+#include "checking/values/magnitudes.h"
 #include "codegen/config/config.h"
 #include "runtime/error.h"
 #include "runtime/launch/internals.h"
@@ -26,6 +30,7 @@ struct Options {
   ConfigOptions config;
   LockfileOption lockfile;
   std::string shape;
+  std::optional<std::string> input;
 };
 
 constexpr int warmups = 10, repetitions = 100;
@@ -65,18 +70,24 @@ int bench(const Options& options) {
   mlir::MLIRContext context;
   const auto module = rec::parse(subject.reference(runnable.manifest), subject.origin, context);
   const Device device = Device::current();
-  const TimedTensors tensors(device, rec::recurrence_of(*module), runnable.manifest, size);
+  const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
+  const TimingData data = timing_data(recurrence, runnable.manifest, size, options.input);
+  const TimedTensors tensors(device, data, runnable.manifest, size);
+  const std::vector<Refusals> refusals = tensors.refusals(program);
+  if (refusing_many(refusals) != nullptr)
+    print("{}\n", warning_text(refusals, magnitudes_text(recurrence, runnable.manifest, data.values)));
   const double ms = tensors.median_ms(program, timed, warmups, repetitions);
   const double copy_ms = copy_bytes_ms(device, bytes);
   print("{} on {}, {}, shape {}{}\n", runnable.manifest.op, device.properties().name, runnable.manifest.config,
         options.shape, pass_text(runnable.passes));
   print("  settings         {}\n", settings);
+  print("  inputs           {}\n", data.origin);
   print("  median           {:.4f} ms of {} launches\n", ms, repetitions);
   print("  bandwidth        {:.0f} GB/s of {:.1f} MB, every tensor moved once{}\n",
         static_cast<double>(bytes) / ms / 1e6, megabytes(bytes), timed.kernels().size() > 1 ? " by every kernel" : "");
   print("  copy             {:.4f} ms for as many bytes; {} {:.2f} times as long\n", copy_ms,
         timed.kernels().size() > 1 ? "the kernels take" : "the kernel takes", ms / copy_ms);
-  for (const std::string& text : refusal_texts(tensors.refusals(program))) print("  {}\n", text);
+  for (const std::string& text : refusal_texts(refusals)) print("  {}\n", text);
   print_internals(program, size);
   return exit_passed;
 }
@@ -88,6 +99,7 @@ void add_bench(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--shape", options->shape, "Batch, tokens, heads")->required()->type_name("B,T,H");
+  command->add_option("--input", options->input, std::string(timed_input_help))->type_name("FILE");
   options->lockfile.add_to(*command);
   options->config.add_to(*command);
   command->callback([&action, options] { action = [options] { return bench(*options); }; });

@@ -111,13 +111,6 @@ Findings compared(rec::RecurrenceOp recurrence, const Subject& subject, const Ru
   return findings;
 }
 
-Case case_from(const std::string& path, rec::RecurrenceOp recurrence, const Manifest& manifest) {
-  Case given = case_from_file(manifest, path);
-  complain_of_unused(given, manifest, path);
-  complain_of_ranges(recurrence, manifest, given, path);
-  return given;
-}
-
 // Heads that share what no input of the kernels may share.
 void expect_shared(const Subject& subject, const Manifest& manifest, const Options& options, LaunchSize size) {
   if (size.group() == 1 || std::ranges::any_of(manifest.tensors, is_shared)) return;
@@ -153,7 +146,7 @@ int check(const Options& options) {
   const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
   expect_gradients(subject, recurrence, runnable);
-  Case values = options.input ? case_from(*options.input, recurrence, manifest)
+  Case values = options.input ? case_of_user(recurrence, manifest, *options.input)
                               : random_case(recurrence, manifest, shape.size, seed, Decays::steep_too);
   if (!options.input) values.sequences = shape.sequences;
   std::vector<Refusals> refusals;

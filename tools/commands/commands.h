@@ -3,12 +3,17 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 namespace CLI {
 class App;
 }
 
 namespace wkvc {
+
+// --help of --input where kernels are timed.
+inline constexpr std::string_view timed_input_help =
+    "Tensors by name to time kernels on, in the safetensors format, repeated or cut to the size (drawn at random)";
 
 using Action = std::function<int()>;
 

@@ -1,6 +1,8 @@
 #include "tools/commands/lockfile_option.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <vector>
 
 #include "codegen/target/Target.h"
 
@@ -8,14 +10,21 @@ namespace wkvc {
 
 void LockfileOption::add_to(CLI::App& command) {
   command
-      .add_option("--lockfile", path,
-                  "What wkvc tune found, or none (measured on an H200 and an H100, comes with wkvc)")
+      .add_option(
+          "--lockfile", path,
+          "What wkvc tune found, beside what comes with wkvc, or none (what comes with wkvc, measured on an H200 "
+          "and an H100)")
       ->type_name("FILE|none");
 }
 
 std::optional<Lockfile> LockfileOption::lockfile() const {
   if (path == "none") return std::nullopt;
-  return path ? Lockfile::read(*path) : shipped_lockfile();
+  if (!path) return shipped_lockfile();
+  Lockfile lockfile = Lockfile::read(*path);
+  const std::vector<LockEntry> own(lockfile.entries().begin(), lockfile.entries().end());
+  for (const LockEntry& entry : shipped_lockfile().entries())
+    if (std::ranges::none_of(own, [&](const LockEntry& it) { return same_subject(it, entry); })) lockfile.merge(entry);
+  return lockfile;
 }
 
 std::string LockfileOption::settle(Subject& subject, LaunchSize size, const Gpu& gpu) const {

@@ -19,7 +19,8 @@ struct LockfileOption {
 
   void add_to(CLI::App& command);
 
-  // Returns the lockfile; nothing where settings are the compiler's choice. Throws UserError for a file that is none.
+  // Returns the lockfile, with entries that come with wkvc where the file has none of their subject; nothing where
+  // settings are the compiler's choice. Throws UserError for a file that is none.
   std::optional<Lockfile> lockfile() const;
 
   // Sets what the subject's configuration leaves open, and says why. Throws UserError for a file that is no lockfile.

@@ -1,41 +1,33 @@
 // wkvc tune: the fastest configuration that is right, for this GPU, into a lockfile.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
-#include <iterator>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include "autotune/lockfile/config_json.h"
 #include "autotune/lockfile/lockfile.h"
+#include "autotune/lockfile/settings.h"
 #include "autotune/report/html_report.h"
 #include "autotune/report/shape_report.h"
-#include "autotune/search/space.h"
 #include "autotune/search/task.h"
-#include "autotune/search/tuner.h"
 #include "checking/execute.h"
 #include "checking/output.h"
 #include "checking/subject.h"
-#include "checking/timing.h"
-#include "checking/traffic.h"
 #include "dsl/registry.h"
 #include "runtime/base/files.h"
+#include "runtime/base/hash.h"
 #include "runtime/error.h"
-#include "runtime/launch/measure.h"
-#include "runtime/manifest/joint_manifest.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/tuning.h"
 
 namespace wkvc {
 namespace {
@@ -45,24 +37,17 @@ struct Options {
   ConfigOptions config;
   std::vector<std::string> shapes;
   std::string budget = "60s", output = "wkvc.lock.json";
-  std::optional<std::string> report, seed, revalidate;
-  std::optional<double> saved_bytes;
+  std::optional<std::string> report, seed, revalidate, input, saved_bytes;
 };
 
 double seconds_from(const std::string& text) {
-  std::size_t end = 0;
-  double value = -1;
-  try {
-    value = std::stod(text, &end);
-  } catch (const std::exception&) {
-    end = 0;
-  }
-  const std::string unit = text.substr(end);
+  std::string_view unit = text;
+  const std::optional<double> value = take_decimal(unit);
   const double scale = unit == "s" || unit.empty() ? 1 : unit == "m" || unit == "min" ? 60 : 0;
-  if (end == 0 || scale == 0 || !(value > 0) || value * scale > 86400) {
-    user_error("--budget {}: expected a time from above 0 to a day, such as 60s or 5min", text);
+  if (!value || scale == 0 || !(*value > 0) || *value * scale > 86400) {
+    user_error("--budget {}: expected a time from above 0 to a day, such as 0.5s, 60s or 5min", text);
   }
-  return value * scale;
+  return *value * scale;
 }
 
 // Each size once, however often it was given.
@@ -77,11 +62,13 @@ std::vector<LaunchSize> sizes_from(const std::vector<std::string>& shapes) {
 }
 
 // 0: as the search has it where nothing is said.
-double saved_bytes_from(const std::optional<double>& given) {
-  if (given && !(std::isfinite(*given) && *given > 0)) {
+double saved_bytes_from(const std::optional<std::string>& given) {
+  if (!given) return 0;
+  std::string_view rest = *given;
+  const std::optional<double> bytes = take_decimal(rest);
+  if (!bytes || !rest.empty() || !std::isfinite(*bytes) || *bytes <= 0)
     user_error("--saved-bytes {}: expected a number of bytes above 0, such as 256", *given);
-  }
-  return given.value_or(0);
+  return *bytes;
 }
 
 std::string journal_of(const std::string& lockfile) { return lockfile + ".journal"; }
@@ -98,7 +85,7 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
 
 // Before anything starts: nothing that is written replaces anything else that the command reads or writes.
 void expect_outputs(const Options& options) {
-  expect_output(options.output, {options.subject.source});
+  expect_output(options.output, {options.subject.source, options.input});
   if (!options.report) return;
   const std::string& report = *options.report;
   expect_writable(report);
@@ -107,119 +94,8 @@ void expect_outputs(const Options& options) {
   };
   expect_other(options.output, "where the lockfile is written");
   expect_other(journal_of(options.output), "where the journal of an interrupted run is written");
-  if (options.subject.source) expect_other(*options.subject.source, "the file that is read");
-}
-
-// One line that is written over, where a person looks at it.
-class ProgressLine {
- public:
-  void show(const TunerProgress& progress) {
-    if (!isatty(STDERR_FILENO)) return;
-    const std::string line =
-        fmt::format("{} {} of {}, {:.0f} s left", progress.doing, progress.done, progress.total, progress.seconds_left);
-    fmt::print(stderr, "\r{:<78}", line);
-    std::fflush(stderr);
-    shown_ = true;
-  }
-  ~ProgressLine() {
-    if (shown_) fmt::print(stderr, "\r{:78}\r", "");
-  }
-
- private:
-  bool shown_ = false;
-};
-
-// Tensors of every size in turn, made when they are first needed.
-class Stopwatch {
- public:
-  Stopwatch(rec::RecurrenceOp recurrence, Manifest manifest)
-      : device_(Device::current()), recurrence_(recurrence), manifest_(std::move(manifest)) {}
-
-  double ms(const Program& program, LaunchSize size, int repetitions) {
-    return tensors(size).median_ms(program, program, /*warmups=*/3, repetitions);
-  }
-
- private:
-  struct Entry {
-    LaunchSize size;
-    TimedTensors tensors;
-  };
-
-  const TimedTensors& tensors(LaunchSize size) {
-    for (const Entry& entry : entries_) {
-      if (entry.size == size) return entry.tensors;
-    }
-    return entries_.emplace_back(Entry{size, {device_, recurrence_, manifest_, size}}).tensors;
-  }
-
-  Device device_;
-  rec::RecurrenceOp recurrence_;
-  Manifest manifest_;
-  std::list<Entry> entries_;
-};
-
-void print_findings(std::span<const Candidate> candidates, LaunchSize size) {
-  const auto count = [&](Outcome outcome) {
-    return std::ranges::count_if(
-        candidates, [&](const Candidate& candidate) { return candidate.size == size && candidate.outcome == outcome; });
-  };
-  print("shape {}: {} measured, {} rejected, {} skipped\n", text_of(size), count(Outcome::timed),
-        count(Outcome::rejected), count(Outcome::skipped));
-  const Candidate* const best = fastest(candidates, size);
-  const Candidate* const guess = likeliest(candidates, size);
-  if (best != nullptr) print("  fastest       {:.4f} ms   {}\n", *best->ms, config_label(best->config));
-  if (guess == nullptr) return;
-  print("  model's pick  {}   {}\n", guess->ms ? fmt::format("{:.4f} ms", *guess->ms) : "not measured",
-        config_label(guess->config));
-  if (best != nullptr && guess->ms)
-    print("  the pick is {:.1f} % from the fastest\n", 100 * (*guess->ms / *best->ms - 1));
-}
-
-// With time left to measure what is compiled.
-std::vector<Trial> compiled(const TuningTask& task, double budget, ProgressLine& line) {
-  constexpr double share = 0.6;
-  const auto begin = Tuner::Clock::now();
-  return compile_all(task.source(), task.space(), std::thread::hardware_concurrency(), [&](std::size_t done) {
-    const double spent = std::chrono::duration<double>(Tuner::Clock::now() - begin).count();
-    line.show({"compiling", done, task.space().size(), std::max(0.0, budget - spent)});
-    return spent < share * budget;
-  });
-}
-
-// A trial with kernels.
-const Trial& any_of(const std::vector<Trial>& trials) {
-  const auto found = std::ranges::find(trials, std::string(), &Trial::fault);
-  if (found != trials.end()) return *found;
-  user_error("no configuration has kernels; the first one: {}",
-             trials.empty() ? "none was tried" : trials.front().fault);
-}
-
-// Saved states and segments differ, so bytes do, too.
-std::int64_t bytes_of(const std::vector<Trial>& trials, const Config& config, LaunchSize size) {
-  const auto found =
-      std::ranges::find(trials, config_text(config), [](const Trial& trial) { return config_text(trial.config); });
-  return bytes_moved(manifests_from(found->text), size);
-}
-
-std::size_t measured_in(std::span<const Candidate> candidates) {
-  return static_cast<std::size_t>(std::ranges::count(candidates, Outcome::timed, &Candidate::outcome));
-}
-
-// What became of each size, with the time of a copy of what the winner moves where there is a GPU.
-std::vector<ShapeReport> reports_of(const TuningTask& task, const std::vector<Candidate>& candidates, Target target,
-                                    const std::vector<Trial>& trials) {
-  std::vector<ShapeReport> reports;
-  for (const LaunchSize& size : task.sizes()) {
-    ShapeReport& report = reports.emplace_back();
-    report.shape_class = task.shape_class(size);
-    std::ranges::copy_if(candidates, std::back_inserter(report.candidates),
-                         [&](const Candidate& candidate) { return candidate.size == size; });
-    if (const Candidate* best = fastest(candidates, size)) report.winner = best->config;
-    if (const Candidate* guess = likeliest(candidates, size)) report.model_pick = guess->config;
-    if (report.winner && target == Target::cuda)
-      report.copy_ms = copy_bytes_ms(Device::current(), bytes_of(trials, *report.winner, size));
-  }
-  return reports;
+  for (const auto& read : {options.subject.source, options.input})
+    if (read) expect_other(*read, "a file that is read");
 }
 
 // Whether each size has a winner; says which one has none.
@@ -235,69 +111,65 @@ bool all_won(const std::vector<ShapeReport>& reports) {
   return all;
 }
 
-// The winners, into the lockfile.
-void lock(const std::string& path, const TuningTask& task, const Gpu& gpu, const std::vector<ShapeReport>& reports) {
-  Lockfile lockfile;
-  if (std::filesystem::exists(path)) lockfile = Lockfile::read(path);
-  for (const ShapeReport& report : reports) {
-    if (const Candidate* best = winner_of(report)) {
-      lockfile.merge(task.entry(*best, gpu, report.copy_ms, measured_in(report.candidates)));
-    }
+Lockfile lockfile_at(const std::string& path, Seals seals = Seals::required) {
+  return std::filesystem::exists(path) ? Lockfile::read(path, seals) : Lockfile();
+}
+
+// Of one size: an entry that beats what calls take without one, or none. An entry with those same settings may stay.
+void lock(Lockfile& lockfile, const TuningTask& task, const ShapeReport& report) {
+  const Candidate* const best = winner_of(report);
+  if (best == nullptr) return;
+  const LockEntry entry = task.entry(*best, report.copy_ms, timed(report).size());
+  const auto before =
+      std::ranges::find_if(lockfile.entries(), [&](const LockEntry& it) { return same_subject(it, entry); });
+  if (is_worth_an_entry(report)) {
+    lockfile.merge(entry);
+  } else if (before != lockfile.entries().end() && config_text(before->config) != config_text(*report.untuned)) {
+    print("{}: taken out: it is no faster than what calls take without it\n", subject_text(*before));
+    lockfile.remove(entry);
+  }
+}
+
+// The winners, into the lockfile. A file that would be empty is not begun.
+void lock(const std::string& path, const TuningTask& task, const std::vector<ShapeReport>& reports) {
+  Lockfile lockfile = lockfile_at(path);
+  for (const ShapeReport& report : reports) lock(lockfile, task, report);
+  if (lockfile.entries().empty() && !std::filesystem::exists(path)) {
+    print("{} was not written: it would have no entry\n", path);
+    return;
   }
   lockfile.write(path);
 }
 
-void write_report(const std::string& path, const TuningTask& task, const Gpu& gpu,
-                  const std::vector<ShapeReport>& reports, std::size_t tried) {
-  const ShapeClass& shape_class = reports.front().shape_class;
+void write_report(const std::string& path, const TuningTask& task, const Gpu& gpu, const Tuned& found) {
+  const ShapeClass& shape_class = found.reports.front().shape_class;
   const std::string page =
-      html_report({shape_class.op + " " + shape_class.pass, gpu, task.evidence(gpu, tried)}, reports);
+      html_report({shape_class.op + " " + shape_class.pass, gpu, task.evidence(found.tried)}, found.reports);
   const std::string_view piece = page;
   write_file_atomically(path, {&piece, 1});
 }
 
-GpuFacts facts_of(const Gpu& gpu) {
-  GpuFacts facts;
-  facts.sm_count = gpu.sm_count;
-  return facts;
+TuningTask task_of(const Options& options, const Subject& subject, const Gpu& gpu) {
+  const std::vector<LaunchSize> sizes = sizes_from(options.shapes);
+  const double saved_bytes = saved_bytes_from(options.saved_bytes);
+  const Lockfile before = lockfile_at(options.output);
+  return TuningTask({.source = subject.source,
+                     .config = subject.config,
+                     .sizes = sizes,
+                     .gpu = gpu,
+                     .seed = parse_seed(options.seed.value_or("0")),
+                     .inputs = options.input ? hex_hash(read_text(*options.input, "file of tensors")) : "",
+                     .known = {before.entries().begin(), before.entries().end()},
+                     .limits = {.sizes = sizes, .sm_count = gpu.sm_count, .saved_bytes = saved_bytes}});
 }
 
-struct Tuned {
-  std::vector<ShapeReport> reports;  // of every size
-  std::size_t tried = 0;
-};
-
-// Compiles, validates and times. `journal`: where a run that is interrupted goes on; empty: nowhere.
-Tuned tuned(const TuningTask& task, Target target, const Gpu& gpu, double budget,
-            const std::filesystem::path& journal) {
-  const auto begin = Tuner::Clock::now();
-  ProgressLine line;
-  const std::vector<Trial> trials = compiled(task, budget, line);
-  const Trial& any = any_of(trials);
-  const Validation validation = task.validation(any);
-  std::optional<Journal> finished;
-  if (!journal.empty()) finished.emplace(journal, task.run_on(gpu));
-
-  Tuner::Setup setup{.target = target, .gpu = facts_of(gpu), .timer = {}, .budget = {}, .progress = {}};
-  setup.progress = [&](const TunerProgress& progress) { line.show(progress); };
-  setup.budget = std::chrono::duration_cast<Tuner::Clock::duration>(std::chrono::duration<double>(budget)) -
-                 (Tuner::Clock::now() - begin);
-  std::optional<Stopwatch> stopwatch;
-  if (target == Target::cuda) {
-    stopwatch.emplace(task.recurrence(), joint_manifest(manifests_from(any.text)));
-    setup.timer = [&](const Program& program, LaunchSize size, int repetitions) {
-      return stopwatch->ms(program, size, repetitions);
-    };
-  }
-  Tuner tuner(setup, validation, task.passes(), finished ? &*finished : nullptr);
-  const std::vector<Candidate> candidates = tuner.run(trials, task.sizes());
-  return {reports_of(task, candidates, target, trials), measured_in(candidates)};
+Tuner::Clock::time_point end_of(double budget) {
+  return Tuner::Clock::now() +
+         std::chrono::duration_cast<Tuner::Clock::duration>(std::chrono::duration<double>(budget));
 }
 
 int tune(const Options& options) {
-  const double budget = seconds_from(options.budget);
-  const std::vector<LaunchSize> sizes = sizes_from(options.shapes);
-  const double saved_bytes = saved_bytes_from(options.saved_bytes);
+  const auto end = end_of(seconds_from(options.budget));
   expect_outputs(options);
   const Target target = target_from(std::nullopt);
   const Subject subject = subject_from(options.subject, options.config);
@@ -306,42 +178,59 @@ int tune(const Options& options) {
         "--chunk 1: a kernel of single tokens has one schedule, so that there is nothing to tune; give a multiple "
         "of 16, or leave --chunk out");
   const Gpu gpu = gpu_here(target, subject.config.arch);
-  const TuningTask task({.source = subject.source,
-                         .config = subject.config,
-                         .alone = false,
-                         .sizes = sizes,
-                         .seed = parse_seed(options.seed.value_or("0")),
-                         .limits = {.sizes = sizes, .sm_count = gpu.sm_count, .saved_bytes = saved_bytes}});
+  const TuningTask task = task_of(options, subject, gpu);
   const std::filesystem::path journal = target == Target::cuda ? journal_of(options.output) : "";
-  const Tuned found = tuned(task, target, gpu, budget, journal);
-  for (const ShapeReport& report : found.reports) print_findings(report.candidates, report.shape_class.size);
-  if (options.report) write_report(*options.report, task, gpu, found.reports, found.tried);
+  const Tuned found =
+      tuned(task, {.target = target, .gpu = gpu, .end = end, .input = options.input, .journal = journal});
+  print_findings(found);
+  if (options.report) write_report(*options.report, task, gpu, found);
   if (target == Target::host) {
     complain(("there is no GPU here that the kernels are for: nothing was measured, and " + options.output +
               " was not written; run tune where the GPU is")
                  .c_str());
     return exit_check_failed;
   }
-  lock(options.output, task, gpu, found.reports);
+  lock(options.output, task, found.reports);
   std::filesystem::remove(journal);
   return all_won(found.reports) ? exit_passed : exit_check_failed;
 }
 
-// The task of measuring one entry again.
-TuningTask task_of(const LockEntry& entry) {
-  Config config = entry.config;
+// The task of measuring one entry again, beside what calls take without any entry.
+TuningTask task_of(LockEntry entry) {
+  Config config = without_settings(entry.config);
   config.key_dim = entry.shape_class.key_dim;
   config.value_dim = entry.shape_class.value_dim;
   config.io = name_of(entry.shape_class.io);
   config.mma = entry.shape_class.accuracy;
   config.pass = entry.shape_class.pass;
   config.arch = entry.gpu.arch;
-  return TuningTask({.source = rec_source(Registry::known().find(entry.shape_class.op), config),
+  const Source source = rec_source(Registry::known().find(entry.shape_class.op), config);
+  entry.recurrence = hex_hash(source.text);
+  return TuningTask({.source = source,
                      .config = config,
-                     .alone = true,
                      .sizes = {entry.shape_class.size},
+                     .gpu = entry.gpu,
                      .seed = entry.evidence.seed,
-                     .limits = {}});
+                     .defaults = {},
+                     .known = {entry},
+                     .alone = true});
+}
+
+// Measures an entry again. Returns whether it stays.
+bool revalidate(Lockfile& lockfile, const LockEntry& entry) {
+  const TuningTask task = task_of(entry);
+  const Tuned found = tuned(task, {.target = Target::cuda, .gpu = entry.gpu, .end = end_of(3600)});
+  const ShapeReport& report = found.reports.front();
+  const Candidate* const again = find_candidate(report.candidates, task.order().back(), entry.shape_class.size);
+  lockfile.remove(entry);
+  if (again != nullptr && again->ms && beats(*again, untuned_of(report))) {
+    lockfile.merge(task.entry(*again, report.copy_ms, 1));
+    print("{}: valid, {:.4f} ms\n", subject_text(entry), *again->ms);
+    return true;
+  }
+  print("{}: taken out: {}\n", subject_text(entry),
+        again == nullptr || again->ms ? "it is no faster than what calls take without it" : again->reason);
+  return false;
 }
 
 // Measures every entry of this GPU again, whatever its seal says, and drops those that are not valid.
@@ -356,16 +245,7 @@ int revalidate(const std::string& path) {
       print("{}: of another GPU, left as it is\n", subject_text(entry));
       continue;
     }
-    const TuningTask task = task_of(entry);
-    const std::vector<ShapeReport> reports = tuned(task, Target::cuda, gpu, 3600, {}).reports;
-    lockfile.remove(entry);
-    if (const Candidate* valid = winner_of(reports.front())) {
-      lockfile.merge(task.entry(*valid, gpu, reports.front().copy_ms, 1));
-      print("{}: valid, {:.4f} ms\n", subject_text(entry), *valid->ms);
-    } else {
-      print("{}: taken out: {}\n", subject_text(entry), reports.front().candidates.front().reason);
-      all_valid = false;
-    }
+    if (!revalidate(lockfile, entry)) all_valid = false;
   }
   lockfile.write(path);
   return all_valid ? exit_passed : exit_check_failed;
@@ -378,8 +258,10 @@ void add_tune(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--shapes", options->shapes, "Each batch, tokens, heads")->type_name("B,T,H");
-  command->add_option("--budget", options->budget, "Time that it may take (60s)")->type_name("TIME");
+  command->add_option("--budget", options->budget, "Time that it may take, such as 0.5s, 60s or 5min (60s)")
+      ->type_name("TIME");
   command->add_option("-o,--output", options->output, "The lockfile, new or to be added to (wkvc.lock.json)");
+  command->add_option("--input", options->input, std::string(timed_input_help))->type_name("FILE");
   command->add_option("--report", options->report, "A page that shows why the winner won")->type_name("FILE.html");
   command->add_option("--saved-bytes", options->saved_bytes,
                       "Memory for saved states, bytes a token and head (as every 64 tokens in f32 take)");

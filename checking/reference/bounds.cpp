@@ -31,7 +31,7 @@ const Operands& operands_of(const Manifest& manifest) {
                                                   {"bf16", 3.2e-3, 4.5e-3, 8.5},
                                                   {"tf32", 1.8e-3, 2e-3, 11},
                                                   {"bf16x3", 2e-5, 2e-5, 16.5},
-                                                  {"f32", 1e-5, 2e-5, 21}}};
+                                                  {"f32", 1e-5, 2e-5, 20}}};
   const std::string mma = setting(manifest, "mma");
   const auto* const operands = std::ranges::find(known, mma, &Operands::dtype);
   if (operands != known.end()) return *operands;

@@ -55,7 +55,8 @@ RowError relative(const Squares& squares, std::size_t elements, double bound, do
   const double norm = std::sqrt(squares.norm), least = least_norm(elements, bound),
                distance = std::sqrt(squares.distance);
   const double scale = std::max(norm, least), own = std::max(bound * scale, norm == 0 ? of_zeros : 0);
-  const double allowed = distance > own ? std::max(own, cost()) : own;
+  const double costs = distance > own && std::isfinite(distance) ? cost() : 0;
+  const double allowed = std::isfinite(costs) ? std::max(own, costs) : own;
   const double shown = norm < least ? std::max(least, usual) : norm;
   return {distance / shown, allowed == bound * scale && shown == scale ? bound : allowed / shown};
 }

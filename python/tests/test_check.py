@@ -66,11 +66,12 @@ def test_numbers_that_are_not_finite() -> None:
 
 
 def test_inputs_beyond_their_declared_range() -> None:
-    decays = torch.full_like(named()["w"], -0.1)
-    within = wkvc.check(wkvc.rwkv7, {**named(), "w": decays}, decay="log", mma="f32")
+    decays = torch.full_like(named()["w"], -0.125)
+    options = {"decay": "log", "lower_bound": -1.0, "mma": "f32"}
+    within = wkvc.check(wkvc.rwkv7, {**named(), "w": decays}, **options)
     assert within.remarks == ()
     decays[0, 3, 1, 2] = -2.0
-    beyond = wkvc.check(wkvc.rwkv7, {**named(), "w": decays}, decay="log", mma="f32")
+    beyond = wkvc.check(wkvc.rwkv7, {**named(), "w": decays}, **options)
     (remark,) = beyond.remarks
     assert remark.startswith("wkvc: 1 of ")
     assert "'w' lie beyond its declared range" in remark

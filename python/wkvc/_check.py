@@ -58,14 +58,15 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         lines = [f"{'result':<16}{'error':>12}{'bound':>10}{'worst row':>12}{'bound':>10}"]
         for row in self.rows:
-            errors = f"{_shown(row.error)}{row.bound:>10.2e}{_shown(row.worst_error)}{row.worst_bound:>10.2e}"
+            numbers = ((row.error, row.bound), (row.worst_error, row.worst_bound))
+            errors = "".join(f"{_shown(error, 'NOT FINITE'):>12}{_shown(bound, '-'):>10}" for error, bound in numbers)
             lines.append(f"{row.result:<16}{errors}   at {row.place}")
         return "\n".join([*self.remarks, *lines, "passed" if self.passed else "FAILED"])
 
 
-def _shown(error: float) -> str:
-    """An error in the report's table, as the command prints errors."""
-    return f"{f'{error:.2e}' if math.isfinite(error) else 'NOT FINITE':>12}"
+def _shown(number: float, otherwise: str) -> str:
+    """A number of the report's table, and a word for one that is not finite."""
+    return f"{number:.2e}" if math.isfinite(number) else otherwise
 
 
 def check(function: Callable[..., Any], inputs: Mapping[str, torch.Tensor], **options: Any) -> Report:

@@ -134,7 +134,7 @@ TEST_F(Output, MayHaveItsNormInOneElement) {
   store_reference(DType::bf16);
   EXPECT_GT(error().error, 3.8e-3);
   EXPECT_TRUE(error().passed());
-  EXPECT_LT(error().bound, 0x1p-8 + 1e-6);
+  EXPECT_LT(error().bound, 0x1p-8 + 2e-5);  // storage, and what sums in f32 may cost
 }
 
 // Many elements leave the bound as it is.
@@ -169,6 +169,17 @@ TEST_F(Output, NamesTheFirstRowThatIsNotFinite) {
   for (const std::size_t row : {9, 12}) values.tensors.at("o").set(64 * row, std::nan(""));
   EXPECT_FALSE(error().passed());
   EXPECT_EQ(text_of(error().worst->place), "batch 0, token 4, head 1");
+}
+
+// What f16 does not hold is infinite as it is stored, which no rounding excuses.
+TEST_F(Output, BeyondItsStorageFails) {
+  draw({1, 20, 1});
+  scale("r", 7, 1e7);
+  store_reference(DType::f16);
+  EXPECT_FALSE(error().passed());
+  EXPECT_EQ(text_of(error().worst->place), "batch 0, token 7, head 0");
+  for (std::size_t i = 64 * 7; i < 64 * 8; ++i) values.tensors.at("o").set(i, 60000);
+  EXPECT_FALSE(error().passed());
 }
 
 // Decays of exp(-148) a token take the state to where f32 has no numbers.
@@ -424,7 +435,7 @@ struct DrawnVector {
   std::size_t numbers;
   double ratio;
   std::mt19937_64 random{5};
-  std::normal_distribution<double> normal;
+  std::normal_distribution<double> normal{};
 
   std::vector<double> error() {
     std::vector<double> error(numbers);
@@ -449,7 +460,7 @@ struct DrawnVector {
 // rarely as a draw is beyond twice the limit.
 TEST(ErrorLimit, IsExceededTwiceByNone) {
   for (const auto& [numbers, ratio] : {std::pair(1, 1.), {2, 1.}, {4, 1.}, {8, 0.6}, {8, 0.3}, {64, 1.}}) {
-    DrawnVector vector{static_cast<std::size_t>(numbers), ratio};
+    DrawnVector vector{.numbers = static_cast<std::size_t>(numbers), .ratio = ratio};
     int beyond = 0, near = 0;
     for (int trial = 0; trial < 200000 / numbers; ++trial) {
       const double limit = vector.limit().norm;
@@ -466,7 +477,7 @@ TEST(ErrorLimit, IsExceededTwiceByNone) {
 // Student's t of eight draws exceeds 13.3 once in a million times; F of 64 and 512 degrees exceeds 1.47².
 TEST(ErrorLimit, IsTheQuantile) {
   for (const auto& [numbers, least, most] : {std::tuple(1, 13., 18.), {64, 1.4, 1.7}}) {
-    DrawnVector vector{static_cast<std::size_t>(numbers), 1};
+    DrawnVector vector{.numbers = static_cast<std::size_t>(numbers), .ratio = 1};
     double mean = 0, freedom = 0;
     for (int trial = 0; trial < 1000; ++trial) {
       const ErrorLimit limit = vector.limit();

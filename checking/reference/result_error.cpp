@@ -71,13 +71,12 @@ HostTensor stored_as(DType dtype, const std::vector<double>& values) {
 // What rounding may cost a result, computed when it is asked for.
 class RoundingCost {
  public:
-  RoundingCost(const Reference& reference, const Runnable& runnable, const Rows& rows, const TensorSpec& spec,
-               const std::vector<double>& expected)
+  RoundingCost(const Reference& reference, const Runnable& runnable, const Rows& rows, const TensorSpec& spec)
       : reference_(reference),
         precision_(precision_of(runnable.manifest)),
         rows_(rows),
         spec_(spec),
-        stored_(squares_of(rows, stored_as(spec.dtype, reference.of(spec)), expected)) {}
+        stored_(squares_of(rows, stored_as(spec.dtype, reference.of(spec)), reference.of(spec))) {}
 
   double of_row(std::size_t row) const {
     const ErrorLimit& limit = cost_of(row % rows_.heads()).rows.at(row / rows_.heads());
@@ -128,7 +127,7 @@ ResultError result_error(const std::string& name, const HostTensor& given, const
                          double bound, const Reference& reference, const Runnable& runnable, const TensorSpec& spec) {
   const Rows rows(spec, runnable.manifest, reference.size());
   const std::vector<Squares> squares = squares_of(rows, given, expected);
-  const RoundingCost cost(reference, runnable, rows, spec, expected);
+  const RoundingCost cost(reference, runnable, rows, spec);
   const double usual = mean_norm(squares), zero_row = is_gradient(spec.role) ? zero_row_for(runnable.manifest) : 0;
   const RowError all =
       relative(sum_of(squares), given.size(), bound, /*usual=*/0, /*of_zeros=*/0, [&] { return cost.of_all(); });

@@ -1,18 +1,12 @@
-// Recurrences that are not built in and that bench/curves.py measures: the wkvc command with these operators added.
-//
-//   build/bin/bench_recurrences check kda --head 128 --pass both
-//   build/bin/bench_recurrences emit mamba2 --head 128,64 --io bf16 --stage rec
-//
 // Inputs have the names, dtypes and meanings of the public kernels beside which wkvc is timed. Log decays are declared
 // as far down as the formulas of the layers reach: to -1e6, which is as good as no bound, where nothing bounds them.
 // States are S[V,K].
+#include "bench/recurrences.h"
+
 #include <cmath>
 
-#include "tools/command.h"
-
+namespace wkvc::bench {
 namespace {
-
-using namespace wkvc;
 
 constexpr double unbounded = -1e6;  // the least log decay that is declared where a layer has no bound
 
@@ -43,6 +37,8 @@ Expr delta_rule(Head& at, const Expr& S, const Expr& beta, const Expr& v, const 
   return S + outer(change, k);
 }
 
+}  // namespace
+
 // Gated DeltaNet, Yang, Kautz, Hatamizadeh 2024 (arXiv:2412.06464), equation 10:
 // S' = S (e^g (I - beta k k^T)) + beta v k^T, o = S' q / sqrt(K). g = -A softplus(x + bias) is a number of a token and
 // head, beta in [0, 1].
@@ -60,7 +56,7 @@ Definition gated_delta_net() {
 
 // Kimi Delta Attention, Kimi Team 2025 (arXiv:2510.26692), equation 1: Gated DeltaNet with a decay of each key channel,
 // S' = S diag(e^g) (I - beta k k^T) + beta v k^T, o = S' q / sqrt(K).
-Definition kimi(const char* name, double least_log_decay) {
+static Definition kimi(const char* name, double least_log_decay) {
   return recurrence(name, [least_log_decay](Recurrence& op) {
     Head at(op);
     auto q = at.key("q"), k = at.key("k"), v = at.value("v");
@@ -133,8 +129,4 @@ Definition unnamed() {
   });
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return wkvc::command_main(argc, argv, {gated_delta_net, kda, kda_gate5, mamba2, gla, retnet, unnamed});
-}
+}  // namespace wkvc::bench

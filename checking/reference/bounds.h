@@ -1,7 +1,6 @@
 // How far results may be from the float64 recurrence, by what the kernels' manifest says of operands and storage.
 #pragma once
 
-#include "codegen/rec/reference/Rounding.h"
 #include "runtime/manifest/manifest.h"
 
 namespace wkvc {
@@ -17,12 +16,10 @@ double zero_row_for(const Manifest& manifest);
 // The mean cost of storing many elements as `dtype`, relative to their norm.
 double rounding_of(DType dtype);
 
-// The significant bits that operands of contractions are rounded to: of the forward pass, and of the backward pass,
-// whose operands include the saved states; and which operands are rounded. Throws UserError for operands that are not
-// known.
+// The significant bits that operands of contractions have: of the forward pass, and of the backward pass, whose
+// operands include the saved states. Throws UserError for operands that are not known.
 struct Precision {
-  int forward = 0, backward = 0;
-  rec::Rounded operands = rec::Rounded::half;
+  double forward = 0, backward = 0;
   auto operator<=>(const Precision&) const = default;
 };
 Precision precision_of(const Manifest& manifest);

@@ -1,6 +1,8 @@
 #include "checking/reference/reference.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "checking/reference/recurrence_runs.h"
@@ -11,8 +13,6 @@
 
 namespace wkvc {
 namespace {
-
-constexpr int draw_count = 8;
 
 const std::vector<double>& found_in(const rec::Tensors& tensors, const std::string& name, const char* what,
                                     const std::string& called, const std::string& op) {
@@ -53,20 +53,24 @@ Givens givens_of(const Manifest& manifest, const Case& values) {
   return givens;
 }
 
-// The squared error of each row as `dtype` stores it, added to its draws.
-void add_draw(const Rows& rows, DType dtype, const std::vector<double>& rounded, const std::vector<double>& exact,
-              std::vector<std::vector<double>>& draws) {
-  HostTensor stored(dtype, {1});
-  draws.resize(exact.size() / std::max<std::size_t>(rows.length(), 1));
-  for (std::size_t row = 0; row < draws.size(); ++row) {
-    double sum = 0;
-    for (std::size_t i = row * rows.length(); i < (row + 1) * rows.length(); ++i) {
-      stored.set(0, rounded[i]);
-      const double distance = stored.get(0) - exact[i];
-      sum += distance * distance;
-    }
-    draws[row].push_back(sum);
+// Errors of one result, by draw.
+using DrawnErrors = std::array<std::vector<double>, ErrorDraws::count>;
+
+std::vector<double> difference(std::vector<double> x, const std::vector<double>& y) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] -= y[i];
+  return x;
+}
+
+Reference::HeadCost cost_of(const DrawnErrors& errors, std::size_t length) {
+  Reference::HeadCost cost;
+  for (std::size_t at = 0; at < errors.front().size(); at += length) {
+    std::array<std::span<const double>, ErrorDraws::count> row;
+    std::ranges::transform(errors, row.begin(), [&](const auto& draw) { return std::span(draw).subspan(at, length); });
+    const ErrorDraws draws(row);
+    cost.rows.push_back(draws.limit());
+    cost.all += draws;
   }
+  return cost;
 }
 
 }  // namespace
@@ -115,27 +119,30 @@ Givens Reference::of_heads(std::size_t first, std::size_t count) const {
 
 bool Reference::has_groups(const TensorSpec& spec) const { return size_.group() > 1 && is_shared(spec); }
 
-Reference::Draws Reference::drawn(Precision precision, std::size_t head, std::size_t group) const {
+Reference::CostsOfHead Reference::drawn(Precision precision, std::size_t head, std::size_t group) const {
   const Givens givens = of_heads(head * group, group);
-  Draws draws;
-  for (int draw = 0; draw < draw_count; ++draw) {
-    const auto seed = static_cast<std::uint64_t>(draw);
-    rec::Rounding forward(precision.forward, seed, precision.operands);
-    rec::Rounding backward(precision.backward, seed, precision.operands);
+  const auto is_drawn = [&](const TensorSpec& spec) {
+    return gives(passes_, spec.role) && has_groups(spec) == (group > 1);
+  };
+  std::map<std::string, DrawnErrors> errors;
+  for (std::size_t draw = 0; draw < ErrorDraws::count; ++draw) {
+    rec::Rounding forward(precision.forward, draw);
+    rec::Rounding backward(precision.backward, draw);
     const Results results = results_of(givens, &forward, &backward);
     for (const TensorSpec& spec : manifest_.tensors) {
-      if (!gives(passes_, spec.role) || has_groups(spec) != (group > 1)) continue;
+      if (!is_drawn(spec)) continue;
       const Rows rows(as_in_recurrence(spec), manifest_, size_);
-      const auto of_head = [&](const std::vector<double>& values) { return summed_rows(values, rows.length(), group); };
-      add_draw(rows, spec.dtype, of_head(results.of(spec)),
-               of_head(rows.of_heads(exact_.of(spec), head * group, group)), draws[spec.name]);
+      const std::vector<double> exact = rows.of_heads(exact_.of(spec), head * group, group);
+      errors[spec.name][draw] = summed_rows(difference(results.of(spec), exact), rows.length(), group);
     }
   }
-  return draws;
+  CostsOfHead costs;
+  for (const TensorSpec& spec : manifest_.tensors)
+    if (is_drawn(spec)) costs[spec.name] = cost_of(errors[spec.name], Rows(spec, manifest_, size_).length());
+  return costs;
 }
 
-const std::vector<std::vector<double>>& Reference::rounded(Precision precision, const TensorSpec& spec,
-                                                           std::size_t head) const {
+const Reference::HeadCost& Reference::rounded(Precision precision, const TensorSpec& spec, std::size_t head) const {
   const auto group = has_groups(spec) ? static_cast<std::size_t>(size_.group()) : 1;
   const auto [found, missing] = draws_.try_emplace({precision, head, group});
   if (missing) found->second = drawn(precision, head, group);

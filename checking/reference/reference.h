@@ -10,6 +10,7 @@
 
 #include "checking/passes.h"
 #include "checking/reference/bounds.h"
+#include "checking/reference/error_draws.h"
 #include "checking/reference/rows.h"
 #include "checking/values/cases.h"
 #include "codegen/rec/Rec.h"
@@ -51,19 +52,23 @@ class Reference {
 
   LaunchSize size() const { return size_; }
 
-  // Squared errors by result, row of the head and draw.
-  using Draws = std::map<std::string, std::vector<std::vector<double>>>;
+  // What rounding costs one head of a result.
+  struct HeadCost {
+    std::vector<ErrorLimit> rows;
+    ErrorDraws all;
+  };
 
-  // What rounding costs one head of a result: the recurrence is computed several times with operands of contractions
-  // rounded at random, and its results are rounded to what the kernels store. Computed once for each precision and
+  // Computes the recurrence several times with operands of contractions rounded at random, once for each precision and
   // head.
-  const std::vector<std::vector<double>>& rounded(Precision precision, const TensorSpec& spec, std::size_t head) const;
+  const HeadCost& rounded(Precision precision, const TensorSpec& spec, std::size_t head) const;
 
  private:
+  using CostsOfHead = std::map<std::string, HeadCost>;  // by result
+
   Results results_of(const Givens& givens, rec::Rounding* forward, rec::Rounding* backward) const;
   Givens of_heads(std::size_t first, std::size_t count) const;
   // Of the results that have as many heads as groups of `group` heads.
-  Draws drawn(Precision precision, std::size_t head, std::size_t group) const;
+  CostsOfHead drawn(Precision precision, std::size_t head, std::size_t group) const;
   bool has_groups(const TensorSpec& spec) const;  // one head for several in this launch
 
   rec::RecurrenceOp recurrence_;
@@ -75,7 +80,7 @@ class Reference {
   Givens givens_;
   Results exact_;
   mutable std::map<std::string, std::vector<double>> arranged_;
-  mutable std::map<std::tuple<Precision, std::size_t, std::size_t>, Draws> draws_;
+  mutable std::map<std::tuple<Precision, std::size_t, std::size_t>, CostsOfHead> draws_;
 };
 
 }  // namespace wkvc

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "checking/reference/bounds.h"
-#include "codegen/rec/reference/Rounding.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -14,6 +13,8 @@ namespace {
 
 constexpr double smallest_normal = 0x1p-126;
 constexpr double row_factor = 4;  // what a row may be off, in bounds of its tensor
+// What the roundings of a kernel cost, at most, in those of the token recurrence: of a row, and of many.
+constexpr double of_kernel_row = 3, of_kernel = 1.5;
 
 // A vector's distance from the reference, and the reference's norm; the squares of both.
 struct Squares {
@@ -40,33 +41,6 @@ Squares sum_of(const std::vector<Squares>& rows) {
   return sum;
 }
 
-// The mean and nine standard deviations of errors whose squares were drawn, and a millionth for adding up in another
-// order.
-double spread_of(const std::vector<double>& squares) {
-  if (squares.empty()) return 0;
-  const auto count = static_cast<double>(squares.size());
-  double sum = 0, sum_of_squares = 0;
-  for (const double square : squares) {
-    sum += std::sqrt(square);
-    sum_of_squares += square;
-  }
-  const double mean = sum / count;
-  const double variance = std::max(sum_of_squares / count - mean * mean, 0.0) * count / (count - 1);
-  return (mean + 9 * std::sqrt(variance)) * (1 + 1e-6);
-}
-
-double root_mean(const std::vector<double>& squares) {
-  double sum = 0;
-  for (const double square : squares) sum += square;
-  return squares.empty() ? 0 : std::sqrt(sum / static_cast<double>(squares.size()));
-}
-
-// A distance and what it may be, relative to the norm of the reference.
-struct Relative {
-  double error = 0, bound = 0;
-  double excess() const { return std::isnan(error) ? std::numeric_limits<double>::infinity() : error / bound; }
-};
-
 // What the norm of so many elements counts as at least: below the smallest normal number f32 holds no digits, and that
 // is the bound of such elements.
 double least_norm(std::size_t elements, double bound) {
@@ -77,96 +51,92 @@ double least_norm(std::size_t elements, double bound) {
 // the bound needs it. Both numbers are relative to the vector's norm or, where that counts for more than it is, to
 // `usual`. A vector of zeros may be off by `of_zeros`.
 template <class F>
-Relative relative(const Squares& squares, std::size_t elements, double bound, double usual, double of_zeros, F cost) {
+RowError relative(const Squares& squares, std::size_t elements, double bound, double usual, double of_zeros, F cost) {
   const double norm = std::sqrt(squares.norm), least = least_norm(elements, bound),
                distance = std::sqrt(squares.distance);
   const double scale = std::max(norm, least), own = std::max(bound * scale, norm == 0 ? of_zeros : 0);
-  const double allowed = distance > own ? std::max(own, cost()) : own;
+  const double costs = distance > own && std::isfinite(distance) ? cost() : 0;
+  const double allowed = std::isfinite(costs) ? std::max(own, costs) : own;
   const double shown = norm < least ? std::max(least, usual) : norm;
   return {distance / shown, allowed == bound * scale && shown == scale ? bound : allowed / shown};
 }
 
-// What rounding costs a result, computed when it is asked for.
+// The values as the result stores them.
+HostTensor stored_as(DType dtype, const std::vector<double>& values) {
+  HostTensor stored(dtype, {static_cast<std::int64_t>(values.size())});
+  for (std::size_t i = 0; i < values.size(); ++i) stored.set(i, values[i]);
+  return stored;
+}
+
+// What rounding may cost a result, computed when it is asked for.
 class RoundingCost {
  public:
   RoundingCost(const Reference& reference, const Runnable& runnable, const Rows& rows, const TensorSpec& spec)
-      : reference_(reference), precision_(precision_of(runnable.manifest)), rows_(rows), spec_(spec) {}
+      : reference_(reference),
+        precision_(precision_of(runnable.manifest)),
+        rows_(rows),
+        spec_(spec),
+        stored_(squares_of(rows, stored_as(spec.dtype, reference.of(spec)), reference.of(spec))) {}
 
-  // Returns what one row may be off: by rounding of operands, and by a share of `bound` of the terms that it is the sum
-  // of.
-  double of_row(std::size_t row, double bound) const {
-    const std::vector<double>& draws = draws_of(row);
-    return std::max(spread_of(draws), share_of_terms() * bound * terms_of(draws));
+  double of_row(std::size_t row) const {
+    const ErrorLimit& limit = cost_of(row % rows_.heads()).rows.at(row / rows_.heads());
+    return together(stored_[row].distance, limit, of_kernel_row);
   }
 
-  // Returns what rounding may cost all rows together, without rows that are zero in the reference, unless all are.
-  double of_all(const std::vector<Squares>& squares) const {
-    std::vector<double> sums;
-    const bool all_zero = sum_of(squares).norm == 0;
-    for (std::size_t row = 0; row < rows_.count(); ++row) {
-      if (squares[row].norm == 0 && !all_zero) continue;
-      const std::vector<double>& draws = draws_of(row);
-      sums.resize(draws.size());
-      for (std::size_t draw = 0; draw < draws.size(); ++draw) sums[draw] += draws[draw];
-    }
-    return spread_of(sums);
+  // Returns what rounding may cost all rows together: as much as it may cost the worst of them, or more.
+  double of_all() const {
+    ErrorDraws draws;
+    for (std::size_t head = 0; head < std::min(rows_.heads(), rows_.count()); ++head) draws += cost_of(head).all;
+    double most = together(sum_of(stored_).distance, draws.limit(), of_kernel);
+    for (std::size_t row = 0; row < rows_.count(); ++row) most = std::max(most, of_row(row));
+    return most;
   }
 
  private:
-  // Squared errors of one row, by draw.
-  const std::vector<double>& draws_of(std::size_t row) const {
-    return reference_.rounded(precision_, spec_, row % rows_.heads()).at(row / rows_.heads());
-  }
+  const Reference::HeadCost& cost_of(std::size_t head) const { return reference_.rounded(precision_, spec_, head); }
 
-  // One number often is the rest that others leave. A vector is where such a number multiplies another vector; most
-  // have a fourth of their terms or more. Of storage in 16 bits most errors of draws are the storage's.
-  double share_of_terms() const {
-    if (spec_.dtype != DType::f32) return 0;
-    return rows_.length() == 1 ? 1 : 1. / 8;
-  }
-
-  // The root of the sum of squares of the terms that a row is the sum of, as far as errors of draws tell.
-  double terms_of(const std::vector<double>& draws) const {
-    const int bits = is_gradient(spec_.role) ? precision_.backward : precision_.forward;
-    return root_mean(draws) / rec::Rounding::deviation(bits, precision_.operands);
+  // The error of storage, whose square is given, and `factor` times that of operands. They are as likely to point the
+  // same way as vectors of so many dimensions as the latter has.
+  static double together(double stored_square, const ErrorLimit& limit, double factor) {
+    const double rounded = factor * limit.norm;
+    return std::sqrt(stored_square + rounded * rounded + 2 * std::sqrt(stored_square / limit.freedom) * rounded);
   }
 
   const Reference& reference_;
   Precision precision_;
   const Rows& rows_;
   const TensorSpec& spec_;
+  std::vector<Squares> stored_;  // how far the reference itself is off as it is stored
 };
 
 double mean_norm(const std::vector<Squares>& rows) {
   return rows.empty() ? 0 : std::sqrt(sum_of(rows).norm / static_cast<double>(rows.size()));
 }
 
-std::optional<WorstRow> worst_of(const std::vector<Squares>& squares, const Rows& rows, double bound, double zero_row,
-                                 const RoundingCost& cost) {
-  const double usual = mean_norm(squares), of_zeros = zero_row * usual;
-  std::optional<WorstRow> worst;
-  double most = -1;
-  for (std::size_t row = 0; row < squares.size(); ++row) {
-    const Relative found =
-        relative(squares[row], rows.length(), bound, usual, of_zeros, [&] { return cost.of_row(row, bound); });
-    if (found.excess() <= most) continue;
-    most = found.excess();
-    worst = {rows.place(row), found.error, found.bound};
-  }
-  return worst;
+std::optional<WorstRow> worst_of(const std::vector<RowError>& errors, const Rows& rows) {
+  const auto worst = std::ranges::max_element(errors, {}, &RowError::excess);
+  if (worst == errors.end()) return std::nullopt;
+  return WorstRow{rows.place(static_cast<std::size_t>(worst - errors.begin())), worst->error, worst->bound};
 }
 
 }  // namespace
 
+double RowError::excess() const { return std::isnan(error) ? std::numeric_limits<double>::infinity() : error / bound; }
+
 ResultError result_error(const std::string& name, const HostTensor& given, const std::vector<double>& expected,
                          double bound, const Reference& reference, const Runnable& runnable, const TensorSpec& spec) {
   const Rows rows(spec, runnable.manifest, reference.size());
-  const RoundingCost cost(reference, runnable, rows, spec);
   const std::vector<Squares> squares = squares_of(rows, given, expected);
-  const Relative norm =
-      relative(sum_of(squares), given.size(), bound, /*usual=*/0, /*of_zeros=*/0, [&] { return cost.of_all(squares); });
-  const double zero_row = is_gradient(spec.role) ? zero_row_for(runnable.manifest) : 0;
-  return {name, norm.error, norm.bound, worst_of(squares, rows, row_factor * bound, zero_row, cost)};
+  const RoundingCost cost(reference, runnable, rows, spec);
+  const double usual = mean_norm(squares), zero_row = is_gradient(spec.role) ? zero_row_for(runnable.manifest) : 0;
+  const RowError all =
+      relative(sum_of(squares), given.size(), bound, /*usual=*/0, /*of_zeros=*/0, [&] { return cost.of_all(); });
+  ResultError found{name, all.error, all.bound, {}, {}};
+  for (std::size_t row = 0; row < squares.size(); ++row)
+    found.rows.push_back(relative(squares[row], rows.length(), row_factor * bound, usual, zero_row * usual,
+                                  [&] { return cost.of_row(row); }));
+  found.worst = worst_of(found.rows, rows);
+  return found;
 }
 
 }  // namespace wkvc

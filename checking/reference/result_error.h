@@ -13,10 +13,17 @@
 
 namespace wkvc {
 
+// How far a row is off, and how far it may be, relative to its own norm or, where that is nothing, to the mean of the
+// rows' norms. A row is the vector of a token and head, or the state of a head.
+struct RowError {
+  double error = 0, bound = 0;
+  double excess() const;  // the error in bounds; infinity for NaN
+};
+
 // The row of a result that is furthest beyond its bound, or nearest to it.
 struct WorstRow {
   Place place;
-  double error = 0, bound = 0;  // relative to the row's norm or, where that is nothing, to the mean of the rows' norms
+  double error = 0, bound = 0;
 };
 
 struct ResultError {
@@ -24,6 +31,7 @@ struct ResultError {
   double error = 0;  // ‖x − ref‖ / ‖ref‖; not finite when anything in x is not
   double bound = 0;
   std::optional<WorstRow> worst;  // none where there are no rows
+  std::vector<RowError> rows;
   // Both are false for NaN.
   bool norm_passed() const { return error <= bound; }
   bool rows_passed() const { return !worst || worst->error <= worst->bound; }
@@ -32,13 +40,12 @@ struct ResultError {
 
 // The error of `given` against `expected`, values of `reference` with a rounding of their own or without.
 //
-// A result passes when its norm is within `bound`, and every row (the vector of a token and head, the state of a head)
-// within four times that bound, relative to its own norm. Cancellation and storage may cost a right kernel more. Where
-// a norm or a row is beyond, the recurrence therefore is computed again several times with operands rounded at random
-// (Reference::rounded), and the error may be the mean of those errors and nine standard deviations. A gradient's row of
-// zeros may be off by a part of the mean row (zero_row_for), which is what is left where terms cancel. A row of one
-// number may also be off by four bounds of the terms of its sum, which the same errors tell, and a vector by half a
-// bound. An element may always be off by the smallest normal number of f32.
+// A result passes when its norm is within `bound`, and every row within four times that bound, relative to its own
+// norm. Cancellation may cost a right kernel more. Where a norm or a row is beyond, the recurrence therefore is
+// computed several times with operands rounded at random (Reference::rounded). The bound is then the error of storing
+// the exact row, and three times the error that one in a million of such computations exceeds (ErrorDraws::limit). A
+// gradient's row of zeros may be off by a part of the mean row (zero_row_for), which is what is left where terms
+// cancel. An element may always be off by the smallest normal number of f32.
 ResultError result_error(const std::string& name, const HostTensor& given, const std::vector<double>& expected,
                          double bound, const Reference& reference, const Runnable& runnable, const TensorSpec& spec);
 

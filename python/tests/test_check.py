@@ -61,7 +61,22 @@ def test_the_table_has_each_bound() -> None:
 def test_numbers_that_are_not_finite() -> None:
     report = wkvc.check(wkvc.rwkv7, {**named(), "k": named()["k"] * math.nan}, mma="f32")
     assert not report.passed
-    assert "nan" in str(report)
+    assert "NOT FINITE" in str(report)
+    assert "nan" not in str(report)
+
+
+def test_inputs_beyond_their_declared_range() -> None:
+    decays = torch.full_like(named()["w"], -0.125)
+    options = {"decay": "log", "lower_bound": -1.0, "mma": "f32"}
+    within = wkvc.check(wkvc.rwkv7, {**named(), "w": decays}, **options)
+    assert within.remarks == ()
+    decays[0, 3, 1, 2] = -2.0
+    beyond = wkvc.check(wkvc.rwkv7, {**named(), "w": decays}, **options)
+    (remark,) = beyond.remarks
+    assert remark.startswith("wkvc: 1 of ")
+    assert "'w' lie beyond its declared range" in remark
+    assert "the first at batch 0, token 3, head 1: -2; kernels may be wrong" in remark
+    assert str(beyond).startswith(remark)
 
 
 @pytest.mark.parametrize(

@@ -49,17 +49,24 @@ class Row(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Errors that `check` found."""
+    """Errors that `check` found, and what the command remarks about the inputs."""
 
     passed: bool
     rows: tuple[Row, ...]
+    remarks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        lines = [f"{'result':<16}{'error':>10}{'bound':>10}{'worst row':>12}{'bound':>10}"]
+        lines = [f"{'result':<16}{'error':>12}{'bound':>10}{'worst row':>12}{'bound':>10}"]
         for row in self.rows:
-            errors = f"{row.error:>10.2e}{row.bound:>10.2e}{row.worst_error:>12.2e}{row.worst_bound:>10.2e}"
+            numbers = ((row.error, row.bound), (row.worst_error, row.worst_bound))
+            errors = "".join(f"{_shown(error, 'NOT FINITE'):>12}{_shown(bound, '-'):>10}" for error, bound in numbers)
             lines.append(f"{row.result:<16}{errors}   at {row.place}")
-        return "\n".join([*lines, "passed" if self.passed else "FAILED"])
+        return "\n".join([*self.remarks, *lines, "passed" if self.passed else "FAILED"])
+
+
+def _shown(number: float, otherwise: str) -> str:
+    """A number of the report's table, and a word for one that is not finite."""
+    return f"{number:.2e}" if math.isfinite(number) else otherwise
 
 
 def check(function: Callable[..., Any], inputs: Mapping[str, torch.Tensor], **options: Any) -> Report:
@@ -73,7 +80,7 @@ def check(function: Callable[..., Any], inputs: Mapping[str, torch.Tensor], **op
 
     Returns:
         A report, whose str is the table that `wkvc check` prints. It passes where every norm and every row is within
-        the bound that the roundings explain.
+        the bound that the roundings explain. `remarks` say which inputs lie beyond their declared range.
     """
     family, variant, words = _settings(function, options)
     tensors = _tensors(family, inputs)
@@ -149,15 +156,16 @@ def _write(file: Path, tensors: Mapping[str, torch.Tensor]) -> None:
 def _run(source: Path, file: Path, words: list[str]) -> Report:
     command = [sys.executable, "-m", "wkvc", "check", "--source", str(source), "--input", str(file), *words]
     result = subprocess.run([*command, "--pass", "both", "--json"], capture_output=True, text=True, check=False)
+    said = result.stderr.replace(f"{source}: ", "").replace(f"{file}: ", "").strip()
     if result.returncode not in (0, 1):
-        raise ValueError(result.stderr.replace(f"{source}: ", "").replace(f"{file}: ", "").strip())
+        raise ValueError(said)
     found = json.loads(result.stdout)
     rows = []
     for name, error in found["errors"].items():
         worst = found["worst"][name]
         errors = (_number(error), _number(found["bounds"][name]), _number(worst["error"]), _number(worst["bound"]))
         rows.append(Row(name, *errors, worst.get("batch"), worst.get("token"), worst["head"]))
-    return Report(found["passed"], tuple(rows))
+    return Report(found["passed"], tuple(rows), tuple(line for line in said.splitlines() if line.startswith("wkvc: ")))
 
 
 def _number(found: float | None) -> float:

@@ -5,8 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
+#include <random>
+#include <span>
+#include <tuple>
 
+#include "checking/reference/error_draws.h"
 #include "codegen/rec/reference/Rounding.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
@@ -128,7 +134,7 @@ TEST_F(Output, MayHaveItsNormInOneElement) {
   store_reference(DType::bf16);
   EXPECT_GT(error().error, 3.8e-3);
   EXPECT_TRUE(error().passed());
-  EXPECT_LT(error().bound, 0x1p-8 + 1e-6);
+  EXPECT_LT(error().bound, 0x1p-8 + 2e-5);  // storage, and what sums in f32 may cost
 }
 
 // Many elements leave the bound as it is.
@@ -163,6 +169,17 @@ TEST_F(Output, NamesTheFirstRowThatIsNotFinite) {
   for (const std::size_t row : {9, 12}) values.tensors.at("o").set(64 * row, std::nan(""));
   EXPECT_FALSE(error().passed());
   EXPECT_EQ(text_of(error().worst->place), "batch 0, token 4, head 1");
+}
+
+// What f16 does not hold is infinite as it is stored, which no rounding excuses.
+TEST_F(Output, BeyondItsStorageFails) {
+  draw({1, 20, 1});
+  scale("r", 7, 1e7);
+  store_reference(DType::f16);
+  EXPECT_FALSE(error().passed());
+  EXPECT_EQ(text_of(error().worst->place), "batch 0, token 7, head 0");
+  for (std::size_t i = 64 * 7; i < 64 * 8; ++i) values.tensors.at("o").set(i, 60000);
+  EXPECT_FALSE(error().passed());
 }
 
 // Decays of exp(-148) a token take the state to where f32 has no numbers.
@@ -284,8 +301,8 @@ class CancelledRow : public testing::Test {
   Case values;
 };
 
-// Twice the reference is beyond every bound, so that rounding is drawn; that costs less than the bounds of many
-// elements.
+// Twice the reference is beyond every bound, so that rounding is drawn. Rounding costs many elements less than their
+// bounds, but for bf16 operands, which may cost a third more.
 TEST(RoundingCost, LeavesTheBoundsOfManyElements) {
   mlir::MLIRContext context;
   const auto module = build(rwkv7(), context);
@@ -293,11 +310,11 @@ TEST(RoundingCost, LeavesTheBoundsOfManyElements) {
   struct Mode {
     const char* mma;
     DType stored;
-    double of_result, of_gradient;
+    double of_result, of_gradient, allowed = 1;
   };
-  for (const Mode& mode : {Mode{"f16", DType::bf16, 1.8e-3, 2e-3}, Mode{"bf16", DType::bf16, 3.2e-3, 4.5e-3},
+  for (const Mode& mode : {Mode{"f16", DType::bf16, 1.8e-3, 2e-3}, Mode{"bf16", DType::bf16, 3.2e-3, 4.5e-3, 1.35},
                            Mode{"f16", DType::f32, 1.8e-3, 2e-3}, Mode{"f32", DType::f32, 1e-5, 2e-5},
-                           Mode{"bf16x3", DType::f32, 2e-5, 2e-5}}) {
+                           Mode{"bf16x3", DType::f32, 2e-5, 2e-5, 1.05}}) {
     const Runnable runnable = rwkv7_kernels(mode.mma, mode.stored);
     Case values = random_case(recurrence, runnable.manifest, {1, 100, 2}, 1);
     const Reference reference(recurrence, runnable, values);
@@ -308,7 +325,9 @@ TEST(RoundingCost, LeavesTheBoundsOfManyElements) {
     }
     for (const ResultError& result : compare(reference, runnable, values)) {
       const bool gradient = result.tensor.starts_with("d");
-      EXPECT_EQ(result.bound, gradient ? mode.of_gradient : mode.of_result) << mode.mma << " " << result.tensor;
+      const double bound = gradient ? mode.of_gradient : mode.of_result;
+      EXPECT_GE(result.bound, bound) << mode.mma << " " << result.tensor;
+      EXPECT_LE(result.bound, mode.allowed * bound) << mode.mma << " " << result.tensor;
       EXPECT_FALSE(result.passed());
     }
   }
@@ -407,8 +426,68 @@ class CancelledNumber : public testing::Test {
 
 TEST_F(CancelledNumber, HasItsBoundRelativeToItsTerms) {
   EXPECT_TRUE(passes(0));
-  EXPECT_TRUE(passes(5e-5));
-  EXPECT_FALSE(passes(1e-3));
+  EXPECT_TRUE(passes(5e-6));
+  EXPECT_FALSE(passes(1e-4));
+}
+
+// Errors of a vector that is so many independent normal numbers, each `ratio` times as large as the one before.
+struct DrawnVector {
+  std::size_t numbers;
+  double ratio;
+  std::mt19937_64 random{5};
+  std::normal_distribution<double> normal{};
+
+  std::vector<double> error() {
+    std::vector<double> error(numbers);
+    double size = 1;
+    for (double& x : error) {
+      x = size * normal(random);
+      size *= ratio;
+    }
+    return error;
+  }
+
+  ErrorLimit limit() {
+    std::array<std::vector<double>, ErrorDraws::count> errors;
+    std::ranges::generate(errors, [&] { return error(); });
+    std::array<std::span<const double>, ErrorDraws::count> views;
+    std::ranges::copy(errors, views.begin());
+    return ErrorDraws(views).limit();
+  }
+};
+
+// A row may be three limits off. A kernel whose roundings cost half as much again as those of the draws is beyond as
+// rarely as a draw is beyond twice the limit.
+TEST(ErrorLimit, IsExceededTwiceByNone) {
+  for (const auto& [numbers, ratio] : {std::pair(1, 1.), {2, 1.}, {4, 1.}, {8, 0.6}, {8, 0.3}, {64, 1.}}) {
+    DrawnVector vector{.numbers = static_cast<std::size_t>(numbers), .ratio = ratio};
+    int beyond = 0, near = 0;
+    for (int trial = 0; trial < 200000 / numbers; ++trial) {
+      const double limit = vector.limit().norm;
+      const std::vector<double> error = vector.error();
+      const double norm = std::sqrt(std::inner_product(error.begin(), error.end(), error.begin(), 0.0));
+      beyond += norm > 2 * limit ? 1 : 0;
+      near += norm > limit / 4 ? 1 : 0;
+    }
+    EXPECT_EQ(beyond, 0) << numbers << " " << ratio;
+    EXPECT_GT(near, 0) << numbers << " " << ratio;  // the limit is no larger than it has to be
+  }
+}
+
+// Student's t of eight draws exceeds 13.3 once in a million times; F of 64 and 512 degrees exceeds 1.47².
+TEST(ErrorLimit, IsTheQuantile) {
+  for (const auto& [numbers, least, most] : {std::tuple(1, 13., 18.), {64, 1.4, 1.7}}) {
+    DrawnVector vector{.numbers = static_cast<std::size_t>(numbers), .ratio = 1};
+    double mean = 0, freedom = 0;
+    for (int trial = 0; trial < 1000; ++trial) {
+      const ErrorLimit limit = vector.limit();
+      mean += limit.norm / std::sqrt(numbers) / 1000;
+      freedom += limit.freedom / 1000;
+    }
+    EXPECT_GT(mean, least) << numbers;
+    EXPECT_LT(mean, most) << numbers;
+    EXPECT_NEAR(freedom, numbers, 0.15 * numbers);
+  }
 }
 
 TEST_F(CancelledRow, MayBeOffByWhatRoundingCosts) {

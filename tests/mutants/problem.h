@@ -2,9 +2,11 @@
 // state, a tail with NaN behind it, and magnitudes at which every scale of an f16 operand matters.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "dsl/wkvc.h"
+#include "tests/mutants/judge.h"
 #include "tests/run/run.h"
 
 namespace wkvc::test {
@@ -13,9 +15,8 @@ struct MutantProblem {
   std::string kernel;  // the emitted text from WKVC_KERNEL on
   Manifest manifest;
   LaunchSize size;
-  TensorMap memory;  // what is to be written is NaN
-  Values expected;   // of every result; a workspace holds parts of one for each batch
-  double bound;      // of every relative error
+  TensorMap memory;                              // what is to be written is NaN
+  std::shared_ptr<const Judge> judge = nullptr;  // of the program's results; a workspace holds parts for each batch
 };
 
 // From WKVC_KERNEL on, of one of the kernels of a text.
@@ -41,7 +42,7 @@ MutantProblem again_problem(const Definition& definition, Config config);  // wi
 MutantProblem groups_problem(const Definition& definition, Config config);
 MutantProblem no_copies_problem(const Definition& definition, Config config);  // ahead, for want of shared memory
 
-// Why these results are wrong, or nothing when they are within the bound and nothing past the tail was written.
+// Why these results are wrong, or nothing when `check` passes them and nothing past the tail was written.
 std::string fault_of(const MutantProblem& problem, const TensorMap& results);
 
 }  // namespace wkvc::test

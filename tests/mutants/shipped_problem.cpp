@@ -1,7 +1,5 @@
 #include "tests/mutants/shipped_problem.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -130,12 +128,12 @@ ShippedProblem::ShippedProblem(const ShippedConfig& shipped, const std::string& 
     if (values.values.contains(spec.name)) write(memory, layout, values.values.at(spec.name));
   }
   run(0, place_, memory_);
-  kernel_ = {kernel_in(program_.source(), symbol), manifest, size_, {}, {}, 0};
+  kernel_ = {kernel_in(program_.source(), symbol), manifest, size_, {}};
   for (const TensorSpec& spec : manifest.tensors) {
     if (is_result(spec.role)) memory_.at(spec.name).poison();
     kernel_.memory[spec.name] = memory_.at(spec.name);
   }
-  expected_ = reference_of(all, rec_text(definition_of(shipped), config_), size_, rounded(all, values));
+  kernel_.judge = std::make_shared<Judge>(all, rec_text(definition_of(shipped), config_), values);
 }
 
 void ShippedProblem::launch(const Kernel& kernel, TensorMap& memory) const {
@@ -171,9 +169,7 @@ std::string ShippedProblem::fault_of_refusals(const TensorSpec& spec, const Host
 
 std::string ShippedProblem::fault_of_result(const TensorSpec& spec, const HostTensor& tensor) const {
   const Layout layout = layout_of(spec, program_.manifest(), size_);
-  const double error = relative_error(read(tensor, layout), expected_.at(spec.name));
-  std::string fault;
-  if (!(error <= bound_of(config_, spec.role))) fault += fmt::format("{}: error {:.2e}. ", spec.name, error);
+  std::string fault = kernel_.judge->fault_of(spec.name, read(tensor, layout));
   if (written_past_tail(tensor, layout)) fault += spec.name + ": written past the tail. ";
   return fault;
 }

@@ -34,7 +34,6 @@ class ShippedProblem {
   LaunchSize size_;
   std::size_t place_;  // among the program's kernels
   TensorMap memory_;
-  Values expected_;
   MutantProblem kernel_;
 };
 

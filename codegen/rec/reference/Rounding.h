@@ -8,19 +8,11 @@
 
 namespace wkvc::rec {
 
-// Which of the operands that a kernel contracts are rounded: all where inputs are stored in more bits than operands
-// have, else about half.
-enum class Rounded { half, all };
-
 // Relative errors of up to half a unit in the last of `bits` significant bits, as of numbers whose mantissas are spread
-// logarithmically; over the root of 2 where half of the operands are rounded. The errors come from a table, which each
-// array enters at a place drawn from the seed.
+// logarithmically. The errors come from a table, which each array enters at a place drawn from the seed.
 class Rounding {
  public:
-  Rounding(int bits, std::uint64_t seed, Rounded operands = Rounded::half);
-
-  // The standard deviation of the relative errors: 0.3 of 2^-bits where half of the operands are rounded.
-  static double deviation(int bits, Rounded operands);
+  Rounding(double bits, std::uint64_t seed);
 
   double error();  // uniform from -1 to 1
 

@@ -1,6 +1,6 @@
 #include "codegen/rec_to_chunk/Parts.h"
 
-#include "codegen/ir/Where.h"
+#include "codegen/ir/NoRoom.h"
 #include "codegen/rec/Limits.h"
 
 using namespace mlir;
@@ -46,10 +46,10 @@ RankedTensorType type_in_part(Value value, int parts) {
 void take_part(rec::RecurrenceOp recurrence, int parts, const std::vector<std::string>& shared) {
   const int64_t values = rec::signed_value(recurrence.getValueDim());
   if (parts <= 1 && !rec::is_extent(values))
-    user_error_at(recurrence, "'{}' has {} values a head, of which a block takes {}; give --parts 2",
-                  recurrence.getSymName().str(), values, rec::extents_text);
+    no_room_at(recurrence, "'{}' has {} values a head, of which a block takes {}; give more --parts",
+               recurrence.getSymName().str(), values, rec::extents_text);
   if (parts <= 1) return;
-  if (values % parts != 0 || !rec::is_extent(values / parts))
+  if (!rec::are_parts(values, parts))
     user_error_at(recurrence, "--parts {}: the {} values of a head can't be dealt to so many parts; expected {} each",
                   parts, values, rec::extents_text);
   expect_rows_apart(recurrence, parts, shared);

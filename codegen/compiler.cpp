@@ -199,10 +199,10 @@ std::string run_passes(const Source& source, const Config& given, Done done) {
 }
 
 // Returns `run(config)` of a recurrence's whole head or, where a block has no room for its kernels and the
-// configuration leaves the parts of a head open, of as few parts as there is room for.
+// configuration leaves the schedule open, of as few parts as there is room for.
 template <class Run>
 std::string in_parts(const Source& source, const Config& config, const Run& run) {
-  if (source.stage != Stage::rec || config.parts != 0) return run(config);
+  if (source.stage != Stage::rec || gives_schedule(config) || config.sram != 0) return run(config);
   std::exception_ptr no_room;
   for (int parts = 1; parts <= rec::max_parts; ++parts) {
     Config with_parts = config;

@@ -10,6 +10,7 @@
 
 #include "autotune/preferences/preferences.h"
 #include "autotune/shipped.h"
+#include "codegen/config/config.h"
 #include "codegen/config/fields.h"
 #include "codegen/decays.h"
 #include "codegen/rec/Dependence.h"
@@ -119,8 +120,8 @@ bool can_be_lowered(const Source& source, const Config& config) {
 Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile,
                 const Compiles& compiles, std::int64_t sequences) {
   if (source.stage != Stage::rec) return {config, "the text has settled its configuration"};
+  if (gives_schedule(config)) return {config, "the configuration was given"};
   auto given = given_in(config);
-  if (!std::ranges::all_of(given, &ConfigOption::apart)) return {config, "the configuration was given"};
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const auto module = rec::parse(source.text, source.file, context);
   auto recurrence = rec::recurrence_of(*module);

@@ -47,7 +47,6 @@ FitRow fit(const Definition& recurrence, const Config& config) {
   row.value_dim = config.value_dim;
   for (int chunk = chunk_step; chunk <= most_tokens; chunk += chunk_step) {
     Config larger = config;
-    larger.parts = std::max(config.parts, 1);  // the question is what whole heads leave room for
     larger.chunk = chunk;
     try {
       read_kernel(lower_to(source, Stage::warp, larger), config.pass == "backward", row);

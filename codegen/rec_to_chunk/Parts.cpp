@@ -20,6 +20,13 @@ bool sums_values(Operation& op) {
   return llvm::any_of(op.getOperands(), is_of_values) && llvm::any_of(op.getResults(), is_vector_of_else);
 }
 
+// Returns the fewest parts that so many values can be dealt to.
+int64_t least_parts(int64_t values) {
+  int64_t parts = 1;
+  while (!rec::are_parts(values, parts)) ++parts;
+  return parts;
+}
+
 void expect_rows_apart(rec::RecurrenceOp recurrence, int parts, const std::vector<std::string>& shared) {
   for (Operation& op : recurrence.getBody().front()) {
     if (sums_values(op))
@@ -46,8 +53,8 @@ RankedTensorType type_in_part(Value value, int parts) {
 void take_part(rec::RecurrenceOp recurrence, int parts, const std::vector<std::string>& shared) {
   const int64_t values = rec::signed_value(recurrence.getValueDim());
   if (parts <= 1 && !rec::is_extent(values))
-    no_room_at(recurrence, "'{}' has {} values a head, of which a block takes {}; give more --parts",
-               recurrence.getSymName().str(), values, rec::extents_text);
+    no_room_at(recurrence, "'{}' has {} values a head, of which a block takes {}; give --parts {}",
+               recurrence.getSymName().str(), values, rec::extents_text, least_parts(values));
   if (parts <= 1) return;
   if (!rec::are_parts(values, parts))
     user_error_at(recurrence, "--parts {}: the {} values of a head can't be dealt to so many parts; expected {} each",

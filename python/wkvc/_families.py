@@ -10,6 +10,7 @@ from ._slots import InSlots
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _families: dict[str, Family] = {}
+_listeners: list[Callable[[Family], None]] = []
 _lock = threading.Lock()
 
 
@@ -19,8 +20,18 @@ def find_or_make(name: str, make: Callable[[str], Family]) -> Family:
         if name not in _families:
             family = make(name)
             family.in_slots = InSlots(family).op
+            for listener in _listeners:
+                listener(family)
             _families[name] = family
         return _families[name]
+
+
+def on_each(listener: Callable[[Family], None]) -> None:
+    """Calls the function with each family that there is, and that there will be."""
+    with _lock:
+        _listeners.append(listener)
+        for family in _families.values():
+            listener(family)
 
 
 def of_family(family: Family) -> Callable[[_Function], _Function]:

@@ -19,12 +19,12 @@ TEST(Advice, IsPossible) {
     return begin == error.npos ? error : error.substr(begin, error.find(". Its buffers:") - begin);
   };
   EXPECT_EQ(advice(rwkv7(), {.key_dim = 16, .value_dim = 16, .sram = 1000}), "the budget is 1000; use a larger --sram");
-  EXPECT_EQ(advice(rwkv7(), {.sram = 1000, .parts = 1}),
+  EXPECT_EQ(advice(rwkv7(), {.sram = 1000}),
             "the budget is 1000; use a smaller --head, more --parts or a larger --sram");
-  EXPECT_EQ(advice(rwkv7(), {.key_dim = 256, .value_dim = 256, .io = "f32", .mma = "f32", .chunk = 128, .parts = 1}),
+  EXPECT_EQ(advice(rwkv7(), {.key_dim = 256, .value_dim = 256, .io = "f32", .mma = "f32", .chunk = 128}),
             "the budget is 232448; use a smaller --chunk, a smaller --head, more --parts, a narrower --io or a "
             "narrower --mma");
-  EXPECT_EQ(advice(rwkv7(), {.key_dim = 256, .value_dim = 256, .teams = 2, .rounds = 2, .cluster = 2, .parts = 1}),
+  EXPECT_EQ(advice(rwkv7(), {.key_dim = 256, .value_dim = 256, .teams = 2, .rounds = 2, .cluster = 2}),
             "the budget is 232448; use a smaller --cluster, a smaller --head or more --parts");
 }
 

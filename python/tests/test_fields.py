@@ -18,7 +18,7 @@ TRAINED = {  # values of each option with which this recurrence trains
     "--saved": ["f16", "bf16", "f32"],
     "--segments": ["2", "3,2", "auto,3"],
     "--teams": ["2", "1,2", "auto,2"],
-    "--rounds": ["1"],
+    "--rounds": ["1", "2"],
     "--cluster": ["1"],
     "--parts": ["1", "2", "auto"],
     "--scales": ["always", "guarded", "always,guarded", "guarded,always"],
@@ -45,7 +45,7 @@ REFUSED = {  # values of each option that no call takes
     "--saved": ["f8"],
     "--segments": ["0", "1,300"],
     "--teams": ["16", "3", "1,3"],
-    "--rounds": ["3", "2"],
+    "--rounds": ["3"],
     "--cluster": ["2", "3"],
     "--parts": ["0", "3", "33"],
     "--scales": ["never"],
@@ -113,10 +113,8 @@ def test_heads_that_no_block_has_room_for_train(keys: int, values: int) -> None:
     found = gradients([wkvc.rwkv7(*whole)[0]], whole)
     alone = [tensor.clone().requires_grad_() for tensor in given]
     o = torch.cat([wkvc.rwkv7(*alone[:3], v, *alone[4:])[0] for v in alone[3].split(16, dim=-1)], dim=-1)
-    failures = []
     for name, gradient, expected in zip("rwkvab", found, gradients([o], alone), strict=True):
-        failures += worst(f"d{name}", gradient, expected.double(), 1e-2)
-    assert not failures
+        assert (gradient - expected).norm() < 1e-2 * expected.norm(), f"d{name}"
 
 
 def test_saved_memory_of_the_formula_is_that_of_the_library() -> None:

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 import torch
+from torch._dynamo.source import ConstantSource
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 import wkvc
 from conftest import KEYS, VALUES, gradients
 from test_values import GATED_DELTA_NET
+from wkvc import _kernels
 
 HEADS = [(4, 2), (6, 3), (8, 2), (6, 6), (5, 1)]  # and those of the inputs that heads share
 
@@ -67,3 +71,27 @@ def test_numbers_of_heads_that_do_not_go_together() -> None:
     compiled = torch.compile(lambda *x: wkvc.rwkv7(*x)[0], fullgraph=True, backend="aot_eager", dynamic=True)
     with pytest.raises(Exception, match="v has shape"):
         compiled(*seven(3, 2, 20))
+
+
+def test_options_of_symbols_have_numbers() -> None:
+    """On a GPU kernels follow from the size, which no option says in symbols."""
+    mode = FakeTensorMode(shape_env=ShapeEnv(), static_shapes=False)
+    shape = mode.from_tensor(torch.empty(3, 100, 6), source=ConstantSource("x")).shape
+    assert not isinstance(shape[2], int)
+    size = _kernels.Size(*shape, packed=shape[0])
+    assert _kernels.size_options(size) == "--shape 3,128,6 --sequences 4"
+
+
+def test_distances_of_states_are_symbols() -> None:
+    """Which kernels are made for, each for its own."""
+
+    def function(every: int, buffer: torch.Tensor, *inputs: torch.Tensor) -> torch.Tensor:
+        return wkvc.rwkv7(*inputs, intermediate_states=buffer, states_every=every, mma="f32")[0]
+
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager", dynamic=True)
+    inputs = seven(2, 2, 100)
+    for every in (16, 32, 48):
+        buffers = [torch.zeros(2, 100 // every, 2, VALUES, KEYS) for _ in range(2)]
+        results = [run(every, buffer, *inputs) for run, buffer in zip((function, compiled), buffers, strict=True)]
+        assert torch.equal(*results)
+        assert torch.equal(*buffers)

@@ -60,9 +60,12 @@ def _batches_from(count: int) -> int:
 
 
 def size_options(size: Size) -> str:
-    """The options for the size that kernels are chosen for: few of them for many sizes of a program."""
+    """The options for the size that kernels are chosen for: few of them for many sizes of a program.
+
+    A graph for any size becomes one for each number of heads.
+    """
     batches = _batches_from(size.batches)
-    shape = f"--shape {batches},{_power_of_two_from(size.tokens)},{size.heads}"
+    shape = f"--shape {batches},{_power_of_two_from(size.tokens)},{int(size.heads)}"
     if size.packed is None or size.packed < 2:
         return shape
     return f"{shape} --sequences {_power_of_two_from(size.packed, least=2)}"

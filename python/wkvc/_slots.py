@@ -69,7 +69,7 @@ class InSlots:
         check_dtypes(signature, family.inputs, tensors)
         stored = f"--state {NAMES[states.dtype]} --state-layout {layout}"
         if every:
-            stored += f" --states-every {every}"
+            stored += f" --states-every {int(every)}"
         kernels = family.kernels(variant, options, "", head, tensors[0].device, size, stored)
         return kernels, size, family.results(kernels, head, size, signature, (variant, options, "", False))[:-2]
 

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <exception>
 #include <functional>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "codegen/chunk/Chunk.h"
 #include "codegen/config/config.h"
 #include "codegen/emit/TokenKernel.h"
+#include "codegen/ir/NoRoom.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
 #include "codegen/passes.h"
@@ -196,6 +198,49 @@ std::string run_passes(const Source& source, const Config& given, Done done) {
   return {};
 }
 
+// Returns `run(config)` of a recurrence's whole head or, where a block has no room for its kernels and the
+// configuration leaves the schedule open, of as few parts as there is room for.
+template <class Run>
+std::string in_parts(const Source& source, const Config& config, const Run& run) {
+  if (source.stage != Stage::rec || gives_schedule(config) || config.sram != 0) return run(config);
+  std::exception_ptr no_room;
+  for (int parts = 1; parts <= rec::max_parts; ++parts) {
+    Config with_parts = config;
+    with_parts.parts = parts;
+    try {
+      return run(with_parts);
+    } catch (const NoRoom&) {
+      no_room = std::current_exception();
+    } catch (const UserError&) {
+      if (!no_room) throw;  // a head can't be dealt to so many parts, or what is given does not go with them
+    }
+  }
+  std::rethrow_exception(no_room);
+}
+
+// Returns the configuration of a text that comes before the places which tell the parts of its heads.
+Config before_places(const Source& source, const Config& config) {
+  Config found = config;
+  const auto place = [&](const Config& with_parts) {
+    found = with_parts;
+    return run_passes(source, with_parts, [last = last_to(Stage::placed)](const Pass& pass) { return &pass == last; });
+  };
+  try {
+    in_parts(source, config, place);
+  } catch (const NoRoom&) {
+    return config;
+  } catch (const UserError&) {  // a later stage says so
+  }
+  return found;
+}
+
+// Runs passes until `done` says to stop after one, which gives a text of the stage `target`.
+template <class Done>
+std::string lowered(const Source& source, Stage target, const Config& config, const Done& done) {
+  if (target < Stage::placed) return run_passes(source, before_places(source, config), done);
+  return in_parts(source, config, [&](const Config& with_parts) { return run_passes(source, with_parts, done); });
+}
+
 }  // namespace
 
 bool is_token_kernel(const Source& source, const Config& config) {
@@ -271,7 +316,7 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
     if (target == Stage::cuda) return token_kernel(source, config);
     refuse_stage(stage_names[static_cast<std::size_t>(target)]);
   }
-  return run_passes(source, config, [last = last_to(target)](const Pass& pass) { return &pass == last; });
+  return lowered(source, target, config, [last = last_to(target)](const Pass& pass) { return &pass == last; });
 }
 
 std::string dump_after(const Source& source, const std::string& pass_name, const Config& config) {
@@ -279,7 +324,7 @@ std::string dump_after(const Source& source, const std::string& pass_name, const
   std::string known;
   for (const Pass& pass : all_passes()) {
     if (pass.name == pass_name && pass.input >= source.stage)
-      return run_passes(source, config, [&](const Pass& p) { return &p == &pass; });
+      return lowered(source, pass.output, config, [&](const Pass& p) { return &p == &pass; });
     known += (known.empty() ? "" : ", ") + std::string(pass.name);
   }
   user_error("no pass '{}' runs on this source; the passes are {}", pass_name, known);

@@ -47,11 +47,11 @@ class TimeMix(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         before = functional.pad(x, (0, 0, 1, -1))
-        xr, xw, xk, xv, xa, xg = (torch.lerp(x, before, mix) for mix in self.mix.unbind())
+        xr, xw, xk, xv, xa, xg = (x + mix * (before - x) for mix in self.mix.unbind())
         r, k, v = self.receptance(xr), self.key(xk), self.value(xv)
         rate = torch.sigmoid(self.rate(xa))
         removal = functional.normalize(self.split(k * self.removal_scale), dim=-1)
-        k = k * torch.lerp(torch.ones_like(rate), rate, self.rate_mix)
+        k = k * (1 + self.rate_mix * (rate - 1))
         r, w, k, v, rate = (self.split(t) for t in (r, self.decay(xw), k, v, rate))
         o, _ = wkvc.rwkv7(r, w, k, v, -removal, removal * rate)
         o = self.norm(o.flatten(0, 1).flatten(1)).view_as(x)

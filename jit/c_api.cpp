@@ -20,6 +20,7 @@
 #include "runtime/base/escape.h"
 #include "runtime/error.h"
 #include "runtime/launch/launch_size.h"
+#include "runtime/launch/saved_row.h"
 #include "runtime/version.h"
 
 static_assert(sizeof(wkvc_report) == sizeof(wkvc::SequenceReport), "one layout");
@@ -153,17 +154,6 @@ std::string emitted_text(std::string_view recurrence, const char* options, Stage
   }
   const Source source = source_from(std::string(recurrence));
   return lower_to(source, stage, options_from(options, has_backward(source) ? "both" : "forward").config);
-}
-
-// Tokens that share a row of a tensor [B, H, tokens, …], and the bytes of a row.
-wkvc_saved_info saved_info(const TensorSpec& spec, const Manifest& manifest) {
-  wkvc_saved_info info{.tokens = 1, .bytes = static_cast<std::int64_t>(size_of(spec.dtype))};
-  for (std::size_t i = 0; i < spec.dims.size(); ++i) {
-    const Dimension dimension = dimension_at(spec, i, manifest);
-    if (dimension.of == Dimension::Of::constant) info.bytes *= dimension.each;
-    if (dimension.of == Dimension::Of::saved) info.tokens = dimension.each;
-  }
-  return info;
 }
 
 std::vector<std::string> dims_of(const Operator& op, Direction pass) {
@@ -329,7 +319,8 @@ wkvc_status wkvc_saved_at(const wkvc_operator* op, int32_t index, wkvc_saved_inf
     if (index < 0 || static_cast<std::size_t>(index) >= saved.size()) {
       user_error("there is no saved tensor {}: there are {}", index, saved.size());
     }
-    *result = saved_info(saved[static_cast<std::size_t>(index)], op->kernels->manifest());
+    const SavedRow row = saved_row(saved[static_cast<std::size_t>(index)], op->kernels->manifest());
+    *result = {row.tokens, row.bytes};
   });
 }
 

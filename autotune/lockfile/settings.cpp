@@ -10,6 +10,7 @@
 
 #include "autotune/preferences/preferences.h"
 #include "autotune/shipped.h"
+#include "codegen/config/config.h"
 #include "codegen/config/fields.h"
 #include "codegen/decays.h"
 #include "codegen/rec/Dependence.h"
@@ -81,8 +82,9 @@ Config preferred(const Config& config, const Source& source, const Wanted& wante
                  std::int64_t sequences, const Compiles& compiles) {
   for (const Config& likely :
        preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count, sequences)) {
-    Config settings = beside_given(config, likely);
-    if (compiles(source, settings)) return settings;
+    Config settings = beside_given(config, likely), as_listed = settings;
+    as_listed.parts = std::max(settings.parts, 1);  // more parts come with schedules of their own
+    if (compiles(source, as_listed)) return settings;
   }
   return config;
 }
@@ -118,8 +120,8 @@ bool can_be_lowered(const Source& source, const Config& config) {
 Settings settle(const Config& config, const Source& source, LaunchSize size, const Gpu& gpu, const Lockfile& lockfile,
                 const Compiles& compiles, std::int64_t sequences) {
   if (source.stage != Stage::rec) return {config, "the text has settled its configuration"};
+  if (gives_schedule(config)) return {config, "the configuration was given"};
   auto given = given_in(config);
-  if (!std::ranges::all_of(given, &ConfigOption::apart)) return {config, "the configuration was given"};
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const auto module = rec::parse(source.text, source.file, context);
   auto recurrence = rec::recurrence_of(*module);

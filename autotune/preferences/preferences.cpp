@@ -92,8 +92,9 @@ std::vector<Config> preferred_settings(const Config& config, const ShapeClass& s
   const int likely = likely_parts(alike, transition, sm_count);
   if (likely > 1) append_in_parts(list, config, alike, likely, transition, sm_count);
   for (Config& whole : ScheduleRules(config, alike, sm_count).list(transition)) list.push_back(std::move(whole));
-  for (int parts = 2; parts <= rec::max_parts && rec::is_extent(alike.value_dim / parts); parts *= 2)
-    if (parts != likely) append_in_parts(list, config, alike, parts, transition, sm_count);
+  for (int parts = 2; parts <= rec::max_parts; ++parts)
+    if (rec::are_parts(alike.value_dim, parts) && parts != likely)
+      append_in_parts(list, config, alike, parts, transition, sm_count);
   return list;
 }
 

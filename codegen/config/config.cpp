@@ -113,6 +113,12 @@ void check_operands(const Config& config) {
              config.mma);
 }
 
+bool gives_schedule(const Config& config) {
+  return std::ranges::any_of(config_options(), [&](const ConfigOption& option) {
+    return option.recorded == Recorded::tuned && !option.apart && is_set(option, config);
+  });
+}
+
 Config completed(Config config) {
   for (const ConfigOption& option : config_options()) {
     if (!option.follows || is_set(*option.second, config)) continue;

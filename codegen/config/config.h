@@ -22,6 +22,9 @@ void check_config(const Config& config);
 // kernels of chunks and of single tokens; a command line that names both means one kernel.
 void check_operands(const Config& config);
 
+// Returns whether a configuration sets a tuned option that does not stand apart: then nothing is chosen beside it.
+bool gives_schedule(const Config& config);
+
 // The configuration with N for every M that follows N.
 Config completed(Config config);
 

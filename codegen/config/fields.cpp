@@ -200,7 +200,7 @@ constexpr std::array<ConfigOption, 21> table{{
      .field = {"parts", &Config::parts},
      .values = part_counts,
      .automatic = true,
-     .otherwise = "1",
+     .otherwise = "1, or as few as leave a block room where the schedule is left open",
      .meaning = "parts that the value rows of a head are dealt to, in either pass, with as many blocks: for heads that "
                 "do not fit a block. Gradients of all that parts share are summed in f32 behind them",
      .settled = Stage::chunk,

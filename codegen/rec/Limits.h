@@ -38,11 +38,16 @@ constexpr bool is_cluster(std::int64_t blocks) { return blocks >= 1 && sm_90a.bl
 inline constexpr std::string_view clusters_text = "1, 2, 4 or 8";
 static_assert(sm_90a.block.cluster == 8, "the text above names the limit");
 
-// Parts that the value rows of a head are dealt to.
-inline constexpr std::int64_t max_parts = 16;
-constexpr bool is_part_count(std::int64_t parts) { return parts >= 1 && max_parts % parts == 0; }
-inline constexpr std::string_view part_counts_text = "1, 2, 4, 8 or 16";
-static_assert(max_parts == 16, "the text above names the limit");
+// Parts that the value rows of a head are dealt to: at most as many as there are 16 rows.
+inline constexpr std::int64_t max_parts = 32;
+constexpr bool is_part_count(std::int64_t parts) { return parts >= 1 && parts <= max_parts; }
+inline constexpr std::string_view part_counts_text = "1 to 32";
+static_assert(max_parts == 32, "the text above names the limit");
+
+// Returns whether so many values of a head can be dealt to so many parts.
+constexpr bool are_parts(std::int64_t values, std::int64_t parts) {
+  return is_part_count(parts) && values % parts == 0 && is_extent(values / parts);
+}
 
 // What a segment makes of the state before it: a matrix of keys by keys, or a factor for each key.
 constexpr bool is_map(std::string_view kind) { return kind == "full" || kind == "diagonal"; }

@@ -1,6 +1,6 @@
 #include "codegen/rec_to_chunk/Parts.h"
 
-#include "codegen/ir/Where.h"
+#include "codegen/ir/NoRoom.h"
 #include "codegen/rec/Limits.h"
 
 using namespace mlir;
@@ -18,6 +18,13 @@ bool sums_values(Operation& op) {
   if (auto output = dyn_cast<rec::OutputOp>(op)) return output.getDim() != rec::Dim::V;
   const auto is_vector_of_else = [](Value x) { return !is_matrix(x) && !is_of_values(x); };
   return llvm::any_of(op.getOperands(), is_of_values) && llvm::any_of(op.getResults(), is_vector_of_else);
+}
+
+// Returns the fewest parts that so many values can be dealt to.
+int64_t least_parts(int64_t values) {
+  int64_t parts = 1;
+  while (!rec::are_parts(values, parts)) ++parts;
+  return parts;
 }
 
 void expect_rows_apart(rec::RecurrenceOp recurrence, int parts, const std::vector<std::string>& shared) {
@@ -46,10 +53,10 @@ RankedTensorType type_in_part(Value value, int parts) {
 void take_part(rec::RecurrenceOp recurrence, int parts, const std::vector<std::string>& shared) {
   const int64_t values = rec::signed_value(recurrence.getValueDim());
   if (parts <= 1 && !rec::is_extent(values))
-    user_error_at(recurrence, "'{}' has {} values a head, of which a block takes {}; give --parts 2",
-                  recurrence.getSymName().str(), values, rec::extents_text);
+    no_room_at(recurrence, "'{}' has {} values a head, of which a block takes {}; give --parts {}",
+               recurrence.getSymName().str(), values, rec::extents_text, least_parts(values));
   if (parts <= 1) return;
-  if (values % parts != 0 || !rec::is_extent(values / parts))
+  if (!rec::are_parts(values, parts))
     user_error_at(recurrence, "--parts {}: the {} values of a head can't be dealt to so many parts; expected {} each",
                   parts, values, rec::extents_text);
   expect_rows_apart(recurrence, parts, shared);

@@ -13,7 +13,7 @@ import torch
 import wkvc
 from conftest import BATCHES, a_state, doubles, gradients, loop, rwkv7_inputs, rwkv7_step, worst
 from wkvc import _library
-from wkvc._rwkv import family_of
+from wkvc._families import family_of
 
 pytestmark = pytest.mark.gpu
 

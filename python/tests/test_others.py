@@ -243,6 +243,24 @@ def test_time_mixing_in_one_graph() -> None:
         assert result[0].any()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_time_mixing_under_autocast(dtype: torch.dtype) -> None:
+    """Eager and in one graph; near the results in float32."""
+    sys.path.insert(0, str(ROOT / "examples"))
+    from time_mix import TimeMix  # pyright: ignore[reportMissingImports]
+
+    torch.manual_seed(0)
+    block, x = TimeMix(32, head=16), torch.randn(2, 20, 32)
+    compiled = torch.compile(block, fullgraph=True, backend="aot_eager")
+    expected = block(x).detach()
+    for function in (block, compiled):
+        with torch.autocast("cpu", dtype=dtype):
+            o = function(x)
+        assert (o.float() - expected).norm() < 3e-2 * expected.norm()
+        gradients = torch.autograd.grad(o.float().square().sum(), list(block.parameters()))
+        assert all(gradient.isfinite().all() and gradient.dtype == torch.float32 for gradient in gradients)
+
+
 @pytest.mark.parametrize(
     ("batches", "chosen"), [(1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16), (192, 192), (200, 256)]
 )

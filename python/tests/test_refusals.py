@@ -32,7 +32,7 @@ def change(**changes: Callable[[torch.Tensor], Any]) -> list[Any]:
         (change(a=lambda a: 1.5), TypeError, ["a is 1.5, expected a tensor"]),
         (change(r=lambda r: None), TypeError, ["r is None, expected a tensor"]),
         (change(r=lambda r: r.numpy()), TypeError, ["r is ndarray, expected a tensor"]),
-        (change(r=lambda r: r.to("meta")), ValueError, ["r is on meta and has no data", "expected a CPU tensor"]),
+        (change(r=lambda r: r.to("meta")), ValueError, ["w is on cpu, but the first input is on meta"]),
         (change(r=lambda r: r.to_sparse()), ValueError, ["r has the layout torch.sparse_coo", "call to_dense()"]),
         (change(k=lambda k: k[:, :-1]), ValueError, [f"k has shape [2, {TOKENS - 1}, 2, 16]", f"T = {TOKENS} as in r"]),
         (change(b=lambda b: b.repeat(1, 1, 2, 1)[:, :, :3]), ValueError, ["b has shape", "H = 2 as in r"]),
@@ -96,6 +96,7 @@ def test_states(state: Any, error: type[Exception], parts: list[str]) -> None:
         ({"options": "--head 32"}, ["--head, which follows from the tensors, or the text of wkvc.op: leave it out"]),
         ({"options": "--io=f32"}, ["--io, which follows from the tensors, or the text of wkvc.op: leave it out"]),
         ({"options": "--chunk 1"}, ["--chunk 1"]),  # which has no backward pass
+        ({"options": "--save-every 33"}, ["--save-every 33: expected a multiple of 16"]),
     ],
 )
 def test_options(options: dict[str, Any], parts: list[str]) -> None:
@@ -103,6 +104,34 @@ def test_options(options: dict[str, Any], parts: list[str]) -> None:
         wkvc.rwkv7(*rwkv7_inputs(), **options)
     for part in parts:
         assert part.replace("`", "") in str(refused.value).replace("`", "")
+
+
+def test_options_of_the_backward_pass_without_gradients() -> None:
+    """Mistakes show at the call, not at the first gradient; what a backward pass takes may stay."""
+    inputs = change()
+    for options in ("--save-every 33", "--saved f8", "--teams 1,99", "--teams 1,3", "--save-every 64 --teams 1,2"):
+        option = options.split()[0]
+        with pytest.raises(ValueError, match=option):
+            wkvc.rwkv7(*inputs, options=options)
+    for options in ("--save-every 33", "--saved f8", "--teams 1,99"):
+        with pytest.raises(ValueError, match=options.split()[0]):
+            wkvc.op(GATED_DELTA_NET, options=options)
+    o, _ = wkvc.rwkv7(*inputs, options="--save-every 16 --saved f16")
+    assert torch.equal(o, wkvc.rwkv7(*inputs)[0])
+
+
+def test_nested_tensors() -> None:
+    sequences = [torch.randn(tokens, HEADS, KEYS) for tokens in (3, 5)]
+    jagged = torch.nested.nested_tensor(sequences, layout=torch.jagged)
+    with pytest.raises(
+        ValueError, match=r"r is a nested tensor, .* pass r\.values\(\)\.unsqueeze\(0\), .*=r\.offsets\(\)"
+    ):
+        wkvc.rwkv7(*[jagged] * 6)
+    with pytest.raises(ValueError, match="r is a nested tensor of another layout"):
+        wkvc.rwkv7(*[torch.nested.nested_tensor(sequences)] * 6)
+    packed = jagged.values().unsqueeze(0)
+    o, _ = wkvc.rwkv7(*[packed] * 6, cu_seqlens=jagged.offsets())
+    assert torch.nested.nested_tensor_from_jagged(o[0], jagged.offsets()).shape[0] == 2
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def gradient_of(family: "Family") -> Gradient:
         _, _, grads, final = ctx.settings = arguments[count + 2 :]
         family.check_gradients(ctx.needs_input_grad, grads)
         ctx.save_for_backward(*arguments[: count + 2], results[-1])
-        ctx.outputs = [(result.shape, result.dtype, result.device) for result in results[:-2]]
+        ctx.outputs = [(result.shape, result.dtype) for result in results[:-2]]
         ctx.mark_non_differentiable(results[-1], *([] if final else [results[-2]]))
 
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -60,8 +60,8 @@ def gradient_of(family: "Family") -> Gradient:
         variant, options, grads, _ = ctx.settings
         *doutputs, dfinal_state, _ = gradients
         doutputs = [
-            torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
-            for gradient, (shape, dtype, device) in zip(doutputs, ctx.outputs, strict=True)
+            inputs[0].new_zeros(shape, dtype=dtype) if gradient is None else gradient
+            for gradient, (shape, dtype) in zip(doutputs, ctx.outputs, strict=True)
         ]
         needs = ctx.needs_input_grad
         settings = (variant, options, grads, needs[count])

@@ -8,7 +8,6 @@ import torch
 from ._checks import check_tensor, check_tensors, kind_of
 from ._kernels import Maps
 from ._operators import Family
-from ._slots import in_slots
 
 StateLayout = Literal["vk", "kv"]
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -17,6 +16,8 @@ _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 def autocast_dtype(tensor: torch.Tensor) -> torch.dtype | None:
     """The dtype of autocast on the tensor's device, where it is on."""
     device = tensor.device.type
+    if device == "meta":  # which has none
+        return None
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
 
 
@@ -71,7 +72,8 @@ def call(
     )
     if not output_final_state:
         return tuple(outputs), None
-    return tuple(outputs), final_state.transpose(-1, -2) if state_layout == "kv" else final_state
+    # In rows of its own layout, as `decode` updates states.
+    return tuple(outputs), final_state.transpose(-1, -2).contiguous() if state_layout == "kv" else final_state
 
 
 def check_inputs(family: Family, inputs: Sequence[Any]) -> None:
@@ -104,7 +106,7 @@ def run_in_slots(
     """The outputs; updates the states in place, and fills intermediate_states."""
     places = (states, maps.state_indices, maps.cu_seqlens, maps.report)
     settings = (intermediate_states, states_every, variant, options, state_layout)
-    outputs = in_slots(family).op(*inputs, *places, *settings)
+    outputs = family.in_slots(*inputs, *places, *settings)
     return outputs if isinstance(outputs, tuple) else (outputs,)
 
 

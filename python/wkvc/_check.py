@@ -13,11 +13,12 @@ import torch
 
 from ._arguments import check_names
 from ._checks import check_kind, check_tensors, kind_of
+from ._families import family_of
 from ._kernels import Size
 from ._operators import Family
 from ._options import options_for
 from ._recurrence import Recurrence
-from ._rwkv import SETTINGS, family_of, settings_of
+from ._rwkv import SETTINGS, settings_of
 from ._text import Signature
 
 _FILE_DTYPES = {

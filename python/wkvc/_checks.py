@@ -23,11 +23,17 @@ def check_tensor(name: str, given: Any) -> None:
     """Raises TypeError or ValueError unless this is a tensor with elements that a kernel could read."""
     if not isinstance(given, torch.Tensor):
         raise TypeError(f"{name} is {kind_of(given)}, expected a tensor")
+    if given.layout is torch.jagged:
+        raise ValueError(
+            f"{name} is a nested tensor, expected sequences one behind the other: pass {name}.values().unsqueeze(0), "
+            f"the other inputs alike, and cu_seqlens={name}.offsets()"
+        )
+    if given.is_nested:
+        raise ValueError(f"{name} is a nested tensor of another layout than torch.jagged: convert it, or pad it")
     if given.layout is not torch.strided:
         raise ValueError(f"{name} has the layout {given.layout}, expected a dense tensor: call to_dense() before")
-    if not (given.is_cuda or given.is_cpu):
-        data = " and has no data" if given.is_meta else ""
-        raise ValueError(f"{name} is on {given.device}{data}; expected a CPU tensor or one of an H100 or H200")
+    if not (given.is_cuda or given.is_cpu or given.is_meta):
+        raise ValueError(f"{name} is on {given.device}; expected a CPU tensor or one of an H100 or H200")
 
 
 def check_tensors(**given: Any) -> None:

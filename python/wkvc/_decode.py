@@ -8,11 +8,12 @@ import torch
 from ._arguments import bind, check_names, keywords_of
 from ._call import StateLayout, check_inputs, check_states, run_in_slots
 from ._checks import check_tensor, check_tensors
+from ._families import family_of
 from ._kernels import Maps
 from ._operators import Family
 from ._options import check_text
 from ._recurrence import Recurrence
-from ._rwkv import SETTINGS, family_of, settings_of
+from ._rwkv import SETTINGS, settings_of
 
 _MOST_TOKENS = 8  # of a sequence: more go faster by chunks
 
@@ -53,7 +54,7 @@ def decode(
         The output, or a tuple of them where the recurrence has several.
     """
     check_states(state_layout, states_every)
-    family = function.family if isinstance(function, Recurrence) else family_of(function)
+    family = family_of(function)
     named = {name: settings.pop(name) for name in [*settings] if name in family.names}
     if settings:
         check_names("wkvc.decode", settings, _known(function, family))
@@ -64,8 +65,8 @@ def decode(
     check_tensors(cu_seqlens=cu_seqlens, state_indices=state_indices, report=report)
     check_tensors(intermediate_states=intermediate_states)
     first, dims = inputs[family.first_token], family.inputs[family.first_token].dims()
-    if first.dim() == len(dims) and _host_reads(cu_seqlens, report):
-        _check_tokens(first, cu_seqlens)
+    if first.dim() == len(dims):
+        _check_tokens(first.shape[1], cu_seqlens, report)
     maps = Maps(cu_seqlens, state_indices, report)
     intermediate = (intermediate_states, 0 if intermediate_states is None else states_every)
     outputs = run_in_slots(family, inputs, variant, words, states, state_layout, maps, *intermediate)
@@ -91,20 +92,22 @@ def _variant_and_options(function: Callable[..., Any], options: str, settings: M
     return settings_of(**settings, options=words)
 
 
-def _check_tokens(first: torch.Tensor, cu_seqlens: torch.Tensor | None) -> None:
-    """Raises ValueError where the host knows of a sequence of more than eight tokens."""
-    longest = first.shape[1] if cu_seqlens is None else int(cu_seqlens.diff().max())
+def _check_tokens(tokens: int, cu_seqlens: torch.Tensor | None, report: torch.Tensor | None) -> None:
+    """Raises ValueError where there are no tokens, or the host knows of a sequence of more than eight."""
+    expected = f"expected 1 to {_MOST_TOKENS} tokens of each sequence"
+    if tokens == 0:
+        raise ValueError(f"T is 0, {expected}: leave the call out, as it would change no state and report nothing")
+    longest = tokens
+    if cu_seqlens is not None:
+        longest = int(cu_seqlens.diff().max()) if _host_reads(cu_seqlens, report) else 0
     if longest > _MOST_TOKENS:
         what = "T is" if cu_seqlens is None else "cu_seqlens has a sequence of"
         raise ValueError(
-            f"{what} {longest}, expected 1 to {_MOST_TOKENS} tokens of each sequence: call the function itself, with "
-            "state_indices, which goes by chunks"
+            f"{what} {longest}, {expected}: call the function itself, with state_indices, which goes by chunks"
         )
 
 
-def _host_reads(cu_seqlens: torch.Tensor | None, report: torch.Tensor | None) -> bool:
+def _host_reads(cu_seqlens: torch.Tensor, report: torch.Tensor | None) -> bool:
     """Tells if lengths are looked at: as operators do it, on the CPU and without a report."""
-    if cu_seqlens is None:
-        return True
     is_plain = type(cu_seqlens) is torch.Tensor and not torch.compiler.is_compiling()
     return report is None and is_plain and cu_seqlens.is_cpu and cu_seqlens.dim() == 1 and cu_seqlens.shape[0] > 1

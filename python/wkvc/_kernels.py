@@ -3,7 +3,7 @@
 import ctypes
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -14,6 +14,7 @@ from ._library import BACKWARD, FORWARD
 from ._text import Signature
 
 logger = logging.getLogger("wkvc")
+_CPU = torch.device("cpu")
 
 _WORDS = 4  # of 8 bytes, in a wkvc_tensor
 _MOST_STRIDE = 1 << 24  # elements between neighbouring rows, of tokens and of a state
@@ -59,9 +60,12 @@ def _batches_from(count: int) -> int:
 
 
 def size_options(size: Size) -> str:
-    """The options for the size that kernels are chosen for: few of them for many sizes of a program."""
+    """The options for the size that kernels are chosen for: few of them for many sizes of a program.
+
+    A graph for any size becomes one for each number of heads.
+    """
     batches = _batches_from(size.batches)
-    shape = f"--shape {batches},{_power_of_two_from(size.tokens)},{size.heads}"
+    shape = f"--shape {batches},{_power_of_two_from(size.tokens)},{int(size.heads)}"
     if size.packed is None or size.packed < 2:
         return shape
     return f"{shape} --sequences {_power_of_two_from(size.packed, least=2)}"
@@ -83,7 +87,7 @@ class Kernels:
 
     def __init__(self, text: str, options: str, device: torch.device, signature: Signature) -> None:
         start = time.perf_counter()
-        self.device = device
+        self.device = device = _CPU if device.type == "meta" else device  # a result without data is like the CPU's
         self.head = {"K": signature.key_dim, "V": signature.value_dim}
         if device.type == "cuda":
             _check_gpu(device)
@@ -98,15 +102,31 @@ class Kernels:
 
     def saved_bytes(self, size: Size) -> int:
         """Bytes that the forward pass leaves for the backward pass."""
-        total = 0
+        return sum(_padded(length) for length in self._saved_lengths(size))
+
+    def saved_gaps(self, size: Size) -> list[slice]:
+        """The bytes of these that no kernel may write."""
+        if size.packed is not None:  # how many rows a sequence has is known to the device alone
+            return [slice(0, self.saved_bytes(size))]
+        gaps, begin = [], 0
+        for length in self._saved_lengths(size):
+            gaps.append(slice(begin + length, begin + _padded(length)))
+            begin += _padded(length)
+        return [gap for gap in gaps if gap.start < gap.stop]
+
+    def _saved_lengths(self, size: Size) -> Iterator[int]:
+        """Bytes of each tensor that the forward pass leaves."""
         for tokens, row in self.saved:
             if size.packed is None:
                 rows = size.batches * ((size.tokens + tokens - 1) // tokens)
             else:
                 rows = size.tokens // tokens + (size.packed if tokens > 1 else 0)
-            bytes_ = rows * size.heads * row
-            total = total + (bytes_ + 255) // 256 * 256
-        return total
+            yield rows * size.heads * row
+
+
+def _padded(length: int) -> int:
+    """Bytes from the beginning of a saved tensor to that of the next one."""
+    return (length + 255) // 256 * 256
 
 
 class _Descriptors:

@@ -16,21 +16,18 @@ from typing import Any, NamedTuple
 
 import torch
 
-from . import _vmap
+from . import _library, _vmap
 from ._autograd import Gradient, for_autograd, for_transforms, gradient_of, no_gradient_of
 from ._checks import check_dtypes, check_head, check_kind, check_shape, check_starts, dtype_name
 from ._kernels import Kernels, Maps, Plan, Size, shape_of, size_options
 from ._library import BACKWARD, FORWARD
 from ._options import options_for
+from ._schema import argument_names
 from ._text import Signature, Spec, signature_of
 
 library = torch.library.Library("wkvc", "DEF")
 _MOST_CALLS = 4096  # of a family; beyond, sizes have surely changed for good
 _STATE = ("B", "H", "V", "K")
-_TAKEN = (  # by arguments of operators that are no inputs
-    *("variant", "options", "grads", "final", "initial", "saved", "cu_seqlens"),
-    *("states", "state_indices", "report", "layout", "intermediate_states", "states_every"),
-)
 
 
 class Head(NamedTuple):
@@ -73,10 +70,15 @@ class Call:
         size: Size,
         given: dict[str, bool],
         results: Sequence[Result],
+        gaps: Sequence[slice] = (),
     ) -> None:
-        """`given` has the names of the tensors that launches get, in their order, and which of them there are."""
+        """`given` has the names of the tensors that launches get, in their order, and which of them there are.
+
+        No kernel may write the `gaps` of the last result.
+        """
         self.plan = Plan(kernels, direction, size, given)
         self._device = kernels.device
+        self._gaps = gaps
         # Kernels leave tokens of no sequence as they are: those results are zero.
         tokens = None if size.packed is None else (size.batches, size.tokens)
         shapes = [tuple(result.shape) for result in results]
@@ -87,7 +89,10 @@ class Call:
 
     def allocate(self) -> tuple[torch.Tensor, ...]:
         device = self._device
-        return tuple([make(shape, dtype=dtype, device=device) for make, shape, dtype in self._results])
+        results = tuple([make(shape, dtype=dtype, device=device) for make, shape, dtype in self._results])
+        for gap in self._gaps:
+            results[-1][gap].zero_()
+        return results
 
 
 class Family:
@@ -113,6 +118,7 @@ class Family:
         self._kernels: dict[tuple[object, ...], Kernels] = {}
         self._calls: dict[tuple[Any, ...], Call] = {}
         self._accepted: set[tuple[tuple[bool, ...], str]] = set()
+        self.in_slots: Any = None  # the operator for states in slots (_slots.py)
         self._define()
 
     # Texts and kernels.
@@ -144,8 +150,10 @@ class Family:
         key = (variant, options, passes, states, head, device, shape)
         found = self._kernels.get(key)
         if found is None:
-            own = options_for(options, backward=bool(grads))
+            own, whole = options_for(options, backward=bool(grads)), options_for(options, backward=True)
             text, signature = self.text(variant, options, head)
+            if own != whole and "--chunk 1 " not in f"{whole} ":
+                _library.emit(text, f"--pass both {whole}", "cuda")  # a mistake shows before the first gradient
             words = (own, passes, states, shape)
             found = Kernels(text, " ".join(word for word in words if word), device, signature)
             self._kernels[key] = found
@@ -261,7 +269,7 @@ class Family:
         results = self.results(kernels, head, size, signature, settings)
         given = names_of("", self.inputs, "initial_state", initial_state is not None)
         given |= names_of("", self.outputs, "final_state", settings[3])
-        return Call(kernels, FORWARD, size, given, results)
+        return Call(kernels, FORWARD, size, given, results, kernels.saved_gaps(size) if settings[2] else ())
 
     def _forward(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         count = len(self.inputs) + 1
@@ -322,8 +330,9 @@ class Family:
         return call
 
     def _define(self) -> None:
-        inputs = ", ".join(f"Tensor {argument_name(spec.name)}" for spec in self.inputs)
-        doutputs = ", ".join(f"Tensor d{spec.name}" for spec in self.outputs)
+        names = argument_names([*self.names, *(f"d{spec.name}" for spec in self.outputs)])
+        inputs = ", ".join(f"Tensor {name}" for name in names[: len(self.inputs)])
+        doutputs = ", ".join(f"Tensor {name}" for name in names[len(self.inputs) :])
         settings = "str variant, str options, str grads, bool"
         results = ", ".join(["Tensor"] * (len(self.outputs) + 2))
         gradients = ", ".join(["Tensor"] * (len(self.inputs) + 1))
@@ -357,13 +366,11 @@ def names_of(prefix: str, specs: Sequence[Spec], state: str, has_state: bool) ->
 
 def _shared_inputs(given: Sequence[tuple[Spec, torch.Tensor]]) -> tuple[str, ...]:
     """The names of inputs with fewer heads than others, each of which serves as many: inputs have two such numbers."""
-    heads = {s.name: t.shape[2] for s, t in given if not s.is_parameter and t.dim() == len(s.dims())}
-    most = max(heads.values(), default=0)
-    fewer = {count for count in heads.values() if count != most}
-    if len(fewer) != 1 or min(fewer) == 0 or most % min(fewer) != 0:
+    heads = [(s.name, t.shape[2]) for s, t in given if not s.is_parameter and t.dim() == len(s.dims())]
+    most = max((count for _, count in heads), default=0)
+    fewer = [(name, count) for name, count in heads if count != most]
+    # Numbers of a graph for any size are compared one by one: they have no hash.
+    if not fewer or any(count != fewer[0][1] for _, count in fewer):
         return ()
-    return tuple(name for name, count in heads.items() if count != most)
-
-
-def argument_name(name: str) -> str:
-    return f"{name}_" if name in _TAKEN else name
+    least = fewer[0][1]
+    return tuple(name for name, _ in fewer) if least > 0 and most % least == 0 else ()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from . import _library
 from ._checks import kind_of
 
 _MMA = ("f16", "bf16", "bf16x3", "f32")
@@ -49,8 +50,15 @@ def values_of(options: str) -> dict[str, str]:
     return values
 
 
+def check_values(options: str) -> None:
+    """Raises ValueError for what no kernel of any recurrence takes, of the backward pass too."""
+    values_of(options)
+    _library.emit("rwkv7", f"--pass both {options}")
+
+
 def options_for(options: str, *, backward: bool) -> str:
     """The options that kernels take; those of the backward pass only where it is wanted."""
+    check_values(options)
     values = values_of(options)
     if not backward:
         values = {name: value.partition(",")[0] for name, value in values.items() if name not in _OF_BACKWARD}

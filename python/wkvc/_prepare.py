@@ -8,9 +8,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ._checks import MOST_KEYS, MOST_VALUES, kind_of
+from ._families import family_of
 from ._operators import Family
-from ._recurrence import Recurrence
-from ._rwkv import family_of
 from ._text import NAMES
 
 _BAR = 24  # characters
@@ -41,7 +40,7 @@ def prepare(
 
     Kernels on the GPU are kept on disk: another process finds them there.
     """
-    family = function.family if isinstance(function, Recurrence) else family_of(function)
+    family = family_of(function)
     sizes = _checked_sizes(sizes)
     _check_settings(head, dtype, device, grad)
     show = sys.stderr.isatty() if progress is None else progress

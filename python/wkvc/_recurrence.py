@@ -1,6 +1,7 @@
 """Recurrences from their text."""
 
 import hashlib
+import os
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -12,23 +13,17 @@ from . import _text
 from ._arguments import bind, keywords_of
 from ._call import StateLayout, autocast_dtype, call, cast, check_inputs
 from ._checks import kind_of
+from ._families import find_or_make
 from ._operators import Family
-from ._options import check_text, values_of, with_mma
+from ._options import check_text, check_values, with_mma
 from ._rwkv import Mma
-from ._slots import with_slots
-
-_families: dict[str, Family] = {}
 
 
 def _family(text: str) -> Family:
     signature = _text.signature_of(text)
     name = f"{signature.name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    family = _families.get(name)
-    if family is None:
-        head = (signature.key_dim, signature.value_dim)
-        family = Family(name, signature.inputs, signature.outputs, lambda *_: text, head)
-        _families[name] = with_slots(family)
-    return family
+    head = (signature.key_dim, signature.value_dim)
+    return find_or_make(name, lambda name: Family(name, signature.inputs, signature.outputs, lambda *_: text, head))
 
 
 class Recurrence:
@@ -41,7 +36,7 @@ class Recurrence:
         self._options = options
         check_text(options)
         self.options = options if mma is None else with_mma(mma, options)
-        values_of(self.options)  # a mistake shows here already
+        check_values(self.options)  # a mistake shows here already
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -50,6 +45,7 @@ class Recurrence:
 
     def __call__(
         self,
+        /,
         *inputs: torch.Tensor,
         initial_state: torch.Tensor | None = None,
         output_final_state: bool = False,
@@ -121,11 +117,13 @@ def op(text_or_path: str | PathLike[str], *, mma: Mma | None = None, options: st
 
 
 def _read(text_or_path: str | PathLike[str]) -> str:
-    """The text, which has a brace, or that of a file."""
+    """The text, which has lines or a brace, or that of a file, whatever the file's name is."""
     if not isinstance(text_or_path, str | PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"text_or_path is {kind_of(text_or_path)}, expected the text of a recurrence, or a path")
-    if isinstance(text_or_path, str) and ("{" in text_or_path or "\n" in text_or_path or not text_or_path):
-        return text_or_path
+    if isinstance(text_or_path, str):
+        is_file = "\n" not in text_or_path and os.path.isfile(text_or_path)
+        if not is_file and ("{" in text_or_path or "\n" in text_or_path or not text_or_path):
+            return text_or_path
     try:
         return Path(text_or_path).read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, IsADirectoryError) as error:

@@ -1,17 +1,16 @@
 """RWKV-7 and RWKV-6."""
 
 import inspect
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
 from . import _library, _text
 from ._call import StateLayout, autocast_dtype, call, cast, cast_decay, check_inputs
 from ._checks import check_number
+from ._families import find_or_make, of_family
 from ._operators import Family, Head, TextOf
 from ._options import values_of, with_mma
-from ._slots import with_slots
 from ._text import Spec
 
 Decay = Literal["raw", "log"]
@@ -73,12 +72,16 @@ def _tokens(*names: str) -> list[Spec]:
     return [Spec(name, False, "V" if name in "vo" else "K", torch.float32) for name in names]
 
 
-_rwkv7 = with_slots(Family("rwkv7", _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7", "rwkv7_logw")))
-_rwkv6 = with_slots(
-    Family("rwkv6", [*_tokens(*"rwkv"), Spec("u", True, "K", torch.float32)], _tokens("o"), _text_of("rwkv6", "rwkv6"))
+_BONUS = Spec("u", True, "K", torch.float32)
+_rwkv7 = find_or_make(
+    "rwkv7", lambda name: Family(name, _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7", "rwkv7_logw"))
+)
+_rwkv6 = find_or_make(
+    "rwkv6", lambda name: Family(name, [*_tokens(*"rwkv"), _BONUS], _tokens("o"), _text_of("rwkv6", "rwkv6"))
 )
 
 
+@of_family(_rwkv7)
 def rwkv7(
     r: torch.Tensor,
     w: torch.Tensor,
@@ -147,6 +150,7 @@ def rwkv7(
     return o, state
 
 
+@of_family(_rwkv6)
 def rwkv6(
     r: torch.Tensor,
     w: torch.Tensor,
@@ -192,11 +196,3 @@ def _autocast(family: Family, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.T
     if dtype is None:
         return inputs
     return tuple((cast_decay if place == _DECAY else cast)(x, dtype) for place, x in enumerate(inputs))
-
-
-def family_of(function: Callable[..., Any]) -> Family:
-    """The operators behind `rwkv7` or `rwkv6`."""
-    for known, family in ((rwkv7, _rwkv7), (rwkv6, _rwkv6)):
-        if function is known:
-            return family
-    raise TypeError(f"{function} was given, expected wkvc.rwkv7, wkvc.rwkv6 or what wkvc.op gave")

@@ -27,10 +27,9 @@ from ._checks import (
 )
 from ._kernels import Maps
 from ._library import FORWARD
-from ._operators import Call, Family, Result, argument_name, library, names_of
+from ._operators import Call, Family, Result, library, names_of
+from ._schema import argument_names
 from ._text import NAMES
-
-_operators: dict[str, "InSlots"] = {}
 
 
 class InSlots:
@@ -40,7 +39,7 @@ class InSlots:
         self.family = family
         self._count = len(family.inputs)
         name = f"{family.name}_in_slots"
-        inputs = ", ".join(f"Tensor {argument_name(spec.name)}" for spec in family.inputs)
+        inputs = ", ".join(f"Tensor {argument}" for argument in argument_names(family.names))
         results = ", ".join(["Tensor"] * len(family.outputs))
         library.define(
             f"{name}({inputs}, Tensor(a!) states, Tensor? state_indices, Tensor? cu_seqlens, Tensor(b!)? report, "
@@ -70,7 +69,7 @@ class InSlots:
         check_dtypes(signature, family.inputs, tensors)
         stored = f"--state {NAMES[states.dtype]} --state-layout {layout}"
         if every:
-            stored += f" --states-every {every}"
+            stored += f" --states-every {int(every)}"
         kernels = family.kernels(variant, options, "", head, tensors[0].device, size, stored)
         return kernels, size, family.results(kernels, head, size, signature, (variant, options, "", False))[:-2]
 
@@ -116,13 +115,3 @@ def _without_gradients(op: Any, updated: Sequence[int]) -> Callable[..., Any]:
         return results
 
     return apply
-
-
-def with_slots(family: Family) -> Family:
-    """The family, with an operator for states in slots beside its own."""
-    _operators[family.name] = InSlots(family)
-    return family
-
-
-def in_slots(family: Family) -> InSlots:
-    return _operators[family.name]

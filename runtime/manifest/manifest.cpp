@@ -26,7 +26,7 @@ constexpr std::string_view marker = "// wkvc-manifest: ";
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 2> grids{"BH", "H"};
 constexpr std::int64_t max_segments = 65536;  // beyond what any sequence is cut into
-constexpr std::int64_t max_parts = 16;        // of a head
+constexpr std::int64_t max_parts = 32;        // of a head
 constexpr std::int64_t max_cluster = 8;       // blocks, of sm_90, where a kernel asks for no more
 
 bool is_dim(std::string_view text) {
@@ -144,10 +144,7 @@ Manifest parsed(std::string_view line) {
     manifest.cluster = static_cast<int>(fields.integer("cluster", 1, max_cluster));
     if (max_cluster % manifest.cluster != 0) fields.wrong("cluster", object.at("cluster"), "1, 2, 4 or 8");
   }
-  if (fields.has("parts")) {
-    manifest.parts = static_cast<int>(fields.integer("parts", 1, max_parts));
-    if (max_parts % manifest.parts != 0) fields.wrong("parts", object.at("parts"), "1, 2, 4, 8 or 16");
-  }
+  if (fields.has("parts")) manifest.parts = static_cast<int>(fields.integer("parts", 1, max_parts));
   if (fields.has("refused")) manifest.refused = fields.integer("refused", 0, 1) != 0;
   if (fields.has("waits")) manifest.waits = fields.integer("waits", 0, 1) != 0;
   manifest.tensors = tensors_from(fields.list("tensors"));

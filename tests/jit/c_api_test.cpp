@@ -230,6 +230,16 @@ TEST(CApi, TellsWhatIsSaved) {
   EXPECT_EQ(wkvc_saved_count(nullptr), 0);
 }
 
+TEST(CApi, TellsWhatPartsOfHeadsSave) {
+  wkvc_operator* op = nullptr;
+  ASSERT_EQ(wkvc_prepare("rwkv7", "--head 16,64 --io f32 --pass both --parts 4", WKVC_HOST, &op), WKVC_OK)
+      << wkvc_message();
+  const auto [formula, bytes] = saved_bytes(op, 2, 100, 3);
+  EXPECT_EQ(formula, bytes);
+  EXPECT_GT(bytes, 0);
+  wkvc_release(op);
+}
+
 TEST(CApi, LaunchesWithTheWorkspaceInParts) {
   const Prepared prepared;
   Forward whole(prepared.op), parts(prepared.op);

@@ -66,8 +66,8 @@ TEST(Manifests, HavePartsOfHeads) {
   const Manifest manifest = parse(object);
   EXPECT_EQ(manifest.head_values(), 4 * manifest.value_dim);
   EXPECT_EQ(manifest_from(to_line(manifest)).parts, 4);
-  expect_refused({{"parts", 0}}, {"\"parts\" is 0", "from 1 to 16"});
-  expect_refused({{"parts", 12}}, {"\"parts\" is 12", "1, 2, 4, 8 or 16"});
+  expect_refused({{"parts", 0}}, {"\"parts\" is 0", "from 1 to 32"});
+  expect_refused({{"parts", 33}}, {"\"parts\" is 33", "from 1 to 32"});
 }
 
 TEST(Manifests, SayWhoDoesWhatWasRefused) {

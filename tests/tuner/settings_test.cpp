@@ -296,6 +296,12 @@ TEST(Settings, OfSingleTeamsHaveSegmentsOfClusters) {
   EXPECT_EQ(few_where(one_team, {1, 8192, 32}, "forward"), (Few{1, 2, 1, 0}));
 }
 
+// 208 values are 13 times 16, and 240 are 15 times.
+TEST(Settings, OfHeadsWithoutRoomHaveAnyNumberOfParts) {
+  EXPECT_EQ(untuned({1, 4096, 16}, 208).parts, 13);
+  EXPECT_EQ(untuned({1, 4096, 16}, 240).parts, 3);
+}
+
 TEST(Settings, GoWithoutGuardsWhereTheyHaveNoRoom) {
   const auto unguarded = [](const Source&, const Config& config) { return config.scales != "guarded"; };
   EXPECT_EQ(few_where(unguarded, {1, 8192, 12}, "both"), (Few{2, 1, 11, 11}));

@@ -52,8 +52,8 @@ TEST(Kernels, HaveUsableNames) {
   expect_contains(error("\"example_forward\"", "\"a){\""), "is not an identifier");
   expect_contains(error("\"example\"", "\"int\""), "is a C++ keyword");
   expect_contains(error("\"f16\"", "\"f8\\0A#error\""), "expected bf16, bf16x3, f16 or f32");
-  for (const char* parts : {"3", "4294967298", "-2"})
-    expect_contains(error("{\n", std::string("attributes {parts = ") + parts + "} {\n"), "expected 1, 2, 4, 8 or 16");
+  for (const char* parts : {"33", "4294967298", "-2"})
+    expect_contains(error("{\n", std::string("attributes {parts = ") + parts + "} {\n"), "expected 1 to 32");
   for (const char* arch : {"\"\"", "\"sm_\"", "\"sm_90\\0A\"", "\"hopper\"", "\"sm_123456\""})
     expect_contains(error("\"sm_90a\"", arch), "expected for example sm_90a");
 }

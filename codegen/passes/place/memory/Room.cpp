@@ -1,6 +1,6 @@
 #include "codegen/passes/place/memory/Room.h"
 
-#include "codegen/ir/Where.h"
+#include "codegen/ir/NoRoom.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
@@ -52,7 +52,7 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
   add(plan.teams > plan.rounds, "fewer --teams");
   add(program.getChunk() > 16, "a smaller --chunk");
   add(program.getKeyDim() > 16 || program.getValueDim() > 16, "a smaller --head");
-  add(program.getParts() < rec::max_parts && rec::is_extent(program.getValueDim() / 2), "more --parts");
+  add(program.getValueDim() > 16, "more --parts");
   add(!inputs.empty() && chunk::element((*inputs.begin()).getResult()).isF32(), "a narrower --io");
   add(rec::has_wide_range(program.getCompute()), "a narrower --mma");
   add(program.getSramBudget() < static_cast<uint64_t>(sm_90a.block.shared_bytes), "a larger --sram");
@@ -66,17 +66,21 @@ static std::string teams_text(const Plan& plan) {
   return plan.cluster == 1 ? teams : fmt::format("{} in each of {} blocks", teams, plan.cluster);
 }
 
+// " in 2 parts": how a head is dealt to blocks; empty for a whole one.
+static std::string parts_text(chunk::ProgramOp program) {
+  return program.getParts() > 1 ? fmt::format(" in {} parts", program.getParts()) : "";
+}
+
 void check_budget(chunk::ProgramOp program, const KernelMemory& memory, const Plan& plan) {
   const int64_t budget = program.getSramBudget(), bytes = block_bytes(program, memory, plan);
   if (bytes <= budget) return;
-  user_error_at(
-      program,
-      "{}'{}' with chunk {} and head {}x{} needs {} bytes of shared memory{}{}, the budget is {}; use {}. Its "
-      "buffers:\n{}",
-      program.getSummary() ? "the summary of segments of " : "", program.getRecurrence().str(), program.getChunk(),
-      program.getKeyDim(), program.getValueDim(), bytes,
-      program.getRefused() ? " for what is refused without scales" : "", teams_text(plan), budget,
-      smaller_options(program, plan), map_of({memory.spaces().begin(), memory.spaces().end()}));
+  no_room_at(program,
+             "{}'{}' with chunk {} and head {}x{}{} needs {} bytes of shared memory{}{}, the budget is {}; use {}. Its "
+             "buffers:\n{}",
+             program.getSummary() ? "the summary of segments of " : "", program.getRecurrence().str(),
+             program.getChunk(), program.getKeyDim(), program.getValueDim() * program.getParts(), parts_text(program),
+             bytes, program.getRefused() ? " for what is refused without scales" : "", teams_text(plan), budget,
+             smaller_options(program, plan), map_of({memory.spaces().begin(), memory.spaces().end()}));
 }
 
 }  // namespace wkvc

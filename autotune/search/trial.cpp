@@ -4,11 +4,11 @@
 #include <atomic>
 #include <mutex>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "autotune/report/first_sentence.h"
 #include "checking/occupancy.h"
+#include "runtime/base/side_by_side.h"
 #include "runtime/cache/cubin_cache.h"
 #include "runtime/error.h"
 #include "runtime/manifest/joint_manifest.h"
@@ -78,31 +78,17 @@ Trial trial_of(Config config, std::string text) {
 std::vector<Trial> compile_all(const Source& source, std::span<const Config> space, unsigned threads,
                                const std::function<bool(std::size_t)>& done) {
   std::vector<std::optional<Trial>> trials(space.size());
-  std::atomic<std::size_t> next = 0;
   std::atomic<bool> going_on = true;
   std::mutex mutex;  // of what follows
   std::size_t finished = 0;
-  std::exception_ptr failure;
   const std::size_t step = spreading_step(space.size());
-  const auto work = [&] {
-    for (std::size_t n = next++; n < space.size() && going_on; n = next++) {
-      const std::size_t i = n * step % space.size();
-      try {
-        trials[i] = tried(source, space[i]);
-        const std::lock_guard lock(mutex);
-        if (!done(++finished)) going_on = false;
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        failure = std::current_exception();
-        going_on = false;
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> workers;
-    for (unsigned i = 0; i < std::max(1U, threads); ++i) workers.emplace_back(work);
-  }
-  if (failure) std::rethrow_exception(failure);
+  side_by_side(space.size(), threads, [&](std::size_t n) {
+    if (!going_on) return;
+    const std::size_t i = n * step % space.size();
+    trials[i] = tried(source, space[i]);
+    const std::lock_guard lock(mutex);
+    if (!done(++finished)) going_on = false;
+  });
   std::vector<Trial> result;
   for (std::optional<Trial>& trial : trials) {
     if (trial) result.push_back(std::move(*trial));

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/base/folders.h"
 #include "runtime/warnings.h"
 
 namespace wkvc {
@@ -21,8 +22,8 @@ fs::path absolute_from(const char* variable) {
 }
 
 void find_directory(CacheSettings& settings) {
-  if (const char* named = std::getenv("WKVC_CACHE_DIR")) {
-    settings.directory = named;
+  if (const auto named = folder_from("WKVC_CACHE_DIR")) {
+    settings.directory = *named;
     if (settings.directory.empty()) settings.why_off = "WKVC_CACHE_DIR is empty";
   } else if (const fs::path caches = absolute_from("XDG_CACHE_HOME"); !caches.empty()) {
     settings.directory = caches / "wkvc";

@@ -6,7 +6,7 @@
 
 #include "autotune/search/task.h"
 #include "dsl/builtin.h"
-#include "runtime/base/files.h"
+#include "runtime/base/temporary_directory.h"
 
 namespace wkvc {
 namespace {

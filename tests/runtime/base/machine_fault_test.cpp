@@ -8,7 +8,7 @@
 namespace wkvc {
 namespace {
 
-// What gcc 12, clang 16, GNU ld, lld, bash and ptxas print.
+// What gcc, clang, linkers, NVRTC and ptxas print.
 TEST(MachineFault, IsFoundInWhatCompilersPrint) {
   const std::vector<std::pair<const char*, const char*>> outputs{
       {"c++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated.\n", "free memory"},
@@ -24,6 +24,7 @@ TEST(MachineFault, IsFoundInWhatCompilersPrint) {
       {"clang: error: unable to execute command: Killed\n", "free memory"},
       {"c++: fatal error: cannot execute 'cc1plus': vfork: Resource temporarily unavailable\n", "ulimit -u"},
       {"terminate called after throwing an instance of 'std::bad_alloc'\n", "free memory"},
+      {"wkvc/cuda/strips.h(246): catastrophic error: out of memory\n\n1 catastrophic error detected\n", "free memory"},
       {"ptxas fatal   : Memory allocation failure\n", "free memory"},
       {"warning: unused\nas: out.o: Too many open files", "ulimit -n"},
   };

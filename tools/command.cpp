@@ -19,7 +19,7 @@
 #include "checking/output.h"
 #include "codegen/config/parse_mistake.h"
 #include "dsl/registry.h"
-#include "runtime/base/reason.h"
+#include "runtime/base/machine_fault.h"
 #include "runtime/error.h"
 #include "runtime/version.h"
 #include "runtime/warnings.h"
@@ -135,9 +135,7 @@ int command_main(int argc, char** argv, std::initializer_list<Definition (*)()> 
   } catch (const std::bad_alloc&) {
     return report(exit_user_error, "there is not enough memory for tensors of these sizes");
   } catch (const std::system_error& error) {
-    const std::string_view advice = remedy(error.code().value(), "check that wkvc may use what the message names");
-    const std::string what = fmt::format("this machine refuses what wkvc needs: {}; {}", error.what(), advice);
-    return report(exit_user_error, what.c_str());
+    return report(exit_user_error, refusal_text(error).c_str());
   } catch (const std::exception& error) {
     const std::string what = fmt::format("a fault of wkvc itself, please report it: {}", error.what());
     return report(exit_internal_error, what.c_str());

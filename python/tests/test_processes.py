@@ -94,7 +94,7 @@ def test_check_needs_no_path_to_wkvc(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_check_that_is_killed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_check, "_SCRIPT", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     inputs = dict(zip("rwkvab", rwkv7_inputs(), strict=True))
-    with pytest.raises(RuntimeError, match="the process of wkvc.check ended with -9"):
+    with pytest.raises(RuntimeError, match=r"the process of wkvc\.check ended with -9"):
         wkvc.check(wkvc.rwkv7, inputs)
 
 

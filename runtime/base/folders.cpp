@@ -43,7 +43,7 @@ std::optional<fs::path> folder_from(const char* variable) {
   const char* home = std::getenv("HOME");
   const bool of_home = text == "~" || text.starts_with("~/");
   if (of_home && home != nullptr && *home == '/') return fs::path(home) / text.substr(text == "~" ? 1 : 2);
-  if (text.empty() || text.starts_with('/')) return fs::path(text);
+  if (text.empty() || text.starts_with('/') || text.starts_with('~')) return fs::path(text);
   return resolved().of(std::string(text));
 }
 

@@ -101,15 +101,19 @@ std::optional<MachineFault> machine_fault_in(std::string_view output) {
   return std::nullopt;
 }
 
+std::string refusal_text(const std::system_error& error) {
+  return fmt::format("this machine refuses what wkvc needs: {}; {}", error.what(),
+                     remedy(error.code().value(), "see that wkvc may use what the message names"));
+}
+
 void expect_no_machine_fault(const ProcessResult& result, const std::filesystem::path& directory) {
   std::optional<MachineFault> fault = machine_fault_in(result.output);
   if (const std::string_view remedy = remedy_of_signal(result.signal); !fault && !remedy.empty()) {
     fault = {fmt::format("signal {} ({}) ended the compiler", result.signal, ::strsignal(result.signal)), remedy};
   }
   if (!fault) return;
-  user_error(
-      "this machine kept the host compiler from its work in {}, a folder under TMPDIR: {}. Remedy: {}",
-      directory.string(), fault->found, fault->remedy);
+  user_error("this machine kept the host compiler from its work in {}, a folder under TMPDIR: {}. Remedy: {}",
+             directory.string(), fault->found, fault->remedy);
 }
 
 }  // namespace wkvc

@@ -30,7 +30,7 @@ fs::path temporary_folder() {
   for (const char* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {
     const auto folder = folder_from(variable);
     std::error_code ignored;
-    if (folder && fs::is_directory(*folder, ignored)) return *folder;
+    if (folder && folder->is_absolute() && fs::is_directory(*folder, ignored)) return *folder;
   }
   return "/tmp";
 }

@@ -141,6 +141,17 @@ TEST_F(Process, FilesBeyondALimitLeaveNothing) {
   EXPECT_FALSE(wrote_something());
 }
 
+TEST_F(Process, PrecompiledKernelsBeyondALimitLeaveNothing) {
+  std::string why_not;
+  if (!nvrtc_available(&why_not)) GTEST_SKIP() << why_not;
+  const Outcome outcome =
+      wkvc({"precompile", "rwkv6", "--chunk", "1", "--head", "16", "-o", "."}, [] { limit_files(1000); });
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("File too large. Nothing was written to it; raise the limit"), std::string::npos)
+      << outcome.err;
+  EXPECT_FALSE(wrote_something());
+}
+
 // The header is small enough, and the source with the cubins is not.
 TEST_F(Process, PackWritesAllFilesOrNone) {
   std::string why_not;

@@ -18,6 +18,7 @@ namespace {
 
 // All that a handler of signals may touch.
 struct Received {
+  std::atomic<pid_t> process = 0;  // that is watched
   std::atomic<int> signal = 0;
   std::atomic<bool> watched = false;
   sem_t posted{};  // after a change of either
@@ -36,6 +37,11 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 void note(int signal) {
   const int error = errno;
+  if (received().process != ::getpid()) {  // a forked one, which nobody watches
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);  // for when this function has returned
+    return;
+  }
   received().signal = signal;
   ::sem_post(&received().posted);
   errno = error;
@@ -58,6 +64,7 @@ class Handlers {
   void want() {
     const std::lock_guard lock(mutex_);
     if (users_++ > 0) return;
+    received().process = ::getpid();
     received().watched = true;
     try {
       watcher_ = std::thread(wait_and_end);

@@ -57,8 +57,8 @@ Running& running() {
   return *all;
 }
 
-// In a program that is started no signal is blocked or ignored as its caller has it: Ctrl-C has to reach a compiler,
-// and a compiler has to hear of its own children.
+// In a program that is started no signal is blocked, whatever its caller blocks: Ctrl-C has to reach a compiler. A
+// compiler also has to hear of its own children, and of files beyond a limit.
 class SpawnAttributes {
  public:
   SpawnAttributes() {
@@ -107,9 +107,7 @@ pid_t spawn(const std::vector<std::string>& arguments, int output) {
   pid_t child = 0;
   const int error = ::posix_spawnp(&child, argv[0], &actions, attributes.get(), argv.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    user_error("cannot start {}: {}; {}", arguments[0], reason(error), remedy(error, "name a program that runs here"));
-  }
+  if (error != 0) throw NotStarted(arguments[0], error);
   running().children.insert(child);
   return child;
 }
@@ -137,6 +135,13 @@ int signal_of(const siginfo_t& ended) {
 }
 
 }  // namespace
+
+NotStarted::NotStarted(const std::string& program, int error)
+    : UserError(fmt::format("cannot start {}: {}; {}", program, reason(error),
+                            remedy(error, "name a program that runs here"))),
+      error_(error) {}
+
+bool NotStarted::is_missing() const { return error_ == ENOENT || error_ == EACCES || error_ == ENOTDIR; }
 
 ProcessResult run_process(const std::vector<std::string>& arguments) {
   const Output output;

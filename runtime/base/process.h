@@ -4,7 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "runtime/error.h"
+
 namespace wkvc {
+
+// A program cannot be started.
+class NotStarted : public UserError {
+ public:
+  NotStarted(const std::string& program, int error);
+
+  bool is_missing() const;  // there is no such program, or it may not be run
+
+ private:
+  int error_;  // a value of errno
+};
 
 struct ProcessResult {
   bool succeeded = false;  // it exited by itself, with 0
@@ -16,7 +29,7 @@ struct ProcessResult {
 };
 
 // Starts arguments[0], looked up in PATH, without a shell, with nothing on its standard input and in the C locale, and
-// waits for it. Throws UserError when it cannot be started.
+// waits for it. Throws NotStarted.
 ProcessResult run_process(const std::vector<std::string>& arguments);
 
 // Ends the programs that are running; from then on run_process neither starts one nor returns. For a process that is

@@ -33,19 +33,20 @@ Words words_of(const char* variable) {
   return words;
 }
 
-bool starts(const std::string& program) {
+// Also where the machine ends or refuses it: then compiling says so.
+bool runs_here(const std::string& program) {
   try {
     const ProcessResult result = run_process({program, "--version"});
-    return result.succeeded || result.unknown;
-  } catch (const UserError&) {
-    return false;
+    return result.succeeded || result.unknown || result.signal != 0;
+  } catch (const NotStarted& fault) {
+    return !fault.is_missing();
   }
 }
 
 Words compiler() {
   if (Words named = words_of("CXX"); !named.empty()) return named;
   for (const char* name : {"c++", "g++", "clang++"}) {
-    if (starts(name)) return {name};
+    if (runs_here(name)) return {name};
   }
   user_error("the host target needs a C++ compiler, and none of c++, g++, clang++ runs: install g++, or set CXX");
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -94,6 +95,20 @@ TEST(CommandMain, SignalsThatTheProgramHandlesStayTheProgramsOwn) {
   EXPECT_EQ(handled, 1);
   EXPECT_NE(handler_of(SIGTERM), SIG_DFL);  // as long as one command runs
   ::signal(SIGINT, SIG_DFL);
+}
+
+// As workers are that another thread forks meanwhile.
+TEST(CommandMain, ASignalEndsAForkedProcess) {
+  const CleanUpOnSignals signals;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::sleep(60);
+    ::_exit(0);
+  }
+  ::kill(child, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
 }
 
 TEST(CommandMain, ASignalEndsTheProgramWhileACommandRuns) {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -29,6 +30,8 @@ TEST(Process, SaysHowItEnded) {
 TEST(Process, SpeaksTheCLocale) { EXPECT_EQ(shell("echo $LC_ALL").output, "C\n"); }
 
 TEST(Process, OneThatCannotBeStartedIsNamed) {
+  EXPECT_TRUE(NotStarted("x", ENOENT).is_missing());
+  EXPECT_FALSE(NotStarted("x", EAGAIN).is_missing());
   expect_error([] { run_process({"/nowhere/program"}); }, {"cannot start /nowhere/program", "No such file", "name a"});
 }
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -172,6 +173,24 @@ TEST(HostJit, AFolderWithoutProgramsIsSaidBeforeCompiling) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   if (WIFEXITED(status) && WEXITSTATUS(status) == not_permitted) GTEST_SKIP() << "nothing can be mounted here";
+  EXPECT_EQ(status, 0);
+}
+
+// Nor is a compiler missing that gets no process.
+TEST(HostJit, NoProcessForTheCompilerIsSaid) {
+  const ScopedEnvironment no_compiler("CXX", "");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    constexpr uid_t nobody = 65534;
+    const bool limited = ::setrlimit(RLIMIT_NPROC, &none) == 0 && (::geteuid() != 0 || ::setuid(nobody) == 0);
+    if (!limited) ::_exit(1);
+    expect_error([] { HostKernel::compile("int p;", "p"); },
+                 {"cannot start c++", "Resource temporarily unavailable", "limit of processes"});
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
 }
 

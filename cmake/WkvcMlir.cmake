@@ -26,7 +26,9 @@ endif()
 
 add_library(wkvc_mlir INTERFACE)
 target_include_directories(wkvc_mlir SYSTEM INTERFACE ${WKVC_LLVM_ROOT}/include ${PROJECT_BINARY_DIR})
-target_link_libraries(wkvc_mlir INTERFACE -Wl,--start-group ${paths} -Wl,--end-group -l:libz.a -l:libzstd.a Threads::Threads ${CMAKE_DL_LIBS})
+add_library(wkvc_older_libraries STATIC ${PROJECT_SOURCE_DIR}/codegen/older_libraries.cpp)
+target_link_libraries(wkvc_older_libraries PRIVATE wkvc_options)
+target_link_libraries(wkvc_mlir INTERFACE -Wl,--start-group ${paths} -Wl,--end-group wkvc_older_libraries -l:libz.a -l:libzstd.a Threads::Threads ${CMAKE_DL_LIBS})
 
 # wkvc_tablegen(TARGET dir file.td): generates file{Ops,Types,Dialect}.{h,cpp}.inc beside the build of `dir`.
 function(wkvc_tablegen target td prefix dialect)

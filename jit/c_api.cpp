@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "codegen/config/options.h"
@@ -18,6 +19,7 @@
 #include "jit/jit.h"
 #include "jit/wkvc.h"
 #include "runtime/base/escape.h"
+#include "runtime/base/machine_fault.h"
 #include "runtime/error.h"
 #include "runtime/launch/launch_size.h"
 #include "runtime/launch/saved_row.h"
@@ -53,6 +55,8 @@ wkvc_status guarded(const F& f) noexcept {
     return failed(WKVC_USER_ERROR, error.what());
   } catch (const std::bad_alloc&) {
     return failed(WKVC_OUT_OF_MEMORY, "there is not enough memory on the host");
+  } catch (const std::system_error& error) {
+    return failed(WKVC_USER_ERROR, refusal_text(error).c_str());
   } catch (const std::exception& error) {
     return failed(WKVC_INTERNAL_ERROR, error.what());
   } catch (...) {  // a recurrence's body may throw anything

@@ -16,7 +16,7 @@ extern "C" {
 
 typedef enum wkvc_status {
   WKVC_OK = 0,
-  WKVC_USER_ERROR = 2,     /* what was given: wkvc_message says what was expected */
+  WKVC_USER_ERROR = 2,     /* what was given, or what the machine lacks: wkvc_message says what to do */
   WKVC_INTERNAL_ERROR = 3, /* a fault of wkvc, or of the driver */
   WKVC_OUT_OF_MEMORY = 4   /* of the host's */
 } wkvc_status;
@@ -142,7 +142,9 @@ wkvc_status wkvc_launch_parts(const wkvc_operator* op, wkvc_pass pass, int64_t b
                               const wkvc_sequences* sequences, const wkvc_tensor* tensors, int32_t count, void* saved,
                               void* scratch, void* stream, wkvc_checks checks);
 
-/* The wkvc command: `argv[0]` is its name. Prints, and returns the exit status. Catches signals while it runs. */
+/* The wkvc command: `argv[0]` is its name. Prints, and returns the exit status. While it runs, SIGINT, SIGTERM and SIGHUP
+ * end the program with 128 + their number and leave no temporary files behind. Signals that the program handles or
+ * ignores stay the program's. Afterwards all signals, the environment and the handler of warnings are as they were. */
 int32_t wkvc_command(int32_t argc, char** argv);
 
 #ifdef __cplusplus

@@ -28,9 +28,9 @@ Warnings& warnings() {
 
 }  // namespace
 
-void on_warning(std::function<void(std::string_view)> handler) {
+std::function<void(std::string_view)> on_warning(std::function<void(std::string_view)> handler) {
   const std::lock_guard lock(warnings().mutex);
-  warnings().handler = std::move(handler);
+  return std::exchange(warnings().handler, std::move(handler));
 }
 
 void warn_once(std::string_view about, std::string_view text) noexcept {

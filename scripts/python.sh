@@ -49,7 +49,7 @@ wkvc_test_python() (
   /usr/bin/python3 -m venv --without-pip "$work/venv"
   site=$("$work/venv/bin/python" -c 'import site; print(site.getsitepackages()[0])')
   "$wkvc_python_tools/bin/pip" --disable-pip-version-check --python "$work/venv" install --quiet --no-deps --no-index \
-    "$work"/wheel/wkvc-*-py3-none-linux_x86_64.whl
+    "$work"/wheel/wkvc-*-py3-none-manylinux_2_34_x86_64.whl
   [ -n "$(ls "$site/wkvc/kernels")" ]
   "$wkvc_python_tools/bin/python" -c 'import site; print(site.getsitepackages()[0])' >"$site/tools.pth"
   "$wkvc_python_tools/bin/pip" --disable-pip-version-check --python "$work/venv" install --quiet \

@@ -7,17 +7,19 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
+#include <functional>
+#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "checking/output.h"
 #include "codegen/config/parse_mistake.h"
 #include "dsl/registry.h"
+#include "runtime/base/machine_fault.h"
 #include "runtime/error.h"
 #include "runtime/version.h"
 #include "runtime/warnings.h"
@@ -27,13 +29,37 @@
 namespace wkvc {
 namespace {
 
-// The project's own virtual environment, where setup puts NVRTC, for calls from another directory.
-void find_own_environment() {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path venv = program.parent_path().parent_path().parent_path() / ".venv";
-  if (!error && fs::is_directory(venv, error)) setenv("VIRTUAL_ENV", venv.c_str(), 0);
+// Shows warnings as long as commands run; then they go where they went before.
+class ShownWarnings {
+ public:
+  ShownWarnings() {
+    const std::lock_guard lock(mutex());
+    if (users()++ == 0) before() = on_warning([](std::string_view text) { complain(std::string(text).c_str()); });
+  }
+  ~ShownWarnings() {
+    const std::lock_guard lock(mutex());
+    if (--users() == 0) on_warning(std::move(before()));
+  }
+  ShownWarnings(const ShownWarnings&) = delete;
+  ShownWarnings& operator=(const ShownWarnings&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static int& users() {
+    static int count = 0;
+    return count;
+  }
+  static std::function<void(std::string_view)>& before() {
+    static std::function<void(std::string_view)> handler;
+    return handler;
+  }
+};
+
+void expect_written() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) user_error("the standard output cannot be written");
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {
@@ -67,13 +93,17 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      app.exit(error);
+      expect_written();
+      return exit_passed;
+    }
     const std::string mistake = mistake_text(error, app);
     user_error("{} wkvc {}--help", mistake + (mistake.ends_with('?') ? " See" : "; see"),
                first.starts_with('-') ? "" : first + " ");
   }
   const int status = action ? action() : exit_user_error;
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) user_error("the standard output cannot be written");
+  expect_written();
   return status;
 }
 
@@ -95,9 +125,8 @@ int report(int status, const char* what) {
 
 int command_main(int argc, char** argv, std::initializer_list<Definition (*)()> recurrences) {
   reserve_standard_descriptors();
-  clean_up_on_signals();
-  find_own_environment();
-  on_warning([](std::string_view text) { complain(std::string(text).c_str()); });
+  const CleanUpOnSignals signals;
+  const ShownWarnings warnings;
   try {
     add_all(recurrences);
     return run(argc, argv);
@@ -105,6 +134,8 @@ int command_main(int argc, char** argv, std::initializer_list<Definition (*)()> 
     return report(exit_user_error, error.what());
   } catch (const std::bad_alloc&) {
     return report(exit_user_error, "there is not enough memory for tensors of these sizes");
+  } catch (const std::system_error& error) {
+    return report(exit_user_error, refusal_text(error).c_str());
   } catch (const std::exception& error) {
     const std::string what = fmt::format("a fault of wkvc itself, please report it: {}", error.what());
     return report(exit_internal_error, what.c_str());

@@ -1,10 +1,16 @@
-// What happens to temporary files when the user stops the command.
+// What happens to temporary files when somebody stops the command.
 #pragma once
 
 namespace wkvc {
 
-// From now on SIGINT, SIGTERM and SIGHUP end the process with 128 + their number and leave nothing behind. To be called
-// before other threads are started, which inherit that these signals are blocked.
-void clean_up_on_signals();
+// As long as one of these objects lives, SIGINT, SIGTERM and SIGHUP end the process with 128 + their number and leave
+// nothing behind. Signals that the process handles or ignores otherwise stay as they are; so do all signals afterwards.
+class CleanUpOnSignals {
+ public:
+  CleanUpOnSignals();
+  ~CleanUpOnSignals();
+  CleanUpOnSignals(const CleanUpOnSignals&) = delete;
+  CleanUpOnSignals& operator=(const CleanUpOnSignals&) = delete;
+};
 
 }  // namespace wkvc

@@ -33,7 +33,8 @@ void shade(std::vector<Mark>& marks) {
 
 bool collides(const Mark& a, const Mark& b, double offset) {
   const double reach = a.radius + b.radius + 1.5;
-  return std::hypot(a.x - b.x, offset - b.offset) < reach;
+  const double x = a.x - b.x, y = offset - b.offset;
+  return x * x + y * y < reach * reach;
 }
 
 // Moves each mark up or down, as little as it takes, until it covers none of those before it.

@@ -5,6 +5,7 @@
 
 #include "autotune/report/first_sentence.h"
 #include "checking/occupancy.h"
+#include "runtime/base/side_by_side.h"
 #include "runtime/cache/cubin_cache.h"
 #include "runtime/error.h"
 #include "runtime/manifest/joint_manifest.h"

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <exception>
-#include <thread>
 #include <utility>
+
+#include "runtime/base/side_by_side.h"
 
 namespace wkvc {
 
@@ -54,10 +55,7 @@ void TrialQueue::work(Batch& batch) {
 
 std::vector<Trial> TrialQueue::next(std::size_t wanted, const std::function<bool(std::size_t)>& going_on) {
   Batch batch{.wanted = wanted, .going_on = going_on};
-  {
-    std::vector<std::jthread> workers;
-    for (unsigned i = 0; i < threads_; ++i) workers.emplace_back([&] { work(batch); });
-  }
+  side_by_side(threads_, threads_, [&](std::size_t) { work(batch); });
   if (batch.failure) std::rethrow_exception(batch.failure);
   std::vector<Trial> result;
   for (auto& [n, trial] : batch.trials) result.push_back(std::move(trial));

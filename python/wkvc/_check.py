@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +17,7 @@ from ._arguments import check_names
 from ._checks import check_kind, check_tensors, kind_of
 from ._families import family_of
 from ._kernels import Size
+from ._library import PATH, USER_ERROR
 from ._operators import Family
 from ._options import options_for
 from ._recurrence import Recurrence
@@ -155,11 +158,13 @@ def _write(file: Path, tensors: Mapping[str, torch.Tensor]) -> None:
 
 
 def _run(source: Path, file: Path, words: list[str]) -> Report:
-    command = [sys.executable, "-m", "wkvc", "check", "--source", str(source), "--input", str(file), *words]
-    result = subprocess.run([*command, "--pass", "both", "--json"], capture_output=True, text=True, check=False)
+    arguments = ["check", "--source", str(source), "--input", str(file), *words, "--pass", "both", "--json"]
+    result = _command(arguments)
     said = result.stderr.replace(f"{source}: ", "").replace(f"{file}: ", "").strip()
     if result.returncode not in (0, 1):
-        raise ValueError(said)
+        raise (ValueError if result.returncode == USER_ERROR else RuntimeError)(
+            said or f"the process of wkvc.check ended with {result.returncode}"
+        )
     found = json.loads(result.stdout)
     rows = []
     for name, error in found["errors"].items():
@@ -167,6 +172,31 @@ def _run(source: Path, file: Path, words: list[str]) -> Report:
         errors = (_number(error), _number(found["bounds"][name]), _number(worst["error"]), _number(worst["bound"]))
         rows.append(Row(name, *errors, worst.get("batch"), worst.get("token"), worst["head"]))
     return Report(found["passed"], tuple(rows), tuple(line for line in said.splitlines() if line.startswith("wkvc: ")))
+
+
+# Runs the command in a process that has neither imported wkvc nor has to find it: the library's path comes first.
+_SCRIPT = """
+import ctypes, os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+words = [b"wkvc", *map(os.fsencode, sys.argv[2:])]
+sys.exit(ctypes.CDLL(sys.argv[1]).wkvc_command(len(words), (ctypes.c_char_p * (len(words) + 1))(*words, None)))
+"""
+
+
+def _command(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Runs the wkvc command, whatever the working directory and Python's variables are."""
+    if not sys.executable:
+        raise RuntimeError("wkvc.check needs a Python to run the check: sys.executable is empty; set it to one's path")
+    words = [sys.executable, "-I", "-S", "-c", _SCRIPT, str(PATH), *arguments]
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=_environment())
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment, with the folder of the NVRTC that PyTorch has loaded where the loader looks last."""
+    maps = Path("/proc/self/maps")
+    loaded = re.search(r"(/\S.*)/libnvrtc\.so\.\d+", maps.read_text()) if maps.exists() else None
+    folders = [os.environ.get("LD_LIBRARY_PATH"), loaded and loaded[1]]
+    return {**os.environ, "LD_LIBRARY_PATH": ":".join(folder for folder in folders if folder)}
 
 
 def _number(found: float | None) -> float:

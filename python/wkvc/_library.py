@@ -1,6 +1,7 @@
 """The C interface of libwkvc.so (jit/wkvc.h) through ctypes; statuses become exceptions."""
 
 import ctypes
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ CUDA, HOST = 0, 1
 CHECK_LAYOUT = 0
 
 Handle = ctypes.c_void_p
-_USER_ERROR, _OUT_OF_MEMORY = 2, 4
+USER_ERROR, _OUT_OF_MEMORY = 2, 4
 
 
 class TensorInfo(NamedTuple):
@@ -89,12 +90,39 @@ _SIGNATURES = {
 }
 
 
+PATH = Path(__file__).resolve().parent / "libwkvc.so"
+
+# Why the loader refuses a library, by parts of its message, and what to do.
+_REMEDIES = (
+    (
+        "GLIBCXX_|CXXABI_",
+        "The C++ library libstdc++.so.6 that this process uses is older than gcc 11's: install a newer one "
+        "(conda: conda install -c conda-forge libstdcxx-ng), or do not put an older one before it",
+    ),
+    (
+        "GLIBC_",
+        "The C library here is older than 2.34: use Ubuntu 22.04, Debian 12, RHEL 9 or a later system, or build wkvc "
+        "from its source",
+    ),
+    ("noexec|failed to map segment", "Install wkvc on a file system that is not mounted noexec"),
+    ("wrong ELF class|invalid ELF header|file too short", "wkvc is for Linux on x86-64. Install the package again"),
+    ("No such file", "The package lacks its library, or the library needs one that is not there. Install it again"),
+    ("annot allocate memory", "Free memory, or raise the limit of it"),
+    ("", "Install the package again"),
+)
+
+
+def _reason(error: OSError) -> str:
+    """What the loader said, and what to do."""
+    remedy = next(remedy for pattern, remedy in _REMEDIES if re.search(pattern, str(error)))
+    return f"wkvc cannot load {PATH}: {error}. {remedy}."
+
+
 def _load() -> ctypes.CDLL:
-    path = Path(__file__).parent / "libwkvc.so"
     try:
-        library = ctypes.CDLL(str(path))
+        library = ctypes.CDLL(str(PATH))
     except OSError as error:
-        raise ImportError(f"wkvc cannot load {path}: {error}. Install the package again: pip install .") from error
+        raise ImportError(_reason(error)) from error
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -110,7 +138,7 @@ def check(status: int) -> None:
     if status == 0:
         return
     message = _library.wkvc_message().decode()
-    if status == _USER_ERROR:
+    if status == USER_ERROR:
         raise ValueError(message)
     if status == _OUT_OF_MEMORY:
         raise MemoryError(message)

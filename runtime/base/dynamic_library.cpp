@@ -4,6 +4,8 @@
 #include <link.h>
 
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -29,13 +31,35 @@ std::string loader_reason(const std::string& path) {
   return path + ": built for another kind of processor";
 }
 
+// The file of a line of /proc/self/maps, "55d0-55d4 r-xp 0000 08:01 42 /usr/bin/wkvc", where it holds the address.
+std::string mapped_there(std::string_view line, std::uintptr_t address) {
+  const char* const last = line.data() + line.size();
+  std::uintptr_t begin = 0, end = 0;
+  const char* const dash = std::from_chars(line.data(), last, begin, 16).ptr;
+  if (dash == last || std::from_chars(dash + 1, last, end, 16).ec != std::errc{}) return {};
+  const std::size_t path = line.find('/');
+  return begin <= address && address < end && path != line.npos ? std::string(line.substr(path)) : "";
+}
+
+// The file with this code as the kernel has it: the loader's name may be relative to a folder that the process has
+// left.
+std::string mapped_at(std::uintptr_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (std::string path = mapped_there(line, address); !path.empty()) return path;
+  return {};
+}
+
 }  // namespace
 
 std::filesystem::path own_file() {
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0 || info.dli_fname == nullptr) return {};
+  const auto* const own = reinterpret_cast<const void*>(&own_file);
+  if (::dladdr(own, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::filesystem::path file = info.dli_fname;
+  if (file.is_relative()) file = mapped_at(reinterpret_cast<std::uintptr_t>(own));
   std::error_code ignored;
-  return std::filesystem::canonical(info.dli_fname, ignored);
+  return std::filesystem::canonical(file, ignored);
 }
 
 DynamicLibrary DynamicLibrary::open(const std::string& path, std::string* why_not) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +11,9 @@
 #include <cerrno>
 #include <mutex>
 #include <set>
+#include <string_view>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/base/reason.h"
 #include "runtime/error.h"
 
@@ -19,28 +22,20 @@ extern char** environ;
 namespace wkvc {
 namespace {
 
-class Pipe {
+// What a program prints, in memory: a pipe would stay open as long as any process that was forked meanwhile.
+class Output {
  public:
-  Pipe() {
-    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) user_error("cannot make a pipe: {}", reason(errno));
+  Output() : file_(::memfd_create("output", MFD_CLOEXEC)) {
+    const int error = errno;
+    if (!file_) user_error("cannot keep the output of a program: {}; {}", reason(error), remedy(error, "free memory"));
   }
-  ~Pipe() {
-    close_writer();
-    ::close(ends_[0]);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
 
-  int writer() const { return ends_[1]; }
-  void close_writer() {
-    if (ends_[1] >= 0) ::close(ends_[1]);
-    ends_[1] = -1;
-  }
-  std::string read_all() const {
+  int file() const { return file_.get(); }
+  std::string text() const {
     std::string text;
     std::array<char, 4096> buffer{};
     while (true) {
-      const ssize_t count = ::read(ends_[0], buffer.data(), buffer.size());
+      const ssize_t count = ::pread(file_.get(), buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return text;
       text.append(buffer.data(), static_cast<std::size_t>(count));
@@ -48,7 +43,7 @@ class Pipe {
   }
 
  private:
-  std::array<int, 2> ends_{-1, -1};
+  Descriptor file_;
 };
 
 // Programs that have been started and not yet waited for.
@@ -62,15 +57,19 @@ Running& running() {
   return *all;
 }
 
-// No signal is blocked in a program that is started, whatever its caller blocks: Ctrl-C has to reach a compiler.
+// In a program that is started no signal is blocked, whatever its caller blocks: Ctrl-C has to reach a compiler. A
+// compiler also has to hear of its own children, and of files beyond a limit.
 class SpawnAttributes {
  public:
   SpawnAttributes() {
-    sigset_t none;
+    sigset_t none, usual;
     sigemptyset(&none);
+    sigemptyset(&usual);
+    for (const int signal : {SIGCHLD, SIGXFSZ}) sigaddset(&usual, signal);
     ::posix_spawnattr_init(&attributes_);
     ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+    ::posix_spawnattr_setsigdefault(&attributes_, &usual);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   }
   ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
   SpawnAttributes(const SpawnAttributes&) = delete;
@@ -82,11 +81,22 @@ class SpawnAttributes {
   posix_spawnattr_t attributes_;
 };
 
+// This process's environment with the C locale: what programs say is read.
+std::vector<char*> plain_environment() {
+  static char locale[] = "LC_ALL=C";
+  std::vector<char*> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (!std::string_view(*variable).starts_with("LC_ALL=")) variables.push_back(*variable);
+  variables.insert(variables.end(), {locale, nullptr});
+  return variables;
+}
+
 pid_t spawn(const std::vector<std::string>& arguments, int output) {
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  const std::vector<char*> environment = plain_environment();
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -95,41 +105,55 @@ pid_t spawn(const std::vector<std::string>& arguments, int output) {
   const SpawnAttributes attributes;
   const std::lock_guard lock(running().mutex);
   pid_t child = 0;
-  const int error = ::posix_spawnp(&child, argv[0], &actions, attributes.get(), argv.data(), environ);
+  const int error = ::posix_spawnp(&child, argv[0], &actions, attributes.get(), argv.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) user_error("cannot start {}: {}", arguments[0], reason(error));
+  if (error != 0) throw NotStarted(arguments[0], error);
   running().children.insert(child);
   return child;
 }
 
-// How the program ended. Its number is free for another one only after it was taken off the list.
-int wait_for(pid_t child, const std::string& name) {
+// How the program ended; si_pid is 0 where somebody else was told. Its number is free for another one only after it
+// was taken off the list.
+siginfo_t wait_for(pid_t child) {
   siginfo_t ended{};
-  while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) != 0) {
-    if (errno != EINTR) internal_error("cannot wait for {}: {}", name, reason(errno));
-  }
+  int result = 0;
+  do {
+    result = ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) ended = {};
   const std::lock_guard lock(running().mutex);
   running().children.erase(child);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) internal_error("cannot wait for {}: {}", name, reason(errno));
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return status;
+  return ended;
+}
+
+// What a status says of signals; a shell's is 128 more than the signal that ended what it had started.
+int signal_of(const siginfo_t& ended) {
+  if (ended.si_code != CLD_EXITED) return ended.si_status;
+  return ended.si_status > 128 && ended.si_status < 128 + SIGRTMIN ? ended.si_status - 128 : 0;
 }
 
 }  // namespace
 
+NotStarted::NotStarted(const std::string& program, int error)
+    : UserError(fmt::format("cannot start {}: {}; {}", program, reason(error),
+                            remedy(error, "name a program that runs here"))),
+      error_(error) {}
+
+bool NotStarted::is_missing() const { return error_ == ENOENT || error_ == EACCES || error_ == ENOTDIR; }
+
 ProcessResult run_process(const std::vector<std::string>& arguments) {
-  Pipe pipe;
-  const pid_t child = spawn(arguments, pipe.writer());
-  pipe.close_writer();
-  ProcessResult result;
-  result.output = pipe.read_all();
-  const int status = wait_for(child, arguments[0]);
-  result.succeeded = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (WIFSIGNALED(status)) result.output += fmt::format("{} was ended by signal {}\n", arguments[0], WTERMSIG(status));
-  if (WIFEXITED(status) && !result.succeeded) {
-    result.output += fmt::format("{} exited with {}\n", arguments[0], WEXITSTATUS(status));
+  const Output output;
+  const siginfo_t ended = wait_for(spawn(arguments, output.file()));
+  ProcessResult result{.output = output.text()};
+  result.unknown = ended.si_pid == 0;
+  if (result.unknown) return result;
+  result.succeeded = ended.si_code == CLD_EXITED && ended.si_status == 0;
+  result.signal = signal_of(ended);
+  if (!result.succeeded) {
+    result.output += fmt::format("{} {} {}\n", arguments[0],
+                                 ended.si_code == CLD_EXITED ? "exited with" : "was ended by signal", ended.si_status);
   }
   return result;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/launch/descriptor.h"
+#include "runtime/base/descriptor.h"
 
 namespace wkvc {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/cache/cache_directory.h"
 #include "runtime/cache/cache_key.h"
-#include "runtime/launch/descriptor.h"
 
 namespace wkvc {
 

@@ -6,12 +6,20 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/base/folders.h"
 #include "runtime/warnings.h"
 
 namespace wkvc {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Turns the cache off, and says why.
+void turn_off(CacheSettings& settings, std::string_view about, const std::string& why) {
+  settings.directory.clear();
+  settings.why_off = why;
+  warn_once(about, fmt::format("what is compiled stays in memory only: {}", why));
+}
 
 // The directory in an environment variable, by the rules of XDG: a relative one counts for nothing.
 fs::path absolute_from(const char* variable) {
@@ -21,16 +29,21 @@ fs::path absolute_from(const char* variable) {
 }
 
 void find_directory(CacheSettings& settings) {
-  if (const char* named = std::getenv("WKVC_CACHE_DIR")) {
-    settings.directory = named;
-    if (settings.directory.empty()) settings.why_off = "WKVC_CACHE_DIR is empty";
+  if (const auto named = folder_from("WKVC_CACHE_DIR")) {
+    settings.directory = *named;
+    if (named->empty()) {
+      settings.why_off = "WKVC_CACHE_DIR is empty";
+    } else if (named->is_relative()) {
+      turn_off(settings, "WKVC_CACHE_DIR",
+               fmt::format("WKVC_CACHE_DIR is {}, expected an absolute folder, or one in ~/, the home of this user",
+                           named->string()));
+    }
   } else if (const fs::path caches = absolute_from("XDG_CACHE_HOME"); !caches.empty()) {
     settings.directory = caches / "wkvc";
   } else if (const fs::path home = absolute_from("HOME"); !home.empty()) {
     settings.directory = home / ".cache" / "wkvc";
   } else {
-    settings.why_off = "none of WKVC_CACHE_DIR, XDG_CACHE_HOME and HOME names a directory";
-    warn_once("HOME", fmt::format("what is compiled stays in memory only: {}", settings.why_off));
+    turn_off(settings, "HOME", "none of WKVC_CACHE_DIR, XDG_CACHE_HOME and HOME names a directory");
   }
 }
 

@@ -1,10 +1,6 @@
 #include "runtime/cache/cubin_cache.h"
 
-#include <functional>
-#include <future>
-#include <system_error>
-#include <thread>
-
+#include "runtime/base/side_by_side.h"
 #include "runtime/cache/cubin_payload.h"
 #include "runtime/cache/precompiled.h"
 #include "runtime/nvrtc/nvrtc_identity.h"
@@ -25,25 +21,12 @@ CacheKey key_of(const std::string& source, const Manifest& manifest, const Nvrtc
   return key;
 }
 
-// The first by this thread, when it asks; so are those for which there is no processor or no thread.
-std::future<CubinResult> side_by_side(std::size_t index, const std::function<CubinResult()>& compile) {
-  if (index == 0 || index >= std::thread::hardware_concurrency()) return std::async(std::launch::deferred, compile);
-  try {
-    return std::async(std::launch::async, compile);
-  } catch (const std::system_error&) {
-    return std::async(std::launch::deferred, compile);
-  }
-}
-
 // What `compile` gives for each kernel of a text.
 template <class Compile>
 std::vector<CubinResult> each_kernel(std::span<const Manifest> manifests, const Compile& compile) {
-  std::vector<std::future<CubinResult>> running;
-  for (const Manifest& manifest : manifests)
-    running.push_back(
-        side_by_side(running.size(), [&] { return compile(manifest, usual_options(manifests, manifest)); }));
-  std::vector<CubinResult> results;
-  for (std::future<CubinResult>& result : running) results.push_back(result.get());
+  std::vector<CubinResult> results(manifests.size());
+  side_by_side(manifests.size(),
+               [&](std::size_t i) { results[i] = compile(manifests[i], usual_options(manifests, manifests[i])); });
   return results;
 }
 

@@ -1,7 +1,6 @@
 #include "runtime/cache/disk_cache.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <array>
 #include <exception>
@@ -15,18 +14,6 @@
 #include "runtime/warnings.h"
 
 namespace wkvc {
-namespace {
-
-// Writing more would not fail but end the process (SIGXFSZ).
-void expect_within_limit(std::size_t bytes) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur) return;
-  user_error("an entry has {} bytes, and this process may write files of at most {} (ulimit -f)", bytes,
-             limit.rlim_cur);
-}
-
-}  // namespace
-
 DiskCache& DiskCache::shared() {
   // Never destroyed: other threads may ask while the process ends.
   static auto* const cache = new DiskCache(cache_settings_from_environment());
@@ -82,7 +69,6 @@ void DiskCache::store(const EntryId& id, const CacheLabel& label, std::string_vi
   attempt([&] {
     const std::string entry = encode_entry(id, label, payload);
     if (entry.size() > static_cast<std::size_t>(settings_.max_bytes)) return;  // it would be removed at once
-    expect_within_limit(entry.size());
     const CacheDirectory directory = CacheDirectory::open(settings_.directory);
     directory.make_room_for(entry_name(id));
     write_file_atomically(directory.path_of(entry_name(id)), std::array{std::string_view(entry)}, Readers::owner);

@@ -4,12 +4,12 @@
 
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
 #include "runtime/base/dynamic_library.h"
 #include "runtime/base/files.h"
+#include "runtime/base/folders.h"
 #include "runtime/cache/cache_entry.h"
 #include "runtime/cache/cubin_payload.h"
 #include "runtime/cuda/driver.h"
@@ -49,7 +49,7 @@ std::optional<std::string> bytes_of(const std::filesystem::path& path) {
 }  // namespace
 
 PrecompiledKernels PrecompiledKernels::from_environment() {
-  if (const char* folder = std::getenv("WKVC_KERNELS")) return PrecompiledKernels(folder);
+  if (const auto folder = folder_from("WKVC_KERNELS")) return PrecompiledKernels(*folder);
   const std::filesystem::path own = own_file();
   return PrecompiledKernels(own.empty() ? own : own.parent_path() / "kernels");
 }

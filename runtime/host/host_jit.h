@@ -15,13 +15,15 @@ namespace wkvc {
 class HostKernel {
  public:
   // Compiles `kernel_source` (with $CXX, else c++, g++ or clang++, and the flags in $WKVC_HOST_CXXFLAGS) unless this
-  // process already has, and finds `symbol` in it. Throws UserError: no compiler; InternalError: the text does not
-  // compile (log and numbered source together) or lacks the symbol.
+  // process already has, and finds `symbol` in it. Throws UserError: no compiler, a machine that lacks what compiling
+  // and loading takes, or a text without the symbol; InternalError: the text does not compile (log and numbered source
+  // together).
   static HostKernel compile(const std::string& kernel_source, const std::string& symbol);
 
   // Runs `blocks` blocks of the kernel (0: one for each batch and head) on KernelArgs whose pointers are host pointers,
-  // with `shared_bytes` of shared memory a block. Throws InternalError with the kernel's message, which it also gives
-  // when warps have been waiting for each other for `stall_seconds`.
+  // with `shared_bytes` of shared memory a block. Throws UserError where the machine has no thread for a warp or no
+  // memory, and InternalError with the kernel's message, which it also gives when warps have been waiting for each other
+  // for `stall_seconds`.
   void run(const void* kernel_args, std::int64_t shared_bytes, std::int64_t blocks = 0,
            double stall_seconds = 20) const;
 

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "runtime/base/embedded.h"
+#include "runtime/base/machine_fault.h"
+#include "runtime/base/reason.h"
 #include "runtime/error.h"
 #include "runtime/nvrtc/nvrtc_library.h"
 #include "runtime/nvrtc/source_listing.h"
@@ -86,6 +89,12 @@ void compile(Program& program, const std::string& source, const std::string& arc
   if (result == NvrtcLibrary::builtins_failed) {
     user_error("{} does not work: {}\n{}\nInstall the whole of NVRTC, or set WKVC_NVRTC to another libnvrtc.so",
                nvrtc.library.file(), nvrtc.error_text(result), program.log());
+  }
+  std::optional<MachineFault> fault = machine_fault_in(program.log());
+  if (!fault && result == NvrtcLibrary::out_of_memory) fault = {nvrtc.error_text(result), remedies::memory};
+  if (fault) {
+    user_error("this machine kept NVRTC {} from compiling a kernel: {}. Remedy: {}, or compile fewer kernels at once",
+               nvrtc.release(), fault->found, fault->remedy);
   }
   internal_error("NVRTC {} ({}) does not compile the kernel: {}\n{}\nkernel.cu:\n{}", nvrtc.release(),
                  fmt::join(texts, " "), nvrtc.error_text(result), program.log(), numbered(source));

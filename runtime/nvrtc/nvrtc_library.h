@@ -13,7 +13,7 @@ namespace wkvc {
 struct NvrtcLibrary {
   using Program = void*;
   using Result = int;  // 0: success
-  static constexpr Result builtins_failed = 7;
+  static constexpr Result out_of_memory = 1, builtins_failed = 7;
 
   DynamicLibrary builtins;  // what `library` opens by itself, but does not look for beside itself
   DynamicLibrary library;

@@ -44,12 +44,16 @@ void add_environment(Directories& directories, const fs::path& prefix) {
   }
 }
 
-// Those beside a file: of the Python packages that it lies among, and of the prefix that it is installed in.
+// Those beside a file: of the Python packages that it lies among, of the prefix that it is installed in, and of the
+// clone that it was built in, CLONE/build/bin/wkvc.
 void add_beside(Directories& directories, const fs::path& file) {
   for (fs::path folder = file.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() == "site-packages" || folder.filename() == "dist-packages") add_wheels(directories, folder);
   }
-  if (!file.empty()) add_environment(directories, file.parent_path().parent_path());
+  if (file.empty()) return;
+  const fs::path prefix = file.parent_path().parent_path();
+  add_environment(directories, prefix);
+  add_environment(directories, prefix.parent_path() / ".venv");
 }
 
 Directories directories_to_search() {

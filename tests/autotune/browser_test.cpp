@@ -13,6 +13,7 @@
 #include "autotune/report/html_report.h"
 #include "runtime/base/files.h"
 #include "runtime/base/process.h"
+#include "runtime/base/temporary_directory.h"
 #include "tests/autotune/samples.h"
 
 namespace wkvc {

@@ -13,6 +13,7 @@
 #include "autotune/report/legend.h"
 #include "runtime/base/files.h"
 #include "runtime/base/process.h"
+#include "runtime/base/temporary_directory.h"
 #include "tests/autotune/samples.h"
 #include "tests/count.h"
 

@@ -7,6 +7,7 @@
 
 #include "runtime/base/files.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/temporary_directory.h"
 #include "tests/autotune/samples.h"
 #include "tests/runtime/expect_error.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "autotune/lockfile/json_text.h"
-#include "runtime/base/files.h"
+#include "runtime/base/temporary_directory.h"
 #include "tests/autotune/samples.h"
 #include "tests/runtime/expect_error.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/files.h"
+#include "runtime/base/temporary_directory.h"
 
 namespace wkvc::test {
 

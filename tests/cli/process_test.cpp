@@ -1,12 +1,14 @@
 // The command among other processes: standard streams that are closed or full, and signals that end it.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
+#include "runtime/nvrtc/nvrtc.h"
 #include "tests/cli/command.h"
 
 namespace wkvc::test {
@@ -47,8 +49,12 @@ TEST_F(Process, ErrorsThatNobodyCanRead) {
 }
 
 TEST_F(Process, OutputThatNobodyCanRead) {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"list"}, {"emit", "rwkv7", "--stage", "cuda"}, {"explain", "rwkv7", "--json"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"list"},
+                                                    {"emit", "rwkv7", "--stage", "cuda"},
+                                                    {"explain", "rwkv7", "--json"},
+                                                    {"--help"},
+                                                    {"--version"},
+                                                    {"check", "--help"}}) {
     for (const bool closed : {true, false}) {
       const Outcome outcome = wkvc(arguments, [&] { closed ? (void)close(STDOUT_FILENO) : fill(STDOUT_FILENO); });
       EXPECT_EQ(outcome.status, 2) << arguments[0] << closed;
@@ -91,6 +97,72 @@ TEST_F(Process, IgnoredSignalsStayIgnored) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_EQ(finish(child).status, 0);
+}
+
+// As supervisors start programs that need not be waited for.
+TEST_F(Process, ChildrenThatNobodyWaitsFor) {
+  const Outcome outcome =
+      wkvc({"check", "rwkv7", "--device", "cpu", "--shape", "1,16,1"}, [] { signal(SIGCHLD, SIG_IGN); });
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
+
+TEST_F(Process, ACompilerThatIsKilledIsNoFaultOfWkvc) {
+  const std::string compiler = file("compiler", "#!/bin/sh\nkill -9 $$\n");
+  fs::permissions(compiler, fs::perms::owner_all);
+  const Outcome outcome =
+      wkvc({"check", "rwkv7", "--device", "cpu", "--shape", "1,16,1"}, [&] { setenv("CXX", compiler.c_str(), 1); });
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("Killed"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+}
+
+// A new program gives its threads stacks of the size that its own may have.
+TEST_F(Process, NoThreadForAWarpIsNoFaultOfWkvc) {
+  const Outcome outcome = wkvc({"check", "rwkv7", "--device", "cpu", "--shape", "1,16,1"}, [] {
+    const rlimit huge{std::size_t{1} << 46U, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_STACK, &huge) != 0) _exit(77);
+  });
+  if (outcome.status == 77) GTEST_SKIP() << "the limit of stacks cannot be raised here";
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("limit of processes and threads"), std::string::npos) << outcome.err;
+}
+
+void limit_files(rlim_t bytes) {
+  const rlimit limit{bytes, bytes};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(127);
+}
+
+TEST_F(Process, FilesBeyondALimitLeaveNothing) {
+  const Outcome outcome = wkvc({"emit", "rwkv7", "--stage", "cuda", "-o", "out.cu"}, [] { limit_files(1000); });
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("cannot write out.cu: File too large. Nothing was written to it; raise the limit"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_FALSE(wrote_something());
+}
+
+TEST_F(Process, PrecompiledKernelsBeyondALimitLeaveNothing) {
+  std::string why_not;
+  if (!nvrtc_available(&why_not)) GTEST_SKIP() << why_not;
+  const Outcome outcome =
+      wkvc({"precompile", "rwkv6", "--chunk", "1", "--head", "16", "-o", "."}, [] { limit_files(1000); });
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("File too large. Nothing was written to it; raise the limit"), std::string::npos)
+      << outcome.err;
+  EXPECT_FALSE(wrote_something());
+}
+
+// The header is small enough, and the source with the cubins is not.
+TEST_F(Process, PackWritesAllFilesOrNone) {
+  std::string why_not;
+  if (!nvrtc_available(&why_not)) GTEST_SKIP() << why_not;
+  const std::vector<std::string> pack{"pack", "rwkv6", "--heads", "16", "--chunk", "1", "--name", "kernels"};
+  const Outcome outcome = wkvc(pack, [] { limit_files(12'000); });
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("cannot write ./kernels.cpp: File too large"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(wrote_something());
+  EXPECT_EQ(wkvc(pack).status, 0);
+  EXPECT_TRUE(fs::exists(directory() / "kernels.h"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "runtime/base/files.h"
 #include "runtime/base/process.h"
+#include "runtime/base/temporary_directory.h"
 #include "runtime/error.h"
 
 namespace wkvc::test {

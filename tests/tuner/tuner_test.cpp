@@ -9,7 +9,7 @@
 #include "autotune/lockfile/config_json.h"
 #include "autotune/search/task.h"
 #include "dsl/builtin.h"
-#include "runtime/base/files.h"
+#include "runtime/base/temporary_directory.h"
 
 namespace wkvc {
 namespace {

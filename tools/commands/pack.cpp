@@ -4,15 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <future>
 #include <memory>
 
 #include "checking/output.h"
 #include "checking/subject.h"
 #include "codegen/rec/Names.h"
 #include "runtime/base/files.h"
+#include "runtime/base/side_by_side.h"
 #include "runtime/error.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/lockfile_option.h"
@@ -82,22 +81,27 @@ std::vector<Item> all_items(const Options& options) {
   return all;
 }
 
-// In a thread, since each takes a second or more.
-std::future<CubinResult> compiling(const Item& item, bool aligned) {
-  return std::async(std::launch::async,
-                    [item, aligned] { return compile_cubin(item.text, item.arch, {.aligned = aligned}); });
-}
-
+// Each item twice, for tensors at multiples of 16 bytes and for all others.
 std::vector<CompiledProgram> compile_all(const std::vector<Item>& all) {
-  std::vector<std::pair<std::future<CubinResult>, std::future<CubinResult>>> running;
-  for (const Item& item : all) running.emplace_back(compiling(item, true), compiling(item, false));
+  std::vector<CubinResult> compiled(2 * all.size());
+  side_by_side(compiled.size(), [&](std::size_t i) {
+    const Item& item = all[i / 2];
+    compiled[i] = compile_cubin(item.text, item.arch, {.aligned = i % 2 == 0});
+  });
   std::vector<CompiledProgram> programs;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    programs.push_back({all[i].name, all[i].text, running[i].first.get(), running[i].second.get().cubin});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    programs.push_back({all[i].name, all[i].text, std::move(compiled[2 * i]), std::move(compiled[2 * i + 1].cubin)});
+  }
   return programs;
 }
 
-void write(const std::filesystem::path& path, std::string_view text) { write_file_atomically(path, std::array{text}); }
+void write(const std::filesystem::path& directory, const std::string& name,
+           const std::vector<CompiledProgram>& programs) {
+  const std::string header = packed_header(name, programs), source = packed_source(name, programs);
+  std::vector<TextFile> files{{directory / (name + ".h"), header}, {directory / (name + ".cpp"), source}};
+  for (const CompiledProgram& program : programs) files.push_back({directory / (program.name + ".cu"), program.text});
+  write_files_atomically(files);
+}
 
 int pack(const Options& options) {
   check_options(options);
@@ -107,9 +111,7 @@ int pack(const Options& options) {
                options.directory, options.name, options.name);
   expect_writable(directory / (options.name + ".h"));
   const std::vector<CompiledProgram> programs = compile_all(all_items(options));
-  write(directory / (options.name + ".h"), packed_header(options.name, programs));
-  write(directory / (options.name + ".cpp"), packed_source(options.name, programs));
-  for (const CompiledProgram& program : programs) write(directory / (program.name + ".cu"), program.text);
+  write(directory, options.name, programs);
   for (const CompiledProgram& program : programs) {
     print("{}::{}: {} bytes of code\n", options.name, program.name,
           program.aligned.cubin.size() + program.general.size());

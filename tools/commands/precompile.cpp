@@ -1,18 +1,15 @@
 // wkvc precompile: kernels into a folder from which calls take them, without NVRTC and without waiting.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
-#include <future>
 #include <map>
 #include <memory>
 #include <set>
-#include <thread>
 
 #include "checking/output.h"
 #include "checking/subject.h"
-#include "runtime/base/files.h"
 #include "runtime/base/plural.h"
+#include "runtime/base/side_by_side.h"
 #include "runtime/cache/cubin_cache.h"
 #include "runtime/cache/precompiled.h"
 #include "runtime/error.h"
@@ -99,23 +96,12 @@ std::vector<Item> items_of(const std::set<std::string>& texts, bool sequences) {
   return items;
 }
 
-// Takes items from `next` on, as long as there are any.
-void compile_some(const std::vector<Item>& items, std::atomic<std::size_t>& next, const PrecompiledKernels& folder) {
+void compile_all(const std::vector<Item>& items, const PrecompiledKernels& folder) {
   const std::string nvrtc = nvrtc_version();
-  for (std::size_t i = next++; i < items.size(); i = next++) {
+  side_by_side(items.size(), [&](std::size_t i) {
     const auto& [text, manifest, variant] = items[i];
     folder.store(*text, manifest, variant, compiled_cubin(*text, manifest, variant), nvrtc);
-  }
-}
-
-// With a thread for each processor.
-void compile_all(const std::vector<Item>& items, const PrecompiledKernels& folder) {
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::future<void>> running;
-  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
-    running.push_back(std::async(std::launch::async, [&] { compile_some(items, next, folder); }));
-  for (std::future<void>& one : running) one.wait();  // all of them use what is here
-  for (std::future<void>& one : running) one.get();
+  });
 }
 
 int precompile(const Options& options) {

@@ -1,6 +1,7 @@
 // Runs all blocks of a grid, one cluster of them after the other, with a thread for each warp.
 #pragma once
 
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -50,20 +51,26 @@ class Grid {
     for (BlockSync& block : sync_.block) block.memory = memory_.emplace_back(launch.shared_bytes).data();
   }
 
-  // False when the launch failed; its message says why.
-  bool run() {
+  // kDone, or what happened to the launch; its message says why.
+  int run() {
     std::vector<std::thread> threads;
     try {
       for (int n = 0; n < shape_.cluster * shape_.warps; ++n)
         threads.emplace_back([this, n] { run_warp(n / shape_.warps, n % shape_.warps); });
     } catch (const std::exception& error) {
-      sync_.watchdog.fail(error.what(), static_cast<int>(threads.size()), 0);
+      starve(error.what(), static_cast<int>(threads.size()), 0);
     }
     for (std::thread& thread : threads) thread.join();
-    return !sync_.watchdog.failed();
+    if (starved_.load()) return kStarved;
+    return sync_.watchdog.failed() ? kFailed : kDone;
   }
 
  private:
+  void starve(const char* what, int warp, long long block) {
+    starved_.store(true);
+    sync_.watchdog.fail(what, warp, block);
+  }
+
   void run_warp(int rank, int warp) {
     Block block{};
     try {
@@ -72,6 +79,8 @@ class Grid {
         run_block(block);
       }
     } catch (const Stalled&) {  // reported where it was noticed
+    } catch (const std::bad_alloc& error) {
+      starve(error.what(), warp, block.index);
     } catch (const std::exception& error) {
       sync_.watchdog.fail(error.what(), warp, block.index);
     }
@@ -112,17 +121,18 @@ class Grid {
   long long clusters_;
   const Body& body_;
   ClusterSync sync_;
+  std::atomic<bool> starved_{false};
   std::vector<SharedMemory> memory_;  // of each block
 };
 
-// 0, or 1 with launch.message set.
+// kDone, or another result with launch.message set.
 template <class Body>
 int run_grid(const GridShape& shape, Launch& launch, const Body& body) {
   try {
-    return Grid<Body>(shape, launch, body).run() ? 0 : 1;
-  } catch (const std::exception& error) {
+    return Grid<Body>(shape, launch, body).run();
+  } catch (const std::exception& error) {  // no memory for the blocks
     std::snprintf(launch.message, sizeof(launch.message), "%s", error.what());
-    return 1;
+    return kStarved;
   }
 }
 

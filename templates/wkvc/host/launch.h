@@ -1,8 +1,12 @@
 // What the caller of a host kernel passes and gets back. Includes nothing, so a runtime can share it.
-//   int kernel(const void* args, wkvc::host::Launch* launch);   // 0, or non-zero with launch->message set
+//   int kernel(const void* args, wkvc::host::Launch* launch);   // kDone, or another number with launch->message set
 #pragma once
 
 namespace wkvc::host {
+
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kStarved = 2;  // the machine had no thread or no memory for the launch
 
 struct Launch {
   long long shared_bytes;     // shared memory of a block

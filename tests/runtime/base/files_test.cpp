@@ -1,6 +1,10 @@
 #include "runtime/base/files.h"
+#include "runtime/base/temporary_directory.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -63,15 +67,38 @@ TEST(Files, DevicesAreNotReplaced) {
   expect_error([] { write_file_atomically("/dev/null", std::array{"x"sv}); }, {"/dev/null", "no regular file"});
 }
 
-TEST(Files, TemporaryDirectoriesArePrivateAndRemoved) {
-  fs::path path;
-  {
-    const TemporaryDirectory directory;
-    path = directory.path();
-    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
-    std::ofstream(path / "file") << "x";
+// A process that writes more than it may is ended by a signal, unless that is held off.
+TEST(Files, BeyondTheLimitOfTheirSizeLeaveNothing) {
+  const TemporaryDirectory directory;
+  const fs::path path = directory.path() / "file";
+  std::ofstream(path) << "before";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const std::string text(2000, 'x');
+    expect_error([&] { write_file_atomically(path, std::array{std::string_view(text)}); },
+                 {"cannot write " + path.string(), "File too large", "Nothing was written to it", "ulimit -f"});
+    sigset_t pending;
+    ::sigpending(&pending);
+    ::_exit(::testing::Test::HasFailure() || sigismember(&pending, SIGXFSZ) == 1 ? 1 : 0);
   }
-  EXPECT_FALSE(fs::exists(path));
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(contents(path), "before");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), {}), 1);
+}
+
+TEST(Files, ThatBelongTogetherAreAllWrittenOrNone) {
+  const TemporaryDirectory directory;
+  const fs::path first = directory.path() / "first", second = directory.path() / "second";
+  write_files_atomically(std::array{TextFile{first, "1"}, TextFile{second, "2"}});
+  EXPECT_EQ(contents(first) + contents(second), "12");
+  expect_error([&] { write_files_atomically(std::array{TextFile{first, "3"}, TextFile{"/nowhere/x", "4"}}); },
+               {"cannot write /nowhere/x", "No such file"});
+  EXPECT_EQ(contents(first), "1");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), {}), 2);
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ TEST_F(CacheDirectories, ALimitOfFilesIsKept) {
   EXPECT_EQ(status_of([&] {
               const rlimit limit{100'000, 100'000};
               if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
-              return stores_nothing("at most 100000");
+              return stores_nothing("File too large");
             }),
             0);
 }

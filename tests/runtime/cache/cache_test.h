@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/files.h"
+#include "runtime/base/temporary_directory.h"
 #include "runtime/cache/cache_entry.h"
 #include "runtime/cache/disk_cache.h"
 #include "runtime/warnings.h"

@@ -254,6 +254,26 @@ TEST_F(Environment, NamesTheDirectory) {
   EXPECT_THAT(warnings, IsEmpty());
 }
 
+// A shell replaces ~, but a container's file of variables does not.
+TEST_F(Environment, NamesADirectoryInAHome) {
+  EXPECT_EQ(settings_with({{"WKVC_CACHE_DIR", "~/x"}, {"HOME", "/c"}}).directory, "/c/x");
+  EXPECT_THAT(warnings, IsEmpty());
+  const CacheSettings off = settings_with({{"WKVC_CACHE_DIR", "~other/x"}, {"HOME", "/c"}});
+  EXPECT_EQ(off.directory, "");
+  EXPECT_THAT(off.why_off, HasSubstr("WKVC_CACHE_DIR is ~other/x"));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("~other/x")));
+}
+
+TEST_F(Environment, NamesTheSameDirectoryWhereverTheProgramGoes) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(parent.path());
+  const auto first = settings_with({{"WKVC_CACHE_DIR", "relative"}}).directory;
+  std::filesystem::current_path("/");
+  EXPECT_EQ(settings_with({{"WKVC_CACHE_DIR", "relative"}}).directory, first);
+  EXPECT_EQ(first, std::filesystem::canonical(parent.path()) / "relative");
+  std::filesystem::current_path(before);
+}
+
 TEST_F(Environment, TurnsTheCacheOff) {
   const CacheSettings off = settings_with({{"WKVC_CACHE_DIR", ""}, {"HOME", "/c"}});
   EXPECT_EQ(off.directory, "");

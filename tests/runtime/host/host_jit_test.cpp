@@ -1,9 +1,20 @@
 #include "runtime/host/host_jit.h"
 
-#include <chrono>
-#include <cstdlib>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/base/temporary_directory.h"
 #include "tests/runtime/expect_error.h"
+#include "tests/runtime/scoped_environment.h"
 
 namespace wkvc {
 namespace {
@@ -29,19 +40,6 @@ struct Args {
             slots[2] = {}, report = 0, group = 1;
   void* data = nullptr;
   long long batch = 0, row = 1, head = 0, flags = 0;
-};
-
-class ScopedEnvironment {
- public:
-  ScopedEnvironment(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    ::setenv(name, value, 1);
-  }
-  ~ScopedEnvironment() { before_.empty() ? ::unsetenv(name_) : ::setenv(name_, before_.c_str(), 1); }
-
- private:
-  const char* name_;
-  std::string before_;
 };
 
 TEST(HostJit, CompilesAndRuns) {
@@ -95,6 +93,124 @@ TEST(HostJit, NoCompilerSaysWhatToInstall) {
   const ScopedEnvironment no_compiler("CXX", "");
   const ScopedEnvironment path("PATH", "/nowhere");
   expect_error([] { HostKernel::compile("int y;", "y"); }, {"install g++", "CXX"});
+}
+
+// A compiler that does what a script says, and is asked for its version in vain.
+class FakeCompiler {
+ public:
+  explicit FakeCompiler(const std::string& script) : variable_("CXX", (directory_.path() / "cxx").string()) {
+    std::ofstream(directory_.path() / "cxx") << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(directory_.path() / "cxx", std::filesystem::perms::owner_all);
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  ScopedEnvironment variable_;
+};
+
+// The user's to mend: what was found and what to do, in one line.
+void expect_machine_fault(const std::string& script, const std::vector<std::string>& parts) {
+  const FakeCompiler compiler(script);
+  try {
+    HostKernel::compile("int of_" + std::to_string(script.size()) + ";", "x");
+    ADD_FAILURE() << script;
+  } catch (const UserError& error) {
+    const std::string what = error.what();
+    for (const std::string& part : parts) EXPECT_THAT(what, ::testing::HasSubstr(part));
+    EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+  }
+}
+
+TEST(HostJit, ACompilerThatTheMachineStopsIsNoFaultOfAKernel) {
+  expect_machine_fault("kill -9 $$", {"signal 9 (Killed) ended the compiler", "free memory"});
+  expect_machine_fault("sh -c 'kill -15 $$'; exit $?", {"signal 15 (Terminated)"});
+  expect_machine_fault("echo 'c++: fatal error: Killed signal terminated program cc1plus'; exit 1",
+                       {"c++: fatal error: Killed signal terminated program cc1plus", "free memory"});
+  expect_machine_fault("echo 'cc1plus: out of memory allocating 65536 bytes after a total of 9 bytes'; exit 1",
+                       {"out of memory allocating", "raise the limit"});
+  expect_machine_fault("echo '/usr/bin/ld: final link failed: No space left on device'; exit 1",
+                       {"No space left on device", "free space", "TMPDIR"});
+}
+
+TEST(HostJit, ACompilerThatFallsIsShownItsText) {
+  const FakeCompiler compiler("case $(cat \"$(eval echo \\${$#})\") in *fall*) kill -11 $$;; esac\nexit 0");
+  expect_error<InternalError>([] { HostKernel::compile("int fall;", "x"); },
+                              {"ended by signal 11", "    1 | int fall;"});
+}
+
+TEST(HostJit, CompilesWhereChildrenAreIgnored) {
+  auto* const before = ::signal(SIGCHLD, SIG_IGN);
+  EXPECT_NO_THROW(HostKernel::compile("extern \"C\" int g(const void*, void*) { return 0; }\n", "g").run(nullptr, 0));
+  expect_error<InternalError>([] { HostKernel::compile("int worse = missing;\n", "x"); }, {"    1 | int worse"});
+  ::signal(SIGCHLD, before);
+}
+
+TEST(HostJit, LeavesNoFilesBesideDebuggingOnes) {
+  const auto files_after = [](const char* flags) {
+    const TemporaryDirectory folder;
+    const ScopedEnvironment directory("TMPDIR", folder.path().string()), variable("WKVC_HOST_CXXFLAGS", flags);
+    HostKernel::compile("extern \"C\" int h(const void*, void*) { return 0; }\n", "h").run(nullptr, 0);
+    return !std::filesystem::is_empty(folder.path());
+  };
+  EXPECT_FALSE(files_after("-O0"));
+  EXPECT_TRUE(files_after("-O0 -g1"));
+}
+
+TEST(HostJit, AFolderWithoutProgramsIsSaidBeforeCompiling) {
+  constexpr int not_permitted = 77;
+  const TemporaryDirectory folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", folder.path().c_str(), "tmpfs", MS_NOEXEC, "size=8m,mode=700") != 0) {
+      ::_exit(not_permitted);
+    }
+    const ScopedEnvironment directory("TMPDIR", folder.path().string()), no_compiler("CXX", "/nowhere/cxx");
+    expect_error([] { HostKernel::compile("int k;", "k"); },
+                 {folder.path().string() + " is on a file system that is mounted noexec", "set TMPDIR"});
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == not_permitted) GTEST_SKIP() << "nothing can be mounted here";
+  EXPECT_EQ(status, 0);
+}
+
+// Nor is a compiler missing that gets no process.
+TEST(HostJit, NoProcessForTheCompilerIsSaid) {
+  const ScopedEnvironment no_compiler("CXX", "");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    constexpr uid_t nobody = 65534;
+    const bool limited = ::setrlimit(RLIMIT_NPROC, &none) == 0 && (::geteuid() != 0 || ::setuid(nobody) == 0);
+    if (!limited) ::_exit(1);
+    expect_error([] { HostKernel::compile("int p;", "p"); },
+                 {"cannot start c++", "Resource temporarily unavailable", "limit of processes"});
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// Stacks of 64 TiB: no thread is to be had.
+TEST(HostJit, AWarpThatGetsNoThreadIsNoFaultOfAKernel) {
+  const HostKernel kernel =
+      HostKernel::compile("#include \"wkvc/tile.h\"\nWKVC_KERNEL(starved, 1, 2, 1) {}\n", "starved");
+  const Args args{.tokens = 1};
+  kernel.run(&args, 128);
+  pthread_attr_t usual{}, huge{};
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ::pthread_attr_init(&huge);
+  ::pthread_attr_setstacksize(&huge, std::size_t{1} << 46U);
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  expect_error([&] { kernel.run(&args, 128); },
+               {"starved", "Resource temporarily unavailable", "takes a thread", "limit of processes and threads"});
+  EXPECT_EQ(::pthread_setattr_default_np(&usual), 0);
+#ifndef __SANITIZE_ADDRESS__  // which ends a program that asks for so much
+  expect_error([&] { kernel.run(&args, std::int64_t{1} << 46U); }, {"starved", "bad_alloc", "free memory"});
+#endif
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/files.h"
 #include "runtime/base/process.h"
+#include "runtime/base/temporary_directory.h"
 
 namespace wkvc {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "runtime/base/escape.h"
-#include "runtime/base/files.h"
+#include "runtime/base/temporary_directory.h"
 #include "tests/runtime/expect_error.h"
 
 namespace wkvc {

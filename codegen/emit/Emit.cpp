@@ -18,7 +18,8 @@ static std::string preamble(const Manifest& manifest) {
 std::string Emitter::run() {
   for (const char* used :
        {"args",      "block", "team",   "teams", "slot",  "c",    "chunks",   "begin",      "end",   "first", "last",
-        "round_end", "step",  "before", "g",     "valid", "row0", "of_state", "value_row0", "Slots", "guard"})
+        "round_end", "step",  "before", "g",     "valid", "row0", "of_state", "value_row0", "Slots", "guard",
+        "stretches", "segment_first", "segment_end"})
     names_.unique(used);
   text_ = header_comment(kernel_) + preamble(manifest_);
   line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
@@ -33,8 +34,11 @@ std::string Emitter::run() {
   write_chunk_range();
   write_team();
   write_places();
-  emit_block(kernel_.getBody().front());
-  if (!kernel_.getPlain()) write_meeting();  // whose blocks have met before they leave a state
+  if (in_stretches_)
+    write_body(kernel_.getBody().front());
+  else
+    emit_block(kernel_.getBody().front());
+  if (!kernel_.getPlain() && !in_stretches_) write_meeting();  // whose blocks have met before they leave a state
   indent_ = 0;
   line("}}");
   return text_;

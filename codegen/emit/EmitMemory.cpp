@@ -134,8 +134,8 @@ void Emitter::write(warp::CopyOp op) {
   std::vector<warp::RingOp> rings;
   for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
   for (Copier copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
-    line("{}{}.copy(args, {}, {});", exists.empty() ? "" : "if (" + exists + ") ", copies.variable,
-         memory_of(copies.ring.getResult(), warps_), chunk);
+    line("{}{}.copy(args, {}, {}{});", exists.empty() ? "" : "if (" + exists + ") ", copies.variable,
+         memory_of(copies.ring.getResult(), warps_), chunk, in_stretches_ ? ", " + valid_tokens(chunk) : "");
 }
 
 // The first chunk of the next group, or the team's of the round that it prepares next, and whether there is one.
@@ -176,8 +176,8 @@ void Emitter::write(warp::PublishMaxOp op) {
       maxima.push_back(fmt::format("maximum({}, {})", expr(x.getX()), names_.of(x.getSlots())));
   }
   for (Copier copies : copiers_.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
-    line("{}.publish_maxima({}{}, c);", copies.variable, warp::is_of_team(copies.ring.getResult()) ? "teams, " : "",
-         warps_);
+    line("{}.publish_maxima({}{}, c{});", copies.variable, warp::is_of_team(copies.ring.getResult()) ? "teams, " : "",
+         warps_, in_stretches_ ? ", stretches" : "");
   if (!maxima.empty()) call("publish_maxima(block,", maxima);
 }
 
@@ -277,7 +277,9 @@ void Emitter::write(warp::TokensOp op) {
 }
 
 void Emitter::write(warp::StoreMatrixOp op) {
-  line("store_outputs(args, c, valid, output<{}>({}, 0, {}));", dtype_text(op.getDtype()),
+  // Of one token there is nothing but the diagonal.
+  line("{}store_outputs(args, c, valid, output<{}>({}, 0, {}));", in_stretches_ ? "if (stretches.is_whole()) " : "",
+       dtype_text(op.getDtype()),
        output_rows_.at(op.getTensor().str()), expr(op.getX()));
 }
 
@@ -361,14 +363,18 @@ void Emitter::write(warp::KeepStateOp op) {
 }
 
 void Emitter::write(warp::SaveStateOp op) {
-  std::string condition = kernel_.getSavedEvery() == 1 ? "" : fmt::format("if (c % {} == 0) ", kernel_.getSavedEvery());
+  std::vector<std::string> conditions;
+  if (kernel_.getSavedEvery() > 1) conditions.push_back(fmt::format("c % {} == 0", kernel_.getSavedEvery()));
+  if (in_stretches_) conditions.push_back("valid.first == 0");
+  std::string condition = conditions.empty() ? "" : fmt::format("if ({}) ", fmt::join(conditions, " && "));
   const char* guard = kernel_.getPlain() && op.getDtype().isF16() ? "guard, " : "";
   line("{}{}({}{}, {}, block, {});", condition, keep(op.getDtype()), guard, expr(op.getX()), tensor(op.getTensor()),
        kept_row(op.getTensor(), "c"));
 }
 
 void Emitter::write(warp::StoreIntermediateOp op) {
-  line("store_intermediate_state{}({}, {}, args, block, {}LL * (c + 1), row0);",
+  line("{}store_intermediate_state{}({}, {}, args, block, {}LL * (c + 1), row0);",
+       in_stretches_ ? fmt::format("if (valid.end == {}) ", kernel_.getChunk()) : "",
        intermediate_stored_as(spec_of(op.getTensor()), manifest_), expr(op.getX()), tensor(op.getTensor()),
        kernel_.getChunk());
 }
@@ -381,8 +387,14 @@ void Emitter::write(warp::ParameterOp op) {
 
 void Emitter::write(warp::LoadStateOp op) {
   std::string name = declare(op.getResult());
-  line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
-  line("load_state{}({}, {}, block, {});", stored_as(spec_of(op.getTensor())), name, tensor(op.getTensor()),
+  if (in_stretches_) {
+    line("auto {} = {};", name, carried_);
+    line("if (stretches.is_first({})) {} = zeros<{}>();", first_of_block_, name, shape_text(op.getType()));
+    line("if (stretches.is_first({}))", first_of_block_);
+  } else {
+    line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
+  }
+  line("{}load_state{}({}, {}, block, {});", in_stretches_ ? "  " : "", stored_as(spec_of(op.getTensor())), name, tensor(op.getTensor()),
        state_row(op.getTensor()));
 }
 
@@ -401,7 +413,8 @@ void Emitter::write(warp::StartSummaryOp op) {
 void Emitter::write(warp::StoreStateOp op) {
   bool whole = is_cut() && !kernel_.getSummary();
   line("{}store_state{}({}, {}, block, {});", whole ? fmt::format("if (block.segment == {}) ", last_segment()) : "",
-       stored_as(spec_of(op.getTensor())), expr(op.getX()), tensor(op.getTensor()), state_row(op.getTensor()));
+       stored_as(spec_of(op.getTensor())), in_stretches_ ? carried_ : expr(op.getX()), tensor(op.getTensor()),
+       state_row(op.getTensor()));
 }
 
 void Emitter::write(warp::StoreOutputOp op) {

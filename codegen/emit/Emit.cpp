@@ -19,7 +19,7 @@ std::string Emitter::run() {
   for (const char* used :
        {"args",      "block", "team",   "teams", "slot",  "c",    "chunks",   "begin",      "end",   "first", "last",
         "round_end", "step",  "before", "g",     "valid", "row0", "of_state", "value_row0", "Slots", "guard",
-        "stretches", "segment_first", "segment_end"})
+        "stretches", "segment_first", "segment_end", "behind"})
     names_.unique(used);
   text_ = header_comment(kernel_) + preamble(manifest_);
   line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
@@ -107,7 +107,10 @@ void Emitter::emit(Operation& op) {
       .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
       .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
       .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
-      .Case<warp::EndLastOp>([&](auto) { line("if (c + 1 == round_end) break;  // the rest is for the next chunk"); })
+      .Case<warp::EndLastOp>([&](auto) {
+        line("if (c + 1 == round_end{}) break;  // the rest is for the next chunk",
+             in_stretches_ ? " && !stretches.advances()" : "");
+      })
       .Case<warp::NoteOp>([&](auto o) { write_note(o.getText()); })
       .Default([](Operation* o) { internal_error("no text for '{}'", o->getName().getStringRef().str()); });
 }

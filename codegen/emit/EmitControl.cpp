@@ -105,7 +105,7 @@ std::string Emitter::chunk_ahead(bool backward, uint64_t ahead) {
 
 std::string Emitter::is_in_loop(const std::string& chunk, bool backward) {
   if (backward) return fmt::format("{} >= {}", chunk, in_groups_ ? "first" : begin());
-  return fmt::format("{} < {}", chunk, in_groups_ ? "last" : end());
+  return fmt::format("{} < {}", chunk, in_groups_ ? recomputed_end() : end());
 }
 
 void Emitter::declare_state(warp::LoopOp op) {
@@ -126,6 +126,8 @@ void Emitter::write(warp::LoopOp op) {
     write_rounds(op.getBody(), op.getBackward());
   else
     write_chunks(op);
+  const bool takes_saved = kernel_.getBackward() && !op.getBackward() && op.getOver() != "chunks";
+  if (in_stretches_ && takes_saved && advances()) write_advance(op);
 }
 
 // What the first state's next chunk needs alone comes last: then the rest of both is one piece of code, in which they
@@ -167,7 +169,10 @@ void Emitter::write_groups(warp::LoopOp op) {
   auto every = kernel_.getSavedEvery();
   line("for (int g = ({} + {}) / {}{}; g >= {}; --g) {{", end(), every - 1, every, op.getAhead() ? "" : " - 1",
        lowest_group());
-  line("  const int first = {0} * g, last = (first + {0} < {1} ? first + {0} : {1}) - 1;  // chunks", every, end());
+  if (in_stretches_)
+    write_group_of_stretch();
+  else
+    line("  const int first = {0} * g, last = (first + {0} < {1} ? first + {0} : {1}) - 1;  // chunks", every, end());
   in_groups_ = true;
   emit_region(op.getBody());
   in_groups_ = false;
@@ -223,12 +228,12 @@ void Emitter::write(warp::TeamOp op) {
 }
 
 std::string Emitter::lowest_group() {
-  return is_cut() ? fmt::format("begin / {}", kernel_.getSavedEvery()) : std::string("0");
+  return begin() == "0" ? std::string("0") : fmt::format("begin / {}", kernel_.getSavedEvery());
 }
 
 void Emitter::write_chunks(warp::LoopOp op) {
   bool group = op.getOver() == "group" || op.getOver() == "round";
-  const std::string last = in_rounds_ ? "round_end - 1" : "last", behind = in_rounds_ ? "round_end" : "last";
+  const std::string last = in_rounds_ ? "round_end - 1" : "last", behind = in_rounds_ ? "round_end" : recomputed_end();
   if (op.getBackward())
     line("for (int c = {}; c >= {}; --c) {{", group ? last : end() + " - 1", group ? "first" : begin());
   else

@@ -57,7 +57,8 @@ void Emitter::write(warp::RingOp op) {
   line("const Ring<{}{}> {}{{{}.memory + {}}};", kind_of(op), layout_of(op), declare(op.getResult()), copier(),
        place_of(op.getResult()));
   if (isa_and_nonnull<warp::RingOp>(op->getNextNode())) return;  // the last one of a row says who copies them
-  for (const AlikeRings& rings : alike_rings(op)) write_copies(rings);
+  const auto is_apart = [&](warp::RingOp ring) { return in_stretches_ && is_kept(ring); };
+  for (const AlikeRings& rings : alike_rings(op, is_apart)) write_copies(rings);
 }
 
 // Slots may be declared after the ring that they belong to.
@@ -134,14 +135,15 @@ void Emitter::write(warp::CopyOp op) {
   std::vector<warp::RingOp> rings;
   for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
   for (Copier copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
-    line("{}{}.copy(args, {}, {}{});", exists.empty() ? "" : "if (" + exists + ") ", copies.variable,
-         memory_of(copies.ring.getResult(), warps_), chunk, in_stretches_ ? ", " + valid_tokens(chunk) : "");
+    line("{}{}.copy{}(args, {}, {}{});", exists.empty() ? "" : "if (" + exists + ") ", copies.variable,
+         in_stretches_ && is_kept(copies.ring) ? "_inverses" : "", memory_of(copies.ring.getResult(), warps_), chunk,
+         in_stretches_ ? ", " + valid_tokens(chunk) : "");
 }
 
 // The first chunk of the next group, or the team's of the round that it prepares next, and whether there is one.
 std::pair<std::string, std::string> Emitter::next_chunk(warp::CopyOp op) {
+  if (!goes_again_) return {first_of_next_group(), "g > " + lowest_group()};
   const uint64_t every = kernel_.getSavedEvery();
-  if (!goes_again_) return {fmt::format("first - {}", every), "g > " + lowest_group()};
   const std::string next = names_.unique("next");
   if (op->getParentOfType<warp::AgainOp>()) {
     line(
@@ -177,7 +179,7 @@ void Emitter::write(warp::PublishMaxOp op) {
   }
   for (Copier copies : copiers_.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
     line("{}.publish_maxima({}{}, c{});", copies.variable, warp::is_of_team(copies.ring.getResult()) ? "teams, " : "",
-         warps_, in_stretches_ ? ", stretches" : "");
+         warps_, in_stretches_ && !is_kept(copies.ring) ? ", stretches" : "");
   if (!maxima.empty()) call("publish_maxima(block,", maxima);
 }
 
@@ -244,8 +246,11 @@ void Emitter::write(warp::LoadJoinedOp op) {
 
 void Emitter::write(warp::StoreVectorOp op) {
   bool outside = !op->getParentOfType<warp::LoopOp>() && !op->getParentOfType<warp::TeamOp>();
+  const bool once = outside && in_stretches_;
+  if (once) line("if (stretches.is_first({})) {{", first_of_block_);
   for (const std::string& to : outside ? in_all_slots(op.getTo()) : std::vector{names_.of(op.getTo())})
     store_vector(op, to);
+  if (once) line("}}");
 }
 
 void Emitter::store_vector(warp::StoreVectorOp op, std::string to) {
@@ -332,15 +337,16 @@ void Emitter::write(warp::StagedOp op) {
 
 void Emitter::write(warp::CopySavedOp op) {
   if (op.getNext()) {
-    line("if (g > {}) copy_kept_state({}, {}, block, {}LL * (g - 1) + row0);", lowest_group(),
-         names_.of(op.getStaged()), tensor(op.getTensor()), kernel_.getValueDim());
+    line("if (g > {}) copy_kept_state({}, {}, block, {});", lowest_group(), names_.of(op.getStaged()),
+         saved_states(op.getTensor()),
+         saved_row(op.getTensor(), fmt::format("{}LL * (g - 1) + row0", kernel_.getValueDim())));
     return;
   }
   bool backward = kernel_.getBackward();
   std::string chunk = chunk_ahead(backward, op.getAhead());
   auto copy_if = [&](const std::string& condition, llvm::StringRef name) {
-    line("if ({}) copy_kept_state({}, {}, block, {});", condition, names_.of(op.getStaged()), tensor(name),
-         kept_row(name, chunk));
+    line("if ({}) copy_kept_state({}, {}, block, {});", condition, names_.of(op.getStaged()), saved_states(name),
+         saved_row(name, kept_row(name, chunk)));
   };
   copy_if(op.getFirstFrom() ? chunk + " > first" : is_in_loop(chunk, backward), op.getTensor());
   if (op.getFirstFrom()) copy_if(chunk + " == first", *op.getFirstFrom());
@@ -353,7 +359,8 @@ void Emitter::write(warp::LoadStagedOp op) {
 void Emitter::write(warp::LoadSavedOp op) {
   auto type = cast<VectorType>(op.getType());
   line("const auto {} = load_kept_state<{}, {}>({}, block, {});", declare(op.getResult()),
-       dtype_text(type.getElementType()), type.getDimSize(1), tensor(op.getTensor()), kept_row(op.getTensor(), "c"));
+       dtype_text(type.getElementType()), type.getDimSize(1), saved_states(op.getTensor()),
+       saved_row(op.getTensor(), kept_row(op.getTensor(), "c")));
 }
 
 void Emitter::write(warp::KeepStateOp op) {

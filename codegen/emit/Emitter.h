@@ -101,13 +101,24 @@ class Emitter {
   void write(warp::AgainOp op);
 
   // EmitStretches.cpp: kernels with scales, whose blocks may go through their tokens again.
+  llvm::SmallVector<warp::RingOp> scaling_rings();
   bool goes_in_stretches();
+  bool has_tensor(llvm::StringRef name) const;
+  bool advances() const;
   void begin_stretches(std::string first, std::string end);
   void open_stretch();
   void close_stretch();
   void write_body(mlir::Block& body);
   std::string valid_tokens(const std::string& chunk);
   std::string differ();
+  void write_group_of_stretch();
+  std::string recomputed_end() const { return in_stretches_ ? "behind" : "last"; }
+  void write_advance(warp::LoopOp op);
+  std::string first_of_next_group();
+  bool is_kept(warp::RingOp ring) const { return spec_of(ring.getTensor()).role == Role::kept; }
+  std::string advanced_row();
+  std::string saved_states(llvm::StringRef name);
+  std::string saved_row(llvm::StringRef name, const std::string& row);
 
   // EmitMemory.cpp: what is copied, loaded and stored.
   static constexpr size_t kLongestLine = 100;

@@ -111,6 +111,15 @@ class Copies {
     }
   }
 
+  // The same of inverses of unit lower triangular matrices: of tokens that do not begin with the chunk's first there is
+  // one, whose inverse is 1.
+  template <int Tensors>
+  WKVC_INLINE void copy_inverses(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk,
+                                 TokenRange tokens) const {
+    if (tokens.first == 0) return copy(args, block, chunk, tokens);
+    WKVC_FOR(n, Count, tensors_[n].set_one(block, chunk, tokens.first));
+  }
+
   // Of a chunk whose copies have been waited for. A block.barrier() belongs between this and reading, and another one
   // before the next chunk's.
   WKVC_INLINE void publish_maxima(const BlockBase& block, int chunk) const { publish_maxima(block, block, chunk); }
@@ -149,6 +158,15 @@ class Copies {
     WKVC_INLINE void copy(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk, Range valid,
                           const PiecePlaces<Layout<T, R, C>, Range>& places, bool aligned) const {
       if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(args, block, chunk), valid, places, aligned);
+    }
+    // A matrix of zeros but for a 1 on its diagonal.
+    WKVC_INLINE void set_one(const BlockBase& block, int chunk, int token) const {
+      if (ring == kNowhere) return;
+      const auto matrix = tile(block, chunk);
+      lanes::for_each([&](int lane) {
+        for (int i = lane; i < R * C; i += 32)
+          *matrix.at(i / C, i % C) = scalar::round<T>(i / C == token && i % C == token ? 1.f : 0.f);
+      });
     }
     WKVC_INLINE bool has_maximum() const { return maximum != kNowhere; }
     WKVC_INLINE void publish_maximum(const BlockBase& rings, const BlockBase& maxima, int chunk) const {

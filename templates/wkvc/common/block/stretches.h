@@ -44,14 +44,14 @@ WKVC_INLINE bool tokens_differ(const TensorArg& t, const KernelArgs<N>& args, co
                        valid_rows<R>(tokens_of(args, block), chunk), C, row_stride(t));
 }
 
-// Chunks of C tokens from `begin` to before `end`: all at once, and, if some have been seen to differ, again, such a
-// chunk in stretches of one token.
+// Chunks of C tokens that are gone through at once, or one token of a chunk. All warps of the block, or of the cluster,
+// come from one stretch to the next together.
 template <int C>
-class Stretches {
+class Stretch {
  public:
   static constexpr float kMostSpread = wkvc::kMostSpread;
 
-  WKVC_INLINE Stretches(int begin, int end) : begin_(begin), end_(end) {}
+  WKVC_INLINE Stretch(int begin, int end) : begin_(begin), end_(end) {}
 
   // The chunks of the stretch, and the tokens that it has of one of them.
   WKVC_INLINE int begin() const { return begin_; }
@@ -62,38 +62,26 @@ class Stretches {
     return is_whole() ? TokenRange{0, valid} : TokenRange{token_, token_ < valid ? token_ + 1 : valid};
   }
   WKVC_INLINE bool is_whole() const { return token_ == kAll; }
-  // Whether it is the first one, before which a state is as the block was given it; and whether others came before.
-  WKVC_INLINE bool is_first(int begin) const { return begin_ == begin && token_ <= 0; }
   WKVC_INLINE bool is_again() const { return again_; }
 
   // Called by warps that look at inputs.
   WKVC_INLINE void see(bool differ) { differ_ |= differ; }
 
-  // The next stretch of the chunks from `begin` to before `end`, or false if all are done. Called by all warps of the
-  // block, or of the cluster, which meet here. `differ`: whether the tokens of a chunk do.
-  template <int Cluster = 1, int N, class Differ>
-  WKVC_INLINE bool go_on(const KernelArgs<N>& args, const Block& block, int begin, int end, const Differ& differ) {
-    if (!again_) {
-      if (!any<Cluster>(block)) return false;
-      again_ = true;
-      end_ = begin;
-    } else {
-      meet<Cluster>(block);
-      if (!is_whole() && token_ + 1 < valid_rows<C>(tokens_of(args, block), begin_)) {
-        ++token_;
-        return true;
-      }
-      if (end_ >= end) return false;
-    }
-    begin_ = end_++;
-    token_ = differ(begin_) ? 0 : kAll;
-    while (is_whole() && end_ < end && !differ(end_)) ++end_;
-    return true;
-  }
-
- private:
+ protected:
   static constexpr int kAll = -1;
 
+  // Whether the first stretch, of all chunks, has done.
+  template <int Cluster>
+  WKVC_INLINE bool is_done(const Block& block) {
+    if constexpr (Cluster > 1) {
+      if (differ_) block.raise_flags<Cluster>();
+      block.cluster_barrier();
+      again_ = block.has_flag();
+    } else {
+      again_ = block.any<0>(block.warps, differ_);
+    }
+    return !again_;
+  }
   template <int Cluster>
   static WKVC_INLINE void meet(const Block& block) {
     if constexpr (Cluster > 1) {
@@ -102,19 +90,119 @@ class Stretches {
       block.barrier();
     }
   }
-  template <int Cluster>
-  WKVC_INLINE bool any(const Block& block) const {
-    if constexpr (Cluster > 1) {
-      if (differ_) block.raise_flags<Cluster>();
-      meet<Cluster>(block);
-      return block.has_flag();
-    } else {
-      return block.any<0>(block.warps, differ_);
-    }
-  }
 
   int begin_, end_, token_ = kAll;
   bool differ_ = false, again_ = false;
+};
+
+// From the first chunk to the last.
+template <int C>
+class ForwardStretches : public Stretch<C> {
+  using Base = Stretch<C>;
+  using Base::again_, Base::begin_, Base::end_, Base::kAll, Base::token_;
+
+ public:
+  using Base::Base;
+
+  // Whether it begins at the block's first chunk, with the state that the block was given.
+  WKVC_INLINE bool is_first(int begin) const { return begin_ == begin && token_ <= 0; }
+
+  // The next stretch of the chunks from `begin` to before `end`, or false if all are done. `differ`: whether the tokens
+  // of a chunk do.
+  template <int Cluster = 1, int N, class Differ>
+  WKVC_INLINE bool go_on(const KernelArgs<N>& args, const Block& block, int begin, int end, const Differ& differ) {
+    if (!again_) {
+      if (Base::template is_done<Cluster>(block)) return false;
+      end_ = begin;
+    } else {
+      Base::template meet<Cluster>(block);
+      if (token_ != kAll && token_ + 1 < valid_rows<C>(tokens_of(args, block), begin_)) {
+        ++token_;
+        return true;
+      }
+      if (end_ >= end) return false;
+    }
+    begin_ = end_++;
+    token_ = differ(begin_) ? 0 : kAll;
+    while (token_ == kAll && end_ < end && !differ(end_)) ++end_;
+    return true;
+  }
+};
+
+// From the last chunk to the first. States are saved before every `Every` chunks: before a stretch that begins elsewhere
+// come others that bring the last saved state on. Not so where there are none, `Saved`.
+template <int C, int Every, bool Saved = true>
+class BackwardStretches : public Stretch<C> {
+  using Base = Stretch<C>;
+  using Base::again_, Base::begin_, Base::end_, Base::kAll, Base::token_;
+
+ public:
+  WKVC_INLINE BackwardStretches(int begin, int end) : Base(begin, end), target_begin_(end), target_end_(end) {}
+
+  // Whether nothing has been gone through backward yet, since the block began or began again.
+  WKVC_INLINE bool is_first(int) const { return first_; }
+  // Whether the stretch only brings a state on, and whether it begins with one that was brought on.
+  WKVC_INLINE bool advances() const { return advances_; }
+  WKVC_INLINE bool is_advanced() const { return advanced_; }
+
+  // The next stretch of the chunks from `begin` to before `end`, or false if all are done. `differ`: whether the tokens
+  // of a chunk do.
+  template <int Cluster = 1, int N, class Differ>
+  WKVC_INLINE bool go_on(const KernelArgs<N>& args, const Block& block, int begin, int end, const Differ& differ) {
+    const auto count = [&](int chunk) WKVC_INLINE_LAMBDA { return valid_rows<C>(tokens_of(args, block), chunk); };
+    if (!again_) {
+      if (Base::template is_done<Cluster>(block)) return false;
+    } else {
+      Base::template meet<Cluster>(block);
+      if (advances_) {
+        const bool same = token_ != kAll && token_ + 1 < count(begin_);
+        go_to(same ? begin_ : end_, same ? token_ + 1 : 0, differ);
+        return true;
+      }
+      first_ = false;
+    }
+    if (!find_target(begin, count, differ)) return false;
+    if (Saved)
+      go_to(saved_chunk(), 0, differ);
+    else
+      go_to(target_begin_, target_token(), differ);
+    return true;
+  }
+
+ private:
+  WKVC_INLINE int saved_chunk() const { return target_begin_ / Every * Every; }
+  WKVC_INLINE int target_token() const { return target_token_ == kAll ? 0 : target_token_; }
+
+  // What comes before the last target: a token, or chunks whose tokens don't differ, from a saved state on if they reach
+  // that far.
+  template <class Count, class Differ>
+  WKVC_INLINE bool find_target(int begin, const Count& count, const Differ& differ) {
+    if (target_token_ > 0) {
+      --target_token_;
+      return true;
+    }
+    if (target_begin_ <= begin) return false;
+    target_end_ = target_begin_--;
+    target_token_ = differ(target_begin_) ? count(target_begin_) - 1 : kAll;
+    if (target_token_ != kAll) return true;
+    while (target_begin_ > begin && !differ(target_begin_ - 1)) --target_begin_;
+    const int saved = (target_begin_ + Every - 1) / Every * Every;
+    if (saved < target_end_) target_begin_ = saved;
+    return true;
+  }
+  // The stretch that begins at a token of a chunk: the target, or one on the way there.
+  template <class Differ>
+  WKVC_INLINE void go_to(int chunk, int token, const Differ& differ) {
+    advanced_ = Saved && (chunk != saved_chunk() || token != 0);
+    advances_ = chunk != target_begin_ || token != target_token();
+    begin_ = chunk;
+    end_ = advances_ ? chunk + 1 : target_end_;
+    token_ = !advances_ ? target_token_ : chunk == target_begin_ || differ(chunk) ? token : kAll;
+    while (advances_ && token_ == kAll && end_ < target_begin_ && !differ(end_)) ++end_;
+  }
+
+  int target_begin_, target_end_, target_token_ = kAll;
+  bool first_ = true, advances_ = false, advanced_ = false;
 };
 
 }  // namespace wkvc

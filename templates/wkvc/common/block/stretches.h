@@ -91,6 +91,21 @@ class Stretch {
     }
   }
 
+  // The stretch that begins with a token of a chunk: the token, if the chunk's differ, else whole chunks, to `end` or to
+  // before one whose tokens do.
+  template <class Differ>
+  WKVC_INLINE void reach(int chunk, int token, int end, const Differ& differ) {
+    begin_ = chunk;
+    token_ = kAll;
+    for (end_ = chunk; end_ < end; ++end_) {
+      if (!differ(end_)) continue;
+      if (end_ > begin_) return;
+      token_ = token;
+      ++end_;
+      return;
+    }
+  }
+
   int begin_, end_, token_ = kAll;
   bool differ_ = false, again_ = false;
 };
@@ -122,9 +137,7 @@ class ForwardStretches : public Stretch<C> {
       }
       if (end_ >= end) return false;
     }
-    begin_ = end_++;
-    token_ = differ(begin_) ? 0 : kAll;
-    while (token_ == kAll && end_ < end && !differ(end_)) ++end_;
+    Base::reach(end_, 0, end, differ);
     return true;
   }
 };
@@ -154,18 +167,17 @@ class BackwardStretches : public Stretch<C> {
       if (Base::template is_done<Cluster>(block)) return false;
     } else {
       Base::template meet<Cluster>(block);
-      if (advances_) {
-        const bool same = token_ != kAll && token_ + 1 < count(begin_);
-        go_to(same ? begin_ : end_, same ? token_ + 1 : 0, differ);
-        return true;
-      }
-      first_ = false;
+      first_ &= advances_;
     }
-    if (!find_target(begin, count, differ)) return false;
-    if (Saved)
-      go_to(saved_chunk(), 0, differ);
-    else
-      go_to(target_begin_, target_token(), differ);
+    int chunk = end_, token = 0;  // behind a stretch that brings a state on
+    if (advances_) {
+      if (token_ != kAll && token_ + 1 < count(begin_)) chunk = begin_, token = token_ + 1;
+    } else {
+      if (!find_target(begin, count, differ)) return false;
+      chunk = Saved ? saved_chunk() : target_begin_;
+      token = Saved ? 0 : target_token();
+    }
+    go_to(chunk, token, differ);
     return true;
   }
 
@@ -182,10 +194,15 @@ class BackwardStretches : public Stretch<C> {
       return true;
     }
     if (target_begin_ <= begin) return false;
-    target_end_ = target_begin_--;
-    target_token_ = differ(target_begin_) ? count(target_begin_) - 1 : kAll;
-    if (target_token_ != kAll) return true;
-    while (target_begin_ > begin && !differ(target_begin_ - 1)) --target_begin_;
+    target_end_ = target_begin_;
+    target_token_ = kAll;
+    for (; target_begin_ > begin; --target_begin_) {
+      if (!differ(target_begin_ - 1)) continue;
+      if (target_begin_ < target_end_) break;
+      --target_begin_;
+      target_token_ = count(target_begin_) - 1;
+      return true;
+    }
     const int saved = (target_begin_ + Every - 1) / Every * Every;
     if (saved < target_end_) target_begin_ = saved;
     return true;
@@ -195,10 +212,10 @@ class BackwardStretches : public Stretch<C> {
   WKVC_INLINE void go_to(int chunk, int token, const Differ& differ) {
     advanced_ = Saved && (chunk != saved_chunk() || token != 0);
     advances_ = chunk != target_begin_ || token != target_token();
+    if (chunk < target_begin_) return Base::reach(chunk, token, target_begin_, differ);
     begin_ = chunk;
-    end_ = advances_ ? chunk + 1 : target_end_;
-    token_ = !advances_ ? target_token_ : chunk == target_begin_ || differ(chunk) ? token : kAll;
-    while (advances_ && token_ == kAll && end_ < target_begin_ && !differ(end_)) ++end_;
+    end_ = target_end_;
+    token_ = advances_ ? token : target_token_;
   }
 
   int target_begin_, target_end_, target_token_ = kAll;

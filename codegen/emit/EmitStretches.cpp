@@ -1,0 +1,150 @@
+// Kernels with scales: where tokens of a chunk differ by more than f16 carries beside each other, a block goes through
+// its tokens once more, and through those of such a chunk one by one (templates/wkvc/common/block/stretches.h).
+#include <set>
+
+#include "codegen/emit/Emitter.h"
+#include "codegen/warp/KeptStates.h"
+#include "codegen/rec/Rec.h"
+#include "codegen/warp/Variables.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+namespace {
+
+// Returns whether an operation comes before all stretches.
+bool comes_before(Operation& op) { return isa<warp::OnlyRefusedOp, warp::BufferOp, warp::FloatsOp>(op); }
+
+}  // namespace
+
+// The inputs of tokens that scales are taken from, as rings copy them.
+llvm::SmallVector<warp::RingOp> Emitter::scaling_rings() {
+  llvm::SmallVector<warp::RingOp> rings;
+  kernel_.walk([&](warp::RingOp ring) {
+    if (maximum_of(ring) && !is_kept(ring)) rings.push_back(ring);
+  });
+  return rings;
+}
+
+// A backward kernel that reads saved states has to bring them on to any token.
+bool Emitter::goes_in_stretches() {
+  const bool possible = !kernel_.getBackward() || !has_tensor("saved_states") || advances();
+  return possible && !kernel_.getSummary() && !scaling_rings().empty();
+}
+
+bool Emitter::has_tensor(llvm::StringRef name) const {
+  return llvm::any_of(manifest_.tensors, [&](const TensorSpec& spec) { return spec.name == name; });
+}
+
+bool Emitter::advances() const { return has_tensor(warp::kAdvanced); }
+
+void Emitter::begin_stretches(std::string first, std::string end) {
+  first_of_block_ = std::move(first), end_of_block_ = std::move(end);
+  const std::string kind =
+      kernel_.getBackward() ? fmt::format("BackwardStretches<{}, {}{}>", kernel_.getChunk(),
+                                          std::max<uint64_t>(kernel_.getSavedEvery(), 1), advances() ? "" : ", false")
+                            : fmt::format("ForwardStretches<{}>", kernel_.getChunk());
+  line("{} stretches({}, {});  // of tokens: all, and again where those of a chunk differ too much", kind,
+       first_of_block_, end_of_block_);
+}
+
+void Emitter::open_stretch() {
+  line("do {{");
+  indent_ += 2;
+  names_.open_block();
+  if (goes_ahead()) line("if (stretches.is_again()) begin_slots_again<Slots>(block, {});", warp::row_warps(kernel_));
+  line("const int begin = stretches.begin(), end = stretches.end();");
+}
+
+void Emitter::close_stretch() {
+  names_.close_block();
+  indent_ -= 2;
+  line("}} while (stretches.go_on{}(args, block, {}, {}, {}));",
+       is_cluster() ? fmt::format("<{}>", kernel_.getCluster()) : "", first_of_block_, end_of_block_, differ());
+}
+
+// The body of a kernel: stretches around what goes through tokens.
+void Emitter::write_body(Block& body) {
+  auto store = *body.getOps<warp::StoreStateOp>().begin();
+  auto open = llvm::find_if_not(body, comes_before);
+  emit_all(llvm::make_range(body.begin(), open));
+  if (goes_ahead()) {  // warps that prepare rounds have stretches of their own
+    const auto prepare = llvm::find_if(body, [](Operation& op) { return isa<warp::PrepareOp>(op); });
+    for (Operation& op : llvm::make_range(open, std::next(prepare)))
+      if (auto start = dyn_cast<warp::TeamOp>(op))
+        start_of_teams_ = start;
+      else if (!warp::is_inlined(&op) && !joins_last(op))
+        emit(op);
+    start_of_teams_ = {};
+    open = std::next(prepare);
+  }
+  carried_ = names_.unique("carried");
+  line("auto {} = zeros<{}>();  // the state from stretch to stretch", carried_, shape_text(store.getX().getType()));
+  open_stretch();
+  emit_all(llvm::make_range(open, Block::iterator(store)));
+  line("{} = {};", carried_, expr(store.getX()));
+  close_stretch();
+  emit_all(llvm::make_range(Block::iterator(store), body.end()));
+}
+
+std::string Emitter::valid_tokens(const std::string& chunk) {
+  if (in_stretches_) return fmt::format("stretches.tokens(args, block, {})", chunk);
+  return fmt::format("valid_rows<{}>(tokens_of(args, block), {})", kernel_.getChunk(), chunk);
+}
+
+// A function of a chunk: whether its tokens differ too much in one of the inputs that scales are taken from.
+std::string Emitter::differ() {
+  std::vector<std::string> inputs;
+  std::set<std::string> seen;
+  for (warp::RingOp ring : scaling_rings()) {
+    if (!seen.insert(ring.getTensor().str()).second) continue;
+    inputs.push_back(fmt::format("tokens_differ<{}, {}>({}, args, block, c)",
+                                 dtype_text(cast<MemRefType>(ring.getType()).getElementType()),
+                                 shape_text(ring.getType()), tensor(ring.getTensor())));
+  }
+  return fmt::format("[&](int c) {{ return {}; }}", fmt::join(inputs, " || "));
+}
+
+// The chunks of a group that are in the stretch. A stretch that only brings a state on takes it through all of them.
+void Emitter::write_group_of_stretch() {
+  const auto every = kernel_.getSavedEvery();
+  line("  const int group = {} * g, first = group > begin ? group : begin;", every);
+  line("  const int last = (group + {0} < end ? group + {0} : end) - 1, behind = last + stretches.advances();  // chunks",
+       every);
+}
+
+std::string Emitter::first_of_next_group() {
+  const auto every = kernel_.getSavedEvery();
+  if (!in_stretches_) return fmt::format("first - {}", every);
+  return fmt::format("(group - {0} > begin ? group - {0} : begin)", every);
+}
+
+// Behind the loop that takes the saved state forward: a stretch that only brings the state on ends here.
+void Emitter::write_advance(warp::LoopOp op) {
+  const std::string state = names_.of(op.getBody().getArgument(0));
+  const bool scaled = isa_and_nonnull<warp::WithScaleOp>(op.getInit().getDefiningOp());
+  const Type saved = rec::mlir_type(spec_of(warp::kAdvanced).dtype, kernel_.getContext());
+  line("if (stretches.advances(){}) {{", in_groups_ ? " && first <= last" : "");
+  line("  {}({}, {}, block, {});", keep(saved), scaled ? fmt::format("widen({})", state) : state,
+       tensor(warp::kAdvanced), advanced_row());
+  line("  wait_copies<0>();");
+  line("  break;");
+  line("}}");
+}
+
+std::string Emitter::advanced_row() {
+  return is_cut() ? fmt::format("{}LL * block.segment + row0", kernel_.getValueDim()) : "row0";
+}
+
+// Where a stretch begins with a saved state: that which was brought on.
+std::string Emitter::saved_states(llvm::StringRef name) {
+  if (!in_stretches_ || spec_of(name).role != Role::saved_states) return tensor(name);
+  return fmt::format("stretches.is_advanced() ? {} : {}", tensor(warp::kAdvanced), tensor(name));
+}
+std::string Emitter::saved_row(llvm::StringRef name, const std::string& row) {
+  if (!in_stretches_ || spec_of(name).role != Role::saved_states) return row;
+  return fmt::format("stretches.is_advanced() ? {} : {}", advanced_row(), row);
+}
+
+}  // namespace wkvc

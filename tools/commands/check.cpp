@@ -13,8 +13,10 @@
 #include "checking/execute.h"
 #include "checking/output.h"
 #include "checking/reference/comparison.h"
+#include "checking/streams.h"
 #include "checking/subject.h"
 #include "checking/values/arrangement.h"
+#include "checking/values/case_file.h"
 #include "checking/values/declared_ranges.h"
 #include "runtime/error.h"
 #include "tools/commands/commands.h"
@@ -102,7 +104,7 @@ void print_rows(const Runnable& runnable, Target target, const Findings& finding
 }
 
 Findings compared(rec::RecurrenceOp recurrence, const Subject& subject, const Runnable& runnable, const Case& values,
-                  const std::optional<std::string>& file) {
+                  const std::optional<SafetensorsFile>& file) {
   const Reference reference(recurrence, runnable, values);
   Findings findings{values.size, compare(reference, runnable, values),
                     missing_results(recurrence, runnable, subject.config.gradients)};
@@ -111,10 +113,10 @@ Findings compared(rec::RecurrenceOp recurrence, const Subject& subject, const Ru
   return findings;
 }
 
-Case case_from(const std::string& path, rec::RecurrenceOp recurrence, const Manifest& manifest) {
-  Case given = case_from_file(manifest, path);
-  complain_of_unused(given, manifest, path);
-  complain_of_ranges(recurrence, manifest, given, path);
+Case case_from(SafetensorsFile& file, rec::RecurrenceOp recurrence, const Manifest& manifest) {
+  Case given = case_from_file(manifest, file);
+  complain_of_unused(given, manifest, file.path);
+  complain_of_ranges(recurrence, manifest, given, file.path);
   return given;
 }
 
@@ -140,6 +142,7 @@ int check(const Options& options) {
   if (options.input && (options.shape || options.seed)) {
     user_error("{} goes with random inputs; with --input the file decides", options.shape ? "--shape" : "--seed");
   }
+  expect_one_reader(options.subject.source, options.input);
   const Shape shape = parse_sequences(options.shape.value_or("1,100,2"));
   const std::uint64_t seed = parse_seed(options.seed.value_or("0"));
   const Target target = target_from(options.device);
@@ -153,13 +156,15 @@ int check(const Options& options) {
   const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
   expect_gradients(subject, recurrence, runnable);
-  Case values = options.input ? case_from(*options.input, recurrence, manifest)
-                              : random_case(recurrence, manifest, shape.size, seed, Decays::steep_too);
-  if (!options.input) values.sequences = shape.sequences;
+  std::optional<SafetensorsFile> file;
+  if (options.input) file = read_tensors(manifest, *options.input);
+  Case values = file ? case_from(*file, recurrence, manifest)
+                     : random_case(recurrence, manifest, shape.size, seed, Decays::steep_too);
+  if (!file) values.sequences = shape.sequences;
   std::vector<Refusals> refusals;
   const std::string failure = execute(subject, load_program(subject, runnable, target), values, &refusals);
   if (!failure.empty()) complain(failure.c_str());
-  Findings findings = compared(recurrence, subject, runnable, values, options.input);
+  Findings findings = compared(recurrence, subject, runnable, values, file);
   findings.refusals = std::move(refusals);
 
   options.json ? print_json(runnable, target, findings) : print_rows(runnable, target, findings);
@@ -178,7 +183,8 @@ void add_check(CLI::App& app, Action& action) {
           "Of random inputs: batch, tokens, heads (1,100,2); or lengths of sequences one behind the other, and "
           "heads and shared heads (1,64+0+36,8/2)")
       ->type_name("B,T,H");
-  command->add_option("--input", options->input, "Tensors by name, in the safetensors format")->type_name("FILE");
+  command->add_option("--input", options->input, "Tensors by name, in the safetensors format; - is the standard input")
+      ->type_name("FILE");
   command->add_option("--device", options->device, "cpu or cuda (cuda where there is a GPU)")->type_name("DEVICE");
   command->add_option("--seed", options->seed, "Of random inputs (0)")->type_name("N");
   command->add_flag("--json", options->json, "One line of JSON");

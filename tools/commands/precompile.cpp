@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "checking/output.h"
+#include "checking/streams.h"
 #include "checking/subject.h"
 #include "runtime/base/files.h"
 #include "runtime/base/plural.h"
@@ -119,6 +120,7 @@ void compile_all(const std::vector<Item>& items, const PrecompiledKernels& folde
 }
 
 int precompile(const Options& options) {
+  expect_folder(options.directory);
   const std::int64_t sequences = parse_sequence_count(options.sequences);
   check_options(options);
   const PrecompiledKernels folder(options.directory);

@@ -27,6 +27,7 @@
 #include "autotune/search/tuner.h"
 #include "checking/execute.h"
 #include "checking/output.h"
+#include "checking/streams.h"
 #include "checking/subject.h"
 #include "checking/timing.h"
 #include "checking/traffic.h"
@@ -96,10 +97,14 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   return full(a) == full(b);
 }
 
+constexpr std::string_view lockfiles = "a lockfile is read, changed and kept beside its journal";
+
 // Before anything starts: nothing that is written replaces anything else that the command reads or writes.
 void expect_outputs(const Options& options) {
+  expect_file("--output", options.output, lockfiles);
   expect_output(options.output, {options.subject.source});
   if (!options.report) return;
+  expect_file("--report", *options.report, "the standard output has the findings, and a page is a file");
   const std::string& report = *options.report;
   expect_writable(report);
   const auto expect_other = [&](const std::string& path, std::string_view what) {
@@ -346,6 +351,7 @@ TuningTask task_of(const LockEntry& entry) {
 
 // Measures every entry of this GPU again, whatever its seal says, and drops those that are not valid.
 int revalidate(const std::string& path) {
+  expect_file("--revalidate", path, "a lockfile is read and written again");
   expect_gpu("tune --revalidate");
   Lockfile lockfile = Lockfile::read(path, Seals::ignored);
   const std::vector<LockEntry> entries(lockfile.entries().begin(), lockfile.entries().end());

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "checking/gpu.h"
 #include "runtime/cuda/device_tensor.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/error.h"
@@ -11,14 +12,10 @@
 namespace wkvc {
 namespace {
 
-// sm_90a code runs on compute capability 9.0 and on nothing else.
 bool has_suitable_gpu(std::string* why_not) {
   if (!cuda_available(why_not)) return false;
-  const DeviceProperties gpu = Device::current().properties();
-  if (gpu.compute_major == 9 && gpu.compute_minor == 0) return true;
-  *why_not = fmt::format("{} has compute capability {}.{}; the kernels are for 9.0 (H100, H200)", gpu.name,
-                         gpu.compute_major, gpu.compute_minor);
-  return false;
+  *why_not = why_unsuitable(Device::current().properties());
+  return why_not->empty();
 }
 
 // The runtime knows of a host target; here it is called --device cpu, or there is none.

@@ -9,6 +9,7 @@
 #include "codegen/warp/Warp.h"
 #include "dsl/registry.h"
 #include "runtime/base/files.h"
+#include "runtime/base/streams.h"
 #include "runtime/error.h"
 #include "runtime/manifest/joint_manifest.h"
 
@@ -66,12 +67,13 @@ Config parsed(const ConfigOptions& options, const std::string& default_pass) {
 }
 
 Subject from_file(const std::string& path, const SubjectOptions& given, const ConfigOptions& config) {
-  Subject subject{.source = {}, .config = {}, .from_file = true, .origin = path};
+  const std::string name = name_of_input(path);
+  Subject subject{.source = {}, .config = {}, .from_file = true, .origin = name};
   std::string text = read_text(path, "text of a stage");
-  subject.source = with_origin(path, [&] { return source_from(std::move(text)); });
-  subject.source.file = path;
-  if (given.op) with_origin(path, [&] { expect_operator(*given.op, subject.source); });
-  const bool backward = with_origin(path, [&] { return has_backward(subject.source); });
+  subject.source = with_origin(name, [&] { return source_from(std::move(text)); });
+  subject.source.file = name;
+  if (given.op) with_origin(name, [&] { expect_operator(*given.op, subject.source); });
+  const bool backward = with_origin(name, [&] { return has_backward(subject.source); });
   subject.config = parsed(config, backward ? "both" : "forward");
   return subject;
 }

@@ -17,8 +17,10 @@
 #include "codegen/ir/Where.h"
 #include "codegen/passes.h"
 #include "codegen/rec/Rec.h"
+#include "codegen/target/Support.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/error.h"
+#include "runtime/manifest/kernel_names.h"
 #include "runtime/manifest/manifest.h"
 
 using namespace mlir;
@@ -165,6 +167,17 @@ std::string token_kernel(const Source& source, const Config& config) {
   return emit_token_kernel(rec::recurrence_of(*read(source, config, context)), config);
 }
 
+// Throws UserError for an edited manifest that is not that of its kernel, or of none, or names a GPU that no kernel is
+// for.
+void check_manifests(const std::string& text) {
+  const std::vector<Manifest> manifests = manifests_from(text);
+  expect_kernels(manifests, text);
+  for (const Manifest& manifest : manifests)
+    if (!is_supported(manifest.arch))
+      user_error("the manifest of the kernel \"{}\" says that its arch is \"{}\"; expected {}", manifest.kernel,
+                 manifest.arch, sm_90a.arch);
+}
+
 // The last pass that leaves this stage.
 const Pass* last_to(Stage stage) {
   const Pass* last = nullptr;
@@ -304,7 +317,7 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
     user_error("the source is a {} stage; it can't be turned back into {}",
                stage_names[static_cast<std::size_t>(source.stage)], stage_names[static_cast<std::size_t>(target)]);
   if (source.stage == Stage::cuda) {
-    manifests_from(source.text);  // throws where an edited manifest is not that of its kernel
+    check_manifests(source.text);
     return source.text;
   }
   if (target == source.stage) {

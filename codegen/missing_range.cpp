@@ -142,11 +142,13 @@ std::string text_of(const MissingRange& missing) {
       fmt::format("{} contraction{} f32 operands in place of f16, several times as slow: nothing bounds {}",
                   missing.contractions.size(), missing.contractions.size() == 1 ? " takes" : "s take",
                   fmt::join(missing.operands, ", "));
-  if (missing.inputs.empty()) return text + ". Declare what it lies between, .in(lo, hi), where it is computed";
+  if (missing.inputs.empty())
+    return text + ". Declare what it lies between, .in(lo, hi) or in texts in [lo, hi], where it is computed";
   std::vector<std::string> inputs;
   for (const MissingRange::Input& input : missing.inputs) inputs.push_back(text_of(input));
-  return fmt::format("{}. Its range is known as -inf to inf: declare .in(lo, hi) on the input {}", text,
-                     fmt::join(inputs, ", on the input "));
+  return fmt::format(
+      "{}. Its range is known as -inf to inf: declare .in(lo, hi) on the input {}; texts say in [lo, hi]", text,
+      fmt::join(inputs, ", on the input "));
 }
 
 }  // namespace wkvc

@@ -52,13 +52,17 @@ class Nest {
       deeds_[verb].push_back(what);
   }
 
+  // A part of which there is nothing to tell, such as fences alone, has no heading either.
   void nest(Operation& op) {
     flush();
+    const size_t before = text_.size();
     line(heading(op) + ":");
+    const size_t behind = text_.size();
     ++depth_;
     for (Operation& inner : op.getRegion(0).front()) visit(inner);
     flush();
     --depth_;
+    if (text_.size() == behind) text_.resize(before);
   }
 
   void meet(Operation& op) {
@@ -111,6 +115,14 @@ class Nest {
       return {"gives", op.getAttrOfType<StringAttr>("tensor").str()};
     if (isa<warp::LoadVectorOp, warp::LoadOp, warp::LoadJoinedOp>(op)) return {"reads", name_of(op.getResult(0)).str()};
     if (isa<warp::StoreOp, warp::StoreVectorOp>(op)) return {"stores", name_of(op.getOperand(0)).str()};
+    if (isa<warp::StageStateOp>(op)) return {"stores", "the state"};
+    if (auto store = dyn_cast<warp::StoreNumberOp>(op)) return {"stores", name_of(store.getTo()).str()};
+    if (auto leave = dyn_cast<warp::LeaveScaleOp>(op)) return {"stores", name_of(leave.getTo()).str()};
+    if (auto publish = dyn_cast<warp::PublishMaxOp>(op)) return {"stores", name_of(publish.getSlots()).str()};
+    if (auto join = dyn_cast<warp::JoinRowsOp>(op)) return {"joins", name_of(join.getLast()).str()};
+    if (auto add = dyn_cast<warp::AddVectorOp>(op)) return {"adds up", name_of(add.getTo()).str()};
+    if (auto store = dyn_cast<warp::StoreSumOp>(op)) return {"gives", store.getTensor().str()};
+    if (isa<warp::ParameterOp, warp::TokensOp>(op)) return {"reads", op.getAttrOfType<StringAttr>("tensor").str()};
     if (isa<warp::CallOp, warp::MmaOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::ColumnDotsOp>(op))
       return {"computes", name_of(op.getResult(0)).str()};
     return {"", ""};

@@ -15,6 +15,7 @@
 
 #include "codegen/config/options.h"
 #include "codegen/config/parse_mistake.h"
+#include "codegen/target/Support.h"
 #include "dsl/registry.h"
 #include "jit/jit.h"
 #include "jit/wkvc.h"
@@ -231,6 +232,10 @@ void launch(const wkvc_operator* op, wkvc_pass pass, const LaunchSize& size, con
 using namespace wkvc;
 
 const char* wkvc_version() { return wkvc::wkvc_version().data(); }  // ends with a NUL
+
+int32_t wkvc_runs_on(int32_t compute_major, int32_t compute_minor) {
+  return runs_kernels(compute_major, compute_minor) ? 1 : 0;
+}
 
 const char* wkvc_message() { return message.c_str(); }
 

@@ -4,6 +4,7 @@
 
 #include "autotune/lockfile/settings.h"
 #include "autotune/search/task.h"
+#include "checking/gpu.h"
 #include "codegen/config/config.h"
 #include "dsl/registry.h"
 #include "jit/fingerprint.h"
@@ -67,8 +68,15 @@ void expect_pass(const Operator& op, const Config& config) {
   user_error("--pass {}: the text has no backward pass; start from one of the rec or chunk stage", config.pass);
 }
 
+// Compiling takes seconds, and the driver's words for a GPU of another kind do not say which GPUs are expected.
+void expect_gpu_of_kernels() {
+  const std::string why_not = why_unsuitable(Device::current().properties());
+  if (!why_not.empty()) user_error("{}. The host target runs anywhere", why_not);
+}
+
 std::shared_ptr<const Operator> loaded(const Source& source, Config config, PrepareOptions options) {
   if (options.target == Target::cuda) {
+    expect_gpu_of_kernels();
     const Gpu gpu = gpu_here(options.target, config.arch);
     config = settle(config, source, options.size, gpu, shipped_lockfile(), compiles, options.sequences).config;
   }

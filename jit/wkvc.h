@@ -52,6 +52,9 @@ typedef struct wkvc_tensor_info {
 
 const char* wkvc_version(void); /* "0.1.0" */
 
+/* 1 where a GPU of this compute capability, such as 9 and 0, runs the kernels; else 0. */
+int32_t wkvc_runs_on(int32_t compute_major, int32_t compute_minor);
+
 /* What went wrong in this thread's last call that did not return WKVC_OK; valid until its next one. */
 const char* wkvc_message(void);
 

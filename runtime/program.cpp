@@ -12,6 +12,7 @@
 #include "runtime/launch/launch_arguments.h"
 #include "runtime/launch/sequence_check.h"
 #include "runtime/manifest/joint_manifest.h"
+#include "runtime/manifest/kernel_names.h"
 
 namespace wkvc {
 namespace {
@@ -49,7 +50,9 @@ Program::Program(std::vector<Kernel> kernels)
 }
 
 Program Program::load(std::string source, Target target) {
-  joint_manifest(manifests_from(source));  // before compiling
+  const std::vector<Manifest> manifests = manifests_from(source);  // before compiling
+  joint_manifest(manifests);
+  expect_kernels(manifests, source);
   return Program(Kernel::load_all(std::move(source), target));
 }
 

@@ -9,7 +9,7 @@ wkvc_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 wkvc_packages=(
   g++ cmake ninja-build ccache git
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools libzstd-dev zlib1g-dev
-  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev libxxhash-dev
+  libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev libxxhash-dev
   clang-format-22 clang-tidy-22 python3
 )
 # The CUDA release that the kernels are measured with.

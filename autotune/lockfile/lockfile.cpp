@@ -10,6 +10,7 @@
 #include "autotune/lockfile/json_text.h"
 #include "runtime/base/files.h"
 #include "runtime/base/json_fields.h"
+#include "runtime/base/streams.h"
 #include "runtime/base/strict_json.h"
 #include "runtime/error.h"
 
@@ -103,7 +104,7 @@ Lockfile Lockfile::parse(std::string_view text, const std::string& name, Seals s
 }
 
 Lockfile Lockfile::read(const std::filesystem::path& path, Seals seals) {
-  return parse(read_text(path, "a lockfile of wkvc"), path.string(), seals);
+  return parse(read_text(path, "a lockfile of wkvc"), name_of_input(path), seals);
 }
 
 std::string Lockfile::text() const {

@@ -8,6 +8,7 @@
 
 #include "codegen/config/config.h"
 #include "codegen/rec/Limits.h"
+#include "codegen/schedule/Faults.h"
 #include "codegen/schedule/Fill.h"
 #include "runtime/error.h"
 
@@ -70,7 +71,7 @@ void vary_teams(std::vector<Config>& space, const Config& base, const SpaceLimit
   vary(space, base.rounds == 0, std::array{1, 2}, [](Config& config, int rounds) { config.rounds = rounds; });
   vary(space, base.cluster == 0, std::array{1, 2}, [](Config& config, int cluster) { config.cluster = cluster; });
   std::erase_if(space, [&](const Config& config) {
-    const bool impossible = fault_of(forward_schedule(config), /*backward=*/false).has_value();
+    const bool impossible = fault_of(forward_schedule(config), /*backward=*/false, CalledBy::options).has_value();
     const bool slower = base.teams == 0 && !is_tried(config, base);
     const bool idle = std::ranges::any_of(limits.sizes, [&](LaunchSize size) {
       return size.batches * size.heads * config.cluster * std::max(config.segments, 1) <= 2 * limits.sm_count;

@@ -86,13 +86,8 @@ std::vector<ResultError> compare(const Reference& reference, const Runnable& run
   return errors;
 }
 
-std::vector<ResultError> compare_with_file(const std::filesystem::path& path, const Reference& reference,
+std::vector<ResultError> compare_with_file(const SafetensorsFile& file, const Reference& reference,
                                            const Runnable& runnable, const Case& values) {
-  Names results;
-  for (const TensorSpec& spec : runnable.manifest.tensors) {
-    if (gives(runnable.passes, spec.role)) results.insert(spec.name);
-  }
-  const SafetensorsFile file = read_safetensors(path, results);
   std::vector<ResultError> errors;
   for (const TensorSpec& spec : runnable.manifest.tensors) {
     const auto found = file.tensors.find(spec.name);

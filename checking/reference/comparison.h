@@ -1,7 +1,6 @@
 // Results of kernels against the recurrence and its gradients in float64.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,7 @@ std::vector<std::string> unwanted_results(rec::RecurrenceOp recurrence, const Ru
 
 // The same as compare against what the file holds of the results, "dr (file)". Throws UserError for another shape than
 // expected.
-std::vector<ResultError> compare_with_file(const std::filesystem::path& path, const Reference& reference,
+std::vector<ResultError> compare_with_file(const SafetensorsFile& file, const Reference& reference,
                                            const Runnable& runnable, const Case& values);
 
 }  // namespace wkvc

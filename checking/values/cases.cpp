@@ -1,4 +1,4 @@
-#include "checking/values/cases.h"
+#include "checking/values/case_file.h"
 
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -51,15 +51,6 @@ HostTensor stored_as(DType dtype, const std::string& name, SafetensorsFile& file
 }
 
 bool is_given(Role role) { return !is_result(role) && !is_internal(role); }
-
-Names given_names(const Manifest& manifest) {
-  Names names;
-  for (const TensorSpec& spec : manifest.tensors) {
-    if (is_given(spec.role)) names.insert(spec.name);
-  }
-  names.insert({starts_name, slots_name});
-  return names;
-}
 
 // The maps that a file has.
 Sequences sequences_in(const SafetensorsFile& file) {
@@ -171,8 +162,15 @@ void expect_shape(const SafetensorsFile& file, const TensorSpec& spec, const Hos
              shape_text(expected));
 }
 
-Case case_from_file(const Manifest& manifest, const std::filesystem::path& path) {
-  SafetensorsFile file = read_safetensors(path, given_names(manifest));
+SafetensorsFile read_tensors(const Manifest& manifest, const std::filesystem::path& path) {
+  Names names{starts_name, slots_name};
+  for (const TensorSpec& spec : manifest.tensors) {
+    if (!is_internal(spec.role)) names.insert(spec.name);
+  }
+  return read_safetensors(path, names);
+}
+
+Case case_from_file(const Manifest& manifest, SafetensorsFile& file) {
   const auto sequences = std::make_shared<const Sequences>(sequences_in(file));
   Case given{size_in(file, manifest, *sequences), {}, unused_in(file, manifest)};
   if (given.size.map || given.size.slots) given.sequences = sequences;

@@ -6,6 +6,7 @@
 
 #include "checking/output.h"
 #include "checking/reference/rows.h"
+#include "checking/values/case_file.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace wkvc {
@@ -78,10 +79,10 @@ void complain_of_ranges(rec::RecurrenceOp recurrence, const Manifest& manifest, 
   complain_of<rec::ParameterOp>(recurrence, manifest, given, path);
 }
 
-Case case_of_user(rec::RecurrenceOp recurrence, const Manifest& manifest, const std::filesystem::path& path) {
-  Case given = case_from_file(manifest, path);
-  complain_of_unused(given, manifest, path);
-  complain_of_ranges(recurrence, manifest, given, path);
+Case case_of_user(rec::RecurrenceOp recurrence, const Manifest& manifest, SafetensorsFile& file) {
+  Case given = case_from_file(manifest, file);
+  complain_of_unused(given, manifest, file.path);
+  complain_of_ranges(recurrence, manifest, given, file.path);
   return given;
 }
 

@@ -21,8 +21,8 @@ rec::Interval declared_range(rec::ParameterOp op);
 void complain_of_ranges(rec::RecurrenceOp recurrence, const Manifest& manifest, const Case& given,
                         const std::filesystem::path& path);
 
-// The tensors of a user's file, of which is said on the standard error what nothing uses and what lies beyond its
-// range.
-Case case_of_user(rec::RecurrenceOp recurrence, const Manifest& manifest, const std::filesystem::path& path);
+// Returns the tensors of a user's file. Says on the standard error which of them nothing uses, and which elements lie
+// beyond their declared range.
+Case case_of_user(rec::RecurrenceOp recurrence, const Manifest& manifest, SafetensorsFile& file);
 
 }  // namespace wkvc

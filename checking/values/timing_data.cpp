@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "checking/values/case_file.h"
 #include "checking/values/declared_ranges.h"
 #include "checking/values/repeated.h"
 #include "runtime/error.h"
@@ -31,7 +32,8 @@ std::string origin_of(std::string_view source, LaunchSize from, LaunchSize to) {
 }
 
 Case from_file(rec::RecurrenceOp recurrence, const Manifest& manifest, const std::string& file) {
-  Case given = case_of_user(recurrence, manifest, file);
+  SafetensorsFile tensors = read_tensors(manifest, file);
+  Case given = case_of_user(recurrence, manifest, tensors);
   if (given.size.map || given.size.slots)
     user_error("{}: launches are timed on batches of equal length; leave cu_seqlens and state_indices out", file);
   if (given.size.is_empty())

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <concepts>
 
+#include "codegen/schedule/Faults.h"
 #include "codegen/schedule/Fill.h"
 #include "runtime/error.h"
 
@@ -102,7 +103,7 @@ void check_config(const Config& config) {
   check_fields(config);
   check_single_tokens(config);
   for (const ConfigOption& option : config_options()) check_second(option, config);
-  if (auto fault = fault_of(forward_schedule(config), /*backward=*/false)) user_error("{}", *fault);
+  if (auto fault = fault_of(forward_schedule(config), /*backward=*/false, CalledBy::options)) user_error("{}", *fault);
   check_intermediate_states(config);
 }
 

@@ -197,7 +197,9 @@ void SubjectOptions::add_to(CLI::App& command, bool with_source) {
   CLI::Option* name = command.add_option("op", op, "Operator, see wkvc list")->type_name("OP");
   if (with_source) {
     command
-        .add_option("--source", source, "Text of a stage (rec, chunk, placed, warp or cuda), as wkvc emit prints it")
+        .add_option("--source", source,
+                    "Text of a stage (rec, chunk, placed, warp or cuda), as wkvc emit prints it; - is the standard "
+                    "input")
         ->type_name("FILE");
   } else {
     name->required();

@@ -34,6 +34,19 @@ bool is_strictly_lower(Value x) {
   return isa<chunk::LevelPairsOp>(op);
 }
 
+// Returns whether x is nowhere below zero.
+bool is_positive(Value x) {
+  Operation* op = x.getDefiningOp();
+  if (isa<chunk::MulOp>(op)) return op->getOperand(0) == op->getOperand(1);
+  if (isa<chunk::ReciprocalOp>(op)) return is_positive(op->getOperand(0));
+  return isa<chunk::ExpOp, chunk::Exp2Op, chunk::SqrtOp, chunk::SoftplusOp, chunk::ReluOp>(op);
+}
+
+bool is_negated_positive(Value x) {
+  auto neg = x.getDefiningOp<chunk::NegOp>();
+  return neg && is_positive(neg.getX());
+}
+
 // Returns the value that running sums down the rows add up, also where a row is added to the sum of the rows before;
 // null for another value.
 Value summed_down(Value sums) {
@@ -103,11 +116,18 @@ void Vjp::operator()(Operation* op, Term g) {
       .Default([&](Operation*) { activation(op, g); });
 }
 
-// exp may overflow where nothing comes of it (decays below the floor): there 0·inf must be 0.
-Value Vjp::finite(Value exponential) {
-  if (exponential.getDefiningOp()->hasAttr("at_most")) return exponential;
-  return b_.neg(b_.at_least(b_.neg(exponential), std::numeric_limits<float>::lowest()));
+// x, or the largest finite number where x is beyond. A gradient may be zero where x is infinite (Overflow.h): there
+// their product has to be 0.
+Value Vjp::finite(Value x) {
+  if (!overflow_.may_be_infinite(x)) return x;
+  constexpr float lowest = std::numeric_limits<float>::lowest();
+  if (is_negated_positive(x)) return b_.at_least(x, lowest);
+  const Value bounded = b_.neg(b_.at_least(b_.neg(x), lowest));
+  return is_positive(x) ? bounded : b_.at_least(bounded, lowest);
 }
+
+// A factor of a product as gradients take it.
+Value Vjp::factor(chunk::MulOp product, Value x) { return overflow_.is_swallowed(product.getResult()) ? finite(x) : x; }
 
 // The derivative of y = sigmoid(x) as e^-x·y·y: y·(1 − y) cancels where y is near 1. Below −80 e^-x is kept from
 // infinity.
@@ -124,15 +144,15 @@ void Vjp::activation(Operation* op, Term g) {
   auto slope = [&](Value derivative, double factor = 1) { add(x, b_.mul(g.value, derivative), g.factor * factor); };
   llvm::TypeSwitch<Operation*>(op)
       .Case([&](chunk::ExpOp) { slope(finite(y)); })
-      .Case([&](chunk::Exp2Op) { slope(y, std::numbers::ln2); })
+      .Case([&](chunk::Exp2Op) { slope(finite(y), std::numbers::ln2); })
       .Case([&](chunk::LogOp) { slope(b_.reciprocal(b_.at_least(x, std::numeric_limits<float>::min()))); })
       .Case([&](chunk::SigmoidOp) { slope(sigmoid_slope(x, y)); })
       .Case([&](chunk::TanhOp) { slope(tanh_slope(x)); })
       .Case([&](chunk::SoftplusOp) { slope(b_.sigmoid(x)); })
       .Case([&](chunk::ReluOp) { slope(b_.exceeds(x, 0)); })
       .Case([&](chunk::AtLeastOp largest) { slope(b_.exceeds(x, largest.getBound().convertToFloat())); })
-      .Case([&](chunk::SqrtOp) { slope(b_.reciprocal(y), 0.5); })
-      .Case([&](chunk::ReciprocalOp) { slope(b_.mul(y, y), -1); })
+      .Case([&](chunk::SqrtOp) { slope(finite(b_.reciprocal(y)), 0.5); })
+      .Case([&](chunk::ReciprocalOp) { slope(finite(b_.mul(y, y)), -1); })
       .Default([](Operation* other) { internal_error("no gradient of '{}'", other->getName().getStringRef().str()); });
 }
 
@@ -151,13 +171,13 @@ void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
     if (x.getType() == op.getResult().getType())
       return add(exponent, exponent_of_product(op, x, y, g.value), g.factor * rate);
     if (chunk::rows(x) == 1 && chunk::columns(x) == chunk::columns(y)) {
-      Value gradient = b_.mul(g.value, x);
+      Value gradient = b_.mul(g.value, factor(op, x));
       if (b_.is_measurable(y)) b_.set_measurable(gradient);
       if (auto name = name_of(y); !name.empty() && g.factor == 1) b_.name(gradient, gradient_name(name));
-      return add(exponent, sum_of_products(gradient, y), g.factor * rate);
+      return add(exponent, sum_of_products(gradient, factor(op, y)), g.factor * rate);
     }
   }
-  add_reduced(x, b_.mul(g.value, y), g.factor);
+  add_reduced(x, b_.mul(g.value, factor(op, y)), g.factor);
 }
 
 // g∘exp(l)∘y, the gradient of l in exp(l)∘y. Gradients of differences are differences of such products, in which the
@@ -165,7 +185,8 @@ void Vjp::factor_of_product(chunk::MulOp op, Value x, Value y, Term g) {
 // of f32's digits.
 Value Vjp::exponent_of_product(chunk::MulOp op, Value exponential, Value y, Value g) {
   const bool cancels = exponential.getDefiningOp()->getOperand(0).getDefiningOp<chunk::SubOp>() != nullptr;
-  return cancels ? b_.mul(g, as_contracted(op.getResult())) : b_.mul(b_.mul(g, exponential), y);
+  if (cancels) return b_.mul(g, as_contracted(op.getResult()));
+  return b_.mul(b_.mul(g, factor(op, exponential)), factor(op, y));
 }
 
 // An operand of contractions as they saw it (with bf16 operands 4.0e-3 instead of 5.4e-3, see docs/architecture.md).

@@ -4,6 +4,7 @@
 #include <llvm/ADT/DenseSet.h>
 
 #include "codegen/differentiate/Adjoints.h"
+#include "codegen/differentiate/Overflow.h"
 
 namespace wkvc {
 
@@ -11,7 +12,7 @@ class Vjp {
  public:
   // `active`: the values whose gradients are wanted or lead to some that are. `spaces`: of the primals.
   Vjp(ChunkBuilder& builder, Adjoints& adjoints, const llvm::DenseSet<mlir::Value>& active, const Spaces& spaces)
-      : b_(builder), adjoints_(adjoints), active_(active), spaces_(spaces) {}
+      : b_(builder), adjoints_(adjoints), active_(active), spaces_(spaces), overflow_(spaces) {}
 
   // Adds what the gradient g of the operation's result says of its operands' gradients.
   void operator()(mlir::Operation* op, Term g);
@@ -21,7 +22,8 @@ class Vjp {
   void add_reduced(mlir::Value primal, mlir::Value value, double factor);
   void multiply(chunk::MulOp op, Term g);
   void factor_of_product(chunk::MulOp op, mlir::Value x, mlir::Value y, Term g);
-  mlir::Value finite(mlir::Value exponential);
+  mlir::Value finite(mlir::Value x);
+  mlir::Value factor(chunk::MulOp product, mlir::Value x);
   mlir::Value sigmoid_slope(mlir::Value x, mlir::Value y);
   mlir::Value tanh_slope(mlir::Value x);
   void activation(mlir::Operation* op, Term g);
@@ -43,6 +45,7 @@ class Vjp {
   Adjoints& adjoints_;
   const llvm::DenseSet<mlir::Value>& active_;
   const Spaces& spaces_;
+  Overflow overflow_;
   llvm::DenseMap<mlir::Value, bool> finite_;
 };
 

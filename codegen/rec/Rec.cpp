@@ -78,7 +78,16 @@ mlir::ParseResult parseResultName(mlir::OpAsmParser& parser, mlir::StringAttr& n
 // [lo, hi], keeping every bit: MLIR's own form prints six digits.
 mlir::ParseResult parseRange(mlir::OpAsmParser& parser, mlir::DenseF64ArrayAttr& range) {
   llvm::SmallVector<double> bounds;
-  const auto bound = [&] { return parser.parseFloat(bounds.emplace_back()); };
+  const auto bound = [&] {
+    const auto at = parser.getCurrentLocation();
+    mlir::ParseResult parsed = failure();
+    {
+      mlir::ScopedDiagnosticHandler quiet(parser.getContext(), [](mlir::Diagnostic&) { return success(); });
+      parsed = parser.parseFloat(bounds.emplace_back());
+    }
+    return parsed ? parser.emitError(at, "expected a number with a point, as in [-5.0, 0.0] or [-1.0e38, 0.0]")
+                  : parsed;
+  };
   if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square, bound)) return failure();
   range = parser.getBuilder().getDenseF64ArrayAttr(bounds);
   return success();

@@ -252,7 +252,9 @@ AffineAnalysis::Factor AffineAnalysis::state_factor(Operation* op, Value token_f
     value = negated(b_, value);
     range = {-range.hi, -range.lo};
   }
-  if (range.lo < 0) refuse(op, "the decay may be negative; write exp(log_w), or declare its range with .in(0, 1)");
+  if (range.lo < 0)
+    refuse(op,
+           "the decay may be negative; write exp(log_w), or declare its range, .in(0, 1) or in texts in [0.0, 1.0]");
   return {value, b_.log(value), {std::log(range.lo), std::log(range.hi)}, negative};
 }
 

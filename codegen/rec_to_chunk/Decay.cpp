@@ -100,14 +100,15 @@ DecayPlan plan_decay(const MatrixForm& next, const std::string& compute, bool gr
       user_error_at(
           at,
           "a decay may exceed 1: its log is in [{:.4g}, {:.4g}] a token. The exact path, which decays without a bound "
-          "or with a steep one take, has factors of at most 1; declare the range with .in(lo, 0) on the log of the "
-          "decay, or .in(0, 1) on the decay",
+          "or with a steep one take, has factors of at most 1; declare the range of the log of the decay, .in(lo, 0), "
+          "or "
+          "of the decay, .in(0, 1); texts of the rec stage say in [lo, 0.0] or in [0.0, 1.0]",
           log_range.lo, log_range.hi);
     if (chunk > kMaxExactChunk)
       user_error_at(
           at,
-          "--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range "
-          "with .in(lo, hi) or choose --chunk {}",
+          "--chunk {}: decays without a bound take the exact path, whose chunk is at most {}; declare a range, "
+          ".in(lo, hi) or in texts of the rec stage in [lo, hi], or choose --chunk {}",
           chunk, kMaxExactChunk, kMaxExactChunk);
     const DecayPlan exact{DecayPath::exact, chunk, 0};
     if (compute == "f32" || steepest * chunk / 2 > kWideExponent) return exact;

@@ -1,4 +1,4 @@
-#include "codegen/schedule/Schedule.h"
+#include "codegen/schedule/Faults.h"
 
 #include <fmt/format.h>
 
@@ -84,18 +84,21 @@ const ScheduleField* find_field(std::string_view group, std::string_view name) {
 
 std::string text_of(const Schedule& schedule) { return text_of(schedule_fields(), schedule, Schedule()); }
 
-std::optional<std::string> fault_of(const Schedule& schedule, bool backward) {
-  if (schedule.grid.cluster > 1 && !schedule.goes_ahead())
-    return fmt::format("--cluster {}: blocks share what teams prepare a round ahead: give --rounds 2, too",
-                       schedule.grid.cluster);
+std::optional<std::string> fault_of(const Schedule& schedule, bool backward, CalledBy called) {
+  const bool options = called == CalledBy::options;
+  const int blocks = schedule.grid.cluster, teams = schedule.prepare.teams;
+  const std::string cluster = options ? fmt::format("--cluster {}", blocks) : fmt::format("grid(cluster = {})", blocks);
+  if (blocks > 1 && !schedule.goes_ahead())
+    return fmt::format("{}: blocks share what teams prepare a round ahead: give {}, too", cluster,
+                       options ? "--rounds 2" : "prepare(warps = N), the warps of a team's own");
   if (backward && schedule.goes_ahead())
-    return "--rounds 2 and --cluster are of forward kernels: the teams of a backward kernel have no warps of their own";
-  if (!rec::is_cluster(schedule.grid.cluster))
-    return fmt::format("--cluster {}: expected {}", schedule.grid.cluster, rec::clusters_text);
-  if (schedule.numerics == Numerics::guarded && schedule.goes_ahead() && schedule.prepare.teams == sm_90a.most_teams())
-    return fmt::format(
-        "--teams {}: no barrier is left for what is to be refused without scales: use fewer, or --scales always",
-        schedule.prepare.teams);
+    return fmt::format("{} of forward kernels: the teams of a backward kernel have no warps of their own",
+                       options ? "--rounds 2 and --cluster are" : "prepare(warps = N) is");
+  if (!rec::is_cluster(blocks)) return fmt::format("{}: expected {}", cluster, rec::clusters_text);
+  if (schedule.numerics == Numerics::guarded && schedule.goes_ahead() && teams == sm_90a.most_teams())
+    return fmt::format("{}: no barrier is left for what is to be refused without scales: use fewer, or {}",
+                       options ? fmt::format("--teams {}", teams) : fmt::format("prepare(teams = {})", teams),
+                       options ? "--scales always" : "a text with numerics(scales = scaled)");
   return std::nullopt;
 }
 

@@ -73,12 +73,12 @@ def size_options(size: Size) -> str:
 
 def _check_gpu(device: torch.device) -> None:
     capability = torch.cuda.get_device_capability(device)
-    if capability == (9, 0):
+    if _library.runs_on(capability):
         return
     name = torch.cuda.get_device_name(device)
     raise RuntimeError(
-        f"{device} is {name} of compute capability {capability[0]}.{capability[1]}; wkvc has kernels for 9.0 (H100, "
-        "H200). CPU tensors run anywhere, on the host"
+        f"{device} is {name} of compute capability {capability[0]}.{capability[1]}; wkvc has kernels for H100 and "
+        "H200. CPU tensors run anywhere, on the host"
     )
 
 

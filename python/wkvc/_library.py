@@ -64,6 +64,7 @@ BATCHES, STARTS_32, STARTS_64 = 0, 1, 2  # layouts
 _Int64 = ctypes.c_int64
 _SIGNATURES = {
     "wkvc_version": (ctypes.c_char_p, []),
+    "wkvc_runs_on": (ctypes.c_int32, [ctypes.c_int32] * 2),
     "wkvc_message": (ctypes.c_char_p, []),
     "wkvc_prepare": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(Handle)]),
     "wkvc_emit": (ctypes.c_int, [ctypes.c_char_p] * 3 + [ctypes.POINTER(ctypes.c_char_p)]),
@@ -147,6 +148,11 @@ def check(status: int) -> None:
 
 def version() -> str:
     return _library.wkvc_version().decode()
+
+
+def runs_on(compute_capability: tuple[int, int]) -> bool:
+    """Whether a GPU of this compute capability runs the kernels."""
+    return bool(_library.wkvc_runs_on(*compute_capability))
 
 
 def prepare(text: str, options: str, target: int) -> Handle:

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from . import _library
 from ._call import autocast_dtype
 from ._rwkv import Mma, rwkv7
 
@@ -88,7 +89,7 @@ def _reason(
         return f"q, k, v, a, b are {dtypes}, not of one dtype"
     if not autocast and gk.dtype not in (q.dtype, torch.float32):
         return f"gk is {gk.dtype} beside {q.dtype}"
-    if not (q.is_cpu or (q.is_cuda and torch.cuda.get_device_capability(q.device) == (9, 0))):
+    if not (q.is_cpu or (q.is_cuda and _library.runs_on(torch.cuda.get_device_capability(q.device)))):
         return f"{q.device} is no H100 or H200"
     mma, why_not = _kernels_for((q, gk, k, v, a, b), _scale_of(scale, k), lower_bound, cu_seqlens)
     return why_not if mma is None else None

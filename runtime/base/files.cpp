@@ -11,6 +11,7 @@
 
 #include "runtime/base/pending_file.h"
 #include "runtime/base/reason.h"
+#include "runtime/base/streams.h"
 #include "runtime/error.h"
 
 namespace wkvc {
@@ -59,7 +60,15 @@ void write_files_atomically(std::span<const TextFile> files) {
 
 std::string read_text(const std::filesystem::path& path, std::string_view expected) {
   constexpr std::size_t most = std::size_t{64} << 20;
-  const std::string name = path.string();
+  const std::string name = name_of_input(path);
+  const auto expect_short = [&](const std::string& text) {
+    if (text.size() > most) user_error("{}: has more than 64 MiB; expected {}", name, expected);
+  };
+  if (is_pipe(path)) {
+    std::string text = read_pipe(path, most);
+    expect_short(text);
+    return text;
+  }
   if (const std::string fault = why_irregular(path); !fault.empty()) {
     user_error("{}: {}; expected {}", name, fault, expected);
   }
@@ -69,7 +78,7 @@ std::string read_text(const std::filesystem::path& path, std::string_view expect
   std::array<char, 1 << 16> piece{};
   while (file.read(piece.data(), piece.size()), file.gcount() > 0) {
     text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-    if (text.size() > most) user_error("{}: has more than 64 MiB; expected {}", name, expected);
+    expect_short(text);
   }
   if (!file.eof()) user_error("{}: cannot be read: {}", name, reason(errno));
   return text;

@@ -36,6 +36,7 @@ struct CudaLibrary {
   static constexpr Result out_of_memory = 2;
   static constexpr Result invalid_image = 200;
   static constexpr Result no_binary_for_gpu = 209;
+  static constexpr Result not_found = 500;
 
   DynamicLibrary library;
   int version = 0;  // 13000: of CUDA 13.0

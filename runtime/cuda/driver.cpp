@@ -5,6 +5,7 @@
 
 #include "runtime/cuda/cuda_library.h"
 #include "runtime/error.h"
+#include "runtime/manifest/kernel_names.h"
 
 namespace wkvc {
 namespace {
@@ -254,7 +255,9 @@ DeviceKernel::DeviceKernel(const Device& device, std::span<const char> cubin, co
   const CudaLibrary& cuda = cuda_library();
   cuda.check(cuda.module_load(&module_, cubin.data()), "load the kernel's cubin");
   try {
-    cuda.check(cuda.module_function(&function_, module_, symbol.c_str()), "find the kernel in its cubin");
+    const CudaLibrary::Result found = cuda.module_function(&function_, module_, symbol.c_str());
+    if (found == CudaLibrary::not_found) refuse_kernel_name(symbol);
+    cuda.check(found, "find the kernel in its cubin");
     cuda.check(
         cuda.function_set_attribute(function_, function_attribute_max_dynamic_shared, static_cast<int>(shared_bytes)),
         "reserve the kernel's shared memory");

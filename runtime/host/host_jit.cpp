@@ -10,6 +10,7 @@
 #include "runtime/cache/once_map.h"
 #include "runtime/error.h"
 #include "runtime/host/host_compiler.h"
+#include "runtime/manifest/kernel_names.h"
 
 namespace wkvc {
 
@@ -61,7 +62,7 @@ HostKernel HostKernel::compile(const std::string& kernel_source, const std::stri
   try {
     kernel.object_->library.find(symbol.c_str(), kernel.entry_);
   } catch (const MissingSymbol&) {
-    user_error("a manifest names the kernel {0}, but the text has no WKVC_KERNEL({0}, …)", symbol);
+    refuse_kernel_name(symbol);
   }
   return kernel;
 }

@@ -14,6 +14,7 @@
 
 #include "runtime/base/escape.h"
 #include "runtime/base/files.h"
+#include "runtime/base/streams.h"
 #include "runtime/base/strict_json.h"
 #include "runtime/error.h"
 #include "runtime/tensor/checked.h"
@@ -51,10 +52,15 @@ const FileDType* dtype_from_file(std::string_view name) {
   return found == file_dtypes.end() ? nullptr : found;
 }
 
-// The open file; every read is checked against its size.
+// The open file, or all that came out of a pipe; every read is checked against its size.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : name_(path.string()) {
+  explicit Reader(const std::filesystem::path& path) : name_(name_of_input(path)) {
+    if (is_pipe(path)) {
+      piped_ = read_pipe(path, std::numeric_limits<std::size_t>::max());
+      size_ = piped_->size();
+      return;
+    }
     const std::string fault = why_irregular(path);
     if (!fault.empty()) user_error("cannot read {}: it {}. Name a file", name_, fault);
     std::error_code error;
@@ -68,6 +74,10 @@ class Reader {
   const std::string& name() const { return name_; }
 
   void read(std::uint64_t offset, std::span<std::byte> into) {
+    if (piped_ && offset + into.size() <= size_) {
+      std::memcpy(into.data(), piped_->data() + offset, into.size());
+      return;
+    }
     stream_.seekg(static_cast<std::streamoff>(offset));
     stream_.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size()));
     if (!stream_) user_error("cannot read {} bytes at offset {} of {}", into.size(), offset, name_);
@@ -76,6 +86,7 @@ class Reader {
  private:
   std::string name_;
   std::ifstream stream_;
+  std::optional<std::string> piped_;
   std::uint64_t size_ = 0;
 };
 
@@ -246,7 +257,7 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path, const std::o
   const json object = parse_object(header, fmt::format("the header of {}", file.name()));
 
   SafetensorsFile result;
-  result.path = path;
+  result.path = file.name();
   std::vector<Entry> entries;
   for (const auto& [name, value] : object.items()) {
     if (name == "__metadata__") {

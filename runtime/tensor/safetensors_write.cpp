@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/files.h"
+#include "runtime/base/streams.h"
 #include "runtime/base/strict_json.h"
 #include "runtime/error.h"
 #include "runtime/tensor/safetensors.h"
@@ -69,7 +69,7 @@ void write_safetensors(const std::filesystem::path& path, const TensorMap& tenso
   const auto length = std::bit_cast<std::array<std::byte, 8>>(std::uint64_t{header.size()});
   std::vector<std::string_view> pieces{text_of(length), header};
   for (const auto& [name, tensor] : items) pieces.push_back(text_of(tensor->bytes()));
-  write_file_atomically(path, pieces);
+  write_output(path, pieces);
 }
 
 }  // namespace wkvc

@@ -37,6 +37,15 @@ TEST_P(BackwardLines, AreRefused) {
   expect_contains(error, "line 8: ");
 }
 
+TEST(Programs, AreForTheGpuThatThereIs) {
+  for (const char* arch : {"sm_90", "sm_100a", "sm_120a", "sm_80"}) {
+    std::string text = with("");
+    const std::string attributes = "attributes {";
+    text.insert(text.find(attributes) + attributes.size(), std::string("arch = \"") + arch + "\", ");
+    expect_contains(error_of(text), std::string("arch is \"") + arch + "\"; expected sm_90a");
+  }
+}
+
 TEST(BackwardPrograms, HaveOneSavedState) {
   const std::string state = "  %Z = chunk.saved_state \"Z\" : tensor<48x32xf32>\n";
   const std::string other = "  %Y = chunk.saved_state \"Y\" : tensor<48x32xf32>\n";

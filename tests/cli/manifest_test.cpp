@@ -8,7 +8,9 @@
 #include "dsl/registry.h"
 #include "runtime/error.h"
 #include "runtime/manifest/manifest.h"
+#include "runtime/program.h"
 #include "tests/cli/command.h"
+#include "tests/expect_error.h"
 
 namespace wkvc::test {
 namespace {
@@ -51,6 +53,31 @@ TEST(EditedManifest, IsTakenUnchanged) {
     for (const std::size_t at : manifests_in(text))
       EXPECT_NO_THROW(manifests_from(with_manifest(text, at, [](json&) {})));
   }
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// Before anything is compiled, so that all targets and commands have one message.
+TEST(EditedManifest, IsRefusedWhereTheTextHasNoSuchKernel) {
+  const std::string text = kernels("rwkv7", {.scales = "always"});
+  const std::string edited = replaced(text, R"("kernel":"rwkv7_forward")", R"("kernel":"rwkv7_forwards")");
+  const auto message =
+      "a manifest names the kernel \"rwkv7_forwards\", but the text has no WKVC_KERNEL(rwkv7_forwards, …)";
+  for (const std::string& error : {user_error_of([&] { lower_to(source_from(edited), Stage::cuda, {}); }),
+                                   user_error_of([&] { Program::load(edited, Target::host); }),
+                                   user_error_of([&] { Program::load(edited, Target::cuda); })})
+    expect_contains(error, message);
+  EXPECT_NO_THROW(lower_to(source_from(replaced(text, "rwkv7_forward", "mine")), Stage::cuda, {}));
+}
+
+TEST(EditedManifest, IsRefusedForAnotherGpu) {
+  const std::string text = replaced(kernels("rwkv7", {.scales = "always"}), "sm_90a", "sm_100a");
+  expect_contains(user_error_of([&] { lower_to(source_from(text), Stage::cuda, {}); }),
+                  "the kernel \"rwkv7_forward\" says that its arch is \"sm_100a\"; expected sm_90a");
 }
 
 // Workspaces of segments would be too small for more of them.

@@ -1,4 +1,6 @@
 // wkvc explain --schedule: the nest of roles and loops.
+#include <sstream>
+
 #include "tests/cli/command.h"
 
 namespace wkvc::test {
@@ -35,6 +37,28 @@ TEST_F(ScheduleNest, TellsBothWaysOfABackwardKernel) {
   expect_in_order(both.out, {"rwkv7_backward: ", "checkpoint(every = 4)", "for each group of 4 chunks from the last",
                              "for each chunk of the group, carrying S_before", "saves the state",
                              "for each chunk of the group from the last", "gives "});
+}
+
+// Every heading has something under it: what one warp leaves for others, in scaled kernels, too.
+TEST_F(ScheduleNest, HasNoEmptyParts) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--teams", "2"},
+        {"--teams", "2", "--scales", "always"},
+        {"--pass", "both", "--teams", "2,2", "--save-every", "32", "--scales", "always"}}) {
+    std::vector<std::string> arguments{"explain", "rwkv7", "--schedule"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Outcome nest = wkvc(arguments);
+    ASSERT_EQ(nest.status, 0) << nest.err;
+    std::istringstream lines(nest.out);
+    std::size_t heading = 0;  // blanks before the one above, and 1; 0: none is above
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t depth = line.find_first_not_of(' ') + 1;
+      EXPECT_TRUE(heading == 0 || depth > heading) << "nothing is under the heading above '" << line << "' in\n"
+                                                   << nest.out;
+      heading = line.ends_with(':') && !line.starts_with("rwkv7") ? depth : 0;
+    }
+    EXPECT_EQ(heading, 0U);
+  }
 }
 
 TEST_F(ScheduleNest, IsTakenFromTexts) {
@@ -78,6 +102,15 @@ TEST_F(ScheduleNest, MayBeOneThatNoOptionSays) {
   const std::string source = file("one_warp.mlir", text);
   const Outcome checked = wkvc({"check", "--source", source, "--device", "cpu", "--shape", "1,40,1"});
   EXPECT_EQ(checked.status, 0) << checked.out << checked.err;
+  const std::string blocks = edited(text, "prepare(teams = 2, warps = 1)", "prepare(teams = 2)");
+  expect_mistake({"emit", "--source",
+                  file("cluster.mlir",
+                       edited(blocks, "schedule = #wkvc.schedule<", "schedule = #wkvc.schedule<grid(cluster = 2), ")),
+                  "--stage", "cuda"},
+                 "grid(cluster = 2): blocks share what teams prepare a round ahead: give prepare(warps = N)");
+  const std::string placed = wkvc({"emit", "rwkv7", "--stage", "placed", "--teams", "2"}).out;
+  expect_mistake({"emit", "--source", file("placed.mlir", edited(placed, "teams = 2", "teams = 3")), "--stage", "cuda"},
+                 "prepare(teams = 3): the forward kernel of 'rwkv7' has 4 warps; expected a number that divides them");
   text.replace(text.find("warps = 1)"), 10, "warps = 31)");
   expect_mistake({"emit", "--source", file("many.mlir", text), "--stage", "cuda"}, "a block has at most 32");
 }

@@ -121,6 +121,20 @@ TEST(Language, RangesOfTensorsAndValues) {
   expect_contains(text, "rec.assume %0 in [0.0, 4.0]");
 }
 
+// What an expression was moved from is still that value, wherever it is used next.
+TEST(Language, MovedExpressionsStayWhatTheyAre) {
+  const std::string text = text_with([](Recurrence& op, const Values& at) {
+    Expr x = at.x;
+    const Expr taken(static_cast<Expr&&>(x));
+    Expr assigned = at.k;
+    assigned = static_cast<Expr&&>(x);
+    op.output("dotted", dot(x, at.k), f32);
+    return -x.in(0, 1) + taken * exp(x) + assigned;
+  });
+  expect_contains(text, "rec.dot %x, %k");
+  expect_contains(text, "rec.exp %x");
+}
+
 TEST(Language, NamesGivenByTheLoweringDontCollide) {
   const std::string text = text_with([](Recurrence& op, const Values& at) {
     op.input("k_f32", Dim{Dim::Axis::K, 64}, f32);

@@ -275,6 +275,12 @@ TEST(CApi, EmitsTexts) {
   EXPECT_EQ(text, nullptr);
 }
 
+TEST(CApi, TellsWhichGpusRunKernels) {
+  EXPECT_EQ(wkvc_runs_on(9, 0), 1);
+  for (const auto& [major, minor] : {std::pair{8, 0}, {8, 9}, {10, 0}, {12, 0}, {9, 1}})
+    EXPECT_EQ(wkvc_runs_on(major, minor), 0);
+}
+
 TEST(CApi, TellsItsVersion) {
   EXPECT_THAT(std::string(wkvc_version()), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
 }

@@ -60,7 +60,7 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
   expect_contains(of("", "warps 5"), "has 5 warps; expected 2 for rows and 2 of teams");
   expect_contains(of("of_team = 2040 : i64", "warps 4"), "gives 2040 bytes of 18464 to a team");
   expect_contains(of("of_team = 18480 : i64", "warps 4"), "gives 18480 bytes of 18464 to a team");
-  expect_contains(of("backward, of_team = 2048 : i64", "warps 4"), "--rounds 2 and --cluster are of forward kernels");
+  expect_contains(of("backward, of_team = 2048 : i64", "warps 4"), "prepare(warps = N) is of forward kernels");
   std::string late = with_rounds(prepare);
   late.insert(late.find("    %round = "), "    warp.team {\n    }\n");
   expect_contains(error_of(late), "has ended: its part is in warp.prepare");
@@ -112,11 +112,11 @@ TEST(Clusters, ShareRowsAndSlots) {
                     numbers + " schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 69760"),
         "grid(cluster = " + cluster + ")"));
   };
-  expect_contains(of("3", "warps 3"), "--cluster 3: expected 1, 2, 4 or 8");
+  expect_contains(of("3", "warps 3"), "grid(cluster = 3): expected 1, 2, 4 or 8");
   expect_contains(of("4", "warps 3"), "has 32 rows for 4 blocks; expected 16 for each warp");
   expect_contains(of("2", "warps 1"), "has 1 warps; expected 1 for rows and 2 of teams");
   expect_contains(error_of(scheduled(with_teams(""), "grid(cluster = 2)")),
-                  "--cluster 2: blocks share what teams prepare a round ahead");
+                  "grid(cluster = 2): blocks share what teams prepare a round ahead: give prepare(warps = N)");
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ TEST(Schedules, AreReadWhole) {
   expect_contains(error("schedule<grid(blocks = 1), memory(keep = all)>"),
                   "has keep = all; expected automatic or contractions or factors");
   expect_contains(error("schedule"), "holds 1 to 32 blocks, not 0");
+  for (const std::string ahead : {"early", "read", "states", "groups"})
+    expect_contains(
+        error("schedule<grid(blocks = 1), memory(prefetch = " + ahead + ")>"),
+        "has memory(prefetch = " + ahead + "), which its loops and copies are not of; expected none or inputs");
 }
 
 TEST(Kernels, HaveUsableNumbers) {
@@ -54,8 +58,9 @@ TEST(Kernels, HaveUsableNames) {
   expect_contains(error("\"f16\"", "\"f8\\0A#error\""), "expected bf16, bf16x3, f16 or f32");
   for (const char* parts : {"33", "4294967298", "-2"})
     expect_contains(error("{\n", std::string("attributes {parts = ") + parts + "} {\n"), "expected 1 to 32");
-  for (const char* arch : {"\"\"", "\"sm_\"", "\"sm_90\\0A\"", "\"hopper\"", "\"sm_123456\""})
-    expect_contains(error("\"sm_90a\"", arch), "expected for example sm_90a");
+  for (const char* arch :
+       {"\"\"", "\"sm_\"", "\"sm_90\\0A\"", "\"hopper\"", "\"sm_123456\"", "\"sm_90\"", "\"sm_100a\""})
+    expect_contains(error("\"sm_90a\"", arch), "expected sm_90a");
 }
 
 TEST(Kernels, HaveOneLoopThatCarriesTheState) {
@@ -122,6 +127,8 @@ TEST(Combinations, AreOfSeveralSegments) {
   expect_contains(error_of(combine("1", "full")), "combines 1 segments; expected 2 to 256");
   expect_contains(error_of(combine("4", "round")), "has a \"round\" map; expected full or diagonal");
   expect_contains(error_of(combine("4", "full", "a b")), "is not an identifier");
+  std::string other = combine("4", "full");
+  expect_contains(error_of(other.replace(other.find("sm_90a"), 6, "sm_100a")), "arch is \"sm_100a\"; expected sm_90a");
   const auto of_block = [&](const char* block) { return error_of(combine("4", "full", "initial_state", block)); };
   expect_contains(of_block("strips 2 map_rows 16 shared 0"), "has 2 strips; expected a divisor of 3");
   expect_contains(of_block("strips 1 map_rows 24 shared 0"), "has 24 map_rows; expected a divisor of 32 keys");

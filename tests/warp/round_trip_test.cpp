@@ -192,7 +192,7 @@ TEST(RoundTrip, BackwardKernels) {
   text.insert(text.find("{"), "attributes {backward} ");
   text = scheduled(text, "checkpoint(every = 4, dtype = bf16)");
   text = scheduled(text, "numerics(scales = guarded)");
-  text = scheduled(text, "memory(keep = sums, prefetch = states)");
+  text = scheduled(text, "memory(keep = sums, prefetch = inputs)");
   EXPECT_EQ(reprinted(text), text);
 }
 

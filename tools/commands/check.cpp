@@ -13,8 +13,10 @@
 #include "checking/execute.h"
 #include "checking/output.h"
 #include "checking/reference/comparison.h"
+#include "checking/streams.h"
 #include "checking/subject.h"
 #include "checking/values/arrangement.h"
+#include "checking/values/case_file.h"
 #include "checking/values/declared_ranges.h"
 #include "runtime/error.h"
 #include "tools/commands/commands.h"
@@ -102,7 +104,7 @@ void print_rows(const Runnable& runnable, Target target, const Findings& finding
 }
 
 Findings compared(rec::RecurrenceOp recurrence, const Subject& subject, const Runnable& runnable, const Case& values,
-                  const std::optional<std::string>& file) {
+                  const std::optional<SafetensorsFile>& file) {
   const Reference reference(recurrence, runnable, values);
   Findings findings{values.size, compare(reference, runnable, values),
                     missing_results(recurrence, runnable, subject.config.gradients)};
@@ -133,6 +135,7 @@ int check(const Options& options) {
   if (options.input && (options.shape || options.seed)) {
     user_error("{} goes with random inputs; with --input the file decides", options.shape ? "--shape" : "--seed");
   }
+  expect_one_reader(options.subject.source, options.input);
   const Shape shape = parse_sequences(options.shape.value_or("1,100,2"));
   const std::uint64_t seed = parse_seed(options.seed.value_or("0"));
   const Target target = target_from(options.device);
@@ -146,13 +149,15 @@ int check(const Options& options) {
   const auto module = rec::parse(subject.reference(manifest), subject.origin, context);
   const rec::RecurrenceOp recurrence = rec::recurrence_of(*module);
   expect_gradients(subject, recurrence, runnable);
-  Case values = options.input ? case_of_user(recurrence, manifest, *options.input)
-                              : random_case(recurrence, manifest, shape.size, seed, Decays::steep_too);
-  if (!options.input) values.sequences = shape.sequences;
+  std::optional<SafetensorsFile> file;
+  if (options.input) file = read_tensors(manifest, *options.input);
+  Case values = file ? case_of_user(recurrence, manifest, *file)
+                     : random_case(recurrence, manifest, shape.size, seed, Decays::steep_too);
+  if (!file) values.sequences = shape.sequences;
   std::vector<Refusals> refusals;
   const std::string failure = execute(subject, load_program(subject, runnable, target), values, &refusals);
   if (!failure.empty()) complain(failure.c_str());
-  Findings findings = compared(recurrence, subject, runnable, values, options.input);
+  Findings findings = compared(recurrence, subject, runnable, values, file);
   findings.refusals = std::move(refusals);
 
   options.json ? print_json(runnable, target, findings) : print_rows(runnable, target, findings);
@@ -171,7 +176,8 @@ void add_check(CLI::App& app, Action& action) {
           "Of random inputs: batch, tokens, heads (1,100,2); or lengths of sequences one behind the other, and "
           "heads and shared heads (1,64+0+36,8/2)")
       ->type_name("B,T,H");
-  command->add_option("--input", options->input, "Tensors by name, in the safetensors format")->type_name("FILE");
+  command->add_option("--input", options->input, "Tensors by name, in the safetensors format; - is the standard input")
+      ->type_name("FILE");
   command->add_option("--device", options->device, "cpu or cuda (cuda where there is a GPU)")->type_name("DEVICE");
   command->add_option("--seed", options->seed, "Of random inputs (0)")->type_name("N");
   command->add_flag("--json", options->json, "One line of JSON");

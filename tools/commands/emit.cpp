@@ -1,17 +1,16 @@
 // wkvc emit: any stage, as text or (cubin) as bytes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <memory>
 
 #include "checking/output.h"
+#include "checking/streams.h"
 #include "checking/subject.h"
-#include "runtime/base/files.h"
+#include "runtime/base/streams.h"
 #include "runtime/error.h"
 #include "runtime/nvrtc/nvrtc.h"
 #include "tools/commands/commands.h"
@@ -67,10 +66,9 @@ void expect_passes(const Subject& subject) {
 }
 
 int emit(const Options& options) {
-  if (options.stage == "cubin" && !options.output && isatty(STDOUT_FILENO) == 1) {
-    user_error("a cubin is no text for a terminal; name a file with -o");
-  }
-  if (options.output) expect_output(*options.output, {options.subject.source});
+  const std::string output = options.output.value_or("-");
+  if (options.stage == "cubin") expect_no_terminal(output, "a cubin is");
+  expect_output(output, {options.subject.source});
   const std::size_t stage = options.stage ? stage_from(*options.stage) : 0;
   const Subject subject = subject_from(options.subject, options.config);
   if (options.stage.has_value() == options.after.has_value()) {
@@ -78,12 +76,8 @@ int emit(const Options& options) {
   }
   expect_passes(subject);
   const std::string text = options.stage ? contents(subject, stage) : subject.after(*options.after);
-  if (options.output) {
-    const std::string_view piece = text;
-    write_file_atomically(*options.output, {&piece, 1});
-  } else {
-    print_text(text);
-  }
+  const std::string_view piece = text;
+  write_output(output, {&piece, 1});
   return exit_passed;
 }
 
@@ -95,7 +89,8 @@ void add_emit(CLI::App& app, Action& action) {
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--stage", options->stage, fmt::format("One of {}", fmt::join(stages, ", ")))->type_name("STAGE");
   command->add_option("--after", options->after, "Or the text after this pass of the compiler")->type_name("PASS");
-  command->add_option("-o,--output", options->output, "Where to write it (standard output)")->type_name("FILE");
+  command->add_option("-o,--output", options->output, "Where to write it; - is the standard output (-)")
+      ->type_name("FILE");
   options->config.add_to(*command);
   command->callback([&action, options] { action = [options] { return emit(*options); }; });
 }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "checking/output.h"
+#include "checking/streams.h"
 #include "checking/subject.h"
 #include "codegen/rec/Names.h"
 #include "runtime/base/files.h"
@@ -105,6 +106,7 @@ void write(const std::filesystem::path& directory, const std::string& name,
 
 int pack(const Options& options) {
   check_options(options);
+  expect_folder(options.directory);
   const std::filesystem::path directory = options.directory;
   if (!std::filesystem::is_directory(directory))
     user_error("--output '{}': there is no such folder, which {}.h and {}.cpp are to be written to; make it first",

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "checking/output.h"
+#include "checking/streams.h"
 #include "checking/subject.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/side_by_side.h"
@@ -105,6 +106,7 @@ void compile_all(const std::vector<Item>& items, const PrecompiledKernels& folde
 }
 
 int precompile(const Options& options) {
+  expect_folder(options.directory);
   const std::int64_t sequences = parse_sequence_count(options.sequences);
   check_options(options);
   const PrecompiledKernels folder(options.directory);

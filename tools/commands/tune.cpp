@@ -21,6 +21,7 @@
 #include "autotune/search/task.h"
 #include "checking/execute.h"
 #include "checking/output.h"
+#include "checking/streams.h"
 #include "checking/subject.h"
 #include "dsl/registry.h"
 #include "runtime/base/files.h"
@@ -83,10 +84,14 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   return full(a) == full(b);
 }
 
+constexpr std::string_view lockfiles = "a lockfile is read, changed and kept beside its journal";
+
 // Before anything starts: nothing that is written replaces anything else that the command reads or writes.
 void expect_outputs(const Options& options) {
+  expect_file("--output", options.output, lockfiles);
   expect_output(options.output, {options.subject.source, options.input});
   if (!options.report) return;
+  expect_file("--report", *options.report, "the standard output has the findings, and a page is a file");
   const std::string& report = *options.report;
   expect_writable(report);
   const auto expect_other = [&](const std::string& path, std::string_view what) {
@@ -235,6 +240,7 @@ bool revalidate(Lockfile& lockfile, const LockEntry& entry) {
 
 // Measures every entry of this GPU again, whatever its seal says, and drops those that are not valid.
 int revalidate(const std::string& path) {
+  expect_file("--revalidate", path, "a lockfile is read and written again");
   expect_gpu("tune --revalidate");
   Lockfile lockfile = Lockfile::read(path, Seals::ignored);
   const std::vector<LockEntry> entries(lockfile.entries().begin(), lockfile.entries().end());

@@ -8,6 +8,8 @@
 #include "codegen/passes/chunk/Summary.h"
 #include "codegen/passes/place/Placing.h"
 #include "codegen/passes/place/Roundings.h"
+#include "codegen/passes/place/TeamOptions.h"
+#include "codegen/schedule/Faults.h"
 #include "codegen/target/Target.h"
 #include "runtime/base/plural.h"
 #include "runtime/error.h"
@@ -41,9 +43,28 @@ void drop_teams(chunk::ProgramOp program) {
   });
 }
 
+std::string teams_option(int teams, bool ahead) {
+  return ahead && teams == 1 ? "--rounds 2" : fmt::format("--teams {}", teams);
+}
+
+std::string no_teams_option(int teams, bool ahead, const char* first) {
+  if (ahead && teams == 1) return "--rounds 1";
+  return fmt::format("--teams {}1{}", first, ahead ? " with --rounds 1" : "");
+}
+
 std::string alternatives(llvm::ArrayRef<std::string> options) {
   if (options.size() < 2) return options.empty() ? "" : options.front();
   return fmt::format("{} or {}", fmt::join(options.drop_back(), ", "), options.back());
+}
+
+// Returns what messages call a choice: a placed text takes no options, and has the field.
+static std::string choice(chunk::ProgramOp program, const std::string& option, const std::string& field) {
+  return program->hasAttr("phases") ? field : option;
+}
+
+// The same of so many teams; `options` is what --teams is given.
+static std::string teams_choice(chunk::ProgramOp program, const std::string& options, int64_t teams) {
+  return choice(program, "--teams " + options, fmt::format("prepare(teams = {})", teams));
 }
 
 // A saved state that a kernel takes through a round by itself is of the round's first chunk, or without scales of the
@@ -56,25 +77,25 @@ static void check_saved(chunk::ProgramOp program, chunk::ProgramOp recompute, in
   const int64_t every = program.getSavedEvery(), of_round = recompute ? every / 2 : every;
   if (teams > 1 && inside && recompute && program.getPlain() && every == 2 * teams) return;
   if (teams == 1 && inside)
-    user_error("the text of '{}' takes its saved states through rounds of chunks, one for each team: give --teams 1,{}",
-               program.getRecurrence().str(), of_round);
+    user_error("the text of '{}' takes its saved states through rounds of chunks, one for each team: give {}",
+               program.getRecurrence().str(), teams_choice(program, fmt::format("1,{}", of_round), of_round));
   if (teams > 1 && inside && every != teams)
     user_error(
-        "--teams {} of the backward kernel of '{}' need a saved state every {} chunks, not every {} (a kernel without "
-        "scales, which --scales guarded adds where f16 operands do without: every {} or {}): give --save-every {}, or "
-        "other --teams N,M",
-        teams, program.getRecurrence().str(), teams, every, teams, 2 * teams,
-        teams * static_cast<int64_t>(program.getChunk()));
+        "{} of the backward kernel of '{}' need a saved state every {} chunks, not every {} (a kernel without scales, "
+        "which {} adds where f16 operands do without: every {} or {}): give {}, or other {}",
+        teams_choice(program, fmt::format("{}", teams), teams), program.getRecurrence().str(), teams, every,
+        choice(program, "--scales guarded", "numerics(scales = guarded)"), teams, 2 * teams,
+        choice(program, fmt::format("--save-every {}", teams * static_cast<int64_t>(program.getChunk())),
+               fmt::format("checkpoint(every = {})", teams)),
+        choice(program, "--teams N,M", "teams"));
   if (inside && recompute)
     user_error(
         "the text of '{}' takes its saved states through two rounds of chunks, one for each team, the first of them "
-        "twice: give --teams N,{}",
-        program.getRecurrence().str(), of_round);
+        "twice: give {}",
+        program.getRecurrence().str(), teams_choice(program, fmt::format("N,{}", of_round), of_round));
   if (teams > 1 && !inside && !program.getBody().getOps<chunk::SavedStateOp>().empty())
-    user_error(
-        "the text of '{}' has no update of its saved state, without which teams can't go through it: give "
-        "--teams N,1",
-        program.getRecurrence().str());
+    user_error("the text of '{}' has no update of its saved state, without which teams can't go through it: give {}",
+               program.getRecurrence().str(), teams_choice(program, "N,1", 1));
 }
 
 // Whether value rows make x for themselves alone, or others for them before states come.
@@ -116,17 +137,16 @@ static void check_backward_teams(chunk::ProgramOp program, int teams) {
   if (obstacle.scale) {
     auto round = cast<chunk::RoundOp>(obstacle.op);
     user_error_at(
-        round,
-        "'{}' rounds {} in a scale of the state '{}', which is not there yet: give it a bound of inputs, or --teams "
-        "N,1",
+        round, "'{}' rounds {} in a scale of the state '{}', which is not there yet: give it a bound of inputs, or {}",
         program.getRecurrence().str(), called(round.getX().getDefiningOp()),
-        chunk::symbol(bounding_state(round).getDefiningOp()).str());
+        chunk::symbol(bounding_state(round).getDefiningOp()).str(), teams_choice(program, "N,1", 1));
   }
   if (obstacle.op)
     user_error_at(obstacle.op,
-                  "--teams N,{}: the backward kernel of '{}' needs {} before its states have gone through the chunks "
-                  "of all teams: use --teams N,1",
-                  teams, program.getRecurrence().str(), called(obstacle.op));
+                  "{}: the backward kernel of '{}' needs {} before its states have gone through the chunks of all "
+                  "teams: use {}",
+                  teams_choice(program, fmt::format("N,{}", teams), teams), program.getRecurrence().str(),
+                  called(obstacle.op), teams_choice(program, "N,1", 1));
 }
 
 // Returns an operation of a forward program that makes something of value rows for other warps than theirs; null if
@@ -154,16 +174,20 @@ bool may_have_teams(chunk::ProgramOp program, int teams) {
 static void check_teams(chunk::ProgramOp program, const Plan& plan) {
   const int teams = plan.teams;
   if (!plan.by_teams()) return;
-  std::string kernel = fmt::format("--teams {}: the {} kernel of '{}'", teams,
-                                   program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
+  const bool ahead = plan.preparers() > 0;
+  const std::string of_teams = choice(program, teams_option(teams, ahead), fmt::format("prepare(teams = {})", teams));
+  const std::string kernel = fmt::format("{}: the {} kernel of '{}'", of_teams,
+                                         program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
   if (!plan.row_warps)
     user_error(
-        "--cluster {}: the {} warps of the forward kernel of '{}' that have 16 rows of its state each can't be "
+        "{}: the {} warps of the forward kernel of '{}' that have 16 rows of its state each can't be "
         "dealt to so many blocks; expected a number that divides them",
-        plan.cluster, row_warps_of(program), program.getRecurrence().str());
+        choice(program, fmt::format("--cluster {}", plan.cluster), fmt::format("grid(cluster = {})", plan.cluster)),
+        row_warps_of(program), program.getRecurrence().str());
   if (!is_possible(plan) && plan.preparers())
-    user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use fewer, or --rounds 1",
-               kernel, plan.warps(), plan.preparers(), sm_90a.block.warps);
+    user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use {}{}", kernel,
+               plan.warps(), plan.preparers(), sm_90a.block.warps, teams > 1 ? "fewer, or " : "",
+               choice(program, "--rounds 1", "no warps of their own"));
   if (!is_possible(plan))
     user_error("{} has {}; expected {}", kernel, plural(plan.row_warps, "warp"),
                plan.row_warps == 1 ? "1" : "a number that divides them");
@@ -171,16 +195,15 @@ static void check_teams(chunk::ProgramOp program, const Plan& plan) {
   if (Operation* op = crossing_from_rows(program, plan.team_warps))
     user_error_at(
         op,
-        "{} makes {} of value rows, for other warps than theirs; behind teams nothing crosses from value rows: use "
-        "--teams 1{}",
-        kernel, called(op), plan.preparers() ? " with --rounds 1" : "");
+        "{} makes {} of value rows, for other warps than theirs; behind teams nothing crosses from value rows: use {}",
+        kernel, called(op), choice(program, no_teams_option(teams, ahead), "one team"));
 }
 
 // Blocks of what refuses are of a guarded schedule, whatever a text says.
 static void check_schedule(chunk::ProgramOp program) {
   Schedule schedule = program.getSchedule();
   if (program.getPlain()) schedule.numerics = Numerics::guarded;
-  if (auto fault = fault_of(schedule, program.getBackward())) user_error_at(program, "{}", *fault);
+  if (auto fault = fault_of(schedule, program.getBackward(), CalledBy::fields)) user_error_at(program, "{}", *fault);
 }
 
 Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/passes/place/Plan.h"
+#include "codegen/passes/place/TeamOptions.h"
 #include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
 #include "codegen/warp/Registers.h"
@@ -27,7 +28,8 @@ static std::string fewer_warps(warp::KernelOp kernel, int64_t most_warps) {
     options.push_back(fmt::format("--cluster {}", cluster));
   if (ahead && rows <= most_warps && rows % kernel.getTeams() == 0) options.emplace_back("--rounds 1");
   if (maps && warps - maps <= most_warps) options.push_back(fmt::format("--segments {}1", first));
-  options.push_back(fmt::format("--teams {}1{}", first, ahead ? " with --rounds 1" : ""));
+  if (const auto none = no_teams_option(kernel.getTeams(), ahead, first); !llvm::is_contained(options, none))
+    options.push_back(none);
   return alternatives(options);
 }
 
@@ -37,10 +39,11 @@ void check_registers(warp::KernelOp kernel) {
   const int64_t have = sm_90a.registers_of_thread(blocks, warps);
   if (have >= least) return;
   user_error(
-      "--teams {}: the {} kernel{} of '{}' has {} warps, so that with {} a multiprocessor a thread has {} registers; "
+      "{}: the {} kernel{} of '{}' has {} warps, so that with {} a multiprocessor a thread has {} registers; "
       "contractions of its groups of warps take at least {}: use {}",
-      kernel.getTeams(), kernel.getBackward() ? "backward" : "forward", kernel.getSummary() ? " for segments" : "",
-      kernel.getOp().str(), warps, blocks == 1 ? "one block" : fmt::format("{} blocks", blocks), have, least,
+      teams_option(kernel.getTeams(), kernel.getRounds() > 1), kernel.getBackward() ? "backward" : "forward",
+      kernel.getSummary() ? " for segments" : "", kernel.getOp().str(), warps,
+      blocks == 1 ? "one block" : fmt::format("{} blocks", blocks), have, least,
       fewer_warps(kernel, sm_90a.warps_of_registers(least)));
 }
 

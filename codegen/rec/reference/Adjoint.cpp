@@ -13,6 +13,10 @@ namespace {
 // Gradients of the operands x and y of one element, from the gradient of the result.
 using Pair = std::pair<double, double>;
 
+// The product of a gradient and a factor that may be infinite where a gradient is exactly 0: behind the exponential of
+// minus infinity, say. Nothing comes of that factor.
+double product(double gradient, double factor) { return gradient == 0 || factor == 0 ? 0 : gradient * factor; }
+
 double tanh_derivative(double x, double) { return 1 / (std::cosh(x) * std::cosh(x)); }
 
 bool is_matrix(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getRank() == 2; }
@@ -49,7 +53,7 @@ Step Adjoint::unary(mlir::Operation* op, F derivative) {
   const Variable x = variable(op->getOperand(0)), y = variable(op->getResult(0));
   return [x, y, derivative] {
     for (std::size_t i = 0; i < y.value.size(); ++i)
-      x.gradient[i] += y.gradient[i] * derivative(x.value[i], y.value[i]);
+      x.gradient[i] += product(y.gradient[i], derivative(x.value[i], y.value[i]));
   };
 }
 
@@ -76,8 +80,8 @@ Step Adjoint::scale(ScaleOp op) {
     const Array &rounded_result = left.get(), &rounded_x = right.get();
     double sum = 0;
     for (std::size_t i = 0; i < result.size(); ++i) {
-      sum += rounded_result[i] * rounded_x[i];
-      x.gradient[i] += result[i] * scalar.value[0];
+      sum += product(rounded_result[i], rounded_x[i]);
+      x.gradient[i] += product(result[i], scalar.value[0]);
     }
     scalar.gradient[0] += sum == 0 && rounding ? left_over(0, 1, scalar.value[0]) : sum;
   };
@@ -108,8 +112,22 @@ Step Adjoint::diag_mul(DiagMulOp op) {
   };
 }
 
-// A vector on the left is a matrix of one row.
+// Of two vectors, which an activation may read.
+Step Adjoint::scalar_product(DotOp op) {
+  const Variable left = variable(op.getLhs()), right = variable(op.getRhs());
+  return [left, right, x = operand(left.value), y = operand(right.value),
+          z = operand(gradients_[op.getResult()])]() mutable {
+    const Array &a = x.get(), &b = y.get();
+    const double result = z.get()[0];
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      left.gradient[i] += product(result, b[i]);
+      right.gradient[i] += product(result, a[i]);
+    }
+  };
+}
+
 Step Adjoint::dot(DotOp op) {
+  if (!is_matrix(op.getLhs())) return scalar_product(op);
   const Variable matrix = variable(op.getLhs()), vector = variable(op.getRhs());
   return [matrix, vector, x = operand(matrix.value), y = operand(vector.value),
           z = operand(gradients_[op.getResult()])]() mutable {
@@ -151,7 +169,9 @@ Step Adjoint::step_of(mlir::Operation& op) {
       .Case([&](ReciprocalOp x) { return unary(x, [](double, double y) { return -y * y; }); })
       .Case([&](AddOp add) { return binary(add, [](double, double, double g) { return Pair{g, g}; }); })
       .Case([&](SubOp sub) { return binary(sub, [](double, double, double g) { return Pair{g, -g}; }); })
-      .Case([&](MulOp mul) { return binary(mul, [](double x, double y, double g) { return Pair{g * y, g * x}; }); })
+      .Case([&](MulOp mul) {
+        return binary(mul, [](double x, double y, double g) { return Pair{product(g, y), product(g, x)}; });
+      })
       .Case([&](ScaleOp y) { return scale(y); })
       .Case([&](BroadcastOp y) { return broadcast(y); })
       .Case([&](DiagMulOp y) { return diag_mul(y); })

@@ -38,6 +38,7 @@ class Adjoint {
   Step broadcast(BroadcastOp op);
   Step diag_mul(DiagMulOp op);
   Step dot(DotOp op);
+  Step scalar_product(DotOp op);
   Step outer(OuterOp op);
   Step step_of(mlir::Operation& op);
 

@@ -8,6 +8,7 @@ namespace wkvc::warp {
 
 LogicalResult BatchSumOp::verify() {
   if (failed(verify_stored(*this, getDtype())) || failed(verify_parts(*this, getParts()))) return failure();
+  if (failed(verify_architecture(*this, getArch()))) return failure();
   if (getDim() == "1" && getSegments() != 1)
     return emitOpError() << "sums numbers of " << getSegments() << " segments; expected those of tokens";
   if (getDim() == "K" || getDim() == "V" || getDim() == "1") return success();
@@ -16,6 +17,7 @@ LogicalResult BatchSumOp::verify() {
 
 LogicalResult HeadSumOp::verify() {
   if (failed(verify_stored(*this, getDtype())) || failed(verify_parts(*this, getParts()))) return failure();
+  if (failed(verify_architecture(*this, getArch()))) return failure();
   if (getDim() == "K" || getDim() == "V" || getDim() == "1") return success();
   return emitOpError() << "sums over \"" << getDim() << "\"; expected \"K\", \"V\" or \"1\"";
 }

@@ -1,6 +1,8 @@
 // What kernels and combinations of segments say of themselves: names, and numbers of warps, teams, blocks and bytes.
 #include "codegen/rec/Limits.h"
 #include "codegen/rec/Names.h"
+#include "codegen/schedule/Faults.h"
+#include "codegen/target/Support.h"
 #include "codegen/warp/verify/Rules.h"
 #include "codegen/warp/verify/Shapes.h"
 
@@ -13,11 +15,6 @@ namespace {
 // Of tensors that are no recurrence's own.
 bool is_own_name(llvm::StringRef name) {
   return name == "initial_state" || name == "segment_states" || name == "segment_gradients";
-}
-
-LogicalResult verify_architecture(KernelOp kernel) {
-  if (is_target(kernel.getArch())) return success();
-  return kernel.emitOpError() << "arch is \"" << kernel.getArch() << "\"; expected for example sm_90a";
 }
 
 int64_t slots(KernelOp kernel) { return round_chunks(kernel) * kernel.getRounds(); }
@@ -56,9 +53,36 @@ LogicalResult verify_warps(KernelOp kernel, int64_t row_warps) {
 LogicalResult verify_schedule(KernelOp kernel) {
   Schedule schedule = kernel.getSchedule();
   if (kernel.getPlain()) schedule.numerics = Numerics::guarded;
-  if (auto fault = fault_of(schedule, kernel.getBackward()))
+  if (auto fault = fault_of(schedule, kernel.getBackward(), CalledBy::fields))
     return kernel.emitOpError() << "has a schedule that no kernel can have: " << *fault;
   return success();
+}
+
+// What a kernel may say that it copies ahead; `automatic` says nothing.
+llvm::SmallVector<Ahead> possible_prefetches(KernelOp kernel) {
+  if (kernel.isByTeams()) {
+    const bool reads = kernel.getPlain() && kernel.getRounds() == 1 && sm_90a.is_wide(kernel.getKeyDim());
+    return reads ? llvm::SmallVector<Ahead>{Ahead::inputs, Ahead::early, Ahead::read}
+                 : llvm::SmallVector<Ahead>{Ahead::inputs, Ahead::early};
+  }
+  llvm::SmallVector<Ahead> possible{Ahead::none, Ahead::inputs};
+  bool copies_states = false, has_groups = false;
+  kernel.walk([&](CopySavedOp) { copies_states = true; });
+  kernel.walk([&](LoopOp loop) { has_groups |= loop.getOver() == "groups"; });
+  if (copies_states) possible.push_back(Ahead::states);
+  if (copies_states && has_groups) possible.push_back(Ahead::groups);
+  return possible;
+}
+
+LogicalResult verify_prefetch(KernelOp kernel) {
+  const ScheduleField& field = *find_field("memory", "prefetch");
+  const Ahead given = kernel.getSchedule().memory.prefetch;
+  const auto possible = possible_prefetches(kernel);
+  if (given == Ahead::automatic || llvm::is_contained(possible, given)) return success();
+  std::string words;
+  for (const Ahead one : possible) words += (words.empty() ? "" : " or ") + value_text(field, static_cast<int>(one));
+  return kernel.emitOpError() << "has memory(prefetch = " << value_text(field, static_cast<int>(given))
+                              << "), which its loops and copies are not of; expected " << words;
 }
 
 LogicalResult verify_numbers(KernelOp kernel) {
@@ -125,6 +149,11 @@ int64_t team_warps(KernelOp kernel) {
   return (kernel.getRounds() == 1 ? row_warps(kernel) : behind) / kernel.getTeams();
 }
 
+LogicalResult verify_architecture(Operation* op, llvm::StringRef arch) {
+  if (is_supported(arch)) return success();
+  return op->emitOpError() << "arch is \"" << arch << "\"; expected " << sm_90a.arch;
+}
+
 LogicalResult verify_parts(Operation* op, uint64_t parts) {
   if (rec::is_part_count(signed_value(parts))) return success();
   return op->emitOpError() << "has " << signed_value(parts) << " parts; expected " << rec::part_counts_text;
@@ -154,7 +183,7 @@ LogicalResult CombineOp::verify() {
   for (auto [what, extent] : {std::pair{"key_dim", getKeyDim()}, std::pair{"value_dim", getValueDim()}})
     if (!rec::is_extent(signed_value(extent)))
       return emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
-  if (failed(verify_block(*this))) return failure();
+  if (failed(verify_architecture(*this, getArch())) || failed(verify_block(*this))) return failure();
   return verify_parts(*this, getParts());
 }
 
@@ -163,8 +192,8 @@ LogicalResult KernelOp::verify() {
     if (auto fault = rec::name_fault(name)) return emitOpError() << *fault;
   if (!rec::is_compute(getCompute()))
     return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
-  if (failed(verify_architecture(*this)) || failed(verify_parts(*this, getParts()))) return failure();
-  return verify_numbers(*this);
+  if (failed(verify_architecture(*this, getArch())) || failed(verify_parts(*this, getParts()))) return failure();
+  return failed(verify_prefetch(*this)) ? failure() : verify_numbers(*this);
 }
 
 }  // namespace wkvc::warp

@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "checking/values/case_file.h"
 #include "codegen/config/config.h"
 #include "runtime/error.h"
 
@@ -80,7 +81,8 @@ Case Kernels::random_case(Random& random) const {
 
 std::optional<Case> Kernels::recorded(const std::string& path) const {
   try {
-    return case_from_file(runnable_.manifest, path);
+    SafetensorsFile file = read_tensors(runnable_.manifest, path);
+    return case_from_file(runnable_.manifest, file);
   } catch (const UserError&) {
     return std::nullopt;
   }

@@ -100,16 +100,18 @@ Candidate Tuner::measured(const Trial& trial, LaunchSize size, Judged& judged) {
   Candidate record = record_of(trial, size);
   if (record.outcome == Outcome::rejected) return record;
   if (!judged.program) judged.program = trial.load(setup_.target);
-  const Timing timing = setup_.timer(*judged.program, size, repetitions);
-  const Verdict& verdict = verdict_of(trial, size, judged);
-  record.errors = verdict.errors;
-  record.outputs = verdict.outputs;
-  record.reason = verdict.fault;
-  if (record.reason.empty() && setup_.drawn) record.reason = refused_text(timing.refusals);
-  if (record.reason.empty())
-    record.ms = timing.ms;
-  else
-    record.outcome = Outcome::rejected;
+  try {
+    const Timing timing = setup_.timer(*judged.program, size, repetitions);
+    const Verdict& verdict = verdict_of(trial, size, judged);
+    record.errors = verdict.errors;
+    record.outputs = verdict.outputs;
+    record.reason = verdict.fault;
+    if (record.reason.empty() && setup_.drawn) record.reason = refused_text(timing.refusals);
+    if (record.reason.empty()) record.ms = timing.ms;
+  } catch (const InternalError& error) {
+    record.reason = fmt::format("the kernels fail: {}", error.what());
+  }
+  if (!record.ms) record.outcome = Outcome::rejected;
   return record;
 }
 

@@ -47,7 +47,7 @@ TEST_F(Tuning, WithoutAGpuNamesTheSameSettingsForEveryBudget) {
 TEST_F(Tuning, InputsHaveToBeThere) {
   expect_mistake({"tune", "rwkv7", "--shapes", "1,64,1", "--input", "none.safetensors"}, "none.safetensors");
   const std::string input = file("in.safetensors", "");
-  expect_mistake({"tune", "rwkv7", "--shapes", "1,64,1", "--input", input, "--report", input}, "a file that is read");
+  expect_mistake({"tune", "rwkv7", "--shapes", "1,64,1", "--input", input, "--report", input}, "the file that is read");
 }
 
 TEST_F(Tuning, HasNothingToTuneOfSingleTokens) {

@@ -1,6 +1,7 @@
 // The parts of the command that can be called without it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "checking/occupancy.h"
@@ -9,8 +10,10 @@
 #include "codegen/config/options.h"
 #include "dsl/build.h"
 #include "dsl/builtin.h"
+#include "runtime/base/files.h"
 #include "runtime/error.h"
 #include "tests/runtime/expect_error.h"
+#include "tools/commands/lockfile_option.h"
 #include "tools/commands/report.h"
 
 namespace wkvc {
@@ -32,6 +35,24 @@ TEST(Occupancy, WhatLimitsIt) {
   EXPECT_EQ(occupancy_of(32, 1, 0).blocks, 32);
   EXPECT_EQ(occupancy_of(32, 32, 0).blocks, 2);
   EXPECT_EQ(occupancy_of(32, 32, 0).limit, "registers");  // 1024 threads of 32: both registers and warps are full
+}
+
+// A lockfile of the user's is beside what comes with wkvc, whose entries it replaces.
+TEST(LockfileOptions, AddToWhatComesWithWkvc) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "own.lock.json";
+  LockEntry own = shipped_lockfile().entries().front();
+  own.config.blocks = own.config.blocks == 3 ? 2 : 3;
+  Lockfile lockfile;
+  lockfile.merge(own);
+  lockfile.write(path);
+  LockfileOption option;
+  option.path = path;
+  const Lockfile found = option.lockfile().value();
+  EXPECT_EQ(found.entries().size(), shipped_lockfile().entries().size());
+  const auto entry = std::ranges::find_if(found.entries(), [&](const LockEntry& it) { return same_subject(it, own); });
+  ASSERT_NE(entry, found.entries().end());
+  EXPECT_EQ(entry->config.blocks, own.config.blocks);
 }
 
 Distribution drawn(const Definition& definition, const std::string& name) {

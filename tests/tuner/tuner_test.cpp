@@ -10,6 +10,7 @@
 #include "autotune/search/task.h"
 #include "dsl/builtin.h"
 #include "runtime/base/temporary_directory.h"
+#include "runtime/error.h"
 
 namespace wkvc {
 namespace {
@@ -115,6 +116,20 @@ TEST_F(TunerOnHost, RejectsWhatIsFastAndWrong) {
   EXPECT_EQ(entry.ratio_to_copy, 2.0);
   EXPECT_EQ(entry.evidence.candidates, 2);
   EXPECT_FALSE(entry.errors.empty());
+}
+
+TEST_F(TunerOnHost, GoesOnWhereKernelsFail) {
+  const TuningTask task(request({2}));
+  int timed = 0;
+  const Tuner::Timer failing = [&](const Program&, LaunchSize, int) -> Timing {
+    if (++timed == 1) internal_error("an illegal address");
+    return Timing{1};
+  };
+  const auto candidates = Tuner(setup(task, failing), task, nullptr).run();
+  ASSERT_EQ(candidates.size(), 2U);
+  EXPECT_EQ(candidates[0].outcome, Outcome::rejected);
+  EXPECT_THAT(candidates[0].reason, HasSubstr("the kernels fail: an illegal address"));
+  EXPECT_EQ(candidates[1].ms, 1.0);
 }
 
 // The fastest at being refused wins nothing, unless the tensors are somebody's.

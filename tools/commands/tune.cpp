@@ -100,7 +100,7 @@ void expect_outputs(const Options& options) {
   expect_other(options.output, "where the lockfile is written");
   expect_other(journal_of(options.output), "where the journal of an interrupted run is written");
   for (const auto& read : {options.subject.source, options.input})
-    if (read) expect_other(*read, "a file that is read");
+    if (read) expect_other(*read, "the file that is read");
 }
 
 // Whether each size has a winner; says which one has none.
@@ -109,15 +109,16 @@ bool all_won(const std::vector<ShapeReport>& reports) {
   for (const ShapeReport& report : reports) {
     if (winner_of(report) != nullptr) continue;
     all = false;
-    complain(fmt::format("shape {}: no configuration was measured that is right: the lockfile has none for it",
-                         text_of(report.shape_class.size))
+    const Candidate* const untuned = untuned_of(report);
+    complain(fmt::format("shape {}: no configuration has a time, so the lockfile gets no entry; the default: {}",
+                         text_of(report.shape_class.size), untuned == nullptr ? "not tried" : untuned->reason)
                  .c_str());
   }
   return all;
 }
 
-Lockfile lockfile_at(const std::string& path, Seals seals = Seals::required) {
-  return std::filesystem::exists(path) ? Lockfile::read(path, seals) : Lockfile();
+Lockfile lockfile_at(const std::string& path) {
+  return std::filesystem::exists(path) ? Lockfile::read(path) : Lockfile();
 }
 
 // Of one size: an entry that beats what calls take without one, or none. An entry with those same settings may stay.

@@ -156,7 +156,7 @@ Config with_settings(const Config& config, const Config& entry) {
 }
 
 std::vector<Config> likely_settings(const Config& config, const Source& source, LaunchSize size, int sm_count) {
-  if (!std::ranges::all_of(given_in(config), &ConfigOption::apart)) return {};
+  if (gives_schedule(config)) return {};
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const auto module = rec::parse(source.text, source.file, context);
   auto recurrence = rec::recurrence_of(*module);

@@ -145,9 +145,10 @@ wkvc_status wkvc_launch_parts(const wkvc_operator* op, wkvc_pass pass, int64_t b
                               const wkvc_sequences* sequences, const wkvc_tensor* tensors, int32_t count, void* saved,
                               void* scratch, void* stream, wkvc_checks checks);
 
-/* The wkvc command: `argv[0]` is its name. Prints, and returns the exit status. While it runs, SIGINT, SIGTERM and SIGHUP
- * end the program with 128 + their number and leave no temporary files behind. Signals that the program handles or
- * ignores stay the program's. Afterwards all signals, the environment and the handler of warnings are as they were. */
+/* The wkvc command: `argv[0]` is its name. Prints, and returns the exit status. While it runs, SIGINT, SIGTERM and
+ * SIGHUP end the program with 128 + their number and leave no temporary files behind. Signals that the program handles
+ * or ignores stay the program's. Afterwards all signals, the environment and the handler of warnings are as they were.
+ */
 int32_t wkvc_command(int32_t argc, char** argv);
 
 #ifdef __cplusplus

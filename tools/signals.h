@@ -1,4 +1,4 @@
-// What happens to temporary files when somebody stops the command.
+// Temporary files go when somebody stops the command.
 #pragma once
 
 namespace wkvc {

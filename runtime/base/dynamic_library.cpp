@@ -35,7 +35,7 @@ std::string loader_reason(const std::string& path) {
 std::string mapped_there(std::string_view line, std::uintptr_t address) {
   const char* const last = line.data() + line.size();
   std::uintptr_t begin = 0, end = 0;
-  const char* const dash = std::from_chars(line.data(), last, begin, 16).ptr;
+  const char* const dash = std::from_chars(line.data(), line.data() + line.size(), begin, 16).ptr;
   if (dash == last || std::from_chars(dash + 1, last, end, 16).ec != std::errc{}) return {};
   const std::size_t path = line.find('/');
   return begin <= address && address < end && path != line.npos ? std::string(line.substr(path)) : "";

@@ -1,4 +1,4 @@
-// What a process that ends early would leave behind: its temporary directories and unfinished files. Internal to the
+// Temporary directories and unfinished files, which a process that ends early would leave behind. Internal to the
 // runtime.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace wkvc {
 
 class Leftovers {
  public:
-  // Those of this process, removed when it ends normally.
+  // The ones of this process, removed when the process ends normally.
   static Leftovers& all();
 
   // Adds the path that `make` returns. No other thread removes paths meanwhile.

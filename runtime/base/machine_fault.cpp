@@ -21,7 +21,7 @@ struct Phrase {
   bool at_end;  // of a line: errors about a text quote the text, too
 };
 
-// Of gcc, clang, the assembler, linkers, shells and ptxas.
+// Phrases of gcc, clang, assemblers, linkers, NVRTC and ptxas.
 constexpr std::array phrases{
     Phrase{"No space left on device", remedies::disk, true},
     Phrase{"Disk quota exceeded", remedies::disk, true},
@@ -39,7 +39,7 @@ constexpr std::array phrases{
     Phrase{"Killed signal terminated program", ended, false},
     Phrase{"Terminated signal terminated program", ended, false},
     Phrase{"CPU time limit exceeded signal terminated program", ended, false},
-    Phrase{"Bus error signal terminated program", ended, false},
+    Phrase{"Bus error signal terminated program", remedies::disk, false},
     Phrase{"terminated with signal 9", ended, false},
     Phrase{"terminated with signal 15", ended, false},
     Phrase{"terminated with signal 24", ended, false},
@@ -109,7 +109,7 @@ std::string refusal_text(const std::system_error& error) {
 void expect_no_machine_fault(const ProcessResult& result, const std::filesystem::path& directory) {
   std::optional<MachineFault> fault = machine_fault_in(result.output);
   if (const std::string_view remedy = remedy_of_signal(result.signal); !fault && !remedy.empty()) {
-    fault = {fmt::format("signal {} ({}) ended the compiler", result.signal, ::strsignal(result.signal)), remedy};
+    fault = {fmt::format("signal {} ({}) ended the compiler", result.signal, ::sigdescr_np(result.signal)), remedy};
   }
   if (!fault) return;
   user_error("this machine kept the host compiler from its work in {}, a folder under TMPDIR: {}. Remedy: {}",

@@ -1,4 +1,4 @@
-// Whether a compiler failed because of the machine and not because of its text. Internal to the runtime.
+// Faults of a machine that keep a compiler from its work, as against faults of a text. Internal to the runtime.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct MachineFault {
 // a part of the compiler that somebody ended.
 std::optional<MachineFault> machine_fault_in(std::string_view output);
 
-// What to tell a user of something that the operating system refused: a thread, a folder that may not be read.
+// The message for something that the operating system refused: a thread, a folder that may not be read.
 std::string refusal_text(const std::system_error& error);
 
 // Throws UserError where the machine kept a host compiler from its work in `directory`.

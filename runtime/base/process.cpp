@@ -22,7 +22,7 @@ extern char** environ;
 namespace wkvc {
 namespace {
 
-// What a program prints, in memory: a pipe would stay open as long as any process that was forked meanwhile.
+// The output of a program, in memory: a pipe would stay open as long as any process that was forked meanwhile.
 class Output {
  public:
   Output() : file_(::memfd_create("output", MFD_CLOEXEC)) {
@@ -128,7 +128,7 @@ siginfo_t wait_for(pid_t child) {
   return ended;
 }
 
-// What a status says of signals; a shell's is 128 more than the signal that ended what it had started.
+// The signal that a status names, or 0; a shell's status is 128 more than the signal that ended what it had started.
 int signal_of(const siginfo_t& ended) {
   if (ended.si_code != CLD_EXITED) return ended.si_status;
   return ended.si_status > 128 && ended.si_status < 128 + SIGRTMIN ? ended.si_status - 128 : 0;

@@ -1,4 +1,4 @@
-// What the operating system says of a failure, and what a user can do. Internal to the runtime.
+// The operating system's words on a failure, and remedies. Internal to the runtime.
 #pragma once
 
 #include <cerrno>
@@ -17,10 +17,10 @@ inline constexpr std::string_view threads =
 inline constexpr std::string_view open_files = "raise the limit of open files (ulimit -n)";
 }  // namespace remedies
 
-// Of a value of errno: "No such file or directory".
+// The words on a value of errno: "No such file or directory".
 inline std::string reason(int error) { return std::generic_category().message(error); }
 
-// What to do where a limit of the machine gave this value of errno; `otherwise` for other values.
+// The remedy where a limit of the machine gave this value of errno; `otherwise` for other values.
 inline std::string_view remedy(int error, std::string_view otherwise) {
   switch (error) {
     case ENOSPC:

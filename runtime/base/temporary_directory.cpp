@@ -41,7 +41,7 @@ Descriptor locked(const fs::path& directory) {
   return opened && ::flock(opened.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(opened) : Descriptor();
 }
 
-// Whether it is this user's, and was made long enough ago for its process to have locked it.
+// True for a directory of this user's that was made long enough ago for its process to have locked it.
 bool may_be_left(const fs::path& directory) {
   constexpr std::time_t minute = 60;
   struct stat status{};

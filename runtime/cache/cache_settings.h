@@ -16,8 +16,8 @@ struct CacheSettings {
   std::chrono::milliseconds patience = std::chrono::minutes(1);
 };
 
-// The directory is $WKVC_CACHE_DIR (empty: off; as folder_from has it), else $XDG_CACHE_HOME/wkvc, else $HOME/.cache/wkvc; the bound is
-// $WKVC_CACHE_BYTES, a whole number; any other is warned of and counts for nothing.
+// The directory is $WKVC_CACHE_DIR (empty: off; as folder_from has it), else $XDG_CACHE_HOME/wkvc, else
+// $HOME/.cache/wkvc; the bound is $WKVC_CACHE_BYTES, a whole number; any other is warned of and counts for nothing.
 CacheSettings cache_settings_from_environment();
 
 }  // namespace wkvc

@@ -89,7 +89,7 @@ Attempt attempt(const fs::path& directory, std::string_view source) {
   return {command, succeeded, result.output};
 }
 
-// That it is the kernel which does not compile.
+// Throws UserError where not even an empty file compiles.
 void expect_compiler(const fs::path& directory) {
   const Attempt empty = attempt(directory, "");
   if (empty.succeeded) return;

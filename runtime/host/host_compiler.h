@@ -6,10 +6,10 @@
 
 namespace wkvc {
 
-// What a text's object depends on besides the text: the compiler and the flags that the environment names.
+// The compiler and the flags that the environment names, on which a text's object depends, too.
 std::string host_compiler_key();
 
-// Whether the environment's flags ask for what debuggers and sanitizers read later: the text and the object.
+// True where the environment's flags are for debuggers or sanitizers, which read text and object later.
 bool wants_host_files();
 
 // Compiles a kernel's text in `directory`, and returns the object. Throws UserError where there is no compiler, or

@@ -22,8 +22,8 @@ class HostKernel {
 
   // Runs `blocks` blocks of the kernel (0: one for each batch and head) on KernelArgs whose pointers are host pointers,
   // with `shared_bytes` of shared memory a block. Throws UserError where the machine has no thread for a warp or no
-  // memory, and InternalError with the kernel's message, which it also gives when warps have been waiting for each other
-  // for `stall_seconds`.
+  // memory, and InternalError with the kernel's message, which it also gives when warps have been waiting for each
+  // other for `stall_seconds`.
   void run(const void* kernel_args, std::int64_t shared_bytes, std::int64_t blocks = 0,
            double stall_seconds = 20) const;
 

@@ -26,10 +26,10 @@ bool nvrtc_available(std::string* why_not);
 std::string nvrtc_version();  // "13.0"; throws UserError when there is no NVRTC
 
 // Compiles kernel text that may include any embedded header ("wkvc/abi.h"). `arch` is a real architecture: "sm_90a".
-// Throws UserError: no NVRTC, one that does not know `arch`, or too little memory; InternalError: the text does not compile (log and
-// numbered source together). NVRTC is the library that $WKVC_NVRTC names. Without that it is looked for where the
-// loader looks, in $CUDA_HOME, $CUDA_PATH and /usr/local/cuda, in $VIRTUAL_ENV, $CONDA_PREFIX and ./.venv with the
-// PyPI wheels there (PyTorch's, too), and beside wkvc: CUDA 13 everywhere, then CUDA 12.
+// Throws UserError: no NVRTC, one that does not know `arch`, or too little memory; InternalError: the text does not
+// compile (log and numbered source together). NVRTC is the library that $WKVC_NVRTC names. Without that it is looked
+// for where the loader looks, in $CUDA_HOME, $CUDA_PATH and /usr/local/cuda, in $VIRTUAL_ENV, $CONDA_PREFIX and ./.venv
+// with the PyPI wheels there (PyTorch's, too), and beside wkvc: CUDA 13 everywhere, then CUDA 12.
 CubinResult compile_cubin(const std::string& kernel_source, std::string_view arch, const NvrtcOptions& options = {});
 std::string compile_ptx(const std::string& kernel_source, std::string_view arch, const NvrtcOptions& options = {});
 

@@ -44,8 +44,8 @@ void add_environment(Directories& directories, const fs::path& prefix) {
   }
 }
 
-// Those beside a file: of the Python packages that it lies among, of the prefix that it is installed in, and of the
-// clone that it was built in, CLONE/build/bin/wkvc.
+// Directories beside a file: of the Python packages that it lies among, of the prefix that it is installed in, and of
+// the clone that it was built in, CLONE/build/bin/wkvc.
 void add_beside(Directories& directories, const fs::path& file) {
   for (fs::path folder = file.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() == "site-packages" || folder.filename() == "dist-packages") add_wheels(directories, folder);

@@ -1,4 +1,4 @@
-// An environment variable that has another value for a while.
+// An environment variable that has another value, or none, for a while.
 #pragma once
 
 #include <cstdlib>
@@ -9,15 +9,19 @@ namespace wkvc {
 
 class ScopedEnvironment {
  public:
-  ScopedEnvironment(const char* name, const std::string& value) : name_(name) {
+  ScopedEnvironment(const char* name, const std::optional<std::string>& value) : name_(name) {
     if (const char* before = std::getenv(name)) before_ = before;
-    ::setenv(name, value.c_str(), 1);
+    set(value);
   }
-  ~ScopedEnvironment() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  ~ScopedEnvironment() { set(before_); }
   ScopedEnvironment(const ScopedEnvironment&) = delete;
   ScopedEnvironment& operator=(const ScopedEnvironment&) = delete;
 
  private:
+  void set(const std::optional<std::string>& value) const {
+    value ? ::setenv(name_, value->c_str(), 1) : ::unsetenv(name_);
+  }
+
   const char* name_;
   std::optional<std::string> before_;
 };

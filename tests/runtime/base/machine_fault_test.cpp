@@ -8,7 +8,7 @@
 namespace wkvc {
 namespace {
 
-// What gcc, clang, linkers, NVRTC and ptxas print.
+// Output of gcc, clang, linkers, NVRTC and ptxas.
 TEST(MachineFault, IsFoundInWhatCompilersPrint) {
   const std::vector<std::pair<const char*, const char*>> outputs{
       {"c++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated.\n", "free memory"},

@@ -1,4 +1,5 @@
-// Temporary directories, wherever they are made and however their processes end; and folders that the environment names.
+// Temporary directories, wherever they are made and however their processes end; and folders that the environment
+// names.
 #include "runtime/base/temporary_directory.h"
 
 #include <fcntl.h>
@@ -66,7 +67,9 @@ TEST(TemporaryDirectories, OnesInUseAndOthersFoldersStay) {
   ASSERT_EQ(::flock(lock, LOCK_EX | LOCK_NB), 0);
   const fs::path young = folder.path() / "wkvc-temporary-files-XyZ789";
   fs::create_directory(young);
-  { const TemporaryDirectory next; }
+  {
+    const TemporaryDirectory next;
+  }
   EXPECT_TRUE(fs::exists(used));
   EXPECT_TRUE(fs::exists(others));
   EXPECT_TRUE(fs::exists(young));
@@ -80,7 +83,9 @@ TEST(TemporaryDirectories, TheirProcessesLockThem) {
   const TemporaryDirectory used;
   const timespec hour_ago[2] = {{::time(nullptr) - 3600, 0}, {::time(nullptr) - 3600, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, used.path().c_str(), hour_ago, 0), 0);
-  { const TemporaryDirectory next; }
+  {
+    const TemporaryDirectory next;
+  }
   EXPECT_TRUE(fs::exists(used.path()));
 }
 

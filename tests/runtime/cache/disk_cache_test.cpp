@@ -6,14 +6,16 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "runtime/cache/cache_upkeep.h"
 #include "runtime/version.h"
 #include "tests/runtime/cache/cache_test.h"
 #include "tests/runtime/expect_error.h"
+#include "tests/runtime/scoped_environment.h"
 
 namespace wkvc {
 namespace {
@@ -230,19 +232,12 @@ class Environment : public CacheTest {
  protected:
   // With these variables and no others of the cache's.
   static CacheSettings settings_with(const std::vector<std::pair<const char*, const char*>>& variables) {
-    constexpr std::array names{"WKVC_CACHE_DIR", "WKVC_CACHE_BYTES", "XDG_CACHE_HOME", "HOME"};
-    std::vector<std::optional<std::string>> before;
-    for (const char* name : names) {
-      const char* value = std::getenv(name);
-      before.push_back(value != nullptr ? std::optional<std::string>(value) : std::nullopt);
-      ::unsetenv(name);
+    std::deque<ScopedEnvironment> scoped;
+    for (const std::string_view name : {"WKVC_CACHE_DIR", "WKVC_CACHE_BYTES", "XDG_CACHE_HOME", "HOME"}) {
+      const auto given = std::ranges::find(variables, name, &std::pair<const char*, const char*>::first);
+      scoped.emplace_back(name.data(), given == variables.end() ? std::nullopt : std::optional(given->second));
     }
-    for (const auto& [name, value] : variables) ::setenv(name, value, 1);
-    CacheSettings settings = cache_settings_from_environment();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      before[i] ? ::setenv(names[i], before[i]->c_str(), 1) : ::unsetenv(names[i]);
-    }
-    return settings;
+    return cache_settings_from_environment();
   }
 };
 

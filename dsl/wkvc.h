@@ -67,10 +67,13 @@ struct Node;
 struct Declarations;
 }  // namespace detail
 
-// A vector, scalar or matrix of one token. Copies are the same value.
+// A vector, scalar or matrix of one token. Copies are the same value, and moves are copies: no expression is empty.
 class Expr {
  public:
   explicit Expr(std::shared_ptr<detail::Node> node) : node_(std::move(node)) {}
+  Expr(const Expr&) = default;
+  Expr& operator=(const Expr&) = default;
+  ~Expr() = default;
 
   // Declares that every element lies in [lo, hi].
   Expr in(double lo, double hi, At at = At::current()) const;

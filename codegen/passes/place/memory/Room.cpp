@@ -1,5 +1,7 @@
 #include "codegen/passes/place/memory/Room.h"
 
+#include <algorithm>
+
 #include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/rec/Limits.h"

@@ -17,7 +17,7 @@
 #include "codegen/ir/Where.h"
 #include "codegen/passes.h"
 #include "codegen/rec/Rec.h"
-#include "codegen/target/Support.h"
+#include "codegen/target/Target.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/error.h"
 #include "runtime/manifest/kernel_names.h"
@@ -173,7 +173,7 @@ void check_manifests(const std::string& text) {
   const std::vector<Manifest> manifests = manifests_from(text);
   expect_kernels(manifests, text);
   for (const Manifest& manifest : manifests)
-    if (!is_supported(manifest.arch))
+    if (!is_target(manifest.arch))
       user_error("the manifest of the kernel \"{}\" says that its arch is \"{}\"; expected {}", manifest.kernel,
                  manifest.arch, sm_90a.arch);
 }

@@ -71,10 +71,13 @@ struct Declarations;
 // its norm; uniform in the declared range, or in [0, 1] without one.
 enum class Drawn { normal, normalised, uniform };
 
-// A vector, scalar or matrix of one token. Copies are the same value.
+// A vector, scalar or matrix of one token. Copies are the same value, and moves are copies: no expression is empty.
 class Expr {
  public:
   explicit Expr(std::shared_ptr<detail::Node> node) : node_(std::move(node)) {}
+  Expr(const Expr&) = default;
+  Expr& operator=(const Expr&) = default;
+  ~Expr() = default;
 
   // Declares that every element lies in [lo, hi].
   Expr in(double lo, double hi, At at = At::current()) const;

@@ -15,7 +15,7 @@
 
 #include "codegen/config/options.h"
 #include "codegen/config/parse_mistake.h"
-#include "codegen/target/Support.h"
+#include "codegen/target/Target.h"
 #include "dsl/registry.h"
 #include "jit/jit.h"
 #include "jit/wkvc.h"

@@ -42,12 +42,6 @@ enum class Decays { mild, steep_too };
 Case random_case(rec::RecurrenceOp recurrence, const Manifest& manifest, LaunchSize size, std::uint64_t seed,
                  Decays decays = Decays::mild);
 
-// The tensors of a safetensors file; further ones in it are ignored. A file may lack initial states and gradients of
-// final states. It may have "cu_seqlens", where sequences begin that lie one behind the other, and "state_indices",
-// which of the initial states each sequence has; these are slots then, of which final states are the same. Values may
-// be stored in another dtype if the kernel's holds every one of them exactly. Throws UserError naming file and tensor.
-Case case_from_file(const Manifest& manifest, const std::filesystem::path& path);
-
 // One line to the standard error where the file holds tensors that nothing uses: the name of one that may be missing
 // could be misspelt.
 void complain_of_unused(const Case& given, const Manifest& manifest, const std::filesystem::path& path);

@@ -5,7 +5,7 @@
 #include "codegen/chunk/Chunk.h"
 #include "codegen/rec/Limits.h"
 #include "codegen/rec/Names.h"
-#include "codegen/target/Support.h"
+#include "codegen/target/Target.h"
 
 using namespace mlir;
 
@@ -206,7 +206,7 @@ LogicalResult ProgramOp::verify() {
     return emitOpError() << "is a summary with a \"" << *getSummary() << "\" map; expected " << rec::maps_text;
   if (getPlain() && getRefused())
     return emitOpError("is plain, and for what a plain one refuses; expected one of them");
-  if (!is_supported(getArch())) return emitOpError() << "arch is \"" << getArch() << "\"; expected " << sm_90a.arch;
+  if (!is_target(getArch())) return emitOpError() << "arch is \"" << getArch() << "\"; expected " << sm_90a.arch;
   if (!dtype_from(getStateDtype()))
     return emitOpError() << "stores states as \"" << getStateDtype() << "\"; expected f32, f16 or bf16";
   if (getStateLayout() != "vk" && getStateLayout() != "kv")

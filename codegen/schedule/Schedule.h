@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,8 +71,5 @@ const ScheduleField* find_field(std::string_view group, std::string_view name);
 
 // Returns the fields that are not the default's: "grid(segments = 4), prepare(teams = 2, warps = 2)".
 std::string text_of(const Schedule& schedule);
-
-// Returns why no kernel can have the schedule, whatever its program is, and what to do; nothing if some can.
-std::optional<std::string> fault_of(const Schedule& schedule, bool backward);
 
 }  // namespace wkvc

@@ -1,7 +1,6 @@
 // What kernels are compiled for: limits of the hardware, and numbers that were measured on it. Needs no MLIR.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -9,6 +8,9 @@ namespace wkvc {
 
 struct GpuTarget {
   std::string_view arch;     // "sm_90a"
+  std::string_view gpus;     // that run its code, for messages
+  int compute_major;         // of the one compute capability
+  int compute_minor;         // that its code runs on
   std::string_view gpu;      // the GPU that the numbers below were measured on
   int sm_count;              // of that GPU
   double clock_hz;           // of that GPU, and the rest, too
@@ -100,6 +102,9 @@ struct GpuTarget {
 // - cycles_alone, cycles_together: read off profiles, docs/experiments.md.
 inline constexpr GpuTarget sm_90a{
     .arch = "sm_90a",
+    .gpus = "H100, H200",
+    .compute_major = 9,
+    .compute_minor = 0,
     .gpu = "NVIDIA H200",
     .sm_count = 132,
     .clock_hz = 1.755e9,
@@ -132,17 +137,11 @@ inline constexpr GpuTarget sm_90a{
                 .guarded_tokens = 32},
 };
 
-// Returns whether kernels may be compiled for it: "sm_90a", or a later one.
-constexpr bool is_target(std::string_view arch) {
-  if (!arch.starts_with("sm_")) return false;
-  arch.remove_prefix(3);
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (!arch.empty() && !is_digit(arch.back())) {
-    if (arch.back() < 'a' || arch.back() > 'z') return false;
-    arch.remove_suffix(1);
-  }
-  return (arch.size() == 3 || (arch.size() == 2 && arch.front() == '9')) && arch.front() != '0' &&
-         std::ranges::all_of(arch, is_digit);
+// The GPU that kernels are for: texts, options, commands and programs ask these two. Another one takes instructions of
+// its own in templates/wkvc/cuda.
+constexpr bool is_target(std::string_view arch) { return arch == sm_90a.arch; }
+constexpr bool runs_kernels(int compute_major, int compute_minor) {
+  return compute_major == sm_90a.compute_major && compute_minor == sm_90a.compute_minor;
 }
 
 }  // namespace wkvc

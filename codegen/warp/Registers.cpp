@@ -1,5 +1,7 @@
 #include "codegen/warp/Registers.h"
 
+#include <algorithm>
+
 #include "codegen/target/Target.h"
 
 using namespace mlir;

@@ -12,6 +12,17 @@ import torch
 import wkvc
 from conftest import BATCHES, HEADS, KEYS, TOKENS, VALUES, a_state, rwkv6_inputs, rwkv7_inputs
 from test_values import GATED_DELTA_NET
+from wkvc import _library
+from wkvc._kernels import _check_gpu
+
+
+def test_one_answer_to_which_gpus_run_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _library.runs_on((9, 0))
+    assert not any(_library.runs_on(capability) for capability in [(8, 0), (8, 9), (9, 1), (10, 0), (12, 0)])
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (10, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "B200")
+    with pytest.raises(RuntimeError, match=r"B200 of compute capability 10\.0; wkvc has kernels for H100 and H200"):
+        _check_gpu(torch.device("cuda"))
 
 
 def change(**changes: Callable[[torch.Tensor], Any]) -> list[Any]:

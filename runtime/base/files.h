@@ -23,8 +23,9 @@ struct TextFile {
 // The same for several files that belong together: none gets its name before all of them are written.
 void write_files_atomically(std::span<const TextFile> files);
 
-// The contents of a text file; `expected` says what it should be: "text of a stage". Throws UserError, beginning with
-// the path, when it cannot be read, is no regular file, or has more than 64 MiB, which no text of wkvc's has.
+// The contents of a text file or a pipe (streams.h); `expected` says what it should be: "text of a stage". Throws
+// UserError, beginning with the path, when it cannot be read, is neither of them, or has more than 64 MiB, which no
+// text of wkvc's has.
 std::string read_text(const std::filesystem::path& path, std::string_view expected);
 
 // Throws UserError where it can be told beforehand that `path` cannot be written. Creates and changes nothing.

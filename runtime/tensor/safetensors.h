@@ -31,13 +31,13 @@ struct SafetensorsFile {
 
 using Names = std::set<std::string>;
 
-// Reads the wanted tensors, or all; the others take no memory. Throws UserError when the file cannot be read or
-// anything in it is inconsistent: a truncated or overlong file, offsets that overlap, leave gaps or disagree with shape
-// and dtype, sizes that overflow, a name twice.
+// Reads the wanted tensors, or all; the others take no memory, unless `path` is a pipe or "-", the standard input.
+// Throws UserError when the file cannot be read or anything in it is inconsistent: a truncated or overlong file,
+// offsets that overlap, leave gaps or disagree with shape and dtype, sizes that overflow, a name twice.
 SafetensorsFile read_safetensors(const std::filesystem::path& path, const std::optional<Names>& wanted = std::nullopt);
 
-// Throws UserError when the file cannot be written, a name is "__metadata__", or text is not UTF-8; then nothing is
-// written and a file already there stays as it was.
+// `path` may be a pipe, or "-", the standard output. Throws UserError when the file cannot be written, a name is
+// "__metadata__", or text is not UTF-8; then nothing is written and a file already there stays as it was.
 void write_safetensors(const std::filesystem::path& path, const TensorMap& tensors, const Metadata& metadata = {});
 
 }  // namespace wkvc

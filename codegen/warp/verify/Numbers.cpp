@@ -2,7 +2,7 @@
 #include "codegen/rec/Limits.h"
 #include "codegen/rec/Names.h"
 #include "codegen/schedule/Faults.h"
-#include "codegen/target/Support.h"
+#include "codegen/target/Target.h"
 #include "codegen/warp/verify/Rules.h"
 #include "codegen/warp/verify/Shapes.h"
 
@@ -150,7 +150,7 @@ int64_t team_warps(KernelOp kernel) {
 }
 
 LogicalResult verify_architecture(Operation* op, llvm::StringRef arch) {
-  if (is_supported(arch)) return success();
+  if (is_target(arch)) return success();
   return op->emitOpError() << "arch is \"" << arch << "\"; expected " << sm_90a.arch;
 }
 

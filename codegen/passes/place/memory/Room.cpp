@@ -1,6 +1,9 @@
 #include "codegen/passes/place/memory/Room.h"
 
+#include <algorithm>
+
 #include "codegen/ir/NoRoom.h"
+#include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "codegen/ir/NoRoom.h"
-#include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"

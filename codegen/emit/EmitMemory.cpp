@@ -70,8 +70,11 @@ std::string Emitter::slots_text(Value slots) {
 
 std::string Emitter::copied(warp::RingOp ring) {
   Value slots = maximum_of(ring);
+  const bool looked_at = in_stretches_ && is_looked_at(ring);
   return fmt::format("copied({}, {}, {}{})", ring.getWarp(), tensor(ring.getTensor()), names_.of(ring.getResult()),
-                     slots ? ", " + slots_text(slots) : "");
+                     slots       ? ", " + slots_text(slots)
+                     : looked_at ? ", LookedAt{}"
+                                 : "");
 }
 
 void Emitter::write_copies(const AlikeRings& rings) {
@@ -313,8 +316,10 @@ std::string Emitter::kept_row(llvm::StringRef name, std::string chunk) {
   if (spec_of(name).role == Role::workspace)
     index = is_cut() ? fmt::format("({0} * block.segment + {1} % {0})", every, chunk)
                      : fmt::format("({} % {})", chunk, every);
+  else if (in_groups_)
+    index = "g";
   else if (every > 1)
-    index = in_groups_ ? "g" : fmt::format("({} / {})", chunk, every);
+    index = fmt::format("({} / {})", chunk, every);
   return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);
 }
 

@@ -13,24 +13,52 @@ namespace wkvc {
 
 namespace {
 
+bool is_linear(Operation* op) {
+  if (auto call = dyn_cast<warp::CallOp>(op))
+    return llvm::is_contained({"widen", "mul", "mul_constant", "neg", "keep_valid", "keep_valid_columns"},
+                              call.getFunction());
+  return isa<warp::LoadOp, warp::WidenOp, warp::WidenOverOp, warp::TransposeOp>(op);
+}
+
+// Returns whether a tile, or its products with others, is an operand of 16 bits.
+bool is_operand(Value x) {
+  return llvm::any_of(x.getUsers(), [](Operation* user) {
+    if (auto round = dyn_cast<warp::RoundOp>(user)) return !cast<VectorType>(round.getType()).getElementType().isF32();
+    return isa<warp::MmaOp, warp::StoreOp>(user) || (is_linear(user) && is_operand(user->getResult(0)));
+  });
+}
+
 // Returns whether an operation comes before all stretches.
 bool comes_before(Operation& op) { return isa<warp::OnlyRefusedOp, warp::BufferOp, warp::FloatsOp>(op); }
 
 }  // namespace
 
-// The inputs of tokens that scales are taken from, as rings copy them.
-llvm::SmallVector<warp::RingOp> Emitter::scaling_rings() {
+// Whether tokens of an input may differ too much: operands are made of it, some of which have scales.
+bool Emitter::is_looked_at(warp::RingOp ring) const {
+  if (is_kept(ring)) return false;
+  const auto makes_operands = [](Operation* current) {
+    return isa<warp::CurrentOp>(current) && is_operand(current->getResult(0));
+  };
+  return maximum_of(ring) || llvm::any_of(ring->getUsers(), makes_operands);
+}
+
+llvm::SmallVector<warp::RingOp> Emitter::rings_looked_at() {
   llvm::SmallVector<warp::RingOp> rings;
+  bool have_scales = false;
   kernel_.walk([&](warp::RingOp ring) {
-    if (maximum_of(ring) && !is_kept(ring)) rings.push_back(ring);
+    if (!is_looked_at(ring)) return;
+    rings.push_back(ring);
+    have_scales |= !!maximum_of(ring);
   });
-  return rings;
+  return have_scales ? rings : llvm::SmallVector<warp::RingOp>();
 }
 
 // A backward kernel that reads saved states has to bring them on to any token.
 bool Emitter::goes_in_stretches() {
   const bool possible = !kernel_.getBackward() || !has_tensor("saved_states") || advances();
-  return possible && !kernel_.getSummary() && !scaling_rings().empty();
+  auto& body = kernel_.getBody().front();
+  const bool has_state = !body.getOps<warp::StoreStateOp>().empty();
+  return possible && has_state && !kernel_.getSummary() && !rings_looked_at().empty();
 }
 
 bool Emitter::has_tensor(llvm::StringRef name) const {
@@ -93,11 +121,11 @@ std::string Emitter::valid_tokens(const std::string& chunk) {
   return fmt::format("valid_rows<{}>(tokens_of(args, block), {})", kernel_.getChunk(), chunk);
 }
 
-// A function of a chunk: whether its tokens differ too much in one of the inputs that scales are taken from.
+// A function of a chunk: whether its tokens differ too much in one of the inputs.
 std::string Emitter::differ() {
   std::vector<std::string> inputs;
   std::set<std::string> seen;
-  for (warp::RingOp ring : scaling_rings()) {
+  for (warp::RingOp ring : rings_looked_at()) {
     if (!seen.insert(ring.getTensor().str()).second) continue;
     inputs.push_back(fmt::format("tokens_differ<{}, {}>({}, args, block, c)",
                                  dtype_text(cast<MemRefType>(ring.getType()).getElementType()),

@@ -101,7 +101,8 @@ class Emitter {
   void write(warp::AgainOp op);
 
   // EmitStretches.cpp: kernels with scales, whose blocks may go through their tokens again.
-  llvm::SmallVector<warp::RingOp> scaling_rings();
+  bool is_looked_at(warp::RingOp ring) const;
+  llvm::SmallVector<warp::RingOp> rings_looked_at();
   bool goes_in_stretches();
   bool has_tensor(llvm::StringRef name) const;
   bool advances() const;
@@ -172,8 +173,8 @@ class Emitter {
 
   // EmitTiles.cpp: what is computed.
   void write(warp::OnlyRefusedOp op) { line("if (!is_refused({}, block)) return;", tensor(op.getTensor())); }
-  std::string sample(llvm::StringRef name);
-  void expect(const std::string& start, mlir::ArrayAttr names);
+  std::string sample(const char* function, llvm::StringRef name);
+  void expect(const std::string& start, const char* function, mlir::ArrayAttr names);
   void write(warp::ExpectOp op);
   void write(warp::RefuseOp op);
   void write(warp::TimesUnitOp op);

@@ -6,6 +6,7 @@
 #include "wkvc/abi.h"
 #include "wkvc/common/block/block_max.h"
 #include "wkvc/common/block/copy_async.h"
+#include "wkvc/common/block/differing_tokens.h"
 #include "wkvc/common/block/guard.h"
 #include "wkvc/common/block/ring.h"
 #include "wkvc/common/block/stretches.h"

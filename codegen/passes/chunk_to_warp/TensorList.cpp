@@ -9,6 +9,7 @@
 #include "codegen/chunk/ChunkBuilder.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
+#include "codegen/passes/chunk/Plain.h"
 #include "codegen/warp/KeptStates.h"
 #include "runtime/manifest/layout.h"
 #include "runtime/manifest/refusal_names.h"
@@ -68,10 +69,8 @@ class TensorList {
   // Whether a backward kernel may bring a saved state on to any token: its operands have scales, and it takes states
   // forward itself.
   static bool advances(chunk::ProgramOp program, chunk::ProgramOp recompute) {
-    auto rounds = program.getBody().getOps<chunk::RoundOp>();
-    const bool has_scales = llvm::any_of(rounds, [](chunk::RoundOp round) { return round.getBound().has_value(); });
     const bool takes_states = recompute || !program.getBody().getOps<chunk::UpdateSavedOp>().empty();
-    return program.getBackward() && has_scales && takes_states;
+    return program.getBackward() && has_scales(program) && takes_states;
   }
   // Throws UserError where the states of a segment's group leave the next segment's too far away for a kernel.
   static void expect_near_segments(chunk::ProgramOp program) {

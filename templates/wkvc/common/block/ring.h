@@ -34,11 +34,19 @@ struct Copied {
   const TensorArg& tensor;
   const char* ring;
   const float* maximum;
+  bool looked_at = false;
 };
+
+// Of a tensor whose largest element nobody needs, but that operands are made of.
+struct LookedAt {};
 
 template <class Ring>
 WKVC_INLINE Copied copied(int warp, const TensorArg& tensor, const Ring& ring, const float* maximum = nullptr) {
   return {warp, tensor, ring.memory, maximum};
+}
+template <class Ring>
+WKVC_INLINE Copied copied(int warp, const TensorArg& tensor, const Ring& ring, LookedAt) {
+  return {warp, tensor, ring.memory, nullptr, true};
 }
 
 // The tiles of one of a kernel's tensors: where they begin is found once and kept, or, where registers are short, found
@@ -139,11 +147,11 @@ class Copies {
     WKVC_FOR(n, Count, may_differ |= tensors_[n].publish_maximum(rings, maxima, chunk, Stretches::kMostSpread));
     if (!lanes::any(may_differ)) return;
     lanes::sync();  // other lanes' copies
-    WKVC_FOR(n, Count, stretches.see(tensors_[n].has_maximum() && tokens_differ(tensors_[n].tile(rings, chunk))));
+    WKVC_FOR(n, Count, stretches.see(tensors_[n].is_looked_at() && tokens_differ(tensors_[n].tile(rings, chunk))));
   }
 
  private:
-  static constexpr int kNowhere = -1;
+  static constexpr int kNowhere = -1, kLookedAt = -2;
 
   // Offsets in shared memory: pointers would take twice the registers.
   struct Tensor {
@@ -168,24 +176,24 @@ class Copies {
           *matrix.at(i / C, i % C) = scalar::round<T>(i / C == token && i % C == token ? 1.f : 0.f);
       });
     }
-    WKVC_INLINE bool has_maximum() const { return maximum != kNowhere; }
+    WKVC_INLINE bool is_looked_at() const { return maximum != kNowhere; }
     WKVC_INLINE void publish_maximum(const BlockBase& rings, const BlockBase& maxima, int chunk) const {
-      if (!has_maximum()) return;
+      if (maximum == kNowhere) return;
       const float largest = copied_max(tile(rings, chunk));
       if (lanes::is_first()) *maxima.floats(maximum) = largest;
     }
     // Whether a piece of this lane's has nothing larger than the tile's largest element over `spread`.
     WKVC_INLINE bool publish_maximum(const BlockBase& rings, const BlockBase& maxima, int chunk, float spread) const {
-      if (!has_maximum()) return false;
+      if (!is_looked_at()) return false;
       copy::Extremes<T> of_pieces;
       const float largest = copied_max(tile(rings, chunk), of_pieces);
-      if (lanes::is_first()) *maxima.floats(maximum) = largest;
+      if (lanes::is_first() && maximum != kLookedAt) *maxima.floats(maximum) = largest;
       return of_pieces.least() * spread < largest;
     }
   };
 
   static WKVC_INLINE int maximum_at(const BlockBase& block, const Copied& copied) {
-    if (copied.maximum == nullptr) return kNowhere;
+    if (copied.maximum == nullptr) return copied.looked_at ? kLookedAt : kNowhere;
     return static_cast<int>(reinterpret_cast<const char*>(copied.maximum) - block.memory);
   }
 

@@ -3,7 +3,7 @@
 // its tokens once more, and through each of such a chunk's by itself.
 #pragma once
 
-#include "wkvc/common/block/copy_async.h"
+#include "wkvc/common/block/differing_tokens.h"
 #include "wkvc/common/block/ring.h"
 #include "wkvc/common/block/team.h"
 
@@ -12,36 +12,16 @@ namespace wkvc {
 // How many times as large as another token's largest element one token's may be, of one tensor and chunk.
 inline constexpr float kMostSpread = 0x1p8f;  // in one chunk
 
-// Whether tokens of a chunk differ by more than that; zeros and what is not finite do not count. Out of line: it is
-// asked where a chunk may be one of the few.
-template <class T>
-WKVC_OUTLINE bool tokens_differ(const T* data, int tokens, int columns, int stride) {
-  float most = 0.f, least = 0x1p127f;
-  for (int token = 0; token < tokens; ++token) {
-    float largest = 0.f;
-    lanes::for_each([&](int lane) {
-      for (int column = lane; column < columns; column += 32)
-        largest = scalar::max(largest, scalar::finite_abs(scalar::widen(data[token * stride + column])));
-    });
-    largest = lanes::max_non_negative(largest);
-    if (largest > 0.f) {
-      most = scalar::max(most, largest);
-      least = scalar::min(least, largest);
-    }
-  }
-  return most > least * kMostSpread;
-}
-
-// The same of a tile of inputs in shared memory.
+// Whether tokens of a tile of inputs in shared memory differ by more than that.
 template <class Tile>
 WKVC_INLINE bool tokens_differ(const Tile& x) {
-  return tokens_differ<typename Tile::Element>(x.data, Tile::kRows, Tile::kColumns, Tile::kLength);
+  return tokens_differ<typename Tile::Element>(x.data, Tile::kRows, Tile::kColumns, Tile::kLength, kMostSpread);
 }
 // The same of chunk `chunk` of R tokens of a tensor with C columns.
 template <class T, int R, int C, int N>
 WKVC_INLINE bool tokens_differ(const TensorArg& t, const KernelArgs<N>& args, const BlockBase& block, int chunk) {
   return tokens_differ<T>(token_row<const T>(t, block, static_cast<long long>(chunk) * R),
-                       valid_rows<R>(tokens_of(args, block), chunk), C, row_stride(t));
+                       valid_rows<R>(tokens_of(args, block), chunk), C, row_stride(t), kMostSpread);
 }
 
 // Chunks of C tokens that are gone through at once, or one token of a chunk. All warps of the block, or of the cluster,

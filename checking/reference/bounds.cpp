@@ -23,14 +23,16 @@ struct Operands {
   std::string_view dtype;
   double of_result, of_gradient;  // bounds
   double bits;                    // as many significant ones cost as much as the kernels' roundings do
+  double rest_bits = 18;          // of what is left where products cancel
 };
 
 const Operands& operands_of(const Manifest& manifest) {
-  // With bf16 some contractions have f16 operands; with f32 sums cost more than operands.
+  // With bf16 some contractions have f16 operands; with f32 sums cost more than operands. With bf16x3 products that
+  // cancel leave low·low out, each another one.
   static constexpr std::array<Operands, 5> known{{{"f16", 1.8e-3, 2e-3, 11},
                                                   {"bf16", 3.2e-3, 4.5e-3, 8.5},
                                                   {"tf32", 1.8e-3, 2e-3, 11},
-                                                  {"bf16x3", 2e-5, 2e-5, 16.5},
+                                                  {"bf16x3", 2e-5, 2e-5, 16.5, 15},
                                                   {"f32", 1e-5, 2e-5, 20}}};
   const std::string mma = setting(manifest, "mma");
   const auto* const operands = std::ranges::find(known, mma, &Operands::dtype);
@@ -89,11 +91,9 @@ double bound_for(const Manifest& manifest, const TensorSpec& spec) {
   return std::max({operands.of_gradient, rounding, saving_of(saved_as(manifest))});
 }
 
-double zero_row_for(const Manifest& manifest) { return setting(manifest, "mma") == "bf16x3" ? 0x1p-15 : 0x1p-18; }
-
 Precision precision_of(const Manifest& manifest) {
-  const double bits = operands_of(manifest).bits;
-  return {bits, std::min<double>(bits, significant_bits(saved_as(manifest)))};
+  const Operands& operands = operands_of(manifest);
+  return {operands.bits, std::min<double>(operands.bits, significant_bits(saved_as(manifest))), operands.rest_bits};
 }
 
 }  // namespace wkvc

@@ -9,17 +9,14 @@ namespace wkvc {
 // relative to its norm, over many elements.
 double bound_for(const Manifest& manifest, const TensorSpec& spec);
 
-// Returns how far a gradient's row of zeros may be off where terms cancel, in norms of the mean row: 64 units of f32.
-// bf16x3 has more: the products that cancel leave low·low out, each another one (1.3e-5 on real activations).
-double zero_row_for(const Manifest& manifest);
-
 // The mean cost of storing many elements as `dtype`, relative to their norm.
 double rounding_of(DType dtype);
 
 // The significant bits that operands of contractions have: of the forward pass, and of the backward pass, whose
-// operands include the saved states. Throws UserError for operands that are not known.
+// operands include the saved states; and those of what is left where products cancel. Throws UserError for operands
+// that are not known.
 struct Precision {
-  double forward = 0, backward = 0;
+  double forward = 0, backward = 0, rest = 0;
   auto operator<=>(const Precision&) const = default;
 };
 Precision precision_of(const Manifest& manifest);

@@ -127,7 +127,7 @@ Reference::CostsOfHead Reference::drawn(Precision precision, std::size_t head, s
   std::map<std::string, DrawnErrors> errors;
   for (std::size_t draw = 0; draw < ErrorDraws::count; ++draw) {
     rec::Rounding forward(precision.forward, draw);
-    rec::Rounding backward(precision.backward, draw);
+    rec::Rounding backward(precision.backward, draw, precision.rest);
     const Results results = results_of(givens, &forward, &backward);
     for (const TensorSpec& spec : manifest_.tensors) {
       if (!is_drawn(spec)) continue;

@@ -49,16 +49,16 @@ double least_norm(std::size_t elements, double bound) {
 
 // A vector's error beside its bound. `cost` gives the distance that rounding may cost; nothing but a distance beyond
 // the bound needs it. Both numbers are relative to the vector's norm or, where that counts for more than it is, to
-// `usual`. A vector of zeros may be off by `of_zeros`.
+// `usual`.
 template <class F>
-RowError relative(const Squares& squares, std::size_t elements, double bound, double usual, double of_zeros, F cost) {
+RowError relative(const Squares& squares, std::size_t elements, double bound, double usual, F cost) {
   const double norm = std::sqrt(squares.norm), least = least_norm(elements, bound),
                distance = std::sqrt(squares.distance);
-  const double scale = std::max(norm, least), own = std::max(bound * scale, norm == 0 ? of_zeros : 0);
+  const double scale = std::max(norm, least), own = bound * scale;
   const double costs = distance > own && std::isfinite(distance) ? cost() : 0;
   const double allowed = std::isfinite(costs) ? std::max(own, costs) : own;
   const double shown = norm < least ? std::max(least, usual) : norm;
-  return {distance / shown, allowed == bound * scale && shown == scale ? bound : allowed / shown};
+  return {distance / shown, allowed == own && shown == scale ? bound : allowed / shown};
 }
 
 // The values as the result stores them.
@@ -128,13 +128,12 @@ ResultError result_error(const std::string& name, const HostTensor& given, const
   const Rows rows(spec, runnable.manifest, reference.size());
   const std::vector<Squares> squares = squares_of(rows, given, expected);
   const RoundingCost cost(reference, runnable, rows, spec);
-  const double usual = mean_norm(squares), zero_row = is_gradient(spec.role) ? zero_row_for(runnable.manifest) : 0;
-  const RowError all =
-      relative(sum_of(squares), given.size(), bound, /*usual=*/0, /*of_zeros=*/0, [&] { return cost.of_all(); });
+  const double usual = mean_norm(squares);
+  const RowError all = relative(sum_of(squares), given.size(), bound, /*usual=*/0, [&] { return cost.of_all(); });
   ResultError found{name, all.error, all.bound, {}, {}};
   for (std::size_t row = 0; row < squares.size(); ++row)
-    found.rows.push_back(relative(squares[row], rows.length(), row_factor * bound, usual, zero_row * usual,
-                                  [&] { return cost.of_row(row); }));
+    found.rows.push_back(
+        relative(squares[row], rows.length(), row_factor * bound, usual, [&] { return cost.of_row(row); }));
   found.worst = worst_of(found.rows, rows);
   return found;
 }

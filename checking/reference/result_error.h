@@ -42,10 +42,9 @@ struct ResultError {
 //
 // A result passes when its norm is within `bound`, and every row within four times that bound, relative to its own
 // norm. Cancellation may cost a right kernel more. Where a norm or a row is beyond, the recurrence therefore is
-// computed several times with operands rounded at random (Reference::rounded). The bound is then the error of storing
-// the exact row, and three times the error that one in a million of such computations exceeds (ErrorDraws::limit). A
-// gradient's row of zeros may be off by a part of the mean row (zero_row_for), which is what is left where terms
-// cancel. An element may always be off by the smallest normal number of f32.
+// computed several times with operands rounded at random (Reference::rounded). A row may then be three times the limit
+// of such errors off (ErrorLimit), a norm one and a half times; the error of storing the exact values counts beside. An
+// element may always be off by the smallest normal number of f32.
 ResultError result_error(const std::string& name, const HostTensor& given, const std::vector<double>& expected,
                          double bound, const Reference& reference, const Runnable& runnable, const TensorSpec& spec);
 

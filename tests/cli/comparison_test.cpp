@@ -302,7 +302,7 @@ class CancelledRow : public testing::Test {
 };
 
 // Twice the reference is beyond every bound, so that rounding is drawn. Rounding costs many elements less than their
-// bounds, but for bf16 operands, which may cost a third more.
+// bounds, but for bf16 operands, which may cost a third more, and gradients of decays with operands of two terms.
 TEST(RoundingCost, LeavesTheBoundsOfManyElements) {
   mlir::MLIRContext context;
   const auto module = build(rwkv7(), context);
@@ -314,7 +314,7 @@ TEST(RoundingCost, LeavesTheBoundsOfManyElements) {
   };
   for (const Mode& mode : {Mode{"f16", DType::bf16, 1.8e-3, 2e-3}, Mode{"bf16", DType::bf16, 3.2e-3, 4.5e-3, 1.35},
                            Mode{"f16", DType::f32, 1.8e-3, 2e-3}, Mode{"f32", DType::f32, 1e-5, 2e-5},
-                           Mode{"bf16x3", DType::f32, 2e-5, 2e-5, 1.05}}) {
+                           Mode{"bf16x3", DType::f32, 2e-5, 2e-5, 1.8}}) {
     const Runnable runnable = rwkv7_kernels(mode.mma, mode.stored);
     Case values = random_case(recurrence, runnable.manifest, {1, 100, 2}, 1);
     const Reference reference(recurrence, runnable, values);

@@ -36,15 +36,14 @@ Adjoint::Adjoint(RecurrenceOp recurrence, Machine& values, Rounding* rounding)
     if (Step step = step_of(op)) steps_.push_back(std::move(step));
 }
 
-// The gradient of a decay of zeros as a kernel may give it, which subtracts sums of the next state times its gradient:
-// what rounding leaves of them in f32, over the 16 tokens of a chunk. Theirs are the elements from `first` on, every
-// `stride`-th.
+// What rounding leaves in the gradient of a decay, which kernels get by subtracting sums of the next state times its
+// gradient, over the 16 tokens of a chunk. The sums' elements are those from `first` on, every `stride`-th.
 double Adjoint::left_over(std::size_t first, std::size_t stride, double decay) {
   if (decay == 0) return 0;
   double squares = 0;
   for (std::size_t i = first; i < next_state_.size(); i += stride)
     squares += next_state_[i] * next_gradient_[i] * next_state_[i] * next_gradient_[i];
-  return rounding_->error() * std::ldexp(std::sqrt(squares), -20) / decay;
+  return rounding_->rest() * std::sqrt(squares) / decay;
 }
 
 // `derivative` of the operand x and the result y.
@@ -83,7 +82,7 @@ Step Adjoint::scale(ScaleOp op) {
       sum += product(rounded_result[i], rounded_x[i]);
       x.gradient[i] += product(result[i], scalar.value[0]);
     }
-    scalar.gradient[0] += sum == 0 && rounding ? left_over(0, 1, scalar.value[0]) : sum;
+    scalar.gradient[0] += sum + (rounding ? left_over(0, 1, scalar.value[0]) : 0);
   };
 }
 
@@ -108,7 +107,7 @@ Step Adjoint::diag_mul(DiagMulOp op) {
         sums[j] += rounded_result[i + j] * rounded_matrix[i + j];
       }
     for (std::size_t j = 0; j < columns; ++j)
-      diagonal.gradient[j] += sums[j] == 0 && rounding_ ? left_over(j, columns, diagonal.value[j]) : sums[j];
+      diagonal.gradient[j] += sums[j] + (rounding_ ? left_over(j, columns, diagonal.value[j]) : 0);
   };
 }
 

@@ -9,10 +9,13 @@ constexpr std::size_t table_size = 8191;  // a prime, so that the errors of a ma
 
 }  // namespace
 
-Rounding::Rounding(double bits, std::uint64_t seed) : engine_(seed), factors_(table_size) {
+Rounding::Rounding(double bits, std::uint64_t seed, double rest_bits)
+    : engine_(seed), factors_(table_size), rest_(std::exp2(-rest_bits)) {
   std::uniform_real_distribution<double> exponent(0, 1);
   for (double& factor : factors_) factor = 1 + error() * std::exp2(-bits - exponent(engine_));
 }
+
+double Rounding::rest() { return rest_ * error(); }
 
 double Rounding::error() { return std::uniform_real_distribution<double>(-1, 1)(engine_); }
 

@@ -12,16 +12,20 @@ namespace wkvc::rec {
 // logarithmically. The errors come from a table, which each array enters at a place drawn from the seed.
 class Rounding {
  public:
-  Rounding(double bits, std::uint64_t seed);
+  // `rest_bits` are those of what is left where sums of products cancel.
+  Rounding(double bits, std::uint64_t seed, double rest_bits = 18);
 
-  double error();  // uniform from -1 to 1
+  double rest();  // uniform, up to one in the last of the bits of rests
 
   // Makes `rounded` the elements of `exact`, each with an error of its own.
   void apply(const Array& exact, Array& rounded);
 
  private:
+  double error();  // uniform from -1 to 1
+
   std::mt19937_64 engine_;
   Array factors_;
+  double rest_;
 };
 
 // An operand of a contraction as it enters: the array itself, or its elements with rounding errors that differ each

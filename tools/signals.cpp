@@ -77,7 +77,7 @@ class Handlers {
   void release() {
     const std::lock_guard lock(mutex_);
     if (--users_ > 0 || !watcher_.joinable()) return;
-    for (const auto& [signal, action] : before_) ::sigaction(signal, &action, nullptr);
+    for (const auto& [signal, action] : before_) restore(signal, action);
     before_.clear();
     received().watched = false;
     ::sem_post(&received().posted);
@@ -95,6 +95,13 @@ class Handlers {
     noting.sa_handler = note;
     noting.sa_flags = SA_RESTART;
     if (::sigaction(signal, &noting, nullptr) == 0) before_[signal] = current;
+  }
+
+  // Unless the program has chosen another handler meanwhile.
+  static void restore(int signal, const struct sigaction& before) {
+    struct sigaction current{};
+    if (::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == note)
+      ::sigaction(signal, &before, nullptr);
   }
 
   std::mutex mutex_;

@@ -97,6 +97,15 @@ TEST(CommandMain, SignalsThatTheProgramHandlesStayTheProgramsOwn) {
   ::signal(SIGINT, SIG_DFL);
 }
 
+TEST(CommandMain, AHandlerThatTheProgramInstallsMeanwhileStays) {
+  {
+    const CleanUpOnSignals signals;
+    ::signal(SIGHUP, SIG_IGN);
+  }
+  EXPECT_EQ(handler_of(SIGHUP), SIG_IGN);
+  ::signal(SIGHUP, SIG_DFL);
+}
+
 // As workers are that another thread forks meanwhile.
 TEST(CommandMain, ASignalEndsAForkedProcess) {
   const CleanUpOnSignals signals;

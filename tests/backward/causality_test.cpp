@@ -261,8 +261,8 @@ class Causality : public testing::TestWithParam<Target> {
   }
 
   // Gradients behind a token keep theirs.
-  void expect_later_gradients(const Subject& at, const Config& config, const Problem& clean,
-                              const TensorSpec& incoming, Poison::Kind kind) {
+  void expect_later_gradients(const Subject& at, const Config& config, const Problem& clean, const TensorSpec& incoming,
+                              Poison::Kind kind) {
     Problem problem = clean;
     const std::int64_t to = below(clean.size.tokens);
     Poison(random_, kind).write(problem.values.at(incoming.name), clean.size.tokens, to, /*behind=*/false);

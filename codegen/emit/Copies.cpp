@@ -21,9 +21,9 @@ std::vector<AlikeRings> alike_rings(warp::RingOp last, llvm::function_ref<bool(w
   llvm::MapVector<std::pair<Attribute, int>, AlikeRings> kinds;  // by kind, direction, time and place
   for (warp::RingOp ring : llvm::reverse(row)) {
     std::string kind = kind_of(ring), layout = layout_of(ring);
-    AlikeRings& alike = kinds[{StringAttr::get(ring.getContext(), kind + layout),
-                               8 * is_apart(ring) + 4 * warp::is_of_team(ring.getResult()) + 2 * ring.getEarly() +
-                                   ring.getBackward()}];
+    AlikeRings& alike =
+        kinds[{StringAttr::get(ring.getContext(), kind + layout),
+               8 * is_apart(ring) + 4 * warp::is_of_team(ring.getResult()) + 2 * ring.getEarly() + ring.getBackward()}];
     alike.kind = kind;
     alike.layout = layout;
     auto taken = [&](const std::vector<warp::RingOp>& turn) {

@@ -17,9 +17,9 @@ static std::string preamble(const Manifest& manifest) {
 
 std::string Emitter::run() {
   for (const char* used :
-       {"args",      "block", "team",   "teams", "slot",  "c",    "chunks",   "begin",      "end",   "first", "last",
-        "round_end", "step",  "before", "g",     "valid", "row0", "of_state", "value_row0", "Slots", "guard",
-        "stretches", "segment_first", "segment_end", "behind"})
+       {"args",       "block", "team",      "teams",     "slot",          "c",           "chunks", "begin", "end",
+        "first",      "last",  "round_end", "step",      "before",        "g",           "valid",  "row0",  "of_state",
+        "value_row0", "Slots", "guard",     "stretches", "segment_first", "segment_end", "behind"})
     names_.unique(used);
   text_ = header_comment(kernel_) + preamble(manifest_);
   line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,

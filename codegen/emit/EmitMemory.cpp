@@ -287,8 +287,7 @@ void Emitter::write(warp::TokensOp op) {
 void Emitter::write(warp::StoreMatrixOp op) {
   // Of one token there is nothing but the diagonal.
   line("{}store_outputs(args, c, valid, output<{}>({}, 0, {}));", in_stretches_ ? "if (stretches.is_whole()) " : "",
-       dtype_text(op.getDtype()),
-       output_rows_.at(op.getTensor().str()), expr(op.getX()));
+       dtype_text(op.getDtype()), output_rows_.at(op.getTensor().str()), expr(op.getX()));
 }
 
 void Emitter::write(warp::StoreTokensOp op) {
@@ -401,13 +400,12 @@ void Emitter::write(warp::LoadStateOp op) {
   std::string name = declare(op.getResult());
   if (in_stretches_) {
     line("auto {} = {};", name, carried_);
-    line("if (stretches.is_first({})) {} = zeros<{}>();", first_of_block_, name, shape_text(op.getType()));
     line("if (stretches.is_first({}))", first_of_block_);
   } else {
     line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
   }
-  line("{}load_state{}({}, {}, block, {});", in_stretches_ ? "  " : "", stored_as(spec_of(op.getTensor())), name, tensor(op.getTensor()),
-       state_row(op.getTensor()));
+  line("{}load_state{}({}, {}, block, {});", in_stretches_ ? "  " : "", stored_as(spec_of(op.getTensor())), name,
+       tensor(op.getTensor()), state_row(op.getTensor()));
 }
 
 // The first of this warp's rows: of the sequence's state, or in a workspace of the segment's.

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "codegen/emit/Emitter.h"
-#include "codegen/warp/KeptStates.h"
 #include "codegen/rec/Rec.h"
+#include "codegen/warp/KeptStates.h"
 #include "codegen/warp/Variables.h"
 
 using namespace mlir;
@@ -13,6 +13,7 @@ namespace wkvc {
 
 namespace {
 
+// Returns whether an operation makes a tile of products of its operand.
 bool is_linear(Operation* op) {
   if (auto call = dyn_cast<warp::CallOp>(op))
     return llvm::is_contained({"widen", "mul", "mul_constant", "neg", "keep_valid", "keep_valid_columns"},
@@ -33,7 +34,7 @@ bool comes_before(Operation& op) { return isa<warp::OnlyRefusedOp, warp::BufferO
 
 }  // namespace
 
-// Whether tokens of an input may differ too much: operands are made of it, some of which have scales.
+// Returns whether operands are made of an input, so that its tokens may differ too much.
 bool Emitter::is_looked_at(warp::RingOp ring) const {
   if (is_kept(ring)) return false;
   const auto makes_operands = [](Operation* current) {
@@ -53,7 +54,7 @@ llvm::SmallVector<warp::RingOp> Emitter::rings_looked_at() {
   return have_scales ? rings : llvm::SmallVector<warp::RingOp>();
 }
 
-// A backward kernel that reads saved states has to bring them on to any token.
+// Returns whether the kernel has scales. A backward kernel that reads saved states has to bring a state on, too.
 bool Emitter::goes_in_stretches() {
   const bool possible = !kernel_.getBackward() || !has_tensor("saved_states") || advances();
   auto& body = kernel_.getBody().front();
@@ -92,7 +93,7 @@ void Emitter::close_stretch() {
        is_cluster() ? fmt::format("<{}>", kernel_.getCluster()) : "", first_of_block_, end_of_block_, differ());
 }
 
-// The body of a kernel: stretches around what goes through tokens.
+// Writes the body of a kernel: stretches around all that goes through tokens.
 void Emitter::write_body(Block& body) {
   auto store = *body.getOps<warp::StoreStateOp>().begin();
   auto open = llvm::find_if_not(body, comes_before);
@@ -121,7 +122,7 @@ std::string Emitter::valid_tokens(const std::string& chunk) {
   return fmt::format("valid_rows<{}>(tokens_of(args, block), {})", kernel_.getChunk(), chunk);
 }
 
-// A function of a chunk: whether its tokens differ too much in one of the inputs.
+// Returns the text of a function of a chunk that says whether its tokens differ too much in one of the inputs.
 std::string Emitter::differ() {
   std::vector<std::string> inputs;
   std::set<std::string> seen;
@@ -138,8 +139,10 @@ std::string Emitter::differ() {
 void Emitter::write_group_of_stretch() {
   const auto every = kernel_.getSavedEvery();
   line("  const int group = {} * g, first = group > begin ? group : begin;", every);
-  line("  const int last = (group + {0} < end ? group + {0} : end) - 1, behind = last + stretches.advances();  // chunks",
-       every);
+  line(
+      "  const int last = (group + {0} < end ? group + {0} : end) - 1, behind = last + stretches.advances();  // "
+      "chunks",
+      every);
 }
 
 std::string Emitter::first_of_next_group() {
@@ -165,7 +168,7 @@ std::string Emitter::advanced_row() {
   return is_cut() ? fmt::format("{}LL * block.segment + row0", kernel_.getValueDim()) : "row0";
 }
 
-// Where a stretch begins with a saved state: that which was brought on.
+// Returns the tensor of saved states, or that of the state that was brought on, where the stretch begins with that one.
 std::string Emitter::saved_states(llvm::StringRef name) {
   if (!in_stretches_ || spec_of(name).role != Role::saved_states) return tensor(name);
   return fmt::format("stretches.is_advanced() ? {} : {}", tensor(warp::kAdvanced), tensor(name));

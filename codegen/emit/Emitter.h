@@ -220,8 +220,8 @@ class Emitter {
   warp::LoopOp loop_;  // over chunks, around what is written
   bool in_groups_ = false, in_rounds_ = false;
   const bool in_stretches_;
-  warp::TeamOp start_of_teams_;  // what warps that prepare rounds ahead begin a stretch with
-  std::string carried_;          // the state from stretch to stretch
+  warp::TeamOp start_of_teams_;                // what warps that prepare rounds ahead begin a stretch with
+  std::string carried_;                        // the state from stretch to stretch
   std::string first_of_block_, end_of_block_;  // chunks that the block goes through, in stretches
 };
 

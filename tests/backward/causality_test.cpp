@@ -261,8 +261,8 @@ class Causality : public testing::TestWithParam<Target> {
   }
 
   // Gradients behind a token keep theirs.
-  void expect_later_gradients(const Subject& at, const Config& config, const Problem& clean,
-                              const TensorSpec& incoming, Poison::Kind kind) {
+  void expect_later_gradients(const Subject& at, const Config& config, const Problem& clean, const TensorSpec& incoming,
+                              Poison::Kind kind) {
     Problem problem = clean;
     const std::int64_t to = below(clean.size.tokens);
     Poison(random_, kind).write(problem.values.at(incoming.name), clean.size.tokens, to, /*behind=*/false);
@@ -368,7 +368,7 @@ TEST_P(Causality, HugeIn16Bits) {
     for (const std::string scales : {"always", "guarded"}) {
       Config config = config_of(32, 32, "f32", mma);
       config.scales = config.backward_scales = scales;
-      for (const int every : {0, 16, 32}) {
+      for (const int every : {0, 16}) {
         config.save_every = every;
         check_16_bits(rwkv7(), config, Poison::huge);
       }

@@ -66,8 +66,8 @@ class TensorList {
   }
 
  private:
-  // Whether a backward kernel may bring a saved state on to any token: its operands have scales, and it takes states
-  // forward itself.
+  // Returns whether a backward kernel may have to bring a saved state on to any token, and can: its operands have
+  // scales, and the kernel takes states forward itself.
   static bool advances(chunk::ProgramOp program, chunk::ProgramOp recompute) {
     const bool takes_states = recompute || !program.getBody().getOps<chunk::UpdateSavedOp>().empty();
     return program.getBackward() && has_scales(program) && takes_states;

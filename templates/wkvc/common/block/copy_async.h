@@ -80,8 +80,8 @@ class Source {
   const T* from_ = nullptr;
 };
 
-// Where this lane's pieces lie in tiles of one kind, and which of them are of `valid` rows, a count of the first ones or
-// a TokenRange: found once for all tensors that a warp copies.
+// Where this lane's pieces lie in tiles of one kind, and which of them are of `valid` rows, a count of the first ones
+// or a TokenRange: found once for all tensors that a warp copies.
 template <class Tile, class Range>
 class PiecePlaces {
  public:

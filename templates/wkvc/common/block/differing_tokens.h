@@ -5,8 +5,9 @@
 
 namespace wkvc {
 
-// Whether tokens, `stride` elements from one to the next, differ by more than `most_spread`; zeros and what is not finite do not
-// count. Out of line: it is asked where a chunk may be one of the few.
+// Returns whether the largest element of a token is more than `most_spread` times that of another token. Tokens are
+// `stride` elements apart. Tokens of zeros and elements that are not finite do not count. Out of line: few tokens
+// differ so much.
 template <class T>
 WKVC_OUTLINE bool tokens_differ(const T* data, int tokens, int columns, long long stride, float most_spread) {
   float most = 0.f, least = 0x1p127f;

@@ -37,7 +37,7 @@ struct Copied {
   bool looked_at = false;
 };
 
-// Of a tensor whose largest element nobody needs, but that operands are made of.
+// Says that operands are made of a tensor whose largest element nobody needs.
 struct LookedAt {};
 
 template <class Ring>
@@ -119,8 +119,8 @@ class Copies {
     }
   }
 
-  // The same of inverses of unit lower triangular matrices: of tokens that do not begin with the chunk's first there is
-  // one, whose inverse is 1.
+  // The same of inverses of unit lower triangular matrices. A range that does not begin with the chunk's first token
+  // has one token, whose inverse is 1.
   template <int Tensors>
   WKVC_INLINE void copy_inverses(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk,
                                  TokenRange tokens) const {
@@ -135,7 +135,7 @@ class Copies {
   WKVC_INLINE void publish_maxima(const BlockBase& rings, const BlockBase& maxima, int chunk) const {
     WKVC_FOR(n, Count, tensors_[n].publish_maximum(rings, maxima, chunk));
   }
-  // The same, and a Stretches sees whether tokens differ too much. Pieces tell that they may.
+  // The same, and `stretches` sees whether tokens differ too much. Warps compare tokens where pieces differ so much.
   template <class Stretches>
   WKVC_INLINE void publish_maxima(const BlockBase& block, int chunk, Stretches& stretches) const {
     publish_maxima(block, block, chunk, stretches);
@@ -167,7 +167,7 @@ class Copies {
                           const PiecePlaces<Layout<T, R, C>, Range>& places, bool aligned) const {
       if (ring != kNowhere) copy_async(tile(block, chunk), source.tile(args, block, chunk), valid, places, aligned);
     }
-    // A matrix of zeros but for a 1 on its diagonal.
+    // Makes the tile a matrix of zeros with a 1 on the diagonal.
     WKVC_INLINE void set_one(const BlockBase& block, int chunk, int token) const {
       if (ring == kNowhere) return;
       const auto matrix = tile(block, chunk);
@@ -182,7 +182,7 @@ class Copies {
       const float largest = copied_max(tile(rings, chunk));
       if (lanes::is_first()) *maxima.floats(maximum) = largest;
     }
-    // Whether a piece of this lane's has nothing larger than the tile's largest element over `spread`.
+    // Returns whether a piece of this lane has nothing larger than the tile's largest element over `spread`.
     WKVC_INLINE bool publish_maximum(const BlockBase& rings, const BlockBase& maxima, int chunk, float spread) const {
       if (!is_looked_at()) return false;
       copy::Extremes<T> of_pieces;

@@ -1,6 +1,6 @@
-// The tokens that a block goes through at once. One f16 scale is for all tokens of a chunk, so where these differ by more
-// than f16 carries beside each other, the small ones lose their digits. A block that has met such a chunk goes through
-// its tokens once more, and through each of such a chunk's by itself.
+// The tokens that a block goes through at once. One f16 scale is for all tokens of a chunk. So small tokens lose digits
+// beside tokens that are too much larger. A block that has met such a chunk goes through all chunks once more, and
+// through each token of such a chunk by itself.
 #pragma once
 
 #include "wkvc/common/block/differing_tokens.h"
@@ -9,23 +9,23 @@
 
 namespace wkvc {
 
-// How many times as large as another token's largest element one token's may be, of one tensor and chunk.
-inline constexpr float kMostSpread = 0x1p8f;  // in one chunk
+// The largest element of a token may be so many times as large as that of another token of the tensor's chunk.
+inline constexpr float kMostSpread = 0x1p8f;
 
-// Whether tokens of a tile of inputs in shared memory differ by more than that.
+// Returns whether tokens of a tile of inputs in shared memory differ by more.
 template <class Tile>
 WKVC_INLINE bool tokens_differ(const Tile& x) {
   return tokens_differ<typename Tile::Element>(x.data, Tile::kRows, Tile::kColumns, Tile::kLength, kMostSpread);
 }
-// The same of chunk `chunk` of R tokens of a tensor with C columns.
+// Returns the same of chunk `chunk` of R tokens of a tensor with C columns.
 template <class T, int R, int C, int N>
 WKVC_INLINE bool tokens_differ(const TensorArg& t, const KernelArgs<N>& args, const BlockBase& block, int chunk) {
   return tokens_differ<T>(token_row<const T>(t, block, static_cast<long long>(chunk) * R),
-                       valid_rows<R>(tokens_of(args, block), chunk), C, row_stride(t), kMostSpread);
+                          valid_rows<R>(tokens_of(args, block), chunk), C, row_stride(t), kMostSpread);
 }
 
-// Chunks of C tokens that are gone through at once, or one token of a chunk. All warps of the block, or of the cluster,
-// come from one stretch to the next together.
+// Chunks of C tokens that a block goes through at once, or one token of a chunk. All warps of the block, or of the
+// cluster, come from one stretch to the next together.
 template <int C>
 class Stretch {
  public:
@@ -50,7 +50,7 @@ class Stretch {
  protected:
   static constexpr int kAll = -1;
 
-  // Whether the first stretch, of all chunks, has done.
+  // Returns whether no warp has seen a chunk whose tokens differ too much. All warps meet.
   template <int Cluster>
   WKVC_INLINE bool is_done(const Block& block) {
     if constexpr (Cluster > 1) {
@@ -71,8 +71,8 @@ class Stretch {
     }
   }
 
-  // The stretch that begins with a token of a chunk: the token, if the chunk's differ, else whole chunks, to `end` or to
-  // before one whose tokens do.
+  // Finds the stretch that begins with a token of a chunk. Where the chunk's tokens differ that is the token, else
+  // whole chunks, up to `end` or to a chunk whose tokens differ.
   template <class Differ>
   WKVC_INLINE void reach(int chunk, int token, int end, const Differ& differ) {
     begin_ = chunk;
@@ -99,11 +99,11 @@ class ForwardStretches : public Stretch<C> {
  public:
   using Base::Base;
 
-  // Whether it begins at the block's first chunk, with the state that the block was given.
+  // Returns whether the stretch begins with the state that the block was given, at the block's first chunk.
   WKVC_INLINE bool is_first(int begin) const { return begin_ == begin && token_ <= 0; }
 
-  // The next stretch of the chunks from `begin` to before `end`, or false if all are done. `differ`: whether the tokens
-  // of a chunk do.
+  // Finds the next stretch of the chunks from `begin` to before `end`. Returns false if all are done. `differ` says
+  // whether the tokens of a chunk differ too much.
   template <int Cluster = 1, int N, class Differ>
   WKVC_INLINE bool go_on(const KernelArgs<N>& args, const Block& block, int begin, int end, const Differ& differ) {
     if (!again_) {
@@ -122,8 +122,8 @@ class ForwardStretches : public Stretch<C> {
   }
 };
 
-// From the last chunk to the first. States are saved before every `Every` chunks: before a stretch that begins elsewhere
-// come others that bring the last saved state on. Not so where there are none, `Saved`.
+// From the last chunk to the first. States are saved before every `Every` chunks. A stretch that begins elsewhere, a
+// target, comes behind stretches that bring the last saved state on. Kernels without `Saved` states need none.
 template <int C, int Every, bool Saved = true>
 class BackwardStretches : public Stretch<C> {
   using Base = Stretch<C>;
@@ -132,14 +132,14 @@ class BackwardStretches : public Stretch<C> {
  public:
   WKVC_INLINE BackwardStretches(int begin, int end) : Base(begin, end), target_begin_(end), target_end_(end) {}
 
-  // Whether nothing has been gone through backward yet, since the block began or began again.
+  // Returns whether the block, since it began or began again, has gone through nothing backward.
   WKVC_INLINE bool is_first(int) const { return first_; }
-  // Whether the stretch only brings a state on, and whether it begins with one that was brought on.
+  // Returns whether the stretch only brings a state on, and whether the stretch begins with such a state.
   WKVC_INLINE bool advances() const { return advances_; }
   WKVC_INLINE bool is_advanced() const { return advanced_; }
 
-  // The next stretch of the chunks from `begin` to before `end`, or false if all are done. `differ`: whether the tokens
-  // of a chunk do.
+  // Finds the next stretch of the chunks from `begin` to before `end`. Returns false if all are done. `differ` says
+  // whether the tokens of a chunk differ too much.
   template <int Cluster = 1, int N, class Differ>
   WKVC_INLINE bool go_on(const KernelArgs<N>& args, const Block& block, int begin, int end, const Differ& differ) {
     const auto count = [&](int chunk) WKVC_INLINE_LAMBDA { return valid_rows<C>(tokens_of(args, block), chunk); };
@@ -165,8 +165,8 @@ class BackwardStretches : public Stretch<C> {
   WKVC_INLINE int saved_chunk() const { return target_begin_ / Every * Every; }
   WKVC_INLINE int target_token() const { return target_token_ == kAll ? 0 : target_token_; }
 
-  // What comes before the last target: a token, or chunks whose tokens don't differ, from a saved state on if they reach
-  // that far.
+  // Finds the target before the last one: a token, or chunks whose tokens don't differ. Chunks begin with a saved state
+  // if they reach that far.
   template <class Count, class Differ>
   WKVC_INLINE bool find_target(int begin, const Count& count, const Differ& differ) {
     if (target_token_ > 0) {
@@ -187,7 +187,7 @@ class BackwardStretches : public Stretch<C> {
     if (saved < target_end_) target_begin_ = saved;
     return true;
   }
-  // The stretch that begins at a token of a chunk: the target, or one on the way there.
+  // Begins a stretch at a token of a chunk: the target, or a stretch on the way there.
   template <class Differ>
   WKVC_INLINE void go_to(int chunk, int token, const Differ& differ) {
     advanced_ = Saved && (chunk != saved_chunk() || token != 0);

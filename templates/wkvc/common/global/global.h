@@ -89,7 +89,8 @@ WKVC_INLINE Output<T, C, R, Kept> output_transposed(const OutputRows<T, Kept>& r
   return {rows, col0, in_runs(transpose(round<T>(x)))};
 }
 
-// Writes the `valid` tokens of a chunk, a count of the first ones or a TokenRange. One test for all that a lane has of a row: tests cost the compiler time.
+// Writes the `valid` tokens of a chunk, a count of the first ones or a TokenRange. One test for all that a lane has of
+// a row: tests cost the compiler time.
 template <class T, int R, int C, bool Kept, class Range>
 WKVC_INLINE void store_output(const Output<T, R, C, Kept>& output, int chunk, Range valid, bool aligned) {
   T* const to = output.to(chunk);

@@ -142,7 +142,7 @@ WKVC_INLINE ColVec<R> sum_columns(const Tile<f32, R, C>& x) {
                                   : 0.f);                                                                   \
   return y
 
-// Of rows or columns that are tokens: a count of the first ones, or a TokenRange.
+// Keeps rows or columns that are tokens: a count of the first ones, or a TokenRange.
 template <int R, int C, class L, class Range>
 WKVC_INLINE Tile<f32, R, C, L> keep_rows(const Tile<f32, R, C, L>& x, Range rows) {
   WKVC_SELECT(is_among(rows, row));

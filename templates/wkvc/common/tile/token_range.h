@@ -1,4 +1,4 @@
-// Which tokens of a chunk count: the first few, or those of a range.
+// The tokens of a chunk that count: the first few, or a range.
 #pragma once
 
 #include "wkvc/common/target.h"

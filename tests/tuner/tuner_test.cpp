@@ -10,7 +10,6 @@
 #include "autotune/search/task.h"
 #include "dsl/builtin.h"
 #include "runtime/base/files.h"
-#include "runtime/error.h"
 
 namespace wkvc {
 namespace {

@@ -10,6 +10,7 @@
 #include "autotune/search/task.h"
 #include "dsl/builtin.h"
 #include "runtime/base/files.h"
+#include "runtime/error.h"
 
 namespace wkvc {
 namespace {

@@ -31,7 +31,7 @@ struct Case {
 //   logarithm, else -exp(x) for the logarithm itself, exp(-exp(x)) for the factor itself;
 // - b of a term outer(dot(S, a), b): -a times uniform in [0, 1], so that the term takes away from what a reads;
 // - other vectors over keys: normal, divided by their norm, as layers do where the state forgets what it has under a
-// key;
+//   key;
 // - other scalars of a token: uniform in [0, 1];
 // - vectors over values, parameters, initial states and gradients: normal.
 // A definition may say another distribution (codegen/rec/Drawn.h). A declared range bounds what is drawn. With

@@ -398,11 +398,6 @@ TEST_P(Causality, HugeIn16Bits) {
     }
 }
 
-TEST_P(Causality, HugeInEveryRecurrence) {
-  for (const Definition& definition : recurrences())
-    check_16_bits(definition, config_of(16, 16, "f32", "f16"), Poison::huge);
-}
-
 // Contractions whose masked pairs are multiplied, too.
 TEST_P(Causality, NoTriangleIsIdle) {
   const Config config = config_of(32, 32);

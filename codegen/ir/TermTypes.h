@@ -10,7 +10,7 @@ namespace wkvc {
 
 // A type of the dialect wkvc, !wkvc.WORD. Implements MLIR's interface of floats, so that tensors, vectors and memrefs
 // take it and ask for its bits.
-template <class Type>  // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
+template <class Type>
 struct TermType : mlir::Type::TypeBase<Type, mlir::Type, mlir::TypeStorage, mlir::VectorElementTypeInterface::Trait,
                                        mlir::FloatType::Trait> {
   using Base = mlir::Type::TypeBase<Type, mlir::Type, mlir::TypeStorage, mlir::VectorElementTypeInterface::Trait,

@@ -145,7 +145,7 @@ MutantProblem again_problem(const Definition& definition, Config config) {
   config.save_every = 64;
   config.scales = "guarded";
   config.key_dim = config.value_dim = 64;
-  return backward_problem_of(definition, config, 130);
+  return backward_problem_of(definition, config, 133);
 }
 
 MutantProblem groups_problem(const Definition& definition, Config config) {

@@ -88,8 +88,8 @@ def fla_peers(module, call, has_tilelang=True, **changes):
 
 
 @lru_cache
-def starts(batches, tokens):
-    return torch.arange(0, (batches + 1) * tokens, tokens, device="cuda", dtype=torch.int32)
+def starts(batches, tokens, dtype=torch.int32):
+    return torch.arange(0, (batches + 1) * tokens, tokens, device="cuda", dtype=dtype)
 
 
 def kda_by_cudnn(x, size):
@@ -112,8 +112,8 @@ def gated_delta_net_by_flashinfer(x, size):
     """On sequences one behind the other, which is how it takes batches."""
     chunk_gated_delta_rule = import_module("flashinfer.gdn_prefill").chunk_gated_delta_rule
     packed = (x[name].flatten(0, 1) for name in DELTA)
-    o = chunk_gated_delta_rule(*packed, scale=x["q"].shape[-1] ** -0.5, cu_seqlens=starts(*size[:2]).long(),
-                               max_seqlen=size[1])
+    o = chunk_gated_delta_rule(*packed, scale=x["q"].shape[-1] ** -0.5, max_seqlen=size[1],
+                               cu_seqlens=starts(*size[:2], torch.int64))
     return o.unflatten(0, size[:2])
 
 

@@ -1,11 +1,14 @@
 # Flags that every target of the project is compiled with.
 find_program(CCACHE ccache)
 if(CCACHE)  # wherever the clone lies
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_INODECACHE=1 ${CCACHE})
 endif()
 
 add_library(wkvc_options INTERFACE)
 target_compile_options(wkvc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+# Everywhere the same, so that programs and libraries share a precompiled header.
+target_compile_options(wkvc_options INTERFACE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # ccache asks for it
 # gcc 12 sees overlaps in std::string at -O3 that are none (gcc bug 105329).
 target_compile_options(wkvc_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>)
 # Two versions of the library in one process have constants of their own, each its lockfile and its limits.

@@ -2,8 +2,9 @@
 # Every check of the project: build, format, lint, sanitizers, tests. Exits non-zero when any of them fails.
 #
 #   test.sh         compiles and runs a part of the sweeps' kernels, another part each time; WKVC_TEST_SEED=N, which is
-#                   printed, repeats one
-#   test.sh --all   compiles and runs all of them
+#                   printed, repeats one. clang-tidy reads what differs from the upstream branch
+#   test.sh --all   compiles and runs all of them, lets clang-tidy read every source, and builds the runtime as a part
+#                   of another project
 #   test.sh --no-python   leaves out the Python package, whose tests need PyTorch: 6 GB, installed once
 set -euo pipefail
 export WKVC_TEST_ALL=
@@ -52,7 +53,7 @@ check_sanitized() {
 step "build" wkvc_build dev
 [ $failed = 0 ] || exit 1
 step "format (clang-format)" check_format
-step "lint (clang-tidy)" scripts/tidy.py build
+step "lint (clang-tidy)" scripts/tidy.py build ${WKVC_TEST_ALL:+--all}
 step "address and undefined sanitizers" check_sanitized asan
 step "thread sanitizer" check_sanitized tsan
 step "tests" ctest --preset dev --no-tests=error -j "$(nproc)" --output-log build/ctest.log

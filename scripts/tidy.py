@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy on every source of a build, in parallel: tidy.py BUILD_DIR.
+"""Runs clang-tidy on sources of a build, in parallel: tidy.py BUILD_DIR [--all].
 
-A source that was clean is not read again, in another clone either, until it, a header of the project that it includes,
-its compiler flags or .clang-tidy change. Generated code and the tests are skipped, except those where headers of
-templates/ are compiled.
+It reads what differs from the upstream branch, or from the commit before where there is none such: those sources and
+all that include a changed header. With --all it reads every source. A source that was clean is not read again, in
+another clone either, until it, a header of the project that it includes, its compiler flags or .clang-tidy change.
+Generated code and the tests are skipped, except those where headers of templates/ are compiled.
 """
 import hashlib
 import json
@@ -23,15 +24,50 @@ def is_skipped(source):
     return source.parts[0] == "tests" and source.parts[1] != "templates"
 
 
+def output_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def changed_files(root):
+    """Files of the working tree that differ from the base; None where git knows no base."""
+    git = ("git", "-C", root)
+    for base in ("@{upstream}", "HEAD~1"):
+        try:
+            commit = output_of(*git, "merge-base", "HEAD", base).strip()
+            names = output_of(*git, "diff", "--name-only", commit) + output_of(*git, "ls-files", "-o", "--exclude-standard")
+        except subprocess.CalledProcessError:
+            continue
+        if names:
+            return {root / name for name in names.splitlines()}
+    return None
+
+
+def without_precompiled(entry):
+    """The command by itself: clang-tidy reads no header that GCC precompiled, and a source includes what it uses."""
+    words = shlex.split(entry["command"])
+    kept, skip = [], False
+    for word, following in zip(words, [*words[1:], ""]):
+        if skip or word in ("-Winvalid-pch", "-fpch-preprocess"):
+            skip = False
+        elif word == "-include" and following.endswith("cmake_pch.hxx"):
+            skip = True
+        else:
+            kept.append(word)
+    return {**entry, "command": shlex.join(kept)}
+
+
 def included_files(build):
     """What each object file was compiled from, by path of the object, as ninja recorded it."""
-    text = subprocess.run(["ninja", "-C", build, "-t", "deps"], check=True, capture_output=True, text=True).stdout
     files, current = {}, []
-    for line in text.splitlines():
+    for line in output_of("ninja", "-C", build, "-t", "deps").splitlines():
         if line.startswith(" "):
             current.append((build / line.strip()).resolve())
         elif line:
             current = files.setdefault(line.split(":")[0], [])
+    for included in list(files.values()):
+        for header in [file for file in included if file.suffix == ".gch"]:
+            included.remove(header)
+            included += files[str(header.relative_to(build))]
     return files
 
 
@@ -53,21 +89,25 @@ def open_stamps():
     return stamps
 
 
-def lint(build, source):
-    run = subprocess.run([TIDY, "-p", build, "--quiet", source], capture_output=True, text=True)
+def lint(commands, source):
+    run = subprocess.run([TIDY, "-p", commands, "--quiet", source], capture_output=True, text=True)
     return run.returncode == 0, run.stdout or run.stderr
 
 
 def main():
     root = Path(__file__).resolve().parent.parent
     build = Path(sys.argv[1]).resolve()
+    changed = None if "--all" in sys.argv else changed_files(root)
     stamps = open_stamps()
-    version = subprocess.run([TIDY, "--version"], check=True, capture_output=True).stdout
-    common = version + (root / ".clang-tidy").read_bytes()
+    common = output_of(TIDY, "--version").encode() + (root / ".clang-tidy").read_bytes()
     included = included_files(build)
 
+    entries = [without_precompiled(entry) for entry in json.loads((build / "compile_commands.json").read_text())]
+    commands = build / "tidy"
+    commands.mkdir(exist_ok=True)
+    (commands / "compile_commands.json").write_text(json.dumps(entries))
+
     todo = {}
-    entries = json.loads((build / "compile_commands.json").read_text())
     for entry in entries:
         source = Path(entry["file"]).resolve()
         if build in source.parents or is_skipped(source.relative_to(root)):
@@ -75,6 +115,8 @@ def main():
         words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]  # CMake 3.25 does not name it
         ours = {file for file in included.get(output, []) if root in file.parents} | {source}
+        if changed is not None and not ours & changed:
+            continue
         todo[source] = stamps / fingerprint(root, entry["command"], ours, common)
     stale = {source: stamp for source, stamp in todo.items() if not stamp.exists()}
     for stamp in set(todo.values()) - set(stale.values()):
@@ -82,7 +124,7 @@ def main():
 
     start, bad = time.monotonic(), 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for source, (clean, report) in zip(stale, pool.map(lambda source: lint(build, source), stale)):
+        for source, (clean, report) in zip(stale, pool.map(lambda source: lint(commands, source), stale)):
             if clean:
                 stale[source].touch()
             else:

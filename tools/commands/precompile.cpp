@@ -2,8 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 
 #include "checking/output.h"
@@ -54,28 +56,71 @@ std::vector<LaunchSize> sizes_of(const Options& options) {
   return sizes;
 }
 
-// The texts that calls of these sizes and passes take, each once. Few configurations serve all sizes: each is lowered
-// once.
+// Calls of one size and pass on one GPU.
+struct Call {
+  const Subject* subject;
+  LaunchSize size;
+  Gpu gpu;
+};
+
+// Answers whether a recurrence has kernels with a configuration, each question once: calls of many sizes ask the same.
+class Lowered {
+ public:
+  bool operator()(const Source& source, const Config& config) {
+    const std::string key = config_key(config);
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
+    }
+    const bool answer = can_be_lowered(source, config);
+    const std::lock_guard lock(mutex_);
+    return answers_.emplace(key, answer).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, bool> answers_;
+};
+
+std::vector<Call> calls_of(const std::vector<Subject>& subjects, const std::vector<LaunchSize>& sizes,
+                           const std::optional<Lockfile>& lockfile) {
+  std::vector<Call> calls;
+  for (const Subject& subject : subjects)
+    for (const LaunchSize& size : sizes)
+      for (const Gpu& gpu : gpus_of(lockfile, subject.config.arch)) calls.push_back({&subject, size, gpu});
+  return calls;
+}
+
+// Returns the subjects with the configurations that calls take, each once.
+std::vector<Subject> settled(const std::vector<Call>& calls, const std::optional<Lockfile>& lockfile,
+                             std::int64_t sequences) {
+  Lowered lowered;
+  std::mutex mutex;
+  std::map<std::string, Subject> by_config;
+  side_by_side(calls.size(), [&](std::size_t i) {
+    Subject subject = *calls[i].subject;
+    if (lockfile)
+      subject.config =
+          settle(subject.config, subject.source, calls[i].size, calls[i].gpu, *lockfile, std::ref(lowered), sequences)
+              .config;
+    const std::lock_guard lock(mutex);
+    by_config.try_emplace(config_key(subject.config), std::move(subject));
+  });
+  std::vector<Subject> subjects;
+  for (auto& [key, subject] : by_config) subjects.push_back(std::move(subject));
+  return subjects;
+}
+
+// The texts that calls of these sizes and passes take, each once.
 std::set<std::string> texts_of(const Options& options, std::int64_t sequences) {
   const std::optional<Lockfile> lockfile = options.lockfile.lockfile();
-  const std::vector<LaunchSize> sizes = sizes_of(options);
-  std::map<std::string, std::string> texts;  // by configuration
-  for (const std::string& pass : options.passes) {
-    Subject subject = subject_from(options.subject, options.config.of_pass(pass));
-    const Config given = subject.config;
-    for (const LaunchSize& size : sizes) {
-      for (const Gpu& gpu : gpus_of(lockfile, given.arch)) {
-        subject.config = given;
-        if (lockfile)
-          subject.config = settle(given, subject.source, size, gpu, *lockfile, can_be_lowered, sequences).config;
-        std::string& text = texts[config_key(subject.config)];
-        if (text.empty()) text = subject.program_text();
-      }
-    }
-  }
-  std::set<std::string> unlike;
-  for (auto& [key, text] : texts) unlike.insert(std::move(text));
-  return unlike;
+  std::vector<Subject> of_passes;
+  for (const std::string& pass : options.passes)
+    of_passes.push_back(subject_from(options.subject, options.config.of_pass(pass)));
+  const std::vector<Subject> subjects = settled(calls_of(of_passes, sizes_of(options), lockfile), lockfile, sequences);
+  std::vector<std::string> texts(subjects.size());
+  side_by_side(subjects.size(), [&](std::size_t i) { texts[i] = subjects[i].program_text(); });
+  return {texts.begin(), texts.end()};
 }
 
 // One kernel of a text in one variant.

@@ -1,0 +1,47 @@
+# Two precompiled headers, one of what the compiler's sources include and one for tests that do without MLIR: reading
+# headers is most of the time that a source takes. CMAKE_DISABLE_PRECOMPILE_HEADERS does without.
+# Left out are headers whose templates GCC instantiates in each source again, needed or not: CLI11's, nlohmann-json's.
+set(general <algorithm> <array> <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <utility>
+  <vector> <fmt/format.h>)
+
+# wkvc_headers(NAME HEADERS header... LINK library... FOR target...): the targets of FOR that there are share one
+# precompiled header.
+function(wkvc_headers name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;LINK;FOR")
+  set(source ${PROJECT_BINARY_DIR}/cmake/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "// The header alone.\n")
+  add_library(${name} OBJECT ${source})
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+  foreach(target IN LISTS arg_FOR)
+    if(TARGET ${target})
+      target_precompile_headers(${target} REUSE_FROM ${name})
+      # GCC 12 sees overflows of std::string that are none (gcc bug 105329) where its header is precompiled.
+      target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow>)
+    endif()
+  endforeach()
+endfunction()
+
+if(WKVC_COMPILER)
+  wkvc_headers(wkvc_mlir_headers
+    HEADERS ${general}
+      <mlir/IR/Matchers.h> <mlir/IR/PatternMatch.h> <mlir/IR/Verifier.h> <mlir/Pass/Pass.h> <mlir/Pass/PassManager.h>
+      <mlir/Parser/Parser.h> <mlir/Transforms/GreedyPatternRewriteDriver.h>
+      <codegen/rec/Rec.h> <codegen/chunk/Chunk.h> <codegen/warp/Warp.h>
+    LINK wkvc_mlir wkvc_options wkvc_runtime wkvc_fmt
+    FOR wkvc_autotune wkvc_checking wkvc_chunk wkvc_compiler wkvc_differentiate wkvc_dsl
+      wkvc_emit wkvc_ir wkvc_jit wkvc_passes wkvc_rec wkvc_rec_to_chunk wkvc_schedule_ir wkvc_tools wkvc_warp
+      bench_recurrences false_alarms
+      chunk_test cli_test dsl_test emitted_test lower_test mutants_test place_test rec_test tuner_test warp_test
+      wkvc_test_emitted wkvc_test_run)
+  add_dependencies(wkvc_mlir_headers wkvc_rec_tablegen wkvc_chunk_inc wkvc_warp_inc)
+endif()
+
+if(WKVC_TESTS)
+  wkvc_headers(wkvc_test_headers
+    HEADERS ${general} <gmock/gmock.h> <gtest/gtest.h>
+    LINK wkvc_options wkvc_fmt GTest::gmock
+    FOR autotune_tests backward_test causality_test driver_tests forward_test intermediate_states_test jit_test
+      launch_cost_tests lengths_test library_search_tests runtime_gpu_tests runtime_tests sequences_test templates_test
+      token_test)
+endif()

@@ -17,8 +17,9 @@ static std::string preamble(const Manifest& manifest) {
 
 std::string Emitter::run() {
   for (const char* used :
-       {"args",      "block", "team",   "teams", "slot",  "c",    "chunks",   "begin",      "end",   "first", "last",
-        "round_end", "step",  "before", "g",     "valid", "row0", "of_state", "value_row0", "Slots", "guard"})
+       {"args",       "block", "team",      "teams",     "slot",          "c",           "chunks", "begin", "end",
+        "first",      "last",  "round_end", "step",      "before",        "g",           "valid",  "row0",  "of_state",
+        "value_row0", "Slots", "guard",     "stretches", "segment_first", "segment_end", "behind"})
     names_.unique(used);
   text_ = header_comment(kernel_) + preamble(manifest_);
   line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
@@ -33,8 +34,11 @@ std::string Emitter::run() {
   write_chunk_range();
   write_team();
   write_places();
-  emit_block(kernel_.getBody().front());
-  if (!kernel_.getPlain()) write_meeting();  // whose blocks have met before they leave a state
+  if (in_stretches_)
+    write_body(kernel_.getBody().front());
+  else
+    emit_block(kernel_.getBody().front());
+  if (!kernel_.getPlain() && !in_stretches_) write_meeting();  // whose blocks have met before they leave a state
   indent_ = 0;
   line("}}");
   return text_;
@@ -103,7 +107,10 @@ void Emitter::emit(Operation& op) {
       .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
       .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
       .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
-      .Case<warp::EndLastOp>([&](auto) { line("if (c + 1 == round_end) break;  // the rest is for the next chunk"); })
+      .Case<warp::EndLastOp>([&](auto) {
+        line("if (c + 1 == round_end{}) break;  // the rest is for the next chunk",
+             in_stretches_ ? " && !stretches.advances()" : "");
+      })
       .Case<warp::NoteOp>([&](auto o) { write_note(o.getText()); })
       .Default([](Operation* o) { internal_error("no text for '{}'", o->getName().getStringRef().str()); });
 }

@@ -40,7 +40,7 @@ bool keeps_decays_alone(const std::string& kernel, const Mutant&) {
 // Nobody reads the number of rows that the mutant declares.
 bool declares_for_nobody(const std::string& kernel, const Mutant& mutant) {
   const std::string rest = kernel.substr(kernel.find('\n', place_of(kernel, mutant)));
-  const std::string scope = rest.substr(0, rest.find("const int valid ="));
+  const std::string scope = rest.substr(0, rest.find(" valid ="));
   return !std::regex_search(scope, std::regex("\\bvalid\\b"));
 }
 
@@ -55,7 +55,9 @@ bool has_scales(const std::string& kernel, const Mutant&) { return kernel.find("
 bool is_recomputed(const std::string& kernel, const Mutant& mutant) {
   const std::string before = kernel.substr(0, place_of(kernel, mutant));
   const std::size_t loop = before.rfind("for (int c "), again = before.find("// through the round before");
-  return (loop != before.npos && before.substr(loop).starts_with("for (int c = first; c < last; ++c)")) ||
+  const std::string head = loop != before.npos ? before.substr(loop) : "";
+  return head.starts_with("for (int c = first; c < last; ++c)") ||
+         head.starts_with("for (int c = first; c < behind; ++c)") ||
          (again != before.npos && before.find("// Each team prepares", again) == before.npos);
 }
 

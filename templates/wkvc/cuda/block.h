@@ -82,6 +82,11 @@ struct Block : BlockBase {
       if (lanes::is_first()) ptx::mbarrier_init(word, warp_arrivals);
       lanes::sync();
     }
+    // Called by one warp when all others are done with it, before another init().
+    WKVC_INLINE void invalidate() const {
+      if (lanes::is_first()) ptx::mbarrier_invalidate(word);
+      lanes::sync();
+    }
     WKVC_INLINE void arrive() const {
       lanes::sync();  // what the other lanes did comes before
       if (lanes::is_first()) ptx::mbarrier_arrive(word);

@@ -101,6 +101,8 @@ struct Block : BlockBase {
 
     // Called by one warp; the others may use it after a block barrier.
     void init(int warp_arrivals) const { host::MbarrierWord(*word).init(warp_arrivals); }
+    // Called by one warp when all others are done with it, before another init().
+    void invalidate() const {}
     void arrive() const {
       host::MbarrierWord(*word).arrive();
       block->cluster->watchdog.note_progress();

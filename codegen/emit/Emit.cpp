@@ -16,15 +16,16 @@ static std::string preamble(const Manifest& manifest) {
 }
 
 std::string Emitter::run() {
-  for (const char* used :
-       {"args",       "block", "team",      "teams",     "slot",          "c",           "chunks", "begin", "end",
-        "first",      "last",  "round_end", "step",      "before",        "g",           "valid",  "row0",  "of_state",
-        "value_row0", "Slots", "guard",     "stretches", "segment_first", "segment_end", "behind"})
+  for (const char* used : {"args",      "block",         "team",        "teams",    "slot",       "c",     "chunks",
+                           "begin",     "end",           "first",       "last",     "round_end",  "step",  "before",
+                           "g",         "valid",         "row0",        "of_state", "value_row0", "Slots", "guard",
+                           "stretches", "segment_first", "segment_end", "behind",   "carried",    "differ"})
     names_.unique(used);
   text_ = header_comment(kernel_) + preamble(manifest_);
   line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
        kernel_.getBlocks(), is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "");
   indent_ = 2;
+  if (in_stretches_) open_stretches();
   for (size_t i = 0; i < manifest_.tensors.size(); ++i) {
     tensors_[manifest_.tensors[i].name] = names_.unique(manifest_.tensors[i].name + "_global");
     line("const TensorArg& {} = args.tensor[{}];", tensors_[manifest_.tensors[i].name], i);
@@ -34,11 +35,11 @@ std::string Emitter::run() {
   write_chunk_range();
   write_team();
   write_places();
+  emit_block(kernel_.getBody().front());
   if (in_stretches_)
-    write_body(kernel_.getBody().front());
-  else
-    emit_block(kernel_.getBody().front());
-  if (!kernel_.getPlain() && !in_stretches_) write_meeting();  // whose blocks have met before they leave a state
+    close_stretches();
+  else if (!kernel_.getPlain())
+    write_meeting();  // whose blocks have met before they leave a state
   indent_ = 0;
   line("}}");
   return text_;

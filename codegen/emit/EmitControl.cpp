@@ -31,7 +31,9 @@ void Emitter::write_team() {
        is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "", is_cluster() ? ", blocks" : "");
   line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel_));
   if (leaves_out_rounds()) line("block.begin_rounds();");
-  if (is_cluster() && (kernel_.getPlain() || in_stretches_)) line("block.lower_flag();");
+  if (in_stretches_) line("if (stretches.is_again()) end_slots<Slots>(block);");
+  if (is_cluster() && (kernel_.getPlain() || in_stretches_))
+    line("{}block.lower_flag();", in_stretches_ ? "if (!stretches.is_again()) " : "");
   line("begin_slots<Slots>(block, {});", warp::row_warps(kernel_));
 }
 
@@ -53,7 +55,7 @@ void Emitter::write_meeting() {
 void Emitter::write_chunk_range() {
   if (!is_cut()) {
     line("const int chunks = chunk_count<{}>(tokens_of(args, block));", kernel_.getChunk());
-    if (in_stretches_) begin_stretches("0", "chunks");
+    if (in_stretches_) start_stretch("0", "chunks");
     return;
   }
   if (kernel_.getSummary()) line("if (block.segment == {}) return;  // no segment follows", last_segment());
@@ -62,7 +64,7 @@ void Emitter::write_chunk_range() {
   const char* behind = in_stretches_ ? "segment_end" : "end";
   line("const int {} = segment_begin<{}>(tokens_of(args, block), block, block.segment);", first, unit);
   line("const int {} = segment_begin<{}>(tokens_of(args, block), block, block.segment + 1);", behind, unit);
-  if (in_stretches_) begin_stretches(first, behind);
+  if (in_stretches_) start_stretch(first, behind);
 }
 
 void Emitter::write(warp::BarrierOp op) {
@@ -182,18 +184,17 @@ void Emitter::write(warp::PrepareOp op) {
   const auto registers = warp::role_registers(kernel_);
   line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
   indent_ += 2;
-  if (registers) line("block.give_registers<{}>();", registers->prepare);
-  if (in_stretches_) open_stretch();
-  if (start_of_teams_) write(start_of_teams_);
+  const char* once = in_stretches_ ? "if (!stretches.is_again()) " : "";  // other stretches have equal registers
+  if (registers) line("{}block.give_registers<{}>();", once, registers->prepare);
   write_rounds(op.getBody(), /*backward=*/false);
   if (in_stretches_)
-    close_stretch();
+    write_goes_on("take_registers");
   else
     write_meeting();
   line("return;");
   indent_ -= 2;
   line("}}");
-  if (registers) line("block.take_registers<{}>();", registers->state);
+  if (registers) line("{}block.take_registers<{}>();", once, registers->state);
 }
 
 void Emitter::write_rounds(Region& body, bool backward) {
@@ -216,7 +217,7 @@ void Emitter::write(warp::TeamOp op) {
     line("if (const int c = {}{}.chunk; c < {}) {{", first, copier(), in_rounds_ ? "round_end" : end());
   indent_ += 2;
   if (goes_ahead()) line("const auto team = teams.in_round({});", in_rounds_ ? before_round() : "0");
-  line("const {} valid = {};  // tokens of this chunk", in_stretches_ ? "TokenRange" : "int", valid_tokens("c"));
+  line("const {} valid = {};  // tokens of this chunk", in_stretches_ ? "auto" : "int", valid_tokens("c"));
   write_buffers_of(op.getBody(), "team");
   warps_ = "team";
   names_.open_block();
@@ -246,7 +247,7 @@ void Emitter::write_chunks(warp::LoopOp op) {
 }
 
 void Emitter::begin_chunk(warp::LoopOp op) {
-  line("const {} valid = {};  // tokens of this chunk", in_stretches_ ? "TokenRange" : "int", valid_tokens("c"));
+  line("const {} valid = {};  // tokens of this chunk", in_stretches_ ? "auto" : "int", valid_tokens("c"));
   loop_ = op;
   if (!has_teams()) return;
   line("const Slot<Slots> slot(block, c - first{});", goes_ahead() ? ", " + before_round() : "");

@@ -376,7 +376,7 @@ void Emitter::write(warp::KeepStateOp op) {
 void Emitter::write(warp::SaveStateOp op) {
   std::vector<std::string> conditions;
   if (kernel_.getSavedEvery() > 1) conditions.push_back(fmt::format("c % {} == 0", kernel_.getSavedEvery()));
-  if (in_stretches_) conditions.push_back("valid.first == 0");
+  if (in_stretches_) conditions.push_back("begin_chunk(valid)");
   std::string condition = conditions.empty() ? "" : fmt::format("if ({}) ", fmt::join(conditions, " && "));
   const char* guard = kernel_.getPlain() && op.getDtype().isF16() ? "guard, " : "";
   line("{}{}({}{}, {}, block, {});", condition, keep(op.getDtype()), guard, expr(op.getX()), tensor(op.getTensor()),
@@ -385,7 +385,7 @@ void Emitter::write(warp::SaveStateOp op) {
 
 void Emitter::write(warp::StoreIntermediateOp op) {
   line("{}store_intermediate_state{}({}, {}, args, block, {}LL * (c + 1), row0);",
-       in_stretches_ ? fmt::format("if (valid.end == {}) ", kernel_.getChunk()) : "",
+       in_stretches_ ? fmt::format("if (end_chunk<{}>(valid)) ", kernel_.getChunk()) : "",
        intermediate_stored_as(spec_of(op.getTensor()), manifest_), expr(op.getX()), tensor(op.getTensor()),
        kernel_.getChunk());
 }
@@ -399,7 +399,7 @@ void Emitter::write(warp::ParameterOp op) {
 void Emitter::write(warp::LoadStateOp op) {
   std::string name = declare(op.getResult());
   if (in_stretches_) {
-    line("auto {} = {};", name, carried_);
+    line("auto {} = carried;", name);
     line("if (stretches.is_first({}))", first_of_block_);
   } else {
     line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
@@ -421,9 +421,13 @@ void Emitter::write(warp::StartSummaryOp op) {
 }
 
 void Emitter::write(warp::StoreStateOp op) {
+  if (in_stretches_) {
+    line("carried = {};", expr(op.getX()));
+    write_goes_on("give_registers");
+  }
   bool whole = is_cut() && !kernel_.getSummary();
   line("{}store_state{}({}, {}, block, {});", whole ? fmt::format("if (block.segment == {}) ", last_segment()) : "",
-       stored_as(spec_of(op.getTensor())), in_stretches_ ? carried_ : expr(op.getX()), tensor(op.getTensor()),
+       stored_as(spec_of(op.getTensor())), in_stretches_ ? "carried" : expr(op.getX()), tensor(op.getTensor()),
        state_row(op.getTensor()));
 }
 

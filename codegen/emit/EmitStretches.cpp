@@ -5,6 +5,7 @@
 #include "codegen/emit/Emitter.h"
 #include "codegen/rec/Rec.h"
 #include "codegen/warp/KeptStates.h"
+#include "codegen/warp/Registers.h"
 #include "codegen/warp/Variables.h"
 
 using namespace mlir;
@@ -28,9 +29,6 @@ bool is_operand(Value x) {
     return isa<warp::MmaOp, warp::StoreOp>(user) || (is_linear(user) && is_operand(user->getResult(0)));
   });
 }
-
-// Returns whether an operation comes before all stretches.
-bool comes_before(Operation& op) { return isa<warp::OnlyRefusedOp, warp::BufferOp, warp::FloatsOp>(op); }
 
 }  // namespace
 
@@ -68,53 +66,50 @@ bool Emitter::has_tensor(llvm::StringRef name) const {
 
 bool Emitter::advances() const { return has_tensor(warp::kAdvanced); }
 
-void Emitter::begin_stretches(std::string first, std::string end) {
-  first_of_block_ = std::move(first), end_of_block_ = std::move(end);
-  const std::string kind =
-      kernel_.getBackward() ? fmt::format("BackwardStretches<{}, {}{}>", kernel_.getChunk(),
-                                          std::max<uint64_t>(kernel_.getSavedEvery(), 1), advances() ? "" : ", false")
-                            : fmt::format("ForwardStretches<{}>", kernel_.getChunk());
-  line("{} stretches({}, {});  // of tokens: all, and again where those of a chunk differ too much", kind,
-       first_of_block_, end_of_block_);
+// Opens the body of a kernel: a function that is called with all tokens, or with a stretch of them.
+void Emitter::open_stretches() {
+  const int64_t columns = cast<VectorType>(final_state().getX().getType()).getDimSize(1);
+  const std::string cluster = is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "";
+  line(
+      "// Through all tokens, and again where those of a chunk differ too much; the state goes from stretch to "
+      "stretch.");
+  line("go_through<{}, {}{}>(args, block, [](const KernelArgs<{}>& args, const Block& block, auto& stretches,",
+       stretches_type(), columns, cluster, manifest_.tensors.size());
+  line("    Tile<f32, 16, {}>& carried) {{", columns);
+  indent_ += 2;
 }
 
-void Emitter::open_stretch() {
-  line("do {{");
-  indent_ += 2;
-  names_.open_block();
-  if (goes_ahead()) line("if (stretches.is_again()) begin_slots_again<Slots>(block, {});", warp::row_warps(kernel_));
+void Emitter::close_stretches() {
+  indent_ -= 2;
+  line("}});");
+}
+
+warp::StoreStateOp Emitter::final_state() { return *kernel_.getBody().front().getOps<warp::StoreStateOp>().begin(); }
+
+// Returns the type of the stretches of a block whose tokens differ too much.
+std::string Emitter::stretches_type() {
+  if (!kernel_.getBackward()) return fmt::format("ForwardStretches<{}>", kernel_.getChunk());
+  return fmt::format("BackwardStretches<{}, {}{}>", kernel_.getChunk(), std::max<uint64_t>(kernel_.getSavedEvery(), 1),
+                     advances() ? "" : ", false");
+}
+
+// `first`, `behind`: the chunks of the block.
+void Emitter::start_stretch(const std::string& first, const std::string& behind) {
+  first_of_block_ = first;
+  in_block_ = fmt::format("args, block, {}, {}, differ", first, behind);
+  write_differ();
+  line("stretches.start({});", in_block_);
   line("const int begin = stretches.begin(), end = stretches.end();");
 }
 
-void Emitter::close_stretch() {
-  names_.close_block();
-  indent_ -= 2;
-  line("}} while (stretches.go_on{}(args, block, {}, {}, {}));",
-       is_cluster() ? fmt::format("<{}>", kernel_.getCluster()) : "", first_of_block_, end_of_block_, differ());
-}
-
-// Writes the body of a kernel: stretches around all that goes through tokens.
-void Emitter::write_body(Block& body) {
-  auto store = *body.getOps<warp::StoreStateOp>().begin();
-  auto open = llvm::find_if_not(body, comes_before);
-  emit_all(llvm::make_range(body.begin(), open));
-  if (goes_ahead()) {  // warps that prepare rounds have stretches of their own
-    const auto prepare = llvm::find_if(body, [](Operation& op) { return isa<warp::PrepareOp>(op); });
-    for (Operation& op : llvm::make_range(open, std::next(prepare)))
-      if (auto start = dyn_cast<warp::TeamOp>(op))
-        start_of_teams_ = start;
-      else if (!warp::is_inlined(&op) && !joins_last(op))
-        emit(op);
-    start_of_teams_ = {};
-    open = std::next(prepare);
-  }
-  carried_ = names_.unique("carried");
-  line("auto {} = zeros<{}>();  // the state from stretch to stretch", carried_, shape_text(store.getX().getType()));
-  open_stretch();
-  emit_all(llvm::make_range(open, Block::iterator(store)));
-  line("{} = {};", carried_, expr(store.getX()));
-  close_stretch();
-  emit_all(llvm::make_range(Block::iterator(store), body.end()));
+// Ends a stretch, and the function if another one follows. `back`: how a warp comes back to the registers that it was
+// launched with, before the first of those.
+void Emitter::write_goes_on(const char* back) {
+  line("if (stretches.goes_on({})) {{", in_block_);
+  if (const auto registers = warp::role_registers(kernel_))
+    line("  if (!stretches.is_again()) block.{}<{}>();", back, registers->launched);
+  line("  return;");
+  line("}}");
 }
 
 std::string Emitter::valid_tokens(const std::string& chunk) {
@@ -122,8 +117,8 @@ std::string Emitter::valid_tokens(const std::string& chunk) {
   return fmt::format("valid_rows<{}>(tokens_of(args, block), {})", kernel_.getChunk(), chunk);
 }
 
-// Returns the text of a function of a chunk that says whether its tokens differ too much in one of the inputs.
-std::string Emitter::differ() {
+// Writes a function of a chunk that says whether its tokens differ too much in one of the inputs.
+void Emitter::write_differ() {
   std::vector<std::string> inputs;
   std::set<std::string> seen;
   for (warp::RingOp ring : rings_looked_at()) {
@@ -132,7 +127,9 @@ std::string Emitter::differ() {
                                  dtype_text(cast<MemRefType>(ring.getType()).getElementType()),
                                  shape_text(ring.getType()), tensor(ring.getTensor())));
   }
-  return fmt::format("[&](int c) {{ return {}; }}", fmt::join(inputs, " || "));
+  line("const auto differ = [&](int c) {{");
+  line("  return {};", fmt::join(inputs, " ||\n" + std::string(indent_ + 9, ' ')));
+  line("}};");
 }
 
 // The chunks of a group that are in the stretch. A stretch that only brings a state on takes it through all of them.

@@ -106,12 +106,14 @@ class Emitter {
   bool goes_in_stretches();
   bool has_tensor(llvm::StringRef name) const;
   bool advances() const;
-  void begin_stretches(std::string first, std::string end);
-  void open_stretch();
-  void close_stretch();
-  void write_body(mlir::Block& body);
+  void open_stretches();
+  void close_stretches();
+  warp::StoreStateOp final_state();
+  std::string stretches_type();
+  void start_stretch(const std::string& first, const std::string& behind);
   std::string valid_tokens(const std::string& chunk);
-  std::string differ();
+  void write_differ();
+  void write_goes_on(const char* back);
   void write_group_of_stretch();
   std::string recomputed_end() const { return in_stretches_ ? "behind" : "last"; }
   void write_advance(warp::LoopOp op);
@@ -220,9 +222,8 @@ class Emitter {
   warp::LoopOp loop_;  // over chunks, around what is written
   bool in_groups_ = false, in_rounds_ = false;
   const bool in_stretches_;
-  warp::TeamOp start_of_teams_;                // what warps that prepare rounds ahead begin a stretch with
-  std::string carried_;                        // the state from stretch to stretch
-  std::string first_of_block_, end_of_block_;  // chunks that the block goes through, in stretches
+  std::string first_of_block_,
+      in_block_;  // of a kernel in stretches: the block's first chunk, arguments of each search
 };
 
 }  // namespace wkvc

@@ -7,6 +7,13 @@
 namespace wkvc {
 
 struct Block : BlockBase {
+  // Returns the same block. The compiler sees that its memory is shared memory.
+  WKVC_INLINE Block with_own_memory() const {
+    Block block = *this;
+    block.memory = ptx::shared_memory();
+    return block;
+  }
+
   WKVC_INLINE void barrier() const { ptx::barrier(); }
   // Barrier `Id` (1 … 15) among `count` warps, all of which call this.
   template <int Id>

@@ -40,6 +40,7 @@ struct Block : BlockBase {
   host::ClusterSync* cluster;
   mutable unsigned asked[host::kNamedBarriers];  // how often this warp has been asked at each barrier
 
+  Block with_own_memory() const { return *this; }
   void barrier() const { wait_at(sync().barrier[0], warps, "waits at the block's barrier"); }
   // Barrier `Id` (1 … 15) among `count` warps, all of which call this.
   template <int Id>

@@ -5,6 +5,9 @@
 
 namespace wkvc {
 
+// The largest element of a token may be so many times as large as that of another token of the tensor's chunk.
+inline constexpr float kMostSpread = 0x1p8f;
+
 // Returns whether the largest element of a token is more than `most_spread` times that of another token. Tokens are
 // `stride` elements apart. Tokens of zeros and elements that are not finite do not count. Out of line: few tokens
 // differ so much.

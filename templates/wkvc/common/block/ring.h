@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wkvc/common/block/copy_async.h"
+#include "wkvc/common/block/differing_tokens.h"
 
 namespace wkvc {
 
@@ -122,6 +123,10 @@ class Copies {
   // The same of inverses of unit lower triangular matrices. A range that does not begin with the chunk's first token
   // has one token, whose inverse is 1.
   template <int Tensors>
+  WKVC_INLINE void copy_inverses(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk, int valid) const {
+    copy(args, block, chunk, valid);
+  }
+  template <int Tensors>
   WKVC_INLINE void copy_inverses(const KernelArgs<Tensors>& args, const BlockBase& block, int chunk,
                                  TokenRange tokens) const {
     if (tokens.first == 0) return copy(args, block, chunk, tokens);
@@ -135,19 +140,23 @@ class Copies {
   WKVC_INLINE void publish_maxima(const BlockBase& rings, const BlockBase& maxima, int chunk) const {
     WKVC_FOR(n, Count, tensors_[n].publish_maximum(rings, maxima, chunk));
   }
-  // The same, and `stretches` sees whether tokens differ too much. Warps compare tokens where pieces differ so much.
-  template <class Stretches>
-  WKVC_INLINE void publish_maxima(const BlockBase& block, int chunk, Stretches& stretches) const {
-    publish_maxima(block, block, chunk, stretches);
+  // The same, and a stretch that looks sees whether tokens differ too much. Warps compare tokens where pieces differ so
+  // much.
+  template <class Stretch>
+  WKVC_INLINE void publish_maxima(const BlockBase& block, int chunk, Stretch& stretch) const {
+    publish_maxima(block, block, chunk, stretch);
   }
-  template <class Stretches>
-  WKVC_INLINE void publish_maxima(const BlockBase& rings, const BlockBase& maxima, int chunk,
-                                  Stretches& stretches) const {
-    bool may_differ = false;
-    WKVC_FOR(n, Count, may_differ |= tensors_[n].publish_maximum(rings, maxima, chunk, Stretches::kMostSpread));
-    if (!lanes::any(may_differ)) return;
-    lanes::sync();  // other lanes' copies
-    WKVC_FOR(n, Count, stretches.see(tensors_[n].is_looked_at() && tokens_differ(tensors_[n].tile(rings, chunk))));
+  template <class Stretch>
+  WKVC_INLINE void publish_maxima(const BlockBase& rings, const BlockBase& maxima, int chunk, Stretch& stretch) const {
+    if constexpr (Stretch::kLooks) {
+      bool may_differ = false;
+      WKVC_FOR(n, Count, may_differ |= tensors_[n].publish_maximum(rings, maxima, chunk, kMostSpread));
+      if (!lanes::any(may_differ)) return;
+      lanes::sync();  // other lanes' copies
+      WKVC_FOR(n, Count, stretch.see(tensors_[n].is_looked_at() && tokens_differ(tensors_[n].tile(rings, chunk))));
+    } else {
+      publish_maxima(rings, maxima, chunk);
+    }
   }
 
  private:
@@ -178,7 +187,7 @@ class Copies {
     }
     WKVC_INLINE bool is_looked_at() const { return maximum != kNowhere; }
     WKVC_INLINE void publish_maximum(const BlockBase& rings, const BlockBase& maxima, int chunk) const {
-      if (maximum == kNowhere) return;
+      if (maximum == kNowhere || maximum == kLookedAt) return;
       const float largest = copied_max(tile(rings, chunk));
       if (lanes::is_first()) *maxima.floats(maximum) = largest;
     }

@@ -232,18 +232,24 @@ class EachStretch : public Stretches {
     if (has_begun_) return;
     has_begun_ = true;
     Stretches::begin_at(begin, end);
-    Stretches::find_next(args, block, begin, end, differ);
+    find_next(args, block, begin, end, differ);
   }
   // Finds the next one. Returns false if all are done.
   template <int N, class Differ>
   WKVC_INLINE bool goes_on(const KernelArgs<N>& args, const Block& block, int begin, int end, const Differ& differ) {
     any_warp<Cluster>(block, false);  // all are done with this one
-    goes_on_ = Stretches::find_next(args, block, begin, end, differ);
+    find_next(args, block, begin, end, differ);
     return goes_on_;
   }
   WKVC_INLINE bool has_gone_on() const { return goes_on_; }
 
  private:
+  // Out of line: the compiler goes through the search once.
+  template <int N, class Differ>
+  WKVC_OUTLINE void find_next(const KernelArgs<N>& args, const Block& block, int begin, int end, const Differ& differ) {
+    goes_on_ = Stretches::find_next(args, block, begin, end, differ);
+  }
+
   bool has_begun_ = false, goes_on_ = false;
 };
 

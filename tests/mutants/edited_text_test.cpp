@@ -111,7 +111,9 @@ void expect_known(const std::string& kernels, const Reasons& equivalent) {
 TEST(EditedText, EverythingListedMatches) {
   const std::string forward = mutant_problem(rwkv7(), {}).kernel + mutant_problem(rwkv6(), {}).kernel;
   const std::string backward = backward_problem(rwkv7(), {}).kernel + backward_problem(rwkv6(), {}).kernel;
-  for (const Rule& rule : kEdits) EXPECT_FALSE(mutants_by(rule, forward + backward).empty()) << rule.name;
+  const Config guarded{.scales = "guarded"};
+  const std::string plain = mutant_problem(rwkv7(), guarded).kernel + backward_problem(rwkv7(), guarded).kernel;
+  for (const Rule& rule : kEdits) EXPECT_FALSE(mutants_by(rule, forward + backward + plain).empty()) << rule.name;
   expect_known(forward, kEquivalent);
   expect_known(backward, kEquivalentRwkv7Backward);
   expect_known(backward, kEquivalentRwkv6Backward);

@@ -67,8 +67,8 @@ bool is_in_left_out_round(const std::string& kernel, const Mutant& mutant) {
 }
 
 bool is_before_sums(const std::string& kernel, const Mutant& mutant) {
-  const std::size_t last = kernel.rfind("\n  " + kBarrier);
-  return kernel.find("_parts_global") != kernel.npos && last != kernel.npos && lacks_line(kernel, mutant, last + 1);
+  const std::size_t last = kernel.rfind(kBarrier);
+  return kernel.find("_parts_global") != kernel.npos && last != kernel.npos && lacks_line(kernel, mutant, last);
 }
 
 bool is_before_gradients(const std::string& kernel, const Mutant& mutant) {

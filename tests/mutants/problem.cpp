@@ -112,7 +112,9 @@ MutantProblem mutant_problem(const Definition& definition, Config config) {
 }
 
 MutantProblem backward_problem(const Definition& definition, Config config) {
-  config.save_every = 16;  // every state: the loop over the chunks is the whole kernel
+  // Without scales every state: the loop over the chunks is the whole kernel. With scales tokens that are alone bring a
+  // state on, for which a group of several chunks has more to do.
+  config.save_every = config.scales == "guarded" ? 16 : 32;
   return backward_problem_of(definition, config, 40);
 }
 

@@ -37,14 +37,16 @@ const Reasons kEquivalentRwkv7Backward = {
     {"next chunk's slot: const auto v_raw = v_ring[c];", kOneStage},
     {"next chunk's slot: const auto do_raw = do_ring[c];", kOneStage},
     {"next chunk's slot: const auto saved_M_raw = saved_M_ring[c];", kOneStage},
-    {"read past the tail: if (chunks - 1 >= 0) copies_2.copy(args, block, chunks - 1);",
-     "decays past the tail count as none, and dw is not stored there"},
-    {"read past the tail: if (chunks - 1 >= 0) copies_3.copy(args, block, chunks - 1);",
-     "what rows of the inverse past the tail make meets b, which is zero there"},
     {"tail kept: const auto log_w_valid = keep_rows(log2_w, valid); #2",
      "a is zero past the tail, and rows there are not stored"},
     {"tile's scale 1: const float saved_M_scale = scale_for(*saved_M_max * 0.0078125f);",
      "the inverse's elements are near 1"},
+    {"tile's scale 1: const float saved_M_scale = scale_for(*saved_M_max_2 * 0.0078125f);",
+     "the inverse's elements are near 1"},
+    {"first warp's rows: if (c - 1 >= first) copy_kept_state(S_staged, stretches.is_advanced() ? "
+     "advanced_states_global : "
+     "saved_states_global, block, stretches.is_advanced() ? row0 : 32LL * g + row0);",
+     "a group of two chunks has one behind a state that is brought on"},
 };
 
 const Reasons kEquivalentRwkv6Backward = {

@@ -20,7 +20,7 @@ const std::vector<Rule> kEdits = {
     {"state not updated", R"(\n +\w+ = \w+;)", ""},
     {"state of zeros", R"((auto \w+ = \w+_initial);)", "$1 * 0.f;"},
     {"copies dropped", R"(\n +if \([^\n]*\) (copy_\w+|copies\w*\.copy)\([^\n]*\);)", ""},
-    {"long call dropped", R"(\n +[\w.]+(<\d>)?\([^\n;]*,(\n {6,}[^\n]*)+\);)", ""},
+    {"long call dropped", R"(\n +[\w.]+(<\d>)?\([^\n;]*,(\n {6,}[^\n;]*,)*\n {6,}[^\n;]*\);)", ""},
     {"argument dropped", R"(\n {6,}(maximum|copied|output\w*<\w+>)\([^\n]*,(?=\n))", ""},
     {"output of zeros", R"((output\w*<\w+>\(\w+, \w+, )([^\n]*)(\)(,|\);)\n))", "$1($2) * 0.f$3"},
     {"final state of zeros", R"(store_state\((\w+),)", "store_state($1 * 0.f,"},

@@ -60,11 +60,11 @@ WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, 
 template <class T, int C>
 WKVC_INLINE float largest_of_gradients(const TensorArg& t, const BlockBase& block, long long first, long long end) {
   constexpr int kTokens = 8, kColumns = C < 32 ? C : 32;
-  constexpr float kMostSpread = 0x1p12f;  // of the orders from one to f16's least normal number two are left
+  constexpr float kMostOfSample = 0x1p12f;  // of the orders from one to f16's least normal number two are left
   if (first >= end) return 1.f;
   const long long step = (end - 1 - first) / (kTokens - 1);
   const T* const from = token_row<const T>(t, block, end - 1 - (kTokens - 1) * step);
-  if (tokens_differ<T>(from, kTokens, kColumns, step * row_stride(t), kMostSpread))
+  if (tokens_differ<T>(from, kTokens, kColumns, step * row_stride(t), kMostOfSample))
     return scalar::float_of(0x7f800000u);
   return largest_of_sample<T, C>(t, block, first, end);
 }

@@ -119,16 +119,15 @@ std::string Emitter::valid_tokens(const std::string& chunk) {
 
 // Writes a function of a chunk that says whether its tokens differ too much in one of the inputs.
 void Emitter::write_differ() {
-  std::vector<std::string> inputs;
   std::set<std::string> seen;
-  for (warp::RingOp ring : rings_looked_at()) {
-    if (!seen.insert(ring.getTensor().str()).second) continue;
-    inputs.push_back(fmt::format("tokens_differ<{}, {}>({}, args, block, c)",
-                                 dtype_text(cast<MemRefType>(ring.getType()).getElementType()),
-                                 shape_text(ring.getType()), tensor(ring.getTensor())));
-  }
   line("const auto differ = [&](int c) {{");
-  line("  return {};", fmt::join(inputs, " ||\n" + std::string(indent_ + 9, ' ')));
+  line("  bool any = false;");
+  for (warp::RingOp ring : rings_looked_at())
+    if (seen.insert(ring.getTensor().str()).second)
+      line("  any = any || tokens_differ<{}, {}>({}, args, block, c);",
+           dtype_text(cast<MemRefType>(ring.getType()).getElementType()), shape_text(ring.getType()),
+           tensor(ring.getTensor()));
+  line("  return any;");
   line("}};");
 }
 

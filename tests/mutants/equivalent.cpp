@@ -66,6 +66,12 @@ bool is_in_left_out_round(const std::string& kernel, const Mutant& mutant) {
   return round != kernel.npos && lacks_line(kernel, mutant, kernel.find("wait_copies<0>();", round));
 }
 
+bool is_behind_state_brought_on(const std::string& kernel, const Mutant& mutant) {
+  const std::size_t end = kernel.find("if (stretches.advances()");
+  if (end == kernel.npos || !lacks_line(kernel, mutant, kernel.find("wait_copies<0>();", end))) return false;
+  return kernel.find("wait_copies<0>();", kernel.rfind("wait_copies<", end)) < end;
+}
+
 bool is_before_sums(const std::string& kernel, const Mutant& mutant) {
   const std::size_t last = kernel.rfind(kBarrier);
   return kernel.find("_parts_global") != kernel.npos && last != kernel.npos && lacks_line(kernel, mutant, last);
@@ -112,6 +118,8 @@ const std::vector<Reason> kEquivalent = {
     {std::regex("^reader's scale 1: const auto r_(level\\d_k_level\\d|k) = product_nt"),
      "the first term of a sum has its scale"},
     {std::regex("^wait_copies<\\\\d\\+> deleted: "), "no copy follows a round that is left out", is_in_left_out_round},
+    {std::regex("^wait_copies<\\\\d\\+> deleted: "), "the loop that brings a state on waits for all copies",
+     is_behind_state_brought_on},
     {std::regex("^block\\\\.barrier deleted: "), "all warps met after the last sum over a slot", is_before_sums},
     {std::regex("^block\\\\.barrier deleted: "), "the memory of both loops lies apart", is_before_gradients},
     {std::regex("^block\\\\.barrier deleted: "), "the memory of both loops lies apart", is_after_recomputing},

@@ -251,8 +251,10 @@ void Emitter::write(warp::StoreVectorOp op) {
   bool outside = !op->getParentOfType<warp::LoopOp>() && !op->getParentOfType<warp::TeamOp>();
   const bool once = outside && in_stretches_;
   if (once) line("if (stretches.is_first({})) {{", first_of_block_);
+  indent_ += once ? 2 : 0;
   for (const std::string& to : outside ? in_all_slots(op.getTo()) : std::vector{names_.of(op.getTo())})
     store_vector(op, to);
+  indent_ -= once ? 2 : 0;
   if (once) line("}}");
 }
 

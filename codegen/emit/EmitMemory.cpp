@@ -400,14 +400,11 @@ void Emitter::write(warp::ParameterOp op) {
 
 void Emitter::write(warp::LoadStateOp op) {
   std::string name = declare(op.getResult());
-  if (in_stretches_) {
-    line("auto {} = carried;", name);
-    line("if (stretches.is_first({}))", first_of_block_);
-  } else {
-    line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
-  }
+  line("auto {} = {};", name, in_stretches_ ? "carried" : fmt::format("zeros<{}>()", shape_text(op.getType())));
+  if (in_stretches_) line("if (stretches.is_first({})) {{", first_of_block_);
   line("{}load_state{}({}, {}, block, {});", in_stretches_ ? "  " : "", stored_as(spec_of(op.getTensor())), name,
        tensor(op.getTensor()), state_row(op.getTensor()));
+  if (in_stretches_) line("}}");
 }
 
 // The first of this warp's rows: of the sequence's state, or in a workspace of the segment's.

@@ -35,6 +35,11 @@ const Reasons kByChance = {
      "each warp copies and loads what it needs: one after the other, or at once"},
 };
 
+// Without a barrier, too. DeletedSync deletes those where races are reported.
+bool is_by_chance(const std::string& name) {
+  return kByChance.contains(name) || name.starts_with("call dropped: block.barrier();");
+}
+
 const Reasons kEquivalentRwkv7Backward = {
     {"next chunk's slot: const auto r_raw = r_ring[c];", kOneStage},
     {"next chunk's slot: const auto k_raw = k_ring[c];", kOneStage},
@@ -45,7 +50,9 @@ const Reasons kEquivalentRwkv7Backward = {
     {"next chunk's slot: const auto saved_M_raw = saved_M_ring[c];", kOneStage},
     {"read past the tail: if (last >= first) copies_2.copy(args, block, last, stretches.tokens(args, block, last));",
      "decays past the tail count as none, and dw is not stored there"},
-    {"tail kept: const auto log_w_valid = keep_rows(log2_w, valid); #2",
+    {"middle row: const auto L_middle = zero_if_nan(row<7>(L));",
+     "any row serves the loop that recomputes: it cancels"},
+    {"tail kept: const auto log_w_valid = keep_rows(log2_w, valid); #3",
      "a is zero past the tail, and rows there are not stored"},
     {"tile's scale 1: const float saved_M_scale = scale_for(*saved_M_max * 0.0078125f);",
      "the inverse's elements are near 1"},
@@ -102,7 +109,7 @@ void expect_all_wrong(const MutantProblem& problem, const Reasons& equivalent) {
   EXPECT_EQ(fault_of(problem, outcomes[0].results), "");
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const std::string& name = mutants[numbers[n]].name;
-    if (kByChance.contains(name)) continue;
+    if (is_by_chance(name)) continue;
     EXPECT_EQ(fault_of(problem, outcomes[n + 1].results).empty(), equivalent.contains(name)) << name;
   }
 }

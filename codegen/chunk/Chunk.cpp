@@ -122,7 +122,7 @@ LogicalResult RoundOp::verify() {
   if (static_cast<bool>(getBound()) != static_cast<bool>(getFactor()))
     return emitOpError("needs both or neither of bound and factor");
   if (!getBound()) return success();
-  if (!element(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  if (!may_have_scale(element(getResult()))) return emitOpError("only f16 operands carry a scale");
   if (getFactor()->isNegative()) return emitOpError("has a negative factor");
   if (llvm::any_of(products(*this), [](const auto& product) { return product.empty(); }))
     return emitOpError("has a bound with \"+\" beside nothing");
@@ -162,8 +162,9 @@ LogicalResult DotOp::verify() {
   auto size = [](Value v, int64_t dim) { return dim ? columns(v) : rows(v); };
   if (size(getX(), i) != size(getY(), j))
     return emitOpError("contracts ") << size(getX(), i) << " with " << size(getY(), j) << " elements";
-  if (element(getX()) != element(getY()))
-    return emitOpError("operands must have one dtype, got ") << getX().getType() << " and " << getY().getType();
+  if (!are_contracted(element(getX()), element(getY())))
+    return emitOpError("operands must have one dtype, or f16 and f16x2, got ")
+           << getX().getType() << " and " << getY().getType();
   if (!has_shape(getResult(), size(getX(), 1 - i), size(getY(), 1 - j)))
     return emitOpError("gives ") << size(getX(), 1 - i) << "x" << size(getY(), 1 - j) << ", not "
                                  << getResult().getType();

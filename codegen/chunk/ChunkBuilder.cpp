@@ -22,6 +22,7 @@ Type element_type(MLIRContext* context, llvm::StringRef dtype) {
   if (dtype == "bf16") return BFloat16Type::get(context);
   if (dtype == "tf32") return FloatTF32Type::get(context);
   if (dtype == Bf16x3Type::word) return Bf16x3Type::get(context);
+  if (dtype == F16x2Type::word) return F16x2Type::get(context);
   internal_error("no element type for dtype '{}'", dtype.str());
 }
 
@@ -208,8 +209,15 @@ void ChunkBuilder::name(Value x, const std::string& name) {
 
 bool ChunkBuilder::fits_f16(Value x) const { return measurable_.contains(x) || bound_of(x).has_value(); }
 
+void ChunkBuilder::adopt(chunk::RoundOp op) {
+  Type element = chunk::element(op.getResult());
+  operands_[{op.getX(), element}] = op.getResult();
+  if (isa<F16x2Type>(element)) set_two_terms(op.getX());
+}
+
 Value ChunkBuilder::operand(Value x, const std::string& dtype) {
-  Type element = element_type(builder_.getContext(), dtype);
+  const bool in_terms = dtype == "f16" && two_terms_.contains(x);
+  Type element = in_terms ? F16x2Type::get(builder_.getContext()) : element_type(builder_.getContext(), dtype);
   if (element.isF32()) return x;
   if (auto widen = x.getDefiningOp<chunk::WidenOp>();
       widen && chunk::element(widen.getX()) == element && dtype != "f16")

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Triangular,
                          testing::Values(Case{"f32_16", DType::f32, 16}, Case{"f32_48", DType::f32, 48},
                                          Case{"f16_16", DType::f16, 16}, Case{"bf16_48", DType::bf16, 48},
                                          Case{"tf32_48", DType::f16, 48}, Case{"bf16x3_16", DType::bf16, 16},
-                                         Case{"bf16x3_48", DType::bf16, 48}),
+                                         Case{"bf16x3_48", DType::bf16, 48}, Case{"f16x2_48", DType::f16, 48}),
                          [](const auto& of) { return of.param.name; });
 
 }  // namespace

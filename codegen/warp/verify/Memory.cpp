@@ -27,7 +27,7 @@ LogicalResult RingOp::verify() {
 LogicalResult BufferOp::verify() {
   if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
   if (getScale() && failed(verify_number(*this, "the scale's offset", *getScale(), 0, kMaxOffset))) return failure();
-  if (getScale() && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  if (getScale() && !may_have_scale(element_of(getResult()))) return emitOpError("only f16 operands carry a scale");
   if (getSlabs() && *getSlabs() != "rows" && *getSlabs() != "columns")
     return emitOpError() << "has slabs of \"" << *getSlabs() << "\"; expected rows or columns";
   if (getSlabs() && !getScale()) return emitOpError("has slabs but no scales");

@@ -74,8 +74,9 @@ LogicalResult MmaOp::verify() {
   auto x = shape_of(getX()), acc = shape_of(getAcc());
   llvm::SmallVector<int64_t> y(shape_of(getY()));
   if (getYColumn()) y[1] = slab_width(getYColumn());
-  if (element_of(getX()) != element_of(getY()))
-    return emitOpError("operands must have one dtype, got ") << getX().getType() << " and " << getY().getType();
+  if (!are_contracted(element_of(getX()), element_of(getY())))
+    return emitOpError("operands must have one dtype, or f16 and f16x2, got ")
+           << getX().getType() << " and " << getY().getType();
   auto in_registers = [](Value v) { return isa<VectorType>(v.getType()); };
   if ((getXTransposed() && in_registers(getX())) || (getYTransposed() && in_registers(getY())))
     return emitOpError("only operands in shared memory are read transposed");

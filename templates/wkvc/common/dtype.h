@@ -20,6 +20,11 @@ struct bf16x3 {
   u16 high, low;
 };
 
+// The same of two f16. Contracted in two products with an f16, in three with another f16x2.
+struct f16x2 {
+  u16 high, low;
+};
+
 struct f16 {
   u16 bits;
 };
@@ -32,6 +37,27 @@ template <class A, class B>
 inline constexpr bool is_same = false;
 template <class A>
 inline constexpr bool is_same<A, A> = true;
+
+// Types of elements that are the sum of two terms, and the type of a term.
+template <class T>
+concept TwoTerms = is_same<T, bf16x3> || is_same<T, f16x2>;
+template <TwoTerms T>
+struct TermElement;
+template <>
+struct TermElement<bf16x3> {
+  using type = bf16;
+};
+template <>
+struct TermElement<f16x2> {
+  using type = f16;
+};
+template <TwoTerms T>
+using TermOf = typename TermElement<T>::type;
+
+// Whether contractions take an operand of A with one of B.
+template <class A, class B>
+inline constexpr bool are_contracted =
+    is_same<A, B> || (is_same<A, f16> && is_same<B, f16x2>) || (is_same<A, f16x2> && is_same<B, f16>);
 
 // An X in expressions that are not evaluated.
 template <class X>

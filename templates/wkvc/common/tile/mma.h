@@ -151,7 +151,7 @@ WKVC_INLINE void mma_nt(Tile<f32, M, N>& acc, const A& a, const B& b) {
   const auto& columns = unscaled(b);
   using Rows = Unscaled<A>;
   using Columns = Unscaled<B>;
-  static_assert(is_same<typename Rows::Element, typename Columns::Element>, "both operands have one dtype");
+  static_assert(are_contracted<typename Rows::Element, typename Columns::Element>, "no product of these dtypes");
   static_assert(Rows::kRows == M && Columns::kRows == N, "operands do not fit the accumulator");
   static_assert(Rows::kColumns == Columns::kColumns, "operands contract over different lengths");
   if constexpr (has_slab_scales<A> || has_slab_scales<B>) {

@@ -1,0 +1,4 @@
+#include "codegen/ir/TermTypes.h"
+
+MLIR_DEFINE_EXPLICIT_TYPE_ID(::wkvc::Bf16x3Type)
+MLIR_DEFINE_EXPLICIT_TYPE_ID(::wkvc::F16x2Type)

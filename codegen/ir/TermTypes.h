@@ -1,0 +1,51 @@
+// Element types of operands in two terms: a number rounded, and what that left of the number, rounded. MLIR has none of
+// 32 bits beside f32 and tf32, which both mean something else here.
+#pragma once
+
+#include <llvm/ADT/APFloat.h>
+#include <mlir/IR/BuiltinTypeInterfaces.h>
+#include <mlir/IR/Types.h>
+
+namespace wkvc {
+
+// A type of the dialect wkvc, !wkvc.WORD. Implements MLIR's interface of floats, so that tensors, vectors and memrefs
+// take it and ask for its bits.
+template <class Type>  // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
+struct TermType : mlir::Type::TypeBase<Type, mlir::Type, mlir::TypeStorage, mlir::VectorElementTypeInterface::Trait,
+                                       mlir::FloatType::Trait> {
+  using Base = mlir::Type::TypeBase<Type, mlir::Type, mlir::TypeStorage, mlir::VectorElementTypeInterface::Trait,
+                                    mlir::FloatType::Trait>;
+  using Base::Base;
+
+  static Type get(mlir::MLIRContext* context) { return Base::get(context); }
+  // Returns f32's: two terms have the size of an f32.
+  const llvm::fltSemantics& getFloatSemantics() const { return llvm::APFloat::IEEEsingle(); }
+};
+
+// Of two bf16: an operand of --mma bf16x3, contracted with its like in three products.
+struct Bf16x3Type : TermType<Bf16x3Type> {
+  using TermType::TermType;
+  static constexpr llvm::StringLiteral name = "wkvc.bf16x3";
+  static constexpr llvm::StringLiteral word = "bf16x3";
+};
+
+// Of two f16: an inverse as operand, contracted with an f16 in two products.
+struct F16x2Type : TermType<F16x2Type> {
+  using TermType::TermType;
+  static constexpr llvm::StringLiteral name = "wkvc.f16x2";
+  static constexpr llvm::StringLiteral word = "f16x2";
+};
+
+// Returns whether elements are the sum of two terms.
+inline bool has_terms(mlir::Type element) { return llvm::isa<Bf16x3Type, F16x2Type>(element); }
+// Returns whether operands of the type may carry a scale.
+inline bool may_have_scale(mlir::Type element) { return element.isF16() || llvm::isa<F16x2Type>(element); }
+// Returns whether operands of the two types are contracted with each other.
+inline bool are_contracted(mlir::Type x, mlir::Type y) {
+  return x == y || (x.isF16() && llvm::isa<F16x2Type>(y)) || (llvm::isa<F16x2Type>(x) && y.isF16());
+}
+
+}  // namespace wkvc
+
+MLIR_DECLARE_EXPLICIT_TYPE_ID(::wkvc::Bf16x3Type)
+MLIR_DECLARE_EXPLICIT_TYPE_ID(::wkvc::F16x2Type)

@@ -127,6 +127,7 @@ class ChunkBuilder {
   bool fits_f16(mlir::Value x) const;
   std::string operand_dtype(mlir::Value x, mlir::Value y, bool precise) const;
   mlir::Value contraction(mlir::Value x, int64_t i, mlir::Value y, int64_t j, const std::string& dtype);
+  mlir::Type element_of_operand(mlir::Value x, const std::string& dtype) const;
   mlir::Value operand(mlir::Value x, const std::string& dtype);
 
   mlir::OpBuilder& builder_;

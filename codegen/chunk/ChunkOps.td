@@ -39,7 +39,7 @@ def Chunk_Dialect : Dialect {
 // A matrix in f32, the only dtype arithmetic happens in.
 def Chunk_F32 : 2DTensorOf<[F32]>;
 // A matrix as stored or as rounded for a contraction.
-def Chunk_Any : 2DTensorOf<[F32, TF32, F16, BF16, Wkvc_Bf16x3, Wkvc_F16x2]>;
+def Chunk_Any : 2DTensorOf<[F32, TF32, F16, BF16, Wkvc_Bf16x3, Wkvc_F16x2, Wkvc_LowerF16x2]>;
 
 class Chunk_Op<string name, list<Trait> traits = []> : Op<Chunk_Dialect, name, traits>;
 class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listconcat([Pure], traits)>;

@@ -48,7 +48,8 @@ class Differentiation {
       vjp(op, g);
     }
     for (Operation* op : cloned_) write_gradient(op);
-    for (const auto& [name, inverse] : kept_inverses(forward_)) read_kept(copies_.lookup(inverse), name, kKeptInverse);
+    for (const auto& [name, inverse] : kept_inverses(forward_))
+      read_kept(copies_.lookup(inverse), name, kept_dtype(forward_));
     drop_unused(backward_);
     name_operands(backward_);
     keep_inverses();
@@ -150,7 +151,7 @@ class Differentiation {
     for (const auto& [name, inverse] : kept_inverses(forward_)) {
       auto reads_it = [&](chunk::InputOp input) { return input.getSym() == name; };
       if (llvm::any_of(backward_.getBody().getOps<chunk::InputOp>(), reads_it))
-        chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, kKeptInverse, StringAttr(),
+        chunk::OutputOp::create(forward, inverse.getLoc(), name, inverse, kept_dtype(forward_), StringAttr(),
                                 /*kept=*/true);
     }
   }

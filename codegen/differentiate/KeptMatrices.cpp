@@ -78,6 +78,14 @@ std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forwar
   return inverses;
 }
 
+// An inverse of keys that are like each other grows no further than the states that they make. Where one team's
+// registers are short, of heads of 128, one more conversion made 132 instead of 100 bytes of them spill.
+llvm::StringRef kept_dtype(chunk::ProgramOp forward) {
+  const Schedule schedule = forward.getOfGradients();
+  const bool in_terms = schedule.checkpoint.dtype == DType::f16 && schedule.by_teams();
+  return in_terms ? llvm::StringRef(LowerF16x2Type::word) : "f32";
+}
+
 void read_kept(Value x, llvm::StringRef name, llvm::StringRef dtype) {
   OpBuilder b(x.getDefiningOp());
   auto whole = cast<RankedTensorType>(x.getType());

@@ -277,8 +277,9 @@ void Emitter::write(warp::TokensOp op) {
 }
 
 void Emitter::write(warp::StoreMatrixOp op) {
-  line("store_outputs(args, c, valid, output<{}>({}, 0, {}));", dtype_text(op.getDtype()),
-       output_rows_.at(op.getTensor().str()), expr(op.getX()));
+  const std::string dtype = is_folded(op.getDtype()) ? "" : "<" + dtype_text(op.getDtype()) + ">";
+  line("store_outputs(args, c, valid, output{}({}, 0, {}));", dtype, output_rows_.at(op.getTensor().str()),
+       expr(op.getX()));
 }
 
 void Emitter::write(warp::StoreTokensOp op) {

@@ -18,6 +18,7 @@ LogicalResult RoundOp::verify() {
     return emitOpError("has bounds of other operands, slope and offset, only in the scale that x carries");
   if (has_scale(*this) && !may_have_scale(element_of(getResult())))
     return emitOpError("only f16 operands carry a scale");
+  if (failed(verify_folded(*this, getResult(), /*part=*/false))) return failure();
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }
 

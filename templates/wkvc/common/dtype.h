@@ -29,6 +29,10 @@ struct f16 {
   u16 bits;
 };
 
+// An element of a lower triangular matrix in two terms, whose diagonal f16 holds, as that of an inverse: a high term up
+// to the diagonal, a low term behind it. The low term of row i, column j lies in row j, column i.
+struct lower_f16x2 : f16 {};
+
 struct bf16 {
   u16 bits;
 };
@@ -54,10 +58,23 @@ struct TermElement<f16x2> {
 template <TwoTerms T>
 using TermOf = typename TermElement<T>::type;
 
+// What contractions read of such elements: matrices in one place for two terms are read as those in two.
+template <class T>
+struct Contracted {
+  using type = T;
+};
+template <>
+struct Contracted<lower_f16x2> {
+  using type = f16x2;
+};
+
 // Whether contractions take an operand of A with one of B.
 template <class A, class B>
-inline constexpr bool are_contracted =
-    is_same<A, B> || (is_same<A, f16> && is_same<B, f16x2>) || (is_same<A, f16x2> && is_same<B, f16>);
+inline constexpr bool are_contracted = is_same<A, B>;
+template <>
+inline constexpr bool are_contracted<f16, f16x2> = true;
+template <>
+inline constexpr bool are_contracted<f16x2, f16> = true;
 
 // An X in expressions that are not evaluated.
 template <class X>

@@ -230,5 +230,48 @@ WKVC_INLINE Fragment<T> transpose(const Fragment<T>& x) {
   return of_terms<T>(transpose(high_terms(x)), transpose(low_terms(x)));
 }
 
+// Blocks of lower_f16x2 as they lie, as f16, and the converse.
+WKVC_INLINE Fragment<f16> as_it_lies(const Fragment<lower_f16x2>& x) {
+  return Fragment<f16>{{x.unit[0], x.unit[1], x.unit[2], x.unit[3]}};
+}
+WKVC_INLINE Fragment<lower_f16x2> as_folded(const Fragment<f16>& x) {
+  return Fragment<lower_f16x2>{{x.unit[0], x.unit[1], x.unit[2], x.unit[3]}};
+}
+
+// The bits of a lane's two elements of an 8x8 matrix that lie below its diagonal, and of those on it, too.
+WKVC_INLINE u32 bits_below_diagonal() {
+  const int row = ptx::lane() / 4, column = ptx::lane() % 4 * 2;
+  return (row > column ? 0xffffu : 0u) | (row > column + 1 ? 0xffff0000u : 0u);
+}
+WKVC_INLINE u32 bits_up_to_diagonal() {
+  const int row = ptx::lane() / 4, column = ptx::lane() % 4 * 2;
+  return (row >= column ? 0xffffu : 0u) | (row >= column + 1 ? 0xffff0000u : 0u);
+}
+
+// A block on the diagonal of a matrix of lower_f16x2 from its terms, and the terms from the block and its transpose;
+// those of the transposed matrix, the same way. A block's quarters are its units: two on the diagonal, one below, one
+// behind.
+WKVC_INLINE Fragment<f16> fold_terms(const Fragment<f16x2>& x) {
+  const u32 high = bits_up_to_diagonal();
+  const auto on_diagonal = [&](int u) WKVC_INLINE_LAMBDA {
+    return (x.unit[u].high & high) | (ptx::transpose_8x8(x.unit[u].low) & ~high);
+  };
+  return Fragment<f16>{{on_diagonal(0), x.unit[1].high, ptx::transpose_8x8(x.unit[1].low), on_diagonal(3)}};
+}
+WKVC_INLINE Fragment<f16x2> lower_terms(const Fragment<f16>& x, const Fragment<f16>& transposed) {
+  const u32 high = bits_up_to_diagonal(), low = bits_below_diagonal();
+  return Fragment<f16x2>{{{x.unit[0] & high, transposed.unit[0] & low},
+                          {x.unit[1], transposed.unit[1]},
+                          {0, 0},
+                          {x.unit[3] & high, transposed.unit[3] & low}}};
+}
+WKVC_INLINE Fragment<f16x2> upper_terms(const Fragment<f16>& x, const Fragment<f16>& transposed) {
+  const u32 high = ~bits_below_diagonal(), low = ~bits_up_to_diagonal();
+  return Fragment<f16x2>{{{transposed.unit[0] & high, x.unit[0] & low},
+                          {0, 0},
+                          {transposed.unit[2], x.unit[2]},
+                          {transposed.unit[3] & high, x.unit[3] & low}}};
+}
+
 }  // namespace fragment
 }  // namespace wkvc

@@ -50,3 +50,37 @@ WKVC_KERNEL(triangular_tf32_48, 4, 1, 1) { products<tf32, tf32, 48>(args, block)
 WKVC_KERNEL(triangular_bf16x3_16, 4, 1, 1) { products<bf16x3, bf16x3, 16>(args, block); }
 WKVC_KERNEL(triangular_bf16x3_48, 4, 1, 1) { products<bf16x3, bf16x3, 48>(args, block); }
 WKVC_KERNEL(triangular_f16x2_48, 4, 1, 1) { products<f16x2, f16, 48>(args, block); }
+WKVC_KERNEL(triangular_lower_f16x2_16, 4, 1, 1) { products<lower_f16x2, f16, 16>(args, block); }
+WKVC_KERNEL(triangular_lower_f16x2_48, 4, 1, 1) { products<lower_f16x2, f16, 48>(args, block); }
+
+// Tensors: a lower triangular matrix L [C,C], x [32,C] in f16, results: x·Lᵀ and x·L, L·xᵀ and Lᵀ·xᵀ, L in f32 from
+// registers and from a copy in shared memory, and what is kept of L.
+template <int C>
+WKVC_INLINE void folded(const KernelArgs<6>& args, const Block& block) {
+  const auto x = read<f16, kRows, C>(args.tensor[1], block);
+  const auto in_f32 = read<f32, C, C>(args.tensor[0], block, block.shared<f16, kRows, C>(0).bytes);
+  block.barrier();
+  const auto matrix = block.shared<lower_f16x2, C, C>(0);
+  const auto copy = block.shared<lower_f16x2, C, C>(matrix.bytes);
+  const auto tile = round<lower_f16x2>(in_f32);
+  store(matrix, tile);
+  store(copy, load(matrix));
+  block.barrier();
+  auto by_lower = zeros<kRows, C>(), by_upper = by_lower;
+  mma_nt(by_lower, x, copy);
+  mma_nt(by_upper, x, trans(copy));
+  write(args.tensor[2], block, 0, by_lower);
+  write(args.tensor[2], block, 1, by_upper);
+  auto lower_by = zeros<C, kRows>(), upper_by = lower_by, in_registers = lower_by;
+  mma_nt(lower_by, copy, x);
+  mma_nt(upper_by, trans(copy), x);
+  mma_nt(in_registers, tile, x);
+  write(args.tensor[3], block, 0, lower_by);
+  write(args.tensor[3], block, 1, upper_by);
+  write(args.tensor[3], block, 2, in_registers);
+  write(args.tensor[4], block, 0, widen(tile));
+  write(args.tensor[4], block, 1, widen(load(copy)));
+  store_outputs(args, 0, C, output(OutputRows<lower_f16x2>(args.tensor[5], block), 0, tile));
+}
+WKVC_KERNEL(folded_16, 6, 1, 1) { folded<16>(args, block); }
+WKVC_KERNEL(folded_48, 6, 1, 1) { folded<48>(args, block); }

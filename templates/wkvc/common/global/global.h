@@ -82,6 +82,12 @@ template <class T, int R, int C, bool Kept>
 WKVC_INLINE Output<T, R, C, Kept> output(const OutputRows<T, Kept>& rows, int col0, const Tile<f32, R, C>& x) {
   return {rows, col0, in_runs(round<T>(x))};
 }
+// The same for a tile that was rounded before.
+template <class T, int R, int C, bool Kept>
+  requires(!is_same<T, f32>)
+WKVC_INLINE Output<T, R, C, Kept> output(const OutputRows<T, Kept>& rows, int col0, const Tile<T, R, C>& x) {
+  return {rows, col0, in_runs(x)};
+}
 // The same for a tile that holds [columns of the tensor x tokens].
 template <class T, int R, int C, bool Kept>
 WKVC_INLINE Output<T, C, R, Kept> output_transposed(const OutputRows<T, Kept>& rows, int col0,

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "dsl/builtin.h"
 #include "tests/backward/backward.h"
@@ -43,6 +47,38 @@ TEST_P(Backward, KeysThatRepeatWithoutDecay) {
     }
 }
 
+// Returns the text of a program with one of its kernels edited: that kernel's inverses have no low terms.
+std::string of_one_term(const std::string& text, const std::string& kernel) {
+  const std::size_t begin = text.find("WKVC_KERNEL(" + kernel + ","), end = text.find("\n}\n", begin);
+  std::string edited = text.substr(begin, end - begin);
+  const std::string store = "store\\(M_lower_f16x2_shared, ";
+  for (const auto& [from, to] :
+       {std::pair{"(round<lower_f16x2>\\(\\w+\\)|\\w+)\\);", "round<lower_f16x2>(widen(round<f16>(widen($1)))));"},
+        {"round_scaled<lower_f16x2>\\((\\w+)", "round_scaled<lower_f16x2>(widen(round_scaled<f16>($1))"}})
+    edited = std::regex_replace(edited, std::regex(store + from), std::string("store(M_lower_f16x2_shared, ") + to);
+  return text.substr(0, begin) + edited + text.substr(end);
+}
+
+// Each kernel that rounds or reads an inverse needs its low terms: a result is several times off without them.
+TEST_P(Backward, KeysThatRepeatNeedBothTerms) {
+  const std::vector<Config> configs = schedules("f16");
+  for (const Config& config : {configs[1], configs[2]}) {
+    const Subject at = subject(rwkv7(), config);
+    if (!at.sample->holds(at.text)) continue;
+    Problem problem = at.problem({1, 1008, 2});
+    repeat_key_for_ever(problem, 2);
+    const double allowed = cost_of(2, "f16") * bound_of(config, Role::final_state);
+    const Errors whole = run_and_compare(at.program(), at.rec, problem);
+    for (const auto& [kernel, result] : {std::pair{"rwkv7_forward", "final_state"}, {"rwkv7_backward", "dv"}}) {
+      EXPECT_LE(whole.at(result), allowed) << at.manifest.config << ": " << result;
+      const std::string edited = of_one_term(at.text, kernel);
+      ASSERT_NE(edited, at.text) << kernel;
+      const Errors errors = run_and_compare(Program::load(edited, at.target), at.rec, problem);
+      EXPECT_GT(errors.at(result), 3 * allowed) << at.manifest.config << ": " << result;
+    }
+  }
+}
+
 // Gated DeltaNet with β = 1 and keys of length √2.
 TEST_P(Backward, KeysThatRepeatBeforeGates) {
   for (const Config& config : schedules("f16"))
@@ -72,20 +108,20 @@ TEST_P(Backward, PairsOfKeysThatRepeat) {
     op.update(S, next);
     op.output("o", dot(next, r), bf16);
   });
-  for (const char* mma : {"f16", "bf16"})
-    subject(definition, config_of(mma, "bf16", 64, 64))
-        .check(
-            kSize,
-            [](Problem& problem) {
-              for (auto [read, written] : {std::pair{"a", "b"}, {"c", "d"}}) {
-                auto& keys = problem.values[written];
-                repeat_row(keys, 2 * 64);
-                auto& reads = problem.values[read] = keys;
-                for (double& x : reads) x *= -2;
-              }
-              repeat_row(problem.values["k"], 2 * 64);
-            },
-            cost_of(2, mma));
+  const auto repeat = [](Problem& problem) {
+    for (auto [read, written] : {std::pair{"a", "b"}, {"c", "d"}}) {
+      auto& keys = problem.values[written];
+      repeat_row(keys, 2 * 64);
+      auto& reads = problem.values[read] = keys;
+      for (double& x : reads) x *= -2;
+    }
+    repeat_row(problem.values["k"], 2 * 64);
+  };
+  for (const char* mma : {"f16", "bf16"}) {
+    const std::vector<Config> configs = schedules(mma);
+    for (const Config& config : {configs[0], configs[1]})
+      subject(definition, config).check(kSize, repeat, cost_of(2, mma));
+  }
 }
 
 }  // namespace

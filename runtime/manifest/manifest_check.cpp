@@ -152,12 +152,6 @@ const TensorSpec* find_tensor(const Manifest& manifest, std::string_view name) {
   return found == manifest.tensors.end() ? nullptr : &*found;
 }
 
-// Returns whether a text moves elements of a tensor as `word`. A kept matrix of f16 may have two terms in each place.
-bool is_moved_as(const TensorSpec& spec, std::string_view word) {
-  const bool may_have_terms = spec.role == Role::kept && spec.dtype == DType::f16;
-  return word == name_of(spec.dtype) || (may_have_terms && word == "lower_f16x2");
-}
-
 void check_ring(const Manifest& manifest, std::string_view rest) {
   const std::size_t end = rest.find("> "), name_end = rest.find("_ring");
   if (end == std::string_view::npos || name_end == std::string_view::npos || name_end < end) return;
@@ -166,7 +160,7 @@ void check_ring(const Manifest& manifest, std::string_view rest) {
   if (spec == nullptr || parts.size() < 4 || spec->dims.size() != 4) return;
   const std::int64_t length = row_length(manifest, *spec);
   const bool is_of_tokens = spec->dims[1] == "T";
-  if (is_moved_as(*spec, parts[0]) && parts[2] == std::to_string(length) &&
+  if (parts[0] == name_of(spec->dtype) && parts[2] == std::to_string(length) &&
       (!is_of_tokens || parts[1] == std::to_string(manifest.chunk))) {
     return;
   }
@@ -186,7 +180,7 @@ void check_written(const Manifest& manifest, std::string_view kernel) {
       if (end == std::string_view::npos) return;
       const std::size_t begin = line.substr(0, end).find_last_of(" (");
       const TensorSpec* const spec = find_tensor(manifest, line.substr(begin + 1, end - begin - 1));
-      if (spec == nullptr || is_moved_as(*spec, dtype)) return;
+      if (spec == nullptr || dtype == name_of(spec->dtype)) return;
       refuse(manifest, fmt::format("\"{}\" is {}", spec->name, name_of(spec->dtype)), fmt::format("writes {}", dtype));
     });
   }

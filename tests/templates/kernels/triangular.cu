@@ -80,7 +80,7 @@ WKVC_INLINE void folded(const KernelArgs<6>& args, const Block& block) {
   write(args.tensor[3], block, 2, in_registers);
   write(args.tensor[4], block, 0, widen(tile));
   write(args.tensor[4], block, 1, widen(load(copy)));
-  store_outputs(args, 0, C, output(OutputRows<lower_f16x2>(args.tensor[5], block), 0, tile));
+  store_outputs(args, 0, C, output(OutputRows<f16>(args.tensor[5], block), 0, tile));
 }
 WKVC_KERNEL(folded_16, 6, 1, 1) { folded<16>(args, block); }
 WKVC_KERNEL(folded_48, 6, 1, 1) { folded<48>(args, block); }

@@ -10,8 +10,8 @@
 namespace wkvc {
 
 // A type of the dialect wkvc, !wkvc.WORD. Implements MLIR's interface of floats, so that tensors, vectors and memrefs
-// take it and ask for its bits.
-template <class Type>  // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
+// take it and ask for its bits, of which an element takes as many as an f32, or as an f16.
+template <class Type, int Bits = 32>  // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
 struct TermType : mlir::Type::TypeBase<Type, mlir::Type, mlir::TypeStorage, mlir::VectorElementTypeInterface::Trait,
                                        mlir::FloatType::Trait> {
   using Base = mlir::Type::TypeBase<Type, mlir::Type, mlir::TypeStorage, mlir::VectorElementTypeInterface::Trait,
@@ -19,8 +19,10 @@ struct TermType : mlir::Type::TypeBase<Type, mlir::Type, mlir::TypeStorage, mlir
   using Base::Base;
 
   static Type get(mlir::MLIRContext* context) { return Base::get(context); }
-  // Returns f32's: two terms have the size of an f32.
-  const llvm::fltSemantics& getFloatSemantics() const { return llvm::APFloat::IEEEsingle(); }
+  // Returns f32's or f16's: MLIR has no number of two terms.
+  const llvm::fltSemantics& getFloatSemantics() const {
+    return Bits == 16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::IEEEsingle();
+  }
 };
 
 // Of two bf16: an operand of --mma bf16x3, contracted with its like in three products.
@@ -39,12 +41,10 @@ struct F16x2Type : TermType<F16x2Type> {
 
 // The same of a lower triangular matrix whose diagonal f16 holds, as an inverse: low terms lie where it has zeros,
 // those of row i and column j in row j and column i. So it takes the memory of one f16.
-struct LowerF16x2Type : TermType<LowerF16x2Type> {
+struct LowerF16x2Type : TermType<LowerF16x2Type, 16> {
   using TermType::TermType;
   static constexpr llvm::StringLiteral name = "wkvc.lower_f16x2";
   static constexpr llvm::StringLiteral word = "lower_f16x2";
-
-  const llvm::fltSemantics& getFloatSemantics() const { return llvm::APFloat::IEEEhalf(); }
 };
 
 // Returns whether elements take the memory of both of their terms.

@@ -40,10 +40,6 @@ WKVC_INLINE Fragment<T> rows(const Columns<T>& x) {
 WKVC_INLINE Fragment<f32> rows(const Columns<f32>& x) { return x; }
 WKVC_INLINE Fragment<tf32> rows(const Columns<tf32>& x) { return x; }
 
-// Those of a block on the diagonal of a triangular operand, whose quarter behind the diagonal, or below it, is zero.
-struct LowerColumns : Columns<f16x2> {};
-struct UpperColumns : Columns<f16x2> {};
-
 // The exponent of a block's first element, known to every lane.
 WKVC_INLINE u32 first_exponent(const Fragment<f16>& x) {
   return static_cast<u32>(ptx::shuffle(static_cast<int>(x.unit[0]), 0)) >> 10 & 31u;

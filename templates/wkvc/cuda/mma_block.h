@@ -27,25 +27,6 @@ WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f16>& a, const fra
   mma_block(acc, a, fragment::low_terms(b));
   mma_block(acc, a, fragment::high_terms(b));
 }
-// The terms' products begin at the same time: a chain of states waits for both.
-WKVC_INLINE void mma_terms(float* acc, const Fragment<f16>& a, TermPair first, TermPair second) {
-  float low[4] = {};
-  ptx::mma_f16(low, a.unit, first.low, second.low);
-  ptx::mma_f16(acc, a.unit, first.high, second.high);
-  WKVC_FOR(e, 4, acc[e] += low[e]);
-}
-WKVC_INLINE void mma_terms_half(float* acc, u32 a0, u32 a1, TermPair b) {
-  ptx::mma_f16_half(acc, a0, a1, b.low);
-  ptx::mma_f16_half(acc, a0, a1, b.high);
-}
-WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f16>& a, const fragment::LowerColumns& b) {
-  mma_terms_half(acc.unit, a.unit[0], a.unit[1], b.unit[0]);
-  mma_terms(acc.unit + 4, a, b.unit[2], b.unit[3]);
-}
-WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f16>& a, const fragment::UpperColumns& b) {
-  mma_terms(acc.unit, a, b.unit[0], b.unit[1]);
-  mma_terms_half(acc.unit + 4, a.unit[2], a.unit[3], b.unit[3]);
-}
 WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f16x2>& a, const fragment::Columns<f16>& b) {
   mma_block(acc, fragment::low_terms(a), b);
   mma_block(acc, fragment::high_terms(a), b);

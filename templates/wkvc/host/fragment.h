@@ -132,8 +132,6 @@ void store_transposed(T* block, int ld, const Fragment<T>& x) {
 // A block as B operand of a contraction: here like any other.
 template <class T>
 using Columns = Fragment<T>;
-using LowerColumns = Columns<f16x2>;
-using UpperColumns = Columns<f16x2>;
 template <class T>
 Columns<T> columns(const Fragment<T>& x) {
   return x;

@@ -6,18 +6,6 @@
 
 namespace wkvc {
 
-// B operands of a matrix of one block, and of several.
-template <bool One>
-struct OneBlock {
-  using UpToDiagonal = fragment::LowerColumns;
-  using FromDiagonal = fragment::UpperColumns;
-};
-template <>
-struct OneBlock<false> {
-  using UpToDiagonal = fragment::Columns<f16x2>;
-  using FromDiagonal = fragment::Columns<f16x2>;
-};
-
 template <class X>
 concept FoldedView = SharedView<X> && is_same<typename X::Element, lower_f16x2>;
 
@@ -47,29 +35,22 @@ WKVC_INLINE Fragment<f16x2> operand_block(const Transposed<View>& x, int i, int 
   const auto low = fragment::load_at<f16>(pieces_of_block(x.view, i, j));
   return i == j ? fragment::upper_terms(low, high) : fragment::of_terms<f16x2>(high, low);
 }
-template <class View>
-using ColumnsUpToDiagonal = typename OneBlock<View::kRows == 16>::UpToDiagonal;
-template <class View>
-using ColumnsFromDiagonal = typename OneBlock<View::kRows == 16>::FromDiagonal;
-
-// The same as B operand, read in its order. Of a matrix of one block it is known which quarter is zero.
+// The same as B operand, read in its order.
 template <FoldedView View>
-WKVC_INLINE ColumnsUpToDiagonal<View> column_block(const View& x, int i, int j) {
-  if (i < j) return ColumnsUpToDiagonal<View>{};
+WKVC_INLINE fragment::Columns<f16x2> column_block(const View& x, int i, int j) {
+  if (i < j) return fragment::Columns<f16x2>{};
   const auto high = fragment::load_columns_at<f16>(pieces_of_block(x, i, j));
   const auto low = fragment::load_columns_transposed_at<f16>(pieces_of_block(x, j, i));
-  if (i != j) return ColumnsUpToDiagonal<View>{fragment::of_terms<f16x2>(high, low)};
-  const auto terms = fragment::lower_terms(fragment::rows(high), fragment::rows(low));
-  return ColumnsUpToDiagonal<View>{fragment::columns(terms)};
+  if (i != j) return fragment::of_terms<f16x2>(high, low);
+  return fragment::columns(fragment::lower_terms(fragment::rows(high), fragment::rows(low)));
 }
 template <FoldedView View>
-WKVC_INLINE ColumnsFromDiagonal<View> column_block(const Transposed<View>& x, int i, int j) {
-  if (i > j) return ColumnsFromDiagonal<View>{};
+WKVC_INLINE fragment::Columns<f16x2> column_block(const Transposed<View>& x, int i, int j) {
+  if (i > j) return fragment::Columns<f16x2>{};
   const auto high = fragment::load_columns_transposed_at<f16>(pieces_of_block(x.view, j, i));
   const auto low = fragment::load_columns_at<f16>(pieces_of_block(x.view, i, j));
-  if (i != j) return ColumnsFromDiagonal<View>{fragment::of_terms<f16x2>(high, low)};
-  const auto terms = fragment::upper_terms(fragment::rows(low), fragment::rows(high));
-  return ColumnsFromDiagonal<View>{fragment::columns(terms)};
+  if (i != j) return fragment::of_terms<f16x2>(high, low);
+  return fragment::columns(fragment::upper_terms(fragment::rows(low), fragment::rows(high)));
 }
 
 template <FoldedView View>

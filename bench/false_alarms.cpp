@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   app.add_option("--every", options.every, "Takes each so many of the settings (1)")->check(CLI::PositiveNumber);
   app.add_option("--only", options.only, "Takes settings whose text has this part");
   app.add_option("--device", options.device, "cpu or cuda (cpu)");
-  app.add_option("--data", options.data, "Recorded activations of rwkv7 with heads of 64");
+  app.add_option("--data", options.data, "Recorded activations of rwkv7 with heads of 64")->check(CLI::ExistingFile);
   app.add_flag("--drawn", options.drawn, "Compares every row with what rounding may cost, not with the first bound");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -55,6 +55,12 @@ LogicalResult verify_dtype(Operation* op, llvm::StringRef dtype) {
   return op->emitOpError() << "has the dtype \"" << dtype << "\"; expected f32, f16 or bf16";
 }
 
+LogicalResult verify_foldable(Operation* op, Value x) {
+  if (rows(x) == columns(x)) return success();
+  return op->emitOpError() << "stores the low terms of " << x.getType()
+                           << " behind its diagonal; expected a square matrix";
+}
+
 }  // namespace
 
 // In f32 too.
@@ -76,6 +82,8 @@ LogicalResult AtLeastOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult ExceedsOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult NotBelowOp::verify() { return verify_finite(*this, getBound()); }
 LogicalResult InputOp::verify() {
+  if (is_folded(element(getResult())) && (!getKept() || rows(getResult()) != columns(getResult())))
+    return emitOpError("is ") << getResult().getType() << ", as square matrices that are kept alone can be";
   if (!getOfHead() || (getDim() == "1" && !getGradientOf() && !getKept() && !getShared())) return success();
   return emitOpError("is one number a head, as parameters of the dim \"1\" alone can be");
 }
@@ -86,6 +94,7 @@ LogicalResult OutputOp::verify() {
     return emitOpError("is shared, as gradients of inputs alone can be");
   if (getWhole() && (!getGradientOf() || getKept()))
     return emitOpError("is a sum over the parts of a head, as gradients of inputs alone can be");
+  if (getKept() && getDtype() == LowerF16x2Type::word) return verify_foldable(*this, getX());
   return verify_dtype(*this, getDtype());
 }
 LogicalResult AccumulateOp::verify() { return verify_dtype(*this, getDtype()); }
@@ -119,10 +128,11 @@ llvm::SmallVector<llvm::SmallVector<llvm::StringRef>> products(RoundOp round) {
 LogicalResult RoundOp::verify() {
   if (!has_shape(getResult(), rows(getX()), columns(getX())))
     return emitOpError("keeps the shape: ") << getX().getType() << " became " << getResult().getType();
+  if (is_folded(element(getResult())) && failed(verify_foldable(*this, getX()))) return failure();
   if (static_cast<bool>(getBound()) != static_cast<bool>(getFactor()))
     return emitOpError("needs both or neither of bound and factor");
   if (!getBound()) return success();
-  if (!element(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  if (!may_have_scale(element(getResult()))) return emitOpError("only f16 operands carry a scale");
   if (getFactor()->isNegative()) return emitOpError("has a negative factor");
   if (llvm::any_of(products(*this), [](const auto& product) { return product.empty(); }))
     return emitOpError("has a bound with \"+\" beside nothing");
@@ -162,8 +172,9 @@ LogicalResult DotOp::verify() {
   auto size = [](Value v, int64_t dim) { return dim ? columns(v) : rows(v); };
   if (size(getX(), i) != size(getY(), j))
     return emitOpError("contracts ") << size(getX(), i) << " with " << size(getY(), j) << " elements";
-  if (element(getX()) != element(getY()))
-    return emitOpError("operands must have one dtype, got ") << getX().getType() << " and " << getY().getType();
+  if (!are_contracted(element(getX()), element(getY())))
+    return emitOpError("operands must have one dtype, or f16 and f16x2, got ")
+           << getX().getType() << " and " << getY().getType();
   if (!has_shape(getResult(), size(getX(), 1 - i), size(getY(), 1 - j)))
     return emitOpError("gives ") << size(getX(), 1 - i) << "x" << size(getY(), 1 - j) << ", not "
                                  << getResult().getType();

@@ -11,7 +11,7 @@
 #include <mlir/Interfaces/InferTypeOpInterface.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
-#include "codegen/ir/Bf16x3.h"
+#include "codegen/ir/TermTypes.h"
 #include "codegen/schedule/ScheduleAttr.h"
 
 #include "codegen/chunk/ChunkDialect.h.inc"

@@ -22,6 +22,8 @@ Type element_type(MLIRContext* context, llvm::StringRef dtype) {
   if (dtype == "bf16") return BFloat16Type::get(context);
   if (dtype == "tf32") return FloatTF32Type::get(context);
   if (dtype == Bf16x3Type::word) return Bf16x3Type::get(context);
+  if (dtype == F16x2Type::word) return F16x2Type::get(context);
+  if (dtype == LowerF16x2Type::word) return LowerF16x2Type::get(context);
   internal_error("no element type for dtype '{}'", dtype.str());
 }
 
@@ -208,8 +210,21 @@ void ChunkBuilder::name(Value x, const std::string& name) {
 
 bool ChunkBuilder::fits_f16(Value x) const { return measurable_.contains(x) || bound_of(x).has_value(); }
 
+void ChunkBuilder::adopt(chunk::RoundOp op) {
+  Type element = chunk::element(op.getResult());
+  operands_[{op.getX(), element}] = op.getResult();
+  if (isa<F16x2Type, LowerF16x2Type>(element)) set_two_terms(op.getX());
+}
+
+// An inverse has ones on its diagonal, which its scale, a power of two, leaves exact.
+Type ChunkBuilder::element_of_operand(Value x, const std::string& dtype) const {
+  MLIRContext* context = builder_.getContext();
+  if (dtype != "f16" || !two_terms_.contains(x)) return element_type(context, dtype);
+  return x.getDefiningOp<chunk::UnitLowerInverseOp>() ? Type(LowerF16x2Type::get(context)) : F16x2Type::get(context);
+}
+
 Value ChunkBuilder::operand(Value x, const std::string& dtype) {
-  Type element = element_type(builder_.getContext(), dtype);
+  Type element = element_of_operand(x, dtype);
   if (element.isF32()) return x;
   if (auto widen = x.getDefiningOp<chunk::WidenOp>();
       widen && chunk::element(widen.getX()) == element && dtype != "f16")

@@ -95,8 +95,10 @@ class ChunkBuilder {
   // Declares that the warp that makes (its part of) this value sees the maximum its scale needs.
   void set_measurable(mlir::Value x) { measurable_.insert(x); }
   bool is_measurable(mlir::Value x) const { return measurable_.contains(x); }
+  // As an f16 operand the value has two terms.
+  void set_two_terms(mlir::Value x) { two_terms_.insert(x); }
   // An operand that is there already serves all contractions of what it was rounded from.
-  void adopt(chunk::RoundOp op) { operands_[{op.getX(), chunk::element(op.getResult())}] = op.getResult(); }
+  void adopt(chunk::RoundOp op);
 
   // Names the value, unless it has a name, and with it the operands that were rounded from it.
   void name(mlir::Value x, const std::string& name);
@@ -125,12 +127,13 @@ class ChunkBuilder {
   bool fits_f16(mlir::Value x) const;
   std::string operand_dtype(mlir::Value x, mlir::Value y, bool precise) const;
   mlir::Value contraction(mlir::Value x, int64_t i, mlir::Value y, int64_t j, const std::string& dtype);
+  mlir::Type element_of_operand(mlir::Value x, const std::string& dtype) const;
   mlir::Value operand(mlir::Value x, const std::string& dtype);
 
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
   std::string compute_;
-  llvm::DenseSet<mlir::Value> measurable_;
+  llvm::DenseSet<mlir::Value> measurable_, two_terms_;
   llvm::DenseMap<mlir::Value, mlir::Value> widened_;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> spread_;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> operands_;

@@ -22,7 +22,7 @@
 #ifndef WKVC_CHUNK_OPS
 #define WKVC_CHUNK_OPS
 
-include "codegen/ir/Bf16x3.td"
+include "codegen/ir/TermTypes.td"
 include "codegen/schedule/ScheduleAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -39,7 +39,7 @@ def Chunk_Dialect : Dialect {
 // A matrix in f32, the only dtype arithmetic happens in.
 def Chunk_F32 : 2DTensorOf<[F32]>;
 // A matrix as stored or as rounded for a contraction.
-def Chunk_Any : 2DTensorOf<[F32, TF32, F16, BF16, Wkvc_Bf16x3]>;
+def Chunk_Any : 2DTensorOf<[F32, TF32, F16, BF16, Wkvc_Bf16x3, Wkvc_F16x2, Wkvc_LowerF16x2]>;
 
 class Chunk_Op<string name, list<Trait> traits = []> : Op<Chunk_Dialect, name, traits>;
 class Chunk_Pure<string name, list<Trait> traits = []> : Chunk_Op<name, !listconcat([Pure], traits)>;
@@ -207,7 +207,7 @@ def Chunk_RoundOp : Chunk_Pure<"round"> {
     Where an f16 operand's magnitude is not proven it carries a power-of-two scale: that of a magnitude of `factor` times
     the product over `bound` of the largest |element| of that input in the chunk, or of that state, or of several such
     products with "+" between them; elements 2^7 times as large still fit. With no `bound` and a factor of 0 the scale
-    comes from the value's own maximum. No scale at all: the range is proven.
+    comes from the value's own maximum. No scale at all: the range is proven. The two terms of an f16x2 share a scale.
   }];
   let arguments = (ins Chunk_F32:$x, OptionalAttr<StrArrayAttr>:$bound, OptionalAttr<F32Attr>:$factor);
   let results = (outs Chunk_Any:$result);
@@ -278,8 +278,9 @@ def Chunk_SumColumnsOp : Chunk_Pure<"sum_columns"> {
 def Chunk_DotOp : Chunk_Pure<"dot"> {
   let summary = "Contraction of dimension `x_dim` of x with `y_dim` of y, f32 accumulator";
   let description = [{
-    Operands have one dtype, which is the contraction's: `result[m,n] = Σ_c x[m,c]·y[n,c]` for dims 1, 1. `wide`: the
-    operands have f32's range, in tf32 or bf16, and so have those of the operands' gradients.
+    Operands have one dtype, which is the contraction's, or one is f16 and the other f16x2: `result[m,n] = Σ_c
+    x[m,c]·y[n,c]` for dims 1, 1. `wide`: the operands have f32's range, in tf32 or bf16, and so have those of the
+    operands' gradients.
   }];
   let arguments = (ins Chunk_Any:$x, I64Attr:$x_dim, Chunk_Any:$y, I64Attr:$y_dim, UnitAttr:$wide);
   let results = (outs Chunk_F32:$result);

@@ -121,7 +121,7 @@ constexpr std::array<ConfigOption, 21> table{{
      .values = Words{dtypes},
      .otherwise = "`f32`",
      .meaning = "storage of saved states; with `f16` and M teams from 2 on, the inverses that the forward pass keeps "
-                "for the backward pass are in f16, too",
+                "for the backward pass are in two terms of f16, which take the memory of one",
      .settled = Stage::placed,
      .of = OfKernels::backward,
      .recorded = Recorded::tuned,

@@ -82,7 +82,8 @@ std::vector<std::pair<std::string, Value>> kept_inverses(chunk::ProgramOp forwar
 // registers are short, of heads of 128, one more conversion made 132 instead of 100 bytes of them spill.
 llvm::StringRef kept_dtype(chunk::ProgramOp forward) {
   const Schedule schedule = forward.getOfGradients();
-  return schedule.checkpoint.dtype == DType::f16 && schedule.by_teams() ? "f16" : "f32";
+  const bool in_terms = schedule.checkpoint.dtype == DType::f16 && schedule.by_teams();
+  return in_terms ? llvm::StringRef(LowerF16x2Type::word) : "f32";
 }
 
 void read_kept(Value x, llvm::StringRef name, llvm::StringRef dtype) {

@@ -14,7 +14,7 @@ namespace wkvc {
 // its schedule of gradients has matrices made again.
 std::vector<std::pair<std::string, mlir::Value>> kept_inverses(chunk::ProgramOp forward);
 
-// Returns the dtype that such a program keeps inverses in, f32 or f16.
+// Returns the dtype that such a program keeps inverses in, f32 or lower_f16x2.
 llvm::StringRef kept_dtype(chunk::ProgramOp forward);
 
 // Reads a matrix that is kept under a name, in place of computing it.

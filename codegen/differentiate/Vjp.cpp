@@ -248,7 +248,7 @@ bool Vjp::solve(chunk::DotOp op, Term g) {
     return true;
   }
   if (auto M = y.getDefiningOp<chunk::UnitLowerInverseOp>(); M && op.getXDim() == 1 && op.getYDim() == 0) {
-    Value dA = b_.dot(g.value, 1, y, 1);
+    Value dA = b_.precise_dot(g.value, 1, y, 1);
     if (is_strictly_lower(x)) dA = strictly_lower(dA);
     b_.set_measurable(dA);
     add(op.getX(), dA, g.factor);
@@ -262,7 +262,7 @@ bool Vjp::solve(chunk::DotOp op, Term g) {
 void Vjp::inverse(chunk::UnitLowerInverseOp op, Term g) {
   Value M = op.getResult(), left = b_.dot(M, 0, g.value, 0);
   b_.set_measurable(left);
-  add_below_diagonal(op.getX(), b_.dot(left, 1, M, 1), g.factor);
+  add_below_diagonal(op.getX(), b_.precise_dot(left, 1, M, 1), g.factor);
 }
 
 void Vjp::diagonal_dot(chunk::DiagonalDotOp op, Term g) {

@@ -13,7 +13,8 @@ void Emitter::write_output_rows() {
   std::map<std::string, std::string> dtypes;  // of the tensors whose rows are written
   kernel_.walk([&](Operation* op) {
     if (auto store = dyn_cast<warp::StoreOutputOp>(op)) dtypes[store.getTensor().str()] = dtype_text(store.getDtype());
-    if (auto store = dyn_cast<warp::StoreMatrixOp>(op)) dtypes[store.getTensor().str()] = dtype_text(store.getDtype());
+    if (auto store = dyn_cast<warp::StoreMatrixOp>(op))
+      dtypes[store.getTensor().str()] = dtype_text(in_tensors(store.getDtype()));
   });
   for (const auto& [name, dtype] : dtypes) {
     output_rows_[name] = names_.unique(name + "_rows");
@@ -167,6 +168,8 @@ void Emitter::write(warp::CurrentOp op) {
     line("const auto {} = {}.{}<{}, {}>({});", declare(op.getResult()),
          memory_of(op.getRing(), loop_ ? "slot" : warps_), ring.getExchanged() ? "exchanged" : "padded",
          dtype_text(cast<MemRefType>(op.getType()).getElementType()), shape_text(op.getType()), place_of(op.getRing()));
+  else if (is_folded(cast<MemRefType>(op.getType()).getElementType()))  // which is copied as what its tensor has
+    line("const auto {} = folded({}[c]);", declare(op.getResult()), names_.of(op.getRing()));
   else
     line("const auto {} = {}[c];", declare(op.getResult()), names_.of(op.getRing()));
 }
@@ -287,9 +290,10 @@ void Emitter::write(warp::TokensOp op) {
 }
 
 void Emitter::write(warp::StoreMatrixOp op) {
+  const std::string dtype = is_folded(op.getDtype()) ? "" : "<" + dtype_text(op.getDtype()) + ">";
   // Of one token there is nothing but the diagonal.
-  line("{}store_outputs(args, c, valid, output<{}>({}, 0, {}));", in_stretches_ ? "if (stretches.is_whole()) " : "",
-       dtype_text(op.getDtype()), output_rows_.at(op.getTensor().str()), expr(op.getX()));
+  line("{}store_outputs(args, c, valid, output{}({}, 0, {}));", in_stretches_ ? "if (stretches.is_whole()) " : "",
+       dtype, output_rows_.at(op.getTensor().str()), expr(op.getX()));
 }
 
 void Emitter::write(warp::StoreTokensOp op) {

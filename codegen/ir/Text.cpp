@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "codegen/ir/Bf16x3.h"
 #include "codegen/ir/Scan.h"
+#include "codegen/ir/TermTypes.h"
 #include "codegen/ir/Where.h"
 #include "runtime/error.h"
 
@@ -77,6 +77,8 @@ std::string print(Operation* op) {
 
 std::string dtype_text(Type element) {
   if (isa<Bf16x3Type>(element)) return Bf16x3Type::word.str();
+  if (isa<F16x2Type>(element)) return F16x2Type::word.str();
+  if (isa<LowerF16x2Type>(element)) return LowerF16x2Type::word.str();
   std::string text;
   llvm::raw_string_ostream(text) << element;
   return text;

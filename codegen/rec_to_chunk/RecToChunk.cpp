@@ -91,6 +91,13 @@ class Lowering {
     return sums;
   }
 
+  // Marks a C×C matrix that U is multiplied by. Where keys repeat, each chunk multiplies the state by the same
+  // matrices, whose roundings add up and go to the power of the number of chunks: so such an operand has two terms.
+  void set_of_solve(Value matrix) {
+    b_.set_measurable(matrix);
+    b_.set_two_terms(matrix);
+  }
+
   // U = S·a of every token: (I − AB) U = AK·V + ã·S₀ᵀ, blocks of several terms by Gaussian elimination.
   void solve() {
     size_t n = next_.rank.size();
@@ -106,12 +113,13 @@ class Lowering {
       for (size_t j = 0; j < n; ++j) {
         AB[i][j] = decay_->pair(next_.rank[i].left, false, next_.rank[j].right);
         set_name(AB[i][j], i == j ? numbered("AB", i, n) : fmt::format("AB{}{}", i, j));
+        if (i != j) set_of_solve(AB[i][j]);
       }
     }
     for (size_t p = 0; p < n; ++p) {
       M[p] = b_.inverse(AB[p][p]);
       set_name(M[p], numbered("M", p, n));
-      b_.set_measurable(M[p]);
+      set_of_solve(M[p]);
       for (size_t i = p + 1; i < n; ++i) eliminate(AB, X, M[p], p, i);
     }
     U_.resize(n);
@@ -128,10 +136,10 @@ class Lowering {
   // Row i minus what row p says of U_p.
   void eliminate(std::vector<std::vector<Value>>& AB, std::vector<Value>& X, Value M, size_t p, size_t i) {
     Value F = b_.dot(AB[i][p], 1, M, 0);
-    b_.set_measurable(F);
+    set_of_solve(F);
     for (size_t j = p + 1; j < AB.size(); ++j) {
       AB[i][j] = b_.add(AB[i][j], b_.dot(F, 1, AB[p][j], 0));
-      b_.set_measurable(AB[i][j]);
+      set_of_solve(AB[i][j]);
     }
     b_.set_measurable(X[p]);
     X[i] = b_.add(X[i], b_.dot(F, 1, X[p], 0));

@@ -1,6 +1,7 @@
 #include "codegen/schedule/ScheduleAttr.h"
 
-#include "codegen/ir/Bf16x3.h"
+#include "codegen/ir/TermTypes.h"
+#include "codegen/ir/Text.h"
 #include "codegen/schedule/FieldAttr.h"
 #include "codegen/schedule/PlaceAttr.h"
 
@@ -58,7 +59,7 @@ Attribute parse_phases(AsmParser& parser) {
 
 WkvcDialect::WkvcDialect(MLIRContext* owner) : Dialect(getDialectNamespace(), owner, TypeID::get<WkvcDialect>()) {
   addAttributes<ScheduleAttr, PlaceAttr, PhasesAttr>();
-  addTypes<Bf16x3Type>();
+  addTypes<Bf16x3Type, F16x2Type, LowerF16x2Type>();
 }
 
 Attribute WkvcDialect::parseAttribute(DialectAsmParser& parser, Type /*type*/) const {
@@ -87,10 +88,13 @@ Type WkvcDialect::parseType(DialectAsmParser& parser) const {
   llvm::StringRef kind;
   if (parser.parseKeyword(&kind)) return {};
   if (kind == Bf16x3Type::word) return Bf16x3Type::get(getContext());
-  parser.emitError(at) << "wkvc has no type '" << kind << "'; expected !wkvc." << Bf16x3Type::word;
+  if (kind == F16x2Type::word) return F16x2Type::get(getContext());
+  if (kind == LowerF16x2Type::word) return LowerF16x2Type::get(getContext());
+  parser.emitError(at) << "wkvc has no type '" << kind << "'; expected !wkvc." << Bf16x3Type::word << ", !wkvc."
+                       << F16x2Type::word << " or !wkvc." << LowerF16x2Type::word;
   return {};
 }
 
-void WkvcDialect::printType(Type /*type*/, DialectAsmPrinter& printer) const { printer << Bf16x3Type::word; }
+void WkvcDialect::printType(Type type, DialectAsmPrinter& printer) const { printer << dtype_text(type); }
 
 }  // namespace wkvc

@@ -23,7 +23,7 @@ void WarpDialect::initialize() {
 // tf32 lies as f32 does.
 static int64_t padded_bytes(MemRefType tile) {
   const int64_t element_bytes = tile.getElementType().isTF32() ? 4 : tile.getElementTypeBitWidth() / 8;
-  const int64_t padding = isa<Bf16x3Type>(tile.getElementType()) ? kTermPadding : kRowPadding;
+  const int64_t padding = has_terms(tile.getElementType()) ? kTermPadding : kRowPadding;
   return tile.getDimSize(0) * (tile.getDimSize(1) + padding) * element_bytes;
 }
 

@@ -11,7 +11,7 @@
 #include <mlir/Interfaces/InferTypeOpInterface.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
-#include "codegen/ir/Bf16x3.h"
+#include "codegen/ir/TermTypes.h"
 #include "codegen/schedule/ScheduleAttr.h"
 
 #include "codegen/warp/WarpDialect.h.inc"
@@ -30,7 +30,7 @@ inline constexpr size_t kMaxOperations = 40000;  // of a kernel
 
 inline constexpr int kSharedSpace = 3;
 inline constexpr int kRowPadding = 8;   // elements after each row of a shared tile of f32, or of a ring
-inline constexpr int kTermPadding = 4;  // of a shared tile of bf16x3, whose rows ldmatrix takes
+inline constexpr int kTermPadding = 4;  // of a shared tile of two terms, whose rows ldmatrix takes
 
 bool is_in_strips(llvm::StringRef function);  // whether a call may be there
 

@@ -198,6 +198,12 @@ const Case cases[] = {
     {"UpdateShape", "  chunk.update %x : tensor<16x32xf32>\n", "expected 48x32"},
     {"OutputShape", "  chunk.output \"z\" %u as \"bf16\" : tensor<1x32xf32>\n", "expected a row for each of the 16"},
     {"KeptOutputShape", "  chunk.output \"z\" %x kept as \"f32\" : tensor<16x32xf32>\n", "expected 16x16"},
+    {"FoldedKeys", "  %0 = chunk.round %x : tensor<16x32xf32> -> tensor<16x32x!wkvc.lower_f16x2>\n",
+     "expected a square matrix"},
+    {"FoldedInput", "  %z = chunk.input \"z\" dim \"K\" : tensor<16x32x!wkvc.lower_f16x2>\n",
+     "as square matrices that are kept alone can be"},
+    {"FoldedOutput", "  chunk.output \"z\" %v as \"lower_f16x2\" : tensor<16x48xf32>\n",
+     "has the dtype \"lower_f16x2\""},
     {"OutputDtype", "  chunk.output \"z\" %v as \"f8\" : tensor<16x48xf32>\n", "has the dtype \"f8\""},
 };
 

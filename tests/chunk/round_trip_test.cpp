@@ -66,6 +66,10 @@ TEST(RoundTrip, EveryOperation) {
   %M = chunk.unit_lower_inverse %7 in "f16" : tensor<16x16xf32>
   %x_bf16x3 = chunk.round %x : tensor<16x32xf32> -> tensor<16x32x!wkvc.bf16x3>
   %XX = chunk.dot %x_bf16x3 over 1, %x_bf16x3 over 1 : tensor<16x32x!wkvc.bf16x3>, tensor<16x32x!wkvc.bf16x3> -> tensor<16x16xf32>
+  %M_f16x2 = chunk.round %M scale [] times 0.000000e+00 : tensor<16x16xf32> -> tensor<16x16x!wkvc.f16x2>
+  %U = chunk.dot %M_f16x2 over 1, %x_f16 over 0 : tensor<16x16x!wkvc.f16x2>, tensor<16x32xf16> -> tensor<16x32xf32>
+  %M_lower_f16x2 = chunk.round %M scale [] times 0.000000e+00 : tensor<16x16xf32> -> tensor<16x16x!wkvc.lower_f16x2>
+  %U_2 = chunk.dot %M_lower_f16x2 over 1, %x_f16 over 0 : tensor<16x16x!wkvc.lower_f16x2>, tensor<16x32xf16> -> tensor<16x32xf32>
   %core = chunk.neg %M {slice = "core"} : tensor<16x16xf32>
   %small = chunk.exp %x {at_most = 1.000000e+00 : f32} : tensor<16x32xf32>
   chunk.output "dk" %x gradient_of "k" as "bf16" : tensor<16x32xf32>

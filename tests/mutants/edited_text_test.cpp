@@ -24,7 +24,8 @@ const Reasons kEquivalent = {
     {"another batch: const auto u = load_parameter_row<bf16, 16>(u_global, block, column);",
      "parameters are the same for every batch"},
     {"middle row: const auto L_middle = zero_if_nan(row<7>(L));", "any row serves as anchor: it cancels"},
-    {"measured scale 1: store(M_f16_shared, round_scaled<f16>(M));", "the inverse's elements are near 1"},
+    {"measured scale 1: store(M_lower_f16x2_shared, round_scaled<lower_f16x2>(M));",
+     "the inverse's elements are near 1"},
 };
 
 const char* const kOneStage = "the ring has one slot";

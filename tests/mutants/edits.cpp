@@ -74,7 +74,8 @@ const std::vector<Rule> kEdits = {
     {"factor left out", R"((auto \w+ = \w+) \* \w+;)", "$1;"},
     {"factor dropped", R"( \* exp2?\(.*\);)", ";"},
     {"tile's scale 1", R"(= scale_for\(.*\);)", "= 1.f;"},
-    {"measured scale 1", R"((round_scaled<f16>\(\w+( \+ \w+\([^)]*\))?)\))", "$1, 1.f)"},
+    {"inverse not transposed", R"(\btrans\(((?:scaled\()?\w+_lower_f16x2_shared))", "($1"},
+    {"measured scale 1", R"((round_scaled<(?:lower_)?f16(?:x2)?>\(\w+( \+ \w+\([^)]*\))?)\))", "$1, 1.f)"},
     {"writer's scale 1", R"(\w+_scale\)\.data)", "1.f).data"},
     {"reader's scale 1", R"((\bscaled\(\w+(\.cols<16>\(\w+\))?), \w+\))", "$1, 1.f)"},
 };

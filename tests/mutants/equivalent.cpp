@@ -103,7 +103,7 @@ const std::vector<Reason> kEquivalent = {
      "only the plain backward kernel reads it, which refuses all that the plain forward kernel refuses", has_scales},
     {std::regex("^next chunk's slot: "), "that ring has one slot", has_one_slot},
     {std::regex("store_scale\\(\\w*(slope|intercept)_number"), "a state may keep its scale for longer"},
-    {std::regex("^measured scale 1: store\\(M_f16|^tile's scale 1: const float (saved_)?M_scale"),
+    {std::regex("^measured scale 1: store\\(M_lower_f16x2|^tile's scale 1: const float (saved_)?M_scale"),
      "the inverse's elements fit f16 without a scale"},
     {std::regex("^tail kept: .*log_w_valid"), "rows past the tail meet operands that are zero there"},
     {std::regex("^tail kept: const auto dlog_w = "), "rows past the tail are not stored"},

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <tuple>
@@ -12,8 +13,13 @@ namespace {
 
 struct Operands {
   const char* name;
-  DType dtype, digits;  // as they are stored, and how many digits they have
+  DType a_dtype, b_dtype, a_digits, b_digits;  // as they are stored, and how many digits they have
   double tolerance;
+
+  constexpr Operands(const char* named, DType dtype, DType digits, double within)
+      : Operands(named, dtype, dtype, digits, digits, within) {}
+  constexpr Operands(const char* named, DType a, DType b, DType digits_of_a, DType digits_of_b, double within)
+      : name(named), a_dtype(a), b_dtype(b), a_digits(digits_of_a), b_digits(digits_of_b), tolerance(within) {}
 };
 
 using Sizes = std::tuple<int, int, int>;
@@ -23,8 +29,7 @@ class Mma : public testing::TestWithParam<std::tuple<Operands, Sizes>> {};
 TEST_P(Mma, MatchesDoubles) {
   const auto& [operands, sizes] = GetParam();
   const auto [m, n, k] = sizes;
-  const DType dtype = operands.dtype;
-  const Values a = rounded(operands.digits, normal(m * k, 1)), b = rounded(operands.digits, normal(n * k, 2));
+  const Values a = rounded(operands.a_digits, normal(m * k, 1)), b = rounded(operands.b_digits, normal(n * k, 2));
   Values once(m * n, 1.0);
   for (int i = 0; i < m * n; ++i) {
     for (int j = 0; j < k; ++j) once[i] += a[i / n * k + j] * b[i % n * k + j];
@@ -32,27 +37,34 @@ TEST_P(Mma, MatchesDoubles) {
   Values expected;
   constexpr int kVariants = 8;
   for (int i = 0; i < kVariants; ++i) expected.insert(expected.end(), once.begin(), once.end());
-  const auto tensor = [&](const Values& x, int rows, int columns) {
+  const auto tensor = [](DType dtype, const Values& x, int rows, int columns) {
     return Tensor(dtype, Shape{1, rows, 1, columns}).set(x);
   };
   Launch launch{"mma", std::string("mma_") + operands.name + "_" + std::to_string(m) + "_" + std::to_string(n) + "_" +
                            std::to_string(k)};
   launch.shared_bytes = 128 * 1024;
-  launch.tensors = {tensor(a, m, k), tensor(b, n, k), tensor(transposed(a, m, k), k, m),
-                    tensor(transposed(b, n, k), k, n), Tensor(DType::f32, Shape{1, kVariants * m, 1, n})};
+  launch.tensors = {tensor(operands.a_dtype, a, m, k), tensor(operands.b_dtype, b, n, k),
+                    tensor(operands.a_dtype, transposed(a, m, k), k, m),
+                    tensor(operands.b_dtype, transposed(b, n, k), k, n),
+                    Tensor(DType::f32, Shape{1, kVariants * m, 1, n})};
   check(launch, {{4, expected, operands.tolerance}});
 }
 
 // Products of operands of f16's or bf16's digits are exact in f32. Three products of tf32 halves leave 2^-22 of an
-// operand, of two bf16 terms 2^-16.
+// operand, of two bf16 terms 2^-16, of two f16 terms 2^-24 of one.
 constexpr Operands kF16{"f16", DType::f16, DType::f16, 1e-6}, kBf16{"bf16", DType::bf16, DType::bf16, 1e-6},
     kTf32{"tf32", DType::f32, DType::f16, 1e-6}, kF32{"f32", DType::f32, DType::f32, 1e-6},
-    kBf16x3{"bf16x3", DType::f32, DType::f32, 1e-5};
+    kBf16x3{"bf16x3", DType::f32, DType::f32, 1e-5}, kF16x2{"f16x2", DType::f32, DType::f32, 1e-6},
+    kTermsOfB{"f16_f16x2", DType::f16, DType::f32, DType::f16, DType::f32, 1e-6},
+    kTermsOfA{"f16x2_f16", DType::f32, DType::f16, DType::f32, DType::f16, 1e-6};
 
 INSTANTIATE_TEST_SUITE_P(All, Mma,
-                         testing::Combine(testing::Values(kF16, kBf16, kTf32, kF32, kBf16x3),
+                         testing::Combine(testing::Values(kF16, kBf16, kTf32, kF32, kBf16x3, kF16x2),
                                           testing::Values(Sizes{16, 16, 16}, Sizes{16, 64, 16}, Sizes{16, 16, 64},
                                                           Sizes{48, 32, 16})));
+INSTANTIATE_TEST_SUITE_P(Terms, Mma,
+                         testing::Combine(testing::Values(kTermsOfA, kTermsOfB),
+                                          testing::Values(Sizes{16, 16, 16}, Sizes{48, 32, 16})));
 INSTANTIATE_TEST_SUITE_P(Square, Mma, testing::Values(std::tuple{kF16, Sizes{64, 64, 32}}));
 
 Values values_of_round(const std::string& kernel, const Target& target, const Values& x) {
@@ -78,6 +90,25 @@ TEST(Tf32, HasElevenDigits) {
   for (const Target* target : targets()) {
     SCOPED_TRACE(target->name());
     EXPECT_EQ(values_of_round("round_tf32", *target, x), expected);
+  }
+}
+
+// What f16 holds is exact. A term has the digits that f16 has above 2^-24.
+TEST(F16x2, HasTwoTerms) {
+  Values x = rounded(DType::f32, normal(16 * 16, 1));
+  x[0] = 1 + 0x1p-11 + 0x1p-22, x[1] = 0x1p15 * (1 + 0x1p-20), x[2] = -2 * (1 - 0x1p-12), x[3] = 0;
+  const Values high = rounded(DType::f16, x);
+  Values expected = x;
+  for (std::size_t i = 0; i < x.size(); ++i) expected[i] -= high[i];
+  expected = rounded(DType::f16, expected);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    expected[i] += high[i];
+    EXPECT_LE(std::abs(expected[i] - x[i]), std::max(0x1p-22 * std::abs(x[i]), 0x1p-25)) << i;
+  }
+  for (const Target* target : targets()) {
+    SCOPED_TRACE(target->name());
+    EXPECT_EQ(values_of_round("round_f16x2", *target, x), expected);
+    EXPECT_EQ(values_of_round("round_f16x2", *target, high), high);
   }
 }
 

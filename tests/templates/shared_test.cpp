@@ -27,10 +27,11 @@ void append(Values& to, const Values& x, int times) {
   while (times-- > 0) to.insert(to.end(), x.begin(), x.end());
 }
 
-// `dtype`: as tensors store it. f16's digits are all that tf32 has; bf16x3 has more.
+// `dtype`: as tensors store it. f16's digits are all that tf32 has; two terms have more.
 void check_moves(DType dtype, const std::string& name, int rows, int columns) {
   const Shape shape{1, rows, 1, columns};
-  const Values x = rounded(name == "tf32" || name == "bf16x3" ? DType::f16 : dtype, normal(shape.size(), 1));
+  const bool of_terms = name == "bf16x3" || name == "f16x2";
+  const Values x = rounded(name == "tf32" || of_terms ? DType::f16 : dtype, normal(shape.size(), 1));
   Values straight, turned;
   append(straight, x, 4);
   append(straight, slabs_reversed(x, columns), 1);
@@ -48,6 +49,8 @@ TEST(Shared, MovesTilesExactly) {
   check_moves(DType::f32, "bf16x3", 16, 16);
   check_moves(DType::f32, "bf16x3", 32, 64);
   check_moves(DType::f32, "bf16x3", 128, 32);
+  check_moves(DType::f32, "f16x2", 16, 16);
+  check_moves(DType::f32, "f16x2", 32, 64);
   check_moves(DType::f16, "f16", 16, 16);
   check_moves(DType::f16, "f16", 32, 64);
   check_moves(DType::f16, "f16", 128, 32);

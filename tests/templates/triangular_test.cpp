@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <utility>
 
 #include "check.h"
 
@@ -15,7 +17,16 @@ struct Case {
   std::string name;
   DType dtype;  // that has the operands' digits
   int c;
+  DType of_matrix = dtype;  // below its diagonal
 };
+
+// A matrix of so many digits below its diagonal, and of f16's on it.
+Values matrix_of(DType digits, int c) {
+  Values x = rounded(digits, normal(c * c, 1));
+  const Values f16 = rounded(DType::f16, x);
+  for (int i = 0; i < c; ++i) x[i * c + i] = f16[i * c + i];
+  return x;
+}
 
 Launch launch_of(Case of, const Values& matrix, const Values& x) {
   const int c = of.c;
@@ -53,7 +64,9 @@ class Triangular : public testing::TestWithParam<Case> {
   }
 
   int c = GetParam().c;
-  Values matrix = rounded(GetParam().dtype, normal(c* c, 1)), x = rounded(GetParam().dtype, normal(kRows* c, 2));
+  Values matrix = GetParam().of_matrix == GetParam().dtype ? rounded(GetParam().dtype, normal(c* c, 1))
+                                                           : matrix_of(GetParam().of_matrix, c);
+  Values x = rounded(GetParam().dtype, normal(kRows* c, 2));
 };
 
 TEST_P(Triangular, MatchesDoubles) {
@@ -92,8 +105,49 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Triangular,
                          testing::Values(Case{"f32_16", DType::f32, 16}, Case{"f32_48", DType::f32, 48},
                                          Case{"f16_16", DType::f16, 16}, Case{"bf16_48", DType::bf16, 48},
                                          Case{"tf32_48", DType::f16, 48}, Case{"bf16x3_16", DType::bf16, 16},
-                                         Case{"bf16x3_48", DType::bf16, 48}),
+                                         Case{"bf16x3_48", DType::bf16, 48},
+                                         Case{"f16x2_48", DType::f16, 48, DType::f32},
+                                         Case{"lower_f16x2_16", DType::f16, 16, DType::f32},
+                                         Case{"lower_f16x2_48", DType::f16, 48, DType::f32}),
                          [](const auto& of) { return of.param.name; });
+
+Values stacked(std::initializer_list<Values> all) {
+  Values rows;
+  for (const Values& each : all) rows = joined(std::move(rows), each);
+  return rows;
+}
+
+// Both terms are read wherever the matrix is, and one matrix of f16 keeps them: a high term up to the diagonal, a low
+// one behind it.
+TEST(LowerF16x2, HasTwoTermsInTheMemoryOfOne) {
+  for (const int c : {16, 48}) {
+    SCOPED_TRACE(c);
+    const Values matrix = matrix_of(DType::f32, c), high = rounded(DType::f16, matrix);
+    Values low = matrix, lower(matrix.size()), kept = high;
+    for (std::size_t i = 0; i < low.size(); ++i) low[i] -= high[i];
+    low = rounded(DType::f16, low);
+    for (int i = 0; i < c; ++i)
+      for (int j = 0; j <= i; ++j) {
+        lower[i * c + j] = high[i * c + j] + low[i * c + j];
+        if (j < i) kept[j * c + i] = low[i * c + j];
+      }
+    const Values x = rounded(DType::f16, normal(kRows * c, 2));
+    Values by_both = products(c, matrix, x);
+    for (double& value : by_both) value -= 1;
+    const auto middle = by_both.begin() + static_cast<std::ptrdiff_t>(by_both.size() / 2);
+    const Values by_lower = transposed({by_both.begin(), middle}, kRows, c);
+    const Values by_upper = transposed({middle, by_both.end()}, kRows, c);
+    Launch launch{"triangular", "folded_" + std::to_string(c)};
+    launch.tensors = {
+        Tensor(DType::f32, Shape{1, c, 1, c}).set(matrix), Tensor(DType::f16, Shape{1, kRows, 1, c}).set(x),
+        Tensor(DType::f32, Shape{1, 2 * kRows, 1, c}),     Tensor(DType::f32, Shape{1, 3 * c, 1, kRows}),
+        Tensor(DType::f32, Shape{1, 2 * c, 1, c}),         Tensor(DType::f16, Shape{1, c, 1, c})};
+    check(launch, {{2, by_both, 1e-6},
+                   {3, stacked({by_lower, by_upper, by_lower}), 1e-6},
+                   {4, stacked({lower, lower}), 0},
+                   {5, kept, 0}});
+  }
+}
 
 }  // namespace
 }  // namespace wkvc::test

@@ -111,7 +111,7 @@ class TensorList {
           : input.getGradientOf() ? "output_gradient"
           : input.getOfHead()     ? "parameter"
                                   : "input",
-          input.getSym(), dtype_text(chunk::element(input.getResult())),
+          input.getSym(), dtype_text(in_tensors(chunk::element(input.getResult()))),
           input.getOfHead() ? "H" : per_token(input.getDim()[0], input.getShared()));
     if (auto parameter = dyn_cast<chunk::ParameterOp>(op))
       add("parameter", parameter.getSym(), dtype_text(chunk::element(parameter.getResult())),
@@ -121,7 +121,8 @@ class TensorList {
           : output.getKept()       ? "kept"
           : output.getGradientOf() ? "input_gradient"
                                    : "output",
-          stored_name(output), output.isSummed() ? "f32" : output.getDtype().str(),
+          stored_name(output),
+          output.isSummed() ? "f32" : dtype_text(in_tensors(element_type(program.getContext(), output.getDtype()))),
           per_token(dims_of(spaces.lookup(output.getX()))[1]));
     if (auto sum = dyn_cast<chunk::AccumulateOp>(op))
       add("workspace", parts_name(sum), "f32", of_each_segment(program, dims_of(spaces.lookup(sum.getX())).substr(1)));

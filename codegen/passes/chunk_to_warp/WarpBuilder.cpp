@@ -149,6 +149,23 @@ Value WarpBuilder::brought(Value operand) {
   return found;
 }
 
+// The same tile in two terms, if it was stored so or is there: to add terms up and to part them again takes long.
+static Value folded(Value x, Type type, Block* block) {
+  auto widen = x.getDefiningOp<warp::CallOp>();
+  if (widen && widen.getFunction() == "widen" && widen.getX().front().getType() == type) return widen.getX().front();
+  for (Operation* user : x.getUsers())
+    if (isa<warp::RoundOp>(user) && user->getResult(0).getType() == type && user->getBlock() == block &&
+        !warp::has_scale(user->getResult(0)))
+      return user->getResult(0);
+  return {};
+}
+
+Value WarpBuilder::rounded(Value x, Type element) {
+  auto type = VectorType::get(cast<VectorType>(x.getType()).getShape(), element);
+  if (Value found = is_folded(element) ? folded(x, type, b_.getInsertionBlock()) : Value()) return found;
+  return create<warp::RoundOp>(type, x, Value(), Value(), Value(), false, false, false);
+}
+
 Value WarpBuilder::round(chunk::RoundOp op) {
   Value x = tile(op.getX()), scale;
   bool as_is = is_as_is(op), in_scale = carries_scale(x) && !as_is && !(taken_ && taken_->brought.contains(op));
@@ -156,6 +173,7 @@ Value WarpBuilder::round(chunk::RoundOp op) {
     return create<warp::RoundBesideOp>(type_of(op.getResult()), x, Value(), state_operand_, known_scale(other));
   if (has_bound(op) && !in_scale && !as_is) scale = scale_of(op.getResult());
   if (in_scale) rounded_.insert(x);
+  if (!op.getBound() && !in_scale && !as_is) return rounded(x, chunk::element(op.getResult()));
   bool fits = in_scale && taken_;
   return create<warp::RoundOp>(type_of(op.getResult()), x, scale, fits ? slope_ : Value(), fits ? offset_ : Value(),
                                has_own_scale(op) && !as_is, in_scale, as_is);
@@ -191,11 +209,10 @@ Value WarpBuilder::binary(Operation* op, const char* function) {
 }
 
 void WarpBuilder::store(chunk::OutputOp op, Value x) {
-  const DType dtype = op.isSummed() ? DType::f32 : *dtype_from(op.getDtype().str());
-  Type element = rec::mlir_type(dtype, op->getContext());
+  Type element = element_type(op->getContext(), op.isSummed() ? "f32" : op.getDtype());
   if (carries_scale(x)) x = create<warp::WithoutScaleOp>(x);
   if (op.getKept())
-    create<warp::StoreMatrixOp>(op.getSym(), x, element);
+    create<warp::StoreMatrixOp>(op.getSym(), is_folded(element) ? rounded(x, element) : x, element);
   else if (is_column_vector(op.getX()))
     create<warp::StoreTokensOp>(stored_name(op), x, element);
   else

@@ -121,6 +121,7 @@ class WarpBuilder {
   Operand operand(mlir::Value value, bool contracts_columns);
   Operand shared_operand(mlir::Value value);
   mlir::Value brought(mlir::Value operand);
+  mlir::Value rounded(mlir::Value x, mlir::Type element);  // without a scale
   mlir::Value round(chunk::RoundOp op);
   mlir::Value binary(mlir::Operation* op, const char* function);
   mlir::Value tile(mlir::Value value);  // in registers, for elementwise use by the current owner

@@ -141,7 +141,7 @@ class Finder {
 
   bool visit(chunk::RoundOp round) {
     if (chunk::element(round.getResult()).isTF32()) return true;  // which has no scale
-    if (!chunk::element(round.getResult()).isF16()) return false;
+    if (!may_have_scale(chunk::element(round.getResult()))) return false;
     if (is_of_rows(round)) return visit_of_rows(round);
     if (!round.getBound()) {
       units_[round.getResult()] = {};  // a scale of 1

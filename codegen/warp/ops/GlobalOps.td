@@ -75,7 +75,8 @@ def Warp_StoreOutputOp : Warp_Op<"store_output"> {
 
 def Warp_StoreMatrixOp : Warp_Op<"store_matrix"> {
   let summary = "A matrix of the chunk's tokens by its tokens, a row for each token; for one warp to do";
-  let arguments = (ins StrAttr:$tensor, Warp_Tile32:$x, TypeAttr:$dtype);
+  let description = "In f32, to be rounded to the dtype; in lower_f16x2 as it is.";
+  let arguments = (ins StrAttr:$tensor, Warp_Tile:$x, TypeAttr:$dtype);
   let assemblyFormat = "$tensor $x `as` $dtype attr-dict `:` type($x)";
   let hasVerifier = 1;
 }

@@ -2,7 +2,7 @@
 #ifndef WKVC_WARP_BASE
 #define WKVC_WARP_BASE
 
-include "codegen/ir/Bf16x3.td"
+include "codegen/ir/TermTypes.td"
 include "codegen/schedule/ScheduleAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -15,9 +15,9 @@ def Warp_Dialect : Dialect {
   let summary = "Register tiles, shared tiles, copies and barriers of the warps of one block";
 }
 
-def Warp_Tile : VectorOfRankAndType<[2], [F32, TF32, F16, BF16, Wkvc_Bf16x3]>;
+def Warp_Tile : VectorOfRankAndType<[2], [F32, TF32, F16, BF16, Wkvc_Bf16x3, Wkvc_F16x2, Wkvc_LowerF16x2]>;
 def Warp_Tile32 : VectorOfRankAndType<[2], [F32]>;
-def Warp_Shared : MemRefRankOf<[F32, TF32, F16, BF16, Wkvc_Bf16x3], [2]>;
+def Warp_Shared : MemRefRankOf<[F32, TF32, F16, BF16, Wkvc_Bf16x3, Wkvc_F16x2, Wkvc_LowerF16x2], [2]>;
 def Warp_Floats : MemRefRankOf<[F32], [1]>;
 def Warp_Operand : AnyTypeOf<[Warp_Tile, Warp_Shared]>;
 

@@ -1,4 +1,5 @@
 // What lies in shared memory, and what goes between it, registers and tensors.
+#include "codegen/ir/Text.h"
 #include "codegen/warp/verify/Shapes.h"
 
 using namespace mlir;
@@ -18,6 +19,7 @@ LogicalResult verify_live(Operation* op, uint64_t from, uint64_t to) {
 }  // namespace
 
 LogicalResult RingOp::verify() {
+  if (failed(verify_folded(*this, getResult(), /*part=*/false))) return failure();
   if (getExchanged() && element_of(getResult()).getIntOrFloatBitWidth() != 16)
     return emitOpError() << "exchanges pieces of " << getType() << "; expected elements of 16 bits";
   if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
@@ -25,9 +27,10 @@ LogicalResult RingOp::verify() {
 }
 
 LogicalResult BufferOp::verify() {
+  if (failed(verify_folded(*this, getResult(), getSlabs().has_value()))) return failure();
   if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
   if (getScale() && failed(verify_number(*this, "the scale's offset", *getScale(), 0, kMaxOffset))) return failure();
-  if (getScale() && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  if (getScale() && !may_have_scale(element_of(getResult()))) return emitOpError("only f16 operands carry a scale");
   if (getSlabs() && *getSlabs() != "rows" && *getSlabs() != "columns")
     return emitOpError() << "has slabs of \"" << *getSlabs() << "\"; expected rows or columns";
   if (getSlabs() && !getScale()) return emitOpError("has slabs but no scales");
@@ -62,6 +65,8 @@ static bool is_second_operand(Value tile) {
 
 LogicalResult LoadOp::verify() {
   auto tile = shape_of(getTile());
+  if (failed(verify_folded(*this, getTile(), getColumn() || getOwn() || getOwnRows() || getTransposed())))
+    return failure();
   if (element_of(getTile()) != element_of(getResult()))
     return emitOpError() << "makes " << getResult().getType() << " of " << getTile().getType();
   if ((getColumn() ? 1 : 0) + getOwn() + getOwnRows() > 1)
@@ -75,6 +80,7 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
+  if (failed(verify_folded(*this, getTile(), getColumn() || getOwnRows() || getOwnColumns()))) return failure();
   if (element_of(getTile()) != element_of(getX()))
     return emitOpError() << "stores " << getX().getType() << " to " << getTile().getType();
   if ((getColumn() ? 1 : 0) + getOwnRows() + getOwnColumns() > 1)
@@ -131,7 +137,9 @@ LogicalResult StoreOutputOp::verify() {
 }
 
 LogicalResult StoreMatrixOp::verify() {
-  if (failed(verify_stored(*this, getDtype()))) return failure();
+  if (!is_folded(getDtype()) && failed(verify_stored(*this, getDtype()))) return failure();
+  if (is_folded(getDtype()) ? element_of(getX()) != getDtype() : !element_of(getX()).isF32())
+    return emitOpError() << "stores " << getX().getType() << " as " << dtype_text(getDtype());
   auto shape = shape_of(getX());
   if (shape[0] == shape[1]) return success();
   return emitOpError() << "stores a square matrix, not " << getX().getType();

@@ -16,7 +16,9 @@ LogicalResult RoundOp::verify() {
     return emitOpError("has more than one of a scale given, one of its own and the one that x carries");
   if ((getSlope() && !getInScale()) || !getSlope() != !getOffset())
     return emitOpError("has bounds of other operands, slope and offset, only in the scale that x carries");
-  if (has_scale(*this) && !element_of(getResult()).isF16()) return emitOpError("only f16 operands carry a scale");
+  if (has_scale(*this) && !may_have_scale(element_of(getResult())))
+    return emitOpError("only f16 operands carry a scale");
+  if (failed(verify_folded(*this, getResult(), /*part=*/false))) return failure();
   return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]);
 }
 

@@ -9,6 +9,14 @@ bool has_shape(Value x, int64_t rows, int64_t columns) {
   return shape.size() == 2 && shape[0] == rows && shape[1] == columns;
 }
 
+LogicalResult verify_folded(Operation* op, Value x, bool part) {
+  if (!is_folded(element_of(x))) return success();
+  if (part)
+    return op->emitOpError() << "takes a part of " << x.getType() << ", whose terms lie on both sides of its diagonal";
+  if (shape_of(x)[0] == shape_of(x)[1]) return success();
+  return op->emitOpError() << "has " << x.getType() << "; expected a square matrix";
+}
+
 LogicalResult expect_shape(Operation* op, Value x, int64_t rows, int64_t columns) {
   if (has_shape(x, rows, columns)) return success();
   return op->emitOpError() << "has " << x.getType() << " where " << rows << "x" << columns << " is expected";

@@ -14,6 +14,8 @@ inline bool is_stored(mlir::Type element) { return element.isF32() || element.is
 // Each fails with a message of `op` where its name does not hold.
 bool has_shape(mlir::Value x, int64_t rows, int64_t columns);
 mlir::LogicalResult expect_shape(mlir::Operation* op, mlir::Value x, int64_t rows, int64_t columns);
+// A matrix whose low terms lie behind its diagonal is square, and moved as a whole: `part` says that it is not.
+mlir::LogicalResult verify_folded(mlir::Operation* op, mlir::Value x, bool part);
 mlir::LogicalResult verify_number(mlir::Operation* op, const char* what, uint64_t attribute, int64_t lo, int64_t hi);
 mlir::LogicalResult verify_finite(mlir::Operation* op, const llvm::APFloat& number);
 mlir::LogicalResult verify_stored(mlir::Operation* op, mlir::Type dtype);

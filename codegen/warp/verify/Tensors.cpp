@@ -212,7 +212,7 @@ class TensorRules {
   }
 
   LogicalResult expect_dtype(Operation* op, llvm::StringRef tensor, Type moved) const {
-    const std::string given = dtype_text(moved);
+    const std::string given = dtype_text(in_tensors(moved));
     const llvm::StringRef dtype = tensors_.dtypes.lookup(tensor);
     if (dtype == given) return success();
     return op->emitOpError() << "moves " << given << "; \"" << tensor << "\" is of " << dtype;

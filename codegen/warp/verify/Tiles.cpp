@@ -24,6 +24,8 @@ LogicalResult DecayingOp::verify() {
 LogicalResult TransposeOp::verify() {
   if (element_of(getX()) != element_of(getResult()))
     return emitOpError("keeps the dtype, got ") << getResult().getType();
+  if (is_folded(element_of(getX())))
+    return emitOpError() << "takes " << getX().getType() << ", whose low terms would lie where high ones are read";
   return expect_shape(*this, getResult(), shape_of(getX())[1], shape_of(getX())[0]);
 }
 
@@ -36,7 +38,7 @@ static LogicalResult verify_by_groups(MmaOp op) {
   if (!isa<VectorType>(op.getX().getType()) || !buffer || op.getYColumn() || has_scales)
     return op.emitOpError("by groups takes x in registers and a whole buffer, without scales");
   auto acc = shape_of(op.getAcc());
-  if (element_of(op.getY()).getIntOrFloatBitWidth() != 16 || acc[0] != 16 ||
+  if (element_of(op.getY()).getIntOrFloatBitWidth() != 16 || is_folded(element_of(op.getY())) || acc[0] != 16 ||
       acc[1] % group_columns(op.getYTransposed()))
     return op.emitOpError() << "by groups makes 16 rows by multiples of " << group_columns(op.getYTransposed())
                             << " of operands of 16 bits, not " << op.getAcc().getType() << " of "
@@ -74,8 +76,12 @@ LogicalResult MmaOp::verify() {
   auto x = shape_of(getX()), acc = shape_of(getAcc());
   llvm::SmallVector<int64_t> y(shape_of(getY()));
   if (getYColumn()) y[1] = slab_width(getYColumn());
-  if (element_of(getX()) != element_of(getY()))
-    return emitOpError("operands must have one dtype, got ") << getX().getType() << " and " << getY().getType();
+  if (!are_contracted(element_of(getX()), element_of(getY())))
+    return emitOpError("operands must have one dtype, or f16 and f16x2, got ")
+           << getX().getType() << " and " << getY().getType();
+  if (failed(verify_folded(*this, getX(), /*part=*/false)) ||
+      failed(verify_folded(*this, getY(), static_cast<bool>(getYColumn()))))
+    return failure();
   auto in_registers = [](Value v) { return isa<VectorType>(v.getType()); };
   if ((getXTransposed() && in_registers(getX())) || (getYTransposed() && in_registers(getY())))
     return emitOpError("only operands in shared memory are read transposed");

@@ -1,6 +1,6 @@
 // One 16x16 block of a register tile, and its ways to and from shared memory: of f32 and tf32 with `ld` elements from
-// row to row, of 16 bits in pieces of 8 columns that lie anywhere. A bf16x3 takes 32 bits: of each 8 columns of a row
-// the high terms, then the low ones.
+// row to row, of 16 bits in pieces of 8 columns that lie anywhere. Elements of two terms take 32 bits: of each 8
+// columns of a row the high terms, then the low ones.
 #pragma once
 
 #include "wkvc/cuda/layout.h"
@@ -99,20 +99,20 @@ WKVC_INLINE Columns<T> load_columns_transposed_at(At at) {
   return x;
 }
 
-// Makes a Fragment or Columns of bf16x3 from its terms; the next two functions return the terms.
-template <template <class> class Part>
-WKVC_INLINE Part<bf16x3> of_terms(const Part<bf16>& high, const Part<bf16>& low) {
-  Part<bf16x3> x;
+// Makes a Fragment or Columns of two terms; the next two functions return the terms.
+template <TwoTerms T, template <class> class Part>
+WKVC_INLINE Part<T> of_terms(const Part<TermOf<T>>& high, const Part<TermOf<T>>& low) {
+  Part<T> x;
   WKVC_FOR(u, 4, x.unit[u] = TermPair{high.unit[u], low.unit[u]});
   return x;
 }
-template <template <class> class Part>
-WKVC_INLINE Part<bf16> high_terms(const Part<bf16x3>& x) {
-  return Part<bf16>{{x.unit[0].high, x.unit[1].high, x.unit[2].high, x.unit[3].high}};
+template <template <class> class Part, TwoTerms T>
+WKVC_INLINE Part<TermOf<T>> high_terms(const Part<T>& x) {
+  return Part<TermOf<T>>{{x.unit[0].high, x.unit[1].high, x.unit[2].high, x.unit[3].high}};
 }
-template <template <class> class Part>
-WKVC_INLINE Part<bf16> low_terms(const Part<bf16x3>& x) {
-  return Part<bf16>{{x.unit[0].low, x.unit[1].low, x.unit[2].low, x.unit[3].low}};
+template <template <class> class Part, TwoTerms T>
+WKVC_INLINE Part<TermOf<T>> low_terms(const Part<T>& x) {
+  return Part<TermOf<T>>{{x.unit[0].low, x.unit[1].low, x.unit[2].low, x.unit[3].low}};
 }
 
 // Returns where the high terms of 8 columns of a row begin; the next function, where the low ones do.
@@ -161,18 +161,22 @@ WKVC_INLINE void store_transposed(T* block, int ld, const Fragment<T>& x) {
   WKVC_FOR(e, layout::kElements, block[column_of(e) * ld + row_of(e)] = T{x.unit[e]});
 }
 
-WKVC_INLINE Fragment<bf16x3> load(const bf16x3* block, int ld) {
-  return of_terms(load_at<bf16>(high_terms_at(block, ld)), load_at<bf16>(low_terms_at(block, ld)));
+template <TwoTerms T>
+WKVC_INLINE Fragment<T> load(const T* block, int ld) {
+  return of_terms<T>(load_at<TermOf<T>>(high_terms_at(block, ld)), load_at<TermOf<T>>(low_terms_at(block, ld)));
 }
-WKVC_INLINE Fragment<bf16x3> load_transposed(const bf16x3* block, int ld) {
-  return of_terms(load_transposed_at<bf16>(high_terms_at(block, ld)),
-                  load_transposed_at<bf16>(low_terms_at(block, ld)));
+template <TwoTerms T>
+WKVC_INLINE Fragment<T> load_transposed(const T* block, int ld) {
+  return of_terms<T>(load_transposed_at<TermOf<T>>(high_terms_at(block, ld)),
+                     load_transposed_at<TermOf<T>>(low_terms_at(block, ld)));
 }
-WKVC_INLINE void store(bf16x3* block, int ld, const Fragment<bf16x3>& x) {
+template <TwoTerms T>
+WKVC_INLINE void store(T* block, int ld, const Fragment<T>& x) {
   store_at(high_terms_at(block, ld), high_terms(x));
   store_at(low_terms_at(block, ld), low_terms(x));
 }
-WKVC_INLINE void store_transposed(bf16x3* block, int ld, const Fragment<bf16x3>& x) {
+template <TwoTerms T>
+WKVC_INLINE void store_transposed(T* block, int ld, const Fragment<T>& x) {
   store_transposed_at(high_terms_at(block, ld), high_terms(x));
   store_transposed_at(low_terms_at(block, ld), low_terms(x));
 }
@@ -185,12 +189,15 @@ template <class T>
 WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
   return columns(load_transposed(block, ld));
 }
-WKVC_INLINE Columns<bf16x3> load_columns(const bf16x3* block, int ld) {
-  return of_terms(load_columns_at<bf16>(high_terms_at(block, ld)), load_columns_at<bf16>(low_terms_at(block, ld)));
+template <TwoTerms T>
+WKVC_INLINE Columns<T> load_columns(const T* block, int ld) {
+  return of_terms<T>(load_columns_at<TermOf<T>>(high_terms_at(block, ld)),
+                     load_columns_at<TermOf<T>>(low_terms_at(block, ld)));
 }
-WKVC_INLINE Columns<bf16x3> load_columns_transposed(const bf16x3* block, int ld) {
-  return of_terms(load_columns_transposed_at<bf16>(high_terms_at(block, ld)),
-                  load_columns_transposed_at<bf16>(low_terms_at(block, ld)));
+template <TwoTerms T>
+WKVC_INLINE Columns<T> load_columns_transposed(const T* block, int ld) {
+  return of_terms<T>(load_columns_transposed_at<TermOf<T>>(high_terms_at(block, ld)),
+                     load_columns_transposed_at<TermOf<T>>(low_terms_at(block, ld)));
 }
 
 template <class T>
@@ -218,8 +225,52 @@ WKVC_INLINE Fragment<T> transpose_in_halves(const Fragment<T>& x) {
 }
 WKVC_INLINE Fragment<f32> transpose(const Fragment<f32>& x) { return transpose_in_halves(x); }
 WKVC_INLINE Fragment<tf32> transpose(const Fragment<tf32>& x) { return transpose_in_halves(x); }
-WKVC_INLINE Fragment<bf16x3> transpose(const Fragment<bf16x3>& x) {
-  return of_terms(transpose(high_terms(x)), transpose(low_terms(x)));
+template <TwoTerms T>
+WKVC_INLINE Fragment<T> transpose(const Fragment<T>& x) {
+  return of_terms<T>(transpose(high_terms(x)), transpose(low_terms(x)));
+}
+
+// Blocks of lower_f16x2 as they lie, as f16, and the converse.
+WKVC_INLINE Fragment<f16> as_it_lies(const Fragment<lower_f16x2>& x) {
+  return Fragment<f16>{{x.unit[0], x.unit[1], x.unit[2], x.unit[3]}};
+}
+WKVC_INLINE Fragment<lower_f16x2> as_folded(const Fragment<f16>& x) {
+  return Fragment<lower_f16x2>{{x.unit[0], x.unit[1], x.unit[2], x.unit[3]}};
+}
+
+// The bits of a lane's two elements of an 8x8 matrix that lie below its diagonal, and of those on it, too.
+WKVC_INLINE u32 bits_below_diagonal() {
+  const int row = ptx::lane() / 4, column = ptx::lane() % 4 * 2;
+  return (row > column ? 0xffffu : 0u) | (row > column + 1 ? 0xffff0000u : 0u);
+}
+WKVC_INLINE u32 bits_up_to_diagonal() {
+  const int row = ptx::lane() / 4, column = ptx::lane() % 4 * 2;
+  return (row >= column ? 0xffffu : 0u) | (row >= column + 1 ? 0xffff0000u : 0u);
+}
+
+// A block on the diagonal of a matrix of lower_f16x2 from its terms, and the terms from the block and its transpose;
+// those of the transposed matrix, the same way. A block's quarters are its units: two on the diagonal, one below, one
+// behind.
+WKVC_INLINE Fragment<f16> fold_terms(const Fragment<f16x2>& x) {
+  const u32 high = bits_up_to_diagonal();
+  const auto on_diagonal = [&](int u) WKVC_INLINE_LAMBDA {
+    return (x.unit[u].high & high) | (ptx::transpose_8x8(x.unit[u].low) & ~high);
+  };
+  return Fragment<f16>{{on_diagonal(0), x.unit[1].high, ptx::transpose_8x8(x.unit[1].low), on_diagonal(3)}};
+}
+WKVC_INLINE Fragment<f16x2> lower_terms(const Fragment<f16>& x, const Fragment<f16>& transposed) {
+  const u32 high = bits_up_to_diagonal(), low = bits_below_diagonal();
+  return Fragment<f16x2>{{{x.unit[0] & high, transposed.unit[0] & low},
+                          {x.unit[1], transposed.unit[1]},
+                          {0, 0},
+                          {x.unit[3] & high, transposed.unit[3] & low}}};
+}
+WKVC_INLINE Fragment<f16x2> upper_terms(const Fragment<f16>& x, const Fragment<f16>& transposed) {
+  const u32 high = ~bits_below_diagonal(), low = ~bits_up_to_diagonal();
+  return Fragment<f16x2>{{{transposed.unit[0] & high, x.unit[0] & low},
+                          {0, 0},
+                          {transposed.unit[2], x.unit[2]},
+                          {transposed.unit[3] & high, x.unit[3] & low}}};
 }
 
 }  // namespace fragment

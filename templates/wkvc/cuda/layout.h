@@ -31,7 +31,8 @@ struct TermPair {
   u32 high, low;
 };
 
-// A register: one f32 or tf32, or two 16-bit elements of neighbouring columns. Two registers of two bf16x3.
+// A register: one f32 or tf32, or two 16-bit elements of neighbouring columns. Two registers of two elements of two
+// terms.
 template <class T>
 struct Unit {
   using type = u32;
@@ -44,20 +45,34 @@ struct Unit<f32> {
 };
 template <>
 struct Unit<tf32> : Unit<f32> {};
-template <>
-struct Unit<bf16x3> {
+template <TwoTerms T>
+struct Unit<T> {
   using type = TermPair;
   static constexpr int elements = 2;
 };
+
+WKVC_INLINE void unpack(float unit, float* x, f32) { x[0] = unit; }
+WKVC_INLINE void unpack(float unit, float* x, tf32) { x[0] = unit; }
+WKVC_INLINE void unpack(u32 unit, float* x, f16) {
+  x[0] = ptx::widen_f16(static_cast<unsigned short>(unit));
+  x[1] = ptx::widen_f16(static_cast<unsigned short>(unit >> 16));
+}
+WKVC_INLINE void unpack(u32 unit, float* x, bf16) {
+  x[0] = ptx::float_of(unit << 16);
+  x[1] = ptx::float_of(unit & 0xffff0000u);
+}
 
 WKVC_INLINE float pack(const float* x, f32) { return x[0]; }
 WKVC_INLINE float pack(const float* x, tf32) { return ptx::round_tf32(x[0]); }
 WKVC_INLINE u32 pack(const float* x, f16) { return ptx::pack_f16(x[0], x[1]); }
 WKVC_INLINE u32 pack(const float* x, bf16) { return ptx::pack_bf16(x[0], x[1]); }
-WKVC_INLINE TermPair pack(const float* x, bf16x3) {
-  const u32 high = pack(x, bf16{});
-  const float rest[] = {x[0] - ptx::float_of(high << 16), x[1] - ptx::float_of(high & 0xffff0000u)};
-  return {high, pack(rest, bf16{})};
+template <TwoTerms T>
+WKVC_INLINE TermPair pack(const float* x, T) {
+  const u32 high = pack(x, TermOf<T>{});
+  float rounded[2];
+  unpack(high, rounded, TermOf<T>{});
+  const float rest[] = {x[0] - rounded[0], x[1] - rounded[1]};
+  return {high, pack(rest, TermOf<T>{})};
 }
 
 // Each element times a power of two, rounded.
@@ -77,8 +92,9 @@ WKVC_INLINE float plus_nothing(float sum, float unit, tf32) { return ::fmaf(unit
 WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, f16) { return ptx::multiply_add_f16(unit, 0, sum); }
 WKVC_INLINE u32 plus_nothing(u32 sum, u32 unit, bf16) { return ptx::multiply_add_bf16(unit, 0, sum); }
 // Looks at high terms alone: low ones are finite where high ones are.
-WKVC_INLINE TermPair plus_nothing(TermPair sum, TermPair unit, bf16x3) {
-  return {plus_nothing(sum.high, unit.high, bf16{}), 0};
+template <TwoTerms T>
+WKVC_INLINE TermPair plus_nothing(TermPair sum, TermPair unit, T) {
+  return {plus_nothing(sum.high, unit.high, TermOf<T>{}), 0};
 }
 template <class T>
 WKVC_INLINE bool is_nan(float sum, T) {
@@ -88,22 +104,16 @@ template <class T>
 WKVC_INLINE bool is_nan(u32 sum, T) {
   return (sum & 0x7fff7fffu) != 0;  // else both are zero
 }
-WKVC_INLINE bool is_nan(TermPair sum, bf16x3) { return is_nan(sum.high, bf16{}); }
+template <TwoTerms T>
+WKVC_INLINE bool is_nan(TermPair sum, T) {
+  return is_nan(sum.high, TermOf<T>{});
+}
 
-WKVC_INLINE void unpack(float unit, float* x, f32) { x[0] = unit; }
-WKVC_INLINE void unpack(float unit, float* x, tf32) { x[0] = unit; }
-WKVC_INLINE void unpack(u32 unit, float* x, f16) {
-  x[0] = ptx::widen_f16(static_cast<unsigned short>(unit));
-  x[1] = ptx::widen_f16(static_cast<unsigned short>(unit >> 16));
-}
-WKVC_INLINE void unpack(u32 unit, float* x, bf16) {
-  x[0] = ptx::float_of(unit << 16);
-  x[1] = ptx::float_of(unit & 0xffff0000u);
-}
-WKVC_INLINE void unpack(TermPair unit, float* x, bf16x3) {
+template <TwoTerms T>
+WKVC_INLINE void unpack(TermPair unit, float* x, T) {
   float low[2];
-  unpack(unit.high, x, bf16{});
-  unpack(unit.low, low, bf16{});
+  unpack(unit.high, x, TermOf<T>{});
+  unpack(unit.low, low, TermOf<T>{});
   x[0] += low[0], x[1] += low[1];
 }
 

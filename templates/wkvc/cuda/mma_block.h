@@ -17,10 +17,19 @@ WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16>& a, const fr
 }
 
 // Three of the four products of the terms, the small ones first; low·low is below the rounding of low.
-WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<bf16x3>& a, const fragment::Columns<bf16x3>& b) {
+template <TwoTerms T>
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<T>& a, const fragment::Columns<T>& b) {
   mma_block(acc, fragment::low_terms(a), fragment::high_terms(b));
   mma_block(acc, fragment::high_terms(a), fragment::low_terms(b));
   mma_block(acc, fragment::high_terms(a), fragment::high_terms(b));
+}
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f16>& a, const fragment::Columns<f16x2>& b) {
+  mma_block(acc, a, fragment::low_terms(b));
+  mma_block(acc, a, fragment::high_terms(b));
+}
+WKVC_INLINE void mma_block(Fragment<f32>& acc, const Fragment<f16x2>& a, const fragment::Columns<f16>& b) {
+  mma_block(acc, fragment::low_terms(a), b);
+  mma_block(acc, fragment::high_terms(a), b);
 }
 
 // Σ_k a[n,k]·b[n,k] of two B operands, for half of the n: 0 … 7 or the others. Their halves of k serve as the 16 rows

@@ -114,12 +114,14 @@ template <class T>
 WKVC_INLINE T* own_terms(T* row) {
   return row - ptx::lane() % 2 * 2;
 }
-WKVC_INLINE void load_row(const bf16x3* from, TermPair* units) {
+template <TwoTerms T>
+WKVC_INLINE void load_row(const T* from, TermPair* units) {
   const uint2 high = *reinterpret_cast<const uint2*>(own_terms(from));
   const uint2 low = *reinterpret_cast<const uint2*>(own_terms(from) + 4);
   units[0] = {high.x, low.x}, units[1] = {high.y, low.y};
 }
-WKVC_INLINE void store_row(bf16x3* to, const TermPair* units) {
+template <TwoTerms T>
+WKVC_INLINE void store_row(T* to, const TermPair* units) {
   *reinterpret_cast<uint2*>(own_terms(to)) = make_uint2(units[0].high, units[1].high);
   *reinterpret_cast<uint2*>(own_terms(to) + 4) = make_uint2(units[0].low, units[1].low);
 }

@@ -20,6 +20,59 @@ Fragment<T> transpose(const Fragment<T>& x) {
   return y;
 }
 
+// Makes a block of two terms; the next two functions return the terms.
+template <TwoTerms T>
+Fragment<T> of_terms(const Fragment<TermOf<T>>& high, const Fragment<TermOf<T>>& low) {
+  Fragment<T> x;
+  for (int e = 0; e < 256; ++e) x.unit[e] = T{high.unit[e].bits, low.unit[e].bits};
+  return x;
+}
+template <TwoTerms T>
+Fragment<TermOf<T>> high_terms(const Fragment<T>& x) {
+  Fragment<TermOf<T>> high;
+  for (int e = 0; e < 256; ++e) high.unit[e] = {x.unit[e].high};
+  return high;
+}
+template <TwoTerms T>
+Fragment<TermOf<T>> low_terms(const Fragment<T>& x) {
+  Fragment<TermOf<T>> low;
+  for (int e = 0; e < 256; ++e) low.unit[e] = {x.unit[e].low};
+  return low;
+}
+
+// Blocks of lower_f16x2 as they lie, as f16, and the converse.
+inline Fragment<f16> as_it_lies(const Fragment<lower_f16x2>& x) {
+  Fragment<f16> y;
+  for (int e = 0; e < 256; ++e) y.unit[e] = x.unit[e];
+  return y;
+}
+inline Fragment<lower_f16x2> as_folded(const Fragment<f16>& x) {
+  Fragment<lower_f16x2> y;
+  for (int e = 0; e < 256; ++e) y.unit[e] = lower_f16x2{x.unit[e]};
+  return y;
+}
+
+// A block on the diagonal of a matrix of lower_f16x2 from its terms, and the terms from the block and its transpose;
+// those of the transposed matrix, the same way.
+inline Fragment<f16> fold_terms(const Fragment<f16x2>& x) {
+  const Fragment<f16> low = transpose(low_terms(x));
+  Fragment<f16> folded = high_terms(x);
+  for (int e = 0; e < 256; ++e)
+    if (e % 16 > e / 16) folded.unit[e] = low.unit[e];
+  return folded;
+}
+inline Fragment<f16x2> lower_terms(const Fragment<f16>& x, const Fragment<f16>& transposed) {
+  Fragment<f16> high = x, low = transposed;
+  for (int e = 0; e < 256; ++e) {
+    if (e % 16 > e / 16) high.unit[e] = {};
+    if (e % 16 >= e / 16) low.unit[e] = {};
+  }
+  return of_terms<f16x2>(high, low);
+}
+inline Fragment<f16x2> upper_terms(const Fragment<f16>& x, const Fragment<f16>& transposed) {
+  return transpose(lower_terms(transpose(transposed), transpose(x)));
+}
+
 // The exponent of a block's first element.
 inline u32 first_exponent(const Fragment<f16>& x) { return x.unit[0].bits >> 10 & 31u; }
 inline void set_first_exponent(Fragment<f16>& x, u32 exponent) {

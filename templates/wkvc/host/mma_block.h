@@ -32,18 +32,34 @@ void mma_block(Fragment<f32>& acc, const Fragment<T>& a, const Fragment<T>& b) {
 struct Terms {
   float high[layout::kElements], low[layout::kElements];
 
-  explicit Terms(const Fragment<bf16x3>& x) {
-    for (int e = 0; e < layout::kElements; ++e) high[e] = host::widen_bf16(x.unit[e].high);
-    for (int e = 0; e < layout::kElements; ++e) low[e] = host::widen_bf16(x.unit[e].low);
+  template <TwoTerms T>
+  explicit Terms(const Fragment<T>& x) {
+    for (int e = 0; e < layout::kElements; ++e) high[e] = scalar::widen(TermOf<T>{x.unit[e].high});
+    for (int e = 0; e < layout::kElements; ++e) low[e] = scalar::widen(TermOf<T>{x.unit[e].low});
   }
 };
 
 // Three of the four products of the terms, the small ones first.
-inline void mma_block(Fragment<f32>& acc, const Fragment<bf16x3>& a, const Fragment<bf16x3>& b) {
+template <TwoTerms T>
+void mma_block(Fragment<f32>& acc, const Fragment<T>& a, const Fragment<T>& b) {
   const Terms rows(a), columns(b);
   add_product(acc, rows.low, columns.high);
   add_product(acc, rows.high, columns.low);
   add_product(acc, rows.high, columns.high);
+}
+inline void mma_block(Fragment<f32>& acc, const Fragment<f16>& a, const Fragment<f16x2>& b) {
+  float rows[layout::kElements];
+  widen_into(a, rows);
+  const Terms columns(b);
+  add_product(acc, rows, columns.low);
+  add_product(acc, rows, columns.high);
+}
+inline void mma_block(Fragment<f32>& acc, const Fragment<f16x2>& a, const Fragment<f16>& b) {
+  const Terms rows(a);
+  float columns[layout::kElements];
+  widen_into(b, columns);
+  add_product(acc, rows.low, columns);
+  add_product(acc, rows.high, columns);
 }
 
 // Σ_k a[n,k]·b[n,k] of two B operands, for half of the n.

@@ -37,8 +37,11 @@ inline float max_or_nan(float x, float y) { return x < y ? y : x; }             
 inline float widen(float x) { return x; }
 inline float widen(tf32 x) { return x.value; }
 inline float widen(bf16 x) { return host::widen_bf16(x.bits); }
-inline float widen(bf16x3 x) { return host::widen_bf16(x.high) + host::widen_bf16(x.low); }
 inline float widen(f16 x) { return host::widen_f16(x.bits); }
+template <TwoTerms T>
+float widen(T x) {
+  return widen(TermOf<T>{x.high}) + widen(TermOf<T>{x.low});
+}
 
 template <class T>
 T round(float x) {
@@ -46,9 +49,9 @@ T round(float x) {
     return x;
   } else if constexpr (is_same<T, tf32>) {
     return tf32{host::round_tf32(x)};
-  } else if constexpr (is_same<T, bf16x3>) {
-    const u16 high = host::round_bf16(x);
-    return bf16x3{high, host::round_bf16(x - host::widen_bf16(high))};
+  } else if constexpr (TwoTerms<T>) {
+    const auto high = round<TermOf<T>>(x);
+    return T{high.bits, round<TermOf<T>>(x - widen(high)).bits};
   } else if constexpr (is_same<T, f16>) {
     return f16{host::round_f16(x)};
   } else {

@@ -18,10 +18,10 @@ WKVC_INLINE Shared<T, R, C> fetch_stored(const TensorArg& t, const Block& block,
   return shared;
 }
 
-// Tensors of bf16x3 are stored as f32.
+// Tensors of two terms are stored as f32.
 template <class T, int R, int C>
 WKVC_INLINE Shared<T, R, C> fetch(const TensorArg& t, const Block& block, int offset = 0) {
-  if constexpr (is_same<T, bf16x3>) {
+  if constexpr (TwoTerms<T>) {
     const auto x = load(fetch_stored<f32, R, C>(t, block, offset));
     const auto shared = block.shared<T, R, C>(offset);
     block.barrier();

@@ -62,6 +62,12 @@ struct PaddedTile<f32, R, C> {
 template <class T, int R, int C>
 using Padded = typename PaddedTile<T, R, C>::type;
 
+// A matrix of lower_f16x2 that was copied as one of f16.
+template <class Rows, int C>
+WKVC_INLINE RingColumns<Rows, lower_f16x2, C, C> folded(const RingColumns<Rows, f16, C, C>& x) {
+  return {static_cast<lower_f16x2*>(x.data)};
+}
+
 // Where block (i, j) has its pieces.
 template <class Rows, class T, int R, int C>
 WKVC_INLINE auto pieces_of_block(const RingColumns<Rows, T, R, C>& x, int i, int j) {

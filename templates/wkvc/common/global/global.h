@@ -82,6 +82,14 @@ template <class T, int R, int C, bool Kept>
 WKVC_INLINE Output<T, R, C, Kept> output(const OutputRows<T, Kept>& rows, int col0, const Tile<f32, R, C>& x) {
   return {rows, col0, in_runs(round<T>(x))};
 }
+// The same for a matrix in two terms, as it lies.
+template <int C, bool Kept>
+WKVC_INLINE Output<f16, C, C, Kept> output(const OutputRows<f16, Kept>& rows, int col0,
+                                           const Tile<lower_f16x2, C, C>& x) {
+  Tile<f16, C, C> y;
+  WKVC_EACH_BLOCK(C, C, y.block[i][j] = fragment::as_it_lies(x.block[i][j]));
+  return {rows, col0, in_runs(y)};
+}
 // The same for a tile that holds [columns of the tensor x tokens].
 template <class T, int R, int C, bool Kept>
 WKVC_INLINE Output<T, C, R, Kept> output_transposed(const OutputRows<T, Kept>& rows, int col0,

@@ -22,7 +22,7 @@ WKVC_INLINE Tile<f32, C, C> unit_lower_inverse(const Tile<f32, C, C>& x, float* 
       for (int k = j; k < i; ++k)
         mma_block(sum_t, fragment::transpose(inverse.block[k][j]), fragment::columns(x.block[i][k]));
       if constexpr (is_same<T, f32>)
-        mma_block_of_rows<UpToDiagonal, f32>(inverse.block[i][j], inverse.block[i][i], fragment::columns(sum_t));
+        mma_block_of_rows<UpToDiagonal>(inverse.block[i][j], inverse.block[i][i], fragment::columns(sum_t));
       else
         mma_block(inverse.block[i][j], inverse.block[i][i], fragment::columns(sum_t));
     }

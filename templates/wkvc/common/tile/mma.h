@@ -2,6 +2,7 @@
 // with a scale or with one per 16 columns (ColumnSlabs, trans(RowSlabs)); shared operands are loaded block by block.
 #pragma once
 
+#include "wkvc/common/tile/lower_terms.h"
 #include "wkvc/common/tile/slabs.h"
 
 namespace wkvc {
@@ -81,12 +82,15 @@ inline constexpr bool has_slab_scales<ColumnSlabs<T, R, C, LD>> = true;
 // Two huge scales must not meet a zero as infinity.
 WKVC_INLINE float product_of_scales(float a, float b) { return scalar::min(a * b, 0x1p127f); }
 
+template <class X>
+using OperandBlock = decltype(operand_block(declared<X>(), 0, 0));
+
 // Each block of A and of B is loaded once.
 template <int M, int N, class A, class B>
 WKVC_INLINE void mma_unscaled(Tile<f32, M, N>& acc, const A& a, const B& b) {
   WKVC_UNROLL
   for (int k = 0; k < A::kColumns / 16; ++k) {
-    Fragment<typename A::Element> column[M / 16];
+    OperandBlock<A> column[M / 16];
     WKVC_UNROLL
     for (int i = 0; i < M / 16; ++i) column[i] = operand_block(a, i, k);
     WKVC_UNROLL
@@ -124,11 +128,10 @@ template <int M, int N, class A, class B>
 WKVC_INLINE void mma_slab_scaled(Tile<f32, M, N>& acc, const A& a, const B& b) {
   const auto& rows = unscaled(a);
   const auto& columns = unscaled(b);
-  using Element = typename Unscaled<A>::Element;
   WKVC_UNROLL
   for (int k = 0; k < Unscaled<A>::kColumns / 16; ++k) {
     const float scale = product_of_scales(scale_of(a, k), scale_of(b, k));
-    Fragment<Element> column[M / 16];
+    OperandBlock<Unscaled<A>> column[M / 16];
     WKVC_UNROLL
     for (int i = 0; i < M / 16; ++i) column[i] = operand_block(rows, i, k);
     WKVC_UNROLL
@@ -151,7 +154,9 @@ WKVC_INLINE void mma_nt(Tile<f32, M, N>& acc, const A& a, const B& b) {
   const auto& columns = unscaled(b);
   using Rows = Unscaled<A>;
   using Columns = Unscaled<B>;
-  static_assert(is_same<typename Rows::Element, typename Columns::Element>, "both operands have one dtype");
+  static_assert(are_contracted<typename Contracted<typename Rows::Element>::type,
+                               typename Contracted<typename Columns::Element>::type>,
+                "no product of these dtypes");
   static_assert(Rows::kRows == M && Columns::kRows == N, "operands do not fit the accumulator");
   static_assert(Rows::kColumns == Columns::kColumns, "operands contract over different lengths");
   if constexpr (has_slab_scales<A> || has_slab_scales<B>) {

@@ -1,5 +1,5 @@
 // Views of tiles in shared memory, which no access of the lanes finds in conflicting banks. Rows of 32 bits are padded
-// by 8 elements, of bf16x3, which ldmatrix takes, by 4. Elements of 16 bits lie in pieces of 16 rows by 8 columns,
+// by 8 elements, of two terms, which ldmatrix takes, by 4. Elements of 16 bits lie in pieces of 16 rows by 8 columns,
 // whose rows follow each other, as ldmatrix and the descriptors of wgmma take them; with 16 bytes after each piece, for
 // strips that are stored. Tiles of 128 rows and more, as states are, have nothing between pieces. Loads and stores take
 // care of the lanes of one warp; between warps the caller needs a barrier.
@@ -23,7 +23,7 @@ inline constexpr bool lies_in_pieces = sizeof(T) == 2;
 // Elements from one row to the next; of tiles in pieces, from 16 rows to the next 16.
 template <class T, int R, int C>
 inline constexpr int kStride =
-    lies_in_pieces<T> ? C / kPiece<T> * (R < 128 ? kApart<T> : kDense<T>) : C + (is_same<T, bf16x3> ? 4 : 8);
+    lies_in_pieces<T> ? C / kPiece<T> * (R < 128 ? kApart<T> : kDense<T>) : C + (TwoTerms<T> ? 4 : 8);
 
 // Elements from piece to piece, of a tile that has LD to the next 16 rows: none of 16 to 256 columns has the same LD in
 // both ways.

@@ -70,11 +70,11 @@ WKVC_INLINE Fragment<T> meeting_row(const Fragment<T>& x, int row) {
 
 // A block on the diagonal of a triangular A operand, or of a triangular B operand. What is not finite is rare, and then
 // there is a product for each row: finite operands make the same bytes in either way.
-template <class Columns, class T>
-WKVC_INLINE void mma_block_of_rows(Fragment<f32>& acc, const Fragment<T>& a, const fragment::Columns<T>& b) {
-  if (is_finite<T>(b)) return mma_block(acc, a, b);
+template <class Columns, class A, class B>
+WKVC_INLINE void mma_block_of_rows(Fragment<f32>& acc, const Fragment<A>& a, const fragment::Columns<B>& b) {
+  if (is_finite<B>(b)) return mma_block(acc, a, b);
   const Fragment<f32> before = acc;
-  const Fragment<T> all = fragment::rows(b);
+  const Fragment<B> all = fragment::rows(b);
   WKVC_NO_UNROLL
   for (int row = 0; row < 16; ++row) {
     Fragment<f32> sum = before;
@@ -82,9 +82,9 @@ WKVC_INLINE void mma_block_of_rows(Fragment<f32>& acc, const Fragment<T>& a, con
     WKVC_FOR(e, layout::kElements, acc.unit[e] = row_of(0, e) == row ? sum.unit[e] : acc.unit[e]);
   }
 }
-template <class Columns, class T>
-WKVC_INLINE void mma_block_of_columns(Fragment<f32>& acc, const Fragment<T>& a, const fragment::Columns<T>& b) {
-  if (is_finite<T>(a)) return mma_block(acc, a, b);
+template <class Columns, class A, class B>
+WKVC_INLINE void mma_block_of_columns(Fragment<f32>& acc, const Fragment<A>& a, const fragment::Columns<B>& b) {
+  if (is_finite<A>(a)) return mma_block(acc, a, b);
   const Fragment<f32> before = acc;
   WKVC_NO_UNROLL
   for (int row = 0; row < 16; ++row) {
@@ -97,14 +97,13 @@ WKVC_INLINE void mma_block_of_columns(Fragment<f32>& acc, const Fragment<T>& a, 
 // Step k of a contraction, over 16 columns of both operands.
 template <int M, int N, class Columns, class A, class B>
 WKVC_INLINE void mma_step(Tile<f32, M, N>& acc, const Triangular<Columns, A>& a, const B& b, int k) {
-  using T = typename A::Element;
   WKVC_UNROLL
   for (int j = 0; j < N / 16; ++j) {
     const auto block = column_block(b, j, k);
     WKVC_UNROLL
     for (int i = 0; i < M / 16; ++i) {
       if (i == k)
-        mma_block_of_rows<Columns, T>(acc.block[i][j], operand_block(a.data, i, k), block);
+        mma_block_of_rows<Columns>(acc.block[i][j], operand_block(a.data, i, k), block);
       else if (Columns::holds(i, k))
         mma_block(acc.block[i][j], operand_block(a.data, i, k), block);
     }
@@ -112,14 +111,13 @@ WKVC_INLINE void mma_step(Tile<f32, M, N>& acc, const Triangular<Columns, A>& a,
 }
 template <int M, int N, class A, class Columns, class B>
 WKVC_INLINE void mma_step(Tile<f32, M, N>& acc, const A& a, const Triangular<Columns, B>& b, int k) {
-  using T = typename A::Element;
   WKVC_UNROLL
   for (int i = 0; i < M / 16; ++i) {
     const auto block = operand_block(a, i, k);
     WKVC_UNROLL
     for (int j = 0; j < N / 16; ++j) {
       if (j == k)
-        mma_block_of_columns<Columns, T>(acc.block[i][j], block, column_block(b.data, j, k));
+        mma_block_of_columns<Columns>(acc.block[i][j], block, column_block(b.data, j, k));
       else if (Columns::holds(j, k))
         mma_block(acc.block[i][j], block, column_block(b.data, j, k));
     }

@@ -171,9 +171,7 @@ void differentiate_program(ModuleOp module) {
   set_checkpoints(backward, saves ? schedule.checkpoint.every : of_round, schedule);
   if (of_round > 1) recompute_inside(forward, backward);
   const bool goes_through = of_round == 1 || !backward.getBody().getOps<chunk::UpdateSavedOp>().empty();
-  // Kernels with scales may have to bring a state on inside a chunk, where one is saved before each.
-  const bool brings_on = of_round == 1 && saves && has_scales(backward);
-  if (goes_through && (backward.getSavedEvery() > of_round || brings_on)) recompute_program(forward, backward);
+  if (goes_through && backward.getSavedEvery() > of_round) recompute_program(forward, backward);
   if (only) forward.erase();
 }
 
@@ -285,7 +283,6 @@ void pair_recomputes(Work& work) {
       continue;
     }
     auto own = program.getPlain() ? plain_recompute : recompute;
-    if (program.getPlain() && program.getSavedEvery() == 1) own = {};  // all states are saved, and no token is alone
     if (!own || !program.getBackward() || program.getSummary()) continue;
     if (taken.insert(own).second)
       own->moveBefore(program);

@@ -14,16 +14,15 @@ std::string kind_of(warp::RingOp ring) {
 
 std::string layout_of(warp::RingOp ring) { return ring.getExchanged() ? ", Exchanged" : ""; }
 
-std::vector<AlikeRings> alike_rings(warp::RingOp last, llvm::function_ref<bool(warp::RingOp)> is_apart) {
+std::vector<AlikeRings> alike_rings(warp::RingOp last) {
   std::vector<warp::RingOp> row;
   for (Operation* op = last; isa_and_nonnull<warp::RingOp>(op); op = op->getPrevNode())
     row.push_back(cast<warp::RingOp>(op));
   llvm::MapVector<std::pair<Attribute, int>, AlikeRings> kinds;  // by kind, direction, time and place
   for (warp::RingOp ring : llvm::reverse(row)) {
     std::string kind = kind_of(ring), layout = layout_of(ring);
-    AlikeRings& alike =
-        kinds[{StringAttr::get(ring.getContext(), kind + layout),
-               8 * is_apart(ring) + 4 * warp::is_of_team(ring.getResult()) + 2 * ring.getEarly() + ring.getBackward()}];
+    AlikeRings& alike = kinds[{StringAttr::get(ring.getContext(), kind + layout),
+                               4 * warp::is_of_team(ring.getResult()) + 2 * ring.getEarly() + ring.getBackward()}];
     alike.kind = kind;
     alike.layout = layout;
     auto taken = [&](const std::vector<warp::RingOp>& turn) {

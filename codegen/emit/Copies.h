@@ -19,7 +19,7 @@ struct AlikeRings {
 };
 
 // Those of a row of rings that ends with this one.
-std::vector<AlikeRings> alike_rings(warp::RingOp last, llvm::function_ref<bool(warp::RingOp)> is_apart);
+std::vector<AlikeRings> alike_rings(warp::RingOp last);
 
 std::string kind_of(warp::RingOp ring);
 std::string layout_of(warp::RingOp ring);

@@ -16,16 +16,14 @@ static std::string preamble(const Manifest& manifest) {
 }
 
 std::string Emitter::run() {
-  for (const char* used : {"args",      "block",         "team",        "teams",    "slot",       "c",     "chunks",
-                           "begin",     "end",           "first",       "last",     "round_end",  "step",  "before",
-                           "g",         "valid",         "row0",        "of_state", "value_row0", "Slots", "guard",
-                           "stretches", "segment_first", "segment_end", "behind",   "carried",    "differ"})
+  for (const char* used :
+       {"args",      "block", "team",   "teams", "slot",  "c",    "chunks",   "begin",      "end",   "first", "last",
+        "round_end", "step",  "before", "g",     "valid", "row0", "of_state", "value_row0", "Slots", "guard"})
     names_.unique(used);
   text_ = header_comment(kernel_) + preamble(manifest_);
   line("WKVC_KERNEL({}, {}, {}, {}{}) {{", manifest_.kernel, manifest_.tensors.size(), manifest_.warps,
        kernel_.getBlocks(), is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "");
   indent_ = 2;
-  if (in_stretches_) open_stretches();
   for (size_t i = 0; i < manifest_.tensors.size(); ++i) {
     tensors_[manifest_.tensors[i].name] = names_.unique(manifest_.tensors[i].name + "_global");
     line("const TensorArg& {} = args.tensor[{}];", tensors_[manifest_.tensors[i].name], i);
@@ -36,10 +34,7 @@ std::string Emitter::run() {
   write_team();
   write_places();
   emit_block(kernel_.getBody().front());
-  if (in_stretches_)
-    close_stretches();
-  else if (!kernel_.getPlain())
-    write_meeting();  // whose blocks have met before they leave a state
+  if (!kernel_.getPlain()) write_meeting();  // whose blocks have met before they leave a state
   indent_ = 0;
   line("}}");
   return text_;
@@ -108,10 +103,7 @@ void Emitter::emit(Operation& op) {
       .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
       .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
       .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
-      .Case<warp::EndLastOp>([&](auto) {
-        line("if (c + 1 == round_end{}) break;  // the rest is for the next chunk",
-             in_stretches_ ? " && !stretches.advances()" : "");
-      })
+      .Case<warp::EndLastOp>([&](auto) { line("if (c + 1 == round_end) break;  // the rest is for the next chunk"); })
       .Case<warp::NoteOp>([&](auto o) { write_note(o.getText()); })
       .Default([](Operation* o) { internal_error("no text for '{}'", o->getName().getStringRef().str()); });
 }

@@ -31,9 +31,7 @@ void Emitter::write_team() {
        is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "", is_cluster() ? ", blocks" : "");
   line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel_));
   if (leaves_out_rounds()) line("block.begin_rounds();");
-  if (in_stretches_) line("if (stretches.is_again()) end_slots<Slots>(block);");
-  if (is_cluster() && (kernel_.getPlain() || in_stretches_))
-    line("{}block.lower_flag();", in_stretches_ ? "if (!stretches.is_again()) " : "");
+  if (is_cluster() && kernel_.getPlain()) line("block.lower_flag();");
   line("begin_slots<Slots>(block, {});", warp::row_warps(kernel_));
 }
 
@@ -55,16 +53,12 @@ void Emitter::write_meeting() {
 void Emitter::write_chunk_range() {
   if (!is_cut()) {
     line("const int chunks = chunk_count<{}>(tokens_of(args, block));", kernel_.getChunk());
-    if (in_stretches_) start_stretch("0", "chunks");
     return;
   }
   if (kernel_.getSummary()) line("if (block.segment == {}) return;  // no segment follows", last_segment());
   std::string unit = fmt::format("{}, {}", kernel_.getChunk(), std::max<uint64_t>(kernel_.getSavedEvery(), 1));
-  const char* first = in_stretches_ ? "segment_first" : "begin";
-  const char* behind = in_stretches_ ? "segment_end" : "end";
-  line("const int {} = segment_begin<{}>(tokens_of(args, block), block, block.segment);", first, unit);
-  line("const int {} = segment_begin<{}>(tokens_of(args, block), block, block.segment + 1);", behind, unit);
-  if (in_stretches_) start_stretch(first, behind);
+  line("const int begin = segment_begin<{}>(tokens_of(args, block), block, block.segment);", unit);
+  line("const int end = segment_begin<{}>(tokens_of(args, block), block, block.segment + 1);", unit);
 }
 
 void Emitter::write(warp::BarrierOp op) {
@@ -107,7 +101,7 @@ std::string Emitter::chunk_ahead(bool backward, uint64_t ahead) {
 
 std::string Emitter::is_in_loop(const std::string& chunk, bool backward) {
   if (backward) return fmt::format("{} >= {}", chunk, in_groups_ ? "first" : begin());
-  return fmt::format("{} < {}", chunk, in_groups_ ? recomputed_end() : end());
+  return fmt::format("{} < {}", chunk, in_groups_ ? "last" : end());
 }
 
 void Emitter::declare_state(warp::LoopOp op) {
@@ -128,8 +122,6 @@ void Emitter::write(warp::LoopOp op) {
     write_rounds(op.getBody(), op.getBackward());
   else
     write_chunks(op);
-  const bool takes_saved = kernel_.getBackward() && !op.getBackward() && op.getOver() != "chunks";
-  if (in_stretches_ && takes_saved && advances()) write_advance(op);
 }
 
 // What the first state's next chunk needs alone comes last: then the rest of both is one piece of code, in which they
@@ -171,10 +163,7 @@ void Emitter::write_groups(warp::LoopOp op) {
   auto every = kernel_.getSavedEvery();
   line("for (int g = ({} + {}) / {}{}; g >= {}; --g) {{", end(), every - 1, every, op.getAhead() ? "" : " - 1",
        lowest_group());
-  if (in_stretches_)
-    write_group_of_stretch();
-  else
-    line("  const int first = {0} * g, last = (first + {0} < {1} ? first + {0} : {1}) - 1;  // chunks", every, end());
+  line("  const int first = {0} * g, last = (first + {0} < {1} ? first + {0} : {1}) - 1;  // chunks", every, end());
   in_groups_ = true;
   emit_region(op.getBody());
   in_groups_ = false;
@@ -184,17 +173,13 @@ void Emitter::write(warp::PrepareOp op) {
   const auto registers = warp::role_registers(kernel_);
   line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
   indent_ += 2;
-  const char* once = in_stretches_ ? "if (!stretches.is_again()) " : "";  // other stretches have equal registers
-  if (registers) line("{}block.give_registers<{}>();", once, registers->prepare);
+  if (registers) line("block.give_registers<{}>();", registers->prepare);
   write_rounds(op.getBody(), /*backward=*/false);
-  if (in_stretches_)
-    write_goes_on("take_registers");
-  else
-    write_meeting();
+  write_meeting();
   line("return;");
   indent_ -= 2;
   line("}}");
-  if (registers) line("{}block.take_registers<{}>();", once, registers->state);
+  if (registers) line("block.take_registers<{}>();", registers->state);
 }
 
 void Emitter::write_rounds(Region& body, bool backward) {
@@ -209,7 +194,7 @@ void Emitter::write_rounds(Region& body, bool backward) {
 }
 
 void Emitter::write(warp::TeamOp op) {
-  std::string first = in_rounds_ ? "first + " : begin() == "0" ? "" : "begin + ";
+  std::string first = in_rounds_ ? "first + " : is_cut() ? "begin + " : "";
   if (kernel_.getBackward() && !in_rounds_)
     line("if (const int c = team.last_chunk{2}({0}, {1}); c >= {0}) {{", begin(), end(),
          goes_again_ ? fmt::format("<{}>", kernel_.getSavedEvery()) : "");
@@ -217,7 +202,7 @@ void Emitter::write(warp::TeamOp op) {
     line("if (const int c = {}{}.chunk; c < {}) {{", first, copier(), in_rounds_ ? "round_end" : end());
   indent_ += 2;
   if (goes_ahead()) line("const auto team = teams.in_round({});", in_rounds_ ? before_round() : "0");
-  line("const {} valid = {};  // tokens of this chunk", in_stretches_ ? "auto" : "int", valid_tokens("c"));
+  line("const int valid = valid_rows<{}>(tokens_of(args, block), c);  // tokens of this chunk", kernel_.getChunk());
   write_buffers_of(op.getBody(), "team");
   warps_ = "team";
   names_.open_block();
@@ -229,12 +214,12 @@ void Emitter::write(warp::TeamOp op) {
 }
 
 std::string Emitter::lowest_group() {
-  return begin() == "0" ? std::string("0") : fmt::format("begin / {}", kernel_.getSavedEvery());
+  return is_cut() ? fmt::format("begin / {}", kernel_.getSavedEvery()) : std::string("0");
 }
 
 void Emitter::write_chunks(warp::LoopOp op) {
   bool group = op.getOver() == "group" || op.getOver() == "round";
-  const std::string last = in_rounds_ ? "round_end - 1" : "last", behind = in_rounds_ ? "round_end" : recomputed_end();
+  const std::string last = in_rounds_ ? "round_end - 1" : "last", behind = in_rounds_ ? "round_end" : "last";
   if (op.getBackward())
     line("for (int c = {}; c >= {}; --c) {{", group ? last : end() + " - 1", group ? "first" : begin());
   else
@@ -247,7 +232,7 @@ void Emitter::write_chunks(warp::LoopOp op) {
 }
 
 void Emitter::begin_chunk(warp::LoopOp op) {
-  line("const {} valid = {};  // tokens of this chunk", in_stretches_ ? "auto" : "int", valid_tokens("c"));
+  line("const int valid = valid_rows<{}>(tokens_of(args, block), c);  // tokens of this chunk", kernel_.getChunk());
   loop_ = op;
   if (!has_teams()) return;
   line("const Slot<Slots> slot(block, c - first{});", goes_ahead() ? ", " + before_round() : "");

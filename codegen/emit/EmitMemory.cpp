@@ -58,8 +58,7 @@ void Emitter::write(warp::RingOp op) {
   line("const Ring<{}{}> {}{{{}.memory + {}}};", kind_of(op), layout_of(op), declare(op.getResult()), copier(),
        place_of(op.getResult()));
   if (isa_and_nonnull<warp::RingOp>(op->getNextNode())) return;  // the last one of a row says who copies them
-  const auto is_apart = [&](warp::RingOp ring) { return in_stretches_ && is_kept(ring); };
-  for (const AlikeRings& rings : alike_rings(op, is_apart)) write_copies(rings);
+  for (const AlikeRings& rings : alike_rings(op)) write_copies(rings);
 }
 
 // Slots may be declared after the ring that they belong to.
@@ -71,11 +70,8 @@ std::string Emitter::slots_text(Value slots) {
 
 std::string Emitter::copied(warp::RingOp ring) {
   Value slots = maximum_of(ring);
-  const bool looked_at = in_stretches_ && is_looked_at(ring);
   return fmt::format("copied({}, {}, {}{})", ring.getWarp(), tensor(ring.getTensor()), names_.of(ring.getResult()),
-                     slots       ? ", " + slots_text(slots)
-                     : looked_at ? ", LookedAt{}"
-                                 : "");
+                     slots ? ", " + slots_text(slots) : "");
 }
 
 void Emitter::write_copies(const AlikeRings& rings) {
@@ -139,15 +135,14 @@ void Emitter::write(warp::CopyOp op) {
   std::vector<warp::RingOp> rings;
   for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
   for (Copier copies : copiers_.of(rings, "copied", [](warp::RingOp) { return true; }))
-    line("{}{}.copy{}(args, {}, {}{});", exists.empty() ? "" : "if (" + exists + ") ", copies.variable,
-         in_stretches_ && is_kept(copies.ring) ? "_inverses" : "", memory_of(copies.ring.getResult(), warps_), chunk,
-         in_stretches_ ? ", " + valid_tokens(chunk) : "");
+    line("{}{}.copy(args, {}, {});", exists.empty() ? "" : "if (" + exists + ") ", copies.variable,
+         memory_of(copies.ring.getResult(), warps_), chunk);
 }
 
 // The first chunk of the next group, or the team's of the round that it prepares next, and whether there is one.
 std::pair<std::string, std::string> Emitter::next_chunk(warp::CopyOp op) {
-  if (!goes_again_) return {first_of_next_group(), "g > " + lowest_group()};
   const uint64_t every = kernel_.getSavedEvery();
+  if (!goes_again_) return {fmt::format("first - {}", every), "g > " + lowest_group()};
   const std::string next = names_.unique("next");
   if (op->getParentOfType<warp::AgainOp>()) {
     line(
@@ -184,8 +179,8 @@ void Emitter::write(warp::PublishMaxOp op) {
       maxima.push_back(fmt::format("maximum({}, {})", expr(x.getX()), names_.of(x.getSlots())));
   }
   for (Copier copies : copiers_.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
-    line("{}.publish_maxima({}{}, c{});", copies.variable, warp::is_of_team(copies.ring.getResult()) ? "teams, " : "",
-         warps_, in_stretches_ && !is_kept(copies.ring) ? ", stretches" : "");
+    line("{}.publish_maxima({}{}, c);", copies.variable, warp::is_of_team(copies.ring.getResult()) ? "teams, " : "",
+         warps_);
   if (!maxima.empty()) call("publish_maxima(block,", maxima);
 }
 
@@ -252,13 +247,8 @@ void Emitter::write(warp::LoadJoinedOp op) {
 
 void Emitter::write(warp::StoreVectorOp op) {
   bool outside = !op->getParentOfType<warp::LoopOp>() && !op->getParentOfType<warp::TeamOp>();
-  const bool once = outside && in_stretches_;
-  if (once) line("if (stretches.is_first({})) {{", first_of_block_);
-  indent_ += once ? 2 : 0;
   for (const std::string& to : outside ? in_all_slots(op.getTo()) : std::vector{names_.of(op.getTo())})
     store_vector(op, to);
-  indent_ -= once ? 2 : 0;
-  if (once) line("}}");
 }
 
 void Emitter::store_vector(warp::StoreVectorOp op, std::string to) {
@@ -291,9 +281,8 @@ void Emitter::write(warp::TokensOp op) {
 
 void Emitter::write(warp::StoreMatrixOp op) {
   const std::string dtype = is_folded(op.getDtype()) ? "" : "<" + dtype_text(op.getDtype()) + ">";
-  // Of one token there is nothing but the diagonal.
-  line("{}store_outputs(args, c, valid, output{}({}, 0, {}));", in_stretches_ ? "if (stretches.is_whole()) " : "",
-       dtype, output_rows_.at(op.getTensor().str()), expr(op.getX()));
+  line("store_outputs(args, c, valid, output{}({}, 0, {}));", dtype, output_rows_.at(op.getTensor().str()),
+       expr(op.getX()));
 }
 
 void Emitter::write(warp::StoreTokensOp op) {
@@ -321,10 +310,8 @@ std::string Emitter::kept_row(llvm::StringRef name, std::string chunk) {
   if (spec_of(name).role == Role::workspace)
     index = is_cut() ? fmt::format("({0} * block.segment + {1} % {0})", every, chunk)
                      : fmt::format("({} % {})", chunk, every);
-  else if (in_groups_)
-    index = "g";
   else if (every > 1)
-    index = fmt::format("({} / {})", chunk, every);
+    index = in_groups_ ? "g" : fmt::format("({} / {})", chunk, every);
   return fmt::format("{}LL * {} + row0", kernel_.getValueDim(), index);
 }
 
@@ -347,16 +334,15 @@ void Emitter::write(warp::StagedOp op) {
 
 void Emitter::write(warp::CopySavedOp op) {
   if (op.getNext()) {
-    line("if (g > {}) copy_kept_state({}, {}, block, {});", lowest_group(), names_.of(op.getStaged()),
-         saved_states(op.getTensor()),
-         saved_row(op.getTensor(), fmt::format("{}LL * (g - 1) + row0", kernel_.getValueDim())));
+    line("if (g > {}) copy_kept_state({}, {}, block, {}LL * (g - 1) + row0);", lowest_group(),
+         names_.of(op.getStaged()), tensor(op.getTensor()), kernel_.getValueDim());
     return;
   }
   bool backward = kernel_.getBackward();
   std::string chunk = chunk_ahead(backward, op.getAhead());
   auto copy_if = [&](const std::string& condition, llvm::StringRef name) {
-    line("if ({}) copy_kept_state({}, {}, block, {});", condition, names_.of(op.getStaged()), saved_states(name),
-         saved_row(name, kept_row(name, chunk)));
+    line("if ({}) copy_kept_state({}, {}, block, {});", condition, names_.of(op.getStaged()), tensor(name),
+         kept_row(name, chunk));
   };
   copy_if(op.getFirstFrom() ? chunk + " > first" : is_in_loop(chunk, backward), op.getTensor());
   if (op.getFirstFrom()) copy_if(chunk + " == first", *op.getFirstFrom());
@@ -369,8 +355,7 @@ void Emitter::write(warp::LoadStagedOp op) {
 void Emitter::write(warp::LoadSavedOp op) {
   auto type = cast<VectorType>(op.getType());
   line("const auto {} = load_kept_state<{}, {}>({}, block, {});", declare(op.getResult()),
-       dtype_text(type.getElementType()), type.getDimSize(1), saved_states(op.getTensor()),
-       saved_row(op.getTensor(), kept_row(op.getTensor(), "c")));
+       dtype_text(type.getElementType()), type.getDimSize(1), tensor(op.getTensor()), kept_row(op.getTensor(), "c"));
 }
 
 void Emitter::write(warp::KeepStateOp op) {
@@ -380,18 +365,14 @@ void Emitter::write(warp::KeepStateOp op) {
 }
 
 void Emitter::write(warp::SaveStateOp op) {
-  std::vector<std::string> conditions;
-  if (kernel_.getSavedEvery() > 1) conditions.push_back(fmt::format("c % {} == 0", kernel_.getSavedEvery()));
-  if (in_stretches_) conditions.push_back("begin_chunk(valid)");
-  std::string condition = conditions.empty() ? "" : fmt::format("if ({}) ", fmt::join(conditions, " && "));
+  std::string condition = kernel_.getSavedEvery() == 1 ? "" : fmt::format("if (c % {} == 0) ", kernel_.getSavedEvery());
   const char* guard = kernel_.getPlain() && op.getDtype().isF16() ? "guard, " : "";
   line("{}{}({}{}, {}, block, {});", condition, keep(op.getDtype()), guard, expr(op.getX()), tensor(op.getTensor()),
        kept_row(op.getTensor(), "c"));
 }
 
 void Emitter::write(warp::StoreIntermediateOp op) {
-  line("{}store_intermediate_state{}({}, {}, args, block, {}LL * (c + 1), row0);",
-       in_stretches_ ? fmt::format("if (end_chunk<{}>(valid)) ", kernel_.getChunk()) : "",
+  line("store_intermediate_state{}({}, {}, args, block, {}LL * (c + 1), row0);",
        intermediate_stored_as(spec_of(op.getTensor()), manifest_), expr(op.getX()), tensor(op.getTensor()),
        kernel_.getChunk());
 }
@@ -404,11 +385,9 @@ void Emitter::write(warp::ParameterOp op) {
 
 void Emitter::write(warp::LoadStateOp op) {
   std::string name = declare(op.getResult());
-  line("auto {} = {};", name, in_stretches_ ? "carried" : fmt::format("zeros<{}>()", shape_text(op.getType())));
-  if (in_stretches_) line("if (stretches.is_first({})) {{", first_of_block_);
-  line("{}load_state{}({}, {}, block, {});", in_stretches_ ? "  " : "", stored_as(spec_of(op.getTensor())), name,
-       tensor(op.getTensor()), state_row(op.getTensor()));
-  if (in_stretches_) line("}}");
+  line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
+  line("load_state{}({}, {}, block, {});", stored_as(spec_of(op.getTensor())), name, tensor(op.getTensor()),
+       state_row(op.getTensor()));
 }
 
 // The first of this warp's rows: of the sequence's state, or in a workspace of the segment's.
@@ -424,14 +403,9 @@ void Emitter::write(warp::StartSummaryOp op) {
 }
 
 void Emitter::write(warp::StoreStateOp op) {
-  if (in_stretches_) {
-    line("carried = {};", expr(op.getX()));
-    write_goes_on("give_registers");
-  }
   bool whole = is_cut() && !kernel_.getSummary();
   line("{}store_state{}({}, {}, block, {});", whole ? fmt::format("if (block.segment == {}) ", last_segment()) : "",
-       stored_as(spec_of(op.getTensor())), in_stretches_ ? "carried" : expr(op.getX()), tensor(op.getTensor()),
-       state_row(op.getTensor()));
+       stored_as(spec_of(op.getTensor())), expr(op.getX()), tensor(op.getTensor()), state_row(op.getTensor()));
 }
 
 void Emitter::write(warp::StoreOutputOp op) {

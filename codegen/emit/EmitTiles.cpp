@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace wkvc {
 
-std::string Emitter::sample(const char* function, llvm::StringRef name) {
+std::string Emitter::sample(llvm::StringRef name) {
   const TensorSpec& spec = spec_of(name);
   const char last = spec.dims.back()[0];
   const std::int64_t columns = last == 'K' ? manifest_.key_dim : last == 'V' ? manifest_.value_dim : 1;
@@ -19,12 +19,12 @@ std::string Emitter::sample(const char* function, llvm::StringRef name) {
           ? fmt::format(
                 "first_token<{0}>(tokens_of(args, block), begin), first_token<{0}>(tokens_of(args, block), end)", chunk)
           : "0, tokens_of(args, block)";
-  return fmt::format("{}<{}, {}>({}, block, {})", function, name_of(spec.dtype), columns, tensor(name), tokens);
+  return fmt::format("largest_of_sample<{}, {}>({}, block, {})", name_of(spec.dtype), columns, tensor(name), tokens);
 }
 
-void Emitter::expect(const std::string& start, const char* function, ArrayAttr names) {
+void Emitter::expect(const std::string& start, ArrayAttr names) {
   std::vector<std::string> samples;
-  for (auto name : names.getAsValueRange<StringAttr>()) samples.push_back(sample(function, name));
+  for (auto name : names.getAsValueRange<StringAttr>()) samples.push_back(sample(name));
   if (!samples.empty()) call(start, samples);
 }
 
@@ -32,10 +32,8 @@ void Emitter::write(warp::ExpectOp op) {
   std::string seen = "f32";
   kernel_.walk([&](warp::StoreOutputOp store) { seen = dtype_text(store.getDtype()); });
   line("Guard<{}> guard({}, block);", seen, tensor(op.getTensor()));
-  expect("guard.expect(", "largest_of_sample", op.getInputs());
-  if (op.getUnit())
-    expect(fmt::format("const float {} = guard.unit(", declare(op.getUnit())), "largest_of_gradients",
-           op.getGradients());
+  expect("guard.expect(", op.getInputs());
+  if (op.getUnit()) expect(fmt::format("const float {} = guard.unit(", declare(op.getUnit())), op.getGradients());
   line("if (guard.refuses_samples()) return;");
 }
 

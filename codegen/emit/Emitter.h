@@ -20,10 +20,7 @@ const char* map_text(llvm::StringRef kind);
 class Emitter {
  public:
   explicit Emitter(warp::KernelOp kernel)
-      : kernel_(kernel),
-        manifest_(manifest_of(kernel)),
-        expressions_(names_, value_row()),
-        in_stretches_(goes_in_stretches()) {}
+      : kernel_(kernel), manifest_(manifest_of(kernel)), expressions_(names_, value_row()) {}
   std::string run();
 
  private:
@@ -38,12 +35,12 @@ class Emitter {
     return warp::is_of_team(shared) ? "teams" : slot;
   }
   // Chunks before the round, of those that the block goes through.
-  std::string before_round() { return is_cut() || in_stretches_ ? "first - begin" : "first"; }
+  std::string before_round() { return is_cut() ? "first - begin" : "first"; }
   const char* value_row() { return kernel_.getSummary() ? "value_row0" : "row0"; }
   // Whether there are registers for where each tensor lies: beside states of wide heads there are none.
   bool keeps_places() { return !sm_90a.is_wide(kernel_.getKeyDim()); }
-  std::string begin() { return is_cut() || in_stretches_ ? "begin" : "0"; }
-  std::string end() { return is_cut() || in_stretches_ ? "end" : "chunks"; }
+  std::string begin() { return is_cut() ? "begin" : "0"; }
+  std::string end() { return is_cut() ? "end" : "chunks"; }
   std::string last_segment() { return kernel_.getBackward() ? "0" : "block.segments - 1"; }
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
@@ -100,29 +97,6 @@ class Emitter {
   void write(warp::OnWarpOp op);
   void write(warp::AgainOp op);
 
-  // EmitStretches.cpp: kernels with scales, whose blocks may go through their tokens again.
-  bool is_looked_at(warp::RingOp ring) const;
-  llvm::SmallVector<warp::RingOp> rings_looked_at();
-  bool goes_in_stretches();
-  bool has_tensor(llvm::StringRef name) const;
-  bool advances() const;
-  void open_stretches();
-  void close_stretches();
-  warp::StoreStateOp final_state();
-  std::string stretches_type();
-  void start_stretch(const std::string& first, const std::string& behind);
-  std::string valid_tokens(const std::string& chunk);
-  void write_differ();
-  void write_goes_on(const char* back);
-  void write_group_of_stretch();
-  std::string recomputed_end() const { return in_stretches_ ? "behind" : "last"; }
-  void write_advance(warp::LoopOp op);
-  std::string first_of_next_group();
-  bool is_kept(warp::RingOp ring) const { return spec_of(ring.getTensor()).role == Role::kept; }
-  std::string advanced_row();
-  std::string saved_states(llvm::StringRef name);
-  std::string saved_row(llvm::StringRef name, const std::string& row);
-
   // EmitMemory.cpp: what is copied, loaded and stored.
   static constexpr size_t kLongestLine = 100;
   void write_places();
@@ -175,8 +149,8 @@ class Emitter {
 
   // EmitTiles.cpp: what is computed.
   void write(warp::OnlyRefusedOp op) { line("if (!is_refused({}, block)) return;", tensor(op.getTensor())); }
-  std::string sample(const char* function, llvm::StringRef name);
-  void expect(const std::string& start, const char* function, mlir::ArrayAttr names);
+  std::string sample(llvm::StringRef name);
+  void expect(const std::string& start, mlir::ArrayAttr names);
   void write(warp::ExpectOp op);
   void write(warp::RefuseOp op);
   void write(warp::TimesUnitOp op);
@@ -221,9 +195,6 @@ class Emitter {
   bool goes_again_ = warp::goes_again(kernel_);
   warp::LoopOp loop_;  // over chunks, around what is written
   bool in_groups_ = false, in_rounds_ = false;
-  const bool in_stretches_;
-  std::string first_of_block_,
-      in_block_;  // of a kernel in stretches: the block's first chunk, arguments of each search
 };
 
 }  // namespace wkvc

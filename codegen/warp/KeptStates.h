@@ -5,9 +5,6 @@
 
 namespace wkvc::warp {
 
-// The tensor in which a backward kernel with scales has a saved state that it has brought on.
-inline constexpr const char* kAdvanced = "advanced_states";
-
 // Returns whether a kernel brings states that it keeps in this dtype into the dtype's range by a power of two. A plain
 // kernel refuses what f16 does not hold.
 inline bool fits_kept(mlir::Type dtype, bool plain) { return dtype.isF16() && !plain; }

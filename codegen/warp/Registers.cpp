@@ -45,7 +45,7 @@ std::optional<RoleRegisters> role_registers(KernelOp kernel) {
   const auto in_steps = [&](int64_t registers) { return registers / step * step; };
   const int64_t state = in_steps(std::min(rows + choices.registers_beside_rows, have + spare * ahead / of_state));
   if (state <= have) return {};
-  return RoleRegisters{state, in_steps(have - (state - have) * of_state / ahead), in_steps(have)};
+  return RoleRegisters{state, in_steps(have - (state - have) * of_state / ahead)};
 }
 
 }  // namespace wkvc::warp

@@ -12,10 +12,9 @@ int64_t least_registers(KernelOp kernel);
 // The same for updates of a state of so many keys by groups of warps.
 int64_t least_registers_by_groups(int64_t keys);
 
-// Registers of each thread, by role, where warps that prepare chunks ahead give some of theirs to those of the state;
-// and those that a thread is launched with.
+// Registers of each thread, by role, where warps that prepare chunks ahead give some of theirs to those of the state.
 struct RoleRegisters {
-  int64_t state, prepare, launched;
+  int64_t state, prepare;
 };
 
 // Returns none where all threads keep what the kernel is launched with: the state's warps have enough, or the warps of

@@ -6,10 +6,8 @@
 #include "wkvc/abi.h"
 #include "wkvc/common/block/block_max.h"
 #include "wkvc/common/block/copy_async.h"
-#include "wkvc/common/block/differing_tokens.h"
 #include "wkvc/common/block/guard.h"
 #include "wkvc/common/block/ring.h"
-#include "wkvc/common/block/stretches.h"
 #include "wkvc/common/block/team.h"
 #include "wkvc/common/global/global.h"
 #include "wkvc/common/global/kept_state.h"
@@ -32,7 +30,6 @@
 #include "wkvc/common/tile/shared_tile.h"
 #include "wkvc/common/tile/slabs.h"
 #include "wkvc/common/tile/strips.h"
-#include "wkvc/common/tile/token_range.h"
 #include "wkvc/common/tile/triangular.h"
 #include "wkvc/common/token.h"
 

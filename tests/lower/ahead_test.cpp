@@ -12,13 +12,12 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string kernels(const Definition& definition, int save_every, int backward_blocks, const char* scales = "") {
+std::string kernels(const Definition& definition, int save_every, int backward_blocks) {
   Config config;
   config.pass = "both";
   config.save_every = save_every;
   config.backward_blocks = backward_blocks;
   config.saved = "f16";
-  config.scales = scales;
   return lower_to({Stage::rec, rec_text(definition, config)}, Stage::warp, config);
 }
 
@@ -50,15 +49,7 @@ TEST(Ahead, NoBlockIsGivenUpForIt) {
   EXPECT_THAT(text, Not(HasSubstr("first_from")));
 }
 
-// Kernels with scales have groups all the same: stretches bring a saved state on.
-TEST(Ahead, NothingWhereEveryStateIsSaved) {
-  const std::string text = kernels(rwkv7(), 16, 2, "guarded");
-  const std::size_t plain = text.find("\"rwkv7_backward\""), scaled = text.find("\"rwkv7_backward_scaled\"");
-  ASSERT_LT(plain, scaled);
-  ASSERT_NE(scaled, text.npos);
-  EXPECT_THAT(text.substr(plain, scaled - plain), Not(HasSubstr("groups")));
-  EXPECT_THAT(text.substr(scaled), HasSubstr("groups"));
-}
+TEST(Ahead, NothingWhereEveryStateIsSaved) { EXPECT_THAT(kernels(rwkv7(), 16, 2), Not(HasSubstr("groups"))); }
 
 TEST(Kept, InversesAreNotMadeAgain) {
   const std::string text = kernels(rwkv7(), 64, 2);

@@ -102,7 +102,7 @@ TEST(Teams, OfClustersHaveAPartOfTheRows) {
   EXPECT_EQ(count(text, "team.publish();"), 1U);
   EXPECT_EQ(count(text, "slot.await();"), 1U);
   EXPECT_EQ(count(text, "slot.release();"), 1U);
-  EXPECT_EQ(count(text, "stretches.goes_on("), 2U);  // all blocks meet before teams end, and the others
+  EXPECT_EQ(count(text, "block.cluster_barrier();"), 2U);  // before teams end, and the others
   config.teams = 2;
   config.rounds = 1;
   expect_contains(error(2, 64), "--cluster 2: blocks share what teams prepare a round ahead: give --rounds 2");

@@ -40,7 +40,7 @@ bool keeps_decays_alone(const std::string& kernel, const Mutant&) {
 // Nobody reads the number of rows that the mutant declares.
 bool declares_for_nobody(const std::string& kernel, const Mutant& mutant) {
   const std::string rest = kernel.substr(kernel.find('\n', place_of(kernel, mutant)));
-  const std::string scope = rest.substr(0, rest.find(" valid ="));
+  const std::string scope = rest.substr(0, rest.find("const int valid ="));
   return !std::regex_search(scope, std::regex("\\bvalid\\b"));
 }
 
@@ -55,9 +55,7 @@ bool has_scales(const std::string& kernel, const Mutant&) { return kernel.find("
 bool is_recomputed(const std::string& kernel, const Mutant& mutant) {
   const std::string before = kernel.substr(0, place_of(kernel, mutant));
   const std::size_t loop = before.rfind("for (int c "), again = before.find("// through the round before");
-  const std::string head = loop != before.npos ? before.substr(loop) : "";
-  return head.starts_with("for (int c = first; c < last; ++c)") ||
-         head.starts_with("for (int c = first; c < behind; ++c)") ||
+  return (loop != before.npos && before.substr(loop).starts_with("for (int c = first; c < last; ++c)")) ||
          (again != before.npos && before.find("// Each team prepares", again) == before.npos);
 }
 
@@ -66,15 +64,9 @@ bool is_in_left_out_round(const std::string& kernel, const Mutant& mutant) {
   return round != kernel.npos && lacks_line(kernel, mutant, kernel.find("wait_copies<0>();", round));
 }
 
-bool is_behind_state_brought_on(const std::string& kernel, const Mutant& mutant) {
-  const std::size_t end = kernel.find("if (stretches.advances()");
-  if (end == kernel.npos || !lacks_line(kernel, mutant, kernel.find("wait_copies<0>();", end))) return false;
-  return kernel.find("wait_copies<0>();", kernel.rfind("wait_copies<", end)) < end;
-}
-
 bool is_before_sums(const std::string& kernel, const Mutant& mutant) {
-  const std::size_t last = kernel.rfind(kBarrier);
-  return kernel.find("_parts_global") != kernel.npos && last != kernel.npos && lacks_line(kernel, mutant, last);
+  const std::size_t last = kernel.rfind("\n  " + kBarrier);
+  return kernel.find("_parts_global") != kernel.npos && last != kernel.npos && lacks_line(kernel, mutant, last + 1);
 }
 
 bool is_before_gradients(const std::string& kernel, const Mutant& mutant) {
@@ -118,8 +110,6 @@ const std::vector<Reason> kEquivalent = {
     {std::regex("^reader's scale 1: const auto r_(level\\d_k_level\\d|k) = product_nt"),
      "the first term of a sum has its scale"},
     {std::regex("^wait_copies<\\\\d\\+> deleted: "), "no copy follows a round that is left out", is_in_left_out_round},
-    {std::regex("^wait_copies<\\\\d\\+> deleted: "), "the loop that brings a state on waits for all copies",
-     is_behind_state_brought_on},
     {std::regex("^block\\\\.barrier deleted: "), "all warps met after the last sum over a slot", is_before_sums},
     {std::regex("^block\\\\.barrier deleted: "), "the memory of both loops lies apart", is_before_gradients},
     {std::regex("^block\\\\.barrier deleted: "), "the memory of both loops lies apart", is_after_recomputing},

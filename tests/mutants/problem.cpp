@@ -28,17 +28,6 @@ void spread_magnitudes(Problem& problem) {
     scale(problem, name, exponent);
 }
 
-// Makes one token of the first head so much larger than others of its chunk that kernels with scales go through the
-// tokens one by one. The other head goes one way.
-void set_apart(Problem& problem, const std::string& name, std::int64_t token) {
-  const auto found = problem.values.find(name);
-  if (found == problem.values.end() || token >= problem.size.tokens) return;
-  const auto rows = static_cast<std::size_t>(problem.size.batches * problem.size.tokens * problem.size.heads);
-  const std::size_t row = found->second.size() / rows;
-  const std::size_t first = static_cast<std::size_t>(token * problem.size.heads) * row;
-  for (std::size_t i = first; i < first + row; ++i) found->second[i] = std::ldexp(found->second[i], 10);
-}
-
 // Raw decays of -exp(w): mild ones, through which the state lives on, and now and then one that forgets everything.
 void mix_decays(std::vector<double>& w) {
   for (std::size_t i = 0; i < w.size(); ++i) w[i] = i % 997 == 0 ? 80 : w[i] - 4;
@@ -101,8 +90,6 @@ std::string kernel_in(const std::string& text, const std::string& symbol) {
 Problem problem_of_all_magnitudes(const Definition& definition, const Manifest& manifest, LaunchSize size) {
   Problem problem = random_problem(manifest, size, 5);
   spread_magnitudes(problem);
-  set_apart(problem, "v", 20);
-  set_apart(problem, "do", 35);
   if (definition.name == "rwkv6") mix_decays(problem.values.at("w"));
   return problem;
 }
@@ -112,9 +99,7 @@ MutantProblem mutant_problem(const Definition& definition, Config config) {
 }
 
 MutantProblem backward_problem(const Definition& definition, Config config) {
-  // Without scales every state: the loop over the chunks is the whole kernel. With scales tokens that are alone bring a
-  // state on, for which a group of several chunks has more to do.
-  config.save_every = config.scales == "guarded" ? 16 : 32;
+  config.save_every = 16;  // every state: the loop over the chunks is the whole kernel
   return backward_problem_of(definition, config, 40);
 }
 

@@ -92,18 +92,10 @@ bool is_spare(const std::string& kernel, const Mutant& mutant) {
          std::ranges::any_of(mutants_by(rule, kernel), [&](const Mutant& spare) { return spare.text == mutant.text; });
 }
 
-// The loop back through a group of one chunk starts no copies.
-bool commits_nothing(const std::string& kernel, const Mutant& mutant) {
-  const auto place = std::ranges::mismatch(kernel, mutant.text).in1 - kernel.begin();
-  return has(kernel, "checkpoint(every = 1)") && mutant.name.starts_with("commit_copies") &&
-         place > static_cast<std::ptrdiff_t>(kernel.find("over \"group\" backward"));
-}
-
 TEST(WarpText, NothingThatOrdersWarpsIsMissing) {
   for (const auto& [name, kernel] : all_kernels())
     for (const Mutant& mutant : mutants_by(kDeleted, kernel))
-      EXPECT_TRUE(!refusal_of(mutant.text).empty() || is_spare(kernel, mutant) || commits_nothing(kernel, mutant))
-          << name << ": " << mutant.name;
+      EXPECT_TRUE(!refusal_of(mutant.text).empty() || is_spare(kernel, mutant)) << name << ": " << mutant.name;
 }
 
 // Texts in which one buffer lives for a phase less than declared.

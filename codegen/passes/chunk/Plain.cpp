@@ -20,6 +20,11 @@ bool is_small(chunk::ConstantOp op) {
   return magnitude > 0 && magnitude < kSmall;
 }
 
+bool has_scales(chunk::ProgramOp program) {
+  return llvm::any_of(program.getBody().getOps<chunk::RoundOp>(),
+                      [](chunk::RoundOp round) { return round.getBound().has_value(); });
+}
+
 // The inputs that scales are taken from, gradients aside: those have a unit of their own.
 llvm::SmallVector<llvm::StringRef> scaling_inputs(chunk::ProgramOp program) {
   llvm::StringSet<> bounding;
@@ -62,11 +67,6 @@ void add_plain(chunk::ProgramOp program, chunk::ProgramOp source) {
     round.removeFactorAttr();
   }
   program.setRefused(true);
-}
-
-bool has_scales(chunk::ProgramOp program) {
-  return llvm::any_of(program.getBody().getOps<chunk::RoundOp>(),
-                      [](chunk::RoundOp round) { return round.getBound().has_value(); });
 }
 
 bool refuses_early(chunk::ProgramOp program) {

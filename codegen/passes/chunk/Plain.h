@@ -11,9 +11,6 @@ namespace wkvc {
 // added.
 void add_plain(chunk::ProgramOp program, chunk::ProgramOp source);
 
-// Returns whether operands of a program have scales.
-bool has_scales(chunk::ProgramOp program);
-
 // Whether a program that refuses what it does not hold is likely to find it on the way: its decays are not known.
 bool refuses_early(chunk::ProgramOp program);
 

@@ -9,8 +9,6 @@
 #include "codegen/chunk/ChunkBuilder.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
-#include "codegen/passes/chunk/Plain.h"
-#include "codegen/warp/KeptStates.h"
 #include "runtime/manifest/layout.h"
 #include "runtime/manifest/refusal_names.h"
 
@@ -51,8 +49,6 @@ class TensorList {
     if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
     if (keeps_states) expect_near_segments(program);
     if (keeps_states) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
-    if (advances(program, recompute))
-      add("workspace", warp::kAdvanced, program.getSaved().str(), of_each_segment(program, "V,K"));
     const std::string dtype = backward ? "f32" : states.dtype;
     if (!cut) add(backward ? "final_state_gradient" : "initial_state", first_state(program), dtype, states.dims);
     add(backward ? "initial_state_gradient" : "final_state", last_state(program), dtype, states.dims);
@@ -66,12 +62,6 @@ class TensorList {
   }
 
  private:
-  // Returns whether a backward kernel may have to bring a saved state on to any token, and can: its operands have
-  // scales, and the kernel takes states forward itself.
-  static bool advances(chunk::ProgramOp program, chunk::ProgramOp recompute) {
-    const bool takes_states = recompute || !program.getBody().getOps<chunk::UpdateSavedOp>().empty();
-    return program.getBackward() && has_scales(program) && takes_states;
-  }
   // Throws UserError where the states of a segment's group leave the next segment's too far away for a kernel.
   static void expect_near_segments(chunk::ProgramOp program) {
     constexpr int64_t most = row_distance_limit - 1;  // numbers

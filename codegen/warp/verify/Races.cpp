@@ -2,7 +2,6 @@
 // waited for before that; and what is read is still there. Each loop is followed for a few turns, with all its copies.
 #include <deque>
 
-#include "codegen/warp/KeptStates.h"
 #include "codegen/warp/verify/Accesses.h"
 #include "codegen/warp/verify/Rules.h"
 
@@ -47,11 +46,6 @@ class Races {
     return llvm::any_of(kernel_.getBody().getOps<LoopOp>(), [](LoopOp loop) { return loop.getOver() == "groups"; });
   }
   bool has_teams() { return kernel_.isByTeams(); }
-  // Returns whether blocks may go through all chunks of a group to bring a state on.
-  bool brings_states_on() {
-    return llvm::any_of(kernel_.getTensors().getAsValueRange<StringAttr>(),
-                        [](llvm::StringRef tensor) { return tensor.contains(kAdvanced); });
-  }
 
   //===- Places --------------------------------------------------------------------------------------------------===//
 
@@ -116,30 +110,18 @@ class Races {
   LogicalResult follow_loop(LoopOp loop) {
     Block& body = loop.getBody().front();
     if (loop.getOver() == "chunks") return follow_turns(body, kTurns);
-    if (loop.getOver() == "group") return follow_turns(body, loop.getBackward() ? group_ : recomputed());
+    if (loop.getOver() == "group") return follow_turns(body, loop.getBackward() ? group_ : group_ - 1);
     if (loop.getOver() == "round") return follow(body);  // each of its chunks has a slot of its own
     if (loop.getOver() == "rounds") {
       for (round_ = 0; round_ < kRounds; ++round_)
         if (failed(follow(body))) return failure();
       return success();
     }
-    if (failed(follow_groups(loop))) return failure();
-    brings_on_ = brings_states_on();
-    const LogicalResult result = success(!brings_on_ || succeeded(follow_groups(loop)));
-    brings_on_ = false;
-    return result;
-  }
-
-  LogicalResult follow_groups(LoopOp loop) {
-    Block& body = loop.getBody().front();
     if (loop.getAhead() && failed(follow_group(body, 0))) return failure();  // it starts the first one's copies
     for (int64_t chunks : kGroups)
       if (failed(follow_group(body, std::min(chunks, kernel_.getSavedEvery())))) return failure();
     return success();
   }
-
-  // Chunks that a group's first loop goes through: all of them where the block brings a state on.
-  int64_t recomputed() const { return brings_on_ ? group_ : group_ - 1; }
 
   LogicalResult follow_group(Block& body, int64_t chunks) {
     group_ = chunks;
@@ -223,7 +205,7 @@ class Races {
   //===- Copies --------------------------------------------------------------------------------------------------===//
 
   // Chunks that a ring's loop goes through.
-  int64_t chunks_of(RingOp ring) const { return !by_groups_ ? kTurns : ring.getBackward() ? group_ : recomputed(); }
+  int64_t chunks_of(RingOp ring) const { return !by_groups_ ? kTurns : ring.getBackward() ? group_ : group_ - 1; }
 
   LogicalResult start(CopyOp copy) {
     auto ring = copy.getRing().getDefiningOp<RingOp>();
@@ -271,7 +253,6 @@ class Races {
   std::vector<Copy> open_;                   // not committed
   std::deque<std::vector<Copy>> committed_;  // the oldest first
   int64_t turn_ = 0, round_ = 0, group_ = 0;
-  bool brings_on_ = false;
 };
 
 }  // namespace

@@ -7,13 +7,6 @@
 namespace wkvc {
 
 struct Block : BlockBase {
-  // Returns the same block. The compiler sees that its memory is shared memory.
-  WKVC_INLINE Block with_own_memory() const {
-    Block block = *this;
-    block.memory = ptx::shared_memory();
-    return block;
-  }
-
   WKVC_INLINE void barrier() const { ptx::barrier(); }
   // Barrier `Id` (1 … 15) among `count` warps, all of which call this.
   template <int Id>
@@ -87,11 +80,6 @@ struct Block : BlockBase {
     // Called by one warp; the others may use it after a block barrier.
     WKVC_INLINE void init(int warp_arrivals) const {
       if (lanes::is_first()) ptx::mbarrier_init(word, warp_arrivals);
-      lanes::sync();
-    }
-    // Called by one warp when all others are done with it, before another init().
-    WKVC_INLINE void invalidate() const {
-      if (lanes::is_first()) ptx::mbarrier_invalidate(word);
       lanes::sync();
     }
     WKVC_INLINE void arrive() const {

@@ -37,11 +37,10 @@ class Largest;
 template <>
 class Largest<float> {
  public:
-  static WKVC_INLINE float of(const float* piece) {
+  WKVC_INLINE void add(const float* piece) {
     const float4 x = *reinterpret_cast<const float4*>(piece);
-    return fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));
+    largest_ = fmaxf(fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w))), largest_);
   }
-  WKVC_INLINE void add(const float* piece) { largest_ = fmaxf(of(piece), largest_); }
   WKVC_INLINE float value() const { return largest_; }
 
  private:
@@ -52,14 +51,11 @@ class Largest<float> {
 template <class T>
 class Largest {
  public:
-  static WKVC_INLINE u32 of(const T* piece) {
+  WKVC_INLINE void add(const T* piece) {
     const uint4 x = *reinterpret_cast<const uint4*>(piece);
-    return larger(larger(x.x, x.y), larger(x.z, x.w));
+    add(x.x, x.y, x.z, x.w);
   }
-  WKVC_INLINE void add(const T* piece) { largest_ = larger(largest_, of(piece)); }
-  WKVC_INLINE void add(const Fragment<T>& x) {
-    largest_ = larger(largest_, larger(larger(x.unit[0], x.unit[1]), larger(x.unit[2], x.unit[3])));
-  }
+  WKVC_INLINE void add(const Fragment<T>& x) { add(x.unit[0], x.unit[1], x.unit[2], x.unit[3]); }
   WKVC_INLINE float value() const {
     float pair[2];
     unpack(largest_, pair, T{});
@@ -67,39 +63,10 @@ class Largest {
   }
 
  private:
+  WKVC_INLINE void add(u32 a, u32 b, u32 c, u32 d) { largest_ = larger(largest_, larger(larger(a, b), larger(c, d))); }
   static WKVC_INLINE u32 larger(u32 x, u32 y) { return ptx::larger_magnitudes(x, y, T{}); }
 
   u32 largest_ = 0;  // so that a NaN beside nothing else does not count, either
-};
-
-// Also the least of what is the largest of a piece, or of half of its elements.
-template <class T>
-class Extremes : public Largest<T> {
- public:
-  WKVC_INLINE void add(const T* piece) {
-    Largest<T>::add(piece);
-    least_ = ptx::smaller_magnitudes(least_, Largest<T>::of(piece), T{});
-  }
-  WKVC_INLINE float least() const {
-    float pair[2];
-    unpack(least_, pair, T{});
-    return fminf(fabsf(pair[0]), fabsf(pair[1]));
-  }
-
- private:
-  u32 least_ = 0x7bff7bff;  // large, in f16 and bf16
-};
-template <>
-class Extremes<float> : public Largest<float> {
- public:
-  WKVC_INLINE void add(const float* piece) {
-    Largest<float>::add(piece);
-    least_ = fminf(least_, of(piece));
-  }
-  WKVC_INLINE float least() const { return least_; }
-
- private:
-  float least_ = 0x1p127f;
 };
 
 }  // namespace copy

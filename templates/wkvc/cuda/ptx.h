@@ -76,17 +76,6 @@ WKVC_INLINE u32 larger_magnitudes(u32 x, u32 y, bf16) {
   asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
   return z;
 }
-// The one with the smaller magnitude.
-WKVC_INLINE u32 smaller_magnitudes(u32 x, u32 y, f16) {
-  u32 z;
-  asm("min.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-  return z;
-}
-WKVC_INLINE u32 smaller_magnitudes(u32 x, u32 y, bf16) {
-  u32 z;
-  asm("min.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-  return z;
-}
 WKVC_INLINE u32 multiply_f16(u32 x, u32 y) {
   u32 z;
   asm("mul.f16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
@@ -353,10 +342,6 @@ WKVC_INLINE bool named_barrier_any(int threads, bool flag) {
 }
 WKVC_INLINE void mbarrier_init(u64* word, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(word)), "r"(arrivals) : "memory");
-}
-// What was an mbarrier is plain memory again.
-WKVC_INLINE void mbarrier_invalidate(u64* word) {
-  asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(shared_address(word)) : "memory");
 }
 // Before a barrier of the cluster: other blocks may then use what was initialized.
 WKVC_INLINE void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }

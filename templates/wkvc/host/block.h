@@ -40,7 +40,6 @@ struct Block : BlockBase {
   host::ClusterSync* cluster;
   mutable unsigned asked[host::kNamedBarriers];  // how often this warp has been asked at each barrier
 
-  Block with_own_memory() const { return *this; }
   void barrier() const { wait_at(sync().barrier[0], warps, "waits at the block's barrier"); }
   // Barrier `Id` (1 … 15) among `count` warps, all of which call this.
   template <int Id>
@@ -102,8 +101,6 @@ struct Block : BlockBase {
 
     // Called by one warp; the others may use it after a block barrier.
     void init(int warp_arrivals) const { host::MbarrierWord(*word).init(warp_arrivals); }
-    // Called by one warp when all others are done with it, before another init().
-    void invalidate() const {}
     void arrive() const {
       host::MbarrierWord(*word).arrive();
       block->cluster->watchdog.note_progress();

@@ -32,12 +32,10 @@ inline void piece_elementwise(u16* to, const u16* from) { queue().add(to, from);
 template <class T>
 class Largest {
  public:
-  static float of(const T* piece) {
-    float largest = 0.f;
-    for (unsigned i = 0; i < 16 / sizeof(T); ++i) largest = scalar::max(largest, scalar::abs(scalar::widen(piece[i])));
-    return largest;
+  void add(const T* piece) {
+    for (unsigned i = 0; i < 16 / sizeof(T); ++i)
+      largest_ = scalar::max(largest_, scalar::abs(scalar::widen(piece[i])));
   }
-  void add(const T* piece) { largest_ = scalar::max(largest_, of(piece)); }
   void add(const Fragment<T>& x) {
     for (const T element : x.unit) largest_ = scalar::max(largest_, scalar::abs(scalar::widen(element)));
   }
@@ -45,20 +43,6 @@ class Largest {
 
  private:
   float largest_ = 0.f;
-};
-
-// Also the least of what is the largest of a piece.
-template <class T>
-class Extremes : public Largest<T> {
- public:
-  void add(const T* piece) {
-    Largest<T>::add(piece);
-    least_ = scalar::min(least_, Largest<T>::of(piece));
-  }
-  float least() const { return least_; }
-
- private:
-  float least_ = 0x1p127f;
 };
 
 }  // namespace copy

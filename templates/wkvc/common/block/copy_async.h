@@ -2,7 +2,6 @@
 #pragma once
 
 #include "wkvc/common/block/block_base.h"
-#include "wkvc/common/tile/token_range.h"
 
 namespace wkvc {
 
@@ -80,12 +79,12 @@ class Source {
   const T* from_ = nullptr;
 };
 
-// Where this lane's pieces lie in tiles of one kind, and which of them are of `valid` rows, a count of the first ones
-// or a TokenRange: found once for all tensors that a warp copies.
-template <class Tile, class Range>
+// Where this lane's pieces lie in tiles of one kind, and which of them are of the first `valid` rows: found once for
+// all tensors that a warp copies.
+template <class Tile>
 class PiecePlaces {
  public:
-  WKVC_INLINE PiecePlaces(const Tile& tile, Range valid) : tile_(tile), valid_(valid) {
+  WKVC_INLINE PiecePlaces(const Tile& tile, int valid) : tile_(tile), valid_(valid) {
     WKVC_FOR(n, All::kRounds, own_[n] = memory::kept(offset_of(All::at(lanes::own(), n))),
              there_[n] = is_there(lanes::own(), n));
   }
@@ -103,18 +102,18 @@ class PiecePlaces {
   WKVC_INLINE int offset_of(Piece piece) const {
     return static_cast<int>(tile_.at(piece.row, piece.column) - tile_.data);
   }
-  WKVC_INLINE bool is_there(int lane, int round) const { return is_among(valid_, All::at(lane, round).row); }
+  WKVC_INLINE bool is_there(int lane, int round) const { return All::at(lane, round).row < valid_; }
 
   Tile tile_;
-  Range valid_;
+  int valid_;
   int own_[All::kRounds];
   bool there_[All::kRounds];
 };
 
 // Starts copying. Rows that are not there become zero and their global memory is not touched. Needs rows that are
 // aligned to pieces.
-template <class Tile, class T, int R, int C, class Range>
-WKVC_INLINE void copy_aligned(const Tile& to, const Source<T, R, C>& from, const PiecePlaces<Tile, Range>& places) {
+template <class Tile, class T, int R, int C>
+WKVC_INLINE void copy_aligned(const Tile& to, const Source<T, R, C>& from, const PiecePlaces<Tile>& places) {
   for_each_place<T, R, C>([&](int lane, int round) {
     const T* const at = from.at(Pieces<T, R, C>::at(lane, round));
     copy::piece(to.data + places.offset(lane, round), at, places.exists(lane, round));
@@ -129,8 +128,7 @@ inline constexpr u32 kPackedShape = static_cast<u32>(Rows) << 22 | static_cast<u
 // Without alignment there is no asynchronous copy. Out of line: it is rare, and would fill the chunk loop; and one
 // function for tiles of all dtypes and shapes, which the compiler has to go through once. It copies u16s, the same
 // pieces by the same lanes as above: `from` is where this lane's first one is.
-template <class Range>
-WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, Range valid) {
+WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, int valid) {
   const int rows = static_cast<int>(shape >> 22), across = static_cast<int>(shape >> 12 & 0x3ffu);
   const int ld = static_cast<int>(shape & 0xfffu), own = lanes::own();
   lanes::for_each([&](int lane) {
@@ -140,14 +138,14 @@ WKVC_OUTLINE void copy_slowly(const u16* from, int stride, u16* to, u32 shape, R
           from + static_cast<long long>(row - own / across) * stride + (column - own % across) * kPiece<u16>;
       // Rows that are not padded have their pieces exchanged.
       const int place = ld == across * kPiece<u16> ? exchanged_piece(row, column, across) : column;
-      copy::piece_elementwise(to + row * ld + place * kPiece<u16>, is_among(valid, row) ? first : nullptr);
+      copy::piece_elementwise(to + row * ld + place * kPiece<u16>, row < valid ? first : nullptr);
     }
   });
 }
 
-template <class Tile, class T, int R, int C, class Range>
-WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, Range valid,
-                            const PiecePlaces<Tile, Range>& places, bool aligned) {
+template <class Tile, class T, int R, int C>
+WKVC_INLINE void copy_async(const Tile& to, const Source<T, R, C>& from, int valid, const PiecePlaces<Tile>& places,
+                            bool aligned) {
   if (aligned) {
     copy_aligned(to, from, places);
   } else {
@@ -172,22 +170,17 @@ WKVC_OUTLINE float largest_finite(const T* data, int rows, int columns, int leng
 
 // Largest finite |x| of a tile that this warp copied: readable after wait_copies, without a barrier. In whatever order
 // the pieces of a row are: where they are exchanged, a lane reads others' copies.
-// `of_pieces` takes note of each piece.
-template <class Tile, class OfPieces>
-WKVC_INLINE float copied_max(const Tile& x, OfPieces& of_pieces) {
+template <class Tile>
+WKVC_INLINE float copied_max(const Tile& x) {
   using T = typename Tile::Element;
   if (Tile::kLength == Tile::kColumns) lanes::sync();
+  copy::Largest<T> of_pieces;
   for_each_piece<T, Tile::kRows, Tile::kColumns>(
       [&](Piece piece) { of_pieces.add(x.data + piece.row * Tile::kLength + piece.column); });
   const float largest = lanes::max_non_negative(of_pieces.value());
   if (scalar::finite_abs(largest) == largest) return largest;
   lanes::sync();  // another lane's copies
   return largest_finite<T>(x.data, Tile::kRows, Tile::kColumns, Tile::kLength);
-}
-template <class Tile>
-WKVC_INLINE float copied_max(const Tile& x) {
-  copy::Largest<typename Tile::Element> of_pieces;
-  return copied_max(x, of_pieces);
 }
 
 }  // namespace wkvc

@@ -3,7 +3,6 @@
 // kernel with scales then does what was refused.
 #pragma once
 
-#include "wkvc/common/block/differing_tokens.h"
 #include "wkvc/common/global/global.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -54,19 +53,6 @@ WKVC_INLINE float largest_of_sample(const TensorArg& t, const BlockBase& block, 
   lanes::for_each([&](int lane)
                       WKVC_INLINE_LAMBDA { WKVC_FOR(round, (kPieces + 31) / 32, add((lane + 32 * round) % kPieces)); });
   return lanes::max_non_negative(scalar::max(of_elements, of_pieces.value()));
-}
-
-// Returns the same of gradients, or infinity where tokens of the sample differ too much for one unit.
-template <class T, int C>
-WKVC_INLINE float largest_of_gradients(const TensorArg& t, const BlockBase& block, long long first, long long end) {
-  constexpr int kTokens = 8, kColumns = C < 32 ? C : 32;
-  constexpr float kMostOfSample = 0x1p12f;  // of the orders from one to f16's least normal number two are left
-  if (first >= end) return 1.f;
-  const long long step = (end - 1 - first) / (kTokens - 1);
-  const T* const from = token_row<const T>(t, block, end - 1 - (kTokens - 1) * step);
-  if (tokens_differ<T>(from, kTokens, kColumns, step * row_stride(t), kMostOfSample))
-    return scalar::float_of(0x7f800000u);
-  return largest_of_sample<T, C>(t, block, first, end);
 }
 
 // T: of most of what comes out.

@@ -67,16 +67,6 @@ WKVC_INLINE void begin_slots(const Block& block, int readers) {
   }
 }
 
-// To be called by all warps when they have met and none uses the slots, which may begin again then.
-template <class Slots>
-WKVC_INLINE void end_slots(const Block& block) {
-  if (block.warp != 0) return;  // which begins them
-  for (int number = 0; number < Slots::kChunks * Slots::kTurns; ++number) {
-    block.mbarrier(Slots::prepared(number)).invalidate();
-    block.mbarrier(Slots::free(number)).invalidate();
-  }
-}
-
 // The first chunk of the last round of those from `begin` to before `end`; before `begin` if there are none.
 template <class Slots>
 WKVC_INLINE constexpr int last_round(int begin, int end) {

@@ -97,19 +97,18 @@ WKVC_INLINE Output<T, C, R, Kept> output_transposed(const OutputRows<T, Kept>& r
   return {rows, col0, in_runs(transpose(round<T>(x)))};
 }
 
-// Writes the `valid` tokens of a chunk, a count of the first ones or a TokenRange. One test for all that a lane has of
-// a row: tests cost the compiler time.
-template <class T, int R, int C, bool Kept, class Range>
-WKVC_INLINE void store_output(const Output<T, R, C, Kept>& output, int chunk, Range valid, bool aligned) {
+// Writes the first `valid` tokens of a chunk. One test for all that a lane has of a row: tests cost the compiler time.
+template <class T, int R, int C, bool Kept>
+WKVC_INLINE void store_output(const Output<T, R, C, Kept>& output, int chunk, int valid, bool aligned) {
   T* const to = output.to(chunk);
   const auto store = [&](int i, int s) WKVC_INLINE_LAMBDA {
     T* const at = to + (output.row(i, s) - output.row(0, 0)) * output.rows.stride;
-    if (is_among(valid, output.row(i, s))) store_row_slot(at, output.x, i, s, aligned);
+    if (output.row(i, s) < valid) store_row_slot(at, output.x, i, s, aligned);
   };
   WKVC_FOR_PLACES(i, R / 16, once, 1, s, PerRow::kSlots, store(i, s));
 }
-template <int N, class Range, class... Outputs>
-WKVC_INLINE void store_outputs(const KernelArgs<N>& args, int chunk, Range valid, const Outputs&... outputs) {
+template <int N, class... Outputs>
+WKVC_INLINE void store_outputs(const KernelArgs<N>& args, int chunk, int valid, const Outputs&... outputs) {
   // One test for all of them, of which one side is rare.
   if (is_aligned(args)) {
     (store_output(outputs, chunk, valid, true), ...);
@@ -200,35 +199,34 @@ WKVC_INLINE void store_intermediate_state(const Tile<f32, 16, K, L>& x, const Te
   store_stored<Order>(t, state + row0 * (Order == StateLayout::vk ? K : 1), x);
 }
 
-// One number a token, a tensor [B, T, H]: of N tokens from token0 on those that are `valid`, zero elsewhere.
-template <class T, class Axis, int N, class Range>
-WKVC_INLINE Vector<Axis, N> load_token_vector(const TensorArg& t, const BlockBase& block, long long token0,
-                                              Range valid) {
+// One number a token, a tensor [B, T, H]: N tokens from token0 on, zero from `valid` on.
+template <class T, class Axis, int N>
+WKVC_INLINE Vector<Axis, N> load_token_vector(const TensorArg& t, const BlockBase& block, long long token0, int valid) {
   const T* from = token_row<const T>(t, block, token0);
   Vector<Axis, N> x;
   const auto at = [&](int token)
-                      WKVC_INLINE_LAMBDA { return is_among(valid, token) ? scalar::widen(from[token * t.row]) : 0.f; };
+                      WKVC_INLINE_LAMBDA { return token < valid ? scalar::widen(from[token * t.row]) : 0.f; };
   WKVC_EACH_SLOT(Axis, N, x.v[i][s] = at(Axis::template position<N>(i, s)));
   return x;
 }
 // Beside a tile whose rows, or whose columns, are tokens.
-template <class T, int R, class Range>
-WKVC_INLINE ColVec<R> load_tokens_column(const TensorArg& t, const BlockBase& block, long long token0, Range valid) {
+template <class T, int R>
+WKVC_INLINE ColVec<R> load_tokens_column(const TensorArg& t, const BlockBase& block, long long token0, int valid) {
   return load_token_vector<T, PerRow, R>(t, block, token0, valid);
 }
-template <class T, int C, class Range>
-WKVC_INLINE RowVec<C> load_tokens_row(const TensorArg& t, const BlockBase& block, long long token0, Range valid) {
+template <class T, int C>
+WKVC_INLINE RowVec<C> load_tokens_row(const TensorArg& t, const BlockBase& block, long long token0, int valid) {
   return load_token_vector<T, PerColumn, C>(t, block, token0, valid);
 }
 
-// Rounds to T and writes the `valid` ones of the tokens from token0 on, each by one lane.
-template <class T, class Axis, int N, class Range>
-WKVC_INLINE void store_tokens(const TensorArg& t, const BlockBase& block, long long token0, Range valid,
+// Rounds to T and writes the first `valid` tokens from token0 on, each by one lane.
+template <class T, class Axis, int N>
+WKVC_INLINE void store_tokens(const TensorArg& t, const BlockBase& block, long long token0, int valid,
                               const Vector<Axis, N>& x) {
   if (!Axis::is_first_holder()) return;
   T* to = token_row<T>(t, block, token0);
   const auto store = [&](int token, float value) WKVC_INLINE_LAMBDA {
-    if (is_among(valid, token)) to[token * t.row] = scalar::round<T>(value);
+    if (token < valid) to[token * t.row] = scalar::round<T>(value);
   };
   WKVC_EACH_SLOT(Axis, N, store(Axis::template position<N>(i, s), x.v[i][s]));
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "wkvc/common/tile/elementwise.h"
-#include "wkvc/common/tile/token_range.h"
 
 namespace wkvc {
 
@@ -142,19 +141,18 @@ WKVC_INLINE ColVec<R> sum_columns(const Tile<f32, R, C>& x) {
                                   : 0.f);                                                                   \
   return y
 
-// Keeps rows or columns that are tokens: a count of the first ones, or a TokenRange.
-template <int R, int C, class L, class Range>
-WKVC_INLINE Tile<f32, R, C, L> keep_rows(const Tile<f32, R, C, L>& x, Range rows) {
-  WKVC_SELECT(is_among(rows, row));
+template <int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> keep_rows(const Tile<f32, R, C, L>& x, int rows) {
+  WKVC_SELECT(row < rows);
 }
-template <int R, int C, class L, class Range>
-WKVC_INLINE Tile<f32, R, C, L> keep_columns(const Tile<f32, R, C, L>& x, Range columns) {
-  WKVC_SELECT(is_among(columns, column));
+template <int R, int C, class L>
+WKVC_INLINE Tile<f32, R, C, L> keep_columns(const Tile<f32, R, C, L>& x, int columns) {
+  WKVC_SELECT(column < columns);
 }
-template <class Axis, int N, class Range>
-WKVC_INLINE Vector<Axis, N> keep_some(const Vector<Axis, N>& x, Range range) {
+template <class Axis, int N>
+WKVC_INLINE Vector<Axis, N> keep_first(const Vector<Axis, N>& x, int count) {
   Vector<Axis, N> y;
-  WKVC_EACH_SLOT(Axis, N, y.v[i][s] = is_among(range, Axis::template position<N>(i, s)) ? x.v[i][s] : 0.f);
+  WKVC_EACH_SLOT(Axis, N, y.v[i][s] = Axis::template position<N>(i, s) < count ? x.v[i][s] : 0.f);
   return y;
 }
 template <int R, int C, class L>
@@ -171,13 +169,13 @@ WKVC_INLINE Tile<f32, R, C, L> diagonal(const Tile<f32, R, C, L>& x) {
 }
 
 // One number for each row, or for each column.
-template <int R, class Range>
-WKVC_INLINE ColVec<R> keep_rows(const ColVec<R>& x, Range rows) {
-  return keep_some(x, rows);
+template <int R>
+WKVC_INLINE ColVec<R> keep_rows(const ColVec<R>& x, int rows) {
+  return keep_first(x, rows);
 }
-template <int C, class Range>
-WKVC_INLINE RowVec<C> keep_columns(const RowVec<C>& x, Range columns) {
-  return keep_some(x, columns);
+template <int C>
+WKVC_INLINE RowVec<C> keep_columns(const RowVec<C>& x, int columns) {
+  return keep_first(x, columns);
 }
 
 // Of a block on the diagonal.

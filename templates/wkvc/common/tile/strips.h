@@ -19,9 +19,9 @@ WKVC_INLINE RowOf<Strips, C> load_parameter_strip(const TensorArg& t, const Bloc
 }
 
 // One number a token, beside an R x C tile in strips.
-template <class T, int R, int C, class Range>
+template <class T, int R, int C>
 WKVC_INLINE ColumnOf<Strips, R, C> load_tokens_strip(const TensorArg& t, const BlockBase& block, long long token0,
-                                                     Range valid) {
+                                                     int valid) {
   return load_token_vector<T, typename Strips::template Rows<C>, R>(t, block, token0, valid);
 }
 

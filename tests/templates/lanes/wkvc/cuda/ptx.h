@@ -98,26 +98,16 @@ inline u32 reduce_max(u32 x) {
   return largest;
 }
 
-// Without their signs, 16-bit floats are ordered like integers; `infinity` is the last that is no NaN. Returns what
-// `choose` takes of two magnitudes, and the other one where one is NaN.
-template <class Choose>
-u32 chosen_magnitude(u32 x, u32 y, u32 infinity, Choose choose) {
+// Without their signs, 16-bit floats are ordered like integers; `infinity` is the last that is no NaN.
+inline u32 larger_magnitude(u32 x, u32 y, u32 infinity) {
   x &= 0x7fffu, y &= 0x7fffu;
   if (x > infinity) return y;
-  return y > infinity ? x : choose(x, y);
+  return y > infinity ? x : std::max(x, y);
 }
-template <class T, class Choose>
-u32 chosen_magnitudes(u32 x, u32 y, T, Choose choose) {
+template <class T>
+u32 larger_magnitudes(u32 x, u32 y, T) {
   const u32 infinity = is_same<T, f16> ? 0x7c00u : 0x7f80u;
-  return chosen_magnitude(x, y, infinity, choose) | chosen_magnitude(x >> 16, y >> 16, infinity, choose) << 16;
-}
-template <class T>
-u32 larger_magnitudes(u32 x, u32 y, T dtype) {
-  return chosen_magnitudes(x, y, dtype, [](u32 a, u32 b) { return std::max(a, b); });
-}
-template <class T>
-u32 smaller_magnitudes(u32 x, u32 y, T dtype) {
-  return chosen_magnitudes(x, y, dtype, [](u32 a, u32 b) { return std::min(a, b); });
+  return larger_magnitude(x, y, infinity) | larger_magnitude(x >> 16, y >> 16, infinity) << 16;
 }
 
 inline u32 low_halves(u32 x, u32 y) { return (x & 0xffffu) | y << 16; }
@@ -336,7 +326,6 @@ bool named_barrier_any(int threads, bool flag) {
 inline void barrier() { Machine::current().meet_block(0, Machine::current().threads()); }
 inline void cluster_barrier() { Machine::current().meet_cluster(); }
 inline void fence_mbarrier_init() {}
-inline void mbarrier_invalidate(u64*) {}
 inline void mbarrier_init(u64* word, int arrivals) { host::MbarrierWord(*word).init(arrivals); }
 inline void mbarrier_arrive(u64* word) {
   host::MbarrierWord(*word).arrive();

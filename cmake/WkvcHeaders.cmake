@@ -1,7 +1,8 @@
 # Two precompiled headers, one of what the compiler's sources include and one for tests that do without MLIR: reading
 # headers is most of the time that a source takes. CMAKE_DISABLE_PRECOMPILE_HEADERS does without.
-# Left out are headers whose templates GCC instantiates in each source again, needed or not: CLI11's, nlohmann-json's.
-# Release builds do without: nobody has tried which warnings GCC has there that are none.
+# CLI11 and nlohmann-json are not among them: GCC instantiates their templates in each source again, needed or not.
+
+# Release builds do without: which false warnings GCC gives there has not been tried.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   return()
 endif()

@@ -9,6 +9,7 @@ Generated code and the tests are skipped, except those where headers of template
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -34,7 +35,8 @@ def changed_files(root):
     for base in ("@{upstream}", "HEAD~1"):
         try:
             commit = output_of(*git, "merge-base", "HEAD", base).strip()
-            names = output_of(*git, "diff", "--name-only", commit) + output_of(*git, "ls-files", "-o", "--exclude-standard")
+            names = output_of(*git, "diff", "--name-only", commit)
+            names += output_of(*git, "ls-files", "-o", "--exclude-standard")
         except subprocess.CalledProcessError:
             continue
         if names:
@@ -44,16 +46,8 @@ def changed_files(root):
 
 def without_precompiled(entry):
     """The command by itself: clang-tidy reads no header that GCC precompiled, and a source includes what it uses."""
-    words = shlex.split(entry["command"])
-    kept, skip = [], False
-    for word, following in zip(words, [*words[1:], ""]):
-        if skip or word in ("-Winvalid-pch", "-fpch-preprocess"):
-            skip = False
-        elif word == "-include" and following.endswith("cmake_pch.hxx"):
-            skip = True
-        else:
-            kept.append(word)
-    return {**entry, "command": shlex.join(kept)}
+    command = re.sub(r" -Winvalid-pch| -fpch-preprocess| -include \S+cmake_pch\.hxx", "", entry["command"])
+    return {**entry, "command": command}
 
 
 def included_files(build):
@@ -64,10 +58,10 @@ def included_files(build):
             current.append((build / line.strip()).resolve())
         elif line:
             current = files.setdefault(line.split(":")[0], [])
-    for included in list(files.values()):
-        for header in [file for file in included if file.suffix == ".gch"]:
-            included.remove(header)
-            included += files[str(header.relative_to(build))]
+    for current in files.values():
+        for header in [file for file in current if file.suffix == ".gch"]:
+            current.remove(header)
+            current += files[str(header.relative_to(build))]
     return files
 
 

@@ -25,14 +25,14 @@ struct TermType : mlir::Type::TypeBase<Type, mlir::Type, mlir::TypeStorage, mlir
   }
 };
 
-// Of two bf16: an operand of --mma bf16x3, contracted with its like in three products.
+// A sum of two bf16: an operand of --mma bf16x3, contracted with its like in three products.
 struct Bf16x3Type : TermType<Bf16x3Type> {
   using TermType::TermType;
   static constexpr llvm::StringLiteral name = "wkvc.bf16x3";
   static constexpr llvm::StringLiteral word = "bf16x3";
 };
 
-// Of two f16: an operand that is contracted with an f16 in two products.
+// A sum of two f16: an operand that is contracted with an f16 in two products.
 struct F16x2Type : TermType<F16x2Type> {
   using TermType::TermType;
   static constexpr llvm::StringLiteral name = "wkvc.f16x2";

@@ -1,4 +1,4 @@
-// What the warp dialect refuses of matrices in two terms that take the memory of one.
+// Messages of the warp dialect about matrices in two terms that take the memory of one.
 #include "tests/warp/cases.h"
 #include "tests/warp/warp_text.h"
 

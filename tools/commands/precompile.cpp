@@ -2,10 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
+#include <ranges>
 #include <set>
 
 #include "checking/output.h"
@@ -14,6 +13,7 @@
 #include "runtime/base/plural.h"
 #include "runtime/base/side_by_side.h"
 #include "runtime/cache/cubin_cache.h"
+#include "runtime/cache/once_map.h"
 #include "runtime/cache/precompiled.h"
 #include "runtime/error.h"
 #include "tools/commands/commands.h"
@@ -63,25 +63,6 @@ struct Call {
   Gpu gpu;
 };
 
-// Answers whether a recurrence has kernels with a configuration, each question once: calls of many sizes ask the same.
-class Lowered {
- public:
-  bool operator()(const Source& source, const Config& config) {
-    const std::string key = config_key(config);
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
-    }
-    const bool answer = can_be_lowered(source, config);
-    const std::lock_guard lock(mutex_);
-    return answers_.emplace(key, answer).first->second;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, bool> answers_;
-};
-
 std::vector<Call> calls_of(const std::vector<Subject>& subjects, const std::vector<LaunchSize>& sizes,
                            const std::optional<Lockfile>& lockfile) {
   std::vector<Call> calls;
@@ -91,24 +72,26 @@ std::vector<Call> calls_of(const std::vector<Subject>& subjects, const std::vect
   return calls;
 }
 
-// Returns the subjects with the configurations that calls take, each once.
+// Returns the subjects with the configurations that calls take, each once. Calls of many sizes ask the same of the
+// compiler: each question is answered once.
 std::vector<Subject> settled(const std::vector<Call>& calls, const std::optional<Lockfile>& lockfile,
                              std::int64_t sequences) {
-  Lowered lowered;
-  std::mutex mutex;
-  std::map<std::string, Subject> by_config;
+  OnceMap<bool> answers;
+  const Compiles compiles = [&](const Source& source, const Config& config) {
+    return *answers.find_or_make(config_key(config),
+                                 [&] { return std::make_shared<const bool>(can_be_lowered(source, config)); });
+  };
+  std::vector<Config> configs(calls.size());
   side_by_side(calls.size(), [&](std::size_t i) {
-    Subject subject = *calls[i].subject;
-    if (lockfile)
-      subject.config =
-          settle(subject.config, subject.source, calls[i].size, calls[i].gpu, *lockfile, std::ref(lowered), sequences)
-              .config;
-    const std::lock_guard lock(mutex);
-    by_config.try_emplace(config_key(subject.config), std::move(subject));
+    const auto& [subject, size, gpu] = calls[i];
+    configs[i] = lockfile ? settle(subject->config, subject->source, size, gpu, *lockfile, compiles, sequences).config
+                          : subject->config;
   });
-  std::vector<Subject> subjects;
-  for (auto& [key, subject] : by_config) subjects.push_back(std::move(subject));
-  return subjects;
+  std::map<std::string, Subject> by_config;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    by_config.try_emplace(config_key(configs[i]), *calls[i].subject).first->second.config = configs[i];
+  const auto subjects = std::views::values(by_config);
+  return {subjects.begin(), subjects.end()};
 }
 
 // The texts that calls of these sizes and passes take, each once.

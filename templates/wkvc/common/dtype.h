@@ -58,7 +58,7 @@ struct TermElement<f16x2> {
 template <TwoTerms T>
 using TermOf = typename TermElement<T>::type;
 
-// What contractions read of such elements: matrices in one place for two terms are read as those in two.
+// The type as which contractions read elements: a matrix of lower_f16x2 is read as one of f16x2.
 template <class T>
 struct Contracted {
   using type = T;

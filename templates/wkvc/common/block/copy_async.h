@@ -79,8 +79,8 @@ class Source {
   const T* from_ = nullptr;
 };
 
-// Where this lane's pieces lie in tiles of one kind, and which of them are of the first `valid` rows: found once for
-// all tensors that a warp copies.
+// The places of this lane's pieces in tiles of one kind, and which pieces are of the first `valid` rows. A warp finds
+// them once for all tensors that it copies.
 template <class Tile>
 class PiecePlaces {
  public:

@@ -26,16 +26,25 @@ cd "$wkvc_root"
 failed=0
 report=()
 
+# Seconds of CPU time that the commands before this one took: fields 16 and 17 of proc(5), stat.
+cpu_seconds() {
+  local stat
+  read -ra stat <"/proc/$$/stat"
+  echo $(((stat[15] + stat[16]) / $(getconf CLK_TCK)))
+}
+
 # step NAME COMMAND...: runs the command and remembers how it went.
 step() {
-  local name=$1 start=$SECONDS outcome=passed
+  local name=$1 start=$SECONDS cpu_start outcome=passed
+  cpu_start=$(cpu_seconds)
   shift
   printf '\n== %s\n' "$name"
   if ! "$@"; then
     outcome=FAILED
     failed=1
   fi
-  report+=("$(printf '%-34s %s %4d s' "$name" "$outcome" $((SECONDS - start)))")
+  report+=("$(printf '%-34s %s %4d s, of CPU time %4d s' "$name" "$outcome" $((SECONDS - start)) \
+    $(($(cpu_seconds) - cpu_start)))")
 }
 
 check_format() {

@@ -8,6 +8,7 @@
 #include "checking/reference/recurrence_runs.h"
 #include "checking/values/arrangement.h"
 #include "codegen/rec/reference/Rounding.h"
+#include "runtime/base/side_by_side.h"
 #include "runtime/error.h"
 #include "runtime/tensor/tensor.h"
 
@@ -121,24 +122,23 @@ bool Reference::has_groups(const TensorSpec& spec) const { return size_.group() 
 
 Reference::CostsOfHead Reference::drawn(Precision precision, std::size_t head, std::size_t group) const {
   const Givens givens = of_heads(head * group, group);
-  const auto is_drawn = [&](const TensorSpec& spec) {
-    return gives(passes_, spec.role) && has_groups(spec) == (group > 1);
-  };
-  std::map<std::string, DrawnErrors> errors;
-  for (std::size_t draw = 0; draw < ErrorDraws::count; ++draw) {
+  std::vector<const TensorSpec*> specs;
+  for (const TensorSpec& spec : manifest_.tensors)
+    if (gives(passes_, spec.role) && has_groups(spec) == (group > 1)) specs.push_back(&spec);
+  std::vector<DrawnErrors> errors(specs.size());
+  side_by_side(ErrorDraws::count, [&](std::size_t draw) {
     rec::Rounding forward(precision.forward, draw);
     rec::Rounding backward(precision.backward, draw, precision.rest);
     const Results results = results_of(givens, &forward, &backward);
-    for (const TensorSpec& spec : manifest_.tensors) {
-      if (!is_drawn(spec)) continue;
-      const Rows rows(as_in_recurrence(spec), manifest_, size_);
-      const std::vector<double> exact = rows.of_heads(exact_.of(spec), head * group, group);
-      errors[spec.name][draw] = summed_rows(difference(results.of(spec), exact), rows.length(), group);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const Rows rows(as_in_recurrence(*specs[i]), manifest_, size_);
+      const std::vector<double> exact = rows.of_heads(exact_.of(*specs[i]), head * group, group);
+      errors[i][draw] = summed_rows(difference(results.of(*specs[i]), exact), rows.length(), group);
     }
-  }
+  });
   CostsOfHead costs;
-  for (const TensorSpec& spec : manifest_.tensors)
-    if (is_drawn(spec)) costs[spec.name] = cost_of(errors[spec.name], Rows(spec, manifest_, size_).length());
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    costs[specs[i]->name] = cost_of(errors[i], Rows(*specs[i], manifest_, size_).length());
   return costs;
 }
 

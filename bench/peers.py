@@ -117,12 +117,6 @@ def gated_delta_net_by_flashinfer(x, size):
     return o.unflatten(0, size[:2])
 
 
-def mamba2_for_mamba_ssm(x):
-    """A of each head in place of the log decays A·dt."""
-    others = {name: t for name, t in x.items() if name != "g"}
-    return {**others, "A": (x["g"] / x["dt"])[0, 0].contiguous()}
-
-
 def mamba2_by_mamba_ssm(x, size):
     scan = import_module("mamba_ssm.ops.triton.ssd_combined").mamba_chunk_scan_combined
     return scan(x["x"], x["dt"], x["A"], x["B"], x["C"], chunk_size=256)
@@ -132,11 +126,7 @@ def mamba2_for_simple_gla(x):
     """Keys and queries of every head, and values that are multiplied beforehand."""
     heads = x["x"].shape[2]
     every = {name: x[name].expand(-1, -1, heads, -1).contiguous() for name in "BC"}
-    return {**every, "x": (x["dt"].unsqueeze(-1) * x["x"]).to(x["x"].dtype), "g": x["g"], "do": x["do"]}
-
-
-def retnet_for_simple_gla(x):
-    return {**x, "g": x["g"][:, 0].contiguous()}
+    return {**every, "x": (x["dt"].unsqueeze(-1) * x["x"]).to(x["x"].dtype), "g": x["A"] * x["dt"], "do": x["do"]}
 
 
 def retnet_by_fla(x, size):
@@ -163,10 +153,9 @@ PEERS = {
     "mamba2": [
         *fla_peers("fla.ops.simple_gla", by_fla("fla.ops.simple_gla", "chunk_simple_gla", "CBxg", scale=1.0),
                    inputs=mamba2_for_simple_gla, recurrence=SIMPLE_GLA, other=("B", "C", "x")),
-        Peer("mamba_ssm", mamba2_by_mamba_ssm, "mamba_ssm.ops.triton.ssd_combined", inputs=mamba2_for_mamba_ssm,
-             other=("A", "dt"))],
+        Peer("mamba_ssm", mamba2_by_mamba_ssm, "mamba_ssm.ops.triton.ssd_combined", other=("A", "dt"))],
     "gla": fla_peers("fla.ops.gla", by_fla("fla.ops.gla", "chunk_gla", "qkvg"), has_tilelang=False),
-    "retnet": fla_peers("fla.ops.simple_gla", retnet_by_fla, has_tilelang=False, inputs=retnet_for_simple_gla,
+    "retnet": fla_peers("fla.ops.simple_gla", retnet_by_fla, has_tilelang=False,
                         other=("g",)),
     "unnamed": [],
 }

@@ -5,12 +5,7 @@
 
 namespace wkvc::bench {
 
-Definition gated_delta_net();
-Definition kda();
 Definition kda_gate5();
-Definition mamba2();
-Definition gla();
-Definition retnet();
 Definition unnamed();
 
 }  // namespace wkvc::bench

@@ -160,8 +160,7 @@ def kda_step(S, x):
 # Decays without a delta rule
 
 def draw_mamba2(at):
-    dt = at.step_sizes()
-    return {"C": at.key(1), "B": at.key(1), "x": at.value(), "dt": dt, "g": -at.rates() * dt}
+    return {"x": at.value(), "dt": at.step_sizes(), "A": -at.rates(), "B": at.key(1), "C": at.key(1)}
 
 
 def simple_gla_step(S, x):
@@ -170,7 +169,7 @@ def simple_gla_step(S, x):
 
 
 def mamba2_step(S, x):
-    return simple_gla_step(S, {**x, "x": x["dt"].unsqueeze(-1) * x["x"]})
+    return simple_gla_step(S, {**x, "x": x["dt"].unsqueeze(-1) * x["x"], "g": x["A"] * x["dt"]})
 
 
 def draw_gla(at):
@@ -179,7 +178,12 @@ def draw_gla(at):
 
 def draw_retnet(at):
     rates = torch.exp(torch.linspace(math.log(1 / 32), math.log(1 / 512), at.heads, device=at.device))
-    return {"q": at.key(), "k": at.key(), "v": at.value(), "g": torch.log(1 - rates)[:, None].repeat(1, at.keys)}
+    return {"q": at.key(), "k": at.key(), "v": at.value(), "g": torch.log(1 - rates)}
+
+
+def retnet_step(S, x):
+    S = S * over_matrix(torch.exp(x["g"])) + outer(x["v"], x["k"])
+    return read(S, x["q"]), S
 
 
 def decayed_step(S, x):
@@ -208,13 +212,15 @@ RECURRENCES = {
     "rwkv7_logw": Recurrence(RWKV7, ("v",), draw_rwkv7_logw, rwkv7_step(lambda w: w), built_in=True),
     "rwkv6": Recurrence(("r", "w", "k", "v"), ("v",), draw_rwkv6, rwkv6_step(lambda w: -torch.exp(w)), built_in=True,
                         parameters=("u",)),
-    "gated_delta_net": Recurrence(DELTA, ("v",), draw_gated_delta_net, gated_delta_net_step, in_f32=("g", "beta")),
-    "kda": Recurrence(DELTA, ("v",), draw_kda, kda_step, in_f32=("g", "beta")),
+    "gated_delta_net": Recurrence(DELTA, ("v",), draw_gated_delta_net, gated_delta_net_step, in_f32=("g", "beta"),
+                                  built_in=True),
+    "kda": Recurrence(DELTA, ("v",), draw_kda, kda_step, in_f32=("g", "beta"), built_in=True),
     "kda_gate5": Recurrence(DELTA, ("v",), draw_kda_gate5, kda_step, in_f32=("g", "beta")),
-    "mamba2": Recurrence(("C", "B", "x", "dt", "g"), ("x",), draw_mamba2, mamba2_step, shared=("B", "C"),
-                         in_f32=("dt", "g"), head=lambda keys: (keys, max(16, keys // 2))),
-    "gla": Recurrence(("q", "k", "v", "g"), ("v",), draw_gla, decayed_step, in_f32=("g",)),
-    "retnet": Recurrence(("q", "k", "v"), ("v",), draw_retnet, decayed_step, parameters=("g",), in_f32=("g",)),
+    "mamba2": Recurrence(("x", "dt", "B", "C"), ("x",), draw_mamba2, mamba2_step, shared=("B", "C"), built_in=True,
+                         parameters=("A",), in_f32=("dt", "A"), head=lambda keys: (keys, max(16, keys // 2))),
+    "gla": Recurrence(("q", "k", "v", "g"), ("v",), draw_gla, decayed_step, in_f32=("g",), built_in=True),
+    "retnet": Recurrence(("q", "k", "v"), ("v",), draw_retnet, retnet_step, parameters=("g",), in_f32=("g",),
+                         built_in=True),
     "unnamed": Recurrence((*DELTA, "a", "b", "z"), ("v", "z"), draw_unnamed, unnamed_step, in_f32=("g", "beta")),
 }
 

@@ -7,5 +7,5 @@
 
 int main(int argc, char** argv) {
   using namespace wkvc::bench;
-  return wkvc::command_main(argc, argv, {gated_delta_net, kda, kda_gate5, mamba2, gla, retnet, unnamed});
+  return wkvc::command_main(argc, argv, {kda_gate5, unnamed});
 }

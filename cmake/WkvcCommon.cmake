@@ -9,6 +9,9 @@ add_library(wkvc_options INTERFACE)
 target_compile_options(wkvc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
 # Everywhere the same, so that programs and libraries share a precompiled header.
 target_compile_options(wkvc_options INTERFACE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # ccache asks for it
+if(CMAKE_UNITY_BUILD)  # a local name may be that of a function of another source
+  target_compile_options(wkvc_options INTERFACE -Wno-shadow)
+endif()
 # gcc 12 sees overlaps in std::string at -O3 that are none (gcc bug 105329).
 target_compile_options(wkvc_options INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>)
 # Two versions of the library in one process have constants of their own, each its lockfile and its limits.

@@ -35,6 +35,7 @@ struct Config {
   std::string scales = {}, backward_scales = {};
   std::vector<std::string> gradients = {};
   std::vector<std::string> shared = {};
+  std::vector<std::string> set = {};  // options of the recurrence, each "name=value"
 };
 
 // The text stages, in order. Text of the stage placed is text of the stage chunk with places: which warps compute each

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/options.h"
 #include "dsl/wkvc.h"
 #include "runtime/error.h"
 
@@ -76,6 +77,7 @@ struct Declarations {
   std::optional<Compute> compute;
   std::optional<std::int64_t> sram_budget;
   std::map<std::string, At> names;
+  Options options;
 };
 
 template <class... Args>

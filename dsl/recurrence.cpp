@@ -109,4 +109,10 @@ Definition recurrence(std::string name, std::function<void(Recurrence&)> body, A
   return {std::move(name), std::move(body), at};
 }
 
+Definition preset(Definition of, std::string name, std::map<std::string, std::string, std::less<>> options) {
+  of.name = std::move(name);
+  of.presets = std::move(options);
+  return of;
+}
+
 }  // namespace wkvc

@@ -10,7 +10,9 @@
 namespace wkvc {
 Registry Registry::builtin() {
   Registry registry;
-  for (const Definition& definition : {rwkv7(), rwkv7_logw(), rwkv6()}) registry.add(definition);
+#define WKVC_OPERATOR(name) registry.add(name());
+#include "dsl/operators.def"
+#undef WKVC_OPERATOR
   return registry;
 }
 

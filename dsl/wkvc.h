@@ -20,7 +20,9 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -143,6 +145,11 @@ Expr cast(const Expr& x, At at = At::current()) {
 Expr dot(const Expr& lhs, const Expr& rhs, std::optional<Compute> compute = {}, At at = At::current());
 Expr outer(const Expr& column, const Expr& row, std::optional<Compute> compute = {}, At at = At::current());
 
+// The numbers that an option takes; any finite one unless told.
+struct Range {
+  double least = -std::numeric_limits<double>::max(), most = std::numeric_limits<double>::max();
+};
+
 // What a recurrence declares; its body calls each of key_dim, value_dim, compute, state and update once.
 class Recurrence {
  public:
@@ -172,6 +179,18 @@ class Recurrence {
   void compute(Compute dtype, At at = At::current());
   void sram_budget(std::int64_t bytes, At at = At::current());  // 227 KiB unless told
 
+  // Options: each function declares one and returns the value that holds, which --set NAME=VALUE gives, or what the
+  // body names. A body declares all of its options, whatever the values are, and builds its expressions accordingly.
+  // Throws UserError for a value that the option does not take, and for an option that is set and not declared.
+  //
+  // One of several words, the first where nothing is set; true or false, false where nothing is set.
+  std::string choice(std::string_view name, std::initializer_list<std::string_view> words, std::string_view meaning,
+                     At at = At::current());
+  bool flag(std::string_view name, std::string_view meaning, At at = At::current());
+  double number(std::string_view name, double otherwise, Range range, std::string_view meaning, At at = At::current());
+  // Throws UserError where the option is set and `holds` is false: needs("lower_bound", decay == "log", "decay=log").
+  void needs(std::string_view option, bool holds, std::string_view needed);
+
  private:
   detail::Declarations& declarations_;
 };
@@ -180,10 +199,14 @@ struct Definition {
   std::string name;
   std::function<void(Recurrence&)> body;
   At at;
+  std::map<std::string, std::string, std::less<>> presets = {};  // of options; what is set goes before them
 };
 
 // The body runs when the definition is built; that is when its mistakes are reported.
 Definition recurrence(std::string name, std::function<void(Recurrence&)> body, At at = At::current());
+
+// The same recurrence under another name, with other values where options are not set.
+Definition preset(Definition of, std::string name, std::map<std::string, std::string, std::less<>> options);
 
 // The rec dialect's text, under a configuration, and the lines of C++ that it was written in. (dsl/build.h gives the
 // module itself.)

@@ -18,6 +18,7 @@
 #include "codegen/target/Target.h"
 #include "dsl/registry.h"
 #include "jit/jit.h"
+#include "jit/signature.h"
 #include "jit/wkvc.h"
 #include "runtime/base/escape.h"
 #include "runtime/base/machine_fault.h"
@@ -36,7 +37,7 @@ struct wkvc_operator {
 namespace wkvc {
 namespace {
 
-thread_local std::string message, emitted;
+thread_local std::string message, emitted, described;
 
 // Runs f; never throws.
 template <class F>
@@ -261,6 +262,26 @@ wkvc_status wkvc_emit(const char* recurrence, const char* options, const char* s
     expect_given(stage, "stage");
     emitted = emitted_text(recurrence, options, stage_from(stage));
     *result = emitted.c_str();
+  });
+}
+
+wkvc_status wkvc_signature(const char* recurrence, const char* options, const char** result) {
+  return guarded([&] {
+    expect_given(static_cast<const void*>(result), "result");
+    *result = nullptr;
+    expect_given(recurrence, "recurrence");
+    const std::string text = emitted_text(recurrence, options, Stage::rec);
+    described = signature_json(
+        text, is_name(recurrence) ? options_of(Registry::known().find(recurrence)) : std::vector<OptionInfo>());
+    *result = described.c_str();
+  });
+}
+
+wkvc_status wkvc_names(const char** result) {
+  return guarded([&] {
+    expect_given(static_cast<const void*>(result), "result");
+    described = fmt::format("{}", fmt::join(Registry::known().names(), " "));
+    *result = described.c_str();
   });
 }
 

@@ -72,6 +72,14 @@ void wkvc_release(wkvc_operator* op); /* NULL is let through */
  * thread's next call of this function. */
 wkvc_status wkvc_emit(const char* recurrence, const char* options, const char* stage, const char** result);
 
+/* The names of the recurrences that this process knows, between spaces. `*result` is valid until this thread's next
+ * call of this function or the next. */
+wkvc_status wkvc_names(const char** result);
+
+/* The name, the head, the tensors and the options of a recurrence as JSON (jit/signature.h). `recurrence` and `options`
+ * are as for wkvc_prepare; a text is one of the rec stage, and has no options. */
+wkvc_status wkvc_signature(const char* recurrence, const char* options, const char** result);
+
 int32_t wkvc_tensor_count(const wkvc_operator* op, wkvc_pass pass); /* 0 where there is no such pass */
 wkvc_status wkvc_tensor_at(const wkvc_operator* op, wkvc_pass pass, int32_t index, wkvc_tensor_info* result);
 

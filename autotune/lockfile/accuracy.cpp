@@ -12,7 +12,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr double largest = std::numeric_limits<double>::max();
 
 double badness(const Accuracy& accuracy) {
   return std::isnan(accuracy.error) ? std::numeric_limits<double>::infinity() : accuracy.error / accuracy.bound;
@@ -22,8 +21,8 @@ Accuracy accuracy_from(const json& object, const std::string& what) {
   const JsonFields fields(object, what, {"error", "bound"});
   Accuracy accuracy;
   const bool finite = !fields.at("error").is_null();
-  accuracy.error = finite ? fields.number("error", 0, largest) : std::numeric_limits<double>::quiet_NaN();
-  accuracy.bound = fields.number("bound", 0, largest);
+  accuracy.error = finite ? fields.number("error", 0) : std::numeric_limits<double>::quiet_NaN();
+  accuracy.bound = fields.number("bound", 0);
   if (accuracy.bound == 0) fields.wrong("bound", fields.at("bound"), "a number above 0");
   return accuracy;
 }

@@ -15,7 +15,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> outcomes{"timed", "rejected", "skipped"};
-constexpr double largest = std::numeric_limits<double>::max();
 
 ordered_json use_json(const KernelUse& use) {
   return {{"shared_bytes", use.shared_bytes},
@@ -37,7 +36,7 @@ KernelUse use_from(const json& object, const std::string& what) {
 
 std::optional<double> milliseconds(const JsonFields& fields, const char* key) {
   if (!fields.has(key)) return std::nullopt;
-  return fields.number(key, 0, largest);
+  return fields.number(key, 0);
 }
 
 // A time for what was timed, a reason for what was not.

@@ -35,6 +35,14 @@ void read(const JsonFields& fields, const ConfigOption& option, const ConfigFiel
     fields.wrong(field.name, fields.at(field.name), fmt::format("{}", fmt::join(words.known, " or ")));
 }
 
+void read(const JsonFields& fields, const ConfigOption& option, const ConfigField& field,
+          std::vector<std::string>& values) {
+  const json& given = fields.at(field.name);
+  const bool are_texts = given.is_array() && std::ranges::all_of(given, [](const json& it) { return it.is_string(); });
+  if (!are_texts) fields.wrong(field.name, given, values_text(option));
+  values = given.get<std::vector<std::string>>();
+}
+
 void check(const JsonFields& fields, const Config& config) {
   if (config.chunk != 0 && config.save_every % config.chunk != 0) {
     fields.wrong("save_every", fields.at("save_every"), fmt::format("a multiple of the chunk, {}", config.chunk));
@@ -61,6 +69,8 @@ Config config_from(const json& object, const std::string& what) {
     if (const auto* number = std::get_if<int Config::*>(&field.member)) read(fields, option, field, config.**number);
     if (const auto* word = std::get_if<std::string Config::*>(&field.member))
       read(fields, option, field, config.**word);
+    if (const auto* words = std::get_if<std::vector<std::string> Config::*>(&field.member))
+      read(fields, option, field, config.**words);
   });
   check(fields, config);
   return config;

@@ -9,7 +9,6 @@ namespace wkvc {
 namespace {
 
 constexpr Frame frame{90, 40, 800, 380};
-constexpr double width = 960;
 
 // What can be placed: with a time and with errors that are finite and, on any scale, above 0.
 std::vector<const Candidate*> placeable(const ShapeReport& report) {
@@ -80,7 +79,7 @@ std::string error_chart(const ShapeReport& report) {
   }
   values.insert(values.end(), bounds.begin(), bounds.end());
   const Scale times = scale_for(ms, frame.left, frame.right), errors = scale_for(values, frame.bottom, frame.top);
-  Svg svg(width, frame.bottom + 46, "Error against time, with the bounds of errors");
+  Svg svg(chart_width, frame.bottom + 46, "Error against time, with the bounds of errors");
   draw_x_axis(svg, frame, times, "median time of a launch, ms");
   draw_y_axis(svg, frame, errors, "relative error of the result nearest to its bound");
   draw_bounds(svg, bounds, errors);

@@ -8,7 +8,7 @@
 namespace wkvc {
 namespace {
 
-constexpr double width = 960, left = 90, right = 800, top = 40;
+constexpr double left = 90, right = 800, top = 40;
 constexpr int shades = 5;
 
 struct Mark {
@@ -105,7 +105,7 @@ std::string memory_chart(const ShapeReport& report) {
   const Bands bands = bands_of(marks);
   double bottom = top;
   for (const auto& [blocks, band] : bands) bottom += 2 * half_height(band);
-  Svg svg(width, bottom + 46, "Shared memory against blocks an SM, coloured by time");
+  Svg svg(chart_width, bottom + 46, "Shared memory against blocks an SM, coloured by time");
   draw_x_axis(svg, {left, top, right, bottom}, scale, "shared memory of a block, KiB");
   svg.line(left, top, left, bottom, "axis");
   svg.text(8, top - 12, Anchor::start, "label", "blocks that an SM holds at once");

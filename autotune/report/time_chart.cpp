@@ -6,7 +6,7 @@
 namespace wkvc {
 namespace {
 
-constexpr double width = 960, row = 18, top = 30, bar_height = 12;
+constexpr double row = 18, top = 30, bar_height = 12;
 constexpr double letter = 6.6;  // width of one at this size, at most on average
 
 // Code points, of which labels have a few that are not ASCII.
@@ -17,7 +17,7 @@ std::size_t letters(const std::string& text) {
 double label_width(const ShapeReport& report, const std::vector<const Candidate*>& candidates) {
   std::size_t longest = 0;
   for (const Candidate* it : candidates) longest = std::max(longest, letters(marked_label(report, *it)));
-  return std::min(std::max(80.0, letter * static_cast<double>(longest) + 16), 0.6 * width);
+  return std::min(std::max(80.0, letter * static_cast<double>(longest) + 16), 0.6 * chart_width);
 }
 
 const char* classes(const ShapeReport& report, const Candidate& candidate) {
@@ -44,10 +44,10 @@ void draw_row(Svg& svg, const ShapeReport& report, const Candidate& candidate, c
 std::string time_chart(const ShapeReport& report) {
   const std::vector<const Candidate*> candidates = timed(report);
   if (candidates.empty()) return "";
-  const double left = label_width(report, candidates), right = width - 60;
+  const double left = label_width(report, candidates), right = chart_width - 60;
   const double bottom = top + row * static_cast<double>(candidates.size()) + 4;
   const Scale scale{0, std::max(*candidates.back()->ms, report.copy_ms), left, right, false};
-  Svg svg(width, bottom + 46, "Time by configuration, the fastest first");
+  Svg svg(chart_width, bottom + 46, "Time by configuration, the fastest first");
   const Frame frame{left, top, right, bottom};
   draw_x_axis(svg, frame, scale, "median time of a launch, ms");
   double y = top + 4;

@@ -25,7 +25,20 @@ void check_value(const ConfigOption& option, const std::string& value) {
   user_error("{} '{}': expected {}", option.spelling, value, fmt::join(words.known, " or "));
 }
 
+// The name in "name=value"; all of it where there is no value.
+std::string_view name_in(std::string_view setting) { return setting.substr(0, setting.find('=')); }
+
+void check_settings(const ConfigOption& option, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const std::string_view name = name_in(setting);
+    if (name.empty() || name.size() + 1 >= setting.size() || setting.find(',') != std::string::npos)
+      user_error("{} '{}': expected NAME=VALUE, such as scale=0.5", option.spelling, setting);
+    if (std::ranges::count(settings, name, name_in) > 1) user_error("{}: '{}' is set twice", option.spelling, name);
+  }
+}
+
 void check_value(const ConfigOption& option, const std::vector<std::string>& names) {
+  if (std::holds_alternative<Assignments>(option.values)) return check_settings(option, names);
   for (const std::string& name : names) {
     if (name.empty() || name.find(',') != std::string::npos)
       user_error("{} '{}': expected names such as r,w,k", option.spelling, name);

@@ -38,7 +38,7 @@ constexpr Numbers sram_budgets{rec::is_sram_budget, rec::sram_budgets_text};
 
 constexpr const char* as_declared = "as the recurrence declares";
 
-constexpr std::array<ConfigOption, 21> table{{
+constexpr std::array<ConfigOption, 22> table{{
     {.spelling = "--head",
      .syntax = "K[,V]",
      .field = {"key_dim", &Config::key_dim},
@@ -54,6 +54,14 @@ constexpr std::array<ConfigOption, 21> table{{
      .otherwise = as_declared,
      .meaning = "storage of inputs and outputs",
      .settled = Stage::rec},
+    {.spelling = "--set",
+     .syntax = "NAME=VALUE[,…]",
+     .field = {"set", &Config::set},
+     .values = Assignments{},
+     .otherwise = as_declared,
+     .meaning = "options of the recurrence; `wkvc list OP` shows them",
+     .settled = Stage::rec,
+     .recorded = Recorded::shown},
     {.spelling = "--mma",
      .syntax = "DTYPE",
      .field = {"mma", &Config::mma},
@@ -266,6 +274,9 @@ std::string without_auto(const Words& words, std::string_view quote) {
 std::string without_auto(const InputNames& names, std::string_view quote) {
   const std::string some = fmt::format("names such as {0}r,w,k{0}", quote);
   return names.all ? fmt::format("{0}, or {1}all{1}", some, quote) : some;
+}
+std::string without_auto(const Assignments&, std::string_view quote) {
+  return fmt::format("options such as {0}scale=0.5{0}", quote);
 }
 
 }  // namespace

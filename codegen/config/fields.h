@@ -36,6 +36,9 @@ struct InputNames {
   bool all = true;  // the word is for all of them
 };
 
+// Options of a recurrence, "name=value" each; the recurrence knows its names and values (dsl/options.h).
+struct Assignments {};
+
 // The kernels that an option says something of. `each`: N of the forward kernel, M of the backward kernel.
 enum class OfKernels { all, forward, backward, each };
 
@@ -47,7 +50,7 @@ struct ConfigOption {
   const char* syntax;                                // N[,M]
   ConfigField field;                                 // K, or N
   std::optional<ConfigField> second = std::nullopt;  // V, or M
-  std::variant<Numbers, Words, InputNames> values;
+  std::variant<Numbers, Words, InputNames, Assignments> values;
   bool automatic = false;      // the value may be auto
   std::string_view otherwise;  // what holds without the option
   std::string_view meaning;

@@ -72,7 +72,8 @@ std::optional<std::int64_t> value_from(const ConfigOption& option, std::string_v
 std::optional<std::vector<std::string>> value_from(const ConfigOption& option, std::string_view text,
                                                    const std::vector<std::string>&) {
   std::vector<std::string> names;
-  if (text == "all" && std::get<InputNames>(option.values).all) return names;
+  const auto* const inputs = std::get_if<InputNames>(&option.values);
+  if (text == "all" && inputs != nullptr && inputs->all) return names;
   for (const std::string_view name : split(text)) {
     if (name.empty()) return std::nullopt;
     if (std::ranges::find(names, name) != names.end()) {

@@ -166,10 +166,21 @@ void AffineAnalysis::lift_source(Operation* op) {
   values_[token] = value;
 }
 
+// Returns `x` with its declared range. What is stored has its largest element measured.
+Value AffineAnalysis::assumed(Operation* assume, Value x) {
+  const rec::Interval range = rec::range_of(assume->getResult(0));
+  Operation* made = x.getDefiningOp();
+  if (range.bounded() && !llvm::isa<chunk::WidenOp, chunk::InputOp, chunk::ParameterOp>(made) &&
+      !made->hasAttr("at_most"))
+    b_.set_at_most(x, range.magnitude());
+  return x;
+}
+
 Value AffineAnalysis::lift(Operation* op, llvm::ArrayRef<Value> x) {
   auto unary = [&](auto kind) -> Value { return b_.create<decltype(kind)>(x[0].getType(), x[0]); };
   Value result;
-  if (llvm::isa<rec::AssumeOp, rec::BroadcastOp>(op)) return x[0];
+  if (llvm::isa<rec::AssumeOp>(op)) return assumed(op, x[0]);
+  if (llvm::isa<rec::BroadcastOp>(op)) return x[0];
   if (llvm::isa<rec::CastOp>(op)) return b_.widen(x[0]);
   if (llvm::isa<rec::NegOp>(op))
     result = unary(chunk::NegOp());

@@ -55,6 +55,7 @@ class AffineAnalysis {
   const std::vector<mlir::Operation*>& late() const { return late_; }
   // Lifts one elementwise operation on already lifted operands.
   mlir::Value lift(mlir::Operation* op, llvm::ArrayRef<mlir::Value> operands);
+  mlir::Value assumed(mlir::Operation* assume, mlir::Value x);
 
  private:
   void visit(mlir::Operation* op);

@@ -230,13 +230,13 @@ def test_recurrences() -> None:
 def test_gradients_without_names() -> None:
     """The operators themselves do not lose gradients without a word."""
     with pytest.raises(ValueError, match="w requires a gradient, but grads is 'r'"):
-        torch.ops.wkvc.rwkv7(*rwkv7_inputs(), None, None, "raw 1.0 -1000000.0", "--mma f32", "r", False)
+        torch.ops.wkvc.rwkv7(*rwkv7_inputs(), None, None, "", "--mma f32", "r", False)
 
 
 def test_saved_memory_of_another_pass() -> None:
     inputs = [tensor.detach() for tensor in rwkv7_inputs()]
-    o, _, saved = torch.ops.wkvc.rwkv7(*inputs, None, None, "raw 1.0 -1000000.0", "--mma f32", "r,w,k,v,a,b", False)
-    rest = (None, "raw 1.0 -1000000.0", "--mma f32", "r,w,k,v,a,b", False)
+    o, _, saved = torch.ops.wkvc.rwkv7(*inputs, None, None, "", "--mma f32", "r,w,k,v,a,b", False)
+    rest = (None, "", "--mma f32", "r,w,k,v,a,b", False)
     with pytest.raises(ValueError, match="saved has shape"):
         torch.ops.wkvc.rwkv7_backward(*inputs, None, None, saved[:-256], o, *rest)
     with pytest.raises(ValueError, match="do has shape"):

@@ -15,7 +15,7 @@ import wkvc
 from conftest import KEYS, VALUES, a_state, gradients, rwkv6_inputs, rwkv7_inputs
 from test_values import GATED_DELTA_NET
 
-RAW = "raw 1.0 -1000000.0"
+RAW = ""
 F32 = "--mma f32"
 
 

@@ -5,7 +5,10 @@
 docs/pytorch.md is the guide.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import _library
+from ._builtin import Operator, operator
 from ._check import Report, check
 from ._decode import decode
 from ._prepare import prepare
@@ -14,4 +17,18 @@ from ._rwkv import rwkv6, rwkv7
 
 __version__ = _library.version()
 
-__all__ = ["Recurrence", "Report", "check", "decode", "op", "prepare", "rwkv6", "rwkv7"]
+__all__ = ["Operator", "Recurrence", "Report", "check", "decode", "op", "prepare", "rwkv6", "rwkv7"]
+
+_OTHERS = {name for name in _library.names() if name not in __all__ and name != "rwkv7_logw"}
+
+if not TYPE_CHECKING:  # so that a checker of types says which names there are not
+
+    def __getattr__(name: str) -> Any:
+        """The other built-in recurrences, as functions."""
+        if name in _OTHERS:
+            return operator(name)
+        raise AttributeError(f"module 'wkvc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_OTHERS})

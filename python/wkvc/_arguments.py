@@ -25,6 +25,9 @@ def bind(
     if twice:
         raise TypeError(f"{inputs}; {', '.join(twice)} came both by position and by name: leave one out")
     missing = [name for name in names[len(given) :] if name not in named]
+    arguments = [name for name in missing if name in settings]
+    if arguments:
+        raise TypeError(f"{inputs}; pass {', '.join(arguments)} by position: a call has an argument of that name")
     if missing:
         raise TypeError(f"{inputs}; missing: {', '.join(missing)}")
     return *given, *(named[name] for name in names[len(given) :])

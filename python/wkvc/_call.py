@@ -84,8 +84,8 @@ def check_inputs(family: Family, inputs: Sequence[Any]) -> None:
 
 def check_states(state_layout: Any, states_every: Any, output_final_state: Any = False) -> None:
     """Raises TypeError or ValueError for what says nothing of states."""
-    if state_layout not in ("vk", "kv"):
-        raise ValueError(f'state_layout is {state_layout!r}, expected "vk" (values first) or "kv" (keys first)')
+    if not isinstance(state_layout, str) or state_layout not in ("vk", "kv"):
+        raise ValueError(f'state_layout is {kind_of(state_layout)}, expected "vk" (values first) or "kv" (keys first)')
     if not isinstance(output_final_state, bool):
         raise TypeError(f"output_final_state is {kind_of(output_final_state)}, expected True or False")
     if not isinstance(states_every, int | torch.SymInt):

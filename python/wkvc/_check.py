@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import torch
 
 from ._arguments import check_names
+from ._builtin import Operator, resolve
 from ._checks import check_kind, check_tensors, kind_of
-from ._families import family_of
 from ._kernels import Size
 from ._library import PATH, USER_ERROR
 from ._operators import Family
 from ._options import options_for
 from ._recurrence import Recurrence
-from ._rwkv import SETTINGS, settings_of
+from ._rwkv import SETTINGS
 from ._text import Signature
 
 _FILE_DTYPES = {
@@ -77,10 +77,10 @@ def check(function: Callable[..., Any], inputs: Mapping[str, torch.Tensor], **op
     """Measures results and all gradients against the recurrence in float64, token by token.
 
     Args:
-        function: wkvc.rwkv7, wkvc.rwkv6 or what wkvc.op gave.
+        function: a function of the package, such as wkvc.rwkv7, or what wkvc.op gave.
         inputs: tensors by name, such as {"r": r, …}; "initial_state" and "cu_seqlens" too. "do" and "dfinal_state" are
             gradients of the results; without "do", random numbers. States are [B, H, V, K].
-        options: as for a call of rwkv7 or rwkv6: mma="bf16", decay="log", …
+        options: as for a call of the function: mma="bf16", decay="log", …
 
     Returns:
         A report, whose str is the table that `wkvc check` prints. It passes where every norm and every row is within
@@ -88,7 +88,10 @@ def check(function: Callable[..., Any], inputs: Mapping[str, torch.Tensor], **op
     """
     family, variant, words = _settings(function, options)
     tensors = _tensors(family, inputs)
-    given = [tensors[name] for name in family.names]
+    given = tuple(tensors[name] for name in family.names)
+    if isinstance(function, Operator):
+        given = function.widened(family, given)
+        tensors |= zip(family.names, given, strict=True)
     head, size = family.read(given, tensors.get("initial_state"), tensors.get("cu_seqlens"))
     text, signature = family.text(variant, words, head)
     tensors = {**_random_gradients(signature, size), **tensors}
@@ -107,8 +110,11 @@ def _settings(function: Callable[..., Any], options: dict[str, Any]) -> tuple[Fa
         if options:
             raise TypeError(f"{', '.join(options)}: options of wkvc.op belong to wkvc.op")
         return function.family, "", function.options
-    check_names("wkvc.check", options, SETTINGS)
-    return family_of(function), *settings_of(**options)
+    words = options.pop("options", "")
+    family, variant, words, rest = resolve(function, options, words)
+    known = (*function.options, "mma") if isinstance(function, Operator) else SETTINGS
+    check_names("wkvc.check", rest, (*known, "options"))
+    return family, variant, words
 
 
 def _tensors(family: Family, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

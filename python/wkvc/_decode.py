@@ -1,19 +1,16 @@
 """A few tokens of every sequence, with states updated in place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from ._arguments import bind, check_names, keywords_of
+from ._arguments import bind, keywords_of
+from ._builtin import Operator, resolve
 from ._call import StateLayout, check_inputs, check_states, run_in_slots
 from ._checks import check_tensor, check_tensors
-from ._families import family_of
 from ._kernels import Maps
-from ._operators import Family
 from ._options import check_text
-from ._recurrence import Recurrence
-from ._rwkv import SETTINGS, settings_of
 
 _MOST_TOKENS = 8  # of a sequence: more go faster by chunks
 
@@ -34,7 +31,7 @@ def decode(
     """Takes states through one to eight tokens of each sequence, in one launch, in float32.
 
     Args:
-        function: wkvc.rwkv7, wkvc.rwkv6 or what wkvc.op gave.
+        function: a function of the package, such as wkvc.rwkv7, or what wkvc.op gave.
         inputs: as the function takes them, by position or by name, with T from 1 to 8; or packed in one batch, with
             cu_seqlens.
         states: a pool [slots, H, V, K] (or [slots, H, K, V] with state_layout="kv") of float32, float16 or bfloat16,
@@ -48,19 +45,17 @@ def decode(
             states are stored, contiguous. With 1, each token's: to accept k of T speculated tokens, copy state k - 1 of
             a sequence to its slot. Of packed sequences, sequence n has those from cu_seqlens[n] // states_every on.
         options: more options of the command, such as "--blocks 4". Those of wkvc.op, which are of chunks, do not count.
-        settings: inputs by name, and decay, scale and lower_bound of rwkv7 and rwkv6. Autocast changes nothing.
+        settings: inputs by name, and the options of a built-in recurrence. Autocast changes nothing.
 
     Returns:
         The output, or a tuple of them where the recurrence has several.
     """
     check_states(state_layout, states_every)
-    family = family_of(function)
-    named = {name: settings.pop(name) for name in [*settings] if name in family.names}
-    if settings:
-        check_names("wkvc.decode", settings, _known(function, family))
-    variant, words = _variant_and_options(function, options, settings)
-    inputs = bind(f"wkvc.decode of {family.name}", family.names, inputs, named)
+    family, variant, words, named = resolve(function, settings, _token_options(options))
+    inputs = bind(f"wkvc.decode of {family.name}", family.names, inputs, named, _KEYWORDS)
     check_inputs(family, inputs)
+    if isinstance(function, Operator):
+        inputs = function.widened(family, inputs)
     check_tensor("states", states)
     check_tensors(cu_seqlens=cu_seqlens, state_indices=state_indices, report=report)
     check_tensors(intermediate_states=intermediate_states)
@@ -76,20 +71,12 @@ def decode(
 _KEYWORDS = keywords_of(decode)
 
 
-def _known(function: Callable[..., Any], family: Family) -> tuple[str, ...]:
-    """The names of arguments."""
-    return *family.names, *_KEYWORDS, *(() if isinstance(function, Recurrence) else SETTINGS)
-
-
-def _variant_and_options(function: Callable[..., Any], options: str, settings: Mapping[str, Any]) -> tuple[str, str]:
-    """The variant of the operator, and options that go token by token."""
+def _token_options(options: str) -> str:
+    """Options that go token by token."""
     check_text(options)
     if "--chunk" in options:
         raise ValueError(f"options are {options!r}, but wkvc.decode goes token by token: leave --chunk out")
-    words = f"--chunk 1 {options}".strip()
-    if isinstance(function, Recurrence):
-        return "", words
-    return settings_of(**settings, options=words)
+    return f"--chunk 1 {options}".strip()
 
 
 def _check_tokens(tokens: int, cu_seqlens: torch.Tensor | None, report: torch.Tensor | None) -> None:

@@ -1,9 +1,10 @@
 """The C interface of libwkvc.so (jit/wkvc.h) through ctypes; statuses become exceptions."""
 
 import ctypes
+import json
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FORWARD, BACKWARD = 0, 1
 CUDA, HOST = 0, 1
@@ -68,6 +69,8 @@ _SIGNATURES = {
     "wkvc_message": (ctypes.c_char_p, []),
     "wkvc_prepare": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(Handle)]),
     "wkvc_emit": (ctypes.c_int, [ctypes.c_char_p] * 3 + [ctypes.POINTER(ctypes.c_char_p)]),
+    "wkvc_names": (ctypes.c_int, [ctypes.POINTER(ctypes.c_char_p)]),
+    "wkvc_signature": (ctypes.c_int, [ctypes.c_char_p] * 2 + [ctypes.POINTER(ctypes.c_char_p)]),
     "wkvc_tensor_count": (ctypes.c_int32, [Handle, ctypes.c_int]),
     "wkvc_tensor_at": (ctypes.c_int, [Handle, ctypes.c_int, ctypes.c_int32, ctypes.POINTER(_TensorInfo)]),
     "wkvc_workspace_bytes": (ctypes.c_int, [Handle, _Int64, _Int64, _Int64, ctypes.POINTER(_Int64)]),
@@ -168,6 +171,22 @@ def emit(recurrence: str, options: str, stage: str = "rec") -> str:
     check(_library.wkvc_emit(recurrence.encode(), options.encode(), stage.encode(), ctypes.byref(text)))
     assert text.value is not None
     return text.value.decode()
+
+
+def names() -> list[str]:
+    """The names of the built-in recurrences."""
+    text = ctypes.c_char_p()
+    check(_library.wkvc_names(ctypes.byref(text)))
+    assert text.value is not None
+    return text.value.decode().split()
+
+
+def signature(recurrence: str, options: str = "") -> dict[str, Any]:
+    """The name, the head and the tensors of a recurrence, as jit/signature.h has them."""
+    text = ctypes.c_char_p()
+    check(_library.wkvc_signature(recurrence.encode(), options.encode(), ctypes.byref(text)))
+    assert text.value is not None
+    return json.loads(text.value)
 
 
 def tensors(handle: Handle, direction: int) -> list[TensorInfo]:

@@ -20,8 +20,8 @@ def check_text(options: Any) -> None:
 def with_mma(mma: str, options: str) -> str:
     """The arguments `mma` and `options` of a call as one text; raises TypeError or ValueError for what is neither."""
     check_text(options)
-    if mma not in _MMA:
-        raise ValueError(f'mma is {mma!r}, expected "f16", "bf16", "bf16x3" or "f32"')
+    if not isinstance(mma, str) or mma not in _MMA:
+        raise ValueError(f'mma is {kind_of(mma)}, expected "f16", "bf16", "bf16x3" or "f32"')
     if "--mma" in options:
         raise ValueError(f'options have --mma, and the argument mma is "{mma}": leave --mma out, and pass mma')
     return f"--mma {mma} {options}".strip()

@@ -7,10 +7,11 @@ from typing import Any, TextIO
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from ._builtin import Operator
 from ._checks import MOST_KEYS, MOST_VALUES, kind_of
 from ._families import family_of
 from ._operators import Family
-from ._text import NAMES
+from ._text import NAMES, Spec
 
 _BAR = 24  # characters
 
@@ -29,7 +30,7 @@ def prepare(
     """Compiles what calls of a function will need, so that none of them waits.
 
     Args:
-        function: wkvc.rwkv7, wkvc.rwkv6 or what wkvc.op gave.
+        function: a function of the package, such as wkvc.rwkv7, or what wkvc.op gave.
         sizes: (batches, tokens, heads) of the calls.
         head: keys and values of a head: one number for both, or a pair. A text of wkvc.op has its own.
         dtype: of the inputs. A text of wkvc.op has its own.
@@ -40,7 +41,7 @@ def prepare(
 
     Kernels on the GPU are kept on disk: another process finds them there.
     """
-    family = family_of(function)
+    family = _family(function, options)
     sizes = _checked_sizes(sizes)
     _check_settings(head, dtype, device, grad)
     show = sys.stderr.isatty() if progress is None else progress
@@ -50,6 +51,10 @@ def prepare(
         _call_without_memory(function, family, size, head, dtype, torch.device(device), grad, options)
     if show:
         _draw(sys.stderr, len(sizes), len(sizes), "ready\n")
+
+
+def _family(function: Callable[..., Any], options: dict[str, Any]) -> Family:
+    return function.resolve(function.split(options)[0])[0] if isinstance(function, Operator) else family_of(function)
 
 
 def _checked_sizes(sizes: Any) -> list[tuple[int, int, int]]:
@@ -113,13 +118,18 @@ def _call_without_memory(
         inputs = [
             torch.empty(
                 [lengths[dim] for dim in spec.dims()],
-                dtype=spec.dtype if family.head is not None else dtype,
+                dtype=spec.dtype if family.head is not None or _is_fixed(function, spec) else dtype,
                 device=device,
                 requires_grad=grad,
             )
             for spec in family.inputs
         ]
         function(*inputs, **{name: _without_memory(mode, option) for name, option in options.items()})
+
+
+def _is_fixed(function: Callable[..., Any], spec: Spec) -> bool:
+    """Whether an input of a built-in recurrence has a dtype of its own."""
+    return isinstance(function, Operator) and spec.dtype == torch.float32
 
 
 def _without_memory(mode: FakeTensorMode, option: Any) -> Any:

@@ -7,7 +7,7 @@ import torch
 
 from . import _library, _text
 from ._call import StateLayout, autocast_dtype, call, cast, cast_decay, check_inputs
-from ._checks import check_number
+from ._checks import check_number, kind_of
 from ._families import find_or_make, of_family
 from ._operators import Family, Head, TextOf
 from ._options import values_of, with_mma
@@ -17,7 +17,6 @@ Decay = Literal["raw", "log"]
 Mma = Literal["f16", "bf16", "bf16x3", "f32"]
 
 _DECAY = 1  # the place of w among the inputs
-_UNBOUNDED = "-1000000.0"  # the lower bound of a log decay of which nothing is known
 
 
 def settings_of(
@@ -28,37 +27,36 @@ def settings_of(
     options: str = "",
 ) -> tuple[str, str]:
     """The variant and options of the operators for these arguments of `rwkv7` and `rwkv6`."""
-    if decay not in ("raw", "log"):
-        raise ValueError(f'decay is {decay!r}, expected "raw" or "log"')
+    if not isinstance(decay, str) or decay not in ("raw", "log"):
+        raise ValueError(f'decay is {kind_of(decay)}, expected "raw" or "log"')
     if lower_bound is not None and decay != "log":
         raise ValueError('lower_bound is of a log decay; pass decay="log", or leave lower_bound out')
     check_number("scale", scale)
-    if lower_bound is None:
-        return f"{decay} {float(scale)} {_UNBOUNDED}", with_mma(mma, options)
-    check_number("lower_bound", lower_bound)
-    if lower_bound >= 0:
-        raise ValueError(f"lower_bound is {lower_bound}, expected a negative number")
-    return f"{decay} {float(scale)} {float(lower_bound)}", with_mma(mma, options)
+    settings = [] if decay == "raw" else ["decay=log"]
+    if lower_bound is not None:
+        check_number("lower_bound", lower_bound)
+        if lower_bound >= 0:
+            raise ValueError(f"lower_bound is {lower_bound}, expected a negative number")
+        settings.append(f"lower_bound={float(lower_bound)}")
+    if scale != 1:
+        settings.append(f"scale={float(scale)}")
+    return ",".join(settings), with_mma(mma, options)
 
 
 SETTINGS = tuple(inspect.signature(settings_of).parameters)
 
 
-def _text_of(raw: str, log: str) -> TextOf:
-    """The texts of a family whose built-in recurrences are called `raw` and `log`."""
+def _text_of(name: str) -> TextOf:
+    """The texts of the family of a built-in recurrence: a variant is what the option --set takes."""
 
     def text_of(variant: str, options: str, head: Head) -> str:
-        decay, scale, lower_bound = variant.split()
-        io = _text.NAMES[head.dtypes[0]]
-        emitted = f"--head {head.key_dim},{head.value_dim} --io {io} {_mma_of(options)}"
-        text = _library.emit(raw if decay == "raw" else log, emitted)
-        if decay == "log" and (log == raw or lower_bound != _UNBOUNDED):
-            text = _text.with_declared_log_decay(text, float(lower_bound))
+        settings = [variant] if variant else []
         if head.dtypes[_DECAY] == torch.float32 != head.dtypes[0]:
-            text = _text.with_decay_in_f32(text)
-        if float(scale) != 1:
-            text = _text.with_scaled_output(text, float(scale))
-        return _text.canonical(text)
+            settings.append("decay_dtype=f32")
+        words = [f"--head {head.key_dim},{head.value_dim} --io {_text.NAMES[head.dtypes[0]]}", _mma_of(options)]
+        if settings:
+            words.append(f"--set {','.join(settings)}")
+        return _library.emit(name, " ".join(words))
 
     return text_of
 
@@ -74,10 +72,10 @@ def _tokens(*names: str) -> list[Spec]:
 
 _BONUS = Spec("u", True, "K", torch.float32)
 _rwkv7 = find_or_make(
-    "rwkv7", lambda name: Family(name, _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7", "rwkv7_logw"))
+    "rwkv7", lambda name: Family(name, _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7"))
 )
 _rwkv6 = find_or_make(
-    "rwkv6", lambda name: Family(name, [*_tokens(*"rwkv"), _BONUS], _tokens("o"), _text_of("rwkv6", "rwkv6"))
+    "rwkv6", lambda name: Family(name, [*_tokens(*"rwkv"), _BONUS], _tokens("o"), _text_of("rwkv6"))
 )
 
 

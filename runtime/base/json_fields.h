@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -30,7 +31,7 @@ class JsonFields {
   std::int64_t integer(const char* key, std::int64_t low, std::int64_t high) const;
   const nlohmann::json& list(const char* key) const;  // not empty
 
-  double number(const char* key, double low, double high) const;
+  double number(const char* key, double low, double high = std::numeric_limits<double>::max()) const;
 
   // The place of the value among `known`.
   template <std::size_t N>

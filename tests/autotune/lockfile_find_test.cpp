@@ -20,12 +20,6 @@ LockEntry on(const Gpu& gpu, LaunchSize size = {8, 4096, 64}) {
   return entry;
 }
 
-Lockfile with(const std::vector<LockEntry>& entries) {
-  Lockfile lockfile;
-  for (const LockEntry& entry : entries) lockfile.merge(entry);
-  return lockfile;
-}
-
 TEST(Lookup, TakesTheNearestShape) {
   const std::vector<LaunchSize> tuned{{1, 4096, 64}, {4, 1024, 64}, {8, 1024, 64}, {8, 4096, 64}, {16, 4096, 64}};
   Lockfile lockfile;

@@ -14,12 +14,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-Lockfile with(const std::vector<LockEntry>& entries) {
-  Lockfile lockfile;
-  for (const LockEntry& entry : entries) lockfile.merge(entry);
-  return lockfile;
-}
-
 const std::vector<LaunchSize> sizes{{8, 4096, 64}, {1, 4096, 64}, {8, 512, 32}};
 
 Lockfile three() { return with({sample_entry(sizes[0]), sample_entry(sizes[1]), sample_entry(sizes[2])}); }

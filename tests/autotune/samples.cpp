@@ -23,6 +23,12 @@ LockEntry sample_entry(LaunchSize size) {
   return entry;
 }
 
+Lockfile with(const std::vector<LockEntry>& entries) {
+  Lockfile lockfile;
+  for (const LockEntry& entry : entries) lockfile.merge(entry);
+  return lockfile;
+}
+
 Candidate sample_candidate(int chunk, double ms) {
   Candidate candidate;
   candidate.config = settings(chunk, chunk, "f16");

@@ -3,6 +3,7 @@
 
 #include "autotune/lockfile/candidate.h"
 #include "autotune/lockfile/lock_entry.h"
+#include "autotune/lockfile/lockfile.h"
 #include "autotune/report/html_report.h"
 #include "autotune/report/shape_report.h"
 
@@ -14,6 +15,8 @@ Config settings(int chunk, int save_every = 0, const std::string& saved = "", co
                 int blocks = 0);
 
 LockEntry sample_entry(LaunchSize size = {8, 4096, 64});  // of rwkv7, forward and backward, not sealed
+
+Lockfile with(const std::vector<LockEntry>& entries);
 
 Candidate sample_candidate(int chunk = 32, double ms = 4.45);  // timed, at the same size
 

@@ -12,7 +12,7 @@ using Mistakes = CommandTest;
 TEST_F(Mistakes, Commands) {
   expect_mistake({}, "no command given");
   expect_mistake({"compile"}, "unknown command 'compile'");
-  expect_mistake({"list", "rwkv7"}, "rwkv7");
+  expect_mistake({"list", "rwkv77"}, "did you mean 'rwkv7'?");
   expect_mistake({"check"}, "no operator given");
   expect_mistake({"emit", "--stage", "rec"}, "no operator given");
 }
@@ -33,6 +33,21 @@ TEST_F(Mistakes, NoneInAskingForTheVersion) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.out, "wkvc " + std::string(wkvc_version()) + "\n");
   EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(Mistakes, OptionsOfRecurrences) {
+  expect_mistake({"emit", "rwkv7", "--stage", "rec", "--set", "scal=2"}, "did you mean 'scale'?");
+  expect_mistake({"emit", "rwkv7", "--stage", "rec", "--set", "scale"}, "--set 'scale': expected NAME=VALUE");
+  expect_mistake({"emit", "rwkv7", "--stage", "rec", "--set", "scale=1,scale=2"}, "'scale' is set twice");
+  const Outcome text = wkvc({"emit", "rwkv7", "--stage", "rec"});
+  expect_mistake({"emit", "--source", file("rwkv7.mlir", text.out), "--stage", "rec", "--set", "scale=2"}, "--set");
+}
+
+TEST_F(Mistakes, NoneInAskingForOptions) {
+  const Outcome outcome = wkvc({"list", "rwkv7_logw"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.out.find("--set decay=log"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("a promise that no log decay is below it"), std::string::npos) << outcome.out;
 }
 
 TEST_F(Mistakes, Operators) {

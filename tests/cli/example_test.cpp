@@ -12,21 +12,21 @@ using Example = CommandTest;
 TEST_F(Example, ChecksForwardAndBackward) {
   for (const char* pass : {"forward", "both"}) {
     const Outcome outcome = finish(
-        start(WKVC_EXAMPLE, {"check", "gated_delta_net", "--device", "cpu", "--shape", "1,33,2", "--pass", pass}));
+        start(WKVC_EXAMPLE, {"check", "own_delta_net", "--device", "cpu", "--shape", "1,33,2", "--pass", pass}));
     EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
-    EXPECT_TRUE(outcome.out.starts_with("gated_delta_net on cpu")) << outcome.out;
+    EXPECT_TRUE(outcome.out.starts_with("own_delta_net on cpu")) << outcome.out;
     EXPECT_EQ(outcome.out.find("dgate") != std::string::npos, pass == std::string("both")) << outcome.out;
   }
 }
 
 // What it prints is taken by the command that does not know it.
 TEST_F(Example, PrintsStages) {
-  const Outcome printed = finish(start(WKVC_EXAMPLE, {"emit", "gated_delta_net", "--stage", "rec"}));
+  const Outcome printed = finish(start(WKVC_EXAMPLE, {"emit", "own_delta_net", "--stage", "rec"}));
   ASSERT_EQ(printed.status, 0) << printed.err;
-  const std::string source = file("gated_delta_net.mlir", printed.out);
+  const std::string source = file("own_delta_net.mlir", printed.out);
   const Outcome emitted = wkvc({"emit", "--source", source, "--stage", "cuda"});
   EXPECT_EQ(emitted.status, 0) << emitted.err;
-  EXPECT_NE(emitted.out.find("gated_delta_net_forward"), std::string::npos);
+  EXPECT_NE(emitted.out.find("own_delta_net_forward"), std::string::npos);
 }
 
 // Lines without the spaces in front of them.
@@ -41,7 +41,7 @@ std::string unindented(const std::string& text) {
 TEST_F(Example, ReadmeShowsWhatIsThere) {
   const std::filesystem::path root = source_directory.parent_path();
   const std::string code = unindented(contents_of(root / "dsl" / "builtin.cpp")) +
-                           unindented(contents_of(root / "examples" / "gated_delta_net.cpp"));
+                           unindented(contents_of(root / "examples" / "own_delta_net.cpp"));
   std::string readme = contents_of(root / "README.md");
   int blocks = 0;
   const std::string fence = "```cpp\n";

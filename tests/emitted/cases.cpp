@@ -144,7 +144,7 @@ void add_recurrences(Cases& cases) {
 
 // The text of the stage rec that the example prints.
 Source example() {
-  const std::unique_ptr<FILE, int (*)(FILE*)> out(popen(WKVC_EXAMPLE " emit gated_delta_net --stage rec", "r"), pclose);
+  const std::unique_ptr<FILE, int (*)(FILE*)> out(popen(WKVC_EXAMPLE " emit own_delta_net --stage rec", "r"), pclose);
   if (!out) throw std::runtime_error("the example does not run: " WKVC_EXAMPLE);
   std::string text;
   std::array<char, 4096> part{};
@@ -156,7 +156,7 @@ void add_example(Cases& cases) {
   const Source source = example();
   for (const Config& config : varied_configs()) {
     if (config.io.empty() && config.key_dim == 0 && config.gradients.empty())
-      cases.add("examples/gated_delta_net", source, config);
+      cases.add("examples/own_delta_net", source, config);
   }
 }
 

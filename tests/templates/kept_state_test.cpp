@@ -10,11 +10,6 @@ namespace {
 
 const Shape shape{1, 16, 1, 64};
 
-Values times(Values x, double by) {
-  for (double& each : x) each *= by;
-  return rounded(DType::f32, x);
-}
-
 Launch launch_of(const Values& x) {
   Launch launch{"kept_state", "kept_state", 1, 0x1000};
   launch.tensors = {Tensor(DType::f32, shape).set(x), Tensor(DType::f16, shape)};

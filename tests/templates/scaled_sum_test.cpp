@@ -8,11 +8,6 @@
 namespace wkvc::test {
 namespace {
 
-Values times(Values x, double by) {
-  for (double& each : x) each = rounded(DType::f32, each * by);
-  return x;
-}
-
 // s·diag(e) + v·k, as the kernels in kernels/scaled_sum.cu take it.
 Values next(const Values& s, const Values& v, const Values& k) {
   const std::size_t columns = s.size() / 16;

@@ -3,9 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
 
 #include "checking/output.h"
 #include "dsl/build.h"
+#include "dsl/options.h"
 #include "dsl/registry.h"
 #include "tools/commands/commands.h"
 
@@ -35,10 +38,21 @@ int list() {
   return exit_passed;
 }
 
+int list_one(const std::string& name) {
+  const Definition& definition = Registry::known().find(name);
+  print("{}   {}\n", name, described(definition));
+  for (const OptionInfo& option : options_of(definition))
+    print("  --set {}={}\n      {}\n      {}\n", option.name, option.otherwise, option.values, option.meaning);
+  return exit_passed;
+}
+
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  app.add_subcommand("list", "The operators there are")->callback([&action] { action = list; });
+  CLI::App* command = app.add_subcommand("list", "The operators there are, or the options of one");
+  const auto op = std::make_shared<std::optional<std::string>>();
+  command->add_option("op", *op, "Operator whose options are shown")->type_name("OP");
+  command->callback([&action, op] { action = [op] { return *op ? list_one(**op) : list(); }; });
 }
 
 }  // namespace wkvc

@@ -27,6 +27,7 @@
 #include "runtime/base/files.h"
 #include "runtime/base/hash.h"
 #include "runtime/error.h"
+#include "runtime/tensor/safetensors.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/tuning.h"
 
@@ -155,6 +156,13 @@ void write_report(const std::string& path, const TuningTask& task, const Gpu& gp
   write_file_atomically(path, {&piece, 1});
 }
 
+// What tells one file of tensors from another; throws UserError where the file is none. Empty: inputs are drawn.
+std::string inputs_key(const std::optional<std::string>& file) {
+  if (!file) return "";
+  read_safetensors(*file, Names());
+  return hex_hash(read_text(*file, "file of tensors"));
+}
+
 TuningTask task_of(const Options& options, const Subject& subject, const Gpu& gpu) {
   const std::vector<LaunchSize> sizes = sizes_from(options.shapes);
   const double saved_bytes = saved_bytes_from(options.saved_bytes);
@@ -164,7 +172,7 @@ TuningTask task_of(const Options& options, const Subject& subject, const Gpu& gp
                      .sizes = sizes,
                      .gpu = gpu,
                      .seed = parse_seed(options.seed.value_or("0")),
-                     .inputs = options.input ? hex_hash(read_text(*options.input, "file of tensors")) : "",
+                     .inputs = inputs_key(options.input),
                      .known = {before.entries().begin(), before.entries().end()},
                      .limits = {.sizes = sizes, .sm_count = gpu.sm_count, .saved_bytes = saved_bytes}});
 }

@@ -156,7 +156,7 @@ TEST_F(Safetensors, WhatIsNotWantedTakesNoMemory) {
                4);
   fs::resize_file(path(), fs::file_size(path()) + (std::size_t{1} << 30));
   const long before = peak_kilobytes();
-  SafetensorsFile file = read_safetensors(path(), Names{"x", "y"});
+  SafetensorsFile file = read_safetensors(path(), wkvc::Names{"x", "y"});
   EXPECT_LT(peak_kilobytes() - before, 100'000);
   EXPECT_EQ(file.at("x").size(), 1U);
   EXPECT_FALSE(file.tensors.contains("extra"));

@@ -1,4 +1,4 @@
-// A recurrence of one's own, Gated DeltaNet: the state decays, and what it holds under the key k moves towards v. The
+// A recurrence of one's own, as Gated DeltaNet: the state decays, and what it holds under the key k moves towards v. The
 // program is the wkvc command with this operator added.
 #include "tools/command.h"
 
@@ -6,8 +6,8 @@ namespace {
 
 using namespace wkvc;
 
-Definition gated_delta_net() {
-  return recurrence("gated_delta_net", [](Recurrence& op) {
+Definition own_delta_net() {
+  return recurrence("own_delta_net", [](Recurrence& op) {
     Dim K = op.key_dim(64), V = op.value_dim(64);
     auto [q, k] = op.inputs(K, bf16, "q", "k");
     auto v = op.input("v", V, bf16);
@@ -24,4 +24,4 @@ Definition gated_delta_net() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return wkvc::command_main(argc, argv, {gated_delta_net}); }
+int main(int argc, char** argv) { return wkvc::command_main(argc, argv, {own_delta_net}); }

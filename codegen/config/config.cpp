@@ -31,8 +31,7 @@ std::string_view name_in(std::string_view setting) { return setting.substr(0, se
 void check_settings(const ConfigOption& option, const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
     const std::string_view name = name_in(setting);
-    if (name.empty() || name.size() + 1 >= setting.size() || setting.find(',') != std::string::npos)
-      user_error("{} '{}': expected NAME=VALUE, such as scale=0.5", option.spelling, setting);
+    if (!is_setting(setting)) user_error("{} {}: expected {}", option.spelling, setting, values_text(option));
     if (std::ranges::count(settings, name, name_in) > 1) user_error("{}: '{}' is set twice", option.spelling, name);
   }
 }
@@ -92,6 +91,11 @@ void check_second(const ConfigOption& option, const Config& config) {
 }
 
 }  // namespace
+
+bool is_setting(std::string_view text) {
+  const std::string_view name = name_in(text);
+  return !name.empty() && name.size() + 1 < text.size() && text.find(',') == std::string_view::npos;
+}
 
 void expect_pass(const ConfigOption& option, const Config& config, bool given, bool second_given) {
   const bool of_backward = option.of == OfKernels::each ? second_given : option.of == OfKernels::backward && given;

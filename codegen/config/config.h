@@ -2,11 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/config/fields.h"
 
 namespace wkvc {
+
+// Says whether a text is an option of a recurrence with its value, "name=value".
+bool is_setting(std::string_view text);
 
 // Throws UserError where the pass or the chunk has no kernel that an option, or its M, says something of.
 void expect_pass(const ConfigOption& option, const Config& config, bool given, bool second_given);

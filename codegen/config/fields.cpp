@@ -276,7 +276,7 @@ std::string without_auto(const InputNames& names, std::string_view quote) {
   return names.all ? fmt::format("{0}, or {1}all{1}", some, quote) : some;
 }
 std::string without_auto(const Assignments&, std::string_view quote) {
-  return fmt::format("options such as {0}scale=0.5{0}", quote);
+  return fmt::format("NAME=VALUE, such as {0}scale=0.5{0}", quote);
 }
 
 }  // namespace

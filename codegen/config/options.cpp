@@ -81,6 +81,7 @@ std::optional<std::vector<std::string>> value_from(const ConfigOption& option, s
     }
     names.emplace_back(name);
   }
+  if (inputs == nullptr && !std::ranges::all_of(names, is_setting)) return std::nullopt;
   return names;
 }
 

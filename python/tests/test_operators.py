@@ -1,13 +1,15 @@
 """The built-in recurrences against their papers' equations, written here in PyTorch and differentiated in float64."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
 import torch
-import wkvc
 from torch.nn.functional import normalize, silu, softplus
+
+import wkvc
 
 B, T, H, K, V = 2, 37, 4, 16, 32
 Step = Callable[[torch.Tensor, dict[str, torch.Tensor]], tuple[torch.Tensor, torch.Tensor]]
@@ -132,7 +134,7 @@ class Case(NamedTuple):
 
     name: str
     step: Step
-    settings: dict[str, Any] = {}
+    settings: Mapping[str, Any] = MappingProxyType({})
 
     def __repr__(self) -> str:
         return "-".join([self.name, *(f"{name}={value}" for name, value in self.settings.items())])
@@ -224,7 +226,11 @@ def expect_near(name: str, found: torch.Tensor, expected: torch.Tensor, bound: f
     assert ((found - expected).norm(dim=-1) <= most).all(), f"a row of {name}"
 
 
-DTYPES = {"bf16": (torch.bfloat16, 4e-3), "f16": (torch.float16, 2.5e-3), "f32": (torch.float32, 2.5e-3)}  # operands are f16 in each
+DTYPES = {
+    "bf16": (torch.bfloat16, 4e-3),
+    "f16": (torch.float16, 2.5e-3),
+    "f32": (torch.float32, 2.5e-3),
+}  # operands are f16 in each
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -239,7 +245,8 @@ def test_results_and_gradients_are_those_of_the_equation(case: Case, dtype: str)
     exact = {name: x.detach().double().requires_grad_() for name, x in given.items()}
     exact_start = start.detach().double().requires_grad_()
     expected_o, expected_S = reference(case, exact, exact_start)
-    assert o is not None and S is not None
+    assert o is not None
+    assert S is not None
     expect_near("o", o, expected_o.detach(), bound)
     expect_near("final_state", S, expected_S.detach(), bound)
     generator = torch.Generator().manual_seed(7)
@@ -254,7 +261,8 @@ def test_results_and_gradients_are_those_of_the_equation(case: Case, dtype: str)
 def test_decoding_and_packing_give_what_a_batch_gives(case: Case) -> None:
     given = drawn(case, torch.float32)
     o, S = function(case)(**given, output_final_state=True, mma="f32", **case.settings)
-    assert o is not None and S is not None
+    assert o is not None
+    assert S is not None
     states = torch.zeros(B, H, V, K)
     tokens = []
     for t in range(3):
@@ -266,7 +274,8 @@ def test_decoding_and_packing_give_what_a_batch_gives(case: Case) -> None:
     packed = {name: x if x.shape[:1] == (H,) else x.flatten(0, 1).unsqueeze(0) for name, x in given.items()}
     starts = torch.tensor([0, T, 2 * T], dtype=torch.int32)
     rows, ends = function(case)(**packed, cu_seqlens=starts, output_final_state=True, mma="f32", **case.settings)
-    assert rows is not None and ends is not None
+    assert rows is not None
+    assert ends is not None
     expect_near("packed", rows, o.flatten(0, 1).unsqueeze(0).double(), 1e-5)
     expect_near("states", ends, S.double(), 1e-5)
 
@@ -299,7 +308,7 @@ def test_an_unnormalised_zero_key_has_a_finite_gradient() -> None:
 
 def test_mistakes() -> None:
     given = drawn(Case("gated_delta_net", gated_delta_net), torch.bfloat16)
-    with pytest.raises(TypeError, match="takes no scal; known names are q, k, v, g, beta, .*scale"):
+    with pytest.raises(TypeError, match=r"takes no scal; known names are q, k, v, g, beta, .*scale"):
         wkvc.gated_delta_net(**given, scal=2)
     with pytest.raises(ValueError, match="the option gate is 'soft'; expected outside or softplus or sigmoid"):
         wkvc.gated_delta_net(**given, gate="soft")
@@ -308,6 +317,6 @@ def test_mistakes() -> None:
     with pytest.raises(TypeError, match="missing: A_log, dt_bias"):
         wkvc.gated_delta_net(**given, gate="softplus")
     with pytest.raises(AttributeError, match="no attribute 'gated_delta_nt'"):
-        wkvc.gated_delta_nt  # noqa: B018
-    with pytest.raises(TypeError, match="wkvc.check takes no nonsense"):
+        _ = wkvc.gated_delta_nt
+    with pytest.raises(TypeError, match=r"wkvc\.check takes no nonsense"):
         wkvc.check(wkvc.gated_delta_net, given, nonsense=1)

@@ -1,7 +1,7 @@
 """The built-in recurrences as functions: what a function takes follows from the definition in the library."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -114,7 +114,7 @@ def resolve(function: Any, named: Settings, options: str = "") -> tuple[Family, 
     return family, *settings_of(**settings, options=options), rest
 
 
-@lru_cache(maxsize=None)
+@cache
 def operator(name: str) -> Operator:
     """The function of a built-in recurrence."""
     return Operator(name)
@@ -185,4 +185,3 @@ def _described(read: dict[str, Any]) -> str:
         f"{read['name']}({names}, *, …): see `wkvc list {read['name']}`, and `wkvc.rwkv7` for arguments of states."
         f"\n\nOptions:{options or ' none'}\n"
     )
-

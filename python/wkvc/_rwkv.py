@@ -71,12 +71,8 @@ def _tokens(*names: str) -> list[Spec]:
 
 
 _BONUS = Spec("u", True, "K", torch.float32)
-_rwkv7 = find_or_make(
-    "rwkv7", lambda name: Family(name, _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7"))
-)
-_rwkv6 = find_or_make(
-    "rwkv6", lambda name: Family(name, [*_tokens(*"rwkv"), _BONUS], _tokens("o"), _text_of("rwkv6"))
-)
+_rwkv7 = find_or_make("rwkv7", lambda name: Family(name, _tokens(*"rwkvab"), _tokens("o"), _text_of("rwkv7")))
+_rwkv6 = find_or_make("rwkv6", lambda name: Family(name, [*_tokens(*"rwkv"), _BONUS], _tokens("o"), _text_of("rwkv6")))
 
 
 @of_family(_rwkv7)

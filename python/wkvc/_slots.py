@@ -104,8 +104,8 @@ def _without_gradients(op: Any, updated: Sequence[int]) -> Callable[..., Any]:
     def apply(*arguments: Any) -> Any:
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*arguments):
             raise RuntimeError(
-                "states in slots, and those of wkvc.decode, are updated in place and have no gradients: call this under "
-                "torch.no_grad(), or call the recurrence itself with initial_state and without state_indices"
+                "states in slots, and those of wkvc.decode, are updated in place and have no gradients: call this "
+                "under torch.no_grad(), or call the recurrence itself with initial_state and without state_indices"
             )
         refuse_any_tangent(arguments)
         results = below_autograd(op, arguments)

@@ -10,6 +10,7 @@ DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 CODES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}  # of wkvc_dtype
 
+
 class Spec(NamedTuple):
     """A tensor of a recurrence: "K" or "V" behind its other dimensions, or nothing for a number ("one")."""
 

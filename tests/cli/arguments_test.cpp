@@ -37,7 +37,7 @@ TEST_F(Mistakes, NoneInAskingForTheVersion) {
 
 TEST_F(Mistakes, OptionsOfRecurrences) {
   expect_mistake({"emit", "rwkv7", "--stage", "rec", "--set", "scal=2"}, "did you mean 'scale'?");
-  expect_mistake({"emit", "rwkv7", "--stage", "rec", "--set", "scale"}, "--set 'scale': expected NAME=VALUE");
+  expect_mistake({"emit", "rwkv7", "--stage", "rec", "--set", "scale"}, "--set scale: expected NAME=VALUE");
   expect_mistake({"emit", "rwkv7", "--stage", "rec", "--set", "scale=1,scale=2"}, "'scale' is set twice");
   const Outcome text = wkvc({"emit", "rwkv7", "--stage", "rec"});
   expect_mistake({"emit", "--source", file("rwkv7.mlir", text.out), "--stage", "rec", "--set", "scale=2"}, "--set");

@@ -11,8 +11,8 @@ using Example = CommandTest;
 
 TEST_F(Example, ChecksForwardAndBackward) {
   for (const char* pass : {"forward", "both"}) {
-    const Outcome outcome = finish(
-        start(WKVC_EXAMPLE, {"check", "own_delta_net", "--device", "cpu", "--shape", "1,33,2", "--pass", pass}));
+    const Outcome outcome =
+        finish(start(WKVC_EXAMPLE, {"check", "own_delta_net", "--device", "cpu", "--shape", "1,33,2", "--pass", pass}));
     EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
     EXPECT_TRUE(outcome.out.starts_with("own_delta_net on cpu")) << outcome.out;
     EXPECT_EQ(outcome.out.find("dgate") != std::string::npos, pass == std::string("both")) << outcome.out;
@@ -40,7 +40,7 @@ std::string unindented(const std::string& text) {
 
 TEST_F(Example, ReadmeShowsWhatIsThere) {
   const std::filesystem::path root = source_directory.parent_path();
-  const std::string code = unindented(contents_of(root / "dsl" / "builtin.cpp")) +
+  const std::string code = unindented(contents_of(root / "dsl" / "operators" / "rwkv7.cpp")) +
                            unindented(contents_of(root / "examples" / "own_delta_net.cpp"));
   std::string readme = contents_of(root / "README.md");
   int blocks = 0;

@@ -74,7 +74,9 @@ TEST(DefaultParts, AdviseNoMorePartsThanThereAre) {
   const Config config{.key_dim = 256, .value_dim = 256, .io = "f32", .mma = "f32", .pass = "both"};
   const std::string error = user_error_of([&] { lowered(rwkv6(), Stage::cuda, config); });
   expect_contains(error, "head 256x256 in 16 parts needs ");
-  expect_contains(error, "use a smaller --head, a narrower --io or a narrower --mma.");
+  expect_contains(error,
+                  "use a smaller --head, a narrower --io, a narrower --mma or log decays that are declared near 0, "
+                  ".in(lo, 0).");
 }
 
 // An earlier stage has no places and so no lack of room.

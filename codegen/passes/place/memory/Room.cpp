@@ -57,7 +57,7 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
   add(program.getValueDim() > 16, "more --parts");
   add(!inputs.empty() && chunk::element((*inputs.begin()).getResult()).isF32(), "a narrower --io");
   add(rec::has_wide_range(program.getCompute()), "a narrower --mma");
-  add(!program.getBody().getOps<chunk::LevelPairsOp>().empty(), "a least log decay, .in(lo, 0), near 0");
+  add(!program.getBody().getOps<chunk::LevelPairsOp>().empty(), "log decays that are declared near 0, .in(lo, 0)");
   add(program.getSramBudget() < static_cast<uint64_t>(sm_90a.block.shared_bytes), "a larger --sram");
   return alternatives(options);
 }

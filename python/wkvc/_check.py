@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import torch
 
 from ._arguments import check_names
-from ._builtin import Operator, resolve
 from ._checks import check_kind, check_tensors, kind_of
+from ._functions import Operator, resolve
 from ._kernels import Size
 from ._library import PATH, USER_ERROR
 from ._operators import Family

@@ -6,9 +6,9 @@ from typing import Any
 import torch
 
 from ._arguments import bind, keywords_of
-from ._builtin import Operator, resolve
 from ._call import StateLayout, check_inputs, check_states, run_in_slots
 from ._checks import check_tensor, check_tensors
+from ._functions import Operator, resolve
 from ._kernels import Maps
 from ._options import check_text
 

@@ -7,9 +7,9 @@ from typing import Any, TextIO
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from ._builtin import Operator
 from ._checks import MOST_KEYS, MOST_VALUES, kind_of
 from ._families import family_of
+from ._functions import Operator
 from ._operators import Family
 from ._text import NAMES, Spec
 

@@ -1,8 +1,9 @@
-"""The built-in recurrences as functions: what a function takes follows from the definition in the library."""
+"""Recurrences as functions: what a function takes follows from the definition, in the library or in Python."""
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -11,26 +12,67 @@ from ._arguments import bind, check_names, keywords_of
 from ._call import StateLayout, autocast_dtype, call, cast, check_inputs
 from ._checks import check_number
 from ._families import family_of, find_or_make
-from ._operators import Family, Head
+from ._operators import Family, Head, TextOf
 from ._options import values_of, with_mma
 from ._recurrence import Recurrence
-from ._rwkv import SETTINGS, settings_of
+from ._rwkv import SETTINGS, Mma, settings_of
 from ._text import Signature
+from ._written import Written
+
+
+class Source(Protocol):
+    """What a recurrence is written in: a definition of the library, or a function in Python."""
+
+    name: str
+
+    @property
+    def family_name(self) -> str: ...
+
+    def variant(self, settings: Mapping[str, Any]) -> str:
+        """Settings as one text."""
+        ...
+
+    def signature(self, variant: str) -> dict[str, Any]:
+        """What the recurrence takes, with inputs that follow the storage of a call in 16 bits."""
+        ...
+
+    def emit(self, variant: str, head: tuple[int, int] | None, io: str | None, mma: str | None) -> str:
+        """The text of the rec stage; None is what the definition says."""
+        ...
+
+
+class BuiltIn:
+    """A definition of the library; a variant is what the option --set takes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.family_name = name
+
+    def variant(self, settings: Mapping[str, Any]) -> str:
+        return ",".join(f"{name}={_value_text(name, value)}" for name, value in sorted(settings.items()))
+
+    def signature(self, variant: str) -> dict[str, Any]:
+        return _library.signature(self.name, f"--io bf16 --set {variant}" if variant else "--io bf16")
+
+    def emit(self, variant: str, head: tuple[int, int] | None, io: str | None, mma: str | None) -> str:
+        given = {"--head": head and f"{head[0]},{head[1]}", "--io": io, "--mma": mma, "--set": variant}
+        return _library.emit(self.name, " ".join(f"{option} {value}" for option, value in given.items() if value))
 
 
 class Operator:
-    """A built-in recurrence as a function of tensors."""
+    """A recurrence as a function of tensors."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        read = _library.signature(name)
-        self.options: dict[str, str] = {option["name"]: option["values"] for option in read["options"]}
-        self.__doc__ = _described(read)
+    def __init__(self, source: Source, options: Iterable[str], documentation: str) -> None:
+        self.source, self.name, self.options = source, source.name, tuple(options)
+        self.__doc__ = documentation
+
+    def text(self, **settings: Any) -> str:
+        """The text of the rec stage, which `wkvc.op` and the command take; settings are options of the recurrence."""
+        return self.source.emit(self.source.variant(settings), None, None, None)
 
     @property
     def family(self) -> Family:
         """The operators of calls without options."""
-        return _family(self.name, "")
+        return _family(self.source, "")
 
     def resolve(self, settings: Mapping[str, Any], options: str = "") -> tuple[Family, str, str]:
         """The family, the variant and the options of calls with these settings: `mma`, and options of the recurrence.
@@ -40,8 +82,8 @@ class Operator:
         check_names(f"wkvc.{self.name}", settings, (*self.options, "mma"))
         mma = settings.get("mma", "f16")
         given = {name: value for name, value in settings.items() if name != "mma" and value is not None}
-        variant = ",".join(f"{name}={_value_text(name, value)}" for name, value in sorted(given.items()))
-        return _family(self.name, variant), variant, with_mma(mma, options)
+        variant = self.source.variant(given)
+        return _family(self.source, variant), variant, with_mma(mma, options)
 
     def split(self, named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arguments by name: settings, and tensors."""
@@ -83,10 +125,12 @@ class Operator:
         return tuple(result)
 
     def __repr__(self) -> str:
-        return f"wkvc.{self.name}"
+        return f"wkvc.{self.name}" if isinstance(self.source, BuiltIn) else f"wkvc.recurrence({self.name})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return operator, (self.name,)
+        if isinstance(self.source, BuiltIn):
+            return operator, (self.name,)
+        raise TypeError(f"{self.name} is written in Python: pickle a module that imports the function, or its text")
 
     def __deepcopy__(self, _: Any) -> "Operator":
         return self
@@ -117,7 +161,31 @@ def resolve(function: Any, named: Settings, options: str = "") -> tuple[Family, 
 @cache
 def operator(name: str) -> Operator:
     """The function of a built-in recurrence."""
-    return Operator(name)
+    read = _library.signature(name)
+    return Operator(BuiltIn(name), [option["name"] for option in read["options"]], _described(read))
+
+
+def recurrence(
+    *, head: int | tuple[int, int] = 64, compute: Mma = "f16", sram: int = 232448
+) -> Callable[[Callable[..., Any]], Operator]:
+    """Makes a recurrence of a function of the language, see `wkvc.language`.
+
+    Args:
+        head: keys and values of a head that the text is checked with. Calls take any head.
+        compute: what operands of contractions are rounded to, where a call does not say `mma`.
+        sram: bytes of shared memory that a block may use.
+
+    Returns:
+        A decorator. What it makes is called as `wkvc.rwkv7` is: tensors by position or by name, the arguments of
+        states, `mma`, `options`, and the options of the recurrence. `op.text()` is the text of the rec stage.
+    """
+    keys, values = head if isinstance(head, tuple) else (head, head)
+
+    def decorate(function: Callable[..., Any]) -> Operator:
+        source = Written(function, (keys, values), compute, sram)
+        return Operator(source, source.options, inspect.getdoc(function) or f"The recurrence {source.name}.")
+
+    return decorate
 
 
 def _value_text(name: str, value: Any) -> str:
@@ -132,44 +200,34 @@ def _value_text(name: str, value: Any) -> str:
     return repr(float(value))
 
 
-def _signature(name: str, variant: str) -> Signature:
-    """What a recurrence takes with these settings. Inputs that follow --io are in bfloat16."""
-    settings = f" --set {variant}" if variant else ""
-    return _text.signature_from(_library.signature(name, f"--io bf16{settings}"))
-
-
 _families: dict[str, Family] = {}  # by name and variant
 
 
-def _family(name: str, variant: str) -> Family:
+def _family(source: Source, variant: str) -> Family:
     """The family of a recurrence with these settings: one for all that take the same tensors."""
-    key = f"{name} {variant}"
-    _find_family(name, variant, key)
+    key = f"{source.family_name} {variant}"
+    _find_family(source, variant, key)
     return _families[key]
 
 
 @torch.compiler.assume_constant_result  # compiled code has the family, and its guards see only the table
-def _find_family(name: str, variant: str, key: str) -> None:
+def _find_family(source: Source, variant: str, key: str) -> None:
     if key in _families:
         return
-    signature, plain = _signature(name, variant), _signature(name, "")
-    own_name = "_".join([name, *(spec.name for spec in signature.inputs if spec not in plain.inputs)])
+    signature, plain = (_text.signature_from(source.signature(it)) for it in (variant, ""))
+    own_name = "_".join([source.family_name, *(spec.name for spec in signature.inputs if spec not in plain.inputs)])
     _families[key] = find_or_make(
-        own_name, lambda own: Family(own, signature.inputs, signature.outputs, _text_of(name, signature))
+        own_name, lambda own: Family(own, signature.inputs, signature.outputs, _text_of(source, signature))
     )
 
 
-def _text_of(name: str, signature: Signature) -> Any:
-    """The texts of a recurrence: a variant is what the option --set takes."""
+def _text_of(source: Source, signature: Signature) -> TextOf:
+    """The texts of a family."""
     stored = [place for place, spec in enumerate(signature.inputs) if spec.dtype != torch.float32]
 
     def text_of(variant: str, options: str, head: Head) -> str:
-        words = [f"--head {head.key_dim},{head.value_dim} --io {_text.NAMES[head.dtypes[stored[0]]]}"]
-        if "--mma" in values_of(options):
-            words.append(f"--mma {values_of(options)['--mma']}")
-        if variant:
-            words.append(f"--set {variant}")
-        return _library.emit(name, " ".join(words))
+        io = _text.NAMES[head.dtypes[stored[0] if stored else 0]]
+        return source.emit(variant, (head.key_dim, head.value_dim), io, values_of(options).get("--mma"))
 
     return text_of
 

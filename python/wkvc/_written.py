@@ -1,0 +1,236 @@
+"""Recurrences that are written in Python: from a function on symbols to the text of the rec stage."""
+
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any
+
+from . import _library
+from .language import Expr, Given, Stored, head_of, refuse
+
+
+class Written:
+    """A function of the language, which makes a text for a head, the storage of inputs and options."""
+
+    def __init__(self, function: Callable[..., Any], head: tuple[int, int], compute: str, sram: int) -> None:
+        self._function, self._head, self._compute, self._sram = function, head, compute, sram
+        self.name = function.__name__
+        self.at = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        parameters = list(inspect.signature(function).parameters.values())
+        if not parameters or parameters[0].default is not inspect.Parameter.empty:
+            refuse(f"{self.name}: expected the state as the first parameter, without a default", at=self.at)
+        self.state = parameters[0].name
+        self.inputs: dict[str, Given] = {}
+        self.options: dict[str, Any] = {}
+        for parameter in parameters[1:]:
+            self._declare(parameter)
+        text = self.text({})  # mistakes show here
+        self.family_name = (
+            f"{self.name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"  # another text is another one
+        )
+
+    def _declare(self, parameter: inspect.Parameter) -> None:
+        default = parameter.default
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            if default is parameter.empty or isinstance(default, Given):
+                refuse(f"{self.name}: the option '{parameter.name}' has no default, such as 1.0", at=self.at)
+            self.options[parameter.name] = default
+        elif isinstance(default, Given):
+            self.inputs[parameter.name] = default
+        else:
+            refuse(
+                f"{self.name}: the input '{parameter.name}' has no declaration, such as {parameter.name}=bf16[K]",
+                at=self.at,
+            )
+
+    # What an Operator asks of a recurrence.
+
+    def variant(self, settings: Mapping[str, Any]) -> str:
+        try:
+            return json.dumps(dict(sorted(settings.items()))) if settings else ""
+        except TypeError as error:
+            raise TypeError(f"{self.name}: options are {dict(settings)}, expected numbers, texts and truths") from error
+
+    def signature(self, variant: str) -> dict[str, Any]:
+        return _library.signature(self.text(_settings(variant)))
+
+    def emit(self, variant: str, head: tuple[int, int] | None, io: str | None, mma: str | None) -> str:
+        return self.text(_settings(variant), head, io, mma)
+
+    @property
+    def first_dtype(self) -> str:
+        """The storage of the first input, which that of a call replaces."""
+        return next(iter(self.inputs.values())).dtype
+
+    def text(
+        self,
+        settings: Mapping[str, Any],
+        head: tuple[int, int] | None = None,
+        io: str | None = None,
+        mma: str | None = None,
+    ) -> str:
+        """The canonical text of the rec stage."""
+        stored = {self.first_dtype: io or self.first_dtype}
+        inputs = {
+            name: Expr("input", given.axis, [], name, stored.get(given.dtype, given.dtype), given=given)
+            for name, given in self.inputs.items()
+        }
+        state = Expr("state", None, [], self.state)
+        for name, value in {**inputs, self.state: state}.items():
+            value.name = name
+        with head_of(*(head or self._head)):
+            result = _named_by_assignment(self._function, (state, *inputs.values()), {**self.options, **settings})
+        printer = _Printer(self, head or self._head, mma or self._compute, self._sram)
+        return _library.emit(printer.text(state, inputs, *self._results(result, state, stored, inputs)), "")
+
+    def _results(
+        self, result: Any, state: Expr, stored: Mapping[str, str], inputs: Mapping[str, Expr]
+    ) -> tuple[Any, Any]:
+        """The next state, and outputs with their dtypes."""
+        expected = f'{self.name}: expected "return S, {{"o": bf16(…)}}", the next state and outputs'
+        if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict) and result[1]):
+            refuse(expected, at=self.at)
+        following, outputs = result
+        if not isinstance(following, Expr) or following.axis is not None:
+            refuse(f"{expected}; the next state is {following!r}, expected a V×K matrix", at=self.at)
+        if following is state:
+            refuse(f"{self.name}: the state is returned as it came: no token changes it", ValueError, at=self.at)
+        made = {}
+        for name, given in outputs.items():
+            in_f32 = isinstance(given, Expr) and given.axis is not None and given.dtype == "f32"
+            output = Stored(given, "f32") if in_f32 else given
+            if not isinstance(output, Stored):
+                refuse(
+                    f"{self.name}: the output '{name}' is {output!r}; expected a vector or a number, in the dtype "
+                    f'that stores the output: "{name}": bf16(…)',
+                    at=self.at,
+                )
+            made[name] = (output.value, stored.get(output.dtype, output.dtype))
+        used = _used([following, *(value for value, _ in made.values())])
+        unused = [name for name, value in inputs.items() if value not in used]
+        if unused:
+            refuse(f"{self.name}: no result depends on {', '.join(unused)}: leave them out", ValueError, at=self.at)
+        return following, made
+
+
+def _settings(variant: str) -> dict[str, Any]:
+    return json.loads(variant) if variant else {}
+
+
+def _used(results: list[Expr]) -> set[Expr]:
+    found: set[Expr] = set()
+    left = list(results)
+    while left:
+        value = left.pop()
+        if value not in found:
+            found.add(value)
+            left += value.operands
+    return found
+
+
+def _named_by_assignment(function: Callable[..., Any], inputs: tuple[Expr, ...], settings: Mapping[str, Any]) -> Any:
+    """What the function returns; values get the names of the variables that they are assigned to."""
+    taken = {value.name for value in inputs}
+
+    def look(frame: FrameType) -> None:
+        for name, value in list(frame.f_locals.items()):
+            if isinstance(value, Expr) and value.name is None and name not in taken:
+                value.name = name
+                taken.add(name)
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code is not function.__code__:
+            return None
+        if event != "call":
+            look(frame)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return function(*inputs, **settings)
+    finally:
+        sys.settrace(before)
+
+
+class _Printer:
+    """Lines of the rec stage, in the order in which results need them."""
+
+    def __init__(self, written: Written, head: tuple[int, int], compute: str, sram: int) -> None:
+        self._written, self._compute, self._sram = written, compute, sram
+        self._extents = {"K": head[0], "V": head[1], "1": 1}
+        self._lines: list[str] = []
+        self._names: dict[Expr, str] = {}
+        self._taken = {written.state, *written.inputs}
+        self._unnamed = 0
+
+    def text(self, state: Expr, inputs: Mapping[str, Expr], following: Expr, outputs: Mapping[str, Any]) -> str:
+        self._taken |= set(outputs)
+        for name, value in inputs.items():
+            self._declare(name, value)
+        self._names[state] = f"%{state.name}"
+        self._lines.append(f'%{state.name} = rec.state "{state.name}" : {self._type(state)}')
+        last = self._value(following, f"{state.name}_next")
+        self._lines.append(f"rec.update %{state.name}, {last} : {self._type(state)}")
+        for name, (value, dtype) in outputs.items():
+            made = self._value(value, name)
+            self._lines.append(f'rec.output "{name}" {made} dim {value.axis} : {self._type(value)} as {dtype}')
+        keys, values = self._extents["K"], self._extents["V"]
+        body = "\n".join(f"  {line}" for line in self._lines)
+        return (
+            f"rec.recurrence @{self._written.name} attributes {{key_dim = {keys}, value_dim = {values}, "
+            f'compute = "{self._compute}", sram_budget = {self._sram}}} {{\n{body}\n}}\n'
+        )
+
+    def _declare(self, name: str, value: Expr) -> None:
+        given: Given = value.attributes["given"]
+        kind = "parameter" if given.is_of_head else "input"
+        within = "" if given.range is None else f" in [{given.range[0]!r}, {given.range[1]!r}]"
+        self._names[value] = f"%{name}"
+        self._lines.append(f'%{name} = rec.{kind} "{name}" dim {given.axis}{within} : {self._type(value)}')
+
+    def _type(self, value: Expr) -> str:
+        if value.axis is None:
+            return f"tensor<{self._extents['V']}x{self._extents['K']}xf32>"
+        return f"tensor<{self._extents[value.axis]}x{value.dtype}>"
+
+    def _name_of(self, value: Expr, fallback: str) -> str:
+        name = value.name or fallback
+        if not name and value.kind == "cast" and value.operands[0].name:
+            name = f"{value.operands[0].name}_f32"
+        if not name or (name in self._taken and name != fallback):
+            self._unnamed += 1
+            return f"%{self._unnamed - 1}"
+        self._taken.add(name)
+        return f"%{name}"
+
+    def _value(self, value: Expr, fallback: str = "") -> str:
+        if value in self._names:
+            return self._names[value]
+        operands = [self._value(operand) for operand in value.operands]
+        if value.kind == "cast" and self._type(value) == self._type(value.operands[0]):
+            self._names[value] = operands[0]  # stored in f32 already
+            return operands[0]
+        name = self._names[value] = self._name_of(value, fallback)
+        self._lines.append(f"{name} = rec.{value.kind} {self._line(value, operands)}")
+        return name
+
+    def _line(self, value: Expr, operands: list[str]) -> str:
+        type_, kinds = self._type(value), [self._type(operand) for operand in value.operands]
+        if value.kind == "constant":
+            return f"{value.attributes['value']:.17e} dim {value.axis} : {type_}"
+        if value.kind == "cast":
+            return f"{operands[0]} : {kinds[0]} to {type_}"
+        if value.kind == "assume":
+            lo, hi = value.attributes["range"]
+            return f"{operands[0]} in [{lo!r}, {hi!r}] : {type_}"
+        if value.kind == "broadcast":
+            return f"{operands[0]} dim {value.axis} : {type_}"
+        if value.kind in ("dot", "outer"):
+            return f"{operands[0]}, {operands[1]} : {kinds[0]}, {kinds[1]} -> {type_}"
+        if value.kind == "diag_mul":
+            return f"{operands[0]}, {operands[1]} : {kinds[0]}, {kinds[1]}"
+        return f"{', '.join(operands)} : {type_}"

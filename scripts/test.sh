@@ -62,6 +62,7 @@ check_sanitized() {
 step "build" wkvc_build dev
 [ $failed = 0 ] || exit 1
 step "format (clang-format)" check_format
+step "gallery" scripts/gallery.py --check
 step "lint (clang-tidy)" scripts/tidy.py build ${WKVC_TEST_ALL:+--all}
 step "address and undefined sanitizers" check_sanitized asan
 step "thread sanitizer" check_sanitized tsan

@@ -1,5 +1,6 @@
 // Comba, Hu et al. 2025 (arXiv:2506.02475), as flash-linear-attention has it: what is read under p, before the decay,
 // goes from the value that is written: S' = e^g S + beta (v - S p) kᵀ, o = scale S' q.
+// Models: Comba layers of flash-linear-attention.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

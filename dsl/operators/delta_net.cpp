@@ -1,4 +1,5 @@
 // DeltaNet, Yang et al. 2024 (arXiv:2406.06484), equation 3: S' = S (I - beta k kᵀ) + beta v kᵀ, o = scale S' q.
+// Models: DeltaNet.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

@@ -1,5 +1,6 @@
 // Diagonal plus low rank, RWKV-7's recurrence in the conventions of flash-linear-attention:
 // S' = S (diag(e^g) + a bᵀ) + v kᵀ, o = scale S' q.
+// Models: RWKV-7 in flash-linear-attention.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 
@@ -19,6 +20,7 @@ Definition dplr() {
 }
 
 // The same without decays: identity plus low rank.
+// Models: IPLR layers of flash-linear-attention.
 Definition iplr() {
   return recurrence("iplr", [](Recurrence& op) {
     Attention at(op, 64, 64);

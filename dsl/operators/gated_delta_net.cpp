@@ -1,5 +1,6 @@
 // Gated DeltaNet, Yang, Kautz, Hatamizadeh 2024 (arXiv:2412.06464), equation 10:
 // S' = S (e^g (I - beta k kᵀ)) + beta v kᵀ, o = scale S' q, with a number g and a number beta of each token.
+// Models: Qwen3-Next, OLMo Hybrid, Jet-Nemotron.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

@@ -1,5 +1,6 @@
 // Gated DeltaProduct, Siems et al. 2025 (arXiv:2502.10297), equation 6: one decay and then several delta rules a token,
 // S_0 = e^g S, S_i = S_(i-1) + beta_i (v_i - S_(i-1) k_i) k_iᵀ, S' = S_n, o = scale S' q.
+// Models: DeltaProduct layers of flash-linear-attention.
 #include <string>
 
 #include "dsl/builtin.h"

@@ -1,5 +1,6 @@
 // GDN-2 of flash-linear-attention: Gated DeltaNet with a gate for each key of what goes, and one for each value of what
 // comes: S' = S diag(e^g) (I - (b∘k) kᵀ) + (w∘v) kᵀ, o = scale S' q.
+// Models: GDN-2 layers of flash-linear-attention.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

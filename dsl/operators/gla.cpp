@@ -1,4 +1,5 @@
 // Gated linear attention, Yang et al. 2023 (arXiv:2312.06635), equation 3: S' = S diag(e^g) + v kᵀ, o = scale S' q.
+// Models: GLA.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

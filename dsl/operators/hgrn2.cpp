@@ -1,5 +1,6 @@
 // HGRN2, Qin et al. 2024 (arXiv:2404.07904), equation 5: gated linear attention whose keys are what the gate forgets,
 // S' = S diag(e^g) + v (1 - e^g)ᵀ, o = scale S' q.
+// Models: HGRN2.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

@@ -1,5 +1,6 @@
 // Kimi Delta Attention, Kimi Team 2025 (arXiv:2510.26692), equation 1: Gated DeltaNet with a decay of each key,
 // S' = S diag(e^g) (I - beta k kᵀ) + beta v kᵀ, o = scale S' q.
+// Models: Kimi Linear.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

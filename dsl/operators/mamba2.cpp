@@ -1,5 +1,6 @@
 // Mamba-2, Dao and Gu 2024 (arXiv:2405.21060), section 6: S' = e^(A dt) S + (dt x) Bᵀ, o = S' C + D x. dt is a positive
 // number of a token and head, A a negative one of a head. Groups of heads share B and C.
+// Models: Nemotron-H, Falcon-H1, Granite 4, Zamba2.
 #include <limits>
 
 #include "dsl/builtin.h"

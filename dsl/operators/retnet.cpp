@@ -1,5 +1,6 @@
 // RetNet, Sun et al. 2023 (arXiv:2307.08621), equation 6, and Lightning attention: S' = e^g S + v kᵀ, o = scale S' q,
 // with one number g of each head, which no token changes.
+// Models: RetNet, Lightning attention.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

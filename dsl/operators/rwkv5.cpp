@@ -1,5 +1,6 @@
 // RWKV-5, Peng et al. 2024 (arXiv:2404.05892), equation 17: o = (S + v (u∘k)ᵀ) r, then S' = S diag(e^log_w) + v kᵀ.
 // w is a parameter, of each key of a head, with log_w = -e^w; u is the bonus of the token itself.
+// Models: RWKV-5 Eagle.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

@@ -1,5 +1,6 @@
 // RWKV-6, Peng et al. 2024 (arXiv:2404.05892), equation 19: o = (S + v (u∘k)ᵀ) r, then S' = S diag(e^log_w) + v kᵀ.
 // What the layer gives is w with log_w = -e^w. u is the bonus of the token itself, one for each key of a head.
+// Models: RWKV-6 Finch.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

@@ -1,5 +1,6 @@
 // RWKV-7, Peng et al. 2025 (arXiv:2503.14456), equation 16: S' = S (diag(e^log_w) + a bᵀ) + v kᵀ, o = S' r. What the
 // layer gives is w with log_w = -e^(-1/2) sigmoid(w), in [-0.6065, 0]; RWKV-7 passes a = -kk and b = kk∘a.
+// Models: RWKV-7 Goose.
 #include <cmath>
 
 #include "dsl/builtin.h"
@@ -28,6 +29,7 @@ Definition rwkv7() {
 }
 
 // The same where the layer gives log decays, of any range.
+// Models: RWKV-7 with log decays.
 Definition rwkv7_logw() { return preset(rwkv7(), "rwkv7_logw", {{"decay", "log"}}); }
 
 }  // namespace wkvc

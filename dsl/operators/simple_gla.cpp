@@ -1,4 +1,5 @@
 // Linear attention with one decay a token and head, as Mamba-2's: S' = e^g S + v kᵀ, o = scale S' q.
+// Models: simple GLA, MiniCPM's and Ling's hybrids.
 #include "dsl/builtin.h"
 #include "dsl/operators/parts.h"
 

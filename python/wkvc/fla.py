@@ -4,7 +4,8 @@
     wkvc.fla.enable()
 
 The plug-in point is `fla.backends` of flash-linear-attention 0.6.0, at "generalized_delta_rule.dplr": `chunk_rwkv7`,
-`chunk_dplr_delta_rule`, and every layer and model of RWKV-7.
+`chunk_dplr_delta_rule`, and every layer and model of RWKV-7. Other operators have no such point there: call the
+functions of this module, which have flash-linear-attention's names, signatures and defaults.
 """
 
 import importlib
@@ -17,7 +18,34 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from . import _library
 from ._call import autocast_dtype
+from ._fla_functions import (
+    chunk_comba,
+    chunk_delta_rule,
+    chunk_gated_delta_product,
+    chunk_gated_delta_rule,
+    chunk_gdn,
+    chunk_gdn2,
+    chunk_gla,
+    chunk_iplr_delta_rule,
+    chunk_kda,
+    chunk_simple_gla,
+)
 from ._rwkv import Mma, rwkv7
+
+__all__ = [
+    "chunk_comba",
+    "chunk_delta_rule",
+    "chunk_gated_delta_product",
+    "chunk_gated_delta_rule",
+    "chunk_gdn",
+    "chunk_gdn2",
+    "chunk_gla",
+    "chunk_iplr_delta_rule",
+    "chunk_kda",
+    "chunk_simple_gla",
+    "enable",
+    "report",
+]
 
 _OPERATION = "generalized_delta_rule.dplr"
 _calls: Counter[str] = Counter()  # by what became of them

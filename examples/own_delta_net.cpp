@@ -1,5 +1,5 @@
-// A recurrence of one's own, as Gated DeltaNet: the state decays, and what it holds under the key k moves towards v. The
-// program is the wkvc command with this operator added.
+// A recurrence of one's own, as Gated DeltaNet: the state decays, and what it holds under the key k moves towards v.
+// The program is the wkvc command with this operator added.
 #include "tools/command.h"
 
 namespace {

@@ -12,7 +12,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-
 double badness(const Accuracy& accuracy) {
   return std::isnan(accuracy.error) ? std::numeric_limits<double>::infinity() : accuracy.error / accuracy.bound;
 }

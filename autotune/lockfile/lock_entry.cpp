@@ -118,8 +118,8 @@ void check_errors(const JsonFields& fields, const Accuracies& errors) {
 
 auto order(const LockEntry& entry) {
   const ShapeClass& of = entry.shape_class;
-  return std::tie(of.op, of.pass, of.io, of.key_dim, of.value_dim, of.accuracy, entry.config.set, entry.gpu.name, entry.gpu.arch,
-                  entry.gpu.sm_count, of.size.batches, of.size.tokens, of.size.heads);
+  return std::tie(of.op, of.pass, of.io, of.key_dim, of.value_dim, of.accuracy, entry.config.set, entry.gpu.name,
+                  entry.gpu.arch, entry.gpu.sm_count, of.size.batches, of.size.tokens, of.size.heads);
 }
 
 }  // namespace

@@ -143,6 +143,15 @@ def _bf16(x: torch.Tensor) -> torch.Tensor:
     return x.bfloat16() if x.dim() == 4 else x
 
 
+def test_operands_are_as_the_definition_says_unless_a_call_does() -> None:
+    op = wkvc.recurrence(head=32, compute="bf16")(delta_net)
+    exact, coarse = wkvc.recurrence(head=32, compute="f32")(delta_net), [x.detach() for x in inputs()]
+    q, k, v, _, beta = coarse
+    assert torch.equal(op(q, k, v, beta)[0], wkvc.delta_net(q, k, v, beta, mma="bf16")[0])
+    assert torch.equal(exact(q, k, v, beta)[0], wkvc.delta_net(q, k, v, beta, mma="f32")[0])
+    assert torch.equal(exact(q, k, v, beta, mma="f16")[0], wkvc.delta_net(q, k, v, beta)[0])
+
+
 def test_two_functions_of_one_name() -> None:
     def mine(S, k=bf16[K], v=bf16[V], *, twice=False):
         S = S + outer(v, k)

@@ -13,7 +13,7 @@ from ._call import StateLayout, autocast_dtype, call, cast, check_inputs
 from ._checks import check_number
 from ._families import family_of, find_or_make
 from ._operators import Family, Head, TextOf
-from ._options import values_of, with_mma
+from ._options import check_text, values_of, with_mma
 from ._recurrence import Recurrence
 from ._rwkv import SETTINGS, Mma, settings_of
 from ._text import Signature
@@ -80,10 +80,11 @@ class Operator:
         Raises TypeError for names that are neither, and ValueError for values that an option does not take.
         """
         check_names(f"wkvc.{self.name}", settings, (*self.options, "mma"))
-        mma = settings.get("mma", "f16")
+        mma = settings.get("mma")
         given = {name: value for name, value in settings.items() if name != "mma" and value is not None}
         variant = self.source.variant(given)
-        return _family(self.source, variant), variant, with_mma(mma, options)
+        check_text(options)
+        return _family(self.source, variant), variant, options if mma is None else with_mma(mma, options)
 
     def split(self, named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arguments by name: settings, and tensors."""
@@ -139,10 +140,7 @@ class Operator:
 _ARGUMENTS = keywords_of(Operator.__call__)
 
 
-Settings = Mapping[str, Any]
-
-
-def resolve(function: Any, named: Settings, options: str = "") -> tuple[Family, str, str, dict[str, Any]]:
+def resolve(function: Any, named: Mapping[str, Any], options: str = "") -> tuple[Family, str, str, dict[str, Any]]:
     """The family, the variant and the options of a function of the package, and what of `named` is no setting of it.
 
     Raises TypeError or ValueError for settings that the function does not take.

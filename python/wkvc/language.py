@@ -137,7 +137,10 @@ class Dtype(Given):
         return self.dtype
 
 
-bf16, f16, f32 = Dtype("bf16"), Dtype("f16"), Dtype("f32")
+# Any: as a default, a declaration stands for the value that the function gets.
+bf16: Any = Dtype("bf16")
+f16: Any = Dtype("f16")
+f32: Any = Dtype("f32")
 
 
 class Stored:

@@ -24,6 +24,19 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
+// Options of a recurrence are another recurrence: each has an entry of its own.
+TEST(Lockfile, KeepsEntriesOfOptionsApart) {
+  LockEntry scaled = sample_entry();
+  scaled.config.set = {"decay=log", "scale=0.5"};
+  const Lockfile lockfile = with({sample_entry(), scaled});
+  ASSERT_EQ(lockfile.entries().size(), 2U);
+  const Lockfile again = Lockfile::parse(lockfile.text(), "again", Seals::ignored);
+  ASSERT_EQ(again.entries().size(), 2U);
+  EXPECT_EQ(std::ranges::count(again.entries(), scaled.config.set,
+                               [](const LockEntry& entry) { return entry.config.set; }),
+            1);
+}
+
 TEST(Lockfiles, AreForPeopleToRead) {
   EXPECT_EQ(with({sample_entry()}).text(), R"({
   "format": 1,

@@ -16,7 +16,7 @@ namespace wkvc {
 //    "options": [{"name": "scale", "values": "a number", "otherwise": "1", "meaning": "what outputs are multiplied
 //    by"}]}
 //
-// "of" is "head" for parameters, and "dim" "one" for numbers. Throws UserError for other texts.
+// "of" is "head" for parameters, and "dim" "1" for numbers. Throws UserError for other texts.
 std::string signature_json(const std::string& text, const std::vector<OptionInfo>& options);
 
 }  // namespace wkvc

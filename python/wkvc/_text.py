@@ -12,7 +12,7 @@ CODES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}  # of wkvc_dtype
 
 
 class Spec(NamedTuple):
-    """A tensor of a recurrence: "K" or "V" behind its other dimensions, or nothing for a number ("one")."""
+    """A tensor of a recurrence: "K" or "V" behind its other dimensions, or nothing for a number ("1")."""
 
     name: str
     is_parameter: bool  # of a head, not of a token

@@ -32,9 +32,9 @@ TEST(Lockfile, KeepsEntriesOfOptionsApart) {
   ASSERT_EQ(lockfile.entries().size(), 2U);
   const Lockfile again = Lockfile::parse(lockfile.text(), "again", Seals::ignored);
   ASSERT_EQ(again.entries().size(), 2U);
-  EXPECT_EQ(std::ranges::count(again.entries(), scaled.config.set,
-                               [](const LockEntry& entry) { return entry.config.set; }),
-            1);
+  EXPECT_EQ(
+      std::ranges::count(again.entries(), scaled.config.set, [](const LockEntry& entry) { return entry.config.set; }),
+      1);
 }
 
 TEST(Lockfiles, AreForPeopleToRead) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -273,6 +274,31 @@ TEST(CApi, EmitsTexts) {
   EXPECT_EQ(wkvc_emit("rwkv7", nullptr, "sass", &text), WKVC_USER_ERROR);
   EXPECT_THAT(wkvc_message(), HasSubstr("the stage is 'sass', expected rec, chunk, placed, warp, cuda"));
   EXPECT_EQ(text, nullptr);
+}
+
+TEST(CApi, TellsWhatARecurrenceTakes) {
+  const char* text = nullptr;
+  ASSERT_EQ(wkvc_names(&text), WKVC_OK);
+  EXPECT_NE((" " + std::string(text) + " ").find(" gated_delta_net "), std::string::npos) << text;
+  ASSERT_EQ(wkvc_signature("gated_delta_net", "--head 32,16 --io f16 --set gate=softplus", &text), WKVC_OK);
+  const auto read = nlohmann::json::parse(text);
+  EXPECT_EQ(read["name"], "gated_delta_net");
+  EXPECT_EQ(read["key_dim"], 32);
+  EXPECT_EQ(read["value_dim"], 16);
+  const nlohmann::json v = {{"name", "v"}, {"of", "token"}, {"dim", "V"}, {"dtype", "f16"}};
+  const nlohmann::json bias = {{"name", "dt_bias"}, {"of", "head"}, {"dim", "1"}, {"dtype", "f32"}};
+  EXPECT_EQ(read["inputs"][2], v);
+  EXPECT_EQ(read["inputs"].back(), bias);
+  EXPECT_EQ(read["outputs"].size(), 1U);
+  EXPECT_EQ(read["options"][0]["name"], "scale");
+  ASSERT_EQ(wkvc_emit("gated_delta_net", "--set gate=softplus", "rec", &text), WKVC_OK);
+  const std::string source = text;
+  ASSERT_EQ(wkvc_signature(source.c_str(), nullptr, &text), WKVC_OK);
+  EXPECT_TRUE(nlohmann::json::parse(text)["options"].empty());
+  EXPECT_EQ(wkvc_signature("gated_delta_net", "--set gat=softplus", &text), WKVC_USER_ERROR);
+  EXPECT_NE(std::string(wkvc_message()).find("did you mean 'gate'?"), std::string::npos) << wkvc_message();
+  EXPECT_EQ(wkvc_signature(nullptr, nullptr, &text), WKVC_USER_ERROR);
+  EXPECT_EQ(wkvc_names(nullptr), WKVC_USER_ERROR);
 }
 
 TEST(CApi, TellsWhichGpusRunKernels) {

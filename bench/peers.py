@@ -152,7 +152,7 @@ PEERS = {
     "kda_gate5": KDA,
     "mamba2": [
         *fla_peers("fla.ops.simple_gla", by_fla("fla.ops.simple_gla", "chunk_simple_gla", "CBxg", scale=1.0),
-                   inputs=mamba2_for_simple_gla, recurrence=SIMPLE_GLA, other=("B", "C", "x")),
+                   inputs=mamba2_for_simple_gla, recurrence=SIMPLE_GLA, other=("B", "C", "g", "x")),
         Peer("mamba_ssm", mamba2_by_mamba_ssm, "mamba_ssm.ops.triton.ssd_combined", other=("A", "dt"))],
     "gla": fla_peers("fla.ops.gla", by_fla("fla.ops.gla", "chunk_gla", "qkvg"), has_tilelang=False),
     "retnet": fla_peers("fla.ops.simple_gla", retnet_by_fla, has_tilelang=False,

@@ -52,6 +52,7 @@ REFUSED = {  # values of each option that no call takes
     "--blocks": ["99"],
     "--sram": ["1000"],
     "--arch": ["sm_80"],
+    "--set": ["scale=2"],
 }
 
 
@@ -80,7 +81,18 @@ def test_the_tables_have_every_option() -> None:
     options = re.findall(r"^ +(--[\w-]+)", text[text.index("Configuration") :], re.MULTILINE)
     assert set(options) == {*REFUSED}
     assert set(options) - {option for option in TRAINED if " " not in option} == {
-        *("--head", "--io", "--mma", "--state", "--state-layout", "--states-every", "--pass", "--grad", "--shared")
+        *(
+            "--head",
+            "--io",
+            "--set",
+            "--mma",
+            "--state",
+            "--state-layout",
+            "--states-every",
+            "--pass",
+            "--grad",
+            "--shared",
+        )
     }
 
 

@@ -15,13 +15,12 @@ import torch
 
 from ._arguments import check_names
 from ._checks import check_kind, check_tensors, kind_of
-from ._functions import Operator, resolve
+from ._functions import Operator, resolve, settings_known
 from ._kernels import Size
 from ._library import PATH, USER_ERROR
 from ._operators import Family
 from ._options import options_for
 from ._recurrence import Recurrence
-from ._rwkv import SETTINGS
 from ._text import Signature
 
 _FILE_DTYPES = {
@@ -112,8 +111,7 @@ def _settings(function: Callable[..., Any], options: dict[str, Any]) -> tuple[Fa
         return function.family, "", function.options
     words = options.pop("options", "")
     family, variant, words, rest = resolve(function, options, words)
-    known = (*function.options, "mma") if isinstance(function, Operator) else SETTINGS
-    check_names("wkvc.check", rest, (*known, "options"))
+    check_names("wkvc.check", rest, (*settings_known(function), "options"))
     return family, variant, words
 
 

@@ -8,7 +8,7 @@ import torch
 from ._arguments import bind, keywords_of
 from ._call import StateLayout, check_inputs, check_states, run_in_slots
 from ._checks import check_tensor, check_tensors
-from ._functions import Operator, resolve
+from ._functions import Operator, resolve, settings_known
 from ._kernels import Maps
 from ._options import check_text
 
@@ -52,7 +52,8 @@ def decode(
     """
     check_states(state_layout, states_every)
     family, variant, words, named = resolve(function, settings, _token_options(options))
-    inputs = bind(f"wkvc.decode of {family.name}", family.names, inputs, named, _KEYWORDS)
+    known = (*_KEYWORDS, *settings_known(function))
+    inputs = bind(f"wkvc.decode of {family.name}", family.names, inputs, named, known)
     check_inputs(family, inputs)
     if isinstance(function, Operator):
         inputs = function.widened(family, inputs)

@@ -151,9 +151,16 @@ def resolve(function: Any, named: Mapping[str, Any], options: str = "") -> tuple
     family = family_of(function)
     if isinstance(function, Recurrence):
         return family, "", options, dict(named)
-    settings = {name: value for name, value in named.items() if name in SETTINGS and name != "options"}
+    settings = {name: value for name, value in named.items() if name in settings_known(function)}
     rest = {name: value for name, value in named.items() if name not in settings}
     return family, *settings_of(**settings, options=options), rest
+
+
+def settings_known(function: Any) -> tuple[str, ...]:
+    """The names of a function's settings."""
+    if isinstance(function, Operator):
+        return (*function.options, "mma")
+    return () if isinstance(function, Recurrence) else tuple(name for name in SETTINGS if name != "options")
 
 
 @cache

@@ -37,6 +37,8 @@ def values_of(options: str) -> dict[str, str]:
             raise ValueError(f'options have {word!r}, expected names and values, such as "--chunk 32 --saved f16"')
         if name in _OF_CALLS:
             raise ValueError(f"options have {name}, which follows from the tensors of a call: leave it out")
+        if name == "--set":
+            raise ValueError("options have --set, which sets what are arguments of a call: pass scale=0.5, or the like")
         if name in _OF_TEXTS:
             raise ValueError(
                 f"options have {name}, which follows from the tensors, or the text of wkvc.op: leave it out"

@@ -27,7 +27,7 @@ if(WKVC_COMPILER)
   set_target_properties(wkvc PROPERTIES EXPORT_NAME command)
   install(TARGETS wkvc wkvc_shared EXPORT wkvcTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
           RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(FILES dsl/wkvc.h dsl/registry.h dsl/builtin.h DESTINATION ${include_dir}/dsl)
+  install(FILES dsl/wkvc.h dsl/registry.h dsl/builtin.h dsl/options.h dsl/operators.def DESTINATION ${include_dir}/dsl)
   install(FILES codegen/compiler.h DESTINATION ${include_dir}/codegen)
   install(FILES tools/command.h DESTINATION ${include_dir}/tools)
   install(FILES jit/jit.h jit/wkvc.h DESTINATION ${include_dir}/jit)

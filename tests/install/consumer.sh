@@ -21,6 +21,12 @@ cp -r "$consumer" "$work/consumer"
 "$cmake" --build "$work/build" --parallel 2 >"$work/build.log" 2>&1 ||
   { cat "$work/build.log"; fail "the consumer does not build"; }
 
+# Each installed header of the language stands by itself.
+for header in "$work"/moved/include/wkvc/dsl/*.h; do
+  c++ -std=c++20 -fsyntax-only -x c++ -I "$work/moved/include/wkvc" "$header" >"$work/header.log" 2>&1 ||
+    { cat "$work/header.log"; fail "$(basename "$header") does not compile by itself"; }
+done
+
 export WKVC_CACHE_DIR=$work/cache
 for program in packed just_in_time from_c serve; do
   "$work/build/$program" || fail "$program failed with $?"

@@ -3,26 +3,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "codegen/rec/Names.h"
 #include "dsl/node.h"
 #include "runtime/base/closest.h"
+#include "runtime/base/decimal.h"
 
 namespace wkvc {
 
 using namespace detail;
 
 namespace {
-
-// The number that all of `text` is.
-std::optional<double> number_from(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
 
 std::string range_text(Range range) {
   constexpr Range any;
@@ -82,7 +73,7 @@ double Recurrence::number(std::string_view name, double otherwise, Range range, 
   const OptionInfo info{std::string(name), range_text(range), fmt::format("{:g}", otherwise), std::string(meaning), at};
   const std::string* const text = declarations_.options.declare(info);
   if (text == nullptr) return otherwise;
-  const auto value = number_from(*text);
+  const auto value = decimal_from(*text);
   if (!value || *value < range.least || *value > range.most) declarations_.options.refuse(info, *text);
   return *value;
 }

@@ -139,14 +139,6 @@ LaunchSize parse_shape(const std::string& text, std::int64_t least, std::string_
   return {sizes[0], sizes[1], sizes[2]};
 }
 
-std::optional<double> take_decimal(std::string_view& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{}) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
-}
-
 std::uint64_t parse_seed(const std::string& text) {
   const auto seed = whole_number<std::uint64_t>(text);
   if (!seed) user_error("--seed {}: expected a whole number from 0 to 2^64 - 1", text);

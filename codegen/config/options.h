@@ -54,10 +54,6 @@ std::int64_t parse_sequence_count(const std::string& text);
 // "B,T,H", each at least `least`. Messages call it `option`.
 LaunchSize parse_shape(const std::string& text, std::int64_t least = 1, std::string_view option = "--shape");
 
-// Returns the number that a text begins with, and removes it from the text; nothing where there is none. The decimal
-// point is a point, whatever the process's locale says.
-std::optional<double> take_decimal(std::string_view& text);
-
 std::uint64_t parse_seed(const std::string& text);
 
 }  // namespace wkvc

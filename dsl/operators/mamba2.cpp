@@ -14,7 +14,7 @@ namespace {
 
 constexpr double largest = std::numeric_limits<float>::max();
 
-// What dt goes through before it is used.
+// The options of dt: a bias, a softplus and limits, in this order.
 struct StepOptions {
   explicit StepOptions(Recurrence& op)
       : has_bias(op.flag("has_dt_bias", "whether a parameter dt_bias of each head is added to dt")),

@@ -10,15 +10,14 @@ Expr widened(const Expr& x) { return x.node()->dtype == f32 ? x : cast<f32>(x); 
 
 Expr scaled(const Expr& x, double factor) { return factor == 1 ? x : static_cast<float>(factor) * x; }
 
-Expr silu(const Expr& x) { return widened(x) * sigmoid(widened(x)); }
-
-double scale_option(Recurrence& op, double otherwise) {
-  return op.number("scale", otherwise, {}, "what outputs are multiplied by");
+Expr silu(const Expr& x) {
+  auto wide = widened(x);
+  return wide * sigmoid(wide);
 }
 
-DType decay_dtype_option(Recurrence& op) {
-  const auto word = op.choice("decay_dtype", {"io", "f32"}, "how decays are stored: as the other inputs, or in f32");
-  return word == "f32" ? f32 : bf16;
+// The option "scale".
+static double scale_option(Recurrence& op, double otherwise) {
+  return op.number("scale", otherwise, {}, "what outputs are multiplied by");
 }
 
 double lower_bound_option(Recurrence& op) {
@@ -26,14 +25,19 @@ double lower_bound_option(Recurrence& op) {
                    "a promise that no log decay is below it; kernels are faster where it is near 0");
 }
 
-DecayOptions::DecayOptions(Recurrence& op)
+RwkvOptions::RwkvOptions(Recurrence& op)
     : is_log(op.choice("decay", {"raw", "log"},
                        "whether w is what the layer gives, or the log decay, which is never positive") == "log"),
-      lower_bound(lower_bound_option(op)) {
+      lower_bound(lower_bound_option(op)),
+      scale(scale_option(op, 1)),
+      decay_dtype(op.choice("decay_dtype", {"io", "f32"}, "how decays are stored: as the other inputs, or in f32") ==
+                          "f32"
+                      ? f32
+                      : bf16) {
   op.needs("lower_bound", is_log, "decay=log");
 }
 
-Expr DecayOptions::declared(Recurrence& op, const Expr& w) const {
+Expr RwkvOptions::declared(Recurrence& op, const Expr& w) const {
   return w.node()->dtype == f32 ? w.in(lower_bound, 0) : op.let("log_w", cast<f32>(w).in(lower_bound, 0));
 }
 

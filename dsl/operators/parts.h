@@ -1,4 +1,4 @@
-// What several of the built-in recurrences are made of. Internal to dsl/operators/.
+// Pieces that several built-in recurrences share. Internal to dsl/operators/.
 #pragma once
 
 #include <string>
@@ -18,21 +18,17 @@ Expr scaled(const Expr& x, double factor);
 
 Expr silu(const Expr& x);
 
-// The option "scale": what outputs are multiplied by.
-double scale_option(Recurrence& op, double otherwise);
-
-// How the input of decays is stored, the option "decay_dtype": as the other inputs, or in f32.
-DType decay_dtype_option(Recurrence& op);
-
 // The option "lower_bound" of log decays.
 double lower_bound_option(Recurrence& op);
 
-// RWKV's options "decay" and "lower_bound": what the input of decays means.
-struct DecayOptions {
-  explicit DecayOptions(Recurrence& op);
+// The options of RWKV's recurrences: "decay" and "lower_bound" say what the input of decays means, "scale" multiplies
+// outputs, "decay_dtype" stores decays as the other inputs or in f32.
+struct RwkvOptions {
+  explicit RwkvOptions(Recurrence& op);
 
   bool is_log;  // the input is the log decay, between lower_bound and 0
-  double lower_bound;
+  double lower_bound, scale;
+  DType decay_dtype;
 
   // Returns the log decay that the input is, where it is that.
   Expr declared(Recurrence& op, const Expr& w) const;

@@ -10,18 +10,16 @@ using namespace operators;
 
 Definition rwkv5() {
   return recurrence("rwkv5", [](Recurrence& op) {
-    const DecayOptions decay(op);
-    const double scale = scale_option(op, 1);
-    const DType decay_dtype = decay_dtype_option(op);
+    const RwkvOptions options(op);
     Dim K = op.key_dim(64), V = op.value_dim(64);
     auto r = op.input("r", K, bf16), k = op.input("k", K, bf16), v = op.input("v", V, bf16);
-    auto w = op.parameter("w", K, decay_dtype), u = op.parameter("u", K, bf16);
+    auto w = op.parameter("w", K, options.decay_dtype), u = op.parameter("u", K, bf16);
     op.compute(f16);
-    auto log_w = decay.is_log ? decay.declared(op, w) : op.let("log_w", -exp(widened(w)));
+    auto log_w = options.is_log ? options.declared(op, w) : op.let("log_w", -exp(widened(w)));
     auto uk = op.let("uk", cast<f32>(u) * cast<f32>(k));
     auto S = op.state("S", V, K, f32);
     op.update(S, S * diag(exp(log_w)) + outer(v, k));
-    op.output("o", scaled(dot(S + outer(v, uk), r), scale), bf16);
+    op.output("o", scaled(dot(S + outer(v, uk), r), options.scale), bf16);
   });
 }
 

@@ -280,6 +280,17 @@ def test_decoding_and_packing_give_what_a_batch_gives(case: Case) -> None:
     expect_near("states", ends, S.double(), 1e-5)
 
 
+def test_autocast_is_of_calls_and_not_of_decoding() -> None:
+    case = Case("gated_delta_net", gated_delta_net)
+    token = {name: x[:, :1] for name, x in drawn(case, torch.float32).items()}
+    plain = wkvc.decode(wkvc.gated_delta_net, states=torch.zeros(B, H, V, K), **token)
+    with torch.autocast("cpu", torch.bfloat16):
+        o, _ = wkvc.gated_delta_net(**token)
+        decoded = wkvc.decode(wkvc.gated_delta_net, states=torch.zeros(B, H, V, K), **token)
+    assert o.dtype == torch.bfloat16
+    assert torch.equal(decoded, plain)
+
+
 def test_heads_are_shared() -> None:
     case = Case("gated_delta_net", gated_delta_net)
     given = drawn(case, torch.float32)

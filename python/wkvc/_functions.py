@@ -110,20 +110,19 @@ class Operator:
         settings, tensors = self.split(named)
         family, variant, words = self.resolve(settings, options)
         known = (*_ARGUMENTS, "mma", *self.options)
-        inputs = self.widened(family, bind(f"wkvc.{self.name}", family.names, inputs, tensors, known))
+        inputs = bind(f"wkvc.{self.name}", family.names, inputs, tensors, known)
+        check_inputs(family, inputs)
+        inputs = self.widened(family, inputs, autocast_dtype(inputs[0]))
         states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
         outputs, state = call(family, inputs, variant, words, *states, intermediate_states, states_every)
         return *outputs, state
 
-    def widened(self, family: Family, inputs: tuple[Any, ...]) -> tuple[torch.Tensor, ...]:
-        """Inputs as kernels take them: what is declared in float32 in that, the others in autocast's dtype if on."""
-        check_inputs(family, inputs)
-        dtype = autocast_dtype(inputs[0])
-        result = []
-        for spec, tensor in zip(family.inputs, inputs, strict=True):
-            wanted = torch.float32 if spec.dtype == torch.float32 else dtype
-            result.append(tensor if wanted is None else cast(tensor, wanted))
-        return tuple(result)
+    def widened(
+        self, family: Family, inputs: tuple[torch.Tensor, ...], dtype: torch.dtype | None = None
+    ) -> tuple[torch.Tensor, ...]:
+        """Inputs as kernels take them: what is declared in float32 in that, the others in `dtype`, if one is given."""
+        wanted = [torch.float32 if spec.dtype == torch.float32 else dtype for spec in family.inputs]
+        return tuple(x if to is None else cast(x, to) for x, to in zip(inputs, wanted, strict=True))
 
     def __repr__(self) -> str:
         return f"wkvc.{self.name}" if isinstance(self.source, BuiltIn) else f"wkvc.recurrence({self.name})"
@@ -219,7 +218,8 @@ def _family(source: Source, variant: str) -> Family:
 def _find_family(source: Source, variant: str, key: str) -> None:
     if key in _families:
         return
-    signature, plain = (_text.signature_from(source.signature(it)) for it in (variant, ""))
+    plain = _text.signature_from(source.signature(""))
+    signature = _text.signature_from(source.signature(variant)) if variant else plain
     own_name = "_".join([source.family_name, *(spec.name for spec in signature.inputs if spec not in plain.inputs)])
     _families[key] = find_or_make(
         own_name, lambda own: Family(own, signature.inputs, signature.outputs, _text_of(source, signature))

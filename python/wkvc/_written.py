@@ -46,7 +46,7 @@ class Written:
                 at=self.at,
             )
 
-    # What an Operator asks of a recurrence.
+    # The members of a Source.
 
     def variant(self, settings: Mapping[str, Any]) -> str:
         try:

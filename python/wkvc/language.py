@@ -149,7 +149,7 @@ class Stored:
     def __init__(self, value: "Expr", dtype: str) -> None:
         if value.axis is None:
             refuse(f"{dtype}({value.text}): '{value.text}' is a V×K matrix; expected a vector or a number")
-        self.value, self.dtype, self.at = value, dtype, place()
+        self.value, self.dtype = value, dtype
 
     def __getattr__(self, name: str) -> NoReturn:
         raise TypeError(f"{place()}: {self.dtype}({self.value.text}) is an output: arithmetic is in f32")
@@ -174,7 +174,6 @@ class Expr:
         self.kind, self.axis, self.operands, self.dtype, self.attributes = kind, axis, operands, dtype, attributes
         self.text = text if len(text) <= 40 else text[:37] + "..."
         self.name: str | None = None
-        self.at = place()
 
     def within(self, lo: float, hi: float) -> "Expr":
         """The same value, whose elements are promised to lie in [lo, hi]."""

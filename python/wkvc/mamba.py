@@ -51,17 +51,16 @@ def mamba_chunk_scan_combined(
     if seq_idx is not None:
         raise ValueError("seq_idx was given: pass the bounds of the sequences as cu_seqlens, with a batch of 1")
     in_kernel = D is None or D.dim() == 1  # one number a head
-    tensors = [x, dt, A, B, C]
     settings: dict[str, Any] = {"dt_softplus": bool(dt_softplus)}
     if dt_limit != _NO_LIMIT:
         settings |= {"dt_least": dt_limit[0], **({} if math.isinf(dt_limit[1]) else {"dt_most": dt_limit[1]})}
-    more = {"has_dt_bias": dt_bias, "has_skip": D if in_kernel else None, "has_gate": z if in_kernel else None}
-    for option, tensor in more.items():
-        if tensor is not None:
-            settings[option] = True
-            tensors.append(tensor)
     o, states = operator("mamba2")(
-        *tensors,
+        x=x,
+        dt=dt,
+        A=A,
+        B=B,
+        C=C,
+        **_optional(dt_bias, D if in_kernel else None, z if in_kernel else None),
         initial_state=None if initial_states is None else initial_states.float(),
         output_final_state=return_final_states,
         cu_seqlens=cu_seqlens,
@@ -101,20 +100,31 @@ def selective_state_update(
         D, dt_bias: [heads, values], of which a head has one number, or [heads].
         state_batch_indices: int32, the slot of each sequence; None: sequence n has state[n].
     """
-    settings: dict[str, Any] = {"dt_softplus": bool(dt_softplus)}
-    named = {
-        **{name: tensor.unsqueeze(1) for name, tensor in {"x": x, "dt": _first(dt, 2, "dt"), "B": B, "C": C}.items()},
-        "A": _first(A, 1, "A"),
-    }
-    if dt_bias is not None:
-        named["dt_bias"], settings["has_dt_bias"] = _first(dt_bias, 1, "dt_bias"), True
-    if D is not None:
-        named["D"], settings["has_skip"] = _first(D, 1, "D"), True
-    if z is not None:
-        named["z"], settings["has_gate"] = z.unsqueeze(1), True
-    o = decode(operator("mamba2"), states=state, state_indices=state_batch_indices, **named, **settings)
+    o = decode(
+        operator("mamba2"),
+        x=x.unsqueeze(1),
+        dt=_first(dt, 2, "dt").unsqueeze(1),
+        A=_first(A, 1, "A"),
+        B=B.unsqueeze(1),
+        C=C.unsqueeze(1),
+        states=state,
+        state_indices=state_batch_indices,
+        dt_softplus=bool(dt_softplus),
+        **_optional(
+            None if dt_bias is None else _first(dt_bias, 1, "dt_bias"),
+            None if D is None else _first(D, 1, "D"),
+            None if z is None else z.unsqueeze(1),
+        ),
+    )
     assert isinstance(o, torch.Tensor)
     return o.squeeze(1)
+
+
+def _optional(dt_bias: torch.Tensor | None, D: torch.Tensor | None, z: torch.Tensor | None) -> dict[str, Any]:
+    """Tensors that are given, by name, with the options that take them."""
+    options = {"dt_bias": "has_dt_bias", "D": "has_skip", "z": "has_gate"}
+    given = {name: tensor for name, tensor in {"dt_bias": dt_bias, "D": D, "z": z}.items() if tensor is not None}
+    return {**given, **{options[name]: True for name in given}}
 
 
 def _first(tensor: torch.Tensor, dims: int, name: str) -> torch.Tensor:

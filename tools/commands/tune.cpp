@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "checking/streams.h"
 #include "checking/subject.h"
 #include "dsl/registry.h"
+#include "runtime/base/decimal.h"
 #include "runtime/base/files.h"
 #include "runtime/base/hash.h"
 #include "runtime/error.h"
@@ -66,10 +66,8 @@ std::vector<LaunchSize> sizes_from(const std::vector<std::string>& shapes) {
 // 0: as the search has it where nothing is said.
 double saved_bytes_from(const std::optional<std::string>& given) {
   if (!given) return 0;
-  std::string_view rest = *given;
-  const std::optional<double> bytes = take_decimal(rest);
-  if (!bytes || !rest.empty() || !std::isfinite(*bytes) || *bytes <= 0)
-    user_error("--saved-bytes {}: expected a number of bytes above 0, such as 256", *given);
+  const std::optional<double> bytes = decimal_from(*given);
+  if (!bytes || *bytes <= 0) user_error("--saved-bytes {}: expected a number of bytes above 0, such as 256", *given);
   return *bytes;
 }
 
@@ -156,7 +154,7 @@ void write_report(const std::string& path, const TuningTask& task, const Gpu& gp
   write_file_atomically(path, {&piece, 1});
 }
 
-// What tells one file of tensors from another; throws UserError where the file is none. Empty: inputs are drawn.
+// Returns the hash of a file of tensors, empty where inputs are drawn. Throws UserError where the file is none.
 std::string inputs_key(const std::optional<std::string>& file) {
   if (!file) return "";
   read_safetensors(*file, Names());

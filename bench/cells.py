@@ -70,6 +70,8 @@ BESIDE_PEERS = {**BASE, "tokens": 8192}, [
     Line(WITH_PEERS, "tokens", (32768, 2048, 512, 128)),
     Line(WITH_PEERS, "tokens", (2048,), {"heads": 128}),
 ]
+# Every operator once, beside what its users call today: the gallery's times.
+EVERY = {**BASE, "tokens": 4096, "heads": 128}, [Line(OTHERS, "keys", (128,)), Line(LEADING, "keys", (64, 128))]
 # For the CPU: a test of this program, not of the kernels.
 TINY = {**BASE, "tokens": 32, "heads": 2, "keys": 16}, [
     Line(("rwkv7",), "tokens", (16, 32, 64)),

@@ -26,14 +26,14 @@ import torch
 import curves_report
 from c_interface import (PASSES, Sequences, WithSequences, Wkvc, WkvcError, emitted, expect_built, open_library, prepared,
                          run_script)
-from cells import BESIDE_PEERS, FULL, TINY, cells_of
+from cells import BESIDE_PEERS, EVERY, FULL, TINY, cells_of
 from journal import Journal, circumstances, identity_of
 from peers import PEERS, contestant, environment_of, memory_beside, reason_of, reference_of, results_of
 from recurrences import DTYPES, RECURRENCES, draw, text_of
 from reference import Reference
 from timing import copy_of, sets_of, times_of
 
-PLANS = {"full": FULL, "peers": BESIDE_PEERS, "tiny": TINY}
+PLANS = {"full": FULL, "peers": BESIDE_PEERS, "every": EVERY, "tiny": TINY}
 NO_MEMORY = "the GPU has too little memory"
 WRONG = 0.05  # an error that no rounding explains
 MOST_SETS = {"cuda": 8, "cpu": 2}  # of inputs; the CPU's times say nothing

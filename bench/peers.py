@@ -134,6 +134,17 @@ def retnet_by_fla(x, size):
     return chunk_simple_gla(x["q"], x["k"], x["v"], g_gamma=x["g"].detach())[0]
 
 
+def two_rows_a_token(x):
+    """Keys, values and strengths of both steps, one behind the other, as chunk_gated_delta_product takes them."""
+    rows = {name: torch.stack([x[name + "1"], x[name + "2"]], 2).flatten(1, 2) for name in ("k", "v", "beta")}
+    return {"q": x["q"], "g": x["g"], "do": x["do"], **rows}
+
+
+def keys_of_gates(x):
+    """HGRN2's keys are what its gates forget."""
+    return {**x, "k": (1 - torch.exp(x["g"])).to(x["q"].dtype)}
+
+
 DELTA = ("q", "k", "v", "g", "beta")
 KDA = [*fla_peers("fla.ops.kda", by_fla("fla.ops.kda", "chunk_kda", DELTA, safe_gate=True, disable_recompute=True)),
        Peer("cuDNN", kda_by_cudnn, "cudnn.linear_attention.ops", keys=(128,), dtypes=(torch.bfloat16,))]
@@ -157,6 +168,23 @@ PEERS = {
     "gla": fla_peers("fla.ops.gla", by_fla("fla.ops.gla", "chunk_gla", "qkvg"), has_tilelang=False),
     "retnet": fla_peers("fla.ops.simple_gla", retnet_by_fla, has_tilelang=False,
                         other=("g",)),
+    "simple_gla": fla_peers("fla.ops.simple_gla", by_fla("fla.ops.simple_gla", "chunk_simple_gla", "qkvg"),
+                            has_tilelang=False),
+    "hgrn2": fla_peers("fla.ops.gla", by_fla("fla.ops.gla", "chunk_gla", "qkvg"), has_tilelang=False,
+                       inputs=keys_of_gates, other=("k", "g")),
+    "delta_net": fla_peers("fla.ops.delta_rule",
+                           by_fla("fla.ops.delta_rule", "chunk_delta_rule", ("q", "k", "v", "beta")),
+                           has_tilelang=False),
+    "comba": fla_peers("fla.ops.comba", by_fla("fla.ops.comba", "chunk_comba", ("q", "k", "v", "p", "g", "beta")),
+                       has_tilelang=False),
+    "gdn2": fla_peers("fla.ops.gdn2", by_fla("fla.ops.gdn2", "chunk_gdn2", "qkvgbw"), has_tilelang=False),
+    "gated_delta_product": fla_peers(
+        "fla.ops.gated_delta_product",
+        by_fla("fla.ops.gated_delta_product", "chunk_gated_delta_product", DELTA, num_householder=2),
+        has_tilelang=False, inputs=two_rows_a_token, other=("k", "v", "beta")),
+    "iplr": fla_peers("fla.ops.generalized_delta_rule",
+                      by_fla("fla.ops.generalized_delta_rule", "chunk_iplr_delta_rule", "qkvab"), has_tilelang=False,
+                      passes=("forward",)),
     "unnamed": [],
 }
 

@@ -147,6 +147,62 @@ def draw_kda_gate5(at):
     return draw_delta(at, -5 * torch.sigmoid(slopes[:, None] * at.key()))
 
 
+def draw_delta_net(at):
+    x = draw_delta(at, None)
+    return {name: t for name, t in x.items() if name != "g"}
+
+
+def draw_comba(at):
+    """p is the key times a number of each head, as layers have it."""
+    x = draw_gated_delta_net(at)
+    return {**x, "p": x["k"] * at.uniform(at.heads, 1)}
+
+
+def draw_gdn2(at):
+    x = draw_kda(at)
+    del x["beta"]
+    return {**x, "b": torch.sigmoid(at.key()), "w": torch.sigmoid(at.value())}
+
+
+def draw_gated_delta_product(at):
+    x, second = draw_gated_delta_net(at), draw_delta(at, None)
+    return {"q": x["q"], "g": x["g"], **{name + "1": x[name] for name in ("k", "v", "beta")},
+            **{name + "2": second[name] for name in ("k", "v", "beta")}}
+
+
+def draw_iplr(at):
+    x = draw_rwkv7(at)
+    return {"q": unit(x["r"]), "k": unit(x["k"]), "v": x["v"], "a": x["a"], "b": x["b"]}
+
+
+def delta_net_step(S, x):
+    S = delta_rule(S, x["beta"], x["v"], x["k"])
+    return read(S, x["q"]), S
+
+
+def comba_step(S, x):
+    S = S * over_matrix(torch.exp(x["g"])) + outer(x["beta"].unsqueeze(-1) * (x["v"] - dot(S, x["p"])), x["k"])
+    return read(S, x["q"]), S
+
+
+def gdn2_step(S, x):
+    decayed = S * row(torch.exp(x["g"]))
+    S = decayed + outer(x["w"] * x["v"] - dot(decayed, x["b"] * x["k"]), x["k"])
+    return read(S, x["q"]), S
+
+
+def gated_delta_product_step(S, x):
+    S = S * over_matrix(torch.exp(x["g"]))
+    for n in "12":
+        S = delta_rule(S, x["beta" + n], x["v" + n], x["k" + n])
+    return read(S, x["q"]), S
+
+
+def iplr_step(S, x):
+    S = S + outer(dot(S, x["a"]), x["b"]) + outer(x["v"], x["k"])
+    return read(S, x["q"]), S
+
+
 def gated_delta_net_step(S, x):
     S = delta_rule(S * over_matrix(torch.exp(x["g"])), x["beta"], x["v"], x["k"])
     return read(S, x["q"]), S
@@ -186,6 +242,18 @@ def retnet_step(S, x):
     return read(S, x["q"]), S
 
 
+def draw_simple_gla(at):
+    return {"q": at.key(), "k": at.key(), "v": at.value(), "g": mild(-at.rates() * at.step_sizes())}
+
+
+def draw_hgrn2(at):
+    return {"q": at.key(), "v": at.value(), "g": logsigmoid(at.key()) / 16}
+
+
+def hgrn2_step(S, x):
+    return decayed_step(S, {**x, "k": 1 - torch.exp(x["g"])})
+
+
 def decayed_step(S, x):
     S = S * row(torch.exp(x["g"])) + outer(x["v"], x["k"])
     return read(S, x["q"]), S
@@ -221,6 +289,17 @@ RECURRENCES = {
     "gla": Recurrence(("q", "k", "v", "g"), ("v",), draw_gla, decayed_step, in_f32=("g",), built_in=True),
     "retnet": Recurrence(("q", "k", "v"), ("v",), draw_retnet, retnet_step, parameters=("g",), in_f32=("g",),
                          built_in=True),
+    "simple_gla": Recurrence(("q", "k", "v", "g"), ("v",), draw_simple_gla, retnet_step, in_f32=("g",), built_in=True),
+    "hgrn2": Recurrence(("q", "v", "g"), ("v",), draw_hgrn2, hgrn2_step, in_f32=("g",), built_in=True),
+    "delta_net": Recurrence(("q", "k", "v", "beta"), ("v",), draw_delta_net, delta_net_step, in_f32=("beta",),
+                            built_in=True),
+    "comba": Recurrence(("q", "k", "v", "p", "g", "beta"), ("v",), draw_comba, comba_step, in_f32=("g", "beta"),
+                        built_in=True),
+    "gdn2": Recurrence(("q", "k", "v", "g", "b", "w"), ("v", "w"), draw_gdn2, gdn2_step, in_f32=("g",), built_in=True),
+    "gated_delta_product": Recurrence(("q", "g", "k1", "v1", "beta1", "k2", "v2", "beta2"), ("v1", "v2"),
+                                      draw_gated_delta_product, gated_delta_product_step,
+                                      in_f32=("g", "beta1", "beta2"), built_in=True),
+    "iplr": Recurrence(("q", "k", "v", "a", "b"), ("v",), draw_iplr, iplr_step, built_in=True),
     "unnamed": Recurrence((*DELTA, "a", "b", "z"), ("v", "z"), draw_unnamed, unnamed_step, in_f32=("g", "beta")),
 }
 

@@ -31,17 +31,6 @@ std::optional<DType> io_of(const Config& config, const Definition& definition) {
   config_error(definition, "io is '{}'; expected bf16, f16 or f32", config.io);
 }
 
-// The values that are set, and those of the definition for the others. `config` has been checked.
-OptionValues option_values(const Config& config, const Definition& definition) {
-  OptionValues values;
-  for (const std::string& setting : config.set) {
-    const std::size_t equals = setting.find('=');
-    values.emplace(setting.substr(0, equals), setting.substr(equals + 1));
-  }
-  values.insert(definition.presets.begin(), definition.presets.end());
-  return values;
-}
-
 void check_complete(const Declarations& declarations, const Definition& definition) {
   const auto require = [&](bool given, std::string_view what) {
     if (!given) error_at(definition.at, "recurrence '{}' lacks {}", definition.name, what);
@@ -75,13 +64,7 @@ mlir::OwningOpRef<mlir::ModuleOp> build(const Definition& definition, mlir::MLIR
   if (const auto fault = rec::name_fault(definition.name)) error_at(definition.at, "{}", *fault);
   if (!definition.body) error_at(definition.at, "recurrence '{}' has no body", definition.name);
 
-  Declarations declarations;
-  declarations.key_override = config.key_dim;
-  declarations.value_override = config.value_dim;
-  declarations.options = Options(definition.name, option_values(config, definition));
-  Recurrence op(declarations);
-  definition.body(op);
-  declarations.options.expect_all_declared();
+  Declarations declarations = declarations_of(definition, config);
   check_complete(declarations, definition);
   if (!config.mma.empty()) declarations.compute = Compute(config.mma);
   if (config.sram != 0) declarations.sram_budget = config.sram;

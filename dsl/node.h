@@ -85,6 +85,9 @@ template <class... Args>
   throw UserError(fmt::format(text, std::forward<Args>(args)...), fmt::format("{}:{}: ", at.file_name(), at.line()));
 }
 
+// Runs the body of a recurrence. Throws UserError for the mistakes that it sees, and for what is set and not declared.
+Declarations declarations_of(const Definition& definition, const Config& config);
+
 void check_compute(const std::optional<Compute>& compute, At at);
 
 }  // namespace wkvc::detail

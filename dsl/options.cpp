@@ -29,9 +29,10 @@ const std::string* Options::declare(OptionInfo info) {
   if (const auto fault = rec::name_fault(info.name)) error_at(info.at, "option: {}", *fault);
   if (std::ranges::find(declared_, info.name, &OptionInfo::name) != declared_.end())
     error_at(info.at, "the option '{}' is declared twice", info.name);
-  const auto value = values_.find(info.name);
+  const auto given = values_.find(info.name);
+  if (given != values_.end()) info.value = given->second;
   declared_.push_back(std::move(info));
-  return value == values_.end() ? nullptr : &value->second;
+  return given == values_.end() ? nullptr : &given->second;
 }
 
 void Options::refuse(const OptionInfo& info, std::string_view value) const {
@@ -60,7 +61,7 @@ std::string Recurrence::choice(std::string_view name, std::initializer_list<std:
   const OptionInfo info{std::string(name), fmt::format("{}", fmt::join(words, " or ")), std::string(*words.begin()),
                         std::string(meaning), at};
   const std::string* const value = declarations_.options.declare(info);
-  if (value == nullptr) return info.otherwise;
+  if (value == nullptr) return info.value;
   if (std::ranges::find(words, *value) == words.end()) declarations_.options.refuse(info, *value);
   return *value;
 }
@@ -82,18 +83,8 @@ void Recurrence::needs(std::string_view option, bool holds, std::string_view nee
   declarations_.options.expect(option, holds, needed);
 }
 
-std::vector<OptionInfo> options_of(const Definition& definition) {
-  Declarations declarations;
-  declarations.options = Options(definition.name, definition.presets);
-  Recurrence op(declarations);
-  definition.body(op);
-  std::vector<OptionInfo> found;
-  for (OptionInfo info : declarations.options.declared()) {
-    if (const auto preset = definition.presets.find(info.name); preset != definition.presets.end())
-      info.otherwise = preset->second;
-    found.push_back(std::move(info));
-  }
-  return found;
+std::vector<OptionInfo> options_of(const Definition& definition, const Config& config) {
+  return declarations_of(definition, config).options.declared();
 }
 
 }  // namespace wkvc

@@ -1,7 +1,6 @@
 // Options of a recurrence: what whoever asks for it may set, from C++, C, the command and Python alike.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,17 +12,15 @@ namespace wkvc {
 // An option as the body of a recurrence declares it.
 struct OptionInfo {
   std::string name;
-  std::string values;     // in words: "raw or log", "a number from -1e+06 to 0"
-  std::string otherwise;  // what holds where nothing is set
+  std::string values;  // in words: "raw or log", "a number from -1e+06 to 0"
+  std::string value;   // what holds: what was set, or what the body has where nothing was
   std::string meaning;
   At at;
 };
 
-// Values by name, as they were given.
-using OptionValues = std::map<std::string, std::string, std::less<>>;
-
-// Returns the options of a recurrence, in the order of its body. Throws UserError where the body is wrong.
-std::vector<OptionInfo> options_of(const Definition& definition);
+// Returns the options of a recurrence, in the order of its body, with the values that hold under a configuration.
+// Throws UserError where the body is wrong, and for values that an option does not take.
+std::vector<OptionInfo> options_of(const Definition& definition, const Config& config = {});
 
 }  // namespace wkvc
 

@@ -35,6 +35,17 @@ NodePtr declare_tensor(Declarations& declarations, Kind kind, std::string_view n
   return declarations.tensors.emplace_back(std::move(node));
 }
 
+// The values that are set, and those of the definition for the others. `config` has been checked.
+OptionValues option_values(const Config& config, const Definition& definition) {
+  OptionValues values;
+  for (const std::string& setting : config.set) {
+    const std::size_t equals = setting.find('=');
+    values.emplace(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  values.insert(definition.presets.begin(), definition.presets.end());
+  return values;
+}
+
 }  // namespace
 
 Dim Recurrence::key_dim(int extent, At at) {
@@ -109,10 +120,21 @@ Definition recurrence(std::string name, std::function<void(Recurrence&)> body, A
   return {std::move(name), std::move(body), at};
 }
 
-Definition preset(Definition of, std::string name, std::map<std::string, std::string, std::less<>> options) {
+Definition preset(Definition of, std::string name, OptionValues options) {
   of.name = std::move(name);
   of.presets = std::move(options);
   return of;
+}
+
+Declarations detail::declarations_of(const Definition& definition, const Config& config) {
+  Declarations declarations;
+  declarations.key_override = config.key_dim;
+  declarations.value_override = config.value_dim;
+  declarations.options = Options(definition.name, option_values(config, definition));
+  Recurrence op(declarations);
+  definition.body(op);
+  declarations.options.expect_all_declared();
+  return declarations;
 }
 
 }  // namespace wkvc

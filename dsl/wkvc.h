@@ -195,18 +195,21 @@ class Recurrence {
   detail::Declarations& declarations_;
 };
 
+// Values of options by name, as they were given.
+using OptionValues = std::map<std::string, std::string, std::less<>>;
+
 struct Definition {
   std::string name;
   std::function<void(Recurrence&)> body;
   At at;
-  std::map<std::string, std::string, std::less<>> presets = {};  // of options; what is set goes before them
+  OptionValues presets = {};  // of options; what is set goes before them
 };
 
 // The body runs when the definition is built; that is when its mistakes are reported.
 Definition recurrence(std::string name, std::function<void(Recurrence&)> body, At at = At::current());
 
 // The same recurrence under another name, with other values where options are not set.
-Definition preset(Definition of, std::string name, std::map<std::string, std::string, std::less<>> options);
+Definition preset(Definition of, std::string name, OptionValues options);
 
 // The rec dialect's text, under a configuration, and the lines of C++ that it was written in. (dsl/build.h gives the
 // module itself.)

@@ -44,25 +44,25 @@ def changed_files(root):
     return None
 
 
-def without_precompiled(entry):
-    """The command by itself: clang-tidy reads no header that GCC precompiled, and a source includes what it uses."""
-    command = re.sub(r" -Winvalid-pch| -fpch-preprocess| -include \S+cmake_pch\.hxx", "", entry["command"])
-    return {**entry, "command": command}
+def configure(root, build):
+    """Commands of all sources by themselves: not in batches, without precompiled headers and GCC's own options."""
+    folder = build / "tidy"
+    subprocess.run(["cmake", "--preset", "dev", "-B", folder, "-DCMAKE_UNITY_BUILD=OFF",
+                    "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"], cwd=root, check=True, stdout=subprocess.DEVNULL)
+    text = (folder / "compile_commands.json").read_text().replace(str(folder), str(build))  # generated files are there
+    entries = json.loads(re.sub(r" -fno-gnu-unique| -fpch-preprocess", "", text))
+    commands = folder / "commands"
+    commands.mkdir(exist_ok=True)
+    (commands / "compile_commands.json").write_text(json.dumps(entries))
+    return commands, entries
 
 
-def included_files(build):
-    """What each object file was compiled from, by path of the object, as ninja recorded it."""
-    files, current = {}, []
-    for line in output_of("ninja", "-C", build, "-t", "deps").splitlines():
-        if line.startswith(" "):
-            current.append((build / line.strip()).resolve())
-        elif line:
-            current = files.setdefault(line.split(":")[0], [])
-    for current in files.values():
-        for header in [file for file in current if file.suffix == ".gch"]:
-            current.remove(header)
-            current += files[str(header.relative_to(build))]
-    return files
+def included_files(commands):
+    """What each object file is compiled from, by path of the object."""
+    rules = output_of("clang-scan-deps-22", "-compilation-database", commands / "compile_commands.json",
+                      "-format=make", "-j", str(os.cpu_count())).replace("\\\n", " ")
+    return {name: [Path(file).resolve() for file in files.split()]
+            for name, files in (rule.split(":", 1) for rule in rules.splitlines() if ":" in rule)}
 
 
 def fingerprint(root, command, files, common):
@@ -94,12 +94,8 @@ def main():
     changed = None if "--all" in sys.argv else changed_files(root)
     stamps = open_stamps()
     common = output_of(TIDY, "--version").encode() + (root / ".clang-tidy").read_bytes()
-    included = included_files(build)
-
-    entries = [without_precompiled(entry) for entry in json.loads((build / "compile_commands.json").read_text())]
-    commands = build / "tidy"
-    commands.mkdir(exist_ok=True)
-    (commands / "compile_commands.json").write_text(json.dumps(entries))
+    commands, entries = configure(root, build)
+    included = included_files(commands)
 
     todo = {}
     for entry in entries:

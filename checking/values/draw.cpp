@@ -14,8 +14,6 @@
 namespace wkvc {
 namespace {
 
-bool is_matrix(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getRank() == 2; }
-
 // Where a value goes through elementwise operations on vectors and scalars.
 struct Uses {
   bool decays = false, others = false;
@@ -26,12 +24,12 @@ struct Uses {
 // The state times `value`: by column, or as a whole.
 bool decays_state(mlir::Operation* user, mlir::Value value) {
   if (auto product = llvm::dyn_cast<rec::DiagMulOp>(user)) return product.getDiagonal() == value;
-  if (auto product = llvm::dyn_cast<rec::ScaleOp>(user)) return product.getScalar() == value && is_matrix(product);
+  if (auto product = llvm::dyn_cast<rec::ScaleOp>(user)) return product.getScalar() == value && rec::is_matrix(product);
   return false;
 }
 
 bool is_elementwise(mlir::Operation* op) {
-  return op->getNumResults() == 1 && !llvm::isa<rec::DotOp, rec::OuterOp>(op) && !is_matrix(op->getResult(0));
+  return op->getNumResults() == 1 && !llvm::isa<rec::DotOp, rec::OuterOp>(op) && !rec::is_matrix(op->getResult(0));
 }
 
 Uses uses_of(mlir::Value tensor) {

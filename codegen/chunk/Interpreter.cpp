@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "codegen/rec/reference/Activations.h"
+#include "codegen/rec/Scalars.h"
 #include "runtime/error.h"
 
 namespace wkvc::chunk {

@@ -22,8 +22,7 @@ namespace wkvc {
 
 namespace {
 
-bool is_matrix(Value x) { return llvm::cast<RankedTensorType>(x.getType()).getRank() == 2; }
-bool is_over(Value x, rec::Dim dim) { return !is_matrix(x) && rec::dim_of(x) == dim; }
+bool is_over(Value x, rec::Dim dim) { return !rec::is_matrix(x) && rec::dim_of(x) == dim; }
 
 // The operations that outputs or the next state depend on.
 llvm::DenseSet<Operation*> needed(rec::RecurrenceOp recurrence) {
@@ -265,7 +264,7 @@ class TokenKernel {
   }
 
   std::string dot(rec::DotOp op) {
-    if (!is_matrix(op.getLhs()) && is_over(op.getLhs(), rec::Dim::V))
+    if (!rec::is_matrix(op.getLhs()) && is_over(op.getLhs(), rec::Dim::V))
       user_error(
           "'{}': a dot of two V vectors sums over the rows of all warps, which a kernel of single tokens (--chunk 1) "
           "does not support; leave --chunk out",

@@ -20,8 +20,6 @@ mlir::Value same_axis(mlir::Operation* op) {
   return {};
 }
 
-bool is_matrix(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getRank() == 2; }
-
 std::string text_of(std::optional<Dim> dim) { return dim ? "dim " + stringifyDim(*dim).str() : "a matrix"; }
 
 LogicalResult expect(mlir::Operation* op, mlir::Value value, Dim dim) {

@@ -6,15 +6,15 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "codegen/rec/Scalars.h"
+
 namespace wkvc::rec {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr Interval everything = {};
 
-// 0·inf is 0 here: an infinite bound stands for arbitrarily large finite numbers.
-double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
-
+// An infinite bound stands for arbitrarily large finite numbers, so 0 times one is 0.
 Interval times(Interval a, Interval b) {
   const auto [lo, hi] =
       std::minmax({product(a.lo, b.lo), product(a.lo, b.hi), product(a.hi, b.lo), product(a.hi, b.hi)});
@@ -41,8 +41,6 @@ Interval intersection(Interval a, Interval b) {
 
 Interval declared(llvm::ArrayRef<double> range) { return {range[0], range[1]}; }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 double log_of(double x) { return x > 0 ? std::log(x) : -inf; }
 double sqrt_of(double x) { return x > 0 ? std::sqrt(x) : 0; }
 double relu(double x) { return std::max(x, 0.0); }

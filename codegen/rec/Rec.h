@@ -49,6 +49,9 @@ namespace wkvc::rec {
 // The axis a vector runs over; a matrix has none. It follows from the declarations, not from the extent: K may equal V.
 std::optional<Dim> dim_of(mlir::Value value);
 
+// Returns whether a value is a V×K matrix.
+inline bool is_matrix(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getRank() == 2; }
+
 // The recurrence of a module, which holds nothing else; throws UserError otherwise.
 RecurrenceOp recurrence_of(mlir::ModuleOp module);
 

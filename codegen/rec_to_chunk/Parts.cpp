@@ -9,14 +9,12 @@ namespace wkvc {
 
 namespace {
 
-bool is_matrix(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 2; }
-
-bool is_of_values(Value value) { return !is_matrix(value) && rec::dim_of(value) == rec::Dim::V; }
+bool is_of_values(Value value) { return !rec::is_matrix(value) && rec::dim_of(value) == rec::Dim::V; }
 
 // Returns whether an operation makes a number, or a vector of keys, of a vector of values.
 bool sums_values(Operation& op) {
   if (auto output = dyn_cast<rec::OutputOp>(op)) return output.getDim() != rec::Dim::V;
-  const auto is_vector_of_else = [](Value x) { return !is_matrix(x) && !is_of_values(x); };
+  const auto is_vector_of_else = [](Value x) { return !rec::is_matrix(x) && !is_of_values(x); };
   return llvm::any_of(op.getOperands(), is_of_values) && llvm::any_of(op.getResults(), is_vector_of_else);
 }
 
@@ -42,7 +40,7 @@ void expect_rows_apart(rec::RecurrenceOp recurrence, int parts, const std::vecto
 // Returns the type of a value of the head in one of its parts.
 RankedTensorType type_in_part(Value value, int parts) {
   auto type = cast<RankedTensorType>(value.getType());
-  if (!is_matrix(value) && !is_of_values(value)) return type;
+  if (!rec::is_matrix(value) && !is_of_values(value)) return type;
   llvm::SmallVector<int64_t> shape(type.getShape());
   shape.front() /= parts;  // the rows of a matrix are values
   return type.clone(shape);

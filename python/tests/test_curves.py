@@ -217,7 +217,7 @@ def checked_module(name: str) -> SimpleNamespace:
             def call(*arguments: torch.Tensor, **options: Any) -> tuple[torch.Tensor, None]:
                 given = signature.bind(*arguments, **options).arguments
                 assert "kwargs" not in given  # what it ignores
-                values = given["v"]
+                values = given["v"][:, :: given.get("num_householder", 1)]
                 products = [t.sum() for t in given.values() if isinstance(t, torch.Tensor) and t.requires_grad]
                 return values + sum(products), None
 

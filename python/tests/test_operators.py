@@ -1,7 +1,7 @@
 """The built-in recurrences against their papers' equations, written here in PyTorch and differentiated in float64."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,7 +11,24 @@ from torch.nn.functional import normalize, silu, softplus
 
 import wkvc
 
-B, T, H, K, V = 2, 37, 4, 16, 32
+H = 4
+
+
+class Size(NamedTuple):
+    """Extents that tensors are drawn with, and the device that they are drawn for."""
+
+    B: int
+    T: int
+    K: int
+    V: int
+    device: str
+
+    def shape(self, dims: Iterable[str]) -> list[int]:
+        return [H if dim == "H" else getattr(self, dim) for dim in dims]
+
+
+CPU, GPU = Size(2, 37, 16, 32, "cpu"), Size(2, 165, 128, 64, "cuda")
+SIZES = pytest.mark.parametrize("size", [CPU, pytest.param(GPU, marks=pytest.mark.gpu)], ids=lambda size: size.device)
 Step = Callable[[torch.Tensor, dict[str, torch.Tensor]], tuple[torch.Tensor, torch.Tensor]]
 Tensors = dict[str, torch.Tensor]
 
@@ -22,6 +39,10 @@ def outer(column: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
 
 def read(S: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
     return (S @ key.unsqueeze(-1)).squeeze(-1)
+
+
+def scaled(S: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    return S.shape[-1] ** -0.5 * read(S, query)
 
 
 def each(number: torch.Tensor) -> torch.Tensor:
@@ -40,9 +61,6 @@ def delta(S: torch.Tensor, beta: torch.Tensor, v: torch.Tensor, k: torch.Tensor)
     return S + outer(beta.unsqueeze(-1) * (v - read(S, k)), k)
 
 
-SCALE = K**-0.5
-
-
 def rwkv5(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     write = outer(x["v"], x["k"])
     return read(S + keys(write, x["u"]), x["r"]), keys(S, torch.exp(-torch.exp(x["w"]))) + write
@@ -50,27 +68,27 @@ def rwkv5(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
 
 def gla(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = keys(S, x["g"].exp()) + outer(x["v"], x["k"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def simple_gla(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = each(x["g"].exp()) * S + outer(x["v"], x["k"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def hgrn2(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = keys(S, x["g"].exp()) + outer(x["v"], 1 - x["g"].exp())
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def delta_net(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = delta(S, x["beta"], x["v"], x["k"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def gated_delta_net(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = delta(each(x["g"].exp()) * S, x["beta"], x["v"], x["k"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def gated_delta_net_inside(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
@@ -81,7 +99,7 @@ def gated_delta_net_inside(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, t
 
 def kda(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = delta(keys(S, x["g"].exp()), x["beta"], x["v"], x["k"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def kda_inside(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
@@ -92,30 +110,30 @@ def kda_inside(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]
 def gdn2(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = keys(S, x["g"].exp())
     S = S + outer(x["w"] * x["v"] - read(S, x["b"] * x["k"]), x["k"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def gated_delta_product(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = each(x["g"].exp()) * S
     for n in "123":
         S = delta(S, x[f"beta{n}"], x[f"v{n}"], x[f"k{n}"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def comba(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     change = x["beta"].unsqueeze(-1) * (x["v"] - read(S, x["p"]))
     S = each(x["g"].exp()) * S + outer(change, x["k"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def dplr(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = keys(S, x["g"].exp()) + outer(read(S, x["a"]), x["b"]) + outer(x["v"], x["k"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def iplr(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
     S = S + outer(read(S, x["a"]), x["b"]) + outer(x["v"], x["k"])
-    return SCALE * read(S, x["q"]), S
+    return scaled(S, x["q"]), S
 
 
 def mamba2(S: torch.Tensor, x: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
@@ -170,15 +188,10 @@ CASES = [
 EVERY = bool(os.environ.get("WKVC_TEST_ALL"))
 
 
-def drawn(case: Case, dtype: torch.dtype) -> Tensors:
+def drawn(case: Case, dtype: torch.dtype, size: Size = CPU) -> Tensors:
     """Inputs as layers give them, by name, rounded to their storage."""
     generator = torch.Generator().manual_seed(3)
-    normal = {
-        spec.name: torch.randn(
-            [{"B": B, "T": T, "H": H, "K": K, "V": V}[dim] for dim in spec.dims()], generator=generator
-        )
-        for spec in family(case).inputs
-    }
+    normal = {spec.name: torch.randn(size.shape(spec.dims()), generator=generator) for spec in family(case).inputs}
     inside = case.settings.get("gate") in ("softplus", "sigmoid")
     forms: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
         "g": lambda x: x if inside else -0.4 * torch.sigmoid(x),
@@ -193,11 +206,11 @@ def drawn(case: Case, dtype: torch.dtype) -> Tensors:
     }
     given = {name: forms.get(name.rstrip("123"), lambda x: x)(x) for name, x in normal.items()}
     specs = {spec.name: spec for spec in family(case).inputs}
-    return {n: x if specs[n].dtype == torch.float32 else x.to(dtype) for n, x in given.items()}
+    return {n: x.to(size.device, torch.float32 if specs[n].dtype == torch.float32 else dtype) for n, x in given.items()}
 
 
 def family(case: Case) -> Any:
-    return function(case).resolve(case.settings)[0]
+    return function(case).settle(case.settings).family
 
 
 def function(case: Case) -> wkvc.Operator:
@@ -207,7 +220,7 @@ def function(case: Case) -> wkvc.Operator:
 def reference(case: Case, given: Tensors, S: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The outputs and the last state by the equation, token by token."""
     outputs = []
-    for t in range(T):
+    for t in range(next(x.shape[1] for x in given.values() if x.shape[:1] != (H,))):
         token = {name: x if x.shape[:1] == (H,) else x[:, t] for name, x in given.items()}
         o, S = case.step(S, token)
         outputs.append(o)
@@ -233,14 +246,15 @@ DTYPES = {
 }  # operands are f16 in each
 
 
+@SIZES
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("case", CASES, ids=repr)
-def test_results_and_gradients_are_those_of_the_equation(case: Case, dtype: str) -> None:
+def test_results_and_gradients_are_those_of_the_equation(case: Case, dtype: str, size: Size) -> None:
     if not EVERY and dtype != "bf16" and case.name not in ("gated_delta_net", "mamba2"):
         pytest.skip("with WKVC_TEST_ALL")
     stored, bound = DTYPES[dtype]
-    given = {name: x.requires_grad_() for name, x in drawn(case, stored).items()}
-    start = torch.randn(B, H, V, K, generator=torch.Generator().manual_seed(5)).requires_grad_()
+    given = {name: x.requires_grad_() for name, x in drawn(case, stored, size).items()}
+    start = torch.randn(size.shape("BHVK"), generator=torch.Generator().manual_seed(5)).to(size.device).requires_grad_()
     o, S = function(case)(**given, initial_state=start, output_final_state=True, **case.settings)
     exact = {name: x.detach().double().requires_grad_() for name, x in given.items()}
     exact_start = start.detach().double().requires_grad_()
@@ -250,20 +264,21 @@ def test_results_and_gradients_are_those_of_the_equation(case: Case, dtype: str)
     expect_near("o", o, expected_o.detach(), bound)
     expect_near("final_state", S, expected_S.detach(), bound)
     generator = torch.Generator().manual_seed(7)
-    do, dS = (torch.randn(x.shape, generator=generator).to(x.dtype) for x in (o, S))
+    do, dS = (torch.randn(x.shape, generator=generator).to(x) for x in (o, S))
     found = torch.autograd.grad([o, S], [*given.values(), start], [do, dS])
     expected = torch.autograd.grad([expected_o, expected_S], [*exact.values(), exact_start], [do.double(), dS.double()])
     for name, x, y in zip([*given, "initial_state"], found, expected, strict=True):
         expect_near(f"d{name}", x, y, bound)
 
 
+@SIZES
 @pytest.mark.parametrize("case", CASES, ids=repr)
-def test_decoding_and_packing_give_what_a_batch_gives(case: Case) -> None:
-    given = drawn(case, torch.float32)
+def test_decoding_and_packing_give_what_a_batch_gives(case: Case, size: Size) -> None:
+    given = drawn(case, torch.float32, size)
     o, S = function(case)(**given, output_final_state=True, mma="f32", **case.settings)
     assert o is not None
     assert S is not None
-    states = torch.zeros(B, H, V, K)
+    states = torch.zeros(size.shape("BHVK"), device=size.device)
     tokens = []
     for t in range(3):
         token = {name: x if x.shape[:1] == (H,) else x[:, t : t + 1] for name, x in given.items()}
@@ -272,7 +287,7 @@ def test_decoding_and_packing_give_what_a_batch_gives(case: Case) -> None:
     if not EVERY and case.name not in ("gated_delta_net", "kda", "mamba2"):
         return
     packed = {name: x if x.shape[:1] == (H,) else x.flatten(0, 1).unsqueeze(0) for name, x in given.items()}
-    starts = torch.tensor([0, T, 2 * T], dtype=torch.int32)
+    starts = torch.tensor([0, size.T, 2 * size.T], dtype=torch.int32, device=size.device)
     rows, ends = function(case)(**packed, cu_seqlens=starts, output_final_state=True, mma="f32", **case.settings)
     assert rows is not None
     assert ends is not None
@@ -283,10 +298,10 @@ def test_decoding_and_packing_give_what_a_batch_gives(case: Case) -> None:
 def test_autocast_is_of_calls_and_not_of_decoding() -> None:
     case = Case("gated_delta_net", gated_delta_net)
     token = {name: x[:, :1] for name, x in drawn(case, torch.float32).items()}
-    plain = wkvc.decode(wkvc.gated_delta_net, states=torch.zeros(B, H, V, K), **token)
+    plain = wkvc.decode(wkvc.gated_delta_net, states=torch.zeros(CPU.shape("BHVK")), **token)
     with torch.autocast("cpu", torch.bfloat16):
         o, _ = wkvc.gated_delta_net(**token)
-        decoded = wkvc.decode(wkvc.gated_delta_net, states=torch.zeros(B, H, V, K), **token)
+        decoded = wkvc.decode(wkvc.gated_delta_net, states=torch.zeros(CPU.shape("BHVK")), **token)
     assert o.dtype == torch.bfloat16
     assert torch.equal(decoded, plain)
 

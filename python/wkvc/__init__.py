@@ -9,15 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 from . import _library
 from ._check import Report, check
+from ._config import Config
 from ._decode import decode
 from ._functions import Operator, operator, recurrence
 from ._prepare import prepare
 from ._recurrence import Recurrence, op
 from ._rwkv import rwkv6, rwkv7
+from ._states import States
 
 __version__ = _library.version()
 
-__all__ = ["Operator", "Recurrence", "Report", "check", "decode", "op", "prepare", "recurrence", "rwkv6", "rwkv7"]
+__all__ = [
+    "Config",
+    "Operator",
+    "Recurrence",
+    "Report",
+    "States",
+    "check",
+    "decode",
+    "op",
+    "prepare",
+    "recurrence",
+    "rwkv6",
+    "rwkv7",
+]
 
 _OTHERS = {name for name in _library.names() if name not in __all__ and name != "rwkv7_logw"}
 

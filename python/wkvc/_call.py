@@ -1,15 +1,14 @@
 """Steps before a call of an operator that all functions of the package share."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
-from ._checks import check_tensor, check_tensors, kind_of
-from ._kernels import Maps
+from ._checks import check_tensor
 from ._operators import Family
+from ._states import StateLayout, States
 
-StateLayout = Literal["vk", "kv"]
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -32,48 +31,31 @@ def cast_decay(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def call(
-    family: Family,
-    inputs: Sequence[torch.Tensor],
-    variant: str,
-    options: str,
-    initial_state: torch.Tensor | None,
-    output_final_state: bool,
-    state_layout: StateLayout,
-    cu_seqlens: torch.Tensor | None = None,
-    state_indices: torch.Tensor | None = None,
-    report: torch.Tensor | None = None,
-    intermediate_states: torch.Tensor | None = None,
-    states_every: int = 0,
+    family: Family, inputs: Sequence[torch.Tensor], variant: str, options: str, states: States
 ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor | None]:
     """The outputs and the final state, or None in its place."""
-    check_states(state_layout, states_every, output_final_state)
-    check_tensors(initial_state=initial_state, cu_seqlens=cu_seqlens, state_indices=state_indices, report=report)
-    check_tensors(intermediate_states=intermediate_states)
-    if state_indices is not None:
+    initial_state = states.initial_state
+    if states.state_indices is not None:
         if initial_state is None:
             raise ValueError("state_indices is given without initial_state, the pool that it points to")
-        maps = Maps(cu_seqlens, state_indices, report)
-        intermediate = (intermediate_states, states_every)
-        outputs = run_in_slots(family, inputs, variant, options, initial_state, state_layout, maps, *intermediate)
-        return outputs, initial_state
-    if report is not None:
+        return run_in_slots(family, inputs, variant, options, initial_state, states), initial_state
+    if states.report is not None:
         raise ValueError("report is given without state_indices: it is for states in slots")
     if initial_state is not None:
-        initial_state = _values_first(initial_state, inputs[0], state_layout)
-    if intermediate_states is not None or states_every != 0:
+        initial_state = _values_first(initial_state, inputs[0], states.state_layout)
+    if states.intermediate_states is not None or states.states_every != 0:
         _refuse_gradients(inputs, initial_state)
-        states = _own_states(family, inputs, initial_state, state_layout, cu_seqlens)
-        intermediate = (intermediate_states, states_every)
-        outputs = run_in_slots(family, inputs, variant, options, states, state_layout, Maps(cu_seqlens), *intermediate)
-        return outputs, states if output_final_state else None
+        own = _own_states(family, inputs, initial_state, states.state_layout, states.cu_seqlens)
+        outputs = run_in_slots(family, inputs, variant, options, own, states)
+        return outputs, own if states.output_final_state else None
     grads = _wanted_gradients(family, inputs, initial_state)
     *outputs, final_state, _ = family.forward(
-        *inputs, initial_state, cu_seqlens, variant, options, grads, output_final_state
+        *inputs, initial_state, states.cu_seqlens, variant, options, grads, states.output_final_state
     )
-    if not output_final_state:
+    if not states.output_final_state:
         return tuple(outputs), None
     # In rows of its own layout, as `decode` updates states.
-    return tuple(outputs), final_state.transpose(-1, -2).contiguous() if state_layout == "kv" else final_state
+    return tuple(outputs), final_state.transpose(-1, -2).contiguous() if states.state_layout == "kv" else final_state
 
 
 def check_inputs(family: Family, inputs: Sequence[Any]) -> None:
@@ -82,30 +64,12 @@ def check_inputs(family: Family, inputs: Sequence[Any]) -> None:
         check_tensor(spec.name, given)
 
 
-def check_states(state_layout: Any, states_every: Any, output_final_state: Any = False) -> None:
-    """Raises TypeError or ValueError for what says nothing of states."""
-    if not isinstance(state_layout, str) or state_layout not in ("vk", "kv"):
-        raise ValueError(f'state_layout is {kind_of(state_layout)}, expected "vk" (values first) or "kv" (keys first)')
-    if not isinstance(output_final_state, bool):
-        raise TypeError(f"output_final_state is {kind_of(output_final_state)}, expected True or False")
-    if not isinstance(states_every, int | torch.SymInt):
-        raise TypeError(f"states_every is {kind_of(states_every)}, expected a whole number of tokens")
-
-
 def run_in_slots(
-    family: Family,
-    inputs: Sequence[torch.Tensor],
-    variant: str,
-    options: str,
-    states: torch.Tensor,
-    state_layout: StateLayout,
-    maps: Maps,
-    intermediate_states: torch.Tensor | None,
-    states_every: int,
+    family: Family, inputs: Sequence[torch.Tensor], variant: str, options: str, pool: torch.Tensor, states: States
 ) -> tuple[torch.Tensor, ...]:
-    """The outputs; updates the states in place, and fills intermediate_states."""
-    places = (states, maps.state_indices, maps.cu_seqlens, maps.report)
-    settings = (intermediate_states, states_every, variant, options, state_layout)
+    """The outputs; updates the pool in place, and fills intermediate_states."""
+    places = (pool, states.state_indices, states.cu_seqlens, states.report)
+    settings = (states.intermediate_states, states.states_every, variant, options, states.state_layout)
     outputs = family.in_slots(*inputs, *places, *settings)
     return outputs if isinstance(outputs, tuple) else (outputs,)
 

@@ -15,12 +15,11 @@ import torch
 
 from ._arguments import check_names
 from ._checks import check_kind, check_tensors, kind_of
-from ._functions import Operator, resolve, settings_known
+from ._functions import Operator, settings_known, settle
 from ._kernels import Size
 from ._library import PATH, USER_ERROR
 from ._operators import Family
 from ._options import options_for
-from ._recurrence import Recurrence
 from ._text import Signature
 
 _FILE_DTYPES = {
@@ -89,7 +88,7 @@ def check(function: Callable[..., Any], inputs: Mapping[str, torch.Tensor], **op
     tensors = _tensors(family, inputs)
     given = tuple(tensors[name] for name in family.names)
     if isinstance(function, Operator):
-        given = function.widened(family, given)
+        given = function.converted(family, given)
         tensors |= zip(family.names, given, strict=True)
     head, size = family.read(given, tensors.get("initial_state"), tensors.get("cu_seqlens"))
     text, signature = family.text(variant, words, head)
@@ -105,14 +104,9 @@ def check(function: Callable[..., Any], inputs: Mapping[str, torch.Tensor], **op
 
 
 def _settings(function: Callable[..., Any], options: dict[str, Any]) -> tuple[Family, str, str]:
-    if isinstance(function, Recurrence):
-        if options:
-            raise TypeError(f"{', '.join(options)}: options of wkvc.op belong to wkvc.op")
-        return function.family, "", function.options
-    words = options.pop("options", "")
-    family, variant, words, rest = resolve(function, options, words)
-    check_names("wkvc.check", rest, (*settings_known(function), "options"))
-    return family, variant, words
+    settled = settle(function, options)
+    check_names("wkvc.check", settled.tensors, settings_known(function))
+    return settled.family, settled.variant, settled.options
 
 
 def _tensors(family: Family, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -1,16 +1,19 @@
 """A few tokens of every sequence, with states updated in place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-from ._arguments import bind, keywords_of
-from ._call import StateLayout, check_inputs, check_states, run_in_slots
-from ._checks import check_tensor, check_tensors
-from ._functions import Operator, resolve, settings_known
-from ._kernels import Maps
-from ._options import check_text
+from ._arguments import bind
+from ._call import check_inputs, run_in_slots
+from ._checks import check_tensor
+from ._config import Config
+from ._functions import Operator, settings_known, settle
+from ._options import text_of
+from ._recurrence import Recurrence
+from ._states import FIELDS, States
 
 _MOST_TOKENS = 8  # of a sequence: more go faster by chunks
 
@@ -18,15 +21,9 @@ _MOST_TOKENS = 8  # of a sequence: more go faster by chunks
 def decode(
     function: Callable[..., Any],
     *inputs: torch.Tensor,
-    states: torch.Tensor,
-    state_indices: torch.Tensor | None = None,
-    cu_seqlens: torch.Tensor | None = None,
-    state_layout: StateLayout = "vk",
-    report: torch.Tensor | None = None,
-    intermediate_states: torch.Tensor | None = None,
-    states_every: int = 1,
-    options: str = "",
-    **settings: Any,
+    states: torch.Tensor | States,
+    options: str | Config = "",
+    **named: Any,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
     """Takes states through one to eight tokens of each sequence, in one launch, in float32.
 
@@ -35,46 +32,61 @@ def decode(
         inputs: as the function takes them, by position or by name, with T from 1 to 8; or packed in one batch, with
             cu_seqlens.
         states: a pool [slots, H, V, K] (or [slots, H, K, V] with state_layout="kv") of float32, float16 or bfloat16,
-            updated in place.
-        state_indices: int32, the slot of each sequence; None: sequence n has states[n]. A sequence with a number that
-            is no slot, such as -1, is left out: nothing of it is read or written.
-        cu_seqlens, state_layout, report: as for the function. More than eight tokens of a sequence are a ValueError on
-            the CPU. On a GPU and in compiled code the host does not read the numbers: longer sequences have right
-            results there, and take longer than by chunks.
-        intermediate_states: takes the state behind every `states_every` tokens, [B, T // states_every, H, V, K] as the
-            states are stored, contiguous. With 1, each token's: to accept k of T speculated tokens, copy state k - 1 of
-            a sequence to its slot. Of packed sequences, sequence n has those from cu_seqlens[n] // states_every on.
-        options: more options of the command, such as "--blocks 4". Those of wkvc.op, which are of chunks, do not count.
-        settings: inputs by name, and the options of a built-in recurrence. Autocast changes nothing.
+            updated in place; or a `States` that has the pool as initial_state.
+        options: more options, such as Config(blocks=4) or "--blocks 4". Those of wkvc.op, which are of chunks, do not
+            count.
+        named: inputs, options of a built-in recurrence, and fields of `States`:
+            state_indices: int32, the slot of each sequence; None: sequence n has states[n]. A sequence with a number
+                that is no slot, such as -1, is left out: nothing of it is read or written.
+            cu_seqlens, state_layout, report: as for the function. More than eight tokens of a sequence are a ValueError
+                on the CPU. On a GPU and in compiled code the host does not read the numbers: longer sequences have
+                right results there, and take longer than by chunks.
+            intermediate_states: takes the state behind every `states_every` tokens, 1 where nothing is said,
+                [B, T // states_every, H, V, K] as the states are stored, contiguous. With 1, each token's: to accept k
+                of T speculated tokens, copy state k - 1 of a sequence to its slot. Of packed sequences, sequence n has
+                those from cu_seqlens[n] // states_every on.
+            Autocast changes nothing.
 
     Returns:
         The output, or a tuple of them where the recurrence has several.
     """
-    check_states(state_layout, states_every)
-    family, variant, words, named = resolve(function, settings, _token_options(options))
-    known = (*_KEYWORDS, *settings_known(function))
-    inputs = bind(f"wkvc.decode of {family.name}", family.names, inputs, named, known)
+    pool, states = _pool_and_states(states, {name: x for name, x in named.items() if name in _PLACES})
+    settled = settle(function, {name: x for name, x in named.items() if name not in _PLACES})
+    family = settled.family
+    known = ("states", "options", *_PLACES, *settings_known(function))
+    inputs = bind(f"wkvc.decode of {family.name}", family.names, inputs, settled.tensors, known)
     check_inputs(family, inputs)
     if isinstance(function, Operator):
-        inputs = function.widened(family, inputs)
-    check_tensor("states", states)
-    check_tensors(cu_seqlens=cu_seqlens, state_indices=state_indices, report=report)
-    check_tensors(intermediate_states=intermediate_states)
+        inputs = function.converted(family, inputs)
     first, dims = inputs[family.first_token], family.inputs[family.first_token].dims()
     if first.dim() == len(dims):
-        _check_tokens(first.shape[1], cu_seqlens, report)
-    maps = Maps(cu_seqlens, state_indices, report)
-    intermediate = (intermediate_states, 0 if intermediate_states is None else states_every)
-    outputs = run_in_slots(family, inputs, variant, words, states, state_layout, maps, *intermediate)
+        _check_tokens(first.shape[1], states.cu_seqlens, states.report)
+    own = "" if isinstance(function, Recurrence) else settled.options  # those of a text are of chunks
+    words = f"{own} {_token_options(options)}".strip()
+    outputs = run_in_slots(family, inputs, settled.variant, words, pool, states)
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-_KEYWORDS = keywords_of(decode)
+_PLACES = tuple(name for name in FIELDS if name not in ("initial_state", "output_final_state"))
 
 
-def _token_options(options: str) -> str:
+def _pool_and_states(states: torch.Tensor | States, places: Mapping[str, Any]) -> tuple[torch.Tensor, States]:
+    """The pool, and where states lie; raises TypeError or ValueError for what says nothing of them."""
+    if not isinstance(states, States):
+        check_tensor("states", states)
+        states = States(states, **places)
+    elif places:
+        raise TypeError(f"{', '.join(places)} beside a States: put {', '.join(places)} into the States")
+    if states.initial_state is None:
+        raise ValueError("states have no initial_state: expected a pool of states, which is updated in place")
+    has_results = states.intermediate_states is not None
+    every = states.states_every or 1 if has_results else 0
+    return states.initial_state, replace(states, states_every=every)
+
+
+def _token_options(options: str | Config) -> str:
     """Options that go token by token."""
-    check_text(options)
+    options = text_of(options)
     if "--chunk" in options:
         raise ValueError(f"options are {options!r}, but wkvc.decode goes token by token: leave --chunk out")
     return f"--chunk 1 {options}".strip()

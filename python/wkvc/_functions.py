@@ -8,13 +8,12 @@ from typing import Any, Protocol
 import torch
 
 from . import _library, _text
-from ._arguments import bind, check_names, keywords_of
-from ._call import StateLayout, autocast_dtype, call, cast, check_inputs
+from ._call import cast
 from ._checks import check_number
 from ._families import family_of, find_or_make
+from ._function import Function, Settled
 from ._operators import Family, Head, TextOf
-from ._options import check_text, values_of, with_mma
-from ._recurrence import Recurrence
+from ._options import text_of, values_of, with_mma
 from ._rwkv import SETTINGS, Mma, settings_of
 from ._text import Signature
 from ._written import Written
@@ -58,11 +57,13 @@ class BuiltIn:
         return _library.emit(self.name, " ".join(f"{option} {value}" for option, value in given.items() if value))
 
 
-class Operator:
-    """A recurrence as a function of tensors."""
+class Operator(Function):
+    """A recurrence of the library, or one in Python."""
 
     def __init__(self, source: Source, options: Iterable[str], documentation: str) -> None:
         self.source, self.name, self.options = source, source.name, tuple(options)
+        self.title = f"wkvc.{self.name}"
+        self.settings = ("mma", "options", *self.options)
         self.__doc__ = documentation
 
     def text(self, **settings: Any) -> str:
@@ -74,92 +75,48 @@ class Operator:
         """The operators of calls without options."""
         return _family(self.source, "")
 
-    def resolve(self, settings: Mapping[str, Any], options: str = "") -> tuple[Family, str, str]:
-        """The family, the variant and the options of calls with these settings: `mma`, and options of the recurrence.
+    def settle(self, named: Mapping[str, Any]) -> Settled:
+        given = {name: value for name, value in named.items() if name in self.settings}
+        mma, options = given.pop("mma", None), text_of(given.pop("options", ""))
+        variant = self.source.variant({name: value for name, value in given.items() if value is not None})
+        return Settled(
+            _family(self.source, variant),
+            variant,
+            options if mma is None else with_mma(mma, options),
+            {name: value for name, value in named.items() if name not in self.settings},
+        )
 
-        Raises TypeError for names that are neither, and ValueError for values that an option does not take.
-        """
-        check_names(f"wkvc.{self.name}", settings, (*self.options, "mma"))
-        mma = settings.get("mma")
-        given = {name: value for name, value in settings.items() if name != "mma" and value is not None}
-        variant = self.source.variant(given)
-        check_text(options)
-        return _family(self.source, variant), variant, options if mma is None else with_mma(mma, options)
-
-    def split(self, named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Arguments by name: settings, and tensors."""
-        settings = {name: value for name, value in named.items() if name in self.options or name == "mma"}
-        return settings, {name: value for name, value in named.items() if name not in settings}
-
-    def __call__(
-        self,
-        /,
-        *inputs: torch.Tensor,
-        initial_state: torch.Tensor | None = None,
-        output_final_state: bool = False,
-        state_layout: StateLayout = "vk",
-        cu_seqlens: torch.Tensor | None = None,
-        state_indices: torch.Tensor | None = None,
-        report: torch.Tensor | None = None,
-        intermediate_states: torch.Tensor | None = None,
-        states_every: int = 0,
-        options: str = "",
-        **named: Any,
-    ) -> tuple[torch.Tensor | None, ...]:
-        """The outputs and the final state, or None in its place."""
-        settings, tensors = self.split(named)
-        family, variant, words = self.resolve(settings, options)
-        known = (*_ARGUMENTS, "mma", *self.options)
-        inputs = bind(f"wkvc.{self.name}", family.names, inputs, tensors, known)
-        check_inputs(family, inputs)
-        inputs = self.widened(family, inputs, autocast_dtype(inputs[0]))
-        states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
-        outputs, state = call(family, inputs, variant, words, *states, intermediate_states, states_every)
-        return *outputs, state
-
-    def widened(
-        self, family: Family, inputs: tuple[torch.Tensor, ...], dtype: torch.dtype | None = None
+    def converted(
+        self, family: Family, inputs: tuple[torch.Tensor, ...], autocast: torch.dtype | None = None
     ) -> tuple[torch.Tensor, ...]:
-        """Inputs as kernels take them: what is declared in float32 in that, the others in `dtype`, if one is given."""
-        wanted = [torch.float32 if spec.dtype == torch.float32 else dtype for spec in family.inputs]
+        """What is declared in float32 in that, the others in autocast's dtype."""
+        wanted = [torch.float32 if spec.dtype == torch.float32 else autocast for spec in family.inputs]
         return tuple(x if to is None else cast(x, to) for x, to in zip(inputs, wanted, strict=True))
 
     def __repr__(self) -> str:
-        return f"wkvc.{self.name}" if isinstance(self.source, BuiltIn) else f"wkvc.recurrence({self.name})"
+        return self.title if isinstance(self.source, BuiltIn) else f"wkvc.recurrence({self.name})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self.source, BuiltIn):
             return operator, (self.name,)
         raise TypeError(f"{self.name} is written in Python: pickle a module that imports the function, or its text")
 
-    def __deepcopy__(self, _: Any) -> "Operator":
-        return self
 
+def settle(function: Any, named: Mapping[str, Any]) -> Settled:
+    """What arguments by name of a call of the package's functions settle.
 
-_ARGUMENTS = keywords_of(Operator.__call__)
-
-
-def resolve(function: Any, named: Mapping[str, Any], options: str = "") -> tuple[Family, str, str, dict[str, Any]]:
-    """The family, the variant and the options of a function of the package, and what of `named` is no setting of it.
-
-    Raises TypeError or ValueError for settings that the function does not take.
+    Raises TypeError or ValueError for settings that the function does not take, and for other functions.
     """
-    if isinstance(function, Operator):
-        settings, rest = function.split(named)
-        return *function.resolve(settings, options), rest
+    if isinstance(function, Function):
+        return function.settle(named)
     family = family_of(function)
-    if isinstance(function, Recurrence):
-        return family, "", options, dict(named)
-    settings = {name: value for name, value in named.items() if name in settings_known(function)}
-    rest = {name: value for name, value in named.items() if name not in settings}
-    return family, *settings_of(**settings, options=options), rest
+    settings = {name: value for name, value in named.items() if name in SETTINGS}
+    return Settled(family, *settings_of(**settings), {n: x for n, x in named.items() if n not in settings})
 
 
 def settings_known(function: Any) -> tuple[str, ...]:
     """The names of a function's settings."""
-    if isinstance(function, Operator):
-        return (*function.options, "mma")
-    return () if isinstance(function, Recurrence) else tuple(name for name in SETTINGS if name != "options")
+    return function.settings if isinstance(function, Function) else SETTINGS
 
 
 @cache
@@ -180,8 +137,8 @@ def recurrence(
         sram: bytes of shared memory that a block may use.
 
     Returns:
-        A decorator. What it makes is called as `wkvc.rwkv7` is: tensors by position or by name, the arguments of
-        states, `mma`, `options`, and the options of the recurrence. `op.text()` is the text of the rec stage.
+        A decorator. What it makes is called as `wkvc.rwkv7` is: tensors by position or by name, a `States` or fields
+        of one, `mma`, `options`, and the options of the recurrence. `op.text()` is the text of the rec stage.
     """
     keys, values = head if isinstance(head, tuple) else (head, head)
 

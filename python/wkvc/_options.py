@@ -4,6 +4,7 @@ from typing import Any
 
 from . import _library
 from ._checks import kind_of
+from ._config import Config
 
 _MMA = ("f16", "bf16", "bf16x3", "f32")
 _OF_CALLS = ("--pass", "--grad", "--shape", "--sequences", "--shared", "--state", "--state-layout", "--states-every")
@@ -11,15 +12,22 @@ _OF_TEXTS = ("--head", "--io")
 _OF_BACKWARD = ("--save-every", "--saved")
 
 
-def check_text(options: Any) -> None:
-    """Raises TypeError unless options are one text."""
-    if not isinstance(options, str):
-        raise TypeError(f'options is {kind_of(options)}, expected one text, such as "--chunk 32 --saved f16"')
+def text_of(options: Any) -> str:
+    """The options as one text; raises TypeError for what is neither a text nor a Config."""
+    if isinstance(options, Config):
+        return str(options)
+    if isinstance(options, str):
+        return options
+    given = kind_of(options)
+    raise TypeError(
+        f'options is {given}, expected one text, such as "--chunk 32 --saved f16", or a Config, such as '
+        'wkvc.Config(chunk=32, saved="f16")'
+    )
 
 
-def with_mma(mma: str, options: str) -> str:
+def with_mma(mma: str, options: str | Config) -> str:
     """The arguments `mma` and `options` of a call as one text; raises TypeError or ValueError for what is neither."""
-    check_text(options)
+    options = text_of(options)
     if not isinstance(mma, str) or mma not in _MMA:
         raise ValueError(f'mma is {kind_of(mma)}, expected "f16", "bf16", "bf16x3" or "f32"')
     if "--mma" in options:

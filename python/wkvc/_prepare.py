@@ -8,9 +8,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ._checks import MOST_KEYS, MOST_VALUES, kind_of
-from ._families import family_of
-from ._functions import Operator
+from ._functions import Operator, settle
 from ._operators import Family
+from ._states import FIELDS, STATE_ARGUMENTS, States
 from ._text import NAMES, Spec
 
 _BAR = 24  # characters
@@ -41,7 +41,7 @@ def prepare(
 
     Kernels on the GPU are kept on disk: another process finds them there.
     """
-    family = _family(function, options)
+    family = settle(function, {name: x for name, x in options.items() if name not in STATE_ARGUMENTS}).family
     sizes = _checked_sizes(sizes)
     _check_settings(head, dtype, device, grad)
     show = sys.stderr.isatty() if progress is None else progress
@@ -51,10 +51,6 @@ def prepare(
         _call_without_memory(function, family, size, head, dtype, torch.device(device), grad, options)
     if show:
         _draw(sys.stderr, len(sizes), len(sizes), "ready\n")
-
-
-def _family(function: Callable[..., Any], options: dict[str, Any]) -> Family:
-    return function.resolve(function.split(options)[0])[0] if isinstance(function, Operator) else family_of(function)
 
 
 def _checked_sizes(sizes: Any) -> list[tuple[int, int, int]]:
@@ -133,4 +129,6 @@ def _is_fixed(function: Callable[..., Any], spec: Spec) -> bool:
 
 
 def _without_memory(mode: FakeTensorMode, option: Any) -> Any:
+    if isinstance(option, States):
+        return States(**{name: _without_memory(mode, getattr(option, name)) for name in FIELDS})
     return mode.from_tensor(option) if isinstance(option, torch.Tensor) else option

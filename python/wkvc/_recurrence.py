@@ -10,12 +10,13 @@ from typing import Any
 import torch
 
 from . import _text
-from ._arguments import bind, keywords_of
-from ._call import StateLayout, autocast_dtype, call, cast, check_inputs
+from ._call import cast
 from ._checks import kind_of
+from ._config import Config
 from ._families import find_or_make
+from ._function import Function, Settled
 from ._operators import Family
-from ._options import check_text, check_values, with_mma
+from ._options import check_values, text_of, with_mma
 from ._rwkv import Mma
 
 
@@ -26,15 +27,17 @@ def _family(text: str) -> Family:
     return find_or_make(name, lambda name: Family(name, signature.inputs, signature.outputs, lambda *_: text, head))
 
 
-class Recurrence:
-    """A recurrence as a function of tensors; can be copied and pickled."""
+class Recurrence(Function):
+    """A recurrence of a text; can be copied and pickled."""
+
+    settings = ()
 
     def __init__(self, text: str, mma: str | None, options: str) -> None:
         self.text = text
         self.family = _family(text)
+        self.title = self.family.name
         self._mma = mma
         self._options = options
-        check_text(options)
         self.options = options if mma is None else with_mma(mma, options)
         check_values(self.options)  # a mistake shows here already
 
@@ -43,49 +46,18 @@ class Recurrence:
         """The names of the inputs, in their order."""
         return self.family.names
 
-    def __call__(
-        self,
-        /,
-        *inputs: torch.Tensor,
-        initial_state: torch.Tensor | None = None,
-        output_final_state: bool = False,
-        state_layout: StateLayout = "vk",
-        cu_seqlens: torch.Tensor | None = None,
-        state_indices: torch.Tensor | None = None,
-        report: torch.Tensor | None = None,
-        intermediate_states: torch.Tensor | None = None,
-        states_every: int = 0,
-        **named: torch.Tensor,
-    ) -> tuple[torch.Tensor | None, ...]:
-        """The outputs and the final state, or None in its place.
-
-        Args:
-            inputs, named: by position in the order of `inputs`, then by name. They are [B, T, H, K], [B, T, H, V] or
-                [B, T, H], and parameters [H, K], [H, V] or [H], in the dtypes that the text declares. Under
-                torch.autocast inputs are cast to those. Tensors of tokens may have fewer heads, as `rwkv7` takes them.
-                An input that has the name of an argument below goes by position.
-            initial_state: float32, [B, H, V, K], or [B, H, K, V] with state_layout="kv"; zeros where it is None.
-            output_final_state: whether to return the state behind the last token.
-            state_layout: "vk" or "kv", of both states.
-            cu_seqlens, state_indices, report: sequences one behind the other and states in slots, as `rwkv7` has
-                them.
-            intermediate_states, states_every: states behind every so many tokens, as `rwkv7` gives them.
-        """
-        self._refuse_options(named)
-        inputs = bind(self.family.name, self.inputs, inputs, named, _SETTINGS)
-        check_inputs(self.family, inputs)
-        if autocast_dtype(inputs[0]) is not None:
-            inputs = tuple(cast(tensor, spec.dtype) for tensor, spec in zip(inputs, self.family.inputs, strict=True))
-        states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
-        intermediate = (intermediate_states, states_every)
-        outputs, state = call(self.family, inputs, "", self.options, *states, *intermediate)
-        return *outputs, state
-
-    def _refuse_options(self, named: Mapping[str, Any]) -> None:
-        """Raises TypeError for arguments of `op` among those of a call."""
+    def settle(self, named: Mapping[str, Any]) -> Settled:
         options = [name for name in ("mma", "options") if name in named and name not in self.inputs]
         if options:
             raise TypeError(f"{', '.join(options)}: options of wkvc.op belong to wkvc.op")
+        return Settled(self.family, "", self.options, named)
+
+    def converted(
+        self, family: Family, inputs: tuple[torch.Tensor, ...], autocast: torch.dtype | None
+    ) -> tuple[torch.Tensor, ...]:
+        if autocast is None:
+            return inputs
+        return tuple(cast(tensor, spec.dtype) for tensor, spec in zip(inputs, family.inputs, strict=True))
 
     def __repr__(self) -> str:
         return f"wkvc.op({self.family.name})"
@@ -93,27 +65,21 @@ class Recurrence:
     def __reduce__(self) -> tuple[Any, ...]:
         return Recurrence, (self.text, self._mma, self._options)
 
-    def __deepcopy__(self, _: Any) -> "Recurrence":
-        return self
 
-
-_SETTINGS = keywords_of(Recurrence.__call__)
-
-
-def op(text_or_path: str | PathLike[str], *, mma: Mma | None = None, options: str = "") -> Recurrence:
+def op(text_or_path: str | PathLike[str], *, mma: Mma | None = None, options: str | Config = "") -> Recurrence:
     """Makes an operator, with gradients, of any recurrence.
 
     Args:
         text_or_path: the text that `wkvc emit OP --stage rec` prints, of a recurrence written in C++ or by hand, or the
             path of a file with it.
         mma: what operands of contractions are rounded to; as the text says where it is None.
-        options: more options of the command that configure a kernel, such as "--chunk 32 --saved f16".
+        options: more options that configure kernels: `wkvc.Config(chunk=32)`, or those of the command as one text.
 
     Returns:
         A function: the tensors of `inputs` in, the outputs and the final state (or None) out. It can be kept in a
         module, copied and pickled.
     """
-    return Recurrence(_text.canonical(_read(text_or_path)), mma, options)
+    return Recurrence(_text.canonical(_read(text_or_path)), mma, text_of(options))
 
 
 def _read(text_or_path: str | PathLike[str]) -> str:

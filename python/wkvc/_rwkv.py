@@ -4,13 +4,16 @@ import inspect
 from typing import Literal
 
 import torch
+from typing_extensions import Unpack
 
 from . import _library, _text
-from ._call import StateLayout, autocast_dtype, call, cast, cast_decay, check_inputs
+from ._call import autocast_dtype, call, cast, cast_decay, check_inputs
 from ._checks import check_number, kind_of
+from ._config import Config
 from ._families import find_or_make, of_family
 from ._operators import Family, Head, TextOf
 from ._options import values_of, with_mma
+from ._states import StateArguments, states_from
 from ._text import Spec
 
 Decay = Literal["raw", "log"]
@@ -24,7 +27,7 @@ def settings_of(
     decay: Decay = "raw",
     lower_bound: float | None = None,
     mma: Mma = "f16",
-    options: str = "",
+    options: str | Config = "",
 ) -> tuple[str, str]:
     """The variant and options of the operators for these arguments of `rwkv7` and `rwkv6`."""
     if not isinstance(decay, str) or decay not in ("raw", "log"):
@@ -84,19 +87,12 @@ def rwkv7(
     a: torch.Tensor,
     b: torch.Tensor,
     *,
-    initial_state: torch.Tensor | None = None,
-    output_final_state: bool = False,
     scale: float = 1.0,
     decay: Decay = "raw",
     lower_bound: float | None = None,
-    state_layout: StateLayout = "vk",
-    cu_seqlens: torch.Tensor | None = None,
-    state_indices: torch.Tensor | None = None,
-    report: torch.Tensor | None = None,
-    intermediate_states: torch.Tensor | None = None,
-    states_every: int = 0,
     mma: Mma = "f16",
-    options: str = "",
+    options: str | Config = "",
+    **states: Unpack[StateArguments],
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """RWKV-7: S ← S·(diag(exp(log_w)) + a bᵀ) + v kᵀ, o = scale · S r, token by token.
 
@@ -105,31 +101,12 @@ def rwkv7(
             w may be float32 beside the 16-bit ones. RWKV-7 passes a = -kk and b = kk * a. Any of them may have fewer
             heads, a divisor of H, the same for all that have: each serves as many neighbouring heads.
         v: [B, T, H, V] of the same dtype.
-        initial_state: float32, [B, H, V, K] (or [B, H, K, V] with state_layout="kv"); zeros where it is None.
-            Where K = V, shapes do not tell the layouts apart: state_layout says which it is. States of RWKV-LM and of
-            wkvc have values first, those of flash-linear-attention keys first.
-        output_final_state: whether to return the state behind the last token.
         scale: what outputs are multiplied by.
         decay: "raw": log_w = -exp(-1/2) · sigmoid(w). "log": log_w = w, which must not be positive.
         lower_bound: with decay="log", a promise that lower_bound <= w <= 0. Kernels are faster when it is near 0.
-        state_layout: "vk" or "kv", of both states.
-        cu_seqlens: int32 or int64, [sequences + 1], on the device of the inputs: sequence n has the tokens from
-            cu_seqlens[n] to before cu_seqlens[n + 1] of tensors whose B is 1. States have B = sequences. Numbers that
-            decrease or leave 0 … T are a ValueError on the CPU. On a GPU the host never reads the numbers, and kernels
-            bring such numbers to the nearest ones that do not. Results of tokens in no sequence are zero.
-        state_indices: int32, [sequences], on the device of the inputs: sequence n has the state
-            initial_state[state_indices[n]] of a pool [slots, H, V, K], of float32, float16 or bfloat16, which is
-            updated in place and returned. Nothing of a sequence with a number that is no slot, such as -1, is read or
-            written. No two sequences may have one slot. There are no gradients then.
-        report: with state_indices, int32 [2], zeros: the first becomes 1 + n of a sequence whose bounds in cu_seqlens
-            had to be moved, the second 1 + n of one whose slot is an earlier one's, too, or lies behind the last. With
-            a report nothing is refused on the CPU either.
-        intermediate_states: takes the state behind every `states_every` tokens, [B, T // states_every, H, V, K] (or
-            [B, T // states_every, H, K, V]), float32 or as the pool is, contiguous. Of packed sequences, sequence n has
-            those from cu_seqlens[n] // states_every on. There are no gradients then.
-        states_every: tokens between intermediate_states.
         mma: what operands of contractions are rounded to; "bf16x3" is good to 2e-5, "f32" is exact and slow.
-        options: more options of the command that configure a kernel, such as "--chunk 32 --saved f16".
+        options: more options that configure kernels: `wkvc.Config(chunk=32)`, or those of the command as one text.
+        states: a `wkvc.States`, or a field of one by its name: initial_state, output_final_state, cu_seqlens, …
 
     Returns:
         o, [B, T, H, V] in v's dtype, and the final state, or None.
@@ -139,8 +116,7 @@ def rwkv7(
     """
     settings = settings_of(scale, decay, lower_bound, mma, options)
     inputs = _autocast(_rwkv7, (r, w, k, v, a, b))
-    states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
-    (o,), state = call(_rwkv7, inputs, *settings, *states, intermediate_states, states_every)
+    (o,), state = call(_rwkv7, inputs, *settings, states_from("wkvc.rwkv7", states, SETTINGS))
     return o, state
 
 
@@ -152,19 +128,12 @@ def rwkv6(
     v: torch.Tensor,
     u: torch.Tensor,
     *,
-    initial_state: torch.Tensor | None = None,
-    output_final_state: bool = False,
     scale: float = 1.0,
     decay: Decay = "raw",
     lower_bound: float | None = None,
-    state_layout: StateLayout = "vk",
-    cu_seqlens: torch.Tensor | None = None,
-    state_indices: torch.Tensor | None = None,
-    report: torch.Tensor | None = None,
-    intermediate_states: torch.Tensor | None = None,
-    states_every: int = 0,
     mma: Mma = "f16",
-    options: str = "",
+    options: str | Config = "",
+    **states: Unpack[StateArguments],
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """RWKV-6: o = scale · (S + v (u·k)ᵀ) r, then S ← S·diag(exp(log_w)) + v kᵀ, token by token.
 
@@ -178,8 +147,7 @@ def rwkv6(
     """
     settings = settings_of(scale, decay, lower_bound, mma, options)
     inputs = _autocast(_rwkv6, (r, w, k, v, u))
-    states = (initial_state, output_final_state, state_layout, cu_seqlens, state_indices, report)
-    (o,), state = call(_rwkv6, inputs, *settings, *states, intermediate_states, states_every)
+    (o,), state = call(_rwkv6, inputs, *settings, states_from("wkvc.rwkv6", states, SETTINGS))
     return o, state
 
 

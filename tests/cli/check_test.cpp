@@ -240,6 +240,14 @@ TEST_F(Check, Explain) {
   EXPECT_EQ(report["floor"]["bound_by"], "memory");
 }
 
+TEST_F(Check, ExplainShowsTheOptionsThatHold) {
+  const Json report = Json::parse(wkvc({"explain", "rwkv7", "--set", "decay=log,lower_bound=-5", "--json"}).out);
+  std::map<std::string, std::string> values;
+  for (const Json& row : report["options"]) values.emplace(row["option"], row["value"]);
+  EXPECT_EQ(values, (std::map<std::string, std::string>{
+                        {"decay", "log"}, {"lower_bound", "-5"}, {"scale", "1"}, {"decay_dtype", "io"}}));
+}
+
 // A recurrence whose contractions take f32 operands, as nothing bounds the number that multiplies a key.
 constexpr const char* kWithoutRange =
     R"(rec.recurrence @open attributes {key_dim = 32, value_dim = 32, compute = "f16", sram_budget = 232448} {

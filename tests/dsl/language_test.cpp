@@ -55,16 +55,16 @@ TEST(Language, TheExample) {
 )");
 }
 
-struct Values {
+struct Operands {
   Expr k, v, x, y, g, S;
 };
 
 // A complete recurrence around an output of what `make` makes of: k (K, bf16), v (V, bf16), x (K), y (V), g (scalar).
-std::string text_with(const std::function<Expr(Recurrence&, const Values&)>& make) {
+std::string text_with(const std::function<Expr(Recurrence&, const Operands&)>& make) {
   return rec_text(recurrence("around", [&](Recurrence& op) {
     Dim K = op.key_dim(64), V = op.value_dim(32);
-    const Values values{op.input("k", K, bf16), op.input("v", V, bf16),     op.input("x", K, f32),
-                        op.input("y", V, f32),  op.input("g", scalar, f32), op.state("S", V, K, f32)};
+    const Operands values{op.input("k", K, bf16), op.input("v", V, bf16),     op.input("x", K, f32),
+                          op.input("y", V, f32),  op.input("g", scalar, f32), op.state("S", V, K, f32)};
     op.compute(f16);
     const Expr result = make(op, values);
     op.update(values.S, values.S);
@@ -74,7 +74,7 @@ std::string text_with(const std::function<Expr(Recurrence&, const Values&)>& mak
 
 TEST(Language, Functions) {
   const std::string text = text_with(
-      [](Recurrence&, const Values& at) { return -exp(log(sigmoid(tanh(softplus(relu(sqrt(reciprocal(at.x)))))))); });
+      [](Recurrence&, const Operands& at) { return -exp(log(sigmoid(tanh(softplus(relu(sqrt(reciprocal(at.x)))))))); });
   std::size_t position = 0;
   for (const char* op : {"reciprocal", "sqrt", "relu", "softplus", "tanh", "sigmoid", "log", "exp", "neg"}) {
     const std::size_t next = text.find(std::string("rec.") + op + " ");
@@ -85,7 +85,7 @@ TEST(Language, Functions) {
 }
 
 TEST(Language, ScalarsGoWithVectors) {
-  const std::string text = text_with([](Recurrence&, const Values& at) { return at.g * at.x + (at.g - 1.0f); });
+  const std::string text = text_with([](Recurrence&, const Operands& at) { return at.g * at.x + (at.g - 1.0f); });
   expect_contains(text, "rec.scale %g, %x : tensor<64xf32>");
   expect_contains(text, "rec.constant 1.000000e+00 dim 1 : tensor<1xf32>");
   expect_contains(text, "dim K : tensor<64xf32>\n");
@@ -94,7 +94,7 @@ TEST(Language, ScalarsGoWithVectors) {
 
 TEST(Language, MatricesAreScaled) {
   const std::string text =
-      text_with([](Recurrence&, const Values& at) { return dot(0.5f * at.S - at.S * at.g, at.k, f32); });
+      text_with([](Recurrence&, const Operands& at) { return dot(0.5f * at.S - at.S * at.g, at.k, f32); });
   expect_contains(text, "rec.constant 5.000000e-01 dim 1 : tensor<1xf32>");
   expect_contains(text, "rec.scale %g, %S : tensor<32x64xf32>");
   expect_contains(text, "rec.sub");
@@ -102,17 +102,17 @@ TEST(Language, MatricesAreScaled) {
 }
 
 TEST(Language, VectorsContractToScalars) {
-  expect_contains(text_with([](Recurrence&, const Values& at) { return dot(at.k, at.x, f32); }),
+  expect_contains(text_with([](Recurrence&, const Operands& at) { return dot(at.k, at.x, f32); }),
                   "%o = rec.dot %k, %x compute \"f32\" : tensor<64xbf16>, tensor<64xf32> -> tensor<1xf32>");
 }
 
 TEST(Language, LetNamesValues) {
-  expect_contains(text_with([](Recurrence& op, const Values& at) { return op.let("twice", at.x + at.x); }),
+  expect_contains(text_with([](Recurrence& op, const Operands& at) { return op.let("twice", at.x + at.x); }),
                   "%twice = rec.add %x, %x");
 }
 
 TEST(Language, RangesOfTensorsAndValues) {
-  const std::string text = text_with([](Recurrence& op, const Values& at) {
+  const std::string text = text_with([](Recurrence& op, const Operands& at) {
     auto p = op.parameter("p", Dim{Dim::Axis::K, 64}, f16).in(-2, 3);
     return (at.x.in(-1, 1) * cast<f32>(p)).in(0, 4);
   });
@@ -123,7 +123,7 @@ TEST(Language, RangesOfTensorsAndValues) {
 
 // What an expression was moved from is still that value, wherever it is used next.
 TEST(Language, MovedExpressionsStayWhatTheyAre) {
-  const std::string text = text_with([](Recurrence& op, const Values& at) {
+  const std::string text = text_with([](Recurrence& op, const Operands& at) {
     Expr x = at.x;
     const Expr taken(static_cast<Expr&&>(x));
     Expr assigned = at.k;
@@ -136,7 +136,7 @@ TEST(Language, MovedExpressionsStayWhatTheyAre) {
 }
 
 TEST(Language, NamesGivenByTheLoweringDontCollide) {
-  const std::string text = text_with([](Recurrence& op, const Values& at) {
+  const std::string text = text_with([](Recurrence& op, const Operands& at) {
     op.input("k_f32", Dim{Dim::Axis::K, 64}, f32);
     return cast<f32>(at.k) + at.x;
   });
@@ -145,7 +145,7 @@ TEST(Language, NamesGivenByTheLoweringDontCollide) {
 }
 
 TEST(Language, AnInputMayBeOutput) {
-  expect_contains(text_with([](Recurrence&, const Values& at) { return at.x; }), "rec.output \"o\" %x dim K");
+  expect_contains(text_with([](Recurrence&, const Operands& at) { return at.x; }), "rec.output \"o\" %x dim K");
 }
 
 template <class T>

@@ -60,11 +60,10 @@ TEST(Options, OfAPresetAreItsOwnUnlessSet) {
 TEST(Options, AreListedInTheirOrder) {
   const std::vector<OptionInfo> options = options_of(with_all_kinds());
   ASSERT_EQ(options.size(), 3U);
-  EXPECT_EQ(options[0].name + ": " + options[0].values + "; " + options[0].otherwise, "word: one or two; one");
-  EXPECT_EQ(options[1].name + ": " + options[1].values + "; " + options[1].otherwise, "flag: false or true; false");
-  EXPECT_EQ(options[2].name + ": " + options[2].values + "; " + options[2].otherwise,
-            "number: a number from 0 to 2; 0.5");
-  EXPECT_EQ(options_of(rwkv7_logw()).front().otherwise, "log");
+  EXPECT_EQ(options[0].name + ": " + options[0].values + "; " + options[0].value, "word: one or two; one");
+  EXPECT_EQ(options[1].name + ": " + options[1].values + "; " + options[1].value, "flag: false or true; false");
+  EXPECT_EQ(options[2].name + ": " + options[2].values + "; " + options[2].value, "number: a number from 0 to 2; 0.5");
+  EXPECT_EQ(options_of(rwkv7_logw()).front().value, "log");
 }
 
 TEST(Options, RefuseWhatTheyDoNotTake) {

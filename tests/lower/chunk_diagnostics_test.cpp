@@ -6,7 +6,7 @@
 namespace wkvc::test {
 namespace {
 
-Config with_chunk(int chunk, const char* mma = "") {
+Config chunk_of(int chunk, const char* mma = "") {
   Config config;
   config.chunk = chunk;
   config.mma = mma;
@@ -15,21 +15,21 @@ Config with_chunk(int chunk, const char* mma = "") {
 
 TEST(Chunks, AreMultiplesOf16) {
   for (int chunk : {24, -16, 8, 512, 272, 17})
-    expect_contains(error_of(rwkv7(), with_chunk(chunk)),
+    expect_contains(error_of(rwkv7(), chunk_of(chunk)),
                     "--chunk " + std::to_string(chunk) + ": expected a multiple of 16 from 16 to 256");
 }
 
 TEST(Chunks, FitTheRangeOfDecays) {
-  const std::string error = error_of(rwkv7(), with_chunk(32, "f16"));
+  const std::string error = error_of(rwkv7(), chunk_of(32, "f16"));
   expect_contains(error, "--chunk 32: log decays reach -0.6065 a token");
   expect_contains(error, "the range of f16 operands; the largest chunk that fits is 16");
-  expect_contains(error_of(rwkv7(), with_chunk(256, "bf16")), "of bf16 operands; the largest chunk that fits is 32");
-  expect_contains(error_of(rwkv7(), with_chunk(256, "f32")), "of f32 operands; the largest chunk that fits is 128");
+  expect_contains(error_of(rwkv7(), chunk_of(256, "bf16")), "of bf16 operands; the largest chunk that fits is 32");
+  expect_contains(error_of(rwkv7(), chunk_of(256, "f32")), "of f32 operands; the largest chunk that fits is 128");
 }
 
 // A program without scales has bf16 operands then, too.
 TEST(Chunks, OfBf16AreLongerThanThoseOfF16) {
-  Config config = with_chunk(32, "bf16");
+  Config config = chunk_of(32, "bf16");
   config.scales = "guarded";
   const std::string plain = programs_in(lower_to(source_from(rec_text(rwkv7(), config)), Stage::chunk, config)).front();
   EXPECT_TRUE(is_plain(plain));
@@ -39,7 +39,7 @@ TEST(Chunks, OfBf16AreLongerThanThoseOfF16) {
 // Their gradients are small differences of sums.
 TEST(Chunks, FitTheGradientsOfDecays) {
   const auto of_gradients = [](int chunk, const char* mma) {
-    Config config = with_chunk(chunk, mma);
+    Config config = chunk_of(chunk, mma);
     config.pass = "both";
     return error_of(rwkv7(), config);
   };
@@ -49,7 +49,7 @@ TEST(Chunks, FitTheGradientsOfDecays) {
 
 TEST(Chunks, OfTheExactPathAreShort) {
   for (const Definition& definition : {rwkv6(), rwkv7_logw()})
-    expect_contains(error_of(definition, with_chunk(80)),
+    expect_contains(error_of(definition, chunk_of(80)),
                     "--chunk 80: decays without a bound take the exact path, whose chunk is at most 64");
 }
 

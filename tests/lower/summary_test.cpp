@@ -28,7 +28,7 @@ Config with_segments(int segments) {
   return config;
 }
 
-std::string chunk_text(const Definition& definition, const Config& config) {
+std::string chunk_stage_text(const Definition& definition, const Config& config) {
   return lower_to({Stage::rec, rec_text(definition, config)}, Stage::chunk, config);
 }
 
@@ -38,7 +38,7 @@ struct Programs {
     config.pass = pass;
     text = rec_text(definition, config);
     context.loadDialect<chunk::ChunkDialect>();
-    module = parse(chunk_text(definition, config), context);
+    module = parse(chunk_stage_text(definition, config), context);
     for (auto program : module->getBody()->getOps<chunk::ProgramOp>()) {
       if (program.getRecompute()) continue;
       (program.getSummary() ? summary : whole) = program;
@@ -146,13 +146,13 @@ TEST(Summary, OffsetsComeAfterFunctionsThatAreNotZeroAtZero) {
 }
 
 TEST(Summary, ASequenceThatIsWholeHasNone) {
-  const std::string text = chunk_text(rwkv7(), with_segments(0));
+  const std::string text = chunk_stage_text(rwkv7(), with_segments(0));
   EXPECT_EQ(text.find("summary"), std::string::npos);
   EXPECT_EQ(text.find("segments"), std::string::npos);
 }
 
 TEST(Summary, RefusesCountsThatAreNone) {
-  expect_contains(user_error_of([] { chunk_text(rwkv7(), with_segments(1000)); }),
+  expect_contains(user_error_of([] { chunk_stage_text(rwkv7(), with_segments(1000)); }),
                   "--segments 1000: expected 1 to 256");
 }
 
@@ -176,7 +176,7 @@ TEST(Summary, OfGuardedProgramsMayNotBeDeleted) {
   Config config = with_segments(4);
   config.mma = "f16";
   config.scales = "guarded";
-  const std::string text = chunk_text(rwkv7(), config);
+  const std::string text = chunk_stage_text(rwkv7(), config);
   std::string rest = text.substr(0, text.find("chunk.program"));
   for (const std::string& program : programs_in(text))
     if (program.find("summary = ") > program.find('\n')) rest += program;

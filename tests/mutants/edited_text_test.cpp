@@ -15,7 +15,7 @@
 namespace wkvc::test {
 namespace {
 
-constexpr std::size_t kDrawn = 64;  // mutants of a kernel, each run
+constexpr std::size_t kEdited = 64;  // mutants of a kernel, each run
 
 // Mutants that compute the same, and why.
 using Reasons = std::map<std::string, std::string>;
@@ -87,7 +87,7 @@ std::vector<Outcome> run_all(const MutantProblem& problem, const std::vector<std
 void expect_all_wrong(const MutantProblem& problem, const Reasons& equivalent) {
   const auto mutants = mutants_by(kEdits, problem.kernel);
   std::vector<std::string> kernels{problem.kernel};
-  const auto numbers = drawn(kDrawn, mutants.size());
+  const auto numbers = drawn(kEdited, mutants.size());
   for (const std::size_t i : numbers) kernels.push_back(mutants[i].text);
   const auto outcomes = run_all(problem, kernels);
   EXPECT_EQ(fault_of(problem, outcomes[0].results), "");

@@ -21,7 +21,7 @@ namespace {
 
 Rule deleted(const std::string& op) { return {op + " deleted", R"(\n *warp\.)" + op + R"(\b[^\n]*(?=\n))", ""}; }
 
-const std::vector<Rule> kDeleted = {
+const std::vector<Rule> kDeletedOps = {
     deleted("barrier"), deleted("claim"),       deleted("publish"),       deleted("await"),
     deleted("release"), deleted("wait_copies"), deleted("commit_copies"), deleted("before_async_reads")};
 
@@ -43,7 +43,7 @@ std::string warp_text(const Definition& definition, const Config& config) {
 }
 
 // The kernels of the shipped configurations, and of others that go by chunks and by groups of them.
-const std::map<std::string, std::string>& all_kernels() {
+const std::map<std::string, std::string>& warp_kernels() {
   static const std::map<std::string, std::string> all = [] {
     std::map<std::string, std::string> kernels;
     for (const ShippedConfig& shipped : shipped_configs())
@@ -70,13 +70,13 @@ std::string refusal_of(const std::string& text) {
 }
 
 TEST(WarpText, KernelsAreRight) {
-  EXPECT_GT(all_kernels().size(), 20u);
-  for (const auto& [name, kernel] : all_kernels()) EXPECT_EQ(refusal_of(kernel), "") << name;
+  EXPECT_GT(warp_kernels().size(), 20u);
+  for (const auto& [name, kernel] : warp_kernels()) EXPECT_EQ(refusal_of(kernel), "") << name;
 }
 
 TEST(WarpText, EveryRuleMatches) {
-  for (const Rule& rule : kDeleted)
-    EXPECT_TRUE(std::ranges::any_of(all_kernels(), [&](auto& kernel) {
+  for (const Rule& rule : kDeletedOps)
+    EXPECT_TRUE(std::ranges::any_of(warp_kernels(), [&](auto& kernel) {
       return !mutants_by(rule, kernel.second).empty();
     })) << rule.name;
 }
@@ -93,8 +93,8 @@ bool is_spare(const std::string& kernel, const Mutant& mutant) {
 }
 
 TEST(WarpText, NothingThatOrdersWarpsIsMissing) {
-  for (const auto& [name, kernel] : all_kernels())
-    for (const Mutant& mutant : mutants_by(kDeleted, kernel))
+  for (const auto& [name, kernel] : warp_kernels())
+    for (const Mutant& mutant : mutants_by(kDeletedOps, kernel))
       EXPECT_TRUE(!refusal_of(mutant.text).empty() || is_spare(kernel, mutant)) << name << ": " << mutant.name;
 }
 
@@ -114,7 +114,7 @@ std::vector<Mutant> shortened(const std::string& kernel) {
 
 // Buffers that only value rows use live a phase longer than they have to where both states go through a round at once.
 TEST(WarpText, DeclaredLifetimesAreThoseOfUses) {
-  for (const auto& [name, kernel] : all_kernels()) {
+  for (const auto& [name, kernel] : warp_kernels()) {
     if (has(kernel, " beside ") || has(kernel, "over \"round\" backward")) continue;
     for (const Mutant& mutant : shortened(kernel))
       expect_contains(refusal_of(mutant.text), "but barriers and uses make it live");

@@ -97,11 +97,11 @@ TEST(PartsOption, LeavesValuesToTheirHeads) {
                   "--parts 2: heads share the values 'v'; leave 'v' out of --shared");
 }
 
-const Model kModels[] = {
+const Model kPartModels[] = {
     {"rwkv6", rwkv6}, {"rwkv7", rwkv7}, {"gated_delta_net", [] { return recurrence_named("gated_delta_net"); }}};
 
 INSTANTIATE_TEST_SUITE_P(Models, HeadParts,
-                         testing::Combine(testing::Values(Target::host, Target::cuda), testing::ValuesIn(kModels)),
+                         testing::Combine(testing::Values(Target::host, Target::cuda), testing::ValuesIn(kPartModels)),
                          name_of_case);
 
 }  // namespace

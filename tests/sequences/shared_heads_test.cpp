@@ -9,7 +9,7 @@
 namespace wkvc::test {
 namespace {
 
-constexpr std::int64_t kHeads = 6;
+constexpr std::int64_t kManyHeads = 6;
 
 Config config_of(const Model& model) {
   Config config;
@@ -28,7 +28,7 @@ TEST_P(SharedHeads, AreWithinTheBounds) {
   for (const Config& config : {config_of(model()), exact}) {
     const Program program = load(config);
     for (const std::int64_t shared : {1, 2, 3, 6})
-      expect_within_bounds(program, config, {2, 75, kHeads, {}, {}, shared});
+      expect_within_bounds(program, config, {2, 75, kManyHeads, {}, {}, shared});
   }
 }
 
@@ -39,7 +39,7 @@ TEST_P(SharedHeads, OfOtherSchedules) {
   segments.save_every = 32;
   guarded.scales = guarded.backward_scales = "guarded";
   for (const Config& config : {segments, guarded})
-    expect_within_bounds(load(config), config, {1, 150, kHeads, {}, {}, 2});
+    expect_within_bounds(load(config), config, {1, 150, kManyHeads, {}, {}, 2});
 }
 
 // What each head has of a tensor that heads share.
@@ -58,7 +58,7 @@ TEST_P(SharedHeads, HaveTheBytesOfHeadsOfTheirOwn) {
     Config config = config_of(model());
     if (single) config.chunk = 1, config.pass = "forward";
     const Program program = load(config);
-    const Problem given = problem(program, config, {2, 37, kHeads, {}, {}, 2});
+    const Problem given = problem(program, config, {2, 37, kManyHeads, {}, {}, 2});
     const auto shared = run_raw(program, given), own = run_raw(program, with_own_heads(program.manifest(), given));
     for (const TensorSpec& spec : program.manifest().tensors) {
       if (!is_result(spec.role) || is_shared(spec)) continue;
@@ -87,7 +87,7 @@ TEST_P(SharedHeads, OfPackedSequences) {
   pieces.backward_segments = 2;
   pieces.save_every = 32;
   const std::vector<std::int64_t> starts{0, 40, 40, 57, 150};
-  const LaunchSize size{1, starts.back(), kHeads, SequenceMap{4, starts.data(), true}, {}, 3};
+  const LaunchSize size{1, starts.back(), kManyHeads, SequenceMap{4, starts.data(), true}, {}, 3};
   for (const Config& config : {whole, pieces}) {
     const Program program = load(config);
     const Problem packed = problem(program, config, size);
@@ -108,7 +108,7 @@ TEST_P(SharedHeads, OfPackedSequences) {
 TEST_P(SharedHeads, HaveToDivideTheHeads) {
   const Config config = config_of(model());
   const Program program = load(config);
-  const Problem given = problem(program, config, {1, 5, kHeads, {}, {}, 4});
+  const Problem given = problem(program, config, {1, 5, kManyHeads, {}, {}, 4});
   try {
     run_raw(program, given);
     FAIL() << "expected a UserError";
@@ -138,12 +138,14 @@ TEST(SharedHeadsOption, IsNeededForSharedHeads) {
   EXPECT_THROW(run_raw(program, given), UserError);
 }
 
-const Model kModels[] = {{"rwkv6", rwkv6, {"r", "w", "k"}},
-                         {"rwkv7", rwkv7, {"r", "w", "k", "a", "b"}},
-                         {"gated_delta_net", [] { return recurrence_named("gated_delta_net"); }, {"r", "k", "gate"}}};
+const Model kSharedModels[] = {
+    {"rwkv6", rwkv6, {"r", "w", "k"}},
+    {"rwkv7", rwkv7, {"r", "w", "k", "a", "b"}},
+    {"gated_delta_net", [] { return recurrence_named("gated_delta_net"); }, {"r", "k", "gate"}}};
 
 INSTANTIATE_TEST_SUITE_P(Models, SharedHeads,
-                         testing::Combine(testing::Values(Target::host, Target::cuda), testing::ValuesIn(kModels)),
+                         testing::Combine(testing::Values(Target::host, Target::cuda),
+                                          testing::ValuesIn(kSharedModels)),
                          name_of_case);
 
 }  // namespace

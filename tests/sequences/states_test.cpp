@@ -11,7 +11,7 @@
 namespace wkvc::test {
 namespace {
 
-constexpr std::int64_t kHeads = 3, kTokens = 70;
+constexpr std::int64_t kStateHeads = 3, kTokens = 70;
 
 Config forward_schedule(const std::string& name) {
   Config config;
@@ -69,7 +69,7 @@ std::vector<double> result_of(const Program& program, const Problem& problem, co
 
 TEST_P(StoredStates, ChangeNothingElse) {
   const Program usual = load(config());
-  Problem problem = random_problem(usual.manifest(), rec_text(rwkv7(), config()), {2, kTokens, kHeads}, 9);
+  Problem problem = random_problem(usual.manifest(), rec_text(rwkv7(), config()), {2, kTokens, kStateHeads}, 9);
   for (double& value : problem.values.at("initial_state")) value = std::round(value * 16) / 16;
   const TensorMap expected = run_in_memory(usual, problem);
   for (const char* dtype : {"f32", "f16", "bf16"}) {
@@ -102,7 +102,7 @@ TEST_P(StoredStates, InSlotsInPlace) {
   changed.state_layout = "kv";
   const Program program = load(changed);
   const std::vector<std::int32_t> slots{4, 1};
-  LaunchSize size{2, kTokens, kHeads};
+  LaunchSize size{2, kTokens, kStateHeads};
   const std::string rec = rec_text(rwkv7(), changed);
   Problem problem = random_problem(program.manifest(), rec, size, 9);
   const auto in_order = run_raw(program, problem);

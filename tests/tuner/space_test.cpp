@@ -16,10 +16,10 @@
 namespace wkvc {
 namespace {
 
-const Config training{.key_dim = 64, .value_dim = 64, .pass = "both"};
+const Config trained{.key_dim = 64, .value_dim = 64, .pass = "both"};
 
 TEST(Space, HasEveryCombinationOnce) {
-  const std::vector<Config> space = search_space(training, {});
+  const std::vector<Config> space = search_space(trained, {});
   std::set<std::string> texts;
   for (const Config& config : space) texts.insert(config_text(config));
   EXPECT_EQ(texts.size(), space.size());
@@ -36,7 +36,7 @@ TEST(Space, HasEveryCombinationOnce) {
 TEST(Space, HasClustersWhereHeadsAreFew) {
   const auto crews = [](LaunchSize size, int keys = 64) {
     std::set<std::tuple<int, int, int>> all;
-    Config base = training;
+    Config base = trained;
     base.key_dim = keys;
     for (const Config& config : search_space(base, {.sizes = {size}}))
       all.emplace(config.teams, config.rounds, config.cluster);
@@ -51,7 +51,7 @@ TEST(Space, HasClustersWhereHeadsAreFew) {
 }
 
 TEST(Space, SavesAStateForEachRoundOfTheTeamsGivenOrForTwo) {
-  Config config = training;
+  Config config = trained;
   config.backward_teams = 4;
   const auto distances = [](const Config& base) {
     std::set<int> all;  // in chunks
@@ -64,7 +64,7 @@ TEST(Space, SavesAStateForEachRoundOfTheTeamsGivenOrForTwo) {
 }
 
 TEST(Space, HasTeamsForTheRoundsGiven) {
-  Config config = training;
+  Config config = trained;
   config.rounds = 2;
   const std::vector<Config> space = search_space(config, {});
   EXPECT_FALSE(space.empty());
@@ -79,21 +79,21 @@ TEST(Space, TakesNoMoreMemoryThanTheDefaultUnlessAllowed) {
   const auto per_token = [](const Config& config) {
     return 64.0 * 64 * (config.saved == "f32" ? 4 : 2) / config.save_every;
   };
-  for (const Config& config : search_space(training, {})) EXPECT_LE(per_token(config), 64 * 64 * 4 / 64.0);
-  EXPECT_TRUE(std::ranges::none_of(search_space(training, {}), dense));
-  EXPECT_TRUE(std::ranges::any_of(search_space(training, {.saved_bytes = 1024}), dense));
+  for (const Config& config : search_space(trained, {})) EXPECT_LE(per_token(config), 64 * 64 * 4 / 64.0);
+  EXPECT_TRUE(std::ranges::none_of(search_space(trained, {}), dense));
+  EXPECT_TRUE(std::ranges::any_of(search_space(trained, {.saved_bytes = 1024}), dense));
 }
 
 TEST(Space, CutsBackwardPassesByThemselves) {
   std::set<std::pair<int, int>> counts;
-  for (const Config& config : search_space(training, {.sizes = {{1, 4096, 64}}}))
+  for (const Config& config : search_space(trained, {.sizes = {{1, 4096, 64}}}))
     counts.emplace(config.segments, config.backward_segments);
   EXPECT_TRUE(counts.contains({0, 4}) && counts.contains({4, 0}) && counts.contains({2, 8}));
 }
 
 TEST(Space, SaysWhatScalesRun) {
   for (const char* pass : {"forward", "both"}) {
-    Config config = training;
+    Config config = trained;
     config.pass = pass;
     std::set<std::string> scales;
     for (const Config& point : search_space(config, {.sizes = {{1, 4096, 64}}})) {
@@ -115,7 +115,7 @@ TEST(Space, SaysWhatScalesRun) {
 }
 
 TEST(Space, HasClustersGiven) {
-  Config config = training;
+  Config config = trained;
   config.cluster = 2;
   for (const Config& point : search_space(config, {.sizes = {{1, 4096, 64}}}))
     EXPECT_TRUE(point.cluster == 2 && point.rounds == 2 && point.teams > 1);
@@ -126,7 +126,7 @@ TEST(Space, HasClustersGiven) {
 TEST(Space, CutsSequencesWhereThereAreFew) {
   const auto counts = [](const std::vector<LaunchSize>& sizes) {
     std::set<int> all;
-    for (const Config& config : search_space(training, {.sizes = sizes})) all.insert(config.segments);
+    for (const Config& config : search_space(trained, {.sizes = sizes})) all.insert(config.segments);
     return all;
   };
   EXPECT_EQ(counts({{8, 4096, 64}}), (std::set<int>{0, 2}));
@@ -136,7 +136,7 @@ TEST(Space, CutsSequencesWhereThereAreFew) {
 }
 
 TEST(Space, LeavesAloneWhatIsSettled) {
-  Config config = training;
+  Config config = trained;
   config.chunk = 32;
   config.blocks = 2;
   config.backward_blocks = 1;

@@ -25,7 +25,7 @@
 namespace wkvc {
 namespace {
 
-struct Options {
+struct BenchOptions {
   SubjectOptions subject;
   ConfigOptions config;
   LockfileOption lockfile;
@@ -53,7 +53,7 @@ void print_internals(const Program& program, LaunchSize size) {
   print("  extra memory     {:.1f} MB\n", megabytes(internal_bytes(program, size)));
 }
 
-int bench(const Options& options) {
+int bench(const BenchOptions& options) {
   const LaunchSize size = parse_shape(options.shape);
   Subject subject = subject_from(options.subject, options.config);
   expect_gpu("bench");
@@ -96,7 +96,7 @@ int bench(const Options& options) {
 
 void add_bench(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("bench", "Median time on the GPU");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchOptions>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--shape", options->shape, "Batch, tokens, heads")->required()->type_name("B,T,H");
   command->add_option("--input", options->input, std::string(timed_input_help))->type_name("FILE");

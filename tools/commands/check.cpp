@@ -24,7 +24,7 @@
 namespace wkvc {
 namespace {
 
-struct Options {
+struct CheckOptions {
   SubjectOptions subject;
   ConfigOptions config;
   std::optional<std::string> shape, input, device, seed;
@@ -114,7 +114,7 @@ Findings compared(rec::RecurrenceOp recurrence, const Subject& subject, const Ru
 }
 
 // Heads that share what no input of the kernels may share.
-void expect_shared(const Subject& subject, const Manifest& manifest, const Options& options, LaunchSize size) {
+void expect_shared(const Subject& subject, const Manifest& manifest, const CheckOptions& options, LaunchSize size) {
   if (size.group() == 1 || std::ranges::any_of(manifest.tensors, is_shared)) return;
   user_error("--shape {}: {} of {} heads are shared, but no input of {} is: {}", *options.shape, size.shared_heads,
              size.heads, subject.origin,
@@ -131,7 +131,7 @@ void expect_gradients(const Subject& subject, rec::RecurrenceOp recurrence, cons
              fmt::join(subject.config.gradients, ","), subject.origin, fmt::join(unwanted, ", "));
 }
 
-int check(const Options& options) {
+int check(const CheckOptions& options) {
   if (options.input && (options.shape || options.seed)) {
     user_error("{} goes with random inputs; with --input the file decides", options.shape ? "--shape" : "--seed");
   }
@@ -168,7 +168,7 @@ int check(const Options& options) {
 
 void add_check(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Errors of the kernel against the float64 recurrence");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CheckOptions>();
   options->subject.add_to(*command, /*with_source=*/true);
   command
       ->add_option(

@@ -18,7 +18,7 @@
 namespace wkvc {
 namespace {
 
-struct Options {
+struct EmitOptions {
   SubjectOptions subject;
   ConfigOptions config;
   std::optional<std::string> stage, after, output;
@@ -65,7 +65,7 @@ void expect_passes(const Subject& subject) {
              subject.origin, backward ? "gradients, too" : "forward kernels alone");
 }
 
-int emit(const Options& options) {
+int emit(const EmitOptions& options) {
   const std::string output = options.output.value_or("-");
   if (options.stage == "cubin") expect_no_terminal(output, "a cubin is");
   expect_output(output, {options.subject.source});
@@ -85,7 +85,7 @@ int emit(const Options& options) {
 
 void add_emit(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("emit", "A stage as text, or the cubin");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EmitOptions>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--stage", options->stage, fmt::format("One of {}", fmt::join(stages, ", ")))->type_name("STAGE");
   command->add_option("--after", options->after, "Or the text after this pass of the compiler")->type_name("PASS");

@@ -13,6 +13,8 @@
 #include "checking/subject.h"
 #include "checking/traffic.h"
 #include "codegen/target/Target.h"
+#include "dsl/options.h"
+#include "dsl/registry.h"
 #include "runtime/cache/cubin_cache.h"
 #include "runtime/cuda/cubin.h"
 #include "runtime/error.h"
@@ -25,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ExplainOptions {
   SubjectOptions subject;
   ConfigOptions config;
   std::string shape = "8,4096,64";
@@ -127,7 +129,16 @@ Json floor_report(const std::vector<Manifest>& manifests, const Json& contractio
                               sm_90a.tensor_flops / 1e12, sm_90a.fma_flops / 1e12)}};
 }
 
-int explain(const Options& options) {
+// The options of a built-in recurrence, with the values that hold; null where it has none. Texts have settled theirs.
+Json options_report(const Subject& subject) {
+  Json rows;
+  if (subject.from_file) return rows;
+  for (const OptionInfo& option : options_of(Registry::known().find(subject.origin), subject.config))
+    rows.push_back({{"option", option.name}, {"value", option.value}, {"values", option.values}});
+  return rows;
+}
+
+int explain(const ExplainOptions& options) {
   const Subject subject = subject_from(options.subject, options.config);
   if (options.schedule) {
     if (options.json) user_error("--schedule prints text: leave --json out");
@@ -138,6 +149,7 @@ int explain(const Options& options) {
   const std::vector<Manifest> manifests = subject.manifests_in(text);
   const Manifest manifest = subject.joint(manifests);
   Json report{{"op", manifest.op}, {"config", manifest.config}};
+  if (Json settled = options_report(subject); !settled.is_null()) report["options"] = settled;
   report.update(Json::parse(explain_json(subject.source, subject.config)));
   if (Json saved = saved_report(manifest); !saved.is_null()) report["saved_states"] = saved;
   if (Json kept = kept_report(manifest); !kept.is_null()) report["kept"] = kept;
@@ -153,7 +165,7 @@ int explain(const Options& options) {
 
 void add_explain(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("explain", "Shared memory, dtypes, occupancy, compile and floor times");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainOptions>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--shape", options->shape, "Batch, tokens, heads of the floor time (8,4096,64)")
       ->type_name("B,T,H");

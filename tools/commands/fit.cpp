@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct FitOptions {
   std::string op;
   std::vector<std::string> heads{"32", "64", "96", "128", "192", "256"};
   bool json = false, map = false;
@@ -91,7 +91,7 @@ std::vector<Config> all_configs(const std::vector<std::string>& heads) {
   return configs;
 }
 
-int run_fit(const Options& options) {
+int run_fit(const FitOptions& options) {
   const Definition& recurrence = Registry::known().find(options.op);
   std::vector<FitRow> rows;
   for (const Config& config : all_configs(options.heads)) rows.push_back(fit(recurrence, config));
@@ -103,7 +103,7 @@ int run_fit(const Options& options) {
 
 void add_fit(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("fit", "The largest chunk of each precision and head, and its shared memory");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<FitOptions>();
   command->add_option("op", options->op, "Operator, see wkvc list")->type_name("OP")->required();
   command->add_option("--heads", options->heads, "Each K or K,V (32 64 96 128 192 256)")->type_name("K[,V]");
   command->add_flag("--map", options->map,

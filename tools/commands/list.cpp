@@ -42,7 +42,7 @@ int list_one(const std::string& name) {
   const Definition& definition = Registry::known().find(name);
   print("{}   {}\n", name, described(definition));
   for (const OptionInfo& option : options_of(definition))
-    print("  --set {}={}\n      {}\n      {}\n", option.name, option.otherwise, option.values, option.meaning);
+    print("  --set {}={}\n      {}\n      {}\n", option.name, option.value, option.values, option.meaning);
   return exit_passed;
 }
 

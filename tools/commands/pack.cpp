@@ -21,7 +21,7 @@
 namespace wkvc {
 namespace {
 
-struct Options {
+struct PackOptions {
   std::vector<std::string> ops, heads{"64"}, passes{"forward"};
   ConfigOptions config;
   LockfileOption lockfile;
@@ -29,7 +29,7 @@ struct Options {
 };
 
 // What one class holds.
-struct Item {
+struct PackItem {
   std::string name, text, arch;
 };
 
@@ -41,19 +41,19 @@ std::string class_name(const Manifest& manifest, std::string_view pass) {
   return fmt::format("{}_{}_{}{}", manifest.op, name_of(output->dtype), head, pass == "backward" ? "_training" : "");
 }
 
-Item item_of(const Options& options, const std::string& op, const std::string& head, const std::string& pass) {
+PackItem item_of(const PackOptions& options, const std::string& op, const std::string& head, const std::string& pass) {
   ConfigOptions config = options.config.of_pass(pass == "backward" ? "both" : "forward");
   config["--head"] = head;
   Subject subject = subject_from({.op = op, .source = {}}, config);
   options.lockfile.settle(subject, parse_shape(options.shape), gpu_without_driver(subject.config.arch));
-  Item item{"", subject.program_text(), ""};
+  PackItem item{"", subject.program_text(), ""};
   const Manifest manifest = subject.joint(subject.manifests_in(item.text));
   item.name = class_name(manifest, pass);
   item.arch = manifest.arch;
   return item;
 }
 
-void check_options(const Options& options) {
+void check_pack_options(const PackOptions& options) {
   if (const auto fault = rec::name_fault(options.name)) user_error("--name: {}", *fault);
   if (const auto& head = options.config["--head"]) user_error("--head {0}: pack takes several, --heads {0}", *head);
   if (const auto& pass = options.config["--pass"]) {
@@ -68,13 +68,13 @@ void check_options(const Options& options) {
   }
 }
 
-std::vector<Item> all_items(const Options& options) {
-  std::vector<Item> all;
+std::vector<PackItem> all_items(const PackOptions& options) {
+  std::vector<PackItem> all;
   for (const std::string& op : options.ops) {
     for (const std::string& head : options.heads) {
       for (const std::string& pass : options.passes) {
         all.push_back(item_of(options, op, head, pass));
-        if (std::ranges::count(all, all.back().name, &Item::name) == 1) continue;
+        if (std::ranges::count(all, all.back().name, &PackItem::name) == 1) continue;
         user_error("{} is asked for twice: name each operator, head and pass once", all.back().name);
       }
     }
@@ -83,10 +83,10 @@ std::vector<Item> all_items(const Options& options) {
 }
 
 // Each item twice, for tensors at multiples of 16 bytes and for all others.
-std::vector<CompiledProgram> compile_all(const std::vector<Item>& all) {
+std::vector<CompiledProgram> compile_all(const std::vector<PackItem>& all) {
   std::vector<CubinResult> compiled(2 * all.size());
   side_by_side(compiled.size(), [&](std::size_t i) {
-    const Item& item = all[i / 2];
+    const PackItem& item = all[i / 2];
     compiled[i] = compile_cubin(item.text, item.arch, {.aligned = i % 2 == 0});
   });
   std::vector<CompiledProgram> programs;
@@ -104,8 +104,8 @@ void write(const std::filesystem::path& directory, const std::string& name,
   write_files_atomically(files);
 }
 
-int pack(const Options& options) {
-  check_options(options);
+int pack(const PackOptions& options) {
+  check_pack_options(options);
   expect_folder(options.directory);
   const std::filesystem::path directory = options.directory;
   if (!std::filesystem::is_directory(directory))
@@ -125,7 +125,7 @@ int pack(const Options& options) {
 
 void add_pack(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("pack", "Compiled kernels as C++ source: NAME.h and NAME.cpp");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PackOptions>();
   command->add_option("op", options->ops, "Operators, see wkvc list")->type_name("OP")->required();
   command->add_option("--name", options->name, "Of the files and the namespace")->required();
   command->add_option("--heads", options->heads, "Each K or K,V (64)")->type_name("K[,V]");

@@ -22,7 +22,7 @@
 namespace wkvc {
 namespace {
 
-struct Options {
+struct PrecompileOptions {
   SubjectOptions subject;
   ConfigOptions config;
   LockfileOption lockfile;
@@ -31,7 +31,7 @@ struct Options {
   std::string directory;
 };
 
-void check_options(const Options& options) {
+void check_precompile_options(const PrecompileOptions& options) {
   if (const auto& pass = options.config["--pass"])
     user_error("--pass {}: precompile takes several, --passes forward,both", *pass);
   for (const std::string& pass : options.passes)
@@ -50,7 +50,7 @@ std::vector<Gpu> gpus_of(const std::optional<Lockfile>& lockfile, const std::str
   return gpus;
 }
 
-std::vector<LaunchSize> sizes_of(const Options& options) {
+std::vector<LaunchSize> sizes_of(const PrecompileOptions& options) {
   std::vector<LaunchSize> sizes;
   for (const std::string& shape : options.shapes) sizes.push_back(parse_shape(shape, 1, "--shapes"));
   return sizes;
@@ -95,7 +95,7 @@ std::vector<Subject> settled(const std::vector<Call>& calls, const std::optional
 }
 
 // The texts that calls of these sizes and passes take, each once.
-std::set<std::string> texts_of(const Options& options, std::int64_t sequences) {
+std::set<std::string> texts_of(const PrecompileOptions& options, std::int64_t sequences) {
   const std::optional<Lockfile> lockfile = options.lockfile.lockfile();
   std::vector<Subject> of_passes;
   for (const std::string& pass : options.passes)
@@ -133,10 +133,10 @@ void compile_all(const std::vector<Item>& items, const PrecompiledKernels& folde
   });
 }
 
-int precompile(const Options& options) {
+int precompile(const PrecompileOptions& options) {
   expect_folder(options.directory);
   const std::int64_t sequences = parse_sequence_count(options.sequences);
-  check_options(options);
+  check_precompile_options(options);
   const PrecompiledKernels folder(options.directory);
   const std::set<std::string> texts = texts_of(options, sequences);
   const std::vector<Item> items = items_of(texts, sequences > 1 || options.config["--chunk"] == "1");
@@ -151,7 +151,7 @@ int precompile(const Options& options) {
 void add_precompile(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("precompile", "Kernels into a folder, from which calls take them without NVRTC");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PrecompileOptions>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--shapes", options->shapes, "Sizes of the calls, several or one (8,4096,64)")
       ->type_name("B,T,H");

@@ -18,7 +18,7 @@
 namespace wkvc {
 namespace {
 
-struct Options {
+struct RunOptions {
   SubjectOptions subject;
   ConfigOptions config;
   std::string input, output;
@@ -80,7 +80,7 @@ void complain_of_ranges(const Subject& subject, const Manifest& manifest, const 
   complain_of_ranges(rec::recurrence_of(*module), manifest, values, path);
 }
 
-int run(const Options& options) {
+int run(const RunOptions& options) {
   expect_output(options.output, {options.input, options.subject.source});
   expect_one_reader(options.subject.source, options.input);
   expect_no_terminal(options.output, "safetensors files are");
@@ -106,7 +106,7 @@ int run(const Options& options) {
 
 void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Runs the kernels on tensors of a file");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--input", options->input, "Tensors by name, in the safetensors format; - is the standard input")
       ->required()

@@ -34,7 +34,7 @@
 namespace wkvc {
 namespace {
 
-struct Options {
+struct TuneOptions {
   SubjectOptions subject;
   ConfigOptions config;
   std::vector<std::string> shapes;
@@ -86,7 +86,7 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
 constexpr std::string_view lockfiles = "a lockfile is read, changed and kept beside its journal";
 
 // Before anything starts: nothing that is written replaces anything else that the command reads or writes.
-void expect_outputs(const Options& options) {
+void expect_outputs(const TuneOptions& options) {
   expect_file("--output", options.output, lockfiles);
   expect_output(options.output, {options.subject.source, options.input});
   if (!options.report) return;
@@ -161,7 +161,7 @@ std::string inputs_key(const std::optional<std::string>& file) {
   return hex_hash(read_text(*file, "file of tensors"));
 }
 
-TuningTask task_of(const Options& options, const Subject& subject, const Gpu& gpu) {
+TuningTask task_of(const TuneOptions& options, const Subject& subject, const Gpu& gpu) {
   const std::vector<LaunchSize> sizes = sizes_from(options.shapes);
   const double saved_bytes = saved_bytes_from(options.saved_bytes);
   const Lockfile before = lockfile_at(options.output);
@@ -180,7 +180,7 @@ Tuner::Clock::time_point end_of(double budget) {
          std::chrono::duration_cast<Tuner::Clock::duration>(std::chrono::duration<double>(budget));
 }
 
-int tune(const Options& options) {
+int tune(const TuneOptions& options) {
   const auto end = end_of(seconds_from(options.budget));
   expect_outputs(options);
   const Target target = target_from(std::nullopt);
@@ -268,7 +268,7 @@ int revalidate(const std::string& path) {
 
 void add_tune(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("tune", "The fastest configuration that is right, into a lockfile");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TuneOptions>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--shapes", options->shapes, "Each batch, tokens, heads")->type_name("B,T,H");
   command->add_option("--budget", options->budget, "Time that it may take, such as 0.5s, 60s or 5min (60s)")

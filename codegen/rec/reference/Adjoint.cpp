@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "codegen/rec/reference/Activations.h"
+#include "codegen/rec/Scalars.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -13,13 +13,7 @@ namespace {
 // Gradients of the operands x and y of one element, from the gradient of the result.
 using Pair = std::pair<double, double>;
 
-// The product of a gradient and a factor that may be infinite where a gradient is exactly 0: behind the exponential of
-// minus infinity, say. Nothing comes of that factor.
-double product(double gradient, double factor) { return gradient == 0 || factor == 0 ? 0 : gradient * factor; }
-
 double tanh_derivative(double x, double) { return 1 / (std::cosh(x) * std::cosh(x)); }
-
-bool is_matrix(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getRank() == 2; }
 
 // σ'(x) = σ(x)·σ(−x); 1 − σ(x) would cancel.
 double sigmoid_derivative(double x, double) { return sigmoid(x) * sigmoid(-x); }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/rec/reference/Activations.h"
+#include "codegen/rec/Scalars.h"
 #include "codegen/rec/reference/Rounding.h"
 #include "llvm/ADT/TypeSwitch.h"
 

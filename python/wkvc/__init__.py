@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _library
 from ._check import Report, check
 from ._decode import decode
+from ._from_torch import from_torch
 from ._functions import Operator, operator, recurrence
 from ._prepare import prepare
 from ._recurrence import Recurrence, op
@@ -17,7 +18,19 @@ from ._rwkv import rwkv6, rwkv7
 
 __version__ = _library.version()
 
-__all__ = ["Operator", "Recurrence", "Report", "check", "decode", "op", "prepare", "recurrence", "rwkv6", "rwkv7"]
+__all__ = [
+    "Operator",
+    "Recurrence",
+    "Report",
+    "check",
+    "decode",
+    "from_torch",
+    "op",
+    "prepare",
+    "recurrence",
+    "rwkv6",
+    "rwkv7",
+]
 
 _OTHERS = {name for name in _library.names() if name not in __all__ and name != "rwkv7_logw"}
 

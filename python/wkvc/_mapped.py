@@ -143,12 +143,11 @@ def _elementwise(what: str, function: Callable[[Expr], Expr], x: Any, inplace: b
 def _matmul(input: Any, other: Any) -> Symbol:
     for side in (input, other):
         _expect_f32("@", side)
-    rows, (*columns,) = input.axes[:-1], other.axes[1:]
     if not (1 <= input.ndim <= 2 and 1 <= other.ndim <= 2):
         refuse(f"'@': {_shown(input)} and {_shown(other)}; expected matrices and vectors of one token")
     if input.axes[-1] != other.axes[0]:
         _mismatch("@", input, other)
-    axes = _expect_apart("@", (*rows, *columns), input, other)
+    axes = _expect_apart("@", (*input.axes[:-1], *other.axes[1:]), input, other)
     if input.axes[-1] == "1":
         return Symbol(_product(input.value, other.value), axes)
     first, second = (input, other) if other.value.axis is not None else (other, input)
@@ -160,7 +159,8 @@ def _outer(input: Any, vec2: Any) -> Symbol:
         _expect_f32("outer", side)
         if side.ndim != 1:
             refuse(f"'outer': {_shown(side)}; expected a vector")
-    return _times(unsqueeze(input, -1), vec2)
+    axes = _expect_apart("outer", (*input.axes, *vec2.axes), input, vec2)
+    return Symbol(_product(input.value, vec2.value), axes)
 
 
 def _einsum(equation: str, *operands: Any) -> Symbol:
@@ -195,6 +195,7 @@ def _sum(input: Any, dim: int | Sequence[int] | None = None, keepdim: bool = Fal
 
 def _summed(x: Expr, axis: str) -> Expr:
     """The sum of a product over an axis, which is a contraction."""
+    expected = "expected a product that is a contraction: (S * k).sum(-1) over K, (q * k).sum() or k.square().sum()"
     if axis == "1":
         return x
     if x.kind == "neg":
@@ -204,12 +205,9 @@ def _summed(x: Expr, axis: str) -> Expr:
     for one, other in (x.operands, x.operands[::-1]) if x.kind == "mul" else ():
         if one.kind == "constant":
             return one.attributes["value"] * _summed(other, axis)
-    if (x.kind, axis) in (("diag_mul", "K"), ("mul", x.axis)):
-        return dot(*map(_exact, x.operands))
-    refuse(
-        f"'sum': '{x.text}' is summed over {axis}; expected a product that is a contraction, such as (S * k).sum(-1) "
-        "over K, (q * k).sum() or k.square().sum()"
-    )
+    if (x.kind, axis) not in (("diag_mul", "K"), ("mul", x.axis)):
+        refuse(f"'sum': '{x.text}' is summed over {axis}; {expected}")
+    return dot(*map(_exact, x.operands))
 
 
 def _mean(input: Any, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Symbol:
@@ -232,7 +230,7 @@ def _viewed(x: Symbol, axes: Axes) -> Symbol:
     return Symbol(x.value, axes, x.stored)
 
 
-def unsqueeze(input: Symbol, dim: int) -> Symbol:
+def _unsqueeze(input: Symbol, dim: int) -> Symbol:
     place = _place(input, dim, 1)
     return _viewed(input, (*input.axes[:place], "1", *input.axes[place:]))
 
@@ -324,7 +322,7 @@ MAPPED: dict[str, Callable[..., Any]] = {
     "einsum": _einsum,
     "sum": _sum,
     "mean": _mean,
-    "unsqueeze": unsqueeze,
+    "unsqueeze": _unsqueeze,
     "squeeze": _squeeze,
     "transpose": _transpose,
     "t": _transpose,

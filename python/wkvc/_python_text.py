@@ -11,7 +11,7 @@ from .language import Expr, Given
 
 _SIGNS = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "scale": ("*", 2), "dot": ("@", 2)}  # with precedence
 _WHOLE = 3  # the precedence of a name or call
-_DECORATED = "@wkvc.recurrence(head=({}, {}), compute=\"{}\"{})"
+_DECORATED = '@wkvc.recurrence(head=({}, {}), compute="{}"{})'
 
 
 def python_text(written: Written, head: tuple[int, int], settings: Mapping[str, Any]) -> str:

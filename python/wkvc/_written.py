@@ -4,7 +4,8 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import count
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -40,9 +41,7 @@ class Written:
         self.options: dict[str, Any] = {}
         self.declare(parameters[1:])
         text = self.text({})  # mistakes show here
-        self.family_name = (
-            f"{self.name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"  # another text is another one
-        )
+        self.family_name = _own_name(f"{self.name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}")
 
     def declare(self, parameters: list[inspect.Parameter]) -> None:
         """Finds inputs and options in the parameters behind the state."""
@@ -142,6 +141,15 @@ class Written:
         return Graph(state, inputs, following, made)
 
 
+_made: dict[str, Iterator[int]] = {}
+
+
+def _own_name(name: str) -> str:
+    """A name of one function: functions of one text may differ for other heads and options."""
+    number = next(_made.setdefault(name, count(1)))
+    return name if number == 1 else f"{name}_{number}"
+
+
 def _settings(variant: str) -> dict[str, Any]:
     return json.loads(variant) if variant else {}
 
@@ -214,7 +222,9 @@ class _Printer:
         self._lines.append(f"rec.update %{state.name}, {last} : {self._type(state)}")
         for name, (value, dtype) in outputs.items():
             made = self._value(value, name)
-            self._lines.append(f'rec.output "{name}" {made} dim {value.axis} : {self._type(value)} as {self._storage(dtype)}')
+            self._lines.append(
+                f'rec.output "{name}" {made} dim {value.axis} : {self._type(value)} as {self._storage(dtype)}'
+            )
         keys, values = self._extents["K"], self._extents["V"]
         body = "\n".join(f"  {line}" for line in self._lines)
         return (

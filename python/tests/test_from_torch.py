@@ -14,6 +14,7 @@ import test_language
 import wkvc
 from test_language import BETA, G, marked_line
 from test_operators import DTYPES, expect_near
+from wkvc import _mapped
 from wkvc.language import K, V, bf16, f16, f32
 
 KEYS = f32[K].within(-1e6, 0)
@@ -204,6 +205,43 @@ def test_decoding_and_packing_give_what_a_batch_gives(case: Case) -> None:
     rows, ends = op(**packed, cu_seqlens=starts, output_final_state=True, mma="f32")
     expect_near("packed", rows, o.flatten(0, 1).unsqueeze(0).double(), 1e-5)
     expect_near("states", ends, S.double(), 1e-5)
+
+
+def every_function(S, x):
+    """A row for each function that is mapped."""
+    q, k, v, g = x.q.float(), x.k.float(), x.v.float(), x.g
+    S = S * torch.exp(g) - (-v.view(-1, 1)) @ k.reshape((1, -1))
+    decayed = (S / (2 + torch.sigmoid(g[None]))).T
+    u = 1.5 - torch.tanh(v) + 2 / (3 + torch.square(v)) - v / 4
+    positive = u * u + 1
+    size = (q * k * 0.5).sum() - (2 * (q * k)).sum(-1, keepdim=True)[:].squeeze(0) + torch.mean(-q * k)
+    return S, {
+        "logs": torch.log(positive) + positive.sqrt() + torch.reciprocal(positive) + positive**-1 + positive**-0.5,
+        "powers": torch.pow(u, 2) + positive.pow(0.5) + torch.rsqrt(positive) + u.neg(),
+        "gates": softplus(u) - logsigmoid(u) + silu(u) * relu(v) + torch.mul(u, 0.5),
+        "reads": q @ decayed + torch.mm(S, k[:, None])[..., :].squeeze() + torch.mv(decayed.mT, k),
+        "sums": (S.contiguous() * q.unsqueeze(0)).sum(dim=1) + torch.einsum("k,kv->v", k, S.t().clone()),
+        "products": torch.matmul(S.transpose(0, 1).T, q) + torch.einsum("v,v->v", u, v),
+        "more": torch.sub(torch.add(u, v), torch.div(v, positive)) + torch.dot(q, k) * torch.outer(v, k)[:, :] @ q,
+        "number": size.type_as(g).to(torch.float32),
+    }
+
+
+def test_each_function_is_that_of_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = set()
+    for name, function in _mapped.MAPPED.items():
+
+        def recorded(*args: Any, name: str = name, function: Any = function, **kwargs: Any) -> Any:
+            used.add(name)
+            return function(*args, **kwargs)
+
+        monkeypatch.setitem(_mapped.MAPPED, name, recorded)
+    op = wkvc.from_torch(every_function, **QKV, g=KEYS, head=(16, 32))
+    assert used == _mapped.MAPPED.keys() - {"bfloat16", "half"}
+    given = drawn(op, torch.bfloat16)
+    results = op(**given, output_final_state=True, mma="f32")
+    for spec, x, y in zip([*op.family.outputs, None], results, op.eager(**given), strict=True):
+        expect_near(spec.name if spec else "state", x, y, 1e-5)
 
 
 def test_eager_is_the_step_over_tokens() -> None:
@@ -415,6 +453,10 @@ def a_part(S, x):
     return S + torch.outer(x["v"].float(), x["k"].float()[:8]), read(S, x)  # here
 
 
+def another_shape(S, x):
+    return S + torch.outer(x["v"].float(), x["k"].float().view(4, 4)[0]), read(S, x)  # here
+
+
 def a_power(S, x):
     return x["g"] ** 3 * S + write(x), read(S, x)  # here
 
@@ -446,7 +488,7 @@ MISTAKES: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (row_decay, TypeError, r"'v\.float\(\)' is over V, .* states decay by keys, S \* w with w over K"),
     (a_row_of_values, TypeError, r"'S' is \[V, K\] and 'v\.float\(\)' is \[V\]; K and V stay apart even where"),
     (transposed, TypeError, r"'\+': 'S' is \[V, K\] and .* is \[K, V\]; K and V stay apart"),
-    (keys_by_keys, TypeError, r"'outer': .* which makes \[K, K\]; expected V and K once"),
+    (keys_by_keys, TypeError, r"'outer': .* which makes \[K, K\]; .* write torch\.outer\(S @ a, b\)"),
     (added_in_place, TypeError, r"'add_' changes a tensor in place; .* write S = S \+"),
     (augmented, TypeError, r"'\+=' changes a tensor in place"),
     (an_element, TypeError, r"'\[…\] =' changes a tensor in place"),
@@ -470,6 +512,7 @@ MISTAKES: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (another_dtype, TypeError, r"'to': torch\.float64 was given, expected torch\.float32"),
     (plain_sum, TypeError, r"'sum': 'k\.float\(\)' is summed over K; expected a product that is a contraction"),
     (a_part, TypeError, r"parts of 'k\.float\(\)' were asked for; a token's tensors are taken whole"),
+    (another_shape, TypeError, r"'view': 'k\.float\(\)' is \[K\], and \[4, 4\] was asked for"),
     (a_power, TypeError, "the exponent is 3, expected 2, 0.5, -0.5, -1"),
     (turned_state, TypeError, r"the next state is .* \[K, V\], expected \[V, K\] in f32"),
     (turned_output, TypeError, r"the output 'o' is .* \[V, 1\], expected a vector or a number"),

@@ -34,7 +34,9 @@ def _expect_f32(what: str, x: Any) -> None:
 def _expect_apart(what: str, axes: Axes, x: Any, y: Any) -> Axes:
     """Refuses a result that has an axis twice."""
     if axes.count("K") > 1 or axes.count("V") > 1:
-        refuse(f"'{what}': {_shown(x)} and {_shown(y)}, which makes [{', '.join(axes)}]; expected V and K once")
+        shape = f"[{', '.join(axes)}]"
+        mend = "expected V and K once; for S @ torch.outer(a, b) write torch.outer(S @ a, b)"
+        refuse(f"'{what}': {_shown(x)} and {_shown(y)}, which makes {shape}; {mend}")
     return axes
 
 
@@ -246,6 +248,16 @@ def _transpose(input: Symbol, dim0: int = -2, dim1: int = -1) -> Symbol:
     return _viewed(input, tuple(axes))
 
 
+def _view(input: Symbol, *shape: Any) -> Symbol:
+    """Dimensions of one element come and go, the others stay in order."""
+    sizes = shape if isinstance(shape[0], int) else shape[0]
+    left = [axis for axis in input.axes if axis != "1"]
+    viewed = _viewed(input, tuple("1" if size == 1 or not left else left.pop(0) for size in sizes))
+    if left or any(size not in (-1, found) for size, found in zip(sizes, viewed.shape, strict=True)):
+        refuse(f"'view': {_shown(input)}, and {list(sizes)} was asked for; expected these, and dimensions of 1")
+    return viewed
+
+
 def _getitem(input: Symbol, index: Any) -> Symbol:
     """`x[:, None]`, `x[None]`, `x[..., None]`."""
     items = index if isinstance(index, tuple) else (index,)
@@ -328,6 +340,8 @@ MAPPED: dict[str, Callable[..., Any]] = {
     "t": _transpose,
     "T": _transpose,
     "mT": _transpose,
+    "view": _view,
+    "reshape": _view,
     "getitem": _getitem,
     "contiguous": _itself,
     "clone": _itself,

@@ -125,6 +125,14 @@ def test_results_are_those_of_the_built_in_one() -> None:
         assert all(map(torch.equal, *gradients))
 
 
+def test_calls_store_in_float32_what_is_declared_in_16_bits() -> None:
+    given = [x.detach().float() for x in inputs()]
+    found, _ = wkvc.recurrence(head=128)(gated_delta_net)(*given)
+    expected, _ = wkvc.gated_delta_net(*given, scale=32**-0.5)
+    assert found.dtype == torch.float32
+    assert torch.equal(found, expected)
+
+
 def test_it_decodes_compiles_and_is_checked() -> None:
     op = wkvc.recurrence(head=128)(gated_delta_net)
     given = [x.detach() for x in inputs()]
@@ -292,13 +300,16 @@ MISTAKES: list[tuple[Callable[..., Any], type[Exception], str]] = [
 ]
 
 
+def marked_line(function: Callable[..., Any]) -> int:
+    lines, first = inspect.getsourcelines(function)
+    return next(number for number, line in enumerate(lines, first) if "# here" in line or "# first line" in line)
+
+
 @pytest.mark.parametrize(("function", "kind", "message"), MISTAKES, ids=lambda x: getattr(x, "__name__", ""))
 def test_mistakes_name_their_line(function: Callable[..., Any], kind: type[Exception], message: str) -> None:
-    lines, first = inspect.getsourcelines(function)
-    marked = next(number for number, line in enumerate(lines, first) if "# here" in line or "# first line" in line)
     with pytest.raises(kind, match=message) as caught:
         wkvc.recurrence(head=16)(function)
-    assert str(caught.value).startswith(f"{__file__}:{marked}: ")
+    assert str(caught.value).startswith(f"{__file__}:{marked_line(function)}: ")
 
 
 def test_what_no_kernel_has_is_refused_with_names_of_the_text() -> None:

@@ -11,6 +11,7 @@ from . import _library
 from ._check import Report, check
 from ._config import Config
 from ._decode import decode
+from ._from_torch import from_torch
 from ._functions import Operator, operator, recurrence
 from ._prepare import prepare
 from ._recurrence import Recurrence, op
@@ -20,6 +21,7 @@ from ._states import States
 __version__ = _library.version()
 
 __all__ = [
+__all__ = [
     "Config",
     "Operator",
     "Recurrence",
@@ -27,6 +29,7 @@ __all__ = [
     "States",
     "check",
     "decode",
+    "from_torch",
     "op",
     "prepare",
     "recurrence",

@@ -16,7 +16,7 @@ from ._operators import Family, Head, TextOf
 from ._options import text_of, values_of, with_mma
 from ._rwkv import SETTINGS, Mma, settings_of
 from ._text import Signature
-from ._written import Written
+from ._written import SRAM, Written
 
 
 class Source(Protocol):
@@ -127,7 +127,7 @@ def operator(name: str) -> Operator:
 
 
 def recurrence(
-    *, head: int | tuple[int, int] = 64, compute: Mma = "f16", sram: int = 232448
+    *, head: int | tuple[int, int] = 64, compute: Mma = "f16", sram: int = SRAM
 ) -> Callable[[Callable[..., Any]], Operator]:
     """Makes a recurrence of a function of the language, see `wkvc.language`.
 
@@ -140,13 +140,17 @@ def recurrence(
         A decorator. What it makes is called as `wkvc.rwkv7` is: tensors by position or by name, a `States` or fields
         of one, `mma`, `options`, and the options of the recurrence. `op.text()` is the text of the rec stage.
     """
-    keys, values = head if isinstance(head, tuple) else (head, head)
 
     def decorate(function: Callable[..., Any]) -> Operator:
-        source = Written(function, (keys, values), compute, sram)
+        source = Written(function, pair(head), compute, sram)
         return Operator(source, source.options, inspect.getdoc(function) or f"The recurrence {source.name}.")
 
     return decorate
+
+
+def pair(head: int | tuple[int, int]) -> tuple[int, int]:
+    """Keys and values of a head: one number is of both."""
+    return head if isinstance(head, tuple) else (head, head)
 
 
 def _value_text(name: str, value: Any) -> str:

@@ -4,19 +4,33 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import count
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _library
 from .language import Expr, Given, Stored, head_of, refuse
+
+SRAM = 232448  # bytes of shared memory that a block of sm_90 can have
+
+
+class Graph(NamedTuple):
+    """What a function computes: its symbols, the next state, and outputs with the dtypes that store them."""
+
+    state: Expr
+    inputs: dict[str, Expr]
+    following: Expr
+    outputs: dict[str, tuple[Expr, str]]
 
 
 class Written:
     """A function of the language, which makes a text for a head, the storage of inputs and options."""
 
+    example = 'return S, {"o": bf16(…)}'  # what a function ends with
+
     def __init__(self, function: Callable[..., Any], head: tuple[int, int], compute: str, sram: int) -> None:
-        self._function, self._head, self._compute, self._sram = function, head, compute, sram
+        self.function, self.head, self.compute, self.sram = function, head, compute, sram
         self.name = function.__name__
         self.at = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         parameters = list(inspect.signature(function).parameters.values())
@@ -25,26 +39,31 @@ class Written:
         self.state = parameters[0].name
         self.inputs: dict[str, Given] = {}
         self.options: dict[str, Any] = {}
-        for parameter in parameters[1:]:
-            self._declare(parameter)
+        self.declare(parameters[1:])
         text = self.text({})  # mistakes show here
-        self.family_name = (
-            f"{self.name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"  # another text is another one
-        )
+        self.family_name = _own_name(f"{self.name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}")
 
-    def _declare(self, parameter: inspect.Parameter) -> None:
-        default = parameter.default
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            if default is parameter.empty or isinstance(default, Given):
-                refuse(f"{self.name}: the option '{parameter.name}' has no default, such as 1.0", at=self.at)
-            self.options[parameter.name] = default
-        elif isinstance(default, Given):
-            self.inputs[parameter.name] = default
-        else:
-            refuse(
-                f"{self.name}: the input '{parameter.name}' has no declaration, such as {parameter.name}=bf16[K]",
-                at=self.at,
-            )
+    def declare(self, parameters: list[inspect.Parameter]) -> None:
+        """Finds inputs and options in the parameters behind the state."""
+        for parameter in parameters:
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                self.declare_option(parameter)
+            elif isinstance(parameter.default, Given):
+                self.inputs[parameter.name] = parameter.default
+            else:
+                refuse(
+                    f"{self.name}: the input '{parameter.name}' has no declaration, such as {parameter.name}=bf16[K]",
+                    at=self.at,
+                )
+
+    def declare_option(self, parameter: inspect.Parameter) -> None:
+        if parameter.default is parameter.empty or isinstance(parameter.default, Given):
+            refuse(f"{self.name}: the option '{parameter.name}' has no default, such as 1.0", at=self.at)
+        self.options[parameter.name] = parameter.default
+
+    def run(self, state: Expr, inputs: Mapping[str, Expr], settings: Mapping[str, Any]) -> Any:
+        """What the function returns for symbols."""
+        return named_by_assignment(self.function, (state, *inputs.values()), settings, self.taken, lambda value: value)
 
     # The members of a Source.
 
@@ -61,9 +80,14 @@ class Written:
         return self.text(_settings(variant), head, io, mma)
 
     @property
-    def first_dtype(self) -> str:
-        """The storage of the first input, which that of a call replaces."""
-        return next(iter(self.inputs.values())).dtype
+    def taken(self) -> set[str]:
+        """Names of symbols."""
+        return {self.state, *self.inputs}
+
+    def stored(self, io: str | None) -> dict[str, str]:
+        """What a call in `io` stores tensors in, by declared dtype: the first one of 16 bits is replaced."""
+        first = next((given.dtype for given in self.inputs.values() if given.dtype != "f32"), None)
+        return {first: io} if first and io else {}
 
     def text(
         self,
@@ -73,24 +97,25 @@ class Written:
         mma: str | None = None,
     ) -> str:
         """The canonical text of the rec stage."""
-        stored = {self.first_dtype: io or self.first_dtype}
+        head = head or self.head
+        printer = _Printer(self, head, mma or self.compute, self.stored(io))
+        return _library.emit(printer.text(self.graph(settings, head)), "")
+
+    def graph(self, settings: Mapping[str, Any], head: tuple[int, int]) -> Graph:
+        """What the function computes for a head, in dtypes as they are declared."""
         inputs = {
-            name: Expr("input", given.axis, [], name, stored.get(given.dtype, given.dtype), given=given)
-            for name, given in self.inputs.items()
+            name: Expr("input", given.axis, [], name, given.dtype, given=given) for name, given in self.inputs.items()
         }
         state = Expr("state", None, [], self.state)
         for name, value in {**inputs, self.state: state}.items():
             value.name = name
-        with head_of(*(head or self._head)):
-            result = _named_by_assignment(self._function, (state, *inputs.values()), {**self.options, **settings})
-        printer = _Printer(self, head or self._head, mma or self._compute, self._sram)
-        return _library.emit(printer.text(state, inputs, *self._results(result, state, stored, inputs)), "")
+        with head_of(*head):
+            result = self.run(state, inputs, {**self.options, **settings})
+        return self._graph(result, state, inputs)
 
-    def _results(
-        self, result: Any, state: Expr, stored: Mapping[str, str], inputs: Mapping[str, Expr]
-    ) -> tuple[Any, Any]:
-        """The next state, and outputs with their dtypes."""
-        expected = f'{self.name}: expected "return S, {{"o": bf16(…)}}", the next state and outputs'
+    def _graph(self, result: Any, state: Expr, inputs: dict[str, Expr]) -> Graph:
+        """The same, of what the function returned."""
+        expected = f'{self.name}: expected "{self.example}", the next state and outputs'
         if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict) and result[1]):
             refuse(expected, at=self.at)
         following, outputs = result
@@ -108,12 +133,21 @@ class Written:
                     f'that stores the output: "{name}": bf16(…)',
                     at=self.at,
                 )
-            made[name] = (output.value, stored.get(output.dtype, output.dtype))
+            made[name] = (output.value, output.dtype)
         used = _used([following, *(value for value, _ in made.values())])
         unused = [name for name, value in inputs.items() if value not in used]
         if unused:
             refuse(f"{self.name}: no result depends on {', '.join(unused)}: leave them out", ValueError, at=self.at)
-        return following, made
+        return Graph(state, inputs, following, made)
+
+
+_made: dict[str, Iterator[int]] = {}
+
+
+def _own_name(name: str) -> str:
+    """A name of one function: functions of one text may differ for other heads and options."""
+    number = next(_made.setdefault(name, count(1)))
+    return name if number == 1 else f"{name}_{number}"
 
 
 def _settings(variant: str) -> dict[str, Any]:
@@ -131,15 +165,25 @@ def _used(results: list[Expr]) -> set[Expr]:
     return found
 
 
-def _named_by_assignment(function: Callable[..., Any], inputs: tuple[Expr, ...], settings: Mapping[str, Any]) -> Any:
-    """What the function returns; values get the names of the variables that they are assigned to."""
-    taken = {value.name for value in inputs}
+def named_by_assignment(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    settings: Mapping[str, Any],
+    taken: Collection[str],
+    value_of: Callable[[Any], Any],
+) -> Any:
+    """What the function returns; values get the names of the variables that they are assigned to, but for `taken`.
+
+    `value_of` gives the value that a variable holds.
+    """
+    names = set(taken)
 
     def look(frame: FrameType) -> None:
-        for name, value in list(frame.f_locals.items()):
-            if isinstance(value, Expr) and value.name is None and name not in taken:
+        for name, held in list(frame.f_locals.items()):
+            value = value_of(held)
+            if isinstance(value, Expr) and value.name is None and name not in names:
                 value.name = name
-                taken.add(name)
+                names.add(name)
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         if frame.f_code is not function.__code__:
@@ -151,7 +195,7 @@ def _named_by_assignment(function: Callable[..., Any], inputs: tuple[Expr, ...],
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        return function(*inputs, **settings)
+        return function(*arguments, **settings)
     finally:
         sys.settrace(before)
 
@@ -159,15 +203,16 @@ def _named_by_assignment(function: Callable[..., Any], inputs: tuple[Expr, ...],
 class _Printer:
     """Lines of the rec stage, in the order in which results need them."""
 
-    def __init__(self, written: Written, head: tuple[int, int], compute: str, sram: int) -> None:
-        self._written, self._compute, self._sram = written, compute, sram
+    def __init__(self, written: Written, head: tuple[int, int], compute: str, stored: Mapping[str, str]) -> None:
+        self._written, self._compute, self._stored = written, compute, stored
         self._extents = {"K": head[0], "V": head[1], "1": 1}
         self._lines: list[str] = []
         self._names: dict[Expr, str] = {}
-        self._taken = {written.state, *written.inputs}
+        self._taken = {*written.taken}
         self._unnamed = 0
 
-    def text(self, state: Expr, inputs: Mapping[str, Expr], following: Expr, outputs: Mapping[str, Any]) -> str:
+    def text(self, graph: Graph) -> str:
+        state, inputs, following, outputs = graph
         self._taken |= set(outputs)
         for name, value in inputs.items():
             self._declare(name, value)
@@ -177,12 +222,14 @@ class _Printer:
         self._lines.append(f"rec.update %{state.name}, {last} : {self._type(state)}")
         for name, (value, dtype) in outputs.items():
             made = self._value(value, name)
-            self._lines.append(f'rec.output "{name}" {made} dim {value.axis} : {self._type(value)} as {dtype}')
+            self._lines.append(
+                f'rec.output "{name}" {made} dim {value.axis} : {self._type(value)} as {self._storage(dtype)}'
+            )
         keys, values = self._extents["K"], self._extents["V"]
         body = "\n".join(f"  {line}" for line in self._lines)
         return (
             f"rec.recurrence @{self._written.name} attributes {{key_dim = {keys}, value_dim = {values}, "
-            f'compute = "{self._compute}", sram_budget = {self._sram}}} {{\n{body}\n}}\n'
+            f'compute = "{self._compute}", sram_budget = {self._written.sram}}} {{\n{body}\n}}\n'
         )
 
     def _declare(self, name: str, value: Expr) -> None:
@@ -195,7 +242,11 @@ class _Printer:
     def _type(self, value: Expr) -> str:
         if value.axis is None:
             return f"tensor<{self._extents['V']}x{self._extents['K']}xf32>"
-        return f"tensor<{self._extents[value.axis]}x{value.dtype}>"
+        return f"tensor<{self._extents[value.axis]}x{self._storage(value.dtype)}>"
+
+    def _storage(self, dtype: str) -> str:
+        """What a call stores tensors of a declared dtype in."""
+        return self._stored.get(dtype, dtype)
 
     def _name_of(self, value: Expr, fallback: str) -> str:
         name = value.name or fallback

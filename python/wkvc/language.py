@@ -22,11 +22,14 @@ begins with the file and line of the expression.
 
 import math
 import numbers
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn
+
+import torch
 
 __all__ = [
     "K",
@@ -85,10 +88,13 @@ class Dim:
 K, V = Dim("K"), Dim("V")
 
 
+_INSIDE = tuple(os.path.dirname(file) + os.sep for file in (__file__, torch.__file__))
+
+
 def place() -> str:
-    """Where the user's code stands: the file and line of the innermost frame outside this module."""
+    """Where the user's code stands: the file and line of the innermost frame outside this package and PyTorch."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
@@ -174,6 +180,7 @@ class Expr:
         self.kind, self.axis, self.operands, self.dtype, self.attributes = kind, axis, operands, dtype, attributes
         self.text = text if len(text) <= 40 else text[:37] + "..."
         self.name: str | None = None
+        self.at = place()
 
     def within(self, lo: float, hi: float) -> "Expr":
         """The same value, whose elements are promised to lie in [lo, hi]."""

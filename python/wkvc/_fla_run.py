@@ -55,10 +55,7 @@ def _padded(family: Family, tensors: tuple[torch.Tensor, ...]) -> tuple[tuple[to
     values = next((x.shape[-1] for x, dim in zip(tensors, dims, strict=True) if dim == "V"), keys)
     if keys % 16 == 0 and values % 16 == 0:
         return tensors, (keys, values)
-    padded = [
-        pad(x, (0, -x.shape[-1] % 16)) if dim in ("K", "V") else x
-        for x, dim in zip(tensors, dims, strict=True)
-    ]
+    padded = [pad(x, (0, -x.shape[-1] % 16)) if dim in ("K", "V") else x for x, dim in zip(tensors, dims, strict=True)]
     return tuple(padded), (keys, values)
 
 

@@ -17,6 +17,8 @@ from ._rwkv import Mma
 
 Function = Callable[..., Any]
 
+# Arguments that say how results are computed, and not what they are: wkvc has its own ways.
+_WAYS = frozenset({"chunk_size", "chunk_indices", "cu_seqlens_cpu", "disable_recompute", "safe_gate"})
 _calls: Counter[str] = Counter()  # by function and what became of them
 
 
@@ -76,14 +78,14 @@ class Takeover:
             value = bound.arguments[parameter.name]
             own = self._renames.get(parameter.name, parameter.name)
             if parameter.kind is parameter.VAR_KEYWORD:
-                others = {name: other for name, other in value.items() if name in self._known or not self._is_tolerant}
-                if others.keys() - self._known:
-                    raise TypeError(f"wkvc takes no {', '.join(others.keys() - self._known)}")
-                given |= others
+                given |= {name: other for name, other in value.items() if name in self._known}
+                unknown = [] if self._is_tolerant else [*value.keys() - self._known - _WAYS]
             elif own in self._known:
-                given[own] = value
-            elif not _is_same(value, parameter.default):
-                raise TypeError(f"wkvc takes no {parameter.name}")
+                given[own], unknown = value, []
+            else:
+                unknown = [] if own in _WAYS or _is_same(value, parameter.default) else [parameter.name]
+            if unknown:
+                raise TypeError(f"wkvc takes no {', '.join(sorted(unknown))}")
         return given
 
     def _reason(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:

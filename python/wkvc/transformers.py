@@ -18,7 +18,7 @@ from . import mamba
 from ._fla_functions import chunk_gated_delta_rule, chunk_kda
 from ._takeover import Function, Takeover, report, swap
 
-__all__ = ["disable", "enable", "report"]
+__all__ = ["disable", "enable", "is_enabled", "report"]
 
 
 class Taken(NamedTuple):
@@ -52,7 +52,7 @@ def enable() -> None:
     Raises ImportError where transformers is missing, or chooses kernels another way.
     """
     decorator = _decorator()
-    if _decorators:
+    if is_enabled():
         return
     _decorators.append((decorator, _taking_over(decorator)))
     _replaced.extend((old, _replacement(old)) for old in _loaded())
@@ -64,6 +64,10 @@ def disable() -> None:
     swap((new, old) for old, new in (*_decorators, *_replaced))
     _decorators.clear()
     _replaced.clear()
+
+
+def is_enabled() -> bool:
+    return bool(_decorators)
 
 
 def _decorator() -> Callable[..., Any]:

@@ -51,7 +51,7 @@ def module_of(model: Any) -> Any:
 
 
 def with_loops(model: Any, function: Callable[[Any], dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    with models.loops(model, wkvc.transformers.TABLE):
+    with models.loops(model, wkvc.transformers.NAMES):
         return function(model)
 
 
@@ -125,7 +125,7 @@ def test_what_stays_with_transformers(capsys: pytest.CaptureFixture[str]) -> Non
     """A model in float64 goes on with the function that was there."""
     model = build("qwen3_5").double()
     expected = with_loops(model, trained)
-    with models.loops(model, wkvc.transformers.TABLE):
+    with models.loops(model, wkvc.transformers.NAMES):
         wkvc.transformers.enable()
         found = trained(model)
         wkvc.transformers.disable()
@@ -155,6 +155,17 @@ def test_enabled_before_and_twice_and_disabled() -> None:
     wkvc.transformers.disable()
     assert getattr(module, name) is original
     assert integrations.use_kernel_func_from_hub_with_fallback is decorator
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_model_has_its_functions_back() -> None:
+    modules = [module_of(build(name)) for name in ("mamba2", "bamba", "qwen3_5", "qwen3_next")]
+    held = [{name: vars(module).get(name) for name in wkvc.transformers.NAMES} for module in modules]
+    wkvc.transformers.enable()
+    for module, functions in zip(modules, held, strict=True):
+        assert all(getattr(module, name) is not function for name, function in functions.items() if function)
+    wkvc.transformers.disable()
+    assert held == [{name: vars(module).get(name) for name in wkvc.transformers.NAMES} for module in modules]
 
 
 def test_another_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,10 +39,11 @@ def run(
     if is_padded and state is not None:
         state = pad(state, (0, -columns % 16, 0, -rows % 16))
     if cu_seqlens is None and _are_few(padded, initial_state):
-        o, state = _by_tokens(function, family, padded, state, layout, scale=scale, **settings)
+        results: Any = _by_tokens(function, family, padded, state, layout, scale=scale, **settings)
     else:
         given = {"initial_state": state, "state_layout": layout, "cu_seqlens": cu_seqlens, "scale": scale}
-        o, state = function(*padded, output_final_state=bool(output_final_state), **given, **settings)
+        results = function(*padded, output_final_state=bool(output_final_state), **given, **settings)
+    o, state = results
     if is_padded:
         o, state = o[..., :values].contiguous(), None if state is None else state[..., :rows, :columns]
     return o.to(tensors[0].dtype), state if output_final_state else None

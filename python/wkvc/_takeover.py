@@ -57,7 +57,7 @@ class Takeover:
         settings, why_not = self._settings_for(given)
         if settings is None:
             raise ValueError(why_not)
-        return self._function(**given, **settings)
+        return self._function(**{**given, **settings})
 
     def instead_of(self, original: Function) -> Function:
         """A function that runs here or there."""
@@ -122,7 +122,7 @@ class Takeover:
             with FakeTensorMode():
                 fakes = {name: _fake(value) for name, value in given.items()}
                 try:
-                    self._function(**fakes, **settings)
+                    self._function(**{**fakes, **settings})
                     return settings, ""
                 except Exception as error:  # a model that worked goes on, whatever this is
                     reasons[str(error).partition("\n")[0]] = None

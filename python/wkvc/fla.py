@@ -27,6 +27,7 @@ from ._fla_functions import (
     chunk_simple_gla,
 )
 from ._fla_rwkv import chunk_dplr_delta_rule, chunk_rwkv6, fused_mul_recurrent_rwkv7
+from ._mamba_ssm import PLACES
 from ._takeover import Function, Takeover, report, swap
 
 __all__ = [
@@ -62,8 +63,6 @@ class Row(NamedTuple):
 _DPLR = "fla.ops.generalized_delta_rule.dplr"
 _IPLR = "fla.ops.generalized_delta_rule.iplr"
 _GATED = "fla.ops.gated_delta_rule"
-_SSD = "mamba_ssm.ops.triton.ssd_combined"
-_UPDATE = "mamba_ssm.ops.triton.selective_state_update"
 
 TABLE = (
     Row("fla.ops.gla", "chunk_gla", chunk_gla),
@@ -91,9 +90,7 @@ TABLE = (
     Row(_DPLR, "fused_recurrent_dplr_delta_rule", chunk_dplr_delta_rule),
     Row(_IPLR, "chunk_iplr_delta_rule", chunk_iplr_delta_rule),
     Row(_IPLR, "fused_recurrent_iplr_delta_rule", chunk_iplr_delta_rule),
-    Row(_SSD, "mamba_chunk_scan_combined", mamba.mamba_chunk_scan_combined),
-    Row(_SSD, "mamba_split_conv1d_scan_combined", mamba.mamba_split_conv1d_scan_combined),
-    Row(_UPDATE, "selective_state_update", mamba.selective_state_update),
+    *(Row(place, name, getattr(mamba, name)) for name, place in PLACES.items()),
 )
 
 _plugged_in: set[str] = set()  # names of functions that fla.backends brings here

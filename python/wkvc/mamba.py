@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.nn.functional import conv1d, linear, pad, silu
 
+from . import _mamba_ssm
 from ._decode import decode
 from ._functions import operator
 from ._rwkv import Mma
@@ -203,6 +204,17 @@ def selective_state_update(
     )
     assert isinstance(o, torch.Tensor)
     return o.squeeze(1)
+
+
+def stand_in() -> None:
+    """Lets programs that import mamba_ssm find these functions, where it is not installed. Call it before they do.
+
+    So flash-linear-attention's layers of Mamba-2 run on wkvc. Nothing else of mamba_ssm is there.
+    """
+    _mamba_ssm.make({function.__name__: function for function in _FUNCTIONS})
+
+
+_FUNCTIONS = (mamba_chunk_scan_combined, mamba_split_conv1d_scan_combined, selective_state_update)
 
 
 def _optional(dt_bias: torch.Tensor | None, D: torch.Tensor | None, z: torch.Tensor | None) -> dict[str, Any]:

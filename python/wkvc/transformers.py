@@ -40,6 +40,7 @@ TABLE = {  # by the name of the function in the modules of models
     "mamba2_selective_state_update": Taken(mamba.selective_state_update, _HIDDEN),
 }
 _FUSED = "mamba2_split_conv1d_scan_combined"  # models call its parts where it gives None
+NAMES = (*TABLE, _FUSED)
 _DECORATOR = "use_kernel_func_from_hub_with_fallback"  # what transformers marks such functions with
 
 _replaced: list[tuple[Function, Function]] = []  # while wkvc is enabled
@@ -109,24 +110,30 @@ def _loaded() -> Iterator[Function]:
     """The functions of the table in modules that are loaded."""
     for name, module in [*sys.modules.items()]:
         if ".modeling_" in name:
-            for function in (vars(module).get(known) for known in (*TABLE, _FUSED)):
+            for function in (vars(module).get(known) for known in NAMES):
                 if function is not None and _is_known(function):
                     yield function
 
 
 def _is_known(function: Function) -> bool:
-    return getattr(function, "__name__", None) in (*TABLE, _FUSED)
+    return getattr(function, "__name__", None) in NAMES
 
 
 def _replacement(original: Function) -> Function:
     """What stands in a module instead of a function of the table."""
     if original.__name__ == _FUSED:
-        return functools.wraps(original)(_in_parts)
+        return _in_parts(original)
     taken = TABLE[original.__name__]
     model = original.__module__.rpartition(".modeling_")[2]
     takeover = Takeover(f"{model}.{original.__name__}", taken.function, original, taken.renames, is_tolerant=True)
     return takeover.instead_of(original)
 
 
-def _in_parts(*_: Any, **__: Any) -> None:
-    """Tells a model of Mamba-2 to call the convolution and the scan one by one."""
+def _in_parts(original: Function) -> Function:
+    """What tells a model of Mamba-2 to call the convolution and the scan one by one."""
+
+    @functools.wraps(original)
+    def give_none(*_: Any, **__: Any) -> None:
+        return None
+
+    return give_none

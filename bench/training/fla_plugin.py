@@ -7,8 +7,8 @@ In a clone of flash-linear-attention, with this file's folder in PYTHONPATH:
     python -m pytest -p fla_plugin tests/models/test_modeling_{comba,deltanet,gated_deltanet,gla,hgrn2,kda,rwkv6,rwkv7}.py
 
 Tests hold functions of fla.ops by their names: wkvc has taken them over when pytest loads the tests. Most references
-are loops in PyTorch. Those in chunk_ref.py of gated_delta_product call other kernels, which run on wkvc, too. Tests of
-`chunk_size` that is refused fail, as wkvc has chunks of its own. Single kernels (gates, wy_fast) stay as they are.
+are loops in PyTorch. Those in chunk_ref.py of gated_delta_product call other kernels, which run on wkvc, too. Single
+kernels, such as those of gates, stay as they are.
 """
 import wkvc.fla
 import wkvc.mamba

@@ -163,6 +163,28 @@ def test_functions(module: str, names: str, path: str, given: str, capsys: pytes
             assert is_near(o, expected), name
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize(("module", "names", "path", "given"), CASES, ids=[case[1].split()[0] for case in CASES])
+def test_beside_the_originals(module: str, names: str, path: str, given: str) -> None:
+    """Outputs in bfloat16 on a GPU, and gradients where the original has them."""
+    made = inputs(given, tokens=200, keys=64)
+    for name, x in made.items():
+        if torch.is_tensor(x):
+            made[name] = x.cuda() if name == "g" and x.dim() == 3 else x.cuda().bfloat16()
+    leaves = [x for x in made.values() if torch.is_tensor(x)]
+    for name in names.split():
+        has_gradients = "recurrent" not in name
+        results = []
+        for switch in (wkvc.fla.enable, wkvc.fla.disable):
+            switch()
+            for leaf in leaves:
+                leaf.requires_grad_(has_gradients)
+            o = found(f"{module}.{name}")(**made)[0]
+            results.append([o, *(torch.autograd.grad(o.float().square().sum(), leaves) if has_gradients else ())])
+        for ours, theirs in zip(*results, strict=True):
+            assert float((ours.float() - theirs.float()).norm() / theirs.float().norm()) < 2e-2, name
+
+
 def test_gradients_and_states() -> None:
     """Through a function that fla.backends dispatches, and one that is replaced."""
     given = {name: x.requires_grad_() for name, x in inputs("q k v g beta").items()}
@@ -190,16 +212,21 @@ def test_heads_of_any_size() -> None:
 def test_what_stays(capsys: pytest.CaptureFixture[str]) -> None:
     """Calls that wkvc does not support raise what they raised before, here that there is no GPU."""
     given = inputs("q k v gk")
-    for others in ({"gv": given["v"]}, {"reverse": True}, {"head_first": True}):
+    for others in ({"gv": given["v"]}, {"reverse": True}, {"head_first": True}, {"chunk_size": 48}):
         with pytest.raises(Exception, match=r".*"):
             found("gla.fused_recurrent_gla")(**given, **others)
     with pytest.raises(Exception, match=r".*"):
         found("gla.chunk_gla")(*(x.double() for x in given.values()))
+    for context in (object(), {}):
+        with pytest.raises(Exception, match=r".*"):
+            found("simple_gla.chunk_simple_gla")(**inputs("q k v g"), cp_context=context)
     wkvc.fla.report()
     report = capsys.readouterr().out
-    for reason in ("wkvc takes no gv", "wkvc takes no reverse", "wkvc takes no head_first"):
+    for reason in ("wkvc takes no gv", "wkvc takes no reverse", "wkvc takes no head_first", "chunk_size is 48"):
         assert f"fla.ops.gla.fused_recurrent_gla: by the original: {reason}" in report
     assert "fla.ops.gla.chunk_gla: by the original: q is float64" in report
+    for reason in ("cp_context was given", "unhashable type: 'dict'"):
+        assert f"fla.ops.simple_gla.chunk_simple_gla: by the original: {reason}" in report
 
 
 def test_modules_and_disabling() -> None:

@@ -71,6 +71,8 @@ class Takeover:
 
     def _given(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as wkvc's function takes them; raises TypeError for those that it does not take."""
+        if not (self._is_tolerant or _is_chunk(named.get("chunk_size"))):
+            raise TypeError(f"chunk_size is {named['chunk_size']}")
         bound = self._signature.bind(*arguments, **named)
         bound.apply_defaults()
         given: dict[str, Any] = {}
@@ -92,14 +94,12 @@ class Takeover:
         """The reason for which a call stays with the original, if there is one."""
         try:
             given = self._given(arguments, named)
-        except TypeError as error:
+            reason = next((why for name, tensor in _tensors(given) if (why := _why_not(name, tensor))), None)
+            if reason is not None:
+                return reason
+            settings, why_not = self._settings_for(given)
+        except TypeError as error:  # an argument that there is not, or one without a hash
             return str(error)
-        for name, tensor in _tensors(given):
-            if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
-                return f"{name} is a {type(tensor).__name__}"
-            if not (tensor.is_cpu or (tensor.is_cuda and _runs_on(tensor.device))):
-                return f"{name} is on {tensor.device}, which is no H100 or H200"
-        settings, why_not = self._settings_for(given)
         return why_not if settings is None else None
 
     def _settings_for(self, given: Mapping[str, Any]) -> tuple[dict[str, Mma] | None, str]:
@@ -149,6 +149,20 @@ def swap(functions: Iterable[tuple[Function, Function]]) -> None:
 
 def _tensors(given: Mapping[str, Any]) -> list[tuple[str, torch.Tensor]]:
     return [(name, value) for name, value in given.items() if isinstance(value, torch.Tensor)]
+
+
+def _why_not(name: str, tensor: torch.Tensor) -> str | None:
+    """The reason for which wkvc does not take a tensor."""
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return f"{name} is a {type(tensor).__name__}"
+    if not (tensor.is_cpu or (tensor.is_cuda and _runs_on(tensor.device))):
+        return f"{name} is on {tensor.device}, which is no H100 or H200"
+    return None
+
+
+def _is_chunk(size: Any) -> bool:
+    """Whether a chunk has a size that all functions have, so that theirs does not raise an error for it."""
+    return size is None or (isinstance(size, int) and size.bit_count() == 1)
 
 
 def _is_same(value: Any, default: Any) -> bool:

@@ -117,9 +117,7 @@ def enable() -> None:
         if original is None:
             continue
         takeover = Takeover(f"{row.module}.{row.name}", row.function, original, row.renames)
-        if row.plug_in and os.environ.get("FLA_DISABLE_BACKEND_DISPATCH") != "1":
-            _plug_in(backends, row, original, takeover)
-        else:
+        if not _plug_in(backends, row, original, takeover):
             _replaced.append((original, takeover.instead_of(original)))
     swap(_replaced)
 
@@ -138,11 +136,12 @@ def _original(row: Row) -> Function | None:
         return None
 
 
-def _plug_in(backends: Any, row: Row, original: Function, takeover: Takeover) -> None:
-    """Registers a function with flash-linear-attention, which asks it before others, whoever calls."""
+def _plug_in(backends: Any, row: Row, original: Function, takeover: Takeover) -> bool:
+    """Registers a function with flash-linear-attention, which asks it first, whoever calls; tells if it does."""
+    if not row.plug_in or os.environ.get("FLA_DISABLE_BACKEND_DISPATCH") == "1":
+        return False
     if row.name in _plugged_in:
-        return
-    _plugged_in.add(row.name)
+        return True
     backend = type(
         "WkvcBackend",
         (backends.BaseBackend,),
@@ -155,7 +154,12 @@ def _plug_in(backends: Any, row: Row, original: Function, takeover: Takeover) ->
             f"{row.name}_verifier": staticmethod(takeover.verify),
         },
     )
-    if row.plug_in == "function":
-        backends.register(original, backend=backend, verifier=takeover.verify)(takeover.run)
-    else:
+    if row.plug_in != "function":
         backends.register(row.plug_in)(backend)
+    else:
+        try:
+            backends.register(original, backend=backend, verifier=takeover.verify)(takeover.run)
+        except KeyError:  # a version that does not dispatch this function
+            return False
+    _plugged_in.add(row.name)
+    return True

@@ -258,7 +258,9 @@ def test_mamba_ssm(capsys: pytest.CaptureFixture[str]) -> None:
     """Where it is not installed, wkvc stands in; where it is, `enable` takes its functions over."""
     wkvc.fla.disable()
     wkvc.mamba.stand_in()
+    original = wkvc.mamba.mamba_chunk_scan_combined
     wkvc.fla.enable()
+    assert wkvc.mamba.mamba_chunk_scan_combined is original
     scan = importlib.import_module("mamba_ssm.ops.triton.ssd_combined").mamba_chunk_scan_combined
     before = on_wkvc(capsys)
     x, shared, dt, A = draw(B, T, 4, 16), draw(B, T, 1, 16), draw(B, T, 4), -torch.rand(4)

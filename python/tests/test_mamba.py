@@ -114,8 +114,9 @@ def test_a_layer_between_its_projections(norm: bool, is_before_gate: bool) -> No
         mamba_split_conv1d_scan_combined(zxbcdt, *given, headdim=VALUES, activation="relu")
 
 
-def test_tokens_one_by_one() -> None:
-    given, D, z, bias = inputs(), draw(HEADS), draw(BATCH, TOKENS, HEADS, VALUES), draw(HEADS)
+@pytest.mark.parametrize("skip", [(HEADS,), (HEADS, VALUES)])
+def test_tokens_one_by_one(skip: tuple[int, ...]) -> None:
+    given, D, z, bias = inputs(), draw(*skip), draw(BATCH, TOKENS, HEADS, VALUES), draw(HEADS)
     o, S = mamba_chunk_scan_combined(**given, D=D, z=z, dt_bias=bias, dt_softplus=True, return_final_states=True)
     pool = torch.zeros(3, HEADS, VALUES, KEYS)
     slots = torch.tensor([2, 0], dtype=torch.int32)
@@ -129,7 +130,7 @@ def test_tokens_one_by_one() -> None:
             A,
             given["B"][:, t],
             given["C"][:, t],
-            wide(D),
+            wide(D) if D.dim() == 1 else D,
             z[:, t],
             wide(bias),
             dt_softplus=True,

@@ -137,10 +137,10 @@ class Takeover:
 
 
 def swap(functions: Iterable[tuple[Function, Function]]) -> None:
-    """Puts the second function where a loaded module has the first."""
+    """Puts the second function where a loaded module of another package has the first."""
     others = {id(old): new for old, new in functions}
-    for module in [*sys.modules.values()]:
-        if not isinstance(module, ModuleType):  # others may be there, too
+    for path, module in [*sys.modules.items()]:
+        if not isinstance(module, ModuleType) or path.partition(".")[0] == "wkvc":
             continue
         for name, value in [*vars(module).items()]:
             if id(value) in others:

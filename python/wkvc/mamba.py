@@ -73,8 +73,7 @@ def mamba_chunk_scan_combined(
     )
     assert o is not None
     if D is not None and not in_kernel:
-        o = (o + D * x) * (1 if z is None else silu(z.float()))
-        o = o.to(x.dtype)
+        o = _with_skip(o, x, D, z)
     if not return_final_states:
         return o
     assert states is not None
@@ -183,9 +182,11 @@ def selective_state_update(
         dt: [batch, heads, values], of which a head has one number, or [batch, heads].
         A: [heads, values, keys], of which a head has one number, or [heads].
         B, C: [batch, groups, keys].
-        D, dt_bias: [heads, values], of which a head has one number, or [heads].
+        D: [heads, values] or [heads].
+        dt_bias: [heads, values], of which a head has one number, or [heads].
         state_batch_indices: int32, the slot of each sequence; None: sequence n has state[n].
     """
+    in_kernel = D is None or _is_of_heads(D, 1)
     o = decode(
         operator("mamba2"),
         x=x.unsqueeze(1),
@@ -198,12 +199,12 @@ def selective_state_update(
         dt_softplus=bool(dt_softplus),
         **_optional(
             None if dt_bias is None else _first(dt_bias, 1, "dt_bias"),
-            None if D is None else _first(D, 1, "D"),
-            None if z is None else z.unsqueeze(1),
+            None if D is None or not in_kernel else _first(D, 1, "D"),
+            None if z is None or not in_kernel else z.unsqueeze(1),
         ),
     )
     assert isinstance(o, torch.Tensor)
-    return o.squeeze(1)
+    return o.squeeze(1) if D is None or in_kernel else _with_skip(o.squeeze(1), x, D, z)
 
 
 def stand_in() -> None:
@@ -224,9 +225,20 @@ def _optional(dt_bias: torch.Tensor | None, D: torch.Tensor | None, z: torch.Ten
     return {**given, **{options[name]: True for name in given}}
 
 
+def _with_skip(o: torch.Tensor, x: torch.Tensor, D: torch.Tensor, z: torch.Tensor | None) -> torch.Tensor:
+    """Outputs with a skip that has a number for each value, times the gate."""
+    return ((o + D * x) * (1 if z is None else silu(z.float()))).to(x.dtype)
+
+
+def _is_of_heads(tensor: torch.Tensor, dims: int) -> bool:
+    """Whether one number stands in all elements behind the first `dims` dimensions."""
+    behind = zip(tensor.stride()[dims:], tensor.shape[dims:], strict=True)
+    return all(stride == 0 for stride, size in behind if size > 1)
+
+
 def _first(tensor: torch.Tensor, dims: int, name: str) -> torch.Tensor:
     """The number that stands in all elements behind the first `dims` dimensions."""
-    if any(stride != 0 for stride, size in zip(tensor.stride()[dims:], tensor.shape[dims:], strict=True) if size > 1):
+    if not _is_of_heads(tensor, dims):
         raise ValueError(
             f"{name} has a number for each value: Mamba-2 has one for each head, expanded (stride 0) or without the "
             "dimension; Mamba-1 is not in the class of wkvc"

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch.nn.functional import silu, softplus
+from torch.nn.functional import pad, silu, softplus
 
 from test_operators import expect_near
-from wkvc.mamba import mamba_chunk_scan_combined, selective_state_update
+from wkvc.mamba import mamba_chunk_scan_combined, mamba_split_conv1d_scan_combined, selective_state_update
 
 BATCH, TOKENS, HEADS, GROUPS, VALUES, KEYS = 2, 29, 4, 2, 16, 32
 
@@ -81,8 +81,42 @@ def test_the_scan_with_defaults_and_gradients() -> None:
         expect_near(f"d{name}", a, b, 4e-3)
 
 
-def test_tokens_one_by_one() -> None:
-    given, D, z, bias = inputs(), draw(HEADS), draw(BATCH, TOKENS, HEADS, VALUES), draw(HEADS)
+@pytest.mark.parametrize(("norm", "is_before_gate"), [(False, True), (True, True), (True, False)])
+def test_a_layer_between_its_projections(norm: bool, is_before_gate: bool) -> None:
+    """The convolution, the scan, the norm and the projection against the same in float64."""
+    width, channels = HEADS * VALUES, HEADS * VALUES + 2 * GROUPS * KEYS
+    zxbcdt = draw(BATCH, TOKENS, width + channels + HEADS)
+    given = (draw(channels, 4), draw(channels), draw(HEADS), -torch.exp(draw(HEADS)), draw(HEADS))
+    weight, out = draw(width), draw(24, width)
+    options = {"rmsnorm_weight": weight, "norm_before_gate": is_before_gate} if norm else {}
+    o, S = mamba_split_conv1d_scan_combined(
+        zxbcdt, *given, headdim=VALUES, ngroups=GROUPS, outproj_weight=out, return_final_states=True, **options
+    )
+    kernel, bias, dt_bias, A, D = (t.double() for t in given)
+    z, xbc, dt = zxbcdt.double().split([width, channels, HEADS], -1)
+    rows = [pad(xbc, (0, 0, 3, 0))[:, t : t + 4].transpose(1, 2) for t in range(TOKENS)]
+    xbc = silu(torch.stack([(row * kernel).sum(-1) + bias for row in rows], 1))
+    x, B, C = (
+        t.unflatten(-1, (n, -1))
+        for t, n in zip(xbc.split([width, GROUPS * KEYS, GROUPS * KEYS], -1), (HEADS, GROUPS, GROUPS), strict=True)
+    )
+    start = torch.zeros(BATCH, HEADS, VALUES, KEYS, dtype=torch.float64)
+    plain = torch.full_like(x, 40)  # silu(z) is 40 then
+    expected, expected_S = scan(x, softplus(dt + dt_bias), A, B, C, start, D[:, None], plain)
+    expected, gate = expected.flatten(2) / 40, silu(z)
+    if norm:
+        each = (expected if is_before_gate else expected * gate).unflatten(-1, (GROUPS, -1))
+        expected = (each / (each.square().mean(-1, keepdim=True) + 1e-6).sqrt()).flatten(2) * weight.double()
+    expected = (expected if norm and not is_before_gate else expected * gate) @ out.double().T
+    expect_near("o", o, expected, 2.5e-3)
+    expect_near("final_states", S, expected_S, 2.5e-3)
+    with pytest.raises(ValueError, match="activation is 'relu', expected 'silu', 'swish' or None"):
+        mamba_split_conv1d_scan_combined(zxbcdt, *given, headdim=VALUES, activation="relu")
+
+
+@pytest.mark.parametrize("skip", [(HEADS,), (HEADS, VALUES)])
+def test_tokens_one_by_one(skip: tuple[int, ...]) -> None:
+    given, D, z, bias = inputs(), draw(*skip), draw(BATCH, TOKENS, HEADS, VALUES), draw(HEADS)
     o, S = mamba_chunk_scan_combined(**given, D=D, z=z, dt_bias=bias, dt_softplus=True, return_final_states=True)
     pool = torch.zeros(3, HEADS, VALUES, KEYS)
     slots = torch.tensor([2, 0], dtype=torch.int32)
@@ -96,7 +130,7 @@ def test_tokens_one_by_one() -> None:
             A,
             given["B"][:, t],
             given["C"][:, t],
-            wide(D),
+            wide(D) if D.dim() == 1 else D,
             z[:, t],
             wide(bias),
             dt_softplus=True,

@@ -15,7 +15,7 @@ from ._options import text_of
 from ._recurrence import Recurrence
 from ._states import FIELDS, States
 
-_MOST_TOKENS = 8  # of a sequence: more go faster by chunks
+MOST_TOKENS = 8  # of a sequence: more go faster by chunks
 
 
 def decode(
@@ -94,13 +94,13 @@ def _token_options(options: str | Config) -> str:
 
 def _check_tokens(tokens: int, cu_seqlens: torch.Tensor | None, report: torch.Tensor | None) -> None:
     """Raises ValueError where there are no tokens, or the host knows of a sequence of more than eight."""
-    expected = f"expected 1 to {_MOST_TOKENS} tokens of each sequence"
+    expected = f"expected 1 to {MOST_TOKENS} tokens of each sequence"
     if tokens == 0:
         raise ValueError(f"T is 0, {expected}: leave the call out, as it would change no state and report nothing")
     longest = tokens
     if cu_seqlens is not None:
         longest = int(cu_seqlens.diff().max()) if _host_reads(cu_seqlens, report) else 0
-    if longest > _MOST_TOKENS:
+    if longest > MOST_TOKENS:
         what = "T is" if cu_seqlens is None else "cu_seqlens has a sequence of"
         raise ValueError(
             f"{what} {longest}, {expected}: call the function itself, with state_indices, which goes by chunks"

@@ -3,21 +3,17 @@
     import wkvc.fla
     wkvc.fla.enable()
 
-The plug-in point is `fla.backends` of flash-linear-attention 0.6.0, at "generalized_delta_rule.dplr": `chunk_rwkv7`,
-`chunk_dplr_delta_rule`, and every layer and model of RWKV-7. Other operators have no such point there: call the
-functions of this module, which have flash-linear-attention's names, signatures and defaults.
+`TABLE` says which functions wkvc takes over. Functions that others call, such as `chunk_retention` of
+`chunk_simple_gla`, come with these. The functions of this module have flash-linear-attention's names, signatures and
+defaults, and run without it, too.
 """
 
 import importlib
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
-
-from . import _library
-from ._call import autocast_dtype
+from . import mamba
 from ._fla_functions import (
     chunk_comba,
     chunk_delta_rule,
@@ -30,11 +26,14 @@ from ._fla_functions import (
     chunk_kda,
     chunk_simple_gla,
 )
-from ._rwkv import Mma, rwkv7
+from ._fla_rwkv import chunk_dplr_delta_rule, chunk_rwkv6, fused_mul_recurrent_rwkv7
+from ._mamba_ssm import PLACES
+from ._takeover import Function, Takeover, report, swap
 
 __all__ = [
     "chunk_comba",
     "chunk_delta_rule",
+    "chunk_dplr_delta_rule",
     "chunk_gated_delta_product",
     "chunk_gated_delta_rule",
     "chunk_gdn",
@@ -42,169 +41,125 @@ __all__ = [
     "chunk_gla",
     "chunk_iplr_delta_rule",
     "chunk_kda",
+    "chunk_rwkv6",
     "chunk_simple_gla",
+    "disable",
     "enable",
+    "fused_mul_recurrent_rwkv7",
     "report",
 ]
 
-_OPERATION = "generalized_delta_rule.dplr"
-_calls: Counter[str] = Counter()  # by what became of them
-_found: dict[Any, tuple[Mma | None, str]] = {}
+
+class Row(NamedTuple):
+    """A function of another package, and that of wkvc which computes the same."""
+
+    module: str
+    name: str
+    function: Function
+    renames: Mapping[str, str] = {}  # arguments, where the names differ
+    plug_in: str = ""  # the operation of fla.backends that dispatches it, or "function" where it is its own
+
+
+_DPLR = "fla.ops.generalized_delta_rule.dplr"
+_IPLR = "fla.ops.generalized_delta_rule.iplr"
+_GATED = "fla.ops.gated_delta_rule"
+
+TABLE = (
+    Row("fla.ops.gla", "chunk_gla", chunk_gla),
+    Row("fla.ops.gla", "fused_recurrent_gla", chunk_gla, {"gk": "g"}),
+    Row("fla.ops.simple_gla", "chunk_simple_gla", chunk_simple_gla),
+    Row("fla.ops.simple_gla", "fused_chunk_simple_gla", chunk_simple_gla, plug_in="function"),
+    Row("fla.ops.simple_gla", "fused_recurrent_simple_gla", chunk_simple_gla, plug_in="function"),
+    Row("fla.ops.simple_gla", "parallel_simple_gla", chunk_simple_gla, plug_in="function"),
+    Row("fla.ops.delta_rule", "chunk_delta_rule", chunk_delta_rule),
+    Row("fla.ops.delta_rule", "fused_recurrent_delta_rule", chunk_delta_rule),
+    Row(_GATED, "chunk_gated_delta_rule", chunk_gated_delta_rule, plug_in="gated_delta_rule"),
+    Row(_GATED, "fused_recurrent_gated_delta_rule", chunk_gated_delta_rule),
+    Row("fla.ops.kda", "chunk_kda", chunk_kda, plug_in="function"),
+    Row("fla.ops.kda", "fused_recurrent_kda", chunk_kda),
+    Row("fla.ops.gdn2", "chunk_gdn2", chunk_gdn2),
+    Row("fla.ops.gdn2", "fused_recurrent_gdn2", chunk_gdn2),
+    Row("fla.ops.comba", "chunk_comba", chunk_comba),
+    Row("fla.ops.comba", "fused_recurrent_comba", chunk_comba),
+    Row("fla.ops.gated_delta_product", "chunk_gated_delta_product", chunk_gated_delta_product),
+    Row("fla.ops.rwkv6", "chunk_rwkv6", chunk_rwkv6),
+    Row("fla.ops.rwkv6", "fused_recurrent_rwkv6", chunk_rwkv6),
+    Row("fla.ops.rwkv7", "fused_recurrent_rwkv7", chunk_dplr_delta_rule, {"r": "q", "w": "gk"}),
+    Row("fla.ops.rwkv7", "fused_mul_recurrent_rwkv7", fused_mul_recurrent_rwkv7),
+    Row(_DPLR, "chunk_dplr_delta_rule", chunk_dplr_delta_rule, plug_in="generalized_delta_rule.dplr"),
+    Row(_DPLR, "fused_recurrent_dplr_delta_rule", chunk_dplr_delta_rule),
+    Row(_IPLR, "chunk_iplr_delta_rule", chunk_iplr_delta_rule),
+    Row(_IPLR, "fused_recurrent_iplr_delta_rule", chunk_iplr_delta_rule),
+    *(Row(place, name, getattr(mamba, name)) for name, place in PLACES.items()),
+)
+
+_plugged_in: set[str] = set()  # names of functions that fla.backends brings here
+_replaced: list[tuple[Function, Function]] = []  # while wkvc is enabled
 
 
 def enable() -> None:
-    """Registers wkvc with flash-linear-attention. Calls that wkvc does not support stay with its kernels: `report`.
+    """Lets wkvc run what it supports of flash-linear-attention, and of mamba_ssm where that is installed: `report`.
 
+    Other calls stay with the original functions. Call it before or after modules that use them are loaded.
     Raises ImportError without flash-linear-attention 0.6.0 or later.
     """
     try:
         backends: Any = importlib.import_module("fla.backends")
-        importlib.import_module("fla.ops.generalized_delta_rule.dplr.backends")  # the plug-in point is there
+        importlib.import_module("fla.ops")
     except ImportError as error:
         raise ImportError(
             "wkvc.fla needs flash-linear-attention with fla.backends: pip install 'flash-linear-attention>=0.6.0'"
         ) from error
+    if _replaced:
+        return
+    for row in TABLE:
+        original = _original(row)
+        if original is None:
+            continue
+        takeover = Takeover(f"{row.module}.{row.name}", row.function, original, row.renames)
+        if not _plug_in(backends, row, original, takeover):
+            _replaced.append((original, takeover.instead_of(original)))
+    swap(_replaced)
+
+
+def disable() -> None:
+    """Gives all functions back."""
+    swap((new, old) for old, new in _replaced)
+    _replaced.clear()
+
+
+def _original(row: Row) -> Function | None:
+    """The function of a row, where the installed package has it."""
+    try:
+        return getattr(importlib.import_module(row.module), row.name, None)
+    except ImportError:
+        return None
+
+
+def _plug_in(backends: Any, row: Row, original: Function, takeover: Takeover) -> bool:
+    """Registers a function with flash-linear-attention, which asks it first, whoever calls; tells if it does."""
+    if not row.plug_in or os.environ.get("FLA_DISABLE_BACKEND_DISPATCH") == "1":
+        return False
+    if row.name in _plugged_in:
+        return True
     backend = type(
         "WkvcBackend",
         (backends.BaseBackend,),
         {
-            "__doc__": "RWKV-7 and DPLR on wkvc.",
+            "__doc__": "Recurrences on wkvc.",
             "backend_type": "wkvc",
             "priority": -1,  # before all others
-            "chunk_dplr_delta_rule": staticmethod(_chunk_dplr_delta_rule),
-            "chunk_dplr_delta_rule_verifier": staticmethod(_verify),
+            "is_enabled": lambda _: bool(_replaced),
+            row.name: staticmethod(takeover.run),
+            f"{row.name}_verifier": staticmethod(takeover.verify),
         },
     )
-    backends.register(_OPERATION)(backend)
-
-
-def report() -> str:
-    """Counts calls that ran on wkvc and calls that did not, with the reasons; prints and returns the text."""
-    lines = [f"{count:>8}  {what}" for what, count in _calls.most_common()]
-    text = "\n".join(lines) if lines else "no calls so far"
-    print(text)
-    return text
-
-
-def _verify(*arguments: Any, **options: Any) -> tuple[bool, str | None]:
-    reason = _reason(*arguments, **options)
-    _calls["on wkvc" if reason is None else f"by flash-linear-attention: {reason}"] += 1
-    return reason is None, reason
-
-
-def _reason(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    a: torch.Tensor,
-    b: torch.Tensor,
-    gk: torch.Tensor,
-    *,
-    scale: float | None = None,
-    cu_seqlens: torch.Tensor | None = None,
-    lower_bound: float | None = None,
-    cp_context: Any = None,
-    **_: Any,
-) -> str | None:
-    """The reason for which a call stays with flash-linear-attention, if there is one."""
-    if cp_context is not None:
-        return "context parallelism"
-    if lower_bound is not None and lower_bound >= 0:
-        return f"lower_bound is {lower_bound}"
-    autocast = autocast_dtype(q) is not None
-    if not autocast and any(tensor.dtype != q.dtype for tensor in (k, v, a, b)):
-        dtypes = ", ".join(str(tensor.dtype).removeprefix("torch.") for tensor in (q, k, v, a, b))
-        return f"q, k, v, a, b are {dtypes}, not of one dtype"
-    if not autocast and gk.dtype not in (q.dtype, torch.float32):
-        return f"gk is {gk.dtype} beside {q.dtype}"
-    if not (q.is_cpu or (q.is_cuda and _library.runs_on(torch.cuda.get_device_capability(q.device)))):
-        return f"{q.device} is no H100 or H200"
-    mma, why_not = _kernels_for((q, gk, k, v, a, b), _scale_of(scale, k), lower_bound, cu_seqlens)
-    return why_not if mma is None else None
-
-
-def _kernels_for(
-    inputs: Sequence[torch.Tensor], scale: float, lower_bound: float | None, cu_seqlens: torch.Tensor | None
-) -> tuple[Mma | None, str]:
-    """The operands of contractions that kernels for these inputs, padded, have, or None and why there are no kernels.
-
-    Compiles where the answer is not known: a call with tensors that have no memory.
-    """
-    layouts = tuple((tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad) for tensor in inputs)
-    starts = None if cu_seqlens is None else (cu_seqlens.shape, cu_seqlens.dtype)
-    key = (layouts, starts, scale, lower_bound, torch.is_grad_enabled(), autocast_dtype(inputs[0]))
-    if key not in _found:
-        _found[key] = _find(inputs, scale, lower_bound, cu_seqlens)
-    return _found[key]
-
-
-def _find(
-    inputs: Sequence[torch.Tensor], scale: float, lower_bound: float | None, cu_seqlens: torch.Tensor | None
-) -> tuple[Mma | None, str]:
-    choices: tuple[Mma, ...] = ("f32", "f16") if inputs[0].dtype == torch.float32 else ("f16", "bf16")
-    reasons = []
-    for mma in choices:
-        with FakeTensorMode():
-            fakes = [
-                _padded(torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)).requires_grad_(
-                    tensor.requires_grad
-                )
-                for tensor in inputs
-            ]
-            starts = None
-            if cu_seqlens is not None:
-                starts = torch.empty(cu_seqlens.shape, dtype=cu_seqlens.dtype, device=cu_seqlens.device)
-            try:
-                rwkv7(*fakes, scale=scale, decay="log", lower_bound=lower_bound, mma=mma, cu_seqlens=starts)
-                return mma, ""
-            except (TypeError, ValueError) as error:
-                reasons.append(f"{mma}: {error}")
-    return None, "; ".join(reasons)
-
-
-def _scale_of(scale: float | None, k: torch.Tensor) -> float:
-    return k.shape[-1] ** -0.5 if scale is None else float(scale)
-
-
-def _padded(tensor: torch.Tensor) -> torch.Tensor:
-    missing = -tensor.shape[-1] % 16
-    return torch.nn.functional.pad(tensor, (0, missing)) if missing else tensor
-
-
-def _chunk_dplr_delta_rule(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    a: torch.Tensor,
-    b: torch.Tensor,
-    gk: torch.Tensor,
-    scale: float | None = None,
-    initial_state: torch.Tensor | None = None,
-    output_final_state: bool = False,
-    cu_seqlens: torch.Tensor | None = None,
-    lower_bound: float | None = None,
-    **_: Any,
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """flash-linear-attention's operator: log decays, states with keys first, heads of any size up to 256."""
-    keys, values = k.shape[-1], v.shape[-1]
-    factor = _scale_of(scale, k)
-    inputs = (q, gk, k, v, a, b)
-    mma, why_not = _kernels_for(inputs, factor, lower_bound, cu_seqlens)
-    if mma is None:
-        raise ValueError(why_not)
-    if initial_state is not None:
-        padding = (0, -values % 16, 0, -keys % 16)
-        initial_state = torch.nn.functional.pad(initial_state.float(), padding)
-    o, state = rwkv7(
-        *(_padded(tensor) for tensor in inputs),
-        initial_state=initial_state,
-        output_final_state=bool(output_final_state),
-        scale=factor,
-        decay="log",
-        lower_bound=lower_bound,
-        state_layout="kv",
-        cu_seqlens=cu_seqlens,
-        mma=mma,
-    )
-    o = o[..., :values].to(q.dtype)
-    return o, None if state is None else state[..., :keys, :values]
+    if row.plug_in != "function":
+        backends.register(row.plug_in)(backend)
+    else:
+        try:
+            backends.register(original, backend=backend, verifier=takeover.verify)(takeover.run)
+        except KeyError:  # a version that does not dispatch this function
+            return False
+    _plugged_in.add(row.name)
+    return True

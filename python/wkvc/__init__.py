@@ -21,7 +21,6 @@ from ._states import States
 __version__ = _library.version()
 
 __all__ = [
-__all__ = [
     "Config",
     "Operator",
     "Recurrence",

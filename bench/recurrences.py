@@ -153,9 +153,9 @@ def draw_delta_net(at):
 
 
 def draw_comba(at):
-    """p is the key times a number of each head, as layers have it."""
+    """p is the key times a sigmoid of each head, which layers start at 1."""
     x = draw_gated_delta_net(at)
-    return {**x, "p": x["k"] * at.uniform(at.heads, 1)}
+    return {**x, "p": x["k"] * torch.sigmoid(1 + 0.1 * at.normal(at.heads, 1))}
 
 
 def draw_gdn2(at):

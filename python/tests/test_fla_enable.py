@@ -209,6 +209,22 @@ def test_heads_of_any_size() -> None:
     assert is_near(S, expected_S)
 
 
+def test_errors_and_old_names_are_those_of_the_originals(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, given, size in (
+        ("kda.chunk_kda", "q k v g=gk beta", 16),
+        ("gdn2.chunk_gdn2", "q k v g=gk b=erase w=write", 32),
+    ):
+        with pytest.raises(ValueError, match="`chunk_size` must be"):
+            found(name)(**inputs(given), chunk_size=size)
+    given = inputs("q k v g=gk beta")
+    before = on_wkvc(capsys)
+    _, expected = found("kda.chunk_kda")(**given, output_final_state=True, state_v_first=True)
+    _, state = found("kda.chunk_kda")(**given, output_final_state=True, transpose_state_layout=True)
+    assert on_wkvc(capsys) == before + 2
+    assert torch.equal(state, expected)
+    assert list(state.shape) == [B, H, V, K]
+
+
 def test_what_stays(capsys: pytest.CaptureFixture[str]) -> None:
     """Calls that wkvc does not support raise what they raised before, here that there is no GPU."""
     given = inputs("q k v gk")

@@ -19,6 +19,7 @@ Function = Callable[..., Any]
 
 # Arguments that say how results are computed, and not what they are: wkvc has its own ways.
 _WAYS = frozenset({"chunk_size", "chunk_indices", "cu_seqlens_cpu", "disable_recompute", "safe_gate"})
+_NEWER_NAMES = {"transpose_state_layout": "state_v_first"}  # of arguments that flash-linear-attention deprecates
 _MOST_FOUND = 4096  # kinds of calls of a function that are remembered
 _calls: Counter[str] = Counter()  # by function and what became of them
 
@@ -35,13 +36,21 @@ class Takeover:
     """A function of wkvc that takes the calls of another one."""
 
     def __init__(
-        self, name: str, function: Function, original: Function, renames: Mapping[str, str], is_tolerant: bool = False
+        self,
+        name: str,
+        function: Function,
+        original: Function,
+        renames: Mapping[str, str],
+        is_tolerant: bool = False,
+        chunks: tuple[int, ...] = (),
     ) -> None:
         """`name` is for reports. `renames` has names of `function` for those of `original`.
 
         What `original` takes as **kwargs and `function` does not know is a reason to refuse, or ignored if tolerant.
+        `chunks` are the sizes that `original` takes; empty: powers of two. It raises its own error for others.
         """
         self.name, self._function, self._renames, self._is_tolerant = name, function, renames, is_tolerant
+        self._chunks = chunks
         self._signature = inspect.signature(original)
         self._known = frozenset(inspect.signature(function).parameters)
         self._found: dict[Any, tuple[dict[str, Mma] | None, str]] = {}
@@ -72,7 +81,7 @@ class Takeover:
 
     def _given(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as wkvc's function takes them; raises TypeError for those that it does not take."""
-        if not (self._is_tolerant or _is_chunk(named.get("chunk_size"))):
+        if not (self._is_tolerant or self._is_chunk(named.get("chunk_size"))):
             raise TypeError(f"chunk_size is {named['chunk_size']}")
         bound = self._signature.bind(*arguments, **named)
         bound.apply_defaults()
@@ -81,8 +90,9 @@ class Takeover:
             value = bound.arguments[parameter.name]
             own = self._renames.get(parameter.name, parameter.name)
             if parameter.kind is parameter.VAR_KEYWORD:
-                given |= {name: other for name, other in value.items() if name in self._known}
-                unknown = [] if self._is_tolerant else [*value.keys() - self._known - _WAYS]
+                others: dict[str, Any] = {_NEWER_NAMES.get(name, name): other for name, other in value.items()}
+                given |= {name: other for name, other in others.items() if name in self._known}
+                unknown = [] if self._is_tolerant else [*others.keys() - self._known - _WAYS]
             elif own in self._known:
                 given[own], unknown = value, []
             else:
@@ -90,6 +100,12 @@ class Takeover:
             if unknown:
                 raise TypeError(f"wkvc takes no {', '.join(sorted(unknown))}")
         return given
+
+    def _is_chunk(self, size: Any) -> bool:
+        """Whether the original takes chunks of a size; wkvc has chunks of its own."""
+        if size is None or not isinstance(size, int):
+            return size is None
+        return size in self._chunks if self._chunks else size.bit_count() == 1
 
     def _reason(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
         """The reason for which a call stays with the original, if there is one."""
@@ -161,11 +177,6 @@ def _why_not(name: str, tensor: torch.Tensor) -> str | None:
     if not (tensor.is_cpu or (tensor.is_cuda and _runs_on(tensor.device))):
         return f"{name} is on {tensor.device}, which is no H100 or H200"
     return None
-
-
-def _is_chunk(size: Any) -> bool:
-    """Whether a chunk has a size that all functions have, so that theirs does not raise an error for it."""
-    return size is None or (isinstance(size, int) and size.bit_count() == 1)
 
 
 def _is_same(value: Any, default: Any) -> bool:

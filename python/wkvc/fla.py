@@ -57,6 +57,7 @@ class Row(NamedTuple):
     name: str
     function: Function
     renames: Mapping[str, str] = {}  # arguments, where the names differ
+    chunks: tuple[int, ...] = ()  # sizes that it takes, where these are not all powers of two
     plug_in: str = ""  # the operation of fla.backends that dispatches it, or "function" where it is its own
 
 
@@ -75,9 +76,9 @@ TABLE = (
     Row("fla.ops.delta_rule", "fused_recurrent_delta_rule", chunk_delta_rule),
     Row(_GATED, "chunk_gated_delta_rule", chunk_gated_delta_rule, plug_in="gated_delta_rule"),
     Row(_GATED, "fused_recurrent_gated_delta_rule", chunk_gated_delta_rule),
-    Row("fla.ops.kda", "chunk_kda", chunk_kda, plug_in="function"),
+    Row("fla.ops.kda", "chunk_kda", chunk_kda, chunks=(32, 64), plug_in="function"),
     Row("fla.ops.kda", "fused_recurrent_kda", chunk_kda),
-    Row("fla.ops.gdn2", "chunk_gdn2", chunk_gdn2),
+    Row("fla.ops.gdn2", "chunk_gdn2", chunk_gdn2, chunks=(64,)),
     Row("fla.ops.gdn2", "fused_recurrent_gdn2", chunk_gdn2),
     Row("fla.ops.comba", "chunk_comba", chunk_comba),
     Row("fla.ops.comba", "fused_recurrent_comba", chunk_comba),
@@ -116,7 +117,7 @@ def enable() -> None:
         original = _original(row)
         if original is None:
             continue
-        takeover = Takeover(f"{row.module}.{row.name}", row.function, original, row.renames)
+        takeover = Takeover(f"{row.module}.{row.name}", row.function, original, row.renames, chunks=row.chunks)
         if not _plug_in(backends, row, original, takeover):
             _replaced.append((original, takeover.instead_of(original)))
     swap(_replaced)

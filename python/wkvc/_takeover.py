@@ -19,7 +19,9 @@ Function = Callable[..., Any]
 
 # Arguments that say how results are computed, and not what they are: wkvc has its own ways.
 _WAYS = frozenset({"chunk_size", "chunk_indices", "cu_seqlens_cpu", "disable_recompute", "safe_gate"})
-_NEWER_NAMES = {"transpose_state_layout": "state_v_first"}  # of arguments that flash-linear-attention deprecates
+_NEWER_NAMES: dict[str, str] = {
+    "transpose_state_layout": "state_v_first"
+}  # of arguments that flash-linear-attention deprecates
 _MOST_FOUND = 4096  # kinds of calls of a function that are remembered
 _calls: Counter[str] = Counter()  # by function and what became of them
 
@@ -87,7 +89,7 @@ class Takeover:
         bound.apply_defaults()
         given: dict[str, Any] = {}
         for parameter in self._signature.parameters.values():
-            value = bound.arguments[parameter.name]
+            value: Any = bound.arguments[parameter.name]
             own = self._renames.get(parameter.name, parameter.name)
             if parameter.kind is parameter.VAR_KEYWORD:
                 others: dict[str, Any] = {_NEWER_NAMES.get(name, name): other for name, other in value.items()}

@@ -89,10 +89,10 @@ class Takeover:
         bound.apply_defaults()
         given: dict[str, Any] = {}
         for parameter in self._signature.parameters.values():
-            value: Any = bound.arguments[parameter.name]
+            value = bound.arguments[parameter.name]
             own = self._renames.get(parameter.name, parameter.name)
             if parameter.kind is parameter.VAR_KEYWORD:
-                others: dict[str, Any] = {_NEWER_NAMES.get(name, name): other for name, other in value.items()}
+                others = _with_newer_names(value)
                 given |= {name: other for name, other in others.items() if name in self._known}
                 unknown = [] if self._is_tolerant else [*others.keys() - self._known - _WAYS]
             elif own in self._known:
@@ -179,6 +179,10 @@ def _why_not(name: str, tensor: torch.Tensor) -> str | None:
     if not (tensor.is_cpu or (tensor.is_cuda and _runs_on(tensor.device))):
         return f"{name} is on {tensor.device}, which is no H100 or H200"
     return None
+
+
+def _with_newer_names(named: Mapping[str, Any]) -> dict[str, Any]:
+    return {_NEWER_NAMES.get(name, name): value for name, value in named.items()}
 
 
 def _is_same(value: Any, default: Any) -> bool:

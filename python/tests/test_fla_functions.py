@@ -104,23 +104,34 @@ def test_gdn2() -> None:
     check(fla.chunk_gdn2, gdn2, given)
 
 
-def test_gated_delta_product() -> None:
-    n = 3
+@pytest.mark.parametrize(("n", "is_gated"), [(1, True), (2, False), (5, True)])
+def test_gated_delta_product(n: int, is_gated: bool) -> None:
     given = {**inputs(), "k": normalize(draw(B, n * T, H, K), dim=-1), "v": draw(B, n * T, H, V)}
     given["beta"] = torch.sigmoid(draw(B, n * T, H))
-    o, S = fla.chunk_gated_delta_product(**given, num_householder=n, output_final_state=True)
+    if not is_gated:
+        del given["g"]
+    leaves = [x.requires_grad_() for x in given.values()]
+    others: dict[str, Any] = {"num_householder": n, "output_final_state": True} | ({} if is_gated else {"g": None})
+    o, S = fla.chunk_gated_delta_product(**given, **others)
+    assert S is not None
+    wide = {name: x.detach().double().requires_grad_() for name, x in given.items()}
     state, outputs = torch.zeros(B, H, V, K, dtype=torch.float64), []
-    wide = {name: x.double() for name, x in given.items()}
     for t in range(T):
-        state = each(wide["g"][:, t].exp()) * state
+        state = each(wide["g"][:, t].exp()) * state if is_gated else state
         for row in range(n * t, n * t + n):
             state = delta(state, wide["beta"][:, row], wide["v"][:, row], wide["k"][:, row])
         outputs.append(SCALE * read(state, wide["q"][:, t]))
-    assert S is not None
-    expect_near("o", o, torch.stack(outputs, 1), 2.5e-3)
-    expect_near("final_state", S, state.transpose(-1, -2), 2.5e-3)
-    with pytest.raises(ValueError, match="num_householder is 5, expected 1, 2, 3 or 4"):
-        fla.chunk_gated_delta_product(**given, num_householder=5)
+    expected = [torch.stack(outputs, 1), state.transpose(-1, -2)]
+    seeds = [draw(*x.shape) for x in (o, S)]
+    found = [o, S, *torch.autograd.grad([o, S], leaves, seeds)]
+    expected += torch.autograd.grad(expected, [*wide.values()], [x.double() for x in seeds])
+    for name, x, y in zip(["o", "final_state", *given], found, expected, strict=True):
+        expect_near(name, x, y.detach(), 2.5e-3)
+    packed = {name: x.detach().flatten(0, 1).unsqueeze(0) for name, x in given.items()}
+    rows, _ = fla.chunk_gated_delta_product(**packed, **others, cu_seqlens=torch.tensor([0, T, 2 * T]))
+    expect_near("packed", rows[0], expected[0].detach().flatten(0, 1), 2.5e-3)
+    with pytest.raises(ValueError, match="num_householder is 0, expected a whole number from 1 on"):
+        fla.chunk_gated_delta_product(**given, **{**others, "num_householder": 0})
 
 
 def test_values_first_packed_and_refused() -> None:

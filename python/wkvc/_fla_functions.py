@@ -8,6 +8,7 @@ of `wkvc.rwkv7`. Each returns the output and the final state, or None in its pla
 from typing import Any
 
 import torch
+from torch.nn.functional import pad
 
 from ._fla_run import Results, run
 from ._functions import operator
@@ -272,14 +273,25 @@ def chunk_gated_delta_product(
     *,
     mma: Mma | None = None,
 ) -> Results:
-    """Gated DeltaProduct: k, v and beta have num_householder rows a token, one behind the other."""
-    if num_householder not in (1, 2, 3, 4):
-        raise ValueError(f"num_householder is {num_householder}, expected 1, 2, 3 or 4")
+    """Gated DeltaProduct: k, v and beta have num_householder rows a token, one behind the other.
+
+    It runs as Gated DeltaNet of as many tokens, of which the first one of each token decays and the last one is read.
+    """
+    steps: Any = num_householder
+    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+        raise ValueError(f"num_householder is {steps!r}, expected a whole number from 1 on")
     q, k = (_unit(x, use_qk_l2norm_in_kernel) for x in (q, k))
-    decay = beta.new_zeros(beta[:, ::num_householder].shape, dtype=torch.float32) if g is None else g
-    states = (scale, initial_state, output_final_state, False, cu_seqlens, cp_context)
-    if num_householder == 1:
-        return run(operator("gated_delta_net"), (q, k, v, decay, beta), *states, mma=mma, beta_most="2")
-    steps = [x[:, step::num_householder] for step in range(num_householder) for x in (k, v, beta)]
-    settings = {"steps": str(num_householder), "beta_most": "2"}
-    return run(operator("gated_delta_product"), (q, decay, *steps), *states, mma=mma, **settings)
+    q, starts = _at_row(q, steps - 1, steps), None if cu_seqlens is None else cu_seqlens * steps
+    states = (scale, initial_state, output_final_state, False, starts, cp_context)
+    if g is None:
+        o, state = run(operator("delta_net"), (q, k, v, beta), *states, mma=mma, beta_most="2")
+    else:
+        tensors = (q, k, v, _at_row(g, 0, steps), beta)
+        o, state = run(operator("gated_delta_net"), tensors, *states, mma=mma, beta_most="2")
+    return o[:, steps - 1 :: steps].contiguous(), state
+
+
+def _at_row(x: torch.Tensor, row: int, rows: int) -> torch.Tensor:
+    """[B, T, …] as [B, T · rows, …], with x at that row of each token, and zeros at the others."""
+    behind = (0, 0) * (x.dim() - 2)
+    return pad(x.unsqueeze(2), (*behind, row, rows - 1 - row)).flatten(1, 2)

@@ -20,8 +20,7 @@ ordered_json given_json(Op op, std::string_view of) {
 }
 
 ordered_json option_json(const OptionInfo& option) {
-  return {
-      {"name", option.name}, {"values", option.values}, {"otherwise", option.value}, {"meaning", option.meaning}};
+  return {{"name", option.name}, {"values", option.values}, {"otherwise", option.value}, {"meaning", option.meaning}};
 }
 
 }  // namespace

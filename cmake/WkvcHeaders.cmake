@@ -37,9 +37,9 @@ if(WKVC_COMPILER)
       <codegen/rec/Rec.h> <codegen/chunk/Chunk.h> <codegen/warp/Warp.h>
     LINK wkvc_mlir wkvc_options wkvc_runtime wkvc_fmt
     FOR wkvc_autotune wkvc_checking wkvc_chunk wkvc_compiler wkvc_differentiate wkvc_dsl
-      wkvc_emit wkvc_ir wkvc_jit wkvc_passes wkvc_rec wkvc_rec_to_chunk wkvc_schedule_ir wkvc_warp
+      wkvc_emit wkvc_ir wkvc_jit wkvc_nest wkvc_passes wkvc_rec wkvc_rec_to_chunk wkvc_schedule_ir wkvc_warp
       bench_recurrences false_alarms
-      chunk_test dsl_test emitted_test lower_test mutants_test place_test rec_test tuner_test warp_test
+      chunk_test dsl_test emitted_test lower_test mutants_test nest_test place_test rec_test tuner_test warp_test
       wkvc_test_emitted wkvc_test_run)
   add_dependencies(wkvc_mlir_headers wkvc_rec_tablegen wkvc_chunk_inc wkvc_warp_inc)
   # What tablegen makes of the dialects' operations: a third of the time is optimizing what takes none when run.

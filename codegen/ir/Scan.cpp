@@ -78,6 +78,13 @@ class Scan {
     return text_.substr(first, at_ - first);
   }
 
+  // The ":2" of "%pair:2 = ".
+  void count_of_results() {
+    const auto is_digit = [&](std::size_t at) { return at < text_.size() && text_[at] >= '0' && text_[at] <= '9'; };
+    if (here() != ':' || !is_digit(at_ + 1)) return;
+    for (++at_; is_digit(at_);) ++at_;
+  }
+
   // The label of a block; its arguments follow in brackets.
   void block() {
     name();
@@ -86,6 +93,7 @@ class Scan {
 
   void value() {
     std::string_view used = name();
+    count_of_results();
     std::size_t next = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
     bool defines = text_.substr(next, 1) == "=" || (arguments_ && scopes_.size() == arguments_ + 1);
     if (defines)

@@ -1,0 +1,101 @@
+#include "codegen/nest/Nest.h"
+
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/IR/DialectImplementation.h>
+
+using namespace mlir;
+
+namespace wkvc::nest {
+namespace {
+
+template <class Wrapped>
+ParseResult parse_wrapped(OpAsmParser& parser, Type& type) {
+  TileType tile;
+  if (parser.parseCustomTypeWithFallback(tile)) return failure();
+  type = Wrapped::get(parser.getContext(), tile);
+  return success();
+}
+
+// The type of a channel, of which texts have the tile alone.
+ParseResult parseTileOf(OpAsmParser& parser, Type& channel) { return parse_wrapped<ChannelType>(parser, channel); }
+void printTileOf(OpAsmPrinter& printer, Operation*, Type channel) {
+  printer.printStrippedAttrOrType(cast<ChannelType>(channel).getTile());
+}
+
+ParseResult parsePendingTile(OpAsmParser& parser, Type& pending) { return parse_wrapped<PendingType>(parser, pending); }
+void printPendingTile(OpAsmPrinter& printer, Operation*, Type pending) {
+  printer.printStrippedAttrOrType(cast<PendingType>(pending).getTile());
+}
+
+}  // namespace
+}  // namespace wkvc::nest
+
+#include "codegen/nest/NestDialect.cpp.inc"
+#include "codegen/nest/NestEnums.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "codegen/nest/NestTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "codegen/nest/NestOps.cpp.inc"
+
+namespace wkvc::nest {
+
+namespace {
+constexpr int64_t kAligned = 1024;  // bytes, of what is swizzled
+}
+
+void NestDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "codegen/nest/NestTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/nest/NestOps.cpp.inc"
+      >();
+}
+
+// 64x128xf16, swizzled
+Type TileType::parse(AsmParser& parser) {
+  SmallVector<int64_t, 2> extents;
+  Type element;
+  StringRef word;
+  const auto at = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseDimensionList(extents, /*allowDynamic=*/false) || parser.parseType(element) ||
+      parser.parseComma() || parser.parseKeyword(&word))
+    return {};
+  const auto layout = symbolizeLayout(word);
+  if (extents.size() != 2 || !layout) {
+    parser.emitError(at) << "expected rows, columns, an element and a layout (sums, operand, fragments, swizzled, "
+                            "padded or plain), such as <64x128xf16, swizzled>";
+    return {};
+  }
+  if (parser.parseGreater()) return {};
+  return getChecked([&] { return parser.emitError(at); }, parser.getContext(), extents[0], extents[1], element,
+                    *layout);
+}
+
+void TileType::print(AsmPrinter& printer) const {
+  printer << "<" << getRows() << "x" << getColumns() << "x" << getElement() << ", " << stringifyLayout(getLayout())
+          << ">";
+}
+
+LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> error, int64_t rows, int64_t columns, Type element,
+                               Layout) {
+  if (!isa<Float16Type, BFloat16Type, Float32Type, FloatTF32Type>(element))
+    return error() << "elements are f16, bf16, tf32 or f32";
+  if (rows < 1 || columns < 1 || rows > 4096 || columns > 4096) return error() << "extents are 1 to 4096";
+  return success();
+}
+
+int64_t TileType::elementBytes() const { return isa<Float32Type, FloatTF32Type>(getElement()) ? 4 : 2; }
+
+RoleOp role_of(Operation* op) { return op->getParentOfType<RoleOp>(); }
+
+int64_t shared_bytes(ChannelOp channel) {
+  if (channel.getOver()) return 0;
+  const TileType tile = cast<ChannelType>(channel.getChannel().getType()).getTile();
+  const int64_t unit = tile.getLayout() == Layout::swizzled ? kAligned : 16;
+  return static_cast<int64_t>(channel.getDepth()) * ((tile.bytes() + unit - 1) / unit * unit + kSlotMbarriers);
+}
+
+}  // namespace wkvc::nest

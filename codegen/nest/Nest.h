@@ -1,0 +1,33 @@
+// The nest dialect: roles of warps, what they sweep over, and channels between them. NestOps.td says what each
+// operation means.
+#pragma once
+
+#include <mlir/Bytecode/BytecodeOpInterface.h>
+#include <mlir/IR/Builders.h>
+#include <mlir/IR/BuiltinOps.h>
+#include <mlir/IR/BuiltinTypes.h>
+#include <mlir/IR/Dialect.h>
+#include <mlir/IR/OpDefinition.h>
+#include <mlir/IR/OpImplementation.h>
+#include <mlir/Interfaces/InferTypeOpInterface.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+#include "codegen/nest/NestDialect.h.inc"
+#include "codegen/nest/NestEnums.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "codegen/nest/NestTypes.h.inc"
+#define GET_OP_CLASSES
+#include "codegen/nest/NestOps.h.inc"
+
+namespace wkvc::nest {
+
+// Returns the role that an operation belongs to.
+RoleOp role_of(mlir::Operation* op);
+
+// Bytes of the mbarriers of a slot: that its tile is there, and that it is free.
+inline constexpr int64_t kSlotMbarriers = 16;
+
+// Returns the bytes that all slots of a channel take; none `over` another channel.
+int64_t shared_bytes(ChannelOp channel);
+
+}  // namespace wkvc::nest

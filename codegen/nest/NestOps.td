@@ -1,0 +1,230 @@
+// The nest dialect: which warps of a block do what, over which chunks, and what they hand to each other.
+//
+//   nest.kernel "gated_delta_net_forward" shared 232448 {
+//     %k = nest.channel depth 3 : !nest.tile<64x128xbf16, swizzled>
+//     nest.role "loads" warps 4 registers 64 {
+//       nest.sweep "chunks" {
+//         nest.load "k" ahead 2 into %k : !nest.tile<64x128xbf16, swizzled>
+//       }
+//     }
+//     nest.role "state" copies 2 warps 4 registers 192 {
+//       %zero = nest.compute "zero"() : () -> !nest.tile<64x128xf32, sums>
+//       %last = nest.sweep "chunks" carry %zero : !nest.tile<64x128xf32, sums> {
+//       ^bb0(%S: !nest.tile<64x128xf32, sums>):
+//         %keys = nest.get %k : !nest.tile<64x128xbf16, swizzled>
+//         ...
+//         nest.release %k : !nest.tile<64x128xbf16, swizzled>
+//         nest.yield %next : !nest.tile<64x128xf32, sums>
+//       }
+//     }
+//   }
+//
+// A channel has `depth` slots in shared memory. Its only producer puts a tile of each chunk into the next slot, once all
+// consumers have released what was there; each consumer gets the tiles in the same order. Barriers, phases and lifetimes
+// follow from that. The verifier (Verify.cpp) runs the roles against each other, without numbers.
+#ifndef WKVC_NEST_OPS
+#define WKVC_NEST_OPS
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Nest_Dialect : Dialect {
+  let name = "nest";
+  let cppNamespace = "::wkvc::nest";
+  let summary = "Roles of warps, sweeps over chunks, and channels between roles";
+  let useDefaultTypePrinterParser = 1;
+}
+
+class Nest_Type<string name, string word> : TypeDef<Nest_Dialect, name> { let mnemonic = word; }
+
+def Nest_Layout : I32EnumAttr<"Layout", "where the elements of a tile lie", [
+    I32EnumAttrCase<"sums", 0>,       // registers: accumulators of wgmma, 64 rows a warpgroup
+    I32EnumAttrCase<"operand", 1>,    // registers: an operand A of wgmma, which sums become by rounding
+    I32EnumAttrCase<"fragments", 2>,  // registers: operands and sums of mma.sync, 16 rows a warp
+    I32EnumAttrCase<"swizzled", 3>,   // shared memory: rows of 128 bytes, whose pieces of 16 are exchanged
+    I32EnumAttrCase<"padded", 4>,     // shared memory: rows a few elements apart, for ldmatrix
+    I32EnumAttrCase<"plain", 5>       // shared memory: rows one behind the other
+  ]> {
+  let cppNamespace = "::wkvc::nest";
+  let genSpecializedAttr = 0;
+}
+
+def Nest_Tile : Nest_Type<"Tile", "tile"> {
+  let summary = "A matrix and where its elements lie: !nest.tile<64x128xf16, swizzled>";
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$element, "Layout":$layout);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t elementBytes() const;
+    // Returns the bytes of one tile.
+    int64_t bytes() const { return getRows() * getColumns() * elementBytes(); }
+    bool isShared() const { return getLayout() >= Layout::swizzled; }
+  }];
+}
+
+def Nest_Channel : Nest_Type<"Channel", "channel"> {
+  let summary = "A channel of such tiles";
+  let parameters = (ins "TileType":$tile);
+  let assemblyFormat = "`<` $tile `>`";
+}
+
+def Nest_Pending : Nest_Type<"Pending", "pending"> {
+  let summary = "A tile that an asynchronous instruction will have made";
+  let parameters = (ins "TileType":$tile);
+  let assemblyFormat = "`<` $tile `>`";
+}
+
+class Nest_Op<string name, list<Trait> traits = []> : Op<Nest_Dialect, name, traits>;
+
+def Nest_KernelOp : Nest_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
+  let summary = "One kernel: channels, and the roles of the warps of a block, which has so many bytes of shared memory";
+  let arguments = (ins StrAttr:$sym_name, I64Attr:$shared);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `shared` $shared attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Nest_ChannelOp : Nest_Op<"channel", [HasParent<"KernelOp">]> {
+  let summary = "Slots for tiles of `depth` chunks";
+  let description = [{
+    `over` another channel: in the same slots. Its tile of a chunk takes the place of that tile, once all others have
+    released that, and frees the slot for the next one.
+  }];
+  let arguments = (ins I64Attr:$depth, Optional<Nest_Channel>:$over);
+  let results = (outs Nest_Channel:$channel);
+  let assemblyFormat = [{
+    `depth` $depth (`over` $over^ `:` custom<TileOf>(type($over)) `to`)? `:` custom<TileOf>(type($channel)) attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Nest_RoleOp : Nest_Op<"role", [HasParent<"KernelOp">, SingleBlock, NoTerminator]> {
+  let summary = "What `warps` warps do, each of whose threads has so many registers";
+  let description = [{
+    `copies` of them have a part of each tile that they put. `dealt`: each copy does every so many-th chunk alone.
+  }];
+  let arguments = (ins StrAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$copies, UnitAttr:$dealt, I64Attr:$warps,
+                       I64Attr:$registers);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name (`copies` $copies^)? (`dealt` $dealt^)? `warps` $warps `registers` $registers attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Nest_SweepOp : Nest_Op<"sweep", [SingleBlock, NoTerminator, ParentOneOf<["RoleOp", "SweepOp"]>,
+    RangedTypesMatchWith<"results are as what is carried", "carried", "results", "$_self">]> {
+  let summary = "Over chunks in order, with what a chunk leaves for the next one";
+  let description = [{
+    Over all "chunks"; over "groups" `of` so many, with sweeps over the chunks of the "group" in it. Forward, or
+    `backward`.
+  }];
+  let arguments = (ins StrAttr:$over, OptionalAttr<I64Attr>:$size, UnitAttr:$backward, Variadic<Nest_Tile>:$carried);
+  let results = (outs Variadic<Nest_Tile>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $over (`of` $size^)? (`backward` $backward^)? (`carry` $carried^ `:` type($carried))? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Nest_YieldOp : Nest_Op<"yield", [Terminator, HasParent<"SweepOp">]> {
+  let arguments = (ins Variadic<Nest_Tile>:$next);
+  let assemblyFormat = "($next^ `:` type($next))? attr-dict";
+}
+
+def Nest_LoadOp : Nest_Op<"load"> {
+  let summary = "Starts copying a tensor's rows of the chunk `ahead` of the current one into the next slot";
+  let description = "Those of the first chunks start before the sweep.";
+  let arguments = (ins StrAttr:$tensor, DefaultValuedAttr<I64Attr, "0">:$ahead, Nest_Channel:$channel);
+  let assemblyFormat = "$tensor (`ahead` $ahead^)? `into` $channel `:` custom<TileOf>(type($channel)) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_PutOp : Nest_Op<"put"> {
+  let summary = "A tile of the current chunk for the next slot";
+  let description = "Of a role with copies: its part.";
+  let arguments = (ins Nest_Tile:$tile, Nest_Channel:$channel);
+  let assemblyFormat = "$tile `into` $channel `:` type($tile) `to` custom<TileOf>(type($channel)) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_GetOp : Nest_Op<"get", [TypesMatchWith<"a tile of the channel", "channel", "tile",
+                                                "::llvm::cast<ChannelType>($_self).getTile()">]> {
+  let summary = "Waits for the next tile";
+  let arguments = (ins Nest_Channel:$channel);
+  let results = (outs Nest_Tile:$tile);
+  let assemblyFormat = "$channel `:` custom<TileOf>(type($channel)) attr-dict";
+}
+
+def Nest_ReleaseOp : Nest_Op<"release"> {
+  let summary = "The tile that came last is not read any more by this role";
+  let arguments = (ins Nest_Channel:$channel);
+  let assemblyFormat = "$channel `:` custom<TileOf>(type($channel)) attr-dict";
+}
+
+def Nest_StoreOp : Nest_Op<"store"> {
+  let summary = "A tile of the current chunk goes to a tensor";
+  let arguments = (ins Nest_Tile:$tile, StrAttr:$tensor);
+  let assemblyFormat = "$tile `to` $tensor `:` type($tile) attr-dict";
+}
+
+def Nest_TransposeOp : Nest_Op<"transpose", [Pure]> {
+  let summary = "A tile in shared memory, read with rows and columns exchanged";
+  let arguments = (ins Nest_Tile:$tile);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$tile `:` type($tile) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_PartOp : Nest_Op<"part", [Pure]> {
+  let summary = "Some rows or columns of a tile in shared memory: this copy's part, or the next one of its parts";
+  let arguments = (ins Nest_Tile:$tile);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$tile `:` type($tile) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_MultiplyOp : Nest_Op<"multiply"> {
+  let summary = "x times y, added to a sum or not, by instructions of a family that is done when it is issued";
+  let arguments = (ins StrAttr:$family, Nest_Tile:$x, Nest_Tile:$y, Optional<Nest_Tile>:$sum);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = [{
+    $family $x `,` $y (`add` $sum^ `:` type($sum))? `:` type($x) `,` type($y) `->` type($result) attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Nest_IssueOp : Nest_Op<"issue", [AttrSizedOperandSegments]> {
+  let summary = "Starts x times y, added to a sum or not, by instructions of an asynchronous family";
+  let description = "The sum may be of a product under way, `behind` which this one goes: both are waited for at once.";
+  let arguments = (ins StrAttr:$family, Nest_Tile:$x, Nest_Tile:$y, Optional<Nest_Tile>:$sum,
+                       Optional<Nest_Pending>:$behind);
+  let results = (outs Nest_Pending:$result);
+  let assemblyFormat = [{
+    $family $x `,` $y (`add` $sum^ `:` type($sum))? (`behind` $behind^ `:` custom<PendingTile>(type($behind)))? `:`
+    type($x) `,` type($y) `->` custom<PendingTile>(type($result)) attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Nest_AwaitOp : Nest_Op<"await", [TypesMatchWith<"the tile that is under way", "pending", "tile",
+                                                    "::llvm::cast<PendingType>($_self).getTile()">]> {
+  let summary = "Waits until a product is there; its operands may be written over then";
+  let arguments = (ins Nest_Pending:$pending);
+  let results = (outs Nest_Tile:$tile);
+  let assemblyFormat = "$pending `:` custom<PendingTile>(type($pending)) attr-dict";
+}
+
+def Nest_ComputeOp : Nest_Op<"compute"> {
+  let summary = "Tiles from tiles, by a function of templates/";
+  let arguments = (ins StrAttr:$function, Variadic<Nest_Tile>:$operands);
+  let results = (outs Variadic<Nest_Tile>:$results);
+  let assemblyFormat = "$function `(` $operands `)` `:` functional-type($operands, $results) attr-dict";
+}
+
+#endif

@@ -1,0 +1,234 @@
+// What makes a nest wrong, each at its operation: extents and types of operations, what a block has room for, channels
+// without two ends, and products that are not waited for.
+#include <mlir/Analysis/Liveness.h>
+
+#include "codegen/nest/Instructions.h"
+#include "codegen/nest/Pipeline.h"
+#include "codegen/target/Target.h"
+
+using namespace mlir;
+
+namespace wkvc::nest {
+namespace {
+
+constexpr std::int64_t kThreads = sm_90a.warp.threads;
+constexpr std::int64_t kMostRegisters = 240;  // of a thread that other warps leave theirs to
+constexpr std::int64_t kLeastRegisters = 24;  // likewise
+constexpr std::int64_t kSwizzledBytes = 128;  // of a row
+constexpr std::int64_t kMostDepth = 32;       // of a channel
+
+TileType tile_of(Value channel) { return cast<ChannelType>(channel.getType()).getTile(); }
+
+std::int64_t all_warps(RoleOp role) { return static_cast<std::int64_t>(role.getCopies() * role.getWarps()); }
+
+LogicalResult verify_room(KernelOp kernel) {
+  std::int64_t warps = 0, registers = 0, bytes = 0;
+  for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
+    warps += all_warps(role);
+    registers += all_warps(role) * kThreads * static_cast<std::int64_t>(role.getRegisters());
+    if (warps > sm_90a.block.warps)
+      return role.emitOpError() << "roles have " << warps << " warps, a block " << sm_90a.block.warps;
+    if (registers > sm_90a.sm.registers)
+      return role.emitOpError() << "roles up to this one have " << registers << " registers, a multiprocessor "
+                                << sm_90a.sm.registers << ": give a role fewer";
+  }
+  if (static_cast<std::int64_t>(kernel.getShared()) > sm_90a.block.shared_bytes)
+    return kernel.emitOpError() << "has " << kernel.getShared() << " bytes of shared memory, a block at most "
+                                << sm_90a.block.shared_bytes;
+  for (ChannelOp channel : kernel.getBody().getOps<ChannelOp>()) {
+    bytes += shared_bytes(channel);
+    if (bytes > static_cast<std::int64_t>(kernel.getShared()))
+      return channel.emitOpError() << "channels up to this one take " << bytes
+                                   << " bytes of shared memory, the kernel has " << kernel.getShared()
+                                   << ": give a channel less depth";
+  }
+  return success();
+}
+
+// The first role, in order, that has such an operation on the channel, and others.
+template <class... Ops>
+SmallVector<RoleOp> roles_with(ChannelOp channel) {
+  SmallVector<RoleOp> roles;
+  for (Operation* user : channel.getChannel().getUsers())
+    if (isa<Ops...>(user) && !llvm::is_contained(roles, role_of(user))) roles.push_back(role_of(user));
+  llvm::sort(roles, [](RoleOp x, RoleOp y) { return x->isBeforeInBlock(y); });
+  return roles;
+}
+
+LogicalResult verify_ends(ChannelOp channel) {
+  const auto producers = roles_with<PutOp, LoadOp>(channel), consumers = roles_with<GetOp>(channel);
+  if (producers.empty()) return channel.emitOpError() << "nobody puts a tile into this channel";
+  if (producers.size() > 1)
+    return channel.emitOpError() << "has two producers, '" << RoleOp(producers[0]).getSymName() << "' and '"
+                                 << RoleOp(producers[1]).getSymName() << "': a channel has one";
+  if (consumers.empty()) return channel.emitOpError() << "nobody gets the tiles of this channel: leave it out";
+  return success();
+}
+
+// What waits for a product: the await of the last product that goes behind it, all in one block; null where there is
+// none.
+AwaitOp await_of(IssueOp issue) {
+  if (!issue.getResult().hasOneUse()) return {};
+  Operation* const user = *issue.getResult().user_begin();
+  if (user->getBlock() != issue->getBlock()) return {};
+  if (auto next = dyn_cast<IssueOp>(user)) return await_of(next);
+  return dyn_cast<AwaitOp>(user);
+}
+
+// The channel whose tile an operand is; null where it is another one.
+Value channel_of(Value operand) {
+  if (auto transpose = operand.getDefiningOp<TransposeOp>()) return channel_of(transpose.getTile());
+  if (auto part = operand.getDefiningOp<PartOp>()) return channel_of(part.getTile());
+  auto get = operand.getDefiningOp<GetOp>();
+  return get ? get.getChannel() : Value();
+}
+
+// A product under way is waited for once, in its block, and its operands stay until then.
+LogicalResult verify_pending(IssueOp issue) {
+  const AwaitOp await = await_of(issue);
+  if (!await) return issue.emitOpError() << "is waited for once, by a nest.await of the same sweep";
+  for (Operation* op = issue->getNextNode(); op != await; op = op->getNextNode())
+    if (auto release = dyn_cast<ReleaseOp>(op))
+      if (llvm::is_contained({channel_of(issue.getX()), channel_of(issue.getY())}, release.getChannel()))
+        return release.emitOpError() << "this tile is still read by a product under way: wait for the product first";
+  return success();
+}
+
+// Bytes of a thread's registers that a value takes; none in shared memory.
+std::int64_t bytes_of_thread(Value value, RoleOp role) {
+  auto tile = dyn_cast<TileType>(value.getType());
+  if (auto pending = dyn_cast<PendingType>(value.getType())) tile = pending.getTile();
+  if (!tile || tile.isShared()) return 0;
+  return tile.bytes() / (kThreads * static_cast<std::int64_t>(role.getWarps()));
+}
+
+LogicalResult verify_registers(RoleOp role) {
+  Liveness liveness(role);
+  LogicalResult result = success();
+  role.walk([&](Operation* op) {
+    if (op == role.getOperation() || isa<SweepOp>(op) || failed(result)) return;
+    std::int64_t bytes = 0;
+    const LivenessBlockInfo* info = liveness.getLiveness(op->getBlock());
+    for (Value value : info->currentlyLiveValues(op)) bytes += bytes_of_thread(value, role);
+    const auto most = 4 * static_cast<std::int64_t>(role.getRegisters());
+    if (bytes > most)
+      result = op->emitOpError() << "tiles of a thread take " << bytes / 4 << " registers here, role '"
+                                 << role.getSymName() << "' has " << role.getRegisters();
+  });
+  return result;
+}
+
+}  // namespace
+
+LogicalResult KernelOp::verifyRegions() {
+  for (Operation& op : getBody().front())
+    if (!isa<ChannelOp, RoleOp>(op)) return op.emitOpError() << "a kernel has channels and roles";
+  if (getBody().getOps<RoleOp>().empty()) return emitOpError() << "has no roles";
+  if (failed(verify_room(*this))) return failure();
+  for (ChannelOp channel : getBody().getOps<ChannelOp>())
+    if (failed(verify_ends(channel))) return failure();
+  LogicalResult result = success();
+  walk([&](IssueOp issue) {
+    if (succeeded(result)) result = verify_pending(issue);
+  });
+  for (RoleOp role : getBody().getOps<RoleOp>())
+    if (succeeded(result)) result = verify_registers(role);
+  return failed(result) ? result : verify_pipeline(*this);
+}
+
+LogicalResult ChannelOp::verify() {
+  const TileType tile = tile_of(getChannel());
+  if (!tile.isShared())
+    return emitOpError() << "carries tiles in shared memory (swizzled, padded or plain), not as "
+                         << stringifyLayout(tile.getLayout());
+  if (tile.getLayout() == Layout::swizzled && tile.getColumns() * tile.elementBytes() % kSwizzledBytes != 0)
+    return emitOpError() << "swizzled rows are multiples of " << kSwizzledBytes << " bytes, not of "
+                         << tile.getColumns() * tile.elementBytes();
+  if (getDepth() < 1 || static_cast<std::int64_t>(getDepth()) > kMostDepth)
+    return emitOpError() << "has a depth of 1 to " << kMostDepth << ", not " << getDepth();
+  if (!getOver()) return success();
+  auto under = getOver().getDefiningOp<ChannelOp>();
+  if (under.getOver() || under.getDepth() != getDepth() || tile_of(getOver()).bytes() < tile.bytes())
+    return emitOpError() << "lies over a channel of the same depth, of tiles as large or larger, that is over none";
+  return success();
+}
+
+LogicalResult RoleOp::verify() {
+  const auto registers = static_cast<std::int64_t>(getRegisters());
+  if (getWarps() < 1 || getCopies() < 1) return emitOpError() << "has at least one warp, and one copy";
+  if (registers < kLeastRegisters || registers > kMostRegisters || registers % 8 != 0)
+    return emitOpError() << "a thread has " << kLeastRegisters << " to " << kMostRegisters
+                         << " registers, a multiple of 8, not " << registers;
+  return success();
+}
+
+LogicalResult SweepOp::verify() {
+  auto around = dyn_cast<SweepOp>((*this)->getParentOp());
+  const bool in_groups = around && around.getOver() == "groups";
+  if (getOver() != "chunks" && getOver() != "groups" && getOver() != "group")
+    return emitOpError() << "goes over \"chunks\", \"groups\" or a \"group\", not \"" << getOver() << "\"";
+  if ((getOver() == "group") != in_groups || (around && !in_groups))
+    return emitOpError() << "a sweep over a \"group\" stands in one over \"groups\", and no other sweep does";
+  if (getSize().has_value() != (getOver() == "groups") || (getSize() && (*getSize() < 2 || *getSize() > 64)))
+    return emitOpError() << "a sweep over \"groups\", and no other, says `of` 2 to 64 chunks";
+  return success();
+}
+
+LogicalResult SweepOp::verifyRegions() {
+  Block& body = getBody().front();
+  auto yield = body.empty() ? YieldOp() : dyn_cast<YieldOp>(body.back());
+  const auto types = getCarried().getTypes();
+  if (body.getArgumentTypes() != types || (yield ? yield.getNext().getTypes() != types : !types.empty()))
+    return emitOpError() << "carries what its body takes and yields, of the same types";
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  if (!isa<SweepOp>((*this)->getParentOp())) return emitOpError() << "stands in a sweep";
+  if (getAhead() != 0 && role_of(*this).getDealt())
+    return emitOpError() << "copies of a dealt role load their own chunks: leave `ahead` out";
+  return success();
+}
+
+LogicalResult PutOp::verify() {
+  const TileType part = getTile().getType(), whole = tile_of(getChannel());
+  const RoleOp role = role_of(*this);
+  const std::int64_t parts = RoleOp(role).getDealt() ? 1 : static_cast<std::int64_t>(RoleOp(role).getCopies());
+  if (part.getElement() != whole.getElement() ||
+      part.getRows() * part.getColumns() * parts != whole.getRows() * whole.getColumns())
+    return emitOpError() << parts << " times " << part << " is not " << whole;
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  const TileType from = getTile().getType(), to = getResult().getType();
+  if (!from.isShared() || from.getLayout() != to.getLayout() || from.getElement() != to.getElement() ||
+      from.getRows() != to.getColumns() || from.getColumns() != to.getRows())
+    return emitOpError() << "reads a tile in shared memory with its extents exchanged, not " << from << " as " << to;
+  return success();
+}
+
+LogicalResult PartOp::verify() {
+  const TileType from = getTile().getType(), to = getResult().getType();
+  if (!from.isShared() || from.getLayout() != to.getLayout() || from.getElement() != to.getElement() ||
+      from.getRows() % to.getRows() != 0 || from.getColumns() % to.getColumns() != 0)
+    return emitOpError() << "is an equal part of the rows or columns of a tile in shared memory, not " << from << " as "
+                         << to;
+  return success();
+}
+
+LogicalResult MultiplyOp::verify() {
+  const auto sum = getSum() ? std::optional(cast<TileType>(getSum().getType())) : std::nullopt;
+  return verify_product(*this, getFamily(), /*is_async=*/false, getX().getType(), getY().getType(), sum,
+                        getResult().getType());
+}
+
+LogicalResult IssueOp::verify() {
+  if (getSum() && getBehind()) return emitOpError() << "adds to a sum or goes behind a product, not both";
+  auto sum = getSum() ? std::optional(cast<TileType>(getSum().getType())) : std::nullopt;
+  if (getBehind()) sum = cast<PendingType>(getBehind().getType()).getTile();
+  return verify_product(*this, getFamily(), /*is_async=*/true, getX().getType(), getY().getType(), sum,
+                        cast<PendingType>(getResult().getType()).getTile());
+}
+
+}  // namespace wkvc::nest

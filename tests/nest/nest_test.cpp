@@ -1,0 +1,138 @@
+// Nests that are written by hand: each parses, is right, and prints what it was read from; and what is wrong is refused
+// at its line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "codegen/ir/Text.h"
+#include "codegen/nest/Nest.h"
+#include "runtime/error.h"
+
+namespace wkvc::test {
+namespace {
+
+constexpr int kMostLines = 120;  // of a nest that a person can read
+
+std::vector<std::filesystem::path> text_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(WKVC_NEST_TEXTS)) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+std::string reprinted(const std::string& text) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<nest::NestDialect>();
+  return print(&parse(text, context)->getBody()->front());
+}
+
+// The message for a text with an edit, which has to be possible, without the name of the text; empty where it is right.
+std::string refusal_of(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) return "there is no '" + from + "'";
+  text.replace(at, from.size(), to);
+  try {
+    reprinted(text);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Nest, TextsAreRightAndShort) {
+  ASSERT_GE(text_files().size(), 2U);
+  for (const auto& file : text_files()) {
+    const std::string text = text_of(file);
+    EXPECT_LE(std::ranges::count(text, '\n'), kMostLines) << file;
+    EXPECT_NO_THROW({
+      const std::string printed = reprinted(text);
+      EXPECT_EQ(reprinted(printed), printed) << file;
+    }) << file;
+  }
+}
+
+struct Mistake {
+  std::string from, to, message;
+};
+
+class NestMistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(NestMistakes, AreRefusedAtTheirLine) {
+  const auto& [from, to, message] = GetParam();
+  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "gdn_c64_forward.mlir");
+  EXPECT_THAT(refusal_of(text, from, to), testing::HasSubstr(message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, NestMistakes,
+    testing::Values(
+        Mistake{"      %pairs = nest.get %P : !square16\n", "      %pairs = nest.get %T : !square16\n",
+                "line 19: 'nest.channel' op nobody gets the tiles of this channel: leave it out"},
+        Mistake{"nest.put %pairs into %P", "nest.put %pairs into %T",
+                "line 18: 'nest.channel' op has two producers, 'read' and 'write': a channel has one"},
+        Mistake{"      nest.put %pairs into %P : !operand to !square16\n", "",
+                "line 19: 'nest.channel' op nobody puts a tile into this channel"},
+        Mistake{"      nest.release %T : !square16\n", "", "role 'state' does not release each tile that it gets"},
+        Mistake{"ahead 2 into %k", "ahead 3 into %k",
+                "line 25: 'nest.load' op roles wait for each other for ever: 'read' here, in chunk 3"},
+        Mistake{"registers 192", "registers 240",
+                "line 59: 'nest.role' op roles up to this one have 77824 registers, a multiprocessor 65536"},
+        Mistake{"\"state\" copies 2 warps 4 registers 192", "\"state\" copies 2 warps 4 registers 96",
+                "tiles of a thread take"},
+        Mistake{"%v = nest.channel depth 3", "%v = nest.channel depth 5",
+                "bytes of shared memory, the kernel has 232448: give a channel less depth"},
+        Mistake{"shared 232448", "shared 300000", "300000 bytes of shared memory, a block at most 232448"},
+        Mistake{"\"wgmma.registers\" %W, %inverse_t", "\"wgmma.shared\" %W, %inverse_t",
+                "'wgmma.shared' takes x as swizzled, not operand"},
+        Mistake{"nest.issue \"wgmma.registers\" %W, %inverse_t", "nest.issue \"mma.sync\" %W, %inverse_t",
+                "'mma.sync' is not asynchronous: use nest.multiply"},
+        Mistake{"\"wgmma.registers\" %W", "\"tcgen05\" %W",
+                "'tcgen05' is no family of instructions: mma.sync, wgmma.shared, wgmma.registers"},
+        Mistake{"      %next = nest.await %next0 : !state\n", "      %next = nest.compute \"zero\"() : () -> !state\n",
+                "is waited for once, by a nest.await of the same sweep"},
+        Mistake{"      nest.release %k : !keys\n      %d", "      %d", "role 'write' does not release each tile"},
+        Mistake{"      %KK = nest.await %started : !sums\n      nest.release %k : !keys\n",
+                "      nest.release %k : !keys\n      %KK = nest.await %started : !sums\n",
+                "this tile is still read by a product under way: wait for the product first"},
+        Mistake{
+            "!square16 = !nest.tile<64x64xf16, swizzled>", "!square16 = !nest.tile<64x64xf16, fragments>",
+            "line 18: 'nest.channel' op carries tiles in shared memory (swizzled, padded or plain), not as fragments"},
+        Mistake{"depth 3 over %q", "depth 2 over %q", "lies over a channel of the same depth"},
+        Mistake{"64x48xf16, padded>\n", "64x48xf16, padding>\n", "expected rows, columns, an element and a layout"},
+        Mistake{"!keys = !nest.tile<64x128xbf16", "!keys = !nest.tile<64x96xbf16",
+                "line 12: 'nest.channel' op swizzled rows are multiples of 128 bytes, not of 192"},
+        Mistake{"nest.sweep \"chunks\" carry", "nest.sweep \"chunks\" backward carry",
+                "role 'state' gets other chunks, or in another order, than role 'read' puts"},
+        Mistake{"registers 64 {", "registers 60 {", "24 to 240 registers, a multiple of 8, not 60"}));
+
+TEST(Nest, CopiesThatAreDealtChunksLoadTheirOwn) {
+  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "rwkv7_forward_teams.mlir");
+  EXPECT_THAT(refusal_of(text, "nest.load \"r\" into", "nest.load \"r\" ahead 1 into"),
+              testing::HasSubstr("copies of a dealt role load their own chunks: leave `ahead` out"));
+  EXPECT_THAT(refusal_of(text, "%r = nest.channel depth 4", "%r = nest.channel depth 1"), "");
+  EXPECT_THAT(refusal_of(text, "%a_in = nest.channel depth 4", "%a_in = nest.channel depth 1"), "");
+  EXPECT_THAT(refusal_of(text, "      nest.release %w : !token\n", ""),
+              testing::HasSubstr("role 'team' does not release each tile that it gets"));
+}
+
+TEST(Nest, SweepsOverAGroupStandInOneOverGroups) {
+  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "rwkv7_backward.mlir");
+  EXPECT_THAT(refusal_of(text, "nest.sweep \"groups\" of 4 backward", "nest.sweep \"chunks\" backward"),
+              testing::HasSubstr("a sweep over a \"group\" stands in one over \"groups\""));
+  EXPECT_THAT(refusal_of(text, "\"groups\" of 4", "\"groups\""), testing::HasSubstr("says `of` 2 to 64 chunks"));
+  EXPECT_THAT(refusal_of(text, "nest.yield %dS_next : !state", "nest.yield %dS_next, %dS : !state, !state"),
+              testing::HasSubstr("carries what its body takes and yields"));
+}
+
+}  // namespace
+}  // namespace wkvc::test

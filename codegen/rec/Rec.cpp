@@ -94,14 +94,14 @@ mlir::ParseResult parseRange(mlir::OpAsmParser& parser, mlir::DenseF64ArrayAttr&
 }
 
 // The shortest text that reads back as the same number, with the point that MLIR's numbers have.
-std::string text_of(double number) {
+std::string number_text(double number) {
   std::string text = fmt::format("{}", number);
   if (text.find('.') == text.npos) text.insert(std::min(text.find('e'), text.size()), ".0");
   return text;
 }
 
 void printRange(mlir::OpAsmPrinter& printer, mlir::Operation*, mlir::DenseF64ArrayAttr range) {
-  printer << '[' << llvm::join(llvm::map_range(range.asArrayRef(), text_of), ", ") << ']';
+  printer << '[' << llvm::join(llvm::map_range(range.asArrayRef(), number_text), ", ") << ']';
 }
 
 void printResultName(mlir::OpAsmPrinter&, mlir::Operation*, mlir::StringAttr) {}
@@ -114,7 +114,7 @@ LogicalResult verify_range(mlir::Operation* op, llvm::ArrayRef<double> range) {
   if (range.size() != 2) return op->emitOpError("needs a range of two numbers, [lo, hi]");
   if (!std::isfinite(range[0]) || !std::isfinite(range[1])) return op->emitOpError("needs a range of finite numbers");
   if (range[0] > range[1])
-    return op->emitOpError() << "has the empty range [" << text_of(range[0]) << ", " << text_of(range[1])
+    return op->emitOpError() << "has the empty range [" << number_text(range[0]) << ", " << number_text(range[1])
                              << "]: lo must not exceed hi";
   return success();
 }

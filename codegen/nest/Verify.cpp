@@ -75,6 +75,12 @@ AwaitOp await_of(IssueOp issue) {
   return dyn_cast<AwaitOp>(user);
 }
 
+// Whether a tile in shared memory is read across its rows.
+bool is_across_rows(Value operand) {
+  if (auto part = operand.getDefiningOp<PartOp>()) return is_across_rows(part.getTile());
+  return operand.getDefiningOp<TransposeOp>() != nullptr;
+}
+
 // The channel whose tile an operand is; null where it is another one.
 Value channel_of(Value operand) {
   if (auto transpose = operand.getDefiningOp<TransposeOp>()) return channel_of(transpose.getTile());
@@ -224,6 +230,8 @@ LogicalResult MultiplyOp::verify() {
 }
 
 LogicalResult IssueOp::verify() {
+  if (getX().getType().getElement().isTF32() && (is_across_rows(getX()) || !is_across_rows(getY())))
+    return emitOpError() << "reads tf32 along rows alone: x as it lies, and y through nest.transpose";
   if (getSum() && getBehind()) return emitOpError() << "adds to a sum or goes behind a product, not both";
   auto sum = getSum() ? std::optional(cast<TileType>(getSum().getType())) : std::nullopt;
   if (getBehind()) sum = cast<PendingType>(getBehind().getType()).getTile();

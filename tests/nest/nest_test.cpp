@@ -50,7 +50,7 @@ std::string refusal_of(std::string text, const std::string& from, const std::str
 }
 
 TEST(Nest, TextsAreRightAndShort) {
-  ASSERT_GE(text_files().size(), 2U);
+  ASSERT_GE(text_files().size(), 6U);
   for (const auto& file : text_files()) {
     const std::string text = text_of(file);
     EXPECT_LE(std::ranges::count(text, '\n'), kMostLines) << file;
@@ -123,6 +123,12 @@ TEST(Nest, CopiesThatAreDealtChunksLoadTheirOwn) {
   EXPECT_THAT(refusal_of(text, "%a_in = nest.channel depth 4", "%a_in = nest.channel depth 1"), "");
   EXPECT_THAT(refusal_of(text, "      nest.release %w : !token\n", ""),
               testing::HasSubstr("role 'team' does not release each tile that it gets"));
+}
+
+TEST(Nest, NumbersOfTf32AreReadAlongRows) {
+  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "kda_c64_forward.mlir");
+  EXPECT_THAT(refusal_of(text, "%a, %b_t : !rows, !columns_t", "%a, %b : !rows, !columns"),
+              testing::HasSubstr("reads tf32 along rows alone: x as it lies, and y through nest.transpose"));
 }
 
 TEST(Nest, SweepsOverAGroupStandInOneOverGroups) {

@@ -136,7 +136,7 @@ def test_the_printed_source_is_the_language() -> None:
         "    decayed = exp(g) * S\n"
         "    change = beta * (f32(v) - decayed @ k)\n"
         "    S_next = decayed + outer(change, k)\n"
-        '    return S_next, {"o": bf16(0.08838834764831845 * (S_next @ q))}\n'
+        '    return S_next, {"o": bf16(K.extent**-0.5 * (S_next @ q))}\n'
     )
 
 

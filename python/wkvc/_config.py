@@ -12,10 +12,10 @@ Scales = Literal["always", "guarded", "auto"]
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Options that configure kernels, for `options=` of every function: `options=Config(chunk=32, saved="f16")`.
+    """Options that configure kernels, for `options=` of every function: `options=Config(save_every=32, saved="f16")`.
 
-    str(config) is what the command takes, "--chunk 32 --saved f16"; the table of README.md says what they mean. None
-    leaves a choice to wkvc. A pair is of the forward and of the backward kernel, one value of both.
+    str(config) is what the command takes, "--save-every 32 --saved f16"; the table of README.md says what they mean.
+    None leaves a choice to wkvc. A pair is of the forward and of the backward kernel, one value of both.
     """
 
     chunk: Count | None = None

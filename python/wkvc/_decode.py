@@ -10,6 +10,7 @@ from ._arguments import bind
 from ._call import check_inputs, run_in_slots
 from ._checks import check_tensor
 from ._config import Config
+from ._function import Function
 from ._functions import Operator, settings_known, settle
 from ._options import text_of
 from ._recurrence import Recurrence
@@ -50,7 +51,10 @@ def decode(
     Returns:
         The output, or a tuple of them where the recurrence has several.
     """
-    pool, states = _pool_and_states(states, {name: x for name, x in named.items() if name in _PLACES})
+    places = {name: x for name, x in named.items() if name in _PLACES}
+    if isinstance(function, Function) and not isinstance(states, States):
+        places.setdefault("state_layout", function.state_layout)
+    pool, states = _pool_and_states(states, places)
     settled = settle(function, {name: x for name, x in named.items() if name not in _PLACES})
     family = settled.family
     known = ("states", "options", *_PLACES, *settings_known(function))

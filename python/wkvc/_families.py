@@ -49,4 +49,7 @@ def family_of(function: Any) -> Family:
     family = getattr(function, "family", None)
     if isinstance(family, Family):
         return family
-    raise TypeError(f"{function} was given, expected wkvc.rwkv7, wkvc.rwkv6 or what wkvc.op gave")
+    raise TypeError(
+        f"{function} was given, expected a function of wkvc, such as wkvc.rwkv7, or what wkvc.op, wkvc.recurrence or "
+        "wkvc.from_torch gave"
+    )

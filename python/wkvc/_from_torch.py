@@ -37,6 +37,7 @@ class Step(Written):
         if state_layout not in ("vk", "kv"):
             raise ValueError(f'wkvc.from_torch: state_layout is {state_layout!r}, expected "vk" or "kv"')
         self._given, self._axes = dict(inputs), tuple(state_layout.upper())
+        self.state_layout: StateLayout = state_layout
         super().__init__(function, head, compute, sram)
 
     def declare(self, parameters: list[inspect.Parameter]) -> None:
@@ -63,7 +64,6 @@ class Step(Written):
         if not isinstance(x, Symbol) or x.axes != self._axes or x.stored:
             expected = f"[{', '.join(self._axes)}] in f32, as the state is"
             refuse(f"{self.name}: the next state is {x!r}, expected {expected}", at=self.at)
-        _expect_affine(x.value)
         return x.value
 
     def _output(self, name: str, x: Any) -> Any:
@@ -90,33 +90,13 @@ def _value_of(held: Any) -> Any:
     return held.value if isinstance(held, Symbol) else None
 
 
-_LINEAR = ("cast", "add", "sub", "neg", "broadcast", "assume")
-_PRODUCTS = ("mul", "scale", "dot", "outer", "diag_mul")
-
-
-def _expect_affine(following: Expr) -> None:
-    """Refuses a next state that is no affine function of the state, at the line of what is not."""
-    depends: dict[Expr, bool] = {}
-
-    def visit(x: Expr) -> bool:
-        if x in depends:
-            return depends[x]
-        count = sum([visit(operand) for operand in x.operands])
-        if count and x.kind not in _LINEAR and (x.kind not in _PRODUCTS or count > 1):
-            expected = "expected S * w + Σ outer(S @ a, b) + Σ outer(v, k), where S is in none of the vectors"
-            refuse(f"'{x.text}' feeds the next state, and is not affine in the state; {expected}", at=x.at)
-        depends[x] = x.kind == "state" or count > 0
-        return depends[x]
-
-    visit(following)
-
-
 class Imported(Operator):
     """An operator of a step, which runs as it is, too."""
 
     def __init__(self, step: Step, documentation: str) -> None:
         super().__init__(step, step.options, documentation)
         self._step = step
+        self.state_layout = step.state_layout
 
     def python(self, head: int | tuple[int, int] | None = None, **settings: Any) -> str:
         """The step in `wkvc.language`, to paste. What follows from extents are the constants of that head."""
@@ -172,7 +152,8 @@ def from_torch(
         head: keys and values of a head that the step is checked with. Calls take any head.
         compute: what operands of contractions are rounded to, where a call does not say `mma`.
         sram: bytes of shared memory that a block may use.
-        state_layout: what the step has as S: "vk", [V, K], or "kv", [K, V]. Calls have a `state_layout` of their own.
+        state_layout: what the step has as S: "vk", [V, K], or "kv", [K, V]. States of calls are so, too, unless a call
+            says another `state_layout`.
         inputs: declarations of `wkvc.language` by name: q=bf16[K], g=f32.within(-1e6, 0), u=bf16[K].of_head(), …
 
     Returns:

@@ -9,7 +9,7 @@ import torch
 from ._arguments import bind
 from ._call import autocast_dtype, call, check_inputs
 from ._operators import Family
-from ._states import STATE_ARGUMENTS, states_from
+from ._states import STATE_ARGUMENTS, StateLayout, states_from
 
 
 class Settled(NamedTuple):
@@ -26,6 +26,7 @@ class Function(ABC):
 
     title: str  # in messages
     settings: tuple[str, ...]  # the names of arguments that are neither tensors nor states
+    state_layout: StateLayout = "vk"  # of states where a call says nothing
 
     @abstractmethod
     def settle(self, named: Mapping[str, Any]) -> Settled:
@@ -51,7 +52,8 @@ class Function(ABC):
         family = settled.family
         inputs = bind(self.title, family.names, inputs, settled.tensors, (*STATE_ARGUMENTS, *self.settings))
         check_inputs(family, inputs)
-        states = states_from(self.title, {name: value for name, value in named.items() if name in STATE_ARGUMENTS})
+        given = {name: value for name, value in named.items() if name in STATE_ARGUMENTS}
+        states = states_from(self.title, given if "states" in given else {"state_layout": self.state_layout, **given})
         inputs = self.converted(family, inputs, autocast_dtype(inputs[0]))
         outputs, state = call(family, inputs, settled.variant, settled.options, states)
         return *outputs, state

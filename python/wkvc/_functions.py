@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import torch
 
@@ -126,9 +126,24 @@ def operator(name: str) -> Operator:
     return Operator(BuiltIn(name), [option["name"] for option in read["options"]], _described(read))
 
 
+@overload
+def recurrence(function: Callable[..., Any], /) -> Operator: ...
+
+
+@overload
 def recurrence(
     *, head: int | tuple[int, int] = 64, compute: Mma = "f16", sram: int = SRAM
-) -> Callable[[Callable[..., Any]], Operator]:
+) -> Callable[[Callable[..., Any]], Operator]: ...
+
+
+def recurrence(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    head: int | tuple[int, int] = 64,
+    compute: Mma = "f16",
+    sram: int = SRAM,
+) -> Operator | Callable[[Callable[..., Any]], Operator]:
     """Makes a recurrence of a function of the language, see `wkvc.language`.
 
     Args:
@@ -137,20 +152,24 @@ def recurrence(
         sram: bytes of shared memory that a block may use.
 
     Returns:
-        A decorator. What it makes is called as `wkvc.rwkv7` is: tensors by position or by name, a `States` or fields
-        of one, `mma`, `options`, and the options of the recurrence. `op.text()` is the text of the rec stage.
+        A decorator; or, written without parentheses, what it makes. That is called as `wkvc.rwkv7` is: tensors by
+        position or by name, a `States` or fields of one, `mma`, `options`, and the options of the recurrence.
+        `op.text()` is the text of the rec stage.
     """
 
     def decorate(function: Callable[..., Any]) -> Operator:
         source = Written(function, pair(head), compute, sram)
         return Operator(source, source.options, inspect.getdoc(function) or f"The recurrence {source.name}.")
 
-    return decorate
+    return decorate if function is None else decorate(function)
 
 
 def pair(head: int | tuple[int, int]) -> tuple[int, int]:
-    """Keys and values of a head: one number is of both."""
-    return head if isinstance(head, tuple) else (head, head)
+    """Keys and values of a head: one number is of both; raises TypeError for what is neither a number nor a pair."""
+    both = head if isinstance(head, tuple) else (head, head)
+    if len(both) != 2 or not all(isinstance(extent, int) for extent in both):
+        raise TypeError(f"head is {head!r}, expected keys and values of a head, such as 64 or (64, 128)")
+    return both
 
 
 def _value_text(name: str, value: Any) -> str:
@@ -182,9 +201,11 @@ def _find_family(source: Source, variant: str, key: str) -> None:
     plain = _text.signature_from(source.signature(""))
     signature = _text.signature_from(source.signature(variant)) if variant else plain
     own_name = "_".join([source.family_name, *(spec.name for spec in signature.inputs if spec not in plain.inputs)])
-    _families[key] = find_or_make(
+    family = _families[key] = find_or_make(
         own_name, lambda own: Family(own, signature.inputs, signature.outputs, _text_of(source, signature))
     )
+    if isinstance(source, Written):
+        family.located = source.located
 
 
 def _text_of(source: Source, signature: Signature) -> TextOf:

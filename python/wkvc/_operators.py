@@ -113,6 +113,7 @@ class Family:
         self.outputs = tuple(outputs)
         self.names = tuple(spec.name for spec in self.inputs)
         self.first_token = next(place for place, spec in enumerate(self.inputs) if not spec.is_parameter)
+        self.located: Callable[[str], str] = lambda message: message  # a message about the text, about what it is of
         self._text_of = text_of
         self._texts: dict[tuple[str, str, Head], tuple[str, Signature]] = {}
         self._kernels: dict[tuple[object, ...], Kernels] = {}
@@ -152,10 +153,13 @@ class Family:
         if found is None:
             own, whole = options_for(options, backward=bool(grads)), options_for(options, backward=True)
             text, signature = self.text(variant, options, head)
-            if own != whole and "--chunk 1 " not in f"{whole} ":
-                _library.emit(text, f"--pass both {whole}", "cuda")  # a mistake shows before the first gradient
             words = (own, passes, states, shape)
-            found = Kernels(text, " ".join(word for word in words if word), device, signature)
+            try:
+                if own != whole and "--chunk 1 " not in f"{whole} ":
+                    _library.emit(text, f"--pass both {whole}", "cuda")  # a mistake shows before the first gradient
+                found = Kernels(text, " ".join(word for word in words if word), device, signature)
+            except ValueError as error:
+                raise ValueError(self.located(str(error))) from error
             self._kernels[key] = found
         return found
 

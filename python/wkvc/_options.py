@@ -20,8 +20,8 @@ def text_of(options: Any) -> str:
         return options
     given = kind_of(options)
     raise TypeError(
-        f'options is {given}, expected one text, such as "--chunk 32 --saved f16", or a Config, such as '
-        'wkvc.Config(chunk=32, saved="f16")'
+        f'options is {given}, expected one text, such as "--save-every 32 --saved f16", or a Config, such as '
+        'wkvc.Config(save_every=32, saved="f16")'
     )
 
 
@@ -42,7 +42,7 @@ def values_of(options: str) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not name.startswith("--"):
-            raise ValueError(f'options have {word!r}, expected names and values, such as "--chunk 32 --saved f16"')
+            raise ValueError(f'options have {word!r}, expected names and values, such as "--save-every 32 --saved f16"')
         if name in _OF_CALLS:
             raise ValueError(f"options have {name}, which follows from the tensors of a call: leave it out")
         if name == "--set":

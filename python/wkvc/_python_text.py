@@ -1,13 +1,14 @@
 """The text in `wkvc.language` of what a function computes."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
 from . import language
-from ._written import SRAM, Written
-from .language import Expr, Given
+from ._written import SRAM, Graph, Written
+from .language import Expr, Given, refuse
 
 _SIGNS = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "scale": ("*", 2), "dot": ("@", 2)}  # with precedence
 _WHOLE = 3  # the precedence of a name or call
@@ -19,11 +20,35 @@ def python_text(written: Written, head: tuple[int, int], settings: Mapping[str, 
     return _Printer(written, head, settings).text()
 
 
+_POWERS = (-0.5, -1, 0.5, 1)  # of extents, in constants that follow from a head
+
+
+def _constants(graph: Graph) -> list[Expr]:
+    """The constants of a graph, in the order of its function."""
+    found: dict[Expr, None] = {}
+
+    def visit(value: Expr) -> None:
+        if value in found:
+            return
+        for operand in value.operands:
+            visit(operand)
+        found[value] = None
+
+    for result in (graph.following, *(value for value, _ in graph.outputs.values())):
+        visit(result)
+    return [value for value in found if value.kind == "constant"]
+
+
 class _Printer:
     """Statements for values that have names or several uses, in the order in which results need them."""
 
     def __init__(self, written: Written, head: tuple[int, int], settings: Mapping[str, Any]) -> None:
         self._written, self._head, self._graph = written, head, written.graph(settings, head)
+        self._another = (16 if head[0] != 16 else 32, 48 if head[1] != 48 else 80)
+        here, there = (_constants(g) for g in (self._graph, written.graph(settings, self._another)))
+        if len(here) != len(there):
+            refuse(f"{written.name}: heads of {head} and {self._another} have other operations", at=written.at)
+        self._there = dict(zip(here, there, strict=True))
         self._texts: dict[Expr, tuple[str, int]] = {}  # with precedence
         self._lines: list[str] = []
         self._known: set[str] = set()  # what is imported
@@ -91,9 +116,28 @@ class _Printer:
         self._taken.add(name)
         return name
 
+    def _constant(self, value: Expr) -> tuple[str, int]:
+        """A constant, or what an extent makes it, so that the text is of every head."""
+        here, there = (x.attributes["value"] for x in (value, self._there[value]))
+        if here == there:
+            return repr(here), _WHOLE
+        for axis, mine, other in zip("KV", self._head, self._another, strict=True):
+            for power in _POWERS:
+                factor = here / mine**power
+                if math.isclose(factor, there / other**power, rel_tol=1e-12):
+                    self._known.add(axis)
+                    text = f"{axis}.extent" if power == 1 else f"{axis}.extent**{power}"
+                    return (text, _WHOLE) if math.isclose(factor, 1) else (f"({factor:.15g} * {text})", _WHOLE)
+        return refuse(
+            f"{self._written.name}: the constant {here} of heads of {self._head} is {there} of {self._another}, which "
+            "is no power of an extent: make the number an option, a keyword-only parameter",
+            ValueError,
+            at=value.at,
+        )
+
     def _expression(self, value: Expr) -> tuple[str, int]:
         if value.kind == "constant":
-            return repr(value.attributes["value"]), _WHOLE
+            return self._constant(value)
         if value.kind == "broadcast":
             return self._of(value.operands[0], _WHOLE), _WHOLE
         if value.kind in _SIGNS:

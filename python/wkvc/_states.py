@@ -13,7 +13,7 @@ from ._checks import check_tensors, kind_of
 StateLayout = Literal["vk", "kv"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class States:
     """States of a call, made once for all layers: `wkvc.rwkv7(r, w, k, v, a, b, states=States(pool, …))`.
 

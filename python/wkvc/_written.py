@@ -3,15 +3,18 @@
 import hashlib
 import inspect
 import json
+import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import count
 from types import FrameType
 from typing import Any, NamedTuple
 
 from . import _library
+from ._states import STATE_ARGUMENTS
 from .language import Expr, Given, Stored, head_of, refuse
 
+RESERVED = ("mma", "options", *STATE_ARGUMENTS)  # names of arguments of every call
 SRAM = 232448  # bytes of shared memory that a block of sm_90 can have
 
 
@@ -39,7 +42,10 @@ class Written:
         self.state = parameters[0].name
         self.inputs: dict[str, Given] = {}
         self.options: dict[str, Any] = {}
+        self._outside = _numbers_outside(function)
+        self._places: list[str] = []  # of the lines of the text
         self.declare(parameters[1:])
+        self._check_names([self.name, *self.inputs, *self.options])
         text = self.text({})  # mistakes show here
         self.family_name = _own_name(f"{self.name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}")
 
@@ -59,7 +65,14 @@ class Written:
     def declare_option(self, parameter: inspect.Parameter) -> None:
         if parameter.default is parameter.empty or isinstance(parameter.default, Given):
             refuse(f"{self.name}: the option '{parameter.name}' has no default, such as 1.0", at=self.at)
+        if parameter.name in RESERVED:
+            refuse(f"{self.name}: an option '{parameter.name}' hides an argument of calls: choose another", at=self.at)
         self.options[parameter.name] = parameter.default
+
+    def _check_names(self, names: Iterable[str]) -> None:
+        for name in names:
+            if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
+                refuse(f"{self.name}: '{name}' is no name of the language: expected letters, digits and _", at=self.at)
 
     def run(self, state: Expr, inputs: Mapping[str, Expr], settings: Mapping[str, Any]) -> Any:
         """What the function returns for symbols."""
@@ -99,10 +112,27 @@ class Written:
         """The canonical text of the rec stage."""
         head = head or self.head
         printer = _Printer(self, head, mma or self.compute, self.stored(io))
-        return _library.emit(printer.text(self.graph(settings, head)), "")
+        text = printer.text(self.graph(settings, head))
+        self._places = printer.places
+        return _library.emit(text, "")
+
+    def located(self, message: str) -> str:
+        """A message of the library about the text, about the function: "source:9: " is a line of it."""
+        found = re.match(r"source:(\d+): ", message)
+        line = int(found[1]) - 2 if found else -1  # behind the first line, which lines are counted from 1
+        if found is None or not 0 <= line < len(self._places):
+            return message
+        return f"{self._places[line]}: {message[found.end() :]}".replace(".in(", ".within(")
 
     def graph(self, settings: Mapping[str, Any], head: tuple[int, int]) -> Graph:
         """What the function computes for a head, in dtypes as they are declared."""
+        if _numbers_outside(self.function) != self._outside:
+            refuse(
+                f"{self.name}: numbers outside of the function have changed since it was made: make them options, "
+                "keyword-only parameters",
+                ValueError,
+                at=self.at,
+            )
         inputs = {
             name: Expr("input", given.axis, [], name, given.dtype, given=given) for name, given in self.inputs.items()
         }
@@ -123,6 +153,7 @@ class Written:
             refuse(f"{expected}; the next state is {following!r}, expected a V×K matrix", at=self.at)
         if following is state:
             refuse(f"{self.name}: the state is returned as it came: no token changes it", ValueError, at=self.at)
+        _expect_affine(following)
         made = {}
         for name, given in outputs.items():
             in_f32 = isinstance(given, Expr) and given.axis is not None and given.dtype == "f32"
@@ -133,12 +164,38 @@ class Written:
                     f'that stores the output: "{name}": bf16(…)',
                     at=self.at,
                 )
+            if name in self.taken:
+                refuse(f"{self.name}: the output '{name}' has the name of an input: choose another", at=self.at)
             made[name] = (output.value, output.dtype)
+        self._check_names(made)
         used = _used([following, *(value for value, _ in made.values())])
         unused = [name for name, value in inputs.items() if value not in used]
         if unused:
             refuse(f"{self.name}: no result depends on {', '.join(unused)}: leave them out", ValueError, at=self.at)
         return Graph(state, inputs, following, made)
+
+
+_LINEAR = ("cast", "add", "sub", "neg", "broadcast", "assume")
+_PRODUCTS = ("mul", "scale", "dot", "outer", "diag_mul")
+
+
+def _expect_affine(following: Expr) -> None:
+    """Refuses a next state that is no affine function of the state, at the line of what is not."""
+    depends: dict[Expr, bool] = {}
+
+    def visit(x: Expr) -> bool:
+        if x in depends:
+            return depends[x]
+        count = sum([visit(operand) for operand in x.operands])
+        if count and x.kind not in _LINEAR and (x.kind not in _PRODUCTS or count > 1):
+            expected = (
+                "expected S times a decay, plus outer(S @ a, b) and outer(v, k), where S is in none of the vectors"
+            )
+            refuse(f"'{x.text}' feeds the next state, and is not affine in the state; {expected}", at=x.at)
+        depends[x] = x.kind == "state" or count > 0
+        return depends[x]
+
+    visit(following)
 
 
 _made: dict[str, Iterator[int]] = {}
@@ -148,6 +205,13 @@ def _own_name(name: str) -> str:
     """A name of one function: functions of one text may differ for other heads and options."""
     number = next(_made.setdefault(name, count(1)))
     return name if number == 1 else f"{name}_{number}"
+
+
+def _numbers_outside(function: Callable[..., Any]) -> dict[str, Any]:
+    """The numbers and texts that a function reads from outside, by name."""
+    outside = inspect.getclosurevars(function)
+    names = {**outside.globals, **outside.nonlocals}
+    return {name: value for name, value in names.items() if isinstance(value, bool | int | float | str)}
 
 
 def _settings(variant: str) -> dict[str, Any]:
@@ -207,6 +271,7 @@ class _Printer:
         self._written, self._compute, self._stored = written, compute, stored
         self._extents = {"K": head[0], "V": head[1], "1": 1}
         self._lines: list[str] = []
+        self.places: list[str] = []  # of the lines, in the function
         self._names: dict[Expr, str] = {}
         self._taken = {*written.taken}
         self._unnamed = 0
@@ -227,6 +292,7 @@ class _Printer:
             )
         keys, values = self._extents["K"], self._extents["V"]
         body = "\n".join(f"  {line}" for line in self._lines)
+        self.places += [self._written.at] * (len(self._lines) - len(self.places))
         return (
             f"rec.recurrence @{self._written.name} attributes {{key_dim = {keys}, value_dim = {values}, "
             f'compute = "{self._compute}", sram_budget = {self._written.sram}}} {{\n{body}\n}}\n'
@@ -266,6 +332,8 @@ class _Printer:
             self._names[value] = operands[0]  # stored in f32 already
             return operands[0]
         name = self._names[value] = self._name_of(value, fallback)
+        self.places += [self._written.at] * (len(self._lines) - len(self.places))
+        self.places.append(value.at)
         self._lines.append(f"{name} = rec.{value.kind} {self._line(value, operands)}")
         return name
 

@@ -9,7 +9,8 @@
         S = decayed + outer(change, k)
         return S, {"o": bf16(scale * K.extent**-0.5 * (S @ q))}
 
-The function runs once, on symbols. Its first parameter is the state, V rows and K columns in f32. The other
+The function runs on symbols, once for each head and each choice of options: numbers that it reads from outside must
+not change. `K.extent` and `V.extent` are the keys and values of that head. Its first parameter is the state, V rows and K columns in f32. The other
 parameters are inputs, [B, T, H, K], [B, T, H, V] or [B, T, H], in the order of the function; `.of_head()` makes one a
 parameter of each head. Keyword-only parameters are options, which calls set. The function returns the next state, and
 the outputs by name, each in the dtype that stores the output. Values have the names of the variables that they are
@@ -250,6 +251,12 @@ class Diagonal:
 
     def __init__(self, vector: Expr) -> None:
         self.vector = vector
+
+    def __mul__(self, other: Any) -> NoReturn:
+        d = self.vector.text
+        refuse(f"'*': diag({d}) stands on the right, S * diag({d}): columns of a state decay by keys, and no rows")
+
+    __rmul__ = __mul__
 
 
 def diag(d: Expr) -> Diagonal:

@@ -10,11 +10,11 @@
         return S, {"o": bf16(scale * K.extent**-0.5 * (S @ q))}
 
 The function runs on symbols, once for each head and each choice of options: numbers that it reads from outside must
-not change. `K.extent` and `V.extent` are the keys and values of that head. Its first parameter is the state, V rows and K columns in f32. The other
-parameters are inputs, [B, T, H, K], [B, T, H, V] or [B, T, H], in the order of the function; `.of_head()` makes one a
-parameter of each head. Keyword-only parameters are options, which calls set. The function returns the next state, and
-the outputs by name, each in the dtype that stores the output. Values have the names of the variables that they are
-assigned to.
+not change. `K.extent` and `V.extent` are the keys and values of that head. Its first parameter is the state, V rows and
+K columns in f32. The other parameters are inputs, [B, T, H, K], [B, T, H, V] or [B, T, H], in the order of the
+function; `.of_head()` makes one a parameter of each head, `.within(lo, hi)` promises a range. Keyword-only parameters
+are options, which calls set. The function returns the next state, and the outputs by name, each in the dtype that
+stores the output. Values have the names of the variables that they are assigned to.
 
 Dtypes are never promoted: arithmetic takes f32 only, and `f32(x)` is the only way there. Contractions (`@`, `outer`)
 take any dtype, round their operands to the compute dtype and give f32. Mistakes are a TypeError or a ValueError that

@@ -1,6 +1,6 @@
 // The nest dialect: which warps of a block do what, over which chunks, and what they hand to each other.
 //
-//   nest.kernel "gated_delta_net_forward" shared 232448 {
+//   nest.kernel "example_forward" shared 232448 {
 //     %k = nest.channel depth 3 : !nest.tile<64x128xbf16, swizzled>
 //     nest.role "loads" warps 4 registers 64 {
 //       nest.sweep "chunks" {

@@ -151,7 +151,7 @@ def test_prepare(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         wkvc.prepare(
             wkvc.rwkv7, [(1, 37, 2)], head=(KEYS, VALUES), device="cpu", cu_seqlens=starts, options="--chunk 32"
         )
-    with pytest.raises(TypeError, match=r"expected wkvc\.rwkv7"):
+    with pytest.raises(TypeError, match=r"expected a function of wkvc, such as wkvc\.rwkv7"):
         wkvc.prepare(print, [(1, 1, 1)], device="cpu")
 
 

@@ -90,7 +90,7 @@ def times_row(what: str, records: list[dict]) -> list[str]:
     lines, seen = [], set()
     for record in records:
         found = record["passes"][what]
-        for who in found["errors"].keys() - seen:
+        for who in (who for who in found["errors"] if who not in seen):
             seen.add(who)
             errors = found["errors"][who]
             worst = max((error for name, error in errors.items() if name != "o"), default=None)
@@ -99,7 +99,7 @@ def times_row(what: str, records: list[dict]) -> list[str]:
     return lines
 
 
-def times_of(name: str, records: list[dict]) -> list[str]:
+def times_of(records: list[dict]) -> list[str]:
     """The table of times and errors, where there are any."""
     if not records:
         return []
@@ -157,7 +157,7 @@ def page() -> str:
         lines += [f"## {name}", "", about, f"In C++ (`dsl/operators/{file}`):", "", "```cpp", definition, "```", ""]
         if name in python:
             lines += ["In Python, without the options:", "", "```python", python[name], "```", ""]
-        lines += [options_of(name), *times_of(name, records.get(name, []))]
+        lines += [options_of(name), *times_of(records.get(name, []))]
     return "\n".join(lines)
 
 

@@ -87,16 +87,9 @@ def train(name, kernels, args):
     losses, seconds = [], []
     with originals(model, args) if kernels == "original" else contextlib.nullcontext():
         for _ in range(args.steps):
-            starts = torch.randint(len(data) - args.tokens, (args.batch,), generator=batches).tolist()
-            ids = torch.stack([data[start : start + args.tokens] for start in starts]).long().to(args.device)
+            ids = training.batch_of(data, args.batch, args.tokens, batches).to(args.device)
             begin = time.perf_counter()
-            logits = model(ids, use_cache=False).logits
-            loss = torch.nn.functional.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten())
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            optimizer.zero_grad()
-            losses.append(loss.item())
+            losses.append(training.step_of(model, optimizer, lambda x: model(x, use_cache=False).logits, ids))
             seconds.append(time.perf_counter() - begin)
     return losses, args.batch * args.tokens / statistics.median(seconds[WARM_UP:] or seconds)
 

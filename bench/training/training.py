@@ -36,6 +36,23 @@ def arguments(description, kernels):
     return parser
 
 
+def batch_of(data, batch, tokens, generator):
+    """Rows of bytes that begin anywhere, as numbers."""
+    starts = torch.randint(len(data) - tokens, (batch,), generator=generator).tolist()
+    return torch.stack([data[start : start + tokens] for start in starts]).long()
+
+
+def step_of(model, optimizer, logits_of, ids):
+    """One step on the loss of the next byte, which is returned."""
+    logits = logits_of(ids)
+    loss = torch.nn.functional.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten())
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.item()
+
+
 def train(args, model, logits_of):
     """Trains `model` on the GPU, in bfloat16; `logits_of` are those of the model for bytes."""
     data = text_bytes(args.steps * BATCH * TOKENS)
@@ -43,17 +60,10 @@ def train(args, model, logits_of):
     batches = torch.Generator().manual_seed(args.seed)
     losses, seconds = [], []
     for step in range(args.steps):
-        starts = torch.randint(len(data) - TOKENS, (BATCH,), generator=batches).tolist()
-        ids = torch.stack([data[start : start + TOKENS] for start in starts]).long().cuda()
+        ids = batch_of(data, BATCH, TOKENS, batches).cuda()
         torch.cuda.synchronize()
         begin = time.perf_counter()
-        logits = logits_of(ids)
-        loss = torch.nn.functional.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten())
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        losses.append(loss.item())
+        losses.append(step_of(model, optimizer, logits_of, ids))
         seconds.append(time.perf_counter() - begin)
         if step % 20 == 0:
             print(f"{args.kernels} seed {args.seed} step {step}: loss {losses[-1]:.4f}, {seconds[-1]:.3f} s", flush=True)

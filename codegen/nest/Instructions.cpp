@@ -10,6 +10,14 @@ namespace wkvc::nest {
 
 namespace {
 
+struct Family {
+  llvm::StringLiteral name;
+  Layout x, y, sums;
+  bool is_async;      // issued and waited for apart
+  int64_t rows_of_x;  // a multiple of that for each four warps or, of mma.sync, for each warp
+  int64_t warps;      // that go together: a role has a multiple of them
+};
+
 // wgmma takes its second operand and, but for the rounded sums of a product before, its first one from shared memory.
 constexpr std::array<Family, 3> table{{
     {"mma.sync", Layout::fragments, Layout::fragments, Layout::fragments, false, 16, 1},
@@ -44,14 +52,13 @@ LogicalResult verify_extents(Operation* op, const Family& family, TileType x, Ti
   return success();
 }
 
-}  // namespace
-
-std::span<const Family> families() { return table; }
-
+// Returns the family of a name; null where there is none.
 const Family* family_of(StringRef name) {
   const auto found = llvm::find_if(table, [&](const Family& family) { return family.name == name; });
   return found == table.end() ? nullptr : &*found;
 }
+
+}  // namespace
 
 LogicalResult verify_product(Operation* op, StringRef name, bool is_async, TileType x, TileType y,
                              std::optional<TileType> sum, TileType result) {

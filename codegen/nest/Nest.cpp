@@ -91,6 +91,8 @@ int64_t TileType::elementBytes() const { return isa<Float32Type, FloatTF32Type>(
 
 RoleOp role_of(Operation* op) { return op->getParentOfType<RoleOp>(); }
 
+int64_t copies_of_chunk(RoleOp role) { return role.getDealt() ? 1 : static_cast<int64_t>(role.getCopies()); }
+
 int64_t shared_bytes(ChannelOp channel) {
   if (channel.getOver()) return 0;
   const TileType tile = cast<ChannelType>(channel.getChannel().getType()).getTile();

@@ -24,6 +24,9 @@ namespace wkvc::nest {
 // Returns the role that an operation belongs to.
 RoleOp role_of(mlir::Operation* op);
 
+// Returns how many copies of a role work on a chunk.
+int64_t copies_of_chunk(RoleOp role);
+
 // Bytes of the mbarriers of a slot: that its tile is there, and that it is free.
 inline constexpr int64_t kSlotMbarriers = 16;
 

@@ -21,16 +21,13 @@ struct Event {
   Operation* op;
 };
 
-// What a role does to channels, in its order.
+// A role, and its steps on channels in their order.
 class Trace {
  public:
   Trace(RoleOp role, std::int64_t chunks) : role_(role) { walk(role.getBody().front(), 0, chunks, 0); }
 
   RoleOp role() const { return role_; }
   const std::vector<Event>& events() const { return events_; }
-  // Returns how many copies do a step of this role.
-  std::int64_t copies() const { return role().getDealt() ? 1 : static_cast<std::int64_t>(role().getCopies()); }
-
   // Returns the chunks of the tiles that a step is of, in order.
   std::vector<std::int64_t> chunks_of(Step step, ChannelOp channel) const {
     std::vector<std::int64_t> chunks;
@@ -92,11 +89,12 @@ class Trace {
   std::vector<Event> events_;
 };
 
-// A channel, and who uses it.
+// The roles that use a channel.
 struct Ends {
   const Trace* producer = nullptr;
   std::vector<const Trace*> consumers;
-  std::vector<ChannelOp> over;  // channels in the same slots
+  const Trace* replacer = nullptr;  // the consumer that puts other tiles in the place of those that it gets
+  ChannelOp over;                   // the channel of those tiles
 };
 
 class Pipeline {
@@ -110,7 +108,12 @@ class Pipeline {
         if (trace.op_of(Step::put, channel) != nullptr) ends.producer = &trace;
         if (trace.op_of(Step::get, channel) != nullptr) ends.consumers.push_back(&trace);
       }
-      if (channel.getOver()) ends_[channel.getOver().getDefiningOp()].over.push_back(channel);
+    }
+    for (ChannelOp channel : kernel.getBody().getOps<ChannelOp>()) {
+      if (!channel.getOver()) continue;
+      Ends& under = ends_[channel.getOver().getDefiningOp()];
+      under.over = channel;
+      under.replacer = ends_[channel].producer;
     }
   }
 
@@ -139,14 +142,12 @@ class Pipeline {
         return consumer->op_of(Step::get, channel)->emitOpError()
                << "role '" << consumer->role().getSymName() << "' gets other chunks, or in another order, than role '"
                << ends.producer->role().getSymName() << "' puts";
-      const bool takes_its_place =
-          llvm::any_of(ends.over, [&](ChannelOp over) { return ends_[over].producer == consumer; });
+      const bool replaces = consumer == ends.replacer;
       const auto released = consumer->chunks_of(Step::release, channel);
-      if (takes_its_place ? !released.empty() : released != put)
+      if (replaces ? !released.empty() : released != put)
         return consumer->op_of(Step::get, channel)->emitOpError()
                << "role '" << consumer->role().getSymName() << "' "
-               << (takes_its_place ? "releases a tile whose place it takes"
-                                   : "does not release each tile that it gets");
+               << (replaces ? "releases a tile whose place it takes" : "does not release each tile that it gets");
     }
     return success();
   }
@@ -177,7 +178,7 @@ class Pipeline {
       for (Process& process : all)
         for (; process.next < process.events.size(); ++process.next, goes_on = true) {
           const Event& event = *process.events[process.next];
-          if (!may(event, *process.trace)) break;
+          if (!may(event)) break;
           ++done_[{event.step, event.channel, process.trace, event.number}];
         }
     }
@@ -200,43 +201,35 @@ class Pipeline {
     return error;
   }
 
-  bool may(const Event& event, const Trace& trace) const {
+  bool may(const Event& event) const {
     if (event.step == Step::release) return true;
     if (event.step == Step::get) return is_put(event.channel, event.number);
     ChannelOp channel = event.channel;
     if (!channel.getOver()) return is_free(event.channel, event.number);
     const auto under = channel.getOver().getDefiningOp<ChannelOp>();
-    return is_put(under, event.number) && llvm::all_of(ends_.at(under).consumers, [&](const Trace* consumer) {
-             return consumer == &trace || is_released(under, *consumer, event.number);
-           });
+    return is_put(under, event.number) && is_released(under, event.number, ends_.at(channel).producer);
   }
 
   bool is_put(ChannelOp channel, std::int64_t number) const {
     const Trace* const producer = ends_.at(channel).producer;
-    return count(Step::put, channel, *producer, number) == producer->copies();
+    return count(Step::put, channel, *producer, number) == copies_of_chunk(producer->role());
   }
 
-  bool is_released(ChannelOp channel, const Trace& consumer, std::int64_t number) const {
-    return count(Step::release, channel, consumer, number) == consumer.copies();
+  // Returns whether no consumer reads a tile any more; `replacer`, if any, does not release tiles.
+  bool is_released(ChannelOp channel, std::int64_t number, const Trace* replacer) const {
+    return llvm::all_of(ends_.at(channel).consumers, [&](const Trace* consumer) {
+      return consumer == replacer ||
+             count(Step::release, channel, *consumer, number) == copies_of_chunk(consumer->role());
+    });
   }
 
-  // Whether the slot of a tile is free: the tile before it there, or what took its place, is not read any more.
+  // Returns whether the slot of a tile is free: nobody reads the tile before it there, or the one in its place.
   bool is_free(ChannelOp channel, std::int64_t number) const {
-    const std::int64_t before = number - static_cast<std::int64_t>(ChannelOp(channel).getDepth());
+    const std::int64_t before = number - static_cast<std::int64_t>(channel.getDepth());
     if (before < 0) return true;
     const Ends& ends = ends_.at(channel);
-    const auto takes_its_place = [&](const Trace* consumer) {
-      return llvm::any_of(ends.over, [&](ChannelOp over) { return ends_.at(over).producer == consumer; });
-    };
-    return llvm::all_of(ends.consumers,
-                        [&](const Trace* consumer) {
-                          return takes_its_place(consumer) || is_released(channel, *consumer, before);
-                        }) &&
-           llvm::all_of(ends.over, [&](ChannelOp over) {
-             return is_put(over, before) && llvm::all_of(ends_.at(over).consumers, [&](const Trace* consumer) {
-                      return is_released(over, *consumer, before);
-                    });
-           });
+    if (!is_released(channel, before, ends.replacer)) return false;
+    return !ends.over || (is_put(ends.over, before) && is_released(ends.over, before, nullptr));
   }
 
   std::int64_t count(Step step, ChannelOp channel, const Trace& trace, std::int64_t number) const {

@@ -1,5 +1,4 @@
-// What makes a nest wrong, each at its operation: extents and types of operations, what a block has room for, channels
-// without two ends, and products that are not waited for.
+// The verifiers of operations: extents and types, the room of a block, both ends of channels, and products under way.
 #include <mlir/Analysis/Liveness.h>
 
 #include "codegen/nest/Instructions.h"
@@ -65,8 +64,7 @@ LogicalResult verify_ends(ChannelOp channel) {
   return success();
 }
 
-// What waits for a product: the await of the last product that goes behind it, all in one block; null where there is
-// none.
+// Returns the await of the last product that goes behind a product, all in one block; null where there is none.
 AwaitOp await_of(IssueOp issue) {
   if (!issue.getResult().hasOneUse()) return {};
   Operation* const user = *issue.getResult().user_begin();
@@ -75,13 +73,13 @@ AwaitOp await_of(IssueOp issue) {
   return dyn_cast<AwaitOp>(user);
 }
 
-// Whether a tile in shared memory is read across its rows.
+// Returns whether a tile in shared memory is read across its rows.
 bool is_across_rows(Value operand) {
   if (auto part = operand.getDefiningOp<PartOp>()) return is_across_rows(part.getTile());
   return operand.getDefiningOp<TransposeOp>() != nullptr;
 }
 
-// The channel whose tile an operand is; null where it is another one.
+// Returns the channel that an operand is a tile of; null where the operand is no such tile.
 Value channel_of(Value operand) {
   if (auto transpose = operand.getDefiningOp<TransposeOp>()) return channel_of(transpose.getTile());
   if (auto part = operand.getDefiningOp<PartOp>()) return channel_of(part.getTile());
@@ -153,6 +151,8 @@ LogicalResult ChannelOp::verify() {
   if (getDepth() < 1 || static_cast<std::int64_t>(getDepth()) > kMostDepth)
     return emitOpError() << "has a depth of 1 to " << kMostDepth << ", not " << getDepth();
   if (!getOver()) return success();
+  if (llvm::count_if(getOver().getUsers(), [](Operation* user) { return isa<ChannelOp>(user); }) > 1)
+    return emitOpError() << "lies over a channel that another one lies over, too: the slots hold one tile";
   auto under = getOver().getDefiningOp<ChannelOp>();
   if (under.getOver() || under.getDepth() != getDepth() || tile_of(getOver()).bytes() < tile.bytes())
     return emitOpError() << "lies over a channel of the same depth, of tiles as large or larger, that is over none";
@@ -198,8 +198,7 @@ LogicalResult LoadOp::verify() {
 
 LogicalResult PutOp::verify() {
   const TileType part = getTile().getType(), whole = tile_of(getChannel());
-  const RoleOp role = role_of(*this);
-  const std::int64_t parts = RoleOp(role).getDealt() ? 1 : static_cast<std::int64_t>(RoleOp(role).getCopies());
+  const std::int64_t parts = copies_of_chunk(role_of(*this));
   if (part.getElement() != whole.getElement() ||
       part.getRows() * part.getColumns() * parts != whole.getRows() * whole.getColumns())
     return emitOpError() << parts << " times " << part << " is not " << whole;

@@ -53,7 +53,7 @@ class Function(ABC):
         inputs = bind(self.title, family.names, inputs, settled.tensors, (*STATE_ARGUMENTS, *self.settings))
         check_inputs(family, inputs)
         given = {name: value for name, value in named.items() if name in STATE_ARGUMENTS}
-        states = states_from(self.title, given if "states" in given else {"state_layout": self.state_layout, **given})
+        states = states_from(self.title, given, layout=self.state_layout)
         inputs = self.converted(family, inputs, autocast_dtype(inputs[0]))
         outputs, state = call(family, inputs, settled.variant, settled.options, states)
         return *outputs, state

@@ -83,17 +83,19 @@ FIELDS = tuple(field.name for field in fields(States))
 STATE_ARGUMENTS = ("states", *FIELDS)
 
 
-def states_from(function: str, given: Mapping[str, Any], others: Iterable[str] = ()) -> States:
+def states_from(
+    function: str, given: Mapping[str, Any], others: Iterable[str] = (), layout: StateLayout = "vk"
+) -> States:
     """The states that arguments of a call tell; raises TypeError for a States beside its fields, and other names.
 
-    `function` and `others`, the names of its other arguments, are for messages.
+    `function` and `others`, the names of its other arguments, are for messages; `layout` holds where nothing is said.
     """
     if any(name not in STATE_ARGUMENTS for name in given):
         check_names(function, given, (*STATE_ARGUMENTS, *others))
     states = given.get("states")
     beside = {name: value for name, value in given.items() if name != "states"}
     if states is None:
-        return States(**beside)
+        return States(**{"state_layout": layout, **beside})
     if not isinstance(states, States):
         raise TypeError(f"states is {kind_of(states)}, expected wkvc.States(…)")
     if beside:

@@ -59,27 +59,31 @@ class Takeover:
 
     def verify(self, *arguments: Any, **named: Any) -> tuple[bool, str | None]:
         """Whether wkvc runs a call, or why not; counts it."""
-        reason = self._reason(arguments, named)
-        _calls[f"{self.name}: on wkvc" if reason is None else f"{self.name}: by the original: {reason}"] += 1
+        reason = self._decide(arguments, named)[1]
         return reason is None, reason
 
     def run(self, *arguments: Any, **named: Any) -> Any:
-        """A call that wkvc runs."""
-        given = self._given(arguments, named)
-        settings, why_not = self._settings_for(given)
-        if settings is None:
-            raise ValueError(why_not)
-        return self._function(**{**given, **settings})
+        """A call that wkvc runs, and that was counted before."""
+        given, reason = self._found_for(arguments, named)
+        if reason is not None:
+            raise ValueError(reason)
+        return self._function(**given)
 
     def instead_of(self, original: Function) -> Function:
         """A function that runs here or there."""
 
         @functools.wraps(original)
         def choose(*arguments: Any, **named: Any) -> Any:
-            accepted, _ = self.verify(*arguments, **named)
-            return (self.run if accepted else original)(*arguments, **named)
+            given, reason = self._decide(arguments, named)
+            return self._function(**given) if reason is None else original(*arguments, **named)
 
         return torch.compiler.disable(choose)
+
+    def _decide(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+        """What `_found_for` gives; counts the call."""
+        given, reason = self._found_for(arguments, named)
+        _calls[f"{self.name}: on wkvc" if reason is None else f"{self.name}: by the original: {reason}"] += 1
+        return given, reason
 
     def _given(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as wkvc's function takes them; raises TypeError for those that it does not take."""
@@ -109,17 +113,17 @@ class Takeover:
             return size is None
         return size in self._chunks if self._chunks else size.bit_count() == 1
 
-    def _reason(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
-        """The reason for which a call stays with the original, if there is one."""
+    def _found_for(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+        """The arguments of wkvc's function; or the reason for which a call stays with the original."""
         try:
             given = self._given(arguments, named)
             reason = next((why for name, tensor in _tensors(given) if (why := _why_not(name, tensor))), None)
             if reason is not None:
-                return reason
+                return {}, reason
             settings, why_not = self._settings_for(given)
         except TypeError as error:  # an argument that there is not, or one without a hash
-            return str(error)
-        return why_not if settings is None else None
+            return {}, str(error)
+        return ({}, why_not) if settings is None else ({**given, **settings}, None)
 
     def _settings_for(self, given: Mapping[str, Any]) -> tuple[dict[str, Mma] | None, str]:
         """What operands of contractions are rounded to in a call, or None and why there are no kernels.

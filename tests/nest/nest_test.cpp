@@ -125,6 +125,12 @@ TEST(Nest, CopiesThatAreDealtChunksLoadTheirOwn) {
               testing::HasSubstr("role 'team' does not release each tile that it gets"));
 }
 
+TEST(Nest, OneChannelLiesOverAnother) {
+  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "gdn_c64_forward.mlir");
+  EXPECT_THAT(refusal_of(text, "%k16 = nest.channel depth 3 over %k", "%k16 = nest.channel depth 3 over %q"),
+              testing::HasSubstr("lies over a channel that another one lies over, too"));
+}
+
 TEST(Nest, NumbersOfTf32AreReadAlongRows) {
   const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "kda_c64_forward.mlir");
   EXPECT_THAT(refusal_of(text, "%a, %b_t : !rows, !columns_t", "%a, %b : !rows, !columns"),

@@ -80,6 +80,8 @@ int64_t group_columns(bool transposed) {
   return transposed ? sm_90a.group_mma.columns_transposed : sm_90a.group_mma.columns;
 }
 
+bool is_read_by_groups(Type element) { return !is_folded(element) && element.getIntOrFloatBitWidth() == 16; }
+
 bool is_of_columns(Value tile) {
   auto load = tile.getDefiningOp<LoadOp>();
   return load && load.getColumn() && load.getTransposed();

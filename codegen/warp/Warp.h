@@ -46,9 +46,10 @@ int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind 
 int64_t row_warps(KernelOp kernel);
 int64_t team_warps(KernelOp kernel);
 
-int64_t round_chunks(KernelOp kernel);   // one for each team of a cluster's blocks
-bool goes_again(KernelOp kernel);        // whether its teams prepare some rounds again
-int64_t group_columns(bool transposed);  // that contractions by groups make a multiple of
+int64_t round_chunks(KernelOp kernel);       // one for each team of a cluster's blocks
+bool goes_again(KernelOp kernel);            // whether its teams prepare some rounds again
+int64_t group_columns(bool transposed);      // that contractions by groups make a multiple of
+bool is_read_by_groups(mlir::Type element);  // whether contractions by groups read a buffer of such elements
 
 // Of a block's shared memory: a slot for each of them and of the rounds at once, behind what is the teams' for all.
 int64_t slot_bytes(KernelOp kernel);

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "dsl/builtin.h"
 #include "runtime/error.h"
@@ -22,6 +23,15 @@ unsigned number_from(const char* variable, unsigned otherwise) {
   return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
 }
 
+const std::vector<Definition>& operators() {
+  static const std::vector<Definition> all = {
+#define WKVC_OPERATOR(name) name(),
+#include "dsl/operators.def"
+#undef WKVC_OPERATOR
+  };
+  return all;
+}
+
 struct Combination {
   Definition definition;
   Config config;
@@ -32,7 +42,7 @@ class Sampler {
   explicit Sampler(unsigned seed) : random_(seed) {}
 
   Combination next() {
-    Combination combination{one_of({rwkv7(), rwkv7_logw(), rwkv6()}), {}};
+    Combination combination{operators()[between(0, operators().size() - 1)], {}};
     Config& config = combination.config;
     config.key_dim = one_of({16, 32, 48, 64, 64, 96, 128, 128, 192, 256});
     config.value_dim = coin() ? config.key_dim : one_of({16, 32, 64, 128, 256});
@@ -60,7 +70,10 @@ class Sampler {
 
   template <class T>
   T one_of(std::initializer_list<T> values) {
-    return std::data(values)[std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(random_)];
+    return std::data(values)[between(0, values.size() - 1)];
+  }
+  std::size_t between(std::size_t first, std::size_t last) {
+    return std::uniform_int_distribution<std::size_t>(first, last)(random_);
   }
   bool coin() { return one_of({0, 1}) == 1; }
 
@@ -90,6 +103,14 @@ std::pair<Combination, std::string> next_text(Sampler& sampler) {
       ADD_FAILURE() << options_of(combination) << "\n" << std::string_view(error.what()).substr(0, 600);
     }
   }
+}
+
+TEST(Sweep, LowersWhatIsNotRefused) {
+  const unsigned seed = number_from("WKVC_TEST_SEED", std::random_device{}());
+  const unsigned count = number_from("WKVC_SWEEP_LOWERED", 40);
+  std::cout << "WKVC_TEST_SEED=" << seed << " WKVC_SWEEP_LOWERED=" << count << '\n' << std::flush;
+  Sampler sampler(seed);
+  for (unsigned i = 0; i < count; ++i) next_text(sampler);
 }
 
 TEST(Sweep, CompilesWhatIsNotRefused) {

@@ -34,7 +34,7 @@ bool pays(warp::MmaOp mma, warp::KernelOp kernel) {
   if (!isa<VectorType>(mma.getX().getType()) || !buffer || mma.getYColumn()) return false;
   auto type = cast<MemRefType>(buffer.getType());
   const auto keys = static_cast<int64_t>(kernel.getKeyDim());
-  return type.getElementTypeBitWidth() == 16 && type.getDimSize(1) == keys &&
+  return warp::is_read_by_groups(type.getElementType()) && type.getDimSize(1) == keys &&
          mma.getAcc().getType().getDimSize(1) % warp::group_columns(mma.getYTransposed()) == 0 &&
          (mma.getYTransposed() || kernel.getRounds() == 1);
 }

@@ -38,8 +38,7 @@ static LogicalResult verify_by_groups(MmaOp op) {
   if (!isa<VectorType>(op.getX().getType()) || !buffer || op.getYColumn() || has_scales)
     return op.emitOpError("by groups takes x in registers and a whole buffer, without scales");
   auto acc = shape_of(op.getAcc());
-  if (element_of(op.getY()).getIntOrFloatBitWidth() != 16 || is_folded(element_of(op.getY())) || acc[0] != 16 ||
-      acc[1] % group_columns(op.getYTransposed()))
+  if (!is_read_by_groups(element_of(op.getY())) || acc[0] != 16 || acc[1] % group_columns(op.getYTransposed()))
     return op.emitOpError() << "by groups makes 16 rows by multiples of " << group_columns(op.getYTransposed())
                             << " of operands of 16 bits, not " << op.getAcc().getType() << " of "
                             << op.getY().getType();

@@ -78,10 +78,9 @@ class Nest {
 
   // What a loop or a role is about.
   std::string heading(Operation& op) {
-    if (auto loop = dyn_cast<warp::LoopOp>(op)) return loop_heading(loop);
+    if (auto loop = dyn_cast<warp::SweepOp>(op)) return loop_heading(loop);
     if (auto on_warp = dyn_cast<warp::OnWarpOp>(op)) return fmt::format("warp {}", on_warp.getWarp());
-    if (isa<warp::PrepareOp>(op))
-      return fmt::format("prepare: for each step of {}", plural(round_chunks(kernel_), "chunk"));
+    if (auto role = dyn_cast<warp::RoleOp>(op)) return role_heading(role);
     if (isa<warp::TeamOp>(op)) return "each team, for its chunk";
     if (isa<warp::AgainOp>(op)) return "through the first of two steps again, where the second has no saved state";
     if (auto slabs = dyn_cast<warp::SlabsOp>(op))
@@ -89,16 +88,25 @@ class Nest {
     return op.getName().stripDialect().str();
   }
 
-  std::string loop_heading(warp::LoopOp loop) {
-    const llvm::StringRef over = loop.getOver();
-    const std::string what = over == "groups"  ? fmt::format("group of {}", plural(kernel_.getSavedEvery(), "chunk"))
-                             : over == "group" ? "chunk of the group"
-                             : over == "rounds"
-                                 ? fmt::format("step of {}", plural(warp::round_chunks(kernel_), "chunk"))
-                             : over == "round" ? "chunk of the step"
-                                               : "chunk";
-    return fmt::format("for each {}{}, carrying {}{}", what, loop.getBackward() ? " from the last" : "",
-                       name_of(loop.getBody().getArgument(0)).str(),
+  static std::string role_heading(warp::RoleOp role) {
+    const uint64_t first = role.getFirst(), warps = role.getWarps();
+    std::string text = fmt::format(
+        "role {}: {}", warp::stringifyWork(role.getWork()).str(),
+        warps == 1 ? fmt::format("warp {}", first) : fmt::format("warps {} to {}", first, first + warps - 1));
+    if (role.getRegisters()) text += fmt::format(", {} registers a thread", *role.getRegisters());
+    return text;
+  }
+
+  std::string loop_heading(warp::SweepOp loop) {
+    const warp::Over over = loop.getOver();
+    const std::string what =
+        over == warp::Over::groups   ? fmt::format("group of {}", plural(kernel_.getSavedEvery(), "chunk"))
+        : over == warp::Over::group  ? "chunk of the group"
+        : over == warp::Over::rounds ? fmt::format("step of {}", plural(warp::round_chunks(kernel_), "chunk"))
+        : over == warp::Over::round  ? "chunk of the step"
+                                     : "chunk";
+    const std::string carried = loop.getState() ? fmt::format(", carrying {}", name_of(loop.getState()).str()) : "";
+    return fmt::format("for each {}{}{}{}", what, loop.getBackward() ? " from the last" : "", carried,
                        loop.getBeside() ? ", in one loop with the one before" : "");
   }
 

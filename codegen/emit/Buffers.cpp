@@ -12,7 +12,7 @@ namespace {
 // several loops, whose buffers say it.
 std::int64_t last_phase(warp::KernelOp kernel) {
   std::int64_t last = 0;
-  kernel.walk([&](warp::LoopOp loop) {
+  kernel.walk([&](warp::SweepOp loop) {
     auto barriers = loop.getBody().getOps<warp::BarrierOp>();
     last = std::max<std::int64_t>(last, std::distance(barriers.begin(), barriers.end()));
   });

@@ -82,7 +82,7 @@ void Emitter::emit_region(Region& region) {
 
 void Emitter::emit(Operation& op) {
   llvm::TypeSwitch<Operation*>(&op)
-      .Case<warp::RingOp, warp::LoopOp, warp::TeamOp, warp::AgainOp, warp::PrepareOp, warp::YieldOp, warp::SlabsOp,
+      .Case<warp::RingOp, warp::SweepOp, warp::TeamOp, warp::AgainOp, warp::RoleOp, warp::YieldOp, warp::SlabsOp,
             warp::ShareOp, warp::OnWarpOp, warp::CopyOp, warp::CurrentOp, warp::PublishMaxOp, warp::ScaleForOp,
             warp::OwnScaleOp, warp::ScaleOfOp, warp::RoundBesideOp, warp::FitScaleOp, warp::LeaveScaleOp, warp::BoundOp,
             warp::StoreNumberOp, warp::LoadNumberOp, warp::LoadOp, warp::StoreOp, warp::LoadVectorOp, warp::JoinRowsOp,

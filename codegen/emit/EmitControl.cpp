@@ -104,21 +104,21 @@ std::string Emitter::is_in_loop(const std::string& chunk, bool backward) {
   return fmt::format("{} < {}", chunk, in_groups_ ? "last" : end());
 }
 
-void Emitter::declare_state(warp::LoopOp op) {
-  Value state = op.getBody().getArgument(0);
+void Emitter::declare_state(warp::SweepOp op) {
+  Value state = op.getState();
   line("auto {} = {};", names_.declare(state, name_of(state)), expr(op.getInit()));
   names_.alias(op.getResult(), state);
 }
 
-void Emitter::write(warp::LoopOp op) {
+void Emitter::write(warp::SweepOp op) {
   if (op.getBeside()) return;  // written with the one before it
-  declare_state(op);
-  auto beside = dyn_cast_or_null<warp::LoopOp>(op->getNextNode());
+  if (op.getState()) declare_state(op);
+  auto beside = dyn_cast_or_null<warp::SweepOp>(op->getNextNode());
   if (beside && beside.getBeside())
     write_both(op, beside);
-  else if (op.getOver() == "groups")
+  else if (op.getOver() == warp::Over::groups)
     write_groups(op);
-  else if (op.getOver() == "rounds")
+  else if (op.getOver() == warp::Over::rounds)
     write_rounds(op.getBody(), op.getBackward());
   else
     write_chunks(op);
@@ -126,7 +126,7 @@ void Emitter::write(warp::LoopOp op) {
 
 // What the first state's next chunk needs alone comes last: then the rest of both is one piece of code, in which they
 // need not wait for each other.
-void Emitter::write_both(warp::LoopOp op, warp::LoopOp beside) {
+void Emitter::write_both(warp::SweepOp op, warp::SweepOp beside) {
   declare_state(beside);
   line("for (int step = 0; step < round_end - first; ++step) {{");
   indent_ += 2;
@@ -159,7 +159,7 @@ void Emitter::write_both(warp::LoopOp op, warp::LoopOp beside) {
   line("}}");
 }
 
-void Emitter::write_groups(warp::LoopOp op) {
+void Emitter::write_groups(warp::SweepOp op) {
   auto every = kernel_.getSavedEvery();
   line("for (int g = ({} + {}) / {}{}; g >= {}; --g) {{", end(), every - 1, every, op.getAhead() ? "" : " - 1",
        lowest_group());
@@ -169,17 +169,24 @@ void Emitter::write_groups(warp::LoopOp op) {
   in_groups_ = false;
 }
 
-void Emitter::write(warp::PrepareOp op) {
-  const auto registers = warp::role_registers(kernel_);
-  line("if (block.warp >= {}) {{", warp::row_warps(kernel_));
+// Those of the state go on where those that prepare chunks return. What these do before their rounds asks by itself who
+// does it.
+void Emitter::write(warp::RoleOp op) {
+  Block& body = op.getBody().front();
+  if (op.getWork() == warp::Work::state) {
+    if (op.getRegisters()) line("block.take_registers<{}>();", *op.getRegisters());
+    return emit_block(body);
+  }
+  auto rounds = *body.getOps<warp::SweepOp>().begin();
+  emit_all({body.begin(), Block::iterator(rounds)});
+  line("if (block.warp >= {}) {{", op.getFirst());
   indent_ += 2;
-  if (registers) line("block.give_registers<{}>();", registers->prepare);
-  write_rounds(op.getBody(), /*backward=*/false);
+  if (op.getRegisters()) line("block.give_registers<{}>();", *op.getRegisters());
+  emit_all({Block::iterator(rounds), body.end()});
   write_meeting();
   line("return;");
   indent_ -= 2;
   line("}}");
-  if (registers) line("block.take_registers<{}>();", registers->state);
 }
 
 void Emitter::write_rounds(Region& body, bool backward) {
@@ -217,8 +224,8 @@ std::string Emitter::lowest_group() {
   return is_cut() ? fmt::format("begin / {}", kernel_.getSavedEvery()) : std::string("0");
 }
 
-void Emitter::write_chunks(warp::LoopOp op) {
-  bool group = op.getOver() == "group" || op.getOver() == "round";
+void Emitter::write_chunks(warp::SweepOp op) {
+  bool group = op.getOver() == warp::Over::group || op.getOver() == warp::Over::round;
   const std::string last = in_rounds_ ? "round_end - 1" : "last", behind = in_rounds_ ? "round_end" : "last";
   if (op.getBackward())
     line("for (int c = {}; c >= {}; --c) {{", group ? last : end() + " - 1", group ? "first" : begin());
@@ -231,7 +238,7 @@ void Emitter::write_chunks(warp::LoopOp op) {
   loop_ = {};
 }
 
-void Emitter::begin_chunk(warp::LoopOp op) {
+void Emitter::begin_chunk(warp::SweepOp op) {
   line("const int valid = valid_rows<{}>(tokens_of(args, block), c);  // tokens of this chunk", kernel_.getChunk());
   loop_ = op;
   if (!has_teams()) return;
@@ -242,7 +249,7 @@ void Emitter::begin_chunk(warp::LoopOp op) {
 void Emitter::write(warp::YieldOp op) {
   auto again = dyn_cast<warp::AgainOp>(op->getParentOp());
   Value state =
-      again ? Value(again.getResult()) : Value(cast<warp::LoopOp>(op->getParentOp()).getBody().getArgument(0));
+      again ? Value(again.getResult()) : Value(cast<warp::SweepOp>(op->getParentOp()).getBody().getArgument(0));
   if (expr(op.getNext()) != names_.of(state)) line("{} = {};", names_.of(state), expr(op.getNext()));
 }
 

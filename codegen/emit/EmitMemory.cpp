@@ -246,7 +246,7 @@ void Emitter::write(warp::LoadJoinedOp op) {
 }
 
 void Emitter::write(warp::StoreVectorOp op) {
-  bool outside = !op->getParentOfType<warp::LoopOp>() && !op->getParentOfType<warp::TeamOp>();
+  bool outside = !op->getParentOfType<warp::SweepOp>() && !op->getParentOfType<warp::TeamOp>();
   for (const std::string& to : outside ? in_all_slots(op.getTo()) : std::vector{names_.of(op.getTo())})
     store_vector(op, to);
 }

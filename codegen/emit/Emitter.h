@@ -81,16 +81,16 @@ class Emitter {
   std::string first_chunk(bool backward);
   std::string chunk_ahead(bool backward, uint64_t ahead);
   std::string is_in_loop(const std::string& chunk, bool backward);
-  void declare_state(warp::LoopOp op);
-  void write(warp::LoopOp op);
-  void write_both(warp::LoopOp op, warp::LoopOp beside);
-  void write_groups(warp::LoopOp op);
-  void write(warp::PrepareOp op);
+  void declare_state(warp::SweepOp op);
+  void write(warp::SweepOp op);
+  void write_both(warp::SweepOp op, warp::SweepOp beside);
+  void write_groups(warp::SweepOp op);
+  void write(warp::RoleOp op);
   void write_rounds(mlir::Region& body, bool backward);
   void write(warp::TeamOp op);
   std::string lowest_group();
-  void write_chunks(warp::LoopOp op);
-  void begin_chunk(warp::LoopOp op);
+  void write_chunks(warp::SweepOp op);
+  void begin_chunk(warp::SweepOp op);
   void write(warp::YieldOp op);
   void write(warp::SlabsOp op);
   void write(warp::ShareOp op);
@@ -193,7 +193,7 @@ class Emitter {
   int indent_ = 0;
   const char* warps_ = "block";  // those that do what is written: the block's or a team's
   bool goes_again_ = warp::goes_again(kernel_);
-  warp::LoopOp loop_;  // over chunks, around what is written
+  warp::SweepOp loop_;  // over chunks, around what is written
   bool in_groups_ = false, in_rounds_ = false;
 };
 

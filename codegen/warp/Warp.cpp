@@ -8,6 +8,7 @@
 using namespace mlir;
 
 #include "codegen/warp/WarpDialect.cpp.inc"
+#include "codegen/warp/WarpEnums.cpp.inc"
 #define GET_OP_CLASSES
 #include "codegen/warp/WarpOps.cpp.inc"
 
@@ -18,6 +19,12 @@ void WarpDialect::initialize() {
 #define GET_OP_LIST
 #include "codegen/warp/WarpOps.cpp.inc"
       >();
+}
+
+RoleOp role_of(KernelOp kernel, Work work) {
+  for (auto role : kernel.getBody().getOps<RoleOp>())
+    if (role.getWork() == work) return role;
+  return {};
 }
 
 // tf32 lies as f32 does.

@@ -15,6 +15,7 @@
 #include "codegen/schedule/ScheduleAttr.h"
 
 #include "codegen/warp/WarpDialect.h.inc"
+#include "codegen/warp/WarpEnums.h.inc"
 #define GET_OP_CLASSES
 #include "codegen/warp/WarpOps.h.inc"
 
@@ -39,6 +40,8 @@ bool is_in_strips(mlir::Operation* op);  // of its slab
 // Columns of the slab that begins at `column`, in strips or not.
 int64_t slab_width(SlabsOp slabs);
 int64_t slab_width(mlir::Value column);
+
+RoleOp role_of(KernelOp kernel, Work work);  // null if the kernel has none
 
 int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind the state
 

@@ -3,15 +3,17 @@
 //
 //   warp.kernel "example_forward" warps 4 schedule #wkvc.schedule<grid(blocks = 2)> ... {
 //     %k_ring = warp.ring "k" offset 0 stages 2 : memref<16x64xbf16, 3>
-//     %S = warp.load_state "initial_state" : vector<16x64xf32>
-//     %last = warp.loop %S : vector<16x64xf32> {
-//     ^bb0(%S0: vector<16x64xf32>):
-//       warp.wait_copies 0
-//       warp.barrier
-//       ...
-//       warp.yield %S_next : vector<16x64xf32>
+//     warp.role state first 0 warps 4 {
+//       %S = warp.load_state "initial_state" : vector<16x64xf32>
+//       %last = warp.sweep over chunks carry %S : vector<16x64xf32> {
+//       ^bb0(%S0: vector<16x64xf32>):
+//         warp.wait_copies 0
+//         warp.barrier
+//         ...
+//         warp.yield %S_next : vector<16x64xf32>
+//       }
+//       warp.store_state "final_state" %last : vector<16x64xf32>
 //     }
-//     warp.store_state "final_state" %last : vector<16x64xf32>
 //   }
 #ifndef WKVC_WARP_OPS
 #define WKVC_WARP_OPS

@@ -22,13 +22,13 @@ TEST_F(ScheduleNest, TellsRolesAndLoops) {
   const Outcome ahead =
       wkvc({"explain", "rwkv7", "--schedule", "--teams", "2", "--rounds", "2", "--scales", "guarded"});
   ASSERT_EQ(ahead.status, 0) << ahead.err;
-  expect_in_order(
-      ahead.out,
-      {"rwkv7_forward: grid(blocks = ", "prepare(teams = 2, warps = 2)", "numerics(scales = guarded)",
-       "4 warps with 16 rows of the state each, and 2 teams of 2 warps of their own a step ahead", "without scales",
-       "prepare: for each step of 2 chunks:", "each team, for its chunk:", "copies ", "hands its slot over",
-       "for each step of 2 chunks, carrying S", "for each chunk of the step, carrying S",
-       "waits until the chunk is prepared", "computes ", "gives final_state", "rwkv7_forward_scaled: "});
+  expect_in_order(ahead.out,
+                  {"rwkv7_forward: grid(blocks = ", "prepare(teams = 2, warps = 2)", "numerics(scales = guarded)",
+                   "4 warps with 16 rows of the state each, and 2 teams of 2 warps of their own a step ahead",
+                   "without scales", "role prepare: warps 4 to 7", "for each step of 2 chunks:",
+                   "each team, for its chunk:", "copies ", "hands its slot over", "role state: warps 0 to 3",
+                   "for each step of 2 chunks, carrying S", "for each chunk of the step, carrying S",
+                   "waits until the chunk is prepared", "computes ", "gives final_state", "rwkv7_forward_scaled: "});
 }
 
 TEST_F(ScheduleNest, TellsBothWaysOfABackwardKernel) {

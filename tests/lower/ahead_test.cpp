@@ -21,7 +21,7 @@ std::string kernels(const Definition& definition, int save_every, int backward_b
   return lower_to({Stage::rec, rec_text(definition, config)}, Stage::warp, config);
 }
 
-constexpr const char* kAhead = "over \"groups\" backward ahead";
+constexpr const char* kAhead = "over groups backward ahead";
 constexpr const char* kKeptStates = "workspace chunk_states";
 constexpr const char* kNext = "warp.copy_saved \"saved_states\", %S_group_staged ahead 0 next";
 

@@ -36,7 +36,7 @@ TEST(TokenFactors, LeaveInputsAsTheyAre) {
 // One warp makes them; those of value rows load them, and read no input of one number a token.
 TEST(TokenFactors, AreMadeOnceForValueRows) {
   const std::string text = plain_text("gated_delta_net", "forward", Stage::warp, 2);
-  const std::size_t rows = text.find("warp.loop");
+  const std::size_t rows = text.find("warp.sweep");
   ASSERT_NE(rows, std::string::npos);
   EXPECT_THAT(text.substr(rows), Not(HasSubstr("warp.tokens")));
   EXPECT_THAT(text.substr(rows), HasSubstr("warp.load_vector"));

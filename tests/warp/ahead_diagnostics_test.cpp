@@ -10,24 +10,24 @@ class LinesBeforeRounds : public testing::TestWithParam<Case> {};
 TEST_P(LinesBeforeRounds, AreRefused) { expect_contains(error_of(with_rounds(GetParam().lines)), GetParam().error); }
 
 const Case lines_before_rounds[] = {
-    {"NothingPrepared", "", "of 2 rounds needs exactly one warp.prepare"},
-    {"NoTeam", "warp.prepare {\n}\n", "needs exactly one warp.team"},
-    {"TwoTeams", "warp.prepare {\n  warp.team {\n    warp.claim\n    warp.publish\n  }\n  warp.team {\n  }\n}\n",
+    {"NothingPrepared", "", "needs exactly 1 warp.role prepare"},
+    {"NoTeam", preparing(""), "needs exactly one warp.team"},
+    {"TwoTeams", preparing("  warp.team {\n    warp.claim\n    warp.publish\n  }\n  warp.team {\n  }\n"),
      "needs exactly one warp.team"},
-    {"NoClaim", "warp.prepare {\n  warp.team {\n    warp.note \"nothing\"\n    warp.publish\n  }\n}\n",
-     "is where warp.claim belongs: where a team begins its part of warp.prepare"},
-    {"NoPublish", "warp.prepare {\n  warp.team {\n    warp.claim\n    warp.barrier\n  }\n}\n",
-     "is where warp.publish belongs: where a team ends its part of warp.prepare"},
-    {"PublishedTwice", prepared("      warp.publish\n"), "belongs where a team ends its part of warp.prepare"},
-    {"AwaitOfATeam", prepared("      warp.await\n"), "belongs where a loop over a round begins"},
-    {"ReleaseOfATeam", prepared("      warp.release\n"), "belongs where a loop over a round ends"},
-    {"BarrierOfTheBlock", prepared() + "warp.barrier\n", "would wait for warps that do not come here"},
-    {"NothingOfATeam",
-     "warp.prepare {\n  warp.wait_copies 0\n  warp.team {\n    warp.claim\n    warp.publish\n  }\n}\n",
+    {"NoClaim", preparing("  warp.team {\n    warp.note \"nothing\"\n    warp.publish\n  }\n"),
+     "is where warp.claim belongs: where a team begins its part of a round that it prepares"},
+    {"NoPublish", preparing("  warp.team {\n    warp.claim\n    warp.barrier\n  }\n"),
+     "is where warp.publish belongs: where a team ends its part of a round that it prepares"},
+    {"PublishedTwice", prepared("      warp.publish\n"),
+     "belongs where a team ends its part of a round that it prepares"},
+    {"AwaitOfATeam", prepared("      warp.await\n"), "belongs where a sweep over a round begins"},
+    {"ReleaseOfATeam", prepared("      warp.release\n"), "belongs where a sweep over a round ends"},
+    {"BarrierOutsideRoles", prepared() + "warp.barrier\n", "is for the warps of a role to do"},
+    {"NothingOfATeam", preparing("  warp.wait_copies 0\n  warp.team {\n    warp.claim\n    warp.publish\n  }\n"),
      "is for others than teams to do"},
-    {"TeamsThatHaveEnded", prepared() + "warp.team {\n}\n", "belongs before warp.prepare"},
+    {"TeamsOutsideRoles", prepared() + "warp.team {\n}\n", "is for the warps of a role to do"},
     {"StatesOfTeams", "%0 = warp.load_state \"initial_state\" : vector<16x32xf32>\n" + prepared(),
-     "belongs after warp.prepare"},
+     "is for the warps of a role to do"},
     {"CopyToAnotherRoundsSlot", prepared("    warp.copy %v_ring ahead 2 : memref<16x32xbf16, 3>\n"),
      "is to a slot that is not this round's"},
     {"CopyOfAnotherRound", prepared("    warp.copy %k_ring ahead 4 : memref<16x32xbf16, 3>\n"),
@@ -63,18 +63,22 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
   expect_contains(of("backward, of_team = 2048 : i64", "warps 4"), "prepare(warps = N) is of forward kernels");
   std::string late = with_rounds(prepare);
   late.insert(late.find("    %round = "), "    warp.team {\n    }\n");
-  expect_contains(error_of(late), "has ended: its part is in warp.prepare");
+  expect_contains(error_of(late), "belongs in the role that prepares");
+  std::string barrier = with_rounds(prepare);
+  barrier.insert(barrier.find("    %round = "), "    warp.barrier\n");
+  expect_contains(error_of(barrier), "would wait for warps that do not come here");
   std::string of_all = with_rounds(prepare);
   of_all.insert(of_all.find("      warp.release"),
                 "      warp.publish_max %S_chunk, %S_max : vector<16x32xf32>, memref<2xf32, 3>\n");
-  of_all.insert(of_all.find("warp.prepare"), "  %S_max = warp.floats offset 8192 live 0 to 3 : memref<2xf32, 3>\n");
+  of_all.insert(of_all.find("  warp.role prepare"),
+                "  %S_max = warp.floats offset 8192 live 0 to 3 : memref<2xf32, 3>\n");
   expect_contains(error_of(of_all), "is of all warps, which do not meet");
   std::string alone = with_rounds(prepare);
   alone.replace(alone.find("teams = 2"), 9, "teams = 1");
   expect_contains(error_of(alone), "has 4 warps; expected 2 for rows and 1 of teams, as its schedule says");
   std::string one = with_rounds(prepare, "");
   one.replace(one.find(", warps = 1"), 11, "").replace(one.find("warps 4"), 7, "warps 2");
-  expect_contains(error_of(one), "belongs in a kernel of 2 rounds");
+  expect_contains(error_of(one), "needs exactly 0 warp.role prepare");
   std::string of_team = with_teams("");
   of_team.replace(of_team.find("] {"), 3, "] attributes {of_team = 16 : i64} {");
   expect_contains(error_of(of_team), "gives 16 bytes to a team for all rounds; expected 0");
@@ -85,19 +89,20 @@ TEST(Rounds, AreHandedOverChunkByChunk) {
     std::string text = with_rounds(prepared());
     return error_of(text.replace(text.find(line), line.size(), instead));
   };
-  expect_contains(without("      warp.await\n", ""), "is where warp.await belongs: where a loop over a round begins");
-  expect_contains(without("      warp.release\n", ""), "is where warp.release belongs: where a loop over a round ends");
+  expect_contains(without("      warp.await\n", ""), "is where warp.await belongs: where a sweep over a round begins");
+  expect_contains(without("      warp.release\n", ""),
+                  "is where warp.release belongs: where a sweep over a round ends");
   expect_contains(without("      warp.release\n", "      warp.release\n      warp.note \"late\"\n"),
-                  "belongs where a loop over a round ends");
+                  "belongs where a sweep over a round ends");
   std::string twice = with_rounds(prepared());
   const std::size_t loop = twice.find("    %round = "), end = twice.find("    warp.yield %round");
   twice.insert(loop, "    %before" + twice.substr(loop + 10, end - loop - 10));
-  expect_contains(error_of(twice), "needs exactly one loop over a round in it");
+  expect_contains(error_of(twice), "needs exactly one sweep over a round in it");
   const std::string text = with_rounds(prepared());
   const std::size_t round = text.find("    %round = "), after = text.find("    warp.yield %round");
   std::string none = text.substr(0, round) + text.substr(after);
   none.replace(none.find("yield %round"), 12, "yield %S");
-  expect_contains(error_of(none), "needs exactly one loop over a round in it");
+  expect_contains(error_of(none), "needs exactly one sweep over a round in it");
   std::string store = text;
   store.insert(store.find("      warp.release"), "      warp.store_number(%number) to %k_max : memref<1xf32, 3>\n");
   store.insert(store.find("      warp.store_number"), "      %number = warp.load_number %k_max : memref<1xf32, 3>\n");

@@ -53,12 +53,12 @@ const Case declarations[] = {
      "the number of stages is 0"},
     {"RingOfManyStages", "%0 = warp.ring \"k\" offset 0 stages 4611686018427387904 by 0 : memref<16x16xbf16, 3>\n",
      "expected 1 to 16"},
-    {"CurrentBeforeTheLoop", "%0 = warp.current %k_ring : memref<16x32xbf16, 3>\n", "needs a loop around it"},
+    {"CurrentBeforeTheLoop", "%0 = warp.current %k_ring : memref<16x32xbf16, 3>\n", "is for the warps of a role to do"},
     {"KernelInAKernel",
      "warp.kernel \"inner\" for \"inner\" warps 1 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 16 x 16 "
      "shared 0 compute \"f16\" "
      "arch \"sm_90a\" tensors [] {\n  warp.note \"nothing\"\n}\n",
-     "needs exactly one warp.loop"},
+     "needs exactly 1 warp.role state"},
     {"SumInAKernel",
      "warp.batch_sum \"inner\" for \"inner\" chunk 16 head 16 x 16 compute \"f16\" arch \"sm_90a\" from \"du_parts\" "
      "to "

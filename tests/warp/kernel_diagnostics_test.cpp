@@ -64,7 +64,10 @@ TEST(Kernels, HaveUsableNames) {
 }
 
 TEST(Kernels, HaveOneLoopThatCarriesTheState) {
-  expect_contains(error_of(header() + buffers() + "}\n"), "needs exactly one warp.loop");
+  expect_contains(error_of(header() + buffers() + "}\n"), "needs exactly 1 warp.role state");
+  expect_contains(
+      error_of(header() + buffers() + "  warp.role state first 0 warps 2 {\n    warp.note \"nothing\"\n  }\n}\n"),
+      "needs exactly one warp.sweep");
   auto error = [](const std::string& from, const std::string& to) {
     std::string text = header() + buffers() + loop() + ending();
     return error_of(text.replace(text.find(from), from.size(), to));
@@ -73,7 +76,7 @@ TEST(Kernels, HaveOneLoopThatCarriesTheState) {
                   "carries its state in one argument");
   expect_contains(error("warp.yield %S : vector<16x32xf32>", "warp.yield %square : vector<16x16xf32>"),
                   "ends with a warp.yield of 'vector<16x32xf32>'");
-  expect_contains(error("    warp.yield %S : vector<16x32xf32>\n", ""), "terminator");
+  expect_contains(error("    warp.yield %S : vector<16x32xf32>\n", ""), "ends with a warp.yield");
   expect_contains(error("  %k_ring", "^bb0(%z: index):\n  %k_ring"), "takes no arguments");
 }
 

@@ -10,7 +10,7 @@ class LinesOfTheLoop : public testing::TestWithParam<Case> {};
 TEST_P(LinesOfTheLoop, AreRefused) { expect_contains(error_of(with(GetParam().lines)), GetParam().error); }
 
 const Case lines[] = {
-    {"Syntax", "warp.barrier 3\n", "line 17: "},
+    {"Syntax", "warp.barrier 3\n", "line 18: "},
     {"UnknownOperation", "warp.fence\n", "warp.fence"},
     {"ForeignOperation", "%0 = \"builtin.unrealized_conversion_cast\"(%t) : (vector<16x32xf32>) -> i32\n",
      "does not belong in a warp.kernel"},
@@ -19,7 +19,7 @@ const Case lines[] = {
     {"UsedOutsideItsBlock",
      "warp.on_warp 0 {\n%0 = warp.zeros : vector<16x16xf32>\n}\nwarp.store_output \"o\" %0 as bf16 : "
      "vector<16x16xf32>\n",
-     "line 20: the value %0 is used before it is defined"},
+     "line 21: the value %0 is used before it is defined"},
     {"TileDtype", "%0 = warp.zeros : vector<16x16xf64>\n", "must be vector of"},
     {"TileRank", "%0 = warp.zeros : vector<16xf32>\n", "must be vector of"},
     {"TileSize", "%0 = warp.zeros : vector<16x24xf32>\n", "sizes of tiles are 1 or multiples of 16 up to 256"},
@@ -147,7 +147,7 @@ const Case lines[] = {
     {"MmaByGroupsWithoutTeams",
      "%w = warp.round %t : vector<16x32xf32> -> vector<16x32xbf16>\n"
      "%0 = warp.mma %square, %w, %k_early by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
-     "by groups belongs in the loop over a round of a plain kernel whose warps of value rows 4 divides"},
+     "by groups belongs in the sweep over a round of a plain kernel whose warps of value rows 4 divides"},
     {"CopyOfABuffer", "warp.copy %x ahead 1 : memref<16x32xf32, 3>\n", "needs a ring"},
     {"CopyIntoTheCurrentOne", "warp.copy %k_ring ahead 3 : memref<16x32xbf16, 3>\n",
      "is of chunk 3 from here, into a ring of 2 stages"},
@@ -242,18 +242,18 @@ const Case lines[] = {
      "a matrix of 32x32; expected 16x16"},
     {"MatrixToAnOutput", "warp.store_matrix \"o\" %square as f32 : vector<16x16xf32>\n", "expected kept"},
     {"NextOfNoGroup", "warp.copy %k_ring ahead 0 next : memref<16x32xbf16, 3>\n",
-     "outside a loop over them that copies ahead"},
+     "outside a sweep over them that copies ahead"},
     {"NextStateOfNoGroup", "warp.copy_saved \"saved_states\", %staged ahead 0 next : memref<32x32xbf16, 3>\n",
-     "outside a loop over them that copies ahead"},
+     "outside a sweep over them that copies ahead"},
     {"NextButOne", "warp.copy %k_ring ahead 1 next : memref<16x32xbf16, 3>\n",
      "is of the first chunk of what comes next: ahead 0"},
     {"NextStateButOne", "warp.copy_saved \"saved_states\", %staged ahead 1 next : memref<32x32xbf16, 3>\n",
      "copies the state before it"},
     {"FirstOfNoGroup",
      "warp.copy_saved \"chunk_states\", %staged ahead 1 first_from \"saved_states\" : memref<32x32xbf16, 3>\n",
-     "outside a loop over them that copies ahead"},
+     "outside a sweep over them that copies ahead"},
     {"LastOfNoGroup", "warp.keep_state \"chunk_states\" %S as bf16 but_last : vector<16x32xf32>\n",
-     "outside a loop over them that copies ahead"},
+     "outside a sweep over them that copies ahead"},
     {"StageInABuffer", "warp.stage_state %S, %x : vector<16x32xf32>, memref<16x32xf32, 3>\n",
      "needs a warp.staged state"},
     {"TokensOfAParameter", "%0 = warp.tokens \"u\" as bf16 : vector<16x1xf32>\n", "has the dims H,K; expected H"},
@@ -313,8 +313,9 @@ const Case lines[] = {
     {"BufferInTheLoop", "%0 = warp.buffer offset 0 live 0 to 1 : memref<16x16xf32, 3>\n",
      "belongs at the top of the kernel"},
     {"LoopInTheLoop",
-     "%0 = warp.loop %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n  warp.yield %Z : vector<16x32xf32>\n}\n",
-     "a loop over one group or round belongs inside a loop over those"},
+     "%0 = warp.sweep over chunks carry %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n  warp.yield %Z : "
+     "vector<16x32xf32>\n}\n",
+     "a sweep over one group or round belongs inside a sweep over those"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Warp, LinesOfTheLoop, testing::ValuesIn(lines), name_of_case);
@@ -333,7 +334,7 @@ TEST(DecayingStates, AreMultipliedOrSettled) {
                   "where 1x32 is expected");
   std::string yields = with(state);
   yields.replace(yields.find("warp.yield %S"), 13, "warp.yield %later");
-  expect_contains(error_of(yields), "ends with a state that is still to decay only if the loop began with one");
+  expect_contains(error_of(yields), "ends with a state that is still to decay only if the sweep began with one");
 }
 
 }  // namespace

@@ -10,9 +10,9 @@ class LinesOfARound : public testing::TestWithParam<Case> {};
 TEST_P(LinesOfARound, AreRefused) { expect_contains(error_of(with_teams(GetParam().lines)), GetParam().error); }
 
 const Case lines_of_a_round[] = {
-    {"EndLastOutsideARound", "warp.end_last\n", "belongs in a loop forward over a round"},
+    {"EndLastOutsideARound", "warp.end_last\n", "belongs in a sweep forward over a round"},
     {"EndLastOfAStateThatIsRead",
-     "%0 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n  warp.end_last\n"
+     "%0 = warp.sweep over round carry %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n  warp.end_last\n"
      "  warp.yield %Z : vector<16x32xf32>\n}\n%1 = warp.call \"neg\"(%0) : (vector<16x32xf32>) -> vector<16x32xf32>\n",
      "whose result nothing reads"},
     {"SlabsOfTheBlock", "warp.slabs 32 {\n^bb0(%c: index):\n}\n", "is a team's to do: it belongs in a warp.team"},
@@ -33,7 +33,7 @@ const Case lines_of_a_round[] = {
     {"ScaleOfARow", "%0 = warp.zeros : vector<1x32xf32>\n%1 = warp.with_scale %0 : vector<1x32xf32>\n",
      "takes a tile, not"},
     {"BufferOfNoChunk", "%0 = warp.scale_for %k_max times 1.0 : memref<1xf32, 3>\n",
-     "uses a slot's buffers outside a warp.team and the loop over a round"},
+     "uses a slot's buffers outside a warp.team and the sweep over a round"},
     {"StripsOfAThird", "warp.team {\nwarp.slabs 32 strips 48 {\n^bb0(%c: index):\n}\n}\n",
      "has strips of 48 columns; expected 32, 64 or 128"},
     {"StripsOfTooMany", "warp.team {\nwarp.slabs 32 strips 64 {\n^bb0(%c: index):\n}\n}\n",
@@ -83,7 +83,7 @@ const Case lines_of_a_round[] = {
      "%2 = warp.round_beside %S scale %0, %1 over %0 : vector<16x32xf32>, vector<16x32xf16> -> vector<16x32xf16>\n",
      "or f16 that was loaded and the scale given"},
     {"FitOfASumWithout",
-     "%0 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "%0 = warp.sweep over round carry %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "%1 = warp.load_number %k_max : memref<1xf32, 3>\n"
      "%2 = warp.fit_scale %Z, %k_max slope %1 offset %1 : vector<16x32xf32>, memref<1xf32, 3>\n"
      "warp.yield %Z : vector<16x32xf32>\n}\n",
@@ -107,9 +107,9 @@ const Case lines_of_a_round[] = {
      "in scale needs an accumulator that carries one"},
     {"LoopOfASumWithAScale",
      "%0 = warp.with_scale %S : vector<16x32xf32>\n"
-     "%1 = warp.loop %0 over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "%1 = warp.sweep over round carry %0 : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "warp.yield %S : vector<16x32xf32>\n}\n",
-     "ends with a sum that carries a scale only if the loop began with one"},
+     "ends with a sum that carries a scale only if the sweep began with one"},
     {"ShareOfNoColumns", "warp.team {\n%c = warp.share 8\n}\n", "has 8 columns; expected a multiple of 16"},
     {"ShareOfFewerColumns", "warp.team {\n%c = warp.share 16\n}\n",
      "of 16 columns for each of 1 warps makes 16; expected 32 keys"},
@@ -132,7 +132,7 @@ const Case lines_of_a_round[] = {
      "vector<32x32xf16>, vector<16x16xf32> -> vector<1x32xf32>\n}\n",
      "adds the rows of a tile beside as many columns"},
     {"TeamInATeam", "warp.team {\nwarp.team {\nwarp.barrier\n}\n}\n",
-     "belongs at the top of the kernel or in its loop over rounds"},
+     "belongs at the top of a role or in its sweep over rounds"},
     {"TeamArguments", "warp.team {\n^bb0(%c: index):\nwarp.barrier\n}\n", "takes no arguments"},
     {"OnWarpOutside", "warp.team {\nwarp.on_warp 1 {\nwarp.note \"nothing\"\n}\n}\n", "warp 1 of a team of 1"},
     {"RingOfStages", "%0 = warp.ring \"k\" offset 4096 stages 2 by 0 : memref<16x32xbf16, 3>\n",
@@ -142,17 +142,17 @@ const Case lines_of_a_round[] = {
     {"PartsOfAChunk", "%0 = warp.load_vector %k_max parts 1 of \"first\" : memref<1xf32, 3> -> vector<1x1xf32>\n",
      "of a chunk of the round is a whole row"},
     {"ChunkOfATeam", "warp.team {\n%0 = warp.load_vector %k_max of \"last\" : memref<1xf32, 3> -> vector<1x1xf32>\n}\n",
-     "of a chunk of the round belongs outside the loops over it, behind a barrier of all warps"},
+     "of a chunk of the round belongs outside the sweeps over it, behind a barrier of all warps"},
     {"JoinedForward",
-     "%0 = warp.loop %S over \"round\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "%0 = warp.sweep over round carry %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "%1 = warp.load_joined %k_max, %k_max : memref<1xf32, 3> -> vector<1x1xf32>\n"
      "warp.yield %Z : vector<16x32xf32>\n}\n",
-     "belongs in a loop backward over a round"},
+     "belongs in a sweep backward over a round"},
     {"JoinedByAllWarps", "warp.barrier\nwarp.team {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n",
-     "is for one warp of a team in a round, between two barriers of all warps before the loops"},
+     "is for one warp of a team in a round, between two barriers of all warps before the sweeps"},
     {"JoinedAfterTheStatesHaveCome",
      "warp.barrier\nwarp.team {\nwarp.on_warp 0 {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n}\n",
-     "is for one warp of a team in a round, between two barriers of all warps before the loops"},
+     "is for one warp of a team in a round, between two barriers of all warps before the sweeps"},
     {"JoinedWithItself",
      "warp.barrier\nwarp.team {\nwarp.on_warp 0 {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n}\n"
      "warp.barrier\n",
@@ -160,16 +160,16 @@ const Case lines_of_a_round[] = {
     {"ChunkBeforeAllAreThere",
      "warp.barrier\nwarp.team {\nwarp.note \"nothing\"\n}\n"
      "%0 = warp.load_vector %k_max of \"last\" : memref<1xf32, 3> -> vector<1x1xf32>\n",
-     "of a chunk of the round belongs outside the loops over it, behind a barrier of all warps"},
+     "of a chunk of the round belongs outside the sweeps over it, behind a barrier of all warps"},
     {"JoinedBeforeAllAreThere",
      "warp.team {\nwarp.on_warp 0 {\nwarp.join_rows %k_max, %k_max : memref<1xf32, 3>\n}\n}\n",
-     "is for one warp of a team in a round, between two barriers of all warps before the loops"},
+     "is for one warp of a team in a round, between two barriers of all warps before the sweeps"},
     {"LoopOverChunks",
-     "%0 = warp.loop %S over \"group\" : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "%0 = warp.sweep over group carry %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "warp.yield %Z : vector<16x32xf32>\n}\n",
-     "a loop over one group or round belongs inside a loop over those"},
+     "a sweep over one group or round belongs inside a sweep over those"},
     {"Backward",
-     "%0 = warp.loop %S over \"rounds\" backward : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
+     "%0 = warp.sweep over rounds backward carry %S : vector<16x32xf32> {\n^bb0(%Z: vector<16x32xf32>):\n"
      "warp.yield %Z : vector<16x32xf32>\n}\n",
      "from the first in a forward kernel, from the last in a backward one"},
 };
@@ -181,14 +181,14 @@ TEST(Again, GoesThroughARound) {
                   "needs a warp.team and one loop over the round, forward");
   std::string elsewhere = again(loop_again() + yield_again());
   elsewhere.replace(elsewhere.find("ahead 0 next"), 12, "ahead 0");
-  expect_contains(error_of(elsewhere), "is `next` in the loop over them, and nowhere else");
+  expect_contains(error_of(elsewhere), "is `next` in the sweep over them, and nowhere else");
   std::string forward = with_teams(
       "%kept = warp.load_saved \"saved_states\" : vector<16x32xbf16>\n%again = warp.again %kept : vector<16x32xbf16> "
       "{\n"
-      "warp.team {\nwarp.note \"nothing\"\n}\n%first = warp.loop %S over \"round\" : vector<16x32xf32> {\n"
+      "warp.team {\nwarp.note \"nothing\"\n}\n%first = warp.sweep over round carry %S : vector<16x32xf32> {\n"
       "^bb0(%Z: vector<16x32xf32>):\nwarp.yield %Z : vector<16x32xf32>\n}\nwarp.yield %kept : vector<16x32xbf16>\n}\n");
   expect_contains(error_of(scheduled(forward, "checkpoint(every = 4)")),
-                  "belongs in the loop over rounds of a backward kernel");
+                  "belongs in the sweep over rounds of a backward kernel");
   std::string given = again(loop_again() + yield_again());
   given.replace(given.find("warp.again %kept"), 16, "warp.again %none")
       .insert(given.find("    %again"), "    %none = warp.round %S : vector<16x32xf32> -> vector<16x32xbf16>\n");
@@ -229,7 +229,7 @@ TEST(JoinedRows, AreJoinedOnce) {
       "        warp.join_rows %last, %first : memref<32xf32, 3>\n      }\n    }\n    warp.barrier\n";
   const auto error = [&](const std::string& joins) {
     std::string text = two_states("", "", load);
-    text.insert(text.find("    %saved = warp.loop"), joins);
+    text.insert(text.find("    %saved = warp.sweep"), joins);
     text.insert(text.find("  %initial"),
                 "  %first = warp.floats offset 4880 live 0 to 1 : memref<32xf32, 3>\n"
                 "  %last = warp.floats offset 5008 live 0 to 1 : memref<32xf32, 3>\n");
@@ -245,7 +245,7 @@ TEST(LoopsAtOnce, NeedNothingOfEachOther) {
     std::string text = two_states(inside, between);
     return error_of(text.replace(text.find(from), from.size(), to));
   };
-  const std::string expected = "needs a loop right before it through the same round";
+  const std::string expected = "needs a sweep right before it through the same round";
   expect_contains(error("      warp.barrier\n", ""), expected);
   expect_contains(error("", "    warp.note \"between\"\n"), expected);
   const std::string stores =
@@ -254,9 +254,10 @@ TEST(LoopsAtOnce, NeedNothingOfEachOther) {
   const std::string loads = "      %number = warp.load_number %k_max : memref<1xf32, 3>\n";
   expect_contains(error_of(two_states(stores, "", loads)), expected);
   expect_contains(error_of(two_states(loads, "", stores)), expected);
-  expect_contains(error("", "", "warp.loop %S over \"round\" backward", "warp.loop %saved over \"round\" backward"),
+  expect_contains(error("", "", "warp.sweep over round backward beside carry %S",
+                        "warp.sweep over round backward beside carry %saved"),
                   expected);
-  expect_contains(error("", "", "over \"round\" backward beside", "over \"round\" beside"), expected);
+  expect_contains(error("", "", "over round backward beside", "over round beside"), expected);
 }
 
 }  // namespace

@@ -39,8 +39,9 @@ inline std::string buffers() {
 }
 
 inline std::string loop() {
-  return R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
-  %final = warp.loop %initial : vector<16x32xf32> {
+  return R"(  warp.role state first 0 warps 2 {
+  %initial = warp.load_state "initial_state" : vector<16x32xf32>
+  %final = warp.sweep over chunks carry %initial : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
     %k = warp.current %k_ring : memref<16x32xbf16, 3>
     %t = warp.load %x : memref<16x32xf32, 3> -> vector<16x32xf32>
@@ -52,6 +53,7 @@ inline std::string ending() {
   return R"(    warp.yield %S : vector<16x32xf32>
   }
   warp.store_state "final_state" %final : vector<16x32xf32>
+  }
 }
 )";
 }
@@ -66,17 +68,19 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
   %k_ring = warp.ring "k" offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
   %k_max = warp.floats offset 2560 live 0 to 3 : memref<1xf32, 3>
   %h = warp.buffer offset 2704 live 0 to 1 : memref<32x32xf16, 3>
+  warp.role state first 0 warps 2 {
   %initial = warp.load_state "initial_state" : vector<16x32xf32>
-  %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
+  %final = warp.sweep over rounds carry %initial : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
 )" + lines +
-      R"(    %round = warp.loop %S over "round" : vector<16x32xf32> {
+      R"(    %round = warp.sweep over round carry %S : vector<16x32xf32> {
     ^bb0(%S_chunk: vector<16x32xf32>):
       warp.yield %S_chunk : vector<16x32xf32>
     }
     warp.yield %round : vector<16x32xf32>
   }
   warp.store_state "final_state" %final : vector<16x32xf32>
+  }
 }
 )";
   return scheduled(text, "prepare(teams = " + teams + ")");
@@ -86,7 +90,7 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
 // and after it.
 inline std::string two_states(const std::string& lines = "", const std::string& between = "",
                               const std::string& later = "") {
-  std::string text = with_teams(R"(    %saved = warp.loop %S over "round" : vector<16x32xf32> {
+  std::string text = with_teams(R"(    %saved = warp.sweep over round carry %S : vector<16x32xf32> {
     ^bb0(%S_before: vector<16x32xf32>):
 )" + lines + R"(      warp.yield %S_before : vector<16x32xf32>
     }
@@ -94,8 +98,8 @@ inline std::string two_states(const std::string& lines = "", const std::string& 
   const auto add = [&](const std::string& before, const std::string& more) {
     text.insert(text.find(before) + before.size(), more);
   };
-  add("over \"rounds\"", " backward");
-  add("%round = warp.loop %S over \"round\"", " backward beside");
+  add("over rounds", " backward");
+  add("%round = warp.sweep over round", " backward beside");
   add("]", " attributes {backward}");
   add("^bb0(%S_chunk: vector<16x32xf32>):\n", later);
   return text;
@@ -104,7 +108,7 @@ inline std::string two_states(const std::string& lines = "", const std::string& 
 // The same where one of two rounds has a saved state, with these lines in what goes through it again.
 inline std::string again(const std::string& lines) {
   std::string text = two_states();
-  const std::string loop = "    %saved = warp.loop %S over";
+  const std::string loop = "    %saved = warp.sweep over";
   text.insert(text.find(loop), R"(    %kept = warp.load_saved "saved_states" : vector<16x32xbf16>
     %again = warp.again %kept : vector<16x32xbf16> {
       warp.team {
@@ -118,7 +122,7 @@ inline std::string again(const std::string& lines) {
   return scheduled(text, "checkpoint(every = 4)");
 }
 inline std::string loop_again() {
-  return R"(      %first = warp.loop %wide over "round" : vector<16x32xf32> {
+  return R"(      %first = warp.sweep over round carry %wide : vector<16x32xf32> {
       ^bb0(%S_first: vector<16x32xf32>):
         warp.yield %S_first : vector<16x32xf32>
       }
@@ -130,9 +134,14 @@ inline std::string yield_again() {
 )";
 }
 
+// The role that prepares rounds ahead, with these lines in its sweep over them.
+inline std::string preparing(const std::string& lines) {
+  return "  warp.role prepare first 2 warps 2 {\n    warp.sweep over rounds {\n" + lines + "    }\n  }\n";
+}
+
 // What teams do in a kernel of two rounds, with these lines.
 inline std::string prepared(const std::string& lines = "") {
-  return "  warp.prepare {\n    warp.team {\n      warp.claim\n" + lines + "      warp.publish\n    }\n  }\n";
+  return preparing("    warp.team {\n      warp.claim\n" + lines + "      warp.publish\n    }\n");
 }
 
 // A kernel of two rounds for two teams of one warp behind two, with these lines before the loop over rounds.
@@ -148,10 +157,11 @@ inline std::string with_rounds(
   %k_max = warp.floats offset 4096 live 0 to 3 : memref<1xf32, 3>
   %h = warp.buffer offset 4112 live 0 to 1 : memref<32x32xf16, 3>
 )" + lines +
-                           R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
-  %final = warp.loop %initial over "rounds" : vector<16x32xf32> {
+                           R"(  warp.role state first 0 warps 2 {
+  %initial = warp.load_state "initial_state" : vector<16x32xf32>
+  %final = warp.sweep over rounds carry %initial : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
-    %round = warp.loop %S over "round" : vector<16x32xf32> {
+    %round = warp.sweep over round carry %S : vector<16x32xf32> {
     ^bb0(%S_chunk: vector<16x32xf32>):
       warp.await
       warp.release
@@ -160,21 +170,23 @@ inline std::string with_rounds(
     warp.yield %round : vector<16x32xf32>
   }
   warp.store_state "final_state" %final : vector<16x32xf32>
+  }
 }
 )";
   return scheduled(text, "prepare(teams = 2, warps = 1)");
 }
 
-// A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 17.
+// A kernel with these lines in its loop, where k, t, square and S are defined. They start at line 18.
 inline std::string with(const std::string& lines) { return header() + buffers() + loop() + lines + ending(); }
 
 // The same in a loop over groups, before the loop over one of them.
 inline std::string with_groups(const std::string& lines) {
-  return header() + buffers() + R"(  %initial = warp.load_state "initial_state" : vector<16x32xf32>
-  %final = warp.loop %initial over "groups" backward ahead : vector<16x32xf32> {
+  return header() + buffers() + R"(  warp.role state first 0 warps 2 {
+  %initial = warp.load_state "initial_state" : vector<16x32xf32>
+  %final = warp.sweep over groups backward ahead carry %initial : vector<16x32xf32> {
   ^bb0(%S_group: vector<16x32xf32>):
 )" + lines +
-         R"(    %last = warp.loop %S_group over "group" backward : vector<16x32xf32> {
+         R"(    %last = warp.sweep over group backward carry %S_group : vector<16x32xf32> {
     ^bb0(%S: vector<16x32xf32>):
       %k = warp.current %k_ring : memref<16x32xbf16, 3>
       warp.wait_copies 0
@@ -186,6 +198,7 @@ inline std::string with_groups(const std::string& lines) {
     warp.yield %last : vector<16x32xf32>
   }
   warp.store_state "final_state" %final : vector<16x32xf32>
+  }
 }
 )";
 }
@@ -202,13 +215,15 @@ inline std::string summary(
       R"( compute "f16" arch "sm_90a" tensors ["workspace segment_states f32 B,H,4,48,K"] attributes {summary = ")" +
       map +
       R"("} {
+  warp.role state first 0 warps 3 {
   %initial = warp.start_summary : vector<16x32xf32>
-  %final = warp.loop %initial : vector<16x32xf32> {
+  %final = warp.sweep over chunks carry %initial : vector<16x32xf32> {
   ^bb0(%S: vector<16x32xf32>):
     %offset = warp.call "offset"(%S) : (vector<16x32xf32>) -> vector<16x32xf32>
     warp.yield %offset : vector<16x32xf32>
   }
   warp.store_state "segment_states" %final : vector<16x32xf32>
+  }
 }
 )";
   return scheduled(text, "grid(segments = " + segments + ")");

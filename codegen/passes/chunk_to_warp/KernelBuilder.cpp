@@ -8,6 +8,7 @@
 #include "codegen/passes/chunk_to_warp/TensorList.h"
 #include "codegen/passes/chunk_to_warp/WarpBuilder.h"
 #include "codegen/warp/KeptStates.h"
+#include "codegen/warp/Registers.h"
 
 using namespace mlir;
 
@@ -33,23 +34,54 @@ class KernelBuilder {
   void run() {
     std::string name = kernel_name(
         program_, std::string(program_.getSummary() ? "_summary" : "") + (program_.getRefused() ? "_scaled" : ""));
-    auto kernel = create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), program_.getSchedule(),
-                                         program_.getChunk(), program_.getKeyDim(), program_.getValueDim(),
-                                         memory_.bytes(), program_.getCompute(), tensors_, program_.getArch(),
-                                         backward(), program_.getSummaryAttr(), memory_.of_team(),
-                                         program_.getPlain().has_value(), program_.getRefused(), program_.getParts());
+    kernel_ = create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), program_.getSchedule(),
+                                     program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), memory_.bytes(),
+                                     program_.getCompute(), tensors_, program_.getArch(), backward(),
+                                     program_.getSummaryAttr(), memory_.of_team(), program_.getPlain().has_value(),
+                                     program_.getRefused(), program_.getParts());
     OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToEnd(&kernel.getBody().emplaceBlock());
+    b_.setInsertionPointToEnd(&kernel_.getBody().emplaceBlock());
     begin_guarded();
     main_->buffers().declare();
     if (again_) again_->buffers().declare();
+    if (plan_.preparers()) {
+      main_->buffers().declare_rings(/*everywhere=*/false);
+      role(warp::Work::prepare, [&] { prepare_ahead(); });
+    }
+    role(warp::Work::state, [&] { take_state(); });
+  }
+
+ private:
+  template <class Op, class... Args>
+  Op create(Args&&... args) {
+    return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  // Those that prepare chunks are behind those of the state.
+  template <class F>
+  void role(warp::Work work, F build) {
+    const bool prepares = work == warp::Work::prepare;
+    const auto registers = warp::role_registers(kernel_);
+    const auto number = [&](int64_t x) { return b_.getI64IntegerAttr(x); };
+    const int64_t each = registers ? (prepares ? registers->prepare : registers->state) : 0;
+    auto role =
+        create<warp::RoleOp>(work, prepares ? plan_.row_warps : 0, prepares ? plan_.preparers() : plan_.row_warps,
+                             registers ? number(each) : IntegerAttr());
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&role.getBody().emplaceBlock());
+    build();
+  }
+
+  // All that the state's warps do.
+  void take_state() {
     main_->start_sums();
     if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
-    if (plan_.by_teams()) start_teams();
+    if (plan_.by_teams() && !plan_.preparers()) start_teams();
     if (plan_.preparers()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
     Value state = start();
     set_name(state, (carried() + "_initial").str());
-    state = plan_.by_teams() ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, "chunks");
+    state = plan_.by_teams() ? all_rounds(state) : again_ ? groups(state) : chunks(*main_, state, warp::Over::chunks);
+    set_name(state, (carried() + "_end").str());
     if (program_.getPlain()) create<warp::RefuseOp>(refused_name(program_), state);
     state = as_stored(state, /*of_state=*/program_.getSummary().has_value());
     if (unit_)
@@ -58,12 +90,6 @@ class KernelBuilder {
     create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
     if (plan_.by_teams() && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
     main_->end_sums();
-  }
-
- private:
-  template <class Op, class... Args>
-  Op create(Args&&... args) {
-    return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
   }
 
   // Which blocks go on. What comes in and goes out of a plain backward kernel is in a unit of gradients.
@@ -103,10 +129,10 @@ class KernelBuilder {
   bool backward() { return program_.getBackward(); }
 
   // Begins a loop that carries a state, and the body that follows.
-  std::pair<warp::LoopOp, Value> begin_loop(Value initial, llvm::StringRef over, bool reverse, llvm::StringRef name,
-                                            bool beside = false) {
-    auto loop = create<warp::LoopOp>(initial.getType(), initial, over, reverse,
-                                     /*ahead=*/over == "groups" && groups_ahead(), beside);
+  std::pair<warp::SweepOp, Value> begin_loop(Value initial, warp::Over over, bool reverse, llvm::StringRef name,
+                                             bool beside = false) {
+    auto loop = create<warp::SweepOp>(initial.getType(), over, reverse,
+                                      /*ahead=*/over == warp::Over::groups && groups_ahead(), beside, initial);
     Block& body = loop.getBody().emplaceBlock();
     b_.setInsertionPointToEnd(&body);
     Value state = body.addArgument(tile(), program_.getLoc());
@@ -116,7 +142,7 @@ class KernelBuilder {
 
   Value groups(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
-    auto [loop, dS] = begin_loop(initial, "groups", /*reverse=*/true, (carried() + "_group").str());
+    auto [loop, dS] = begin_loop(initial, warp::Over::groups, /*reverse=*/true, (carried() + "_group").str());
     bool ahead = groups_ahead();
     if (ahead) again_->buffers().declare_rings(/*everywhere=*/true);
     create<warp::NoteOp>("The states before the chunks of this group.");
@@ -129,26 +155,24 @@ class KernelBuilder {
     else
       create<warp::KeepStateOp>(kRecomputed, S, saved_type_, /*but_last=*/false);
     if (ahead) main_->copies().start(/*of_state=*/false);
-    chunks(*again_, again_->copies().as_carried(S), "group");
+    chunks(*again_, again_->copies().as_carried(S), warp::Over::group);
     if (ahead) create<warp::WaitCopiesOp>(0);
     create<warp::NoteOp>("Backward through the group.");
     create<warp::BarrierOp>();
     if (ahead) again_->copies().start_next_group();
-    create<warp::YieldOp>(chunks(*main_, dS, "group"));
+    create<warp::YieldOp>(chunks(*main_, dS, warp::Over::group));
     return loop.getResult();
   }
 
   bool has_saved_state() { return !program_.getBody().getOps<chunk::SavedStateOp>().empty(); }
 
-  // Before states are loaded: warps that prepare rounds ahead do nothing else.
+  // Before states are loaded.
   void start_teams() {
     main_->buffers().declare_rings(/*everywhere=*/false);
-    auto start_copies = [&] {
+    team([&] {
       main_->copies().start_ahead(Copied::early, 0);
-      if (!plan_.preparers()) main_->copies().start_round();
-    };
-    if (main_->copies().has(Copied::early) || !plan_.preparers()) team(start_copies);
-    if (plan_.preparers()) prepare_ahead();
+      main_->copies().start_round();
+    });
   }
 
   Value all_rounds(Value initial) {
@@ -167,9 +191,11 @@ class KernelBuilder {
 
   // By warps of their own, ahead of those that take the state through a round.
   void prepare_ahead() {
-    OpBuilder::InsertionGuard guard(b_);
+    if (main_->copies().has(Copied::early)) team([&] { main_->copies().start_ahead(Copied::early, 0); });
     create<warp::NoteOp>("Producer warps: each team prepares its chunk of every round, ahead of the state.");
-    b_.setInsertionPointToEnd(&create<warp::PrepareOp>().getBody().emplaceBlock());
+    auto rounds = create<warp::SweepOp>(TypeRange(), warp::Over::rounds, false, false, false, ValueRange());
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(&rounds.getBody().emplaceBlock());
     team([&] {
       main_->prepare_round();
       create<warp::PublishOp>();
@@ -179,7 +205,7 @@ class KernelBuilder {
   // The state through all rounds that others prepare.
   Value prepared_rounds(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
-    auto [loop, state] = begin_loop(initial, "rounds", /*reverse=*/false, (carried() + "_round").str());
+    auto [loop, state] = begin_loop(initial, warp::Over::rounds, /*reverse=*/false, (carried() + "_round").str());
     create<warp::YieldOp>(through_round(*main_, state, Way::own));
     return loop.getResult();
   }
@@ -187,7 +213,7 @@ class KernelBuilder {
   // Each team prepares its chunk of a round, the states go through the round, then each team finishes its chunk.
   Value rounds(Value initial) {
     OpBuilder::InsertionGuard guard(b_);
-    auto [loop, state] = begin_loop(initial, "rounds", backward(), (carried() + "_round").str());
+    auto [loop, state] = begin_loop(initial, warp::Over::rounds, backward(), (carried() + "_round").str());
     Value saved = has_saved_state() ? saved_state_of_round() : Value();
     create<warp::NoteOp>("Each team prepares its chunk of the round.");
     team([&] { main_->prepare_round(); });
@@ -266,7 +292,7 @@ class KernelBuilder {
   Value through_round(WarpBuilder& builder, Value initial, Way way) {
     OpBuilder::InsertionGuard guard(b_);
     const bool own = way == Way::own, saved = way == Way::saved;
-    auto [loop, S] = begin_loop(initial, "round", backward() && own, own ? carried() : "S_before",
+    auto [loop, S] = begin_loop(initial, warp::Over::round, backward() && own, own ? carried() : "S_before",
                                 /*beside=*/own && builder.takes_both_at_once());
     if (plan_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
     builder.set_state(S, builder.state_carries_scale(saved));
@@ -301,10 +327,11 @@ class KernelBuilder {
   }
 
   // A loop over chunks and what has to come before it.
-  Value chunks(WarpBuilder& builder, Value initial, llvm::StringRef over) {
-    bool recomputes = &builder != &*main_, started = over == "group" && groups_ahead();
+  Value chunks(WarpBuilder& builder, Value initial, warp::Over over) {
+    bool recomputes = &builder != &*main_, started = over == warp::Over::group && groups_ahead();
     if (!started) {
-      builder.buffers().declare_rings(/*everywhere=*/over == "chunks" && !builder.copies().has(Free::behind_last));
+      builder.buffers().declare_rings(/*everywhere=*/over == warp::Over::chunks &&
+                                      !builder.copies().has(Free::behind_last));
       builder.copies().start(/*of_state=*/true);
     }
     OpBuilder::InsertionGuard guard(b_);
@@ -326,6 +353,7 @@ class KernelBuilder {
   chunk::ProgramOp program_;
   const KernelMemory& memory_;
   OpBuilder& b_;
+  warp::KernelOp kernel_;
   Type saved_type_;
   Plan plan_;
   std::optional<WarpBuilder> main_, again_;  // of the program; of the one that recomputes states, if there is one

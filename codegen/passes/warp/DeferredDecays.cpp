@@ -29,7 +29,7 @@ bool begins_with_row(Operation* op, Value state) {
 }
 
 // The product that the state of the next chunk is, where it can be left to that chunk; else null.
-warp::CallOp last_decay(warp::LoopOp round) {
+warp::CallOp last_decay(warp::SweepOp round) {
   Value state = round.getBody().getArgument(0);
   auto yield = cast<warp::YieldOp>(round.getBody().front().getTerminator());
   auto decay = product_by_row(yield.getNext());
@@ -48,12 +48,12 @@ void settle(Value x, OpBuilder& b) {
   }
 }
 
-void defer(warp::LoopOp rounds, warp::LoopOp round) {
+void defer(warp::SweepOp rounds, warp::SweepOp round) {
   auto decay = last_decay(round);
   if (!decay) return;
   OpBuilder b(rounds);
   const Location at = rounds.getLoc();
-  rounds.setOperand(warp::DecayingOp::create(b, at, rounds.getInit(), Value()));
+  rounds.setInit(warp::DecayingOp::create(b, at, rounds.getInit(), Value()));
   settle(round.getBody().getArgument(0), b);
   b.setInsertionPoint(decay);
   Value next = warp::DecayingOp::create(b, at, decay.getX()[0], decay.getX()[1]);
@@ -70,8 +70,8 @@ void defer(warp::LoopOp rounds, warp::LoopOp round) {
 
 void defer_decays(warp::KernelOp kernel) {
   if (!kernel.getPlain() || kernel.getRounds() == 1) return;
-  for (auto rounds : kernel.getBody().getOps<warp::LoopOp>())
-    for (auto round : rounds.getBody().getOps<warp::LoopOp>()) defer(rounds, round);
+  for (auto rounds : role_of(kernel, warp::Work::state).getBody().getOps<warp::SweepOp>())
+    for (auto round : rounds.getBody().getOps<warp::SweepOp>()) defer(rounds, round);
 }
 
 }  // namespace wkvc

@@ -35,7 +35,7 @@ static void add_product_behind(warp::MmaOp mma) {
 
 void begin_contractions_early(warp::KernelOp kernel) {
   if (static_cast<int64_t>(kernel.getKeyDim()) > most_keys) return;
-  kernel.walk([](warp::LoopOp loop) {
+  kernel.walk([](warp::SweepOp loop) {
     auto contractions = llvm::to_vector(loop.getBody().getOps<warp::MmaOp>());
     while (!contractions.empty() && is_by_warps(contractions.back())) contractions.pop_back();
     for (auto mma : contractions)

@@ -22,7 +22,7 @@ int64_t contractions_in(Value next) {
 // Whether the states that go through this round are updated by more contractions than there are states.
 bool updates_by_several(Block& rounds) {
   int64_t states = 0, updates = 0;
-  for (auto loop : rounds.getOps<warp::LoopOp>()) {
+  for (auto loop : rounds.getOps<warp::SweepOp>()) {
     ++states;
     updates += contractions_in(cast<warp::YieldOp>(loop.getBody().front().getTerminator()).getNext());
   }
@@ -39,7 +39,7 @@ bool pays(warp::MmaOp mma, warp::KernelOp kernel) {
          (mma.getYTransposed() || kernel.getRounds() == 1);
 }
 
-void mark(warp::LoopOp round, warp::KernelOp kernel) {
+void mark(warp::SweepOp round, warp::KernelOp kernel) {
   const bool wide = sm_90a.is_wide(static_cast<int64_t>(kernel.getKeyDim()));
   if (!wide && (kernel.getRounds() > 1 || !updates_by_several(*round->getBlock()))) return;
   for (auto mma : round.getBody().getOps<warp::MmaOp>())
@@ -62,8 +62,8 @@ void add_fence(warp::TeamOp team) {
 
 void contract_by_groups(warp::KernelOp kernel) {
   if (!kernel.getPlain() || !kernel.isByTeams() || warp::row_warps(kernel) % sm_90a.group_mma.warps) return;
-  kernel.walk([&](warp::LoopOp loop) {
-    if (loop.getOver() == "round") mark(loop, kernel);
+  kernel.walk([&](warp::SweepOp loop) {
+    if (loop.getOver() == warp::Over::round) mark(loop, kernel);
   });
   kernel.walk(add_fence);
   check_registers(kernel);

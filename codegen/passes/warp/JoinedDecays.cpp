@@ -13,7 +13,7 @@ namespace {
 
 // The products by rows with which a chunk begins and ends, in a loop over a round.
 struct Decays {
-  warp::LoopOp loop;
+  warp::SweepOp loop;
   warp::CallOp begin, end;
 };
 
@@ -25,7 +25,7 @@ warp::LoadVectorOp row_of(warp::CallOp product) {
   return whole && cast<VectorType>(load.getType()).getDimSize(0) == 1 ? load : warp::LoadVectorOp();
 }
 
-std::optional<Decays> decays_of(warp::LoopOp loop) {
+std::optional<Decays> decays_of(warp::SweepOp loop) {
   Value state = loop.getBody().getArgument(0);
   if (!state.hasOneUse()) return {};
   auto begin = dyn_cast<warp::CallOp>(*state.user_begin());
@@ -113,7 +113,7 @@ void take_joined(Decays decays, Operation* before, OpBuilder& b) {
   Value row = warp::LoadVectorOp::create(b, loop.getLoc(), begin_load.getType(), begin_load.getFrom(), Value(),
                                          IntegerAttr(), b.getStringAttr(backward ? "last" : "first"));
   set_name(row, name_of(begin_load.getResult()));
-  loop.setOperand(
+  loop.setInit(
       warp::CallOp::create(b, loop.getLoc(), begin.getType(), "mul", ValueRange{loop.getInit(), row}, FloatAttr()));
   if (backward) {
     b.setInsertionPoint(end_load);
@@ -162,7 +162,7 @@ void join_in_team(Joint joint, int warps, OpBuilder& b) {
 
 void join(Block& rounds, int warps, OpBuilder& b) {
   llvm::SmallVector<Decays> all;
-  for (auto loop : rounds.getOps<warp::LoopOp>()) {
+  for (auto loop : rounds.getOps<warp::SweepOp>()) {
     auto decays = decays_of(loop);
     if (!decays) return;
     all.push_back(*decays);
@@ -184,8 +184,9 @@ void join_decays(warp::KernelOp kernel) {
   OpBuilder b(kernel.getContext());
   const int warps = static_cast<int>(warp::team_warps(kernel));
   kernel.walk([&](Operation* op) {
-    auto loop = dyn_cast<warp::LoopOp>(op);
-    if (isa<warp::AgainOp>(op) || (loop && loop.getOver() == "rounds")) join(op->getRegion(0).front(), warps, b);
+    auto loop = dyn_cast<warp::SweepOp>(op);
+    if (isa<warp::AgainOp>(op) || (loop && loop.getOver() == warp::Over::rounds))
+      join(op->getRegion(0).front(), warps, b);
   });
 }
 

@@ -4,23 +4,43 @@
 
 include "codegen/warp/ops/WarpBase.td"
 
-def Warp_LoopOp : Warp_Op<"loop", [SingleBlock, AllTypesMatch<["init", "result"]>]> {
-  let summary = "Chunks in order, carrying the state";
-  let description = [{
-    Over all "chunks", from the first or `backward` from the last. Over "groups" of `saved_every` chunks from the last to
-    the first, with loops in it over a "group": forward over all but its last chunk, backward over all of it. `ahead`: each
-    group starts the copies of the next; those of the first start in a group before it that has no chunks.
-    In a kernel of teams over "rounds" of a chunk for each, with loops in it over the chunks of the "round": in a backward
-    kernel one for the saved state first, then one `backward`; in a warp.again of one before. `beside`: at once with the
-    one before it, of which it needs nothing.
-  }];
-  let arguments = (ins Warp_Tile32:$init, DefaultValuedAttr<StrAttr, "\"chunks\"">:$over, UnitAttr:$backward,
-                       UnitAttr:$ahead, UnitAttr:$beside);
-  let results = (outs Warp_Tile32:$result);
+def Warp_RoleOp : Warp_Op<"role", [HasParent<"KernelOp">, SingleBlock, NoTerminator]> {
+  let summary = "What `warps` warps of a block do, from warp `first` on, each of whose threads has so many registers";
+  let description = "Without `registers`: as many as all threads of the kernel are launched with.";
+  let arguments = (ins Warp_Work:$work, I64Attr:$first, I64Attr:$warps, OptionalAttr<I64Attr>:$registers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $init (`over` $over^)? (`backward` $backward^)? (`ahead` $ahead^)? (`beside` $beside^)?
-    attr-dict-with-keyword `:` type($init) $body
+    $work `first` $first `warps` $warps (`registers` $registers^)? attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Warp_SweepOp : Warp_Op<"sweep", [SingleBlock, NoTerminator,
+    RangedTypesMatchWith<"results are as what is carried", "carried", "results", "$_self">]> {
+  let summary = "Over chunks in order, with the state that a chunk leaves for the next one, if there is one";
+  let description = [{
+    Over all `chunks`, from the first or `backward` from the last. Over `groups` of `saved_every` chunks from the last to
+    the first, with sweeps in it over a `group`: forward over all but its last chunk, backward over all of it. `ahead`:
+    each group starts the copies of the next; those of the first start in a group before it that has no chunks.
+    In a kernel of teams over `rounds` of a chunk for each, with sweeps in it over the chunks of the `round`: in a
+    backward kernel one for the saved state first, then one `backward`; in a warp.again of one before. `beside`: at once
+    with the one before it, of which it needs nothing. A role that prepares has one sweep over rounds, which carries
+    nothing.
+  }];
+  let arguments = (ins Warp_Over:$over, UnitAttr:$backward, UnitAttr:$ahead, UnitAttr:$beside,
+                       Variadic<Warp_Tile32>:$carried);
+  let results = (outs Variadic<Warp_Tile32>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `over` $over (`backward` $backward^)? (`ahead` $ahead^)? (`beside` $beside^)? (`carry` $carried^ `:` type($carried))?
+    attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    // The state before the first chunk, before each chunk and behind the last; null where none is carried.
+    ::mlir::Value getInit() { return getCarried().empty() ? ::mlir::Value() : getCarried().front(); }
+    void setInit(::mlir::Value state) { getCarriedMutable().assign(state); }
+    ::mlir::Value getState() { return getCarried().empty() ? ::mlir::Value() : getBody().getArgument(0); }
+    ::mlir::Value getResult() { return getResults().empty() ? ::mlir::Value() : getResults().front(); }
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -35,9 +55,9 @@ def Warp_TeamOp : Warp_Op<"team", [SingleBlock, NoTerminator]> {
 }
 
 def Warp_AgainOp : Warp_Op<"again", [SingleBlock, AllTypesMatch<["saved", "result"]>]> {
-  let summary = "In a loop over rounds, of which every other one has a saved state: the state before the second";
+  let summary = "In a sweep over rounds, of which every other one has a saved state: the state before the second";
   let description = [{
-    From the saved state, through the first round again, which this is the body of, with a loop over the round; before a
+    From the saved state, through the first round again, which this is the body of, with a sweep over the round; before a
     first round the saved state as it is.
   }];
   let arguments = (ins Warp_Tile:$saved);
@@ -47,21 +67,13 @@ def Warp_AgainOp : Warp_Op<"again", [SingleBlock, AllTypesMatch<["saved", "resul
   let hasRegionVerifier = 1;
 }
 
-def Warp_PrepareOp : Warp_Op<"prepare", [SingleBlock, NoTerminator]> {
-  let summary = "In a kernel of 2 rounds: what the teams' warps do for each round, and nothing after";
-  let description = "Each team's part of a round, from where it claims its slot to where it publishes it.";
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "attr-dict-with-keyword $body";
-  let hasRegionVerifier = 1;
-}
-
-def Warp_YieldOp : Warp_Op<"yield", [Terminator, ParentOneOf<["LoopOp", "AgainOp"]>]> {
+def Warp_YieldOp : Warp_Op<"yield", [Terminator, ParentOneOf<["SweepOp", "AgainOp"]>]> {
   let arguments = (ins Warp_Tile:$next);
   let assemblyFormat = "$next attr-dict `:` type($next)";
 }
 
 def Warp_EndLastOp : Warp_Op<"end_last"> {
-  let summary = "In a loop over a round: the last chunk ends here; what follows is for the next one, for all warps alike";
+  let summary = "In a sweep over a round: the last chunk ends here; what follows is for the next one, for all warps alike";
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }

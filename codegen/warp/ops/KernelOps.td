@@ -16,8 +16,8 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
 
     With teams of warps it goes through rounds of as many chunks: each team prepares one of them, then all warps take
     the state through the round. Each chunk of a round has a slot of its own in shared memory; offsets are inside it.
-    Where teams have warps of their own, these are behind those of the state: warp.prepare is theirs, a round ahead of the
-    others, and there are slots for two rounds, by turns. What lies in the first `of_team` bytes is then the team's for all
+    Where teams have warps of their own, the role that prepares has these, a round ahead of the state's, and there are
+    slots for two rounds, by turns. What lies in the first `of_team` bytes is then the team's for all
     rounds; mbarriers that say when a slot is prepared and when it is free lie behind all slots, 16 bytes for each.
 
     Then a cluster of blocks may run a head together: each has a part of its rows, and as many teams. A round has a

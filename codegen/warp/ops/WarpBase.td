@@ -4,6 +4,7 @@
 
 include "codegen/ir/TermTypes.td"
 include "codegen/schedule/ScheduleAttr.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -20,6 +21,23 @@ def Warp_Tile32 : VectorOfRankAndType<[2], [F32]>;
 def Warp_Shared : MemRefRankOf<[F32, TF32, F16, BF16, Wkvc_Bf16x3, Wkvc_F16x2, Wkvc_LowerF16x2], [2]>;
 def Warp_Floats : MemRefRankOf<[F32], [1]>;
 def Warp_Operand : AnyTypeOf<[Warp_Tile, Warp_Shared]>;
+
+def Warp_Over : I32EnumAttr<"Over", "what a sweep goes over", [
+    I32EnumAttrCase<"chunks", 0>,  // all of them
+    I32EnumAttrCase<"groups", 1>,  // of chunks between saved states, from the last
+    I32EnumAttrCase<"group", 2>,   // the chunks of one of those
+    I32EnumAttrCase<"rounds", 3>,  // of a chunk for each team
+    I32EnumAttrCase<"round", 4>    // the chunks of one of those
+  ]> {
+  let cppNamespace = "::wkvc::warp";
+}
+
+def Warp_Work : I32EnumAttr<"Work", "what the warps of a role do", [
+    I32EnumAttrCase<"prepare", 0>,  // what does not depend on the state
+    I32EnumAttrCase<"state", 1>     // take the state through chunks, 16 of its rows a warp
+  ]> {
+  let cppNamespace = "::wkvc::warp";
+}
 
 class Warp_Op<string name, list<Trait> traits = []> : Op<Warp_Dialect, name, traits>;
 

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace wkvc::warp {
 
-static LoopOp over(YieldOp yield) { return dyn_cast<LoopOp>(yield->getParentOp()); }
+static SweepOp over(YieldOp yield) { return dyn_cast<SweepOp>(yield->getParentOp()); }
 
 LogicalResult CarriedRules::verify(Operation* op) {
   if (failed(verify_sums(op))) return failure();
@@ -18,10 +18,10 @@ LogicalResult CarriedRules::verify_sums(Operation* op) {
   auto call = dyn_cast<CallOp>(op);
   auto round = dyn_cast<RoundOp>(op);
   auto mma = dyn_cast<MmaOp>(op);
-  auto loop = dyn_cast<LoopOp>(op);
+  auto loop = dyn_cast<SweepOp>(op);
   bool by_row = call && call.getFunction() == "mul" && call.getX().size() == 2 && carries(call.getX()[0]) &&
                 cast<ShapedType>(call.getX()[1].getType()).getDimSize(0) == 1 && !carries(call.getX()[1]);
-  bool on_sum = mma && carries(mma.getAcc()), over_sum = loop && carries(loop.getInit());
+  bool on_sum = mma && carries(mma.getAcc()), over_sum = loop && loop.getInit() && carries(loop.getInit());
   bool selected = call && llvm::is_contained({"tril", "tril_strict", "level_pairs", "add"}, call.getFunction()) &&
                   llvm::all_of(call.getX(), carries);
   if (over_sum) sums_.insert(loop.getBody().getArgument(0));
@@ -48,7 +48,7 @@ LogicalResult CarriedRules::verify_sums(Operation* op) {
     return op->emitOpError("a sum that carries a scale takes operands of one scale, not one for each slab");
   if (auto yield = dyn_cast<YieldOp>(op);
       yield && over(yield) && carries(yield.getNext()) != carries(over(yield).getBody().getArgument(0)))
-    return op->emitOpError("ends with a sum that carries a scale only if the loop began with one");
+    return op->emitOpError("ends with a sum that carries a scale only if the sweep began with one");
   bool takes = by_row || on_sum || over_sum || selected || round ||
                isa<YieldOp, WithoutScaleOp, RoundBesideOp, FitScaleOp, PublishMaxOp>(op);
   if (!takes && llvm::any_of(op->getOperands(), carries))
@@ -60,16 +60,16 @@ LogicalResult CarriedRules::verify_sums(Operation* op) {
 LogicalResult CarriedRules::verify_decaying(Operation* op) {
   auto decays = [&](Value x) { return decaying_.contains(x); };
   auto call = dyn_cast<CallOp>(op);
-  auto loop = dyn_cast<LoopOp>(op);
+  auto loop = dyn_cast<SweepOp>(op);
   auto yield = dyn_cast<YieldOp>(op);
   const bool by_row = call && call.getFunction() == "mul" && decays(call.getX()[0]) && !decays(call.getX()[1]) &&
                       cast<ShapedType>(call.getX()[1].getType()).getDimSize(0) == 1;
-  if (isa<DecayingOp>(op) || (loop && decays(loop.getInit()))) decaying_.insert(op->getResult(0));
-  if (loop && decays(loop.getInit())) decaying_.insert(loop.getBody().getArgument(0));
+  if (isa<DecayingOp>(op) || (loop && loop.getInit() && decays(loop.getInit()))) decaying_.insert(op->getResult(0));
+  if (loop && loop.getInit() && decays(loop.getInit())) decaying_.insert(loop.getBody().getArgument(0));
   if (auto settled = dyn_cast<SettledOp>(op); settled && !decays(settled.getX()))
     return op->emitOpError("takes a state that is still to decay");
   if (yield && over(yield) && decays(yield.getNext()) != decays(over(yield).getBody().getArgument(0)))
-    return op->emitOpError("ends with a state that is still to decay only if the loop began with one");
+    return op->emitOpError("ends with a state that is still to decay only if the sweep began with one");
   if (by_row || loop || yield || isa<SettledOp>(op) || llvm::none_of(op->getOperands(), decays)) return success();
   return op->emitOpError("takes no state that is still to decay: take what warp.settled gives");
 }

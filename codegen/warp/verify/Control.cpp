@@ -22,8 +22,14 @@ LogicalResult HeadSumOp::verify() {
   return emitOpError() << "sums over \"" << getDim() << "\"; expected \"K\", \"V\" or \"1\"";
 }
 
+template <class Op>
+static LogicalResult verify_no_arguments(Op op) {
+  if (op.getBody().front().getNumArguments() == 0) return success();
+  return op.emitOpError("takes no arguments");
+}
+
 // Whether a loop stores something to shared memory that the other uses.
-static bool writes_for(LoopOp from, LoopOp to) {
+static bool writes_for(SweepOp from, SweepOp to) {
   llvm::DenseSet<Value> written;
   from.walk([&](Operation* op) {
     if (Value x = written_by(op)) written.insert(x);
@@ -37,41 +43,44 @@ static bool writes_for(LoopOp from, LoopOp to) {
 }
 
 // Two states go through a round at once.
-static bool is_beside(LoopOp loop) {
-  auto other = dyn_cast_or_null<LoopOp>(loop->getPrevNode());
-  if (!other || other.getOver() != "round" || loop.getOver() != "round" || other.getBackward() || !loop.getBackward())
+static bool is_beside(SweepOp loop) {
+  auto other = dyn_cast_or_null<SweepOp>(loop->getPrevNode());
+  if (!other || other.getOver() != Over::round || loop.getOver() != Over::round || other.getBackward() ||
+      !loop.getBackward())
     return false;
-  auto has_barrier = [](LoopOp x) { return !x.getBody().getOps<BarrierOp>().empty(); };
-  return other.getResult().use_empty() && !has_barrier(other) && !has_barrier(loop) && !writes_for(other, loop) &&
-         !writes_for(loop, other);
+  auto has_barrier = [](SweepOp x) { return !x.getBody().getOps<BarrierOp>().empty(); };
+  return other.getResult() && other.getResult().use_empty() && !has_barrier(other) && !has_barrier(loop) &&
+         !writes_for(other, loop) && !writes_for(loop, other);
 }
 
-LogicalResult LoopOp::verify() {
-  llvm::StringRef over = getOver();
-  auto outer = getOperation()->getParentOfType<LoopOp>();
-  if (!llvm::is_contained({"chunks", "groups", "group", "rounds", "round"}, over))
-    return emitOpError() << "is over \"" << over << "\"; expected chunks, groups, group, rounds or round";
-  if (getAhead() && over != "groups") return emitOpError("copies ahead from group to group only over groups");
+LogicalResult SweepOp::verify() {
+  const Over over = getOver();
+  auto outer = getOperation()->getParentOfType<SweepOp>();
+  if (getAhead() && over != Over::groups) return emitOpError("copies ahead from group to group only over groups");
   if (auto kernel = getOperation()->getParentOfType<KernelOp>();
-      kernel && over == "rounds" && getBackward() != kernel.getBackward())
+      kernel && over == Over::rounds && !getCarried().empty() && getBackward() != kernel.getBackward())
     return emitOpError("goes through rounds from the first in a forward kernel, from the last in a backward one");
   if (getBeside() && !is_beside(*this))
     return emitOpError(
-        "needs a loop right before it through the same round, forward where it is backward, which neither "
+        "needs a sweep right before it through the same round, forward where it is backward, which neither "
         "gives it anything nor has a barrier");
-  llvm::StringRef around = over == "group" ? "groups" : over == "round" ? "rounds" : "";
-  if (outer ? outer.getOver() == around : around.empty()) return success();
-  return emitOpError("a loop over one group or round belongs inside a loop over those, and nothing else does");
+  const bool is_inner = over == Over::group || over == Over::round;
+  const Over around = over == Over::group ? Over::groups : Over::rounds;
+  if (outer ? is_inner && outer.getOver() == around : !is_inner) return success();
+  return emitOpError("a sweep over one group or round belongs inside a sweep over those, and nothing else does");
 }
 
 LogicalResult EndLastOp::verify() {
-  auto loop = dyn_cast<LoopOp>((*this)->getParentOp());
-  if (loop && loop.getOver() == "round" && !loop.getBackward() && loop.getResult().use_empty()) return success();
-  return emitOpError("belongs in a loop forward over a round, whose result nothing reads");
+  auto loop = dyn_cast<SweepOp>((*this)->getParentOp());
+  if (loop && loop.getOver() == Over::round && !loop.getBackward() && loop.getResult() && loop.getResult().use_empty())
+    return success();
+  return emitOpError("belongs in a sweep forward over a round, whose result nothing reads");
 }
 
-LogicalResult LoopOp::verifyRegions() {
+LogicalResult SweepOp::verifyRegions() {
   Block& body = getBody().front();
+  if (getCarried().empty()) return verify_no_arguments(*this);
+  if (getCarried().size() > 1) return emitOpError() << "carries " << getCarried().size() << " states; expected one";
   Type carried = getInit().getType();
   if (body.getNumArguments() != 1 || body.getArgument(0).getType() != carried)
     return emitOpError() << "carries its state in one argument of its body, of " << carried;
@@ -86,7 +95,7 @@ LogicalResult AgainOp::verifyRegions() {
   if (auto yield = dyn_cast<YieldOp>(body.back()); !yield || yield.getNext().getType() != getResult().getType())
     return emitOpError() << "ends with a warp.yield of " << getResult().getType();
   if (!getSaved().getDefiningOp<LoadSavedOp>()) return emitOpError("begins with what a warp.load_saved gives");
-  auto loops = body.getOps<LoopOp>();
+  auto loops = body.getOps<SweepOp>();
   if (llvm::hasSingleElement(loops) && !(*loops.begin()).getBackward() && !body.getOps<TeamOp>().empty())
     return success();
   return emitOpError("needs a warp.team and one loop over the round, forward");
@@ -110,13 +119,8 @@ LogicalResult SlabsOp::verifyRegions() {
   return emitOpError("has one argument, the index of the first column");
 }
 
-template <class Op>
-static LogicalResult verify_no_arguments(Op op) {
-  if (op.getBody().front().getNumArguments() == 0) return success();
-  return op.emitOpError("takes no arguments");
-}
 LogicalResult OnWarpOp::verifyRegions() { return verify_no_arguments(*this); }
 LogicalResult TeamOp::verifyRegions() { return verify_no_arguments(*this); }
-LogicalResult PrepareOp::verifyRegions() { return verify_no_arguments(*this); }
+LogicalResult RoleOp::verifyRegions() { return verify_no_arguments(*this); }
 
 }  // namespace wkvc::warp

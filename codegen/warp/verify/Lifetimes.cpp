@@ -2,6 +2,8 @@
 // team prepares, what value rows make of that, and what the team makes of theirs have phases of their own.
 #include <llvm/ADT/SetVector.h>
 
+#include <map>
+
 #include "codegen/warp/verify/Accesses.h"
 #include "codegen/warp/verify/Rules.h"
 
@@ -114,17 +116,16 @@ class Lifetimes {
 
 LogicalResult verify_lifetimes(KernelOp kernel) {
   llvm::SmallVector<llvm::SmallVector<Block*>> sequences;
+  std::map<Work, Block*> rounds;  // what is prepared comes first
   kernel.walk<WalkOrder::PreOrder>([&](Operation* op) {
-    auto loop = dyn_cast<LoopOp>(op);
-    if (loop && (loop.getOver() == "chunks" || loop.getOver() == "group"))
+    auto loop = dyn_cast<SweepOp>(op);
+    if (loop && (loop.getOver() == Over::chunks || loop.getOver() == Over::group))
       sequences.push_back({&loop.getBody().front()});
     if (isa<AgainOp>(op)) sequences.push_back({&op->getRegion(0).front()});
-    if (loop && loop.getOver() == "rounds") {
-      auto& sequence = sequences.emplace_back();
-      for (auto prepare : kernel.getBody().getOps<PrepareOp>()) sequence.push_back(&prepare.getBody().front());
-      sequence.push_back(&loop.getBody().front());
-    }
+    if (loop && loop.getOver() == Over::rounds)
+      rounds[loop->getParentOfType<RoleOp>().getWork()] = &loop.getBody().front();
   });
+  if (!rounds.empty()) sequences.emplace_back(llvm::map_range(rounds, [](auto& round) { return round.second; }));
   for (const auto& sequence : sequences)
     if (failed(Lifetimes(kernel).verify(sequence))) return failure();
   return success();

@@ -68,7 +68,7 @@ llvm::SmallVector<Ahead> possible_prefetches(KernelOp kernel) {
   llvm::SmallVector<Ahead> possible{Ahead::none, Ahead::inputs};
   bool copies_states = false, has_groups = false;
   kernel.walk([&](CopySavedOp) { copies_states = true; });
-  kernel.walk([&](LoopOp loop) { has_groups |= loop.getOver() == "groups"; });
+  kernel.walk([&](SweepOp loop) { has_groups |= loop.getOver() == Over::groups; });
   if (copies_states) possible.push_back(Ahead::states);
   if (copies_states && has_groups) possible.push_back(Ahead::groups);
   return possible;
@@ -128,8 +128,7 @@ int64_t row_warps(KernelOp kernel) {
 int64_t round_chunks(KernelOp kernel) { return kernel.getTeams() * kernel.getCluster(); }
 
 bool goes_again(KernelOp kernel) {
-  return llvm::any_of(kernel.getBody().getOps<LoopOp>(),
-                      [](LoopOp loop) { return !loop.getBody().getOps<AgainOp>().empty(); });
+  return kernel.walk([](AgainOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 int64_t slot_bytes(KernelOp kernel) {

@@ -11,7 +11,7 @@ namespace wkvc::warp {
 
 namespace {
 
-constexpr int64_t kTurns = 3;             // of loops over chunks
+constexpr int64_t kTurns = 3;             // of sweeps over chunks
 constexpr int64_t kRounds = 4;            // of which the second does not go again
 constexpr int64_t kGroups[] = {1, 3, 2};  // chunks of groups that are run through one after the other
 constexpr unsigned kMaxPlaces = 2000;     // declarations, stages of rings each
@@ -43,7 +43,8 @@ class Races {
   };
 
   bool has_groups() {
-    return llvm::any_of(kernel_.getBody().getOps<LoopOp>(), [](LoopOp loop) { return loop.getOver() == "groups"; });
+    return llvm::any_of(role_of(kernel_, Work::state).getBody().getOps<SweepOp>(),
+                        [](SweepOp sweep) { return sweep.getOver() == Over::groups; });
   }
   bool has_teams() { return kernel_.isByTeams(); }
 
@@ -84,8 +85,7 @@ class Races {
   }
 
   LogicalResult follow(Operation* op) {
-    if (auto loop = dyn_cast<LoopOp>(op)) return follow_loop(loop);
-    if (isa<PrepareOp>(op)) return follow_turns(op->getRegion(0).front(), kRounds);
+    if (auto loop = dyn_cast<SweepOp>(op)) return follow_loop(loop);
     if (isa<AgainOp>(op) && round_ == 1) return success();
     if (isa<BarrierOp>(op)) return meet(/*team=*/static_cast<bool>(op->getParentOfType<TeamOp>()));
     if (isa<PublishOp, AwaitOp>(op)) return meet(/*team=*/false);
@@ -107,12 +107,13 @@ class Races {
     return success();
   }
 
-  LogicalResult follow_loop(LoopOp loop) {
+  LogicalResult follow_loop(SweepOp loop) {
     Block& body = loop.getBody().front();
-    if (loop.getOver() == "chunks") return follow_turns(body, kTurns);
-    if (loop.getOver() == "group") return follow_turns(body, loop.getBackward() ? group_ : group_ - 1);
-    if (loop.getOver() == "round") return follow(body);  // each of its chunks has a slot of its own
-    if (loop.getOver() == "rounds") {
+    if (loop.getOver() == Over::chunks) return follow_turns(body, kTurns);
+    if (loop.getOver() == Over::group) return follow_turns(body, loop.getBackward() ? group_ : group_ - 1);
+    if (loop.getOver() == Over::round) return follow(body);  // each of its chunks has a slot of its own
+    if (loop.getOver() == Over::rounds && !loop.getState()) return follow_turns(body, kRounds);
+    if (loop.getOver() == Over::rounds) {
       for (round_ = 0; round_ < kRounds; ++round_)
         if (failed(follow(body))) return failure();
       return success();

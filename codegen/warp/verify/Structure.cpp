@@ -63,28 +63,31 @@ class Structure {
 
   LogicalResult verify_place(Operation* op) const {
     Operation* parent = op->getParentOp();
-    auto loop = dyn_cast<LoopOp>(parent);
-    bool in_groups = loop && loop.getOver() == "groups";
-    bool of_group = in_groups && isa<RingOp, LoopOp>(op);
-    bool of_round = isa<LoopOp>(op) && (isa<AgainOp>(parent) || (loop && loop.getOver() == "rounds"));
-    bool in_place = isa<KernelOp>(parent) || of_group || of_round;
-    if (isa<RingOp, BufferOp, FloatsOp, StagedOp, LoopOp>(op) && !in_place)
-      return op->emitOpError("belongs at the top of the kernel");
+    auto loop = dyn_cast<SweepOp>(parent);
+    bool in_groups = loop && loop.getOver() == Over::groups;
+    bool of_group = in_groups && isa<RingOp, SweepOp>(op);
+    bool of_round = isa<SweepOp>(op) && (isa<AgainOp>(parent) || (loop && loop.getOver() == Over::rounds));
+    const bool is_memory = isa<RingOp, BufferOp, FloatsOp, StagedOp>(op);
+    if (is_memory && !isa<KernelOp, RoleOp>(parent) && !of_group)
+      return op->emitOpError("belongs at the top of the kernel or of a role");
+    if (isa<SweepOp>(op) && !isa<RoleOp>(parent) && !of_group && !of_round)
+      return op->emitOpError("belongs at the top of a role");
+    if (isa<KernelOp>(parent) && !is_memory && !isa<RoleOp, NoteOp, ExpectOp, OnlyRefusedOp>(op))
+      return op->emitOpError("is for the warps of a role to do: it belongs in a warp.role");
     if (speaks_of_groups(op) && !is_in_groups(op))
-      return op->emitOpError("speaks of groups outside a loop over them that copies ahead");
+      return op->emitOpError("speaks of groups outside a sweep over them that copies ahead");
     if (isa<StartSummaryOp>(op) && !op->getParentOfType<KernelOp>().getSummary())
       return op->emitOpError("belongs in a summary kernel");
-    if (isa<CurrentOp>(op) && !op->getParentOfType<LoopOp>() && !op->getParentOfType<PrepareOp>())
-      return op->emitOpError("needs a loop around it");
-    if (isa<BarrierOp>(op) && !isa<KernelOp, LoopOp, TeamOp, AgainOp, PrepareOp>(parent))
+    if (isa<CurrentOp>(op) && !op->getParentOfType<SweepOp>()) return op->emitOpError("needs a sweep around it");
+    if (isa<BarrierOp>(op) && !isa<RoleOp, SweepOp, TeamOp, AgainOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getRefuses() && !(kernel_.getPlain() && loop))
-      return op->emitOpError("refuses: it belongs in a loop of a plain kernel");
+      return op->emitOpError("refuses: it belongs in a sweep of a plain kernel");
     if (isa<ClaimOp, AwaitOp>(op) && op->hasAttr("refuses") && !kernel_.getPlain())
       return op->emitOpError("refuses: it belongs in a plain kernel");
-    if (isa<LeaveScaleOp>(op) && !isa<LoopOp>(parent))
-      return op->emitOpError("is for the block's first warp to do: it belongs in a loop, outside slabs and on_warp");
-    if (isa<CopyOp, PublishMaxOp>(op) && !isa<KernelOp, LoopOp, TeamOp>(parent))
+    if (isa<LeaveScaleOp>(op) && !isa<SweepOp>(parent))
+      return op->emitOpError("is for the block's first warp to do: it belongs in a sweep, outside slabs and on_warp");
+    if (isa<CopyOp, PublishMaxOp>(op) && !isa<RoleOp, SweepOp, TeamOp>(parent))
       return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
     if (is_in_strips(op)) {
       if (failed(verify_in_strips(op))) return failure();
@@ -99,7 +102,7 @@ class Structure {
   // A kernel begins by finding out which blocks it is for, and a plain one ends with what it has found meanwhile.
   LogicalResult verify_guard(Operation* op) const {
     const bool first = isa<KernelOp>(op->getParentOp()) && !op->getPrevNode();
-    const bool before_end = isa<KernelOp>(op->getParentOp()) && is_before_last_state(op);
+    const bool before_end = isa<RoleOp>(op->getParentOp()) && is_before_last_state(op);
     if (failed(expect_where<ExpectOp>(op, first && kernel_.getPlain(), "a plain kernel begins")) ||
         failed(expect_where<OnlyRefusedOp>(op, first && kernel_.getRefused(), "a refused kernel begins")) ||
         failed(expect_where<RefuseOp>(op, before_end && kernel_.getPlain(), "a plain kernel leaves its state")))
@@ -144,7 +147,7 @@ class Structure {
   }
   bool is_in_groups(Operation* op) const {
     while ((op = op->getParentOp()))
-      if (auto loop = dyn_cast<LoopOp>(op); loop && loop.getOver() == "groups") return loop.getAhead();
+      if (auto loop = dyn_cast<SweepOp>(op); loop && loop.getOver() == Over::groups) return loop.getAhead();
     return goes_again(kernel_);
   }
 
@@ -174,8 +177,8 @@ class Structure {
   // A ring holds so many chunks; once the current one is read, its place is free. (Those of teams: Teams.cpp.)
   LogicalResult verify_room(CopyOp copy) const {
     if (kernel_.isByTeams()) return success();
-    auto loop = dyn_cast<LoopOp>(copy->getParentOp());
-    const bool after_current = loop && loop.getOver() != "groups";
+    auto loop = dyn_cast<SweepOp>(copy->getParentOp());
+    const bool after_current = loop && loop.getOver() != Over::groups;
     const int64_t stages = signed_value(copy.getRing().getDefiningOp<RingOp>().getStages());
     const int64_t ahead = signed_value(copy.getAhead());
     if (ahead < stages + (after_current ? 1 : 0)) return success();
@@ -234,6 +237,28 @@ class Structure {
   llvm::DenseSet<Value> published_;  // rings with a maximum, and slots
 };
 
+// The roles of a kernel, in any order, have all its warps, and each goes through the chunks once.
+LogicalResult verify_roles(KernelOp kernel) {
+  const int64_t prepare = kernel.getRounds() > 1 ? 1 : 0, of_state = row_warps(kernel);
+  for (const Work work : {Work::prepare, Work::state}) {
+    const int64_t expected = work == Work::state ? 1 : prepare;
+    const auto is_such = [&](RoleOp role) { return role.getWork() == work; };
+    if (llvm::count_if(kernel.getBody().getOps<RoleOp>(), is_such) != expected)
+      return kernel.emitOpError() << "needs exactly " << expected << " warp.role " << stringifyWork(work);
+  }
+  for (auto role : kernel.getBody().getOps<RoleOp>()) {
+    const int64_t first = role.getWork() == Work::state ? 0 : of_state;
+    const int64_t warps = role.getWork() == Work::state ? of_state : signed_value(kernel.getWarps()) - of_state;
+    if (signed_value(role.getFirst()) != first || signed_value(role.getWarps()) != warps)
+      return role.emitOpError() << "has " << signed_value(role.getWarps()) << " warps from "
+                                << signed_value(role.getFirst()) << " on; expected " << warps << " from " << first
+                                << " on";
+    if (!llvm::hasSingleElement(role.getBody().getOps<SweepOp>()))
+      return role.emitOpError("needs exactly one warp.sweep");
+  }
+  return success();
+}
+
 LogicalResult verify_registers(KernelOp kernel) {
   const int64_t blocks = kernel.getBlocks(), warps = signed_value(kernel.getWarps());
   const int64_t have = sm_90a.registers_of_thread(blocks, warps), least = least_registers(kernel);
@@ -246,10 +271,7 @@ LogicalResult verify_registers(KernelOp kernel) {
 
 LogicalResult KernelOp::verifyRegions() {
   if (getBody().getNumArguments()) return emitOpError("takes no arguments");
-  auto loops = getBody().getOps<LoopOp>();
-  if (!llvm::hasSingleElement(loops)) return emitOpError("needs exactly one warp.loop");
-  if (getRounds() > 1 && !llvm::hasSingleElement(getBody().getOps<PrepareOp>()))
-    return emitOpError("of 2 rounds needs exactly one warp.prepare");
+  if (failed(verify_roles(*this))) return failure();
   Structure structure(*this);
   size_t operations = 0;
   WalkResult result = walk<WalkOrder::PreOrder>([&](Operation* op) {

@@ -12,12 +12,12 @@ class TeamRules {
   explicit TeamRules(KernelOp kernel) : kernel_(kernel) {}
 
   LogicalResult verify(Operation* op) const {
-    auto loop = dyn_cast<LoopOp>(op);
-    bool over_rounds = loop && (loop.getOver() == "rounds" || loop.getOver() == "round");
+    auto loop = dyn_cast<SweepOp>(op);
+    bool over_rounds = loop && (loop.getOver() == Over::rounds || loop.getOver() == Over::round);
     if (op->getParentOfType<TeamOp>() && is_of_rows(op))
       return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
     if (auto mma = dyn_cast<MmaOp>(op); mma && mma.getByGroups() && failed(verify_groups(mma))) return failure();
-    if (rounds() == 1 && isa<PrepareOp, ClaimOp, PublishOp, AwaitOp, ReleaseOp>(op))
+    if (rounds() == 1 && isa<ClaimOp, PublishOp, AwaitOp, ReleaseOp>(op))
       return op->emitOpError("belongs in a kernel of 2 rounds");
     if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
     if (failed(verify_joined(op)) || failed(verify_fence(op))) return failure();
@@ -27,23 +27,23 @@ class TeamRules {
     }
     if (loop && !over_rounds) return op->emitOpError("is over what a kernel of teams has none of: it goes by rounds");
     if (auto copy = dyn_cast<CopyOp>(op);
-        copy && goes_again(kernel_) && copy.getNext() != static_cast<bool>(op->getParentOfType<LoopOp>()))
+        copy && goes_again(kernel_) && copy.getNext() != static_cast<bool>(op->getParentOfType<SweepOp>()))
       return op->emitOpError(
-          "in a kernel that goes through rounds again is `next` in the loop over them, and nowhere else");
-    if (isa<AgainOp>(op) && (!is_loop_over_rounds(op->getParentOp()) || rounds() > 1 || !kernel_.getBackward()))
-      return op->emitOpError("belongs in the loop over rounds of a backward kernel");
-    if (isa<TeamOp>(op) && !isa<KernelOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
-      return op->emitOpError("belongs at the top of the kernel or in its loop over rounds");
+          "in a kernel that goes through rounds again is `next` in the sweep over them, and nowhere else");
+    if (isa<AgainOp>(op) && (!is_sweep_over_rounds(op->getParentOp()) || rounds() > 1 || !kernel_.getBackward()))
+      return op->emitOpError("belongs in the sweep over rounds of a backward kernel");
+    if (isa<TeamOp>(op) && !isa<RoleOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
+      return op->emitOpError("belongs at the top of a role or in its sweep over rounds");
     bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
     if (isa<StoreSumOp>(op) && !is_of_all_slots(op))
-      return op->emitOpError("sums what all slots have: it belongs outside the loop over rounds");
+      return op->emitOpError("sums what all slots have: it belongs outside the sweep over rounds");
     bool of_chunk = of_ring || isa<OnWarpOp, ShareOp, CopyOp>(op) || (isa<SlabsOp>(op) && !is_of_all_slots(op));
     if (of_chunk && !op->getParentOfType<TeamOp>())
       return op->emitOpError("is a team's to do: it belongs in a warp.team");
-    auto round = op->getParentOfType<LoopOp>();
-    bool in_slot = op->getParentOfType<TeamOp>() || (round && round.getOver() == "round") || is_of_other_slot(op);
+    auto round = op->getParentOfType<SweepOp>();
+    bool in_slot = op->getParentOfType<TeamOp>() || (round && round.getOver() == Over::round) || is_of_other_slot(op);
     if (!in_slot && !is_of_all_slots(op) && llvm::any_of(op->getOperands(), [](Value x) { return lies_in_slot(x); }))
-      return op->emitOpError("uses a slot's buffers outside a warp.team and the loop over a round");
+      return op->emitOpError("uses a slot's buffers outside a warp.team and the sweep over a round");
     if (auto ring = dyn_cast<RingOp>(op); ring && signed_value(ring.getStages()) != 1)
       return op->emitOpError() << "has " << signed_value(ring.getStages()) << " stages; expected 1 in each slot";
     return success();
@@ -68,12 +68,12 @@ class TeamRules {
            (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
   }
 
-  static bool is_loop_over_rounds(Operation* op) {
-    auto loop = dyn_cast<LoopOp>(op);
-    return loop && loop.getOver() == "rounds";
+  static bool is_sweep_over_rounds(Operation* op) {
+    auto loop = dyn_cast<SweepOp>(op);
+    return loop && loop.getOver() == Over::rounds;
   }
 
-  static bool is_over_rounds(Operation* op) { return isa<PrepareOp, AgainOp>(op) || is_loop_over_rounds(op); }
+  static bool is_over_rounds(Operation* op) { return isa<AgainOp>(op) || is_sweep_over_rounds(op); }
 
   // A row in the slot of the first or last chunk of a round, for what goes through it.
   static bool is_of_other_slot(Operation* op) {
@@ -89,7 +89,7 @@ class TeamRules {
       return op->emitOpError("is of several chunks of a round, which belong in kernels of one round at a time");
     if (of_other_slot && !(is_over_rounds(op->getParentOp()) && follows_barrier(op)))
       return op->emitOpError(
-          "of a chunk of the round belongs outside the loops over it, behind a barrier of all warps");
+          "of a chunk of the round belongs outside the sweeps over it, behind a barrier of all warps");
     if (auto load = dyn_cast<LoadJoinedOp>(op)) return verify_load(load);
     return success();
   }
@@ -106,10 +106,10 @@ class TeamRules {
     }
     return false;
   }
-  // All warps meet between this part of the teams and the loops over the round.
+  // All warps meet between this part of the teams and the sweeps over the round.
   static bool comes_before_states(TeamOp team) {
     Operation* next = team->getNextNode();
-    while (next && !isa<BarrierOp, LoopOp>(next)) next = next->getNextNode();
+    while (next && !isa<BarrierOp, SweepOp>(next)) next = next->getNextNode();
     return isa_and_nonnull<BarrierOp>(next);
   }
 
@@ -118,7 +118,7 @@ class TeamRules {
     if (!team || !is_over_rounds(team->getParentOp()) || !isa_and_nonnull<BarrierOp>(team->getPrevNode()) ||
         !comes_before_states(team))
       return join.emitOpError(
-          "is for one warp of a team in a round, between two barriers of all warps before the loops");
+          "is for one warp of a team in a round, between two barriers of all warps before the sweeps");
     const auto type = cast<MemRefType>(join.getLast().getType());
     if (join.getLast() == join.getFirst() || type.getDimSize(0) != signed_value(kernel_.getKeyDim()))
       return join.emitOpError() << "joins two rows of " << kernel_.getKeyDim() << " keys";
@@ -128,9 +128,9 @@ class TeamRules {
   }
 
   static LogicalResult verify_load(LoadJoinedOp load) {
-    auto loop = dyn_cast<LoopOp>(load->getParentOp());
-    if (!loop || loop.getOver() != "round" || !loop.getBackward())
-      return load.emitOpError("belongs in a loop backward over a round");
+    auto loop = dyn_cast<SweepOp>(load->getParentOp());
+    if (!loop || loop.getOver() != Over::round || !loop.getBackward())
+      return load.emitOpError("belongs in a sweep backward over a round");
     const bool is_joined = llvm::any_of(load.getLast().getUsers(), [&](Operation* user) {
       auto join = dyn_cast<JoinRowsOp>(user);
       return join && join.getLast() == load.getLast() && join.getFirst() == load.getFirst();
@@ -140,11 +140,11 @@ class TeamRules {
 
   // All warps of value rows are there, in groups of four; what they read is written by teams, and shown to them.
   LogicalResult verify_groups(MmaOp mma) const {
-    auto loop = mma->getParentOfType<LoopOp>();
-    const bool of_round = loop && loop.getOver() == "round" && !mma->getParentOfType<TeamOp>();
+    auto loop = mma->getParentOfType<SweepOp>();
+    const bool of_round = loop && loop.getOver() == Over::round && !mma->getParentOfType<TeamOp>();
     if (!of_round || row_warps(kernel_) % 4 || !kernel_.getPlain())
       return mma.emitOpError(
-          "by groups belongs in the loop over a round of a plain kernel whose warps of value rows 4 divides");
+          "by groups belongs in the sweep over a round of a plain kernel whose warps of value rows 4 divides");
     for (Operation* user : mma.getY().getUsers())
       if (isa<StoreOp>(user) && !user->getParentOfType<TeamOp>())
         return mma.emitOpError("by groups reads what teams have made, not what warps of value rows store");
@@ -171,19 +171,19 @@ class TeamRules {
   // Where teams go ahead no barrier is of all warps, and theirs end early.
   LogicalResult verify_ahead(Operation* op) const {
     Operation* parent = op->getParentOp();
-    if (isa<PrepareOp>(op) && !isa<KernelOp>(parent)) return op->emitOpError("belongs at the top of the kernel");
-    if (isa<TeamOp>(op) && isa<LoopOp>(parent)) return op->emitOpError("has ended: its part is in warp.prepare");
-    if (isa<PrepareOp>(parent) && !isa<TeamOp, NoteOp>(op))
-      return op->emitOpError("is for others than teams to do: it belongs outside a warp.prepare");
+    const bool prepares = is_prepared(op);
+    if (isa<TeamOp>(op) && !prepares) return op->emitOpError("belongs in the role that prepares");
+    if (prepares && !op->getParentOfType<TeamOp>() && !isa<TeamOp, SweepOp, NoteOp>(op))
+      return op->emitOpError("is for others than teams to do: it belongs in the role of the state");
     if (isa<BarrierOp>(op) && !isa<TeamOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: with 2 rounds a barrier is a team's");
-    if (failed(verify_handover(op))) return failure();
-    if (!isa<KernelOp>(parent)) return success();
-    auto prepare = *kernel_.getBody().getOps<PrepareOp>().begin();
-    const bool early = op->isBeforeInBlock(prepare);
-    if (early ? !isa<RingOp, BufferOp, FloatsOp, TeamOp, NoteOp, ExpectOp, OnlyRefusedOp>(op) : isa<TeamOp>(op))
-      return op->emitOpError() << "belongs " << (early ? "after" : "before") << " warp.prepare, with which teams end";
-    return success();
+    return verify_handover(op);
+  }
+
+  // Whether the warps that prepare chunks do it.
+  static bool is_prepared(Operation* op) {
+    auto role = op->getParentOfType<RoleOp>();
+    return role && role.getWork() == Work::prepare;
   }
 
   // Loads that touch no slot may come before.
@@ -196,22 +196,23 @@ class TeamRules {
 
   // Each slot is claimed, published, awaited and released once a round, around all that is done with it.
   LogicalResult verify_handover(Operation* op) const {
-    auto loop = dyn_cast<LoopOp>(op->getParentOp());
-    const bool of_round = loop && loop.getOver() == "round";
-    const bool prepares = isa<TeamOp>(op->getParentOp()) && isa<PrepareOp>(op->getParentOp()->getParentOp());
+    auto loop = dyn_cast<SweepOp>(op->getParentOp());
+    const bool of_round = loop && loop.getOver() == Over::round;
+    const bool prepares =
+        is_prepared(op) && isa<TeamOp>(op->getParentOp()) && isa<SweepOp>(op->getParentOp()->getParentOp());
     const bool first = is_first(op), last = !op->getNextNode();
     const bool before_last = !last && !op->getNextNode()->getNextNode();
-    if (failed(expect_where<ClaimOp>(op, prepares && first, "a team begins its part of warp.prepare")) ||
-        failed(expect_where<PublishOp>(op, prepares && last, "a team ends its part of warp.prepare")) ||
-        failed(expect_where<AwaitOp>(op, of_round && first, "a loop over a round begins")) ||
-        failed(expect_where<ReleaseOp>(op, of_round && before_last, "a loop over a round ends")))
+    if (failed(expect_where<ClaimOp>(op, prepares && first, "a team begins its part of a round that it prepares")) ||
+        failed(expect_where<PublishOp>(op, prepares && last, "a team ends its part of a round that it prepares")) ||
+        failed(expect_where<AwaitOp>(op, of_round && first, "a sweep over a round begins")) ||
+        failed(expect_where<ReleaseOp>(op, of_round && before_last, "a sweep over a round ends")))
       return failure();
-    if (auto rounds = dyn_cast<LoopOp>(op);
-        rounds && rounds.getOver() == "rounds" && !llvm::hasSingleElement(rounds.getBody().getOps<LoopOp>()))
-      return op->emitOpError("needs exactly one loop over a round in it, by which slots are released");
-    auto prepare = dyn_cast<PrepareOp>(op);
-    if (prepare && !llvm::hasSingleElement(prepare.getBody().getOps<TeamOp>()))
+    auto rounds = dyn_cast<SweepOp>(op);
+    if (!rounds || rounds.getOver() != Over::rounds) return success();
+    if (is_prepared(op) && !llvm::hasSingleElement(rounds.getBody().getOps<TeamOp>()))
       return op->emitOpError("needs exactly one warp.team, whose slot is claimed and published once");
+    if (!is_prepared(op) && !llvm::hasSingleElement(rounds.getBody().getOps<SweepOp>()))
+      return op->emitOpError("needs exactly one sweep over a round in it, by which slots are released");
     return success();
   }
 
@@ -234,10 +235,11 @@ class TeamRules {
     return success();
   }
 
-  // Early rings have the first chunk before warp.prepare and the next round's in it, others this round's in it.
+  // Early rings have the first chunk before the sweep over rounds and the next round's in it, others this round's in
+  // it.
   LogicalResult verify_ahead_by_rounds(CopyOp copy) const {
     const bool early = copy.getRing().getDefiningOp<RingOp>().getEarly();
-    const int64_t expected = early && copy->getParentOfType<PrepareOp>() ? round_chunks(kernel_) : 0;
+    const int64_t expected = early && copy->getParentOfType<SweepOp>() ? round_chunks(kernel_) : 0;
     if (signed_value(copy.getAhead()) != expected)
       return copy.emitOpError() << "is " << copy.getAhead() << " chunks ahead; expected " << expected;
     return success();
@@ -245,7 +247,7 @@ class TeamRules {
 
   // Sums over all chunks, one in each slot, before the rounds and after them.
   static bool is_of_all_slots(Operation* op) {
-    return isa<SlabsOp, StoreVectorOp, StoreSumOp>(op) && !op->getParentOfType<LoopOp>() &&
+    return isa<SlabsOp, StoreVectorOp, StoreSumOp>(op) && !op->getParentOfType<SweepOp>() &&
            !op->getParentOfType<TeamOp>();
   }
   static bool lies_in_slot(Value x) { return isa_and_nonnull<BufferOp, FloatsOp, CurrentOp>(x.getDefiningOp()); }

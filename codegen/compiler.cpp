@@ -186,9 +186,8 @@ const Pass* last_to(Stage stage) {
   return last;
 }
 
-// Returns whether more passes over the same kernels follow. Names of a kernel's variables come from names of values,
-// before numbers tell equal ones apart; and to verify a kernel takes longer than such a pass.
-bool is_followed_up(const Pass& pass) { return pass.output == Stage::warp && &pass != last_to(Stage::warp); }
+// Returns whether more passes give texts of the same stage. To verify a text takes longer than a pass.
+bool is_followed_up(const Pass& pass) { return &pass != last_to(pass.output); }
 
 // Runs passes until `done` says to stop after one.
 template <class Done>
@@ -202,8 +201,11 @@ std::string run_passes(const Source& source, const Config& given, Done done) {
     pass.run(work, config);
     for (ModuleOp module : work.modules()) {
       check_size(module, pass);
-      if (is_followed_up(pass) && !done(pass)) continue;
-      check_verifies(module, pass, /*of_places=*/source.stage == Stage::placed && pass.input == Stage::placed);
+      const bool ends = !is_followed_up(pass) || done(pass);
+      if (ends)
+        check_verifies(module, pass, /*of_places=*/source.stage == Stage::placed && pass.input == Stage::placed);
+      // Names of a kernel's variables come from names of values, before numbers tell equal ones apart.
+      if (!ends && pass.output == Stage::warp) continue;
       for (Operation& op : *module.getBody()) make_names_unique(&op);
     }
     if (done(pass)) return text_of(work, pass.output);

@@ -133,6 +133,7 @@ void fill_schedules(Work& work, const Config& config) {
 void merge_common(Work& work) {
   for (ModuleOp module : work.modules()) {
     PassManager passes(module.getContext());
+    passes.enableVerifier(false);  // codegen/compiler.cpp verifies what comes of all passes of a stage
     passes.addPass(createCSEPass());
     if (failed(passes.run(module))) internal_error("merge-common failed");
     // It leaves what only became dead on the way.

@@ -47,9 +47,19 @@ class Nest {
 
   void visit(Operation& op) {
     if (op.getNumRegions() != 0) return nest(op);
-    if (isa<warp::BarrierOp, warp::ClaimOp, warp::PublishOp, warp::AwaitOp, warp::ReleaseOp>(op)) return meet(op);
+    if (auto channel = dyn_cast<warp::ChannelOp>(op)) return tell(channel);
+    if (isa<warp::BarrierOp, warp::AcquireOp, warp::PutOp, warp::GetOp, warp::ReleaseOp>(op)) return meet(op);
     if (auto [verb, what] = deed(op); !what.empty() && !llvm::is_contained(deeds_[verb], what))
       deeds_[verb].push_back(what);
+  }
+
+  // Who fills the slots that a chunk of a step has, and who reads them.
+  void tell(warp::ChannelOp channel) {
+    flush();
+    const bool handed = warp::is_handed_over(channel);
+    line(fmt::format("channel {}: {} of {} bytes for each chunk of a step, {}", name_of(channel.getChannel()).str(),
+                     plural(channel.getDepth(), "slot"), channel.getBytes(),
+                     handed ? "from role prepare to role state" : "from each team to all warps"));
   }
 
   // A part of which there is nothing to tell, such as fences alone, has no heading either.
@@ -68,9 +78,9 @@ class Nest {
   void meet(Operation& op) {
     flush();
     const bool of_team = op.getParentOfType<warp::TeamOp>() != nullptr;
-    line(isa<warp::ClaimOp>(op)     ? "waits until the state's warps have left its slot"
-         : isa<warp::PublishOp>(op) ? "hands its slot over"
-         : isa<warp::AwaitOp>(op)   ? "waits until the chunk is prepared"
+    line(isa<warp::AcquireOp>(op)   ? "waits until the state's warps have left its slot"
+         : isa<warp::PutOp>(op)     ? "hands its slot over"
+         : isa<warp::GetOp>(op)     ? "waits until the chunk is prepared"
          : isa<warp::ReleaseOp>(op) ? "leaves the chunk's slot"
          : of_team                  ? "-- the team's warps meet --"
                                     : "-- all warps meet --");

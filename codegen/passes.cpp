@@ -30,6 +30,7 @@
 #include "codegen/passes/warp/EarlyContractions.h"
 #include "codegen/passes/warp/FoldedUnits.h"
 #include "codegen/passes/warp/GroupContractions.h"
+#include "codegen/passes/warp/HandOver.h"
 #include "codegen/passes/warp/JoinedDecays.h"
 #include "codegen/passes/warp/JoinedSums.h"
 #include "codegen/passes/warp/ReusedExponentials.h"
@@ -326,6 +327,7 @@ void for_each_program_kernel(Work& work, llvm::function_ref<void(warp::KernelOp)
   for (auto kernel : work.module->getBody()->getOps<warp::KernelOp>()) f(kernel);
 }
 
+void hand_over_all(Work& work) { for_each_program_kernel(work, hand_over); }
 void scale_all_inputs(Work& work) { for_each_program_kernel(work, scale_inputs); }
 void reuse_all_exponentials(Work& work) { for_each_program_kernel(work, reuse_exponentials); }
 void fold_all_units(Work& work) { for_each_program_kernel(work, fold_units); }
@@ -382,6 +384,8 @@ constexpr Pass kPasses[] = {
      place_programs},
     {"chunk-to-warp", "loops, copies, shared memory and barriers of all warps", Stage::placed, Stage::warp,
      lower_to_warp},
+    {"hand-over", "who waits for whom at the slots that one role fills and another one reads", Stage::placed,
+     Stage::warp, hand_over_all},
     {"scale-inputs", "in strips inputs take the scale of the operand that is made of them", Stage::placed, Stage::warp,
      scale_all_inputs},
     {"reuse-exponentials", "in strips exponentials come from those that are there", Stage::placed, Stage::warp,

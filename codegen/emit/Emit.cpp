@@ -3,6 +3,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 
 #include "codegen/emit/Emitter.h"
+#include "codegen/ir/Where.h"
 #include "codegen/warp/Variables.h"
 
 using namespace mlir;
@@ -92,14 +93,15 @@ void Emitter::emit(Operation& op) {
             warp::StoreSumOp, warp::CallOp, warp::UnitLowerInverseOp, warp::RoundOp, warp::WithScaleOp,
             warp::WithoutScaleOp, warp::TransposeOp, warp::WidenOp, warp::WidenOverOp, warp::ZerosOp, warp::MmaOp,
             warp::ColumnDotsOp, warp::LoadStateOp, warp::StartSummaryOp, warp::StoreStateOp, warp::StoreOutputOp,
-            warp::BarrierOp, warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::ClaimOp, warp::AwaitOp,
+            warp::BarrierOp, warp::ExpectOp, warp::OnlyRefusedOp, warp::RefuseOp, warp::AcquireOp, warp::GetOp,
             warp::TimesUnitOp, warp::TimesPowerOp, warp::PlusExponentOp, warp::DecayingOp, warp::SettledOp>(
           [&](auto o) { write(o); })
       .Case<warp::BufferOp, warp::FloatsOp>([&](auto o) {
         if (!has_teams()) write_buffer(o, "block");  // else where they are used
       })
+      .Case<warp::ChannelOp>([](auto) {})  // emitted with the team: its slots
       .Case<warp::BeforeAsyncReadsOp>([&](auto) { line("block.before_async_reads();"); })
-      .Case<warp::PublishOp>([&](auto) { line("team.publish();"); })
+      .Case<warp::PutOp>([&](auto) { line("team.publish();"); })
       .Case<warp::ReleaseOp>([&](auto) { line("slot.release();"); })
       .Case<warp::CommitCopiesOp>([&](auto) { line("commit_copies();"); })
       .Case<warp::WaitCopiesOp>([&](auto o) { line("wait_copies<{}>();", o.getPending()); })
@@ -121,7 +123,12 @@ const TensorSpec& Emitter::spec_of(llvm::StringRef name) const {
 
 const char* map_text(llvm::StringRef kind) { return kind == "full" ? "Map::full" : "Map::diagonal"; }
 
-std::string emit_cuda(warp::KernelOp kernel) { return Emitter(kernel).run(); }
+std::string emit_cuda(warp::KernelOp kernel) {
+  if (auto channel = warp::channel_of(kernel); channel && warp::is_open(channel))
+    user_error_at(channel,
+                  "no role acquires, puts, gets or releases the slots of this channel: run the pass hand-over");
+  return Emitter(kernel).run();
+}
 
 std::string emit_cuda(warp::BatchSumOp kernel) {
   Manifest manifest = manifest_of(kernel);

@@ -22,12 +22,12 @@ void Emitter::write_team() {
   if (!has_teams()) return;
   if (!goes_ahead()) {
     line("using Slots = RoundSlots<{}, {}>;  // teams, bytes of a chunk's slot", kernel_.getTeams(),
-         warp::slot_bytes(kernel_));
+         warp::channel_of(kernel_).getBytes());
     line("const Team<Slots> team(block);  // which prepares one chunk of each round");
     return;
   }
   line("using Slots = RoundSlots<{}, {}, {}, {}{}>;  // teams, bytes of a chunk's slot and of a team, slots by turns{}",
-       kernel_.getTeams(), warp::slot_bytes(kernel_), kernel_.getOfTeam(), kernel_.getRounds(),
+       kernel_.getTeams(), warp::channel_of(kernel_).getBytes(), warp::team_bytes(kernel_), kernel_.getRounds(),
        is_cluster() ? fmt::format(", {}", kernel_.getCluster()) : "", is_cluster() ? ", blocks" : "");
   line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel_));
   if (leaves_out_rounds()) line("block.begin_rounds();");
@@ -36,12 +36,8 @@ void Emitter::write_team() {
 }
 
 bool Emitter::leaves_out_rounds() {
-  return kernel_
-      .walk([](Operation* op) {
-        const bool waits = isa<warp::ClaimOp, warp::AwaitOp>(op);
-        return waits && op->hasAttr("refuses") ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+  auto channel = warp::channel_of(kernel_);
+  return channel && warp::is_handed_over(channel) && channel.getRefuses();
 }
 
 // Other blocks may arrive at this one's mbarriers, and send to it, until they come here, too.
@@ -69,14 +65,14 @@ void Emitter::write(warp::BarrierOp op) {
 }
 
 // Slots are handed over all the same.
-void Emitter::write(warp::ClaimOp op) {
+void Emitter::write(warp::AcquireOp) {
   line("team.claim();");
-  if (op.getRefuses()) leave_out({"wait_copies<0>();", "team.publish();"});
+  if (leaves_out_rounds()) leave_out({"wait_copies<0>();", "team.publish();"});
 }
 
-void Emitter::write(warp::AwaitOp op) {
+void Emitter::write(warp::GetOp) {
   line("slot.await();");
-  if (op.getRefuses()) leave_out({"slot.release();"});
+  if (leaves_out_rounds()) leave_out({"slot.release();"});
 }
 
 void Emitter::leave_out(std::initializer_list<const char*> statements) {

@@ -75,8 +75,8 @@ class Emitter {
   void write_meeting();
   void write_chunk_range();
   void write(warp::BarrierOp op);
-  void write(warp::ClaimOp op);
-  void write(warp::AwaitOp op);
+  void write(warp::AcquireOp op);
+  void write(warp::GetOp op);
   void leave_out(std::initializer_list<const char*> statements);
   std::string first_chunk(bool backward);
   std::string chunk_ahead(bool backward, uint64_t ahead);

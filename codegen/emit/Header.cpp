@@ -88,12 +88,12 @@ std::string storage_of(const TensorSpec& states) {
 std::string team_comment(warp::KernelOp kernel) {
   if (kernel.getRounds() == 1)
     return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", kernel.getTeams(),
-                       warp::team_warps(kernel), warp::slot_bytes(kernel));
+                       warp::team_warps(kernel), warp::channel_of(kernel).getBytes());
   return fmt::format(
       "//   {} teams of {} warps behind {} of the state, ahead of them, each with {} bytes for all rounds\n"
       "//   and two slots of {} bytes, by turns{}:\n//\n",
-      kernel.getTeams(), warp::team_warps(kernel), warp::row_warps(kernel), kernel.getOfTeam(),
-      warp::slot_bytes(kernel), kernel.getCluster() > 1 ? ", for the teams of all blocks" : "");
+      kernel.getTeams(), warp::team_warps(kernel), warp::row_warps(kernel), warp::team_bytes(kernel),
+      warp::channel_of(kernel).getBytes(), kernel.getCluster() > 1 ? ", for the teams of all blocks" : "");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "codegen/warp/Warp.h"
 
+#include <llvm/ADT/TypeSwitch.h>
 #include <mlir/IR/DialectImplementation.h>
 
 #include "codegen/rec/Limits.h"
@@ -9,12 +10,18 @@ using namespace mlir;
 
 #include "codegen/warp/WarpDialect.cpp.inc"
 #include "codegen/warp/WarpEnums.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "codegen/warp/WarpTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "codegen/warp/WarpOps.cpp.inc"
 
 namespace wkvc::warp {
 
 void WarpDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "codegen/warp/WarpTypes.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "codegen/warp/WarpOps.cpp.inc"
@@ -25,6 +32,31 @@ RoleOp role_of(KernelOp kernel, Work work) {
   for (auto role : kernel.getBody().getOps<RoleOp>())
     if (role.getWork() == work) return role;
   return {};
+}
+
+ChannelOp channel_of(KernelOp kernel) {
+  auto channels = kernel.getBody().getOps<ChannelOp>();
+  return channels.empty() ? ChannelOp() : *channels.begin();
+}
+
+bool is_handed_over(ChannelOp channel) { return channel.getDepth() > 1; }
+
+bool is_open(ChannelOp channel) {
+  return is_handed_over(channel) &&
+         llvm::none_of(channel->getUsers(), llvm::IsaPred<AcquireOp, PutOp, GetOp, ReleaseOp>);
+}
+
+bool is_of_team(Value shared) {
+  Operation* op = shared.getDefiningOp();
+  if (!isa_and_nonnull<RingOp, BufferOp, FloatsOp>(op)) return false;
+  const bool in_slot =
+      llvm::any_of(op->getOperands(), [](Value operand) { return isa<ChannelType>(operand.getType()); });
+  return !in_slot && channel_of(op->getParentOfType<KernelOp>());
+}
+
+int64_t team_bytes(KernelOp kernel) {
+  auto channel = channel_of(kernel);
+  return channel ? rec::signed_value(channel.getOffset()) : 0;
 }
 
 // tf32 lies as f32 does.

@@ -16,6 +16,8 @@
 
 #include "codegen/warp/WarpDialect.h.inc"
 #include "codegen/warp/WarpEnums.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "codegen/warp/WarpTypes.h.inc"
 #define GET_OP_CLASSES
 #include "codegen/warp/WarpOps.h.inc"
 
@@ -42,6 +44,9 @@ int64_t slab_width(SlabsOp slabs);
 int64_t slab_width(mlir::Value column);
 
 RoleOp role_of(KernelOp kernel, Work work);  // null if the kernel has none
+ChannelOp channel_of(KernelOp kernel);       // whose slots chunks of a round have; null in a kernel without teams
+bool is_handed_over(ChannelOp channel);      // whether one role puts what another role gets
+bool is_open(ChannelOp channel);             // whether that is so, and the pass hand-over has not said where yet
 
 int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind the state
 
@@ -54,10 +59,9 @@ bool goes_again(KernelOp kernel);            // whether its teams prepare some r
 int64_t group_columns(bool transposed);      // that contractions by groups make a multiple of
 bool is_read_by_groups(mlir::Type element);  // whether contractions by groups read a buffer of such elements
 
-// Of a block's shared memory: a slot for each of them and of the rounds at once, behind what is the teams' for all.
-int64_t slot_bytes(KernelOp kernel);
 bool is_of_columns(mlir::Value tile);  // whether it is loaded as a B operand alone
 bool is_of_team(mlir::Value shared);   // whether a ring, buffer or floats lie in what is the team's for all rounds
+int64_t team_bytes(KernelOp kernel);   // of that, before the slots
 
 bool is_by_groups(mlir::Operation* op);      // whether it is a contraction by groups
 bool is_for_groups(mlir::Operation* store);  // whether such a contraction reads what it stores

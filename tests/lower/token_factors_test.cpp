@@ -36,11 +36,11 @@ TEST(TokenFactors, LeaveInputsAsTheyAre) {
 // One warp makes them; those of value rows load them, and read no input of one number a token.
 TEST(TokenFactors, AreMadeOnceForValueRows) {
   const std::string text = plain_text("gated_delta_net", "forward", Stage::warp, 2);
-  const std::size_t rows = text.find("warp.sweep");
+  const std::size_t rows = text.find("warp.role state");
   ASSERT_NE(rows, std::string::npos);
   EXPECT_THAT(text.substr(rows), Not(HasSubstr("warp.tokens")));
   EXPECT_THAT(text.substr(rows), HasSubstr("warp.load_vector"));
-  EXPECT_LT(text.find("warp.tokens"), text.find("warp.claim"));
+  EXPECT_LT(text.find("warp.tokens"), text.find("warp.acquire"));
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ namespace {
 
 Rule deleted(const std::string& op) { return {op + " deleted", R"(\n *warp\.)" + op + R"(\b[^\n]*(?=\n))", ""}; }
 
-const std::vector<Rule> kDeletedOps = {
-    deleted("barrier"), deleted("claim"),       deleted("publish"),       deleted("await"),
-    deleted("release"), deleted("wait_copies"), deleted("commit_copies"), deleted("before_async_reads")};
+const std::vector<Rule> kDeletedOps = {deleted("barrier"),       deleted("acquire"),           deleted("put"),
+                                       deleted("get"),           deleted("release"),           deleted("wait_copies"),
+                                       deleted("commit_copies"), deleted("before_async_reads")};
 
 // Adds the kernels of a warp text, each once, by a name of its own.
 void add_kernels(const std::string& text, std::map<std::string, std::string>& kernels) {

@@ -12,18 +12,19 @@ TEST_P(LinesBeforeRounds, AreRefused) { expect_contains(error_of(with_rounds(Get
 const Case lines_before_rounds[] = {
     {"NothingPrepared", "", "needs exactly 1 warp.role prepare"},
     {"NoTeam", preparing(""), "needs exactly one warp.team"},
-    {"TwoTeams", preparing("  warp.team {\n    warp.claim\n    warp.publish\n  }\n  warp.team {\n  }\n"),
+    {"TwoTeams", preparing("  warp.team {\n    warp.acquire %slots\n    warp.put %slots\n  }\n  warp.team {\n  }\n"),
      "needs exactly one warp.team"},
-    {"NoClaim", preparing("  warp.team {\n    warp.note \"nothing\"\n    warp.publish\n  }\n"),
-     "is where warp.claim belongs: where a team begins its part of a round that it prepares"},
-    {"NoPublish", preparing("  warp.team {\n    warp.claim\n    warp.barrier\n  }\n"),
-     "is where warp.publish belongs: where a team ends its part of a round that it prepares"},
-    {"PublishedTwice", prepared("      warp.publish\n"),
+    {"NoClaim", preparing("  warp.team {\n    warp.note \"nothing\"\n    warp.put %slots\n  }\n"),
+     "is where warp.acquire belongs: where a team begins its part of a round that it prepares"},
+    {"NoPublish", preparing("  warp.team {\n    warp.acquire %slots\n    warp.barrier\n  }\n"),
+     "is where warp.put belongs: where a team ends its part of a round that it prepares"},
+    {"PublishedTwice", prepared("      warp.put %slots\n"),
      "belongs where a team ends its part of a round that it prepares"},
-    {"AwaitOfATeam", prepared("      warp.await\n"), "belongs where a sweep over a round begins"},
-    {"ReleaseOfATeam", prepared("      warp.release\n"), "belongs where a sweep over a round ends"},
+    {"AwaitOfATeam", prepared("      warp.get %slots\n"), "belongs where a sweep over a round begins"},
+    {"ReleaseOfATeam", prepared("      warp.release %slots\n"), "belongs where a sweep over a round ends"},
     {"BarrierOutsideRoles", prepared() + "warp.barrier\n", "is for the warps of a role to do"},
-    {"NothingOfATeam", preparing("  warp.wait_copies 0\n  warp.team {\n    warp.claim\n    warp.publish\n  }\n"),
+    {"NothingOfATeam",
+     preparing("  warp.wait_copies 0\n  warp.team {\n    warp.acquire %slots\n    warp.put %slots\n  }\n"),
      "is for others than teams to do"},
     {"TeamsOutsideRoles", prepared() + "warp.team {\n}\n", "is for the warps of a role to do"},
     {"StatesOfTeams", "%0 = warp.load_state \"initial_state\" : vector<16x32xf32>\n" + prepared(),
@@ -41,26 +42,32 @@ const Case lines_before_rounds[] = {
          prepared("    %k = warp.current %k_ring : memref<16x32xbf16, 3>\n"
                   "    warp.publish_max %k, %0 : memref<16x32xbf16, 3>, memref<1xf32, 3>\n"),
      "in its slot"},
-    {"ScaleElsewhere", "%0 = warp.buffer offset 8192 scale 1040 live 0 to 1 : memref<16x16xf16, 3>\n" + prepared(),
-     "are not both a team's, or both a round's"},
+    {"ScaleElsewhere",
+     "%0 = warp.buffer in %slots offset 8192 scale 1040 live 0 to 1 : memref<16x16xf16, 3>\n" + prepared(),
+     "bytes 1040 to 1044 of 2048 to 10240"},
     {"AcrossTheBoundary", "%0 = warp.floats offset 2032 live 9 to 9 : memref<16xf32, 3>\n" + prepared(),
-     "the first 2048 are a team's"},
+     "bytes 2032 to 2096 of 2048: offsets are"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Warp, LinesBeforeRounds, testing::ValuesIn(lines_before_rounds), name_of_case);
 
 TEST(Rounds, NeedTeamsOfTheirOwn) {
   const std::string prepare = prepared();
-  const auto of = [&](const std::string& attributes, const std::string& numbers) {
-    return error_of(
-        with_rounds(prepare, attributes,
-                    numbers + " schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 36928"));
+  const std::string slots = "depth 2 offset 2048 bytes 8192";
+  const auto of = [&](const std::string& channel, const std::string& numbers) {
+    return error_of(with_rounds(
+        prepare, channel, numbers + " schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 36928"));
   };
-  expect_contains(of("", "warps 2"), "has 2 warps; expected 2 for rows and 2 of teams, as its schedule says");
-  expect_contains(of("", "warps 5"), "has 5 warps; expected 2 for rows and 2 of teams");
-  expect_contains(of("of_team = 2040 : i64", "warps 4"), "gives 2040 bytes of 18464 to a team");
-  expect_contains(of("of_team = 18480 : i64", "warps 4"), "gives 18480 bytes of 18464 to a team");
-  expect_contains(of("backward, of_team = 2048 : i64", "warps 4"), "prepare(warps = N) is of forward kernels");
+  expect_contains(of(slots, "warps 2"), "has 2 warps; expected 2 for rows and 2 of teams, as its schedule says");
+  expect_contains(of(slots, "warps 5"), "has 5 warps; expected 2 for rows and 2 of teams");
+  expect_contains(of("depth 2 offset 2040 bytes 8192", "warps 4"), "says 2040 bytes; expected a multiple of 16");
+  expect_contains(of("depth 2 offset 2048 bytes 4611686018427387904", "warps 4"), "at most the 36928 of the kernel");
+  expect_contains(of("depth 2 offset 2064 bytes 8192", "warps 4"), "makes 36960 bytes of shared memory");
+  expect_contains(of("depth 1 offset 2048 bytes 8192", "warps 4"), "has 1 slots for each chunk of a round; expected 2");
+  expect_contains(of(slots + " refuses", "warps 4"), "refuses: it belongs in a plain kernel");
+  std::string backward = with_rounds(prepare);
+  backward.replace(backward.find("] {"), 3, "] attributes {backward} {");
+  expect_contains(error_of(backward), "prepare(warps = N) is of forward kernels");
   std::string late = with_rounds(prepare);
   late.insert(late.find("    %round = "), "    warp.team {\n    }\n");
   expect_contains(error_of(late), "belongs in the role that prepares");
@@ -71,17 +78,22 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
   of_all.insert(of_all.find("      warp.release"),
                 "      warp.publish_max %S_chunk, %S_max : vector<16x32xf32>, memref<2xf32, 3>\n");
   of_all.insert(of_all.find("  warp.role prepare"),
-                "  %S_max = warp.floats offset 8192 live 0 to 3 : memref<2xf32, 3>\n");
+                "  %S_max = warp.floats in %slots offset 8192 live 0 to 3 : memref<2xf32, 3>\n");
   expect_contains(error_of(of_all), "is of all warps, which do not meet");
   std::string alone = with_rounds(prepare);
   alone.replace(alone.find("teams = 2"), 9, "teams = 1");
   expect_contains(error_of(alone), "has 4 warps; expected 2 for rows and 1 of teams, as its schedule says");
-  std::string one = with_rounds(prepare, "");
+  std::string one = with_rounds(prepare, slots);
   one.replace(one.find(", warps = 1"), 11, "").replace(one.find("warps 4"), 7, "warps 2");
-  expect_contains(error_of(one), "needs exactly 0 warp.role prepare");
-  std::string of_team = with_teams("");
-  of_team.replace(of_team.find("] {"), 3, "] attributes {of_team = 16 : i64} {");
-  expect_contains(error_of(of_team), "gives 16 bytes to a team for all rounds; expected 0");
+  expect_contains(error_of(one), "has 2 slots for each chunk of a round; expected 1");
+  expect_contains(error_of(with_teams("", "2", "  %slots = warp.channel depth 1 offset 16 bytes 10240\n")),
+                  "begins at byte 16; expected 0 where no role prepares rounds ahead");
+  std::string two = with_teams("");
+  two.insert(two.find("  %k_ring"), "  %others = warp.channel depth 1 offset 0 bytes 10256\n");
+  expect_contains(error_of(two), "needs exactly one warp.channel");
+  std::string none = header() + buffers() + loop() + ending();
+  none.insert(none.find("  %k_ring"), "  %slots = warp.channel depth 1 offset 0 bytes 16\n");
+  expect_contains(error_of(none), "belongs in a kernel of teams");
 }
 
 TEST(Rounds, AreHandedOverChunkByChunk) {
@@ -89,10 +101,11 @@ TEST(Rounds, AreHandedOverChunkByChunk) {
     std::string text = with_rounds(prepared());
     return error_of(text.replace(text.find(line), line.size(), instead));
   };
-  expect_contains(without("      warp.await\n", ""), "is where warp.await belongs: where a sweep over a round begins");
-  expect_contains(without("      warp.release\n", ""),
+  expect_contains(without("      warp.get %slots\n", ""),
+                  "is where warp.get belongs: where a sweep over a round begins");
+  expect_contains(without("      warp.release %slots\n", ""),
                   "is where warp.release belongs: where a sweep over a round ends");
-  expect_contains(without("      warp.release\n", "      warp.release\n      warp.note \"late\"\n"),
+  expect_contains(without("      warp.release %slots\n", "      warp.release %slots\n      warp.note \"late\"\n"),
                   "belongs where a sweep over a round ends");
   std::string twice = with_rounds(prepared());
   const std::size_t loop = twice.find("    %round = "), end = twice.find("    warp.yield %round");
@@ -107,13 +120,14 @@ TEST(Rounds, AreHandedOverChunkByChunk) {
   store.insert(store.find("      warp.release"), "      warp.store_number(%number) to %k_max : memref<1xf32, 3>\n");
   store.insert(store.find("      warp.store_number"), "      %number = warp.load_number %k_max : memref<1xf32, 3>\n");
   expect_contains(error_of(store), "is to a slot for its team alone to write to");
-  expect_contains(error_of(with_teams("    warp.claim\n")), "belongs in a kernel of 2 rounds");
+  expect_contains(error_of(with_teams("    warp.acquire %slots\n")),
+                  "belongs in a kernel whose channel goes from one role to another");
 }
 
 TEST(Clusters, ShareRowsAndSlots) {
   const auto of = [](const std::string& cluster, const std::string& numbers) {
     return error_of(scheduled(
-        with_rounds(prepared(), "of_team = 2048 : i64",
+        with_rounds(prepared(), "depth 2 offset 2048 bytes 8192",
                     numbers + " schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 69760"),
         "grid(cluster = " + cluster + ")"));
   };

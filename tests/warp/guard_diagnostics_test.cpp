@@ -57,11 +57,6 @@ TEST(Guards, MayStopLoopsOfPlainKernels) {
   expect_contains(
       error_of(stopping(guarded("refused", "  warp.only_refused \"forward_refused\"\n", ""), "    warp.yield")),
       "belongs in a sweep of a plain kernel");
-  for (const char* waits : {"warp.claim", "warp.await"}) {
-    std::string rounds = with_rounds(prepared());
-    rounds.insert(rounds.find(waits) + std::string(waits).size(), " refuses");
-    expect_contains(error_of(rounds), "refuses: it belongs in a plain kernel");
-  }
 }
 
 }  // namespace

@@ -206,8 +206,8 @@ TEST(Teams, DivideTheWarps) {
   expect_contains(error_of(with_teams("", "16")), "expected 1 to 15");
   std::string uneven = with_teams("");
   uneven.replace(uneven.find("shared 20512"), 12, "shared 20528");
-  expect_contains(error_of(uneven), "has 20528 bytes of shared memory for 2 teams; expected a multiple of 16 for each");
-  expect_contains(error_of(with_teams("", "1")), "belongs in a kernel of several teams");
+  expect_contains(error_of(uneven), "makes 20512 bytes of shared memory with what teams have, not 20528");
+  expect_contains(error_of(with_teams("", "1")), "belongs in a kernel of teams");
 }
 
 TEST(Teams, HaveNothingElseWhereRingsGoOverTheEndOfARound) {
@@ -231,8 +231,8 @@ TEST(JoinedRows, AreJoinedOnce) {
     std::string text = two_states("", "", load);
     text.insert(text.find("    %saved = warp.sweep"), joins);
     text.insert(text.find("  %initial"),
-                "  %first = warp.floats offset 4880 live 0 to 1 : memref<32xf32, 3>\n"
-                "  %last = warp.floats offset 5008 live 0 to 1 : memref<32xf32, 3>\n");
+                "  %first = warp.floats in %slots offset 4880 live 0 to 1 : memref<32xf32, 3>\n"
+                "  %last = warp.floats in %slots offset 5008 live 0 to 1 : memref<32xf32, 3>\n");
     return error_of(text);
   };
   expect_contains(error(""), "takes rows that a warp.join_rows joins");

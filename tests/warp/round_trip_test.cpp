@@ -46,7 +46,7 @@ TEST(RoundTrip, Teams) {
       warp.yield %fitting : vector<16x32xf32>
     }
 )");
-  text.insert(text.find("  %initial"), "  %left = warp.floats offset 4880 live 0 to 3 : memref<1xf32, 3>\n");
+  text.insert(text.find("  %initial"), "  %left = warp.floats in %slots offset 4880 live 0 to 3 : memref<1xf32, 3>\n");
   expect_reprinted(text);
 }
 
@@ -63,8 +63,8 @@ TEST(RoundTrip, JoinedRows) {
     %first_row = warp.load_vector %first of "first" : memref<32xf32, 3> -> vector<1x32xf32>
     %last_row = warp.load_vector %last of "last" : memref<32xf32, 3> -> vector<1x32xf32>
 )");
-  text.insert(text.find("  %initial"), R"(  %first = warp.floats offset 4880 live 0 to 1 : memref<32xf32, 3>
-  %last = warp.floats offset 5008 live 0 to 1 : memref<32xf32, 3>
+  text.insert(text.find("  %initial"), R"(  %first = warp.floats in %slots offset 4880 live 0 to 1 : memref<32xf32, 3>
+  %last = warp.floats in %slots offset 5008 live 0 to 1 : memref<32xf32, 3>
 )");
   expect_reprinted(text);
 }
@@ -120,7 +120,7 @@ TEST(RoundTrip, Rounds) {
 
 TEST(RoundTrip, Clusters) {
   const std::string text =
-      scheduled(with_rounds(prepared(), "of_team = 2048 : i64",
+      scheduled(with_rounds(prepared(), "depth 2 offset 2048 bytes 8192",
                             "warps 3 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 69760"),
                 "grid(cluster = 2)");
   const auto of_one = std::regex_replace(text, std::regex("state first 0 warps 2"), "state first 0 warps 1");

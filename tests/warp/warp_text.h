@@ -59,15 +59,15 @@ inline std::string ending() {
 }
 
 // A kernel of two teams with these lines at the top of its loop over rounds.
-inline std::string with_teams(const std::string& lines, const std::string& teams = "2") {
+inline std::string with_teams(const std::string& lines, const std::string& teams = "2",
+                              const std::string& slots = "  %slots = warp.channel depth 1 offset 0 bytes 10256\n") {
   const std::string text =
       "warp.kernel \"example_forward\" for \"example\" warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head "
       "32 x "
       "32 shared 20512 compute \"f16\" arch \"sm_90a\" tensors " +
-      tensors() + R"( {
-  %k_ring = warp.ring "k" offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
-  %k_max = warp.floats offset 2560 live 0 to 3 : memref<1xf32, 3>
-  %h = warp.buffer offset 2704 live 0 to 1 : memref<32x32xf16, 3>
+      tensors() + " {\n" + slots + R"(  %k_ring = warp.ring "k" in %slots offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
+  %k_max = warp.floats in %slots offset 2560 live 0 to 3 : memref<1xf32, 3>
+  %h = warp.buffer in %slots offset 2704 live 0 to 1 : memref<32x32xf16, 3>
   warp.role state first 0 warps 2 {
   %initial = warp.load_state "initial_state" : vector<16x32xf32>
   %final = warp.sweep over rounds carry %initial : vector<16x32xf32> {
@@ -141,21 +141,21 @@ inline std::string preparing(const std::string& lines) {
 
 // What teams do in a kernel of two rounds, with these lines.
 inline std::string prepared(const std::string& lines = "") {
-  return preparing("    warp.team {\n      warp.claim\n" + lines + "      warp.publish\n    }\n");
+  return preparing("    warp.team {\n      warp.acquire %slots\n" + lines + "      warp.put %slots\n    }\n");
 }
 
 // A kernel of two rounds for two teams of one warp behind two, with these lines before the loop over rounds.
 inline std::string with_rounds(
-    const std::string& lines, const std::string& attributes = "of_team = 2048 : i64",
+    const std::string& lines, const std::string& slots = "depth 2 offset 2048 bytes 8192",
     const std::string& numbers =
         "warps 4 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 36928") {
   const std::string text = "warp.kernel \"example_forward\" for \"example\" " + numbers +
-                           " compute \"f16\" arch \"sm_90a\" tensors " + tensors() +
-                           (attributes.empty() ? "" : " attributes {" + attributes + "}") + R"( {
+                           " compute \"f16\" arch \"sm_90a\" tensors " + tensors() + " {\n  %slots = warp.channel " +
+                           slots + R"(
   %k_ring = warp.ring "k" offset 0 stages 1 by 0 early : memref<16x32xbf16, 3>
-  %v_ring = warp.ring "k" offset 2048 stages 1 by 0 : memref<16x32xbf16, 3>
-  %k_max = warp.floats offset 4096 live 0 to 3 : memref<1xf32, 3>
-  %h = warp.buffer offset 4112 live 0 to 1 : memref<32x32xf16, 3>
+  %v_ring = warp.ring "k" in %slots offset 2048 stages 1 by 0 : memref<16x32xbf16, 3>
+  %k_max = warp.floats in %slots offset 4096 live 0 to 3 : memref<1xf32, 3>
+  %h = warp.buffer in %slots offset 4112 live 0 to 1 : memref<32x32xf16, 3>
 )" + lines +
                            R"(  warp.role state first 0 warps 2 {
   %initial = warp.load_state "initial_state" : vector<16x32xf32>
@@ -163,8 +163,8 @@ inline std::string with_rounds(
   ^bb0(%S: vector<16x32xf32>):
     %round = warp.sweep over round carry %S : vector<16x32xf32> {
     ^bb0(%S_chunk: vector<16x32xf32>):
-      warp.await
-      warp.release
+      warp.get %slots
+      warp.release %slots
       warp.yield %S_chunk : vector<16x32xf32>
     }
     warp.yield %round : vector<16x32xf32>

@@ -25,7 +25,7 @@ Value KernelBuffers::staged() const { return plan_.staged() ? value(*plan_.stage
 
 void KernelBuffers::declare_floats(const PlannedBuffer& buffer, const std::string& name) {
   const SharedBuffer& space = *buffer.space;
-  Value floats = create<warp::FloatsOp>(buffer.type, space.offset, space.from, space.to);
+  Value floats = create<warp::FloatsOp>(buffer.type, channel_of(space), space.offset, space.from, space.to);
   set_name(floats, name);
   declared_[&buffer] = floats;
 }
@@ -34,7 +34,7 @@ void KernelBuffers::declare_tile(const PlannedBuffer& buffer) {
   const SharedBuffer& space = *buffer.space;
   auto scale = buffer.scale ? b_.getI64IntegerAttr(buffer.scale->offset) : IntegerAttr();
   auto slabs = buffer.slabs.empty() ? StringAttr() : b_.getStringAttr(buffer.slabs);
-  Value tile = create<warp::BufferOp>(buffer.type, b_.getI64IntegerAttr(space.offset), scale, slabs,
+  Value tile = create<warp::BufferOp>(buffer.type, channel_of(space), b_.getI64IntegerAttr(space.offset), scale, slabs,
                                       b_.getI64IntegerAttr(space.from), b_.getI64IntegerAttr(space.to));
   set_name(tile, space.name + "_shared");
   declared_[&buffer] = tile;
@@ -68,10 +68,10 @@ void KernelBuffers::take_rings() {
 void KernelBuffers::declare_ring(chunk::InputOp input, const PlannedBuffer& ring, bool everywhere) {
   const auto phase = [&](int number) { return everywhere ? IntegerAttr() : b_.getI64IntegerAttr(number); };
   const auto unit = [&](bool is) { return is ? b_.getUnitAttr() : UnitAttr(); };
-  Value value = create<warp::RingOp>(ring.type, input.getSymAttr(), b_.getI64IntegerAttr(ring.space->offset),
-                                     b_.getI64IntegerAttr(ring.stages), b_.getI64IntegerAttr(ring.warp),
-                                     unit(program_.getBackward()), unit(ring.exchanged),
-                                     unit(ring.copied != Copied::late), phase(ring.space->from), phase(ring.space->to));
+  Value value = create<warp::RingOp>(
+      ring.type, input.getSymAttr(), channel_of(*ring.space), b_.getI64IntegerAttr(ring.space->offset),
+      b_.getI64IntegerAttr(ring.stages), b_.getI64IntegerAttr(ring.warp), unit(program_.getBackward()),
+      unit(ring.exchanged), unit(ring.copied != Copied::late), phase(ring.space->from), phase(ring.space->to));
   set_name(value, ring.space->name);
   declared_[&ring] = value;
 }

@@ -10,6 +10,8 @@ class KernelBuffers {
   KernelBuffers(const PlacedProgram& of, mlir::OpBuilder& builder)
       : program_(of.program), plan_(of.shared), b_(builder) {}
 
+  // Before they are declared: buffers, but what teams have for all rounds, lie in slots of a channel.
+  void lie_in(mlir::Value channel) { channel_ = channel; }
   void declare();                       // all but rings
   void declare_rings(bool everywhere);  // of one loop, or living in all phases
   // Before declare_rings: rings are those of another program of the kernel that has inputs of the same names.
@@ -27,6 +29,7 @@ class KernelBuffers {
   mlir::Value staged() const;  // null if no state is copied ahead
 
  private:
+  mlir::Value channel_of(const SharedBuffer& space) const { return space.of_team ? mlir::Value() : channel_; }
   void declare_floats(const PlannedBuffer& buffer, const std::string& name);
   void declare_tile(const PlannedBuffer& buffer);
   void declare_ring(chunk::InputOp input, const PlannedBuffer& ring, bool everywhere);
@@ -41,6 +44,7 @@ class KernelBuffers {
   chunk::ProgramOp program_;
   const SharedPlan& plan_;
   mlir::OpBuilder& b_;
+  mlir::Value channel_;
   const KernelBuffers* other_ = nullptr;
   llvm::DenseMap<const PlannedBuffer*, mlir::Value> declared_;
 };

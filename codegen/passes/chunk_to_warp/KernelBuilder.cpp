@@ -37,11 +37,12 @@ class KernelBuilder {
     kernel_ = create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), program_.getSchedule(),
                                      program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), memory_.bytes(),
                                      program_.getCompute(), tensors_, program_.getArch(), backward(),
-                                     program_.getSummaryAttr(), memory_.of_team(), program_.getPlain().has_value(),
-                                     program_.getRefused(), program_.getParts());
+                                     program_.getSummaryAttr(), program_.getPlain().has_value(), program_.getRefused(),
+                                     program_.getParts());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&kernel_.getBody().emplaceBlock());
     begin_guarded();
+    if (plan_.by_teams()) declare_channel();
     main_->buffers().declare();
     if (again_) again_->buffers().declare();
     if (plan_.preparers()) {
@@ -55,6 +56,15 @@ class KernelBuilder {
   template <class Op, class... Args>
   Op create(Args&&... args) {
     return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
+  }
+
+  // The slots that chunks of a round have.
+  void declare_channel() {
+    const bool refuses = plan_.preparers() && refuses_early(program_);
+    auto slots = create<warp::ChannelOp>(plan_.rounds, memory_.of_team(), memory_.slot(), refuses);
+    set_name(slots, "slots");
+    main_->buffers().lie_in(slots);
+    if (again_) again_->buffers().lie_in(slots);
   }
 
   // Those that prepare chunks are behind those of the state.
@@ -196,10 +206,7 @@ class KernelBuilder {
     auto rounds = create<warp::SweepOp>(TypeRange(), warp::Over::rounds, false, false, false, ValueRange());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(&rounds.getBody().emplaceBlock());
-    team([&] {
-      main_->prepare_round();
-      create<warp::PublishOp>();
-    });
+    team([&] { main_->prepare_round(); });
   }
 
   // The state through all rounds that others prepare.
@@ -294,12 +301,10 @@ class KernelBuilder {
     const bool own = way == Way::own, saved = way == Way::saved;
     auto [loop, S] = begin_loop(initial, warp::Over::round, backward() && own, own ? carried() : "S_before",
                                 /*beside=*/own && builder.takes_both_at_once());
-    if (plan_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
     builder.set_state(S, builder.state_carries_scale(saved));
     if (saves()) save_state(as_stored(alone(S)));
     builder.take_state(saved);
     if (intermediate()) store_intermediate(as_stored(alone(builder.next_state())));
-    if (plan_.preparers()) create<warp::ReleaseOp>();
     create<warp::YieldOp>(builder.next_state());
     return loop.getResult();
   }

@@ -64,10 +64,7 @@ void WarpBuilder::end_chunk() {
 
 void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {
   load_tokens();
-  if (plan_.rounds > 1) {
-    create<warp::ClaimOp>(refuses_early(program_));
-    copies_.start_round();
-  }
+  if (plan_.rounds > 1) copies_.start_round();
   wait_for_round();
   prepare_chunk(when_read);
   for (auto& [input, x] : std::exchange(tokens_, {}))

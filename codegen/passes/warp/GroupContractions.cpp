@@ -54,7 +54,7 @@ void add_fence(warp::TeamOp team) {
   if (!team->walk(stores).wasInterrupted()) return;
   Block& body = team.getBody().front();
   OpBuilder b = OpBuilder::atBlockEnd(&body);
-  if (isa<warp::PublishOp>(body.back())) b.setInsertionPoint(&body.back());
+  if (isa<warp::PutOp>(body.back())) b.setInsertionPoint(&body.back());
   warp::BeforeAsyncReadsOp::create(b, team.getLoc());
 }
 

@@ -17,8 +17,8 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     With teams of warps it goes through rounds of as many chunks: each team prepares one of them, then all warps take
     the state through the round. Each chunk of a round has a slot of its own in shared memory; offsets are inside it.
     Where teams have warps of their own, the role that prepares has these, a round ahead of the state's, and there are
-    slots for two rounds, by turns. What lies in the first `of_team` bytes is then the team's for all
-    rounds; mbarriers that say when a slot is prepared and when it is free lie behind all slots, 16 bytes for each.
+    slots for two rounds, by turns. What lies in no channel is then the team's for all rounds; mbarriers
+    that say when a slot is prepared and when it is free lie behind all slots, 16 bytes for each.
 
     Then a cluster of blocks may run a head together: each has a part of its rows, and as many teams. A round has a
     chunk for each team of each block, whose slot goes to the other blocks.
@@ -31,7 +31,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$warps, Wkvc_Schedule:$schedule, I64Attr:$chunk,
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
                        StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward, OptionalAttr<StrAttr>:$summary,
-                       DefaultValuedAttr<I64Attr, "0">:$of_team, UnitAttr:$plain, UnitAttr:$refused,
+                       UnitAttr:$plain, UnitAttr:$refused,
                        DefaultValuedAttr<I64Attr, "1">:$parts);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

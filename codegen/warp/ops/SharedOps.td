@@ -13,12 +13,12 @@ def Warp_RingOp : Warp_Op<"ring"> {
     are not padded, their pieces exchanged. `early`: copied for the next chunk before the current one is done with, apart
     from others.
   }];
-  let arguments = (ins StrAttr:$tensor, I64Attr:$offset, I64Attr:$stages, I64Attr:$warp, UnitAttr:$backward,
+  let arguments = (ins StrAttr:$tensor, Optional<Warp_Channel>:$channel, I64Attr:$offset, I64Attr:$stages, I64Attr:$warp, UnitAttr:$backward,
                        UnitAttr:$exchanged, UnitAttr:$early,
                        OptionalAttr<I64Attr>:$from, OptionalAttr<I64Attr>:$to);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = [{
-    $tensor `offset` $offset `stages` $stages `by` $warp (`backward` $backward^)?
+    $tensor (`in` $channel^)? `offset` $offset `stages` $stages `by` $warp (`backward` $backward^)?
     (`exchanged` $exchanged^)? (`early` $early^)? (`live` $from^ `to` $to)? attr-dict
     `:` type($result)
   }];
@@ -30,20 +30,20 @@ def Warp_BufferOp : Warp_Op<"buffer"> {
   let description = [{
     With `slabs "rows"` or `slabs "columns"` each warp makes 16 of its rows or columns, and there is one scale for each.
   }];
-  let arguments = (ins I64Attr:$offset, OptionalAttr<I64Attr>:$scale, OptionalAttr<StrAttr>:$slabs, I64Attr:$from,
+  let arguments = (ins Optional<Warp_Channel>:$channel, I64Attr:$offset, OptionalAttr<I64Attr>:$scale, OptionalAttr<StrAttr>:$slabs, I64Attr:$from,
                        I64Attr:$to);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = [{
-    `offset` $offset (`scale` $scale^)? (`slabs` $slabs^)? `live` $from `to` $to attr-dict `:` type($result)
+    (`in` $channel^)? `offset` $offset (`scale` $scale^)? (`slabs` $slabs^)? `live` $from `to` $to attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
 
 def Warp_FloatsOp : Warp_Op<"floats"> {
   let summary = "An array of f32 that warps exchange: a row or a column, parts of one, or one maximum a warp";
-  let arguments = (ins I64Attr:$offset, I64Attr:$from, I64Attr:$to);
+  let arguments = (ins Optional<Warp_Channel>:$channel, I64Attr:$offset, I64Attr:$from, I64Attr:$to);
   let results = (outs Warp_Floats:$result);
-  let assemblyFormat = "`offset` $offset `live` $from `to` $to attr-dict `:` type($result)";
+  let assemblyFormat = "(`in` $channel^)? `offset` $offset `live` $from `to` $to attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -1,4 +1,4 @@
-// What orders warps: barriers, the slots that teams hand over, fences, and copies that are waited for.
+// What orders warps: barriers, channels, whose slots roles hand over, fences, and copies that are waited for.
 #ifndef WKVC_WARP_SYNC_OPS
 #define WKVC_WARP_SYNC_OPS
 
@@ -11,28 +11,34 @@ def Warp_BarrierOp : Warp_Op<"barrier"> {
   let assemblyFormat = "(`refuses` $refuses^)? attr-dict";
 }
 
-def Warp_ClaimOp : Warp_Op<"claim"> {
-  let summary = "A team waits until nobody reads its slot for the round any more";
-  let description = "`refuses`: of a plain kernel, whose rounds are left out once something that it gave is not finite.";
-  let arguments = (ins UnitAttr:$refuses);
-  let assemblyFormat = "(`refuses` $refuses^)? attr-dict";
+def Warp_ChannelOp : Warp_Op<"channel", [HasParent<"KernelOp">]> {
+  let summary = "Slots of `bytes` bytes from `offset` on, `depth` of them by turns for each chunk of a round";
+  let description = [{
+    What is declared `in` a channel lies in the slot of each chunk. Where roles hand slots over, who prepares a chunk
+    acquires its slot, writes to it and puts it; who takes the state through the chunk gets the slot, reads it and releases
+    it. `refuses`: of a plain kernel, whose rounds are left out once something that it gave is not finite.
+  }];
+  let arguments = (ins I64Attr:$depth, I64Attr:$offset, I64Attr:$bytes, UnitAttr:$refuses);
+  let results = (outs Warp_Channel:$channel);
+  let assemblyFormat = "`depth` $depth `offset` $offset `bytes` $bytes (`refuses` $refuses^)? attr-dict";
 }
 
-def Warp_PublishOp : Warp_Op<"publish"> {
-  let summary = "What a team's warps have written to its slot is there for the others, of all blocks of a cluster";
-  let assemblyFormat = "attr-dict";
+class Warp_SlotOp<string name> : Warp_Op<name> {
+  let arguments = (ins Warp_Channel:$channel);
+  let assemblyFormat = "$channel attr-dict";
 }
 
-def Warp_AwaitOp : Warp_Op<"await"> {
-  let summary = "Waits until the chunk's slot is published; `refuses` as teams do";
-  let arguments = (ins UnitAttr:$refuses);
-  let assemblyFormat = "(`refuses` $refuses^)? attr-dict";
+def Warp_AcquireOp : Warp_SlotOp<"acquire"> {
+  let summary = "A team waits until nobody reads its chunk's slot any more";
 }
 
-def Warp_ReleaseOp : Warp_Op<"release"> {
-  let summary = "This warp has read the chunk's slot";
-  let assemblyFormat = "attr-dict";
+def Warp_PutOp : Warp_SlotOp<"put"> {
+  let summary = "What a team's warps have written to the slot is there for the consumers, of all blocks of a cluster";
 }
+
+def Warp_GetOp : Warp_SlotOp<"get"> { let summary = "Waits until the chunk's slot was put"; }
+
+def Warp_ReleaseOp : Warp_SlotOp<"release"> { let summary = "This warp has read the chunk's slot"; }
 
 def Warp_BeforeAsyncReadsOp : Warp_Op<"before_async_reads"> {
   let summary = "In a warp.team: what this warp has stored is there for contractions by groups, once warps have met";

@@ -4,6 +4,7 @@
 
 include "codegen/ir/TermTypes.td"
 include "codegen/schedule/ScheduleAttr.td"
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -13,6 +14,7 @@ def Warp_Dialect : Dialect {
   let name = "warp";
   let cppNamespace = "::wkvc::warp";
   let dependentDialects = ["::wkvc::WkvcDialect"];
+  let useDefaultTypePrinterParser = 1;
   let summary = "Register tiles, shared tiles, copies and barriers of the warps of one block";
 }
 
@@ -37,6 +39,11 @@ def Warp_Work : I32EnumAttr<"Work", "what the warps of a role do", [
     I32EnumAttrCase<"state", 1>     // take the state through chunks, 16 of its rows a warp
   ]> {
   let cppNamespace = "::wkvc::warp";
+}
+
+def Warp_Channel : TypeDef<Warp_Dialect, "Channel"> {
+  let mnemonic = "channel";
+  let summary = "Slots of shared memory that one role fills and another one reads";
 }
 
 class Warp_Op<string name, list<Trait> traits = []> : Op<Warp_Dialect, name, traits>;

@@ -19,24 +19,38 @@ bool is_own_name(llvm::StringRef name) {
 
 int64_t slots(KernelOp kernel) { return round_chunks(kernel) * kernel.getRounds(); }
 
-LogicalResult verify_slots(KernelOp kernel, int64_t warps) {
-  int64_t teams = kernel.getTeams(), of_team = signed_value(kernel.getOfTeam());
+// The slots and what teams have take all of a kernel's shared memory.
+LogicalResult verify_channel(KernelOp kernel) {
+  auto channel = channel_of(kernel);
+  if (!kernel.isByTeams()) return channel ? channel.emitOpError("belongs in a kernel of teams") : success();
+  if (!llvm::hasSingleElement(kernel.getBody().getOps<ChannelOp>()))
+    return kernel.emitOpError("of teams needs exactly one warp.channel, with a slot for each chunk of a round");
+  if (signed_value(channel.getDepth()) != kernel.getRounds())
+    return channel.emitOpError() << "has " << channel.getDepth() << " slots for each chunk of a round; expected "
+                                 << kernel.getRounds();
+  const int64_t most = signed_value(kernel.getSharedBytes());
+  for (const uint64_t bytes : {channel.getOffset(), channel.getBytes()})
+    if (!in_range(bytes, 0, most) || signed_value(bytes) % 16)
+      return channel.emitOpError() << "says " << signed_value(bytes)
+                                   << " bytes; expected a multiple of 16, at most the " << most << " of the kernel";
+  if (!is_handed_over(channel) && channel.getOffset() > 0)
+    return channel.emitOpError() << "begins at byte " << channel.getOffset()
+                                 << "; expected 0 where no role prepares rounds ahead";
+  if (channel.getRefuses() && !kernel.getPlain()) return channel.emitOpError("refuses: it belongs in a plain kernel");
+  const int64_t mbarriers = is_handed_over(channel) ? kSlotMbarriers : 0;
+  const int64_t bytes = kernel.getTeams() * signed_value(channel.getOffset()) +
+                        slots(kernel) * (signed_value(channel.getBytes()) + mbarriers);
+  if (bytes == signed_value(kernel.getSharedBytes())) return success();
+  return channel.emitOpError() << "makes " << bytes << " bytes of shared memory with what teams have, not "
+                               << signed_value(kernel.getSharedBytes());
+}
+
+LogicalResult verify_teams(KernelOp kernel, int64_t warps) {
+  int64_t teams = kernel.getTeams();
   if (!in_range(kernel.getTeams(), 1, sm_90a.most_teams()) || warps % teams)
     return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its " << warps
                                 << " warps, up to " << sm_90a.most_teams();
-  if (of_team && kernel.getRounds() == 1)
-    return kernel.emitOpError() << "gives " << of_team
-                                << " bytes to a team for all rounds; expected 0 where there are no 2";
-  const int64_t bytes = signed_value(kernel.getSharedBytes());
-  if (of_team < 0 || of_team % 16 || of_team > bytes / teams)
-    return kernel.emitOpError() << "gives " << of_team << " bytes of " << bytes / teams
-                                << " to a team for all rounds; expected a multiple of 16, no more than there are";
-  bool even = (bytes - teams * of_team) % slots(kernel) == 0 && slot_bytes(kernel) % 16 == 0;
-  if (kernel.isByTeams() && !even)
-    return kernel.emitOpError() << "has " << bytes << " bytes of shared memory for " << round_chunks(kernel)
-                                << " teams; expected a multiple of 16 for each"
-                                << (kernel.getRounds() > 1 ? " and for each of its rounds" : "");
-  return success();
+  return verify_channel(kernel);
 }
 
 // Teams of warps of their own, behind those of the rows.
@@ -46,7 +60,7 @@ LogicalResult verify_warps(KernelOp kernel, int64_t row_warps) {
   if (of_teams > 0 && warps != row_warps + of_teams)
     return kernel.emitOpError() << "has " << warps << " warps; expected " << row_warps << " for rows and " << of_teams
                                 << " of teams, as its schedule says";
-  return verify_slots(kernel, of_teams > 0 ? of_teams : warps);
+  return verify_teams(kernel, of_teams > 0 ? of_teams : warps);
 }
 
 // A plain kernel is the first of two that guarded numerics make.
@@ -129,18 +143,6 @@ int64_t round_chunks(KernelOp kernel) { return kernel.getTeams() * kernel.getClu
 
 bool goes_again(KernelOp kernel) {
   return kernel.walk([](AgainOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
-int64_t slot_bytes(KernelOp kernel) {
-  const int64_t of_teams = kernel.getTeams() * signed_value(kernel.getOfTeam());
-  const int64_t each = (signed_value(kernel.getSharedBytes()) - of_teams) / slots(kernel);
-  return kernel.getRounds() > 1 ? each - kSlotMbarriers : each;
-}
-
-bool is_of_team(Value shared) {
-  Operation* op = shared.getDefiningOp();
-  if (!isa_and_nonnull<RingOp, BufferOp, FloatsOp>(op)) return false;
-  return op->getAttrOfType<IntegerAttr>("offset").getInt() < signed_value(op->getParentOfType<KernelOp>().getOfTeam());
 }
 
 int64_t team_warps(KernelOp kernel) {

@@ -88,7 +88,7 @@ class Races {
     if (auto loop = dyn_cast<SweepOp>(op)) return follow_loop(loop);
     if (isa<AgainOp>(op) && round_ == 1) return success();
     if (isa<BarrierOp>(op)) return meet(/*team=*/static_cast<bool>(op->getParentOfType<TeamOp>()));
-    if (isa<PublishOp, AwaitOp>(op)) return meet(/*team=*/false);
+    if (isa<PutOp, GetOp>(op)) return meet(/*team=*/false);
     if (auto copy = dyn_cast<CopyOp>(op)) return start(copy);
     if (auto copy = dyn_cast<CopySavedOp>(op)) return start(copy);
     if (isa<CommitCopiesOp>(op)) return commit();

@@ -9,6 +9,7 @@
 
 #include "codegen/rec/Limits.h"
 #include "codegen/warp/Warp.h"
+#include "codegen/warp/verify/Accesses.h"
 #include "codegen/warp/verify/Phases.h"
 
 namespace wkvc::warp {
@@ -40,6 +41,9 @@ struct Tensors {
 // sizes, from which offsets follow.
 mlir::LogicalResult verify_tensor(KernelOp kernel, const Tensors& tensors, mlir::Operation* op);
 mlir::LogicalResult verify_extents(KernelOp kernel, const Tensors& tensors, mlir::Operation* op);
+
+// Channels whose slots go from role to role.
+mlir::LogicalResult verify_handover(KernelOp kernel, mlir::Operation* op);
 
 // In a kernel of teams, what chunks have of their own is the teams' to do; else there is nothing of teams.
 mlir::LogicalResult verify_teams(KernelOp kernel, mlir::Operation* op);
@@ -80,7 +84,8 @@ class SharedBytes {
 
   template <class Op>
   void add(Op op, int64_t offset, int64_t bytes);
-  static mlir::LogicalResult verify_span(const Span& span, int64_t shared, int64_t of_team);
+  static mlir::LogicalResult verify_span(const Span& span, const Bytes& memory);
+  static Bytes memory_of(mlir::Operation* declaration, KernelOp kernel);
   mlir::LogicalResult verify_apart() const;
 
   std::vector<Span> spans_;

@@ -1,4 +1,6 @@
 // Shared buffers lie in the kernel's shared memory, and keep out of each other's bytes.
+#include <fmt/format.h>
+
 #include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
@@ -27,14 +29,21 @@ void SharedBytes::add(Operation* op) {
   }
 }
 
-// `of_team` bytes come first, which nothing shares with a slot.
-LogicalResult SharedBytes::verify_span(const Span& span, int64_t shared, int64_t of_team) {
-  if (span.begin < of_team && span.end > of_team)
-    return span.op->emitOpError("bytes ") << span.begin << " to " << span.end << ": the first " << of_team
-                                          << " are a team's, those behind them a round's";
-  if (span.begin >= 0 && span.begin % 16 == 0 && span.end <= shared) return success();
-  return span.op->emitOpError("bytes ") << span.begin << " to " << span.end << " of " << shared
-                                        << ": offsets are multiples of 16 inside the kernel's shared memory";
+// A kernel's memory, or what a team has for all rounds, or a slot of the channel behind that.
+LogicalResult SharedBytes::verify_span(const Span& span, const Bytes& memory) {
+  if (span.begin >= memory.begin && span.begin % 16 == 0 && span.end <= memory.end) return success();
+  const std::string all = memory.begin ? fmt::format("{} to {}", memory.begin, memory.end) : fmt::to_string(memory.end);
+  return span.op->emitOpError("bytes ")
+         << span.begin << " to " << span.end << " of " << all
+         << ": offsets are multiples of 16 inside the kernel's memory, a team's or a slot";
+}
+
+Bytes SharedBytes::memory_of(Operation* declaration, KernelOp kernel) {
+  auto channel = channel_of(kernel);
+  if (!channel) return {0, signed_value(kernel.getSharedBytes())};
+  const int64_t offset = signed_value(channel.getOffset());
+  if (is_of_team(declaration->getResult(0))) return {0, offset};
+  return {offset, offset + signed_value(channel.getBytes())};
 }
 
 LogicalResult SharedBytes::verify_apart() const {
@@ -48,9 +57,8 @@ LogicalResult SharedBytes::verify_apart() const {
 }
 
 LogicalResult SharedBytes::verify(KernelOp kernel) const {
-  const int64_t of_team = signed_value(kernel.getOfTeam());
   for (const Span& span : spans_)
-    if (failed(verify_span(span, of_team + slot_bytes(kernel), of_team))) return failure();
+    if (failed(verify_span(span, memory_of(span.op, kernel)))) return failure();
   return verify_apart();
 }
 

@@ -72,7 +72,7 @@ class Structure {
       return op->emitOpError("belongs at the top of the kernel or of a role");
     if (isa<SweepOp>(op) && !isa<RoleOp>(parent) && !of_group && !of_round)
       return op->emitOpError("belongs at the top of a role");
-    if (isa<KernelOp>(parent) && !is_memory && !isa<RoleOp, NoteOp, ExpectOp, OnlyRefusedOp>(op))
+    if (isa<KernelOp>(parent) && !is_memory && !isa<RoleOp, NoteOp, ExpectOp, OnlyRefusedOp, ChannelOp>(op))
       return op->emitOpError("is for the warps of a role to do: it belongs in a warp.role");
     if (speaks_of_groups(op) && !is_in_groups(op))
       return op->emitOpError("speaks of groups outside a sweep over them that copies ahead");
@@ -83,8 +83,6 @@ class Structure {
       return op->emitOpError("would wait for warps that do not come here: barriers belong outside slabs and on_warp");
     if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getRefuses() && !(kernel_.getPlain() && loop))
       return op->emitOpError("refuses: it belongs in a sweep of a plain kernel");
-    if (isa<ClaimOp, AwaitOp>(op) && op->hasAttr("refuses") && !kernel_.getPlain())
-      return op->emitOpError("refuses: it belongs in a plain kernel");
     if (isa<LeaveScaleOp>(op) && !isa<SweepOp>(parent))
       return op->emitOpError("is for the block's first warp to do: it belongs in a sweep, outside slabs and on_warp");
     if (isa<CopyOp, PublishMaxOp>(op) && !isa<RoleOp, SweepOp, TeamOp>(parent))
@@ -280,9 +278,11 @@ LogicalResult KernelOp::verifyRegions() {
       return emitOpError() << "has more than " << kMaxOperations << " operations", WalkResult::interrupt();
     return failed(structure.verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
-  if (result.wasInterrupted() || failed(structure.verify_shared_bytes()) || failed(verify_registers(*this)) ||
-      failed(verify_races(*this)))
+  if (result.wasInterrupted() || failed(structure.verify_shared_bytes()) || failed(verify_registers(*this)))
     return failure();
+  auto channel = channel_of(*this);
+  const bool is_ordered = !channel || !is_open(channel);
+  if (is_ordered && failed(verify_races(*this))) return failure();
   return verify_lifetimes(*this);
 }
 

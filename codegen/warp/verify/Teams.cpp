@@ -17,10 +17,8 @@ class TeamRules {
     if (op->getParentOfType<TeamOp>() && is_of_rows(op))
       return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
     if (auto mma = dyn_cast<MmaOp>(op); mma && mma.getByGroups() && failed(verify_groups(mma))) return failure();
-    if (rounds() == 1 && isa<ClaimOp, PublishOp, AwaitOp, ReleaseOp>(op))
-      return op->emitOpError("belongs in a kernel of 2 rounds");
     if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
-    if (failed(verify_joined(op)) || failed(verify_fence(op))) return failure();
+    if (failed(verify_joined(op)) || failed(verify_fence(op)) || failed(verify_handover(kernel_, op))) return failure();
     if (!kernel_.isByTeams()) {
       if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
       return success();
@@ -177,7 +175,7 @@ class TeamRules {
       return op->emitOpError("is for others than teams to do: it belongs in the role of the state");
     if (isa<BarrierOp>(op) && !isa<TeamOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: with 2 rounds a barrier is a team's");
-    return verify_handover(op);
+    return success();
   }
 
   // Whether the warps that prepare chunks do it.
@@ -186,41 +184,8 @@ class TeamRules {
     return role && role.getWork() == Work::prepare;
   }
 
-  // Loads that touch no slot may come before.
-  static bool is_first(Operation* op) {
-    if (isa<TokensOp>(op)) return false;
-    Operation* before = op->getPrevNode();
-    while (isa_and_nonnull<TokensOp>(before)) before = before->getPrevNode();
-    return !before;
-  }
-
-  // Each slot is claimed, published, awaited and released once a round, around all that is done with it.
-  LogicalResult verify_handover(Operation* op) const {
-    auto loop = dyn_cast<SweepOp>(op->getParentOp());
-    const bool of_round = loop && loop.getOver() == Over::round;
-    const bool prepares =
-        is_prepared(op) && isa<TeamOp>(op->getParentOp()) && isa<SweepOp>(op->getParentOp()->getParentOp());
-    const bool first = is_first(op), last = !op->getNextNode();
-    const bool before_last = !last && !op->getNextNode()->getNextNode();
-    if (failed(expect_where<ClaimOp>(op, prepares && first, "a team begins its part of a round that it prepares")) ||
-        failed(expect_where<PublishOp>(op, prepares && last, "a team ends its part of a round that it prepares")) ||
-        failed(expect_where<AwaitOp>(op, of_round && first, "a sweep over a round begins")) ||
-        failed(expect_where<ReleaseOp>(op, of_round && before_last, "a sweep over a round ends")))
-      return failure();
-    auto rounds = dyn_cast<SweepOp>(op);
-    if (!rounds || rounds.getOver() != Over::rounds) return success();
-    if (is_prepared(op) && !llvm::hasSingleElement(rounds.getBody().getOps<TeamOp>()))
-      return op->emitOpError("needs exactly one warp.team, whose slot is claimed and published once");
-    if (!is_prepared(op) && !llvm::hasSingleElement(rounds.getBody().getOps<SweepOp>()))
-      return op->emitOpError("needs exactly one sweep over a round in it, by which slots are released");
-    return success();
-  }
-
   // What teams have for all rounds and what a round's slot has are at different places, and for different warps.
   LogicalResult verify_slots_by_turns(Operation* op) const {
-    if (auto buffer = dyn_cast<BufferOp>(op);
-        buffer && buffer.getScale() && is_of_team(buffer.getResult()) != (*buffer.getScale() < kernel_.getOfTeam()))
-      return op->emitOpError("and its scale are not both a team's, or both a round's");
     if (auto publish = dyn_cast<PublishMaxOp>(op); publish && is_of_team(publish.getSlots()))
       return op->emitOpError("is to be read by those who take the state through the round: in its slot");
     if (auto publish = dyn_cast<PublishMaxOp>(op); publish && isa<VectorType>(publish.getX().getType()))

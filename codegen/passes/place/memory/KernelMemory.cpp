@@ -46,10 +46,10 @@ void KernelMemory::allocate_all(const Plan& plan) {
   std::vector<SharedBuffer*> of_team, all;
   for (SharedBuffer& space : spaces_) (space.of_team ? of_team : all).push_back(&space);
   of_team_ = allocate(of_team);
-  const std::int64_t slot = allocate(all);
+  slot_ = allocate(all);
   for (SharedBuffer* space : all) space->offset += of_team_;
   const std::int64_t mbarriers = plan.preparers() ? warp::kSlotMbarriers : 0;
-  bytes_ = plan.teams * of_team_ + plan.round_chunks() * plan.rounds * (slot + mbarriers);
+  bytes_ = plan.teams * of_team_ + plan.round_chunks() * plan.rounds * (slot_ + mbarriers);
 }
 
 }  // namespace wkvc

@@ -18,6 +18,7 @@ class KernelMemory {
   const PlacedProgram* again() const { return again_ ? &*again_ : nullptr; }
   std::int64_t bytes() const { return bytes_; }      // of the kernel
   std::int64_t of_team() const { return of_team_; }  // for any round of those who prepare
+  std::int64_t slot() const { return slot_; }        // of a chunk of a round, with teams
   const std::deque<SharedBuffer>& spaces() const { return spaces_; }
 
  private:
@@ -26,7 +27,7 @@ class KernelMemory {
 
   std::deque<SharedBuffer> spaces_;
   std::optional<PlacedProgram> main_, again_;
-  std::int64_t bytes_ = 0, of_team_ = 0;
+  std::int64_t bytes_ = 0, of_team_ = 0, slot_ = 0;
 };
 
 // Returns the dtype of a program's saved states.

@@ -13,6 +13,11 @@ namespace wkvc {
 std::string shape_text(mlir::Type shaped);
 std::string float_text(const llvm::APFloat& number);
 
+// Of a vector's type: whether it is one number; whether it is a row, whose numbers lie side by side; how many it has.
+inline bool is_number(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getNumElements() == 1; }
+inline bool is_row(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getDimSize(0) == 1; }
+inline int64_t length(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getNumElements(); }
+
 class Expressions {
  public:
   // `value_row`: the variable for the first of a warp's own value rows.
@@ -29,6 +34,8 @@ class Expressions {
   std::string operand(mlir::Value tile, mlir::Value column, mlir::Value scale,
                       bool transposed) const;  // of a contraction
   std::string load(warp::LoadOp op) const;
+  // Returns the first of 16 numbers: of the slab at `column`, or, without one, of this warp's value rows.
+  std::string first_of(mlir::Value column) const { return column ? names_.of(column) : value_row_; }
   std::string columns(mlir::Value tile, mlir::Value column, bool own) const;  // a shared tile or a slab of it
 
  private:

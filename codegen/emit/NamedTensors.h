@@ -5,6 +5,7 @@
 #include <string>
 
 #include "codegen/emit/Identifiers.h"
+#include "codegen/emit/TextLines.h"
 #include "runtime/manifest/manifest.h"
 
 namespace wkvc {
@@ -17,7 +18,8 @@ struct NamedTensor {
 
 class NamedTensors {
  public:
-  void add(const TensorSpec& spec, const std::string& variable) { by_name_[spec.name] = {spec, variable, ""}; }
+  // Writes the declarations of the tensors' variables.
+  void declare(const std::vector<TensorSpec>& specs, Identifiers& names, TextLines& lines);
   NamedTensor& of(llvm::StringRef name);  // throws UserError for a name that no tensor has
 
  private:

@@ -10,15 +10,6 @@ namespace wkvc {
 
 static constexpr size_t kLongestLine = 100;
 
-static void write_tensors(KernelText& text) {
-  const std::vector<TensorSpec>& specs = text.manifest.tensors;
-  for (size_t i = 0; i < specs.size(); ++i) {
-    const std::string variable = text.names.unique(specs[i].name + "_global");
-    text.tensors.add(specs[i], variable);
-    text.line("const TensorArg& {} = args.tensor[{}];", variable, i);
-  }
-}
-
 static void write_output_rows(KernelText& text) {
   std::map<std::string, std::string> dtypes;  // of the tensors whose rows are written
   text.kernel.walk([&](Operation* op) {
@@ -141,7 +132,7 @@ void begin_kernel(KernelText& text) {
             manifest.tensors.size(), manifest.warps, text.kernel.getBlocks(),
             text.traits.is_cluster ? fmt::format(", {}", text.kernel.getCluster()) : "");
   text.lines.open();
-  write_tensors(text);
+  text.tensors.declare(manifest.tensors, text.names, text.lines);
   write_output_rows(text);
   write_rows(text);
   write_chunk_range(text);

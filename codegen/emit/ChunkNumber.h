@@ -15,7 +15,7 @@ struct ChunkNumber {
   std::string in_product() const { return is_sum ? "(" + text + ")" : text; }
 };
 
-// Returns the number of the chunk that comes so many after the current one, or before a loop after the loop's first.
+// Returns the number of the chunk `ahead` of the current one; before a loop, `ahead` of the loop's first one.
 ChunkNumber chunk_ahead(const KernelTraits& traits, mlir::Operation* op, bool backward, uint64_t ahead);
 
 // Returns the condition that the loop has such a chunk.

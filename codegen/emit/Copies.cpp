@@ -12,7 +12,7 @@ std::string kind_of(warp::RingOp ring) {
                      shape_text(ring.getType()), ring.getStages());
 }
 
-// Whether rings have tiles of one kind, and are copied in one direction, at one time, to one place.
+// Returns whether rings have tiles of one kind, and are copied in one direction, at one time, to one place.
 static bool are_copied_alike(warp::RingOp a, warp::RingOp b) {
   return kind_of(a) == kind_of(b) && a.getExchanged() == b.getExchanged() &&
          warp::is_of_team(a.getResult()) == warp::is_of_team(b.getResult()) && a.getEarly() == b.getEarly() &&

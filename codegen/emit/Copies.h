@@ -10,8 +10,8 @@
 
 namespace wkvc {
 
-// Rings with tiles of one kind, which one object copies: the first ring of each warp, then the second of those that
-// have one, …
+// Rings with tiles of one kind, which one object copies. The first turn has the first ring of each warp, the second
+// turn the second ring of each warp that has one, …
 struct AlikeRings {
   std::vector<std::vector<warp::RingOp>> turns;
 

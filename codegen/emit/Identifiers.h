@@ -29,7 +29,7 @@ class Identifiers {
   std::vector<std::vector<std::string>> blocks_;  // names of each block that is open
 };
 
-// While one is there, names are those of a block in braces: behind it they are free again.
+// A block in braces: names declared while the object lives are free again afterwards.
 class NamesOfBlock {
  public:
   explicit NamesOfBlock(Identifiers& names) : names_(names) { names_.blocks_.emplace_back(); }

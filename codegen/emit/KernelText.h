@@ -1,4 +1,4 @@
-// The text of a kernel while functions write it: the kernel, what is declared so far, and the lines.
+// A kernel, what the text has declared so far, and the lines that are written.
 #pragma once
 
 #include "codegen/emit/Copies.h"
@@ -10,7 +10,7 @@
 
 namespace wkvc {
 
-// Constants of the text for where a buffer begins, and its scale.
+// The constants for where a buffer and the buffer's scale begin.
 struct BufferPlace {
   std::string data, scale;
 };
@@ -42,10 +42,11 @@ struct KernelText {
   TextLines lines;
 };
 
-// Returns the name that a value's variable is to have: its own, or that of the nearest named value it turns into.
+// Returns the name that a value's variable is to have: its own, or that of the nearest named value that the value turns
+// into.
 std::string wished_name(mlir::Value value);
 
-// A block in braces behind its first line, which names declared in it do not outlive.
+// A block in braces, behind the line that opens the block. Names declared in the block are free again afterwards.
 class Braces {
  public:
   explicit Braces(KernelText& text) : lines_(text.lines), names_(text.names) { lines_.open(); }

@@ -32,10 +32,9 @@ std::string TokenExpressions::within(Value x, Binding around) const {
 }
 
 std::string TokenExpressions::infix(Operation* op, const char* symbol, Binding own, Binding around) const {
-  const auto right = static_cast<Binding>(own + 1);
-  const std::string text =
-      fmt::format("{} {} {}", within(op->getOperand(0), own), symbol, within(op->getOperand(1), right));
-  return own < around ? "(" + text + ")" : text;
+  const Binding right = own == Binding::sum ? Binding::product : Binding::operand;
+  return in_parentheses(
+      fmt::format("{} {} {}", within(op->getOperand(0), own), symbol, within(op->getOperand(1), right)), own, around);
 }
 
 std::string TokenExpressions::unary(Operation* op) const {
@@ -43,7 +42,7 @@ std::string TokenExpressions::unary(Operation* op) const {
   return fmt::format("{}{}({})", space, op->getName().stripDialect().str(), of(op->getOperand(0)));
 }
 
-// One number in all elements.
+// Returns a vector that has one number in all elements.
 std::string TokenExpressions::filled(Value vector, const std::string& number) const {
   const rec::Dim dim = *rec::dim_of(vector);
   return dim == rec::Dim::One ? number : fmt::format("filled<{}>({})", type_over(dim), number);
@@ -63,14 +62,13 @@ std::string TokenExpressions::expression(Operation* op, Binding around) const {
       .Case([&](rec::ConstantOp x) { return filled(x, float_text(x.getValue())); })
       .Case([&](rec::BroadcastOp x) { return filled(x, of(x.getScalar())); })
       .Case([&](rec::NegOp x) {
-        const std::string text = "-" + within(x.getOperand(), kOperand);
-        return around > kAny ? "(" + text + ")" : text;
+        return in_parentheses("-" + within(x.getOperand(), Binding::operand), Binding::any, around);
       })
       .Case<rec::ExpOp, rec::LogOp, rec::SigmoidOp, rec::TanhOp, rec::SoftplusOp, rec::ReluOp, rec::SqrtOp,
             rec::ReciprocalOp>([&](auto x) { return unary(x); })
-      .Case([&](rec::AddOp x) { return infix(x, "+", kSum, around); })
-      .Case([&](rec::SubOp x) { return infix(x, "-", kSum, around); })
-      .Case<rec::MulOp, rec::ScaleOp, rec::DiagMulOp>([&](auto x) { return infix(x, "*", kProduct, around); })
+      .Case([&](rec::AddOp x) { return infix(x, "+", Binding::sum, around); })
+      .Case([&](rec::SubOp x) { return infix(x, "-", Binding::sum, around); })
+      .Case<rec::MulOp, rec::ScaleOp, rec::DiagMulOp>([&](auto x) { return infix(x, "*", Binding::product, around); })
       .Case([&](rec::DotOp x) { return dot(x); })
       .Case([&](rec::OuterOp x) { return fmt::format("outer({}, {})", of(x.getColumn()), of(x.getRow())); })
       .Default(

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "codegen/emit/Binding.h"
 #include "codegen/emit/Identifiers.h"
 #include "codegen/rec/Rec.h"
 
@@ -15,16 +16,15 @@ class TokenExpressions {
  public:
   TokenExpressions(const Identifiers& names, int keys) : names_(names), keys_(keys) {}
 
-  std::string of(mlir::Value x) const { return within(x, kAny); }
-  std::string statement(mlir::Operation* op) const { return expression(op, kAny); }  // of a variable's own operation
+  std::string of(mlir::Value x) const { return within(x, Binding::any); }
+  std::string statement(mlir::Operation* op) const {
+    return expression(op, Binding::any);
+  }  // of a variable's own operation
   // "KeyVec<64>" over keys, "ValueVec" over the warp's values, or "float".
   std::string type_over(rec::Dim dim) const;
 
  private:
-  // How tightly an operator binds, and what surrounds an expression.
-  enum Binding { kAny, kSum, kProduct, kOperand };
-
-  // A variable, or an expression in parentheses if it binds less tightly than what surrounds it.
+  // A variable, or an expression in parentheses if its operator binds less tightly than `around`.
   std::string within(mlir::Value x, Binding around) const;
   std::string expression(mlir::Operation* op, Binding around) const;
   std::string infix(mlir::Operation* op, const char* symbol, Binding own, Binding around) const;

@@ -8,13 +8,13 @@ using namespace mlir;
 
 namespace wkvc {
 
-// Declares a variable in each of several regions, by one name.
+// Returns the name of a variable that each of several regions declares for itself.
 static std::string declare_again(KernelText& text, Value value) {
   const std::string name = text.names.of(value);
   return name.empty() ? text.names.declare_everywhere(value, wished_name(value)) : name;
 }
 
-// `memory`: the variable that the buffer lies in: a block, or a slot of a kernel of teams.
+// `memory`: the variable of the block or slot that the buffer lies in.
 static void write_in(KernelText& text, warp::BufferOp op, const char* memory) {
   auto type = cast<MemRefType>(op.getType());
   const std::string shape = dtype_text(type.getElementType()) + ", " + shape_text(type);
@@ -40,7 +40,7 @@ static void write_buffer(KernelText& text, Op op) {
   if (!text.traits.has_teams) write_in(text, op, "block");
 }
 
-// Operands in the slot of the operation's own chunk.
+// Returns operands in the slot of the operation's own chunk.
 static ValueRange in_own_slot(Operation* op) {
   if (isa<warp::LoadJoinedOp>(op)) return {};
   return isa<warp::JoinRowsOp>(op) ? ValueRange(op->getOperands().take_front()) : ValueRange(op->getOperands());

@@ -40,14 +40,14 @@ static std::string begin_sum(KernelText& text, warp::MmaOp op) {
   return text.names.of(op.getResult());
 }
 
-// The operation before or after this one that has text.
+// Returns the nearest operation before or after `op` that has text.
 static Operation* neighbour(Operation* op, Operation* (Operation::*step)()) {
   do op = (op->*step)();
   while (op && warp::is_inlined(op));
   return op;
 }
 
-// The contraction that adds to the same sum next, if nothing comes in between.
+// Returns the contraction that adds to the same sum next, if nothing comes in between.
 static warp::MmaOp next_term(warp::MmaOp op) {
   auto next = dyn_cast_or_null<warp::MmaOp>(neighbour(op, &Operation::getNextNode));
   return next && next.getAcc() == op.getResult() && !next.getByGroups() && warp::accumulates_in_place(next)
@@ -55,7 +55,7 @@ static warp::MmaOp next_term(warp::MmaOp op) {
              : warp::MmaOp();
 }
 
-// "M·U0", "S·kᵀ"; empty if the operation does not say it.
+// Returns "M·U0" or "S·kᵀ"; nothing if the operation does not name its factors.
 static std::string product_text(warp::MmaOp op) {
   std::vector<std::string> factors;
   if (auto names = op.getFactors())
@@ -64,7 +64,7 @@ static std::string product_text(warp::MmaOp op) {
   return fmt::format("{}", fmt::join(factors, "·"));
 }
 
-// `op` and the contractions that add to the same sum behind it.
+// Returns `op` and the contractions that add to the same sum behind it.
 static llvm::SmallVector<warp::MmaOp> terms_from(warp::MmaOp op) {
   llvm::SmallVector<warp::MmaOp> terms;
   for (; op; op = next_term(op)) terms.push_back(op);
@@ -85,7 +85,7 @@ static void write_equation(KernelText& text, const std::string& sum, llvm::Array
   text.line("// {} {} {}", sum, adds ? "+=" : "=", fmt::join(products, " + "));
 }
 
-// Contractions that add to one variable, by that variable.
+// Contractions by the variable that they add to.
 using Sums = llvm::MapVector<std::string, llvm::SmallVector<warp::MmaOp>, std::map<std::string, unsigned>>;
 
 static void write_by_groups(KernelText& text, warp::MmaOp first) {
@@ -104,7 +104,7 @@ static void write_by_groups(KernelText& text, warp::MmaOp first) {
   text.lines.call("group_mma(", terms);
 }
 
-// The product has a scale that its operands do not tell.
+// Writes a contraction whose result carries the product of the operands' scales.
 static void write_product(KernelText& text, warp::MmaOp op) {
   const bool alone = op.getAcc().getDefiningOp<warp::ZerosOp>() && op.getAcc().hasOneUse();
   const std::string product = text.declare(op.getResult());

@@ -1,4 +1,4 @@
-// Which warps do what is written: roles, teams, slabs, one warp.
+// Which warps do an operation: roles, teams, slabs, one warp.
 #include "codegen/emit/Surroundings.h"
 #include "codegen/emit/operations/Operations.h"
 #include "runtime/error.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace wkvc {
 
-// What the role does before its rounds asks by itself who does it.
+// Operations before the rounds ask by themselves which warps do them.
 static void write_preparing(KernelText& text, warp::RoleOp op) {
   Block& body = op.getBody().front();
   auto rounds = *body.getOps<warp::SweepOp>().begin();

@@ -42,7 +42,7 @@ static void write_ring(KernelText& text, warp::RingOp op) {
   for (const AlikeRings& rings : alike_rings(op)) write_copies(text, rings);
 }
 
-// A chunk that is copied, and the condition that there is such a chunk: empty if there always is.
+// A chunk that is copied, and the condition that there is such a chunk, empty where no condition is needed.
 struct CopiedChunk {
   std::string number, exists;
 };

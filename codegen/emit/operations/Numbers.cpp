@@ -5,12 +5,12 @@ using namespace mlir;
 
 namespace wkvc {
 
-// In a kernel of teams: the floats of a chunk of the round, by the chunk's number in the round.
+// Returns, in a kernel of teams, the floats of a chunk of the round, by the chunk's number in the round.
 static std::string in_slot(const KernelText& text, const std::string& chunk, Value floats) {
   return fmt::format("Slot<Slots>(block, {}).floats({})", chunk, text.place_of(floats));
 }
 
-// In a kernel of teams each slot has floats of its own, where these are used outside rounds.
+// Returns the floats of each slot, for operations outside rounds.
 static std::vector<std::string> in_all_slots(const KernelText& text, Value floats) {
   if (!text.traits.has_teams) return {text.names.of(floats)};
   std::vector<std::string> all;
@@ -52,7 +52,7 @@ static void write_load_joined(KernelText& text, warp::LoadJoinedOp op) {
                           length(op.getType()), text.place_of(op.getLast()), text.place_of(op.getFirst())));
 }
 
-// Returns the offset of what is stored: empty for all of a row or column.
+// Returns the offset of a stored part; empty where a whole row or column is stored.
 static std::string stored_behind(const KernelText& text, warp::StoreVectorOp op) {
   const Value column = op.getColumn();
   const int64_t count = length(op.getX().getType());

@@ -11,9 +11,9 @@ namespace wkvc {
 class OperationWriters {
  public:
   template <class Op>
-  void add(void (*write)(KernelText&, Op)) {
-    by_operation_[mlir::TypeID::get<Op>()] = [write](KernelText& text, mlir::Operation& op) {
-      write(text, mlir::cast<Op>(op));
+  void add(void (*writer)(KernelText&, Op)) {
+    by_operation_[mlir::TypeID::get<Op>()] = [writer](KernelText& text, mlir::Operation& op) {
+      writer(text, mlir::cast<Op>(op));
     };
   }
   void write(KernelText& text, mlir::Operation& op) const;
@@ -35,22 +35,20 @@ void add_sweeps(OperationWriters& writers);
 void add_sync(OperationWriters& writers);
 void add_tiles(OperationWriters& writers);
 
-// Write operations, but for those that stand in the text of another one.
+// Write operations, but for operations that stand in the text of another one.
 void write_all(KernelText& text, llvm::iterator_range<mlir::Block::iterator> ops);
 void write_body(KernelText& text, mlir::Region& region);
 
 // Writes how many tokens the current chunk has.
 void write_valid(KernelText& text);
 
-// Writes the buffers that a region of a kernel of teams uses, in the slot of the region's chunk. `memory`: the variable
-// of that slot.
+// Writes the buffers that a region of a kernel of teams uses. `memory`: the variable of the slot of the region's chunk.
 void write_buffers_of(KernelText& text, mlir::Region& region, const char* memory);
 
 // Returns the variable whose memory a ring or buffer lies in: that of all rounds, or `slot`.
 inline const char* memory_of(mlir::Value shared, const char* slot) { return warp::is_of_team(shared) ? "teams" : slot; }
 
-// Writes where the blocks of a cluster meet: other blocks may arrive at this one's mbarriers, and send to it, until
-// then.
+// Writes the barrier of a cluster's blocks. Other blocks may use this block's mbarriers and memory before the barrier.
 void write_meeting(KernelText& text);
 
 }  // namespace wkvc

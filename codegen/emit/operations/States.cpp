@@ -8,8 +8,8 @@ using namespace mlir;
 
 namespace wkvc {
 
-// Returns the number of the state before `chunk`: among those that the block keeps for a group in a workspace, or among
-// all that were saved.
+// Returns the number of the state before `chunk`, among the states that the block keeps for a group in a workspace, or
+// among all saved states.
 static std::string number_of_kept(KernelText& text, Operation* op, llvm::StringRef tensor, const ChunkNumber& chunk) {
   const auto every = text.kernel.getSavedEvery();
   const std::string factor = chunk.in_product();

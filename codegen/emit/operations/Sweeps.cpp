@@ -34,8 +34,8 @@ static void write_beside(KernelText& text, warp::SweepOp beside) {
   write_body(text, beside.getBody());
 }
 
-// What the first state's next chunk needs alone comes last: then the rest of both is one piece of code, in which they
-// need not wait for each other.
+// Operations behind `end_last` come last: then the rest of both sweeps is one piece of code, in which neither waits for
+// the other.
 static void write_both(KernelText& text, warp::SweepOp op, warp::SweepOp beside) {
   declare_state(text, beside);
   text.line("for (int step = 0; step < round_end - first; ++step) {{");

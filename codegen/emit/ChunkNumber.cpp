@@ -15,7 +15,7 @@ static ChunkNumber first_chunk(const KernelTraits& traits, Operation* op, bool b
 }
 
 ChunkNumber chunk_ahead(const KernelTraits& traits, Operation* op, bool backward, uint64_t ahead) {
-  const ChunkNumber chunk = loop_around(op) || traits.has_teams ? ChunkNumber{"c"} : first_chunk(traits, op, backward);
+  ChunkNumber chunk = loop_around(op) || traits.has_teams ? ChunkNumber{"c"} : first_chunk(traits, op, backward);
   if (!ahead) return chunk;
   if (chunk.text == "0") return {std::to_string(ahead)};
   return {fmt::format("{} {} {}", chunk.text, backward ? '-' : '+', ahead), true};

@@ -12,7 +12,7 @@ namespace wkvc {
 // among all saved states.
 static std::string number_of_kept(KernelText& text, Operation* op, llvm::StringRef tensor, const ChunkNumber& chunk) {
   const auto every = text.kernel.getSavedEvery();
-  const std::string factor = chunk.in_product();
+  std::string factor = chunk.in_product();
   if (text.tensors.of(tensor).spec.role == Role::workspace)
     return text.traits.is_cut ? fmt::format("({0} * block.segment + {1} % {0})", every, factor)
                               : fmt::format("({} % {})", factor, every);

@@ -12,29 +12,33 @@ std::string kind_of(warp::RingOp ring) {
                      shape_text(ring.getType()), ring.getStages());
 }
 
-std::string layout_of(warp::RingOp ring) { return ring.getExchanged() ? ", Exchanged" : ""; }
+// Returns whether rings have tiles of one kind, and are copied in one direction, at one time, to one place.
+static bool are_copied_alike(warp::RingOp a, warp::RingOp b) {
+  return kind_of(a) == kind_of(b) && a.getExchanged() == b.getExchanged() &&
+         warp::is_of_team(a.getResult()) == warp::is_of_team(b.getResult()) && a.getEarly() == b.getEarly() &&
+         a.getBackward() == b.getBackward();
+}
+
+static void add_to_turns(AlikeRings& alike, warp::RingOp ring) {
+  const auto has_warp = [&](const std::vector<warp::RingOp>& turn) {
+    return llvm::any_of(turn, [&](warp::RingOp other) { return other.getWarp() == ring.getWarp(); });
+  };
+  auto turn = llvm::find_if_not(alike.turns, has_warp);
+  if (turn == alike.turns.end()) turn = alike.turns.insert(turn, std::vector<warp::RingOp>());
+  turn->push_back(ring);
+}
 
 std::vector<AlikeRings> alike_rings(warp::RingOp last) {
   std::vector<warp::RingOp> row;
   for (Operation* op = last; isa_and_nonnull<warp::RingOp>(op); op = op->getPrevNode())
     row.push_back(cast<warp::RingOp>(op));
-  llvm::MapVector<std::pair<Attribute, int>, AlikeRings> kinds;  // by kind, direction, time and place
+  std::vector<AlikeRings> kinds;
   for (warp::RingOp ring : llvm::reverse(row)) {
-    std::string kind = kind_of(ring), layout = layout_of(ring);
-    AlikeRings& alike = kinds[{StringAttr::get(ring.getContext(), kind + layout),
-                               4 * warp::is_of_team(ring.getResult()) + 2 * ring.getEarly() + ring.getBackward()}];
-    alike.kind = kind;
-    alike.layout = layout;
-    auto taken = [&](const std::vector<warp::RingOp>& turn) {
-      return llvm::any_of(turn, [&](warp::RingOp other) { return other.getWarp() == ring.getWarp(); });
-    };
-    auto turn = llvm::find_if_not(alike.turns, taken);
-    if (turn == alike.turns.end()) turn = alike.turns.insert(turn, std::vector<warp::RingOp>());
-    turn->push_back(ring);
+    auto alike = llvm::find_if(kinds, [&](const AlikeRings& kind) { return are_copied_alike(kind.first(), ring); });
+    if (alike == kinds.end()) alike = kinds.insert(alike, AlikeRings());
+    add_to_turns(*alike, ring);
   }
-  std::vector<AlikeRings> all;
-  for (auto& [key, alike] : kinds) all.push_back(std::move(alike));
-  return all;
+  return kinds;
 }
 
 Value maximum_of(warp::RingOp ring) {

@@ -10,19 +10,19 @@
 
 namespace wkvc {
 
-// Rings with tiles of one kind, which one object copies.
+// Rings with tiles of one kind, which one object copies. The first turn has the first ring of each warp, the second
+// turn the second ring of each warp that has one, …
 struct AlikeRings {
-  std::string kind;    // template arguments: dtype, shape, stages
-  std::string layout;  // the last one
-  // The first ring of each warp, then the second of those that have one, …
   std::vector<std::vector<warp::RingOp>> turns;
+
+  warp::RingOp first() const { return turns.front().front(); }
 };
 
-// Those of a row of rings that ends with this one.
+// Returns the rings of a row that ends with this one.
 std::vector<AlikeRings> alike_rings(warp::RingOp last);
 
+// Template arguments of a ring: dtype, shape, stages.
 std::string kind_of(warp::RingOp ring);
-std::string layout_of(warp::RingOp ring);
 
 // The slots to which the largest element of a ring's chunk goes; null if nobody needs it.
 mlir::Value maximum_of(warp::RingOp ring);
@@ -37,8 +37,8 @@ class Copiers {
  public:
   void add(const AlikeRings& rings, const std::string& variable);
 
-  // Those of these rings. All of their rings for which `needed` holds have to be among these; else a UserError says
-  // that they are not `what` together.
+  // Returns the copiers of these rings. All of their rings for which `needed` holds have to be among these; else a
+  // UserError says that they are not `what` together.
   std::vector<Copier> of(const std::vector<warp::RingOp>& rings, const char* what,
                          llvm::function_ref<bool(warp::RingOp)> needed) const;
 

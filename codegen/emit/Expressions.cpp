@@ -19,32 +19,34 @@ std::string float_text(const llvm::APFloat& number) {
   return text + (integral ? ".f" : "f");
 }
 
-std::string Expressions::at(Value value, int level) const {
+std::string Expressions::within(Value value, Binding around) const {
   Operation* op = value.getDefiningOp();
   if (!op || !warp::is_inlined(op)) return names_.of(value);
   if (auto rounded = dyn_cast<warp::RoundOp>(op)) return round(rounded);
   if (auto sum = dyn_cast<warp::WithScaleOp>(op)) return statement(sum);
   if (auto sum = dyn_cast<warp::WithoutScaleOp>(op)) return statement(sum);
-  return call(cast<warp::CallOp>(op), level);
+  return call(cast<warp::CallOp>(op), around);
 }
 
-std::string Expressions::infix(warp::CallOp op, const char* symbol, int level) const {
-  bool product = symbol[0] == '*';
-  std::string right = op.getConstant() ? float_text(*op.getConstant()) : at(op.getX()[1], product ? 2 : 1);
+// A product of more than two factors has parentheses, too.
+std::string Expressions::infix(warp::CallOp op, const char* symbol, Binding own, Binding around) const {
+  const bool is_product = own == Binding::product;
+  const std::string left = within(op.getX()[0], is_product ? Binding::operand : Binding::sum);
+  std::string right = op.getConstant() ? float_text(*op.getConstant())
+                                       : within(op.getX()[1], is_product ? Binding::operand : Binding::product);
   if (right[0] == '-') right = "(" + right + ")";
-  std::string text = fmt::format("{} {} {}", at(op.getX()[0], product ? 2 : 0), symbol, right);
-  return level > (product ? 1 : 0) ? "(" + text + ")" : text;
+  return in_parentheses(fmt::format("{} {} {}", left, symbol, right), own, around);
 }
 
-std::string Expressions::call(warp::CallOp op, int level) const {
+std::string Expressions::call(warp::CallOp op, Binding around) const {
   llvm::StringRef function = op.getFunction();
   auto x = [&](int i) { return of(op.getX()[i]); };
   auto whole = [&] { return static_cast<int>(op.getConstant()->convertToFloat()); };
-  if (function == "add" || function == "add_constant") return infix(op, "+", level);
-  if (function == "sub") return infix(op, "-", level);
-  if (function == "mul" || function == "mul_constant") return infix(op, "*", level);
+  if (function == "add" || function == "add_constant") return infix(op, "+", Binding::sum, around);
+  if (function == "sub") return infix(op, "-", Binding::sum, around);
+  if (function == "mul" || function == "mul_constant") return infix(op, "*", Binding::product, around);
   if (function == "neg") {
-    const std::string text = at(op.getX()[0], 2);
+    const std::string text = within(op.getX()[0], Binding::operand);
     return text[0] == '-' ? "-(" + text + ")" : "-" + text;
   }
   if (function == "keep_valid") return fmt::format("keep_rows({}, valid)", x(0));

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "codegen/emit/Binding.h"
 #include "codegen/emit/Identifiers.h"
 #include "codegen/ir/Text.h"
 #include "codegen/warp/Warp.h"
@@ -13,14 +14,21 @@ namespace wkvc {
 std::string shape_text(mlir::Type shaped);
 std::string float_text(const llvm::APFloat& number);
 
+// Of a vector's type: whether it is one number; whether it is a row, whose numbers lie side by side; how many it has.
+inline bool is_number(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getNumElements() == 1; }
+inline bool is_row(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getDimSize(0) == 1; }
+inline int64_t length(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getNumElements(); }
+
 class Expressions {
  public:
   // `value_row`: the variable for the first of a warp's own value rows.
   Expressions(const Identifiers& names, std::string value_row) : names_(names), value_row_(std::move(value_row)) {}
 
-  std::string of(mlir::Value value) const { return at(value, 0); }
-  std::string of_factor(mlir::Value value) const { return at(value, 2); }  // in a product
-  std::string statement(warp::CallOp op) const { return call(op, 0); }     // of an operation with a variable of its own
+  std::string of(mlir::Value value) const { return within(value, Binding::any); }
+  std::string of_factor(mlir::Value value) const { return within(value, Binding::operand); }  // in a product
+  std::string statement(warp::CallOp op) const {
+    return call(op, Binding::any);
+  }  // of an operation with a variable of its own
   std::string statement(warp::RoundOp op) const { return round(op); }
   std::string statement(warp::WithScaleOp op) const {
     return (op.getUnit() ? "with_unit_scale(" : "with_scale(") + of(op.getX()) + ")";
@@ -29,13 +37,15 @@ class Expressions {
   std::string operand(mlir::Value tile, mlir::Value column, mlir::Value scale,
                       bool transposed) const;  // of a contraction
   std::string load(warp::LoadOp op) const;
+  // Returns the first of 16 numbers: of the slab at `column`, or, without one, of this warp's value rows.
+  std::string first_of(mlir::Value column) const { return column ? names_.of(column) : value_row_; }
   std::string columns(mlir::Value tile, mlir::Value column, bool own) const;  // a shared tile or a slab of it
 
  private:
-  // `level`: what surrounds it binds at least as tightly as 1 a sum's right side or 2 a product.
-  std::string at(mlir::Value value, int level) const;
-  std::string call(warp::CallOp op, int level) const;
-  std::string infix(warp::CallOp op, const char* symbol, int level) const;
+  // A variable, or an expression in parentheses if its operator binds less tightly than `around`.
+  std::string within(mlir::Value value, Binding around) const;
+  std::string call(warp::CallOp op, Binding around) const;
+  std::string infix(warp::CallOp op, const char* symbol, Binding own, Binding around) const;
   std::string round(warp::RoundOp op) const;
 
   const Identifiers& names_;

@@ -78,13 +78,6 @@ std::string config_of(const Manifest& manifest, const std::string& io, llvm::Str
                      manifest.chunk, io, compute.str(), state_of(manifest));
 }
 
-// "bf16, StateLayout::kv": the template arguments that say how states are stored; nothing for rows of keys in f32.
-std::string storage_of(const TensorSpec& states) {
-  const size_t rank = states.dims.size();
-  if (rank >= 4 && states.dims[rank - 2] == "K") return fmt::format("{}, StateLayout::kv", name_of(states.dtype));
-  return states.dtype == DType::f32 ? "" : std::string(name_of(states.dtype));
-}
-
 std::string team_comment(warp::KernelOp kernel) {
   if (kernel.getRounds() == 1)
     return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", kernel.getTeams(),
@@ -196,6 +189,12 @@ std::string state_of(const Manifest& manifest) {
   return "f32";
 }
 
+std::string storage_of(const TensorSpec& states) {
+  const size_t rank = states.dims.size();
+  if (rank >= 4 && states.dims[rank - 2] == "K") return fmt::format("{}, StateLayout::kv", name_of(states.dtype));
+  return states.dtype == DType::f32 ? "" : std::string(name_of(states.dtype));
+}
+
 std::string stored_as(const TensorSpec& state) {
   const std::string arguments = storage_of(state);
   return arguments.empty() ? "" : fmt::format("<{}>", arguments);
@@ -205,6 +204,13 @@ std::string intermediate_stored_as(const TensorSpec& states, const Manifest& man
   const std::string arguments = storage_of(states);
   return fmt::format("<{}, {}{}{}>", manifest.states_every, manifest.value_dim, arguments.empty() ? "" : ", ",
                      arguments);
+}
+
+const char* map_text(llvm::StringRef kind) { return kind == "full" ? "Map::full" : "Map::diagonal"; }
+
+std::string preamble(const Manifest& manifest) {
+  const std::string parts = manifest.parts > 1 ? fmt::format("#define WKVC_PARTS {}\n", manifest.parts) : "";
+  return parts + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
 }
 
 std::string header_comment(warp::KernelOp kernel) {

@@ -20,10 +20,18 @@ std::string io_of(const Manifest& manifest);
 // "bf16", or "bf16 kv": how initial and final states are stored.
 std::string state_of(const Manifest& manifest);
 
-// The template arguments of what moves a state: none for rows of keys in f32.
+// "bf16, StateLayout::kv": the template arguments that say how states are stored; empty for rows of keys in f32.
+std::string storage_of(const TensorSpec& states);
+// The same in angle brackets, for what moves a state.
 std::string stored_as(const TensorSpec& state);
 // Those of what stores an intermediate state: "<4, 64, bf16>", of every 4 tokens and 64 value rows.
 std::string intermediate_stored_as(const TensorSpec& states, const Manifest& manifest);
+
+// Returns what a segment does to the state before it, by its name in templates/.
+const char* map_text(llvm::StringRef kind);
+
+// Returns what comes before a kernel: the number of parts of a head, if there are several, and the templates.
+std::string preamble(const Manifest& manifest);
 
 std::string header_comment(warp::KernelOp kernel);
 

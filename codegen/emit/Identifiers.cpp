@@ -59,9 +59,9 @@ std::string Identifiers::unique(llvm::StringRef wish) {
   return candidate;
 }
 
-void Identifiers::close_block() {
-  for (const std::string& name : blocks_.back()) taken_.erase(name);
-  blocks_.pop_back();
+NamesOfBlock::~NamesOfBlock() {
+  for (const std::string& name : names_.blocks_.back()) names_.taken_.erase(name);
+  names_.blocks_.pop_back();
 }
 
 const std::string& Identifiers::declare_everywhere(mlir::Value value, llvm::StringRef wish) {

@@ -92,6 +92,14 @@ bool accumulates_in_place(MmaOp op) {
   return llvm::all_of(acc.getUsers(), [&](Operation* user) { return user == op || is_written_before(user, op); });
 }
 
+bool is_accumulator(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation* user) {
+    if (auto round = dyn_cast<RoundOp>(user); round && round.getInScale()) return true;
+    auto mma = dyn_cast<MmaOp>(user);
+    return mma && mma.getAcc() == value && accumulates_in_place(mma);
+  });
+}
+
 void name_variables(KernelOp kernel) {
   kernel.walk([](Operation* op) {
     if (op->getNumResults() != 1 || !isa<VectorType>(op->getResult(0).getType())) return;

@@ -12,6 +12,9 @@ bool is_inlined(mlir::Operation* op);
 // afterwards.
 bool accumulates_in_place(MmaOp op);
 
+// Returns whether operations behind the value's own change its variable.
+bool is_accumulator(mlir::Value value);
+
 // Names all variables that have no name: sums as what they come to, other values after their operations and operands.
 void name_variables(KernelOp kernel);
 

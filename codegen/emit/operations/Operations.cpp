@@ -1,0 +1,37 @@
+#include "codegen/emit/operations/Operations.h"
+
+#include "codegen/emit/Batches.h"
+#include "codegen/warp/Variables.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+void OperationWriters::write(KernelText& text, Operation& op) const {
+  auto it = by_operation_.find(op.getName().getTypeID());
+  if (it == by_operation_.end()) internal_error("no text for '{}'", op.getName().getStringRef().str());
+  it->second(text, op);
+}
+
+static const OperationWriters& all_writers() {
+  static const OperationWriters writers = [] {
+    OperationWriters all;
+    for (auto add_group : {add_buffers, add_contractions, add_control, add_guards, add_inputs, add_numbers, add_outputs,
+                           add_scales, add_states, add_sweeps, add_sync, add_tiles})
+      add_group(all);
+    return all;
+  }();
+  return writers;
+}
+
+void write_all(KernelText& text, llvm::iterator_range<Block::iterator> ops) {
+  for (Operation& op : ops)
+    if (!warp::is_inlined(&op) && !joins_last(op)) all_writers().write(text, op);
+}
+
+void write_body(KernelText& text, Region& region) {
+  write_all(text, llvm::make_range(region.front().begin(), region.front().end()));
+}
+
+}  // namespace wkvc

@@ -1,0 +1,54 @@
+// Which function writes an operation of a kernel. Each group of operations is a file of this folder, which adds the
+// group's functions to the table.
+#pragma once
+
+#include <functional>
+
+#include "codegen/emit/KernelText.h"
+
+namespace wkvc {
+
+class OperationWriters {
+ public:
+  template <class Op>
+  void add(void (*writer)(KernelText&, Op)) {
+    by_operation_[mlir::TypeID::get<Op>()] = [writer](KernelText& text, mlir::Operation& op) {
+      writer(text, mlir::cast<Op>(op));
+    };
+  }
+  void write(KernelText& text, mlir::Operation& op) const;
+
+ private:
+  llvm::DenseMap<mlir::TypeID, std::function<void(KernelText&, mlir::Operation&)>> by_operation_;
+};
+
+void add_buffers(OperationWriters& writers);
+void add_contractions(OperationWriters& writers);
+void add_control(OperationWriters& writers);
+void add_guards(OperationWriters& writers);
+void add_inputs(OperationWriters& writers);
+void add_numbers(OperationWriters& writers);
+void add_outputs(OperationWriters& writers);
+void add_scales(OperationWriters& writers);
+void add_states(OperationWriters& writers);
+void add_sweeps(OperationWriters& writers);
+void add_sync(OperationWriters& writers);
+void add_tiles(OperationWriters& writers);
+
+// Write operations, but for operations that stand in the text of another one.
+void write_all(KernelText& text, llvm::iterator_range<mlir::Block::iterator> ops);
+void write_body(KernelText& text, mlir::Region& region);
+
+// Writes how many tokens the current chunk has.
+void write_valid(KernelText& text);
+
+// Writes the buffers that a region of a kernel of teams uses. `memory`: the variable of the slot of the region's chunk.
+void write_buffers_of(KernelText& text, mlir::Region& region, const char* memory);
+
+// Returns the variable whose memory a ring or buffer lies in: that of all rounds, or `slot`.
+inline const char* memory_of(mlir::Value shared, const char* slot) { return warp::is_of_team(shared) ? "teams" : slot; }
+
+// Writes the barrier of a cluster's blocks. Other blocks may use this block's mbarriers and memory before the barrier.
+void write_meeting(KernelText& text);
+
+}  // namespace wkvc

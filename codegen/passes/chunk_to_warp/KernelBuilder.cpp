@@ -5,8 +5,10 @@
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/passes/chunk/Summary.h"
 #include "codegen/passes/chunk_to_warp/FollowingKernels.h"
+#include "codegen/passes/chunk_to_warp/StateTraits.h"
 #include "codegen/passes/chunk_to_warp/TensorList.h"
 #include "codegen/passes/chunk_to_warp/WarpBuilder.h"
+#include "codegen/passes/chunk_to_warp/body/ChunkSums.h"
 #include "codegen/warp/KeptStates.h"
 #include "codegen/warp/Registers.h"
 
@@ -74,7 +76,7 @@ class KernelBuilder {
 
   // All that the state's warps do.
   void take_state() {
-    main_->start_sums();
+    start_sums(main_->context());
     if (groups_ahead()) main_->buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
     if (plan_.by_teams() && !plan_.preparers()) start_teams();
     if (plan_.preparers()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
@@ -88,8 +90,8 @@ class KernelBuilder {
       state =
           create<warp::TimesUnitOp>(state, unit_, /*over=*/false, /*of_state=*/!!program_.getSummary(), FloatAttr());
     create<warp::StoreStateOp>(program_.getSummary() ? segments_name(program_) : last_state(program_), state);
-    if (plan_.by_teams() && main_->has_sums()) create<warp::BarrierOp>();  // for all teams'
-    main_->end_sums();
+    if (plan_.by_teams() && !memory_.main().shared.sums().empty()) create<warp::BarrierOp>();  // for all teams'
+    end_sums(main_->context());
   }
 
   // Which blocks go on. What comes in and goes out of a plain backward kernel is in a unit of gradients.
@@ -176,17 +178,17 @@ class KernelBuilder {
   }
 
   Value all_rounds(Value initial) {
-    if (main_->state_carries_scale(/*saved=*/false)) initial = begin_scale(initial, /*saved=*/false);
+    if (state_carries_scale(memory_.main(), /*saved=*/false)) initial = begin_scale(initial, /*saved=*/false);
     return alone(plan_.preparers() ? prepared_rounds(initial) : rounds(initial));
   }
 
   // A state without what it carries from chunk to chunk of rounds.
   Value alone(Value state) {
-    return main_->state_carries_scale(/*saved=*/false) ? create<warp::WithoutScaleOp>(state) : state;
+    return state_carries_scale(memory_.main(), /*saved=*/false) ? create<warp::WithoutScaleOp>(state) : state;
   }
 
   Value begin_scale(Value state, bool saved) {
-    return create<warp::WithScaleOp>(state, main_->state_shares_scale(saved));
+    return create<warp::WithScaleOp>(state, state_shares_scale(memory_.main(), saved));
   }
 
   // By warps of their own, ahead of those that take the state through a round.
@@ -217,10 +219,10 @@ class KernelBuilder {
     Value saved = has_saved_state() ? saved_state_of_round() : Value();
     create<warp::NoteOp>("Each team prepares its chunk of the round.");
     team([&] { main_->prepare_round(); });
-    if (!main_->meets_first(/*saved=*/has_saved_state())) create<warp::BarrierOp>();
+    if (!meets_first(memory_.main(), /*saved=*/has_saved_state())) create<warp::BarrierOp>();
     if (main_->copies().has(Copied::prepared)) team([&] { start_ahead(Copied::prepared); });
     if (saved) take_saved(saved);
-    if (!main_->takes_both_at_once())
+    if (!memory_.main().placement.takes_both_at_once())
       create<warp::NoteOp>(backward() ? "Backward through the round." : "The state goes through the round.");
     Value next = through_round(*main_, state, Way::own);
     finish_round();
@@ -238,24 +240,33 @@ class KernelBuilder {
 
   // The saved state forward through a round. It is widened not before: the teams need not wait for it.
   void take_saved(Value saved) {
-    create<warp::NoteOp>(main_->takes_both_at_once()
+    create<warp::NoteOp>(memory_.main().placement.takes_both_at_once()
                              ? "The states before the chunks of this round, and at once backward through it."
                              : "The states before the chunks of this round.");
     Value S = main_->copies().saved_state(saved);
-    if (main_->state_carries_scale(/*saved=*/true)) S = begin_scale(S, /*saved=*/true);
+    if (state_carries_scale(memory_.main(), /*saved=*/true)) S = begin_scale(S, /*saved=*/true);
     through_round(*main_, S, Way::saved);
     // Else what warps store for one state would replace what others read for the other.
-    if (!main_->takes_both_together() && !main_->shares_maximum(/*saved=*/false)) create<warp::BarrierOp>();
+    if (!memory_.main().placement.takes_both_together() && !has_maximum(memory_.main(), /*saved=*/false))
+      create<warp::BarrierOp>();
+  }
+
+  int phases_of_finish() const { return memory_.main().placement.division().finish; }
+  bool has_finish() const { return phases_of_finish() > 0; }
+  // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
+  // or the maxima of the next chunk, where no barrier is between.
+  bool ends_together() {
+    return (main_->copies().has(Copied::late) && !memory_.main().shared.copies_last()) || phases_of_finish() == 1;
   }
 
   void finish_round() {
-    if (main_->has_finish())
+    if (has_finish())
       create<warp::NoteOp>("Each team finishes its chunk: gradients that no warp of value rows has alone.");
     create<warp::BarrierOp>(refuses_early(program_));
     team([&] {
-      if (main_->has_finish()) {
+      if (has_finish()) {
         main_->finish_chunk();
-        if (main_->ends_together()) create<warp::BarrierOp>();
+        if (ends_together()) create<warp::BarrierOp>();
       }
       if (!memory_.main().shared.copies_last()) start_ahead(Copied::late);
     });
@@ -293,9 +304,9 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(b_);
     const bool own = way == Way::own, saved = way == Way::saved;
     auto [loop, S] = begin_loop(initial, warp::Over::round, backward() && own, own ? carried() : "S_before",
-                                /*beside=*/own && builder.takes_both_at_once());
+                                /*beside=*/own && builder.context().placement().takes_both_at_once());
     if (plan_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
-    builder.set_state(S, builder.state_carries_scale(saved));
+    builder.set_state(S, state_carries_scale(builder.context().placed, saved));
     if (saves()) save_state(as_stored(alone(S)));
     builder.take_state(saved);
     if (intermediate()) store_intermediate(as_stored(alone(builder.next_state())));
@@ -339,9 +350,7 @@ class KernelBuilder {
     builder.set_state(S);
     if (saves()) save_state(as_stored(S));
     if (!started) builder.copies().wait();
-    builder.begin_chunk();
-    for (int phase = 0; phase < builder.phases(); ++phase) builder.phase(phase);
-    builder.end_chunk();
+    builder.go_through_chunk();
     if (recomputes) keep_state(builder.copies().as_stored(builder.next_state()));
     if (intermediate()) store_intermediate(as_stored(builder.next_state()));
     // At its end, so that nothing waits here for what is started after this loop has begun.

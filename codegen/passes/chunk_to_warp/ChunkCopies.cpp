@@ -49,7 +49,7 @@ static bool is_of_round(Copied copied) { return copied != Copied::early; }
 void ChunkCopies::start_round() { copy_some(is_of_round, 0, /*next=*/false); }
 void ChunkCopies::start_next() { copy_some(is_of_round, 0, /*next=*/true); }
 void ChunkCopies::start_ahead(Copied which, int ahead) {
-  const bool next = ahead && which != Copied::early && buffers_.plan().goes_again();
+  const bool next = ahead && which != Copied::early && buffers_.plan().ring_plan().goes_again();
   copy_some([=](Copied copied) { return copied == which; }, next ? 0 : ahead, next);
 }
 

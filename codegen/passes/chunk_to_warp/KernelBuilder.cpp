@@ -191,7 +191,8 @@ class KernelBuilder {
   // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
   // or the maxima of the next chunk, where no barrier is between.
   bool ends_together() {
-    return (main_.copies().has(Copied::late) && !k_.placed().shared.copies_last()) || phases_of_finish() == 1;
+    return (main_.copies().has(Copied::late) && !k_.placed().shared.ring_plan().copies_last()) ||
+           phases_of_finish() == 1;
   }
 
   void finish_round() {
@@ -203,7 +204,7 @@ class KernelBuilder {
         main_.finish_chunk();
         if (ends_together()) create<warp::BarrierOp>();
       }
-      if (!k_.placed().shared.copies_last()) start_ahead(Copied::late);
+      if (!k_.placed().shared.ring_plan().copies_last()) start_ahead(Copied::late);
     });
   }
 

@@ -13,7 +13,7 @@ KernelContext::KernelContext(chunk::ProgramOp of, const KernelMemory& in, const 
   const bool fits = warp::fits_kept(saved, program.getPlain().has_value());
   main.emplace(memory.main(), b, plan, saved, fits);
   if (memory.again()) again.emplace(*memory.again(), b, plan, saved, fits);
-  if (placed().shared.goes_again()) again->buffers().share_rings(main->buffers());
+  if (placed().shared.ring_plan().goes_again()) again->buffers().share_rings(main->buffers());
   if (keeps_states()) main->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
 }
 

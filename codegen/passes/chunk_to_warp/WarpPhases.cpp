@@ -146,7 +146,7 @@ void WarpBuilder::finish_chunk() {
   if (placement_.in_shares(phase)) begin_share(env_);
   for (; phase < placement_.phases(); ++phase) {
     if (phase > first) create<warp::BarrierOp>();
-    if (phase + 1 == placement_.phases() && context_.placed.shared.copies_last())
+    if (phase + 1 == placement_.phases() && context_.placed.shared.ring_plan().copies_last())
       copies_.start_ahead(Copied::late, context_.plan.round_chunks());
     build_slabs(env_);
     build_matrices(env_);

@@ -157,7 +157,7 @@ class KernelBuilder {
     if (!meets_first(k_.placed(), /*saved=*/has_saved_state())) create<warp::BarrierOp>();
     if (main_.copies().has(Copied::prepared)) team([&] { start_ahead(Copied::prepared); });
     if (saved) take_saved(saved);
-    if (!k_.placed().placement.takes_both_at_once())
+    if (!takes_both_at_once(k_.placed().placement))
       create<warp::NoteOp>(k_.backward() ? "Backward through the round." : "The state goes through the round.");
     Value next = through_round(main_, state, Way::own);
     finish_round();
@@ -175,14 +175,14 @@ class KernelBuilder {
 
   // The saved state forward through a round. It is widened not before: the teams need not wait for it.
   void take_saved(Value saved) {
-    create<warp::NoteOp>(k_.placed().placement.takes_both_at_once()
+    create<warp::NoteOp>(takes_both_at_once(k_.placed().placement)
                              ? "The states before the chunks of this round, and at once backward through it."
                              : "The states before the chunks of this round.");
     Value S = main_.copies().saved_state(saved);
     if (state_carries_scale(k_.placed(), /*saved=*/true)) S = begin_scale(S, /*saved=*/true);
     through_round(main_, S, Way::saved);
     // Else what warps store for one state would replace what others read for the other.
-    if (!k_.placed().placement.takes_both_together() && !has_maximum(k_.placed(), /*saved=*/false))
+    if (!k_.placed().placement.division().together && !has_maximum(k_.placed(), /*saved=*/false))
       create<warp::BarrierOp>();
   }
 
@@ -240,7 +240,7 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(k_.b);
     const bool own = way == Way::own, saved = way == Way::saved;
     auto [loop, S] = k_.begin_loop(initial, warp::Over::round, k_.backward() && own, own ? k_.carried() : "S_before",
-                                   /*beside=*/own && builder.context().placement().takes_both_at_once());
+                                   /*beside=*/own && takes_both_at_once(builder.context().placement()));
     if (plan_.preparers()) create<warp::AwaitOp>(refuses_early(program_));
     builder.set_state(S, state_carries_scale(builder.context().placed, saved));
     if (saves_states(k_)) save_state(k_, as_stored(S));

@@ -9,6 +9,7 @@
 #include "codegen/passes/chunk_to_warp/body/Regions.h"
 #include "codegen/passes/chunk_to_warp/body/RoundedOperands.h"
 #include "codegen/passes/chunk_to_warp/body/TakenState.h"
+#include "codegen/passes/place/Slabs.h"
 
 using namespace mlir;
 
@@ -143,7 +144,7 @@ void WarpBuilder::finish_chunk() {
   load_numbers(env_);
   env_.scales.create(/*of_states=*/false, finishes);
   env_.scales.create(/*of_states=*/true, finishes);
-  if (placement_.in_shares(phase)) begin_share(env_);
+  if (in_shares(phase, placement_)) begin_share(env_);
   for (; phase < placement_.phases(); ++phase) {
     if (phase > first) create<warp::BarrierOp>();
     if (phase + 1 == placement_.phases() && context_.placed.shared.ring_plan().copies_last())

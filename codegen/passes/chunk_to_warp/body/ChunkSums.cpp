@@ -3,6 +3,7 @@
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk_to_warp/TensorList.h"
 #include "codegen/passes/chunk_to_warp/body/Regions.h"
+#include "codegen/passes/place/Slabs.h"
 
 using namespace mlir;
 
@@ -20,7 +21,7 @@ static void for_each_sum(const BuildContext& c, F f) {
   each(Owner::rows, {});
   if (llvm::none_of(sums, [&](auto& sum) { return is_of(sum, Owner::slab); })) return;
   OpBuilder::InsertionGuard guard(c.b);
-  auto keys = c.b.getI64IntegerAttr(c.placement().extent(Axis::key));
+  auto keys = c.b.getI64IntegerAttr(extent_of(Axis::key, c.placement()));
   each(Owner::slab, begin_slab(c, c.create<warp::SlabsOp>(keys, IntegerAttr())));
 }
 

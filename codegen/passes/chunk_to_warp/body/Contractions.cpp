@@ -2,6 +2,7 @@
 
 #include "codegen/chunk/Names.h"
 #include "codegen/passes/chunk_to_warp/body/Operands.h"
+#include "codegen/passes/place/Slabs.h"
 
 using namespace mlir;
 
@@ -70,7 +71,7 @@ Value column_dots(Environment& env, chunk::ColumnDotsOp op) {
   const BuildContext& c = env.context;
   Value x = op.getX(), y = op.getY();
   Type type = env.site.type_of(op.getResult());
-  if (!env.site.placement.in_shares(env.site.phase))
+  if (!in_shares(env.site.phase, env.site.placement))
     return c.create<warp::ColumnDotsOp>(type, env.tiles.of(x), env.tiles.of(y), env.scales.of(x), env.scales.of(y),
                                         env.site.column, Value());
   Value y_columns = columns_of_share(env, y), x_columns = columns_of_share(env, x);

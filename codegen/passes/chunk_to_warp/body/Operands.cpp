@@ -3,6 +3,7 @@
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk_to_warp/body/RoundedOperands.h"
 #include "codegen/passes/chunk_to_warp/body/Values.h"
+#include "codegen/passes/place/Slabs.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -33,7 +34,7 @@ static bool is_read_again(const Environment& env, Value value) {
 }
 
 static VectorType type_of_columns(const Site& site, Value value) {
-  return VectorType::get({site.slab_width(), chunk::rows(value)}, chunk::element(value));
+  return VectorType::get({site.width(), chunk::rows(value)}, chunk::element(value));
 }
 
 Value columns_of_share(Environment& env, Value value) {
@@ -51,7 +52,7 @@ static Value columns_in_registers(Environment& env, Value value) {
   const Placement& placement = env.site.placement;
   Value& held = env.registers.held(value);
   const bool is_made =
-      placement.in_shares(env.site.phase) && env.registers.is_of_part(value) && !placement.is_shared(value);
+      in_shares(env.site.phase, placement) && env.registers.is_of_part(value) && !placement.is_shared(value);
   if (held || !is_made || placement.space(value).rows != Axis::token) return held;
   held = env.context.create<warp::TransposeOp>(type_of_columns(env.site, value), tile_of(env, value));
   set_name(held, (name_of(value) + "_columns").str());

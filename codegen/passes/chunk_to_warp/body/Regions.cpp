@@ -4,6 +4,7 @@
 #include "codegen/passes/chunk_to_warp/body/Loads.h"
 #include "codegen/passes/chunk_to_warp/body/Operands.h"
 #include "codegen/passes/chunk_to_warp/body/Values.h"
+#include "codegen/passes/place/Slabs.h"
 
 using namespace mlir;
 
@@ -21,13 +22,13 @@ void begin_share(Environment& env) {
   const BuildContext& c = env.context;
   const Placement& placement = env.site.placement;
   env.site.begin_slab(Axis::key);
-  env.site.column = c.create<warp::ShareOp>(env.site.slab_width());
+  env.site.column = c.create<warp::ShareOp>(env.site.width());
   set_name(env.site.column, "column");
   env.registers.begin_share();
   for (auto& [value, buffer] : c.placed.shared.values())
-    if (placement.is_held(value)) columns_of_share(env, value);
+    if (is_held(value, placement)) columns_of_share(env, value);
   for (auto& [value, ring] : c.placed.shared.rings())
-    if (placement.is_held(value)) env.registers.held(value) = loaded(env, value);
+    if (is_held(value, placement)) env.registers.held(value) = loaded(env, value);
 }
 
 static void build_slabs_along(Environment& env, const std::vector<Operation*>& ops, Axis axis) {
@@ -36,9 +37,9 @@ static void build_slabs_along(Environment& env, const std::vector<Operation*>& o
   const Placement& placement = env.site.placement;
   env.site.begin_slab(axis);
   env.registers.begin_part();
-  if (placement.in_shares(env.site.phase)) return compute_all(env, ops);
-  auto strip = placement.in_strips(env.site.phase) ? c.b.getI64IntegerAttr(env.site.slab_width()) : IntegerAttr();
-  auto loop = c.create<warp::SlabsOp>(c.b.getI64IntegerAttr(placement.extent(axis)), strip);
+  if (in_shares(env.site.phase, placement)) return compute_all(env, ops);
+  auto strip = in_strips(env.site.phase, placement) ? c.b.getI64IntegerAttr(env.site.width()) : IntegerAttr();
+  auto loop = c.create<warp::SlabsOp>(c.b.getI64IntegerAttr(extent_of(axis, placement)), strip);
   OpBuilder::InsertionGuard guard(c.b);
   env.site.column = begin_slab(c, loop);
   compute_all(env, ops);
@@ -49,7 +50,7 @@ void build_slabs(Environment& env) {
   const auto ops = placement.ops_of(Owner::slab, env.site.phase);
   for (Axis axis : {Axis::key, Axis::value}) {
     auto along = ops;
-    llvm::erase_if(along, [&](Operation* op) { return placement.slab_axis(op) != axis; });
+    llvm::erase_if(along, [&](Operation* op) { return slab_axis(op, placement) != axis; });
     build_slabs_along(env, along, axis);
   }
 }

@@ -22,7 +22,7 @@ VectorType Site::type_of(Value value) const {
   if (is_column_vector(value) && owner == Owner::rows) std::swap(r, c);
   if (space.rows == Axis::value) r = 16;
   if (is_along_slab(value)) {
-    c = slab_width();
+    c = width();
   } else if (space.columns == Axis::value) {
     c = 16;
     if (lies_transposed(value)) std::swap(r, c);

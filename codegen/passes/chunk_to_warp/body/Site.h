@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/passes/place/Placement.h"
+#include "codegen/passes/place/Slabs.h"
 
 namespace wkvc {
 
@@ -23,7 +24,7 @@ struct Site {
   bool is_along_slab(mlir::Value value) const;
   mlir::Value slab_column() const { return owner == Owner::slab ? column : mlir::Value(); }
   mlir::Value column_of(mlir::Value value) const { return is_along_slab(value) ? column : mlir::Value(); }
-  int64_t slab_width() const { return placement.slab_width(phase, axis); }
+  int64_t width() const { return slab_width(phase, axis, placement); }  // of a slab, in columns
 
   const Placement& placement;
   Owner owner = Owner::rows;

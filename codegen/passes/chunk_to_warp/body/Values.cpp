@@ -25,7 +25,7 @@ static bool is_made_again(const Environment& env, Value value) {
 Value tile_of(Environment& env, Value value) {
   const Owner owner = env.site.owner;
   if (Value found = env.registers.find(value, owner)) return found;
-  auto round = env.site.placement.stand_in(value, env.site.phase);
+  auto round = stand_in(value, env.site.phase, env.site.placement);
   if (!round && is_made_again(env, value)) {
     compute(env, value.getDefiningOp());
     return tile_of(env, value);

@@ -7,7 +7,7 @@ bool ProgramSpaces::is_of_team(int last_phase) const {
 }
 
 SharedBuffer* ProgramSpaces::reserve(const std::string& name, std::int64_t bytes, int from, int to) {
-  if (const int first = placement.first_of_rows(); placement.takes_both_together()) {  // two phases that are one
+  if (const int first = placement.first_of_rows(); placement.division().together) {  // two phases that are one
     if (from == first + 1) from = first;
     if (to == first) to = first + 1;
   }

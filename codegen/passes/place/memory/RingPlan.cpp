@@ -39,7 +39,7 @@ void RingPlan::plan(Ahead prefetch) {
 }
 
 void RingPlan::plan_own(Ahead prefetch) {
-  const bool has_room = placement_.holds_any() || (goes_again_ && ends_with_numbers());
+  const bool has_room = holds_any(placement_) || (goes_again_ && ends_with_numbers());
   const bool ahead = prefetch == Ahead::early || prefetch == Ahead::read;
   copies_last_ = ahead && has_room && are_read_before(placement_.phases() - 1);
   if (prefetch == Ahead::early && (copies_last_ || goes_again_ || !are_apart())) prefetch = Ahead::inputs;

@@ -2,6 +2,7 @@
 
 #include "codegen/chunk/Names.h"
 #include "codegen/passes/place/Roundings.h"
+#include "codegen/passes/place/Slabs.h"
 
 using namespace mlir;
 
@@ -81,7 +82,7 @@ PlannedBuffer SharedPlan::planned(Operation* op) {
     const bool partial = is_partial_sum(op, placement());
     const int64_t parts = !partial                     ? 1
                           : place.owner == Owner::rows ? spaces_.plan.row_warps
-                                                       : placement().slab_count(op);
+                                                       : slab_count(op, placement());
     buffer = spaces_.reserve_floats(name, parts * r * c, place.phase, place.last);
   } else {
     buffer.type = shared_type(r, c, chunk::element(value));
@@ -94,14 +95,14 @@ PlannedBuffer SharedPlan::planned(Operation* op) {
 // Beside the operand.
 void SharedPlan::plan_scale(chunk::RoundOp round, PlannedBuffer& operand, const std::string& name) {
   const ValuePlace& place = placement().of(round.getResult());
-  const bool of_values = place.owner == Owner::rows || placement().slab_axis(round) == Axis::value;
+  const bool of_values = place.owner == Owner::rows || slab_axis(round, placement()) == Axis::value;
   if (of_values) operand.slabs = placement().space(round.getResult()).rows == Axis::value ? "rows" : "columns";
   const int64_t scales = operand.slabs.empty() ? 1 : spaces_.plan.row_warps;
   operand.scale = spaces_.reserve(name + "_scale", scales * sizeof(float), place.phase, place.last);
 }
 
 void SharedPlan::stage_state(const std::string& name, Type saved) {
-  staged_.type = shared_type(placement().extent(Axis::value), placement().extent(Axis::key), saved);
+  staged_.type = shared_type(extent_of(Axis::value, placement()), extent_of(Axis::key, placement()), saved);
   const int64_t bytes = staged_.type.getNumElements() * staged_.type.getElementTypeBitWidth() / 8;  // rows not padded
   staged_.space = spaces_.reserve(name, bytes, 0, placement().phases());
 }

@@ -22,11 +22,11 @@ static Value loop_over(KernelContext& k, WarpBuilder& builder, Value initial, wa
   OpBuilder::InsertionGuard guard(k.b);
   auto [loop, S] = k.begin_loop(initial, over, k.backward() && !recomputes, recomputes ? "S_before" : k.carried());
   builder.set_state(S);
-  if (saves_states(k)) save_state(k, k.main->copies().as_stored(S));
+  if (saves_states(k)) save_state(k, k.main->states().as_stored(S));
   if (!started) builder.copies().wait();
   builder.go_through_chunk();
-  if (recomputes) keep_state(k, builder.copies().as_stored(builder.next_state()));
-  if (has_intermediate_states(k)) store_intermediate_state(k, k.main->copies().as_stored(builder.next_state()));
+  if (recomputes) keep_state(k, builder.states().as_stored(builder.next_state()));
+  if (has_intermediate_states(k)) store_intermediate_state(k, k.main->states().as_stored(builder.next_state()));
   // At its end, so that nothing waits here for what is started after this loop has begun.
   if (started && builder.copies().go_ahead()) k.create<warp::WaitCopiesOp>(0);
   k.create<warp::YieldOp>(builder.next_state());
@@ -38,7 +38,7 @@ Value through_chunks(KernelContext& k, Value initial) { return loop_over(k, *k.m
 // The state before a group's first chunk, where the loop backward reads it again.
 static Value state_of_group(KernelContext& k) {
   if (k.groups_ahead()) k.create<warp::WaitCopiesOp>(0);
-  Value S = k.again->copies().widened(k.again->copies().load_saved());
+  Value S = k.again->states().widened(k.again->states().load_saved());
   set_name(S, "S_group");
   if (k.groups_ahead())
     k.create<warp::StageStateOp>(S, k.main->buffers().staged());
@@ -56,7 +56,7 @@ Value through_groups(KernelContext& k, Value initial) {
   k.create<warp::BarrierOp>();
   Value S = state_of_group(k);
   if (ahead) k.main->copies().start(/*of_state=*/false);
-  loop_over(k, *k.again, k.again->copies().as_carried(S), warp::Over::group);
+  loop_over(k, *k.again, k.again->states().as_carried(S), warp::Over::group);
   if (ahead) k.create<warp::WaitCopiesOp>(0);
   k.create<warp::NoteOp>("Backward through the group.");
   k.create<warp::BarrierOp>();

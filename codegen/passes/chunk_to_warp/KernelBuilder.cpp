@@ -99,7 +99,7 @@ class KernelBuilder {
   }
 
   // A state that the program carries, as it is outside.
-  Value as_stored(Value state) { return main_.copies().as_stored(alone(state)); }
+  Value as_stored(Value state) { return main_.states().as_stored(alone(state)); }
 
   bool has_saved_state() { return !program_.getBody().getOps<chunk::SavedStateOp>().empty(); }
 
@@ -168,7 +168,7 @@ class KernelBuilder {
   void start_ahead(Copied which) { main_.copies().start_ahead(which, plan_.round_chunks()); }
 
   Value saved_state_of_round() {
-    Value saved = main_.copies().load_saved();
+    Value saved = main_.states().load_saved();
     set_name(saved, "S_round");
     return k_.again ? through_first_round(saved) : saved;
   }
@@ -178,7 +178,7 @@ class KernelBuilder {
     create<warp::NoteOp>(takes_both_at_once(k_.placed().placement)
                              ? "The states before the chunks of this round, and at once backward through it."
                              : "The states before the chunks of this round.");
-    Value S = main_.copies().saved_state(saved);
+    Value S = main_.states().as_taken(saved);
     if (state_carries_scale(k_.placed(), /*saved=*/true)) S = begin_scale(S, /*saved=*/true);
     through_round(main_, S, Way::saved);
     // Else what warps store for one state would replace what others read for the other.
@@ -217,9 +217,9 @@ class KernelBuilder {
     k_.again->buffers().declare_rings(/*everywhere=*/true);
     team([&] { k_.again->prepare_round([&] { main_.copies().start_next(); }); });
     create<warp::BarrierOp>();
-    Value next = through_round(*k_.again, k_.again->copies().saved_state(saved), Way::again);
+    Value next = through_round(*k_.again, k_.again->states().as_taken(saved), Way::again);
     create<warp::BarrierOp>();
-    next = k_.again->copies().as_stored(next);
+    next = k_.again->states().as_stored(next);
     // As the saved one is stored: f32 would take twice the registers until the teams have prepared the second round.
     if (next.getType() != saved.getType())
       next = create<warp::RoundOp>(saved.getType(), next, Value(), Value(), Value(), false, false, false);

@@ -14,7 +14,9 @@ KernelContext::KernelContext(chunk::ProgramOp of, const KernelMemory& in, const 
   main.emplace(memory.main(), b, plan, saved, fits);
   if (memory.again()) again.emplace(*memory.again(), b, plan, saved, fits);
   if (placed().shared.ring_plan().goes_again()) again->buffers().share_rings(main->buffers());
-  if (keeps_states()) main->copies().read_states_from(kRecomputed, /*but_first=*/groups_ahead());
+  if (!keeps_states()) return;
+  main->states().load_from(kRecomputed);
+  if (groups_ahead()) main->copies().leave_out_first();
 }
 
 bool KernelContext::groups_ahead() const {

@@ -18,11 +18,11 @@ Value load_first_state(KernelContext& k) {
   if (has_summary(k)) return k.create<warp::StartSummaryOp>(k.tile());
   const llvm::StringRef tensor = k.program.getSegments() > 1 ? segments_name(k.program) : first_state(k.program);
   Value state = k.create<warp::LoadStateOp>(k.tile(), tensor);
-  return k.main->copies().as_carried(in_unit(k, state, /*over=*/true, /*of_state=*/false));
+  return k.main->states().as_carried(in_unit(k, state, /*over=*/true, /*of_state=*/false));
 }
 
 void store_last_state(KernelContext& k, Value state) {
-  state = k.main->copies().as_stored(state, /*of_state=*/has_summary(k));
+  state = k.main->states().as_stored(state, /*of_state=*/has_summary(k));
   state = in_unit(k, state, /*over=*/false, /*of_state=*/has_summary(k));
   k.create<warp::StoreStateOp>(has_summary(k) ? segments_name(k.program) : last_state(k.program), state);
 }

@@ -15,8 +15,9 @@ WarpBuilder::WarpBuilder(const PlacedProgram& of, OpBuilder& builder, const Plan
       placement_(of.placement),
       buffers_(of, builder),
       context_{of, plan, builder, buffers_},
-      copies_(of, buffers_, builder, saved, fits),
-      env_(context_, copies_) {}
+      states_(context_, saved, fits),
+      copies_(context_, states_),
+      env_(context_, states_) {}
 
 void WarpBuilder::set_state(Value tile, bool with_scale) {
   env_.state.before = tile;

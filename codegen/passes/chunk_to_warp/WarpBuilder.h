@@ -2,19 +2,21 @@
 // chunk, and by value rows that take the state through it.
 #pragma once
 
+#include "codegen/passes/chunk_to_warp/ChunkCopies.h"
 #include "codegen/passes/chunk_to_warp/body/Environment.h"
 
 namespace wkvc {
 
 class WarpBuilder {
  public:
-  // `saved` and `fits` as ChunkCopies has them.
+  // `saved` and `fits` as StateForms has them.
   WarpBuilder(const PlacedProgram& of, mlir::OpBuilder& builder, const Plan& plan, mlir::Type saved, bool fits);
   WarpBuilder(const WarpBuilder&) = delete;  // whose parts refer to each other
   WarpBuilder& operator=(const WarpBuilder&) = delete;
 
   KernelBuffers& buffers() { return buffers_; }
   ChunkCopies& copies() { return copies_; }
+  StateForms& states() { return states_; }
   const BuildContext& context() const { return context_; }
   void set_unit(mlir::Value unit) { context_.unit = unit; }  // of gradients that come in and go out
 
@@ -55,6 +57,7 @@ class WarpBuilder {
   const Placement& placement_;
   KernelBuffers buffers_;
   BuildContext context_;
+  StateForms states_;
   ChunkCopies copies_;
   Environment env_;
 };

@@ -1,7 +1,7 @@
 // Sums over all chunks.
 #pragma once
 
-#include "codegen/passes/chunk_to_warp/body/BuildContext.h"
+#include "codegen/passes/chunk_to_warp/BuildContext.h"
 
 namespace wkvc {
 

@@ -1,7 +1,7 @@
 // The shared tiles of the current chunk: those of inputs in rings, and those of computed values.
 #pragma once
 
-#include "codegen/passes/chunk_to_warp/body/BuildContext.h"
+#include "codegen/passes/chunk_to_warp/BuildContext.h"
 
 namespace wkvc {
 

@@ -1,7 +1,7 @@
 // What is known of a chunk while its operations are built: where values are, and the scales that they have.
 #pragma once
 
-#include "codegen/passes/chunk_to_warp/ChunkCopies.h"
+#include "codegen/passes/chunk_to_warp/StateForms.h"
 #include "codegen/passes/chunk_to_warp/body/CarriedScales.h"
 #include "codegen/passes/chunk_to_warp/body/ChunkRegisters.h"
 #include "codegen/passes/chunk_to_warp/body/OperandScales.h"
@@ -19,13 +19,13 @@ struct StateInChunk {
 };
 
 struct Environment {
-  Environment(const BuildContext& of, ChunkCopies& from)
-      : context(of), copies(from), site(of.placement()), tiles(of), scales(of, tiles) {}
+  Environment(const BuildContext& of, const StateForms& forms)
+      : context(of), states(forms), site(of.placement()), tiles(of), scales(of, tiles) {}
   Environment(const Environment&) = delete;  // whose parts refer to each other
   Environment& operator=(const Environment&) = delete;
 
   const BuildContext& context;
-  ChunkCopies& copies;
+  const StateForms& states;
   Site site;
   ChunkRegisters registers;
   ChunkTiles tiles;

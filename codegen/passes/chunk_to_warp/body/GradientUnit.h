@@ -1,7 +1,7 @@
 // The unit that gradients of plain backward kernels are in: how they come into it and out of it.
 #pragma once
 
-#include "codegen/passes/chunk_to_warp/body/BuildContext.h"
+#include "codegen/passes/chunk_to_warp/BuildContext.h"
 
 namespace wkvc {
 

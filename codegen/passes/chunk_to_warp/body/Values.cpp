@@ -37,7 +37,7 @@ Value tile_of(Environment& env, Value value) {
 }
 
 static Value saved_state(Environment& env) {
-  return env.context.plan.by_teams() ? env.state.before : env.copies.saved_state(env.copies.load_saved());
+  return env.context.plan.by_teams() ? env.state.before : env.states.as_taken(env.states.load_saved());
 }
 
 static Value inverse(Environment& env, chunk::UnitLowerInverseOp op) {

@@ -33,7 +33,7 @@ struct KernelContext {
   // A new operation; takes any of its builders' arguments.
   template <class Op, class... Args>
   Op create(Args&&... args) const {
-    return Op::create(b, chunk::ProgramOp(program).getLoc(), std::forward<Args>(args)...);
+    return main->context().create<Op>(std::forward<Args>(args)...);
   }
 
   chunk::ProgramOp program;

@@ -29,14 +29,12 @@ void WarpBuilder::begin_inputs(llvm::function_ref<bool(Operation*)> readers) {
   env_.tiles.begin(readers);
 }
 
-static bool anyone(Operation*) { return true; }
-
 void WarpBuilder::begin_chunk() {
-  begin_inputs(anyone);
+  begin_inputs(any_reader);
   env_.tiles.publish([](auto&) { return true; });
   create<warp::BarrierOp>(refuses_early(program_));
   if (!copies_.deep_phase()) copies_.start_later(Free::at_once);
-  env_.scales.create(/*of_states=*/false, anyone);
+  env_.scales.create(/*of_states=*/false, any_reader);
   create_own_scales(env_);
 }
 
@@ -45,7 +43,7 @@ void WarpBuilder::phase(int number) {
   if (number) create<warp::BarrierOp>();
   if (number == 1) {
     copies_.start_later(Free::behind_first);
-    env_.scales.create(/*of_states=*/true, anyone);
+    env_.scales.create(/*of_states=*/true, any_reader);
   }
   build_slabs(env_);
   build_matrices(env_);

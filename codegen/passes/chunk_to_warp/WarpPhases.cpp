@@ -15,8 +15,6 @@ using namespace mlir;
 
 namespace wkvc {
 
-static bool any_reader(Operation*) { return true; }
-
 void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {
   load_tokens();
   if (context_.plan.rounds > 1) {

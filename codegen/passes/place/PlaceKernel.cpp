@@ -4,6 +4,7 @@
 #include <map>
 
 #include "codegen/passes/place/KeptForFinish.h"
+#include "codegen/passes/place/PlacedText.h"
 #include "codegen/passes/place/Placing.h"
 #include "codegen/passes/place/Slabs.h"
 #include "codegen/passes/place/UntiedSums.h"

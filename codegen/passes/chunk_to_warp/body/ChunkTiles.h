@@ -5,6 +5,9 @@
 
 namespace wkvc {
 
+// Returns true: any operation counts as a reader.
+inline bool any_reader(mlir::Operation*) { return true; }
+
 class ChunkTiles {
  public:
   explicit ChunkTiles(const BuildContext& context) : c_(context) {}

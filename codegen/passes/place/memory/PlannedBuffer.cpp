@@ -1,5 +1,9 @@
 #include "codegen/passes/place/memory/PlannedBuffer.h"
 
+#include <mlir/IR/Builders.h>
+
+#include "codegen/warp/Warp.h"
+
 using namespace mlir;
 
 namespace wkvc {

@@ -24,7 +24,7 @@
 #include "codegen/passes/chunk_to_warp/ChunkToWarp.h"
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
-#include "codegen/passes/place/Placement.h"
+#include "codegen/passes/place/PlacedText.h"
 #include "codegen/passes/warp/DeferredDecays.h"
 #include "codegen/passes/warp/DropUnread.h"
 #include "codegen/passes/warp/EarlyContractions.h"

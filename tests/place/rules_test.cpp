@@ -212,7 +212,7 @@ TEST(StandIns, TakeThePlaceOfInputsOfSixteenBits) {
   EXPECT_EQ(linear["k16"].storage, Storage::stand_in);
   EXPECT_EQ(linear["k16"].last, linear["y"].phase);
   EXPECT_LT(linear["k"].last, linear["y"].phase) << "its ring is free";
-  EXPECT_EQ(linear.placement().stand_in(linear.op("wide")->getResult(0), linear["y"].phase).getOperation(),
+  EXPECT_EQ(stand_in(linear.op("wide")->getResult(0), linear["y"].phase, linear.placement()).getOperation(),
             linear.op("k16"));
   Placed bent(text("  %e = chunk.exp %wide : tensor<16x32xf32>\n"
                    "  %y = chunk.mul %e, %do : tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>\n"),

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "codegen/passes/place/PlaceKernel.h"
+#include "codegen/passes/place/PlacedText.h"
 #include "tests/chunk_programs.h"
 #include "tests/expect_error.h"
 #include "tests/place/placed.h"
@@ -25,13 +26,13 @@ TEST(Text, SaysTheLastPhaseWhereItIsAnother) {
 
 TEST(Text, IsReadBackAsItWasWritten) {
   Placed placed(with("  %ex = chunk.exp %x : tensor<16x32xf32>\n"));
-  placed.placement().write();
+  write_placement(placed.placement());
   EXPECT_TRUE(is_placed(placed.program()));
   const std::string text = print(placed.program());
   EXPECT_THAT(text, HasSubstr("%ex = chunk.exp %x {at = #wkvc.place<owner = slab, phase = 0>} : tensor<16x32xf32>"));
   EXPECT_THAT(text, HasSubstr("phases = #wkvc.phases<warps = 3, whole = 1>"));
   Placed again(text);
-  const Placement read = Placement::read(again.program());
+  const Placement read = read_placement(again.program());
   EXPECT_EQ(read.division(), placed.placement().division());
   for (const char* name : {"x", "v", "S", "ex"}) EXPECT_EQ(read.of(again.op(name)), placed[name]) << name;
 }
@@ -52,10 +53,10 @@ TEST(Text, OfUnknownFieldsIsRefused) {
 
 TEST(Text, WithoutPlacesIsRefused) {
   Placed placed(with(""));
-  expect_contains(user_error_of([&] { Placement::read(placed.program()); }), "has no phases = #wkvc.phases<...>");
-  placed.placement().write();
+  expect_contains(user_error_of([&] { read_placement(placed.program()); }), "has no phases = #wkvc.phases<...>");
+  write_placement(placed.placement());
   placed.op("S")->removeAttr("at");
-  expect_contains(user_error_of([&] { Placement::read(placed.program()); }),
+  expect_contains(user_error_of([&] { read_placement(placed.program()); }),
                   "'S' has no place; expected at = #wkvc.place<...>");
 }
 

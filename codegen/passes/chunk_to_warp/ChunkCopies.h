@@ -4,19 +4,16 @@
 
 #include <optional>
 
-#include "codegen/passes/chunk_to_warp/KernelBuffers.h"
+#include "codegen/passes/chunk_to_warp/StateForms.h"
 
 namespace wkvc {
 
 class ChunkCopies {
  public:
-  // `saved`: the dtype of saved states. `fits`: as warp::fits_kept says of them.
-  ChunkCopies(const PlacedProgram& of, const KernelBuffers& buffers, mlir::OpBuilder& builder, mlir::Type saved,
-              bool fits)
-      : program_(of.program), placement_(of.placement), buffers_(buffers), b_(builder), saved_(saved), fits_(fits) {}
+  ChunkCopies(const BuildContext& context, const StateForms& states) : c_(context), states_(states) {}
 
-  // In place of the saved states, apart from the first of a group.
-  void read_states_from(llvm::StringRef tensor, bool but_first) { kept_states_ = tensor, but_first_ = but_first; }
+  // Copies all states but the first of a group, which was saved.
+  void leave_out_first() { but_first_ = true; }
 
   // Before the loop: its first chunk's inputs, and the state if it is copied, too.
   void start(bool of_state);
@@ -38,36 +35,14 @@ class ChunkCopies {
   // copy the chunk after the next in its place.
   std::optional<int> deep_phase();
 
-  // The state that the forward pass saved, or that was recomputed; as it is stored, and as f32.
-  mlir::Value load_saved();
-  mlir::Value widened(mlir::Value saved);
-  mlir::Value saved_state(mlir::Value saved);  // as the program takes it
-  // The state that is carried from chunk to chunk, as it comes into the program and goes out. `of_state`: but for rows
-  // of a summary's map.
-  mlir::Value as_carried(mlir::Value state);
-  mlir::Value as_stored(mlir::Value state, bool of_state = false);
-
  private:
   mlir::Value staged_chunk();
-  // The result is called after x, with the suffix.
-  mlir::Value times_power(mlir::Value x, int64_t exponent, const char* suffix, bool of_state = false);
   void copy_inputs(int ahead, bool next);
   using Which = llvm::function_ref<bool(Copied)>;
   void copy_some(Which which, int ahead, bool next);  // as one group
 
-  // A new operation; takes any of its builders' arguments.
-  template <class Op, class... Args>
-  Op create(Args&&... args) {
-    return Op::create(b_, program_.getLoc(), std::forward<Args>(args)...);
-  }
-
-  chunk::ProgramOp program_;
-  const Placement& placement_;
-  const KernelBuffers& buffers_;
-  mlir::OpBuilder& b_;
-  mlir::Type saved_;
-  bool fits_;
-  llvm::StringRef kept_states_ = "saved_states";
+  const BuildContext& c_;
+  const StateForms& states_;
   bool but_first_ = false;
 };
 

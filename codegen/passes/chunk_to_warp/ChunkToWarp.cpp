@@ -2,6 +2,7 @@
 
 #include "codegen/passes/chunk_to_warp/FollowingKernels.h"
 #include "codegen/passes/chunk_to_warp/KernelBuilder.h"
+#include "codegen/passes/place/PlacedText.h"
 
 using namespace mlir;
 
@@ -10,8 +11,8 @@ namespace wkvc {
 void chunk_to_warp(chunk::ProgramOp program, chunk::ProgramOp recompute, int64_t maps, ModuleOp kernels) {
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  const Placement main = Placement::read(program);
-  const auto again = recompute ? std::optional(Placement::read(recompute)) : std::nullopt;
+  const Placement main = read_placement(program);
+  const auto again = recompute ? std::optional(read_placement(recompute)) : std::nullopt;
   const Plan plan = warps_of(program);
   const KernelMemory memory(main, again ? &*again : nullptr, plan, program.getSchedule().memory.prefetch);
   build_kernel(program, memory, maps, plan, b);

@@ -1,117 +1,36 @@
-// The phases of a chunk, of a single team or of one that prepares and finishes chunks, and the state between them.
+// The phases of a chunk that a team prepares and finishes, and the state between them.
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk/Plain.h"
+#include "codegen/passes/chunk_to_warp/StateTraits.h"
 #include "codegen/passes/chunk_to_warp/WarpBuilder.h"
+#include "codegen/passes/chunk_to_warp/body/GradientUnit.h"
+#include "codegen/passes/chunk_to_warp/body/LeftNumbers.h"
+#include "codegen/passes/chunk_to_warp/body/Loads.h"
+#include "codegen/passes/chunk_to_warp/body/Regions.h"
+#include "codegen/passes/chunk_to_warp/body/RoundedOperands.h"
+#include "codegen/passes/chunk_to_warp/body/TakenState.h"
+#include "codegen/passes/place/Slabs.h"
 
 using namespace mlir;
 
 namespace wkvc {
 
-static bool anyone(Operation*) { return true; }
-
-// The tiles of the current chunk that some of these operations read.
-void WarpBuilder::begin_inputs(llvm::function_ref<bool(Operation*)> readers) {
-  registers_.clear();
-  brought_.clear();
-  for (auto& [value, ring] : of_.shared.rings()) {
-    auto input = cast<chunk::InputOp>(value.getDefiningOp());
-    bool for_scale = value.use_empty() && buffers_.maximum(input.getSym());
-    if (!for_scale && !llvm::any_of(value.getUsers(), readers)) continue;
-    current_[value] = create<warp::CurrentOp>(ring.type, buffers_.value(ring));
-    set_name(current_[value], (input.getSym() + "_raw").str());
-  }
-}
-
-void WarpBuilder::publish_inputs(llvm::function_ref<bool(const PlannedBuffer&)> rings) {
-  for (auto& [value, ring] : of_.shared.rings()) {
-    if (!rings(ring)) continue;
-    auto input = cast<chunk::InputOp>(value.getDefiningOp());
-    if (Value slots = buffers_.maximum(input.getSym())) create<warp::PublishMaxOp>(current_[value], slots);
-  }
-}
-
-void WarpBuilder::begin_chunk() {
-  begin_inputs(anyone);
-  publish_inputs([](auto&) { return true; });
-  create<warp::BarrierOp>(refuses_early(program_));
-  if (!copies_.deep_phase()) copies_.start_later(Free::at_once);
-  create_scales(/*of_states=*/false, anyone);
-  create_own_scales();
-}
-
-void WarpBuilder::phase(int number) {
-  phase_ = number;
-  if (number) create<warp::BarrierOp>();
-  if (number == 1) {
-    copies_.start_later(Free::behind_first);
-    create_scales(/*of_states=*/true, anyone);
-  }
-  slabs(placement_.ops_of(Owner::slab, number));
-  matrices(placement_.ops_of(Owner::matrix, number));
-  if (number == copies_.deep_phase()) copies_.start_later(Free::at_once);
-  rows(placement_.ops_of(Owner::rows, number));
-  if (number == 0) {
-    publish_state(/*saved=*/true);
-    publish_state(/*saved=*/false);
-  }
-}
-
-void WarpBuilder::end_chunk() {
-  if (!copies_.has(Free::behind_last)) return;
-  create<warp::BarrierOp>();
-  copies_.start_later(Free::behind_last);
-}
-
 void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {
   load_tokens();
-  if (plan_.rounds > 1) copies_.start_round();
+  if (context_.plan.rounds > 1) copies_.start_round();
   wait_for_round();
   prepare_chunk(when_read);
-  for (auto& [input, x] : std::exchange(tokens_, {}))
-    if (x.use_empty()) x.getDefiningOp()->erase();
+  env_.registers.drop_tokens();
 }
 
 void WarpBuilder::load_tokens() {
-  owner_ = Owner::matrix;
+  env_.site.begin_matrix(env_.site.warp);
   for (auto input : program_.getBody().getOps<chunk::InputOp>()) {
-    if (chunk::columns(input.getResult()) != 1 || has_unit(input)) continue;
-    Value x = loaded(input);
+    if (chunk::columns(input.getResult()) != 1 || has_unit(context_, input)) continue;
+    Value x = loaded(env_, input);
     set_name(x, input.getSym());
-    tokens_[input] = x;
+    env_.registers.keep_tokens(input, x);
   }
-}
-
-void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
-  auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
-  const bool early = copies_.has(Copied::early);
-  auto copy_early = [&] { copies_.start_ahead(Copied::early, plan_.round_chunks()); };
-  if (!when_read && early) when_read = copy_early;
-  begin_inputs(anyone);
-  publish_inputs([&](auto& ring) { return (ring.copied == Copied::early) == early; });
-  create<warp::BarrierOp>();
-  create_scales(/*of_states=*/false, prepares);
-  for (phase_ = 0; phase_ < placement_.first_of_rows(); ++phase_) {
-    auto slab_ops = placement_.ops_of(Owner::slab, phase_), matrix_ops = placement_.ops_of(Owner::matrix, phase_);
-    if (phase_ && !(slab_ops.empty() && matrix_ops.empty())) create<warp::BarrierOp>();
-    if (phase_ == 1 && of_.has_second_phase() && when_read) when_read();
-    slabs(slab_ops);
-    matrices(matrix_ops);
-  }
-  if (when_read && !of_.has_second_phase()) {
-    create<warp::BarrierOp>();
-    when_read();
-  }
-  if (early && copies_.has(Copied::late)) {
-    create<warp::WaitCopiesOp>(1);
-    publish_inputs([](auto& ring) { return ring.copied != Copied::early; });
-    // The warp that reads these maxima for its numbers may have published them: its lanes meet where it stores scales.
-    auto reader = of_.sums.empty() ? std::nullopt : number_warp();
-    if (reader && llvm::any_of(of_.shared.rings(), [&](auto& ring) {
-          return ring.second.copied != Copied::early && ring.second.warp != *reader;
-        }))
-      create<warp::BarrierOp>();
-  }
-  store_numbers();
 }
 
 // Late copies of the last round may still be under way.
@@ -119,64 +38,114 @@ void WarpBuilder::wait_for_round() {
   create<warp::WaitCopiesOp>(copies_.has(Copied::early) && copies_.has(Copied::late) ? 1 : 0);
 }
 
+void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
+  auto prepares = [&](Operation* op) { return placement_.of(op).owner != Owner::rows; };
+  const bool early = copies_.has(Copied::early);
+  auto copy_early = [&] { copies_.start_ahead(Copied::early, context_.plan.round_chunks()); };
+  if (!when_read && early) when_read = copy_early;
+  begin_inputs(any_reader);
+  env_.tiles.publish([&](auto& ring) { return (ring.copied == Copied::early) == early; });
+  create<warp::BarrierOp>();
+  env_.scales.create(/*of_states=*/false, prepares);
+  prepare_phases(when_read);
+  if (early && copies_.has(Copied::late)) publish_late_inputs();
+  store_numbers(context_, env_.scales);
+}
+
+void WarpBuilder::prepare_phases(llvm::function_ref<void()> when_read) {
+  const bool has_second = context_.placed.has_second_phase();
+  int& phase = env_.site.phase;
+  for (phase = 0; phase < placement_.first_of_rows(); ++phase) {
+    const bool is_empty =
+        placement_.ops_of(Owner::slab, phase).empty() && placement_.ops_of(Owner::matrix, phase).empty();
+    if (phase && !is_empty) create<warp::BarrierOp>();
+    if (phase == 1 && has_second && when_read) when_read();
+    build_slabs(env_);
+    build_matrices(env_);
+  }
+  if (!when_read || has_second) return;
+  create<warp::BarrierOp>();
+  when_read();
+}
+
+void WarpBuilder::publish_late_inputs() {
+  auto is_late = [](const PlannedBuffer& ring) { return ring.copied != Copied::early; };
+  create<warp::WaitCopiesOp>(1);
+  env_.tiles.publish(is_late);
+  // The warp that reads these maxima for its numbers may have published them: its lanes meet where it stores scales.
+  auto reader = context_.placed.sums.empty() ? std::nullopt : number_warp(context_.placed);
+  if (reader && llvm::any_of(context_.placed.shared.rings(),
+                             [&](auto& ring) { return is_late(ring.second) && ring.second.warp != *reader; }))
+    create<warp::BarrierOp>();
+}
+
 // What was made of a state that was taken before is in shared memory.
 void WarpBuilder::take_state(bool saved) {
-  phase_ = placement_.first_after_rows() - 1;
-  if (saved) phase_ = placement_.first_of_rows();
+  env_.site.phase = saved ? placement_.first_of_rows() : placement_.first_after_rows() - 1;
+  env_.state.sums = context_.placed.find_sums(state_of(program_, saved));
+  begin_taking(saved);
+  env_.site.begin_rows();
+  if (env_.state.sums) round_state(env_);
+  take_rows(saved);
+  env_.state.sums = nullptr;
+}
+
+void WarpBuilder::begin_taking(bool saved) {
+  const SumScales* sums = env_.state.sums;
   auto of_rows = [&](Operation* op) { return placement_.of(op).owner == Owner::rows; };
-  auto takes = [&](Operation* op) { return of_rows(op) && placement_.of(op).phase == phase_; };
-  taken_ = sum_scales_of(state_of(saved));
+  auto takes = [&](Operation* op) { return of_rows(op) && placement_.of(op).phase == env_.site.phase; };
   begin_inputs(of_rows);
-  publish_state(saved);
-  if (shares_maximum(saved)) create<warp::BarrierOp>();
-  load_numbers();
+  publish_state(env_, saved);
+  if (has_maximum(context_.placed, saved)) create<warp::BarrierOp>();
+  load_numbers(env_);
   // Where the state's scale is shared, only what is rounded here for others, too, takes one of inputs.
-  create_scales(/*of_states=*/false,
-                [&](Operation* op) { return taken_ ? takes(op) && taken_->brought.contains(op) : of_rows(op); });
-  create_scales(/*of_states=*/true, takes);
-  create_own_scales();
-  owner_ = Owner::rows;
-  if (taken_) round_state();
-  auto ops = placement_.ops_of(Owner::rows, phase_);
-  llvm::erase_if(ops, [&](Operation* op) { return op->getNumResults() && registers_.contains(op->getResult(0)); });
-  if (saved) {
-    const auto of_next = ops_of_next();
-    auto first_of_next = std::stable_partition(ops.begin(), ops.end(), [&](auto op) { return !of_next.contains(op); });
-    rows({ops.begin(), first_of_next});
-    leave_scales();
-    create<warp::EndLastOp>();
-    rows({first_of_next, ops.end()});
-  } else {
-    rows(ops);
-    leave_scales();
-  }
-  taken_ = nullptr;
+  env_.scales.create(/*of_states=*/false,
+                     [&](Operation* op) { return sums ? takes(op) && sums->brought.contains(op) : of_rows(op); });
+  env_.scales.create(/*of_states=*/true, takes);
+  create_own_scales(env_);
 }
 
 // What only the saved state after the chunk is made of.
-llvm::DenseSet<Operation*> WarpBuilder::ops_of_next() {
+static llvm::DenseSet<Operation*> ops_of_next(chunk::ProgramOp program) {
   llvm::DenseSet<Operation*> ops;
-  for (Operation& op : llvm::reverse(program_.getBody().front()))
+  for (Operation& op : llvm::reverse(program.getBody().front()))
     if (isa<chunk::UpdateSavedOp>(op) ||
         (!op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation* user) { return ops.contains(user); })))
       ops.insert(&op);
   return ops;
 }
 
+void WarpBuilder::take_rows(bool saved) {
+  auto ops = placement_.ops_of(Owner::rows, env_.site.phase);
+  llvm::erase_if(
+      ops, [&](Operation* op) { return op->getNumResults() && env_.registers.find(op->getResult(0), Owner::rows); });
+  auto first_of_next = ops.end();
+  if (saved) {
+    const auto of_next = ops_of_next(program_);
+    first_of_next = std::stable_partition(ops.begin(), ops.end(), [&](auto op) { return !of_next.contains(op); });
+  }
+  build_rows(env_, {ops.begin(), first_of_next});
+  leave_scales(env_);
+  if (!saved) return;
+  create<warp::EndLastOp>();
+  build_rows(env_, {first_of_next, ops.end()});
+}
+
 void WarpBuilder::finish_chunk() {
-  auto finishes = [&](Operation* op) { return placement_.of(op).phase >= placement_.first_after_rows(); };
-  phase_ = placement_.first_after_rows();
-  begin_inputs(anyone);
-  load_numbers();
-  create_scales(/*of_states=*/false, finishes);
-  create_scales(/*of_states=*/true, finishes);
-  if (placement_.in_shares(phase_)) begin_share();
-  for (; phase_ < placement_.phases(); ++phase_) {
-    if (phase_ > placement_.first_after_rows()) create<warp::BarrierOp>();
-    if (phase_ + 1 == placement_.phases() && of_.shared.copies_last())
-      copies_.start_ahead(Copied::late, plan_.round_chunks());
-    slabs(placement_.ops_of(Owner::slab, phase_));
-    matrices(placement_.ops_of(Owner::matrix, phase_));
+  const int first = placement_.first_after_rows();
+  auto finishes = [&](Operation* op) { return placement_.of(op).phase >= first; };
+  int& phase = env_.site.phase = first;
+  begin_inputs(any_reader);
+  load_numbers(env_);
+  env_.scales.create(/*of_states=*/false, finishes);
+  env_.scales.create(/*of_states=*/true, finishes);
+  if (in_shares(phase, placement_)) begin_share(env_);
+  for (; phase < placement_.phases(); ++phase) {
+    if (phase > first) create<warp::BarrierOp>();
+    if (phase + 1 == placement_.phases() && context_.placed.shared.ring_plan().copies_last())
+      copies_.start_ahead(Copied::late, context_.plan.round_chunks());
+    build_slabs(env_);
+    build_matrices(env_);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "codegen/ir/Where.h"
 #include "codegen/passes/place/PlaceKernel.h"
+#include "codegen/passes/place/PlacedText.h"
 #include "codegen/passes/place/Placing.h"
 #include "codegen/passes/place/Roundings.h"
 #include "codegen/passes/place/memory/Room.h"
@@ -32,7 +33,7 @@ class Checker {
       : program_(program),
         plan_(plan),
         keep_(keep),
-        given_(Placement::read(program)),
+        given_(read_placement(program)),
         rule_(place_values(program, plan.team_warps, plan.by_teams())),
         waits_(find_waits(rule_)) {}
 

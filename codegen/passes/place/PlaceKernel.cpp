@@ -4,7 +4,9 @@
 #include <map>
 
 #include "codegen/passes/place/KeptForFinish.h"
+#include "codegen/passes/place/PlacedText.h"
 #include "codegen/passes/place/Placing.h"
+#include "codegen/passes/place/Slabs.h"
 #include "codegen/passes/place/UntiedSums.h"
 #include "codegen/passes/place/memory/KernelMemory.h"
 #include "codegen/passes/place/memory/Room.h"
@@ -65,8 +67,8 @@ class Placer {
 
   void write() {
     const Places& places = stored_.at(memory_.keep);
-    places.main.write();
-    if (places.again) places.again->write();
+    write_placement(places.main);
+    if (places.again) write_placement(*places.again);
     program_.reschedule([&](Schedule& schedule) {
       schedule.grid.blocks = static_cast<int>(blocks_);
       schedule.memory = memory_;
@@ -120,7 +122,7 @@ bool may_copy_states(const Placement& main, const Plan& plan) {
 }
 
 MemoryChoices memory_choices(const Placement& main, chunk::ProgramOp recompute, const Plan& plan, bool fits_states) {
-  const bool wide = sm_90a.is_wide(main.extent(Axis::key));
+  const bool wide = sm_90a.is_wide(extent_of(Axis::key, main));
   const bool meets = plan.rounds == 1 && main.program().getPlain();  // where teams have prepared a round
   if (plan.by_teams() && meets && wide) return {{Ahead::read, Ahead::early, Ahead::inputs}, wide};
   if (plan.by_teams()) return {{Ahead::early, Ahead::inputs}, wide};

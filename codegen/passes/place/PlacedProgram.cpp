@@ -25,4 +25,17 @@ bool PlacedProgram::has_second_phase() const {
   return !placement.ops_of(Owner::slab, 1).empty() || !placement.ops_of(Owner::matrix, 1).empty();
 }
 
+const SumScales* PlacedProgram::find_sums(mlir::Operation* state) const {
+  auto found = llvm::find_if(sums, [&](const SumScales& scales) { return scales.state == state; });
+  return found == sums.end() ? nullptr : &*found;
+}
+
+bool PlacedProgram::is_product(mlir::Operation* dot) const {
+  return llvm::any_of(sums, [&](const SumScales& scales) { return scales.products.contains(dot); });
+}
+
+bool PlacedProgram::is_as_is(mlir::Operation* round) const {
+  return llvm::any_of(sums, [&](const SumScales& scales) { return scales.as_is.contains(round); });
+}
+
 }  // namespace wkvc

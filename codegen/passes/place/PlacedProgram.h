@@ -20,6 +20,11 @@ struct PlacedProgram {
   // Returns whether a barrier follows the first phase of what teams prepare.
   bool has_second_phase() const;
 
+  // Returns the scales of a state's sums; null if there are none.
+  const SumScales* find_sums(mlir::Operation* state) const;
+  bool is_product(mlir::Operation* dot) const;  // that is added up as it is
+  bool is_as_is(mlir::Operation* round) const;  // of a sum, in the scale it has
+
   const Placement& placement;
   chunk::ProgramOp program;
   std::vector<SumScales> sums;

@@ -26,10 +26,6 @@ class Placement {
   // Has no places yet. `warps` share a chunk: those of the block, or of one of its teams.
   Placement(chunk::ProgramOp program, int warps);
 
-  // Returns the places that a program's attributes hold. Throws UserError where one is missing.
-  static Placement read(chunk::ProgramOp program);
-  void write() const;  // to the program's attributes
-
   chunk::ProgramOp program() const { return program_; }
   mlir::Block& body() const { return chunk::ProgramOp(program_).getBody().front(); }
 
@@ -53,31 +49,6 @@ class Placement {
   // Returns whether other warps or later phases read the value from shared memory.
   bool is_shared(mlir::Value value) const;
 
-  // Whether the states of a backward program go through the round with no barrier between them: without scales neither
-  // needs to know how large others' rows are. And whether both at once.
-  bool takes_both_together() const { return phases_.together; }
-  bool takes_both_at_once() const;
-
-  Axis slab_axis(mlir::Operation* op) const { return of(op).columns == Columns::values ? Axis::value : Axis::key; }
-  int64_t slab_width(int phase, Axis axis) const;  // columns
-  int64_t slab_count(mlir::Operation* op) const;   // of those in which it is made
-  int64_t extent(Axis axis) const;                 // of keys or values
-
-  // Returns the operand of which an input is widened in later phases instead, null for the input itself: behind teams
-  // its ring is free when states come, and f16 holds what inputs of 16 bits have, but for what is tiny beside their
-  // maximum: only where that counts little.
-  chunk::RoundOp stand_in(mlir::Value widened, int phase) const;
-  // Returns whether a contraction over tokens reads the slab's value from registers of the warp that makes it, which
-  // has a share of the columns for itself.
-  bool is_transposed(mlir::Value x, mlir::Operation* user) const;
-  bool in_strips(int phase) const { return phases_.prepared == Prepared::strips && phase < first_of_rows(); }
-  // Whether each warp of a team has one slab of what it makes of the states, in blocks.
-  bool in_shares(int phase) const { return phases_.finished == Finished::shares && phase >= first_after_rows(); }
-  // Operands made of states that shares contract over all values, and inputs: warps hold theirs before the last phase
-  // begins, so that their place is free then.
-  bool is_held(mlir::Value operand) const { return of(operand).storage == Storage::held; }
-  bool holds_any() const;
-
  private:
   chunk::ProgramOp program_;
   Spaces spaces_;
@@ -85,14 +56,19 @@ class Placement {
   Phases phases_;
 };
 
-// Returns whether a program's operations have places.
-bool is_placed(chunk::ProgramOp program);
+// Returns whether the states of a backward program go through a round at once: with no barrier between them, and with
+// registers for both.
+bool takes_both_at_once(const Placement& placement);
 
-// Throws UserError where an operation has a place already, though its program is of the stage chunk.
-void expect_no_places(chunk::ProgramOp program);
+// Returns the operand of which an input is widened in later phases instead, null for the input itself: behind teams
+// its ring is free when states come, and f16 holds what inputs of 16 bits have, but for what is tiny beside their
+// maximum: only where that counts little.
+chunk::RoundOp stand_in(mlir::Value widened, int phase, const Placement& placement);
 
-// Returns what messages call an operation: its name, or which operation it is.
-std::string called(mlir::Operation* op);
+// Returns whether warps hold an operand before the last phase begins, so that its place is free then: operands made of
+// states that shares contract over all values, and inputs.
+bool is_held(mlir::Value operand, const Placement& placement);
+bool holds_any(const Placement& placement);
 
 // Returns whether a value is not computed, but copied or read where it is used.
 bool is_source(mlir::Value value);

@@ -6,6 +6,7 @@
 #include "codegen/ir/Where.h"
 #include "codegen/passes/chunk/Plain.h"
 #include "codegen/passes/chunk/Summary.h"
+#include "codegen/passes/place/PlacedText.h"
 #include "codegen/passes/place/Placing.h"
 #include "codegen/passes/place/Roundings.h"
 #include "codegen/passes/place/TeamOptions.h"

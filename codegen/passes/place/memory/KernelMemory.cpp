@@ -11,7 +11,7 @@ Type saved_type(chunk::ProgramOp program) { return element_type(program.getConte
 
 // While a state goes through a round again, what comes next is copied: teams have read inputs for it before.
 static void check_inputs_again(chunk::ProgramOp program, const PlacedProgram& again, const Plan& plan) {
-  if (again.shared.are_read_first()) return;
+  if (again.shared.ring_plan().are_read_first()) return;
   user_error_at(program,
                 "--teams N,{}: value rows of '{}' read its inputs while a state goes through a round again, when the "
                 "next ones are copied: give --save-every {} or use --teams N,1",
@@ -21,7 +21,7 @@ static void check_inputs_again(chunk::ProgramOp program, const PlacedProgram& ag
 KernelMemory::KernelMemory(const Placement& main, const Placement* again, const Plan& plan, Ahead prefetch) {
   main_.emplace(main, plan, spaces_, 0);
   const bool goes_again = again && plan.by_teams();  // through rounds of teams
-  if (goes_again) main_->shared.go_again();
+  if (goes_again) main_->shared.ring_plan().go_again();
   main_->plan_shared(plan, prefetch);
   if (prefetch == Ahead::states || prefetch == Ahead::groups)
     main_->shared.stage_state("S_staged", saved_type(main.program()));
@@ -33,7 +33,7 @@ KernelMemory::KernelMemory(const Placement& main, const Placement* again, const 
 void KernelMemory::plan_again(const Placement& again, const Plan& plan, Ahead prefetch) {
   const int first = main_->placement.phases() + 1, last = first + again.phases();
   again_.emplace(again, plan, spaces_, first);
-  if (main_->shared.goes_again()) again_->shared.share_rings(main_->shared);
+  if (main_->shared.ring_plan().goes_again()) again_->shared.ring_plan().share(main_->shared.ring_plan());
   again_->plan_shared(plan, Ahead::inputs);
   main_->shared.keep_sums_until(last);
   if (prefetch != Ahead::groups) return;

@@ -2,6 +2,7 @@
 
 #include "codegen/passes/chunk/Factors.h"
 #include "codegen/passes/place/KeptForFinish.h"
+#include "codegen/passes/place/Slabs.h"
 #include "codegen/passes/place/rules/AssignPhases.h"
 #include "codegen/passes/place/rules/Owners.h"
 
@@ -47,7 +48,7 @@ bool delay_sums(Placement& placement) {
   llvm::DenseMap<Value, int> known;
   for (auto sum : placement.body().getOps<chunk::SumColumnsOp>()) {
     const ValuePlace& place = placement.of(sum.getResult());
-    if (place.owner != Owner::slab || placement.slab_axis(sum) != Axis::key) continue;
+    if (place.owner != Owner::slab || slab_axis(sum, placement) != Axis::key) continue;
     const int last = last_use_of_contractions(sum.getX(), placement, known);
     if (last > place.phase) delayed[sum] = last;
   }

@@ -2,6 +2,7 @@
 
 #include "codegen/passes/chunk/TokenFactors.h"
 #include "codegen/passes/place/KeptForFinish.h"
+#include "codegen/passes/place/Slabs.h"
 
 using namespace mlir;
 
@@ -55,7 +56,7 @@ void assign_owners(Placement& placement) {
 
 bool crosses(Value operand, Operation* user, const Placement& placement) {
   if (is_source(operand) || placement.of(operand).owner == Owner::anyone) return false;
-  if (placement.slab_axis(operand.getDefiningOp()) != placement.slab_axis(user)) return true;
+  if (slab_axis(operand.getDefiningOp(), placement) != slab_axis(user, placement)) return true;
   const Owner from = placement.of(operand).owner, to = placement.of(user).owner;
   if (from != to || is_partial_sum(operand.getDefiningOp(), placement)) return true;
   return from == Owner::matrix && is_contraction(user);

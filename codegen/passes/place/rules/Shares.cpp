@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/SetVector.h>
 
+#include "codegen/passes/place/Slabs.h"
 #include "codegen/target/Target.h"
 
 using namespace mlir;
@@ -26,7 +27,7 @@ llvm::SetVector<Operation*> operands_to_hold(const Placement& placement) {
       if (placement.of(&op).phase != last || placement.space(x) != Space{Axis::value, Axis::key}) continue;
       if (!contracts_values(&op, x)) return {};
       if (held.contains(x.getDefiningOp())) continue;
-      const int64_t width = placement.slab_width(last, Axis::key);
+      const int64_t width = slab_width(last, Axis::key, placement);
       const int64_t bits = width * chunk::rows(x) * chunk::element(x).getIntOrFloatBitWidth();
       if (bits > room) continue;
       held.insert(x.getDefiningOp());
@@ -38,14 +39,14 @@ llvm::SetVector<Operation*> operands_to_hold(const Placement& placement) {
 }  // namespace
 
 bool fits_shares(const Placement& placement) {
-  const int64_t columns = placement.extent(Axis::key), warps = placement.division().warps;
+  const int64_t columns = extent_of(Axis::key, placement), warps = placement.division().warps;
   chunk::ProgramOp program = placement.program();
   return program.getBackward() && program.getPlain() && placement.is_by_teams() && columns % warps == 0 &&
          columns / warps <= sm_90a.choices.share_columns && columns / warps % 16 == 0 &&
          llvm::all_of(placement.body(), [&](Operation& op) {
            const ValuePlace& place = placement.of(&op);
            return place.owner != Owner::slab || place.phase < placement.first_after_rows() ||
-                  placement.slab_axis(&op) == Axis::key;
+                  slab_axis(&op, placement) == Axis::key;
          });
 }
 

@@ -48,7 +48,7 @@ bool may_stand_in(chunk::RoundOp round, const Placement& placement) {
 void find_stand_ins(Placement& placement) {
   if (!placement.program().getBackward()) return;
   for (auto round : placement.body().getOps<chunk::RoundOp>())
-    if (may_stand_in(round, placement) && !placement.stand_in(round.getX(), placement.first_of_rows()))
+    if (may_stand_in(round, placement) && !stand_in(round.getX(), placement.first_of_rows(), placement))
       placement.at(round).storage = Storage::stand_in;
 }
 

@@ -1,6 +1,7 @@
 #include "codegen/passes/place/rules/Storage.h"
 
 #include "codegen/passes/chunk/Factors.h"
+#include "codegen/passes/place/Slabs.h"
 #include "codegen/passes/place/rules/Owners.h"
 #include "codegen/passes/place/rules/StandIns.h"
 #include "codegen/passes/place/rules/Waits.h"
@@ -23,7 +24,7 @@ bool is_kept(Operation* op, Stored keep) {
 class Storer {
  public:
   Storer(Placement& placement, Stored keep)
-      : placement_(placement), keep_(keep), waits_(find_waits(placement)), holds_any_(placement.holds_any()) {}
+      : placement_(placement), keep_(keep), waits_(find_waits(placement)), holds_any_(holds_any(placement)) {}
 
   // What crosses first: it need not be computed again.
   void run() {
@@ -33,7 +34,7 @@ class Storer {
     for (Operation& op : placement_.body()) {
       const int phase = placement_.of(&op).phase;
       const bool by_share =
-          placement_.in_shares(phase) && placement_.of(&op).owner == Owner::slab && phase == placement_.phases() - 1;
+          in_shares(phase, placement_) && placement_.of(&op).owner == Owner::slab && phase == placement_.phases() - 1;
       for (Value operand : op.getOperands()) use(operand, phase, by_share);
     }
   }
@@ -48,9 +49,9 @@ class Storer {
   void share_crossing(F is_chosen) {
     for (Operation& op : placement_.body())
       for (Value operand : op.getOperands()) {
-        if (!is_chosen(operand) || placement_.stand_in(operand, placement_.of(&op).phase)) continue;
+        if (!is_chosen(operand) || stand_in(operand, placement_.of(&op).phase, placement_)) continue;
         const bool slab = !is_source(operand) && placement_.of(operand).owner == Owner::slab;
-        const bool from_memory = slab && is_contraction(&op) && !placement_.is_transposed(operand, &op);
+        const bool from_memory = slab && is_contraction(&op) && !is_transposed(operand, &op, placement_);
         if (from_memory || crosses(operand, &op, placement_)) share(operand);
       }
   }
@@ -71,7 +72,7 @@ class Storer {
 
   // A value read in `phase`, by warps that have a share each, or by others.
   void use(Value operand, int phase, bool by_share) {
-    if (auto round = placement_.stand_in(operand, phase)) return use(round.getResult(), phase, by_share);
+    if (auto round = stand_in(operand, phase, placement_)) return use(round.getResult(), phase, by_share);
     Operation* op = operand.getDefiningOp();
     ValuePlace& place = placement_.at(op);
     if (by_share && may_hold(operand)) place.storage = Storage::held;

@@ -3,6 +3,7 @@
 #include <llvm/Support/MathExtras.h>
 
 #include "codegen/passes/place/Roundings.h"
+#include "codegen/passes/place/Slabs.h"
 
 using namespace mlir;
 
@@ -36,7 +37,7 @@ bool has_strips(Operation* op) {
 // Of values each 16 columns have a scale of their own, where an operand's is none that all warps know.
 bool has_scale_of_block(Operation* op, const Placement& placement) {
   auto round = dyn_cast<chunk::RoundOp>(op);
-  return round && has_own_scale(round) && placement.slab_axis(op) == Axis::value;
+  return round && has_own_scale(round) && slab_axis(op, placement) == Axis::value;
 }
 
 // A row beside a column makes a tile that begins as zeros, for which there are no strips.
@@ -56,7 +57,7 @@ bool fits(Operation* op, const Placement& placement) {
 bool fits_strips(const Placement& placement) {
   const int64_t warps = placement.division().warps;
   const auto is_whole = [&](Axis axis) {
-    const int64_t columns = placement.extent(axis);
+    const int64_t columns = extent_of(axis, placement);
     return columns % warps == 0 && llvm::is_contained({32, 64, 128}, columns / warps);
   };
   if (!placement.is_by_teams() || !is_whole(Axis::key)) return false;
@@ -65,7 +66,7 @@ bool fits_strips(const Placement& placement) {
     const bool source = op.getNumResults() && is_source(op.getResult(0));
     const ValuePlace& place = placement.of(&op);
     if (source || place.owner != Owner::slab || place.phase >= placement.first_of_rows()) return true;
-    return fits(&op, placement) && (placement.slab_axis(&op) == Axis::key || is_whole(Axis::value));
+    return fits(&op, placement) && (slab_axis(&op, placement) == Axis::key || is_whole(Axis::value));
   });
 }
 

@@ -1,0 +1,54 @@
+#include "codegen/passes/chunk_to_warp/KernelContext.h"
+
+#include "codegen/ir/Text.h"
+#include "codegen/passes/chunk_to_warp/TensorList.h"
+#include "codegen/warp/KeptStates.h"
+
+using namespace mlir;
+
+namespace wkvc {
+
+KernelContext::KernelContext(chunk::ProgramOp of, const KernelMemory& in, const Plan& by, OpBuilder& builder)
+    : program(of), memory(in), plan(by), b(builder), saved(saved_type(of)) {
+  const bool fits = warp::fits_kept(saved, program.getPlain().has_value());
+  main.emplace(memory.main(), b, plan, saved, fits);
+  if (memory.again()) again.emplace(*memory.again(), b, plan, saved, fits);
+  if (placed().shared.ring_plan().goes_again()) again->buffers().share_rings(main->buffers());
+  if (!keeps_states()) return;
+  main->states().load_from(kRecomputed);
+  if (groups_ahead()) main->copies().leave_out_first();
+}
+
+bool KernelContext::groups_ahead() const {
+  return chunk::ProgramOp(program).getSchedule().memory.prefetch == Ahead::groups;
+}
+
+bool KernelContext::keeps_states() const {
+  return again && !plan.by_teams() && (!groups_ahead() || chunk::ProgramOp(program).getSavedEvery() > 2);
+}
+
+VectorType KernelContext::tile() const {
+  return VectorType::get({16, static_cast<int64_t>(chunk::ProgramOp(program).getKeyDim())}, b.getF32Type());
+}
+
+llvm::StringRef KernelContext::carried() const {
+  return name_of(*chunk::ProgramOp(program).getBody().getOps<chunk::StateOp>().begin());
+}
+
+void KernelContext::set_unit(Value of_gradients) {
+  unit = of_gradients;
+  main->set_unit(unit);
+}
+
+std::pair<warp::SweepOp, Value> KernelContext::begin_loop(Value initial, warp::Over over, bool reverse,
+                                                          llvm::StringRef name, bool beside) const {
+  auto loop = create<warp::SweepOp>(initial.getType(), over, reverse,
+                                    /*ahead=*/over == warp::Over::groups && groups_ahead(), beside, initial);
+  Block& body = loop.getBody().emplaceBlock();
+  b.setInsertionPointToEnd(&body);
+  Value state = body.addArgument(tile(), chunk::ProgramOp(program).getLoc());
+  set_name(state, name);
+  return {loop, state};
+}
+
+}  // namespace wkvc

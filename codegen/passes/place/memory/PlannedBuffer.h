@@ -1,0 +1,33 @@
+// A buffer of a chunk program in its kernel's shared memory.
+#pragma once
+
+#include <mlir/IR/BuiltinTypes.h>
+
+#include "codegen/warp/SharedMemory.h"
+
+namespace wkvc {
+
+// When an input of a team's next chunk is copied: a round ahead, as all teams have prepared this one's, or later.
+enum class Copied { early, prepared, late };
+
+// When a chunk leaves a ring's place for the next one's input, without teams: at once, as there is a second stage,
+// behind the first phase or behind the last.
+enum class Free { at_once, behind_first, behind_last };
+
+struct PlannedBuffer {
+  SharedBuffer* space = nullptr;
+  SharedBuffer* scale = nullptr;  // floats beside it, for the scale of an f16 tile or of each of its slabs
+  llvm::StringRef slabs;          // "rows" or "columns" if it has one for each
+  int stages = 1;                 // of a ring, and the warp that copies it
+  int warp = 0;
+  bool exchanged = false;
+  Copied copied = Copied::late;
+  Free free = Free::at_once;
+  mlir::MemRefType type;
+};
+
+// Returns the types of slots of floats, and of a tile.
+mlir::MemRefType floats_type(mlir::MLIRContext* context, int64_t count);
+mlir::MemRefType shared_type(int64_t rows, int64_t columns, mlir::Type element);
+
+}  // namespace wkvc

@@ -91,7 +91,17 @@ int64_t TileType::elementBytes() const { return isa<Float32Type, FloatTF32Type>(
 
 RoleOp role_of(Operation* op) { return op->getParentOfType<RoleOp>(); }
 
-int64_t copies_of_chunk(RoleOp role) { return role.getDealt() ? 1 : static_cast<int64_t>(role.getCopies()); }
+bool is_dealt(Operation* op) {
+  auto sweep = op->getParentOfType<SweepOp>();
+  return sweep && sweep.getDealt();
+}
+
+int64_t copies_of_chunk(Operation* op) { return is_dealt(op) ? 1 : static_cast<int64_t>(role_of(op).getCopies()); }
+
+int64_t blocks_of(Operation* op) {
+  auto kernel = dyn_cast<KernelOp>(op);
+  return static_cast<int64_t>((kernel ? kernel : op->getParentOfType<KernelOp>()).getCluster());
+}
 
 int64_t shared_bytes(ChannelOp channel) {
   if (channel.getOver()) return 0;

@@ -24,8 +24,14 @@ namespace wkvc::nest {
 // Returns the role that an operation belongs to.
 RoleOp role_of(mlir::Operation* op);
 
-// Returns how many copies of a role work on a chunk.
-int64_t copies_of_chunk(RoleOp role);
+// Returns whether one copy of a role does the operation for a chunk, and not all copies.
+bool is_dealt(mlir::Operation* op);
+
+// Returns how many copies of a role do the operation for a chunk, in a block.
+int64_t copies_of_chunk(mlir::Operation* op);
+
+// Returns how many blocks of a cluster run the operation's kernel together.
+int64_t blocks_of(mlir::Operation* op);
 
 // Bytes of the mbarriers of a slot: that its tile is there, and that it is free.
 inline constexpr int64_t kSlotMbarriers = 16;

@@ -81,9 +81,16 @@ class Nest_Op<string name, list<Trait> traits = []> : Op<Nest_Dialect, name, tra
 
 def Nest_KernelOp : Nest_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "One kernel: channels, and the roles of the warps of a block, which has so many bytes of shared memory";
-  let arguments = (ins StrAttr:$sym_name, I64Attr:$shared);
+  let description = [{
+    A `cluster` of so many blocks runs a head together: each has a part of the state's rows, and its dealt sweeps their part
+    of the chunks. The value rows of a head may be dealt to `parts`, with as many blocks that have nothing in common.
+  }];
+  let arguments = (ins StrAttr:$sym_name, I64Attr:$shared, DefaultValuedAttr<I64Attr, "1">:$cluster,
+                       DefaultValuedAttr<I64Attr, "1">:$parts);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `shared` $shared attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `shared` $shared (`cluster` $cluster^)? (`parts` $parts^)? attr-dict-with-keyword $body
+  }];
   let hasRegionVerifier = 1;
 }
 
@@ -91,12 +98,13 @@ def Nest_ChannelOp : Nest_Op<"channel", [HasParent<"KernelOp">]> {
   let summary = "Slots for tiles of `depth` chunks";
   let description = [{
     `over` another channel: in the same slots. Its tile of a chunk takes the place of that tile, once all others have
-    released that, and frees the slot for the next one.
+    released that, and frees the slot for the next one. `across` a cluster: what one block puts is there for all blocks,
+    and a slot is free when the consumers of all blocks have released it.
   }];
-  let arguments = (ins I64Attr:$depth, Optional<Nest_Channel>:$over);
+  let arguments = (ins I64Attr:$depth, UnitAttr:$across, Optional<Nest_Channel>:$over);
   let results = (outs Nest_Channel:$channel);
   let assemblyFormat = [{
-    `depth` $depth (`over` $over^ `:` custom<TileOf>(type($over)) `to`)? `:` custom<TileOf>(type($channel)) attr-dict
+    `depth` $depth (`across` $across^)? (`over` $over^ `:` custom<TileOf>(type($over)) `to`)? `:` custom<TileOf>(type($channel)) attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -104,13 +112,13 @@ def Nest_ChannelOp : Nest_Op<"channel", [HasParent<"KernelOp">]> {
 def Nest_RoleOp : Nest_Op<"role", [HasParent<"KernelOp">, SingleBlock, NoTerminator]> {
   let summary = "What `warps` warps do, each of whose threads has so many registers";
   let description = [{
-    `copies` of them have a part of each tile that they put. `dealt`: each copy does every so many-th chunk alone.
+    `copies` of them have a part of each tile that they put.
   }];
-  let arguments = (ins StrAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$copies, UnitAttr:$dealt, I64Attr:$warps,
+  let arguments = (ins StrAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$copies, I64Attr:$warps,
                        I64Attr:$registers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name (`copies` $copies^)? (`dealt` $dealt^)? `warps` $warps `registers` $registers attr-dict-with-keyword $body
+    $sym_name (`copies` $copies^)? `warps` $warps `registers` $registers attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
 }
@@ -120,13 +128,13 @@ def Nest_SweepOp : Nest_Op<"sweep", [SingleBlock, NoTerminator, ParentOneOf<["Ro
   let summary = "Over chunks in order, with what a chunk leaves for the next one";
   let description = [{
     Over all "chunks"; over "groups" `of` so many, with sweeps over the chunks of the "group" in it. Forward, or
-    `backward`.
+    `backward`. `dealt`: each copy of the role, in each block of a cluster, does every so many-th chunk alone.
   }];
-  let arguments = (ins StrAttr:$over, OptionalAttr<I64Attr>:$size, UnitAttr:$backward, Variadic<Nest_Tile>:$carried);
+  let arguments = (ins StrAttr:$over, OptionalAttr<I64Attr>:$size, UnitAttr:$backward, UnitAttr:$dealt, Variadic<Nest_Tile>:$carried);
   let results = (outs Variadic<Nest_Tile>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $over (`of` $size^)? (`backward` $backward^)? (`carry` $carried^ `:` type($carried))? attr-dict-with-keyword $body
+    $over (`of` $size^)? (`backward` $backward^)? (`dealt` $dealt^)? (`carry` $carried^ `:` type($carried))? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -21,6 +21,12 @@ struct Event {
   Operation* op;
 };
 
+// Returns the copies of a role in all blocks of a cluster.
+std::int64_t all_copies(RoleOp role) { return static_cast<std::int64_t>(role.getCopies()) * blocks_of(role); }
+
+// Returns how many of them do a step.
+std::int64_t copies_of(const Event& event) { return event.copy < 0 ? all_copies(role_of(event.op)) : 1; }
+
 // A role, and its steps on channels in their order.
 class Trace {
  public:
@@ -34,6 +40,13 @@ class Trace {
     for (const Event& event : events_)
       if (event.step == step && event.channel == channel) chunks.push_back(event.chunk);
     return chunks;
+  }
+
+  // Returns the step of a tile, which there is.
+  const Event& find(Step step, ChannelOp channel, std::int64_t number) const {
+    return *std::ranges::find_if(events_, [&](const Event& event) {
+      return event.step == step && event.channel == channel && event.number == number;
+    });
   }
 
   // Returns an operation that does such a step; null where none does.
@@ -59,6 +72,7 @@ class Trace {
     const std::int64_t size = static_cast<std::int64_t>(sweep.getSize().value_or(1)), steps = count / size;
     const auto at = [&](std::int64_t step) { return first + (sweep.getBackward() ? steps - 1 - step : step) * size; };
     Block& body = sweep.getBody().front();
+    const std::int64_t around = copy_;
     for (std::int64_t step = -most_ahead(body); step < steps; ++step) {
       for (LoadOp load : body.getOps<LoadOp>()) {
         const auto ahead = static_cast<std::int64_t>(load.getAhead());
@@ -66,10 +80,10 @@ class Trace {
           add(Step::put, load.getChannel(), at(step + ahead), load);
       }
       if (step < 0) continue;
-      copy_ = role_.getDealt() ? step % static_cast<std::int64_t>(role_.getCopies()) : -1;
+      copy_ = sweep.getDealt() ? step % all_copies(role_) : around;
       walk(body, at(step), size, at(step));
     }
-    copy_ = -1;
+    copy_ = around;
   }
 
   static std::int64_t most_ahead(Block& body) {
@@ -161,7 +175,7 @@ class Pipeline {
   std::vector<Process> processes() const {
     std::vector<Process> all;
     for (const Trace& trace : traces_)
-      for (std::int64_t copy = 0; copy < static_cast<std::int64_t>(trace.role().getCopies()); ++copy) {
+      for (std::int64_t copy = 0; copy < all_copies(trace.role()); ++copy) {
         Process process{&trace, {}};
         for (const Event& event : trace.events())
           if (event.copy < 0 || event.copy == copy) process.events.push_back(&event);
@@ -212,14 +226,14 @@ class Pipeline {
 
   bool is_put(ChannelOp channel, std::int64_t number) const {
     const Trace* const producer = ends_.at(channel).producer;
-    return count(Step::put, channel, *producer, number) == copies_of_chunk(producer->role());
+    return count(Step::put, channel, *producer, number) == copies_of(producer->find(Step::put, channel, number));
   }
 
   // Returns whether no consumer reads a tile any more; `replacer`, if any, does not release tiles.
   bool is_released(ChannelOp channel, std::int64_t number, const Trace* replacer) const {
     return llvm::all_of(ends_.at(channel).consumers, [&](const Trace* consumer) {
-      return consumer == replacer ||
-             count(Step::release, channel, *consumer, number) == copies_of_chunk(consumer->role());
+      return consumer == replacer || count(Step::release, channel, *consumer, number) ==
+                                         copies_of(consumer->find(Step::release, channel, number));
     });
   }
 

@@ -3,6 +3,7 @@
 
 #include "codegen/nest/Instructions.h"
 #include "codegen/nest/Pipeline.h"
+#include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
 
 using namespace mlir;
@@ -15,12 +16,17 @@ constexpr std::int64_t kMostRegisters = 240;  // of a thread that other warps le
 constexpr std::int64_t kLeastRegisters = 24;  // likewise
 constexpr std::int64_t kSwizzledBytes = 128;  // of a row
 constexpr std::int64_t kMostDepth = 32;       // of a channel
+constexpr std::uint64_t kMostParts = rec::max_parts;
 
 TileType tile_of(Value channel) { return cast<ChannelType>(channel.getType()).getTile(); }
 
 std::int64_t all_warps(RoleOp role) { return static_cast<std::int64_t>(role.getCopies() * role.getWarps()); }
 
 LogicalResult verify_room(KernelOp kernel) {
+  if (!rec::is_cluster(static_cast<std::int64_t>(kernel.getCluster())))
+    return kernel.emitOpError() << "has a cluster of " << kernel.getCluster() << " blocks; expected 1, 2, 4 or 8";
+  if (kernel.getParts() < 1 || kernel.getParts() > kMostParts)
+    return kernel.emitOpError() << "deals value rows to 1 to " << kMostParts << " parts, not " << kernel.getParts();
   std::int64_t warps = 0, registers = 0, bytes = 0;
   for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
     warps += all_warps(role);
@@ -54,6 +60,20 @@ SmallVector<RoleOp> roles_with(ChannelOp channel) {
   return roles;
 }
 
+// A channel goes from block to block where a chunk is one block's to make and every block's to read.
+LogicalResult verify_across(ChannelOp channel) {
+  const auto users = channel.getChannel().getUsers();
+  const bool is_of_one =
+      llvm::any_of(users, [](Operation* user) { return isa<PutOp, LoadOp>(user) && is_dealt(user); });
+  const bool is_for_all = llvm::any_of(users, [](Operation* user) { return isa<GetOp>(user) && !is_dealt(user); });
+  const bool crosses = blocks_of(channel) > 1 && is_of_one && is_for_all;
+  if (crosses && !channel.getAcross())
+    return channel.emitOpError() << "one block puts tiles that all blocks of the cluster get: say `across`";
+  if (!crosses && channel.getAcross())
+    return channel.emitOpError() << "goes across no cluster: each block puts what it gets";
+  return success();
+}
+
 LogicalResult verify_ends(ChannelOp channel) {
   const auto producers = roles_with<PutOp, LoadOp>(channel), consumers = roles_with<GetOp>(channel);
   if (producers.empty()) return channel.emitOpError() << "nobody puts a tile into this channel";
@@ -61,7 +81,7 @@ LogicalResult verify_ends(ChannelOp channel) {
     return channel.emitOpError() << "has two producers, '" << RoleOp(producers[0]).getSymName() << "' and '"
                                  << RoleOp(producers[1]).getSymName() << "': a channel has one";
   if (consumers.empty()) return channel.emitOpError() << "nobody gets the tiles of this channel: leave it out";
-  return success();
+  return verify_across(channel);
 }
 
 // Returns the await of the last product that goes behind a product, all in one block; null where there is none.
@@ -191,14 +211,14 @@ LogicalResult SweepOp::verifyRegions() {
 
 LogicalResult LoadOp::verify() {
   if (!isa<SweepOp>((*this)->getParentOp())) return emitOpError() << "stands in a sweep";
-  if (getAhead() != 0 && role_of(*this).getDealt())
-    return emitOpError() << "copies of a dealt role load their own chunks: leave `ahead` out";
+  if (getAhead() != 0 && is_dealt(*this))
+    return emitOpError() << "in a dealt sweep a copy loads its own chunks: leave `ahead` out";
   return success();
 }
 
 LogicalResult PutOp::verify() {
   const TileType part = getTile().getType(), whole = tile_of(getChannel());
-  const std::int64_t parts = copies_of_chunk(role_of(*this));
+  const std::int64_t parts = copies_of_chunk(*this);
   if (part.getElement() != whole.getElement() ||
       part.getRows() * part.getColumns() * parts != whole.getRows() * whole.getColumns())
     return emitOpError() << parts << " times " << part << " is not " << whole;

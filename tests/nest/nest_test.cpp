@@ -50,7 +50,7 @@ std::string refusal_of(std::string text, const std::string& from, const std::str
 }
 
 TEST(Nest, TextsAreRightAndShort) {
-  ASSERT_GE(text_files().size(), 6U);
+  ASSERT_GE(text_files().size(), 9U);
   for (const auto& file : text_files()) {
     const std::string text = text_of(file);
     EXPECT_LE(std::ranges::count(text, '\n'), kMostLines) << file;
@@ -118,11 +118,29 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Nest, CopiesThatAreDealtChunksLoadTheirOwn) {
   const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "rwkv7_forward_teams.mlir");
   EXPECT_THAT(refusal_of(text, "nest.load \"r\" into", "nest.load \"r\" ahead 1 into"),
-              testing::HasSubstr("copies of a dealt role load their own chunks: leave `ahead` out"));
+              testing::HasSubstr("in a dealt sweep a copy loads its own chunks: leave `ahead` out"));
   EXPECT_THAT(refusal_of(text, "%r = nest.channel depth 4", "%r = nest.channel depth 1"), "");
   EXPECT_THAT(refusal_of(text, "%a_in = nest.channel depth 4", "%a_in = nest.channel depth 1"), "");
   EXPECT_THAT(refusal_of(text, "      nest.release %w : !token\n", ""),
               testing::HasSubstr("role 'team' does not release each tile that it gets"));
+}
+
+TEST(Nest, BlocksOfAClusterShareWhatOneOfThemMakes) {
+  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "rwkv7_forward_cluster.mlir");
+  EXPECT_THAT(refusal_of(text, "%M = nest.channel depth 4 across", "%M = nest.channel depth 4"),
+              testing::HasSubstr("one block puts tiles that all blocks of the cluster get: say `across`"));
+  EXPECT_THAT(refusal_of(text, "%w = nest.channel depth 2", "%w = nest.channel depth 2 across"),
+              testing::HasSubstr("goes across no cluster: each block puts what it gets"));
+  EXPECT_THAT(refusal_of(text, "cluster 2", "cluster 3"),
+              testing::HasSubstr("has a cluster of 3 blocks; expected 1, 2, 4 or 8"));
+  EXPECT_THAT(refusal_of(text, "cluster 2", "parts 33"),
+              testing::HasSubstr("deals value rows to 1 to 32 parts, not 33"));
+}
+
+TEST(Nest, ARoundNeedsASlotForEachOfItsChunks) {
+  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "rwkv7_forward_rounds.mlir");
+  EXPECT_THAT(refusal_of(text, "%M = nest.channel depth 2", "%M = nest.channel depth 1"),
+              testing::HasSubstr("roles wait for each other for ever"));
 }
 
 TEST(Nest, OneChannelLiesOverAnother) {

@@ -20,8 +20,8 @@ nest.kernel "rwkv7_forward" shared 120000 {
   %M = nest.channel depth 4 : !small16
   %RK = nest.channel depth 4 : !small16
   %RB = nest.channel depth 4 : !small16
-  nest.role "team" copies 2 dealt warps 4 registers 96 {
-    nest.sweep "chunks" {
+  nest.role "team" copies 2 warps 4 registers 96 {
+    nest.sweep "chunks" dealt {
       nest.load "r" into %r : !token
       nest.load "w" into %w : !token
       nest.load "k" into %k : !token

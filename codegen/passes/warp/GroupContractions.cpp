@@ -46,8 +46,9 @@ void mark(warp::SweepOp round, warp::KernelOp kernel) {
     if (pays(mma, kernel)) mma.setByGroups(true);
 }
 
-// Behind what a team has stored for contractions by groups, before it hands that over.
+// Behind what a team has stored for contractions by groups, before it hands that over, unless a fence is there.
 void add_fence(warp::TeamOp team) {
+  if (!team.getBody().getOps<warp::BeforeAsyncReadsOp>().empty()) return;
   const auto stores = [](Operation* op) {
     return warp::is_for_groups(op) ? WalkResult::interrupt() : WalkResult::advance();
   };

@@ -392,7 +392,7 @@ constexpr Pass kPasses[] = {
     {"defer-decays", "where teams prepare rounds ahead, the last decay of a chunk is left to the next one", Stage::warp,
      Stage::warp, defer_all_decays},
     {"drop-unread", "tiles, numbers and scales that nothing reads", Stage::warp, Stage::warp, drop_all_unread},
-    {"join-decays", "behind teams, the last decay of a chunk and the first of the next one as one row", Stage::placed,
+    {"join-decays", "behind teams, the last decay of a chunk and the first of the next one as one row", Stage::warp,
      Stage::warp, join_all_decays},
     {"group-contractions", "four warps read an operand together, and fences behind what teams store for them",
      Stage::warp, Stage::warp, contract_all_by_groups},

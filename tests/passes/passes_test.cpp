@@ -1,5 +1,6 @@
-// Texts written by hand, before a pass and after it: tests/passes/PASS/NAME.diff. Lines with "-" are of the text before,
-// lines with "+" of the text after, lines with "#" say what the text shows. A text without either stays as it is.
+// Texts written by hand, before a pass and after it: tests/passes/PASS/NAME.diff. Lines with "-" are of the text
+// before, lines with "+" of the text after, lines with "#" say what the text shows. A text without either stays as it
+// is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

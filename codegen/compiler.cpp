@@ -145,14 +145,16 @@ void check_size(ModuleOp module, const Pass& pass) {
   }
 }
 
-void check_verifies(ModuleOp module, const Pass& pass, bool of_places) {
+void check_verifies(ModuleOp module, const Pass& pass, Stage source) {
   std::string fault;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic& d) {
     fault += d.str() + "\n";
     return success();
   });
   if (succeeded(verify(module))) return;
-  if (of_places) user_error("no kernel can have the places of this text: {}", fault);
+  if (source == Stage::placed && pass.output == Stage::warp)
+    user_error("no kernel can have the places of this text: {}", fault);
+  if (source == Stage::warp) user_error("the pass {} can't take the kernels of this text: {}", pass.name, fault);
   internal_error("what the pass {} built does not verify: {}", pass.name, fault);
 }
 
@@ -211,7 +213,7 @@ std::string run_passes(const Source& source, Passes passes, const Config& given)
     for (ModuleOp module : work.modules()) {
       check_size(module, pass);
       if (is_followed_up(pass) && &pass != &passes.back()) continue;
-      check_verifies(module, pass, /*of_places=*/source.stage == Stage::placed && pass.output == Stage::warp);
+      check_verifies(module, pass, source.stage);
       for (Operation& op : *module.getBody()) make_names_unique(&op);
     }
   }

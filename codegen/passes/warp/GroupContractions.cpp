@@ -23,8 +23,9 @@ int64_t contractions_in(Value next) {
 bool updates_by_several(Block& rounds) {
   int64_t states = 0, updates = 0;
   for (auto loop : rounds.getOps<warp::SweepOp>()) {
+    if (!loop.getState()) continue;
     ++states;
-    updates += contractions_in(cast<warp::YieldOp>(loop.getBody().front().getTerminator()).getNext());
+    updates += contractions_in(loop.getNext());
   }
   return updates > states;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <set>
@@ -144,14 +145,16 @@ void check_size(ModuleOp module, const Pass& pass) {
   }
 }
 
-void check_verifies(ModuleOp module, const Pass& pass, bool of_places) {
+void check_verifies(ModuleOp module, const Pass& pass, Stage source) {
   std::string fault;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic& d) {
     fault += d.str() + "\n";
     return success();
   });
   if (succeeded(verify(module))) return;
-  if (of_places) user_error("no kernel can have the places of this text: {}", fault);
+  if (source == Stage::placed && pass.output == Stage::warp)
+    user_error("no kernel can have the places of this text: {}", fault);
+  if (source == Stage::warp) user_error("the pass {} can't take the kernels of this text: {}", pass.name, fault);
   internal_error("what the pass {} built does not verify: {}", pass.name, fault);
 }
 
@@ -178,6 +181,8 @@ void check_manifests(const std::string& text) {
                  manifest.arch, sm_90a.arch);
 }
 
+using Passes = std::span<const Pass>;
+
 // The last pass that leaves this stage.
 const Pass* last_to(Stage stage) {
   const Pass* last = nullptr;
@@ -189,28 +194,31 @@ const Pass* last_to(Stage stage) {
 // Returns whether more passes give texts of the same stage. To verify a text takes longer than a pass.
 bool is_followed_up(const Pass& pass) { return &pass != last_to(pass.output); }
 
-// Runs passes until `done` says to stop after one.
-template <class Done>
-std::string run_passes(const Source& source, const Config& given, Done done) {
+// The passes from the first one that takes texts of the stage to `last`.
+Passes passes_from(Stage stage, const Pass* last) {
+  const Passes all = all_passes();
+  const auto first = std::ranges::find_if(all, [&](const Pass& pass) { return pass.input >= stage; });
+  return {&*first, last + 1};
+}
+
+// Returns the text after the last one of the passes.
+std::string run_passes(const Source& source, Passes passes, const Config& given) {
   check_config(given);
   const Config config = completed(given);
   MLIRContext context(MLIRContext::Threading::DISABLED);
   Work work{read(source, config, context)};
-  for (const Pass& pass : all_passes()) {
-    if (pass.input < source.stage) continue;
+  for (const Pass& pass : passes) {
     pass.run(work, config);
     for (ModuleOp module : work.modules()) {
       check_size(module, pass);
-      const bool ends = !is_followed_up(pass) || done(pass);
-      if (ends)
-        check_verifies(module, pass, /*of_places=*/source.stage == Stage::placed && pass.input == Stage::placed);
+      const bool ends = !is_followed_up(pass) || &pass == &passes.back();
+      if (ends) check_verifies(module, pass, source.stage);
       // Names of a kernel's variables come from names of values, before numbers tell equal ones apart.
       if (!ends && pass.output == Stage::warp) continue;
       for (Operation& op : *module.getBody()) make_names_unique(&op);
     }
-    if (done(pass)) return text_of(work, pass.output);
   }
-  return {};
+  return text_of(work, passes.back().output);
 }
 
 // Returns `run(config)` of a recurrence's whole head or, where a block has no room for its kernels and the
@@ -238,7 +246,7 @@ Config before_places(const Source& source, const Config& config) {
   Config found = config;
   const auto place = [&](const Config& with_parts) {
     found = with_parts;
-    return run_passes(source, with_parts, [last = last_to(Stage::placed)](const Pass& pass) { return &pass == last; });
+    return run_passes(source, passes_from(source.stage, last_to(Stage::placed)), with_parts);
   };
   try {
     in_parts(source, config, place);
@@ -249,11 +257,10 @@ Config before_places(const Source& source, const Config& config) {
   return found;
 }
 
-// Runs passes until `done` says to stop after one, which gives a text of the stage `target`.
-template <class Done>
-std::string lowered(const Source& source, Stage target, const Config& config, const Done& done) {
-  if (target < Stage::placed) return run_passes(source, before_places(source, config), done);
-  return in_parts(source, config, [&](const Config& with_parts) { return run_passes(source, with_parts, done); });
+// Returns the text after the last one of the passes, with heads in as many parts as their places need.
+std::string lowered(const Source& source, Passes passes, const Config& config) {
+  if (passes.back().output < Stage::placed) return run_passes(source, passes, before_places(source, config));
+  return in_parts(source, config, [&](const Config& with_parts) { return run_passes(source, passes, with_parts); });
 }
 
 }  // namespace
@@ -331,7 +338,9 @@ std::string lower_to(const Source& source, Stage target, const Config& config) {
     if (target == Stage::cuda) return token_kernel(source, config);
     refuse_stage(stage_names[static_cast<std::size_t>(target)]);
   }
-  return lowered(source, target, config, [last = last_to(target)](const Pass& pass) { return &pass == last; });
+  const Pass* last = last_to(target);
+  // A kernel's text is emitted as it is: passes change it where one of them is named.
+  return lowered(source, source.stage == Stage::warp ? Passes(last, 1) : passes_from(source.stage, last), config);
 }
 
 std::string dump_after(const Source& source, const std::string& pass_name, const Config& config) {
@@ -339,7 +348,7 @@ std::string dump_after(const Source& source, const std::string& pass_name, const
   std::string known;
   for (const Pass& pass : all_passes()) {
     if (pass.name == pass_name && pass.input >= source.stage)
-      return lowered(source, pass.output, config, [&](const Pass& p) { return &p == &pass; });
+      return lowered(source, passes_from(source.stage, &pass), config);
     known += (known.empty() ? "" : ", ") + std::string(pass.name);
   }
   user_error("no pass '{}' runs on this source; the passes are {}", pass_name, known);

@@ -71,9 +71,11 @@ std::vector<std::string> settled_options(const Source& source, const Config& con
 std::string settled_message(Stage stage, const std::vector<std::string>& settled);
 
 // Carries `source` to `target`; throws UserError for what the user can mend. `target` may not come before the source.
+// A text of the stage warp is emitted as it is.
 std::string lower_to(const Source& source, Stage target, const Config& config);
 
-// The text after one pass, by name; throws UserError listing the passes if there is none of that name.
+// The text after one pass, by name; throws UserError listing the passes if there is none of that name. Passes run from
+// the first one that takes texts of the source's stage.
 std::string dump_after(const Source& source, const std::string& pass_name, const Config& config);
 
 // The emitted kernel's `explain` report as JSON: SRAM map with lifetimes, operand dtypes of every contraction, slices.

@@ -23,8 +23,7 @@ struct Work {
 };
 
 // The first passes read options. All others read programs alone, so that a text needs no options to be taken back. A
-// pass runs on texts of its input stage and of earlier ones: those over warp programs are part of what makes them, so
-// that a text of the stage warp stays as it is.
+// pass runs on texts of its input stage and of earlier ones.
 struct Pass {
   const char* name;
   const char* summary;

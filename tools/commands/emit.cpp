@@ -88,7 +88,8 @@ void add_emit(CLI::App& app, Action& action) {
   const auto options = std::make_shared<EmitOptions>();
   options->subject.add_to(*command, /*with_source=*/true);
   command->add_option("--stage", options->stage, fmt::format("One of {}", fmt::join(stages, ", ")))->type_name("STAGE");
-  command->add_option("--after", options->after, "Or the text after this pass of the compiler")->type_name("PASS");
+  command->add_option("--after", options->after, "Or the text after this pass of the compiler, and those before it")
+      ->type_name("PASS");
   command->add_option("-o,--output", options->output, "Where to write it; - is the standard output (-)")
       ->type_name("FILE");
   options->config.add_to(*command);

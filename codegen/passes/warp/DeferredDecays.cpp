@@ -30,10 +30,9 @@ bool begins_with_row(Operation* op, Value state) {
 
 // The product that the state of the next chunk is, where it can be left to that chunk; else null.
 warp::CallOp last_decay(warp::SweepOp round) {
-  Value state = round.getBody().getArgument(0);
-  auto yield = cast<warp::YieldOp>(round.getBody().front().getTerminator());
-  auto decay = product_by_row(yield.getNext());
-  const auto only_ends = [&](Operation* user) { return user == yield || stores(user); };
+  Value state = round.getState();
+  auto decay = product_by_row(round.getNext());
+  const auto only_ends = [](Operation* user) { return isa<warp::YieldOp>(user) || stores(user); };
   const auto only_begins = [&](Operation* user) { return begins_with_row(user, state) || stores(user); };
   if (!decay || !llvm::all_of(decay->getUsers(), only_ends)) return {};
   return llvm::all_of(state.getUsers(), only_begins) ? decay : warp::CallOp();
@@ -48,13 +47,20 @@ void settle(Value x, OpBuilder& b) {
   }
 }
 
+// Whether the state that goes through all rounds goes through this one, and nowhere else.
+bool goes_through(warp::SweepOp rounds, warp::SweepOp round) {
+  Value state = rounds.getState();
+  return state && state == round.getInit() && state.hasOneUse() && rounds.getNext() == round.getResult() &&
+         round.getResult().hasOneUse();
+}
+
 void defer(warp::SweepOp rounds, warp::SweepOp round) {
-  auto decay = last_decay(round);
+  auto decay = goes_through(rounds, round) ? last_decay(round) : warp::CallOp();
   if (!decay) return;
   OpBuilder b(rounds);
   const Location at = rounds.getLoc();
   rounds.setInit(warp::DecayingOp::create(b, at, rounds.getInit(), Value()));
-  settle(round.getBody().getArgument(0), b);
+  settle(round.getState(), b);
   b.setInsertionPoint(decay);
   Value next = warp::DecayingOp::create(b, at, decay.getX()[0], decay.getX()[1]);
   set_name(next, name_of(decay.getResult()));

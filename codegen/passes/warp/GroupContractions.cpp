@@ -23,8 +23,9 @@ int64_t contractions_in(Value next) {
 bool updates_by_several(Block& rounds) {
   int64_t states = 0, updates = 0;
   for (auto loop : rounds.getOps<warp::SweepOp>()) {
+    if (!loop.getState()) continue;
     ++states;
-    updates += contractions_in(cast<warp::YieldOp>(loop.getBody().front().getTerminator()).getNext());
+    updates += contractions_in(loop.getNext());
   }
   return updates > states;
 }
@@ -46,8 +47,9 @@ void mark(warp::SweepOp round, warp::KernelOp kernel) {
     if (pays(mma, kernel)) mma.setByGroups(true);
 }
 
-// Behind what a team has stored for contractions by groups, before it hands that over.
+// Behind what a team has stored for contractions by groups, before it hands that over, unless a fence is there.
 void add_fence(warp::TeamOp team) {
+  if (!team.getBody().getOps<warp::BeforeAsyncReadsOp>().empty()) return;
   const auto stores = [](Operation* op) {
     return warp::is_for_groups(op) ? WalkResult::interrupt() : WalkResult::advance();
   };

@@ -26,7 +26,7 @@ void consume(Block& chunk, warp::ChannelOp channel) {
 
 void hand_over(warp::KernelOp kernel) {
   auto channel = channel_of(kernel);
-  if (!channel || !is_handed_over(channel)) return;
+  if (!channel || !is_open(channel)) return;
   role_of(kernel, warp::Work::prepare).walk([&](warp::SweepOp rounds) {
     for (auto team : rounds.getBody().getOps<warp::TeamOp>()) produce(team.getBody().front(), channel);
   });

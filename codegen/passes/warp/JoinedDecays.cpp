@@ -26,10 +26,10 @@ warp::LoadVectorOp row_of(warp::CallOp product) {
 }
 
 std::optional<Decays> decays_of(warp::SweepOp loop) {
-  Value state = loop.getBody().getArgument(0);
-  if (!state.hasOneUse()) return {};
+  Value state = loop.getState();
+  if (!state || !state.hasOneUse()) return {};
   auto begin = dyn_cast<warp::CallOp>(*state.user_begin());
-  auto end = cast<warp::YieldOp>(loop.getBody().front().getTerminator()).getNext().getDefiningOp<warp::CallOp>();
+  auto end = loop.getNext().getDefiningOp<warp::CallOp>();
   if (!row_of(begin) || begin.getX()[0] != state || !row_of(end) || !end->hasOneUse()) return {};
   return Decays{loop, begin, end};
 }

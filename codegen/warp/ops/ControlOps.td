@@ -36,10 +36,11 @@ def Warp_SweepOp : Warp_Op<"sweep", [SingleBlock, NoTerminator,
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
-    // The state before the first chunk, before each chunk and behind the last; null where none is carried.
+    // The state before the first chunk, before each chunk, behind each and behind the last; null where none is carried.
     ::mlir::Value getInit() { return getCarried().empty() ? ::mlir::Value() : getCarried().front(); }
     void setInit(::mlir::Value state) { getCarriedMutable().assign(state); }
     ::mlir::Value getState() { return getCarried().empty() ? ::mlir::Value() : getBody().getArgument(0); }
+    ::mlir::Value getNext() { return getCarried().empty() ? ::mlir::Value() : getBody().front().back().getOperand(0); }
     ::mlir::Value getResult() { return getResults().empty() ? ::mlir::Value() : getResults().front(); }
   }];
   let hasVerifier = 1;

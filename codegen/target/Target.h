@@ -41,12 +41,6 @@ struct GpuTarget {
     std::int64_t register_granule;  // of a warp
   } warp;
 
-  // Contractions of four warps together, A from registers, B from shared memory. An instruction holds its accumulators
-  // and these registers more at once; ptxas refuses it with fewer.
-  struct GroupMma {
-    int warps, columns, columns_transposed, registers;
-  } group_mma;
-
   // Choices that depend on what was faster. Below is how much.
   struct Choices {
     int wide_keys;               // heads with more keys are wide: states of theirs leave few registers
@@ -97,8 +91,6 @@ struct GpuTarget {
 //   warps and little to prepare, 128 and 72 take a third of the time of 96 each. Times are in docs/experiments.md,
 //   Decays of one number a token.
 // - segment_blocks, least_segments, guarded_tokens: docs/experiments.md.
-// - group_mma: instructions by 16, 64, 128 and 256 columns need 38, 62, 94 and 158 registers (CUDA 13): half the
-//   columns, four of the first operand, two of the second one's descriptor and 24 that ptxas keeps apart.
 // - cycles_alone, cycles_together: read off profiles, docs/experiments.md.
 inline constexpr GpuTarget sm_90a{
     .arch = "sm_90a",
@@ -122,7 +114,6 @@ inline constexpr GpuTarget sm_90a{
               .barriers = 16,
               .cluster = 8},
     .warp = {.threads = 32, .registers = 255, .register_granule = 256},
-    .group_mma = {.warps = 4, .columns = 16, .columns_transposed = 64, .registers = 4 + 2 + 24},
     .choices = {.wide_keys = 64,
                 .share_columns = 32,
                 .held_registers = 64,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/instructions/WgmmaRegisters.h"
 #include "codegen/target/Target.h"
 
 using namespace mlir;
@@ -11,7 +12,7 @@ namespace wkvc::warp {
 namespace {
 
 // A thread has 16 rows by `columns` accumulators of its warp, and what ptxas needs beside.
-int64_t registers_by_group(int64_t columns) { return columns / 2 + sm_90a.group_mma.registers; }
+int64_t registers_by_group(int64_t columns) { return columns / 2 + wgmma_registers.registers; }
 
 // As templates/wkvc/cuda/group_mma.h cuts them.
 int64_t columns_at_once(int64_t columns, bool transposed) {
@@ -24,7 +25,7 @@ int64_t columns_at_once(int64_t columns, bool transposed) {
 int64_t least_registers(KernelOp kernel) {
   int64_t least = 0;
   kernel.walk([&](MmaOp op) {
-    if (!op.getByGroups()) return;
+    if (!op.isByGroups()) return;
     const int64_t columns = columns_at_once(op.getAcc().getType().getDimSize(1), op.getYTransposed());
     least = std::max(least, registers_by_group(columns));
   });
@@ -37,7 +38,7 @@ std::optional<RoleRegisters> role_registers(KernelOp kernel) {
   const auto& choices = sm_90a.choices;
   if (kernel.getRounds() == 1 || !sm_90a.is_wide(kernel.getKeyDim())) return {};
   const int64_t of_state = row_warps(kernel), ahead = static_cast<int64_t>(kernel.getWarps()) - of_state;
-  if (of_state % sm_90a.group_mma.warps || ahead % sm_90a.group_mma.warps) return {};
+  if (of_state % wgmma_registers.warps || ahead % wgmma_registers.warps) return {};
   const int64_t keys = kernel.getKeyDim(), rows = keys / 2 + keys / 4;  // of a state, and rounded
   const int64_t have = sm_90a.registers_of_thread(kernel.getBlocks(), kernel.getWarps());
   const int64_t spare = std::max<int64_t>(have - choices.registers_to_prepare, 0);

@@ -3,8 +3,8 @@
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/IR/DialectImplementation.h>
 
+#include "codegen/instructions/Families.h"
 #include "codegen/rec/Limits.h"
-#include "codegen/target/Target.h"
 
 using namespace mlir;
 
@@ -115,8 +115,12 @@ int64_t scale_bytes(BufferOp buffer) {
   return slabs * static_cast<int64_t>(sizeof(float));
 }
 
+const InstructionFamily& instructions_of(Family family) {
+  return family == Family::mma_sync ? mma_sync : wgmma_registers;
+}
+
 int64_t group_columns(bool transposed) {
-  return transposed ? sm_90a.group_mma.columns_transposed : sm_90a.group_mma.columns;
+  return transposed ? wgmma_registers.columns_at_once_transposed : wgmma_registers.columns_at_once;
 }
 
 bool is_read_by_groups(Type element) { return !is_folded(element) && element.getIntOrFloatBitWidth() == 16; }

@@ -11,11 +11,20 @@
 #include <mlir/Interfaces/InferTypeOpInterface.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include "codegen/instructions/Family.h"
 #include "codegen/ir/TermTypes.h"
 #include "codegen/schedule/ScheduleAttr.h"
 
 #include "codegen/warp/WarpDialect.h.inc"
 #include "codegen/warp/WarpEnums.h.inc"
+
+namespace wkvc::warp {
+
+// Returns what the instructions of a family take (codegen/instructions).
+const InstructionFamily& instructions_of(Family family);
+
+}  // namespace wkvc::warp
+
 #define GET_TYPEDEF_CLASSES
 #include "codegen/warp/WarpTypes.h.inc"
 #define GET_OP_CLASSES

@@ -73,7 +73,7 @@ TEST(WarpPass, BeginsContractionsThatWaitForProducts) {
     if (head > 128) config.teams = 1, config.cluster = 2;
     const Source source = source_of(definition, config);
     const std::string before = dump_after(source, "group-contractions", config);
-    EXPECT_EQ(count(before, "by_groups") > 0, head > 64);
+    EXPECT_EQ(count(before, "family wgmma_registers") > 0, head > 64);
     const std::string after = dump_after(source, "early-contractions", config);
     return static_cast<int>(count(after, "warp.zeros") - count(before, "warp.zeros"));
   };

@@ -43,7 +43,7 @@ const Case cases[] = {
     {"MmaByGroups",
      "%z = warp.zeros : vector<16x16xf32>\n"
      "%h16 = warp.round %square : vector<16x16xf32> -> vector<16x16xf16>\n"
-     "%0 = warp.mma %z, %h16, %M by_groups : vector<16x16xf32>, vector<16x16xf16>, memref<16x16x!wkvc.lower_f16x2, "
+     "%0 = warp.mma %z, %h16, %M family wgmma_registers : vector<16x16xf32>, vector<16x16xf16>, memref<16x16x!wkvc.lower_f16x2, "
      "3>\n",
      "of operands of 16 bits, not"},
     {"SumsOfTerms",

@@ -122,7 +122,7 @@ const Case lines[] = {
      "has a triangular operand of 16x32; expected a square one"},
     {"MmaTriangleByGroups",
      "%h16 = warp.round %square : vector<16x16xf32> -> vector<16x16xf16>\n"
-     "%0 = warp.mma %square, %h16 x_triangle \"lower\", %h16 by_groups : vector<16x16xf32>, vector<16x16xf16>, "
+     "%0 = warp.mma %square, %h16 x_triangle \"lower\", %h16 family wgmma_registers : vector<16x16xf32>, vector<16x16xf16>, "
      "vector<16x16xf16>\n",
      "takes no triangular operands by groups"},
     {"PowerOfAState", "%0 = warp.times_power %S exponent 65 : vector<16x32xf32>\n",
@@ -133,20 +133,20 @@ const Case lines[] = {
      "needs a finite number"},
     {"MmaByGroupsOfARing",
      "%z = warp.zeros : vector<16x16xf32>\n%w = warp.load %k : memref<16x32xbf16, 3> -> vector<16x32xbf16>\n"
-     "%0 = warp.mma %z, %w, %k by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
+     "%0 = warp.mma %z, %w, %k family wgmma_registers : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
      "by groups takes x in registers and a whole buffer, without scales"},
     {"MmaByGroupsOfF32",
      "%z = warp.zeros : vector<16x16xf32>\n"
-     "%0 = warp.mma %z, %t, %x by_groups : vector<16x16xf32>, vector<16x32xf32>, memref<16x32xf32, 3>\n",
+     "%0 = warp.mma %z, %t, %x family wgmma_registers : vector<16x16xf32>, vector<16x32xf32>, memref<16x32xf32, 3>\n",
      "by groups makes 16 rows by multiples of 16 of operands of 16 bits"},
     {"MmaByGroupsOfFewColumns",
      "%w = warp.round %square : vector<16x16xf32> -> vector<16x16xbf16>\n"
-     "%0 = warp.mma %t, %w, %k_early y_transposed by_groups : vector<16x32xf32>, vector<16x16xbf16>, "
+     "%0 = warp.mma %t, %w, %k_early y_transposed family wgmma_registers : vector<16x32xf32>, vector<16x16xbf16>, "
      "memref<16x32xbf16, 3>\n",
      "by groups makes 16 rows by multiples of 64 of operands of 16 bits"},
     {"MmaByGroupsWithoutTeams",
      "%w = warp.round %t : vector<16x32xf32> -> vector<16x32xbf16>\n"
-     "%0 = warp.mma %square, %w, %k_early by_groups : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
+     "%0 = warp.mma %square, %w, %k_early family wgmma_registers : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
      "by groups belongs in the sweep over a round of a plain kernel whose warps of value rows 4 divides"},
     {"CopyOfABuffer", "warp.copy %x ahead 1 : memref<16x32xf32, 3>\n", "needs a ring"},
     {"CopyIntoTheCurrentOne", "warp.copy %k_ring ahead 3 : memref<16x32xbf16, 3>\n",

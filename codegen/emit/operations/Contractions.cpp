@@ -50,7 +50,7 @@ static Operation* neighbour(Operation* op, Operation* (Operation::*step)()) {
 // Returns the contraction that adds to the same sum next, if nothing comes in between.
 static warp::MmaOp next_term(warp::MmaOp op) {
   auto next = dyn_cast_or_null<warp::MmaOp>(neighbour(op, &Operation::getNextNode));
-  return next && next.getAcc() == op.getResult() && !next.getByGroups() && warp::accumulates_in_place(next)
+  return next && next.getAcc() == op.getResult() && !next.isByGroups() && warp::accumulates_in_place(next)
              ? next
              : warp::MmaOp();
 }
@@ -114,12 +114,12 @@ static void write_product(KernelText& text, warp::MmaOp op) {
 }
 
 static void write_mma(KernelText& text, warp::MmaOp op) {
-  if (op.getByGroups()) return write_by_groups(text, op);
+  if (op.isByGroups()) return write_by_groups(text, op);
   if (op.getNewScale()) return write_product(text, op);
   const char* function = op.getInScale() ? "accumulate" : op.getSameScale() ? "mma_same_scale" : "mma_nt";
   const std::string sum = begin_sum(text, op);
   auto last = dyn_cast_or_null<warp::MmaOp>(neighbour(op, &Operation::getPrevNode));
-  const bool goes_on = last && !last.getByGroups() && next_term(last) == op;  // the equation above has this term
+  const bool goes_on = last && !last.isByGroups() && next_term(last) == op;  // the equation above has this term
   if (!goes_on) write_equation(text, sum, terms_from(op));
   text.line("{}({}, {});", function, sum, operands(text, op));
 }

@@ -11,7 +11,7 @@ namespace wkvc {
 // Kernels with more keys lose 2 to 4 % by the pass.
 static constexpr int64_t most_keys = 128;
 
-static bool is_by_warps(warp::MmaOp mma) { return mma && !mma.getByGroups(); }
+static bool is_by_warps(warp::MmaOp mma) { return mma && !mma.isByGroups(); }
 
 // Returns whether the contraction adds one block of registers to a product that nothing else reads, of another
 // contraction by warps and a row.

@@ -2,6 +2,7 @@
 
 #include <mlir/IR/Builders.h>
 
+#include "codegen/instructions/WgmmaRegisters.h"
 #include "codegen/passes/warp/CheckRegisters.h"
 #include "codegen/target/Target.h"
 
@@ -44,7 +45,7 @@ void mark(warp::SweepOp round, warp::KernelOp kernel) {
   const bool wide = sm_90a.is_wide(static_cast<int64_t>(kernel.getKeyDim()));
   if (!wide && (kernel.getRounds() > 1 || !updates_by_several(*round->getBlock()))) return;
   for (auto mma : round.getBody().getOps<warp::MmaOp>())
-    if (pays(mma, kernel)) mma.setByGroups(true);
+    if (pays(mma, kernel)) mma.setFamily(warp::Family::wgmma_registers);
 }
 
 // Behind what a team has stored for contractions by groups, before it hands that over, unless a fence is there.
@@ -63,7 +64,7 @@ void add_fence(warp::TeamOp team) {
 }  // namespace
 
 void contract_by_groups(warp::KernelOp kernel) {
-  if (!kernel.getPlain() || !kernel.isByTeams() || warp::row_warps(kernel) % sm_90a.group_mma.warps) return;
+  if (!kernel.getPlain() || !kernel.isByTeams() || warp::row_warps(kernel) % wgmma_registers.warps) return;
   kernel.walk([&](warp::SweepOp loop) {
     if (loop.getOver() == warp::Over::round) mark(loop, kernel);
   });

@@ -57,8 +57,8 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
   let description = [{
     `in_scale`: x, a register tile with a scale, is brought to the scale that acc carries. What that loses does not count
     beside a sum that was rounded in its scale. `same_scale`: acc carries the product of the operands' scales. `new_scale`:
-    the result does, acc carries none. `by_groups`: four warps with rows of their own read y together, which no scale goes
-    with and which teams have made. `x_triangle`, `y_triangle`: as it is contracted, that operand is zero above its
+    the result does, acc carries none. `family`: the instructions that make it. By wgmma four warps with rows of their own
+    read y together, which no scale goes with and which teams have made. `x_triangle`, `y_triangle`: as it is contracted, that operand is zero above its
     diagonal ("lower") or below it ("upper"), and nothing of the other operand that only meets those zeros reaches the
     result, be it NaN.
 
@@ -68,15 +68,20 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
   let arguments = (ins Warp_Tile32:$acc, Warp_Operand:$x, Warp_Operand:$y, Optional<F32>:$x_scale,
                        Optional<F32>:$y_scale, Optional<Index>:$y_column, UnitAttr:$x_transposed,
                        UnitAttr:$y_transposed, UnitAttr:$in_scale, UnitAttr:$same_scale,
-                       UnitAttr:$new_scale, UnitAttr:$by_groups, OptionalAttr<StrAttr>:$x_triangle,
+                       UnitAttr:$new_scale,
+                       DefaultValuedAttr<Warp_Family, "::wkvc::warp::Family::mma_sync">:$family, OptionalAttr<StrAttr>:$x_triangle,
                        OptionalAttr<StrAttr>:$y_triangle, OptionalAttr<StrArrayAttr>:$factors);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
     $acc `,` $x (`x_transposed` $x_transposed^)? (`x_triangle` $x_triangle^)? (`x_scale` $x_scale^)? `,` $y
     (`[` $y_column^ `]`)? (`y_transposed` $y_transposed^)? (`y_triangle` $y_triangle^)? (`y_scale` $y_scale^)?
     (`in_scale` $in_scale^)?
-    (`same_scale` $same_scale^)? (`new_scale` $new_scale^)? (`by_groups` $by_groups^)?
+    (`same_scale` $same_scale^)? (`new_scale` $new_scale^)? (`family` $family^)?
     (`factors` $factors^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
+  }];
+  let extraClassDeclaration = [{
+    // Whether several warps make it together.
+    bool isByGroups() { return ::wkvc::warp::instructions_of(getFamily()).is_of_groups(); }
   }];
   let hasVerifier = 1;
 }

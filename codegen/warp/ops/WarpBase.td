@@ -41,6 +41,14 @@ def Warp_Work : I32EnumAttr<"Work", "what the warps of a role do", [
   let cppNamespace = "::wkvc::warp";
 }
 
+// The names in texts; codegen/instructions says what each family takes.
+def Warp_Family : I32EnumAttr<"Family", "instructions that make a contraction", [
+    I32EnumAttrCase<"mma_sync", 0>,         // each warp by itself
+    I32EnumAttrCase<"wgmma_registers", 1>   // four warps with rows of their own, which read y together
+  ]> {
+  let cppNamespace = "::wkvc::warp";
+}
+
 def Warp_Channel : TypeDef<Warp_Dialect, "Channel"> {
   let mnemonic = "channel";
   let summary = "Slots of shared memory that one role fills and another one reads";

@@ -16,7 +16,7 @@ class TeamRules {
     bool over_rounds = loop && (loop.getOver() == Over::rounds || loop.getOver() == Over::round);
     if (op->getParentOfType<TeamOp>() && is_of_rows(op))
       return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
-    if (auto mma = dyn_cast<MmaOp>(op); mma && mma.getByGroups() && failed(verify_groups(mma))) return failure();
+    if (auto mma = dyn_cast<MmaOp>(op); mma && mma.isByGroups() && failed(verify_groups(mma))) return failure();
     if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
     if (failed(verify_joined(op)) || failed(verify_fence(op)) || failed(verify_handover(kernel_, op))) return failure();
     if (!kernel_.isByTeams()) {
@@ -224,7 +224,7 @@ class TeamRules {
 
 bool is_by_groups(Operation* op) {
   auto mma = dyn_cast_or_null<MmaOp>(op);
-  return mma && mma.getByGroups();
+  return mma && mma.isByGroups();
 }
 
 bool is_for_groups(Operation* store) {

@@ -51,7 +51,7 @@ static LogicalResult verify_triangle(MmaOp op, std::optional<llvm::StringRef> tr
   if (*triangle != "lower" && *triangle != "upper")
     return op.emitOpError() << "has the triangle \"" << *triangle << "\"; expected \"lower\" or \"upper\"";
   if (op.getXTriangle() && op.getYTriangle()) return op.emitOpError("takes one of its operands for triangular");
-  if (op.getByGroups()) return op.emitOpError("takes no triangular operands by groups");
+  if (op.isByGroups()) return op.emitOpError("takes no triangular operands by groups");
   const int64_t length = shape_of(op.getX())[1 - op.getXTransposed()];
   if (size == length) return success();
   return op.emitOpError() << "has a triangular operand of " << size << "x" << length << "; expected a square one";
@@ -94,7 +94,7 @@ LogicalResult MmaOp::verify() {
     return emitOpError("makes ") << m << "x" << n << ", the accumulator is " << getAcc().getType();
   if (failed(verify_triangle(*this, getXTriangle(), m)) || failed(verify_triangle(*this, getYTriangle(), n)))
     return failure();
-  return getByGroups() ? verify_by_groups(*this) : success();
+  return isByGroups() ? verify_by_groups(*this) : success();
 }
 
 LogicalResult ColumnDotsOp::verify() {

@@ -61,7 +61,7 @@ Value contracted(Environment& env, chunk::DotOp op, Value accumulator) {
   Value sum = c.create<warp::MmaOp>(accumulator.getType(), accumulator, x.operand.tile, y.operand.tile, x.operand.scale,
                                     y.operand.scale, y.operand.column, x.transposed, y.transposed, in_scale,
                                     as_it_is && on_sum, as_it_is && !on_sum,
-                                    /*by_groups=*/false, x.triangle, y.triangle, factors_of(op));
+                                    warp::Family::mma_sync, x.triangle, y.triangle, factors_of(op));
   if (on_sum || as_it_is) env.carried.add(sum);
   if (in_scale) env.carried.add_rounded(sum);
   return sum;

@@ -1,0 +1,33 @@
+// A family of instructions that multiply tiles: the tiles that it takes, where they lie, and what it costs.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace wkvc {
+
+// Where the elements of an operand or of a sum lie.
+enum class OperandPlace {
+  fragments,  // registers of a warp, as mma.sync has its operands and sums
+  sums,       // registers of four warps, as wgmma has its sums
+  rounded,    // registers of four warps: what rounded sums are as a first operand
+  swizzled    // shared memory: rows of 128 bytes, whose pieces of 16 are exchanged
+};
+
+struct InstructionFamily {
+  std::string_view name;
+  OperandPlace x, y, sums;   // sums (+)= x · y
+  bool is_async;             // issued and awaited apart, so that other work stands between
+  int warps;                 // that go together
+  std::int64_t rows;         // of x, a multiple, for those warps
+  std::int64_t depth_bytes;  // of a row of x, a multiple
+  std::int64_t columns;      // of y, a multiple
+  std::int64_t most_columns;
+  // What templates/ cuts a product into: columns at once, where y lies as it is and where it is transposed.
+  std::int64_t columns_at_once, columns_at_once_transposed;
+  std::int64_t registers;  // of a thread beside half of the columns at once
+
+  constexpr bool is_of_groups() const { return warps > 1; }
+};
+
+}  // namespace wkvc

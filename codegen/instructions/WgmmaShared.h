@@ -1,0 +1,22 @@
+// wgmma with both operands in shared memory (PTX ISA, asynchronous warpgroup level matrix instructions).
+#pragma once
+
+#include "codegen/instructions/Family.h"
+
+namespace wkvc {
+
+inline constexpr InstructionFamily wgmma_shared{.name = "wgmma.shared",
+                                                .x = OperandPlace::swizzled,
+                                                .y = OperandPlace::swizzled,
+                                                .sums = OperandPlace::sums,
+                                                .is_async = true,
+                                                .warps = 4,
+                                                .rows = 64,
+                                                .depth_bytes = 32,
+                                                .columns = 8,
+                                                .most_columns = 256,
+                                                .columns_at_once = 16,
+                                                .columns_at_once_transposed = 64,
+                                                .registers = 4 + 24};
+
+}  // namespace wkvc

@@ -35,7 +35,7 @@ class Nest {
   std::string roles() {
     const int64_t rows = warp::row_warps(kernel_), teams = kernel_.getTeams(), each = warp::team_warps(kernel_);
     std::string text = fmt::format("{} with 16 rows of the state each", plural(rows, "warp"));
-    if (kernel_.getRounds() > 1)
+    if (warp::has_producers(kernel_))
       text += fmt::format(", and {} of {} of their own a step ahead", plural(teams, "team"), plural(each, "warp"));
     else if (teams > 1)
       text += fmt::format(", in {} of {}", plural(teams, "team"), plural(each, "warp"));

@@ -79,7 +79,7 @@ std::string config_of(const Manifest& manifest, const std::string& io, llvm::Str
 }
 
 std::string team_comment(warp::KernelOp kernel) {
-  if (kernel.getRounds() == 1)
+  if (!warp::has_producers(kernel))
     return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", kernel.getTeams(),
                        warp::team_warps(kernel), warp::channel_of(kernel).getBytes());
   return fmt::format(
@@ -224,7 +224,7 @@ std::string header_comment(warp::KernelOp kernel) {
       manifest.parts > 1 ? fmt::format(" and {} parts of a head", manifest.parts) : "",
       manifest.segments > 1 ? fmt::format(" and {} segments", manifest.segments) : "", manifest.shared_bytes,
       kernel.getBlocks());
-  if (kernel.isByTeams()) text += team_comment(kernel);
+  if (warp::has_slots(kernel)) text += team_comment(kernel);
   std::string map = shared_map(kernel);
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(map).split(lines, '\n', -1, false);

@@ -5,9 +5,9 @@
 namespace wkvc {
 
 KernelTraits traits_of(warp::KernelOp kernel) {
-  const bool is_cut = kernel.getSegments() > 1, goes_ahead = kernel.getRounds() > 1;
+  const bool is_cut = kernel.getSegments() > 1, goes_ahead = warp::has_producers(kernel);
   return {.is_cut = is_cut,
-          .has_teams = kernel.isByTeams(),
+          .has_teams = warp::has_slots(kernel),
           .goes_ahead = goes_ahead,
           .goes_again = warp::goes_again(kernel),
           .is_cluster = kernel.getCluster() > 1,
@@ -16,9 +16,9 @@ KernelTraits traits_of(warp::KernelOp kernel) {
           .end = is_cut ? "end" : "chunks",
           .before_round = is_cut ? "first - begin" : "first",
           .last_segment = kernel.getBackward() ? "0" : "block.segments - 1",
-          .copier = goes_ahead           ? "teams"
-                    : kernel.isByTeams() ? "team"
-                                         : "block",
+          .copier = goes_ahead                ? "teams"
+                    : warp::has_slots(kernel) ? "team"
+                                              : "block",
           .value_row = kernel.getSummary() ? "value_row0" : "row0"};
 }
 

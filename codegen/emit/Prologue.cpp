@@ -58,7 +58,7 @@ static void write_teams_ahead(KernelText& text) {
   const bool is_cluster = text.traits.is_cluster;
   text.line(
       "using Slots = RoundSlots<{}, {}, {}, {}{}>;  // teams, bytes of a chunk's slot and of a team, slots by turns{}",
-      kernel.getTeams(), slots.getBytes(), warp::team_bytes(kernel), kernel.getRounds(),
+      kernel.getTeams(), slots.getBytes(), warp::team_bytes(kernel), slots.getDepth(),
       is_cluster ? fmt::format(", {}", kernel.getCluster()) : "", is_cluster ? ", blocks" : "");
   text.line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel));
   if (slots.getRefuses()) text.line("block.begin_rounds();");

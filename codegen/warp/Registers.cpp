@@ -36,7 +36,7 @@ int64_t least_registers_by_groups(int64_t keys) { return registers_by_group(colu
 
 std::optional<RoleRegisters> role_registers(KernelOp kernel) {
   const auto& choices = sm_90a.choices;
-  if (kernel.getRounds() == 1 || !sm_90a.is_wide(kernel.getKeyDim())) return {};
+  if (!has_producers(kernel) || !sm_90a.is_wide(kernel.getKeyDim())) return {};
   const int64_t of_state = row_warps(kernel), ahead = static_cast<int64_t>(kernel.getWarps()) - of_state;
   if (of_state % wgmma_registers.warps || ahead % wgmma_registers.warps) return {};
   const int64_t keys = kernel.getKeyDim(), rows = keys / 2 + keys / 4;  // of a state, and rounded

@@ -39,6 +39,10 @@ ChannelOp channel_of(KernelOp kernel) {
   return channels.empty() ? ChannelOp() : *channels.begin();
 }
 
+bool has_slots(KernelOp kernel) { return static_cast<bool>(channel_of(kernel)); }
+
+bool has_producers(KernelOp kernel) { return static_cast<bool>(role_of(kernel, Work::prepare)); }
+
 bool is_handed_over(ChannelOp channel) { return channel.getDepth() > 1; }
 
 bool is_open(ChannelOp channel) {

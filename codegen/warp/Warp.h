@@ -54,6 +54,8 @@ int64_t slab_width(mlir::Value column);
 
 RoleOp role_of(KernelOp kernel, Work work);  // null if the kernel has none
 ChannelOp channel_of(KernelOp kernel);       // whose slots chunks of a round have; null in a kernel without teams
+bool has_slots(KernelOp kernel);             // whether there is one
+bool has_producers(KernelOp kernel);         // whether warps of their own prepare chunks
 bool is_handed_over(ChannelOp channel);      // whether one role puts what another role gets
 bool is_open(ChannelOp channel);             // whether that is so, and the pass hand-over has not said where yet
 

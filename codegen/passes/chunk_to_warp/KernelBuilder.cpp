@@ -46,6 +46,7 @@ class KernelBuilder {
       role(warp::Work::prepare, [&] { prepare_ahead(); });
     }
     role(warp::Work::state, [&] { take_state(); });
+    give_registers();
   }
 
  private:
@@ -67,15 +68,19 @@ class KernelBuilder {
   template <class F>
   void role(warp::Work work, F build) {
     const bool prepares = work == warp::Work::prepare;
-    const auto registers = warp::role_registers(kernel_);
-    const auto number = [&](int64_t x) { return k_.b.getI64IntegerAttr(x); };
-    const int64_t each = registers ? (prepares ? registers->prepare : registers->state) : 0;
-    auto role =
-        create<warp::RoleOp>(work, prepares ? plan_.row_warps : 0, prepares ? plan_.preparers() : plan_.row_warps,
-                             registers ? number(each) : IntegerAttr());
+    auto role = create<warp::RoleOp>(work, prepares ? plan_.row_warps : 0,
+                                     prepares ? plan_.preparers() : plan_.row_warps, IntegerAttr());
     OpBuilder::InsertionGuard guard(k_.b);
     k_.b.setInsertionPointToEnd(&role.getBody().emplaceBlock());
     build();
+  }
+
+  // Says how many registers a thread of each role has, where the roles have other numbers.
+  void give_registers() {
+    const auto registers = warp::role_registers(kernel_);
+    if (!registers) return;
+    role_of(kernel_, warp::Work::prepare).setRegisters(registers->prepare);
+    role_of(kernel_, warp::Work::state).setRegisters(registers->state);
   }
 
   // All that the state's warps do.

@@ -19,7 +19,7 @@ static std::string fewer_warps(warp::KernelOp kernel, int64_t most_warps) {
   const auto warps = static_cast<int64_t>(kernel.getWarps());
   if (const int64_t blocks = most_warps / warps; blocks > 0) return fmt::format("--blocks {}{}", first, blocks);
   const int64_t rows = warp::row_warps(kernel), maps = warp::map_rows(kernel) / 16;
-  const bool ahead = kernel.getRounds() > 1;
+  const bool ahead = has_producers(kernel);
   llvm::SmallVector<std::string> options;
   if (const int64_t teams = (most_warps - rows) / warp::team_warps(kernel); ahead && teams > 1)
     options.push_back(fmt::format("--teams {}", teams));
@@ -41,7 +41,7 @@ void check_registers(warp::KernelOp kernel) {
   user_error(
       "{}: the {} kernel{} of '{}' has {} warps, so that with {} a multiprocessor a thread has {} registers; "
       "contractions of its groups of warps take at least {}: use {}",
-      teams_option(kernel.getTeams(), kernel.getRounds() > 1), kernel.getBackward() ? "backward" : "forward",
+      teams_option(kernel.getTeams(), has_producers(kernel)), kernel.getBackward() ? "backward" : "forward",
       kernel.getSummary() ? " for segments" : "", kernel.getOp().str(), warps,
       blocks == 1 ? "one block" : fmt::format("{} blocks", blocks), have, least,
       fewer_warps(kernel, sm_90a.warps_of_registers(least)));

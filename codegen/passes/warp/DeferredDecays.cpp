@@ -29,9 +29,9 @@ bool begins_with_row(Operation* op, Value state) {
 }
 
 // The product that the state of the next chunk is, where it can be left to that chunk; else null.
-warp::CallOp last_decay(warp::SweepOp round) {
-  Value state = round.getState();
-  auto decay = product_by_row(round.getNext());
+warp::CallOp last_decay(warp::SweepOp inner) {
+  Value state = inner.getState();
+  auto decay = product_by_row(inner.getNext());
   const auto only_ends = [](Operation* user) { return isa<warp::YieldOp>(user) || stores(user); };
   const auto only_begins = [&](Operation* user) { return begins_with_row(user, state) || stores(user); };
   if (!decay || !llvm::all_of(decay->getUsers(), only_ends)) return {};
@@ -47,37 +47,37 @@ void settle(Value x, OpBuilder& b) {
   }
 }
 
-// Whether the state that goes through all rounds goes through this one, and nowhere else.
-bool goes_through(warp::SweepOp rounds, warp::SweepOp round) {
-  Value state = rounds.getState();
-  return state && state == round.getInit() && state.hasOneUse() && rounds.getNext() == round.getResult() &&
-         round.getResult().hasOneUse();
+// Returns whether the state of the outer sweep goes through the inner one, and nowhere else.
+bool goes_through(warp::SweepOp outer, warp::SweepOp inner) {
+  Value state = outer.getState();
+  return state && state == inner.getInit() && state.hasOneUse() && outer.getNext() == inner.getResult() &&
+         inner.getResult().hasOneUse();
 }
 
-void defer(warp::SweepOp rounds, warp::SweepOp round) {
-  auto decay = goes_through(rounds, round) ? last_decay(round) : warp::CallOp();
+void defer(warp::SweepOp outer, warp::SweepOp inner) {
+  auto decay = goes_through(outer, inner) ? last_decay(inner) : warp::CallOp();
   if (!decay) return;
-  OpBuilder b(rounds);
-  const Location at = rounds.getLoc();
-  rounds.setInit(warp::DecayingOp::create(b, at, rounds.getInit(), Value()));
-  settle(round.getState(), b);
+  OpBuilder b(outer);
+  const Location at = outer.getLoc();
+  outer.setInit(warp::DecayingOp::create(b, at, outer.getInit(), Value()));
+  settle(inner.getState(), b);
   b.setInsertionPoint(decay);
   Value next = warp::DecayingOp::create(b, at, decay.getX()[0], decay.getX()[1]);
   set_name(next, name_of(decay.getResult()));
   decay.replaceAllUsesWith(next);
   decay.erase();
   settle(next, b);
-  b.setInsertionPointAfter(rounds);
-  Value settled = warp::SettledOp::create(b, at, rounds.getResult());
-  rounds.getResult().replaceAllUsesExcept(settled, settled.getDefiningOp());
+  b.setInsertionPointAfter(outer);
+  Value settled = warp::SettledOp::create(b, at, outer.getResult());
+  outer.getResult().replaceAllUsesExcept(settled, settled.getDefiningOp());
 }
 
 }  // namespace
 
 void defer_decays(warp::KernelOp kernel) {
-  if (!kernel.getPlain() || kernel.getRounds() == 1) return;
-  for (auto rounds : role_of(kernel, warp::Work::state).getBody().getOps<warp::SweepOp>())
-    for (auto round : rounds.getBody().getOps<warp::SweepOp>()) defer(rounds, round);
+  if (!kernel.getPlain() || !has_producers(kernel)) return;
+  for (auto outer : role_of(kernel, warp::Work::state).getBody().getOps<warp::SweepOp>())
+    for (auto inner : outer.getBody().getOps<warp::SweepOp>()) defer(outer, inner);
 }
 
 }  // namespace wkvc

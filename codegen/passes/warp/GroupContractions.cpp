@@ -21,9 +21,9 @@ int64_t contractions_in(Value next) {
 }
 
 // Whether the states that go through this round are updated by more contractions than there are states.
-bool updates_by_several(Block& rounds) {
+bool updates_by_several(Block& outer) {
   int64_t states = 0, updates = 0;
-  for (auto loop : rounds.getOps<warp::SweepOp>()) {
+  for (auto loop : outer.getOps<warp::SweepOp>()) {
     if (!loop.getState()) continue;
     ++states;
     updates += contractions_in(loop.getNext());
@@ -38,12 +38,12 @@ bool pays(warp::MmaOp mma, warp::KernelOp kernel) {
   const auto keys = static_cast<int64_t>(kernel.getKeyDim());
   return warp::is_read_by_groups(type.getElementType()) && type.getDimSize(1) == keys &&
          mma.getAcc().getType().getDimSize(1) % warp::group_columns(mma.getYTransposed()) == 0 &&
-         (mma.getYTransposed() || kernel.getRounds() == 1);
+         (mma.getYTransposed() || !has_producers(kernel));
 }
 
 void mark(warp::SweepOp round, warp::KernelOp kernel) {
   const bool wide = sm_90a.is_wide(static_cast<int64_t>(kernel.getKeyDim()));
-  if (!wide && (kernel.getRounds() > 1 || !updates_by_several(*round->getBlock()))) return;
+  if (!wide && (has_producers(kernel) || !updates_by_several(*round->getBlock()))) return;
   for (auto mma : round.getBody().getOps<warp::MmaOp>())
     if (pays(mma, kernel)) mma.setFamily(warp::Family::wgmma_registers);
 }
@@ -64,7 +64,7 @@ void add_fence(warp::TeamOp team) {
 }  // namespace
 
 void contract_by_groups(warp::KernelOp kernel) {
-  if (!kernel.getPlain() || !kernel.isByTeams() || warp::row_warps(kernel) % wgmma_registers.warps) return;
+  if (!kernel.getPlain() || !has_slots(kernel) || warp::row_warps(kernel) % wgmma_registers.warps) return;
   kernel.walk([&](warp::SweepOp loop) {
     if (loop.getOver() == warp::Over::round) mark(loop, kernel);
   });

@@ -27,8 +27,8 @@ void consume(Block& chunk, warp::ChannelOp channel) {
 void hand_over(warp::KernelOp kernel) {
   auto channel = channel_of(kernel);
   if (!channel || !is_open(channel)) return;
-  role_of(kernel, warp::Work::prepare).walk([&](warp::SweepOp rounds) {
-    for (auto team : rounds.getBody().getOps<warp::TeamOp>()) produce(team.getBody().front(), channel);
+  role_of(kernel, warp::Work::prepare).walk([&](warp::SweepOp sweep) {
+    for (auto team : sweep.getBody().getOps<warp::TeamOp>()) produce(team.getBody().front(), channel);
   });
   role_of(kernel, warp::Work::state).walk([&](warp::SweepOp sweep) {
     if (sweep.getOver() == warp::Over::round) consume(sweep.getBody().front(), channel);

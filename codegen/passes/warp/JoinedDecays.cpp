@@ -39,7 +39,7 @@ Value first_row(Decays decays) { return row_of(decays.loop.getBackward() ? decay
 Value last_row(Decays decays) { return row_of(decays.loop.getBackward() ? decays.begin : decays.end).getFrom(); }
 
 // The part of a team in `rounds` that stores the row, if nothing else does, and nothing but these loops reads it.
-warp::TeamOp team_that_stores(Value row, Block& rounds, llvm::ArrayRef<Decays> all) {
+warp::TeamOp team_that_stores(Value row, Block& outer, llvm::ArrayRef<Decays> all) {
   const auto is_of_loops = [&](Operation* user) {
     return llvm::any_of(all, [&](Decays decays) { return row_of(decays.begin) == user || row_of(decays.end) == user; });
   };
@@ -47,7 +47,7 @@ warp::TeamOp team_that_stores(Value row, Block& rounds, llvm::ArrayRef<Decays> a
   for (Operation* user : row.getUsers()) {
     if (is_of_loops(user)) continue;
     auto team = user->getParentOfType<warp::TeamOp>();
-    if (!isa<warp::StoreVectorOp>(user) || !team || team->getBlock() != &rounds || (found && found != team)) return {};
+    if (!isa<warp::StoreVectorOp>(user) || !team || team->getBlock() != &outer || (found && found != team)) return {};
     found = team;
   }
   return found;
@@ -135,13 +135,13 @@ struct Joint {
 };
 
 // None where the loops' rows are not the same, others read them, or there is no place for one more barrier of all.
-std::optional<Joint> joint_of(Block& rounds, llvm::ArrayRef<Decays> all) {
+std::optional<Joint> joint_of(Block& outer, llvm::ArrayRef<Decays> all) {
   const Value first = first_row(all.front()), last = last_row(all.front());
   if (first == last) return {};
   if (llvm::any_of(all, [&](Decays decays) { return first_row(decays) != first || last_row(decays) != last; }))
     return {};
-  auto team = team_that_stores(last, rounds, all);
-  if (!team || team_that_stores(first, rounds, all) != team) return {};
+  auto team = team_that_stores(last, outer, all);
+  if (!team || team_that_stores(first, outer, all) != team) return {};
   Block& body = team.getBody().front();
   auto barrier = after_stores(team, {first, last});
   if (barrier == body.end()) return {};
@@ -160,14 +160,14 @@ void join_in_team(Joint joint, int warps, OpBuilder& b) {
   warp::JoinRowsOp::create(b, rest.getLoc(), joint.last, joint.first);
 }
 
-void join(Block& rounds, int warps, OpBuilder& b) {
+void join(Block& outer, int warps, OpBuilder& b) {
   llvm::SmallVector<Decays> all;
-  for (auto loop : rounds.getOps<warp::SweepOp>()) {
+  for (auto loop : outer.getOps<warp::SweepOp>()) {
     auto decays = decays_of(loop);
     if (!decays) return;
     all.push_back(*decays);
   }
-  auto joint = all.empty() ? std::nullopt : joint_of(rounds, all);
+  auto joint = all.empty() ? std::nullopt : joint_of(outer, all);
   if (!joint) return;
   join_in_team(*joint, warps, b);
   Operation* before = nullptr;
@@ -180,7 +180,7 @@ void join(Block& rounds, int warps, OpBuilder& b) {
 }  // namespace
 
 void join_decays(warp::KernelOp kernel) {
-  if (!kernel.getPlain() || !kernel.isByTeams() || kernel.getRounds() > 1) return;
+  if (!kernel.getPlain() || !has_slots(kernel) || has_producers(kernel)) return;
   OpBuilder b(kernel.getContext());
   const int warps = static_cast<int>(warp::team_warps(kernel));
   kernel.walk([&](Operation* op) {

@@ -44,9 +44,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     int64_t getBlocks() { return getSchedule().grid.blocks; }
     int64_t getSegments() { return getSchedule().grid.segments; }
     int64_t getCluster() { return getSchedule().grid.cluster; }
-    bool isByTeams() { return getSchedule().by_teams(); }
     int64_t getTeams() { return getSchedule().prepare.teams; }
-    int64_t getRounds() { return getSchedule().rounds(); }
     int64_t getSavedEvery() { return getSchedule().checkpoint.every; }
   }];
 }

@@ -24,7 +24,7 @@ bool makes_phase(Operation* op) {
 
 class Lifetimes {
  public:
-  explicit Lifetimes(KernelOp kernel) : started_(kernel.isByTeams()) {}
+  explicit Lifetimes(KernelOp kernel) : started_(has_slots(kernel)) {}
 
   // Of what is done in these blocks, one after the other.
   LogicalResult verify(llvm::ArrayRef<Block*> blocks) {
@@ -116,16 +116,16 @@ class Lifetimes {
 
 LogicalResult verify_lifetimes(KernelOp kernel) {
   llvm::SmallVector<llvm::SmallVector<Block*>> sequences;
-  std::map<Work, Block*> rounds;  // what is prepared comes first
+  std::map<Work, Block*> by_role;  // what is prepared comes first
   kernel.walk<WalkOrder::PreOrder>([&](Operation* op) {
     auto loop = dyn_cast<SweepOp>(op);
     if (loop && (loop.getOver() == Over::chunks || loop.getOver() == Over::group))
       sequences.push_back({&loop.getBody().front()});
     if (isa<AgainOp>(op)) sequences.push_back({&op->getRegion(0).front()});
     if (loop && loop.getOver() == Over::rounds)
-      rounds[loop->getParentOfType<RoleOp>().getWork()] = &loop.getBody().front();
+      by_role[loop->getParentOfType<RoleOp>().getWork()] = &loop.getBody().front();
   });
-  if (!rounds.empty()) sequences.emplace_back(llvm::map_range(rounds, [](auto& round) { return round.second; }));
+  if (!by_role.empty()) sequences.emplace_back(llvm::map_range(by_role, [](auto& role) { return role.second; }));
   for (const auto& sequence : sequences)
     if (failed(Lifetimes(kernel).verify(sequence))) return failure();
   return success();

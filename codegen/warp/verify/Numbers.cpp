@@ -17,17 +17,18 @@ bool is_own_name(llvm::StringRef name) {
   return name == "initial_state" || name == "segment_states" || name == "segment_gradients";
 }
 
-int64_t slots(KernelOp kernel) { return round_chunks(kernel) * kernel.getRounds(); }
+int64_t slots(KernelOp kernel) { return round_chunks(kernel) * kernel.getSchedule().rounds(); }
 
 // The slots and what teams have take all of a kernel's shared memory.
 LogicalResult verify_channel(KernelOp kernel) {
   auto channel = channel_of(kernel);
-  if (!kernel.isByTeams()) return channel ? channel.emitOpError("belongs in a kernel of teams") : success();
+  if (!kernel.getSchedule().by_teams())
+    return channel ? channel.emitOpError("belongs in a kernel of teams") : success();
   if (!llvm::hasSingleElement(kernel.getBody().getOps<ChannelOp>()))
     return kernel.emitOpError("of teams needs exactly one warp.channel, with a slot for each chunk of a round");
-  if (signed_value(channel.getDepth()) != kernel.getRounds())
+  if (signed_value(channel.getDepth()) != kernel.getSchedule().rounds())
     return channel.emitOpError() << "has " << channel.getDepth() << " slots for each chunk of a round; expected "
-                                 << kernel.getRounds();
+                                 << kernel.getSchedule().rounds();
   const int64_t most = signed_value(kernel.getSharedBytes());
   for (const uint64_t bytes : {channel.getOffset(), channel.getBytes()})
     if (!in_range(bytes, 0, most) || signed_value(bytes) % 16)
@@ -74,8 +75,8 @@ LogicalResult verify_schedule(KernelOp kernel) {
 
 // What a kernel may say that it copies ahead; `automatic` says nothing.
 llvm::SmallVector<Ahead> possible_prefetches(KernelOp kernel) {
-  if (kernel.isByTeams()) {
-    const bool reads = kernel.getPlain() && kernel.getRounds() == 1 && sm_90a.is_wide(kernel.getKeyDim());
+  if (kernel.getSchedule().by_teams()) {
+    const bool reads = kernel.getPlain() && kernel.getSchedule().rounds() == 1 && sm_90a.is_wide(kernel.getKeyDim());
     return reads ? llvm::SmallVector<Ahead>{Ahead::inputs, Ahead::early, Ahead::read}
                  : llvm::SmallVector<Ahead>{Ahead::inputs, Ahead::early};
   }
@@ -115,7 +116,7 @@ LogicalResult verify_numbers(KernelOp kernel) {
                                 << " blocks; expected 16 for each warp";
   if (kernel.getPlain() && kernel.getRefused())
     return kernel.emitOpError("is plain, and for what a plain one refuses; expected one of them");
-  const bool ahead = kernel.getRounds() > 1;
+  const bool ahead = kernel.getSchedule().rounds() > 1;
   if (!ahead && rows != 16 * signed_value(kernel.getWarps()))
     return kernel.emitOpError("has ") << signed_value(kernel.getWarps()) << " warps for " << rows
                                       << " rows of states and maps; expected one for each 16";
@@ -135,7 +136,7 @@ int64_t map_rows(KernelOp kernel) {
 }
 
 int64_t row_warps(KernelOp kernel) {
-  if (kernel.getRounds() == 1) return signed_value(kernel.getWarps());
+  if (kernel.getSchedule().rounds() == 1) return signed_value(kernel.getWarps());
   return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / (16 * kernel.getCluster());
 }
 
@@ -147,7 +148,7 @@ bool goes_again(KernelOp kernel) {
 
 int64_t team_warps(KernelOp kernel) {
   int64_t behind = signed_value(kernel.getWarps()) - row_warps(kernel);
-  return (kernel.getRounds() == 1 ? row_warps(kernel) : behind) / kernel.getTeams();
+  return (kernel.getSchedule().rounds() == 1 ? row_warps(kernel) : behind) / kernel.getTeams();
 }
 
 LogicalResult verify_architecture(Operation* op, llvm::StringRef arch) {

@@ -46,7 +46,6 @@ class Races {
     return llvm::any_of(role_of(kernel_, Work::state).getBody().getOps<SweepOp>(),
                         [](SweepOp sweep) { return sweep.getOver() == Over::groups; });
   }
-  bool has_teams() { return kernel_.isByTeams(); }
 
   //===- Places --------------------------------------------------------------------------------------------------===//
 
@@ -211,7 +210,7 @@ class Races {
   LogicalResult start(CopyOp copy) {
     auto ring = copy.getRing().getDefiningOp<RingOp>();
     const int64_t ahead = signed_value(copy.getAhead());
-    if (!has_teams() && !copy.getNext() && turn_ + ahead >= chunks_of(ring)) return success();
+    if (!has_slots(kernel_) && !copy.getNext() && turn_ + ahead >= chunks_of(ring)) return success();
     const Share by{Share::one, signed_value(ring.getWarp())};
     return start(copy, place_of(ring, copy.getNext() ? -turn_ : ahead), by);
   }

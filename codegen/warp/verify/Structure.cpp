@@ -174,7 +174,7 @@ class Structure {
 
   // A ring holds so many chunks; once the current one is read, its place is free. (Those of teams: Teams.cpp.)
   LogicalResult verify_room(CopyOp copy) const {
-    if (kernel_.isByTeams()) return success();
+    if (has_slots(kernel_)) return success();
     auto loop = dyn_cast<SweepOp>(copy->getParentOp());
     const bool after_current = loop && loop.getOver() != Over::groups;
     const int64_t stages = signed_value(copy.getRing().getDefiningOp<RingOp>().getStages());
@@ -187,7 +187,7 @@ class Structure {
   // What depends on how many warps there are.
   LogicalResult verify_warps(Operation* op) {
     int64_t warps = row_warps(kernel_), together = team_warps(kernel_);
-    const char* whole = kernel_.isByTeams() ? " of a team of " : " of a block of ";
+    const char* whole = has_slots(kernel_) ? " of a team of " : " of a block of ";
     if (auto on = dyn_cast<OnWarpOp>(op); on && !in_range(on.getWarp(), 0, together - 1))
       return op->emitOpError("warp ") << signed_value(on.getWarp()) << whole << together;
     if (auto slabs = dyn_cast<SlabsOp>(op); slabs && slabs.getStrips())
@@ -237,7 +237,7 @@ class Structure {
 
 // The roles of a kernel, in any order, have all its warps, and each goes through the chunks once.
 LogicalResult verify_roles(KernelOp kernel) {
-  const int64_t prepare = kernel.getRounds() > 1 ? 1 : 0, of_state = row_warps(kernel);
+  const int64_t prepare = kernel.getSchedule().goes_ahead() ? 1 : 0, of_state = row_warps(kernel);
   for (const Work work : {Work::prepare, Work::state}) {
     const int64_t expected = work == Work::state ? 1 : prepare;
     const auto is_such = [&](RoleOp role) { return role.getWork() == work; };

@@ -17,9 +17,9 @@ class TeamRules {
     if (op->getParentOfType<TeamOp>() && is_of_rows(op))
       return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
     if (auto mma = dyn_cast<MmaOp>(op); mma && mma.isByGroups() && failed(verify_groups(mma))) return failure();
-    if (rounds() > 1 && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
+    if (has_producers(kernel_) && (failed(verify_ahead(op)) || failed(verify_slots_by_turns(op)))) return failure();
     if (failed(verify_joined(op)) || failed(verify_fence(op)) || failed(verify_handover(kernel_, op))) return failure();
-    if (!kernel_.isByTeams()) {
+    if (!has_slots(kernel_)) {
       if (over_rounds || isa<TeamOp>(op)) return op->emitOpError("belongs in a kernel of several teams");
       return success();
     }
@@ -28,7 +28,8 @@ class TeamRules {
         copy && goes_again(kernel_) && copy.getNext() != static_cast<bool>(op->getParentOfType<SweepOp>()))
       return op->emitOpError(
           "in a kernel that goes through rounds again is `next` in the sweep over them, and nowhere else");
-    if (isa<AgainOp>(op) && (!is_sweep_over_rounds(op->getParentOp()) || rounds() > 1 || !kernel_.getBackward()))
+    if (isa<AgainOp>(op) &&
+        (!is_sweep_over_rounds(op->getParentOp()) || has_producers(kernel_) || !kernel_.getBackward()))
       return op->emitOpError("belongs in the sweep over rounds of a backward kernel");
     if (isa<TeamOp>(op) && !isa<RoleOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
       return op->emitOpError("belongs at the top of a role or in its sweep over rounds");
@@ -48,8 +49,6 @@ class TeamRules {
   }
 
  private:
-  int64_t rounds() const { return kernel_.getRounds(); }
-
   // Of the rows of a state, or of values, that a warp has by its number in the block, or the part of all such warps.
   static bool is_of_rows(Operation* op) {
     auto load = dyn_cast<LoadOp>(op);
@@ -83,7 +82,7 @@ class TeamRules {
   LogicalResult verify_joined(Operation* op) const {
     if (auto join = dyn_cast<JoinRowsOp>(op)) return verify_join(join);
     const bool of_other_slot = is_of_other_slot(op);
-    if (rounds() > 1 && (of_other_slot || isa<LoadJoinedOp>(op)))
+    if (has_producers(kernel_) && (of_other_slot || isa<LoadJoinedOp>(op)))
       return op->emitOpError("is of several chunks of a round, which belong in kernels of one round at a time");
     if (of_other_slot && !(is_over_rounds(op->getParentOp()) && follows_barrier(op)))
       return op->emitOpError(

@@ -101,7 +101,7 @@ class TensorRules {
   }
 
   LogicalResult verify_state_extents(Operation* op) const {
-    if (isa<LoadSavedOp>(op) && kernel_.isByTeams() && failed(expect_state_of_rounds(op))) return failure();
+    if (isa<LoadSavedOp>(op) && has_slots(kernel_) && failed(expect_state_of_rounds(op))) return failure();
     if (auto start = dyn_cast<StartSummaryOp>(op)) return expect_state(op, start.getResult());
     if (auto load = dyn_cast<LoadStateOp>(op)) {
       if (failed(expect_segments(op, load.getTensor()))) return failure();

@@ -115,7 +115,7 @@ bool has_scale(RoundOp round) { return round.getScale() || round.getOwn() || rou
 
 int64_t scale_bytes(BufferOp buffer) {
   if (!buffer.getSlabs()) return sizeof(float);
-  int64_t slabs = cast<MemRefType>(buffer.getType()).getDimSize(*buffer.getSlabs() == "rows" ? 0 : 1) / 16;
+  int64_t slabs = cast<MemRefType>(buffer.getType()).getDimSize(*buffer.getSlabs() == Slabs::rows ? 0 : 1) / 16;
   return slabs * static_cast<int64_t>(sizeof(float));
 }
 

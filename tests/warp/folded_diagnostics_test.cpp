@@ -43,7 +43,8 @@ const Case cases[] = {
     {"MmaByGroups",
      "%z = warp.zeros : vector<16x16xf32>\n"
      "%h16 = warp.round %square : vector<16x16xf32> -> vector<16x16xf16>\n"
-     "%0 = warp.mma %z, %h16, %M family wgmma_registers : vector<16x16xf32>, vector<16x16xf16>, memref<16x16x!wkvc.lower_f16x2, "
+     "%0 = warp.mma %z, %h16, %M family wgmma_registers : vector<16x16xf32>, vector<16x16xf16>, "
+     "memref<16x16x!wkvc.lower_f16x2, "
      "3>\n",
      "of operands of 16 bits, not"},
     {"SumsOfTerms",
@@ -58,7 +59,7 @@ TEST(FoldedBuffers, AreSquareAndHaveNoSlabs) {
   expect_contains(
       error_of(with_buffers("%0 = warp.buffer offset 7840 live 4 to 4 : memref<16x32x!wkvc.lower_f16x2, 3>\n")),
       "expected a square matrix");
-  expect_contains(error_of(with_buffers("%0 = warp.buffer offset 7840 scale 8352 slabs \"rows\" live 4 to 4 : "
+  expect_contains(error_of(with_buffers("%0 = warp.buffer offset 7840 scale 8352 slabs rows live 4 to 4 : "
                                         "memref<16x16x!wkvc.lower_f16x2, 3>\n")),
                   "takes a part of");
   expect_contains(error_of(with_buffers("%0 = warp.ring \"k\" offset 7840 stages 1 by 0 : "

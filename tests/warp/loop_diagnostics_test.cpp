@@ -110,19 +110,20 @@ const Case lines[] = {
     {"MmaAccumulator", "%0 = warp.mma %t, %t, %t : vector<16x32xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
      "makes 16x16, the accumulator is"},
     {"MmaTriangle",
-     "%0 = warp.mma %square, %square x_triangle \"left\", %square : vector<16x16xf32>, vector<16x16xf32>, "
+     "%0 = warp.mma %square, %square x_triangle left, %square : vector<16x16xf32>, vector<16x16xf32>, "
      "vector<16x16xf32>\n",
-     "has the triangle \"left\"; expected \"lower\" or \"upper\""},
+     "[lower, upper]"},
     {"MmaTwoTriangles",
-     "%0 = warp.mma %square, %square x_triangle \"lower\", %square y_triangle \"upper\" : vector<16x16xf32>, "
+     "%0 = warp.mma %square, %square x_triangle lower, %square y_triangle upper : vector<16x16xf32>, "
      "vector<16x16xf32>, vector<16x16xf32>\n",
      "takes one of its operands for triangular"},
     {"MmaTriangleOfKeys",
-     "%0 = warp.mma %square, %t x_triangle \"lower\", %t : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
+     "%0 = warp.mma %square, %t x_triangle lower, %t : vector<16x16xf32>, vector<16x32xf32>, vector<16x32xf32>\n",
      "has a triangular operand of 16x32; expected a square one"},
     {"MmaTriangleByGroups",
      "%h16 = warp.round %square : vector<16x16xf32> -> vector<16x16xf16>\n"
-     "%0 = warp.mma %square, %h16 x_triangle \"lower\", %h16 family wgmma_registers : vector<16x16xf32>, vector<16x16xf16>, "
+     "%0 = warp.mma %square, %h16 x_triangle lower, %h16 family wgmma_registers : vector<16x16xf32>, "
+     "vector<16x16xf16>, "
      "vector<16x16xf16>\n",
      "takes no triangular operands by groups"},
     {"PowerOfAState", "%0 = warp.times_power %S exponent 65 : vector<16x32xf32>\n",
@@ -146,7 +147,8 @@ const Case lines[] = {
      "by groups makes 16 rows by multiples of 64 of operands of 16 bits"},
     {"MmaByGroupsWithoutTeams",
      "%w = warp.round %t : vector<16x32xf32> -> vector<16x32xbf16>\n"
-     "%0 = warp.mma %square, %w, %k_early family wgmma_registers : vector<16x16xf32>, vector<16x32xbf16>, memref<16x32xbf16, 3>\n",
+     "%0 = warp.mma %square, %w, %k_early family wgmma_registers : vector<16x16xf32>, vector<16x32xbf16>, "
+     "memref<16x32xbf16, 3>\n",
      "by groups belongs in the sweep over a round of a plain kernel whose warps of value rows 4 divides"},
     {"CopyOfABuffer", "warp.copy %x ahead 1 : memref<16x32xf32, 3>\n", "needs a ring"},
     {"CopyIntoTheCurrentOne", "warp.copy %k_ring ahead 3 : memref<16x32xbf16, 3>\n",

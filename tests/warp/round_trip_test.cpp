@@ -60,8 +60,8 @@ TEST(RoundTrip, JoinedRows) {
       }
     }
     warp.barrier
-    %first_row = warp.load_vector %first of "first" : memref<32xf32, 3> -> vector<1x32xf32>
-    %last_row = warp.load_vector %last of "last" : memref<32xf32, 3> -> vector<1x32xf32>
+    %first_row = warp.load_vector %first of first : memref<32xf32, 3> -> vector<1x32xf32>
+    %last_row = warp.load_vector %last of last : memref<32xf32, 3> -> vector<1x32xf32>
 )");
   text.insert(text.find("  %initial"), R"(  %first = warp.floats in %slots offset 4880 live 0 to 1 : memref<32xf32, 3>
   %last = warp.floats in %slots offset 5008 live 0 to 1 : memref<32xf32, 3>
@@ -129,7 +129,7 @@ TEST(RoundTrip, Clusters) {
 
 TEST(RoundTrip, EveryOperation) {
   const std::string more = R"(  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
-  %slabs = warp.buffer offset 5264 scale 7840 slabs "rows" live 2 to 3 : memref<32x16xf16, 3>
+  %slabs = warp.buffer offset 5264 scale 7840 slabs rows live 2 to 3 : memref<32x16xf16, 3>
   %space = warp.floats offset 10256 live 1 to 1 : memref<192xf32, 3>
 )";
   const std::string numbers = "warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 11024";
@@ -185,8 +185,8 @@ TEST(RoundTrip, EveryOperation) {
     %S_f16 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>
     %plain = warp.round %own : vector<16x16xf32> -> vector<16x16xbf16>
     %read = warp.mma %square, %S_f16, %h factors ["S", "h^T"] : vector<16x16xf32>, vector<16x32xf16>, memref<16x32xf16, 3>
-    %of_lower = warp.mma %read, %own, %square y_triangle "lower" : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32>
-    %by_upper = warp.mma %read, %square x_triangle "upper", %own : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32>
+    %of_lower = warp.mma %read, %own, %square y_triangle lower : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32>
+    %by_upper = warp.mma %read, %square x_triangle upper, %own : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32>
     %wrote = warp.mma %S, %plain, %k_early y_transposed : vector<16x32xf32>, vector<16x16xbf16>, memref<16x32xbf16, 3>
     warp.store_matrix "M" %square as f32 : vector<16x16xf32>
     warp.store_output "o" %read transposed as bf16 : vector<16x16xf32>

@@ -21,8 +21,8 @@ static void write_in(KernelText& text, warp::BufferOp op, const char* memory) {
   const std::string name = declare_again(text, op.getResult());
   const auto [data, scale] = text.places.lookup(op);
   if (op.getSlabs())
-    text.line("const auto {} = {}.{}_slabs<{}>({}, {});", name, memory, *op.getSlabs() == "rows" ? "row" : "column",
-              shape, data, scale);
+    text.line("const auto {} = {}.{}_slabs<{}>({}, {});", name, memory,
+              *op.getSlabs() == warp::Slabs::rows ? "row" : "column", shape, data, scale);
   else if (op.getScale())
     text.line("const auto {} = {}.scaled_shared<{}>({}, {});", name, memory, shape, data, scale);
   else

@@ -21,8 +21,8 @@ static void write_zeros(KernelText& text, warp::ZerosOp op) {
     text.line("auto {} = zeros<{}>();", name, shape_text(op.getType()));
 }
 
-static std::string in_triangle(std::optional<llvm::StringRef> triangle, const std::string& operand) {
-  return triangle ? fmt::format("{}({})", triangle->str(), operand) : operand;
+static std::string in_triangle(std::optional<warp::Triangle> triangle, const std::string& operand) {
+  return triangle ? fmt::format("{}({})", warp::stringifyTriangle(*triangle).str(), operand) : operand;
 }
 
 static std::string operands(const KernelText& text, warp::MmaOp op) {

@@ -20,8 +20,9 @@ static std::vector<std::string> in_all_slots(const KernelText& text, Value float
 }
 
 static std::string loaded_from(const KernelText& text, warp::LoadVectorOp op) {
-  std::string from = op.getOf() ? in_slot(text, *op.getOf() == "first" ? "0" : "round_end - 1 - first", op.getFrom())
-                                : text.names.of(op.getFrom());
+  std::string from =
+      op.getOf() ? in_slot(text, *op.getOf() == warp::ChunkOfRound::first ? "0" : "round_end - 1 - first", op.getFrom())
+                 : text.names.of(op.getFrom());
   return op.getColumn() ? from + " + " + text.names.of(op.getColumn()) : from;
 }
 

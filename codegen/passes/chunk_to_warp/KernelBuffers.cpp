@@ -33,7 +33,7 @@ void KernelBuffers::declare_floats(const PlannedBuffer& buffer, const std::strin
 void KernelBuffers::declare_tile(const PlannedBuffer& buffer) {
   const SharedBuffer& space = *buffer.space;
   auto scale = buffer.scale ? b_.getI64IntegerAttr(buffer.scale->offset) : IntegerAttr();
-  auto slabs = buffer.slabs.empty() ? StringAttr() : b_.getStringAttr(buffer.slabs);
+  auto slabs = buffer.slabs ? warp::SlabsAttr::get(b_.getContext(), *buffer.slabs) : warp::SlabsAttr();
   Value tile = create<warp::BufferOp>(buffer.type, channel_of(space), b_.getI64IntegerAttr(space.offset), scale, slabs,
                                       b_.getI64IntegerAttr(space.from), b_.getI64IntegerAttr(space.to));
   set_name(tile, space.name + "_shared");

@@ -110,8 +110,9 @@ void take_joined(Decays decays, Operation* before, OpBuilder& b) {
   auto begin_load = row_of(begin), end_load = row_of(end);
   Value state = loop.getBody().getArgument(0), first = first_row(decays), last = last_row(decays);
   b.setInsertionPoint(before);
-  Value row = warp::LoadVectorOp::create(b, loop.getLoc(), begin_load.getType(), begin_load.getFrom(), Value(),
-                                         IntegerAttr(), b.getStringAttr(backward ? "last" : "first"));
+  Value row = warp::LoadVectorOp::create(
+      b, loop.getLoc(), begin_load.getType(), begin_load.getFrom(), Value(), IntegerAttr(),
+      warp::ChunkOfRoundAttr::get(b.getContext(), backward ? warp::ChunkOfRound::last : warp::ChunkOfRound::first));
   set_name(row, name_of(begin_load.getResult()));
   loop.setInit(
       warp::CallOp::create(b, loop.getLoc(), begin.getType(), "mul", ValueRange{loop.getInit(), row}, FloatAttr()));

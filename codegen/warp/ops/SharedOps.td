@@ -28,9 +28,9 @@ def Warp_RingOp : Warp_Op<"ring"> {
 def Warp_BufferOp : Warp_Op<"buffer"> {
   let summary = "A tile that warps exchange; with `scale`, a float at that offset belongs to it";
   let description = [{
-    With `slabs "rows"` or `slabs "columns"` each warp makes 16 of its rows or columns, and there is one scale for each.
+    With `slabs rows` or `slabs columns` each warp makes 16 of its rows or columns, and there is one scale for each.
   }];
-  let arguments = (ins Optional<Warp_Channel>:$channel, I64Attr:$offset, OptionalAttr<I64Attr>:$scale, OptionalAttr<StrAttr>:$slabs, I64Attr:$from,
+  let arguments = (ins Optional<Warp_Channel>:$channel, I64Attr:$offset, OptionalAttr<I64Attr>:$scale, OptionalAttr<Warp_Slabs>:$slabs, I64Attr:$from,
                        I64Attr:$to);
   let results = (outs Warp_Shared:$result);
   let assemblyFormat = [{
@@ -86,9 +86,9 @@ def Warp_StoreOp : Warp_Op<"store"> {
 
 def Warp_LoadVectorOp : Warp_Op<"load_vector"> {
   let summary = "A row or a column, or 16 numbers of it; the sum of several if there are `parts`, one after the other";
-  let description = "Before the loops over a round: that `of` its \"first\" or \"last\" chunk.";
+  let description = "Before the sweeps over a round: that `of` its `first` or `last` chunk.";
   let arguments = (ins Warp_Floats:$from, Optional<Index>:$column, OptionalAttr<I64Attr>:$parts,
-                       OptionalAttr<StrAttr>:$of);
+                       OptionalAttr<Warp_ChunkOfRound>:$of);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
     $from (`[` $column^ `]`)? (`parts` $parts^)? (`of` $of^)? attr-dict `:` type($from) `->` type($result)

@@ -59,7 +59,7 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
     beside a sum that was rounded in its scale. `same_scale`: acc carries the product of the operands' scales. `new_scale`:
     the result does, acc carries none. `family`: the instructions that make it. By wgmma four warps with rows of their own
     read y together, which no scale goes with and which teams have made. `x_triangle`, `y_triangle`: as it is contracted, that operand is zero above its
-    diagonal ("lower") or below it ("upper"), and nothing of the other operand that only meets those zeros reaches the
+    diagonal (`lower`) or below it (`upper`), and nothing of the other operand that only meets those zeros reaches the
     result, be it NaN.
 
     `factors` says in names what product is added, for a comment of the text: ["M", "U0"], ["S", "k^T"]. Tiles of value
@@ -69,8 +69,8 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
                        Optional<F32>:$y_scale, Optional<Index>:$y_column, UnitAttr:$x_transposed,
                        UnitAttr:$y_transposed, UnitAttr:$in_scale, UnitAttr:$same_scale,
                        UnitAttr:$new_scale,
-                       DefaultValuedAttr<Warp_Family, "::wkvc::warp::Family::mma_sync">:$family, OptionalAttr<StrAttr>:$x_triangle,
-                       OptionalAttr<StrAttr>:$y_triangle, OptionalAttr<StrArrayAttr>:$factors);
+                       DefaultValuedAttr<Warp_Family, "::wkvc::warp::Family::mma_sync">:$family, OptionalAttr<Warp_Triangle>:$x_triangle,
+                       OptionalAttr<Warp_Triangle>:$y_triangle, OptionalAttr<StrArrayAttr>:$factors);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
     $acc `,` $x (`x_transposed` $x_transposed^)? (`x_triangle` $x_triangle^)? (`x_scale` $x_scale^)? `,` $y

@@ -49,6 +49,21 @@ def Warp_Family : I32EnumAttr<"Family", "instructions that make a contraction", 
   let cppNamespace = "::wkvc::warp";
 }
 
+def Warp_Slabs : I32EnumAttr<"Slabs", "what the warps of a block have 16 of each, of a tile", [
+    I32EnumAttrCase<"rows", 0>, I32EnumAttrCase<"columns", 1>]> {
+  let cppNamespace = "::wkvc::warp";
+}
+
+def Warp_ChunkOfRound : I32EnumAttr<"ChunkOfRound", "a chunk of a round, by its place in the sequence", [
+    I32EnumAttrCase<"first", 0>, I32EnumAttrCase<"last", 1>]> {
+  let cppNamespace = "::wkvc::warp";
+}
+
+def Warp_Triangle : I32EnumAttr<"Triangle", "the half of a square operand that is not zero", [
+    I32EnumAttrCase<"lower", 0>, I32EnumAttrCase<"upper", 1>]> {
+  let cppNamespace = "::wkvc::warp";
+}
+
 def Warp_Channel : TypeDef<Warp_Dialect, "Channel"> {
   let mnemonic = "channel";
   let summary = "Slots of shared memory that one role fills and another one reads";

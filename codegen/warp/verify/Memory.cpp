@@ -31,8 +31,6 @@ LogicalResult BufferOp::verify() {
   if (failed(verify_number(*this, "the offset", getOffset(), 0, kMaxOffset))) return failure();
   if (getScale() && failed(verify_number(*this, "the scale's offset", *getScale(), 0, kMaxOffset))) return failure();
   if (getScale() && !may_have_scale(element_of(getResult()))) return emitOpError("only f16 operands carry a scale");
-  if (getSlabs() && *getSlabs() != "rows" && *getSlabs() != "columns")
-    return emitOpError() << "has slabs of \"" << *getSlabs() << "\"; expected rows or columns";
   if (getSlabs() && !getScale()) return emitOpError("has slabs but no scales");
   return verify_live(*this, getFrom(), getTo());
 }
@@ -96,8 +94,6 @@ LogicalResult LoadVectorOp::verify() {
   if (parts < 1 || size % parts) return emitOpError() << parts << " parts of " << getFrom().getType();
   auto shape = shape_of(getResult());
   int64_t expected = getColumn() ? slab_width(getColumn()) : size / parts;
-  if (getOf() && *getOf() != "first" && *getOf() != "last")
-    return emitOpError() << "is of the \"" << *getOf() << "\" chunk; expected \"first\" or \"last\"";
   if (getOf() && (getColumn() || getParts())) return emitOpError("of a chunk of the round is a whole row");
   if (std::min(shape[0], shape[1]) == 1 && std::max(shape[0], shape[1]) == expected) return success();
   return emitOpError() << "makes " << getResult().getType() << " where " << expected << " numbers are expected";

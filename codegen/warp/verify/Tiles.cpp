@@ -46,10 +46,8 @@ static LogicalResult verify_by_groups(MmaOp op) {
 }
 
 // The operand as it is contracted is size x size.
-static LogicalResult verify_triangle(MmaOp op, std::optional<llvm::StringRef> triangle, int64_t size) {
+static LogicalResult verify_triangle(MmaOp op, std::optional<Triangle> triangle, int64_t size) {
   if (!triangle) return success();
-  if (*triangle != "lower" && *triangle != "upper")
-    return op.emitOpError() << "has the triangle \"" << *triangle << "\"; expected \"lower\" or \"upper\"";
   if (op.getXTriangle() && op.getYTriangle()) return op.emitOpError("takes one of its operands for triangular");
   if (op.isByGroups()) return op.emitOpError("takes no triangular operands by groups");
   const int64_t length = shape_of(op.getX())[1 - op.getXTransposed()];

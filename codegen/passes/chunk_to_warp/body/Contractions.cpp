@@ -14,7 +14,7 @@ namespace {
 struct Side {
   Operand operand;
   bool transposed = false;
-  StringAttr triangle;
+  warp::TriangleAttr triangle;
 };
 
 }  // namespace
@@ -25,12 +25,13 @@ bool is_causal(const BuildContext& c) {
 }
 
 // The triangle of an operand as it is contracted, its rows being those of the result.
-static StringAttr triangle_of(Environment& env, Value operand, int64_t dim) {
+static warp::TriangleAttr triangle_of(Environment& env, Value operand, int64_t dim) {
   if (!is_causal(env.context)) return {};
   Triangle triangle = env.triangles.of(operand);
   if (dim == 0) triangle = triangle.transposed();
   if (triangle.lower == triangle.upper) return {};
-  return env.context.b.getStringAttr(triangle.lower ? "lower" : "upper");
+  return warp::TriangleAttr::get(env.context.b.getContext(),
+                                 triangle.lower ? warp::Triangle::lower : warp::Triangle::upper);
 }
 
 // Returns the operands' names as the contraction's equation has them; null where one has no name.
@@ -58,10 +59,10 @@ Value contracted(Environment& env, chunk::DotOp op, Value accumulator) {
   auto rounded = x.operand.tile.getDefiningOp<warp::RoundOp>();
   const bool as_it_is = c.placed.is_product(op), on_sum = env.carried.has(accumulator);
   const bool in_scale = !as_it_is && env.carried.is_rounded(accumulator) && rounded && warp::has_scale(rounded);
-  Value sum = c.create<warp::MmaOp>(accumulator.getType(), accumulator, x.operand.tile, y.operand.tile, x.operand.scale,
-                                    y.operand.scale, y.operand.column, x.transposed, y.transposed, in_scale,
-                                    as_it_is && on_sum, as_it_is && !on_sum,
-                                    warp::Family::mma_sync, x.triangle, y.triangle, factors_of(op));
+  Value sum =
+      c.create<warp::MmaOp>(accumulator.getType(), accumulator, x.operand.tile, y.operand.tile, x.operand.scale,
+                            y.operand.scale, y.operand.column, x.transposed, y.transposed, in_scale, as_it_is && on_sum,
+                            as_it_is && !on_sum, warp::Family::mma_sync, x.triangle, y.triangle, factors_of(op));
   if (on_sum || as_it_is) env.carried.add(sum);
   if (in_scale) env.carried.add_rounded(sum);
   return sum;

@@ -23,7 +23,7 @@ static Value loaded_vector(const Environment& env, Value value, Value shared, Ve
   const int64_t parts = cast<MemRefType>(shared.getType()).getDimSize(0) / (chunk::rows(value) * chunk::columns(value));
   return c.create<warp::LoadVectorOp>(type, shared, env.site.column_of(value),
                                       env.site.is_partial(value) ? c.b.getI64IntegerAttr(parts) : IntegerAttr(),
-                                      StringAttr());
+                                      warp::ChunkOfRoundAttr());
 }
 
 static Value loaded_tile(const Environment& env, Value value, Value shared, VectorType type) {

@@ -3,7 +3,10 @@
 
 #include <mlir/IR/BuiltinTypes.h>
 
+#include <optional>
+
 #include "codegen/warp/SharedMemory.h"
+#include "codegen/warp/Warp.h"
 
 namespace wkvc {
 
@@ -16,9 +19,9 @@ enum class Free { at_once, behind_first, behind_last };
 
 struct PlannedBuffer {
   SharedBuffer* space = nullptr;
-  SharedBuffer* scale = nullptr;  // floats beside it, for the scale of an f16 tile or of each of its slabs
-  llvm::StringRef slabs;          // "rows" or "columns" if it has one for each
-  int stages = 1;                 // of a ring, and the warp that copies it
+  SharedBuffer* scale = nullptr;     // floats beside it, for the scale of an f16 tile or of each of its slabs
+  std::optional<warp::Slabs> slabs;  // if it has one for each
+  int stages = 1;                    // of a ring, and the warp that copies it
   int warp = 0;
   bool exchanged = false;
   Copied copied = Copied::late;

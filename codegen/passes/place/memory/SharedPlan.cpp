@@ -96,8 +96,9 @@ PlannedBuffer SharedPlan::planned(Operation* op) {
 void SharedPlan::plan_scale(chunk::RoundOp round, PlannedBuffer& operand, const std::string& name) {
   const ValuePlace& place = placement().of(round.getResult());
   const bool of_values = place.owner == Owner::rows || slab_axis(round, placement()) == Axis::value;
-  if (of_values) operand.slabs = placement().space(round.getResult()).rows == Axis::value ? "rows" : "columns";
-  const int64_t scales = operand.slabs.empty() ? 1 : spaces_.plan.row_warps;
+  if (of_values)
+    operand.slabs = placement().space(round.getResult()).rows == Axis::value ? warp::Slabs::rows : warp::Slabs::columns;
+  const int64_t scales = !operand.slabs ? 1 : spaces_.plan.row_warps;
   operand.scale = spaces_.reserve(name + "_scale", scales * sizeof(float), place.phase, place.last);
 }
 

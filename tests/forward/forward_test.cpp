@@ -160,8 +160,7 @@ TEST_P(Forward, SameBytesEveryTime) {
       const Program program = Program::load(cuda_text(definition, config), GetParam());
       const Problem problem = random_problem(program.manifest(), {2, 100, 8}, 5);
       auto first = run_raw(program, problem);
-      for (int i = 1; i < (GetParam() == Target::host ? 4 : 100); ++i)
-        ASSERT_EQ(run_raw(program, problem), first) << i;
+      for (int i = 1; i < (GetParam() == Target::host ? 4 : 100); ++i) ASSERT_EQ(run_raw(program, problem), first) << i;
     }
   }
 }

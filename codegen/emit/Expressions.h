@@ -14,7 +14,7 @@ namespace wkvc {
 std::string shape_text(mlir::Type shaped);
 std::string float_text(const llvm::APFloat& number);
 
-// Of a vector's type: whether it is one number; whether it is a row, whose numbers lie side by side; how many it has.
+// These return whether a vector is one number, whether its numbers lie side by side as a row, and how many it has.
 inline bool is_number(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getNumElements() == 1; }
 inline bool is_row(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getDimSize(0) == 1; }
 inline int64_t length(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getNumElements(); }

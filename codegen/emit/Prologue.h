@@ -1,4 +1,4 @@
-// What a kernel's text begins with.
+// The lines that a kernel's text begins with.
 #pragma once
 
 #include "codegen/emit/KernelText.h"

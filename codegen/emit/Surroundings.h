@@ -1,4 +1,4 @@
-// What the regions around an operation say of its place in a kernel.
+// The place of an operation in its kernel, from the regions around the operation.
 #pragma once
 
 #include "codegen/warp/Warp.h"

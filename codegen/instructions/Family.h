@@ -6,7 +6,7 @@
 
 namespace wkvc {
 
-// Where the elements of an operand or of a sum lie.
+// The places where elements of an operand or of a sum lie.
 enum class OperandPlace {
   fragments,  // registers of a warp, as mma.sync has its operands and sums
   sums,       // registers of four warps, as wgmma has its sums
@@ -23,9 +23,6 @@ struct InstructionFamily {
   std::int64_t depth_bytes;  // of a row of x, a multiple
   std::int64_t columns;      // of y, a multiple
   std::int64_t most_columns;
-  // What templates/ cuts a product into: columns at once, where y lies as it is and where it is transposed.
-  std::int64_t columns_at_once, columns_at_once_transposed;
-  std::int64_t registers;  // of a thread beside half of the columns at once
 
   constexpr bool is_of_groups() const { return warps > 1; }
 };

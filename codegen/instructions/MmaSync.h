@@ -14,9 +14,6 @@ inline constexpr InstructionFamily mma_sync{.name = "mma.sync",
                                             .rows = 16,
                                             .depth_bytes = 32,
                                             .columns = 8,
-                                            .most_columns = 256,
-                                            .columns_at_once = 16,
-                                            .columns_at_once_transposed = 16,
-                                            .registers = 0};
+                                            .most_columns = 256};
 
 }  // namespace wkvc

@@ -1,25 +1,25 @@
-// wgmma with its first operand in registers (PTX ISA). templates/wkvc/cuda/group_mma.h cuts products into instructions.
-// An instruction holds its sums and some registers more at once; ptxas refuses it with fewer.
-// Instructions by 16, 64, 128 and 256 columns need 38, 62, 94 and 158 registers (CUDA 13): half the columns, four of
-// the first operand, two of the second one's descriptor and 24 that ptxas keeps apart.
+// wgmma with its first operand in registers (PTX ISA), and how templates/wkvc/cuda/group_mma.h cuts products into
+// instructions.
 #pragma once
 
-#include "codegen/instructions/Family.h"
+#include "codegen/instructions/WgmmaShared.h"
 
 namespace wkvc {
 
-inline constexpr InstructionFamily wgmma_registers{.name = "wgmma.registers",
-                                                   .x = OperandPlace::rounded,
-                                                   .y = OperandPlace::swizzled,
-                                                   .sums = OperandPlace::sums,
-                                                   .is_async = true,
-                                                   .warps = 4,
-                                                   .rows = 64,
-                                                   .depth_bytes = 32,
-                                                   .columns = 8,
-                                                   .most_columns = 256,
-                                                   .columns_at_once = 16,
-                                                   .columns_at_once_transposed = 64,
-                                                   .registers = 4 + 2 + 24};
+constexpr InstructionFamily with_x_in_registers(InstructionFamily family) {
+  family.name = "wgmma.registers";
+  family.x = OperandPlace::rounded;
+  return family;
+}
+
+inline constexpr InstructionFamily wgmma_registers = with_x_in_registers(wgmma_shared);
+
+// Columns of one instruction, where y lies as it is and where y is transposed.
+inline constexpr std::int64_t group_mma_columns = 16, group_mma_columns_transposed = 64;
+
+// Registers of a thread beside half of the columns. ptxas refuses an instruction with fewer. Instructions by 16, 64,
+// 128 and 256 columns need 38, 62, 94 and 158 registers (CUDA 13): half the columns, four of the first operand, two of
+// the second one's descriptor and 24 that ptxas keeps apart.
+inline constexpr std::int64_t group_mma_registers = 4 + 2 + 24;
 
 }  // namespace wkvc

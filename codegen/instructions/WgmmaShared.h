@@ -14,9 +14,6 @@ inline constexpr InstructionFamily wgmma_shared{.name = "wgmma.shared",
                                                 .rows = 64,
                                                 .depth_bytes = 32,
                                                 .columns = 8,
-                                                .most_columns = 256,
-                                                .columns_at_once = 16,
-                                                .columns_at_once_transposed = 64,
-                                                .registers = 4 + 24};
+                                                .most_columns = 256};
 
 }  // namespace wkvc

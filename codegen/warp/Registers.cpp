@@ -12,7 +12,7 @@ namespace wkvc::warp {
 namespace {
 
 // A thread has 16 rows by `columns` accumulators of its warp, and what ptxas needs beside.
-int64_t registers_by_group(int64_t columns) { return columns / 2 + wgmma_registers.registers; }
+int64_t registers_by_group(int64_t columns) { return columns / 2 + group_mma_registers; }
 
 // As templates/wkvc/cuda/group_mma.h cuts them.
 int64_t columns_at_once(int64_t columns, bool transposed) {

@@ -34,6 +34,11 @@ RoleOp role_of(KernelOp kernel, Work work) {
   return {};
 }
 
+bool is_in_role(Operation* op, Work work) {
+  auto role = op->getParentOfType<RoleOp>();
+  return role && role.getWork() == work;
+}
+
 ChannelOp channel_of(KernelOp kernel) {
   auto channels = kernel.getBody().getOps<ChannelOp>();
   return channels.empty() ? ChannelOp() : *channels.begin();
@@ -123,9 +128,7 @@ const InstructionFamily& instructions_of(Family family) {
   return family == Family::mma_sync ? mma_sync : wgmma_registers;
 }
 
-int64_t group_columns(bool transposed) {
-  return transposed ? wgmma_registers.columns_at_once_transposed : wgmma_registers.columns_at_once;
-}
+int64_t group_columns(bool transposed) { return transposed ? group_mma_columns_transposed : group_mma_columns; }
 
 bool is_read_by_groups(Type element) { return !is_folded(element) && element.getIntOrFloatBitWidth() == 16; }
 

@@ -53,11 +53,12 @@ int64_t slab_width(SlabsOp slabs);
 int64_t slab_width(mlir::Value column);
 
 RoleOp role_of(KernelOp kernel, Work work);  // null if the kernel has none
-ChannelOp channel_of(KernelOp kernel);       // whose slots chunks of a round have; null in a kernel without teams
-bool has_slots(KernelOp kernel);             // whether there is one
-bool has_producers(KernelOp kernel);         // whether warps of their own prepare chunks
-bool is_handed_over(ChannelOp channel);      // whether one role puts what another role gets
-bool is_open(ChannelOp channel);             // whether that is so, and the pass hand-over has not said where yet
+bool is_in_role(mlir::Operation* op, Work work);
+ChannelOp channel_of(KernelOp kernel);   // whose slots chunks of a round have; null in a kernel without teams
+bool has_slots(KernelOp kernel);         // whether there is one
+bool has_producers(KernelOp kernel);     // whether warps of their own prepare chunks
+bool is_handed_over(ChannelOp channel);  // whether one role puts what another role gets
+bool is_open(ChannelOp channel);         // whether that is so, and the pass hand-over has not said where yet
 
 int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind the state
 

@@ -30,6 +30,10 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
+std::string text_named(const std::string& name) {
+  return text_of(std::filesystem::path(WKVC_NEST_TEXTS) / (name + ".mlir"));
+}
+
 std::string reprinted(const std::string& text) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<nest::NestDialect>();
@@ -69,7 +73,7 @@ class NestMistakes : public testing::TestWithParam<Mistake> {};
 
 TEST_P(NestMistakes, AreRefusedAtTheirLine) {
   const auto& [from, to, message] = GetParam();
-  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "gdn_c64_forward.mlir");
+  const std::string text = text_named("gdn_c64_forward");
   EXPECT_THAT(refusal_of(text, from, to), testing::HasSubstr(message));
 }
 
@@ -116,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"registers 64 {", "registers 60 {", "24 to 240 registers, a multiple of 8, not 60"}));
 
 TEST(Nest, CopiesThatAreDealtChunksLoadTheirOwn) {
-  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "rwkv7_forward_teams.mlir");
+  const std::string text = text_named("rwkv7_forward_teams");
   EXPECT_THAT(refusal_of(text, "nest.load \"r\" into", "nest.load \"r\" ahead 1 into"),
               testing::HasSubstr("in a dealt sweep a copy loads its own chunks: leave `ahead` out"));
   EXPECT_THAT(refusal_of(text, "%r = nest.channel depth 4", "%r = nest.channel depth 1"), "");
@@ -126,7 +130,7 @@ TEST(Nest, CopiesThatAreDealtChunksLoadTheirOwn) {
 }
 
 TEST(Nest, BlocksOfAClusterShareWhatOneOfThemMakes) {
-  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "rwkv7_forward_cluster.mlir");
+  const std::string text = text_named("rwkv7_forward_cluster");
   EXPECT_THAT(refusal_of(text, "%M = nest.channel depth 4 across", "%M = nest.channel depth 4"),
               testing::HasSubstr("one block puts tiles that all blocks of the cluster get: say `across`"));
   EXPECT_THAT(refusal_of(text, "%w = nest.channel depth 2", "%w = nest.channel depth 2 across"),
@@ -138,25 +142,25 @@ TEST(Nest, BlocksOfAClusterShareWhatOneOfThemMakes) {
 }
 
 TEST(Nest, ARoundNeedsASlotForEachOfItsChunks) {
-  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "rwkv7_forward_rounds.mlir");
+  const std::string text = text_named("rwkv7_forward_rounds");
   EXPECT_THAT(refusal_of(text, "%M = nest.channel depth 2", "%M = nest.channel depth 1"),
               testing::HasSubstr("roles wait for each other for ever"));
 }
 
 TEST(Nest, OneChannelLiesOverAnother) {
-  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "gdn_c64_forward.mlir");
+  const std::string text = text_named("gdn_c64_forward");
   EXPECT_THAT(refusal_of(text, "%k16 = nest.channel depth 3 over %k", "%k16 = nest.channel depth 3 over %q"),
               testing::HasSubstr("lies over a channel that another one lies over, too"));
 }
 
 TEST(Nest, NumbersOfTf32AreReadAlongRows) {
-  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "kda_c64_forward.mlir");
+  const std::string text = text_named("kda_c64_forward");
   EXPECT_THAT(refusal_of(text, "%a, %b_t : !rows, !columns_t", "%a, %b : !rows, !columns"),
               testing::HasSubstr("reads tf32 along rows alone: x as it lies, and y through nest.transpose"));
 }
 
 TEST(Nest, SweepsOverAGroupStandInOneOverGroups) {
-  const std::string text = text_of(std::filesystem::path(WKVC_NEST_TEXTS) / "rwkv7_backward.mlir");
+  const std::string text = text_named("rwkv7_backward");
   EXPECT_THAT(refusal_of(text, "nest.sweep \"groups\" of 4 backward", "nest.sweep \"chunks\" backward"),
               testing::HasSubstr("a sweep over a \"group\" stands in one over \"groups\""));
   EXPECT_THAT(refusal_of(text, "\"groups\" of 4", "\"groups\""), testing::HasSubstr("says `of` 2 to 64 chunks"));

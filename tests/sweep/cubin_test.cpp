@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/builtin.h"
+#include "dsl/registry.h"
 #include "runtime/error.h"
 #include "runtime/nvrtc/nvrtc.h"
 
@@ -21,15 +21,6 @@ namespace {
 unsigned number_from(const char* variable, unsigned otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
-}
-
-const std::vector<Definition>& operators() {
-  static const std::vector<Definition> all = {
-#define WKVC_OPERATOR(name) name(),
-#include "dsl/operators.def"
-#undef WKVC_OPERATOR
-  };
-  return all;
 }
 
 struct Combination {
@@ -42,7 +33,7 @@ class Sampler {
   explicit Sampler(unsigned seed) : random_(seed) {}
 
   Combination next() {
-    Combination combination{operators()[between(0, operators().size() - 1)], {}};
+    Combination combination{operators_.find(names_[between(0, names_.size() - 1)]), {}};
     Config& config = combination.config;
     config.key_dim = one_of({16, 32, 48, 64, 64, 96, 128, 128, 192, 256});
     config.value_dim = coin() ? config.key_dim : one_of({16, 32, 64, 128, 256});
@@ -78,6 +69,8 @@ class Sampler {
   bool coin() { return one_of({0, 1}) == 1; }
 
   std::mt19937 random_;
+  const Registry operators_ = Registry::builtin();
+  const std::vector<std::string> names_ = operators_.names();
 };
 
 std::string options_of(const Combination& combination) {

@@ -1,4 +1,4 @@
-// What is loaded from tensors without a ring, and what is stored to them token by token.
+// Loads from tensors without a ring, and stores to tensors token by token.
 #include "codegen/emit/Batches.h"
 #include "codegen/emit/operations/Operations.h"
 

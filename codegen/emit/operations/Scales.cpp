@@ -69,7 +69,7 @@ static void write_leave_scale(KernelText& text, warp::LeaveScaleOp op) {
 
 static void write_bound(KernelText& text, warp::BoundOp op) {
   std::string product = float_text(op.getFactor());
-  // By turns, as products of maxima alone may leave the range of f32.
+  // Factors and divisors take turns: products of maxima alone may leave the range of f32.
   for (size_t i = 0; i < std::max(op.getSlots().size(), op.getUnder().size()); ++i) {
     if (i < op.getSlots().size()) product += " * " + largest_in(text, op.getSlots()[i]);
     if (i < op.getUnder().size()) product += fmt::format(" * inverse_scale({})", text.names.of(op.getUnder()[i]));

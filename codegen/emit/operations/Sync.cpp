@@ -1,4 +1,4 @@
-// What orders warps: barriers, slots that roles hand over, copies that are waited for.
+// Operations that order warps: barriers, slots that roles hand over, copies that are waited for.
 #include "codegen/emit/Surroundings.h"
 #include "codegen/emit/operations/Operations.h"
 

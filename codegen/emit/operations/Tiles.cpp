@@ -1,4 +1,4 @@
-// What is computed from tiles in registers, apart from contractions.
+// Operations on tiles in registers, apart from contractions.
 #include "codegen/emit/operations/Operations.h"
 #include "codegen/warp/Variables.h"
 

@@ -1,4 +1,4 @@
-// What orders warps: barriers, channels, whose slots roles hand over, fences, and copies that are waited for.
+// Operations that order warps: barriers, channels, whose slots roles hand over, fences, and copies that are waited for.
 #ifndef WKVC_WARP_SYNC_OPS
 #define WKVC_WARP_SYNC_OPS
 

@@ -8,15 +8,9 @@ namespace wkvc::warp {
 
 namespace {
 
-// Returns whether the operation belongs to the role that prepares chunks.
-bool does_prepare(Operation* op) {
-  auto role = op->getParentOfType<RoleOp>();
-  return role && role.getWork() == Work::prepare;
-}
-
 // Returns whether the operation is what a team does for a round that it prepares.
 bool is_of_producer(Operation* op) {
-  return does_prepare(op) && isa<TeamOp>(op->getParentOp()) && op->getParentOfType<SweepOp>();
+  return is_in_role(op, Work::prepare) && isa<TeamOp>(op->getParentOp()) && op->getParentOfType<SweepOp>();
 }
 
 // Returns whether the operation takes the state through a chunk that was prepared.
@@ -55,9 +49,9 @@ LogicalResult verify_handover(KernelOp kernel, Operation* op) {
     return failure();
   auto rounds = dyn_cast<SweepOp>(op);
   if (!rounds || rounds.getOver() != Over::rounds) return success();
-  if (does_prepare(op) && !llvm::hasSingleElement(rounds.getBody().getOps<TeamOp>()))
+  if (is_in_role(op, Work::prepare) && !llvm::hasSingleElement(rounds.getBody().getOps<TeamOp>()))
     return op->emitOpError("needs exactly one warp.team, whose slot is acquired and put once");
-  if (!does_prepare(op) && !llvm::hasSingleElement(rounds.getBody().getOps<SweepOp>()))
+  if (!is_in_role(op, Work::prepare) && !llvm::hasSingleElement(rounds.getBody().getOps<SweepOp>()))
     return op->emitOpError("needs exactly one sweep over a round in it, by which slots are released");
   return success();
 }

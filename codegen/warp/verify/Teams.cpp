@@ -168,19 +168,13 @@ class TeamRules {
   // Where teams go ahead no barrier is of all warps, and theirs end early.
   LogicalResult verify_ahead(Operation* op) const {
     Operation* parent = op->getParentOp();
-    const bool prepares = is_prepared(op);
+    const bool prepares = is_in_role(op, Work::prepare);
     if (isa<TeamOp>(op) && !prepares) return op->emitOpError("belongs in the role that prepares");
     if (prepares && !op->getParentOfType<TeamOp>() && !isa<TeamOp, SweepOp, NoteOp>(op))
       return op->emitOpError("is for others than teams to do: it belongs in the role of the state");
     if (isa<BarrierOp>(op) && !isa<TeamOp>(parent))
       return op->emitOpError("would wait for warps that do not come here: with 2 rounds a barrier is a team's");
     return success();
-  }
-
-  // Whether the warps that prepare chunks do it.
-  static bool is_prepared(Operation* op) {
-    auto role = op->getParentOfType<RoleOp>();
-    return role && role.getWork() == Work::prepare;
   }
 
   // What teams have for all rounds and what a round's slot has are at different places, and for different warps.

@@ -64,6 +64,7 @@ class Operator(Function):
         self.source, self.name, self.options = source, source.name, tuple(options)
         self.title = f"wkvc.{self.name}"
         self.settings = ("mma", "options", *self.options)
+        _sources[source.family_name] = source
         self.__doc__ = documentation
 
     def text(self, **settings: Any) -> str:
@@ -184,20 +185,23 @@ def _value_text(name: str, value: Any) -> str:
     return repr(float(value))
 
 
-_families: dict[str, Family] = {}  # by name and variant
+_sources: dict[str, Source] = {}  # by family_name
+_families: dict[str, Family] = {}  # by family_name and variant
 
 
 def _family(source: Source, variant: str) -> Family:
     """The family of a recurrence with these settings: one for all that take the same tensors."""
     key = f"{source.family_name} {variant}"
-    _find_family(source, variant, key)
+    _find_family(source.family_name, variant, key)
     return _families[key]
 
 
 @torch.compiler.assume_constant_result  # compiled code has the family, and its guards see only the table
-def _find_family(source: Source, variant: str, key: str) -> None:
+def _find_family(name: str, variant: str, key: str) -> None:
+    """Makes the family where there is none; takes words alone, since PyTorch 2.11 takes no objects for constants."""
     if key in _families:
         return
+    source = _sources[name]
     plain = _text.signature_from(source.signature(""))
     signature = _text.signature_from(source.signature(variant)) if variant else plain
     own_name = "_".join([source.family_name, *(spec.name for spec in signature.inputs if spec not in plain.inputs)])

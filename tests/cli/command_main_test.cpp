@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -23,10 +24,25 @@ Definition throwing() {
   return recurrence("throwing", [](Recurrence&) { throw 7; });
 }
 
+// Without an output.
+Definition broken() {
+  return recurrence("aaa", [](Recurrence& op) {
+    Dim K = op.key_dim(16), V = op.value_dim(16);
+    auto k = op.input("k", K, f32), v = op.input("v", V, f32);
+    op.compute(f16);
+    auto S = op.state("S", V, K, f32);
+    op.update(S, S + outer(v, k));
+  });
+}
+
+// With the list on stderr, where death tests look.
 int listed_with(Definition (*own)()) {
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
   char program[] = "wkvc", command[] = "list";
   char* argv[] = {program, command, nullptr};
-  return command_main(2, argv, {own});
+  const int status = command_main(2, argv, {own});
+  std::fflush(stdout);
+  return status;
 }
 
 // Each in a process of its own: the command changes what a process does on signals.
@@ -36,6 +52,11 @@ TEST(CommandMain, NullFunctionsAreTheCallersMistake) {
 
 TEST(CommandMain, WhateverARecurrenceThrowsIsReported) {
   EXPECT_EXIT(_exit(listed_with(throwing)), testing::ExitedWithCode(3), "wkvc: .*no std::exception");
+}
+
+TEST(CommandMain, ABrokenRecurrenceHidesNoOther) {
+  EXPECT_EXIT(_exit(listed_with(broken)), testing::ExitedWithCode(2),
+              "wkvc: .*'aaa' lacks outputs.*comba .*simple_gla |comba .*simple_gla .*wkvc: .*'aaa' lacks outputs");
 }
 
 std::size_t threads() {

@@ -10,6 +10,7 @@
 #include "dsl/build.h"
 #include "dsl/options.h"
 #include "dsl/registry.h"
+#include "runtime/error.h"
 #include "tools/commands/commands.h"
 
 namespace wkvc {
@@ -32,9 +33,18 @@ std::string described(const Definition& definition) {
                      parameters.empty() ? "" : fmt::format("   per head: {}", fmt::join(parameters, " ")));
 }
 
+// Lists all operators; throws UserError behind the last one where some are no good.
 int list() {
   const Registry& registry = Registry::known();
-  for (const std::string& name : registry.names()) print("{:<12} {}\n", name, described(registry.find(name)));
+  std::vector<std::string> faults;
+  for (const std::string& name : registry.names()) {
+    try {
+      print("{:<12} {}\n", name, described(registry.find(name)));
+    } catch (const UserError& fault) {
+      faults.emplace_back(fault.what());
+    }
+  }
+  if (!faults.empty()) user_error("{}", fmt::join(faults, "\n"));
   return exit_passed;
 }
 

@@ -123,8 +123,6 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"states": torch.zeros(1)}, "states is Tensor, expected wkvc.States(…)"),
     ({"states": States(), "cu_seqlens": PACKED}, "states and cu_seqlens were given: put cu_seqlens into the States"),
     ({"inital_state": None}, "wkvc.rwkv7 takes no inital_state; known names are states, initial_state"),
-    ({"options": Config(chunk=1.5)}, "chunk is 1.5, expected a whole number, a word, or a pair of those"),  # pyright: ignore[reportArgumentType]
-    ({"options": Config(chunk=17)}, "--chunk 17: expected a multiple of 16"),
 ]
 
 
@@ -132,6 +130,23 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 def test_mistakes(given: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
         wkvc.rwkv7(*rwkv7_inputs(), **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"chunk": 1.5}, "chunk is 1.5, expected a whole number, a word, or a pair of those"),
+        ({"chunk": 17}, "--chunk 17: expected a multiple of 16"),
+        ({"saved": "f99"}, "--saved f99: expected "),
+        ({"save_every": 33}, "--save-every 33: expected "),
+        ({"scales": ("guarded", "never")}, "--scales guarded,never: expected "),
+        ({"sram": "12 apples"}, "--sram"),
+    ],
+    ids=str,
+)
+def test_values_of_a_config_are_checked_where_it_is_made(given: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        Config(**given)
 
 
 def test_states_are_checked_where_they_are_made() -> None:

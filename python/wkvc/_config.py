@@ -3,6 +3,9 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+import torch
+
+from . import _library
 from ._checks import kind_of
 
 Auto = Literal["auto"]
@@ -16,6 +19,8 @@ class Config:
 
     str(config) is what the command takes, "--save-every 32 --saved f16"; the table of README.md says what they mean.
     None leaves a choice to wkvc. A pair is of the forward and of the backward kernel, one value of both.
+
+    Raises TypeError for what is no value of an option, and ValueError for a value that no kernel takes.
     """
 
     chunk: Count | None = None
@@ -31,11 +36,20 @@ class Config:
     sram: int | str | None = None
     arch: str | None = None
 
+    def __post_init__(self) -> None:
+        _expect_known(str(self))
+
     def __str__(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return " ".join(
             f"--{name.replace('_', '-')} {_word(name, value)}" for name, value in values.items() if value is not None
         )
+
+
+@torch.compiler.assume_constant_result  # compiled code does not ask again
+def _expect_known(options: str) -> None:
+    """Raises ValueError for values that the command does not take, whatever the recurrence."""
+    _library.signature("rwkv7", f"--pass both {options}")
 
 
 def _word(name: str, value: Any) -> str:

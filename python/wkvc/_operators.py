@@ -371,7 +371,7 @@ def names_of(prefix: str, specs: Sequence[Spec], state: str, has_state: bool) ->
 def _shared_inputs(given: Sequence[tuple[Spec, torch.Tensor]]) -> tuple[str, ...]:
     """The names of inputs with fewer heads than others, each of which serves as many: inputs have two such numbers."""
     heads = [(s.name, t.shape[2]) for s, t in given if not s.is_parameter and t.dim() == len(s.dims())]
-    most = max((count for _, count in heads), default=0)
+    most = max([count for _, count in heads] or [0])  # in PyTorch 2.11, compiled code has no max of a generator
     fewer = [(name, count) for name, count in heads if count != most]
     # Numbers of a graph for any size are compared one by one: they have no hash.
     if not fewer or any(count != fewer[0][1] for _, count in fewer):

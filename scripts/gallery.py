@@ -25,8 +25,9 @@ packed sequences, shared heads, states in pools and decoding. `NAME()` of `dsl/b
 `wkvc.NAME` the PyTorch function ([pytorch.md](pytorch.md)), and `wkvc check NAME` measures the errors, whose bounds
 README has. Heads have 16 to 256 keys and 16 to 512 values, multiples of 16. Errors and times are of heads of 128, as
 the page of each recurrence has them: errors of o and the largest of a gradient, ‖x − ref‖ / ‖ref‖ against float64; ms
-of a forward pass and of both passes, and those of the fastest public kernel that was measured beside. FlashInfer and FlashQLA were not: both are faster than wkvc
-at Gated DeltaNet of this size ([performance.md](performance.md), Defaults).
+of a forward pass and of both passes, and those of the fastest public kernel that was measured beside. FlashInfer and
+FlashQLA were not: both are faster than wkvc at Gated DeltaNet of this size ([performance.md](performance.md),
+Defaults).
 """
 
 

@@ -6,6 +6,7 @@
 #include <mlir/Transforms/Passes.h>
 
 #include "codegen/chunk/DropUnused.h"
+#include "codegen/chunk/Parts.h"
 #include "codegen/chunk/SharedInputs.h"
 #include "codegen/chunk/Slice.h"
 #include "codegen/differentiate/Differentiate.h"
@@ -35,7 +36,6 @@
 #include "codegen/passes/warp/JoinedSums.h"
 #include "codegen/passes/warp/ReusedExponentials.h"
 #include "codegen/passes/warp/ScaledInputs.h"
-#include "codegen/rec_to_chunk/Parts.h"
 #include "codegen/rec_to_chunk/RecToChunk.h"
 #include "codegen/schedule/Fill.h"
 #include "codegen/warp/Variables.h"
@@ -70,7 +70,7 @@ void lower_to_chunk(Work& work, const Config& config) {
   work.module = rec_to_chunk(recurrence, config.chunk, gradients);
   for (ModuleOp module : work.modules()) {
     share_inputs(module, config.shared);
-    for (auto program : programs_of(module)) program.setParts(static_cast<uint64_t>(std::max(config.parts, 1)));
+    for (auto program : programs_of(module)) set_parts(program, config.parts);
   }
 }
 

@@ -30,11 +30,11 @@ class KernelBuilder {
         program_, std::string(program_.getSummary() ? "_summary" : "") + (program_.getRefused() ? "_scaled" : ""));
     auto recompute = k_.memory.again() ? k_.memory.again()->program : chunk::ProgramOp();
     auto tensors = tensor_list(program_, recompute, k_.keeps_states(), maps);
-    kernel_ = create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), program_.getSchedule(),
-                                     program_.getChunk(), program_.getKeyDim(), program_.getValueDim(),
-                                     k_.memory.bytes(), program_.getCompute(), tensors, program_.getArch(),
-                                     k_.backward(), program_.getSummaryAttr(), program_.getPlain().has_value(),
-                                     program_.getRefused(), program_.getParts());
+    kernel_ =
+        create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), program_.getSchedule(),
+                               program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), k_.memory.bytes(),
+                               program_.getCompute(), tensors, program_.getArch(), k_.backward(),
+                               program_.getSummaryAttr(), program_.getPlain().has_value(), program_.getRefused());
     OpBuilder::InsertionGuard guard(k_.b);
     k_.b.setInsertionPointToEnd(&kernel_.getBody().emplaceBlock());
     begin_guarded();
@@ -58,7 +58,7 @@ class KernelBuilder {
   // The slots that chunks of a round have.
   void declare_channel() {
     const bool refuses = plan_.preparers() && refuses_early(program_);
-    auto slots = create<warp::ChannelOp>(plan_.rounds, k_.memory.of_team(), k_.memory.slot(), refuses);
+    auto slots = create<warp::ChannelOp>(plan_.depth, k_.memory.of_team(), k_.memory.slot(), refuses);
     set_name(slots, "slots");
     main_.buffers().lie_in(slots);
     if (k_.again) k_.again->buffers().lie_in(slots);

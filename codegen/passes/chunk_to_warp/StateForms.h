@@ -7,8 +7,8 @@ namespace wkvc {
 
 class StateForms {
  public:
-  // `saved`: the dtype of saved states. `fits`: as warp::fits_kept says of them.
-  StateForms(const BuildContext& context, mlir::Type saved, bool fits) : c_(context), saved_(saved), fits_(fits) {}
+  // `saved`: the dtype of saved states.
+  StateForms(const BuildContext& context, mlir::Type saved) : c_(context), saved_(saved) {}
 
   // In place of the saved states.
   void load_from(llvm::StringRef tensor) { tensor_ = tensor; }
@@ -30,7 +30,6 @@ class StateForms {
 
   const BuildContext& c_;
   mlir::Type saved_;
-  bool fits_;
   llvm::StringRef tensor_ = "saved_states";
 };
 

@@ -41,7 +41,7 @@ class KernelBuilder {
     if (plan_.by_teams()) declare_channel();
     main_.buffers().declare();
     if (k_.again) k_.again->buffers().declare();
-    if (plan_.preparers()) {
+    if (plan_.goes_ahead()) {
       main_.buffers().declare_rings(/*everywhere=*/false);
       role(warp::Work::prepare, [&] { prepare_ahead(); });
     }
@@ -57,7 +57,7 @@ class KernelBuilder {
 
   // The slots that chunks of a round have.
   void declare_channel() {
-    const bool refuses = plan_.preparers() && refuses_early(program_);
+    const bool refuses = plan_.goes_ahead() && refuses_early(program_);
     auto slots = create<warp::ChannelOp>(plan_.depth, k_.memory.of_team(), k_.memory.slot(), refuses);
     set_name(slots, "slots");
     main_.buffers().lie_in(slots);
@@ -87,8 +87,8 @@ class KernelBuilder {
   void take_state() {
     start_sums(main_.context());
     if (k_.groups_ahead()) main_.buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
-    if (plan_.by_teams() && !plan_.preparers()) start_teams();
-    if (plan_.preparers()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
+    if (plan_.by_teams() && !plan_.goes_ahead()) start_teams();
+    if (plan_.goes_ahead()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
     Value state = load_first_state(k_);
     set_name(state, (k_.carried() + "_initial").str());
     state = plan_.by_teams() ? all_rounds(state) : k_.again ? through_groups(k_, state) : through_chunks(k_, state);
@@ -129,7 +129,7 @@ class KernelBuilder {
 
   Value all_rounds(Value initial) {
     if (state_carries_scale(k_.placed(), /*saved=*/false)) initial = begin_scale(initial, /*saved=*/false);
-    return alone(plan_.preparers() ? prepared_rounds(initial) : rounds(initial));
+    return alone(plan_.goes_ahead() ? prepared_rounds(initial) : rounds(initial));
   }
 
   // A state without what it carries from chunk to chunk of rounds.

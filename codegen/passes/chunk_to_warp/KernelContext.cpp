@@ -12,9 +12,7 @@ KernelContext::KernelContext(chunk::ProgramOp of, const KernelMemory& in, const 
   main.emplace(memory.main(), b, plan, saved);
   if (memory.again()) again.emplace(*memory.again(), b, plan, saved);
   if (placed().shared.ring_plan().goes_again()) again->buffers().share_rings(main->buffers());
-  if (!keeps_states()) return;
-  main->states().load_from(kRecomputed);
-  if (groups_ahead()) main->copies().leave_out_first();
+  if (keeps_states()) main->states().load_from(kRecomputed, groups_ahead() ? kSavedStates : "");
 }
 
 bool KernelContext::groups_ahead() const {

@@ -165,7 +165,7 @@ static bool may_contract_by_groups(chunk::ProgramOp program, const Plan& plan) {
 // prepares chunks and takes the state through them, so its time is that of its teams.
 static void add_teams(chunk::ProgramOp summary) {
   const Plan plan = wkvc::plan(summary, {});
-  if (plan.preparers() || !has_registers(summary, plan) || !may_contract_by_groups(summary, plan)) return;
+  if (plan.goes_ahead() || !has_registers(summary, plan) || !may_contract_by_groups(summary, plan)) return;
   Placer placer(summary, {}, plan);
   placer.choose();
   for (int copies = std::min(plan.row_warps, sm_90a.most_teams()); copies > plan.copies; --copies) {

@@ -170,7 +170,7 @@ bool may_have_teams(chunk::ProgramOp program, int teams) {
 static void check_teams(chunk::ProgramOp program, const Plan& plan) {
   const int teams = plan.copies;
   if (!plan.by_teams()) return;
-  const bool ahead = plan.preparers() > 0;
+  const bool ahead = plan.goes_ahead();
   const std::string of_teams = choice(program, teams_option(teams, ahead), fmt::format("prepare(teams = {})", teams));
   const std::string kernel = fmt::format("{}: the {} kernel of '{}'", of_teams,
                                          program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
@@ -180,7 +180,7 @@ static void check_teams(chunk::ProgramOp program, const Plan& plan) {
         "dealt to so many blocks; expected a number that divides them",
         choice(program, fmt::format("--cluster {}", plan.cluster), fmt::format("grid(cluster = {})", plan.cluster)),
         row_warps_of(program), program.getRecurrence().str());
-  if (!is_possible(plan) && plan.preparers())
+  if (!is_possible(plan) && ahead)
     user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use {}{}", kernel,
                plan.warps(), plan.preparers(), sm_90a.block.warps, teams > 1 ? "fewer, or " : "",
                choice(program, "--rounds 1", "no warps of their own"));

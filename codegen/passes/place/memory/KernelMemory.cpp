@@ -48,7 +48,7 @@ void KernelMemory::allocate_all(const Plan& plan) {
   of_team_ = allocate(of_team);
   slot_ = allocate(all);
   for (SharedBuffer* space : all) space->offset += of_team_;
-  const std::int64_t mbarriers = plan.preparers() ? warp::kSlotMbarriers : 0;
+  const std::int64_t mbarriers = plan.goes_ahead() ? warp::kSlotMbarriers : 0;
   bytes_ = plan.copies * of_team_ + plan.slots() * (slot_ + mbarriers);
 }
 

@@ -17,7 +17,7 @@ namespace wkvc {
 static constexpr int64_t kGuardBytes = 8;
 
 int64_t block_bytes(chunk::ProgramOp program, const KernelMemory& memory, const Plan& plan) {
-  const bool has_words = program.getPlain() && (plan.cluster > 1 || (plan.preparers() && refuses_early(program)));
+  const bool has_words = program.getPlain() && (plan.cluster > 1 || (plan.goes_ahead() && refuses_early(program)));
   return memory.bytes() + (has_words ? kGuardBytes : 0);
 }
 

@@ -85,7 +85,7 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
     void inherit(ProgramOp program);
     // Returns whether several blocks of a head each have a term of the gradient of what has this dim.
     bool isSummedOverBlocks(::llvm::StringRef dim) { return getParts() > 1 && dim != "V"; }
-    ::std::string headText();                                 // "64x128", or "64x128 in 2 parts"
+    ::std::string headText();                          // "64x128", or "64x128 in 2 parts"
     ::llvm::SmallVector<const char*> optionsOfHead();  // that leave a block less of a head
     // Changes the schedule by f(schedule).
     template <class F>

@@ -12,8 +12,8 @@ def Wkvc_Schedule : Attr<CPred<"::llvm::isa<::wkvc::ScheduleAttr>($_self)">, "a 
 }
 
 // Parts that the value rows of a head are dealt to.
-def Wkvc_Parts : DefaultValuedAttr<
-    ConfinedAttr<I64Attr, [AttrConstraint<
-        CPred<"::wkvc::rec::is_part_count(::llvm::cast<::mlir::IntegerAttr>($_self).getInt())">, "from 1 to 32">]>, "1">;
+def Wkvc_PartCount : AttrConstraint<
+    CPred<"::wkvc::rec::is_part_count(::llvm::cast<::mlir::IntegerAttr>($_self).getInt())">, "from 1 to 32">;
+def Wkvc_Parts : DefaultValuedAttr<ConfinedAttr<I64Attr, [Wkvc_PartCount]>, "1">;
 
 #endif

@@ -222,34 +222,32 @@ std::string run_passes(const Source& source, Passes passes, const Config& given)
 }
 
 // Returns `run(config)` of a recurrence's whole head or, where a block has no room for its kernels and the
-// configuration leaves the schedule open, of as few parts as there is room for.
+// configuration leaves the schedule open, of the first roomier configuration that has room.
 template <class Run>
-std::string in_parts(const Source& source, const Config& config, const Run& run) {
+std::string with_room(const Source& source, const Config& config, const Run& run) {
   if (source.stage != Stage::rec || gives_schedule(config) || config.sram != 0) return run(config);
   std::exception_ptr no_room;
-  for (int parts = 1; parts <= rec::max_parts; ++parts) {
-    Config with_parts = config;
-    with_parts.parts = parts;
+  for (const Config& each : roomier(config)) {
     try {
-      return run(with_parts);
+      return run(each);
     } catch (const NoRoom&) {
       no_room = std::current_exception();
     } catch (const UserError&) {
-      if (!no_room) throw;  // a head can't be dealt to so many parts, or what is given does not go with them
+      if (!no_room) throw;  // else what is given does not go with this configuration
     }
   }
   std::rethrow_exception(no_room);
 }
 
-// Returns the configuration of a text that comes before the places which tell the parts of its heads.
+// Returns the configuration of a text that comes before the places which tell whether there is room.
 Config before_places(const Source& source, const Config& config) {
   Config found = config;
-  const auto place = [&](const Config& with_parts) {
-    found = with_parts;
-    return run_passes(source, passes_from(source.stage, last_to(Stage::placed)), with_parts);
+  const auto place = [&](const Config& each) {
+    found = each;
+    return run_passes(source, passes_from(source.stage, last_to(Stage::placed)), each);
   };
   try {
-    in_parts(source, config, place);
+    with_room(source, config, place);
   } catch (const NoRoom&) {
     return config;
   } catch (const UserError&) {  // a later stage says so
@@ -257,10 +255,10 @@ Config before_places(const Source& source, const Config& config) {
   return found;
 }
 
-// Returns the text after the last one of the passes, with heads in as many parts as their places need.
+// Returns the text after the last one of the passes, with as much room as places need.
 std::string lowered(const Source& source, Passes passes, const Config& config) {
   if (passes.back().output < Stage::placed) return run_passes(source, passes, before_places(source, config));
-  return in_parts(source, config, [&](const Config& with_parts) { return run_passes(source, passes, with_parts); });
+  return with_room(source, config, [&](const Config& each) { return run_passes(source, passes, each); });
 }
 
 }  // namespace

@@ -33,12 +33,12 @@ class Nest {
  private:
   // The numbers that the schedule says: of warps, teams and bytes.
   std::string roles() {
-    const int64_t rows = warp::row_warps(kernel_), teams = kernel_.getTeams(), each = warp::team_warps(kernel_);
+    const int64_t rows = warp::row_warps(kernel_), copies = kernel_.getTeams(), each = warp::team_warps(kernel_);
     std::string text = fmt::format("{} with 16 rows of the state each", plural(rows, "warp"));
     if (warp::has_producers(kernel_))
-      text += fmt::format(", and {} of {} of their own a step ahead", plural(teams, "team"), plural(each, "warp"));
-    else if (teams > 1)
-      text += fmt::format(", in {} of {}", plural(teams, "team"), plural(each, "warp"));
+      text += fmt::format(", and {} of {} of their own a step ahead", plural(copies, "team"), plural(each, "warp"));
+    else if (copies > 1)
+      text += fmt::format(", in {} of {}", plural(copies, "team"), plural(each, "warp"));
     if (kernel_.getPlain())
       text += "; without scales: blocks whose numbers do not fit leave the sequence to the next kernel";
     if (kernel_.getRefused()) text += "; with scales, for blocks that the kernel before left out";
@@ -110,11 +110,11 @@ class Nest {
   std::string loop_heading(warp::SweepOp loop) {
     const warp::Over over = loop.getOver();
     const std::string what =
-        over == warp::Over::groups   ? fmt::format("group of {}", plural(kernel_.getSavedEvery(), "chunk"))
-        : over == warp::Over::group  ? "chunk of the group"
-        : over == warp::Over::rounds ? fmt::format("step of {}", plural(warp::round_chunks(kernel_), "chunk"))
-        : over == warp::Over::round  ? "chunk of the step"
-                                     : "chunk";
+        over == warp::Over::groups  ? fmt::format("group of {}", plural(kernel_.getSavedEvery(), "chunk"))
+        : over == warp::Over::group ? "chunk of the group"
+        : loop.isOverRounds()       ? fmt::format("step of {}", plural(warp::round_chunks(kernel_), "chunk"))
+        : over == warp::Over::round ? "chunk of the step"
+                                    : "chunk";
     const std::string carried = loop.getState() ? fmt::format(", carrying {}", name_of(loop.getState()).str()) : "";
     return fmt::format("for each {}{}{}{}", what, loop.getBackward() ? " from the last" : "", carried,
                        loop.getBeside() ? ", in one loop with the one before" : "");

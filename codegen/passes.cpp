@@ -6,6 +6,7 @@
 #include <mlir/Transforms/Passes.h>
 
 #include "codegen/chunk/DropUnused.h"
+#include "codegen/chunk/Parts.h"
 #include "codegen/chunk/SharedInputs.h"
 #include "codegen/chunk/Slice.h"
 #include "codegen/differentiate/Differentiate.h"
@@ -35,7 +36,6 @@
 #include "codegen/passes/warp/JoinedSums.h"
 #include "codegen/passes/warp/ReusedExponentials.h"
 #include "codegen/passes/warp/ScaledInputs.h"
-#include "codegen/rec_to_chunk/Parts.h"
 #include "codegen/rec_to_chunk/RecToChunk.h"
 #include "codegen/schedule/Fill.h"
 #include "codegen/warp/Variables.h"
@@ -70,7 +70,7 @@ void lower_to_chunk(Work& work, const Config& config) {
   work.module = rec_to_chunk(recurrence, config.chunk, gradients);
   for (ModuleOp module : work.modules()) {
     share_inputs(module, config.shared);
-    for (auto program : programs_of(module)) program.setParts(static_cast<uint64_t>(std::max(config.parts, 1)));
+    for (auto program : programs_of(module)) set_parts(program, config.parts);
   }
 }
 
@@ -148,7 +148,7 @@ void merge_common(Work& work) {
 // each of their rounds, or through two of them, the first a second time.
 Schedule with_checkpoints(Schedule schedule, int chunk) {
   if (schedule.checkpoint.every == 0)
-    schedule.checkpoint.every = schedule.by_teams() ? schedule.prepare.teams : std::max(64 / chunk, 1);
+    schedule.checkpoint.every = schedule.by_teams() ? schedule.round_chunks() : std::max(64 / chunk, 1);
   return schedule;
 }
 
@@ -167,7 +167,7 @@ void differentiate_program(ModuleOp module) {
   forward.setOfGradients(schedule);
   const bool only = forward.getGradientsOnly();
   auto backward = differentiate(forward);
-  const int of_round = schedule.prepare.teams;
+  const int of_round = schedule.round_chunks();
   const bool saves = !backward.getBody().getOps<chunk::SavedStateOp>().empty();
   set_checkpoints(forward, saves ? schedule.checkpoint.every : 0, schedule);
   set_checkpoints(backward, saves ? schedule.checkpoint.every : of_round, schedule);
@@ -220,7 +220,7 @@ void simplify(chunk::ProgramOp program) {
   if (program.getRefused()) program.reschedule([](Schedule& simple) { simple.grid.cluster = 1; });
   const Schedule schedule = program.getSchedule();
   const bool again =
-      program.getBackward() && program.getRefused() && schedule.checkpoint.every > schedule.prepare.teams;
+      program.getBackward() && program.getRefused() && schedule.checkpoint.every > schedule.round_chunks();
   const bool alone = program.getSummary() ? !is_possible(warps_of(program)) : again;
   if (!alone) return;
   drop_teams(program);

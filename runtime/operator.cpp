@@ -91,7 +91,7 @@ std::int64_t Operator::workspace_bytes(LaunchSize size) const { return bytes_of(
 std::int64_t Operator::saved_bytes(LaunchSize size) const { return bytes_of(saved(), size); }
 
 std::int64_t Operator::bytes_of(std::span<const TensorSpec> internals, LaunchSize size) const {
-  check_size(size, manifest_.segments, manifest_.cluster * manifest_.parts);
+  check_size(size, manifest_.head_blocks());
   CheckedInt bytes = 0;
   for (const TensorSpec& spec : internals) {
     const CheckedInt padded = padded_bytes(spec, manifest_, size);

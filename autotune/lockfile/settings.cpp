@@ -82,9 +82,8 @@ Config preferred(const Config& config, const Source& source, const Wanted& wante
                  std::int64_t sequences, const Compiles& compiles) {
   for (const Config& likely :
        preferred_settings(config, wanted.shape_class, transition, wanted.gpu.sm_count, sequences)) {
-    Config settings = beside_given(config, likely), as_listed = settings;
-    as_listed.parts = std::max(settings.parts, 1);  // more parts come with schedules of their own
-    if (compiles(source, as_listed)) return settings;
+    Config settings = beside_given(config, likely);
+    if (compiles(source, in_given_room(settings))) return settings;  // roomier ones come with schedules of their own
   }
   return config;
 }

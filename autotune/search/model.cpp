@@ -26,7 +26,7 @@ double kernel_ms(const KernelFacts& kernel, LaunchSize size, const GpuFacts& gpu
   const std::int64_t shared = manifest.shared_bytes + kernel.usage.static_shared;
   const int resident = std::max(1, occupancy_of(kernel.usage.registers, manifest.warps, shared).blocks);
   const std::int64_t sequences = manifest.grid == Grid::head ? size.heads : size.batches * size.heads;
-  const double blocks = static_cast<double>(sequences * manifest.blocks() * manifest.parts);
+  const double blocks = static_cast<double>(sequences * manifest.segments * manifest.head_blocks().of_segment);
   const double slots = static_cast<double>(resident) * gpu.sm_count;
   const double waves = std::ceil(blocks / slots);
   const double together = std::min<double>(resident, std::ceil(blocks / gpu.sm_count));

@@ -72,7 +72,7 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
                        UnitAttr:$backward, UnitAttr:$recompute, UnitAttr:$refused, UnitAttr:$gradients_only,
                        DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$schedule,
                        DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$of_gradients,
-                       DefaultValuedAttr<I64Attr, "0">:$states_every, DefaultValuedAttr<I64Attr, "1">:$parts);
+                       DefaultValuedAttr<I64Attr, "0">:$states_every, Wkvc_Parts:$parts);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$recurrence attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -81,6 +81,12 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
     int64_t getSegments() { return getSchedule().grid.segments; }
     int64_t getSavedEvery() { return getSchedule().checkpoint.every; }
     ::llvm::StringRef getSaved() { return ::wkvc::name_of(getSchedule().checkpoint.dtype); }
+    // Takes over what a forward program and its backward program have alike.
+    void inherit(ProgramOp program);
+    // Returns whether several blocks of a head each have a term of the gradient of what has this dim.
+    bool isSummedOverBlocks(::llvm::StringRef dim) { return getParts() > 1 && dim != "V"; }
+    ::std::string headText();                          // "64x128", or "64x128 in 2 parts"
+    ::llvm::SmallVector<const char*> optionsOfHead();  // that leave a block less of a head
     // Changes the schedule by f(schedule).
     template <class F>
     void reschedule(F f) {

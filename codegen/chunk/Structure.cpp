@@ -198,8 +198,6 @@ LogicalResult ProgramOp::verify() {
     return emitOpError() << "chunk is " << signed_value(getChunk()) << "; expected " << rec::extents_text;
   if (failed(verify_extent(*this, "key_dim", signed_value(getKeyDim())))) return failure();
   if (failed(verify_extent(*this, "value_dim", signed_value(getValueDim())))) return failure();
-  if (!rec::is_part_count(signed_value(getParts())))
-    return emitOpError() << "has " << signed_value(getParts()) << " parts; expected " << rec::part_counts_text;
   if (!rec::is_compute(getCompute()))
     return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
   if (getSummary() && !rec::is_map(*getSummary()))

@@ -90,6 +90,10 @@ void check_second(const ConfigOption& option, const Config& config) {
              option.spelling, first);
 }
 
+void set_number(const ConfigOption& option, int number, Config& config) {
+  config.*std::get<int Config::*>(option.field.member) = number;
+}
+
 }  // namespace
 
 bool is_setting(std::string_view text) {
@@ -135,6 +139,22 @@ bool gives_schedule(const Config& config) {
   return std::ranges::any_of(config_options(), [&](const ConfigOption& option) {
     return option.recorded == Recorded::tuned && !option.apart && is_set(option, config);
   });
+}
+
+Config in_given_room(Config config) {
+  for (const ConfigOption& option : config_options())
+    if (option.makes_room && !is_set(option, config)) set_number(option, 1, config);
+  return config;
+}
+
+std::vector<Config> roomier(const Config& config) {
+  std::vector<Config> configs{in_given_room(config)};
+  for (const ConfigOption& option : config_options()) {
+    if (!option.makes_room) continue;
+    for (int number = 2; std::get<Numbers>(option.values).hold(number); ++number)
+      set_number(option, number, configs.emplace_back(configs.front()));
+  }
+  return configs;
 }
 
 Config completed(Config config) {

@@ -29,6 +29,12 @@ void check_operands(const Config& config);
 // Returns whether a configuration sets a tuned option that does not stand apart: then nothing is chosen beside it.
 bool gives_schedule(const Config& config);
 
+// Returns the configuration that no roomier one stands in for: options that make room and are left open are 1.
+Config in_given_room(Config config);
+
+// Returns that configuration, and behind it those of an open schedule with ever more of what makes room.
+std::vector<Config> roomier(const Config& config);
+
 // The configuration with N for every M that follows N.
 Config completed(Config config);
 

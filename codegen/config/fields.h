@@ -60,6 +60,7 @@ struct ConfigOption {
   bool of_chunks = false;  // a kernel of single tokens (--chunk 1) has no use for the option
   Recorded recorded = Recorded::no;
   bool apart = false;  // of tuned options: a value that is given stays, and the other settings are chosen beside it
+  bool makes_room = false;  // a larger number leaves a block less to hold
 };
 
 // In the order in which JSON has the fields, which the seals of lockfiles depend on. --pass comes before every option

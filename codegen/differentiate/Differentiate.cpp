@@ -20,11 +20,6 @@ namespace wkvc {
 
 namespace {
 
-// Returns whether each part of a head gives a part of the gradient of an input.
-bool is_whole(chunk::InputOp input, chunk::ProgramOp forward) {
-  return forward.getParts() > 1 && input.getDim() != "V";
-}
-
 class Differentiation {
  public:
   Differentiation(chunk::ProgramOp forward, chunk::ProgramOp backward, OpBuilder& builder,
@@ -142,7 +137,7 @@ class Differentiation {
       b_.create<chunk::AccumulateOp>(gradient_name(name.getValue()), gradient, name.getValue(), dtype);
     else if (auto input = dyn_cast<chunk::InputOp>(op))
       b_.create<chunk::OutputOp>(gradient_name(name.getValue()), gradient, dtype, name, /*kept=*/false,
-                                 input.getShared(), input.getOfHead(), is_whole(input, forward_));
+                                 input.getShared(), input.getOfHead(), forward_.isSummedOverBlocks(input.getDim()));
   }
 
   // A serial chain each, but small: the forward pass keeps those that the gradients need.
@@ -180,7 +175,7 @@ void expect_known(chunk::ProgramOp forward, const std::vector<std::string>& want
 
 // Returns whether the gradient of an input is a sum, which a kernel of its own makes.
 bool is_summed(chunk::InputOp input, chunk::ProgramOp forward) {
-  return input.getShared() || input.getOfHead() || is_whole(input, forward);
+  return input.getShared() || input.getOfHead() || forward.isSummedOverBlocks(input.getDim());
 }
 
 // The names that a backward pass adds, and what they are of.
@@ -243,10 +238,7 @@ chunk::ProgramOp differentiate(chunk::ProgramOp forward) {
                                forward.getKeyDim(), forward.getValueDim(), forward.getCompute(),
                                forward.getSramBudget(), /*summary=*/nullptr, /*plain=*/nullptr, /*gradients=*/nullptr);
   backward.setBackward(true);
-  backward.setArch(forward.getArch());
-  backward.setStateDtype(forward.getStateDtype());
-  backward.setStateLayout(forward.getStateLayout());
-  backward.setParts(forward.getParts());
+  backward.inherit(forward);
   backward.setSchedule(forward.getOfGradients());
   builder.setInsertionPointToEnd(&backward.getBody().emplaceBlock());
   Differentiation(forward, backward, builder, wanted).run();

@@ -8,6 +8,7 @@
 #include "codegen/rec/Names.h"
 #include "codegen/warp/SharedMemory.h"
 #include "runtime/error.h"
+#include "runtime/manifest/heads.h"
 
 using namespace mlir;
 
@@ -73,9 +74,8 @@ Manifest common_part(Op kernel) {
 }
 
 std::string config_of(const Manifest& manifest, const std::string& io, llvm::StringRef compute) {
-  const std::string parts = manifest.parts > 1 ? fmt::format("of {} parts ", manifest.parts) : "";
-  return fmt::format("head {}x{} {}chunk {} {}mma {} state {}", manifest.key_dim, manifest.head_values(), parts,
-                     manifest.chunk, io, compute.str(), state_of(manifest));
+  return fmt::format("head {} chunk {} {}mma {} state {}", head_text(manifest), manifest.chunk, io, compute.str(),
+                     state_of(manifest));
 }
 
 std::string team_comment(warp::KernelOp kernel) {
@@ -209,21 +209,22 @@ std::string intermediate_stored_as(const TensorSpec& states, const Manifest& man
 const char* map_text(llvm::StringRef kind) { return kind == "full" ? "Map::full" : "Map::diagonal"; }
 
 std::string preamble(const Manifest& manifest) {
-  const std::string parts = manifest.parts > 1 ? fmt::format("#define WKVC_PARTS {}\n", manifest.parts) : "";
-  return parts + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
+  std::string text;
+  for (const Definition& definition : definitions_of(manifest))
+    if (definition.number != 1) text += definition.line() + "\n";
+  return text + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
 }
 
 std::string header_comment(warp::KernelOp kernel) {
   Manifest manifest = manifest_of(kernel);
   std::string text = fmt::format(
       "// {}: emitted by wkvc from its recurrence.\n//   {}, {}\n"
-      "//   launch: {} of {} warps for each of the B·H heads{}{}, {} bytes of shared memory, at least {} blocks a "
+      "//   launch: {} of {} warps for each of the {}{}, {} bytes of shared memory, at least {} blocks a "
       "multiprocessor\n//\n",
       manifest.kernel, manifest.config, manifest.arch,
       manifest.cluster > 1 ? fmt::format("a cluster of {} blocks", manifest.cluster) : "one block", manifest.warps,
-      manifest.parts > 1 ? fmt::format(" and {} parts of a head", manifest.parts) : "",
-      manifest.segments > 1 ? fmt::format(" and {} segments", manifest.segments) : "", manifest.shared_bytes,
-      kernel.getBlocks());
+      launched_heads(manifest), manifest.segments > 1 ? fmt::format(" and {} segments", manifest.segments) : "",
+      manifest.shared_bytes, kernel.getBlocks());
   if (warp::has_slots(kernel)) text += team_comment(kernel);
   std::string map = shared_map(kernel);
   llvm::SmallVector<llvm::StringRef> lines;

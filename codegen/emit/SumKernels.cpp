@@ -31,8 +31,7 @@ std::string emit_cuda(warp::HeadSumOp kernel) {
       "// {0}: sums gradients of an input over {4} that share one.\n{1}{5}"
       "WKVC_KERNEL({0}, 2, {2}, 1) {{\n  {3}(args, args.tensor[1], args.tensor[0], "
       "block);\n}}\n",
-      manifest.kernel, to_line(manifest), manifest.warps, function,
-      kernel.getOwnHeads() ? "the parts of a head" : "the heads", preamble(manifest));
+      manifest.kernel, to_line(manifest), manifest.warps, function, kernel.getTerms(), preamble(manifest));
 }
 
 std::string emit_cuda(warp::CombineOp kernel) {

@@ -4,19 +4,22 @@ using namespace mlir;
 
 namespace wkvc {
 
-static bool is_in_sweep_over(Operation* op, warp::Over over) {
+static bool is_over_groups(warp::SweepOp sweep) { return sweep.getOver() == warp::Over::groups; }
+static bool is_over_rounds(warp::SweepOp sweep) { return sweep.isOverRounds(); }
+
+static bool is_in(Operation* op, bool (*is_such)(warp::SweepOp)) {
   for (auto sweep = op->getParentOfType<warp::SweepOp>(); sweep; sweep = sweep->getParentOfType<warp::SweepOp>())
-    if (sweep.getOver() == over) return true;
+    if (is_such(sweep)) return true;
   return false;
 }
 
-bool is_in_groups(Operation* op) { return is_in_sweep_over(op, warp::Over::groups); }
+bool is_in_groups(Operation* op) { return is_in(op, is_over_groups); }
 
-bool is_in_rounds(Operation* op) { return is_in_sweep_over(op, warp::Over::rounds); }
+bool is_in_rounds(Operation* op) { return is_in(op, is_over_rounds); }
 
 warp::SweepOp loop_around(Operation* op) {
   auto sweep = op->getParentOfType<warp::SweepOp>();
-  if (!sweep || sweep.getOver() == warp::Over::groups || sweep.getOver() == warp::Over::rounds) return {};
+  if (!sweep || is_over_groups(sweep) || is_over_rounds(sweep)) return {};
   return sweep;
 }
 

@@ -3,6 +3,8 @@
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/IR/DialectImplementation.h>
 
+#include "codegen/rec/Limits.h"
+
 using namespace mlir;
 
 namespace wkvc::nest {

@@ -25,6 +25,7 @@
 #ifndef WKVC_NEST_OPS
 #define WKVC_NEST_OPS
 
+include "codegen/schedule/ScheduleAttr.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -86,7 +87,7 @@ def Nest_KernelOp : Nest_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     of the chunks. The value rows of a head may be dealt to `parts`, with as many blocks that have nothing in common.
   }];
   let arguments = (ins StrAttr:$sym_name, I64Attr:$shared, DefaultValuedAttr<I64Attr, "1">:$cluster,
-                       DefaultValuedAttr<I64Attr, "1">:$parts);
+                       Wkvc_Parts:$parts);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `shared` $shared (`cluster` $cluster^)? (`parts` $parts^)? attr-dict-with-keyword $body

@@ -16,7 +16,6 @@ constexpr std::int64_t kMostRegisters = 240;  // of a thread that other warps le
 constexpr std::int64_t kLeastRegisters = 24;  // likewise
 constexpr std::int64_t kSwizzledBytes = 128;  // of a row
 constexpr std::int64_t kMostDepth = 32;       // of a channel
-constexpr std::uint64_t kMostParts = rec::max_parts;
 
 TileType tile_of(Value channel) { return cast<ChannelType>(channel.getType()).getTile(); }
 
@@ -25,8 +24,6 @@ std::int64_t all_warps(RoleOp role) { return static_cast<std::int64_t>(role.getC
 LogicalResult verify_room(KernelOp kernel) {
   if (!rec::is_cluster(static_cast<std::int64_t>(kernel.getCluster())))
     return kernel.emitOpError() << "has a cluster of " << kernel.getCluster() << " blocks; expected 1, 2, 4 or 8";
-  if (kernel.getParts() < 1 || kernel.getParts() > kMostParts)
-    return kernel.emitOpError() << "deals value rows to 1 to " << kMostParts << " parts, not " << kernel.getParts();
   std::int64_t warps = 0, registers = 0, bytes = 0;
   for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
     warps += all_warps(role);

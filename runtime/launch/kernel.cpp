@@ -22,7 +22,7 @@ void check_manifest(const Manifest& manifest) {
 
 unsigned blocks_of(const Manifest& manifest, const LaunchSize& size, const LaunchArguments& arguments) {
   const std::int64_t of_head = manifest.grid == Grid::head ? manifest.segments : arguments.blocks_of_head();
-  return static_cast<unsigned>(size.heads * manifest.parts * of_head * manifest.cluster);
+  return static_cast<unsigned>(size.heads * of_head * manifest.head_blocks().of_segment);
 }
 
 Backends backends_for(Target target, const std::shared_ptr<const std::string>& text,

@@ -46,7 +46,7 @@ TensorArg argument_for(const PlannedTensor& planned, const Tensor& tensor, const
   arg.head = stride_of(tensor, planned.head);
   if (planned.is_whole) {
     arg.flags |= kWhole;
-    arg.part = planned.part_values * stride_of(tensor, planned.values);
+    arg.part = planned.counted_values * stride_of(tensor, planned.values);
   }
   if (rows_in_16_bytes(planned, tensor, arg)) arg.flags |= kVector16;
   if (size.slots && planned.is_state) arg.flags |= kInSlots;
@@ -66,10 +66,10 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, std::span<const Tensor>
   if (count_ > max_tensors) internal_error("a kernel of {} tensors, at most {} fit", count_, max_tensors);
   args_.batches = size.sequences();
   args_.tokens = size.tokens;
-  args_.heads = size.heads * plan.parts;
+  args_.heads = size.heads * plan.heads;
   args_.vector16 = 1;
-  in_pieces_ = size.map && plan.cut > 1 && plan.segments > 1;
-  args_.segments = in_pieces_ ? most_pieces(size, plan.cut) : plan.segments;
+  in_pieces_ = size.map && plan.cut > 1 && plan.blocks.segments > 1;
+  args_.segments = in_pieces_ ? most_pieces(size, plan.cut) : plan.blocks.segments;
   args_.piece = size.map && plan.cut > 1 ? piece_of(size, plan.cut) : 0;
   args_.starts = size.map ? SequenceStarts{size.map->starts, size.map->wide ? 1 : 0} : SequenceStarts{};
   args_.slots = size.slots ? StateSlots{size.slots->slots, size.slots->count} : StateSlots{};

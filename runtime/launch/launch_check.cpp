@@ -209,7 +209,7 @@ void check_count(const LaunchPlan& plan, std::size_t count) {
 }  // namespace
 
 void check_launch(const LaunchPlan& plan, std::span<const Tensor> tensors, LaunchSize size) {
-  check_size(size, plan.segments, plan.cluster * plan.parts);
+  check_size(size, plan.blocks);
   if (size.map) check_starts(*size.map);
   check_pieces(plan, size);
   check_shared(plan, size);

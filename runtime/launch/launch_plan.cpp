@@ -13,9 +13,7 @@ bool is_of_batches(Dimension::Of of) {
   return of == Dimension::Of::batches || of == Dimension::Of::sequences || of == Dimension::Of::states;
 }
 
-bool is_of_heads(Dimension::Of of) {
-  return of == Dimension::Of::heads || of == Dimension::Of::shared_heads || of == Dimension::Of::parts;
-}
+bool is_of_heads(Dimension::Of of) { return of == Dimension::Of::heads || of == Dimension::Of::shared_heads; }
 
 bool has_tokens(const TensorSpec& spec) { return std::ranges::find(spec.dims, "T") != spec.dims.end(); }
 
@@ -26,12 +24,12 @@ PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
       is_written(is_result(spec.role) || is_internal(spec.role)),
       is_state(holds_state(spec.role)),
       is_shared(std::ranges::find(spec.dims, "S") != spec.dims.end()),
-      is_whole(manifest.parts > 1 && !is_internal(spec.role)),
+      is_whole(manifest.heads_of(spec.role).each != manifest.counted_heads().each),
       may_be_absent(is_optional(spec.role)),
       keeps_for_kernels(is_internal(spec.role)),
       has_rows(wkvc::has_rows(spec)),
       moves_in_pieces(has_rows && has_tokens(spec)),
-      part_values(manifest.value_dim) {
+      counted_values(manifest.counted_heads().values) {
   for (std::size_t i = 0; i < spec.dims.size(); ++i) {
     dims.push_back(dimension_at(spec, i, manifest));
     if (spec.dims[i] == "V") values = i;
@@ -51,9 +49,8 @@ PlannedTensor::PlannedTensor(TensorSpec given, const Manifest& manifest)
 bool LaunchPlan::has_shared() const { return std::ranges::any_of(tensors, &PlannedTensor::is_shared); }
 
 LaunchPlan::LaunchPlan(const Manifest& manifest)
-    : segments(manifest.segments),
-      cluster(manifest.cluster),
-      parts(manifest.parts),
+    : blocks(manifest.head_blocks()),
+      heads(manifest.counted_heads().each),
       unit(std::int64_t{manifest.chunk} * std::max(manifest.saved_every, 1)) {
   if (manifest.tensors.size() > max_tensors) {
     user_error("the kernels of the text have {} tensors, at most {} can be launched with", manifest.tensors.size(),

@@ -18,15 +18,16 @@ struct PlannedTensor {
   bool is_written;              // by a kernel: results, and what kernels keep for each other
   bool is_state;
   bool is_shared;  // has a head for each group of heads
-  bool is_whole;   // has heads where kernels count parts of them
+  bool is_whole;   // has other heads than kernels count
   bool may_be_absent;
   bool keeps_for_kernels;  // is_internal(spec.role)
   bool has_rows;           // see layout.h
   bool moves_in_pieces;    // rows of tokens: states look at their own flag, and numbers are read one by one
 
-  // Which dimensions TensorArg's strides are those of. A part of a head has `part_values` of the dimension `values`.
+  // Which dimensions TensorArg's strides are those of. A head as kernels count heads has
+  // `counted_values` of the dimension `values`.
   std::optional<std::size_t> batch, row, head, values;
-  std::int64_t part_values;
+  std::int64_t counted_values;
 };
 
 struct LaunchPlan {
@@ -37,9 +38,8 @@ struct LaunchPlan {
   bool has_shared() const;  // whether any tensor is
 
   std::vector<PlannedTensor> tensors;  // in the manifest's order
-  int segments;
-  int cluster;           // blocks for each segment
-  int parts;             // of each head, which kernels count as heads
+  HeadBlocks blocks;
+  std::int64_t heads;    // that kernels count for each head
   std::int64_t cut = 1;  // segments of tensors [B,H,segments,…]; with more than 1 a map's sequences are cut into pieces
   std::int64_t unit;     // tokens that a piece has to be a multiple of
 };

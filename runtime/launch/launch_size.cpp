@@ -75,7 +75,8 @@ std::int64_t most_pieces(const LaunchSize& size, std::int64_t segments) {
   return size.tokens / piece_of(size, segments) + size.map->count;
 }
 
-void check_size(LaunchSize size, int segments, int cluster) {
+void check_size(LaunchSize size, HeadBlocks blocks) {
+  const auto [segments, of_segment] = blocks;
   if (size.batches < 0 || size.tokens < 0 || size.heads < 0) {
     user_error("B = {}, T = {}, H = {}: sizes cannot be negative", size.batches, size.tokens, size.heads);
   }
@@ -89,9 +90,10 @@ void check_size(LaunchSize size, int segments, int cluster) {
   const bool in_pieces = size.map && segments > 1;
   const CheckedInt units =
       in_pieces ? CheckedInt(most_pieces(size, segments)) : checked_mul(size.sequences(), std::int64_t{segments});
-  const CheckedInt blocks = checked_mul(checked_mul(units, size.heads), std::int64_t{cluster});
-  if (!blocks || *blocks > std::numeric_limits<std::int32_t>::max()) {
-    const std::string each = segments * cluster == 1 ? "" : fmt::format(", times {} blocks each,", segments * cluster);
+  const CheckedInt all = checked_mul(checked_mul(units, size.heads), std::int64_t{of_segment});
+  if (!all || *all > std::numeric_limits<std::int32_t>::max()) {
+    const std::string each =
+        segments * of_segment == 1 ? "" : fmt::format(", times {} blocks each,", segments * of_segment);
     user_error("B·H = {}·{}{} is more than 2^31-1, the most blocks a launch can have: split the batch",
                size.sequences(), size.heads, each);
   }
@@ -110,11 +112,9 @@ std::int64_t Dimension::length(const LaunchSize& size) const {
     case Of::tokens:
       return size.tokens;
     case Of::heads:
-      return size.heads;
+      return size.heads * each;
     case Of::shared_heads:
       return size.shared();
-    case Of::parts:
-      return size.heads * each;
     case Of::saved:  // each sequence of a map begins a state of its own: TensorArg::flags in templates/wkvc/abi.h
       if (size.map) return size.tokens / each + size.map->count;
       return size.tokens == 0 ? 0 : (size.tokens - 1) / each + 1;
@@ -137,13 +137,12 @@ Dimension dimension_at(const TensorSpec& spec, std::size_t place, const Manifest
   }
   if (segments > 1 && place == 2) return {Of::segments, segments};
   if (dim == "T") return {Of::tokens};
-  const bool of_parts = manifest.parts > 1 && is_internal(spec.role);
-  if (dim == "H") return of_parts ? Dimension{Of::parts, manifest.parts} : Dimension{Of::heads};
+  if (dim == "H") return {Of::heads, manifest.heads_of(spec.role).each};
   if (dim == "S") return {Of::shared_heads};
   if (dim == "N") return {Of::saved, tokens_between_states(manifest)};
   if (dim == "M") return {Of::intermediate, manifest.states_every};
   if (dim == "K") return {Of::constant, manifest.key_dim};
-  if (dim == "V") return {Of::constant, of_parts ? manifest.value_dim : manifest.head_values()};
+  if (dim == "V") return {Of::constant, manifest.heads_of(spec.role).values};
   if (dim == "G") return {Of::constant, manifest.saved_every};
   const std::optional<std::int64_t> value = constant_from(dim);
   if (!value) internal_error("\"{}\" is no dimension", dim);

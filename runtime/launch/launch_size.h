@@ -62,9 +62,8 @@ inline constexpr std::int64_t kPieceTokens = 512;
 // Pieces that there can be, whatever the starts are.
 std::int64_t most_pieces(const LaunchSize& size, std::int64_t segments);
 
-// Throws UserError unless a launch can have this size, with so many segments of each sequence and blocks for each
-// of those.
-void check_size(LaunchSize size, int segments, int cluster);
+// Throws UserError unless a launch can have this size, with so many blocks of each head.
+void check_size(LaunchSize size, HeadBlocks blocks);
 
 // One dimension of a tensor, in numbers: a launch compares no text.
 struct Dimension {
@@ -78,13 +77,12 @@ struct Dimension {
     intermediate,
     segments,
     heads,
-    shared_heads,
-    parts
+    shared_heads
   };
 
   Of of = Of::constant;
   // The length, of a constant; of saved and intermediate states, the tokens between two; of segments, how many; of
-  // parts, those of a head.
+  // heads, those for each head of the launch.
   std::int64_t each = 1;
 
   std::int64_t length(const LaunchSize& size) const;

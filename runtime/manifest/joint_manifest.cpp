@@ -31,9 +31,7 @@ void check_distances(const Manifest& a, const Manifest& b) {
 void check_kernels(const Manifest& a, const Manifest& b) {
   check_same("operators", a.op, b.op, a, b);
   check_same("architectures", a.arch, b.arch, a, b);
-  check_same("key_dim", a.key_dim, b.key_dim, a, b);
-  check_same("value_dim", a.value_dim, b.value_dim, a, b);
-  check_same("parts", a.parts, b.parts, a, b);
+  for (const auto& [name, member] : common_numbers()) check_same(name, a.*member, b.*member, a, b);
   check_distances(a, b);
   if (a.states_every > 0 && b.states_every > 0)
     check_same("distances of intermediate states", a.states_every, b.states_every, a, b);

@@ -29,6 +29,9 @@ constexpr std::int64_t max_segments = 65536;  // beyond what any sequence is cut
 constexpr std::int64_t max_parts = 32;        // of a head
 constexpr std::int64_t max_cluster = 8;       // blocks, of sm_90, where a kernel asks for no more
 
+constexpr std::array<CommonNumber, 3> common{
+    {{"key_dim", &Manifest::key_dim}, {"value_dim", &Manifest::value_dim}, {"parts", &Manifest::parts}}};
+
 bool is_dim(std::string_view text) {
   constexpr std::array<std::string_view, 9> symbols{"B", "T", "H", "S", "K", "V", "N", "M", "G"};
   if (std::find(symbols.begin(), symbols.end(), text) != symbols.end()) return true;
@@ -153,6 +156,8 @@ Manifest parsed(std::string_view line) {
 }
 
 }  // namespace
+
+std::span<const CommonNumber> common_numbers() { return common; }
 
 std::string to_line(const Manifest& manifest) {
   using nlohmann::ordered_json;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,16 @@ struct TensorSpec {
   std::vector<std::string> dims;
 };
 
+// The blocks that each head of a sequence has.
+struct HeadBlocks {
+  int segments, of_segment;
+};
+
+// The heads of a tensor for each head of a launch, and the values of each.
+struct Heads {
+  std::int64_t each, values;
+};
+
 // What a gradient is the gradient of: "o" for "do".
 std::string_view differentiated(const TensorSpec& gradient);
 
@@ -79,9 +90,20 @@ struct Manifest {
   // Waits by itself until the kernel before it in the stream has ended, as WKVC_KERNEL does.
   bool waits = false;
 
-  int blocks() const { return segments * cluster; }  // of each sequence, and head or part of one
+  int blocks() const { return segments * cluster; }  // of each sequence, and head as kernels count heads
+  HeadBlocks head_blocks() const { return {segments, cluster * parts}; }
   int head_values() const { return value_dim * parts; }
+  Heads counted_heads() const { return {parts, value_dim}; }  // as kernels count heads
+  Heads heads_of(Role role) const { return is_internal(role) ? counted_heads() : Heads{1, head_values()}; }
 };
+
+// A number that the kernels of one text have in common.
+struct CommonNumber {
+  const char* name;
+  int Manifest::* member;
+};
+
+std::span<const CommonNumber> common_numbers();
 
 std::string to_line(const Manifest& manifest);  // "// wkvc-manifest: {…}\n"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/error.h"
+#include "runtime/manifest/heads.h"
 #include "runtime/manifest/layout.h"
 
 namespace wkvc {
@@ -107,22 +108,24 @@ void check_entry(const Manifest& manifest, std::string_view kernel) {
       manifest.cluster > 1 ? ", " + cluster : "");
 }
 
-// "#define WKVC_PARTS 2", a line of its own for each kernel of a text, the first one before anything is included; none
-// where a head has one part.
-void check_parts(const Manifest& manifest, std::string_view source) {
-  const std::string expected = fmt::format("#define WKVC_PARTS {}", manifest.parts);
+// Every line that has the macro is the definition, and the first one comes before anything is included.
+void check_definition(const Manifest& manifest, const Definition& definition, std::string_view source) {
+  const std::string expected = definition.line(), says = fmt::format("{} {}", definition.field, definition.number);
   const std::size_t first_include = source.find("#include");
-  bool defined = manifest.parts == 1;
-  for (std::size_t at = source.find("WKVC_PARTS"); at != std::string_view::npos;
-       at = source.find("WKVC_PARTS", at + 1)) {
+  bool defined = definition.number == 1;
+  for (std::size_t at = source.find(definition.macro); at != std::string_view::npos;
+       at = source.find(definition.macro, at + 1)) {
     const std::size_t begin = source.rfind('\n', at) + 1;  // npos + 1 is 0
     const std::string_view line = source.substr(begin, source.find('\n', at) - begin);
-    if (line != expected || manifest.parts == 1)
-      refuse(manifest, fmt::format("parts {}", manifest.parts), fmt::format("has the line \"{}\"", line));
+    if (line != expected || definition.number == 1) refuse(manifest, says, fmt::format("has the line \"{}\"", line));
     defined |= at < first_include;
   }
-  if (!defined)
-    refuse(manifest, fmt::format("parts {}", manifest.parts), fmt::format("does not begin with \"{}\"", expected));
+  if (!defined) refuse(manifest, says, fmt::format("does not begin with \"{}\"", expected));
+}
+
+// By which the config tells heads.
+void check_definitions(const Manifest& manifest, std::string_view source) {
+  for (const Definition& definition : definitions_of(manifest)) check_definition(manifest, definition, source);
 }
 
 // "const TensorArg& r_global = args.tensor[0];"
@@ -266,7 +269,7 @@ void check_waits(const Manifest& manifest, std::string_view source, std::string_
 
 void check_against_text(const Manifest& manifest, std::string_view source) {
   const std::string_view kernel = text_of(manifest, source);
-  if (!kernel.empty()) check_parts(manifest, source);  // by which the config tells heads
+  if (!kernel.empty()) check_definitions(manifest, source);
   check_config(manifest);
   check_segments(manifest);
   check_header(manifest, source);

@@ -138,7 +138,7 @@ TEST(Nest, BlocksOfAClusterShareWhatOneOfThemMakes) {
   EXPECT_THAT(refusal_of(text, "cluster 2", "cluster 3"),
               testing::HasSubstr("has a cluster of 3 blocks; expected 1, 2, 4 or 8"));
   EXPECT_THAT(refusal_of(text, "cluster 2", "parts 33"),
-              testing::HasSubstr("deals value rows to 1 to 32 parts, not 33"));
+              testing::HasSubstr("attribute 'parts' failed to satisfy constraint"));
 }
 
 TEST(Nest, ARoundNeedsASlotForEachOfItsChunks) {

@@ -131,7 +131,7 @@ TEST(Teams, PrepareGoWithTheStateAndFinish) {
   %o = chunk.dot %ex over 1, %S over 1 : tensor<16x32xf32>, tensor<48x32xf32> -> tensor<16x48xf32>
   %dx = chunk.dot %o over 1, %S over 0 : tensor<16x48xf32>, tensor<48x32xf32> -> tensor<16x32xf32>
 )"),
-                1, /*teams=*/true);
+                1, /*by_teams=*/true);
   const Phases& phases = placed.placement().division();
   EXPECT_EQ(phases, (Phases{.warps = 1, .prepare = 1, .states = 1, .finish = 1, .prepared = phases.prepared}));
   EXPECT_EQ(placed["ex"].phase, 0);
@@ -147,7 +147,7 @@ TEST(Teams, MakeValuesThatOthersThanRowsReadInSlabs) {
   %y = chunk.mul %x, %sum : tensor<16x32xf32>, tensor<16x1xf32> -> tensor<16x32xf32>
   chunk.output "y" %y as "f32" : tensor<16x32xf32>
 )");
-  Placed by_teams(text, 1, /*teams=*/true), by_one(text);
+  Placed by_teams(text, 1, /*by_teams=*/true), by_one(text);
   EXPECT_EQ(by_teams["ev"].owner, Owner::slab);
   EXPECT_EQ(by_teams["ev"].columns, Columns::values);
   EXPECT_EQ(by_teams["sum"].owner, Owner::slab);
@@ -160,7 +160,7 @@ TEST(Teams, RowsOfInputsWaitForTheState) {
   %o = chunk.dot %x over 1, %S over 1 : tensor<16x32xf32>, tensor<48x32xf32> -> tensor<16x48xf32>
   %sum = chunk.add %o, %ev : tensor<16x48xf32>, tensor<16x48xf32> -> tensor<16x48xf32>
 )"),
-                1, /*teams=*/true);
+                1, /*by_teams=*/true);
   EXPECT_EQ(placed["ev"].owner, Owner::rows);
   EXPECT_EQ(placed["ev"].phase, placed["sum"].phase);
 }
@@ -186,7 +186,7 @@ TEST(Teams, AddUpNumbersOfSeveralWarps) {
   %y = chunk.add %both, %of_dx : tensor<16x1xf32>, tensor<16x1xf32> -> tensor<16x1xf32>
   chunk.output "y" %y as "f32" : tensor<16x1xf32>
 )"),
-      /*warps=*/2, /*teams=*/true);
+      /*warps=*/2, /*by_teams=*/true);
   EXPECT_NE(placed["a"].warp, placed["b"].warp);
   EXPECT_EQ(placed["of_a"].warp, placed["a"].warp);
   EXPECT_GT(placed["y"].phase, placed["a"].phase);

@@ -55,7 +55,7 @@ void write_buffers_of(KernelText& text, Region& region, const char* memory) {
   });
   for (Operation* op : used)
     llvm::TypeSwitch<Operation*>(op).Case<warp::BufferOp, warp::FloatsOp>(
-        [&](auto buffer) { write_in(text, buffer, memory_of(buffer.getResult(), memory)); });
+        [&](auto buffer) { write_in(text, buffer, memory_of(text, buffer.getResult(), memory)); });
 }
 
 static void write_load(KernelText& text, warp::LoadOp op) { text.define(op.getResult(), text.expressions.load(op)); }

@@ -10,12 +10,12 @@ namespace wkvc {
 // Operations before the rounds ask by themselves which warps do them.
 static void write_preparing(KernelText& text, warp::RoleOp op) {
   Block& body = op.getBody().front();
-  auto rounds = *body.getOps<warp::SweepOp>().begin();
-  write_all(text, {body.begin(), Block::iterator(rounds)});
+  auto sweep = *body.getOps<warp::SweepOp>().begin();
+  write_all(text, {body.begin(), Block::iterator(sweep)});
   text.line("if (block.warp >= {}) {{", op.getFirst());
   text.lines.open();
   if (op.getRegisters()) text.line("block.give_registers<{}>();", *op.getRegisters());
-  write_all(text, {Block::iterator(rounds), body.end()});
+  write_all(text, {Block::iterator(sweep), body.end()});
   write_meeting(text);
   text.line("return;");
   text.lines.close();
@@ -45,7 +45,7 @@ static void write_team(KernelText& text, warp::TeamOp op) {
   begin_team(text, in_rounds);
   const Braces braces(text);
   if (text.traits.goes_ahead)
-    text.line("const auto team = teams.in_round({});", in_rounds ? text.traits.before_round : "0");
+    text.line("const auto team = {}.in_round({});", text.traits.copier, in_rounds ? text.traits.before_round : "0");
   write_valid(text);
   write_buffers_of(text, op.getBody(), "team");
   write_body(text, op.getBody());

@@ -46,7 +46,9 @@ void write_valid(KernelText& text);
 void write_buffers_of(KernelText& text, mlir::Region& region, const char* memory);
 
 // Returns the variable whose memory a ring or buffer lies in: that of all rounds, or `slot`.
-inline const char* memory_of(mlir::Value shared, const char* slot) { return warp::is_of_team(shared) ? "teams" : slot; }
+inline const char* memory_of(const KernelText& text, mlir::Value shared, const char* slot) {
+  return warp::is_of_team(shared) ? text.traits.copier : slot;
+}
 
 // Writes the barrier of a cluster's blocks. Other blocks may use this block's mbarriers and memory before the barrier.
 void write_meeting(KernelText& text);

@@ -102,7 +102,7 @@ static void write_sweep(KernelText& text, warp::SweepOp op) {
   auto beside = dyn_cast_or_null<warp::SweepOp>(op->getNextNode());
   if (beside && beside.getBeside()) return write_both(text, op, beside);
   if (op.getOver() == warp::Over::groups) return write_groups(text, op);
-  if (op.getOver() == warp::Over::rounds) return write_rounds(text, op);
+  if (op.isOverRounds()) return write_rounds(text, op);
   write_chunks(text, op);
 }
 

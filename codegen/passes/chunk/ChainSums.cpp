@@ -96,7 +96,7 @@ void for_each_sum(chunk::ProgramOp program, F f) {
 
 void chain_sums(chunk::ProgramOp program) {
   for_each_sum(program, [spaces = infer_spaces(program)](chunk::AddOp sum) { join_row_sums(sum, spaces); });
-  for_each_sum(program, [placement = place_values(program, /*warps=*/1, /*teams=*/false)](chunk::AddOp sum) {
+  for_each_sum(program, [placement = place_values(program, /*warps=*/1, /*by_teams=*/false)](chunk::AddOp sum) {
     sort_terms(sum, placement);
   });
 }

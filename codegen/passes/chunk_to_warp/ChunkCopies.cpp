@@ -77,7 +77,7 @@ void ChunkCopies::start_later(Free since) {
     if (ring.free == since) c_.create<warp::CopyOp>(c_.buffers.value(ring), deep_phase() ? 2 : 1, /*next=*/false);
   if (staged_chunk() && since == Free::behind_first)
     c_.create<warp::CopySavedOp>(states_.tensor(), staged_chunk(), 1, /*next=*/false,
-                                 but_first_ ? c_.b.getStringAttr("saved_states") : StringAttr());
+                                 states_.first().empty() ? StringAttr() : c_.b.getStringAttr(states_.first()));
   // One commit for all of them, after the last.
   const auto is_later = [&](Free other) { return other > since && has(other); };
   if (!is_later(Free::behind_first) && !is_later(Free::behind_last)) c_.create<warp::CommitCopiesOp>();

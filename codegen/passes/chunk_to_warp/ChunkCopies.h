@@ -12,9 +12,6 @@ class ChunkCopies {
  public:
   ChunkCopies(const BuildContext& context, const StateForms& states) : c_(context), states_(states) {}
 
-  // Copies all states but the first of a group, which was saved.
-  void leave_out_first() { but_first_ = true; }
-
   // Before the loop: its first chunk's inputs, and the state if it is copied, too.
   void start(bool of_state);
   void start_next_group();  // in a group: the next one's first copies
@@ -43,7 +40,6 @@ class ChunkCopies {
 
   const BuildContext& c_;
   const StateForms& states_;
-  bool but_first_ = false;
 };
 
 }  // namespace wkvc

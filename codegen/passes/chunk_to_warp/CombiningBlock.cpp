@@ -15,10 +15,10 @@ int64_t smaller_divisor(int64_t count, int64_t more) {
 }
 
 // Returns as many strips as the blocks of a sequence need to have all strips of a state, in as many warps as are left.
-int64_t strips_of_block(int64_t strips, int64_t segments, int64_t warps) {
+int64_t strips_of_block(int64_t strips, int64_t blocks, int64_t warps) {
   constexpr int64_t most_warps = 16;
   int64_t chosen = 1;
-  for (int64_t n = 2; n <= strips && n * warps <= most_warps && chosen * segments < strips; ++n) {
+  for (int64_t n = 2; n <= strips && n * warps <= most_warps && chosen * blocks < strips; ++n) {
     if (strips % n == 0) chosen = n;
   }
   return chosen;

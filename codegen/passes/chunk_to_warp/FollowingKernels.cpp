@@ -25,8 +25,7 @@ void add_batch_sums(chunk::ProgramOp program, OpBuilder& b) {
     warp::BatchSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(),
                              program.getKeyDim(), program.getValueDim(), program.getCompute(), parts_name(sum),
                              sum.getSym(), element_type(program.getContext(), sum.getDtype()),
-                             dims_of(spaces.lookup(sum.getX())).substr(1), program.getArch(), program.getSegments(),
-                             program.getParts());
+                             dims_of(spaces.lookup(sum.getX())).substr(1), program.getArch(), program.getSegments());
   }
 }
 
@@ -38,11 +37,11 @@ void add_token_sums(chunk::ProgramOp program, OpBuilder& b) {
     warp::BatchSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(),
                              program.getKeyDim(), program.getValueDim(), program.getCompute(), stored_name(output),
                              output.getSym(), element_type(program.getContext(), output.getDtype()), "1",
-                             program.getArch(), /*segments=*/1, program.getParts());
+                             program.getArch(), /*segments=*/1);
   }
 }
 
-// Kernels that sum the gradients of inputs over the heads, or the parts of a head, that share one.
+// Kernels that sum the gradients of inputs over the heads, or the blocks of a head, that share one.
 void add_head_sums(chunk::ProgramOp program, OpBuilder& b) {
   Spaces spaces = infer_spaces(program);
   for (auto output : program.getBody().getOps<chunk::OutputOp>()) {
@@ -51,7 +50,7 @@ void add_head_sums(chunk::ProgramOp program, OpBuilder& b) {
     warp::HeadSumOp::create(b, program.getLoc(), name, program.getRecurrence(), program.getChunk(), program.getKeyDim(),
                             program.getValueDim(), program.getCompute(), stored_name(output), output.getSym(),
                             element_type(program.getContext(), output.getDtype()),
-                            dims_of(spaces.lookup(output.getX())).substr(1), program.getArch(), program.getParts(),
+                            dims_of(spaces.lookup(output.getX())).substr(1), program.getArch(),
                             /*own_heads=*/!output.getShared());
   }
 }
@@ -65,7 +64,7 @@ void add_combine(chunk::ProgramOp summary, OpBuilder& b) {
                           summary.getChunk(), summary.getKeyDim(), summary.getValueDim(), summary.getCompute(),
                           first_state(summary), segments_name(summary), summary.getSegments(), *summary.getSummary(),
                           block.strips, block.map_rows, block.bytes, summary.getBackward(), summary.getArch(), dtype,
-                          states.dims, summary.getParts());
+                          states.dims);
 }
 
 }  // namespace

@@ -30,18 +30,18 @@ class KernelBuilder {
         program_, std::string(program_.getSummary() ? "_summary" : "") + (program_.getRefused() ? "_scaled" : ""));
     auto recompute = k_.memory.again() ? k_.memory.again()->program : chunk::ProgramOp();
     auto tensors = tensor_list(program_, recompute, k_.keeps_states(), maps);
-    kernel_ = create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), program_.getSchedule(),
-                                     program_.getChunk(), program_.getKeyDim(), program_.getValueDim(),
-                                     k_.memory.bytes(), program_.getCompute(), tensors, program_.getArch(),
-                                     k_.backward(), program_.getSummaryAttr(), program_.getPlain().has_value(),
-                                     program_.getRefused(), program_.getParts());
+    kernel_ =
+        create<warp::KernelOp>(name, program_.getRecurrence(), plan_.warps(), program_.getSchedule(),
+                               program_.getChunk(), program_.getKeyDim(), program_.getValueDim(), k_.memory.bytes(),
+                               program_.getCompute(), tensors, program_.getArch(), k_.backward(),
+                               program_.getSummaryAttr(), program_.getPlain().has_value(), program_.getRefused());
     OpBuilder::InsertionGuard guard(k_.b);
     k_.b.setInsertionPointToEnd(&kernel_.getBody().emplaceBlock());
     begin_guarded();
     if (plan_.by_teams()) declare_channel();
     main_.buffers().declare();
     if (k_.again) k_.again->buffers().declare();
-    if (plan_.preparers()) {
+    if (plan_.goes_ahead()) {
       main_.buffers().declare_rings(/*everywhere=*/false);
       role(warp::Work::prepare, [&] { prepare_ahead(); });
     }
@@ -57,8 +57,8 @@ class KernelBuilder {
 
   // The slots that chunks of a round have.
   void declare_channel() {
-    const bool refuses = plan_.preparers() && refuses_early(program_);
-    auto slots = create<warp::ChannelOp>(plan_.rounds, k_.memory.of_team(), k_.memory.slot(), refuses);
+    const bool refuses = plan_.goes_ahead() && refuses_early(program_);
+    auto slots = create<warp::ChannelOp>(plan_.depth, k_.memory.of_team(), k_.memory.slot(), refuses);
     set_name(slots, "slots");
     main_.buffers().lie_in(slots);
     if (k_.again) k_.again->buffers().lie_in(slots);
@@ -87,8 +87,8 @@ class KernelBuilder {
   void take_state() {
     start_sums(main_.context());
     if (k_.groups_ahead()) main_.buffers().declare_rings(/*everywhere=*/true);  // it goes on from group to group
-    if (plan_.by_teams() && !plan_.preparers()) start_teams();
-    if (plan_.preparers()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
+    if (plan_.by_teams() && !plan_.goes_ahead()) start_teams();
+    if (plan_.goes_ahead()) create<warp::NoteOp>("Consumer warps: the state goes through the rounds.");
     Value state = load_first_state(k_);
     set_name(state, (k_.carried() + "_initial").str());
     state = plan_.by_teams() ? all_rounds(state) : k_.again ? through_groups(k_, state) : through_chunks(k_, state);
@@ -129,7 +129,7 @@ class KernelBuilder {
 
   Value all_rounds(Value initial) {
     if (state_carries_scale(k_.placed(), /*saved=*/false)) initial = begin_scale(initial, /*saved=*/false);
-    return alone(plan_.preparers() ? prepared_rounds(initial) : rounds(initial));
+    return alone(plan_.goes_ahead() ? prepared_rounds(initial) : rounds(initial));
   }
 
   // A state without what it carries from chunk to chunk of rounds.

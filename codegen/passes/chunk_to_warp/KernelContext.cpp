@@ -2,7 +2,6 @@
 
 #include "codegen/ir/Text.h"
 #include "codegen/passes/chunk_to_warp/TensorList.h"
-#include "codegen/warp/KeptStates.h"
 
 using namespace mlir;
 
@@ -10,13 +9,10 @@ namespace wkvc {
 
 KernelContext::KernelContext(chunk::ProgramOp of, const KernelMemory& in, const Plan& by, OpBuilder& builder)
     : program(of), memory(in), plan(by), b(builder), saved(saved_type(of)) {
-  const bool fits = warp::fits_kept(saved, program.getPlain().has_value());
-  main.emplace(memory.main(), b, plan, saved, fits);
-  if (memory.again()) again.emplace(*memory.again(), b, plan, saved, fits);
+  main.emplace(memory.main(), b, plan, saved);
+  if (memory.again()) again.emplace(*memory.again(), b, plan, saved);
   if (placed().shared.ring_plan().goes_again()) again->buffers().share_rings(main->buffers());
-  if (!keeps_states()) return;
-  main->states().load_from(kRecomputed);
-  if (groups_ahead()) main->copies().leave_out_first();
+  if (keeps_states()) main->states().load_from(kRecomputed, groups_ahead() ? kSavedStates : "");
 }
 
 bool KernelContext::groups_ahead() const {

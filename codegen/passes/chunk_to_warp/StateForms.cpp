@@ -1,6 +1,7 @@
 #include "codegen/passes/chunk_to_warp/StateForms.h"
 
 #include "codegen/ir/Text.h"
+#include "codegen/warp/KeptStates.h"
 
 using namespace mlir;
 
@@ -15,7 +16,8 @@ Value StateForms::load_saved() const {
 Value StateForms::widened(Value saved) const {
   auto type = cast<VectorType>(saved.getType());
   if (type.getElementType().isF32()) return saved;
-  const char* widen = fits_ ? "widen_fitted" : "widen";
+  const bool fits = warp::fits_kept(saved_, c_.program().getPlain().has_value());
+  const char* widen = fits ? "widen_fitted" : "widen";
   return c_.create<warp::CallOp>(VectorType::get(type.getShape(), c_.b.getF32Type()), widen, saved, FloatAttr());
 }
 

@@ -2,17 +2,19 @@
 #pragma once
 
 #include "codegen/passes/chunk_to_warp/BuildContext.h"
+#include "codegen/passes/chunk_to_warp/TensorList.h"
 
 namespace wkvc {
 
 class StateForms {
  public:
-  // `saved`: the dtype of saved states. `fits`: as warp::fits_kept says of them.
-  StateForms(const BuildContext& context, mlir::Type saved, bool fits) : c_(context), saved_(saved), fits_(fits) {}
+  // `saved`: the dtype of saved states.
+  StateForms(const BuildContext& context, mlir::Type saved) : c_(context), saved_(saved) {}
 
-  // In place of the saved states.
-  void load_from(llvm::StringRef tensor) { tensor_ = tensor; }
+  // In place of the saved states. `first`: the tensor of the state before a group's first chunk; empty: that one.
+  void load_from(llvm::StringRef tensor, llvm::StringRef first) { tensor_ = tensor, first_ = first; }
   llvm::StringRef tensor() const { return tensor_; }
+  llvm::StringRef first() const { return first_; }
 
   // Returns the state that the forward pass saved, or that was recomputed, in the dtype of saved states.
   mlir::Value load_saved() const;
@@ -30,8 +32,7 @@ class StateForms {
 
   const BuildContext& c_;
   mlir::Type saved_;
-  bool fits_;
-  llvm::StringRef tensor_ = "saved_states";
+  llvm::StringRef tensor_ = kSavedStates, first_;
 };
 
 }  // namespace wkvc

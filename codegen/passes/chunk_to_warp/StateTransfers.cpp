@@ -28,7 +28,7 @@ void store_last_state(KernelContext& k, Value state) {
 }
 
 bool saves_states(KernelContext& k) { return !k.backward() && k.program.getSavedEvery() && !has_summary(k); }
-void save_state(KernelContext& k, Value state) { k.create<warp::SaveStateOp>("saved_states", state, k.saved); }
+void save_state(KernelContext& k, Value state) { k.create<warp::SaveStateOp>(kSavedStates, state, k.saved); }
 
 bool has_intermediate_states(KernelContext& k) { return k.program.getStatesEvery() > 0 && !has_summary(k); }
 void store_intermediate_state(KernelContext& k, Value state) {

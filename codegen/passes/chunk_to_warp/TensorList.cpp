@@ -46,7 +46,7 @@ class TensorList {
       add("workspace", refused_name(program), "f32", fmt::format("B,H,{},1", program.getSegments()));
     if (cut) add("workspace", segments_name(program), "f32", segment_dims(program, maps));
     if (program.getSummary()) return;
-    if (saves) add("saved_states", "saved_states", program.getSaved().str(), "B,H,N,V,K");
+    if (saves) add("saved_states", kSavedStates, program.getSaved().str(), "B,H,N,V,K");
     if (keeps_states) expect_near_segments(program);
     if (keeps_states) add("workspace", kRecomputed, program.getSaved().str(), of_each_segment(program, "G,V,K"));
     const std::string dtype = backward ? "f32" : states.dtype;

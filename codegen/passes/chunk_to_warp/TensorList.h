@@ -7,6 +7,8 @@
 
 namespace wkvc {
 
+// States that the forward kernel saves.
+inline constexpr const char* kSavedStates = "saved_states";
 // Workspaces: states that are recomputed for the loop backward, and what segments leave each other: either pass has its
 // own, for their number may differ.
 inline constexpr const char* kRecomputed = "chunk_states";

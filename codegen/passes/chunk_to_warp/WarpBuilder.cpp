@@ -10,12 +10,12 @@ using namespace mlir;
 
 namespace wkvc {
 
-WarpBuilder::WarpBuilder(const PlacedProgram& of, OpBuilder& builder, const Plan& plan, Type saved, bool fits)
+WarpBuilder::WarpBuilder(const PlacedProgram& of, OpBuilder& builder, const Plan& plan, Type saved)
     : program_(of.program),
       placement_(of.placement),
       buffers_(of, builder),
       context_{of, plan, builder, buffers_},
-      states_(context_, saved, fits),
+      states_(context_, saved),
       copies_(context_, states_),
       env_(context_, states_) {}
 

@@ -9,8 +9,8 @@ namespace wkvc {
 
 class WarpBuilder {
  public:
-  // `saved` and `fits` as StateForms has them.
-  WarpBuilder(const PlacedProgram& of, mlir::OpBuilder& builder, const Plan& plan, mlir::Type saved, bool fits);
+  // `saved` as StateForms has it.
+  WarpBuilder(const PlacedProgram& of, mlir::OpBuilder& builder, const Plan& plan, mlir::Type saved);
   WarpBuilder(const WarpBuilder&) = delete;  // whose parts refer to each other
   WarpBuilder& operator=(const WarpBuilder&) = delete;
 

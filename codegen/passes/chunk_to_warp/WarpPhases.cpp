@@ -17,7 +17,7 @@ namespace wkvc {
 
 void WarpBuilder::prepare_round(llvm::function_ref<void()> when_read) {
   load_tokens();
-  if (context_.plan.rounds > 1) copies_.start_round();
+  if (context_.plan.goes_ahead()) copies_.start_round();
   wait_for_round();
   prepare_chunk(when_read);
   env_.registers.drop_tokens();

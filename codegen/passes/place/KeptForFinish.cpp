@@ -38,7 +38,7 @@ class Keeper {
  public:
   Keeper(chunk::ProgramOp program, const Plan& plan)
       : program_(program),
-        placement_(place_values(program, plan.team_warps, /*teams=*/true)),
+        placement_(place_values(program, plan.team_warps, /*by_teams=*/true)),
         waits_(find_waits(placement_)),
         idle_(matrix_warps(placement_) - busy_warps()) {}
 

@@ -123,7 +123,7 @@ bool may_copy_states(const Placement& main, const Plan& plan) {
 
 MemoryChoices memory_choices(const Placement& main, chunk::ProgramOp recompute, const Plan& plan, bool fits_states) {
   const bool wide = sm_90a.is_wide(extent_of(Axis::key, main));
-  const bool meets = plan.rounds == 1 && main.program().getPlain();  // where teams have prepared a round
+  const bool meets = !plan.goes_ahead() && main.program().getPlain();  // where teams have prepared a round
   if (plan.by_teams() && meets && wide) return {{Ahead::read, Ahead::early, Ahead::inputs}, wide};
   if (plan.by_teams()) return {{Ahead::early, Ahead::inputs}, wide};
   if (!fits_states) return {{Ahead::inputs, Ahead::none}, wide};
@@ -165,13 +165,13 @@ static bool may_contract_by_groups(chunk::ProgramOp program, const Plan& plan) {
 // prepares chunks and takes the state through them, so its time is that of its teams.
 static void add_teams(chunk::ProgramOp summary) {
   const Plan plan = wkvc::plan(summary, {});
-  if (plan.preparers() || !has_registers(summary, plan) || !may_contract_by_groups(summary, plan)) return;
+  if (plan.goes_ahead() || !has_registers(summary, plan) || !may_contract_by_groups(summary, plan)) return;
   Placer placer(summary, {}, plan);
   placer.choose();
-  for (int teams = std::min(plan.row_warps, sm_90a.most_teams()); teams > plan.teams; --teams) {
-    if (!may_have_teams(summary, teams)) continue;
+  for (int copies = std::min(plan.row_warps, sm_90a.most_teams()); copies > plan.copies; --copies) {
+    if (!may_have_teams(summary, copies)) continue;
     OwningOpRef<chunk::ProgramOp> more = summary.clone();
-    more->reschedule([&](Schedule& schedule) { schedule.prepare.teams = teams; });
+    set_teams(*more, copies);
     if (!Placer(*more, {}, warps_of(*more)).fits_blocks_of(placer)) continue;
     summary.setSchedule(more->getSchedule());
     return;

@@ -17,7 +17,7 @@ PlacedProgram::PlacedProgram(const Placement& placed, const Plan& plan, std::deq
 
 void PlacedProgram::plan_shared(const Plan& plan, Ahead prefetch) {
   const bool is_early = prefetch == Ahead::early || prefetch == Ahead::read;
-  shared.plan(is_early && plan.rounds == 1 && !has_second_phase() ? Ahead::inputs : prefetch);
+  shared.plan(is_early && !plan.goes_ahead() && !has_second_phase() ? Ahead::inputs : prefetch);
   for (const std::string& name : numbers.names()) shared.plan_number(name);
 }
 

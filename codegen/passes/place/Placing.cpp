@@ -11,10 +11,10 @@
 
 namespace wkvc {
 
-Placement place_values(chunk::ProgramOp program, int warps, bool teams) {
+Placement place_values(chunk::ProgramOp program, int warps, bool by_teams) {
   Placement placement(program, warps);
   assign_owners(placement);
-  if (teams) {
+  if (by_teams) {
     const Waits waits = find_waits(placement);
     make_value_slabs(placement, waits);
     assign_phases_of_teams(placement, waits);
@@ -23,8 +23,8 @@ Placement place_values(chunk::ProgramOp program, int warps, bool teams) {
   }
   delay_slabs(placement);
   if (delay_sums(placement)) delay_slabs(placement);
-  if (teams && program.getPlain()) delay_matrices(placement);
-  if (teams) delay_columns(placement);
+  if (by_teams && program.getPlain()) delay_matrices(placement);
+  if (by_teams) delay_columns(placement);
   assign_warps(placement);
   if (fits_shares(placement)) {
     placement.division().finished = Finished::shares;

@@ -17,7 +17,7 @@
 namespace wkvc {
 
 // Returns all places but for storage. `warps` share a chunk: those of the block, or with `teams` those of a team.
-Placement place_values(chunk::ProgramOp program, int warps, bool teams);
+Placement place_values(chunk::ProgramOp program, int warps, bool by_teams);
 
 // Returns the places with storage, where later phases `keep` so much.
 Placement stored(Placement placement, Stored keep);

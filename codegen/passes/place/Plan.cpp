@@ -33,7 +33,11 @@ Plan warps_of(chunk::ProgramOp program) {
 
 bool is_possible(const Plan& plan) {
   return plan.row_warps > 0 && plan.warps() <= sm_90a.block.warps &&
-         (plan.rounds > 1 || plan.row_warps % plan.teams == 0);
+         (plan.goes_ahead() || plan.row_warps % plan.copies == 0);
+}
+
+void set_teams(chunk::ProgramOp program, int copies) {
+  program.reschedule([=](Schedule& schedule) { schedule.prepare.teams = copies; });
 }
 
 void drop_teams(chunk::ProgramOp program) {
@@ -42,15 +46,6 @@ void drop_teams(chunk::ProgramOp program) {
     schedule.prepare.teams = 1;
     schedule.prepare.warps = 0;
   });
-}
-
-std::string teams_option(int teams, bool ahead) {
-  return ahead && teams == 1 ? "--rounds 2" : fmt::format("--teams {}", teams);
-}
-
-std::string no_teams_option(int teams, bool ahead, const char* first) {
-  if (ahead && teams == 1) return "--rounds 1";
-  return fmt::format("--teams {}1{}", first, ahead ? " with --rounds 1" : "");
 }
 
 std::string alternatives(llvm::ArrayRef<std::string> options) {
@@ -123,7 +118,7 @@ struct Obstacle {
 
 static Obstacle obstacle_to_teams(chunk::ProgramOp program, int teams) {
   const Placement placement =
-      stored(place_values(program, row_warps_of(program) / teams, /*teams=*/true), Stored::sums);
+      stored(place_values(program, row_warps_of(program) / teams, /*by_teams=*/true), Stored::sums);
   for (auto round : program.getBody().getOps<chunk::RoundOp>())
     if (bounding_state(round) && placement.of(round.getResult()).phase < placement.first_of_rows())
       return {round, /*scale=*/true};
@@ -153,7 +148,7 @@ static void check_backward_teams(chunk::ProgramOp program, int teams) {
 // Returns an operation of a forward program that makes something of value rows for other warps than theirs; null if
 // there is none.
 static Operation* crossing_from_rows(chunk::ProgramOp program, int team_warps) {
-  const Placement placement = place_values(program, team_warps, /*teams=*/false);
+  const Placement placement = place_values(program, team_warps, /*by_teams=*/false);
   for (Operation& op : program.getBody().front()) {
     auto round = dyn_cast<chunk::RoundOp>(op);
     bool waits = isa<chunk::AccumulateOp, chunk::SavedStateOp>(op) || (round && takes_scale_of_state(round));
@@ -173,9 +168,9 @@ bool may_have_teams(chunk::ProgramOp program, int teams) {
 
 // Teams prepare chunks before the state is taken through them without barriers, so nothing may cross from value rows.
 static void check_teams(chunk::ProgramOp program, const Plan& plan) {
-  const int teams = plan.teams;
+  const int teams = plan.copies;
   if (!plan.by_teams()) return;
-  const bool ahead = plan.preparers() > 0;
+  const bool ahead = plan.goes_ahead();
   const std::string of_teams = choice(program, teams_option(teams, ahead), fmt::format("prepare(teams = {})", teams));
   const std::string kernel = fmt::format("{}: the {} kernel of '{}'", of_teams,
                                          program.getBackward() ? "backward" : "forward", program.getRecurrence().str());
@@ -185,7 +180,7 @@ static void check_teams(chunk::ProgramOp program, const Plan& plan) {
         "dealt to so many blocks; expected a number that divides them",
         choice(program, fmt::format("--cluster {}", plan.cluster), fmt::format("grid(cluster = {})", plan.cluster)),
         row_warps_of(program), program.getRecurrence().str());
-  if (!is_possible(plan) && plan.preparers())
+  if (!is_possible(plan) && ahead)
     user_error("{} would have {} warps, {} of them to prepare chunks; a block has at most {}: use {}{}", kernel,
                plan.warps(), plan.preparers(), sm_90a.block.warps, teams > 1 ? "fewer, or " : "",
                choice(program, "--rounds 1", "no warps of their own"));
@@ -210,7 +205,7 @@ static void check_schedule(chunk::ProgramOp program) {
 Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute) {
   check_schedule(program);
   const Plan plan = warps_of(program);
-  check_saved(program, recompute, plan.teams);
+  check_saved(program, recompute, plan.copies);
   check_teams(program, plan);
   return plan;
 }

@@ -8,17 +8,19 @@
 
 namespace wkvc {
 
-// How the warps of a kernel's block share its work.
+// How the warps of a kernel's block share its work: what passes ask in place of the schedule.
 struct Plan {
   int row_warps = 1;   // with 16 of the block's rows of the state, or of the map behind it, each
-  int teams = 1;       // that prepare a chunk each
-  int rounds = 1;      // of chunks in shared memory at once; 2: warps of their own prepare one ahead
+  int copies = 1;      // teams that prepare a chunk each: copies of what a team has
+  int depth = 1;       // slots of each chunk of a round, by turns; 2: warps of their own prepare a round ahead
   int team_warps = 1;  // that deal with a chunk's slabs and matrices
   int cluster = 1;     // blocks for each head; more share its rows, and what their teams have prepared
 
-  bool by_teams() const { return teams > 1 || rounds > 1; }  // which prepare chunks for the state's warps
-  int preparers() const { return rounds > 1 ? teams * team_warps : 0; }
-  int round_chunks() const { return teams * cluster; }
+  bool goes_ahead() const { return depth > 1; }
+  bool by_teams() const { return copies > 1 || goes_ahead(); }  // which prepare chunks for the state's warps
+  int preparers() const { return goes_ahead() ? copies * team_warps : 0; }
+  int round_chunks() const { return copies * cluster; }
+  int slots() const { return round_chunks() * depth; }  // copies of what a prepared chunk has
   int warps() const { return row_warps + preparers(); }
 };
 
@@ -35,7 +37,10 @@ bool is_possible(const Plan& plan);  // rows for each warp, as many warps as a b
 Plan plan(chunk::ProgramOp program, chunk::ProgramOp recompute);
 
 // Returns whether the warps of a program's state may prepare its chunks in so many teams.
-bool may_have_teams(chunk::ProgramOp program, int teams);
+bool may_have_teams(chunk::ProgramOp program, int copies);
+
+// Deals the warps of a program's state to so many teams.
+void set_teams(chunk::ProgramOp program, int copies);
 
 // Takes teams and clusters out of a program's schedule, where its kernel has no room for them. All else stays.
 void drop_teams(chunk::ProgramOp program);

@@ -55,7 +55,7 @@ bool takes_scale_of_state(chunk::RoundOp round) { return bounding_state(round) &
 
 bool can_carry_scale(Operation* state) {
   llvm::DenseSet<Value> sums{state->getResult(0)};
-  bool rounds = false, updates = false;
+  bool is_rounded = false, updates = false;
   for (Operation& op : *state->getBlock()) {
     if (llvm::none_of(op.getOperands(), [&](Value x) { return sums.contains(x); })) continue;
     Value last = op.getOperands().back(),
@@ -65,11 +65,11 @@ bool can_carry_scale(Operation* state) {
     bool update = isa<chunk::UpdateOp, chunk::UpdateSavedOp>(op);
     auto round = dyn_cast<chunk::RoundOp>(op);
     if (by_row || of_product) sums.insert(op.getResult(0));
-    rounds |= static_cast<bool>(round);
+    is_rounded |= static_cast<bool>(round);
     updates |= update;
     if (!by_row && !of_product && !(round && rounded_state(round)) && !update) return false;
   }
-  return rounds && updates;
+  return is_rounded && updates;
 }
 
 }  // namespace wkvc

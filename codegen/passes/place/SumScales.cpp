@@ -76,14 +76,14 @@ class Finder {
 
   // Where a rounding chooses the scale there is one, and what becomes of the state is made of the sum that was rounded.
   bool is_of_one_scale() {
-    auto& rounds = found_.roundings;
-    found_.of_block = !llvm::all_of(rounds, [](chunk::RoundOp round) { return !!state_of_scale(round); });
-    if (found_.of_block ? rounds.empty() : rounds.size() != 1) return false;
+    auto& roundings = found_.roundings;
+    found_.of_block = !llvm::all_of(roundings, [](chunk::RoundOp round) { return !!state_of_scale(round); });
+    if (found_.of_block ? roundings.empty() : roundings.size() != 1) return false;
     return llvm::all_of(program_.getBody().front(), [&](Operation& op) {
       if (!updates_state(&op)) return true;
       const ScaleProduct* of_update = unit(op.getOperand(0));
       return of_update && *of_update == ScaleProduct{{found_.state, 1}} &&
-             (found_.of_block || is_made_of(op.getOperand(0), rounds.front().getX()));
+             (found_.of_block || is_made_of(op.getOperand(0), roundings.front().getX()));
     });
   }
   bool updates_state(Operation* op) const {
@@ -283,7 +283,7 @@ void make_room_for_products(chunk::ProgramOp program, int warps) {
     before.emplace_back(round, round.getFactorAttr());
     round.setFactorAttr(b.getF32FloatAttr(kRoom));
   }
-  const Placement placement = stored(place_values(program, warps, /*teams=*/true), Stored::sums);
+  const Placement placement = stored(place_values(program, warps, /*by_teams=*/true), Stored::sums);
   const auto found = find_sum_scales(placement);
   if (found.empty())
     for (auto& [round, factor] : before) round.setFactorAttr(factor);

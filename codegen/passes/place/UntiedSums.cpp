@@ -30,7 +30,7 @@ static void repeat(Operation* op, const MatrixGroups& groups) {
 }
 
 void untie_sums(chunk::ProgramOp program, const Plan& plan) {
-  const Placement placement = place_values(program, plan.team_warps, /*teams=*/true);
+  const Placement placement = place_values(program, plan.team_warps, /*by_teams=*/true);
   if (matrix_warps(placement) == 1) return;
   llvm::SmallVector<Operation*> repeatable;
   for (Operation& op : placement.body())

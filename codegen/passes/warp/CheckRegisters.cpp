@@ -21,8 +21,8 @@ static std::string fewer_warps(warp::KernelOp kernel, int64_t most_warps) {
   const int64_t rows = warp::row_warps(kernel), maps = warp::map_rows(kernel) / 16;
   const bool ahead = has_producers(kernel);
   llvm::SmallVector<std::string> options;
-  if (const int64_t teams = (most_warps - rows) / warp::team_warps(kernel); ahead && teams > 1)
-    options.push_back(fmt::format("--teams {}", teams));
+  if (const int64_t copies = (most_warps - rows) / warp::team_warps(kernel); ahead && copies > 1)
+    options.push_back(teams_option(static_cast<int>(copies), ahead));
   const int64_t cluster = 2 * kernel.getCluster();
   if (ahead && rec::is_cluster(cluster) && rows % 2 == 0 && warps - rows / 2 <= most_warps)
     options.push_back(fmt::format("--cluster {}", cluster));

@@ -186,8 +186,7 @@ void join_decays(warp::KernelOp kernel) {
   const int warps = static_cast<int>(warp::team_warps(kernel));
   kernel.walk([&](Operation* op) {
     auto loop = dyn_cast<warp::SweepOp>(op);
-    if (isa<warp::AgainOp>(op) || (loop && loop.getOver() == warp::Over::rounds))
-      join(op->getRegion(0).front(), warps, b);
+    if (isa<warp::AgainOp>(op) || (loop && loop.isOverRounds())) join(op->getRegion(0).front(), warps, b);
   });
 }
 

@@ -36,6 +36,7 @@ def Warp_SweepOp : Warp_Op<"sweep", [SingleBlock, NoTerminator,
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
+    bool isOverRounds() { return getOver() == Over::rounds; }
     // The state before the first chunk, before each chunk, behind each and behind the last; null where none is carried.
     ::mlir::Value getInit() { return getCarried().empty() ? ::mlir::Value() : getCarried().front(); }
     void setInit(::mlir::Value state) { getCarriedMutable().assign(state); }

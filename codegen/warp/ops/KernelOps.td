@@ -32,7 +32,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
                        I64Attr:$key_dim, I64Attr:$value_dim, I64Attr:$shared_bytes, StrAttr:$compute,
                        StrArrayAttr:$tensors, StrAttr:$arch, UnitAttr:$backward, OptionalAttr<StrAttr>:$summary,
                        UnitAttr:$plain, UnitAttr:$refused,
-                       DefaultValuedAttr<I64Attr, "1">:$parts);
+                       Wkvc_Parts:$parts);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `for` $op `warps` $warps `schedule` $schedule `chunk` $chunk `head` $key_dim `x` $value_dim
@@ -54,7 +54,7 @@ def Warp_BatchSumOp : Warp_Op<"batch_sum"> {
   let description = "The workspace is [B,H,D] or [B,H,segments,D], or, over \"1\", [B,T,H].";
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
                        StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch,
-                       DefaultValuedAttr<I64Attr, "1">:$segments, DefaultValuedAttr<I64Attr, "1">:$parts);
+                       DefaultValuedAttr<I64Attr, "1">:$segments, Wkvc_Parts:$parts);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $from `to`
     $to `over` $dim `as` $dtype attr-dict
@@ -67,12 +67,15 @@ def Warp_HeadSumOp : Warp_Op<"head_sum"> {
   let description = "Or, with `own_heads`, over the `parts` of each head.";
   let arguments = (ins StrAttr:$sym_name, StrAttr:$op, I64Attr:$chunk, I64Attr:$key_dim, I64Attr:$value_dim,
                        StrAttr:$compute, StrAttr:$from, StrAttr:$to, TypeAttr:$dtype, StrAttr:$dim, StrAttr:$arch,
-                       DefaultValuedAttr<I64Attr, "1">:$parts, UnitAttr:$own_heads);
+                       UnitAttr:$own_heads, Wkvc_Parts:$parts);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $from `to`
     $to `over` $dim `as` $dtype attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    const char* getTerms() { return getOwnHeads() ? "the parts of a head" : "the heads"; }
+  }];
 }
 
 def Warp_CombineOp : Warp_Op<"combine"> {
@@ -87,7 +90,7 @@ def Warp_CombineOp : Warp_Op<"combine"> {
                        I64Attr:$strips, I64Attr:$map_rows, I64Attr:$shared_bytes,
                        UnitAttr:$backward, StrAttr:$arch, DefaultValuedAttr<StrAttr, "\"f32\"">:$initial_dtype,
                        DefaultValuedAttr<StrAttr, "\"B,H,V,K\"">:$initial_dims,
-                       DefaultValuedAttr<I64Attr, "1">:$parts);
+                       Wkvc_Parts:$parts);
   let assemblyFormat = [{
     $sym_name `for` $op `chunk` $chunk `head` $key_dim `x` $value_dim `compute` $compute `arch` $arch `from` $initial `in`
     $workspace `segments` $segments `map` $map `strips` $strips `map_rows` $map_rows `shared` $shared_bytes

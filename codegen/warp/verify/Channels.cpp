@@ -47,11 +47,11 @@ LogicalResult verify_handover(KernelOp kernel, Operation* op) {
       failed(expect_where<GetOp>(op, consumes && is_first(op), "a sweep over a round begins")) ||
       failed(expect_where<ReleaseOp>(op, consumes && is_before_last(op), "a sweep over a round ends")))
     return failure();
-  auto rounds = dyn_cast<SweepOp>(op);
-  if (!rounds || rounds.getOver() != Over::rounds) return success();
-  if (is_in_role(op, Work::prepare) && !llvm::hasSingleElement(rounds.getBody().getOps<TeamOp>()))
+  auto sweep = dyn_cast<SweepOp>(op);
+  if (!sweep || !sweep.isOverRounds()) return success();
+  if (is_in_role(op, Work::prepare) && !llvm::hasSingleElement(sweep.getBody().getOps<TeamOp>()))
     return op->emitOpError("needs exactly one warp.team, whose slot is acquired and put once");
-  if (!is_in_role(op, Work::prepare) && !llvm::hasSingleElement(rounds.getBody().getOps<SweepOp>()))
+  if (!is_in_role(op, Work::prepare) && !llvm::hasSingleElement(sweep.getBody().getOps<SweepOp>()))
     return op->emitOpError("needs exactly one sweep over a round in it, by which slots are released");
   return success();
 }

@@ -7,8 +7,7 @@ using namespace mlir;
 namespace wkvc::warp {
 
 LogicalResult BatchSumOp::verify() {
-  if (failed(verify_stored(*this, getDtype())) || failed(verify_parts(*this, getParts()))) return failure();
-  if (failed(verify_architecture(*this, getArch()))) return failure();
+  if (failed(verify_stored(*this, getDtype())) || failed(verify_architecture(*this, getArch()))) return failure();
   if (getDim() == "1" && getSegments() != 1)
     return emitOpError() << "sums numbers of " << getSegments() << " segments; expected those of tokens";
   if (getDim() == "K" || getDim() == "V" || getDim() == "1") return success();
@@ -16,8 +15,7 @@ LogicalResult BatchSumOp::verify() {
 }
 
 LogicalResult HeadSumOp::verify() {
-  if (failed(verify_stored(*this, getDtype())) || failed(verify_parts(*this, getParts()))) return failure();
-  if (failed(verify_architecture(*this, getArch()))) return failure();
+  if (failed(verify_stored(*this, getDtype())) || failed(verify_architecture(*this, getArch()))) return failure();
   if (getDim() == "K" || getDim() == "V" || getDim() == "1") return success();
   return emitOpError() << "sums over \"" << getDim() << "\"; expected \"K\", \"V\" or \"1\"";
 }
@@ -58,15 +56,15 @@ LogicalResult SweepOp::verify() {
   auto outer = getOperation()->getParentOfType<SweepOp>();
   if (getAhead() && over != Over::groups) return emitOpError("copies ahead from group to group only over groups");
   if (auto kernel = getOperation()->getParentOfType<KernelOp>();
-      kernel && over == Over::rounds && !getCarried().empty() && getBackward() != kernel.getBackward())
+      kernel && isOverRounds() && !getCarried().empty() && getBackward() != kernel.getBackward())
     return emitOpError("goes through rounds from the first in a forward kernel, from the last in a backward one");
   if (getBeside() && !is_beside(*this))
     return emitOpError(
         "needs a sweep right before it through the same round, forward where it is backward, which neither "
         "gives it anything nor has a barrier");
   const bool is_inner = over == Over::group || over == Over::round;
-  const Over around = over == Over::group ? Over::groups : Over::rounds;
-  if (outer ? is_inner && outer.getOver() == around : !is_inner) return success();
+  const auto is_around = [&] { return over == Over::group ? outer.getOver() == Over::groups : outer.isOverRounds(); };
+  if (outer ? is_inner && is_around() : !is_inner) return success();
   return emitOpError("a sweep over one group or round belongs inside a sweep over those, and nothing else does");
 }
 

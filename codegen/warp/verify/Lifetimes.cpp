@@ -122,8 +122,7 @@ LogicalResult verify_lifetimes(KernelOp kernel) {
     if (loop && (loop.getOver() == Over::chunks || loop.getOver() == Over::group))
       sequences.push_back({&loop.getBody().front()});
     if (isa<AgainOp>(op)) sequences.push_back({&op->getRegion(0).front()});
-    if (loop && loop.getOver() == Over::rounds)
-      by_role[loop->getParentOfType<RoleOp>().getWork()] = &loop.getBody().front();
+    if (loop && loop.isOverRounds()) by_role[loop->getParentOfType<RoleOp>().getWork()] = &loop.getBody().front();
   });
   if (!by_role.empty()) sequences.emplace_back(llvm::map_range(by_role, [](auto& role) { return role.second; }));
   for (const auto& sequence : sequences)

@@ -17,7 +17,7 @@ bool is_own_name(llvm::StringRef name) {
   return name == "initial_state" || name == "segment_states" || name == "segment_gradients";
 }
 
-int64_t slots(KernelOp kernel) { return round_chunks(kernel) * kernel.getSchedule().rounds(); }
+int64_t slots(KernelOp kernel) { return round_chunks(kernel) * signed_value(channel_of(kernel).getDepth()); }
 
 // The slots and what teams have take all of a kernel's shared memory.
 LogicalResult verify_channel(KernelOp kernel) {
@@ -75,8 +75,8 @@ LogicalResult verify_schedule(KernelOp kernel) {
 
 // What a kernel may say that it copies ahead; `automatic` says nothing.
 llvm::SmallVector<Ahead> possible_prefetches(KernelOp kernel) {
-  if (kernel.getSchedule().by_teams()) {
-    const bool reads = kernel.getPlain() && kernel.getSchedule().rounds() == 1 && sm_90a.is_wide(kernel.getKeyDim());
+  if (has_slots(kernel)) {
+    const bool reads = kernel.getPlain() && !has_producers(kernel) && sm_90a.is_wide(kernel.getKeyDim());
     return reads ? llvm::SmallVector<Ahead>{Ahead::inputs, Ahead::early, Ahead::read}
                  : llvm::SmallVector<Ahead>{Ahead::inputs, Ahead::early};
   }
@@ -136,7 +136,7 @@ int64_t map_rows(KernelOp kernel) {
 }
 
 int64_t row_warps(KernelOp kernel) {
-  if (kernel.getSchedule().rounds() == 1) return signed_value(kernel.getWarps());
+  if (!has_producers(kernel)) return signed_value(kernel.getWarps());
   return (signed_value(kernel.getValueDim()) + map_rows(kernel)) / (16 * kernel.getCluster());
 }
 
@@ -148,17 +148,12 @@ bool goes_again(KernelOp kernel) {
 
 int64_t team_warps(KernelOp kernel) {
   int64_t behind = signed_value(kernel.getWarps()) - row_warps(kernel);
-  return (kernel.getSchedule().rounds() == 1 ? row_warps(kernel) : behind) / kernel.getTeams();
+  return (has_producers(kernel) ? behind : row_warps(kernel)) / kernel.getTeams();
 }
 
 LogicalResult verify_architecture(Operation* op, llvm::StringRef arch) {
   if (is_target(arch)) return success();
   return op->emitOpError() << "arch is \"" << arch << "\"; expected " << sm_90a.arch;
-}
-
-LogicalResult verify_parts(Operation* op, uint64_t parts) {
-  if (rec::is_part_count(signed_value(parts))) return success();
-  return op->emitOpError() << "has " << signed_value(parts) << " parts; expected " << rec::part_counts_text;
 }
 
 // Checks what a block has at once.
@@ -185,8 +180,7 @@ LogicalResult CombineOp::verify() {
   for (auto [what, extent] : {std::pair{"key_dim", getKeyDim()}, std::pair{"value_dim", getValueDim()}})
     if (!rec::is_extent(signed_value(extent)))
       return emitOpError() << what << " is " << signed_value(extent) << "; expected " << rec::extents_text;
-  if (failed(verify_architecture(*this, getArch())) || failed(verify_block(*this))) return failure();
-  return verify_parts(*this, getParts());
+  return failed(verify_architecture(*this, getArch())) ? failure() : verify_block(*this);
 }
 
 LogicalResult KernelOp::verify() {
@@ -194,7 +188,7 @@ LogicalResult KernelOp::verify() {
     if (auto fault = rec::name_fault(name)) return emitOpError() << *fault;
   if (!rec::is_compute(getCompute()))
     return emitOpError() << "compute is \"" << getCompute() << "\"; expected " << rec::computes_text;
-  if (failed(verify_architecture(*this, getArch())) || failed(verify_parts(*this, getParts()))) return failure();
+  if (failed(verify_architecture(*this, getArch()))) return failure();
   return failed(verify_prefetch(*this)) ? failure() : verify_numbers(*this);
 }
 

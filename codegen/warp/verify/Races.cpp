@@ -111,8 +111,8 @@ class Races {
     if (loop.getOver() == Over::chunks) return follow_turns(body, kTurns);
     if (loop.getOver() == Over::group) return follow_turns(body, loop.getBackward() ? group_ : group_ - 1);
     if (loop.getOver() == Over::round) return follow(body);  // each of its chunks has a slot of its own
-    if (loop.getOver() == Over::rounds && !loop.getState()) return follow_turns(body, kRounds);
-    if (loop.getOver() == Over::rounds) {
+    if (loop.isOverRounds() && !loop.getState()) return follow_turns(body, kRounds);
+    if (loop.isOverRounds()) {
       for (round_ = 0; round_ < kRounds; ++round_)
         if (failed(follow(body))) return failure();
       return success();

@@ -19,7 +19,6 @@ mlir::LogicalResult verify_folded(mlir::Operation* op, mlir::Value x, bool part)
 mlir::LogicalResult verify_number(mlir::Operation* op, const char* what, uint64_t attribute, int64_t lo, int64_t hi);
 mlir::LogicalResult verify_finite(mlir::Operation* op, const llvm::APFloat& number);
 mlir::LogicalResult verify_stored(mlir::Operation* op, mlir::Type dtype);
-mlir::LogicalResult verify_parts(mlir::Operation* op, uint64_t parts);  // of a head, that a kernel's blocks have
 mlir::LogicalResult verify_architecture(mlir::Operation* op, llvm::StringRef arch);  // is one that kernels are for
 
 }  // namespace wkvc::warp

@@ -66,7 +66,7 @@ class Structure {
     auto loop = dyn_cast<SweepOp>(parent);
     bool in_groups = loop && loop.getOver() == Over::groups;
     bool of_group = in_groups && isa<RingOp, SweepOp>(op);
-    bool of_round = isa<SweepOp>(op) && (isa<AgainOp>(parent) || (loop && loop.getOver() == Over::rounds));
+    bool of_round = isa<SweepOp>(op) && (isa<AgainOp>(parent) || (loop && loop.isOverRounds()));
     const bool is_memory = isa<RingOp, BufferOp, FloatsOp, StagedOp>(op);
     if (is_memory && !isa<KernelOp, RoleOp>(parent) && !of_group)
       return op->emitOpError("belongs at the top of the kernel or of a role");

@@ -13,7 +13,7 @@ class TeamRules {
 
   LogicalResult verify(Operation* op) const {
     auto loop = dyn_cast<SweepOp>(op);
-    bool over_rounds = loop && (loop.getOver() == Over::rounds || loop.getOver() == Over::round);
+    bool over_rounds = loop && (loop.isOverRounds() || loop.getOver() == Over::round);
     if (op->getParentOfType<TeamOp>() && is_of_rows(op))
       return op->emitOpError("is of each warp's own rows, and teams have none: it is for all warps of value rows");
     if (auto mma = dyn_cast<MmaOp>(op); mma && mma.isByGroups() && failed(verify_groups(mma))) return failure();
@@ -67,7 +67,7 @@ class TeamRules {
 
   static bool is_sweep_over_rounds(Operation* op) {
     auto loop = dyn_cast<SweepOp>(op);
-    return loop && loop.getOver() == Over::rounds;
+    return loop && loop.isOverRounds();
   }
 
   static bool is_over_rounds(Operation* op) { return isa<AgainOp>(op) || is_sweep_over_rounds(op); }

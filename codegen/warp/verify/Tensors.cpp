@@ -149,7 +149,6 @@ class TensorRules {
   bool carries_segments() const { return kernel_.getSegments() > 1; }
 
   int64_t key_dim() const { return signed_value(kernel_.getKeyDim()); }
-  int64_t teams() const { return kernel_.getTeams(); }
 
   // Of a tensor that heads may share, too.
   LogicalResult expect_dims(Operation* op, llvm::StringRef tensor, llvm::StringRef dims) const {
@@ -165,10 +164,10 @@ class TensorRules {
     if (tensors_.roles.lookup(tensor) != "workspace") return success();
     llvm::SmallVector<llvm::StringRef> parts;
     tensors_.dims.lookup(tensor).split(parts, ',');
-    int64_t segments = 0, rows = 0, V = signed_value(kernel_.getValueDim());
+    int64_t count = 0, rows = 0, V = signed_value(kernel_.getValueDim());
     bool fits = parts.size() == 5 && parts[0] == "B" && parts[1] == "H" && parts[4] == "K" &&
-                !parts[2].getAsInteger(10, segments) && !parts[3].getAsInteger(10, rows);
-    if (fits && segments == kernel_.getSegments() && (rows == V + 16 || rows == V + key_dim())) return success();
+                !parts[2].getAsInteger(10, count) && !parts[3].getAsInteger(10, rows);
+    if (fits && count == kernel_.getSegments() && (rows == V + 16 || rows == V + key_dim())) return success();
     return op->emitOpError("\"") << tensor << "\" has the dims " << tensors_.dims.lookup(tensor) << "; expected B,H,"
                                  << kernel_.getSegments() << "," << V + key_dim() << ",K, or " << V + 16
                                  << " rows with diagonal maps";
@@ -188,9 +187,9 @@ class TensorRules {
   }
 
   LogicalResult expect_state_of_rounds(Operation* op) const {
-    const int64_t rounds = goes_again(kernel_) ? 2 : 1, every = kernel_.getSavedEvery();
-    if (every == rounds * teams()) return success();
-    return op->emitOpError() << "is of the first chunk of " << rounds << " rounds of " << teams()
+    const int64_t between = goes_again(kernel_) ? 2 : 1, every = kernel_.getSavedEvery();
+    if (every == between * round_chunks(kernel_)) return success();
+    return op->emitOpError() << "is of the first chunk of " << between << " rounds of " << round_chunks(kernel_)
                              << "; a state is saved every " << every;
   }
 

@@ -15,7 +15,7 @@ static void check_inputs_again(chunk::ProgramOp program, const PlacedProgram& ag
   user_error_at(program,
                 "--teams N,{}: value rows of '{}' read its inputs while a state goes through a round again, when the "
                 "next ones are copied: give --save-every {} or use --teams N,1",
-                plan.teams, program.getRecurrence().str(), plan.teams * static_cast<int64_t>(program.getChunk()));
+                plan.copies, program.getRecurrence().str(), plan.copies * static_cast<int64_t>(program.getChunk()));
 }
 
 KernelMemory::KernelMemory(const Placement& main, const Placement* again, const Plan& plan, Ahead prefetch) {
@@ -48,8 +48,8 @@ void KernelMemory::allocate_all(const Plan& plan) {
   of_team_ = allocate(of_team);
   slot_ = allocate(all);
   for (SharedBuffer* space : all) space->offset += of_team_;
-  const std::int64_t mbarriers = plan.preparers() ? warp::kSlotMbarriers : 0;
-  bytes_ = plan.teams * of_team_ + plan.round_chunks() * plan.rounds * (slot_ + mbarriers);
+  const std::int64_t mbarriers = plan.goes_ahead() ? warp::kSlotMbarriers : 0;
+  bytes_ = plan.copies * of_team_ + plan.slots() * (slot_ + mbarriers);
 }
 
 }  // namespace wkvc

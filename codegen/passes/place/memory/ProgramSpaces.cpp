@@ -3,7 +3,7 @@
 namespace wkvc {
 
 bool ProgramSpaces::is_of_team(int last_phase) const {
-  return plan.rounds > 1 && last_phase < placement.first_of_rows();
+  return plan.goes_ahead() && last_phase < placement.first_of_rows();
 }
 
 SharedBuffer* ProgramSpaces::reserve(const std::string& name, std::int64_t bytes, int from, int to) {

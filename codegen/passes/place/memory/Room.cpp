@@ -4,9 +4,9 @@
 
 #include "codegen/ir/NoRoom.h"
 #include "codegen/passes/chunk/Plain.h"
+#include "codegen/passes/place/TeamOptions.h"
 #include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
-#include "runtime/base/plural.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -17,7 +17,7 @@ namespace wkvc {
 static constexpr int64_t kGuardBytes = 8;
 
 int64_t block_bytes(chunk::ProgramOp program, const KernelMemory& memory, const Plan& plan) {
-  const bool has_words = program.getPlain() && (plan.cluster > 1 || (plan.preparers() && refuses_early(program)));
+  const bool has_words = program.getPlain() && (plan.cluster > 1 || (plan.goes_ahead() && refuses_early(program)));
   return memory.bytes() + (has_words ? kGuardBytes : 0);
 }
 
@@ -48,13 +48,9 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
   auto add = [&](bool possible, const char* option) {
     if (possible) options.emplace_back(option);
   };
-  add(program.getSummary().has_value(), "--segments 1");
-  add(plan.cluster > 1 && !program.getSummary(), "a smaller --cluster");  // that of a summary follows from its rows
-  add(plan.rounds > 1 && plan.cluster == 1, "--rounds 1");
-  add(plan.teams > plan.rounds, "fewer --teams");
+  llvm::append_range(options, smaller_teams(program, plan));
   add(program.getChunk() > 16, "a smaller --chunk");
-  add(program.getKeyDim() > 16 || program.getValueDim() > 16, "a smaller --head");
-  add(program.getValueDim() > 16, "more --parts");
+  llvm::append_range(options, program.optionsOfHead());
   add(!inputs.empty() && chunk::element((*inputs.begin()).getResult()).isF32(), "a narrower --io");
   add(rec::has_wide_range(program.getCompute()), "a narrower --mma");
   add(!program.getBody().getOps<chunk::LevelPairsOp>().empty(), "log decays that are declared near 0, .in(lo, 0)");
@@ -62,27 +58,15 @@ static std::string smaller_options(chunk::ProgramOp program, const Plan& plan) {
   return alternatives(options);
 }
 
-// " for 2 teams in each of 2 blocks": what takes so much memory; empty for a single block without teams.
-static std::string teams_text(const Plan& plan) {
-  if (plan.cluster == 1 && !plan.by_teams()) return "";
-  const std::string teams = " for " + plural(plan.teams, "team");
-  return plan.cluster == 1 ? teams : fmt::format("{} in each of {} blocks", teams, plan.cluster);
-}
-
-// " in 2 parts": how a head is dealt to blocks; empty for a whole one.
-static std::string parts_text(chunk::ProgramOp program) {
-  return program.getParts() > 1 ? fmt::format(" in {} parts", program.getParts()) : "";
-}
-
 void check_budget(chunk::ProgramOp program, const KernelMemory& memory, const Plan& plan) {
   const int64_t budget = program.getSramBudget(), bytes = block_bytes(program, memory, plan);
   if (bytes <= budget) return;
   no_room_at(program,
-             "{}'{}' with chunk {} and head {}x{}{} needs {} bytes of shared memory{}{}, the budget is {}; use {}. Its "
+             "{}'{}' with chunk {} and head {} needs {} bytes of shared memory{}{}, the budget is {}; use {}. Its "
              "buffers:\n{}",
              program.getSummary() ? "the summary of segments of " : "", program.getRecurrence().str(),
-             program.getChunk(), program.getKeyDim(), program.getValueDim() * program.getParts(), parts_text(program),
-             bytes, program.getRefused() ? " for what is refused without scales" : "", teams_text(plan), budget,
+             program.getChunk(), program.headText(), bytes,
+             program.getRefused() ? " for what is refused without scales" : "", teams_text(plan), budget,
              smaller_options(program, plan), map_of({memory.spaces().begin(), memory.spaces().end()}));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wkvc/abi.h"
+#include "wkvc/common/block/head_parts.h"
 #include "wkvc/common/block/ring_tile.h"
 #include "wkvc/common/tile/slabs.h"
 
@@ -22,21 +23,13 @@ inline constexpr bool kMapsSequences = true;
 inline constexpr bool kMapsSequences = false;
 #endif
 
-// Parts that the value rows of a head are dealt to, a block for each. Only texts whose blocks have parts define
-// WKVC_PARTS.
-#ifdef WKVC_PARTS
-inline constexpr int kHeadParts = WKVC_PARTS;
-#else
-inline constexpr int kHeadParts = 1;
-#endif
-
 struct BlockBase {
   int warp;               // of this thread
   int warps;              // in the block
   long long batch;        // of states: the sequence
   long long slot;         // of states in slots
-  long long head;         // or part of a head: KernelArgs::heads
-  long long shared_head;  // of tensors with kShared; or the block's part of that head
+  long long head;         // as KernelArgs::heads counts heads
+  long long shared_head;  // of tensors with kShared
   long long token_batch;  // of tensors of tokens
   long long first_token;  // of the sequence, in that batch
   long long tokens;       // of the sequence
@@ -93,7 +86,7 @@ WKVC_INLINE bool is_aligned(const KernelArgs<N>& args) {
 
 // True for a state whose rows may be moved in such pieces.
 WKVC_INLINE bool is_aligned(const TensorArg& t) {
-  return kMapsSequences || kHeadParts > 1 ? (t.flags & kVector16) != 0 : t.flags != 0;
+  return kMapsSequences || kTellsHeads ? (t.flags & kVector16) != 0 : t.flags != 0;
 }
 
 WKVC_INLINE int row_stride(const TensorArg& t) { return static_cast<int>(t.row); }
@@ -105,15 +98,6 @@ WKVC_INLINE long long batch_of(const TensorArg& t, const BlockBase& block) {
     if ((t.flags & kInSlots) != 0) return block.slot;
   }
   return block.batch;
-}
-
-// Elements from a tensor's first head to `head`, or to this part of a head.
-WKVC_INLINE long long head_offset(const TensorArg& t, long long head) {
-  if constexpr (kHeadParts > 1) {
-    const u32 part = static_cast<u32>(head);
-    if ((t.flags & kWhole) != 0) return part / kHeadParts * t.head + part % kHeadParts * t.part;
-  }
-  return head * t.head;
 }
 
 // First element of row `row` of this block's batch and head.

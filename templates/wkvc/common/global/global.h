@@ -281,16 +281,6 @@ WKVC_INLINE void store_parameter_column(const TensorArg& t, const BlockBase& blo
   store_parameter<T>(t, block, col0, x);
 }
 
-// Calls add(head) with the parts of this block's head that share `to`, the first of them, or with the block's own part.
-// Blocks whose part another block adds call nothing.
-template <class Add>
-WKVC_INLINE bool for_parts_of_head(const TensorArg& to, const BlockBase& block, const Add& add) {
-  const int parts = to.part == 0 ? kHeadParts : 1;
-  if (static_cast<u32>(block.head) % static_cast<u32>(parts) != 0) return false;
-  for (int part = 0; part < parts; ++part) add(block.head + part);
-  return true;
-}
-
 // sum += the rows of a head, over all batches and segments, of a tensor [B,H,segments,D].
 template <int Columns, int N>
 WKVC_INLINE void add_batches(RowVec<Columns>& sum, const KernelArgs<N>& args, const TensorArg& from, long long head,
@@ -313,7 +303,7 @@ WKVC_INLINE void sum_batches(const KernelArgs<N>& args, const TensorArg& to, con
                              const BlockBase& block, int segments) {
   RowVec<Columns> sum{};
   const auto add = [&](long long head) WKVC_INLINE_LAMBDA { add_batches(sum, args, from, head, segments); };
-  if (for_parts_of_head(to, block, add)) store_parameter_row<T>(to, block, 0, sum);
+  if (for_summed_heads(to, block.head, add)) store_parameter_row<T>(to, block, 0, sum);
 }
 
 // The same block for sequence n.
@@ -348,11 +338,11 @@ WKVC_INLINE void sum_tokens(const KernelArgs<N>& args, const TensorArg& to, cons
   constexpr int kTokens = 128;
   ColVec<kTokens> sums{};
   const auto add = [&](long long head) WKVC_INLINE_LAMBDA {
-    BlockBase of_part = block;
-    of_part.head = head;
-    add_tokens(sums, args, from, of_part);
+    BlockBase of_head = block;
+    of_head.head = head;
+    add_tokens(sums, args, from, of_head);
   };
-  if (!for_parts_of_head(to, block, add)) return;
+  if (!for_summed_heads(to, block.head, add)) return;
   float sum = 0.f;
   WKVC_EACH_SLOT(PerRow, kTokens, sum += sums.v[i][s]);
   sum = lanes::sum_row_groups(sum);

@@ -90,8 +90,7 @@ WKVC_INLINE void find_sequence(BlockBase& block, const KernelArgs<N>& args) {
   if (in_pieces) block.batch = sequence_of_piece(args, own);
   const TokenSpan span = tokens_of_sequence(args, block.batch);
   block.slot = slot_of_sequence(args, block.batch);
-  const u32 head = static_cast<u32>(block.head);
-  block.shared_head = head / kHeadParts / static_cast<u32>(args.group) * kHeadParts + head % kHeadParts;
+  block.shared_head = shared_head_of(static_cast<u32>(block.head), static_cast<u32>(args.group));
   block.token_batch = args.starts.data != nullptr ? 0 : block.batch;
   block.first_token = span.first;
   block.tokens = span.count;

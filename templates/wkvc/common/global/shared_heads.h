@@ -1,17 +1,10 @@
-// The gradient of a head that several heads, or all parts of a head, share: the sum of what each of them gives, always
-// in the same order.
+// The gradient of a head that several heads, or several blocks of a head, share: the sum of what each of them gives,
+// always in the same order.
 #pragma once
 
 #include "wkvc/common/global/global.h"
 
 namespace wkvc {
-
-// Returns how many heads, or parts of heads, share a head of `to`.
-template <int N>
-WKVC_INLINE u32 group_of(const KernelArgs<N>& args, const TensorArg& to) {
-  if constexpr (kHeadParts == 1) return static_cast<u32>(args.group);
-  return (to.flags & kShared) != 0 ? kHeadParts * static_cast<u32>(args.group) : kHeadParts;
-}
 
 // Calls take(chunk, valid) for chunks of 16 tokens, which the blocks of a group's heads deal round among their warps.
 template <int N, class Take>

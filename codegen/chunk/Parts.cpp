@@ -1,4 +1,8 @@
-#include "codegen/rec_to_chunk/Parts.h"
+#include "codegen/chunk/Parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "codegen/ir/NoRoom.h"
 #include "codegen/rec/Limits.h"
@@ -63,4 +67,29 @@ void take_part(rec::RecurrenceOp recurrence, int parts, const std::vector<std::s
   recurrence.setValueDim(static_cast<uint64_t>(values / parts));
 }
 
+void set_parts(chunk::ProgramOp program, int parts) { program.setParts(static_cast<uint64_t>(std::max(parts, 1))); }
+
 }  // namespace wkvc
+
+namespace wkvc::chunk {
+
+void ProgramOp::inherit(ProgramOp program) {
+  setArch(program.getArch());
+  setStateDtype(program.getStateDtype());
+  setStateLayout(program.getStateLayout());
+  setParts(program.getParts());
+}
+
+std::string ProgramOp::headText() {
+  const std::string dims = fmt::format("{}x{}", getKeyDim(), getValueDim() * getParts());
+  return getParts() > 1 ? fmt::format("{} in {} parts", dims, getParts()) : dims;
+}
+
+llvm::SmallVector<const char*> ProgramOp::optionsOfHead() {
+  llvm::SmallVector<const char*> options;
+  if (getKeyDim() > 16 || getValueDim() > 16) options.push_back("a smaller --head");
+  if (getValueDim() > 16) options.push_back("more --parts");
+  return options;
+}
+
+}  // namespace wkvc::chunk

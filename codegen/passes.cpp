@@ -26,6 +26,7 @@
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
 #include "codegen/passes/place/PlacedText.h"
+#include "codegen/passes/warp/Barriers.h"
 #include "codegen/passes/warp/DeferredDecays.h"
 #include "codegen/passes/warp/DropUnread.h"
 #include "codegen/passes/warp/EarlyContractions.h"
@@ -328,6 +329,7 @@ void for_each_program_kernel(Work& work, llvm::function_ref<void(warp::KernelOp)
 }
 
 void hand_over_all(Work& work) { for_each_program_kernel(work, hand_over); }
+void place_all_barriers(Work& work) { for_each_program_kernel(work, place_barriers); }
 void scale_all_inputs(Work& work) { for_each_program_kernel(work, scale_inputs); }
 void reuse_all_exponentials(Work& work) { for_each_program_kernel(work, reuse_exponentials); }
 void fold_all_units(Work& work) { for_each_program_kernel(work, fold_units); }
@@ -382,10 +384,12 @@ constexpr Pass kPasses[] = {
     {"slice", "prologue, core and epilogue by dependence on the state", Stage::chunk, Stage::chunk, slice_programs},
     {"place", "which warps compute each value in which phase, and where the value is kept", Stage::chunk, Stage::placed,
      place_programs},
-    {"chunk-to-warp", "loops, copies, shared memory and barriers of all warps", Stage::placed, Stage::warp,
+    {"chunk-to-warp", "loops, copies, shared memory and phases of all warps", Stage::placed, Stage::warp,
      lower_to_warp},
     {"hand-over", "who waits for whom at the slots that one role fills and another one reads", Stage::warp, Stage::warp,
      hand_over_all},
+    {"barriers", "where warps meet, from what they read and write in each phase", Stage::warp, Stage::warp,
+     place_all_barriers},
     {"scale-inputs", "in strips inputs take the scale of the operand that is made of them", Stage::warp, Stage::warp,
      scale_all_inputs},
     {"reuse-exponentials", "in strips exponentials come from those that are there", Stage::warp, Stage::warp,

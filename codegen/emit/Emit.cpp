@@ -10,6 +10,8 @@ std::string emit_cuda(warp::KernelOp kernel) {
   if (auto channel = warp::channel_of(kernel); channel && warp::is_open(channel))
     user_error_at(channel,
                   "no role acquires, puts, gets or releases the slots of this channel: run the pass hand-over");
+  if (warp::has_phases(kernel))
+    user_error_at(kernel, "where the warps of this kernel meet is still to be said: run the pass barriers");
   KernelText text(kernel);
   begin_kernel(text);
   write_body(text, kernel.getBody());

@@ -55,6 +55,10 @@ bool is_open(ChannelOp channel) {
          llvm::none_of(channel->getUsers(), llvm::IsaPred<AcquireOp, PutOp, GetOp, ReleaseOp>);
 }
 
+bool has_phases(KernelOp kernel) {
+  return kernel.walk([](PhaseOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 bool is_of_team(Value shared) {
   Operation* op = shared.getDefiningOp();
   if (!isa_and_nonnull<RingOp, BufferOp, FloatsOp>(op)) return false;

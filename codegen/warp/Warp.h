@@ -58,6 +58,7 @@ ChannelOp channel_of(KernelOp kernel);   // whose slots chunks of a round have; 
 bool has_slots(KernelOp kernel);         // whether there is one
 bool has_producers(KernelOp kernel);     // whether warps of their own prepare chunks
 bool is_handed_over(ChannelOp channel);  // whether one role puts what another role gets
+bool has_phases(KernelOp kernel);        // whether the pass barriers is still to say where warps meet
 bool is_open(ChannelOp channel);         // whether that is so, and the pass hand-over has not said where yet
 
 int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind the state

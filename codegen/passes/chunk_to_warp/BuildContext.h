@@ -20,6 +20,14 @@ struct BuildContext {
   Op create(Args&&... args) const {
     return Op::create(b, program().getLoc(), std::forward<Args>(args)...);
   }
+
+  // A phase. `refuses`: it begins with a barrier in any case, at which a block may leave the sequence.
+  void begin_phase(bool refuses = false) const {
+    if (refuses)
+      create<warp::BarrierOp>(refuses);
+    else
+      create<warp::PhaseOp>();
+  }
 };
 
 }  // namespace wkvc

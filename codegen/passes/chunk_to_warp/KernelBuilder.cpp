@@ -95,7 +95,7 @@ class KernelBuilder {
     set_name(state, (k_.carried() + "_end").str());
     if (program_.getPlain()) create<warp::RefuseOp>(refused_name(program_), state);
     store_last_state(k_, state);
-    if (plan_.by_teams() && !k_.placed().shared.sums().empty()) create<warp::BarrierOp>();  // for all teams'
+    k_.begin_phase();
     end_sums(main_.context());
   }
 
@@ -166,7 +166,7 @@ class KernelBuilder {
     Value saved = has_saved_state() ? saved_state_of_round() : Value();
     create<warp::NoteOp>("Each team prepares its chunk of the round.");
     team([&] { main_.prepare_round(); });
-    if (!meets_first(k_.placed(), /*saved=*/has_saved_state())) create<warp::BarrierOp>();
+    k_.begin_phase();
     if (main_.copies().has(Copied::prepared)) team([&] { start_ahead(Copied::prepared); });
     if (saved) take_saved(saved);
     if (!takes_both_at_once(k_.placed().placement))
@@ -210,7 +210,7 @@ class KernelBuilder {
   void finish_round() {
     if (has_finish())
       create<warp::NoteOp>("Each team finishes its chunk: gradients that no warp of value rows has alone.");
-    create<warp::BarrierOp>(refuses_early(program_));
+    k_.begin_phase(refuses_early(program_));
     team([&] {
       if (has_finish()) {
         main_.finish_chunk();
@@ -228,7 +228,7 @@ class KernelBuilder {
     k_.b.setInsertionPointToEnd(&again.getBody().emplaceBlock());
     k_.again->buffers().declare_rings(/*everywhere=*/true);
     team([&] { k_.again->prepare_round([&] { main_.copies().start_next(); }); });
-    create<warp::BarrierOp>();
+    k_.begin_phase();
     Value next = through_round(*k_.again, k_.again->states().as_taken(saved), Way::again);
     create<warp::BarrierOp>();
     next = k_.again->states().as_stored(next);

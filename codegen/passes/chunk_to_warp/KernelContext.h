@@ -36,6 +36,8 @@ struct KernelContext {
     return main->context().create<Op>(std::forward<Args>(args)...);
   }
 
+  void begin_phase(bool refuses = false) const { main->context().begin_phase(refuses); }
+
   chunk::ProgramOp program;
   const KernelMemory& memory;
   Plan plan;

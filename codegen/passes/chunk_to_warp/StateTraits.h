@@ -10,9 +10,6 @@ mlir::Operation* state_of(chunk::ProgramOp program, bool saved);  // null if the
 
 // Returns whether a scale takes a state's maximum, which all warps publish.
 bool has_maximum(const PlacedProgram& of, bool saved);
-// Returns whether all warps meet as they begin to take a state: where they publish its maximum, which no team reads
-// later.
-bool meets_first(const PlacedProgram& of, bool saved);
 
 // Returns whether a state carries a scale as it goes through rounds, and whether all warps have the same.
 bool state_carries_scale(const PlacedProgram& of, bool saved);

@@ -45,7 +45,7 @@ void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
   if (!when_read && early) when_read = copy_early;
   begin_inputs(any_reader);
   env_.tiles.publish([&](auto& ring) { return (ring.copied == Copied::early) == early; });
-  create<warp::BarrierOp>();
+  context_.begin_phase();
   env_.scales.create(/*of_states=*/false, prepares);
   prepare_phases(when_read);
   if (early && copies_.has(Copied::late)) publish_late_inputs();
@@ -56,27 +56,19 @@ void WarpBuilder::prepare_phases(llvm::function_ref<void()> when_read) {
   const bool has_second = context_.placed.has_second_phase();
   int& phase = env_.site.phase;
   for (phase = 0; phase < placement_.first_of_rows(); ++phase) {
-    const bool is_empty =
-        placement_.ops_of(Owner::slab, phase).empty() && placement_.ops_of(Owner::matrix, phase).empty();
-    if (phase && !is_empty) create<warp::BarrierOp>();
+    if (phase) context_.begin_phase();
     if (phase == 1 && has_second && when_read) when_read();
     build_slabs(env_);
     build_matrices(env_);
   }
   if (!when_read || has_second) return;
-  create<warp::BarrierOp>();
+  context_.begin_phase();
   when_read();
 }
 
 void WarpBuilder::publish_late_inputs() {
-  auto is_late = [](const PlannedBuffer& ring) { return ring.copied != Copied::early; };
   create<warp::WaitCopiesOp>(1);
-  env_.tiles.publish(is_late);
-  // The warp that reads these maxima for its numbers may have published them: its lanes meet where it stores scales.
-  auto reader = context_.placed.sums.empty() ? std::nullopt : number_warp(context_.placed);
-  if (reader && llvm::any_of(context_.placed.shared.rings(),
-                             [&](auto& ring) { return is_late(ring.second) && ring.second.warp != *reader; }))
-    create<warp::BarrierOp>();
+  env_.tiles.publish([](const PlannedBuffer& ring) { return ring.copied != Copied::early; });
 }
 
 // What was made of a state that was taken before is in shared memory.
@@ -96,7 +88,7 @@ void WarpBuilder::begin_taking(bool saved) {
   auto takes = [&](Operation* op) { return of_rows(op) && placement_.of(op).phase == env_.site.phase; };
   begin_inputs(of_rows);
   publish_state(env_, saved);
-  if (has_maximum(context_.placed, saved)) create<warp::BarrierOp>();
+  if (has_maximum(context_.placed, saved)) context_.begin_phase();
   load_numbers(env_);
   // Where the state's scale is shared, only what is rounded here for others, too, takes one of inputs.
   env_.scales.create(/*of_states=*/false,
@@ -141,7 +133,7 @@ void WarpBuilder::finish_chunk() {
   env_.scales.create(/*of_states=*/true, finishes);
   if (in_shares(phase, placement_)) begin_share(env_);
   for (; phase < placement_.phases(); ++phase) {
-    if (phase > first) create<warp::BarrierOp>();
+    if (phase > first) context_.begin_phase();
     if (phase + 1 == placement_.phases() && context_.placed.shared.ring_plan().copies_last())
       copies_.start_ahead(Copied::late, context_.plan.round_chunks());
     build_slabs(env_);

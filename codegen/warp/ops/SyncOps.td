@@ -11,6 +11,12 @@ def Warp_BarrierOp : Warp_Op<"barrier"> {
   let assemblyFormat = "(`refuses` $refuses^)? attr-dict";
 }
 
+def Warp_PhaseOp : Warp_Op<"phase"> {
+  let summary = "Warps may meet here: a barrier, if what follows races with what precedes";
+  let description = "The pass `barriers` decides. A kernel with phases is open, and can't be emitted.";
+  let assemblyFormat = "attr-dict";
+}
+
 def Warp_ChannelOp : Warp_Op<"channel", [HasParent<"KernelOp">]> {
   let summary = "Slots of `bytes` bytes from `offset` on, `depth` of them by turns for each chunk of a round";
   let description = [{

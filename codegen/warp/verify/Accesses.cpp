@@ -90,6 +90,13 @@ llvm::SmallVector<Access, 4> accesses_of(Operation* op) {
   return accesses;
 }
 
+bool is_declaration(Operation* op) { return isa<RingOp, BufferOp, FloatsOp, StagedOp>(op); }
+
+bool makes_phase(Operation* op) {
+  return !isa<PublishMaxOp, ScaleForOp, ScaleOfOp, FitScaleOp, BoundOp, StoreNumberOp, LoadNumberOp, LeaveScaleOp,
+              JoinRowsOp>(op);
+}
+
 int64_t stages_of(Operation* declaration) {
   auto ring = dyn_cast<RingOp>(declaration);
   return ring ? signed_value(ring.getStages()) : 1;

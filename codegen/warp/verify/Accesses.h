@@ -14,11 +14,11 @@ struct Share {
 };
 
 struct Access {
-  mlir::Operation* op;
-  mlir::Operation* buffer;  // the declaration of the memory
-  bool reads, writes;
-  bool by_team;  // by the warps of one team, in its own slot; else by warps that all slots are open to
-  Share share;
+  mlir::Operation* op = nullptr;
+  mlir::Operation* buffer = nullptr;  // the declaration of the memory
+  bool reads = false, writes = false;
+  bool by_team = false;  // by the warps of one team, in its own slot; else by warps that all slots are open to
+  Share share = {};
 };
 
 // Accesses of an operation; copies, which go on after theirs, aside.
@@ -26,6 +26,13 @@ llvm::SmallVector<Access, 4> accesses_of(mlir::Operation* op);
 
 // The shared memory that an operation itself writes to; null if none.
 mlir::Value written_by(mlir::Operation* op);
+
+// Returns whether the operation makes a phase of what lies between two barriers: maxima, scales and joined rows alone
+// make none.
+bool makes_phase(mlir::Operation* op);
+
+// Returns whether the operation declares shared memory that accesses are to: a ring, a buffer, floats, a staged state.
+bool is_declaration(mlir::Operation* op);
 
 // Bytes from `begin` to before `end`.
 struct Bytes {

@@ -16,12 +16,6 @@ namespace {
 int64_t from(Operation* declaration) { return declaration->getAttrOfType<IntegerAttr>("from").getInt(); }
 int64_t to(Operation* declaration) { return declaration->getAttrOfType<IntegerAttr>("to").getInt(); }
 
-// Maxima, scales and joined rows alone make no phase of what lies between two barriers.
-bool makes_phase(Operation* op) {
-  return !isa<PublishMaxOp, ScaleForOp, ScaleOfOp, FitScaleOp, BoundOp, StoreNumberOp, LoadNumberOp, LeaveScaleOp,
-              JoinRowsOp>(op);
-}
-
 class Lifetimes {
  public:
   explicit Lifetimes(KernelOp kernel) : started_(has_slots(kernel)) {}

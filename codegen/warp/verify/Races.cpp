@@ -1,8 +1,9 @@
 // Warps that touch the same bytes of shared memory have a barrier in between, unless all of them read; copies are
 // waited for before that; and what is read is still there. Each loop is followed for a few turns, with all its copies.
+#include "codegen/warp/verify/Races.h"
+
 #include <deque>
 
-#include "codegen/warp/verify/Accesses.h"
 #include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
@@ -14,18 +15,30 @@ namespace {
 constexpr int64_t kTurns = 3;             // of sweeps over chunks
 constexpr int64_t kRounds = 4;            // of which the second does not go again
 constexpr int64_t kGroups[] = {1, 3, 2};  // chunks of groups that are run through one after the other
-constexpr unsigned kMaxPlaces = 2000;     // declarations, stages of rings each
 
 class Races {
  public:
-  explicit Races(KernelOp kernel) : kernel_(kernel), by_groups_(has_groups()) {}
+  explicit Races(KernelOp kernel) : kernel_(kernel), by_groups_(has_groups()) { find_places(); }
 
-  LogicalResult verify() {
-    if (failed(find_places())) return failure();
-    return follow(kernel_.getBody().front());
+  // Returns the first race in the order of a warp, if there is one.
+  std::optional<Race> first() {
+    (void)follow(kernel_.getBody().front());
+    return race_;
   }
 
  private:
+  // Of phases at which all warps may meet, and of those at which a team's warps may.
+  template <class T>
+  struct Phases {
+    T of_all, of_team;
+
+    const T& of(bool team) const { return team ? of_team : of_all; }
+    void set(bool team, T to) {
+      of_team = to;
+      if (!team) of_all = to;
+    }
+  };
+
   // A declaration, or a stage of a ring.
   struct Place {
     Operation* declaration;
@@ -33,6 +46,7 @@ class Races {
     llvm::SmallVector<unsigned> overlaps;  // other places
     llvm::SmallVector<Access> recent;      // since the last barrier of all warps
     unsigned ordered = 0;                  // so many of those precede the last barrier of the team
+    Phases<unsigned> earlier = {};         // so many of those precede the last phase
     Operation* copy = nullptr;             // under way
     Operation* overwritten = nullptr;      // by what belongs to another place
   };
@@ -49,20 +63,15 @@ class Races {
 
   //===- Places --------------------------------------------------------------------------------------------------===//
 
-  LogicalResult find_places() {
-    const WalkResult result = kernel_.walk([&](Operation* op) {
-      if (!isa<RingOp, BufferOp, FloatsOp, StagedOp>(op)) return WalkResult::advance();
+  void find_places() {
+    kernel_.walk([&](Operation* op) {
+      if (!is_declaration(op)) return;
       first_place_[op] = static_cast<unsigned>(places_.size());
       for (int64_t stage = 0; stage < stages_of(op); ++stage) places_.push_back({op, bytes_of(op, stage), {}, {}});
-      if (places_.size() <= kMaxPlaces) return WalkResult::advance();
-      op->emitOpError() << "is one too many: a kernel has at most " << kMaxPlaces << " buffers and stages of rings";
-      return WalkResult::interrupt();
     });
-    if (result.wasInterrupted()) return failure();
     for (unsigned x = 0; x < places_.size(); ++x)
       for (unsigned y = 0; y < places_.size(); ++y)
         if (x != y && overlap(places_[x], places_[y])) places_[x].overlaps.push_back(y);
-    return success();
   }
 
   static bool overlap(const Place& x, const Place& y) {
@@ -86,6 +95,7 @@ class Races {
   LogicalResult follow(Operation* op) {
     if (auto loop = dyn_cast<SweepOp>(op)) return follow_loop(loop);
     if (isa<AgainOp>(op) && round_ == 1) return success();
+    if (auto phase = dyn_cast<PhaseOp>(op)) return begin(phase);
     if (isa<BarrierOp>(op)) return meet(/*team=*/static_cast<bool>(op->getParentOfType<TeamOp>()));
     if (isa<PutOp, GetOp>(op)) return meet(/*team=*/false);
     if (auto copy = dyn_cast<CopyOp>(op)) return start(copy);
@@ -130,26 +140,39 @@ class Races {
 
   //===- Barriers and accesses -----------------------------------------------------------------------------------===//
 
+  LogicalResult begin(PhaseOp phase) {
+    const bool team = static_cast<bool>(phase->getParentOfType<TeamOp>());
+    phase_.set(team, phase);
+    for (Place& place : places_) place.earlier.set(team, static_cast<unsigned>(place.recent.size()));
+    return success();
+  }
+
   LogicalResult meet(bool team) {
     for (Place& place : places_) {
       if (!team) place.recent.clear();
+      if (!team) place.earlier = {};
       place.ordered = static_cast<unsigned>(place.recent.size());
     }
     return success();
   }
 
-  static bool by_same_warp(const Access& x, const Access& y) {
+  static bool is_of_matrix(Operation* op) { return isa<OnWarpOp>(op->getParentOp()) && makes_phase(op); }
+
+  static bool by_same_warp(const Access& x, const Access& y, bool in_phase) {
     if (x.by_team != y.by_team || x.share != y.share || x.share.kind == Share::all) return false;
-    return x.share.kind == Share::one || x.buffer == y.buffer;
+    if (x.share.kind != Share::one) return x.buffer == y.buffer;
+    return in_phase || !(is_of_matrix(x.op) && is_of_matrix(y.op));
   }
 
-  // The access of `place` that this one has no order with; null if there is none.
-  static const Access* find_race(const Access& access, const Place& place) {
+  // The race of this access with one of `place`, if there is one.
+  std::optional<Race> find_race(const Access& access, const Place& place) const {
     for (const auto& [number, other] : llvm::enumerate(place.recent)) {
-      const bool ordered = number < place.ordered && access.by_team && other.by_team;
-      if ((access.writes || other.writes) && !ordered && !by_same_warp(access, other)) return &other;
+      const bool of_team = access.by_team && other.by_team, in_phase = number >= place.earlier.of(of_team);
+      const bool ordered = number < place.ordered && of_team;
+      if ((access.writes || other.writes) && !ordered && !by_same_warp(access, other, in_phase))
+        return Race{Race::unordered, access, other, in_phase ? PhaseOp() : phase_.of(of_team)};
     }
-    return nullptr;
+    return {};
   }
 
   LogicalResult touch(const Access& access, unsigned at) {
@@ -157,7 +180,10 @@ class Races {
     Place& place = places_[at];
     for (unsigned other : place.overlaps)
       if (failed(expect_alone(access, other))) return failure();
-    if (access.reads && place.overwritten) return is_overwritten(access, place);
+    if (access.reads && place.overwritten) {
+      race_ = {Race::overwritten, access, {place.overwritten}, {}};
+      return failure();
+    }
     if (access.writes) overwrite(access.op, place);
     remember(access, place);
     return success();
@@ -165,29 +191,8 @@ class Races {
 
   LogicalResult expect_alone(const Access& access, unsigned at) {
     const Place& place = places_[at];
-    if (place.copy) {
-      auto error = access.op->emitOpError() << verb(access) << description_of(access.buffer) << " while a copy to "
-                                            << description_of(place.declaration)
-                                            << " is under way; expected a warp.commit_copies, a warp.wait_copies and a "
-                                               "barrier in between";
-      error.attachNote(place.copy->getLoc()) << "the copy";
-      return error;
-    }
-    const Access* other = find_race(access, place);
-    if (!other) return success();
-    auto error = access.op->emitOpError() << verb(access) << description_of(access.buffer) << ", and other warps "
-                                          << (other->writes ? "write " : "read ") << description_of(other->buffer)
-                                          << " with no barrier in between";
-    error.attachNote(other->op->getLoc()) << "the other access";
-    return error;
-  }
-  static const char* verb(const Access& access) { return access.writes ? "writes " : "reads "; }
-
-  static LogicalResult is_overwritten(const Access& access, const Place& place) {
-    auto error = access.op->emitOpError()
-                 << "reads " << description_of(access.buffer) << ", which something else has been written over";
-    error.attachNote(place.overwritten->getLoc()) << "written here";
-    return error;
+    race_ = place.copy ? Race{Race::under_copy, access, {place.copy, place.declaration}, {}} : find_race(access, place);
+    return failure(race_.has_value());
   }
 
   void overwrite(Operation* op, Place& place) {
@@ -199,7 +204,8 @@ class Races {
     const auto same = [&](const Access& other) {
       return other.writes == access.writes && other.by_team == access.by_team && other.share == access.share;
     };
-    if (llvm::none_of(llvm::drop_begin(place.recent, place.ordered), same)) place.recent.push_back(access);
+    const unsigned known = std::max(place.ordered, place.earlier.of_team);
+    if (llvm::none_of(llvm::drop_begin(place.recent, known), same)) place.recent.push_back(access);
   }
 
   //===- Copies --------------------------------------------------------------------------------------------------===//
@@ -253,10 +259,12 @@ class Races {
   std::vector<Copy> open_;                   // not committed
   std::deque<std::vector<Copy>> committed_;  // the oldest first
   int64_t turn_ = 0, round_ = 0, group_ = 0;
+  Phases<PhaseOp> phase_;
+  std::optional<Race> race_;
 };
 
 }  // namespace
 
-LogicalResult verify_races(KernelOp kernel) { return Races(kernel).verify(); }
+std::optional<Race> first_race(KernelOp kernel) { return Races(kernel).first(); }
 
 }  // namespace wkvc::warp

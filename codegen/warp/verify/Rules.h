@@ -48,7 +48,9 @@ mlir::LogicalResult verify_handover(KernelOp kernel, mlir::Operation* op);
 // In a kernel of teams, what chunks have of their own is the teams' to do; else there is nothing of teams.
 mlir::LogicalResult verify_teams(KernelOp kernel, mlir::Operation* op);
 
-// Warps that share memory have barriers between them, and buffers the lifetimes that follow from those.
+// Buffers are few enough to follow. Warps that share memory have barriers between them, and buffers the lifetimes that
+// follow from those.
+mlir::LogicalResult verify_places(KernelOp kernel);
 mlir::LogicalResult verify_races(KernelOp kernel);
 mlir::LogicalResult verify_lifetimes(KernelOp kernel);
 

@@ -67,7 +67,7 @@ class Structure {
     bool in_groups = loop && loop.getOver() == Over::groups;
     bool of_group = in_groups && isa<RingOp, SweepOp>(op);
     bool of_round = isa<SweepOp>(op) && (isa<AgainOp>(parent) || (loop && loop.isOverRounds()));
-    const bool is_memory = isa<RingOp, BufferOp, FloatsOp, StagedOp>(op);
+    const bool is_memory = is_declaration(op);
     if (is_memory && !isa<KernelOp, RoleOp>(parent) && !of_group)
       return op->emitOpError("belongs at the top of the kernel or of a role");
     if (isa<SweepOp>(op) && !isa<RoleOp>(parent) && !of_group && !of_round)
@@ -278,9 +278,11 @@ LogicalResult KernelOp::verifyRegions() {
       return emitOpError() << "has more than " << kMaxOperations << " operations", WalkResult::interrupt();
     return failed(structure.verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
-  if (result.wasInterrupted() || failed(structure.verify_shared_bytes()) || failed(verify_registers(*this)))
+  if (result.wasInterrupted() || failed(structure.verify_shared_bytes()) || failed(verify_registers(*this)) ||
+      failed(verify_places(*this)))
     return failure();
   auto channel = channel_of(*this);
+  if (has_phases(*this)) return success();
   const bool is_ordered = !channel || !is_open(channel);
   if (is_ordered && failed(verify_races(*this))) return failure();
   return verify_lifetimes(*this);

@@ -78,7 +78,8 @@ static void store_fits(const BuildContext& c, OperandScales& scales, const SumSc
   store_parts(c, offset_name(sums), offset);
 }
 
-std::optional<int> number_warp(const PlacedProgram& placed) {
+// The warp that makes matrices with scales of their own; the first one if there are none, or several make them.
+static int number_warp(const PlacedProgram& placed) {
   if (placed.sums.empty()) return 0;
   llvm::SmallSet<int, 4> makers;
   for (auto round : chunk::ProgramOp(placed.program).getBody().getOps<chunk::RoundOp>()) {
@@ -87,16 +88,14 @@ std::optional<int> number_warp(const PlacedProgram& placed) {
         !placed.is_as_is(round))
       makers.insert(place.warp);
   }
-  if (makers.empty()) return 0;
-  return makers.size() == 1 ? std::optional(*makers.begin()) : std::nullopt;
+  return makers.size() == 1 ? *makers.begin() : 0;
 }
 
 void store_numbers(const BuildContext& c, OperandScales& scales) {
   const Numbers& numbers = c.placed.numbers;
   if (!numbers.any()) return;
-  auto warp = number_warp(c.placed);
-  if (!warp) c.create<warp::BarrierOp>();
-  auto on = c.create<warp::OnWarpOp>(warp.value_or(0));
+  c.begin_phase();
+  auto on = c.create<warp::OnWarpOp>(number_warp(c.placed));
   OpBuilder::InsertionGuard guard(c.b);
   c.b.setInsertionPointToEnd(&on.getBody().emplaceBlock());
   llvm::StringSet<> stored;

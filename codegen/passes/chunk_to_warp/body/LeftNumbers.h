@@ -7,10 +7,6 @@
 
 namespace wkvc {
 
-// Returns the warp that makes matrices with scales of their own, the first one if there are none; nothing where several
-// make them.
-std::optional<int> number_warp(const PlacedProgram& placed);
-
 // Stores a team's numbers: by that warp, or where there are several, when all are there.
 void store_numbers(const BuildContext& c, OperandScales& scales);
 // Loads what the current phase reads of a team's numbers, with those that the state's rounding takes.

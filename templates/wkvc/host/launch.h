@@ -12,7 +12,7 @@ struct Launch {
   long long shared_bytes;     // shared memory of a block
   double stall_seconds = 20;  // without any progress for so long, warps that are threads are in a deadlock
   char message[256] = {};
-  long long blocks = 0;  // as many, in the order of batches, heads, segments; 0: one for each of them
+  long long blocks = 0;   // as many, in the order of batches, heads, segments; 0: one for each of them
   long long threads = 0;  // at most so many run clusters side by side; 0: as many as there are cores
 };
 

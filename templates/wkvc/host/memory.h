@@ -74,7 +74,6 @@ Fragment<T> load_block(const T* at) {
   return x;
 }
 
-
 // Reports a number above 0 to a word that blocks of several sequences may report to at once. The largest stays.
 inline void report(int& to, int number) {
   const std::atomic_ref<int> word(to);

@@ -1,5 +1,5 @@
 // The tile library that emitted kernels include: one warp-level program, two targets with the same names.
-// cuda: 32 lanes share each tile, PTX underneath. host: a warp is one thread that holds whole tiles.
+// cuda: 32 lanes share each tile, PTX underneath. host: a warp is one fiber that holds whole tiles.
 // common/ is written once, on what a target provides for a warp (common/target.h) and for a block (included here).
 #pragma once
 

@@ -116,15 +116,15 @@ TEST_F(Process, ACompilerThatIsKilledIsNoFaultOfWkvc) {
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
 }
 
-// A new program gives its threads stacks of the size that its own may have.
-TEST_F(Process, NoThreadForAWarpIsNoFaultOfWkvc) {
+// A new program gives its warps stacks of the size that its own may have.
+TEST_F(Process, NoStackForAWarpIsNoFaultOfWkvc) {
   const Outcome outcome = wkvc({"check", "rwkv7", "--device", "cpu", "--shape", "1,16,1"}, [] {
     const rlimit huge{std::size_t{1} << 46U, RLIM_INFINITY};
     if (setrlimit(RLIMIT_STACK, &huge) != 0) _exit(77);
   });
   if (outcome.status == 77) GTEST_SKIP() << "the limit of stacks cannot be raised here";
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_NE(outcome.err.find("limit of processes and threads"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("Each warp takes a stack (ulimit -s): free memory"), std::string::npos) << outcome.err;
 }
 
 void limit_files(rlim_t bytes) {

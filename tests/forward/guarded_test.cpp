@@ -196,8 +196,8 @@ TEST_P(Forward, GuardedClustersWithLateWarps) {
     const auto expected = results(text);
     for (const std::string late : {"block.rank == 0", "block.rank == 1", "block.warp == 0", "block.warp > 1"}) {
       const std::regex waits(R"((team\.claim|slot\.await|guard\.tell_cluster|block\.cluster_barrier))");
-      const std::string sleep = "if (" + late + ") std::this_thread::sleep_for(std::chrono::microseconds(200)); $1";
-      EXPECT_TRUE(results(std::regex_replace(text, waits, sleep)) == expected) << definition.name << ", " << late;
+      const std::string yields = "for (int n = 0; n < 100 && " + late + "; ++n) block.cluster->warps.yield(); $1";
+      EXPECT_TRUE(results(std::regex_replace(text, waits, yields)) == expected) << definition.name << ", " << late;
     }
   }
 }

@@ -158,4 +158,7 @@ WKVC_INLINE Fragment<T> load_block(const T* at) {
   return x;
 }
 
+// Reports a number above 0 to a word that blocks of several sequences may report to at once. Any of them stays.
+WKVC_INLINE void report(int& to, int number) { to = number; }
+
 }  // namespace wkvc::memory

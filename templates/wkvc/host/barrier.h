@@ -1,5 +1,5 @@
-// Barriers among the threads that stand for warps. Only release/acquire atomics and yield: with a mutex or atomic::wait
-// inside, TSan takes unrelated waits for order and misses a deleted barrier.
+// Barriers among warps. Only release/acquire atomics, for warps that are threads: with a mutex or atomic::wait inside,
+// TSan takes unrelated waits for order and misses a deleted barrier.
 #pragma once
 
 #include <atomic>

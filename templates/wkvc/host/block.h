@@ -1,4 +1,4 @@
-// A thread block: barriers among its warps, each of which is a thread.
+// A thread block: barriers among its warps.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 
 #include "wkvc/common/block/block_base.h"
 #include "wkvc/host/barrier.h"
+#include "wkvc/host/shared_memory.h"
 #include "wkvc/host/watchdog.h"
 
 namespace wkvc {
@@ -26,8 +27,12 @@ struct BlockSync {
 
 // What those of all blocks of the running cluster share.
 struct ClusterSync {
-  ClusterSync(Launch& launch, int blocks) : watchdog(launch), block(static_cast<std::size_t>(blocks)) {}
+  ClusterSync(Warps& warps_of_all, Report& report, const std::vector<SharedMemory>& memory)
+      : warps(warps_of_all), watchdog(warps_of_all, report), block(memory.size()) {
+    for (std::size_t rank = 0; rank < memory.size(); ++rank) block[rank].memory = memory[rank].data();
+  }
 
+  Warps& warps;
   Watchdog watchdog;
   Barrier barrier;
   std::vector<BlockSync> block;
@@ -101,10 +106,7 @@ struct Block : BlockBase {
 
     // Called by one warp; the others may use it after a block barrier.
     void init(int warp_arrivals) const { host::MbarrierWord(*word).init(warp_arrivals); }
-    void arrive() const {
-      host::MbarrierWord(*word).arrive();
-      block->cluster->watchdog.note_progress();
-    }
+    void arrive() const { host::MbarrierWord(*word).arrive(); }
     // At the same place in block `to` of the cluster, for what this warp has read.
     void arrive_in(int to) const {
       char* const there = block->memory_of(to) + (reinterpret_cast<char*>(word) - block->memory);
@@ -126,7 +128,6 @@ struct Block : BlockBase {
   }
   void wait_at(host::Barrier& barrier, int count, const char* what) const {
     barrier.arrive_and_wait(static_cast<unsigned>(count), [&](auto done) { wait_until(done, what); });
-    cluster->watchdog.note_progress();
   }
 };
 

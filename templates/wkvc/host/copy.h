@@ -2,19 +2,16 @@
 // zeros.
 #pragma once
 
-#include "wkvc/host/copy_queue.h"
 #include "wkvc/host/fragment.h"
 #include "wkvc/host/scalar.h"
+#include "wkvc/host/warp.h"
 
 namespace wkvc {
 
 namespace copy {
 
-// The hardware keeps the groups of copies per thread; so does this.
-inline host::CopyQueue& queue() {
-  thread_local host::CopyQueue queue;
-  return queue;
-}
+// Each warp has groups of copies of its own.
+inline host::CopyQueue& queue() { return host::running_warp()->copies; }
 
 // Zeros unless `present`; then `from` is not read.
 template <class T>

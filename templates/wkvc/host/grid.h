@@ -1,43 +1,15 @@
-// Runs all blocks of a grid, one cluster of them after the other, with a thread for each warp.
+// Runs all blocks of a grid, as many clusters of them side by side as there are cores.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <cstdio>
 #include <exception>
-#include <memory>
-#include <new>
-#include <thread>
-#include <vector>
 
-#include "wkvc/host/block.h"
-#include "wkvc/host/copy.h"
+#include "wkvc/host/cluster.h"
+#include "wkvc/host/thread_group.h"
 
 namespace wkvc::host {
-
-// Shared memory of one block, aligned like the GPU's.
-class SharedMemory {
- public:
-  explicit SharedMemory(long long bytes)
-      : bytes_(static_cast<std::size_t>(bytes)), data_(static_cast<char*>(::operator new(bytes_, kAlignment))) {}
-
-  char* data() const { return data_.get(); }
-  void poison() const { std::memset(data(), 0xff, bytes_); }  // NaN in every dtype
-
- private:
-  static constexpr std::align_val_t kAlignment{128};
-  struct Free {
-    void operator()(char* p) const { ::operator delete(p, kAlignment); }
-  };
-
-  std::size_t bytes_;
-  std::unique_ptr<char, Free> data_;
-};
-
-struct GridShape {
-  long long batches, heads, segments;
-  int warps;    // of a block
-  int cluster;  // blocks that share a head, or a segment of it
-};
 
 template <class Body>
 class Grid {
@@ -46,83 +18,56 @@ class Grid {
       : shape_(shape),
         clusters_(launch.blocks > 0 ? launch.blocks / shape.cluster : shape.batches * shape.heads * shape.segments),
         body_(body),
-        sync_(launch, shape.cluster) {
-    memory_.reserve(sync_.block.size());
-    for (BlockSync& block : sync_.block) block.memory = memory_.emplace_back(launch.shared_bytes).data();
-  }
+        launch_(launch),
+        report_(launch) {}
 
   // kDone, or what happened to the launch; its message says why.
   int run() {
-    std::vector<std::thread> threads;
-    try {
-      for (int n = 0; n < shape_.cluster * shape_.warps; ++n)
-        threads.emplace_back([this, n] { run_warp(n / shape_.warps, n % shape_.warps); });
-    } catch (const std::exception& error) {
-      starve(error.what(), static_cast<int>(threads.size()), 0);
+    Cluster cluster(shape_, launch_);
+    {
+      ThreadGroup helpers;
+      start(helpers);
+      run_clusters(cluster);
     }
-    for (std::thread& thread : threads) thread.join();
-    if (starved_.load()) return kStarved;
-    return sync_.watchdog.failed() ? kFailed : kDone;
+    return report_.result();
   }
 
  private:
-  void starve(const char* what, int warp, long long block) {
-    starved_.store(true);
-    sync_.watchdog.fail(what, warp, block);
-  }
-
-  void run_warp(int rank, int warp) {
-    Block block{};
+  // A launch takes fewer threads where the machine has no more.
+  void start(ThreadGroup& helpers) {
     try {
-      for (long long index = 0; index < clusters_; ++index) {
-        block = block_at(index, rank, warp);
-        run_block(block);
-      }
-    } catch (const Stalled&) {  // reported where it was noticed
-    } catch (const std::bad_alloc& error) {
-      starve(error.what(), warp, block.index);
-    } catch (const std::exception& error) {
-      sync_.watchdog.fail(error.what(), warp, block.index);
+      for (long long n = 1; n < threads(); ++n) helpers.start([this] { help(); });
+    } catch (const std::exception&) {
     }
-    copy::queue().clear();
+  }
+  void help() {
+    try {
+      Cluster cluster(shape_, launch_);
+      run_clusters(cluster);
+    } catch (const std::exception&) {  // the machine has no memory for one more
+    }
   }
 
-  Block block_at(long long index, int rank, int warp) {
-    Block block{};
-    block.warp = warp;
-    block.warps = shape_.warps;
-    block.batch = index / shape_.segments / shape_.heads;
-    block.head = index / shape_.segments % shape_.heads;
-    block.segment = static_cast<int>(index % shape_.segments);
-    block.segments = static_cast<int>(shape_.segments);
-    block.rank = rank;
-    block.memory = memory_[static_cast<std::size_t>(rank)].data();
-    block.index = index * shape_.cluster + rank;
-    block.cluster = &sync_;
-    return block;
+  // This one included.
+  long long threads() const {
+    return std::min(clusters_, launch_.threads > 0 ? launch_.threads : Warps::clusters_at_once());
   }
 
-  void run_block(const Block& block) {
-    copy::queue().clear();
-    block.cluster_barrier();  // the last blocks are done with their memory
-    if (block.warp == 0) {
-      BlockSync& sync = sync_.block[static_cast<std::size_t>(block.rank)];
-      memory_[static_cast<std::size_t>(block.rank)].poison();
-      sync.flag.store(true);
-      for (auto& turns : sync.said) {
-        for (auto& said : turns) said.store(false);
-      }
+  // Takes what is next of the grid until nothing is left, or until some cluster fails: those before it are being run.
+  void run_clusters(Cluster& cluster) {
+    while (report_.result() == kDone) {
+      const long long index = next_.fetch_add(1);
+      if (index >= clusters_) return;
+      cluster.run(index, body_, report_);
     }
-    block.cluster_barrier();
-    body_(block);
   }
 
   GridShape shape_;
   long long clusters_;
   const Body& body_;
-  ClusterSync sync_;
-  std::atomic<bool> starved_{false};
-  std::vector<SharedMemory> memory_;  // of each block
+  const Launch& launch_;
+  Report report_;
+  std::atomic<long long> next_{0};
 };
 
 // kDone, or another result with launch.message set.

@@ -1,6 +1,7 @@
 // Neighbouring elements of a row, and whole blocks.
 #pragma once
 
+#include <atomic>
 #include <cstring>
 
 #include "wkvc/host/fragment.h"
@@ -71,6 +72,14 @@ Fragment<T> load_block(const T* at) {
   Fragment<T> x;
   std::memcpy(x.unit, at, sizeof(x.unit));
   return x;
+}
+
+// Reports a number above 0 to a word that blocks of several sequences may report to at once. The largest stays.
+inline void report(int& to, int number) {
+  const std::atomic_ref<int> word(to);
+  int largest = word.load(std::memory_order_relaxed);
+  while (largest < number && !word.compare_exchange_weak(largest, number, std::memory_order_relaxed)) {
+  }
 }
 
 }  // namespace wkvc::memory

@@ -48,12 +48,12 @@ WKVC_INLINE void report_sequence(const KernelArgs<N>& args, long long n) {
     const TokenSpan span = tokens_of_sequence(args, n);
     const bool moved = given_start(args.starts, n) != span.first ||
                        given_start(args.starts, n + 1) != span.first + span.count || (n == 0 && span.first != 0);
-    if (moved && lanes::is_first()) args.report->starts = one_based;
+    if (moved && lanes::is_first()) memory::report(args.report->starts, one_based);
   }
   const long long slot = slot_of_sequence(args, n);
   if (args.slots.data == nullptr || slot < 0) return;
   lanes::for_each([&](int lane) WKVC_INLINE_LAMBDA {
-    if (slot >= args.slots.count || lane_finds_earlier(args.slots, n, lane)) args.report->slots = one_based;
+    if (slot >= args.slots.count || lane_finds_earlier(args.slots, n, lane)) memory::report(args.report->slots, one_based);
   });
 }
 

@@ -210,8 +210,8 @@ const char* map_text(llvm::StringRef kind) { return kind == "full" ? "Map::full"
 
 std::string preamble(const Manifest& manifest) {
   std::string text;
-  for (const Definition& definition : definitions_of(manifest))
-    if (definition.number != 1) text += definition.line() + "\n";
+  for (const Macro& macro : macros_of(manifest))
+    if (macro.number != 1) text += macro.line() + "\n";
   return text + "#include \"wkvc/tile.h\"\n\nusing namespace wkvc;\n\n";
 }
 

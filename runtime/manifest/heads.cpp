@@ -4,9 +4,9 @@
 
 namespace wkvc {
 
-std::string Definition::line() const { return fmt::format("#define {} {}", macro, number); }
+std::string Macro::line() const { return fmt::format("#define {} {}", name, number); }
 
-std::vector<Definition> definitions_of(const Manifest& manifest) { return {{"WKVC_PARTS", "parts", manifest.parts}}; }
+std::vector<Macro> macros_of(const Manifest& manifest) { return {{"WKVC_PARTS", "parts", manifest.parts}}; }
 
 std::string head_text(const Manifest& manifest) {
   const std::string dims = fmt::format("{}x{}", manifest.key_dim, manifest.head_values());

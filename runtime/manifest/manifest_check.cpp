@@ -109,23 +109,22 @@ void check_entry(const Manifest& manifest, std::string_view kernel) {
 }
 
 // Every line that has the macro is the definition, and the first one comes before anything is included.
-void check_definition(const Manifest& manifest, const Definition& definition, std::string_view source) {
-  const std::string expected = definition.line(), says = fmt::format("{} {}", definition.field, definition.number);
+void check_macro(const Manifest& manifest, const Macro& macro, std::string_view source) {
+  const std::string expected = macro.line(), says = fmt::format("{} {}", macro.field, macro.number);
   const std::size_t first_include = source.find("#include");
-  bool defined = definition.number == 1;
-  for (std::size_t at = source.find(definition.macro); at != std::string_view::npos;
-       at = source.find(definition.macro, at + 1)) {
+  bool defined = macro.number == 1;
+  for (std::size_t at = source.find(macro.name); at != std::string_view::npos; at = source.find(macro.name, at + 1)) {
     const std::size_t begin = source.rfind('\n', at) + 1;  // npos + 1 is 0
     const std::string_view line = source.substr(begin, source.find('\n', at) - begin);
-    if (line != expected || definition.number == 1) refuse(manifest, says, fmt::format("has the line \"{}\"", line));
+    if (line != expected || macro.number == 1) refuse(manifest, says, fmt::format("has the line \"{}\"", line));
     defined |= at < first_include;
   }
   if (!defined) refuse(manifest, says, fmt::format("does not begin with \"{}\"", expected));
 }
 
 // By which the config tells heads.
-void check_definitions(const Manifest& manifest, std::string_view source) {
-  for (const Definition& definition : definitions_of(manifest)) check_definition(manifest, definition, source);
+void check_macros(const Manifest& manifest, std::string_view source) {
+  for (const Macro& macro : macros_of(manifest)) check_macro(manifest, macro, source);
 }
 
 // "const TensorArg& r_global = args.tensor[0];"
@@ -269,7 +268,7 @@ void check_waits(const Manifest& manifest, std::string_view source, std::string_
 
 void check_against_text(const Manifest& manifest, std::string_view source) {
   const std::string_view kernel = text_of(manifest, source);
-  if (!kernel.empty()) check_definitions(manifest, source);
+  if (!kernel.empty()) check_macros(manifest, source);
   check_config(manifest);
   check_segments(manifest);
   check_header(manifest, source);

@@ -1,7 +1,7 @@
 // A placed program as a kernel takes it: the scales of its sums, the numbers its teams leave, and its shared memory.
 #pragma once
 
-#include "codegen/passes/place/Numbers.h"
+#include "codegen/passes/place/PlacedNumbers.h"
 #include "codegen/passes/place/SumScales.h"
 #include "codegen/passes/place/memory/SharedPlan.h"
 
@@ -28,7 +28,7 @@ struct PlacedProgram {
   const Placement& placement;
   chunk::ProgramOp program;
   std::vector<SumScales> sums;
-  Numbers numbers;
+  PlacedNumbers numbers;
   SharedPlan shared;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 // A side of a contraction, with the half of its tile that is zero.
 struct Side {
-  Operand operand;
+  ReadOperand operand;
   bool transposed = false;
   warp::TriangleAttr triangle;
 };

@@ -92,7 +92,7 @@ static int number_warp(const PlacedProgram& placed) {
 }
 
 void store_numbers(const BuildContext& c, OperandScales& scales) {
-  const Numbers& numbers = c.placed.numbers;
+  const PlacedNumbers& numbers = c.placed.numbers;
   if (!numbers.any()) return;
   c.begin_phase();
   auto on = c.create<warp::OnWarpOp>(number_warp(c.placed));
@@ -130,7 +130,7 @@ void load_numbers(Environment& env) {
 void leave_scales(const Environment& env) {
   if (!env.state.sums) return;
   const BuildContext& c = env.context;
-  const Numbers& numbers = c.placed.numbers;
+  const PlacedNumbers& numbers = c.placed.numbers;
   for (auto round : c.program().getBody().getOps<chunk::RoundOp>()) {
     if (!numbers.leaves_scale(round) || c.placement().of(round.getResult()).phase != env.site.phase) continue;
     Value operand = env.registers.find(round.getResult(), Owner::rows);

@@ -59,11 +59,11 @@ static Value columns_in_registers(Environment& env, Value value) {
   return held;
 }
 
-static Operand shared_operand(const Environment& env, Value value) {
+static ReadOperand shared_operand(const Environment& env, Value value) {
   return {env.tiles.of(value), env.scales.of(value), env.site.column_of(value)};
 }
 
-Operand operand(Environment& env, Value value, bool contracts_columns) {
+ReadOperand operand(Environment& env, Value value, bool contracts_columns) {
   const Site& site = env.site;
   if (Value x = site.owner == Owner::slab && !contracts_columns ? columns_in_registers(env, value) : Value())
     return {x, {}, {}};

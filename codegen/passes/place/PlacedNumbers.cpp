@@ -1,4 +1,4 @@
-#include "codegen/passes/place/Numbers.h"
+#include "codegen/passes/place/PlacedNumbers.h"
 
 #include <llvm/ADT/StringMap.h>
 
@@ -23,7 +23,7 @@ std::string scale_name(chunk::RoundOp round) {
   return name + "scale";
 }
 
-Numbers::Numbers(const Placement& placement, const std::vector<SumScales>& sums, bool by_teams)
+PlacedNumbers::PlacedNumbers(const Placement& placement, const std::vector<SumScales>& sums, bool by_teams)
     : placement_(placement), sums_(sums) {
   chunk::ProgramOp program = placement.program();
   any_ = !sums.empty() || (by_teams && program.getBackward() && !program.getPlain());
@@ -35,7 +35,7 @@ Numbers::Numbers(const Placement& placement, const std::vector<SumScales>& sums,
   }
 }
 
-void Numbers::name_scales() {
+void PlacedNumbers::name_scales() {
   llvm::DenseMap<std::tuple<Attribute, Attribute, Operation*>, std::string> names;
   llvm::StringMap<int> counts;
   for (auto round : placement_.body().getOps<chunk::RoundOp>()) {
@@ -51,19 +51,19 @@ void Numbers::name_scales() {
   }
 }
 
-const std::string* Numbers::name_of_scale(Operation* round) const {
+const std::string* PlacedNumbers::name_of_scale(Operation* round) const {
   const auto found = of_scales_.find(round);
   return found == of_scales_.end() ? nullptr : &found->second;
 }
 
-bool Numbers::leaves_scale(chunk::RoundOp round) const {
+bool PlacedNumbers::leaves_scale(chunk::RoundOp round) const {
   if (placement_.of(round.getResult()).owner != Owner::rows || !placement_.is_shared(round.getResult())) return false;
   return llvm::any_of(sums_, [&](const SumScales& scales) {
     return scales.of_block && (scales.as_is.contains(round) || (scales.brought.contains(round) && has_bound(round)));
   });
 }
 
-bool Numbers::shares_scale(chunk::RoundOp round) const {
+bool PlacedNumbers::shares_scale(chunk::RoundOp round) const {
   const ValuePlace& place = placement_.of(round.getResult());
   return has_bound(round) && !state_of_scale(round) && place.phase < placement_.first_of_rows() &&
          place.last >= placement_.first_of_rows();

@@ -17,10 +17,10 @@ std::string offset_name(const SumScales& sums);
 // Returns what the scale of an operand is called: by the inputs of its bound, or by the value where there are several.
 std::string scale_name(chunk::RoundOp round);
 
-class Numbers {
+class PlacedNumbers {
  public:
   // `sums`: of all states that have any. `teams` that prepare a chunk each.
-  Numbers(const Placement& placement, const std::vector<SumScales>& sums, bool by_teams);
+  PlacedNumbers(const Placement& placement, const std::vector<SumScales>& sums, bool by_teams);
 
   bool any() const { return any_; }  // whether teams leave numbers
   // By name, in order. Each scale has another one; of those of states' operands each operand has one.

@@ -38,7 +38,7 @@ constexpr Numbers sram_budgets{rec::is_sram_budget, rec::sram_budgets_text};
 
 constexpr const char* as_declared = "as the recurrence declares";
 
-constexpr std::array<ConfigOption, 22> table{{
+constexpr auto table = std::to_array<ConfigOption>({
     {.spelling = "--head",
      .syntax = "K[,V]",
      .field = {"key_dim", &Config::key_dim},
@@ -258,7 +258,7 @@ constexpr std::array<ConfigOption, 22> table{{
      .values = Words{arches},
      .otherwise = "`sm_90a`",
      .meaning = "the architecture that kernels are compiled for"},
-}};
+});
 
 std::string text_of(int value) { return value == 0 ? "" : fmt::format("{}", value); }
 std::string text_of(std::int64_t value) { return value == 0 ? "" : fmt::format("{}", value); }

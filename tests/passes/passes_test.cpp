@@ -1,6 +1,6 @@
 // Texts written by hand, before a pass and after it: tests/passes/PASS/NAME.diff. Lines with "-" are of the text
-// before, lines with "+" of the text after, lines with "#" say what the text shows. A text without either stays as it
-// is.
+// before, lines with "+" of the text after, lines with "#" say what the text shows. Lines with "$" are options. A text
+// without "-" and "+" stays as it is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include <regex>
 #include <sstream>
 
+#include "codegen/config/options.h"
 #include "codegen/passes.h"
 
 namespace wkvc::test {
@@ -38,6 +39,16 @@ std::string text_of(const path& file, char mark) {
   return text;
 }
 
+// The configuration of the options that a file has.
+Config config_of(const path& file) {
+  std::ifstream lines(file);
+  ConfigOptions options;
+  for (std::string line; std::getline(lines, line);)
+    if (std::smatch option; std::regex_match(line, option, std::regex("\\$ (--\\S+) (.*)")))
+      options[option[1].str()] = option[2].str();
+  return options.parse();
+}
+
 // The text as it would be printed.
 std::string reprinted(const std::string& text) {
   const Source source = source_from(text);
@@ -52,7 +63,7 @@ TEST_P(PassText, BecomesWhatIsWritten) {
   const std::string before = text_of(GetParam(), '-'), expected = text_of(GetParam(), '+');
   EXPECT_LE(std::ranges::count(before, '\n'), kMostLines);
   EXPECT_LE(std::ranges::count(expected, '\n'), kMostLines);
-  EXPECT_EQ(dump_after(source_from(before), pass_of(GetParam()), {}), reprinted(expected));
+  EXPECT_EQ(dump_after(source_from(before), pass_of(GetParam()), config_of(GetParam())), reprinted(expected));
 }
 
 std::string name_of(const testing::TestParamInfo<path>& info) {

@@ -20,6 +20,7 @@ class TextLines {
 
   void open() { indent_ += 2; }  // behind a line that ends with a brace
   void close();                  // with a line that has the closing brace
+  void reopen(const std::string& line);  // with a line that has the closing brace, and opens a block again
 
   const std::string& text() const { return text_; }
 

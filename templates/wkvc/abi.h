@@ -63,7 +63,7 @@ struct KernelArgs {
 };
 
 // A CUtensorMap: where boxes of a tensor of tokens lie that are copied to shared memory and back in one piece.
-struct alignas(64) TensorMap {
+struct alignas(64) BoxMap {
   unsigned long long word[16];
 };
 
@@ -71,7 +71,7 @@ struct alignas(64) TensorMap {
 template <int N, int Maps>
 struct MappedArgs {
   KernelArgs<N> launch;
-  TensorMap map[Maps];
+  BoxMap map[Maps];
 };
 
 }  // namespace wkvc

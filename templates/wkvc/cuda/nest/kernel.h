@@ -24,7 +24,7 @@ WKVC_INLINE void begin_roles(const Block& block) {
 // The body that follows sees `args`, `maps` and `block`. See WKVC_KERNEL.
 #define WKVC_NEST_KERNEL(name, tensors, map_count, warps)                                                            \
   template <bool>                                                                                                    \
-  static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::TensorMap(&maps)[map_count], \
+  static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::BoxMap(&maps)[map_count], \
                                       const wkvc::Block& block);                                                     \
   extern "C" __global__ void __launch_bounds__((warps) * 32, 1)                                                      \
       name(const __grid_constant__ wkvc::MappedArgs<tensors, map_count> args) {                                      \
@@ -36,5 +36,5 @@ WKVC_INLINE void begin_roles(const Block& block) {
   }                                                                                                                  \
   template <bool>                                                                                                    \
   static WKVC_INLINE void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,                        \
-                                      [[maybe_unused]] const wkvc::TensorMap(&maps)[map_count],                      \
+                                      [[maybe_unused]] const wkvc::BoxMap(&maps)[map_count],                      \
                                       [[maybe_unused]] const wkvc::Block& block)

@@ -12,14 +12,14 @@ WKVC_INLINE char* swizzled_memory() {
 }
 
 // ---- bulk copies of boxes {column, head, token, batch}
-WKVC_INLINE void load_box(void* to, const TensorMap* map, u64* mbarrier, int column, int head, int token, int batch) {
+WKVC_INLINE void load_box(void* to, const BoxMap* map, u64* mbarrier, int column, int head, int token, int batch) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
       ::"r"(shared_address(to)),
       "l"(map), "r"(shared_address(mbarrier)), "r"(column), "r"(head), "r"(token), "r"(batch)
       : "memory");
 }
-WKVC_INLINE void store_box(const TensorMap* map, const void* from, int column, int head, int token, int batch) {
+WKVC_INLINE void store_box(const BoxMap* map, const void* from, int column, int head, int token, int batch) {
   asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map),
                "r"(shared_address(from)), "r"(column), "r"(head), "r"(token), "r"(batch)
                : "memory");

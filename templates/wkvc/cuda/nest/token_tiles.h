@@ -8,12 +8,12 @@
 namespace wkvc {
 
 struct TokenTiles {
-  const TensorMap* map;
+  const BoxMap* map;
   int head, batch;
 };
 
 template <int Map, int Maps>
-WKVC_INLINE TokenTiles token_tiles(const TensorMap (&maps)[Maps], const TensorArg&, const Block& block) {
+WKVC_INLINE TokenTiles token_tiles(const BoxMap (&maps)[Maps], const TensorArg&, const Block& block) {
   return {&maps[Map], static_cast<int>(block.head), static_cast<int>(block.batch)};
 }
 

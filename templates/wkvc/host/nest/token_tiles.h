@@ -12,7 +12,7 @@ struct TokenTiles {
 };
 
 template <int Map>
-TokenTiles token_tiles(const TensorMap*, const TensorArg& tensor, const Block& block) {
+TokenTiles token_tiles(const BoxMap*, const TensorArg& tensor, const Block& block) {
   return {tensor, block};
 }
 

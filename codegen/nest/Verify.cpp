@@ -218,8 +218,8 @@ LogicalResult PutOp::verify() {
 
 LogicalResult TransposeOp::verify() {
   const TileType from = getTile().getType(), to = getResult().getType();
-  if (from.getLayout() != to.getLayout() || from.getElement() != to.getElement() ||
-      from.getRows() != to.getColumns() || from.getColumns() != to.getRows())
+  if (from.getLayout() != to.getLayout() || from.getElement() != to.getElement() || from.getRows() != to.getColumns() ||
+      from.getColumns() != to.getRows())
     return emitOpError() << "exchanges the extents of a tile, not " << from << " as " << to;
   return success();
 }

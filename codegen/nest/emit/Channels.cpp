@@ -33,8 +33,9 @@ void write_stored(NestText& text, PutOp put) {
   if (auto transpose = put.getTile().getDefiningOp<TransposeOp>())
     return text.line("store_transposed(role, {}, {});", target, tile_text(text, transpose.getTile()));
   if (!goes_by_blocks(put)) return text.line("store(role, {}, {});", target, tile_text(text, put.getTile()));
-  text.line("store_blocks(role, {}, [&](ColumnBlock at) {{ return {}; }});", target,
-            tile_text(text, put.getTile(), Extent::block));
+  text.line("store_blocks(role, {}, [&](ColumnBlock at) {{", target);
+  text.line("  return {};", tile_text(text, put.getTile(), Extent::block));
+  text.line("}});");
 }
 
 // A tile that takes the place of another one waits until that has been read by all.

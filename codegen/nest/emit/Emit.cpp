@@ -57,8 +57,7 @@ void write_beginning(NestText& text) {
 void write_registers(NestText& text, RoleOp role) {
   const auto registers = static_cast<int64_t>(role.getRegisters());
   const int64_t before = sm_90a.sm.registers / (sm_90a.warp.threads * text.manifest.warps);
-  if (registers != before)
-    text.line("block.{}_registers<{}>();", registers < before ? "give" : "take", registers);
+  if (registers != before) text.line("block.{}_registers<{}>();", registers < before ? "give" : "take", registers);
 }
 
 // The names of a role's copies and warps, and what they do.
@@ -76,8 +75,7 @@ void write_roles(NestText& text) {
   int64_t first = 0;
   for (RoleOp role : text.kernel.getBody().getOps<RoleOp>()) {
     const int64_t end = first + all_warps(role);
-    const std::string condition =
-        end == text.manifest.warps ? "" : fmt::format("if (block.warp < {}) ", end);
+    const std::string condition = end == text.manifest.warps ? "" : fmt::format("if (block.warp < {}) ", end);
     const std::string line = fmt::format("{}{{  // {}", condition, role.getSymName().str());
     if (first == 0) {
       text.line("{}", line);
@@ -95,7 +93,8 @@ void write_roles(NestText& text) {
 
 std::string emit_cuda(KernelOp kernel) {
   if (!kernel.getRecurrence())
-    user_error_at(kernel, "'{}' is for no recurrence, so that no kernel can be emitted: say `for`", kernel.getSymName().str());
+    user_error_at(kernel, "'{}' is for no recurrence, so that no kernel can be emitted: say `for`",
+                  kernel.getSymName().str());
   const int64_t shared_bytes = place_channels(kernel);
   NestText text(kernel, manifest_of(kernel, shared_bytes));
   const Manifest& manifest = text.manifest;

@@ -43,7 +43,8 @@ std::string channel_line(ChannelOp channel) {
 Manifest manifest_of(KernelOp kernel, int64_t shared_bytes) {
   for (llvm::StringRef name : {kernel.getSymName(), *kernel.getRecurrence()})
     if (auto fault = rec::name_fault(name.str())) user_error("kernel: {}", *fault);
-  Manifest manifest = emitted_manifest(kernel.getRecurrence()->str(), kernel.getSymName().str(), std::string(sm_90a.arch));
+  Manifest manifest =
+      emitted_manifest(kernel.getRecurrence()->str(), kernel.getSymName().str(), std::string(sm_90a.arch));
   manifest.key_dim = static_cast<int>(*kernel.getKeyDim());
   manifest.value_dim = static_cast<int>(*kernel.getValueDim());
   manifest.chunk = static_cast<int>(*kernel.getChunk());

@@ -1,4 +1,5 @@
 // Products of warp groups, issued and awaited apart.
+#include "codegen/ir/Text.h"
 #include "codegen/nest/emit/Expressions.h"
 #include "codegen/nest/emit/Operations.h"
 #include "codegen/nest/emit/Types.h"
@@ -20,6 +21,13 @@ std::string y_text(const NestText& text, Value y) {
   return fmt::format("trans({})", shared_text(text, y));
 }
 
+// Returns the name of what the last product behind this one is awaited as.
+llvm::StringRef awaited_name(IssueOp issue) {
+  Operation* const user = *issue.getResult().user_begin();
+  if (auto behind = dyn_cast<IssueOp>(user)) return awaited_name(behind);
+  return name_of(cast<AwaitOp>(user).getTile());
+}
+
 // Returns the variable of a product's sums: that of what the product is added to, or a new one.
 std::string sums_variable(NestText& text, IssueOp issue) {
   if (Value before = issue.getSum() ? Value(issue.getSum()) : Value(issue.getBehind())) {
@@ -31,8 +39,9 @@ std::string sums_variable(NestText& text, IssueOp issue) {
     return text.name(issue.getResult());
   }
   const TileType tile = cast<PendingType>(issue.getResult().getType()).getTile();
-  text.line("{} {};", register_type(tile), text.declare(issue.getResult()));
-  return text.name(issue.getResult());
+  const std::string sums = text.names.declare(issue.getResult(), awaited_name(issue));
+  text.line("{} {};", register_type(tile), sums);
+  return sums;
 }
 
 void write_issue(NestText& text, IssueOp issue) {

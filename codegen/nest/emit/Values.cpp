@@ -34,8 +34,9 @@ void write_invert_diagonal(NestText& text, InvertDiagonalOp op) {
 }
 
 void write_inverse_columns(NestText& text, InverseColumnsOp op) {
-  define(text, op.getResult(), fmt::format("inverse_columns(role, {}, {})", shared_text(text, op.getLower()),
-                                           shared_text(text, op.getDiagonal())));
+  define(text, op.getResult(),
+         fmt::format("inverse_columns(role, {}, {})", shared_text(text, op.getLower()),
+                     shared_text(text, op.getDiagonal())));
 }
 
 // What is carried has the variable of what the sweep begins with, where nothing else does.

@@ -43,7 +43,8 @@ int64_t place_channels(KernelOp kernel) {
     channel.setMbarriers(static_cast<uint64_t>(room.take(static_cast<int64_t>(channel.getDepth()) * kSlotMbarriers)));
   }
   if (room.end() > static_cast<int64_t>(kernel.getShared()))
-    user_error_at(kernel, "channels and scratch take {} bytes of shared memory, the kernel has {}: give a channel less depth",
+    user_error_at(kernel,
+                  "channels and scratch take {} bytes of shared memory, the kernel has {}: give a channel less depth",
                   room.end(), kernel.getShared());
   return room.end();
 }

@@ -8,8 +8,8 @@
 namespace wkvc {
 
 // Multiplies the products of tokens i (this warp's rows) and j (columns, from the chunk's token `column0` on) by the
-// decay from j to i, two to the power of the difference of their sums; zero where j comes after i or, if Strict, is i. No
-// exponent is positive.
+// decay from j to i, two to the power of the difference of their sums; zero where j comes after i or, if Strict, is i.
+// No exponent is positive.
 template <bool Strict, int C>
 WKVC_INLINE Tile<f32, 16, C> decayed_pairs(const Role& role, const Tile<f32, 16, C>& x, const float* sums,
                                            int column0 = 0) {

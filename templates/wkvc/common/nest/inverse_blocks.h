@@ -44,7 +44,9 @@ template <class Lower, class Inverses>
 WKVC_INLINE Tile<f16, 16, 64> inverse_columns(const Role& role, const Lower& L, const Inverses& inverses_t) {
   static_assert(Lower::kRows == 64 && Lower::kColumns == 64, "a warp has one of four columns of blocks");
   Tile<f16, 16, 64> column_t{};
-  WKVC_FOR(i, 4, i == role.warp ? void(column_t.block[0][i] = fragment::load_at<f16>(pieces_from(inverses_t, role.row0(), 0))) : void());
+  WKVC_FOR(i, 4,
+           i == role.warp ? void(column_t.block[0][i] = fragment::load_at<f16>(pieces_from(inverses_t, role.row0(), 0)))
+                          : void());
   if (role.warp < 1) add_block<1>(role, column_t, L, inverses_t);
   if (role.warp < 2) add_block<2>(role, column_t, L, inverses_t);
   if (role.warp < 3) add_block<3>(role, column_t, L, inverses_t);

@@ -54,7 +54,8 @@ template <class T, int R, int C>
 WKVC_INLINE Tile<T, 16, R> load(const Role& role, const Transposed<Swizzled<T, R, C>>& x) {
   const int column0 = role.row0(), row0 = made_again(0);
   Tile<T, 16, R> rows;
-  WKVC_EACH_BLOCK(16, R, rows.block[0][j] = fragment::load_transposed_at<T>(pieces_from(x.view, row0 + 16 * j, column0)));
+  WKVC_EACH_BLOCK(16, R,
+                  rows.block[0][j] = fragment::load_transposed_at<T>(pieces_from(x.view, row0 + 16 * j, column0)));
   return rows;
 }
 

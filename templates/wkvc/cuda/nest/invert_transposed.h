@@ -38,9 +38,8 @@ WKVC_INLINE Fragment<f16> invert_transposed(const Fragment<f32>& L, float* scrat
   const int lane = ptx::kept(ptx::lane()), own = lane % 16, row0 = ptx::kept(0);  // made again in each chunk
   float column[16];
   WKVC_FOR(i, 16, column[i] = i == own ? 1.f : 0.f);
-  const auto step = [&]<int... i>(Numbers<i...>) WKVC_INLINE_LAMBDA {
-    (substitute<i + 1>(column, scratch + (i + 1) * kLd), ...);
-  };
+  const auto step = [&]<int... i>(Numbers<i...>)
+                        WKVC_INLINE_LAMBDA { (substitute<i + 1>(column, scratch + (i + 1) * kLd), ...); };
   step(typename FirstNumbers<15>::type{});
   lanes::sync();
   u16* const rows = reinterpret_cast<u16*>(scratch);  // of 16 elements and 8 between
@@ -49,8 +48,8 @@ WKVC_INLINE Fragment<f16> invert_transposed(const Fragment<f32>& L, float* scrat
   WKVC_FOR(i, 8, half[i] = lane < 16 ? column[i] : column[8 + i]);
   *to = make_uint4(rounded_pair(half), rounded_pair(half + 2), rounded_pair(half + 4), rounded_pair(half + 6));
   lanes::sync();
-  return fragment::load_at<f16>(
-      [rows, row0](int row, int column) WKVC_INLINE_LAMBDA { return rows + 24 * (row0 + row) + column; });
+  return fragment::load_at<f16>([rows, row0](int row, int column)
+                                    WKVC_INLINE_LAMBDA { return rows + 24 * (row0 + row) + column; });
 }
 
 }  // namespace wkvc

@@ -22,19 +22,19 @@ WKVC_INLINE void begin_roles(const Block& block) {
 }  // namespace wkvc
 
 // The body that follows sees `args`, `maps` and `block`. See WKVC_KERNEL.
-#define WKVC_NEST_KERNEL(name, tensors, map_count, warps)                                                            \
-  template <bool>                                                                                                    \
+#define WKVC_NEST_KERNEL(name, tensors, map_count, warps)                                                          \
+  template <bool>                                                                                                  \
   static WKVC_INLINE void name##_body(const wkvc::KernelArgs<tensors>& args, const wkvc::BoxMap(&maps)[map_count], \
-                                      const wkvc::Block& block);                                                     \
-  extern "C" __global__ void __launch_bounds__((warps) * 32, 1)                                                      \
-      name(const __grid_constant__ wkvc::MappedArgs<tensors, map_count> args) {                                      \
-    static_assert(!wkvc::kMapsSequences, "batches of kernels with maps are sequences");                              \
-    if constexpr (wkvc::is_wanted(WKVC_TEXT(name))) {                                                                \
-      wkvc::ptx::await_kernel_before();                                                                              \
-      name##_body<true>(args.launch, args.map, wkvc::block_of_nest(args.launch, warps));                             \
-    }                                                                                                                \
-  }                                                                                                                  \
-  template <bool>                                                                                                    \
-  static WKVC_INLINE void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,                        \
-                                      [[maybe_unused]] const wkvc::BoxMap(&maps)[map_count],                      \
+                                      const wkvc::Block& block);                                                   \
+  extern "C" __global__ void __launch_bounds__((warps) * 32, 1)                                                    \
+      name(const __grid_constant__ wkvc::MappedArgs<tensors, map_count> args) {                                    \
+    static_assert(!wkvc::kMapsSequences, "batches of kernels with maps are sequences");                            \
+    if constexpr (wkvc::is_wanted(WKVC_TEXT(name))) {                                                              \
+      wkvc::ptx::await_kernel_before();                                                                            \
+      name##_body<true>(args.launch, args.map, wkvc::block_of_nest(args.launch, warps));                           \
+    }                                                                                                              \
+  }                                                                                                                \
+  template <bool>                                                                                                  \
+  static WKVC_INLINE void name##_body([[maybe_unused]] const wkvc::KernelArgs<tensors>& args,                      \
+                                      [[maybe_unused]] const wkvc::BoxMap(&maps)[map_count],                       \
                                       [[maybe_unused]] const wkvc::Block& block)

@@ -133,10 +133,10 @@ std::vector<std::string> maps_from(const JsonFields& fields, const std::vector<T
 Manifest parsed(std::string_view line) {
   constexpr std::int64_t max_int = std::numeric_limits<int>::max();
   const json object = parse_object(line, "the kernel manifest");
-  const JsonFields fields(
-      object, "the kernel manifest",
-      {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes", "pass",
-       "saved_every", "states_every", "grid", "segments", "cluster", "parts", "refused", "waits", "maps", "tensors"});
+  const JsonFields fields(object, "the kernel manifest",
+                          {"op",      "kernel",       "config",  "arch",        "key_dim",      "value_dim", "chunk",
+                           "warps",   "shared_bytes", "pass",    "saved_every", "states_every", "grid",      "segments",
+                           "cluster", "parts",        "refused", "waits",       "maps",         "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");

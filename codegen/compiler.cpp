@@ -272,17 +272,19 @@ bool is_token_kernel(const Source& source, const Config& config) {
 
 Source source_from(std::string text) {
   // The first word that is not in a comment says which stage this is.
-  const std::pair<Stage, const char*> heads[] = {{Stage::cuda, "// wkvc-manifest:"},
-                                                 {Stage::rec, "rec.recurrence"},
-                                                 {Stage::placed, "#wkvc.phases"},
-                                                 {Stage::chunk, "chunk.program"},
-                                                 {Stage::warp, "warp.kernel"},
-                                                 {Stage::warp, "nest.kernel"}};
+  const std::pair<Stage, const char*> heads[] = {{Stage::cuda, "// wkvc-manifest:"}, {Stage::rec, "rec.recurrence"},
+                                                 {Stage::placed, "#wkvc.phases"},    {Stage::chunk, "chunk.program"},
+                                                 {Stage::warp, "warp.kernel"},       {Stage::warp, "nest.kernel"}};
   for (const auto& [stage, head] : heads)
     if (text.find(head) != std::string::npos) return {stage, std::move(text)};
   user_error(
-      "this text is none of wkvc's stages: expected rec.recurrence, chunk.program, warp.kernel, nest.kernel, or emitted CUDA "
+      "this text is none of wkvc's stages: expected rec.recurrence, chunk.program, warp.kernel, nest.kernel, or "
+      "emitted CUDA "
       "C++ with its wkvc-manifest line");
+}
+
+bool is_nest(const Source& source) {
+  return source.stage == Stage::warp && source.text.find("warp.kernel") == std::string::npos;
 }
 
 bool has_backward(const Source& source) {

@@ -18,9 +18,10 @@ class TextLines {
   // Adds a call with each of the last arguments in a line of its own.
   void call(const std::string& start, const std::vector<std::string>& arguments);
 
-  void open() { indent_ += 2; }          // behind a line that ends with a brace
-  void close();                          // with a line that has the closing brace
-  void reopen(const std::string& line);  // with a line that has the closing brace, and opens a block again
+  void open() { indent_ += 2; }  // behind a line that ends with a brace
+  void close();                  // with a line that has the closing brace
+  // With a line that has the closing brace, and opens a block again.
+  void reopen(const std::string& line);
 
   const std::string& text() const { return text_; }
 

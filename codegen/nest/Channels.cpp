@@ -26,7 +26,7 @@ bool is_released_between(Operation* first, Operation* last) {
   return false;
 }
 
-// Returns the operation that a value is an element-wise operand of; null where it has other uses, or several.
+// Returns the only use of a result, in its block and before any release; null where there is none.
 Operation* only_user(Operation* op) {
   if (!op->getResult(0).hasOneUse()) return nullptr;
   Operation* const user = *op->getResult(0).user_begin();

@@ -109,14 +109,9 @@ int64_t blocks_of(Operation* op) {
   return static_cast<int64_t>((kernel ? kernel : op->getParentOfType<KernelOp>()).getCluster());
 }
 
-int64_t shared_unit(ChannelOp channel) {
-  const TileType tile = cast<ChannelType>(channel.getChannel().getType()).getTile();
-  return tile.getLayout() == Layout::swizzled ? kAligned : 16;
-}
-
 int64_t slot_bytes(ChannelOp channel) {
   const TileType tile = cast<ChannelType>(channel.getChannel().getType()).getTile();
-  const int64_t unit = shared_unit(channel);
+  const int64_t unit = tile.getLayout() == Layout::swizzled ? kAligned : 16;
   return (tile.bytes() + unit - 1) / unit * unit;
 }
 

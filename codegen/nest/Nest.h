@@ -36,9 +36,8 @@ int64_t blocks_of(mlir::Operation* op);
 // Bytes of the mbarriers of a slot: that its tile is there, and that it is free.
 inline constexpr int64_t kSlotMbarriers = 16;
 
-// Returns the bytes that a slot of a channel takes, and a multiple of which its place is.
+// Returns the bytes that a slot of a channel takes.
 int64_t slot_bytes(ChannelOp channel);
-int64_t shared_unit(ChannelOp channel);
 
 // Returns the bytes that all slots of a channel take; none `over` another channel.
 int64_t shared_bytes(ChannelOp channel);

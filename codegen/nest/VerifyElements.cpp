@@ -1,5 +1,6 @@
 // The verifiers of operations on elements: which tiles they take, and of which extents.
 #include "codegen/nest/Nest.h"
+#include "runtime/base/plural.h"
 
 using namespace mlir;
 
@@ -29,7 +30,7 @@ LogicalResult ElementwiseOp::verify() {
   const TileType result = getResult().getType();
   const size_t operands = getFunction() == Function::exp2 ? 1 : 2;
   if (getOperands().size() != operands)
-    return emitOpError() << stringifyFunction(getFunction()) << " takes " << operands << " operands, not "
+    return emitOpError() << stringifyFunction(getFunction()) << " takes " << plural(operands, "operand") << ", not "
                          << getOperands().size();
   if (!result.getElement().isF32() || result.isShared())
     return emitOpError() << "makes f32 in registers, not " << result;

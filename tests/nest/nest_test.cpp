@@ -106,6 +106,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "line 20: 'nest.channel' op swizzled rows are multiples of 128 bytes, not of 192"},
         Mistake{"nest.sweep \"chunks\" carry %initial", "nest.sweep \"chunks\" backward carry %initial",
                 "role 'state' gets other chunks, or in another order, than role 'read' puts"},
+        Mistake{"nest.elementwise exp2 %sums : !tokens", "nest.elementwise exp2 %sums, %sums : !tokens, !tokens",
+                "'nest.elementwise' op exp2 takes 1 operand, not 2"},
+        Mistake{"%L = nest.row %d[0]", "%L = nest.row %d[4]", "'nest.row' op is a row of a plain tile, not [4] of"},
+        Mistake{"%last = nest.element %sums[63]", "%last = nest.element %sums[64]", "is a number of a row"},
+        Mistake{"%initial = nest.load_state \"initial_state\" : !state",
+                "%initial = nest.compute \"zero\"() : () -> !state", "'zero' has no meaning that can be emitted"},
         Mistake{"registers 64 {", "registers 60 {", "24 to 240 registers, a multiple of 8, not 60"}));
 
 TEST(Nest, CopiesThatAreDealtChunksLoadTheirOwn) {

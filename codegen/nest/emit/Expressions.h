@@ -16,7 +16,7 @@ std::string shared_text(const NestText& text, mlir::Value tile);
 // Returns a tile in registers, with the elements of its type.
 std::string tile_text(const NestText& text, mlir::Value tile, Extent extent = Extent::rows);
 
-// Returns the same of an operation that is not inlined, or of one that is.
+// Returns the expression of what an operation makes, inlined or not.
 std::string made_text(const NestText& text, mlir::Operation* op, Extent extent = Extent::rows);
 
 }  // namespace wkvc::nest

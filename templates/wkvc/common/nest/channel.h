@@ -6,7 +6,6 @@ namespace wkvc {
 
 template <class View, int Depth>
 struct Channel {
-  using Tile = View;
   static constexpr int kMbarrierBytes = 8;
 
   const Block& block;

@@ -16,6 +16,7 @@
 #include "codegen/ir/NoRoom.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
+#include "codegen/nest/Nest.h"
 #include "codegen/passes.h"
 #include "codegen/rec/Rec.h"
 #include "codegen/target/Target.h"
@@ -97,7 +98,7 @@ void relocate(ModuleOp module, const std::vector<WrittenAt>& lines) {
 }
 
 OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRContext& context) {
-  context.loadDialect<rec::RecDialect, chunk::ChunkDialect, warp::WarpDialect>();
+  context.loadDialect<rec::RecDialect, chunk::ChunkDialect, warp::WarpDialect, nest::NestDialect>();
   if (source.stage == Stage::rec) {
     auto module = rec::parse(source.text, source.file, context);
     relocate(*module, source.lines);
@@ -109,10 +110,10 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
   const bool placed = source.stage == Stage::placed, chunk = source.stage == Stage::chunk || placed;
   auto belongs = [&](Operation& op) {
     return chunk ? isa<chunk::ProgramOp>(op)
-                 : isa<warp::KernelOp, warp::BatchSumOp, warp::HeadSumOp, warp::CombineOp>(op);
+                 : isa<warp::KernelOp, warp::BatchSumOp, warp::HeadSumOp, warp::CombineOp, nest::KernelOp>(op);
   };
   if (operations.empty() || !llvm::all_of(operations, belongs))
-    user_error("the text of this stage holds nothing but {}", chunk ? "chunk.program" : "warp.kernel");
+    user_error("the text of this stage holds nothing but {}", chunk ? "chunk.program" : "warp.kernel or nest.kernel");
   check_distinct(*module, placed);
   const auto programs = llvm::to_vector(module->getBody()->getOps<chunk::ProgramOp>());
   const auto recomputes = [](chunk::ProgramOp program) { return program.getRecompute(); };
@@ -269,16 +270,19 @@ bool is_token_kernel(const Source& source, const Config& config) {
 
 Source source_from(std::string text) {
   // The first word that is not in a comment says which stage this is.
-  const std::pair<Stage, const char*> heads[] = {{Stage::cuda, "// wkvc-manifest:"},
-                                                 {Stage::rec, "rec.recurrence"},
-                                                 {Stage::placed, "#wkvc.phases"},
-                                                 {Stage::chunk, "chunk.program"},
-                                                 {Stage::warp, "warp.kernel"}};
+  const std::pair<Stage, const char*> heads[] = {{Stage::cuda, "// wkvc-manifest:"}, {Stage::rec, "rec.recurrence"},
+                                                 {Stage::placed, "#wkvc.phases"},    {Stage::chunk, "chunk.program"},
+                                                 {Stage::warp, "warp.kernel"},       {Stage::warp, "nest.kernel"}};
   for (const auto& [stage, head] : heads)
     if (text.find(head) != std::string::npos) return {stage, std::move(text)};
   user_error(
-      "this text is none of wkvc's stages: expected rec.recurrence, chunk.program, warp.kernel, or emitted CUDA "
+      "this text is none of wkvc's stages: expected rec.recurrence, chunk.program, warp.kernel, nest.kernel, or "
+      "emitted CUDA "
       "C++ with its wkvc-manifest line");
+}
+
+bool is_nest(const Source& source) {
+  return source.stage == Stage::warp && source.text.find("warp.kernel") == std::string::npos;
 }
 
 bool has_backward(const Source& source) {

@@ -60,6 +60,7 @@ Json entry_of(const Buffer& buffer, warp::KernelOp kernel) {
 }  // namespace
 
 std::string explain_json(const Source& source, const Config& config) {
+  if (is_nest(source)) user_error("a nest explains itself: its text, and the emitted one, say roles and channels");
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
   if (is_token_kernel(source, config)) return Json{{"sram", Json::array()}, {"contractions", Json::array()}}.dump();

@@ -181,6 +181,7 @@ class Nest {
 std::string explain_schedule(const Source& source, const Config& config) {
   if (source.stage == Stage::cuda)
     user_error("the text of the stage cuda does not say its schedule; give an operator, or a text of an earlier stage");
+  if (is_nest(source)) user_error("a nest explains itself: its text says roles, channels and the order of each role");
   if (is_token_kernel(source, config)) return "for each token: 16 rows of the state a warp, without shared memory\n";
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<warp::WarpDialect>();

@@ -13,6 +13,7 @@
 #include "codegen/differentiate/KeptMatrices.h"
 #include "codegen/emit/Emit.h"
 #include "codegen/ir/Where.h"
+#include "codegen/nest/emit/Emit.h"
 #include "codegen/passes/chunk/ChainSums.h"
 #include "codegen/passes/chunk/ColumnDots.h"
 #include "codegen/passes/chunk/Factors.h"
@@ -348,6 +349,7 @@ void emit_text(Work& work) {
     if (auto sum = dyn_cast<warp::BatchSumOp>(op)) work.cuda += emit_cuda(sum);
     if (auto sum = dyn_cast<warp::HeadSumOp>(op)) work.cuda += emit_cuda(sum);
     if (auto combine = dyn_cast<warp::CombineOp>(op)) work.cuda += emit_cuda(combine);
+    if (auto nest = dyn_cast<nest::KernelOp>(op)) work.cuda += nest::emit_cuda(nest);
   }
 }
 

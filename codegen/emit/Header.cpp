@@ -21,30 +21,6 @@ Role role_of(llvm::StringRef text) {
   user_error("kernel: '{}' is no role of a tensor; expected one of {}", text.str(), role_names());
 }
 
-TensorSpec tensor_from(llvm::StringRef text) {
-  llvm::SmallVector<llvm::StringRef> parts, dims;
-  text.split(parts, ' ');
-  if (parts.size() != 4) user_error("kernel: a tensor is \"role name dtype dims\", got \"{}\"", text.str());
-  auto dtype = dtype_from(parts[2].str());
-  if (!dtype) user_error("kernel: tensor '{}' has the unknown dtype '{}'", parts[1].str(), parts[2].str());
-  TensorSpec spec{parts[1].str(), role_of(parts[0]), *dtype, {}};
-  // The recurrence's own names; a gradient is called after what it is the gradient of.
-  bool own = !is_optional(spec.role) && !is_internal(spec.role);
-  bool gradient = is_gradient(spec.role) || spec.role == Role::output_gradient;
-  if (auto fault =
-          own ? rec::name_fault(gradient && !spec.name.empty() ? spec.name.substr(1) : spec.name) : std::nullopt)
-    user_error("kernel: {}", *fault);
-  parts[3].split(dims, ',');
-  for (llvm::StringRef dim : dims) {
-    int64_t count = 0;
-    bool is_count = !dim.getAsInteger(10, count) && count > 0;
-    if (!is_count && !llvm::is_contained({"B", "T", "H", "S", "K", "V", "N", "M", "G"}, dim))
-      user_error("kernel: tensor '{}' has the unknown dimension '{}'", spec.name, dim.str());
-    spec.dims.push_back(dim.str());
-  }
-  return spec;
-}
-
 // "k_ring 16x64 bf16 x 2 stages": the name and what is in it.
 std::string label_of(const Buffer& buffer) {
   if (!buffer.type) return buffer.name;
@@ -90,6 +66,30 @@ std::string team_comment(warp::KernelOp kernel) {
 }
 
 }  // namespace
+
+TensorSpec tensor_from(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> parts, dims;
+  text.split(parts, ' ');
+  if (parts.size() != 4) user_error("kernel: a tensor is \"role name dtype dims\", got \"{}\"", text.str());
+  auto dtype = dtype_from(parts[2].str());
+  if (!dtype) user_error("kernel: tensor '{}' has the unknown dtype '{}'", parts[1].str(), parts[2].str());
+  TensorSpec spec{parts[1].str(), role_of(parts[0]), *dtype, {}};
+  // The recurrence's own names; a gradient is called after what it is the gradient of.
+  bool own = !is_optional(spec.role) && !is_internal(spec.role);
+  bool gradient = is_gradient(spec.role) || spec.role == Role::output_gradient;
+  if (auto fault =
+          own ? rec::name_fault(gradient && !spec.name.empty() ? spec.name.substr(1) : spec.name) : std::nullopt)
+    user_error("kernel: {}", *fault);
+  parts[3].split(dims, ',');
+  for (llvm::StringRef dim : dims) {
+    int64_t count = 0;
+    bool is_count = !dim.getAsInteger(10, count) && count > 0;
+    if (!is_count && !llvm::is_contained({"B", "T", "H", "S", "K", "V", "N", "M", "G"}, dim))
+      user_error("kernel: tensor '{}' has the unknown dimension '{}'", spec.name, dim.str());
+    spec.dims.push_back(dim.str());
+  }
+  return spec;
+}
 
 Manifest manifest_of(warp::KernelOp kernel) {
   for (auto [name, what] : {std::pair{kernel.getSymName(), "kernel"}, std::pair{kernel.getOp(), "recurrence"}})

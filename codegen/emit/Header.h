@@ -10,6 +10,8 @@ namespace wkvc {
 
 // Returns the part of a manifest that all emitted kernels say: they wait for the kernel before (WKVC_KERNEL).
 Manifest emitted_manifest(std::string op, std::string kernel, std::string arch);
+// Returns the tensor of a text such as "input q bf16 B,T,H,K"; throws UserError for any other.
+TensorSpec tensor_from(llvm::StringRef text);
 Manifest manifest_of(warp::BatchSumOp kernel);
 Manifest manifest_of(warp::HeadSumOp kernel);
 Manifest manifest_of(warp::CombineOp kernel);

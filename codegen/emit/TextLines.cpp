@@ -14,4 +14,10 @@ void TextLines::close() {
   add("}");
 }
 
+void TextLines::reopen(const std::string& line) {
+  indent_ -= 2;
+  add(line);
+  indent_ += 2;
+}
+
 }  // namespace wkvc

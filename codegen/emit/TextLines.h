@@ -20,6 +20,8 @@ class TextLines {
 
   void open() { indent_ += 2; }  // behind a line that ends with a brace
   void close();                  // with a line that has the closing brace
+  // With a line that has the closing brace, and opens a block again.
+  void reopen(const std::string& line);
 
   const std::string& text() const { return text_; }
 

@@ -68,7 +68,7 @@ Type TileType::parse(AsmParser& parser) {
   const auto layout = symbolizeLayout(word);
   if (extents.size() != 2 || !layout) {
     parser.emitError(at) << "expected rows, columns, an element and a layout (sums, operand, fragments, swizzled, "
-                            "padded or plain), such as <64x128xf16, swizzled>";
+                            "padded, plain or tokens), such as <64x128xf16, swizzled>";
     return {};
   }
   if (parser.parseGreater()) return {};
@@ -91,6 +91,12 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> error, int64_t
 
 int64_t TileType::elementBytes() const { return isa<Float32Type, FloatTF32Type>(getElement()) ? 4 : 2; }
 
+// Padded tiles of 16 bits have 16 bytes behind each 16 rows of 8 columns.
+int64_t TileType::bytes() const {
+  const int64_t dense = getRows() * getColumns() * elementBytes();
+  return getLayout() == Layout::padded && elementBytes() == 2 ? dense / 16 * 17 : dense;
+}
+
 RoleOp role_of(Operation* op) { return op->getParentOfType<RoleOp>(); }
 
 bool is_dealt(Operation* op) {
@@ -105,11 +111,15 @@ int64_t blocks_of(Operation* op) {
   return static_cast<int64_t>((kernel ? kernel : op->getParentOfType<KernelOp>()).getCluster());
 }
 
-int64_t shared_bytes(ChannelOp channel) {
-  if (channel.getOver()) return 0;
+int64_t slot_bytes(ChannelOp channel) {
   const TileType tile = cast<ChannelType>(channel.getChannel().getType()).getTile();
   const int64_t unit = tile.getLayout() == Layout::swizzled ? kAligned : 16;
-  return static_cast<int64_t>(channel.getDepth()) * ((tile.bytes() + unit - 1) / unit * unit + kSlotMbarriers);
+  return (tile.bytes() + unit - 1) / unit * unit;
+}
+
+int64_t shared_bytes(ChannelOp channel) {
+  if (channel.getOver()) return 0;
+  return static_cast<int64_t>(channel.getDepth()) * (slot_bytes(channel) + kSlotMbarriers);
 }
 
 }  // namespace wkvc::nest

@@ -36,7 +36,27 @@ int64_t blocks_of(mlir::Operation* op);
 // Bytes of the mbarriers of a slot: that its tile is there, and that it is free.
 inline constexpr int64_t kSlotMbarriers = 16;
 
+// Returns the bytes that a slot of a channel takes.
+int64_t slot_bytes(ChannelOp channel);
+
 // Returns the bytes that all slots of a channel take; none `over` another channel.
 int64_t shared_bytes(ChannelOp channel);
+
+// Bytes of shared memory that a warp needs to invert a 16x16 block (templates/wkvc/cuda/nest/invert_transposed.h).
+inline constexpr int64_t kInvertBytes = 4 * 16 * 20;
+
+// Returns whether an operation is part of the expression of the one that uses it: it has no registers of its own.
+bool is_inlined(mlir::Operation* op);
+
+// Returns the types of a channel's tiles, and the roles that put into a channel or get from it, in their order.
+TileType tile_of(mlir::Value channel);
+llvm::SmallVector<RoleOp> producers_of(ChannelOp channel);
+llvm::SmallVector<RoleOp> consumers_of(ChannelOp channel);
+
+// Returns the channel whose tiles take the places of a channel's tiles; null where there is none.
+ChannelOp replacement_of(ChannelOp channel);
+
+// Returns all warps of a role, those of its copies together.
+int64_t all_warps(RoleOp role);
 
 }  // namespace wkvc::nest

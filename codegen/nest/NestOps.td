@@ -47,10 +47,18 @@ def Nest_Layout : I32EnumAttr<"Layout", "where the elements of a tile lie", [
     I32EnumAttrCase<"fragments", 2>,  // registers: operands and sums of mma.sync, 16 rows a warp
     I32EnumAttrCase<"swizzled", 3>,   // shared memory: rows of 128 bytes, whose pieces of 16 are exchanged
     I32EnumAttrCase<"padded", 4>,     // shared memory: rows a few elements apart, for ldmatrix
-    I32EnumAttrCase<"plain", 5>       // shared memory: rows one behind the other
+    I32EnumAttrCase<"plain", 5>,      // shared memory: rows one behind the other
+    I32EnumAttrCase<"tokens", 6>      // registers: a number for each token of a chunk, which every warp has
   ]> {
   let cppNamespace = "::wkvc::nest";
   let genSpecializedAttr = 0;
+}
+
+def Nest_Function : I32EnumAttr<"Function", "what is done with elements", [
+    I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"subtract", 1>, I32EnumAttrCase<"multiply", 2>,
+    I32EnumAttrCase<"maximum", 3>, I32EnumAttrCase<"exp2", 4>
+  ]> {
+  let cppNamespace = "::wkvc::nest";
 }
 
 def Nest_Tile : Nest_Type<"Tile", "tile"> {
@@ -61,8 +69,9 @@ def Nest_Tile : Nest_Type<"Tile", "tile"> {
   let extraClassDeclaration = [{
     int64_t elementBytes() const;
     // Returns the bytes of one tile.
-    int64_t bytes() const { return getRows() * getColumns() * elementBytes(); }
-    bool isShared() const { return getLayout() >= Layout::swizzled; }
+    int64_t bytes() const;
+    bool isShared() const { return getLayout() >= Layout::swizzled && getLayout() <= Layout::plain; }
+    bool isNumber() const { return getRows() == 1 && getColumns() == 1; }
   }];
 }
 
@@ -85,12 +94,17 @@ def Nest_KernelOp : Nest_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
   let description = [{
     A `cluster` of so many blocks runs a head together: each has a part of the state's rows, and its dealt sweeps their part
     of the chunks. The value rows of a head may be dealt to `parts`, with as many blocks that have nothing in common.
+    A kernel `for` a recurrence says its tensors, as "input q bf16 B,T,H,K": such a kernel can be emitted, and all of its
+    operations have a meaning. Others may have nest.compute.
   }];
-  let arguments = (ins StrAttr:$sym_name, I64Attr:$shared, DefaultValuedAttr<I64Attr, "1">:$cluster,
-                       Wkvc_Parts:$parts);
+  let arguments = (ins StrAttr:$sym_name, OptionalAttr<StrAttr>:$recurrence, OptionalAttr<I64Attr>:$chunk,
+                       OptionalAttr<I64Attr>:$key_dim, OptionalAttr<I64Attr>:$value_dim,
+                       OptionalAttr<StrArrayAttr>:$tensors, I64Attr:$shared,
+                       DefaultValuedAttr<I64Attr, "1">:$cluster, Wkvc_Parts:$parts);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `shared` $shared (`cluster` $cluster^)? (`parts` $parts^)? attr-dict-with-keyword $body
+    $sym_name (`for` $recurrence^ `chunk` $chunk `head` $key_dim `x` $value_dim `tensors` $tensors)?
+    `shared` $shared (`cluster` $cluster^)? (`parts` $parts^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }
@@ -102,7 +116,9 @@ def Nest_ChannelOp : Nest_Op<"channel", [HasParent<"KernelOp">]> {
     released that, and frees the slot for the next one. `across` a cluster: what one block puts is there for all blocks,
     and a slot is free when the consumers of all blocks have released it.
   }];
-  let arguments = (ins I64Attr:$depth, UnitAttr:$across, Optional<Nest_Channel>:$over);
+  // Where the tiles begin and where the mbarriers do, in bytes of shared memory: the pass places says so.
+  let arguments = (ins I64Attr:$depth, UnitAttr:$across, Optional<Nest_Channel>:$over, OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<I64Attr>:$mbarriers);
   let results = (outs Nest_Channel:$channel);
   let assemblyFormat = [{
     `depth` $depth (`across` $across^)? (`over` $over^ `:` custom<TileOf>(type($over)) `to`)? `:` custom<TileOf>(type($channel)) attr-dict
@@ -183,7 +199,7 @@ def Nest_StoreOp : Nest_Op<"store"> {
 }
 
 def Nest_TransposeOp : Nest_Op<"transpose", [Pure]> {
-  let summary = "A tile in shared memory, read with rows and columns exchanged";
+  let summary = "A tile with rows and columns exchanged: read so from shared memory, or put so into shared memory";
   let arguments = (ins Nest_Tile:$tile);
   let results = (outs Nest_Tile:$result);
   let assemblyFormat = "$tile `:` type($tile) `->` type($result) attr-dict";
@@ -229,8 +245,112 @@ def Nest_AwaitOp : Nest_Op<"await", [TypesMatchWith<"the tile that is under way"
   let assemblyFormat = "$pending `:` custom<PendingTile>(type($pending)) attr-dict";
 }
 
+def Nest_ConstantOp : Nest_Op<"constant", [Pure]> {
+  let summary = "A number";
+  let arguments = (ins F32Attr:$value);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$value `:` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_ElementwiseOp : Nest_Op<"elementwise", [Pure]> {
+  let summary = "A function of each element, in f32; an extent of 1 is repeated";
+  let description = "So a 64x1 tile has a value for each row, a 1x64 tile one for each column, a 1x1 tile a number.";
+  let arguments = (ins Nest_Function:$function, Variadic<Nest_Tile>:$operands);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$function $operands `:` type($operands) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_ConvertOp : Nest_Op<"convert", [Pure]> {
+  let summary = "A tile in registers, as other elements: what a role needs behind a release, or multiplies";
+  let arguments = (ins Nest_Tile:$tile);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$tile `:` type($tile) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_TokensOp : Nest_Op<"tokens"> {
+  let summary = "A tensor's number of each token of the chunk `ahead` of the current one; outside a sweep, of the first";
+  let arguments = (ins StrAttr:$tensor, DefaultValuedAttr<I64Attr, "0">:$ahead);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$tensor (`ahead` $ahead^)? `:` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_CumsumOp : Nest_Op<"cumsum", [Pure, SameOperandsAndResultType]> {
+  let summary = "Running sums of tokens' numbers";
+  let arguments = (ins Nest_Tile:$tile);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$tile `:` type($tile) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_ElementOp : Nest_Op<"element", [Pure]> {
+  let summary = "The number of a token, or of a column of a row";
+  let arguments = (ins Nest_Tile:$tile, I64Attr:$index);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$tile `[` $index `]` `:` type($tile) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_StackOp : Nest_Op<"stack", [Pure]> {
+  let summary = "Tokens' numbers as rows of a tile, which a channel takes";
+  let arguments = (ins Variadic<Nest_Tile>:$rows);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$rows `:` type($rows) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_RowOp : Nest_Op<"row", [Pure]> {
+  let summary = "A row of a plain tile in shared memory";
+  let arguments = (ins Nest_Tile:$tile, I64Attr:$index);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$tile `[` $index `]` `:` type($tile) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_DecayedPairsOp : Nest_Op<"decayed_pairs", [Pure]> {
+  let summary = "Products of tokens i (rows) and j (columns) times two to the sums of i less those of j, for j up to i";
+  let description = "`strict`: for j before i. Zero elsewhere.";
+  let arguments = (ins Nest_Tile:$products, Nest_Tile:$sums, UnitAttr:$strict);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "(`strict` $strict^)? $products `,` $sums `:` type($products) `,` type($sums) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_InvertDiagonalOp : Nest_Op<"invert_diagonal"> {
+  let summary = "The inverse of I and each 16x16 block on the diagonal of a strictly lower triangular tile, transposed";
+  // Where a warp's scratch begins, in bytes of shared memory: the pass places says so.
+  let arguments = (ins Nest_Tile:$tile, OptionalAttr<I64Attr>:$scratch);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$tile `:` type($tile) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_InverseColumnsOp : Nest_Op<"inverse_columns"> {
+  let summary = "The inverse of I + L, transposed, from L and what nest.invert_diagonal made of L";
+  let arguments = (ins Nest_Tile:$lower, Nest_Tile:$diagonal);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$lower `,` $diagonal `:` type($lower) `,` type($diagonal) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_LoadStateOp : Nest_Op<"load_state"> {
+  let summary = "A tensor's state, of which each copy has rows; zero where there is none";
+  let arguments = (ins StrAttr:$tensor);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$tensor `:` type($result) attr-dict";
+}
+
+def Nest_StoreStateOp : Nest_Op<"store_state"> {
+  let summary = "A state goes to a tensor, if anybody wants it";
+  let arguments = (ins Nest_Tile:$tile, StrAttr:$tensor);
+  let assemblyFormat = "$tile `to` $tensor `:` type($tile) attr-dict";
+}
+
 def Nest_ComputeOp : Nest_Op<"compute"> {
-  let summary = "Tiles from tiles, by a function of templates/";
+  let summary = "Tiles from tiles, by a function whose meaning nobody has written down yet";
   let arguments = (ins StrAttr:$function, Variadic<Nest_Tile>:$operands);
   let results = (outs Variadic<Nest_Tile>:$results);
   let assemblyFormat = "$function `(` $operands `)` `:` functional-type($operands, $results) attr-dict";

@@ -3,6 +3,7 @@
 
 #include "codegen/nest/Instructions.h"
 #include "codegen/nest/Pipeline.h"
+#include "codegen/nest/Printable.h"
 #include "codegen/rec/Limits.h"
 #include "codegen/target/Target.h"
 
@@ -16,10 +17,6 @@ constexpr std::int64_t kMostRegisters = 240;  // of a thread that other warps le
 constexpr std::int64_t kLeastRegisters = 24;  // likewise
 constexpr std::int64_t kSwizzledBytes = 128;  // of a row
 constexpr std::int64_t kMostDepth = 32;       // of a channel
-
-TileType tile_of(Value channel) { return cast<ChannelType>(channel.getType()).getTile(); }
-
-std::int64_t all_warps(RoleOp role) { return static_cast<std::int64_t>(role.getCopies() * role.getWarps()); }
 
 LogicalResult verify_room(KernelOp kernel) {
   if (!rec::is_cluster(static_cast<std::int64_t>(kernel.getCluster())))
@@ -47,16 +44,6 @@ LogicalResult verify_room(KernelOp kernel) {
   return success();
 }
 
-// The first role, in order, that has such an operation on the channel, and others.
-template <class... Ops>
-SmallVector<RoleOp> roles_with(ChannelOp channel) {
-  SmallVector<RoleOp> roles;
-  for (Operation* user : channel.getChannel().getUsers())
-    if (isa<Ops...>(user) && !llvm::is_contained(roles, role_of(user))) roles.push_back(role_of(user));
-  llvm::sort(roles, [](RoleOp x, RoleOp y) { return x->isBeforeInBlock(y); });
-  return roles;
-}
-
 // A channel goes from block to block where a chunk is one block's to make and every block's to read.
 LogicalResult verify_across(ChannelOp channel) {
   const auto users = channel.getChannel().getUsers();
@@ -72,7 +59,7 @@ LogicalResult verify_across(ChannelOp channel) {
 }
 
 LogicalResult verify_ends(ChannelOp channel) {
-  const auto producers = roles_with<PutOp, LoadOp>(channel), consumers = roles_with<GetOp>(channel);
+  const auto producers = producers_of(channel), consumers = consumers_of(channel);
   if (producers.empty()) return channel.emitOpError() << "nobody puts a tile into this channel";
   if (producers.size() > 1)
     return channel.emitOpError() << "has two producers, '" << RoleOp(producers[0]).getSymName() << "' and '"
@@ -119,8 +106,10 @@ LogicalResult verify_pending(IssueOp issue) {
 std::int64_t bytes_of_thread(Value value, RoleOp role) {
   auto tile = dyn_cast<TileType>(value.getType());
   if (auto pending = dyn_cast<PendingType>(value.getType())) tile = pending.getTile();
-  if (!tile || tile.isShared()) return 0;
-  return tile.bytes() / (kThreads * static_cast<std::int64_t>(role.getWarps()));
+  Operation* const made_by = value.getDefiningOp();
+  if (!tile || tile.isShared() || (made_by != nullptr && is_inlined(made_by))) return 0;
+  const auto warps = tile.getLayout() == Layout::tokens ? 1 : static_cast<std::int64_t>(role.getWarps());
+  return tile.bytes() / (kThreads * warps);
 }
 
 LogicalResult verify_registers(RoleOp role) {
@@ -131,6 +120,7 @@ LogicalResult verify_registers(RoleOp role) {
     std::int64_t bytes = 0;
     const LivenessBlockInfo* info = liveness.getLiveness(op->getBlock());
     for (Value value : info->currentlyLiveValues(op)) bytes += bytes_of_thread(value, role);
+    if (auto await = dyn_cast<AwaitOp>(op)) bytes -= bytes_of_thread(await.getPending(), role);  // the same registers
     const auto most = 4 * static_cast<std::int64_t>(role.getRegisters());
     if (bytes > most)
       result = op->emitOpError() << "tiles of a thread take " << bytes / 4 << " registers here, role '"
@@ -154,7 +144,8 @@ LogicalResult KernelOp::verifyRegions() {
   });
   for (RoleOp role : getBody().getOps<RoleOp>())
     if (succeeded(result)) result = verify_registers(role);
-  return failed(result) ? result : verify_pipeline(*this);
+  if (failed(result) || failed(verify_pipeline(*this))) return failure();
+  return getRecurrence() ? verify_printable(*this) : success();
 }
 
 LogicalResult ChannelOp::verify() {
@@ -224,9 +215,9 @@ LogicalResult PutOp::verify() {
 
 LogicalResult TransposeOp::verify() {
   const TileType from = getTile().getType(), to = getResult().getType();
-  if (!from.isShared() || from.getLayout() != to.getLayout() || from.getElement() != to.getElement() ||
-      from.getRows() != to.getColumns() || from.getColumns() != to.getRows())
-    return emitOpError() << "reads a tile in shared memory with its extents exchanged, not " << from << " as " << to;
+  if (from.getLayout() != to.getLayout() || from.getElement() != to.getElement() || from.getRows() != to.getColumns() ||
+      from.getColumns() != to.getRows())
+    return emitOpError() << "exchanges the extents of a tile, not " << from << " as " << to;
   return success();
 }
 

@@ -1,9 +1,11 @@
+#include <array>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "runtime/cache/cubin_cache.h"
+#include "runtime/cuda/box_maps.h"
 #include "runtime/error.h"
 #include "runtime/launch/backend.h"
 #include "runtime/launch/launch_arguments.h"
@@ -33,11 +35,18 @@ class CudaBackend final : public Backend {
         shared_bytes_(manifest.shared_bytes),
         threads_(static_cast<unsigned>(manifest.warps) * warp_threads),
         start_(manifest.waits ? Start::early : Start::in_order),
-        usage_(usage_from(usual.log, manifest.kernel)) {}
+        usage_(usage_from(usual.log, manifest.kernel)),
+        maps_(manifest) {}
 
-  void prepare(std::span<const std::byte> arguments) const override { kernel_for(arguments); }
+  void prepare(std::span<const std::byte> arguments) const override {
+    if (!maps_.empty()) maps_.check(arguments);
+    kernel_for(arguments);
+  }
   void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const override {
-    kernel_for(arguments).launch(blocks, threads_, arguments, stream, start_);
+    if (maps_.empty()) return kernel_for(arguments).launch(blocks, threads_, arguments, stream, start_);
+    maps_.check(arguments);
+    alignas(BoxMap) std::array<std::byte, BoxMaps::most_bytes> joined;
+    usual_.launch(blocks, threads_, maps_.join(arguments, joined), stream, start_);
   }
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const override {
     device_.copy(to, from, bytes, stream);
@@ -68,6 +77,7 @@ class CudaBackend final : public Backend {
   unsigned threads_;
   Start start_;
   CubinUsage usage_;
+  BoxMaps maps_;
 };
 
 std::vector<char> bytes_of(std::span<const char> cubin) { return {cubin.begin(), cubin.end()}; }

@@ -31,6 +31,7 @@ void find_kernel_functions(const DynamicLibrary& library, CudaLibrary& cuda) {
   library.find("cuModuleGetFunction", cuda.module_function);
   library.find("cuFuncSetAttribute", cuda.function_set_attribute);
   library.find("cuLaunchKernelEx", cuda.launch);
+  library.find("cuTensorMapEncodeTiled", cuda.map_tiled);
 }
 
 void find_memory_functions(const DynamicLibrary& library, CudaLibrary& cuda) {

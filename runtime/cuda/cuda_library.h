@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "runtime/base/dynamic_library.h"
@@ -26,6 +27,13 @@ struct CudaLaunch {
 };
 static_assert(sizeof(CudaLaunchAttribute) == 72 && offsetof(CudaLaunchAttribute, value) == 8);
 static_assert(sizeof(CudaLaunch) == 56 && offsetof(CudaLaunch, stream) == 32 && offsetof(CudaLaunch, attributes) == 40);
+
+// Values of the enumerations that cuTensorMapEncodeTiled takes.
+struct CudaBoxMap {
+  static constexpr int f16 = 6, f32 = 7, bf16 = 9;
+  static constexpr int swizzled_128 = 3;
+  static constexpr int promoted_256 = 3;  // bytes that the L2 cache fetches at once
+};
 
 struct CudaLibrary {
   using Result = int;     // 0: success
@@ -60,6 +68,9 @@ struct CudaLibrary {
   Result (*module_function)(Handle*, Handle module, const char* name) = nullptr;
   Result (*function_set_attribute)(Handle function, int attribute, int value) = nullptr;
   Result (*launch)(const CudaLaunch*, Handle function, void** parameters, void** extra) = nullptr;
+  Result (*map_tiled)(void* map, int dtype, std::uint32_t rank, Address, const std::uint64_t* extents,
+                      const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* element_strides,
+                      int interleave, int swizzle, int promotion, int fill) = nullptr;
   Result (*allocate)(Address*, std::size_t bytes) = nullptr;
   Result (*free)(Address) = nullptr;
   Result (*copy_to_device)(Address, const void*, std::size_t bytes, Handle stream) = nullptr;

@@ -117,13 +117,29 @@ void check_distances(const Manifest& manifest) {
   }
 }
 
+// Tensors of tokens that are moved as tiles.
+std::vector<std::string> maps_from(const JsonFields& fields, const std::vector<TensorSpec>& tensors) {
+  const json& list = fields.list("maps");
+  std::vector<std::string> maps;
+  for (const json& name : list) {
+    const auto is_mapped = [&](const TensorSpec& spec) {
+      return name == spec.name && spec.dims.size() == 4 && spec.dims[1] == "T";
+    };
+    if (std::none_of(tensors.begin(), tensors.end(), is_mapped)) {
+      fields.wrong("maps", list, "names of tensors [B,T,H,D]");
+    }
+    maps.push_back(name.get<std::string>());
+  }
+  return maps;
+}
+
 Manifest parsed(std::string_view line) {
   constexpr std::int64_t max_int = std::numeric_limits<int>::max();
   const json object = parse_object(line, "the kernel manifest");
-  const JsonFields fields(
-      object, "the kernel manifest",
-      {"op", "kernel", "config", "arch", "key_dim", "value_dim", "chunk", "warps", "shared_bytes", "pass",
-       "saved_every", "states_every", "grid", "segments", "cluster", "parts", "refused", "waits", "tensors"});
+  const JsonFields fields(object, "the kernel manifest",
+                          {"op",      "kernel",       "config",  "arch",        "key_dim",      "value_dim", "chunk",
+                           "warps",   "shared_bytes", "pass",    "saved_every", "states_every", "grid",      "segments",
+                           "cluster", "parts",        "refused", "waits",       "maps",         "tensors"});
   Manifest manifest;
   manifest.op = fields.identifier("op");
   manifest.kernel = fields.identifier("kernel");
@@ -151,6 +167,7 @@ Manifest parsed(std::string_view line) {
   if (fields.has("refused")) manifest.refused = fields.integer("refused", 0, 1) != 0;
   if (fields.has("waits")) manifest.waits = fields.integer("waits", 0, 1) != 0;
   manifest.tensors = tensors_from(fields.list("tensors"));
+  if (fields.has("maps")) manifest.maps = maps_from(fields, manifest.tensors);
   check_distances(manifest);
   return manifest;
 }
@@ -181,6 +198,7 @@ std::string to_line(const Manifest& manifest) {
   if (manifest.parts != 1) object["parts"] = manifest.parts;
   if (manifest.refused) object["refused"] = 1;
   if (manifest.waits) object["waits"] = 1;
+  if (!manifest.maps.empty()) object["maps"] = manifest.maps;
   object["tensors"] = tensors;
   return fmt::format("{}{}\n", marker, object.dump(-1, ' ', false, json::error_handler_t::replace));
 }

@@ -89,6 +89,9 @@ struct Manifest {
   bool refused = false;
   // Waits by itself until the kernel before it in the stream has ended, as WKVC_KERNEL does.
   bool waits = false;
+  // The tensors that a kernel of warp groups moves as tiles, in the order of MappedArgs::map: boxes of `chunk` rows and
+  // 128 bytes.
+  std::vector<std::string> maps = {};
 
   int blocks() const { return segments * cluster; }  // of each sequence, and head as kernels count heads
   HeadBlocks head_blocks() const { return {segments, cluster * parts}; }

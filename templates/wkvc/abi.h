@@ -62,4 +62,16 @@ struct KernelArgs {
   TensorArg tensor[N];
 };
 
+// A CUtensorMap: where boxes of a tensor of tokens lie that are copied to shared memory and back in one piece.
+struct alignas(64) BoxMap {
+  unsigned long long word[16];
+};
+
+// The only parameter of kernels with maps (WKVC_NEST_KERNEL) on a GPU. The host target is given the launch alone.
+template <int N, int Maps>
+struct MappedArgs {
+  KernelArgs<N> launch;
+  BoxMap map[Maps];
+};
+
 }  // namespace wkvc

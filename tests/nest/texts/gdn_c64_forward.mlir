@@ -3,12 +3,20 @@
 !keys16 = !nest.tile<64x128xf16, swizzled>
 !keys16_t = !nest.tile<128x64xf16, swizzled>
 !keys_t = !nest.tile<128x64xbf16, swizzled>
+!values = !nest.tile<64x64xbf16, swizzled>
 !square16 = !nest.tile<64x64xf16, swizzled>
+!diagonal = !nest.tile<64x16xf16, padded>
 !sums = !nest.tile<64x64xf32, sums>
 !state = !nest.tile<64x128xf32, sums>
+!state16 = !nest.tile<64x128xf16, operand>
 !operand = !nest.tile<64x64xf16, operand>
-!decays = !nest.tile<6x64xf32, plain>
-nest.kernel "gdn_c64_forward" shared 232448 {
+!fragments = !nest.tile<64x64xf16, fragments>
+!decays = !nest.tile<4x64xf32, plain>
+!row = !nest.tile<1x64xf32, plain>
+!column = !nest.tile<64x1xf32, plain>
+!tokens = !nest.tile<1x64xf32, tokens>
+!number = !nest.tile<1x1xf32, fragments>
+nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tensors ["input q bf16 B,T,H,K", "input k bf16 B,T,H,K", "input v bf16 B,T,H,V", "input g f32 B,T,H", "input beta f32 B,T,H", "output o bf16 B,T,H,V", "initial_state initial_state f32 B,H,V,K", "final_state final_state f32 B,H,V,K"] shared 232448 {
   %q = nest.channel depth 3 : !keys
   %k = nest.channel depth 3 : !keys
   %v = nest.channel depth 3 : !keys
@@ -18,25 +26,51 @@ nest.kernel "gdn_c64_forward" shared 232448 {
   %T = nest.channel depth 2 : !square16
   %P = nest.channel depth 2 : !square16
   %o = nest.channel depth 1 : !keys
-  %blocks = nest.channel depth 2 : !nest.tile<64x48xf16, padded>
+  %lower = nest.channel depth 1 : !square16
+  %diagonal = nest.channel depth 1 : !diagonal
   nest.role "read" warps 4 registers 64 {
-    nest.sweep "chunks" {
-      nest.load "q" ahead 2 into %q : !keys
-      nest.load "k" ahead 2 into %k : !keys
-      nest.load "v" ahead 2 into %v : !keys
-      %d = nest.compute "decays"() : () -> !nest.tile<6x64xf32, fragments>
-      nest.put %d into %decays : !nest.tile<6x64xf32, fragments> to !decays
+    %scale = nest.constant 0.0883883461 : !number
+    %log2_e = nest.constant 1.44269502 : !number
+    %least = nest.constant -64.0 : !number
+    %g0 = nest.tokens "g" : !tokens
+    %beta0 = nest.tokens "beta" : !tokens
+    nest.sweep "chunks" carry %g0, %beta0 : !tokens, !tokens {
+    ^bb0(%g: !tokens, %beta: !tokens):
+      nest.load "q" ahead 1 into %q : !keys
+      nest.load "k" ahead 1 into %k : !keys
+      nest.load "v" ahead 1 into %v : !keys
+      %log2_g = nest.elementwise multiply %g, %log2_e : !tokens, !number -> !tokens
+      %log2_w = nest.elementwise maximum %log2_g, %least : !tokens, !number -> !tokens
+      %sums = nest.cumsum %log2_w : !tokens
+      %from_start = nest.elementwise exp2 %sums : !tokens -> !tokens
+      %last = nest.element %sums[63] : !tokens -> !number
+      %left = nest.elementwise subtract %last, %sums : !number, !tokens -> !tokens
+      %to_end = nest.elementwise exp2 %left : !tokens -> !tokens
+      %all = nest.stack %sums, %from_start, %to_end, %beta : !tokens, !tokens, !tokens, !tokens -> !nest.tile<4x64xf32, tokens>
+      nest.put %all into %decays : !nest.tile<4x64xf32, tokens> to !decays
+      %g_next = nest.tokens "g" ahead 1 : !tokens
+      %beta_next = nest.tokens "beta" ahead 1 : !tokens
+      %d = nest.get %decays : !decays
+      %L = nest.row %d[0] : !decays -> !row
       %queries = nest.get %q : !keys
       %keys = nest.get %k : !keys
       %keys_t = nest.transpose %keys : !keys -> !keys_t
       %started = nest.issue "wgmma.shared" %queries, %keys_t : !keys, !keys_t -> !sums
       %QK = nest.await %started : !sums
-      %pairs = nest.compute "decayed"(%QK) : (!sums) -> !operand
+      %decayed = nest.decayed_pairs %QK, %L : !sums, !row -> !sums
+      %scaled = nest.elementwise multiply %decayed, %scale : !sums, !number -> !sums
+      %pairs = nest.convert %scaled : !sums -> !operand
       nest.put %pairs into %P : !operand to !square16
-      %read = nest.compute "decayed_f16"(%queries) : (!keys) -> !nest.tile<64x128xf16, fragments>
-      nest.put %read into %q16 : !nest.tile<64x128xf16, fragments> to !keys16
-      %exact = nest.compute "f16"(%keys) : (!keys) -> !nest.tile<64x128xf16, fragments>
-      nest.put %exact into %k16 : !nest.tile<64x128xf16, fragments> to !keys16
+      %e_L = nest.row %d[1] : !decays -> !row
+      %e_L_t = nest.transpose %e_L : !row -> !column
+      %read = nest.elementwise multiply %queries, %e_L_t : !keys, !column -> !state
+      %read_scaled = nest.elementwise multiply %read, %scale : !state, !number -> !state
+      %read16 = nest.convert %read_scaled : !state -> !state16
+      nest.put %read16 into %q16 : !state16 to !keys16
+      nest.release %decays : !decays
+      %exact = nest.convert %keys : !keys -> !state16
+      nest.put %exact into %k16 : !state16 to !keys16
+      nest.yield %g_next, %beta_next : !tokens, !tokens
     }
   }
   nest.role "write" warps 4 registers 64 {
@@ -47,55 +81,79 @@ nest.kernel "gdn_c64_forward" shared 232448 {
       %KK = nest.await %started : !sums
       nest.release %k : !keys
       %d = nest.get %decays : !decays
-      %L = nest.compute "lower_beta"(%KK, %d) : (!sums, !decays) -> !nest.tile<64x48xf16, fragments>
+      %sums = nest.row %d[0] : !decays -> !row
+      %beta = nest.row %d[3] : !decays -> !row
+      %beta_t = nest.transpose %beta : !row -> !column
+      %strengths = nest.convert %beta_t : !column -> !nest.tile<64x1xf32, fragments>
+      %pairs = nest.decayed_pairs strict %KK, %sums : !sums, !row -> !sums
+      %L = nest.elementwise multiply %pairs, %strengths : !sums, !nest.tile<64x1xf32, fragments> -> !sums
       nest.release %decays : !decays
-      nest.put %L into %blocks : !nest.tile<64x48xf16, fragments> to !nest.tile<64x48xf16, padded>
-      %below = nest.get %blocks : !nest.tile<64x48xf16, padded>
-      %inverse = nest.compute "inverse_times_beta"(%below) : (!nest.tile<64x48xf16, padded>) -> !operand
-      nest.release %blocks : !nest.tile<64x48xf16, padded>
-      nest.put %inverse into %T : !operand to !square16
+      %L16 = nest.convert %L : !sums -> !fragments
+      nest.put %L16 into %lower : !fragments to !square16
+      %own = nest.invert_diagonal %L : !sums -> !nest.tile<64x16xf16, fragments>
+      nest.put %own into %diagonal : !nest.tile<64x16xf16, fragments> to !diagonal
+      %inverses = nest.get %diagonal : !diagonal
+      %below = nest.get %lower : !square16
+      %inverse_t = nest.inverse_columns %below, %inverses : !square16, !diagonal -> !fragments
+      nest.release %lower : !square16
+      nest.release %diagonal : !diagonal
+      %times_beta = nest.elementwise multiply %inverse_t, %strengths : !fragments, !nest.tile<64x1xf32, fragments> -> !sums
+      %rounded_t = nest.convert %times_beta : !sums -> !fragments
+      %inverse = nest.transpose %rounded_t : !fragments -> !fragments
+      nest.put %inverse into %T : !fragments to !square16
     }
   }
   nest.role "state" copies 2 warps 4 registers 192 {
-    %zero = nest.compute "zero"() : () -> !state
-    %last = nest.sweep "chunks" carry %zero : !state {
+    %initial = nest.load_state "initial_state" : !state
+    %last = nest.sweep "chunks" carry %initial : !state {
     ^bb0(%S: !state):
+      %S16 = nest.convert %S : !state -> !state16
       %keys = nest.get %k16 : !keys16
       %keys_t = nest.transpose %keys : !keys16 -> !keys16_t
-      %S16 = nest.compute "round"(%S) : (!state) -> !nest.tile<64x128xf16, operand>
-      %X0 = nest.issue "wgmma.registers" %S16, %keys_t : !nest.tile<64x128xf16, operand>, !keys16_t -> !sums
+      %X0 = nest.issue "wgmma.registers" %S16, %keys_t : !state16, !keys16_t -> !sums
       %X = nest.await %X0 : !sums
       %d = nest.get %decays : !decays
-      %values = nest.get %v : !keys
-      %W = nest.compute "values_minus"(%X, %values, %d) : (!sums, !keys, !decays) -> !operand
+      %e_L = nest.row %d[1] : !decays -> !row
+      %left = nest.row %d[2] : !decays -> !row
+      %all_values = nest.get %v : !keys
+      %values = nest.part %all_values : !keys -> !values
+      %values_t = nest.transpose %values : !values -> !values
+      %known = nest.elementwise multiply %X, %e_L : !sums, !row -> !sums
+      %missing = nest.elementwise subtract %values_t, %known : !values, !sums -> !sums
+      %W = nest.convert %missing : !sums -> !operand
       nest.release %v : !keys
       %inverse = nest.get %T : !square16
       %inverse_t = nest.transpose %inverse : !square16 -> !square16
       %U0 = nest.issue "wgmma.registers" %W, %inverse_t : !operand, !square16 -> !sums
       %U = nest.await %U0 : !sums
       nest.release %T : !square16
-      %to_end = nest.compute "decay_to_end"(%U, %d) : (!sums, !decays) -> !operand
-      %U16 = nest.compute "round"(%U) : (!sums) -> !operand
-      %decayed = nest.compute "decay"(%S, %d) : (!state, !decays) -> !state
+      %written = nest.elementwise multiply %U, %left : !sums, !row -> !sums
+      %to_end = nest.convert %written : !sums -> !operand
+      %U16 = nest.convert %U : !sums -> !operand
+      %whole = nest.element %e_L[63] : !row -> !number
+      %decayed = nest.elementwise multiply %S, %whole : !state, !number -> !state
       nest.release %decays : !decays
-      %next0 = nest.issue "wgmma.registers" %to_end, %keys add %decayed : !state : !operand, !keys16 -> !state
       %pairs = nest.get %P : !square16
       %pairs_t = nest.transpose %pairs : !square16 -> !square16
       %queries = nest.get %q16 : !keys16
       %queries_t = nest.transpose %queries : !keys16 -> !keys16_t
+      %next0 = nest.issue "wgmma.registers" %to_end, %keys add %decayed : !state : !operand, !keys16 -> !state
       %O0 = nest.issue "wgmma.registers" %U16, %pairs_t : !operand, !square16 -> !sums
-      %O1 = nest.issue "wgmma.registers" %S16, %queries_t behind %O0 : !sums : !nest.tile<64x128xf16, operand>, !keys16_t -> !sums
+      %O1 = nest.issue "wgmma.registers" %S16, %queries_t behind %O0 : !sums : !state16, !keys16_t -> !sums
       %next = nest.await %next0 : !state
       %O = nest.await %O1 : !sums
       nest.release %k16 : !keys16
       nest.release %q16 : !keys16
       nest.release %P : !square16
-      %rounded = nest.compute "scale"(%O) : (!sums) -> !nest.tile<64x64xbf16, operand>
-      nest.put %rounded into %o : !nest.tile<64x64xbf16, operand> to !keys
-      %whole = nest.get %o : !keys
-      nest.store %whole to "o" : !keys
+      %O16 = nest.convert %O : !sums -> !nest.tile<64x64xbf16, operand>
+      %outputs = nest.transpose %O16 : !nest.tile<64x64xbf16, operand> -> !nest.tile<64x64xbf16, operand>
+      nest.put %outputs into %o : !nest.tile<64x64xbf16, operand> to !keys
+      %all_outputs = nest.get %o : !keys
+      %own_outputs = nest.part %all_outputs : !keys -> !values
+      nest.store %own_outputs to "o" : !values
       nest.release %o : !keys
       nest.yield %next : !state
     }
+    nest.store_state %last to "final_state" : !state
   }
 }

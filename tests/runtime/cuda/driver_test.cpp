@@ -2,6 +2,7 @@
 #include "runtime/cuda/driver.h"
 
 #include <array>
+#include <cstring>
 #include <string_view>
 
 #include "runtime/base/dynamic_library.h"
@@ -32,14 +33,16 @@ struct FakeDriver {
     library.find("fake_pageable_access", pageable_access);
     library.find("fake_launched", launched);
     library.find("fake_launched_early", launched_early);
+    library.find("fake_parameter", parameter);
   }
 
   DynamicLibrary library;
   void (*take_calls)(char* taken, std::size_t bytes) = nullptr;
   void (*memory)(unsigned type, int mapped, int managed, int device) = nullptr;
   void (*pageable_access)(int access) = nullptr;
-  char (*launched)() = nullptr;       // the first byte of the cubin whose kernel ran last
-  int (*launched_early)() = nullptr;  // whether that one may start before the kernel before it has ended
+  char (*launched)() = nullptr;               // the first byte of the cubin whose kernel ran last
+  int (*launched_early)() = nullptr;          // whether that one may start before the kernel before it has ended
+  const std::byte* (*parameter)() = nullptr;  // of that one
 };
 
 class Driver : public ::testing::Test {
@@ -122,6 +125,33 @@ TEST_F(Driver, LaunchesAKernelThatTensorsAreAlignedFor) {
   const Program packed_before = Program::load({text, aligned, tiny_log, {}}, Target::cuda);
   EXPECT_EQ(launch(packed_before, 8), 'a');
   for (int i = 0; i < 2; ++i) expect_error([&] { launch(packed_before, 9); }, {"16 bytes", "pack them again"});
+}
+
+// Behind the arguments, and aligned as CUtensorMap is, comes a map of each tensor that a kernel copies as tiles.
+TEST_F(Driver, MapsFollowTheArguments) {
+  std::string text = tiny_kernel();
+  const std::string warps = R"("warps":1)", rows = R"("chunk":1)";
+  text.replace(text.find(warps), warps.size(), warps + R"(,"maps":["x","o"])");
+  text.replace(text.find(rows), rows.size(), R"("chunk":64)");
+  const Program program = Program::load({text, std::array<char, 4>{'a'}, tiny_log, {}}, Target::cuda);
+  const auto launch = [&](std::int64_t row) {
+    HostTensor x(DType::f32, {3, 2, 5, row}), s(DType::f32, {5, 8}), o(DType::f32, {3, 2, 5, 8});
+    Tensor part = x.view();
+    part.shape[3] = 8;
+    program.launch(std::vector<Tensor>{part, s.view(), o.view(), Tensor{}, Tensor{}}, {3, 2, 5});
+  };
+  calls();
+  launch(12);
+  EXPECT_EQ(calls(),
+            "cuTensorMapEncodeTiled cuTensorMapEncodeTiled "
+            "cuCtxPushCurrent_v2 cuLaunchKernelEx cuCtxPopCurrent_v2 ");
+  constexpr std::size_t begin = 384;  // of 96 and 5 times 48 bytes, a multiple of 64
+  std::array<std::uint64_t, 12> x{}, o{};
+  std::memcpy(x.data(), fake().parameter() + begin, sizeof x);
+  std::memcpy(o.data(), fake().parameter() + begin + 128, sizeof o);
+  EXPECT_THAT(x, ::testing::ElementsAre(7, 8, 5, 2, 3, 12 * 4, 12 * 4 * 5, 12 * 4 * 5 * 2, 32, 1, 64, 1));
+  EXPECT_THAT(o, ::testing::ElementsAre(7, 8, 5, 2, 3, 8 * 4, 8 * 4 * 5, 8 * 4 * 5 * 2, 32, 1, 64, 1));
+  expect_error([&] { launch(9); }, {"copies 'x' as tiles", "multiples of 16 bytes"});
 }
 
 // What launches without tokens are made of.

@@ -1,5 +1,6 @@
 // A CUDA driver for machines without one, as libcuda.so.1: it speaks of two GPUs, does nothing, and remembers its
 // calls.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +16,8 @@ unsigned memory_type;
 bool memory_is_mapped, memory_is_managed;
 int memory_device, pageable_access;
 bool launched_early;
-char launched;  // the first byte of the cubin whose kernel ran last
+char launched;                          // the first byte of the cubin whose kernel ran last
+std::array<std::byte, 4096> parameter;  // of that kernel
 
 int note(const char* name) {
   std::strncat(calls, name, sizeof calls - std::strlen(calls) - 2);
@@ -38,6 +40,7 @@ extern "C" void fake_memory(unsigned type, int mapped, int managed, int device) 
 }
 extern "C" void fake_pageable_access(int access) { pageable_access = access; }
 extern "C" char fake_launched() { return launched; }
+extern "C" const std::byte* fake_parameter() { return parameter.data(); }
 extern "C" int fake_launched_early() { return launched_early ? 1 : 0; }
 
 extern "C" int cuDriverGetVersion(int* version) {
@@ -94,13 +97,25 @@ extern "C" int cuModuleGetFunction(std::uintptr_t* function, std::uintptr_t modu
   *function = module;
   return note("cuModuleGetFunction");
 }
-extern "C" int cuLaunchKernelEx(const wkvc::CudaLaunch* launch, std::uintptr_t function) {
+extern "C" int cuLaunchKernelEx(const wkvc::CudaLaunch* launch, std::uintptr_t function, void**, void** extra) {
   launched = static_cast<char>(function);
+  std::memcpy(parameter.data(), extra[1], *static_cast<const std::size_t*>(extra[3]));
   const auto is_early = [](const wkvc::CudaLaunchAttribute& attribute) {
     return attribute.which == wkvc::CudaLaunchAttribute::programmatic_stream_serialization && attribute.value == 1;
   };
   launched_early = launch->attribute_count == 1 && is_early(*launch->attributes);
   return note("cuLaunchKernelEx");
+}
+
+// A map says here what it was made of: extents, strides and the box.
+extern "C" int cuTensorMapEncodeTiled(std::uint64_t* map, int dtype, std::uint32_t rank, void*,
+                                      const std::uint64_t* extents, const std::uint64_t* strides,
+                                      const std::uint32_t* box) {
+  map[0] = static_cast<std::uint64_t>(dtype);
+  for (std::uint32_t i = 0; i < rank; ++i) map[1 + i] = extents[i];
+  for (std::uint32_t i = 0; i + 1 < rank; ++i) map[1 + rank + i] = strides[i];
+  for (std::uint32_t i = 0; i < rank; ++i) map[2 * rank + i] = box[i];
+  return note("cuTensorMapEncodeTiled");
 }
 
 #define FAKE_CALL(name) \

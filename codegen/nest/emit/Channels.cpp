@@ -1,0 +1,84 @@
+// Channels: what is put, got and released.
+#include "codegen/nest/emit/Expressions.h"
+#include "codegen/nest/emit/Operations.h"
+
+using namespace mlir;
+
+namespace wkvc::nest {
+
+namespace {
+
+// Where a role's copy puts its part of a tile: whole columns.
+std::string target_text(const NestText& text, PutOp put) {
+  const std::string whole = fmt::format("{}.at(c)", text.name(put.getChannel()));
+  if (role_of(put).getCopies() == 1) return whole;
+  return fmt::format("{0}.cols<{1}>({1} * role.copy)", whole, put.getTile().getType().getColumns());
+}
+
+void write_rows(NestText& text, PutOp put, StackOp rows) {
+  std::string names;
+  for (Value row : rows.getRows()) names += ", " + tile_text(text, row);
+  text.line("store_rows(role, {}{});", target_text(text, put), names);
+}
+
+// A conversion that nothing else uses is made by blocks of 16 columns.
+bool goes_by_blocks(PutOp put) {
+  return put.getTile().getDefiningOp<ConvertOp>() && is_inlined(put.getTile().getDefiningOp()) &&
+         tile_of(put.getChannel()).getLayout() == Layout::swizzled;
+}
+
+void write_stored(NestText& text, PutOp put) {
+  const std::string target = target_text(text, put);
+  if (auto rows = put.getTile().getDefiningOp<StackOp>()) return write_rows(text, put, rows);
+  if (auto transpose = put.getTile().getDefiningOp<TransposeOp>())
+    return text.line("store_transposed(role, {}, {});", target, tile_text(text, transpose.getTile()));
+  if (!goes_by_blocks(put)) return text.line("store(role, {}, {});", target, tile_text(text, put.getTile()));
+  text.line("store_blocks(role, {}, [&](ColumnBlock at) {{", target);
+  text.line("  return {};", tile_text(text, put.getTile(), Extent::block));
+  text.line("}});");
+}
+
+// A tile that takes the place of another one waits until that has been read by all.
+void write_put(NestText& text, PutOp put) {
+  const std::string channel = text.name(put.getChannel());
+  auto op = put.getChannel().getDefiningOp<ChannelOp>();
+  if (op.getOver()) {
+    const std::string under = text.name(op.getOver());
+    text.line("{}.release(c);", under);
+    text.line("{}.await_release(c);", under);
+  } else {
+    text.line("{}.acquire(c);", channel);
+  }
+  write_stored(text, put);
+  text.line("{}.put(c);", channel);
+}
+
+void write_get(NestText& text, GetOp get) {
+  text.line("const auto {} = {}.get(c);", text.declare(get.getTile()), text.name(get.getChannel()));
+}
+
+// Returns the channel of a tile, or of a part of one.
+Value channel_of(Value tile) {
+  if (auto part = tile.getDefiningOp<PartOp>()) return channel_of(part.getTile());
+  auto get = tile.getDefiningOp<GetOp>();
+  return get ? get.getChannel() : Value();
+}
+
+// Tiles that are stored have to be read by then.
+void write_release(NestText& text, ReleaseOp release) {
+  const bool is_stored = llvm::any_of(release->getBlock()->getOps<StoreOp>(), [&](StoreOp store) {
+    return channel_of(store.getTile()) == release.getChannel();
+  });
+  if (is_stored) text.line("await_stores_read();");
+  text.line("{}.release(c);", text.name(release.getChannel()));
+}
+
+}  // namespace
+
+void add_channels(OperationWriters& writers) {
+  writers.add<GetOp>(write_get);
+  writers.add<PutOp>(write_put);
+  writers.add<ReleaseOp>(write_release);
+}
+
+}  // namespace wkvc::nest

@@ -1,0 +1,42 @@
+#include "codegen/nest/emit/Operations.h"
+
+#include "codegen/ir/Text.h"
+#include "runtime/error.h"
+
+using namespace mlir;
+
+namespace wkvc::nest {
+
+std::string NestText::declare(Value value) {
+  const llvm::StringRef wish = name_of(value);
+  return names.declare(value, wish.empty() ? "t" : wish);
+}
+
+std::string tiles_of(llvm::StringRef tensor) { return tensor.str() + "_tiles"; }
+
+std::string chunk_text(Operation* op, uint64_t ahead) {
+  if (!op->getParentOfType<SweepOp>()) return "0";
+  return ahead == 0 ? "c" : fmt::format("c + {}", ahead);
+}
+
+void OperationWriters::write(NestText& text, Operation& op) const {
+  auto it = by_operation_.find(op.getName().getTypeID());
+  if (it == by_operation_.end()) internal_error("no text for '{}'", op.getName().getStringRef().str());
+  it->second(text, op);
+}
+
+static const OperationWriters& all_writers() {
+  static const OperationWriters writers = [] {
+    OperationWriters all;
+    for (auto add_group : {add_channels, add_products, add_tensors, add_values}) add_group(all);
+    return all;
+  }();
+  return writers;
+}
+
+void write_body(NestText& text, Region& region) {
+  for (Operation& op : region.front())
+    if (!is_inlined(&op)) all_writers().write(text, op);
+}
+
+}  // namespace wkvc::nest

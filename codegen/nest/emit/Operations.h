@@ -1,0 +1,36 @@
+// Which function writes an operation of a nest. Each group of operations is a file of this folder, which adds the
+// group's functions to the table.
+#pragma once
+
+#include <functional>
+
+#include "codegen/nest/emit/NestText.h"
+
+namespace wkvc::nest {
+
+class OperationWriters {
+ public:
+  template <class Op>
+  void add(void (*writer)(NestText&, Op)) {
+    by_operation_[mlir::TypeID::get<Op>()] = [writer](NestText& text, mlir::Operation& op) {
+      writer(text, mlir::cast<Op>(op));
+    };
+  }
+  void write(NestText& text, mlir::Operation& op) const;
+
+ private:
+  llvm::DenseMap<mlir::TypeID, std::function<void(NestText&, mlir::Operation&)>> by_operation_;
+};
+
+void add_channels(OperationWriters& writers);
+void add_products(OperationWriters& writers);
+void add_tensors(OperationWriters& writers);
+void add_values(OperationWriters& writers);
+
+// Writes a copy of a chunk's rows into the slot of the same number.
+void write_load(NestText& text, LoadOp load, const std::string& chunk);
+
+// Writes the operations of a region that are not inlined in others.
+void write_body(NestText& text, mlir::Region& region);
+
+}  // namespace wkvc::nest

@@ -8,7 +8,7 @@ namespace wkvc {
 
 constexpr InstructionFamily with_x_in_registers(InstructionFamily family) {
   family.name = "wgmma.registers";
-  family.x = OperandPlace::rounded;
+  family.x = Layout::operand;
   return family;
 }
 

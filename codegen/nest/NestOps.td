@@ -41,28 +41,16 @@ def Nest_Dialect : Dialect {
 
 class Nest_Type<string name, string word> : TypeDef<Nest_Dialect, name> { let mnemonic = word; }
 
-def Nest_Layout : I32EnumAttr<"Layout", "where the elements of a tile lie", [
-    I32EnumAttrCase<"sums", 0>,       // registers: accumulators of wgmma, 64 rows a warpgroup
-    I32EnumAttrCase<"operand", 1>,    // registers: an operand A of wgmma, which sums become by rounding
-    I32EnumAttrCase<"fragments", 2>,  // registers: operands and sums of mma.sync, 16 rows a warp
-    I32EnumAttrCase<"swizzled", 3>,   // shared memory: rows of 128 bytes, whose pieces of 16 are exchanged
-    I32EnumAttrCase<"padded", 4>,     // shared memory: rows a few elements apart, for ldmatrix
-    I32EnumAttrCase<"plain", 5>       // shared memory: rows one behind the other
-  ]> {
-  let cppNamespace = "::wkvc::nest";
-  let genSpecializedAttr = 0;
-}
-
 def Nest_Tile : Nest_Type<"Tile", "tile"> {
   let summary = "A matrix and where its elements lie: !nest.tile<64x128xf16, swizzled>";
-  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$element, "Layout":$layout);
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$element, "::wkvc::Layout":$layout);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t elementBytes() const;
     // Returns the bytes of one tile.
     int64_t bytes() const { return getRows() * getColumns() * elementBytes(); }
-    bool isShared() const { return getLayout() >= Layout::swizzled; }
+    bool isShared() const { return lies_in_shared_memory(getLayout()); }
   }];
 }
 

@@ -40,9 +40,12 @@ constexpr int64_t kSlotMbarriers = 16;
 
 inline constexpr size_t kMaxOperations = 40000;  // of a kernel
 
-inline constexpr int kSharedSpace = 3;
 inline constexpr int kRowPadding = 8;   // elements after each row of a shared tile of f32, or of a ring
 inline constexpr int kTermPadding = 4;  // of a shared tile of two terms, whose rows ldmatrix takes
+
+// Return whether a value is a tile, in registers or in shared memory.
+bool is_in_registers(mlir::Value value);
+bool is_in_shared_memory(mlir::Value value);
 
 bool is_in_strips(llvm::StringRef function);  // whether a call may be there
 
@@ -80,12 +83,12 @@ bool is_by_groups(mlir::Operation* op);      // whether it is a contraction by g
 bool is_for_groups(mlir::Operation* store);  // whether such a contraction reads what it stores
 
 // Bytes of a shared tile, as templates/ lays it out.
-int64_t shared_bytes(mlir::MemRefType tile);
-int64_t ring_bytes(mlir::MemRefType tile, bool exchanged);  // of one stage
-int64_t shared_bytes(RingOp ring);                          // of all its stages
-int64_t shared_bytes(StagedOp staged);                      // whose rows are not padded
-bool has_scale(mlir::Value operand);                        // of its own: one that was rounded with it, or a buffer
-bool has_scale(RoundOp round);                              // beside its result
-int64_t scale_bytes(BufferOp buffer);  // of its scale, or of one for each slab of 16 rows or columns
+int64_t shared_bytes(TileType tile);
+int64_t ring_bytes(TileType tile, bool exchanged);  // of one stage
+int64_t shared_bytes(RingOp ring);                  // of all its stages
+int64_t shared_bytes(StagedOp staged);              // whose rows are not padded
+bool has_scale(mlir::Value operand);                // of its own: one that was rounded with it, or a buffer
+bool has_scale(RoundOp round);                      // beside its result
+int64_t scale_bytes(BufferOp buffer);               // of its scale, or of one for each slab of 16 rows or columns
 
 }  // namespace wkvc::warp

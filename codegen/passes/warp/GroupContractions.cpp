@@ -33,8 +33,8 @@ bool updates_by_several(Block& outer) {
 
 bool pays(warp::MmaOp mma, warp::KernelOp kernel) {
   auto buffer = mma.getY().getDefiningOp<warp::BufferOp>();
-  if (!isa<VectorType>(mma.getX().getType()) || !buffer || mma.getYColumn()) return false;
-  auto type = cast<MemRefType>(buffer.getType());
+  if (!warp::is_in_registers(mma.getX()) || !buffer || mma.getYColumn()) return false;
+  auto type = cast<warp::TileType>(buffer.getType());
   const auto keys = static_cast<int64_t>(kernel.getKeyDim());
   return warp::is_read_by_groups(type.getElementType()) && type.getDimSize(1) == keys &&
          mma.getAcc().getType().getDimSize(1) % warp::group_columns(mma.getYTransposed()) == 0 &&

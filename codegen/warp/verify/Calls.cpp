@@ -61,7 +61,7 @@ LogicalResult verify_operands(CallOp op, Form form) {
   if (op.getX().size() != arity(form))
     return op.emitOpError("\"") << op.getFunction() << "\" takes " << arity(form) << " tiles, not " << op.getX().size();
   for (Value x : op.getX())
-    if (isa<MemRefType>(x.getType()) != takes_shared(form))
+    if (is_in_shared_memory(x) != takes_shared(form))
       return op.emitOpError("\"") << op.getFunction() << "\" takes tiles in "
                                   << (takes_shared(form) ? "shared memory" : "registers");
   const bool fitted = op.getFunction() == "widen_fitted", widens = fitted || op.getFunction() == "widen";

@@ -16,23 +16,19 @@ constexpr int64_t kMaxTile = 256;  // rows or columns
 
 bool is_tile_size(int64_t size) { return size == 1 || (size > 0 && size <= kMaxTile && size % 16 == 0); }
 
-bool is_tile(VectorType type) { return !type.isScalable() && llvm::all_of(type.getShape(), is_tile_size); }
-
-bool is_shared(MemRefType type) {
-  auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
-  if (!space || space.getValue() != kSharedSpace || !type.getLayout().isIdentity()) return false;
-  if (type.getRank() == 1) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile * sm_90a.block.warps;
+bool is_in_memory(TileType type) {
+  if (type.isArray()) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile * sm_90a.block.warps;
   return llvm::all_of(type.getShape(), [](int64_t size) { return size != 1 && is_tile_size(size); });
 }
 
 LogicalResult verify_type(Operation* op, Type type) {
-  if (auto tile = dyn_cast<VectorType>(type); tile && !is_tile(tile))
-    return op->emitOpError() << "has the type " << type << "; sizes of tiles are 1 or multiples of 16 up to "
+  auto tile = dyn_cast<TileType>(type);
+  if (!tile) return success();
+  if (tile.isInSharedMemory() && !is_in_memory(tile))
+    return op->emitOpError() << "has the type " << type << "; sizes in shared memory are multiples of 16 up to "
                              << kMaxTile;
-  if (auto shared = dyn_cast<MemRefType>(type); shared && !is_shared(shared))
-    return op->emitOpError() << "has the type " << type << "; shared tiles are contiguous, in memory space "
-                             << kSharedSpace << ", their sizes multiples of 16 up to " << kMaxTile;
-  return success();
+  if (llvm::all_of(tile.getShape(), is_tile_size) || tile.isInSharedMemory()) return success();
+  return op->emitOpError() << "has the type " << type << "; sizes of tiles are 1 or multiples of 16 up to " << kMaxTile;
 }
 
 //===- Operations in their places --------------------------------------------------------------------------------===//
@@ -153,7 +149,7 @@ class Structure {
   LogicalResult verify_rings(Operation* op) const {
     bool takes_ring = isa<CopyOp, CurrentOp>(op), takes_staged = isa<CopySavedOp, LoadStagedOp, StageStateOp>(op);
     for (Value operand : op->getOperands()) {
-      if (!isa<MemRefType>(operand.getType())) continue;
+      if (!is_in_shared_memory(operand)) continue;
       bool is_ring = static_cast<bool>(operand.getDefiningOp<RingOp>());
       if (takes_ring && !is_ring) return op->emitOpError("needs a ring");
       if (!takes_ring && is_ring) return op->emitOpError("can't take a ring: take its warp.current");
@@ -211,11 +207,11 @@ class Structure {
     return success();
   }
 
-  static int64_t slot_count(Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0); }
+  static int64_t slot_count(Value slots) { return cast<TileType>(slots.getType()).getDimSize(0); }
 
   // A tile of a ring was copied by one warp; of register tiles each warp has its own.
   LogicalResult verify_slots(PublishMaxOp op, int64_t warps) {
-    bool shared = isa<MemRefType>(op.getX().getType());
+    bool shared = is_in_shared_memory(op.getX());
     if (shared && !op.getX().getDefiningOp<CurrentOp>())
       return op->emitOpError("of shared tiles takes only the current one of a ring");
     if (int64_t count = slot_count(op.getSlots()); count != (shared ? 1 : warps))

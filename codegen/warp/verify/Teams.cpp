@@ -33,7 +33,7 @@ class TeamRules {
       return op->emitOpError("belongs in the sweep over rounds of a backward kernel");
     if (isa<TeamOp>(op) && !isa<RoleOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
       return op->emitOpError("belongs at the top of a role or in its sweep over rounds");
-    bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
+    bool of_ring = isa<PublishMaxOp>(op) && is_in_shared_memory(op->getOperand(0));
     if (isa<StoreSumOp>(op) && !is_of_all_slots(op))
       return op->emitOpError("sums what all slots have: it belongs outside the sweep over rounds");
     bool of_chunk = of_ring || isa<OnWarpOp, ShareOp, CopyOp>(op) || (isa<SlabsOp>(op) && !is_of_all_slots(op));
@@ -62,7 +62,7 @@ class TeamRules {
                CopySavedOp, LoadStagedOp, StageStateOp>(op) ||
            (load && (load.getOwn() || load.getOwnRows())) || (store && (store.getOwnRows() || store.getOwnColumns())) ||
            (output && !output.getColumn()) || (add && !add.getColumn()) || (parameter && !parameter.getColumn()) ||
-           (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
+           (publish && is_in_registers(publish.getX())) || (part && part.getPart() && !part.getColumn());
   }
 
   static bool is_sweep_over_rounds(Operation* op) {
@@ -116,7 +116,7 @@ class TeamRules {
         !comes_before_states(team))
       return join.emitOpError(
           "is for one warp of a team in a round, between two barriers of all warps before the sweeps");
-    const auto type = cast<MemRefType>(join.getLast().getType());
+    const auto type = cast<TileType>(join.getLast().getType());
     if (join.getLast() == join.getFirst() || type.getDimSize(0) != signed_value(kernel_.getKeyDim()))
       return join.emitOpError() << "joins two rows of " << kernel_.getKeyDim() << " keys";
     if (llvm::count_if(join.getLast().getUsers(), llvm::IsaPred<JoinRowsOp>) > 1)
@@ -181,7 +181,7 @@ class TeamRules {
   LogicalResult verify_slots_by_turns(Operation* op) const {
     if (auto publish = dyn_cast<PublishMaxOp>(op); publish && is_of_team(publish.getSlots()))
       return op->emitOpError("is to be read by those who take the state through the round: in its slot");
-    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && isa<VectorType>(publish.getX().getType()))
+    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && is_in_registers(publish.getX()))
       return op->emitOpError("is of all warps, which do not meet in rounds that are prepared ahead");
     if (llvm::any_of(op->getOperands(), is_of_team) && !op->getParentOfType<TeamOp>())
       return op->emitOpError("uses what the teams overwrite meanwhile: only slots are by turns");

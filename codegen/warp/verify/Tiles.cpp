@@ -12,7 +12,7 @@ LogicalResult UnitLowerInverseOp::verify() {
   if (x[0] != x[1] || x[0] == 1) return emitOpError() << "takes a square tile, not " << getX().getType();
   if (!rec::is_compute(getDtype()))
     return emitOpError() << "has the dtype \"" << getDtype() << "\"; expected " << rec::computes_text;
-  if (int64_t floats = cast<MemRefType>(getScratch().getType()).getDimSize(0); floats < kInverseFloats)
+  if (int64_t floats = cast<TileType>(getScratch().getType()).getDimSize(0); floats < kInverseFloats)
     return emitOpError() << "has a scratch of " << floats << " floats; expected " << kInverseFloats;
   return success();
 }
@@ -35,7 +35,7 @@ static LogicalResult verify_by_groups(MmaOp op) {
   auto buffer = op.getY().getDefiningOp<BufferOp>();
   const bool has_scales = op.getXScale() || op.getYScale() || has_scale(op.getX()) || op.getInScale() ||
                           op.getSameScale() || op.getNewScale() || (buffer && (buffer.getScale() || buffer.getSlabs()));
-  if (!isa<VectorType>(op.getX().getType()) || !buffer || op.getYColumn() || has_scales)
+  if (!is_in_registers(op.getX()) || !buffer || op.getYColumn() || has_scales)
     return op.emitOpError("by groups takes x in registers and a whole buffer, without scales");
   auto acc = shape_of(op.getAcc());
   if (!is_read_by_groups(element_of(op.getY())) || acc[0] != 16 || acc[1] % group_columns(op.getYTransposed()))
@@ -79,10 +79,9 @@ LogicalResult MmaOp::verify() {
   if (failed(verify_folded(*this, getX(), /*part=*/false)) ||
       failed(verify_folded(*this, getY(), static_cast<bool>(getYColumn()))))
     return failure();
-  auto in_registers = [](Value v) { return isa<VectorType>(v.getType()); };
-  if ((getXTransposed() && in_registers(getX())) || (getYTransposed() && in_registers(getY())))
+  if ((getXTransposed() && is_in_registers(getX())) || (getYTransposed() && is_in_registers(getY())))
     return emitOpError("only operands in shared memory are read transposed");
-  auto carries = [&](Value v) { return in_registers(v) && !v.getDefiningOp<LoadOp>(); };
+  auto carries = [&](Value v) { return is_in_registers(v) && !v.getDefiningOp<LoadOp>(); };
   if ((getXScale() && carries(getX())) || (getYScale() && carries(getY())))
     return emitOpError("operands in registers carry their scales themselves");
   int64_t m = x[getXTransposed()], n = y[getYTransposed()];
@@ -98,7 +97,7 @@ LogicalResult MmaOp::verify() {
 LogicalResult ColumnDotsOp::verify() {
   if (getX().getType() != getY().getType())
     return emitOpError("operands must have one type, got ") << getX().getType() << " and " << getY().getType();
-  const bool shared = isa<MemRefType>(getX().getType());
+  const bool shared = is_in_shared_memory(getX());
   if (shared != static_cast<bool>(getColumn()) || (!shared && (getXScale() || getYScale())))
     return emitOpError("takes shared operands at a column, or all of what registers hold, without scales");
   if (!shared && !(is_of_columns(getX()) && is_of_columns(getY())))

@@ -15,7 +15,7 @@ bool Site::lies_transposed(Value value) const {
 
 bool Site::is_along_slab(Value value) const { return owner == Owner::slab && placement.space(value).columns == axis; }
 
-VectorType Site::type_of(Value value) const {
+warp::TileType Site::type_of(Value value) const {
   int64_t r = chunk::rows(value), c = chunk::columns(value);
   const Space& space = placement.space(value);
   // Beside tiles of value rows × tokens the tokens lie in a row.
@@ -27,7 +27,7 @@ VectorType Site::type_of(Value value) const {
     c = 16;
     if (lies_transposed(value)) std::swap(r, c);
   }
-  return VectorType::get({r, c}, chunk::element(value));
+  return warp::TileType::get({r, c}, chunk::element(value), Layout::fragments);
 }
 
 }  // namespace wkvc

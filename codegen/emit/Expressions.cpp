@@ -84,7 +84,9 @@ std::string Expressions::columns(Value tile, Value column, bool own) const {
 }
 
 std::string Expressions::load(warp::LoadOp op) const {
-  const char* function = warp::is_in_strips(op) ? "load_strip" : op.getTransposed() ? "load_transposed" : "load";
+  const char* function = warp::is_in_strips(op.getResult()) ? "load_strip"
+                         : op.getTransposed()               ? "load_transposed"
+                                                            : "load";
   std::string from = op.getOwnRows() ? names_.of(op.getTile()) + ".rows<16>(row0)"
                                      : columns(op.getTile(), op.getColumn(), op.getOwn());
   if (warp::is_of_columns(op.getResult())) return fmt::format("load_columns(trans({}))", from);

@@ -11,6 +11,7 @@ namespace wkvc {
 
 enum class Layout {
   fragments,  // registers of a warp: operands and sums of mma.sync, 16 rows a warp
+  strips,     // registers of a warp: 4 columns a lane of rows that neighbour each other (templates/wkvc/cuda/strips.h)
   sums,       // registers of four warps: sums of wgmma, 64 rows
   operand,    // registers of four warps: a first operand of wgmma, which sums become by rounding
   swizzled,   // shared memory: rows of 128 bytes, whose pieces of 16 are exchanged
@@ -19,8 +20,8 @@ enum class Layout {
   shared      // shared memory: a buffer or a ring, as templates/wkvc/common has them
 };
 
-inline constexpr std::array<std::string_view, 7> layout_words{"fragments", "sums",  "operand", "swizzled",
-                                                              "padded",    "plain", "shared"};
+inline constexpr std::array<std::string_view, 8> layout_words{"fragments", "strips", "sums",  "operand",
+                                                              "swizzled",  "padded", "plain", "shared"};
 
 constexpr std::string_view word_of(Layout layout) { return layout_words[static_cast<std::size_t>(layout)]; }
 

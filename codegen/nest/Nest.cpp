@@ -73,7 +73,8 @@ void TileType::print(AsmPrinter& printer) const {
 
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> error, int64_t rows, int64_t columns, Type element,
                                Layout layout) {
-  if (layout == Layout::shared) return error() << "'" << StringRef(word_of(layout)) << "' is a layout of warp.tile";
+  if (layout == Layout::strips || layout == Layout::shared)
+    return error() << "'" << StringRef(word_of(layout)) << "' is a layout of warp.tile";
   if (!isa<Float16Type, BFloat16Type, Float32Type, FloatTF32Type>(element))
     return error() << "elements are f16, bf16, tf32 or f32";
   if (rows < 1 || columns < 1 || rows > 4096 || columns > 4096) return error() << "extents are 1 to 4096";

@@ -34,7 +34,8 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> error, ArrayRe
     return error() << "elements of tiles are not " << element;
   const bool is_array = shape.size() == 1;
   if (is_array && !element.isF32()) return error() << "an array has floats, not " << element;
-  if (is_array ? layout == Layout::plain : llvm::is_contained({Layout::fragments, Layout::shared}, layout))
+  if (is_array ? layout == Layout::plain
+               : llvm::is_contained({Layout::fragments, Layout::strips, Layout::shared}, layout))
     return success();
   return error() << (is_array ? "an array" : "a matrix") << " does not lie as " << StringRef(word_of(layout));
 }
@@ -58,6 +59,11 @@ bool is_in_registers(Value value) {
 bool is_in_shared_memory(Value value) {
   auto tile = dyn_cast<TileType>(value.getType());
   return tile && tile.isInSharedMemory();
+}
+
+bool is_in_strips(Value value) {
+  auto tile = dyn_cast<TileType>(value.getType());
+  return tile && tile.getLayout() == Layout::strips;
 }
 
 RoleOp role_of(KernelOp kernel, Work work) {
@@ -129,11 +135,6 @@ int64_t shared_bytes(RingOp ring) {
 int64_t shared_bytes(StagedOp staged) {
   auto type = cast<TileType>(staged.getType());
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
-}
-
-bool is_in_strips(Operation* op) {
-  auto slabs = dyn_cast<SlabsOp>(op->getParentOp());
-  return slabs && slabs.getStrips();
 }
 
 int64_t slab_width(SlabsOp slabs) { return static_cast<int64_t>(slabs.getStrips().value_or(16)); }

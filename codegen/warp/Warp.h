@@ -43,13 +43,10 @@ inline constexpr size_t kMaxOperations = 40000;  // of a kernel
 inline constexpr int kRowPadding = 8;   // elements after each row of a shared tile of f32, or of a ring
 inline constexpr int kTermPadding = 4;  // of a shared tile of two terms, whose rows ldmatrix takes
 
-// Return whether a value is a tile, in registers or in shared memory.
+// Return whether a value is a tile, in registers, in strips there, or in shared memory.
 bool is_in_registers(mlir::Value value);
+bool is_in_strips(mlir::Value value);
 bool is_in_shared_memory(mlir::Value value);
-
-bool is_in_strips(llvm::StringRef function);  // whether a call may be there
-
-bool is_in_strips(mlir::Operation* op);  // of its slab
 
 // Columns of the slab that begins at `column`, in strips or not.
 int64_t slab_width(SlabsOp slabs);

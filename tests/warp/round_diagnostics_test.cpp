@@ -47,8 +47,16 @@ const Case lines_of_a_round[] = {
      "has strips of 64 columns for 1 warps; expected 32 in all"},
     {"ContractionInStrips",
      "warp.team {\nwarp.slabs 32 strips 32 {\n^bb0(%c: index):\n%0 = warp.zeros : "
-     "!warp.tile<16x16xf32, fragments>\n}\n}\n",
+     "!warp.tile<16x16xf32, strips>\n}\n}\n",
      "is nothing that tiles in strips are for"},
+    {"BlocksInStrips",
+     "warp.team {\nwarp.slabs 32 strips 32 {\n^bb0(%c: index):\n"
+     "%0 = warp.load %h[%c] : !warp.tile<32x32xf16, shared> -> !warp.tile<32x32xf16, fragments>\n}\n}\n",
+     "has '!warp.tile<32x32xf16, fragments>' in slabs that have strips"},
+    {"StripsInBlocks",
+     "warp.team {\nwarp.slabs 32 {\n^bb0(%c: index):\n"
+     "%0 = warp.load %h[%c] : !warp.tile<32x32xf16, shared> -> !warp.tile<32x16xf16, strips>\n}\n}\n",
+     "has '!warp.tile<32x16xf16, strips>' in no slabs that have strips"},
     {"ShiftInBlocks",
      "%0 = warp.zeros : !warp.tile<1x32xf32, fragments>\n%1 = warp.zeros : !warp.tile<16x32xf32, fragments>\n"
      "%2 = warp.call \"shift_rows\"(%1, %0) : (!warp.tile<16x32xf32, fragments>, !warp.tile<1x32xf32, fragments>) -> "

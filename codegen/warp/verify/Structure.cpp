@@ -83,12 +83,7 @@ class Structure {
       return op->emitOpError("is for the block's first warp to do: it belongs in a sweep, outside slabs and on_warp");
     if (isa<CopyOp, PublishMaxOp>(op) && !isa<RoleOp, SweepOp, TeamOp>(parent))
       return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
-    if (is_in_strips(op)) {
-      if (failed(verify_in_strips(op))) return failure();
-    } else if (auto call = dyn_cast<CallOp>(op); call && call.getFunction() == "shift_rows") {
-      return op->emitOpError("is of tiles in strips");
-    }
-    if (failed(verify_teams(kernel_, op)) || failed(verify_guard(op))) return failure();
+    if (failed(verify_strips(op)) || failed(verify_teams(kernel_, op)) || failed(verify_guard(op))) return failure();
     if (auto inverse = dyn_cast<UnitLowerInverseOp>(op)) return verify_alone(inverse);
     return success();
   }
@@ -110,20 +105,30 @@ class Structure {
     return isa_and_nonnull<StoreStateOp>(next) && !isa<TimesUnitOp, TimesPowerOp>(op);
   }
 
-  // What templates/wkvc/cuda/strips.h has.
-  static LogicalResult verify_in_strips(Operation* op) {
+  // Returns whether templates/wkvc/cuda/strips.h has the operation; what it has of calls, their verifier knows.
+  static bool is_for_strips(Operation* op) {
     auto load = dyn_cast<LoadOp>(op);
     auto store = dyn_cast<StoreOp>(op);
     auto vector = dyn_cast<StoreVectorOp>(op);
-    auto call = dyn_cast<CallOp>(op);
     auto parameter = dyn_cast<ParameterOp>(op);
     auto round = dyn_cast<RoundOp>(op);
-    bool slab = (load && load.getColumn() && !load.getTransposed()) || (store && store.getColumn()) ||
-                (vector && vector.getColumn()) || (parameter && parameter.getColumn()) ||
-                (round && !round.getOwn() && !round.getInScale() && !round.getAsIs()) ||
-                isa<TokensOp, WidenOp, WidenOverOp, TimesUnitOp>(op);
-    if (slab || (call && is_in_strips(call.getFunction()))) return success();
-    return op->emitOpError("is nothing that tiles in strips are for");
+    return (load && load.getColumn() && !load.getTransposed()) || (store && store.getColumn()) ||
+           (vector && vector.getColumn()) || (parameter && parameter.getColumn()) ||
+           (round && !round.getOwn() && !round.getInScale() && !round.getAsIs()) ||
+           isa<CallOp, TokensOp, WidenOp, WidenOverOp, TimesUnitOp>(op);
+  }
+
+  // Slabs that have strips have nothing else in registers, and nothing else has strips.
+  static LogicalResult verify_strips(Operation* op) {
+    auto slabs = dyn_cast<SlabsOp>(op->getParentOp());
+    const bool has_strips = slabs && slabs.getStrips();
+    if (has_strips && !is_for_strips(op)) return op->emitOpError("is nothing that tiles in strips are for");
+    for (ValueRange tiles : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+      for (Value tile : tiles)
+        if (is_in_registers(tile) && is_in_strips(tile) != has_strips)
+          return op->emitOpError() << "has " << tile.getType() << " in "
+                                   << (has_strips ? "slabs that have strips" : "no slabs that have strips");
+    return success();
   }
 
   // Its scratch is nobody else's.

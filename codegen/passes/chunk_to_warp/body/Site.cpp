@@ -9,6 +9,10 @@ bool Site::is_column_vector(Value value) const {
   return space.rows == Axis::token && space.columns == Axis::one;
 }
 
+Layout Site::layout() const {
+  return owner == Owner::slab && in_strips(phase, placement) ? Layout::strips : Layout::fragments;
+}
+
 bool Site::lies_transposed(Value value) const {
   return owner == Owner::rows && placement.space(value).columns == Axis::value;
 }
@@ -27,7 +31,7 @@ warp::TileType Site::type_of(Value value) const {
     c = 16;
     if (lies_transposed(value)) std::swap(r, c);
   }
-  return warp::TileType::get({r, c}, chunk::element(value), Layout::fragments);
+  return warp::TileType::get({r, c}, chunk::element(value), layout());
 }
 
 }  // namespace wkvc

@@ -17,11 +17,12 @@ enum class Layout {
   swizzled,   // shared memory: rows of 128 bytes, whose pieces of 16 are exchanged
   padded,     // shared memory: rows a few elements apart, for ldmatrix
   plain,      // shared memory: rows one behind the other
-  shared      // shared memory: a buffer or a ring, as templates/wkvc/common has them
+  shared,     // shared memory: a buffer or a ring, as templates/wkvc/common has them
+  matrices    // shared memory: a buffer of 16-bit elements, whose matrices of 8 rows by 16 bytes wgmma reads
 };
 
-inline constexpr std::array<std::string_view, 8> layout_words{"fragments", "strips", "sums",  "operand",
-                                                              "swizzled",  "padded", "plain", "shared"};
+inline constexpr std::array<std::string_view, 9> layout_words{"fragments", "strips", "sums",   "operand", "swizzled",
+                                                              "padded",    "plain",  "shared", "matrices"};
 
 constexpr std::string_view word_of(Layout layout) { return layout_words[static_cast<std::size_t>(layout)]; }
 

@@ -73,7 +73,7 @@ void TileType::print(AsmPrinter& printer) const {
 
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> error, int64_t rows, int64_t columns, Type element,
                                Layout layout) {
-  if (layout == Layout::strips || layout == Layout::shared)
+  if (llvm::is_contained({Layout::strips, Layout::shared, Layout::matrices}, layout))
     return error() << "'" << StringRef(word_of(layout)) << "' is a layout of warp.tile";
   if (!isa<Float16Type, BFloat16Type, Float32Type, FloatTF32Type>(element))
     return error() << "elements are f16, bf16, tf32 or f32";

@@ -28,15 +28,19 @@ Type TileType::parse(AsmParser& parser) {
 
 void TileType::print(AsmPrinter& printer) const { print_tile(printer, getShape(), getElementType(), getLayout()); }
 
+static bool is_of_matrix(Layout layout) {
+  return llvm::is_contained({Layout::fragments, Layout::strips, Layout::shared, Layout::matrices}, layout);
+}
+
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> error, ArrayRef<int64_t> shape, Type element,
                                Layout layout) {
   if (!isa<Float32Type, FloatTF32Type, Float16Type, BFloat16Type, Bf16x3Type, F16x2Type, LowerF16x2Type>(element))
     return error() << "elements of tiles are not " << element;
   const bool is_array = shape.size() == 1;
   if (is_array && !element.isF32()) return error() << "an array has floats, not " << element;
-  if (is_array ? layout == Layout::plain
-               : llvm::is_contained({Layout::fragments, Layout::strips, Layout::shared}, layout))
-    return success();
+  if (layout == Layout::matrices && !may_be_matrices(element))
+    return error() << "wgmma reads elements of 16 bits, not " << element;
+  if (is_array ? layout == Layout::plain : is_of_matrix(layout)) return success();
   return error() << (is_array ? "an array" : "a matrix") << " does not lie as " << StringRef(word_of(layout));
 }
 
@@ -162,12 +166,12 @@ int64_t scale_bytes(BufferOp buffer) {
 }
 
 const InstructionFamily& instructions_of(Family family) {
-  return family == Family::mma_sync ? mma_sync : wgmma_registers;
+  return family == Family::mma_sync ? mma_sync : wgmma_of_one_warp;
 }
 
 int64_t group_columns(bool transposed) { return transposed ? group_mma_columns_transposed : group_mma_columns; }
 
-bool is_read_by_groups(Type element) { return !is_folded(element) && element.getIntOrFloatBitWidth() == 16; }
+bool may_be_matrices(Type element) { return !is_folded(element) && element.getIntOrFloatBitWidth() == 16; }
 
 bool is_of_columns(Value tile) {
   auto load = tile.getDefiningOp<LoadOp>();

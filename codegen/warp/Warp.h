@@ -67,17 +67,17 @@ int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind 
 int64_t row_warps(KernelOp kernel);
 int64_t team_warps(KernelOp kernel);
 
-int64_t round_chunks(KernelOp kernel);       // one for each team of a cluster's blocks
-bool goes_again(KernelOp kernel);            // whether its teams prepare some rounds again
-int64_t group_columns(bool transposed);      // that contractions by groups make a multiple of
-bool is_read_by_groups(mlir::Type element);  // whether contractions by groups read a buffer of such elements
+int64_t round_chunks(KernelOp kernel);     // one for each team of a cluster's blocks
+bool goes_again(KernelOp kernel);          // whether its teams prepare some rounds again
+int64_t group_columns(bool transposed);    // that contractions by groups make a multiple of
+bool may_be_matrices(mlir::Type element);  // whether elements may lie as matrices that wgmma reads
 
 bool is_of_columns(mlir::Value tile);  // whether it is loaded as a B operand alone
 bool is_of_team(mlir::Value shared);   // whether a ring, buffer or floats lie in what is the team's for all rounds
 int64_t team_bytes(KernelOp kernel);   // of that, before the slots
 
-bool is_by_groups(mlir::Operation* op);      // whether it is a contraction by groups
-bool is_for_groups(mlir::Operation* store);  // whether such a contraction reads what it stores
+bool is_by_groups(mlir::Operation* op);     // whether it is a contraction by groups
+bool stores_matrices(mlir::Operation* op);  // whether wgmma reads what it stores
 
 // Bytes of a shared tile, as templates/ lays it out.
 int64_t shared_bytes(TileType tile);

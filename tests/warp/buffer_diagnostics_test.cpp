@@ -54,6 +54,8 @@ const Case declarations[] = {
     {"FloatsDtype", "%0 = warp.floats offset 7840 live 4 to 4 : !warp.tile<16xf16, plain>\n", "an array has floats"},
     {"RingOfAParameter", "%0 = warp.ring \"u\" offset 7840 stages 1 by 0 : !warp.tile<16x16xbf16, shared>\n",
      "expected input"},
+    {"RingOfMatrices", "%0 = warp.ring \"k\" offset 7840 stages 1 by 0 : !warp.tile<16x32xbf16, matrices>\n",
+     "only buffers lie as matrices"},
     {"RingOfAMatrix", "%0 = warp.ring \"M\" offset 7840 stages 1 by 0 : !warp.tile<16x32xf32, shared>\n",
      "a matrix of 16x32; expected 16x16"},
     {"RingOfNoWarp", "%0 = warp.ring \"k\" offset 7840 stages 1 by 2 : !warp.tile<16x32xbf16, shared>\n",

@@ -58,7 +58,7 @@ const Case cases[] = {
      "%0 = warp.mma %z, %h16, %M family wgmma_registers : !warp.tile<16x16xf32, fragments>, "
      "!warp.tile<16x16xf16, fragments>, "
      "!warp.tile<16x16x!wkvc.lower_f16x2, shared>\n",
-     "of operands of 16 bits, not"},
+     "'wgmma.registers' takes y as matrices, not shared"},
     {"SumsOfTerms",
      "%0 = warp.call \"add\"(%m, %square) : (!warp.tile<16x16x!wkvc.lower_f16x2, fragments>, "
      "!warp.tile<16x16xf32, fragments>) -> "

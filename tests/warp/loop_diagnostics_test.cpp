@@ -187,23 +187,29 @@ const Case lines[] = {
      "!warp.tile<16x32xbf16, fragments>\n"
      "%0 = warp.mma %z, %w, %k family wgmma_registers : !warp.tile<16x16xf32, fragments>, "
      "!warp.tile<16x32xbf16, fragments>, !warp.tile<16x32xbf16, shared>\n",
-     "by groups takes x in registers and a whole buffer, without scales"},
+     "'wgmma.registers' takes y as matrices, not shared"},
     {"MmaByGroupsOfF32",
      "%z = warp.zeros : !warp.tile<16x16xf32, fragments>\n"
      "%0 = warp.mma %z, %t, %x family wgmma_registers : !warp.tile<16x16xf32, fragments>, "
      "!warp.tile<16x32xf32, fragments>, !warp.tile<16x32xf32, shared>\n",
-     "by groups makes 16 rows by multiples of 16 of operands of 16 bits"},
+     "'wgmma.registers' takes y as matrices, not shared"},
+    {"MmaByGroupsOfSharedX",
+     "%0 = warp.mma %square, %k_early, %k_early family wgmma_registers : !warp.tile<16x16xf32, fragments>, "
+     "!warp.tile<16x32xbf16, matrices>, !warp.tile<16x32xbf16, matrices>\n",
+     "'wgmma.registers' takes x as fragments, not matrices"},
+    {"MatricesOfF32", "%0 = warp.zeros : !warp.tile<16x16xf32, matrices>\n",
+     "wgmma reads elements of 16 bits, not 'f32'"},
     {"MmaByGroupsOfFewColumns",
      "%w = warp.round %square : !warp.tile<16x16xf32, fragments> -> !warp.tile<16x16xbf16, fragments>\n"
      "%0 = warp.mma %t, %w, %k_early y_transposed family wgmma_registers : !warp.tile<16x32xf32, fragments>, "
      "!warp.tile<16x16xbf16, fragments>, "
-     "!warp.tile<16x32xbf16, shared>\n",
-     "by groups makes 16 rows by multiples of 64 of operands of 16 bits"},
+     "!warp.tile<16x32xbf16, matrices>\n",
+     "by groups makes 16 rows by multiples of 64, not"},
     {"MmaByGroupsWithoutTeams",
      "%w = warp.round %t : !warp.tile<16x32xf32, fragments> -> !warp.tile<16x32xbf16, fragments>\n"
      "%0 = warp.mma %square, %w, %k_early family wgmma_registers : !warp.tile<16x16xf32, fragments>, "
      "!warp.tile<16x32xbf16, fragments>, "
-     "!warp.tile<16x32xbf16, shared>\n",
+     "!warp.tile<16x32xbf16, matrices>\n",
      "by groups belongs in the sweep over a round of a plain kernel whose warps of value rows 4 divides"},
     {"CopyOfABuffer", "warp.copy %x ahead 1 : !warp.tile<16x32xf32, shared>\n", "needs a ring"},
     {"CopyIntoTheCurrentOne", "warp.copy %k_ring ahead 3 : !warp.tile<16x32xbf16, shared>\n",

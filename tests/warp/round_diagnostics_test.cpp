@@ -57,6 +57,12 @@ const Case lines_of_a_round[] = {
      "warp.team {\nwarp.slabs 32 {\n^bb0(%c: index):\n"
      "%0 = warp.load %h[%c] : !warp.tile<32x32xf16, shared> -> !warp.tile<32x16xf16, strips>\n}\n}\n",
      "has '!warp.tile<32x16xf16, strips>' in no slabs that have strips"},
+    {"ContractionOfStrips",
+     "%0 = warp.round %S : !warp.tile<16x32xf32, fragments> -> !warp.tile<16x32xf16, strips>\n"
+     "%1 = warp.zeros : !warp.tile<16x32xf32, fragments>\n"
+     "%2 = warp.mma %1, %0, %h : !warp.tile<16x32xf32, fragments>, !warp.tile<16x32xf16, strips>, "
+     "!warp.tile<32x32xf16, shared>\n",
+     "'mma.sync' takes x as fragments, not strips"},
     {"ShiftInBlocks",
      "%0 = warp.zeros : !warp.tile<1x32xf32, fragments>\n%1 = warp.zeros : !warp.tile<16x32xf32, fragments>\n"
      "%2 = warp.call \"shift_rows\"(%1, %0) : (!warp.tile<16x32xf32, fragments>, !warp.tile<1x32xf32, fragments>) -> "

@@ -190,7 +190,7 @@ TEST(RoundTrip, EveryOperation) {
     %read = warp.mma %square, %S_f16, %h factors ["S", "h^T"] : !warp.tile<16x16xf32, fragments>, !warp.tile<16x32xf16, fragments>, !warp.tile<16x32xf16, shared>
     %of_lower = warp.mma %read, %own, %square y_triangle lower : !warp.tile<16x16xf32, fragments>, !warp.tile<16x16xf32, fragments>, !warp.tile<16x16xf32, fragments>
     %by_upper = warp.mma %read, %square x_triangle upper, %own : !warp.tile<16x16xf32, fragments>, !warp.tile<16x16xf32, fragments>, !warp.tile<16x16xf32, fragments>
-    %wrote = warp.mma %S, %plain, %k_early y_transposed : !warp.tile<16x32xf32, fragments>, !warp.tile<16x16xbf16, fragments>, !warp.tile<16x32xbf16, shared>
+    %wrote = warp.mma %S, %plain, %k_early y_transposed : !warp.tile<16x32xf32, fragments>, !warp.tile<16x16xbf16, fragments>, !warp.tile<16x32xbf16, matrices>
     warp.store_matrix "M" %square as f32 : !warp.tile<16x16xf32, fragments>
     warp.store_output "o" %read transposed as bf16 : !warp.tile<16x16xf32, fragments>
 )" + ending();

@@ -33,7 +33,7 @@ inline std::string buffers() {
   %row = warp.floats offset 2576 live 0 to 1 : !warp.tile<32xf32, plain>
   %x = warp.buffer offset 2704 live 0 to 1 : !warp.tile<16x32xf32, shared>
   %h = warp.buffer offset 5264 scale 6544 live 0 to 1 : !warp.tile<16x32xf16, shared>
-  %k_early = warp.buffer offset 6560 live 0 to 1 : !warp.tile<16x32xbf16, shared>
+  %k_early = warp.buffer offset 6560 live 0 to 1 : !warp.tile<16x32xbf16, matrices>
   %staged = warp.staged offset 8192 live 0 to 3 : !warp.tile<32x32xbf16, shared>
 )";
 }

@@ -34,6 +34,7 @@ def Warp_TileType : TypeDef<Warp_Dialect, "Tile", [ShapedTypeInterface]> {
     TileType cloneWith(std::optional<::llvm::ArrayRef<int64_t>> shape, ::mlir::Type element) const {
       return get(shape.value_or(getShape()), element, getLayout());
     }
+    TileType withLayout(::wkvc::Layout layout) const { return get(getShape(), getElementType(), layout); }
     bool isMatrix() const { return getRank() == 2; }
     bool isArray() const { return getRank() == 1; }
     bool isInSharedMemory() const { return lies_in_shared_memory(getLayout()); }

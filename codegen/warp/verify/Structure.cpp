@@ -24,6 +24,8 @@ bool is_in_memory(TileType type) {
 LogicalResult verify_type(Operation* op, Type type) {
   auto tile = dyn_cast<TileType>(type);
   if (!tile) return success();
+  if (tile.getLayout() == Layout::matrices && !isa<BufferOp>(op))
+    return op->emitOpError() << "has the type " << type << "; only buffers lie as matrices";
   if (tile.isInSharedMemory() && !is_in_memory(tile))
     return op->emitOpError() << "has the type " << type << "; sizes in shared memory are multiples of 16 up to "
                              << kMaxTile;

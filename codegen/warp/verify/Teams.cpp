@@ -154,13 +154,15 @@ class TeamRules {
     const auto is_behind = [&](Operation* x) {
       return isa<BeforeAsyncReadsOp>(x) && team.getBody().front().findAncestorOpInBlock(*op)->isBeforeInBlock(x);
     };
-    if (isa<StoreOp>(op) && team && is_for_groups(op) &&
+    if (team && stores_matrices(op) &&
         llvm::none_of(team.getBody().front(), [&](Operation& x) { return is_behind(&x); }))
       return op->emitOpError("is for a contraction by groups: it needs a warp.before_async_reads behind it");
     if (!isa<BeforeAsyncReadsOp>(op)) return success();
     if (!isa<TeamOp>(op->getParentOp()))
       return op->emitOpError("belongs in a warp.team, outside slabs and on_warp: all its warps store");
-    const auto stores = [](Operation* x) { return is_for_groups(x) ? WalkResult::interrupt() : WalkResult::advance(); };
+    const auto stores = [](Operation* x) {
+      return stores_matrices(x) ? WalkResult::interrupt() : WalkResult::advance();
+    };
     if (team->walk(stores).wasInterrupted()) return success();
     return op->emitOpError("is for nothing: its team stores no operand of a contraction by groups");
   }
@@ -220,9 +222,9 @@ bool is_by_groups(Operation* op) {
   return mma && mma.isByGroups();
 }
 
-bool is_for_groups(Operation* store) {
-  auto op = dyn_cast<StoreOp>(store);
-  return op && llvm::any_of(op.getTile().getUsers(), is_by_groups);
+bool stores_matrices(Operation* op) {
+  auto store = dyn_cast<StoreOp>(op);
+  return store && store.getTile().getType().getLayout() == Layout::matrices;
 }
 
 LogicalResult verify_teams(KernelOp kernel, Operation* op) { return TeamRules(kernel).verify(op); }

@@ -31,17 +31,30 @@ LogicalResult TransposeOp::verify() {
 
 LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]); }
 
+// Instructions take tiles that lie so; for mma.sync, those in shared memory are loaded on the way.
+static LogicalResult expect_layout(MmaOp op, llvm::StringRef what, Value tile, Layout layout) {
+  const Layout given = cast<TileType>(tile.getType()).getLayout();
+  if (given == layout || (!op.isByGroups() && lies_in_shared_memory(given))) return success();
+  return op.emitOpError() << "'" << llvm::StringRef(instructions_of(op.getFamily()).name) << "' takes " << what
+                          << " as " << llvm::StringRef(word_of(layout)) << ", not " << llvm::StringRef(word_of(given));
+}
+
+static LogicalResult verify_layouts(MmaOp op) {
+  const InstructionFamily& family = instructions_of(op.getFamily());
+  if (failed(expect_layout(op, "x", op.getX(), family.x)) || failed(expect_layout(op, "y", op.getY(), family.y)))
+    return failure();
+  return expect_layout(op, "its sum", op.getAcc(), family.sums);
+}
+
 static LogicalResult verify_by_groups(MmaOp op) {
   auto buffer = op.getY().getDefiningOp<BufferOp>();
   const bool has_scales = op.getXScale() || op.getYScale() || has_scale(op.getX()) || op.getInScale() ||
                           op.getSameScale() || op.getNewScale() || (buffer && (buffer.getScale() || buffer.getSlabs()));
-  if (!is_in_registers(op.getX()) || !buffer || op.getYColumn() || has_scales)
-    return op.emitOpError("by groups takes x in registers and a whole buffer, without scales");
+  if (!buffer || op.getYColumn() || has_scales) return op.emitOpError("by groups takes a whole buffer, without scales");
   auto acc = shape_of(op.getAcc());
-  if (!is_read_by_groups(element_of(op.getY())) || acc[0] != 16 || acc[1] % group_columns(op.getYTransposed()))
+  if (acc[0] != 16 || acc[1] % group_columns(op.getYTransposed()))
     return op.emitOpError() << "by groups makes 16 rows by multiples of " << group_columns(op.getYTransposed())
-                            << " of operands of 16 bits, not " << op.getAcc().getType() << " of "
-                            << op.getY().getType();
+                            << ", not " << op.getAcc().getType();
   return success();
 }
 
@@ -91,13 +104,15 @@ LogicalResult MmaOp::verify() {
     return emitOpError("makes ") << m << "x" << n << ", the accumulator is " << getAcc().getType();
   if (failed(verify_triangle(*this, getXTriangle(), m)) || failed(verify_triangle(*this, getYTriangle(), n)))
     return failure();
+  if (failed(verify_layouts(*this))) return failure();
   return isByGroups() ? verify_by_groups(*this) : success();
 }
 
 LogicalResult ColumnDotsOp::verify() {
-  if (getX().getType() != getY().getType())
-    return emitOpError("operands must have one type, got ") << getX().getType() << " and " << getY().getType();
   const bool shared = is_in_shared_memory(getX());
+  if (element_of(getX()) != element_of(getY()) || shape_of(getX()) != shape_of(getY()) ||
+      shared != is_in_shared_memory(getY()))
+    return emitOpError("operands must have one type, got ") << getX().getType() << " and " << getY().getType();
   if (shared != static_cast<bool>(getColumn()) || (!shared && (getXScale() || getYScale())))
     return emitOpError("takes shared operands at a column, or all of what registers hold, without scales");
   if (!shared && !(is_of_columns(getX()) && is_of_columns(getY())))

@@ -27,7 +27,7 @@ std::int64_t number(std::uint64_t attribute) { return static_cast<std::int64_t>(
 template <class Op>
 Buffer plain(Op op, std::int64_t bytes) {
   return {name_of(op.getResult()).str(),
-          cast<MemRefType>(op.getType()),
+          cast<warp::TileType>(op.getType()),
           1,
           bytes,
           number(op.getOffset()),
@@ -42,10 +42,10 @@ std::vector<Buffer> buffers_of(warp::KernelOp kernel) {
   std::int64_t last = last_phase(kernel);
   kernel.walk([&](Operation* op) {
     if (auto floats = dyn_cast<warp::FloatsOp>(op))
-      all.push_back(plain(floats, warp::shared_bytes(cast<MemRefType>(floats.getType()))));
+      all.push_back(plain(floats, warp::shared_bytes(cast<warp::TileType>(floats.getType()))));
     if (auto staged = dyn_cast<warp::StagedOp>(op)) all.push_back(plain(staged, warp::shared_bytes(staged)));
     if (auto buffer = dyn_cast<warp::BufferOp>(op)) {
-      all.push_back(plain(buffer, warp::shared_bytes(cast<MemRefType>(buffer.getType()))));
+      all.push_back(plain(buffer, warp::shared_bytes(cast<warp::TileType>(buffer.getType()))));
       if (auto scale = buffer.getScale())
         all.push_back({all.back().name + "_scale",
                        {},
@@ -56,7 +56,7 @@ std::vector<Buffer> buffers_of(warp::KernelOp kernel) {
                        all.back().to});
     }
     if (auto ring = dyn_cast<warp::RingOp>(op))
-      all.push_back({name_of(ring.getResult()).str(), cast<MemRefType>(ring.getType()), number(ring.getStages()),
+      all.push_back({name_of(ring.getResult()).str(), cast<warp::TileType>(ring.getType()), number(ring.getStages()),
                      warp::shared_bytes(ring), number(ring.getOffset()), number(ring.getFrom().value_or(0)),
                      ring.getTo() ? number(*ring.getTo()) : last});
   });

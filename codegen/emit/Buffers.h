@@ -10,7 +10,7 @@ namespace wkvc {
 
 struct Buffer {
   std::string name;
-  mlir::MemRefType type;  // null for the scales of another buffer
+  warp::TileType type;  // null for the scales of another buffer
   std::int64_t stages = 1, bytes = 0, offset = 0;
   std::int64_t from = 0, to = 0;  // phases in which it is in use
 };

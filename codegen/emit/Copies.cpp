@@ -8,7 +8,7 @@ using namespace mlir;
 namespace wkvc {
 
 std::string kind_of(warp::RingOp ring) {
-  return fmt::format("{}, {}, {}", dtype_text(in_tensors(cast<MemRefType>(ring.getType()).getElementType())),
+  return fmt::format("{}, {}, {}", dtype_text(in_tensors(cast<warp::TileType>(ring.getType()).getElementType())),
                      shape_text(ring.getType()), ring.getStages());
 }
 

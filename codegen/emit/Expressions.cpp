@@ -9,7 +9,7 @@ using namespace mlir;
 namespace wkvc {
 
 std::string shape_text(Type shaped) {
-  auto shape = cast<ShapedType>(shaped).getShape();
+  auto shape = cast<warp::TileType>(shaped).getShape();
   return fmt::format("{}, {}", shape[0], shape[1]);
 }
 
@@ -55,7 +55,7 @@ std::string Expressions::call(warp::CallOp op, Binding around) const {
   if (function == "maximum" || function == "greater_than" || function == "not_below")
     return fmt::format("{}({}, {})", function.str(), x(0), float_text(*op.getConstant()));
   if (function == "at_row")
-    return fmt::format("at_row<{}, {}>({})", whole(), cast<VectorType>(op.getType()).getDimSize(0), x(0));
+    return fmt::format("at_row<{}, {}>({})", whole(), cast<warp::TileType>(op.getType()).getDimSize(0), x(0));
   std::string arguments;
   for (Value operand : op.getX()) arguments += (arguments.empty() ? "" : ", ") + of(operand);
   // What is left of functions with a constant, row and those of levels, has it as its template argument.
@@ -64,7 +64,7 @@ std::string Expressions::call(warp::CallOp op, Binding around) const {
 }
 
 std::string Expressions::round(warp::RoundOp op) const {
-  auto type = cast<VectorType>(op.getType());
+  auto type = cast<warp::TileType>(op.getType());
   std::string element = dtype_text(type.getElementType());
   if (op.getScale()) return fmt::format("round_scaled<{}>({}, {})", element, of(op.getX()), names_.of(op.getScale()));
   if (op.getSlope())
@@ -84,7 +84,9 @@ std::string Expressions::columns(Value tile, Value column, bool own) const {
 }
 
 std::string Expressions::load(warp::LoadOp op) const {
-  const char* function = warp::is_in_strips(op) ? "load_strip" : op.getTransposed() ? "load_transposed" : "load";
+  const char* function = warp::is_in_strips(op.getResult()) ? "load_strip"
+                         : op.getTransposed()               ? "load_transposed"
+                                                            : "load";
   std::string from = op.getOwnRows() ? names_.of(op.getTile()) + ".rows<16>(row0)"
                                      : columns(op.getTile(), op.getColumn(), op.getOwn());
   if (warp::is_of_columns(op.getResult())) return fmt::format("load_columns(trans({}))", from);

@@ -15,9 +15,9 @@ std::string shape_text(mlir::Type shaped);
 std::string float_text(const llvm::APFloat& number);
 
 // These return whether a vector is one number, whether its numbers lie side by side as a row, and how many it has.
-inline bool is_number(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getNumElements() == 1; }
-inline bool is_row(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getDimSize(0) == 1; }
-inline int64_t length(mlir::Type vector) { return llvm::cast<mlir::VectorType>(vector).getNumElements(); }
+inline bool is_number(mlir::Type vector) { return llvm::cast<warp::TileType>(vector).getNumElements() == 1; }
+inline bool is_row(mlir::Type vector) { return llvm::cast<warp::TileType>(vector).getDimSize(0) == 1; }
+inline int64_t length(mlir::Type vector) { return llvm::cast<warp::TileType>(vector).getNumElements(); }
 
 class Expressions {
  public:

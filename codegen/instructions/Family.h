@@ -4,19 +4,13 @@
 #include <cstdint>
 #include <string_view>
 
-namespace wkvc {
+#include "codegen/instructions/Layout.h"
 
-// The places where elements of an operand or of a sum lie.
-enum class OperandPlace {
-  fragments,  // registers of a warp, as mma.sync has its operands and sums
-  sums,       // registers of four warps, as wgmma has its sums
-  rounded,    // registers of four warps: what rounded sums are as a first operand
-  swizzled    // shared memory: rows of 128 bytes, whose pieces of 16 are exchanged
-};
+namespace wkvc {
 
 struct InstructionFamily {
   std::string_view name;
-  OperandPlace x, y, sums;   // sums (+)= x · y
+  Layout x, y, sums;         // sums (+)= x · y
   bool is_async;             // issued and awaited apart, so that other work stands between
   int warps;                 // that go together
   std::int64_t rows;         // of x, a multiple, for those warps

@@ -6,9 +6,9 @@
 namespace wkvc {
 
 inline constexpr InstructionFamily mma_sync{.name = "mma.sync",
-                                            .x = OperandPlace::fragments,
-                                            .y = OperandPlace::fragments,
-                                            .sums = OperandPlace::fragments,
+                                            .x = Layout::fragments,
+                                            .y = Layout::fragments,
+                                            .sums = Layout::fragments,
                                             .is_async = false,
                                             .warps = 1,
                                             .rows = 16,

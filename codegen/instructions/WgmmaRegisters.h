@@ -8,11 +8,20 @@ namespace wkvc {
 
 constexpr InstructionFamily with_x_in_registers(InstructionFamily family) {
   family.name = "wgmma.registers";
-  family.x = OperandPlace::rounded;
+  family.x = Layout::operand;
   return family;
 }
 
 inline constexpr InstructionFamily wgmma_registers = with_x_in_registers(wgmma_shared);
+
+constexpr InstructionFamily of_one_warp(InstructionFamily family) {
+  family.x = family.sums = Layout::fragments;
+  family.y = Layout::matrices;
+  return family;
+}
+
+// What each of the four warps has, as templates/wkvc/cuda/group_mma.h takes it.
+inline constexpr InstructionFamily wgmma_of_one_warp = of_one_warp(wgmma_registers);
 
 // Columns of one instruction, where y lies as it is and where y is transposed.
 inline constexpr std::int64_t group_mma_columns = 16, group_mma_columns_transposed = 64;

@@ -6,9 +6,9 @@
 namespace wkvc {
 
 inline constexpr InstructionFamily wgmma_shared{.name = "wgmma.shared",
-                                                .x = OperandPlace::swizzled,
-                                                .y = OperandPlace::swizzled,
-                                                .sums = OperandPlace::sums,
+                                                .x = Layout::swizzled,
+                                                .y = Layout::swizzled,
+                                                .sums = Layout::sums,
                                                 .is_async = true,
                                                 .warps = 4,
                                                 .rows = 64,

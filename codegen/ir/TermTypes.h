@@ -9,8 +9,8 @@
 
 namespace wkvc {
 
-// A type of the dialect wkvc, !wkvc.WORD. Implements MLIR's interface of floats, so that tensors, vectors and memrefs
-// take it and ask for its bits, of which an element takes as many as an f32, or as an f16.
+// A type of the dialect wkvc, !wkvc.WORD. Implements MLIR's interface of floats, so that tensors and tiles take it
+// and ask for its bits, of which an element takes as many as an f32, or as an f16.
 template <class Type, int Bits = 32>  // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
 struct TermType : mlir::Type::TypeBase<Type, mlir::Type, mlir::TypeStorage, mlir::VectorElementTypeInterface::Trait,
                                        mlir::FloatType::Trait> {

@@ -2,28 +2,12 @@
 
 #include "codegen/instructions/Families.h"
 #include "codegen/ir/Text.h"
-#include "runtime/error.h"
 
 using namespace mlir;
 
 namespace wkvc::nest {
 
 namespace {
-
-// Returns the layout of tiles that lie so.
-Layout layout_of(OperandPlace place) {
-  switch (place) {
-    case OperandPlace::fragments:
-      return Layout::fragments;
-    case OperandPlace::sums:
-      return Layout::sums;
-    case OperandPlace::rounded:
-      return Layout::operand;
-    case OperandPlace::swizzled:
-      return Layout::swizzled;
-  }
-  internal_error("a tile lies nowhere");
-}
 
 std::string names() {
   std::string text;
@@ -33,11 +17,10 @@ std::string names() {
 }
 
 LogicalResult expect_layout(Operation* op, const InstructionFamily& family, StringRef what, TileType tile,
-                            OperandPlace place) {
-  const Layout layout = layout_of(place);
+                            Layout layout) {
   if (tile.getLayout() == layout) return success();
-  return op->emitOpError() << "'" << StringRef(family.name) << "' takes " << what << " as " << stringifyLayout(layout)
-                           << ", not " << stringifyLayout(tile.getLayout());
+  return op->emitOpError() << "'" << StringRef(family.name) << "' takes " << what << " as "
+                           << StringRef(word_of(layout)) << ", not " << StringRef(word_of(tile.getLayout()));
 }
 
 LogicalResult verify_extents(Operation* op, const InstructionFamily& family, TileType x, TileType y, TileType result) {

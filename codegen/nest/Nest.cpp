@@ -3,6 +3,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/IR/DialectImplementation.h>
 
+#include "codegen/ir/TileText.h"
 #include "codegen/rec/Limits.h"
 
 using namespace mlir;
@@ -58,31 +59,22 @@ void NestDialect::initialize() {
 
 // 64x128xf16, swizzled
 Type TileType::parse(AsmParser& parser) {
-  SmallVector<int64_t, 2> extents;
-  Type element;
-  StringRef word;
   const auto at = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseDimensionList(extents, /*allowDynamic=*/false) || parser.parseType(element) ||
-      parser.parseComma() || parser.parseKeyword(&word))
-    return {};
-  const auto layout = symbolizeLayout(word);
-  if (extents.size() != 2 || !layout) {
-    parser.emitError(at) << "expected rows, columns, an element and a layout (sums, operand, fragments, swizzled, "
-                            "padded, plain or tokens), such as <64x128xf16, swizzled>";
-    return {};
-  }
-  if (parser.parseGreater()) return {};
-  return getChecked([&] { return parser.emitError(at); }, parser.getContext(), extents[0], extents[1], element,
-                    *layout);
+  const auto tile = parse_tile(parser);
+  if (failed(tile)) return {};
+  if (tile->shape.size() != 2) return parser.emitError(at) << "a tile has rows and columns", Type();
+  return getChecked([&] { return parser.emitError(at); }, parser.getContext(), tile->shape[0], tile->shape[1],
+                    tile->element, tile->layout);
 }
 
 void TileType::print(AsmPrinter& printer) const {
-  printer << "<" << getRows() << "x" << getColumns() << "x" << getElement() << ", " << stringifyLayout(getLayout())
-          << ">";
+  print_tile(printer, {getRows(), getColumns()}, getElement(), getLayout());
 }
 
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> error, int64_t rows, int64_t columns, Type element,
-                               Layout) {
+                               Layout layout) {
+  if (llvm::is_contained({Layout::strips, Layout::shared, Layout::matrices}, layout))
+    return error() << "'" << StringRef(word_of(layout)) << "' is a layout of warp.tile";
   if (!isa<Float16Type, BFloat16Type, Float32Type, FloatTF32Type>(element))
     return error() << "elements are f16, bf16, tf32 or f32";
   if (rows < 1 || columns < 1 || rows > 4096 || columns > 4096) return error() << "extents are 1 to 4096";

@@ -12,6 +12,7 @@
 #include <mlir/Interfaces/InferTypeOpInterface.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include "codegen/instructions/Layout.h"
 #include "codegen/nest/NestDialect.h.inc"
 #include "codegen/nest/NestEnums.h.inc"
 #define GET_TYPEDEF_CLASSES

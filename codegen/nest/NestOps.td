@@ -41,19 +41,6 @@ def Nest_Dialect : Dialect {
 
 class Nest_Type<string name, string word> : TypeDef<Nest_Dialect, name> { let mnemonic = word; }
 
-def Nest_Layout : I32EnumAttr<"Layout", "where the elements of a tile lie", [
-    I32EnumAttrCase<"sums", 0>,       // registers: accumulators of wgmma, 64 rows a warpgroup
-    I32EnumAttrCase<"operand", 1>,    // registers: an operand A of wgmma, which sums become by rounding
-    I32EnumAttrCase<"fragments", 2>,  // registers: operands and sums of mma.sync, 16 rows a warp
-    I32EnumAttrCase<"swizzled", 3>,   // shared memory: rows of 128 bytes, whose pieces of 16 are exchanged
-    I32EnumAttrCase<"padded", 4>,     // shared memory: rows a few elements apart, for ldmatrix
-    I32EnumAttrCase<"plain", 5>,      // shared memory: rows one behind the other
-    I32EnumAttrCase<"tokens", 6>      // registers: a number for each token of a chunk, which every warp has
-  ]> {
-  let cppNamespace = "::wkvc::nest";
-  let genSpecializedAttr = 0;
-}
-
 def Nest_Function : I32EnumAttr<"Function", "what is done with elements", [
     I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"subtract", 1>, I32EnumAttrCase<"multiply", 2>,
     I32EnumAttrCase<"maximum", 3>, I32EnumAttrCase<"exp2", 4>
@@ -63,14 +50,14 @@ def Nest_Function : I32EnumAttr<"Function", "what is done with elements", [
 
 def Nest_Tile : Nest_Type<"Tile", "tile"> {
   let summary = "A matrix and where its elements lie: !nest.tile<64x128xf16, swizzled>";
-  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$element, "Layout":$layout);
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$element, "::wkvc::Layout":$layout);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t elementBytes() const;
     // Returns the bytes of one tile.
     int64_t bytes() const;
-    bool isShared() const { return getLayout() >= Layout::swizzled && getLayout() <= Layout::plain; }
+    bool isShared() const { return lies_in_shared_memory(getLayout()); }
     bool isNumber() const { return getRows() == 1 && getColumns() == 1; }
   }];
 }

@@ -17,7 +17,7 @@ LogicalResult verify_channel(ChannelOp channel) {
   const Layout layout = tile_of(channel.getChannel()).getLayout();
   for (Operation* user : channel.getChannel().getUsers())
     if (isa<LoadOp>(user) && layout != Layout::swizzled)
-      return user->emitOpError() << "loads swizzled tiles, not " << stringifyLayout(layout);
+      return user->emitOpError() << "loads swizzled tiles, not " << StringRef(word_of(layout));
   if (channel.getOver() && slot_bytes(channel) != slot_bytes(channel.getOver().getDefiningOp<ChannelOp>()))
     return channel.emitOpError() << "of a kernel that is emitted lies over tiles of as many bytes";
   return success();

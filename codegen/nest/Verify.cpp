@@ -152,7 +152,7 @@ LogicalResult ChannelOp::verify() {
   const TileType tile = tile_of(getChannel());
   if (!tile.isShared())
     return emitOpError() << "carries tiles in shared memory (swizzled, padded or plain), not as "
-                         << stringifyLayout(tile.getLayout());
+                         << StringRef(word_of(tile.getLayout()));
   if (tile.getLayout() == Layout::swizzled && tile.getColumns() * tile.elementBytes() % kSwizzledBytes != 0)
     return emitOpError() << "swizzled rows are multiples of " << kSwizzledBytes << " bytes, not of "
                          << tile.getColumns() * tile.elementBytes();

@@ -63,7 +63,7 @@ std::string derived_name_of(Operation* op) {
   const bool one = isa<TimesUnitOp, PlusExponentOp, RoundOp, RoundBesideOp>(op);
   std::vector<std::string> operands;
   for (Value operand : op->getOperands().take_front(one ? 1 : op->getNumOperands()))
-    if (isa<VectorType, MemRefType>(operand.getType())) operands.push_back(name_or_derived(operand));
+    if (isa<TileType>(operand.getType())) operands.push_back(name_or_derived(operand));
   return derived_name(function, operands, half);
 }
 
@@ -102,7 +102,7 @@ bool is_accumulator(Value value) {
 
 void name_variables(KernelOp kernel) {
   kernel.walk([](Operation* op) {
-    if (op->getNumResults() != 1 || !isa<VectorType>(op->getResult(0).getType())) return;
+    if (op->getNumResults() != 1 || !is_in_registers(op->getResult(0))) return;
     Value value = op->getResult(0);
     if (!name_of(value).empty() || is_inlined(op) || isa<ZerosOp>(op)) return;
     auto mma = dyn_cast<MmaOp>(op);

@@ -40,13 +40,13 @@ constexpr int64_t kSlotMbarriers = 16;
 
 inline constexpr size_t kMaxOperations = 40000;  // of a kernel
 
-inline constexpr int kSharedSpace = 3;
 inline constexpr int kRowPadding = 8;   // elements after each row of a shared tile of f32, or of a ring
 inline constexpr int kTermPadding = 4;  // of a shared tile of two terms, whose rows ldmatrix takes
 
-bool is_in_strips(llvm::StringRef function);  // whether a call may be there
-
-bool is_in_strips(mlir::Operation* op);  // of its slab
+// Return whether a value is a tile, in registers, in strips there, or in shared memory.
+bool is_in_registers(mlir::Value value);
+bool is_in_strips(mlir::Value value);
+bool is_in_shared_memory(mlir::Value value);
 
 // Columns of the slab that begins at `column`, in strips or not.
 int64_t slab_width(SlabsOp slabs);
@@ -67,25 +67,25 @@ int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind 
 int64_t row_warps(KernelOp kernel);
 int64_t team_warps(KernelOp kernel);
 
-int64_t round_chunks(KernelOp kernel);       // one for each team of a cluster's blocks
-bool goes_again(KernelOp kernel);            // whether its teams prepare some rounds again
-int64_t group_columns(bool transposed);      // that contractions by groups make a multiple of
-bool is_read_by_groups(mlir::Type element);  // whether contractions by groups read a buffer of such elements
+int64_t round_chunks(KernelOp kernel);     // one for each team of a cluster's blocks
+bool goes_again(KernelOp kernel);          // whether its teams prepare some rounds again
+int64_t group_columns(bool transposed);    // that contractions by groups make a multiple of
+bool may_be_matrices(mlir::Type element);  // whether elements may lie as matrices that wgmma reads
 
 bool is_of_columns(mlir::Value tile);  // whether it is loaded as a B operand alone
 bool is_of_team(mlir::Value shared);   // whether a ring, buffer or floats lie in what is the team's for all rounds
 int64_t team_bytes(KernelOp kernel);   // of that, before the slots
 
-bool is_by_groups(mlir::Operation* op);      // whether it is a contraction by groups
-bool is_for_groups(mlir::Operation* store);  // whether such a contraction reads what it stores
+bool is_by_groups(mlir::Operation* op);     // whether it is a contraction by groups
+bool stores_matrices(mlir::Operation* op);  // whether wgmma reads what it stores
 
 // Bytes of a shared tile, as templates/ lays it out.
-int64_t shared_bytes(mlir::MemRefType tile);
-int64_t ring_bytes(mlir::MemRefType tile, bool exchanged);  // of one stage
-int64_t shared_bytes(RingOp ring);                          // of all its stages
-int64_t shared_bytes(StagedOp staged);                      // whose rows are not padded
-bool has_scale(mlir::Value operand);                        // of its own: one that was rounded with it, or a buffer
-bool has_scale(RoundOp round);                              // beside its result
-int64_t scale_bytes(BufferOp buffer);  // of its scale, or of one for each slab of 16 rows or columns
+int64_t shared_bytes(TileType tile);
+int64_t ring_bytes(TileType tile, bool exchanged);  // of one stage
+int64_t shared_bytes(RingOp ring);                  // of all its stages
+int64_t shared_bytes(StagedOp staged);              // whose rows are not padded
+bool has_scale(mlir::Value operand);                // of its own: one that was rounded with it, or a buffer
+bool has_scale(RoundOp round);                      // beside its result
+int64_t scale_bytes(BufferOp buffer);               // of its scale, or of one for each slab of 16 rows or columns
 
 }  // namespace wkvc::warp

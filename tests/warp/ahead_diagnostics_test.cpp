@@ -27,25 +27,26 @@ const Case lines_before_rounds[] = {
      preparing("  warp.wait_copies 0\n  warp.team {\n    warp.acquire %slots\n    warp.put %slots\n  }\n"),
      "is for others than teams to do"},
     {"TeamsOutsideRoles", prepared() + "warp.team {\n}\n", "is for the warps of a role to do"},
-    {"StatesOfTeams", "%0 = warp.load_state \"initial_state\" : vector<16x32xf32>\n" + prepared(),
+    {"StatesOfTeams", "%0 = warp.load_state \"initial_state\" : !warp.tile<16x32xf32, fragments>\n" + prepared(),
      "is for the warps of a role to do"},
-    {"CopyToAnotherRoundsSlot", prepared("    warp.copy %v_ring ahead 2 : memref<16x32xbf16, 3>\n"),
+    {"CopyToAnotherRoundsSlot", prepared("    warp.copy %v_ring ahead 2 : !warp.tile<16x32xbf16, shared>\n"),
      "is to a slot that is not this round's"},
-    {"CopyOfAnotherRound", prepared("    warp.copy %k_ring ahead 4 : memref<16x32xbf16, 3>\n"),
+    {"CopyOfAnotherRound", prepared("    warp.copy %k_ring ahead 4 : !warp.tile<16x32xbf16, shared>\n"),
      "is 4 chunks ahead; expected 2"},
-    {"StateOfATeam", prepared("    %0 = warp.load_state \"initial_state\" : vector<16x32xf32>\n"),
+    {"StateOfATeam", prepared("    %0 = warp.load_state \"initial_state\" : !warp.tile<16x32xf32, fragments>\n"),
      "is of each warp's own rows, and teams have none"},
-    {"OwnRowsOfATeam", prepared("    %0 = warp.load %h own_rows : memref<32x32xf16, 3> -> vector<16x32xf16>\n"),
+    {"OwnRowsOfATeam",
+     prepared("    %0 = warp.load %h own_rows : !warp.tile<32x32xf16, shared> -> !warp.tile<16x32xf16, fragments>\n"),
      "is of each warp's own rows, and teams have none"},
     {"MaximumOfATeam",
-     "%0 = warp.floats offset 1024 live 0 to 3 : memref<1xf32, 3>\n" +
-         prepared("    %k = warp.current %k_ring : memref<16x32xbf16, 3>\n"
-                  "    warp.publish_max %k, %0 : memref<16x32xbf16, 3>, memref<1xf32, 3>\n"),
+     "%0 = warp.floats offset 1024 live 0 to 3 : !warp.tile<1xf32, plain>\n" +
+         prepared("    %k = warp.current %k_ring : !warp.tile<16x32xbf16, shared>\n"
+                  "    warp.publish_max %k, %0 : !warp.tile<16x32xbf16, shared>, !warp.tile<1xf32, plain>\n"),
      "in its slot"},
     {"ScaleElsewhere",
-     "%0 = warp.buffer in %slots offset 8192 scale 1040 live 0 to 1 : memref<16x16xf16, 3>\n" + prepared(),
+     "%0 = warp.buffer in %slots offset 8192 scale 1040 live 0 to 1 : !warp.tile<16x16xf16, shared>\n" + prepared(),
      "bytes 1040 to 1044 of 2048 to 10240"},
-    {"AcrossTheBoundary", "%0 = warp.floats offset 2032 live 9 to 9 : memref<16xf32, 3>\n" + prepared(),
+    {"AcrossTheBoundary", "%0 = warp.floats offset 2032 live 9 to 9 : !warp.tile<16xf32, plain>\n" + prepared(),
      "bytes 2032 to 2096 of 2048: offsets are"},
 };
 
@@ -75,10 +76,11 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
   barrier.insert(barrier.find("    %round = "), "    warp.barrier\n");
   expect_contains(error_of(barrier), "would wait for warps that do not come here");
   std::string of_all = with_rounds(prepare);
-  of_all.insert(of_all.find("      warp.release"),
-                "      warp.publish_max %S_chunk, %S_max : vector<16x32xf32>, memref<2xf32, 3>\n");
+  of_all.insert(
+      of_all.find("      warp.release"),
+      "      warp.publish_max %S_chunk, %S_max : !warp.tile<16x32xf32, fragments>, !warp.tile<2xf32, plain>\n");
   of_all.insert(of_all.find("  warp.role prepare"),
-                "  %S_max = warp.floats in %slots offset 8192 live 0 to 3 : memref<2xf32, 3>\n");
+                "  %S_max = warp.floats in %slots offset 8192 live 0 to 3 : !warp.tile<2xf32, plain>\n");
   expect_contains(error_of(of_all), "is of all warps, which do not meet");
   std::string alone = with_rounds(prepare);
   alone.replace(alone.find("teams = 2"), 9, "teams = 1");
@@ -117,8 +119,10 @@ TEST(Rounds, AreHandedOverChunkByChunk) {
   none.replace(none.find("yield %round"), 12, "yield %S");
   expect_contains(error_of(none), "needs exactly one sweep over a round in it");
   std::string store = text;
-  store.insert(store.find("      warp.release"), "      warp.store_number(%number) to %k_max : memref<1xf32, 3>\n");
-  store.insert(store.find("      warp.store_number"), "      %number = warp.load_number %k_max : memref<1xf32, 3>\n");
+  store.insert(store.find("      warp.release"),
+               "      warp.store_number(%number) to %k_max : !warp.tile<1xf32, plain>\n");
+  store.insert(store.find("      warp.store_number"),
+               "      %number = warp.load_number %k_max : !warp.tile<1xf32, plain>\n");
   expect_contains(error_of(store), "is to a slot for its team alone to write to");
   expect_contains(error_of(with_teams("    warp.acquire %slots\n")),
                   "belongs in a kernel whose channel goes from one role to another");

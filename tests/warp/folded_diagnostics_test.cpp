@@ -6,8 +6,10 @@ namespace wkvc::test {
 namespace {
 
 std::string with_matrix(const std::string& lines) {
-  const std::string buffer = "  %M = warp.buffer offset 7840 live 0 to 1 : memref<16x16x!wkvc.lower_f16x2, 3>\n";
-  const std::string rounded = "%m = warp.round %square : vector<16x16xf32> -> vector<16x16x!wkvc.lower_f16x2>\n";
+  const std::string buffer =
+      "  %M = warp.buffer offset 7840 live 0 to 1 : !warp.tile<16x16x!wkvc.lower_f16x2, shared>\n";
+  const std::string rounded =
+      "%m = warp.round %square : !warp.tile<16x16xf32, fragments> -> !warp.tile<16x16x!wkvc.lower_f16x2, fragments>\n";
   return header() + buffers() + buffer + loop() + rounded + lines + ending();
 }
 
@@ -16,54 +18,65 @@ class Folded : public testing::TestWithParam<Case> {};
 TEST_P(Folded, AreRefused) { expect_contains(error_of(with_matrix(GetParam().lines)), GetParam().error); }
 
 const Case cases[] = {
-    {"RoundOfKeys", "%0 = warp.round %t : vector<16x32xf32> -> vector<16x32x!wkvc.lower_f16x2>\n",
+    {"RoundOfKeys",
+     "%0 = warp.round %t : !warp.tile<16x32xf32, fragments> -> !warp.tile<16x32x!wkvc.lower_f16x2, fragments>\n",
      "expected a square matrix"},
     {"LoadTransposed",
-     "%0 = warp.load %M transposed : memref<16x16x!wkvc.lower_f16x2, 3> -> vector<16x16x!wkvc.lower_f16x2>\n",
+     "%0 = warp.load %M transposed : !warp.tile<16x16x!wkvc.lower_f16x2, shared> -> "
+     "!warp.tile<16x16x!wkvc.lower_f16x2, fragments>\n",
      "whose terms lie on both sides of its diagonal"},
-    {"LoadOwn", "%0 = warp.load %M own : memref<16x16x!wkvc.lower_f16x2, 3> -> vector<16x16x!wkvc.lower_f16x2>\n",
+    {"LoadOwn",
+     "%0 = warp.load %M own : !warp.tile<16x16x!wkvc.lower_f16x2, shared> -> "
+     "!warp.tile<16x16x!wkvc.lower_f16x2, fragments>\n",
      "takes a part of"},
-    {"LoadAsF16", "%0 = warp.load %M : memref<16x16x!wkvc.lower_f16x2, 3> -> vector<16x16xf16>\n",
-     "makes 'vector<16x16xf16>' of"},
+    {"LoadAsF16",
+     "%0 = warp.load %M : !warp.tile<16x16x!wkvc.lower_f16x2, shared> -> !warp.tile<16x16xf16, fragments>\n",
+     "makes '!warp.tile<16x16xf16, fragments>' of"},
     {"StoreOwnColumns",
-     "warp.store %m, %M own_columns : vector<16x16x!wkvc.lower_f16x2>, memref<16x16x!wkvc.lower_f16x2, 3>\n",
+     "warp.store %m, %M own_columns : !warp.tile<16x16x!wkvc.lower_f16x2, fragments>, "
+     "!warp.tile<16x16x!wkvc.lower_f16x2, shared>\n",
      "takes a part of"},
-    {"Transpose", "%0 = warp.transpose %m : vector<16x16x!wkvc.lower_f16x2> -> vector<16x16x!wkvc.lower_f16x2>\n",
+    {"Transpose",
+     "%0 = warp.transpose %m : !warp.tile<16x16x!wkvc.lower_f16x2, fragments> -> "
+     "!warp.tile<16x16x!wkvc.lower_f16x2, fragments>\n",
      "whose low terms would lie where high ones are read"},
-    {"MatrixAsF16", "warp.store_matrix \"M\" %m as f16 : vector<16x16x!wkvc.lower_f16x2>\n",
-     "stores 'vector<16x16x!wkvc.lower_f16x2>' as f16"},
-    {"MatrixOfF32", "warp.store_matrix \"M\" %square as !wkvc.lower_f16x2 : vector<16x16xf32>\n",
-     "stores 'vector<16x16xf32>' as lower_f16x2"},
-    {"MatrixInF32", "warp.store_matrix \"M\" %m as !wkvc.lower_f16x2 : vector<16x16x!wkvc.lower_f16x2>\n",
+    {"MatrixAsF16", "warp.store_matrix \"M\" %m as f16 : !warp.tile<16x16x!wkvc.lower_f16x2, fragments>\n",
+     "stores '!warp.tile<16x16x!wkvc.lower_f16x2, fragments>' as f16"},
+    {"MatrixOfF32", "warp.store_matrix \"M\" %square as !wkvc.lower_f16x2 : !warp.tile<16x16xf32, fragments>\n",
+     "stores '!warp.tile<16x16xf32, fragments>' as lower_f16x2"},
+    {"MatrixInF32",
+     "warp.store_matrix \"M\" %m as !wkvc.lower_f16x2 : !warp.tile<16x16x!wkvc.lower_f16x2, fragments>\n",
      "moves f16; \"M\" is of f32"},
     {"MmaWithBf16",
-     "%b = warp.round %square : vector<16x16xf32> -> vector<16x16xbf16>\n"
-     "%0 = warp.mma %square, %b, %M : vector<16x16xf32>, vector<16x16xbf16>, memref<16x16x!wkvc.lower_f16x2, 3>\n",
+     "%b = warp.round %square : !warp.tile<16x16xf32, fragments> -> !warp.tile<16x16xbf16, fragments>\n"
+     "%0 = warp.mma %square, %b, %M : !warp.tile<16x16xf32, fragments>, !warp.tile<16x16xbf16, fragments>, "
+     "!warp.tile<16x16x!wkvc.lower_f16x2, shared>\n",
      "operands must have one dtype"},
     {"MmaByGroups",
-     "%z = warp.zeros : vector<16x16xf32>\n"
-     "%h16 = warp.round %square : vector<16x16xf32> -> vector<16x16xf16>\n"
-     "%0 = warp.mma %z, %h16, %M family wgmma_registers : vector<16x16xf32>, vector<16x16xf16>, "
-     "memref<16x16x!wkvc.lower_f16x2, "
-     "3>\n",
-     "of operands of 16 bits, not"},
+     "%z = warp.zeros : !warp.tile<16x16xf32, fragments>\n"
+     "%h16 = warp.round %square : !warp.tile<16x16xf32, fragments> -> !warp.tile<16x16xf16, fragments>\n"
+     "%0 = warp.mma %z, %h16, %M family wgmma_registers : !warp.tile<16x16xf32, fragments>, "
+     "!warp.tile<16x16xf16, fragments>, "
+     "!warp.tile<16x16x!wkvc.lower_f16x2, shared>\n",
+     "'wgmma.registers' takes y as matrices, not shared"},
     {"SumsOfTerms",
-     "%0 = warp.call \"add\"(%m, %square) : (vector<16x16x!wkvc.lower_f16x2>, vector<16x16xf32>) -> "
-     "vector<16x16xf32>\n",
+     "%0 = warp.call \"add\"(%m, %square) : (!warp.tile<16x16x!wkvc.lower_f16x2, fragments>, "
+     "!warp.tile<16x16xf32, fragments>) -> "
+     "!warp.tile<16x16xf32, fragments>\n",
      "takes tiles of f32"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Warp, Folded, testing::ValuesIn(cases), name_of_case);
 
 TEST(FoldedBuffers, AreSquareAndHaveNoSlabs) {
-  expect_contains(
-      error_of(with_buffers("%0 = warp.buffer offset 7840 live 4 to 4 : memref<16x32x!wkvc.lower_f16x2, 3>\n")),
-      "expected a square matrix");
+  expect_contains(error_of(with_buffers(
+                      "%0 = warp.buffer offset 7840 live 4 to 4 : !warp.tile<16x32x!wkvc.lower_f16x2, shared>\n")),
+                  "expected a square matrix");
   expect_contains(error_of(with_buffers("%0 = warp.buffer offset 7840 scale 8352 slabs rows live 4 to 4 : "
-                                        "memref<16x16x!wkvc.lower_f16x2, 3>\n")),
+                                        "!warp.tile<16x16x!wkvc.lower_f16x2, shared>\n")),
                   "takes a part of");
   expect_contains(error_of(with_buffers("%0 = warp.ring \"k\" offset 7840 stages 1 by 0 : "
-                                        "memref<16x32x!wkvc.lower_f16x2, 3>\n")),
+                                        "!warp.tile<16x32x!wkvc.lower_f16x2, shared>\n")),
                   "expected a square matrix");
 }
 

@@ -17,7 +17,7 @@ std::string guarded(const std::string& attribute, const std::string& begin, cons
 
 TEST(Guards, StandWhereBlocksBeginAndEnd) {
   const std::string expect = "  warp.expect \"forward_refused\" [\"k\"] gradients []\n";
-  const std::string refuse = "  warp.refuse \"forward_refused\" %final : vector<16x32xf32>\n";
+  const std::string refuse = "  warp.refuse \"forward_refused\" %final : !warp.tile<16x32xf32, fragments>\n";
   const std::string only = "  warp.only_refused \"forward_refused\"\n";
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<warp::WarpDialect>();
@@ -44,7 +44,7 @@ TEST(Guards, StandWhereBlocksBeginAndEnd) {
 
 TEST(Guards, MayStopLoopsOfPlainKernels) {
   const std::string expect = "  warp.expect \"forward_refused\" [\"k\"] gradients []\n";
-  const std::string refuse = "  warp.refuse \"forward_refused\" %final : vector<16x32xf32>\n";
+  const std::string refuse = "  warp.refuse \"forward_refused\" %final : !warp.tile<16x32xf32, fragments>\n";
   const auto stopping = [&](std::string text, const std::string& before) {
     return text.insert(text.find(before), "    warp.barrier refuses\n");
   };

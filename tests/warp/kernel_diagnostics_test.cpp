@@ -73,11 +73,13 @@ TEST(Kernels, HaveOneLoopThatCarriesTheState) {
     std::string text = header() + buffers() + loop() + ending();
     return error_of(text.replace(text.find(from), from.size(), to));
   };
-  expect_contains(error("^bb0(%S: vector<16x32xf32>)", "^bb0(%S: vector<16x32xf32>, %T: vector<16x32xf32>)"),
+  expect_contains(error("^bb0(%S: !warp.tile<16x32xf32, fragments>)",
+                        "^bb0(%S: !warp.tile<16x32xf32, fragments>, %T: !warp.tile<16x32xf32, fragments>)"),
                   "carries its state in one argument");
-  expect_contains(error("warp.yield %S : vector<16x32xf32>", "warp.yield %square : vector<16x16xf32>"),
-                  "ends with a warp.yield of 'vector<16x32xf32>'");
-  expect_contains(error("    warp.yield %S : vector<16x32xf32>\n", ""), "ends with a warp.yield");
+  expect_contains(error("warp.yield %S : !warp.tile<16x32xf32, fragments>",
+                        "warp.yield %square : !warp.tile<16x16xf32, fragments>"),
+                  "ends with a warp.yield of '!warp.tile<16x32xf32, fragments>'");
+  expect_contains(error("    warp.yield %S : !warp.tile<16x32xf32, fragments>\n", ""), "ends with a warp.yield");
   expect_contains(error("  %k_ring", "^bb0(%z: index):\n  %k_ring"), "takes no arguments");
 }
 
@@ -117,7 +119,8 @@ TEST(Summaries, GoToSegmentsOfTheirSize) {
 }
 
 TEST(Summaries, AloneStartFromMaps) {
-  expect_contains(error_of(with("%0 = warp.start_summary : vector<16x32xf32>\n")), "belongs in a summary kernel");
+  expect_contains(error_of(with("%0 = warp.start_summary : !warp.tile<16x32xf32, fragments>\n")),
+                  "belongs in a summary kernel");
 }
 
 TEST(Combinations, AreOfSeveralSegments) {

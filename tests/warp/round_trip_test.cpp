@@ -23,48 +23,51 @@ void expect_reprinted(const std::string& text) {
 TEST(RoundTrip, Teams) {
   std::string text = with_teams(R"(    warp.team {
       warp.wait_copies 0
-      warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>
+      warp.copy %k_ring ahead 2 : !warp.tile<16x32xbf16, shared>
       warp.commit_copies
     }
     warp.barrier
     warp.team {
-      %scale = warp.scale_for %k_max times 1.000000e+00 : memref<1xf32, 3>
-      %sum = warp.with_scale %S : vector<16x32xf32>
-      %rounded = warp.round %sum in_scale : vector<16x32xf32> -> vector<16x32xf16>
-      %more = warp.mma %sum, %rounded, %h y_scale %scale in_scale : vector<16x32xf32>, vector<16x32xf16>, memref<32x32xf16, 3>
-      %meant = warp.without_scale %more : vector<16x32xf32>
+      %scale = warp.scale_for %k_max times 1.000000e+00 : !warp.tile<1xf32, plain>
+      %sum = warp.with_scale %S : !warp.tile<16x32xf32, fragments>
+      %rounded = warp.round %sum in_scale : !warp.tile<16x32xf32, fragments> -> !warp.tile<16x32xf16, fragments>
+      %more = warp.mma %sum, %rounded, %h y_scale %scale in_scale : !warp.tile<16x32xf32, fragments>, !warp.tile<16x32xf16, fragments>, !warp.tile<32x32xf16, shared>
+      %meant = warp.without_scale %more : !warp.tile<16x32xf32, fragments>
     }
-    %shared = warp.with_scale %S unit : vector<16x32xf32>
-    %next = warp.sweep over round carry %shared : vector<16x32xf32> {
-    ^bb0(%before: vector<16x32xf32>):
-      %number = warp.load_number %k_max : memref<1xf32, 3>
-      %fitting = warp.fit_scale %before, %k_max slope %number offset %number : vector<16x32xf32>, memref<1xf32, 3>
-      %as_is = warp.round %fitting as_is : vector<16x32xf32> -> vector<16x32xf16>
-      %loaded = warp.load %h : memref<32x32xf16, 3> -> vector<32x32xf16>
-      %beside = warp.round_beside %loaded scale %number, %as_is over %number : vector<32x32xf16>, vector<16x32xf16> -> vector<32x32xf16>
-      warp.leave_scale %as_is to %left : vector<16x32xf16>, memref<1xf32, 3>
-      warp.yield %fitting : vector<16x32xf32>
+    %shared = warp.with_scale %S unit : !warp.tile<16x32xf32, fragments>
+    %next = warp.sweep over round carry %shared : !warp.tile<16x32xf32, fragments> {
+    ^bb0(%before: !warp.tile<16x32xf32, fragments>):
+      %number = warp.load_number %k_max : !warp.tile<1xf32, plain>
+      %fitting = warp.fit_scale %before, %k_max slope %number offset %number : !warp.tile<16x32xf32, fragments>, !warp.tile<1xf32, plain>
+      %as_is = warp.round %fitting as_is : !warp.tile<16x32xf32, fragments> -> !warp.tile<16x32xf16, fragments>
+      %loaded = warp.load %h : !warp.tile<32x32xf16, shared> -> !warp.tile<32x32xf16, fragments>
+      %beside = warp.round_beside %loaded scale %number, %as_is over %number : !warp.tile<32x32xf16, fragments>, !warp.tile<16x32xf16, fragments> -> !warp.tile<32x32xf16, fragments>
+      warp.leave_scale %as_is to %left : !warp.tile<16x32xf16, fragments>, !warp.tile<1xf32, plain>
+      warp.yield %fitting : !warp.tile<16x32xf32, fragments>
     }
 )");
-  text.insert(text.find("  %initial"), "  %left = warp.floats in %slots offset 4880 live 0 to 3 : memref<1xf32, 3>\n");
+  text.insert(text.find("  %initial"),
+              "  %left = warp.floats in %slots offset 4880 live 0 to 3 : !warp.tile<1xf32, plain>\n");
   expect_reprinted(text);
 }
 
 TEST(RoundTrip, JoinedRows) {
-  std::string text =
-      two_states("", "", "      %row = warp.load_joined %last, %first : memref<32xf32, 3> -> vector<1x32xf32>\n");
+  std::string text = two_states(
+      "", "",
+      "      %row = warp.load_joined %last, %first : !warp.tile<32xf32, plain> -> !warp.tile<1x32xf32, fragments>\n");
   text.insert(text.find("    %saved = warp.sweep"), R"(    warp.barrier
     warp.team {
       warp.on_warp 0 {
-        warp.join_rows %last, %first : memref<32xf32, 3>
+        warp.join_rows %last, %first : !warp.tile<32xf32, plain>
       }
     }
     warp.barrier
-    %first_row = warp.load_vector %first of first : memref<32xf32, 3> -> vector<1x32xf32>
-    %last_row = warp.load_vector %last of last : memref<32xf32, 3> -> vector<1x32xf32>
+    %first_row = warp.load_vector %first of first : !warp.tile<32xf32, plain> -> !warp.tile<1x32xf32, fragments>
+    %last_row = warp.load_vector %last of last : !warp.tile<32xf32, plain> -> !warp.tile<1x32xf32, fragments>
 )");
-  text.insert(text.find("  %initial"), R"(  %first = warp.floats in %slots offset 4880 live 0 to 1 : memref<32xf32, 3>
-  %last = warp.floats in %slots offset 5008 live 0 to 1 : memref<32xf32, 3>
+  text.insert(text.find("  %initial"),
+              R"(  %first = warp.floats in %slots offset 4880 live 0 to 1 : !warp.tile<32xf32, plain>
+  %last = warp.floats in %slots offset 5008 live 0 to 1 : !warp.tile<32xf32, plain>
 )");
   expect_reprinted(text);
 }
@@ -72,10 +75,10 @@ TEST(RoundTrip, JoinedRows) {
 TEST(RoundTrip, Shares) {
   const std::string text = with_teams(R"(    warp.team {
       %column = warp.share 32
-      %h_columns = warp.load %h[%column] transposed : memref<32x32xf16, 3> -> vector<32x32xf16>
-      %dots = warp.column_dots %h_columns, %h_columns : vector<32x32xf16>, vector<32x32xf16> -> vector<1x32xf32>
-      %tile = warp.zeros : vector<16x32xf32>
-      %more = warp.column_dots %h_columns, %h_columns rows %tile : vector<32x32xf16>, vector<32x32xf16>, vector<16x32xf32> -> vector<1x32xf32>
+      %h_columns = warp.load %h[%column] transposed : !warp.tile<32x32xf16, shared> -> !warp.tile<32x32xf16, fragments>
+      %dots = warp.column_dots %h_columns, %h_columns : !warp.tile<32x32xf16, fragments>, !warp.tile<32x32xf16, fragments> -> !warp.tile<1x32xf32, fragments>
+      %tile = warp.zeros : !warp.tile<16x32xf32, fragments>
+      %more = warp.column_dots %h_columns, %h_columns rows %tile : !warp.tile<32x32xf16, fragments>, !warp.tile<32x32xf16, fragments>, !warp.tile<16x32xf32, fragments> -> !warp.tile<1x32xf32, fragments>
     }
 )");
   expect_reprinted(text);
@@ -83,8 +86,8 @@ TEST(RoundTrip, Shares) {
 
 TEST(RoundTrip, RingsOverTheEndOfARound) {
   std::string text = with_teams("");
-  text.insert(text.find(" : memref<16x32xbf16, 3>"), " live 2 to 0");
-  text.replace(text.find("live 0 to 1 : memref<32x32xf16, 3>"), 11, "live 1 to 1");
+  text.insert(text.find(" : !warp.tile<16x32xbf16, shared>"), " live 2 to 0");
+  text.replace(text.find("live 0 to 1 : !warp.tile<32x32xf16, shared>"), 11, "live 1 to 1");
   text.replace(text.find("offset 2704"), 11, "offset 0");  // in place of the ring meanwhile
   expect_reprinted(text);
 }
@@ -100,21 +103,21 @@ TEST(RoundTrip, Again) {
 }
 
 TEST(RoundTrip, Units) {
-  const std::string text = with(R"(    %unit = warp.own_scale %S times 1.000000e+00 : vector<16x32xf32>
-    %out = warp.times_unit %S, %unit factor -2.500000e-01 : vector<16x32xf32>
-    %exponents = warp.plus_exponent %S, %unit : vector<16x32xf32>
-    %others = warp.plus_exponent %S less, %unit : vector<16x32xf32>
-    %beside = warp.plus_exponent %S, %unit number 7.000000e+00 : vector<16x32xf32>
-    %smaller = warp.times_power %S exponent -7 : vector<16x32xf32>
-    %larger = warp.times_power %S exponent 7 of_state : vector<16x32xf32>
+  const std::string text = with(R"(    %unit = warp.own_scale %S times 1.000000e+00 : !warp.tile<16x32xf32, fragments>
+    %out = warp.times_unit %S, %unit factor -2.500000e-01 : !warp.tile<16x32xf32, fragments>
+    %exponents = warp.plus_exponent %S, %unit : !warp.tile<16x32xf32, fragments>
+    %others = warp.plus_exponent %S less, %unit : !warp.tile<16x32xf32, fragments>
+    %beside = warp.plus_exponent %S, %unit number 7.000000e+00 : !warp.tile<16x32xf32, fragments>
+    %smaller = warp.times_power %S exponent -7 : !warp.tile<16x32xf32, fragments>
+    %larger = warp.times_power %S exponent 7 of_state : !warp.tile<16x32xf32, fragments>
 )");
   expect_reprinted(text);
 }
 
 TEST(RoundTrip, Rounds) {
-  const std::string text =
-      with_rounds(prepared("      warp.wait_copies 0\n      warp.copy %k_ring ahead 2 : memref<16x32xbf16, 3>\n"
-                           "      warp.commit_copies\n"));
+  const std::string text = with_rounds(
+      prepared("      warp.wait_copies 0\n      warp.copy %k_ring ahead 2 : !warp.tile<16x32xbf16, shared>\n"
+               "      warp.commit_copies\n"));
   expect_reprinted(text);
 }
 
@@ -128,68 +131,68 @@ TEST(RoundTrip, Clusters) {
 }
 
 TEST(RoundTrip, EveryOperation) {
-  const std::string more = R"(  %g = warp.buffer offset 2704 live 2 to 3 : memref<16x16xf32, 3>
-  %slabs = warp.buffer offset 5264 scale 7840 slabs rows live 2 to 3 : memref<32x16xf16, 3>
-  %space = warp.floats offset 10256 live 1 to 1 : memref<192xf32, 3>
+  const std::string more = R"(  %g = warp.buffer offset 2704 live 2 to 3 : !warp.tile<16x16xf32, shared>
+  %slabs = warp.buffer offset 5264 scale 7840 slabs rows live 2 to 3 : !warp.tile<32x16xf16, shared>
+  %space = warp.floats offset 10256 live 1 to 1 : !warp.tile<192xf32, plain>
 )";
   const std::string numbers = "warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head 32 x 32 shared 11024";
   const std::string text = header(numbers) + buffers() + more + loop() + R"(    warp.note "what comes now"
     warp.wait_copies 0
-    warp.publish_max %k, %k_max : memref<16x32xbf16, 3>, memref<1xf32, 3>
+    warp.publish_max %k, %k_max : !warp.tile<16x32xbf16, shared>, !warp.tile<1xf32, plain>
     warp.barrier
-    warp.copy %k_ring ahead 1 : memref<16x32xbf16, 3>
+    warp.copy %k_ring ahead 1 : !warp.tile<16x32xbf16, shared>
     warp.commit_copies
-    %scale = warp.scale_for %k_max, %S_max times 2.000000e+00 : memref<1xf32, 3>, memref<2xf32, 3>
-    %sum_scale = warp.scale_for %k_max, %S_max counts [1, 1] times 5.000000e-01 : memref<1xf32, 3>, memref<2xf32, 3>
-    %own_scale = warp.own_scale %S times 1.000000e+00 : vector<16x32xf32>
+    %scale = warp.scale_for %k_max, %S_max times 2.000000e+00 : !warp.tile<1xf32, plain>, !warp.tile<2xf32, plain>
+    %sum_scale = warp.scale_for %k_max, %S_max counts [1, 1] times 5.000000e-01 : !warp.tile<1xf32, plain>, !warp.tile<2xf32, plain>
+    %own_scale = warp.own_scale %S times 1.000000e+00 : !warp.tile<16x32xf32, fragments>
     warp.slabs 32 {
     ^bb0(%column: index):
-      %slab = warp.load %k[%column] : memref<16x32xbf16, 3> -> vector<16x16xbf16>
-      %wide = warp.call "widen"(%slab) : (vector<16x16xbf16>) -> vector<16x16xf32>
-      %last = warp.call "row"(%wide) with 1.500000e+01 : (vector<16x16xf32>) -> vector<1x16xf32>
-      warp.store_vector %last, %row[%column] : vector<1x16xf32>, memref<32xf32, 3>
-      %numbers = warp.load_vector %row[%column] : memref<32xf32, 3> -> vector<1x16xf32>
-      %column_sum = warp.call "sum_columns"(%wide) : (vector<16x16xf32>) -> vector<16x1xf32>
-      warp.store_vector %column_sum, %row[%column] part : vector<16x1xf32>, memref<32xf32, 3>
-      warp.add_vector %last, %row[%column] : vector<1x16xf32>, memref<32xf32, 3>
-      warp.store_sum "du_parts" %row[%column] : memref<32xf32, 3>
-      %other = warp.call "last_of_other_half"(%wide) with 4.000000e+00 : (vector<16x16xf32>) -> vector<16x16xf32>
-      %others = warp.call "sum_of_other_half"(%wide) with 2.000000e+00 : (vector<16x16xf32>) -> vector<16x16xf32>
-      %halves = warp.call "select_halves"(%wide, %other) with 8.000000e+00 : (vector<16x16xf32>, vector<16x16xf32>) -> vector<16x16xf32>
-      %u = warp.parameter "u"[%column] as bf16 : vector<1x16xf32>
-      %sum = warp.call "add"(%wide, %u) : (vector<16x16xf32>, vector<1x16xf32>) -> vector<16x16xf32>
-      %sum_f16 = warp.round %sum scale %scale : vector<16x16xf32> -> vector<16x16xf16>
-      warp.store %sum_f16, %h[%column] : vector<16x16xf16>, memref<16x32xf16, 3>
-      %dots = warp.column_dots %h x_scale %scale, %h y_scale %scale[%column] : memref<16x32xf16, 3>, memref<16x32xf16, 3> -> vector<1x16xf32>
+      %slab = warp.load %k[%column] : !warp.tile<16x32xbf16, shared> -> !warp.tile<16x16xbf16, fragments>
+      %wide = warp.call "widen"(%slab) : (!warp.tile<16x16xbf16, fragments>) -> !warp.tile<16x16xf32, fragments>
+      %last = warp.call "row"(%wide) with 1.500000e+01 : (!warp.tile<16x16xf32, fragments>) -> !warp.tile<1x16xf32, fragments>
+      warp.store_vector %last, %row[%column] : !warp.tile<1x16xf32, fragments>, !warp.tile<32xf32, plain>
+      %numbers = warp.load_vector %row[%column] : !warp.tile<32xf32, plain> -> !warp.tile<1x16xf32, fragments>
+      %column_sum = warp.call "sum_columns"(%wide) : (!warp.tile<16x16xf32, fragments>) -> !warp.tile<16x1xf32, fragments>
+      warp.store_vector %column_sum, %row[%column] part : !warp.tile<16x1xf32, fragments>, !warp.tile<32xf32, plain>
+      warp.add_vector %last, %row[%column] : !warp.tile<1x16xf32, fragments>, !warp.tile<32xf32, plain>
+      warp.store_sum "du_parts" %row[%column] : !warp.tile<32xf32, plain>
+      %other = warp.call "last_of_other_half"(%wide) with 4.000000e+00 : (!warp.tile<16x16xf32, fragments>) -> !warp.tile<16x16xf32, fragments>
+      %others = warp.call "sum_of_other_half"(%wide) with 2.000000e+00 : (!warp.tile<16x16xf32, fragments>) -> !warp.tile<16x16xf32, fragments>
+      %halves = warp.call "select_halves"(%wide, %other) with 8.000000e+00 : (!warp.tile<16x16xf32, fragments>, !warp.tile<16x16xf32, fragments>) -> !warp.tile<16x16xf32, fragments>
+      %u = warp.parameter "u"[%column] as bf16 : !warp.tile<1x16xf32, fragments>
+      %sum = warp.call "add"(%wide, %u) : (!warp.tile<16x16xf32, fragments>, !warp.tile<1x16xf32, fragments>) -> !warp.tile<16x16xf32, fragments>
+      %sum_f16 = warp.round %sum scale %scale : !warp.tile<16x16xf32, fragments> -> !warp.tile<16x16xf16, fragments>
+      warp.store %sum_f16, %h[%column] : !warp.tile<16x16xf16, fragments>, !warp.tile<16x32xf16, shared>
+      %dots = warp.column_dots %h x_scale %scale, %h y_scale %scale[%column] : !warp.tile<16x32xf16, shared>, !warp.tile<16x32xf16, shared> -> !warp.tile<1x16xf32, fragments>
     }
     warp.barrier
     warp.on_warp 1 {
-      %AB = warp.mma %square, %h x_scale %scale, %h y_scale %scale : vector<16x16xf32>, memref<16x32xf16, 3>, memref<16x32xf16, 3>
-      %lower = warp.call "tril_strict"(%AB) : (vector<16x16xf32>) -> vector<16x16xf32>
-      %inverse = warp.unit_lower_inverse %lower, %space in "f16" : vector<16x16xf32>, memref<192xf32, 3>
-      %level = warp.call "level_pairs"(%lower) with 1.000000e+00 : (vector<16x16xf32>) -> vector<16x16xf32>
+      %AB = warp.mma %square, %h x_scale %scale, %h y_scale %scale : !warp.tile<16x16xf32, fragments>, !warp.tile<16x32xf16, shared>, !warp.tile<16x32xf16, shared>
+      %lower = warp.call "tril_strict"(%AB) : (!warp.tile<16x16xf32, fragments>) -> !warp.tile<16x16xf32, fragments>
+      %inverse = warp.unit_lower_inverse %lower, %space in "f16" : !warp.tile<16x16xf32, fragments>, !warp.tile<192xf32, plain>
+      %level = warp.call "level_pairs"(%lower) with 1.000000e+00 : (!warp.tile<16x16xf32, fragments>) -> !warp.tile<16x16xf32, fragments>
     }
-    %own = warp.load %x own transposed : memref<16x32xf32, 3> -> vector<16x16xf32>
-    %whole = warp.load_vector %row : memref<32xf32, 3> -> vector<1x32xf32>
-    %total = warp.load_vector %row parts 2 : memref<32xf32, 3> -> vector<16x1xf32>
-    %at_middle = warp.call "at_row"(%whole) with 7.000000e+00 : (vector<1x32xf32>) -> vector<16x32xf32>
-    %gate = warp.tokens "gate" as f32 : vector<16x1xf32>
-    warp.store_tokens "number" %gate as f32 : vector<16x1xf32>
-    warp.save_state "saved_states" %S as bf16 : vector<16x32xf32>
-    %before = warp.load_saved "saved_states" : vector<16x32xbf16>
-    warp.copy_saved "saved_states", %staged ahead 1 : memref<32x32xbf16, 3>
+    %own = warp.load %x own transposed : !warp.tile<16x32xf32, shared> -> !warp.tile<16x16xf32, fragments>
+    %whole = warp.load_vector %row : !warp.tile<32xf32, plain> -> !warp.tile<1x32xf32, fragments>
+    %total = warp.load_vector %row parts 2 : !warp.tile<32xf32, plain> -> !warp.tile<16x1xf32, fragments>
+    %at_middle = warp.call "at_row"(%whole) with 7.000000e+00 : (!warp.tile<1x32xf32, fragments>) -> !warp.tile<16x32xf32, fragments>
+    %gate = warp.tokens "gate" as f32 : !warp.tile<16x1xf32, fragments>
+    warp.store_tokens "number" %gate as f32 : !warp.tile<16x1xf32, fragments>
+    warp.save_state "saved_states" %S as bf16 : !warp.tile<16x32xf32, fragments>
+    %before = warp.load_saved "saved_states" : !warp.tile<16x32xbf16, fragments>
+    warp.copy_saved "saved_states", %staged ahead 1 : !warp.tile<32x32xbf16, shared>
     warp.commit_copies
     warp.wait_copies 0
-    %copied = warp.load_staged %staged : memref<32x32xbf16, 3> -> vector<16x32xbf16>
-    warp.publish_max %S, %S_max : vector<16x32xf32>, memref<2xf32, 3>
-    %S_f16 = warp.round %S own : vector<16x32xf32> -> vector<16x32xf16>
-    %plain = warp.round %own : vector<16x16xf32> -> vector<16x16xbf16>
-    %read = warp.mma %square, %S_f16, %h factors ["S", "h^T"] : vector<16x16xf32>, vector<16x32xf16>, memref<16x32xf16, 3>
-    %of_lower = warp.mma %read, %own, %square y_triangle lower : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32>
-    %by_upper = warp.mma %read, %square x_triangle upper, %own : vector<16x16xf32>, vector<16x16xf32>, vector<16x16xf32>
-    %wrote = warp.mma %S, %plain, %k_early y_transposed : vector<16x32xf32>, vector<16x16xbf16>, memref<16x32xbf16, 3>
-    warp.store_matrix "M" %square as f32 : vector<16x16xf32>
-    warp.store_output "o" %read transposed as bf16 : vector<16x16xf32>
+    %copied = warp.load_staged %staged : !warp.tile<32x32xbf16, shared> -> !warp.tile<16x32xbf16, fragments>
+    warp.publish_max %S, %S_max : !warp.tile<16x32xf32, fragments>, !warp.tile<2xf32, plain>
+    %S_f16 = warp.round %S own : !warp.tile<16x32xf32, fragments> -> !warp.tile<16x32xf16, fragments>
+    %plain = warp.round %own : !warp.tile<16x16xf32, fragments> -> !warp.tile<16x16xbf16, fragments>
+    %read = warp.mma %square, %S_f16, %h factors ["S", "h^T"] : !warp.tile<16x16xf32, fragments>, !warp.tile<16x32xf16, fragments>, !warp.tile<16x32xf16, shared>
+    %of_lower = warp.mma %read, %own, %square y_triangle lower : !warp.tile<16x16xf32, fragments>, !warp.tile<16x16xf32, fragments>, !warp.tile<16x16xf32, fragments>
+    %by_upper = warp.mma %read, %square x_triangle upper, %own : !warp.tile<16x16xf32, fragments>, !warp.tile<16x16xf32, fragments>, !warp.tile<16x16xf32, fragments>
+    %wrote = warp.mma %S, %plain, %k_early y_transposed : !warp.tile<16x32xf32, fragments>, !warp.tile<16x16xbf16, fragments>, !warp.tile<16x32xbf16, matrices>
+    warp.store_matrix "M" %square as f32 : !warp.tile<16x16xf32, fragments>
+    warp.store_output "o" %read transposed as bf16 : !warp.tile<16x16xf32, fragments>
 )" + ending();
   expect_reprinted(text);
 }
@@ -205,11 +208,11 @@ TEST(RoundTrip, BackwardKernels) {
 
 TEST(RoundTrip, LoopsOverGroups) {
   const std::string text =
-      with_groups(R"(    %M_ring = warp.ring "M" offset 2704 stages 1 by 0 live 4 to 4 : memref<16x16xf32, 3>
+      with_groups(R"(    %M_ring = warp.ring "M" offset 2704 stages 1 by 0 live 4 to 4 : !warp.tile<16x16xf32, shared>
     warp.wait_copies 0
-    warp.stage_state %S_group, %staged : vector<16x32xf32>, memref<32x32xbf16, 3>
-    warp.copy %M_ring ahead 0 next : memref<16x16xf32, 3>
-    warp.copy_saved "saved_states", %staged ahead 0 next : memref<32x32xbf16, 3>
+    warp.stage_state %S_group, %staged : !warp.tile<16x32xf32, fragments>, !warp.tile<32x32xbf16, shared>
+    warp.copy %M_ring ahead 0 next : !warp.tile<16x16xf32, shared>
+    warp.copy_saved "saved_states", %staged ahead 0 next : !warp.tile<32x32xbf16, shared>
     warp.commit_copies
 )");
   expect_reprinted(text);

@@ -26,33 +26,33 @@ inline std::string header(
 }
 
 inline std::string buffers() {
-  return R"(  %k_ring = warp.ring "k" offset 0 stages 2 by 1 : memref<16x32xbf16, 3>
-  %k_max = warp.floats offset 2560 live 0 to 3 : memref<1xf32, 3>
-  %S_max = warp.floats offset 10240 live 0 to 3 : memref<2xf32, 3>
-  %scratch = warp.floats offset 4256 live 2 to 3 : memref<192xf32, 3>
-  %row = warp.floats offset 2576 live 0 to 1 : memref<32xf32, 3>
-  %x = warp.buffer offset 2704 live 0 to 1 : memref<16x32xf32, 3>
-  %h = warp.buffer offset 5264 scale 6544 live 0 to 1 : memref<16x32xf16, 3>
-  %k_early = warp.buffer offset 6560 live 0 to 1 : memref<16x32xbf16, 3>
-  %staged = warp.staged offset 8192 live 0 to 3 : memref<32x32xbf16, 3>
+  return R"(  %k_ring = warp.ring "k" offset 0 stages 2 by 1 : !warp.tile<16x32xbf16, shared>
+  %k_max = warp.floats offset 2560 live 0 to 3 : !warp.tile<1xf32, plain>
+  %S_max = warp.floats offset 10240 live 0 to 3 : !warp.tile<2xf32, plain>
+  %scratch = warp.floats offset 4256 live 2 to 3 : !warp.tile<192xf32, plain>
+  %row = warp.floats offset 2576 live 0 to 1 : !warp.tile<32xf32, plain>
+  %x = warp.buffer offset 2704 live 0 to 1 : !warp.tile<16x32xf32, shared>
+  %h = warp.buffer offset 5264 scale 6544 live 0 to 1 : !warp.tile<16x32xf16, shared>
+  %k_early = warp.buffer offset 6560 live 0 to 1 : !warp.tile<16x32xbf16, matrices>
+  %staged = warp.staged offset 8192 live 0 to 3 : !warp.tile<32x32xbf16, shared>
 )";
 }
 
 inline std::string loop() {
   return R"(  warp.role state first 0 warps 2 {
-  %initial = warp.load_state "initial_state" : vector<16x32xf32>
-  %final = warp.sweep over chunks carry %initial : vector<16x32xf32> {
-  ^bb0(%S: vector<16x32xf32>):
-    %k = warp.current %k_ring : memref<16x32xbf16, 3>
-    %t = warp.load %x : memref<16x32xf32, 3> -> vector<16x32xf32>
-    %square = warp.zeros : vector<16x16xf32>
+  %initial = warp.load_state "initial_state" : !warp.tile<16x32xf32, fragments>
+  %final = warp.sweep over chunks carry %initial : !warp.tile<16x32xf32, fragments> {
+  ^bb0(%S: !warp.tile<16x32xf32, fragments>):
+    %k = warp.current %k_ring : !warp.tile<16x32xbf16, shared>
+    %t = warp.load %x : !warp.tile<16x32xf32, shared> -> !warp.tile<16x32xf32, fragments>
+    %square = warp.zeros : !warp.tile<16x16xf32, fragments>
 )";
 }
 
 inline std::string ending() {
-  return R"(    warp.yield %S : vector<16x32xf32>
+  return R"(    warp.yield %S : !warp.tile<16x32xf32, fragments>
   }
-  warp.store_state "final_state" %final : vector<16x32xf32>
+  warp.store_state "final_state" %final : !warp.tile<16x32xf32, fragments>
   }
 }
 )";
@@ -65,21 +65,22 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
       "warp.kernel \"example_forward\" for \"example\" warps 2 schedule #wkvc.schedule<grid(blocks = 1)> chunk 16 head "
       "32 x "
       "32 shared 20512 compute \"f16\" arch \"sm_90a\" tensors " +
-      tensors() + " {\n" + slots + R"(  %k_ring = warp.ring "k" in %slots offset 0 stages 1 by 0 : memref<16x32xbf16, 3>
-  %k_max = warp.floats in %slots offset 2560 live 0 to 3 : memref<1xf32, 3>
-  %h = warp.buffer in %slots offset 2704 live 0 to 1 : memref<32x32xf16, 3>
+      tensors() + " {\n" + slots +
+      R"(  %k_ring = warp.ring "k" in %slots offset 0 stages 1 by 0 : !warp.tile<16x32xbf16, shared>
+  %k_max = warp.floats in %slots offset 2560 live 0 to 3 : !warp.tile<1xf32, plain>
+  %h = warp.buffer in %slots offset 2704 live 0 to 1 : !warp.tile<32x32xf16, shared>
   warp.role state first 0 warps 2 {
-  %initial = warp.load_state "initial_state" : vector<16x32xf32>
-  %final = warp.sweep over rounds carry %initial : vector<16x32xf32> {
-  ^bb0(%S: vector<16x32xf32>):
+  %initial = warp.load_state "initial_state" : !warp.tile<16x32xf32, fragments>
+  %final = warp.sweep over rounds carry %initial : !warp.tile<16x32xf32, fragments> {
+  ^bb0(%S: !warp.tile<16x32xf32, fragments>):
 )" + lines +
-      R"(    %round = warp.sweep over round carry %S : vector<16x32xf32> {
-    ^bb0(%S_chunk: vector<16x32xf32>):
-      warp.yield %S_chunk : vector<16x32xf32>
+      R"(    %round = warp.sweep over round carry %S : !warp.tile<16x32xf32, fragments> {
+    ^bb0(%S_chunk: !warp.tile<16x32xf32, fragments>):
+      warp.yield %S_chunk : !warp.tile<16x32xf32, fragments>
     }
-    warp.yield %round : vector<16x32xf32>
+    warp.yield %round : !warp.tile<16x32xf32, fragments>
   }
-  warp.store_state "final_state" %final : vector<16x32xf32>
+  warp.store_state "final_state" %final : !warp.tile<16x32xf32, fragments>
   }
 }
 )";
@@ -90,9 +91,9 @@ inline std::string with_teams(const std::string& lines, const std::string& teams
 // and after it.
 inline std::string two_states(const std::string& lines = "", const std::string& between = "",
                               const std::string& later = "") {
-  std::string text = with_teams(R"(    %saved = warp.sweep over round carry %S : vector<16x32xf32> {
-    ^bb0(%S_before: vector<16x32xf32>):
-)" + lines + R"(      warp.yield %S_before : vector<16x32xf32>
+  std::string text = with_teams(R"(    %saved = warp.sweep over round carry %S : !warp.tile<16x32xf32, fragments> {
+    ^bb0(%S_before: !warp.tile<16x32xf32, fragments>):
+)" + lines + R"(      warp.yield %S_before : !warp.tile<16x32xf32, fragments>
     }
 )" + between);
   const auto add = [&](const std::string& before, const std::string& more) {
@@ -101,7 +102,7 @@ inline std::string two_states(const std::string& lines = "", const std::string& 
   add("over rounds", " backward");
   add("%round = warp.sweep over round", " backward beside");
   add("]", " attributes {backward}");
-  add("^bb0(%S_chunk: vector<16x32xf32>):\n", later);
+  add("^bb0(%S_chunk: !warp.tile<16x32xf32, fragments>):\n", later);
   return text;
 }
 
@@ -109,28 +110,28 @@ inline std::string two_states(const std::string& lines = "", const std::string& 
 inline std::string again(const std::string& lines) {
   std::string text = two_states();
   const std::string loop = "    %saved = warp.sweep over";
-  text.insert(text.find(loop), R"(    %kept = warp.load_saved "saved_states" : vector<16x32xbf16>
-    %again = warp.again %kept : vector<16x32xbf16> {
+  text.insert(text.find(loop), R"(    %kept = warp.load_saved "saved_states" : !warp.tile<16x32xbf16, fragments>
+    %again = warp.again %kept : !warp.tile<16x32xbf16, fragments> {
       warp.team {
         warp.wait_copies 0
-        warp.copy %k_ring ahead 0 next : memref<16x32xbf16, 3>
+        warp.copy %k_ring ahead 0 next : !warp.tile<16x32xbf16, shared>
         warp.commit_copies
       }
       warp.barrier
-      %wide = warp.call "widen"(%kept) : (vector<16x32xbf16>) -> vector<16x32xf32>
+      %wide = warp.call "widen"(%kept) : (!warp.tile<16x32xbf16, fragments>) -> !warp.tile<16x32xf32, fragments>
 )" + lines + "    }\n");
   return scheduled(text, "checkpoint(every = 4)");
 }
 inline std::string loop_again() {
-  return R"(      %first = warp.sweep over round carry %wide : vector<16x32xf32> {
-      ^bb0(%S_first: vector<16x32xf32>):
-        warp.yield %S_first : vector<16x32xf32>
+  return R"(      %first = warp.sweep over round carry %wide : !warp.tile<16x32xf32, fragments> {
+      ^bb0(%S_first: !warp.tile<16x32xf32, fragments>):
+        warp.yield %S_first : !warp.tile<16x32xf32, fragments>
       }
 )";
 }
 inline std::string yield_again() {
-  return R"(      %rounded = warp.round %first : vector<16x32xf32> -> vector<16x32xbf16>
-      warp.yield %rounded : vector<16x32xbf16>
+  return R"(      %rounded = warp.round %first : !warp.tile<16x32xf32, fragments> -> !warp.tile<16x32xbf16, fragments>
+      warp.yield %rounded : !warp.tile<16x32xbf16, fragments>
 )";
 }
 
@@ -152,24 +153,24 @@ inline std::string with_rounds(
   const std::string text = "warp.kernel \"example_forward\" for \"example\" " + numbers +
                            " compute \"f16\" arch \"sm_90a\" tensors " + tensors() + " {\n  %slots = warp.channel " +
                            slots + R"(
-  %k_ring = warp.ring "k" offset 0 stages 1 by 0 early : memref<16x32xbf16, 3>
-  %v_ring = warp.ring "k" in %slots offset 2048 stages 1 by 0 : memref<16x32xbf16, 3>
-  %k_max = warp.floats in %slots offset 4096 live 0 to 3 : memref<1xf32, 3>
-  %h = warp.buffer in %slots offset 4112 live 0 to 1 : memref<32x32xf16, 3>
+  %k_ring = warp.ring "k" offset 0 stages 1 by 0 early : !warp.tile<16x32xbf16, shared>
+  %v_ring = warp.ring "k" in %slots offset 2048 stages 1 by 0 : !warp.tile<16x32xbf16, shared>
+  %k_max = warp.floats in %slots offset 4096 live 0 to 3 : !warp.tile<1xf32, plain>
+  %h = warp.buffer in %slots offset 4112 live 0 to 1 : !warp.tile<32x32xf16, shared>
 )" + lines +
                            R"(  warp.role state first 0 warps 2 {
-  %initial = warp.load_state "initial_state" : vector<16x32xf32>
-  %final = warp.sweep over rounds carry %initial : vector<16x32xf32> {
-  ^bb0(%S: vector<16x32xf32>):
-    %round = warp.sweep over round carry %S : vector<16x32xf32> {
-    ^bb0(%S_chunk: vector<16x32xf32>):
+  %initial = warp.load_state "initial_state" : !warp.tile<16x32xf32, fragments>
+  %final = warp.sweep over rounds carry %initial : !warp.tile<16x32xf32, fragments> {
+  ^bb0(%S: !warp.tile<16x32xf32, fragments>):
+    %round = warp.sweep over round carry %S : !warp.tile<16x32xf32, fragments> {
+    ^bb0(%S_chunk: !warp.tile<16x32xf32, fragments>):
       warp.get %slots
       warp.release %slots
-      warp.yield %S_chunk : vector<16x32xf32>
+      warp.yield %S_chunk : !warp.tile<16x32xf32, fragments>
     }
-    warp.yield %round : vector<16x32xf32>
+    warp.yield %round : !warp.tile<16x32xf32, fragments>
   }
-  warp.store_state "final_state" %final : vector<16x32xf32>
+  warp.store_state "final_state" %final : !warp.tile<16x32xf32, fragments>
   }
 }
 )";
@@ -182,22 +183,22 @@ inline std::string with(const std::string& lines) { return header() + buffers() 
 // The same in a loop over groups, before the loop over one of them.
 inline std::string with_groups(const std::string& lines) {
   return header() + buffers() + R"(  warp.role state first 0 warps 2 {
-  %initial = warp.load_state "initial_state" : vector<16x32xf32>
-  %final = warp.sweep over groups backward ahead carry %initial : vector<16x32xf32> {
-  ^bb0(%S_group: vector<16x32xf32>):
+  %initial = warp.load_state "initial_state" : !warp.tile<16x32xf32, fragments>
+  %final = warp.sweep over groups backward ahead carry %initial : !warp.tile<16x32xf32, fragments> {
+  ^bb0(%S_group: !warp.tile<16x32xf32, fragments>):
 )" + lines +
-         R"(    %last = warp.sweep over group backward carry %S_group : vector<16x32xf32> {
-    ^bb0(%S: vector<16x32xf32>):
-      %k = warp.current %k_ring : memref<16x32xbf16, 3>
+         R"(    %last = warp.sweep over group backward carry %S_group : !warp.tile<16x32xf32, fragments> {
+    ^bb0(%S: !warp.tile<16x32xf32, fragments>):
+      %k = warp.current %k_ring : !warp.tile<16x32xbf16, shared>
       warp.wait_copies 0
-      warp.copy_saved "chunk_states", %staged ahead 1 first_from "saved_states" : memref<32x32xbf16, 3>
+      warp.copy_saved "chunk_states", %staged ahead 1 first_from "saved_states" : !warp.tile<32x32xbf16, shared>
       warp.commit_copies
-      warp.keep_state "chunk_states" %S as bf16 but_last : vector<16x32xf32>
-      warp.yield %S : vector<16x32xf32>
+      warp.keep_state "chunk_states" %S as bf16 but_last : !warp.tile<16x32xf32, fragments>
+      warp.yield %S : !warp.tile<16x32xf32, fragments>
     }
-    warp.yield %last : vector<16x32xf32>
+    warp.yield %last : !warp.tile<16x32xf32, fragments>
   }
-  warp.store_state "final_state" %final : vector<16x32xf32>
+  warp.store_state "final_state" %final : !warp.tile<16x32xf32, fragments>
   }
 }
 )";
@@ -216,13 +217,13 @@ inline std::string summary(
       map +
       R"("} {
   warp.role state first 0 warps 3 {
-  %initial = warp.start_summary : vector<16x32xf32>
-  %final = warp.sweep over chunks carry %initial : vector<16x32xf32> {
-  ^bb0(%S: vector<16x32xf32>):
-    %offset = warp.call "offset"(%S) : (vector<16x32xf32>) -> vector<16x32xf32>
-    warp.yield %offset : vector<16x32xf32>
+  %initial = warp.start_summary : !warp.tile<16x32xf32, fragments>
+  %final = warp.sweep over chunks carry %initial : !warp.tile<16x32xf32, fragments> {
+  ^bb0(%S: !warp.tile<16x32xf32, fragments>):
+    %offset = warp.call "offset"(%S) : (!warp.tile<16x32xf32, fragments>) -> !warp.tile<16x32xf32, fragments>
+    warp.yield %offset : !warp.tile<16x32xf32, fragments>
   }
-  warp.store_state "segment_states" %final : vector<16x32xf32>
+  warp.store_state "segment_states" %final : !warp.tile<16x32xf32, fragments>
   }
 }
 )";

@@ -16,7 +16,7 @@ static std::string declare_again(KernelText& text, Value value) {
 
 // `memory`: the variable of the block or slot that the buffer lies in.
 static void write_in(KernelText& text, warp::BufferOp op, const char* memory) {
-  auto type = cast<MemRefType>(op.getType());
+  auto type = cast<warp::TileType>(op.getType());
   const std::string shape = dtype_text(type.getElementType()) + ", " + shape_text(type);
   const std::string name = declare_again(text, op.getResult());
   const auto [data, scale] = text.places.lookup(op);

@@ -13,7 +13,7 @@ namespace wkvc {
 static void write_zeros(KernelText& text, warp::ZerosOp op) {
   auto reader = op->hasOneUse() ? dyn_cast<warp::MmaOp>(*op->user_begin()) : warp::MmaOp();
   if (reader && reader.getNewScale() && reader.getAcc() == op.getResult()) return;  // a product alone
-  auto shape = cast<VectorType>(op.getType()).getShape();
+  auto shape = cast<warp::TileType>(op.getType()).getShape();
   const std::string name = text.declare(op.getResult());
   if (shape[0] == 1 || shape[1] == 1)
     text.line("const {}<{}> {}{{}};", shape[0] == 1 ? "RowVec" : "ColVec", shape[0] * shape[1], name);

@@ -84,7 +84,7 @@ static void write_copy(KernelText& text, warp::CopyOp op) {
 
 static void write_current(KernelText& text, warp::CurrentOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
-  const Type element = cast<MemRefType>(op.getType()).getElementType();
+  const Type element = cast<warp::TileType>(op.getType()).getElementType();
   const bool in_loop = static_cast<bool>(loop_around(op));
   if (text.traits.has_teams && (in_loop || text.traits.goes_ahead))  // the chunk's slot, not that of the team's first
     text.define(op.getResult(),

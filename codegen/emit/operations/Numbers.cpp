@@ -33,7 +33,7 @@ static void write_load_vector(KernelText& text, warp::LoadVectorOp op) {
   if (op.getParts()) {
     const auto parts = static_cast<int64_t>(*op.getParts());
     text.define(op.getResult(), fmt::format("load_{}_sum<{}>({}, {}, {})", kind, size, from, parts,
-                                            cast<MemRefType>(op.getFrom().getType()).getDimSize(0) / parts));
+                                            cast<warp::TileType>(op.getFrom().getType()).getDimSize(0) / parts));
   } else if (is_number(op.getType())) {
     text.define(op.getResult(), fmt::format("load_number({})", from));
   } else {
@@ -44,7 +44,7 @@ static void write_load_vector(KernelText& text, warp::LoadVectorOp op) {
 static void write_join_rows(KernelText& text, warp::JoinRowsOp op) {
   text.line("if (c + 1 < round_end)");
   text.line("  store_row({0}, load_row<{1}>({0}) * load_row<{1}>({2}));", text.names.of(op.getLast()),
-            cast<MemRefType>(op.getLast().getType()).getDimSize(0), in_slot(text, "c + 1 - first", op.getFirst()));
+            cast<warp::TileType>(op.getLast().getType()).getDimSize(0), in_slot(text, "c + 1 - first", op.getFirst()));
 }
 
 static void write_load_joined(KernelText& text, warp::LoadJoinedOp op) {

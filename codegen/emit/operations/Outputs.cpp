@@ -7,7 +7,7 @@ using namespace mlir;
 namespace wkvc {
 
 static void write_parameter(KernelText& text, warp::ParameterOp op) {
-  const char* kind = warp::is_in_strips(op) ? "strip" : op.getColumn() ? "row" : "column";
+  const char* kind = warp::is_in_strips(op.getResult()) ? "strip" : op.getColumn() ? "row" : "column";
   text.define(op.getResult(), fmt::format("load_parameter_{}<{}, {}>({}, block, {})", kind, dtype_text(op.getDtype()),
                                           length(op.getType()), text.tensor(op.getTensor()),
                                           text.expressions.first_of(op.getColumn())));
@@ -15,7 +15,7 @@ static void write_parameter(KernelText& text, warp::ParameterOp op) {
 
 static void write_tokens(KernelText& text, warp::TokensOp op) {
   std::string kind = is_row(op.getType()) ? "row" : "column", size = std::to_string(length(op.getType()));
-  if (warp::is_in_strips(op)) {
+  if (warp::is_in_strips(op.getResult())) {
     kind = "strip";
     size += fmt::format(", {}", warp::slab_width(cast<warp::SlabsOp>(op->getParentOp())));
   }

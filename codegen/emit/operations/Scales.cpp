@@ -7,7 +7,7 @@ using namespace mlir;
 namespace wkvc {
 
 static std::string largest_in(const KernelText& text, Value slots) {
-  const bool one = cast<MemRefType>(slots.getType()).getDimSize(0) == 1;
+  const bool one = cast<warp::TileType>(slots.getType()).getDimSize(0) == 1;
   return one ? "*" + text.names.of(slots) : fmt::format("block_max({}, block)", text.names.of(slots));
 }
 

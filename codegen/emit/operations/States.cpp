@@ -34,13 +34,13 @@ static std::string keep(KernelText& text, Type dtype) {
 }
 
 static void write_staged(KernelText& text, warp::StagedOp op) {
-  auto type = cast<MemRefType>(op.getType());
+  auto type = cast<warp::TileType>(op.getType());
   text.define(op.getResult(), fmt::format("block.staged<{}, {}>({}, row0)", dtype_text(type.getElementType()),
                                           type.getDimSize(1), text.place_of(op.getResult())));
 }
 
 static void write_stage_state(KernelText& text, warp::StageStateOp op) {
-  const Type dtype = cast<MemRefType>(op.getStaged().getType()).getElementType();
+  const Type dtype = cast<warp::TileType>(op.getStaged().getType()).getElementType();
   text.line("{}({}, {});", warp::fits_kept(dtype, text.kernel.getPlain()) ? "stage_fitted_state" : "stage_state",
             text.expr(op.getX()), text.names.of(op.getStaged()));
 }
@@ -68,7 +68,7 @@ static void write_load_staged(KernelText& text, warp::LoadStagedOp op) {
 }
 
 static void write_load_saved(KernelText& text, warp::LoadSavedOp op) {
-  auto type = cast<VectorType>(op.getType());
+  auto type = cast<warp::TileType>(op.getType());
   text.define(op.getResult(),
               fmt::format("load_kept_state<{}, {}>({}, block, {})", dtype_text(type.getElementType()),
                           type.getDimSize(1), text.tensor(op.getTensor()), kept_row(text, op, op.getTensor(), {"c"})));

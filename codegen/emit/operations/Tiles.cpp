@@ -33,7 +33,7 @@ static void write_round(KernelText& text, warp::RoundOp op) {
 
 static void write_round_beside(KernelText& text, warp::RoundBesideOp op) {
   const std::string x = text.expressions.operand(op.getX(), {}, op.getScale(), /*transposed=*/false);
-  const Type element = cast<VectorType>(op.getType()).getElementType();
+  const Type element = cast<warp::TileType>(op.getType()).getElementType();
   text.define(op.getResult(), fmt::format("round_beside<{}>({}, {}, {})", dtype_text(element), x,
                                           text.expr(op.getState()), text.names.of(op.getOther())));
 }

@@ -23,8 +23,9 @@ bool KernelContext::keeps_states() const {
   return again && !plan.by_teams() && (!groups_ahead() || chunk::ProgramOp(program).getSavedEvery() > 2);
 }
 
-VectorType KernelContext::tile() const {
-  return VectorType::get({16, static_cast<int64_t>(chunk::ProgramOp(program).getKeyDim())}, b.getF32Type());
+warp::TileType KernelContext::tile() const {
+  return warp::TileType::get({16, static_cast<int64_t>(chunk::ProgramOp(program).getKeyDim())}, b.getF32Type(),
+                             Layout::fragments);
 }
 
 llvm::StringRef KernelContext::carried() const {

@@ -22,7 +22,7 @@ struct KernelContext {
   // its last stays in shared memory.
   bool keeps_states() const;
 
-  mlir::VectorType tile() const;    // of a warp's rows of a state
+  warp::TileType tile() const;      // of a warp's rows of a state
   llvm::StringRef carried() const;  // the name of the state that goes from chunk to chunk
   void set_unit(mlir::Value of_gradients);
 

@@ -8,17 +8,17 @@ using namespace mlir;
 namespace wkvc {
 
 Value StateForms::load_saved() const {
-  auto tile = VectorType::get({16, static_cast<int64_t>(c_.program().getKeyDim())}, saved_);
+  auto tile = warp::TileType::get({16, static_cast<int64_t>(c_.program().getKeyDim())}, saved_, Layout::fragments);
   if (Value staged = c_.buffers.staged()) return c_.create<warp::LoadStagedOp>(tile, staged);
   return c_.create<warp::LoadSavedOp>(tile, tensor_);
 }
 
 Value StateForms::widened(Value saved) const {
-  auto type = cast<VectorType>(saved.getType());
+  auto type = cast<warp::TileType>(saved.getType());
   if (type.getElementType().isF32()) return saved;
   const bool fits = warp::fits_kept(saved_, c_.program().getPlain().has_value());
   const char* widen = fits ? "widen_fitted" : "widen";
-  return c_.create<warp::CallOp>(VectorType::get(type.getShape(), c_.b.getF32Type()), widen, saved, FloatAttr());
+  return c_.create<warp::CallOp>(type.clone(c_.b.getF32Type()), widen, saved, FloatAttr());
 }
 
 Value StateForms::times_power(Value x, int64_t exponent, const char* suffix, bool of_state) const {

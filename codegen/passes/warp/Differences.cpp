@@ -9,7 +9,7 @@ warp::CallOp call_of(Value x, llvm::StringRef function) {
   return call && call.getFunction() == function ? call : warp::CallOp();
 }
 
-bool is_row(Value x) { return cast<VectorType>(x.getType()).getDimSize(0) == 1; }
+bool is_row(Value x) { return cast<warp::TileType>(x.getType()).getDimSize(0) == 1; }
 
 bool Difference::operator==(const Difference& other) const {
   const bool same = m.has_value() == other.m.has_value() && (!m || m->bitwiseIsEqual(*other.m));

@@ -33,26 +33,31 @@ bool updates_by_several(Block& outer) {
 
 bool pays(warp::MmaOp mma, warp::KernelOp kernel) {
   auto buffer = mma.getY().getDefiningOp<warp::BufferOp>();
-  if (!isa<VectorType>(mma.getX().getType()) || !buffer || mma.getYColumn()) return false;
-  auto type = cast<MemRefType>(buffer.getType());
+  if (!warp::is_in_registers(mma.getX()) || !buffer || mma.getYColumn()) return false;
+  auto type = cast<warp::TileType>(buffer.getType());
   const auto keys = static_cast<int64_t>(kernel.getKeyDim());
-  return warp::is_read_by_groups(type.getElementType()) && type.getDimSize(1) == keys &&
+  return warp::may_be_matrices(type.getElementType()) && type.getDimSize(1) == keys &&
          mma.getAcc().getType().getDimSize(1) % warp::group_columns(mma.getYTransposed()) == 0 &&
          (mma.getYTransposed() || !has_producers(kernel));
+}
+
+void take(warp::MmaOp mma) {
+  mma.setFamily(warp::Family::wgmma_registers);
+  mma.getY().setType(mma.getY().getType().withLayout(Layout::matrices));
 }
 
 void mark(warp::SweepOp round, warp::KernelOp kernel) {
   const bool wide = sm_90a.is_wide(static_cast<int64_t>(kernel.getKeyDim()));
   if (!wide && (has_producers(kernel) || !updates_by_several(*round->getBlock()))) return;
   for (auto mma : round.getBody().getOps<warp::MmaOp>())
-    if (pays(mma, kernel)) mma.setFamily(warp::Family::wgmma_registers);
+    if (pays(mma, kernel)) take(mma);
 }
 
 // Behind what a team has stored for contractions by groups, before it hands that over, unless a fence is there.
 void add_fence(warp::TeamOp team) {
   if (!team.getBody().getOps<warp::BeforeAsyncReadsOp>().empty()) return;
   const auto stores = [](Operation* op) {
-    return warp::is_for_groups(op) ? WalkResult::interrupt() : WalkResult::advance();
+    return warp::stores_matrices(op) ? WalkResult::interrupt() : WalkResult::advance();
   };
   if (!team->walk(stores).wasInterrupted()) return;
   Block& body = team.getBody().front();

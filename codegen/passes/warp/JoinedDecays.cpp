@@ -22,7 +22,7 @@ warp::LoadVectorOp row_of(warp::CallOp product) {
   if (!product || product.getFunction() != "mul" || product.getX().size() != 2) return {};
   auto load = product.getX()[1].getDefiningOp<warp::LoadVectorOp>();
   const bool whole = load && load->hasOneUse() && !load.getColumn() && !load.getParts() && !load.getOf();
-  return whole && cast<VectorType>(load.getType()).getDimSize(0) == 1 ? load : warp::LoadVectorOp();
+  return whole && cast<warp::TileType>(load.getType()).getDimSize(0) == 1 ? load : warp::LoadVectorOp();
 }
 
 std::optional<Decays> decays_of(warp::SweepOp loop) {

@@ -56,7 +56,8 @@ class Exponentials {
   // 2^(L − w − m) of the first token, of which L is w: the first row of as much, where m is a number.
   Value first_of(warp::CallOp power, const Difference& exponent) {
     if (exponent.y) return call("exp2", call("neg", exponent.y, exponent.y.getType()), exponent.y.getType());
-    auto row = VectorType::get({1, power.getType().getDimSize(1)}, b_.getF32Type());
+    const warp::TileType type = power.getType();
+    auto row = warp::TileType::get({1, type.getDimSize(1)}, b_.getF32Type(), type.getLayout());
     return call("exp2", call("row", power.getX()[0], row, b_.getF32FloatAttr(0)), row);
   }
 

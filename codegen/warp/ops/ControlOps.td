@@ -32,7 +32,7 @@ def Warp_SweepOp : Warp_Op<"sweep", [SingleBlock, NoTerminator,
   let results = (outs Variadic<Warp_Tile32>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `over` $over (`backward` $backward^)? (`ahead` $ahead^)? (`beside` $beside^)? (`carry` $carried^ `:` type($carried))?
+    `over` $over (`backward` $backward^)? (`ahead` $ahead^)? (`beside` $beside^)? (`carry` $carried^ `:` qualified(type($carried)))?
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
@@ -65,13 +65,13 @@ def Warp_AgainOp : Warp_Op<"again", [SingleBlock, AllTypesMatch<["saved", "resul
   let arguments = (ins Warp_Tile:$saved);
   let results = (outs Warp_Tile:$result);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$saved attr-dict-with-keyword `:` type($saved) $body";
+  let assemblyFormat = "$saved attr-dict-with-keyword `:` qualified(type($saved)) $body";
   let hasRegionVerifier = 1;
 }
 
 def Warp_YieldOp : Warp_Op<"yield", [Terminator, ParentOneOf<["SweepOp", "AgainOp"]>]> {
   let arguments = (ins Warp_Tile:$next);
-  let assemblyFormat = "$next attr-dict `:` type($next)";
+  let assemblyFormat = "$next attr-dict `:` qualified(type($next))";
 }
 
 def Warp_EndLastOp : Warp_Op<"end_last"> {

@@ -114,13 +114,13 @@ def Warp_ExpectOp : Warp_Op<"expect"> {
   }];
   let arguments = (ins StrAttr:$tensor, StrArrayAttr:$inputs, StrArrayAttr:$gradients);
   let results = (outs Optional<F32>:$unit);
-  let assemblyFormat = "$tensor $inputs `gradients` $gradients attr-dict (`:` type($unit)^)?";
+  let assemblyFormat = "$tensor $inputs `gradients` $gradients attr-dict (`:` qualified(type($unit))^)?";
 }
 
 def Warp_RefuseOp : Warp_Op<"refuse"> {
   let summary = "In a plain kernel: the block, or its cluster, ends here if what it gave or this state is not finite";
   let arguments = (ins StrAttr:$tensor, Warp_Tile32:$state);
-  let assemblyFormat = "$tensor $state attr-dict `:` type($state)";
+  let assemblyFormat = "$tensor $state attr-dict `:` qualified(type($state))";
 }
 
 #endif

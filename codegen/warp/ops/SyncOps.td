@@ -57,7 +57,7 @@ def Warp_CopyOp : Warp_Op<"copy"> {
     For the `next` group: its first chunk. Of a team: of the round that it prepares next, where it prepares some again.
   }];
   let arguments = (ins Warp_Shared:$ring, I64Attr:$ahead, UnitAttr:$next);
-  let assemblyFormat = "$ring `ahead` $ahead (`next` $next^)? attr-dict `:` type($ring)";
+  let assemblyFormat = "$ring `ahead` $ahead (`next` $next^)? attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
 }
 
@@ -67,7 +67,7 @@ def Warp_CopySavedOp : Warp_Op<"copy_saved"> {
   let arguments = (ins StrAttr:$tensor, Warp_Shared:$staged, I64Attr:$ahead, UnitAttr:$next,
                        OptionalAttr<StrAttr>:$first_from);
   let assemblyFormat = [{
-    $tensor `,` $staged `ahead` $ahead (`next` $next^)? (`first_from` $first_from^)? attr-dict `:` type($staged)
+    $tensor `,` $staged `ahead` $ahead (`next` $next^)? (`first_from` $first_from^)? attr-dict `:` qualified(type($staged))
   }];
   let hasVerifier = 1;
 }

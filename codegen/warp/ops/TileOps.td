@@ -6,7 +6,7 @@ include "codegen/warp/ops/WarpBase.td"
 
 def Warp_CallOp : Warp_Op<"call", [Pure]> {
   let summary = "A function of templates/ on f32 tiles; `constant` is a number it takes beside them";
-  let arguments = (ins StrAttr:$function, Variadic<AnyTypeOf<[Warp_Tile, Warp_Shared]>>:$x,
+  let arguments = (ins StrAttr:$function, Variadic<Warp_Operand>:$x,
                        OptionalAttr<F32Attr>:$constant);
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
@@ -19,13 +19,13 @@ def Warp_TransposeOp : Warp_Op<"transpose", [Pure]> {
   let summary = "A tile that this warp has made, transposed: an operand of a contraction over its rows";
   let arguments = (ins Warp_Tile:$x);
   let results = (outs Warp_Tile:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = "$x attr-dict `:` qualified(type($x)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
 def Warp_ZerosOp : Warp_Op<"zeros", [Pure]> {
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "attr-dict `:` qualified(type($result))";
 }
 
 def Warp_RoundOp : Warp_Op<"round", [Pure, AttrSizedOperandSegments]> {
@@ -39,7 +39,7 @@ def Warp_RoundOp : Warp_Op<"round", [Pure, AttrSizedOperandSegments]> {
   let results = (outs Warp_Tile:$result);
   let assemblyFormat = [{
     $x (`scale` $scale^)? (`own` $own^)? (`in_scale` $in_scale^)? (`slope` $slope^ `offset` $offset)?
-    (`as_is` $as_is^)? attr-dict `:` type($x) `->` type($result)
+    (`as_is` $as_is^)? attr-dict `:` qualified(type($x)) `->` qualified(type($result))
   }];
   let hasVerifier = 1;
 }
@@ -48,7 +48,7 @@ def Warp_WidenOp : Warp_Op<"widen", [Pure]> {
   let summary = "An operand as f32, times the scale given or the one that a register tile carries";
   let arguments = (ins Warp_Tile:$x, Optional<F32>:$scale);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$x (`scale` $scale^)? attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = "$x (`scale` $scale^)? attr-dict `:` qualified(type($x)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -77,7 +77,7 @@ def Warp_MmaOp : Warp_Op<"mma", [Pure, AttrSizedOperandSegments, AllTypesMatch<[
     (`[` $y_column^ `]`)? (`y_transposed` $y_transposed^)? (`y_triangle` $y_triangle^)? (`y_scale` $y_scale^)?
     (`in_scale` $in_scale^)?
     (`same_scale` $same_scale^)? (`new_scale` $new_scale^)? (`family` $family^)?
-    (`factors` $factors^)? attr-dict `:` type($acc) `,` type($x) `,` type($y)
+    (`factors` $factors^)? attr-dict `:` qualified(type($acc)) `,` qualified(type($x)) `,` qualified(type($y))
   }];
   let extraClassDeclaration = [{
     // Whether several warps make it together.
@@ -97,7 +97,7 @@ def Warp_ColumnDotsOp : Warp_Op<"column_dots", [Pure, AttrSizedOperandSegments]>
   let results = (outs Warp_Tile32:$result);
   let assemblyFormat = [{
     $x (`x_scale` $x_scale^)? `,` $y (`y_scale` $y_scale^)? (`[` $column^ `]`)? (`rows` $rows^)? attr-dict
-    `:` type($x) `,` type($y) (`,` type($rows)^)? `->` type($result)
+    `:` qualified(type($x)) `,` qualified(type($y)) (`,` qualified(type($rows))^)? `->` qualified(type($result))
   }];
   let hasVerifier = 1;
 }
@@ -106,7 +106,7 @@ def Warp_UnitLowerInverseOp : Warp_Op<"unit_lower_inverse", [AllTypesMatch<["x",
   let summary = "(I − x)⁻¹ of a strictly lower triangular x, on one warp; `scratch` is its own";
   let arguments = (ins Warp_Tile32:$x, Warp_Floats:$scratch, StrAttr:$dtype);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$x `,` $scratch `in` $dtype attr-dict `:` type($x) `,` type($scratch)";
+  let assemblyFormat = "$x `,` $scratch `in` $dtype attr-dict `:` qualified(type($x)) `,` qualified(type($scratch))";
   let hasVerifier = 1;
 }
 
@@ -114,7 +114,7 @@ def Warp_DecayingOp : Warp_Op<"decaying", [Pure, AllTypesMatch<["x", "result"]>]
   let summary = "A state that is still to be multiplied by a row, or by nothing: what it is multiplied by next comes to it";
   let arguments = (ins Warp_Tile32:$x, Optional<Warp_Tile32>:$row);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$x (`,` $row^)? attr-dict `:` type($x) (`,` type($row)^)?";
+  let assemblyFormat = "$x (`,` $row^)? attr-dict `:` qualified(type($x)) (`,` qualified(type($row))^)?";
   let hasVerifier = 1;
 }
 
@@ -122,7 +122,7 @@ def Warp_SettledOp : Warp_Op<"settled", [Pure, AllTypesMatch<["x", "result"]>]> 
   let summary = "The state, multiplied";
   let arguments = (ins Warp_Tile32:$x);
   let results = (outs Warp_Tile32:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let assemblyFormat = "$x attr-dict `:` qualified(type($x))";
 }
 
 #endif

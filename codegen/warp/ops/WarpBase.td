@@ -2,9 +2,9 @@
 #ifndef WKVC_WARP_BASE
 #define WKVC_WARP_BASE
 
-include "codegen/ir/TermTypes.td"
 include "codegen/schedule/ScheduleAttr.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -18,11 +18,41 @@ def Warp_Dialect : Dialect {
   let summary = "Register tiles, shared tiles, copies and barriers of the warps of one block";
 }
 
-def Warp_Tile : VectorOfRankAndType<[2], [F32, TF32, F16, BF16, Wkvc_Bf16x3, Wkvc_F16x2, Wkvc_LowerF16x2]>;
-def Warp_Tile32 : VectorOfRankAndType<[2], [F32]>;
-def Warp_Shared : MemRefRankOf<[F32, TF32, F16, BF16, Wkvc_Bf16x3, Wkvc_F16x2, Wkvc_LowerF16x2], [2]>;
-def Warp_Floats : MemRefRankOf<[F32], [1]>;
-def Warp_Operand : AnyTypeOf<[Warp_Tile, Warp_Shared]>;
+def Warp_TileType : TypeDef<Warp_Dialect, "Tile", [ShapedTypeInterface]> {
+  let mnemonic = "tile";
+  let summary = "A matrix and where its elements lie: !warp.tile<16x64xf16, fragments>";
+  let description = "Or an array of floats in shared memory, which is plain: !warp.tile<64xf32, plain>.";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "::wkvc::Layout":$layout);
+  let builders = [TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$element,
+                                                      "::wkvc::Layout":$layout), [{
+    return $_get(element.getContext(), shape, element, layout);
+  }]>];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool hasRank() const { return true; }
+    TileType cloneWith(std::optional<::llvm::ArrayRef<int64_t>> shape, ::mlir::Type element) const {
+      return get(shape.value_or(getShape()), element, getLayout());
+    }
+    TileType withLayout(::wkvc::Layout layout) const { return get(getShape(), getElementType(), layout); }
+    bool isMatrix() const { return getRank() == 2; }
+    bool isArray() const { return getRank() == 1; }
+    bool isInSharedMemory() const { return lies_in_shared_memory(getLayout()); }
+    bool isInRegisters() const { return !isInSharedMemory(); }
+  }];
+}
+
+// A tile of which all this holds.
+class Warp_TileThat<list<string> is, string text> : Type<And<
+    [CPred<"::llvm::isa<::wkvc::warp::TileType>($_self)">] #
+    !foreach(method, is, CPred<"::llvm::cast<::wkvc::warp::TileType>($_self)." # method # "()">)>,
+  text, "::wkvc::warp::TileType">;
+
+def Warp_Tile : Warp_TileThat<["isInRegisters"], "tile in registers">;
+def Warp_Tile32 : Warp_TileThat<["isInRegisters", "getElementType().isF32"], "tile of f32 in registers">;
+def Warp_Shared : Warp_TileThat<["isInSharedMemory", "isMatrix"], "tile in shared memory">;
+def Warp_Floats : Warp_TileThat<["isArray"], "array of floats in shared memory">;
+def Warp_Operand : Warp_TileThat<["isMatrix"], "tile">;
 
 def Warp_Over : I32EnumAttr<"Over", "what a sweep goes over", [
     I32EnumAttrCase<"chunks", 0>,  // all of them

@@ -34,8 +34,7 @@ bool is_of_own_rows(Operation* op) {
   auto publish = dyn_cast<PublishMaxOp>(op);
   auto vector = dyn_cast<StoreVectorOp>(op);
   return isa<StageStateOp, LoadStagedOp, AddVectorOp, StoreSumOp>(op) || (load && load.getOwnRows()) ||
-         (store && store.getOwnRows()) || (publish && isa<VectorType>(publish.getX().getType())) ||
-         (vector && vector.getPart());
+         (store && store.getOwnRows()) || (publish && is_in_registers(publish.getX())) || (vector && vector.getPart());
 }
 
 bool is_of_own_columns(Operation* op) {
@@ -49,8 +48,8 @@ Share share_of(OpOperand& use) {
   if (auto on = op->getParentOfType<OnWarpOp>()) return {Share::one, signed_value(on.getWarp())};
   if (isa<LeaveScaleOp>(op)) return {Share::one, 0};
   if (auto publish = dyn_cast<PublishMaxOp>(op))
-    if (auto ring = dyn_cast_or_null<RingOp>(isa<MemRefType>(publish.getX().getType()) ? declaration_of(publish.getX())
-                                                                                       : nullptr))
+    if (auto ring =
+            dyn_cast_or_null<RingOp>(is_in_shared_memory(publish.getX()) ? declaration_of(publish.getX()) : nullptr))
       return {Share::one, signed_value(ring.getWarp())};
   if (Value column = column_of(use)) return {Share::slabs, slab_width(column)};
   if (is_of_own_rows(op)) return {Share::rows};
@@ -82,7 +81,7 @@ llvm::SmallVector<Access, 4> accesses_of(Operation* op) {
   if (isa<CopyOp, CopySavedOp, CurrentOp>(op)) return accesses;
   const bool in_team = static_cast<bool>(op->getParentOfType<TeamOp>());
   for (OpOperand& use : op->getOpOperands()) {
-    if (!isa<MemRefType>(use.get().getType())) continue;
+    if (!is_in_shared_memory(use.get())) continue;
     const bool writes = use.get() == written_by(op), reads = !writes || isa<AddVectorOp, JoinRowsOp>(op);
     if (Operation* buffer = declaration_of(use.get()))
       accesses.push_back({op, buffer, reads, writes, in_team && !is_in_other_slot(use), share_of(use)});
@@ -104,7 +103,7 @@ int64_t stages_of(Operation* declaration) {
 
 llvm::SmallVector<Bytes, 2> bytes_of(Operation* declaration, int64_t stage) {
   const int64_t offset = declaration->getAttrOfType<IntegerAttr>("offset").getInt();
-  const auto type = cast<MemRefType>(declaration->getResult(0).getType());
+  const auto type = cast<TileType>(declaration->getResult(0).getType());
   if (auto ring = dyn_cast<RingOp>(declaration)) {
     const int64_t bytes = ring_bytes(type, ring.getExchanged());
     return {{offset + stage * bytes, offset + (stage + 1) * bytes}};

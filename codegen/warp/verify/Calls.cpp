@@ -61,7 +61,7 @@ LogicalResult verify_operands(CallOp op, Form form) {
   if (op.getX().size() != arity(form))
     return op.emitOpError("\"") << op.getFunction() << "\" takes " << arity(form) << " tiles, not " << op.getX().size();
   for (Value x : op.getX())
-    if (isa<MemRefType>(x.getType()) != takes_shared(form))
+    if (is_in_shared_memory(x) != takes_shared(form))
       return op.emitOpError("\"") << op.getFunction() << "\" takes tiles in "
                                   << (takes_shared(form) ? "shared memory" : "registers");
   const bool fitted = op.getFunction() == "widen_fitted", widens = fitted || op.getFunction() == "widen";
@@ -127,9 +127,8 @@ LogicalResult verify_shapes(CallOp op, Form form) {
   return expect_shape(op, op.getResult(), x[0], x[1]);
 }
 
-}  // namespace
-
-bool is_in_strips(llvm::StringRef function) {
+// Returns whether templates/wkvc/cuda/strips.h has the function.
+bool takes_strips(llvm::StringRef function) {
   switch (form_of(function)) {
     case Form::elementwise:
       return !llvm::is_contained({"keep_valid_columns", "offset"}, function);
@@ -148,10 +147,23 @@ bool is_in_strips(llvm::StringRef function) {
   }
 }
 
+// What is made of tiles in registers lies as they do.
+LogicalResult verify_layouts(CallOp op) {
+  const bool in_strips = is_in_strips(op.getResult());
+  if (llvm::any_of(op.getX(), [&](Value x) { return is_in_strips(x) != in_strips; }))
+    return op.emitOpError("\"") << op.getFunction() << "\" takes and makes tiles in strips, or none in strips";
+  if (in_strips && !takes_strips(op.getFunction()))
+    return op.emitOpError("\"") << op.getFunction() << "\" is nothing that tiles in strips are for";
+  if (!in_strips && op.getFunction() == "shift_rows") return op.emitOpError("is of tiles in strips");
+  return success();
+}
+
+}  // namespace
+
 LogicalResult CallOp::verify() {
   Form form = form_of(getFunction());
   if (form == Form::none) return emitOpError("templates/ has no function \"") << getFunction() << "\"";
-  if (failed(verify_operands(*this, form))) return failure();
+  if (failed(verify_operands(*this, form)) || failed(verify_layouts(*this))) return failure();
   return verify_shapes(*this, form);
 }
 

@@ -20,7 +20,7 @@ LogicalResult CarriedRules::verify_sums(Operation* op) {
   auto mma = dyn_cast<MmaOp>(op);
   auto loop = dyn_cast<SweepOp>(op);
   bool by_row = call && call.getFunction() == "mul" && call.getX().size() == 2 && carries(call.getX()[0]) &&
-                cast<ShapedType>(call.getX()[1].getType()).getDimSize(0) == 1 && !carries(call.getX()[1]);
+                cast<TileType>(call.getX()[1].getType()).getDimSize(0) == 1 && !carries(call.getX()[1]);
   bool on_sum = mma && carries(mma.getAcc()), over_sum = loop && loop.getInit() && carries(loop.getInit());
   bool selected = call && llvm::is_contained({"tril", "tril_strict", "level_pairs", "add"}, call.getFunction()) &&
                   llvm::all_of(call.getX(), carries);
@@ -40,7 +40,7 @@ LogicalResult CarriedRules::verify_sums(Operation* op) {
     return op->emitOpError("in the scale of its operands needs one of each");
   if (mma && (mma.getSameScale() ? !on_sum : mma.getNewScale() && on_sum))
     return op->emitOpError("in the same scale needs an accumulator that carries it, in a new one one that has none");
-  bool brought = mma && isa<VectorType>(mma.getX().getType()) && has_scale(mma.getX());
+  bool brought = mma && is_in_registers(mma.getX()) && has_scale(mma.getX());
   if (mma && mma.getInScale() && !(on_sum && brought))
     return op->emitOpError("in scale needs an accumulator that carries one, and x rounded with a scale");
   auto has_slabs = [](Value x) { return x.getDefiningOp<BufferOp>() && x.getDefiningOp<BufferOp>().getSlabs(); };
@@ -63,7 +63,7 @@ LogicalResult CarriedRules::verify_decaying(Operation* op) {
   auto loop = dyn_cast<SweepOp>(op);
   auto yield = dyn_cast<YieldOp>(op);
   const bool by_row = call && call.getFunction() == "mul" && decays(call.getX()[0]) && !decays(call.getX()[1]) &&
-                      cast<ShapedType>(call.getX()[1].getType()).getDimSize(0) == 1;
+                      cast<TileType>(call.getX()[1].getType()).getDimSize(0) == 1;
   if (isa<DecayingOp>(op) || (loop && loop.getInit() && decays(loop.getInit()))) decaying_.insert(op->getResult(0));
   if (loop && loop.getInit() && decays(loop.getInit())) decaying_.insert(loop.getBody().getArgument(0));
   if (auto settled = dyn_cast<SettledOp>(op); settled && !decays(settled.getX()))

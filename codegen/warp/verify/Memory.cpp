@@ -119,8 +119,7 @@ LogicalResult ParameterOp::verify() {
 }
 
 LogicalResult LoadStagedOp::verify() {
-  Type from = cast<MemRefType>(getStaged().getType()).getElementType(),
-       to = cast<VectorType>(getType()).getElementType();
+  Type from = cast<TileType>(getStaged().getType()).getElementType(), to = cast<TileType>(getType()).getElementType();
   if (from == to) return success();
   return emitOpError() << "loads " << to << " of a state of " << from;
 }

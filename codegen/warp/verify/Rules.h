@@ -16,7 +16,7 @@ namespace wkvc::warp {
 
 using rec::signed_value;
 
-inline mlir::Type element_of(mlir::Value x) { return mlir::cast<mlir::ShapedType>(x.getType()).getElementType(); }
+inline mlir::Type element_of(mlir::Value x) { return mlir::cast<TileType>(x.getType()).getElementType(); }
 
 inline bool in_range(uint64_t attribute, int64_t lo, int64_t hi) {
   return signed_value(attribute) >= lo && signed_value(attribute) <= hi;

@@ -7,7 +7,7 @@
 
 namespace wkvc::warp {
 
-inline llvm::ArrayRef<int64_t> shape_of(mlir::Value x) { return llvm::cast<mlir::ShapedType>(x.getType()).getShape(); }
+inline llvm::ArrayRef<int64_t> shape_of(mlir::Value x) { return llvm::cast<TileType>(x.getType()).getShape(); }
 
 inline bool is_stored(mlir::Type element) { return element.isF32() || element.isF16() || element.isBF16(); }
 

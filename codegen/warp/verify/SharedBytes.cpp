@@ -13,7 +13,7 @@ void SharedBytes::add(Op op, int64_t offset, int64_t bytes) {
 }
 
 void SharedBytes::add(Operation* op) {
-  auto bytes = [](Value value) { return shared_bytes(cast<MemRefType>(value.getType())); };
+  auto bytes = [](Value value) { return shared_bytes(cast<TileType>(value.getType())); };
   if (auto ring = dyn_cast<RingOp>(op)) {
     int64_t offset = signed_value(ring.getOffset());
     Span span{op, offset, offset + shared_bytes(ring)};

@@ -16,23 +16,21 @@ constexpr int64_t kMaxTile = 256;  // rows or columns
 
 bool is_tile_size(int64_t size) { return size == 1 || (size > 0 && size <= kMaxTile && size % 16 == 0); }
 
-bool is_tile(VectorType type) { return !type.isScalable() && llvm::all_of(type.getShape(), is_tile_size); }
-
-bool is_shared(MemRefType type) {
-  auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
-  if (!space || space.getValue() != kSharedSpace || !type.getLayout().isIdentity()) return false;
-  if (type.getRank() == 1) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile * sm_90a.block.warps;
+bool is_in_memory(TileType type) {
+  if (type.isArray()) return type.getDimSize(0) > 0 && type.getDimSize(0) <= kMaxTile * sm_90a.block.warps;
   return llvm::all_of(type.getShape(), [](int64_t size) { return size != 1 && is_tile_size(size); });
 }
 
 LogicalResult verify_type(Operation* op, Type type) {
-  if (auto tile = dyn_cast<VectorType>(type); tile && !is_tile(tile))
-    return op->emitOpError() << "has the type " << type << "; sizes of tiles are 1 or multiples of 16 up to "
+  auto tile = dyn_cast<TileType>(type);
+  if (!tile) return success();
+  if (tile.getLayout() == Layout::matrices && !isa<BufferOp>(op))
+    return op->emitOpError() << "has the type " << type << "; only buffers lie as matrices";
+  if (tile.isInSharedMemory() && !is_in_memory(tile))
+    return op->emitOpError() << "has the type " << type << "; sizes in shared memory are multiples of 16 up to "
                              << kMaxTile;
-  if (auto shared = dyn_cast<MemRefType>(type); shared && !is_shared(shared))
-    return op->emitOpError() << "has the type " << type << "; shared tiles are contiguous, in memory space "
-                             << kSharedSpace << ", their sizes multiples of 16 up to " << kMaxTile;
-  return success();
+  if (llvm::all_of(tile.getShape(), is_tile_size) || tile.isInSharedMemory()) return success();
+  return op->emitOpError() << "has the type " << type << "; sizes of tiles are 1 or multiples of 16 up to " << kMaxTile;
 }
 
 //===- Operations in their places --------------------------------------------------------------------------------===//
@@ -87,12 +85,7 @@ class Structure {
       return op->emitOpError("is for the block's first warp to do: it belongs in a sweep, outside slabs and on_warp");
     if (isa<CopyOp, PublishMaxOp>(op) && !isa<RoleOp, SweepOp, TeamOp>(parent))
       return op->emitOpError("is each warp's own part: it belongs outside slabs and on_warp");
-    if (is_in_strips(op)) {
-      if (failed(verify_in_strips(op))) return failure();
-    } else if (auto call = dyn_cast<CallOp>(op); call && call.getFunction() == "shift_rows") {
-      return op->emitOpError("is of tiles in strips");
-    }
-    if (failed(verify_teams(kernel_, op)) || failed(verify_guard(op))) return failure();
+    if (failed(verify_strips(op)) || failed(verify_teams(kernel_, op)) || failed(verify_guard(op))) return failure();
     if (auto inverse = dyn_cast<UnitLowerInverseOp>(op)) return verify_alone(inverse);
     return success();
   }
@@ -114,20 +107,30 @@ class Structure {
     return isa_and_nonnull<StoreStateOp>(next) && !isa<TimesUnitOp, TimesPowerOp>(op);
   }
 
-  // What templates/wkvc/cuda/strips.h has.
-  static LogicalResult verify_in_strips(Operation* op) {
+  // Returns whether templates/wkvc/cuda/strips.h has the operation; what it has of calls, their verifier knows.
+  static bool is_for_strips(Operation* op) {
     auto load = dyn_cast<LoadOp>(op);
     auto store = dyn_cast<StoreOp>(op);
     auto vector = dyn_cast<StoreVectorOp>(op);
-    auto call = dyn_cast<CallOp>(op);
     auto parameter = dyn_cast<ParameterOp>(op);
     auto round = dyn_cast<RoundOp>(op);
-    bool slab = (load && load.getColumn() && !load.getTransposed()) || (store && store.getColumn()) ||
-                (vector && vector.getColumn()) || (parameter && parameter.getColumn()) ||
-                (round && !round.getOwn() && !round.getInScale() && !round.getAsIs()) ||
-                isa<TokensOp, WidenOp, WidenOverOp, TimesUnitOp>(op);
-    if (slab || (call && is_in_strips(call.getFunction()))) return success();
-    return op->emitOpError("is nothing that tiles in strips are for");
+    return (load && load.getColumn() && !load.getTransposed()) || (store && store.getColumn()) ||
+           (vector && vector.getColumn()) || (parameter && parameter.getColumn()) ||
+           (round && !round.getOwn() && !round.getInScale() && !round.getAsIs()) ||
+           isa<CallOp, TokensOp, WidenOp, WidenOverOp, TimesUnitOp>(op);
+  }
+
+  // Slabs that have strips have nothing else in registers, and nothing else has strips.
+  static LogicalResult verify_strips(Operation* op) {
+    auto slabs = dyn_cast<SlabsOp>(op->getParentOp());
+    const bool has_strips = slabs && slabs.getStrips();
+    if (has_strips && !is_for_strips(op)) return op->emitOpError("is nothing that tiles in strips are for");
+    for (ValueRange tiles : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+      for (Value tile : tiles)
+        if (is_in_registers(tile) && is_in_strips(tile) != has_strips)
+          return op->emitOpError() << "has " << tile.getType() << " in "
+                                   << (has_strips ? "slabs that have strips" : "no slabs that have strips");
+    return success();
   }
 
   // Its scratch is nobody else's.
@@ -153,7 +156,7 @@ class Structure {
   LogicalResult verify_rings(Operation* op) const {
     bool takes_ring = isa<CopyOp, CurrentOp>(op), takes_staged = isa<CopySavedOp, LoadStagedOp, StageStateOp>(op);
     for (Value operand : op->getOperands()) {
-      if (!isa<MemRefType>(operand.getType())) continue;
+      if (!is_in_shared_memory(operand)) continue;
       bool is_ring = static_cast<bool>(operand.getDefiningOp<RingOp>());
       if (takes_ring && !is_ring) return op->emitOpError("needs a ring");
       if (!takes_ring && is_ring) return op->emitOpError("can't take a ring: take its warp.current");
@@ -211,11 +214,11 @@ class Structure {
     return success();
   }
 
-  static int64_t slot_count(Value slots) { return cast<MemRefType>(slots.getType()).getDimSize(0); }
+  static int64_t slot_count(Value slots) { return cast<TileType>(slots.getType()).getDimSize(0); }
 
   // A tile of a ring was copied by one warp; of register tiles each warp has its own.
   LogicalResult verify_slots(PublishMaxOp op, int64_t warps) {
-    bool shared = isa<MemRefType>(op.getX().getType());
+    bool shared = is_in_shared_memory(op.getX());
     if (shared && !op.getX().getDefiningOp<CurrentOp>())
       return op->emitOpError("of shared tiles takes only the current one of a ring");
     if (int64_t count = slot_count(op.getSlots()); count != (shared ? 1 : warps))

@@ -33,7 +33,7 @@ class TeamRules {
       return op->emitOpError("belongs in the sweep over rounds of a backward kernel");
     if (isa<TeamOp>(op) && !isa<RoleOp>(op->getParentOp()) && !is_over_rounds(op->getParentOp()))
       return op->emitOpError("belongs at the top of a role or in its sweep over rounds");
-    bool of_ring = isa<PublishMaxOp>(op) && isa<MemRefType>(op->getOperand(0).getType());
+    bool of_ring = isa<PublishMaxOp>(op) && is_in_shared_memory(op->getOperand(0));
     if (isa<StoreSumOp>(op) && !is_of_all_slots(op))
       return op->emitOpError("sums what all slots have: it belongs outside the sweep over rounds");
     bool of_chunk = of_ring || isa<OnWarpOp, ShareOp, CopyOp>(op) || (isa<SlabsOp>(op) && !is_of_all_slots(op));
@@ -62,7 +62,7 @@ class TeamRules {
                CopySavedOp, LoadStagedOp, StageStateOp>(op) ||
            (load && (load.getOwn() || load.getOwnRows())) || (store && (store.getOwnRows() || store.getOwnColumns())) ||
            (output && !output.getColumn()) || (add && !add.getColumn()) || (parameter && !parameter.getColumn()) ||
-           (publish && isa<VectorType>(publish.getX().getType())) || (part && part.getPart() && !part.getColumn());
+           (publish && is_in_registers(publish.getX())) || (part && part.getPart() && !part.getColumn());
   }
 
   static bool is_sweep_over_rounds(Operation* op) {
@@ -116,7 +116,7 @@ class TeamRules {
         !comes_before_states(team))
       return join.emitOpError(
           "is for one warp of a team in a round, between two barriers of all warps before the sweeps");
-    const auto type = cast<MemRefType>(join.getLast().getType());
+    const auto type = cast<TileType>(join.getLast().getType());
     if (join.getLast() == join.getFirst() || type.getDimSize(0) != signed_value(kernel_.getKeyDim()))
       return join.emitOpError() << "joins two rows of " << kernel_.getKeyDim() << " keys";
     if (llvm::count_if(join.getLast().getUsers(), llvm::IsaPred<JoinRowsOp>) > 1)
@@ -154,13 +154,15 @@ class TeamRules {
     const auto is_behind = [&](Operation* x) {
       return isa<BeforeAsyncReadsOp>(x) && team.getBody().front().findAncestorOpInBlock(*op)->isBeforeInBlock(x);
     };
-    if (isa<StoreOp>(op) && team && is_for_groups(op) &&
+    if (team && stores_matrices(op) &&
         llvm::none_of(team.getBody().front(), [&](Operation& x) { return is_behind(&x); }))
       return op->emitOpError("is for a contraction by groups: it needs a warp.before_async_reads behind it");
     if (!isa<BeforeAsyncReadsOp>(op)) return success();
     if (!isa<TeamOp>(op->getParentOp()))
       return op->emitOpError("belongs in a warp.team, outside slabs and on_warp: all its warps store");
-    const auto stores = [](Operation* x) { return is_for_groups(x) ? WalkResult::interrupt() : WalkResult::advance(); };
+    const auto stores = [](Operation* x) {
+      return stores_matrices(x) ? WalkResult::interrupt() : WalkResult::advance();
+    };
     if (team->walk(stores).wasInterrupted()) return success();
     return op->emitOpError("is for nothing: its team stores no operand of a contraction by groups");
   }
@@ -181,7 +183,7 @@ class TeamRules {
   LogicalResult verify_slots_by_turns(Operation* op) const {
     if (auto publish = dyn_cast<PublishMaxOp>(op); publish && is_of_team(publish.getSlots()))
       return op->emitOpError("is to be read by those who take the state through the round: in its slot");
-    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && isa<VectorType>(publish.getX().getType()))
+    if (auto publish = dyn_cast<PublishMaxOp>(op); publish && is_in_registers(publish.getX()))
       return op->emitOpError("is of all warps, which do not meet in rounds that are prepared ahead");
     if (llvm::any_of(op->getOperands(), is_of_team) && !op->getParentOfType<TeamOp>())
       return op->emitOpError("uses what the teams overwrite meanwhile: only slots are by turns");
@@ -220,9 +222,9 @@ bool is_by_groups(Operation* op) {
   return mma && mma.isByGroups();
 }
 
-bool is_for_groups(Operation* store) {
-  auto op = dyn_cast<StoreOp>(store);
-  return op && llvm::any_of(op.getTile().getUsers(), is_by_groups);
+bool stores_matrices(Operation* op) {
+  auto store = dyn_cast<StoreOp>(op);
+  return store && store.getTile().getType().getLayout() == Layout::matrices;
 }
 
 LogicalResult verify_teams(KernelOp kernel, Operation* op) { return TeamRules(kernel).verify(op); }

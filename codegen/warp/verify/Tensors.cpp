@@ -1,6 +1,6 @@
 // The tensors of a kernel: which may be read and written where, and as what.
 #include "codegen/ir/Text.h"
-#include "codegen/warp/verify/Rules.h"
+#include "codegen/warp/verify/Shapes.h"
 
 using namespace mlir;
 
@@ -62,7 +62,7 @@ class TensorRules {
     if (auto load = dyn_cast<LoadOp>(op); load && load.getOwnRows()) return expect_own_rows(op, load.getTile());
     if (auto store = dyn_cast<StoreOp>(op); store && store.getOwnRows()) return expect_own_rows(op, store.getTile());
     if (auto store = dyn_cast<StoreMatrixOp>(op))
-      return expect_matrix(op, store.getTensor(), cast<VectorType>(store.getX().getType()).getShape());
+      return expect_matrix(op, store.getTensor(), cast<TileType>(store.getX().getType()).getShape());
     if (auto store = dyn_cast<StoreOutputOp>(op))
       return expect_dims(op, store.getTensor(), store.getColumn() ? "B,T,H,K" : "B,T,H,V");
     if (auto store = dyn_cast<StoreTokensOp>(op)) return expect_dims(op, store.getTensor(), "B,T,H");
@@ -77,7 +77,7 @@ class TensorRules {
     int64_t C = signed_value(kernel_.getChunk()), V = signed_value(kernel_.getValueDim());
     if (auto ring = dyn_cast<RingOp>(op)) {
       bool keys = tensors_.dims.lookup(ring.getTensor()).ends_with(",K");
-      auto type = cast<MemRefType>(ring.getType());
+      auto type = cast<TileType>(ring.getType());
       if (tensors_.roles.lookup(ring.getTensor()) == "kept")
         return expect_matrix(op, ring.getTensor(), type.getShape());
       if (failed(expect_dims(op, ring.getTensor(), keys ? "B,T,H,K" : "B,T,H,V"))) return failure();
@@ -85,7 +85,7 @@ class TensorRules {
         return op->emitOpError() << "holds chunks as " << type << "; expected " << C << "x" << (keys ? key_dim() : V);
     }
     if (auto staged = dyn_cast<StagedOp>(op)) {
-      auto type = cast<MemRefType>(staged.getType());
+      auto type = cast<TileType>(staged.getType());
       if (type.getShape() != llvm::ArrayRef<int64_t>{V, key_dim()})
         return op->emitOpError() << "holds states as " << type << "; expected " << V << "x" << key_dim();
     }
@@ -175,7 +175,7 @@ class TensorRules {
 
   // A tile of states: all keys of 16 rows.
   LogicalResult expect_state(Operation* op, Value tile) const {
-    auto type = cast<VectorType>(tile.getType());
+    auto type = cast<TileType>(tile.getType());
     if (type.getShape() == llvm::ArrayRef<int64_t>{16, key_dim()}) return success();
     return op->emitOpError() << "moves states as " << type << "; expected 16 rows of " << key_dim() << " keys";
   }
@@ -226,7 +226,7 @@ class TensorRules {
   }
 
   LogicalResult expect_own_rows(Operation* op, Value tile) const {
-    auto type = cast<MemRefType>(tile.getType());
+    auto type = cast<TileType>(tile.getType());
     if (type.getDimSize(0) == signed_value(kernel_.getValueDim())) return success();
     return op->emitOpError() << "takes a warp's own of " << type << "; expected " << signed_value(kernel_.getValueDim())
                              << " rows, 16 for each warp";
@@ -255,14 +255,14 @@ class TensorRules {
       if (auto parameter = dyn_cast<ParameterOp>(op))
         return expect(tensors_.dims.lookup(parameter.getTensor()).ends_with("V") ? signed_value(kernel_.getValueDim())
                                                                                  : key_dim());
-      if (auto mma = dyn_cast<MmaOp>(op)) return expect(cast<MemRefType>(mma.getY().getType()).getDimSize(1));
+      if (auto mma = dyn_cast<MmaOp>(op)) return expect(cast<TileType>(mma.getY().getType()).getDimSize(1));
       auto store = dyn_cast<StoreVectorOp>(op);
       auto load = dyn_cast<LoadVectorOp>(op);
       if (store && store.getPart()) continue;
       for (Value x : op->getOperands())
-        if (auto type = dyn_cast<MemRefType>(x.getType()))
+        if (is_in_shared_memory(x))
           if (int64_t parts = load && load.getParts() ? signed_value(*load.getParts()) : 1;
-              failed(expect(type.getShape().back() / parts)))
+              failed(expect(shape_of(x).back() / parts)))
             return failure();
     }
     return success();

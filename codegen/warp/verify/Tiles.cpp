@@ -12,7 +12,7 @@ LogicalResult UnitLowerInverseOp::verify() {
   if (x[0] != x[1] || x[0] == 1) return emitOpError() << "takes a square tile, not " << getX().getType();
   if (!rec::is_compute(getDtype()))
     return emitOpError() << "has the dtype \"" << getDtype() << "\"; expected " << rec::computes_text;
-  if (int64_t floats = cast<MemRefType>(getScratch().getType()).getDimSize(0); floats < kInverseFloats)
+  if (int64_t floats = cast<TileType>(getScratch().getType()).getDimSize(0); floats < kInverseFloats)
     return emitOpError() << "has a scratch of " << floats << " floats; expected " << kInverseFloats;
   return success();
 }
@@ -31,17 +31,30 @@ LogicalResult TransposeOp::verify() {
 
 LogicalResult WidenOp::verify() { return expect_shape(*this, getResult(), shape_of(getX())[0], shape_of(getX())[1]); }
 
+// Instructions take tiles that lie so; for mma.sync, those in shared memory are loaded on the way.
+static LogicalResult expect_layout(MmaOp op, llvm::StringRef what, Value tile, Layout layout) {
+  const Layout given = cast<TileType>(tile.getType()).getLayout();
+  if (given == layout || (!op.isByGroups() && lies_in_shared_memory(given))) return success();
+  return op.emitOpError() << "'" << llvm::StringRef(instructions_of(op.getFamily()).name) << "' takes " << what
+                          << " as " << llvm::StringRef(word_of(layout)) << ", not " << llvm::StringRef(word_of(given));
+}
+
+static LogicalResult verify_layouts(MmaOp op) {
+  const InstructionFamily& family = instructions_of(op.getFamily());
+  if (failed(expect_layout(op, "x", op.getX(), family.x)) || failed(expect_layout(op, "y", op.getY(), family.y)))
+    return failure();
+  return expect_layout(op, "its sum", op.getAcc(), family.sums);
+}
+
 static LogicalResult verify_by_groups(MmaOp op) {
   auto buffer = op.getY().getDefiningOp<BufferOp>();
   const bool has_scales = op.getXScale() || op.getYScale() || has_scale(op.getX()) || op.getInScale() ||
                           op.getSameScale() || op.getNewScale() || (buffer && (buffer.getScale() || buffer.getSlabs()));
-  if (!isa<VectorType>(op.getX().getType()) || !buffer || op.getYColumn() || has_scales)
-    return op.emitOpError("by groups takes x in registers and a whole buffer, without scales");
+  if (!buffer || op.getYColumn() || has_scales) return op.emitOpError("by groups takes a whole buffer, without scales");
   auto acc = shape_of(op.getAcc());
-  if (!is_read_by_groups(element_of(op.getY())) || acc[0] != 16 || acc[1] % group_columns(op.getYTransposed()))
+  if (acc[0] != 16 || acc[1] % group_columns(op.getYTransposed()))
     return op.emitOpError() << "by groups makes 16 rows by multiples of " << group_columns(op.getYTransposed())
-                            << " of operands of 16 bits, not " << op.getAcc().getType() << " of "
-                            << op.getY().getType();
+                            << ", not " << op.getAcc().getType();
   return success();
 }
 
@@ -79,10 +92,9 @@ LogicalResult MmaOp::verify() {
   if (failed(verify_folded(*this, getX(), /*part=*/false)) ||
       failed(verify_folded(*this, getY(), static_cast<bool>(getYColumn()))))
     return failure();
-  auto in_registers = [](Value v) { return isa<VectorType>(v.getType()); };
-  if ((getXTransposed() && in_registers(getX())) || (getYTransposed() && in_registers(getY())))
+  if ((getXTransposed() && is_in_registers(getX())) || (getYTransposed() && is_in_registers(getY())))
     return emitOpError("only operands in shared memory are read transposed");
-  auto carries = [&](Value v) { return in_registers(v) && !v.getDefiningOp<LoadOp>(); };
+  auto carries = [&](Value v) { return is_in_registers(v) && !v.getDefiningOp<LoadOp>(); };
   if ((getXScale() && carries(getX())) || (getYScale() && carries(getY())))
     return emitOpError("operands in registers carry their scales themselves");
   int64_t m = x[getXTransposed()], n = y[getYTransposed()];
@@ -92,13 +104,15 @@ LogicalResult MmaOp::verify() {
     return emitOpError("makes ") << m << "x" << n << ", the accumulator is " << getAcc().getType();
   if (failed(verify_triangle(*this, getXTriangle(), m)) || failed(verify_triangle(*this, getYTriangle(), n)))
     return failure();
+  if (failed(verify_layouts(*this))) return failure();
   return isByGroups() ? verify_by_groups(*this) : success();
 }
 
 LogicalResult ColumnDotsOp::verify() {
-  if (getX().getType() != getY().getType())
+  const bool shared = is_in_shared_memory(getX());
+  if (element_of(getX()) != element_of(getY()) || shape_of(getX()) != shape_of(getY()) ||
+      shared != is_in_shared_memory(getY()))
     return emitOpError("operands must have one type, got ") << getX().getType() << " and " << getY().getType();
-  const bool shared = isa<MemRefType>(getX().getType());
   if (shared != static_cast<bool>(getColumn()) || (!shared && (getXScale() || getYScale())))
     return emitOpError("takes shared operands at a column, or all of what registers hold, without scales");
   if (!shared && !(is_of_columns(getX()) && is_of_columns(getY())))

@@ -10,7 +10,7 @@ Value without_scale(const Environment& env, Value x) {
 
 // What there is of sums that carry a scale; of C×C matrices all terms have the same one.
 static bool keeps_scale(const Environment& env, llvm::StringRef function, ValueRange x) {
-  if (function == "mul") return env.carried.has(x[0]) && cast<VectorType>(x[1].getType()).getDimSize(0) == 1;
+  if (function == "mul") return env.carried.has(x[0]) && cast<warp::TileType>(x[1].getType()).getDimSize(0) == 1;
   return env.site.owner == Owner::matrix &&
          llvm::is_contained({"tril", "tril_strict", "level_pairs", "add"}, function) &&
          llvm::all_of(x, [&](Value operand) { return env.carried.has(operand); });

@@ -27,7 +27,8 @@ static void for_each_sum(const BuildContext& c, F f) {
 
 void start_sums(const BuildContext& c) {
   for_each_sum(c, [&](chunk::AccumulateOp, Value sum, Value column) {
-    Value zero = c.create<warp::ZerosOp>(VectorType::get({column ? 1 : 16, column ? 16 : 1}, c.b.getF32Type()));
+    Value zero = c.create<warp::ZerosOp>(
+        warp::TileType::get({column ? 1 : 16, column ? 16 : 1}, c.b.getF32Type(), Layout::fragments));
     set_name(zero, "zero");
     c.create<warp::StoreVectorOp>(zero, sum, column, /*part=*/!column);
   });

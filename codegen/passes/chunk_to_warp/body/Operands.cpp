@@ -33,8 +33,8 @@ static bool is_read_again(const Environment& env, Value value) {
   return readers > 1;
 }
 
-static VectorType type_of_columns(const Site& site, Value value) {
-  return VectorType::get({site.width(), chunk::rows(value)}, chunk::element(value));
+static warp::TileType type_of_columns(const Site& site, Value value) {
+  return warp::TileType::get({site.width(), chunk::rows(value)}, chunk::element(value), Layout::fragments);
 }
 
 Value columns_of_share(Environment& env, Value value) {

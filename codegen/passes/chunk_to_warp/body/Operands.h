@@ -11,7 +11,7 @@ struct ReadOperand {
   mlir::Value scale;
   mlir::Value column;  // of a shared tile: the first of the 16 meant
 
-  bool is_shared() const { return llvm::isa<mlir::MemRefType>(tile.getType()); }
+  bool is_shared() const { return warp::is_in_shared_memory(tile); }
 };
 
 // Returns the value as an operand whose tile (after an optional transposition by the reader) has the contraction in its

@@ -22,7 +22,7 @@ static Value folded(Value x, Type type, Block* block) {
 }
 
 Value rounded(const BuildContext& c, Value x, Type element) {
-  auto type = VectorType::get(cast<VectorType>(x.getType()).getShape(), element);
+  auto type = cast<warp::TileType>(x.getType()).clone(element);
   if (Value found = is_folded(element) ? folded(x, type, c.b.getInsertionBlock()) : Value()) return found;
   return c.create<warp::RoundOp>(type, x, Value(), Value(), Value(), false, false, false);
 }
@@ -33,7 +33,7 @@ Value rounded_operand(Environment& env, chunk::RoundOp op) {
   Value x = tile_of(env, op.getX()), scale;
   const bool as_is = c.placed.is_as_is(op);
   const bool in_scale = env.carried.has(x) && !as_is && !(state.sums && state.sums->brought.contains(op));
-  VectorType type = env.site.type_of(op.getResult());
+  warp::TileType type = env.site.type_of(op.getResult());
   if (auto other = state.sums ? state.sums->beside.lookup(op) : chunk::RoundOp())
     return c.create<warp::RoundBesideOp>(type, x, Value(), state.operand, env.scales.known(other));
   if (has_bound(op) && !in_scale && !as_is) scale = env.scales.of(op.getResult());
@@ -58,9 +58,9 @@ Value brought_operand(Environment& env, Value operand) {
 Value widened_operand(Environment& env, Value operand) {
   const BuildContext& c = env.context;
   Value x = tile_of(env, operand);
-  auto type = cast<VectorType>(x.getType());
+  auto type = cast<warp::TileType>(x.getType());
   if (type.getElementType().isF32()) return x;
-  auto wide = VectorType::get(type.getShape(), c.b.getF32Type());
+  auto wide = type.clone(c.b.getF32Type());
   if (has_unit(c, operand)) return c.create<warp::WidenOverOp>(wide, x, c.unit);
   auto round = operand.getDefiningOp<chunk::RoundOp>();
   if (!round || !round.getBound()) return call(env, "widen", x, wide);

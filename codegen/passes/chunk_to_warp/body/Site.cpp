@@ -9,13 +9,17 @@ bool Site::is_column_vector(Value value) const {
   return space.rows == Axis::token && space.columns == Axis::one;
 }
 
+Layout Site::layout() const {
+  return owner == Owner::slab && in_strips(phase, placement) ? Layout::strips : Layout::fragments;
+}
+
 bool Site::lies_transposed(Value value) const {
   return owner == Owner::rows && placement.space(value).columns == Axis::value;
 }
 
 bool Site::is_along_slab(Value value) const { return owner == Owner::slab && placement.space(value).columns == axis; }
 
-VectorType Site::type_of(Value value) const {
+warp::TileType Site::type_of(Value value) const {
   int64_t r = chunk::rows(value), c = chunk::columns(value);
   const Space& space = placement.space(value);
   // Beside tiles of value rows × tokens the tokens lie in a row.
@@ -27,7 +31,7 @@ VectorType Site::type_of(Value value) const {
     c = 16;
     if (lies_transposed(value)) std::swap(r, c);
   }
-  return VectorType::get({r, c}, chunk::element(value));
+  return warp::TileType::get({r, c}, chunk::element(value), layout());
 }
 
 }  // namespace wkvc

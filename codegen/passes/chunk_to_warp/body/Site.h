@@ -14,7 +14,9 @@ struct Site {
   void begin_slab(Axis along) { owner = Owner::slab, axis = along; }
 
   // Returns the type of a value's tile here.
-  mlir::VectorType type_of(mlir::Value value) const;
+  warp::TileType type_of(mlir::Value value) const;
+  // Returns how tiles in registers lie here.
+  Layout layout() const;
   // Returns whether tiles have the value's columns as rows, as operands of value rows do.
   bool lies_transposed(mlir::Value value) const;
   bool is_column_vector(mlir::Value value) const;  // one number for each token

@@ -12,7 +12,7 @@ void publish_value(const Environment& env, Value value, Value x) {
   const BuildContext& c = env.context;
   x = without_scale(env, x);
   Value shared = c.buffers.find(value), column = env.site.slab_column();
-  if (cast<MemRefType>(shared.getType()).getRank() == 1) {
+  if (cast<warp::TileType>(shared.getType()).getRank() == 1) {
     c.create<warp::StoreVectorOp>(x, shared, column, env.site.is_partial(value));
     return;
   }

@@ -8,14 +8,12 @@ using namespace mlir;
 
 namespace wkvc {
 
-static Attribute space_of(MLIRContext* context) { return Builder(context).getI64IntegerAttr(warp::kSharedSpace); }
-
-MemRefType shared_type(int64_t rows, int64_t columns, Type element) {
-  return MemRefType::get({rows, columns}, element, MemRefLayoutAttrInterface(), space_of(element.getContext()));
+warp::TileType shared_type(int64_t rows, int64_t columns, Type element) {
+  return warp::TileType::get({rows, columns}, element, Layout::shared);
 }
 
-MemRefType floats_type(MLIRContext* context, int64_t count) {
-  return MemRefType::get({count}, Float32Type::get(context), MemRefLayoutAttrInterface(), space_of(context));
+warp::TileType floats_type(MLIRContext* context, int64_t count) {
+  return warp::TileType::get({count}, Float32Type::get(context), Layout::plain);
 }
 
 }  // namespace wkvc

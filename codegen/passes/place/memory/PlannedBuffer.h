@@ -26,11 +26,11 @@ struct PlannedBuffer {
   bool exchanged = false;
   Copied copied = Copied::late;
   Free free = Free::at_once;
-  mlir::MemRefType type;
+  warp::TileType type;
 };
 
 // Returns the types of slots of floats, and of a tile.
-mlir::MemRefType floats_type(mlir::MLIRContext* context, int64_t count);
-mlir::MemRefType shared_type(int64_t rows, int64_t columns, mlir::Type element);
+warp::TileType floats_type(mlir::MLIRContext* context, int64_t count);
+warp::TileType shared_type(int64_t rows, int64_t columns, mlir::Type element);
 
 }  // namespace wkvc

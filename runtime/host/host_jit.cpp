@@ -74,8 +74,9 @@ void HostKernel::run(const void* kernel_args, std::int64_t shared_bytes, std::in
   const int result = entry_(kernel_args, &launch);
   if (result == host::kDone) return;
   if (result == host::kStarved) {
-    user_error("this machine has too little for kernel {} on the host target: {}. Each warp takes a stack (ulimit -s): {}",
-               symbol_, launch.message, remedies::memory);
+    user_error(
+        "this machine has too little for kernel {} on the host target: {}. Each warp takes a stack (ulimit -s): {}",
+        symbol_, launch.message, remedies::memory);
   }
   internal_error("kernel {} failed on the host target ({}): {}", symbol_, result, launch.message);
 }

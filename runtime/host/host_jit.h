@@ -21,9 +21,9 @@ class HostKernel {
   static HostKernel compile(const std::string& kernel_source, const std::string& symbol);
 
   // Runs `blocks` blocks of the kernel (0: one for each batch and head) on KernelArgs whose pointers are host pointers,
-  // with `shared_bytes` of shared memory a block. Throws UserError where the machine has no memory for blocks and warps,
-  // and InternalError with the kernel's message, which it also gives when warps wait for each other: at once, and after
-  // `stall_seconds` where a sanitizer watches.
+  // with `shared_bytes` of shared memory a block. Throws UserError where the machine has no memory for blocks and
+  // warps, and InternalError with the kernel's message, which it also gives when warps wait for each other: at once,
+  // and after `stall_seconds` where a sanitizer watches.
   void run(const void* kernel_args, std::int64_t shared_bytes, std::int64_t blocks = 0,
            double stall_seconds = 20) const;
 

@@ -53,7 +53,8 @@ WKVC_INLINE void report_sequence(const KernelArgs<N>& args, long long n) {
   const long long slot = slot_of_sequence(args, n);
   if (args.slots.data == nullptr || slot < 0) return;
   lanes::for_each([&](int lane) WKVC_INLINE_LAMBDA {
-    if (slot >= args.slots.count || lane_finds_earlier(args.slots, n, lane)) memory::report(args.report->slots, one_based);
+    if (slot >= args.slots.count || lane_finds_earlier(args.slots, n, lane))
+      memory::report(args.report->slots, one_based);
   });
 }
 

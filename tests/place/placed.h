@@ -7,6 +7,7 @@
 
 #include "codegen/ir/Text.h"
 #include "codegen/passes/place/Placing.h"
+#include "codegen/warp/Warp.h"
 #include "tests/chunk/chunk_text.h"
 
 namespace wkvc::test {
@@ -32,7 +33,7 @@ class Placed {
 
  private:
   mlir::OwningOpRef<mlir::ModuleOp> parsed(const std::string& text) {
-    context_.loadDialect<chunk::ChunkDialect>();
+    context_.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
     return parse(text, context_);
   }
 

@@ -96,6 +96,7 @@ const std::vector<Reason> kEquivalent = {
      "chunks that are recomputed lie before the last one", is_recomputed},
     {std::regex("^(last chunk (dropped|full)|tail kept|read past the tail): "),
      "the last segment, which has the tail, has no summary", is_forward_summary},
+    {std::regex("^call dropped: block\\.(give|take)_registers<"), "warps of the host have registers enough"},
     {std::regex("^reader's scale 1: const auto r_(level\\d_k_level\\d|k) = product_nt"),
      "the first term of a sum has its scale"},
     {std::regex("^wait_copies<\\\\d\\+> deleted: "), "no copy follows a round that is left out", is_in_left_out_round},

@@ -10,6 +10,7 @@
 #include "codegen/missing_range.h"
 #include "codegen/reported_name.h"
 #include "codegen/warp/Warp.h"
+#include "runtime/error.h"
 
 using namespace mlir;
 

@@ -10,7 +10,7 @@ namespace {
 
 // Where a role's copy puts its part of a tile: whole columns.
 std::string target_text(const NestText& text, PutOp put) {
-  const std::string whole = fmt::format("{}.at(c)", text.name(put.getChannel()));
+  std::string whole = fmt::format("{}.at(c)", text.name(put.getChannel()));
   if (role_of(put).getCopies() == 1) return whole;
   return fmt::format("{0}.cols<{1}>({1} * role.copy)", whole, put.getTile().getType().getColumns());
 }

@@ -1,5 +1,7 @@
 #include "codegen/nest/emit/Header.h"
 
+#include <llvm/ADT/StringSet.h>
+
 #include "codegen/emit/Header.h"
 #include "codegen/ir/Text.h"
 #include "codegen/nest/emit/Types.h"

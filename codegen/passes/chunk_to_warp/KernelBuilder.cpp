@@ -193,10 +193,19 @@ class KernelBuilder {
     Value S = main_.states().as_taken(saved);
     if (state_carries_scale(k_.placed(), /*saved=*/true)) S = begin_scale(S, /*saved=*/true);
     through_round(main_, S, Way::saved);
-    if (!k_.placed().placement.division().together) k_.begin_phase();
+    // Else what warps store for one state would replace what others read for the other.
+    if (!k_.placed().placement.division().together && !has_maximum(k_.placed(), /*saved=*/false))
+      create<warp::BarrierOp>();
   }
 
-  bool has_finish() const { return k_.placed().placement.division().finish > 0; }
+  int phases_of_finish() const { return k_.placed().placement.division().finish; }
+  bool has_finish() const { return phases_of_finish() > 0; }
+  // Whether one of a team's warps may not go on to what follows it while others finish: they read what copies replace,
+  // or the maxima of the next chunk, where no barrier is between.
+  bool ends_together() {
+    return (main_.copies().has(Copied::late) && !k_.placed().shared.ring_plan().copies_last()) ||
+           phases_of_finish() == 1;
+  }
 
   void finish_round() {
     if (has_finish())
@@ -205,7 +214,7 @@ class KernelBuilder {
     team([&] {
       if (has_finish()) {
         main_.finish_chunk();
-        k_.begin_phase();
+        if (ends_together()) create<warp::BarrierOp>();
       }
       if (!k_.placed().shared.ring_plan().copies_last()) start_ahead(Copied::late);
     });
@@ -221,7 +230,7 @@ class KernelBuilder {
     team([&] { k_.again->prepare_round([&] { main_.copies().start_next(); }); });
     k_.begin_phase();
     Value next = through_round(*k_.again, k_.again->states().as_taken(saved), Way::again);
-    k_.begin_phase();
+    create<warp::BarrierOp>();
     next = k_.again->states().as_stored(next);
     // As the saved one is stored: f32 would take twice the registers until the teams have prepared the second round.
     if (next.getType() != saved.getType())

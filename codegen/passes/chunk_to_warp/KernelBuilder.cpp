@@ -210,7 +210,7 @@ class KernelBuilder {
   void finish_round() {
     if (has_finish())
       create<warp::NoteOp>("Each team finishes its chunk: gradients that no warp of value rows has alone.");
-    k_.begin_phase(refuses_early(program_));
+    create<warp::BarrierOp>(refuses_early(program_));
     team([&] {
       if (has_finish()) {
         main_.finish_chunk();
@@ -228,7 +228,7 @@ class KernelBuilder {
     k_.b.setInsertionPointToEnd(&again.getBody().emplaceBlock());
     k_.again->buffers().declare_rings(/*everywhere=*/true);
     team([&] { k_.again->prepare_round([&] { main_.copies().start_next(); }); });
-    k_.begin_phase();
+    create<warp::BarrierOp>();
     Value next = through_round(*k_.again, k_.again->states().as_taken(saved), Way::again);
     create<warp::BarrierOp>();
     next = k_.again->states().as_stored(next);

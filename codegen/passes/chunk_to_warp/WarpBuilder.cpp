@@ -32,7 +32,7 @@ void WarpBuilder::begin_inputs(llvm::function_ref<bool(Operation*)> readers) {
 void WarpBuilder::begin_chunk() {
   begin_inputs(any_reader);
   env_.tiles.publish([](auto&) { return true; });
-  context_.begin_phase(refuses_early(program_));
+  create<warp::BarrierOp>(refuses_early(program_));  // copies of the group before, too, have come
   if (!copies_.deep_phase()) copies_.start_later(Free::at_once);
   env_.scales.create(/*of_states=*/false, any_reader);
   create_own_scales(env_);
@@ -40,7 +40,7 @@ void WarpBuilder::begin_chunk() {
 
 void WarpBuilder::phase(int number) {
   env_.site.phase = number;
-  if (number) context_.begin_phase();
+  if (number) create<warp::BarrierOp>();
   if (number == 1) {
     copies_.start_later(Free::behind_first);
     env_.scales.create(/*of_states=*/true, any_reader);
@@ -57,7 +57,7 @@ void WarpBuilder::phase(int number) {
 
 void WarpBuilder::end_chunk() {
   if (!copies_.has(Free::behind_last)) return;
-  context_.begin_phase();
+  create<warp::BarrierOp>();
   copies_.start_later(Free::behind_last);
 }
 

@@ -45,7 +45,7 @@ void WarpBuilder::prepare_chunk(llvm::function_ref<void()> when_read) {
   if (!when_read && early) when_read = copy_early;
   begin_inputs(any_reader);
   env_.tiles.publish([&](auto& ring) { return (ring.copied == Copied::early) == early; });
-  context_.begin_phase();
+  create<warp::BarrierOp>();
   env_.scales.create(/*of_states=*/false, prepares);
   prepare_phases(when_read);
   if (early && copies_.has(Copied::late)) publish_late_inputs();
@@ -62,7 +62,7 @@ void WarpBuilder::prepare_phases(llvm::function_ref<void()> when_read) {
     build_matrices(env_);
   }
   if (!when_read || has_second) return;
-  context_.begin_phase();
+  create<warp::BarrierOp>();
   when_read();
 }
 
@@ -88,7 +88,7 @@ void WarpBuilder::begin_taking(bool saved) {
   auto takes = [&](Operation* op) { return of_rows(op) && placement_.of(op).phase == env_.site.phase; };
   begin_inputs(of_rows);
   publish_state(env_, saved);
-  if (has_maximum(context_.placed, saved)) context_.begin_phase();
+  if (has_maximum(context_.placed, saved)) create<warp::BarrierOp>();
   load_numbers(env_);
   // Where the state's scale is shared, only what is rounded here for others, too, takes one of inputs.
   env_.scales.create(/*of_states=*/false,
@@ -133,7 +133,7 @@ void WarpBuilder::finish_chunk() {
   env_.scales.create(/*of_states=*/true, finishes);
   if (in_shares(phase, placement_)) begin_share(env_);
   for (; phase < placement_.phases(); ++phase) {
-    if (phase > first) context_.begin_phase();
+    if (phase > first) create<warp::BarrierOp>();
     if (phase + 1 == placement_.phases() && context_.placed.shared.ring_plan().copies_last())
       copies_.start_ahead(Copied::late, context_.plan.round_chunks());
     build_slabs(env_);

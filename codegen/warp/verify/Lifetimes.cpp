@@ -1,6 +1,5 @@
 // Declared lifetimes hold every use. Phases are the stretches between barriers in which tiles or rows are used; what a
-// team prepares, what value rows make of that, and what the team makes of theirs have phases of their own. Where warps
-// need not meet between two phases, both are one stretch.
+// team prepares, what value rows make of that, and what the team makes of theirs have phases of their own.
 #include <llvm/ADT/SetVector.h>
 
 #include <map>
@@ -13,10 +12,6 @@ using namespace mlir;
 namespace wkvc::warp {
 
 namespace {
-
-struct Span {
-  int64_t from, to;
-};
 
 int64_t from(Operation* declaration) { return declaration->getAttrOfType<IntegerAttr>("from").getInt(); }
 int64_t to(Operation* declaration) { return declaration->getAttrOfType<IntegerAttr>("to").getInt(); }
@@ -39,17 +34,14 @@ class Lifetimes {
   // From a barrier to the next one, or to where others than a team's warps go on.
   struct Stretch {
     bool is_phase = false;
-    int64_t first = 0, last = 0;  // of its phases
+    int64_t phase = 0;
     llvm::SetVector<Operation*> used;
-
-    // Returns whether something lives in one of its phases.
-    bool meets(int64_t from, int64_t to) const { return live_together(Span{first, last}, Span{from, to}); }
   };
 
   void collect(Block& block) {
     for (Operation& op : block) {
       if (isa<AgainOp>(op)) continue;  // a sequence of its own
-      if (isa<BarrierOp, PhaseOp>(op)) {
+      if (isa<BarrierOp>(op)) {
         stretches_.emplace_back();
         started_ = true;
       }
@@ -73,18 +65,15 @@ class Lifetimes {
     const int64_t first = first_phase();
     int64_t phase = first - 1;
     for (Stretch& stretch : stretches_) {
-      if (stretch.is_phase) ++phase;
-      stretch.first = stretch.last = std::max(phase, first);
-      for (Operation* declaration : stretch.used)
-        if (begins_later(declaration, stretch.last)) stretch.last = from(declaration);
-      if (phase > first) phase = stretch.last;
+      if (stretch.is_phase && ++phase > first)
+        for (Operation* declaration : stretch.used)
+          if (begins_later(declaration, phase)) phase = from(declaration);
+      stretch.phase = std::max(phase, first);
     }
   }
 
   int64_t first_phase() const {
     auto stretch = llvm::find_if(stretches_, [](const Stretch& x) { return x.is_phase; });
-    if (stretch == stretches_.end())
-      stretch = llvm::find_if(stretches_, [](const Stretch& x) { return !x.used.empty(); });
     if (stretch == stretches_.end()) return 0;
     int64_t first = std::numeric_limits<int64_t>::max();
     for (Operation* declaration : stretch->used)
@@ -102,9 +91,9 @@ class Lifetimes {
     bool holds = true;
     for (const Stretch& stretch : stretches_) {
       if (!stretch.used.contains(declaration)) continue;
-      if (first < 0) first = stretch.first;
-      last = stretch.last;
-      holds &= stretch.meets(from(declaration), to(declaration));
+      if (first < 0) first = stretch.phase;
+      last = stretch.phase;
+      holds &= lives_in(from(declaration), to(declaration), last);
     }
     if (holds) return success();
     return declaration->emitOpError() << "is declared live " << from(declaration) << " to " << to(declaration)
